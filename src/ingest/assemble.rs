@@ -1,5 +1,5 @@
-//! Maps the batches of a reader to the capture's tables, in the order of the capture, so that indices do not depend
-//! on which worker parsed what.
+//! Maps the batches of a reader to the tables of the trace, in trace order, so that indices do not depend on which
+//! worker parsed a batch.
 
 use super::chunk_cache::ChunkCache;
 use crate::base::progress::Progress;
@@ -8,10 +8,10 @@ use crate::model::{
     Batch, Chunk, Event, EventKind, Loss, Losses, NameIdx, Names, Registry, SourcePos, StackIdx, Stacks, TrackIdx,
 };
 
-/// Every eighth event counts for the histogram of a load in progress: cheap, and the picture looks the same.
+/// Only every eighth event is added to the histogram of a load in progress: it is cheaper and looks the same.
 const DENSITY_STEP: usize = 8;
 
-/// Takes batches and keeps their chunks.
+/// Collects the batches of a reader: merges their tables and stores their chunks.
 pub(crate) struct Assembler<'a> {
     pub(crate) names: Names,
     pub(crate) stacks: Stacks,
@@ -19,9 +19,9 @@ pub(crate) struct Assembler<'a> {
     pub(crate) registry: Registry,
     pub(crate) losses: Losses,
     pub(crate) chunks: ChunkCache,
-    /// Sentences that the user should read.
+    /// Messages for the user.
     pub(crate) notes: Vec<String>,
-    /// By row of the reader's names: those that it tells once for many batches.
+    /// Index in `names` of each of the reader's names. A reader may send a name once for many batches.
     known_names: Vec<NameIdx>,
     progress: &'a Progress,
 }
@@ -43,7 +43,7 @@ impl<'a> Assembler<'a> {
 }
 
 impl Assembler<'_> {
-    /// Removes and counts the events of tracks that have no index: on another track they would be wrong.
+    /// Removes and counts the events of tracks without an index: they must not appear on another track.
     #[cold]
     fn drop_trackless(&mut self, chunk: &mut Chunk, tracks: &[Option<TrackIdx>]) {
         let is_lost = |event: &Event| tracks.get(event.track.index()) == Some(&None);
@@ -93,7 +93,7 @@ impl BatchSink for Assembler<'_> {
         self.chunks.push(chunk).map_err(|error| ReadError::Sink(Box::new(error)))
     }
 
-    /// Batches without events are not kept, so chunks are counted instead.
+    /// The number of chunks, since batches without events are not stored.
     fn position(&self) -> usize {
         self.chunks.count()
     }

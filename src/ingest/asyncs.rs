@@ -1,6 +1,5 @@
-//! Which track the tree of an async id is drawn on, or of a track that is one of many siblings. Trees of one name in
-//! one process share tracks, one at a time on each: a million short requests then take as many tracks as ever ran at
-//! once, and not a million.
+//! Assigns async trees to tracks: the trees of async ids, and those of sibling tracks. Trees with one name in one
+//! process share tracks, one at a time on each. So a million short requests take as many tracks as ran concurrently.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -10,28 +9,29 @@ use rustc_hash::FxHashMap;
 
 use crate::model::{Event, Id, Metadata, Names, Registry, StrIdx, Track, TrackIdx, TrackKey, TrackKind};
 
-/// Rows of siblings have slots from here on, apart from those of async ids. No more trees of one group can be open.
+/// First slot of sibling rows, which are separate from those of async ids. Also the maximum number of open trees per
+/// group.
 const SIBLING_ROWS: u32 = 1 << 29;
 
-/// The trees that are open.
+/// The open async trees.
 #[derive(Debug, Default)]
 pub(crate) struct AsyncTrees {
     open: FxHashMap<TreeId, AsyncTree>,
     groups: Vec<Slots>,
-    /// The position of each group in `groups`.
+    /// Index of each group in `groups`.
     group_index: FxHashMap<TreeGroup, u32>,
 }
 
-/// The identity of a tree.
+/// The identity of an async tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum TreeId {
-    /// The async id in the value of its events.
+    /// The async id of its events.
     Id(u64),
-    /// The track that the capture gives it.
+    /// The track of its events in the trace.
     Sibling(TrackIdx),
 }
 
-/// Trees that share tracks: those of one process, or thread, and one name.
+/// Async trees that share tracks: those with one name in one process, or thread.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 struct TreeGroup {
     pid: Id,
@@ -41,34 +41,34 @@ struct TreeGroup {
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 enum GroupName {
-    /// That of the first event.
+    /// The name of the tree's first event.
     Event(StrIdx),
-    /// That which the capture gives the track.
+    /// The name of the track in the trace.
     Track(Arc<str>),
 }
 
 #[derive(Debug)]
 struct AsyncTree {
     track: TrackIdx,
-    /// The position of its group in [`AsyncTrees::groups`].
+    /// Index of its group in [`AsyncTrees::groups`].
     group: u32,
     slot: u32,
     in_step: bool,
-    /// The start of the next step, if steps come with their ends.
+    /// Start of the next step, if events end steps.
     step_start_ns: i64,
 }
 
-/// The tracks of a group: which are free, lowest first.
+/// The slots of a group; the lowest free one is taken first.
 #[derive(Debug)]
 struct Slots {
-    /// The name of all of them.
+    /// Name of all tracks of the group.
     name: Arc<str>,
     free: BinaryHeap<Reverse<u32>>,
     count: u32,
 }
 
 impl Slots {
-    /// The lowest free slot; `None` where as many trees are open as a group may have.
+    /// Takes the lowest free slot; `None` if the group has the maximum number of open trees.
     fn take(&mut self) -> Option<u32> {
         if let Some(Reverse(slot)) = self.free.pop() {
             return Some(slot);
@@ -83,13 +83,13 @@ impl Slots {
 }
 
 impl AsyncTrees {
-    /// The track of an open tree.
+    /// Returns the track of an open tree.
     #[must_use]
     pub(crate) fn track_of(&self, id: TreeId) -> Option<TrackIdx> {
         self.open.get(&id).map(|tree| tree.track)
     }
 
-    /// Opens a tree whose first event is `event`, and returns its track; `None` where there is no index left for it.
+    /// Opens a tree whose first event is `event`, and returns its track; `None` if all indices are in use.
     pub(crate) fn open(
         &mut self,
         id: TreeId,
@@ -132,26 +132,26 @@ impl AsyncTrees {
         Some(track)
     }
 
-    /// Ends the tree of an id; its track is free for the next.
+    /// Closes a tree and frees its slot.
     pub(crate) fn close(&mut self, id: TreeId) {
         if let Some(tree) = self.open.remove(&id) {
             self.groups[tree.group as usize].free.push(Reverse(tree.slot));
         }
     }
 
-    /// Notes that a step is open.
+    /// Marks a step as open.
     pub(crate) fn enter_step(&mut self, id: TreeId) {
         if let Some(tree) = self.open.get_mut(&id) {
             tree.in_step = true;
         }
     }
 
-    /// Notes that no step is open, and says whether one was.
+    /// Marks the step as closed; returns whether one was open.
     pub(crate) fn leave_step(&mut self, id: TreeId) -> bool {
         self.open.get_mut(&id).is_some_and(|tree| std::mem::take(&mut tree.in_step))
     }
 
-    /// Notes that a step ends at `ts_ns`, and says where it began.
+    /// Ends a step at `ts_ns` and returns its start.
     pub(crate) fn pass_step(&mut self, id: TreeId, ts_ns: i64) -> i64 {
         self.open.get_mut(&id).map_or(ts_ns, |tree| std::mem::replace(&mut tree.step_start_ns, ts_ns))
     }

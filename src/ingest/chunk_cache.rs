@@ -1,5 +1,5 @@
-//! Chunks of formats that are parsed from front to back, kept until the merge asks for them: in memory while the budget
-//! lasts, in the spill file from then on. So that such formats look to the merge like those that come in chunks.
+//! Parsed chunks of formats that are read sequentially, until the merge loads them. They stay in memory within the
+//! budget, and then go to the spill file. The merge thus treats such formats like chunked ones.
 
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,12 +10,12 @@ use crate::base::budget_shares::BudgetShare;
 use crate::formats::{ChunkHead, ChunkSource, ReadError};
 use crate::model::Chunk;
 
-/// Parsed chunks, in capture order.
+/// Parsed chunks, in trace order.
 #[derive(Debug)]
 pub(crate) struct ChunkCache {
     heads: Vec<ChunkHead>,
     chunks: Vec<Mutex<CachedChunk>>,
-    /// By chunk: the offset that [`ChunkSource::load`] adds to its times.
+    /// By chunk: offset that [`ChunkSource::load`] adds to its times, in nanoseconds.
     moved_by_ns: Vec<i64>,
     budget: Budget,
     spill: Arc<SpillFile>,
@@ -28,14 +28,14 @@ enum CachedChunk {
     Taken,
 }
 
-/// A chunk with more events than a head can count.
+/// A chunk with more events than the 32-bit count of a head.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("a chunk has {events} events; the most is 4,294,967,295")]
 struct TooLarge {
     events: usize,
 }
 
-/// A request for a chunk that is no longer in the cache.
+/// A chunk that was already taken out of the cache.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("chunk {chunk} was loaded before, and is in the cache once only")]
 struct TakenTwice {
@@ -48,12 +48,12 @@ impl ChunkCache {
         Self { heads: Vec::new(), chunks: Vec::new(), moved_by_ns: Vec::new(), budget, spill }
     }
 
-    /// Keeps a sorted chunk; one without events is dropped. Fails with the I/O error of the spill file.
+    /// Adds a sorted chunk; an empty one is dropped. Returns the I/O error of the spill file.
     pub(crate) fn push(&mut self, mut chunk: Chunk) -> io::Result<()> {
         let Some((first, last)) = chunk.events.first().copied().zip(chunk.events.last().copied()) else {
             return Ok(());
         };
-        // The last chunk of a file has room for many more events, and there may be thousands of files.
+        // The last chunk of a file has spare capacity for many events, and there may be thousands of files.
         if chunk.events.len() < chunk.events.capacity() / 2 {
             chunk.events.shrink_to_fit();
         }
@@ -72,13 +72,13 @@ impl ChunkCache {
         Ok(())
     }
 
-    /// How many chunks there are.
+    /// Returns the number of chunks.
     #[must_use]
     pub(crate) fn count(&self) -> usize {
         self.chunks.len()
     }
 
-    /// Moves all chunks from the one at `first` on in time, unless an event of theirs would leave 64-bit nanoseconds.
+    /// Moves all chunks from `first` on in time. Returns false, and moves none, if a time would overflow.
     pub(crate) fn move_from(&mut self, first: usize, by_ns: i64) -> bool {
         let moved = |head: &ChunkHead| Some((head.min_ts_ns.checked_add(by_ns)?, head.max_ts_ns.checked_add(by_ns)?));
         if self.heads[first..].iter().any(|head| moved(head).is_none()) {
@@ -97,7 +97,7 @@ impl ChunkSource for ChunkCache {
         &self.heads
     }
 
-    /// Moves a chunk out of the cache. A second request for the same chunk is an error.
+    /// Takes a chunk out of the cache. Returns an error if it was already taken.
     fn load(&self, chunk: usize) -> Result<Chunk, ReadError> {
         let kept = {
             let mut kept = self.chunks[chunk].lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,15 +1,15 @@
-//! The head table of the deferred merge: which open chunk goes on next, and how far it may run.
+//! The head table of the deferred merge: determines which open chunk continues, and how far.
 //!
-//! Entries are kept sorted, so the first is known at once, and one that has moved on usually swaps with its neighbour
-//! or stays: captures are nearly sorted. A loser tree would cost its logarithm for each of a billion events; the array
-//! costs a comparison for each *run* of events. After "Efficiently sorting gigabytes" by Jelle van der Beek
-//! (Superluminal), with the chunks that are not open yet left out of the table: their heads never move, so a sorted
-//! list with a cursor is enough.
+//! Entries are sorted, so the first one is found in constant time. Traces are nearly sorted, so an entry that has
+//! advanced stays or is swapped with its neighbour. A loser tree would cost a logarithm for each of a billion events;
+//! the array costs a comparison per *run* of events. The design follows "Efficiently sorting gigabytes" by Jelle van
+//! der Beek (Superluminal), except that unopened chunks are not in the table: their heads never change, so a sorted
+//! list with a cursor suffices.
 //!
-//! With more than some hundred open runs a move across the array costs more than a heap: the farthest
-//! ones wait in a heap.
+//! With more than a few hundred open runs, a move in the array costs more than in a heap, so the latest runs are in a
+//! heap.
 //!
-//! Never loads anything: it orders what it is given.
+//! This module does no I/O.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -19,35 +19,35 @@ use crate::model::{Chunk, Details, Event};
 use super::spill::SpilledRun;
 use crate::base::budget::Charge;
 
-/// The position of an event in the sorted order: by time, then by chunk of the capture, then by position in the chunk.
+/// The position of an event in the sorted order: by time, then by chunk, then by position in the chunk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Key {
     pub(crate) ts_ns: i64,
-    /// The chunk of the capture.
+    /// Number of the chunk in the trace.
     pub(crate) chunk: u32,
 }
 
-/// Sorted events that are being emitted: a loaded chunk, or the current block of a run in the spill file.
+/// A sorted run of events during the merge: a loaded chunk, or the current block of a run in the spill file.
 #[derive(Debug)]
 pub struct OpenRun {
-    /// The events and their details.
+    /// The events with their details.
     pub chunk: Chunk,
-    /// Which chunk of the capture each event comes from.
+    /// The chunks of the trace that the events come from.
     pub origin: Origin,
-    /// The next event to emit.
+    /// Index of the next event to emit.
     pub next: usize,
-    /// The rest of the run, which follows when the chunk is used up.
+    /// The remaining blocks of the run, to read after this one.
     pub rest: Option<SpilledRun>,
-    /// The share of the budget that this holds.
+    /// The charge of this run to the budget.
     pub charge: Charge,
 }
 
-/// Which chunk of the capture events come from; ties in time are resolved by it.
+/// The chunk numbers of events, which break ties in time.
 #[derive(Debug)]
 pub enum Origin {
     /// All events come from one chunk.
     One(u32),
-    /// The chunk of each event.
+    /// Chunk number by event.
     Each(Vec<u32>),
 }
 
@@ -61,7 +61,7 @@ impl OpenRun {
         Some(Key { ts_ns, chunk: self.origin_at(position) })
     }
 
-    /// Which chunk of the capture an event comes from.
+    /// Returns the chunk number of an event.
     #[must_use]
     pub(crate) fn origin_at(&self, position: usize) -> u32 {
         match &self.origin {
@@ -70,9 +70,9 @@ impl OpenRun {
         }
     }
 
-    /// The first position from `next` on whose key is not below `limit`.
+    /// Returns the first position from `next` on whose key is not below `limit`.
     ///
-    /// Gallops, since a run may be one event in a random capture and the whole chunk in a sorted one.
+    /// Uses a galloping search: the run may be one event in a random trace, or the whole chunk in a sorted one.
     fn end_below(&self, limit: Key) -> usize {
         let below = |position: usize| self.key_at(position).is_some_and(|key| key < limit);
         let (mut start, mut step) = (self.next, 1);
@@ -80,13 +80,13 @@ impl OpenRun {
             start += step;
             step *= 2;
         }
-        // All before `start` are below; the first that is not lies within the last step.
+        // All positions before `start` are below the limit, and the result is within the last step.
         let end = (start + step - 1).min(self.chunk.events.len());
         first_not(start..end, below)
     }
 }
 
-/// The first position in `range` that is not `below`; all positions before it are.
+/// Returns the first position in `range` that is not `below`; all earlier positions are.
 fn first_not(range: std::ops::Range<usize>, below: impl Fn(usize) -> bool) -> usize {
     let (mut start, mut end) = (range.start, range.end);
     while start < end {
@@ -96,13 +96,13 @@ fn first_not(range: std::ops::Range<usize>, below: impl Fn(usize) -> bool) -> us
     start
 }
 
-/// The open runs in order of their heads: the first in an array, and in a heap those beyond them, which only captures
-/// of thousands of small chunks have.
+/// The open runs, ordered by their heads. The first ones are in an array; the others are in a heap, which only traces
+/// with thousands of small chunks need.
 #[derive(Debug, Default)]
 pub struct HeadTable {
-    /// Last to first, so that the first is dropped without moving the others. Empty only if `far` is.
+    /// In descending order, so that the first run can be popped in constant time. Empty only if `far` is.
     heads: Vec<(Key, usize)>,
-    /// None of them is before one of `heads`.
+    /// No entry precedes one of `heads`.
     far: BinaryHeap<Reverse<(Key, usize)>>,
     runs: Vec<Option<OpenRun>>,
     free: Vec<usize>,
@@ -113,23 +113,23 @@ pub struct HeadTable {
 /// A run of sorted events to emit.
 #[derive(Debug)]
 pub struct SortedRun<'a> {
-    /// The events, in order of time.
+    /// The events, sorted by time.
     pub events: &'a [Event],
-    /// The details that they point into.
+    /// The details of the events.
     pub(crate) details: &'a Details,
-    /// Which chunk of the capture each comes from, by offset in `events`.
+    /// Maps offsets in `events` to chunk numbers.
     run: &'a OpenRun,
     start: usize,
 }
 
 impl SortedRun<'_> {
-    /// The position of its last event in the sorted order.
+    /// Returns the sort key of its last event.
     #[must_use]
     pub(crate) fn last_key(&self) -> Option<Key> {
         self.run.key_at((self.start + self.events.len()).checked_sub(1)?)
     }
 
-    /// Which chunk of the capture event `offset` comes from.
+    /// Returns the chunk number of the event at `offset`.
     #[must_use]
     pub(crate) fn origin(&self, offset: usize) -> u32 {
         self.run.origin_at(self.start + offset)
@@ -137,10 +137,10 @@ impl SortedRun<'_> {
 }
 
 impl HeadTable {
-    /// More heads in the array would take longer to move than those of a heap.
+    /// Maximum length of the array; beyond it, moves cost more than in a heap.
     const NEAR_MAX: usize = 256;
 
-    /// Adds a run; one without events is dropped.
+    /// Adds a run; an empty one is dropped.
     pub fn insert(&mut self, run: OpenRun) {
         let Some(key) = run.key() else { return };
         let slot = self.free.pop().unwrap_or_else(|| {
@@ -165,27 +165,27 @@ impl HeadTable {
         self.heads.last().map(|&(key, _)| key)
     }
 
-    /// How many runs are open.
+    /// Returns the number of open runs.
     #[must_use]
     pub(crate) fn open(&self) -> usize {
         self.heads.len() + self.far.len()
     }
 
-    /// The most runs that were open at once.
+    /// Returns the maximum number of runs that were open at once.
     #[must_use]
     pub(crate) fn open_max(&self) -> usize {
         self.open_max
     }
 
-    /// How often an entry changed its place.
+    /// Returns the number of moves of entries.
     #[must_use]
     pub(crate) fn moves(&self) -> u64 {
         self.moves
     }
 
-    /// Emits the first run as far as it stays first and below `limit`, and puts it in its new place.
+    /// Emits the events of the first run that precede the second run and `limit`, then moves it to its new position.
     ///
-    /// `emit` sees the events; what it returns is passed on. Returns the run if its events are used up.
+    /// `emit` receives the events; its result is returned. Also returns the run if all its events were emitted.
     pub fn advance<R>(
         &mut self,
         limit: Option<Key>,
@@ -199,8 +199,8 @@ impl HeadTable {
         let limit = second.into_iter().chain(limit).min();
         let run = self.runs[slot].as_mut()?;
         let end = limit.map_or(run.chunk.events.len(), |limit| run.end_below(limit));
-        // The first head may equal the limit only if both are one event; it is emitted, so that there is always
-        // progress.
+        // The first head equals the limit only if both are the same event. It is emitted, so that the merge always
+        // advances.
         let end = end.max(run.next + 1);
         let start = run.next;
         let result = emit(SortedRun { events: &run.chunk.events[start..end], details: &run.chunk.details, run, start });
@@ -226,7 +226,7 @@ impl HeadTable {
         self.far.peek().is_some_and(|Reverse((first, _))| key > *first)
     }
 
-    /// Fills the array from the heap once it is empty.
+    /// Fills the array from the heap when it is empty.
     fn refill(&mut self) {
         if self.heads.is_empty() {
             self.heads.extend((0..Self::NEAR_MAX / 2).map_while(|_| self.far.pop().map(|Reverse(head)| head)));
@@ -244,7 +244,7 @@ impl HeadTable {
         }
         let last = self.heads.len() - 1;
         let mut place = last;
-        // One or two swaps are the rule.
+        // Usually one or two swaps.
         while place > 0 && self.heads[place - 1].0 < key && last - place < 4 {
             self.heads[place] = self.heads[place - 1];
             place -= 1;
@@ -286,7 +286,7 @@ mod tests {
         }
     }
 
-    /// All keys in the order in which they are emitted, and the moves in the table for each event.
+    /// Returns all keys in emission order, and the moves per event.
     fn emitted(runs: Vec<OpenRun>) -> (Vec<Key>, u64) {
         let mut table = HeadTable::default();
         let expected_open = runs.len();

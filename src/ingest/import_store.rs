@@ -1,6 +1,6 @@
-//! A sorted capture that carries its store: that is taken out, which is packing its rows again on all threads, instead
-//! of made from the events, which is decoding, merging and nesting them one after the other. What is damaged, of
-//! another version or no store of that capture is left, and the caller sorts the events.
+//! Imports the store in a sorted trace. This repacks its rows on all threads, instead of decoding, merging and nesting
+//! the events sequentially. If the store is damaged, of another version, or does not belong to the trace, the caller
+//! sorts the events.
 
 use std::io;
 use std::time::Instant;
@@ -16,31 +16,31 @@ use crate::formats::{ReadContext, ReadError, StoreParts};
 use crate::store::carried::{self, CarriedStore, NoStore};
 use crate::store::{LaneInfo, LaneKind, Meta, Summary};
 
-/// Bytes of parts that are packed at once: enough to give every thread lanes to pack, few enough for memory.
+/// Bytes of parts that are packed at once: enough lanes for every thread, within a small memory bound.
 const BYTES_AT_ONCE: u64 = 16 << 20;
 
-/// Why the store in a capture was not imported.
+/// An error of importing a store.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum ImportError {
-    /// It is damaged, of another version, or no store of that capture: the events are still there.
+    /// The store is damaged, of another version, or does not belong to the trace; the events can still be sorted.
     #[error(transparent)]
     NoStore(#[from] NoStore),
     /// The imported store cannot be written.
     #[error(transparent)]
     Write(#[from] io::Error),
-    /// The capture became unreadable meanwhile.
+    /// The trace can no longer be read.
     #[error(transparent)]
     Read(#[from] ReadError),
-    /// The work was asked to stop.
+    /// The load was cancelled.
     #[error(transparent)]
     Cancelled(#[from] Cancelled),
 }
 
-/// Takes the store in `parts` out, into the empty `target`. `meta` is what the capture itself says, with a summary
-/// whose counts are 0 and whose end is the last time that the capture tells of.
+/// Imports the store in `parts` into the empty `target`. `meta` is that of the trace; the counts of its summary are 0,
+/// and its end is the latest time in the trace's headers.
 ///
 /// # Errors
-/// See [`ImportError`]; what `target` holds is of no use then.
+/// See [`ImportError`]; `target` is then unusable.
 pub(super) fn import_store(
     parts: &dyn StoreParts,
     meta: Meta,
@@ -51,7 +51,7 @@ pub(super) fn import_store(
 ) -> Result<(), ImportError> {
     context.progress.begin(Stage::Unpacking, parts.bytes());
     let count = parts.count();
-    // The last part says whether the others are worth taking.
+    // The last part identifies the store, so it is read first.
     let last = intact(parts.load(count.checked_sub(1).ok_or(NoStore)?))?;
     if !carried::is_last_part(&last) {
         return Err(NoStore.into());
@@ -60,7 +60,7 @@ pub(super) fn import_store(
     let writer = target.writer(usize::try_from(held_bytes).unwrap_or(usize::MAX))?;
     let mut store = CarriedStore::new(writer, &meta, context.threads)?;
     let (mut numbers, mut waiting, mut waiting_bytes) = (0..count, Vec::new(), 0);
-    // Parts are read, and held against their sums, while those before them are packed.
+    // Parts are read and verified while earlier parts are packed.
     in_order(
         (context.threads, jobs_ahead(context.threads)),
         || numbers.next(),
@@ -71,7 +71,7 @@ pub(super) fn import_store(
             waiting_bytes += bytes.len() as u64;
             waiting.push(bytes);
             if is_last || waiting_bytes >= BYTES_AT_ONCE.min(held_bytes) {
-                // Packed once more, they take as much again.
+                // The packed rows take as much again.
                 let _held = context.budget.charge(2 * waiting_bytes);
                 store.add_parts(&waiting)??;
                 context.progress.advance(waiting_bytes);
@@ -96,7 +96,7 @@ pub(super) fn import_store(
     Ok(context.cancel.check()?)
 }
 
-/// The bytes of a part; a damaged part means that there is no store.
+/// Maps a damaged part to [`NoStore`].
 fn intact(part: Result<Vec<u8>, ReadError>) -> Result<Vec<u8>, ImportError> {
     part.map_err(|error| match error {
         ReadError::Malformed { .. } => NoStore.into(),
@@ -104,8 +104,7 @@ fn intact(part: Result<Vec<u8>, ReadError>) -> Result<Vec<u8>, ImportError> {
     })
 }
 
-/// The summary with what the lanes tell so far. The chart of a thread's samples is made for
-/// the eye, and counted nowhere.
+/// Returns the summary with the counts of the lanes. Charts of samples are derived, so they are not counted.
 fn counted(store: &CarriedStore, meta: &Meta) -> Summary {
     let mut summary = meta.summary.clone();
     let is_counted = |lane: &LaneInfo| !meta.tracks.tracks[lane.track.index()].key.kind.is_derived();
@@ -137,10 +136,10 @@ mod tests {
     use crate::model::{Id, Registry, Sources, TrackIdx, TrackKey, TrackKind};
     use crate::store::{Row, Store, StoreWriter};
 
-    /// Spans of a single lane: some six parts.
+    /// Spans of a single lane: about six parts.
     const SPANS: u64 = 400_000;
 
-    /// Parts that take their time to be read, one of them damaged perhaps.
+    /// Parts that are slow to read, and of which one may be damaged.
     struct SlowParts {
         parts: Vec<Vec<u8>>,
         damaged: Option<usize>,
@@ -180,7 +179,7 @@ mod tests {
         let mut writer = StoreWriter::new(file.try_clone().unwrap(), 1 << 20).unwrap();
         let lane = writer.add_lane(TrackIdx(0), LaneKind::Spans, 0).unwrap();
         for number in 0..SPANS {
-            // Times that pack badly, so that there are several parts.
+            // Times that compress badly, so that there are several parts.
             let jitter = number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 4;
             let start_ns = (number << 32) as i64 + (jitter & 0xffff_ffff) as i64 / 2;
             writer.push(lane, Row { start_ns, value: jitter & 0x7fff_ffff, detail: 0, name: 0 }).unwrap();
@@ -191,7 +190,7 @@ mod tests {
         SlowParts { parts, damaged, delay, loads: AtomicUsize::new(0) }
     }
 
-    /// How the adoption ends, and the previews on the way.
+    /// Returns the result of the import, and the previews.
     fn adopted(parts: &SlowParts, threads: usize) -> (Result<(), ImportError>, Vec<Arc<Store>>) {
         let options = LoadOptions { cache: CachePolicy::None, ..LoadOptions::default() };
         let target = StoreTarget::for_once(&Sources::from("test"), &options).start().unwrap();
@@ -223,7 +222,7 @@ mod tests {
             assert!(matches!(result, Err(ImportError::NoStore(_))), "{result:?}");
             let ahead = if threads == 1 { 1 } else { jobs_ahead(threads) + 2 };
             let loads = parts.loads.into_inner();
-            // The last one was looked at first.
+            // The last part was loaded first.
             assert!(loads <= 1 + ahead, "{loads} of {} parts", parts.parts.len());
         }
     }

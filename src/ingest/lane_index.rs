@@ -1,5 +1,5 @@
-//! The open spans of one track, indexed: each question takes O(log n) for n open spans. Gives the same answers as the
-//! list of [`lanes`](super::lanes); never converts itself, never scans.
+//! An index of the open spans of one track: each operation takes O(log n) for n open spans. Its results equal those of
+//! the list in [`lanes`](super::lanes), which decides when to convert between both.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
@@ -10,22 +10,22 @@ use super::steps;
 use crate::base::ends::EndTree;
 use crate::model::StrIdx;
 
-/// The most nodes from the root of a tree of all lanes to a leaf.
+/// Depth of a binary tree over all lanes.
 const STEPS_DOWN: usize = 17;
 
-/// Open spans by lane, by end and by the text of their names.
+/// Open spans by lane, by end and by name text.
 #[derive(Debug, Clone)]
 pub(super) struct LaneIndex<T> {
     used: LaneSet,
-    /// The last end in any range of lanes.
+    /// Tree of the latest end by range of lanes.
     ends: EndTree,
-    /// The complete spans, first end first.
+    /// The complete spans, earliest end first.
     complete: BinaryHeap<Reverse<(i64, u16)>>,
     begins: BTreeMap<u16, Begin<T>>,
     closable: LaneSet,
-    /// The closable begins whose texts are known.
+    /// The closable begins whose name texts were looked up.
     named: BTreeSet<(StrIdx, u16)>,
-    /// The closable begins whose texts nobody has asked for.
+    /// The closable begins whose name texts were not looked up yet.
     unnamed: LaneSet,
 }
 
@@ -33,7 +33,7 @@ pub(super) struct LaneIndex<T> {
 struct Begin<T> {
     payload: T,
     closable: bool,
-    /// Its text, once it is in `named`.
+    /// Name text, if it is in `named`.
     text: Option<StrIdx>,
 }
 
@@ -52,7 +52,7 @@ impl<T> Default for LaneIndex<T> {
 }
 
 impl<T> LaneIndex<T> {
-    /// Indexes spans of different lanes.
+    /// Builds the index from spans of distinct lanes.
     pub(super) fn from_open(open: Vec<OpenSpan<T>>) -> Self {
         let mut index = Self::default();
         for OpenSpan { lane, closable, until } in open {
@@ -64,7 +64,7 @@ impl<T> LaneIndex<T> {
         index
     }
 
-    /// All spans in order of their lanes.
+    /// Returns all spans, ordered by lane.
     pub(super) fn into_open(self) -> Vec<OpenSpan<T>> {
         let complete = self.complete.into_iter().map(|Reverse((end_ns, lane))| OpenSpan::complete(lane, end_ns));
         let begins = self.begins.into_iter();
@@ -159,7 +159,7 @@ impl<T> LaneIndex<T> {
 
     fn add_begin(&mut self, lane: u16, payload: T, closable: bool) {
         self.used.insert(lane);
-        // No known end is later.
+        // A begin ends later than any complete span.
         self.set_end(lane, Some(i64::MAX));
         if closable {
             self.closable.insert(lane);

@@ -1,14 +1,15 @@
-//! Sets of lanes. They grow with the highest lane, up to 65,536 of them.
+//! Bit sets of lanes. Their size grows with the highest lane, up to 65,536 lanes.
 
 use super::steps;
 
-/// Lanes as bits, with a summary that a search takes 64 words at a time: no question looks at more than 18 words.
+/// A bit set of lanes with summary bits, so that a search skips 64 words at a time. No operation reads more than 18
+/// words.
 #[derive(Debug, Clone, Default)]
 pub(super) struct LaneSet {
     words: Vec<u64>,
-    /// A bit for each word that holds a lane.
+    /// One bit per word, set if the word is not empty.
     used: Vec<u64>,
-    /// A bit for each word that holds all its lanes.
+    /// One bit per word, set if the word is full.
     full: Vec<u64>,
 }
 
@@ -43,7 +44,7 @@ impl LaneSet {
         Some((word * WORD + last_bit(self.words[word])) as u16)
     }
 
-    /// The first lane from `lane` on that is not in the set.
+    /// Returns the first lane from `lane` on that is not in the set.
     pub(super) fn first_free(&self, lane: u16) -> Option<u16> {
         let (word, bit) = split(lane.into());
         steps::add(1);

@@ -1,11 +1,12 @@
-//! The lane of its track that each span takes. Knows the open spans of one track, and nothing of events or files.
+//! Assigns spans to the lanes of their track. This module tracks the open spans of one track, and knows neither events
+//! nor files.
 //!
-//! A span goes one lane below the innermost open span that contains it. One that overlaps another without nesting takes
-//! the next free lane: no span is dropped, cut or hidden, up to 65,536 lanes.
+//! A span goes one lane below the innermost open span that contains it. A span that overlaps another without nesting
+//! goes to the next free lane: no span is dropped, cut or hidden, up to 65,536 lanes.
 //!
-//! The slow answer is a scan over all open spans. A list in order of lanes gives it at once where spans nest, at any
-//! depth, and after a short scan where only a few are open. A question that would scan more than `FEW` spans turns the
-//! list into an index (`lane_index`), which answers in O(log n), until few spans are open again.
+//! A scan over all open spans would be quadratic. A list ordered by lane needs no scan if spans nest, at any depth, and
+//! only a short one if few spans are open. An operation that would scan more than `FEW` spans converts the list to an
+//! index (`lane_index`), which takes O(log n), until few spans are open again.
 
 use smallvec::SmallVec;
 
@@ -14,7 +15,7 @@ use super::open_span::{OpenSpan, Placed, Until};
 use super::steps;
 use crate::model::StrIdx;
 
-/// The open spans of one track, by lane. More than `FEW` of them are never scanned.
+/// The open spans of one track, by lane. A scan visits at most `FEW` of them.
 #[derive(Debug, Clone)]
 pub(crate) struct OpenLanes<T, const FEW: usize = 32> {
     /// Empty while there is an index.
@@ -22,23 +23,23 @@ pub(crate) struct OpenLanes<T, const FEW: usize = 32> {
     index: Option<Box<LaneIndex<T>>>,
 }
 
-/// Open spans in order of their lanes.
+/// Open spans, ordered by lane.
 #[derive(Debug, Clone)]
 struct LaneList<T> {
-    /// A million threads with one span each would take 200 MB in lists of the usual first size.
+    /// One span is stored inline: heap-allocated lists of a million threads with one span each would take 200 MB.
     open: SmallVec<[OpenSpan<T>; 1]>,
-    /// Whether some span ends after one of a lower lane, so that ended spans may be anywhere in the list.
+    /// Whether some span ends after a span of a lower lane, so that ended spans may be anywhere in the list.
     ragged: bool,
-    /// Open begins beyond the last lane.
+    /// Number of open begins beyond the last lane.
     unplaced: u32,
 }
 
-/// The result of a scan from the innermost span outwards.
+/// The result of a scan, innermost span first.
 enum Scan {
-    /// The position in the list.
+    /// A position in the list.
     At(usize),
     Nowhere,
-    /// The list is longer than a scan may be, or there is none.
+    /// The list is too long to scan, or there is an index instead.
     TooLong,
 }
 
@@ -49,7 +50,7 @@ impl<T, const FEW: usize> Default for OpenLanes<T, FEW> {
 }
 
 impl<T, const FEW: usize> OpenLanes<T, FEW> {
-    /// Forgets complete spans that have ended at `ts_ns`.
+    /// Removes complete spans that end at `ts_ns` or before.
     #[inline]
     pub(crate) fn close_ended(&mut self, ts_ns: i64) {
         if self.index.is_none() && !self.list.ragged {
@@ -59,7 +60,7 @@ impl<T, const FEW: usize> OpenLanes<T, FEW> {
         }
     }
 
-    /// Apart, so that the usual case saves no registers.
+    /// The slow path of [`Self::close_ended`], not inlined so that the fast path saves no registers.
     #[inline(never)]
     fn close_ended_anywhere(&mut self, ts_ns: i64) {
         if self.index.is_none() && self.list.open.len() <= FEW {
@@ -70,10 +71,10 @@ impl<T, const FEW: usize> OpenLanes<T, FEW> {
         }
     }
 
-    /// Opens a complete span. `None` beyond the last lane.
+    /// Opens a complete span; `None` beyond the last lane.
     #[inline]
     pub(crate) fn place_complete(&mut self, end_ns: i64) -> Option<Placed> {
-        // Nearly always it is inside of the last one, and nothing has to move.
+        // Fast path: the span is usually inside the innermost one, so it is appended.
         if self.index.is_none() && self.list.open.last().is_none_or(|open| open.contains(end_ns)) {
             return self.list.push_complete(end_ns);
         }
@@ -89,10 +90,10 @@ impl<T, const FEW: usize> OpenLanes<T, FEW> {
         }
     }
 
-    /// Opens a span whose end is to come, and returns its lane. `None` beyond the last lane.
+    /// Opens a begin and returns its lane; `None` beyond the last lane.
     ///
-    /// It goes below everything: its end is not known, and it will usually come first. No end closes
-    /// one that is not `closable`.
+    /// It goes below all open spans: its end is unknown, and usually the earliest. A begin that is not `closable` is
+    /// ignored by ends.
     #[inline]
     pub(crate) fn place_begin(&mut self, payload: T, closable: bool) -> Option<u16> {
         match &mut self.index {
@@ -101,12 +102,12 @@ impl<T, const FEW: usize> OpenLanes<T, FEW> {
         }
     }
 
-    /// Notes that a begin which had no lane is open: its end is to close none of those that have one.
+    /// Counts an open begin without a lane, so that its end does not close a begin with a lane.
     pub(crate) fn add_unplaced(&mut self) {
         self.list.unplaced = self.list.unplaced.saturating_add(1);
     }
 
-    /// Closes an open begin that has no lane: it is inside of all that have one.
+    /// Closes an open begin without a lane, which is inside all others. Returns whether there was one.
     #[inline]
     pub(crate) fn take_unplaced(&mut self) -> bool {
         let unplaced = self.list.unplaced.checked_sub(1);
@@ -114,7 +115,7 @@ impl<T, const FEW: usize> OpenLanes<T, FEW> {
         unplaced.is_some()
     }
 
-    /// The lane of the deepest open span.
+    /// Returns the lane of the deepest open span.
     #[must_use]
     pub(crate) fn deepest_lane(&self) -> Option<u16> {
         match &self.index {
@@ -123,13 +124,13 @@ impl<T, const FEW: usize> OpenLanes<T, FEW> {
         }
     }
 
-    /// The number of open spans.
+    /// Returns the number of open spans.
     #[must_use]
     pub(crate) fn count(&self) -> usize {
         self.index.as_ref().map_or(self.list.open.len(), |index| index.count())
     }
 
-    /// Whether a span is open whose end is not known.
+    /// Returns whether a begin is open.
     pub(crate) fn has_begins(&mut self) -> bool {
         match self.scan(|open| matches!(open.until, Until::End(_))) {
             Scan::At(_) => true,
@@ -138,7 +139,7 @@ impl<T, const FEW: usize> OpenLanes<T, FEW> {
         }
     }
 
-    /// The innermost open begin that an end can close, and its lane.
+    /// Returns the innermost closable begin with its lane.
     #[inline]
     pub(crate) fn innermost(&mut self) -> Option<(u16, &T)> {
         match self.scan(OpenSpan::is_closable) {
@@ -148,7 +149,7 @@ impl<T, const FEW: usize> OpenLanes<T, FEW> {
         }
     }
 
-    /// The lane of the innermost open begin with the text `text` that an end can close.
+    /// Returns the lane of the innermost closable begin with this name text.
     pub(crate) fn innermost_named(&mut self, text: StrIdx, text_of: impl Fn(&T) -> StrIdx) -> Option<u16> {
         let is_named = |open: &OpenSpan<T>| matches!(&open.until, Until::End(payload) if open.closable && text_of(payload) == text);
         match self.scan(is_named) {
@@ -158,10 +159,10 @@ impl<T, const FEW: usize> OpenLanes<T, FEW> {
         }
     }
 
-    /// Removes the innermost open begin that an end can close.
+    /// Removes the innermost closable begin.
     #[inline]
     pub(crate) fn take_innermost(&mut self) -> Option<(u16, T)> {
-        // Nearly always it is the last one, and nothing has to move.
+        // Fast path: it is usually the innermost span.
         if self.list.open.last().is_some_and(OpenSpan::is_closable) {
             return self.list.open.pop().and_then(OpenSpan::into_begin);
         }
@@ -189,7 +190,7 @@ impl<T, const FEW: usize> OpenLanes<T, FEW> {
         open.into_iter().filter_map(OpenSpan::into_begin).collect()
     }
 
-    /// Scans the list from the innermost span outwards.
+    /// Scans the list, innermost span first.
     #[inline]
     fn scan(&self, test: impl Fn(&OpenSpan<T>) -> bool) -> Scan {
         if self.index.is_some() {
@@ -208,13 +209,14 @@ impl<T, const FEW: usize> OpenLanes<T, FEW> {
         }
     }
 
-    /// The index, made of the list if there is none.
+    /// Returns the index; converts the list to one if necessary.
     fn index(&mut self) -> &mut LaneIndex<T> {
         let list = &mut self.list;
         self.index.get_or_insert_with(|| Box::new(LaneIndex::from_open(std::mem::take(&mut list.open).into_vec())))
     }
 
-    /// Goes back to the list when half of a few are open: the spans opened between pay for each change of the form.
+    /// Converts the index to a list if at most half of `FEW` spans are open. The gap to `FEW` amortizes the
+    /// conversions.
     fn list_if_few(&mut self) {
         if let Some(index) = self.index.take_if(|index| index.count() <= FEW / 2) {
             self.list.open = index.into_open().into();
@@ -258,7 +260,7 @@ impl<T> LaneList<T> {
         Some(lane)
     }
 
-    /// Puts a complete span below all others, the last of which contains it.
+    /// Appends a complete span, which the innermost span contains.
     #[inline]
     fn push_complete(&mut self, end_ns: i64) -> Option<Placed> {
         steps::add(1);
@@ -267,7 +269,7 @@ impl<T> LaneList<T> {
         Some(Placed { lane, overlaps: false })
     }
 
-    /// Puts a complete span on the next free lane below the one at `parent`.
+    /// Inserts a complete span on the next free lane below the one at `parent`.
     fn insert_below(&mut self, parent: Option<usize>, end_ns: i64) -> Option<Placed> {
         let mut position = parent.map_or(0, |parent| parent + 1);
         let overlaps = position < self.open.len();

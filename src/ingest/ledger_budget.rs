@@ -1,4 +1,4 @@
-//! The part of a load's budget that the ledger of its store is built in.
+//! Memory for building the ledger of a store, as a share of a load's budget.
 
 use crate::base::budget_shares::BudgetShare;
 use crate::formats::ReadContext;
@@ -7,7 +7,7 @@ use crate::store::ledger_build::LedgerContext;
 use crate::store::path_ledger::PathShape;
 use crate::store::sample_ledger::SampleShape;
 
-/// Runs `finish` with the context of a ledger, whose memory is charged to the budget meanwhile.
+/// Runs `finish` with the context of a ledger, and charges its memory to the budget meanwhile.
 pub(super) fn with_ledger<R>(context: &ReadContext, finish: impl FnOnce(&LedgerContext<'_>) -> R) -> R {
     let budget_bytes = BudgetShare::Ledger.bytes(&context.budget);
     let _held = context.budget.charge(budget_bytes);

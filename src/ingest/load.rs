@@ -1,4 +1,4 @@
-//! How to load, what comes of it, and why nothing did.
+//! Options, results and errors of a load.
 
 use std::io;
 use std::path::PathBuf;
@@ -13,34 +13,35 @@ use crate::model::unwind::UnwindFiles;
 use crate::store::cache::Cache;
 use crate::store::{Store, StoreError};
 
-/// The policy for keeping finished stores.
+/// The cache policy of a load.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CachePolicy {
-    /// Keeps the store in this folder, for the next time.
+    /// Caches the store in this folder.
     Folder(PathBuf),
-    /// Nowhere: the store has no name and is gone when it is closed.
+    /// Writes the store to an unnamed file, which is gone when it is closed.
     None,
 }
 
-/// Limits of a load, and its targets on disk.
+/// Limits of a load, and where it writes.
 #[derive(Debug, Clone)]
 pub struct LoadOptions {
-    /// The memory that the load may hold its part of: clones of these options share it.
+    /// Memory that the load may use a share of; clones of these options share it.
     pub memory: Memory,
-    /// How many threads may work at once, at least 1.
+    /// Maximum number of worker threads, at least 1.
     pub threads: usize,
-    /// Whether and where the store is kept.
+    /// Whether and where the store is cached.
     pub cache: CachePolicy,
-    /// The most bytes that all kept stores may take; the least recently used go first, and the one of this load stays.
+    /// Maximum total size of cached stores, in bytes. The least recently used are removed first; that of this load is
+    /// not.
     pub cache_bytes_max: u64,
-    /// The disk that the store is written through.
+    /// The disk that the store is written to.
     pub disk: Arc<dyn Disk>,
-    /// The files that recorded stacks are unwound by.
+    /// The files for unwinding raw stacks.
     pub unwind_files: Option<Arc<dyn UnwindFiles>>,
 }
 
 impl LoadOptions {
-    /// The default limit of all kept stores: two captures of a billion spans, or hundreds of usual ones.
+    /// Default maximum size of the cache: two traces of a billion spans, or hundreds of usual ones.
     pub(crate) const CACHE_BYTES_MAX: u64 = 32 << 30;
 }
 
@@ -57,60 +58,60 @@ impl Default for LoadOptions {
     }
 }
 
-/// An opened store and how it came to be.
+/// An opened store with the report of its load.
 #[derive(Debug, Clone)]
 pub struct Loaded {
     /// The store, mapped and ready for queries.
     pub store: Arc<Store>,
-    /// The course of the load, for the user.
+    /// The report for the user.
     pub report: LoadReport,
 }
 
-/// The course of a load, for the user.
+/// The report of a load, for the user.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct LoadReport {
-    /// Whether a kept store was used.
+    /// Whether a cached store was used.
     pub cached: bool,
-    /// Wall time, from the call to the opened store.
+    /// Wall time until the store was opened, in seconds.
     pub(crate) seconds: f64,
-    /// A sentence for the user, such as that the store could not be kept.
+    /// A message for the user, such as that the store could not be cached.
     pub note: Option<String>,
 }
 
-/// Why a capture could not be loaded.
+/// An error of a load.
 #[derive(Debug, thiserror::Error)]
 #[expect(missing_docs, reason = "the fields are named as the message shows them")]
 pub enum LoadError {
-    /// The capture cannot be read.
+    /// The trace cannot be read.
     #[error(transparent)]
     Read(#[from] ReadError),
     /// The store cannot be written.
     #[error("{}: cannot write the sorted store: {source}", folder.display())]
     Write { folder: PathBuf, source: io::Error },
-    /// Input from a pipe cannot be kept.
+    /// Input from a pipe cannot be stored.
     #[error("{}: cannot keep what comes through a pipe: {source}", folder.display())]
     Keep { folder: PathBuf, source: io::Error },
-    /// The store that was just written cannot be opened.
+    /// The new store cannot be opened.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// The load was asked to stop.
+    /// The load was cancelled.
     #[error(transparent)]
     Cancelled(#[from] Cancelled),
-    /// Headers of the capture still contradict its events after they were all read.
+    /// Chunk headers of the trace contradict the events even after all chunks were read.
     #[error("{sources}: chunk {chunk} changed while it was read")]
     Changing { sources: String, chunk: usize },
-    /// The capture has more chunks than 32 bits can number.
+    /// The trace has more chunks than 32 bits can count.
     #[error("{sources}: has {chunks} chunks; the most is 4,294,967,295")]
     TooManyChunks { sources: String, chunks: usize },
 }
 
 impl LoadError {
-    /// The same error with the files that the user named, where it names a spooled copy of one.
+    /// Returns the error with the displayed path of a file in place of the path of its spooled copy.
     pub(super) fn named(self, sources: &Sources) -> Self {
         let Self::Read(error) = self else { return self };
         let files =
             sources.files().iter().enumerate().map(|(position, file)| (sources.path_to_read(position), file.path()));
-        // Few: the input is read once, and an error may be about each of many files.
+        // There are few: a spooled file is read once, and an archive may cause errors in many files.
         let elsewhere = files.filter(|(read, named)| read != named);
         Self::Read(elsewhere.fold(error, |error, (read, named)| error.renamed(read, named)))
     }

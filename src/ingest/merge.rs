@@ -1,10 +1,9 @@
-//! The deferred merge sort: chunks in, one stream of events in order of time out. Never nests, never parses.
+//! The deferred merge sort: turns chunks into one stream of events, sorted by time. It neither parses nor nests.
 //!
-//! The slow answer: load everything and sort it stably by time. Instead a chunk is loaded and sorted only when
-//! the merge reaches the smallest time in it, which its header promises. Nearly sorted captures thus pass
-//! through with a few chunks in memory. When the open ones outgrow the budget, what is left of them is merged
-//! into one run in the spill file and read back block by block, as an external merge sort does: in the worst
-//! case each event is spilled once.
+//! The result equals a stable sort of all events by time, which would need all events in memory. Instead, a chunk is
+//! loaded and sorted when the merge reaches the minimum time in its header. So nearly sorted traces are merged with a
+//! few chunks in memory. If the open chunks exceed the budget, their remaining events are merged into one run in the
+//! spill file and read back block by block, like an external merge sort. In the worst case each event is spilled once.
 
 use std::io;
 use std::thread;
@@ -18,64 +17,64 @@ use crate::base::cancel::{Cancel, Cancelled};
 use crate::formats::{ChunkHead, ChunkSource, ReadError};
 use crate::model::{Chunk, EventFlags, Loss, Losses, SourcePos};
 
-/// The limits and tools of a merge.
+/// The limits and resources of a merge.
 #[derive(Debug)]
 pub struct MergeContext<'a> {
-    /// The request to stop the merge.
+    /// Cancels the merge.
     pub cancel: &'a Cancel,
-    /// The budget that bounds the open chunks.
+    /// Limits the memory of the open chunks.
     pub budget: &'a Budget,
-    /// Takes what does not fit.
+    /// Stores events beyond the budget.
     pub spill: &'a SpillFile,
-    /// How many threads load and sort chunks, at least 1.
+    /// Number of threads that load and sort chunks, at least 1.
     pub threads: usize,
 }
 
-/// Counts of a finished merge.
+/// The statistics of a finished merge.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct MergeStats {
-    /// The most runs that were open at once.
+    /// Maximum number of runs that were open at once.
     pub(crate) open_max: u64,
-    /// Moves in the head table.
+    /// Number of moves in the head table.
     pub(crate) head_moves: u64,
-    /// Events that come after a later one in the capture.
+    /// Number of events that follow a later event in the trace.
     pub(crate) late_events: u64,
-    /// The most that an event is late by.
+    /// Maximum lateness of an event, in nanoseconds.
     pub(crate) max_lateness_ns: u64,
-    /// Losses in chunks, such as a block that is damaged.
+    /// Losses in chunks, such as a damaged block.
     pub(crate) losses: Losses,
 }
 
-/// Why a merge ended early.
+/// An error of a merge.
 #[derive(Debug, thiserror::Error)]
 pub enum MergeError<E> {
     /// The receiver of the events failed.
     #[error("{0}")]
     Sink(E),
-    /// The spill file cannot be used.
+    /// The spill file failed.
     #[error("cannot use the temporary file for sorting: {0}")]
     Spill(#[source] io::Error),
-    /// The capture has more chunks than 32 bits can number: ties in time are resolved by that number.
+    /// The trace has more chunks than 32 bits can count; the chunk number breaks ties in time.
     #[error("the trace has {chunks} chunks; the most is 4,294,967,295")]
     TooManyChunks { chunks: usize },
-    /// The capture became unreadable meanwhile.
+    /// The trace can no longer be read.
     #[error(transparent)]
     Read(ReadError),
-    /// It was asked to stop.
+    /// The load was cancelled.
     #[error(transparent)]
     Cancelled(#[from] Cancelled),
-    /// A chunk holds events earlier than its header promised and than what was already emitted. The merge must be done
-    /// again with the true heads, which [`true_heads`] finds.
+    /// A chunk contains events earlier than its header's minimum, and earlier than events already emitted. The merge
+    /// must be restarted with the heads returned by [`true_heads`].
     #[error("chunk {chunk} holds events earlier than its header says")]
     HeaderLied { chunk: usize },
 }
 
-/// Merges all chunks of `source`, whose smallest times are in `heads`, and hands runs of sorted events to `sink`.
+/// Merges all chunks of `source`, whose minimum times are in `heads`, and passes runs of sorted events to `sink`.
 ///
-/// Events at the same time come in order of chunk and position. The result does not depend on `context.threads`.
+/// Events at the same time are ordered by chunk and position. The result does not depend on `context.threads`.
 ///
 /// # Errors
-/// See [`MergeError`]. Damaged chunks are no error: they are counted.
+/// See [`MergeError`]. Damaged chunks are not errors: they are counted as losses.
 pub fn merge<E>(
     source: &dyn ChunkSource,
     heads: &[ChunkHead],
@@ -153,10 +152,11 @@ pub fn merge<E>(
     })
 }
 
-/// The heads as the chunks themselves say, by loading each once: for captures whose headers lie. Counts the lies.
+/// Computes the heads from the events, by loading each chunk once: for traces with wrong headers. Counts the wrong
+/// ones.
 ///
 /// # Errors
-/// [`Cancelled`] on request. Unreadable chunks keep their promised heads: the merge deals with them.
+/// Returns [`Cancelled`] on request. Unreadable chunks keep the head of their header; the merge handles them.
 pub(crate) fn true_heads(
     source: &dyn ChunkSource,
     cancel: &Cancel,
@@ -174,7 +174,7 @@ pub(crate) fn true_heads(
     Ok(heads)
 }
 
-/// For each chunk, the newest time in the chunks before it: an event before that time is late.
+/// Returns the latest time before each chunk: an event before that time is late.
 fn newest_before(heads: &[ChunkHead]) -> Vec<i64> {
     let newest = heads.iter().scan(i64::MIN, |newest, head| {
         let before = *newest;
@@ -195,7 +195,7 @@ fn count_disorder(chunk: &Chunk, newest_before_ns: i64, stats: &mut MergeStats) 
     stats.max_lateness_ns = stats.max_lateness_ns.max(chunk.max_lateness_ns).max(behind_ns);
 }
 
-/// The run goes on with its next block, if it has one.
+/// Reads the next block of a run, if any.
 fn reopen(run: OpenRun, context: &MergeContext<'_>) -> io::Result<Option<OpenRun>> {
     let OpenRun { rest: Some(mut rest), charge, .. } = run else { return Ok(None) };
     drop(charge);
@@ -209,9 +209,11 @@ fn open_block(block: SpilledBlock, rest: SpilledRun, context: &MergeContext<'_>)
     Ok(OpenRun { chunk, origin: Origin::Each(origins), next: 0, rest: Some(rest), charge })
 }
 
-/// Merges what is left of the loaded chunks into one run in the spill file, and opens its first block. Runs that are
-/// already spilled stay as they are, since each holds one block only, until those blocks outweigh the loaded chunks:
-/// then they are merged too, so that their number stays bounded (the further passes of an external merge sort).
+/// Merges the remaining events of the loaded chunks into one run in the spill file, and opens its first block.
+///
+/// Spilled runs are left alone, since each has only one block in memory. If these blocks take more memory than the
+/// loaded chunks, they are merged too, so that their number stays bounded, as in later passes of an external merge
+/// sort.
 fn spill_all(table: &mut HeadTable, context: &MergeContext<'_>) -> io::Result<OpenRun> {
     let mut loaded = HeadTable::default();
     let (chunks, runs): (Vec<_>, Vec<_>) = table.drain().into_iter().partition(|run| run.rest.is_none());
@@ -241,7 +243,7 @@ fn spill_all(table: &mut HeadTable, context: &MergeContext<'_>) -> io::Result<Op
             break;
         };
         written?;
-        // A run that is merged again goes on with its next block.
+        // A spilled run that was merged again continues with its next block.
         if let Some(run) = used_up.map_or(Ok(None), |run| reopen(run, context))? {
             loaded.insert(run);
         }

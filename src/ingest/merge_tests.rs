@@ -1,4 +1,4 @@
-//! The deferred merge beside its oracle: a stable sort of all events by time.
+//! Compares the deferred merge with its oracle: a stable sort of all events by time.
 
 use std::convert::Infallible;
 
@@ -11,7 +11,7 @@ use crate::base::cancel::Cancel;
 use crate::formats::{ChunkHead, ChunkSource, ReadError};
 use crate::model::{Chunk, Details, Event, EventFlags, EventKind, Loss, Losses, NameIdx, TrackIdx};
 
-/// Chunks in memory, some of them damaged, with heads that may lie.
+/// Chunks in memory; some are damaged or have wrong heads.
 struct Chunks {
     chunks: Vec<Option<Chunk>>,
     heads: Vec<ChunkHead>,
@@ -44,7 +44,7 @@ impl ChunkSource for Chunks {
     }
 }
 
-/// Events whose `value` is their place in the capture and whose detail names it too.
+/// Creates events whose `value` and detail are their position in the trace.
 fn chunks_of(times: &[Vec<i64>]) -> Vec<Chunk> {
     let mut place = 0u64;
     let mut chunk_of = |times: &Vec<i64>| {
@@ -99,7 +99,7 @@ fn stable_sort(times: &[Vec<i64>]) -> Vec<(i64, u64)> {
     all
 }
 
-/// The events that come after a later one, and the most that one is late by, the slow way.
+/// Counts late events, and their maximum lateness, by brute force.
 fn disorder(times: &[Vec<i64>]) -> (u64, u64) {
     let (mut newest, mut late, mut most) = (i64::MIN, 0, 0);
     for &ts_ns in times.iter().flatten() {

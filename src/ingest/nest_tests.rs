@@ -1,5 +1,4 @@
-//! Nesting beside a naive oracle: for each track, all spans in a list, looked through from
-//! the start for every question.
+//! Compares nesting with a naive oracle, which searches a list of all spans of a track.
 
 mod limits;
 mod samples;
@@ -23,7 +22,7 @@ use crate::store::{LaneIdx, LaneKind, Meta, Store, StoreWriter};
 
 const TRACKS: u32 = 3;
 
-/// One span as a test sees it: track, depth, start, duration, name, whether unfinished.
+/// A span in a test: track, depth, start, duration, name, whether it is unfinished.
 type Seen = (u32, u16, i64, u64, u32, bool);
 
 struct Result {
@@ -69,7 +68,7 @@ fn nest_with(events: Vec<Event>, details: &Details, kind: TrackKind, stacks: Sta
     nest_on(events, details, (kind, 0), stacks)
 }
 
-/// Nests events on tracks of a kind and a slot.
+/// Nests events on tracks with this kind and slot.
 fn nest_on(events: Vec<Event>, details: &Details, (kind, slot): (TrackKind, u32), stacks: Stacks) -> Result {
     nest_in(Registry::default(), events, details, (kind, slot), stacks)
 }
@@ -95,7 +94,7 @@ fn nest_in(
     let (names, stacks) = (Arc::new(names), Arc::new(stacks));
     let mut nester = Nester::new(&mut writer, &names, &stacks, &mut registry);
     let mut table = HeadTable::default();
-    // In two halves, so that events of one time may come in two runs.
+    // Two runs, so that events of one time may be split between them.
     let half = events.len() / 2;
     let rest = events.split_off(half);
     for (index, events) in [events, rest].into_iter().enumerate() {
@@ -133,7 +132,7 @@ fn spans_of(events: Vec<Event>) -> (Vec<Seen>, Nested) {
     (result.spans(), result.nested)
 }
 
-/// The lanes of complete spans, the slow way: below the deepest that contains it, on the first lane that is free.
+/// Computes the lanes of complete spans by brute force: the first free lane below the deepest span that contains it.
 fn complete_oracle(spans: &mut [(i64, i64, u32)]) -> Vec<(u16, i64, i64, u32)> {
     spans.sort_by_key(|&(start, end, _)| (start, std::cmp::Reverse(end - start)));
     let mut placed: Vec<(u16, i64, i64, u32)> = Vec::new();
@@ -171,7 +170,7 @@ proptest! {
     fn begins_and_ends_pair_up_as_with_a_stack(
         raw in proptest::collection::vec((1i64..4, prop_oneof![3 => Just(true), 2 => Just(false)], 0u32..TRACKS, 1u32..4, any::<bool>()), 0..150),
     ) {
-        // Distinct times, so that the order of the capture is the order of time.
+        // Distinct times, so that the order of the trace is sorted.
         let mut ts_ns = 0;
         let mut stacks: BTreeMap<u32, Vec<(i64, u32)>> = BTreeMap::new();
         let mut last: BTreeMap<u32, i64> = BTreeMap::new();
@@ -302,7 +301,7 @@ fn steps_of_asynchronous_spans_go_below_all_that_is_open_and_end_at_the_last_lan
 fn asynchronous_trees_that_run_at_once_get_tracks_of_their_own_and_share_them_over_time() {
     let b = |ts_ns, id, name| event(EventKind::AsyncBegin, ts_ns, id, 0, name);
     let e = |ts_ns, id, name| event(EventKind::AsyncEnd, ts_ns, id, 0, name);
-    // Ids 7 and 8 overlap; 9 comes after both and takes the first track again. A child of 7 nests below it.
+    // Ids 7 and 8 overlap. 9 comes after both and reuses the first track. A child of 7 nests below it.
     let events = vec![
         b(0, 7, 1),
         b(1, 8, 1),
@@ -422,7 +421,7 @@ fn an_event_on_a_track_that_is_made_here_is_counted_and_not_placed() {
     assert_eq!(result.nested.losses.count(Loss::BadRecord), 1);
 }
 
-/// The same events, with ends moved to their begins within batches that end where `cuts` says.
+/// Returns the same events with ends moved to their begins, within batches that end at `cuts`.
 fn with_paired_ends(events: &[Event], cuts: &[bool]) -> Vec<Event> {
     let mut paired_ends = PairedEnds::default();
     let (mut all, mut batch) = (Vec::new(), Vec::new());
@@ -438,7 +437,7 @@ fn with_paired_ends(events: &[Event], cuts: &[bool]) -> Vec<Event> {
     all
 }
 
-/// Ticks that go on, mostly: a reader's events are late now and then, and many share one time.
+/// Mostly increasing times: a reader's events are sometimes late, and many have the same time.
 fn nearly_sorted_events() -> impl Strategy<Value = Vec<Event>> {
     let one = (-3i64..6, 0u8..9, 0..TRACKS, 1u32..4);
     proptest::collection::vec(one, 0..150).prop_map(|raw| {
@@ -518,8 +517,8 @@ fn a_preview_has_all_that_ended_and_all_that_waited_before_its_time() {
         }
         registry
     };
-    // The end of the span comes with its begin, and nothing of its track comes after; the instant waits for others of
-    // its time.
+    // The end of the span is stored with its begin, and no later event follows on its track. The instant is held back
+    // until its time has passed.
     for (sorted_to_ns, expected) in [(15, (0, 0)), (16, (1, 0)), (20, (1, 0)), (21, (1, 1))] {
         let mut writer = StoreWriter::new(tempfile::tempfile().unwrap(), 1 << 20).unwrap();
         let (names, stacks) = (Arc::new(Names::default()), Arc::new(Stacks::default()));

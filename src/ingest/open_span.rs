@@ -1,25 +1,25 @@
-//! An open span of a track, and how it ends.
+//! An open span of a track.
 
 /// An open span of a track.
 #[derive(Debug, Clone)]
 pub(super) struct OpenSpan<T> {
     pub(super) lane: u16,
-    /// Whether an end that is to come closes it. Beside `until`, where it takes no room of its own: a million threads
-    /// have an open span each.
+    /// Whether an end may close it. Not part of `until`, where it would take a word: a million threads have an open
+    /// span each.
     pub(super) closable: bool,
     pub(super) until: Until<T>,
 }
 
-/// How an open span ends.
+/// The end of an open span.
 #[derive(Debug, Clone)]
 pub(super) enum Until<T> {
-    /// It ends at a known time.
+    /// The end time is known.
     Time(i64),
-    /// An end that is to come, or never comes.
+    /// The span is a begin, whose end may follow.
     End(T),
 }
 
-/// The place of a span.
+/// The result of placing a span.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Placed {
     pub(crate) lane: u16,
@@ -47,7 +47,7 @@ impl<T> OpenSpan<T> {
         matches!(self.until, Until::Time(end_ns) if end_ns <= ts_ns)
     }
 
-    /// Whether it ends after `other`, where an end that is to come is later than any known one.
+    /// Returns whether it ends after `other`; an unknown end is the latest.
     pub(super) fn ends_after(&self, other: &Self) -> bool {
         match (&self.until, &other.until) {
             (_, Until::End(_)) => false,

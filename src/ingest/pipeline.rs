@@ -1,5 +1,5 @@
-//! From a path to an opened store: the kept one if the capture has not changed, else a new one. Meant for a background
-//! thread: it blocks, tells its progress, and stops on request.
+//! Opens a trace as a store: the cached one if the trace has not changed, else a new one. It blocks, so it belongs on a
+//! background thread; it reports progress and can be cancelled.
 
 use std::fs;
 use std::io;
@@ -27,10 +27,10 @@ use crate::formats::{
 use crate::model::{Loss, Losses, Names, Registry, SourcePos, Sources, Stacks, TrackTables};
 use crate::store::{LoadStats, Meta, Store, StoreWriter, Summary};
 
-/// Opens a capture, one file or several, as a store. What comes through a pipe is kept in a file without a name first.
+/// Opens a trace of one or several files as a store. Input from a pipe is first copied to an unnamed file.
 ///
 /// # Errors
-/// See [`LoadError`]. What is damaged in part is no error: the store counts it among its losses.
+/// See [`LoadError`]. A partly damaged trace is not an error: the store counts its losses.
 pub fn open(
     sources: impl Into<Sources>,
     options: &LoadOptions,
@@ -40,10 +40,10 @@ pub fn open(
     open_with_previews(&sources.into(), options, cancel, progress, None)
 }
 
-/// The same as [`open`], which also hands `previews` a store of the rows sorted so far, every now and then.
+/// Like [`open`], but also passes stores of the rows sorted so far to `previews`.
 ///
 /// # Errors
-/// The same errors as [`open`] has.
+/// Those of [`open`].
 pub fn open_with_previews(
     sources: &Sources,
     options: &LoadOptions,
@@ -72,10 +72,10 @@ pub fn open_with_previews(
     Ok(Loaded { store: Arc::new(store), report })
 }
 
-/// Opens what was spooled elsewhere: `sources` say where it is, and what it is called. No store is kept of it.
+/// Opens a trace that was spooled: `sources` has the paths to read, and the displayed names. Its store is not cached.
 ///
 /// # Errors
-/// The same errors as [`open`] has.
+/// Those of [`open`].
 pub(crate) fn open_spooled(
     sources: &Sources,
     options: &LoadOptions,
@@ -93,7 +93,8 @@ pub(crate) fn open_spooled(
     Ok(Loaded { store: Arc::new(store), report })
 }
 
-/// Whether the stacks of a kept store were unwound by other files than are there now. Says so.
+/// Returns whether the stacks of a cached store must be unwound again, because the module files have changed. If so,
+/// adds a note.
 fn needs_unwinding(store: &Store, sources: &Sources, context: &ReadContext, place: &mut StoreTarget) -> bool {
     let unwound = &store.meta().tracks.unwound;
     let files = context.unwind_files.as_ref().filter(|_| !unwound.is_empty());
@@ -118,21 +119,21 @@ fn context(sources: &Sources, options: &LoadOptions, cancel: &Cancel, progress: 
     }
 }
 
-/// A store that only lacks its tables.
+/// A store whose tables are not written yet.
 struct Sorted {
     writer: StoreWriter,
-    /// Without its tracks, which the registry has.
+    /// Without tracks, which are still in the registry.
     meta: Meta,
 }
 
-/// The input of the merge: chunks, and the tables that they point into.
+/// The input of the merge: chunks, with the tables that their events reference.
 struct Capture {
     source: Box<dyn ChunkSource>,
     names: Arc<Names>,
     stacks: Arc<Stacks>,
     registry: Registry,
     losses: Losses,
-    /// Sentences that the user should read.
+    /// Messages for the user.
     notes: Vec<String>,
     store: Option<Box<dyn StoreParts>>,
 }
@@ -195,7 +196,8 @@ fn load(
                 context.progress.begin(Stage::Publishing, 0);
                 meta.summary.source_bytes = source_bytes;
                 meta.summary.load.seconds = started.elapsed().as_secs_f64();
-                // The store has tables of its own: of a million threads or names, hundreds of megabytes.
+                // Free the tables before the store builds its own: a million threads or names take hundreds of
+                // megabytes.
                 drop(capture);
                 with_ledger(context, |ledger| writer.finish_with_ledger(meta, Some(ledger)))
                     .map_err(|error| place.write_error(error))?;
@@ -207,7 +209,7 @@ fn load(
                 return Err(LoadError::Changing { sources: sources.to_string(), chunk });
             }
             Err(MergeError::HeaderLied { .. }) => {
-                // Rare and hostile: worth a pass over all chunks, so that every event still goes to its place.
+                // Rare and possibly malicious. An additional pass over all chunks sorts every event correctly.
                 heads = true_heads(&*capture.source, &context.cancel, &mut capture.losses)?;
                 corrected = true;
                 target = place.start().map_err(|error| place.write_error(error))?;
@@ -222,13 +224,13 @@ fn load(
     }
 }
 
-/// Keeps the store that was written to `target`, and opens it.
+/// Publishes the store in `target`, and opens it.
 fn publish(place: &mut StoreTarget, target: StoreFile) -> Result<Store, LoadError> {
     let (file, path) = place.keep(target).map_err(|error| place.write_error(error))?;
     Ok(Store::from_file(&file, &path)?)
 }
 
-/// A reader that could not hand on its events has not failed: the spill file after it has.
+/// Maps a failure to store events to an error of the spill file; the reader itself has not failed.
 fn read_error(error: ReadError, place: &StoreTarget) -> LoadError {
     match error {
         ReadError::Sink(source) => match source.downcast::<io::Error>() {
@@ -267,19 +269,19 @@ fn read(
     })
 }
 
-/// Counts the names, stacks and processes that are missing from full tables, wherever they were to be.
+/// Counts the names, stacks and processes that were dropped from full tables.
 fn count_over_limit(over_limit: u64, losses: &mut Losses) {
     if over_limit > 0 {
         losses.add_many(Loss::OverLimit, SourcePos::Offset(0), over_limit);
     }
 }
 
-/// The last time at which an event starts, as far as the chunks tell.
+/// Returns the latest start of an event, from the headers of chunks.
 fn last_ns(heads: &[formats::ChunkHead]) -> i64 {
     heads.iter().map(|head| head.max_ts_ns).max().unwrap_or(i64::MIN)
 }
 
-/// Sorts and nests all events into `target`, up to its tables.
+/// Sorts and nests all events into `target`; its tables are still to be written.
 fn sort_into(
     capture: &mut Capture,
     heads: &[formats::ChunkHead],
@@ -288,7 +290,7 @@ fn sort_into(
     context: &ReadContext,
     previews: &mut Previews<'_>,
 ) -> Result<Sorted, MergeError<io::Error>> {
-    /// Events between two reports of progress.
+    /// Number of events between progress reports.
     const REPORT_EVENTS: u64 = 1 << 16;
     let events: u64 = heads.iter().map(|head| u64::from(head.events)).sum();
     let last_ns = last_ns(heads);
@@ -319,7 +321,7 @@ fn sort_into(
         context.progress.advance(unreported);
         Ok((stats, nested))
     });
-    // Where the writing has failed, the nesting only knows that it has.
+    // If writing failed, the nesting only reports that it did; this error has the cause.
     written.map_err(MergeError::Sink)?;
     let (stats, nested) = sorted?;
     let mut losses = capture.losses.clone();

@@ -1,5 +1,5 @@
-//! Decides when a preview of the rows sorted so far is published. A preview that fails does not stop the sort: it is
-//! left out, and the reason is kept for a note.
+//! Schedules previews: stores of the rows sorted so far. A failed preview does not stop the sort; its error becomes a
+//! note.
 
 use std::io;
 use std::sync::Arc;
@@ -7,23 +7,23 @@ use std::time::{Duration, Instant};
 
 use crate::store::Store;
 
-/// Receives a store of the rows sorted so far, to show while the rest is sorted.
+/// Receives stores of the rows sorted so far, to show them during the sort.
 pub(crate) type PreviewSink<'a> = &'a mut dyn FnMut(Arc<Store>);
 
-/// The schedule of previews, and the sink that receives them.
+/// The schedule of previews, and their receiver.
 pub(super) struct Previews<'a> {
     sink: Option<PreviewSink<'a>>,
     due: Instant,
-    /// How many previews have failed, and the error of the last.
+    /// Number of failed previews, and the last error.
     failed: Option<(u64, io::Error)>,
 }
 
 impl<'a> Previews<'a> {
-    /// The first comes as soon as there is something to see.
+    /// Delay of the first preview: as soon as there is something to see.
     const FIRST_AFTER: Duration = Duration::from_millis(150);
-    /// A preview takes time from the sort: at most this part of it, so that lanes without number slow nothing down.
+    /// Maximum share of the time spent on previews, as a divisor. It bounds the cost for traces with very many lanes.
     const COST_SHARE: u32 = 40;
-    /// More often than this a person sees no difference.
+    /// Minimum interval of previews; more would not be noticed.
     const INTERVAL_MIN: Duration = Duration::from_millis(500);
 
     pub(super) fn new(sink: Option<PreviewSink<'a>>) -> Self {
@@ -34,8 +34,8 @@ impl<'a> Previews<'a> {
         self.sink.is_some() && Instant::now() >= self.due
     }
 
-    /// Hands on a preview, or keeps why there is none; the next is due as late as after one that could be made. Fails
-    /// with the I/O error of a write of the store: the store would lack those bytes, which is worse than no preview.
+    /// Sends a preview, or records its error; the schedule is the same for both. Returns the I/O error if the store
+    /// cannot be written: its bytes would be missing from the final store too.
     pub(super) fn send(&mut self, preview: impl FnOnce() -> io::Result<io::Result<Store>>) -> io::Result<()> {
         let Some(sink) = &mut self.sink else { return Ok(()) };
         let started = Instant::now();
@@ -50,7 +50,7 @@ impl<'a> Previews<'a> {
         Ok(())
     }
 
-    /// A sentence about those that could not be made.
+    /// Returns a note about failed previews, if any.
     pub(super) fn note(&self) -> Option<String> {
         self.failed.as_ref().map(|(count, error)| match count {
             1 => format!("One preview failed while the trace was sorted: {error}."),
@@ -76,7 +76,7 @@ mod tests {
             let note = previews.note().unwrap();
             assert!(note.starts_with(said) && note.contains("no map is left"), "{note}");
         }
-        // Bytes that cannot be written are missing from the store too.
+        // A failed write also affects the final store.
         assert!(previews.send(|| Err(io::Error::other("the disk is full"))).is_err());
         assert_eq!(shown, 0);
     }

@@ -1,5 +1,5 @@
-//! Rows on their way from the nesting to the store, which is packed and written on a thread of its own: it takes as
-//! long as the nesting does. Never nests; the store is the same either way.
+//! Passes rows from the nesting to the store writer. The writer packs and writes them on its own thread, because that
+//! takes as long as nesting. The store does not depend on the number of threads.
 
 use std::io;
 use std::thread;
@@ -9,16 +9,16 @@ use crossbeam_channel::{Receiver, Sender, bounded};
 use crate::model::TrackIdx;
 use crate::store::{DetailPositions, DetailRef, LaneIdx, LaneKind, Meta, Row, Store, StoreWriter, next_lane};
 
-/// Steps that are handed over at once: some 100 KiB, which stay in the cache of a core.
+/// Number of steps per parcel: about 100 KiB, which fit the cache of a core.
 const STEPS: usize = 2048;
 
-/// Bytes of details from which fewer steps are handed over.
+/// Bytes of details that end a parcel early.
 const BLOB_BYTES: usize = 256 << 10;
 
-/// Parcels that wait for the writer, so that it can write a full buffer while the nesting goes on.
+/// Maximum number of queued parcels: nesting continues while the writer flushes a full buffer.
 const PARCELS_AHEAD: usize = 8;
 
-/// The writer of rows, on this thread or on another.
+/// The receiver of rows: a store writer on this thread or another one.
 pub struct RowSink<'a>(Way<'a>);
 
 enum Way<'a> {
@@ -26,18 +26,18 @@ enum Way<'a> {
     Elsewhere(Queue),
 }
 
-/// Hands steps to the thread that writes them.
+/// Sends steps to the writer thread.
 struct Queue {
     parcel: Parcel,
     messages: Sender<WriterMessage>,
-    /// Parcels that were written, to be filled again.
+    /// Written parcels, to be reused.
     spares: Receiver<Parcel>,
-    /// The last end of each lane of spans; the end of time for the others, which have none.
+    /// Latest end by lane of spans; the maximum time for other lanes.
     lane_ends_ns: Vec<i64>,
     details: DetailPositions,
 }
 
-/// Steps in their order, with the details that they keep end to end.
+/// Steps in order, with their details in one buffer.
 #[derive(Default)]
 struct Parcel {
     steps: Vec<RowStep>,
@@ -62,8 +62,8 @@ impl<'a> From<&'a mut StoreWriter> for RowSink<'a> {
     }
 }
 
-/// Runs `nest` with a sink of rows that go into `writer`, on another thread if `threads` is 2 or more. Returns once
-/// `writer` has all rows up to [`RowSink::finish`]: the result of `nest`, and the result of the writes.
+/// Runs `nest` with a sink of rows that are written to `writer`; on another thread if `threads` is 2 or more. Returns
+/// the results of `nest` and of the writes, after all rows up to [`RowSink::finish`] were written.
 pub(crate) fn write_behind<R>(
     writer: &mut StoreWriter,
     threads: usize,
@@ -90,10 +90,10 @@ fn write(writer: &mut StoreWriter, waiting: &Receiver<WriterMessage>, spare: &Se
         match message {
             WriterMessage::Write(mut parcel) => {
                 parcel.write(writer)?;
-                // There may be enough already.
+                // Dropped if the channel is full.
                 spare.try_send(parcel).ok();
             }
-            // Who asked waits for the answer, or has failed meanwhile.
+            // The requester waits for the reply, or has failed.
             WriterMessage::Preview(meta, reply) => {
                 writer.flush()?;
                 drop(reply.send(writer.preview(*meta)));
@@ -106,8 +106,8 @@ fn write(writer: &mut StoreWriter, waiting: &Receiver<WriterMessage>, spare: &Se
 impl Parcel {
     fn write(&mut self, writer: &mut StoreWriter) -> io::Result<()> {
         let mut blobs = &self.blobs[..];
-        // By reference: a step that is moved out is copied in parts that do not match those of its row, and the
-        // processor waits for each row then.
+        // Steps are read by reference. A moved step would be copied with widths that differ from the stores of its row,
+        // and store forwarding would stall on each row.
         for step in &self.steps {
             match *step {
                 RowStep::Row { lane, row } => writer.push(lane, row)?,
@@ -127,7 +127,7 @@ impl Parcel {
 }
 
 impl RowSink<'_> {
-    /// As [`StoreWriter::add_lane`]. Fails beyond the last lane that a store can have.
+    /// See [`StoreWriter::add_lane`]. Returns an error beyond the maximum number of lanes.
     pub(crate) fn add_lane(&mut self, track: TrackIdx, kind: LaneKind, depth: u16) -> io::Result<LaneIdx> {
         match &mut self.0 {
             Way::Here(writer) => writer.add_lane(track, kind, depth),
@@ -140,7 +140,7 @@ impl RowSink<'_> {
         }
     }
 
-    /// As [`StoreWriter::lane_end_ns`], of a lane of spans.
+    /// See [`StoreWriter::lane_end_ns`]; for lanes of spans.
     #[must_use]
     pub(crate) fn lane_end_ns(&self, lane: LaneIdx) -> i64 {
         match &self.0 {
@@ -149,10 +149,10 @@ impl RowSink<'_> {
         }
     }
 
-    /// As [`StoreWriter::push`]. Fails with the I/O error of a write; from another thread only with a sign that there
-    /// is one, which [`write_behind`] returns.
-    // Without a call, a row is put where it is to be, and not copied right after its parts were written one by one: the
-    // processor would wait for these, for a fifth of a load.
+    /// See [`StoreWriter::push`]. Returns the I/O error of a write; if the writer is on another thread, a placeholder
+    /// for the error that [`write_behind`] returns.
+    // Inlined: the row is then built in its final position. A call would copy it right after its fields were stored one
+    // by one, and the store forwarding stalls would cost a fifth of a load.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "measured; see above")]
     pub(crate) fn push(&mut self, lane: LaneIdx, row: Row) -> io::Result<()> {
@@ -167,7 +167,7 @@ impl RowSink<'_> {
         }
     }
 
-    /// As [`StoreWriter::push_detail`]. Fails as [`Self::push`] does.
+    /// See [`StoreWriter::push_detail`]. Errors as [`Self::push`].
     pub(crate) fn push_detail(&mut self, blob: &[u8]) -> io::Result<DetailRef> {
         match &mut self.0 {
             Way::Here(writer) => writer.push_detail(blob),
@@ -190,10 +190,10 @@ impl RowSink<'_> {
         }
     }
 
-    /// As [`StoreWriter::preview`], of all rows pushed so far.
+    /// See [`StoreWriter::preview`]; includes all rows pushed so far.
     ///
     /// # Errors
-    /// As [`Self::push`]. An inner error is that of the preview alone: the store goes on.
+    /// As [`Self::push`]. An inner error concerns the preview only: the store can still be completed.
     pub(crate) fn preview(&mut self, meta: Meta) -> io::Result<io::Result<Store>> {
         match &mut self.0 {
             Way::Here(writer) => {
@@ -209,7 +209,7 @@ impl RowSink<'_> {
         }
     }
 
-    /// Hands over what is left. Fails as [`Self::push`] does.
+    /// Sends the remaining steps. Errors as [`Self::push`].
     pub(crate) fn finish(self) -> io::Result<()> {
         match self.0 {
             Way::Here(_) => Ok(()),
@@ -225,7 +225,7 @@ impl Queue {
     }
 }
 
-/// The thread that writes has failed, and says itself how.
+/// The placeholder for an error of the writer thread, which returns the cause itself.
 fn stopped() -> io::Error {
     io::Error::other("the store is no longer written")
 }
@@ -238,7 +238,7 @@ mod tests {
     use super::*;
     use crate::model::{Id, NameIdx, Registry, TrackKey, TrackKind};
 
-    /// Two lanes of spans, one that ends early and one that goes on, with details, some of them large.
+    /// Writes two lanes of spans, one of which ends early, with details of which some are large.
     fn fill(mut sink: RowSink<'_>) -> io::Result<Vec<u64>> {
         let mut seen = Vec::new();
         let lanes = [0, 1].map(|depth| sink.add_lane(TrackIdx(0), LaneKind::Spans, depth).unwrap());

@@ -1,6 +1,6 @@
-//! Sorted events that do not fit the memory budget, in one temporary file, read back block by block in order.
+//! Sorted events that exceed the memory budget, in one temporary file. They are read back block by block.
 //!
-//! The file has no name, so nothing of it remains however the program ends.
+//! The file is unnamed, so it disappears however the program ends.
 
 use std::fs::File;
 use std::io;
@@ -13,14 +13,14 @@ use crate::base::files;
 use crate::formats::native::columns;
 use crate::model::Chunk;
 
-/// Events in a block of a spilled run: some 256 KiB in memory, so that a thousand runs can be open within a budget of
-/// 1 GiB, and still large enough to read at the speed of the disk.
+/// Number of events in a block of a spilled run: about 256 KiB in memory. A thousand runs can be open within a budget
+/// of 1 GiB, and reads still reach the speed of the disk.
 pub const BLOCK_EVENTS: usize = 8 * 1024;
 
 /// Bytes of details that end a block early: one event may have a megabyte of arguments.
 pub(crate) const BLOCK_DETAIL_BYTES: usize = 4 << 20;
 
-/// The temporary file, which grows at its end.
+/// The temporary file; blocks are appended.
 #[derive(Debug)]
 pub struct SpillFile {
     file: File,
@@ -36,20 +36,20 @@ pub struct SpilledBlock {
     origins: u32,
 }
 
-/// The blocks of a run that are still to be read, first to last.
+/// The remaining blocks of a run, in order.
 #[derive(Debug)]
 pub struct SpilledRun(pub std::vec::IntoIter<SpilledBlock>);
 
 impl SpillFile {
-    /// An empty file without a name in `folder`.
+    /// Creates an empty, unnamed file in `folder`.
     ///
     /// # Errors
-    /// Any I/O error, such as a folder that cannot be written.
+    /// Any I/O error, such as a folder that is not writable.
     pub fn create(folder: &Path) -> io::Result<Self> {
         Self::on(Arc::new(SystemDisk), folder)
     }
 
-    /// The same on a disk of the caller's choice. Fails as [`SpillFile::create`] does.
+    /// Like [`SpillFile::create`], on the given disk.
     pub(crate) fn on(disk: Arc<dyn Disk>, folder: &Path) -> io::Result<Self> {
         Ok(Self { file: tempfile::tempfile_in(folder)?, disk, end: AtomicU64::new(0) })
     }
@@ -59,7 +59,7 @@ impl SpillFile {
         self.end.load(Ordering::Relaxed)
     }
 
-    /// Writes a chunk, and which chunk of the capture each of its events comes from, if not all from one.
+    /// Writes a chunk with the chunk number of each event; `origins` is empty if they all come from one chunk.
     ///
     /// # Errors
     /// Any I/O error of a write, such as a full disk.
@@ -72,10 +72,10 @@ impl SpillFile {
         Ok(SpilledBlock { offset, chunk_bytes, origins: u32::try_from(origins.len()).map_err(io::Error::other)? })
     }
 
-    /// Reads a block back from the file.
+    /// Reads a block.
     ///
     /// # Errors
-    /// Any I/O error of a read; a block that is not as it was written.
+    /// Any I/O error of a read, or a block that differs from what was written.
     pub fn read(&self, block: SpilledBlock) -> io::Result<(Chunk, Vec<u32>)> {
         let mut bytes = vec![0; block.chunk_bytes as usize];
         files::read_exact_at(&self.file, &mut bytes, block.offset)?;

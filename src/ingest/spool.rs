@@ -1,5 +1,5 @@
-//! Captures that come through a pipe: captures are read by position, and some of them twice, so what a pipe brings is
-//! kept in a temporary file first. Keeps no more than the disk has room for, and nothing any longer than it is read.
+//! Copies input from pipes to temporary files, because readers need random access, and read some traces twice. A copy
+//! leaves some of the disk free, and is removed after the load.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Write as _};
@@ -16,40 +16,40 @@ use crate::base::temporary::Scratch;
 use crate::formats::ReadError;
 use crate::model::{Input, Sources};
 
-/// Bytes taken from a pipe at once: a few times its capacity.
+/// Size of a read from a pipe: a few times its capacity.
 const BLOCK_BYTES: usize = 256 * 1024;
 
-/// Blocks that wait to be written.
+/// Maximum number of blocks that wait to be written.
 const BLOCKS_AHEAD: usize = 4;
 
-/// How often a wait for the other end looks whether it is to stop.
+/// Interval at which a wait for the other end checks for cancellation.
 const LOOK_AROUND: Duration = Duration::from_millis(20);
 
-/// Bytes left free on the disk at least, for all that others do there meanwhile.
+/// Minimum free space to leave on the disk, for other programs.
 const FREE_BYTES_MIN: u64 = 256 << 20;
 
-/// Bytes between two looks at how much room there is.
+/// Number of bytes between checks of the free space.
 const ROOM_STEP_BYTES: u64 = 16 << 20;
 
-/// Whether an input can be read by this process only, or once only: standard input, open files and pipes.
+/// Returns whether only this process can read the input, or only once: standard input, open files and pipes.
 #[must_use]
 pub(crate) fn is_unseekable(input: &Input) -> bool {
     input.is_open_file()
         || fs::metadata(input.path()).is_ok_and(|metadata| FileKind::from_metadata(&metadata) == FileKind::Pipe)
 }
 
-/// Files that take the place of pipes. They are gone once this is dropped.
+/// Temporary copies of pipes; dropping this removes them.
 pub(super) struct SpooledInput {
-    /// The sources, with the files to read in place of pipes.
+    /// The sources, which refer to the copies.
     pub(super) sources: Sources,
     files: Vec<Scratch>,
 }
 
-/// Messages of the reading thread: blocks, and perhaps why there are no more.
+/// Messages of the reading thread: blocks, or the error that ended them.
 type Blocks = Receiver<io::Result<Vec<u8>>>;
 
 impl SpooledInput {
-    /// Copies the sources that can be read only once to files; `None` if there are none. Begins the stage of receiving.
+    /// Copies sources that can be read only once to files; `None` if there are none. Begins the receiving stage.
     pub(super) fn spool(
         sources: &Sources,
         folder: &Path,
@@ -72,29 +72,29 @@ impl SpooledInput {
     }
 }
 
-/// Whether an input is read from front to back into a file first: a pipe, or a file whose length the system does not
-/// know, as those of `/proc` and `/sys`. An empty file looks the same, and is found empty then.
+/// Returns whether an input is first copied to a file: a pipe, or a file of unknown length, as in `/proc` and `/sys`.
+/// An empty file cannot be distinguished from these; its copy is empty too.
 #[must_use]
 pub(crate) fn is_read_once(input: &Input) -> bool {
     let is_empty = |metadata: &fs::Metadata| metadata.is_file() && metadata.len() == 0;
     is_pipe(input) || fs::metadata(input.path()).as_ref().is_ok_and(is_empty)
 }
 
-/// Whether an input comes through a pipe, so that a program may still write to it.
+/// Returns whether an input is a pipe, so that a program may still write to it.
 #[must_use]
 pub(crate) fn is_pipe(input: &Input) -> bool {
     match fs::metadata(input.path()).as_ref().map(FileKind::from_metadata) {
         Ok(FileKind::Pipe) => true,
-        // Programs that start others give them sockets, too, and those cannot be opened by a path.
+        // Some programs pass sockets to their children as standard input; they cannot be opened by path.
         Ok(FileKind::Socket) => matches!(input, Input::Stdin(_)),
         Ok(_) => false,
-        // Where the input has no path of its own.
+        // The input has no path.
         Err(_) => *input == Input::stdin(),
     }
 }
 
-/// Reads a pipe on a new thread, since nothing can stop a wait for the other end. When the receiver is dropped, the
-/// thread ends after its next block, or with the program.
+/// Reads a pipe on a new thread, because a blocking read cannot be cancelled. If the receiver is dropped, the thread
+/// ends after its next block, or with the process.
 fn blocks_of(input: &Input) -> Blocks {
     let (blocks, received) = sync_channel(BLOCKS_AHEAD);
     let input = input.clone();
@@ -116,7 +116,7 @@ fn read_blocks(mut pipe: impl Read, blocks: &SyncSender<io::Result<Vec<u8>>>) {
             Ok(len) => {
                 block.truncate(len);
                 if blocks.send(Ok(block)).is_err() {
-                    return; // the load was stopped
+                    return; // the load was cancelled
                 }
             }
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
@@ -160,7 +160,7 @@ fn check_room(folder: &Path) -> io::Result<()> {
             let why = format!("only {free} bytes are free there, and Longspan keeps {FREE_BYTES_MIN} free");
             Err(io::Error::new(io::ErrorKind::StorageFull, why))
         }
-        // Systems that do not tell say so when the disk is full.
+        // If the system does not report free space, the disk is written until it is full.
         _ => Ok(()),
     }
 }
@@ -187,7 +187,7 @@ mod tests {
         let (cancel, progress) = (Cancel::default(), Progress::default());
         let spool = |sources: &Sources| SpooledInput::spool(sources, folder.path(), &cancel, &progress).unwrap();
         assert!(spool(&Sources::from(&plain)).is_none());
-        // More than fits the blocks that wait, in pieces.
+        // More data than the channel holds, in pieces.
         let text: Vec<u8> = (0..3_000_000u32).map(|number| number as u8).collect();
         let (to, sent) = (pipe.clone(), text.clone());
         let writer = thread::spawn(move || {
@@ -201,7 +201,8 @@ mod tests {
         assert_eq!(received.sources.files()[1].path(), pipe, "it is called what it was called");
         let view = progress.view();
         assert_eq!((view.stage, view.done), (Stage::Receiving, 3_000_000));
-        // A file without a name goes with its handle. No path is asked, since its number may be another file's by then.
+        // An unnamed file is gone when its handle is closed. The test does not query its path, whose descriptor number
+        // may be reused.
         let names = || fs::read_dir(folder.path()).unwrap().count();
         assert_eq!(names(), if cfg!(target_os = "linux") { 2 } else { 3 });
         drop(received);
@@ -222,7 +223,7 @@ mod tests {
         assert!(matches!(taken, Err(LoadError::Cancelled(_))));
         stopper.join().unwrap();
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "nothing is left behind");
-        // The thread that waits gets its other end.
+        // The waiting thread gets its writer, so that it ends.
         drop(File::options().write(true).open(&pipe).unwrap());
     }
 

@@ -1,13 +1,13 @@
-//! Counts the elementary steps of nesting in tests: comparisons, lane probes, moves. Compiles to nothing elsewhere.
+//! Counts the elementary steps of nesting in tests: comparisons, lane probes, moves. Compiles to nothing otherwise.
 //!
-//! Counts repeat exactly where times do not, so tests hold the growth of the work by them.
+//! Unlike times, the counts are deterministic, so tests use them to bound the growth of the work.
 
 #[cfg(test)]
 thread_local! {
     static STEPS: std::cell::Cell<u64> = const { std::cell::Cell::new(0) };
 }
 
-/// Counts `steps` in a test.
+/// Adds to the number of steps, in tests.
 #[inline(always)]
 #[expect(clippy::inline_always, reason = "empty outside of tests, and part of the innermost loops")]
 pub(super) fn add(steps: usize) {
@@ -17,7 +17,7 @@ pub(super) fn add(steps: usize) {
     let _ = steps;
 }
 
-/// The steps that `work` takes on this thread.
+/// Returns the number of steps of `work` on this thread.
 #[cfg(test)]
 pub(super) fn count(work: impl FnOnce()) -> u64 {
     let before = STEPS.with(std::cell::Cell::get);

@@ -1,5 +1,5 @@
-//! Where the store of one capture goes: into the cache folder under the capture's key, or into a file without a name
-//! where there is no such folder, where it cannot be written, or where the capture has changed under the load.
+//! Chooses the file of a trace's store: in the cache under the trace's key, or else an unnamed file. The latter is used
+//! without a cache, if the cache is not writable, or if the trace changed during the load.
 
 use std::fs::File;
 use std::io;
@@ -14,35 +14,35 @@ use crate::model::{Sources, TextSpill};
 use crate::store::cache::{Building, Cache, CacheKey};
 use crate::store::{Store, StoreWriter};
 
-/// The place of one capture's store.
+/// The destination of a trace's store.
 #[derive(Debug)]
 pub(crate) struct StoreTarget {
     sources: Sources,
-    /// The key of a capture that can be opened again.
+    /// The cache key of a trace that can be opened again.
     key: Option<CacheKey>,
     cache: Option<Cache>,
     cache_bytes_max: u64,
-    /// The folder for files without a name.
+    /// Folder of unnamed files.
     folder: PathBuf,
     disk: Arc<dyn Disk>,
-    /// Sentences that the user should read.
+    /// Messages for the user.
     pub(crate) notes: Vec<String>,
 }
 
-/// A file for a store that is being made.
+/// The file of a store that is being written.
 #[derive(Debug)]
 pub(crate) struct StoreFile {
     file: File,
     disk: Arc<dyn Disk>,
-    /// Its name in the cache, if it is to have one.
+    /// Its entry in the cache, if any.
     building: Option<Building>,
 }
 
 impl StoreTarget {
-    /// Finds the place for the store of a capture.
+    /// Chooses the destination for the store of a trace.
     ///
     /// # Errors
-    /// [`ReadError::Io`] about each file that is not there.
+    /// Returns [`ReadError::Io`] if a file does not exist.
     pub(crate) fn choose(sources: &Sources, options: &LoadOptions) -> Result<Self, LoadError> {
         let key = CacheKey::from_sources(sources);
         let key = key.map_err(|(path, source)| {
@@ -57,7 +57,7 @@ impl StoreTarget {
         Ok(Self::with_key(sources, Some(key), options))
     }
 
-    /// The place of a store that nobody can ask for again.
+    /// Chooses an uncached destination, for input that cannot be opened again.
     #[must_use]
     pub(crate) fn for_once(sources: &Sources, options: &LoadOptions) -> Self {
         Self::with_key(sources, None, options)
@@ -85,14 +85,14 @@ impl StoreTarget {
         place
     }
 
-    /// The store that is kept for the capture as it is now.
+    /// Returns the cached store of the trace's current version.
     #[must_use]
     pub(crate) fn kept(&self) -> Option<Store> {
         self.cache.as_ref()?.get(self.key.as_ref()?)
     }
 
-    /// Starts a new store. A cache folder that cannot be written is given up for files without a name. Fails if
-    /// those cannot be made either.
+    /// Starts a new store. If the cache folder is not writable, falls back to an unnamed file. Returns an error if that
+    /// cannot be created either.
     pub(crate) fn start(&mut self) -> io::Result<StoreFile> {
         if let (Some(cache), Some(key)) = (self.cache.take(), &self.key) {
             match cache.build(key) {
@@ -111,21 +111,21 @@ impl StoreTarget {
         Ok(StoreFile { file, disk: Arc::clone(&self.disk), building: None })
     }
 
-    /// A spill file beside the store. Fails if it cannot be made.
+    /// Creates a spill file beside the store.
     pub(crate) fn spill(&self) -> io::Result<SpillFile> {
         SpillFile::on(Arc::clone(&self.disk), &self.folder)
             .or_else(|_| SpillFile::on(Arc::clone(&self.disk), &std::env::temp_dir()))
     }
 
-    /// The place for letters of names beyond `held_bytes_max`: a file beside the store.
+    /// Returns the spill for name texts beyond `held_bytes_max`, in a file beside the store.
     #[must_use]
     pub(crate) fn text_spill(&self, held_bytes_max: u64) -> TextSpill {
         let held_bytes_max = usize::try_from(held_bytes_max).unwrap_or(usize::MAX);
         TextSpill::new(&self.folder, Arc::clone(&self.disk), held_bytes_max)
     }
 
-    /// Keeps a finished store, unless the capture is no longer what it was when the load began. Returns its file, and
-    /// where that lies. Fails if it cannot be given its name.
+    /// Publishes a finished store in the cache, unless the trace changed during the load. Returns its file and path.
+    /// Returns an error if it cannot be renamed.
     pub(crate) fn keep(&mut self, store: StoreFile) -> io::Result<(File, PathBuf)> {
         let StoreFile { file, building, .. } = store;
         let Some(key) = &self.key else { return Ok((file, self.folder.clone())) };
@@ -136,7 +136,7 @@ impl StoreTarget {
         }
         let (Some(cache), Some(building)) = (&self.cache, building) else { return Ok((file, self.folder.clone())) };
         let path = match cache.publish(building, key) {
-            // Somebody has removed the folder. The store is whole, and open.
+            // Another process removed the folder. The store is complete, and its file is open.
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 self.folder = std::env::temp_dir();
                 let folder = cache.folder().to_owned();
@@ -158,13 +158,13 @@ impl StoreTarget {
         Ok((file, path))
     }
 
-    /// The folder for files without a name.
+    /// Returns the folder of unnamed files.
     #[must_use]
     pub(crate) fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// A failure to write here.
+    /// Returns the error of a failed write.
     #[must_use]
     pub(crate) fn write_error(&self, source: io::Error) -> LoadError {
         LoadError::Write { folder: self.folder.clone(), source }
@@ -180,7 +180,7 @@ impl StoreTarget {
 }
 
 impl StoreFile {
-    /// Starts to write to it; see [`StoreWriter::on`]. Fails if the system has no file handle left.
+    /// Creates a writer for the file; see [`StoreWriter::on`]. Returns an error if no file handle is available.
     pub(crate) fn writer(&self, held_bytes_max: usize) -> io::Result<StoreWriter> {
         StoreWriter::on(Arc::clone(&self.disk), self.file.try_clone()?, held_bytes_max)
     }

@@ -1,21 +1,21 @@
-//! A stack of texts that is cut at the last entry of a text, as ends do that name their begins. Each call takes
-//! constant time, spread over all calls.
+//! A stack of texts that can be popped to the last entry of a text, as named ends do with begins. Each call takes
+//! amortized constant time.
 //!
-//! The slow answer: scan the stack from its top. A short scan is the fastest for the few entries that most stacks have,
-//! so only the entries below the top `SCANNED` are indexed.
+//! A scan from the top would be linear, but is the fastest for the short stacks that are common. So only entries below
+//! the top `SCANNED` are indexed.
 
 use rustc_hash::FxHashMap;
 
 use super::steps;
 use crate::model::StrIdx;
 
-/// The most entries from the top that a scan looks at.
+/// Maximum number of entries that a scan visits.
 const SCANNED: usize = 16;
 
 #[derive(Debug, Default)]
 pub(super) struct TextStack {
     texts: Vec<StrIdx>,
-    /// For each indexed entry, from the bottom: the last entry below it of the same text.
+    /// By indexed entry: the previous entry with the same text.
     below: Vec<Option<usize>>,
     /// The last indexed entry of each text.
     last: FxHashMap<StrIdx, usize>,

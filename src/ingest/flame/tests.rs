@@ -1,4 +1,4 @@
-//! Flame charts beside a naive oracle, which has all samples of the thread at hand.
+//! Compares flame charts with a naive oracle that has all samples of the thread.
 
 use proptest::prelude::*;
 
@@ -22,7 +22,7 @@ fn chart(samples: &[Sample]) -> Vec<Seen> {
     seen
 }
 
-/// The slow answer of the file's opening, depth by depth.
+/// Computes the chart depth by depth, as specified in the docs of the module.
 fn naive(samples: &[Sample]) -> Vec<Seen> {
     let mut samples = samples.to_vec();
     samples.reverse();
@@ -97,7 +97,7 @@ fn nothing_is_drawn_through_idle_time() {
     let mut samples: Vec<Sample> = (0..10).map(|k| (k * 10, vec![1])).collect();
     samples.extend((0..10).map(|k| (5000 + k * 10, vec![1])));
     assert_eq!(chart(&samples), [(0, 0, 100, 1), (0, 5000, 5100, 1)]);
-    // A sampler that skips three beats has not seen the thread rest.
+    // After three skipped periods the thread still counts as running.
     samples.retain(|sample| !(30..60).contains(&sample.0));
     assert_eq!(chart(&samples), [(0, 0, 100, 1), (0, 5000, 5100, 1)]);
 }
@@ -129,7 +129,7 @@ fn an_endless_recursion_is_drawn_down_to_the_limit_and_told() {
 fn stacks_that_part_above_the_limit_and_below_it_are_drawn_down_to_it() {
     let mut stacks = Stacks::default();
     let deep = |second: u32, last: u32| [[1, second].as_slice(), &[3; DEPTH_MAX], &[last]].concat();
-    // The last frames are beyond the limit; the second one is not.
+    // The last frames exceed the limit; the second path does not.
     let paths = [deep(2, 8), deep(2, 9), deep(4, 9), vec![1, 4], deep(4, 8)];
     let (mut chart, mut spans) = (FlameChart::default(), Vec::new());
     for (path, ts_ns) in paths.iter().zip((0..).step_by(10)) {

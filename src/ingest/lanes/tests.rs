@@ -1,11 +1,11 @@
-//! The lanes of open spans beside a naive oracle, which scans all open spans for every question; and the growth of the
-//! work for the shapes that are the hardest.
+//! Compares lanes of open spans with a naive oracle that scans all open spans; and tests the growth of the work for the
+//! worst shapes.
 
 use proptest::prelude::*;
 
 use super::*;
 
-/// An open span of the oracle: its lane, its end if that is known, and the text and closability of a begin.
+/// An open span of the oracle; the end is `None` for a begin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Naive {
     lane: u16,
@@ -25,7 +25,7 @@ impl NaiveLanes {
         self.open.retain(|open| open.end_ns.is_none_or(|end_ns| end_ns > ts_ns));
     }
 
-    /// Below the deepest span that contains it, on the first lane that is free.
+    /// Places a span on the first free lane below the deepest span that contains it.
     fn place(&mut self, end_ns: Option<i64>, text: StrIdx, closable: bool) -> Option<Placed> {
         let contains = |open: &Naive| match (open.end_ns, end_ns) {
             (None, _) => true,
@@ -76,7 +76,7 @@ fn call() -> impl Strategy<Value = LaneCall> {
     ]
 }
 
-/// Makes all calls on both, and compares all answers.
+/// Makes all calls on both and compares the results.
 fn compare<const FEW: usize>(calls: &[LaneCall]) -> Result<(), TestCaseError> {
     let (mut lanes, mut naive) = (OpenLanes::<StrIdx, FEW>::default(), NaiveLanes::default());
     let mut now_ns = 0;
@@ -197,10 +197,10 @@ fn spans_at_the_ends_of_time_are_placed_as_a_scan_places_them() {
     assert_eq!(lanes.count(), 0);
 }
 
-/// A shape of `count` spans, which starts them, and returns how many beyond the last lane were refused.
+/// Opens `count` spans, and returns the number of spans beyond the last lane.
 type Shape = fn(i64) -> usize;
 
-/// A span overlaps all before it, and nests in none.
+/// Each span overlaps all earlier ones without nesting.
 fn overlaps(count: i64) -> usize {
     let mut lanes = OpenLanes::<StrIdx>::default();
     (0..count)
@@ -211,7 +211,7 @@ fn overlaps(count: i64) -> usize {
         .count()
 }
 
-/// Spans of random lengths, up to thousands of which are open at once.
+/// Spans of random lengths; thousands are open at once.
 fn random_overlaps(count: i64) -> usize {
     let mut lanes = OpenLanes::<StrIdx>::default();
     let length = |k: i64| (k * 7_919 + k / 3 * 104_729) % 30_000;
@@ -223,7 +223,7 @@ fn random_overlaps(count: i64) -> usize {
         .count()
 }
 
-/// Complete spans that nest, each shorter than the one before.
+/// Nested complete spans.
 fn nested(count: i64) -> usize {
     let mut lanes = OpenLanes::<StrIdx>::default();
     (0..count)
@@ -234,7 +234,7 @@ fn nested(count: i64) -> usize {
         .count()
 }
 
-/// Begins under complete spans that end before them, so that ended spans are between open ones.
+/// Begins inside complete spans that end earlier, so that ended spans are between open ones.
 fn begins_between_complete_spans(count: i64) -> usize {
     let mut lanes = OpenLanes::<StrIdx>::default();
     let refused = (0..count).filter(|&k| {
@@ -244,7 +244,7 @@ fn begins_between_complete_spans(count: i64) -> usize {
     refused.count()
 }
 
-/// Begins that no end closes over begins that ends close one after the other.
+/// Begins that are never closed, around begins that are closed one after the other.
 fn endless_begins(count: i64) -> usize {
     let mut lanes = OpenLanes::<StrIdx>::default();
     let placed = (0..60_000).filter_map(|k| lanes.place_begin(StrIdx(k), k < 30_000)).count();
@@ -252,7 +252,7 @@ fn endless_begins(count: i64) -> usize {
     (0..count).filter(|_| lanes.innermost().is_none() || lanes.take_innermost().is_none()).count().min(1)
 }
 
-/// Ends that name the outermost, the next and so on of many begins, and ends that name none of them.
+/// Ends by name, from the outermost of many begins inwards, and ends with an unknown name.
 fn ends_by_name(count: i64) -> usize {
     let mut lanes = OpenLanes::<StrIdx>::default();
     let refused = (0..count as u32).filter(|&k| lanes.place_begin(StrIdx(k), true).is_none()).count();
@@ -277,7 +277,7 @@ fn a_hundred_times_the_spans_take_little_more_than_a_hundred_times_the_steps() {
     const LANES: usize = 1 << 16;
     for (name, shape) in SHAPES {
         let [few, many] = [10_000, 1_000_000].map(|count| steps::count(|| _ = shape(count)) / count.cast_unsigned());
-        // A logarithm of 16 lanes for each of a handful of questions.
+        // A few operations with a depth of 16 each.
         assert!(few <= 100 && many <= 100, "{name}: {few} steps for each of 10,000 spans, {many} of a million");
         assert!(shape(LANES as i64) <= 1, "{name}: there is a lane for each of {LANES} spans");
     }

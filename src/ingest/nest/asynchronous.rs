@@ -1,5 +1,4 @@
-//! The trees of asynchronous spans: events of an id, or of one of many sibling tracks, become events of the
-//! row that their tree has.
+//! Async trees: maps the events of async ids, and of sibling tracks, to the track of their tree.
 
 use std::io;
 
@@ -10,7 +9,7 @@ use crate::model::{Event, EventFlags, EventKind, Loss, Payload, TrackIdx};
 use crate::store::Row;
 
 impl Nester<'_> {
-    /// Translates an event of a track that is one of many siblings to one of the row that its tree has.
+    /// Maps an event of a sibling track to the track of its tree.
     pub(super) fn sibling(&mut self, event: &Event, blob: &[u8]) -> io::Result<()> {
         let id = TreeId::Sibling(event.track);
         let track = match (self.asyncs.track_of(id), event.kind) {
@@ -27,7 +26,7 @@ impl Nester<'_> {
                 track
             }
         };
-        // Its row is free when its last span ends, so a begin that carries its end makes a complete span.
+        // The track is free after the last end, so a begin that includes its end becomes a complete span.
         let is_ended = matches!(event.payload(), Payload::Begin { dur_ns: Some(_) });
         let kind = if is_ended { EventKind::Complete } else { event.kind };
         self.event_of_row(&Event { track, kind, ..*event }, blob)?;
@@ -37,7 +36,7 @@ impl Nester<'_> {
         Ok(())
     }
 
-    /// Translates an event of an async id to one of the track that its tree has.
+    /// Maps an event of an async id to the track of its tree.
     pub(super) fn asynchronous(&mut self, event: &Event, blob: &[u8]) -> io::Result<()> {
         let id = TreeId::Id(event.value);
         let known = self.asyncs.track_of(id);
@@ -46,7 +45,7 @@ impl Nester<'_> {
             return Ok(());
         };
         if known.is_none() && event.kind == EventKind::AsyncEnd {
-            // Recording began inside the span; what is known is that it ended here.
+            // Recording began inside the span; only its end is known.
             self.lose(Loss::UnmatchedEnd, event.track, event.ts_ns);
         }
         match event.kind {
@@ -91,7 +90,7 @@ impl Nester<'_> {
         }
     }
 
-    /// The first lane below all open spans on which nothing ends after `start_ns`.
+    /// Returns the first lane below all open spans without a span that ends after `start_ns`.
     fn free_lane(&mut self, track: TrackIdx, start_ns: i64) -> io::Result<Option<u16>> {
         let mut next = match self.track(track).open.deepest_lane() {
             Some(deepest) => deepest.checked_add(1),
@@ -105,7 +104,7 @@ impl Nester<'_> {
         Ok(next)
     }
 
-    /// Closes the innermost open span of the end's name, and no other: the spans of one async id need not nest.
+    /// Closes the innermost open span with the end's name only: spans of one async id need not nest.
     fn end_async(&mut self, track: TrackIdx, event: &Event, blob: &[u8]) -> io::Result<()> {
         if event.flags.has(EventFlags::UNNAMED) {
             return self.end(track, event, blob);

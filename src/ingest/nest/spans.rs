@@ -1,4 +1,4 @@
-//! The spans of one track: complete ones, and begins with their ends.
+//! The spans of one track: complete spans, and begins with their ends.
 
 use std::io;
 
@@ -7,12 +7,12 @@ use crate::model::args::Detail;
 use crate::model::{Event, EventFlags, Loss, NameIdx, TrackIdx};
 use crate::store::{LaneIdx, Row};
 
-/// A begin whose end has not come.
+/// A begin that is still open.
 pub(super) struct OpenBegin {
     pub(super) start_ns: i64,
     pub(super) name: NameIdx,
     blob: Option<Box<Blob>>,
-    /// A complete span without a duration: no end closes it.
+    /// Whether it is a complete span without a duration, which no end closes.
     pub(super) endless: bool,
 }
 
@@ -54,7 +54,7 @@ impl Nester<'_> {
         Ok(())
     }
 
-    /// The row of a complete span, and its end: an end beyond the end of time is cut to it.
+    /// Returns the row of a complete span, and its end, clamped to the maximum time.
     #[inline]
     fn complete_row_of(&mut self, event: &Event, blob: &[u8]) -> io::Result<(Row, i64)> {
         let (start_ns, end_ns) = (event.ts_ns, event.end_ns());
@@ -62,11 +62,11 @@ impl Nester<'_> {
         Ok((Row { start_ns, value: end_ns.abs_diff(start_ns), detail, name: event.name.0 }, end_ns))
     }
 
-    /// A span of a sorted capture, which knows its lane.
+    /// Adds a span of a sorted trace, whose lane is given.
     pub(super) fn placed(&mut self, event: &Event, blob: &[u8]) -> io::Result<()> {
         let lane = self.span_lane(event.track, event.depth)?;
         if event.ts_ns < self.writer.lane_end_ns(lane) {
-            // The capture contradicts itself; the span is placed as if it came unsorted.
+            // The trace contradicts itself; the span is placed like an unsorted one.
             return self.complete(event, blob);
         }
         let (row, end_ns) = self.complete_row_of(event, blob)?;
@@ -77,7 +77,7 @@ impl Nester<'_> {
         Ok(())
     }
 
-    /// Opens a span; false beyond the last lane.
+    /// Opens a span. Returns false beyond the last lane.
     pub(super) fn begin(&mut self, track: TrackIdx, event: &Event, blob: &[u8], endless: bool) -> bool {
         let begin = OpenBegin::new(event, blob, endless);
         let state = self.track(track);
@@ -91,7 +91,7 @@ impl Nester<'_> {
         is_placed
     }
 
-    /// Ends the spans whose known end is at `to_ns` or before.
+    /// Ends the begins with a known end, up to `to_ns`.
     #[inline]
     pub(super) fn end_known(&mut self, track: TrackIdx, to_ns: i64) -> io::Result<()> {
         let next = |state: &mut TrackNest| state.rare.as_mut()?.ends.take_next(to_ns);
@@ -116,7 +116,7 @@ impl Nester<'_> {
         self.ended(track, lane, (begin.start_ns, begin.name), end_ns, detail).map(drop)
     }
 
-    /// Closes the innermost open begin, or the innermost of the name that the end gives.
+    /// Closes the innermost open begin; with a name, the innermost of that name.
     pub(super) fn end(&mut self, track: TrackIdx, event: &Event, blob: &[u8]) -> io::Result<()> {
         if event.flags.has(EventFlags::UNNAMED) {
             return self.end_innermost(track, event.ts_ns, blob);
@@ -138,7 +138,7 @@ impl Nester<'_> {
         self.close(track, named.unwrap_or(innermost), event.ts_ns, &Detail::decode(blob))
     }
 
-    /// Closes the open begin in `outer_lane`, and those inside of it, at `ts_ns`.
+    /// Closes the open begin in `outer_lane`, and those inside it, at `ts_ns`.
     fn close(&mut self, track: TrackIdx, outer_lane: u16, ts_ns: i64, end: &Detail<'_>) -> io::Result<()> {
         loop {
             let Some((lane, begin)) = self.track(track).open.take_innermost() else { return Ok(()) };
@@ -151,7 +151,7 @@ impl Nester<'_> {
         }
     }
 
-    /// Writes a begin that ends at `end_ns`, with what its end adds to its details.
+    /// Writes a begin that ends at `end_ns`, with the arguments of its end.
     pub(super) fn span(
         &mut self,
         track: TrackIdx,
@@ -164,7 +164,7 @@ impl Nester<'_> {
         self.ended(track, lane, (begin.start_ns, begin.name), end_ns, detail)
     }
 
-    /// Keeps the details of a begin, with what its end adds to them.
+    /// Stores the details of a begin, merged with those of its end.
     fn detail_of(&mut self, begin: &OpenBegin, end: &Detail<'_>) -> io::Result<u64> {
         if end.is_empty() {
             return self.detail(begin.blob());

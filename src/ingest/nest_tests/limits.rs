@@ -1,4 +1,4 @@
-//! Nesting into tables that are full: what has no index left is counted, and is on no other track.
+//! Nesting into full tables: events without an index are counted, and appear on no other track.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Samples: rows of their thread, and charts on tracks below it.
+//! Samples: rows of their thread, and charts on derived tracks.
 
 use super::*;
 
@@ -37,7 +37,7 @@ fn samples_are_kept_on_their_thread_and_drawn_on_a_track_below_it_that_nothing_c
     assert_eq!(drawn, expected);
 }
 
-/// The charts of a thread: the name of each track, and its spans.
+/// Returns the charts of a thread: the name of each track with its spans.
 fn charts(result: &Result) -> Vec<(String, Vec<(i64, u64)>)> {
     let tracks = result.store.meta().tracks.tracks.iter().zip(0..);
     let charts = tracks.filter(|(track, _)| track.key.kind == TrackKind::Samples);
@@ -46,7 +46,7 @@ fn charts(result: &Result) -> Vec<(String, Vec<(i64, u64)>)> {
     charts.map(|(track, row)| (track.name.to_string(), of(row))).collect()
 }
 
-/// A sample of a stack with these arguments, on the first track.
+/// Creates a sample with this stack and these arguments, on the first track.
 fn sample_with(details: &mut Details, ts_ns: i64, stack: StackIdx, args_json: &str) -> Event {
     let detail = details.push(&Detail { args_json, ..Detail::default() });
     Event { detail, ..event(EventKind::Sample, ts_ns, u64::from(stack.0), 0, 0) }
@@ -86,7 +86,7 @@ fn samples_without_times_are_drawn_as_wide_as_they_weigh() {
     let mut sample = |ts_ns, stack, weight: u64| {
         sample_with(&mut details, ts_ns, stack, &format!(r#"{{"event":"x","unit":"bytes","period":{weight}}}"#))
     };
-    // Far apart, and the last one, too.
+    // The first samples are far apart, and so is the last.
     let events = vec![sample(0, outer, 1), sample(1, inner, 1_000_000), sample(1_000_001, inner, 7)];
     let result = nest_on(events, &details, (TrackKind::Thread, TrackKey::SLOT_UNTIMED), stacks);
     let mut spans: Vec<_> = result.spans().iter().map(|span| (span.1, span.2, span.3)).collect();
@@ -94,7 +94,7 @@ fn samples_without_times_are_drawn_as_wide_as_they_weigh() {
     assert_eq!(spans, [(0, 0, 1_000_008), (1, 1, 1_000_007)]);
 }
 
-/// The slow answer: of all states, those that count, each up to the next.
+/// Computes by brute force the states that apply, each until the next.
 fn states_by_scan(changes: &[(i64, u32, bool, bool)], last_ns: i64) -> Vec<Seen> {
     let mut counted: Vec<(i64, u32, bool)> = Vec::new();
     for &(ts_ns, name, awake, wakes) in changes {
