@@ -1,6 +1,6 @@
-//! The cost of the longest span of a range: the in-order forest beside a segment tree in breadth-first order
-//! and a plain scan. Also the cost to pack and to unpack a block of rows, beside copying its rows. Nanoseconds,
-//! the best of three rounds.
+//! Cost of finding the longest span of a range: the in-order forest, compared with a breadth-first segment tree and a
+//! plain scan. Also the cost of packing and unpacking a block of rows, compared with copying the rows. Nanoseconds,
+//! best of three rounds.
 //!
 //! `cargo bench --no-default-features --bench forest -- [LEAVES]`
 
@@ -12,7 +12,7 @@ use longspan::facade::store::Row;
 use longspan::facade::store::block::{BLOCK_ROWS, Block, encode};
 use longspan::facade::store::iforest::{self, LongestNs};
 
-/// One leaf a block of 64 spans: those of a lane of 64 million spans.
+/// One leaf per block of 64 spans: a lane of 64 million spans.
 const LEAVES: usize = 1_000_000;
 const QUERIES: usize = 100_000;
 const ROUNDS: usize = 3;
@@ -129,7 +129,7 @@ fn blocks(count: usize) {
     }
 }
 
-/// The usual segment tree: children of node `k` at `2k` and `2k + 1`, leaves in the upper half.
+/// A common segment tree: the children of node `k` are `2k` and `2k + 1`, and the leaves are the upper half.
 #[derive(Default)]
 struct SegmentTree {
     nodes: Vec<u64>,
@@ -163,7 +163,7 @@ impl SegmentTree {
     }
 }
 
-/// Time for each of `count` pieces of work, the shortest of all rounds.
+/// Returns the time per item of `count` items; the best of all rounds.
 fn best_ns(count: usize, mut work: impl FnMut()) -> f64 {
     let round = |_| {
         let started = Instant::now();

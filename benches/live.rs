@@ -1,12 +1,12 @@
-//! A program that writes spans all the time, and the window that follows it: from the end of a span until it is in a frame,
-//! how long frames take, how many spans come a second, and what that takes of memory and processors.
+//! Latency and cost of following a program that writes spans continuously: the time from the end of a span until it is
+//! in a frame, frame times, spans per second, memory and CPU usage.
 //!
-//! The program is a process of its own, which stamps spans by the clock, in parts of five milliseconds. The window is the
-//! application on a screen in memory, 60 times a second: all of a frame but the work of the graphics card.
+//! The program is a separate process, which writes spans with current times every five milliseconds. The window is the
+//! application on a virtual screen at 60 Hz: a whole frame except the work of the GPU.
 //!
-//! `cargo bench --bench live -- [SPANS A SECOND] [SECONDS] [native | chrome]`
+//! `cargo bench --bench live -- [SPANS PER SECOND] [SECONDS] [native | chrome]`
 //!
-//! With `write` before these words, it is the program alone, which writes to stdout: for `longspan record` and `tail`.
+//! With `write` as the first word, it is the program only, which writes to stdout: for `longspan record` and `tail`.
 
 use std::error::Error;
 use std::fmt::Write as _;
@@ -28,9 +28,9 @@ use longspan::facade::model::{
 };
 
 const THREADS: u64 = 8;
-/// Spans in each other.
+/// Nesting depth of the spans.
 const DEPTH: u64 = 8;
-/// The time between two parts.
+/// Interval between writes.
 const PART: Duration = Duration::from_millis(5);
 const FRAME: Duration = Duration::from_nanos(1_000_000_000 / 60);
 const SIZE: egui::Vec2 = egui::vec2(1920.0, 1080.0);
@@ -69,7 +69,7 @@ fn now_ns() -> i64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos() as i64)
 }
 
-/// Calls `write` with the start and the end of each tree of spans that is to be written now, and its thread.
+/// Calls `write` with the trees of spans that are due: start, end and thread of each.
 fn in_parts(
     rate: u64,
     seconds: u64,
@@ -79,13 +79,13 @@ fn in_parts(
     let (mut due, mut from_ns, mut owed, mut spans) = (PART, now_ns(), 0.0, 0);
     while began.elapsed() < Duration::from_secs(seconds) {
         std::thread::sleep(due.saturating_sub(began.elapsed()));
-        // A part that is not taken in time is not made up for.
+        // A missed interval is not made up for.
         due = (due + PART).max(began.elapsed());
         let to_ns = now_ns();
         owed += rate as f64 * PART.as_secs_f64() / DEPTH as f64;
         let count = owed as i64;
         owed -= count as f64;
-        // One after the other on each thread.
+        // Trees of a thread follow each other.
         let step_ns = (to_ns - from_ns) * THREADS as i64 / count.max(1);
         let trees: Vec<(i64, i64, u64)> = (0..count)
             .map(|tree| {
@@ -102,9 +102,9 @@ fn in_parts(
     Ok(())
 }
 
-/// Spans in order of their starts, as a tracer that sorts its buffers writes them.
+/// Writes spans sorted by start, like a tracer that sorts its buffers.
 fn write_native(out: impl Write, rate: u64, seconds: u64) -> Result<(), Box<dyn Error>> {
-    // Without a buffer: each part is to be on its way when it is written.
+    // Unbuffered: each part is sent immediately.
     let mut writer = NativeWriter::new(out, false)?;
     let (mut names, mut registry) = (Names::default(), Registry::default());
     let all: Vec<_> = (0..100).map(|name| names.intern(&format!("function {name}"), None)).collect();
@@ -139,7 +139,7 @@ fn write_native(out: impl Write, rate: u64, seconds: u64) -> Result<(), Box<dyn 
     Ok(())
 }
 
-/// Spans as they end, the innermost first, as tracers of Chrome's format write them.
+/// Writes spans when they end, innermost first, like tracers of the Chrome format.
 fn write_chrome(mut out: impl Write, rate: u64, seconds: u64) -> Result<(), Box<dyn Error>> {
     out.write_all(b"[\n")?;
     let mut number = 0;
@@ -168,13 +168,13 @@ fn sorted(mut values: Vec<f64>) -> Vec<f64> {
     values
 }
 
-/// The value that a part of all does not exceed.
+/// Returns the quantile of a sorted list.
 fn at(sorted: &[f64], part: f64) -> f64 {
     let rank = (sorted.len() as f64 * part).ceil() as usize;
     sorted.get(rank.clamp(1, sorted.len().max(1)) - 1).copied().unwrap_or(0.0)
 }
 
-/// The application on a screen in memory.
+/// The application on a virtual screen.
 struct Screen {
     app: App,
     events: Receiver<TaskEvent>,
@@ -192,7 +192,7 @@ impl Screen {
         Self { app, events, context: egui::Context::default(), began: Instant::now() }
     }
 
-    /// Handles events until a time; whether there were any.
+    /// Handles events until `due`; returns whether there were any.
     fn handle_until(&mut self, due: Instant) -> bool {
         let mut has_come = false;
         loop {
@@ -206,7 +206,7 @@ impl Screen {
         }
     }
 
-    /// Draws a frame, up to the triangles; returns the milliseconds that took.
+    /// Draws a frame, up to tessellation; returns the duration in milliseconds.
     fn frame(&mut self) -> f64 {
         let started = Instant::now();
         let input = egui::RawInput {
@@ -221,26 +221,27 @@ impl Screen {
         started.elapsed().as_secs_f64() * 1e3
     }
 
-    /// The end of what is shown, and how many spans that is.
+    /// Returns the end and the number of the displayed spans.
     fn shown(&mut self) -> Option<(i64, u64)> {
         let snapshot = self.app.timeline_mut()?.snapshot();
         Some((snapshot.end_ns(), snapshot.summary().spans))
     }
 }
 
-/// A number of a file of the kernel about this process.
+/// Returns a number about this process from a file in `/proc/self`.
 fn of_kernel(file: &str, key: &str) -> u64 {
     let text = std::fs::read_to_string(Path::new("/proc/self").join(file)).unwrap_or_default();
     let line = text.lines().find_map(|line| line.strip_prefix(key));
     line.and_then(|rest| rest.split_whitespace().next()?.parse().ok()).unwrap_or(0)
 }
 
-/// Seconds of processor time of this process so far.
+/// Returns the CPU time of this process, in seconds.
 fn processor_s() -> f64 {
     let text = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
     let after_name = text.rsplit(')').next().unwrap_or("");
     let fields: Vec<i64> = after_name.split(' ').filter_map(|word| word.parse().ok()).collect();
-    // The state is no number: user and system time are the 11th and 12th after it, in hundredths.
+    // The process state is not a number, so user and system time are the 11th and 12th field after it, in hundredths of
+    // a second.
     let time = |position: usize| fields.get(position).copied().unwrap_or(0);
     (time(10) + time(11)) as f64 / 100.0
 }
@@ -259,7 +260,7 @@ fn measure(rate: u64, seconds: u64, format: &str) -> Result<(), Box<dyn Error>> 
     let to = format!("to={}", pipe.display());
     let mut writer =
         writer.args(["write", &rate.to_string(), &seconds.to_string(), format, &to]).stdin(Stdio::null()).spawn()?;
-    // Latencies with how much of the stream has them; frames.
+    // Each latency is stored with the time range of the stream that it applies to.
     let (mut latencies, mut frames, mut most_kb) = (Vec::new(), Vec::new(), 0);
     let (mut shown_ns, mut first, mut last) = (None, None, (0, 0));
     let (started, processor_before) = (Instant::now(), processor_s());
@@ -272,7 +273,7 @@ fn measure(rate: u64, seconds: u64, format: &str) -> Result<(), Box<dyn Error>> 
         }
         frames.push(screen.frame());
         let drawn_ns = now_ns();
-        // A picture without a span has no end.
+        // A view without spans has no end.
         if let Some((end_ns, spans)) = screen.shown().filter(|(_, spans)| *spans > 0) {
             last = (drawn_ns, spans);
             first.get_or_insert(last);
@@ -286,7 +287,7 @@ fn measure(rate: u64, seconds: u64, format: &str) -> Result<(), Box<dyn Error>> 
     let (first, ms) = (first.unwrap_or_default(), |ns: i64| ns as f64 / 1e6);
     let rate_shown = (last.1 - first.1) as f64 / (ms(last.0 - first.0) / 1e3).max(1e-9);
     println!("shown: {rate_shown:.0} spans a second, {} in all, {} pictures", last.1, latencies.len());
-    // Between two pictures, spans ended at an even rate: one sample for each millisecond of the stream.
+    // Between two frames, spans ended at a constant rate: one sample per millisecond of the stream.
     let samples = latencies.iter().flat_map(|&(from_ns, to_ns)| (from_ns..to_ns).step_by(1_000_000).map(ms));
     let samples = sorted(samples.collect());
     let [median, p99, worst] = [0.5, 0.99, 1.0].map(|part| at(&samples, part));

@@ -1,5 +1,5 @@
-//! The cost of a chunk as columns, beside copying its rows and beside compressing its rows: nanoseconds and bytes an
-//! event, the best of several rounds, in processor time where the system provides it.
+//! Cost of encoding a chunk as columns, compared with copying its rows and with compressing its rows. Nanoseconds and
+//! bytes per event, best of several rounds, in CPU time if the system provides it.
 //!
 //! `cargo bench --no-default-features --bench native`
 
@@ -12,7 +12,7 @@ use longspan::facade::formats::native::columns;
 use longspan::facade::model::{Chunk, Event};
 use longspan::facade::synth::{Synth, SynthOptions};
 
-/// Enough chunks that they do not stay in the cache, few enough that a run takes seconds.
+/// Enough chunks to exceed the cache, few enough that a run takes seconds.
 const SPANS: u64 = 4_000_000;
 const ROUNDS: usize = 5;
 
@@ -58,7 +58,7 @@ fn measure(name: &str, options: SynthOptions) {
     );
 }
 
-/// Prints the cost of turning all chunks into bytes and back.
+/// Prints the cost of encoding and decoding all chunks.
 fn report<B>(
     name: &str,
     events: usize,
@@ -88,7 +88,8 @@ fn best_ns(mut work: impl FnMut()) -> f64 {
     times.min().unwrap_or(0) as f64
 }
 
-/// Processor time of this thread, which other programs on the machine change little; elsewhere the time of day.
+/// Returns the CPU time of this thread, which depends little on the load of the machine; the wall time on other
+/// systems.
 fn now_ns() -> u64 {
     static START: OnceLock<Instant> = OnceLock::new();
     let elapsed_ns = START.get_or_init(Instant::now).elapsed().as_nanos() as u64;

@@ -1,6 +1,6 @@
-//! The cost of nesting for the shapes of captures that are the hardest: spans of one time, overlaps, deep nesting,
-//! begins and ends without partners, ends by name. Nanoseconds an event of wall time, nesting and store together, at a
-//! tenth of the events and at all of them: both are alike, whatever the shape. Tests hold the same by counts of steps.
+//! Cost of nesting for the hardest shapes of traces: spans of one time, overlaps, deep nesting, begins and ends without
+//! partners, ends by name. Nanoseconds of wall time per event, for nesting and the store together, at a tenth of the
+//! events and at all of them: both are alike for every shape. Tests verify this by counting steps.
 //!
 //! `cargo bench --no-default-features --bench nest -- [EVENTS]`
 
@@ -20,7 +20,7 @@ const EVENTS: u64 = 10_000_000;
 const CHUNK_EVENTS: u64 = 1 << 16;
 const NAMES: u64 = 1000;
 
-/// The kind, the time, the value and the number of the name of event `k` of `count`.
+/// Returns the kind, time, value and name index of event `k` of `count`.
 type Shape = fn(k: u64, count: u64) -> (EventKind, u64, u64, u64);
 
 const SHAPES: &[(&str, Shape)] = &[
@@ -47,7 +47,7 @@ const SHAPES: &[(&str, Shape)] = &[
     ("asynchronous ids, all open", |k, _| (EventKind::AsyncBegin, k, k % 100_000, 0)),
 ];
 
-/// Begins, then as many ends.
+/// Begins, followed by as many ends.
 fn half(k: u64, count: u64) -> EventKind {
     if k < count / 2 { EventKind::Begin } else { EventKind::End }
 }
@@ -62,7 +62,7 @@ fn main() -> io::Result<()> {
     Ok(())
 }
 
-/// Nests events of a shape into a store, and returns the nanoseconds an event.
+/// Nests the events of a shape into a store, and returns the nanoseconds per event.
 fn nest(shape: Shape, count: u64) -> io::Result<f64> {
     let mut names = Names::default();
     for name in 0..NAMES {

@@ -1,8 +1,8 @@
-//! The throughput of reading Chrome JSON in MB/s: our reader on one and on all threads, beside
-//! `serde_json` on the same bytes.
+//! Throughput of parsing Chrome JSON, in MB/s: our reader on one and on all threads, compared with `serde_json` on the
+//! same bytes.
 //!
-//! The baseline is what a careful program does without this reader: a typed, streaming `serde_json` visitor that
-//! borrows its text and keeps only a checksum. It sorts nothing, keeps no names, and stops at the first damaged byte.
+//! The baseline is a careful program without this reader: a typed, streaming `serde_json` visitor that borrows its text
+//! and computes only a checksum. It does not sort, stores no names, and stops at the first damaged byte.
 
 use std::fmt::{self, Write as _};
 use std::hint::black_box;
@@ -14,10 +14,10 @@ use longspan::facade::formats::{BatchSink, ReadContext, ReadError, Reader, sniff
 use longspan::facade::model::Batch;
 use serde::de::{Deserializer as _, IgnoredAny, SeqAccess, Visitor};
 
-/// Small enough for the page cache of any machine, large enough to last some seconds.
+/// Fits the page cache of any machine, and takes some seconds.
 const DEFAULT_EVENTS: u64 = 3_000_000;
 
-/// Runs of each reader; the best counts, since the machine was busier in the others.
+/// Number of runs of each reader. The best one counts; the machine was busier during the others.
 const RUNS: usize = 3;
 
 /// Counts events, batches and losses, and drops the batches.
@@ -37,7 +37,7 @@ impl BatchSink for Count {
     }
 }
 
-/// The fields of a record as the baseline reads them.
+/// The fields of a record that the baseline parses.
 #[derive(serde::Deserialize)]
 struct Typed<'a> {
     #[serde(borrow)]
@@ -73,7 +73,7 @@ impl<'de> Visitor<'de> for Sum {
 }
 
 fn main() {
-    // Cargo passes `--bench`; a number is a count of events, anything else a capture to read instead.
+    // Cargo passes `--bench`; a number is a number of events, any other word a trace to read.
     let argument = std::env::args().skip(1).find(|argument| !argument.starts_with("--"));
     if let Some(path) = argument.as_deref().filter(|argument| argument.parse::<u64>().is_err()) {
         let bytes = std::fs::metadata(path).expect("a capture").len();
@@ -114,7 +114,7 @@ fn measure_ours(path: &Path, bytes: u64) {
     }
 }
 
-/// Times `read`, which returns how many events it saw.
+/// Measures `read`, which returns the number of events.
 #[expect(clippy::cast_precision_loss, reason = "rates are shown with three digits")]
 fn report(name: &str, bytes: u64, mut read: impl FnMut() -> u64) {
     let mut best = f64::INFINITY;
@@ -128,14 +128,14 @@ fn report(name: &str, bytes: u64, mut read: impl FnMut() -> u64) {
     println!("  {name:32} {mb:7.0} MB/s {ns:6.0} ns an event, {events} events");
 }
 
-/// Writes spans as viztracer and others write them: 98 bytes each, nearly sorted.
+/// Generates spans as viztracer and others write them: 98 bytes each, nearly sorted.
 fn generate(events: u64, with_args: bool) -> tempfile::NamedTempFile {
     let mut file = tempfile::NamedTempFile::new().expect("a temporary file");
     let mut text = String::from("[");
     let mut random = 1u64;
     for k in 0..events {
         random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        // One in a hundred is a stray, up to a hundred events late.
+        // One in a hundred is late by up to a hundred events.
         let late = if (random >> 50).is_multiple_of(100) { (random >> 30) % 97 } else { 0 };
         let (name, dur_ns) = (random >> 60, (random >> 40) % 9973);
         let ts_ns = 1_700_000_000_000_000 + k * 1013 - late * 1000;

@@ -1,6 +1,6 @@
 //! The queries of a frame: the longest span of each bucket of a view, at several zooms. Compares the pyramid where it
-//! is fine enough, the forest alone, a pass over the rows in order, and a scan of the rows in view. Nanoseconds a
-//! bucket with warm pages, the best of three rounds.
+//! is fine enough, the forest alone, a pass over the rows in order, and a scan of the visible rows. Nanoseconds per
+//! bucket with warm pages, best of three rounds.
 //!
 //! `cargo bench --no-default-features --bench pixels -- [SPANS]`
 
@@ -17,7 +17,7 @@ use support::{Random, lanes_of_spans};
 
 const SPANS: u64 = 2_000_000;
 const LANES: u32 = 16;
-/// About one view of 1920 pixels for a few lanes.
+/// About one view of 1920 pixels with a few lanes.
 const BUCKETS: usize = 10_000;
 const ROUNDS: usize = 3;
 
@@ -109,7 +109,7 @@ fn measure(snapshot: &Snapshot, end_ns: i64, zoom: i64) {
     );
 }
 
-/// The slow answer: reads each row in view, in the extents that can hold one.
+/// The brute-force baseline: reads every row in view, in all extents that may contain one.
 fn scan(snapshot: &Snapshot, lane: LaneIdx, view: Buckets, answers: &mut Vec<(i64, u64)>) {
     let (start_ns, end_ns) = (view.start_ns(view.first), view.start_ns(view.end()));
     let lane = snapshot.store().lane(lane);

@@ -1,8 +1,8 @@
-//! Questions of random scopes, in milliseconds: the 1,000 longest spans, hits of names, totals by other keys than
-//! names; beside a pass over the rows of some of the same scopes in the same run. No scope is asked twice.
+//! Queries of random scopes, in milliseconds: the 1,000 longest spans, hits of names, and totals by keys other than
+//! names; compared with a pass over the rows of some of these scopes in the same run. No scope is queried twice.
 //!
-//! `cargo bench --no-default-features --bench questions -- [SPANS | FILE] [SCOPES]`: without
-//! a file, spans are generated.
+//! `cargo bench --no-default-features --bench questions -- [SPANS | FILE] [SCOPES]`: without a file, spans are
+//! generated.
 
 use std::error::Error;
 
@@ -23,7 +23,7 @@ use self::ranges::{Random, Trace, at, sorted, timed};
 mod ranges;
 
 const SCOPES: usize = 100;
-/// A pass over the rows takes a hundred times as long and more.
+/// A pass over the rows takes at least a hundred times as long.
 const PASSED_SCOPES: usize = 7;
 const LONGEST: usize = 1000;
 
@@ -36,7 +36,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         "{:<28}{:>10}{:>10}{:>10}{:>12}{:>12}{:>14}",
         "question", "p50", "p99", "max", "work p50", "pass p50", "pass max"
     );
-    // A filter of durations has every row judged.
+    // A duration filter evaluates every row.
     let by_rows = Matcher::new(snapshot, &Filter::parse("dur>=1ns")?);
     let every_row = |scope: &Scope| scope.clone().matching(by_rows.clone());
     let scopes = trace.scopes.unwrap_or(SCOPES);
@@ -76,7 +76,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Asks about all scopes, and passes over the rows of some.
+/// Queries all scopes, and passes over the rows of some.
 fn row(title: &str, scopes: &[Scope], ask: impl Fn(&Scope) -> (f64, u64), pass: impl Fn(&Scope) -> f64) {
     let (times, mut works): (Vec<f64>, Vec<u64>) = scopes.iter().map(ask).unzip();
     let few = scopes.iter().step_by(scopes.len().div_ceil(PASSED_SCOPES));

@@ -1,6 +1,6 @@
-//! Queries over all spans: a search for a name that is in few extents, one that is in all, long spans; the
-//! pixels of a view with a filter on; totals by name, the longest spans, call paths. Milliseconds with warm
-//! pages, the best of three rounds.
+//! Queries over all spans: a search for a name that is in few extents, for one that is in all, and for long spans; the
+//! pixels of a filtered view; totals by name, the longest spans, call paths. Milliseconds with warm pages, best of
+//! three rounds.
 //!
 //! `cargo bench --no-default-features --bench search -- [SPANS]`
 
@@ -24,7 +24,7 @@ const SPANS: u64 = 4_000_000;
 const LANES: u64 = 16;
 const NAMES: u64 = 500;
 const ROUNDS: usize = 3;
-/// A view of 1920 pixels at the zoom between two powers of two that asks for the most.
+/// A view of 1920 pixels, at the zoom between two powers of two with the most buckets.
 const BUCKETS: i64 = 1920;
 
 fn main() -> io::Result<()> {
@@ -47,7 +47,7 @@ fn main() -> io::Result<()> {
     Ok(())
 }
 
-/// Each lane goes through phases with a few dozen names each, as programs do; `rare` is in a thousandth of them.
+/// Each lane has phases with a few dozen names each, like real programs; `rare` occurs in a thousandth of them.
 fn snapshot(spans: u64) -> io::Result<Snapshot> {
     let (mut names, mut registry) = (Names::default(), Registry::default());
     let rare = names.intern("rare", None).0;

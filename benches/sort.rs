@@ -1,6 +1,6 @@
-//! The cost of sorting: the deferred merge, beside a stable sort of everything in memory and an external merge sort of
-//! the same chunks. Each runs alone, and followed by nesting and the writing of the store. All begin with the same
-//! compressed chunks in memory and use all processors. Nanoseconds a span of wall time, the best of three rounds.
+//! Cost of sorting: the deferred merge, compared with a stable sort of all events in memory and an external merge sort
+//! of the same chunks. Each runs alone, and followed by nesting and writing the store. All start from the same
+//! compressed chunks in memory and use all CPUs. Nanoseconds of wall time per span, best of three rounds.
 //!
 //! `cargo bench --no-default-features --bench sort -- [SPANS]`
 
@@ -25,7 +25,7 @@ use rayon::prelude::*;
 const SPANS: u64 = 2_000_000;
 const ROUNDS: usize = 3;
 
-/// A capture in memory, as its file would hold it.
+/// A trace in memory, encoded as in its file.
 struct Capture {
     synth: Synth,
     heads: Vec<ChunkHead>,
@@ -74,7 +74,7 @@ impl Capture {
         merge(self, &self.heads, &context, sink).map(drop).map_err(|error| io::Error::other(error.to_string()))
     }
 
-    /// Loads everything, then sorts it as one chunk.
+    /// Loads all chunks and sorts them as one.
     fn sort_in_memory(&self, sink: Sink<'_>) -> io::Result<()> {
         let chunks = (0..self.chunks.len()).into_par_iter().map(|chunk| self.load(chunk));
         let chunks = chunks.collect::<Result<Vec<_>, _>>().map_err(io::Error::other)?;
@@ -94,7 +94,7 @@ impl Capture {
         )
     }
 
-    /// Writes each chunk sorted to a file, then merges all of them from there, block by block.
+    /// Writes each sorted chunk to a file, then merges all of them from there, block by block.
     fn external_merge_sort(&self, sink: Sink<'_>) -> io::Result<()> {
         let spill = SpillFile::create(&std::env::temp_dir())?;
         let budget = Budget::default();
@@ -148,7 +148,7 @@ fn main() -> io::Result<()> {
 
 type Sort = fn(&Capture, Sink<'_>) -> io::Result<()>;
 
-/// Sorts and visits each event; returns a sum that depends on their order, so that all three can be compared.
+/// Sorts and visits all events; returns a checksum of their order, to compare the three sorts.
 fn sum(capture: &Capture, sort: Sort) -> io::Result<u64> {
     let (mut sum, mut place) = (0u64, 0u64);
     sort(capture, &mut |run| {
@@ -161,7 +161,7 @@ fn sum(capture: &Capture, sort: Sort) -> io::Result<u64> {
     Ok(sum)
 }
 
-/// Sorts, nests and writes a store; returns its length.
+/// Sorts, nests and writes a store; returns its size.
 fn store(capture: &Capture, sort: Sort) -> io::Result<u64> {
     let mut writer = StoreWriter::new(tempfile::tempfile()?, 256 << 20)?;
     let (names, stacks) = (Arc::new(capture.synth.names().clone()), Arc::default());
@@ -174,7 +174,7 @@ fn store(capture: &Capture, sort: Sort) -> io::Result<u64> {
     writer.finish(&meta)
 }
 
-/// The shortest time of all rounds in nanoseconds, and the answer.
+/// Returns the best time of all rounds, in nanoseconds, and the result.
 fn best_of(work: impl Fn() -> io::Result<u64>) -> io::Result<(f64, u64)> {
     let mut best = (f64::INFINITY, 0);
     for _ in 0..ROUNDS {

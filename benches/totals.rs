@@ -1,5 +1,5 @@
 //! Totals of random ranges, in milliseconds: of all tracks, of one, of ten, and of half of them, with and without
-//! quantiles; beside a sweep of the rows of the same ranges in the same run. No range is asked twice.
+//! quantiles; compared with a sweep over the rows of the same ranges in the same run. No range is queried twice.
 //!
 //! `cargo bench --no-default-features --bench totals -- [SPANS | FILE] [RANGES]`: without a file, spans are generated.
 
@@ -33,7 +33,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     );
     for (title, some) in [("all", 0), ("1", 1), ("10", 10), ("half", trace.tracks.len() / 2)] {
         let ranges = trace.scopes(some, count, &mut random);
-        // Asks for durations, so no ledger has the answer.
+        // A duration filter, which no ledger can answer.
         let swept: Arc<Matcher> = Matcher::new(snapshot, &Filter::parse("dur>=1ns")?).into();
         let sum = |scope: &Scope| -> (f64, TotalsWork) {
             let growing = GrowingTotals::default();

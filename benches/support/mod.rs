@@ -1,4 +1,4 @@
-//! Shared by benches: a store of lanes to query, and pseudo-random numbers.
+//! Helpers of the benches: a store with lanes to query, and pseudo-random numbers.
 
 use std::io;
 use std::sync::Arc;
@@ -7,8 +7,8 @@ use longspan::facade::model::{Id, Registry, TrackIdx, TrackKey, TrackKind};
 use longspan::facade::query::Snapshot;
 use longspan::facade::store::{LaneKind, Meta, Row, Store, StoreWriter};
 
-/// `spans` spans on `lanes` lanes of one track, which follow each other with gaps, now and then a burst or a long one;
-/// and the end of the last one.
+/// Creates `spans` consecutive spans on `lanes` lanes of one track, with gaps, bursts and some long spans. Also returns
+/// the end of the last one.
 pub(crate) fn lanes_of_spans(spans: u64, lanes: u32) -> io::Result<(Snapshot, i64)> {
     let mut registry = Registry::default();
     let key = TrackKey { kind: TrackKind::Thread, pid: Id::None, tid: Id::None, name: Arc::default(), slot: 0 };

@@ -1,4 +1,4 @@
-//! The trace that questions are asked of, random scopes of it, and quantiles of the times that answers took.
+//! The queried trace, random scopes of it, and quantiles of query times.
 
 use std::error::Error;
 use std::path::PathBuf;
@@ -16,18 +16,18 @@ use tempfile::TempDir;
 const SPANS: u64 = 10_000_000;
 const THREADS: u32 = 64;
 
-/// A trace from the command line, or a generated one.
+/// A trace given on the command line, or a generated one.
 pub(crate) struct Trace {
     pub(crate) snapshot: Snapshot,
     pub(crate) tracks: Vec<TrackIdx>,
-    /// How many scopes to ask about, if the command line says it.
+    /// Number of scopes to query, if given.
     pub(crate) scopes: Option<usize>,
     _folder: TempDir,
 }
 
 impl Trace {
-    /// The trace of `[SPANS | FILE] [SCOPES]`. A file is kept sorted in the cache folder that `LONGSPAN_BENCH_CACHE`
-    /// names, or in the user's.
+    /// Loads the trace of `[SPANS | FILE] [SCOPES]`. The store of a file is cached in `LONGSPAN_BENCH_CACHE`, or in the
+    /// user's cache folder.
     pub(crate) fn from_words() -> Result<Self, Box<dyn Error>> {
         let words: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with("--")).collect();
         let numbers: Vec<u64> = words.iter().filter_map(|word| word.parse().ok()).collect();
@@ -48,7 +48,7 @@ impl Trace {
         let options = LoadOptions { cache, ..LoadOptions::default() };
         let loaded = open(&*path, &options, &Cancel::default(), &Progress::default())?;
         let snapshot = Snapshot::new(loaded.store);
-        // All pages are read and checked before anything is timed.
+        // Reads and verifies all pages before the measurement.
         if snapshot.store().damaged_in_all() > 0 {
             return Err("the kept store is damaged".into());
         }
@@ -65,7 +65,7 @@ impl Trace {
         Ok(Self { snapshot, tracks, scopes, _folder: folder })
     }
 
-    /// Random ranges of `some` tracks, 0: all. Lengths are spread evenly over six orders of magnitude.
+    /// Returns random ranges of `some` tracks; 0 for all tracks. Lengths are uniform over six orders of magnitude.
     pub(crate) fn scopes(&self, some: usize, count: usize, random: &mut Random) -> Vec<Scope> {
         let (start_ns, end_ns) = (self.snapshot.start_ns(), self.snapshot.end_ns());
         let all_ns = end_ns.abs_diff(start_ns);
@@ -84,7 +84,7 @@ impl Trace {
     }
 }
 
-/// The result of some work, and how many milliseconds it took.
+/// Returns the result of `work`, and its duration in milliseconds.
 pub(crate) fn timed<T>(work: impl FnOnce() -> T) -> (f64, T) {
     let started = Instant::now();
     let result = work();
@@ -96,17 +96,17 @@ pub(crate) fn sorted(mut values: Vec<f64>) -> Vec<f64> {
     values
 }
 
-/// The value that a part of all does not exceed.
+/// Returns the quantile of a sorted list.
 pub(crate) fn at(sorted: &[f64], part: f64) -> f64 {
     let rank = (sorted.len() as f64 * part).ceil() as usize;
     sorted.get(rank.clamp(1, sorted.len().max(1)) - 1).copied().unwrap_or(0.0)
 }
 
-/// A random sequence that is the same everywhere.
+/// Pseudo-random numbers, the same everywhere.
 pub(crate) struct Random(pub(crate) u64);
 
 impl Random {
-    /// From 0 to below 1.
+    /// Returns a number in 0..1.
     pub(crate) fn unit(&mut self) -> f64 {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 11) as f64 / (1u64 << 53) as f64
