@@ -1,4 +1,4 @@
-//! The way of the data: which module may import which, and where a package may be used.
+//! The data flow: the modules that each module may import, and the packages that it may use.
 
 use crate::code::{is_word, words};
 
