@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::base::csv::Cells;
 
+/// The output format of an export, with its options.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ExportFormat {
     /// A sorted trace in Longspan's own format, without losses.

@@ -28,6 +28,7 @@ impl RectBudget {
     pub const SOFTWARE: Self = Self(20_000);
 }
 
+/// The drawing options of a frame.
 #[derive(Debug, Clone, Copy)]
 pub struct FrameOptions<'a> {
     /// Colours of spans.

@@ -38,6 +38,7 @@ struct SnapshotParts {
 }
 
 impl Snapshot {
+    /// Creates a snapshot without resolved symbol names; sorts the tracks for display.
     #[must_use]
     pub fn new(store: Arc<Store>) -> Self {
         let display_order = Arc::new(display_order(&store));

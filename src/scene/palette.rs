@@ -21,6 +21,7 @@ pub enum ColorBy {
     Duration,
 }
 
+/// The set of hues for spans.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 pub enum Hues {
     /// Many hues, for people without a colour deficiency.

@@ -45,6 +45,7 @@ impl Folded {
 /// A track to lay out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TrackRows {
+    /// Row of the track's table.
     pub track: TrackIdx,
     /// The process of the track.
     pub process: ProcessIdx,
