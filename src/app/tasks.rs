@@ -156,12 +156,12 @@ pub(crate) fn write_table(
     write_file((id, path, sources), wake, write, TabEvent::TableWritten)
 }
 
-/// Starts to write a file of a trace; `done` creates the event of its end.
+/// Starts to write a file of a trace; `to_event` creates the event of its end.
 fn write_file<T: Send + 'static>(
     (id, path, sources): (TaskId, PathBuf, Sources),
     wake: &TabWake,
     write: impl FnOnce(&Path, &Cancel, &Progress) -> Result<T, ExportError> + Send + 'static,
-    done: fn(TaskId, PathBuf, Result<T, TaskError>) -> TabEvent,
+    to_event: fn(TaskId, PathBuf, Result<T, TaskError>) -> TabEvent,
 ) -> FileTask {
     let title = format!("Writing {}", file_name(&path));
     let running = FileTask { id, title, sources, progress: Progress::default(), cancel: Cancel::default() };
@@ -175,10 +175,10 @@ fn write_file<T: Send + 'static>(
                 other => TaskError::Failed(other.to_string()),
             })
         });
-        wake(done(id, path, result));
+        wake(to_event(id, path, result));
     };
     if let Err(error) = spawn("export", work) {
-        failed(done(id, output, Err(error)));
+        failed(to_event(id, output, Err(error)));
     }
     running
 }

@@ -225,7 +225,7 @@ impl Shell {
             None => fitting(usual, screen_size(event_loop)),
         };
         // Invisible until a screen reader can find everything on it.
-        let mut attributes = named(Window::default_attributes())
+        let mut attributes = with_app_id(Window::default_attributes())
             .with_window_icon(icon())
             .with_title(self.app.title())
             .with_inner_size(winit::dpi::LogicalSize::new(width.max(480.0), height.max(320.0)))
@@ -303,7 +303,7 @@ impl Shell {
                 Shade::Light => Theme::Light,
             }));
         }
-        self.after(event_loop, presented);
+        self.handle_presented(event_loop, presented);
         for effect in effects {
             self.carry_out(event_loop, effect);
         }
@@ -311,7 +311,7 @@ impl Shell {
     }
 
     /// Handles what presenting a frame reported.
-    fn after(&mut self, event_loop: &ActiveEventLoop, presented: Presented) {
+    fn handle_presented(&mut self, event_loop: &ActiveEventLoop, presented: Presented) {
         /// A GPU that was reset recovers at once or not at all.
         const LOSSES_MAX: u32 = 3;
         let Some(open) = &mut self.window else { return };
@@ -438,7 +438,7 @@ impl Shell {
 
 /// Sets the name of `longspan.desktop` on the window, by which desktops match the two: the app id on Wayland, the class
 /// under X.
-fn named(attributes: WindowAttributes) -> WindowAttributes {
+fn with_app_id(attributes: WindowAttributes) -> WindowAttributes {
     #[cfg(target_os = "linux")]
     return winit::platform::wayland::WindowAttributesExtWayland::with_name(attributes, "longspan", "longspan");
     #[cfg(not(target_os = "linux"))]

@@ -47,8 +47,8 @@ fn write_plain(task: &Task<'_>, excerpt: &Excerpt, out: Out<'_>) -> Result<Expor
         let event = match event.kind {
             EventKind::Complete if is_async => asyncs.open(*event, &mut writer)?,
             EventKind::Instant if is_async => Event { value: asyncs.tree_id(event.track), ..*event },
-            _ if is_async => of_no_instant(flows.begun(*event)),
-            _ => flows.begun(*event),
+            _ if is_async => of_no_instant(flows.with_flow_start(*event)),
+            _ => flows.with_flow_start(*event),
         };
         Ok(writer.event(&event, blob)?)
     })?;
@@ -78,7 +78,7 @@ impl OpenFlows {
     /// Turns the first point of a flow into a start. In some traces spans refer to flows without distinguishing start
     /// and step, while readers of this format require a start. A point bound by its time gets no depth, because its
     /// span is found by that time again.
-    fn begun(&mut self, event: Event) -> Event {
+    fn with_flow_start(&mut self, event: Event) -> Event {
         if !matches!(event.kind, EventKind::FlowStart | EventKind::FlowStep | EventKind::FlowEnd) {
             return event;
         }

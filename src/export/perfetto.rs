@@ -20,7 +20,7 @@ use crate::query::Snapshot;
 use crate::store::flow::{FlowBound, FlowPoint};
 
 /// Limit for the buffered events of one time: a trace may have equal times only.
-const HELD_EVENTS_MAX: usize = 64 * 1024;
+const PENDING_EVENTS_MAX: usize = 64 * 1024;
 
 /// Rows beside a track; spans beyond them share the last row, and nest as they come.
 const OVERLAP_MAX: Overlap = 255;
@@ -38,7 +38,7 @@ pub(super) fn write(task: &Task<'_>, excerpt: &Excerpt, out: Out<'_>) -> Result<
         open: FxHashMap::default(),
         open_rows_max: OPEN_ROWS_MIN,
         ends: BinaryHeap::new(),
-        held: Vec::new(),
+        pending: Vec::new(),
         owners: FxHashMap::default(),
         last: 0,
         newest_ns: FxHashMap::default(),
@@ -47,14 +47,14 @@ pub(super) fn write(task: &Task<'_>, excerpt: &Excerpt, out: Out<'_>) -> Result<
         snapshot,
     };
     let report = task.each_event(excerpt, |event, blob| {
-        let is_next = ordered.held.first().is_some_and(|held| held.event.ts_ns != event.ts_ns);
-        if is_next || ordered.held.len() >= HELD_EVENTS_MAX {
-            ordered.write_held()?;
+        let is_next = ordered.pending.first().is_some_and(|pending| pending.event.ts_ns != event.ts_ns);
+        if is_next || ordered.pending.len() >= PENDING_EVENTS_MAX {
+            ordered.write_pending()?;
         }
-        ordered.held.push(Held { event: *event, blob: blob.into(), flows: Vec::new(), is_done: false });
+        ordered.pending.push(PendingEvent { event: *event, blob: blob.into(), flows: Vec::new(), is_done: false });
         Ok(())
     })?;
-    ordered.write_held()?;
+    ordered.write_pending()?;
     ordered.end_before(i64::MAX, true)?;
     ordered.end_runs(i64::MAX)?;
     ordered.writer.finish()?;
@@ -62,7 +62,7 @@ pub(super) fn write(task: &Task<'_>, excerpt: &Excerpt, out: Out<'_>) -> Result<
 }
 
 /// A buffered event of the current time.
-struct Held {
+struct PendingEvent {
     event: Event,
     blob: Box<[u8]>,
     flows: Vec<FlowOf>,
@@ -92,7 +92,7 @@ struct Ordered<'a, W> {
     open_rows_max: usize,
     /// Ends to be written.
     ends: BinaryHeap<Reverse<End>>,
-    held: Vec<Held>,
+    pending: Vec<PendingEvent>,
     /// The last event at the current time, by track and depth; no depth for an instant.
     owners: FxHashMap<(TrackIdx, Option<u16>), usize>,
     /// Sequence number of the last span.
@@ -107,44 +107,44 @@ struct Ordered<'a, W> {
 }
 
 /// Returns whether it is a flow point that leaves or passes through the span around it.
-fn goes_last(held: &Held) -> bool {
-    match held.event.kind {
+fn goes_last(pending: &PendingEvent) -> bool {
+    match pending.event.kind {
         EventKind::FlowStart | EventKind::FlowStep => true,
-        EventKind::FlowEnd => held.event.flags.has(EventFlags::BIND_ENCLOSING),
+        EventKind::FlowEnd => pending.event.flags.has(EventFlags::BIND_ENCLOSING),
         _ => false,
     }
 }
 
 impl<W: Write> Ordered<'_, W> {
     /// Writes the events of one time, and the ends up to it.
-    fn write_held(&mut self) -> std::io::Result<()> {
-        let mut held = std::mem::take(&mut self.held);
-        let Some(ts_ns) = held.first().map(|held| held.event.ts_ns) else { return Ok(()) };
+    fn write_pending(&mut self) -> std::io::Result<()> {
+        let mut pending = std::mem::take(&mut self.pending);
+        let Some(ts_ns) = pending.first().map(|pending| pending.event.ts_ns) else { return Ok(()) };
         self.end_before(ts_ns, false)?;
-        self.find_owners(&held);
-        for place in 0..held.len() {
-            self.bind_flow(&mut held, place)?;
+        self.find_owners(&pending);
+        for place in 0..pending.len() {
+            self.bind_flow(&mut pending, place)?;
         }
         self.end_before(ts_ns, true)?;
         self.end_runs(ts_ns)?;
         // Such a point in a span that starts now comes after its begin.
-        held.sort_by_key(goes_last);
-        for held in held.iter().filter(|held| !held.is_done) {
-            let (event, blob) = (&held.event, &*held.blob);
+        pending.sort_by_key(goes_last);
+        for pending in pending.iter().filter(|pending| !pending.is_done) {
+            let (event, blob) = (&pending.event, &*pending.blob);
             match event.kind {
                 EventKind::Complete if self.has_tasks && self.task(event, blob)? => {}
-                EventKind::Complete => self.begin(held)?,
+                EventKind::Complete => self.begin(pending)?,
                 EventKind::Counter => self.writer.counter(event)?,
                 EventKind::Sample => self.writer.sample(event, blob)?,
-                EventKind::FlowStart | EventKind::FlowStep | EventKind::FlowEnd => self.flow(held)?,
+                EventKind::FlowStart | EventKind::FlowStep | EventKind::FlowEnd => self.flow(pending)?,
                 _ => {
                     self.newest_ns.insert(event.track, ts_ns);
-                    self.writer.instant(event, blob, &held.flows)?;
+                    self.writer.instant(event, blob, &pending.flows)?;
                 }
             }
         }
-        held.clear();
-        self.held = held;
+        pending.clear();
+        self.pending = pending;
         self.drop_empty_rows();
         Ok(())
     }
@@ -202,24 +202,24 @@ impl<W: Write> Ordered<'_, W> {
 
     /// Writes a flow bound by its time only. If nothing is open where it leaves or passes through, it belongs to the
     /// event that started last on its track, and is written within that: elsewhere Perfetto would drop it.
-    fn flow(&mut self, held: &Held) -> std::io::Result<()> {
-        let event = &held.event;
+    fn flow(&mut self, pending: &PendingEvent) -> std::io::Result<()> {
+        let event = &pending.event;
         let is_inside = self.open.get(&(event.track, 0)).is_some_and(|row| !row.is_empty());
-        let newest_ns = self.newest_ns.get(&event.track).filter(|_| !is_inside && goes_last(held));
+        let newest_ns = self.newest_ns.get(&event.track).filter(|_| !is_inside && goes_last(pending));
         self.writer.flow(&Event { ts_ns: newest_ns.copied().unwrap_or(event.ts_ns), ..*event })
     }
 
     /// Records the spans and instants of one time, to which flows of that time may belong.
-    fn find_owners(&mut self, held: &[Held]) {
+    fn find_owners(&mut self, pending: &[PendingEvent]) {
         self.owners.clear();
-        let is_bound = |held: &Held| {
-            matches!(held.event.kind, EventKind::FlowStart | EventKind::FlowStep | EventKind::FlowEnd)
-                && FlowPoint::from_event(&held.event, None).bound != FlowBound::Time
+        let is_bound = |pending: &PendingEvent| {
+            matches!(pending.event.kind, EventKind::FlowStart | EventKind::FlowStep | EventKind::FlowEnd)
+                && FlowPoint::from_event(&pending.event, None).bound != FlowBound::Time
         };
-        if !held.iter().any(is_bound) {
+        if !pending.iter().any(is_bound) {
             return;
         }
-        for (place, Held { event, .. }) in held.iter().enumerate() {
+        for (place, PendingEvent { event, .. }) in pending.iter().enumerate() {
             match event.kind {
                 EventKind::Complete => self.owners.insert((event.track, Some(event.depth)), place),
                 EventKind::Instant => self.owners.insert((event.track, None), place),
@@ -229,8 +229,8 @@ impl<W: Write> Ordered<'_, W> {
     }
 
     /// Writes a flow with its event, or before the end of the span around it.
-    fn bind_flow(&mut self, held: &mut [Held], place: usize) -> std::io::Result<()> {
-        let event = held[place].event;
+    fn bind_flow(&mut self, pending: &mut [PendingEvent], place: usize) -> std::io::Result<()> {
+        let event = pending[place].event;
         let Payload::Flow { id, .. } = event.payload() else { return Ok(()) };
         let point = FlowPoint::from_event(&event, None);
         let flow = FlowOf { id, ends: event.kind == EventKind::FlowEnd };
@@ -240,13 +240,13 @@ impl<W: Write> Ordered<'_, W> {
             FlowBound::Instant => self.owners.get(&(event.track, None)),
         };
         if let Some(&owner) = owner {
-            held[owner].flows.push(flow);
-            held[place].is_done = true;
+            pending[owner].flows.push(flow);
+            pending[place].is_done = true;
             return Ok(());
         }
         let ending = self.ending_at(event.track, event.ts_ns, point.depth);
         if let Some(ending) = ending {
-            held[place].is_done = true;
+            pending[place].is_done = true;
             if point.bound == FlowBound::Span {
                 ending.flows.push(flow);
             } else {
@@ -291,8 +291,8 @@ impl<W: Write> Ordered<'_, W> {
     }
 
     /// Writes the begin of a span on the first row where it nests, and records its end.
-    fn begin(&mut self, held: &Held) -> std::io::Result<()> {
-        let span = &held.event;
+    fn begin(&mut self, pending: &PendingEvent) -> std::io::Result<()> {
+        let span = &pending.event;
         let (start_ns, depth) = (span.ts_ns, span.depth);
         let is_unfinished = span.flags.has(EventFlags::UNFINISHED);
         let end_ns = if is_unfinished { i64::MAX } else { span.end_ns() };
@@ -307,8 +307,8 @@ impl<W: Write> Ordered<'_, W> {
             }
             overlap += 1;
         }
-        self.writer.begin(span, overlap, &held.blob, &held.flows)?;
-        let detail = Detail::decode(&held.blob);
+        self.writer.begin(span, overlap, &pending.blob, &pending.flows)?;
+        let detail = Detail::decode(&pending.blob);
         let thread_ns = detail.thread_ts_ns.zip(detail.thread_dur_ns).and_then(|(ts, dur)| ts.checked_add(dur));
         if overlap == 0 {
             self.newest_ns.insert(span.track, start_ns.max(end_ns.saturating_sub(1)));

@@ -225,16 +225,16 @@ impl SampleEvents {
     /// Returns the row of a sample's event, which is added if it is new, and the sample's weight in its unit.
     fn row(&mut self, measure: &SampleMeasure<'_>) -> (usize, u64) {
         let SampleMeasure { event, unit, weight } = measure;
-        if let Some(row) = self.known(event, unit) {
+        if let Some(row) = self.find(event, unit) {
             return (row, *weight);
         }
         if self.rows.len() < Self::MAX {
             return (self.push(event, unit), *weight);
         }
-        (self.known(OTHER_EVENTS, SAMPLES).unwrap_or_else(|| self.push(OTHER_EVENTS, SAMPLES)), 1)
+        (self.find(OTHER_EVENTS, SAMPLES).unwrap_or_else(|| self.push(OTHER_EVENTS, SAMPLES)), 1)
     }
 
-    fn known(&mut self, name: &str, unit: &str) -> Option<usize> {
+    fn find(&mut self, name: &str, unit: &str) -> Option<usize> {
         if !self.rows.get(self.last).is_some_and(|event| event.is(name, unit)) {
             self.last = self.rows.iter().position(|event| event.is(name, unit))?;
         }
@@ -248,7 +248,7 @@ impl SampleEvents {
 
     /// Returns the row of an event, which is added if it is new. Expects fewer than [`Self::MAX`] others.
     pub(crate) fn row_of(&mut self, event: &SampleEvent) -> usize {
-        self.known(&event.name, &event.unit).unwrap_or_else(|| self.push(&event.name, &event.unit))
+        self.find(&event.name, &event.unit).unwrap_or_else(|| self.push(&event.name, &event.unit))
     }
 
     /// Returns whether some samples share the row of other events, so that the rows depend on the order of samples.

@@ -221,23 +221,25 @@ impl Term {
             "dur" => Test::Duration(durations(value).map_err(failed)?),
             "start" if value.starts_with(['<', '=', '>']) => Test::Start(starts(value).map_err(failed)?),
             "cat" | "category" if value.starts_with(':') => {
-                Test::Category(said(&value[1..], is_quoted).map_err(failed)?)
+                Test::Category(text_test(&value[1..], is_quoted).map_err(failed)?)
             }
-            "thread" | "track" if value.starts_with(':') => Test::Thread(said(&value[1..], is_quoted).map_err(failed)?),
-            "process" if value.starts_with(':') => Test::Process(said(&value[1..], is_quoted).map_err(failed)?),
-            "name" if value.starts_with(':') => Test::Name(said(&value[1..], is_quoted).map_err(failed)?),
-            "in" if value.starts_with(':') => Test::Inside(said(&value[1..], is_quoted).map_err(failed)?),
+            "thread" | "track" if value.starts_with(':') => {
+                Test::Thread(text_test(&value[1..], is_quoted).map_err(failed)?)
+            }
+            "process" if value.starts_with(':') => Test::Process(text_test(&value[1..], is_quoted).map_err(failed)?),
+            "name" if value.starts_with(':') => Test::Name(text_test(&value[1..], is_quoted).map_err(failed)?),
+            "in" if value.starts_with(':') => Test::Inside(text_test(&value[1..], is_quoted).map_err(failed)?),
             "within" if value.starts_with(':') => Test::Within(SpanPosition::parse(&value[1..]).map_err(failed)?),
             _ if key.starts_with("arg.") && value.starts_with([':', '=']) => {
                 let path = key["arg.".len()..].split('.').map(str::to_owned).collect();
                 let test = match value.strip_prefix('=') {
                     Some(same) => TextTest::Same(same.to_owned()),
-                    None => said(&value[1..], is_quoted).map_err(failed)?,
+                    None => text_test(&value[1..], is_quoted).map_err(failed)?,
                 };
                 Test::Argument { path, test }
             }
             // Function names contain marks of their own: `std::read`, `a<b>`.
-            _ => Test::Name(said(text, is_quoted).map_err(failed)?),
+            _ => Test::Name(text_test(text, is_quoted).map_err(failed)?),
         };
         Ok(Self { negated, test })
     }
@@ -276,7 +278,7 @@ impl std::fmt::Display for SpanPosition {
 }
 
 /// Parses the test of a value; a quoted one is literal.
-fn said(value: &str, is_quoted: bool) -> Result<TextTest, String> {
+fn text_test(value: &str, is_quoted: bool) -> Result<TextTest, String> {
     if is_quoted {
         return TextTest::part(value);
     }

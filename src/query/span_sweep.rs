@@ -23,7 +23,7 @@ pub(crate) struct SpanSweep<'a> {
     /// The next span of each lane, which starts after the time.
     coming: BTreeSet<(i64, LanePos)>,
     /// The last span of each lane that starts at the time or before.
-    begun: BTreeSet<(i64, LanePos)>,
+    starts: BTreeSet<(i64, LanePos)>,
     /// Ends of spans that are open beyond the time.
     ends: BTreeSet<(i64, LanePos)>,
     /// Lanes whose last span is open beyond the time.
@@ -66,7 +66,7 @@ impl<'a> SpanSweep<'a> {
             lanes: lanes.collect(),
             ts_ns: None,
             coming: BTreeSet::new(),
-            begun: BTreeSet::new(),
+            starts: BTreeSet::new(),
             ends: BTreeSet::new(),
             running: BTreeSet::new(),
             ending: BTreeSet::new(),
@@ -96,7 +96,7 @@ impl<'a> SpanSweep<'a> {
         if self.ts_ns.is_none_or(|before_ns| ts_ns < before_ns) {
             // Resets all lanes to before their first span.
             [&mut self.running, &mut self.ending, &mut self.fresh].into_iter().for_each(BTreeSet::clear);
-            [&mut self.begun, &mut self.ends].into_iter().for_each(BTreeSet::clear);
+            [&mut self.starts, &mut self.ends].into_iter().for_each(BTreeSet::clear);
             self.lanes.iter_mut().for_each(|lane| lane.last = None);
             self.coming = (0..self.lanes.len()).map(|pos| (i64::MIN, pos)).collect();
         }
@@ -129,7 +129,7 @@ impl<'a> SpanSweep<'a> {
         self.lane_reads += 1;
         let SweptLane { lane, last, .. } = &mut self.lanes[pos];
         if let Some(last) = last.take() {
-            self.begun.remove(&(last.start_ns, pos));
+            self.starts.remove(&(last.start_ns, pos));
             self.ends.remove(&(last.end_ns, pos));
             self.running.remove(&pos);
             self.fresh.remove(&pos);
@@ -148,7 +148,7 @@ impl<'a> SpanSweep<'a> {
         let Some((row, span)) = end.checked_sub(1).and_then(|row| Some((row, cursor.span(row)?))) else { return };
         let (start_ns, end_ns) = (span.start_ns, span.end_ns());
         *last = Some(SweptSpan { row, start_ns, end_ns });
-        self.begun.insert((start_ns, pos));
+        self.starts.insert((start_ns, pos));
         if end_ns > ts_ns {
             self.ends.insert((end_ns, pos));
             self.running.insert(pos);
@@ -192,7 +192,7 @@ impl<'a> SpanSweep<'a> {
     /// Returns the last span that starts at the time or before; the deepest of several.
     #[must_use]
     pub(crate) fn last_begun(&self) -> Option<RowIdx> {
-        let &(_, pos) = self.begun.last()?;
+        let &(_, pos) = self.starts.last()?;
         self.last_of(pos).map(|(row, _)| row)
     }
 

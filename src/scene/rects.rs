@@ -105,7 +105,7 @@ impl Columns {
             } else {
                 ColumnRun { x0: first * column_px, x1: end * column_px, wide: false, unfinished: false, ..*piece }
             };
-            place(&mut pieces, next);
+            push_run(&mut pieces, next);
         }
         Self { pieces, column_px }
     }
@@ -166,7 +166,7 @@ impl<'a> ColumnPacker<'a> {
             if right - left >= 1.0 { wide(view, cell, left, right) } else { self.narrow(cell) }
         };
         if next.x1 > -OUTSIDE_PX && next.x0 < view.width_px() + OUTSIDE_PX {
-            place(&mut self.pieces, next);
+            push_run(&mut self.pieces, next);
         }
     }
 
@@ -247,7 +247,7 @@ fn floor(px: f64) -> f64 {
 }
 
 /// Appends a run to the right of the others. If two need the same pixels, the longer span wins.
-fn place(out: &mut Vec<ColumnRun>, mut next: ColumnRun) {
+fn push_run(out: &mut Vec<ColumnRun>, mut next: ColumnRun) {
     while let Some(last) = out.last_mut() {
         if last.x1 <= next.x0 {
             break;

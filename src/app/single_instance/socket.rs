@@ -43,10 +43,10 @@ impl SingleInstance {
         let display = ["WAYLAND_DISPLAY", "DISPLAY"].into_iter().find_map(|name| std::env::var(name).ok());
         let runtime = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
         let folder = runtime.filter(|folder| folder.is_dir()).or_else(|| own_folder(state?));
-        Self::within(&folder?, &display.unwrap_or_default())
+        Self::in_folder(&folder?, &display.unwrap_or_default())
     }
 
-    fn within(folder: &Path, display: &str) -> Option<Self> {
+    fn in_folder(folder: &Path, display: &str) -> Option<Self> {
         /// The permission bits of others: a user who can enter the folder could put a socket there.
         const OF_OTHERS: u32 = 0o077;
         let mode = fs::metadata(folder).ok()?.permissions().mode();
@@ -231,7 +231,7 @@ mod tests {
     #[test]
     fn what_is_handed_over_reaches_the_one_window_that_hosts_and_nobody_when_it_is_gone() {
         let folder = folder();
-        let instance = SingleInstance::within(folder.path(), ":77/x").unwrap();
+        let instance = SingleInstance::in_folder(folder.path(), ":77/x").unwrap();
         assert!(matches!(instance.hand_over(&files(&["/a"])), Err(HandOverError::NoWindow)));
         let (events, taken) = channel();
         let wake: Wake = Arc::new(move |event| {
@@ -255,7 +255,7 @@ mod tests {
     #[test]
     fn a_window_that_takes_files_at_once_is_heard() {
         let folder = folder();
-        let instance = SingleInstance::within(folder.path(), "w").unwrap();
+        let instance = SingleInstance::in_folder(folder.path(), "w").unwrap();
         let (events, taken) = channel();
         // Before the answering thread can start to wait.
         let wake: Wake = Arc::new(move |event| {
@@ -271,7 +271,7 @@ mod tests {
     #[test]
     fn a_window_that_does_not_answer_in_time_takes_nothing_also_when_it_comes_to_itself() {
         let folder = folder();
-        let instance = SingleInstance::within(folder.path(), "").unwrap();
+        let instance = SingleInstance::in_folder(folder.path(), "").unwrap();
         let (events, hung) = channel();
         let wake: Wake = Arc::new(move |event| events.send(event).unwrap());
         let _host = instance.host(&wake).unwrap();
@@ -288,6 +288,6 @@ mod tests {
     fn a_folder_that_others_can_enter_is_no_place_to_meet() {
         let folder = folder();
         fs::set_permissions(folder.path(), Permissions::from_mode(0o755)).unwrap();
-        assert_eq!(SingleInstance::within(folder.path(), ":0"), None);
+        assert_eq!(SingleInstance::in_folder(folder.path(), ":0"), None);
     }
 }

@@ -39,8 +39,8 @@ impl App {
                 self.export(ExportFormat::NATIVE, scope, &path)
             }
             Purpose::Table(panel) => self.write_table(panel, &path),
-            Purpose::Picture(size) => named(path, "png", PICTURES).map(|path| self.draw(size, &path)),
-            Purpose::WindowPicture => named(path, "png", PICTURES).map(|path| {
+            Purpose::Picture(size) => with_extension(path, "png", PICTURES).map(|path| self.draw(size, &path)),
+            Purpose::WindowPicture => with_extension(path, "png", PICTURES).map(|path| {
                 self.set_note(format!("Drawing {}...", file_name(&path)));
                 self.window_picture = Some(path);
             }),
@@ -162,7 +162,7 @@ fn is_special(path: &Path) -> bool {
 const PICTURES: &str = "Pictures are written as PNG";
 
 /// Adds `ending` to a name without an extension.
-fn named(path: PathBuf, ending: &str, format: &str) -> Result<PathBuf, String> {
+fn with_extension(path: PathBuf, ending: &str, format: &str) -> Result<PathBuf, String> {
     match path.extension() {
         Some(last) if last.eq_ignore_ascii_case(ending) => Ok(path),
         _ if is_special(&path) => Ok(path),

@@ -71,11 +71,11 @@ impl LaneCursor<'_> {
     pub(crate) fn summary(&mut self, edge: &mut Option<BlockIdx>, from_ns: i64, to_ns: i64) -> BlockSummary {
         let left_place = *edge;
         *edge = self.block_before(to_ns);
-        let told = edge.and_then(|right_place| self.summary_between(left_place, right_place, from_ns, to_ns));
-        if let Some(BlockSummary::ButEdges { left, right, .. }) = told {
+        let summary = edge.and_then(|right_place| self.summary_between(left_place, right_place, from_ns, to_ns));
+        if let Some(BlockSummary::ButEdges { left, right, .. }) = summary {
             left.into_iter().chain(right).for_each(|place| self.prefetch(place));
         }
-        told.unwrap_or(BlockSummary::Nothing)
+        summary.unwrap_or(BlockSummary::Nothing)
     }
 
     /// Returns `None` if too little is known, or if blocks are damaged.
@@ -138,8 +138,8 @@ impl LaneCursor<'_> {
     }
 
     /// Completes a summary by unpacking the edge blocks that may hold a longer row.
-    pub(crate) fn longest_with_edges(&mut self, told: BlockSummary, from_ns: i64, to_ns: i64) -> Option<LongestRow> {
-        let (left, right, [mut first, whole, mut last]) = match told {
+    pub(crate) fn longest_with_edges(&mut self, summary: BlockSummary, from_ns: i64, to_ns: i64) -> Option<LongestRow> {
+        let (left, right, [mut first, whole, mut last]) = match summary {
             BlockSummary::Longest(longest) => return Some(longest),
             BlockSummary::ButEdges { left, right, known } => (left, right, known),
             BlockSummary::Nothing => return None,

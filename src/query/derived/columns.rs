@@ -105,12 +105,12 @@ impl DerivedSeries {
         (start_ns, last_ns): (i64, i64),
         work: &mut ColumnWork,
     ) -> Option<PointSummary> {
-        let so_far = |index: usize| index.checked_sub(1).map_or(0, |index| self.points()[index].value);
+        let value_before = |index: usize| index.checked_sub(1).map_or(0, |index| self.points()[index].value);
         // The width is 64 bits plus one.
         let width_ns = || (i128::from(last_ns) - i128::from(start_ns) + 1) as f64;
         match self.meaning {
             PointMeaning::RowsSoFar => {
-                let rows = (so_far(end) - so_far(first)) as f64;
+                let rows = (value_before(end) - value_before(first)) as f64;
                 let is_rate = self.shown == ShownValue::PerSecond;
                 Some(PointSummary::from_value(if is_rate { rows * 1e9 / width_ns() } else { rows }))
             }
@@ -118,8 +118,8 @@ impl DerivedSeries {
                 let summary = self.summary(first..end, &mut work.nodes);
                 let starts_then = self.points().get(first).is_some_and(|point| first < end && point.ts_ns == start_ns);
                 let held = match self.meaning {
-                    PointMeaning::Level => f64::from_bits(so_far(first)),
-                    _ => so_far(first) as f64,
+                    PointMeaning::Level => f64::from_bits(value_before(first)),
+                    _ => value_before(first) as f64,
                 };
                 let held = PointSummary::from_value(held);
                 Some(if starts_then { summary } else { self.meaning.combine(held, summary) })

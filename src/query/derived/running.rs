@@ -27,7 +27,7 @@ pub(super) enum RunningValue {
     /// Each point stands alone.
     Single(PointMeaning),
     /// A running number; decreases within a part wrap.
-    Number { meaning: PointMeaning, so_far: u64 },
+    Number { meaning: PointMeaning, sum: u64 },
     /// Open spans, and the total time of open spans up to a time.
     OpenTime { open: u64, time_ns: u64, until_ns: i64 },
     /// The sum of changes.
@@ -37,7 +37,7 @@ pub(super) enum RunningValue {
 impl RunningValue {
     pub(super) fn new(meaning: PointMeaning) -> Self {
         match meaning {
-            PointMeaning::RowsSoFar | PointMeaning::Open => Self::Number { meaning, so_far: 0 },
+            PointMeaning::RowsSoFar | PointMeaning::Open => Self::Number { meaning, sum: 0 },
             PointMeaning::OpenTime => Self::OpenTime { open: 0, time_ns: 0, until_ns: i64::MIN },
             PointMeaning::Level => Self::Level(ExactSum::default()),
             PointMeaning::Longest | PointMeaning::Durations | PointMeaning::Sum => Self::Single(meaning),
@@ -60,9 +60,9 @@ impl RunningValue {
         match self {
             Self::Single(PointMeaning::Sum) => extremes(&mut points.iter().map(|point| f64::from_bits(point.value))),
             Self::Single(_) => (0.0, points.iter().map(|point| point.value).max().unwrap_or(0) as f64),
-            Self::Number { so_far, .. } => {
-                points.iter_mut().for_each(|point| point.value = point.value.wrapping_add(*so_far));
-                *so_far = points.last().map_or(*so_far, |last| last.value);
+            Self::Number { sum, .. } => {
+                points.iter_mut().for_each(|point| point.value = point.value.wrapping_add(*sum));
+                *sum = points.last().map_or(*sum, |last| last.value);
                 (0.0, points.iter().map(|point| point.value).max().unwrap_or(0) as f64)
             }
             Self::OpenTime { open, time_ns, until_ns } => {
@@ -95,19 +95,19 @@ impl RunningValue {
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct ExactSum {
     sum: f64,
-    lost: f64,
+    correction: f64,
 }
 
 impl ExactSum {
     fn add(&mut self, value: f64) {
         let sum = self.sum + value;
         let (large, small) = if self.sum.abs() >= value.abs() { (self.sum, value) } else { (value, self.sum) };
-        self.lost += (large - sum) + small;
+        self.correction += (large - sum) + small;
         self.sum = sum;
     }
 
     fn value(self) -> f64 {
-        self.sum + self.lost
+        self.sum + self.correction
     }
 }
 

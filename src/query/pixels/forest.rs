@@ -12,7 +12,8 @@ pub(super) fn longest(cursor: &mut LaneCursor<'_>, buckets: Buckets, cells: &mut
     // The position before the first row of a bucket, and the span that may reach into it from before. Rows of a lane do
     // not overlap, so only the previous row can.
     let mut edge: Option<(LanePosition, Option<LongestSpan>)> = None;
-    let mut ahead = Ahead { told: [BlockSummary::Nothing; Ahead::BUCKETS], first: buckets.first, end: buckets.first };
+    let mut ahead =
+        Ahead { summaries: [BlockSummary::Nothing; Ahead::BUCKETS], first: buckets.first, end: buckets.first };
     let mut bucket = buckets.first;
     while bucket < buckets.end() {
         let start_ns = buckets.start_ns(bucket);
@@ -63,8 +64,8 @@ pub(super) fn longest(cursor: &mut LaneCursor<'_>, buckets: Buckets, cells: &mut
 /// The summaries of the next buckets, computed ahead of use: the blocks to unpack are then prefetched together instead
 /// of one by one.
 struct Ahead {
-    told: [BlockSummary; Self::BUCKETS],
-    /// First bucket of `told`.
+    summaries: [BlockSummary; Self::BUCKETS],
+    /// First bucket of `summaries`.
     first: i64,
     /// Bucket after the last.
     end: i64,
@@ -80,18 +81,18 @@ impl Ahead {
             self.first = bucket;
             self.end = bucket.saturating_add(Self::BUCKETS as i64).min(buckets.end());
             let mut edge = cursor.block_before(buckets.start_ns(bucket));
-            for (told, bucket) in self.told.iter_mut().zip(self.first..self.end) {
+            for (summary, bucket) in self.summaries.iter_mut().zip(self.first..self.end) {
                 let end_ns = buckets.start_ns(bucket + 1);
                 // No bucket ends after a row at `i64::MAX`.
-                *told = if end_ns < i64::MAX {
+                *summary = if end_ns < i64::MAX {
                     cursor.summary(&mut edge, buckets.start_ns(bucket), end_ns)
                 } else {
                     BlockSummary::Nothing
                 };
             }
         }
-        let told = self.told[(bucket - self.first) as usize];
-        cursor.longest_with_edges(told, buckets.start_ns(bucket), buckets.start_ns(bucket + 1))
+        let summary = self.summaries[(bucket - self.first) as usize];
+        cursor.longest_with_edges(summary, buckets.start_ns(bucket), buckets.start_ns(bucket + 1))
     }
 }
 

@@ -65,15 +65,15 @@ impl UnwindFiles for SymbolUnwinding {
         modules.iter().all(|UnwoundModule { module, file }| match file {
             // The same build has the same tables, wherever it is.
             UnwoundFile::Verified => true,
-            UnwoundFile::Missing => found(module, &locator).1 == UnwoundFile::Missing,
+            UnwoundFile::Missing => find_files(module, &locator).1 == UnwoundFile::Missing,
             // If the file is gone, what was read of it stays valid.
-            UnwoundFile::Unverified(_) => [*file, UnwoundFile::Missing].contains(&found(module, &locator).1),
+            UnwoundFile::Unverified(_) => [*file, UnwoundFile::Missing].contains(&find_files(module, &locator).1),
         })
     }
 }
 
 /// Returns the files of a module with tables, and their identity.
-fn found(module: &Module, locator: &Locator) -> (ModuleSearch, UnwoundFile) {
+fn find_files(module: &Module, locator: &Locator) -> (ModuleSearch, UnwoundFile) {
     let has_file = matches!(module.kind, ModuleKind::File | ModuleKind::Vdso) && !module.is_ambiguous;
     // Never cancelled.
     let search = has_file.then(|| ModuleSearch::of(module, locator, &Cancel::default()).ok()).flatten();
@@ -141,7 +141,7 @@ impl StackUnwinder {
 impl SearchedModule {
     /// Reads the tables of a module, and subtracts their size from `bytes_left`.
     fn find(module: Module, locator: &Locator, bytes_left: &mut u64) -> Self {
-        let (search, file) = found(&module, locator);
+        let (search, file) = find_files(&module, locator);
         let tables = UnwindTables::read(&search, module.kind, *bytes_left);
         *bytes_left = bytes_left.saturating_sub(tables.as_ref().map_or(0, UnwindTables::bytes));
         Self { unwound: UnwoundModule { module, file }, tables }

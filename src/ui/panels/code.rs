@@ -37,7 +37,7 @@ const ROW_POINTS: f32 = 17.0;
 pub(crate) struct CodePanel {
     function: Option<SampledFunction>,
     side: CodeSide,
-    asked: Option<CodeRequest>,
+    request: Option<CodeRequest>,
     code: Option<Arc<FunctionCode>>,
     rows: CodeRows,
     tables: [TableView; 2],
@@ -54,7 +54,7 @@ impl Default for CodePanel {
         Self {
             function: None,
             side: CodeSide::default(),
-            asked: None,
+            request: None,
             code: None,
             rows: CodeRows::default(),
             tables: TABLES.map(|name| TableView::new(name, ROW_POINTS, None)),
@@ -109,13 +109,13 @@ impl CodePanel {
         let function = self.function.clone()?;
         let source_maps = self.all_maps().map(|(_, map)| map.clone()).collect();
         let request = CodeRequest { function, scope: view.scope().clone(), source_maps };
-        if self.asked.as_ref() == Some(&request) {
+        if self.request.as_ref() == Some(&request) {
             return None;
         }
-        if self.asked.as_ref().is_some_and(|asked| asked.function != request.function) {
+        if self.request.as_ref().is_some_and(|last| last.function != request.function) {
             self.clear();
         }
-        (self.asked, self.error) = (Some(request.clone()), None);
+        (self.request, self.error) = (Some(request.clone()), None);
         Some(Command::Panel(PanelCommand::AskCode(Box::new(request))))
     }
 
@@ -239,7 +239,7 @@ impl DockPanel for CodePanel {
     }
 
     fn forget(&mut self) -> Option<Question> {
-        (self.asked, self.error) = (None, None);
+        (self.request, self.error) = (None, None);
         self.clear();
         None
     }

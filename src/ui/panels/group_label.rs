@@ -13,26 +13,26 @@ use crate::scene::titles::{process_title, track_title};
 pub(super) struct GroupWord {
     /// The title of the column, which is also the menu entry.
     pub(super) title: &'static str,
-    one: &'static str,
-    many: &'static str,
+    singular: &'static str,
+    plural: &'static str,
 }
 
 impl GroupWord {
     #[must_use]
     pub(super) fn counted(self, count: u64) -> String {
-        format!("{} {}", grouped_digits(count), if count == 1 { self.one } else { self.many })
+        format!("{} {}", grouped_digits(count), if count == 1 { self.singular } else { self.plural })
     }
 
     #[must_use]
-    pub(super) fn one(self) -> &'static str {
-        self.one
+    pub(super) fn singular(self) -> &'static str {
+        self.singular
     }
 }
 
 /// Returns the nouns for the groups of these keys.
 #[must_use]
 pub(super) fn group_word(by: &GroupBy) -> GroupWord {
-    let (title, one, many) = match by {
+    let (title, singular, plural) = match by {
         GroupBy::Argument(_) => ("Value", "value", "values"),
         GroupBy::Keys { name, track } => match (name, track) {
             (Some(NameKey::Name) | None, None) => ("Name", "name", "names"),
@@ -45,7 +45,7 @@ pub(super) fn group_word(by: &GroupBy) -> GroupWord {
             (Some(NameKey::Category), Some(PlaceKey::Process)) => ("Category and process", "pair", "pairs"),
         },
     };
-    GroupWord { title, one, many }
+    GroupWord { title, singular, plural }
 }
 
 /// Returns the label of a group, and a tooltip, which may be empty.

@@ -53,7 +53,7 @@ pub(crate) struct SamplesPanel {
     by: SampleBy,
     /// The event chosen by the user; `None` for the default.
     event: Option<SampleEvent>,
-    asked: Option<SampleQuestion>,
+    question: Option<SampleQuestion>,
     /// The scope and the event of the answered paths.
     counted: Option<(SelectedScope, Option<SampleEvent>)>,
     answer: Option<Arc<SampleTable>>,
@@ -72,7 +72,7 @@ impl Default for SamplesPanel {
         Self {
             by: SampleBy::default(),
             event: None,
-            asked: None,
+            question: None,
             counted: None,
             answer: None,
             rows: SampleRows::default(),
@@ -88,7 +88,7 @@ impl Default for SamplesPanel {
 
 impl SamplesPanel {
     pub(crate) fn set_answer(&mut self, answer: &Arc<SampleTable>, snapshot: &Snapshot) {
-        self.counted = self.asked.as_ref().map(|asked| (asked.scope.clone(), asked.event.clone()));
+        self.counted = self.question.as_ref().map(|question| (question.scope.clone(), question.event.clone()));
         self.rows.set_table(answer, snapshot);
         self.answer = Some(Arc::clone(answer));
         if let Some((_, is_asked)) = &mut self.chosen {
@@ -115,28 +115,30 @@ impl SamplesPanel {
     }
 
     fn ask(&mut self, scope: &SelectedScope) -> Option<Command> {
-        let is_asked = |asked: &SampleQuestion| (&asked.scope, &asked.event, asked.by) == (scope, &self.event, self.by);
-        if self.asked.as_ref().is_some_and(is_asked) {
+        let is_asked = |question: &SampleQuestion| {
+            (&question.scope, &question.event, question.by) == (scope, &self.event, self.by)
+        };
+        if self.question.as_ref().is_some_and(is_asked) {
             return None;
         }
         let is_counted = self.counted.as_ref().is_some_and(|(known, event)| (known, event) == (scope, &self.event));
         let known = self.answer.as_ref().filter(|_| is_counted).map(|answer| KnownPaths(Arc::clone(&answer.paths)));
         let question = SampleQuestion { scope: scope.clone(), event: self.event.clone(), by: self.by, known };
-        (self.asked, self.is_stopped, self.error) = (Some(question.clone()), false, None);
+        (self.question, self.is_stopped, self.error) = (Some(question.clone()), false, None);
         Some(Command::Panel(PanelCommand::Ask(Question::Samples(Box::new(question)))))
     }
 
     /// Queries the callers and callees of the selected function, once the samples are counted.
     fn ask_sandwich(&mut self) -> Option<Command> {
-        let ((function, is_asked), answer, asked) =
-            (self.chosen.as_mut()?, self.answer.as_ref()?, self.asked.as_ref()?);
+        let ((function, is_asked), answer, question) =
+            (self.chosen.as_mut()?, self.answer.as_ref()?, self.question.as_ref()?);
         if std::mem::replace(is_asked, true) {
             return None;
         }
         let view = FlameView { shape: FlameShape::Sandwich(function.clone()), ..FlameView::default() };
         let known = Some(KnownPaths(Arc::clone(&answer.paths)));
         let of = PathsOf::Samples(self.event.clone());
-        let question = PathsQuestion { scope: asked.scope.clone(), of, view, known, is_exact: false };
+        let question = PathsQuestion { scope: question.scope.clone(), of, view, known, is_exact: false };
         Some(Command::Panel(PanelCommand::Ask(Question::Sandwich(Box::new(question)))))
     }
 
@@ -165,7 +167,7 @@ impl SamplesPanel {
         } else if self.is_stopped {
             ui.label(RichText::new("stopped: this is not counted").color(theme.warning));
             if ui.button("Count").clicked() {
-                self.asked = None;
+                self.question = None;
             }
         }
         ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
@@ -292,7 +294,7 @@ impl DockPanel for SamplesPanel {
     }
 
     fn forget(&mut self) -> Option<Question> {
-        (self.asked, self.counted, self.answer, self.error) = (None, None, None, None);
+        (self.question, self.counted, self.answer, self.error) = (None, None, None, None);
         self.rows.clear();
         self.sandwich = Sandwich::default();
         if let Some((_, is_asked)) = &mut self.chosen {

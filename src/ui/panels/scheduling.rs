@@ -38,7 +38,7 @@ const NARROW_POINTS: f32 = 620.0;
 #[derive(Debug)]
 pub(crate) struct SchedulingPanel {
     kind: ScheduledKind,
-    asked: Option<SchedulingQuestion>,
+    question: Option<SchedulingQuestion>,
     /// The scope of the answer.
     counted: Option<SelectedScope>,
     answer: Option<Arc<SchedulingAnswer>>,
@@ -52,7 +52,7 @@ impl Default for SchedulingPanel {
     fn default() -> Self {
         Self {
             kind: ScheduledKind::default(),
-            asked: None,
+            question: None,
             counted: None,
             answer: None,
             rows: SchedulingRows::default(),
@@ -65,23 +65,24 @@ impl Default for SchedulingPanel {
 
 impl SchedulingPanel {
     pub(crate) fn set_answer(&mut self, answer: &Arc<SchedulingAnswer>, snapshot: &Snapshot) {
-        self.counted = self.asked.as_ref().map(|asked| asked.scope.clone());
+        self.counted = self.question.as_ref().map(|question| question.scope.clone());
         self.rows.set_answer(answer, snapshot);
         self.answer = Some(Arc::clone(answer));
     }
 
     fn ask(&mut self, scope: &SelectedScope) -> Option<Command> {
         let (sorted_by, words) = (self.rows.sorted_by(), self.words.to_lowercase());
-        let is_asked = |asked: &SchedulingQuestion| {
-            (&asked.scope, asked.kind, asked.sorted_by, &asked.words) == (scope, self.kind, sorted_by, &words)
+        let is_asked = |question: &SchedulingQuestion| {
+            (&question.scope, question.kind, question.sorted_by, &question.words)
+                == (scope, self.kind, sorted_by, &words)
         };
-        if self.asked.as_ref().is_some_and(is_asked) {
+        if self.question.as_ref().is_some_and(is_asked) {
             return None;
         }
         let known = self.answer.as_ref().filter(|_| self.counted.as_ref() == Some(scope));
         let known = known.map(|answer| KnownScheduling(Arc::clone(&answer.scheduling)));
         let question = SchedulingQuestion { scope: scope.clone(), kind: self.kind, sorted_by, words, known };
-        (self.asked, self.error) = (Some(question.clone()), None);
+        (self.question, self.error) = (Some(question.clone()), None);
         Some(Command::Panel(PanelCommand::Ask(Question::Scheduling(Box::new(question)))))
     }
 
@@ -189,7 +190,7 @@ impl DockPanel for SchedulingPanel {
     }
 
     fn forget(&mut self) -> Option<Question> {
-        (self.asked, self.counted, self.answer, self.error) = (None, None, None, None);
+        (self.question, self.counted, self.answer, self.error) = (None, None, None, None);
         self.rows.clear();
         None
     }

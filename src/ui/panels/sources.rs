@@ -27,7 +27,7 @@ const FILES_MAX: usize = 200;
 /// The panel, with the typed offsets of the open trace.
 #[derive(Debug, Default)]
 pub(crate) struct SourcesPanel {
-    of: Sources,
+    sources: Sources,
     texts: Vec<String>,
     /// The distance of a file's drag, in points.
     dragged_points: f64,
@@ -37,8 +37,8 @@ impl SourcesPanel {
     /// Shows a line per file, and returns the user's commands. `timeline` follows the drags.
     pub(crate) fn show(&mut self, ui: &mut Ui, sources: &Sources, timeline: &Timeline, theme: &Theme) -> Vec<Command> {
         let losses = timeline.snapshot().losses();
-        if self.of != *sources {
-            self.of = sources.clone();
+        if self.sources != *sources {
+            self.sources = sources.clone();
             self.reset();
         }
         let mut commands = Vec::new();
@@ -135,12 +135,12 @@ impl SourcesPanel {
     }
 
     fn reset(&mut self) {
-        self.texts = texts_of(&self.of);
+        self.texts = texts_of(&self.sources);
     }
 
     /// Returns the files with the typed offsets; `None` if one of them is invalid.
     fn moved(&self) -> Option<Sources> {
-        let files = self.of.files().iter().zip(&self.texts);
+        let files = self.sources.files().iter().zip(&self.texts);
         let files = files.map(|(file, text)| Some(SourceFile { offset_ns: offset_of(text).ok()?, ..file.clone() }));
         files.collect::<Option<Vec<_>>>().map(Sources::new)
     }

@@ -44,12 +44,12 @@ impl SpanOrder {
 #[derive(Debug)]
 pub(crate) struct SpansPanel {
     order: SpanOrder,
-    asked: Option<(SelectedScope, SpanOrder)>,
+    question: Option<(SelectedScope, SpanOrder)>,
     /// The spans in time order; `None` until they are counted.
     hits: Option<Hits>,
     longest: Option<Arc<Vec<Hit>>>,
     /// Number of longest spans queried.
-    wanted: usize,
+    longest_count: usize,
     list: HitList,
     /// The selected span that the list was last scrolled to.
     followed: Option<RowIdx>,
@@ -60,10 +60,10 @@ impl Default for SpansPanel {
     fn default() -> Self {
         Self {
             order: SpanOrder::default(),
-            asked: None,
+            question: None,
             hits: None,
             longest: None,
-            wanted: LONGEST_FIRST,
+            longest_count: LONGEST_FIRST,
             list: HitList::new("spans", None),
             followed: None,
             error: None,
@@ -110,15 +110,15 @@ impl SpansPanel {
 
     /// Queries the spans of another scope or in another order.
     fn ask(&mut self, scope: &SelectedScope) -> Option<Question> {
-        if self.asked.as_ref().is_some_and(|(asked, order)| (asked, *order) == (scope, self.order)) {
+        if self.question.as_ref().is_some_and(|(asked_scope, order)| (asked_scope, *order) == (scope, self.order)) {
             return None;
         }
-        self.asked = Some((scope.clone(), self.order));
-        (self.hits, self.longest, self.error, self.wanted) = (None, None, None, LONGEST_FIRST);
+        self.question = Some((scope.clone(), self.order));
+        (self.hits, self.longest, self.error, self.longest_count) = (None, None, None, LONGEST_FIRST);
         self.list.forget();
         let with_instants = self.order == SpanOrder::Events;
         Some(match self.order {
-            SpanOrder::Longest => Question::Longest(scope.clone(), self.wanted),
+            SpanOrder::Longest => Question::Longest(scope.clone(), self.longest_count),
             SpanOrder::Time | SpanOrder::Events => Question::Spans { scope: scope.clone(), with_instants },
         })
     }
@@ -127,11 +127,11 @@ impl SpansPanel {
     fn ask_more(&mut self, scope: &SelectedScope) -> Option<Question> {
         let count = self.longest.as_ref()?.len();
         let is_at_end = self.list.last_shown().is_some_and(|last| last + 1 >= count as u64);
-        if !is_at_end || count < self.wanted || self.wanted >= LONGEST_MAX {
+        if !is_at_end || count < self.longest_count || self.longest_count >= LONGEST_MAX {
             return None;
         }
-        self.wanted = (self.wanted * LONGEST_STEP).min(LONGEST_MAX);
-        Some(Question::Longest(scope.clone(), self.wanted))
+        self.longest_count = (self.longest_count * LONGEST_STEP).min(LONGEST_MAX);
+        Some(Question::Longest(scope.clone(), self.longest_count))
     }
 
     /// Scrolls to the selected span if it is in the list. A span that was clicked in the list is in view already.
@@ -186,7 +186,9 @@ impl SpansPanel {
     fn count_text(&self, is_asking: bool) -> String {
         match (&self.hits, &self.longest) {
             (Some(hits), _) => grouped_digits(hits.total()),
-            (None, Some(longest)) if longest.len() < self.wanted && !is_asking => grouped_digits(longest.len() as u64),
+            (None, Some(longest)) if longest.len() < self.longest_count && !is_asking => {
+                grouped_digits(longest.len() as u64)
+            }
             (None, Some(longest)) => format!("the {} longest", grouped_digits(longest.len() as u64)),
             (None, None) => String::new(),
         }

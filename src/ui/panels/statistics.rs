@@ -62,7 +62,7 @@ const KEYS: [GroupBy; 8] = {
 pub(crate) struct StatisticsPanel {
     by: GroupBy,
     /// The scope and the keys of the totals, complete or partial; `None` if nothing was queried.
-    asked: Option<(SelectedScope, GroupBy)>,
+    question: Option<(SelectedScope, GroupBy)>,
     /// Whether the query was cancelled before all spans were counted.
     is_stopped: bool,
     rows: GroupRows,
@@ -77,7 +77,7 @@ impl Default for StatisticsPanel {
     fn default() -> Self {
         Self {
             by: GroupBy::default(),
-            asked: None,
+            question: None,
             is_stopped: false,
             rows: GroupRows::default(),
             table: TableView::new(TABLE, ROW_POINTS, Some(FIRST_SORTED)),
@@ -96,7 +96,7 @@ impl StatisticsPanel {
         (self.rows.chosen, self.facts, self.to_reveal) = (Some(group), None, Some(group));
         self.words.clear();
         self.rows.set_words("");
-        let scope = self.asked.as_ref().map(|(scope, _)| scope.clone());
+        let scope = self.question.as_ref().map(|(scope, _)| scope.clone());
         scope.map(|scope| Question::Group(GroupChoice::from_name(name), scope))
     }
 
@@ -131,13 +131,13 @@ impl StatisticsPanel {
     /// Selects a group whose row is in view.
     fn choose_shown(&mut self, group: SpanGroup) -> Option<Command> {
         (self.rows.chosen, self.facts) = (Some(group), None);
-        let (scope, _) = self.asked.as_ref()?;
+        let (scope, _) = self.question.as_ref()?;
         Some(ask(Question::Group(self.rows.choice(group)?, scope.clone())))
     }
 
     /// Queries the totals of a scope, and the facts about the selected group in it.
     fn ask_all(&mut self, scope: &SelectedScope) -> Vec<Command> {
-        (self.asked, self.facts, self.is_stopped) = (Some((scope.clone(), self.by.clone())), None, false);
+        (self.question, self.facts, self.is_stopped) = (Some((scope.clone(), self.by.clone())), None, false);
         // Values have other indices in other totals.
         if matches!(self.by, GroupBy::Argument(_)) {
             self.rows.chosen = None;
@@ -181,7 +181,7 @@ impl StatisticsPanel {
         let (snapshot, scope, context, theme) = (view.snapshot(), view.scope(), view.context, view.context.theme);
         let progress = (view.progress)(QuestionKind::Totals);
         let mut commands = Vec::new();
-        if self.asked.as_ref().is_none_or(|(asked, by)| asked != scope || *by != self.by) {
+        if self.question.as_ref().is_none_or(|(asked_scope, by)| asked_scope != scope || *by != self.by) {
             commands.extend(self.ask_all(scope));
         }
         ui.horizontal(|ui| {
@@ -195,7 +195,7 @@ impl StatisticsPanel {
             }
             let width = if is_narrow { 90.0 } else { 160.0 };
             self.show_keys(ui);
-            let hint = if group_word(&self.by).one() == "name" { "Filter names" } else { "Filter rows" };
+            let hint = if group_word(&self.by).singular() == "name" { "Filter names" } else { "Filter rows" };
             if field::add_table_filter(ui, &mut self.words, hint, width, theme.canvas) {
                 self.rows.set_words(&self.words);
             }
@@ -259,7 +259,7 @@ impl StatisticsPanel {
             return None;
         }
         Some(match (self.rows.has_no_line(), snapshot.summary().samples) {
-            (false, _) => format!("No {} has these words.", group_word(&self.by).one()),
+            (false, _) => format!("No {} has these words.", group_word(&self.by).singular()),
             (true, 0) => "No spans here.".to_owned(),
             (true, _) => format!("No spans here. The flame graph ({}) adds up samples.", key_of(ctx, "Flame graph")),
         })
@@ -343,7 +343,7 @@ impl StatisticsPanel {
 
 impl DockPanel for StatisticsPanel {
     fn forget(&mut self) -> Option<Question> {
-        (self.asked, self.is_stopped, self.facts) = (None, false, None);
+        (self.question, self.is_stopped, self.facts) = (None, false, None);
         self.rows.forget();
         None
     }

@@ -52,7 +52,7 @@ pub(crate) struct FlamePanel {
     history: FlameHistory,
     look: BarLook,
     /// The query that the answer belongs to, or will.
-    asked: Option<PathsQuestion>,
+    question: Option<PathsQuestion>,
     is_stopped: bool,
     answer: Option<Arc<FlameAnswer>>,
     /// Whether the answer to that query has arrived.
@@ -72,7 +72,7 @@ pub(crate) struct FlamePanel {
 
 impl FlamePanel {
     pub(crate) fn set_answer(&mut self, answer: &Arc<FlameAnswer>, snapshot: &Snapshot) {
-        self.counted = self.asked.as_ref().map(|asked| (asked.scope.clone(), asked.of.clone()));
+        self.counted = self.question.as_ref().map(|question| (question.scope.clone(), question.of.clone()));
         (self.answer, self.is_answered, self.missing_points) = (Some(Arc::clone(answer)), true, None);
         self.menu = None;
         self.reveals = answer.picture.callers.is_some();
@@ -105,11 +105,11 @@ impl FlamePanel {
     fn ask(&mut self, scope: &SelectedScope) -> Option<Command> {
         let of = if self.samples { PathsOf::Samples(self.event.clone()) } else { PathsOf::Spans };
         let view = &self.history.current.view;
-        let is_asked = |asked: &PathsQuestion| (&asked.scope, &asked.of, &asked.view) == (scope, &of, view);
+        let is_asked = |question: &PathsQuestion| (&question.scope, &question.of, &question.view) == (scope, &of, view);
         let mut is_exact = false;
-        if let Some(asked) = self.asked.as_ref().filter(|asked| is_asked(asked)) {
+        if let Some(question) = self.question.as_ref().filter(|question| is_asked(question)) {
             let is_pruned = self.answer.as_ref().is_some_and(|answer| !answer.paths.is_exact());
-            is_exact = self.is_answered && is_pruned && !asked.is_exact && !self.is_stopped;
+            is_exact = self.is_answered && is_pruned && !question.is_exact && !self.is_stopped;
             if !is_exact {
                 return None;
             }
@@ -121,7 +121,7 @@ impl FlamePanel {
             .filter(|_| is_counted && !is_exact)
             .map(|answer| KnownPaths(Arc::clone(&answer.paths)));
         let question = PathsQuestion { scope: scope.clone(), of, view: view.clone(), known, is_exact };
-        (self.asked, self.is_stopped, self.is_answered) = (Some(question.clone()), false, false);
+        (self.question, self.is_stopped, self.is_answered) = (Some(question.clone()), false, false);
         Some(Command::Panel(PanelCommand::Ask(Question::Paths(Box::new(question)))))
     }
 
@@ -130,7 +130,7 @@ impl FlamePanel {
         let snapshot = view.snapshot();
         let has_samples = snapshot.summary().samples > 0;
         let mut commands = Vec::new();
-        if self.asked.is_none() {
+        if self.question.is_none() {
             // A trace with samples but no spans shows its samples.
             self.samples = has_samples && (self.samples || snapshot.summary().spans == 0);
         }
@@ -190,11 +190,11 @@ impl FlamePanel {
                 commands.push(Command::Panel(PanelCommand::StopPaths));
             }
         } else if self.is_stopped {
-            let is_pruned = self.asked.as_ref().is_some_and(|asked| asked.is_exact);
+            let is_pruned = self.question.as_ref().is_some_and(|question| question.is_exact);
             let text = if is_pruned { "stopped: small paths are others" } else { "stopped: this is not counted" };
             ui.label(RichText::new(text).color(theme.warning));
             if ui.button("Count").clicked() {
-                self.asked = None;
+                self.question = None;
             }
         }
     }

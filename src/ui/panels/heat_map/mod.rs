@@ -61,16 +61,16 @@ struct SelectedCells {
     /// The scope of these cells.
     scope: SelectedScope,
     /// The scope of their map.
-    of: SelectedScope,
+    map_scope: SelectedScope,
 }
 
 /// The map, its query, and its selection.
 #[derive(Debug, Default)]
 pub(crate) struct HeatMapPanel {
     name: Option<ChosenName>,
-    asked: Option<HeatMapQuestion>,
+    question: Option<HeatMapQuestion>,
     /// The query of the last frame, and when it last changed.
-    wanted: Option<(HeatMapQuestion, f64)>,
+    pending_question: Option<(HeatMapQuestion, f64)>,
     is_stopped: bool,
     map: Option<Arc<HeatMap>>,
     /// The scope and the filter of the map.
@@ -118,20 +118,20 @@ impl HeatMapPanel {
         if self.selected.as_ref().is_some_and(|selected| selected.scope != *scope) {
             self.selected = None;
         }
-        self.selected.as_ref().map_or(scope, |selected| &selected.of).clone()
+        self.selected.as_ref().map_or(scope, |selected| &selected.map_scope).clone()
     }
 
     /// Queries the part of the scope in view, unless that was done. While a long query of another view runs, the view
     /// must be still first.
     fn ask(&mut self, ui: &Ui, question: HeatMapQuestion, view: &PanelView<'_>) -> Vec<Command> {
-        if self.asked.as_ref() == Some(&question) {
+        if self.question.as_ref() == Some(&question) {
             return Vec::new();
         }
         let now_s = ui.input(|input| input.time);
-        let since_s = match &self.wanted {
-            Some((wanted, since_s)) if *wanted == question => *since_s,
+        let since_s = match &self.pending_question {
+            Some((pending_question, since_s)) if *pending_question == question => *since_s,
             _ => {
-                self.wanted = Some((question.clone(), now_s));
+                self.pending_question = Some((question.clone(), now_s));
                 now_s
             }
         };
@@ -147,7 +147,7 @@ impl HeatMapPanel {
             self.hand.forget();
             self.map_of = Some((question.scope.clone(), Arc::clone(&question.filter)));
         }
-        (self.asked, self.is_stopped, self.error) = (Some(question.clone()), false, None);
+        (self.question, self.is_stopped, self.error) = (Some(question.clone()), false, None);
         let ask = |question| Command::Panel(PanelCommand::Ask(question));
         let coarse = ask(Question::HeatMapSketch(Box::new(question.clone())));
         vec![coarse, ask(Question::HeatMap(Box::new(question)))]
@@ -173,7 +173,7 @@ impl HeatMapPanel {
         } else if self.is_stopped {
             ui.label(RichText::new("stopped: not every span is counted").color(theme.warning));
             if ui.button("Count").clicked() {
-                (self.asked, self.is_stopped) = (None, false);
+                (self.question, self.is_stopped) = (None, false);
             }
         }
         ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
@@ -273,12 +273,12 @@ impl HeatMapPanel {
         &mut self,
         chosen: cursor::ChosenCells,
         map: &HeatMap,
-        of: &SelectedScope,
+        map_scope: &SelectedScope,
         timeline: &Timeline,
     ) -> Vec<Command> {
         let cells = &self.picture.cells;
         let (columns, rows) = (chosen.columns, chosen.rows);
-        let has_all_times = columns == (0, map.axis.columns() - 1) && is_all_of(&map.axis, of, timeline);
+        let has_all_times = columns == (0, map.axis.columns() - 1) && is_all_of(&map.axis, map_scope, timeline);
         let times_ns = (map.axis.start_of(columns.0), map.axis.start_of(columns.1 + 1));
         let durations_ns = (cells.durations(rows.0).0, cells.durations(rows.1).1);
         let bounds = CellBounds {
@@ -286,9 +286,9 @@ impl HeatMapPanel {
             durations_ns: (rows != (0, cells.rows() - 1)).then_some(durations_ns),
         };
         let more = self.name.as_ref().map_or("", |name| &name.filter);
-        let scope = bounds.scope(of, more, &map.axis);
+        let scope = bounds.scope(map_scope, more, &map.axis);
         let command = Command::Timeline(TimelineCommand::Scope(ScopeCommand::Set(Box::new(scope.clone()))));
-        self.selected = Some(SelectedCells { bounds, scope, of: of.clone() });
+        self.selected = Some(SelectedCells { bounds, scope, map_scope: map_scope.clone() });
         let zoom = TimelineCommand::ShowSlice(times_ns.0, times_ns.1);
         let then = match chosen.action {
             cursor::CellAction::Select => None,
@@ -376,18 +376,18 @@ impl DockPanel for HeatMapPanel {
     }
 
     fn command_line(&self) -> Option<PanelCommandLine> {
-        let (map, asked) = (self.map.as_ref()?, self.asked.as_ref()?);
+        let (map, question) = (self.map.as_ref()?, self.question.as_ref()?);
         let rows = 1 << self.picture.cells.octave_log2();
-        let filter = format!("{} {}", asked.scope.filter, asked.filter).trim().into();
+        let filter = format!("{} {}", question.scope.filter, question.filter).trim().into();
         let range = Some((map.axis.start_ns(), map.axis.end_ns()));
-        let scope = Some(SelectedScope { range, filter, tracks: asked.scope.tracks.clone() });
+        let scope = Some(SelectedScope { range, filter, tracks: question.scope.tracks.clone() });
         let options = vec![format!("--heat-map={}x{rows}", map.axis.columns())];
         Some(PanelCommandLine { options, scope, ..PanelCommandLine::new("stats") })
     }
 
     fn forget(&mut self) -> Option<Question> {
         // The map of an earlier snapshot stays until the next one arrives, so that a growing trace does not flicker.
-        (self.asked, self.wanted, self.error) = (None, None, None);
+        (self.question, self.pending_question, self.error) = (None, None, None);
         None
     }
 
