@@ -46,7 +46,7 @@ pub(super) struct LowArgs {
 
 #[derive(Debug, Args)]
 pub(super) struct LowWindow {
-    /// Traces to open in the window; several are shown on one timeline; - is stdin, and a pipe will do
+    /// Traces to open in the window; several share one timeline; - is stdin, and pipes are accepted
     #[arg(value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
     #[command(flatten)]
@@ -54,10 +54,10 @@ pub(super) struct LowWindow {
     /// Open a generated trace
     #[arg(long, conflicts_with_all = ["files", "follow", "command"])]
     pub(crate) demo: bool,
-    /// Have the desktop of this user open traces with a double click, and open nothing
+    /// Register Longspan on this user's desktop, so that a double click opens traces, and exit
     #[arg(long, conflicts_with_all = ["files", "demo"])]
     pub(crate) install_desktop: bool,
-    /// Undo that
+    /// Undo --install-desktop, and exit
     #[arg(long, conflicts_with_all = ["files", "demo", "install_desktop"])]
     pub(crate) uninstall_desktop: bool,
     #[command(flatten)]
@@ -69,10 +69,10 @@ pub(super) struct LowWindow {
 /// How files are read: by how much they are moved in time, and in which unit.
 #[derive(Debug, Args)]
 pub(super) struct LowOffsets {
-    /// Move a file in time, such as b.json=+1.5ms: FILE as it is given, or its name alone; for each FILE once
+    /// Add an offset to the times of a file, such as b.json=+1.5ms; FILE is a given path or its file name
     #[arg(long = "offset", value_name = "FILE=TIME", value_parser = offset, requires = "files")]
     pub(crate) offsets: Vec<(String, i64)>,
-    /// The unit of collapsed stacks, which name none [default: samples]
+    /// The unit of the weights in collapsed stacks, which have none [default: samples]
     #[arg(long, value_enum, requires = "files")]
     pub(crate) unit: Option<LowUnit>,
 }
@@ -80,7 +80,7 @@ pub(super) struct LowOffsets {
 /// The files that a command loads.
 #[derive(Debug, Args)]
 pub(super) struct LowCapture {
-    /// The trace; several files are shown on one timeline; - is stdin, and a pipe will do
+    /// The trace; several files share one timeline; - is stdin, and pipes are accepted
     #[arg(value_name = "FILE", required = true)]
     pub(crate) files: Vec<PathBuf>,
     #[command(flatten)]
@@ -91,25 +91,25 @@ pub(super) struct LowCapture {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Loading")]
 pub(super) struct LowCommon {
-    /// The most memory that a load may hold, such as 512MiB or 2G, at least 8MiB [default: 1GiB]
+    /// Memory limit of a load, such as 512MiB or 2G, at least 8MiB [default: 1GiB]
     #[arg(long, value_name = "BYTES", value_parser = bytes)]
     pub(crate) memory: Option<u64>,
-    /// How many threads may work at once [default: one for each core]
+    /// Number of worker threads [default: one per core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub(crate) threads: Option<u16>,
-    /// Where sorted traces are kept [default: longspan in the user's cache folder]
+    /// Cache folder of sorted traces [default: longspan in the user's cache folder]
     #[arg(long, value_name = "DIR")]
     pub(crate) cache: Option<PathBuf>,
-    /// Neither use nor keep a sorted trace
+    /// Neither read nor write the cache
     #[arg(long, conflicts_with = "cache")]
     pub(crate) no_cache: bool,
-    /// Look for the names of functions in this folder first; may be given more than once
+    /// Search this folder first for symbol files; may be given several times
     #[arg(long, value_name = "DIR", conflicts_with = "no_symbols")]
     pub(crate) symbols: Vec<PathBuf>,
-    /// Show functions by their addresses, as they were recorded
+    /// Do not symbolize: show functions as recorded, by address
     #[arg(long)]
     pub(crate) no_symbols: bool,
-    /// When to show progress on stderr; auto: when it is a terminal
+    /// When to show progress on stderr; auto: if it is a terminal
     #[arg(long, value_name = "WHEN", default_value = "auto")]
     pub(crate) progress: LowProgress,
 }
@@ -126,40 +126,41 @@ pub(super) enum LowProgress {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Scope")]
 pub(super) struct LowScope {
-    /// The first time: nanoseconds, or with a unit such as 1.5ms; with a plus: after the first event
+    /// Start of the time range: nanoseconds, or with a unit such as 1.5ms; with a plus: after the first event
     #[arg(long, value_name = "T", allow_hyphen_values = true)]
     pub(crate) from: Option<TimeArg>,
-    /// The first time that is no longer wanted
+    /// End of the time range, which is exclusive; written like --from
     #[arg(long, value_name = "T", allow_hyphen_values = true)]
     pub(crate) to: Option<TimeArg>,
-    /// Only tracks whose name, process name or id has a match of this regular expression
+    /// Only tracks whose name, process name or id contains a match of this regular expression
     #[arg(long, value_name = "RE", allow_hyphen_values = true)]
     pub(crate) track: Option<String>,
-    /// Only processes whose name has a match of this regular expression, or whose id is one
+    /// Only processes whose name contains a match of this regular expression, or whose whole id matches
     #[arg(long, value_name = "RE", allow_hyphen_values = true)]
     pub(crate) process: Option<String>,
-    /// Only tracks whose name has a match of this regular expression, or whose thread's id is one
+    /// Only tracks whose name contains a match of this regular expression, or whose whole thread id matches
     #[arg(long, value_name = "RE", allow_hyphen_values = true)]
     pub(crate) thread: Option<String>,
-    /// Only what passes a filter, such as 'dur>1ms cat:io in:RunTask -idle'; --help lists its words
+    /// Only rows that match a filter, such as 'dur>1ms cat:io in:RunTask -idle'; --help lists its terms
     #[arg(long, value_name = "QUERY", allow_hyphen_values = true, long_help = FILTER_HELP)]
     pub(crate) filter: Option<String>,
 }
 
-/// The words of a filter, for people.
+/// The terms of a filter.
 const FILTER_HELP: &str = "\
-Only what passes a filter: words that must all hold, such as 'dur>1ms cat:io in:RunTask -idle'
+Only rows that match all terms of a filter, such as 'dur>1ms cat:io in:RunTask -idle'
 
-  read  /^read_(all|some)$/  ~rdall     a part of the name, a regular expression, these letters in order
-  cat:io  thread:worker  process:db     the category, track or thread id, process or its id says so
+  read  /^read_(all|some)$/  ~rdall     part of the name, a regular expression, letters in order
+  cat:io  thread:worker  process:db     category, track or thread id, process or its id contains it
   dur>1ms  dur<=2s  dur=0               the duration
   start>=1.5s  start<2s                 the start, a time of the trace's clock
-  arg.url=/index.html  arg.url:index    an argument is this, or says so
-  in:RunTask  in:/^Run/                 a span of that name is open above it on its track when it starts
-  within:worker/2@1.5ms                 so is the span of the track or thread id `worker`, depth 2, that starts at
-                                        1.5 ms; within:#17/2@1500 for the track that `dump` numbers 17
-  -cat:io                               the rest does not hold
-  \"a b\"  cat:\"a b\"                   quotes keep blanks and marks as they stand";
+  arg.url=/index.html  arg.url:index    an argument equals it, or contains it
+  in:RunTask  in:/^Run/                 a span of that name is open above it when it starts
+  within:worker/2@1.5ms                 the same, for the span at depth 2 of track or thread id
+                                        `worker` that starts at 1.5 ms; within:#17/2@1500 is for
+                                        the track that `dump` numbers 17
+  -cat:io                               the term after the minus does not match
+  \"a b\"  cat:\"a b\"                   quotes keep blanks and special characters";
 
 /// The commands, in the order of the help text.
 #[derive(Debug, Subcommand)]
@@ -170,38 +171,38 @@ pub(super) enum LowCommand {
     Info(LowInfo),
     /// Print the spans of a trace, sorted by time, then depth, or the longest
     Spans(LowSpans),
-    /// Print the spans of a trace added up by name or by other keys, those with the most time
-    /// first; without spans, its samples
+    /// Print the totals of the spans of a trace by name or other keys, the largest first; of its
+    /// samples if it has no spans
     Stats(LowStats),
     /// Print the call paths of a trace with their weights, of its spans or its samples
     Flame(LowFlame),
-    /// Count the spans, instants and samples of a trace that pass a filter
+    /// Count the spans, instants and samples of a trace that match a filter
     Search(LowSearch),
-    /// List the files that sampled code was in, whether its functions have names, and how to get those that are missing
+    /// List the modules of sampled code, whether they have symbols, and how to get missing ones
     Symbols(LowSymbols),
     /// Print one function with its samples, line by line of its source or instruction by instruction
     Annotate(LowAnnotate),
-    /// Write a trace back, sorted
+    /// Write a sorted trace or a part of it to a file
     Export(LowExport),
     /// Draw a trace into a PNG file, the same picture as the window's
     Render(LowRender),
     /// Write a generated trace
     Synth(LowSynth),
-    /// Print the spans of traces that still run, as soon as they are in order
+    /// Print the spans of live traces as soon as they are sorted
     Tail(LowTail),
-    /// Keep the traces of sources that still run, and sort them into one when they end
+    /// Record live traces, and sort them into one file when they end
     Record(LowRecord),
-    /// Show what programs send: to a socket that only this user can enter, and with --otlp, by OpenTelemetry's exporters
+    /// Show traces that programs send to a private socket and, with --otlp, from OpenTelemetry exporters
     Listen(LowListen),
-    /// Print everything that is known of a trace as JSON lines
+    /// Print all data of a trace as JSON lines
     Dump(LowDump),
-    /// List or clear the sorted traces that are kept
+    /// List or clear the cache of sorted traces
     Cache(LowCache),
-    /// Measure a scripted zoom from everything to one span and back
+    /// Measure the frames of a scripted zoom from the whole trace to one span and back
     Bench(LowBench),
-    /// Print the script that completes commands and options in a shell
+    /// Print the completion script of a shell
     Completions(LowCompletions),
-    /// Print a page of the manual, or write them all
+    /// Print a man page, or write all of them
     Man(LowMan),
 }
 
@@ -229,10 +230,10 @@ pub(super) struct LowRows {
     pub(crate) capture: LowCapture,
     #[command(flatten)]
     pub(crate) scope: LowScope,
-    /// Only spans whose name has a match of this regular expression; of samples, functions
+    /// Only spans whose name contains a match of this regular expression; for samples, functions
     #[arg(long, value_name = "RE")]
     pub(crate) name: Option<String>,
-    /// How to write them
+    /// Output format
     #[arg(long, default_value = "csv")]
     pub(crate) format: LowRowFormat,
     #[command(flatten)]
@@ -245,10 +246,10 @@ pub(super) struct LowRows {
 pub(super) struct LowSpans {
     #[command(flatten)]
     pub(crate) rows: LowRows,
-    /// At most so many spans
+    /// Maximum number of spans
     #[arg(long, value_name = "N")]
     pub(crate) limit: Option<u64>,
-    /// The N longest instead, longest first; what has no end in the trace counts up to the last event of its track
+    /// The N longest spans, longest first; an unfinished span lasts until the last event of its track
     #[arg(long, value_name = "N", conflicts_with = "limit")]
     pub(crate) longest: Option<u64>,
 }
@@ -260,8 +261,8 @@ pub(super) struct LowStats {
     pub(crate) of: LowStatsOf,
     #[command(flatten)]
     pub(crate) rows: LowRows,
-    /// Add up by name, category, thread, process, two of these such as name,thread, or the value of
-    /// an argument, such as arg:url
+    /// Group by name, category, thread, process, two of these such as name,thread, or the value of an
+    /// argument, such as arg:url
     #[arg(long, value_name = "KEYS", default_value = "name")]
     pub(crate) by: GroupBy,
 }
@@ -272,18 +273,18 @@ pub(super) struct LowFlame {
     pub(crate) capture: LowCapture,
     #[command(flatten)]
     pub(crate) scope: LowScope,
-    /// Of samples, also where there are spans
+    /// The call paths of samples, even if the trace has spans
     #[arg(long)]
     pub(crate) samples: bool,
-    /// Of the samples of this event [default: the one with the most samples; of pprof, its default]
+    /// The samples of this event [default: the one with the most samples; for pprof, its default]
     #[arg(long, value_name = "E", allow_hyphen_values = true)]
     pub(crate) event: Option<String>,
     #[command(flatten)]
     pub(crate) edits: LowFlameEdits,
-    /// Count every path of spans, also where the ledger of the store lacks small ones: that may take a pass over all spans
+    /// Count all call paths of spans, including small ones that the store has merged; may read all spans
     #[arg(long)]
     pub(crate) exact: bool,
-    /// How to write it
+    /// Output format
     #[arg(long, default_value = "folded")]
     pub(crate) format: LowFlameFormat,
     #[command(flatten)]
@@ -310,7 +311,7 @@ pub(super) struct LowSearch {
 pub(super) struct LowSymbols {
     #[command(flatten)]
     pub(crate) capture: LowCapture,
-    /// How to write them
+    /// Output format
     #[arg(long, default_value = "csv")]
     pub(crate) format: LowRowFormat,
     #[command(flatten)]
@@ -326,25 +327,25 @@ pub(super) struct LowAnnotate {
     /// The function: its name as `stats` prints it, or what is before its parameters
     #[arg(value_name = "FUNCTION", required = true)]
     pub(crate) function: String,
-    /// Of this module, where several have a function of that name: a path, or the name of a file
+    /// The module of the function, if several have one of that name: a path or a file name
     #[arg(long, value_name = "MODULE", allow_hyphen_values = true)]
     pub(crate) module: Option<String>,
-    /// The lines of its source, as without this
+    /// Print the lines of its source; this is the default
     #[arg(long, conflicts_with = "assembly")]
     pub(crate) source: bool,
-    /// Its instructions, in Intel's syntax; of x86
+    /// Print its instructions in Intel syntax; x86 only
     #[arg(long)]
     pub(crate) assembly: bool,
-    /// Read sources below this folder; FROM=DIR: those that debug information has below FROM; may
-    /// be given more than once
+    /// Read sources below this folder; FROM=DIR replaces the prefix FROM of paths in debug information;
+    /// may be given several times
     #[arg(long, value_name = "[FROM=]DIR")]
     pub(crate) source_map: Vec<String>,
-    /// Count the samples of this event [default: the one with the most samples; of pprof, its default]
+    /// Count the samples of this event [default: the one with the most samples; for pprof, its default]
     #[arg(long, value_name = "E", allow_hyphen_values = true)]
     pub(crate) event: Option<String>,
     #[command(flatten)]
     pub(crate) scope: LowScope,
-    /// How to write them
+    /// Output format
     #[arg(long, default_value = "csv")]
     pub(crate) format: LowRowFormat,
     #[command(flatten)]
@@ -356,7 +357,7 @@ pub(super) struct LowAnnotate {
 /// How the cells of comma-separated text are written.
 #[derive(Debug, Clone, Copy, Args)]
 pub(super) struct LowCells {
-    /// Of csv: put an apostrophe before text that a spreadsheet would take for a formula (= + - @, tab, line break)
+    /// For csv: put an apostrophe before text that a spreadsheet would evaluate (= + - @, tab, line break)
     #[arg(long)]
     pub(crate) csv_safe: bool,
 }
@@ -368,24 +369,24 @@ pub(super) struct LowExport {
     /// The file to write, replaced only once everything is written; - is stdout
     #[arg(short, long, value_name = "OUT")]
     pub(crate) output: PathBuf,
-    /// The format [default: as OUT ends: .json and .json.gz chrome, .pftrace perfetto, .pb.gz and .pprof
-    /// pprof, .csv, .parquet, else native]
+    /// The format [default: by the extension of OUT: .json and .json.gz chrome, .pftrace perfetto, .pb.gz
+    /// and .pprof pprof, .csv, .parquet, else native]
     #[arg(long)]
     pub(crate) format: Option<LowFormat>,
     #[command(flatten)]
     pub(crate) scope: LowScope,
-    /// Write the names of functions that are found instead of their addresses
+    /// Write function names in place of addresses, where symbols are found
     #[arg(long, conflicts_with = "no_symbols")]
     pub(crate) symbolized: bool,
-    /// Add a counter made of the rows of the scope: count, rate, concurrency, busy, max-duration, p1 to p99,
-    /// sum:arg.KEY or sum:counter.NAME, then every:TIME for the width of its steps, then a filter as for `search`;
-    /// may be given several times
+    /// Add a counter that is computed from the rows of the scope: count, rate, concurrency, busy, max-duration,
+    /// p1 to p99, sum:arg.KEY or sum:counter.NAME; then every:TIME, the width of its steps; then a filter as for
+    /// `search`; may be given several times
     #[arg(long, value_name = "TRACK", value_parser = DerivedTrack::parse)]
     pub(crate) derive: Vec<DerivedTrack>,
-    /// Of Parquet: files of its own for each process
+    /// For Parquet: write separate files for each process
     #[arg(long)]
     pub(crate) by_process: bool,
-    /// Of native: less than half the bytes, but sorted and indexed again by whoever opens it
+    /// For native: leave out the sorted store: less than half the size, but slower to open
     #[arg(long)]
     pub(crate) compact: bool,
     #[command(flatten)]
@@ -401,18 +402,18 @@ pub(super) struct LowRender {
     /// The PNG file to write; - is stdout
     #[arg(short, long, value_name = "PNG")]
     pub(crate) output: PathBuf,
-    /// The size in pixels
+    /// Size in pixels
     #[arg(long, value_name = "WxH", default_value = "1920x1080")]
     pub(crate) size: SizeArg,
-    /// How many pixels a point of text and lines has, 0.5 to 8: 2 for screens with fine pixels
+    /// Pixels per point of text and lines, 0.5 to 8: 2 for high-resolution screens
     #[arg(long, value_name = "N", default_value = "1", value_parser = scale)]
     pub(crate) scale: f32,
-    /// Dark, light, or as the desktop is set
+    /// Dark, light, or the setting of the desktop
     #[arg(long, value_enum, default_value_t)]
     pub(crate) theme: LowTheme,
     #[arg(long, value_enum, default_value_t, help = "What gives spans their colours")]
     pub(crate) color: LowColorBy,
-    /// Which colours there are
+    /// Set of colours
     #[arg(long, value_enum, default_value_t)]
     pub(crate) palette: LowHues,
     #[command(flatten)]
@@ -426,19 +427,19 @@ pub(super) struct LowSynth {
     /// The file to write; - is stdout
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: PathBuf,
-    /// How many spans
+    /// Number of spans
     #[arg(long, value_name = "N")]
     pub(crate) spans: u64,
-    /// How many threads the trace has
+    /// Number of threads of the trace
     #[arg(long, value_name = "N", default_value = "16", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub(crate) threads: u32,
-    /// How deep spans nest at most
+    /// Maximum nesting depth of spans
     #[arg(long, value_name = "N", default_value = "10", value_parser = clap::value_parser!(u16).range(1..=1000))]
     pub(crate) depth: u16,
-    /// The part of the events that stands late in the file, 0 to 1; at 1, all stand in random order
+    /// Share of events that are late in the file, 0 to 1; 1 is a random order
     #[arg(long, value_name = "F", default_value = "0.01", value_parser = part)]
     pub(crate) disorder: f64,
-    /// The same number gives the same trace
+    /// Seed of the random numbers: the same seed gives the same trace
     #[arg(long, value_name = "N", default_value = "1")]
     pub(crate) seed: u64,
     /// The format [default: chrome for .json and .json.gz, perfetto for .pftrace, else native]
@@ -452,13 +453,13 @@ pub(super) struct LowRecord {
     pub(crate) live: LowLive,
     #[command(flatten)]
     pub(crate) kept: LowKept,
-    /// The most memory that may be held, such as 512MiB or 2G, at least 8MiB [default: 1GiB]
+    /// Memory limit, such as 512MiB or 2G, at least 8MiB [default: 1GiB]
     #[arg(long, value_name = "BYTES", value_parser = bytes)]
     pub(crate) memory: Option<u64>,
-    /// How many threads may work at once [default: one for each core]
+    /// Number of worker threads [default: one per core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub(crate) threads: Option<u16>,
-    /// When to show progress on stderr; auto: when it is a terminal
+    /// When to show progress on stderr; auto: if it is a terminal
     #[arg(long, value_name = "WHEN", default_value = "auto")]
     pub(crate) progress: LowProgress,
 }
@@ -466,11 +467,11 @@ pub(super) struct LowRecord {
 #[derive(Debug, Args)]
 #[expect(clippy::doc_markdown, reason = "the help shows no marks")]
 pub(super) struct LowListen {
-    /// The socket: each connection sends a trace in any format that is followed; its folder must be this user's alone
+    /// The socket: each connection sends a trace in any format that can be followed; its folder must be private
     /// [default: longspan/listen.sock in XDG_RUNTIME_DIR]
     #[arg(value_name = "PATH")]
     pub(crate) path: Option<PathBuf>,
-    /// Receive OTLP over HTTP, as JSON and protobuf, from this machine, at 127.0.0.1 and this port; 0 is any that is free
+    /// Receive OTLP over HTTP (JSON and protobuf) from this machine, on 127.0.0.1 and this port; 0 picks a free one
     #[arg(long, value_name = "PORT", num_args = 0..=1, require_equals = true, default_missing_value = "4318")]
     pub(crate) otlp: Option<u16>,
     #[command(flatten)]
@@ -491,10 +492,10 @@ pub(super) struct LowDump {
 pub(super) struct LowBench {
     #[command(flatten)]
     pub(crate) capture: LowCapture,
-    /// How many frames
+    /// Number of frames
     #[arg(long, value_name = "N", default_value = "240", value_parser = clap::value_parser!(u32).range(2..=1_000_000))]
     pub(crate) frames: u32,
-    /// The size of a frame in pixels
+    /// Size of a frame in pixels
     #[arg(long, value_name = "WxH", default_value = "1920x1080")]
     pub(crate) size: SizeArg,
     #[command(flatten)]
@@ -509,10 +510,10 @@ pub(super) struct LowCompletions {
 
 #[derive(Debug, Args)]
 pub(super) struct LowMan {
-    /// The command that the page is about; without it, the program
+    /// The command to describe [default: the program]
     #[arg(conflicts_with = "output")]
     pub(crate) command: Option<String>,
-    /// Write every page into this folder
+    /// Write all pages into this folder
     #[arg(short, long, value_name = "DIR")]
     pub(crate) output: Option<PathBuf>,
 }

@@ -13,15 +13,15 @@ pub(super) struct LowCache {
 /// The commands of the cache.
 #[derive(Debug, Subcommand)]
 pub(super) enum LowCacheAction {
-    /// Print each kept trace with its size
+    /// Print the cached traces with their sizes
     List(LowCacheFolder),
-    /// Delete every kept trace
+    /// Delete all cached traces
     Clear(LowCacheClear),
 }
 
 #[derive(Debug, Args)]
 pub(super) struct LowCacheClear {
-    /// Delete what came of traces that a killed window followed, too: it is nowhere else
+    /// Also delete spools of killed windows: the only copies of the traces that they followed
     #[arg(long)]
     pub(crate) followed: bool,
     #[command(flatten)]

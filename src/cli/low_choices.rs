@@ -9,7 +9,7 @@ use crate::model::WeightUnit;
 pub(super) enum LowRowFormat {
     /// Comma-separated, quoted as in RFC 4180, with a header line
     Csv,
-    /// One JSON object a line
+    /// One JSON object per line
     #[value(alias = "json")]
     Jsonl,
 }
@@ -17,13 +17,13 @@ pub(super) enum LowRowFormat {
 /// The file format of a flame graph.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum LowFlameFormat {
-    /// A line for each path, for the tools of flame graphs: `outer;inner weight`
+    /// One line per path, for flame graph tools: `outer;inner weight`
     Folded,
-    /// A picture for browsers
+    /// An image for browsers
     Svg,
     /// One JSON object with the nodes of the tree
     Json,
-    /// A compressed profile of pprof
+    /// A compressed pprof profile
     Pprof,
 }
 
@@ -36,9 +36,9 @@ pub(super) enum LowFormat {
     Chrome,
     /// Perfetto's protobuf
     Perfetto,
-    /// The samples alone, as a compressed profile of pprof
+    /// Samples only, as a compressed pprof profile
     Pprof,
-    /// The spans alone, as comma-separated text
+    /// Spans only, as comma-separated text
     Csv,
     /// A folder of tables for `DuckDB`, Spark and the like: spans, instants, counters, flows, tracks, losses
     Parquet,
@@ -50,7 +50,7 @@ pub(super) enum LowTheme {
     #[default]
     Dark,
     Light,
-    /// As the desktop is set; dark where there is none
+    /// The setting of the desktop; dark if there is none
     System,
 }
 

@@ -11,15 +11,15 @@ use crate::live::picture::KeptPart;
 /// Sources that still run.
 #[derive(Debug, Args)]
 pub(super) struct LowLive {
-    /// A file, which is followed as it grows, a pipe, - for stdin, unix:PATH for a socket to listen at, or otlp for
-    /// OpenTelemetry's exporters; several are put on one timeline
+    /// A growing file, a pipe, - for stdin, unix:PATH for a socket to listen on, or otlp for OpenTelemetry
+    /// exporters; several share one timeline
     #[arg(value_name = "SOURCE")]
     pub(crate) sources: Vec<PathBuf>,
-    /// A program to start, with its arguments, whose output is read
+    /// A program to start, with arguments; its output is read
     #[arg(value_name = "COMMAND", last = true)]
     pub(crate) command: Vec<OsString>,
-    /// How long spans wait for earlier ones; those that come later are shown at once, and counted [default: 100ms; of
-    /// `tail`, 6s with otlp, since exporters send every five seconds]
+    /// How long to wait for earlier spans; later ones are shown at once, and counted as late [default: 100ms; for
+    /// `tail` with otlp 6s, since exporters send every five seconds]
     #[arg(long, value_name = "TIME", value_parser = delay)]
     pub(crate) delay: Option<u64>,
 }
@@ -28,12 +28,12 @@ pub(super) struct LowLive {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Following")]
 pub(super) struct LowFollow {
-    /// Show the files while they are still written, and open them when that ends; a pipe is followed anyway
+    /// Show files while they are written, and open them when that ends; pipes are always followed
     #[arg(long, conflicts_with = "offsets")]
     pub(crate) follow: bool,
     #[command(flatten)]
     pub(crate) limits: LowFollowLimits,
-    /// A program to start, with its arguments, whose output is followed
+    /// A program to start, with arguments; its output is followed
     #[arg(value_name = "COMMAND", last = true)]
     pub(crate) command: Vec<OsString>,
 }
@@ -41,16 +41,16 @@ pub(super) struct LowFollow {
 /// When following ends in the window, and which part of the trace it keeps.
 #[derive(Debug, Args)]
 pub(super) struct LowFollowLimits {
-    /// Stop with the first span that passes this filter; the words are those of `tail --filter`
+    /// Stop at the first span that matches this filter; its terms are those of `tail --filter`
     #[arg(long, value_name = "QUERY", allow_hyphen_values = true)]
     pub(crate) until: Option<String>,
-    /// Stop when so many bytes are on disk, such as 20GB
+    /// Stop at this number of bytes on disk, such as 20GB
     #[arg(long, value_name = "BYTES", value_parser = bytes)]
     pub(crate) disk_cap: Option<u64>,
-    /// Keep the last part of the trace alone, such as 30min or 20GB: the oldest spans go
+    /// Keep only the last part of the trace, such as 30min or 20GB; older spans are deleted
     #[arg(long, value_name = "TIME|BYTES", value_parser = kept_part)]
     pub(crate) keep: Option<KeptPart>,
-    /// How long spans wait for earlier ones; those that come later are shown at once, and counted [default: 100ms]
+    /// How long to wait for earlier spans; later ones are shown at once, and counted as late [default: 100ms]
     #[arg(long, value_name = "TIME", value_parser = delay)]
     pub(crate) delay: Option<u64>,
 }
@@ -58,7 +58,7 @@ pub(super) struct LowFollowLimits {
 /// The file format of rows as they come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum LowTailFormat {
-    /// A line for people: time, duration, process and thread, name, arguments
+    /// Text: time, duration, process and thread, name, arguments
     Text,
     /// One JSON object a line, with the keys of `spans` and `dump`
     #[value(alias = "json")]
@@ -69,16 +69,16 @@ pub(super) enum LowTailFormat {
 pub(super) struct LowTail {
     #[command(flatten)]
     pub(crate) live: LowLive,
-    /// Only what passes a filter, with the words of `spans --filter` except in: and within:
+    /// Only rows that match a filter, with the terms of `spans --filter` except in: and within:
     #[arg(long, value_name = "QUERY", allow_hyphen_values = true)]
     pub(crate) filter: Option<String>,
-    /// End with the first span that passes this filter, which is printed if it passes --filter, too
+    /// End at the first span that matches this filter; it is printed if it also matches --filter
     #[arg(long, value_name = "QUERY", allow_hyphen_values = true)]
     pub(crate) until: Option<String>,
-    /// How to write them
+    /// Output format
     #[arg(long, default_value = "text")]
     pub(crate) format: LowTailFormat,
-    /// The most memory for spans that wait, such as 64MiB, at least 8MiB [default: 1GiB]
+    /// Memory limit of waiting spans, such as 64MiB, at least 8MiB [default: 1GiB]
     #[arg(long, value_name = "BYTES", value_parser = bytes)]
     pub(crate) memory: Option<u64>,
 }
@@ -86,16 +86,16 @@ pub(super) struct LowTail {
 /// Where a recording is kept, and when it ends.
 #[derive(Debug, Args)]
 pub(super) struct LowKept {
-    /// The native trace to write; until it is whole, what came is in files beside it whose names end in .spool
+    /// The native trace to write; until it is complete, the received data is in .spool files beside it
     #[arg(short, long, value_name = "OUT")]
     pub(crate) output: PathBuf,
-    /// End the recording with the first span that passes this filter; the words are those of `tail --filter`
+    /// End the recording at the first span that matches this filter; its terms are those of `tail --filter`
     #[arg(long, value_name = "QUERY", allow_hyphen_values = true)]
     pub(crate) until: Option<String>,
-    /// End the recording when so many bytes have come, such as 20GB
+    /// End the recording after this number of bytes, such as 20GB
     #[arg(long, value_name = "BYTES", value_parser = bytes)]
     pub(crate) disk_cap: Option<u64>,
-    /// Keep the last part of the trace alone, such as 30min or 20GB: the oldest spans go
+    /// Keep only the last part of the trace, such as 30min or 20GB; older spans are deleted
     #[arg(long, value_name = "TIME|BYTES", value_parser = kept_part)]
     pub(crate) keep: Option<KeptPart>,
 }

@@ -8,13 +8,13 @@ use crate::query::scheduling::ScheduledKind;
 /// The rows that `stats` is about, other than spans.
 #[derive(Debug, Args)]
 pub(super) struct LowStatsOf {
-    /// Add up samples by function, each event in its unit, also where there are spans
+    /// Totals of samples by function, each event in its unit, even if the trace has spans
     #[arg(long, conflicts_with = "by")]
     pub(crate) samples: bool,
-    /// The counters instead: samples, smallest, largest, mean over time, first, last, change, change a second
+    /// Statistics of counters: samples, smallest, largest, mean over time, first, last, change, change per second
     #[arg(long, conflicts_with_all = ["name", "by", "samples"])]
     pub(crate) counters: bool,
-    /// The scheduling instead: time on a CPU, ready for one, and waiting, of each thread, process or CPU
+    /// Scheduling: time running, runnable and waiting, of each thread, process or CPU
     #[arg(
         long,
         value_name = "OF",
@@ -24,8 +24,8 @@ pub(super) struct LowStatsOf {
         conflicts_with_all = ["name", "by", "samples", "counters"]
     )]
     pub(crate) scheduling: Option<LowScheduling>,
-    /// The heat map instead: how many spans start in each part of the time, by how long they take; parts of the time,
-    /// and rows for each doubling of the duration: 1, 2, 4, 8, 16 or 32
+    /// Heat map: number of spans by start time and duration; PARTS of the time range, and ROWS per doubling of
+    /// the duration: 1, 2, 4, 8, 16 or 32
     #[arg(
         long,
         value_name = "PARTSxROWS",
