@@ -120,7 +120,7 @@ pub struct TabId(pub u64);
 #[derive(Debug)]
 pub struct HandedOver {
     sources: Sources,
-    /// Set by whoever comes first: the window that takes the files, or the other process when its wait ends.
+    /// Set by the window when it takes the files, or by the other process when its wait ends.
     is_decided: Arc<AtomicBool>,
     taken: SyncSender<()>,
 }

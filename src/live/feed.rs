@@ -1,5 +1,5 @@
 //! Parses the events of a source as they arrive: bytes go through the reader of their format, and batches are split
-//! into independent events. Runs on its own thread, which waits while nobody takes its events.
+//! into independent events. Runs on its own thread, which blocks while the receiver is busy.
 
 use std::io;
 use std::path::PathBuf;

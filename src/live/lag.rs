@@ -32,7 +32,7 @@ struct LagState {
 
 impl Lag {
     /// Starts a thread that sends a file from a position on; `bytes` are spooled so far. `send` blocks, and returns
-    /// false once nobody receives. Returns the error of the system.
+    /// false once the receiver is gone. Returns the error of the system.
     pub(super) fn start(
         path: &Path,
         from: u64,
@@ -60,7 +60,7 @@ impl Lag {
         Ok(lag)
     }
 
-    /// Records that more is spooled. Returns false once nobody receives.
+    /// Records that more is spooled. Returns false once the receiver is gone.
     pub(super) fn grow(&self, bytes: u64) -> bool {
         let mut state = self.state();
         state.kept_bytes += bytes;

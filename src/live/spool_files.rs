@@ -125,8 +125,8 @@ impl SpoolFiles {
         self.made().into_iter().filter(|(source, _)| sources.contains(source)).map(|(_, path)| path).collect()
     }
 
-    /// Returns an error sentence if a folder has not enough space for `times` stores of `rows` rows: nobody wants to
-    /// learn that after an hour of sorting.
+    /// Returns an error sentence if a folder has not enough space for `times` stores of `rows` rows: the error
+    /// must not come after an hour of sorting.
     pub(crate) fn check_sort(&self, rows: u64, times: u64, folder: &Path) -> Result<(), String> {
         let needed = bytes_to_sort(rows, self.bytes()).saturating_mul(times);
         match files::free_bytes(folder) {

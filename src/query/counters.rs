@@ -1,11 +1,11 @@
-//! The counters of a scope: smallest and largest value, mean over time, change and rate.
+//! The counters of a scope: minimum and maximum, mean over time, change and rate.
 //!
-//! A value holds until the next sample of its track, so the mean weighs each value by the time that it holds within
+//! A value holds until the next sample of its track, so the mean weights each value by the time that it holds within
 //! the range. The value before the range counts from the start of the range; time before the first sample of a counter
-//! does not count. Values that are no finite numbers count as samples and as nothing else: no value holds until the
-//! next one. Filters of rows do not concern counters.
+//! does not count. Values that are not finite count as samples only: no value holds until the next one. Row filters do
+//! not apply to counters.
 //!
-//! The slow answer: a loop over all samples of the track, with the value that holds at each nanosecond.
+//! The result equals that of a loop over all samples of the track, which adds the current value at each nanosecond.
 
 use rayon::prelude::*;
 
@@ -18,38 +18,38 @@ use crate::model::{TrackIdx, TrackKind};
 use crate::store::iforest::{self, MinMax};
 use crate::store::{LaneIdx, LaneKind};
 
-/// Samples between two looks at the request to stop.
+/// Number of samples between checks for cancellation.
 const SAMPLES_BETWEEN_CHECKS: u64 = 16 * 1024;
 
-/// The columns of tables of counters, in order: a contract with scripts.
+/// The columns of counter tables, in order; scripts rely on them.
 pub(crate) const COUNTER_COLUMNS: [&str; 11] =
     ["counter", "process", "pid", "samples", "min", "max", "mean", "first", "last", "change", "rate"];
 
-/// The values of a counter within a range.
+/// The statistics of a counter within a range.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CounterStats {
     pub(crate) track: TrackIdx,
     pub samples: u64,
     pub min: f64,
     pub max: f64,
-    /// Each value weighed by the time that it holds; the last value where none holds for any time.
+    /// Time-weighted mean; the last value if no value holds for any time.
     pub mean: f64,
-    /// The value at the start of the range, or else the first in it.
+    /// Value at the start of the range, or else the first one in it.
     pub first: f64,
-    /// The value at the end of the range.
+    /// Value at the end of the range.
     pub last: f64,
-    /// The time from the first value to the end of the range.
+    /// Time from the first value to the end of the range, in nanoseconds.
     pub known_ns: u64,
 }
 
 impl CounterStats {
-    /// The last value less the first.
+    /// Returns the last value minus the first.
     #[must_use]
     pub(crate) fn change(&self) -> f64 {
         self.last - self.first
     }
 
-    /// The change a second; `None` where no time passes.
+    /// Returns the change per second; `None` if no time passes.
     #[must_use]
     pub(crate) fn rate(&self) -> Option<f64> {
         (self.known_ns > 0).then(|| self.change() * 1e9 / self.known_ns as f64)
@@ -60,13 +60,14 @@ impl CounterStats {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct HeldValue {
     pub(crate) value: f64,
-    /// When the counter took the value.
+    /// Time at which the counter took the value.
     pub(crate) since_ns: i64,
-    /// The value that it had before, if any.
+    /// Previous value, if any.
     pub(crate) before: Option<f64>,
 }
 
-/// The value that a lane of a counter has at `ts_ns`; `None` before its first. Of values at one time the last counts.
+/// Returns the value of a counter's lane at `ts_ns`; `None` before the first one. Of several values at one time, the
+/// last counts.
 #[must_use]
 pub(crate) fn value_at(snapshot: &Snapshot, lane: LaneIdx, ts_ns: i64) -> Option<HeldValue> {
     let mut cursor = LaneCursor::new(snapshot.store(), lane);
@@ -79,7 +80,7 @@ pub(crate) fn value_at(snapshot: &Snapshot, lane: LaneIdx, ts_ns: i64) -> Option
     Some(HeldValue { value: f64::from_bits(held.value), since_ns: held.start_ns, before })
 }
 
-/// Whether a track is a counter that is zero all the time. Reads one node of an index.
+/// Returns whether a track is a counter that is always zero. Reads one node of an index.
 #[must_use]
 pub(crate) fn is_flat_zero(snapshot: &Snapshot, track: TrackIdx) -> bool {
     if snapshot.track(track).key.kind != TrackKind::Counter {
@@ -94,10 +95,10 @@ pub(crate) fn is_flat_zero(snapshot: &Snapshot, track: TrackIdx) -> bool {
     })
 }
 
-/// The counters in `scope` that have a value in it, in the order of tracks. `progress` counts samples.
+/// Returns the counters that have a value in `scope`, in track order. `progress` counts samples.
 ///
 /// # Errors
-/// If it was asked to stop.
+/// Returns `Cancelled` if the request is cancelled.
 pub(crate) fn counters(
     snapshot: &Snapshot,
     scope: &Scope,
@@ -118,12 +119,12 @@ pub(crate) fn counters(
     Ok(stats)
 }
 
-/// Values and the time that each holds, added up.
+/// The sum of values, weighted by time.
 #[derive(Debug, Default)]
 struct Weighed {
-    /// The value that holds, and since when.
+    /// The current value, and its start.
     held: Option<(f64, i64)>,
-    /// The first value, and since when it holds within the range.
+    /// The first value, and its start within the range.
     first: Option<(f64, i64)>,
     last: f64,
     range: Option<(f64, f64)>,
@@ -132,7 +133,7 @@ struct Weighed {
 }
 
 impl Weighed {
-    /// The value changes at a time of the range, which is not before that of the last change.
+    /// Records a value at a time in the range, at or after the last change.
     fn change(&mut self, ts_ns: i64, value: f64) {
         self.hold_until(ts_ns);
         self.held = value.is_finite().then_some((value, ts_ns));
@@ -152,7 +153,7 @@ impl Weighed {
     }
 }
 
-/// A sum whose rounding errors are added up beside it: millions of small parts are not lost against a large sum.
+/// A sum with compensation of rounding errors: millions of small terms are not lost against a large sum.
 #[derive(Debug, Default)]
 struct Compensated {
     sum: f64,
@@ -182,7 +183,7 @@ fn of_lane(
     let from = scope.from_ns.map_or(0, |from_ns| cursor.first_from(from_ns).row);
     let end = scope.to_ns.map_or(snapshot.lane(lane).rows, |to_ns| cursor.first_from(to_ns).row).max(from);
     let mut weighed = Weighed::default();
-    // The value before the range, unless another one begins with it.
+    // The value before the range, unless another one starts with the range.
     if let Some(from_ns) = scope.from_ns
         && (from == end || cursor.row(from).is_some_and(|row| row.start_ns > from_ns))
         && let Some(before) = from.checked_sub(1).and_then(|row| cursor.row(row))
@@ -199,7 +200,7 @@ fn of_lane(
         }
     }
     let (Some((first, since_ns)), Some((min, max))) = (weighed.first, weighed.range) else { return Ok(None) };
-    // A trace ends with its last event, and a range may reach beyond it.
+    // A trace ends with its last event; a range may extend beyond it.
     let to_ns = scope.to_ns.unwrap_or_else(|| snapshot.end_ns()).max(since_ns);
     weighed.hold_until(to_ns);
     let mean = if weighed.held_ns > 0 { weighed.sum.total() / weighed.held_ns as f64 } else { weighed.last };
@@ -208,7 +209,7 @@ fn of_lane(
         samples: end - from,
         min,
         max,
-        // Rounding may not leave the values.
+        // The rounded mean must stay within the values.
         mean: mean.clamp(min, max),
         first,
         last: weighed.last,

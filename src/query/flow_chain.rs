@@ -17,7 +17,7 @@ use crate::model::{NameIdx, TrackIdx};
 use crate::store::flow::{FlowBound, FlowPoint, FlowRole};
 use crate::store::{LaneIdx, LaneKind, RowIdx};
 
-/// Limit for the links: nobody follows more, and a frame could not draw them.
+/// Maximum number of links: a frame could not draw more.
 pub(crate) const LINKS_MAX: usize = 1000;
 
 /// Limit for the points near a span that are searched for its flows.

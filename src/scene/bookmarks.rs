@@ -26,7 +26,7 @@ pub(crate) struct Bookmarks {
 }
 
 impl Bookmarks {
-    /// Limit for the number of bookmarks; nobody reads more.
+    /// Maximum number of bookmarks.
     const COUNT_MAX: usize = 1000;
 
     /// Returns all bookmarks, in time order.

@@ -9,7 +9,7 @@ use crate::model::{Id, Sources, TrackIdx, TrackSet};
 use crate::query::Snapshot;
 use crate::query::scope::TrackChoice;
 
-/// Length limit of a track expression: shells take arguments of 128 KiB, and nobody reads longer ones.
+/// Length limit of a track expression: shells accept arguments of 128 KiB.
 const EXPRESSION_BYTES_MAX: usize = 32 * 1024;
 
 /// The command of a panel, without the trace and the scope.

@@ -98,7 +98,7 @@ impl Listening {
         drop(file);
     }
 
-    /// Makes a connection a source. Returns false once nobody receives sources.
+    /// Makes a connection a source. Returns false once the receiver is gone.
     fn take(&mut self, stream: UnixStream) -> bool {
         let name = match peer(&stream) {
             Ok(name) => name,

@@ -23,7 +23,7 @@ pub(super) struct SpanName {
 
 /// Lays out the names on spans, each with its duration if there is space, shortened if there is not.
 pub(super) fn span_names(ui: &Ui, frame: &TimelineFrame, snapshot: &Snapshot, scale: f32) -> Vec<SpanName> {
-    /// Limit for the names in a frame: nobody reads more, and text layout costs more than anything else in a frame.
+    /// Maximum number of names in a frame: text layout costs more than anything else in a frame.
     const LABELS_MAX: usize = 3000;
     let font = FontId::proportional(LABEL_POINTS);
     ui.fonts_mut(|fonts| {
