@@ -18,10 +18,10 @@ use std::time::Duration;
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum HandOverError {
     /// No window is open, or none that this process may contact.
-    #[error("no window takes files over")]
+    #[error("no open window accepts files")]
     NoWindow,
     #[cfg(unix)]
-    #[error("the window that is open does not answer within {} ms", waited.as_millis())]
+    #[error("the open window did not answer within {} ms", waited.as_millis())]
     NoAnswer { waited: Duration },
     #[cfg(unix)]
     #[error("a message holds {most} bytes, these files need {bytes}")]

@@ -22,10 +22,10 @@ pub(super) fn list(folder: &Path) -> Result<(), CliError> {
         }
         for file in left.iter().flat_map(|left| &left.files) {
             let bytes = std::fs::symlink_metadata(file).map_or(0, |file| file.len());
-            writeln!(out, "{bytes:>15} bytes  {}  (was followed and not sorted: open it)", shown(file))?;
+            writeln!(out, "{bytes:>15} bytes  {}  (followed, but not sorted: open it)", shown(file))?;
         }
         let total: u64 = entries.iter().map(|entry| entry.bytes).sum();
-        Ok(writeln!(out, "{total:>15} bytes in {} kept traces in {}", entries.len(), shown(folder))?)
+        Ok(writeln!(out, "{total:>15} bytes in {} cached traces in {}", entries.len(), shown(folder))?)
     })
 }
 
@@ -40,7 +40,9 @@ pub(super) fn clear(folder: &Path, followed: bool) -> Result<(), CliError> {
         0
     };
     if left_bytes > of_left {
-        say(format_args!("{left_bytes} bytes of traces that were followed stay, as nothing else has them: --followed"));
+        say(format_args!(
+            "{left_bytes} bytes of followed traces stay, because there is no other copy: delete them with --followed"
+        ));
     }
     let freed_bytes = if folder.exists() {
         let of_traces = open(folder)?.clear().map_err(|source| failed(folder, source))?;

@@ -35,13 +35,13 @@ pub(super) enum CliError {
     /// A running source could not be read to its end.
     #[error(transparent)]
     Live(#[from] FeedError),
-    #[error("the recording ended early, as said above; what came before is written")]
+    #[error("the recording ended early (see above); the data received before is written")]
     CutRecording,
     #[error(transparent)]
     Follow(FollowError),
     #[error("{0}")]
     NoRoomToSort(String),
-    #[error("nothing came: there is nothing to record")]
+    #[error("no data was received: there is nothing to record")]
     NothingCame,
     /// The result could not be written to stdout.
     #[error("cannot write the result: {0}")]

@@ -24,7 +24,7 @@ pub enum ExportError {
     #[error("{}: already exists; this format needs a new or an empty folder", path.display())]
     IsThere { path: PathBuf },
     /// The trace has no samples, and the format has nothing else.
-    #[error("{}: the trace holds no samples, and a profile of pprof holds nothing else", path.display())]
+    #[error("{}: the trace holds no samples, and a pprof profile contains only samples", path.display())]
     NoSamples { path: PathBuf },
     /// The arguments of an event exceed the size of a chunk.
     #[error("{}: cannot write: {source}", path.display())]

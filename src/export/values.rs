@@ -55,7 +55,7 @@ pub(crate) enum ValueFormat {
 
 /// Error of a file name without a table extension.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{}: tables are written as .csv, .json or .jsonl: give a name that ends so", path.display())]
+#[error("{}: tables are written as .csv, .json or .jsonl: give a name with one of these extensions", path.display())]
 pub(crate) struct NoTableName {
     pub(crate) path: PathBuf,
 }

@@ -30,14 +30,14 @@ enum CachedChunk {
 
 /// A chunk with more events than the 32-bit count of a head.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("a chunk has {events} events; the most is 4,294,967,295")]
+#[error("a chunk has {events} events; the maximum is 4,294,967,295")]
 struct TooLarge {
     events: usize,
 }
 
 /// A chunk that was already taken out of the cache.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("chunk {chunk} was loaded before, and is in the cache once only")]
+#[error("chunk {chunk} was already taken from the cache")]
 struct TakenTwice {
     chunk: usize,
 }

@@ -89,7 +89,7 @@ pub enum LoadError {
     #[error("{}: cannot write the sorted store: {source}", folder.display())]
     Write { folder: PathBuf, source: io::Error },
     /// Input from a pipe cannot be stored.
-    #[error("{}: cannot keep what comes through a pipe: {source}", folder.display())]
+    #[error("{}: cannot store input from a pipe: {source}", folder.display())]
     Keep { folder: PathBuf, source: io::Error },
     /// The new store cannot be opened.
     #[error(transparent)]
@@ -101,7 +101,7 @@ pub enum LoadError {
     #[error("{sources}: chunk {chunk} changed while it was read")]
     Changing { sources: String, chunk: usize },
     /// The trace has more chunks than 32 bits can count.
-    #[error("{sources}: has {chunks} chunks; the most is 4,294,967,295")]
+    #[error("{sources}: has {chunks} chunks; the maximum is 4,294,967,295")]
     TooManyChunks { sources: String, chunks: usize },
 }
 

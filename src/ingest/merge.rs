@@ -55,7 +55,7 @@ pub enum MergeError<E> {
     #[error("cannot use the temporary file for sorting: {0}")]
     Spill(#[source] io::Error),
     /// The trace has more chunks than 32 bits can count; the chunk number breaks ties in time.
-    #[error("the trace has {chunks} chunks; the most is 4,294,967,295")]
+    #[error("the trace has {chunks} chunks; the maximum is 4,294,967,295")]
     TooManyChunks { chunks: usize },
     /// The trace can no longer be read.
     #[error(transparent)]

@@ -100,7 +100,7 @@ fn needs_unwinding(store: &Store, sources: &Sources, context: &ReadContext, plac
     let files = context.unwind_files.as_ref().filter(|_| !unwound.is_empty());
     let needs = files.is_some_and(|files| !files.files.are_same(sources, unwound));
     if needs {
-        place.notes.push(format!("{sources} is sorted again: files that its stacks are unwound by have come."));
+        place.notes.push(format!("{sources} is sorted again, because files for unwinding its stacks have changed."));
     }
     needs
 }

@@ -149,7 +149,7 @@ impl StoreTarget {
         if let Ok(removed @ 1..) = earlier {
             let stores = if removed == 1 { "1 sorted store" } else { &format!("{removed} sorted stores") };
             self.notes
-                .push(format!("{stores} of an earlier version removed: their traces are sorted again when opened."));
+                .push(format!("Removed {stores} of an earlier version: their traces are sorted again when opened."));
         }
         if let Err(error) = earlier.and_then(|_| cache.shrink_to(self.cache_bytes_max, Some(key))) {
             let folder = cache.folder().display();

@@ -1,6 +1,6 @@
 //! Reads the bytes of a source as they arrive: stdin, a pipe, a growing file, the output of a command, a connection. A
-//! thread reads them, because a blocking read cannot be interrupted. It waits while nobody takes them: nothing is
-//! dropped.
+//! thread reads them, because a blocking read cannot be interrupted. It blocks while the receiver
+//! is busy: nothing is dropped.
 
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -88,7 +88,7 @@ pub(crate) enum ArrivalError {
     Listen { place: String, source: io::Error },
     #[error("{}: cannot read: {source}", path.display())]
     Read { path: PathBuf, source: io::Error },
-    #[error("{}: cannot write what comes in: {source}", path.display())]
+    #[error("{}: cannot write the received data: {source}", path.display())]
     Spool { path: PathBuf, source: io::Error },
 }
 
@@ -279,7 +279,7 @@ impl ReadingThread {
         }
     }
 
-    /// Sends bytes to the parser. Returns false once nobody receives them.
+    /// Sends bytes to the parser. Returns false once the receiver is gone.
     pub(super) fn hand_on(&mut self, block: Vec<u8>) -> bool {
         self.keep(&block) && self.send(block)
     }
@@ -293,13 +293,13 @@ impl ReadingThread {
         false
     }
 
-    /// Sends spooled bytes to the parser. Returns false once nobody receives them.
+    /// Sends spooled bytes to the parser. Returns false once the receiver is gone.
     pub(super) fn send(&self, block: Vec<u8>) -> bool {
         self.bytes.fetch_add(block.len() as u64, Ordering::Relaxed);
         self.out.send(Arrival::Bytes(block)).is_ok()
     }
 
-    /// Sends spooled bytes, through the lag reader once the receiver is busy. Returns false once nobody receives them.
+    /// Sends spooled bytes, through the lag reader once the receiver is busy. Returns false once the receiver is gone.
     fn send_or_lag(&mut self, block: Vec<u8>) -> bool {
         let bytes = block.len() as u64;
         if let Some(lag) = &self.lag {
@@ -337,7 +337,7 @@ impl ReadingThread {
         self.out.send(Arrival::Failed(error)).ok(); // nobody may listen any more
     }
 
-    /// Starts another trace of the source. Returns false once nobody receives it.
+    /// Starts another trace of the source. Returns false once the receiver is gone.
     pub(super) fn begin_trace(&mut self) -> bool {
         if let Some(spool) = &mut self.spool {
             spool.next();

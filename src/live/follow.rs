@@ -21,7 +21,7 @@ use crate::base::disk::SystemDisk;
 use crate::model::{Input, Names, SourceFile, Sources, TextSpill};
 use crate::query::Snapshot;
 
-/// Minimum interval of pictures; nobody sees a difference below.
+/// Minimum interval of pictures; a shorter one would not be noticed.
 const PICTURE_EVERY: Duration = Duration::from_millis(50);
 
 /// Pictures take time from the stream, so the interval is at least this multiple of the time of a picture.
@@ -133,9 +133,9 @@ pub struct FollowEnd {
 pub(crate) enum FollowError {
     #[error(transparent)]
     Arrival(#[from] ArrivalError),
-    #[error("{}: cannot keep what comes in: {source}", folder.display())]
+    #[error("{}: cannot store the received data: {source}", folder.display())]
     Folder { folder: PathBuf, source: io::Error },
-    #[error("{}: cannot write the rows so far: {source}", folder.display())]
+    #[error("{}: cannot write the rows: {source}", folder.display())]
     Write { folder: PathBuf, source: io::Error },
 }
 

@@ -60,14 +60,14 @@ impl GrowingFile {
             return (open.len() <= self.offset).then_some("was replaced; the new file is another trace");
         }
         if self.has_length && here.len() < self.offset {
-            return Some("was cut; what comes now is another trace");
+            return Some("was truncated; the new data is another trace");
         }
         self.has_length |= here.len() > 0;
         let modified = here.modified().ok();
         let has_changed = self.modified.is_some() && self.modified != modified;
         self.modified = modified;
         let is_rewritten = has_changed && self.is_rewritten();
-        is_rewritten.then_some("was written from its beginning; what comes now is another trace")
+        is_rewritten.then_some("was rewritten from its beginning; the new data is another trace")
     }
 }
 

@@ -29,11 +29,11 @@ enum FileContent {
 pub(crate) enum OpenError {
     #[error("no such file")]
     Missing,
-    #[error("outside the folders that are searched")]
+    #[error("outside the searched folders")]
     OutsideRoots,
     #[error("not a file on a local disk")]
     NotRegular,
-    #[error("{bytes} bytes, and at most {FILE_BYTES_MAX} are read")]
+    #[error("{bytes} bytes exceed the limit of {FILE_BYTES_MAX}")]
     TooLarge { bytes: u64 },
     #[error("{0}")]
     Io(#[from] io::Error),

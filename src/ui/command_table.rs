@@ -299,7 +299,7 @@ pub(crate) const TABLE: &[CommandEntry] = &[
     entry(Menu::Go, "Follow, or pause", &[plain(Key::Space)], When::Live, |_| {
         Command::App(AppCommand::Live(LiveCommand::FollowOrPause))
     })
-    .hint("Of a trace that still runs: what comes is at the right edge, or the picture stands still")
+    .hint("For a live trace: keep the newest data at the right edge, or hold the view still")
     .within("Live"),
     entry(Menu::Go, "Pause the picture", &[], When::Live, |_| Command::App(AppCommand::Live(LiveCommand::TogglePause)))
         .checked(|state| state.is_paused)

@@ -179,7 +179,7 @@ fn rows_of_a_file_that_grows_come_while_it_is_written_and_ctrl_c_ends_with_statu
     assert_eq!(wait(&mut child, &["tail"]), Some(0));
     let mut said = String::new();
     child.stderr.take().expect("a pipe").read_to_string(&mut said).expect("text");
-    for news in ["was replaced; the new file is another trace", "was cut; what comes now", "was deleted or moved"] {
+    for news in ["was replaced; the new file is another trace", "was truncated; the new data", "was deleted or moved"] {
         assert!(said.contains(news), "{news}: {said}");
     }
 }
@@ -342,7 +342,7 @@ fn a_recording_that_the_disk_cuts_short_is_written_and_fails() {
     let output = Command::new("sh").args(["-c", &script]).env("HOME", "/nonexistent").output().expect("it ends");
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "{said}");
-    assert!(said.contains("cannot write what comes in") && said.contains("the recording ended early"), "{said}");
+    assert!(said.contains("cannot write the received data") && said.contains("the recording ended early"), "{said}");
     assert!(spans_of(&out).lines().count() > 5000);
 }
 
@@ -613,9 +613,13 @@ fn what_a_killed_window_has_followed_is_listed_and_goes_only_when_it_is_named() 
     File::create(left.join("lock")).expect("made");
     let all = |words: &[&str]| longspan(&[words, &["--cache", text(&cache)]].concat());
     let listed = all(&["cache", "list"]).done();
-    assert!(listed.contains(text(&spool)) && listed.contains("was followed and not sorted"), "{listed}");
+    assert!(listed.contains(text(&spool)) && listed.contains("followed, but not sorted"), "{listed}");
     let cleared = all(&["cache", "clear"]);
-    assert!(cleared.stderr.contains("stay, as nothing else has them: --followed"), "{}", cleared.stderr);
+    assert!(
+        cleared.stderr.contains("stay, because there is no other copy: delete them with --followed"),
+        "{}",
+        cleared.stderr
+    );
     assert!(cleared.done().starts_with("0 bytes freed") && spool.exists());
     assert_eq!(spans_of(&spool).lines().count(), 21, "it can be opened");
     let size = fs::metadata(&spool).expect("there").len();

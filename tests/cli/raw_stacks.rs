@@ -91,7 +91,7 @@ fn files_that_are_located_later_unwind_a_kept_trace_again_and_it_is_said() {
     let located = ["info", "--cache", text(cache.path()), text(&file), "--symbols", text(kept.path())];
     let again = longspan(&located);
     assert!(
-        again.stderr.contains("is sorted again: files that its stacks are unwound by have come"),
+        again.stderr.contains("is sorted again, because files for unwinding its stacks have changed"),
         "{}",
         again.stderr
     );

@@ -179,7 +179,12 @@ impl App {
                     tab.follow = None;
                     let is_failed = !errors.is_empty();
                     if !is_failed {
-                        self.fail(at, "Nothing was followed", TaskError::Failed(format!("{name}: nothing came")), true);
+                        self.fail(
+                            at,
+                            "Nothing was followed",
+                            TaskError::Failed(format!("{name}: no data was received")),
+                            true,
+                        );
                     }
                     return;
                 }

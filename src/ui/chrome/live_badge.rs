@@ -65,9 +65,9 @@ pub(crate) fn show(ui: &mut Ui, status: &LiveStatus, theme: &Theme) -> Option<Co
         }
     };
     if !status.follows || status.is_paused {
-        button(ui, true, "Follow", "Show what comes, at the right edge (Space)", LiveCommand::Follow);
+        button(ui, true, "Follow", "Keep the newest data at the right edge (Space)", LiveCommand::Follow);
     }
-    let hint = "The picture stands still; what comes is kept all the same (Space)";
+    let hint = "The view stands still; new data is still received (Space)";
     if status.is_paused {
         button(ui, true, "Resume", "Show what has come meanwhile", LiveCommand::TogglePause);
     } else {
