@@ -81,7 +81,6 @@ pub(super) struct Load {
     pub(crate) is_usual: bool,
     /// Memory limit of an import, if `--memory` is given.
     pub(crate) memory_bytes: Option<u64>,
-    /// Number of threads.
     pub(crate) threads: usize,
     /// The cache folder; `None` for no cache.
     pub(crate) cache: Option<PathBuf>,

@@ -22,7 +22,6 @@ const TIED_ROWS_MAX: usize = 64 * 1024;
 /// A row, and whether it lies outside of the excerpt.
 type Marked = (SortedRow, bool);
 
-/// The rows to export.
 pub(crate) struct ExportRows<'a> {
     snapshot: &'a Snapshot,
     excerpt: &'a Excerpt,

@@ -33,7 +33,6 @@ const WINDOW_NS: i64 = 10_000_000_000;
 /// Limit for the charts of samples: threads by event.
 const CHARTS_MAX: usize = 4096;
 
-/// The limits of a picture.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct PictureLimits {
     /// Rows that may still move, in all tracks; each picture places them.

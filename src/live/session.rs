@@ -66,7 +66,6 @@ pub(crate) enum LiveTableRow {
     Metadata(Metadata),
 }
 
-/// A row with its source.
 #[derive(Debug)]
 pub(crate) struct SourceRow<'a> {
     pub(crate) row: &'a LiveRow,

@@ -38,7 +38,6 @@ pub struct HeatMap {
     pub(crate) axis: HeatMapAxis,
     /// By bucket, the counts of all columns; `None` for an empty bucket.
     buckets: Vec<Option<Box<[u64]>>>,
-    /// Number of spans.
     pub(crate) spans: u64,
     /// Number of spans without an end in the trace.
     pub(crate) unfinished: u64,

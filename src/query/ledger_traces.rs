@@ -30,7 +30,6 @@ impl TraceSpan {
     }
 }
 
-/// The category of a name.
 pub(super) fn category(name: u32) -> Option<String> {
     (!name.is_multiple_of(4)).then(|| format!("category {}", name % 4))
 }

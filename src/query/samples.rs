@@ -38,7 +38,6 @@ pub(crate) struct FunctionSums<'a> {
 #[derive(Debug, Default)]
 pub(crate) struct SampleHistogram {
     events: SampleEvents,
-    /// Sums by index of `events`.
     sums: Vec<EventSums>,
     pub(crate) work: CountWork,
 }

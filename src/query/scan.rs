@@ -126,7 +126,6 @@ impl<'a> LaneScan<'a> {
         self.kind
     }
 
-    /// Returns the lane.
     #[must_use]
     pub(crate) fn lane(&self) -> Lane<'a> {
         self.lane

@@ -20,7 +20,6 @@ use crate::model::{Id, ProcessIdx, TrackIdx, TrackKind, TrackSet};
 /// Tracks whose states are summed at once: with some ten state names each, their sums take 30 MB.
 const TRACKS_AT_ONCE: usize = 1 << 14;
 
-/// The state of a thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ThreadState {
     Running,

@@ -30,7 +30,6 @@ pub struct Folded {
     pub(crate) toggled_groups: FxHashSet<TrackIdx>,
     /// Folded tracks, which show only their outermost spans.
     pub(crate) tracks: FxHashSet<TrackIdx>,
-    /// Hidden tracks.
     pub(crate) hidden: FxHashSet<TrackIdx>,
 }
 

@@ -33,7 +33,6 @@ use crate::model::{StackIdx, TrackIdx};
 /// Bytes after which a part ends: few enough to fit in the processor's cache, and enough to make headers negligible.
 const PART_BYTES: usize = 1 << 20;
 
-/// The header of a part.
 #[derive(Debug, Clone, Copy, Pod, Zeroable)]
 #[repr(C)]
 struct PartHeader {

@@ -237,7 +237,6 @@ impl<'a> Extent<'a> {
         self.rows
     }
 
-    /// Returns the directory of blocks.
     #[must_use]
     pub(crate) fn directory(&self) -> &'a [BlockEntry] {
         self.directory

@@ -140,7 +140,6 @@ pub(crate) trait NodeItem: Additive + Sized {
     fn unpack(bytes: &[u8]) -> Option<(u32, Self, &[u8])>;
 }
 
-/// The content of a node.
 pub(crate) trait NodeContent: Default {
     /// Adds the content of another range.
     fn merge(&mut self, other: &Self);

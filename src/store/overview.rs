@@ -63,7 +63,6 @@ pub(crate) struct OverviewBuilder {
 }
 
 impl OverviewBuilder {
-    /// Number of buckets.
     #[must_use]
     pub(crate) fn buckets(&self) -> usize {
         self.buckets.len()

@@ -231,7 +231,6 @@ impl ElfFile {
         unpack(method, fields.bytes, bytes, max)
     }
 
-    /// Returns the build-id.
     pub(super) fn build_id(&self) -> Option<BuildId> {
         let sections = self.sections_of(NOTE_SECTION).map(|section| (section.offset, section.bytes));
         let segments = self.segments.0.iter().filter(|segment| segment.kind == NOTE_SEGMENT);

@@ -24,7 +24,6 @@ use crate::model::{Module, ModuleKind};
 /// Size limit for the function list of a process.
 const LIST_BYTES_MAX: u64 = 256 << 20;
 
-/// The names of a module.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ModuleNames {
     pub(crate) names: AddressNames,

@@ -21,7 +21,6 @@ pub(crate) struct LiveTiles {
     came_from: Option<Viewport>,
 }
 
-/// The query of a frame.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct FrameQuery<'a> {
     /// The time range in view.

@@ -82,7 +82,6 @@ pub(super) struct RequestHead {
     expects_continue: bool,
 }
 
-/// The length of a body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum BodyLength {
     #[default]

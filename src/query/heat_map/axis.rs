@@ -35,7 +35,6 @@ impl HeatMapAxis {
         self.to_ns
     }
 
-    /// Number of columns.
     #[must_use]
     pub(crate) fn columns(&self) -> usize {
         self.columns as usize

@@ -32,7 +32,6 @@ const TABLES: [&str; 2] = ["source", "assembly"];
 /// Height of a row, in points.
 const ROW_POINTS: f32 = 17.0;
 
-/// The code panel.
 #[derive(Debug)]
 pub(crate) struct CodePanel {
     function: Option<SampledFunction>,

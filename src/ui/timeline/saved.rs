@@ -24,7 +24,6 @@ pub struct SavedTimeline {
     pub(crate) scrolled_part: f64,
     pub(crate) arrangement: Arrangement,
     pub(crate) marks: Bookmarks,
-    /// Origin of the ruler.
     pub(crate) ruler_origin: RulerOrigin,
     /// Colour scheme; `None` in files of versions that did not save it.
     pub(crate) color_by: Option<ColorBy>,
