@@ -30,6 +30,9 @@ pub enum ReadError {
     /// A known format that is not supported.
     #[error("{}: this is {kind}, which Longspan does not read: {advice}", path.display())]
     Unsupported { path: PathBuf, kind: &'static str, advice: &'static str },
+    /// A capture with records of which none could be read.
+    #[error("{}: the format is {format}, but no event could be read: {lost} {record}", path.display())]
+    NoEvents { path: PathBuf, format: &'static str, lost: String, record: &'static str },
     /// The reasons why several files are unreadable.
     #[error("{} files cannot be read:\n{}", errors.len(), lines(errors))]
     Several { errors: Vec<ReadError> },
@@ -55,6 +58,7 @@ impl ReadError {
         | Self::NotAFile { path, .. }
         | Self::Unrecognised { path, .. }
         | Self::Unsupported { path, .. }
+        | Self::NoEvents { path, .. }
         | Self::Malformed { path, .. } = &mut self
             && path == read
         {

@@ -47,6 +47,8 @@ impl Shown {
 pub struct Format {
     /// Display name.
     pub name: &'static str,
+    /// A sentence about a record of it, for the error about a capture of which none could be read.
+    pub(crate) record: &'static str,
     /// Returns whether decompressed data with this head is probably in the format.
     pub(crate) sniff: fn(head: &[u8]) -> bool,
     /// The kinds of data that it extracts; empty for unsupported formats and archives.

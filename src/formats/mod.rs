@@ -26,6 +26,7 @@ pub(crate) mod perfetto;
 pub(crate) mod profiles;
 mod protobuf;
 pub(crate) mod reader;
+pub(crate) mod record_check;
 pub(crate) mod requests;
 pub(crate) mod sniff;
 pub(crate) mod spall;

@@ -21,6 +21,7 @@ const COMMANDS_MAX: usize = 1 << 17;
 
 pub(crate) const FORMAT: Format = Format {
     name: "Ninja log",
+    record: "A command is a line of start, end, time of change, output and hash, with tabs between them.",
     sniff: looks_like_ninja_log,
     shows: &[Shown::Spans, Shown::Arguments],
     opener: Opener::Capture(|source, _| Ok(open(source))),

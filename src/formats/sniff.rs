@@ -7,6 +7,7 @@ use std::path::Path;
 
 use super::format::{Format, Opener, recognise};
 use super::input::source::{Source, excerpt};
+use super::record_check::{RecordKind, checked};
 use super::{ReadContext, ReadError, Reader, unsupported};
 use crate::base::files::FileKind;
 
@@ -71,10 +72,12 @@ pub fn open(path: &Path, context: &ReadContext) -> Result<Reader, ReadError> {
 /// # Errors
 /// As the format refuses input.
 pub fn open_as(format: &Format, source: Source, context: &ReadContext) -> Result<Reader, ReadError> {
-    match format.opener {
-        Opener::Capture(open) => open(source, context),
-        Opener::Archive(open) => Ok(open(source, FORMATS)),
-    }
+    let path = source.path().to_owned();
+    let reader = match format.opener {
+        Opener::Capture(open) => open(source, context)?,
+        Opener::Archive(open) => open(source, FORMATS),
+    };
+    Ok(checked(reader, path, RecordKind::new(format)))
 }
 
 /// Detects the format of decompressed data by its first bytes, up to [`HEAD_BYTES`](super::input::source::HEAD_BYTES).

@@ -131,10 +131,20 @@ pub(super) fn read_cut(bytes: &[u8], block_bytes: usize, batch_events: usize) ->
 pub(super) fn read_with(path: &Path, context: &ReadContext) -> Result<Reading, ReadError> {
     let mut taker = CollectingSink::default();
     match sniff::open(path, context)? {
-        Reader::Stream(mut reader) => reader.read(&mut taker, context)?,
+        Reader::Stream(mut reader) => match reader.read(&mut taker, context) {
+            // Tests of readers look at the losses.
+            Err(ReadError::NoEvents { .. }) => assert!(has_nothing_read(&taker.reading)),
+            Ok(()) => assert!(!has_nothing_read(&taker.reading), "a trace that opens empty and has losses"),
+            Err(error) => return Err(error),
+        },
         Reader::Chunks(_) => panic!("not a stream"),
     }
     Ok(taker.reading)
+}
+
+/// Whether there were records, and no event of them.
+fn has_nothing_read(reading: &Reading) -> bool {
+    reading.events.is_empty() && reading.losses.iter().any(|lost| lost.loss.is_of_record())
 }
 
 /// Number of initial bytes of a live stream in tests.

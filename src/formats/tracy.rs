@@ -19,6 +19,7 @@ const NEEDED: [&[u8]; 3] = [b"name", b"ns_since_start", b"exec_time_ns"];
 /// Output of `tracy-csvexport`: a zone per line.
 pub(crate) const FORMAT: Format = Format {
     name: "Tracy zones",
+    record: "A zone is a line of the columns that the first line names.",
     sniff: looks_like_zones,
     shows: &[Shown::Spans, Shown::Arguments],
     opener: Opener::Capture(|source, _| Ok(open(source))),

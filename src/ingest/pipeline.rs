@@ -124,6 +124,8 @@ struct Sorted {
     writer: StoreWriter,
     /// Without tracks, which are still in the registry.
     meta: Meta,
+    /// Those of chunks, if none of them could be loaded.
+    all_lost: Option<Losses>,
 }
 
 /// The input of the merge: chunks, with the tables that their events reference.
@@ -191,7 +193,10 @@ fn load(
         capture.registry.truncate_tracks(captured_tracks);
         let merged = sort_into(&mut capture, &heads, &target, &spill, context, &mut previews);
         match merged {
-            Ok(Sorted { writer, mut meta }) => {
+            Ok(Sorted { writer, mut meta, all_lost }) => {
+                if let Some(lost) = all_lost {
+                    formats::native::batches::check_chunks(sources.path_to_read(0), &lost, context)?;
+                }
                 meta.tracks = std::mem::take(&mut capture.registry).into_tables();
                 context.progress.begin(Stage::Publishing, 0);
                 meta.summary.source_bytes = source_bytes;
@@ -299,12 +304,14 @@ fn sort_into(
     let mut writer = target.writer(held_bytes).map_err(MergeError::Sink)?;
     let merge_context =
         MergeContext { cancel: &context.cancel, budget: &context.budget, spill, threads: context.threads };
+    let mut merged_events = 0;
     let (sorted, written) = write_behind(&mut writer, context.threads, |rows| -> Result<_, MergeError<io::Error>> {
         let Capture { source, names, stacks, registry, .. } = capture;
         let mut nester = Nester::new(rows, names, stacks, registry);
         let mut unreported = 0;
         let stats = merge(&**source, heads, &merge_context, |run| {
             unreported += run.events.len() as u64;
+            merged_events += run.events.len() as u64;
             if unreported >= REPORT_EVENTS {
                 context.progress.advance(unreported);
                 context.progress.add_events(unreported);
@@ -327,7 +334,7 @@ fn sort_into(
     let mut losses = capture.losses.clone();
     losses.merge(&stats.losses);
     losses.merge(&nested.losses);
-    if heads.is_empty() && losses.is_empty() {
+    if heads.is_empty() && losses.count(Loss::NoEvents) == 0 {
         losses.add(Loss::NoEvents, SourcePos::Offset(0));
     }
     let mut summary = nested.summary;
@@ -343,5 +350,6 @@ fn sort_into(
     };
     let (names, stacks) = (Arc::clone(&capture.names), Arc::clone(&capture.stacks));
     let meta = Meta { names, stacks, tracks: TrackTables::default(), losses, summary };
-    Ok(Sorted { writer, meta })
+    let all_lost = (merged_events == 0 && !heads.is_empty()).then_some(stats.losses);
+    Ok(Sorted { writer, meta, all_lost })
 }

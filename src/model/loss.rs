@@ -84,6 +84,14 @@ impl Loss {
     pub(crate) fn is_note(self) -> bool {
         self.severity() == Severity::Information
     }
+
+    /// Whether a record of the capture, or a file of several, was not read: not so if only a part of one is missing, or
+    /// if the recorder itself has lost something.
+    #[must_use]
+    pub(crate) fn is_of_record(self) -> bool {
+        let is_of_part = matches!(self, Self::LongText | Self::IgnoredArguments | Self::LongArgs | Self::RawStack);
+        self.severity() == Severity::Lost && !is_of_part && !matches!(self, Self::RecorderLost | Self::NoEvents)
+    }
 }
 
 losses! {

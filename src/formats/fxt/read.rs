@@ -27,6 +27,7 @@ const LARGE_WORDS_MAX: u64 = 1 << 27;
 
 pub(crate) const FORMAT: Format = Format {
     name: "Fuchsia trace",
+    record: "A record is words of 64 bits, the first with its type and its length.",
     sniff: looks_like_fxt,
     shows: &[Shown::Spans, Shown::Instants, Shown::Counters, Shown::Flows, Shown::Arguments, Shown::Scheduling],
     opener: Opener::Capture(|source, _| Ok(open(source))),

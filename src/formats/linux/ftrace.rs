@@ -16,6 +16,7 @@ use crate::model::{Loss, SourcePos, StackIdx};
 
 pub(crate) const FORMAT: Format = Format {
     name: "ftrace",
+    record: "An event is a line of task, processor in brackets, time and event: \"bash-977 [000] 17284.993652: sched_switch: ...\".",
     sniff: looks_like_ftrace,
     shows: &Shown::ALL,
     opener: Opener::Capture(|source, _| Ok(open(source))),

@@ -20,6 +20,7 @@ use crate::model::{Event, EventKind, Loss, NameIdx, SourcePos, StackIdx};
 
 pub(crate) const FORMAT: Format = Format {
     name: "perf script",
+    record: "An event is a line of command, thread, time and event: \"bash 977 [000] 17284.993652: cycles: ...\".",
     sniff: looks_like_perf_script,
     shows: &[Shown::Spans, Shown::Instants, Shown::Arguments, Shown::Scheduling, Shown::Samples],
     opener: Opener::Capture(|source, _| Ok(open(source))),

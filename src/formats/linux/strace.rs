@@ -32,6 +32,7 @@ const DAY_NS: i64 = 86_400_000_000_000;
 
 pub(crate) const FORMAT: Format = Format {
     name: "strace",
+    record: "A call is a line of time and call: \"977 1795166531.000001 getpid() = 977 <0.000004>\".",
     sniff: looks_like_strace,
     shows: &[Shown::Spans, Shown::Instants, Shown::Arguments, Shown::Samples],
     opener: Opener::Capture(|source, _| Ok(open(source))),

@@ -28,7 +28,7 @@ struct MultiFileReader {
 impl StreamReader for MultiFileReader {
     fn read(&mut self, sink: &mut dyn BatchSink, context: &ReadContext) -> Result<(), ReadError> {
         let context = &ReadContext { progress: context.progress.part(), ..context.clone() };
-        let (mut is_first, mut read, mut refused) = (true, 0, Vec::new());
+        let (mut is_first, mut refused) = (true, Vec::new());
         let mut clock_syncs = KnownSyncs::default();
         for (position, (file, name)) in self.sources.files().iter().zip(self.sources.names()).enumerate() {
             context.cancel.check()?;
@@ -38,7 +38,7 @@ impl StreamReader for MultiFileReader {
             let mut namespaced = NamespacedSink::new(sink, scope);
             let path = self.sources.path_to_read(position);
             match read_file(path, &mut namespaced, context).map_err(|error| error.renamed(path, file.path())) {
-                Ok(()) => read += 1,
+                Ok(()) => {}
                 Err(error @ (ReadError::Cancelled(_) | ReadError::Sink(_))) => return Err(error),
                 Err(error) => {
                     let mut losses = Losses::default();
@@ -50,7 +50,7 @@ impl StreamReader for MultiFileReader {
             }
             is_first &= !namespaced.finish(&mut clock_syncs)?;
         }
-        if refused.is_empty() || read > 0 || !is_first {
+        if refused.is_empty() || !is_first {
             return Ok(());
         }
         let alone = if refused.len() == 1 { refused.pop() } else { None };
@@ -61,6 +61,6 @@ impl StreamReader for MultiFileReader {
 fn read_file(path: &Path, sink: &mut dyn BatchSink, context: &ReadContext) -> Result<(), ReadError> {
     match sniff::open(path, context)? {
         Reader::Stream(mut reader) => reader.read(sink, context),
-        Reader::Chunks(capture) => batches::read(&capture, sink, context),
+        Reader::Chunks(capture) => batches::read(&capture, path, sink, context),
     }
 }

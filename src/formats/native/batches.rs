@@ -1,17 +1,32 @@
 //! Reads a native trace sequentially as batches, where random access is not possible: for one of several files.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
+use crate::formats::record_check::{RecordKind, check};
 use crate::formats::{BatchSink, ChunkedCapture, ReadContext, ReadError};
 use crate::model::{
     Batch, EventKind, Id, Loss, Losses, Metadata, NameIdx, NameRow, Names, SourcePos, StackIdx, Stacks, Track,
     TrackIdx, TrackKind, TrackTables,
 };
 
-/// Emits all chunks, each with the table rows that it needs.
-pub(crate) fn read(capture: &ChunkedCapture, sink: &mut dyn BatchSink, context: &ReadContext) -> Result<(), ReadError> {
+/// The format, for the error about a capture without a whole chunk.
+pub(super) const CHUNKS: RecordKind =
+    RecordKind { format: "Longspan trace", record: "A record is a chunk of events whose checksum is right." };
+
+/// Hands on all chunks, each with the part of the tables that it needs.
+///
+/// # Errors
+/// As a stream, also if all chunks are damaged.
+pub(crate) fn read(
+    capture: &ChunkedCapture,
+    path: &Path,
+    sink: &mut dyn BatchSink,
+    context: &ReadContext,
+) -> Result<(), ReadError> {
+    let (mut has_events, mut lost) = (false, Losses::default());
     let (metadata, losses) = (described(&capture.tracks), capture.losses.clone());
     sink.accept(Batch { names: vec![NameRow::default()], metadata, losses, ..Batch::default() })?;
     for (number, head) in capture.source.heads().iter().enumerate() {
@@ -22,17 +37,27 @@ pub(crate) fn read(capture: &ChunkedCapture, sink: &mut dyn BatchSink, context: 
                 let ChunkedCapture { names, tracks, stacks, .. } = capture;
                 renumber(Tables { names, tracks, stacks }, &mut batch);
                 batch.chunk.sort();
+                has_events |= !batch.chunk.events.is_empty();
                 sink.accept(batch)?;
             }
             Err(ReadError::Malformed { .. }) => {
                 let mut losses = Losses::default();
                 losses.add(Loss::BadChunk, SourcePos::Time(head.min_ts_ns));
+                lost.merge(&losses);
                 sink.accept(Batch { names: vec![NameRow::default()], losses, ..Batch::default() })?;
             }
             Err(error) => return Err(error),
         }
     }
-    Ok(())
+    if has_events { Ok(()) } else { check_chunks(path, &lost, context) }
+}
+
+/// Refuses a capture of which no chunk could be loaded, by what was lost with them.
+///
+/// # Errors
+/// [`ReadError::NoEvents`], or a request to stop.
+pub(crate) fn check_chunks(path: &Path, lost: &Losses, context: &ReadContext) -> Result<(), ReadError> {
+    check(path, CHUNKS, lost, context)
 }
 
 /// Returns names and sort indices of processes and threads as metadata, as a stream reports them.

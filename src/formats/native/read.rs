@@ -5,6 +5,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use super::batches::{CHUNKS, check_chunks};
 use super::columns;
 use super::file::CaptureFile;
 use super::live::LiveNative;
@@ -20,7 +21,8 @@ use crate::formats::{ChunkHead, ChunkSource, ChunkedCapture, ReadContext, ReadEr
 use crate::model::{Chunk, Event, EventFlags, EventKind, Loss, Losses, Module, SourcePos, StackIdx, Stacks};
 
 pub(crate) const FORMAT: Format = Format {
-    name: "Longspan trace",
+    name: CHUNKS.format,
+    record: CHUNKS.record,
     sniff: |head| head.starts_with(&MAGIC),
     shows: &Shown::ALL,
     opener: Opener::Capture(open_source),
@@ -94,6 +96,10 @@ fn open_unpacked(unpacked: &Path, path: &Path, context: &ReadContext) -> Result<
     // In a damaged trace, the store would show events of chunks that are counted as lost.
     let has_store = is_whole && damaged.is_empty() && !parts.is_empty();
     losses.merge(&damaged);
+    // Those that the capture records were met where it was made.
+    if chunks.is_empty() {
+        check_chunks(path, &losses, context)?;
+    }
     let (names, tracks, recorded) = tables.finish();
     let stacks = stacks::with_known_names(stacks, names.len());
     losses.merge(&recorded);

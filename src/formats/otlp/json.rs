@@ -21,6 +21,7 @@ use crate::model::{Loss, SourcePos};
 
 pub(crate) const FORMAT: Format = Format {
     name: "OpenTelemetry JSON",
+    record: "A span is an object with traceId, spanId, name, startTimeUnixNano and endTimeUnixNano.",
     sniff: looks_like_otlp,
     shows: &[Shown::Spans, Shown::Instants, Shown::Flows, Shown::Arguments],
     opener: Opener::Capture(open),

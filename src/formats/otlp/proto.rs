@@ -33,6 +33,7 @@ const DEPTH_MAX: u32 = 100;
 
 pub(crate) const FORMAT: Format = Format {
     name: "OpenTelemetry protobuf",
+    record: "A record is a ResourceSpans message with ScopeSpans, whose spans have a start and an end.",
     sniff: looks_like_otlp,
     shows: &[Shown::Spans, Shown::Instants, Shown::Flows, Shown::Arguments],
     opener: Opener::Capture(|source, _| Ok(open(source))),

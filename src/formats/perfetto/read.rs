@@ -48,6 +48,7 @@ const BATCH_EVENTS: usize = 64 * 1024;
 
 pub(crate) const FORMAT: Format = Format {
     name: "Perfetto",
+    record: "A record is a TracePacket message in field 1.",
     sniff: looks_like_perfetto,
     shows: &Shown::ALL,
     opener: Opener::Capture(|source, _| Ok(open(source))),

@@ -19,6 +19,7 @@ use crate::model::{Id, Loss, Metadata, StackIdx, TrackKey, TrackKind};
 
 pub(crate) const FORMAT: Format = Format {
     name: "Austin samples",
+    record: "A sample is a line of process, thread, frames and a number: \"P1;T1;main.py:f:3 100\".",
     sniff: looks_like_austin,
     shows: &[Shown::Arguments, Shown::Samples],
     opener: Opener::Capture(|source, _| Ok(open(source))),

@@ -26,6 +26,7 @@ const MILLIONTHS: u128 = 1_000_000;
 
 pub(crate) const FORMAT: Format = Format {
     name: "Collapsed stacks",
+    record: "A stack is a line of frames and a number: \"main;f;g 12\".",
     sniff: looks_like_collapsed,
     shows: &[Shown::Samples, Shown::Arguments],
     opener: Opener::Capture(|source, context| Ok(open(source, context.weight_unit))),

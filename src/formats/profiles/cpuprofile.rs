@@ -24,6 +24,7 @@ const USUAL_INTERVAL_NS: i64 = 1_000_000;
 /// V8 CPU profiles, as saved by Chrome and Node.js.
 pub(crate) const FORMAT: Format = Format {
     name: "V8 CPU profile",
+    record: "A sample is a number of a node in samples, with its time in timeDeltas.",
     sniff: looks_like_cpuprofile,
     shows: &[Shown::Arguments, Shown::Samples],
     opener: Opener::Capture(|source, _| Ok(open(source))),

@@ -19,6 +19,7 @@ use crate::model::{Loss, SourcePos};
 /// V8 heap profiles, as saved by Chrome and Node.js.
 pub(crate) const FORMAT: Format = Format {
     name: "V8 heap profile",
+    record: "An allocation is a node with selfSize and a callFrame, below head.",
     sniff: |head| looks_like_json(head) && Outline::from_head(head).has_all(&["head.callFrame"]),
     shows: &[Shown::Arguments, Shown::Samples],
     opener: Opener::Capture(|source, _| Ok(Reader::Stream(Box::new(HeapProfile { source: Some(source) })))),

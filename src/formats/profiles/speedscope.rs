@@ -30,6 +30,7 @@ const UNWEIGHTED_NS: u64 = 1_000_000;
 
 pub(crate) const FORMAT: Format = Format {
     name: "speedscope",
+    record: "A record is an event of an evented profile, or a stack and its weight of a sampled one.",
     sniff: looks_like_speedscope,
     shows: &[Shown::Spans, Shown::Arguments, Shown::Samples],
     opener: Opener::Capture(|source, _| Ok(open(source))),

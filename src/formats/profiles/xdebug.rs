@@ -18,6 +18,7 @@ use crate::model::{Event, EventFlags, EventKind, Loss, SourcePos};
 
 pub(crate) const FORMAT: Format = Format {
     name: "Xdebug trace",
+    record: "A call is a line of depth, number, 0, time, memory and function, with tabs between them.",
     sniff: looks_like_xdebug,
     shows: &[Shown::Spans, Shown::Counters, Shown::Arguments],
     opener: Opener::Capture(|source, _| Ok(open(source))),

@@ -21,6 +21,7 @@ use crate::model::{Loss, SourcePos};
 
 pub(crate) const FORMAT: Format = Format {
     name: "HAR",
+    record: "A request is an object in log.entries with startedDateTime and time.",
     sniff: looks_like_har,
     shows: &[Shown::Spans, Shown::Instants, Shown::Arguments],
     opener: Opener::Capture(|source, _| {

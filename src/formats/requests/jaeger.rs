@@ -20,6 +20,7 @@ use crate::model::{Loss, SourcePos};
 
 pub(crate) const FORMAT: Format = Format {
     name: "Jaeger",
+    record: "A span is an object with traceID, spanID, operationName, startTime and duration.",
     sniff: looks_like_jaeger,
     shows: &[Shown::Spans, Shown::Instants, Shown::Flows, Shown::Arguments],
     opener: Opener::Capture(|source, _| {

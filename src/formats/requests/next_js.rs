@@ -20,6 +20,7 @@ use crate::model::{Loss, SourcePos};
 
 pub(crate) const FORMAT: Format = Format {
     name: "Next.js trace",
+    record: "A span is an object with id, name, timestamp and duration, in an array on each line.",
     sniff: |head| {
         looks_like_json(head)
             && Outline::from_head(head).has_all(&["[].traceId", "[].id", "[].timestamp", "[].duration", "[].startTime"])

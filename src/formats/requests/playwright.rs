@@ -22,6 +22,7 @@ use crate::model::{Loss, SourcePos};
 
 pub(crate) const FORMAT: Format = Format {
     name: "Playwright trace",
+    record: "A record is a line with an object that has a type and a time.",
     sniff: looks_like_playwright,
     shows: &[Shown::Spans, Shown::Instants, Shown::Arguments],
     opener: Opener::Capture(|source, _| Ok(input::lines::open(source, Playwright::default()))),

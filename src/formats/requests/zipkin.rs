@@ -17,6 +17,7 @@ use crate::model::{Loss, SourcePos};
 
 pub(crate) const FORMAT: Format = Format {
     name: "Zipkin",
+    record: "A span is an object with traceId, id, timestamp and duration.",
     sniff: looks_like_zipkin,
     shows: &[Shown::Spans, Shown::Instants, Shown::Flows, Shown::Arguments],
     opener: Opener::Capture(|source, _| {

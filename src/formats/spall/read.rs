@@ -26,6 +26,7 @@ const EVENTS_TRUSTED: usize = 3;
 /// Spall, of the manual kind.
 pub(crate) const FORMAT: Format = Format {
     name: "Spall",
+    record: "A record is a byte for its type and fields of fixed length.",
     sniff: looks_like_spall,
     shows: &[Shown::Spans, Shown::Instants, Shown::Arguments],
     opener: Opener::Capture(|source, _| open(source)),

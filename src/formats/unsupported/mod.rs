@@ -18,6 +18,7 @@ use table::{DATABASES, EXTENSIONS, FOLDERS, LATE, Sniff, UNSUPPORTED, Unsupporte
 /// Formats that are detected with certainty and refused.
 pub(super) const FORMAT: Format = Format {
     name: "trace to convert",
+    record: "",
     sniff: |head| find(UNSUPPORTED, head).is_some(),
     shows: &[],
     opener: Opener::Capture(|source, _| refuse(source, UNSUPPORTED)),
@@ -26,6 +27,7 @@ pub(super) const FORMAT: Format = Format {
 /// Formats that are refused only if no other format matches.
 pub(super) const LATE_FORMAT: Format = Format {
     name: "trace to record again",
+    record: "",
     sniff: |head| find(LATE, head).is_some(),
     shows: &[],
     opener: Opener::Capture(|source, _| refuse(source, LATE)),

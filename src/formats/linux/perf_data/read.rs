@@ -22,6 +22,7 @@ const UNPACKED_BYTES_MAX: usize = 64 << 20;
 
 pub(crate) const FORMAT: Format = Format {
     name: "perf.data",
+    record: "A record is a header of type and length, and a sample laid out as the attributes of its event say.",
     sniff: looks_like_perf_data,
     shows: &[Shown::Spans, Shown::Instants, Shown::Arguments, Shown::Scheduling, Shown::Samples],
     opener: Opener::Capture(|source, _| open(source)),

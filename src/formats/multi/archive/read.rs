@@ -13,11 +13,13 @@ use crate::formats::input::unpack::{Allowance, Ended, unpacked_to_file};
 use crate::formats::multi::clock_sync::KnownSyncs;
 use crate::formats::multi::namespace::{FileScope, NamespacedSink, only_losses};
 use crate::formats::native::batches;
+use crate::formats::record_check::{RecordKind, checked};
 use crate::formats::{BatchSink, ReadContext, ReadError, Reader, StreamReader};
 use crate::model::{Loss, Losses, SourcePos};
 
 pub(crate) const ZIP: Format = Format {
     name: "zip archive",
+    record: "The archive is to hold a trace in a supported format.",
     sniff: looks_like_zip,
     shows: &[],
     opener: Opener::Archive(|source, formats| Archive::open(source, ArchiveKind::Zip, formats)),
@@ -25,6 +27,7 @@ pub(crate) const ZIP: Format = Format {
 
 pub(crate) const TAR: Format = Format {
     name: "tar archive",
+    record: "The archive is to hold a trace in a supported format.",
     sniff: looks_like_tar,
     shows: &[],
     opener: Opener::Archive(|source, formats| Archive::open(source, ArchiveKind::Tar, formats)),
@@ -228,17 +231,17 @@ impl ArchiveReader<'_> {
             Err(error) => return Err(error),
         };
         // Nested archives are not read.
-        let Some(Opener::Capture(open)) = recognise(self.formats, source.head()).map(|format| format.opener) else {
-            return Ok(false);
-        };
-        let reader = open(source, &self.context)?;
+        let Some(format) = recognise(self.formats, source.head()) else { return Ok(false) };
+        let Opener::Capture(open) = format.opener else { return Ok(false) };
+        let (path, kind) = (member.file.path(), RecordKind::new(format));
+        let reader = checked(open(source, &self.context)?, path.to_owned(), kind);
         let base = member.name.text.rsplit('/').next().unwrap_or_default();
         let (file, label) = (member.name.text.as_str().into(), base.into());
         let scope = FileScope { file, label, is_first: self.read == 0, is_alone: self.is_alone, offset_ns: 0 };
         let mut namespaced = NamespacedSink::new(&mut *self.sink, scope);
         let read = match reader {
             Reader::Stream(mut reader) => reader.read(&mut namespaced, &self.context),
-            Reader::Chunks(capture) => batches::read(&capture, &mut namespaced, &self.context),
+            Reader::Chunks(capture) => batches::read(&capture, path, &mut namespaced, &self.context),
         };
         self.read += usize::from(namespaced.finish(&mut self.clock_syncs)?);
         read.map(|()| true)
@@ -280,6 +283,7 @@ fn in_archive(error: ReadError, shown: &Path) -> ReadError {
         ReadError::Io { offset, source, .. } => ReadError::Io { path, offset, source },
         ReadError::Empty { .. } => ReadError::Empty { path },
         ReadError::Unsupported { kind, advice, .. } => ReadError::Unsupported { path, kind, advice },
+        ReadError::NoEvents { format, lost, record, .. } => ReadError::NoEvents { path, format, lost, record },
         other => other,
     }
 }

@@ -14,6 +14,7 @@ use crate::model::{Loss, SourcePos};
 /// Profiles of callgrind, and of other tools that write its format.
 pub(crate) const FORMAT: Format = Format {
     name: "Callgrind profile",
+    record: "A cost is a line of numbers below a function: \"fn=main\", then \"3 100\".",
     sniff: looks_like_callgrind,
     shows: &[Shown::Arguments, Shown::Samples],
     opener: Opener::Capture(|source, _| Ok(Reader::Stream(Box::new(Callgrind { source: Some(source) })))),

@@ -27,6 +27,7 @@ const PROCESSES_DEEP_MAX: u32 = 16;
 
 pub(crate) const FORMAT: Format = Format {
     name: "Firefox profile",
+    record: "A sample is a row of samples in a thread, with a stack and a time.",
     sniff: looks_like_firefox,
     shows: &[Shown::Spans, Shown::Instants, Shown::Counters, Shown::Arguments, Shown::Samples],
     opener: Opener::Capture(|source, _| Ok(open(source))),

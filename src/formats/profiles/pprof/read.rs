@@ -28,6 +28,7 @@ const FRAMES_MAX: usize = 1 << 16;
 
 pub(crate) const FORMAT: Format = Format {
     name: "pprof",
+    record: "A record is a Sample message, which names locations and has a value for each type.",
     sniff: looks_like_pprof,
     shows: &[Shown::Arguments, Shown::Samples],
     opener: Opener::Capture(|source, _| Ok(open(source))),

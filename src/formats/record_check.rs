@@ -1,0 +1,132 @@
+//! Refuses a capture of which no event could be read although it has records: a file that opens empty tells nobody what
+//! is wrong with it. A capture that has no record at all, such as an empty array, is a trace without events.
+
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
+use super::format::Format;
+use super::input::source::{Source, excerpt};
+use super::{BatchSink, ReadContext, ReadError, Reader, StreamReader};
+use crate::model::{Batch, Loss, Losses, SourcePos};
+
+/// The format of a capture, for the error about it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct RecordKind {
+    pub(crate) format: &'static str,
+    /// A sentence about a record of it.
+    pub(crate) record: &'static str,
+}
+
+impl RecordKind {
+    pub(crate) const fn new(format: &Format) -> Self {
+        Self { format: format.name, record: format.record }
+    }
+}
+
+/// Adds the check to a reader. A capture that is fetched by chunks is checked where they are fetched.
+pub(crate) fn checked(reader: Reader, path: PathBuf, kind: RecordKind) -> Reader {
+    match reader {
+        Reader::Stream(reader) => Reader::Stream(Box::new(CheckedReader { reader, path, kind })),
+        chunks @ Reader::Chunks(_) => chunks,
+    }
+}
+
+struct CheckedReader {
+    reader: Box<dyn StreamReader>,
+    path: PathBuf,
+    kind: RecordKind,
+}
+
+impl StreamReader for CheckedReader {
+    fn read(&mut self, sink: &mut dyn BatchSink, context: &ReadContext) -> Result<(), ReadError> {
+        let mut sink = RecordSink { sink, has_events: false, losses: Losses::default() };
+        self.reader.read(&mut sink, context)?;
+        let RecordSink { has_events, losses, .. } = sink;
+        if has_events { Ok(()) } else { check(&self.path, self.kind, &losses, context) }
+    }
+}
+
+/// Passes batches on, and sums up what was lost before the first event.
+struct RecordSink<'a> {
+    sink: &'a mut dyn BatchSink,
+    has_events: bool,
+    losses: Losses,
+}
+
+impl BatchSink for RecordSink<'_> {
+    fn accept(&mut self, batch: Batch) -> Result<(), ReadError> {
+        if !self.has_events {
+            self.has_events = !batch.chunk.events.is_empty();
+            self.losses.merge(&batch.losses);
+        }
+        self.sink.accept(batch)
+    }
+
+    fn position(&self) -> usize {
+        self.sink.position()
+    }
+
+    fn move_from(&mut self, position: usize, by_ns: i64) -> bool {
+        self.sink.move_from(position, by_ns)
+    }
+
+    fn tell(&mut self, sentence: String) {
+        self.sink.tell(sentence);
+    }
+}
+
+/// Checks a capture that had no events, by all that was lost in it.
+///
+/// # Errors
+/// [`ReadError::NoEvents`] if one of its records was not read.
+pub(crate) fn check(path: &Path, kind: RecordKind, losses: &Losses, context: &ReadContext) -> Result<(), ReadError> {
+    let lost: Vec<_> = losses.iter().filter(|lost| lost.loss.is_of_record()).collect();
+    let Some(first) = lost.iter().min_by_key(|lost| lost.first) else { return Ok(()) };
+    let mut counts: Vec<String> = Vec::new();
+    for loss in lost.iter().map(|lost| lost.loss) {
+        let count = format!("{} {}", losses.count(loss), loss.name());
+        if !counts.contains(&count) {
+            counts.push(count);
+        }
+    }
+    let at = match first.file {
+        Some(file) => format!("{} of {file}", first.first),
+        None => located(path, first.first, context)?,
+    };
+    // The general advice is about a file of which the rest is shown.
+    let reason = Some(&*first.advice).filter(|advice| *advice != first.loss.advice());
+    let reason = reason.map_or_else(String::new, |reason| format!(" {reason}"));
+    Err(ReadError::NoEvents {
+        path: path.to_owned(),
+        format: kind.format,
+        lost: format!("{}, the first at {at}.{reason}", counts.join(", ")),
+        record: kind.record,
+    })
+}
+
+/// A position with its line, if the capture is text, and with the bytes that are there.
+fn located(path: &Path, position: SourcePos, context: &ReadContext) -> Result<String, ReadError> {
+    const FOUND_BYTES: u64 = 16;
+    let SourcePos::Offset(offset) = position else { return Ok(position.to_string()) };
+    let quiet = ReadContext { cancel: context.cancel.clone(), ..ReadContext::default() };
+    // A file that went away meanwhile is as unreadable as it was.
+    let Ok(mut source) = Source::open(path, &quiet) else { return Ok(position.to_string()) };
+    let is_text = source.head().iter().all(|&byte| byte >= b' ' || byte.is_ascii_whitespace() || byte == 0x1b);
+    let (mut line, mut before, mut block) = (1, offset, vec![0; source.block_bytes(256 << 10)]);
+    while before > 0 {
+        context.cancel.check()?;
+        let wanted = block.len().min(usize::try_from(before).unwrap_or(usize::MAX));
+        let Ok(len @ 1..) = source.read(&mut block[..wanted]) else { break };
+        line += memchr::memchr_iter(b'\n', &block[..len]).count();
+        before -= len as u64;
+    }
+    let mut found = Vec::new();
+    // Bytes that cannot be read are not shown.
+    _ = source.take(FOUND_BYTES).read_to_end(&mut found);
+    let of_line = found.split(|&byte| byte == b'\n').next().filter(|_| is_text).unwrap_or(&found);
+    let line = if is_text { format!(" (line {line})") } else { String::new() };
+    Ok(format!("{position}{line}, found {}", excerpt(of_line)))
+}
+
+#[cfg(test)]
+mod tests;
