@@ -7,28 +7,39 @@ pub(crate) struct TickLength {
     /// Microseconds, as `mantissa` times 2 to the `exponent`.
     mantissa: u64,
     exponent: i32,
+    unit_ns: u128,
 }
 
+const NANO_NS: u128 = 1;
 const MICRO_NS: u128 = 1000;
 
 impl TickLength {
     /// Creates the length of a tick in microseconds; returns `None` unless it is finite and positive.
     pub(crate) fn from_micros(micros: f64) -> Option<Self> {
-        let (mantissa, exponent) = parts(micros)?;
-        (mantissa > 0 && micros > 0.0).then_some(Self { mantissa, exponent })
+        Self::new(micros, MICRO_NS)
+    }
+
+    /// A tick of so many nanoseconds; `None` unless that is a number above 0.
+    pub(crate) fn from_nanos(nanos: f64) -> Option<Self> {
+        Self::new(nanos, NANO_NS)
+    }
+
+    fn new(length: f64, unit_ns: u128) -> Option<Self> {
+        let (mantissa, exponent) = parts(length)?;
+        (mantissa > 0 && length > 0.0).then_some(Self { mantissa, exponent, unit_ns })
     }
 
     /// Converts ticks to nanoseconds; returns `None` on overflow.
     pub(crate) fn nanos(self, ticks: u64) -> Option<i64> {
         // 64, 53 and 10 bits: 127.
-        let product = u128::from(ticks) * u128::from(self.mantissa) * MICRO_NS;
+        let product = u128::from(ticks) * u128::from(self.mantissa) * self.unit_ns;
         i64::try_from(scaled(product, self.exponent)?).ok()
     }
 
     /// Converts fractional ticks to nanoseconds; returns `None` on overflow and for NaN and infinities.
     pub(crate) fn nanos_from_float(self, ticks: f64) -> Option<i64> {
         let (mantissa, exponent) = parts(ticks)?;
-        let product = u128::from(mantissa) * u128::from(self.mantissa) * MICRO_NS;
+        let product = u128::from(mantissa) * u128::from(self.mantissa) * self.unit_ns;
         let magnitude = scaled(product, exponent + self.exponent)?;
         let magnitude = i64::try_from(magnitude).ok()?;
         Some(if ticks < 0.0 { -magnitude } else { magnitude })

@@ -85,7 +85,7 @@ impl FrameModules {
 }
 
 /// Returns the last component of a path, with either separator.
-fn file_name(path: &[u8]) -> &[u8] {
+pub(crate) fn file_name(path: &[u8]) -> &[u8] {
     path.rsplit(|byte| b"/\\".contains(byte)).next().unwrap_or_default()
 }
 

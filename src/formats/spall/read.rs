@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
+use super::args::args_detail;
 use super::wire::{
     BUFFER_HEADER_BYTES, EVENT_BYTES_MAX, HEADER_BYTES, MAGIC, MAGIC_AUTOMATIC, NoEvent, SpallEventKind, SpallTime,
-    VERSION_BUFFERS, VERSION_STREAM, event,
+    THREAD_BUFFER_HEADER_BYTES, VERSION_BUFFERS, VERSION_FIRST, VERSION_STREAM, VERSION_THREADS, event,
 };
 use crate::formats::format::{Format, Opener, Shown};
 use crate::formats::input::byte_reader::ByteReader;
@@ -14,7 +15,6 @@ use crate::formats::input::ticks::TickLength;
 use crate::formats::output::args::ArgsWriter;
 use crate::formats::output::batch::{BatchBuilder, bare, text};
 use crate::formats::{BatchSink, ReadContext, ReadError, Reader, StreamReader};
-use crate::model::args::Detail;
 use crate::model::{Event, EventFlags, EventKind, Id, Loss, Metadata, SourcePos, TrackKey, TrackKind};
 
 /// Events between two looks at whether to stop, and whether the batch is full.
@@ -23,7 +23,7 @@ const EVENTS_PER_CHECK: u32 = 1024;
 /// This many valid events in a row end damage.
 const EVENTS_TRUSTED: usize = 3;
 
-/// Spall, of the manual kind.
+/// Spall, of both kinds.
 pub(crate) const FORMAT: Format = Format {
     name: "Spall",
     record: "A record is a byte for its type and fields of fixed length.",
@@ -37,23 +37,22 @@ fn looks_like_spall(head: &[u8]) -> bool {
     head.starts_with(&MAGIC) || head.starts_with(&MAGIC_AUTOMATIC)
 }
 
-/// Makes a reader. Fails with [`ReadError::Malformed`] for the automatic kind, other versions and impossible clocks.
+/// Makes a reader. Fails with [`ReadError::Malformed`] for other versions and impossible clocks.
 fn open(source: Source) -> Result<Reader, ReadError> {
     let malformed = |offset, expected: &str, found: String| {
         Err(ReadError::Malformed { path: source.path().to_owned(), offset, expected: expected.to_owned(), found })
     };
     let head = source.head();
     if head.starts_with(&MAGIC_AUTOMATIC) {
-        let found = "one of the automatic kind, whose names are addresses in a program".to_owned();
-        return malformed(0, "a trace of Spall of the manual kind", found);
+        return super::auto::open(source);
     }
     let Some(header) = head.first_chunk::<HEADER_BYTES>() else {
         return malformed(head.len() as u64, "a header of 32 bytes", "the end of the file".to_owned());
     };
     let field = |at: usize| header[at..at + 8].try_into().unwrap_or([0; 8]);
     let version = u64::from_le_bytes(field(8));
-    if !matches!(version, VERSION_STREAM | VERSION_BUFFERS) {
-        return malformed(8, "version 1 or 3", format!("version {version}"));
+    if !matches!(version, VERSION_FIRST | VERSION_STREAM | VERSION_THREADS | VERSION_BUFFERS) {
+        return malformed(8, "a version up to 3", format!("version {version}"));
     }
     let micros = f64::from_le_bytes(field(16));
     match TickLength::from_micros(micros) {
@@ -75,17 +74,16 @@ impl StreamReader for Spall {
         input.skip(HEADER_BYTES as u64)?;
         let builder = SpallEventBuilder {
             tick: self.tick,
-            pid: 0,
+            pid: Id::None,
             tid: 0,
             place: SourcePos::Offset(0),
             args: ArgsWriter::default(),
         };
-        let mut parser =
-            SpallParser { input, builder, batch: BatchBuilder::new(context.chunk_limits), sink, context, unchecked: 0 };
-        if self.version == VERSION_STREAM {
-            parser.stream()?;
-        } else {
-            parser.buffers()?;
+        let (batch, version) = (BatchBuilder::new(context.chunk_limits), self.version);
+        let mut parser = SpallParser { input, version, builder, batch, sink, context, unchecked: 0 };
+        match version {
+            VERSION_FIRST | VERSION_STREAM => parser.stream()?,
+            _ => parser.buffers()?,
         }
         let cut_at = parser.input.source().cut_at();
         if let Some(offset) = cut_at
@@ -99,6 +97,7 @@ impl StreamReader for Spall {
 
 struct SpallParser<'a> {
     input: ByteReader,
+    version: u64,
     builder: SpallEventBuilder,
     batch: BatchBuilder,
     sink: &'a mut dyn BatchSink,
@@ -109,14 +108,15 @@ struct SpallParser<'a> {
 /// Makes events of one thread.
 struct SpallEventBuilder {
     tick: TickLength,
-    pid: u32,
+    /// Of the buffer.
+    pid: Id,
     tid: u32,
     place: SourcePos,
     args: ArgsWriter,
 }
 
 impl SpallParser<'_> {
-    /// Version 1: events to the end.
+    /// Versions 0 and 1: events to the end.
     fn stream(&mut self) -> Result<(), ReadError> {
         loop {
             let at_hand = self.await_event(VERSION_STREAM, EVENT_BYTES_MAX)?;
@@ -191,23 +191,26 @@ impl SpallParser<'_> {
         }
     }
 
-    /// Version 3: buffers to the end. A damaged event costs the rest of its buffer.
+    /// Versions 2 and 3: buffers to the end. A damaged event costs the rest of its buffer.
     fn buffers(&mut self) -> Result<(), ReadError> {
+        let has_process = self.version == VERSION_BUFFERS;
+        let header_bytes = if has_process { BUFFER_HEADER_BYTES } else { THREAD_BUFFER_HEADER_BYTES };
         loop {
-            if self.input.would_wait(BUFFER_HEADER_BYTES) {
+            if self.input.would_wait(header_bytes) {
                 self.batch.flush_if_any(self.sink)?;
             }
             if self.input.is_at_end()? {
                 return Ok(());
             }
             let place = SourcePos::Offset(self.input.offset());
-            let Some(header) = self.input.take_bytes(BUFFER_HEADER_BYTES)? else {
+            let Some(header) = self.input.take_bytes(header_bytes)? else {
                 self.batch.lose(Loss::Truncated, place);
                 return Ok(());
             };
             let number = |at: usize| u32::from_le_bytes(header[at..at + 4].try_into().unwrap_or([0; 4]));
             // The first time of the buffer follows: some tracers write 0, and every event has its own.
-            let (len, tid, pid) = (u64::from(number(0)), number(4), number(8));
+            let (len, tid) = (u64::from(number(0)), number(4));
+            let pid = if has_process { Id::Number(number(8).into()) } else { Id::None };
             (self.builder.tid, self.builder.pid) = (tid, pid);
             self.buffer(len)?;
         }
@@ -219,11 +222,11 @@ impl SpallParser<'_> {
             let offset = self.input.offset();
             let left = end - offset;
             let wanted = saturating_len(left).min(EVENT_BYTES_MAX);
-            let at_hand = self.await_event(VERSION_BUFFERS, wanted)?;
+            let at_hand = self.await_event(self.version, wanted)?;
             let bytes = self.input.peek(at_hand)?;
             let is_cut = bytes.len() < wanted;
             self.builder.place = SourcePos::Offset(offset);
-            let step = match event(VERSION_BUFFERS, bytes) {
+            let step = match event(self.version, bytes) {
                 Ok(found) => match found.what {
                     SpallEventKind::Over => left,
                     SpallEventKind::Padding(len) => (found.len as u64 + u64::from(len)).min(left),
@@ -301,38 +304,26 @@ impl SpallEventBuilder {
             SpallEventKind::Instant { at, name } => (EventKind::Instant, at, name, &b""[..]),
             SpallEventKind::ProcessName(name) => {
                 let name = text(name, self.place, &mut batch.batch.losses);
-                let pid = Id::Number(self.pid.into());
+                let pid = self.pid.clone();
                 return batch.batch.metadata.push(Metadata::ProcessName { pid, name });
             }
             SpallEventKind::ThreadName(name) => {
                 let name = text(name, self.place, &mut batch.batch.losses);
-                let (pid, tid) = (Id::Number(self.pid.into()), Id::Number(self.tid.into()));
+                let (pid, tid) = (self.pid.clone(), Id::Number(self.tid.into()));
                 return batch.batch.metadata.push(Metadata::ThreadName { pid, tid, name });
             }
             SpallEventKind::Padding(_) | SpallEventKind::Over => return,
         };
         let (pid, tid, ts_ns) = match at {
-            SpallTime::Float { pid, tid, ticks } => (pid, tid, self.tick.nanos_from_float(ticks)),
-            SpallTime::Ticks(ticks) => (self.pid, self.tid, self.tick.nanos(ticks)),
+            SpallTime::Float { pid, tid, ticks } => (Id::Number(pid.into()), tid, self.tick.nanos_from_float(ticks)),
+            SpallTime::Ticks(ticks) => (self.pid.clone(), self.tid, self.tick.nanos(ticks)),
         };
         let Some(ts_ns) = ts_ns else { return batch.lose(Loss::BadTime, self.place) };
-        let (pid, tid) = (Id::Number(pid.into()), Id::Number(tid.into()));
+        let tid = Id::Number(tid.into());
         let key = TrackKey { kind: TrackKind::Thread, pid, tid, name: Arc::default(), slot: 0 };
         let (track, name) = (batch.track_with(&key), batch.name(name, None, self.place));
-        let detail = if args.is_empty() { 0 } else { self.detail(args, batch) };
+        let detail = if args.is_empty() { 0 } else { args_detail(args, &mut self.args, batch) };
         let flags = if kind == EventKind::End { EventFlags::UNNAMED } else { EventFlags::NONE };
         batch.push(Event { detail, flags, ..bare(ts_ns, kind, track, name) });
-    }
-
-    /// Arguments are one text, of JSON perhaps.
-    fn detail(&mut self, args: &[u8], batch: &mut BatchBuilder) -> u32 {
-        type Object = serde_json::Map<String, serde_json::Value>;
-        let object = std::str::from_utf8(args).ok().filter(|text| serde_json::from_str::<Object>(text).is_ok());
-        self.args.clear();
-        let args_json = object.unwrap_or_else(|| {
-            self.args.text("args", args);
-            self.args.finish()
-        });
-        batch.batch.chunk.details.push(&Detail { args_json, ..Detail::default() })
     }
 }

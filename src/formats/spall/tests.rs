@@ -2,8 +2,8 @@
 
 use proptest::prelude::*;
 
-use crate::formats::testing::{Reading, data, read_bytes, read_path};
-use crate::model::{EventKind, Id, Loss, Metadata};
+use crate::formats::testing::{Reading, data, read_bytes, read_cut, read_live, read_path};
+use crate::model::{EventKind, Id, Loss, Metadata, ModuleKind};
 
 /// An event that is written and must come back: kind, thread, nanoseconds, name.
 type Plain = (EventKind, u32, u32, i64, String);
@@ -27,9 +27,23 @@ fn version_1(events: &[Plain]) -> Vec<u8> {
     bytes
 }
 
-/// Each run of events of one thread is a buffer.
+fn version_0(events: &[Plain]) -> Vec<u8> {
+    let mut bytes = version_1(events);
+    bytes[8] = 0;
+    bytes
+}
+
 fn version_3(events: &[Plain]) -> Vec<u8> {
-    let mut bytes = header(3);
+    buffers(3, events)
+}
+
+fn version_2(events: &[Plain]) -> Vec<u8> {
+    buffers(2, events)
+}
+
+/// Each run of events of one thread is a buffer.
+fn buffers(version: u64, events: &[Plain]) -> Vec<u8> {
+    let mut bytes = header(version);
     for run in events.chunk_by(|a, b| (a.1, a.2) == (b.1, b.2)) {
         let mut buffer = Vec::new();
         for (kind, _, _, ts, name) in run {
@@ -38,6 +52,8 @@ fn version_3(events: &[Plain]) -> Vec<u8> {
                 EventKind::End => 4,
                 _ => 5,
             });
+            // A category that no tool shows.
+            buffer.extend((version == 2 && *kind == EventKind::Begin).then_some(7));
             buffer.extend(ts.to_le_bytes());
             match kind {
                 EventKind::Begin => buffer.extend([name.len() as u8, 0]),
@@ -47,10 +63,84 @@ fn version_3(events: &[Plain]) -> Vec<u8> {
             buffer.extend(name.as_bytes());
         }
         let (_, pid, tid, _, _) = run[0];
-        for number in [buffer.len() as u32, tid, pid] {
+        for number in [buffer.len() as u32, tid].into_iter().chain((version == 3).then_some(pid)) {
             bytes.extend(number.to_le_bytes());
         }
-        bytes.extend([0; 8]);
+        bytes.extend([0; 8].into_iter().filter(|_| version == 3));
+        bytes.extend(buffer);
+    }
+    bytes
+}
+
+/// The address at which the program of the automatic kind began.
+const BASE: u64 = 0x5555_5555_4000;
+
+/// A step of a thread of the automatic kind: it enters a function at an offset in the program, or begins a named span.
+#[derive(Debug, Clone)]
+enum AutoStep {
+    Enter(u64),
+    Begin(String),
+    End,
+}
+
+fn auto_step() -> impl Strategy<Value = AutoStep> {
+    let offset = prop_oneof![0..0x100u64, 0..0x10_0000u64, 0x7000_0000..0x1_0000_0000_0000u64];
+    prop_oneof![
+        offset.prop_map(AutoStep::Enter),
+        "[a-z]{0,20}".prop_map(AutoStep::Begin),
+        "[a-z]{300}".prop_map(AutoStep::Begin),
+        Just(AutoStep::End),
+    ]
+}
+
+/// The shortest length of 1, 2, 4 or 8 bytes that holds a number, as a power of two.
+fn len_bits(number: u64) -> u8 {
+    [0x100, 0x1_0000, 0x1_0000_0000].iter().map(|limit| u8::from(number >= *limit)).sum()
+}
+
+fn header_of_automatic() -> Vec<u8> {
+    let (path, path_len) = (b"/home/me/prog", 13u16);
+    // A tick is a nanosecond.
+    let numbers = [0xabad_f00d, 3, 1f64.to_bits(), BASE].map(u64::to_le_bytes).concat();
+    [&numbers[..], &path_len.to_le_bytes(), path].concat()
+}
+
+/// Each run of events of one thread is a buffer.
+fn automatic(events: &[(AutoStep, u32, i64)]) -> Vec<u8> {
+    let mut bytes = header_of_automatic();
+    for run in events.chunk_by(|a, b| a.1 == b.1) {
+        let (mut buffer, mut before_ns, mut before_address) = (Vec::new(), run[0].2, 0);
+        for (step, _, ts_ns) in run {
+            let ticks = u64::try_from(ts_ns - before_ns).unwrap();
+            let bits = len_bits(ticks);
+            let ticks = &ticks.to_le_bytes()[..1 << bits];
+            before_ns = *ts_ns;
+            match step {
+                AutoStep::Enter(offset) => {
+                    let address = (BASE + offset) ^ before_address;
+                    before_address = BASE + offset;
+                    buffer.push(bits << 4 | len_bits(address) << 2 | 1);
+                    buffer.extend(ticks);
+                    buffer.extend(&address.to_le_bytes()[..1 << len_bits(address)]);
+                    buffer.extend([1, 2]); // the caller
+                }
+                AutoStep::Begin(name) => {
+                    let is_long = name.len() > 255;
+                    buffer.push(2 << 6 | 1 << 4 | bits << 2 | u8::from(is_long) << 1);
+                    buffer.extend(ticks);
+                    buffer.extend(&(name.len() as u16).to_le_bytes()[..1 + usize::from(is_long)]);
+                    buffer.push(0);
+                    buffer.extend(name.as_bytes());
+                }
+                AutoStep::End => {
+                    buffer.push(1 << 6 | bits << 4);
+                    buffer.extend(ticks);
+                }
+            }
+        }
+        bytes.extend([buffer.len() as u32, run[0].1].map(u32::to_le_bytes).concat());
+        bytes.extend(run[0].2.to_le_bytes());
+        bytes.extend(9u32.to_le_bytes()); // the greatest depth
         bytes.extend(buffer);
     }
     bytes
@@ -59,7 +149,8 @@ fn version_3(events: &[Plain]) -> Vec<u8> {
 fn plain(reading: &Reading) -> Vec<Plain> {
     let number = |id: &Id| match id {
         Id::Number(number) => u32::try_from(*number).expect("an id"),
-        other => panic!("{other:?}"),
+        Id::None => 0,
+        Id::Text(text) => panic!("{text:?}"),
     };
     let events = reading.events.iter();
     events
@@ -87,8 +178,40 @@ proptest! {
     #[test]
     fn events_of_version_1_come_back_as_they_were_written(events in events(0..2)) {
         let reading = read_bytes(&version_1(&events)).expect("a capture");
-        prop_assert_eq!(plain(&reading), events);
+        prop_assert_eq!(plain(&reading), &*events);
         prop_assert_eq!(reading.lost(), []);
+        prop_assert_eq!(read_bytes(&version_0(&events)).expect("a capture"), reading);
+    }
+
+    #[test]
+    fn events_of_version_2_come_back_without_their_process(events in events(0..2)) {
+        let reading = read_bytes(&version_2(&events)).expect("a capture");
+        let expected: Vec<Plain> = events.into_iter().map(|event| Plain { 1: 0, ..event }).collect();
+        prop_assert_eq!(plain(&reading), expected);
+        prop_assert_eq!(reading.lost(), []);
+    }
+
+    #[test]
+    fn events_of_the_automatic_kind_come_back_as_they_were_written(
+        events in proptest::collection::vec((auto_step(), 0..3u32, 0..1_000_000_000_000i64), 0..40),
+        block_bytes in 1usize..80,
+    ) {
+        let mut events = events;
+        events.sort_by_key(|event| event.2);
+        let bytes = automatic(&events);
+        let expected: Vec<Plain> = events.iter().map(|(step, tid, ts_ns)| {
+            let (kind, name) = match step {
+                AutoStep::Enter(offset) if *offset < 1 << 31 => (EventKind::Begin, format!("prog+{offset:#x}")),
+                AutoStep::Enter(offset) => (EventKind::Begin, format!("{:#x}", BASE + offset)),
+                AutoStep::Begin(name) => (EventKind::Begin, name.clone()),
+                AutoStep::End => (EventKind::End, String::new()),
+            };
+            (kind, 0, *tid, *ts_ns, name)
+        }).collect();
+        let reading = read_bytes(&bytes).expect("a capture");
+        prop_assert_eq!(plain(&reading), expected);
+        prop_assert_eq!(reading.lost(), []);
+        prop_assert_eq!(read_cut(&bytes, block_bytes, 3).expect("a capture"), reading);
     }
 
     #[test]
@@ -99,10 +222,16 @@ proptest! {
     }
 
     #[test]
-    fn flipped_bytes_never_stop_the_reading(at in 32usize..400, byte: u8, version in 0..2) {
+    fn flipped_bytes_never_stop_the_reading(at in 32usize..400, byte: u8, version in 0..4) {
         let events: Vec<Plain> = (0..10).map(|i| (EventKind::Begin, 1, 2, i, "name".to_owned())).collect();
-        let mut bytes = if version == 0 { version_1(&events) } else { version_3(&events) };
-        let at = 32 + at % (bytes.len() - 32);
+        let entries = (0..10).map(|i| (AutoStep::Enter(i), 1, i64::try_from(i).unwrap())).collect::<Vec<_>>();
+        let mut bytes = match version {
+            0 => version_1(&events),
+            1 => version_2(&events),
+            2 => version_3(&events),
+            _ => automatic(&entries),
+        };
+        let at = 34 + at % (bytes.len() - 34);
         bytes[at] = byte;
         read_bytes(&bytes).expect("a capture");
     }
@@ -166,7 +295,7 @@ fn small() -> Vec<Plain> {
 
 #[test]
 fn a_capture_that_is_cut_anywhere_keeps_all_events_before_the_cut() {
-    for whole in [version_1(&small()), version_3(&small())] {
+    for whole in [version_0(&small()), version_1(&small()), version_3(&small())] {
         let mut found = 0;
         for len in 32..whole.len() {
             let reading = read_bytes(&whole[..len]).expect("a capture");
@@ -199,10 +328,44 @@ fn damage_in_the_middle_costs_what_it_hits() {
 #[test]
 fn what_cannot_be_read_is_refused_with_its_place() {
     let error = |bytes: &[u8]| read_bytes(bytes).expect_err("refused").to_string();
-    assert!(error(&[&0xabad_f00d_u64.to_le_bytes()[..], &[0; 40]].concat()).contains("automatic"));
-    assert!(error(&header(2)).contains("byte 8: expected version 1 or 3, found version 2"));
+    let automatic = header_of_automatic();
+    assert!(error(&[&automatic[..8], &[1], &automatic[9..]].concat()).contains("automatic kind, found version 1"));
+    assert!(error(&[&automatic[..16], &[0; 20]].concat()).contains("byte 16: expected the nanoseconds of a tick"));
+    assert!(error(&automatic[..33]).contains("byte 33: expected a header of 34 bytes"));
+    assert!(error(&header(4)).contains("byte 8: expected a version up to 3, found version 4"));
     let mut still = header(1);
     still[16..24].fill(0);
     assert!(error(&still).contains("byte 16: expected the microseconds of a tick, above 0, found 0"));
     assert!(error(&header(1)[..20]).contains("byte 20: expected a header of 32 bytes"));
+}
+
+#[test]
+fn a_capture_of_the_automatic_kind_that_is_cut_anywhere_keeps_all_events_before_the_cut() {
+    let named = AutoStep::Begin("named".to_owned());
+    let steps =
+        [(AutoStep::Enter(0x1000), 7), (named, 7), (AutoStep::End, 7), (AutoStep::Enter(0x20), 8), (AutoStep::End, 8)];
+    let steps: Vec<_> = steps.into_iter().zip(5..).map(|((step, tid), ts_ns)| (step, tid, ts_ns)).collect();
+    let whole = automatic(&steps);
+    let expected = read_bytes(&whole).expect("a capture");
+    assert_eq!(expected.names(), ["prog+0x1000", "named", "", "prog+0x20", ""]);
+    let category = expected.events[0].category.as_deref();
+    assert_eq!((category, expected.events[1].category.as_deref()), (Some("/home/me/prog"), None));
+    assert!(expected.metadata.iter().any(|said| {
+        matches!(said, Metadata::Module { module } if module.kind == ModuleKind::Image && &*module.path == "/home/me/prog")
+    }));
+    let mut found = 0;
+    for len in 34..whole.len() {
+        let reading = read_bytes(&whole[..len]).expect("a capture");
+        assert_eq!(plain(&reading), plain(&expected)[..reading.events.len()], "{len} bytes");
+        assert!(reading.events.len() >= found && reading.losses.total() <= 1, "{len} bytes: {:?}", reading.lost());
+        found = reading.events.len();
+    }
+    assert_eq!(found, 4);
+    for lens in [&[1usize][..], &[13, 1, 900]] {
+        assert_eq!(read_live(&whole, lens).expect("a stream"), expected);
+    }
+    let mut damaged = whole.clone();
+    damaged[34 + 13 + 20] = 0xff; // the first event of the first of two buffers
+    let reading = read_bytes(&damaged).expect("a capture");
+    assert_eq!((reading.names(), reading.lost()), (vec!["prog+0x20", ""], vec![(Loss::BadRecord, 1)]));
 }

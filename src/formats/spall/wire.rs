@@ -6,10 +6,14 @@ pub(super) const MAGIC: [u8; 8] = 0x0bad_f00d_u64.to_le_bytes();
 /// The first 8 bytes of a capture of the automatic kind, whose events compiler instrumentation makes.
 pub(super) const MAGIC_AUTOMATIC: [u8; 8] = 0xabad_f00d_u64.to_le_bytes();
 
-/// The version of a stream of events that each say their thread and time.
+/// The versions of a stream of events that each say their thread and time: they differ in nothing but the number.
+pub(super) const VERSION_FIRST: u64 = 0;
 pub(super) const VERSION_STREAM: u64 = 1;
 
-/// The version of buffers, each of one thread.
+/// The version of buffers, each of one thread, of which nothing says the process.
+pub(super) const VERSION_THREADS: u64 = 2;
+
+/// The version of buffers that say thread and process.
 pub(super) const VERSION_BUFFERS: u64 = 3;
 
 /// Types of events, as `spall.h` names them.
@@ -28,6 +32,17 @@ pub(super) const HEADER_BYTES: usize = 32;
 
 /// The header of a buffer of version 3: length and two ids in 4 bytes each, and the first time in 8.
 pub(super) const BUFFER_HEADER_BYTES: usize = 20;
+
+/// The header of a buffer of version 2: length and thread in 4 bytes each.
+pub(super) const THREAD_BUFFER_HEADER_BYTES: usize = 8;
+
+/// The header of a capture of the automatic kind: magic, version, nanoseconds of a tick and the address of the program
+/// in 8 bytes each, and the length of the program's path in 2. The path follows.
+pub(super) const AUTO_HEADER_BYTES: usize = 34;
+
+/// The header of a buffer of the automatic kind: length and thread in 4 bytes each, the first time in 8, the greatest
+/// depth in 4.
+pub(super) const AUTO_BUFFER_HEADER_BYTES: usize = 20;
 
 /// The longest event is a begin of version 1 with the longest name and arguments.
 pub(super) const EVENT_BYTES_MAX: usize = 20 + 255 + 255;
@@ -102,6 +117,18 @@ impl<'a> SpallBytes<'a> {
         self.bytes(len.into())
     }
 
+    /// A number whose length the lowest bits of `len_bits` say.
+    fn delta(&mut self, len_bits: u8) -> Result<u64, NoEvent> {
+        let len = 1 << (len_bits & auto_event::LEN_BITS);
+        let mut number = [0; 8];
+        number[..len].copy_from_slice(self.bytes(len)?);
+        Ok(u64::from_le_bytes(number))
+    }
+
+    fn text_len(&mut self, is_long: bool) -> Result<usize, NoEvent> {
+        Ok(if is_long { u16::from_le_bytes(self.array()?).into() } else { self.byte()?.into() })
+    }
+
     fn thread_and_time(&mut self) -> Result<SpallTime, NoEvent> {
         let (pid, tid) = (u32::from_le_bytes(self.array()?), u32::from_le_bytes(self.array()?));
         Ok(SpallTime::Float { pid, tid, ticks: f64::from_le_bytes(self.array()?) })
@@ -118,16 +145,21 @@ pub(super) fn event(version: u64, bytes: &[u8]) -> Result<SpallEvent<'_>, NoEven
     let event_type = front.byte()?;
     let what = match (event_type, version) {
         (event_type::STREAM_OVER, _) => SpallEventKind::Over,
-        (event_type::BEGIN, VERSION_STREAM) => {
+        (event_type::BEGIN, VERSION_FIRST | VERSION_STREAM) => {
             front.byte()?; // a category, which no tool shows
             let at = front.thread_and_time()?;
+            named(&mut front, at)?
+        }
+        (event_type::BEGIN, VERSION_THREADS) => {
+            front.byte()?;
+            let at = front.ticks()?;
             named(&mut front, at)?
         }
         (event_type::BEGIN, _) => {
             let at = front.ticks()?;
             named(&mut front, at)?
         }
-        (event_type::END, VERSION_STREAM) => SpallEventKind::End { at: front.thread_and_time()? },
+        (event_type::END, VERSION_FIRST | VERSION_STREAM) => SpallEventKind::End { at: front.thread_and_time()? },
         (event_type::END, _) => SpallEventKind::End { at: front.ticks()? },
         (event_type::INSTANT, VERSION_BUFFERS) => {
             let at = front.ticks()?;
@@ -139,6 +171,84 @@ pub(super) fn event(version: u64, bytes: &[u8]) -> Result<SpallEvent<'_>, NoEven
         _ => return Err(NoEvent::Unknown),
     };
     Ok(SpallEvent { what, len: bytes.len() - front.0.len() })
+}
+
+/// An event of the automatic kind.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct AutoEvent<'a> {
+    pub(super) what: AutoEventKind<'a>,
+    pub(super) len: usize,
+}
+
+/// Ticks count from the event before.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum AutoEventKind<'a> {
+    /// A function is entered; its address is combined with that of the function entered before.
+    Enter {
+        ticks: u64,
+        address: u64,
+    },
+    /// A span begins that the program names itself.
+    Begin {
+        ticks: u64,
+        name: &'a [u8],
+        args: &'a [u8],
+    },
+    End {
+        ticks: u64,
+    },
+}
+
+/// The first byte of events of the automatic kind: the kind in the highest bits, lengths of fields in the others.
+mod auto_event {
+    pub(super) const KIND_SHIFT: u32 = 6;
+    pub(super) const ENTER: u8 = 0;
+    pub(super) const END: u8 = 1;
+    pub(super) const EXTENDED: u8 = 2;
+
+    /// The kind of an extended event, and the only one.
+    pub(super) const EXTENDED_SHIFT: u32 = 4;
+    pub(super) const BEGIN: u8 = 1;
+
+    /// Lengths are powers of two, in bytes.
+    pub(super) const LEN_BITS: u8 = 3;
+    pub(super) const TICKS_SHIFT: u32 = 4;
+    pub(super) const ADDRESS_SHIFT: u32 = 2;
+    pub(super) const CALLER_SHIFT: u32 = 0;
+    pub(super) const BEGIN_TICKS_SHIFT: u32 = 2;
+    pub(super) const LONG_NAME: u8 = 2;
+    pub(super) const LONG_ARGS: u8 = 1;
+}
+
+impl<'a> AutoEvent<'a> {
+    /// The longest event without texts: an entry with three fields of 8 bytes.
+    pub(super) const USUAL_BYTES_MAX: usize = 1 + 3 * 8;
+
+    /// The longest event is a begin with the longest name and arguments.
+    pub(super) const BYTES_MAX: usize = 1 + 8 + 2 * (2 + u16::MAX as usize);
+
+    /// Reads the event that `bytes` begin with.
+    pub(super) fn parse(bytes: &'a [u8]) -> Result<Self, NoEvent> {
+        let mut front = SpallBytes(bytes);
+        let tag = front.byte()?;
+        let what = match tag >> auto_event::KIND_SHIFT {
+            auto_event::ENTER => {
+                let ticks = front.delta(tag >> auto_event::TICKS_SHIFT)?;
+                let address = front.delta(tag >> auto_event::ADDRESS_SHIFT)?;
+                front.delta(tag >> auto_event::CALLER_SHIFT)?;
+                AutoEventKind::Enter { ticks, address }
+            }
+            auto_event::END => AutoEventKind::End { ticks: front.delta(tag >> auto_event::TICKS_SHIFT)? },
+            auto_event::EXTENDED if tag >> auto_event::EXTENDED_SHIFT & auto_event::LEN_BITS == auto_event::BEGIN => {
+                let ticks = front.delta(tag >> auto_event::BEGIN_TICKS_SHIFT)?;
+                let name = front.text_len(tag & auto_event::LONG_NAME != 0)?;
+                let args = front.text_len(tag & auto_event::LONG_ARGS != 0)?;
+                AutoEventKind::Begin { ticks, name: front.bytes(name)?, args: front.bytes(args)? }
+            }
+            _ => return Err(NoEvent::Unknown),
+        };
+        Ok(Self { what, len: bytes.len() - front.0.len() })
+    }
 }
 
 fn named<'a>(front: &mut SpallBytes<'a>, at: SpallTime) -> Result<SpallEventKind<'a>, NoEvent> {

@@ -1,0 +1,245 @@
+//! Captures of Spall's automatic kind, whose begins and ends the compiler puts into each function: buffers of one thread
+//! each, of events whose times and addresses are distances to those of the event before. A function is named by its
+//! address in the program until its name is looked up. Reads version 3; callers are left out, since spans nest in them.
+
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+
+use super::args::args_detail;
+use super::wire::{AUTO_BUFFER_HEADER_BYTES, AUTO_HEADER_BYTES, AutoEvent, AutoEventKind, NoEvent, VERSION_BUFFERS};
+use crate::formats::input::byte_reader::ByteReader;
+use crate::formats::input::lengths::saturating_len;
+use crate::formats::input::source::{Source, excerpt};
+use crate::formats::input::ticks::TickLength;
+use crate::formats::output::args::ArgsWriter;
+use crate::formats::output::batch::{BatchBuilder, bare, text};
+use crate::formats::output::modules::{FrameModules, file_name};
+use crate::formats::{BatchSink, ReadContext, ReadError, Reader, StreamReader};
+use crate::model::{
+    Event, EventFlags, EventKind, Id, Loss, Metadata, ModuleKind, NameIdx, SourcePos, TrackKey, TrackKind,
+};
+
+/// Events between two looks at whether to stop, and whether the batch is full.
+const EVENTS_PER_CHECK: u32 = 1024;
+
+/// The code of a program is within this distance of its start, as compilers assume by default.
+const IMAGE_BYTES_MAX: u64 = 1 << 31;
+
+/// Functions whose names are remembered.
+const FUNCTIONS_MAX: usize = 1 << 16;
+
+/// Makes a reader. Fails with [`ReadError::Malformed`] for other versions and impossible clocks.
+pub(super) fn open(source: Source) -> Result<Reader, ReadError> {
+    let malformed = |offset, expected: &str, found: String| {
+        Err(ReadError::Malformed { path: source.path().to_owned(), offset, expected: expected.to_owned(), found })
+    };
+    let head = source.head();
+    let Some(header) = head.first_chunk::<AUTO_HEADER_BYTES>() else {
+        return malformed(head.len() as u64, "a header of 34 bytes", "the end of the file".to_owned());
+    };
+    let field = |at: usize| header[at..at + 8].try_into().unwrap_or([0; 8]);
+    let version = u64::from_le_bytes(field(8));
+    if version != VERSION_BUFFERS {
+        return malformed(8, "version 3 of the automatic kind", format!("version {version}"));
+    }
+    let nanos = f64::from_le_bytes(field(16));
+    let Some(tick) = TickLength::from_nanos(nanos) else {
+        return malformed(16, "the nanoseconds of a tick, above 0", format!("{nanos} ({})", excerpt(&field(16))));
+    };
+    let base = u64::from_le_bytes(field(24));
+    let path_len = u16::from_le_bytes(header[32..34].try_into().unwrap_or([0; 2]));
+    Ok(Reader::Stream(Box::new(SpallAuto { source: Some(source), tick, base, path_len })))
+}
+
+struct SpallAuto {
+    source: Option<Source>,
+    tick: TickLength,
+    /// The address at which the program began.
+    base: u64,
+    path_len: u16,
+}
+
+impl StreamReader for SpallAuto {
+    fn read(&mut self, sink: &mut dyn BatchSink, context: &ReadContext) -> Result<(), ReadError> {
+        let Some(source) = self.source.take() else { return Ok(()) };
+        let mut input = ByteReader::new(source);
+        input.skip(AUTO_HEADER_BYTES as u64)?;
+        let mut batch = BatchBuilder::new(context.chunk_limits);
+        let place = SourcePos::Offset(input.offset());
+        let program = match input.take_bytes(self.path_len.into())? {
+            Some(path) => path.to_vec(),
+            None => {
+                batch.lose(Loss::Truncated, place);
+                return batch.flush(sink);
+            }
+        };
+        let name = file_name(&program);
+        if !name.is_empty() {
+            let name = text(name, place, &mut batch.batch.losses);
+            batch.batch.metadata.push(Metadata::ProcessName { pid: Id::None, name });
+        }
+        let functions = Functions { base: self.base, program, ..Functions::default() };
+        let args = ArgsWriter::default();
+        let builder = AutoEventBuilder { tick: self.tick, functions, args, tid: 0, ticks: 0, address: 0 };
+        let mut parser = AutoParser { input, builder, batch, sink, context, unchecked: 0 };
+        parser.buffers()?;
+        let AutoParser { input, mut batch, sink, .. } = parser;
+        if let Some(offset) = input.source().cut_at()
+            && batch.batch.losses.count(Loss::Truncated) == 0
+        {
+            batch.lose(Loss::Truncated, SourcePos::Offset(offset));
+        }
+        batch.flush(sink)
+    }
+}
+
+struct AutoParser<'a> {
+    input: ByteReader,
+    builder: AutoEventBuilder,
+    batch: BatchBuilder,
+    sink: &'a mut dyn BatchSink,
+    context: &'a ReadContext,
+    unchecked: u32,
+}
+
+/// Makes events of a buffer.
+struct AutoEventBuilder {
+    tick: TickLength,
+    functions: Functions,
+    args: ArgsWriter,
+    tid: u32,
+    /// The time and the address of the event before, from which the next one counts.
+    ticks: u64,
+    address: u64,
+}
+
+/// The names of functions by their addresses, as rows of the current table.
+#[derive(Default)]
+struct Functions {
+    base: u64,
+    program: Vec<u8>,
+    modules: FrameModules,
+    rows: FxHashMap<u64, NameIdx>,
+    /// The table that the rows are of.
+    names_number: u32,
+}
+
+impl Functions {
+    fn name(&mut self, address: u64, place: SourcePos, batch: &mut BatchBuilder) -> NameIdx {
+        if self.names_number != batch.names_number() || self.rows.len() >= FUNCTIONS_MAX {
+            self.names_number = batch.names_number();
+            self.rows.clear();
+        }
+        if let Some(&known) = self.rows.get(&address) {
+            return known;
+        }
+        let offset = address.checked_sub(self.base).filter(|&offset| offset < IMAGE_BYTES_MAX);
+        // Elsewhere is a library, of which the capture does not say where it was.
+        let (path, address_in_path) = offset.map_or((&b""[..], address), |offset| (&*self.program, offset));
+        let frame = self.modules.frame((path, None), (ModuleKind::Image, address_in_path), batch);
+        let name = batch.name(&frame.text, frame.category.as_deref().map(str::as_bytes), place);
+        self.rows.insert(address, name);
+        name
+    }
+}
+
+impl AutoParser<'_> {
+    /// Reads buffers to the end. A damaged event costs the rest of its buffer.
+    fn buffers(&mut self) -> Result<(), ReadError> {
+        loop {
+            if self.input.would_wait(AUTO_BUFFER_HEADER_BYTES) {
+                self.batch.flush_if_any(self.sink)?;
+            }
+            if self.input.is_at_end()? {
+                return Ok(());
+            }
+            let place = SourcePos::Offset(self.input.offset());
+            let Some(header) = self.input.take_bytes(AUTO_BUFFER_HEADER_BYTES)? else {
+                self.batch.lose(Loss::Truncated, place);
+                return Ok(());
+            };
+            let number = |at: usize| u32::from_le_bytes(header[at..at + 4].try_into().unwrap_or([0; 4]));
+            let (len, tid) = (u64::from(number(0)), number(4));
+            // The greatest depth of the thread follows, which the spans show.
+            let ticks = u64::from_le_bytes(header[8..16].try_into().unwrap_or([0; 8]));
+            (self.builder.tid, self.builder.ticks, self.builder.address) = (tid, ticks, 0);
+            self.buffer(len)?;
+        }
+    }
+
+    fn buffer(&mut self, len: u64) -> Result<(), ReadError> {
+        let end = self.input.offset() + len;
+        while self.input.offset() < end {
+            let offset = self.input.offset();
+            let (left, place) = (end - offset, SourcePos::Offset(offset));
+            let usual = saturating_len(left).min(AutoEvent::USUAL_BYTES_MAX);
+            let bytes = self.input.peek(usual)?;
+            let (mut found, mut is_cut) = (AutoEvent::parse(bytes), bytes.len() < usual);
+            if matches!(found, Err(NoEvent::Incomplete)) && (usual as u64) < left {
+                let longest = saturating_len(left).min(AutoEvent::BYTES_MAX);
+                let bytes = self.input.peek(longest)?;
+                (found, is_cut) = (AutoEvent::parse(bytes), bytes.len() < longest);
+            }
+            let step = match found {
+                Ok(event) => {
+                    self.builder.add_event(event.what, place, &mut self.batch);
+                    event.len as u64
+                }
+                Err(no_event) => {
+                    let is_cut = is_cut && no_event == NoEvent::Incomplete;
+                    self.batch.lose(if is_cut { Loss::Truncated } else { Loss::BadRecord }, place);
+                    left
+                }
+            };
+            if !self.input.skip(step)? {
+                if self.batch.batch.losses.count(Loss::Truncated) == 0 {
+                    self.batch.lose(Loss::Truncated, place);
+                }
+                return Ok(());
+            }
+            self.check()?;
+        }
+        Ok(())
+    }
+
+    fn check(&mut self) -> Result<(), ReadError> {
+        self.unchecked += 1;
+        if self.unchecked < EVENTS_PER_CHECK {
+            return Ok(());
+        }
+        self.unchecked = 0;
+        self.context.cancel.check()?;
+        self.batch.flush_if_full(self.sink, self.context)
+    }
+}
+
+impl AutoEventBuilder {
+    fn add_event(&mut self, what: AutoEventKind<'_>, place: SourcePos, batch: &mut BatchBuilder) {
+        let (AutoEventKind::Enter { ticks, .. } | AutoEventKind::Begin { ticks, .. } | AutoEventKind::End { ticks }) =
+            what;
+        self.ticks = self.ticks.wrapping_add(ticks);
+        if let AutoEventKind::Enter { address, .. } = what {
+            self.address ^= address;
+        }
+        let Some(ts_ns) = self.tick.nanos(self.ticks) else { return batch.lose(Loss::BadTime, place) };
+        let tid = Id::Number(self.tid.into());
+        let key = TrackKey { kind: TrackKind::Thread, pid: Id::None, tid, name: Arc::default(), slot: 0 };
+        let track = batch.track_with(&key);
+        let event = match what {
+            AutoEventKind::Enter { .. } => {
+                let name = self.functions.name(self.address, place, batch);
+                bare(ts_ns, EventKind::Begin, track, name)
+            }
+            AutoEventKind::Begin { name, args, .. } => {
+                let name = batch.name(name, None, place);
+                let detail = if args.is_empty() { 0 } else { args_detail(args, &mut self.args, batch) };
+                Event { detail, ..bare(ts_ns, EventKind::Begin, track, name) }
+            }
+            AutoEventKind::End { .. } => {
+                Event { flags: EventFlags::UNNAMED, ..bare(ts_ns, EventKind::End, track, NameIdx::EMPTY) }
+            }
+        };
+        batch.push(event);
+    }
+}
