@@ -18,6 +18,12 @@ use crate::model::{
     Event, EventFlags, EventKind, Id, Loss, LossValue, Metadata, NameIdx, SourcePos, TrackKey, TrackKind,
 };
 
+/// The weight of the thread that a processor runs when it has nothing to do: the smallest number of 32 bits.
+const IDLE_WEIGHT: f64 = i32::MIN as f64;
+
+/// The thread of an idle processor, as the scheduler counts it.
+const NO_THREAD: i64 = 0;
+
 /// Turns records into events, and keeps what one record says for later ones.
 #[derive(Debug, Default)]
 pub(super) struct FxtEventBuilder {
@@ -297,12 +303,28 @@ impl FxtEventBuilder {
             use context_switch as fields;
             let mut task =
                 || Some(SchedulerTask { tid: record.words.word()?.cast_signed(), ..SchedulerTask::default() });
-            let previous = task()?;
-            let next = if record_type == scheduling_record_type::CONTEXT_SWITCH { task()? } else { previous };
-            // The weights that the scheduler gave them, which nothing shows.
-            let weights = fields::ARGUMENT_COUNT.get(record.header);
-            self.arguments(weights, record)?;
-            record.batch.batch.losses.add_many(Loss::IgnoredArguments, record.place, weights);
+            let mut previous = task()?;
+            let is_switch = record_type == scheduling_record_type::CONTEXT_SWITCH;
+            let mut next = if is_switch { task()? } else { previous };
+            let count = fields::ARGUMENT_COUNT.get(record.header);
+            self.arguments(count, record)?;
+            let mut weighed = 0;
+            let mut weigh = |task: &mut SchedulerTask<'_>, argument: &[u8]| {
+                let Some((_, weight)) = self.numbers.iter().find(|(name, _)| name == argument) else { return };
+                weighed += 1;
+                if *weight == IDLE_WEIGHT {
+                    *task = SchedulerTask { tid: NO_THREAD, ..*task };
+                } else {
+                    task.priority = Some(*weight as i64);
+                }
+            };
+            if is_switch {
+                weigh(&mut previous, b"outgoing_weight");
+                weigh(&mut next, b"incoming_weight");
+            } else {
+                weigh(&mut previous, b"weight");
+            }
+            record.batch.batch.losses.add_many(Loss::IgnoredArguments, record.place, count.saturating_sub(weighed));
             let header = record.header;
             (fields::CPU_NUMBER.get(header), fields::OUTGOING_THREAD_STATE.get(header), previous, next)
         };

@@ -157,15 +157,21 @@ fn switches_wakings_and_names_of_threads() {
 }
 
 #[test]
-fn switches_that_tell_weights_are_shown_and_what_they_tell_is_counted() {
-    let weight = arg(2, "incoming_weight", 7, &[]);
-    let switch = |ts: u64, from: u64, to: u64| {
-        record(8 | 1 << 16 | 2 << 20 | 3 << 36 | 1 << 60, &[words(&[ts, from, to]), weight.clone()])
+fn weights_of_switches_are_priorities_and_a_thread_of_the_smallest_one_is_none() {
+    let switch = |ts: u64, (from, from_weight): (u64, i32), (to, to_weight): (u64, i32)| {
+        let weight = |name, weight: i32| arg(1, name, u64::from(weight.cast_unsigned()), &[]);
+        let weights = [weight("incoming_weight", to_weight), weight("outgoing_weight", from_weight)].concat();
+        record(8 | 2 << 16 | 2 << 20 | 3 << 36 | 1 << 60, &[words(&[ts, from, to]), weights])
     };
-    let reading = read(&[switch(10, 0, 101), switch(30, 101, 0)]);
+    let idle = (900, i32::MIN);
+    let reading = read(&[switch(10, idle, (101, 7)), switch(30, (101, 7), idle)]);
     let cpu: Vec<_> = reading.events.iter().filter(|event| event.track.kind == TrackKind::Cpu).collect();
-    assert_eq!((cpu.len(), cpu[0].ts_ns, cpu[0].value), (1, 10, 20));
-    assert_eq!(reading.lost(), [(Loss::IgnoredArguments, 2)]);
+    assert_eq!((cpu.len(), cpu[0].ts_ns, cpu[0].value), (1, 10, 20), "an idle processor runs nothing");
+    assert!(cpu[0].args.contains(r#""prio":7"#), "{}", cpu[0].args);
+    assert_eq!(reading.lost(), []);
+    let other = arg(2, "other", 7, &[]);
+    let reading = read(&[record(8 | 1 << 16 | 2 << 20 | 3 << 36 | 1 << 60, &[words(&[10, 1, 2]), other])]);
+    assert_eq!(reading.lost(), [(Loss::IgnoredArguments, 1)]);
 }
 
 #[test]
