@@ -186,7 +186,7 @@ proptest! {
     #[test]
     fn events_of_version_2_come_back_without_their_process(events in events(0..2)) {
         let reading = read_bytes(&version_2(&events)).expect("a capture");
-        let expected: Vec<Plain> = events.into_iter().map(|event| Plain { 1: 0, ..event }).collect();
+        let expected: Vec<Plain> = events.into_iter().map(|(kind, _, tid, ts_ns, name)| (kind, 0, tid, ts_ns, name)).collect();
         prop_assert_eq!(plain(&reading), expected);
         prop_assert_eq!(reading.lost(), []);
     }
