@@ -41,6 +41,8 @@ pub(super) enum CliError {
     Follow(FollowError),
     #[error("{0}")]
     NoRoomToSort(String),
+    #[error("no received event could be read, for the reasons above")]
+    NothingRead,
     #[error("no data was received: there is nothing to record")]
     NothingCame,
     /// The result could not be written to stdout.

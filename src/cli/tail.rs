@@ -12,7 +12,7 @@ use crate::base::signals;
 use crate::live::arrivals::{Pace, Say};
 use crate::live::feed::FeedError;
 use crate::live::session::{LiveSession, LiveStep, SessionOptions};
-use crate::model::Losses;
+use crate::model::{Loss, Losses};
 
 /// Bytes buffered for a write.
 const OUT_BYTES: usize = 64 << 10;
@@ -62,7 +62,15 @@ pub(super) fn print(tail: &TailArgs) -> Result<(), CliError> {
     }
     out.flush()?;
     report(&session);
-    fail_with(session.take_errors())
+    fail_with(session.take_errors())?;
+    if has_nothing_read(&session) { Err(CliError::NothingRead) } else { Ok(()) }
+}
+
+/// Whether records came, and no event of them. Ends whose begins were before are none of them.
+fn has_nothing_read(session: &LiveSession) -> bool {
+    let is_unread = |loss: Loss| loss.is_of_record() && loss != Loss::UnmatchedEnd;
+    session.counts().rows == 0
+        && session.losses().iter().any(|(_, losses)| losses.iter().any(|lost| is_unread(lost.loss)))
 }
 
 /// Shows sentences about sources on stderr.

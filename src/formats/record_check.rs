@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::format::Format;
 use super::input::source::{Source, excerpt};
 use super::{BatchSink, ReadContext, ReadError, Reader, StreamReader};
-use crate::model::{Batch, Loss, Losses, SourcePos};
+use crate::model::{Batch, Losses, SourcePos};
 
 /// The format of a capture, for the error about it.
 #[derive(Debug, Clone, Copy)]

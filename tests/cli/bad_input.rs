@@ -37,6 +37,41 @@ fn what_is_no_capture_is_refused_by_name_place_and_content() {
     }
 }
 
+/// A log of which no line is one.
+const BAD_LOG: &str = "# ninja log v5\nnothing\nmore\n";
+
+#[test]
+fn a_file_of_bad_records_is_refused_alone_beside_others_and_in_archives() {
+    let folder = folder();
+    let write = |name: &str, content: &[u8]| {
+        let path = folder.path().join(name);
+        fs::write(&path, content).expect("written");
+        path
+    };
+    let bad = write("bad.log", BAD_LOG.as_bytes());
+    let (empty, good) = (write("empty.json", b"[]"), data("ninja_log.txt"));
+    let mut archive = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
+    archive.start_file("in/bad.log", zip::write::SimpleFileOptions::default()).expect("written");
+    archive.write_all(BAD_LOG.as_bytes()).expect("written");
+    let archive = write("bad.zip", &archive.finish().expect("written").into_inner());
+    let lost = "the format is Ninja log, but no event could be read: 2 bad_record, the first at byte 15 (line 2), found \"nothing\".";
+    for files in [&[&bad][..], &[&bad, &empty], &[&bad, &bad], &[&archive]] {
+        for command in ["info", "spans", "stats", "dump"] {
+            let files: Vec<&str> = files.iter().map(|path| text(path)).collect();
+            let message = longspan(&[&[command, "--no-cache"][..], &files].concat()).failed(1);
+            assert!(message.contains(lost) && message.contains("A command is a line"), "{message}");
+        }
+    }
+    // With one that has events, it is an import issue.
+    let answer = longspan(&["info", "--no-cache", text(&bad), text(&good)]);
+    assert!(answer.stderr.contains(lost), "{}", answer.stderr);
+    answer.done();
+    // A file without records is a trace without events.
+    let answer = longspan(&["info", "--no-cache", text(&empty)]);
+    assert!(answer.stderr.contains("no_events"), "{}", answer.stderr);
+    answer.done();
+}
+
 #[test]
 fn a_slip_in_the_name_of_a_command_is_said_and_opens_no_window() {
     let folder = folder();

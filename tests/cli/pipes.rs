@@ -90,13 +90,21 @@ fn a_pipe_and_a_file_are_shown_on_one_timeline() {
 
 #[test]
 fn what_is_wrong_with_what_came_is_said_of_the_name_that_was_given() {
-    for (bytes, expected) in
-        [(&b""[..], "/dev/stdin: the file is empty"), (b"hello", "/dev/stdin: byte 0: unrecognised file format")]
-    {
+    let bad =
+        "/dev/stdin: the format is Ninja log, but no event could be read: 1 bad_record, the first at byte 15 (line 2)";
+    for (bytes, expected) in [
+        (&b""[..], "/dev/stdin: the file is empty"),
+        (b"hello", "/dev/stdin: byte 0: unrecognised file format"),
+        (b"# ninja log v5\nnothing\n", bad),
+    ] {
         let (status, _, errors) = fed(&["info", "--no-cache", "-"], bytes);
         assert_eq!(status, Some(1));
         assert!(errors.contains(expected), "{errors}");
     }
+    let (status, _, errors) = fed(&["tail", "-"], b"# ninja log v5\nnothing\n");
+    assert_eq!(status, Some(1), "{errors}");
+    assert!(errors.contains("1 bad_record") && errors.contains("no event of what came could be read"), "{errors}");
+    assert_eq!(fed(&["tail", "-"], b"# ninja log v5\n").0, Some(0));
     let cut = fs::read(data("go_trace.json")).expect("test data");
     let (status, _, errors) = fed(&["info", "--no-cache", "-"], &cut[..cut.len() / 2]);
     assert_eq!(status, Some(0));
