@@ -55,12 +55,11 @@ impl TraceFrames {
         if rows.is_empty() {
             return frames;
         }
-        for row in stacks.rows() {
-            let name = names.get(row.name);
-            let module = name.category.and_then(|category| rows.get(category).copied());
-            let frame = module.zip(address_of(name.text)).map(|(module, address)| Frame { module, address });
-            if let Some(frame) = frame {
-                frames.frames.entry(row.name).or_insert(frame);
+        for name in (0..names.len()).map(|row| NameIdx(row as u32)) {
+            let row = names.get(name);
+            let module = row.category.and_then(|category| rows.get(category).copied());
+            if let Some((module, address)) = module.zip(address_of(row.text)) {
+                frames.frames.insert(name, Frame { module, address });
             }
         }
         // Frames that are a parent call others, unless the kernel interrupted them.
@@ -196,6 +195,12 @@ pub(crate) fn overlay(
         let is_caller = frames.callers.contains(&row.name);
         calls.push(if is_caller { shown.push(&mut overlay.stacks, below, row.name, true) } else { end });
     }
+    for (number, (name, _)) in frames.sorted().into_iter().enumerate() {
+        if number.is_multiple_of(64 * 1024) {
+            cancel.check()?;
+        }
+        shown.add(name);
+    }
     overlay.stack_of = ends;
     (overlay.names, overlay.lines) = shown.finish();
     Ok(Some(overlay))
@@ -217,6 +222,14 @@ impl<'a> ShownNames<'a> {
         let categories = snapshot.tracks().modules.iter().map(|module| &*module.category).collect();
         let names = snapshot.raw_names().clone();
         Self { frames, found, categories, names, known: FxHashMap::default(), lines: FrameLines::default() }
+    }
+
+    /// Finds the functions of a frame that no stack has.
+    fn add(&mut self, frame: NameIdx) {
+        if !self.known.contains_key(&(frame, false)) && !self.known.contains_key(&(frame, true)) {
+            let functions = self.functions(frame, false);
+            self.known.insert((frame, false), functions);
+        }
     }
 
     /// Appends the functions of a frame to a stack.
