@@ -12,7 +12,7 @@ use serde_json::value::RawValue;
 use crate::formats::ChunkLimits;
 use crate::formats::json::document::TimeUnit;
 use crate::formats::output::batch::BatchBuilder;
-use crate::formats::profiles::cpuprofile::{Calls, V8CallNode};
+use crate::formats::profiles::v8_calls::{Calls, V8CallNode};
 use crate::model::{Batch, Id, Loss, SourcePos, TrackKey, TrackKind};
 
 /// An event of a profile.

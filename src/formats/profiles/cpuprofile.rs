@@ -4,18 +4,14 @@
 
 use std::sync::Arc;
 
-use rustc_hash::FxHashMap;
-use serde::Deserialize;
-
-use super::frames::FrameTable;
-use super::weighed::WeighedRow;
+use super::v8_calls::{Calls, V8CallNode};
+use super::v8_head;
 use crate::formats::format::{Format, Opener, Shown};
 use crate::formats::input::source::Source;
 use crate::formats::json::document::{Document, Element, JsonExtent, TableCharge, TimeUnit};
 use crate::formats::json::sniff::{has_key, looks_like_json};
 use crate::formats::output::batch::BatchBuilder;
 use crate::formats::{BatchSink, ReadContext, ReadError, Reader, StreamReader};
-use crate::model::sample_measure::SAMPLES;
 use crate::model::{Id, Loss, Metadata, SourcePos, TrackKey, TrackKind};
 
 /// Default sampling interval of V8.
@@ -34,146 +30,19 @@ pub(crate) const FORMAT: Format = Format {
 fn looks_like_cpuprofile(head: &[u8]) -> bool {
     let has = |key| has_key(head, key);
     let is_profile = has("nodes") && has("callFrame") && has("functionName");
-    looks_like_json(head) && is_profile && !has("traceEvents") && !has("ph")
+    looks_like_json(head) && (is_profile && !has("traceEvents") && !has("ph") || v8_head::has_tree(head))
 }
 
 /// Creates a reader of a profile.
 fn open(source: Source) -> Reader {
+    if v8_head::has_tree(source.head()) {
+        return v8_head::open(source);
+    }
     Reader::Stream(Box::new(CpuProfile { source: Some(source) }))
 }
 
 struct CpuProfile {
     source: Option<Source>,
-}
-
-/// A node of the call tree. A profile has either `parent` or `children`.
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct V8CallNode {
-    pub(crate) id: u64,
-    pub(crate) call_frame: CallFrame,
-    pub(crate) parent: Option<u64>,
-    #[serde(default)]
-    pub(crate) children: Vec<u64>,
-    /// Number of samples of the node itself.
-    #[serde(default)]
-    pub(crate) hit_count: u64,
-}
-
-/// A function and its position in a script. Lines start at 0.
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct CallFrame {
-    #[serde(default)]
-    pub(crate) function_name: String,
-    #[serde(default)]
-    pub(crate) url: String,
-    #[serde(default)]
-    pub(crate) line_number: i64,
-}
-
-impl CallFrame {
-    /// Returns the name shown in stacks.
-    pub(crate) fn title(&self) -> String {
-        let name = if self.function_name.is_empty() { "(anonymous)" } else { &self.function_name };
-        match self.url.rsplit('/').next() {
-            Some(file) if !file.is_empty() => format!("{name} ({file}:{})", self.line_number.saturating_add(1)),
-            _ => name.to_owned(),
-        }
-    }
-}
-
-/// The call tree, by node id.
-#[derive(Debug, Default)]
-pub(crate) struct Calls {
-    frames: FrameTable,
-    /// Row of the frame, by id; `None` for the root.
-    rows: FxHashMap<u64, Option<u32>>,
-    /// Caller by child, for links where one of the nodes is still missing.
-    callers: FxHashMap<u64, u64>,
-    /// Children that wait for a missing caller.
-    waiting: FxHashMap<u64, Vec<u64>>,
-    /// Children whose links may be complete: they or their caller were added since the last join.
-    came: Vec<u64>,
-    /// Nodes with hits, and their counts.
-    hits: Vec<(u64, u64)>,
-}
-
-impl Calls {
-    /// Bytes of a node in memory, without its title; hash tables are at worst half full.
-    const NODE_BYTES: usize = FrameTable::ROW_BYTES
-        + FrameTable::TITLE_BYTES
-        + 2 * size_of::<(u64, Option<u32>)>()
-        + 2 * size_of::<(u64, u64)>();
-
-    /// Bytes of a link, until both nodes have been added.
-    const CALL_BYTES: usize = 2 * size_of::<(u64, u64)>() + 4 * size_of::<u64>();
-
-    pub(crate) fn add(&mut self, node: &V8CallNode) {
-        let is_root = node.call_frame.function_name == "(root)" && node.parent.is_none();
-        let row = if is_root {
-            None
-        } else {
-            self.frames.push(node.call_frame.title().as_bytes());
-            u32::try_from(self.frames.len() - 1).ok()
-        };
-        self.rows.insert(node.id, row);
-        if node.hit_count > 0 {
-            self.hits.push((node.id, node.hit_count));
-        }
-        self.callers.extend(node.parent.map(|parent| (node.id, parent)));
-        self.callers.extend(node.children.iter().map(|&child| (child, node.id)));
-        self.came.push(node.id);
-        self.came.extend(&node.children);
-        self.came.extend(self.waiting.remove(&node.id).into_iter().flatten());
-    }
-
-    /// Links new nodes to their callers. Returns the number of refused links, which would form a cycle.
-    pub(crate) fn join(&mut self) -> u64 {
-        let mut refused = 0;
-        for child in self.came.drain(..) {
-            let Some(&caller) = self.callers.get(&child) else { continue };
-            match (self.rows.get(&child), self.rows.get(&caller)) {
-                (Some(&child_row), Some(&caller_row)) => {
-                    self.callers.remove(&child);
-                    if let (Some(child), Some(caller)) = (child_row, caller_row) {
-                        refused += u64::from(!self.frames.set_caller(child, caller));
-                    }
-                }
-                (Some(_), None) => self.waiting.entry(caller).or_default().push(child),
-                // Retried once its own node is added.
-                (None, _) => {}
-            }
-        }
-        refused
-    }
-
-    /// Emits a sample for each node with hits, weighted by them.
-    fn emit_hits(
-        &mut self,
-        batch: &mut BatchBuilder,
-        sink: &mut dyn BatchSink,
-        context: &ReadContext,
-    ) -> Result<(), ReadError> {
-        let mut row = WeighedRow::new("hits", SAMPLES, -1, batch);
-        for (node, hits) in std::mem::take(&mut self.hits) {
-            let stack = self.stack(node, batch, row.place()).unwrap_or_default();
-            row.push(hits, stack, batch);
-            batch.flush_if_full(sink, context)?;
-        }
-        batch.flush(sink)
-    }
-
-    /// Returns the stack with a node as its innermost frame; `None` for an unknown node.
-    pub(crate) fn stack(
-        &mut self,
-        node: u64,
-        batch: &mut BatchBuilder,
-        place: SourcePos,
-    ) -> Option<crate::model::StackIdx> {
-        let row = *self.rows.get(&node)?;
-        Some(row.map_or_else(Default::default, |row| self.frames.stack(row, batch, place)))
-    }
 }
 
 impl StreamReader for CpuProfile {

@@ -2,9 +2,10 @@
 //! in use. The `(root)` node is omitted from stacks. Buffers the whole document, since a tree cannot be split; refuses
 //! one that exceeds a share of the memory budget.
 
-use super::cpuprofile::CallFrame;
 use super::frames::FrameTable;
 use super::pprof::tables::{ProfileMemory, read_message};
+use super::v8_calls::CallFrame;
+use super::v8_tree::{ReadStop, V8TreeBuilder, read_members, read_tree};
 use super::weighed::WeighedRow;
 use crate::formats::format::{Format, Opener, Shown};
 use crate::formats::input::source::Source;
@@ -47,7 +48,14 @@ impl StreamReader for HeapProfile {
         let mut batch = BatchBuilder::new(context.chunk_limits);
         let mut tree = HeapTree { nodes: Vec::new(), memory };
         let mut scanner = Scanner::new(&text, 0);
-        match tree.document(&mut scanner, &mut batch) {
+        let document = read_members(&mut scanner, |key, scanner| {
+            match key {
+                b"head" => read_tree(scanner, &mut tree, &mut batch)?,
+                _ => _ = scanner.value(0)?,
+            }
+            Ok(())
+        });
+        match document {
             Ok(()) => {}
             Err(ReadStop::Read(error)) => return Err(error),
             Err(ReadStop::Broken(Broken::Incomplete)) => {
@@ -60,115 +68,54 @@ impl StreamReader for HeapProfile {
     }
 }
 
-/// Why parsing ends early.
-enum ReadStop {
-    Broken(Broken),
-    Read(ReadError),
-}
-
-impl From<Broken> for ReadStop {
-    fn from(broken: Broken) -> Self {
-        Self::Broken(broken)
-    }
-}
-
-impl From<ReadError> for ReadStop {
-    fn from(error: ReadError) -> Self {
-        Self::Read(error)
-    }
-}
-
 /// Nodes so far, callers before callees.
 struct HeapTree<'c> {
     nodes: Vec<HeapNode>,
     memory: ProfileMemory<'c>,
 }
 
-impl HeapTree<'_> {
-    /// Finds the tree in the document.
-    fn document(&mut self, scanner: &mut Scanner<'_>, batch: &mut BatchBuilder) -> Result<(), ReadStop> {
-        scanner.expect(b'{')?;
-        loop {
-            match scanner.peek()? {
-                b'}' => return Ok(()),
-                b',' => scanner.pos += 1,
-                _ if scanner.key()?.text == b"head" => self.tree(scanner, batch)?,
-                _ => _ = scanner.value(0)?,
-            }
-        }
-    }
-
-    /// Parses a node and its subtree without recursion, since the tree may be as deep as the text allows.
-    fn tree(&mut self, scanner: &mut Scanner<'_>, batch: &mut BatchBuilder) -> Result<(), ReadStop> {
-        let mut open = Vec::new();
-        self.open(scanner, &mut open)?;
-        while let Some(&node) = open.last() {
-            match scanner.peek()? {
-                b',' => scanner.pos += 1,
-                b'}' => {
-                    scanner.pos += 1;
-                    open.pop();
-                    if open.is_empty() {
-                        return Ok(());
-                    }
-                    // Inside the children of the caller: the next child, or their end.
-                    match scanner.peek()? {
-                        b',' => {
-                            scanner.pos += 1;
-                            self.open(scanner, &mut open)?;
-                        }
-                        _ => scanner.expect(b']')?,
-                    }
-                }
-                _ => {
-                    let place = SourcePos::Offset(scanner.pos as u64);
-                    match scanner.key()?.text {
-                        b"children" => {
-                            scanner.expect(b'[')?;
-                            if scanner.peek()? == b']' {
-                                scanner.pos += 1;
-                            } else {
-                                self.open(scanner, &mut open)?;
-                            }
-                        }
-                        b"callFrame" => {
-                            let value = scanner.value(0)?;
-                            let Ok(frame) = serde_json::from_slice::<CallFrame>(value.text) else {
-                                batch.lose(Loss::BadRecord, place);
-                                continue;
-                            };
-                            let is_root = frame.function_name == "(root)" && open.len() == 1;
-                            let title = (!is_root).then(|| frame.title());
-                            self.memory.add(title.as_ref().map_or(0, String::len), scanner.pos as u64)?;
-                            self.nodes[node as usize].title = title.map(Into::into);
-                        }
-                        b"selfSize" => {
-                            let value = scanner.value(0)?;
-                            let bytes = std::str::from_utf8(value.text).ok().and_then(|text| text.parse::<f64>().ok());
-                            match bytes.filter(|bytes| (0.0..9e15).contains(bytes)) {
-                                Some(bytes) => self.nodes[node as usize].self_bytes = bytes as u64,
-                                None => batch.lose(Loss::BadNumber, place),
-                            }
-                        }
-                        _ => _ = scanner.value(0)?,
-                    }
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// Adds the node at the scanner as a child of the innermost open one.
-    fn open(&mut self, scanner: &mut Scanner<'_>, open: &mut Vec<u32>) -> Result<(), ReadStop> {
-        scanner.expect(b'{')?;
+impl V8TreeBuilder for HeapTree<'_> {
+    fn open(&mut self, caller: Option<u32>, offset: u64) -> Result<u32, ReadError> {
         // Memory bounds the text, and a node takes at least two bytes of it.
         let node = u32::try_from(self.nodes.len()).unwrap_or(u32::MAX);
-        self.memory.add(size_of::<HeapNode>() + FrameTable::ROW_BYTES + FrameTable::TITLE_BYTES, scanner.pos as u64)?;
-        self.nodes.push(HeapNode { caller: open.last().copied(), ..HeapNode::default() });
-        open.push(node);
-        Ok(())
+        self.memory.add(size_of::<HeapNode>() + FrameTable::ROW_BYTES + FrameTable::TITLE_BYTES, offset)?;
+        self.nodes.push(HeapNode { caller, ..HeapNode::default() });
+        Ok(node)
     }
 
+    fn member(
+        &mut self,
+        node: u32,
+        (key, place): (&[u8], SourcePos),
+        scanner: &mut Scanner<'_>,
+        batch: &mut BatchBuilder,
+    ) -> Result<(), ReadStop> {
+        let (value, node) = (scanner.value(0)?, &mut self.nodes[node as usize]);
+        match key {
+            b"callFrame" => {
+                let Ok(frame) = serde_json::from_slice::<CallFrame>(value.text) else {
+                    batch.lose(Loss::BadRecord, place);
+                    return Ok(());
+                };
+                let is_root = frame.function_name == "(root)" && node.caller.is_none();
+                let title = (!is_root).then(|| frame.title());
+                self.memory.add(title.as_ref().map_or(0, String::len), scanner.pos as u64)?;
+                node.title = title.map(Into::into);
+            }
+            b"selfSize" => {
+                let bytes = std::str::from_utf8(value.text).ok().and_then(|text| text.parse::<f64>().ok());
+                match bytes.filter(|bytes| (0.0..9e15).contains(bytes)) {
+                    Some(bytes) => node.self_bytes = bytes as u64,
+                    None => batch.lose(Loss::BadNumber, place),
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+impl HeapTree<'_> {
     /// Emits a sample for each node with bytes of its own, in tree order.
     fn emit(self, batch: &mut BatchBuilder, sink: &mut dyn BatchSink, context: &ReadContext) -> Result<(), ReadError> {
         let mut frames = FrameTable::default();
