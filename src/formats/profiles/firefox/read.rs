@@ -11,6 +11,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use super::thread::{FirefoxStacks, FirefoxTexts};
 use super::wire::{
     Category, FirefoxObject, FirefoxStackTables, FirefoxTable, Library, MarkerSchema, SampleUnits, marker_phase,
+    phase_of_unphased,
 };
 use crate::formats::format::{Format, Opener, Shown};
 use crate::formats::input::source::Source;
@@ -155,7 +156,7 @@ impl<'d> FirefoxEventBuilder<'d, '_> {
         let schema = schema.unwrap_or_default().into_iter().map(MarkerSchema::texts);
         let tables = FirefoxStackTables::among(&FirefoxObject::read(document, shared)?);
         let mut shared = SharedTables {
-            libs: document.value(libs, losses)?.unwrap_or_default(),
+            libs: Library::read_all(document, libs, losses)?.unwrap_or_default(),
             markers: Markers {
                 categories: document.value(categories, losses)?.unwrap_or_default(),
                 texts: schema.filter(|(_, texts)| !texts.is_empty()).collect(),
@@ -221,7 +222,7 @@ impl<'d> FirefoxEventBuilder<'d, '_> {
         let thread = FirefoxThread { key, samples: members.get("samples"), markers: members.get("markers") };
         let own = FirefoxStackTables::among(&members);
         // Before version 41 each thread had its own libraries.
-        let own_libs: Option<Vec<Library>> = document.value(members.get("libs"), losses)?;
+        let own_libs = Library::read_all(document, members.get("libs"), losses)?;
         let libs = own_libs.as_deref().unwrap_or(&shared.libs);
         let texts = match (own.texts, &shared.texts) {
             (None, Some(texts)) => Rc::clone(texts),
@@ -277,12 +278,16 @@ impl<'d> FirefoxEventBuilder<'d, '_> {
         texts: &FirefoxTexts<'_>,
         markers: &Markers,
     ) -> Result<(), ReadError> {
-        let names = ["name", "startTime", "endTime", "phase", "category", "data"];
+        let names = ["name", "startTime", "endTime", "phase", "category", "data", "time"];
         let mut rows = FirefoxTable::open(self.document, thread.markers, names, &mut self.batch.batch.losses)?;
         while let Some(row) = rows.next(&mut self.batch.batch.losses)? {
-            let (start_ns, end_ns) = (self.time(row.get(1)), self.time(row.get(2)));
+            let (start, end, phase) = match row.get(6) {
+                Some(time) if row.get(1).is_none() && row.get(2).is_none() => phase_of_unphased(time, row.get(5)),
+                _ => (row.get(1), row.get(2), row.index(3)),
+            };
+            let (start_ns, end_ns) = (self.time(start), self.time(end));
             let place = SourcePos::Time(start_ns.or(end_ns).unwrap_or(self.offset_ns));
-            let (kind, ts_ns) = match row.index(3) {
+            let (kind, ts_ns) = match phase {
                 Some(marker_phase::INTERVAL) => (EventKind::Complete, start_ns),
                 Some(marker_phase::INTERVAL_START) => (EventKind::AsyncBegin, start_ns),
                 Some(marker_phase::INTERVAL_END) => (EventKind::AsyncEnd, end_ns),

@@ -61,6 +61,45 @@ fn the_gecko_form_has_its_samples_and_markers_and_processes_start_when_they_did(
 }
 
 #[test]
+fn early_profiles_have_markers_of_one_time_and_libraries_as_a_text() {
+    let text = r#"{"meta":{"version":3,"interval":1,"startTime":1000,"stackwalk":1},
+"libs":"[{\"start\":4096,\"end\":8192,\"name\":\"/usr/lib/libxul.so\",\"breakpadId\":\"0403020106050807090A0B0C0D0E0F100\"},{\"start\":8192,\"end\":9000,\"name\":\"xul.dll\",\"pdbName\":\"xul.pdb\",\"pdbSignature\":\"{04030201-0605-0807-090A-0B0C0D0E0F10}\",\"pdbAge\":0}]",
+"threads":[{"name":"GeckoMain","tid":8,
+ "samples":{"schema":{"stack":0,"time":1},"data":[[0,1]]},
+ "markers":{"schema":{"name":0,"time":1,"data":2},"data":[
+   [2,2],[3,3,{"type":"tracing","category":"Paint","interval":"start"}],[3,4,{"type":"tracing","interval":"end"}],
+   [4,9,{"type":"GCMajor","startTime":5,"endTime":7.5}],[4,8,{"startTime":6,"endTime":6}],[2,"x"],[2,10,7]]},
+ "stackTable":{"schema":{"prefix":0,"frame":1},"data":[[null,0],[0,1]]},
+ "frameTable":{"schema":{"location":0},"data":[[0],[1]]},
+ "stringTable":["0x1010","0x2010","Tick","Rasterize","GC"]}]}"#;
+    let reading = read(text);
+    let found: Vec<_> = reading.events.iter().map(|event| (event.ts_ns / 1000, event.kind, &*event.name)).collect();
+    let expected = [
+        (1000, EventKind::Sample, ""),
+        (2000, EventKind::Instant, "Tick"),
+        (3000, EventKind::AsyncBegin, "Rasterize"),
+        (4000, EventKind::AsyncEnd, "Rasterize"),
+        (5000, EventKind::Complete, "GC"),
+        (8000, EventKind::Instant, "GC"),
+        (10000, EventKind::Instant, "Tick"),
+    ];
+    assert_eq!(found, expected);
+    assert_eq!((reading.events[4].value, &*reading.events[0].stack), (2_500_000, &["libxul.so+0x10".to_owned()][..]));
+    assert_eq!(reading.lost(), [(Loss::BadTime, 1)]);
+    let modules: Vec<_> = reading
+        .metadata
+        .iter()
+        .filter_map(|said| match said {
+            Metadata::Module { module } => Some((&*module.path, module.build_id.is_some())),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(modules, [("/usr/lib/libxul.so", true), ("xul.dll", true)]);
+    let damaged = text.replace("[{\\\"start", "{\\\"start");
+    assert_eq!(read(&damaged).lost(), [(Loss::BadTime, 1), (Loss::BadRecord, 1)]);
+}
+
+#[test]
 fn the_processed_form_names_frames_by_file_or_library_and_sums_memory_up() {
     let reading = read(PROCESSED);
     let main = Id::Number(7);

@@ -1,6 +1,7 @@
 //! The JSON of profiles, as far as it is shown. Tables are read in place row by row, from parallel columns or from rows
 //! with a schema. Numbers stay text, so that times are parsed exactly.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
@@ -8,7 +9,7 @@ use serde_json::value::RawValue;
 
 use crate::formats::ReadError;
 use crate::formats::json::document::{Document, Elements, JsonExtent};
-use crate::model::{BuildId, Losses};
+use crate::model::{BuildId, Loss, Losses};
 
 /// Limit for members of an object; real ones have some ten.
 const MEMBERS_MAX: usize = 1024;
@@ -36,6 +37,11 @@ pub(super) struct Library {
     code_id: Option<serde_json::Value>,
     #[serde(rename = "breakpadId")]
     breakpad_id: Option<serde_json::Value>,
+    /// The two parts of that id before version 4, on Windows.
+    #[serde(rename = "pdbSignature")]
+    pdb_signature: Option<serde_json::Value>,
+    #[serde(rename = "pdbAge")]
+    pdb_age: Option<serde_json::Value>,
     /// Address range where it is loaded, in the Gecko form.
     start: Option<serde_json::Value>,
     end: Option<serde_json::Value>,
@@ -52,7 +58,32 @@ impl Library {
         let id = |value: &Option<serde_json::Value>, read: fn(&[u8]) -> Option<BuildId>| {
             read(value.as_ref()?.as_str()?.as_bytes())
         };
-        id(&self.code_id, BuildId::from_hex).or_else(|| id(&self.breakpad_id, BuildId::from_breakpad))
+        let known = id(&self.code_id, BuildId::from_hex).or_else(|| id(&self.breakpad_id, BuildId::from_breakpad));
+        known.or_else(|| {
+            let signature = self.pdb_signature.as_ref()?.as_str()?.replace(['{', '}', '-'], "");
+            let age = match self.pdb_age.as_ref()? {
+                serde_json::Value::String(age) => age.clone(),
+                age => age.to_string(),
+            };
+            BuildId::from_breakpad(format!("{signature}{age}").as_bytes())
+        })
+    }
+
+    /// The libraries of a profile: an array, or before version 4 the text of one.
+    pub(super) fn read_all(
+        document: &Document,
+        libs: Option<JsonExtent>,
+        losses: &mut Losses,
+    ) -> Result<Option<Vec<Self>>, ReadError> {
+        let Some(extent) = libs else { return Ok(None) };
+        let text = document.text(extent)?;
+        if !text.starts_with(b"\"") {
+            return document.value(libs, losses);
+        }
+        let inner = serde_json::from_slice::<String>(&text).ok();
+        let libs = inner.and_then(|text| serde_json::from_str(&text).ok());
+        losses.add_many(Loss::BadRecord, extent.place(), u64::from(libs.is_none()));
+        Ok(libs)
     }
 
     /// Returns the offset of an address from the start of the loaded library; `None` if it is outside.
@@ -60,6 +91,42 @@ impl Library {
         let number = |value: &Option<serde_json::Value>| value.as_ref()?.as_u64();
         let is_inside = address < number(&self.end)?;
         address.checked_sub(number(&self.start)?).filter(|_| is_inside)
+    }
+}
+
+/// The data of a marker, as far as they said before version 20 what it is.
+#[derive(Deserialize, Default)]
+#[serde(rename_all = "camelCase")]
+struct UnphasedData<'a> {
+    #[serde(borrow, rename = "type")]
+    kind: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    interval: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    start_time: Option<&'a RawValue>,
+    #[serde(borrow)]
+    end_time: Option<&'a RawValue>,
+}
+
+/// The start, the end and the phase of a marker.
+pub(super) type MarkerPhase<'a> = (Option<&'a [u8]>, Option<&'a [u8]>, Option<u32>);
+
+/// The phase of a marker of a version before 20, by its one time and its data.
+pub(super) fn phase_of_unphased<'a>(time: &'a [u8], data: Option<&'a [u8]>) -> MarkerPhase<'a> {
+    let data = data.and_then(|data| serde_json::from_slice::<UnphasedData<'a>>(data).ok()).unwrap_or_default();
+    if data.kind.as_deref() == Some("tracing") {
+        return match data.interval.as_deref() {
+            Some("start") => (Some(time), None, Some(marker_phase::INTERVAL_START)),
+            Some("end") => (None, Some(time), Some(marker_phase::INTERVAL_END)),
+            _ => (Some(time), None, None),
+        };
+    }
+    let is_number = |value: &&RawValue| value.get().starts_with(|digit: char| digit == '-' || digit.is_ascii_digit());
+    match (data.start_time.filter(is_number), data.end_time.filter(is_number)) {
+        (Some(start), Some(end)) if start.get() != end.get() => {
+            (Some(start.get().as_bytes()), Some(end.get().as_bytes()), Some(marker_phase::INTERVAL))
+        }
+        _ => (Some(time), None, None),
     }
 }
 
