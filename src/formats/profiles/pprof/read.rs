@@ -117,8 +117,9 @@ impl StreamReader for Pprof {
         }
         let places = stacks.places();
         samples.sort_by_key(|sample| sample.frame.map_or(0, |frame| places[frame as usize] + 1));
-        name_tracks(&tables, &mut batch);
-        for row in 0..tables.types.len() {
+        let rows = TypeRow::all(tables.types.len(), &samples);
+        name_tracks(&tables, &rows, &mut batch);
+        for row in rows {
             let mut drawer = SampleRow::new(&tables, row);
             for sample in &samples {
                 drawer.push(sample, &mut stacks, &mut batch);
@@ -177,8 +178,6 @@ impl PprofStacks {
             batch.lose(Loss::DeepNesting, place);
         }
         values.truncate(tables.types.len());
-        let negative = values.iter().filter(|&&value| value < 0).count();
-        batch.batch.losses.add_many(Loss::BadNumber, place, negative as u64);
         let mut frame = None;
         for &location in locations.iter().rev() {
             let mut modules = std::mem::take(&mut self.modules);
@@ -287,20 +286,52 @@ fn unit_text<'u>(tables: &ProfileTables<'u>, row: usize) -> std::borrow::Cow<'u,
     }
 }
 
+/// The values of a type that are shown on one track: those above 0, or those below, which the difference of two profiles
+/// has for what has become less.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct TypeRow {
+    type_index: usize,
+    is_less: bool,
+}
+
+impl TypeRow {
+    /// Those of all types, and those of values below 0 where there are any.
+    fn all(types: usize, samples: &[PprofSample]) -> Vec<Self> {
+        let is_negative = |type_index: usize| {
+            samples.iter().any(|sample| sample.values.get(type_index).is_some_and(|&value| value < 0))
+        };
+        let of_type = |type_index| {
+            let less = is_negative(type_index).then_some(Self { type_index, is_less: true });
+            [Some(Self { type_index, is_less: false }), less].into_iter().flatten()
+        };
+        (0..types).flat_map(of_type).collect()
+    }
+
+    /// The words after the name of the type.
+    fn suffix(self) -> &'static str {
+        if self.is_less { " decrease" } else { "" }
+    }
+
+    /// The weight of a value; `None` for those of other rows.
+    fn weight(self, value: i64) -> Option<u64> {
+        (value != 0 && self.is_less == (value < 0)).then(|| value.unsigned_abs())
+    }
+}
+
 /// Returns the track of a sample type.
-fn track_key(tables: &ProfileTables<'_>, row: usize) -> TrackKey {
-    let (kind, unit) = tables.types[row];
+fn track_key(tables: &ProfileTables<'_>, row: TypeRow) -> TrackKey {
+    let (kind, unit) = tables.types[row.type_index];
     // A profile may list a type twice.
-    let is_again = tables.types[..row].contains(&tables.types[row]);
-    let number = if is_again { format!(" #{}", row + 1) } else { String::new() };
-    let title = format!("{} ({}){number}", tables.text(kind), unit_text(tables, unit));
+    let is_again = tables.types[..row.type_index].contains(&tables.types[row.type_index]);
+    let number = if is_again { format!(" #{}", row.type_index + 1) } else { String::new() };
+    let title = format!("{}{} ({}){number}", tables.text(kind), row.suffix(), unit_text(tables, unit));
     let (kind, tid) = (TrackKind::Thread, Id::Text(title.into()));
     TrackKey { kind, pid: Id::None, tid, name: Arc::default(), slot: TrackKey::SLOT_UNTIMED }
 }
 
 /// Names the tracks in the order of the profile, with the default type first; without one, the last type is the
 /// default, as in pprof. Names the process after the program and its period.
-fn name_tracks(tables: &ProfileTables<'_>, batch: &mut BatchBuilder) {
+fn name_tracks(tables: &ProfileTables<'_>, rows: &[TypeRow], batch: &mut BatchBuilder) {
     let place = SourcePos::Offset(0);
     let losses = &mut batch.batch.losses;
     let mut named = Vec::new();
@@ -314,12 +345,13 @@ fn name_tracks(tables: &ProfileTables<'_>, batch: &mut BatchBuilder) {
     }
     let is_default = |&(kind, _): &(usize, usize)| tables.default_type > 0 && kind == tables.default_type;
     let default_row = tables.types.iter().rposition(is_default).or(tables.types.len().checked_sub(1));
-    for row in 0..tables.types.len() {
+    for (position, &row) in (0..).zip(rows) {
         let key = track_key(tables, row);
         let Id::Text(title) = &key.tid else { continue };
         let name = text(title.as_bytes(), place, losses);
         named.push(Metadata::ThreadName { pid: Id::None, tid: key.tid.clone(), name });
-        let sort_index = if default_row == Some(row) { -1 } else { row as i64 };
+        let is_default = !row.is_less && default_row == Some(row.type_index);
+        let sort_index = if is_default { -1 } else { position };
         named.push(Metadata::ThreadSortIndex { pid: Id::None, tid: key.tid, sort_index });
     }
     batch.batch.metadata.extend(named);
@@ -327,7 +359,7 @@ fn name_tracks(tables: &ProfileTables<'_>, batch: &mut BatchBuilder) {
 
 /// Adds the samples of one type to their row.
 struct SampleRow<'t> {
-    row: usize,
+    row: TypeRow,
     key: TrackKey,
     event: std::borrow::Cow<'t, str>,
     unit: std::borrow::Cow<'t, str>,
@@ -336,15 +368,16 @@ struct SampleRow<'t> {
 }
 
 impl<'t> SampleRow<'t> {
-    fn new(tables: &ProfileTables<'t>, row: usize) -> Self {
-        let (kind, unit) = tables.types[row];
-        let (event, unit) = (tables.text(kind), unit_text(tables, unit));
+    fn new(tables: &ProfileTables<'t>, row: TypeRow) -> Self {
+        let (kind, unit) = tables.types[row.type_index];
+        let (kind, unit) = (tables.text(kind), unit_text(tables, unit));
+        let event = if row.is_less { format!("{kind}{}", row.suffix()).into() } else { kind };
         Self { row, key: track_key(tables, row), event, unit, now_ns: 0, args: ArgsWriter::default() }
     }
 
     fn push(&mut self, sample: &PprofSample, stacks: &mut PprofStacks, batch: &mut BatchBuilder) {
-        let value = sample.values.get(self.row).copied().unwrap_or(0);
-        let Some(weight) = u64::try_from(value).ok().filter(|&weight| weight > 0) else { return };
+        let value = sample.values.get(self.row.type_index).copied().unwrap_or(0);
+        let Some(weight) = self.row.weight(value) else { return };
         let place = SourcePos::Time(self.now_ns);
         self.args.clear();
         self.args.text("event", self.event.as_bytes());

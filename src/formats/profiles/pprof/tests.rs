@@ -204,13 +204,24 @@ fn sums_of_a_profile_of_go_are_those_of_go_tool_pprof_top() {
 }
 
 #[test]
+fn values_below_zero_have_a_row_of_their_own_with_what_became_less() {
+    let negative = message().bytes(1, &[1]).number(2, (-4i64).cast_unsigned()).number(2, 3);
+    let least = message().bytes(1, &[1]).number(2, i64::MIN.cast_unsigned()).number(2, 0);
+    let reading = read_bytes(&small().message(2, negative).message(2, least).0).expect("a profile");
+    let less: Vec<_> = samples(&reading).into_iter().filter(|(row, ..)| row.contains("decrease")).collect();
+    let row = |weight: u64| ("alloc_space decrease (bytes)".to_owned(), "main".to_owned(), weight, String::new());
+    assert_eq!(less, [row(4), row(1 << 63)]);
+    let plain = samples(&read_bytes(&small().0).expect("a profile")).len();
+    assert_eq!(reading.events.len(), plain + less.len() + 1, "the other value of the first is above zero");
+    assert_eq!(reading.losses.count(Loss::BadNumber), 1, "no time is as long as that");
+}
+
+#[test]
 fn damage_costs_what_it_hits() {
     let lost = |profile: PprofMessage| read_bytes(&profile.0).expect("a profile").lost();
     assert_eq!(lost(small().message(2, message().bytes(1, &[99]).bytes(2, &[1, 1]))), [(Loss::MissingText, 1)]);
     assert_eq!(lost(small().message(2, message().bytes(1, &[1]).bytes(2, &[1]))), [(Loss::BadRecord, 1)]);
     assert_eq!(lost(small().message(2, message().bytes(1, &[1]).bytes(2, &[1, 2, 3]))), [(Loss::BadRecord, 1)]);
-    let negative = message().bytes(1, &[1]).number(2, (-4i64).cast_unsigned()).number(2, 3);
-    assert_eq!(lost(small().message(2, negative)), [(Loss::BadNumber, 1)]);
     let whole = small().0;
     let all = samples(&read_bytes(&whole).expect("a profile"));
     // The types and the first sample suffice for detection.
