@@ -31,6 +31,11 @@ pub(super) struct Member {
     pub(super) ended: Ended,
 }
 
+/// Whether a file of an archive of Playwright is an attachment of its trace: a page, a picture, a source.
+pub(super) fn is_attachment(name: &str) -> bool {
+    ["resources/", "src/", "screencast/"].iter().any(|folder| name.starts_with(folder)) || name.ends_with(".stacks")
+}
+
 /// Returns whether a file is metadata about other files, or hidden.
 pub(super) fn is_hidden(name: &str) -> bool {
     name.ends_with('/')

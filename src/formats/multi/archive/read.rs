@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use super::members::{MEMBERS_MAX, Member, is_hidden};
+use super::members::{MEMBERS_MAX, Member, MemberName, is_attachment, is_hidden};
 use super::tar::{self, EntryKind, TarStep};
 use super::zip;
 use crate::base::progress::Progress;
@@ -32,6 +32,9 @@ pub(crate) const TAR: Format = Format {
     shows: &[],
     opener: Opener::Archive(|source, formats| Archive::open(source, ArchiveKind::Tar, formats)),
 };
+
+/// The format of the traces in archives that have attachments.
+const PLAYWRIGHT: &str = "Playwright trace";
 
 /// Returns whether a file starts like a zip archive.
 fn looks_like_zip(head: &[u8]) -> bool {
@@ -71,6 +74,9 @@ struct ArchiveReader<'a> {
     context: ReadContext,
     allowance: Allowance,
     losses: Losses,
+    /// Those of files that are only attachments if the archive is a trace of Playwright.
+    attachments: Losses,
+    is_playwright: bool,
     /// Number of files with events.
     read: usize,
     /// Whether the archive has a single file.
@@ -93,6 +99,8 @@ impl StreamReader for Archive {
             context: quietly,
             allowance: Allowance::for_packed(bytes),
             losses: Losses::default(),
+            attachments: Losses::default(),
+            is_playwright: false,
             read: 0,
             is_alone: false,
             clock_syncs: KnownSyncs::default(),
@@ -134,10 +142,12 @@ impl ArchiveReader<'_> {
             if is_hidden(&entry.name.text) {
                 continue;
             }
-            let Some(mut content) = entry.content(&file) else {
-                // Encrypted, or an unsupported compression method.
-                self.losses.add(Loss::UnreadableMember, SourcePos::Offset(entry.offset));
-                continue;
+            let mut content = match entry.content(&file) {
+                Ok(content) => content,
+                Err(why) => {
+                    self.lose_member(&entry.name, &why.to_string(), entry.offset);
+                    continue;
+                }
             };
             let (file, ended) = self.allowance.unpack(&mut content, &self.path, &self.context)?;
             let member = Member { name: entry.name, file, ended };
@@ -180,7 +190,7 @@ impl ArchiveReader<'_> {
                 continue;
             }
             if entry.kind == EntryKind::Sparse {
-                self.losses.add(Loss::UnreadableMember, place);
+                self.lose_member(&entry.name, "it has holes (sparse), which are not read", entry.offset);
                 continue;
             }
             let mut content = tar.content(&entry);
@@ -194,6 +204,15 @@ impl ArchiveReader<'_> {
                 return Ok(());
             }
         }
+    }
+
+    /// Counts a file at `offset` of the archive that cannot be read.
+    fn lose_member(&mut self, name: &MemberName, why: &str, offset: u64) {
+        let mut losses = Losses::default();
+        let reason = format!("{}: {why}", self.path.join(&name.text).display());
+        losses.add_because(&reason, Loss::UnreadableMember, SourcePos::Offset(offset));
+        let named = if self.is_alone { losses } else { losses.in_file(Some(&name.text.as_str().into()), 0) };
+        self.losses.merge(&named);
     }
 
     /// Reads the file at `offset` of the archive.
@@ -218,8 +237,9 @@ impl ArchiveReader<'_> {
                 self.refused.get_or_insert(error);
             }
         }
+        let is_attachment = is_attachment(&member.name.text);
         let named = if self.is_alone { losses } else { losses.in_file(Some(&member.name.text.as_str().into()), 0) };
-        self.losses.merge(&named);
+        if is_attachment { &mut self.attachments } else { &mut self.losses }.merge(&named);
         Ok(())
     }
 
@@ -233,6 +253,7 @@ impl ArchiveReader<'_> {
         // Nested archives are not read.
         let Some(format) = recognise(self.formats, source.head()) else { return Ok(false) };
         let Opener::Capture(open) = format.opener else { return Ok(false) };
+        self.is_playwright |= format.name == PLAYWRIGHT;
         let (path, kind) = (member.file.path(), RecordKind::new(format));
         let reader = checked(open(source, &self.context)?, path.to_owned(), kind);
         let base = member.name.text.rsplit('/').next().unwrap_or_default();
@@ -249,7 +270,12 @@ impl ArchiveReader<'_> {
 
     /// Adds the losses. If no file was readable, returns the error of the first one.
     fn finish(self) -> Result<(), ReadError> {
-        let Self { path, sink, losses, read, refused, .. } = self;
+        let Self { path, sink, mut losses, attachments, is_playwright, read, refused, .. } = self;
+        if is_playwright {
+            losses.add_many(Loss::IgnoredMetadata, SourcePos::Offset(0), attachments.total());
+        } else {
+            losses.merge(&attachments);
+        }
         if read == 0 {
             if let Some(error) = refused {
                 return Err(error);

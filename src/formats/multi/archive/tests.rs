@@ -237,3 +237,61 @@ fn a_small_file_that_unpacks_to_much_is_read_as_the_unpacked_one_is() {
         assert_eq!(reading.0.events[..], unpacked.events[..reading.0.events.len()]);
     }
 }
+
+/// The archive with a field of 16 bits of each entry of its list, `at` bytes after the entry's beginning, as `value`.
+fn with_entry_field(mut archive: Vec<u8>, at: usize, value: u16) -> Vec<u8> {
+    let entries: Vec<usize> = memchr::memmem::find_iter(&archive, b"PK\x01\x02").collect();
+    for entry in entries {
+        archive[entry + at..entry + at + 2].copy_from_slice(&value.to_le_bytes());
+    }
+    archive
+}
+
+#[test]
+fn a_file_that_cannot_be_unpacked_is_named_with_the_reason() {
+    let ninja = bytes_of("ninja_log.txt");
+    for (at, value, why) in [(8, 1, "it is encrypted"), (10, 14, "it is packed by the method 14")] {
+        let one = with_entry_field(zip_of(&[("in/one.log", &ninja)]), at, value);
+        let error = read_named(&one, "a.zip").expect_err(why).to_string();
+        assert!(error.contains("the format is zip archive") && error.contains("a.zip/in/one.log: "), "{error}");
+        assert!(error.contains(why), "{error}");
+        // The other one is read.
+        let mut two = zip_of(&[("one", &ninja), ("two", &ninja)]);
+        let second = memchr::memmem::rfind(&two, b"PK\x01\x02").expect("an entry");
+        two[second + at..second + at + 2].copy_from_slice(&value.to_le_bytes());
+        let reading = read_bytes(&two).expect("a capture");
+        let lost: Vec<_> =
+            reading.losses.iter().map(|lost| (lost.loss, lost.file, lost.advice.contains(why))).collect();
+        assert_eq!((reading.events.len(), lost), (42, vec![(Loss::UnreadableMember, Some("two"), true)]));
+    }
+}
+
+/// Keeps nothing.
+struct Nowhere;
+
+impl crate::formats::BatchSink for Nowhere {
+    fn accept(&mut self, _: crate::model::Batch) -> Result<(), crate::formats::ReadError> {
+        Ok(())
+    }
+}
+
+/// Reads bytes in a file of this name.
+fn read_named(bytes: &[u8], name: &str) -> Result<Reading, crate::formats::ReadError> {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join(name);
+    std::fs::write(&path, bytes).expect("written");
+    let Reader::Stream(mut reader) = sniff::open(&path, &ReadContext::default())? else { panic!("a stream") };
+    reader.read(&mut Nowhere, &ReadContext::default())?;
+    Ok(Reading::default())
+}
+
+#[test]
+fn attachments_of_a_trace_of_playwright_are_no_losses_and_those_of_others_are() {
+    let trace = std::fs::read(data("../fuzz/corpus/playwright/small.trace")).expect("a file");
+    let files = |trace: &[u8]| {
+        zip_of(&[("resources/a.html", b"<html>"), ("t", trace), ("src/b.mjs", b"f()"), ("t.stacks", b"x")])
+    };
+    assert_eq!(read_bytes(&files(&trace)).expect("a capture").lost(), [(Loss::IgnoredMetadata, 3)]);
+    let lost = read_bytes(&files(&bytes_of("ninja_log.txt"))).expect("a capture").lost();
+    assert_eq!(lost, [(Loss::UnknownMember, 2), (Loss::UnreadableMember, 1)]);
+}

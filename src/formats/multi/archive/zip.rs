@@ -36,6 +36,20 @@ const LARGE_FIELD: u16 = 1;
 const STORED: u16 = 0;
 const DEFLATED: u16 = 8;
 
+/// The flag of an entry whose content is encrypted.
+const ENCRYPTED: u16 = 1;
+
+/// Why an entry has no content that can be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub(super) enum NoContent {
+    #[error("it is not where the list of the archive says")]
+    Missing,
+    #[error("it is encrypted")]
+    Encrypted,
+    #[error("it is packed by the method {0}, and only stored and deflated files are read")]
+    Method(u16),
+}
+
 /// Position of the central directory.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Directory {
@@ -168,12 +182,15 @@ impl Entries<'_> {
 }
 
 impl ZipEntry {
-    /// Returns the content of the file; `None` if it is encrypted, has an unsupported method, or is missing.
-    pub(super) fn content<'a>(&self, file: &'a File) -> Option<Box<dyn Read + 'a>> {
+    /// The bytes of the file, or why there are none.
+    pub(super) fn content<'a>(&self, file: &'a File) -> Result<Box<dyn Read + 'a>, NoContent> {
         let mut local = [0; LOCAL_BYTES];
         let is_there = files::read_exact_at(file, &mut local, self.offset).is_ok() && local.starts_with(LOCAL);
-        if !is_there || self.flags & 1 != 0 {
-            return None;
+        if !is_there {
+            return Err(NoContent::Missing);
+        }
+        if self.flags & ENCRYPTED != 0 {
+            return Err(NoContent::Encrypted);
         }
         let names_len = u64::from(u16_at(&local, 26)) + u64::from(u16_at(&local, 28));
         let start = self.offset + LOCAL_BYTES as u64 + names_len;
@@ -181,9 +198,9 @@ impl ZipEntry {
         let content: Box<dyn Read + 'a> = match self.method {
             STORED => Box::new(packed),
             DEFLATED => Box::new(DeflateDecoder::new(packed)),
-            _ => return None,
+            method => return Err(NoContent::Method(method)),
         };
-        Some(Box::new(Checked { content, crc: Crc::new(), expected: self.crc }))
+        Ok(Box::new(Checked { content, crc: Crc::new(), expected: self.crc }))
     }
 }
 
@@ -266,7 +283,7 @@ mod tests {
         let mut entries = Directory::find(file).expect("a file")?.entries(file);
         let mut files = Vec::new();
         while let Some(entry) = entries.next().expect("a file") {
-            let content = entry.content(file).and_then(|mut content| {
+            let content = entry.content(file).ok().and_then(|mut content| {
                 let mut bytes = Vec::new();
                 content.read_to_end(&mut bytes).is_ok().then_some(bytes)
             });
