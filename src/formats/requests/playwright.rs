@@ -18,7 +18,7 @@ use crate::formats::otlp::layout::{Layout, Point, ServiceSpan, span_id};
 use crate::formats::output::args::ArgsWriter;
 use crate::formats::output::batch::BatchBuilder;
 use crate::formats::{ReadError, input};
-use crate::model::{Loss, SourcePos};
+use crate::model::{Loss, LossValue, SourcePos};
 
 pub(crate) const FORMAT: Format = Format {
     name: "Playwright trace",
@@ -40,6 +40,7 @@ fn looks_like_playwright(head: &[u8]) -> bool {
         let outline = Outline::from_head(head);
         outline.has_all(&["type", "playwrightVersion"])
             || outline.has_all(&["type", "wallTime", "monotonicTime"])
+            || outline.has_all(&["type", "version", "browserName", "options"])
             || outline.has_all(&["type", "snapshot.startedDateTime", "snapshot.request"])
     }
 }
@@ -49,6 +50,8 @@ struct Playwright {
     layout: Layout,
     /// Offset from the clock of the trace to the time since 1970.
     offset_ns: i64,
+    /// When the trace began, since 1970, until its first call says what its clock was then.
+    began_ns: Option<i64>,
     open: FxHashMap<String, OpenAction>,
     open_bytes: usize,
     requests: u64,
@@ -96,6 +99,49 @@ struct PlaywrightLine<'a> {
     text: Option<String>,
     #[serde(borrow)]
     snapshot: Option<&'a RawValue>,
+    #[serde(borrow)]
+    log: Option<&'a RawValue>,
+    #[serde(borrow)]
+    metadata: Option<&'a RawValue>,
+}
+
+/// A call or an event as versions up to 3 have it.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct CallMetadata<'a> {
+    #[serde(default, deserialize_with = "or_default")]
+    id: String,
+    #[serde(rename = "type")]
+    class: Option<String>,
+    method: Option<String>,
+    api_name: Option<String>,
+    #[serde(default)]
+    internal: bool,
+    #[serde(borrow)]
+    start_time: Option<&'a RawValue>,
+    #[serde(borrow)]
+    end_time: Option<&'a RawValue>,
+    #[serde(borrow)]
+    wall_time: Option<&'a RawValue>,
+    #[serde(borrow)]
+    params: Option<&'a RawValue>,
+    #[serde(borrow)]
+    log: Option<&'a RawValue>,
+    #[serde(borrow)]
+    error: Option<&'a RawValue>,
+}
+
+/// The console message that an event of version 3 creates.
+#[derive(Deserialize)]
+struct CreatedMessage {
+    initializer: MessageText,
+}
+
+#[derive(Deserialize)]
+struct MessageText {
+    #[serde(rename = "type")]
+    kind: Option<String>,
+    text: Option<String>,
 }
 
 impl LineParser for Playwright {
@@ -115,8 +161,11 @@ impl LineParser for Playwright {
                 let of = |time: Option<&RawValue>| TimeUnit::Milliseconds.nanos(time?).ok();
                 let clocks = of(parsed.wall_time).zip(of(parsed.monotonic_time));
                 self.offset_ns = clocks.and_then(|(wall, own)| wall.checked_sub(own)).unwrap_or(0);
+                self.began_ns = of(parsed.wall_time).filter(|_| clocks.is_none());
             }
-            "before" => self.begin(&parsed, place, batch),
+            "action" => self.whole_call(parsed, place, batch),
+            "event" => self.event(&parsed, place, batch),
+            "before" => _ = self.begin(&parsed, place, batch),
             "after" => self.end(&parsed, place, batch),
             "log" => self.log(&parsed, place, batch),
             "console" => self.console(&parsed, place, batch),
@@ -152,8 +201,12 @@ impl Playwright {
         TimeUnit::Milliseconds.nanos(millis?).ok()?.checked_add(self.offset_ns)
     }
 
-    fn begin(&mut self, line: &PlaywrightLine<'_>, place: SourcePos, batch: &mut BatchBuilder) {
-        let Some(start_ns) = self.time(line.start_time) else { return batch.lose(Loss::BadTime, place) };
+    /// Opens a call, and returns whether it is open.
+    fn begin(&mut self, line: &PlaywrightLine<'_>, place: SourcePos, batch: &mut BatchBuilder) -> bool {
+        let Some(start_ns) = self.time(line.start_time) else {
+            batch.lose(Loss::BadTime, place);
+            return false;
+        };
         let call = || Some(format!("{}.{}", line.class.as_deref()?, line.method.as_deref()?));
         let name =
             line.title.clone().or_else(|| line.api_name.clone()).or_else(call).unwrap_or_else(|| "call".to_owned());
@@ -164,7 +217,8 @@ impl Playwright {
         }
         let bytes = CALL_BYTES + name.len() + args.json.len() + line.call_id.len();
         if self.open_bytes + bytes > OPEN_BYTES_MAX {
-            return batch.lose(Loss::OverLimit, place);
+            batch.lose(Loss::OverLimit, place);
+            return false;
         }
         self.open_bytes += bytes;
         let (name, logs) = (name.as_bytes().into(), Vec::new());
@@ -172,6 +226,7 @@ impl Playwright {
         if let Some(former) = former {
             self.push(&line.call_id, former, 0, batch);
         }
+        true
     }
 
     fn end(&mut self, line: &PlaywrightLine<'_>, place: SourcePos, batch: &mut BatchBuilder) {
@@ -187,6 +242,75 @@ impl Playwright {
         self.push(&line.call_id, call, end_ns.unwrap_or(0), batch);
     }
 
+    /// A line with a call from its start to its end.
+    fn whole_call(&mut self, mut line: PlaywrightLine<'_>, place: SourcePos, batch: &mut BatchBuilder) {
+        let mut wall_time = line.wall_time;
+        if let Some(metadata) = line.metadata {
+            let Ok(call) = serde_json::from_str::<CallMetadata<'_>>(metadata.get()) else {
+                return batch.lose(Loss::BadRecord, place);
+            };
+            if call.internal || call.method.as_deref().is_some_and(|method| method.starts_with("tracing")) {
+                return; // of Playwright itself
+            }
+            wall_time = call.wall_time;
+            let CallMetadata { id, class, method, api_name, start_time, end_time, params, log, error, .. } = call;
+            line = PlaywrightLine {
+                call_id: id,
+                class,
+                method,
+                api_name,
+                start_time,
+                end_time,
+                params,
+                log,
+                error,
+                ..line
+            };
+        }
+        self.set_clock(wall_time, line.start_time);
+        if !self.begin(&line, place, batch) {
+            return;
+        }
+        let Some(mut call) = self.open.remove(&line.call_id) else { return };
+        let has = |value: &&RawValue| !matches!(value.get(), "null" | "[]");
+        for (key, value) in [("log", line.log), ("error", line.error)] {
+            if let Some(value) = value.filter(has) {
+                call.args.key("", key.as_bytes());
+                call.args.json.push_str(value.get());
+            }
+        }
+        // A call that did not end has the end 0.
+        let end_ns = line.end_time.filter(|end| !matches!(end.get(), "0" | "null"));
+        let end_ns = end_ns.map_or(Some(0), |end| self.time(Some(end)));
+        if end_ns.is_none() {
+            batch.lose(Loss::BadTime, place);
+        }
+        self.push(&line.call_id, call, end_ns.unwrap_or(0), batch);
+    }
+
+    /// A line of version 3 about a thing that happened: a message to the console, or one of no time of its own.
+    fn event(&mut self, line: &PlaywrightLine<'_>, place: SourcePos, batch: &mut BatchBuilder) {
+        let Some(metadata) = line.metadata else { return };
+        let Ok(event) = serde_json::from_str::<CallMetadata<'_>>(metadata.get()) else {
+            return batch.lose(Loss::BadRecord, place);
+        };
+        if event.class.as_deref() != Some("ConsoleMessage") || event.method.as_deref() != Some("__create__") {
+            return;
+        }
+        let message = event.params.map(|params| serde_json::from_str::<CreatedMessage>(params.get()));
+        let Some(Ok(CreatedMessage { initializer })) = message else { return batch.lose(Loss::BadRecord, place) };
+        self.set_clock(event.wall_time, event.start_time);
+        self.message((initializer.kind.as_deref(), initializer.text.as_deref()), event.start_time, place, batch);
+    }
+
+    /// Relates the clock of a trace that does not say when it began, by the first time in it.
+    fn set_clock(&mut self, wall_time: Option<&RawValue>, own_time: Option<&RawValue>) {
+        let Some(began_ns) = self.began_ns.take() else { return };
+        let of = |time: Option<&RawValue>| TimeUnit::Milliseconds.nanos(time?).ok();
+        let distance_ns = of(own_time).and_then(|own| of(wall_time).unwrap_or(began_ns).checked_sub(own));
+        self.offset_ns = distance_ns.unwrap_or(0);
+    }
+
     /// Adds a log to its call, while that is open.
     fn log(&mut self, line: &PlaywrightLine<'_>, place: SourcePos, batch: &mut BatchBuilder) {
         let Some(ts_ns) = self.time(line.time) else { return batch.lose(Loss::BadTime, place) };
@@ -197,16 +321,28 @@ impl Playwright {
                 call.bytes += CALL_BYTES + name.len();
                 call.logs.push(Point { ts_ns, name, args: "".into() });
             }
-            _ => batch.lose(Loss::OverLimit, place),
+            Some(_) => batch.lose(Loss::OverLimit, place),
+            // Playwright does not trace its own calls, but logs in them.
+            None => batch.lose_value(Loss::IgnoredMetadata, LossValue::text(b"log"), place),
         }
     }
 
     /// Adds a message as a span of zero duration, so that its text can be long and it has its own row.
     fn console(&mut self, line: &PlaywrightLine<'_>, place: SourcePos, batch: &mut BatchBuilder) {
-        let Some(ts_ns) = self.time(line.time) else { return batch.lose(Loss::BadTime, place) };
+        self.message((line.message_type.as_deref(), line.text.as_deref()), line.time, place, batch);
+    }
+
+    fn message(
+        &mut self,
+        (kind, text): (Option<&str>, Option<&str>),
+        time: Option<&RawValue>,
+        place: SourcePos,
+        batch: &mut BatchBuilder,
+    ) {
+        let Some(ts_ns) = self.time(time) else { return batch.lose(Loss::BadTime, place) };
         let mut args = ArgsWriter::default();
-        args.text("type", line.message_type.as_deref().unwrap_or("log").as_bytes());
-        let name = line.text.as_deref().unwrap_or("console").as_bytes().into();
+        args.text("type", kind.unwrap_or("log").as_bytes());
+        let name = text.unwrap_or("console").as_bytes().into();
         let service = self.layout.service("console", batch);
         self.layout.push(ServiceSpan {
             start_ns: ts_ns,

@@ -282,3 +282,45 @@ fn requests_of_har_begin_at_dates_of_every_spelling() {
         assert_eq!(at(started), expected, "{started}");
     }
 }
+
+/// A trace of version 3: calls and events with all that is known of them under `metadata`.
+const PLAYWRIGHT_3: &str = r#"{"version":3,"type":"context-options","browserName":"chromium","platform":"linux","wallTime":1700000000000,"options":{}}
+{"type":"event","metadata":{"id":"","startTime":999,"type":"Page","method":"__create__","params":{}}}
+{"type":"action","metadata":{"id":"call@1","startTime":1000,"endTime":1500.5,"type":"Page","method":"goto","apiName":"page.goto","params":{"url":"http://a/"},"log":["navigating"]}}
+{"type":"event","metadata":{"startTime":1200,"type":"ConsoleMessage","method":"__create__","params":{"guid":"g","initializer":{"type":"error","text":"404"}}}}
+{"type":"action","metadata":{"id":"call@2","startTime":1600,"endTime":1601,"type":"Tracing","method":"tracingStop","internal":true}}
+{"type":"action","metadata":{"id":"call@3","startTime":1700,"endTime":0,"type":"Frame","method":"click","log":[],"error":{"error":{"message":"no"}}}}
+{"type":"screencast-frame","timestamp":1065}
+{"type":"action","callId":"call@4","startTime":1800,"endTime":1801,"class":"Frame","method":"fill","wallTime":1,"log":[]}
+"#;
+
+#[test]
+fn calls_of_early_traces_of_playwright_are_spans_and_no_line_of_a_healthy_one_is_a_loss() {
+    let reading = read(PLAYWRIGHT_3);
+    let begun_ns = 1_700_000_000_000_000_000;
+    let mut starts: Vec<_> = reading
+        .events
+        .iter()
+        .filter(|event| !event.name.is_empty())
+        .map(|event| ((event.ts_ns - begun_ns) / 1_000_000, &*event.name, event.value, &*event.args))
+        .collect();
+    starts.dedup_by_key(|start| start.1);
+    let expected = [
+        (0, "page.goto", 500_500_000, r#"{"params":{"url":"http://a/"},"log":["navigating"]}"#),
+        (200, "404", 0, r#"{"type":"error"}"#),
+        (700, "Frame.click", 0, r#"{"error":{"error":{"message":"no"}}}"#),
+        (800, "Frame.fill", 1_000_000, ""),
+    ];
+    assert_eq!(starts, expected);
+    assert_eq!(reading.lost(), []);
+    // Its own calls are not traced, but log.
+    let log = r#"{"type":"log","callId":"internal","time":1900,"message":"x"}"#;
+    assert_eq!(read(&format!("{PLAYWRIGHT_3}{log}\n")).lost(), [(Loss::IgnoredMetadata, 1)]);
+    let events = reading.events.len();
+    for len in PLAYWRIGHT_3.find("\n").unwrap() + 1..PLAYWRIGHT_3.len() {
+        let part = read_bytes(&PLAYWRIGHT_3.as_bytes()[..len]).expect("a part");
+        let is_cut = !PLAYWRIGHT_3[..len].ends_with(['\n', '}']) || part.losses.count(Loss::Truncated) > 0;
+        assert_eq!(part.losses.total(), u64::from(is_cut), "{len}: {:?}", part.lost());
+        assert!(part.events.len() <= events, "{len}");
+    }
+}
