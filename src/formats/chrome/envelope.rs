@@ -33,6 +33,8 @@ pub(super) struct Envelope {
     /// Whether this must be a trace: the array is the document or has the key `traceEvents`. The key `samples` alone is
     /// ambiguous.
     is_certain: bool,
+    /// The text of the kernel's trace that has come and is not taken yet, with its offset.
+    system_text: Option<(Vec<u8>, u64)>,
     /// The first keys other than `traceEvents`, for an error message.
     keys: Vec<String>,
 }
@@ -43,6 +45,10 @@ enum EnvelopeStage {
     ArrayOpened,
     Members,
     Value(Skip),
+    /// Inside of the string with the kernel's trace. Whether a backslash was the last letter.
+    SystemText {
+        is_escaped: bool,
+    },
     Closed,
     /// Something follows the end, or replaces a member: counted once, and the rest is ignored.
     Left,
@@ -53,7 +59,24 @@ const KEYS_NAMED_MAX: usize = 5;
 
 impl Envelope {
     pub(super) fn new() -> Self {
-        Self { stage: EnvelopeStage::Start, is_object: false, array_found: false, is_certain: false, keys: Vec::new() }
+        Self {
+            stage: EnvelopeStage::Start,
+            is_object: false,
+            array_found: false,
+            is_certain: false,
+            system_text: None,
+            keys: Vec::new(),
+        }
+    }
+
+    /// The text of the kernel's trace that has come since the last time, with its offset in the capture.
+    pub(super) fn take_system_text(&mut self) -> Option<(Vec<u8>, u64)> {
+        self.system_text.take()
+    }
+
+    /// Whether the string with the kernel's trace goes on.
+    pub(super) fn is_in_system_text(&self) -> bool {
+        matches!(self.stage, EnvelopeStage::SystemText { .. })
     }
 
     /// Continues after the closing bracket of the event array.
@@ -103,6 +126,15 @@ impl Envelope {
                 scanner.pos = before + len;
                 self.stage = EnvelopeStage::Members;
                 continue;
+            }
+            if let EnvelopeStage::SystemText { is_escaped } = self.stage {
+                let text = &bytes[before..];
+                let (len, stage) = text_len(text, is_escaped);
+                self.system_text = Some((text[..len].to_vec(), offset.saturating_add(before as u64)));
+                let is_closed = matches!(stage, EnvelopeStage::Members);
+                self.stage = stage;
+                // The caller takes the text before another one can come.
+                return Ok((before + len + usize::from(is_closed), Follows::Envelope));
             }
             let Ok(byte) = scanner.peek() else { return Ok((scanner.pos, Follows::Envelope)) };
             let here = scanner.pos;
@@ -165,7 +197,9 @@ impl Envelope {
                     losses.add(Loss::BadRecord, SourcePos::Offset(offset_here));
                     self.stage = EnvelopeStage::Left;
                 }
-                EnvelopeStage::Left | EnvelopeStage::Value(_) => return Ok((bytes.len(), Follows::Envelope)),
+                EnvelopeStage::Left | EnvelopeStage::Value(_) | EnvelopeStage::SystemText { .. } => {
+                    return Ok((bytes.len(), Follows::Envelope));
+                }
             }
         }
     }
@@ -179,6 +213,12 @@ impl Envelope {
             self.is_certain |= key.text == b"traceEvents";
             self.name_key(&key);
             self.stage = EnvelopeStage::ArrayOpened;
+            return Ok(());
+        }
+        if key.text == b"systemTraceEvents" && first == b'"' {
+            scanner.pos += 1;
+            (self.array_found, self.is_certain) = (true, true);
+            self.stage = EnvelopeStage::SystemText { is_escaped: false };
             return Ok(());
         }
         if key.text == b"systemTraceEvents" {
@@ -196,4 +236,17 @@ impl Envelope {
             self.keys.push(String::from_utf8_lossy(shown).escape_debug().to_string());
         }
     }
+}
+
+/// The length of the text of a string up to its closing quote or the end of the bytes, and what follows it.
+fn text_len(text: &[u8], mut is_escaped: bool) -> (usize, EnvelopeStage) {
+    for (at, &byte) in text.iter().enumerate() {
+        match byte {
+            _ if is_escaped => is_escaped = false,
+            b'\\' => is_escaped = true,
+            b'"' => return (at, EnvelopeStage::Members),
+            _ => {}
+        }
+    }
+    (text.len(), EnvelopeStage::SystemText { is_escaped })
 }

@@ -13,6 +13,7 @@ mod profiles;
 pub(crate) mod read;
 mod records;
 mod split;
+mod system;
 mod tables;
 mod wire;
 pub(crate) mod write;

@@ -17,6 +17,7 @@ use super::frames::StackFrames;
 use super::profiles::Profiles;
 use super::records::{ArrayPosition, ParsedRecords, RECORD_BYTES_MAX, parse};
 use super::split::{ChromePiece, PIECE_BYTES, Splitter};
+use super::system::SystemTrace;
 use crate::base::budget::Charge;
 use crate::base::budget_shares::BudgetShare;
 use crate::formats::format::{Format, Opener, Shown};
@@ -196,6 +197,8 @@ struct Follower<'a> {
     spare: Sender<Vec<u8>>,
     frames: FrameLookup<'a>,
     profiles: Profiles,
+    /// The kernel's trace, while its string goes on.
+    system: Option<SystemTrace>,
     /// By thread id: the process of the first thread that had it.
     owners: FxHashMap<Id, Id>,
     /// How many records have what makes them events, and how many have not.
@@ -213,6 +216,7 @@ impl<'a> Follower<'a> {
         Self {
             frames,
             profiles: Profiles::new(context.chunk_limits),
+            system: None,
             owners: FxHashMap::default(),
             spare,
             sink,
@@ -304,6 +308,7 @@ impl<'a> Follower<'a> {
                 let mut losses = Losses::default();
                 let (taken, follows) = self.envelope.advance(&self.carry, self.offset, &mut losses)?;
                 self.consume(taken);
+                self.take_system_text(false)?;
                 if follows == Follows::Records {
                     self.position = Some(ArrayPosition::Between { comma_due: false });
                 }
@@ -318,6 +323,24 @@ impl<'a> Follower<'a> {
             return Err(NoCapture { offset: self.offset, expected: "a key below 64 MiB", found }.into());
         }
         self.enough_bytes = (2 * self.carry.len()).min(RECORD_BYTES_MAX);
+        Ok(())
+    }
+
+    /// Reads what came of the kernel's trace, and ends it where its string ends.
+    fn take_system_text(&mut self, is_cut: bool) -> Result<(), Stop> {
+        if let Some((text, offset)) = self.envelope.take_system_text() {
+            let system = self.system.get_or_insert_with(|| SystemTrace::new(self.context));
+            system.add_text(&text, offset);
+            if let Some(batch) = system.full_batch() {
+                self.accept(batch)?;
+            }
+        }
+        if (!self.envelope.is_in_system_text() || is_cut)
+            && let Some(system) = self.system.take()
+        {
+            let batch = system.finish(is_cut, &mut *self.sink, self.context)?;
+            self.accept(batch)?;
+        }
         Ok(())
     }
 
@@ -383,6 +406,7 @@ impl<'a> Follower<'a> {
     /// Parses the rest, and counts an early end once, by any of its signs.
     fn end(mut self, cut_at: Option<u64>) -> Result<(), Stop> {
         self.advance(true)?;
+        self.take_system_text(true)?;
         let samples = self.profiles.rest();
         self.accept(samples)?;
         let end = self.offset + self.carry.len() as u64;

@@ -55,8 +55,9 @@ fn is_note(line: &[u8]) -> bool {
     is_ruler() || is_about && !line.contains(&b']')
 }
 
+/// Parses the lines of a trace.
 #[derive(Debug, Default)]
-struct Ftrace {
+pub(crate) struct Ftrace {
     kernel: KernelText,
     graph: FunctionGraph,
     page: Page,

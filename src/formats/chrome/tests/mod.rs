@@ -6,6 +6,7 @@ mod progress;
 mod properties;
 mod real;
 mod samples;
+mod system;
 
 use std::sync::Arc;
 

@@ -1,0 +1,131 @@
+//! The kernel's trace that Chrome records beside its own: the text of ftrace as one JSON string under
+//! `systemTraceEvents`, on the clock of the other events. Decodes the string as it comes, line by line.
+
+use crate::formats::ReadError;
+use crate::formats::input::lines::{LineParser, Output, TextLine};
+use crate::formats::linux::ftrace::Ftrace;
+use crate::formats::output::batch::BatchBuilder;
+use crate::formats::{BatchSink, ReadContext};
+use crate::model::{Batch, Loss, SourcePos};
+
+/// The most letters of an escape: a backslash, `u` and four digits.
+const ESCAPE_BYTES: usize = 6;
+
+/// Reads the string of a document.
+pub(super) struct SystemTrace {
+    parser: Ftrace,
+    batch: BatchBuilder,
+    line: Vec<u8>,
+    /// The offset of the line in the capture.
+    line_offset: u64,
+    is_too_long: bool,
+    /// An escape that is not whole.
+    escape: Vec<u8>,
+}
+
+impl SystemTrace {
+    pub(super) fn new(context: &ReadContext) -> Self {
+        Self {
+            parser: Ftrace::default(),
+            batch: BatchBuilder::new(context.chunk_limits),
+            line: Vec::new(),
+            line_offset: 0,
+            is_too_long: false,
+            escape: Vec::new(),
+        }
+    }
+
+    /// Adds more of the string as the document writes it, from an offset of the capture.
+    pub(super) fn add_text(&mut self, text: &[u8], offset: u64) {
+        for (&byte, offset) in text.iter().zip(offset..) {
+            if self.line.is_empty() && self.escape.is_empty() {
+                self.line_offset = offset;
+            }
+            if !self.escape.is_empty() || byte == b'\\' {
+                self.escape.push(byte);
+                self.end_escape();
+            } else if byte == b'\n' {
+                self.end_line(true);
+            } else {
+                self.push(&[byte]);
+            }
+        }
+    }
+
+    /// Replaces an escape that is whole by its letter.
+    fn end_escape(&mut self) {
+        let letter = match self.escape[..] {
+            [_] => return,
+            [_, b'n'] => {
+                self.escape.clear();
+                return self.end_line(true);
+            }
+            [_, b't'] => '\t',
+            [_, b'r'] => '\r',
+            [_, b'b' | b'f'] => ' ',
+            [_, b'u', ref digits @ ..] if self.escape.len() < ESCAPE_BYTES => {
+                if digits.iter().all(u8::is_ascii_hexdigit) {
+                    return;
+                }
+                char::REPLACEMENT_CHARACTER
+            }
+            [_, b'u', ref digits @ ..] => {
+                let code = std::str::from_utf8(digits).ok().and_then(|digits| u32::from_str_radix(digits, 16).ok());
+                code.and_then(char::from_u32).unwrap_or(char::REPLACEMENT_CHARACTER)
+            }
+            [_, other, ..] => other.into(),
+            [] => return,
+        };
+        self.escape.clear();
+        if letter == '\n' {
+            return self.end_line(true);
+        }
+        self.push(letter.encode_utf8(&mut [0; 4]).as_bytes());
+    }
+
+    fn push(&mut self, bytes: &[u8]) {
+        if self.line.len() + bytes.len() <= <Ftrace as LineParser>::LINE_BYTES_MAX {
+            self.line.extend_from_slice(bytes);
+        } else {
+            self.is_too_long = true;
+        }
+    }
+
+    fn end_line(&mut self, has_end: bool) {
+        let line = std::mem::take(&mut self.line);
+        let place = SourcePos::Offset(self.line_offset);
+        if std::mem::take(&mut self.is_too_long) {
+            self.batch.lose(Loss::BadRecord, place);
+        } else {
+            let bytes = line.strip_suffix(b"\r").unwrap_or(&line);
+            self.parser.line(TextLine { bytes, offset: self.line_offset, has_end }, &mut self.batch);
+        }
+        self.line = line;
+        self.line.clear();
+    }
+
+    /// A batch of the events so far, if there are enough for one.
+    pub(super) fn full_batch(&mut self) -> Option<Batch> {
+        self.batch.is_full().then(|| self.sorted_batch())
+    }
+
+    fn sorted_batch(&mut self) -> Batch {
+        let mut batch = self.batch.take_batch();
+        batch.chunk.sort();
+        batch
+    }
+
+    /// Ends the string, whole or cut, and hands on the rest.
+    pub(super) fn finish(
+        mut self,
+        is_cut: bool,
+        sink: &mut dyn BatchSink,
+        context: &ReadContext,
+    ) -> Result<Batch, ReadError> {
+        if !self.line.is_empty() {
+            self.end_line(!is_cut);
+        }
+        self.parser.finish(&mut Output::new(&mut self.batch, sink, context))?;
+        Ok(self.sorted_batch())
+    }
+}
