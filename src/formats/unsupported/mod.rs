@@ -3,6 +3,9 @@
 //! matches.
 
 mod bytes;
+mod names;
+mod recordings;
+mod results;
 mod table;
 
 use std::io::Read as _;
@@ -13,7 +16,14 @@ use super::input::source::Source;
 use super::json::outline::Outline;
 use super::json::sniff::looks_like_json;
 use super::{ReadError, Reader};
-use table::{DATABASES, EXTENSIONS, FOLDERS, LATE, Sniff, UNSUPPORTED, UnsupportedFormat};
+use names::{DATABASES, EXTENSIONS, FOLDERS};
+use table::{Sniff, UnsupportedFormat};
+
+/// Kinds that their first bytes or keys tell for certain.
+const UNSUPPORTED: &[&[UnsupportedFormat]] = &[table::UNSUPPORTED, recordings::RECORDINGS, results::RESULTS];
+
+/// Kinds that any other format claims first.
+const LATE: &[&[UnsupportedFormat]] = &[table::LATE, results::LATE_RESULTS];
 
 /// Formats that are detected with certainty and refused.
 pub(super) const FORMAT: Format = Format {
@@ -37,19 +47,19 @@ pub(super) const LATE_FORMAT: Format = Format {
 /// tables.
 const DATABASE_BYTES: usize = 1 << 20;
 
-/// Returns the first matching format of a table.
-fn find(table: &'static [UnsupportedFormat], head: &[u8]) -> Option<&'static UnsupportedFormat> {
+/// The first format of the tables that fits.
+fn find(tables: &'static [&'static [UnsupportedFormat]], head: &[u8]) -> Option<&'static UnsupportedFormat> {
     let outline = looks_like_json(head).then(|| Outline::from_head(head));
-    table.iter().find(|format| match format.sniff {
+    tables.iter().copied().flatten().find(|format| match format.sniff {
         Sniff::Head(fits) => fits(head),
         Sniff::Keys(keys) => outline.as_ref().is_some_and(|outline| outline.has_all(keys)),
     })
 }
 
 /// Fails with the format of a trace and the way to convert it.
-fn refuse(mut source: Source, table: &'static [UnsupportedFormat]) -> Result<Reader, ReadError> {
+fn refuse(mut source: Source, tables: &'static [&'static [UnsupportedFormat]]) -> Result<Reader, ReadError> {
     let path = source.path().to_owned();
-    let mut format = find(table, source.head()).map(|format| (format.found, format.advice));
+    let mut format = find(tables, source.head()).map(|format| (format.found, format.advice));
     if source.head().starts_with(bytes::SQLITE) {
         let mut pages = vec![0; DATABASE_BYTES];
         let len = source.read(&mut pages).unwrap_or(0);

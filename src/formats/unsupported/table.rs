@@ -26,39 +26,19 @@ pub(super) enum Sniff {
     Keys(&'static [&'static str]),
 }
 
-/// A database, identified by its tables.
-pub(super) struct Database {
-    pub(super) tables: &'static [&'static [u8]],
-    pub(super) found: &'static str,
-    pub(super) advice: &'static str,
-}
-
-/// A format, identified by the file name extension.
-pub(super) struct NamedFormat {
-    pub(super) extension: &'static str,
-    pub(super) found: &'static str,
-    pub(super) advice: &'static str,
-}
-
-/// A trace in a folder, identified by the files in it.
-pub(super) struct FolderFormat {
-    pub(super) files: &'static [&'static str],
-    pub(super) found: &'static str,
-    pub(super) advice: &'static str,
-}
-
-const ETL: [&str; 2] = [
+pub(super) const ETL: [&str; 2] = [
     "a log of Event Tracing for Windows (ETL)",
     "convert it on Windows with `samply import CAPTURE --save-only -o profile.json`",
 ];
-const CTF: [&str; 2] = [
+pub(super) const CTF: [&str; 2] = [
     "a trace in the Common Trace Format (LTTng)",
     "`babeltrace2 FOLDER` prints it as text, which Longspan does not read either; Trace Compass shows it",
 ];
-const OTF2: [&str; 2] = ["a trace in the Open Trace Format 2", "no tool is known that converts it; Vampir shows it"];
-const UTRACE: [&str; 2] =
+pub(super) const OTF2: [&str; 2] =
+    ["a trace in the Open Trace Format 2", "no tool is known that converts it; Vampir shows it"];
+pub(super) const UTRACE: [&str; 2] =
     ["a trace of Unreal Insights", "no tool is known that converts it; Unreal Insights shows and exports it as tables"];
-const NSYS: [&str; 2] = [
+pub(super) const NSYS: [&str; 2] = [
     "a report of Nsight Systems",
     "export it with `nsys export --type sqlite REPORT`, and convert that with nsys2json: `nsys2json -f REPORT.sqlite -o trace.json`",
 ];
@@ -350,47 +330,6 @@ pub(super) const LATE: &[UnsupportedFormat] = &[
         sniff: Head(|head| head.starts_with(b"#!")),
         found: "a script",
         advice: "record a run of it, and open the recording",
-    },
-];
-
-pub(super) const DATABASES: &[Database] = &[
-    Database {
-        tables: &[b"CUPTI_ACTIVITY_KIND", b"NVTX_EVENTS", b"TARGET_INFO_SESSION"],
-        found: "a report of Nsight Systems as a database",
-        advice: "convert it with nsys2json: `nsys2json -f CAPTURE -o trace.json`",
-    },
-    Database {
-        tables: &[b"rocpd_"],
-        found: "a profile of ROCm (rocpd)",
-        advice: "convert it with `rocpd2pftrace -i CAPTURE`, and open the .pftrace",
-    },
-];
-
-pub(super) const EXTENSIONS: &[NamedFormat] = &[
-    NamedFormat { extension: "etl", found: ETL[0], advice: ETL[1] },
-    NamedFormat { extension: "otf2", found: OTF2[0], advice: OTF2[1] },
-    NamedFormat { extension: "utrace", found: UTRACE[0], advice: UTRACE[1] },
-    NamedFormat { extension: "nsys-rep", found: NSYS[0], advice: NSYS[1] },
-    NamedFormat { extension: "qdrep", found: NSYS[0], advice: NSYS[1] },
-    NamedFormat {
-        extension: "ncu-rep",
-        found: "a report of Nsight Compute",
-        advice: "it profiles single kernels and has no timeline; `nsys profile` records one",
-    },
-];
-
-pub(super) const FOLDERS: &[FolderFormat] = &[
-    FolderFormat {
-        files: &["info", "task.txt"],
-        found: "a folder of uftrace",
-        advice: "convert it with `uftrace dump --chrome -d FOLDER > trace.json` and open trace.json",
-    },
-    FolderFormat { files: &["metadata"], found: CTF[0], advice: CTF[1] },
-    FolderFormat { files: &["traces.otf2", "traces.def"], found: OTF2[0], advice: OTF2[1] },
-    FolderFormat {
-        files: &["Trace1.run"],
-        found: "a trace of Apple's Instruments",
-        advice: "open it in Instruments, copy its call tree, or record with `samply record` instead",
     },
 ];
 

@@ -71,6 +71,72 @@ const REFUSED: &[(&[u8], &str)] = &[
     (br#"{"Event":"SparkListenerLogStart","Spark Version":"3.5"}"#, "Spark"),
     (br#"{"event":"version","sid":"20260101","thread":"main","time":"2026-01-01T00:00:00Z"}"#, "trace2"),
     (br#"{"dhatFileVersion":2,"mode":"heap"}"#, "DHAT"),
+    (b"Nettrace\x14\0\0\0!FastSerialization.1", "dotnet-trace convert CAPTURE --format Chromium"),
+    (b"rbspy02\n{\"trace\":[]}\n", "rbspy report -f callgrind"),
+    (b"RDOC\0\0\0\0\x02\x01\0\0", "renderdoccmd convert"),
+    (b"GFXR\0\0\0\0", "GFXReconstruct"),
+    (b"B00P\x01\0", "Radeon GPU Profiler"),
+    (b"\x07tae\x01\0\0\0", "blkparse"),
+    (b"SIMPLEPERF\x01\0", "simpleperf"),
+    (b"*version\n3\ndata-file-overflow=false\nclock=dual\n", "a method trace of Android"),
+    (b"\x09LYRTRACE\x0a", "Winscope"),
+    (b"HPCRUN-profile____02.00", "hpcviewer"),
+    (b"#Paraver (01/01/2024 at 10:00):1000_ns:1(4):1:1(4:1)\n", "Paraver"),
+    (b"12 templated_functions_MULTI_TIME\n# Name Calls\n", "a profile of TAU"),
+    (b"file-format: BlackfireProbe\ncost-dimensions: wt cpu\n", "Blackfire"),
+    (b"{\"main()==>foo\":{\"ct\":1,\"wt\":5}}", "XHProf"),
+    (b"%% Analysis results:\n{  analysis_options,\n", "erlgrind"),
+    (
+        br#"{"start_time":1.5,"frame_records":[[["f"],0.1]],"sample_count":3}"#,
+        "pyinstrument --load CAPTURE -r speedscope",
+    ),
+    (br#"{"start_time":1.5,"sample_count":3,"root_frame":{"function":"f"}}"#, "pyinstrument -r speedscope"),
+    (b"\x18\0\0\0\0\0\0\0\xa3\x7f\x4b\x22\x09\0\0\xc0\x12\0\xd9\x41\x1a\x0dbrain.Event:2", "plugins/profile"),
+    (br#"{"Traces":[{"Id":"1-5","Segments":[{"Document":"{}"}]}]}"#, "X-Ray"),
+    (br#"{"version":5,"dataForRoots":[{"commitData":[]}]}"#, "React"),
+    (br#"{"version":1,"recording":{"records":[]},"overview":{}}"#, "Web Inspector"),
+    (br#"{"fileType":"Recorded Performance Data","version":1,"profile":{}}"#, "profiler.firefox.com"),
+    (br#"{"Comment":"V4","axisLabelX":"Time","shortUnitsX":"s","events":[[1,2]]}"#, "KUtrace"),
+    (b"PML_\x09\0\0\0", "Process Monitor"),
+    (b"#ROSBAG V2.0\n", "robot"),
+    (b"\x89MCAP0\r\n\x01", "robot"),
+    (b";\n; Version     SEGGER SystemViewer V2.30\n", "SystemView"),
+    (b"$date\n  today\n$end\n$timescale 1ns $end\n", "GTKWave"),
+    (b"PeriodType: cpu nanoseconds\nPeriod: 10000000\n", "stackcollapse-go.pl"),
+    (b"Function Stack,CPU Time:Self,Module\nTotal,0,\n", "stackcollapse-vtune.pl"),
+    (b"Running Time,Self,,Symbol Name\n1.0ms,0,,main\n", "stackcollapse-instruments.pl"),
+    (b"<?xml version=\"1.0\"?>\n<trace-query-result>\n<node xpath='//x'>", "xctrace export"),
+    (b"0SECTION       TITLE subcomponent dump routine\n", "stackcollapse-ibmjava.pl"),
+    (b"jdk.ExecutionSample {\n  startTime = 10:00:00.000\n", "jfrconv"),
+    (b"BeginHeader\n     P-Start, TimeStamp\n", "samply import"),
+    (b"\xd4\xc3\xb2\xa1\x02\0\x04\0", "Wireshark"),
+    (b"\n\r\r\n\x1c\0\0\0\x4d\x3c\x2b\x1a", "Wireshark"),
+    (b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0\x04\0\x3e\0", "gdb PROGRAM CAPTURE"),
+    (b"MDMP\x93\xa7", "WinDbg"),
+    (b"KDUMP   \x06\0", "crash"),
+    (b"ElfFile\0\0\0", "an event log of Windows"),
+    (b"\x81rforpl\xff\x08\0", "llvm-profdata show"),
+    (b"\xfflprofi\x81\x0c\0", "llvm-profdata show"),
+    (b"adcg*33B\0\0", "gcov"),
+    (b"TN:\nSF:/x/a.c\nDA:1,2\nend_of_record\n", "genhtml"),
+    (br#"[{"jmhVersion":"1.37","benchmark":"a.B.c","mode":"thrpt"}]"#, "JMH"),
+    (br#"{"context":{"date":"x","library_build_type":"release"},"benchmarks":[{"name":"a"}]}"#, "Google Benchmark"),
+    (br#"{"results":[{"command":"ls","mean":0.1,"times":[0.1]}]}"#, "hyperfine"),
+    (br#"{"lighthouseVersion":"12.0","audits":{}}"#, "lighthouse --save-assets"),
+    (br#"{"hash":"a","version":"5","assets":[],"chunks":[],"modules":[]}"#, "ProfilingPlugin"),
+    (br#"{"header":{"event":"Allocation failed"},"javascriptStack":{}}"#, "--cpu-prof"),
+    (br#"[{"Plan":{"Node Type":"Seq Scan"},"Execution Time":1.5}]"#, "PostgreSQL"),
+    (b"PAR1\x15\x04", "Parquet"),
+    (b"bplist00\xd4\x01", "property list"),
+    (b"\xcf\xfa\xed\xfe\x07\0\0\x01", "samply record PROGRAM"),
+    (b"\xca\xfe\xba\xbe\0\0\0\x02", "samply record PROGRAM"),
+    (b"% time     seconds  usecs/call     calls    errors syscall\n------\n", "strace -f -ttt -T"),
+    (b"Flat profile:\n\nEach sample counts as 0.01 seconds.\n", "gprof"),
+    (b"==77== NVPROF is profiling process 77, command: ./a\n", "nsys profile"),
+    (b"Process 77: python a.py\nPython v3.12.1 (/usr/bin/python3)\n", "py-spy record -f speedscope"),
+    (b"0 usleep <internal>:-1\n1 main /x/a.php:7\n\n", "stackcollapse-phpspy.pl"),
+    (b"goroutine 1 [running]:\nmain.main()\n", "debug/pprof/goroutine"),
+    (b"\0\0\0\x20ftypisom\0\0\x02\0", "a video"),
     (b"\x7fELF\x02\x01\x01\0", "perf record -g PROGRAM"),
     (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "a picture"),
     (b"RIFF\x10\0\0\0WEBPVP8 ", "a picture"),
@@ -103,7 +169,7 @@ fn captures_of_other_tools_are_refused_with_their_name_and_what_converts_them() 
 
 #[test]
 fn unread_formats_in_the_docs_are_those_of_the_tables() {
-    let of_heads = UNSUPPORTED.iter().chain(LATE).map(|format| (format.found, format.advice));
+    let of_heads = UNSUPPORTED.iter().chain(LATE).copied().flatten().map(|format| (format.found, format.advice));
     let of_databases = DATABASES.iter().map(|format| (format.found, format.advice));
     let of_names = EXTENSIONS.iter().map(|format| (format.found, format.advice));
     let of_folders = FOLDERS.iter().map(|format| (format.found, format.advice));
@@ -115,7 +181,7 @@ fn unread_formats_in_the_docs_are_those_of_the_tables() {
 
 #[test]
 fn what_only_begins_alike_is_not_taken_for_them() {
-    let texts: [&[u8]; 8] = [
+    let texts: [&[u8]; 14] = [
         b"go 1.22 is out, and so is the trace of it\n",
         b"v 1.2 is out\nand more\n",
         b"Attaching files to mails is easy\n",
@@ -124,6 +190,12 @@ fn what_only_begins_alike_is_not_taken_for_them() {
         b"desc: a description\n",
         b"\x03\0\0\0\x01\0\0\0\0\0\0\0\0\0\0\0",
         b"JAVA PROFILING",
+        b"RDOC is short for documents of research\n",
+        b"0 errors\n1 warning\n",
+        b"TN: a town in Tennessee\n",
+        b"\xca\xfe\xba\xbe\0\0\0\x41",
+        b"Process 12 of 15 steps\n",
+        b"$date is a variable\n",
     ];
     for text in texts {
         assert_ne!(format_of(text), Some(FORMAT.name), "{text:?}");
@@ -144,6 +216,10 @@ fn the_end_of_a_name_counts_only_where_no_format_fits_the_bytes() {
     };
     let error = open("report.nsys-rep", b"\x01\x02\x03\x04").expect_err("refused").to_string();
     assert!(error.contains("nsys export"), "{error}");
+    for row in EXTENSIONS {
+        let error = open(&format!("x.{}", row.extension), b"\x01\x02\x03\x04").expect_err("refused").to_string();
+        assert!(error.contains(row.found) && error.contains(row.advice), "{error}");
+    }
     assert!(open("trace.etl", b"[{\"ph\":\"i\",\"ts\":1}]").is_ok());
     assert!(matches!(open("trace.unknown", b"\x01\x02\x03\x04"), Err(ReadError::Unrecognised { .. })));
 }
@@ -157,6 +233,14 @@ fn folders_of_other_tools_are_refused_by_their_files() {
     std::fs::write(folder.path().join("info"), "Ftrace!").expect("written");
     std::fs::write(folder.path().join("task.txt"), "TASK").expect("written");
     assert!(open().to_string().contains("uftrace dump --chrome"), "{}", open());
+    for row in FOLDERS {
+        let folder = tempfile::tempdir().expect("a folder");
+        for file in row.files {
+            std::fs::write(folder.path().join(file), "x").expect("written");
+        }
+        let error = crate::formats::sniff::open(folder.path(), &ReadContext::default()).map(|_| ());
+        assert!(error.expect_err("a folder").to_string().contains(row.found), "{}", row.found);
+    }
 }
 
 #[test]

@@ -1,0 +1,186 @@
+//! Recordings of profilers and tracers that are not read: the rest of the first table, in families.
+
+use super::bytes::{has_line, has_word, is_tfrecord_of_events, is_value_dump};
+use super::table::Sniff::{Head, Keys};
+use super::table::UnsupportedFormat;
+
+const RENDERDOC: &str =
+    "convert it with `renderdoccmd convert -f CAPTURE -o trace.json -c chrome.json` and open trace.json";
+const SHOWN_BY_ITS_TOOL: &str = "the tool that recorded it shows it; none is known that converts it";
+
+/// Recordings that their first bytes or keys tell for certain.
+pub(super) const RECORDINGS: &[UnsupportedFormat] = &[
+    UnsupportedFormat {
+        sniff: Head(|head| head.starts_with(b"Nettrace")),
+        found: "a trace of .NET (nettrace)",
+        advice: "convert it with `dotnet-trace convert CAPTURE --format Chromium`, or `--format Speedscope`",
+    },
+    UnsupportedFormat {
+        sniff: Head(|head| head.starts_with(b"rbspy0")),
+        found: "samples of Ruby's rbspy",
+        advice: "convert them with `rbspy report -f callgrind -i CAPTURE -o callgrind.out` and open callgrind.out",
+    },
+    UnsupportedFormat {
+        sniff: Head(|head| head.starts_with(b"RDOC") && head.iter().take(64).any(|&byte| byte == 0)),
+        found: "a capture of RenderDoc",
+        advice: RENDERDOC,
+    },
+    UnsupportedFormat {
+        sniff: Head(|head| head.starts_with(b"GFXR") && head.iter().take(64).any(|&byte| byte == 0)),
+        found: "a capture of GFXReconstruct",
+        advice: "it holds calls of a graphics interface to replay; no tool is known that converts it",
+    },
+    UnsupportedFormat {
+        sniff: Head(|head| head.starts_with(b"B00P")),
+        found: "a profile of Radeon GPU Profiler",
+        advice: SHOWN_BY_ITS_TOOL,
+    },
+    UnsupportedFormat {
+        // Version 7, in either order of bytes.
+        sniff: Head(|head| head.starts_with(b"\x07tae") || head.starts_with(b"eat\x07")),
+        found: "a trace of block devices (blktrace)",
+        advice: "`blkparse -i CAPTURE` prints it, which Longspan does not read; `trace-cmd record -e block` records the same events",
+    },
+    UnsupportedFormat {
+        sniff: Head(|head| head.starts_with(b"SIMPLEPERF")),
+        found: "samples of simpleperf as protobuf",
+        advice: "open the perf.data that they were made of",
+    },
+    UnsupportedFormat {
+        sniff: Head(|head| head.starts_with(b"*version\n") && has_line(head, b"data-file-overflow=")),
+        found: "a method trace of Android",
+        advice: "Android Studio shows it; none is known that converts it. Record a system trace (Perfetto) instead",
+    },
+    UnsupportedFormat {
+        sniff: Head(|head| head.starts_with(b"\x09LYRTRACE") || head.starts_with(b"\x09WINTRACE")),
+        found: "a trace of Winscope",
+        advice: "Winscope shows it; record the same with Perfetto",
+    },
+    UnsupportedFormat {
+        sniff: Head(|head| {
+            ["HPCRUN-", "HPCTRACE", "HPCTOOLKIT"].iter().any(|magic| head.starts_with(magic.as_bytes()))
+        }),
+        found: "a measurement of HPCToolkit",
+        advice: "hpcviewer shows it; none is known that converts it",
+    },
+    UnsupportedFormat {
+        sniff: Head(|head| head.starts_with(b"#Paraver (")),
+        found: "a trace of Paraver (Extrae)",
+        advice: "Paraver shows it; none is known that converts it",
+    },
+    UnsupportedFormat {
+        sniff: Head(|head| has_word(&head[..head.len().min(128)], b" templated_functions")),
+        found: "a profile of TAU",
+        advice: "it holds sums without times; `pprof` of TAU prints it and ParaProf shows it",
+    },
+    UnsupportedFormat {
+        sniff: Head(|head| head.starts_with(b"file-format: BlackfireProbe")),
+        found: "a profile of Blackfire",
+        advice: "Blackfire shows it; for a timeline, record with Xdebug's `xdebug.mode=trace` and `xdebug.trace_format=1`",
+    },
+    UnsupportedFormat {
+        sniff: Head(|head| head.starts_with(b"{\"main()") && memchr::memmem::find(head, b"==>").is_some()),
+        found: "a profile of XHProf",
+        advice: "it holds sums without times; record with Xdebug or Excimer instead",
+    },
+    UnsupportedFormat {
+        sniff: Head(|head| head.starts_with(b"%% Analysis results:")),
+        found: "an analysis of Erlang's fprof",
+        advice: "erlgrind converts it to the format of callgrind",
+    },
+    UnsupportedFormat {
+        sniff: Keys(&["frame_records", "sample_count"]),
+        found: "a session of Python's pyinstrument",
+        advice: "convert it with `pyinstrument --load CAPTURE -r speedscope -o profile.json` and open profile.json",
+    },
+    UnsupportedFormat {
+        sniff: Keys(&["root_frame", "sample_count"]),
+        found: "a report of Python's pyinstrument",
+        advice: "record with `pyinstrument -r speedscope -o profile.json PROGRAM` and open profile.json",
+    },
+    UnsupportedFormat {
+        sniff: Head(is_tfrecord_of_events),
+        found: "events of TensorBoard",
+        advice: "they hold scalars; the profile is beside them: open the trace.json.gz in its folder plugins/profile",
+    },
+    UnsupportedFormat {
+        sniff: Keys(&["Traces", "Traces[].Segments"]),
+        found: "traces of AWS X-Ray",
+        advice: "none is known that converts them; export by OTLP to a collector, and open what its file exporter writes",
+    },
+    UnsupportedFormat {
+        sniff: Keys(&["dataForRoots", "version"]),
+        found: "a profile of React's DevTools",
+        advice: "the profiler of React's DevTools shows it; record in the Performance panel of the browser instead",
+    },
+    UnsupportedFormat {
+        sniff: Keys(&["recording", "overview"]),
+        found: "a recording of Safari's Web Inspector",
+        advice: "the Web Inspector shows it; none is known that converts it",
+    },
+    UnsupportedFormat {
+        sniff: Keys(&["fileType", "profile"]),
+        found: "a recording of the old tools of Firefox",
+        advice: "none is known that converts it; record with the profiler of Firefox (profiler.firefox.com)",
+    },
+    UnsupportedFormat {
+        sniff: Keys(&["axisLabelX", "shortUnitsX"]),
+        found: "a trace of KUtrace",
+        advice: "its page shows it; none is known that converts it",
+    },
+    UnsupportedFormat {
+        sniff: Head(|head| head.starts_with(b"PML_")),
+        found: "a log of Process Monitor",
+        advice: "Process Monitor shows it; for a timeline, record with `xperf` or WPR and convert the .etl",
+    },
+    UnsupportedFormat {
+        sniff: Head(|head| head.starts_with(b"#ROSBAG V") || head.starts_with(b"\x89MCAP0\r\n")),
+        found: "a recording of a robot's messages (ROS bag, MCAP)",
+        advice: "it holds messages and no spans; for a timeline, record with ros2_tracing (LTTng)",
+    },
+    UnsupportedFormat {
+        sniff: Head(|head| head.starts_with(b";") && has_word(head, b"SEGGER SystemView")),
+        found: "a recording of SystemView",
+        advice: SHOWN_BY_ITS_TOOL,
+    },
+    UnsupportedFormat {
+        sniff: Head(is_value_dump),
+        found: "a waveform (VCD)",
+        advice: "GTKWave shows it; none is known that converts it",
+    },
+    UnsupportedFormat {
+        sniff: Head(|head| head.starts_with(b"PeriodType: ")),
+        found: "what `go tool pprof -raw` prints",
+        advice: "open the profile itself, or convert this with `stackcollapse-go.pl CAPTURE > stacks.txt`, of the FlameGraph scripts",
+    },
+    UnsupportedFormat {
+        sniff: Head(|head| head.starts_with(b"Function Stack,")),
+        found: "a report of Intel VTune",
+        advice: "convert it with `stackcollapse-vtune.pl CAPTURE > stacks.txt`, of the FlameGraph scripts",
+    },
+    UnsupportedFormat {
+        sniff: Head(|head| head.starts_with(b"Running Time") && has_word(head, b"Symbol Name")),
+        found: "a table of Apple's Instruments",
+        advice: "convert it with `stackcollapse-instruments.pl CAPTURE > stacks.txt`, of the FlameGraph scripts",
+    },
+    UnsupportedFormat {
+        sniff: Head(|head| has_line(head, b"<trace-query-result>") || has_line(head, b"<trace-toc>")),
+        found: "what `xctrace export` prints",
+        advice: "none is known that converts it; record with `samply record` instead",
+    },
+    UnsupportedFormat {
+        sniff: Head(|head| head.starts_with(b"0SECTION ")),
+        found: "stacks of IBM's Java (javacore)",
+        advice: "convert them with `stackcollapse-ibmjava.pl CAPTURE > stacks.txt`, of the FlameGraph scripts",
+    },
+    UnsupportedFormat {
+        sniff: Head(|head| head.starts_with(b"jdk.") && has_line(head, b"  startTime = ")),
+        found: "what `jfr print` prints",
+        advice: "convert the recording itself with async-profiler's `jfrconv -o collapsed RECORDING stacks.txt`",
+    },
+    UnsupportedFormat {
+        sniff: Head(|head| head.starts_with(b"BeginHeader")),
+        found: "what xperf prints",
+        advice: "convert the .etl with `samply import CAPTURE --save-only -o profile.json`",
+    },
+];

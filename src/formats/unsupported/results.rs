@@ -1,0 +1,143 @@
+//! Files beside recordings: sums, coverage, dumps of memory, packets, tables. They have no timeline, or none that is
+//! read.
+
+use super::bytes::{has_line, has_word, is_core_dump, is_mach_program, is_pcap, is_phpspy};
+use super::table::Sniff::{Head, Keys};
+use super::table::UnsupportedFormat;
+
+/// Results that their first bytes or keys tell for certain.
+pub(super) const RESULTS: &[UnsupportedFormat] = &[
+    UnsupportedFormat {
+        sniff: Head(is_pcap),
+        found: "a recording of packets (pcap), or of sysdig",
+        advice: "it holds packets and no spans: Wireshark shows it",
+    },
+    UnsupportedFormat {
+        sniff: Head(is_core_dump),
+        found: "a dump of a program's memory (core)",
+        advice: "it is one moment: `gdb PROGRAM CAPTURE` shows its stacks. Record a run with `perf record -g PROGRAM`",
+    },
+    UnsupportedFormat {
+        sniff: Head(|head| head.starts_with(b"MDMP") || head.starts_with(b"PAGEDU")),
+        found: "a dump of memory of Windows",
+        advice: "it is one moment: WinDbg shows its stacks. Record a run with `samply record PROGRAM`",
+    },
+    UnsupportedFormat {
+        sniff: Head(|head| head.starts_with(b"KDUMP   ")),
+        found: "a dump of Linux's kernel",
+        advice: "it is one moment: `crash` shows it",
+    },
+    UnsupportedFormat {
+        sniff: Head(|head| head.starts_with(b"ElfFile\0")),
+        found: "an event log of Windows",
+        advice: "it holds messages and no spans; record with WPR and convert the .etl",
+    },
+    UnsupportedFormat {
+        sniff: Head(|head| {
+            [&b"\x81rforpl\xff"[..], b"\xfflprofr\x81", b"\xfflprofi\x81"].iter().any(|it| head.starts_with(it))
+        }),
+        found: "a profile of LLVM's instrumentation (profraw, profdata)",
+        advice: "it holds counts without times; `llvm-profdata show CAPTURE` prints it",
+    },
+    UnsupportedFormat {
+        sniff: Head(|head| {
+            [&b"adcg"[..], b"gcda", b"oncg", b"gcno"].iter().any(|it| head.starts_with(it) && head.contains(&0))
+        }),
+        found: "counts of gcov",
+        advice: "they have no times; `gcov` prints them",
+    },
+    UnsupportedFormat {
+        sniff: Head(|head| (head.starts_with(b"TN:") || head.starts_with(b"SF:")) && has_line(head, b"SF:")),
+        found: "coverage of lcov",
+        advice: "it holds counts without times; `genhtml CAPTURE` makes pages of it",
+    },
+    UnsupportedFormat {
+        sniff: Keys(&["[].jmhVersion", "[].benchmark"]),
+        found: "results of Java's JMH",
+        advice: "they are sums without times; a profiler runs beside with JMH's option `-prof`",
+    },
+    UnsupportedFormat {
+        sniff: Keys(&["context", "benchmarks", "context.library_build_type"]),
+        found: "results of Google Benchmark",
+        advice: "they are sums without times; record a run with `perf record -g PROGRAM`",
+    },
+    UnsupportedFormat {
+        sniff: Keys(&["results", "results[].command", "results[].mean"]),
+        found: "results of hyperfine",
+        advice: "they are sums without times; record a run with `perf record -g PROGRAM`",
+    },
+    UnsupportedFormat {
+        sniff: Keys(&["lighthouseVersion", "audits"]),
+        found: "a report of Lighthouse",
+        advice: "open the .trace.json that `lighthouse --save-assets` writes beside it",
+    },
+    UnsupportedFormat {
+        sniff: Keys(&["hash", "assets", "chunks"]),
+        found: "statistics of webpack",
+        advice: "they hold sizes; open what webpack's ProfilingPlugin writes",
+    },
+    UnsupportedFormat {
+        sniff: Keys(&["header.event", "javascriptStack"]),
+        found: "a diagnostic report of Node.js",
+        advice: "it is one moment; record a profile with `node --cpu-prof` and open its .cpuprofile",
+    },
+    UnsupportedFormat {
+        sniff: Keys(&["[].Plan"]),
+        found: "a plan of PostgreSQL",
+        advice: "it holds durations without times; no tool is known that converts it",
+    },
+    UnsupportedFormat {
+        sniff: Head(|head| head.starts_with(b"PAR1") || head.starts_with(b"ARROW1")),
+        found: "a table (Parquet, Arrow)",
+        advice: "Longspan writes such tables and reads none; open the trace that it was made of",
+    },
+    UnsupportedFormat {
+        sniff: Head(|head| head.starts_with(b"bplist00")),
+        found: "a property list of Apple",
+        advice: "it is a part of another file; record with `samply record` instead",
+    },
+];
+
+/// Results that any other format claims first.
+pub(super) const LATE_RESULTS: &[UnsupportedFormat] = &[
+    UnsupportedFormat {
+        sniff: Head(is_mach_program),
+        found: "a program or a library",
+        advice: "record a run of it, for example with `samply record PROGRAM`, and open the recording",
+    },
+    UnsupportedFormat {
+        sniff: Head(|head| head.starts_with(b"% time ") && has_word(head, b"usecs/call")),
+        found: "a summary of strace or ltrace (-c)",
+        advice: "it holds sums; record it again with `strace -f -ttt -T -o trace.txt`",
+    },
+    UnsupportedFormat {
+        sniff: Head(|head| head.starts_with(b"Flat profile:")),
+        found: "what gprof prints",
+        advice: "it holds sums without times; record with `perf record -g PROGRAM` instead",
+    },
+    UnsupportedFormat {
+        sniff: Head(|head| head.starts_with(b"==") && has_word(head, b"NVPROF is profiling")),
+        found: "what nvprof prints",
+        advice: "it holds sums without times; record with `nsys profile PROGRAM`",
+    },
+    UnsupportedFormat {
+        sniff: Head(|head| head.starts_with(b"Process ") && has_line(head, b"Python v")),
+        found: "stacks that `py-spy dump` prints",
+        advice: "they are one moment; record with `py-spy record -f speedscope -o profile.json --pid PID`",
+    },
+    UnsupportedFormat {
+        sniff: Head(is_phpspy),
+        found: "what phpspy prints",
+        advice: "convert it with `stackcollapse-phpspy.pl < CAPTURE > stacks.txt`, of phpspy",
+    },
+    UnsupportedFormat {
+        sniff: Head(|head| head.starts_with(b"goroutine ") && has_word(head, b"]:")),
+        found: "stacks of Go's goroutines",
+        advice: "they are one moment; the profile at http://HOST/debug/pprof/goroutine is read",
+    },
+    UnsupportedFormat {
+        sniff: Head(|head| head.get(4..8) == Some(b"ftyp")),
+        found: "a video",
+        advice: "open the trace that it shows",
+    },
+];
