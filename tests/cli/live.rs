@@ -501,7 +501,7 @@ fn a_wait_for_a_file_ends_with_a_signal_and_a_folder_that_is_missing_is_an_error
     interrupt(&child);
     let said = lines.map_while(Result::ok).collect::<String>();
     assert_eq!(wait(&mut child, &record), Some(1), "{said}");
-    assert!(said.contains("nothing came"), "{said}");
+    assert!(said.contains("no data was received"), "{said}");
     assert!(!out.exists());
     let lost = longspan(&["tail", text(&folder.path().join("no-folder/trace.json"))]);
     assert_eq!(lost.status, Some(1), "{}", lost.stderr);

@@ -103,7 +103,7 @@ fn what_is_wrong_with_what_came_is_said_of_the_name_that_was_given() {
     }
     let (status, _, errors) = fed(&["tail", "-"], b"# ninja log v5\nnothing\n");
     assert_eq!(status, Some(1), "{errors}");
-    assert!(errors.contains("1 bad_record") && errors.contains("no event of what came could be read"), "{errors}");
+    assert!(errors.contains("1 bad_record") && errors.contains("no received event could be read"), "{errors}");
     assert_eq!(fed(&["tail", "-"], b"# ninja log v5\n").0, Some(0));
     let cut = fs::read(data("go_trace.json")).expect("test data");
     let (status, _, errors) = fed(&["info", "--no-cache", "-"], &cut[..cut.len() / 2]);
