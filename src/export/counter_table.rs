@@ -42,6 +42,7 @@ pub(crate) fn counter_values<'s>(
 ) -> [TableValue<'s>; COUNTER_COLUMNS.len()] {
     let track = snapshot.track(counter.track);
     let process = &*snapshot.tracks().processes[track.process.index()].name;
+    let unit = snapshot.tracks().unit(counter.track);
     let pid = match &track.key.pid {
         Id::None => TableValue::Empty,
         Id::Number(number) => TableValue::Whole((*number).into()),
@@ -59,5 +60,6 @@ pub(crate) fn counter_values<'s>(
         TableValue::Float(counter.last),
         TableValue::Float(counter.change()),
         counter.rate().map_or(TableValue::Empty, TableValue::Float),
+        if unit.is_empty() { TableValue::Empty } else { TableValue::Text(unit.into()) },
     ]
 }

@@ -11,7 +11,7 @@ use crate::query::derived::{CounterSteps, DerivedSeries, DerivedTrack};
 /// A derived track that is written as a counter.
 #[derive(Debug, Clone)]
 pub struct DerivedCounter {
-    /// The name of the counter is its text with the unit.
+    /// Its text is the name of the counter.
     pub(crate) track: DerivedTrack,
     pub(crate) series: Arc<DerivedSeries>,
 }
@@ -36,8 +36,12 @@ pub(super) fn with_derived<'a>(tables: &'a TrackTables, derived: &[DerivedCounte
         tables.processes.push(Process::default());
     }
     for counter in derived {
-        let name: Arc<str> = unused_name(&tables, &counter.track.with_unit());
+        let name: Arc<str> = unused_name(&tables, &counter.track.to_string());
         let key = TrackKey { kind: TrackKind::Counter, pid: Id::None, tid: Id::None, name: Arc::clone(&name), slot: 0 };
+        let unit = counter.track.kind.unit();
+        if !unit.is_empty() {
+            tables.units.insert(TrackIdx(tables.tracks.len() as u32), unit.into());
+        }
         tables.tracks.push(Track { key, process, name, sort_index: 0 });
     }
     Cow::Owned(tables)

@@ -40,6 +40,21 @@ impl Reading {
         self.losses.iter().map(|lost| (lost.loss, lost.count)).collect()
     }
 
+    /// The unit that the capture states of a counter; empty if it states none.
+    pub(super) fn unit(&self, counter: &TrackKey) -> &str {
+        let units = self.metadata.iter().filter_map(|said| match said {
+            Metadata::CounterUnit { key, unit } if key == counter => Some(&**unit),
+            _ => None,
+        });
+        units.last().unwrap_or_default()
+    }
+
+    /// The names of the tracks of events with their units, in order.
+    pub(super) fn counters(&self) -> Vec<(&str, &str)> {
+        let counters = self.events.iter().filter(|event| event.kind == EventKind::Counter);
+        counters.map(|event| (&*event.track.name, self.unit(&event.track))).collect()
+    }
+
     /// Returns time, value and name of each event.
     pub(super) fn short(&self) -> Vec<(i64, u64, &str)> {
         self.events.iter().map(|event| (event.ts_ns, event.value, event.name.as_str())).collect()

@@ -96,6 +96,7 @@ impl LiveNames {
             | Metadata::ProcessSortIndex { .. }
             | Metadata::ThreadSortIndex { .. }
             | Metadata::TrackSortIndex { .. }
+            | Metadata::CounterUnit { .. }
             | Metadata::Utc { .. }
             | Metadata::Module { .. }
             | Metadata::Unwound { .. } => {}

@@ -476,7 +476,9 @@ impl LivePicture {
             | Metadata::ThreadName { pid, .. }
             | Metadata::KernelName { pid, .. }
             | Metadata::ThreadSortIndex { pid, .. } => self.id_apart(source, pid),
-            Metadata::TrackSortIndex { key, .. } => self.id_apart(source, &mut key.pid),
+            Metadata::TrackSortIndex { key, .. } | Metadata::CounterUnit { key, .. } => {
+                self.id_apart(source, &mut key.pid);
+            }
             Metadata::Utc { .. } | Metadata::Module { .. } | Metadata::Unwound { .. } => {}
         }
     }

@@ -1,5 +1,7 @@
 //! Processes, threads and tracks, with names and sort indices of the trace.
 
+use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::hash::{BuildHasher, Hash};
 use std::sync::Arc;
 
@@ -193,6 +195,8 @@ pub enum Metadata {
     ThreadSortIndex { pid: Id, tid: Id, sort_index: i64 },
     /// Sort index of a track other than a thread's.
     TrackSortIndex { key: TrackKey, sort_index: i64 },
+    /// The unit of the values of a counter.
+    CounterUnit { key: TrackKey, unit: Arc<str> },
     /// Offset from times to UTC nanoseconds since 1970. The first one wins, because clocks drift.
     Utc { offset_ns: i64 },
     /// A module with sampled code.
@@ -214,6 +218,41 @@ pub struct TrackTables {
     pub(crate) modules: Vec<Module>,
     /// Modules that stacks were unwound with, or whose files were missing.
     pub(crate) unwound: Vec<UnwoundModule>,
+    /// The units of the counters whose capture states one; of the others see [`Self::unit`].
+    pub(crate) units: BTreeMap<TrackIdx, Arc<str>>,
+}
+
+impl TrackTables {
+    /// The unit of the values of a counter, as the capture states it or as its name ends; empty without one.
+    #[must_use]
+    pub(crate) fn unit(&self, track: TrackIdx) -> &str {
+        if let Some(unit) = self.units.get(&track) {
+            return unit;
+        }
+        let counter = self.tracks.get(track.index()).filter(|track| track.key.kind == TrackKind::Counter);
+        counter.and_then(|counter| unit_in_name(&counter.name)).unwrap_or_default()
+    }
+
+    /// The name of a track with its unit in brackets, for formats without a field of it: `MemFree (bytes)`.
+    #[must_use]
+    pub(crate) fn name_with_unit(&self, track: TrackIdx) -> Cow<'_, str> {
+        let name = self.tracks.get(track.index()).map_or("", |track| &*track.name);
+        match self.units.get(&track) {
+            Some(unit) if unit_in_name(name) != Some(unit) => Cow::Owned(format!("{name} ({unit})")),
+            _ => Cow::Borrowed(name),
+        }
+    }
+}
+
+/// The unit that the name of a counter ends in, such as `MemFree (bytes)`: only known units are any.
+#[must_use]
+pub(crate) fn unit_in_name(name: &str) -> Option<&str> {
+    const UNITS: [&str; 35] = [
+        "ns", "us", "µs", "ms", "s", "bytes", "B", "kB", "KB", "KiB", "MB", "MiB", "GB", "GiB", "%", "Hz", "kHz",
+        "MHz", "GHz", "V", "mV", "uV", "µV", "A", "mA", "uA", "µA", "W", "mW", "°C", "m°C", "µAh", "µWs", "pWh", "/s",
+    ];
+    let (_, unit) = name.trim_end().strip_suffix(')')?.rsplit_once('(')?;
+    UNITS.contains(&unit).then_some(unit)
 }
 
 /// Kinds and slots of tracks that inherit the name and sort index of their thread.
@@ -235,6 +274,8 @@ pub struct Registry {
     thread_index: HashTable<u32>,
     /// Sort indices of tracks that have no event yet.
     orders: FxHashMap<TrackKey, i64>,
+    /// The units of counters that have had no event yet.
+    units: FxHashMap<TrackKey, Arc<str>>,
     /// Maximum index of a track, a process, or a row of `threads`.
     index_max: u32,
     over_limit: u64,
@@ -249,6 +290,7 @@ impl Default for Registry {
             threads: Vec::new(),
             thread_index: HashTable::new(),
             orders: FxHashMap::default(),
+            units: FxHashMap::default(),
             index_max: u32::MAX - 1,
             over_limit: 0,
         }
@@ -338,6 +380,7 @@ impl Registry {
     pub(crate) fn truncate_tracks(&mut self, count: usize) {
         if count < self.tables.tracks.len() {
             self.tables.tracks.truncate(count);
+            self.tables.units.retain(|track, _| track.index() < count);
             self.track_index = HashTable::new();
         }
     }
@@ -359,6 +402,9 @@ impl Registry {
         }
         if let Some(sort_index) = self.orders.remove(key) {
             track.sort_index = sort_index;
+        }
+        if let Some(unit) = self.units.remove(key) {
+            self.tables.units.insert(index, unit);
         }
         self.tables.tracks.push(track);
         let tracks = &self.tables.tracks;
@@ -430,6 +476,10 @@ impl Registry {
             Metadata::TrackSortIndex { key, sort_index } => match self.find_track(key) {
                 Some(track) => self.tables.tracks[track.index()].sort_index = *sort_index,
                 None => drop(self.orders.insert(key.clone(), *sort_index)),
+            },
+            Metadata::CounterUnit { key, unit } => match self.find_track(key) {
+                Some(track) => drop(self.tables.units.insert(track, Arc::clone(unit))),
+                None => drop(self.units.insert(key.clone(), Arc::clone(unit))),
             },
             Metadata::Utc { offset_ns } => {
                 self.tables.utc_offset_ns.get_or_insert(*offset_ns);

@@ -22,8 +22,8 @@ use crate::store::{LaneIdx, LaneKind};
 const SAMPLES_BETWEEN_CHECKS: u64 = 16 * 1024;
 
 /// The columns of counter tables, in order; scripts rely on them.
-pub(crate) const COUNTER_COLUMNS: [&str; 11] =
-    ["counter", "process", "pid", "samples", "min", "max", "mean", "first", "last", "change", "rate"];
+pub(crate) const COUNTER_COLUMNS: [&str; 12] =
+    ["counter", "process", "pid", "samples", "min", "max", "mean", "first", "last", "change", "rate", "unit"];
 
 /// The statistics of a counter within a range.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -78,17 +78,6 @@ pub(crate) fn exact_value_text(value: f64) -> String {
     format!("{sign}{grouped}{point}{fraction}")
 }
 
-/// The unit of a counter whose name ends in one, such as `MemFree (bytes)`.
-#[must_use]
-pub(crate) fn unit_of(name: &str) -> Option<&str> {
-    const UNITS: [&str; 30] = [
-        "ns", "us", "µs", "ms", "s", "bytes", "B", "kB", "KB", "KiB", "MB", "MiB", "GB", "GiB", "%", "Hz", "kHz",
-        "MHz", "GHz", "V", "mV", "uV", "µV", "A", "mA", "uA", "µA", "W", "mW", "°C",
-    ];
-    let (_, unit) = name.trim_end().strip_suffix(')')?.rsplit_once('(')?;
-    UNITS.contains(&unit).then_some(unit)
-}
-
 /// A counter's row on the canvas.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct CounterBand {
@@ -212,21 +201,6 @@ mod tests {
             (f64::NEG_INFINITY, "none"),
         ] {
             assert_eq!(exact_value_text(value), text, "{value}");
-        }
-    }
-
-    #[test]
-    fn a_name_ends_in_a_unit_or_in_any_other_word() {
-        for (name, unit) in [
-            ("MemFree (bytes)", Some("bytes")),
-            ("load (of all) (%)", Some("%")),
-            ("heat (°C) ", Some("°C")),
-            ("calls (main)", None),
-            ("(ns) first", None),
-            ("bytes)", None),
-            ("", None),
-        ] {
-            assert_eq!(unit_of(name), unit, "{name}");
         }
     }
 

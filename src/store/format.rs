@@ -25,7 +25,7 @@ use crate::model::{Losses, Names, Stacks, TrackIdx, TrackTables};
 pub(crate) const MAGIC: [u8; 8] = *b"LSSTORE\x01";
 
 /// Incremented whenever the meaning of any byte changes.
-pub(crate) const VERSION: u32 = 13;
+pub(crate) const VERSION: u32 = 14;
 
 /// Version of extents and details, which other files embed. Incremented only when these change.
 pub(crate) const BODY_VERSION: u32 = 7;

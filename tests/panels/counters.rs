@@ -49,8 +49,8 @@ fn counters_have_their_range_their_mean_over_time_their_change_and_their_rate() 
     session.click("Copy as command");
     let line = copied(&session).expect("a command");
     let printed = run_by_shell(&line);
-    assert!(printed.starts_with("counter,process,pid,samples,min,max,mean,first,last,change,rate\n"), "{printed}");
-    assert!(printed.contains(",1,3,2,6,4.4,2,4,2,2000\n"), "{printed}");
+    assert!(printed.starts_with("counter,process,pid,samples,min,max,mean,first,last,change,rate,unit\n"), "{printed}");
+    assert!(printed.contains(",1,3,2,6,4.4,2,4,2,2000,\n"), "{printed}");
     // A head sorts, a field filters.
     session.click("Mean");
     session.harness.run_steps(2);

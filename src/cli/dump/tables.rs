@@ -165,6 +165,8 @@ impl DumpWriter<'_> {
             cpu = id_value(&track.key.tid);
         } else if let Some((number, its_name, its_kind)) = cpu_counter(track) {
             (cpu, name, kind) = (number.into(), its_name.into(), its_kind);
+        } else if let Some(its_unit) = self.tables.units.get(&row) {
+            unit = (**its_unit).into();
         } else if let Some((its_name, its_unit)) = with_unit(track) {
             (name, unit) = (its_name.into(), its_unit.into());
         }
@@ -198,7 +200,7 @@ fn cpu_counter(track: &Track) -> Option<(u64, &'static str, &'static str)> {
     let is_counter = track.key.kind == TrackKind::Counter && track.key.pid == Id::None;
     let (number, what) = track.name.strip_prefix("CPU ").filter(|_| is_counter)?.split_once(' ')?;
     let (name, kind) = match what {
-        "frequency (kHz)" => ("cpufreq", "cpu_frequency"),
+        "frequency" | "frequency (kHz)" => ("cpufreq", "cpu_frequency"),
         "idle state" => ("cpuidle", "cpu_idle"),
         _ => return None,
     };

@@ -6,7 +6,7 @@ use super::events::number;
 use super::file::Kind::{Int32, Int64, Text};
 use super::file::{Column, ParquetCell, TableFile};
 use crate::export::output::OutputFolder;
-use crate::model::{Id, StackIdx, TrackKind, TrackTables};
+use crate::model::{Id, StackIdx, TrackIdx, TrackKind, TrackTables};
 use crate::query::Snapshot;
 
 const TRACKS: &[Column] = &[
@@ -23,6 +23,8 @@ const TRACKS: &[Column] = &[
     Column("tid_text", Text, true),
     Column("process_sort_index", Int64, false),
     Column("sort_index", Int64, false),
+    // Of the values of a counter.
+    Column("unit", Text, true),
 ];
 
 const STACKS: &[Column] = &[
@@ -44,7 +46,7 @@ const LOSSES: &[Column] = &[
 /// Writes the tracks of a trace, including those without rows, and returns the length of the file.
 pub(super) fn write_tracks(tables: &TrackTables, folder: &mut OutputFolder) -> io::Result<u64> {
     let mut table = TableFile::create(folder.file("tracks.parquet")?, TRACKS, Some("track_id"))?;
-    for (id, track) in (0i64..).zip(&tables.tracks) {
+    for (id, track) in (0u32..).zip(&tables.tracks) {
         let Some(process) = tables.processes.get(track.process.index()) else { continue };
         let kind = match track.key.kind {
             TrackKind::Global => "global",
@@ -59,7 +61,7 @@ pub(super) fn write_tracks(tables: &TrackTables, folder: &mut OutputFolder) -> i
         };
         let (pid, tid) = (&track.key.pid, &track.key.tid);
         table.push(&mut vec![
-            ParquetCell::Int(id),
+            ParquetCell::Int(id.into()),
             ParquetCell::Text(kind.into()),
             ParquetCell::text_or_null(&track.name),
             ParquetCell::Int(track.process.0.into()),
@@ -71,6 +73,7 @@ pub(super) fn write_tracks(tables: &TrackTables, folder: &mut OutputFolder) -> i
             text(tid),
             ParquetCell::Int(process.sort_index),
             ParquetCell::Int(track.sort_index),
+            ParquetCell::text_or_null(tables.unit(TrackIdx(id))),
         ])?;
     }
     table.finish()

@@ -16,6 +16,7 @@
 //!
 //! Ids are written in hexadecimal, and mean the same in all processes.
 
+use std::borrow::Cow;
 use std::io::{self, Write};
 
 use rustc_hash::FxHashMap;
@@ -23,6 +24,7 @@ use serde::de::IgnoredAny;
 
 use crate::formats::json::text::quoted;
 use crate::model::args::Detail;
+use crate::model::tracks::unit_in_name;
 use crate::model::{
     Event, EventFlags, EventKind, Id, NameIdx, Names, Payload, Process, StackIdx, Stacks, Track, TrackKey, TrackKind,
     TrackTables,
@@ -147,6 +149,9 @@ impl<'a, W: Write> ChromeJsonWriter<'a, W> {
     /// the series name.
     fn counter(&mut self, event: &Event, value: f64, track: Option<&Track>) -> io::Result<()> {
         let whole = track.map_or("", |track| &*track.key.name);
+        // The format has no field of a unit.
+        let unit = self.tracks.units.get(&event.track).filter(|unit| unit_in_name(whole) != Some(unit));
+        let whole = &*unit.map_or(Cow::Borrowed(whole), |unit| format!("{whole} ({unit})").into());
         let (name, id, series) = counter_parts(whole, self.names.get(event.name).text);
         let (name, id, series) = (quoted(name), id.map(quoted), quoted(series));
         self.begin_event(b'C', event);

@@ -75,10 +75,10 @@ impl KernelText {
                 let (Some(cpu), Some(state)) = (cpu_or_field(b"cpu_id"), number(value(fields, b"state"))) else {
                     return batch.lose(Loss::BadCounter, place);
                 };
-                let label = if name == b"cpu_idle" { "idle state" } else { "frequency (kHz)" };
+                let (label, unit) = if name == b"cpu_idle" { ("idle state", "") } else { ("frequency", "kHz") };
                 let text = format!("CPU {cpu} {label}").into();
                 let key = TrackKey { kind: TrackKind::Counter, pid: Id::None, tid: Id::None, name: text, slot: 0 };
-                let track = batch.track_with(&key);
+                let track = batch.counter_track(&key, unit);
                 // u32::MAX means that the CPU left its idle state.
                 let state = if state == i64::from(u32::MAX) { -1 } else { state };
                 let value = (state as f64).to_bits();

@@ -83,6 +83,11 @@ pub(super) fn described(tables: &TrackTables) -> Vec<Metadata> {
     for track in tables.tracks.iter().filter(|track| track.sort_index != 0 && !is_thread(track)) {
         metadata.push(Metadata::TrackSortIndex { key: track.key.clone(), sort_index: track.sort_index });
     }
+    for (track, unit) in &tables.units {
+        if let Some(track) = tables.tracks.get(track.index()) {
+            metadata.push(Metadata::CounterUnit { key: track.key.clone(), unit: Arc::clone(unit) });
+        }
+    }
     for track in tables.tracks.iter().filter(is_thread) {
         let ids = || -> (Id, Id) { (track.key.pid.clone(), track.key.tid.clone()) };
         if !track.name.is_empty() {

@@ -117,8 +117,13 @@ impl LiveTables {
                     tracks: patch.tracks.iter().map(|(_, track)| track.clone()).collect(),
                     ..TrackTables::default()
                 };
+                let units = patch.units.clone();
                 self.read.apply(patch).ok()?;
                 batch.metadata = described(&new);
+                batch.metadata.extend(units.into_iter().filter_map(|(track, unit)| {
+                    let key = self.read.tracks.tracks.get(track.index())?.key.clone();
+                    Some(Metadata::CounterUnit { key, unit })
+                }));
                 batch.losses = std::mem::take(&mut self.read.losses);
             }
             ChunkKind::Stacks => unpacked::<StacksPatch>(header, payload)?.apply(&mut self.stacks).ok()?,

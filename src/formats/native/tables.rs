@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::formats::output::row_index::bounded_row;
 use crate::model::{
@@ -29,6 +29,14 @@ pub struct TablesPatch {
     pub(crate) tracks: Vec<(TrackIdx, Track)>,
     /// Losses since the previous patch.
     pub(crate) losses: Losses,
+    /// New and changed units of counters. Last, where readers of before do not look; patches of before end without.
+    #[serde(deserialize_with = "units_if_any")]
+    pub(crate) units: Vec<(TrackIdx, Arc<str>)>,
+}
+
+/// Units at the end of a patch, or none where it ends before them. A checksum covers the bytes.
+fn units_if_any<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<(TrackIdx, Arc<str>)>, D::Error> {
+    Ok(Vec::deserialize(deserializer).unwrap_or_default())
 }
 
 /// The state of the tables that are already written.
@@ -75,6 +83,11 @@ impl TablesWritten {
             if self.tracks.tracks.get(row.index()) != Some(track) {
                 let text = track.name.len() + track.key.name.len();
                 open_patch(&mut patches, &mut text_bytes, text).tracks.push((row, track.clone()));
+            }
+        }
+        for (&track, unit) in &tracks.units {
+            if self.tracks.units.get(&track) != Some(unit) {
+                open_patch(&mut patches, &mut text_bytes, unit.len()).units.push((track, Arc::clone(unit)));
             }
         }
         self.names = names.len();
@@ -162,6 +175,7 @@ impl TablesRead {
         for (row, track) in patch.tracks {
             tracks[row.index()] = track;
         }
+        self.tracks.units.extend(patch.units);
         self.losses.merge(&patch.losses);
         Ok(())
     }
@@ -172,6 +186,8 @@ impl TablesRead {
         if !self.tracks.tracks.is_empty() && self.tracks.processes.is_empty() {
             self.tracks.processes.push(Process::default());
         }
+        let tracks = self.tracks.tracks.len();
+        self.tracks.units.retain(|track, _| track.index() < tracks);
         (self.names, self.tracks, self.losses)
     }
 }
@@ -276,5 +292,37 @@ mod tests {
         let text_bytes = |patch: &TablesPatch| patch.names.iter().map(|row| row.text.len()).sum::<usize>();
         assert!(patches.iter().all(|patch| text_bytes(patch) <= PATCH_TEXT_BYTES));
         assert_eq!(read(patches).0.len(), 301);
+    }
+
+    /// The fields that patches had before units.
+    #[derive(Debug, PartialEq, Serialize, Deserialize)]
+    struct EarlierPatch {
+        first_name: u32,
+        names: Vec<NameRow<Box<str>>>,
+        processes: Vec<(ProcessIdx, Process)>,
+        tracks: Vec<(TrackIdx, Track)>,
+        losses: Losses,
+    }
+
+    #[test]
+    fn units_are_read_back_and_readers_and_patches_of_before_do_without() {
+        let mut tables = tables(&[track(1, "a"), track(2, "b")]);
+        tables.units.insert(TrackIdx(1), "bytes".into());
+        let mut written = TablesWritten::default();
+        let patches = written.advance(&Names::default(), &tables);
+        assert_eq!(written.advance(&Names::default(), &tables), []);
+        let bytes = postcard::to_stdvec(&patches[0]).unwrap();
+        let back: TablesPatch = postcard::from_bytes(&bytes).unwrap();
+        assert_eq!(read([back]).1, tables);
+        let earlier: EarlierPatch = postcard::from_bytes(&bytes).unwrap();
+        assert_eq!(earlier.tracks, patches[0].tracks);
+        let without: TablesPatch = postcard::from_bytes(&postcard::to_stdvec(&earlier).unwrap()).unwrap();
+        assert_eq!((without.tracks, without.units), (earlier.tracks, Vec::new()));
+        // A unit that comes later, and one of a track that is lost.
+        tables.units.insert(TrackIdx(0), "ns".into());
+        let later = written.advance(&Names::default(), &tables);
+        assert_eq!(later.len(), 1);
+        let lost = TablesPatch { units: vec![(TrackIdx(9), "s".into())], ..TablesPatch::default() };
+        assert_eq!(read(patches.into_iter().chain(later).chain([lost])).1, tables);
     }
 }

@@ -168,6 +168,16 @@ impl BatchBuilder {
         row
     }
 
+    /// The row of the counter with this key, whose values have a unit if that is not empty.
+    pub(crate) fn counter_track(&mut self, key: &TrackKey, unit: &str) -> TrackIdx {
+        let known = self.batch.tracks.len();
+        let row = self.track_with(key);
+        if self.batch.tracks.len() > known && !unit.is_empty() {
+            self.batch.metadata.push(Metadata::CounterUnit { key: key.clone(), unit: unit.into() });
+        }
+        row
+    }
+
     /// Returns the row of a track by the reader's own number. Faster, since `key` is called once per batch. A reader
     /// uses this or [`Self::track_with`], not both.
     #[inline]

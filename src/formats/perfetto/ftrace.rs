@@ -251,14 +251,14 @@ impl FtraceDecoder<'_> {
         if is_span {
             self.push_span(ts_ns, event);
         }
-        for (owner, name, value) in counter_values(event) {
+        for (owner, name, unit, value) in counter_values(event) {
             let pid = self.kernel.scheduler.process(event.tid).unwrap_or(event.tid);
             let track = match owner {
-                CounterOwner::Capture => self.tracks.named_counter(Id::None, &name),
-                CounterOwner::Thread => self.tracks.thread_counter(pid, event.tid, &name),
+                CounterOwner::Capture => self.tracks.named_counter(Id::None, &name, unit),
+                CounterOwner::Thread => self.tracks.thread_counter(pid, event.tid, &name, unit),
                 CounterOwner::Process(field) => match last(event.bytes, field).map_or(0, ProtoValue::signed) {
-                    0 => self.tracks.named_counter(Id::None, &name),
-                    pid => self.tracks.named_counter(Id::Number(pid), &name),
+                    0 => self.tracks.named_counter(Id::None, &name, unit),
+                    pid => self.tracks.named_counter(Id::Number(pid), &name, unit),
                 },
             };
             self.push_counter(ts_ns, track, value);
@@ -390,17 +390,17 @@ impl FtraceDecoder<'_> {
     }
 
     pub(super) fn push_frequency(&mut self, ts_ns: i64, cpu: u64, khz: f64) {
-        self.push_global(ts_ns, &format!("CPU {cpu} frequency (kHz)"), khz);
+        self.push_global(ts_ns, (&format!("CPU {cpu} frequency"), "kHz"), khz);
     }
 
     /// Adds battery counters.
     pub(super) fn battery(&mut self, ts_ns: i64, bytes: &[u8]) {
-        battery_values(bytes).for_each(|(name, value)| self.push_global(ts_ns, &name, value));
+        battery_values(bytes).for_each(|(name, unit, value)| self.push_global(ts_ns, (&name, unit), value));
     }
 
-    /// Adds a value of a global counter.
-    pub(super) fn push_global(&mut self, ts_ns: i64, name: &str, value: f64) {
-        let track = self.tracks.named_counter(Id::None, name);
+    /// Adds a value of a counter of the whole capture, with its unit.
+    pub(super) fn push_global(&mut self, ts_ns: i64, (name, unit): (&str, &str), value: f64) {
+        let track = self.tracks.named_counter(Id::None, name, unit);
         self.push_counter(ts_ns, track, value);
     }
 

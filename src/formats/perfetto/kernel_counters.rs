@@ -23,6 +23,14 @@ struct KernelCounters {
 struct KernelCounter {
     value: FieldNumber,
     name: [NamePart; 4],
+    /// The unit of its values; empty if they have none.
+    unit: &'static str,
+}
+
+impl KernelCounter {
+    const fn in_unit(self, unit: &'static str) -> Self {
+        Self { unit, ..self }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,22 +44,22 @@ pub(super) enum CounterOwner {
 
 /// A counter of the CPU or device whose number is in the field `of`.
 const fn numbered(value: FieldNumber, before: &'static str, of: FieldNumber, after: &'static str) -> KernelCounter {
-    KernelCounter { value, name: [Text(before), NumberOf(of), Text(after), Text("")] }
+    KernelCounter { value, name: [Text(before), NumberOf(of), Text(after), Text("")], unit: "" }
 }
 
 /// A counter whose name is in the field `of`.
 const fn named(value: FieldNumber, of: FieldNumber, after: &'static str) -> KernelCounter {
-    KernelCounter { value, name: [Field(of), Text(after), Text(""), Text("")] }
+    KernelCounter { value, name: [Field(of), Text(after), Text(""), Text("")], unit: "" }
 }
 
 /// A counter with a fixed name.
 const fn alone(value: FieldNumber, name: &'static str) -> KernelCounter {
-    KernelCounter { value, name: [Text(name), Text(""), Text(""), Text("")] }
+    KernelCounter { value, name: [Text(name), Text(""), Text(""), Text("")], unit: "" }
 }
 
 /// A counter of an F2FS device.
 const fn f2fs(value: FieldNumber, after: &'static str) -> KernelCounter {
-    KernelCounter { value, name: [Text("f2fs_iostat.["), Device(f2fs_event::DEV), Text(after), Text("")] }
+    KernelCounter { value, name: [Text("f2fs_iostat.["), Device(f2fs_event::DEV), Text(after), Text("")], unit: "" }
 }
 
 /// Global counters of an event.
@@ -72,13 +80,15 @@ const COUNTERS: &[KernelCounters] = &[
                 "Cpu ",
                 cpu_frequency_limits_event::CPU_ID,
                 " Max Freq Limit",
-            ),
+            )
+            .in_unit("kHz"),
             numbered(
                 cpu_frequency_limits_event::MIN_FREQ,
                 "Cpu ",
                 cpu_frequency_limits_event::CPU_ID,
                 " Min Freq Limit",
-            ),
+            )
+            .in_unit("kHz"),
         ],
     ),
     of_capture(
@@ -91,34 +101,37 @@ const COUNTERS: &[KernelCounters] = &[
     ),
     of_capture(
         ftrace_event::GPU_FREQUENCY,
-        &[numbered(gpu_frequency_event::STATE, "GPU ", gpu_frequency_event::GPU_ID, " frequency (kHz)")],
+        &[numbered(gpu_frequency_event::STATE, "GPU ", gpu_frequency_event::GPU_ID, " frequency").in_unit("kHz")],
     ),
     // The three clock events share these fields.
-    of_capture(ftrace_event::CLOCK_SET_RATE, &[named(clock_event::STATE, clock_event::NAME, " Frequency")]),
+    of_capture(
+        ftrace_event::CLOCK_SET_RATE,
+        &[named(clock_event::STATE, clock_event::NAME, " Frequency").in_unit("Hz")],
+    ),
     of_capture(ftrace_event::CLOCK_ENABLE, &[named(clock_event::STATE, clock_event::NAME, " State")]),
     of_capture(ftrace_event::CLOCK_DISABLE, &[named(clock_event::STATE, clock_event::NAME, " State")]),
     of_capture(
         ftrace_event::THERMAL_TEMPERATURE,
-        &[named(thermal_event::TEMP, thermal_event::THERMAL_ZONE, " Temperature")],
+        &[named(thermal_event::TEMP, thermal_event::THERMAL_ZONE, " Temperature").in_unit("m°C")],
     ),
     of_capture(ftrace_event::CDEV_UPDATE, &[named(cooling_event::TARGET, cooling_event::TYPE, " Cooling Device")]),
     of_capture(ftrace_event::UFSHCD_CLK_GATING, &[alone(ufs_clock_event::STATE, "io.ufs.clkgating")]),
-    of_capture(ftrace_event::DMA_HEAP_STAT, &[alone(heap_event::TOTAL_ALLOCATED, "mem.dma_heap")]),
+    of_capture(ftrace_event::DMA_HEAP_STAT, &[alone(heap_event::TOTAL_ALLOCATED, "mem.dma_heap").in_unit("bytes")]),
     KernelCounters {
         event: ftrace_event::DMA_HEAP_STAT,
         owner: CounterOwner::Thread,
-        counters: &[alone(heap_event::LEN, "mem.dma_heap_change")],
+        counters: &[alone(heap_event::LEN, "mem.dma_heap_change").in_unit("bytes")],
     },
-    of_capture(ftrace_event::ION_STAT, &[alone(ion_event::TOTAL_ALLOCATED, "mem.ion")]),
+    of_capture(ftrace_event::ION_STAT, &[alone(ion_event::TOTAL_ALLOCATED, "mem.ion").in_unit("bytes")]),
     KernelCounters {
         event: ftrace_event::ION_STAT,
         owner: CounterOwner::Thread,
-        counters: &[alone(ion_event::LEN, "mem.ion_change")],
+        counters: &[alone(ion_event::LEN, "mem.ion_change").in_unit("bytes")],
     },
     KernelCounters {
         event: ftrace_event::GPU_MEM_TOTAL,
         owner: CounterOwner::Process(gpu_memory_event::PID),
-        counters: &[alone(gpu_memory_event::SIZE, "GPU Memory")],
+        counters: &[alone(gpu_memory_event::SIZE, "GPU Memory").in_unit("bytes")],
     },
     of_capture(
         ftrace_event::F2FS_IOSTAT,
@@ -220,23 +233,25 @@ const MARKERS: &[DriverMarker] = &[
     },
 ];
 
-/// Battery fields and the names of their counters.
-const BATTERY: &[(FieldNumber, &str)] = &[
-    (battery_counters::CHARGE_COUNTER_UAH, "charge_uah"),
-    (battery_counters::CAPACITY_PERCENT, "capacity_pct"),
-    (battery_counters::CURRENT_UA, "current_ua"),
-    (battery_counters::CURRENT_AVG_UA, "current.avg_ua"),
-    (battery_counters::VOLTAGE_UV, "voltage_uv"),
+/// The fields of a battery, the names of their counters, and the units.
+const BATTERY: &[(FieldNumber, &str, &str)] = &[
+    (battery_counters::CHARGE_COUNTER_UAH, "charge_uah", "µAh"),
+    (battery_counters::CAPACITY_PERCENT, "capacity_pct", "%"),
+    (battery_counters::CURRENT_UA, "current_ua", "µA"),
+    (battery_counters::CURRENT_AVG_UA, "current.avg_ua", "µA"),
+    (battery_counters::VOLTAGE_UV, "voltage_uv", "µV"),
 ];
 
-/// Returns owner, name and value of each counter of an event.
-pub(super) fn counter_values<'e>(event: &'e KernelEvent<'e>) -> impl Iterator<Item = (CounterOwner, String, f64)> + 'e {
+/// The owners, names, units and values of the counters of an event.
+pub(super) fn counter_values<'e>(
+    event: &'e KernelEvent<'e>,
+) -> impl Iterator<Item = (CounterOwner, String, &'static str, f64)> + 'e {
     let rows = COUNTERS.iter().filter(|row| row.event == event.number);
     rows.flat_map(|row| row.counters.iter().map(move |counter| (row.owner, counter))).map(|(owner, counter)| {
         let value = last(event.bytes, counter.value).map_or(0, ProtoValue::signed);
         // u32::MAX means that the CPU left its idle state.
         let value = if value == i64::from(u32::MAX) { -1.0 } else { value as f64 };
-        (owner, event.name(&counter.name), value)
+        (owner, event.name(&counter.name), counter.unit, value)
     })
 }
 
@@ -261,15 +276,15 @@ pub(super) fn marker_text(event: FieldNumber, tid: i64, bytes: &[u8]) -> Option<
     Some(text)
 }
 
-/// Returns the names and values of battery counters; the battery may have a name.
-pub(super) fn battery_values(bytes: &[u8]) -> impl Iterator<Item = (String, f64)> {
+/// The names, units and values of the counters of a battery, which may have a name.
+pub(super) fn battery_values(bytes: &[u8]) -> impl Iterator<Item = (String, &'static str, f64)> {
     let name = String::from_utf8_lossy(last(bytes, battery_counters::NAME).map_or(&b""[..], ProtoValue::bytes));
     let dot = if name.is_empty() { "" } else { "." };
-    BATTERY.iter().filter_map(move |&(field, what)| {
+    BATTERY.iter().filter_map(move |&(field, what, unit)| {
         let value = match last(bytes, field)? {
             ProtoValue::Fixed32(bits) => f64::from(f32::from_bits(bits)),
             value => value.signed() as f64,
         };
-        value.is_finite().then(|| (format!("batt.{name}{dot}{what}"), value))
+        value.is_finite().then(|| (format!("batt.{name}{dot}{what}"), unit, value))
     })
 }

@@ -49,7 +49,7 @@ impl FtraceDecoder<'_> {
         };
         // The kernel adds per-CPU counts, so the sum may briefly be negative.
         let bytes = of(size).map_or(0, ProtoValue::signed).max(0);
-        let track = self.tracks.named_counter(Id::Number(pid), name);
+        let track = self.tracks.named_counter(Id::Number(pid), name, "bytes");
         self.push_counter(ts_ns, track, bytes as f64);
     }
 }

@@ -160,7 +160,7 @@ impl PerfettoEventBuilder<'_> {
             let losses = &mut self.batch.batch.losses;
             let series = annotation_name(annotation, &self.sequence.texts, self.place, losses);
             let series = text(series, self.place, losses);
-            let track = self.tracks.named_counter(pid.clone(), format!("{name}{id} {series}").trim());
+            let track = self.tracks.named_counter(pid.clone(), format!("{name}{id} {series}").trim(), "");
             let track = self.batch.track(track, self.tracks);
             self.batch.push(Event { value: value.to_bits(), ..bare(ts_ns, EventKind::Counter, track, row) });
         }

@@ -238,7 +238,13 @@ impl Decoder {
         if let Some(error) = self.tracks.failure() {
             return Err(error);
         }
-        if self.batch.is_full() { emit(self.batch.take_batch()) } else { Ok(()) }
+        if self.batch.is_full() { emit(self.take_batch()) } else { Ok(()) }
+    }
+
+    /// The batch with the units of its new counters.
+    fn take_batch(&mut self) -> Batch {
+        self.batch.batch.metadata.extend(self.tracks.take_units());
+        self.batch.take_batch()
     }
 
     fn packet(&mut self, fields: &PacketFields, more: &RareFields, block: &PacketBlock) {
@@ -427,7 +433,7 @@ impl Decoder {
         if let Some(offset_ns) = self.clocks.utc_offset_ns() {
             self.batch.batch.metadata.push(Metadata::Utc { offset_ns });
         }
-        emit(self.batch.take_batch())
+        emit(self.take_batch())
     }
 }
 

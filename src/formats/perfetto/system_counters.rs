@@ -88,7 +88,7 @@ impl FtraceDecoder<'_> {
             (trace_packet::SYS_STATS, Some(ts_ns)) => self.sys_stats(ts_ns, bytes),
             (_, Some(ts_ns)) => {
                 if let Some(state) = last(bytes, display_state::DISPLAY_STATE) {
-                    self.push_global(ts_ns, "ScreenState", state.signed() as f64);
+                    self.push_global(ts_ns, ("ScreenState", ""), state.signed() as f64);
                 }
             }
             (_, None) => self.batch.lose(Loss::BadTime, self.place),
@@ -104,7 +104,8 @@ impl FtraceDecoder<'_> {
                     let name = usize::try_from(of(sys_stats_memory::KEY)).ok().and_then(|key| MEMORY.get(key));
                     match name {
                         Some(name) if !name.is_empty() => {
-                            self.push_global(ts_ns, name, of(sys_stats_memory::VALUE) as f64 * BYTES_PER_KIB);
+                            let bytes = of(sys_stats_memory::VALUE) as f64 * BYTES_PER_KIB;
+                            self.push_global(ts_ns, (name, "bytes"), bytes);
                         }
                         _ => has_others = true,
                     }
@@ -117,13 +118,13 @@ impl FtraceDecoder<'_> {
                 }
                 sys_stats::GPUFREQ_MHZ => {
                     for mhz in field.value.numbers(false) {
-                        self.push_global(ts_ns, "gpufreq", mhz as f64);
+                        self.push_global(ts_ns, ("gpufreq", "MHz"), mhz as f64);
                     }
                 }
-                sys_stats::NUM_FORKS => self.push_global(ts_ns, "num_forks", field.value.number() as f64),
-                sys_stats::NUM_IRQ_TOTAL => self.push_global(ts_ns, "num_irq_total", field.value.number() as f64),
+                sys_stats::NUM_FORKS => self.push_global(ts_ns, ("num_forks", ""), field.value.number() as f64),
+                sys_stats::NUM_IRQ_TOTAL => self.push_global(ts_ns, ("num_irq_total", ""), field.value.number() as f64),
                 sys_stats::NUM_SOFTIRQ_TOTAL => {
-                    self.push_global(ts_ns, "num_softirq_total", field.value.number() as f64);
+                    self.push_global(ts_ns, ("num_softirq_total", ""), field.value.number() as f64);
                 }
                 sys_stats::COLLECTION_END_TIMESTAMP => {}
                 _ => has_others = true,
@@ -160,7 +161,7 @@ impl FtraceDecoder<'_> {
             let rail = of(rail_energy::INDEX).unwrap_or(0);
             match (ts_ns, self.kernel.rails.get(&(session, rail)).cloned()) {
                 (Some(ts_ns), Some(name)) => {
-                    self.push_global(ts_ns, &name, of(rail_energy::ENERGY).unwrap_or(0) as f64);
+                    self.push_global(ts_ns, (&name, "µWs"), of(rail_energy::ENERGY).unwrap_or(0) as f64);
                 }
                 (None, _) => self.batch.lose(Loss::BadTime, self.place),
                 (_, None) => self.batch.lose(Loss::MissingState, self.place),

@@ -13,7 +13,7 @@ use crate::formats::input::source::Source;
 use crate::formats::output::batch::BatchBuilder;
 use crate::formats::protobuf::numbers::FieldNumber;
 use crate::formats::{ReadContext, ReadError};
-use crate::model::{Id, SourcePos, TrackIdx, TrackKey, TrackKind};
+use crate::model::{Id, Metadata, SourcePos, TrackIdx, TrackKey, TrackKind};
 
 /// Limit for the components of a track name.
 const NAMED_PARENTS_MAX: usize = 8;
@@ -36,6 +36,8 @@ pub(super) struct PerfettoTracks {
     numbers: FxHashMap<TrackKey, TrackNumber>,
     spans_of: FxHashMap<u64, TrackNumber>,
     counters_of: FxHashMap<u64, (TrackNumber, Counter)>,
+    /// Units of counters that are new since the batch before.
+    new_units: Vec<Metadata>,
     /// Number of tracks that differ only by slot.
     alike: FxHashMap<TrackKey, u32>,
     /// Name of each merge group, by parent and merge key.
@@ -234,25 +236,39 @@ impl PerfettoTracks {
         let name: &str = if descriptor.name.is_empty() { name } else { &descriptor.name };
         let translated = self.described.translations.track(name);
         let name = translated.as_deref().unwrap_or(name);
-        let name: Box<str> =
-            if descriptor.unit.is_empty() { name.into() } else { format!("{name} ({})", descriptor.unit).into() };
         let key = self.unlike(TrackKey { kind: TrackKind::Counter, pid, tid, name: name.into(), slot: 0 });
         let counted =
             descriptor.counter.unwrap_or(Counter { is_thread_time: false, is_incremental: false, multiplier: 1 });
-        let found = (self.number(key), counted);
+        let found = (self.counter_number(key, &descriptor.unit), counted);
         self.counters_of.insert(uuid, found);
         found
     }
 
-    /// Returns a counter track by its name.
-    pub(super) fn named_counter(&mut self, pid: Id, name: &str) -> TrackNumber {
-        self.number(TrackKey { kind: TrackKind::Counter, pid, tid: Id::None, name: name.into(), slot: 0 })
+    /// The track of a counter that has a name and perhaps a unit.
+    pub(super) fn named_counter(&mut self, pid: Id, name: &str, unit: &str) -> TrackNumber {
+        let key = TrackKey { kind: TrackKind::Counter, pid, tid: Id::None, name: name.into(), slot: 0 };
+        self.counter_number(key, unit)
     }
 
-    /// Returns a counter track of a thread by its name.
-    pub(super) fn thread_counter(&mut self, pid: i64, tid: i64, name: &str) -> TrackNumber {
+    /// The track of a counter of a thread that has a name and perhaps a unit.
+    pub(super) fn thread_counter(&mut self, pid: i64, tid: i64, name: &str, unit: &str) -> TrackNumber {
         let (pid, tid) = (self.process_now(pid), Id::Number(tid));
-        self.number(TrackKey { kind: TrackKind::Counter, pid, tid, name: name.into(), slot: 0 })
+        self.counter_number(TrackKey { kind: TrackKind::Counter, pid, tid, name: name.into(), slot: 0 }, unit)
+    }
+
+    /// The number of the key of a counter, whose unit counts where the key is new.
+    fn counter_number(&mut self, key: TrackKey, unit: &str) -> TrackNumber {
+        let known = self.keys.len();
+        let number = self.number(key);
+        if self.keys.len() > known && !unit.is_empty() {
+            self.new_units.push(Metadata::CounterUnit { key: self.key(number).clone(), unit: unit.into() });
+        }
+        number
+    }
+
+    /// The units of the counters that are new since the last call.
+    pub(super) fn take_units(&mut self) -> Vec<Metadata> {
+        std::mem::take(&mut self.new_units)
     }
 
     /// Makes the key unique by its slot, so that two uuids stay two tracks.

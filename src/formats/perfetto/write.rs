@@ -29,7 +29,9 @@ use super::kernel_fields::{task_state, task_state_event};
 use crate::formats::protobuf::encode::{push_bytes, push_fixed64, push_message, push_number};
 use crate::formats::protobuf::numbers::FieldNumber;
 use crate::model::args::Detail;
-use crate::model::{Event, EventFlags, EventKind, Id, NameIdx, Names, StackIdx, Stacks, Track, TrackKind, TrackTables};
+use crate::model::{
+    Event, EventFlags, EventKind, Id, NameIdx, Names, StackIdx, Stacks, Track, TrackIdx, TrackKind, TrackTables,
+};
 
 /// The packet sequence of all packets.
 const SEQUENCE: u64 = 1;
@@ -428,7 +430,13 @@ impl<'a, W: Write> PerfettoWriter<'a, W> {
         let name: &str = if track.key.kind == TrackKind::State { "state" } else { &track.name };
         push_bytes(&mut self.message, track_descriptor::NAME, name.as_bytes());
         if track.key.kind == TrackKind::Counter {
-            push_bytes(&mut self.message, track_descriptor::COUNTER, b"");
+            let unit = self.tracks.units.get(&TrackIdx(row)).map_or("", |unit| &**unit);
+            push_message(&mut self.message, track_descriptor::COUNTER, |bytes| match unit {
+                "" => {}
+                "ns" => push_number(bytes, counter_descriptor::UNIT, counter_unit::UNIT_TIME_NS),
+                "bytes" => push_number(bytes, counter_descriptor::UNIT, counter_unit::UNIT_SIZE_BYTES),
+                unit => push_bytes(bytes, counter_descriptor::UNIT_NAME, unit.as_bytes()),
+            });
         }
         if has_rank(track) {
             push_number(&mut self.message, track_descriptor::SIBLING_ORDER_RANK, track.sort_index.cast_unsigned());

@@ -173,10 +173,10 @@ pub(super) fn name_thread(batch: &mut BatchBuilder) {
 }
 
 pub(super) fn memory_in_use(ts_ns: i64, bytes: u64, batch: &mut BatchBuilder) {
-    let name = "memory (bytes)".into();
+    let name = "memory".into();
     let key = TrackKey { kind: TrackKind::Counter, pid: Id::None, tid: Id::None, name, slot: 0 };
     let value = (bytes as f64).to_bits();
-    let track = batch.track_with(&key);
+    let track = batch.counter_track(&key, "bytes");
     batch.push(Event { value, ..bare(ts_ns, EventKind::Counter, track, NameIdx::EMPTY) });
 }
 

@@ -86,3 +86,35 @@ fn the_same_tid_in_two_processes_is_two_threads() {
     assert_ne!(registry.track(&thread(1, 7)), registry.track(&thread(2, 7)));
     assert_eq!(registry.tables().processes.len(), 2);
 }
+
+#[test]
+fn a_name_ends_in_a_unit_or_in_any_other_word() {
+    for (name, unit) in [
+        ("MemFree (bytes)", Some("bytes")),
+        ("load (of all) (%)", Some("%")),
+        ("heat (°C) ", Some("°C")),
+        ("calls (main)", None),
+        ("(ns) first", None),
+        ("bytes)", None),
+        ("", None),
+    ] {
+        assert_eq!(unit_in_name(name), unit, "{name}");
+    }
+}
+
+#[test]
+fn the_unit_of_a_counter_applies_whether_it_comes_before_or_after_the_events() {
+    let mut registry = Registry::default();
+    let counter = |name: &str| TrackKey { kind: TrackKind::Counter, name: name.into(), ..thread(1, 7) };
+    let unit = |name: &str, unit: &str| Metadata::CounterUnit { key: counter(name), unit: unit.into() };
+    registry.apply(&unit("early", "bytes"));
+    let tracks = ["early", "late", "load (%)", "other"].map(|name| registry.track(&counter(name)).unwrap());
+    registry.apply(&unit("late", "ms"));
+    registry.apply(&unit("late", "ns"));
+    assert_eq!(tracks.map(|track| registry.tables().unit(track)), ["bytes", "ns", "%", ""]);
+    let named = tracks.map(|track| registry.tables().name_with_unit(track).into_owned());
+    assert_eq!(named, ["early (bytes)", "late (ns)", "load (%)", "other"]);
+    registry.truncate_tracks(1);
+    assert_eq!(registry.track(&counter("late")), Some(TrackIdx(1)));
+    assert_eq!(registry.tables().unit(TrackIdx(1)), "", "a sort that starts over has other tracks");
+}

@@ -23,12 +23,12 @@ pub(super) fn counter_lanes<'a>(
     let lanes = (0..snapshot.store().lane_count()).map(LaneIdx).filter(|&lane| {
         let info = snapshot.lane(lane);
         let track = snapshot.track(info.track);
-        let is_named = |full: &str| {
-            full.strip_prefix(name).is_some_and(|unit| unit.is_empty() || unit.starts_with(" (") && unit.ends_with(')'))
-        };
+        let is_bracketed = |unit: &str| unit.starts_with(" (") && unit.ends_with(')');
+        let is_named = |full: &str| full.strip_prefix(name).is_some_and(|unit| unit.is_empty() || is_bracketed(unit));
+        let has_unit = || snapshot.tracks().name_with_unit(info.track) == name;
         info.kind == LaneKind::Counter
             && scope.has_track(info.track)
-            && (is_named(&track.name) || is_named(&track.key.name))
+            && (is_named(&track.name) || is_named(&track.key.name) || has_unit())
     });
     let scans = lanes.map(|lane| LaneScan::from_starts(snapshot, &every_row.matcher, every_row, lane));
     let with_held = scans.map(|scan| scan.with_rows(scan.rows.start.saturating_sub(1)..scan.rows.end));

@@ -139,15 +139,6 @@ impl DerivedTrack {
         Filter::parse(filter).map_err(|error| error.to_string())?;
         Ok(Self { kind, every_ns, filter: filter.to_owned() })
     }
-
-    /// Returns its text with the unit in brackets, like names of counters in a trace.
-    #[must_use]
-    pub(crate) fn with_unit(&self) -> String {
-        match self.kind.unit() {
-            "" => self.to_string(),
-            unit => format!("{self} ({unit})"),
-        }
-    }
 }
 
 /// Splits off the first word of a text, which may be partly quoted.

@@ -6,7 +6,7 @@ use super::layout::TimelineLayout;
 use super::state::Timeline;
 use crate::base::time::{duration_text, seconds_text};
 use crate::query::counters::value_at;
-use crate::scene::counters::{exact_value_text, unit_of};
+use crate::scene::counters::exact_value_text;
 use crate::scene::labels::{shown, shown_name};
 use crate::store::lane::{LaneKind, RowIdx, Span};
 use crate::ui::theme::Theme;
@@ -52,14 +52,16 @@ impl Timeline {
         let picked = self.picked(layout, at);
         let lane = picked.lane.filter(|lane| lane.kind == LaneKind::Counter)?;
         let held = value_at(&self.snapshot, lane.lane, picked.ts_ns)?;
-        let (name, _) = self.track_text(self.snapshot.lane(lane.lane).track);
+        let track = self.snapshot.lane(lane.lane).track;
+        let (name, _) = self.track_text(track);
         let since = seconds_text(held.since_ns.saturating_sub(self.snapshot.start_ns()));
         let change = held.before.map(|before| held.value - before).filter(|change| change.is_finite());
         let change = change.map(|change| {
             let sign = if change > 0.0 { "+" } else { "" };
             format!("  ·  changed by {sign}{}", exact_value_text(change))
         });
-        let unit = unit_of(&name).map(|unit| format!(" {unit}")).unwrap_or_default();
+        let unit = shown(self.snapshot.tracks().unit(track));
+        let unit = if unit.is_empty() { String::new() } else { format!(" {unit}") };
         let value = exact_value_text(held.value);
         Some([name, format!("{value}{unit}{}  ·  since {since} s", change.unwrap_or_default())])
     }

@@ -217,6 +217,7 @@ fn last_words(metadata: &[Metadata]) -> BTreeMap<String, &Metadata> {
         Metadata::KernelName { pid, tid, .. } => format!("kernel name {pid:?} {tid:?}"),
         Metadata::ThreadSortIndex { pid, tid, .. } => format!("thread order {pid:?} {tid:?}"),
         Metadata::TrackSortIndex { key, .. } => format!("track order {key:?}"),
+        Metadata::CounterUnit { key, .. } => format!("unit {key:?}"),
         Metadata::Utc { .. } => "utc".to_owned(),
         Metadata::Module { module } => format!("module {module:?}"),
         Metadata::Unwound { module } => format!("unwound {module:?}"),

@@ -57,7 +57,8 @@ fn each_switch_ends_the_run_before_it_and_a_cpu_at_rest_has_none() {
     let named = Metadata::KernelName { pid: Id::Number(5), tid: Id::Number(7), name: "a".into() };
     assert!(reading.metadata.contains(&named), "{:?}", reading.metadata);
     let clock = reading.events.iter().find(|event| event.kind == K::Counter).unwrap();
-    assert_eq!((&*clock.track.name, f64::from_bits(clock.value)), ("CPU 3 frequency (kHz)", 1.8e6));
+    assert_eq!((&*clock.track.name, f64::from_bits(clock.value)), ("CPU 3 frequency", 1.8e6));
+    assert_eq!(reading.unit(&clock.track), "kHz");
 }
 
 #[test]
@@ -249,7 +250,7 @@ fn changes_of_state_of_any_kernel_are_runs_and_states() {
     ];
     assert_eq!(states, expected.map(|(at, tid, name)| (at, tid.to_owned(), name)));
     let clock = of(K::Counter).next().expect("a value");
-    assert_eq!((&*clock.track.name, f64::from_bits(clock.value)), ("CPU 2 frequency (kHz)", 1500.0));
+    assert_eq!((&*clock.track.name, f64::from_bits(clock.value)), ("CPU 2 frequency", 1500.0));
     assert_eq!(reading.lost(), []);
 }
 
@@ -309,12 +310,14 @@ fn events_of_the_tables_are_counters_and_markers_and_batteries_have_counters() {
         (4, "Cpu 6 Util", 1.0),
         (4, "Cpu 6 Cap", 1004.0),
         (4, "Cpu 6 Nr Running", 0.0),
-        (5, "GPU 1 frequency (kHz)", 700.0),
+        (5, "GPU 1 frequency", 700.0),
         (6, "vote", 123.0),
         (9, "batt.BAT0.charge_uah", 3000.0),
         (9, "batt.BAT0.current.avg_ua", -1.0),
     ];
     assert_eq!(values, expected);
+    let units: Vec<&str> = reading.counters().into_iter().map(|(_, unit)| unit).collect();
+    assert_eq!(units, ["", "", "kHz", "kHz", "", "", "", "kHz", "", "µAh", "µA"]);
     let spans: Vec<_> = reading.kinds().into_iter().filter(|(_, kind, _)| matches!(kind, K::Begin | K::End)).collect();
     assert_eq!((spans, reading.lost()), (vec![(7, K::Begin, "frame"), (8, K::End, "")], vec![]));
 }
@@ -432,8 +435,8 @@ fn the_system_has_counters_of_memory_clocks_rails_and_the_display() {
         reading.events.iter().map(|event| (event.ts_ns, &*event.track.name, f64::from_bits(event.value))).collect();
     let expected = [
         (1, "MemFree", 3072.0),
-        (1, "CPU 0 frequency (kHz)", 800.0),
-        (1, "CPU 1 frequency (kHz)", 900.0),
+        (1, "CPU 0 frequency", 800.0),
+        (1, "CPU 1 frequency", 900.0),
         (1, "gpufreq", 300.0),
         (1, "num_forks", 5.0),
         (3, "ScreenState", 2.0),
@@ -441,6 +444,8 @@ fn the_system_has_counters_of_memory_clocks_rails_and_the_display() {
         (6_000_000, "power.rails.gpu", 11.0),
     ];
     assert_eq!(values, expected);
+    let units: Vec<&str> = reading.counters().into_iter().map(|(_, unit)| unit).collect();
+    assert_eq!(units, ["bytes", "kHz", "kHz", "MHz", "", "", "µWs", "µWs"]);
     let lost = [(Loss::BadTime, 1), (Loss::MissingState, 1), (Loss::IgnoredPacket, 1)];
     assert!(lost.iter().all(|loss| reading.lost().contains(loss)), "{:?}", reading.lost());
 }

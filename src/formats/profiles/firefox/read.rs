@@ -363,6 +363,12 @@ impl<'d> FirefoxEventBuilder<'d, '_> {
         let pid = members.get("pid").map(|pid| document.text(pid)).transpose()?;
         let pid = pid.map_or_else(|| process.clone(), |pid| id(Some(&pid)));
         let key = TrackKey { kind: TrackKind::Counter, pid, tid: Id::None, name: title.into(), slot: 0 };
+        // Firefox draws its categories in these units.
+        let unit = match &*category {
+            "Memory" | "Bandwidth" => "bytes",
+            "power" => "pWh",
+            _ => "",
+        };
         let samples = match members.get("samples") {
             Some(samples) => Some(samples),
             // Older profiles have sample groups, but never more than one.
@@ -386,7 +392,8 @@ impl<'d> FirefoxEventBuilder<'d, '_> {
                 continue;
             };
             sum = if category == "Memory" { sum + change } else { change };
-            let (track, name) = (self.batch.track_with(&key), self.batch.name(key.name.as_bytes(), None, place));
+            let track = self.batch.counter_track(&key, unit);
+            let name = self.batch.name(key.name.as_bytes(), None, place);
             self.batch.push(Event { value: f64::to_bits(sum), ..bare(ts_ns, EventKind::Counter, track, name) });
             self.batch.flush_if_full(self.sink, self.context)?;
         }
