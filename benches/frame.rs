@@ -30,13 +30,25 @@ const ROUNDS: usize = 3;
 fn main() -> io::Result<()> {
     let spans = std::env::args().find_map(|word| word.parse().ok()).unwrap_or(SPANS);
     let (snapshot, end_ns) = lanes_of_spans(spans, LANES)?;
-    let track =
-        TrackRows { track: TrackIdx(0), process: ProcessIdx(0), lanes: 0..LANES, group: None, starts_folded: false };
+    let track = TrackRows {
+        track: TrackIdx(0),
+        process: ProcessIdx(0),
+        lanes: 0..LANES,
+        group: None,
+        starts_folded: false,
+        curves: 0,
+    };
     let heights = RowHeights::at_scale(1.0);
     let layout = RowLayout::new([track], |lane| snapshot.lane(lane).kind, &Folded::default(), &heights);
     let palette = Palette::new(Shade::Dark);
-    let options =
-        FrameOptions { palette: &palette, rects: RectBudget::HARDWARE, scale: 1.0, filtered: None, counters: &[] };
+    let options = FrameOptions {
+        palette: &palette,
+        rects: RectBudget::HARDWARE,
+        scale: 1.0,
+        filtered: None,
+        counters: &[],
+        overlaid: &[],
+    };
     println!("{spans} spans in {LANES} lanes");
     println!(
         "{:<10}{:>14}{:>14}{:>14}{:>20}{:>12}",

@@ -270,6 +270,7 @@ impl App {
             has_table: tab.panels.shows_statistics(),
             has_scope: timeline.is_some_and(|timeline| !timeline.scope().is_whole()),
             has_scope_tracks: timeline.is_some_and(|timeline| !timeline.scope().tracks.is_all()),
+            counters: timeline.map(Timeline::counter_choice).unwrap_or_default(),
             is_searching: tab.panels.is_searching(),
             has_hidden: arrangement.is_some_and(|arrangement| !arrangement.folded.hidden.is_empty()),
             shade: self.preferences.shade,

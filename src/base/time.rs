@@ -2,11 +2,20 @@
 
 use chrono::{DateTime, FixedOffset};
 
-/// Formats a duration with up to four significant digits in a suitable unit, such as `1.234 ms`.
+/// From here on, times are read in hours, minutes and seconds.
+pub(crate) const HOUR_NS: u64 = 3600 * 1_000_000_000;
+
+/// A duration as a person reads it: up to four significant parts of the largest unit, such as `1.234 ms`, and from an
+/// hour on `1 h 53 min 20 s`.
 ///
 /// Further digits are truncated, never rounded up, so that a span never appears longer than it is.
 #[must_use]
 pub(crate) fn duration_text(dur_ns: u64) -> String {
+    if dur_ns >= HOUR_NS {
+        let seconds = dur_ns / 1_000_000_000;
+        let (hours, minutes, seconds) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
+        return format!("{} h {minutes} min {seconds} s", grouped_digits(hours));
+    }
     const UNITS: [(u64, &str); 4] = [(1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "µs"), (1, "ns")];
     let (unit_ns, unit) = UNITS.into_iter().find(|(unit_ns, _)| dur_ns >= *unit_ns).unwrap_or((1, "ns"));
     let whole = dur_ns / unit_ns;
@@ -25,6 +34,23 @@ pub(crate) fn seconds_text(ts_ns: i64) -> String {
     let sign = if ts_ns < 0 { "-" } else { "" };
     let magnitude = ts_ns.unsigned_abs();
     format!("{sign}{}.{:09}", magnitude / 1_000_000_000, magnitude % 1_000_000_000)
+}
+
+/// A time from where a trace begins, with all nine digits: `0.000000250 s`, and from an hour on `1:53:20.000000250`.
+#[must_use]
+pub(crate) fn elapsed_text(ts_ns: i64) -> String {
+    if ts_ns.unsigned_abs() < HOUR_NS {
+        return format!("{} s", seconds_text(ts_ns));
+    }
+    format!("{}.{:09}", hours_text(ts_ns.into()), ts_ns.unsigned_abs() % 1_000_000_000)
+}
+
+/// A time in hours, minutes and whole seconds, such as `1:53:20`.
+#[must_use]
+pub(crate) fn hours_text(ts_ns: i128) -> String {
+    let sign = if ts_ns < 0 { "-" } else { "" };
+    let seconds = ts_ns.unsigned_abs() / 1_000_000_000;
+    format!("{sign}{}:{:02}:{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60)
 }
 
 /// Formats the date of a UTC time since 1970, such as `2026-11-21`.
@@ -80,6 +106,28 @@ pub(crate) fn ago_text(seconds: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn times_of_hours_are_read_in_hours_minutes_and_seconds() {
+        let hour_ns = 3_600_000_000_000;
+        for (ns, text) in [
+            (hour_ns - 1, "3\u{2009}599.999 s"),
+            (hour_ns, "1 h 0 min 0 s"),
+            (6_833_826_999_999_999, "1\u{2009}898 h 17 min 6 s"),
+        ] {
+            assert_eq!(duration_text(ns), text);
+        }
+        for (ns, text) in [
+            (0, "0.000000000 s"),
+            (-1, "-0.000000001 s"),
+            (3_599_999_999_999, "3599.999999999 s"),
+            (3_600_000_000_001, "1:00:00.000000001"),
+            (-6_833_826_000_000_250, "-1898:17:06.000000250"),
+            (i64::MIN, "-2562047:47:16.854775808"),
+        ] {
+            assert_eq!(elapsed_text(ns), text);
+        }
+    }
 
     #[test]
     fn dates_are_read_in_their_zone_or_in_utc_and_only_whole() {

@@ -194,7 +194,14 @@ impl Script {
         let (width_px, height_px) = (f64::from(self.size.width_px), f64::from(self.size.height_px));
         let mut view = Viewport::covering(snapshot.start_ns(), snapshot.end_ns(), width_px, height_px);
         let palette = Palette::new(Shade::Dark);
-        let options = FrameOptions { palette: &palette, rects: self.rects, scale: 1.0, filtered: None, counters: &[] };
+        let options = FrameOptions {
+            palette: &palette,
+            rects: self.rects,
+            scale: 1.0,
+            filtered: None,
+            counters: &[],
+            overlaid: &[],
+        };
         let whole_ns = view.width_ns();
         let (middle_ns, target_ns) = match target(snapshot) {
             Some(row) => {
@@ -282,6 +289,7 @@ fn layout_of(snapshot: &Snapshot) -> RowLayout {
         lanes: snapshot.lanes_of(track),
         group: None,
         starts_folded: false,
+        curves: 0,
     });
     RowLayout::new(tracks, |lane| snapshot.lane(lane).kind, &Folded::default(), &RowHeights::at_scale(1.0))
 }

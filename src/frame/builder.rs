@@ -5,10 +5,12 @@ use rayon::prelude::*;
 
 use super::filtered::Filtered;
 use super::lane_tracks::LaneTracks;
+use super::overlaid::push_overlaid;
 use crate::model::{NameIdx, Names, TrackIdx};
 use crate::query::{Buckets, ReadCount};
 use crate::scene::color::Rgba;
 use crate::scene::counter_form::{CounterForm, range_in};
+use crate::scene::counter_overlay::OverlaidRow;
 use crate::scene::palette::{ColorBy, Palette};
 use crate::scene::rects::{ColumnPacker, ColumnRun, Columns, Rect, RectStyle, rect};
 use crate::scene::rows::{LaneRow, RowLayout};
@@ -41,6 +43,8 @@ pub struct FrameOptions<'a> {
     pub filtered: Option<&'a Filtered>,
     /// Counters that are drawn as changes or rates.
     pub counters: &'a [(TrackIdx, CounterForm)],
+    /// Rows of several counters.
+    pub overlaid: &'a [OverlaidRow],
 }
 
 /// Position of a name on a span.
@@ -68,12 +72,13 @@ pub struct TimelineFrame {
     pub(crate) read: ReadCount,
     /// Number of tiles that are drawn coarser than they should be, or not at all, because their answers are late.
     pub(crate) pending: usize,
-    /// Range of changes or rates in view, for counters that are drawn so.
-    pub(crate) form_ranges: Vec<(LaneIdx, (f64, f64))>,
+    /// The least and the largest change or rate in view, of counters that are drawn so; of a row of several counters
+    /// those of each unit.
+    pub(crate) ranges: Vec<(LaneIdx, Vec<(f64, f64)>)>,
 }
 
-/// The rectangles and names of a lane, and its range of changes or rates.
-type DrawnParts = (Vec<Rect>, Vec<Label>, Option<(LaneIdx, (f64, f64))>);
+/// The rectangles and names of a lane, and its ranges.
+type DrawnParts = (Vec<Rect>, Vec<Label>, Vec<(f64, f64)>);
 
 /// A lane with its edges on the canvas and its columns.
 struct DrawnLane {
@@ -140,7 +145,7 @@ pub fn build(
     let drawn: Vec<DrawnParts> = lanes
         .par_iter()
         .map(|lane| {
-            let (mut rects, mut labels, mut range) = (Vec::new(), Vec::new(), None);
+            let (mut rects, mut labels, mut ranges) = (Vec::new(), Vec::new(), Vec::new());
             let palette = options.palette;
             let runs = lane.columns.runs(palette);
             let of_track = color_of_track(tracks, lane.lane, palette);
@@ -149,9 +154,16 @@ pub fn build(
             let drawing = Drawing { names, lane, track, of_track, is_of_states, options };
             match lane.kind {
                 LaneKind::Counter => {
-                    let color = palette.text_color(tracks.track_name(lane.lane));
-                    let form = CounterForm::of(track, options.counters);
-                    range = push_counter(&mut rects, tiles, buckets, view, (lane, form), color, options.scale);
+                    let overlaid = options.overlaid.iter().find(|row| row.lead == lane.lane);
+                    ranges = if let Some(row) = overlaid {
+                        let look = (palette, options.scale);
+                        push_overlaid(&mut rects, (tiles, buckets), view, row, (lane.y0, lane.y1), look)
+                    } else {
+                        let color = palette.text_color(tracks.track_name(lane.lane));
+                        let form = CounterForm::of(track, options.counters);
+                        let range = push_counter(&mut rects, tiles, buckets, view, (lane, form), color, options.scale);
+                        range.into_iter().collect()
+                    };
                 }
                 LaneKind::Instants | LaneKind::Samples => {
                     drawing.push_instants(&mut rects, &runs);
@@ -168,13 +180,15 @@ pub fn build(
                     LaneKind::Instants | LaneKind::Samples => drawing.push_instants(&mut rects, &matching),
                 }
             }
-            (rects, labels, range.map(|range| (lane.lane, range)))
+            (rects, labels, ranges)
         })
         .collect();
-    for (rects, labels, range) in drawn {
+    for (lane, (rects, labels, ranges)) in lanes.iter().zip(drawn) {
         frame.rects.extend(rects);
         frame.labels.extend(labels);
-        frame.form_ranges.extend(range);
+        if !ranges.is_empty() {
+            frame.ranges.push((lane.lane, ranges));
+        }
     }
     frame
 }
@@ -285,6 +299,7 @@ fn push_counter(
         y1: lane.y1,
         color,
         line_px: pixels_per_point.round().max(1.0),
+        fill_opacity: counters::CounterBand::FAINT,
     };
     counters::rects(view, buckets, &cells, scale, &band, rects);
     range
@@ -382,6 +397,7 @@ mod tests {
             lanes: 0..lanes,
             group: None,
             starts_folded: false,
+            curves: 0,
         }];
         FrameFixture {
             capture: Regular { rows },
@@ -394,7 +410,14 @@ mod tests {
 
     impl FrameFixture {
         fn frame(&mut self, rects: RectBudget) -> TimelineFrame {
-            let options = FrameOptions { palette: &self.palette, rects, scale: 1.0, filtered: None, counters: &[] };
+            let options = FrameOptions {
+                palette: &self.palette,
+                rects,
+                scale: 1.0,
+                filtered: None,
+                counters: &[],
+                overlaid: &[],
+            };
             self.tiles.prepare(&self.capture, self.view.buckets(), &lanes_in_view(&self.layout, &self.view));
             build(&self.capture, &Names::default(), &self.layout, &self.view, &self.tiles, options)
         }

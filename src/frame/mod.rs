@@ -4,7 +4,9 @@
 mod builder;
 pub(crate) mod filtered;
 mod lane_tracks;
+mod overlaid;
 pub(crate) mod summary_strip;
 
 pub(crate) use builder::TimelineFrame;
 pub use builder::{FrameOptions, RectBudget, build, lanes_in_view};
+pub(crate) use overlaid::other_lanes;

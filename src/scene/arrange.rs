@@ -3,10 +3,11 @@
 
 use std::cmp::Reverse;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use serde::{Deserialize, Serialize};
 
 use super::counter_form::CounterForm;
+use super::counter_overlay::CounterOverlay;
 use super::rows::{Folded, GroupKind, RowHeights, RowLayout, TrackRows};
 use super::titles::{command_line, group_title, process_title, track_title};
 use crate::model::{Process, ProcessIdx, TrackIdx};
@@ -47,7 +48,12 @@ pub(crate) struct Arrangement {
     pub(crate) pinned: Vec<TrackIdx>,
     /// Counters that are drawn as changes or rates.
     pub(crate) counters: Vec<(TrackIdx, CounterForm)>,
+    /// Counters that share a row.
+    pub(crate) overlays: Vec<CounterOverlay>,
 }
+
+/// The most rows of several counters; a frame looks at each.
+const OVERLAYS_MAX: usize = 64;
 
 impl Arrangement {
     /// Returns whether only the header of a process, the header of a group, or the outermost spans of a track are
@@ -57,8 +63,47 @@ impl Arrangement {
         match kind {
             GroupKind::Process(process) => self.folded.processes.contains(&process),
             GroupKind::Tracks(lead) => snapshot.group_of(lead).is_some_and(|group| self.folded.has_group(&group)),
-            GroupKind::Track(track) => self.folded.tracks.contains(&track) != is_flat_zero(snapshot, track),
+            GroupKind::Track(track) => {
+                let is_lead = self.overlay_of(track).is_some();
+                self.folded.tracks.contains(&track) != (!is_lead && is_flat_zero(snapshot, track))
+            }
         }
+    }
+
+    /// The overlay that a counter is drawn in, as the first or another.
+    #[must_use]
+    pub(crate) fn overlay_of(&self, track: TrackIdx) -> Option<&CounterOverlay> {
+        self.overlays.iter().find(|overlay| overlay.has(track))
+    }
+
+    /// Draws counters in one row, and no longer in others.
+    pub(crate) fn overlay(&mut self, overlay: CounterOverlay) {
+        self.separate(&overlay.counters().collect::<Vec<_>>());
+        if self.overlays.len() < OVERLAYS_MAX {
+            self.overlays.push(overlay);
+        }
+    }
+
+    /// Draws counters in rows of their own.
+    pub(crate) fn separate(&mut self, counters: &[TrackIdx]) {
+        self.overlays = self.overlays.iter().filter_map(|overlay| overlay.without(counters)).collect();
+    }
+
+    /// The rows of tracks with those of overlays in the places of their leads.
+    fn with_overlays(&self, tracks: Vec<TrackRows>) -> Vec<TrackRows> {
+        if self.overlays.is_empty() {
+            return tracks;
+        }
+        let leads = self.overlays.iter().map(|overlay| (overlay.lead(), overlay.counters().count() as u32));
+        let leads: FxHashMap<TrackIdx, u32> = leads.collect();
+        let others = self.overlays.iter().flat_map(|overlay| overlay.counters().skip(1));
+        let others: FxHashSet<TrackIdx> = others.collect();
+        let rows = tracks.into_iter().filter(|rows| !others.contains(&rows.track));
+        let with_curves = |rows: TrackRows| match leads.get(&rows.track) {
+            Some(&curves) => TrackRows { curves, starts_folded: false, ..rows },
+            None => rows,
+        };
+        rows.map(with_curves).collect()
     }
 }
 
@@ -74,7 +119,7 @@ struct Candidate {
 /// Lays out the tracks of a trace by an arrangement.
 #[must_use]
 pub(crate) fn layout(snapshot: &Snapshot, arrangement: &Arrangement, heights: &RowHeights) -> RowLayout {
-    let tracks = tracks(snapshot, arrangement.order, &arrangement.filter);
+    let tracks = arrangement.with_overlays(tracks(snapshot, arrangement.order, &arrangement.filter));
     RowLayout::new(tracks, |lane| snapshot.lane(lane).kind, &arrangement.folded, heights)
 }
 
@@ -82,7 +127,13 @@ pub(crate) fn layout(snapshot: &Snapshot, arrangement: &Arrangement, heights: &R
 #[must_use]
 pub(crate) fn pinned_layout(snapshot: &Snapshot, arrangement: &Arrangement, heights: &RowHeights) -> RowLayout {
     let pinned = arrangement.pinned.iter().filter(|track| track.index() < snapshot.tracks().tracks.len());
-    let tracks = pinned.map(|&track| rows_of(snapshot, track));
+    let with_curves = |rows: TrackRows| match arrangement.overlay_of(rows.track) {
+        Some(overlay) if overlay.lead() == rows.track => {
+            TrackRows { curves: overlay.counters().count() as u32, starts_folded: false, ..rows }
+        }
+        _ => rows,
+    };
+    let tracks = pinned.map(|&track| with_curves(rows_of(snapshot, track)));
     // A pinned track is shown at the top even if it is hidden below.
     let folded = Folded { tracks: arrangement.folded.tracks.clone(), ..Folded::default() };
     RowLayout::without_headers(tracks, |lane| snapshot.lane(lane).kind, &folded, heights)
@@ -124,6 +175,7 @@ fn rows_of(snapshot: &Snapshot, track: TrackIdx) -> TrackRows {
         lanes: snapshot.lanes_of(track),
         group: snapshot.group_of(track),
         starts_folded: is_flat_zero(snapshot, track),
+        curves: 0,
     }
 }
 

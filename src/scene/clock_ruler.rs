@@ -3,7 +3,7 @@
 
 use super::ruler::{GAP_DIGITS, Ruler, Tick, ticks_from};
 use super::viewport::Viewport;
-use crate::base::time::{utc_clock_text, utc_day_text};
+use crate::base::time::{HOUR_NS, hours_text, utc_clock_text, utc_day_text};
 
 const SECOND_NS: i64 = 1_000_000_000;
 const DAY_NS: i64 = 86_400 * SECOND_NS;
@@ -36,22 +36,21 @@ const STEPS_S: [(i64, i64); 17] = [
 const STEPS_DAYS: [(i64, i64); 9] =
     [(1, 4), (2, 4), (5, 5), (10, 5), (50, 5), (100, 5), (500, 5), (1000, 5), (10_000, 5)];
 
+/// So that at least two labels are in view.
+const WHOLE_SECONDS_FROM_NS: f64 = 3e9;
+
 /// Returns the ruler for a view of a trace, whose times plus `utc_offset_ns` are UTC. A digit is `digit_px` wide.
 #[must_use]
 pub(crate) fn clock_ruler(view: &Viewport, utc_offset_ns: i64, digit_px: f64) -> Ruler {
-    // At least two labels are in view above this width.
-    const WHOLE_SECONDS_FROM_NS: f64 = 3e9;
     let start_utc_ns = i128::from(view.start_ns()) + i128::from(utc_offset_ns);
     if view.width_ns() >= WHOLE_SECONDS_FROM_NS {
-        #[expect(clippy::cast_precision_loss, reason = "a step has few digits")]
-        let fits = |step_ns: i64| (LABEL_CHARS + GAP_DIGITS) * digit_px <= step_ns as f64 / view.ns_per_px();
-        let seconds = STEPS_S.map(|(step, parts)| (step * SECOND_NS, parts));
-        let days = STEPS_DAYS.map(|(step, parts)| (step * DAY_NS, parts));
-        let Some((step_ns, parts)) = seconds.into_iter().chain(days).find(|(step_ns, _)| fits(*step_ns)) else {
+        let label = |utc_ns: i64| if utc_ns % DAY_NS == 0 { utc_day_text(utc_ns) } else { utc_clock_text(utc_ns, 0) };
+        let Some(ruler) = whole_seconds(view, utc_offset_ns.into(), (digit_px, LABEL_CHARS), label) else {
             return Ruler::default();
         };
-        let base = if step_ns < DAY_NS { format!("{} UTC", utc_day_text(clamped(start_utc_ns))) } else { "UTC".into() };
-        return Ruler { base, ticks: ticks(view, utc_offset_ns, step_ns), step_ns, parts, ..Ruler::default() };
+        let is_of_days = ruler.step_ns >= DAY_NS;
+        let base = if is_of_days { "UTC".into() } else { format!("{} UTC", utc_day_text(clamped(start_utc_ns))) };
+        return Ruler { base, ..ruler };
     }
     let second_utc_ns = start_utc_ns.div_euclid(SECOND_NS.into()) * i128::from(SECOND_NS);
     let origin_ns = clamped(second_utc_ns - i128::from(utc_offset_ns));
@@ -65,17 +64,54 @@ pub(crate) fn clock_ruler(view: &Viewport, utc_offset_ns: i64, digit_px: f64) ->
     Ruler { base: format!("{} {clock} UTC", utc_day_text(base_utc_ns)), ..ruler }
 }
 
-fn ticks(view: &Viewport, utc_offset_ns: i64, step_ns: i64) -> Vec<Tick> {
-    let (offset, step) = (i128::from(utc_offset_ns), i128::from(step_ns));
+/// The ruler for a view an hour or more from `origin_ns`, in hours, minutes and seconds from there; `None` for a view
+/// that is nearer, or so wide that no such label fits.
+#[must_use]
+pub(crate) fn hours_ruler(view: &Viewport, origin_ns: i64, digit_px: f64) -> Option<Ruler> {
+    let [start_ns, end_ns] = [view.start_ns(), view.end_ns()].map(|ts_ns| i128::from(ts_ns) - i128::from(origin_ns));
+    let farthest_ns = start_ns.abs().max(end_ns.abs());
+    if farthest_ns < HOUR_NS.into() {
+        return None;
+    }
+    if view.width_ns() >= WHOLE_SECONDS_FROM_NS {
+        // A letter more, for the sign.
+        let chars = hours_text(-farthest_ns).chars().count();
+        let label = |elapsed_ns: i64| hours_text(elapsed_ns.into());
+        return whole_seconds(view, -i128::from(origin_ns), (digit_px, chars as f64), label);
+    }
+    let second_ns = start_ns.div_euclid(SECOND_NS.into()) * i128::from(SECOND_NS);
+    let (base_ns, ruler) = ticks_from(view, clamped(second_ns + i128::from(origin_ns)), digit_px, true);
+    let base_ns = second_ns + base_ns;
+    let fraction = format!(".{:09}", base_ns.rem_euclid(SECOND_NS.into()));
+    let fraction = fraction.trim_end_matches('0').trim_end_matches('.');
+    let whole_ns = base_ns.div_euclid(SECOND_NS.into()) * i128::from(SECOND_NS);
+    Some(Ruler { base: format!("{}{fraction}", hours_text(whole_ns)), ..ruler })
+}
+
+/// A ruler with a tick at round times in whole seconds, to which `offset_ns` is added; `None` where no label fits.
+fn whole_seconds(
+    view: &Viewport,
+    offset_ns: i128,
+    (digit_px, label_chars): (f64, f64),
+    label: impl Fn(i64) -> String,
+) -> Option<Ruler> {
+    #[expect(clippy::cast_precision_loss, reason = "a step has few digits")]
+    let fits = |step_ns: i64| (label_chars + GAP_DIGITS) * digit_px <= step_ns as f64 / view.ns_per_px();
+    let seconds = STEPS_S.map(|(step, parts)| (step * SECOND_NS, parts));
+    let days = STEPS_DAYS.map(|(step, parts)| (step * DAY_NS, parts));
+    let (step_ns, parts) = seconds.into_iter().chain(days).find(|(step_ns, _)| fits(*step_ns))?;
+    Some(Ruler { ticks: ticks(view, offset_ns, step_ns, label), step_ns, parts, ..Ruler::default() })
+}
+
+fn ticks(view: &Viewport, offset: i128, step_ns: i64, label: impl Fn(i64) -> String) -> Vec<Tick> {
+    let step = i128::from(step_ns);
     // One to the left, whose label may reach into view.
     let first = (i128::from(view.start_ns()) + offset).div_euclid(step) - 1;
     let last = (i128::from(view.end_ns()) + offset).div_euclid(step) + 1;
     (first..=last)
         .filter_map(|tick| {
             let ts_ns = i64::try_from(tick * step - offset).ok()?;
-            let utc_ns = i64::try_from(tick * step).ok()?;
-            let is_midnight = utc_ns % DAY_NS == 0;
-            Some(Tick { ts_ns, label: if is_midnight { utc_day_text(utc_ns) } else { utc_clock_text(utc_ns, 0) } })
+            Some(Tick { ts_ns, label: label(i64::try_from(tick * step).ok()?) })
         })
         .collect()
 }
@@ -143,6 +179,45 @@ mod tests {
             view.zoom(depth, at);
             let ruler = clock_ruler(&view, utc_offset_ns, digit_px);
             check_labels(&ruler, &view, digit_px)?;
+        }
+    }
+
+    #[test]
+    fn hours_from_the_start_have_no_more_than_one_unit() {
+        let mut view = Viewport::covering(0, 1_000_000 * SECOND_NS, 1000.0, 100.0);
+        let mut labels = |start_ns: i64, end_ns: i64| {
+            view.show_exactly(start_ns, end_ns);
+            let ruler = hours_ruler(&view, 0, 7.0)?;
+            let within = ruler.ticks.iter().filter(|tick| (start_ns..end_ns).contains(&tick.ts_ns));
+            Some((ruler.base.clone(), within.map(|tick| tick.label.clone()).collect::<Vec<_>>()))
+        };
+        assert_eq!(labels(0, 3599 * SECOND_NS), None);
+        let (base, hours) = labels(0, 8 * 3600 * SECOND_NS).unwrap();
+        assert_eq!((base.as_str(), &hours[..3]), ("", &["0:00:00".to_owned(), "1:00:00".into(), "2:00:00".into()][..]));
+        let far_ns = 683_826 * SECOND_NS;
+        let (base, seconds) = labels(far_ns, far_ns + 100 * SECOND_NS).unwrap();
+        assert_eq!((base.as_str(), seconds[0].as_str()), ("", "189:57:15"));
+        let (base, parts) = labels(far_ns + SECOND_NS / 2, far_ns + SECOND_NS).unwrap();
+        assert_eq!(base, "189:57:06");
+        assert!(parts.iter().all(|label| label.starts_with('+') && label.ends_with(" ms")), "{parts:?}");
+    }
+
+    proptest! {
+        #[test]
+        fn labels_of_hours_never_overlap(
+            origin_ns in prop_oneof![Just(0_i64), Just(1_700_000_000_000_000_000), Just(-1_000_000)],
+            length_ns in 1_i64..1_000_000_000_000_000_000,
+            depth in 1.0..1e12,
+            at in 0.0..1920.0,
+            width in 60.0..4000.0,
+            digit_px in 5.0..20.0,
+        ) {
+            let start_ns = origin_ns;
+            let mut view = Viewport::covering(start_ns, start_ns.saturating_add(length_ns), width, 600.0);
+            view.zoom(depth, at);
+            if let Some(ruler) = hours_ruler(&view, origin_ns, digit_px) {
+                check_labels(&ruler, &view, digit_px)?;
+            }
         }
     }
 }

@@ -30,13 +30,14 @@ impl CounterForm {
         chosen.iter().find(|(known, _)| *known == track).map(|(_, form)| *form).unwrap_or_default()
     }
 
-    /// A range of such numbers in words.
+    /// A range of such numbers in words; the unit is that of the values.
     #[must_use]
-    pub(crate) fn range_text(self, least: &str, most: &str) -> String {
+    pub(crate) fn range_text(self, least: &str, most: &str, unit: &str) -> String {
+        let space = if unit.is_empty() { "" } else { " " };
         match self {
-            Self::Value => format!("{least} to {most}"),
-            Self::Change => format!("change {least} to {most}"),
-            Self::Rate => format!("{least} to {most} /s"),
+            Self::Value => format!("{least} to {most}{space}{unit}"),
+            Self::Change => format!("change {least} to {most}{space}{unit}"),
+            Self::Rate => format!("{least} to {most} {unit}/s"),
         }
     }
 

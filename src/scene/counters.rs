@@ -87,14 +87,32 @@ pub(crate) struct CounterBand {
     pub(crate) color: Rgba,
     /// The thickness of the curve.
     pub(crate) line_px: f32,
+    /// The opacity of what is between the curve and zero; none where it is 0.
+    pub(crate) fill_opacity: u8,
+}
+
+impl CounterBand {
+    /// A fill so faint that one reads the curve.
+    pub(crate) const FAINT: u8 = 90;
 }
 
 /// Adds the rectangles of a counter: for each run of columns a fill from zero and the curve's own range on it.
-#[expect(clippy::float_cmp, reason = "both sides are rounded to whole pixels")]
 pub(crate) fn rects(
     view: &Viewport,
     buckets: Buckets,
     cells: &[CounterCell],
+    scale: Scale,
+    band: &CounterBand,
+    out: &mut Vec<Rect>,
+) {
+    rects_above(view, buckets, (cells, &[]), scale, band, out);
+}
+
+/// Like [`rects`], with fills from the values of `base`, one a cell, and from zero where there is none.
+pub(crate) fn rects_above(
+    view: &Viewport,
+    buckets: Buckets,
+    (cells, base): (&[CounterCell], &[f64]),
     scale: Scale,
     band: &CounterBand,
     out: &mut Vec<Rect>,
@@ -106,21 +124,23 @@ pub(crate) fn rects(
     // The last value holds up to the end of the capture, and no further.
     let right_px = view.x_from_time(view.capture_end_ns()).ceil().min(view.width_px() + 2.0);
     let mut last: Option<CounterColumn> = None;
-    for cell in cells {
+    for (place, cell) in cells.iter().enumerate() {
         if !(cell.min.is_finite() && cell.max.is_finite()) {
             continue;
         }
         let x0 = view.x_from_time(buckets.start_ns(cell.first_bucket)).round().max(-2.0);
         let x1 = view.x_from_time(buckets.start_ns(cell.end_bucket())).round();
         #[expect(clippy::cast_possible_truncation, reason = "cut to the canvas")]
-        let next =
-            CounterColumn { x0: x0 as f32, x1: x1.min(right_px) as f32, top: y_of(cell.max), bottom: y_of(cell.min) };
+        let (x0, x1) = (x0 as f32, x1.min(right_px) as f32);
+        // Areas meet at the values that hold at the end of a column.
+        let base_y = base.get(place).map_or(zero_y, |&value| y_of(value));
+        let next = CounterColumn { x0, x1, top: y_of(cell.max), bottom: y_of(cell.min), base_y };
         if next.x1 <= next.x0 {
             // Narrower than a pixel: its range goes to the one column that has the pixel.
             if let Some(run) = &mut last {
                 if run.x1 - run.x0 > 1.0 {
                     let before = CounterColumn { x1: run.x1 - 1.0, ..*run };
-                    before.push(zero_y, band, out);
+                    before.push(band, out);
                     run.x0 = before.x1;
                 }
                 run.top = run.top.min(next.top);
@@ -129,16 +149,16 @@ pub(crate) fn rects(
             continue;
         }
         match &mut last {
-            Some(last) if last.x1 >= next.x0 && last.top == next.top && last.bottom == next.bottom => last.x1 = next.x1,
+            Some(last) if last.x1 >= next.x0 && last.is_alike(&next) => last.x1 = next.x1,
             _ => {
                 if let Some(done) = last.replace(next) {
-                    done.push(zero_y, band, out);
+                    done.push(band, out);
                 }
             }
         }
     }
     if let Some(done) = last {
-        done.push(zero_y, band, out);
+        done.push(band, out);
     }
 }
 
@@ -149,18 +169,24 @@ struct CounterColumn {
     x1: f32,
     top: f32,
     bottom: f32,
+    /// Where its fill begins.
+    base_y: f32,
 }
 
 impl CounterColumn {
-    fn push(self, zero_y: f32, band: &CounterBand, out: &mut Vec<Rect>) {
-        /// The fill is faint: the curve is what one reads.
-        const FILL_OPACITY: u8 = 90;
+    #[expect(clippy::float_cmp, reason = "both sides are rounded to whole pixels")]
+    fn is_alike(&self, other: &Self) -> bool {
+        (self.top, self.bottom, self.base_y) == (other.top, other.bottom, other.base_y)
+    }
+
+    fn push(self, band: &CounterBand, out: &mut Vec<Rect>) {
         let plain = |y0, y1, color| Rect { x0: self.x0, y0, x1: self.x1, y1, color, style: RectStyle::PLAIN };
         let (line_y0, line_y1) = (self.top, self.bottom.max(self.top + band.line_px).min(band.y1));
         let line_y0 = line_y0.min(line_y1 - band.line_px);
-        let (fill_y0, fill_y1) = if line_y1 <= zero_y { (line_y1, zero_y) } else { (zero_y, line_y0) };
-        if fill_y1 > fill_y0 {
-            out.push(plain(fill_y0, fill_y1, band.color.with_opacity(FILL_OPACITY)));
+        let base_y = self.base_y;
+        let (fill_y0, fill_y1) = if line_y1 <= base_y { (line_y1, base_y) } else { (base_y, line_y0) };
+        if fill_y1 > fill_y0 && band.fill_opacity > 0 {
+            out.push(plain(fill_y0, fill_y1, band.color.with_opacity(band.fill_opacity)));
         }
         out.push(plain(line_y0, line_y1, band.color));
     }
@@ -171,7 +197,13 @@ impl CounterColumn {
 mod tests {
     use super::*;
 
-    const BAND: CounterBand = CounterBand { y0: 10.0, y1: 50.0, color: Rgba::opaque(1, 2, 3), line_px: 1.0 };
+    const BAND: CounterBand = CounterBand {
+        y0: 10.0,
+        y1: 50.0,
+        color: Rgba::opaque(1, 2, 3),
+        line_px: 1.0,
+        fill_opacity: CounterBand::FAINT,
+    };
 
     fn drawn(cells: &[CounterCell], scale: Scale) -> Vec<Rect> {
         let mut view = Viewport::covering(0, 1_000_000, 1024.0, 100.0);

@@ -9,6 +9,7 @@ pub(crate) mod bookmarks;
 pub(crate) mod clock_ruler;
 pub(crate) mod color;
 pub(crate) mod counter_form;
+pub(crate) mod counter_overlay;
 pub(crate) mod counters;
 pub(crate) mod derived;
 pub(crate) mod fenwick_heights;

@@ -50,7 +50,11 @@ pub struct Palette {
     /// The colour of spans without a category.
     grey: Rgba,
     states: StateColors,
+    series: [Rgba; SERIES],
 }
+
+/// How many curves of one row have a colour of their own.
+const SERIES: usize = 8;
 
 /// The colours of thread states by meaning: running is bright, waiting for a CPU or a disk is a warning, and sleeping,
 /// which is most of the time of most threads, is close to the background.
@@ -90,7 +94,14 @@ impl Palette {
             Hues::ColorBlind => rgba(color_blind(shade)).collect(),
         };
         let grey = rgba_from_oklch(if shade == Shade::Dark { 0.66 } else { 0.76 }, 0.0, 0.0);
-        Self { by: colors.by, named, ramp: ramp(colors.hues, shade), grey, states: StateColors::on(shade) }
+        Self {
+            by: colors.by,
+            named,
+            ramp: ramp(colors.hues, shade),
+            grey,
+            states: StateColors::on(shade),
+            series: series(shade),
+        }
     }
 
     /// Returns the colour of a text.
@@ -129,6 +140,12 @@ impl Palette {
             state if state.starts_with("Uninterruptible") => self.states.uninterruptible,
             _ => self.states.asleep,
         }
+    }
+
+    /// The colour of a curve among several in one row, for all eyes.
+    #[must_use]
+    pub(crate) fn series_color(&self, place: usize) -> Rgba {
+        self.series[place % SERIES]
     }
 
     /// Returns the property that determines the colours.
@@ -205,6 +222,17 @@ fn color_blind(shade: Shade) -> &'static [u32] {
             0x845a05, 0x69c6fc, 0x007655, 0xccc008, 0xb8defe, 0xd15e0c, 0xc3719f,
         ],
     }
+}
+
+#[expect(clippy::unreadable_literal, reason = "colours are written so")]
+/// Lines on the ground: those of a grid of colours that are farthest apart for each kind of colour blindness, and in
+/// contrast to the ground; a test holds how far. The first are the farthest apart.
+fn series(shade: Shade) -> [Rgba; SERIES] {
+    let colors: [u32; SERIES] = match shade {
+        Shade::Dark => [0xf0a50f, 0x87ffff, 0xb478ff, 0xe10f0f, 0xffff87, 0x4b8796, 0x961ee1, 0x87c3d2],
+        Shade::Light => [0x0f5aff, 0xa59600, 0xb4005a, 0x0f0000, 0xf05aa5, 0x0f00b4, 0x5a0f00, 0x00005a],
+    };
+    colors.map(rgb)
 }
 
 /// Returns the colours of counts, few to many, safe for any colour vision.

@@ -40,8 +40,14 @@ mod tests {
 
     #[test]
     fn every_row_of_pixels_picks_the_lane_that_is_drawn_there() {
-        let tracks =
-            [TrackRows { track: TrackIdx(0), process: ProcessIdx(0), lanes: 0..50, group: None, starts_folded: false }];
+        let tracks = [TrackRows {
+            track: TrackIdx(0),
+            process: ProcessIdx(0),
+            lanes: 0..50,
+            group: None,
+            starts_folded: false,
+            curves: 0,
+        }];
         let layout = RowLayout::new(tracks, |_| LaneKind::Spans, &Folded::default(), &RowHeights::at_scale(1.5));
         let mut view = Viewport::covering(0, 1000, 500.0, 300.0);
         view.scroll(333.0, 1e6);
@@ -54,8 +60,14 @@ mod tests {
 
     #[test]
     fn the_header_and_the_void_below_have_no_lane() {
-        let tracks =
-            [TrackRows { track: TrackIdx(0), process: ProcessIdx(7), lanes: 0..1, group: None, starts_folded: false }];
+        let tracks = [TrackRows {
+            track: TrackIdx(0),
+            process: ProcessIdx(7),
+            lanes: 0..1,
+            group: None,
+            starts_folded: false,
+            curves: 0,
+        }];
         let layout = RowLayout::new(tracks, |_| LaneKind::Spans, &Folded::default(), &RowHeights::at_scale(1.0));
         let view = Viewport::covering(0, 1000, 500.0, 300.0);
         let header = pick(&layout, &view, 0.0, 3.0);

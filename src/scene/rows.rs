@@ -10,7 +10,7 @@ use std::ops::Range;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 pub use heights::RowHeights;
-pub(crate) use heights::TrackDensity;
+pub(crate) use heights::{LEGEND_POINTS, TrackDensity};
 pub(crate) use lanes::LaneRow;
 use lanes::LanesOfTrack;
 
@@ -54,6 +54,8 @@ pub struct TrackRows {
     pub group: Option<TrackGroup>,
     /// Whether it starts folded, as a counter does that is always zero.
     pub starts_folded: bool,
+    /// How many counters share its row; 0: none but its own.
+    pub curves: u32,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -369,6 +371,7 @@ impl RowLayout {
                 folded: folded.tracks.contains(&track.track) != track.starts_folded,
                 in_folded_group: head.is_some_and(|(_, head)| head.folded),
                 hidden,
+                curves: track.curves,
             }));
             if let Some(process) = self.processes.last_mut() {
                 process.rows.end = self.rows.len() as u32;

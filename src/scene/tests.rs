@@ -3,6 +3,7 @@
 use std::io::Write;
 
 use super::arrange::{self, Arrangement, TrackOrder};
+use super::counter_overlay::{CounterOverlay, have_one_unit, overlaid_row};
 use super::rows::{Folded, GroupKind, RowHeights};
 use crate::base::cancel::Cancel;
 use crate::base::progress::Progress;
@@ -133,4 +134,31 @@ fn pinned_tracks_are_laid_out_also_where_they_are_hidden_and_unknown_ones_are_le
     let layout = arrange::pinned_layout(&snapshot, &arrangement, &RowHeights::at_scale(1.0));
     let groups = layout.groups_within(0, 1000);
     assert_eq!(groups.iter().map(|group| group.kind).collect::<Vec<_>>(), [GroupKind::Track(TrackIdx(1))]);
+}
+
+#[test]
+fn counters_of_an_overlay_have_one_row_and_each_its_own_again() {
+    let counter = |name: &str| format!(r#"{{"ph":"C","name":"{name}","pid":1,"ts":1,"args":{{"v":1}}}}"#);
+    let snapshot = snapshot(&format!("[{}]", ["a (ns)", "b", "c"].map(counter).join(",")));
+    let [a, b, c] = [0, 1, 2].map(TrackIdx);
+    let mut arrangement = Arrangement::default();
+    let shown = |arrangement: &Arrangement| {
+        let layout = arrange::layout(&snapshot, arrangement, &RowHeights::at_scale(1.0));
+        [a, b, c].map(|track| layout.group_of(GroupKind::Track(track)).is_some())
+    };
+    arrangement.overlay(CounterOverlay::new(&[b, c], true).unwrap());
+    assert_eq!(shown(&arrangement), [true, true, false]);
+    let row = overlaid_row(&snapshot, &arrangement.overlays[0], &[]).unwrap();
+    assert_eq!((row.curves.len(), row.units.as_slice(), row.is_stacked), (2, &[String::new()][..], true));
+    // A counter is in one row alone, and what is left of the other is none.
+    arrangement.overlay(CounterOverlay::new(&[a, b], true).unwrap());
+    assert_eq!((shown(&arrangement), arrangement.overlays.len()), ([true, false, true], 1));
+    let row = overlaid_row(&snapshot, &arrangement.overlays[0], &[]).unwrap();
+    assert_eq!((row.units.len(), row.is_stacked), (2, false), "nanoseconds and numbers are no sum");
+    assert!(!have_one_unit(&snapshot, &[a, b]) && have_one_unit(&snapshot, &[b, c]));
+    arrangement.separate(&[b]);
+    assert_eq!((shown(&arrangement), arrangement.overlays.len()), ([true; 3], 0));
+    // Of another trace, as saved state may be.
+    let unknown = CounterOverlay::new(&[TrackIdx(77), a], false).unwrap();
+    assert_eq!(overlaid_row(&snapshot, &unknown, &[]), None);
 }

@@ -136,3 +136,19 @@ fn the_summary_sees_where_spans_are() {
     stopped.cancel();
     assert!(TraceSummary::from_snapshot(&snapshot, &stopped).is_err());
 }
+
+#[test]
+fn the_map_of_counters_alone_shows_where_they_have_values_and_spans_hide_them() {
+    let value = |ts: u32| format!(r#"{{"ph":"C","name":"n","pid":1,"ts":{ts},"args":{{"v":{ts}}}}}"#);
+    let mut values: Vec<_> = (0..40).map(|number| value(500 + number)).collect();
+    values.extend([value(0), value(1000)]);
+    let counters = snapshot(&format!("[{}]", values.join(",")));
+    let summary = TraceSummary::from_snapshot(&counters, &Cancel::default()).unwrap();
+    let columns = summary.columns(counters.start_ns(), counters.end_ns(), 10);
+    assert!(columns[0] > 0.0 && columns[2] == 0.0 && columns[9] > 0.0, "{columns:?}");
+    assert_eq!(columns[5], 1.0, "{columns:?}");
+    values.push(r#"{"ph":"X","name":"a","pid":1,"tid":1,"ts":0,"dur":100}"#.to_owned());
+    let mixed = snapshot(&format!("[{}]", values.join(",")));
+    let summary = TraceSummary::from_snapshot(&mixed, &Cancel::default()).unwrap();
+    assert_eq!(summary.columns(mixed.start_ns(), mixed.end_ns(), 10)[5], 0.0);
+}

@@ -95,6 +95,9 @@ impl TraceSummary {
 /// Returns the lanes of each track that show when it is busy: its span lanes, or else that of instants. Spans of deeper
 /// lanes lie within those of the first as long as spans nest.
 fn lanes_of_tracks(snapshot: &Snapshot) -> Vec<Vec<LaneIdx>> {
+    let summary = snapshot.summary();
+    // Values of counters would drown spans in a map of both.
+    let has_values_alone = [summary.spans, summary.instants, summary.samples] == [0; 3];
     let has_overlaps = snapshot.losses().count(Loss::Overlap) > 0;
     let lanes_max = if has_overlaps { usize::MAX } else { 1 };
     let of_track = |track| {
@@ -102,6 +105,9 @@ fn lanes_of_tracks(snapshot: &Snapshot) -> Vec<Vec<LaneIdx>> {
         let mut spans: Vec<_> = lanes().filter(|(_, kind)| *kind == LaneKind::Spans).take(lanes_max).collect();
         if spans.is_empty() {
             spans.extend(lanes().find(|(_, kind)| matches!(kind, LaneKind::Instants | LaneKind::Samples)));
+        }
+        if has_values_alone {
+            spans.extend(lanes().find(|(_, kind)| *kind == LaneKind::Counter));
         }
         spans.into_iter().map(|(lane, _)| lane).collect()
     };
@@ -115,8 +121,14 @@ fn add_track(snapshot: &Snapshot, lanes: &[LaneIdx], buckets: Buckets, filled: &
     let (mut cells, mut starts) = (Vec::new(), Vec::new());
     for &lane in lanes {
         cells.clear();
-        pixels::longest(snapshot, lane, buckets, &mut cells);
         pixels::starts(snapshot, lane, buckets, &mut starts);
+        if snapshot.lane(lane).kind == LaneKind::Counter {
+            for (filled, &values) in filled.iter_mut().zip(&starts) {
+                *filled = filled.saturating_add(u32::try_from(values).unwrap_or(u32::MAX));
+            }
+            continue;
+        }
+        pixels::longest(snapshot, lane, buckets, &mut cells);
         for cell in &cells {
             let place = |bucket: i64| usize::try_from(bucket - buckets.first).unwrap_or(0);
             for bucket in place(cell.first_bucket)..place(cell.end_bucket()) {

@@ -278,6 +278,15 @@ pub(crate) enum RowCommand {
     ShowHidden,
     /// Draws a counter as its values, its changes or its rate.
     ShowCounterAs(TrackIdx, CounterForm),
+    /// Draws the counters of the scope so.
+    ShowCountersAs(CounterForm),
+    /// Draws counters in one row: those of the scope, of a group, or of a row of several.
+    OverlayCounters {
+        of: Option<GroupKind>,
+        is_stacked: bool,
+    },
+    /// Draws counters in rows of their own again.
+    SeparateCounters(Option<GroupKind>),
     Order(TrackOrder),
     /// Shows only rows whose names contain these words.
     Filter(String),

@@ -14,6 +14,7 @@ use crate::export::ExportFormat;
 use crate::query::derived::DerivedKind;
 use crate::scene::arrange::TrackOrder;
 use crate::scene::color::Shade;
+use crate::scene::counter_form::CounterForm;
 use crate::scene::palette::{ColorBy, Colors, Hues};
 use crate::scene::rows::TrackDensity;
 use crate::ui::command::{
@@ -28,6 +29,16 @@ use crate::ui::settings::{Navigation, RulerOrigin, Wheel};
 pub(crate) const TEXT_PERCENT_MIN: u16 = 60;
 /// Largest font size, in percent of the default.
 pub(crate) const TEXT_PERCENT_MAX: u16 = 200;
+
+/// Draws the counters of the scope in one row.
+fn counters(is_stacked: bool) -> Command {
+    Command::Timeline(TimelineCommand::Rows(RowCommand::OverlayCounters { of: None, is_stacked }))
+}
+
+/// Draws the counters of the scope in a form.
+fn counter_form(form: CounterForm) -> Command {
+    Command::Timeline(TimelineCommand::Rows(RowCommand::ShowCountersAs(form)))
+}
 
 fn derive(kind: DerivedKind) -> Command {
     Command::Timeline(TimelineCommand::Derived(DerivedCommand::AddOfScope(kind)))
@@ -362,6 +373,25 @@ pub(crate) const TABLE: &[CommandEntry] = &[
     })
     .checked(|state| state.order == TrackOrder::Longest)
     .within("Order"),
+    entry(Menu::Rows, "Overlay counters", &[plain(Key::O)], When::Overlayable, |_| counters(false))
+        .hint("Draws the two to eight counters of the scope in one row, with one scale for each unit")
+        .within("Counters"),
+    entry(Menu::Rows, "Stack counters", &[shift(Key::O)], When::Stackable, |_| counters(true))
+        .hint("Draws counters of one unit on top of each other")
+        .within("Counters"),
+    entry(Menu::Rows, "Separate counters", &[alt(Key::O)], When::Separable, |_| {
+        Command::Timeline(TimelineCommand::Rows(RowCommand::SeparateCounters(None)))
+    })
+    .hint("Draws each in a row of its own again")
+    .within("Counters"),
+    entry(Menu::Rows, "Show counters as values", &[], When::ScopeCounters, |_| counter_form(CounterForm::Value))
+        .within("Counters"),
+    entry(Menu::Rows, "Show counters as changes", &[], When::ScopeCounters, |_| counter_form(CounterForm::Change))
+        .hint("The difference to the sample before")
+        .within("Counters"),
+    entry(Menu::Rows, "Show counters as rates", &[], When::ScopeCounters, |_| counter_form(CounterForm::Rate))
+        .hint("The change a second")
+        .within("Counters"),
     entry(Menu::Rows, "Derive rate of the scope", &[], When::Capture, |_| derive(DerivedKind::Rate))
         .hint("A track of how many rows of the scope start a second")
         .within("Derive"),

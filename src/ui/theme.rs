@@ -15,6 +15,8 @@ pub struct Theme {
     pub(crate) panel: Color32,
     pub(crate) raised: Color32,
     pub(crate) line: Color32,
+    /// The outline of buttons and fields; transparent where their ground alone tells them.
+    pub(crate) outline: Color32,
     pub(crate) grid: Color32,
     pub(crate) text: Color32,
     pub(crate) weak_text: Color32,
@@ -45,6 +47,7 @@ impl Theme {
                 panel: rgb(0x1b, 0x1e, 0x24),
                 raised: rgb(0x2a, 0x2f, 0x38),
                 line: rgb(0x2c, 0x31, 0x3a),
+                outline: Color32::TRANSPARENT,
                 grid: rgb(0x22, 0x26, 0x2d),
                 text: rgb(0xdd, 0xe1, 0xe8),
                 weak_text: rgb(0x93, 0x9b, 0xa8),
@@ -62,6 +65,7 @@ impl Theme {
                 panel: rgb(0xf6, 0xf7, 0xf9),
                 raised: rgb(0xe4, 0xe8, 0xee),
                 line: rgb(0xdb, 0xdf, 0xe6),
+                outline: Color32::TRANSPARENT,
                 grid: rgb(0xee, 0xf0, 0xf3),
                 text: rgb(0x20, 0x25, 0x2d),
                 weak_text: rgb(0x60, 0x68, 0x75),
@@ -85,6 +89,8 @@ impl Theme {
                 gutter: rgb(0x08, 0x09, 0x0b),
                 panel: rgb(0x08, 0x09, 0x0b),
                 line: rgb(0x8a, 0x93, 0xa1),
+                grid: rgb(0x62, 0x6b, 0x78),
+                outline: rgb(0x8a, 0x93, 0xa1),
                 text: rgb(0xff, 0xff, 0xff),
                 weak_text: rgb(0xcf, 0xd5, 0xde),
                 accent: rgb(0x8f, 0xc3, 0xff),
@@ -96,6 +102,8 @@ impl Theme {
                 gutter: rgb(0xff, 0xff, 0xff),
                 panel: rgb(0xff, 0xff, 0xff),
                 line: rgb(0x6b, 0x74, 0x82),
+                grid: rgb(0x8a, 0x93, 0xa1),
+                outline: rgb(0x6b, 0x74, 0x82),
                 text: rgb(0x00, 0x00, 0x00),
                 weak_text: rgb(0x3a, 0x40, 0x4a),
                 accent: rgb(0x00, 0x43, 0x8f),
@@ -160,7 +168,8 @@ impl Theme {
         for state in [&mut widgets.inactive, &mut widgets.open] {
             state.weak_bg_fill = self.raised;
             state.bg_fill = self.raised;
-            state.bg_stroke = Stroke::NONE;
+            let is_outlined = self.outline != Color32::TRANSPARENT;
+            state.bg_stroke = if is_outlined { Stroke::new(1.0, self.outline) } else { Stroke::NONE };
             state.fg_stroke.color = self.text;
         }
         for state in [&mut widgets.hovered, &mut widgets.active] {
@@ -203,16 +212,24 @@ mod tests {
     fn text_reads_on_every_ground() {
         let usual = [Shade::Dark, Shade::Light].map(|shade| (Theme::new(shade), 4.0, 1.0));
         let high = [Shade::Dark, Shade::Light].map(|shade| (Theme::with_high_contrast(shade), 7.0, 4.0));
-        for (theme, weak_min, line_min) in [usual, high].into_iter().flatten() {
+        for (theme, weak_min, line_min) in usual.iter().chain(&high) {
             let opaque = |color: Color32| Rgba::opaque(color.r(), color.g(), color.b());
             for ground in [theme.canvas, theme.gutter, theme.header, theme.panel, theme.raised] {
                 assert!(contrast(opaque(theme.text), opaque(ground)) >= 7.0);
                 for color in [theme.weak_text, theme.accent, theme.warning, theme.error] {
                     let contrast = contrast(opaque(color), opaque(ground));
-                    assert!(contrast >= weak_min, "{color:?} on {ground:?}: {contrast}");
+                    assert!(contrast >= *weak_min, "{color:?} on {ground:?}: {contrast}");
                 }
                 let line = contrast(opaque(theme.line), opaque(theme.canvas));
-                assert!(line >= line_min, "a line on the canvas: {line}");
+                assert!(line >= *line_min, "a line on the canvas: {line}");
+            }
+        }
+        for theme in high.map(|(theme, ..)| theme) {
+            let opaque = |color: Color32| Rgba::opaque(color.r(), color.g(), color.b());
+            for (line, ground) in [(theme.grid, theme.canvas), (theme.outline, theme.panel), (theme.outline, theme.raised)]
+            {
+                let contrast = contrast(opaque(line), opaque(ground));
+                assert!(contrast >= 3.0, "{line:?} on {ground:?}: {contrast}");
             }
         }
     }

@@ -132,3 +132,51 @@ fn a_capture_of_nothing_is_one_that_opens() {
         assert!(read.done().starts_with("spans        0\n"));
     }
 }
+
+/// A program's memory as Xdebug writes it, in bytes, and the clock of a CPU, in kHz.
+const COUNTERS: [(&str, &str, &str); 2] = [
+    (
+        "memory.xt",
+        "Version: 3.1.0\nFile format: 4\nTRACE START [2026-01-01 00:00:00.000000]\n\
+         1\t0\t0\t0.000100\t1000\tmain\t1\t\t/a.php\t1\t0\n1\t0\t1\t0.000900\t3000\n\t\t\t0.001000\t500\n\
+         TRACE END   [2026-01-01 00:00:00.001000]\n",
+        "memory",
+    ),
+    (
+        "clock.txt",
+        "# tracer: nop\n#\n\
+         \x20         <idle>-0     [001] d..2     1.000500: cpu_frequency: state=1800000 cpu_id=1\n\
+         \x20         <idle>-0     [001] d..2     2.000500: cpu_frequency: state=1200000 cpu_id=1\n",
+        "CPU 1 frequency",
+    ),
+];
+
+#[test]
+fn the_unit_of_a_counter_goes_through_every_format() {
+    let folder = folder();
+    for ((name, text_of_trace, counter), unit) in COUNTERS.into_iter().zip(["bytes", "kHz"]) {
+        let mut from = folder.path().join(name);
+        fs::write(&from, text_of_trace).expect("written");
+        let of = |file: &std::path::Path| {
+            let table = longspan(&["stats", "--no-cache", "--counters", text(file)]).done();
+            let rows = records(&table);
+            assert_eq!(rows[0].last().map(String::as_str), Some("unit"), "{table}");
+            rows[1..].iter().map(|row| (row[0].clone(), row[11].clone())).collect::<Vec<_>>()
+        };
+        let expected = vec![(counter.to_owned(), unit.to_owned())];
+        assert_eq!(of(&from), expected, "{name}");
+        // Each is made of the one before.
+        for output in ["a.longspan", "b.pftrace", "c.longspan"] {
+            let output = folder.path().join(output);
+            longspan(&["export", "--no-cache", text(&from), "-o", text(&output)]).done();
+            assert_eq!(of(&output), expected, "{}", output.display());
+            let dump = longspan(&["dump", "--no-cache", text(&output)]).done();
+            assert!(dump.contains(&format!("\"unit\":\"{unit}\"")) || counter.starts_with("CPU"), "{dump}");
+            from = output;
+        }
+        // A format without a field of it has it in brackets, and that is read again.
+        let output = folder.path().join("d.json");
+        longspan(&["export", "--no-cache", text(&from), "-o", text(&output)]).done();
+        assert_eq!(of(&output), [(format!("{counter} ({unit})"), unit.to_owned())]);
+    }
+}

@@ -67,21 +67,21 @@ fn a_counter_that_is_always_zero_is_a_thin_row_until_it_is_unfolded() {
     let zeros = r#"{"ph":"C","name":"idle","pid":1,"ts":0,"args":{"(bytes)":0}},
         {"ph":"C","name":"idle","pid":1,"ts":900,"args":{"(bytes)":0}},"#;
     session.open_text("counters.json", &TRACE.replacen('[', &format!("[{zeros}"), 1));
-    session.until("the ranges", |session| session.says("0 to 0, folded") && session.says("2 to 6, unfolded"));
+    session.until("the ranges", |session| session.says("0 to 0 bytes, folded") && session.says("2 to 6, unfolded"));
     let height = |session: &Session, label: &str| session.harness.get_by_label_contains(label).rect().height();
-    let (thin, full) = (height(&session, "0 to 0, folded"), height(&session, "2 to 6, unfolded"));
+    let (thin, full) = (height(&session, "0 to 0 bytes, folded"), height(&session, "2 to 6, unfolded"));
     assert!(thin < 0.6 * full, "{thin} and {full}");
-    let head = session.harness.get_by_label_contains("0 to 0, folded").rect().center();
+    let head = session.harness.get_by_label_contains("0 to 0 bytes, folded").rect().center();
     session.left_click(head);
-    session.until("the whole row", |session| session.says("0 to 0, unfolded"));
-    assert_eq!(height(&session, "0 to 0, unfolded"), full);
+    session.until("the whole row", |session| session.says("0 to 0 bytes, unfolded"));
+    assert_eq!(height(&session, "0 to 0 bytes, unfolded"), full);
     // Any other counter can be folded as well.
     let head = session.harness.get_by_label_contains("2 to 6, unfolded").rect().center();
     session.left_click(head);
     session.until("a thin row", |session| session.says("2 to 6, folded"));
     assert_eq!(height(&session, "2 to 6, folded"), thin);
     // The value says its unit.
-    let row = session.harness.get_by_label_contains("0 to 0, unfolded").rect().center().y;
+    let row = session.harness.get_by_label_contains("0 to 0 bytes, unfolded").rect().center().y;
     let canvas = session.harness.get_by_role(egui::Role::Canvas).rect();
     session.harness.event(egui::Event::PointerMoved(egui::pos2(canvas.center().x, row)));
     session.until("the tooltip", |session| session.says("0 bytes  ·  "));
@@ -115,4 +115,80 @@ fn a_counter_is_drawn_as_its_changes_or_its_rate_and_that_is_kept_with_the_trace
     again.until("the rates", has_rates);
     choose(&mut again, "Show its values");
     again.until("the values", |session| session.says("queue length 2 to 6, unfolded"));
+}
+
+/// Two counters of bytes, one without a unit, and one of another process.
+const UNITS: &str = r#"[
+    {"ph":"C","name":"heap","pid":1,"ts":0,"args":{"(bytes)":100}},
+    {"ph":"C","name":"pool","pid":1,"ts":0,"args":{"(bytes)":20}},
+    {"ph":"C","name":"depth","pid":1,"ts":0,"args":{"n":3}},
+    {"ph":"C","name":"heap","pid":1,"ts":400,"args":{"(bytes)":300}},
+    {"ph":"C","name":"pool","pid":1,"ts":600,"args":{"(bytes)":50}},
+    {"ph":"C","name":"depth","pid":1,"ts":700,"args":{"n":9}},
+    {"ph":"X","name":"all","pid":1,"tid":1,"ts":0,"dur":1000}]"#;
+
+/// Takes the heads that begin so into the scope.
+fn take_into_scope(session: &mut Session, heads: &[&str]) {
+    for head in heads {
+        let at = session.harness.get_by_label_contains(head).rect().center();
+        session.click_with(at, egui::Modifiers::COMMAND);
+        session.harness.run_steps(2);
+    }
+}
+
+#[test]
+fn counters_of_a_scope_share_a_row_with_a_scale_for_each_unit_and_that_is_kept_with_the_trace() {
+    let mut session = Session::empty(SCREEN, 1.0);
+    let path = session.capture.clone();
+    std::fs::write(&path, UNITS).expect("written");
+    session.harness.state_mut().open_files(std::slice::from_ref(&path));
+    session.until("the range", |session| session.says("heap (bytes) 100 to 300 bytes, unfolded"));
+    let is_enabled = |session: &mut Session, title: &str| session.offers(title);
+    assert!(!is_enabled(&mut session, "Overlay counters"), "nothing is in the scope");
+    take_into_scope(&mut session, &["heap (bytes)", "depth n"]);
+    assert!(is_enabled(&mut session, "Overlay counters"));
+    assert!(!is_enabled(&mut session, "Stack counters"), "bytes and a number");
+    session.give("Overlay counters");
+    let is_shared = |session: &Session| {
+        let texts = session.node_texts();
+        texts.iter().any(|text| {
+            text.contains("2 overlaid counters 100 to 300 bytes; 3 to 9") && text.contains("heap (bytes), depth n")
+        })
+    };
+    session.until("the row of both", is_shared);
+    assert!(!session.says("depth n 3 to 9"), "its own row is gone");
+    // Both values under the pointer.
+    let row = session.harness.get_by_label_contains("2 overlaid counters").rect().center().y;
+    let canvas = session.harness.get_by_role(egui::Role::Canvas).rect();
+    session.harness.event(egui::Event::PointerMoved(egui::pos2(canvas.center().x, row)));
+    session.until("the values", |session| {
+        session.says("heap (bytes): 300 bytes  ·  changed by +200") && session.says("depth n: 3")
+    });
+    session.harness.run_steps(8);
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    let mut again = session.started_again(SCREEN);
+    again.harness.state_mut().open_files(&[path]);
+    again.until("the row of both", is_shared);
+    // A right click takes them apart.
+    let head = again.harness.get_by_label_contains("2 overlaid counters").rect().center();
+    again.right_click(head);
+    again.click("Separate the counters");
+    again.until("rows of their own", |session| session.says("depth n 3 to 9, ") && !is_shared(session));
+}
+
+#[test]
+fn counters_of_one_unit_are_stacked_and_the_pointer_has_their_sum() {
+    let mut session = Session::empty(SCREEN, 1.0);
+    session.open_text("stack.json", UNITS);
+    session.until("the range", |session| session.says("heap (bytes) 100 to 300 bytes, unfolded"));
+    take_into_scope(&mut session, &["heap (bytes)", "pool (bytes)"]);
+    session.give("Stack counters");
+    session.until("the stack", |session| session.says("2 stacked counters 0 to 350 bytes"));
+    let row = session.harness.get_by_label_contains("2 stacked counters").rect().center().y;
+    let canvas = session.harness.get_by_role(egui::Role::Canvas).rect();
+    session.harness.event(egui::Event::PointerMoved(egui::pos2(canvas.center().x, row)));
+    session.until("the sum", |session| session.says("sum: 320 bytes") && session.says("pool (bytes): 20 bytes"));
+    // A jump to a counter of the row goes to the row.
+    session.give("Show counters as rates");
+    session.until("the rates", |session| session.says("bytes/s"));
 }

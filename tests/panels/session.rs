@@ -184,6 +184,33 @@ impl Session {
         self.click_at(at, PointerButton::Primary);
     }
 
+    /// Clicks the left button at a position with keys held.
+    pub(crate) fn click_with(&mut self, at: Pos2, modifiers: Modifiers) {
+        self.harness.event_modifiers(Event::PointerMoved(at), modifiers);
+        self.harness.step();
+        for pressed in [true, false] {
+            let button = PointerButton::Primary;
+            self.harness.event_modifiers(Event::PointerButton { pos: at, button, pressed, modifiers }, modifiers);
+            self.harness.step();
+        }
+        self.harness.run_steps(3);
+    }
+
+    /// Whether the palette of commands offers one now: it lists those that can be given.
+    pub(crate) fn offers(&mut self, command: &str) -> bool {
+        self.press(Modifiers::COMMAND | Modifiers::SHIFT, Key::P);
+        self.harness.step();
+        self.type_text(command);
+        self.harness.step();
+        let is_offered = self
+            .node_texts()
+            .iter()
+            .any(|text| text.contains(command) && !text.starts_with("TextInput") && !text.starts_with("SearchInput"));
+        self.press(Modifiers::NONE, Key::Escape);
+        self.harness.run_steps(2);
+        is_offered
+    }
+
     fn click_at(&mut self, at: Pos2, button: PointerButton) {
         self.harness.event(Event::PointerMoved(at));
         self.harness.step();

@@ -6,8 +6,8 @@ use super::paired_ends::PairedEnds;
 use super::row_index::{bounded_row, next_row};
 use crate::formats::{BatchSink, ChunkLimits, ReadContext, ReadError};
 use crate::model::{
-    Batch, Event, EventFlags, EventKind, Loss, LossValue, Losses, NameIdx, NameRow, Names, SourcePos, StackIdx,
-    TrackIdx, TrackKey, TrackKind,
+    Batch, Event, EventFlags, EventKind, Loss, LossValue, Losses, Metadata, NameIdx, NameRow, Names, SourcePos,
+    StackIdx, TrackIdx, TrackKey, TrackKind,
 };
 
 /// Events of a batch; large enough that its tables are small in comparison.

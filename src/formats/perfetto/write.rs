@@ -21,9 +21,9 @@ use serde_json::Value;
 
 use super::annotate::AnnotationKeys;
 use super::fields::{
-    callstack, child_ordering, cpu_mode, frame, interned_data, interned_string, legacy_event, mapping, perf_sample,
-    perf_sample_defaults, process_descriptor, sequence_flags, thread_descriptor, timebase, trace, trace_packet,
-    trace_packet_defaults, track_descriptor, track_event, track_event_type,
+    callstack, child_ordering, counter_descriptor, counter_unit, cpu_mode, frame, interned_data, interned_string,
+    legacy_event, mapping, perf_sample, perf_sample_defaults, process_descriptor, sequence_flags, thread_descriptor,
+    timebase, trace, trace_packet, trace_packet_defaults, track_descriptor, track_event, track_event_type,
 };
 use super::kernel_fields::{task_state, task_state_event};
 use crate::formats::protobuf::encode::{push_bytes, push_fixed64, push_message, push_number};

@@ -185,3 +185,18 @@ fn a_span_has_the_colour_of_what_counts_and_of_nothing_else() {
     assert_eq!(color(ColorBy::Duration, a, 5000, red), color(ColorBy::Duration, b, 5000, blue));
     assert_ne!(color(ColorBy::Duration, a, 5000, red), color(ColorBy::Duration, a, 50_000, red));
 }
+
+#[test]
+fn curves_of_one_row_are_told_apart_by_any_eyes_and_stand_out_from_the_ground() {
+    for (shade, ground) in SHADES.into_iter().zip([Rgba::opaque(0x16, 0x18, 0x1d), Rgba::opaque(255, 255, 255)]) {
+        let series = palette(Hues::Usual, ColorBy::Name, shade).series;
+        assert_eq!(series.len(), crate::scene::counter_overlay::OVERLAID_MAX);
+        for (place, &color) in series.iter().enumerate() {
+            assert!(contrast(color, ground) >= 3.0, "{color:?} on {shade:?}");
+            for &other in &series[..place] {
+                let apart = ALL.map(|blindness| distance(color, other, blindness)).into_iter().fold(1.0, f64::min);
+                assert!(apart >= 0.14, "{color:?} and {other:?} on {shade:?}: {apart}");
+            }
+        }
+    }
+}

@@ -20,11 +20,16 @@ pub struct RowHeights {
     /// A lane of instants or samples.
     pub(crate) instant_px: u32,
     pub(crate) counter_px: u32,
+    /// What a counter adds to a row of several.
+    pub(crate) legend_px: u32,
     /// Free space above the first and below the last lane of a track.
     pub(crate) padding_px: u32,
     /// Minimum height of a track, so that its name fits.
     pub(crate) track_min_px: u32,
 }
+
+/// The height of a line that names a counter in a row of several.
+pub(crate) const LEGEND_POINTS: f32 = 14.0;
 
 impl RowHeights {
     /// Returns the default heights on a screen of `scale` physical pixels per point.
@@ -50,6 +55,7 @@ impl RowHeights {
             span_px: px(span),
             instant_px: px(instant),
             counter_px: px(counter),
+            legend_px: px(LEGEND_POINTS),
             padding_px: px(padding),
             track_min_px: px(track_min),
         }

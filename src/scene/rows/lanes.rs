@@ -32,6 +32,8 @@ pub(super) struct LanesOfTrack {
     pub(super) folded: bool,
     pub(super) in_folded_group: bool,
     pub(super) hidden: bool,
+    /// How many counters share its row; 0: none but its own.
+    pub(super) curves: u32,
 }
 
 impl LanesOfTrack {
@@ -44,9 +46,18 @@ impl LanesOfTrack {
         [
             (LaneKind::Instants, self.instants, heights.instant_px),
             (LaneKind::Samples, self.samples, heights.instant_px),
-            (LaneKind::Counter, self.counters, if self.folded { heights.instant_px } else { heights.counter_px }),
+            (LaneKind::Counter, self.counters, self.counter_px(heights)),
             (LaneKind::Spans, self.shown_spans(), heights.span_px),
         ]
+    }
+
+    /// The height of a counter: a row of several has a line beside it for the name of each.
+    fn counter_px(&self, heights: &RowHeights) -> u32 {
+        match (self.folded, self.curves) {
+            (true, _) => heights.instant_px,
+            (false, 0) => heights.counter_px,
+            (false, curves) => heights.counter_px + (curves + 1) * heights.legend_px,
+        }
     }
 
     pub(super) fn height_px(&self, heights: &RowHeights) -> u32 {

@@ -45,7 +45,7 @@ fn tracks(lane_counts: &[LaneCounts]) -> TrackFixture {
         let lanes = start..tracks.kinds.len() as u32;
         let (track, process) = (TrackIdx(index), ProcessIdx(index / 4));
         let starts_folded = index % 5 == 2;
-        tracks.rows.push(TrackRows { track, process, lanes, group: group_of(index), starts_folded });
+        tracks.rows.push(TrackRows { track, process, lanes, group: group_of(index), starts_folded, curves: 0 });
     }
     tracks
 }
@@ -220,7 +220,7 @@ fn a_group_of_many_tracks_begins_folded_and_one_of_which_all_are_hidden_has_no_h
     let group = TrackGroup { lead: TrackIdx(0), tracks: 9, kind: TrackKind::Async, is_all: false };
     let tracks = (0..9).map(|track| {
         let (track, lanes) = (TrackIdx(track), track * 2..track * 2 + 2);
-        TrackRows { track, process: ProcessIdx(0), lanes, group: Some(group), starts_folded: false }
+        TrackRows { track, process: ProcessIdx(0), lanes, group: Some(group), starts_folded: false, curves: 0 }
     });
     let mut layout = RowLayout::new(tracks, |_| LaneKind::Spans, &Folded::default(), &heights());
     let shown = |layout: &RowLayout| layout.groups_within(0, 10_000).len();
@@ -290,6 +290,7 @@ fn no_frame_does_more_for_more_threads_however_they_are_folded_or_hidden() {
                 is_all: false,
             }),
             starts_folded: false,
+            curves: 0,
         });
         RowLayout::new(tracks, |_| LaneKind::Spans, &Folded::default(), &heights())
     };
@@ -327,4 +328,25 @@ fn no_frame_does_more_for_more_threads_however_they_are_folded_or_hidden() {
         assert!(lookups <= 16 + 8 * shown as u64, "{lookups} lookups for {shown} rows of {threads} threads");
         assert!(shown as u64 <= VIEW_PX / 8, "{shown} rows");
     }
+}
+
+#[test]
+fn a_row_of_several_counters_has_a_line_for_each_of_them_and_folded_it_is_as_thin_as_any() {
+    let heights = heights();
+    let rows = [0, 2, 8].into_iter().zip(0u32..).map(|(curves, track)| TrackRows {
+        track: TrackIdx(track),
+        process: ProcessIdx(0),
+        lanes: track..track + 1,
+        group: None,
+        starts_folded: false,
+        curves,
+    });
+    let mut layout = RowLayout::new(rows, |_| LaneKind::Counter, &Folded::default(), &heights);
+    let height = |layout: &RowLayout, track: u32| {
+        layout.row_of(LaneIdx(track), TrackIdx(track)).map(|row| row.height_px)
+    };
+    let tall = |curves: u32| Some(heights.counter_px + (curves + 1) * heights.legend_px);
+    assert_eq!([0, 1, 2].map(|track| height(&layout, track)), [Some(heights.counter_px), tall(2), tall(8)]);
+    layout.set_folded(GroupKind::Track(TrackIdx(2)), true);
+    assert_eq!(height(&layout, 2), Some(heights.instant_px));
 }

@@ -148,6 +148,7 @@ mod tests {
             has_table: false,
             has_scope_tracks: false,
             has_scope: false,
+            counters: crate::scene::counter_overlay::CounterChoice::default(),
             is_searching: false,
             has_hidden: false,
             shade: None,

@@ -25,6 +25,9 @@ pub(crate) struct StatusLine<'a> {
     pub(crate) live: Option<&'a LiveStatus>,
 }
 
+/// The room that import issues and what is between the texts may take.
+const BADGES_POINTS: f32 = 180.0;
+
 /// Width of the colour key, in points.
 const KEY_POINTS: f32 = 270.0;
 
@@ -35,15 +38,24 @@ pub(crate) fn show(ui: &mut Ui, snapshot: Option<&Snapshot>, status: StatusLine<
         match snapshot {
             Some(snapshot) => {
                 let summary = snapshot.summary();
-                ui.label(RichText::new(shown(status.title)).small());
+                let title = RichText::new(shown(status.title)).small();
                 let dur_ns = summary.end_ns.abs_diff(summary.start_ns);
                 let tracks = snapshot.display_order().len() as u64;
-                ui.label(weak(format!(
+                let counts = format!(
                     "{}  ·  {}  ·  {}",
                     events(summary.spans, summary.samples, (summary.instants, summary.counters)),
                     counted(tracks, "track"),
                     duration_text(dur_ns)
-                )));
+                );
+                // A notice is new, and counts are not.
+                let needed = [status.title, &counts, status.note].map(|text| small_width(ui, &shown(text)));
+                let has_room = needed.iter().sum::<f32>() + BADGES_POINTS <= ui.available_width();
+                if status.note.is_empty() || has_room {
+                    ui.label(title);
+                    ui.label(weak(counts));
+                } else {
+                    ui.label(title).on_hover_text(counts);
+                }
                 command = losses::badge(ui, snapshot.losses(), theme);
             }
             None => {
@@ -54,7 +66,13 @@ pub(crate) fn show(ui: &mut Ui, snapshot: Option<&Snapshot>, status: StatusLine<
             command = live_badge::show(ui, live, theme).or(command.take());
         }
         if !status.note.is_empty() {
-            spoken::announce(&ui.label(weak(shown(status.note).into_owned())));
+            let note = shown(status.note);
+            let is_whole = small_width(ui, &note) <= ui.available_width();
+            let response = ui.add(egui::Label::new(weak(note.clone().into_owned())).truncate());
+            spoken::announce(&response);
+            if !is_whole {
+                response.on_hover_text(&*note);
+            }
         }
         // Nothing may cover the import issues.
         let palette = status.palette.filter(|palette| palette.by() == ColorBy::Duration);
@@ -63,6 +81,12 @@ pub(crate) fn show(ui: &mut Ui, snapshot: Option<&Snapshot>, status: StatusLine<
         }
     });
     command
+}
+
+/// The width of a text of the line.
+fn small_width(ui: &Ui, text: &str) -> f32 {
+    let font = egui::TextStyle::Small.resolve(ui.style());
+    ui.fonts_mut(|fonts| text.chars().map(|letter| fonts.glyph_width(&font, letter)).sum())
 }
 
 /// Formats the numbers of spans and samples: a profile has only samples, and most traces have none. A trace with

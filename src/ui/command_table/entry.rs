@@ -5,6 +5,7 @@ use egui::{Key, KeyboardShortcut, Modifiers, Response};
 use super::menus::{Menu, MenuList};
 use crate::scene::arrange::TrackOrder;
 use crate::scene::color::Shade;
+use crate::scene::counter_overlay::CounterChoice;
 use crate::scene::palette::Colors;
 use crate::scene::rows::TrackDensity;
 use crate::ui::command::Command;
@@ -35,6 +36,8 @@ pub(crate) struct UiState {
     pub(crate) has_scope: bool,
     /// Whether the scope is restricted to some tracks.
     pub(crate) has_scope_tracks: bool,
+    /// What can be done with the counters of the scope.
+    pub(crate) counters: CounterChoice,
     pub(crate) is_searching: bool,
     pub(crate) has_hidden: bool,
     /// Dark or light; `None` follows the desktop.
@@ -72,6 +75,10 @@ pub(super) enum When {
     Export,
     ExportScope,
     ScopeTracks,
+    ScopeCounters,
+    Overlayable,
+    Stackable,
+    Separable,
     Live,
     /// A span is selected, and the trace no longer runs.
     StillSpan,
@@ -115,6 +122,10 @@ impl CommandEntry {
             When::Export => state.can_export,
             When::ExportScope => state.can_export && state.has_scope,
             When::ScopeTracks => state.has_scope_tracks,
+            When::ScopeCounters => state.counters.has_counter,
+            When::Overlayable => state.counters.can_overlay,
+            When::Stackable => state.counters.can_stack,
+            When::Separable => state.counters.can_separate,
             When::Live => state.is_live,
             When::StillSpan => state.has_span && !state.is_live,
         }

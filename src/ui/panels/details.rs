@@ -5,7 +5,7 @@ use serde_json::Value as Json;
 
 use super::elided::{elided, tip};
 use super::value_menu::{self, PanelValue};
-use crate::base::time::{duration_text, grouped_digits, seconds_text, utc_clock_text, utc_day_text};
+use crate::base::time::{duration_text, elapsed_text, grouped_digits, seconds_text, utc_clock_text, utc_day_text};
 use crate::model::NameIdx;
 use crate::query::filter::quoted;
 use crate::query::flame::FunctionKey;
@@ -200,7 +200,7 @@ impl DetailsPanel {
         let category = description.category.clone().unwrap_or_default();
         let with_category = filter_of("cat", &category);
         fact("Category", category, with_category);
-        fact("Start", format!("{} s", seconds_text(description.start_ns.saturating_sub(self.origin_ns))), None);
+        fact("Start", elapsed_text(description.start_ns.saturating_sub(self.origin_ns)), None);
         if self.kind == LaneKind::Spans {
             let more = if description.unfinished { " or more" } else { "" };
             let as_long = format!("dur={}ns", description.dur_ns);
@@ -214,11 +214,7 @@ impl DetailsPanel {
             fact("Share", of_parent.unwrap_or_default(), None);
         }
         fact("Thread time", description.thread_dur_ns.map(signed_duration_text).unwrap_or_default(), None);
-        fact(
-            "Thread clock",
-            description.thread_ts_ns.map(|ts| format!("{} s", seconds_text(ts))).unwrap_or_default(),
-            None,
-        );
+        fact("Thread clock", description.thread_ts_ns.map(elapsed_text).unwrap_or_default(), None);
         let of_track = filter_of("thread", &description.track_name);
         fact("Track", joined(&description.track_name, &description.tid.to_string()), of_track);
         let of_process = filter_of("process", &description.process_name);

@@ -9,7 +9,7 @@ use super::dock_panel::PanelView;
 use super::number::TableNumber;
 use super::table::{Rows, TableCell, TableColumn, TableView};
 use super::value_menu::PanelValue;
-use crate::base::time::{duration_text, seconds_text};
+use crate::base::time::{duration_text, elapsed_text};
 use crate::query::Snapshot;
 use crate::query::filter::quoted;
 use crate::query::search::Hit;
@@ -184,7 +184,7 @@ impl HitRows<'_> {
     }
 
     fn start(&self, hit: &Hit) -> String {
-        seconds_text(hit.start_ns.saturating_sub(self.snapshot.start_ns()))
+        elapsed_text(hit.start_ns.saturating_sub(self.snapshot.start_ns())).trim_end_matches(" s").to_owned()
     }
 }
 

@@ -2,7 +2,7 @@
 
 use egui::{RichText, Ui};
 
-use crate::base::time::{grouped_digits, seconds_text};
+use crate::base::time::{elapsed_text, grouped_digits};
 use crate::model::{Losses, Severity, SourcePos};
 use crate::scene::labels::shown;
 use crate::ui::command::{AppCommand, Command, TimelineCommand, ToolWindow};
@@ -72,7 +72,7 @@ pub(crate) fn list(ui: &mut Ui, losses: &Losses, origin_ns: i64, theme: &Theme) 
                 }
                 match lost.first {
                     SourcePos::Time(ts_ns) => {
-                        let text = format!("first at {} s", seconds_text(ts_ns.saturating_sub(origin_ns)));
+                        let text = format!("first at {}", elapsed_text(ts_ns.saturating_sub(origin_ns)));
                         if ui.link(text).clicked() {
                             commands.push(Command::Timeline(TimelineCommand::ShowTime(ts_ns)));
                         }

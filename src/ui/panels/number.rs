@@ -4,7 +4,7 @@
 use egui::text::{LayoutJob, TextFormat};
 use egui::{Color32, FontId, Painter, Rect, pos2};
 
-use crate::base::time::grouped_digits;
+use crate::base::time::{HOUR_NS, grouped_digits};
 use crate::scene::counters::value_text;
 
 /// A number of a table.
@@ -120,7 +120,8 @@ impl TableNumber {
 }
 
 fn duration_parts(ns: u128) -> Parts {
-    const UNITS: [(u128, &str); 4] = [(1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "µs"), (1, "ns")];
+    const UNITS: [(u128, &str); 5] =
+        [(HOUR_NS as u128, "h"), (1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "µs"), (1, "ns")];
     let (unit_ns, unit) = UNITS.into_iter().find(|(unit_ns, _)| ns >= *unit_ns).unwrap_or((1, "ns"));
     let whole = ns / unit_ns;
     let decimals = if unit_ns == 1 { 0 } else { SIGNIFICANT_DIGITS.saturating_sub(whole.to_string().len()) };
@@ -174,6 +175,9 @@ mod tests {
             (1_072_999_999, "1.072 s"),
             (59_999_999_999, "59.99 s"),
             (1_234_999_999_999, "1\u{2009}234 s"),
+            (3_599_999_999_999, "3\u{2009}599 s"),
+            (6_833_826_000_000_000, "1\u{2009}898 h"),
+            (9_000_000_000_000, "2.500 h"),
         ] {
             assert_eq!(TableNumber::Duration(ns).text(), text, "{ns}");
         }

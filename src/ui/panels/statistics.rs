@@ -13,7 +13,7 @@ use super::group_rows::{FIRST_SORTED, GroupRows};
 use super::table::TableView;
 use crate::base::csv::Cells;
 use crate::base::progress::Progress;
-use crate::base::time::{duration_text, grouped_digits, seconds_text};
+use crate::base::time::{duration_text, elapsed_text, grouped_digits};
 use crate::export::values::TableSource;
 use crate::model::NameIdx;
 use crate::query::Snapshot;
@@ -321,10 +321,10 @@ impl StatisticsPanel {
                 i64::try_from(ts_ns).unwrap_or(to_ns)
             };
             let title = |part: usize| {
-                let at = seconds_text(time_of(part).saturating_sub(snapshot.start_ns()));
-                format!("{} from {at} s on", grouped_digits(facts.over_time[part]))
+                let at = elapsed_text(time_of(part).saturating_sub(snapshot.start_ns()));
+                format!("{} from {at} on", grouped_digits(facts.over_time[part]))
             };
-            let end = |ts_ns: i64| format!("{} s", seconds_text(ts_ns.saturating_sub(snapshot.start_ns())));
+            let end = |ts_ns: i64| elapsed_text(ts_ns.saturating_sub(snapshot.start_ns()));
             let ends = (end(from_ns), end(to_ns));
             let shown = Bars { title: "Over time", counts: &facts.over_time, ends };
             if let Some(part) = shown.show(ui, theme, title) {
@@ -332,8 +332,8 @@ impl StatisticsPanel {
             }
             ui.label(RichText::new("Longest").small().color(theme.weak_text));
             for hit in &facts.longest {
-                let at = seconds_text(hit.start_ns.saturating_sub(snapshot.start_ns()));
-                if ui.link(format!("{}  at {at} s", duration_text(hit.dur_ns))).clicked() {
+                let at = elapsed_text(hit.start_ns.saturating_sub(snapshot.start_ns()));
+                if ui.link(format!("{}  at {at}", duration_text(hit.dur_ns))).clicked() {
                     commands.push(Command::Timeline(TimelineCommand::Reveal(hit.row)));
                 }
             }

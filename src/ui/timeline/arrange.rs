@@ -4,6 +4,7 @@
 use super::state::Timeline;
 use super::tracks::{ArrangeJob, ArrangeResult};
 use crate::model::{TrackIdx, TrackSet};
+use crate::scene::counter_overlay::{CounterOverlay, counter_lane};
 use crate::scene::rows::{GroupKind, TrackDensity};
 use crate::ui::command::RowCommand;
 
@@ -45,6 +46,24 @@ impl Timeline {
                 self.rows.redraw();
                 self.pinned.redraw();
             }
+            RowCommand::ShowCountersAs(form) => {
+                let tracks = self.scope().tracks.clone();
+                for track in tracks.iter().filter(|&track| counter_lane(&self.snapshot, track).is_some()) {
+                    self.tracks.show_counter_as(track, form);
+                }
+                self.rows.redraw();
+                self.pinned.redraw();
+            }
+            RowCommand::OverlayCounters { of, is_stacked } => {
+                if self.overlay_counters(of, is_stacked) {
+                    return self.arrange();
+                }
+            }
+            RowCommand::SeparateCounters(of) => {
+                let counters = self.counters_of(of);
+                self.tracks.separate_counters(&self.with_rows_of(&counters));
+                return self.arrange();
+            }
             RowCommand::Order(order) => {
                 self.tracks.set_order(order);
                 return self.arrange();
@@ -56,6 +75,12 @@ impl Timeline {
             RowCommand::FocusFilter => self.tracks.focus_filter(),
         }
         None
+    }
+
+    /// Counters with all that share their rows.
+    fn with_rows_of(&self, counters: &[TrackIdx]) -> Vec<TrackIdx> {
+        let overlays = counters.iter().filter_map(|&counter| self.tracks.arrangement().overlay_of(counter));
+        overlays.flat_map(CounterOverlay::counters).collect()
     }
 
     /// Lays out the rows at another height.

@@ -6,7 +6,7 @@ use super::layout::TimelineLayout;
 use super::layout::as_f32;
 use super::state::Timeline;
 use super::tracks::ArrangeJob;
-use crate::base::time::{duration_text, seconds_text, utc_clock_text};
+use crate::base::time::{duration_text, elapsed_text, utc_clock_text};
 use crate::scene::bookmarks::{Bookmark, Bookmarks};
 use crate::scene::labels::{shorten_middle, shown};
 use crate::ui::command::{BookmarkCommand, Command, TimelineCommand};
@@ -86,7 +86,7 @@ impl Timeline {
     pub(crate) fn time_text(&self, ts_ns: i64) -> String {
         match self.ruler_utc_offset_ns() {
             Some(offset_ns) => utc_clock_text(ts_ns.saturating_add(offset_ns), 9),
-            None => format!("{} s", seconds_text(ts_ns.saturating_sub(self.origin_ns()))),
+            None => elapsed_text(ts_ns.saturating_sub(self.origin_ns())),
         }
     }
 
@@ -181,7 +181,7 @@ fn flag_menu(ui: &mut Ui, timeline: &Timeline, mark: &Bookmark, commands: &mut V
 }
 
 pub(crate) fn bookmark_time_text(timeline: &Timeline, mark: &Bookmark) -> String {
-    format!("{} s", seconds_text(mark.ts_ns.saturating_sub(timeline.snapshot.start_ns())))
+    elapsed_text(mark.ts_ns.saturating_sub(timeline.snapshot.start_ns()))
 }
 
 /// Formats the distance of a time from the selected bookmark, such as `+1.5 ms`; empty without one.

@@ -3,6 +3,7 @@
 
 use egui::{Button, Response, RichText, Ui};
 
+use super::counter_rows::RowChoice;
 use super::gutter;
 use super::interaction::ClickTarget;
 use super::layout::TimelineLayout;
@@ -39,6 +40,7 @@ struct MenuItem {
     /// The table command whose shortcut does the same; empty without one.
     same_as: &'static str,
     commands: Vec<Command>,
+    is_enabled: bool,
 }
 
 /// Opens the menu at a right click, shows it while it is open, and adds the chosen command.
@@ -83,11 +85,11 @@ fn show_section(ui: &mut Ui, section: MenuSection, theme: &Theme) -> Vec<Command
 
 fn show_items(ui: &mut Ui, items: Vec<MenuItem>) -> Vec<Command> {
     let mut chosen = Vec::new();
-    for MenuItem { text, same_as, commands } in items {
+    for MenuItem { text, same_as, commands, is_enabled } in items {
         let key = key_of(ui.ctx(), same_as);
         let button = Button::new(text);
         let button = if key.is_empty() { button } else { button.shortcut_text(key) };
-        if ui.add(button).clicked() {
+        if ui.add_enabled(is_enabled, button).clicked() {
             chosen = commands;
             ui.close();
         }
@@ -107,9 +109,12 @@ fn sections(timeline: &Timeline, clicked: ClickTarget) -> Vec<MenuSection> {
 /// Returns the items of a track, a group or a process. Below those of a span they are one submenu.
 fn group_section(timeline: &Timeline, kind: GroupKind, is_below_span: bool) -> MenuSection {
     let questions = gutter::questions(timeline, kind).into_iter();
-    let questions = questions.map(|(text, commands)| MenuItem { text, same_as: "", commands });
+    let questions = questions.map(|(text, commands)| MenuItem { text, same_as: "", commands, is_enabled: true });
     let choices = gutter::choices(timeline, kind).into_iter();
-    let choices = choices.map(|(text, command)| item(text, "", Command::Timeline(TimelineCommand::Rows(command))));
+    let choices = choices.map(|RowChoice { text, command, is_enabled }| MenuItem {
+        is_enabled,
+        ..item(text, "", Command::Timeline(TimelineCommand::Rows(command)))
+    });
     let [name, ask] = match kind {
         GroupKind::Process(_) => ["The process", "Ask about the process"],
         GroupKind::Tracks(_) => ["The group", "Ask about the group"],
@@ -181,7 +186,7 @@ fn derive_items(scope: &SelectedScope) -> Vec<MenuItem> {
 }
 
 fn item(text: &'static str, same_as: &'static str, command: Command) -> MenuItem {
-    MenuItem { text, same_as, commands: vec![command] }
+    MenuItem { text, same_as, commands: vec![command], is_enabled: true }
 }
 
 /// Returns an item with the text of a table command.

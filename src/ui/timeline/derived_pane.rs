@@ -134,6 +134,7 @@ impl DerivedPane {
                     y1: (top_px + row_px - 2.0 * line_px).round(),
                     color: palette.text_color(&row.described()),
                     line_px,
+                    fill_opacity: CounterBand::FAINT,
                 };
                 counters::rects(view, answer.buckets(), &drawn_cells(&row.kind, cells), scale, &band, &mut rects);
             }

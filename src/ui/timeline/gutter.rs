@@ -2,11 +2,10 @@
 
 use egui::{Align2, Color32, FontId, Id, Painter, Pos2, Rect, Sense, Shape, Stroke, Ui, pos2, vec2};
 
+use super::counter_rows::{RowChoice, paint_legend};
 use super::layout::TimelineLayout;
 use super::pane::ShownPane;
 use super::state::Timeline;
-use crate::model::TrackKind;
-use crate::scene::counter_form::CounterForm;
 use crate::scene::labels::{shorten_middle, shown};
 use crate::scene::rows::{Group, GroupKind};
 use crate::scene::titles::command_line;
@@ -95,7 +94,13 @@ fn show_group(
         }
     };
     let name = Name { group, rect, clip, title: &title, beside: &beside, level, folded, hovered };
-    let middle = paint(ui, theme, &name, buttons.width());
+    let (middle, free_top) = paint(ui, theme, &name, buttons.width());
+    let legend = if let GroupKind::Track(track) = group.kind { timeline.legend(track) } else { Vec::new() };
+    if !folded {
+        let left = rect.left() + 10.0 * f32::from(level) + INDENT;
+        let place = Rect::from_min_max(pos2(left, free_top), pos2(rect.right() - 10.0, rect.bottom()));
+        paint_legend(ui, theme, &legend, place, clip);
+    }
     buttons.show(ui, id, &name, middle, theme, commands);
     let state = if folded { "folded" } else { "unfolded" };
     let is_in_scope = !timeline.scope().tracks.is_all() && timeline.selection.has_group(group.kind);
@@ -104,7 +109,10 @@ fn show_group(
         ui.painter_at(clip).rect_filled(bar, 0.0, theme.accent);
     }
     let state = if is_in_scope { format!("in the scope, {state}") } else { state.to_owned() };
+    let named: Vec<_> = legend.iter().map(|(_, name)| &**name).collect();
+    let named = if named.is_empty() { String::new() } else { format!(": {}", named.join(", ")) };
     let label = if beside.is_empty() { format!("{title}, {state}") } else { format!("{title} {beside}, {state}") };
+    let label = label + &named;
     response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, true, &label));
     if response.clicked() {
         // The modifiers of the press: those of its release may come later.
@@ -116,7 +124,7 @@ fn show_group(
         });
     }
     response.context_menu(|ui| menu(ui, timeline, group.kind, commands));
-    response.on_hover_text(tip(timeline, group.kind, &title, &beside));
+    response.on_hover_text(tip(timeline, group.kind, &(title + &named), &beside));
 }
 
 /// Returns the name of a process, a group or a track, and the text beside it.
@@ -124,7 +132,7 @@ fn title_of(timeline: &Timeline, kind: GroupKind) -> (String, String) {
     match kind {
         GroupKind::Process(process) => (timeline.process_text(process), String::new()),
         GroupKind::Tracks(lead) => timeline.group_text(lead),
-        GroupKind::Track(track) => timeline.track_text(track),
+        GroupKind::Track(track) => timeline.overlaid_text(track).unwrap_or_else(|| timeline.track_text(track)),
     }
 }
 
@@ -154,32 +162,20 @@ fn cut_line(line: &str) -> String {
 }
 
 /// Returns the commands for the rows of a process, a group or a track.
-pub(super) fn choices(timeline: &Timeline, kind: GroupKind) -> Vec<(&'static str, RowCommand)> {
+pub(super) fn choices(timeline: &Timeline, kind: GroupKind) -> Vec<RowChoice> {
     let [fold, unfold, hide] = match kind {
         GroupKind::Process(_) => ["Fold the process", "Unfold the process", "Hide the process"],
         GroupKind::Tracks(_) => ["Fold the group", "Unfold the group", "Hide the group"],
         GroupKind::Track(_) => ["Fold the track", "Unfold the track", "Hide the track"],
     };
     let fold = if timeline.is_folded(kind) { unfold } else { fold };
-    let mut choices = vec![(fold, RowCommand::ToggleFold(kind))];
+    let mut choices = vec![RowChoice::new(fold, RowCommand::ToggleFold(kind))];
     if let GroupKind::Track(track) = kind {
         let pin = if timeline.tracks.is_pinned(track) { "Unpin the track" } else { "Pin the track to the top" };
-        choices.push((pin, RowCommand::TogglePin(track)));
+        choices.push(RowChoice::new(pin, RowCommand::TogglePin(track)));
     }
-    if let GroupKind::Track(track) = kind
-        && timeline.snapshot.track(track).key.kind == TrackKind::Counter
-    {
-        let current = timeline.tracks.counter_form(track);
-        for form in CounterForm::ALL.into_iter().filter(|form| *form != current) {
-            let text = match form {
-                CounterForm::Value => "Show its values",
-                CounterForm::Change => "Show its changes",
-                CounterForm::Rate => "Show its rate a second",
-            };
-            choices.push((text, RowCommand::ShowCounterAs(track, form)));
-        }
-    }
-    choices.push((hide, RowCommand::Hide(kind)));
+    choices.extend(timeline.counter_choices(kind));
+    choices.push(RowChoice::new(hide, RowCommand::Hide(kind)));
     choices
 }
 
@@ -220,21 +216,21 @@ fn menu(ui: &mut Ui, timeline: &Timeline, kind: GroupKind, commands: &mut Vec<Co
         }
     }
     ui.separator();
-    let mut entry = |ui: &mut Ui, text: &str, command: RowCommand| {
-        if ui.button(text).clicked() {
+    let mut entry = |ui: &mut Ui, RowChoice { text, command, is_enabled }: RowChoice| {
+        if ui.add_enabled(is_enabled, egui::Button::new(text)).clicked() {
             commands.push(rows(command));
             ui.close();
         }
     };
-    for (text, command) in choices(timeline, kind) {
-        entry(ui, text, command);
+    for choice in choices(timeline, kind) {
+        entry(ui, choice);
     }
     if !timeline.tracks.arrangement().folded.hidden.is_empty() {
-        entry(ui, "Show all hidden", RowCommand::ShowHidden);
+        entry(ui, RowChoice::new("Show all hidden", RowCommand::ShowHidden));
     }
     ui.separator();
-    entry(ui, "Fold all processes", RowCommand::FoldAll(true));
-    entry(ui, "Unfold all", RowCommand::FoldAll(false));
+    entry(ui, RowChoice::new("Fold all processes", RowCommand::FoldAll(true)));
+    entry(ui, RowChoice::new("Unfold all", RowCommand::FoldAll(false)));
 }
 
 /// The buttons on the name under the pointer. They are painted, so that they are no wider than a letter.
@@ -323,9 +319,11 @@ struct Name<'a> {
     hovered: bool,
 }
 
-/// Paints a name, with space for buttons to its right, and returns the height of its middle.
-fn paint(ui: &Ui, theme: &Theme, name: &Name<'_>, buttons_width: f32) -> f32 {
-    const INDENT: f32 = 22.0;
+/// The room for the arrow before a name.
+const INDENT: f32 = 22.0;
+
+/// Paints a name, with room to its right for buttons. Returns the height of its middle, and where free room begins.
+fn paint(ui: &Ui, theme: &Theme, name: &Name<'_>, buttons_width: f32) -> (f32, f32) {
     let painter = ui.painter_at(name.clip);
     let is_process = matches!(name.group.kind, GroupKind::Process(_));
     if is_process {
@@ -350,7 +348,7 @@ fn paint(ui: &Ui, theme: &Theme, name: &Name<'_>, buttons_width: f32) -> f32 {
         folded if is_process => format!("{folded} tracks"),
         folded => format!("+{folded}"),
     };
-    let note_galley = painter.layout_no_wrap(note, FontId::proportional(11.0), theme.weak_text);
+    let note_galley = painter.layout_no_wrap(note.clone(), FontId::proportional(11.0), theme.weak_text);
     let room = name.rect.right() - left - INDENT - 10.0 - buttons_width;
     let note_width = note_galley.size().x;
     let text_room = room - note_width - 8.0;
@@ -369,14 +367,27 @@ fn paint(ui: &Ui, theme: &Theme, name: &Name<'_>, buttons_width: f32) -> f32 {
     painter.text(text_at, Align2::LEFT_CENTER, on_screen(&text.unwrap_or_default()), font, theme.text);
     let note_height = note_galley.size().y;
     let has_second_line = top + line_height + note_height <= name.rect.bottom();
+    let mut free_top = top + line_height;
     if note_fits {
         let at = pos2(name.rect.right() - 10.0 - buttons_width - note_width, middle - note_height / 2.0);
         painter.galley(at, note_galley, theme.weak_text);
     } else if has_second_line {
-        let at = pos2(name.rect.right() - 10.0 - note_width, top + line_height);
+        let line_room = name.rect.width() - 20.0;
+        let note_galley = if note_width > line_room {
+            let font = FontId::proportional(11.0);
+            let cut = ui.fonts_mut(|fonts| {
+                let cut = shorten_middle(&note, line_room, |letter| letter_width(fonts, &font, letter));
+                cut.map(std::borrow::Cow::into_owned)
+            });
+            painter.layout_no_wrap(cut.unwrap_or_default(), font, theme.weak_text)
+        } else {
+            note_galley
+        };
+        let at = pos2(name.rect.right() - 10.0 - note_galley.size().x, top + line_height);
         painter.galley(at, note_galley, theme.weak_text);
+        free_top += note_height;
     }
-    middle
+    (middle, free_top)
 }
 
 /// Returns a triangle that points down if unfolded, to the right if folded.

@@ -5,6 +5,7 @@ mod arrange;
 pub(crate) mod bookmarks;
 mod canvas_menu;
 mod corner;
+mod counter_rows;
 pub(crate) mod derived;
 mod derived_pane;
 mod derived_scheduling;
@@ -106,12 +107,14 @@ impl Timeline {
     fn draw(&mut self, ui: &Ui, layout: &TimelineLayout) {
         let deadline = Instant::now() + FRAME_PATIENCE;
         let filtered = self.overlays.filtered().map(|filtered| &**filtered);
+        let overlaid = self.overlaid_rows();
         let options = FrameOptions {
             palette: &self.palette,
             rects: self.budget,
             scale: self.scale(),
             filtered,
             counters: &self.tracks.arrangement().counters,
+            overlaid: &overlaid,
         };
         let mut is_late = false;
         if layout.pinned.height() > 0.0 {

@@ -170,6 +170,7 @@ impl Timeline {
     /// Unfolds the parents of a track and scrolls to it. Clears a filter that hides it.
     #[must_use]
     fn show_track(&mut self, track: TrackIdx) -> Option<ArrangeJob> {
+        let track = self.tracks.row_of(track);
         let lane = LaneIdx(self.snapshot.lanes_of(track).next()?);
         let row = RowIdx { lane, row: 0 };
         if self.uncover(track) {

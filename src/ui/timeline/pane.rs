@@ -103,10 +103,10 @@ impl Pane {
         self.tiles.known().counter_range(TileOwner::Lane(lane))
     }
 
-    /// Returns the range of changes or rates of a counter in the last frame.
-    pub(super) fn form_range(&self, lane: LaneIdx) -> Option<(f64, f64)> {
-        let ranges = &self.drawn.as_ref()?.frame.form_ranges;
-        ranges.iter().find(|(known, _)| *known == lane).map(|(_, range)| *range)
+    /// The range of a counter's changes or rates in the last frame, or of each unit of a row of several counters.
+    pub(super) fn ranges(&self, lane: LaneIdx) -> Option<&[(f64, f64)]> {
+        let ranges = &self.drawn.as_ref()?.frame.ranges;
+        ranges.iter().find(|(known, _)| *known == lane).map(|(_, ranges)| &**ranges)
     }
 
     #[cfg(test)]
@@ -127,7 +127,8 @@ impl Pane {
         if self.drawn.as_ref().is_some_and(|drawn| drawn.view == *view && drawn.frame.pending == 0) {
             return false;
         }
-        let owners = frame::lanes_in_view(&self.layout, view);
+        let mut owners = frame::lanes_in_view(&self.layout, view);
+        owners.extend(frame::other_lanes(&owners, options.overlaid));
         let query = FrameQuery { view, buckets: view.buckets(), owners: &owners, deadline };
         let pause = self.tiles.prepare(snapshot, query);
         let mut frame = frame::build(snapshot, snapshot.names(), &self.layout, view, self.tiles.known(), options);

@@ -8,7 +8,7 @@ use super::bookmarks::distance_text;
 use super::layout::TimelineLayout;
 use super::layout::as_f32;
 use super::state::Timeline;
-use crate::scene::clock_ruler::clock_ruler;
+use crate::scene::clock_ruler::{clock_ruler, hours_ruler};
 use crate::scene::ruler::{Ruler, ruler};
 use crate::ui::theme::Theme;
 
@@ -21,7 +21,10 @@ pub(super) fn current(timeline: &Timeline, ui: &Ui) -> Ruler {
     let digit_px = f64::from(digit_points * timeline.scale());
     match timeline.ruler_utc_offset_ns() {
         Some(offset_ns) => clock_ruler(timeline.view.now(), offset_ns, digit_px),
-        None => ruler(timeline.view.now(), timeline.origin_ns(), digit_px),
+        None => {
+            let (view, origin_ns) = (timeline.view.now(), timeline.origin_ns());
+            hours_ruler(view, origin_ns, digit_px).unwrap_or_else(|| ruler(view, origin_ns, digit_px))
+        }
     }
 }
 

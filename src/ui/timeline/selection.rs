@@ -3,8 +3,9 @@
 use rustc_hash::FxHashSet;
 
 use super::named_scopes::NamedScope;
-use crate::model::{ProcessIdx, TrackIdx, TrackSet};
+use crate::model::{ProcessIdx, TrackIdx, TrackKind, TrackSet};
 use crate::query::Snapshot;
+use crate::scene::counter_overlay::OVERLAID_MAX;
 use crate::scene::rows::GroupKind;
 use crate::store::lane::RowIdx;
 use crate::ui::questions::{SelectedScope, TimeRange};
@@ -19,6 +20,8 @@ pub(super) struct Selection {
     processes: FxHashSet<ProcessIdx>,
     /// The leads of the groups with a track in the scope, likewise.
     groups: FxHashSet<TrackIdx>,
+    /// The first counters of the scope, likewise: one more than a row may have.
+    counters: Vec<TrackIdx>,
     /// The user's saved scopes.
     saved: Vec<NamedScope>,
 }
@@ -76,6 +79,8 @@ impl Selection {
         if tracks != self.scope.tracks {
             self.processes = tracks.iter().map(|track| snapshot.track(track).process).collect();
             self.groups = tracks.iter().filter_map(|track| snapshot.group_of(track)).map(|group| group.lead).collect();
+            let is_counter = |track: &TrackIdx| snapshot.track(*track).key.kind == TrackKind::Counter;
+            self.counters = tracks.iter().filter(is_counter).take(OVERLAID_MAX + 1).collect();
             self.scope.tracks = tracks;
         }
     }
@@ -89,6 +94,11 @@ impl Selection {
         let added = if removes { TrackSet::from_iter([]) } else { group.clone() };
         let tracks: TrackSet = others.chain(added.iter()).collect();
         self.select_tracks(if tracks.is_empty() { TrackSet::ALL } else { tracks }, snapshot);
+    }
+
+    /// The first counters of the scope, unless it has all tracks: one more than a row may have.
+    pub(super) fn counters(&self) -> &[TrackIdx] {
+        &self.counters
     }
 
     pub(super) fn set_filter(&mut self, filter: &str) {
@@ -108,6 +118,7 @@ impl Selection {
             self.scope = SelectedScope::default();
             self.processes.clear();
             self.groups.clear();
+            self.counters.clear();
         }
     }
 }

@@ -15,7 +15,7 @@ use super::pane::{Pane, ShownPane};
 use super::selection::Selection;
 use super::tracks::TrackState;
 use super::view::ViewState;
-use crate::base::time::{duration_text, seconds_text};
+use crate::base::time::{duration_text, elapsed_text};
 use crate::frame::RectBudget;
 use crate::frame::filtered::{FilterView, Filtered};
 use crate::model::{ProcessIdx, TrackIdx};
@@ -26,15 +26,13 @@ use crate::query::{Snapshot, pick as query_pick};
 use crate::render::rects::Layer;
 use crate::scene::arrange::Arrangement;
 use crate::scene::color::Shade;
-use crate::scene::counter_form::CounterForm;
-use crate::scene::counters::value_text;
 use crate::scene::labels::shown_name;
 use crate::scene::palette::{Colors, Palette};
 use crate::scene::pick::{Picked, pick};
 use crate::scene::rows::TrackDensity;
 use crate::scene::titles::{group_title, process_title, track_title};
 use crate::scene::viewport::Viewport;
-use crate::store::lane::{LaneIdx, LaneKind, RowIdx};
+use crate::store::lane::{LaneKind, RowIdx};
 use crate::tiles::loader::LoaderPool;
 use crate::tiles::trace_summary::TraceSummary;
 use crate::ui::settings::Navigation;
@@ -316,10 +314,10 @@ impl Timeline {
     #[must_use]
     pub(crate) fn summary(&self) -> String {
         let origin_ns = self.snapshot.start_ns();
-        let from = seconds_text(self.view.now().start_ns().saturating_sub(origin_ns));
-        let to = seconds_text(self.view.now().end_ns().saturating_sub(origin_ns));
+        let from = elapsed_text(self.view.now().start_ns().saturating_sub(origin_ns));
+        let to = elapsed_text(self.view.now().end_ns().saturating_sub(origin_ns));
         let tracks = self.snapshot.display_order().len();
-        format!("Timeline of {tracks} tracks, {from} s to {to} s in view. {}", self.selected_text())
+        format!("Timeline of {tracks} tracks, {from} to {to} in view. {}", self.selected_text())
     }
 
     /// Describes the selected span.
@@ -327,8 +325,8 @@ impl Timeline {
         let Some(row) = self.selection.span() else { return "Nothing selected.".to_owned() };
         let span = self.snapshot.row(row);
         let name = shown_name(self.snapshot.names().get(span.name).text).into_owned();
-        let at = seconds_text(span.start_ns.saturating_sub(self.snapshot.start_ns()));
-        format!("Selected: {name}, {}, at {at} s.", duration_text(span.dur_ns))
+        let at = elapsed_text(span.start_ns.saturating_sub(self.snapshot.start_ns()));
+        format!("Selected: {name}, {}, at {at}.", duration_text(span.dur_ns))
     }
 
     /// Returns the visible name of a process, which is never empty.
@@ -339,28 +337,13 @@ impl Timeline {
     /// Returns the visible name and id of a track; the name is never empty.
     pub(super) fn track_text(&self, track: TrackIdx) -> (String, String) {
         let (title, beside) = track_title(self.snapshot.track(track));
-        match self.counter_range(track) {
-            Some((form, (min, max))) => (title, form.range_text(&value_text(min), &value_text(max))),
-            None => (title, beside),
-        }
+        (title, self.counter_range_text(track).unwrap_or(beside))
     }
 
     /// Returns the name of a group of tracks, and their number.
     pub(super) fn group_text(&self, lead: TrackIdx) -> (String, String) {
         let Some(group) = self.snapshot.group_of(lead) else { return self.track_text(lead) };
         (group_title(&self.snapshot, &group), format!("{} tracks", group.tracks))
-    }
-
-    /// Returns the form of a counter with its value range, once it is drawn; for changes, the range in view.
-    fn counter_range(&self, track: TrackIdx) -> Option<(CounterForm, (f64, f64))> {
-        let mut lanes = self.snapshot.lanes_of(track).map(LaneIdx);
-        let lane = lanes.find(|&lane| self.snapshot.lane(lane).kind == LaneKind::Counter)?;
-        let form = self.tracks.counter_form(track);
-        let range = match form {
-            CounterForm::Value => self.rows.counter_range(lane)?,
-            CounterForm::Change | CounterForm::Rate => self.rows.form_range(lane).unwrap_or_default(),
-        };
-        Some((form, range))
     }
 
     /// Returns both panes: pinned rows, and scrolling rows.

@@ -9,6 +9,7 @@ use crate::query::Snapshot;
 use crate::query::track_groups::TrackGroup;
 use crate::scene::arrange::{self, Arrangement, TrackOrder};
 use crate::scene::counter_form::CounterForm;
+use crate::scene::counter_overlay::CounterOverlay;
 use crate::scene::rows::{GroupKind, RowHeights, RowLayout, TrackDensity};
 use crate::store::lane::RowIdx;
 
@@ -130,6 +131,20 @@ impl TrackState {
 
     pub(super) fn counter_form(&self, track: TrackIdx) -> CounterForm {
         CounterForm::of(track, &self.arrangement.counters)
+    }
+
+    /// Draws counters in one row. All take the form of the first.
+    pub(super) fn overlay_counters(&mut self, overlay: CounterOverlay) {
+        self.arrangement.overlay(overlay);
+    }
+
+    pub(super) fn separate_counters(&mut self, counters: &[TrackIdx]) {
+        self.arrangement.separate(counters);
+    }
+
+    /// The track in whose row a track is drawn.
+    pub(super) fn row_of(&self, track: TrackIdx) -> TrackIdx {
+        self.arrangement.overlay_of(track).map_or(track, CounterOverlay::lead)
     }
 
     pub(super) fn is_pinned(&self, track: TrackIdx) -> bool {

@@ -1,0 +1,281 @@
+//! Counters on the timeline: their ranges and values in words, and rows that several of them share.
+
+use egui::{Align2, Color32, FontId, Rect, Ui, pos2, vec2};
+
+use super::layout::TimelineLayout;
+use super::state::Timeline;
+use super::tooltip::{Tip, TipLine};
+use crate::base::time::elapsed_text;
+use crate::model::{TrackIdx, TrackKind};
+use crate::query::counters::{HeldValue, value_at};
+use crate::scene::counter_form::CounterForm;
+use crate::scene::counter_overlay::{
+    CounterChoice, CounterOverlay, OVERLAID_MAX, OverlaidRow, counter_lane, have_one_unit, overlaid_row,
+};
+use crate::scene::counters::{exact_value_text, value_text};
+use crate::scene::labels::{shorten_middle, shown};
+use crate::scene::rows::{GroupKind, LEGEND_POINTS};
+use crate::store::lane::{LaneIdx, LaneKind};
+use crate::ui::command::RowCommand;
+use crate::ui::theme::Theme;
+use crate::ui::widgets::letters::letter_width;
+use crate::ui::widgets::reading_order::on_screen;
+
+/// A change of the rows that a menu offers, and whether it makes sense now.
+#[derive(Debug, Clone)]
+pub(super) struct RowChoice {
+    pub(super) text: &'static str,
+    pub(super) command: RowCommand,
+    pub(super) is_enabled: bool,
+}
+
+impl RowChoice {
+    pub(super) fn new(text: &'static str, command: RowCommand) -> Self {
+        Self { text, command, is_enabled: true }
+    }
+}
+
+impl Timeline {
+    /// The rows of several counters.
+    pub(super) fn overlaid_rows(&self) -> Vec<OverlaidRow> {
+        let arrangement = self.tracks.arrangement();
+        let rows = arrangement.overlays.iter();
+        rows.filter_map(|overlay| overlaid_row(&self.snapshot, overlay, &arrangement.counters)).collect()
+    }
+
+    /// The row of several counters that a track leads.
+    pub(super) fn row_led_by(&self, track: TrackIdx) -> Option<OverlaidRow> {
+        let arrangement = self.tracks.arrangement();
+        let overlay = arrangement.overlay_of(track).filter(|overlay| overlay.lead() == track)?;
+        overlaid_row(&self.snapshot, overlay, &arrangement.counters)
+    }
+
+    /// What can be done with the counters of the scope. None are those of a scope of all tracks.
+    pub(crate) fn counter_choice(&self) -> CounterChoice {
+        self.choice_of(self.selection.counters())
+    }
+
+    fn choice_of(&self, counters: &[TrackIdx]) -> CounterChoice {
+        let can_overlay = (2..=OVERLAID_MAX).contains(&counters.len());
+        let is_shared = |&track: &TrackIdx| self.tracks.arrangement().overlay_of(track).is_some();
+        CounterChoice {
+            can_overlay,
+            can_stack: can_overlay && have_one_unit(&self.snapshot, counters),
+            can_separate: counters.iter().any(is_shared),
+            has_counter: !counters.is_empty(),
+        }
+    }
+
+    /// The counters of a row of several, of a group, or of the scope: one more than a row takes at most.
+    pub(super) fn counters_of(&self, of: Option<GroupKind>) -> Vec<TrackIdx> {
+        match of {
+            None => self.selection.counters().to_vec(),
+            Some(GroupKind::Process(_)) => Vec::new(),
+            Some(GroupKind::Tracks(lead)) => {
+                let group = self.snapshot.group_of(lead).filter(|group| group.kind == TrackKind::Counter);
+                let is_small = group.is_some_and(|group| group.tracks as usize <= OVERLAID_MAX);
+                let arrangement = self.tracks.arrangement();
+                let with_shared = |track| match arrangement.overlay_of(track) {
+                    Some(overlay) => overlay.counters().collect(),
+                    None => vec![track],
+                };
+                let tracks = if is_small { self.rows.layout.tracks_of(GroupKind::Tracks(lead)) } else { Vec::new() };
+                tracks.into_iter().flat_map(with_shared).collect()
+            }
+            Some(GroupKind::Track(track)) => {
+                let overlay = self.tracks.arrangement().overlay_of(track);
+                overlay.map_or_else(|| vec![track], |overlay| overlay.counters().collect())
+            }
+        }
+    }
+
+    /// The choices for the counters of a head: their form, and whether they share a row.
+    pub(super) fn counter_choices(&self, kind: GroupKind) -> Vec<RowChoice> {
+        let counters = self.counters_of(Some(kind));
+        let of = Some(kind);
+        let choice = |text, command, is_enabled| RowChoice { text, command, is_enabled };
+        let overlay = |is_stacked| RowCommand::OverlayCounters { of, is_stacked };
+        match kind {
+            GroupKind::Process(_) => Vec::new(),
+            GroupKind::Tracks(lead) => {
+                let group = self.snapshot.group_of(lead).filter(|group| group.kind == TrackKind::Counter);
+                if group.is_none() {
+                    return Vec::new();
+                }
+                let can = self.choice_of(&counters);
+                vec![
+                    choice("Overlay its counters", overlay(false), can.can_overlay),
+                    choice("Stack its counters", overlay(true), can.can_stack),
+                    choice("Separate its counters", RowCommand::SeparateCounters(of), can.can_separate),
+                ]
+            }
+            GroupKind::Track(track) if self.snapshot.track(track).key.kind == TrackKind::Counter => {
+                let current = self.tracks.counter_form(track);
+                let forms = CounterForm::ALL.into_iter().filter(|form| *form != current).map(|form| {
+                    let text = match form {
+                        CounterForm::Value => "Show its values",
+                        CounterForm::Change => "Show its changes",
+                        CounterForm::Rate => "Show its rate a second",
+                    };
+                    RowChoice::new(text, RowCommand::ShowCounterAs(track, form))
+                });
+                let mut choices: Vec<_> = forms.collect();
+                match self.row_led_by(track) {
+                    Some(row) => {
+                        let can_stack = self.choice_of(&counters).can_stack;
+                        choices.push(if row.is_stacked {
+                            choice("Overlay instead of stacking", overlay(false), true)
+                        } else {
+                            choice("Stack the counters", overlay(true), can_stack)
+                        });
+                        choices.push(choice("Separate the counters", RowCommand::SeparateCounters(of), true));
+                    }
+                    None => {
+                        let can = self.counter_choice();
+                        let of_scope = |is_stacked| RowCommand::OverlayCounters { of: None, is_stacked };
+                        choices.push(choice("Overlay the counters of the scope", of_scope(false), can.can_overlay));
+                        choices.push(choice("Stack the counters of the scope", of_scope(true), can.can_stack));
+                    }
+                }
+                choices
+            }
+            GroupKind::Track(_) => Vec::new(),
+        }
+    }
+
+    /// Draws counters in one row; returns whether there was anything to do.
+    pub(super) fn overlay_counters(&mut self, of: Option<GroupKind>, is_stacked: bool) -> bool {
+        let counters = self.counters_of(of);
+        let is_stacked = is_stacked && have_one_unit(&self.snapshot, &counters);
+        let overlay = CounterOverlay::new(&counters, is_stacked);
+        overlay.map(|overlay| self.tracks.overlay_counters(overlay)).is_some()
+    }
+
+    /// The name of a row that counters share, and the range of each unit; `None` for other tracks.
+    pub(super) fn overlaid_text(&self, track: TrackIdx) -> Option<(String, String)> {
+        let row = self.row_led_by(track)?;
+        let what = if row.is_stacked { "stacked" } else { "overlaid" };
+        let ranges = self.panes_ranges(row.lead);
+        let ranges = row
+            .units
+            .iter()
+            .zip(ranges)
+            .map(|(unit, (min, max))| row.form.range_text(&value_text(min), &value_text(max), &shown(unit)));
+        Some((format!("{} {what} counters", row.curves.len()), ranges.collect::<Vec<_>>().join("; ")))
+    }
+
+    /// The ranges of a row in the last frame that shows it.
+    fn panes_ranges(&self, lead: LaneIdx) -> Vec<(f64, f64)> {
+        let ranges = [&self.rows, &self.pinned].into_iter().filter_map(|pane| pane.ranges(lead));
+        ranges.map(<[_]>::to_vec).next().unwrap_or_default()
+    }
+
+    /// The range of a counter in words, once it was drawn; of its changes, those in view.
+    pub(super) fn counter_range_text(&self, track: TrackIdx) -> Option<String> {
+        let lane = counter_lane(&self.snapshot, track)?;
+        let form = self.tracks.counter_form(track);
+        let (min, max) = match form {
+            CounterForm::Value => self.rows.counter_range(lane).or_else(|| self.pinned.counter_range(lane))?,
+            CounterForm::Change | CounterForm::Rate => self.panes_ranges(lane).first().copied().unwrap_or_default(),
+        };
+        Some(form.range_text(&value_text(min), &value_text(max), &shown(self.snapshot.tracks().unit(track))))
+    }
+
+    /// The names of the counters of a row, with their colours.
+    pub(super) fn legend(&self, track: TrackIdx) -> Vec<(Color32, String)> {
+        let row = self.row_led_by(track);
+        let curves = row.iter().flat_map(|row| row.curves.iter().enumerate());
+        let entries = curves.map(|(place, curve)| (self.series_color(place), self.counter_name(curve.track)));
+        let mut entries: Vec<_> = entries.collect();
+        // As they lie in a stack.
+        if row.is_some_and(|row| row.is_stacked) {
+            entries.reverse();
+        }
+        entries
+    }
+
+    fn series_color(&self, place: usize) -> Color32 {
+        let [red, green, blue, _] = self.palette.series_color(place).0;
+        Color32::from_rgb(red, green, blue)
+    }
+
+    /// The name of a counter, with its process where the row has counters of several.
+    fn counter_name(&self, track: TrackIdx) -> String {
+        let title = self.track_text(track).0;
+        let process = self.snapshot.track(track).process;
+        let overlay = self.tracks.arrangement().overlay_of(track);
+        let is_of_several = overlay
+            .is_some_and(|overlay| overlay.counters().any(|other| self.snapshot.track(other).process != process));
+        let process = self.process_text(process);
+        if is_of_several && !process.is_empty() { format!("{title} of {process}") } else { title }
+    }
+
+    /// The value of the counter under the pointer, or of each that shares the row.
+    pub(super) fn counter_tip(&self, layout: &TimelineLayout, at: egui::Pos2) -> Option<Tip> {
+        let picked = self.picked(layout, at);
+        let lane = picked.lane.filter(|lane| lane.kind == LaneKind::Counter)?;
+        let track = self.snapshot.lane(lane.lane).track;
+        let Some(row) = self.row_led_by(track) else {
+            let held = value_at(&self.snapshot, lane.lane, picked.ts_ns)?;
+            let since = elapsed_text(held.since_ns.saturating_sub(self.snapshot.start_ns()));
+            let below = format!("{}  ·  since {since}", self.held_text(track, held));
+            return Some(Tip { title: self.track_text(track).0, lines: vec![TipLine::from(below)] });
+        };
+        let mut sum = None;
+        let mut lines: Vec<TipLine> = Vec::new();
+        for (place, curve) in row.curves.iter().enumerate() {
+            let held = value_at(&self.snapshot, curve.lane, picked.ts_ns);
+            let text = held.map_or("none".to_owned(), |held| self.held_text(curve.track, held));
+            if let Some(held) = held.filter(|held| held.value.is_finite()) {
+                *sum.get_or_insert(0.0) += held.value;
+            }
+            let text = format!("{}: {text}", on_screen(&shown(&self.counter_name(curve.track))));
+            lines.push(TipLine { color: Some(self.series_color(place)), text });
+        }
+        if let Some(sum) = sum.filter(|_| row.is_stacked) {
+            lines.reverse();
+            let unit = row.units.first().map_or("", |unit| unit);
+            lines.push(TipLine::from(format!("sum: {}", with_unit(&exact_value_text(sum), unit))));
+        }
+        let at = elapsed_text(picked.ts_ns.saturating_sub(self.snapshot.start_ns()));
+        Some(Tip { title: format!("at {at}"), lines })
+    }
+
+    /// A value with its unit, and by how much it changed.
+    fn held_text(&self, track: TrackIdx, held: HeldValue) -> String {
+        let unit = self.snapshot.tracks().unit(track);
+        let change = held.before.map(|before| held.value - before).filter(|change| change.is_finite());
+        let change = change.map(|change| {
+            let sign = if change > 0.0 { "+" } else { "" };
+            format!("  ·  changed by {sign}{}", exact_value_text(change))
+        });
+        with_unit(&exact_value_text(held.value), unit) + &change.unwrap_or_default()
+    }
+}
+
+fn with_unit(value: &str, unit: &str) -> String {
+    if unit.is_empty() { value.to_owned() } else { format!("{value} {}", shown(unit)) }
+}
+
+/// Paints the names of the counters of a row below `top`, as many as fit above `bottom`.
+pub(super) fn paint_legend(ui: &Ui, theme: &Theme, entries: &[(Color32, String)], rect: Rect, clip: Rect) {
+    const SIDE: f32 = 8.0;
+    let painter = ui.painter_at(clip);
+    let font = FontId::proportional(11.0);
+    for (place, (color, name)) in entries.iter().enumerate() {
+        let middle = rect.top() + LEGEND_POINTS * (place as f32 + 0.5);
+        if middle + LEGEND_POINTS / 2.0 > rect.bottom() + 1.0 {
+            break;
+        }
+        let swatch = Rect::from_center_size(pos2(rect.left() + SIDE / 2.0, middle), vec2(SIDE, SIDE));
+        painter.rect_filled(swatch, 1.0, *color);
+        let left = rect.left() + SIDE + 5.0;
+        let name = shown(name);
+        let cut = ui.fonts_mut(|fonts| {
+            let cut = shorten_middle(&name, rect.right() - left, |letter| letter_width(fonts, &font, letter));
+            cut.map(std::borrow::Cow::into_owned)
+        });
+        let text = on_screen(&cut.unwrap_or_default()).into_owned();
+        painter.text(pos2(left, middle), Align2::LEFT_CENTER, text, font.clone(), theme.weak_text);
+    }
+}
