@@ -216,7 +216,7 @@ mod tests {
         fn a_text_is_never_more_than_the_duration_and_less_than_a_thousandth_below(ns in 1_000u64..10_000_000_000_000) {
             let text = TableNumber::Duration(ns.into()).text().replace('\u{2009}', "");
             let (digits, unit) = text.split_once(' ').unwrap();
-            let unit_ns = match unit { "s" => 1e9, "ms" => 1e6, _ => 1e3 };
+            let unit_ns = match unit { "h" => 3600e9, "s" => 1e9, "ms" => 1e6, _ => 1e3 };
             let shown_ns = digits.parse::<f64>().unwrap() * unit_ns;
             let ns = ns as f64;
             prop_assert!(shown_ns <= ns * (1.0 + 1e-12) && shown_ns > ns * 0.999, "{text} of {ns}");
