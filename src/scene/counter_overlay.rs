@@ -61,7 +61,7 @@ pub(crate) fn have_one_unit(snapshot: &Snapshot, counters: &[TrackIdx]) -> bool 
     units.clone().zip(units.skip(1)).all(|(one, next)| one == next)
 }
 
-/// What can be done with several counters; a stack has one unit.
+/// The changes that several counters allow; a stack has one unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct CounterChoice {
     pub(crate) can_overlay: bool,

@@ -226,7 +226,8 @@ mod tests {
         }
         for theme in high.map(|(theme, ..)| theme) {
             let opaque = |color: Color32| Rgba::opaque(color.r(), color.g(), color.b());
-            for (line, ground) in [(theme.grid, theme.canvas), (theme.outline, theme.panel), (theme.outline, theme.raised)]
+            for (line, ground) in
+                [(theme.grid, theme.canvas), (theme.outline, theme.panel), (theme.outline, theme.raised)]
             {
                 let contrast = contrast(opaque(line), opaque(ground));
                 assert!(contrast >= 3.0, "{line:?} on {ground:?}: {contrast}");

@@ -44,8 +44,11 @@ fn counters_have_their_range_their_mean_over_time_their_change_and_their_rate() 
     assert!(session.says("from 21.5 to 21.5, mean 21.5") && session.says("Label: exact"));
     session.click("Copy");
     let table = copied(&session).expect("a table");
-    assert!(table.starts_with("Counter\tProcess\tSamples\tMin\tMax\tMean\tChange\tRate /s\tFirst\tLast\n"), "{table}");
-    assert!(table.contains("\t3\t2\t6\t4.4\t2\t2000\t2\t4\n"), "{table}");
+    assert!(
+        table.starts_with("Counter\tProcess\tSamples\tMin\tMax\tMean\tChange\tRate /s\tFirst\tLast\tUnit\n"),
+        "{table}"
+    );
+    assert!(table.contains("\t3\t2\t6\t4.4\t2\t2000\t2\t4\t\n"), "{table}");
     session.click("Copy as command");
     let line = copied(&session).expect("a command");
     let printed = run_by_shell(&line);

@@ -20,7 +20,7 @@ pub struct RowHeights {
     /// A lane of instants or samples.
     pub(crate) instant_px: u32,
     pub(crate) counter_px: u32,
-    /// What a counter adds to a row of several.
+    /// The part of a row of several counters that each adds.
     pub(crate) legend_px: u32,
     /// Free space above the first and below the last lane of a track.
     pub(crate) padding_px: u32,

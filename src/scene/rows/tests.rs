@@ -342,9 +342,8 @@ fn a_row_of_several_counters_has_a_line_for_each_of_them_and_folded_it_is_as_thi
         curves,
     });
     let mut layout = RowLayout::new(rows, |_| LaneKind::Counter, &Folded::default(), &heights);
-    let height = |layout: &RowLayout, track: u32| {
-        layout.row_of(LaneIdx(track), TrackIdx(track)).map(|row| row.height_px)
-    };
+    let height =
+        |layout: &RowLayout, track: u32| layout.row_of(LaneIdx(track), TrackIdx(track)).map(|row| row.height_px);
     let tall = |curves: u32| Some(heights.counter_px + (curves + 1) * heights.legend_px);
     assert_eq!([0, 1, 2].map(|track| height(&layout, track)), [Some(heights.counter_px), tall(2), tall(8)]);
     layout.set_folded(GroupKind::Track(TrackIdx(2)), true);

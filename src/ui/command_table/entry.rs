@@ -36,7 +36,7 @@ pub(crate) struct UiState {
     pub(crate) has_scope: bool,
     /// Whether the scope is restricted to some tracks.
     pub(crate) has_scope_tracks: bool,
-    /// What can be done with the counters of the scope.
+    /// The changes that the counters of the scope allow.
     pub(crate) counters: CounterChoice,
     pub(crate) is_searching: bool,
     pub(crate) has_hidden: bool,

@@ -34,8 +34,10 @@ const ROW_POINTS: f32 = 19.0;
 /// The columns before the numbers.
 const NAME: usize = 0;
 const PROCESS: usize = 1;
+/// The column after them.
+const UNIT: usize = 10;
 
-const COLUMNS: [TableColumn; 10] = [
+const COLUMNS: [TableColumn; 11] = [
     TableColumn { title: "Counter", width: 160.0, is_number: false, is_sortable: true },
     TableColumn { title: "Process", width: 120.0, is_number: false, is_sortable: true },
     number("Samples"),
@@ -46,6 +48,7 @@ const COLUMNS: [TableColumn; 10] = [
     number("Rate /s"),
     number("First"),
     number("Last"),
+    TableColumn { title: "Unit", width: 60.0, is_number: false, is_sortable: true },
 ];
 
 const fn number(title: &'static str) -> TableColumn {
@@ -176,6 +179,7 @@ struct CounterLine {
     stats: CounterStats,
     name: String,
     process: String,
+    unit: String,
 }
 
 impl CounterLine {
@@ -211,7 +215,8 @@ impl CounterRows {
         let line = |stats: &CounterStats| {
             let track = snapshot.track(stats.track);
             let process = process_title(&snapshot.tracks().processes[track.process.index()]);
-            CounterLine { stats: *stats, name: track_title(track).0, process }
+            let unit = snapshot.tracks().unit(stats.track).to_owned();
+            CounterLine { stats: *stats, name: track_title(track).0, process, unit }
         };
         self.lines = counters.iter().map(line).collect();
         self.update();
@@ -237,6 +242,7 @@ impl CounterRows {
             let order = match column {
                 NAME => a.name.cmp(&b.name),
                 PROCESS => a.process.cmp(&b.process),
+                UNIT => a.unit.cmp(&b.unit),
                 _ => match (a.number(column), b.number(column)) {
                     (Some(a), Some(b)) => a.total_cmp(&b),
                     (a, b) => a.is_some().cmp(&b.is_some()),
@@ -262,6 +268,7 @@ impl Rows for CounterRows {
         match column {
             NAME => TableCell::Text(shown(&line.name)),
             PROCESS => TableCell::Text(shown(&line.process)),
+            UNIT => TableCell::Text(shown(&line.unit)),
             2 => TableCell::Number(TableNumber::Count(line.stats.samples)),
             _ => line.number(column).map_or(TableCell::Empty, |value| TableCell::Number(TableNumber::Value(value))),
         }

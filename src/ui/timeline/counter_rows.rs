@@ -50,7 +50,7 @@ impl Timeline {
         overlaid_row(&self.snapshot, overlay, &arrangement.counters)
     }
 
-    /// What can be done with the counters of the scope. None are those of a scope of all tracks.
+    /// The changes that the counters of the scope allow; none where it has all tracks.
     pub(crate) fn counter_choice(&self) -> CounterChoice {
         self.choice_of(self.selection.counters())
     }

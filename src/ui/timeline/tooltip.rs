@@ -10,7 +10,7 @@ use crate::store::lane::{LaneKind, RowIdx, Span};
 use crate::ui::theme::Theme;
 use crate::ui::widgets::reading_order::on_screen;
 
-/// What the pointer is on.
+/// The content of a tooltip.
 pub(super) struct Tip {
     pub(super) title: String,
     pub(super) lines: Vec<TipLine>,
