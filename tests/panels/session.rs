@@ -202,10 +202,8 @@ impl Session {
         self.harness.step();
         self.type_text(command);
         self.harness.step();
-        let is_offered = self
-            .node_texts()
-            .iter()
-            .any(|text| text.contains(command) && !text.starts_with("TextInput") && !text.starts_with("SearchInput"));
+        let entry = format!("Button: {command}");
+        let is_offered = self.node_texts().iter().any(|text| text.starts_with(&entry));
         self.press(Modifiers::NONE, Key::Escape);
         self.harness.run_steps(2);
         is_offered
