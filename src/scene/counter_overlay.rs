@@ -63,6 +63,7 @@ pub(crate) fn have_one_unit(snapshot: &Snapshot, counters: &[TrackIdx]) -> bool 
 
 /// The changes that several counters allow; a stack has one unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each enables a command of its own")]
 pub(crate) struct CounterChoice {
     pub(crate) can_overlay: bool,
     pub(crate) can_stack: bool,

@@ -174,7 +174,6 @@ struct CounterColumn {
 }
 
 impl CounterColumn {
-    #[expect(clippy::float_cmp, reason = "both sides are rounded to whole pixels")]
     fn is_alike(&self, other: &Self) -> bool {
         (self.top, self.bottom, self.base_y) == (other.top, other.bottom, other.base_y)
     }
