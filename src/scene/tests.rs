@@ -138,8 +138,8 @@ fn pinned_tracks_are_laid_out_also_where_they_are_hidden_and_unknown_ones_are_le
 
 #[test]
 fn counters_of_an_overlay_have_one_row_and_each_its_own_again() {
-    let counter = |name: &str| format!(r#"{{"ph":"C","name":"{name}","pid":1,"ts":1,"args":{{"v":1}}}}"#);
-    let snapshot = snapshot(&format!("[{}]", ["a (ns)", "b", "c"].map(counter).join(",")));
+    let counter = |series: &str| format!(r#"{{"ph":"C","name":"n","pid":1,"ts":1,"args":{{"{series}":1}}}}"#);
+    let snapshot = snapshot(&format!("[{}]", ["(ns)", "b", "c"].map(counter).join(",")));
     let [a, b, c] = [0, 1, 2].map(TrackIdx);
     let mut arrangement = Arrangement::default();
     let shown = |arrangement: &Arrangement| {
