@@ -1,6 +1,6 @@
 //! Collects events into batches: assigns rows to names and tracks, and emits full batches. For single-threaded readers.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::paired_ends::PairedEnds;
 use super::row_index::{bounded_row, next_row};
@@ -42,6 +42,8 @@ pub(crate) struct BatchBuilder {
     pub(crate) number: u32,
     names: NameTable,
     track_rows: FxHashMap<TrackKey, TrackIdx>,
+    /// The counters whose units are stated: once for all batches.
+    with_units: FxHashSet<TrackKey>,
     /// Batch and row by track number.
     numbered_rows: Vec<(u32, TrackIdx)>,
     key: Vec<u8>,
@@ -80,6 +82,7 @@ impl BatchBuilder {
             number: 1,
             names,
             track_rows: FxHashMap::default(),
+            with_units: FxHashSet::default(),
             numbered_rows: Vec::new(),
             key: Vec::new(),
             events_max,
@@ -172,7 +175,8 @@ impl BatchBuilder {
     pub(crate) fn counter_track(&mut self, key: &TrackKey, unit: &str) -> TrackIdx {
         let known = self.batch.tracks.len();
         let row = self.track_with(key);
-        if self.batch.tracks.len() > known && !unit.is_empty() {
+        let is_new = self.batch.tracks.len() > known && !unit.is_empty();
+        if is_new && self.with_units.insert(key.clone()) {
             self.batch.metadata.push(Metadata::CounterUnit { key: key.clone(), unit: unit.into() });
         }
         row
