@@ -9,6 +9,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use samples::ThreadOwners;
 pub(super) use samples::UnownedThread;
 
+use super::fields::RecordField;
 use super::frames::{BatchStacks, StackFrames};
 use super::phases::{Phase, phase};
 use super::profiles::{ProfilePart, ProfileRole};
@@ -73,8 +74,9 @@ const RECORD_BYTES: usize = 128;
 impl<'a> ChromeEvents<'a> {
     /// A batch with room for the records of so many bytes.
     pub(super) fn for_bytes(len: usize, frames: Option<&'a StackFrames>) -> Self {
-        let mut builder = Self { frames, ..Self::default() };
-        builder.chunk.events.reserve(len / RECORD_BYTES);
+        let records = len / RECORD_BYTES;
+        let mut builder = Self { frames, tables: ChromeTables::for_records(records), ..Self::default() };
+        builder.chunk.events.reserve(records);
         builder
     }
 
@@ -104,15 +106,24 @@ impl<'a> ChromeEvents<'a> {
             self.recognised += 1;
             return self.take_bare_sample(record, place);
         }
-        *if record.ph.shape == Shape::String { &mut self.recognised } else { &mut self.unrecognised } += 1;
-        let phase = if record.ph.shape == Shape::String { phase(record.ph.text) } else { Phase::Unknown };
+        *if record[RecordField::Ph].shape == Shape::String { &mut self.recognised } else { &mut self.unrecognised } +=
+            1;
+        let phase = if record[RecordField::Ph].shape == Shape::String {
+            phase(record[RecordField::Ph].text)
+        } else {
+            Phase::Unknown
+        };
         match phase {
-            Phase::Unknown => return self.losses.add_value(Loss::UnknownPhase, LossValue::text(record.ph.text), place),
-            Phase::Ignored => return self.losses.add_value(Loss::IgnoredPhase, LossValue::text(record.ph.text), place),
+            Phase::Unknown => {
+                return self.losses.add_value(Loss::UnknownPhase, LossValue::text(record[RecordField::Ph].text), place);
+            }
+            Phase::Ignored => {
+                return self.losses.add_value(Loss::IgnoredPhase, LossValue::text(record[RecordField::Ph].text), place);
+            }
             Phase::Metadata => return self.take_metadata(record, place),
             _ => {}
         }
-        let Ok(ts_ns) = nanos_from_micros(number_text(&record.ts)) else {
+        let Ok(ts_ns) = nanos_from_micros(number_text(&record[RecordField::Ts])) else {
             return self.losses.add(Loss::BadTime, place);
         };
         if phase == Phase::OldAsync(EventKind::AsyncStepInto) && is_thread_state(record) {
@@ -120,9 +131,9 @@ impl<'a> ChromeEvents<'a> {
         }
         let name = match phase {
             Phase::OldAsync(EventKind::AsyncStepInto | EventKind::AsyncStepPast) => step_name(record),
-            _ => record.name,
+            _ => record[RecordField::Name],
         };
-        let name = self.tables.name(&name, &record.cat);
+        let name = self.tables.name(&name, &record[RecordField::Cat]);
         let name = self.counted(name, place);
         let spot = Spot { place, ts_ns, name };
         match phase {
@@ -139,23 +150,23 @@ impl<'a> ChromeEvents<'a> {
     }
 
     fn take_span(&mut self, record: &ChromeRecord<'a>, spot: Spot, kind: EventKind) {
-        if kind == EventKind::Complete && record.pid.is_absent() && self.take_run(record, spot) {
+        if kind == EventKind::Complete && record[RecordField::Pid].is_absent() && self.take_run(record, spot) {
             return;
         }
         let mut event = self.thread_event(record, spot, kind);
         match kind {
             EventKind::Complete => self.set_duration(record, &mut event, spot.place),
-            EventKind::End if record.name.is_absent() => event.flags = EventFlags::UNNAMED,
+            EventKind::End if record[RecordField::Name].is_absent() => event.flags = EventFlags::UNNAMED,
             _ => {}
         }
         self.chunk.events.push(event);
-        if !record.bind_id.is_absent() && kind != EventKind::End {
+        if !record[RecordField::BindId].is_absent() && kind != EventKind::End {
             self.take_bound_flow(record, &event);
         }
     }
 
     fn set_duration(&mut self, record: &ChromeRecord<'a>, event: &mut Event, place: SourcePos) {
-        match nanos_from_micros(number_text(&record.dur)) {
+        match nanos_from_micros(number_text(&record[RecordField::Dur])) {
             Ok(dur_ns) if dur_ns < 0 => self.losses.add(Loss::NegativeDuration, place),
             Ok(dur_ns) => {
                 // No span may reach beyond the last nanosecond there is.
@@ -166,7 +177,7 @@ impl<'a> ChromeEvents<'a> {
                 }
             }
             // Tracers leave it out of a span that has not ended.
-            Err(_) if record.dur.is_absent() => event.flags = EventFlags::UNFINISHED,
+            Err(_) if record[RecordField::Dur].is_absent() => event.flags = EventFlags::UNFINISHED,
             Err(_) => {
                 event.flags = EventFlags::UNFINISHED;
                 self.losses.add(Loss::BadNumber, place);
@@ -176,26 +187,27 @@ impl<'a> ChromeEvents<'a> {
 
     /// The second version of flows: the span itself says that a flow leaves it, reaches it, or both.
     fn take_bound_flow(&mut self, record: &ChromeRecord<'a>, span: &Event) {
-        let kind = match (is_set(&record.flow_in), is_set(&record.flow_out)) {
+        let kind = match (is_set(&record[RecordField::FlowIn]), is_set(&record[RecordField::FlowOut])) {
             (false, false) => return,
             (false, true) => EventKind::FlowStart,
             (true, true) => EventKind::FlowStep,
             (true, false) => EventKind::FlowEnd,
         };
-        let value = self.hash(b'v', &[plain(record.bind_id)]);
+        let value = self.hash(b'v', &[plain(record[RecordField::BindId])]);
         self.chunk.events.push(Event { kind, value, flags: EventFlags::BIND_ENCLOSING, detail: 0, ..*span });
     }
 
     fn take_instant(&mut self, record: &ChromeRecord<'a>, spot: Spot) {
         // Its samples are shown, in its place.
-        if record.name.is_text(b"CpuProfile") && self.take_profile(record, spot.place, ProfileRole::Whole) {
+        if record[RecordField::Name].is_text(b"CpuProfile") && self.take_profile(record, spot.place, ProfileRole::Whole)
+        {
             return;
         }
         let nobody = JsonValue::default();
         let mut event = self.event(record, spot, EventKind::Instant);
-        event.track = match record.s.text {
+        event.track = match record[RecordField::S].text {
             b"g" => self.track(TrackKind::Global, &nobody, &nobody, &[], spot.place),
-            b"p" => self.track(TrackKind::Process, &record.pid, &nobody, &[], spot.place),
+            b"p" => self.track(TrackKind::Process, &record[RecordField::Pid], &nobody, &[], spot.place),
             _ => self.thread(record, spot.place),
         };
         self.chunk.events.push(event);
@@ -203,9 +215,13 @@ impl<'a> ChromeEvents<'a> {
 
     fn take_counter(&mut self, record: &ChromeRecord<'a>, spot: Spot) {
         let nobody = JsonValue::default();
-        let id = if record.id.is_absent() { local_or_global(&record.id2).0 } else { record.id };
+        let id = if record[RecordField::Id].is_absent() {
+            local_or_global(&record[RecordField::Id2]).0
+        } else {
+            record[RecordField::Id]
+        };
         let mut series_found = false;
-        for (series, value) in members(&record.args) {
+        for (series, value) in members(&record[RecordField::Args]) {
             series_found = true;
             let text = std::str::from_utf8(number_text(&value)).ok();
             let number = text.and_then(|text| text.trim().parse().ok()).filter(|number: &f64| number.is_finite());
@@ -213,8 +229,8 @@ impl<'a> ChromeEvents<'a> {
                 self.losses.add(Loss::BadCounter, spot.place);
                 continue;
             };
-            let parts = [record.name, plain(id), series];
-            let track = self.track(TrackKind::Counter, &record.pid, &nobody, &parts, spot.place);
+            let parts = [record[RecordField::Name], plain(id), series];
+            let track = self.track(TrackKind::Counter, &record[RecordField::Pid], &nobody, &parts, spot.place);
             self.chunk.events.push(Event { value: number.to_bits(), track, ..bare(spot, EventKind::Counter) });
         }
         if !series_found {
@@ -223,7 +239,11 @@ impl<'a> ChromeEvents<'a> {
     }
 
     fn take_async(&mut self, record: &ChromeRecord<'a>, spot: Spot, kind: EventKind, by_name: bool) {
-        let (id, is_local) = if record.id.is_absent() { local_or_global(&record.id2) } else { (record.id, false) };
+        let (id, is_local) = if record[RecordField::Id].is_absent() {
+            local_or_global(&record[RecordField::Id2])
+        } else {
+            (record[RecordField::Id], false)
+        };
         if id.is_absent() {
             self.losses.add(Loss::BadAsync, spot.place);
             let alone = self.thread_event(record, spot, EventKind::Instant);
@@ -231,14 +251,15 @@ impl<'a> ChromeEvents<'a> {
             return;
         }
         let nobody = JsonValue::default();
-        let scope = if record.scope.is_absent() { record.cat } else { record.scope };
-        let process = if is_local { record.pid } else { nobody };
-        let name = if by_name { record.name } else { nobody };
+        let scope =
+            if record[RecordField::Scope].is_absent() { record[RecordField::Cat] } else { record[RecordField::Scope] };
+        let process = if is_local { record[RecordField::Pid] } else { nobody };
+        let name = if by_name { record[RecordField::Name] } else { nobody };
         let value = self.hash(if by_name { b'S' } else { b'b' }, &[scope, plain(id), process, name]);
-        let owner = if is_set(&record.rare(b"global")) { nobody } else { record.pid };
-        let track = self.track(TrackKind::Async, &owner, &nobody, &[record.cat], spot.place);
+        let owner = if is_set(&record.rare(b"global")) { nobody } else { record[RecordField::Pid] };
+        let track = self.track(TrackKind::Async, &owner, &nobody, &[record[RecordField::Cat]], spot.place);
         let mut event = Event { value, track, ..self.event(record, spot, kind) };
-        if kind == EventKind::AsyncEnd && record.name.is_absent() {
+        if kind == EventKind::AsyncEnd && record[RecordField::Name].is_absent() {
             event.flags = EventFlags::UNNAMED;
         }
         self.chunk.events.push(event);
@@ -246,22 +267,23 @@ impl<'a> ChromeEvents<'a> {
 
     /// A state of a thread with its duration, by the letters of the kernel or another name.
     fn take_state(&mut self, record: &ChromeRecord<'a>, place: SourcePos, ts_ns: i64) {
-        let words = match record.name.text {
+        let words = match record[RecordField::Name].text {
             b"Running" => "Running",
             letters => TaskState::from_letters(letters).map_or("", TaskState::name),
         };
         let shape = Shape::String;
         let name = if words.is_empty() {
-            record.name
+            record[RecordField::Name]
         } else {
             JsonValue { text: words.as_bytes(), shape, ..JsonValue::default() }
         };
-        let name = self.tables.name(&name, &record.name);
+        let name = self.tables.name(&name, &record[RecordField::Name]);
         let spot = Spot { place, ts_ns, name: self.counted(name, place) };
         // There is a thread, whether or not it has spans of its own.
         self.thread(record, place);
-        let tid = if record.tid.is_absent() { record.pid } else { record.tid };
-        let track = self.track(TrackKind::State, &record.pid, &tid, &[], place);
+        let tid =
+            if record[RecordField::Tid].is_absent() { record[RecordField::Pid] } else { record[RecordField::Tid] };
+        let track = self.track(TrackKind::State, &record[RecordField::Pid], &tid, &[], place);
         let mut event = Event { track, ..self.event(record, spot, EventKind::Complete) };
         self.set_task_duration(record, &mut event, place);
         self.chunk.events.push(event);
@@ -287,19 +309,23 @@ impl<'a> ChromeEvents<'a> {
     }
 
     fn take_flow(&mut self, record: &ChromeRecord<'a>, spot: Spot, kind: EventKind) {
-        let id = if record.id.is_absent() { local_or_global(&record.id2).0 } else { record.id };
+        let id = if record[RecordField::Id].is_absent() {
+            local_or_global(&record[RecordField::Id2]).0
+        } else {
+            record[RecordField::Id]
+        };
         if id.is_absent() {
             return self.losses.add(Loss::BadFlow, spot.place);
         }
         // The end of a flow binds to the next span, unless it says otherwise or is of a category
         // that Chrome always meant otherwise.
-        let category = record.cat.text;
+        let category = record[RecordField::Cat].text;
         let binds_around = kind != EventKind::FlowEnd
-            || record.bp.is_text(b"e")
+            || record[RecordField::Bp].is_text(b"e")
             || memchr::memmem::find(category, b"input").is_some()
             || memchr::memmem::find(category, b"ipc.flow").is_some();
         let mut event = self.thread_event(record, spot, kind);
-        event.value = self.hash(b's', &[record.cat, record.name, plain(id)]);
+        event.value = self.hash(b's', &[record[RecordField::Cat], record[RecordField::Name], plain(id)]);
         if binds_around {
             event.flags = EventFlags::BIND_ENCLOSING;
         }
@@ -313,38 +339,44 @@ impl<'a> ChromeEvents<'a> {
     /// An event in the life of an object, with its snapshot; all objects of a process are on one track.
     fn take_object(&mut self, record: &ChromeRecord<'a>, spot: Spot, what: &str) {
         let (nobody, mut repairs) = (JsonValue::default(), Repairs::default());
-        let has_args = record.args.shape == Shape::Object && !is_empty_object(record.args.text);
-        let args = if has_args { valid_json(&record.args, &mut repairs) } else { "".into() };
+        let has_args =
+            record[RecordField::Args].shape == Shape::Object && !is_empty_object(record[RecordField::Args].text);
+        let args = if has_args { valid_json(&record[RecordField::Args], &mut repairs) } else { "".into() };
         let mut members = vec![("object".into(), quoted(what).into())];
-        let id = if record.id.is_absent() { local_or_global(&record.id2).0 } else { record.id };
+        let id = if record[RecordField::Id].is_absent() {
+            local_or_global(&record[RecordField::Id2]).0
+        } else {
+            record[RecordField::Id]
+        };
         if !id.is_absent() {
             members.push(("id".into(), valid_json(&id, &mut repairs)));
         }
         repairs.count(&mut self.losses, spot.place);
-        let (args_json, thread_ts_ns) = (&*with_members(args, &members), self.thread_time(&record.tts, spot.place));
+        let (args_json, thread_ts_ns) =
+            (&*with_members(args, &members), self.thread_time(&record[RecordField::Tts], spot.place));
         let detail = self.chunk.details.push(&Detail { thread_ts_ns, args_json, ..Detail::default() });
         let objects = JsonValue { text: b"objects", shape: Shape::String, ..nobody };
-        let track = self.track(TrackKind::Async, &record.pid, &nobody, &[objects], spot.place);
+        let track = self.track(TrackKind::Async, &record[RecordField::Pid], &nobody, &[objects], spot.place);
         self.chunk.events.push(Event { track, detail, ..bare(spot, EventKind::Instant) });
     }
 
     fn take_metadata(&mut self, record: &ChromeRecord<'a>, place: SourcePos) {
         let mut repairs = Repairs::default();
-        let pid = id(&record.pid, &mut repairs);
+        let pid = id(&record[RecordField::Pid], &mut repairs);
         let thread = |repairs: &mut Repairs| {
-            if record.tid.is_absent() { pid.clone() } else { id(&record.tid, repairs) }
+            if record[RecordField::Tid].is_absent() { pid.clone() } else { id(&record[RecordField::Tid], repairs) }
         };
         let text = |key: &[u8], repairs: &mut Repairs| {
-            let value = member(&record.args, key);
+            let value = member(&record[RecordField::Args], key);
             (!value.is_absent()).then(|| bounded_text(&value, repairs))
         };
         // A sort index is a whole number, so it is parsed like a time in thousandths, without its last three digits.
         let order = || {
-            let value = member(&record.args, b"sort_index");
+            let value = member(&record[RecordField::Args], b"sort_index");
             let text = std::str::from_utf8(number_text(&value)).ok()?;
             text.parse().ok().or_else(|| Some(nanos_from_micros(text.as_bytes()).ok()? / 1000))
         };
-        let metadata = match record.name.text {
+        let metadata = match record[RecordField::Name].text {
             b"process_name" => text(b"name", &mut repairs).map(|name| Metadata::ProcessName { pid: pid.clone(), name }),
             b"process_labels" => {
                 text(b"labels", &mut repairs).map(|labels| Metadata::ProcessLabels { pid: pid.clone(), labels })
@@ -367,7 +399,9 @@ impl<'a> ChromeEvents<'a> {
         repairs.count(&mut self.losses, place);
         match metadata {
             Some(metadata) => self.metadata.push(metadata),
-            None => self.losses.add_value(Loss::IgnoredMetadata, LossValue::text(record.name.text), place),
+            None => {
+                self.losses.add_value(Loss::IgnoredMetadata, LossValue::text(record[RecordField::Name].text), place)
+            }
         }
     }
 
@@ -386,7 +420,7 @@ impl<'a> ChromeEvents<'a> {
     }
 
     fn thread(&mut self, record: &ChromeRecord<'a>, place: SourcePos) -> TrackIdx {
-        let found = self.tables.thread(&record.pid, &record.tid);
+        let found = self.tables.thread(&record[RecordField::Pid], &record[RecordField::Tid]);
         self.counted(found, place)
     }
 
@@ -410,15 +444,19 @@ impl<'a> ChromeEvents<'a> {
     /// Keeps the arguments and the thread's own times, and returns what [`Event::detail`] holds for them.
     fn detail(&mut self, record: &ChromeRecord<'a>, kind: EventKind, place: SourcePos) -> u32 {
         let has_more = !(record.dotted.is_empty() && record.rare.is_empty());
-        if record.args.is_absent() && record.tts.is_absent() && record.tdur.is_absent() && !has_more {
+        if record[RecordField::Args].is_absent()
+            && record[RecordField::Tts].is_absent()
+            && record[RecordField::Tdur].is_absent()
+            && !has_more
+        {
             return 0;
         }
         let mut repairs = Repairs::default();
-        let mut args = match record.args.shape {
+        let mut args = match record[RecordField::Args].shape {
             Shape::Absent => "".into(),
-            Shape::Object if is_empty_object(record.args.text) => "".into(),
-            Shape::Object => valid_json(&record.args, &mut repairs),
-            _ => format!("{{\"args\":{}}}", valid_json(&record.args, &mut repairs)).into(),
+            Shape::Object if is_empty_object(record[RecordField::Args].text) => "".into(),
+            Shape::Object => valid_json(&record[RecordField::Args], &mut repairs),
+            _ => format!("{{\"args\":{}}}", valid_json(&record[RecordField::Args], &mut repairs)).into(),
         };
         if has_more {
             let mut members = self.rare_args(record, kind, place);
@@ -428,8 +466,8 @@ impl<'a> ChromeEvents<'a> {
             args = with_members(args, &members);
         }
         repairs.count(&mut self.losses, place);
-        let thread_ts_ns = self.thread_time(&record.tts, place);
-        let thread_dur_ns = self.thread_time(&record.tdur, place);
+        let thread_ts_ns = self.thread_time(&record[RecordField::Tts], place);
+        let thread_dur_ns = self.thread_time(&record[RecordField::Tdur], place);
         self.chunk.details.push(&Detail { thread_ts_ns, thread_dur_ns, args_json: &args })
     }
 
@@ -491,12 +529,12 @@ fn local_or_global<'a>(id2: &JsonValue<'a>) -> (JsonValue<'a>, bool) {
 /// Whether a record is a state of a thread, as Perfetto's JSON has them: no step of an
 /// asynchronous span has a duration.
 fn is_thread_state(record: &ChromeRecord<'_>) -> bool {
-    record.cat.is_text(b"thread_state") && !record.dur.is_absent()
+    record[RecordField::Cat].is_text(b"thread_state") && !record[RecordField::Dur].is_absent()
 }
 
 fn step_name<'a>(record: &ChromeRecord<'a>) -> JsonValue<'a> {
-    let step = member(&record.args, b"step");
-    if step.is_absent() { record.name } else { step }
+    let step = member(&record[RecordField::Args], b"step");
+    if step.is_absent() { record[RecordField::Name] } else { step }
 }
 
 /// Whether an object, with its braces, has no members.

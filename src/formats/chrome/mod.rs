@@ -7,7 +7,9 @@
 
 mod envelope;
 mod events;
+mod fields;
 mod frames;
+mod leads;
 mod phases;
 mod profiles;
 pub(crate) mod read;

@@ -6,6 +6,7 @@
 
 use super::events::{ChromeBatch, ChromeEvents};
 use super::frames::StackFrames;
+use super::leads::Leads;
 use super::wire::{ChromeRecord, read_record};
 use crate::formats::json::scan::Broken;
 use crate::formats::json::skip::Skip;
@@ -45,8 +46,21 @@ pub(super) fn parse(
     at_end: bool,
     frames: Option<&StackFrames>,
 ) -> ParsedRecords {
+    parse_with(&mut Leads::default(), bytes, offset, position, at_end, frames)
+}
+
+/// Like [`parse`], with leads that may be known.
+pub(super) fn parse_with(
+    leads: &mut Leads,
+    bytes: &[u8],
+    offset: u64,
+    position: ArrayPosition,
+    at_end: bool,
+    frames: Option<&StackFrames>,
+) -> ParsedRecords {
     let events = ChromeEvents::for_bytes(bytes.len(), frames);
-    let mut parser = RecordParser { bytes, offset, at_end, pos: 0, position, events, record: ChromeRecord::default() };
+    let record = ChromeRecord::default();
+    let mut parser = RecordParser { bytes, offset, at_end, pos: 0, position, events, record, leads };
     while let Some(position) = parser.step() {
         parser.position = position;
     }
@@ -61,6 +75,7 @@ struct RecordParser<'a> {
     position: ArrayPosition,
     events: ChromeEvents<'a>,
     record: ChromeRecord<'a>,
+    leads: &'a mut Leads,
 }
 
 impl RecordParser<'_> {
@@ -74,38 +89,42 @@ impl RecordParser<'_> {
         }
     }
 
-    fn between(&mut self, comma_due: bool) -> Option<ArrayPosition> {
-        let byte = *self.bytes.get(self.pos)?;
-        match byte {
-            b' ' | b'\n' | b'\r' | b'\t' => {
-                self.pos += 1;
-                Some(ArrayPosition::Between { comma_due })
-            }
-            b',' => {
-                self.pos += 1;
-                Some(ArrayPosition::Between { comma_due: false })
-            }
-            b']' => {
-                self.pos += 1;
-                Some(ArrayPosition::Behind)
-            }
-            b'{' => match read_record(&mut self.record, self.bytes, self.pos) {
-                Ok(end) => {
-                    if comma_due {
-                        self.lose(Loss::MissingComma);
-                    }
-                    self.events.take_record(&self.record, self.offset_here());
-                    self.pos = end;
-                    Some(ArrayPosition::Between { comma_due: true })
+    fn between(&mut self, mut comma_due: bool) -> Option<ArrayPosition> {
+        loop {
+            match *self.bytes.get(self.pos)? {
+                b' ' | b'\n' | b'\r' | b'\t' => self.pos += 1,
+                b',' => {
+                    self.pos += 1;
+                    comma_due = false;
+                    self.position = ArrayPosition::Between { comma_due };
                 }
-                Err(Broken::Malformed(_)) => Some(self.damage()),
-                Err(Broken::TooDeep) => {
-                    self.lose(Loss::DeepNesting);
-                    Some(ArrayPosition::Skipping(Skip::default()))
+                b'{' => return self.record(comma_due),
+                b']' => {
+                    self.pos += 1;
+                    return Some(ArrayPosition::Behind);
                 }
-                Err(Broken::Incomplete) => self.incomplete(),
-            },
-            _ => Some(self.damage()),
+                _ => return Some(self.damage()),
+            }
+        }
+    }
+
+    #[inline]
+    fn record(&mut self, comma_due: bool) -> Option<ArrayPosition> {
+        match read_record(&mut self.record, self.leads, self.bytes, self.pos) {
+            Ok(end) => {
+                if comma_due {
+                    self.lose(Loss::MissingComma);
+                }
+                self.events.take_record(&self.record, self.offset_here());
+                self.pos = end;
+                Some(ArrayPosition::Between { comma_due: true })
+            }
+            Err(Broken::Malformed(_)) => Some(self.damage()),
+            Err(Broken::TooDeep) => {
+                self.lose(Loss::DeepNesting);
+                Some(ArrayPosition::Skipping(Skip::default()))
+            }
+            Err(Broken::Incomplete) => self.incomplete(),
         }
     }
 
@@ -196,7 +215,7 @@ pub(super) enum NextEvent {
 
 /// Finds the next object from `pos` that is an event.
 pub(super) fn next_event(bytes: &[u8], mut pos: usize, mut before: u8, at_end: bool) -> NextEvent {
-    let mut record = ChromeRecord::default();
+    let (mut record, mut leads) = (ChromeRecord::default(), Leads::default());
     loop {
         let brace = memchr::memchr(b'{', &bytes[pos..]).map(|distance| pos + distance);
         let gap = &bytes[pos..brace.unwrap_or(bytes.len())];
@@ -204,7 +223,7 @@ pub(super) fn next_event(bytes: &[u8], mut pos: usize, mut before: u8, at_end: b
         let Some(start) = brace else { return NextEvent::Nothing { before } };
         // After a colon it is a member value, such as the arguments of the damaged record.
         if before != b':' {
-            match read_record(&mut record, bytes, start) {
+            match read_record(&mut record, &mut leads, bytes, start) {
                 Ok(end) if record.is_event() || record.is_bare_sample() => {
                     return NextEvent::Event { start, before, end };
                 }

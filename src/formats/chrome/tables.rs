@@ -24,8 +24,12 @@ struct RecentRow<'a, T> {
 /// Category of `performance.measure` in web pages.
 const USER_TIMINGS: &str = "blink.user_timing";
 
-/// Size of the cache; a hundred functions take most of the time of most programs.
-const RECENT_SLOTS: usize = 128;
+/// A hundred functions take most of the time of most programs, and a thousand nearly all.
+const RECENT_SLOTS_MAX: usize = 1024;
+
+/// The most recent pairs of values, each at the slot of one of them: records repeat them.
+#[derive(Debug)]
+struct RecentRows<'a, T>(Vec<Option<RecentRow<'a, T>>>);
 
 /// Names and tracks of one batch, looked up by raw bytes. Two spellings of a text get two rows, which ingest merges.
 /// The bytes of a piece bound the number of rows.
@@ -35,35 +39,39 @@ pub(super) struct ChromeTables<'a> {
     pub(super) tracks: Vec<TrackKey>,
     name_rows: FxHashMap<Box<[u8]>, RepairedRow<NameIdx>>,
     track_rows: FxHashMap<Box<[u8]>, RepairedRow<TrackIdx>>,
-    /// Direct-mapped caches of recent names and threads, since records repeat them.
-    recent_names: [Option<RecentRow<'a, NameIdx>>; RECENT_SLOTS],
-    recent_threads: [Option<RecentRow<'a, TrackIdx>>; RECENT_SLOTS],
+    recent_names: RecentRows<'a, NameIdx>,
+    recent_threads: RecentRows<'a, TrackIdx>,
     key: Vec<u8>,
 }
 
 impl Default for ChromeTables<'_> {
     fn default() -> Self {
+        Self::for_records(0)
+    }
+}
+
+impl<'a> ChromeTables<'a> {
+    /// Tables for about so many records.
+    pub(super) fn for_records(records: usize) -> Self {
         Self {
             names: vec![NameRow::default()],
             tracks: Vec::new(),
             name_rows: FxHashMap::default(),
             track_rows: FxHashMap::default(),
-            recent_names: [None; RECENT_SLOTS],
-            recent_threads: [None; RECENT_SLOTS],
+            recent_names: RecentRows::for_records(records),
+            recent_threads: RecentRows::for_records(records),
             key: Vec::new(),
         }
     }
-}
 
-impl<'a> ChromeTables<'a> {
     /// Returns the row of a name with its category.
     pub(super) fn name(&mut self, name: &JsonValue<'a>, category: &JsonValue<'a>) -> RepairedRow<NameIdx> {
-        let slot = slot(name);
-        if let Some(found) = recent(self.recent_names[slot].as_ref(), name, category) {
+        let slot = self.recent_names.slot(name);
+        if let Some(found) = self.recent_names.find(slot, name, category) {
             return found;
         }
         let found = self.name_row(name, category);
-        self.recent_names[slot] = Some(RecentRow { values: [*name, *category], found });
+        self.recent_names.0[slot] = Some(RecentRow { values: [*name, *category], found });
         found
     }
 
@@ -91,12 +99,12 @@ impl<'a> ChromeTables<'a> {
     /// Returns the row of a thread. A missing thread id means the thread with the id of the process.
     pub(super) fn thread(&mut self, pid: &JsonValue<'a>, tid: &JsonValue<'a>) -> RepairedRow<TrackIdx> {
         let tid = if tid.is_absent() { pid } else { tid };
-        let slot = slot(tid);
-        if let Some(found) = recent(self.recent_threads[slot].as_ref(), pid, tid) {
+        let slot = self.recent_threads.slot(tid);
+        if let Some(found) = self.recent_threads.find(slot, pid, tid) {
             return found;
         }
         let found = self.track(TrackKind::Thread, pid, tid, &[]);
-        self.recent_threads[slot] = Some(RecentRow { values: [*pid, *tid], found });
+        self.recent_threads.0[slot] = Some(RecentRow { values: [*pid, *tid], found });
         found
     }
 
@@ -153,6 +161,33 @@ impl<'a> ChromeTables<'a> {
     }
 }
 
+impl<'a, T: Copy> RecentRows<'a, T> {
+    /// As many slots as records repay to clear.
+    fn for_records(records: usize) -> Self {
+        let slots = records.clamp(16, RECENT_SLOTS_MAX).next_power_of_two();
+        Self(vec![None; slots])
+    }
+
+    /// The slot of a text: by its length and last bytes, which differ where `f1` and `f2`, or two thread ids, do.
+    #[inline]
+    fn slot(&self, value: &JsonValue<'_>) -> usize {
+        let text = value.text;
+        let last = match text.last_chunk() {
+            Some(&last) => u32::from_le_bytes(last),
+            None => text.iter().fold(0, |last, &byte| last << 8 | u32::from(byte)),
+        };
+        // The middle bits of the product depend on all bits of the text.
+        let hash = (last ^ text.len() as u32).wrapping_mul(0x9e37_79b1) >> 16;
+        hash as usize & (self.0.len() - 1)
+    }
+
+    #[inline]
+    fn find(&self, slot: usize, first: &JsonValue<'a>, second: &JsonValue<'a>) -> Option<RepairedRow<T>> {
+        let recent = self.0[slot].as_ref()?;
+        (same(&recent.values[0], first) && same(&recent.values[1], second)).then_some(recent.found)
+    }
+}
+
 /// Returns the name of a counter series: `name series`, or `name[id] series` if the counter has an id.
 fn counter_name(name: Option<Box<str>>, id: Option<Box<str>>, series: Option<Box<str>>) -> Box<str> {
     let mut text = name.unwrap_or_default().into_string();
@@ -190,23 +225,20 @@ pub(super) fn bounded_text(value: &JsonValue<'_>, repairs: &mut Repairs) -> Box<
     text[..text.floor_char_boundary(Names::TEXT_BYTES_MAX)].into()
 }
 
-/// Returns the cache slot of a text, from its length and last bytes, which tell `f1` from `f2`, or two thread ids.
-fn slot(value: &JsonValue<'_>) -> usize {
-    let last = value.text.iter().rev().take(3).fold(0usize, |sum, &byte| sum * 11 + usize::from(byte));
-    (value.text.len() * 31 + last) % RECENT_SLOTS
-}
-
 #[inline]
-fn recent<T: Copy>(
-    recent: Option<&RecentRow<'_, T>>,
-    first: &JsonValue<'_>,
-    second: &JsonValue<'_>,
-) -> Option<RepairedRow<T>> {
-    recent.filter(|recent| same(&recent.values[0], first) && same(&recent.values[1], second)).map(|recent| recent.found)
+fn same(a: &JsonValue<'_>, b: &JsonValue<'_>) -> bool {
+    a.shape == b.shape && same_text(a.text, b.text)
 }
 
-fn same(a: &JsonValue<'_>, b: &JsonValue<'_>) -> bool {
-    a.shape == b.shape && a.text == b.text
+/// Whether texts are equal; short ones by two words that may overlap, since a call costs more.
+#[inline]
+fn same_text(a: &[u8], b: &[u8]) -> bool {
+    match a.len() {
+        len if len != b.len() => false,
+        4..=7 => a.first_chunk::<4>() == b.first_chunk() && a.last_chunk::<4>() == b.last_chunk(),
+        8..=16 => a.first_chunk::<8>() == b.first_chunk() && a.last_chunk::<8>() == b.last_chunk(),
+        _ => a == b,
+    }
 }
 
 /// Appends a value to a key, so that different lists of values give different keys.
@@ -214,4 +246,28 @@ pub(super) fn push_part(key: &mut Vec<u8>, value: &JsonValue<'_>) {
     key.push(value.shape as u8);
     key.extend_from_slice(&value.text.len().to_le_bytes());
     key.extend_from_slice(value.text);
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::same_text;
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 2000, ..ProptestConfig::default() })]
+
+        #[test]
+        fn texts_are_the_same_if_their_bytes_are(text in "[ab]{0,20}", other in "[ab]{0,20}", at: prop::sample::Index) {
+            let (a, mut b) = (text.as_bytes(), other.into_bytes());
+            prop_assert_eq!(same_text(a, &b), a == b);
+            b = a.to_vec();
+            prop_assert!(same_text(a, &b));
+            if !b.is_empty() {
+                let at = at.index(b.len());
+                b[at] ^= 1;
+                prop_assert!(!same_text(a, &b));
+            }
+        }
+    }
 }

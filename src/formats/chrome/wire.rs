@@ -1,31 +1,16 @@
 //! Finds the known fields of a record of the event array, without decoding them.
 
-use crate::formats::json::scan::{Broken, JsonValue, Scanner, Shape};
+use std::ops::Index;
 
-/// The fields of a record. Missing and `null` fields are [`Shape::Absent`]; the last of duplicates counts.
+use super::fields::RecordField;
+use super::leads::{LeadIdx, Leads, LeadsTo};
+use crate::formats::json::scan::{Broken, JsonValue, Scanner, Shape, plain_number, plain_text};
+
+/// The members of one record. Absent and `null` ones are [`Shape::Absent`]; of duplicates the last counts.
 #[derive(Debug, Clone, Default)]
 pub(super) struct ChromeRecord<'a> {
-    pub(super) ph: JsonValue<'a>,
-    pub(super) name: JsonValue<'a>,
-    pub(super) cat: JsonValue<'a>,
-    pub(super) ts: JsonValue<'a>,
-    pub(super) dur: JsonValue<'a>,
-    pub(super) pid: JsonValue<'a>,
-    pub(super) tid: JsonValue<'a>,
-    pub(super) tts: JsonValue<'a>,
-    pub(super) tdur: JsonValue<'a>,
-    pub(super) args: JsonValue<'a>,
-    pub(super) id: JsonValue<'a>,
-    pub(super) id2: JsonValue<'a>,
-    pub(super) scope: JsonValue<'a>,
-    /// `s`: the scope of an instant.
-    pub(super) s: JsonValue<'a>,
-    /// `bp`: the binding point of a flow.
-    pub(super) bp: JsonValue<'a>,
-    pub(super) bind_id: JsonValue<'a>,
-    pub(super) flow_in: JsonValue<'a>,
-    pub(super) flow_out: JsonValue<'a>,
-    /// Keys with a leading dot, such as `.file` and `.line` of tracing-chrome, which become arguments.
+    /// By [`RecordField`]; those of the fields that have no value of their own mean nothing.
+    values: [JsonValue<'a>; RecordField::COUNT],
     pub(super) dotted: Vec<(JsonValue<'a>, JsonValue<'a>)>,
     /// Rare members: stacks, sample fields, and extensions of this program's exports. These are the depth of a flow
     /// point, the CPU of a run, unfinished runs and states, and global async spans.
@@ -34,62 +19,97 @@ pub(super) struct ChromeRecord<'a> {
     pub(super) is_empty: bool,
 }
 
-/// Parses the record whose opening brace is at `start`, and returns the position after its closing brace. Fills an
-/// existing record: it has 480 bytes, and moving it costs as much as filling it.
-pub(super) fn read_record<'a>(record: &mut ChromeRecord<'a>, bytes: &'a [u8], start: usize) -> Result<usize, Broken> {
-    let mut scanner = Scanner::new(bytes, start);
-    *record = ChromeRecord::default();
-    scanner.expect(b'{')?;
-    if scanner.peek()? == b'}' {
-        record.is_empty = true;
-        return Ok(scanner.pos + 1);
+impl<'a> Index<RecordField> for ChromeRecord<'a> {
+    type Output = JsonValue<'a>;
+
+    #[inline]
+    fn index(&self, field: RecordField) -> &JsonValue<'a> {
+        &self.values[field as usize]
     }
+}
+
+/// Reads the record whose opening brace is at `start` and returns the position after its closing brace.
+/// Fills an existing record: it is 600 bytes, and moving it costs as much as filling it.
+pub(super) fn read_record<'a>(
+    record: &mut ChromeRecord<'a>,
+    leads: &mut Leads,
+    bytes: &'a [u8],
+    start: usize,
+) -> Result<usize, Broken> {
+    record.clear();
+    let mut scanner = Scanner::new(bytes, start);
+    let mut before = LeadIdx::START;
     loop {
-        let key = scanner.key()?;
-        let value = scanner.value(1)?;
-        match key.text {
-            b"ph" => record.ph = value,
-            b"name" => record.name = value,
-            b"cat" => record.cat = value,
-            b"ts" => record.ts = value,
-            b"dur" => record.dur = value,
-            b"pid" => record.pid = value,
-            b"tid" => record.tid = value,
-            b"tts" => record.tts = value,
-            b"tdur" => record.tdur = value,
-            b"args" => record.args = value,
-            b"id" => record.id = value,
-            b"id2" => record.id2 = value,
-            b"scope" => record.scope = value,
-            b"s" => record.s = value,
-            b"bp" => record.bp = value,
-            b"bind_id" => record.bind_id = value,
-            b"flow_in" => record.flow_in = value,
-            b"flow_out" => record.flow_out = value,
-            b"sf" | b"stack" | b"esf" | b"estack" | b"weight" | b"cpu" | b"place" | b"unfinished" | b"global" => {
-                record.rare.push((key, value));
+        if read_predicted(record, leads, &mut before, &mut scanner) {
+            return Ok(scanner.pos);
+        }
+        let lead = leads.read(before, &mut scanner)?;
+        let Some(field) = lead.field else {
+            record.is_empty = before == LeadIdx::START;
+            return Ok(scanner.pos);
+        };
+        record.set(field, || lead.key, scanner.value(1)?);
+        before = lead.row;
+    }
+}
+
+/// Reads members as long as their leads are expected ones and their values have nothing odd; returns whether the
+/// record ended.
+#[inline]
+fn read_predicted<'a>(
+    record: &mut ChromeRecord<'a>,
+    leads: &mut Leads,
+    before: &mut LeadIdx,
+    scanner: &mut Scanner<'a>,
+) -> bool {
+    let mut rest = &scanner.bytes[scanner.pos..];
+    let has_ended = loop {
+        let Some((row, lead)) = leads.predicted(*before, rest) else { break false };
+        let after = &rest[usize::from(lead.len)..];
+        let read = match lead.to {
+            LeadsTo::Text => plain_text(after),
+            LeadsTo::Scalar => plain_number(after),
+            LeadsTo::Nested => {
+                let mut nested = Scanner::new(after, 0);
+                nested.value(1).ok().map(|value| (value, &after[nested.pos..]))
             }
-            [b'.', ..] => record.dotted.push((key, value)),
+            LeadsTo::End => {
+                rest = after;
+                break true;
+            }
+        };
+        let Some((value, after)) = read else { break false };
+        record.set(lead.field, || lead.key(rest), value);
+        (rest, *before) = (after, row);
+    };
+    scanner.pos = scanner.bytes.len() - rest.len();
+    has_ended
+}
+
+impl<'a> ChromeRecord<'a> {
+    /// Sets a member.
+    #[inline]
+    fn set(&mut self, field: RecordField, key: impl FnOnce() -> JsonValue<'a>, value: JsonValue<'a>) {
+        self.values[field as usize] = value;
+        match field {
+            RecordField::Rare => self.rare.push((key(), value)),
+            RecordField::Dotted => self.dotted.push((key(), value)),
             _ => {}
         }
-        match scanner.peek()? {
-            b',' => {
-                scanner.pos += 1;
-                // A trailing comma is accepted without a loss.
-                if scanner.peek()? == b'}' {
-                    return Ok(scanner.pos + 1);
-                }
-            }
-            b'}' => return Ok(scanner.pos + 1),
-            _ => return Err(Broken::Malformed(scanner.pos)),
-        }
+    }
+
+    fn clear(&mut self) {
+        self.values = [JsonValue::ABSENT; RecordField::COUNT];
+        self.dotted.clear();
+        self.rare.clear();
+        self.is_empty = false;
     }
 }
 
 impl ChromeRecord<'_> {
     /// Returns whether this looks like an event, not an object in arguments.
     pub(super) fn is_event(&self) -> bool {
-        self.ph.shape == Shape::String && self.ph.text.len() == 1
+        self[RecordField::Ph].shape == Shape::String && self[RecordField::Ph].text.len() == 1
     }
 }
 
@@ -102,7 +122,7 @@ impl<'a> ChromeRecord<'a> {
 
     /// Returns whether this is a record of `samples`.
     pub(super) fn is_bare_sample(&self) -> bool {
-        self.ph.is_absent() && !self.rare(b"sf").is_absent() && !self.ts.is_absent()
+        self[RecordField::Ph].is_absent() && !self.rare(b"sf").is_absent() && !self[RecordField::Ts].is_absent()
     }
 }
 

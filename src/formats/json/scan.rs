@@ -66,6 +66,8 @@ pub(crate) struct JsonValue<'a> {
 }
 
 impl JsonValue<'_> {
+    pub(crate) const ABSENT: Self = Self { text: &[], shape: Shape::Absent, quirks: Quirks(0) };
+
     pub(crate) fn is_absent(&self) -> bool {
         self.shape == Shape::Absent
     }
@@ -147,22 +149,14 @@ impl<'a> Scanner<'a> {
     /// Steps past the closing quote; the opening one is already read.
     #[inline]
     fn rest_of_string(&mut self) -> Result<JsonValue<'a>, Broken> {
-        // Keys and most short values end within eight plain bytes.
-        if let Some((word, _)) = self.bytes[self.pos..].split_first_chunk::<8>() {
-            let word = u64::from_le_bytes(*word);
-            let hits = special_bytes(word);
-            let before_hit = hits.wrapping_sub(1) & !hits;
-            let len = hits.trailing_zeros() as usize / 8;
-            if word & HIGH_BITS & before_hit == 0 && self.bytes.get(self.pos + len) == Some(&b'"') && hits != 0 {
-                let text = &self.bytes[self.pos..self.pos + len];
-                self.pos += len + 1;
-                return Ok(JsonValue { text, shape: Shape::String, quirks: Quirks::default() });
-            }
-        }
-        self.rest_of_long_string()
+        let Some((value, after)) = plain_text(&self.bytes[self.pos..]) else { return self.rest_of_odd_string() };
+        self.pos = self.bytes.len() - after.len();
+        Ok(value)
     }
 
-    fn rest_of_long_string(&mut self) -> Result<JsonValue<'a>, Broken> {
+    /// A string with escapes, control characters or bytes above 127, or at the end of the bytes.
+    #[inline(never)]
+    fn rest_of_odd_string(&mut self) -> Result<JsonValue<'a>, Broken> {
         let start = self.pos;
         let mut quirks = Quirks::default();
         loop {
@@ -222,6 +216,10 @@ impl<'a> Scanner<'a> {
     #[inline]
     fn scalar(&mut self) -> Result<&'a [u8], Broken> {
         let start = self.pos;
+        if let Some((value, after)) = plain_number(&self.bytes[start..]) {
+            self.pos = self.bytes.len() - after.len();
+            return Ok(value.text);
+        }
         let rest = &self.bytes[start..];
         let in_word = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.' | b'_');
         match rest.iter().position(|byte| !in_word(byte)) {
@@ -300,6 +298,41 @@ impl<'a> Scanner<'a> {
     }
 }
 
+/// The text before the closing quote, and the bytes after that; `None` for one that has anything odd in it or is not
+/// followed by more bytes.
+#[inline]
+pub(crate) fn plain_text(bytes: &[u8]) -> Option<(JsonValue<'_>, &[u8])> {
+    let mut rest = bytes;
+    loop {
+        let (&word, after) = rest.split_first_chunk()?;
+        let word = u64::from_le_bytes(word);
+        let hits = odd_bytes(word);
+        if hits != 0 {
+            let hit = hits.trailing_zeros() & !7;
+            let len = bytes.len() - rest.len() + hit as usize / 8;
+            let (text, [b'"', after @ ..]) = bytes.split_at(len) else { return None };
+            return Some((JsonValue { text, shape: Shape::String, quirks: Quirks::default() }, after));
+        }
+        rest = after;
+    }
+}
+
+/// The digits and points before a comma or a closing brace, and the bytes from that on; `None` for all else.
+#[inline]
+pub(crate) fn plain_number(bytes: &[u8]) -> Option<(JsonValue<'_>, &[u8])> {
+    let mut rest = bytes;
+    loop {
+        let (&word, after) = rest.split_first_chunk()?;
+        let others = bytes_of_no_number(u64::from_le_bytes(word));
+        if others != 0 {
+            let len = bytes.len() - rest.len() + others.trailing_zeros() as usize / 8;
+            let (text, after @ [b',' | b'}', ..]) = bytes.split_at(len) else { return None };
+            return (len > 0).then_some((JsonValue { text, shape: Shape::Scalar, quirks: Quirks::default() }, after));
+        }
+        rest = after;
+    }
+}
+
 const ONES: u64 = u64::from_ne_bytes([1; 8]);
 const HIGH_BITS: u64 = ONES << 7;
 
@@ -311,6 +344,26 @@ fn special_bytes(word: u64) -> u64 {
     below(word ^ (ONES * u64::from(b'"')), 1)
         | below(word ^ (ONES * u64::from(b'\\')), 1)
         | below(word, u64::from(b' '))
+}
+
+/// The high bit of each byte that is a quote, a backslash, a control character or above 127; only the lowest is exact.
+#[inline]
+fn odd_bytes(word: u64) -> u64 {
+    let below = |word: u64, bound: u64| word.wrapping_sub(ONES * bound);
+    let is_special = below(word ^ (ONES * u64::from(b'"')), 1)
+        | below(word ^ (ONES * u64::from(b'\\')), 1)
+        | below(word, u64::from(b' '));
+    (is_special | word) & HIGH_BITS
+}
+
+/// The high bit of each byte that is neither a digit nor a point.
+#[inline]
+fn bytes_of_no_number(word: u64) -> u64 {
+    // Adding to seven bits of a byte carries nothing into the next one.
+    let above = |word: u64, bound: u64| ((word & !HIGH_BITS) + ONES * (0x7f - bound) | word) & HIGH_BITS;
+    let not_digit = above(word ^ (ONES * u64::from(b'0')), 9);
+    let not_point = above(word ^ (ONES * u64::from(b'.')), 0);
+    not_digit & not_point
 }
 
 /// Whether what follows `\u` is four hexadecimal digits that are no half of a surrogate pair.
@@ -344,4 +397,63 @@ pub(crate) fn is_json_scalar(text: &[u8]) -> bool {
         return !exponent.is_empty() && digits(exponent) == exponent.len();
     }
     rest.is_empty()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn outcome(read: impl FnOnce(&mut Scanner<'_>) -> Result<(), Broken>, bytes: &[u8]) -> (Result<(), Broken>, usize) {
+        let mut scanner = Scanner::new(bytes, 0);
+        (read(&mut scanner), scanner.pos)
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 2000, ..ProptestConfig::default() })]
+
+        #[test]
+        fn strings_end_where_a_reading_byte_by_byte_ends(
+            text in "[ -~]{0,20}", odd in proptest::collection::vec(any::<u8>(), 0..4), more in "[ -~]{0,20}",
+        ) {
+            let bytes = [text.as_bytes(), &odd, more.as_bytes()].concat();
+            let mut quirks = Quirks::default();
+            let (mut at, mut end) = (0, None);
+            while end.is_none() && at < bytes.len() {
+                match bytes[at] {
+                    b'"' => end = Some(at),
+                    b'\\' => {
+                        quirks.add(Quirks::ESCAPE);
+                        at += 1;
+                    }
+                    0..=0x1f => quirks.add(Quirks::CONTROL),
+                    0x80.. => quirks.add(Quirks::NON_ASCII),
+                    _ => {}
+                }
+                at += 1;
+            }
+            let mut scanner = Scanner::new(&bytes, 0);
+            match (scanner.rest_of_string(), end) {
+                (Ok(value), Some(end)) => {
+                    prop_assert_eq!((value.text, scanner.pos), (&bytes[..end], end + 1));
+                    prop_assert_eq!(value.quirks.0 & !Quirks::NOT_JSON.0, quirks.0);
+                }
+                (Err(Broken::Incomplete), None) => {}
+                (read, end) => prop_assert!(false, "{:?}, which ends at {:?}", read, end),
+            }
+        }
+
+        #[test]
+        fn scalars_end_at_the_first_byte_of_no_word(text in "[0-9]{0,12}[.a-zA-Z+_ ,}-]{0,3}[0-9]{0,12}[ ,}\\[\"]?") {
+            let bytes = text.as_bytes();
+            let in_word = |byte: &u8| byte.is_ascii_alphanumeric() || b"+-._".contains(byte);
+            let expected = match bytes.iter().position(|byte| !in_word(byte)) {
+                None => (Err(Broken::Incomplete), 0),
+                Some(0) => (Err(Broken::Malformed(0)), 0),
+                Some(len) => (Ok(()), len),
+            };
+            prop_assert_eq!(outcome(|scanner| scanner.scalar().map(drop), bytes), expected);
+        }
+    }
 }

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 
 use super::{ChromeEvents, Spot, number_text};
+use crate::formats::chrome::fields::RecordField;
 use crate::formats::chrome::profiles::{ProfilePart, ProfileRole};
 use crate::formats::chrome::tables::id;
 use crate::formats::chrome::wire::{ChromeRecord, member};
@@ -59,7 +60,7 @@ impl ThreadOwners {
 impl<'a> ChromeEvents<'a> {
     /// Adds an event of phase `P`.
     pub(super) fn take_sample(&mut self, record: &ChromeRecord<'a>, spot: Spot) {
-        if let Some(role) = ProfileRole::from_name(record.name.text)
+        if let Some(role) = ProfileRole::from_name(record[RecordField::Name].text)
             && self.take_profile(record, spot.place, role)
         {
             return;
@@ -71,16 +72,16 @@ impl<'a> ChromeEvents<'a> {
 
     /// Adds a V8 profile event; returns false if it contains no profile.
     pub(super) fn take_profile(&mut self, record: &ChromeRecord<'a>, place: SourcePos, role: ProfileRole) -> bool {
-        let data = member(&record.args, b"data");
+        let data = member(&record[RecordField::Args], b"data");
         let has_profile = role != ProfileRole::Whole || member(&data, b"cpuProfile").shape == Shape::Object;
         if data.shape != Shape::Object || !has_profile {
             return false;
         }
         let mut repairs = Repairs::default();
         self.profiles.push(ProfilePart {
-            pid: id(&record.pid, &mut repairs),
-            tid: id(&record.tid, &mut repairs),
-            id: record.id.text.into(),
+            pid: id(&record[RecordField::Pid], &mut repairs),
+            tid: id(&record[RecordField::Tid], &mut repairs),
+            id: record[RecordField::Id].text.into(),
             role,
             data: valid_json(&data, &mut repairs).into(),
             place,
@@ -91,10 +92,10 @@ impl<'a> ChromeEvents<'a> {
 
     /// Adds a record of `samples`, which has a thread id but no process id.
     pub(super) fn take_bare_sample(&mut self, record: &ChromeRecord<'a>, place: SourcePos) {
-        let Ok(ts_ns) = nanos_from_micros(number_text(&record.ts)) else {
+        let Ok(ts_ns) = nanos_from_micros(number_text(&record[RecordField::Ts])) else {
             return self.losses.add(Loss::BadTime, place);
         };
-        let name = self.tables.name(&record.name, &record.cat);
+        let name = self.tables.name(&record[RecordField::Name], &record[RecordField::Cat]);
         let name = self.counted(name, place);
         let stack = self.record_stack(record, place, false);
         let track = self.thread_of_any_process(record, place);
@@ -106,7 +107,7 @@ impl<'a> ChromeEvents<'a> {
     /// trace. Searches this batch; the reader handles earlier batches.
     fn thread_of_any_process(&mut self, record: &ChromeRecord<'a>, place: SourcePos) -> TrackIdx {
         let mut repairs = Repairs::default();
-        let tid = id(&record.tid, &mut repairs);
+        let tid = id(&record[RecordField::Tid], &mut repairs);
         repairs.count(&mut self.losses, place);
         let tracks = &mut self.tables.tracks;
         let known = self.owners.unowned.get(&tid).map(|&place| &self.unowned[place]);
@@ -135,7 +136,7 @@ impl<'a> ChromeEvents<'a> {
             });
         }
         if frame.is_absent() {
-            let name = self.tables.name(&record.name, &JsonValue::default()).row;
+            let name = self.tables.name(&record[RecordField::Name], &JsonValue::default()).row;
             let has_frame = by_name && name != NameIdx::EMPTY;
             return if has_frame { self.stacks.stacks.intern(StackIdx::EMPTY, name) } else { StackIdx::EMPTY };
         }

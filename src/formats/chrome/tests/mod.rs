@@ -1,6 +1,7 @@
 //! Tests of the whole reader. All input goes through a file and [`crate::formats::sniff`], as for a user.
 
 mod bad_input;
+mod leads;
 mod phases;
 mod progress;
 mod properties;

@@ -1,0 +1,65 @@
+//! The members of a record by their keys: the one table of keys.
+
+/// A member of a record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum RecordField {
+    Ph,
+    Name,
+    Cat,
+    Ts,
+    Dur,
+    Pid,
+    Tid,
+    Tts,
+    Tdur,
+    Args,
+    Id,
+    Id2,
+    Scope,
+    /// `s`: the scope of an instant.
+    S,
+    /// `bp`: how a flow binds.
+    Bp,
+    BindId,
+    FlowIn,
+    FlowOut,
+    /// Stacks and other members of samples only, and what exports of this program have: the place of a flow's point,
+    /// the CPU of a run, whether a run or a state is unfinished, an asynchronous span of no process.
+    Rare,
+    /// One whose key has a leading dot, such as `.file` and `.line` of tracing-chrome: arguments too.
+    Dotted,
+    /// One that says nothing here.
+    Unknown,
+}
+
+impl RecordField {
+    pub(super) const COUNT: usize = Self::Unknown as usize + 1;
+
+    pub(super) fn from_key(key: &[u8]) -> Self {
+        match key {
+            b"ph" => Self::Ph,
+            b"name" => Self::Name,
+            b"cat" => Self::Cat,
+            b"ts" => Self::Ts,
+            b"dur" => Self::Dur,
+            b"pid" => Self::Pid,
+            b"tid" => Self::Tid,
+            b"tts" => Self::Tts,
+            b"tdur" => Self::Tdur,
+            b"args" => Self::Args,
+            b"id" => Self::Id,
+            b"id2" => Self::Id2,
+            b"scope" => Self::Scope,
+            b"s" => Self::S,
+            b"bp" => Self::Bp,
+            b"bind_id" => Self::BindId,
+            b"flow_in" => Self::FlowIn,
+            b"flow_out" => Self::FlowOut,
+            b"sf" | b"stack" | b"esf" | b"estack" | b"weight" | b"cpu" | b"place" | b"unfinished" | b"global" => {
+                Self::Rare
+            }
+            [b'.', ..] => Self::Dotted,
+            _ => Self::Unknown,
+        }
+    }
+}
