@@ -75,7 +75,7 @@ pub enum TabEvent {
 /// The end of the computation of a derived track.
 #[derive(Debug)]
 pub struct DerivedMade {
-    /// Distinguishes it from a cancelled computation.
+    /// Number of the computation: results of cancelled ones have other numbers and are dropped.
     pub(super) number: u64,
     pub(super) series: Result<Arc<DerivedSeries>, TaskError>,
 }

@@ -72,8 +72,8 @@ impl Memory {
         self.0.use_bytes.peak.load(Ordering::Relaxed)
     }
 
-    /// Returns the budget of a new import. The shares of the others shrink: what they hold beyond them is not taken
-    /// away, but they get no more before they have spilled it.
+    /// Returns the budget of a new import. The shares of the others shrink: they keep the memory that they have, but
+    /// get no more until they have spilled the excess.
     #[must_use]
     pub fn budget(&self) -> Budget {
         self.0.loads.fetch_add(1, Ordering::Relaxed);

@@ -170,7 +170,7 @@ proptest! {
     fn begins_and_ends_pair_up_as_with_a_stack(
         raw in proptest::collection::vec((1i64..4, prop_oneof![3 => Just(true), 2 => Just(false)], 0u32..TRACKS, 1u32..4, any::<bool>()), 0..150),
     ) {
-        // Distinct times, so that the order of the trace is sorted.
+        // Distinct times, so that trace order and time order are the same.
         let mut ts_ns = 0;
         let mut stacks: BTreeMap<u32, Vec<(i64, u32)>> = BTreeMap::new();
         let mut last: BTreeMap<u32, i64> = BTreeMap::new();

@@ -246,7 +246,7 @@ impl LiveSession {
         distinct
     }
 
-    /// Returns whether sources may connect, so that an unreadable one is no failure of all.
+    /// Returns whether sources may connect; then an unreadable source does not fail the session.
     pub(crate) fn listens(&self) -> bool {
         self.listens
     }

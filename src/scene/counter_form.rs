@@ -1,8 +1,8 @@
-//! A counter as its changes or its rate instead of its values. Each column of the picture that has a sample has the net
-//! change since the sample before; a rate is that change by the time since then, and holds for all of it. Time without
-//! a sample on both of its sides has no rate.
+//! A counter as its changes or its rate instead of its values. A column with a sample has the net change since the
+//! previous sample. A rate is this change per time since then, and holds for all of it. Time without a sample on both
+//! sides has no rate.
 //!
-//! The slow answer: the last value of each bucket that has a sample, less that of the one before.
+//! The changes equal the differences between the last values of consecutive buckets with a sample.
 
 use serde::{Deserialize, Serialize};
 

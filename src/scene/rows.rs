@@ -44,7 +44,7 @@ impl Folded {
 /// A track to lay out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TrackRows {
-    /// Row of the track's table.
+    /// Index of the track in the snapshot's tables.
     pub track: TrackIdx,
     /// The process of the track.
     pub process: ProcessIdx,

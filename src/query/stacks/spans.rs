@@ -28,7 +28,7 @@ use crate::store::sweep::{BlockFilter, EveryRow, PathSweep};
 /// Paths per task before they are merged into the whole: some 16 MiB.
 const TASK_PATHS_MAX: usize = 1 << 17;
 
-/// Paths beyond the limit that the sums of all sweeps may have before they are pruned: those of a task.
+/// Number of paths above the limit at which the sum over all sweeps is pruned: as many as in a task.
 const PATHS_BEYOND: usize = 1 << 18;
 
 /// Pruning thresholds of a task, used if all tasks have too many paths.
@@ -103,7 +103,7 @@ pub(super) fn add_up(
     work.rows = sweep(snapshot, &scope, &plan.sweeps, &mut swept, cancel, progress)?;
     let SweptSums { whole, mut missing, folded, .. } = swept;
     let folded = folded + whole.folded();
-    // Edges add small paths of their own, which are not drawn either.
+    // The edges of the range add small paths, which are not drawn either.
     let shape = PathShape::default().pruned.of_answer();
     let pruned = has_pruned_nodes.then(|| PrunedPaths::new(whole.paths(), whole.sums(), shape)).flatten();
     let tree = if let Some(pruned) = pruned {
