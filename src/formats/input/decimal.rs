@@ -17,6 +17,8 @@ pub(crate) enum NumberError {
 /// Number of digits, including those of the unit, that always fit `i64` nanoseconds: 10^18 is below 2^63.
 const FAST_DIGITS: usize = 18;
 
+const POWERS_OF_TEN: [i64; 10] = [1, 10, 100, 1000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000, 1_000_000_000];
+
 /// Parses nanoseconds: an integer, a decimal or an exponent form.
 pub(crate) fn nanos_from_nanos(text: &[u8]) -> Result<i64, NumberError> {
     nanos::<0>(text)
@@ -66,8 +68,8 @@ fn fast_nanos<const PLACES: usize>(text: &[u8]) -> Option<i64> {
     if count == 0 || count > FAST_DIGITS - PLACES {
         return None;
     }
-    let mut place = 10i64.pow(PLACES as u32);
-    let mut ns = whole * place;
+    let mut number = whole;
+    let mut missing = PLACES;
     if let Some((&point, fraction)) = rest.split_first() {
         if point != b'.' || fraction.is_empty() || fraction.len() > PLACES {
             return None;
@@ -77,10 +79,11 @@ fn fast_nanos<const PLACES: usize>(text: &[u8]) -> Option<i64> {
             if digit > 9 {
                 return None;
             }
-            place /= 10;
-            ns += i64::from(digit) * place;
+            number = number * 10 + i64::from(digit);
         }
+        missing -= fraction.len();
     }
+    let ns = number * POWERS_OF_TEN[missing];
     Some(if negative { -ns } else { ns })
 }
 

@@ -69,7 +69,7 @@ fn parsed(bytes: &[u8], mut leads: Leads, at_end: bool) -> (String, u64) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 100, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 50, ..ProptestConfig::default() })]
 
     #[test]
     fn predictions_change_nothing_wherever_the_bytes_end(bytes in document(), at_end: bool) {
