@@ -106,7 +106,7 @@ impl Descriptors {
         while let Some(next) = packets.next(block)? {
             context.cancel.check()?;
             // Damage is counted by the main pass.
-            each_unpacked(&next, 0, &mut |packet, place| described.take_packet(packet, place));
+            each_unpacked(&next, 0, is_description, &mut |packet, place| described.take_packet(packet, place));
             block = next;
         }
         Ok(described)

@@ -226,21 +226,25 @@ impl PerfettoEventBuilder<'_> {
     }
 
     /// Adds the extra counters of the event. Returns the thread time if it is among them.
-    #[inline(never)]
+    #[inline]
     pub(super) fn further_counters(&mut self, event: &TrackEvent<'_>, ts_ns: i64) -> Option<i64> {
         let mut thread_ts_ns = None;
-        for (has_values, of_values, of_uuids, is_double) in [
-            (event.has_counters, track_event::EXTRA_COUNTER_VALUES, track_event::EXTRA_COUNTER_TRACK_UUIDS, false),
-            (
-                event.has_double_counters,
-                track_event::EXTRA_DOUBLE_COUNTER_VALUES,
-                track_event::EXTRA_DOUBLE_COUNTER_TRACK_UUIDS,
-                true,
-            ),
+        if event.has_double_counters || event.counter_values > 1 || event.names_counter_tracks {
+            self.many_counters(event, ts_ns, &mut thread_ts_ns);
+        } else if event.counter_values == 1 {
+            let uuid = self.sequence.defaults.counters.first().copied();
+            self.further_counter(uuid, event.counter_value, ts_ns, &mut thread_ts_ns);
+        }
+        thread_ts_ns
+    }
+
+    /// Reads the counters of an event again, in the order of their values.
+    #[inline(never)]
+    fn many_counters(&mut self, event: &TrackEvent<'_>, ts_ns: i64, thread_ts_ns: &mut Option<i64>) {
+        for (of_values, of_uuids, is_double) in [
+            (track_event::EXTRA_COUNTER_VALUES, track_event::EXTRA_COUNTER_TRACK_UUIDS, false),
+            (track_event::EXTRA_DOUBLE_COUNTER_VALUES, track_event::EXTRA_DOUBLE_COUNTER_TRACK_UUIDS, true),
         ] {
-            if !has_values {
-                continue;
-            }
             let own = || {
                 Fields::new(event.bytes).filter(|field| field.number == of_uuids).flat_map(|f| f.value.numbers(false))
             };
@@ -253,29 +257,32 @@ impl PerfettoEventBuilder<'_> {
                 let defaults = &self.sequence.defaults;
                 let defaults = if is_double { &defaults.double_counters } else { &defaults.counters };
                 let uuid = if has_own { own.next() } else { defaults.get(position).copied() };
-                let Some(uuid) = uuid else {
-                    self.batch.lose(Loss::BadCounter, self.place);
-                    continue;
-                };
-                if is_double {
-                    self.push_value(uuid, CounterValue::Double(f64::from_bits(value)), "", ts_ns);
-                    continue;
-                }
-                let counter = self.tracks.descriptor(uuid).and_then(|descriptor| descriptor.counter);
-                match counter {
-                    // Shown as the thread time of the span, not as a counter: it has one value for each end of a span.
-                    Some(counter) if counter.is_thread_time => {
-                        let value = if counter.is_incremental { self.sum(uuid, value as i64) } else { value as i64 };
-                        thread_ts_ns = value.checked_mul(counter.multiplier);
-                        if thread_ts_ns.is_none() {
-                            self.batch.lose(Loss::BadNumber, self.place);
-                        }
+                match uuid {
+                    Some(uuid) if is_double => {
+                        self.push_value(uuid, CounterValue::Double(f64::from_bits(value)), "", ts_ns);
                     }
-                    _ => self.push_value(uuid, CounterValue::Whole(value as i64), "", ts_ns),
+                    _ => self.further_counter(uuid, value, ts_ns, thread_ts_ns),
                 }
             }
         }
-        thread_ts_ns
+    }
+
+    /// Adds a value of a counter, or sets the thread's own time to it.
+    fn further_counter(&mut self, uuid: Option<u64>, value: u64, ts_ns: i64, thread_ts_ns: &mut Option<i64>) {
+        let Some(uuid) = uuid else { return self.batch.lose(Loss::BadCounter, self.place) };
+        let counter = self.tracks.descriptor(uuid).and_then(|descriptor| descriptor.counter);
+        match counter {
+            // Shown beside the span's own time rather than drawn: it is one value for each end of a span.
+            Some(counter) if counter.is_thread_time => {
+                let value =
+                    if counter.is_incremental { self.sum(uuid, value.cast_signed()) } else { value.cast_signed() };
+                *thread_ts_ns = value.checked_mul(counter.multiplier);
+                if thread_ts_ns.is_none() {
+                    self.batch.lose(Loss::BadNumber, self.place);
+                }
+            }
+            _ => self.push_value(uuid, CounterValue::Whole(value.cast_signed()), "", ts_ns),
+        }
     }
 
     /// Returns the thread time of the event, from a counter or from its own field.

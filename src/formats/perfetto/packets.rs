@@ -358,21 +358,40 @@ impl Bundle {
     }
 }
 
-/// Calls `take` with content and position of each packet, including those in bundles.
-pub(super) fn each_unpacked(block: &PacketBlock, depth: u32, take: &mut dyn FnMut(&[u8], SourcePos)) {
+/// Calls `take` with the content and position of each packet of a block, and of each bundle in it, that has a field
+/// which is wanted.
+pub(super) fn each_unpacked(
+    block: &PacketBlock,
+    depth: u32,
+    is_wanted: impl Fn(FieldNumber) -> bool + Copy,
+    take: &mut dyn FnMut(&[u8], SourcePos),
+) {
     for &(at, part) in &block.packets {
         let (packet, place) = (part.in_block(&block.bytes), block.place(at));
-        let bundle = Fields::new(packet).find(|field| Bundle::is(field.number));
+        let mut has_wanted = false;
+        let mut fields = Fields::new(packet);
+        let bundle = loop {
+            // Small numbers are neither wanted nor bundles.
+            if fields.small().is_some() {
+                continue;
+            }
+            let Some(field) = fields.next() else { break None };
+            has_wanted |= is_wanted(field.number);
+            if Bundle::is(field.number) {
+                break Some(field);
+            }
+        };
         match bundle {
             Some(_) if depth >= BUNDLES_MAX => {}
             Some(ProtoField { number, value }) => {
                 let SourcePos::Offset(offset) = place else { continue };
                 let mut bundle = Bundle::unpack(number, value.bytes(), offset, PACKET_BYTES_MAX);
                 while bundle.next() {
-                    each_unpacked(&bundle.block, depth + 1, take);
+                    each_unpacked(&bundle.block, depth + 1, is_wanted, take);
                 }
             }
-            None => take(packet, place),
+            None if has_wanted => take(packet, place),
+            None => {}
         }
     }
 }

@@ -66,10 +66,12 @@ pub(super) struct EventFields {
     /// Iid of the last category.
     pub(super) category_iid: u64,
     pub(super) categories: u32,
+    /// The last of the values of further counters that are whole numbers.
+    pub(super) counter_value: u64,
+    pub(super) counter_values: u32,
     /// Type of the event; a value that does not fit becomes `u32::MAX`, which is also unknown.
     pub(super) kind: u32,
     pub(super) has_inline_category: bool,
-    pub(super) has_counters: bool,
     pub(super) has_double_counters: bool,
     /// Whether the event names tracks for its counters, and does not use the defaults of the sequence.
     pub(super) names_counter_tracks: bool,
@@ -300,7 +302,12 @@ impl PacketParser<'_> {
             track_event::TYPE => event.kind = u32::try_from(value.number()).unwrap_or(u32::MAX),
             track_event::NAME_IID => event.name_iid = value.number(),
             track_event::TRACK_UUID => event.track = Some(value.number()),
-            track_event::EXTRA_COUNTER_VALUES => event.has_counters = true,
+            track_event::EXTRA_COUNTER_VALUES => {
+                for number in value.numbers(false) {
+                    event.counter_value = number;
+                    event.counter_values += 1;
+                }
+            }
             track_event::EXTRA_DOUBLE_COUNTER_VALUES => event.has_double_counters = true,
             track_event::TIMESTAMP_ABSOLUTE_US => self.more().own_time = Some(OwnTime::Absolute(value.signed())),
             track_event::THREAD_TIME_ABSOLUTE_US => {
