@@ -90,7 +90,8 @@ impl<'a> Detail<'a> {
                 &merged_args
             }
         };
-        let mut blob = Vec::new();
+        // Room for the flags and both times: growing costs more than all the rest.
+        let mut blob = Vec::with_capacity(1 + 2 * size_of::<i64>() + args_json.len());
         Detail { thread_ts_ns: self.thread_ts_ns, thread_dur_ns, args_json }.encode_into(&mut blob);
         blob
     }

@@ -2,6 +2,8 @@
 
 use std::io;
 
+use smallvec::SmallVec;
+
 use super::{Nester, TrackNest};
 use crate::model::args::Detail;
 use crate::model::{Event, EventFlags, Loss, NameIdx, TrackIdx};
@@ -16,12 +18,12 @@ pub(super) struct OpenBegin {
     pub(super) endless: bool,
 }
 
-/// The encoded arguments of a begin. Behind one word, since most begins have none.
-type Blob = Box<[u8]>;
+/// The encoded arguments of a begin. Behind one word, since most begins have none; most others take one allocation.
+type Blob = SmallVec<[u8; 64]>;
 
 impl OpenBegin {
     fn new(event: &Event, blob: &[u8], endless: bool) -> Self {
-        let blob = (!blob.is_empty()).then(|| Box::new(blob.into()));
+        let blob = (!blob.is_empty()).then(|| Box::new(SmallVec::from_slice(blob)));
         Self { start_ns: event.ts_ns, name: event.name, blob, endless }
     }
 
