@@ -37,7 +37,11 @@ fn open_source(source: Source, context: &ReadContext) -> Result<Reader, ReadErro
     let unpacked = if source.is_packed() { Some(unpacked_to_file(source, context)?) } else { None };
     // The temporary file is deleted once it is open.
     let bytes = unpacked.as_ref().map_or(path.as_path(), |file| file.path());
-    open_unpacked(bytes, &path, context).map(Box::new).map(Reader::Chunks)
+    let (capture, lost) = open_unpacked(bytes, &path, context)?;
+    if capture.source.heads().is_empty() {
+        check_chunks(&path, &lost, context)?;
+    }
+    Ok(Reader::Chunks(Box::new(capture)))
 }
 
 /// Opens a trace: reads its directory and tables, but not its events.
@@ -46,11 +50,12 @@ fn open_source(source: Source, context: &ReadContext) -> Result<Reader, ReadErro
 /// For a file that is unreadable, not a native trace, or of another version. Damage after the file header is not an
 /// error, but a loss.
 pub fn open(path: &Path, context: &ReadContext) -> Result<ChunkedCapture, ReadError> {
-    open_unpacked(path, path, context)
+    open_unpacked(path, path, context).map(|(capture, _)| capture)
 }
 
-/// Like [`open`], for a trace unpacked to another file: errors show the original path.
-fn open_unpacked(unpacked: &Path, path: &Path, context: &ReadContext) -> Result<ChunkedCapture, ReadError> {
+/// Like [`open`], for a capture that was unpacked to another file: errors name the file that the user knows. Also
+/// returns what was lost here, beside the losses that the capture records.
+fn open_unpacked(unpacked: &Path, path: &Path, context: &ReadContext) -> Result<(ChunkedCapture, Losses), ReadError> {
     let file = CaptureFile::open(unpacked)?.with_path(path);
     let mut losses = Losses::default();
     read_file_header(&file, &mut losses)?;
@@ -96,10 +101,7 @@ fn open_unpacked(unpacked: &Path, path: &Path, context: &ReadContext) -> Result<
     // In a damaged trace, the store would show events of chunks that are counted as lost.
     let has_store = is_whole && damaged.is_empty() && !parts.is_empty();
     losses.merge(&damaged);
-    // Those that the capture records were met where it was made.
-    if chunks.is_empty() {
-        check_chunks(path, &losses, context)?;
-    }
+    let lost = losses.clone();
     let (names, tracks, recorded) = tables.finish();
     let stacks = stacks::with_known_names(stacks, names.len());
     losses.merge(&recorded);
@@ -122,7 +124,7 @@ fn open_unpacked(unpacked: &Path, path: &Path, context: &ReadContext) -> Result<
         progress: context.progress.clone(),
     };
     let store = has_store.then(|| Box::new(store) as Box<dyn StoreParts>);
-    Ok(ChunkedCapture { source: Box::new(source), names, tracks, stacks, losses, store })
+    Ok((ChunkedCapture { source: Box::new(source), names, tracks, stacks, losses, store }, lost))
 }
 
 /// The chunks of an opened trace.

@@ -165,6 +165,23 @@ fn a_file_cut_at_any_byte_keeps_every_chunk_before_the_cut() {
     }
 }
 
+#[test]
+fn a_file_without_a_whole_chunk_is_refused_as_a_trace_and_one_without_chunks_is_empty() {
+    let sample = sample();
+    let open = |bytes: &[u8]| {
+        let file = crate::formats::testing::file_of(bytes);
+        crate::formats::sniff::open(file.path(), &ReadContext::default()).map(|_| ())
+    };
+    let first = sample.places[0].end as usize;
+    for cut in FileHeader::BYTES as usize..first {
+        let error = open(&sample.bytes[..cut]).expect_err("refused").to_string();
+        assert!(error.contains("the format is Longspan trace, but no event could be read: 1 truncated"), "{error}");
+    }
+    assert!(open(&sample.bytes[..first]).is_ok());
+    let empty = NativeWriter::new(Vec::new(), false).unwrap().finish(&Losses::default()).unwrap();
+    assert!(open(&empty).is_ok());
+}
+
 /// With and without the directory, a chunk with a damaged header is counted as lost, and all others are read.
 #[test]
 fn a_flipped_bit_in_a_chunk_header_costs_that_chunk_and_is_counted() {
