@@ -26,6 +26,10 @@ pub(crate) enum BudgetShare {
     ParsedChunks,
     /// Open runs of the merge; further ones are spilled.
     OpenRuns,
+    /// Chunks that are loaded before the merge takes them, but for one.
+    ChunksAhead,
+    /// Events of one time that wait for each other, and arguments of open spans. More are spilled.
+    WaitingEvents,
     /// Rows to be packed and written.
     StoreRows,
     /// Texts of names. Texts are looked up all the time, so they have a share that chunks cannot fill.
@@ -48,9 +52,11 @@ pub(crate) enum BudgetShare {
 
 impl BudgetShare {
     #[cfg(test)]
-    const ALL: [Self; 11] = [
+    const ALL: [Self; 13] = [
         Self::ParsedChunks,
         Self::OpenRuns,
+        Self::ChunksAhead,
+        Self::WaitingEvents,
         Self::StoreRows,
         Self::Names,
         Self::ChromePieces,
@@ -68,6 +74,8 @@ impl BudgetShare {
         match self {
             Self::ParsedChunks => (2, &[ReadChrome, ReadPerfetto, ReadOtlp, ReadDocument, ReadPerf, Sort]),
             Self::OpenRuns => (2, &[Sort]),
+            Self::ChunksAhead => (8, &[Sort]),
+            Self::WaitingEvents => (16, &[Sort]),
             Self::StoreRows => (4, &[Sort, Import]),
             Self::Names => (16, &[ReadChrome, ReadPerfetto, ReadOtlp, ReadDocument, ReadPerf, Sort, Import, AddUp]),
             Self::ChromePieces | Self::ChromeFrameText => (8, &[ReadChrome]),

@@ -9,7 +9,7 @@ use std::io;
 use std::thread;
 
 use super::heads::{HeadTable, Key, OpenRun, Origin, SortedRun};
-use super::prefetch::Prefetch;
+use super::prefetch::{AheadLimits, Prefetch};
 use super::spill::{BLOCK_DETAIL_BYTES, BLOCK_EVENTS, SpillFile, SpilledBlock, SpilledRun};
 use crate::base::budget::Budget;
 use crate::base::budget_shares::BudgetShare;
@@ -88,8 +88,9 @@ pub fn merge<E>(
     let newest_before = newest_before(heads);
 
     thread::scope(|scope| {
-        let ahead = context.threads + 1;
-        let mut prefetch = Prefetch::start(scope, source, &order, context.threads, ahead);
+        let bytes = BudgetShare::ChunksAhead.bytes(context.budget);
+        let limits = AheadLimits { chunks: context.threads + 2, bytes };
+        let mut prefetch = Prefetch::start(scope, source, &order, context.threads, limits);
         let mut unopened = order.iter().copied().peekable();
         let mut table = HeadTable::default();
         let mut stats = MergeStats::default();

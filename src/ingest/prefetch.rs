@@ -1,6 +1,8 @@
-//! Loads and sorts chunks on other threads, in the order in which the merge will open them. Never merges.
+//! Loads and sorts chunks on other threads, in the order in which the merge will open them: some chunks ahead, as far as
+//! their bytes allow, and always one. Never merges.
 
 use std::collections::VecDeque;
+use std::iter::Peekable;
 use std::thread::Scope;
 
 use crossbeam_channel::{Receiver, Sender, bounded, unbounded};
@@ -10,24 +12,43 @@ use crate::formats::{ChunkSource, ReadError};
 use crate::model::Chunk;
 
 /// Chunks on their way, in order.
-pub(crate) struct Prefetch {
+pub(crate) struct Prefetch<'a> {
+    source: &'a dyn ChunkSource,
     requests: Sender<(usize, Sender<Loaded>)>,
-    waiting: VecDeque<Receiver<Loaded>>,
-    order: std::vec::IntoIter<u32>,
-    ahead: usize,
+    waiting: VecDeque<Waiting>,
+    /// The sum of the bytes of those that wait.
+    waiting_bytes: u64,
+    /// The chunks that are still to be requested.
+    order: Peekable<std::vec::IntoIter<u32>>,
+    limits: AheadLimits,
+}
+
+/// The most that is loaded before the merge takes it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct AheadLimits {
+    /// At least 1.
+    pub(crate) chunks: usize,
+    /// One chunk may be larger.
+    pub(crate) bytes: u64,
+}
+
+/// A chunk that was requested.
+struct Waiting {
+    reply: Receiver<Loaded>,
+    bytes: u64,
 }
 
 type Loaded = Result<Chunk, ReadError>;
 
-impl Prefetch {
-    /// Starts `threads` loaders that fetch and sort chunks of `source` in `order`, at most `ahead` chunks
-    /// before the merge takes them.
-    pub(crate) fn start<'scope, 'env>(
-        scope: &'scope Scope<'scope, 'env>,
-        source: &'env dyn ChunkSource,
+impl<'a> Prefetch<'a> {
+    /// Starts `threads` loaders that fetch and sort chunks of `source` in `order`, as far ahead of the merge as `limits`
+    /// allow.
+    pub(crate) fn start<'scope>(
+        scope: &'scope Scope<'scope, 'a>,
+        source: &'a dyn ChunkSource,
         order: &[Key],
         threads: usize,
-        ahead: usize,
+        limits: AheadLimits,
     ) -> Self {
         let (requests, queue) = unbounded::<(usize, Sender<Loaded>)>();
         for _ in 0..threads.max(1) {
@@ -43,26 +64,80 @@ impl Prefetch {
             });
         }
         let order: Vec<u32> = order.iter().map(|key| key.chunk).collect();
-        let mut prefetch = Self { requests, waiting: VecDeque::new(), order: order.into_iter(), ahead: ahead.max(1) };
+        let order = order.into_iter().peekable();
+        let mut prefetch = Self { source, requests, waiting: VecDeque::new(), waiting_bytes: 0, order, limits };
         prefetch.request();
         prefetch
     }
 
     /// The next chunk of the order, once it is there.
     pub(crate) fn take_next(&mut self) -> Option<Loaded> {
-        let reply = self.waiting.pop_front()?;
-        self.request();
+        let Waiting { reply, bytes } = self.waiting.pop_front()?;
         // A loader that panicked drops its sender; its chunk is then as good as unreadable.
-        Some(reply.recv().unwrap_or_else(|gone| Err(ReadError::Sink(Box::new(gone)))))
+        let loaded = reply.recv().unwrap_or_else(|gone| Err(ReadError::Sink(Box::new(gone))));
+        self.waiting_bytes -= bytes;
+        self.request();
+        Some(loaded)
     }
 
     fn request(&mut self) {
-        while self.waiting.len() < self.ahead
-            && let Some(chunk) = self.order.next()
-        {
+        let heads = self.source.heads();
+        while let Some(&chunk) = self.order.peek() {
+            let bytes = heads.get(chunk as usize).map_or(0, |head| head.memory_bytes);
+            let has_room = self.waiting_bytes.saturating_add(bytes) <= self.limits.bytes;
+            if !self.waiting.is_empty() && (self.waiting.len() >= self.limits.chunks || !has_room) {
+                break;
+            }
+            self.order.next();
             let (reply, receiver) = bounded(1);
             self.requests.send((chunk as usize, reply)).ok(); // without loaders, `take_next` says so
-            self.waiting.push_back(receiver);
+            self.waiting.push_back(Waiting { reply: receiver, bytes });
+            self.waiting_bytes = self.waiting_bytes.saturating_add(bytes);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::thread;
+
+    use super::*;
+    use crate::formats::ChunkHead;
+    use crate::model::{Event, NameIdx, TrackIdx};
+
+    /// Chunks with one event at the time of their index.
+    struct Chunks(Vec<ChunkHead>);
+
+    impl ChunkSource for Chunks {
+        fn heads(&self) -> &[ChunkHead] {
+            &self.0
+        }
+
+        fn load(&self, chunk: usize) -> Result<Chunk, ReadError> {
+            let event = Event::at(chunk as i64, TrackIdx(0), NameIdx::EMPTY);
+            Ok(Chunk { events: vec![event], ..Chunk::default() })
+        }
+    }
+
+    #[test]
+    fn chunks_come_in_order_and_as_many_wait_as_the_limits_allow_and_one_always() {
+        let head = |memory_bytes| ChunkHead { min_ts_ns: 0, max_ts_ns: 0, events: 1, memory_bytes };
+        let source = Chunks([100, 100, 500, 20, 20, 20, 20].map(head).to_vec());
+        let order: Vec<Key> = (0..7).map(|chunk| Key { ts_ns: 0, chunk }).collect();
+        for (chunks, bytes, expected) in [
+            (9, 250, [2, 1, 1, 4, 3, 2, 1]),
+            (3, 250, [2, 1, 1, 3, 3, 2, 1]),
+            (9, 0, [1; 7]),
+            (2, 1000, [2, 2, 2, 2, 2, 2, 1]),
+        ] {
+            thread::scope(|scope| {
+                let mut prefetch = Prefetch::start(scope, &source, &order, 2, AheadLimits { chunks, bytes });
+                for (chunk, expected) in (0i64..).zip(expected) {
+                    assert_eq!(prefetch.waiting.len(), expected, "before chunk {chunk} within {bytes} bytes");
+                    assert_eq!(prefetch.take_next().unwrap().unwrap().events[0].ts_ns, chunk);
+                }
+                assert!(prefetch.take_next().is_none());
+            });
         }
     }
 }
