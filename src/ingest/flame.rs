@@ -12,6 +12,8 @@
 
 use std::collections::VecDeque;
 
+use smallvec::SmallVec;
+
 use crate::model::{NameIdx, StackIdx, Stacks};
 
 /// Gaps in the median: a second of a usual sampler, and little to sort for each sample.
@@ -36,11 +38,22 @@ pub(crate) struct FlameSpan {
     pub(crate) name: NameIdx,
 }
 
-/// The samples of one thread on their way to a chart.
+/// The samples of one thread on their way to a chart. A capture may have a million threads with a few samples each, so one
+/// sample is all that a chart keeps without an allocation.
 #[derive(Debug, Default)]
 pub(crate) struct FlameChart {
     /// Samples whose gap to the next is not drawn yet: until enough gaps are known, and the last one always.
-    waiting: VecDeque<(i64, StackIdx)>,
+    waiting: SmallVec<[(i64, StackIdx); 1]>,
+    /// None until samples are drawn.
+    drawn: Option<Box<DrawnChart>>,
+}
+
+const _: () = assert!(size_of::<FlameChart>() <= 32);
+
+/// The chart of the samples that do not wait.
+#[derive(Debug, Default)]
+struct DrawnChart {
+    /// The gaps that the usual one is the median of; none while all samples wait.
     gaps: VecDeque<u64>,
     /// The same gaps from the shortest.
     sorted_gaps: Vec<u64>,
@@ -60,20 +73,19 @@ pub(crate) struct FlameChart {
 impl FlameChart {
     /// Takes the next sample, no earlier than those before, and appends the spans that are known to be over.
     pub(crate) fn sample(&mut self, ts_ns: i64, stack: StackIdx, stacks: &Stacks, spans: &mut Vec<FlameSpan>) {
-        match self.waiting.back_mut() {
-            Some(last) if last.0 == ts_ns => {
-                last.1 = stack;
-                return;
+        match (self.waiting.last_mut(), &mut self.drawn) {
+            (Some(last), _) if last.0 == ts_ns => last.1 = stack,
+            (Some(last), Some(drawn)) if drawn.gaps.len() == WINDOW => {
+                drawn.push_gap(last.0.abs_diff(ts_ns));
+                drawn.draw(*last, ts_ns, stacks, spans);
+                *last = (ts_ns, stack);
             }
-            Some(last) => {
-                let gap_ns = last.0.abs_diff(ts_ns);
-                self.push_gap(gap_ns);
+            _ => {
+                self.waiting.push((ts_ns, stack));
+                if self.waiting.len() > WINDOW {
+                    self.draw_waiting(stacks, spans);
+                }
             }
-            None => {}
-        }
-        self.waiting.push_back((ts_ns, stack));
-        if self.gaps.len() == WINDOW {
-            self.draw_waiting(stacks, spans);
         }
     }
 
@@ -85,21 +97,41 @@ impl FlameChart {
         stacks: &Stacks,
         spans: &mut Vec<FlameSpan>,
     ) {
-        self.stand(ts_ns, end_ns, stack, stacks, spans);
+        self.drawn.get_or_insert_default().stand(ts_ns, end_ns, stack, stacks, spans);
     }
 
     /// Ends the chart with what still runs, and says whether frames were too deep to be drawn.
     pub(crate) fn finish(&mut self, stacks: &Stacks, spans: &mut Vec<FlameSpan>) -> bool {
         self.draw_waiting(stacks, spans);
-        if let Some((ts_ns, stack)) = self.waiting.pop_front() {
-            self.stand(ts_ns, ts_ns.saturating_add_unsigned(self.usual_ns()), stack, stacks, spans);
+        let drawn = self.drawn.get_or_insert_default();
+        if let Some((ts_ns, stack)) = self.waiting.pop() {
+            drawn.stand(ts_ns, ts_ns.saturating_add_unsigned(drawn.usual_ns()), stack, stacks, spans);
         }
-        self.close(0, stacks, spans);
-        self.too_deep
+        drawn.close(0, stacks, spans);
+        drawn.too_deep
     }
 
     /// The spans that run, as far as is known.
     pub(crate) fn open_spans<'a>(&'a self, stacks: &'a Stacks) -> impl Iterator<Item = FlameSpan> + 'a {
+        self.drawn.iter().flat_map(|drawn| drawn.open_spans(stacks))
+    }
+
+    /// Draws all samples that wait but the last.
+    fn draw_waiting(&mut self, stacks: &Stacks, spans: &mut Vec<FlameSpan>) {
+        let waiting = std::mem::take(&mut self.waiting);
+        let drawn = self.drawn.get_or_insert_default();
+        for pair in waiting.windows(2) {
+            drawn.push_gap(pair[0].0.abs_diff(pair[1].0));
+        }
+        for pair in waiting.windows(2) {
+            drawn.draw(pair[0], pair[1].0, stacks, spans);
+        }
+        self.waiting.extend(waiting.last().copied());
+    }
+}
+
+impl DrawnChart {
+    fn open_spans<'a>(&'a self, stacks: &'a Stacks) -> impl Iterator<Item = FlameSpan> + 'a {
         let end_ns = self.open_to_ns;
         (0u16..).zip(&self.open).map(move |(depth, &(stack, start_ns))| {
             let name = stacks.get(stack).name;
@@ -107,15 +139,12 @@ impl FlameChart {
         })
     }
 
-    /// Draws all samples that wait but the last.
-    fn draw_waiting(&mut self, stacks: &Stacks, spans: &mut Vec<FlameSpan>) {
+    /// Draws a sample that another follows at `next_ns`.
+    fn draw(&mut self, (ts_ns, stack): (i64, StackIdx), next_ns: i64, stacks: &Stacks, spans: &mut Vec<FlameSpan>) {
         let usual_ns = self.usual_ns();
-        while let Some(&(next_ns, _)) = self.waiting.get(1) {
-            let Some((ts_ns, stack)) = self.waiting.pop_front() else { return };
-            let is_idle = ts_ns.abs_diff(next_ns) > usual_ns.saturating_mul(IDLE_GAPS);
-            let end_ns = if is_idle { ts_ns.saturating_add_unsigned(usual_ns) } else { next_ns };
-            self.stand(ts_ns, end_ns, stack, stacks, spans);
-        }
+        let is_idle = ts_ns.abs_diff(next_ns) > usual_ns.saturating_mul(IDLE_GAPS);
+        let end_ns = if is_idle { ts_ns.saturating_add_unsigned(usual_ns) } else { next_ns };
+        self.stand(ts_ns, end_ns, stack, stacks, spans);
     }
 
     /// Applies a sample that counts for `ts_ns..end_ns`.

@@ -5,11 +5,18 @@ use std::collections::BinaryHeap;
 
 use super::steps;
 
-/// Times of ends. The next one is a field, because every event of the track compares its time with it.
+/// Times of ends. The next one is a field, because every event of the track compares its time with it; the others are in a
+/// box, because a million tracks may have none.
 #[derive(Debug, Default)]
 pub(crate) struct PendingEnds {
     next_ns: Option<i64>,
-    /// Those after it, the last to come first.
+    later: Option<Box<LaterEnds>>,
+}
+
+/// Ends after the next one.
+#[derive(Debug, Default)]
+struct LaterEnds {
+    /// The last to come first.
     later_ns: Vec<i64>,
     /// Those whose place in `later_ns` was far from its end.
     far: BinaryHeap<Reverse<i64>>,
@@ -19,30 +26,23 @@ impl PendingEnds {
     /// More would close spans of more lanes than there are.
     const COUNT_MAX: usize = 1 << 16;
 
-    /// More ends are not moved for one that comes after them.
-    const MOVED_MAX: usize = 32;
-
     /// Takes note of an end; false if there are too many.
     #[must_use]
     pub(crate) fn add(&mut self, end_ns: i64) -> bool {
-        match self.next_ns {
-            None => self.next_ns = Some(end_ns),
-            Some(_) if self.later_ns.len() + self.far.len() + 1 >= Self::COUNT_MAX => return false,
-            // Spans nest, so it is the next one nearly always.
-            Some(next_ns) if end_ns <= next_ns => {
-                self.later_ns.push(next_ns);
-                self.next_ns = Some(end_ns);
-            }
-            Some(_) => {
-                let place = self.later_ns.partition_point(|&later_ns| later_ns >= end_ns);
-                let moved = self.later_ns.len() - place;
-                steps::add(moved.min(Self::MOVED_MAX) + 1);
-                if moved <= Self::MOVED_MAX {
-                    self.later_ns.insert(place, end_ns);
-                } else {
-                    self.far.push(Reverse(end_ns));
-                }
-            }
+        let Some(next_ns) = self.next_ns else {
+            self.next_ns = Some(end_ns);
+            return true;
+        };
+        let later = self.later.get_or_insert_default();
+        if later.count() + 1 >= Self::COUNT_MAX {
+            return false;
+        }
+        // Spans nest, so it is the next one nearly always.
+        if end_ns <= next_ns {
+            later.later_ns.push(next_ns);
+            self.next_ns = Some(end_ns);
+        } else {
+            later.add(end_ns);
         }
         true
     }
@@ -51,12 +51,36 @@ impl PendingEnds {
     #[inline]
     pub(crate) fn take_next(&mut self, to_ns: i64) -> Option<i64> {
         let next_ns = self.next_ns.filter(|&next_ns| next_ns <= to_ns)?;
-        self.next_ns = match (self.later_ns.last(), self.far.peek()) {
+        self.next_ns = self.later.as_mut().and_then(|later| later.take_first());
+        Some(next_ns)
+    }
+}
+
+impl LaterEnds {
+    /// More ends are not moved for one that comes after them.
+    const MOVED_MAX: usize = 32;
+
+    fn count(&self) -> usize {
+        self.later_ns.len() + self.far.len()
+    }
+
+    fn add(&mut self, end_ns: i64) {
+        let place = self.later_ns.partition_point(|&later_ns| later_ns >= end_ns);
+        let moved = self.later_ns.len() - place;
+        steps::add(moved.min(Self::MOVED_MAX) + 1);
+        if moved <= Self::MOVED_MAX {
+            self.later_ns.insert(place, end_ns);
+        } else {
+            self.far.push(Reverse(end_ns));
+        }
+    }
+
+    fn take_first(&mut self) -> Option<i64> {
+        match (self.later_ns.last(), self.far.peek()) {
             (Some(later_ns), Some(Reverse(far_ns))) if far_ns < later_ns => self.far.pop().map(|Reverse(ns)| ns),
             (None, Some(_)) => self.far.pop().map(|Reverse(ns)| ns),
             _ => self.later_ns.pop(),
-        };
-        Some(next_ns)
+        }
     }
 }
 

@@ -421,8 +421,12 @@ impl Registry {
             key.name = part.into();
         }
         let derived = self.track(&key)?;
-        let track = &mut self.tables.tracks[derived.index()];
-        (track.name, track.sort_index) = (name.into(), sort_index);
+        let tracks = &mut self.tables.tracks;
+        // A million threads have a track of the same name, and mostly right after each other.
+        let before = derived.index().checked_sub(1).map(|before| &tracks[before].name);
+        let name = before.filter(|before| ***before == *name).map_or_else(|| name.into(), Arc::clone);
+        let track = &mut tracks[derived.index()];
+        (track.name, track.sort_index) = (name, sort_index);
         Some(derived)
     }
 
