@@ -6,22 +6,27 @@
 //! [`ties`], all others come in order.
 
 mod asynchronous;
+mod open_blobs;
 mod points;
 mod spans;
+mod tied;
 
 use std::io;
 use std::sync::Arc;
 
 use smallvec::SmallVec;
 
+use self::open_blobs::OpenBlobs;
 use self::spans::OpenBegin;
+use self::tied::TiedEvents;
 use super::asyncs::AsyncTrees;
 use super::flame::{FlameChart, FlameSpan};
 use super::heads::SortedRun;
 use super::lanes::OpenLanes;
 use super::pending_ends::PendingEnds;
 use super::rows::RowSink;
-use super::ties;
+use super::spill::SpillFile;
+use super::tie_sort::{TieSpill, Tied};
 use crate::model::args::Detail;
 use crate::model::{
     Event, EventFlags, EventKind, Loss, Losses, NameIdx, Names, Registry, SourcePos, Stacks, TrackIdx, TrackKey,
@@ -40,8 +45,8 @@ pub struct Nester<'a> {
     /// By track of the capture.
     roles: Vec<TrackRole>,
     flame_spans: Vec<FlameSpan>,
-    tied: Vec<Tied>,
-    tied_blobs: Vec<u8>,
+    open_blobs: OpenBlobs<'a>,
+    tied: TiedEvents<'a>,
     tied_of_track: Vec<Tied>,
     losses: Losses,
     summary: Summary,
@@ -66,12 +71,6 @@ enum TrackRole {
     Derived,
 }
 
-/// An event that waits for the others of its time.
-struct Tied {
-    event: Event,
-    blob: std::ops::Range<usize>,
-}
-
 /// The events of a track so far. A capture may have millions of tracks, so what few of them have is in a box.
 struct TrackNest {
     /// The lanes of spans, by depth.
@@ -93,20 +92,27 @@ const _: () = assert!(size_of::<TrackNest>() <= 120);
 struct RareState {
     /// Ends of begins that say when they end.
     ends: PendingEnds,
-    /// The charts of its samples: one for each of their events.
-    charts: SmallVec<[EventChart; 1]>,
-    /// The chart that is laid out on it.
-    chart: FlameChart,
     /// The state that its thread is in.
     thread: Option<Entered>,
+    /// The charts of its samples: one for each of their events. Threads may have states and no samples.
+    charts: Option<Box<EventCharts>>,
 }
+
+const _: () = assert!(size_of::<RareState>() <= 56);
+
+type EventCharts = SmallVec<[EventChart; 1]>;
 
 /// The samples of one event of a thread.
 struct EventChart {
     event: Box<str>,
     /// The track that they are laid out on.
     track: TrackIdx,
+    /// The lanes of that track, by depth.
+    lanes: ChartLanes,
+    chart: FlameChart,
 }
+
+type ChartLanes = SmallVec<[LaneSlot; 4]>;
 
 /// The index of a lane, or none, in four bytes.
 #[derive(Clone, Copy)]
@@ -157,32 +163,38 @@ impl<'a> Nester<'a> {
             registry,
             tracks: Vec::new(),
             asyncs: AsyncTrees::default(),
-            tied: Vec::new(),
-            tied_blobs: Vec::new(),
+            open_blobs: OpenBlobs::default(),
+            tied: TiedEvents::default(),
             tied_of_track: Vec::new(),
             losses: Losses::default(),
             summary: Summary { start_ns: i64::MAX, end_ns: i64::MIN, ..Summary::default() },
         }
     }
 
+    /// Spills events of one time and arguments of open spans that take more than `bytes`. Without it, they wait in memory.
+    #[must_use]
+    pub(crate) fn spilling(mut self, file: &'a SpillFile, bytes: u64) -> Self {
+        self.open_blobs = OpenBlobs::spilling(file, bytes / 2);
+        self.tied = TiedEvents::spilling(TieSpill::within(file, bytes / 2));
+        self
+    }
+
     /// Takes the next events, none of them earlier than those before.
     ///
     /// # Errors
-    /// Any I/O error of a write of the store.
+    /// Any I/O error of a write of the store or of the spill file.
     pub fn add_run(&mut self, run: &SortedRun<'_>) -> io::Result<()> {
         let mut events = run.events.iter().peekable();
         while let Some(event) = events.next() {
             let blob = if event.detail == 0 { &[] } else { run.details.blob(event.detail) };
-            if self.tied.first().is_some_and(|tied| tied.event.ts_ns != event.ts_ns) {
+            if self.tied.ts_ns().is_some_and(|ts_ns| ts_ns != event.ts_ns) {
                 self.take_tied()?;
             }
             let alone = events.peek().is_some_and(|next| next.ts_ns != event.ts_ns);
-            if self.tied.is_empty() && (alone || event.flags.has(EventFlags::PLACED)) {
+            if self.tied.ts_ns().is_none() && (alone || event.flags.has(EventFlags::PLACED)) {
                 self.event(event, blob)?;
             } else {
-                let start = self.tied_blobs.len();
-                self.tied_blobs.extend_from_slice(blob);
-                self.tied.push(Tied { event: *event, blob: start..self.tied_blobs.len() });
+                self.tied.push(event, blob)?;
             }
         }
         Ok(())
@@ -193,7 +205,7 @@ impl<'a> Nester<'a> {
     /// room. Fails as [`RowSink::preview`] does.
     pub(crate) fn preview(&mut self, sorted_to_ns: i64, last_ns: i64) -> io::Result<io::Result<Store>> {
         // Rows that are to come are later.
-        if self.tied.first().is_some_and(|tied| tied.event.ts_ns < sorted_to_ns) {
+        if self.tied.ts_ns().is_some_and(|ts_ns| ts_ns < sorted_to_ns) {
             self.take_tied()?;
         }
         for track in 0..self.tracks.len() {
@@ -238,42 +250,16 @@ impl<'a> Nester<'a> {
             if !begin.endless {
                 self.lose(Loss::UnmatchedBegin, track, begin.start_ns);
             }
-            let lane = self.span(track, lane, &begin, end_ns, &Detail::default())?;
+            let lane = self.span(track, lane, begin, end_ns, &Detail::default())?;
             self.writer.mark_unfinished(lane);
         }
         let Some(rare) = self.tracks[track.index()].rare.take() else { return Ok(()) };
-        let RareState { mut chart, .. } = *rare;
-        if chart.finish(self.stacks, &mut self.flame_spans) {
-            self.lose(Loss::DeepNesting, track, end_ns);
-        }
-        self.push_flames(track)
-    }
-
-    fn take_tied(&mut self) -> io::Result<()> {
-        let mut tied = std::mem::take(&mut self.tied);
-        let blobs = std::mem::take(&mut self.tied_blobs);
-        if tied.len() > 1 {
-            tied.sort_by_key(|tied| tied.event.track);
-        }
-        let mut rest = tied.drain(..).peekable();
-        let mut of_track = std::mem::take(&mut self.tied_of_track);
-        while let Some(first) = rest.next() {
-            let track = first.event.track;
-            of_track.push(first);
-            while let Some(next) = rest.next_if(|next| next.event.track == track) {
-                of_track.push(next);
+        for EventChart { mut chart, track, mut lanes, .. } in rare.charts.into_iter().flat_map(|charts| *charts) {
+            if chart.finish(self.stacks, &mut self.flame_spans) {
+                self.lose(Loss::DeepNesting, track, end_ns);
             }
-            ties::order(&mut of_track, |tied| &tied.event, |name| self.names.text_index(name));
-            for tied in of_track.drain(..) {
-                self.event(&tied.event, &blobs[tied.blob])?;
-            }
+            self.push_flames(track, &mut lanes)?;
         }
-        drop(rest);
-        // Keeps what was allocated.
-        self.tied = tied;
-        self.tied_of_track = of_track;
-        self.tied_blobs = blobs;
-        self.tied_blobs.clear();
         Ok(())
     }
 
@@ -295,7 +281,7 @@ impl<'a> Nester<'a> {
             EventKind::Complete if event.flags.has(EventFlags::PLACED) => self.placed(event, blob),
             EventKind::Complete => self.complete(event, blob),
             EventKind::Begin => {
-                let is_placed = self.begin(event.track, event, blob, false);
+                let is_placed = self.begin(event.track, event, blob, false)?;
                 let end_ns = event.end_ns();
                 match (is_placed, event.value > 0) {
                     (true, true) if !self.track(event.track).rare().ends.add(end_ns) => {
@@ -349,11 +335,7 @@ impl<'a> Nester<'a> {
     #[cold]
     fn add_span_lane(&mut self, track: TrackIdx, depth: u16) -> io::Result<LaneIdx> {
         let lane = self.writer.add_lane(track, LaneKind::Spans, depth)?;
-        let spans = &mut self.track(track).spans;
-        if spans.len() <= usize::from(depth) {
-            spans.resize(usize::from(depth) + 1, LaneSlot::NONE);
-        }
-        spans[usize::from(depth)].set(lane);
+        set_lane(&mut self.track(track).spans, depth, lane);
         Ok(lane)
     }
 
@@ -385,6 +367,14 @@ impl<'a> Nester<'a> {
     }
 }
 
+/// Notes the lane of a depth.
+fn set_lane(lanes: &mut SmallVec<[LaneSlot; 4]>, depth: u16, lane: LaneIdx) {
+    if lanes.len() <= usize::from(depth) {
+        lanes.resize(usize::from(depth) + 1, LaneSlot::NONE);
+    }
+    lanes[usize::from(depth)].set(lane);
+}
+
 impl Default for TrackNest {
     fn default() -> Self {
         Self {
@@ -407,5 +397,9 @@ impl TrackNest {
 
     fn rare(&mut self) -> &mut RareState {
         self.rare.get_or_insert_default()
+    }
+
+    fn charts(&mut self) -> &mut EventCharts {
+        self.rare().charts.get_or_insert_default()
     }
 }

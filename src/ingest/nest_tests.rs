@@ -10,7 +10,9 @@ use proptest::prelude::*;
 
 use super::heads::{HeadTable, OpenRun, Origin};
 use super::nest::{Nested, Nester};
+use super::spill::SpillFile;
 use crate::base::budget::Budget;
+use crate::base::files;
 use crate::formats::output::paired_ends::PairedEnds;
 use crate::model::args::Detail;
 use crate::model::{
@@ -73,13 +75,33 @@ fn nest_on(events: Vec<Event>, details: &Details, (kind, slot): (TrackKind, u32)
     nest_in(Registry::default(), events, details, (kind, slot), stacks)
 }
 
+/// Also with events of one time in the spill file, which must make the same store.
 fn nest_in(
+    registry: Registry,
+    events: Vec<Event>,
+    details: &Details,
+    (kind, slot): (TrackKind, u32),
+    stacks: Stacks,
+) -> Result {
+    let file = SpillFile::create(&std::env::temp_dir()).unwrap();
+    let nest = |spill| nest_spilling(spill, registry.clone(), events.clone(), details, (kind, slot), stacks.clone());
+    let (result, held) = nest(None);
+    for held_bytes in [0, 8 * 48 * 3] {
+        let (_, spilled) = nest(Some((&file, held_bytes)));
+        assert!(held == spilled, "all bytes of the store");
+    }
+    result
+}
+
+/// The result and all bytes of its store.
+fn nest_spilling(
+    spill: Option<(&SpillFile, u64)>,
     mut registry: Registry,
     mut events: Vec<Event>,
     details: &Details,
     (kind, slot): (TrackKind, u32),
     stacks: Stacks,
-) -> Result {
+) -> (Result, Vec<u8>) {
     events.sort_by_key(|event| event.ts_ns);
     let mut names = Names::default();
     for name in 1..9 {
@@ -92,7 +114,11 @@ fn nest_in(
     let file = tempfile::tempfile().unwrap();
     let mut writer = StoreWriter::new(file.try_clone().unwrap(), 1 << 20).unwrap();
     let (names, stacks) = (Arc::new(names), Arc::new(stacks));
-    let mut nester = Nester::new(&mut writer, &names, &stacks, &mut registry);
+    let nester = Nester::new(&mut writer, &names, &stacks, &mut registry);
+    let mut nester = match spill {
+        None => nester,
+        Some((file, bytes)) => nester.spilling(file, bytes),
+    };
     let mut table = HeadTable::default();
     // Two runs, so that events of one time may be split between them.
     let half = events.len() / 2;
@@ -107,7 +133,9 @@ fn nest_in(
     }
     let nested = nester.finish().unwrap();
     writer.finish(&Meta { tracks: registry.into_tables(), ..Meta::default() }).unwrap();
-    Result { nested, store: Store::from_file(&file, "test".as_ref()).unwrap() }
+    let mut bytes = vec![0; file.metadata().unwrap().len() as usize];
+    files::read_exact_at(&file, &mut bytes, 0).unwrap();
+    (Result { nested, store: Store::from_file(&file, "test".as_ref()).unwrap() }, bytes)
 }
 
 fn event(kind: EventKind, ts_ns: i64, value: u64, track: u32, name: u32) -> Event {

@@ -307,7 +307,8 @@ fn sort_into(
     let mut merged_events = 0;
     let (sorted, written) = write_behind(&mut writer, context.threads, |rows| -> Result<_, MergeError<io::Error>> {
         let Capture { source, names, stacks, registry, .. } = capture;
-        let mut nester = Nester::new(rows, names, stacks, registry);
+        let waiting_bytes = BudgetShare::WaitingEvents.bytes(&context.budget);
+        let mut nester = Nester::new(rows, names, stacks, registry).spilling(spill, waiting_bytes);
         let mut unreported = 0;
         let stats = merge(&**source, heads, &merge_context, |run| {
             unreported += run.events.len() as u64;

@@ -85,4 +85,16 @@ impl SpillFile {
         files::read_exact_at(&self.file, bytemuck::cast_slice_mut(&mut origins), origins_at)?;
         Ok((chunk, origins))
     }
+
+    /// Writes bytes that [`Self::read_bytes`] reads back, and returns their offset. Fails as [`Self::write`] does.
+    pub(crate) fn write_bytes(&self, bytes: &[u8]) -> io::Result<u64> {
+        let offset = self.end.fetch_add(bytes.len() as u64, Ordering::Relaxed);
+        self.disk.write_all_at(&self.file, bytes, offset)?;
+        Ok(offset)
+    }
+
+    /// Fills `bytes` from `offset` on. Fails with any I/O error of a read.
+    pub(crate) fn read_bytes(&self, bytes: &mut [u8], offset: u64) -> io::Result<()> {
+        files::read_exact_at(&self.file, bytes, offset)
+    }
 }

@@ -27,30 +27,40 @@ fn ends_of_earlier_spans_first<T>(
     if !items.iter().any(|item| event_of(item).kind == EventKind::End) {
         return;
     }
-    let mut open = TextStack::default();
-    let mut has_begun = false;
-    let mut closes_earlier = Vec::with_capacity(items.len());
-    for item in items.iter() {
-        let event = event_of(item);
-        closes_earlier.push(match event.kind {
-            EventKind::Begin => {
-                open.push(text_of(event.name));
-                has_begun = true;
-                false
-            }
-            EventKind::End if event.flags.has(EventFlags::UNNAMED) => open.pop().is_none(),
-            EventKind::End => !open.pop_to(text_of(event.name)),
-            EventKind::Complete => {
-                has_begun = true;
-                false
-            }
-            _ => !has_begun,
-        });
-    }
+    let mut ends = EndsFirst::default();
+    let closes_earlier: Vec<bool> = items.iter().map(|item| ends.goes_first(event_of(item), &text_of)).collect();
     let mut flags = closes_earlier.into_iter();
     let mut keyed: Vec<(bool, T)> = items.drain(..).map(|item| (!flags.next().unwrap_or(false), item)).collect();
     keyed.sort_by_key(|(stays, _)| *stays);
     items.extend(keyed.into_iter().map(|(_, item)| item));
+}
+
+/// Finds the events of one track at one time that go before the others, of events in the order of the capture. They do
+/// so only if one of them is an end.
+#[derive(Debug, Default)]
+pub(super) struct EndsFirst {
+    /// The begins that are open.
+    open: TextStack,
+    has_begun: bool,
+}
+
+impl EndsFirst {
+    pub(super) fn goes_first(&mut self, event: &Event, text_of: impl Fn(NameIdx) -> StrIdx) -> bool {
+        match event.kind {
+            EventKind::Begin => {
+                self.open.push(text_of(event.name));
+                self.has_begun = true;
+                false
+            }
+            EventKind::End if event.flags.has(EventFlags::UNNAMED) => self.open.pop().is_none(),
+            EventKind::End => !self.open.pop_to(text_of(event.name)),
+            EventKind::Complete => {
+                self.has_begun = true;
+                false
+            }
+            _ => !self.has_begun,
+        }
+    }
 }
 
 /// Complete spans take the places that complete spans had, longest first.
@@ -80,7 +90,7 @@ fn longer_complete_spans_first<T>(items: &mut [T], event_of: &impl Fn(&T) -> &Ev
 }
 
 /// A span without an end counts as the longest.
-fn length(event: &Event) -> u64 {
+pub(super) fn length(event: &Event) -> u64 {
     if event.flags.has(EventFlags::UNFINISHED) { u64::MAX } else { event.value }
 }
 

@@ -49,7 +49,7 @@ impl Nester<'_> {
             self.lose(Loss::UnmatchedEnd, event.track, event.ts_ns);
         }
         match event.kind {
-            EventKind::AsyncBegin => self.begin_async(track, event, blob),
+            EventKind::AsyncBegin => self.begin_async(track, event, blob)?,
             EventKind::AsyncEnd if known.is_some() => {
                 if self.asyncs.leave_step(id) {
                     self.end(track, &Event { flags: EventFlags::UNNAMED, ..*event }, &[])?;
@@ -61,7 +61,7 @@ impl Nester<'_> {
                     self.end(track, &Event { flags: EventFlags::UNNAMED, ..*event }, &[])?;
                 }
                 self.asyncs.enter_step(id);
-                self.begin_async(track, event, blob);
+                self.begin_async(track, event, blob)?;
             }
             EventKind::AsyncStepPast => {
                 let start_ns = self.asyncs.pass_step(id, event.ts_ns);
@@ -84,10 +84,11 @@ impl Nester<'_> {
         Ok(())
     }
 
-    fn begin_async(&mut self, track: TrackIdx, event: &Event, blob: &[u8]) {
-        if !self.begin(track, event, blob, false) {
+    fn begin_async(&mut self, track: TrackIdx, event: &Event, blob: &[u8]) -> io::Result<()> {
+        if !self.begin(track, event, blob, false)? {
             self.track(track).open.add_unplaced();
         }
+        Ok(())
     }
 
     /// Returns the first lane below all open spans without a span that ends after `start_ns`.
@@ -119,7 +120,7 @@ impl Nester<'_> {
             }
             return Ok(());
         };
-        self.span(track, lane, &begin, event.ts_ns, &Detail::decode(blob)).map(drop)
+        self.span(track, lane, begin, event.ts_ns, &Detail::decode(blob)).map(drop)
     }
 
     fn span_lane_end_ns(&mut self, track: TrackIdx, depth: u16) -> io::Result<i64> {

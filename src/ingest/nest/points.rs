@@ -3,7 +3,8 @@
 
 use std::io;
 
-use super::{Entered, EventChart, Nester};
+use super::{ChartLanes, Entered, EventChart, Nester, set_lane};
+use crate::ingest::flame::FlameChart;
 use crate::model::args::Detail;
 use crate::model::sample_measure::sample_event;
 use crate::model::{Event, EventFlags, Loss, NameIdx, SampleMeasure, StackIdx, TrackIdx, TrackKey, TrackKind};
@@ -90,19 +91,19 @@ impl Nester<'_> {
         let name = self.stacks.get(stack).name;
         let known = self.track(event.track).samples.get();
         let lane = known.map_or_else(|| self.writer.add_lane(event.track, LaneKind::Samples, 0), Ok)?;
-        let chart_track = self.chart_track(event.track, &sample_event(Detail::decode(blob).args_json));
+        let position = self.chart_of(event.track, &sample_event(Detail::decode(blob).args_json));
         let is_untimed = self.registry.tables().tracks[event.track.index()].key.slot == TrackKey::SLOT_UNTIMED;
         self.track(event.track).samples.set(lane);
         self.summary.samples += 1;
         self.saw(event.ts_ns);
         self.writer.push(lane, Row { start_ns: event.ts_ns, value: event.value, detail, name: name.0 })?;
-        let Some(chart_track) = chart_track else {
+        let Some(position) = position else {
             self.lose(Loss::OverLimit, event.track, event.ts_ns);
             return Ok(());
         };
         let mut spans = std::mem::take(&mut self.flame_spans);
         let stacks = self.stacks;
-        let chart = &mut self.track(chart_track).rare().chart;
+        let EventChart { chart, track: chart_track, lanes, .. } = &mut self.track(event.track).charts()[position];
         if is_untimed {
             let drawn_ns = SampleMeasure::from_args(Detail::decode(blob).args_json).drawn_ns();
             let end_ns = event.ts_ns.saturating_add_unsigned(drawn_ns);
@@ -110,22 +111,25 @@ impl Nester<'_> {
         } else {
             chart.sample(event.ts_ns, stack, stacks, &mut spans);
         }
+        let (chart_track, mut lanes) = (*chart_track, std::mem::take(lanes));
         self.flame_spans = spans;
-        self.push_flames(chart_track)
+        let pushed = self.push_flames(chart_track, &mut lanes);
+        self.track(event.track).charts()[position].lanes = lanes;
+        pushed
     }
 
-    /// The track of the chart of an event's samples on a thread. The name of an event is in that of its track once
+    /// The position of the chart of an event's samples among those of a thread. The name of an event is in that of its track once
     /// there are several; those beyond [`CHARTS_MAX`] share the last one. `None` where no track is left for it.
-    fn chart_track(&mut self, track: TrackIdx, event: &str) -> Option<TrackIdx> {
-        let charts = &self.track(track).rare().charts;
+    fn chart_of(&mut self, track: TrackIdx, event: &str) -> Option<usize> {
+        let charts = self.track(track).charts();
         // Most samples have no event, and a comparison of nothing is a call.
         let is_same = |known: &str| known.len() == event.len() && (event.is_empty() || *known == *event);
-        if let Some(chart) = charts.iter().find(|chart| is_same(&chart.event)) {
-            return Some(chart.track);
+        if let Some(position) = charts.iter().position(|chart| is_same(&chart.event)) {
+            return Some(position);
         }
         let count = charts.len();
-        if let Some(last) = charts.last().filter(|_| count >= CHARTS_MAX) {
-            return Some(last.track);
+        if count >= CHARTS_MAX {
+            return Some(count - 1);
         }
         let title = |event: &str| {
             let event = if event.is_empty() { "no event" } else { event };
@@ -142,15 +146,20 @@ impl Nester<'_> {
                 self.registry.derived(track, kind, part, &title(event))?
             }
         };
-        self.track(track).rare().charts.push(EventChart { event: event.into(), track: chart_track });
-        Some(chart_track)
+        let (lanes, chart) = (ChartLanes::new(), FlameChart::default());
+        self.track(track).charts().push(EventChart { event: event.into(), track: chart_track, lanes, chart });
+        Some(count)
     }
 
     /// Writes what is known of a chart. It is made for the eye, so it is counted nowhere.
-    pub(super) fn push_flames(&mut self, track: TrackIdx) -> io::Result<()> {
+    pub(super) fn push_flames(&mut self, track: TrackIdx, lanes: &mut ChartLanes) -> io::Result<()> {
         let mut spans = std::mem::take(&mut self.flame_spans);
         for span in spans.drain(..) {
-            let lane = self.span_lane(track, span.depth)?;
+            let known = lanes.get(usize::from(span.depth)).and_then(|lane| lane.get());
+            let lane = known.map_or_else(|| self.writer.add_lane(track, LaneKind::Spans, span.depth), Ok)?;
+            if known.is_none() {
+                set_lane(lanes, span.depth, lane);
+            }
             self.saw(span.end_ns);
             let value = span.end_ns.abs_diff(span.start_ns);
             self.writer.push(lane, Row { start_ns: span.start_ns, value, detail: 0, name: span.name.0 })?;

@@ -2,8 +2,7 @@
 
 use std::io;
 
-use smallvec::SmallVec;
-
+use super::open_blobs::OpenBlob;
 use super::{Nester, TrackNest};
 use crate::model::args::Detail;
 use crate::model::{Event, EventFlags, Loss, NameIdx, TrackIdx};
@@ -13,29 +12,15 @@ use crate::store::{LaneIdx, Row};
 pub(super) struct OpenBegin {
     pub(super) start_ns: i64,
     pub(super) name: NameIdx,
-    blob: Option<Box<Blob>>,
+    blob: OpenBlob,
     /// Whether it is a complete span without a duration, which no end closes.
     pub(super) endless: bool,
-}
-
-/// The encoded arguments of a begin. Behind one word, since most begins have none; most others take one allocation.
-type Blob = SmallVec<[u8; 64]>;
-
-impl OpenBegin {
-    fn new(event: &Event, blob: &[u8], endless: bool) -> Self {
-        let blob = (!blob.is_empty()).then(|| Box::new(SmallVec::from_slice(blob)));
-        Self { start_ns: event.ts_ns, name: event.name, blob, endless }
-    }
-
-    fn blob(&self) -> &[u8] {
-        self.blob.as_ref().map_or(&[], |blob| blob)
-    }
 }
 
 impl Nester<'_> {
     pub(super) fn complete(&mut self, event: &Event, blob: &[u8]) -> io::Result<()> {
         if event.flags.has(EventFlags::UNFINISHED) {
-            self.begin(event.track, event, blob, true);
+            self.begin(event.track, event, blob, true)?;
             return Ok(());
         }
         let (row, end_ns) = self.complete_row_of(event, blob)?;
@@ -79,18 +64,21 @@ impl Nester<'_> {
         Ok(())
     }
 
-    /// Opens a span. Returns false beyond the last lane.
-    pub(super) fn begin(&mut self, track: TrackIdx, event: &Event, blob: &[u8], endless: bool) -> bool {
-        let begin = OpenBegin::new(event, blob, endless);
+    /// Opens a span; false beyond the last lane. Fails with the I/O error of the spill file.
+    pub(super) fn begin(&mut self, track: TrackIdx, event: &Event, blob: &[u8], endless: bool) -> io::Result<bool> {
         let state = self.track(track);
         state.open.close_ended(event.ts_ns);
         state.saw(event.ts_ns);
-        let is_placed = state.open.place_begin(begin, !endless).is_some();
+        // One without a lane keeps nothing.
+        let has_lane = state.open.deepest_lane() != Some(u16::MAX);
+        let blob = self.open_blobs.keep(if has_lane { blob } else { &[] })?;
+        let begin = OpenBegin { start_ns: event.ts_ns, name: event.name, blob, endless };
+        let is_placed = self.track(track).open.place_begin(begin, !endless).is_some();
         if !is_placed {
             self.lose(Loss::DeepNesting, track, event.ts_ns);
         }
         self.saw(event.ts_ns);
-        is_placed
+        Ok(is_placed)
     }
 
     /// Ends the begins with a known end, up to `to_ns`.
@@ -113,8 +101,9 @@ impl Nester<'_> {
             self.lose(Loss::UnmatchedEnd, track, end_ns);
             return Ok(());
         };
+        let begun = self.open_blobs.take(begin.blob)?;
         let detail =
-            if blob.is_empty() { self.detail(begin.blob())? } else { self.detail_of(&begin, &Detail::decode(blob))? };
+            if blob.is_empty() { self.detail(&begun)? } else { self.detail_of(&begun, &Detail::decode(blob))? };
         self.ended(track, lane, (begin.start_ns, begin.name), end_ns, detail).map(drop)
     }
 
@@ -145,11 +134,11 @@ impl Nester<'_> {
         loop {
             let Some((lane, begin)) = self.track(track).open.take_innermost() else { return Ok(()) };
             if lane <= outer_lane {
-                self.span(track, lane, &begin, ts_ns, end)?;
+                self.span(track, lane, begin, ts_ns, end)?;
                 return Ok(());
             }
             self.lose(Loss::TruncatedSpan, track, begin.start_ns);
-            self.span(track, lane, &begin, ts_ns, &Detail::default())?;
+            self.span(track, lane, begin, ts_ns, &Detail::default())?;
         }
     }
 
@@ -158,20 +147,21 @@ impl Nester<'_> {
         &mut self,
         track: TrackIdx,
         lane: u16,
-        begin: &OpenBegin,
+        begin: OpenBegin,
         end_ns: i64,
         end: &Detail<'_>,
     ) -> io::Result<LaneIdx> {
-        let detail = self.detail_of(begin, end)?;
+        let begun = self.open_blobs.take(begin.blob)?;
+        let detail = self.detail_of(&begun, end)?;
         self.ended(track, lane, (begin.start_ns, begin.name), end_ns, detail)
     }
 
     /// Stores the details of a begin, merged with those of its end.
-    fn detail_of(&mut self, begin: &OpenBegin, end: &Detail<'_>) -> io::Result<u64> {
+    fn detail_of(&mut self, begun: &[u8], end: &Detail<'_>) -> io::Result<u64> {
         if end.is_empty() {
-            return self.detail(begin.blob());
+            return self.detail(begun);
         }
-        let merged = Detail::decode(begin.blob()).ended_by(end);
+        let merged = Detail::decode(begun).ended_by(end);
         self.detail(&merged)
     }
 

@@ -1,0 +1,167 @@
+//! Events of one time, which wait until all of them have come and are then taken track by track. Many of them, or long
+//! arguments, wait in the spill file; the order is the same.
+
+use std::io;
+
+use super::Nester;
+use crate::ingest::tie_sort::{TieSorter, TieSpill, Tied};
+use crate::ingest::ties::{self, EndsFirst};
+use crate::model::{Event, EventKind};
+
+/// The events that wait.
+#[derive(Default)]
+pub(super) struct TiedEvents<'a> {
+    /// The time of all of them.
+    ts_ns: Option<i64>,
+    /// Those that are not in the file; their arguments are in `blobs`.
+    held: Vec<Tied>,
+    blobs: Vec<u8>,
+    spill: Option<TieSpill<'a>>,
+    /// Those that are in the file, by track.
+    spilled: Option<TieSorter<'a>>,
+}
+
+impl<'a> TiedEvents<'a> {
+    pub(super) fn spilling(spill: TieSpill<'a>) -> Self {
+        Self { spill: Some(spill), ..Self::default() }
+    }
+
+    /// The time at which events wait, if any do.
+    #[inline]
+    pub(super) fn ts_ns(&self) -> Option<i64> {
+        self.ts_ns
+    }
+
+    /// Adds an event of the same time. Fails with the I/O error of the spill file.
+    pub(super) fn push(&mut self, event: &Event, blob: &[u8]) -> io::Result<()> {
+        self.ts_ns = Some(event.ts_ns);
+        let (blob_start, blob_bytes) = (self.blobs.len() as u64, blob.len() as u64);
+        self.blobs.extend_from_slice(blob);
+        self.held.push(Tied { event: *event, blob_start, blob_bytes });
+        match self.spill {
+            Some(spill) if self.held.len() >= spill.held_events || self.blobs.len() >= spill.held_bytes => {
+                self.spill_held(spill)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn spill_held(&mut self, spill: TieSpill<'a>) -> io::Result<()> {
+        let offset = spill.file.write_bytes(&self.blobs)?;
+        self.held.iter_mut().for_each(|tied| tied.blob_start += offset);
+        let by_track = || TieSorter::by_key(spill, |tied| tied.event.track.0.into());
+        self.spilled.get_or_insert_with(by_track).push_run(&mut self.held)?;
+        self.held.clear();
+        self.blobs.clear();
+        Ok(())
+    }
+
+    /// All events, where some are in the file. None waits any more.
+    fn take_spilled(&mut self) -> io::Result<Option<(TieSpill<'a>, TieSorter<'a>)>> {
+        let (Some(spill), true) = (self.spill, self.spilled.is_some()) else { return Ok(None) };
+        self.spill_held(spill)?;
+        self.ts_ns = None;
+        Ok(self.spilled.take().map(|sorter| (spill, sorter)))
+    }
+}
+
+impl<'a> Nester<'a> {
+    /// Takes the events that wait.
+    pub(super) fn take_tied(&mut self) -> io::Result<()> {
+        if let Some((spill, spilled)) = self.tied.take_spilled()? {
+            return self.take_spilled(spill, spilled);
+        }
+        self.tied.ts_ns = None;
+        let mut tied = std::mem::take(&mut self.tied.held);
+        let blobs = std::mem::take(&mut self.tied.blobs);
+        if tied.len() > 1 {
+            tied.sort_by_key(|tied| tied.event.track);
+        }
+        let mut rest = tied.drain(..).peekable();
+        let mut of_track = std::mem::take(&mut self.tied_of_track);
+        while let Some(first) = rest.next() {
+            let track = first.event.track;
+            of_track.push(first);
+            while let Some(next) = rest.next_if(|next| next.event.track == track) {
+                of_track.push(next);
+            }
+            ties::order(&mut of_track, |tied| &tied.event, |name| self.names.text_index(name));
+            for tied in of_track.drain(..) {
+                let start = tied.blob_start as usize;
+                self.event(&tied.event, &blobs[start..start + tied.blob_bytes as usize])?;
+            }
+        }
+        drop(rest);
+        // Keeps what was allocated.
+        self.tied.held = tied;
+        self.tied_of_track = of_track;
+        self.tied.blobs = blobs;
+        self.tied.blobs.clear();
+        Ok(())
+    }
+
+    /// Takes events that are sorted by track in the file.
+    fn take_spilled(&mut self, spill: TieSpill<'a>, spilled: TieSorter<'a>) -> io::Result<()> {
+        let mut by_track = spilled.sorted()?;
+        let mut next = by_track.next()?;
+        while let Some(first) = next {
+            let mut of_track = TieSorter::in_order(spill);
+            let mut has_end = false;
+            while let Some(tied) = next.filter(|tied| tied.event.track == first.event.track) {
+                has_end |= tied.event.kind == EventKind::End;
+                of_track.push(tied)?;
+                next = by_track.next()?;
+            }
+            match of_track.held_alone() {
+                Some(held) => {
+                    ties::order(held, |tied| &tied.event, |name| self.names.text_index(name));
+                    held.iter().try_for_each(|tied| self.spilled_event(spill, tied))?;
+                }
+                None if has_end => {
+                    let rest = self.take_ends_first(spill, &of_track)?;
+                    self.take_longer_first(spill, &rest)?;
+                }
+                None => self.take_longer_first(spill, &of_track)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes the events of a track that go before the others, which it returns. As [`ties::order`].
+    fn take_ends_first(&mut self, spill: TieSpill<'a>, of_track: &TieSorter<'a>) -> io::Result<TieSorter<'a>> {
+        let (mut ends, mut rest) = (EndsFirst::default(), TieSorter::in_order(spill));
+        let mut events = of_track.iter()?;
+        while let Some(tied) = events.next()? {
+            if ends.goes_first(&tied.event, |name| self.names.text_index(name)) {
+                self.spilled_event(spill, &tied)?;
+            } else {
+                rest.push(tied)?;
+            }
+        }
+        Ok(rest)
+    }
+
+    /// Takes events of a track, among which the longer complete spans go first. As [`ties::order`].
+    fn take_longer_first(&mut self, spill: TieSpill<'a>, of_track: &TieSorter<'a>) -> io::Result<()> {
+        let mut by_length = TieSorter::by_key(spill, |tied| u64::MAX - ties::length(&tied.event));
+        let mut events = of_track.iter()?;
+        while let Some(tied) = events.next()? {
+            if tied.event.kind == EventKind::Complete {
+                by_length.push(tied)?;
+            }
+        }
+        let (mut events, mut by_length) = (of_track.iter()?, by_length.sorted()?);
+        while let Some(tied) = events.next()? {
+            let is_complete = tied.event.kind == EventKind::Complete;
+            let longest = if is_complete { by_length.next()? } else { None };
+            self.spilled_event(spill, &longest.unwrap_or(tied))?;
+        }
+        Ok(())
+    }
+
+    fn spilled_event(&mut self, spill: TieSpill<'a>, tied: &Tied) -> io::Result<()> {
+        let mut blob = vec![0; usize::try_from(tied.blob_bytes).map_err(io::Error::other)?];
+        spill.file.read_bytes(&mut blob, tied.blob_start)?;
+        self.event(&tied.event, &blob)
+    }
+}
