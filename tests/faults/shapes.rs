@@ -62,6 +62,10 @@ const SHAPES: &[Shape] = &[
     Shape { name: "flows without end", write: flows, names_each: 0, divisor: 1, commands: &[] },
     Shape { name: "keys of arguments", write: argument_keys, names_each: 0, divisor: 1, commands: &[] },
     Shape { name: "stacks", write: stacks, names_each: 2, divisor: 1, commands: &[] },
+    Shape { name: "events of one time", write: ties, names_each: 0, divisor: 2, commands: &[] },
+    Shape { name: "calls without end", write: endless_calls, names_each: 0, divisor: 1, commands: &[] },
+    Shape { name: "sampled threads", write: sampled_threads, names_each: 0, divisor: 8, commands: &[] },
+    Shape { name: "tasks of a scheduler", write: tasks, names_each: 0, divisor: 8, commands: &[] },
     Shape { name: "members of an archive", write: members, names_each: 0, divisor: 50, commands: &[] },
     Shape { name: "files", write: files, names_each: 0, divisor: 100, commands: &[] },
 ];
@@ -175,6 +179,48 @@ fn stacks(folder: &Path, count: u64) -> Vec<PathBuf> {
     }
     fs::write(&path, text).expect("written");
     vec![path]
+}
+
+/// Instants and spans with 3,000 letters of arguments each, which are many times the bound in all.
+fn ties(folder: &Path, count: u64) -> Vec<PathBuf> {
+    let letters = "x".repeat(3000);
+    let event = |k| {
+        let phase = if k % 100 == 0 { r#""ph":"X","dur":5"# } else { r#""ph":"i","s":"t""# };
+        let tid = k % 7;
+        format!(r#"{{{phase},"pid":1,"tid":{tid},"ts":5,"name":"work","args":{{"number":{k},"text":"{letters}"}}}}"#)
+    };
+    json(folder, (0..count).map(event))
+}
+
+fn text(folder: &Path, name: &str, lines: impl Iterator<Item = String>) -> Vec<PathBuf> {
+    let path = folder.join(name);
+    let mut out = BufWriter::new(File::create(&path).expect("created"));
+    lines.for_each(|line| writeln!(out, "{line}").expect("written"));
+    out.flush().expect("written");
+    vec![path]
+}
+
+/// Of strace, on 50 threads.
+fn endless_calls(folder: &Path, count: u64) -> Vec<PathBuf> {
+    let call = |k| format!("{} 1700000000.{k:06} read(3,  <unfinished ...>", k % 50 + 10);
+    text(folder, "strace.txt", (0..count).map(call))
+}
+
+/// Of perf, each with one sample.
+fn sampled_threads(folder: &Path, count: u64) -> Vec<PathBuf> {
+    let sample = |k| format!("prog 7/{} 1000.{k:06}: 10 cycles:\n\tffff main (prog)\n", k + 10);
+    text(folder, "perf.txt", (0..count).map(sample))
+}
+
+/// Of ftrace, each of which runs once.
+fn tasks(folder: &Path, count: u64) -> Vec<PathBuf> {
+    let switch = |k| {
+        let (cpu, tid) = (k % 8, k + 10);
+        let before = "prev_comm=swapper prev_pid=0 prev_prio=120 prev_state=R";
+        let next = format!("next_comm=w{} next_pid={tid} next_prio=120", k % 10);
+        format!("          <idle>-0       [{cpu:03}] d..2. 1000.{k:06}: sched_switch: {before} ==> {next}")
+    };
+    text(folder, "ftrace.txt", ["# tracer: nop\n#".to_owned()].into_iter().chain((0..count).map(switch)))
 }
 
 fn small_capture(k: u64) -> String {
