@@ -1,6 +1,8 @@
 //! Sources that still run, from the outside: `tail` and `record` of streams, files that grow and commands, beside the
 //! same bytes as a finished file.
 
+mod awaited_file;
+
 use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Read, Write};
@@ -469,52 +471,6 @@ fn a_recording_ends_with_a_row_a_signal_or_a_cap_and_is_whole() {
     assert!((100..=104).contains(&rows.lines().count()), "{}", rows.lines().count());
     let capped = longspan(&[&record[..], &["--disk-cap", "1000"]].concat());
     assert!(capped.stderr.contains("the 1000 bytes of --disk-cap are used up"), "{}", capped.stderr);
-}
-
-#[test]
-fn a_file_that_does_not_exist_yet_is_followed_once_it_does() {
-    let folder = folder();
-    let path = folder.path().join("later.json");
-    let tail = ["tail", text(&path), "--format", "jsonl", "--until", "arg.i=50"];
-    let mut child = command(&tail).spawn().expect("it starts");
-    let mut lines = BufReader::new(child.stderr.take().expect("a pipe")).lines();
-    let said = lines.next().expect("a line").expect("text");
-    assert!(said.ends_with("later.json: does not exist yet; waiting for it"), "{said}");
-    // The name may appear before its content, as a shell's redirection makes it.
-    let mut file = File::create(&path).expect("created");
-    std::thread::sleep(Duration::from_millis(200));
-    file.write_all(chrome(100).as_bytes()).expect("written");
-    let mut rows = String::new();
-    child.stdout.take().expect("a pipe").read_to_string(&mut rows).expect("text");
-    assert_eq!(wait(&mut child, &tail), Some(0));
-    assert!((100..=104).contains(&rows.lines().count()), "{}", rows.lines().count());
-}
-
-#[test]
-fn a_wait_for_a_file_ends_with_a_signal_and_a_folder_that_is_missing_is_an_error() {
-    let folder = folder();
-    let (path, out) = (folder.path().join("never.json"), folder.path().join("out.longspan"));
-    let record = ["record", text(&path), "-o", text(&out)];
-    let mut child = command(&record).spawn().expect("it starts");
-    let mut lines = BufReader::new(child.stderr.take().expect("a pipe")).lines();
-    until(|| lines.next().expect("a line").expect("text").contains("waiting for it"));
-    interrupt(&child);
-    let said = lines.map_while(Result::ok).collect::<String>();
-    assert_eq!(wait(&mut child, &record), Some(1), "{said}");
-    assert!(said.contains("no data was received"), "{said}");
-    assert!(!out.exists());
-    let lost = longspan(&["tail", text(&folder.path().join("no-folder/trace.json"))]);
-    assert_eq!(lost.status, Some(1), "{}", lost.stderr);
-    assert!(lost.stderr.contains("cannot open"), "{}", lost.stderr);
-    // A folder in its place is no trace.
-    let path = folder.path().join("later");
-    let mut child = command(&["tail", text(&path)]).spawn().expect("it starts");
-    let mut lines = BufReader::new(child.stderr.take().expect("a pipe")).lines();
-    until(|| lines.next().expect("a line").expect("text").contains("waiting for it"));
-    fs::create_dir(&path).expect("made");
-    let said = lines.map_while(Result::ok).collect::<String>();
-    assert_eq!(wait(&mut child, &["tail"]), Some(1), "{said}");
-    assert!(said.contains("is a folder"), "{said}");
 }
 
 /// A shell ignores Ctrl+C for what it starts in the background, and so one of the two does.
