@@ -3,6 +3,7 @@
 
 pub(crate) mod args;
 pub(crate) mod chunk;
+pub(crate) mod counter_unit;
 pub(crate) mod event;
 pub(crate) mod loss;
 pub(crate) mod modules;

@@ -11,6 +11,7 @@ use hashbrown::hash_table::Entry;
 use rustc_hash::{FxBuildHasher, FxHashMap};
 use serde::{Deserialize, Serialize};
 
+use super::counter_unit::unit_in_name;
 use super::modules::{MODULES_MAX, Module};
 use super::unwind::UnwoundModule;
 
@@ -242,17 +243,6 @@ impl TrackTables {
             _ => Cow::Borrowed(name),
         }
     }
-}
-
-/// The unit that the name of a counter ends in, such as `MemFree (bytes)`: only known units are any.
-#[must_use]
-pub(crate) fn unit_in_name(name: &str) -> Option<&str> {
-    const UNITS: [&str; 35] = [
-        "ns", "us", "µs", "ms", "s", "bytes", "B", "kB", "KB", "KiB", "MB", "MiB", "GB", "GiB", "%", "Hz", "kHz",
-        "MHz", "GHz", "V", "mV", "uV", "µV", "A", "mA", "uA", "µA", "W", "mW", "°C", "m°C", "µAh", "µWs", "pWh", "/s",
-    ];
-    let (_, unit) = name.trim_end().strip_suffix(')')?.rsplit_once('(')?;
-    UNITS.contains(&unit).then_some(unit)
 }
 
 /// Kinds and slots of tracks that inherit the name and sort index of their thread.

@@ -24,7 +24,7 @@ use serde::de::IgnoredAny;
 
 use crate::formats::json::text::quoted;
 use crate::model::args::Detail;
-use crate::model::tracks::unit_in_name;
+use crate::model::counter_unit::unit_in_name;
 use crate::model::{
     Event, EventFlags, EventKind, Id, NameIdx, Names, Payload, Process, StackIdx, Stacks, Track, TrackKey, TrackKind,
     TrackTables,
