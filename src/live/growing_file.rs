@@ -146,6 +146,6 @@ mod tests {
         written.write_all(b"[\n{\"name\":\"other\"},\n{\"name\":\"second\"},\n{\"name\":\"third\"}\n]").unwrap();
         assert!(news(&mut file).is_some_and(|news| news.contains("from its beginning")));
         written.as_file().set_len(3).unwrap();
-        assert!(news(&mut file).is_some_and(|news| news.contains("was cut")));
+        assert!(news(&mut file).is_some_and(|news| news.contains("was truncated")));
     }
 }

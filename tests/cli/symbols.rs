@@ -234,10 +234,10 @@ fn spans_of_instrumented_functions_have_their_names() {
     let program = program(folder.path(), "");
     let path = text(&program).as_bytes();
     let header = [0xabad_f00d, 3, 1f64.to_bits(), MAPPED_AT].map(u64::to_le_bytes).concat();
-    let (main, inner) = (address(&program, "main"), address(&program, "inner"));
+    let (main, outer) = (address(&program, "main"), address(&program, "outer"));
     // One tick after the event before; addresses are combined with that before in 8 bytes.
     let enter = |address: u64| [&[0b1100, 1][..], &address.to_le_bytes(), &[0]].concat();
-    let buffer = [enter(main), enter(main ^ inner), vec![0x40, 1, 0x40, 1]].concat();
+    let buffer = [enter(main), enter(main ^ outer), vec![0x40, 1, 0x40, 1]].concat();
     let size = u32::try_from(buffer.len()).expect("few").to_le_bytes();
     let buffer = [&size[..], &7u32.to_le_bytes(), &1000u64.to_le_bytes(), &2u32.to_le_bytes(), &buffer].concat();
     let file = folder.path().join("auto.spall");
@@ -245,8 +245,8 @@ fn spans_of_instrumented_functions_have_their_names() {
     fs::write(&file, [&header, &path_len[..], path, &buffer].concat()).expect("written");
     let stats = |words: &[&str]| longspan(&[&["stats", "--no-cache", text(&file)], words].concat()).done();
     let named = stats(&[]);
-    assert!(named.contains("main") && named.contains("inner") && !named.contains("work+0x"), "{named}");
+    assert!(named.contains("main") && named.contains("outer") && !named.contains("work+0x"), "{named}");
     let raw = stats(&["--no-symbols"]);
-    assert!(raw.contains(&format!("work+{:#x}", inner - MAPPED_AT)) && !raw.contains("inner"), "{raw}");
+    assert!(raw.contains(&format!("work+{:#x}", outer - MAPPED_AT)) && !raw.contains("outer"), "{raw}");
     assert_eq!(state(&[text(&file)], "/work")[1], "2");
 }

@@ -1,6 +1,6 @@
 //! The tooltip of the span, the instant or the counter under the pointer.
 
-use egui::{Color32, RichText, Ui};
+use egui::{Color32, RichText, Sense, Ui, Vec2};
 
 use super::layout::TimelineLayout;
 use super::state::Timeline;
@@ -9,6 +9,9 @@ use crate::scene::labels::{shown, shown_name};
 use crate::store::lane::{LaneKind, RowIdx, Span};
 use crate::ui::theme::Theme;
 use crate::ui::widgets::reading_order::on_screen;
+
+/// Width and height of the colour swatch before the value of a counter.
+const SWATCH_POINTS: f32 = 8.0;
 
 /// The content of a tooltip.
 pub(super) struct Tip {
@@ -57,7 +60,8 @@ impl Timeline {
                         continue;
                     };
                     ui.horizontal(|ui| {
-                        ui.label(RichText::new("■").color(color));
+                        let (swatch, _) = ui.allocate_exact_size(Vec2::splat(SWATCH_POINTS), Sense::hover());
+                        ui.painter().rect_filled(swatch, 2.0, color);
                         ui.label(text);
                     });
                 }

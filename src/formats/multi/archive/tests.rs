@@ -293,5 +293,6 @@ fn attachments_of_a_trace_of_playwright_are_no_losses_and_those_of_others_are() 
     };
     assert_eq!(read_bytes(&files(&trace)).expect("a capture").lost(), [(Loss::IgnoredMetadata, 3)]);
     let lost = read_bytes(&files(&bytes_of("ninja_log.txt"))).expect("a capture").lost();
-    assert_eq!(lost, [(Loss::UnknownMember, 2), (Loss::UnreadableMember, 1)]);
+    let count = |loss| lost.iter().filter(|lost| lost.0 == loss).map(|lost| lost.1).sum::<u64>();
+    assert_eq!((count(Loss::UnknownMember), count(Loss::UnreadableMember), lost.len()), (2, 1, 3), "{lost:?}");
 }
