@@ -91,6 +91,8 @@ fn slowly(bytes: &[u8]) -> Result<Vec<Plain>, Odd> {
     let text = str::from_utf8(bytes).map_err(|_| Odd)?;
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let records: Vec<Members> = match serde_json::from_str::<Members>(text) {
+        // The kernel's trace beside the events is not read slowly.
+        Ok(envelope) if envelope.only("systemTraceEvents")?.is_some() => return Err(Odd),
         Ok(envelope) => serde_json::from_str(envelope.only("traceEvents")?.ok_or(Odd)?.get()),
         Err(_) => serde_json::from_str(text),
     }
