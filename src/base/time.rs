@@ -11,12 +11,12 @@ pub(crate) const HOUR_NS: u64 = 3600 * 1_000_000_000;
 /// Further digits are truncated, never rounded up, so that a span never appears longer than it is.
 #[must_use]
 pub(crate) fn duration_text(dur_ns: u64) -> String {
+    const UNITS: [(u64, &str); 4] = [(1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "µs"), (1, "ns")];
     if dur_ns >= HOUR_NS {
         let seconds = dur_ns / 1_000_000_000;
         let (hours, minutes, seconds) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
         return format!("{} h {minutes} min {seconds} s", grouped_digits(hours));
     }
-    const UNITS: [(u64, &str); 4] = [(1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "µs"), (1, "ns")];
     let (unit_ns, unit) = UNITS.into_iter().find(|(unit_ns, _)| dur_ns >= *unit_ns).unwrap_or((1, "ns"));
     let whole = dur_ns / unit_ns;
     let thousandths = u128::from(dur_ns % unit_ns) * 1000 / u128::from(unit_ns);

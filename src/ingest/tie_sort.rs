@@ -126,7 +126,7 @@ impl<'a> TieSorter<'a> {
     }
 
     /// The events as they came, of a sorter that was made for that.
-    pub(super) fn iter(&self) -> io::Result<SortedTies<'a>> {
+    pub(super) fn in_arrival_order(&self) -> io::Result<SortedTies<'a>> {
         let parts: Vec<_> = self.runs.iter().flatten().copied().collect();
         SortedTies::new(vec![Cursor::new(self.spill.file, parts, self.held.clone())], self.key)
     }
@@ -245,8 +245,8 @@ mod tests {
             let all = |mut sorted: SortedTies<'_>| {
                 std::iter::from_fn(|| sorted.next().unwrap()).collect::<Vec<_>>()
             };
-            prop_assert_eq!(all(list.iter().unwrap()), events.clone());
-            prop_assert_eq!(all(list.iter().unwrap()), events.clone(), "as often as it is asked for");
+            prop_assert_eq!(all(list.in_arrival_order().unwrap()), events.clone());
+            prop_assert_eq!(all(list.in_arrival_order().unwrap()), events.clone(), "as often as it is asked for");
             let mut expected = events;
             expected.sort_by_key(|tied| tied.event.value);
             prop_assert_eq!(all(sorter.sorted().unwrap()), expected);

@@ -400,7 +400,7 @@ impl<'a> ChromeEvents<'a> {
         match metadata {
             Some(metadata) => self.metadata.push(metadata),
             None => {
-                self.losses.add_value(Loss::IgnoredMetadata, LossValue::text(record[RecordField::Name].text), place)
+                self.losses.add_value(Loss::IgnoredMetadata, LossValue::text(record[RecordField::Name].text), place);
             }
         }
     }

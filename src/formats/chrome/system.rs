@@ -55,7 +55,7 @@ impl SystemTrace {
     /// Replaces an escape that is whole by its letter.
     fn end_escape(&mut self) {
         let letter = match self.escape[..] {
-            [_] => return,
+            [] | [_] => return,
             [_, b'n'] => {
                 self.escape.clear();
                 return self.end_line(true);
@@ -74,7 +74,6 @@ impl SystemTrace {
                 code.and_then(char::from_u32).unwrap_or(char::REPLACEMENT_CHARACTER)
             }
             [_, other, ..] => other.into(),
-            [] => return,
         };
         self.escape.clear();
         if letter == '\n' {

@@ -360,7 +360,7 @@ fn odd_bytes(word: u64) -> u64 {
 #[inline]
 fn bytes_of_no_number(word: u64) -> u64 {
     // Adding to seven bits of a byte carries nothing into the next one.
-    let above = |word: u64, bound: u64| ((word & !HIGH_BITS) + ONES * (0x7f - bound) | word) & HIGH_BITS;
+    let above = |word: u64, bound: u64| (((word & !HIGH_BITS) + ONES * (0x7f - bound)) | word) & HIGH_BITS;
     let not_digit = above(word ^ (ONES * u64::from(b'0')), 9);
     let not_point = above(word ^ (ONES * u64::from(b'.')), 0);
     not_digit & not_point

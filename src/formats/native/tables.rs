@@ -34,7 +34,8 @@ pub struct TablesPatch {
     pub(crate) units: Vec<(TrackIdx, Arc<str>)>,
 }
 
-/// Units at the end of a patch, or none where it ends before them. A checksum covers the bytes.
+/// Reads the units at the end of a patch, or none if it ends before them. A checksum covers the bytes.
+#[expect(clippy::unnecessary_wraps, reason = "the signature that serde calls")]
 fn units_if_any<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<(TrackIdx, Arc<str>)>, D::Error> {
     Ok(Vec::deserialize(deserializer).unwrap_or_default())
 }

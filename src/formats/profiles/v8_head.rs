@@ -153,14 +153,13 @@ impl HeadDocument<'_> {
         let mut now_ns = start_ns;
         for (index, &sample) in samples.iter().enumerate() {
             let place = SourcePos::Time(now_ns);
-            let then_ns = match self.times_ns.get(index) {
-                Some(&time_ns) => time_ns,
-                None => {
-                    if shared_ns.is_none() {
-                        batch.lose(Loss::MissingWeight, place);
-                    }
-                    now_ns.checked_add(last_ns)
+            let then_ns = if let Some(&time_ns) = self.times_ns.get(index) {
+                time_ns
+            } else {
+                if shared_ns.is_none() {
+                    batch.lose(Loss::MissingWeight, place);
                 }
+                now_ns.checked_add(last_ns)
             };
             let Some(then_ns) = then_ns else {
                 batch.lose(Loss::BadTime, place);

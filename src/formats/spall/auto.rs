@@ -67,13 +67,11 @@ impl StreamReader for SpallAuto {
         input.skip(AUTO_HEADER_BYTES as u64)?;
         let mut batch = BatchBuilder::new(context.chunk_limits);
         let place = SourcePos::Offset(input.offset());
-        let program = match input.take_bytes(self.path_len.into())? {
-            Some(path) => path.to_vec(),
-            None => {
-                batch.lose(Loss::Truncated, place);
-                return batch.flush(sink);
-            }
+        let Some(path) = input.take_bytes(self.path_len.into())? else {
+            batch.lose(Loss::Truncated, place);
+            return batch.flush(sink);
         };
+        let program = path.to_vec();
         let name = file_name(&program);
         if !name.is_empty() {
             let name = text(name, place, &mut batch.batch.losses);

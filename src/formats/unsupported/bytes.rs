@@ -131,7 +131,7 @@ pub(super) fn is_mach_program(head: &[u8]) -> bool {
     is_one || head.starts_with(b"\xca\xfe\xba\xbe") && machines().is_some_and(|machines| machines <= MACHINES_MAX)
 }
 
-/// A file of records of TensorFlow whose first is the version of TensorBoard's events.
+/// Returns whether these are records of `TensorFlow` of which the first is the version of `TensorBoard`'s events.
 pub(super) fn is_tfrecord_of_events(head: &[u8]) -> bool {
     let len = u64_at(head, 0).unwrap_or(0);
     (1..=64).contains(&len) && memchr::memmem::find(&head[..head.len().min(96)], b"brain.Event:").is_some()

@@ -130,7 +130,7 @@ impl<'a> Nester<'a> {
     /// Takes the events of a track that go before the others, which it returns. As [`ties::order`].
     fn take_ends_first(&mut self, spill: TieSpill<'a>, of_track: &TieSorter<'a>) -> io::Result<TieSorter<'a>> {
         let (mut ends, mut rest) = (EndsFirst::default(), TieSorter::in_order(spill));
-        let mut events = of_track.iter()?;
+        let mut events = of_track.in_arrival_order()?;
         while let Some(tied) = events.next()? {
             if ends.goes_first(&tied.event, |name| self.names.text_index(name)) {
                 self.spilled_event(spill, &tied)?;
@@ -144,13 +144,13 @@ impl<'a> Nester<'a> {
     /// Takes events of a track, among which the longer complete spans go first. As [`ties::order`].
     fn take_longer_first(&mut self, spill: TieSpill<'a>, of_track: &TieSorter<'a>) -> io::Result<()> {
         let mut by_length = TieSorter::by_key(spill, |tied| u64::MAX - ties::length(&tied.event));
-        let mut events = of_track.iter()?;
+        let mut events = of_track.in_arrival_order()?;
         while let Some(tied) = events.next()? {
             if tied.event.kind == EventKind::Complete {
                 by_length.push(tied)?;
             }
         }
-        let (mut events, mut by_length) = (of_track.iter()?, by_length.sorted()?);
+        let (mut events, mut by_length) = (of_track.in_arrival_order()?, by_length.sorted()?);
         while let Some(tied) = events.next()? {
             let is_complete = tied.event.kind == EventKind::Complete;
             let longest = if is_complete { by_length.next()? } else { None };
