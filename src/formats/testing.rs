@@ -42,11 +42,11 @@ impl Reading {
 
     /// The unit that the capture states of a counter; empty if it states none.
     pub(super) fn unit(&self, counter: &TrackKey) -> &str {
-        let units = self.metadata.iter().filter_map(|said| match said {
+        let mut units = self.metadata.iter().filter_map(|said| match said {
             Metadata::CounterUnit { key, unit } if key == counter => Some(&**unit),
             _ => None,
         });
-        units.last().unwrap_or_default()
+        units.next_back().unwrap_or_default()
     }
 
     /// The names of the tracks of events with their units, in order.

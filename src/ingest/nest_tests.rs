@@ -76,6 +76,7 @@ fn nest_on(events: Vec<Event>, details: &Details, (kind, slot): (TrackKind, u32)
 }
 
 /// Also with events of one time in the spill file, which must make the same store.
+#[expect(clippy::needless_pass_by_value, reason = "tests hand over the rows that they made")]
 fn nest_in(
     registry: Registry,
     events: Vec<Event>,

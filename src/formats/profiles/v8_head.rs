@@ -300,7 +300,7 @@ mod tests {
         let hits = untimed.replace("\"samples\":[2,3,4,1,9]", "\"x\":1");
         let reading = read(&hits);
         let weights: Vec<_> =
-            reading.events.iter().map(|event| (event.stack.len(), event.args.contains("3"))).collect();
+            reading.events.iter().map(|event| (event.stack.len(), event.args.contains('3'))).collect();
         assert_eq!(weights, [(1, false), (2, true), (1, false)], "{:?}", reading.events);
         assert_eq!(reading.lost(), []);
     }

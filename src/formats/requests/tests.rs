@@ -317,7 +317,7 @@ fn calls_of_early_traces_of_playwright_are_spans_and_no_line_of_a_healthy_one_is
     let log = r#"{"type":"log","callId":"internal","time":1900,"message":"x"}"#;
     assert_eq!(read(&format!("{PLAYWRIGHT_3}{log}\n")).lost(), [(Loss::IgnoredMetadata, 1)]);
     let events = reading.events.len();
-    for len in PLAYWRIGHT_3.find("\n").unwrap() + 1..PLAYWRIGHT_3.len() {
+    for len in PLAYWRIGHT_3.find('\n').unwrap() + 1..PLAYWRIGHT_3.len() {
         let part = read_bytes(&PLAYWRIGHT_3.as_bytes()[..len]).expect("a part");
         let is_cut = !PLAYWRIGHT_3[..len].ends_with(['\n', '}']) || part.losses.count(Loss::Truncated) > 0;
         assert_eq!(part.losses.total(), u64::from(is_cut), "{len}: {:?}", part.lost());

@@ -128,7 +128,7 @@ fn automatic(events: &[(AutoStep, u32, i64)]) -> Vec<u8> {
                     let is_long = name.len() > 255;
                     buffer.push(2 << 6 | 1 << 4 | bits << 2 | u8::from(is_long) << 1);
                     buffer.extend(ticks);
-                    buffer.extend(&(name.len() as u16).to_le_bytes()[..1 + usize::from(is_long)]);
+                    buffer.extend(&(name.len() as u16).to_le_bytes()[..=usize::from(is_long)]);
                     buffer.push(0);
                     buffer.extend(name.as_bytes());
                 }

@@ -96,7 +96,6 @@ impl Timeline {
         let choice = |text, command, is_enabled| RowChoice { text, command, is_enabled };
         let overlay = |is_stacked| RowCommand::OverlayCounters { of, is_stacked };
         match kind {
-            GroupKind::Process(_) => Vec::new(),
             GroupKind::Tracks(lead) => {
                 let group = self.snapshot.group_of(lead).filter(|group| group.kind == TrackKind::Counter);
                 if group.is_none() {
@@ -120,26 +119,23 @@ impl Timeline {
                     RowChoice::new(text, RowCommand::ShowCounterAs(track, form))
                 });
                 let mut choices: Vec<_> = forms.collect();
-                match self.row_led_by(track) {
-                    Some(row) => {
-                        let can_stack = self.choice_of(&counters).can_stack;
-                        choices.push(if row.is_stacked {
-                            choice("Overlay instead of stacking", overlay(false), true)
-                        } else {
-                            choice("Stack the counters", overlay(true), can_stack)
-                        });
-                        choices.push(choice("Separate the counters", RowCommand::SeparateCounters(of), true));
-                    }
-                    None => {
-                        let can = self.counter_choice();
-                        let of_scope = |is_stacked| RowCommand::OverlayCounters { of: None, is_stacked };
-                        choices.push(choice("Overlay the counters of the scope", of_scope(false), can.can_overlay));
-                        choices.push(choice("Stack the counters of the scope", of_scope(true), can.can_stack));
-                    }
+                if let Some(row) = self.row_led_by(track) {
+                    let can_stack = self.choice_of(&counters).can_stack;
+                    choices.push(if row.is_stacked {
+                        choice("Overlay instead of stacking", overlay(false), true)
+                    } else {
+                        choice("Stack the counters", overlay(true), can_stack)
+                    });
+                    choices.push(choice("Separate the counters", RowCommand::SeparateCounters(of), true));
+                } else {
+                    let can = self.counter_choice();
+                    let of_scope = |is_stacked| RowCommand::OverlayCounters { of: None, is_stacked };
+                    choices.push(choice("Overlay the counters of the scope", of_scope(false), can.can_overlay));
+                    choices.push(choice("Stack the counters of the scope", of_scope(true), can.can_stack));
                 }
                 choices
             }
-            GroupKind::Track(_) => Vec::new(),
+            GroupKind::Process(_) | GroupKind::Track(_) => Vec::new(),
         }
     }
 

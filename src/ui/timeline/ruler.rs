@@ -19,12 +19,11 @@ const TEXT_POINTS: f32 = 11.0;
 pub(super) fn current(timeline: &Timeline, ui: &Ui) -> Ruler {
     let digit_points = ui.fonts_mut(|fonts| fonts.glyph_width(&FontId::proportional(TEXT_POINTS), '0'));
     let digit_px = f64::from(digit_points * timeline.scale());
-    match timeline.ruler_utc_offset_ns() {
-        Some(offset_ns) => clock_ruler(timeline.view.now(), offset_ns, digit_px),
-        None => {
-            let (view, origin_ns) = (timeline.view.now(), timeline.origin_ns());
-            hours_ruler(view, origin_ns, digit_px).unwrap_or_else(|| ruler(view, origin_ns, digit_px))
-        }
+    let (view, origin_ns) = (timeline.view.now(), timeline.origin_ns());
+    if let Some(offset_ns) = timeline.ruler_utc_offset_ns() {
+        clock_ruler(view, offset_ns, digit_px)
+    } else {
+        hours_ruler(view, origin_ns, digit_px).unwrap_or_else(|| ruler(view, origin_ns, digit_px))
     }
 }
 
