@@ -3,7 +3,7 @@
 //!
 //! Begins and ends pair up per track with a stack, and each depth becomes a lane ([`lanes`](super::lanes)). What cannot
 //! be paired is kept where it can be shown, and counted. Never sorts: events at one time are put in order by
-//! [`ties`], all others come in order.
+//! [`tied`], all others come in order.
 
 mod asynchronous;
 mod open_blobs;
