@@ -170,7 +170,9 @@ fn the_unit_of_a_counter_goes_through_every_format() {
             longspan(&["export", "--no-cache", text(&from), "-o", text(&output)]).done();
             assert_eq!(of(&output), expected, "{}", output.display());
             let dump = longspan(&["dump", "--no-cache", text(&output)]).done();
-            assert!(dump.contains(&format!("\"unit\":\"{unit}\"")) || counter.starts_with("CPU"), "{dump}");
+            // Perfetto's tables have no unit for clocks of CPUs, and `dump` follows them.
+            let dumped = if counter == "memory" { format!("\"unit\":\"{unit}\"") } else { "\"unit\":null".to_owned() };
+            assert!(dump.contains(&dumped), "{dump}");
             from = output;
         }
         // A format without a field of it has it in brackets, and that is read again.
