@@ -88,12 +88,15 @@ fn the_same_tid_in_two_processes_is_two_threads() {
 }
 
 #[test]
-fn a_name_ends_in_a_unit_or_in_any_other_word() {
+fn a_name_has_its_unit_at_its_end_or_before_its_series() {
     for (name, unit) in [
         ("MemFree (bytes)", Some("bytes")),
         ("load (of all) (%)", Some("%")),
         ("heat (°C) ", Some("°C")),
         ("calls (main)", None),
+        ("heap (bytes) value", Some("bytes")),
+        ("waits (ns) of main", None),
+        ("waits (ns)ago", None),
         ("(ns) first", None),
         ("bytes)", None),
         ("", None),
