@@ -6,6 +6,8 @@ use super::counter_rows::{RowChoice, paint_legend};
 use super::layout::TimelineLayout;
 use super::pane::ShownPane;
 use super::state::Timeline;
+use super::thread_rows::continues_thread;
+use crate::model::{TrackIdx, TrackKind};
 use crate::scene::labels::{shorten_middle, shown};
 use crate::scene::rows::{Group, GroupKind};
 use crate::scene::titles::command_line;
@@ -24,7 +26,7 @@ pub(super) fn show(timeline: &Timeline, ui: &Ui, layout: &TimelineLayout, theme:
     for shown in timeline.panes(layout) {
         let groups = shown.groups();
         let header = header_at_the_top(timeline, &shown, &groups);
-        for group in &groups {
+        for (index, group) in groups.iter().enumerate() {
             if header.as_ref().is_some_and(|(header, _)| header.kind == group.kind) {
                 continue;
             }
@@ -33,10 +35,14 @@ pub(super) fn show(timeline: &Timeline, ui: &Ui, layout: &TimelineLayout, theme:
             // Nothing is drawn under the sticky header.
             let free_top = header.as_ref().map_or(shown.gutter.top(), |(_, header)| header.bottom());
             let clip = shown.gutter.with_min_y(free_top.min(shown.gutter.bottom()));
-            show_group(timeline, ui, group, (rect, clip), theme, &mut commands);
+            let joint = Joint {
+                with_above: continues_thread(&timeline.snapshot, &groups, index),
+                with_below: continues_thread(&timeline.snapshot, &groups, index + 1),
+            };
+            show_group(timeline, ui, (group, joint), (rect, clip), theme, &mut commands);
         }
         if let Some((header, rect)) = header {
-            show_group(timeline, ui, &header, (rect, shown.gutter), theme, &mut commands);
+            show_group(timeline, ui, (&header, Joint::default()), (rect, shown.gutter), theme, &mut commands);
         }
     }
     commands
@@ -62,11 +68,20 @@ fn header_at_the_top(timeline: &Timeline, shown: &ShownPane<'_>, groups: &[Group
     Some((header, Rect::from_x_y_ranges(shown.gutter.x_range(), top..=top + band.height())))
 }
 
+/// Whether a row is of the same thread as the rows around it.
+#[derive(Clone, Copy, Default)]
+struct Joint {
+    /// Its name is not repeated.
+    with_above: bool,
+    /// No line is below it.
+    with_below: bool,
+}
+
 /// Shows the name of a group, clipped to `clip`.
 fn show_group(
     timeline: &Timeline,
     ui: &Ui,
-    group: &Group,
+    (group, joint): (&Group, Joint),
     (rect, clip): (Rect, Rect),
     theme: &Theme,
     commands: &mut Vec<Command>,
@@ -93,7 +108,11 @@ fn show_group(
             }
         }
     };
-    let name = Name { group, rect, clip, title: &title, beside: &beside, level, folded, hovered };
+    let (shown_title, shown_beside) = match group.kind {
+        GroupKind::Track(track) if joint.with_above => (continued_title(timeline, track, &title), ""),
+        _ => (&*title, &*beside),
+    };
+    let name = Name { group, rect, clip, title: shown_title, beside: shown_beside, level, folded, hovered, joint };
     let (middle, free_top) = paint(ui, theme, &name, buttons.width());
     let legend = if let GroupKind::Track(track) = group.kind { timeline.legend(track) } else { Vec::new() };
     if !folded {
@@ -133,6 +152,14 @@ fn title_of(timeline: &Timeline, kind: GroupKind) -> (String, String) {
         GroupKind::Process(process) => (timeline.process_text(process), String::new()),
         GroupKind::Tracks(lead) => timeline.group_text(lead),
         GroupKind::Track(track) => timeline.overlaid_text(track).unwrap_or_else(|| timeline.track_text(track)),
+    }
+}
+
+/// Returns the title of a row whose thread is named above it.
+fn continued_title<'a>(timeline: &Timeline, track: TrackIdx, title: &'a str) -> &'a str {
+    match timeline.snapshot.track(track).key.kind {
+        TrackKind::Thread => "events",
+        _ => title,
     }
 }
 
@@ -317,6 +344,7 @@ struct Name<'a> {
     level: u8,
     folded: bool,
     hovered: bool,
+    joint: Joint,
 }
 
 /// The room for the arrow before a name.
@@ -332,7 +360,9 @@ fn paint(ui: &Ui, theme: &Theme, name: &Name<'_>, buttons_width: f32) -> (f32, f
         painter.rect_filled(name.rect, 0.0, theme.raised);
     }
     let line = Stroke::new(1.0, if is_process { theme.line } else { theme.grid });
-    painter.hline(name.rect.x_range(), name.rect.bottom() - 0.5, line);
+    if !name.joint.with_below {
+        painter.hline(name.rect.x_range(), name.rect.bottom() - 0.5, line);
+    }
     // The name stays in view while a part of its rows is.
     let line_height = if is_process { name.rect.height() } else { 22.0_f32.min(name.rect.height()) };
     let top = name.rect.top().max(name.clip.top()).min(name.rect.bottom() - line_height);
@@ -364,7 +394,8 @@ fn paint(ui: &Ui, theme: &Theme, name: &Name<'_>, buttons_width: f32) -> (f32, f
         }
     });
     let text_at = pos2(left + INDENT, middle);
-    painter.text(text_at, Align2::LEFT_CENTER, on_screen(&text.unwrap_or_default()), font, theme.text);
+    let text_color = if name.joint.with_above { theme.weak_text } else { theme.text };
+    painter.text(text_at, Align2::LEFT_CENTER, on_screen(&text.unwrap_or_default()), font, text_color);
     let note_height = note_galley.size().y;
     let has_second_line = top + line_height + note_height <= name.rect.bottom();
     let mut free_top = top + line_height;

@@ -33,6 +33,7 @@ mod selection;
 mod span_names;
 pub(crate) mod state;
 mod still;
+mod thread_rows;
 mod tooltip;
 pub(crate) mod tracks;
 mod unsorted;
@@ -155,7 +156,7 @@ impl Timeline {
             if shown.canvas.height() <= 0.0 {
                 continue;
             }
-            shown.paint_ground(ui, theme);
+            shown.paint_ground(ui, &self.snapshot, theme);
             shown.paint_spans(ui);
             if let Some(row) = self.selection.hovered().filter(|hovered| Some(*hovered) != self.selection.span()) {
                 shown.paint_outline(ui, &self.snapshot, row, Stroke::new(1.0, theme.hover));

@@ -8,6 +8,7 @@ use egui::{Align2, FontId, Rect, Stroke, StrokeKind, Ui, pos2, vec2};
 use super::layout::as_f32;
 use super::layout::band;
 use super::span_names::{SpanName, span_names};
+use super::thread_rows::continues_thread;
 use crate::frame::summary_strip::{self, SummaryBand};
 use crate::frame::{self, FrameOptions, TimelineFrame};
 use crate::model::Names;
@@ -255,14 +256,16 @@ impl ShownPane<'_> {
     }
 
     /// Paints the background of the rows.
-    pub(super) fn paint_ground(&self, ui: &Ui, theme: &Theme) {
+    pub(super) fn paint_ground(&self, ui: &Ui, snapshot: &Snapshot, theme: &Theme) {
         let painter = ui.painter_at(self.canvas);
-        for group in self.groups() {
+        let groups = self.groups();
+        for (index, group) in groups.iter().enumerate() {
             let rect = self.band(group.top_px, group.height_px);
             match group.kind {
                 GroupKind::Process(_) => {
                     painter.rect_filled(rect, 0.0, theme.header);
                 }
+                GroupKind::Track(_) if continues_thread(snapshot, &groups, index + 1) => {}
                 GroupKind::Tracks(_) | GroupKind::Track(_) => {
                     painter.hline(rect.x_range(), rect.bottom() - 0.5, Stroke::new(1.0, theme.grid));
                 }
