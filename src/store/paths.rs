@@ -4,7 +4,11 @@
 //! The time of a path is that of its spans, clipped to the range. It includes the time of children, which have sums of
 //! their own.
 
-use rustc_hash::FxHashMap;
+use std::hash::BuildHasher as _;
+
+use hashbrown::HashTable;
+use hashbrown::hash_table::Entry;
+use rustc_hash::FxBuildHasher;
 use serde::{Deserialize, Serialize};
 
 use super::ledger::{NodeItem, NodeKey};
@@ -37,7 +41,7 @@ impl NodeKey for PathIdx {
 }
 
 /// A path: its parent and its innermost name.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct PathRow {
     /// Always an earlier row; the root is its own parent.
     pub(crate) parent: PathIdx,
@@ -49,20 +53,21 @@ pub(crate) struct PathRow {
 pub(crate) struct PathTable {
     /// The root first, parents before children.
     rows: Vec<PathRow>,
-    index: FxHashMap<PathRow, PathIdx>,
+    /// Hash table of `rows`. It has the indices only, so more of it fits the cache than of a map with rows as keys.
+    index: HashTable<PathIdx>,
     max: usize,
 }
 
 impl PathTable {
     /// Maximum bytes per path of a growing table: its row, and a half-full hash table.
-    pub(crate) const ROW_BYTES: usize = 2 * size_of::<PathRow>() + 2 * (size_of::<(PathRow, PathIdx)>() + 1);
+    pub(crate) const ROW_BYTES: usize = 2 * size_of::<PathRow>() + 2 * (size_of::<PathIdx>() + 1);
 
     /// Creates a table with the root, for at most `max` paths including it.
     #[must_use]
     pub(crate) fn new(max: usize) -> Self {
         let root = PathRow { parent: PathIdx::ROOT, name: NameIdx::EMPTY };
         // Path indices have 32 bits.
-        Self { rows: vec![root], index: FxHashMap::default(), max: max.clamp(1, u32::MAX as usize) }
+        Self { rows: vec![root], index: HashTable::new(), max: max.clamp(1, u32::MAX as usize) }
     }
 
     /// Returns all paths, the root first, parents before children.
@@ -81,16 +86,26 @@ impl PathTable {
     #[inline]
     pub(crate) fn path(&mut self, parent: PathIdx, name: NameIdx) -> Option<PathIdx> {
         let row = PathRow { parent, name };
-        if let Some(&known) = self.index.get(&row) {
-            return Some(known);
+        let rows = &self.rows;
+        let entry = self.index.entry(row.hash(), |path| rows[path.index()] == row, |path| rows[path.index()].hash());
+        match entry {
+            Entry::Occupied(known) => Some(*known.get()),
+            Entry::Vacant(free) => {
+                if self.rows.len() >= self.max {
+                    return None;
+                }
+                let new = PathIdx(self.rows.len() as u32);
+                free.insert(new);
+                self.rows.push(row);
+                Some(new)
+            }
         }
-        if self.rows.len() >= self.max {
-            return None;
-        }
-        let new = PathIdx(self.rows.len() as u32);
-        self.rows.push(row);
-        self.index.insert(row, new);
-        Some(new)
+    }
+}
+
+impl PathRow {
+    fn hash(self) -> u64 {
+        FxBuildHasher.hash_one(u64::from(self.parent.0) << 32 | u64::from(self.name.0))
     }
 }
 
@@ -237,9 +252,8 @@ impl PathSumTable {
         PathSums { total_ns: if has_time { sums.total_ns } else { 0 }, ..sums }
     }
 
-    /// Removes and returns all sums, sorted by path. The paths stay.
+    /// Removes and returns all sums, in the order in which they were added first. The paths stay.
     pub(crate) fn drain(&mut self) -> Vec<(PathIdx, PathSums)> {
-        self.used.sort_unstable();
         let sums = &mut self.sums;
         self.used.drain(..).map(|path| (path, std::mem::take(&mut sums[path.index()]))).collect()
     }
@@ -292,7 +306,9 @@ mod tests {
             merged.merge_table(&other);
             prop_assert_eq!(by_names(&merged), expected);
             let drained = merged.drain();
-            prop_assert!(drained.is_sorted_by_key(|&(path, _)| path) && drained.iter().all(|(_, sums)| !sums.is_empty()));
+            prop_assert!(drained.iter().all(|(_, sums)| !sums.is_empty()));
+            let paths: std::collections::BTreeSet<_> = drained.iter().map(|&(path, _)| path).collect();
+            prop_assert_eq!(paths.len(), drained.len());
             prop_assert_eq!(drained.iter().map(|(_, sums)| sums.starts).sum::<u64>(), (first.len() + second.len()) as u64);
             prop_assert!(merged.drain().is_empty());
         }
