@@ -1,5 +1,5 @@
 //! Ftrace events of the kernel: scheduling, CPU frequencies, system calls, and program markers such as `B|pid|name`.
-//! Others are counted as losses.
+//! All others are spans and counters by the tables of `kernel_spans` and `kernel_counters`, or instants.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -13,7 +13,11 @@ use super::kernel_fields::{
     ftrace_clock, ftrace_event, ftrace_event_bundle, print_event, sched_blocked_reason_event, sched_switch_event,
     sched_waking_event, sys_enter_event, sys_exit_event, task_newtask_event, task_rename_event,
 };
+use super::kernel_gpu::{DeviceQueues, is_gpu_event};
 use super::kernel_names::{KernelEvent, last};
+use super::kernel_network::{Network, is_network_event};
+use super::kernel_types::KernelTypes;
+use super::system_stats::DiskTotals;
 use super::tracks::{PerfettoTracks, TrackNumber};
 use crate::formats::linux::binder::{Binder, BinderEvent, BinderThread, BinderTransaction};
 use crate::formats::linux::scheduler::{BlockedReason, Scheduler, SchedulerTask, Switch, TaskState};
@@ -24,7 +28,7 @@ use crate::formats::output::batch::{BatchBuilder, bare};
 use crate::formats::protobuf::decode::{Fields, ProtoValue};
 use crate::formats::protobuf::numbers::FieldNumber;
 use crate::model::args::Detail;
-use crate::model::{Event, EventKind, Id, Loss, LossValue, NameIdx, SourcePos};
+use crate::model::{Event, EventKind, Id, Loss, NameIdx, SourcePos};
 
 /// State of kernel events across bundles.
 #[derive(Debug, Default)]
@@ -36,6 +40,8 @@ pub(super) struct Kernel {
     machine: String,
     is_begun: bool,
     pub(super) args: ArgsWriter,
+    /// Event types described in bundles.
+    pub(super) types: KernelTypes,
     binder: Binder,
     /// Process of each address space in `rss_stat` events.
     pub(super) spaces: FxHashMap<u64, i64>,
@@ -43,6 +49,10 @@ pub(super) struct Kernel {
     pub(super) allocating: FxHashSet<i64>,
     /// Counter names of power rails, by session and index.
     pub(super) rails: FxHashMap<(u64, u64), Box<str>>,
+    pub(super) gpu: DeviceQueues,
+    pub(super) network: Network,
+    /// Last totals of each disk.
+    pub(super) disks: FxHashMap<Box<str>, DiskTotals>,
 }
 
 impl Kernel {
@@ -88,6 +98,11 @@ impl FtraceDecoder<'_> {
                     self.batch.lose(Loss::RecorderLost, self.place);
                 }
                 ftrace_event_bundle::FTRACE_CLOCK => clock = field.value.number(),
+                ftrace_event_bundle::GENERIC_EVENT_DESCRIPTORS => {
+                    if !self.kernel.types.describe(field.value.bytes()) {
+                        self.batch.lose(Loss::OverLimit, self.place);
+                    }
+                }
                 ftrace_event_bundle::FTRACE_TIMESTAMP => ftrace_ns = Some(field.value.signed()),
                 ftrace_event_bundle::BOOT_TIMESTAMP => boot_ns = Some(field.value.signed()),
                 _ => {}
@@ -119,6 +134,11 @@ impl FtraceDecoder<'_> {
     fn time(&mut self, clock: BundleClock, raw: u64) -> Option<i64> {
         let shifted = raw.checked_add_signed(clock.later_ns);
         let time = shifted.map_or(Time::Bad, |raw| self.clocks.time(self.sequence, Some(clock.id), raw));
+        self.usable(time)
+    }
+
+    /// Returns a usable time, and counts a loss for others.
+    pub(super) fn usable(&mut self, time: Time) -> Option<i64> {
         match time {
             Time::Known(ts_ns) => Some(ts_ns),
             Time::Foreign(ts_ns) => {
@@ -231,16 +251,21 @@ impl FtraceDecoder<'_> {
         }
     }
 
-    /// Handles the events listed in tables: counters, spans and driver markers. Counts others as losses.
+    /// Handles the events listed in tables: counters, spans and driver markers. Others are instants.
     fn table_event(&mut self, (clock, raw): (BundleClock, u64), event: &KernelEvent<'_>) {
         let is_rss = matches!(event.number, ftrace_event::RSS_STAT | ftrace_event::RSS_STAT_THROTTLED);
         let (has_counters, is_span) = (has_counters(event.number), event.is_span());
         let text = marker_text(event.number, event.tid, event.bytes);
-        if !is_rss && !has_counters && !is_span && text.is_none() {
-            let value = LossValue::Number("kernel event", event.number.get().into());
-            return self.batch.lose_value(Loss::IgnoredPacket, value, self.place);
-        }
         let Some(ts_ns) = self.time(clock, raw) else { return };
+        if is_gpu_event(event.number) {
+            return self.gpu_event(ts_ns, event);
+        }
+        if is_network_event(event.number) {
+            return self.network_event(ts_ns, event);
+        }
+        if !is_rss && !has_counters && !is_span && text.is_none() {
+            return self.push_instant(ts_ns, event);
+        }
         if let Some(text) = text {
             let written = MarkerSource { ts_ns, tid: event.tid, place: self.place };
             marker(&mut self.kernel.scheduler, self.batch, written, &text);

@@ -11,6 +11,21 @@ proto_numbers! {
         FTRACE_CLOCK = 5,
         FTRACE_TIMESTAMP = 6,
         BOOT_TIMESTAMP = 7,
+        GENERIC_EVENT_DESCRIPTORS = 11,
+    }
+    fields generic_descriptor = "perfetto.protos.FtraceEventBundle.GenericEventDescriptor" {
+        FIELD_ID = 1,
+        EVENT_DESCRIPTOR = 2,
+    }
+    fields generic_event = "perfetto.protos.GenericFtraceEvent" {
+        EVENT_NAME = 1,
+        FIELD = 2,
+    }
+    fields generic_field = "perfetto.protos.GenericFtraceEvent.Field" {
+        NAME = 1,
+        STR_VALUE = 3,
+        INT_VALUE = 4,
+        UINT_VALUE = 5,
     }
     fields compact_sched = "perfetto.protos.FtraceEventBundle.CompactSched" {
         SWITCH_TIMESTAMP = 1,
@@ -40,6 +55,7 @@ proto_numbers! {
         BINDER_TRANSACTION = 50,
         BINDER_TRANSACTION_RECEIVED = 51,
         SCHED_WAKEUP_NEW = 114,
+        GENERIC = 327,
         SYS_ENTER = 329,
         SYS_EXIT = 330,
         TASK_NEWTASK = 235,
@@ -87,8 +103,18 @@ proto_numbers! {
         CMA_ALLOC_INFO = 466,
         CMA_ALLOC_FINISH = 576,
         KPROBE_EVENT = 542,
+        NETIF_RECEIVE_SKB = 360,
+        NET_DEV_XMIT = 361,
+        INET_SOCK_SET_STATE = 362,
         DRM_SCHED_JOB = 411,
+        DRM_RUN_JOB = 412,
+        DRM_SCHED_PROCESS_JOB = 413,
+        DMA_FENCE_INIT = 414,
+        DMA_FENCE_EMIT = 415,
+        DMA_FENCE_SIGNALED = 416,
+        DRM_SCHED_JOB_DONE = 592,
         DRM_SCHED_JOB_QUEUE = 593,
+        DRM_SCHED_JOB_RUN = 594,
     }
     fields cpu_frequency_limits_event = "perfetto.protos.CpuFrequencyLimitsFtraceEvent" {
         MIN_FREQ = 1,
@@ -382,6 +408,59 @@ proto_numbers! {
         FENCE_CONTEXT = 5,
         FENCE_SEQNO = 6,
     }
+    fields drm_run_event = "perfetto.protos.DrmRunJobFtraceEvent" {
+        FENCE = 2,
+        ID = 4,
+        NAME = 6,
+    }
+    fields drm_start_event = "perfetto.protos.DrmSchedJobRunFtraceEvent" {
+        NAME = 1,
+        FENCE_CONTEXT = 5,
+        FENCE_SEQNO = 6,
+    }
+    fields drm_process_event = "perfetto.protos.DrmSchedProcessJobFtraceEvent" {
+        FENCE = 1,
+    }
+    fields drm_done_event = "perfetto.protos.DrmSchedJobDoneFtraceEvent" {
+        FENCE_CONTEXT = 1,
+        FENCE_SEQNO = 2,
+    }
+    fields dma_fence_event = "perfetto.protos.DmaFenceInitFtraceEvent" {
+        CONTEXT = 1,
+        SEQNO = 3,
+        TIMELINE = 4,
+    }
+    fields net_device_event = "perfetto.protos.NetifReceiveSkbFtraceEvent" {
+        LEN = 1,
+        NAME = 2,
+    }
+    fields socket_state_event = "perfetto.protos.InetSockSetStateFtraceEvent" {
+        DPORT = 2,
+        NEWSTATE = 4,
+        PROTOCOL = 6,
+        SKADDR = 8,
+        SPORT = 9,
+    }
+    fields trigger = "perfetto.protos.Trigger" {
+        TRIGGER_NAME = 1,
+        PRODUCER_NAME = 2,
+        TRUSTED_PRODUCER_UID = 3,
+    }
+    fields chrome_trigger = "perfetto.protos.ChromeTrigger" {
+        TRIGGER_NAME = 1,
+        TRIGGER_NAME_HASH = 2,
+    }
+    fields android_log = "perfetto.protos.AndroidLogPacket" {
+        EVENTS = 1,
+    }
+    fields android_log_event = "perfetto.protos.AndroidLogPacket.LogEvent" {
+        PID = 2,
+        TID = 3,
+        TIMESTAMP = 5,
+        TAG = 6,
+        PRIO = 7,
+        MESSAGE = 8,
+    }
     values kprobe_type = "perfetto.protos.KprobeEvent.KprobeType" {
         KPROBE_TYPE_BEGIN = 1,
         KPROBE_TYPE_END = 2,
@@ -389,12 +468,115 @@ proto_numbers! {
     }
     fields sys_stats = "perfetto.protos.SysStats" {
         MEMINFO = 1,
+        VMSTAT = 2,
+        CPU_STAT = 3,
         NUM_FORKS = 4,
         NUM_IRQ_TOTAL = 5,
+        NUM_IRQ = 6,
         NUM_SOFTIRQ_TOTAL = 7,
+        NUM_SOFTIRQ = 8,
         COLLECTION_END_TIMESTAMP = 9,
+        DEVFREQ = 10,
         CPUFREQ_KHZ = 11,
+        BUDDY_INFO = 12,
+        DISK_STAT = 13,
+        PSI = 14,
+        THERMAL_ZONE = 15,
+        CPUIDLE_STATE = 16,
         GPUFREQ_MHZ = 17,
+        SLAB_INFO = 18,
+    }
+    fields cpu_times = "perfetto.protos.SysStats.CpuTimes" {
+        CPU_ID = 1,
+        USER_NS = 2,
+        USER_NICE_NS = 3,
+        SYSTEM_MODE_NS = 4,
+        IDLE_NS = 5,
+        IO_WAIT_NS = 6,
+        IRQ_NS = 7,
+        SOFTIRQ_NS = 8,
+        STEAL_NS = 9,
+    }
+    fields interrupt_count = "perfetto.protos.SysStats.InterruptCount" {
+        IRQ = 1,
+        COUNT = 2,
+    }
+    fields device_frequency = "perfetto.protos.SysStats.DevfreqValue" {
+        KEY = 1,
+        VALUE = 2,
+    }
+    fields buddy_info = "perfetto.protos.SysStats.BuddyInfo" {
+        NODE = 1,
+        ZONE = 2,
+        ORDER_PAGES = 3,
+    }
+    fields disk_stat = "perfetto.protos.SysStats.DiskStat" {
+        DEVICE_NAME = 1,
+        READ_SECTORS = 2,
+        READ_TIME_MS = 3,
+        WRITE_SECTORS = 4,
+        WRITE_TIME_MS = 5,
+        DISCARD_SECTORS = 6,
+        DISCARD_TIME_MS = 7,
+        FLUSH_COUNT = 8,
+        FLUSH_TIME_MS = 9,
+    }
+    fields pressure = "perfetto.protos.SysStats.PsiSample" {
+        RESOURCE = 1,
+        TOTAL_NS = 2,
+    }
+    values pressure_resource = "perfetto.protos.SysStats.PsiSample.PsiResource" {
+        PSI_RESOURCE_CPU_SOME = 1,
+        PSI_RESOURCE_CPU_FULL = 2,
+        PSI_RESOURCE_IO_SOME = 3,
+        PSI_RESOURCE_IO_FULL = 4,
+        PSI_RESOURCE_MEMORY_SOME = 5,
+        PSI_RESOURCE_MEMORY_FULL = 6,
+    }
+    fields thermal_zone = "perfetto.protos.SysStats.ThermalZone" {
+        NAME = 1,
+        TEMP = 2,
+        TYPE = 3,
+    }
+    fields cpu_idle_state = "perfetto.protos.SysStats.CpuIdleState" {
+        CPU_ID = 1,
+        CPUIDLE_STATE_ENTRY = 2,
+    }
+    fields cpu_idle_state_entry = "perfetto.protos.SysStats.CpuIdleStateEntry" {
+        STATE = 1,
+        DURATION_US = 2,
+    }
+    fields slab_info = "perfetto.protos.SysStats.SlabInfo" {
+        NAME = 1,
+        PAGES_PER_SLAB = 2,
+        NUM_SLABS = 3,
+    }
+    fields process_stats = "perfetto.protos.ProcessStats" {
+        PROCESSES = 1,
+    }
+    fields process_stats_process = "perfetto.protos.ProcessStats.Process" {
+        PID = 1,
+        VM_SIZE_KB = 2,
+        VM_RSS_KB = 3,
+        RSS_ANON_KB = 4,
+        RSS_FILE_KB = 5,
+        RSS_SHMEM_KB = 6,
+        VM_SWAP_KB = 7,
+        VM_LOCKED_KB = 8,
+        VM_HWM_KB = 9,
+        OOM_SCORE_ADJ = 10,
+        CHROME_PRIVATE_FOOTPRINT_KB = 13,
+        CHROME_PEAK_RESIDENT_SET_KB = 14,
+        FDS = 15,
+        SMR_RSS_KB = 16,
+        SMR_PSS_KB = 17,
+        SMR_PSS_ANON_KB = 18,
+        SMR_PSS_FILE_KB = 19,
+        SMR_PSS_SHMEM_KB = 20,
+        RUNTIME_USER_MODE = 21,
+        RUNTIME_KERNEL_MODE = 22,
+        SMR_SWAP_PSS_KB = 23,
+        DMABUF_RSS_KB = 24,
     }
     fields sys_stats_memory = "perfetto.protos.SysStats.MeminfoValue" {
         KEY = 1,

@@ -48,7 +48,7 @@ const NAPI_TRACK: &[NamePart] = &[Text("Napi Gro Cpu "), Cpu];
 const UFS_TRACK: &[NamePart] = &[Text("io.ufs.command.tag["), ThreeDigits(ufs_command_event::TAG), Text("]")];
 
 /// Softirqs of Linux, by number.
-const SOFTIRQS: &[(u64, &str)] = &[
+pub(super) const SOFTIRQS: &[(u64, &str)] = &[
     (0, "HI"),
     (1, "TIMER"),
     (2, "NET_TX"),

@@ -13,9 +13,11 @@ use super::fields::trace_packet;
 use super::ftrace::{FtraceDecoder, Kernel};
 use super::generic_kernel::is_generic_kernel;
 use super::legacy_event::Legacy;
+use super::log_packets::is_trigger;
 use super::order::sort_indices;
 use super::packets::{BUNDLES_MAX, Bundle, PACKET_BYTES_MAX, PacketBlock, Packets, Part, looks_like_perfetto};
 use super::parse::{PacketFields, PacketTable, ParsedBlock, ParsedBundle, RareFields};
+use super::process_stats::is_process_stats;
 use super::profile::{PerfettoSample, streamed};
 use super::sequence::Sequence;
 use super::system_counters::is_system_counters;
@@ -312,6 +314,15 @@ impl Decoder {
             kind if is_system_counters(kind) => {
                 self.ftrace_decoder(fields.sequence, Some(row), place).system_counters(kind, time, data);
             }
+            trace_packet::ANDROID_LOG => self.ftrace_decoder(fields.sequence, Some(row), place).android_log(data),
+            kind if is_trigger(kind) => {
+                let Some(ts_ns) = self.usable_time(time, place) else { return };
+                self.ftrace_decoder(fields.sequence, Some(row), place).trigger(kind, ts_ns, data);
+            }
+            kind if is_process_stats(kind) => {
+                let Some(ts_ns) = self.usable_time(time, place) else { return };
+                self.ftrace_decoder(fields.sequence, Some(row), place).process_stats(ts_ns, data);
+            }
             kind if is_generic_kernel(kind) => {
                 let Some(ts_ns) = self.usable_time(time, place) else { return };
                 self.ftrace_decoder(fields.sequence, Some(row), place).generic_kernel(kind, ts_ns, data);
@@ -441,12 +452,11 @@ impl Decoder {
 /// them.
 fn is_about_the_recording(kind: FieldNumber) -> bool {
     use trace_packet as packet;
-    const SERVICE: [FieldNumber; 6] = [
+    const SERVICE: [FieldNumber; 5] = [
         packet::TRACE_CONFIG,
         packet::FTRACE_STATS,
         packet::TRACE_STATS,
         packet::SYNCHRONIZATION_MARKER,
-        packet::TRIGGER,
         packet::SERVICE_EVENT,
     ];
     const METADATA: [FieldNumber; 6] = [

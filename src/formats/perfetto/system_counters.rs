@@ -1,9 +1,9 @@
-//! System-wide counters in packets of their own: memory, clocks, power rails and display.
+//! System-wide counters in packets of their own: power rails, display, and those of [`super::system_stats`].
 
 use super::clocks::{KERNEL, Time};
 use super::fields::trace_packet;
 use super::ftrace::FtraceDecoder;
-use super::kernel_fields::{display_state, power_rails, rail_descriptor, rail_energy, sys_stats, sys_stats_memory};
+use super::kernel_fields::{display_state, power_rails, rail_descriptor, rail_energy};
 use super::kernel_names::last;
 use crate::formats::protobuf::decode::{Fields, ProtoValue};
 use crate::formats::protobuf::numbers::FieldNumber;
@@ -13,51 +13,6 @@ use crate::model::Loss;
 const RAILS_MAX: usize = 1 << 16;
 
 const NS_PER_MS: u64 = 1_000_000;
-
-const BYTES_PER_KIB: f64 = 1024.0;
-
-/// Lines of `/proc/meminfo`, by enum value; 0 is undefined.
-const MEMORY: [&str; 39] = [
-    "",
-    "MemTotal",
-    "MemFree",
-    "MemAvailable",
-    "Buffers",
-    "Cached",
-    "SwapCached",
-    "Active",
-    "Inactive",
-    "Active(anon)",
-    "Inactive(anon)",
-    "Active(file)",
-    "Inactive(file)",
-    "Unevictable",
-    "Mlocked",
-    "SwapTotal",
-    "SwapFree",
-    "Dirty",
-    "Writeback",
-    "AnonPages",
-    "Mapped",
-    "Shmem",
-    "Slab",
-    "SReclaimable",
-    "SUnreclaim",
-    "KernelStack",
-    "PageTables",
-    "CommitLimit",
-    "Committed_AS",
-    "VmallocTotal",
-    "VmallocUsed",
-    "VmallocChunk",
-    "CmaTotal",
-    "CmaFree",
-    "Gpu",
-    "Zram",
-    "Misc",
-    "IonHeap",
-    "IonHeapPool",
-];
 
 /// Rails of well-known chips, and the components that they feed.
 const KNOWN_RAILS: &[(&str, &str)] = &[
@@ -75,14 +30,7 @@ pub(super) fn is_system_counters(kind: FieldNumber) -> bool {
 impl FtraceDecoder<'_> {
     /// Decodes a packet of one of these kinds. Only rails may have times of their own.
     pub(super) fn system_counters(&mut self, kind: FieldNumber, time: Option<Time>, bytes: &[u8]) {
-        let ts_ns = match time {
-            Some(Time::Known(ts_ns)) => Some(ts_ns),
-            Some(Time::Foreign(ts_ns)) => {
-                self.batch.lose(Loss::UnknownClock, self.place);
-                Some(ts_ns)
-            }
-            Some(Time::Bad) | None => None,
-        };
+        let ts_ns = time.filter(|time| !matches!(time, Time::Bad)).and_then(|time| self.usable(time));
         match (kind, ts_ns) {
             (trace_packet::POWER_RAILS, ts_ns) => self.power_rails(ts_ns, bytes),
             (trace_packet::SYS_STATS, Some(ts_ns)) => self.sys_stats(ts_ns, bytes),
@@ -92,46 +40,6 @@ impl FtraceDecoder<'_> {
                 }
             }
             (_, None) => self.batch.lose(Loss::BadTime, self.place),
-        }
-    }
-
-    fn sys_stats(&mut self, ts_ns: i64, bytes: &[u8]) {
-        let (mut cpu, mut has_others) = (0, false);
-        for field in Fields::new(bytes) {
-            match field.number {
-                sys_stats::MEMINFO => {
-                    let of = |number| last(field.value.bytes(), number).map_or(0, ProtoValue::number);
-                    let name = usize::try_from(of(sys_stats_memory::KEY)).ok().and_then(|key| MEMORY.get(key));
-                    match name {
-                        Some(name) if !name.is_empty() => {
-                            let bytes = of(sys_stats_memory::VALUE) as f64 * BYTES_PER_KIB;
-                            self.push_global(ts_ns, (name, "bytes"), bytes);
-                        }
-                        _ => has_others = true,
-                    }
-                }
-                sys_stats::CPUFREQ_KHZ => {
-                    for khz in field.value.numbers(false) {
-                        self.push_frequency(ts_ns, cpu, khz as f64);
-                        cpu += 1;
-                    }
-                }
-                sys_stats::GPUFREQ_MHZ => {
-                    for mhz in field.value.numbers(false) {
-                        self.push_global(ts_ns, ("gpufreq", "MHz"), mhz as f64);
-                    }
-                }
-                sys_stats::NUM_FORKS => self.push_global(ts_ns, ("num_forks", ""), field.value.number() as f64),
-                sys_stats::NUM_IRQ_TOTAL => self.push_global(ts_ns, ("num_irq_total", ""), field.value.number() as f64),
-                sys_stats::NUM_SOFTIRQ_TOTAL => {
-                    self.push_global(ts_ns, ("num_softirq_total", ""), field.value.number() as f64);
-                }
-                sys_stats::COLLECTION_END_TIMESTAMP => {}
-                _ => has_others = true,
-            }
-        }
-        if has_others {
-            self.batch.lose(Loss::IgnoredPacket, self.place);
         }
     }
 

@@ -1,6 +1,7 @@
 //! Tests of the whole reader. All input goes through a file and [`crate::formats::sniff`], as for a user.
 
 mod bad_input;
+mod devices;
 mod encode;
 mod events;
 mod kernel;

@@ -1,0 +1,184 @@
+//! Jobs of GPU schedulers, and fences of DMA buffers: spans on a track for each ring and timeline. Both run in order, so
+//! a job begins when the one before it is done.
+
+use std::collections::VecDeque;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::ftrace::FtraceDecoder;
+use super::kernel_fields::{
+    dma_fence_event, drm_done_event, drm_process_event, drm_run_event, drm_start_event, ftrace_event,
+};
+use super::kernel_names::{KernelEvent, last};
+use crate::formats::output::batch::bare;
+use crate::formats::protobuf::decode::ProtoValue;
+use crate::formats::protobuf::numbers::FieldNumber;
+use crate::model::args::Detail;
+use crate::model::{Event, EventFlags, EventKind, Id, Loss, TrackKey, TrackKind};
+
+/// Limit for jobs and fences in flight; drivers queue some hundreds.
+const IN_FLIGHT_MAX: usize = 1 << 16;
+
+/// The fence that a job signals when it is done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Fence {
+    /// By the address of the fence of a job.
+    Address(u64),
+    /// Of a job, by context and number.
+    Job(u64, u64),
+    /// Of a DMA buffer, by context and number.
+    Buffer(u64, u64),
+}
+
+/// The jobs and fences in flight.
+#[derive(Debug, Default)]
+pub(super) struct DeviceQueues {
+    /// The track of each fence.
+    track_of: FxHashMap<Fence, Box<str>>,
+    /// By track, the running job first.
+    queues: FxHashMap<Box<str>, VecDeque<QueuedJob>>,
+    /// Contexts whose fences are emitted after they are initialised.
+    emitting: FxHashSet<u64>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct QueuedJob {
+    fence: Fence,
+    /// The number that the driver gave to the job.
+    number: u64,
+}
+
+impl QueuedJob {
+    /// Returns the name of its span, and the key of its number.
+    fn shown(self) -> (&'static str, &'static str) {
+        match self.fence {
+            Fence::Address(_) => ("job", "gpu sched job"),
+            Fence::Job(..) => ("job", "fence seqno"),
+            Fence::Buffer(..) => ("fence", "fence seqno"),
+        }
+    }
+}
+
+/// Returns whether this file decodes an event.
+pub(super) fn is_gpu_event(event: FieldNumber) -> bool {
+    matches!(
+        event,
+        ftrace_event::DRM_RUN_JOB
+            | ftrace_event::DRM_SCHED_JOB_RUN
+            | ftrace_event::DRM_SCHED_PROCESS_JOB
+            | ftrace_event::DRM_SCHED_JOB_DONE
+            | ftrace_event::DMA_FENCE_INIT
+            | ftrace_event::DMA_FENCE_EMIT
+            | ftrace_event::DMA_FENCE_SIGNALED
+    )
+}
+
+impl FtraceDecoder<'_> {
+    /// Queues the job of an event, or ends it.
+    pub(super) fn gpu_event(&mut self, ts_ns: i64, event: &KernelEvent<'_>) {
+        let number = |field| last(event.bytes, field).map_or(0, ProtoValue::number);
+        let text = |field| String::from_utf8_lossy(last(event.bytes, field).map_or(&b""[..], ProtoValue::bytes));
+        let buffer = || {
+            let (context, seqno) = (number(dma_fence_event::CONTEXT), number(dma_fence_event::SEQNO));
+            let track = format!("fence-{}-{context}", text(dma_fence_event::TIMELINE));
+            (QueuedJob { fence: Fence::Buffer(context, seqno), number: seqno }, track)
+        };
+        match event.number {
+            ftrace_event::DRM_RUN_JOB => {
+                let job = QueuedJob {
+                    fence: Fence::Address(number(drm_run_event::FENCE)),
+                    number: number(drm_run_event::ID),
+                };
+                self.queue(ts_ns, job, &format!("sched-{}", text(drm_run_event::NAME)));
+            }
+            ftrace_event::DRM_SCHED_JOB_RUN => {
+                let seqno = number(drm_start_event::FENCE_SEQNO);
+                let fence = Fence::Job(number(drm_start_event::FENCE_CONTEXT), seqno);
+                let track = format!("sched-{}", text(drm_start_event::NAME));
+                self.queue(ts_ns, QueuedJob { fence, number: seqno }, &track);
+            }
+            ftrace_event::DRM_SCHED_PROCESS_JOB => {
+                self.end_job(ts_ns, Fence::Address(number(drm_process_event::FENCE)));
+            }
+            ftrace_event::DRM_SCHED_JOB_DONE => {
+                let fence = Fence::Job(number(drm_done_event::FENCE_CONTEXT), number(drm_done_event::FENCE_SEQNO));
+                self.end_job(ts_ns, fence);
+            }
+            // Some drivers emit no fences; they run from their initialisation.
+            ftrace_event::DMA_FENCE_INIT => {
+                let (job, track) = buffer();
+                if !self.kernel.gpu.emitting.contains(&number(dma_fence_event::CONTEXT)) {
+                    self.queue(ts_ns, job, &track);
+                }
+            }
+            ftrace_event::DMA_FENCE_EMIT => {
+                let (job, track) = buffer();
+                let emitting = &mut self.kernel.gpu.emitting;
+                if emitting.len() < IN_FLIGHT_MAX {
+                    emitting.insert(number(dma_fence_event::CONTEXT));
+                }
+                self.queue(ts_ns, job, &track);
+            }
+            _ => self.end_job(ts_ns, buffer().0.fence),
+        }
+    }
+
+    fn queue(&mut self, ts_ns: i64, job: QueuedJob, track: &str) {
+        let gpu = &mut self.kernel.gpu;
+        if gpu.track_of.contains_key(&job.fence) {
+            return; // emitted after it was initialised
+        }
+        if gpu.track_of.len() >= IN_FLIGHT_MAX {
+            return self.batch.lose(Loss::OverLimit, self.place);
+        }
+        gpu.track_of.insert(job.fence, track.into());
+        let queue = gpu.queues.entry(track.into()).or_default();
+        queue.push_back(job);
+        if queue.len() == 1 {
+            self.push_job(ts_ns, EventKind::Begin, job, track);
+        }
+    }
+
+    /// Ends the job of a fence and those queued before it, and begins the next one.
+    fn end_job(&mut self, ts_ns: i64, fence: Fence) {
+        // Recording may have begun while the job ran.
+        let Some(track) = self.kernel.gpu.track_of.remove(&fence) else { return };
+        loop {
+            let Some(queue) = self.kernel.gpu.queues.get_mut(&track) else { return };
+            let (done, next) = (queue.pop_front(), queue.front().copied());
+            let Some(done) = done else { return };
+            if next.is_none() {
+                self.kernel.gpu.queues.remove(&track);
+            }
+            self.kernel.gpu.track_of.remove(&done.fence);
+            self.push_job(ts_ns, EventKind::End, done, &track);
+            if let Some(next) = next {
+                self.push_job(ts_ns, EventKind::Begin, next, &track);
+            }
+            if done.fence == fence {
+                return;
+            }
+        }
+    }
+
+    fn push_job(&mut self, ts_ns: i64, kind: EventKind, job: QueuedJob, track: &str) {
+        let (name, key) = job.shown();
+        let mut detail = 0;
+        if kind == EventKind::Begin {
+            let args = &mut self.kernel.args;
+            args.clear();
+            args.number(key, job.number);
+            detail = self.batch.batch.chunk.details.push(&Detail { args_json: args.finish(), ..Detail::default() });
+        }
+        let track = self.own_track(track);
+        let name = self.batch.name(name.as_bytes(), Some(b"graphics"), self.place);
+        self.batch.push(Event { detail, flags: EventFlags::default(), ..bare(ts_ns, kind, track, name) });
+    }
+
+    /// Returns the track of a device or a stream that belongs to no process.
+    pub(super) fn own_track(&mut self, name: &str) -> crate::model::TrackIdx {
+        let (pid, tid, slot) = (Id::None, Id::None, TrackKey::SLOT_ALONE);
+        let track = self.tracks.number(TrackKey { kind: TrackKind::Async, pid, tid, name: name.into(), slot });
+        self.batch.track(track, self.tracks)
+    }
+}

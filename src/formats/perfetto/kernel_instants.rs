@@ -1,0 +1,85 @@
+//! Kernel events without a meaning of their own: instants of their thread, with all fields as arguments, as text of
+//! ftrace shows them. Events and fields that nothing describes are named by number.
+
+use super::ftrace::FtraceDecoder;
+use super::kernel_fields::{ftrace_event, generic_event, generic_field};
+use super::kernel_names::{KernelEvent, last};
+use super::kernel_types::KernelTypes;
+use crate::formats::output::args::ArgsWriter;
+use crate::formats::output::batch::bare;
+use crate::formats::protobuf::decode::{Fields, ProtoValue};
+use crate::model::args::Detail;
+use crate::model::{Event, EventKind, Loss};
+
+/// Limit for arguments of an event; the rest is counted as a loss.
+const ARGS_MAX: usize = 256;
+
+impl FtraceDecoder<'_> {
+    /// Adds the instant of an event.
+    pub(super) fn push_instant(&mut self, ts_ns: i64, event: &KernelEvent<'_>) {
+        let args = &mut self.kernel.args;
+        args.clear();
+        let (name, is_whole) = if event.number == ftrace_event::GENERIC {
+            write_generic(args, event.bytes)
+        } else {
+            write_typed(args, event, &self.kernel.types)
+        };
+        if !is_whole {
+            self.batch.lose(Loss::LongArgs, self.place);
+        }
+        args.number("cpu", event.cpu);
+        let detail = Detail { args_json: args.finish(), ..Detail::default() };
+        let detail = self.batch.batch.chunk.details.push(&detail);
+        let pid = self.kernel.scheduler.process(event.tid).unwrap_or(event.tid);
+        let track = self.tracks.thread(pid, event.tid);
+        let track = self.batch.track(track, self.tracks);
+        let name = self.batch.name(name.as_bytes(), None, self.place);
+        self.batch.push(Event { detail, ..bare(ts_ns, EventKind::Instant, track, name) });
+    }
+}
+
+/// Writes the fields of an event by the table of types. Returns its name, and whether all fields were written.
+fn write_typed(args: &mut ArgsWriter, event: &KernelEvent<'_>, types: &KernelTypes) -> (String, bool) {
+    let known = types.get(event.number);
+    for (written, field) in Fields::new(event.bytes).enumerate() {
+        if written >= ARGS_MAX {
+            return (event_name(event, types), false);
+        }
+        let known = known.and_then(|known| known.fields.iter().find(|known| known.number == field.number));
+        match (field.value, known) {
+            (ProtoValue::Bytes(text), Some(known)) => args.text(&known.name, text),
+            (value, Some(known)) if known.is_signed => args.signed(&known.name, value.signed()),
+            (value, Some(known)) => args.number(&known.name, value.number()),
+            (ProtoValue::Bytes(text), None) => args.text(&field.number.get().to_string(), text),
+            (value, None) => args.number(&field.number.get().to_string(), value.number()),
+        }
+    }
+    (event_name(event, types), true)
+}
+
+fn event_name(event: &KernelEvent<'_>, types: &KernelTypes) -> String {
+    let known = types.get(event.number).map(|known| &*known.name).filter(|name| !name.is_empty());
+    known.map_or_else(|| format!("ftrace_event {}", event.number.get()), str::to_owned)
+}
+
+/// Writes an event that names itself and its fields. Returns as [`write_typed`] does.
+fn write_generic(args: &mut ArgsWriter, bytes: &[u8]) -> (String, bool) {
+    let name = last(bytes, generic_event::EVENT_NAME).map_or(&b"generic"[..], ProtoValue::bytes);
+    let name = String::from_utf8_lossy(name).into_owned();
+    for (written, field) in Fields::new(bytes).filter(|field| field.number == generic_event::FIELD).enumerate() {
+        if written >= ARGS_MAX {
+            return (name, false);
+        }
+        let field = field.value.bytes();
+        let key = last(field, generic_field::NAME).map_or(&b"?"[..], ProtoValue::bytes);
+        let key = String::from_utf8_lossy(key);
+        if let Some(text) = last(field, generic_field::STR_VALUE) {
+            args.text(&key, text.bytes());
+        } else if let Some(value) = last(field, generic_field::INT_VALUE) {
+            args.signed(&key, value.signed());
+        } else if let Some(value) = last(field, generic_field::UINT_VALUE) {
+            args.number(&key, value.number());
+        }
+    }
+    (name, true)
+}

@@ -1,0 +1,122 @@
+//! Network events of the kernel: counters of the data that each device received and sent, and a track for each TCP
+//! connection with its states as spans.
+
+use rustc_hash::FxHashMap;
+
+use super::ftrace::FtraceDecoder;
+use super::kernel_fields::{ftrace_event, net_device_event, socket_state_event};
+use super::kernel_names::{KernelEvent, last};
+use crate::formats::output::batch::bare;
+use crate::formats::protobuf::decode::ProtoValue;
+use crate::formats::protobuf::numbers::FieldNumber;
+use crate::model::{Event, EventKind, Loss};
+
+/// Limit for devices and for open connections.
+const KEPT_MAX: usize = 1 << 16;
+
+const BYTES_PER_KIB: u64 = 1024;
+
+const PROTOCOL_TCP: u64 = 6;
+
+/// TCP states of Linux, by number.
+const STATES: [&str; 13] = [
+    "",
+    "TCP_ESTABLISHED",
+    "TCP_SYN_SENT",
+    "TCP_SYN_RECV",
+    "TCP_FIN_WAIT1",
+    "TCP_FIN_WAIT2",
+    "TCP_TIME_WAIT",
+    "TCP_CLOSE",
+    "TCP_CLOSE_WAIT",
+    "TCP_LAST_ACK",
+    "TCP_LISTEN",
+    "TCP_CLOSING",
+    "TCP_NEW_SYN_RECV",
+];
+const ESTABLISHED: u64 = 1;
+const SYN_SENT: u64 = 2;
+const CLOSED: u64 = 7;
+
+/// State across network events.
+#[derive(Debug, Default)]
+pub(super) struct Network {
+    /// Bytes by counter.
+    bytes: FxHashMap<Box<str>, u64>,
+    /// Numbers of open connections by the address of their socket.
+    connections: FxHashMap<u64, u64>,
+    connections_seen: u64,
+}
+
+/// Returns whether this file decodes an event.
+pub(super) fn is_network_event(event: FieldNumber) -> bool {
+    matches!(event, ftrace_event::NETIF_RECEIVE_SKB | ftrace_event::NET_DEV_XMIT | ftrace_event::INET_SOCK_SET_STATE)
+}
+
+impl FtraceDecoder<'_> {
+    pub(super) fn network_event(&mut self, ts_ns: i64, event: &KernelEvent<'_>) {
+        match event.number {
+            ftrace_event::NETIF_RECEIVE_SKB => self.transfer(ts_ns, event, "Received KB"),
+            ftrace_event::NET_DEV_XMIT => self.transfer(ts_ns, event, "Transmitted KB"),
+            _ => self.connection(ts_ns, event),
+        }
+    }
+
+    /// Adds the size of a packet to the counter of its device. Both events have these fields.
+    fn transfer(&mut self, ts_ns: i64, event: &KernelEvent<'_>, what: &str) {
+        let device = last(event.bytes, net_device_event::NAME).map_or(&b""[..], ProtoValue::bytes);
+        let name = format!("{} {what}", String::from_utf8_lossy(device));
+        let bytes = &mut self.kernel.network.bytes;
+        if bytes.len() >= KEPT_MAX && !bytes.contains_key(&*name) {
+            return self.batch.lose(Loss::OverLimit, self.place);
+        }
+        let total = bytes.entry(name.as_str().into()).or_default();
+        *total = total.saturating_add(last(event.bytes, net_device_event::LEN).map_or(0, ProtoValue::number));
+        let kib = *total / BYTES_PER_KIB;
+        self.push_global(ts_ns, (&name, "KB"), kib as f64);
+    }
+
+    /// Ends the state of a TCP connection and begins the next one.
+    fn connection(&mut self, ts_ns: i64, event: &KernelEvent<'_>) {
+        let number = |field| last(event.bytes, field).map_or(0, ProtoValue::number);
+        let state = number(socket_state_event::NEWSTATE);
+        let name = usize::try_from(state).ok().and_then(|state| STATES.get(state)).filter(|name| !name.is_empty());
+        let (Some(name), PROTOCOL_TCP) = (name, number(socket_state_event::PROTOCOL)) else {
+            return self.push_instant(ts_ns, event);
+        };
+        let network = &mut self.kernel.network;
+        let address = number(socket_state_event::SKADDR);
+        let known = network.connections.get(&address).copied();
+        let connection = match known {
+            Some(known) => known,
+            // Recording began after the connection.
+            None if state == CLOSED => return,
+            None if network.connections.len() >= KEPT_MAX => return self.batch.lose(Loss::OverLimit, self.place),
+            None => {
+                network.connections_seen += 1;
+                network.connections.insert(address, network.connections_seen);
+                network.connections_seen
+            }
+        };
+        let track = self.own_track(&format!("TCP stream#{connection}"));
+        if known.is_some() {
+            let name = self.batch.name(b"", None, self.place);
+            let flags = crate::model::EventFlags::UNNAMED;
+            self.batch.push(Event { flags, ..bare(ts_ns, EventKind::End, track, name) });
+        }
+        if state == CLOSED {
+            self.kernel.network.connections.remove(&address);
+            return;
+        }
+        let name = match state {
+            SYN_SENT => format!("{name}(pid={})", event.tid),
+            ESTABLISHED => {
+                let (source, destination) = (number(socket_state_event::SPORT), number(socket_state_event::DPORT));
+                format!("{name}(sport={source},dport={destination})")
+            }
+            _ => (*name).to_owned(),
+        };
+        let name = self.batch.name(name.as_bytes(), Some(b"network"), self.place);
+        self.batch.push(bare(ts_ns, EventKind::Begin, track, name));
+    }
+}

@@ -1,0 +1,279 @@
+//! Counters of the whole system that Perfetto polls from `/proc` and `/sys`: memory, processor time, interrupts,
+//! frequencies, disks, pressure, temperatures and idle states.
+
+use std::sync::LazyLock;
+
+use rustc_hash::FxHashMap;
+
+use super::ftrace::FtraceDecoder;
+use super::kernel_fields::{
+    buddy_info, cpu_idle_state, cpu_idle_state_entry, cpu_times, device_frequency, disk_stat, interrupt_count,
+    pressure, pressure_resource, slab_info, sys_stats, sys_stats_memory, thermal_zone,
+};
+use super::kernel_names::last;
+use super::kernel_spans::SOFTIRQS;
+use crate::formats::protobuf::decode::{Fields, ProtoValue};
+use crate::formats::protobuf::numbers::FieldNumber;
+use crate::model::Loss;
+
+const BYTES_PER_KIB: f64 = 1024.0;
+
+/// Size of a page on the machines that Perfetto records.
+const PAGE_BYTES: f64 = 4096.0;
+
+const BYTES_PER_SECTOR: f64 = 512.0;
+
+const BYTES_PER_MB: f64 = 1024.0 * 1024.0;
+
+const MS_PER_S: f64 = 1000.0;
+
+/// Limit for disks whose last values are kept; machines have some tens.
+const DISKS_MAX: usize = 1 << 12;
+
+/// Lines of `/proc/meminfo`, by enum value; 0 is undefined.
+const MEMORY: [&str; 39] = [
+    "",
+    "MemTotal",
+    "MemFree",
+    "MemAvailable",
+    "Buffers",
+    "Cached",
+    "SwapCached",
+    "Active",
+    "Inactive",
+    "Active(anon)",
+    "Inactive(anon)",
+    "Active(file)",
+    "Inactive(file)",
+    "Unevictable",
+    "Mlocked",
+    "SwapTotal",
+    "SwapFree",
+    "Dirty",
+    "Writeback",
+    "AnonPages",
+    "Mapped",
+    "Shmem",
+    "Slab",
+    "SReclaimable",
+    "SUnreclaim",
+    "KernelStack",
+    "PageTables",
+    "CommitLimit",
+    "Committed_AS",
+    "VmallocTotal",
+    "VmallocUsed",
+    "VmallocChunk",
+    "CmaTotal",
+    "CmaFree",
+    "Gpu",
+    "Zram",
+    "Misc",
+    "IonHeap",
+    "IonHeapPool",
+];
+
+/// Lines of `/proc/vmstat` by enum value, from the table that `tests/proto/perfetto_types.py` generates.
+static VMSTAT: LazyLock<FxHashMap<u64, &'static str>> = LazyLock::new(|| {
+    let lines = include_str!("vmstat.txt").lines().filter_map(|line| line.split_once(' '));
+    lines.filter_map(|(number, name)| Some((number.parse().ok()?, name))).collect()
+});
+
+/// Modes of a CPU, with the fields of their times.
+const CPU_MODES: &[(FieldNumber, &str)] = &[
+    (cpu_times::USER_NS, "user"),
+    (cpu_times::USER_NICE_NS, "user_nice"),
+    (cpu_times::SYSTEM_MODE_NS, "system"),
+    (cpu_times::IDLE_NS, "idle"),
+    (cpu_times::IO_WAIT_NS, "io_wait"),
+    (cpu_times::IRQ_NS, "irq"),
+    (cpu_times::SOFTIRQ_NS, "softirq"),
+    (cpu_times::STEAL_NS, "steal"),
+];
+
+/// Resources of pressure stall information.
+const PRESSURE: &[(u64, &str)] = &[
+    (pressure_resource::PSI_RESOURCE_CPU_SOME, "cpu.some"),
+    (pressure_resource::PSI_RESOURCE_CPU_FULL, "cpu.full"),
+    (pressure_resource::PSI_RESOURCE_IO_SOME, "io.some"),
+    (pressure_resource::PSI_RESOURCE_IO_FULL, "io.full"),
+    (pressure_resource::PSI_RESOURCE_MEMORY_SOME, "mem.some"),
+    (pressure_resource::PSI_RESOURCE_MEMORY_FULL, "mem.full"),
+];
+
+/// Transfers of a disk: sectors, time in ms, and the name.
+const TRANSFERS: &[(FieldNumber, FieldNumber, &str)] = &[
+    (disk_stat::READ_SECTORS, disk_stat::READ_TIME_MS, "read"),
+    (disk_stat::WRITE_SECTORS, disk_stat::WRITE_TIME_MS, "write"),
+    (disk_stat::DISCARD_SECTORS, disk_stat::DISCARD_TIME_MS, "discard"),
+];
+
+/// The last totals of a disk: sectors and milliseconds of [`TRANSFERS`], then flushes and their milliseconds.
+pub(super) type DiskTotals = [u64; 8];
+
+impl FtraceDecoder<'_> {
+    /// Adds the counters of a packet; unknown ones are counted as ignored.
+    pub(super) fn sys_stats(&mut self, ts_ns: i64, bytes: &[u8]) {
+        let (mut cpu, mut has_others) = (0, false);
+        for field in Fields::new(bytes) {
+            let value = field.value;
+            match field.number {
+                sys_stats::MEMINFO => {
+                    let name = usize::try_from(number(value, sys_stats_memory::KEY)).ok();
+                    match name.and_then(|key| MEMORY.get(key)).filter(|name| !name.is_empty()) {
+                        Some(name) => {
+                            let bytes = number(value, sys_stats_memory::VALUE) as f64 * BYTES_PER_KIB;
+                            self.push_global(ts_ns, (name, "bytes"), bytes);
+                        }
+                        None => has_others = true,
+                    }
+                }
+                // Both messages have these fields.
+                sys_stats::VMSTAT => match VMSTAT.get(&number(value, sys_stats_memory::KEY)) {
+                    Some(name) => {
+                        self.push_global(ts_ns, (name, ""), number(value, sys_stats_memory::VALUE) as f64);
+                    }
+                    None => has_others = true,
+                },
+                sys_stats::CPU_STAT => {
+                    let cpu = number(value, cpu_times::CPU_ID);
+                    for &(field, mode) in CPU_MODES {
+                        if let Some(time) = last(value.bytes(), field) {
+                            self.push_global(ts_ns, (&format!("CPU {cpu} {mode}"), "ns"), time.number() as f64);
+                        }
+                    }
+                }
+                sys_stats::NUM_IRQ => {
+                    let name = format!("IRQ {} count", number(value, interrupt_count::IRQ));
+                    self.push_global(ts_ns, (&name, ""), number(value, interrupt_count::COUNT) as f64);
+                }
+                sys_stats::NUM_SOFTIRQ => {
+                    let irq = number(value, interrupt_count::IRQ);
+                    let known = SOFTIRQS.iter().find(|&&(known, _)| known == irq);
+                    let name = known.map_or_else(|| irq.to_string(), |(_, name)| (*name).to_owned());
+                    let count = number(value, interrupt_count::COUNT) as f64;
+                    self.push_global(ts_ns, (&format!("SoftIRQ {name} count"), ""), count);
+                }
+                sys_stats::DEVFREQ => {
+                    let name = format!("{} Frequency", text(value, device_frequency::KEY));
+                    self.push_global(ts_ns, (&name, ""), number(value, device_frequency::VALUE) as f64);
+                }
+                sys_stats::BUDDY_INFO => self.buddy_info(ts_ns, value),
+                sys_stats::DISK_STAT => self.disk(ts_ns, value),
+                sys_stats::PSI => {
+                    let resource = number(value, pressure::RESOURCE);
+                    match PRESSURE.iter().find(|&&(known, _)| known == resource) {
+                        Some((_, name)) => {
+                            let total_ns = number(value, pressure::TOTAL_NS) as f64;
+                            self.push_global(ts_ns, (&format!("psi.{name}"), "ns"), total_ns);
+                        }
+                        None => has_others = true,
+                    }
+                }
+                sys_stats::THERMAL_ZONE => {
+                    let kind = text(value, thermal_zone::TYPE);
+                    let name = if kind.is_empty() { text(value, thermal_zone::NAME) } else { kind };
+                    let degrees = number(value, thermal_zone::TEMP) as f64;
+                    self.push_global(ts_ns, (&format!("{name} Temperature"), "°C"), degrees);
+                }
+                sys_stats::CPUIDLE_STATE => {
+                    let cpu = number(value, cpu_idle_state::CPU_ID);
+                    let is_entry = cpu_idle_state::CPUIDLE_STATE_ENTRY;
+                    for entry in Fields::new(value.bytes()).filter(|field| field.number == is_entry) {
+                        let state = text(entry.value, cpu_idle_state_entry::STATE);
+                        let us = number(entry.value, cpu_idle_state_entry::DURATION_US) as f64;
+                        self.push_global(ts_ns, (&format!("CPU {cpu} time in {state}"), "µs"), us);
+                    }
+                }
+                sys_stats::CPUFREQ_KHZ => {
+                    for khz in value.numbers(false) {
+                        self.push_frequency(ts_ns, cpu, khz as f64);
+                        cpu += 1;
+                    }
+                }
+                sys_stats::GPUFREQ_MHZ => {
+                    for mhz in value.numbers(false) {
+                        self.push_global(ts_ns, ("gpufreq", "MHz"), mhz as f64);
+                    }
+                }
+                sys_stats::SLAB_INFO => {
+                    let pages = number(value, slab_info::PAGES_PER_SLAB) * number(value, slab_info::NUM_SLABS);
+                    let name = format!("mem.slab.{}", text(value, slab_info::NAME));
+                    self.push_global(ts_ns, (&name, "bytes"), pages as f64 * PAGE_BYTES);
+                }
+                sys_stats::NUM_FORKS => self.push_global(ts_ns, ("num_forks", ""), value.number() as f64),
+                sys_stats::NUM_IRQ_TOTAL => self.push_global(ts_ns, ("num_irq_total", ""), value.number() as f64),
+                sys_stats::NUM_SOFTIRQ_TOTAL => {
+                    self.push_global(ts_ns, ("num_softirq_total", ""), value.number() as f64);
+                }
+                sys_stats::COLLECTION_END_TIMESTAMP => {}
+                _ => has_others = true,
+            }
+        }
+        if has_others {
+            self.batch.lose(Loss::IgnoredPacket, self.place);
+        }
+    }
+
+    /// Adds the free blocks of each size in a memory zone.
+    fn buddy_info(&mut self, ts_ns: i64, value: ProtoValue<'_>) {
+        let (node, zone) = (text(value, buddy_info::NODE), text(value, buddy_info::ZONE));
+        let orders = Fields::new(value.bytes()).filter(|field| field.number == buddy_info::ORDER_PAGES);
+        let counts = orders.flat_map(|field| field.value.numbers(false).collect::<Vec<_>>());
+        // Each order doubles the block; a kernel has some eleven.
+        for (order, count) in (0..u32::BITS).zip(counts) {
+            let block_kib = (PAGE_BYTES / BYTES_PER_KIB) * f64::from(order).exp2();
+            let name = format!("mem.buddyinfo[{node}, {zone}, {block_kib} KiB]");
+            self.push_global(ts_ns, (&name, ""), count as f64);
+        }
+    }
+
+    /// Adds what a disk has transferred since the packet before, and at which rate. The first packet of a disk has
+    /// totals since boot only.
+    fn disk(&mut self, ts_ns: i64, value: ProtoValue<'_>) {
+        let device = text(value, disk_stat::DEVICE_NAME);
+        let mut totals: DiskTotals = [0; 8];
+        for (place, &(sectors, time_ms, _)) in TRANSFERS.iter().enumerate() {
+            totals[2 * place] = number(value, sectors);
+            totals[2 * place + 1] = number(value, time_ms);
+        }
+        totals[6] = number(value, disk_stat::FLUSH_COUNT);
+        totals[7] = number(value, disk_stat::FLUSH_TIME_MS);
+        if self.kernel.disks.len() >= DISKS_MAX && !self.kernel.disks.contains_key(&*device) {
+            return self.batch.lose(Loss::OverLimit, self.place);
+        }
+        let Some(before) = self.kernel.disks.insert(device.as_str().into(), totals) else { return };
+        let since = |place: usize| totals[place].saturating_sub(before[place]) as f64;
+        let mut push = |what: &str, unit: &str, value: f64| {
+            self.push_global(ts_ns, (&format!("diskstat.[{device}].{what}"), unit), value);
+        };
+        for (place, &(_, _, transfer)) in TRANSFERS.iter().enumerate() {
+            let amount = since(2 * place) * BYTES_PER_SECTOR / BYTES_PER_MB;
+            let time_ms = since(2 * place + 1);
+            push(&format!("{transfer}_amount"), "MB", amount);
+            let rate = if time_ms > 0.0 { amount * MS_PER_S / time_ms } else { 0.0 };
+            push(&format!("{transfer}_throughput"), "MB/s", rate);
+        }
+        push("flush_amount", "count", since(6));
+        push("flush_time", "ms", since(7));
+    }
+}
+
+fn number(message: ProtoValue<'_>, field: FieldNumber) -> u64 {
+    last(message.bytes(), field).map_or(0, ProtoValue::number)
+}
+
+fn text(message: ProtoValue<'_>, field: FieldNumber) -> String {
+    String::from_utf8_lossy(last(message.bytes(), field).map_or(&b""[..], ProtoValue::bytes)).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_line_of_the_table_of_memory_statistics_has_a_number_and_a_name() {
+        assert_eq!(VMSTAT.len(), include_str!("vmstat.txt").lines().count());
+        assert_eq!(VMSTAT[&1], "nr_free_pages");
+    }
+}
