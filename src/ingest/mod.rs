@@ -1,12 +1,13 @@
-//! Captures in, published stores out: the deferred merge sort and the nesting of spans. Runs on background threads.
+//! Imports traces into stores: the deferred merge sort and the nesting of spans. Runs on background threads.
 //!
-//! [`pipeline`] puts the parts together. [`assemble`] maps a reader's batches to common tables and [`chunk_cache`]
-//! keeps them; a chunked capture is used as it is. [`merge`](mod@merge) emits all events in order of time: [`heads`]
-//! says which chunk goes on, [`prefetch`] loads ahead, and [`spill`] takes the chunks that do not fit. [`nest`] pairs
-//! and places spans ([`lanes`], [`ties`], [`tie_sort`], [`asyncs`], [`pending_ends`]), lays samples out as a chart
-//! ([`flame`]) and writes both to the store through [`rows`]. The [`store_target`] is the cache wherever that can be
-//! written. A store that came with the capture is adopted there instead. Input from a pipe is written to a file by
-//! [`spool`] first.
+//! [`pipeline`] combines the parts. [`assemble`] maps a reader's batches to common tables, and [`chunk_cache`] stores
+//! their chunks; a chunked trace is read directly. [`merge`](mod@merge) emits all events in time order: [`heads`] picks
+//! the next chunk, [`prefetch`] loads ahead, and [`spill`] stores the chunks beyond the budget. [`nest`] pairs and
+//! places spans ([`lanes`], [`ties`], [`tie_sort`], [`asyncs`], [`pending_ends`]), converts samples to flame charts
+//! ([`flame`]), and writes rows through [`rows`].
+//!
+//! [`store_target`] is the cache if it is writable. [`import_store`] imports the store of a sorted trace instead.
+//! [`spool`] copies input from pipes to a file.
 
 pub(crate) mod assemble;
 pub(crate) mod asyncs;

@@ -1,9 +1,9 @@
-//! Sorted events in, rows of lanes out: pairs begins with ends, nests spans, gives asynchronous trees tracks of their
-//! own, and samples a chart.
+//! Nests sorted events into rows of lanes: pairs begins with ends, assigns async trees to tracks, and builds flame
+//! charts of samples.
 //!
-//! Begins and ends pair up per track with a stack, and each depth becomes a lane ([`lanes`](super::lanes)). What cannot
-//! be paired is kept where it can be shown, and counted. Never sorts: events at one time are put in order by
-//! [`tied`], all others come in order.
+//! Begins and ends pair up per track with a stack, and each depth becomes a lane ([`lanes`](super::lanes)). Unpaired
+//! events are counted, and shown if possible. Only events of one time are reordered, in [`tied`]; all others arrive
+//! sorted.
 
 mod asynchronous;
 mod open_blobs;
@@ -171,7 +171,7 @@ impl<'a> Nester<'a> {
         }
     }
 
-    /// Spills events of one time and arguments of open spans that take more than `bytes`. Without it, they wait in memory.
+    /// Spills events of one time and arguments of open spans beyond `bytes`. By default both stay in memory.
     #[must_use]
     pub(crate) fn spilling(mut self, file: &'a SpillFile, bytes: u64) -> Self {
         self.open_blobs = OpenBlobs::spilling(file, bytes / 2);
@@ -179,10 +179,10 @@ impl<'a> Nester<'a> {
         self
     }
 
-    /// Takes the next events, none of them earlier than those before.
+    /// Nests the next events. None may be earlier than those of the previous run.
     ///
     /// # Errors
-    /// Any I/O error of a write of the store or of the spill file.
+    /// Returns any I/O error of a write of the store or of the spill file.
     pub fn add_run(&mut self, run: &SortedRun<'_>) -> io::Result<()> {
         let mut events = run.events.iter().peekable();
         while let Some(event) = events.next() {
@@ -200,11 +200,10 @@ impl<'a> Nester<'a> {
         Ok(())
     }
 
-    /// The rows nested so far, as a store to query. It lacks begins whose ends have not come. It
-    /// reaches to the last time of the whole capture, as far as that is known, so that later rows have
-    /// room. Fails as [`RowSink::preview`] does.
+    /// Returns the rows so far as a store to query, without begins that are still open. Its time range extends to
+    /// `last_ns` if later, so that later rows fit. Fails like [`RowSink::preview`].
     pub(crate) fn preview(&mut self, sorted_to_ns: i64, last_ns: i64) -> io::Result<io::Result<Store>> {
-        // Rows that are to come are later.
+        // Later rows start at `sorted_to_ns` or after it, so tied events before it are complete.
         if self.tied.ts_ns().is_some_and(|ts_ns| ts_ns < sorted_to_ns) {
             self.take_tied()?;
         }
@@ -218,10 +217,10 @@ impl<'a> Nester<'a> {
         self.writer.preview(Meta { names, stacks, tracks, losses: self.losses.clone(), summary })
     }
 
-    /// Closes what is still open.
+    /// Closes all open spans.
     ///
     /// # Errors
-    /// Any I/O error of a write of the store.
+    /// Returns any I/O error of a write of the store.
     pub fn finish(mut self) -> io::Result<Nested> {
         self.take_tied()?;
         for track in 0..self.tracks.len() {
@@ -230,7 +229,7 @@ impl<'a> Nester<'a> {
         let last_ns = self.summary.end_ns;
         for track in 0..self.tracks.len() {
             if let Some(state) = self.tracks[track].rare.as_mut().and_then(|rare| rare.thread.take()) {
-                // One that begins at the last moment is not over, so that it is shown without length.
+                // A state that begins at the last moment is unfinished, so it is shown without a duration.
                 let lane = self.push_state_row(TrackIdx(track as u32), &state, last_ns)?;
                 self.writer.mark_unfinished(lane);
             }
@@ -267,7 +266,7 @@ impl<'a> Nester<'a> {
         match self.roles.get(event.track.index()) {
             Some(TrackRole::Sibling) if !event.flags.has(EventFlags::PLACED) => self.sibling(event, blob),
             Some(TrackRole::Derived) => {
-                // Among the rows made for this track it could be out of order.
+                // The event could be out of order among the generated rows of this track.
                 self.lose(Loss::BadRecord, event.track, event.ts_ns);
                 Ok(())
             }
@@ -367,7 +366,7 @@ impl<'a> Nester<'a> {
     }
 }
 
-/// Notes the lane of a depth.
+/// Records the lane of a depth.
 fn set_lane(lanes: &mut SmallVec<[LaneSlot; 4]>, depth: u16, lane: LaneIdx) {
     if lanes.len() <= usize::from(depth) {
         lanes.resize(usize::from(depth) + 1, LaneSlot::NONE);

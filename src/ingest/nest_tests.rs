@@ -75,7 +75,7 @@ fn nest_on(events: Vec<Event>, details: &Details, (kind, slot): (TrackKind, u32)
     nest_in(Registry::default(), events, details, (kind, slot), stacks)
 }
 
-/// Also with events of one time in the spill file, which must make the same store.
+/// Nests twice, the second time with spilled ties. Both stores must be equal.
 #[expect(clippy::needless_pass_by_value, reason = "tests hand over the rows that they made")]
 fn nest_in(
     registry: Registry,
@@ -94,7 +94,7 @@ fn nest_in(
     result
 }
 
-/// The result and all bytes of its store.
+/// Returns the result and all bytes of its store.
 fn nest_spilling(
     spill: Option<(&SpillFile, u64)>,
     mut registry: Registry,

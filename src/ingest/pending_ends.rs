@@ -1,12 +1,12 @@
-//! The ends of one track that are known before they come, in order of time. Does not know what they close.
+//! The known future ends on one track, in time order. It does not record which spans they close.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use super::steps;
 
-/// Times of ends. The next one is a field, because every event of the track compares its time with it; the others are in a
-/// box, because a million tracks may have none.
+/// End times. The next one is a field, because every event of the track is compared with it. The others are boxed,
+/// because a million tracks may have none.
 #[derive(Debug, Default)]
 pub(crate) struct PendingEnds {
     next_ns: Option<i64>,
@@ -16,17 +16,17 @@ pub(crate) struct PendingEnds {
 /// Ends after the next one.
 #[derive(Debug, Default)]
 struct LaterEnds {
-    /// The last to come first.
+    /// In descending order.
     later_ns: Vec<i64>,
-    /// Those whose place in `later_ns` was far from its end.
+    /// Ends whose position in `later_ns` is far from its end.
     far: BinaryHeap<Reverse<i64>>,
 }
 
 impl PendingEnds {
-    /// More would close spans of more lanes than there are.
+    /// More ends would close spans of more lanes than exist.
     const COUNT_MAX: usize = 1 << 16;
 
-    /// Takes note of an end; false if there are too many.
+    /// Adds an end. Returns false if there are too many.
     #[must_use]
     pub(crate) fn add(&mut self, end_ns: i64) -> bool {
         let Some(next_ns) = self.next_ns else {
@@ -37,7 +37,7 @@ impl PendingEnds {
         if later.count() + 1 >= Self::COUNT_MAX {
             return false;
         }
-        // Spans nest, so it is the next one nearly always.
+        // Spans nest, so a new end is nearly always the next one.
         if end_ns <= next_ns {
             later.later_ns.push(next_ns);
             self.next_ns = Some(end_ns);
@@ -47,7 +47,7 @@ impl PendingEnds {
         true
     }
 
-    /// Takes the next end if it comes by `to_ns`.
+    /// Removes and returns the next end if it is at most `to_ns`.
     #[inline]
     pub(crate) fn take_next(&mut self, to_ns: i64) -> Option<i64> {
         let next_ns = self.next_ns.filter(|&next_ns| next_ns <= to_ns)?;
@@ -57,7 +57,7 @@ impl PendingEnds {
 }
 
 impl LaterEnds {
-    /// More ends are not moved for one that comes after them.
+    /// Maximum number of ends to move for an insertion.
     const MOVED_MAX: usize = 32;
 
     fn count(&self) -> usize {

@@ -1,5 +1,5 @@
-//! Loads and sorts chunks on other threads, in the order in which the merge will open them: some chunks ahead, as far as
-//! their bytes allow, and always one. Never merges.
+//! Loads and sorts chunks on other threads, in the order of the merge. Loads ahead as far as a byte limit allows, and
+//! always at least one chunk.
 
 use std::collections::VecDeque;
 use std::iter::Peekable;
@@ -11,24 +11,24 @@ use super::heads::Key;
 use crate::formats::{ChunkSource, ReadError};
 use crate::model::Chunk;
 
-/// Chunks on their way, in order.
+/// The requested chunks, in merge order.
 pub(crate) struct Prefetch<'a> {
     source: &'a dyn ChunkSource,
     requests: Sender<(usize, Sender<Loaded>)>,
     waiting: VecDeque<Waiting>,
-    /// The sum of the bytes of those that wait.
+    /// The sum of the bytes of the waiting chunks.
     waiting_bytes: u64,
-    /// The chunks that are still to be requested.
+    /// Chunks that are not yet requested.
     order: Peekable<std::vec::IntoIter<u32>>,
     limits: AheadLimits,
 }
 
-/// The most that is loaded before the merge takes it.
+/// Limits on chunks that are loaded before the merge takes them.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct AheadLimits {
     /// At least 1.
     pub(crate) chunks: usize,
-    /// One chunk may be larger.
+    /// Exceeded if a single chunk is larger.
     pub(crate) bytes: u64,
 }
 
@@ -70,10 +70,10 @@ impl<'a> Prefetch<'a> {
         prefetch
     }
 
-    /// The next chunk of the order, once it is there.
+    /// Waits for the next chunk in merge order and returns it. `None` after the last one.
     pub(crate) fn take_next(&mut self) -> Option<Loaded> {
         let Waiting { reply, bytes } = self.waiting.pop_front()?;
-        // A loader that panicked drops its sender; its chunk is then as good as unreadable.
+        // A loader that panicked drops its sender, so its chunk counts as unreadable.
         let loaded = reply.recv().unwrap_or_else(|gone| Err(ReadError::Sink(Box::new(gone))));
         self.waiting_bytes -= bytes;
         self.request();
@@ -90,7 +90,7 @@ impl<'a> Prefetch<'a> {
             }
             self.order.next();
             let (reply, receiver) = bounded(1);
-            self.requests.send((chunk as usize, reply)).ok(); // without loaders, `take_next` says so
+            self.requests.send((chunk as usize, reply)).ok(); // without loaders, `take_next` returns an error
             self.waiting.push_back(Waiting { reply: receiver, bytes });
             self.waiting_bytes = self.waiting_bytes.saturating_add(bytes);
         }

@@ -86,14 +86,14 @@ impl SpillFile {
         Ok((chunk, origins))
     }
 
-    /// Writes bytes that [`Self::read_bytes`] reads back, and returns their offset. Fails as [`Self::write`] does.
+    /// Writes bytes for [`Self::read_bytes`], and returns their offset. Fails like [`Self::write`].
     pub(crate) fn write_bytes(&self, bytes: &[u8]) -> io::Result<u64> {
         let offset = self.end.fetch_add(bytes.len() as u64, Ordering::Relaxed);
         self.disk.write_all_at(&self.file, bytes, offset)?;
         Ok(offset)
     }
 
-    /// Fills `bytes` from `offset` on. Fails with any I/O error of a read.
+    /// Fills `bytes` from `offset` on. Returns any I/O error of a read.
     pub(crate) fn read_bytes(&self, bytes: &mut [u8], offset: u64) -> io::Result<()> {
         files::read_exact_at(&self.file, bytes, offset)
     }

@@ -1,5 +1,5 @@
-//! An external merge sort of events that have one time: in memory up to a limit, in sorted runs in the spill file beyond
-//! it. Stable, like the sort in memory. Moves no arguments: an event says where in the file its own are.
+//! An external merge sort of events of one time: in memory up to a limit, in sorted runs in the spill file beyond it.
+//! It is stable like the sort in memory. Arguments are not moved: each event has the offset of its own.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -11,29 +11,29 @@ use bytemuck::{CheckedBitPattern, NoUninit};
 use super::spill::SpillFile;
 use crate::model::Event;
 
-/// An event that waits for the others of its time.
+/// An event, with the offset of its arguments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, NoUninit, CheckedBitPattern)]
 #[repr(C)]
 pub(super) struct Tied {
     pub(super) event: Event,
-    /// The first byte of its arguments.
+    /// The offset of its arguments.
     pub(super) blob_start: u64,
     pub(super) blob_bytes: u64,
 }
 
 const _: () = assert!(size_of::<Tied>() == 48);
 
-/// The file for events of one time, and how many are held before they go there.
+/// The spill file, and the limits in memory.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct TieSpill<'a> {
     pub(super) file: &'a SpillFile,
-    /// In one sorter; there are at most four at once, and as much again is read ahead.
+    /// Limit per sorter. At most four sorters exist at once, and each reads as much ahead.
     pub(super) held_events: usize,
-    /// Of arguments.
+    /// Limit of argument bytes.
     pub(super) held_bytes: usize,
 }
 
-/// Takes events, and gives them back by their keys; those of one key in the order in which they came.
+/// Sorts events by key. Events of one key keep the order of arrival.
 #[derive(Debug)]
 pub(super) struct TieSorter<'a> {
     spill: TieSpill<'a>,
@@ -42,7 +42,7 @@ pub(super) struct TieSorter<'a> {
     runs: Vec<SortedRun>,
 }
 
-/// A run of sorted events in the file, in parts that follow each other.
+/// A sorted run in the file, as consecutive parts.
 type SortedRun = Vec<RunPart>;
 
 #[derive(Debug, Clone, Copy)]
@@ -51,7 +51,7 @@ struct RunPart {
     events: usize,
 }
 
-/// Events in order of their keys.
+/// Iterates over events in key order.
 #[derive(Debug)]
 pub(super) struct SortedTies<'a> {
     key: fn(&Tied) -> u64,
@@ -60,25 +60,25 @@ pub(super) struct SortedTies<'a> {
     next: BinaryHeap<Reverse<(u64, usize)>>,
 }
 
-/// The rest of a run.
+/// The unread rest of a run.
 #[derive(Debug)]
 struct Cursor<'a> {
     file: &'a SpillFile,
-    /// Events that were read.
+    /// Decoded events.
     block: vec::IntoIter<Tied>,
     parts: vec::IntoIter<RunPart>,
     part: RunPart,
-    /// Events after those of all parts.
+    /// Events in memory that follow all parts.
     held: Vec<Tied>,
 }
 
 impl TieSpill<'_> {
-    /// The most runs that are merged at once; more are merged in several passes.
+    /// Maximum number of runs in one merge; more runs are merged in several passes.
     const RUNS_MAX: usize = 32;
-    /// Events of a run that are read at once.
+    /// Number of events of a run that are read at once.
     const BLOCK_EVENTS: usize = 64;
 
-    /// Limits within `bytes`.
+    /// Derives the limits from a budget of `bytes`.
     pub(super) fn within(file: &SpillFile, bytes: u64) -> TieSpill<'_> {
         let held_bytes = usize::try_from(bytes / 8).unwrap_or(usize::MAX);
         TieSpill { file, held_events: (held_bytes / size_of::<Tied>()).max(1), held_bytes }
@@ -90,23 +90,23 @@ impl<'a> TieSorter<'a> {
         Self { spill, key, held: Vec::new(), runs: Vec::new() }
     }
 
-    /// Keeps the order in which events come.
+    /// Creates a sorter that keeps the order of arrival.
     pub(super) fn in_order(spill: TieSpill<'a>) -> Self {
         Self::by_key(spill, |_| 0)
     }
 
-    /// Fails with the I/O error of the file.
+    /// Adds an event. Fails with the I/O error of the file.
     pub(super) fn push(&mut self, tied: Tied) -> io::Result<()> {
         self.held.push(tied);
         if self.held.len() >= self.spill.held_events { self.write_held() } else { Ok(()) }
     }
 
-    /// All events, if none of them is in the file.
+    /// Returns all events if none of them is in the file.
     pub(super) fn held_alone(&mut self) -> Option<&mut Vec<Tied>> {
         self.runs.is_empty().then_some(&mut self.held)
     }
 
-    /// Writes a run of `events`, which it sorts. Fails as [`Self::push`] does.
+    /// Sorts `events` and writes them as a run. Fails like [`Self::push`].
     pub(super) fn push_run(&mut self, events: &mut [Tied]) -> io::Result<()> {
         events.sort_by_key(self.key);
         let offset = self.spill.file.write_bytes(bytemuck::cast_slice(events))?;
@@ -125,13 +125,13 @@ impl<'a> TieSorter<'a> {
         written
     }
 
-    /// The events as they came, of a sorter that was made for that.
+    /// Iterates over the events of a sorter from [`Self::in_order`].
     pub(super) fn in_arrival_order(&self) -> io::Result<SortedTies<'a>> {
         let parts: Vec<_> = self.runs.iter().flatten().copied().collect();
         SortedTies::new(vec![Cursor::new(self.spill.file, parts, self.held.clone())], self.key)
     }
 
-    /// The events in order of their keys. Fails as [`Self::push`] does.
+    /// Iterates over the events in key order. Fails like [`Self::push`].
     pub(super) fn sorted(mut self) -> io::Result<SortedTies<'a>> {
         while self.runs.len() > TieSpill::RUNS_MAX {
             let runs = std::mem::take(&mut self.runs);
@@ -146,7 +146,7 @@ impl<'a> TieSorter<'a> {
         SortedTies::new(runs.chain([Cursor::new(file, Vec::new(), held)]).collect(), self.key)
     }
 
-    /// Merges runs into one.
+    /// Merges runs into one run.
     fn merged(&self, runs: &[SortedRun]) -> io::Result<SortedRun> {
         let mut merged = Self::in_order(self.spill);
         let cursors = runs.iter().map(|parts| Cursor::new(self.spill.file, parts.clone(), Vec::new()));
@@ -173,7 +173,7 @@ impl<'a> SortedTies<'a> {
         Ok(())
     }
 
-    /// The next event. Fails with the I/O error of the file.
+    /// Returns the next event. Fails with the I/O error of the file.
     pub(super) fn next(&mut self) -> io::Result<Option<Tied>> {
         let Some(Reverse((_, cursor))) = self.next.pop() else { return Ok(None) };
         let tied = self.cursors[cursor].block.next();
@@ -183,7 +183,7 @@ impl<'a> SortedTies<'a> {
 }
 
 impl<'a> Cursor<'a> {
-    /// The events of `parts`, and then those that are `held`.
+    /// Reads the events of `parts`, then `held`.
     fn new(file: &'a SpillFile, parts: SortedRun, held: Vec<Tied>) -> Self {
         let part = RunPart { offset: 0, events: 0 };
         Self { file, block: Vec::new().into_iter(), parts: parts.into_iter(), part, held }
@@ -209,11 +209,11 @@ impl<'a> Cursor<'a> {
 }
 
 fn read_events(file: &SpillFile, offset: u64, count: usize) -> io::Result<Vec<Tied>> {
-    // Words, so that they are aligned as events are.
+    // Words have the alignment of events.
     let mut words = vec![0u64; count * size_of::<Tied>() / size_of::<u64>()];
     file.read_bytes(bytemuck::cast_slice_mut(&mut words), offset)?;
     let events = bytemuck::checked::try_cast_slice::<u64, Tied>(&words);
-    // The error is none of the standard library's.
+    // The error does not implement `Error` without a feature of `bytemuck`.
     Ok(events.map_err(|error| io::Error::other(error.to_string()))?.to_vec())
 }
 

@@ -1,15 +1,15 @@
-//! The order of events of one track at one time, where the capture's own order would nest wrongly.
+//! The order of events of one track at one time. The order of the trace may nest wrongly.
 //!
-//! Events keep their order in the capture, except that an end which closes an earlier span goes before the begins (not
-//! before the events ahead of these, which were still inside of the span), and among complete spans the longer goes
-//! first: a parent that is written after its child still nests right.
+//! Ends of earlier spans move before the begins, but not before other events ahead of the first begin: these are still
+//! inside the earlier spans. Longer complete spans go first, so that a parent that is written after its child nests
+//! correctly. All other events keep their order.
 
 use super::steps;
 use super::text_stack::TextStack;
 use crate::model::{Event, EventFlags, EventKind, NameIdx, StrIdx};
 
-/// Puts the events of one track at one time into the order in which they nest; `event_of` tells an item's event, and
-/// `text_of` the text of a name: an end need not repeat the category of its begin.
+/// Sorts the events of one track at one time into the order in which they nest. `event_of` returns the event of an
+/// item. `text_of` returns the text of a name, because an end need not repeat the category of its begin.
 pub(crate) fn order<T>(items: &mut Vec<T>, event_of: impl Fn(&T) -> &Event, text_of: impl Fn(NameIdx) -> StrIdx) {
     if items.len() < 2 {
         return;
@@ -18,7 +18,7 @@ pub(crate) fn order<T>(items: &mut Vec<T>, event_of: impl Fn(&T) -> &Event, text
     longer_complete_spans_first(items, &event_of);
 }
 
-/// An end closes a begin of the same time if one is open before it that it names, or any if it names none.
+/// An end with a name closes an open begin of that name at the same time; an end without one closes any open begin.
 fn ends_of_earlier_spans_first<T>(
     items: &mut Vec<T>,
     event_of: &impl Fn(&T) -> &Event,
@@ -35,11 +35,11 @@ fn ends_of_earlier_spans_first<T>(
     items.extend(keyed.into_iter().map(|(_, item)| item));
 }
 
-/// Finds the events of one track at one time that go before the others, of events in the order of the capture. They do
-/// so only if one of them is an end.
+/// Finds the events that go before the others, among events of one track and time in trace order. Applies only if one
+/// of them is an end.
 #[derive(Debug, Default)]
 pub(super) struct EndsFirst {
-    /// The begins that are open.
+    /// Open begins, by name.
     open: TextStack,
     has_begun: bool,
 }
@@ -63,7 +63,7 @@ impl EndsFirst {
     }
 }
 
-/// Complete spans take the places that complete spans had, longest first.
+/// Sorts complete spans by duration, longest first, among their own positions.
 fn longer_complete_spans_first<T>(items: &mut [T], event_of: &impl Fn(&T) -> &Event) {
     let is_complete = |item: &T| event_of(item).kind == EventKind::Complete;
     let places: Vec<usize> = (0..items.len()).filter(|&place| is_complete(&items[place])).collect();
@@ -89,7 +89,7 @@ fn longer_complete_spans_first<T>(items: &mut [T], event_of: &impl Fn(&T) -> &Ev
     }
 }
 
-/// A span without an end counts as the longest.
+/// Returns the duration. A span without an end counts as the longest.
 pub(super) fn length(event: &Event) -> u64 {
     if event.flags.has(EventFlags::UNFINISHED) { u64::MAX } else { event.value }
 }
@@ -115,7 +115,7 @@ mod tests {
     }
 
     fn names_in_order(mut events: Vec<Event>) -> Vec<u32> {
-        // hundreds are categories
+        // The hundreds are the category.
         order(&mut events, |event| event, |name| StrIdx(name.0 % 100));
         events.iter().map(|event| event.name.0).collect()
     }
@@ -167,7 +167,7 @@ mod tests {
         }
     }
 
-    /// The slow answer: a scan of the open begins for each end, and a stable sort of the complete spans.
+    /// Oracle: scans the open begins for each end, and sorts the complete spans with a stable sort.
     fn naive_order(events: Vec<Event>) -> Vec<Event> {
         let mut open: Vec<u32> = Vec::new();
         let mut has_begun = false;

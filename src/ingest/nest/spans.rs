@@ -64,12 +64,12 @@ impl Nester<'_> {
         Ok(())
     }
 
-    /// Opens a span; false beyond the last lane. Fails with the I/O error of the spill file.
+    /// Opens a span. Returns false if no lane is left. Fails with the I/O error of the spill file.
     pub(super) fn begin(&mut self, track: TrackIdx, event: &Event, blob: &[u8], endless: bool) -> io::Result<bool> {
         let state = self.track(track);
         state.open.close_ended(event.ts_ns);
         state.saw(event.ts_ns);
-        // One without a lane keeps nothing.
+        // The arguments of a begin without a lane are dropped.
         let has_lane = state.open.deepest_lane() != Some(u16::MAX);
         let blob = self.open_blobs.keep(if has_lane { blob } else { &[] })?;
         let begin = OpenBegin { start_ns: event.ts_ns, name: event.name, blob, endless };
@@ -81,7 +81,7 @@ impl Nester<'_> {
         Ok(is_placed)
     }
 
-    /// Ends the begins with a known end, up to `to_ns`.
+    /// Closes the begins whose known end is at most `to_ns`.
     #[inline]
     pub(super) fn end_known(&mut self, track: TrackIdx, to_ns: i64) -> io::Result<()> {
         let next = |state: &mut TrackNest| state.rare.as_mut()?.ends.take_next(to_ns);

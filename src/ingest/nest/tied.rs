@@ -1,5 +1,5 @@
-//! Events of one time, which wait until all of them have come and are then taken track by track. Many of them, or long
-//! arguments, wait in the spill file; the order is the same.
+//! Collects events of one time, then nests them track by track. Many events, or long arguments, go to the spill file;
+//! the order is the same.
 
 use std::io;
 
@@ -8,16 +8,16 @@ use crate::ingest::tie_sort::{TieSorter, TieSpill, Tied};
 use crate::ingest::ties::{self, EndsFirst};
 use crate::model::{Event, EventKind};
 
-/// The events that wait.
+/// Events of one time that are not nested yet.
 #[derive(Default)]
 pub(super) struct TiedEvents<'a> {
-    /// The time of all of them.
+    /// The time of all events.
     ts_ns: Option<i64>,
-    /// Those that are not in the file; their arguments are in `blobs`.
+    /// The events in memory; their arguments are in `blobs`.
     held: Vec<Tied>,
     blobs: Vec<u8>,
     spill: Option<TieSpill<'a>>,
-    /// Those that are in the file, by track.
+    /// The events in the spill file, by track.
     spilled: Option<TieSorter<'a>>,
 }
 
@@ -26,7 +26,7 @@ impl<'a> TiedEvents<'a> {
         Self { spill: Some(spill), ..Self::default() }
     }
 
-    /// The time at which events wait, if any do.
+    /// Returns the time of the collected events, if any.
     #[inline]
     pub(super) fn ts_ns(&self) -> Option<i64> {
         self.ts_ns
@@ -56,7 +56,7 @@ impl<'a> TiedEvents<'a> {
         Ok(())
     }
 
-    /// All events, where some are in the file. None waits any more.
+    /// Spills the rest and returns the sorter, if some events are in the file. Afterwards no event is left.
     fn take_spilled(&mut self) -> io::Result<Option<(TieSpill<'a>, TieSorter<'a>)>> {
         let (Some(spill), true) = (self.spill, self.spilled.is_some()) else { return Ok(None) };
         self.spill_held(spill)?;
@@ -66,7 +66,7 @@ impl<'a> TiedEvents<'a> {
 }
 
 impl<'a> Nester<'a> {
-    /// Takes the events that wait.
+    /// Nests the collected events.
     pub(super) fn take_tied(&mut self) -> io::Result<()> {
         if let Some((spill, spilled)) = self.tied.take_spilled()? {
             return self.take_spilled(spill, spilled);
@@ -92,7 +92,7 @@ impl<'a> Nester<'a> {
             }
         }
         drop(rest);
-        // Keeps what was allocated.
+        // Keep the allocations.
         self.tied.held = tied;
         self.tied_of_track = of_track;
         self.tied.blobs = blobs;
@@ -100,7 +100,7 @@ impl<'a> Nester<'a> {
         Ok(())
     }
 
-    /// Takes events that are sorted by track in the file.
+    /// Nests events that are sorted by track in the file.
     fn take_spilled(&mut self, spill: TieSpill<'a>, spilled: TieSorter<'a>) -> io::Result<()> {
         let mut by_track = spilled.sorted()?;
         let mut next = by_track.next()?;
@@ -127,7 +127,7 @@ impl<'a> Nester<'a> {
         Ok(())
     }
 
-    /// Takes the events of a track that go before the others, which it returns. As [`ties::order`].
+    /// Nests the events of a track that [`ties::order`] puts first, and returns the others.
     fn take_ends_first(&mut self, spill: TieSpill<'a>, of_track: &TieSorter<'a>) -> io::Result<TieSorter<'a>> {
         let (mut ends, mut rest) = (EndsFirst::default(), TieSorter::in_order(spill));
         let mut events = of_track.in_arrival_order()?;
@@ -141,7 +141,7 @@ impl<'a> Nester<'a> {
         Ok(rest)
     }
 
-    /// Takes events of a track, among which the longer complete spans go first. As [`ties::order`].
+    /// Nests events of a track, longer complete spans first, like [`ties::order`].
     fn take_longer_first(&mut self, spill: TieSpill<'a>, of_track: &TieSorter<'a>) -> io::Result<()> {
         let mut by_length = TieSorter::by_key(spill, |tied| u64::MAX - ties::length(&tied.event));
         let mut events = of_track.in_arrival_order()?;
