@@ -1,4 +1,4 @@
-//! Draws the counters of one row: curves over each other, one scale for each unit, or a stack of their sums.
+//! Draws the counters of one row: overlaid curves with one scale per unit, or a stack of their sums.
 
 use crate::query::{Buckets, CounterCell};
 use crate::scene::counter_form::{CounterForm, range_in};
@@ -10,7 +10,7 @@ use crate::scene::viewport::Viewport;
 use crate::store::LaneKind;
 use crate::tiles::{TileOwner, Tiles};
 
-/// The lanes that rows of several counters need beside those in view.
+/// Returns the lanes that rows of several counters need in addition to the visible ones.
 pub(crate) fn other_lanes(in_view: &[(TileOwner, LaneKind)], rows: &[OverlaidRow]) -> Vec<(TileOwner, LaneKind)> {
     let is_in_view = |owner: TileOwner| in_view.iter().any(|&(known, _)| known == owner);
     let shown = rows.iter().filter(|row| is_in_view(TileOwner::Lane(row.lead)));
@@ -18,7 +18,7 @@ pub(crate) fn other_lanes(in_view: &[(TileOwner, LaneKind)], rows: &[OverlaidRow
     lanes.filter(|&owner| !is_in_view(owner)).map(|owner| (owner, LaneKind::Counter)).collect()
 }
 
-/// Adds the rectangles of a row between two heights. Returns the least and the largest number of each unit.
+/// Appends the rectangles of a row between two heights. Returns the minimum and maximum of each unit.
 pub(super) fn push_overlaid(
     rects: &mut Vec<Rect>,
     (tiles, buckets): (&Tiles, Buckets),
@@ -27,7 +27,7 @@ pub(super) fn push_overlaid(
     (y0, y1): (f32, f32),
     (palette, pixels_per_point): (&Palette, f32),
 ) -> Vec<(f64, f64)> {
-    /// Areas of a stack cover each other nowhere, so they need not shine through.
+    /// Areas of a stack do not overlap, so they need not be translucent.
     const STACK_OPACITY: u8 = 170;
     let curves: Vec<(Vec<CounterCell>, (f64, f64))> = row
         .curves
@@ -69,7 +69,7 @@ pub(super) fn push_overlaid(
     ranges
 }
 
-/// The range of each unit of a row: of a stack that of the sums, which the ranges of its counters bound.
+/// Returns the range of each unit of a row. For a stack, it is bounded by the sum of the ranges of its counters.
 fn ranges(row: &OverlaidRow, curves: impl Iterator<Item = (f64, f64)>) -> Vec<(f64, f64)> {
     if row.is_stacked {
         let sum = |(min, max): (f64, f64), (least, most): (f64, f64)| (min + least.min(0.0), max + most.max(0.0));

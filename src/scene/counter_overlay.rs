@@ -1,7 +1,7 @@
-//! Counters that share one row: which of them, in which units, and the levels of a stack. Curves of one unit have one
-//! scale, so that heights compare; a stack has one unit.
+//! Counters that share one row: their members, their units, and the levels of a stack. Curves of one unit share a
+//! scale, so that heights are comparable. A stack has one unit.
 //!
-//! The slow answer for a stack: in each bucket the sum of the values of the counters up to a level.
+//! Oracle for a stack: per bucket, the sum of the values of the counters up to a level.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,7 +11,7 @@ use crate::query::{CounterCell, Snapshot};
 use crate::store::LaneKind;
 use crate::store::lane::LaneIdx;
 
-/// The most counters in one row: as many as there are colours that any eyes tell apart.
+/// Maximum number of counters in one row: the number of colours that all viewers can distinguish.
 pub(crate) const OVERLAID_MAX: usize = 8;
 
 /// Counters that are drawn in the row of the first of them.
@@ -23,7 +23,7 @@ pub(crate) struct CounterOverlay {
 }
 
 impl CounterOverlay {
-    /// Counters from bottom to top; `None` for one alone, or more than a row may have.
+    /// Creates an overlay from counters, bottom to top. `None` for a single counter, or for more than a row may have.
     #[must_use]
     pub(crate) fn new(counters: &[TrackIdx], is_stacked: bool) -> Option<Self> {
         let (&lead, others) = counters.split_first()?;
@@ -31,7 +31,7 @@ impl CounterOverlay {
         fits.then(|| Self { lead, others: others.to_vec(), is_stacked })
     }
 
-    /// The counter in whose row all are drawn.
+    /// Returns the counter whose row contains all curves.
     #[must_use]
     pub(crate) fn lead(&self) -> TrackIdx {
         self.lead
@@ -46,7 +46,7 @@ impl CounterOverlay {
         self.counters().any(|counter| counter == track)
     }
 
-    /// The same without some counters; `None` where fewer than two are left.
+    /// Returns the overlay without some counters; `None` if fewer than two are left.
     #[must_use]
     pub(crate) fn without(&self, tracks: &[TrackIdx]) -> Option<Self> {
         let left: Vec<_> = self.counters().filter(|counter| !tracks.contains(counter)).collect();
@@ -54,48 +54,49 @@ impl CounterOverlay {
     }
 }
 
-/// Whether values of these counters can be added up: all of them have one unit, or none has any.
+/// Returns whether the values of these counters can be added: all have the same unit, or none has one.
 #[must_use]
 pub(crate) fn have_one_unit(snapshot: &Snapshot, counters: &[TrackIdx]) -> bool {
     let units = counters.iter().map(|&counter| snapshot.tracks().unit(counter));
     units.clone().zip(units.skip(1)).all(|(one, next)| one == next)
 }
 
-/// The changes that several counters allow; a stack has one unit.
+/// The commands that are possible for several counters. A stack needs one unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "each enables a command of its own")]
 pub(crate) struct CounterChoice {
     pub(crate) can_overlay: bool,
     pub(crate) can_stack: bool,
-    /// Some of them share a row.
+    /// Whether some of them share a row.
     pub(crate) can_separate: bool,
-    /// There is a counter.
+    /// Whether there is a counter.
     pub(crate) has_counter: bool,
 }
 
-/// A row of several counters as a frame draws it.
+/// A row of several counters, as drawn in a frame.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OverlaidRow {
-    /// The lane whose row it takes.
+    /// The lane whose row contains the curves.
     pub(crate) lead: LaneIdx,
     /// From bottom to top.
     pub(crate) curves: Vec<OverlaidCurve>,
-    /// The units of the curves, each once.
+    /// The distinct units of the curves.
     pub(crate) units: Vec<String>,
     pub(crate) is_stacked: bool,
     pub(crate) form: CounterForm,
 }
 
-/// A counter of a row of several.
+/// A curve in a row of several counters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct OverlaidCurve {
     pub(crate) track: TrackIdx,
     pub(crate) lane: LaneIdx,
-    /// The place of its unit among those of the row.
+    /// Index of its unit in [`OverlaidRow::units`].
     pub(crate) unit: usize,
 }
 
-/// The row of an overlay; `None` where the trace has less than two of its counters. All take the form of the first.
+/// Returns the row of an overlay; `None` if the trace has fewer than two of its counters. All curves use the form of
+/// the first.
 #[must_use]
 pub(crate) fn overlaid_row(
     snapshot: &Snapshot,
@@ -119,7 +120,7 @@ pub(crate) fn overlaid_row(
     Some(OverlaidRow { lead, curves, units, is_stacked, form: CounterForm::of(overlay.lead, forms) })
 }
 
-/// The lane of the values of a counter.
+/// Returns the lane with the values of a counter.
 #[must_use]
 pub(crate) fn counter_lane(snapshot: &Snapshot, track: TrackIdx) -> Option<LaneIdx> {
     if snapshot.track(track).key.kind != TrackKind::Counter {
@@ -128,16 +129,16 @@ pub(crate) fn counter_lane(snapshot: &Snapshot, track: TrackIdx) -> Option<LaneI
     snapshot.lanes_of(track).map(LaneIdx).find(|&lane| snapshot.lane(lane).kind == LaneKind::Counter)
 }
 
-/// A counter of a stack: its sums with those below it, and where its part of each begins.
+/// A counter of a stack: its sums with the counters below it, and the base of its area.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct StackLevel {
-    /// Within a bucket, counters may change at different times: the least and the largest sum are bounds.
+    /// Counters in a bucket may change at different times, so the minimum and maximum of the sum are bounds.
     pub(crate) cells: Vec<CounterCell>,
     /// By cell: the sum of the counters below.
     pub(crate) base: Vec<f64>,
 }
 
-/// The levels of a stack, from bottom to top. A counter counts as nothing before its first value.
+/// Computes the levels of a stack, from bottom to top. A counter counts as zero before its first value.
 #[must_use]
 pub(crate) fn stack_levels(counters: &[Vec<CounterCell>]) -> Vec<StackLevel> {
     let mut edges: Vec<i64> =
@@ -173,7 +174,7 @@ mod tests {
 
     use super::*;
 
-    /// Runs of buckets with values, and gaps between them.
+    /// Generates runs of buckets with values, and gaps between them.
     fn counter() -> impl Strategy<Value = Vec<CounterCell>> {
         let run = (0i64..4, 1u32..5, -20i32..20, 0i32..9, 0i32..9);
         proptest::collection::vec(run, 0..12).prop_map(|runs| {

@@ -1,5 +1,5 @@
-//! From a counter's values to a filled curve: in each column the whole range that the value went through, so that no
-//! peak is lost. Values that are no numbers leave a gap.
+//! Converts the values of a counter to a filled curve. Each column covers the whole range of the values in it, so no
+//! peak is lost. Values that are not finite leave a gap.
 
 use super::color::Rgba;
 use super::rects::{Rect, RectStyle};
@@ -7,7 +7,7 @@ use super::viewport::Viewport;
 use crate::base::time::grouped_digits;
 use crate::query::{Buckets, CounterCell};
 
-/// The values at the bottom and the top of a counter's row.
+/// The values at the bottom and the top of the row of a counter.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Scale {
     pub(crate) bottom: f64,
@@ -16,7 +16,7 @@ pub(crate) struct Scale {
 }
 
 impl Scale {
-    /// The scale for values between `min` and `max`: zero is always on it, so that heights compare.
+    /// Returns the scale for values between `min` and `max`. It always contains zero, so that heights are comparable.
     #[must_use]
     pub(crate) fn for_values(min: f64, max: f64) -> Self {
         let bottom = if min.is_finite() { min.min(0.0) } else { 0.0 };
@@ -24,25 +24,25 @@ impl Scale {
         if top - bottom > 0.0 { Self { bottom, top } } else { Self { bottom, top: bottom + 1.0 } }
     }
 
-    /// The scale on the way to another: 0 is this one, 1 that.
+    /// Interpolates to `other`: 0 returns this scale, 1 the other.
     #[must_use]
     pub(crate) fn towards(self, other: Self, part: f64) -> Self {
         let between = |from: f64, to: f64| from * (1.0 - part) + to * part;
         Self { bottom: between(self.bottom, other.bottom), top: between(self.top, other.top) }
     }
 
-    /// The height of a value as a part of the row: 0 at the bottom, 1 at the top.
+    /// Returns the height of a value as a fraction of the row: 0 at the bottom, 1 at the top.
     fn part(&self, value: f64) -> f64 {
         // Halved first, so that a range beyond the largest float does not overflow.
         ((value / 2.0 - self.bottom / 2.0) / (self.top / 2.0 - self.bottom / 2.0)).clamp(0.0, 1.0)
     }
 }
 
-/// A value as a person reads it: four digits at most, and a letter for the power of a thousand.
+/// Formats a value for people: at most four digits, and a letter for the power of a thousand.
 #[must_use]
 pub(crate) fn value_text(value: f64) -> String {
-    /// A power of a thousand, its letter, and the least value that has it: up to 9999 in plain digits, since years and
-    /// ports are no thousands of anything.
+    /// Power of a thousand, its letter, and the least value that uses it. Plain digits go up to 9999, for years and
+    /// ports.
     const POWERS: [(f64, &str, f64); 4] = [(1e12, "T", 1e12), (1e9, "G", 1e9), (1e6, "M", 1e6), (1e3, "k", 1e4)];
     if !value.is_finite() {
         return "none".to_owned();
@@ -59,7 +59,7 @@ pub(crate) fn value_text(value: f64) -> String {
     format!("{text}{letter}")
 }
 
-/// A value in full, its digits in groups; fractions to nine digits, beyond which binary numbers say nothing new.
+/// Formats a value in full, with grouped digits. Fractions have at most nine digits; a float has no more information.
 #[must_use]
 pub(crate) fn exact_value_text(value: f64) -> String {
     const DIGITS: usize = 9;
@@ -78,25 +78,25 @@ pub(crate) fn exact_value_text(value: f64) -> String {
     format!("{sign}{grouped}{point}{fraction}")
 }
 
-/// A counter's row on the canvas.
+/// The row of a counter on the canvas.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct CounterBand {
     pub(crate) y0: f32,
     pub(crate) y1: f32,
-    /// The colour of its curve.
+    /// The colour of the curve.
     pub(crate) color: Rgba,
     /// The thickness of the curve.
     pub(crate) line_px: f32,
-    /// The opacity of what is between the curve and zero; none where it is 0.
+    /// The opacity of the fill between the curve and zero; 0 means no fill.
     pub(crate) fill_opacity: u8,
 }
 
 impl CounterBand {
-    /// A fill so faint that one reads the curve.
+    /// Opacity of a faint fill, which leaves the curve readable.
     pub(crate) const FAINT: u8 = 90;
 }
 
-/// Adds the rectangles of a counter: for each run of columns a fill from zero and the curve's own range on it.
+/// Appends the rectangles of a counter: per run of columns, a fill from zero and the range of the curve.
 pub(crate) fn rects(
     view: &Viewport,
     buckets: Buckets,
@@ -108,7 +108,7 @@ pub(crate) fn rects(
     rects_above(view, buckets, (cells, &[]), scale, band, out);
 }
 
-/// Like [`rects`], with fills from the values of `base`, one a cell, and from zero where there is none.
+/// Like [`rects`], but fills start at the values in `base`, one per cell, or at zero if there is none.
 pub(crate) fn rects_above(
     view: &Viewport,
     buckets: Buckets,
@@ -121,7 +121,7 @@ pub(crate) fn rects_above(
     #[expect(clippy::cast_possible_truncation, reason = "pixels within a row are exact in an f32")]
     let y_of = |value: f64| band.y1 - (scale.part(value) * height).round() as f32;
     let zero_y = y_of(0.0);
-    // The last value holds up to the end of the capture, and no further.
+    // The last value holds until the end of the trace, and no further.
     let right_px = view.x_from_time(view.capture_end_ns()).ceil().min(view.width_px() + 2.0);
     let mut last: Option<CounterColumn> = None;
     for (place, cell) in cells.iter().enumerate() {
@@ -132,11 +132,11 @@ pub(crate) fn rects_above(
         let x1 = view.x_from_time(buckets.start_ns(cell.end_bucket())).round();
         #[expect(clippy::cast_possible_truncation, reason = "cut to the canvas")]
         let (x0, x1) = (x0 as f32, x1.min(right_px) as f32);
-        // Areas meet at the values that hold at the end of a column.
+        // Areas meet at the values at the end of a column.
         let base_y = base.get(place).map_or(zero_y, |&value| y_of(value));
         let next = CounterColumn { x0, x1, top: y_of(cell.max), bottom: y_of(cell.min), base_y };
         if next.x1 <= next.x0 {
-            // Narrower than a pixel: its range goes to the one column that has the pixel.
+            // A column narrower than a pixel adds its range to the column that has the pixel.
             if let Some(run) = &mut last {
                 if run.x1 - run.x0 > 1.0 {
                     let before = CounterColumn { x1: run.x1 - 1.0, ..*run };
@@ -162,14 +162,14 @@ pub(crate) fn rects_above(
     }
 }
 
-/// A run of pixel columns in which the curve goes through the same range.
+/// A run of pixel columns with the same range of the curve.
 #[derive(Debug, Clone, Copy)]
 struct CounterColumn {
     x0: f32,
     x1: f32,
     top: f32,
     bottom: f32,
-    /// Where its fill begins.
+    /// Start of its fill.
     base_y: f32,
 }
 
@@ -251,7 +251,7 @@ mod tests {
 
     #[test]
     fn a_peak_between_two_pixels_does_not_widen_to_its_neighbours() {
-        // Half a pixel to a bucket: the peak's bucket rounds to nothing.
+        // Half a pixel per bucket: the bucket of the peak rounds to nothing.
         let mut view = Viewport::covering(0, 1_000_000, 512.0, 100.0);
         view.show_exactly(0, 1024);
         let cells = [cell(0, 101, 1.0, 1.0), cell(101, 1, 8.0, 8.0), cell(102, 100, 1.0, 1.0)];

@@ -1,5 +1,5 @@
-//! The counters of the scope: smallest and largest value, mean over time, change and rate of each. A click
-//! on one shows its track.
+//! The counters panel: minimum, maximum, mean over time, change and rate of each counter in the scope. A click on a
+//! counter shows its track.
 
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -25,16 +25,16 @@ use crate::ui::panel::Panel;
 use crate::ui::questions::{Question, QuestionKind, SelectedScope};
 use crate::ui::widgets::field;
 
-/// The name of the table among the layouts that are kept.
+/// The key of the table in the saved layouts.
 const TABLE: &str = "counters";
 
-/// The height of a row, in points.
+/// Height of a row, in points.
 const ROW_POINTS: f32 = 19.0;
 
-/// The columns before the numbers.
+/// Columns before the numbers.
 const NAME: usize = 0;
 const PROCESS: usize = 1;
-/// The column after them.
+/// The column after the numbers.
 const UNIT: usize = 10;
 
 const COLUMNS: [TableColumn; 11] = [
@@ -55,7 +55,7 @@ const fn number(title: &'static str) -> TableColumn {
     TableColumn { title, width: 76.0, is_number: true, is_sortable: true }
 }
 
-/// The counters and what they were asked of.
+/// The panel, with the counters of the queried scope.
 #[derive(Debug)]
 pub(crate) struct CountersPanel {
     asked: Option<SelectedScope>,
@@ -114,7 +114,7 @@ impl CountersPanel {
         commands
     }
 
-    /// Why there is no row, once the answer is there.
+    /// Returns the reason for an empty table, once the result has arrived.
     fn absence(&self) -> Option<&'static str> {
         let counters = self.counters.as_ref()?;
         if counters.is_empty() {
@@ -173,7 +173,7 @@ impl DockPanel for CountersPanel {
     }
 }
 
-/// A counter with its texts, which are made once.
+/// A counter with its cached texts.
 #[derive(Debug)]
 struct CounterLine {
     stats: CounterStats,
@@ -203,7 +203,7 @@ impl CounterLine {
 #[derive(Debug, Default)]
 struct CounterRows {
     lines: Vec<CounterLine>,
-    /// The lines that have the words, as they are sorted.
+    /// Indices of the lines that match the words, in sort order.
     shown: Vec<usize>,
     words: String,
     sorted_by: Option<(usize, bool)>,

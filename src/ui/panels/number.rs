@@ -1,5 +1,5 @@
-//! Numbers of tables: four significant digits and one unit a value, aligned at the decimal point. Tooltips and
-//! copies have the exact value.
+//! Numbers in tables: four significant digits and one unit, aligned at the decimal point. Tooltips and copies have the
+//! exact value.
 
 use egui::text::{LayoutJob, TextFormat};
 use egui::{Color32, FontId, Painter, Rect, pos2};
@@ -13,16 +13,16 @@ pub(crate) enum TableNumber {
     Count(u64),
     /// A duration; the unit is the nanosecond.
     Duration(u128),
-    /// A value of a counter, whose unit is not known.
+    /// A value of a counter without a known unit.
     Value(f64),
-    /// A part of a whole, both in the same unit.
+    /// A fraction of a whole, both in the same unit.
     Share {
         part: u128,
         whole: u128,
     },
 }
 
-/// The digits before the decimal point, those from it on, and the unit.
+/// The digits before the decimal point, the point with the digits after it, and the unit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Parts {
     whole: String,
@@ -30,18 +30,18 @@ struct Parts {
     unit: &'static str,
 }
 
-/// The digits of a duration that are shown.
+/// Number of digits to show of a duration.
 const SIGNIFICANT_DIGITS: usize = 4;
 
-/// The widest fraction and the widest unit: they set the column of the decimal point.
+/// The widest fraction and unit, which determine the position of the decimal point in the column.
 const FRACTION_MAX: &str = ".000";
 const UNIT_MAX: &str = "ms";
 
-/// The gap between a number and its unit, in points.
+/// Gap between a number and its unit, in points.
 const UNIT_GAP: f32 = 3.0;
 
 impl TableNumber {
-    /// The text of a cell, such as `416.8 ms`.
+    /// Returns the text of a cell, such as `416.8 ms`.
     #[must_use]
     pub(crate) fn text(self) -> String {
         let Parts { whole, fraction, unit } = self.parts();
@@ -49,7 +49,7 @@ impl TableNumber {
         format!("{whole}{fraction}{gap}{unit}")
     }
 
-    /// The exact value for a tooltip, such as `416 812 345 ns`.
+    /// Returns the exact value for a tooltip, such as `416 812 345 ns`.
     #[must_use]
     pub(crate) fn exact(self) -> String {
         match self {
@@ -62,7 +62,7 @@ impl TableNumber {
         }
     }
 
-    /// The exact value for a copy: digits only, a share as a fraction of one.
+    /// Returns the exact value for the clipboard: digits only, and a share as a fraction of one.
     #[must_use]
     pub(crate) fn copied(self) -> String {
         match self {
@@ -73,7 +73,7 @@ impl TableNumber {
         }
     }
 
-    /// Digits beyond the last one shown are cut, never rounded up: no span appears longer than it is.
+    /// Truncates after the last digit and never rounds up, so no span appears longer than it is.
     fn parts(self) -> Parts {
         match self {
             Self::Count(count) => Parts { whole: grouped_digits(count), fraction: String::new(), unit: "" },
@@ -91,7 +91,7 @@ impl TableNumber {
         }
     }
 
-    /// Paints the number into a cell, so that the decimal points and the units of a column are aligned.
+    /// Paints the number into a cell. Decimal points and units of a column are aligned.
     pub(super) fn paint(self, painter: &Painter, cell: Rect, font: &FontId, (color, unit_color): (Color32, Color32)) {
         let Parts { whole, fraction, unit } = self.parts();
         let width = |text: &str| {
@@ -113,7 +113,7 @@ impl TableNumber {
             job.append(unit, gap, TextFormat::simple(font.clone(), unit_color));
         }
         let galley = painter.layout_job(job);
-        // A number too wide for its column keeps its first digits.
+        // A number that is too wide for its column keeps its first digits.
         let left = left.max(cell.left());
         painter.galley(pos2(left, cell.center().y - galley.size().y / 2.0), galley, color);
     }
@@ -130,7 +130,7 @@ fn duration_parts(ns: u128) -> Parts {
     Parts { whole: grouped_digits(saturated(whole)), fraction, unit }
 }
 
-/// As the timeline shows values, and small ones by their power of ten: a rate of 0.0003 is not none.
+/// Formats values like the timeline, but small ones with an exponent: a rate of 0.0003 must not show as zero.
 fn value_parts(value: f64) -> Parts {
     if value != 0.0 && value.abs() < 0.01 {
         return Parts { whole: format!("{value:.2e}"), fraction: String::new(), unit: "" };
@@ -147,13 +147,13 @@ fn value_parts(value: f64) -> Parts {
     Parts { whole: digits[..point].to_owned(), fraction: digits[point..].to_owned(), unit }
 }
 
-/// A part of a whole, from 0 to 1.
+/// Returns a fraction of a whole, from 0 to 1.
 #[must_use]
 pub(super) fn fraction(part: u128, whole: u128) -> f64 {
     if whole == 0 { 0.0 } else { (part as f64 / whole as f64).clamp(0.0, 1.0) }
 }
 
-/// Digits are grouped up to 64 bits: 584 years of nanoseconds.
+/// Saturates to 64 bits, the limit of the digit grouping: 584 years in nanoseconds.
 fn saturated(number: u128) -> u64 {
     u64::try_from(number).unwrap_or(u64::MAX)
 }

@@ -1,4 +1,4 @@
-//! Counters on the timeline: their ranges and values in words, and rows that several of them share.
+//! Counters on the timeline: the texts of their ranges and values, and rows that several counters share.
 
 use egui::{Align2, Color32, FontId, Rect, Ui, pos2, vec2};
 
@@ -21,7 +21,7 @@ use crate::ui::theme::Theme;
 use crate::ui::widgets::letters::letter_width;
 use crate::ui::widgets::reading_order::on_screen;
 
-/// A change of the rows that a menu offers, and whether it makes sense now.
+/// A menu entry that changes rows, and whether it is enabled.
 #[derive(Debug, Clone)]
 pub(super) struct RowChoice {
     pub(super) text: &'static str,
@@ -36,21 +36,21 @@ impl RowChoice {
 }
 
 impl Timeline {
-    /// The rows of several counters.
+    /// Returns the rows that several counters share.
     pub(super) fn overlaid_rows(&self) -> Vec<OverlaidRow> {
         let arrangement = self.tracks.arrangement();
         let rows = arrangement.overlays.iter();
         rows.filter_map(|overlay| overlaid_row(&self.snapshot, overlay, &arrangement.counters)).collect()
     }
 
-    /// The row of several counters that a track leads.
+    /// Returns the row of several counters whose first counter is `track`.
     pub(super) fn row_led_by(&self, track: TrackIdx) -> Option<OverlaidRow> {
         let arrangement = self.tracks.arrangement();
         let overlay = arrangement.overlay_of(track).filter(|overlay| overlay.lead() == track)?;
         overlaid_row(&self.snapshot, overlay, &arrangement.counters)
     }
 
-    /// The changes that the counters of the scope allow; none where it has all tracks.
+    /// Returns the possible commands for the counters of the scope; none if the scope has all tracks.
     pub(crate) fn counter_choice(&self) -> CounterChoice {
         self.choice_of(self.selection.counters())
     }
@@ -66,7 +66,7 @@ impl Timeline {
         }
     }
 
-    /// The counters of a row of several, of a group, or of the scope: one more than a row takes at most.
+    /// Returns the counters of a shared row, of a group, or of the scope: at most one more than a row can have.
     pub(super) fn counters_of(&self, of: Option<GroupKind>) -> Vec<TrackIdx> {
         match of {
             None => self.selection.counters().to_vec(),
@@ -89,7 +89,7 @@ impl Timeline {
         }
     }
 
-    /// The choices for the counters of a head: their form, and whether they share a row.
+    /// Returns the menu entries for the counters of a header: their form, and whether they share a row.
     pub(super) fn counter_choices(&self, kind: GroupKind) -> Vec<RowChoice> {
         let counters = self.counters_of(Some(kind));
         let of = Some(kind);
@@ -139,7 +139,7 @@ impl Timeline {
         }
     }
 
-    /// Draws counters in one row; returns whether there was anything to do.
+    /// Draws counters in one row. Returns false if they cannot share one.
     pub(super) fn overlay_counters(&mut self, of: Option<GroupKind>, is_stacked: bool) -> bool {
         let counters = self.counters_of(of);
         let is_stacked = is_stacked && have_one_unit(&self.snapshot, &counters);
@@ -147,7 +147,7 @@ impl Timeline {
         overlay.map(|overlay| self.tracks.overlay_counters(overlay)).is_some()
     }
 
-    /// The name of a row that counters share, and the range of each unit; `None` for other tracks.
+    /// Returns the name of a shared row and the range of each unit; `None` for other tracks.
     pub(super) fn overlaid_text(&self, track: TrackIdx) -> Option<(String, String)> {
         let row = self.row_led_by(track)?;
         let what = if row.is_stacked { "stacked" } else { "overlaid" };
@@ -160,13 +160,13 @@ impl Timeline {
         Some((format!("{} {what} counters", row.curves.len()), ranges.collect::<Vec<_>>().join("; ")))
     }
 
-    /// The ranges of a row in the last frame that shows it.
+    /// Returns the ranges of a row in the last frame that shows it.
     fn panes_ranges(&self, lead: LaneIdx) -> Vec<(f64, f64)> {
         let ranges = [&self.rows, &self.pinned].into_iter().filter_map(|pane| pane.ranges(lead));
         ranges.map(<[_]>::to_vec).next().unwrap_or_default()
     }
 
-    /// The range of a counter in words, once it was drawn; of its changes, those in view.
+    /// Returns the range of a counter as text, once it was drawn. For changes and rates, it is the visible range.
     pub(super) fn counter_range_text(&self, track: TrackIdx) -> Option<String> {
         let lane = counter_lane(&self.snapshot, track)?;
         let form = self.tracks.counter_form(track);
@@ -177,13 +177,13 @@ impl Timeline {
         Some(form.range_text(&value_text(min), &value_text(max), &shown(self.snapshot.tracks().unit(track))))
     }
 
-    /// The names of the counters of a row, with their colours.
+    /// Returns the names of the counters of a row, with their colours.
     pub(super) fn legend(&self, track: TrackIdx) -> Vec<(Color32, String)> {
         let row = self.row_led_by(track);
         let curves = row.iter().flat_map(|row| row.curves.iter().enumerate());
         let entries = curves.map(|(place, curve)| (self.series_color(place), self.counter_name(curve.track)));
         let mut entries: Vec<_> = entries.collect();
-        // As they lie in a stack.
+        // The order from top to bottom of a stack.
         if row.is_some_and(|row| row.is_stacked) {
             entries.reverse();
         }
@@ -195,7 +195,7 @@ impl Timeline {
         Color32::from_rgb(red, green, blue)
     }
 
-    /// The name of a counter, with its process where the row has counters of several.
+    /// Returns the name of a counter, with its process if the row has counters of several processes.
     fn counter_name(&self, track: TrackIdx) -> String {
         let title = self.track_text(track).0;
         let process = self.snapshot.track(track).process;
@@ -206,7 +206,7 @@ impl Timeline {
         if is_of_several && !process.is_empty() { format!("{title} of {process}") } else { title }
     }
 
-    /// The value of the counter under the pointer, or of each that shares the row.
+    /// Returns the value of the counter under the pointer, or of each counter in its row.
     pub(super) fn counter_tip(&self, layout: &TimelineLayout, at: egui::Pos2) -> Option<Tip> {
         let picked = self.picked(layout, at);
         let lane = picked.lane.filter(|lane| lane.kind == LaneKind::Counter)?;
@@ -237,7 +237,7 @@ impl Timeline {
         Some(Tip { title: format!("at {at}"), lines })
     }
 
-    /// A value with its unit, and by how much it changed.
+    /// Formats a value with its unit and its last change.
     fn held_text(&self, track: TrackIdx, held: HeldValue) -> String {
         let unit = self.snapshot.tracks().unit(track);
         let change = held.before.map(|before| held.value - before).filter(|change| change.is_finite());
@@ -253,7 +253,7 @@ fn with_unit(value: &str, unit: &str) -> String {
     if unit.is_empty() { value.to_owned() } else { format!("{value} {}", shown(unit)) }
 }
 
-/// Paints the names of the counters of a row below `top`, as many as fit above `bottom`.
+/// Paints the names of the counters of a row. Names that do not fit above the bottom are left out.
 pub(super) fn paint_legend(ui: &Ui, theme: &Theme, entries: &[(Color32, String)], rect: Rect, clip: Rect) {
     const SIDE: f32 = 8.0;
     let painter = ui.painter_at(clip);
