@@ -1,5 +1,5 @@
-//! Refuses a capture of which no event could be read although it has records: a file that opens empty tells nobody what
-//! is wrong with it. A capture that has no record at all, such as an empty array, is a trace without events.
+//! Rejects a trace that has records but no readable event. An empty timeline would not tell the user what is wrong. A
+//! trace without records, such as an empty array, is a trace without events.
 
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
@@ -9,11 +9,11 @@ use super::input::source::{Source, excerpt};
 use super::{BatchSink, ReadContext, ReadError, Reader, StreamReader};
 use crate::model::{Batch, Losses, SourcePos};
 
-/// The format of a capture, for the error about it.
+/// The description of a format for error messages.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct RecordKind {
     pub(crate) format: &'static str,
-    /// A sentence about a record of it.
+    /// A sentence that describes a record.
     pub(crate) record: &'static str,
 }
 
@@ -23,7 +23,7 @@ impl RecordKind {
     }
 }
 
-/// Adds the check to a reader. A capture that is fetched by chunks is checked where they are fetched.
+/// Adds the check to a stream reader. Chunked traces are checked by the code that loads the chunks.
 pub(crate) fn checked(reader: Reader, path: PathBuf, kind: RecordKind) -> Reader {
     match reader {
         Reader::Stream(reader) => Reader::Stream(Box::new(CheckedReader { reader, path, kind })),
@@ -46,7 +46,7 @@ impl StreamReader for CheckedReader {
     }
 }
 
-/// Passes batches on, and sums up what was lost before the first event.
+/// Forwards batches, and collects the losses before the first event.
 struct RecordSink<'a> {
     sink: &'a mut dyn BatchSink,
     has_events: bool,
@@ -75,10 +75,10 @@ impl BatchSink for RecordSink<'_> {
     }
 }
 
-/// Checks a capture that had no events, by all that was lost in it.
+/// Checks the losses of a trace without events.
 ///
 /// # Errors
-/// [`ReadError::NoEvents`] if one of its records was not read.
+/// Returns [`ReadError::NoEvents`] if a record was lost.
 pub(crate) fn check(path: &Path, kind: RecordKind, losses: &Losses, context: &ReadContext) -> Result<(), ReadError> {
     let lost: Vec<_> = losses.iter().filter(|lost| lost.loss.is_of_record()).collect();
     let Some(first) = lost.iter().min_by_key(|lost| lost.first) else { return Ok(()) };
@@ -93,7 +93,7 @@ pub(crate) fn check(path: &Path, kind: RecordKind, losses: &Losses, context: &Re
         Some(file) => format!("{} of {file}", first.first),
         None => located(path, first.first, context)?,
     };
-    // The general advice is about a file of which the rest is shown.
+    // The general advice assumes that the rest of the file is shown.
     let reason = Some(&*first.advice).filter(|advice| *advice != first.loss.advice());
     let reason = reason.map_or_else(String::new, |reason| format!(" {reason}"));
     Err(ReadError::NoEvents {
@@ -104,12 +104,12 @@ pub(crate) fn check(path: &Path, kind: RecordKind, losses: &Losses, context: &Re
     })
 }
 
-/// A position with its line, if the capture is text, and with the bytes that are there.
+/// Formats a position with the bytes there, and with the line if the trace is text.
 fn located(path: &Path, position: SourcePos, context: &ReadContext) -> Result<String, ReadError> {
     const FOUND_BYTES: u64 = 16;
     let SourcePos::Offset(offset) = position else { return Ok(position.to_string()) };
     let quiet = ReadContext { cancel: context.cancel.clone(), ..ReadContext::default() };
-    // A file that went away meanwhile is as unreadable as it was.
+    // The file may have been removed meanwhile.
     let Ok(mut source) = Source::open(path, &quiet) else { return Ok(position.to_string()) };
     let is_text = source.head().iter().all(|&byte| byte >= b' ' || byte.is_ascii_whitespace() || byte == 0x1b);
     let (mut line, mut before, mut block) = (1, offset, vec![0; source.block_bytes(256 << 10)]);
@@ -121,7 +121,7 @@ fn located(path: &Path, position: SourcePos, context: &ReadContext) -> Result<St
         before -= len as u64;
     }
     let mut found = Vec::new();
-    // Bytes that cannot be read are not shown.
+    // Unreadable bytes are not shown.
     _ = source.take(FOUND_BYTES).read_to_end(&mut found);
     let of_line = found.split(|&byte| byte == b'\n').next().filter(|_| is_text).unwrap_or(&found);
     let line = if is_text { format!(" (line {line})") } else { String::new() };

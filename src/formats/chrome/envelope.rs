@@ -7,7 +7,7 @@ use crate::formats::json::scan::{Broken, JsonValue, Scanner, Shape};
 use crate::formats::json::skip::Skip;
 use crate::model::{Loss, LossValue, Losses, SourcePos};
 
-/// Why the input is not a trace: the byte offset, the expected syntax, and the bytes there.
+/// The reason why the input is not a trace: the byte offset, the expected syntax, and the bytes there.
 #[derive(Debug)]
 pub(super) struct NoCapture {
     pub(super) offset: u64,
@@ -33,7 +33,7 @@ pub(super) struct Envelope {
     /// Whether this must be a trace: the array is the document or has the key `traceEvents`. The key `samples` alone is
     /// ambiguous.
     is_certain: bool,
-    /// The text of the kernel's trace that has come and is not taken yet, with its offset.
+    /// Text of the kernel trace that is not taken yet, with its offset.
     system_text: Option<(Vec<u8>, u64)>,
     /// The first keys other than `traceEvents`, for an error message.
     keys: Vec<String>,
@@ -45,12 +45,12 @@ enum EnvelopeStage {
     ArrayOpened,
     Members,
     Value(Skip),
-    /// Inside of the string with the kernel's trace. Whether a backslash was the last letter.
+    /// Inside the string with the kernel trace. `is_escaped` means that the last character was a backslash.
     SystemText {
         is_escaped: bool,
     },
     Closed,
-    /// Something follows the end, or replaces a member: counted once, and the rest is ignored.
+    /// Something follows the end, or replaces a member. It is counted once, and the rest is ignored.
     Left,
 }
 
@@ -69,12 +69,12 @@ impl Envelope {
         }
     }
 
-    /// The text of the kernel's trace that has come since the last time, with its offset in the capture.
+    /// Takes the text of the kernel trace since the last call, with its offset.
     pub(super) fn take_system_text(&mut self) -> Option<(Vec<u8>, u64)> {
         self.system_text.take()
     }
 
-    /// Whether the string with the kernel's trace goes on.
+    /// Returns whether the string with the kernel trace continues.
     pub(super) fn is_in_system_text(&self) -> bool {
         matches!(self.stage, EnvelopeStage::SystemText { .. })
     }
@@ -133,7 +133,7 @@ impl Envelope {
                 self.system_text = Some((text[..len].to_vec(), offset.saturating_add(before as u64)));
                 let is_closed = matches!(stage, EnvelopeStage::Members);
                 self.stage = stage;
-                // The caller takes the text before another one can come.
+                // The caller takes the text before the next call.
                 return Ok((before + len + usize::from(is_closed), Follows::Envelope));
             }
             let Ok(byte) = scanner.peek() else { return Ok((scanner.pos, Follows::Envelope)) };
@@ -238,7 +238,7 @@ impl Envelope {
     }
 }
 
-/// The length of the text of a string up to its closing quote or the end of the bytes, and what follows it.
+/// Returns the length of a string up to its closing quote or the end of the bytes, and the next stage.
 fn text_len(text: &[u8], mut is_escaped: bool) -> (usize, EnvelopeStage) {
     for (at, &byte) in text.iter().enumerate() {
         match byte {

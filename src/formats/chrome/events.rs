@@ -1,4 +1,4 @@
-//! Records -> events of a batch: one arm per phase. Keeps the capture's order; pairs, nests and matches nothing.
+//! Converts records to the events of a batch, with one arm per phase. It keeps their order, and does not pair or nest.
 
 mod samples;
 
@@ -25,8 +25,8 @@ use crate::model::{
     TrackKind,
 };
 
-/// A batch in the making, of one piece of the capture: its rows may borrow from the bytes of the piece, since pieces
-/// are parsed on several threads.
+/// Builds the batch of one piece of the trace. Its rows may borrow from the piece, since pieces are parsed on several
+/// threads.
 #[derive(Debug, Default)]
 pub(super) struct ChromeEvents<'a> {
     chunk: Chunk,
@@ -35,7 +35,7 @@ pub(super) struct ChromeEvents<'a> {
     metadata: Vec<Metadata>,
     pub(super) losses: Losses,
     scratch: Vec<u8>,
-    /// The stack frames of the capture, once the search for them is done.
+    /// The stack frames of the trace, once they were searched for.
     frames: Option<&'a StackFrames>,
     wants_frames: bool,
     unowned: Vec<UnownedThread>,
@@ -45,22 +45,22 @@ pub(super) struct ChromeEvents<'a> {
     unrecognised: u64,
 }
 
-/// The events of a piece of the array, with the data that only the reader of the whole capture can complete.
+/// The events of a piece of the array, with data that only the reader of the whole trace can complete.
 #[derive(Debug)]
 pub(super) struct ChromeBatch {
     pub(super) batch: Batch,
     /// Threads in the batch whose process is not recorded.
     pub(super) unowned: Vec<UnownedThread>,
-    /// The parts of profiles, in order.
+    /// Parts of V8 profiles, in order.
     pub(super) profiles: Vec<ProfilePart>,
-    /// Whether there was a stack frame, and no table of them.
+    /// Whether a stack frame was referenced without a table of frames.
     pub(super) wants_frames: bool,
-    /// How many records have what makes them events, and how many have not.
+    /// Number of records with the members of an event, and without.
     pub(super) recognised: u64,
     pub(super) unrecognised: u64,
 }
 
-/// The position, time and name of a record, read once for all events that it makes.
+/// Position, time and name of a record, shared by all of its events.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Spot {
     pub(super) place: SourcePos,
@@ -68,11 +68,11 @@ pub(super) struct Spot {
     pub(super) name: NameIdx,
 }
 
-/// Bytes of a common record: room for that many events is made at once.
+/// Bytes of a common record, to estimate the number of events.
 const RECORD_BYTES: usize = 128;
 
 impl<'a> ChromeEvents<'a> {
-    /// A batch with room for the records of so many bytes.
+    /// Creates a builder with capacity for the records in `len` bytes.
     pub(super) fn for_bytes(len: usize, frames: Option<&'a StackFrames>) -> Self {
         let records = len / RECORD_BYTES;
         let mut builder = Self { frames, tables: ChromeTables::for_records(records), ..Self::default() };
@@ -96,7 +96,7 @@ impl<'a> ChromeEvents<'a> {
         ChromeBatch { batch, unowned, profiles, wants_frames, recognised, unrecognised }
     }
 
-    /// Adds the record at byte `offset` of the capture. Skips an object without members.
+    /// Adds the record at byte `offset` of the trace. Skips an object without members.
     pub(super) fn take_record(&mut self, record: &ChromeRecord<'a>, offset: u64) {
         let place = SourcePos::Offset(offset);
         if record.is_empty {
@@ -169,14 +169,14 @@ impl<'a> ChromeEvents<'a> {
         match nanos_from_micros(number_text(&record[RecordField::Dur])) {
             Ok(dur_ns) if dur_ns < 0 => self.losses.add(Loss::NegativeDuration, place),
             Ok(dur_ns) => {
-                // No span may reach beyond the last nanosecond there is.
+                // A span must not end after the last representable nanosecond.
                 let longest_ns = i64::MAX.abs_diff(event.ts_ns);
                 event.value = dur_ns.unsigned_abs().min(longest_ns);
                 if event.value < dur_ns.unsigned_abs() {
                     self.losses.add(Loss::BadNumber, place);
                 }
             }
-            // Tracers leave it out of a span that has not ended.
+            // Tracers omit the duration of a span that has not ended.
             Err(_) if record[RecordField::Dur].is_absent() => event.flags = EventFlags::UNFINISHED,
             Err(_) => {
                 event.flags = EventFlags::UNFINISHED;
@@ -185,7 +185,7 @@ impl<'a> ChromeEvents<'a> {
         }
     }
 
-    /// The second version of flows: the span itself says that a flow leaves it, reaches it, or both.
+    /// Adds a flow of version 2: the flags of a span say whether a flow leaves it, enters it, or both.
     fn take_bound_flow(&mut self, record: &ChromeRecord<'a>, span: &Event) {
         let kind = match (is_set(&record[RecordField::FlowIn]), is_set(&record[RecordField::FlowOut])) {
             (false, false) => return,
@@ -198,7 +198,7 @@ impl<'a> ChromeEvents<'a> {
     }
 
     fn take_instant(&mut self, record: &ChromeRecord<'a>, spot: Spot) {
-        // Its samples are shown, in its place.
+        // The samples of the profile are shown instead of the instant.
         if record[RecordField::Name].is_text(b"CpuProfile") && self.take_profile(record, spot.place, ProfileRole::Whole)
         {
             return;
@@ -265,7 +265,7 @@ impl<'a> ChromeEvents<'a> {
         self.chunk.events.push(event);
     }
 
-    /// A state of a thread with its duration, by the letters of the kernel or another name.
+    /// Adds a thread state with its duration. The name is the letters of the kernel, or another name.
     fn take_state(&mut self, record: &ChromeRecord<'a>, place: SourcePos, ts_ns: i64) {
         let words = match record[RecordField::Name].text {
             b"Running" => "Running",
@@ -279,7 +279,7 @@ impl<'a> ChromeEvents<'a> {
         };
         let name = self.tables.name(&name, &record[RecordField::Name]);
         let spot = Spot { place, ts_ns, name: self.counted(name, place) };
-        // There is a thread, whether or not it has spans of its own.
+        // Registers the thread, even if it has no spans of its own.
         self.thread(record, place);
         let tid =
             if record[RecordField::Tid].is_absent() { record[RecordField::Pid] } else { record[RecordField::Tid] };
@@ -289,7 +289,7 @@ impl<'a> ChromeEvents<'a> {
         self.chunk.events.push(event);
     }
 
-    /// A run of a thread on a CPU, as exports of this program have it; false if the record is none.
+    /// Adds a run of a thread on a CPU, as exported by this program. Returns false for other records.
     fn take_run(&mut self, record: &ChromeRecord<'a>, spot: Spot) -> bool {
         let cpu = std::str::from_utf8(number_text(&record.rare(b"cpu"))).ok().and_then(|cpu| cpu.parse().ok());
         let Some(cpu) = cpu else { return false };
@@ -300,7 +300,7 @@ impl<'a> ChromeEvents<'a> {
         true
     }
 
-    /// Sets the duration of a run or a state, each of which has one lane, so that its place is known.
+    /// Sets the duration of a run or a state. Each has a single lane, so it is placed already.
     fn set_task_duration(&mut self, record: &ChromeRecord<'a>, event: &mut Event, place: SourcePos) {
         self.set_duration(record, event, place);
         if is_set(&record.rare(b"unfinished")) {
@@ -317,8 +317,8 @@ impl<'a> ChromeEvents<'a> {
         if id.is_absent() {
             return self.losses.add(Loss::BadFlow, spot.place);
         }
-        // The end of a flow binds to the next span, unless it says otherwise or is of a category
-        // that Chrome always meant otherwise.
+        // The end of a flow binds to the next span, unless it has `bp`, or a category in which Chrome always binds it
+        // to the enclosing span.
         let category = record[RecordField::Cat].text;
         let binds_around = kind != EventKind::FlowEnd
             || record[RecordField::Bp].is_text(b"e")
@@ -336,7 +336,7 @@ impl<'a> ChromeEvents<'a> {
         self.chunk.events.push(event);
     }
 
-    /// An event in the life of an object, with its snapshot; all objects of a process are on one track.
+    /// Adds an event in the life of an object, with its snapshot. All objects of a process share one track.
     fn take_object(&mut self, record: &ChromeRecord<'a>, spot: Spot, what: &str) {
         let (nobody, mut repairs) = (JsonValue::default(), Repairs::default());
         let has_args =
@@ -370,7 +370,7 @@ impl<'a> ChromeEvents<'a> {
             let value = member(&record[RecordField::Args], key);
             (!value.is_absent()).then(|| bounded_text(&value, repairs))
         };
-        // A sort index is a whole number, so it is parsed like a time in thousandths, without its last three digits.
+        // A sort index is an integer, so it is parsed like a time in thousandths, without its last three digits.
         let order = || {
             let value = member(&record[RecordField::Args], b"sort_index");
             let text = std::str::from_utf8(number_text(&value)).ok()?;
@@ -405,7 +405,7 @@ impl<'a> ChromeEvents<'a> {
         }
     }
 
-    /// An event with its details, on no track yet.
+    /// Creates an event with its details, without a track.
     fn event(&mut self, record: &ChromeRecord<'a>, spot: Spot, kind: EventKind) -> Event {
         Event { detail: self.detail(record, kind, spot.place), ..bare(spot, kind) }
     }
@@ -441,7 +441,7 @@ impl<'a> ChromeEvents<'a> {
         found.row
     }
 
-    /// Keeps the arguments and the thread's own times, and returns what [`Event::detail`] holds for them.
+    /// Stores the arguments and the thread clock times, and returns the value of [`Event::detail`].
     fn detail(&mut self, record: &ChromeRecord<'a>, kind: EventKind, place: SourcePos) -> u32 {
         let has_more = !(record.dotted.is_empty() && record.rare.is_empty());
         if record[RecordField::Args].is_absent()
@@ -482,7 +482,7 @@ impl<'a> ChromeEvents<'a> {
         time.ok()
     }
 
-    /// One number for a list of texts; `domain` keeps the kinds of ids apart.
+    /// Hashes a list of texts; `domain` separates the kinds of ids.
     fn hash(&mut self, domain: u8, parts: &[JsonValue<'a>]) -> u64 {
         self.scratch.clear();
         self.scratch.push(domain);
@@ -506,7 +506,7 @@ fn bare(spot: Spot, kind: EventKind) -> Event {
     }
 }
 
-/// The digits of a number, which may be in a string; empty for anything else.
+/// Returns the digits of a number, which may be in a string. Empty for other values.
 pub(super) fn number_text<'a>(value: &JsonValue<'a>) -> &'a [u8] {
     match value.shape {
         Shape::Scalar | Shape::String => value.text,
@@ -514,20 +514,19 @@ pub(super) fn number_text<'a>(value: &JsonValue<'a>) -> &'a [u8] {
     }
 }
 
-/// An id without its quotes: the number 1 and the string "1" are one id; "0x1" is another.
+/// Removes the quotes of an id: the number 1 and the string "1" are one id, "0x1" is another.
 fn plain(id: JsonValue<'_>) -> JsonValue<'_> {
     let shape = if id.shape == Shape::String { Shape::Scalar } else { id.shape };
     JsonValue { shape, ..id }
 }
 
-/// The id in an `id2`, and whether it means something within its process only.
+/// Returns the id in an `id2`, and whether it is local to its process.
 fn local_or_global<'a>(id2: &JsonValue<'a>) -> (JsonValue<'a>, bool) {
     let global = member(id2, b"global");
     if global.is_absent() { (member(id2, b"local"), true) } else { (global, false) }
 }
 
-/// Whether a record is a state of a thread, as Perfetto's JSON has them: no step of an
-/// asynchronous span has a duration.
+/// Returns whether a record is a thread state, as in Perfetto's JSON. Steps of async spans have no duration.
 fn is_thread_state(record: &ChromeRecord<'_>) -> bool {
     record[RecordField::Cat].is_text(b"thread_state") && !record[RecordField::Dur].is_absent()
 }
@@ -537,7 +536,7 @@ fn step_name<'a>(record: &ChromeRecord<'a>) -> JsonValue<'a> {
     if step.is_absent() { record[RecordField::Name] } else { step }
 }
 
-/// Whether an object, with its braces, has no members.
+/// Returns whether an object, including its braces, has no members.
 fn is_empty_object(json: &[u8]) -> bool {
     json.get(1..).is_some_and(|rest| rest.trim_ascii_start() == b"}")
 }
@@ -546,7 +545,7 @@ fn is_set(flag: &JsonValue<'_>) -> bool {
     !flag.is_absent() && !matches!(flag.text, b"false" | b"0" | b"")
 }
 
-/// An object with more members, JSON too; `args` is an object as text, or empty.
+/// Appends members to a JSON object; `args` is the text of an object, or empty.
 fn with_members<'t>(args: Cow<'t, str>, members: &[(Cow<'_, str>, Cow<'_, str>)]) -> Cow<'t, str> {
     if members.is_empty() {
         return args;

@@ -1,4 +1,4 @@
-//! The members of a record by their keys: the one table of keys.
+//! The table of record keys.
 
 /// A member of a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,17 +18,17 @@ pub(super) enum RecordField {
     Scope,
     /// `s`: the scope of an instant.
     S,
-    /// `bp`: how a flow binds.
+    /// `bp`: the binding of a flow.
     Bp,
     BindId,
     FlowIn,
     FlowOut,
-    /// Stacks and other members of samples only, and what exports of this program have: the place of a flow's point,
-    /// the CPU of a run, whether a run or a state is unfinished, an asynchronous span of no process.
+    /// Stacks and other members of samples only, and extensions of this program's exports: the depth of a flow point,
+    /// the CPU of a run, unfinished runs and states, and global async spans.
     Rare,
-    /// One whose key has a leading dot, such as `.file` and `.line` of tracing-chrome: arguments too.
+    /// A key with a leading dot, such as `.file` and `.line` of tracing-chrome. These are arguments too.
     Dotted,
-    /// One that says nothing here.
+    /// Any other key.
     Unknown,
 }
 

@@ -1,35 +1,35 @@
 //! Predicts the bytes that lead from one value of a record to the next: its comma, key, colon and white space.
 //!
-//! Tracers write the same keys in the same order again and again, so a member mostly has the lead that followed the
-//! lead before it the last time. One comparison of 16 bytes tells; every other lead is read byte by byte, and learned.
-//! A lead that compares equal is read the same either way, so predictions cost or save time and change nothing.
+//! Tracers repeat the same keys in the same order, so a lead is usually followed by the same lead as last time. A
+//! prediction is checked with one comparison of 16 bytes. All other leads are read byte by byte, and learned. A
+//! predicted lead gives the same result as reading it, so predictions affect only the time.
 
 use super::fields::RecordField;
 use crate::formats::json::scan::{Broken, JsonValue, Quirks, Scanner, Shape};
 
-/// The longest lead that is predicted.
+/// Maximum length of a predicted lead.
 const LEAD_BYTES_MAX: usize = 16;
 
-/// Most tracers write ten or twenty leads.
+/// Maximum number of leads; most tracers write ten to twenty.
 const LEADS_MAX: usize = 64;
 
-/// Leads that may follow another one: a member or two that some records have.
+/// Maximum number of predictions after a lead, for members that only some records have.
 const NEXT_MAX: usize = 4;
 
-/// Records that are all different must not cost a search of the leads for each member.
+/// Limit on learning, so that records without a pattern do not cost a search for each member.
 const LEARNED_MAX: u32 = 1000;
 
-/// A row of [`Leads`]: the last lead, so the position in a record.
+/// Index in [`Leads`] of the last lead, which determines the position in a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct LeadIdx(u8);
 
-/// The leads of the records so far.
+/// The learned leads.
 #[derive(Debug)]
 pub(super) struct Leads {
     rows: Box<[Lead; LEADS_MAX]>,
     len: usize,
     learned: u32,
-    /// How many leads were read byte by byte.
+    /// Number of leads that were read byte by byte.
     #[cfg(test)]
     pub(super) read_bytewise: u64,
 }
@@ -47,13 +47,13 @@ pub(super) enum LeadsTo {
     End,
 }
 
-/// The bytes between two values. Aligned so that a shift finds a row.
+/// The bytes between two values. The alignment makes indexing a shift.
 #[derive(Debug, Clone, Copy)]
 #[repr(align(64))]
 pub(super) struct Lead {
-    /// Its bytes, the first being the lowest.
+    /// Its bytes, little endian.
     text: u128,
-    /// The bits of its bytes.
+    /// Mask of its bytes.
     mask: u128,
     pub(super) to: LeadsTo,
     pub(super) field: RecordField,
@@ -63,7 +63,7 @@ pub(super) struct Lead {
     next: [LeadIdx; NEXT_MAX],
 }
 
-/// A lead that was read byte by byte.
+/// The result of reading a lead byte by byte.
 pub(super) struct ReadLead<'a> {
     pub(super) row: LeadIdx,
     /// The member whose value follows; `None` after the closing brace.
@@ -72,7 +72,7 @@ pub(super) struct ReadLead<'a> {
 }
 
 impl Lead {
-    /// Equal to no bytes.
+    /// Matches no bytes.
     const NONE: Self = Self {
         text: 1,
         mask: 0,
@@ -89,7 +89,7 @@ impl Lead {
         word & self.mask == self.text
     }
 
-    /// The key in the bytes of this lead.
+    /// Returns the key within the bytes of this lead.
     pub(super) fn key<'a>(&self, bytes: &'a [u8]) -> JsonValue<'a> {
         let (start, len) = (usize::from(self.key_at), usize::from(self.key_len));
         JsonValue { text: &bytes[start..start + len], shape: Shape::String, quirks: Quirks::default() }
@@ -97,9 +97,9 @@ impl Lead {
 }
 
 impl LeadIdx {
-    /// Before the opening brace of a record. No lead leads there, so as a next one it means none.
+    /// The position before the opening brace of a record. As a next lead, it means none.
     pub(super) const START: Self = Self(0);
-    /// After a lead that is not in the table.
+    /// The position after a lead that is not in the table.
     const UNKNOWN: Self = Self(1);
 
     #[inline]
@@ -121,13 +121,13 @@ impl Default for Leads {
 }
 
 impl Leads {
-    /// Learns nothing, so that every lead is read byte by byte.
+    /// Creates a table that learns nothing, so that every lead is read byte by byte.
     #[cfg(test)]
     pub(super) fn unpredictable() -> Self {
         Self { learned: LEARNED_MAX, ..Self::default() }
     }
 
-    /// The lead that `bytes` begin with, if it is one of those expected.
+    /// Returns the predicted lead that `bytes` start with, if any.
     #[inline]
     pub(super) fn predicted(&mut self, before: LeadIdx, bytes: &[u8]) -> Option<(LeadIdx, &Lead)> {
         let word = u128::from_le_bytes(*bytes.first_chunk()?);
@@ -138,7 +138,7 @@ impl Leads {
         self.predicted_later(before, word)
     }
 
-    /// One of the other leads expected, which the next record most probably has, too.
+    /// Checks the other predictions. A match moves to the front, since the next record probably has it too.
     fn predicted_later(&mut self, before: LeadIdx, word: u128) -> Option<(LeadIdx, &Lead)> {
         let next = self.rows[before.index()].next;
         let place = (1..NEXT_MAX).find(|&place| self.rows[next[place].index()].is_in(word))?;
@@ -146,7 +146,7 @@ impl Leads {
         Some((next[place], &self.rows[next[place].index()]))
     }
 
-    /// Reads the lead at the scanner's position, up to the first byte of the value.
+    /// Reads the lead at the position of the scanner, up to the first byte of the value.
     #[inline(never)]
     pub(super) fn read<'a>(&mut self, before: LeadIdx, scanner: &mut Scanner<'a>) -> Result<ReadLead<'a>, Broken> {
         #[cfg(test)]
@@ -165,7 +165,7 @@ impl Leads {
             match scanner.peek()? {
                 b',' => {
                     scanner.pos += 1;
-                    // A comma after the last member costs nothing.
+                    // A trailing comma is accepted.
                     if scanner.peek()? == b'}' {
                         scanner.pos += 1;
                         return Ok(end);
@@ -203,7 +203,7 @@ impl Leads {
         Ok(ReadLead { row, field: Some(field), key })
     }
 
-    /// Remembers that a lead followed another, and returns its row.
+    /// Learns that a lead follows another one, and returns its row.
     fn learn(
         &mut self,
         before: LeadIdx,
@@ -235,7 +235,7 @@ impl Leads {
         let row = LeadIdx(row as u8);
         let next = &mut self.rows[before.index()].next;
         if !next.contains(&row) {
-            // The last one makes room.
+            // Replaces the last prediction if all are in use.
             let free = next.iter().position(|&next| next == LeadIdx::START).unwrap_or(NEXT_MAX - 1);
             next[free] = row;
         }

@@ -1,8 +1,8 @@
-//! Reads a capture: all threads parse pieces, and one hands them on in the order of the capture. The calling thread
-//! parses a small capture alone.
+//! Reads a trace on all threads: workers parse pieces, and one thread emits them in trace order. Small traces are
+//! parsed on the calling thread alone.
 //!
-//! A piece's result counts only if the piece before it ended exactly where this one begins. Else its bytes are parsed
-//! again from the true position. So the batches hold the same events whatever the pieces and threads.
+//! The result for a piece is used only if the previous piece ended exactly at its start. Otherwise its bytes are parsed
+//! again from the true position. So the events do not depend on the pieces and threads.
 
 use std::path::Path;
 use std::sync::OnceLock;
@@ -29,7 +29,7 @@ use crate::formats::json::sniff::looks_like_json;
 use crate::formats::{BatchSink, ReadContext, ReadError, Reader, StreamReader};
 use crate::model::{Batch, Id, Loss, Losses, SourcePos, TrackKind};
 
-/// Chrome's trace event format, and all JSON that no other format claims.
+/// Chrome's trace event format, and all JSON that no other format recognises.
 pub(crate) const FORMAT: Format = Format {
     name: "Chrome JSON",
     record: "An event is an object with ph, ts, pid and tid, in an array or in one under traceEvents.",
@@ -38,28 +38,27 @@ pub(crate) const FORMAT: Format = Format {
     opener: Opener::Capture(|source, _| Ok(open(source))),
 };
 
-/// Makes a reader of Chrome JSON.
 fn open(source: Source) -> Reader {
     let piece_bytes = source.block_bytes(PIECE_BYTES);
     Reader::Stream(Box::new(ChromeJson { source: Some(source), piece_bytes }))
 }
 
-/// A capture in the JSON of Chrome's trace event format.
+/// A trace in Chrome JSON.
 struct ChromeJson {
     source: Option<Source>,
     piece_bytes: usize,
 }
 
-/// A piece in the order of the capture, parsed or in flight.
+/// A piece in trace order, parsed or in flight.
 enum Ticket {
     Parsed(Receiver<(ChromePiece, ParsedRecords)>, Charge),
     Unparsed(ChromePiece, Charge),
     Failed(ReadError),
-    /// Follows the last piece: the offset at which the source was cut, if it was.
+    /// Follows the last piece: the offset at which the source is truncated, if it is.
     End(Option<u64>),
 }
 
-/// A piece to parse, and who waits for it.
+/// A piece to parse, with the channel for the result.
 struct Job {
     piece: ChromePiece,
     begins: ArrayPosition,
@@ -78,7 +77,7 @@ impl StreamReader for ChromeJson {
         let is_small = source.is_small() || source.is_live();
         let frames = OnceLock::new();
         if source.is_live() {
-            // The table of stack frames follows the events, so a stream that still runs has none.
+            // The frame table follows the events, so it is not available in a live stream.
             frames.set(StackFrames::default()).ok();
         }
         let splitter = Splitter::new(source, self.piece_bytes, spares);
@@ -109,16 +108,16 @@ impl StreamReader for ChromeJson {
     }
 }
 
-/// Parses pieces until there are no more.
+/// Parses pieces until the queue is closed.
 fn work(waiting: &Receiver<Job>, frames: &OnceLock<StackFrames>) {
     for Job { piece, begins, reply } in waiting {
         let parsed = parse(&piece.bytes, piece.offset, begins, false, frames.get());
-        // Nobody waits once the reading was stopped.
+        // The receiver is gone if the read was stopped.
         reply.send((piece, parsed)).ok();
     }
 }
 
-/// Cuts the source into pieces and gives each a place in the order before it is parsed.
+/// Splits the source into pieces, and enters each into the order before it is parsed.
 fn hand_out(mut splitter: Splitter, tickets: &Sender<Ticket>, jobs: &Sender<Job>, context: &ReadContext) {
     loop {
         let ticket = match splitter.next_piece() {
@@ -146,14 +145,14 @@ fn hand_out(mut splitter: Splitter, tickets: &Sender<Ticket>, jobs: &Sender<Job>
     }
 }
 
-/// Of a live stream, a shorter carry is looked at whenever bytes have come: its record may be whole now, and the next
-/// one may not come for hours.
+/// On a live stream, a smaller carry is parsed again on every arrival of data. Its record may be complete now, and the
+/// next one may not come for hours.
 const LIVE_CARRY_BYTES: usize = 256 << 10;
 
-/// The contents that make a document a trace.
+/// The required contents of a trace.
 const EVENTS: &str = "the events of a trace, each with a phase (`ph`)";
 
-/// Why the reading ends early.
+/// The reason for an early end of the read.
 enum Stop {
     Read(ReadError),
     NoCapture(NoCapture),
@@ -171,37 +170,37 @@ impl From<NoCapture> for Stop {
     }
 }
 
-/// Where the table of stack frames is, once it was looked for.
+/// Lookup of the frame table.
 #[derive(Clone, Copy)]
 struct FrameLookup<'a> {
     path: &'a Path,
     found: &'a OnceLock<StackFrames>,
 }
 
-/// Knows the true position of the reader, and follows the pieces in order.
+/// Tracks the true position, and emits the pieces in order.
 struct Follower<'a> {
     sink: &'a mut dyn BatchSink,
     context: &'a ReadContext,
     envelope: Envelope,
     /// The position in the event array; `None` outside of it.
     position: Option<ArrayPosition>,
-    /// The bytes of an incomplete record, and those after them.
+    /// The bytes of an incomplete record, and those after it.
     carry: Vec<u8>,
-    /// The offset of the carry in the capture.
+    /// The offset of the carry in the trace.
     offset: u64,
-    /// The carry is looked at again once it has this many bytes: doubled each time, so that a large record is not
-    /// scanned again for each piece of it.
+    /// The carry is parsed again once it has this many bytes. The limit doubles each time, so that a large record is
+    /// not scanned again for each piece.
     enough_bytes: usize,
     truncated: bool,
     /// Returns the buffers of finished pieces.
     spare: Sender<Vec<u8>>,
     frames: FrameLookup<'a>,
     profiles: Profiles,
-    /// The kernel's trace, while its string goes on.
+    /// The kernel trace, while its string continues.
     system: Option<SystemTrace>,
-    /// By thread id: the process of the first thread that had it.
+    /// Process of the first thread with each thread id.
     owners: FxHashMap<Id, Id>,
-    /// How many records have what makes them events, and how many have not.
+    /// Number of records with the members of an event, and without.
     recognised: u64,
     unrecognised: u64,
 }
@@ -240,7 +239,7 @@ impl<'a> Follower<'a> {
                 Ticket::End(cut_at) => return self.end(cut_at),
                 Ticket::Unparsed(piece, _charge) => self.take_bytes(piece.bytes)?,
                 Ticket::Parsed(parsed, _charge) => {
-                    // A worker answers unless it panicked, and then the scope passes that on.
+                    // A worker always replies unless it panicked, and the scope propagates a panic.
                     let Ok((piece, parsed)) = parsed.recv() else { continue };
                     if self.carry.is_empty() && self.position == piece.begins {
                         self.take_parsed(piece, parsed)?;
@@ -277,7 +276,7 @@ impl<'a> Follower<'a> {
         }
         self.carry.extend_from_slice(&bytes[parsed.consumed..]);
         self.offset += parsed.consumed as u64;
-        // Nobody may want it any more, or there are enough.
+        // The channel may be closed or full.
         self.spare.try_send(bytes).ok();
         self.take_records(parsed)?;
         if self.carry.is_empty() { Ok(()) } else { self.advance(false) }
@@ -292,7 +291,7 @@ impl<'a> Follower<'a> {
         if self.carry.len() >= self.enough_bytes { self.advance(false) } else { Ok(()) }
     }
 
-    /// Goes on through the carry as far as it can.
+    /// Parses as much of the carry as possible.
     fn advance(&mut self, at_end: bool) -> Result<(), Stop> {
         loop {
             let before = (self.carry.len(), self.position.is_some());
@@ -326,7 +325,7 @@ impl<'a> Follower<'a> {
         Ok(())
     }
 
-    /// Reads what came of the kernel's trace, and ends it where its string ends.
+    /// Reads the new text of the kernel trace, and ends the trace at the end of its string.
     fn take_system_text(&mut self, is_cut: bool) -> Result<(), Stop> {
         if let Some((text, offset)) = self.envelope.take_system_text() {
             let system = self.system.get_or_insert_with(|| SystemTrace::new(self.context));
@@ -344,14 +343,14 @@ impl<'a> Follower<'a> {
         Ok(())
     }
 
-    /// The table of stack frames, for which the capture is looked through the first time.
+    /// Returns the frame table. The first call searches the trace for it.
     fn find_frames(&mut self) -> Result<&'a StackFrames, Stop> {
         let FrameLookup { path, found } = self.frames;
         if found.get().is_none() {
             let mut frames = StackFrames::find(path, self.context)?;
             let losses = std::mem::take(&mut frames.losses);
             self.accept(Batch { losses, ..Batch::default() })?;
-            // Nobody else sets it.
+            // Only this thread sets it.
             found.set(frames).ok();
         }
         Ok(found.get_or_init(StackFrames::default))
@@ -368,7 +367,7 @@ impl<'a> Follower<'a> {
         } else {
             Some(position)
         };
-        // Which process a thread has must not depend on where batches begin: those known before this one come first.
+        // The process of a thread must not depend on batch boundaries, so processes from earlier batches come first.
         for UnownedThread { track, owner } in unowned {
             let key = &mut batch.tracks[track.index()];
             if let Some(owner) = self.owners.get(&key.tid).or(owner.as_ref()) {
@@ -403,7 +402,7 @@ impl<'a> Follower<'a> {
         Ok(self.sink.accept(batch)?)
     }
 
-    /// Parses the rest, and counts an early end once, by any of its signs.
+    /// Parses the rest. Counts a truncation once, whatever indicates it.
     fn end(mut self, cut_at: Option<u64>) -> Result<(), Stop> {
         self.advance(true)?;
         self.take_system_text(true)?;

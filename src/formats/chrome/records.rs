@@ -49,7 +49,7 @@ pub(super) fn parse(
     parse_with(&mut Leads::default(), bytes, offset, position, at_end, frames)
 }
 
-/// Like [`parse`], with leads that may be known.
+/// Like [`parse`], with leads that may already be learned.
 pub(super) fn parse_with(
     leads: &mut Leads,
     bytes: &[u8],

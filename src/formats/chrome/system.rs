@@ -1,5 +1,5 @@
-//! The kernel's trace that Chrome records beside its own: the text of ftrace as one JSON string under
-//! `systemTraceEvents`, on the clock of the other events. Decodes the string as it comes, line by line.
+//! The kernel trace in a Chrome trace: ftrace text as one JSON string under `systemTraceEvents`, on the clock of the
+//! other events. Decodes the string incrementally, line by line.
 
 use crate::formats::ReadError;
 use crate::formats::input::lines::{LineParser, Output, TextLine};
@@ -8,18 +8,18 @@ use crate::formats::output::batch::BatchBuilder;
 use crate::formats::{BatchSink, ReadContext};
 use crate::model::{Batch, Loss, SourcePos};
 
-/// The most letters of an escape: a backslash, `u` and four digits.
+/// Maximum length of an escape: a backslash, `u` and four digits.
 const ESCAPE_BYTES: usize = 6;
 
-/// Reads the string of a document.
+/// Parses the string.
 pub(super) struct SystemTrace {
     parser: Ftrace,
     batch: BatchBuilder,
     line: Vec<u8>,
-    /// The offset of the line in the capture.
+    /// Offset of the line in the trace.
     line_offset: u64,
     is_too_long: bool,
-    /// An escape that is not whole.
+    /// An incomplete escape.
     escape: Vec<u8>,
 }
 
@@ -35,7 +35,7 @@ impl SystemTrace {
         }
     }
 
-    /// Adds more of the string as the document writes it, from an offset of the capture.
+    /// Appends raw text of the string, which starts at `offset` of the trace.
     pub(super) fn add_text(&mut self, text: &[u8], offset: u64) {
         for (&byte, offset) in text.iter().zip(offset..) {
             if self.line.is_empty() && self.escape.is_empty() {
@@ -52,7 +52,7 @@ impl SystemTrace {
         }
     }
 
-    /// Replaces an escape that is whole by its letter.
+    /// Replaces a complete escape by its character.
     fn end_escape(&mut self) {
         let letter = match self.escape[..] {
             [] | [_] => return,
@@ -103,7 +103,7 @@ impl SystemTrace {
         self.line.clear();
     }
 
-    /// A batch of the events so far, if there are enough for one.
+    /// Returns the batch if it is full.
     pub(super) fn full_batch(&mut self) -> Option<Batch> {
         self.batch.is_full().then(|| self.sorted_batch())
     }
@@ -114,7 +114,7 @@ impl SystemTrace {
         batch
     }
 
-    /// Ends the string, whole or cut, and hands on the rest.
+    /// Ends the string, complete or truncated, and emits the rest.
     pub(super) fn finish(
         mut self,
         is_cut: bool,

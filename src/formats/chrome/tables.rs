@@ -51,7 +51,7 @@ impl Default for ChromeTables<'_> {
 }
 
 impl<'a> ChromeTables<'a> {
-    /// Tables for about so many records.
+    /// Creates tables for about this many records.
     pub(super) fn for_records(records: usize) -> Self {
         Self {
             names: vec![NameRow::default()],
@@ -162,13 +162,13 @@ impl<'a> ChromeTables<'a> {
 }
 
 impl<'a, T: Copy> RecentRows<'a, T> {
-    /// As many slots as records repay to clear.
+    /// Allocates no more slots than the number of records justifies.
     fn for_records(records: usize) -> Self {
         let slots = records.clamp(16, RECENT_SLOTS_MAX).next_power_of_two();
         Self(vec![None; slots])
     }
 
-    /// The slot of a text: by its length and last bytes, which differ where `f1` and `f2`, or two thread ids, do.
+    /// Hashes the length and the last bytes of a text, in which texts like `f1` and `f2`, or thread ids, differ.
     #[inline]
     fn slot(&self, value: &JsonValue<'_>) -> usize {
         let text = value.text;
@@ -230,7 +230,7 @@ fn same(a: &JsonValue<'_>, b: &JsonValue<'_>) -> bool {
     a.shape == b.shape && same_text(a.text, b.text)
 }
 
-/// Whether texts are equal; short ones by two words that may overlap, since a call costs more.
+/// Compares texts. Short ones are compared as two words that may overlap, because a call costs more.
 #[inline]
 fn same_text(a: &[u8], b: &[u8]) -> bool {
     match a.len() {

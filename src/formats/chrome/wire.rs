@@ -9,7 +9,7 @@ use crate::formats::json::scan::{Broken, JsonValue, Scanner, Shape, plain_number
 /// The members of one record. Absent and `null` ones are [`Shape::Absent`]; of duplicates the last counts.
 #[derive(Debug, Clone, Default)]
 pub(super) struct ChromeRecord<'a> {
-    /// By [`RecordField`]; those of the fields that have no value of their own mean nothing.
+    /// By [`RecordField`]; entries of fields without a single value are unused.
     values: [JsonValue<'a>; RecordField::COUNT],
     pub(super) dotted: Vec<(JsonValue<'a>, JsonValue<'a>)>,
     /// Rare members: stacks, sample fields, and extensions of this program's exports. These are the depth of a flow
@@ -53,8 +53,7 @@ pub(super) fn read_record<'a>(
     }
 }
 
-/// Reads members as long as their leads are expected ones and their values have nothing odd; returns whether the
-/// record ended.
+/// Reads members as long as their leads are predicted and their values are plain. Returns whether the record ended.
 #[inline]
 fn read_predicted<'a>(
     record: &mut ChromeRecord<'a>,

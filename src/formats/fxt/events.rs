@@ -1,4 +1,4 @@
-//! Records -> events. `None` where a record ends before all that its header promises.
+//! Converts records to events. `None` means that a record ends before its last field.
 
 use std::sync::Arc;
 
@@ -18,26 +18,26 @@ use crate::model::{
     Event, EventFlags, EventKind, Id, Loss, LossValue, Metadata, NameIdx, SourcePos, TrackKey, TrackKind,
 };
 
-/// The weight of the thread that a processor runs when it has nothing to do: the smallest number of 32 bits.
+/// Weight of the idle thread of a CPU: the smallest 32-bit integer.
 const IDLE_WEIGHT: f64 = i32::MIN as f64;
 
-/// The thread of an idle processor, as the scheduler counts it.
+/// Thread id of an idle CPU in the scheduler.
 const NO_THREAD: i64 = 0;
 
-/// Turns records into events, and keeps what one record says for later ones.
+/// Converts records to events, and keeps the state between records.
 #[derive(Debug, Default)]
 pub(super) struct FxtEventBuilder {
     scheduler: Scheduler,
     args: ArgsWriter,
-    /// The arguments that are numbers, for counters: name and value.
+    /// Numeric arguments, for counters: name and value.
     numbers: Vec<(Vec<u8>, f64)>,
-    /// The last argument named `process`, which kernel objects of threads have.
+    /// The last argument named `process`, which thread kernel objects have.
     process: Option<u64>,
-    /// A buffer for the bytes that [`Self::joined`] hashes.
+    /// Buffer of the bytes that [`Self::joined`] hashes.
     scratch: Vec<u8>,
 }
 
-/// The id of a kernel object.
+/// Converts the id of a kernel object.
 fn id(koid: u64) -> Id {
     i64::try_from(koid).map_or_else(|_| Id::Text(koid.to_string().into()), Id::Number)
 }
@@ -47,12 +47,12 @@ fn key(kind: TrackKind, thread: ThreadId) -> TrackKey {
     TrackKey { kind, pid: id(thread.process), tid, name: Arc::default(), slot: 0 }
 }
 
-/// A record, with the state that its parser needs.
+/// A record with the state of its parser.
 pub(super) struct FxtRecord<'a, 'b> {
     /// The provider that wrote the record.
     pub(super) provider: &'a Provider,
     pub(super) header: u64,
-    /// The words after the header that are not read yet.
+    /// The unread words after the header.
     pub(super) words: Words<'a>,
     pub(super) place: SourcePos,
     pub(super) batch: &'b mut BatchBuilder,
@@ -67,13 +67,13 @@ impl<'a> FxtRecord<'a, '_> {
         self.batch.lose(loss, self.place);
     }
 
-    /// The text that a string reference in the header refers to.
+    /// Returns the text of a string reference in the header.
     fn text(&mut self, reference: BitField) -> Option<&'a [u8]> {
         let text = self.provider.text(TextRef::from_bits(reference.get(self.header)), &mut self.words)?;
         Some(self.text_bytes(text))
     }
 
-    /// The bytes of a text. A number without a text counts as a loss and gives an empty text.
+    /// Returns the bytes of a text. An undefined string index counts as a loss and yields an empty text.
     fn text_bytes(&mut self, text: FxtText<'a>) -> &'a [u8] {
         match text {
             FxtText::Present(bytes) => bytes,
@@ -84,7 +84,7 @@ impl<'a> FxtRecord<'a, '_> {
         }
     }
 
-    /// The thread that a thread reference in the header refers to. A number without a thread counts as a loss and gives
+    /// Returns the thread of a thread reference in the header. An undefined thread index counts as a loss and yields
     /// thread 0 of process 0.
     fn thread(&mut self, reference: BitField) -> Option<ThreadId> {
         let thread = self.provider.thread(reference.get(self.header) as u8, &mut self.words)?;
@@ -94,7 +94,7 @@ impl<'a> FxtRecord<'a, '_> {
         Some(thread.or_nobody())
     }
 
-    /// A time; `None`, counted, beyond 64 bits.
+    /// Converts a time. `None`, with a loss, if it exceeds 64 bits.
     fn nanos(&mut self, ticks: u64) -> Option<i64> {
         let nanos = self.provider.nanos(ticks);
         if nanos.is_none() {
@@ -105,7 +105,7 @@ impl<'a> FxtRecord<'a, '_> {
 }
 
 impl FxtEventBuilder {
-    /// The end of the capture.
+    /// Ends the trace.
     pub(super) fn finish(&mut self, batch: &mut BatchBuilder) {
         self.scheduler.finish(batch, SourcePos::Offset(0));
     }
@@ -169,7 +169,7 @@ impl FxtEventBuilder {
         Some(())
     }
 
-    /// One number for an id and what it is unique within.
+    /// Hashes an id with the scope in which it is unique.
     fn joined(&mut self, id: u64, category: &[u8], within: &[u8]) -> u64 {
         self.scratch.clear();
         self.scratch.extend_from_slice(&id.to_le_bytes());
@@ -179,7 +179,7 @@ impl FxtEventBuilder {
         xxh3_64(&self.scratch)
     }
 
-    /// Each argument that is a number is a series.
+    /// Adds a counter value for each numeric argument; each is a series.
     fn counters(&mut self, ts_ns: i64, thread: ThreadId, name: &[u8], counter: u64, record: &mut FxtRecord<'_, '_>) {
         if self.numbers.is_empty() {
             record.lose(Loss::BadCounter);
@@ -193,7 +193,7 @@ impl FxtEventBuilder {
         }
     }
 
-    /// Reads arguments: as JSON, and those that are numbers or a process also as such.
+    /// Reads arguments as JSON. Also collects the numeric ones and the process.
     fn arguments(&mut self, count: u64, record: &mut FxtRecord<'_, '_>) -> Option<()> {
         self.args.clear();
         self.numbers.clear();
@@ -260,7 +260,7 @@ impl FxtEventBuilder {
         Some(())
     }
 
-    /// The name of a process or a thread.
+    /// Reads the name of a process or thread.
     pub(super) fn kernel_object(&mut self, record: &mut FxtRecord<'_, '_>) -> Option<()> {
         let koid = record.words.word()?;
         let name = record.text(kernel_object::NAME)?;
@@ -278,7 +278,7 @@ impl FxtEventBuilder {
         Some(())
     }
 
-    /// A switch from one thread to another, or the waking of one.
+    /// Reads a context switch or a wakeup.
     pub(super) fn scheduling(&mut self, record: &mut FxtRecord<'_, '_>) -> Option<()> {
         let record_type = scheduling::SCHEDULING_RECORD_TYPE.get(record.header);
         if record_type > scheduling_record_type::THREAD_WAKEUP {
@@ -286,7 +286,7 @@ impl FxtEventBuilder {
             return Some(());
         }
         let ticks = record.words.word()?;
-        // The oldest form has references to threads and priorities; the others have the kernel's numbers.
+        // The legacy form has thread references and priorities; the others have kernel ids and arguments.
         let (cpu, state, previous, next) = if record_type == scheduling_record_type::LEGACY_CONTEXT_SWITCH {
             use legacy_context_switch as fields;
             let mut task = |thread, priority: BitField| -> Option<SchedulerTask<'_>> {
@@ -333,7 +333,7 @@ impl FxtEventBuilder {
             self.scheduler.wake(record.batch, ts_ns, &previous, None, record.place);
             return Some(());
         }
-        // Dying and dead threads are X, as is every state that the specification does not name.
+        // Dying and dead threads are X, like all states that the specification does not define.
         let letters: &[u8] = match state {
             thread_state::NEW | thread_state::RUNNING => b"R",
             thread_state::SUSPENDED => b"T",
@@ -346,7 +346,7 @@ impl FxtEventBuilder {
         Some(())
     }
 
-    /// A message is an instant.
+    /// Adds a log message as an instant.
     pub(super) fn log(record: &mut FxtRecord<'_, '_>) -> Option<()> {
         let ticks = record.words.word()?;
         let thread = record.thread(log::THREAD)?;
@@ -359,7 +359,7 @@ impl FxtEventBuilder {
     }
 }
 
-/// A number as an argument has it.
+/// A number in an argument.
 #[derive(Debug, Clone, Copy)]
 enum FxtNumber {
     Signed(i64),

@@ -1,7 +1,7 @@
-//! Bit fields and numbers of Fuchsia's trace format, under the names of its specification. A test compares each of them
-//! with a table that was written from the specification.
+//! Bit fields and constants of the Fuchsia trace format, named as in its specification. A test compares them with a
+//! table from the specification.
 
-/// Consecutive bits of a word, both ends included, as the specification counts them.
+/// A range of bits in a word, both ends included, as in the specification.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct BitField {
     first: u32,
@@ -20,8 +20,8 @@ impl BitField {
     }
 }
 
-/// Declares a module of constants for each header (`bits`, of [`BitField`]) and each enumeration (`values`, of `u64`).
-/// Tests find all of them in `ALL`: module, constant, and the value or the first and last bit as they are written here.
+/// Declares a module of constants per header (`bits`, of [`BitField`]) and per enumeration (`values`, of `u64`). For
+/// tests, `ALL` lists them: module, constant, and its value, or its first and last bit.
 macro_rules! fxt_fields {
     ($($sort:ident $module:ident { $($name:ident = $first:literal $(..= $last:literal)?,)* })*) => {
         $(pub(super) mod $module {
@@ -181,7 +181,7 @@ mod tests {
     use super::*;
     use crate::formats::fxt::wire::MAGIC;
 
-    /// The bit fields and numbers of the specification: header or enumeration, name, first and last bit or the number.
+    /// Bit fields and constants of the specification: header or enumeration, name, first and last bit or the value.
     const TABLE: &str = include_str!("../../../tests/proto/fxt_fields.csv");
 
     #[test]

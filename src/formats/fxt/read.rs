@@ -1,4 +1,4 @@
-//! Steps from record to record.
+//! Reads the records in sequence.
 
 use rustc_hash::FxHashMap;
 
@@ -16,10 +16,10 @@ use crate::formats::output::batch::BatchBuilder;
 use crate::formats::{BatchSink, ReadContext, ReadError, Reader, StreamReader};
 use crate::model::{Loss, LossValue, SourcePos};
 
-/// Records between two looks at whether to stop.
+/// Number of records between checks for cancellation.
 const RECORDS_PER_CHECK: u64 = 4096;
 
-/// A capture has some dozen providers.
+/// Limit for providers; a trace has a few dozen.
 const PROVIDERS_MAX: usize = 1 << 16;
 
 /// The largest blob that the reader skips. A larger one counts as damage, since a large record has a size of 32 bits.
@@ -33,12 +33,11 @@ pub(crate) const FORMAT: Format = Format {
     opener: Opener::Capture(|source, _| Ok(open(source))),
 };
 
-/// Whether a capture begins with the magic record.
+/// Returns whether a trace begins with the magic record.
 fn looks_like_fxt(head: &[u8]) -> bool {
     head.starts_with(&MAGIC.to_le_bytes())
 }
 
-/// Makes a reader of a capture.
 fn open(source: Source) -> Reader {
     Reader::Stream(Box::new(Fxt { source: Some(source) }))
 }
@@ -47,7 +46,7 @@ struct Fxt {
     source: Option<Source>,
 }
 
-/// The state from one record to the next.
+/// State that persists between records.
 struct FxtParser {
     batch: BatchBuilder,
     events: FxtEventBuilder,
@@ -85,7 +84,8 @@ impl StreamReader for Fxt {
                 parser.batch.lose(Loss::Truncated, place);
                 break;
             };
-            // In damage, only a record of a known type is one: any word could be that of an unknown type.
+            // In a damaged region, only a known record type ends the damage: any word could be a header of unknown
+            // type.
             let words = size(header).filter(|_| !in_damage || is_known(record::RECORD_TYPE.get(header)));
             let Some(words) = words else {
                 // The length is damaged: the reader searches word by word, and counts one loss.
@@ -128,18 +128,18 @@ impl StreamReader for Fxt {
     }
 }
 
-/// The size of a record in words, with its header; `None` for a word that is no header.
+/// Returns the size of a record in words, including its header. `None` for a word that is not a header.
 fn size(header: u64) -> Option<u64> {
     match record::RECORD_TYPE.get(header) {
         record_type::LARGE => {
             Some(large_record::RECORD_SIZE.get(header)).filter(|words| (1..=LARGE_WORDS_MAX).contains(words))
         }
-        // Those of types to come have the common header, too.
+        // Unknown types have the common header too.
         _ => Some(record::RECORD_SIZE.get(header)).filter(|&words| words > 0),
     }
 }
 
-/// Whether the format has records of a type.
+/// Returns whether the format defines a record type.
 fn is_known(kind: u64) -> bool {
     matches!(kind, record_type::METADATA..=record_type::PROFILER | record_type::LARGE)
 }
@@ -186,7 +186,7 @@ impl FxtParser {
                 taken
             }
         };
-        // A record with more words than fields is as damaged as one with fewer.
+        // More words than fields are as invalid as fewer.
         if taken.is_none() || !words.is_empty() {
             self.batch.lose(Loss::BadRecord, place);
         }
@@ -222,7 +222,7 @@ impl FxtParser {
         self.provider = provider;
     }
 
-    /// The provider whose records these are.
+    /// Returns the current provider.
     fn provider(&mut self) -> &mut Provider {
         if self.providers.len() >= PROVIDERS_MAX && !self.providers.contains_key(&self.provider) {
             return &mut self.nowhere;

@@ -1,4 +1,4 @@
-//! Tests of the whole reader on records that are written here.
+//! Tests of the whole reader, on synthetic records.
 
 use proptest::prelude::*;
 
@@ -23,7 +23,7 @@ fn inline(text: &str) -> u64 {
     0x8000 | text.len() as u64
 }
 
-/// A record: its header gets its length.
+/// Creates a record, whose length is added to its header.
 fn record(header: u64, parts: &[Vec<u8>]) -> Vec<u8> {
     let body = parts.concat();
     [words(&[header | (1 + body.len() as u64 / 8) << 4]), body].concat()
@@ -41,7 +41,7 @@ fn provider(number: u64) -> Vec<u8> {
     record(2 << 16 | number << 20, &[])
 }
 
-/// An event of thread 1, with category 1 and an inline name.
+/// Creates an event of thread 1, with category 1 and an inline name.
 fn event(kind: u64, ts: u64, name: &str, args: &[Vec<u8>], last: &[u64]) -> Vec<u8> {
     let header = 4 | kind << 16 | (args.len() as u64) << 20 | 1 << 24 | 1 << 32 | inline(name) << 48;
     record(header, &[words(&[ts]), padded(name), args.concat(), words(last)])
@@ -126,7 +126,7 @@ fn numbers_and_ticks_are_those_of_the_provider_at_the_time() {
         named(5),
     ]);
     let found: Vec<_> = reading.events.iter().map(|event| (event.ts_ns, &*event.name)).collect();
-    // Provider 8 has given neither names nor threads.
+    // Provider 8 has defined neither names nor threads.
     assert_eq!(found, [(2_000, "of seven"), (3_000, ""), (4_000, "of seven"), (5_000, "again")]);
     assert_eq!(reading.lost(), [(Loss::MissingText, 2)]);
 }
@@ -203,7 +203,7 @@ fn a_capture_that_is_cut_anywhere_keeps_all_records_before_the_cut() {
 #[test]
 fn records_of_other_types_are_skipped_by_their_length_and_counted() {
     let good = |ts| event(0, ts, "good", &[], &[]);
-    // A backtrace of the profiler, whose words look like records, and a type that the format does not have.
+    // A backtrace of the profiler, whose words look like records, and a type that is not in the format.
     let profile = record(0xA | 2 << 16, &[good(9), good(9)]);
     let unknown = record(12, &[words(&[0, 0, 0])]);
     let reading = read(&[good(1), profile, good(2), unknown.clone(), unknown, good(3)]);

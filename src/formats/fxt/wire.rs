@@ -2,13 +2,13 @@
 
 use super::fields::string_ref;
 
-/// The first word of a capture: a metadata record of one word that says which format this is.
+/// First word of a trace: a metadata record of one word that identifies the format.
 pub(super) const MAGIC: u64 = 0x0016_5478_4604_0010;
 
-/// The size of a word in bytes.
+/// Bytes per word.
 pub(super) const WORD: usize = 8;
 
-/// Reads the words of a record from front to back.
+/// Reads the words of a record in sequence.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Words<'a> {
     bytes: &'a [u8],
@@ -25,21 +25,20 @@ impl<'a> Words<'a> {
         Some(u64::from_le_bytes(*word))
     }
 
-    /// Text of a length in bytes, which is filled up to whole words.
+    /// Reads text of `len` bytes, padded to whole words.
     pub(super) fn text(&mut self, len: usize) -> Option<&'a [u8]> {
         let (words, rest) = self.bytes.split_at_checked(len.next_multiple_of(WORD))?;
         self.bytes = rest;
         Some(&words[..len])
     }
 
-    /// The next `count` words as a record of their own, such as an argument.
+    /// Splits off the next `count` words, for a nested record such as an argument.
     pub(super) fn take_words(&mut self, count: usize) -> Option<Self> {
         let (words, rest) = self.bytes.split_at_checked(count.checked_mul(WORD)?)?;
         self.bytes = rest;
         Some(Self { bytes: words })
     }
 
-    /// Whether all words are read.
     pub(super) fn is_empty(&self) -> bool {
         self.bytes.is_empty()
     }

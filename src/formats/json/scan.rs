@@ -1,12 +1,12 @@
-//! Steps over JSON values and says how far they reach and whether they need repair. Keeps no text, never recurses.
+//! Skips JSON values, and returns their extent and whether they need repair. It stores no text and does not recurse.
 //!
-//! Strict about structure, so that damage is found at the first byte that cannot be; lenient inside strings and about
-//! scalars (`NaN`, raw control characters), since real tracers write those.
+//! It is strict about structure, so that damage is detected at the first invalid byte. It is lenient inside strings and
+//! about scalars (`NaN`, raw control characters), since real tracers write those.
 
-/// Why a value could not be stepped over.
+/// The reason why a value cannot be skipped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Broken {
-    /// The bytes end inside of it.
+    /// The bytes end within the value.
     Incomplete,
     /// The byte at this position is not valid there.
     Malformed(usize),
@@ -14,7 +14,7 @@ pub(crate) enum Broken {
     TooDeep,
 }
 
-/// How many brackets may be open at once in one record, so that whoever parses its arguments later needs little stack.
+/// Maximum number of open brackets in a record, so that a later parse of its arguments needs little stack.
 pub(crate) const DEPTH_MAX: u32 = 128;
 
 /// The type of a value.
@@ -25,7 +25,7 @@ pub(crate) enum Shape {
     Absent,
     /// A string; its text is between the quotes.
     String,
-    /// A number, a literal, or a bare word that JSON does not know.
+    /// A number, a literal, or a bare word that is not valid JSON.
     Scalar,
     /// An object with its braces.
     Object,
@@ -42,10 +42,10 @@ impl Quirks {
     pub(crate) const ESCAPE: Self = Self(1);
     /// A raw control character in a string.
     pub(crate) const CONTROL: Self = Self(2);
-    /// A byte above 127, which may or may not be good UTF-8.
+    /// A byte above 127, which may or may not be valid UTF-8.
     pub(crate) const NON_ASCII: Self = Self(4);
-    /// Something that strict JSON parsers refuse: a bare word, an unknown escape, a surrogate that may be unpaired, or
-    /// a comma after the last value.
+    /// A deviation that strict JSON parsers reject: a bare word, an unknown escape, a possibly unpaired surrogate, or a
+    /// trailing comma.
     pub(crate) const NOT_JSON: Self = Self(8);
 
     pub(crate) fn has(self, other: Self) -> bool {
@@ -57,7 +57,7 @@ impl Quirks {
     }
 }
 
-/// A value and its position.
+/// A value with its position.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct JsonValue<'a> {
     pub(crate) text: &'a [u8],
@@ -72,13 +72,13 @@ impl JsonValue<'_> {
         self.shape == Shape::Absent
     }
 
-    /// Whether this is a string without escapes that reads `text`.
+    /// Returns whether this is the string `text` without escapes.
     pub(crate) fn is_text(&self, text: &[u8]) -> bool {
         self.shape == Shape::String && self.text == text
     }
 }
 
-/// A position in bytes of JSON.
+/// A cursor over JSON bytes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Scanner<'a> {
     pub(crate) bytes: &'a [u8],
@@ -90,7 +90,7 @@ impl<'a> Scanner<'a> {
         Self { bytes, pos }
     }
 
-    /// The next byte that is not white space, without taking it.
+    /// Returns the next byte that is not white space, without consuming it.
     #[inline]
     pub(crate) fn peek(&mut self) -> Result<u8, Broken> {
         loop {
@@ -102,7 +102,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Reads the next byte that is not white space, which must be `byte`.
+    /// Consumes the next byte that is not white space, which must be `byte`.
     #[inline]
     pub(crate) fn expect(&mut self, byte: u8) -> Result<(), Broken> {
         if self.peek()? == byte {
@@ -113,7 +113,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Steps over a key and its colon, and returns the key.
+    /// Consumes a key and its colon, and returns the key.
     #[inline]
     pub(crate) fn key(&mut self) -> Result<JsonValue<'a>, Broken> {
         self.expect(b'"')?;
@@ -122,7 +122,7 @@ impl<'a> Scanner<'a> {
         Ok(key)
     }
 
-    /// Steps over one value within `depth` open brackets.
+    /// Consumes one value within `depth` open brackets.
     #[inline]
     pub(crate) fn value(&mut self, depth: u32) -> Result<JsonValue<'a>, Broken> {
         match self.peek()? {
@@ -146,7 +146,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Steps past the closing quote; the opening one is already read.
+    /// Consumes a string up to its closing quote. The opening quote was consumed already.
     #[inline]
     fn rest_of_string(&mut self) -> Result<JsonValue<'a>, Broken> {
         let Some((value, after)) = plain_text(&self.bytes[self.pos..]) else { return self.rest_of_odd_string() };
@@ -154,7 +154,7 @@ impl<'a> Scanner<'a> {
         Ok(value)
     }
 
-    /// A string with escapes, control characters or bytes above 127, or at the end of the bytes.
+    /// Consumes a string with escapes, control characters or bytes above 127, or at the end of the bytes.
     #[inline(never)]
     fn rest_of_odd_string(&mut self) -> Result<JsonValue<'a>, Broken> {
         let start = self.pos;
@@ -185,7 +185,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Steps to the next quote, backslash or control character, eight bytes at a time.
+    /// Skips to the next quote, backslash or control character, eight bytes at a time.
     #[inline]
     fn skip_plain(&mut self, quirks: &mut Quirks) -> Result<(), Broken> {
         while let Some((word, _)) = self.bytes[self.pos..].split_first_chunk::<8>() {
@@ -212,7 +212,7 @@ impl<'a> Scanner<'a> {
         Err(Broken::Incomplete)
     }
 
-    /// Steps over a number, a literal or a bare word.
+    /// Consumes a number, a literal or a bare word.
     #[inline]
     fn scalar(&mut self) -> Result<&'a [u8], Broken> {
         let start = self.pos;
@@ -232,10 +232,10 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Steps over an object or array and everything in it, and returns the quirks of all of it.
+    /// Consumes an object or array, and returns the quirks of all its contents.
     fn nested(&mut self, outer_depth: u32) -> Result<Quirks, Broken> {
         let mut quirks = Quirks::default();
-        // Bit 0 is the innermost open bracket: whether it is an object.
+        // Bit 0 is for the innermost open bracket: 1 for an object.
         let mut objects = 0u128;
         let mut depth = 0u32;
         loop {
@@ -274,7 +274,7 @@ impl<'a> Scanner<'a> {
                     b',' => {
                         self.pos += 1;
                         if self.peek()? == if in_object { b'}' } else { b']' } {
-                            // A comma after the last value, as programs write that print one after each.
+                            // A trailing comma, as written by programs that print one after each value.
                             quirks.add(Quirks::NOT_JSON);
                             continue;
                         }
@@ -298,8 +298,8 @@ impl<'a> Scanner<'a> {
     }
 }
 
-/// The text before the closing quote, and the bytes after that; `None` for one that has anything odd in it or is not
-/// followed by more bytes.
+/// Returns the text before the closing quote, and the bytes after it. `None` if the text has quirks, or if the bytes
+/// end before a full word.
 #[inline]
 pub(crate) fn plain_text(bytes: &[u8]) -> Option<(JsonValue<'_>, &[u8])> {
     let mut rest = bytes;
@@ -317,7 +317,7 @@ pub(crate) fn plain_text(bytes: &[u8]) -> Option<(JsonValue<'_>, &[u8])> {
     }
 }
 
-/// The digits and points before a comma or a closing brace, and the bytes from that on; `None` for all else.
+/// Returns the digits and points before a comma or closing brace, and the bytes from there on. `None` for all else.
 #[inline]
 pub(crate) fn plain_number(bytes: &[u8]) -> Option<(JsonValue<'_>, &[u8])> {
     let mut rest = bytes;
@@ -336,8 +336,8 @@ pub(crate) fn plain_number(bytes: &[u8]) -> Option<(JsonValue<'_>, &[u8])> {
 const ONES: u64 = u64::from_ne_bytes([1; 8]);
 const HIGH_BITS: u64 = ONES << 7;
 
-/// The high bit of each byte that is a quote, a backslash or a control character.
-/// Only the lowest bit set is exact: a subtraction borrows from the bytes above a true hit, never from those below it.
+/// Sets the high bit of each byte that is a quote, a backslash or a control character. Only the lowest set bit is
+/// exact: a subtraction borrows from the bytes above a match, never from those below it.
 #[inline]
 fn special_bytes(word: u64) -> u64 {
     let below = |word: u64, bound: u64| word.wrapping_sub(ONES * bound) & !word & HIGH_BITS;
@@ -346,7 +346,8 @@ fn special_bytes(word: u64) -> u64 {
         | below(word, u64::from(b' '))
 }
 
-/// The high bit of each byte that is a quote, a backslash, a control character or above 127; only the lowest is exact.
+/// Sets the high bit of each byte that is a quote, a backslash, a control character or above 127. Only the lowest is
+/// exact.
 #[inline]
 fn odd_bytes(word: u64) -> u64 {
     let below = |word: u64, bound: u64| word.wrapping_sub(ONES * bound);
@@ -356,24 +357,24 @@ fn odd_bytes(word: u64) -> u64 {
     (is_special | word) & HIGH_BITS
 }
 
-/// The high bit of each byte that is neither a digit nor a point.
+/// Sets the high bit of each byte that is neither a digit nor a point.
 #[inline]
 fn bytes_of_no_number(word: u64) -> u64 {
-    // Adding to seven bits of a byte carries nothing into the next one.
+    // An addition to seven bits of a byte does not carry into the next one.
     let above = |word: u64, bound: u64| (((word & !HIGH_BITS) + ONES * (0x7f - bound)) | word) & HIGH_BITS;
     let not_digit = above(word ^ (ONES * u64::from(b'0')), 9);
     let not_point = above(word ^ (ONES * u64::from(b'.')), 0);
     not_digit & not_point
 }
 
-/// Whether what follows `\u` is four hexadecimal digits that are no half of a surrogate pair.
+/// Returns whether `\u` is followed by four hexadecimal digits that are not half of a surrogate pair.
 fn is_plain_unicode_escape(digits: &[u8]) -> bool {
     let Some(digits) = digits.first_chunk::<4>() else { return false };
     let is_surrogate = matches!(digits[0], b'd' | b'D') && digits[1] >= b'8';
     digits.iter().all(u8::is_ascii_hexdigit) && !is_surrogate
 }
 
-/// Whether a bare word is a number or literal of strict JSON.
+/// Returns whether a bare word is a number or literal of strict JSON.
 pub(crate) fn is_json_scalar(text: &[u8]) -> bool {
     if matches!(text, b"true" | b"false" | b"null") {
         return true;

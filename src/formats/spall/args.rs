@@ -1,10 +1,10 @@
-//! The arguments of a span, which both kinds of captures have as one text.
+//! Arguments of a span, which both kinds of Spall traces store as one text.
 
 use crate::formats::output::args::ArgsWriter;
 use crate::formats::output::batch::BatchBuilder;
 use crate::model::args::Detail;
 
-/// Adds arguments, which are one text, of JSON perhaps.
+/// Adds arguments from one text, which may be a JSON object.
 pub(super) fn args_detail(args: &[u8], writer: &mut ArgsWriter, batch: &mut BatchBuilder) -> u32 {
     type Object = serde_json::Map<String, serde_json::Value>;
     let object = std::str::from_utf8(args).ok().filter(|text| serde_json::from_str::<Object>(text).is_ok());

@@ -1,6 +1,6 @@
-//! Captures of Spall's automatic kind, whose begins and ends the compiler puts into each function: buffers of one thread
-//! each, of events whose times and addresses are distances to those of the event before. A function is named by its
-//! address in the program until its name is looked up. Reads version 3; callers are left out, since spans nest in them.
+//! Reads version 3 of Spall's automatic format, in which the compiler instruments each function. Each buffer has the
+//! events of one thread; times and addresses are deltas to the previous event. A function is named by its address until
+//! it is symbolized. Callers are left out, since spans nest in them.
 
 use std::sync::Arc;
 
@@ -20,16 +20,16 @@ use crate::model::{
     Event, EventFlags, EventKind, Id, Loss, Metadata, ModuleKind, NameIdx, SourcePos, TrackKey, TrackKind,
 };
 
-/// Events between two looks at whether to stop, and whether the batch is full.
+/// Number of events between checks for cancellation and for a full batch.
 const EVENTS_PER_CHECK: u32 = 1024;
 
-/// The code of a program is within this distance of its start, as compilers assume by default.
+/// Code is within this distance of the start of the program, as compilers assume by default.
 const IMAGE_BYTES_MAX: u64 = 1 << 31;
 
-/// Functions whose names are remembered.
+/// Maximum number of cached function names.
 const FUNCTIONS_MAX: usize = 1 << 16;
 
-/// Makes a reader. Fails with [`ReadError::Malformed`] for other versions and impossible clocks.
+/// Opens a reader. Returns [`ReadError::Malformed`] for other versions and invalid clocks.
 pub(super) fn open(source: Source) -> Result<Reader, ReadError> {
     let malformed = |offset, expected: &str, found: String| {
         Err(ReadError::Malformed { path: source.path().to_owned(), offset, expected: expected.to_owned(), found })
@@ -55,7 +55,7 @@ pub(super) fn open(source: Source) -> Result<Reader, ReadError> {
 struct SpallAuto {
     source: Option<Source>,
     tick: TickLength,
-    /// The address at which the program began.
+    /// Start address of the program.
     base: u64,
     path_len: u16,
 }
@@ -101,25 +101,25 @@ struct AutoParser<'a> {
     unchecked: u32,
 }
 
-/// Makes events of a buffer.
+/// Builds the events of a buffer.
 struct AutoEventBuilder {
     tick: TickLength,
     functions: Functions,
     args: ArgsWriter,
     tid: u32,
-    /// The time and the address of the event before, from which the next one counts.
+    /// Time and address of the previous event, to which the next deltas are added.
     ticks: u64,
     address: u64,
 }
 
-/// The names of functions by their addresses, as rows of the current table.
+/// Cache of function names by address, as rows of the current name table.
 #[derive(Default)]
 struct Functions {
     base: u64,
     program: Vec<u8>,
     modules: FrameModules,
     rows: FxHashMap<u64, NameIdx>,
-    /// The table that the rows are of.
+    /// Number of the table that the rows belong to.
     names_number: u32,
 }
 
@@ -133,7 +133,7 @@ impl Functions {
             return known;
         }
         let offset = address.checked_sub(self.base).filter(|&offset| offset < IMAGE_BYTES_MAX);
-        // Elsewhere is a library, of which the capture does not say where it was.
+        // Other addresses are in libraries, whose load addresses are not in the trace.
         let (path, address_in_path) = offset.map_or((&b""[..], address), |offset| (&*self.program, offset));
         let frame = self.modules.frame((path, None), (ModuleKind::Image, address_in_path), batch);
         let name = batch.name(&frame.text, frame.category.as_deref().map(str::as_bytes), place);
@@ -143,7 +143,7 @@ impl Functions {
 }
 
 impl AutoParser<'_> {
-    /// Reads buffers to the end. A damaged event costs the rest of its buffer.
+    /// Reads all buffers. After a damaged event, the rest of its buffer is skipped.
     fn buffers(&mut self) -> Result<(), ReadError> {
         loop {
             if self.input.would_wait(AUTO_BUFFER_HEADER_BYTES) {
@@ -159,7 +159,7 @@ impl AutoParser<'_> {
             };
             let number = |at: usize| u32::from_le_bytes(header[at..at + 4].try_into().unwrap_or([0; 4]));
             let (len, tid) = (u64::from(number(0)), number(4));
-            // The greatest depth of the thread follows, which the spans show.
+            // The header continues with the maximum depth of the thread, which the spans already show.
             let ticks = u64::from_le_bytes(header[8..16].try_into().unwrap_or([0; 8]));
             (self.builder.tid, self.builder.ticks, self.builder.address) = (tid, ticks, 0);
             self.buffer(len)?;

@@ -1,9 +1,9 @@
-//! Spall's captures, of the manual kind in versions 0 to 3, of the automatic kind in version 3. Refuses earlier versions
-//! of the automatic kind.
+//! Reader of Spall traces: versions 0 to 3 of the manual format, and version 3 of the automatic format. Earlier
+//! versions of the automatic format are rejected.
 //!
 //! Versions 0 and 1 are one stream of events, each with its thread and a time as a float. Versions 2 and 3 are a
-//! sequence of buffers, each of one thread, with times as whole ticks; damage costs the rest of its buffer. `wire`
-//! decodes events, `read` goes through the capture, `auto` through one of the automatic kind.
+//! sequence of buffers of one thread each, with times in integer ticks; damage costs the rest of a buffer. `wire`
+//! decodes events, `read` reads the manual format, and `auto` the automatic one.
 
 mod args;
 mod auto;

@@ -1,4 +1,4 @@
-//! Goes through a capture of Spall and hands on its events.
+//! Reads the manual format of Spall and emits its events.
 
 use std::sync::Arc;
 
@@ -17,13 +17,13 @@ use crate::formats::output::batch::{BatchBuilder, bare, text};
 use crate::formats::{BatchSink, ReadContext, ReadError, Reader, StreamReader};
 use crate::model::{Event, EventFlags, EventKind, Id, Loss, Metadata, SourcePos, TrackKey, TrackKind};
 
-/// Events between two looks at whether to stop, and whether the batch is full.
+/// Number of events between checks for cancellation and for a full batch.
 const EVENTS_PER_CHECK: u32 = 1024;
 
-/// This many valid events in a row end damage.
+/// Number of consecutive valid events that end a damaged region.
 const EVENTS_TRUSTED: usize = 3;
 
-/// Spall, of both kinds.
+/// Both Spall formats.
 pub(crate) const FORMAT: Format = Format {
     name: "Spall",
     record: "A record is a byte for its type and fields of fixed length.",
@@ -32,12 +32,12 @@ pub(crate) const FORMAT: Format = Format {
     opener: Opener::Capture(|source, _| open(source)),
 };
 
-/// Whether a capture begins as Spall's do, of either kind.
+/// Returns whether a trace begins like one of the two Spall formats.
 fn looks_like_spall(head: &[u8]) -> bool {
     head.starts_with(&MAGIC) || head.starts_with(&MAGIC_AUTOMATIC)
 }
 
-/// Makes a reader. Fails with [`ReadError::Malformed`] for other versions and impossible clocks.
+/// Opens a reader. Returns [`ReadError::Malformed`] for other versions and invalid clocks.
 fn open(source: Source) -> Result<Reader, ReadError> {
     let malformed = |offset, expected: &str, found: String| {
         Err(ReadError::Malformed { path: source.path().to_owned(), offset, expected: expected.to_owned(), found })
@@ -105,10 +105,10 @@ struct SpallParser<'a> {
     unchecked: u32,
 }
 
-/// Makes events of one thread.
+/// Builds the events of one thread.
 struct SpallEventBuilder {
     tick: TickLength,
-    /// Of the buffer.
+    /// Process of the buffer.
     pid: Id,
     tid: u32,
     place: SourcePos,
@@ -116,7 +116,7 @@ struct SpallEventBuilder {
 }
 
 impl SpallParser<'_> {
-    /// Versions 0 and 1: events to the end.
+    /// Reads versions 0 and 1: events up to the end.
     fn stream(&mut self) -> Result<(), ReadError> {
         loop {
             let at_hand = self.await_event(VERSION_STREAM, EVENT_BYTES_MAX)?;
@@ -152,8 +152,8 @@ impl SpallParser<'_> {
         }
     }
 
-    /// How many of the next `most` bytes to look at. Of a live stream: as many as are at hand once the next event is
-    /// whole, which may be its last for hours. What is ready is handed on before the wait.
+    /// Returns the number of bytes to peek, at most `most`. On a live stream, waits for one complete event only, since
+    /// no other may follow for hours. Flushes the batch before it waits.
     fn await_event(&mut self, version: u64, most: usize) -> Result<usize, ReadError> {
         if !self.input.source().is_live() {
             return Ok(most);
@@ -172,7 +172,7 @@ impl SpallParser<'_> {
         }
     }
 
-    /// Goes on to where some events in a row make sense.
+    /// Skips to the next run of valid events.
     fn step_over_damage(&mut self) -> Result<(), ReadError> {
         let mut searched = 0u32;
         loop {
@@ -191,7 +191,7 @@ impl SpallParser<'_> {
         }
     }
 
-    /// Versions 2 and 3: buffers to the end. A damaged event costs the rest of its buffer.
+    /// Reads versions 2 and 3: buffers up to the end. After a damaged event, the rest of its buffer is skipped.
     fn buffers(&mut self) -> Result<(), ReadError> {
         let has_process = self.version == VERSION_BUFFERS;
         let header_bytes = if has_process { BUFFER_HEADER_BYTES } else { THREAD_BUFFER_HEADER_BYTES };
@@ -208,7 +208,7 @@ impl SpallParser<'_> {
                 return Ok(());
             };
             let number = |at: usize| u32::from_le_bytes(header[at..at + 4].try_into().unwrap_or([0; 4]));
-            // The first time of the buffer follows: some tracers write 0, and every event has its own.
+            // The header continues with the first time. Some tracers write 0, and every event has its own time.
             let (len, tid) = (u64::from(number(0)), number(4));
             let pid = if has_process { Id::Number(number(8).into()) } else { Id::None };
             (self.builder.tid, self.builder.pid) = (tid, pid);
@@ -273,7 +273,7 @@ impl SpallParser<'_> {
     }
 }
 
-/// Whether some events of version 1 in a row have times that may be, and text for names.
+/// Returns whether several consecutive events of version 1 have valid times and text as names.
 fn makes_sense(mut bytes: &[u8]) -> bool {
     for _ in 0..EVENTS_TRUSTED {
         if bytes.is_empty() {

@@ -1,15 +1,15 @@
-//! Tests of the whole reader, on a capture that a tracer wrote and on captures that are written here.
+//! Tests of the whole reader, on a trace from a real tracer and on synthetic traces.
 
 use proptest::prelude::*;
 
 use crate::formats::testing::{Reading, data, read_bytes, read_cut, read_live, read_path};
 use crate::model::{EventKind, Id, Loss, Metadata, ModuleKind};
 
-/// An event that is written and must come back: kind, thread, nanoseconds, name.
+/// A written event that must be read back: kind, process, thread, nanoseconds, name.
 type Plain = (EventKind, u32, u32, i64, String);
 
 fn header(version: u64) -> Vec<u8> {
-    // A tick is a nanosecond.
+    // One tick is a nanosecond.
     [&0x0bad_f00d_u64.to_le_bytes()[..], &version.to_le_bytes(), &0.001f64.to_le_bytes(), &[0; 8]].concat()
 }
 
@@ -41,7 +41,7 @@ fn version_2(events: &[Plain]) -> Vec<u8> {
     buffers(2, events)
 }
 
-/// Each run of events of one thread is a buffer.
+/// Writes a buffer for each run of events of one thread.
 fn buffers(version: u64, events: &[Plain]) -> Vec<u8> {
     let mut bytes = header(version);
     for run in events.chunk_by(|a, b| (a.1, a.2) == (b.1, b.2)) {
@@ -52,7 +52,7 @@ fn buffers(version: u64, events: &[Plain]) -> Vec<u8> {
                 EventKind::End => 4,
                 _ => 5,
             });
-            // A category that no tool shows.
+            // The category byte, which no tool shows.
             buffer.extend((version == 2 && *kind == EventKind::Begin).then_some(7));
             buffer.extend(ts.to_le_bytes());
             match kind {
@@ -72,10 +72,11 @@ fn buffers(version: u64, events: &[Plain]) -> Vec<u8> {
     bytes
 }
 
-/// The address at which the program of the automatic kind began.
+/// Start address of the program in the automatic format.
 const BASE: u64 = 0x5555_5555_4000;
 
-/// A step of a thread of the automatic kind: it enters a function at an offset in the program, or begins a named span.
+/// A step of a thread in the automatic format: it enters a function at an offset in the program, or begins a named
+/// span.
 #[derive(Debug, Clone)]
 enum AutoStep {
     Enter(u64),
@@ -93,19 +94,19 @@ fn auto_step() -> impl Strategy<Value = AutoStep> {
     ]
 }
 
-/// The shortest length of 1, 2, 4 or 8 bytes that holds a number, as a power of two.
+/// Returns the shortest length of 1, 2, 4 or 8 bytes for a number, as a power of two.
 fn len_bits(number: u64) -> u8 {
     [0x100, 0x1_0000, 0x1_0000_0000].iter().map(|limit| u8::from(number >= *limit)).sum()
 }
 
 fn header_of_automatic() -> Vec<u8> {
     let (path, path_len) = (b"/home/me/prog", 13u16);
-    // A tick is a nanosecond.
+    // One tick is a nanosecond.
     let numbers = [0xabad_f00d, 3, 1f64.to_bits(), BASE].map(u64::to_le_bytes).concat();
     [&numbers[..], &path_len.to_le_bytes(), path].concat()
 }
 
-/// Each run of events of one thread is a buffer.
+/// Writes a buffer for each run of events of one thread.
 fn automatic(events: &[(AutoStep, u32, i64)]) -> Vec<u8> {
     let mut bytes = header_of_automatic();
     for run in events.chunk_by(|a, b| a.1 == b.1) {
@@ -140,7 +141,7 @@ fn automatic(events: &[(AutoStep, u32, i64)]) -> Vec<u8> {
         }
         bytes.extend([buffer.len() as u32, run[0].1].map(u32::to_le_bytes).concat());
         bytes.extend(run[0].2.to_le_bytes());
-        bytes.extend(9u32.to_le_bytes()); // the greatest depth
+        bytes.extend(9u32.to_le_bytes()); // the maximum depth
         bytes.extend(buffer);
     }
     bytes

@@ -1,22 +1,22 @@
-//! The bytes of Spall's captures, little endian and packed: header, buffers, events.
+//! The binary layout of Spall traces, little endian and packed: header, buffers, events.
 
-/// The first 8 bytes of a capture of the manual kind, whose events calls in the program's source make.
+/// First 8 bytes of the manual format, whose events are recorded by calls in the source code.
 pub(super) const MAGIC: [u8; 8] = 0x0bad_f00d_u64.to_le_bytes();
 
-/// The first 8 bytes of a capture of the automatic kind, whose events compiler instrumentation makes.
+/// First 8 bytes of the automatic format, whose events are recorded by compiler instrumentation.
 pub(super) const MAGIC_AUTOMATIC: [u8; 8] = 0xabad_f00d_u64.to_le_bytes();
 
-/// The versions of a stream of events that each say their thread and time: they differ in nothing but the number.
+/// Versions in which each event has its thread and time. They differ only in the number.
 pub(super) const VERSION_FIRST: u64 = 0;
 pub(super) const VERSION_STREAM: u64 = 1;
 
-/// The version of buffers, each of one thread, of which nothing says the process.
+/// Version with buffers of one thread each, without a process.
 pub(super) const VERSION_THREADS: u64 = 2;
 
-/// The version of buffers that say thread and process.
+/// Version with buffers of one thread each, with its process.
 pub(super) const VERSION_BUFFERS: u64 = 3;
 
-/// Types of events, as `spall.h` names them.
+/// Event types, named as in `spall.h`.
 mod event_type {
     pub(super) const STREAM_OVER: u8 = 2;
     pub(super) const BEGIN: u8 = 3;
@@ -27,24 +27,24 @@ mod event_type {
     pub(super) const NAME_THREAD: u8 = 9;
 }
 
-/// Magic, version, microseconds of a tick, and a zero: 8 bytes each.
+/// Magic, version, microseconds per tick, and a zero: 8 bytes each.
 pub(super) const HEADER_BYTES: usize = 32;
 
-/// The header of a buffer of version 3: length and two ids in 4 bytes each, and the first time in 8.
+/// Header of a buffer in version 3: length and two ids of 4 bytes each, and the first time in 8 bytes.
 pub(super) const BUFFER_HEADER_BYTES: usize = 20;
 
-/// The header of a buffer of version 2: length and thread in 4 bytes each.
+/// Header of a buffer in version 2: length and thread, 4 bytes each.
 pub(super) const THREAD_BUFFER_HEADER_BYTES: usize = 8;
 
-/// The header of a capture of the automatic kind: magic, version, nanoseconds of a tick and the address of the program
-/// in 8 bytes each, and the length of the program's path in 2. The path follows.
+/// Header of the automatic format: magic, version, nanoseconds per tick and start address of the program, 8 bytes each,
+/// then the length of the program's path in 2 bytes. The path follows.
 pub(super) const AUTO_HEADER_BYTES: usize = 34;
 
-/// The header of a buffer of the automatic kind: length and thread in 4 bytes each, the first time in 8, the greatest
-/// depth in 4.
+/// Header of a buffer in the automatic format: length and thread of 4 bytes each, first time in 8 bytes, maximum depth
+/// in 4 bytes.
 pub(super) const AUTO_BUFFER_HEADER_BYTES: usize = 20;
 
-/// The longest event is a begin of version 1 with the longest name and arguments.
+/// Length of the longest event: a begin in version 1 with the longest name and arguments.
 pub(super) const EVENT_BYTES_MAX: usize = 20 + 255 + 255;
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -71,27 +71,27 @@ pub(super) enum SpallEventKind<'a> {
     ThreadName(&'a [u8]),
     /// Bytes to skip after the event.
     Padding(u32),
-    /// The end of the events.
+    /// End of the events.
     Over,
 }
 
-/// When, and in version 1 also on which thread.
+/// The time, and in version 1 the thread.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum SpallTime {
     Float { pid: u32, tid: u32, ticks: f64 },
     Ticks(u64),
 }
 
-/// Why bytes are no event.
+/// The reason why bytes are not an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum NoEvent {
-    /// They end inside of it.
+    /// The bytes end within the event.
     Incomplete,
-    /// Its first byte is of no kind that there is.
+    /// The type is unknown.
     Unknown,
 }
 
-/// Reads bytes from front to back.
+/// Cursor over bytes.
 struct SpallBytes<'a>(&'a [u8]);
 
 impl<'a> SpallBytes<'a> {
@@ -111,13 +111,13 @@ impl<'a> SpallBytes<'a> {
         Ok(self.array::<1>()?[0])
     }
 
-    /// A text after its length in one byte.
+    /// Reads a text after its length in one byte.
     fn short_text(&mut self) -> Result<&'a [u8], NoEvent> {
         let len = self.byte()?;
         self.bytes(len.into())
     }
 
-    /// A number whose length the lowest bits of `len_bits` say.
+    /// Reads a number whose length is given by the lowest bits of `len_bits`.
     fn delta(&mut self, len_bits: u8) -> Result<u64, NoEvent> {
         let len = 1 << (len_bits & auto_event::LEN_BITS);
         let mut number = [0; 8];
@@ -139,7 +139,7 @@ impl<'a> SpallBytes<'a> {
     }
 }
 
-/// Reads the event that `bytes` begin with.
+/// Decodes the event at the start of `bytes`.
 pub(super) fn event(version: u64, bytes: &[u8]) -> Result<SpallEvent<'_>, NoEvent> {
     let mut front = SpallBytes(bytes);
     let event_type = front.byte()?;
@@ -173,22 +173,22 @@ pub(super) fn event(version: u64, bytes: &[u8]) -> Result<SpallEvent<'_>, NoEven
     Ok(SpallEvent { what, len: bytes.len() - front.0.len() })
 }
 
-/// An event of the automatic kind.
+/// An event of the automatic format.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct AutoEvent<'a> {
     pub(super) what: AutoEventKind<'a>,
     pub(super) len: usize,
 }
 
-/// Ticks count from the event before.
+/// Ticks are deltas to the previous event.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum AutoEventKind<'a> {
-    /// A function is entered; its address is combined with that of the function entered before.
+    /// A function is entered. Its address is XORed with that of the previously entered function.
     Enter {
         ticks: u64,
         address: u64,
     },
-    /// A span begins that the program names itself.
+    /// A span with an explicit name begins.
     Begin {
         ticks: u64,
         name: &'a [u8],
@@ -199,18 +199,18 @@ pub(super) enum AutoEventKind<'a> {
     },
 }
 
-/// The first byte of events of the automatic kind: the kind in the highest bits, lengths of fields in the others.
+/// First byte of an event in the automatic format: the kind in the highest bits, field lengths in the others.
 mod auto_event {
     pub(super) const KIND_SHIFT: u32 = 6;
     pub(super) const ENTER: u8 = 0;
     pub(super) const END: u8 = 1;
     pub(super) const EXTENDED: u8 = 2;
 
-    /// The kind of an extended event, and the only one.
+    /// The only kind of extended events.
     pub(super) const EXTENDED_SHIFT: u32 = 4;
     pub(super) const BEGIN: u8 = 1;
 
-    /// Lengths are powers of two, in bytes.
+    /// Lengths in bytes are powers of two.
     pub(super) const LEN_BITS: u8 = 3;
     pub(super) const TICKS_SHIFT: u32 = 4;
     pub(super) const ADDRESS_SHIFT: u32 = 2;
@@ -221,13 +221,13 @@ mod auto_event {
 }
 
 impl<'a> AutoEvent<'a> {
-    /// The longest event without texts: an entry with three fields of 8 bytes.
+    /// Length of the longest event without texts: an enter event with three fields of 8 bytes.
     pub(super) const USUAL_BYTES_MAX: usize = 1 + 3 * 8;
 
-    /// The longest event is a begin with the longest name and arguments.
+    /// Length of the longest event: a begin with the longest name and arguments.
     pub(super) const BYTES_MAX: usize = 1 + 8 + 2 * (2 + u16::MAX as usize);
 
-    /// Reads the event that `bytes` begin with.
+    /// Decodes the event at the start of `bytes`.
     pub(super) fn parse(bytes: &'a [u8]) -> Result<Self, NoEvent> {
         let mut front = SpallBytes(bytes);
         let tag = front.byte()?;

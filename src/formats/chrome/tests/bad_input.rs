@@ -1,4 +1,4 @@
-//! Damaged, hostile or unrelated input: an error that names the bytes, or all but the damaged part.
+//! Damaged, hostile or unrelated input gives an error that names the bytes, or all events outside the damage.
 
 use std::io::Write as _;
 
@@ -76,7 +76,7 @@ fn the_object_form_finds_its_events_wherever_the_key_stands() {
     let after = r#","sample":[{"ph":"X"}],"systemTraceEvents":"[{\"ph\":1}]","otherData":null,"traceEvents":[{"ph":"i","ts":9}] "#;
     let reading = read(&format!("\u{feff}\n{{{before}\"traceEvents\" : [{}]{after}}}\n", spans(2).join(",")));
     assert_eq!(reading.names(), ["s0", "s1", ""]);
-    // The string is no text of the kernel's trace.
+    // The string is not a kernel trace.
     assert_eq!(reading.lost(), [(Loss::BadRecord, 1)]);
 }
 

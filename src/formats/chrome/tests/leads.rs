@@ -1,4 +1,4 @@
-//! A record whose leads are predicted reads as one that is read byte by byte; most records of a capture are predicted.
+//! Records with predicted leads equal those that are read byte by byte, and most leads are predicted.
 
 use proptest::prelude::*;
 use proptest::sample::{Index, select, subsequence};
@@ -31,7 +31,7 @@ fn value() -> impl Strategy<Value = String> {
     ]
 }
 
-/// Records of some shapes, each a list of keys, with white space and commas of one style, and some damage.
+/// Generates records of several shapes, each a list of keys, with one style of white space and commas, and some damage.
 fn document() -> impl Strategy<Value = Vec<u8>> {
     let shapes =
         prop::collection::vec(subsequence(KEYS.split_whitespace().collect::<Vec<_>>(), 0..12).prop_shuffle(), 1..4);
@@ -61,7 +61,7 @@ fn document() -> impl Strategy<Value = Vec<u8>> {
     )
 }
 
-/// The outcome of a parse with predictions or without, and how many leads were read byte by byte.
+/// Returns the result of a parse with `leads`, and the number of leads that were read byte by byte.
 fn parsed(bytes: &[u8], mut leads: Leads, at_end: bool) -> (String, u64) {
     let begins = ArrayPosition::Between { comma_due: false };
     let parsed = parse_with(&mut leads, bytes, 7, begins, at_end, None);
@@ -82,7 +82,7 @@ proptest! {
     }
 }
 
-/// The share of the leads of a document that are predicted, in percent.
+/// Returns the percentage of predicted leads in a document.
 fn predicted_percent(bytes: &[u8]) -> u64 {
     let array = memchr::memmem::find(bytes, b"\"traceEvents\"").unwrap_or(0);
     let first = array + memchr::memchr(b'[', &bytes[array..]).expect("an array") + 1;
@@ -92,7 +92,7 @@ fn predicted_percent(bytes: &[u8]) -> u64 {
     100 * (all - read) / all
 }
 
-/// Spans of a thread as the exports of this program have them.
+/// Writes spans of a thread like the exports of this program.
 fn exported() -> Vec<u8> {
     let (mut names, mut registry) = (Names::default(), Registry::default());
     let name = |k: u64| names.intern(&format!("module::function_{k}"), Some("module"));

@@ -1,4 +1,4 @@
-//! Any events in any style read as the same events, however the bytes are cut.
+//! All events in any style are read back, however the bytes are split.
 
 use proptest::prelude::*;
 

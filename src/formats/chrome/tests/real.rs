@@ -1,10 +1,10 @@
-//! Traces of real tracers, compared with a naive reading of the same bytes by `serde_json`.
+//! Compares traces of real tracers with a naive parse of the same bytes by `serde_json`.
 
 use serde_json::Value;
 
 use super::*;
 
-/// A record by the naive reading: phase, name, category, start, duration.
+/// A record of the naive parse: phase, name, category, start, duration.
 type Plain = (String, String, Option<String>, i64, Option<i64>);
 
 /// Parses decimal microseconds to nanoseconds, digit by digit; the only exponents in real traces are JAX's `e-07`.

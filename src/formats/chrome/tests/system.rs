@@ -1,4 +1,4 @@
-//! The kernel's trace in a document reads as the same text alone, beside the events of the document.
+//! The kernel trace in a document equals the same text alone, beside the events of the document.
 
 use super::*;
 use crate::formats::testing::read_live;
