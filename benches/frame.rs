@@ -1,6 +1,6 @@
-//! The cost of a frame, in microseconds, at several zooms: asking for all of its tiles, building its rectangles from
-//! tiles that are known, the same after a drag by 100 pixels; beside a plain loop over the rows in view that keeps
-//! the longest under each pixel. Warm pages, the best of three rounds.
+//! The cost of a frame in microseconds, at several zooms: querying all of its tiles, building rectangles from cached
+//! tiles, and the same after a drag by 100 pixels. Compared with a plain loop over the visible rows that keeps the
+//! longest span under each pixel. Warm pages, best of three rounds.
 //!
 //! `cargo bench --no-default-features --bench frame -- [SPANS]`
 
@@ -22,7 +22,7 @@ use longspan::facade::tiles::Tiles;
 use support::lanes_of_spans;
 
 const SPANS: u64 = 4_000_000;
-/// The lanes that a screen of 1080 pixels shows.
+/// Number of lanes on a screen of 1080 pixels.
 const LANES: u32 = 54;
 const WIDTH_PX: f64 = 1920.0;
 const ROUNDS: usize = 3;
@@ -94,7 +94,7 @@ fn best_us(mut work: impl FnMut()) -> f64 {
     (0..ROUNDS).map(round).fold(f64::INFINITY, f64::min)
 }
 
-/// The slow answer: reads each row of the extents in view.
+/// The brute-force baseline: reads each row of the visible extents.
 fn longest_of_pixels(snapshot: &Snapshot, lane: u32, view: &Viewport) -> Vec<(u64, u32)> {
     let lane = snapshot.store().lane(LaneIdx(lane));
     let mut longest = vec![(0, u32::MAX); WIDTH_PX as usize];

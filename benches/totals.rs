@@ -33,7 +33,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     );
     for (title, some) in [("all", 0), ("1", 1), ("10", 10), ("half", trace.tracks.len() / 2)] {
         let ranges = trace.scopes(some, count, &mut random);
-        // A duration filter, which no ledger can answer.
+        // A duration filter, which no ledger supports.
         let swept: Arc<Matcher> = Matcher::new(snapshot, &Filter::parse("dur>=1ns")?).into();
         let sum = |scope: &Scope| -> (f64, TotalsWork) {
             let growing = GrowingTotals::default();

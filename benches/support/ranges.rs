@@ -48,7 +48,7 @@ impl Trace {
         let options = LoadOptions { cache, ..LoadOptions::default() };
         let loaded = open(&*path, &options, &Cancel::default(), &Progress::default())?;
         let snapshot = Snapshot::new(loaded.store);
-        // Reads and verifies all pages before the measurement.
+        // Read and verify all pages before the measurement.
         if snapshot.store().damaged_in_all() > 0 {
             return Err("the kept store is damaged".into());
         }
