@@ -1,4 +1,4 @@
-//! Exports that carry their store: a load gives what their events say, whether the store is used, damaged or false.
+//! Exports that include their store: a load gives the same result whether the store is used, damaged or false.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -25,13 +25,13 @@ fn load(path: &Path) -> Loaded {
     loaded.unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// Writes the whole of a capture.
+/// Exports a whole trace.
 fn exported(from: &Loaded, output: &Path, format: ExportFormat) {
     let (snapshot, options) = (Snapshot::new(from.store.clone()), ExportOptions::whole(format));
     export(&snapshot, &"/none".into(), output, &options, &Cancel::default(), &Progress::default()).expect("exported");
 }
 
-/// The whole content of a store, down to the bits of each row. Details count by their bytes:
+/// Returns the whole content of a store, including the bits of each row. Details are compared by their bytes, since
 /// their positions differ between stores.
 fn rows(loaded: &Loaded) -> Vec<String> {
     let snapshot = Snapshot::new(loaded.store.clone());
@@ -63,17 +63,17 @@ fn assert_same(a: &Loaded, b: &Loaded, name: &str) {
     );
 }
 
-/// The summary without the size of the source and the statistics of the load.
+/// Returns the summary without the source size and the load statistics.
 fn counts(loaded: &Loaded) -> Summary {
     Summary { source_bytes: 0, load: LoadStats::default(), ..loaded.store.meta().summary.clone() }
 }
 
-/// Whether the load took the carried store and left the events unread.
+/// Returns whether the load used the included store without reading the events.
 fn used_store(loaded: &Loaded) -> bool {
     loaded.store.meta().summary.load.chunks_open_max == 0
 }
 
-/// Loads the export with its store and the compact one; the path is that of the first.
+/// Loads the exports with and without a store. Also returns the path of the former.
 fn both(capture: &Path, folder: &Path) -> (Loaded, Loaded, PathBuf) {
     let (first, output) = (load(capture), folder.join("carrying.longspan"));
     let compact = folder.join("compact.longspan");
@@ -89,7 +89,7 @@ fn synthetic(folder: &Path, spans: u64) -> PathBuf {
     path
 }
 
-/// The directory entry of the first part of the store in a capture.
+/// Returns the directory entry of the first store part in a trace.
 fn store_part(bytes: &[u8]) -> DirectoryEntry {
     let is_part = |entry: &DirectoryEntry| entry.header.is_whole() && entry.header.kind() == Some(ChunkKind::Store);
     let headers = (0..bytes.len() - 80)
@@ -114,7 +114,7 @@ fn every_kept_capture_opens_by_its_store_as_by_its_events() {
         assert!(used_store(&carrying), "{name}: {:?}", carrying.report.note);
         assert_eq!(counts(&carrying), counts(&compact), "{name}");
         assert_same(&carrying, &compact, &name.to_string());
-        // A second export carries the same store, byte for byte.
+        // A second export includes the same store, byte for byte.
         let again = folder.path().join("again.longspan");
         exported(&carrying, &again, CARRYING);
         assert!(fs::read(&again).unwrap() == fs::read(&output).unwrap(), "{name}");
@@ -138,7 +138,7 @@ fn a_store_that_is_damaged_on_its_way_is_left_and_nothing_is_missing() {
     assert!(sorted.report.note.is_some_and(|note| note.contains("sorted again")));
 }
 
-/// A capture without events that carries parts of a store.
+/// Writes a trace without events that includes parts of a store.
 fn carry(of: &Loaded, parts: &[Vec<u8>], output: &Path) -> Loaded {
     let meta = of.store.meta();
     let mut writer = NativeWriter::new(fs::File::create(output).expect("created"), true).expect("begun");

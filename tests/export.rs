@@ -1,4 +1,4 @@
-//! Exports read back: the same rows as before, in both formats, whole and in part; and what happens to the files.
+//! Exports read back: the same rows as before, in both formats, whole and in part; and the effect on files.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -22,12 +22,12 @@ use regex::Regex;
 
 /// Without a store: a load reads the events.
 const COMPACT: ExportFormat = ExportFormat::Native { compact: true };
-/// With a store, which a load takes.
+/// With a store, which a load uses.
 const NATIVE: ExportFormat = ExportFormat::Native { compact: false };
 const FORMATS: [ExportFormat; 4] =
     [NATIVE, COMPACT, ExportFormat::ChromeJson { gzip: false }, ExportFormat::ChromeJson { gzip: true }];
 
-/// A row with its names and details resolved, without the index of any table.
+/// A row with resolved names and details, without indices.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Seen {
     start_ns: i64,
@@ -38,7 +38,7 @@ struct Seen {
     category: Option<String>,
     unfinished: bool,
     counter_bits: u64,
-    /// Its flow, numbered in order of appearance, and whether it binds to the span around it.
+    /// Its flow, numbered in order of appearance, and whether it binds to the enclosing span.
     flow: Option<(usize, bool)>,
     detail: (Option<i64>, Option<i64>, String),
     track: String,
@@ -50,7 +50,7 @@ fn load(path: &Path) -> Snapshot {
     Snapshot::new(loaded.unwrap_or_else(|error| panic!("{}: {error}", path.display())).store)
 }
 
-/// All rows in order of time; rows of one time in an order that does not depend on tables.
+/// Returns all rows in time order. Rows of one time have an order that does not depend on tables.
 fn seen(snapshot: &Snapshot) -> Vec<Seen> {
     let lanes = (0..snapshot.store().lane_count()).map(LaneIdx);
     let mut reader = DetailReader::default();
@@ -96,7 +96,7 @@ fn seen(snapshot: &Snapshot) -> Vec<Seen> {
             LaneKind::Flows => {
                 let point = FlowPoint::from_bits(row.row.detail);
                 seen.flow = Some((0, point.binds_enclosing));
-                // The number of spans around it, as for instants.
+                // The number of enclosing spans, as for instants.
                 seen.depth = point.depth.map_or(0, |depth| depth + 1);
                 seen.kind = match point.role {
                     longspan::facade::store::flow::FlowRole::Start => "flow start",
@@ -110,7 +110,7 @@ fn seen(snapshot: &Snapshot) -> Vec<Seen> {
     number_flows(all)
 }
 
-/// The rows in order, with their flows numbered in the order of all other fields: ids of flows are arbitrary.
+/// Sorts the rows, and numbers their flows in the order of all other fields, since flow ids are arbitrary.
 fn number_flows(mut all: Vec<(Seen, u64)>) -> Vec<Seen> {
     all.iter_mut().for_each(|(row, _)| row.flow = row.flow.map(|(_, binds)| (0, binds)));
     all.sort_by(|(a, _), (b, _)| a.cmp(b));
@@ -130,7 +130,7 @@ fn export_to(snapshot: &Snapshot, output: &Path, options: &ExportOptions) -> Exp
     export(snapshot, &"/none".into(), output, options, &Cancel::default(), &progress).expect("exported")
 }
 
-/// Exports a capture with `options` and reads it back.
+/// Exports a trace with `options` and reads it back.
 fn exported(snapshot: &Snapshot, options: &ExportOptions) -> Snapshot {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("out");
@@ -201,21 +201,21 @@ fn a_flow_that_leaves_between_spans_is_in_what_began_last_where_perfetto_would_d
     let back = exported(&load(&path), &ExportOptions::whole(ExportFormat::Perfetto));
     let points = seen(&back).into_iter().filter(|row| row.flow.is_some()).map(|row| (row.start_ns, row.kind));
     let expected = [
-        // Nothing began before it on its thread.
+        // Nothing began earlier on its thread.
         (5000, "flow start"),
-        // The last moment of the inner span, which began last though the outer one ended last.
+        // The last moment of the inner span, which began last, although the outer one ended last.
         (12_999, "flow start"),
         // A span is open.
         (15_000, "flow start"),
         (30_000, "flow step"),
-        // Ends belong to what comes next.
+        // Ends bind to the next span.
         (36_000, "flow end"),
         (37_000, "flow end"),
     ];
     assert_eq!(points.collect::<Vec<_>>(), expected);
 }
 
-/// Everything that is hard to write down in one of the formats.
+/// Special cases that are hard to express in one of the formats.
 const UGLY: &str = r#"[
 {"ph":"M","name":"process_name","pid":"server é","args":{"name":"the \"server\""}},
 {"ph":"M","name":"process_labels","pid":"server é","args":{"labels":"a,b"}},
@@ -273,7 +273,7 @@ fn what_is_hard_to_write_down_comes_back_the_same() {
         let back = exported(&snapshot, &ExportOptions::whole(format));
         let mut found = seen(&back);
         if !matches!(format, ExportFormat::Native { .. }) {
-            // The points of a flow must agree in their name there: they take that of its start.
+            // There, all points of a flow must have the same name, so they use that of its start.
             found.iter_mut().chain(&mut expected).filter(|row| row.flow.is_some()).for_each(|row| {
                 row.name.clear();
                 row.category = None;
@@ -296,7 +296,7 @@ fn losses_go_with_a_capture_of_our_own_and_are_not_counted_twice() {
     assert_eq!(again.losses(), snapshot.losses());
 }
 
-/// The captures of the reader's own tests.
+/// Uses the traces of the reader's own tests.
 #[test]
 fn captures_of_real_tracers_come_back_the_same() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data");
@@ -318,8 +318,8 @@ fn captures_of_real_tracers_come_back_the_same() {
     assert!(captures > 4);
 }
 
-/// The expected part of a capture, picked row by row: rows that reach into the range, the value of each counter before
-/// it, all points of flows with a point in the part, and the spans that these connect.
+/// Oracle: selects the rows of a partial export. These are the rows that overlap the range, the last value of each
+/// counter before it, all points of flows with a point in the part, and the spans that these connect.
 fn part_of(all: &[Seen], range: (i64, i64), is_wanted: impl Fn(&Seen) -> bool) -> Vec<Seen> {
     let (from_ns, to_ns) = range;
     let end_ns = |row: &Seen| row.start_ns + row.dur_ns as i64;
@@ -361,7 +361,7 @@ fn a_part_of_a_capture_stands_by_itself() {
     let folder = tempfile::tempdir().expect("a folder");
     let snapshot = load(&demo(folder.path(), 100_000, 0.0));
     let all = seen(&snapshot);
-    // It ends right after a flow has begun.
+    // The range ends right after the start of a flow.
     let begun = all.iter().filter(|row| row.kind == "flow start").map(|row| row.start_ns);
     let to_ns = begun.max().expect("a flow") + 1;
     let range = (to_ns - 50_000, to_ns);
@@ -377,7 +377,7 @@ fn a_part_of_a_capture_stands_by_itself() {
             let scope = Scope::from_range(from_ns, to_ns).on_tracks(&snapshot, &choice);
             let options = ExportOptions { scope, ..ExportOptions::whole(format) };
             let mut found = seen(&exported(&snapshot, &options));
-            // Flows are numbered from the first one present.
+            // Flows are numbered from the first one in the part.
             found.iter_mut().chain(&mut expected).for_each(|row| row.flow = row.flow.map(|(_, binds)| (0, binds)));
             found.sort();
             expected.sort();
@@ -505,7 +505,7 @@ fn an_export_that_is_stopped_or_that_finds_no_room_leaves_no_file() {
     assert_eq!(fs::read_dir(folder.path()).expect("readable").count(), 1, "only the demo is there");
 }
 
-/// A record of a capture that makes little sense: few threads, names and times, so that everything meets everything.
+/// Generates arbitrary records with few threads, names and times, so that many combinations occur.
 fn any_record() -> impl Strategy<Value = String> {
     let phase = prop::sample::select(vec!["X", "X", "X", "B", "E", "i", "C", "b", "b", "e", "n", "s", "t", "f"]);
     (phase, 0..30u32, 0..12u32, 0..3u32, 0..3u32, 0..3u32).prop_map(|(ph, ts, dur, tid, name, id)| {
@@ -536,8 +536,8 @@ proptest! {
     }
 }
 
-/// Leaves out what Chrome JSON cannot say where spans overlap or have no length: on which of the lanes of a track they
-/// are, and on which of the tracks of one name an asynchronous tree is.
+/// Removes what Chrome JSON cannot express for spans that overlap or are empty: their lane, and the track of an async
+/// tree among those of one name.
 fn as_json_says(mut rows: Vec<Seen>) -> Vec<Seen> {
     for row in &mut rows {
         row.depth = 0;
@@ -545,7 +545,7 @@ fn as_json_says(mut rows: Vec<Seen>) -> Vec<Seen> {
             row.track = "Async".into();
         }
     }
-    // The numbers of flows went by what is left out as well.
+    // Flow numbers depended on the removed fields too.
     let with_ids = rows.into_iter().map(|row| {
         let id = row.flow.map_or(0, |(id, _)| id as u64);
         (row, id)

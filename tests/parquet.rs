@@ -1,4 +1,4 @@
-//! Tables for databases, read back by the crate's reader: every row, in order, with its columns.
+//! Tables for databases, read back with the reader of the parquet crate: every row, in order, with its columns.
 //! `engines` reads them with databases.
 
 use std::collections::BTreeMap;
@@ -50,7 +50,7 @@ fn open(path: &Path) -> SerializedFileReader<File> {
         .unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// The rows of a file, each as its columns by name; nothing for null.
+/// Returns the rows of a file, each as its non-null columns by name.
 fn rows(path: &Path) -> Vec<BTreeMap<String, Field>> {
     let row = |row: Row| {
         let columns = row.get_column_iter().filter(|(_, field)| **field != Field::Null);
@@ -69,7 +69,7 @@ fn files_under(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// The expected spans table, straight from the store: the parent is the innermost span that holds all of the span.
+/// Computes the expected spans table from the store. The parent is the innermost span that contains the whole span.
 fn expected_spans(snapshot: &Snapshot) -> Vec<BTreeMap<String, Field>> {
     let lanes = (0..snapshot.store().lane_count()).map(LaneIdx);
     let spans: Vec<_> =
@@ -82,7 +82,7 @@ fn expected_spans(snapshot: &Snapshot) -> Vec<BTreeMap<String, Field>> {
     let mut expected = Vec::new();
     for (k, (row, lane)) in spans.iter().enumerate() {
         let kept = &row.row;
-        // These have ended: no later span is in them.
+        // Ended spans contain no later span.
         open.retain(|&outer| end_ns(outer) >= i128::from(kept.start_ns));
         let holds = |outer: &&usize| {
             let (_, outer_lane) = &spans[**outer];
@@ -136,7 +136,7 @@ fn expected_spans(snapshot: &Snapshot) -> Vec<BTreeMap<String, Field>> {
     expected
 }
 
-/// A capture that is hard for tables: ids that are texts, overlaps, missing ends, times at the ends of time.
+/// A trace that is hard for tables: ids that are texts, overlaps, missing ends, and times at the limits.
 const UGLY: &str = r#"[
 {"ph":"M","name":"process_name","pid":"server é","args":{"name":"the \"server\""}},
 {"ph":"X","name":"","pid":"server é","tid":-3,"ts":-9223372036854775.808,"dur":5,"args":{"big":123456789012345678901234567890}},
@@ -282,7 +282,7 @@ fn by_process_every_row_is_in_the_files_of_its_process() {
     let expected = export_to(&snapshot, &whole, &ExportOptions::whole(WHOLE));
     let report = export_to(&snapshot, &parts, &ExportOptions::whole(BY_PROCESS));
     assert_eq!((report.spans, report.flows, report.counters), (expected.spans, expected.flows, expected.counters));
-    // Numbers of spans differ, as one process comes after the other.
+    // Span ids differ, since processes are written in sequence.
     let plain = |mut row: BTreeMap<String, Field>| {
         row.retain(|column, _| !column.ends_with("id") || column == "track_id");
         format!("{row:?}")

@@ -1,5 +1,5 @@
-//! Profiles of other recorders than perf whose frames are addresses: of Perfetto, of samply and Firefox, and of pprof.
-//! Each is written here for a program that is compiled here, and has the names that nm and the source say.
+//! Profiles with addresses from recorders other than perf: Perfetto, samply, Firefox, and pprof. Each test compiles a
+//! program, writes a profile of it, and compares function names with nm and the source.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,11 +8,11 @@ use std::process::Command;
 use crate::harness::{folder, longspan, records, text};
 use crate::recording::{MAPPED_AT, address, build_id, program, run};
 
-/// A program whose code is neither at the address of its offset in the file nor at that in its image.
+/// A program whose code addresses equal neither its file offsets nor its image offsets.
 struct Moved {
     path: PathBuf,
     build_id: Vec<u8>,
-    /// In `outer`, where `inner` was inlined, and after the call of it in `main`: as the program was linked.
+    /// Linked addresses: in `outer` where `inner` was inlined, and after its call in `main`.
     linked: [u64; 2],
 }
 
@@ -30,7 +30,7 @@ impl Moved {
         Self { path, build_id, linked }
     }
 
-    /// The loaded segments, by readelf: offset, address and size.
+    /// Returns the loaded segments, by readelf: offset, address and size.
     fn segments(&self) -> Vec<[u64; 3]> {
         let number = |word: &str| u64::from_str_radix(word.trim_start_matches("0x"), 16).expect("a number");
         let table = run(Command::new("readelf").arg("-lW").arg(&self.path));
@@ -61,7 +61,7 @@ impl Moved {
     }
 }
 
-/// A message of protobuf.
+/// A protobuf message.
 #[derive(Clone, Default)]
 struct Message(Vec<u8>);
 
@@ -96,10 +96,10 @@ fn message() -> Message {
     Message::default()
 }
 
-/// Stack 1 is main, outer; stack 2 is an address in a file that is not there, called by main.
+/// Stack 1 is main, outer. Stack 2 is an address in a missing file, called by main.
 fn perfetto(moved: &Moved) -> Vec<u8> {
     let text = |iid: u64, text: &[u8]| message().number(1, iid).bytes(2, text);
-    // Perfetto has moved the address of a call back.
+    // Perfetto has already moved the address of a call back.
     let frame = |iid: u64, mapping: u64, address: u64| message().number(1, iid).number(3, mapping).number(4, address);
     let parts = moved.path().trim_start_matches('/').split_once('/').expect("folders");
     let tables = message()
@@ -125,7 +125,7 @@ fn perfetto(moved: &Moved) -> Vec<u8> {
 
 fn pprof(moved: &Moved) -> Vec<u8> {
     const MAPPED: u64 = 0x7000_0000;
-    // The mapping of the code alone, which begins at a page.
+    // The mapping of the code alone, aligned to a page.
     let [code, caller] = moved.linked.map(|address| moved.offset(address));
     let page = code & !0xfff;
     let location = |id: u64, mapping: u64, address: u64| message().number(1, id).number(2, mapping).number(3, address);
@@ -144,7 +144,7 @@ fn pprof(moved: &Moved) -> Vec<u8> {
     texts.iter().fold(profile, |profile, text| profile.bytes(6, text.as_bytes())).0
 }
 
-/// The processed form, as samply writes it: the address of a call is moved back.
+/// The processed format, as written by samply: call addresses are moved back.
 fn samply(moved: &Moved, identity: &str) -> String {
     let [code, caller] = [moved.in_image(moved.linked[0]), moved.in_image(moved.linked[1]) - 1];
     format!(
@@ -162,7 +162,7 @@ fn samply(moved: &Moved, identity: &str) -> String {
     )
 }
 
-/// The form that Firefox writes when it ends, with addresses in memory.
+/// The format that Firefox writes on exit, with addresses in memory.
 fn gecko(moved: &Moved) -> String {
     let [code, caller] = moved.linked.map(|address| MAPPED_AT + moved.in_image(address));
     let (missing, end) = (MAPPED_AT + 0x1000_0000, MAPPED_AT + 0x100_0000);
@@ -196,7 +196,7 @@ fn frames_of_other_recorders_have_the_names_of_their_addresses() {
     let moved = Moved::compile(folder.path());
     assert!(moved.offset(moved.linked[0]) != moved.in_image(moved.linked[0]), "the two are to differ");
     let code_id = format!(r#""codeId":"{}","breakpadId":"{}""#, moved.digits(), "0".repeat(33));
-    // The numbers that Breakpad makes of the first bytes, and a count.
+    // The Breakpad id: numbers from the first bytes of the build-id, and an age.
     let of_bytes = [3, 2, 1, 0, 5, 4, 7, 6].into_iter().chain(8..16).map(|at| moved.build_id[at]);
     let guid = of_bytes.fold(String::new(), |digits, byte| format!("{digits}{byte:02X}"));
     let breakpad = format!(r#""codeId":null,"breakpadId":"{guid}0""#);
@@ -217,18 +217,18 @@ fn frames_of_other_recorders_have_the_names_of_their_addresses() {
         let table = records(&longspan(&["symbols", "--no-cache", file]).done());
         let row = |end: &str| table.iter().find(|row| row[0].ends_with(end)).expect("a module").clone();
         let (own, missing) = (row("/moved"), row("/libmissing.so"));
-        // A profile of pprof has one sample for each stack.
+        // A pprof profile has one sample per stack.
         let samples = if name == "heap.pb" { "2" } else { "3" };
         assert_eq!((&*own[2], &*own[5], &*own[6]), (samples, "named", "yes"), "{name}: {own:?}");
         assert_eq!((&*missing[2], &*missing[5]), ("1", "no file"), "{name}: {missing:?}");
-        // Names that one recording found are kept apart from those of others, whose addresses count differently.
+        // Cached names of one recording are separate from those of others, whose addresses have another base.
         let cache = folder.path().join("cache");
         for _ in 0..2 {
             let text = longspan(&["flame", "--cache", text(&cache), file]).done();
             assert!(text.contains("main;outer;inner 2"), "{name}: {text}");
         }
     }
-    // Another build of the program names nothing.
+    // Another build of the program does not symbolize anything.
     let other = ["-no-pie", "-O1", "-g", "-Wl,--section-start=.text=0x480000", "-Wl,--build-id"];
     run(Command::new("gcc").args(other).arg(folder.path().join("work.c")).arg("-o").arg(&moved.path));
     for name in ["stacks.pftrace", "heap.pb", "samply.json", "breakpad.json", "gecko.json"] {

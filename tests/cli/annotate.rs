@@ -1,5 +1,4 @@
-//! A function with its samples as scripts see it, beside sums of what `dump` prints: of addresses by
-//! objdump, of lines by addr2line.
+//! Compares annotated functions with sums over the output of `dump`: addresses by objdump, lines by addr2line.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -28,7 +27,7 @@ __attribute__((noinline)) int work(int n) {
 int main(int argc, char **argv) { return work(argc * 100) + 1; }
 ";
 
-/// Compiles the program, whose debug information has its source in `/build/x`.
+/// Compiles the program. Its debug information names a source in `/build/x`.
 fn compile(folder: &Path, source: &str) -> PathBuf {
     let (path, program) = (folder.join("work.c"), folder.join("work"));
     fs::write(&path, source).expect("written");
@@ -38,7 +37,7 @@ fn compile(folder: &Path, source: &str) -> PathBuf {
     program
 }
 
-/// The instructions of a function by objdump: addresses and texts.
+/// Returns the instructions of a function by objdump: addresses and texts.
 fn objdump(program: &Path, function: &str) -> Vec<(u64, String)> {
     let arguments = ["-d", "-M", "intel", "--no-show-raw-insn", &format!("--disassemble={function}")];
     let listing = run(Command::new("objdump").args(arguments).arg(program));
@@ -74,10 +73,10 @@ fn record(folder: &Path, program: &Path) -> PathBuf {
     written(folder, &maps, &stacks)
 }
 
-/// Self and total.
+/// Self and total samples.
 type Sums = (u64, u64);
 
-/// The addresses of each sample as `dump` prints them, innermost first: those of calls before they return.
+/// Returns the addresses of each sample from `dump`, innermost first. Call addresses are before the return address.
 fn dumped(file: &str) -> Vec<Vec<u64>> {
     let text = longspan(&["dump", "--no-cache", "--no-symbols", file]).done();
     let rows = text.lines().map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
@@ -93,7 +92,7 @@ fn dumped(file: &str) -> Vec<Vec<u64>> {
     rows.filter_map(stack).filter(|stack| !stack.is_empty()).collect()
 }
 
-/// Adds up samples by keys of their frames, plainly.
+/// Oracle: sums samples by keys of their frames.
 fn added_up<K: Ord + Clone>(samples: &[Vec<u64>], keys: impl Fn(u64) -> Vec<(K, bool)>) -> BTreeMap<K, Sums> {
     let mut sums: BTreeMap<K, Sums> = BTreeMap::new();
     for stack in samples {
@@ -109,7 +108,7 @@ fn added_up<K: Ord + Clone>(samples: &[Vec<u64>], keys: impl Fn(u64) -> Vec<(K, 
     sums
 }
 
-/// The lines of `work` or `mixed` at an address by addr2line, each with whether it is innermost.
+/// Returns the lines of `work` or `mixed` at an address by addr2line, and whether each is innermost.
 fn lines_of(program: &Path, function: &str, address: u64) -> Vec<(u32, bool)> {
     let arguments = ["-i", "-f", "-e", text(program), &format!("{address:#x}")];
     let answer = run(Command::new("addr2line").args(arguments));
@@ -150,7 +149,7 @@ fn instructions_are_those_of_objdump_with_the_sums_of_dump() {
         theirs.iter().map(|(address, _)| (*address, sums.get(address).copied().unwrap_or_default())).collect();
     assert_eq!(found, expected);
     for (row, (_, text)) in ours.iter().zip(&theirs) {
-        // The mnemonics, whatever tools make of operands; what no file names is empty.
+        // Compares only mnemonics, since tools format operands differently. A line without a file is empty.
         let word = |text: &str| text.split_whitespace().next().unwrap_or_default().to_owned();
         assert_eq!(word(&row[5]), word(text), "{row:?}");
         assert_eq!(row[1..3], row[3..5], "a sample weighs 1");
@@ -182,7 +181,7 @@ fn lines_have_the_sums_of_dump_by_addr2line_and_texts_of_named_folders_alone() {
             let all = rows.iter().map(|row| (number(&row[1]) as u32, (number(&row[2]), number(&row[3]))));
             all.filter(|(_, sums)| *sums != (0, 0)).collect()
         };
-        // Its recorded path is below no folder that was named.
+        // The recorded path is not below a given folder.
         let answer = longspan(&[&["annotate", "--no-cache"], &words[..]].concat());
         assert!(answer.stderr.contains("/build/x/work.c: not opened"), "{}", answer.stderr);
         assert!(answer.stderr.contains("--source-map /build/x"), "{}", answer.stderr);
@@ -217,7 +216,7 @@ fn what_is_not_there_is_said() {
     annotate(&["work", "--source-map", "=x"]).failed(2);
     annotate(&["work", "--no-symbols"]).failed(2);
     annotate(&["work", "--assembly", "--source"]).failed(2);
-    // A debug file has the lines, and no code.
+    // A debug file has line numbers but no code.
     let id = build_id(&program);
     let kept = folder.path().join(".build-id").join(&id[..2]);
     fs::create_dir_all(&kept).expect("made");
@@ -240,7 +239,7 @@ fn no_source_file_is_opened_because_a_program_names_it() {
         format!("{}/../{}/secret.c", text(folder.path()), text(outside.path().file_name().expect("a name").as_ref()));
     let link = folder.path().join("link.c");
     for path in [text(&secret), text(&link), &up, "/etc/passwd", "/proc/self/environ", "/dev/zero"] {
-        // The compiler believes what a line says of its file.
+        // The compiler accepts the file name of a `#line` directive.
         let source = PROGRAM.replacen(
             "__attribute__((noinline))",
             &format!("\n#line 1 \"{path}\"\n__attribute__((noinline))"),

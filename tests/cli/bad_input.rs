@@ -1,5 +1,5 @@
-//! Input that is unreadable or hostile: an error that names the file, the place, what was expected and what was found,
-//! or a counted loss. Never a panic, a hang, an abort or a silent drop.
+//! Unreadable or hostile input gives an error with the file, the offset, and what was expected and found, or a counted
+//! loss. It must not cause a panic, a hang, an abort or a silent drop.
 
 use std::fs;
 use std::io::Write;
@@ -37,7 +37,7 @@ fn what_is_no_capture_is_refused_by_name_place_and_content() {
     }
 }
 
-/// A log of which no line is one.
+/// A log without a valid line.
 const BAD_LOG: &str = "# ninja log v5\nnothing\nmore\n";
 
 #[test]
@@ -62,7 +62,7 @@ fn a_file_of_bad_records_is_refused_alone_beside_others_and_in_archives() {
             assert!(message.contains(lost) && message.contains("A command is a line"), "{message}");
         }
     }
-    // With one that has events, it is an import issue.
+    // Beside a file with events, it is an import issue.
     let answer = longspan(&["info", "--no-cache", text(&bad), text(&good)]);
     assert!(answer.stderr.contains(lost), "{}", answer.stderr);
     answer.done();
@@ -200,7 +200,7 @@ fn no_flipped_byte_is_worse_than_a_loss() {
     for whole in [&json, &native, &gzip] {
         for round in 0..40usize {
             let mut damaged = whole.clone();
-            // places spread over the file, more of them near its start, where headers are
+            // Offsets across the file, more of them near the start, where headers are.
             let place = if round % 2 == 0 { whole.len() * round / 40 } else { round * 3 % whole.len() };
             damaged[place] ^= 1 << (round % 8);
             fs::write(&path, &damaged).expect("written");

@@ -1,5 +1,5 @@
-//! The contract with scripts: exit statuses, columns, keys, options, completions, the manual, and
-//! the commands of the README.
+//! The contract with scripts: exit statuses, columns, keys, options, completions, the manual, and the commands of the
+//! README.
 
 use std::cmp::Reverse;
 use std::fs;
@@ -151,7 +151,7 @@ fn a_reader_that_has_seen_enough_is_no_failure() {
         let mut first = String::new();
         BufReader::new(child.stdout.take().expect("a pipe")).read_line(&mut first).expect("a line");
         assert!(first.starts_with('{'), "{first}");
-        // the pipe is closed here, with megabytes still to come
+        // The pipe is closed here, with megabytes still to come.
         assert_eq!(wait(&mut child, words), Some(0), "{words:?}");
     }
 }

@@ -1,4 +1,4 @@
-//! A cached store that was altered between two commands. `tests/faults/altered.rs` has every command and place.
+//! A cached store that was altered between two commands. `tests/faults/altered.rs` covers every command and position.
 
 use std::fs;
 
@@ -16,7 +16,7 @@ fn a_damaged_store_is_told_and_made_again() {
     let kept = kept.into_iter().find(|path| path.extension().is_some_and(|ending| ending == "lsstore"));
     let kept = kept.expect("a kept store");
     let mut bytes = fs::read(&kept).expect("read");
-    // In the body, which is verified where it is read.
+    // In the body, which is verified on read.
     let place = bytes.len() / 3;
     bytes[place] ^= 0x10;
     fs::write(&kept, bytes).expect("written");

@@ -1,4 +1,4 @@
-//! Counters that `export --derive` makes of rows, against loops over the rows of the trace.
+//! Counters from `export --derive`, compared with loops over the rows of the trace.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -18,7 +18,7 @@ struct Call {
     bytes: Option<i64>,
 }
 
-/// Calls on two threads, with ties, gaps and some without a duration; times in microseconds from 100 on.
+/// Returns calls on two threads with ties, gaps and empty durations. Times start at 100 microseconds.
 fn calls() -> Vec<Call> {
     let call = |number: i64| Call {
         start: (100 + number * 13 - number % 3 * 5) * 1000,
@@ -42,7 +42,7 @@ fn trace(folder: &Path) -> PathBuf {
     path
 }
 
-/// The changes of each counter of a file, by name.
+/// Returns the changes of each counter of a file, by name.
 fn counters(file: &Path) -> BTreeMap<String, Vec<(i64, f64)>> {
     let dump = longspan(&["dump", "--no-cache", text(file)]).done();
     let lines: Vec<Value> = dump.lines().map(|line| serde_json::from_str(line).expect("a line of JSON")).collect();
@@ -65,7 +65,7 @@ fn export(file: &Path, output: &Path, derived: &[&str], more: &[&str]) -> String
     answer.stderr.clone() + &answer.done()
 }
 
-/// The changes by steps from the start of the trace.
+/// Computes the changes per step from the start of the trace.
 fn steps(every: i64, value: impl Fn(&[Call], i64) -> f64) -> Vec<(i64, f64)> {
     let calls = calls();
     let (first, last) = (100_000, calls.iter().map(|call| call.start + call.dur).max().unwrap_or(0));
@@ -136,14 +136,14 @@ fn every_format_that_has_counters_has_those_that_are_derived() {
         let said = export(&file, &output, &tracks, &[]);
         assert!(said.contains("cat:none' has no rows"), "{said}");
         assert_eq!(counters(&output), expected, "{name}");
-        // The rows are those of the trace; Perfetto's format has spans that overlap on tracks of their own.
+        // The rows equal those of the trace. Perfetto's format has tracks for overlapping spans.
         let spans = |file: &Path| {
             let rows = records(&longspan(&["spans", "--no-cache", text(file)]).done()).into_iter();
             rows.map(|row| [0, 1, 3, 5].map(|column| row[column].clone())).collect::<Vec<_>>()
         };
         assert_eq!(spans(&output), spans(&file), "{name}");
     }
-    // A counter that was derived before is one like any other.
+    // A counter that was derived earlier is an ordinary counter.
     let again = folder.path().join("again.longspan");
     export(&folder.path().join("out.longspan"), &again, &tracks[..1], &[]);
     let found = counters(&again);

@@ -1,9 +1,9 @@
-//! Desktop integration, read by the desktop's own tools in a new home.
+//! Desktop integration, checked with the tools of the desktop in a new home folder.
 
 use std::path::Path;
 use std::process::{Command, Output};
 
-/// Runs a program in a home of its own; nothing of the machine's own desktop is seen.
+/// Runs a program in its own home folder, isolated from the desktop of the machine.
 fn run(home: &Path, program: &str, words: &[&str]) -> Output {
     let mut command = Command::new(program);
     command.args(words).env("HOME", home).env("XDG_DATA_HOME", home.join("data"));
@@ -13,7 +13,7 @@ fn run(home: &Path, program: &str, words: &[&str]) -> Output {
     command.output().unwrap_or_else(|error| panic!("{program}: {error}; `.ci/setup` installs it"))
 }
 
-/// The program that opens files of a kind, by the desktops' common tool.
+/// Returns the default program for a MIME type, by xdg-mime.
 fn default_for(home: &Path, kind: &str) -> String {
     said(&run(home, "xdg-mime", &["query", "default", kind])).trim_end().to_owned()
 }
@@ -22,12 +22,12 @@ fn said(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
-/// The kind of a file, as file managers find it.
+/// Returns the MIME type of a file, like file managers.
 fn kind_of(home: &Path, path: &Path) -> String {
     said(&run(home, "gio", &["info", "-a", "standard::content-type", &path.to_string_lossy()]))
 }
 
-/// A program of the system for some kinds of files.
+/// Installs a system-wide program for some MIME types.
 fn with_program_of_system(home: &Path, name: &str, kinds: &[&str]) {
     let folder = home.join("system/applications");
     std::fs::create_dir_all(&folder).expect("a folder");
@@ -126,7 +126,7 @@ fn a_double_click_opens_a_capture_after_the_install_and_no_longer_after_it_is_un
             assert_ne!(default_for(home.path(), kind), "longspan.desktop", "{kind} belongs to others");
         }
     }
-    // A capture without an extension is known by its first bytes.
+    // A trace without an extension is recognised by its first bytes.
     let unnamed = home.path().join("unnamed");
     let written =
         run(home.path(), longspan, &["synth", "-o", &unnamed.to_string_lossy(), "--spans", "10", "--format", "native"]);

@@ -1,4 +1,4 @@
-//! Flame graphs and sums of samples as scripts see them, beside numbers of other tools and plain folds.
+//! Flame graphs and sums of samples, compared with the numbers of other tools and with naive folds.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::harness::{data, folder, longspan, records, text};
 
-/// Two threads: a with b and c in it, and twice a with b.
+/// Two threads: a with children b and c, and twice a with b.
 const SPANS: &str = r#"[{"name":"a","ph":"X","ts":0,"dur":100,"pid":1,"tid":1},
     {"name":"b;x","ph":"X","ts":10,"dur":20,"pid":1,"tid":1},{"name":"<c> & \"d\"","ph":"X","ts":50,"dur":5,"pid":1,"tid":1},
     {"name":"a","ph":"X","ts":0,"dur":40,"pid":1,"tid":2},{"name":"b;x","ph":"X","ts":1,"dur":30,"pid":1,"tid":2}]"#;
@@ -19,7 +19,7 @@ fn spans(folder: &Path) -> std::path::PathBuf {
     file
 }
 
-/// Folded stacks, by path.
+/// Returns folded stacks, by path.
 fn folded(words: &[&str]) -> BTreeMap<String, u64> {
     let lines = longspan(&[&["flame", "--no-cache"], words].concat()).done();
     let split = |line: &str| {
@@ -74,7 +74,7 @@ fn json_has_the_nodes_of_the_tree_with_their_totals() {
     assert_eq!(own, 140_000);
 }
 
-/// The nodes of a tree by path: total and count.
+/// Returns the nodes of a tree by path: total and count.
 fn by_path(tree: &Value) -> BTreeMap<Vec<String>, [u64; 2]> {
     let mut paths: Vec<Vec<String>> = Vec::new();
     let mut found = BTreeMap::new();
@@ -126,7 +126,7 @@ fn paths_that_hardly_repeat_lack_no_more_than_is_said_and_nothing_if_all_are_cou
     assert!(folded.lines().any(|line| line.contains(";[others] ")));
 }
 
-/// The elements of XML that is well-formed, with the texts of its titles.
+/// Parses well-formed XML, and returns its number of rectangles and the texts of its titles.
 fn titles_of_xml(xml: &str) -> (usize, Vec<String>) {
     let (mut open, mut titles, mut rectangles) = (Vec::new(), Vec::new(), 0);
     let mut rest = xml;
@@ -156,7 +156,7 @@ fn a_picture_is_one_file_of_xml_with_a_tooltip_on_each_bar() {
     assert!(svg.starts_with("<svg xmlns=\"http://www.w3.org/2000/svg\""));
     assert!(!svg.contains("<script") && !svg.contains("href") && !svg.contains("url("), "nothing from outside");
     let (rectangles, titles) = titles_of_xml(&svg);
-    // The background, and the root beside three paths.
+    // The background, and the root with three paths.
     assert_eq!((rectangles, titles.len()), (5, 4));
     assert_eq!(titles[0], "all: 140 µs, 100.00 %, self 0 ns");
     assert!(titles.contains(&"<c> & \"d\": 5 µs, 3.57 %, self 5 µs".to_owned()), "{titles:?}");
@@ -164,7 +164,7 @@ fn a_picture_is_one_file_of_xml_with_a_tooltip_on_each_bar() {
     assert!(titles_of_xml(&real).1.len() > 50);
 }
 
-/// By event and unit: the functions with their own and whole weights and samples.
+/// By event and unit: the functions with self and total weight, and self and total samples.
 type Sums = BTreeMap<(String, String), BTreeMap<String, [u64; 4]>>;
 
 fn sums(file: &Path) -> Sums {
@@ -189,7 +189,7 @@ fn sums_of_three_events_of_perf_are_those_of_perf_report() {
         assert_eq!(own, [weight, samples], "{event}");
     }
     assert_eq!(sums.len(), 3);
-    // And of one address: [k] 0xffffffff821f94c3, 96.83 % of context-switches.
+    // The same for one address: [k] 0xffffffff821f94c3, 96.83 % of context-switches.
     let switches = &sums[&("context-switches".to_owned(), "count".to_owned())];
     assert_eq!(switches["[kernel.kallsyms]+0xffffffff821f94c3"], [61, 61, 58, 58]);
 }
@@ -204,7 +204,7 @@ fn an_event_is_chosen_by_its_name_and_no_two_are_added_up() {
     let chosen = longspan(&["flame", "--no-cache", text(&file)]);
     assert!(chosen.stderr.contains("these are the samples of `cpu-clock (ns)`"), "{}", chosen.stderr);
     assert_eq!(weight(&[]), 84_084_084);
-    // The last type of a profile is its default.
+    // The last type of a profile is the default.
     assert_eq!(folded(&[text(&data("go_cpu.pprof"))]).values().sum::<u64>(), 1_130_000_000);
     let unknown = longspan(&["flame", "--no-cache", text(&file), "--event", "cycles"]).failed(2);
     assert!(unknown.contains("`page-faults (count)`"), "{unknown}");
@@ -254,7 +254,7 @@ fn profiles_come_back_from_a_native_trace_and_samples_of_perf_become_one() {
         longspan(&["export", "--no-cache", text(&native), "-o", text(&profile)]).done();
         assert!(fs::read(&profile).expect("written").starts_with(&[0x1f, 0x8b]));
         let found = sums(&profile);
-        // Samples with a stack, a thread and labels in common are one, so those are counted anew.
+        // Samples with the same stack, thread and labels are merged, so sample counts are not compared.
         let weights = |sums: &Sums| {
             let of_event = |functions: &BTreeMap<String, [u64; 4]>| {
                 functions.iter().map(|(name, sums)| (name.clone(), sums[0], sums[1])).collect::<Vec<_>>()
@@ -311,21 +311,21 @@ fn a_flame_graph_as_a_profile_has_the_weights_of_its_paths() {
     assert_eq!(written(&[text(&capture), "--event", "cpu-clock"]), expected);
 }
 
-/// A field of protobuf that is a message or text.
+/// Encodes a protobuf field with a message or text.
 fn field(number: u8, bytes: &[u8]) -> Vec<u8> {
     assert!(number < 16 && bytes.len() < 1 << 14, "one byte of tag, two of length");
     let len = bytes.len();
     [&[number << 3 | 2, len as u8 | 0x80, (len >> 7) as u8][..], bytes].concat()
 }
 
-/// A field of a packet, whose number may have two bytes.
+/// Encodes a packet field whose number may take two bytes.
 fn wide_field(number: u16, bytes: &[u8]) -> Vec<u8> {
     let tag = number << 3 | 2;
     let len = bytes.len();
     [&[tag as u8 | 0x80, (tag >> 7) as u8, len as u8 | 0x80, (len >> 7) as u8][..], bytes].concat()
 }
 
-/// Samples of main and main, f by cycles with a period of 1000, on two threads.
+/// Samples of main and of main, f by cycles with a period of 1000, on two threads.
 fn perfetto_samples() -> Vec<u8> {
     let number = |number: u8, value: u8| vec![number << 3, value];
     let text = |iid: u8, text: &str| [number(1, iid), field(2, text.as_bytes())].concat();
@@ -364,7 +364,7 @@ fn samples_of_perfetto_become_a_profile_with_their_threads_as_labels() {
     let dumped = longspan(&["dump", "--no-cache", "--no-symbols", text(&profile)]).done();
     let lines = dumped.lines().map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
     let samples: Vec<Value> = lines.filter(|line| line["t"] == "sample").collect();
-    // Those of a stack and a thread are one.
+    // Samples of one stack and thread are merged.
     assert_eq!(samples.len(), 4);
     let of_thread_7 = samples.iter().filter(|sample| sample["args"].to_string().contains(r#"["args.labels.tid",7]"#));
     assert_eq!(of_thread_7.count(), 2, "{samples:?}");
@@ -382,7 +382,7 @@ fn views_of_the_command_line_are_those_of_a_plain_fold() {
     assert_eq!(folded(&[file, "--focus", "b;x"]), paths([("b,x", 50_000)]));
     assert_eq!(folded(&[file, "--focus", "b;x", "--inverted", "--count"]), paths([("b,x", 2)]));
     assert_eq!(folded(&[file, "--count"]), paths([("a", 2), ("a;b,x", 2), ("a;<c> & \"d\"", 1)]));
-    // Addresses of a real capture: with their modules each path has the sum of its addresses.
+    // Real addresses: each path by module has the sum of its addresses.
     let perf = data("perf_events.data.gz");
     let by_module = folded(&[text(&perf), "--by-module", "--collapse-recursion"]);
     let mut expected = BTreeMap::<String, u64>::new();
@@ -419,7 +419,8 @@ fn functions_of_the_kernel_in_a_text_of_perf_are_merged_into_their_callers() {
 #[test]
 fn ranges_of_many_samples_are_those_of_a_plain_fold_also_after_an_export() {
     let folder = folder();
-    // Enough for a ledger: three threads, one with a tenth of the samples, and every fifth sample of another event.
+    // Enough samples for a ledger: three threads, one with a tenth of the samples, and every fifth sample of another
+    // event.
     let (mut events, mut samples, mut state) = (Vec::new(), Vec::new(), 7_u64);
     for ts_us in 0..40_000_u64 {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);

@@ -1,10 +1,10 @@
-//! Real captures against rows that others computed: the naive `tests/oracle/spans.py`, and Perfetto where it is right.
+//! Compares real traces with rows from other tools: the naive `tests/oracle/spans.py`, and Perfetto if it is right.
 
 use std::collections::BTreeMap;
 
 use crate::harness::{data, gunzip, longspan, records, spans_of, text};
 
-/// Captures that third-party tracers wrote, and one that holds every ugly case.
+/// Traces of third-party tracers, and one with every special case.
 const CAPTURES: &[&str] = &[
     "go_trace.json",
     "jax.trace.json.gz",
@@ -16,7 +16,8 @@ const CAPTURES: &[&str] = &[
     "viztracer_ring.json.gz",
 ];
 
-/// Of these, those that Perfetto v52 does not misread: it folds thread ids to 32 bits and thread 0 to its process.
+/// The traces that Perfetto v52 reads correctly: it truncates thread ids to 32 bits and merges thread 0 with its
+/// process.
 const PERFETTO_RIGHT: &[&str] = &[
     "chromium.pftrace.gz",
     "go_trace.json",
@@ -31,7 +32,7 @@ fn spans_are_those_of_the_naive_oracle() {
     for capture in CAPTURES {
         let expected = records(&gunzip(&data(&format!("expected/{capture}.spans.csv.gz"))));
         let found = records(&spans_of(&data(capture)));
-        // up to the thread: the oracle knows no names of processes, threads and tracks
+        // Columns up to the thread; the oracle has no names of processes, threads and tracks.
         let found = found.into_iter().map(|row| row[..7].to_vec());
         assert_same_rows(capture, expected, found);
     }
@@ -51,8 +52,8 @@ fn slices_are_those_of_perfetto() {
             };
             ["ts", "dur", "name", "cat", "depth"].map(plain).to_vec()
         });
-        // To Perfetto an instant is a slice without duration, so that of two at one time the second is nested in the
-        // first: 17 times in this capture. Here both are children of the span around them.
+        // In Perfetto, an instant is a slice without a duration, so that of two at one time the second is nested in the
+        // first. This occurs 17 times in this trace. Here both are children of the enclosing span.
         let nests_instants = *capture == "chromium.pftrace.gz";
         let without_depth = |mut row: Vec<String>| {
             if nests_instants && row[1] == "0" {
@@ -83,7 +84,7 @@ fn parents_contain_their_children_and_stand_above_them() {
                 assert!(*track == slice.0 && *depth < slice.1 && *ts <= slice.2 && ends_later, "{capture}: {line}");
                 children += 1;
             } else if slice.1 > 0 {
-                // only a span that overlaps may be below the first lane without a parent
+                // Only a span that overlaps may be below the first lane without a parent.
                 assert!(capture.starts_with("ugly"), "{capture}: {line}");
             }
             slices.insert(number("id"), slice);

@@ -1,11 +1,11 @@
-//! Runs the real program as a script would: words in; status, stdout and stderr out. Every command has a time limit.
+//! Runs the real program like a script: arguments in; status, stdout and stderr out. Every command has a time limit.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// Far beyond what any command of a test takes, also on a busy machine.
+/// Far more than any command of a test takes, also on a busy machine.
 const TIME_LIMIT: Duration = Duration::from_mins(2);
 
 /// The result of a command.
@@ -18,14 +18,14 @@ pub(crate) struct Answer {
 }
 
 impl Answer {
-    /// Its stdout, if it succeeded.
+    /// Returns stdout, and asserts success.
     #[track_caller]
     pub(crate) fn done(self) -> String {
         assert_eq!(self.status, Some(0), "stderr: {}", self.stderr);
         self.stdout
     }
 
-    /// Its message, if it failed as it should: with this status, with words, and without a panic.
+    /// Returns the error message. Asserts this status, a message, and no panic.
     #[track_caller]
     pub(crate) fn failed(self, status: i32) -> String {
         assert_eq!(self.status, Some(status), "stdout: {}\nstderr: {}", self.stdout, self.stderr);
@@ -34,15 +34,15 @@ impl Answer {
     }
 }
 
-/// The program with these words, not yet started. It has no display, no cache but the given one, and nothing of the
-/// session, the language or the graphics card of whoever runs the tests.
+/// Returns the command for these arguments. It has no display, no cache except a given one, and no settings of the
+/// user's session, language or graphics card.
 pub(crate) fn command(words: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_longspan"));
     command.env_clear();
     let kept = ["PATH", "LD_LIBRARY_PATH", "TMPDIR"].into_iter();
     command.envs(kept.filter_map(|name| Some((name, std::env::var_os(name)?))));
     command.args(words).env("HOME", "/nonexistent").env("XDG_CACHE_HOME", "/nonexistent").env("LC_ALL", "C.UTF-8");
-    // Windows starts no program without it.
+    // Required to start programs on Windows.
     command.envs(std::env::var_os("SystemRoot").map(|root| ("SystemRoot", root)));
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command
@@ -58,7 +58,7 @@ pub(crate) fn longspan(words: &[&str]) -> Answer {
     Answer { status, stdout: stdout.join().expect("read"), stderr: stderr.join().expect("read") }
 }
 
-/// Waits for the end of a child, and ends it when it hangs.
+/// Waits for the end of a child, and kills it if it hangs.
 #[track_caller]
 pub(crate) fn wait(child: &mut Child, words: &[&str]) -> Option<i32> {
     let began = Instant::now();
@@ -82,18 +82,18 @@ fn drain(mut pipe: impl Read + Send + 'static) -> std::thread::JoinHandle<String
     })
 }
 
-/// Loads `file` without a cache, and prints its spans as CSV.
+/// Loads `file` without a cache, and returns its spans as CSV.
 #[track_caller]
 pub(crate) fn spans_of(file: &Path) -> String {
     longspan(&["spans", "--no-cache", text(file)]).done()
 }
 
-/// A file of the test data.
+/// Returns the path of a file of the test data.
 pub(crate) fn data(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name)
 }
 
-/// A path as a word.
+/// Returns a path as an argument.
 pub(crate) fn text(path: &Path) -> &str {
     path.to_str().expect("paths of tests are text")
 }
@@ -102,7 +102,7 @@ pub(crate) fn folder() -> tempfile::TempDir {
     tempfile::tempdir().expect("a folder for temporary files")
 }
 
-/// The records of comma-separated text, quoted as in RFC 4180, without the header.
+/// Parses CSV with quotes as in RFC 4180, without the header.
 pub(crate) fn records(csv: &str) -> Vec<Vec<String>> {
     let mut records = vec![];
     let (mut record, mut field, mut quoted) = (vec![], String::new(), false);
@@ -126,7 +126,7 @@ pub(crate) fn records(csv: &str) -> Vec<Vec<String>> {
     records
 }
 
-/// The text inside of a gzip file.
+/// Decompresses a gzip file.
 pub(crate) fn gunzip(path: &Path) -> String {
     let file = std::fs::File::open(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     let mut text = String::new();

@@ -1,4 +1,4 @@
-//! Heat maps as scripts see them, compared with a fold over the listed spans.
+//! Heat maps, compared with a fold over the listed spans.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::harness::{data, folder, longspan, records, spans_of, text};
 
-/// First time, first time after it, shortest and longest duration, spans.
+/// Time range, minimum and maximum duration, number of spans.
 type Cells = BTreeMap<(i64, i64, u64, u64), u64>;
 
 fn heat_map(file: &Path, options: &[&str]) -> Cells {
@@ -25,7 +25,7 @@ fn heat_map(file: &Path, options: &[&str]) -> Cells {
     cells.into_iter().collect()
 }
 
-/// Start, duration and name of each span; those without an end last to the end of the trace.
+/// Returns start, duration and name of each span. Unfinished spans last until the end of the trace.
 fn spans(file: &Path) -> (Vec<(i64, u64, String)>, i64, i64) {
     let info = longspan(&["info", "--json", "--no-cache", text(file)]).done();
     let info: Value = serde_json::from_str(&info).expect("JSON");
@@ -38,7 +38,7 @@ fn spans(file: &Path) -> (Vec<(i64, u64, String)>, i64, i64) {
     (records(&spans_of(file)).iter().map(span).collect(), start, end)
 }
 
-/// The cells of some spans in `parts` of a range, four rows for each doubling, one span after the other.
+/// Computes the cells of spans in `parts` of a range, with four rows per doubling.
 fn folded<'a>(spans: impl Iterator<Item = &'a (i64, u64, String)>, (from, to): (i64, i64), parts: i64) -> Cells {
     let mut cells = Cells::new();
     let bound = |part: i64| from + ((to - from) * part).div_euclid(parts) + i64::from((to - from) * part % parts != 0);
@@ -70,7 +70,7 @@ fn cells_are_those_of_a_fold_over_the_listed_spans() {
     }
 }
 
-/// The filter of a cell finds its spans and no others.
+/// The filter of a cell matches exactly its spans.
 #[test]
 fn a_filter_of_the_bounds_of_a_cell_counts_its_spans() {
     let file = data("go_trace.json");

@@ -1,4 +1,4 @@
-//! Captures that are large in one way: memory, order and answers stay as they are for small ones.
+//! Traces that are large in one dimension: memory, order and results are like those of small ones.
 
 use std::fs;
 use std::io::{BufWriter, Write};

@@ -1,5 +1,5 @@
-//! Sources that come by themselves, from the outside: connections to a socket, and requests over HTTP as exporters send
-//! them and as nobody should.
+//! Live sources that connect to the program: sockets, and HTTP requests, both from regular exporters and from hostile
+//! clients.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -16,7 +16,7 @@ use serde_json::Value;
 
 use crate::harness::{command, folder, longspan, text, wait};
 
-/// Far beyond what any wait of a test takes.
+/// Far more than any wait of a test takes.
 const PATIENCE: Duration = Duration::from_mins(1);
 
 /// A command that listens.
@@ -54,14 +54,14 @@ impl Listening {
         }
     }
 
-    /// The port for requests.
+    /// Returns the port for requests.
     fn port(&mut self) -> u16 {
         let line = self.until_said("listening for OTLP at http://127.0.0.1:");
         let port = line.split("127.0.0.1:").nth(1).and_then(|rest| rest.split('/').next());
         port.and_then(|port| port.parse().ok()).expect("a port")
     }
 
-    /// Ends it as Ctrl+C would: what it has printed, and what it has said.
+    /// Interrupts it like Ctrl+C, and returns its stdout and stderr.
     fn end(mut self) -> (String, Vec<String>) {
         let pid = self.child.id().to_string();
         assert!(Command::new("kill").args(["-INT", &pid]).status().expect("kill").success());
@@ -103,14 +103,14 @@ fn each_connection_to_a_socket_is_a_source_in_its_own_format() {
     listening.until_said("listening at unix:");
     let mode = fs::metadata(socket.parent().expect("a folder")).expect("there").permissions().mode();
     assert_eq!(mode & 0o777, 0o700);
-    // Nobody takes the place of one who listens.
+    // A second program cannot listen at the same address.
     let second = longspan(&["tail", &source]).failed(1);
     assert!(second.contains("another program listens there"), "{second}");
     let mut json = connect(&socket);
     json.write_all(b"[\n{\"ph\":\"X\",\"name\":\"of json\",\"pid\":1,\"tid\":1,\"ts\":5,\"dur\":2},\n").expect("sent");
     let mut strace = connect(&socket);
     strace.write_all(b"7 1795166531.000001 read(3) = 0 <0.000010>\n7 1795166531.000002 wri").expect("sent");
-    // One that sends nothing, one that says what nobody understands, and half a record.
+    // A client that sends nothing, one that sends garbage, and half a record.
     drop(connect(&socket));
     connect(&socket).write_all(b"plain text\n").expect("sent");
     drop(strace);
@@ -144,7 +144,7 @@ fn a_hundred_connections_at_once_lose_nothing_and_one_who_is_slow_holds_up_nobod
     let mut listening = Listening::start(&["record", &source, "-o", text(&out)]);
     listening.until_said("listening at");
     let _silent = connect(&socket);
-    // One who sends what is no trace spoils nothing.
+    // A client that sends no trace does not affect the others.
     connect(&socket).write_all(b"plain text\n").expect("sent");
     let writers = (0..CONNECTIONS).map(|number| {
         let mut stream = connect(&socket);
@@ -158,7 +158,7 @@ fn a_hundred_connections_at_once_lose_nothing_and_one_who_is_slow_holds_up_nobod
         })
     });
     writers.collect::<Vec<_>>().into_iter().for_each(|writer| writer.join().expect("sent"));
-    // All that was sent is there, though the program is asked to end at once.
+    // All data is there, although the program is interrupted immediately.
     let (_, said) = listening.end();
     assert!(said.iter().any(|line| line.contains("20000 spans written")), "{said:?}");
     let left = said.iter().find_map(|line| line.strip_suffix(": is no trace, and is left there")).expect("said");
@@ -181,7 +181,7 @@ fn a_folder_that_others_enter_and_other_things_in_the_way_are_refused() {
     let refused = longspan(&["tail", &format!("unix:{}", taken.display())]).failed(1);
     assert!(refused.contains("something else is at this path"), "{refused}");
     assert_eq!(fs::read(&taken).expect("there"), b"mine");
-    // A socket that a killed program left is nobody's.
+    // The socket of a killed program is free to use.
     let socket = taken.with_file_name("left");
     drop(std::os::unix::net::UnixListener::bind(&socket).expect("bound"));
     assert!(socket.exists());
@@ -193,7 +193,7 @@ fn a_folder_that_others_enter_and_other_things_in_the_way_are_refused() {
     }
 }
 
-/// Where the tests are run by the superuser, who alone can become another user.
+/// Runs as root only, since only root can become another user.
 #[test]
 fn a_program_of_another_user_is_refused_even_where_files_let_it_in() {
     let id = Command::new("id").arg("-u").output().expect("id").stdout;
@@ -219,7 +219,7 @@ fn a_program_of_another_user_is_refused_even_where_files_let_it_in() {
     assert_eq!(listening.end().0, "");
 }
 
-/// A request to export spans of these names and times, one for each microsecond.
+/// Creates a request to export spans of these names, one per microsecond.
 fn request(names: &[String]) -> String {
     let spans = names.iter().enumerate().map(|(number, name)| {
         let (start, end) =
@@ -234,10 +234,10 @@ fn request(names: &[String]) -> String {
     format!(r#"{{"resourceSpans":[{{"resource":{resource},"scopeSpans":[{{"spans":[{spans}]}}]}}]}}"#)
 }
 
-/// Sends bytes, and reads up to the end of the connection or of one answer: the status and the whole.
+/// Sends bytes, and reads a response or up to the end of the connection. Returns the status and the text.
 fn send(stream: &mut TcpStream, bytes: &[u8]) -> (u16, String) {
     stream.set_read_timeout(Some(PATIENCE)).expect("set");
-    stream.write_all(bytes).ok(); // who refuses does not read to the end
+    stream.write_all(bytes).ok(); // a server that refuses does not read to the end
     answer(stream)
 }
 
@@ -260,7 +260,7 @@ fn answer(stream: &mut TcpStream) -> (u16, String) {
     }
 }
 
-/// A request with these header lines beside host and length.
+/// Creates a request with these header lines in addition to host and length.
 fn post(port: u16, lines: &str, body: &[u8]) -> Vec<u8> {
     let len = body.len();
     let head = format!("POST /v1/traces HTTP/1.1\r\nHost: localhost:{port}\r\nContent-Length: {len}\r\n{lines}\r\n");
@@ -278,13 +278,13 @@ fn exporters_are_answered_as_they_expect_and_their_spans_come_in_order() {
     let mut listening = Listening::start(&["tail", "otlp:0", "--format", "jsonl"]);
     let port = listening.port();
     let names = |text: &str| [format!("{text} 1"), format!("{text} 2")];
-    // Two requests by one connection.
+    // Two requests on one connection.
     let mut stream = to(port);
     for word in ["json", "again"] {
         let (status, whole) = send(&mut stream, &post(port, JSON, request(&names(word)).as_bytes()));
         assert!(status == 200 && whole.ends_with("\r\n\r\n{}") && whole.contains("keep-alive"), "{whole}");
     }
-    // In chunks, of which each is cut where it can be.
+    // Chunked, with arbitrary cuts.
     let body = request(&names("chunks"));
     let mut chunked =
         format!("POST /v1/traces HTTP/1.1\r\nHost: 127.0.0.1\r\n{JSON}Transfer-Encoding: chunked\r\n\r\n");
@@ -299,7 +299,7 @@ fn exporters_are_answered_as_they_expect_and_their_spans_come_in_order() {
         std::thread::sleep(Duration::from_millis(1));
     }
     assert_eq!(answer(&mut slow).0, 200);
-    // Packed, and only after the other end wants it.
+    // Compressed, and sent only after the server asks for it.
     let mut gzip = Command::new("gzip").arg("-c").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("gzip");
     gzip.stdin.take().expect("a pipe").write_all(request(&names("packed")).as_bytes()).expect("sent");
     let packed = gzip.wait_with_output().expect("packed").stdout;
@@ -311,7 +311,7 @@ fn exporters_are_answered_as_they_expect_and_their_spans_come_in_order() {
     waits.read_exact(&mut go).expect("it wants it");
     assert_eq!(&go, b"HTTP/1.1 100 Continue\r\n\r\n");
     assert_eq!(send(&mut waits, body).0, 200);
-    // Protobuf: a resource with a service, a scope, a span of a name, a start and an end.
+    // Protobuf: a resource with a service, a scope, and a span with a name, a start and an end.
     let field = |tag: u8, bytes: &[u8]| [&[tag, bytes.len() as u8], bytes].concat();
     let time = |tag: u8, ns: u64| [&[tag][..], &ns.to_le_bytes()].concat();
     let span = [
@@ -340,7 +340,7 @@ fn exporters_are_answered_as_they_expect_and_their_spans_come_in_order() {
     assert_eq!(found, expected, "{said:?}");
 }
 
-/// A request with a span that ends at a second, and an event in it after the first of ten.
+/// Creates a request with a span of ten seconds, and an event one second after its start.
 fn batch(name: &str, end_s: u64) -> String {
     let (start_s, event_s) = (end_s - 10, end_s - 9);
     let span = format!(
@@ -373,7 +373,7 @@ fn batches_of_several_programs_are_late_only_where_the_user_has_them_wait_less()
     let port = listening.port();
     send_batch(port, "first", 1_700_000_020);
     let mut lines = BufReader::new(listening.child.stdout.take().expect("a pipe")).lines();
-    // An event of a span comes with it, and is not late.
+    // An event of a span arrives with it, so it is not late.
     for name in ["first", "within first"] {
         let row: Value = serde_json::from_str(&lines.next().expect("a row").expect("text")).expect("JSON");
         assert_eq!((row["name"].as_str(), row["late"].as_u64()), (Some(name), None));
@@ -386,7 +386,7 @@ fn batches_of_several_programs_are_late_only_where_the_user_has_them_wait_less()
     assert_eq!(wait(&mut listening.child, &["tail"]), Some(0));
 }
 
-/// Where the tests are run by the superuser, who alone can become another user.
+/// Runs as root only, since only root can become another user.
 #[test]
 fn an_exporter_of_another_user_is_refused_at_both_addresses() {
     let mut listening = Listening::start(&["tail", "otlp:0", "--format", "jsonl"]);
@@ -421,7 +421,7 @@ fn what_is_no_export_from_this_machine_is_refused_with_its_status() {
     let good = str::from_utf8(&good).expect("text");
     let local = format!("Host: localhost:{port}");
     for (status, request) in [
-        // A page of another site, also one whose name leads here.
+        // A page of another site, also one whose host name resolves to this machine.
         (403, good.replace("\r\n\r\n", "\r\nOrigin: https://evil.example\r\n\r\n")),
         (403, good.replace("\r\n\r\n", "\r\nSec-Fetch-Site: same-origin\r\n\r\n")),
         (421, good.replace(&local, "Host: evil.example")),
@@ -453,9 +453,9 @@ fn what_is_no_export_from_this_machine_is_refused_with_its_status() {
     let (status, whole) = send(&mut to(port), &post(port, &format!("{JSON}Content-Encoding: gzip\r\n"), &bomb));
     assert_eq!(status, 413, "{whole}");
     listening.until_said("OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf");
-    // It is still there for those who are served.
+    // Valid clients are still served.
     assert_eq!(send(&mut to(port), good.as_bytes()).0, 200);
-    // Nothing but this machine's own addresses.
+    // Listens only on loopback addresses.
     let listens = |file: &str| {
         let all = fs::read_to_string(file).unwrap_or_default();
         let at_port = format!(":{port:04X}");
@@ -473,7 +473,7 @@ fn slow_and_silent_connections_end_and_others_are_served_meanwhile() {
     let mut listening = Listening::start(&["tail", "otlp:0", "--format", "jsonl"]);
     let port = listening.port();
     let began = Instant::now();
-    // More than are taken at once, each with a byte of a head now and then.
+    // More clients than the limit, each of which sends a byte of a header now and then.
     let mut slow: Vec<TcpStream> = (0..50).map(|_| to(port)).collect();
     let good = post(port, JSON, request(&["x".to_owned()]).as_bytes());
     for stream in &mut slow {
@@ -502,7 +502,7 @@ fn slow_and_silent_connections_end_and_others_are_served_meanwhile() {
 fn under_pressure_exporters_are_told_to_come_back_and_nothing_is_lost_or_doubled() {
     let mut listening = Listening::start(&["tail", "otlp:0", "--format", "jsonl", "--memory", "8MiB"]);
     let port = listening.port();
-    // Nobody reads its output.
+    // Its output is not read.
     let mut stream = to(port);
     let mut sent = 0;
     let mut batch = |stream: &mut TcpStream| {

@@ -1,5 +1,5 @@
-//! Sources that still run, from the outside: `tail` and `record` of streams, files that grow and commands, beside the
-//! same bytes as a finished file.
+//! Live sources: `tail` and `record` of streams, growing files and commands, compared with the same bytes as a finished
+//! file.
 
 mod awaited_file;
 
@@ -14,14 +14,14 @@ use serde_json::Value;
 
 use crate::harness::{command, data, folder, longspan, spans_of, text, wait};
 
-/// Far beyond what any wait of a test takes.
+/// Far more than any wait of a test takes.
 const PATIENCE: Duration = Duration::from_mins(1);
 
 fn program() -> &'static str {
     env!("CARGO_BIN_EXE_longspan")
 }
 
-/// Ends a command as Ctrl+C would.
+/// Ends a command like Ctrl+C.
 fn interrupt(child: &Child) {
     signal(child, "-INT");
 }
@@ -36,7 +36,7 @@ fn fifo(folder: &Path, name: &str) -> PathBuf {
     path
 }
 
-/// Waits until something holds.
+/// Waits for a condition.
 #[track_caller]
 fn until(mut holds: impl FnMut() -> bool) {
     let began = Instant::now();
@@ -46,7 +46,7 @@ fn until(mut holds: impl FnMut() -> bool) {
     }
 }
 
-/// Feeds bytes in pieces through stdin: status, stdout, stderr.
+/// Writes bytes in pieces to stdin, and returns status, stdout and stderr.
 #[track_caller]
 fn fed(words: &[&str], bytes: &[u8], piece: usize) -> (Option<i32>, String, String) {
     let mut child = command(words).stdin(Stdio::piped()).spawn().expect("the program starts");
@@ -65,7 +65,7 @@ fn fed(words: &[&str], bytes: &[u8], piece: usize) -> (Option<i32>, String, Stri
     (answer.status.code(), text(answer.stdout), text(answer.stderr))
 }
 
-/// The start, duration and name of each span and instant in JSON lines, sorted.
+/// Returns start, duration and name of each span and instant in JSON lines, sorted.
 fn slices(lines: &str) -> Vec<(i64, i64, String)> {
     let mut slices: Vec<_> = lines
         .lines()
@@ -80,7 +80,7 @@ fn slices(lines: &str) -> Vec<(i64, i64, String)> {
     slices
 }
 
-/// A stream of Chrome's, with `count` spans of two threads: those of one are begins and ends.
+/// Creates a Chrome JSON stream with `count` spans of two threads, one of which has begins and ends.
 fn chrome(count: u64) -> String {
     let mut text = "[\n".to_owned();
     for span in 0..count {
@@ -120,7 +120,7 @@ fn a_stream_has_the_rows_of_the_finished_file_however_it_is_cut() {
             let (status, found, errors) = fed(&["tail", "-", "--format", "jsonl"], &bytes, piece);
             assert_eq!(status, Some(0), "{name}: {errors}");
             let found = slices(&found);
-            // A span that is open at the end has no duration there, and one up to the end here.
+            // A span that is open at the end has no duration there, and lasts until the end here.
             let of = |slices: &[(i64, i64, String)]| {
                 slices.iter().map(|(ts, _, name)| (*ts, name.clone())).collect::<Vec<_>>()
             };
@@ -160,7 +160,7 @@ fn rows_of_a_file_that_grows_come_while_it_is_written_and_ctrl_c_ends_with_statu
     let mut row = || serde_json::from_str::<Value>(&rows.next().expect("a row").expect("text")).expect("JSON");
     writeln!(file, "[").expect("written");
     for span in 0..5 {
-        // Half a record first: nothing of it is shown, and nothing of it is lost.
+        // Half a record first: it is neither shown nor lost.
         write!(file, "{{\"name\":\"a{span}\",\"ph\":\"X\",\"ts\":{}", span * 100).expect("written");
         file.flush().expect("written");
         std::thread::sleep(Duration::from_millis(60));
@@ -224,7 +224,7 @@ fn the_output_of_a_command_is_read_and_its_failure_is_told() {
     assert_eq!(answer.done().lines().count(), 1);
     let missing = longspan(&["tail", "--", "/nonexistent/program"]).failed(1);
     assert!(missing.contains("/nonexistent/program: cannot be started"), "{missing}");
-    // A command that does not end by itself ends with Ctrl+C, and so does the program.
+    // Ctrl+C ends a command that does not exit by itself, and the program.
     let mut child = command(&["tail", "--", "sh", "-c", &format!("{line}; exec sleep 600")]).spawn().expect("starts");
     let mut rows = BufReader::new(child.stdout.take().expect("a pipe")).lines();
     assert!(rows.next().expect("a row").expect("text").contains("read"));
@@ -232,7 +232,7 @@ fn the_output_of_a_command_is_read_and_its_failure_is_told() {
     assert_eq!(wait(&mut child, &["tail"]), Some(0));
 }
 
-/// The anonymous memory of a child in KiB.
+/// Returns the anonymous memory of a child in KiB.
 fn anonymous_kib(child: &Child) -> u64 {
     let status = fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:"));
@@ -250,7 +250,7 @@ fn a_flood_waits_for_a_slow_reader_in_bounded_memory_and_nothing_is_dropped() {
     let writer = std::thread::spawn(move || {
         writeln!(input, "[").expect("written");
         for span in 0..SPANS {
-            // Another name, thread and argument each time: nothing of them may pile up.
+            // A new name, thread and argument each time: they must not accumulate.
             let (name, args) = (format!("name {span}"), format!(r#"{{"text":"{span:0100}"}}"#));
             let ids = format!(r#""pid":{},"tid":{span}"#, span % 1000);
             writeln!(input, r#"{{"ph":"X","name":"{name}","ts":{span},"dur":1,{ids},"args":{args}}},"#)
@@ -258,7 +258,7 @@ fn a_flood_waits_for_a_slow_reader_in_bounded_memory_and_nothing_is_dropped() {
         }
     });
     let rows = BufReader::new(child.stdout.take().expect("a pipe")).lines();
-    // The pipe is full, and so is all else.
+    // The pipe and all buffers are full.
     std::thread::sleep(Duration::from_secs(1));
     let (mut most_kib, mut count) = (anonymous_kib(&child), 0);
     for row in rows {
@@ -303,11 +303,11 @@ fn a_recording_is_the_finished_file_sorted_and_leaves_nothing_beside_it() {
     let names: BTreeSet<_> =
         fs::read_dir(folder.path()).expect("there").map(|entry| entry.unwrap().file_name()).collect();
     assert_eq!(names.len(), 2, "{names:?}");
-    // A format that cannot be followed is recorded all the same.
+    // A format that cannot be read live is still recorded.
     let profile = data("pyspy.speedscope.json");
     let (status, _, errors) = fed(&words, &fs::read(&profile).expect("there"), 1 << 16);
     assert!(status == Some(0) && errors.contains("It is recorded, and not counted"), "{errors}");
-    // A failure leaves the old output and everything that came.
+    // After a failure, the old output and all received bytes are kept.
     let whole = fs::read(&out).expect("written");
     let (status, _, errors) = fed(&words, b"plain text\n", 100);
     assert!(status == Some(1) && errors.contains("everything that came is kept"), "{errors}");
@@ -348,14 +348,14 @@ fn a_recording_that_the_disk_cuts_short_is_written_and_fails() {
     assert!(spans_of(&out).lines().count() > 5000);
 }
 
-/// On a small disk, which a namespace has where the system lets this user make one; elsewhere it says that it cannot.
+/// Needs a small disk in a user namespace; prints a message if the system does not allow one.
 #[test]
 fn a_recording_that_has_no_room_to_be_sorted_says_so_and_keeps_everything() {
     let folder = folder();
     let (path, disk) = (folder.path().join("trace.json"), folder.path().join("disk"));
     fs::write(&path, chrome(20_000)).expect("written");
     fs::create_dir(&disk).expect("made");
-    // 256 MiB of a disk stay free, and what comes takes some of the other two.
+    // 256 MiB of the disk stay free, and the input takes part of the other two.
     let script = r#"mount -t tmpfs -o size=258m tmpfs "$1" || exit 9
         "$0" record -o "$1/out.longspan" -- cat "$2"; echo "status $?"; ls "$1"
         "$0" spans "$1/out.longspan.spool" --no-cache | wc -l"#;
@@ -367,7 +367,7 @@ fn a_recording_that_has_no_room_to_be_sorted_says_so_and_keeps_everything() {
     let is_mounted = |output: &Output| output.status.code() != Some(9) && !output.stdout.is_empty();
     let found = ["-m", "-rm"].into_iter().map(on_small_disk).find(is_mounted);
     let Some(output) = found else {
-        // Not by a macro, whose text the test harness would keep to itself.
+        // Written directly, since the test harness would capture the output of a macro.
         let told = b"a_recording_that_has_no_room_to_be_sorted: NOT RUN, this system lets nobody mount a small disk\n";
         std::io::stderr().write_all(told).expect("stderr");
         return;
@@ -420,7 +420,7 @@ fn a_recording_that_is_killed_has_everything_that_was_counted() {
     }
 }
 
-/// In a terminal, Ctrl+C reaches the program too, but neither a row nor another signal does.
+/// In a terminal, Ctrl+C also reaches the recorded program, but output and other signals do not.
 #[test]
 fn a_program_in_a_terminal_is_asked_to_end_when_its_recording_does() {
     const APP: &str = r#"trap 'echo asked > "$1"; exit 0' INT; echo '['; n=0
@@ -457,7 +457,7 @@ fn a_recording_ends_with_a_row_a_signal_or_a_cap_and_is_whole() {
     answer.done();
     let spans = spans_of(&out).lines().count();
     assert!((102..=201).contains(&spans), "{spans}");
-    // A file is followed for ever, until a signal comes.
+    // A file is followed until a signal arrives.
     let mut child = command(&[&record[..], &["--progress", "always"]].concat()).spawn().expect("it starts");
     let mut lines = BufReader::new(child.stderr.take().expect("a pipe")).lines();
     until(|| lines.next().expect("a line").expect("text").contains("Recording 200 rows"));
@@ -473,7 +473,7 @@ fn a_recording_ends_with_a_row_a_signal_or_a_cap_and_is_whole() {
     assert!(capped.stderr.contains("the 1000 bytes of --disk-cap are used up"), "{}", capped.stderr);
 }
 
-/// A shell ignores Ctrl+C for what it starts in the background, and so one of the two does.
+/// A shell makes background processes ignore Ctrl+C, so one of the two does.
 #[test]
 fn all_that_a_command_has_started_ends_with_the_recording() {
     const SPAN: &str = r#"[{"ph":"X","name":"a","pid":1,"tid":1,"ts":0,"dur":1},"#;
@@ -494,7 +494,7 @@ fn all_that_a_command_has_started_ends_with_the_recording() {
     }
 }
 
-/// The most that the files of a child take on the disk, also those without a name.
+/// Returns the disk usage of the files of a child, including unnamed ones.
 fn disk_bytes(child: &Child) -> u64 {
     use std::os::unix::fs::MetadataExt;
     let files = fs::read_dir(format!("/proc/{}/fd", child.id())).into_iter().flatten().flatten();
@@ -507,7 +507,7 @@ fn a_ring_keeps_the_last_part_whole_counts_the_rest_and_gives_the_disk_back() {
     const SPANS: u64 = 150_000;
     let folder = folder();
     let out = folder.path().join("out.longspan");
-    // A span each millisecond: 150 s.
+    // One span per millisecond: 150 s.
     let by_bytes = (2 << 20).to_string();
     for keep in ["40s", &by_bytes] {
         let words = ["record", "-", "-o", text(&out), "--keep", keep, "--memory", "8MiB", "--progress", "always"];
@@ -536,7 +536,7 @@ fn a_ring_keeps_the_last_part_whole_counts_the_rest_and_gives_the_disk_back() {
         let gone: u64 = gone.and_then(|line| line.strip_prefix("longspan: ")?.parse().ok()).expect("said");
         let kept = slices(&longspan(&["dump", text(&out), "--no-cache"]).done());
         assert_eq!(kept.len() as u64 + gone, SPANS, "{said}");
-        // The last ones of each thread, without a gap.
+        // The last spans of each thread, without a gap.
         for thread in 0..4 {
             let of_thread = kept.iter().map(|(start_ns, ..)| start_ns / 1_000_000).filter(|span| span % 4 == thread);
             let of_thread: Vec<i64> = of_thread.collect();
@@ -544,7 +544,7 @@ fn a_ring_keeps_the_last_part_whole_counts_the_rest_and_gives_the_disk_back() {
             assert!(of_thread.last().is_some_and(|last| *last >= SPANS.cast_signed() - 4), "thread {thread}");
         }
         if keep == "40s" {
-            // Up to an extent of each thread more, and a 32nd.
+            // At most one extent per thread more, and 1/32.
             assert!((40_000..40_000 + 4 * 4096 + 2000).contains(&kept.len()), "{}", kept.len());
         } else {
             assert!(gone > SPANS / 4 && most_bytes < (2 << 20) + (6 << 20), "{gone} gone, {most_bytes} bytes");

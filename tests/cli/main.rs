@@ -1,4 +1,4 @@
-//! The program as a whole, from the outside: what scripts and people rely on. One binary, so that it links once.
+//! End-to-end tests of the program and its contract with scripts and users. They form one binary, which links once.
 
 #[cfg(target_os = "linux")] // ELF files
 mod address_profiles;
@@ -16,7 +16,7 @@ mod heat_map;
 mod large;
 #[cfg(target_os = "linux")] // sockets, proc
 mod listen;
-#[cfg(target_os = "linux")] // signals, pipes with names
+#[cfg(target_os = "linux")] // signals, named pipes
 mod live;
 mod people;
 mod perfetto;

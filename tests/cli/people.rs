@@ -1,19 +1,19 @@
-//! Small files of the tools that people use, each with what a user expects of it: that it is refused with a name and
-//! advice, or that it is read, and that a healthy one gives no warning.
+//! Small files of popular tools: each is either refused with its name and advice, or read. Intact files give no
+//! warning.
 
 use serde_json::Value;
 
 use crate::harness::{data, longspan, text};
 
-/// The expectations of a file.
+/// The expected result for a file.
 enum Expected {
     /// Status 1, and these words in the message.
     Refused(&'static [&'static str]),
-    /// Status 0, no word on stderr, and these counts of `info --json`.
+    /// Status 0, empty stderr, and these counts of `info --json`.
     Read(&'static [(&'static str, u64)]),
-    /// The same of a file that is cut, which is all that stderr says.
+    /// Like `Read`, for a truncated file. Stderr reports only the truncation.
     Cut(&'static [(&'static str, u64)]),
-    /// The same of an archive that also holds attachments, which are information.
+    /// Like `Read`, for an archive with attachments, which are information only.
     Attached(&'static [(&'static str, u64)]),
 }
 use Expected::{Attached, Cut, Read, Refused};
@@ -32,14 +32,14 @@ const FILES: &[(&str, Expected)] = &[
     ("node-heap-prof.heapprofile.gz", Read(&[("spans", 0)])),
     // With pages and sources.
     ("pw-trace.zip", Attached(&[("spans", 15), ("instants", 12), ("processes", 3)])),
-    // Cut in its last line.
+    // Truncated in its last line.
     ("xdebug-trace.xt.gz", Cut(&[("spans", 736)])),
     ("atrace.txt", Read(&[("spans", 1)])),
     ("atrace.z", Read(&[("spans", 1)])),
     ("g.txt", Read(&[("spans", 1)])),
     ("sj_small.json", Read(&[("spans", 4)])),
     ("sj_arg.json", Read(&[("spans", 4)])),
-    // As dotnet-trace converts its traces, and as ONNX Runtime and PyTorch write theirs: made by hand of those of the tools.
+    // Written by hand in the style of dotnet-trace, ONNX Runtime and PyTorch.
     ("dotnet.chromium.json", Read(&[("spans", 3), ("processes", 1)])),
     ("dotnet.speedscope.json", Read(&[("spans", 3)])),
     ("onnx.json", Read(&[("spans", 2)])),

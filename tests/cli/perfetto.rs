@@ -1,5 +1,5 @@
-//! Captures written as Perfetto's protobuf and as Chrome JSON, and read back: the same spans with their
-//! arguments, flows, values and samples.
+//! Exports traces as Perfetto protobuf and Chrome JSON, and reads them back: same spans with arguments, flows, values
+//! and samples.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -9,12 +9,12 @@ use serde_json::Value;
 
 use crate::harness::{data, folder, longspan, text};
 
-/// The number of occurrences of each thing in a capture, without any number that the dump makes up.
+/// Number of occurrences of each item in a trace, without numbers that the dump assigns.
 type Counted = BTreeMap<String, u64>;
 
-/// The content of a dump, with all times moved. With `with_tracks`, each slice also has its thread, or its track by
-/// name; of samples, only the arguments that `is_json` or the protobuf can hold. States are told by the letters that
-/// all formats have.
+/// Returns the content of a dump, with all times moved. With `with_tracks`, slices include their thread or track name.
+/// Samples have only the arguments that `is_json` or the protobuf supports. States are compared by the letters that all
+/// formats have.
 fn told(file: &Path, with_tracks: bool, later_ns: i64, is_json: bool) -> Counted {
     let dump = longspan(&["dump", "--no-cache", "--no-symbols", text(file)]).done();
     let lines: Vec<Value> = dump.lines().map(|line| serde_json::from_str(line).expect("a line of JSON")).collect();
@@ -50,7 +50,7 @@ fn told(file: &Path, with_tracks: bool, later_ns: i64, is_json: bool) -> Counted
     }
     for sample in of("sample") {
         let thread = if with_tracks { thread(&sample["utid"]).to_string() } else { String::new() };
-        // Samples of the protobuf have fields for these arguments, and no others.
+        // Samples of the protobuf have fields for these arguments only.
         let keys = ["event", "period", "cpu", "mode", "count"].map(|key| format!("args.{key}"));
         let args = sample["args"].as_array().into_iter().flatten();
         let args = args.filter(|pair| is_json || keys.iter().any(|key| pair[0] == **key));
@@ -67,7 +67,7 @@ fn told(file: &Path, with_tracks: bool, later_ns: i64, is_json: bool) -> Counted
         let (tid, state) = (thread(&run["utid"]), letter(&run["end_state"]));
         count(format!("{} {} on {} {tid} {} {state}", ts(run), run["dur"], run["cpu"], run["priority"]));
     }
-    // Where a switch was lost, a thread has no state until it runs again, or the one before; an exit may be a state.
+    // After a lost switch, a thread has no state until it runs again, or the previous one. An exit may be a state.
     let is_lost = |run: &&Value| run["end_state"].is_null() && run["dur"] != -1;
     let lost: Vec<&Value> = of("sched").filter(is_lost).map(|run| &run["utid"]).collect();
     let is_sure = |state: &&Value| !lost.contains(&&state["utid"]) && !["X", "Z"].contains(&&*letter(&state["state"]));
@@ -87,7 +87,7 @@ fn assert_same(what: &str, found: &Counted, expected: &Counted) {
     assert!(missing.is_empty() && added.is_empty(), "{what}\nmissing: {missing:#?}\nadded: {added:#?}");
 }
 
-/// In these captures each span stays on its track, as far as tracks have numbers or names.
+/// Traces in which each span stays on its track, if tracks have numbers or names.
 const WITH_TRACKS: [&str; 7] = [
     "go_trace.json",
     "jax.trace.json.gz",
@@ -110,13 +110,13 @@ fn what_is_written_for_others_reads_back_the_same_whatever_was_captured() {
             let (is_json, output) = (output.ends_with("json"), folder.path().join(output));
             longspan(&["export", "--no-cache", text(source), "-o", text(&output)]).done();
             let with_tracks = WITH_TRACKS.contains(&&*capture) && !is_json;
-            // Times of the protobuf begin at 0, and one capture begins before it.
+            // Times of the protobuf start at 0, and one trace starts before it.
             let later_ns = if capture == "ugly.json" && !is_json { 5000 } else { 0 };
             let mut expected = told(source, with_tracks, later_ns, is_json);
             let found = told(&output, with_tracks, 0, is_json);
             assert!(expected.len() > 2, "{capture}");
             if is_json {
-                // Chrome JSON cannot express a point of a flow on an asynchronous track; the others are all there.
+                // Chrome JSON cannot express a flow point on an async track; all others are there.
                 expected.retain(|text, _| {
                     !(text.starts_with("flow") && text.ends_with("\"AnimationFrame::Presentation\""))
                 });

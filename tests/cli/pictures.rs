@@ -1,4 +1,4 @@
-//! Commands that draw, where there is no display: a picture where the build can draw, a clear refusal where it cannot.
+//! Commands that draw without a display: an image if the build can draw, a clear error if not.
 
 use std::fs;
 
@@ -44,7 +44,7 @@ fn a_picture_has_the_theme_and_the_scale_that_were_asked_for() {
     let folder = folder();
     let output = folder.path().join("picture.png");
     let capture = data("viztracer_ring.json.gz");
-    // Nobody's desktop: the session bus of the one who runs the test says nothing here.
+    // The session bus of the user must have no effect.
     let draw = |more: &[&str]| {
         let words = ["render", "--no-cache", text(&capture), "-o", text(&output), "--size", "600x400"];
         let words = [&words[..], more].concat();

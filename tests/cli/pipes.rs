@@ -1,4 +1,4 @@
-//! Captures through pipes: the same as the file, for every command; and inputs that are no files at all.
+//! Traces through pipes give the same results as the file, for every command; and inputs that are not regular files.
 
 use std::fs::{self, File};
 use std::io::Write as _;
@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 
 use crate::harness::{command, data, folder, longspan, spans_of, text};
 
-/// Runs a command with this capture on its stdin: status, stdout, stderr.
+/// Runs a command with this trace on stdin, and returns status, stdout and stderr.
 #[track_caller]
 fn fed(words: &[&str], bytes: &[u8]) -> (Option<i32>, String, String) {
     let mut child = command(words).stdin(Stdio::piped()).spawn().expect("the program starts");
@@ -171,7 +171,7 @@ fn a_capture_that_is_also_stdout_is_not_written_into() {
 #[test]
 #[cfg(target_os = "linux")]
 fn a_file_without_a_length_is_read_to_its_end() {
-    // The status of this very process: its first word is the capture.
+    // The command line of the process itself, whose first argument is the trace.
     use std::os::unix::process::CommandExt;
     let mut reader = command(&["spans", "--no-cache", "/proc/self/cmdline"]);
     let answer =

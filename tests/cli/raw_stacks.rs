@@ -1,5 +1,4 @@
-//! Stacks that were recorded as bytes (`perf record --call-graph dwarf`), beside the callers that the unwinder of GCC's
-//! library finds, and those that `perf script` prints.
+//! Raw stacks (`perf record --call-graph dwarf`), compared with GCC's unwinder and with the output of `perf script`.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -10,7 +9,7 @@ use serde_json::Value;
 use crate::harness::{data, folder, longspan, text};
 use crate::recording::raw_stack::{RawRecording, RecordedCode, recorded, written};
 
-/// The stacks of the samples of a recording, innermost first.
+/// Returns the stacks of the samples of a recording, innermost frame first.
 fn stacks(words: &[&str]) -> Vec<Vec<String>> {
     let dumped = longspan(&[&["dump"], words].concat()).done();
     let rows = dumped.lines().map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
@@ -82,7 +81,7 @@ fn files_that_are_located_later_unwind_a_kept_trace_again_and_it_is_said() {
     }
     let answer = longspan(&["info", "--cache", text(cache.path()), text(&file)]);
     assert!(answer.stderr.contains("1 raw_stack"), "{}", answer.stderr);
-    // Another build is not read.
+    // Another build is not used.
     let other = self::folder();
     let (other_program, _) = recorded(other.path(), &["-O1"]);
     let wrong = text(other_program.parent().expect("a folder"));
@@ -99,7 +98,7 @@ fn files_that_are_located_later_unwind_a_kept_trace_again_and_it_is_said() {
     assert!(!second.stderr.contains("sorted again"), "{}", second.stderr);
     let whole = vec![recording.frames()];
     assert_eq!(stacks(&words), whole);
-    // Stacks stay so without the folder: the build is the same.
+    // The stacks stay the same without the folder, since the build is the same.
     fs::remove_file(&moved).expect("removed");
     assert_eq!(stacks(&words), whole);
 }
@@ -151,8 +150,8 @@ fn mappings_and_stacks_of_damage_end_in_an_answer() {
     assert!(text_of_all.contains("deep+0x"));
 }
 
-/// The samples that `perf script` printed: address, and of those after the first the address less 1, of each frame of
-/// the program; and how many are of the kernel.
+/// Parses the output of `perf script`: per sample, the number of kernel frames and the addresses of program frames.
+/// Addresses of callers are decremented.
 fn printed(script: &str) -> Vec<(usize, Vec<u64>)> {
     let samples = script.split("\n\n").filter(|sample| !sample.trim().is_empty());
     let frames = |sample: &str| {
@@ -174,7 +173,7 @@ fn stacks_of_a_recording_are_those_that_perf_script_prints() {
     let file = data("perf_dwarf.data.gz");
     let located = ["--no-cache", text(&file), "--symbols", text(folder.path())];
     let named = stacks(&located);
-    // The first frame of the program is where it was, the others are where calls return to.
+    // The first frame of the program has the sampled address, the others have return addresses.
     let native = folder.path().join("recorded.longspan");
     longspan(&[&["export"], &located[..], &["-o", text(&native)]].concat()).done();
     let found = stacks(&["--no-cache", "--no-symbols", text(&native)]);
@@ -185,7 +184,7 @@ fn stacks_of_a_recording_are_those_that_perf_script_prints() {
     for (stack, (kernel, mut program)) in found.iter().zip(expected) {
         let is_cut = stack.last().is_some_and(|name| name == "[stack cut: recorded bytes end]");
         if is_cut {
-            // perf prints a frame at the end of memory there.
+            // perf prints an additional frame at the end of memory there.
             assert_eq!(program.pop(), Some(u64::MAX), "{stack:?}");
             cut += 1;
         }

@@ -1,10 +1,10 @@
-//! Exports that are read again give the same capture, in every format, also in part.
+//! Exports read back as the same trace, in every format, also in part.
 
 use std::fs;
 
 use crate::harness::{data, folder, longspan, records, spans_of, text};
 
-/// Outputs by their names: each name asks for its format.
+/// Output names, whose extensions select the formats.
 const OUTPUTS: [&str; 3] = ["out.longspan", "out.json", "out.json.gz"];
 
 #[test]
@@ -18,7 +18,7 @@ fn an_exported_capture_holds_the_same_spans() {
             let output = folder.path().join(output);
             longspan(&["export", "--no-cache", text(&data(capture)), "-o", text(&output)]).done();
             assert_same_lines(&format!("{capture} as {}", output.display()), &expected, &spans_of(&output));
-            // and from there, sorted as it is, once more
+            // Exports the sorted output once more.
             let again = folder.path().join("again.longspan");
             longspan(&["export", "--no-cache", text(&output), "-o", text(&again)]).done();
             assert_same_lines(&format!("{capture} twice"), &expected, &spans_of(&again));
@@ -26,7 +26,7 @@ fn an_exported_capture_holds_the_same_spans() {
     }
 }
 
-/// In order, with strays, and in random order.
+/// With sorted, nearly sorted and shuffled events.
 #[test]
 fn a_generated_capture_is_the_same_in_every_format() {
     let folder = folder();
@@ -40,7 +40,7 @@ fn a_generated_capture_is_the_same_in_every_format() {
         for other in others {
             assert_same_lines(&format!("{}, {disorder}", other.display()), &spans_of(&other), &expected);
         }
-        // An output with a name for compression is compressed.
+        // An output with the extension of a compression is compressed.
         let bytes = fs::read(folder.path().join("made.json.gz")).expect("written");
         assert!(bytes.starts_with(&[0x1f, 0x8b]));
         let summary = longspan(&["info", "--no-cache", "--json", text(&native)]).done();
@@ -105,7 +105,7 @@ fn the_capture_itself_is_never_written_over() {
     assert_eq!(folder.path().read_dir().expect("readable").count(), 1, "nothing is left behind");
 }
 
-/// Compares lines without the order at one time and depth: lanes are numbered as they appear.
+/// Compares lines, except the order at one time and depth: lanes are numbered in order of appearance.
 #[track_caller]
 fn assert_same_lines(what: &str, expected: &str, found: &str) {
     let (expected, found) = (sorted(records(expected)), sorted(records(found)));
@@ -119,7 +119,7 @@ fn sorted(mut rows: Vec<Vec<String>>) -> Vec<Vec<String>> {
     rows
 }
 
-/// Such as a selection that matches nothing.
+/// An example is a selection without matches.
 #[test]
 fn a_capture_of_nothing_is_one_that_opens() {
     let folder = folder();
@@ -133,7 +133,7 @@ fn a_capture_of_nothing_is_one_that_opens() {
     }
 }
 
-/// A program's memory as Xdebug writes it, in bytes, and the clock of a CPU, in kHz.
+/// Memory of a program from Xdebug, in bytes, and a CPU clock, in kHz.
 const COUNTERS: [(&str, &str, &str); 2] = [
     (
         "memory.xt",
@@ -164,18 +164,18 @@ fn the_unit_of_a_counter_goes_through_every_format() {
         };
         let expected = vec![(counter.to_owned(), unit.to_owned())];
         assert_eq!(of(&from), expected, "{name}");
-        // Each is made of the one before.
+        // Each is exported from the previous one.
         for output in ["a.longspan", "b.pftrace", "c.longspan"] {
             let output = folder.path().join(output);
             longspan(&["export", "--no-cache", text(&from), "-o", text(&output)]).done();
             assert_eq!(of(&output), expected, "{}", output.display());
             let dump = longspan(&["dump", "--no-cache", text(&output)]).done();
-            // Perfetto's tables have no unit for clocks of CPUs, and `dump` follows them.
+            // Perfetto's tables have no unit of CPU clocks, like `dump`.
             let dumped = if counter == "memory" { format!("\"unit\":\"{unit}\"") } else { "\"unit\":null".to_owned() };
             assert!(dump.contains(&dumped), "{dump}");
             from = output;
         }
-        // A format without a field of it has it in brackets, and that is read again.
+        // A format without a field for it has it in brackets in the name, which is parsed again.
         let output = folder.path().join("d.json");
         longspan(&["export", "--no-cache", text(&from), "-o", text(&output)]).done();
         assert_eq!(of(&output), [(format!("{counter} ({unit})"), unit.to_owned())]);

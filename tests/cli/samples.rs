@@ -1,4 +1,4 @@
-//! Samples as scripts see them: counted, dumped with their stacks, kept by an export, and without their flame chart.
+//! Samples are counted, dumped with their stacks, and exported without their flame chart.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use crate::harness::{longspan, text};
 
-/// Two threads, sampled each millisecond, with a span around some of the samples of the first.
+/// Two threads, sampled every millisecond, with a span around some samples of the first.
 fn sampled(folder: &Path) -> PathBuf {
     let path = folder.join("sampled.longspan");
     let (mut names, mut stacks, mut registry) = (Names::default(), Stacks::default(), Registry::default());
@@ -106,7 +106,7 @@ fn a_chrome_export_has_samples_with_frames_that_name_their_callers() {
     let dumped: Vec<Value> =
         dump(&file).iter().filter(|line| line["t"] == "sample").map(|line| line["stack"].clone()).collect();
     assert_eq!(exported, dumped);
-    // A second read gives the same, except for the numbers of threads.
+    // Another load gives the same result, except for thread numbers.
     let told = |file: &Path| {
         let dumped = dump(file);
         let tid = |line: &Value| {

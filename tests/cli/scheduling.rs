@@ -1,5 +1,5 @@
-//! Scheduling as scripts see it: the thread on each CPU and the state of each thread, from a Perfetto trace to the
-//! dump, and the same from a native export.
+//! Scheduling from a Perfetto trace in the dump: the thread on each CPU and the state of each thread; and the same from
+//! a native export.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::harness::{data, gunzip, longspan, records, text};
 
-/// A field of a protobuf message: its number with the kind of its value, and the value.
+/// Encodes a protobuf field: its number and wire type, and the value.
 fn field(number: u64, kind: u64, value: &[u8]) -> Vec<u8> {
     [&varint(number << 3 | kind)[..], value].concat()
 }
@@ -37,7 +37,7 @@ fn name(field_number: u64, name: &str) -> Vec<u8> {
     message(field_number, &[name.as_bytes().to_vec()])
 }
 
-/// A switch from one thread, in a state given by its bits, to another.
+/// Encodes a switch from a thread, with the bits of its state, to another.
 fn switch(ts_ns: u64, (from, bits): (u64, u64), (to, comm): (u64, &str)) -> Vec<u8> {
     let event = [number(2, from), number(4, bits), name(5, comm), number(6, to), number(7, 120)];
     message(2, &[number(1, ts_ns), message(4, &event)])
@@ -47,7 +47,7 @@ fn waking(ts_ns: u64, tid: u64) -> Vec<u8> {
     message(2, &[number(1, ts_ns), message(20, &[number(2, tid)])])
 }
 
-/// Two CPUs, which a tracer drains one after the other: thread 7 goes from CPU 0 to CPU 1.
+/// Two CPUs that a tracer drains in sequence: thread 7 moves from CPU 0 to CPU 1.
 fn capture() -> Vec<u8> {
     let process = message(2, &[number(1, 7), number(3, 5)]);
     let cpu_0 = [
@@ -92,7 +92,7 @@ fn runs_and_states_are_dumped_with_their_threads_and_kept_by_a_native_export() {
     };
     let mut states = of("thread_state");
     states.sort_by_key(|state| (state["utid"].as_u64(), state["ts"].as_u64()));
-    // Its event is of no thread, so it is an interrupt on a CPU at rest.
+    // The event has no thread, so it is an interrupt on an idle CPU.
     let mut woken = state(4000, 500, &worker, "R");
     woken["waker_utid"] = json!(0);
     let mut expected = vec![
@@ -100,7 +100,7 @@ fn runs_and_states_are_dumped_with_their_threads_and_kept_by_a_native_export() {
         state(3000, 1000, &worker, "S"),
         woken,
         running(4500, 4500, &worker, 1),
-        // Entered at the last moment of the capture, and not over.
+        // Begins at the last moment of the trace, and is unfinished.
         state(9000, -1, &worker, "D"),
         running(3000, 3000, &other, 0),
         state(6000, -1, &other, "R+"),
@@ -117,15 +117,15 @@ fn runs_and_states_are_dumped_with_their_threads_and_kept_by_a_native_export() {
     assert_eq!((&first["name"], &first["dur"]), (&json!("worker"), &json!(2000)));
 }
 
-/// The rows of `stats --scheduling`, by the first two columns.
+/// Returns the rows of `stats --scheduling`, by the first two columns.
 fn scheduling(file: &Path, options: &[&str]) -> BTreeMap<(String, String), Vec<String>> {
     let csv = longspan(&[&["stats", "--no-cache", "--no-symbols", text(file)], options].concat()).done();
     let rows = records(&csv).into_iter();
     rows.map(|row| ((row[0].clone(), row[1].clone()), row[2..].to_vec())).collect()
 }
 
-/// `perf sched timehist --summary` of the same capture prints for each thread how often and for how long it ran, and
-/// the longest run, in microseconds: what the kernel's nanoseconds have beyond that is cut or rounded.
+/// Compares with `perf sched timehist --summary` of the same trace: the number, total and maximum of runs per thread,
+/// in microseconds. Fractions of a microsecond are truncated or rounded.
 #[test]
 fn times_on_cpus_are_those_of_perf_sched_timehist() {
     let expected = fs::read_to_string(data("expected/perf_sched.data.gz.timehist.txt")).expect("the summary of perf");
@@ -160,19 +160,19 @@ fn times_on_cpus_are_those_of_perf_sched_timehist() {
             others.insert(tid, running - ms(numbers[2]));
         }
         assert!((longest - ms(numbers[5])).abs() <= 1e3 || unfinished(tid) == longest, "{line}: {row:?}");
-        // perf counts a thread that ran before the first event with a run of no length.
+        // perf counts a thread that ran before the first event with an empty run.
         let counted: f64 = numbers[1].parse().expect("a count");
         assert!((slices - counted).abs() <= 2.0, "{line}: {row:?}");
         compared += 1;
     }
     assert_eq!(compared, 33, "{expected}");
-    // Two switches to this thread were lost, and perf gives it all the time since the switch before.
+    // Two switches to this thread were lost, and perf attributes all time since the previous switch to it.
     let lost = others.remove("7901").expect("off");
     assert!((lost + 3_045_268.0).abs() <= 1e3, "{lost}");
-    // The last runs of threads that end are those of no thread to perf: all of them together are one line.
+    // perf attributes the last runs of exiting threads to no thread, in one line.
     let sum: f64 = others.values().sum();
     assert!(others.len() == 7 && (sum - ended_ns).abs() <= 8e3, "{others:?} and {ended_ns}");
-    // Its line of the first CPU: idle for 11.004 ms of 126.664.
+    // The line of the first CPU: idle for 11.004 ms of 126.664.
     let cpus = scheduling(&data("perf_sched.data.gz"), &["--scheduling=cpu"]);
     let ((_, busy), rest) = cpus.first_key_value().expect("a CPU");
     let (busy, idle): (f64, f64) = (busy.parse().expect("busy"), rest[0].parse().expect("idle"));
@@ -189,12 +189,12 @@ fn scheduling_is_of_the_scope_and_clipped_to_its_range() {
     let key = |name: &str, tid: &str| (name.to_owned(), tid.to_owned());
     let whole = scheduling(&file, &["--scheduling"]);
     let row = |text: &str| text.split(',').map(str::to_owned).collect::<Vec<_>>();
-    // Of 8000 ns; the process is 5, which has no name.
+    // Of 8000 ns. The process is 5, which has no name.
     assert_eq!(whole[&key("worker", "7")], row(",5,6500,500,1000,0,0,2,4500,500,0.8125"));
     assert_eq!(whole[&key("other", "8")], row("other,8,3000,3000,0,0,0,1,3000,3000,0.375"));
     let part = scheduling(&file, &["--scheduling", "--from", "2500", "--to", "5000", "--thread", "worker"]);
     assert_eq!(part.len(), 1);
-    // Times are clipped, the longest run and wait are whole.
+    // Times are clipped; the longest run and wait are not.
     assert_eq!(part[&key("worker", "7")], row(",5,1000,500,1000,0,0,2,4500,500,0.4"));
     let processes = scheduling(&file, &["--scheduling=process"]);
     assert_eq!(processes[&key("", "5")], row("1,6500,500,1000,0,0,2,4500,500,0.8125"));
@@ -216,7 +216,7 @@ fn a_trace_without_scheduling_says_so_and_prints_the_head_alone() {
     assert!(refused.contains("cannot be used with"), "{refused}");
 }
 
-/// Each waking of a thread that waits is in the dump with its waker, as the lines of `perf script` say it.
+/// Each wakeup of a waiting thread is in the dump with its waker, as in the output of `perf script`.
 #[test]
 fn wakers_are_those_of_the_lines_of_perf_script() {
     let script = gunzip(&data("perf_sched_script.txt.gz"));

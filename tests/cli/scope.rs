@@ -1,4 +1,4 @@
-//! The part of a trace that a command is about: the same options mean the same for every command that takes them.
+//! The scope of a command: the same options have the same meaning for every command.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 
 use crate::harness::{Answer, folder, longspan, records, spans_of, text};
 
-/// Two processes with threads of the same names, one with the id of the other's thread. Times in microseconds.
+/// Writes two processes with threads of the same names, one with the id of the other's thread. Times are in
+/// microseconds.
 fn trace(folder: &Path) -> PathBuf {
     let path = folder.join("trace.json");
     let mut lines = Vec::new();
@@ -41,26 +42,26 @@ fn run(command: &str, file: &Path, options: &[&str]) -> Answer {
     longspan(&[&[command, "--no-cache", text(file)], query, options].concat())
 }
 
-/// The spans of a scope, in order.
+/// Returns the spans of a scope, in order.
 fn spans(file: &Path, options: &[&str]) -> Vec<Vec<String>> {
     records(&run("spans", file, options).done())
 }
 
-/// The spans of an export of a scope, without those from outside of it.
+/// Returns the spans of an exported scope, without those from outside it.
 fn exported(file: &Path, options: &[&str], folder: &Path) -> Vec<Vec<String>> {
     let output = folder.join("part.csv");
     let answer = run("export", file, &[options, &["-o", text(&output)]].concat());
     assert!(answer.stderr.contains("spans written"), "{}", answer.stderr);
     answer.done();
     let csv = fs::read_to_string(&output).expect("written");
-    // The last column says what is from outside.
+    // The last column marks spans from outside.
     records(&csv).into_iter().map(|row| row[..10].to_vec()).collect()
 }
 
-/// Whether a row of `spans` is in a scope.
+/// Returns whether a row of `spans` is in a scope.
 type Test = Box<dyn Fn(&[String]) -> bool>;
 
-/// How many spans of each name, as `stats` counts them.
+/// Returns the number of spans per name, like `stats`.
 fn counts(rows: &[Vec<String>]) -> BTreeSet<(String, u64)> {
     let names: BTreeSet<&String> = rows.iter().map(|row| &row[3]).collect();
     names.into_iter().map(|name| (name.clone(), rows.iter().filter(|row| row[3] == *name).count() as u64)).collect()
@@ -194,7 +195,7 @@ fn a_part_with_nothing_in_it_is_empty_and_says_why() {
         });
         for (command, answer) in answers.into_iter().flatten() {
             assert!(answer.stderr.contains(said), "{command} {options:?}: {}", answer.stderr);
-            // A header, or the number of hits.
+            // The header, or the number of hits.
             let empty = usize::from(["spans", "stats", "search"].contains(&command));
             let stdout = answer.done();
             assert_eq!(stdout.lines().count(), empty, "{command} {options:?}: {stdout}");

@@ -5,10 +5,10 @@ use std::fs;
 
 use crate::harness::{data, folder, longspan, records, spans_of, text};
 
-/// The columns of numbers.
+/// The numeric columns.
 const NUMBERS: &str = "count,total,self,mean,p50,p99,min,max,distinct,deviation,p90,p95,unfinished,quantile_error";
 
-/// By name and category: count, sum, smallest, largest of whole durations. Unfinished spans are in no table of sums.
+/// By name and category: count, sum, minimum and maximum of full durations. Unfinished spans are not in tables of sums.
 fn sums(rows: &[Vec<String>]) -> BTreeMap<(String, String), (u64, u64, u64, u64)> {
     let mut sums = BTreeMap::new();
     for row in rows {
@@ -48,7 +48,7 @@ fn totals_are_sums_over_the_listed_spans_with_the_most_time_first() {
     }
 }
 
-/// By the cells of some columns: how many spans, and their time.
+/// By the cells of some columns: the number of spans, and their time.
 fn grouped(rows: &[Vec<String>], columns: &[usize]) -> BTreeMap<Vec<String>, (u64, u64)> {
     let mut groups: BTreeMap<Vec<String>, (u64, u64)> = BTreeMap::new();
     for row in rows {
@@ -62,7 +62,7 @@ fn grouped(rows: &[Vec<String>], columns: &[usize]) -> BTreeMap<Vec<String>, (u6
 fn groups_are_sums_over_the_listed_spans() {
     let file = data("go_trace.json");
     let spans = records(&spans_of(&file));
-    // Keys, and the columns of `spans` that they are.
+    // Keys, and the corresponding columns of `spans`.
     let cases: [(&str, &str, &[usize]); 6] = [
         ("name", "name,category", &[3, 4]),
         ("category", "category", &[4]),

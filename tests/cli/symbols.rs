@@ -1,4 +1,4 @@
-//! Names of functions as scripts see them: of a program that is compiled, and a recording of it that is written.
+//! Function names of a compiled program in a synthetic recording of it.
 
 use std::fs;
 #[cfg(target_os = "linux")]
@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::harness::{folder, longspan, records, text};
 use crate::recording::{KERNEL_AT, MAPPED_AT, RecordedMap, address, build_id, program, recording, run, written};
 
-/// Runs `symbols`, and returns state, named frames and command of the modules that end so.
+/// Runs `symbols`, and returns state, named frames and command of the modules whose name ends in `module`.
 fn state(words: &[&str], module: &str) -> [String; 3] {
     let text = longspan(&[&["symbols", "--no-cache"], words].concat()).done();
     assert!(text.starts_with("module,build_id,samples,frames,named,state,verified,file,command\n"), "{text}");
@@ -41,7 +41,7 @@ fn functions_have_their_names_unless_the_user_says_not_to() {
     let stats = stats.done();
     assert!(stats.contains(",inner,2,2,2,2\n") && stats.contains(",main,0,3,0,3\n"), "{stats}");
     assert!(longspan(&["dump", "--no-cache", file]).done().contains(r#""stack":["inner","outer","main"]"#));
-    // Exports are as recorded, unless names are asked for.
+    // Exports contain recorded names, unless symbolized names are requested.
     for (words, expected) in [(&["--symbolized"][..], true), (&[], false)] {
         for output in ["out.json", "out.pftrace", "out.longspan", "out.pb.gz"] {
             let output = folder.path().join(output);
@@ -51,7 +51,7 @@ fn functions_have_their_names_unless_the_user_says_not_to() {
             assert_eq!(all == named, expected, "{}: {all:?}", output.display());
         }
     }
-    // An export as recorded still knows its modules: that without --symbolized was the last.
+    // The last export, without --symbolized, still has its modules.
     let mut all = folded(&[text(&folder.path().join("out.longspan"))]);
     all.sort();
     assert_eq!(all, named);
@@ -78,13 +78,13 @@ fn the_modules_say_why_names_are_missing_and_what_brings_them() {
     run(Command::new("strip").arg(&program));
     assert_eq!(work(&[]), ["stripped", "0", &fetch]);
     assert_eq!(work(&["--symbols", text(&kept)]), ["named", "2", ""]);
-    // Another program at the path is not asked for names.
+    // Another program at the path is not used for symbols.
     crate::recording::program(folder.path(), "int other(int x) { return x + 1; }");
     assert_eq!(work(&[]), ["other build", "0", &fetch]);
     assert_eq!(work(&["--symbols", text(&kept)]), ["named", "2", ""]);
     fs::remove_file(&program).expect("removed");
     assert_eq!(work(&[]), ["no file", "0", &fetch]);
-    // A trace in another folder: the program is outside what is searched.
+    // A trace in another folder: the program is outside the searched folders.
     let elsewhere = self::folder();
     let copy = elsewhere.path().join("perf.data");
     fs::copy(file, &copy).expect("copied");
@@ -119,7 +119,7 @@ fn a_function_that_the_kernel_interrupts_at_its_first_byte_has_its_own_name() {
         RecordedMap { start: KERNEL_AT, path: "[kernel.kallsyms]_text", build_id: "" },
     ];
     let file = written(folder.path(), &maps, &[&[KERNEL_AT + 0x40, outer, main]]);
-    // It is no call, before whose end the address would be of what comes before the function.
+    // The address is not a call, so it must not be moved back before the start of the function.
     let all = folded(&[text(&file)]);
     let [path] = &all[..] else { panic!("{all:?}") };
     let frames: Vec<&str> = path.split(';').collect();
@@ -127,7 +127,7 @@ fn a_function_that_the_kernel_interrupts_at_its_first_byte_has_its_own_name() {
     assert!(frames[frames.len() - 1].starts_with("[kernel.kallsyms]+0x"), "{path}");
 }
 
-/// The files that a command opens, and the programs that it starts, as strace sees them.
+/// Returns the files that a command opens and the programs that it starts, by strace.
 #[cfg(target_os = "linux")]
 pub(crate) fn opened(folder: &Path, words: &[&str]) -> Vec<String> {
     let log = folder.join("strace.log");
@@ -156,7 +156,7 @@ fn no_file_outside_the_roots_is_opened_whatever_a_recording_names() {
     let id = build_id(&secret);
     let apart = outside.path().join("apart.dbg");
     run(Command::new("objcopy").arg("--only-keep-debug").args([&secret, &apart]));
-    // A stripped program beside the trace, whose debug file is a link out of the folder, as that of its build-id is.
+    // A stripped program beside the trace. Links to its debug file and its build-id lead out of the folder.
     let stripped = inside("stripped");
     run(Command::new("objcopy")
         .arg("--strip-all")
@@ -196,12 +196,12 @@ fn no_file_outside_the_roots_is_opened_whatever_a_recording_names() {
     assert_eq!(all.iter().find(is_refused), None);
     let programs = all.iter().filter(|path| *path == env!("CARGO_BIN_EXE_longspan")).count();
     assert_eq!(programs, 1, "no other program is started: {all:?}");
-    // The folder that the user names is searched: the test sees what is opened there.
+    // The folder that the user gave is searched, so the test sees the files opened there.
     let given = opened(folder.path(), &[&words[..], &["--symbols", text(outside.path())]].concat());
     assert!(given.iter().any(|path| path.starts_with(text(outside.path()))), "{given:?}");
 }
 
-/// The folders and links of `perf archive`: build-ids lead to files below the recorded paths.
+/// The folders and links of `perf archive`: build-ids link to files below the recorded paths.
 #[cfg(target_os = "linux")]
 #[test]
 fn an_archive_of_perf_says_how_it_becomes_a_folder_that_names_functions() {
@@ -227,7 +227,7 @@ fn an_archive_of_perf_says_how_it_becomes_a_folder_that_names_functions() {
     assert!(message.contains("not a folder"), "{message}");
 }
 
-/// A trace of Spall's automatic kind: `main` is entered and calls `inner`.
+/// A trace in Spall's automatic format: `main` is entered and calls `inner`.
 #[test]
 fn spans_of_instrumented_functions_have_their_names() {
     let folder = folder();
@@ -235,7 +235,7 @@ fn spans_of_instrumented_functions_have_their_names() {
     let path = text(&program).as_bytes();
     let header = [0xabad_f00d, 3, 1f64.to_bits(), MAPPED_AT].map(u64::to_le_bytes).concat();
     let (main, outer) = (address(&program, "main"), address(&program, "outer"));
-    // One tick after the event before; addresses are combined with that before in 8 bytes.
+    // One tick after the previous event. Addresses are XORed with the previous one, in 8 bytes.
     let enter = |address: u64| [&[0b1100, 1][..], &address.to_le_bytes(), &[0]].concat();
     let buffer = [enter(main), enter(main ^ outer), vec![0x40, 1, 0x40, 1]].concat();
     let size = u32::try_from(buffer.len()).expect("few").to_le_bytes();

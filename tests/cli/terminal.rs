@@ -1,6 +1,5 @@
-//! Names from outside on a terminal: file names, members of archives, processes, spans and losses
-//! may hold sequences that set the title, write the clipboard or erase the screen. Each command runs
-//! on a pseudo-terminal, made by `script`.
+//! Hostile names on a terminal: file names, archive members, processes, spans and losses may contain sequences that set
+//! the title, write the clipboard or clear the screen. Each command runs on a pseudo-terminal, created by `script`.
 
 use std::fs;
 use std::io::Write as _;
@@ -12,16 +11,16 @@ use serde_json::{Value, json};
 
 use crate::harness::{Answer, command, folder, longspan, records, text, wait};
 
-/// Sets the title, writes the clipboard, turns red, erases the screen, begins another line, turns the direction of
-/// writing, begins a sequence by C1.
+/// Sets the title, writes the clipboard, sets red, clears the screen, starts a new line, reverses the text direction,
+/// and starts a C1 sequence.
 const EVIL: &str = "\u{1b}]0;title\u{7}\u{1b}]52;c;cm0gLXJm\u{7}\u{1b}[31m\u{1b}[2J\r\nlongspan: fake\u{202e}\u{9b}31m\u{7f}\u{2066}\u{85}";
 
-/// A file name may hold all of it but a slash.
+/// Returns a hostile file name.
 fn evil_name(ending: &str) -> String {
     format!("{EVIL}{ending}")
 }
 
-/// A trace with such names wherever a trace has a name, and losses.
+/// Returns a trace with hostile names in all places, and losses.
 fn evil_trace() -> String {
     let event = |more: Value| {
         let mut event = json!({"ph": "X", "name": EVIL, "cat": EVIL, "pid": 1, "tid": 1, "ts": 1, "dur": 5});
@@ -51,7 +50,7 @@ fn evil_zip(path: &Path) {
     writer.finish().expect("written");
 }
 
-/// The files of a hostile folder: a trace, an archive, something in no known format, nothing.
+/// Creates hostile files: a trace, an archive, an unknown format, a missing file.
 fn evil_files(folder: &Path) -> [PathBuf; 4] {
     let [trace, archive, garbage, missing] =
         [".json", ".zip", ".bin", ".gone"].map(|ending| folder.join(evil_name(ending)));
@@ -61,12 +60,12 @@ fn evil_files(folder: &Path) -> [PathBuf; 4] {
     [trace, archive, garbage, missing]
 }
 
-/// A word that a shell passes on as it is.
+/// Quotes a word for the shell.
 fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', r"'\''"))
 }
 
-/// The output of a command on a terminal, stdout and stderr together, and its status. The terminal changes no byte.
+/// Returns the combined output of a command on a terminal, unchanged, and its status.
 fn on_terminal(words: &[&str]) -> (i32, String) {
     let program = [env!("CARGO_BIN_EXE_longspan")].into_iter().chain(words.iter().copied());
     let line: Vec<String> = program.map(quoted).collect();
@@ -81,7 +80,7 @@ fn on_terminal(words: &[&str]) -> (i32, String) {
     (output.status.code().unwrap_or(-1), String::from_utf8(output.stdout).expect("the program writes UTF-8"))
 }
 
-/// Code points that a terminal would obey.
+/// Returns the control characters in an output.
 fn controls(shown: &str) -> Vec<String> {
     shown.chars().filter(|&letter| letter != '\n' && is_control(letter)).map(|letter| format!("{letter:?}")).collect()
 }
@@ -133,7 +132,7 @@ fn no_command_puts_a_control_character_of_a_name_on_a_terminal() {
     commands.push((0, vec!["cache", "clear", "--cache", cache]));
     let mut shown_names = 0;
     for (expected, mut words) in commands {
-        // The line that shows progress holds no name, and the program erases it by control characters of its own.
+        // The progress line contains no name, and the program clears it with control characters.
         if expected != 2 && words[0] != "cache" {
             words.extend(["--progress", "never"]);
         }
@@ -190,7 +189,7 @@ fn cells_that_a_spreadsheet_takes_for_formulas_are_marked_on_request_only() {
     assert!(safe.contains("'=1+1,'@x") && starts(&safe) == 0, "{safe}");
 }
 
-/// A word of the command line that names a file, given by a shell's asterisk, is as hostile as the file.
+/// A file name from shell expansion is as hostile as the file.
 #[test]
 fn a_word_that_is_no_text_is_shown_without_control_characters() {
     use std::os::unix::ffi::OsStrExt as _;

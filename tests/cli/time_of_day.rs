@@ -1,5 +1,5 @@
-//! The time of day at the start of a capture: known where the capture has it, kept by exports, and independent
-//! of offsets on the timeline.
+//! The time of day at the start of a trace: known if the trace has it, kept by exports, and independent of offsets on
+//! the timeline.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::harness::{data, folder, longspan, text};
 
-/// The start of a capture in nanoseconds of UTC since 1970.
+/// Returns the start of a trace in nanoseconds of UTC since 1970.
 fn began(words: &[&str]) -> Option<i64> {
     let info = longspan(&[&["info", "--json", "--no-cache"], words].concat()).done();
     let info: Value = serde_json::from_str(&info).expect("JSON");
@@ -17,13 +17,13 @@ fn began(words: &[&str]) -> Option<i64> {
 #[test]
 fn real_captures_tell_when_they_began_or_nothing_of_it() {
     for (name, expected) in [
-        // The first snapshot of its clocks, and its first event by its own: 1795169362568453984 of UTC were
+        // The first snapshot of its clocks, and its first event on its own clock: 1795169362568453984 of UTC were
         // 4033302265140.
         ("chromium.pftrace.gz", Some(1_795_169_362_568_453_984 - 4_033_302_265_140 + 4_032_816_425_517)),
-        // Both write times of UTC.
+        // Both have UTC times.
         ("otlp.jsonl.gz", Some(1_795_167_008_097_092_932)),
         ("strace_ttt.txt.gz", Some(1_795_166_531_250_955_000)),
-        // It counts from the boot of the machine, and its start of the profile is another moment.
+        // It counts from the boot of the machine, and its profile start is another moment.
         ("samply.json.gz", None),
         ("go_trace.json", None),
         ("spall_v3.spall.gz", None),
@@ -44,7 +44,7 @@ fn the_time_of_day_is_kept_by_an_export_and_by_a_move() {
     longspan(&["export", text(&capture), "-o", text(&native), "--no-cache"]).done();
     assert_eq!(began(&[text(&native)]), expected);
     assert_eq!(began(&[text(&native), "--offset", "same.longspan=-90s"]), expected);
-    // The first file with a time of day decides.
+    // The first file with a time of day counts.
     let other = data("go_trace.json");
     let together = [text(&other), text(&native), "--offset", "same.longspan=-4000s"];
     let first_ns = began(&together).expect("told");

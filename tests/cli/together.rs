@@ -1,4 +1,4 @@
-//! Several files on one timeline: the sum of the files alone, each moved by its offset.
+//! Several files on one timeline: the sum of the single files, each moved by its offset.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::harness::{data, folder, longspan, records, spans_of, text};
 
-/// Real captures of several formats, plain, compressed and native, some of them with the same ids.
+/// Real traces of several formats, plain, compressed and native, some with the same ids.
 const FILES: &[(&str, i64)] = &[
     ("go_trace.json", 0),
     ("ninja_log.txt", 1_500_000),
@@ -16,10 +16,10 @@ const FILES: &[(&str, i64)] = &[
     ("viztracer_ring.json.gz", 0),
 ];
 
-/// The number of spans of this start, duration, depth, name, category, thread id and thread name.
+/// Number of spans by start, duration, depth, name, category, thread id and thread name.
 type Spans = BTreeMap<(i64, [String; 6]), u32>;
 
-/// The spans of a table, moved.
+/// Counts the spans of a table, moved by an offset.
 fn counted(csv: &str, offset_ns: i64, into: &mut Spans) {
     for record in records(csv) {
         // ts,dur,depth,name,category,pid,tid,process,thread,track
@@ -212,8 +212,8 @@ fn a_kept_store_is_of_these_files_in_this_order_with_these_offsets() {
     }
 }
 
-/// Files that clock syncs align: the second has the moment of the first between two times of its own, and the third has
-/// one of the second only.
+/// Writes files that clock syncs align: the second has the sync of the first between two of its times, and the third
+/// has one of the second only.
 fn synced(folder: &Path) -> [PathBuf; 4] {
     let span = |name: &str, ts: u32| format!(r#"{{"name":"{name}","ph":"X","ts":{ts},"dur":1,"pid":1,"tid":1}}"#);
     let sync = |ts: u32, args: &str| {
@@ -236,7 +236,7 @@ fn synced(folder: &Path) -> [PathBuf; 4] {
     })
 }
 
-/// The start of each span of one letter, in microseconds.
+/// Returns the start of each span with a name of one letter, in microseconds.
 fn starts(csv: &str) -> Vec<(String, i64)> {
     let start = |record: &Vec<String>| (record[3].clone(), record[0].parse::<i64>().expect("a time") / 1000);
     let mut starts: Vec<_> = records(csv).iter().map(start).collect();
@@ -250,16 +250,16 @@ fn files_that_share_a_clock_sync_are_moved_to_one_clock() {
     let files = synced(folder.path());
     let files = files.each_ref().map(|path| text(path));
     let at = |times: [i64; 4]| ["a", "b", "c", "d"].map(str::to_owned).into_iter().zip(times).collect::<Vec<_>>();
-    // 4500 of the second is 1000 of the first, and 10 of the third 9000 of the second.
+    // 4500 in the second file is 1000 in the first, and 10 in the third is 9000 in the second.
     let moved = [1_500, 1_100, 5_510, 80];
     let answer = longspan(&[&["spans", "--no-cache"], &files[..]].concat());
     let note = r#"b.json is moved by -3.5ms, to where its clock sync "x" is in the files before it."#;
     assert!(answer.stderr.contains(note) && !answer.stderr.contains("d.json"), "{}", answer.stderr);
     assert_eq!(starts(&answer.done()), at(moved));
-    // An offset is added to that.
+    // A given offset is added.
     let with_offset = [&["spans", "--no-cache", "--offset", "b.json=1ms"], &files[..]].concat();
     assert_eq!(starts(&longspan(&with_offset).done()), at([1_500, 2_100, 5_510, 80]));
-    // The clock of the first file is that of all.
+    // All files use the clock of the first.
     let turned = longspan(&["spans", "--no-cache", files[2], files[1], files[0], files[3]]).done();
     assert_eq!(starts(&turned), at([1_500 - 5_490, 1_100 - 5_490, 20, 80]));
     // An archive gives the same.

@@ -1,5 +1,5 @@
-//! Cases of Perfetto's own tests (tests/conformance/README.md): its queries, asked of what `dump` prints. Each is
-//! answered as Perfetto answers it, or cites the rule by which the answer here is another.
+//! Cases of Perfetto's own tests (tests/conformance/README.md): runs their queries on the output of `dump`. Each result
+//! equals that of Perfetto, or cites the rule by which it differs.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -9,19 +9,19 @@ use std::process::{Command, Stdio};
 use serde::Deserialize;
 use serde_json::json;
 
-/// A case of the kept ones.
+/// A stored case.
 #[derive(Debug, Deserialize)]
 struct Case {
     #[serde(rename = "case")]
     name: String,
     kind: String,
-    /// The capture, in hexadecimal.
+    /// The trace, in hexadecimal.
     input: String,
     query: String,
     expected: String,
 }
 
-/// Why an answer here is another: docs/formats.md has a paragraph for each, under its name.
+/// Rules for different results; docs/formats.md has a paragraph of each name.
 const RULES: &[(&str, &[&str])] = &[
     ("Shown without the bad part", &["JsonParser__invalid_string_ts_and_dur", "JsonParser__string_ts_trailing_chars"]),
     ("No category is needed", &["JsonParser__json_async"]),
@@ -84,7 +84,7 @@ fn cases() -> Vec<Case> {
     text.lines().map(|line| serde_json::from_str(line).expect("a case")).collect()
 }
 
-/// The lines that `dump` prints of a capture.
+/// Returns the lines that `dump` prints for a trace.
 fn dump(case: &Case) -> Vec<String> {
     let digits = case.input.as_bytes().chunks(2).map(|pair| str::from_utf8(pair).expect("digits"));
     let bytes: Vec<u8> = digits.map(|pair| u8::from_str_radix(pair, 16).expect("a byte")).collect();
@@ -96,7 +96,7 @@ fn dump(case: &Case) -> Vec<String> {
     String::from_utf8(output.stdout).expect("text").lines().map(str::to_owned).collect()
 }
 
-/// The lines of an answer, in any order: what orders rows of one time is of the engine.
+/// Returns the lines of a result, sorted: the order of rows at one time depends on the engine.
 fn rows(text: &str) -> Vec<&str> {
     let mut rows: Vec<&str> = text.trim().lines().map(str::trim).collect();
     rows.sort_unstable();

@@ -1,5 +1,5 @@
-//! Exports of Longspan, opened by the programs that they are for: Perfetto's engine, `DuckDB`, pyarrow and Spark; and what
-//! the SDK of OpenTelemetry exports to it.
+//! Opens exports of Longspan in their target programs: Perfetto's engine, `DuckDB`, pyarrow and Spark. Also records
+//! spans from the OpenTelemetry SDK.
 
 mod otlp_sdk;
 mod perfetto_engine;

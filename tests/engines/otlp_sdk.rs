@@ -1,5 +1,5 @@
-//! Spans that the SDK of OpenTelemetry exports while Longspan records them, as protobuf, packed and not: all of them, at
-//! their times, below their parents.
+//! Spans that the OpenTelemetry SDK exports to a recording, as protobuf, compressed or not: all arrive with their times
+//! and parents.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::tools::{longspan, output_of, python};
 
-/// Exports calls with three steps each, in batches, and prints their names with the times of their ends.
+/// Exports calls with three steps each, in batches, and prints their names and end times.
 const APP: &str = r#"
 import sys
 from opentelemetry import trace
@@ -67,7 +67,7 @@ fn what_the_sdk_exports_is_recorded_with_its_times_and_parents() {
     expected.sort();
     assert_eq!(expected.len(), 800);
     assert!(found == expected, "{} of {}", found.len(), expected.len());
-    // Steps are below their calls, and what happened in them is there.
+    // Steps are nested in their calls, and their events are there.
     let of_depth = |depth: u64| slices.iter().filter(move |row| row["depth"] == depth && row["dur"] != 0);
     assert!(of_depth(0).all(|row| text(&row["name"]).starts_with("call")), "calls are outermost");
     assert_eq!((of_depth(0).count(), of_depth(1).count()), (200, 600));

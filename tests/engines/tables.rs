@@ -1,4 +1,4 @@
-//! The tables for databases, in `DuckDB` with the queries of `docs/sql.md` as written, and in pyarrow.
+//! The tables for databases, in `DuckDB` with the unchanged queries of `docs/sql.md`, and in pyarrow.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::process::Command;
 
 use crate::tools::{longspan, output_of, python, sql_blocks, write_requests};
 
-/// Self time by name, as `stats` adds it up: name, spans, nanoseconds.
+/// Returns self time by name from `stats`: name, spans, nanoseconds.
 pub(crate) fn stats(capture: &Path) -> BTreeMap<String, (u64, u64)> {
     let csv = longspan(&["stats"], &[capture]);
     let row = |line: &str| {
@@ -40,7 +40,7 @@ fn duckdb_answers_the_questions_of_the_readme() {
         .collect();
     assert_eq!(answers[0], serde_json::Value::Array(expected));
 
-    // the longest of each second, from the durations of `write_requests`
+    // The longest span of each second, from the durations of `write_requests`.
     let mut longest: BTreeMap<u64, (u64, u64)> = BTreeMap::new();
     for k in 0..40 {
         let entry = longest.entry(k * 400_000 / 1_000_000).or_default();

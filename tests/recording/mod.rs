@@ -1,4 +1,4 @@
-//! A program that is compiled, and a recording of it as perf writes one, so that no right to record is needed.
+//! Compiles a program, and writes a recording of it like perf, so that no permission to record is needed.
 
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod raw_stack;
@@ -13,10 +13,10 @@ __attribute__((noinline)) int outer(int x) { return inner(x) ^ 7; }
 int main(int argc, char **argv) { return outer(argc) + 1; }
 ";
 
-/// Where the program was in memory.
+/// Load address of the program.
 pub(crate) const MAPPED_AT: u64 = 0x5555_0000_0000;
 
-/// Compiles the program; another `salt` is another build.
+/// Compiles the program; another `salt` gives another build.
 pub(crate) fn program(folder: &Path, salt: &str) -> PathBuf {
     let (source, output) = (folder.join("work.c"), folder.join("work"));
     fs::write(&source, format!("{PROGRAM}{salt}")).expect("written");
@@ -35,20 +35,20 @@ fn number(hex: &str) -> u64 {
     u64::from_str_radix(hex.trim_start_matches("0x"), 16).expect("a number")
 }
 
-/// The address in memory of a function, by nm.
+/// Returns the address of a function in memory, by nm.
 pub(crate) fn address(program: &Path, function: &str) -> u64 {
     let text = run(Command::new("nm").arg(program));
     let line = text.lines().find(|line| line.ends_with(&format!(" T {function}"))).expect("a function");
     MAPPED_AT + number(line.split_whitespace().next().expect("an address"))
 }
 
-/// The build-id, by readelf.
+/// Returns the build-id, by readelf.
 pub(crate) fn build_id(program: &Path) -> String {
     let text = run(Command::new("readelf").arg("-nW").arg(program));
     text.split("Build ID: ").nth(1).expect("a build-id").split_whitespace().next().expect("a word").to_owned()
 }
 
-/// A record of perf: its kind, flags, length, and its body at a multiple of 8.
+/// Encodes a perf record: type, flags, length, and its body padded to a multiple of 8.
 fn record(kind: u32, misc: u16, mut body: Vec<u8>) -> Vec<u8> {
     body.resize(body.len().next_multiple_of(8), 0);
     let len = body.len() as u16 + 8;
@@ -59,18 +59,18 @@ fn words(words: &[u64]) -> Vec<u8> {
     words.iter().flat_map(|word| word.to_le_bytes()).collect()
 }
 
-/// A file in memory as a recording has it.
+/// A mapped file in a recording.
 pub(crate) struct RecordedMap<'a> {
     pub start: u64,
     pub path: &'a str,
-    /// The build-id in digits; empty if it was not recorded.
+    /// The build-id in hexadecimal; empty if it was not recorded.
     pub build_id: &'a str,
 }
 
-/// Where the kernel is in memory.
+/// Load address of the kernel.
 pub(crate) const KERNEL_AT: u64 = 0xffff_ffff_8100_0000;
 
-/// Writes a recording of some files and of one sample for each stack, innermost frame first.
+/// Writes a recording with these mapped files, and one sample per stack, innermost frame first.
 pub(crate) fn written(folder: &Path, maps: &[RecordedMap<'_>], stacks: &[&[u64]]) -> PathBuf {
     const MMAP2: u32 = 10;
     const SAMPLE: u32 = 9;
@@ -82,7 +82,7 @@ pub(crate) fn written(folder: &Path, maps: &[RecordedMap<'_>], stacks: &[&[u64]]
         let digits = map.build_id;
         let id: Vec<u8> = (0..digits.len()).step_by(2).map(|at| number(&digits[at..at + 2]) as u8).collect();
         let (of, mode) = if map.start >= KERNEL_AT { (u64::MAX, KERNEL) } else { (ids, USER) };
-        // Offsets in the file are addresses in its only mapping that matters: linkers leave them equal here.
+        // File offsets equal offsets in the image, as linkers usually arrange.
         let mut body = [words(&[of, map.start, 0x10_0000, 0]), vec![id.len() as u8, 0, 0, 0], id.clone()].concat();
         body.resize(body.len() + 20 - id.len(), 0);
         body.extend(words(&[0]));
@@ -95,7 +95,7 @@ pub(crate) fn written(folder: &Path, maps: &[RecordedMap<'_>], stacks: &[&[u64]]
         record(SAMPLE, if stack[0] >= KERNEL_AT { KERNEL } else { USER }, words(&[&head[..], stack].concat()))
     };
     let data: Vec<u8> = maps.iter().flat_map(map).chain((1..).zip(stacks).flat_map(sample)).collect();
-    // Type and size, configuration, period, what samples have, nothing read, flags, and nothing more; then its ids.
+    // Type and size, configuration, period, sample format, no read format, flags, and zeros, followed by the ids.
     let attribute = words(&[64 << 32 | 1, 0, 1, 1 | 2 | 4 | 32 | 256, 0, 0, 0, 0, 0, 0]);
     let sections = [104, attribute.len() as u64, 104 + attribute.len() as u64, data.len() as u64, 0, 0, 0, 0, 0, 0];
     let head = [b"PERFILE2".to_vec(), words(&[104, attribute.len() as u64]), words(&sections)].concat();
@@ -104,9 +104,10 @@ pub(crate) fn written(folder: &Path, maps: &[RecordedMap<'_>], stacks: &[&[u64]]
     path
 }
 
-/// Writes a recording of the program: two samples in `outer`, called by `main`, and one in a file that is not there.
+/// Writes a recording of the program: two samples in `outer`, called by `main`, and one in a missing file.
 pub(crate) fn recording(folder: &Path, program: &Path) -> PathBuf {
-    // The second byte of main is behind its first instruction, the last of outer's first.
+    // The first instructions have 4 bytes: main + 5 is the second byte after the one, outer + 3 the last byte of the
+    // other.
     let (main, outer) = (address(program, "main") + 5, address(program, "outer") + 3);
     let missing = MAPPED_AT + 0x1000_0000;
     let path = program.to_str().expect("a path of a test is text");

@@ -1,5 +1,5 @@
-//! Recordings of registers and stacks, as `perf record --call-graph dwarf` writes them, of a program that writes down
-//! its own: its registers, its stack, its mappings, and the callers that the unwinder of GCC's library finds.
+//! Recordings of registers and stacks, as written by `perf record --call-graph dwarf`. The recorded program prints its
+//! own registers, stack and mappings, and the callers according to GCC's unwinder.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,8 +7,8 @@ use std::process::Command;
 
 use super::{build_id, number, record, run, words};
 
-/// Goes down by ways that tables describe differently: a callback of the C library, frames of a size that is known
-/// when they are made, a signal, and frames without a frame pointer.
+/// Recurses in ways that unwind tables describe differently: a callback of the C library, frames of dynamic size, a
+/// signal, and frames without a frame pointer.
 const PROGRAM: &str = r#"
 #define _GNU_SOURCE
 #include <alloca.h>
@@ -75,7 +75,7 @@ int main(int argc, char **argv) {
 }
 "#;
 
-/// Compiles the program, runs it, and reads what it wrote down.
+/// Compiles and runs the program, and parses its output.
 pub(crate) fn recorded(folder: &Path, options: &[&str]) -> (PathBuf, RawRecording) {
     let (source, program, output) = (folder.join("deep.c"), folder.join("deep"), folder.join("state.txt"));
     fs::write(&source, PROGRAM).expect("written");
@@ -84,19 +84,19 @@ pub(crate) fn recorded(folder: &Path, options: &[&str]) -> (PathBuf, RawRecordin
     (program, RawRecording::read(&fs::read_to_string(output).expect("a state")))
 }
 
-/// The state of a thread that is sampled.
+/// The state of a sampled thread.
 #[derive(Debug, Clone)]
 pub(crate) struct RawRecording {
     /// In perf's order: rax, rbx, rcx, rdx, rsi, rdi, rbp, rsp, rip, flags, two segments, r8 to r15.
     pub registers: [u64; 20],
-    /// From the stack pointer on.
+    /// Stack bytes from the stack pointer on.
     pub stack: Vec<u8>,
     pub maps: Vec<RecordedCode>,
-    /// Where it was, and the addresses that calls return to, by another unwinder.
+    /// The instruction pointer and the return addresses, by another unwinder.
     pub addresses: Vec<u64>,
 }
 
-/// Code in memory.
+/// A mapping with code.
 #[derive(Debug, Clone)]
 pub(crate) struct RecordedCode {
     pub start: u64,
@@ -106,7 +106,7 @@ pub(crate) struct RecordedCode {
 }
 
 impl RawRecording {
-    /// Reads what the program wrote down.
+    /// Parses the output of the program.
     pub(crate) fn read(text: &str) -> Self {
         let mut read = Self { registers: [0; 20], stack: Vec::new(), maps: Vec::new(), addresses: Vec::new() };
         for line in text.lines() {
@@ -131,12 +131,12 @@ impl RawRecording {
                 _ => read.addresses.push(number(rest)),
             }
         }
-        // The library tells the function that no function has called as a frame at 0.
+        // The unwinder reports the function without a caller as a frame at 0.
         read.addresses.retain(|&address| address != 0);
         read
     }
 
-    /// The frames as they are shown without names.
+    /// Returns the frames as shown without symbols.
     pub(crate) fn frames(&self) -> Vec<String> {
         let frame = |&address: &u64| {
             let map = self.maps.iter().find(|map| (map.start..map.end).contains(&address)).expect("a mapping");
@@ -147,20 +147,20 @@ impl RawRecording {
     }
 }
 
-/// Writes a recording with a sample of each state, of a process for each.
+/// Writes a recording with a sample of each state, each in a separate process.
 pub(crate) fn written(folder: &Path, states: &[&RawRecording]) -> PathBuf {
     const MMAP2: u32 = 10;
     const SAMPLE: u32 = 9;
     const HAS_BUILD_ID: u16 = 1 << 14;
     const USER: u16 = 2;
     const STACK_ROOM: usize = 32 << 10;
-    // The address, thread, time, callers, registers and stack.
+    // Address, thread, time, callers, registers and stack.
     const FIELDS: u64 = 1 | 2 | 4 | 32 | 1 << 12 | 1 << 13;
     let mut data = Vec::new();
     for (pid, state) in (7u64..).zip(states) {
         let ids = pid << 32 | pid;
         for map in &state.maps {
-            // Those of the kernel have no file.
+            // Mappings of the kernel have no file.
             let digits = if map.path.starts_with('/') && Path::new(&map.path).is_file() {
                 build_id(Path::new(&map.path))
             } else {

@@ -1,4 +1,4 @@
-//! Sources that do not exist when they are followed.
+//! Sources that do not exist yet when they are followed.
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Read, Write};
@@ -16,7 +16,7 @@ fn a_file_that_does_not_exist_yet_is_followed_once_it_does() {
     let mut lines = BufReader::new(child.stderr.take().expect("a pipe")).lines();
     let said = lines.next().expect("a line").expect("text");
     assert!(said.ends_with("later.json: does not exist yet; waiting for it"), "{said}");
-    // The name may appear before its content, as a shell's redirection makes it.
+    // The name may appear before its content, as with a shell redirection.
     let mut file = File::create(&path).expect("created");
     std::thread::sleep(Duration::from_millis(200));
     file.write_all(chrome(100).as_bytes()).expect("written");
@@ -42,7 +42,7 @@ fn a_wait_for_a_file_ends_with_a_signal_and_a_folder_that_is_missing_is_an_error
     let lost = longspan(&["tail", text(&folder.path().join("no-folder/trace.json"))]);
     assert_eq!(lost.status, Some(1), "{}", lost.stderr);
     assert!(lost.stderr.contains("cannot open"), "{}", lost.stderr);
-    // A folder in its place is no trace.
+    // A folder in its place is not a trace.
     let path = folder.path().join("later");
     let mut child = command(&["tail", text(&path)]).spawn().expect("it starts");
     let mut lines = BufReader::new(child.stderr.take().expect("a pipe")).lines();
