@@ -1,6 +1,5 @@
-//! Kept stores that another program has altered, under every command. The command finds the damage,
-//! sorts the capture again and starts over before it replaces a file; only of what is on stdout already
-//! it says that something is missing.
+//! Cached stores that another program has altered, with every command. The command detects the damage, sorts the trace
+//! again, and starts over before it replaces a file. If stdout was already written, it reports incomplete output.
 
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
@@ -20,7 +19,7 @@ struct Kept {
 }
 
 impl Kept {
-    /// The store that a load of `capture` keeps.
+    /// Returns the cached store of `capture`.
     fn of(capture: &Path, cache: PathBuf) -> Self {
         let output = longspan(&["info", text(capture), "--cache", text(&cache)]).output().expect("it ends");
         assert!(output.status.success(), "{output:?}");
@@ -29,7 +28,7 @@ impl Kept {
         Self { cache, store, bytes }
     }
 
-    /// Puts the store back as it was, but for one bit.
+    /// Restores the store except for one bit.
     fn alter(&self, place: usize) {
         fs::write(&self.store, &self.bytes).expect("written");
         let file = File::options().write(true).open(&self.store).expect("there");
@@ -41,7 +40,7 @@ fn message(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// The result of a command: its file, or else what it prints, without what differs from run to run.
+/// Returns the output file of a command, or its stdout, without parts that differ between runs.
 fn result(words: &[&str], output: &Output, out: &Path) -> Vec<u8> {
     if words.contains(&"-o") {
         return fs::read(out).expect("written");
@@ -83,14 +82,14 @@ fn every_command_sorts_a_damaged_store_again_and_writes_what_it_would_have_writt
         let whole = longspan(words).output().expect("it ends");
         assert!(whole.status.success(), "{words:?}: {}", message(&whole));
         let expected = result(words, &whole, &out);
-        // Each picture takes as long as ten tables.
+        // Each image takes as long as ten tables.
         let places = if matches!(words[0], "render" | "bench") { moments(3).min(60) } else { moments(10).min(300) };
         for _ in 0..places {
             fs::write(&out, "old").expect("written");
             kept.alter(random.below(kept.bytes.len() as u64) as usize);
             let output = longspan(words).output().expect("it ends");
             if output.status.code() == Some(1) {
-                // Some of it was with the reader before the damage was found.
+                // Some of the output was written before the damage was detected.
                 assert!(["spans", "dump"].contains(&words[0]), "{words:?}: {}", message(&output));
                 assert!(message(&output).contains("the output is incomplete"), "{}", message(&output));
                 assert!(!output.stdout.is_empty() && expected.starts_with(&output.stdout) && !kept.store.exists());
@@ -143,7 +142,7 @@ fn a_damaged_store_that_cannot_be_removed_is_left_and_done_without() {
     assert!(longspan(&words).status().expect("it ends").success());
     let expected = fs::read(&out).expect("written");
     kept.alter(kept.bytes.len() / 4);
-    // Not even the superuser removes files from it.
+    // With this flag, even root cannot remove files from the folder.
     let has_flag = std::process::Command::new("chattr").args(["+i", text(&kept.cache)]).status();
     if !has_flag.is_ok_and(|status| status.success()) {
         fs::set_permissions(&kept.cache, std::os::unix::fs::PermissionsExt::from_mode(0o500)).expect("changed");

@@ -1,5 +1,5 @@
-//! Archives that claim more than they hold: long names, endless records, lists of a million files, bombs. Each runs as
-//! a command with bounded addresses, so that an allocation by a claim is an abort.
+//! Archives with false claims: long names, endless records, lists of a million files, bombs. Each runs as a command
+//! with limited address space, so that an allocation of the claimed size aborts.
 
 use std::fs;
 use std::io::Write as _;
@@ -22,7 +22,7 @@ fn header(name: &str, bytes: u64, kind: u8) -> Vec<u8> {
     header.as_bytes().to_vec()
 }
 
-/// A file of a tar archive.
+/// Encodes a file of a tar archive.
 fn file(name: &str, content: &[u8]) -> Vec<u8> {
     padded([header(name, content.len() as u64, b'0'), content.to_vec()].concat())
 }
@@ -32,7 +32,7 @@ fn padded(mut bytes: Vec<u8>) -> Vec<u8> {
     bytes
 }
 
-/// Writes what `parts` give in turn, through two layers of gzip: zeros shrink to a millionth.
+/// Writes `parts` in sequence through two layers of gzip, which shrink zeros to a millionth.
 fn write_gz_gz(path: &Path, parts: &[(&[u8], u64)]) {
     let compression = flate2::Compression::best();
     let outer = flate2::write::GzEncoder::new(fs::File::create(path).expect("created"), compression);
@@ -43,7 +43,7 @@ fn write_gz_gz(path: &Path, parts: &[(&[u8], u64)]) {
     inner.finish().and_then(flate2::write::GzEncoder::finish).expect("written");
 }
 
-/// The answer of `info --json` under 1 GiB of addresses and little memory.
+/// Returns the output of `info --json` with 1 GiB of address space and little memory.
 #[track_caller]
 fn info(path: &Path) -> Value {
     let words = ["info", "--json", "--no-cache", "--memory", "64MiB", "--threads", "2"];
@@ -54,7 +54,7 @@ fn info(path: &Path) -> Value {
     serde_json::from_slice(&output.stdout).expect("JSON")
 }
 
-/// How often a kind of loss was counted.
+/// Returns the count of a loss.
 fn lost(info: &Value, name: &str) -> u64 {
     let losses = info["losses"].as_array().expect("a list").iter().filter(|loss| loss["name"] == name);
     losses.filter_map(|loss| loss["count"].as_u64()).sum()
@@ -119,7 +119,7 @@ fn compressed_text_that_unpacks_to_a_million_times_its_size_is_cut_and_counted()
     assert_eq!((&info["spans"], lost(&info, "truncated")), (&1.into(), 1), "{info}");
 }
 
-/// An entry of the list at the end of a zip archive, for a file that is stored at `offset`.
+/// Encodes a central directory entry of a zip archive, for a file stored at `offset`.
 fn listed(name: &[u8], offset: u32, content: &[u8]) -> Vec<u8> {
     let mut entry = b"PK\x01\x02\x14\x00\x14\x00\x00\x00\x00\x00\x00\x00\x00\x00".to_vec();
     entry.extend(crc(content).to_le_bytes());
@@ -137,7 +137,7 @@ fn crc(bytes: &[u8]) -> u32 {
     crc.sum()
 }
 
-/// A stored file and its local header.
+/// Encodes a stored file with its local header.
 fn stored(name: &[u8], content: &[u8]) -> Vec<u8> {
     let mut bytes = b"PK\x03\x04\x14\x00\x00\x00\x00\x00\x00\x00\x00\x00".to_vec();
     bytes.extend(crc(content).to_le_bytes());
@@ -173,7 +173,7 @@ fn a_list_of_many_long_names_takes_no_more_memory_than_one() {
     let folder = folder();
     let path = folder.path().join("a.zip");
     let first = stored(b"a.json", TRACE);
-    // Hidden files: none of them is unpacked.
+    // Hidden files, none of which is unpacked.
     let (name, files) = ([b".".to_vec(), vec![b'n'; 4000]].concat(), 30_000);
     let mut out = std::io::BufWriter::new(fs::File::create(&path).expect("created"));
     out.write_all(&first).expect("written");

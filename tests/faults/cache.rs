@@ -1,4 +1,4 @@
-//! The folder of kept stores when it cannot be written, is full, is shared, or belongs to a capture that changed.
+//! The cache folder when it is not writable, full, shared, or has a store of a trace that changed.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -18,7 +18,7 @@ fn a_folder_that_cannot_be_made_or_written_is_noted_and_does_without() {
     let capture = native_capture(folder.path(), 2000);
     let expected = lines(&load(&capture, &options(None)).expect("loads").store);
     let below_a_file = capture.join("cache");
-    // A folder in which nobody can make a file, not even the superuser, whom permissions do not stop.
+    // A folder in which nobody can create a file, not even root, which ignores permissions.
     let unwritable = Path::new("/proc/self/task");
     for cache in [&below_a_file, unwritable] {
         let loaded = load(&capture, &options(Some(cache))).expect("loads without a cache");
@@ -30,7 +30,7 @@ fn a_folder_that_cannot_be_made_or_written_is_noted_and_does_without() {
 
 #[test]
 fn a_capture_that_changes_during_the_load_is_not_kept_and_noted() {
-    /// Appends to the capture when the store is first written.
+    /// Appends to the trace at the first write of the store.
     #[derive(Debug)]
     struct Growing(PathBuf, AtomicBool);
 
@@ -90,7 +90,7 @@ fn a_load_removes_old_stores_beyond_the_limit_but_not_its_own() {
 
 #[test]
 fn a_folder_that_vanishes_during_the_load_is_noted_and_does_without() {
-    /// Removes the folder when the store is first written.
+    /// Removes the folder at the first write of the store.
     #[derive(Debug)]
     struct Vanishing(PathBuf, AtomicBool);
 
@@ -133,7 +133,7 @@ fn a_folder_of_another_user_is_refused_and_said_and_done_without() {
     let (capture, mut cache) = (native_capture(folder.path(), 2000), folder.path().join("cache"));
     fs::create_dir(&cache).expect("made");
     if std::os::unix::fs::chown(&cache, Some(12345), None).is_err() {
-        // A user who may not give folders away owns none of the system's.
+        // A user who may not change the owner of a folder owns no system folder.
         cache = "/usr".into();
     }
     let before = files(&cache);
@@ -186,7 +186,7 @@ fn a_full_disk_is_an_error_that_says_so_and_leaves_nothing() {
     let folder = folder();
     let (capture, cache) = (native_capture(folder.path(), 60_000), folder.path().join("cache"));
     let words = ["info", "--cache", cache.to_str().expect("text"), capture.to_str().expect("text")];
-    // A limit on the length of files refuses writes as a full disk does.
+    // A limit on the file size fails writes like a full disk.
     let output = limited("ulimit -f 200", &words).output().expect("the program starts");
     let message = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "{message}");

@@ -1,4 +1,4 @@
-//! Loads that are killed at any moment: the cache then holds no store, or the right one, and the next load clears up.
+//! Loads that are killed at arbitrary moments: the cache has no store or the right one, and the next load cleans up.
 
 use std::fs;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use crate::harness::{Random, files, folder, lines, load, longspan, native_captur
 
 const KILLS: u32 = 500;
 
-/// The kills stop here, however few they were: the machine may be busy.
+/// Time limit for kills, since the machine may be busy.
 const TIME_LIMIT: Duration = Duration::from_secs(15);
 
 #[test]
@@ -33,7 +33,7 @@ fn no_kill_leaves_a_store_that_is_not_the_right_one() {
         child.kill().expect("a child");
         let was_killed = child.wait().expect("a child").code().is_none();
         killed += u32::from(was_killed);
-        // A fixed wait, measured while the machine was busy, would let nearly all loads finish once it is not.
+        // With a fixed wait, measured while the machine is busy, nearly all loads would finish once it is idle.
         longest_wait = if was_killed { longest_wait * 21 / 20 } else { longest_wait * 19 / 20 };
         longest_wait = longest_wait.max(Duration::from_micros(1));
         let (stores, buildings): (Vec<_>, Vec<_>) =

@@ -1,5 +1,5 @@
-//! Stores that are cut or altered after they were published, at every byte. A store does not open, or reports damage as
-//! soon as a query meets it. Everything else in it answers as before.
+//! Stores that are truncated or altered at every byte after they were published. A store either does not open, or
+//! reports the damage when a query reads it. All other results are unchanged.
 
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
@@ -17,7 +17,7 @@ use crate::harness::folder;
 
 const END_NS: i64 = 4000;
 
-/// A store with each kind of lane, several extents in one of them, and details.
+/// Writes a store with each kind of lane, one with several extents, and details.
 fn small_store(path: &Path) {
     let (mut names, mut registry) = (Names::default(), Registry::default());
     let name = names.intern("work", Some("category"));
@@ -47,7 +47,7 @@ fn small_store(path: &Path) {
     writer.finish(&meta).expect("written");
 }
 
-/// All rows of a store with their details, read in order.
+/// Returns all rows of a store with their details, in order.
 fn rows(snapshot: &Snapshot) -> Vec<(SortedRow, Vec<u8>)> {
     let store = snapshot.store();
     let mut reader = DetailReader::default();
@@ -60,7 +60,7 @@ fn rows(snapshot: &Snapshot) -> Vec<(SortedRow, Vec<u8>)> {
         .collect()
 }
 
-/// The cells of each lane at some zooms, and the row under some points.
+/// Returns the cells of each lane at some zooms, and the rows at some points.
 fn views(snapshot: &Snapshot) -> Vec<(LaneIdx, String)> {
     let mut answers = Vec::new();
     for lane in (0..snapshot.store().lane_count()).map(LaneIdx) {
@@ -98,7 +98,7 @@ fn any_altered_byte_is_found_before_it_misleads() {
     let file = File::options().write(true).open(&path).expect("opens");
     let (mut refused, mut found, mut unread) = (0, 0, 0);
     for (place, &byte) in whole.iter().enumerate() {
-        // Nothing maps the file at the moment.
+        // The file is not mapped now.
         file.write_all_at(&[byte ^ (1 << (place % 8))], place as u64).expect("altered");
         match Store::open(&path) {
             Err(_) => refused += 1,
@@ -116,14 +116,14 @@ fn any_altered_byte_is_found_before_it_misleads() {
                 let damaged = snapshot.store().damaged();
                 assert!(damaged > 0 || read == all_rows, "byte {place}: {} rows", read.len());
                 assert_eq!(damaged, snapshot.store().damaged_in_all(), "byte {place}: everything was read");
-                // At most one extent is lost, and its lane has the others.
+                // At most one extent is lost; its lane has the others.
                 assert!(read.len() + 256 >= all_rows.len(), "byte {place}: {} rows", read.len());
                 if damaged > 0 { found += 1 } else { unread += 1 }
             }
         }
         file.write_all_at(&[byte], place as u64).expect("restored");
     }
-    // Between its parts, the file is padded to multiples of eight with bytes that nobody reads.
+    // Between its parts, the file is padded to multiples of eight with unused bytes.
     assert!(unread < 7 * 20, "{unread} bytes are not checked; {refused} refused, {found} found");
     assert!(refused > 1000 && found > 2000, "{refused} refused, {found} found, {unread} unread");
 }

@@ -1,5 +1,5 @@
-//! Disks that refuse: every write, sync and rename of a load in turn, once and for good. And disks that lose power:
-//! what was not made durable may be there in part.
+//! Disks that fail: every write, sync and rename of a load in turn, once and permanently. Also power loss, after which
+//! only a part of the unsynced writes may exist.
 
 use std::fs::{self, File};
 use std::io;
@@ -22,7 +22,7 @@ use crate::harness::{Random, files, folder, json_capture, lines, load, native_ca
 const NO_SPACE: i32 = 28;
 const BROKEN_MEDIUM: i32 = 5;
 
-/// Counts requests down to the one that it refuses.
+/// Counts requests down to the one that fails.
 #[derive(Debug)]
 struct Refusing {
     requests: AtomicU64,
@@ -49,7 +49,7 @@ impl Refusing {
 
 impl Disk for Refusing {
     fn write_all_at(&self, file: &File, bytes: &[u8], offset: u64) -> io::Result<()> {
-        // A disk that fills up takes a part.
+        // A disk that fills up writes a part.
         let taken = self.request().inspect_err(|_| {
             SystemDisk.write_all_at(file, &bytes[..bytes.len() / 2], offset).expect("the disk of the test is not full");
         });
@@ -73,7 +73,7 @@ fn on(disk: Arc<dyn Disk>, cache: &Path) -> LoadOptions {
     LoadOptions { disk, ..options(Some(cache)) }
 }
 
-/// Loads `capture` again and again, each time with the next request refused.
+/// Repeats the load of `capture`, each time with the next request failing.
 fn refuse_each_request_of(capture: &Path) {
     let folder = folder();
     let cache = folder.path().join("cache");
@@ -89,7 +89,7 @@ fn refuse_each_request_of(capture: &Path) {
             let refusing = Arc::new(Refusing::new(refused, for_good, os_error));
             let error = match load(capture, &on(refusing, &cache)) {
                 Err(error) => error,
-                // Letters of names stay in memory where they cannot go to their file; all else ends the load.
+                // Name texts stay in memory if they cannot be spilled. All other failures end the load.
                 Ok(loaded) => {
                     assert_eq!(lines(&loaded.store), expected, "request {refused}");
                     assert!(!for_good, "request {refused}");
@@ -102,7 +102,7 @@ fn refuse_each_request_of(capture: &Path) {
             assert_eq!((folder.as_path(), source.raw_os_error()), (cache.as_path(), Some(os_error)));
             let message = error.to_string();
             assert!(message.contains(cache.to_str().expect("text")), "{message}");
-            // The last request makes the new name durable: the store is right, and may or may not have it.
+            // The last request syncs the folder. The store is complete, and may or may not have its new name.
             for path in files(&cache) {
                 assert_eq!(refused, requests - 1, "request {refused} leaves {}", path.display());
                 assert_eq!(lines(&Arc::new(Store::open(&path).expect("whole"))), expected);
@@ -131,7 +131,7 @@ fn previews_stay_readable_after_the_load_that_gave_them_has_failed() {
     let folder = folder();
     let (capture, cache) = (native_capture(folder.path(), 300_000), folder.path().join("cache"));
     let expected = lines(&load(&capture, &options(None)).expect("loads").store);
-    // Slow enough that there are previews, and refusing only the sync at the end.
+    // Slow enough for previews. Only the sync at the end fails.
     let counting = Arc::new(Refusing::new(u64::MAX, false, 0));
     load(&capture, &on(counting.clone(), &cache)).expect("loads");
     Cache::open(&cache).expect("a cache").clear().expect("cleared");
@@ -152,13 +152,13 @@ fn previews_stay_readable_after_the_load_that_gave_them_has_failed() {
     for preview in &previews {
         let found = lines(preview);
         let until_ns = preview.meta().summary.sorted_to_ns.expect("a preview is not whole");
-        // Spans whose end is still to come are not in it; what is there is right.
+        // Spans without an end so far are missing; all others are right.
         let mut all = expected.iter();
         assert!(found.iter().all(|line| line.unfinished || all.any(|other| other == line)), "up to {until_ns} ns");
     }
 }
 
-/// A request that a disk was given.
+/// A request to a disk.
 #[derive(Debug, Clone)]
 enum Request {
     Write { offset: u64, bytes: Vec<u8> },
@@ -166,7 +166,7 @@ enum Request {
     Rename,
 }
 
-/// Performs each request and remembers it.
+/// Performs and records each request.
 #[derive(Debug, Default)]
 struct Remembering(Mutex<Vec<Request>>);
 
@@ -198,7 +198,7 @@ impl Disk for Remembering {
     }
 }
 
-/// A possible content of the disk after a power cut at `moment`: all durable writes, and any part of the rest.
+/// Returns a possible disk content after power loss at `moment`: all synced writes, and a random part of the others.
 fn image(requests: &[Request], moment: usize, random: &mut Random) -> Vec<u8> {
     let durable = requests[..moment].iter().rposition(|request| matches!(request, Request::Sync)).unwrap_or(0);
     let mut image = Vec::new();
@@ -218,7 +218,7 @@ fn a_power_cut_at_any_moment_leaves_the_whole_store_or_one_that_does_not_open() 
     let folder = folder();
     let (capture, cache) = (native_capture(folder.path(), 20_000), folder.path().join("cache"));
     let remembering = Arc::new(Remembering::default());
-    // Enough memory that nothing is spilled: all requests are for the store.
+    // Enough memory that nothing is spilled, so all requests are for the store.
     let options = LoadOptions { memory: Memory::new(1 << 26), ..on(remembering.clone(), &cache) };
     let expected = lines(&load(&capture, &options).expect("loads").store);
     let requests = remembering.0.lock().expect("no test panics with it").clone();

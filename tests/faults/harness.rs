@@ -1,4 +1,4 @@
-//! Captures to load, and the whole content of a store in a form that can be compared.
+//! Traces to load, and the whole content of a store in a comparable form.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -19,7 +19,7 @@ use longspan::facade::store::details::DetailReader;
 use longspan::facade::store::{DetailRef, LaneIdx, LaneKind, Store};
 use longspan::facade::synth::{Synth, SynthOptions};
 
-/// One row of a store with its indices resolved.
+/// A row of a store with resolved indices.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Line {
     pub start_ns: i64,
@@ -32,7 +32,7 @@ pub(crate) struct Line {
     pub blob: Vec<u8>,
 }
 
-/// All rows of a store, by time.
+/// Returns all rows of a store, by time.
 pub(crate) fn lines(store: &Arc<Store>) -> Vec<Line> {
     let snapshot = Snapshot::new(Arc::clone(store));
     let mut reader = DetailReader::default();
@@ -57,13 +57,13 @@ pub(crate) fn lines(store: &Arc<Store>) -> Vec<Line> {
         .collect()
 }
 
-/// Whether `whole` is `part` with lines added between.
+/// Returns whether `part` is a subsequence of `whole`.
 pub(crate) fn is_part_of(part: &[Line], whole: &[Line]) -> bool {
     let mut rest = whole.iter();
     part.iter().all(|line| rest.any(|other| other == line))
 }
 
-/// A disk that makes nothing durable: thousands of loads would wait for it.
+/// A disk that ignores syncs, which thousands of loads would wait for.
 #[derive(Debug)]
 pub(crate) struct Hasty;
 
@@ -85,7 +85,7 @@ impl Disk for Hasty {
     }
 }
 
-/// Options for loads of tests: little memory, so that there is something to spill.
+/// Load options for tests: little memory, so that events are spilled.
 pub(crate) fn options(cache: Option<&Path>) -> LoadOptions {
     let cache = cache.map_or(CachePolicy::None, |folder| CachePolicy::Folder(folder.into()));
     LoadOptions { memory: Memory::new(1 << 16), threads: 2, cache, disk: Arc::new(Hasty), ..LoadOptions::default() }
@@ -95,10 +95,10 @@ pub(crate) fn load(capture: &Path, options: &LoadOptions) -> Result<Loaded, Load
     ingest::open(capture, options, &Cancel::default(), &Progress::default())
 }
 
-/// Events in the chunks of native captures here: few, so that a small capture has many chunks.
+/// Number of events per chunk of native traces: few, so that a small trace has many chunks.
 pub(crate) const CHUNK_EVENTS: usize = 500;
 
-/// A native capture with one of everything that a capture can hold.
+/// Writes a native trace with one of everything that a trace can contain.
 pub(crate) fn native_capture(folder: &Path, spans: u64) -> PathBuf {
     let path = folder.join(format!("capture-{spans}.longspan"));
     let synth = Synth::new(SynthOptions { spans, threads: 5, disorder: 0.1, ..SynthOptions::demo() });
@@ -120,7 +120,7 @@ pub(crate) fn native_capture(folder: &Path, spans: u64) -> PathBuf {
     path
 }
 
-/// A capture in JSON, whose spans have arguments and are a little out of order.
+/// Writes a JSON trace with nearly sorted spans that have arguments.
 pub(crate) fn json_capture(folder: &Path, spans: u64) -> PathBuf {
     let path = folder.join(format!("capture-{spans}.json"));
     let mut text = b"[".to_vec();
@@ -138,7 +138,7 @@ pub(crate) fn json_capture(folder: &Path, spans: u64) -> PathBuf {
     path
 }
 
-/// The files of a folder, by name.
+/// Returns the files of a folder, by name.
 pub(crate) fn files(folder: &Path) -> Vec<PathBuf> {
     let entries = folder.read_dir().map(|entries| entries.map(|entry| entry.expect("readable").path()));
     let mut files: Vec<_> = entries.into_iter().flatten().collect();
@@ -160,24 +160,25 @@ impl Random {
     }
 }
 
-/// How many moments or places a test tries: `few`, or 500 where `LONGSPAN_LONG_TESTS` is set, as `.ci/run --long` does.
+/// Returns the number of moments or positions to test: `few`, or 500 with `LONGSPAN_LONG_TESTS`, which `.ci/run --long`
+/// sets.
 pub(crate) fn moments(few: u64) -> u64 {
     if std::env::var_os("LONGSPAN_LONG_TESTS").is_some() { 500 } else { few }
 }
 
-/// The real program with these words, not yet started.
+/// Returns the command of the real program with these arguments.
 pub(crate) fn longspan(words: &[&str]) -> Command {
     quiet(Command::new(env!("CARGO_BIN_EXE_longspan")), words)
 }
 
-/// The same with the usual answers to signals: what starts the tests may ignore some, as nohup does.
+/// Like [`longspan`], but with default signal handlers, since the parent may ignore some signals, as nohup does.
 pub(crate) fn signalled(words: &[&str]) -> Command {
     let mut command = Command::new("env");
     command.args(["--default-signal=HUP,INT,TERM", env!("CARGO_BIN_EXE_longspan")]);
     quiet(command, words)
 }
 
-/// The same under limits that a shell sets first.
+/// Like [`longspan`], with limits that a shell sets first.
 pub(crate) fn limited(limits: &str, words: &[&str]) -> Command {
     let mut command = Command::new("bash");
     command.args(["-c", &format!("{limits}; exec \"$0\" \"$@\""), env!("CARGO_BIN_EXE_longspan")]);

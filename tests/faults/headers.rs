@@ -1,6 +1,5 @@
-//! Flipped bits in the headers of a native capture's chunks, one at a time, through the whole load. Each is
-//! tried as damage that the checksum of the header finds. Each is also sealed again, so that only the rest
-//! of the capture contradicts it.
+//! Loads a native trace with single flipped bits in its chunk headers. Each flip is tested once with the old checksum,
+//! which detects it, and once with a new checksum, so that only the rest of the trace contradicts it.
 
 use std::fs;
 use std::mem::offset_of;
@@ -14,7 +13,7 @@ use crate::harness::{Line, folder, is_part_of, lines, load, native_capture, opti
 
 const HEADER_BYTES: usize = size_of::<ChunkHeader>();
 
-/// The offsets of the headers of a capture, and the headers.
+/// Returns the headers of a trace with their offsets.
 fn headers(capture: &[u8]) -> Vec<(usize, ChunkHeader)> {
     let mut found = Vec::new();
     let mut offset = FileHeader::BYTES as usize;
@@ -29,16 +28,16 @@ fn headers(capture: &[u8]) -> Vec<(usize, ChunkHeader)> {
     found
 }
 
-/// Sorted, so that two can be compared as multisets.
+/// Sorts rows, to compare them as multisets.
 fn sorted(mut lines: Vec<Line>) -> Vec<Line> {
-    // A span that an end closed may end elsewhere when that end is lost: what is compared is that it is there.
+    // If an end is lost, its span may end elsewhere, so only the presence of spans is compared.
     lines.iter_mut().for_each(|line| (line.value, line.depth, line.unfinished) = (0, 0, false));
     lines.sort();
     lines
 }
 
 /// Loads the result of `alter` for each bit of the headers of `kind`. Requires the events of other chunks, and a
-/// counted loss for all that is missing. Bits that `hides_others` may cost other chunks too, but never silently.
+/// counted loss for all missing ones. Bits that match `hides_others` may cost other chunks too, but must be counted.
 fn flip_each_bit(kind: ChunkKind, alter: impl Fn(&mut Vec<u8>, usize, usize), hides_others: impl Fn(usize) -> bool) {
     let folder = folder();
     let whole_file = fs::read(native_capture(folder.path(), 1500)).expect("written");
@@ -57,7 +56,7 @@ fn flip_each_bit(kind: ChunkKind, alter: impl Fn(&mut Vec<u8>, usize, usize), hi
     let &&(offset, header) = of_kind.get(of_kind.len() / 2).expect("a chunk of each kind");
     let whole = sorted(lines(&load_bytes(&whole_file, &file).expect("loads").store));
 
-    // The rows without the chunk: the least that any damage to its header may leave.
+    // The rows without the chunk: the minimum after any damage to its header.
     let mut without = whole_file.clone();
     without[offset..offset + header.stride_bytes() as usize].fill(0);
     let least = load_bytes(&without, &file).map(|loaded| sorted(lines(&loaded.store))).unwrap_or_default();
@@ -77,7 +76,7 @@ fn flip(capture: &mut [u8], offset: usize, bit: usize) {
     capture[offset + bit / 8] ^= 1 << (bit % 8);
 }
 
-/// Flips a bit and makes the checksum right again; without the directory, which would know better.
+/// Flips a bit and updates the checksum. Removes the directory, which has a copy of the header.
 fn lie(capture: &mut Vec<u8>, offset: usize, bit: usize) {
     flip(capture, offset, bit);
     let mut header: ChunkHeader = bytemuck::pod_read_unaligned(&capture[offset..offset + HEADER_BYTES]);
@@ -106,7 +105,7 @@ fn a_flipped_bit_in_the_header_of_the_directory_is_counted() {
 
 #[test]
 fn a_header_of_events_that_lies_under_a_right_checksum_is_counted() {
-    // Without a directory, the chunks after this one are found by its number and its length.
+    // Without a directory, the sequence number and the length of this chunk determine the positions of later ones.
     let field = |start: usize| start * 8..(start + 4) * 8;
     let (sequence, length) = (field(offset_of!(ChunkHeader, sequence)), field(offset_of!(ChunkHeader, payload_bytes)));
     flip_each_bit(ChunkKind::Events, lie, |bit| sequence.contains(&bit) || length.contains(&bit));

@@ -1,5 +1,4 @@
-//! Limits of the system on address space and open files, and captures with more threads than a
-//! system has files or maps.
+//! System limits on address space and open files, and traces with more threads than a system allows files or maps.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -12,10 +11,10 @@ use longspan::facade::model::{Chunk, Event, EventFlags, EventKind, Id, Losses, N
 
 use crate::harness::{folder, limited, longspan};
 
-/// More than the number of maps that a process may have, which is 65,530 by default.
+/// More than the default maximum number of maps of a process, which is 65,530.
 const MANY_THREADS: u32 = 80_000;
 
-/// Threads that take turns with a span and a span inside of it.
+/// Writes threads that alternate in adding a span with a nested span.
 fn many_threads(folder: &Path, threads: u32, rounds: u32) -> PathBuf {
     let path = folder.join("threads.longspan");
     let (mut names, mut registry) = (Names::default(), Registry::default());
@@ -62,7 +61,7 @@ fn a_load_needs_no_more_than_2_gib_of_addresses_and_64_files() {
     assert_eq!(info["spans"], 5000 * 30 * 2);
 }
 
-/// The highest value that was sampled of each resource of a process.
+/// Peak values of the sampled resources of a process.
 #[derive(Debug, Default)]
 pub(crate) struct Peaks {
     pub resident_kib: u64,
@@ -71,7 +70,7 @@ pub(crate) struct Peaks {
 }
 
 impl Peaks {
-    /// The peaks of a command that prints JSON, and this JSON.
+    /// Runs a command that prints JSON, and returns its peaks and the JSON.
     pub(crate) fn of(mut command: Command) -> (Self, serde_json::Value) {
         let mut child = command.spawn().expect("the program starts");
         let mut peaks = Self::default();

@@ -1,5 +1,5 @@
-//! Failures of the disk, the memory, the capture or the store: refused writes, kills, cuts, flipped bits, limits. Every
-//! failure is made on purpose, and at every place in turn where there are few enough of them.
+//! Failures of the disk, the memory, the trace or the store: failed writes, kills, truncations, flipped bits, limits.
+//! Every failure is injected, at all positions in turn if there are few.
 
 #[cfg(unix)]
 mod altered;

@@ -1,4 +1,4 @@
-//! Loads that share one memory: what each holds when others hold much of it, and that all come to their end.
+//! Concurrent loads that share one memory budget: each stays within its share while others use much, and all finish.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -14,10 +14,10 @@ use longspan::facade::synth::{Synth, SynthOptions};
 
 use crate::harness::{CHUNK_EVENTS, Line, folder, lines, load, options};
 
-/// One of the captures here fits into the half of it that open chunks may take, and four do not fit into all of it.
+/// One trace here fits into the half of it that open chunks may take, but four do not fit into all of it.
 const MEMORY_BYTES: u64 = 12 << 20;
 
-/// A capture in random order: all of it is open at once unless it is spilled.
+/// Writes a shuffled trace: all chunks are open at once unless they are spilled.
 fn shuffled_capture(folder: &Path, seed: u64) -> PathBuf {
     let path = folder.join(format!("shuffled-{seed}.longspan"));
     let synth = Synth::new(SynthOptions { spans: 120_000, threads: 5, disorder: 1.0, seed, ..SynthOptions::default() });

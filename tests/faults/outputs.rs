@@ -1,5 +1,5 @@
-//! Commands whose stdin, stdout or stderr is closed, full or a broken pipe, and outputs that a full disk refuses. A
-//! command ends with status 0, or with 1 and the reason; a file that was there stays until the new one is whole.
+//! Commands with closed, full or broken stdin, stdout or stderr, and outputs on a full disk. A command exits with
+//! status 0, or with 1 and the reason. An existing file is kept until the new one is complete.
 
 use std::fs::{self, File};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
@@ -9,10 +9,10 @@ use std::time::{Duration, Instant};
 
 use crate::harness::{files, folder, json_capture, limited, longspan, moments};
 
-/// Far beyond what any command here takes: one that takes longer hangs.
+/// Far more than any command here takes.
 const TIME_LIMIT: Duration = Duration::from_mins(1);
 
-/// Waits for the end of a command, and ends it when it hangs. What it writes has to fit a pipe.
+/// Waits for the end of a command, and kills it if it hangs. Its output must fit a pipe.
 #[track_caller]
 pub(crate) fn ended(mut command: Command) -> Output {
     let mut child = command.spawn().expect("the program starts");
@@ -35,7 +35,7 @@ fn message(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// Every command, and whether its result goes to stdout.
+/// Returns every command, and whether its result goes to stdout.
 fn commands(capture: &str, folder: &Path) -> Vec<(Vec<String>, bool)> {
     let at = |name: &str| text(&folder.join(name)).to_owned();
     let cache = at("cache");
@@ -58,7 +58,7 @@ fn commands(capture: &str, folder: &Path) -> Vec<(Vec<String>, bool)> {
         (vec!["search", capture, "a", "--cache", &cache], true),
         (vec!["symbols", capture, "--cache", &cache], true),
         (vec!["annotate", capture, "main", "--cache", &cache], true),
-        // A line for each module, of which this trace has none.
+        // One line per module; this trace has none.
         (vec!["symbols", capture, "--cache", &cache, "--format", "jsonl"], false),
         (vec!["dump", capture, "--cache", &cache], true),
         (vec!["export", capture, "--cache", &cache, "--format", "native", "-o", "-"], true),
@@ -71,7 +71,7 @@ fn commands(capture: &str, folder: &Path) -> Vec<(Vec<String>, bool)> {
         (vec!["man"], true),
         (vec!["man", "stats"], true),
     ];
-    // A file is followed for ever, and so is what `listen` shows; the output of a command ends with it.
+    // A file and the output of `listen` are followed forever; the output of a command ends with it.
     commands.push((vec!["tail", "--", "cat", capture], true));
     commands.push((vec!["tail", "--format", "jsonl", "--", "cat", capture], true));
     let recorded = at("recorded.longspan");
@@ -147,7 +147,7 @@ fn an_output_that_the_disk_refuses_at_any_length_leaves_the_old_file_and_nothing
         for step in 0..=steps {
             fs::write(&target, "old").expect("written");
             fs::set_permissions(&target, fs::Permissions::from_mode(0o600)).expect("changed");
-            // The signal that comes with such a refusal must not end the program.
+            // The signal of a failed write must not end the program.
             let limit_kib = whole_kib * step / steps;
             let output = ended(limited(&format!("ulimit -f {limit_kib}"), &words));
             let held = fs::read(&target).expect("there");
@@ -174,7 +174,7 @@ fn an_output_that_the_disk_refuses_at_any_length_leaves_the_old_file_and_nothing
 #[test]
 fn a_load_that_the_disk_refuses_at_any_length_is_an_error_and_leaves_nothing() {
     let folder = folder();
-    // More than half of the budget, so that some of it is spilled.
+    // More than half of the budget, so that events are spilled.
     let (capture, cache) = (json_capture(folder.path(), 150_000), folder.path().join("cache"));
     let words = ["info", "--cache", text(&cache), text(&capture), "--memory", "8MiB"];
     assert!(longspan(&words).status().expect("it ends").success());

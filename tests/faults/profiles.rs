@@ -1,5 +1,5 @@
-//! Profiles that are one JSON document, many times larger than the memory of the load, which reads them
-//! in place and within it.
+//! Profiles of one JSON document each, many times larger than the memory budget. The load parses them in place, within
+//! its budget.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -8,26 +8,25 @@ use std::path::{Path, PathBuf};
 use crate::harness::{folder, longspan};
 use crate::limits::Peaks;
 
-/// The memory of a load...
+/// The memory budget of a load.
 const MEMORY: &str = "16MiB";
 
-/// ...and the most that the program may hold. Its code and libraries, and the least that each thread and buffer takes,
-/// are 40 to 46 MiB. They were once 52 MiB on a busy machine, where threads wait for each other with what they hold. A
-/// whole trace would be more.
+/// The limit for the program with its code and libraries, and the minimum of each thread and buffer: 40 to 46 MiB. Once
+/// it was 52 MiB on a busy machine, whose threads hold buffers while they wait. A whole trace would be more.
 const RESIDENT_KIB_MAX: u64 = 60 << 10;
 
-/// Four times the memory of the load, in bytes of each capture.
+/// Minimum bytes of each trace: four times the memory budget.
 const CAPTURE_BYTES_MIN: u64 = 64 << 20;
 
-/// A profile that repeats an element: the text before, the elements with commas between them, and the text after.
+/// A profile with repeated elements: the text before, the elements with commas between them, and the text after.
 struct Shape {
     name: &'static str,
-    /// Arrays one after another: the text before each, and its element, which repeats.
+    /// Consecutive arrays: the text before each, and its repeated element.
     arrays: &'static [(&'static str, &'static str)],
     after: &'static str,
-    /// Whether its events are samples rather than spans.
+    /// Whether its events are samples instead of spans.
     is_sampled: bool,
-    /// Events in one element.
+    /// Number of events per element.
     events: u64,
 }
 
@@ -109,7 +108,7 @@ const SHAPES: [Shape; 6] = [
     },
 ];
 
-/// Writes the capture; returns its path and how many events it has. A `~` of an element is a time that grows.
+/// Writes the trace. Returns its path and its number of events. A `~` in an element is an increasing time.
 fn write(folder: &Path, shape: &Shape) -> (PathBuf, u64) {
     let path = folder.join(shape.name);
     let mut out = BufWriter::new(File::create(&path).expect("created"));

@@ -1,8 +1,7 @@
-//! Anonymous memory of a command, sampled from outside, for captures of a hard shape: many threads,
-//! processes, names, open spans, asynchronous ids, stacks, members, files, or one huge event. The bound is
-//! the one that `SECURITY.md` promises.
+//! Anonymous memory of a command, sampled from outside, for traces of a hard shape: many threads, processes, names,
+//! open spans, async ids, stacks, members or files, or one huge event. The limit is that of `SECURITY.md`.
 //!
-//! `LONGSPAN_LONG_TESTS=1` runs each shape with 800,000 of what it has many of, as `.ci/run --long` does.
+//! With `LONGSPAN_LONG_TESTS=1`, as set by `.ci/run --long`, each shape has 800,000 items.
 
 use std::fmt::Write as _;
 use std::fs::{self, File};
@@ -18,26 +17,26 @@ use crate::harness::{folder, limited};
 
 const MIB: u64 = 1 << 20;
 
-/// The memory of a load beside its budget: the program itself, its stacks, and blocks of the formats.
+/// Memory of a load in addition to its budget: the program itself, its stacks, and blocks of the formats.
 const BESIDE_BYTES: u64 = 64 * MIB;
-/// For each name, track, lane, stack, file and process.
+/// Limit per name, track, lane, stack, file and process.
 const ROW_BYTES: u64 = 128;
-/// For each chunk and each extent.
+/// Limit per chunk and per extent.
 const EXTENT_BYTES: u64 = 64;
-/// A capture and the rows that its tables have.
+/// A trace and the number of its table rows.
 struct Shape {
     name: &'static str,
-    /// Writes the capture with this count into a folder, and returns the files to open.
+    /// Writes the trace with this count into a folder, and returns the files to open.
     write: fn(&Path, u64) -> Vec<PathBuf>,
-    /// Rows of tables for each of them: names and stacks, which `info` does not tell.
+    /// Table rows per item: names and stacks, which `info` does not report.
     names_each: u64,
-    /// The part of the usual count: some shapes take longer.
+    /// Divisor of the usual count, since some shapes take longer.
     divisor: u64,
-    /// Commands that keep the bound besides `info`, which every shape is tested with.
+    /// Commands within the limit in addition to `info`, which is tested for every shape.
     commands: &'static [Command],
 }
 
-/// A command that reads all of a store.
+/// A command that reads a whole store.
 #[derive(Debug, Clone, Copy)]
 enum Command {
     Dump,
@@ -70,7 +69,7 @@ const SHAPES: &[Shape] = &[
     Shape { name: "files", write: files, names_each: 0, divisor: 100, commands: &[] },
 ];
 
-/// How many of each a capture has.
+/// Returns the number of items in a trace.
 fn count() -> u64 {
     if std::env::var_os("LONGSPAN_LONG_TESTS").is_some() { 800_000 } else { 100_000 }
 }
@@ -90,7 +89,7 @@ fn threads(folder: &Path, count: u64) -> Vec<PathBuf> {
     json(folder, (0..count).map(|k| format!(r#"{{"ph":"X","pid":1,"tid":{k},"ts":{k},"dur":5,"name":"work"}}"#)))
 }
 
-/// Two spans on each thread, one within the other.
+/// Two nested spans on each thread.
 fn nested_threads(folder: &Path, count: u64) -> Vec<PathBuf> {
     let spans = |k| [5, 4].map(|dur| format!(r#"{{"ph":"X","pid":1,"tid":{k},"ts":{k},"dur":{dur},"name":"work"}}"#));
     json(folder, (0..count).flat_map(spans))
@@ -120,14 +119,14 @@ fn names(folder: &Path, count: u64) -> Vec<PathBuf> {
     json(folder, (0..count).map(span))
 }
 
-/// With 3,000 letters each, which are many times the bound in all.
+/// Names of 3,000 letters each, which exceed the limit many times.
 fn long_names(folder: &Path, count: u64) -> Vec<PathBuf> {
     let letters = "x".repeat(3000);
     let name = |k| format!(r#"{{"ph":"X","pid":1,"tid":1,"ts":{},"dur":5,"name":"{k} {letters}"}}"#, k * 10);
     json(folder, (0..count).map(name))
 }
 
-/// The same in Longspan's own format, which has all names before the first event.
+/// The same in the native format, which has all names before the first event.
 fn native_names(folder: &Path, count: u64) -> Vec<PathBuf> {
     let path = folder.join("capture.longspan");
     let (mut names, mut registry, mut chunk) = (Names::default(), Registry::default(), Chunk::default());
@@ -181,7 +180,7 @@ fn stacks(folder: &Path, count: u64) -> Vec<PathBuf> {
     vec![path]
 }
 
-/// Instants and spans with 3,000 letters of arguments each, which are many times the bound in all.
+/// Instants and spans with 3,000 letters of arguments each, which exceed the limit many times.
 fn ties(folder: &Path, count: u64) -> Vec<PathBuf> {
     let letters = "x".repeat(3000);
     let event = |k| {
@@ -200,19 +199,19 @@ fn text(folder: &Path, name: &str, lines: impl Iterator<Item = String>) -> Vec<P
     vec![path]
 }
 
-/// Of strace, on 50 threads.
+/// Unfinished calls of strace, on 50 threads.
 fn endless_calls(folder: &Path, count: u64) -> Vec<PathBuf> {
     let call = |k| format!("{} 1700000000.{k:06} read(3,  <unfinished ...>", k % 50 + 10);
     text(folder, "strace.txt", (0..count).map(call))
 }
 
-/// Of perf, each with one sample.
+/// Threads of perf, with one sample each.
 fn sampled_threads(folder: &Path, count: u64) -> Vec<PathBuf> {
     let sample = |k| format!("prog 7/{} 1000.{k:06}: 10 cycles:\n\tffff main (prog)\n", k + 10);
     text(folder, "perf.txt", (0..count).map(sample))
 }
 
-/// Of ftrace, each of which runs once.
+/// Tasks of ftrace, each of which runs once.
 fn tasks(folder: &Path, count: u64) -> Vec<PathBuf> {
     let switch = |k| {
         let (cpu, tid) = (k % 8, k + 10);
@@ -249,15 +248,15 @@ fn files(folder: &Path, count: u64) -> Vec<PathBuf> {
     (0..count).map(write).collect()
 }
 
-/// The most anonymous memory of a command at any moment it was looked at, and the JSON that it prints.
+/// Returns the peak of the sampled anonymous memory of a command, and the JSON that it prints.
 fn anonymous_bytes(words: &[&str]) -> (u64, serde_json::Value) {
     let (bytes, text) = peak_bytes(words);
     (bytes, serde_json::from_str(&text).expect("JSON"))
 }
 
-/// The same, and the first of what it prints: it may print hundreds of megabytes.
+/// Returns the peak, and the first part of the output, which may have hundreds of megabytes.
 fn peak_bytes(words: &[&str]) -> (u64, String) {
-    // 2 GiB of addresses as well: whatever does not fit ends in an error, and not in an abort.
+    // Also limits the address space to 2 GiB. A larger allocation must end in an error, not in an abort.
     let mut child = limited("ulimit -v 2097152", words).spawn().expect("the program starts");
     let (status, mut stdout) = (format!("/proc/{}/status", child.id()), child.stdout.take().expect("a pipe"));
     let printed = std::thread::spawn(move || {

@@ -1,5 +1,6 @@
-//! Signals at any moment: SIGINT, SIGTERM and SIGHUP end a command as usual and leave no temporary file; what SIGKILL
-//! leaves goes with the next start. A store that is cut while it is mapped is an error that names it.
+//! Signals at arbitrary moments: SIGINT, SIGTERM and SIGHUP end a command as usual and leave no temporary file.
+//! Leftovers of SIGKILL are removed at the next start. A store that is truncated while it is mapped is an error that
+//! names it.
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Read, Write};
@@ -23,13 +24,13 @@ fn send(child: &Child, signal: Signal) {
     kill_process(Pid::from_child(child), signal).expect("a child");
 }
 
-/// The names in a folder without whole stores and the files of the test itself.
+/// Returns the names in a folder, without complete stores and the files of the test itself.
 fn leftovers(folder: &Path) -> Vec<String> {
     let names = files(folder).into_iter().map(|path| path.file_name().expect("named").to_string_lossy().into_owned());
     names.filter(|name| name.starts_with('.') || name.ends_with(".building")).collect()
 }
 
-/// A command that has just been started, with all its temporary files below `folder`.
+/// Starts a command with all its temporary files below `folder`.
 fn start(words: &[&str], folder: &Path) -> Child {
     let mut command = signalled(words);
     command.env("TMPDIR", folder).stdin(Stdio::piped());
@@ -59,7 +60,7 @@ fn a_signal_at_any_moment_leaves_no_temporary_file() {
         assert!(start(words, &work).wait_with_output().expect("a child").status.success(), "{words:?}");
         let takes = began.elapsed();
         for signal in ENDING {
-            // By each signal: 500 moments of all commands together in the long form.
+            // For each signal; in long tests, 500 moments for all commands together.
             for _ in 0..moments(20) / 5 {
                 fs::remove_dir_all(&tables).ok();
                 if words[0] == "info" {
@@ -69,7 +70,7 @@ fn a_signal_at_any_moment_leaves_no_temporary_file() {
                 std::thread::sleep(Duration::from_micros(random.below(takes.as_micros() as u64)));
                 send(&child, signal);
                 let status = child.wait().expect("a child");
-                // A signal that comes before the handlers, or after the end, is as usual.
+                // Before the handlers are installed, or after the end, a signal has its default effect.
                 assert!(status.success() || status.signal() == Some(signal.as_raw()), "{words:?}: {status}");
                 ended_by_signal += u64::from(!status.success());
                 runs += 1;
@@ -82,7 +83,7 @@ fn a_signal_at_any_moment_leaves_no_temporary_file() {
     assert!(ended_by_signal * 4 > runs, "only {ended_by_signal} of {runs} were ended by their signal");
 }
 
-/// A zip archive with one file in it.
+/// Creates a zip archive with one file.
 fn archive(file: &Path, archive: &Path) {
     let mut zip = zip::ZipWriter::new(File::create(archive).expect("made"));
     zip.start_file("capture.json", zip::write::SimpleFileOptions::default()).expect("written");
@@ -97,7 +98,7 @@ fn a_wait_for_a_pipe_says_so_and_ends_by_a_signal_without_a_trace() {
     assert!(Command::new("mkfifo").arg(&pipe).status().expect("mkfifo").success());
     for (source, signal) in [text(&pipe), "-", text(&pipe)].into_iter().zip(ENDING) {
         let mut child = start(&["info", source, "--cache", text(&cache)], folder.path());
-        // `wait` closes what the child holds of its standard input, and an end of the input would race the signal.
+        // `wait` closes the child's stdin, and the end of input would race with the signal.
         let _input = child.stdin.take();
         let mut said = String::new();
         BufReader::new(child.stderr.as_mut().expect("a pipe")).read_line(&mut said).expect("text");
@@ -115,7 +116,7 @@ fn a_signal_that_is_to_be_ignored_stays_ignored() {
     let cache = folder.path().join("cache");
     let mut command = limited("trap '' HUP INT", &["info", "-", "--cache", text(&cache)]);
     let mut child = command.stdin(Stdio::piped()).spawn().expect("the program starts");
-    // The wait is said once the handlers are there.
+    // The message about the wait appears after the handlers are installed.
     let mut said = String::new();
     BufReader::new(child.stderr.as_mut().expect("a pipe")).read_line(&mut said).expect("text");
     send(&child, Signal::HUP);
@@ -136,7 +137,7 @@ fn what_a_kill_leaves_goes_with_the_next_start_or_a_clear_and_what_runs_keeps_it
     let export = ["export", text(&capture), "--cache", text(&cache), "-o", text(&out)];
     let clear = ["cache", "clear", "--cache", text(&cache)];
     let halted = |words: &[&str], place: &Path| {
-        // Stopped while it has a temporary file; few attempts miss it.
+        // Stops it while it has a temporary file; few attempts miss it.
         for _ in 0..200 {
             let mut child = start(words, &work);
             while leftovers(place).is_empty() && child.try_wait().expect("a child").is_none() {
@@ -144,7 +145,7 @@ fn what_a_kill_leaves_goes_with_the_next_start_or_a_clear_and_what_runs_keeps_it
             }
             if child.try_wait().expect("a child").is_none() {
                 send(&child, Signal::STOP);
-                // Not in the moment between the making of a file and its lock.
+                // Not in the moment between the creation of a file and its lock.
                 let is_locked = |name: &String| File::open(place.join(name)).is_ok_and(|file| file.try_lock().is_err());
                 if leftovers(place).iter().any(is_locked) {
                     return child;
@@ -152,7 +153,7 @@ fn what_a_kill_leaves_goes_with_the_next_start_or_a_clear_and_what_runs_keeps_it
                 child.kill().expect("a child");
                 child.wait().expect("a child");
             }
-            // A file of this one would stop the next before it has begun.
+            // A leftover file would stop the next attempt before it has begun.
             files(&cache).iter().for_each(|store| fs::remove_file(store).expect("removed"));
             leftovers(place).iter().for_each(|name| fs::remove_file(place.join(name)).expect("removed"));
         }
@@ -190,7 +191,7 @@ fn a_store_that_is_cut_while_it_is_read_is_an_error_that_names_it() {
         let mut out = child.stdout.take().expect("a pipe");
         let mut head = [0; 1000];
         out.read_exact(&mut head).expect("rows");
-        // The program waits for its reader now, at the first of its rows.
+        // The program now waits for its reader, at the first row.
         let file = File::options().write(true).open(&store).expect("there");
         file.set_len(4096).expect("cut");
         let mut rest = Vec::new();

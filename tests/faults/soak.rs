@@ -1,5 +1,5 @@
-//! Recordings that run for long: memory stays where it was after the first seconds, and every span that was written is
-//! there. Some seconds each; two minutes where `LONGSPAN_LONG_TESTS` is set, as `.ci/run --long` does.
+//! Long recordings: memory stays constant after the first seconds, and every written span is there. Takes some seconds
+//! each, and two minutes with `LONGSPAN_LONG_TESTS`, which `.ci/run --long` sets.
 
 use std::fmt::Write as _;
 use std::io::{BufWriter, Write as _};
@@ -9,11 +9,11 @@ use std::time::{Duration, Instant};
 
 use crate::harness::folder;
 
-/// The disk is not to fill up, however fast this machine is.
+/// Limits the disk usage on fast machines.
 const BYTES_MAX: u64 = 2 << 30;
 const MEMORY: &str = "16MiB";
 const MEMORY_KIB: u64 = 16 << 10;
-/// The memory that a process may have beside its memory limit.
+/// Memory of a process in addition to its memory limit.
 const BESIDE_KIB: u64 = 64 << 10;
 
 fn length() -> Duration {
@@ -32,8 +32,8 @@ fn start(words: &[&str]) -> Child {
     command.spawn().expect("it starts")
 }
 
-/// Writes calls of eight spans on four threads, the innermost first, with names and arguments that change, for the whole
-/// time; returns how many spans, and the most memory in each quarter of the time.
+/// Writes calls of eight spans on four threads, innermost first, with changing names and arguments, for the whole time.
+/// Returns the number of spans, and the peak memory in each quarter of the time.
 fn feed(child: &mut Child) -> (u64, [u64; 4]) {
     let mut out = BufWriter::new(child.stdin.take().expect("a pipe"));
     out.write_all(b"[\n").expect("taken");
@@ -69,7 +69,7 @@ fn feed(child: &mut Child) -> (u64, [u64; 4]) {
 fn assert_steady(most_kib: [u64; 4]) {
     let [first, .., last] = most_kib;
     assert!(most_kib.iter().all(|kib| *kib < MEMORY_KIB + BESIDE_KIB), "{most_kib:?}");
-    // Memory does not grow with what came.
+    // Memory does not grow with the input.
     assert!(last < first + (8 << 10), "{most_kib:?}");
 }
 
@@ -95,13 +95,13 @@ fn a_recording_that_runs_for_long_holds_no_more_and_has_every_span() {
 fn a_ring_that_runs_for_long_holds_no_more_in_memory_and_on_disk() {
     let folder = folder();
     let out = folder.path().join("out.longspan");
-    // Of the time of the trace, in which some hundred thousand calls take ten seconds.
+    // Trace time, in which some hundred thousand calls take ten seconds.
     let words = ["record", "-o", out.to_str().expect("text"), "--memory", MEMORY, "--keep", "200ms", "-"];
     let mut child = start(&words);
     let (spans, most_kib) = feed(&mut child);
     assert!(child.wait().expect("it ends").success());
     assert_steady(most_kib);
-    // Whole extents go, so that some more than asked for is there.
+    // Whole extents are dropped, so more than the requested time is kept.
     let kept = spans_of(&out);
     assert!(kept > 1000 && kept <= spans, "{kept} of {spans}");
 }

@@ -1,5 +1,5 @@
-//! Captures that another program cuts, overwrites or replaces while they are loaded. Whatever the moment: the part that
-//! was read, or an error that says where, and no store that outlives its capture.
+//! Traces that another program truncates, overwrites or replaces during the load. The result is a part of the trace, or
+//! an error with the position, and no store outlives its trace.
 
 use std::collections::HashSet;
 use std::fs::{self, OpenOptions};
@@ -11,14 +11,14 @@ use longspan::facade::store::LaneKind;
 
 use crate::harness::{Line, Random, files, folder, is_part_of, json_capture, lines, load, native_capture, options};
 
-/// Moments at which a capture is changed, spread over the load.
+/// Number of moments at which a trace is changed, spread over the load.
 const MOMENTS: u32 = 24;
 
-/// Loads that may end before their capture is changed, of which a busy machine has many: the moments are guessed from
-/// the length of earlier loads.
+/// Maximum number of loads that end before the change. On a busy machine many do, since the moments are derived from
+/// the duration of earlier loads.
 const EARLY_ENDS_MAX: u32 = 10 * MOMENTS;
 
-/// Far beyond what a load takes here: one that takes longer hangs.
+/// Far more than a load takes here.
 const TIME_LIMIT: Duration = Duration::from_mins(1);
 
 fn cut(capture: &Path, random: &mut Random) {
@@ -38,7 +38,7 @@ fn replace(capture: &Path, random: &mut Random) {
     fs::rename(other, capture).expect("replaced");
 }
 
-/// Loads a capture while `change` happens to it, at many moments.
+/// Loads a trace while `change` modifies it, at many moments.
 fn change_during_loads(capture: &Path, change: fn(&Path, &mut Random)) {
     let folder = folder();
     let (whole, cache) = (fs::read(capture).expect("readable"), folder.path().join("cache"));
@@ -70,12 +70,12 @@ fn change_during_loads(capture: &Path, change: fn(&Path, &mut Random)) {
             Ok(loaded) => {
                 let found = lines(&loaded.store);
                 let is_counted = !loaded.store.meta().losses.is_empty();
-                // The array of a JSON capture may end after any record.
+                // The array of a JSON trace may end after any record.
                 let is_part = || is_part_of(&found, &expected);
                 assert!(is_counted || is_part(), "{} of {} rows", found.len(), expected.len());
                 assert!(is_plausible(&found, &expected), "spans that the capture never had");
             }
-            // Which of them, depends on what of the change is seen first.
+            // The error depends on which part of the change is seen first.
             Err(LoadError::Read(error)) => assert!(error.to_string().contains("victim"), "{error}"),
             Err(error) => panic!("{error}"),
         }
@@ -85,7 +85,7 @@ fn change_during_loads(capture: &Path, change: fn(&Path, &mut Random)) {
     assert!(files(&cache).iter().all(|path| path.extension().is_some_and(|kind| kind == "lsstore")));
 }
 
-/// Whether every span has the name and the start of one of the capture as it was, whatever became of its end.
+/// Returns whether every span has the name and start of an original span. Its end may differ.
 fn is_plausible(found: &[Line], expected: &[Line]) -> bool {
     let known: HashSet<_> = expected.iter().map(|line| (&line.name, line.start_ns)).collect();
     let spans = found.iter().filter(|line| line.kind == LaneKind::Spans);
