@@ -1,4 +1,4 @@
-//! The targets under libFuzzer: the one that `LONGSPAN_TARGET` names. Checks nothing itself.
+//! Runs the target named by `LONGSPAN_TARGET` under libFuzzer.
 #![no_main]
 
 mod targets;

@@ -1,6 +1,5 @@
-//! Every target on its inputs in the repository, and on the same damage to them in every run: a few seconds. For
-//! longer runs, `.ci/fuzz` gives the same targets to cargo-fuzz. A finding of either becomes an input here, with
-//! the name of its kind.
+//! Runs every target on its corpus, and on the same damaged inputs in every run, in a few seconds. For longer runs,
+//! `.ci/fuzz` runs the same targets with cargo-fuzz. A finding of either is added to the corpus, named after its kind.
 
 mod mutate;
 #[macro_use]
@@ -14,13 +13,13 @@ use std::time::Duration;
 use mutate::Mutator;
 use targets::{TARGETS, Target};
 
-/// Damaged inputs of each target: together with the others a few seconds on two cores.
+/// Number of damaged inputs per target. All targets take a few seconds on two cores.
 const DAMAGED_INPUTS: usize = 600;
 
-/// The most time for an input of a few kilobytes, also on a busy machine.
+/// Time limit for an input of a few kilobytes, also on a busy machine.
 const TIME_LIMIT: Duration = Duration::from_secs(20);
 
-/// The inputs of a target in the repository, with their names.
+/// Returns the corpus of a target, with names.
 fn corpus(target: &Target) -> Vec<(String, Vec<u8>)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fuzz/corpus").join(target.name);
     let entries = folder.read_dir().unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
@@ -30,7 +29,7 @@ fn corpus(target: &Target) -> Vec<(String, Vec<u8>)> {
     paths.iter().map(|path| (name(path), std::fs::read(path).expect("readable"))).collect()
 }
 
-/// Runs a target on its inputs and on damaged ones, on a thread of its own, so that a hang is found too.
+/// Runs a target on its corpus and on damaged inputs, on a separate thread to detect hangs.
 fn run(target: &'static Target) {
     let inputs = corpus(target);
     assert!(!inputs.is_empty(), "{} has no input", target.name);
@@ -74,11 +73,11 @@ fn keep(target: &Target, input: &[u8]) -> PathBuf {
     path
 }
 
-/// The most memory of all targets together, which run at the same time: their threads, their inputs, a store each.
+/// Memory limit of all targets together, which run concurrently: threads, inputs, and one store each.
 #[cfg(target_os = "linux")]
 const RESIDENT_KIB_MAX: u64 = 2 << 20;
 
-/// The peak of resident memory of this process.
+/// Returns the peak resident memory of this process.
 #[cfg(target_os = "linux")]
 fn resident_kib_max() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").expect("a process");
@@ -86,7 +85,7 @@ fn resident_kib_max() -> u64 {
     peak.trim().trim_end_matches(" kB").parse().expect("a number")
 }
 
-/// Runs the command on every input as a process of its own: nothing that an input claims may be allocated.
+/// Runs the command on every input in a separate process, to detect allocations of claimed sizes.
 #[cfg(target_os = "linux")]
 #[test]
 fn every_input_ends_in_an_answer_or_an_error_with_2_gib_of_addresses() {

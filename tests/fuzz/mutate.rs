@@ -1,18 +1,18 @@
-//! Damage to bytes, the same in every run: flipped, cut, inserted, repeated, and mixed with other bytes.
+//! Damages bytes, in the same way in every run: flips, truncations, insertions, repetitions, and parts of other inputs.
 
-/// Makes damage from a seed.
+/// Generates damage from a seed.
 pub(crate) struct Mutator {
     state: u64,
 }
 
-/// Bytes that break decoders: ends of ranges, and the syntax of texts.
+/// Bytes that break decoders: limits of ranges, and syntax of text formats.
 const TELLING_BYTES: &[u8] = b"\x00\x01\x7f\x80\xff{}[]\",:\\ \n09-.e";
 
-/// No input grows beyond this, so that all together take seconds.
+/// Maximum size of a damaged input, so that all together take seconds.
 const BYTES_MAX: usize = 12 << 10;
 
 impl Mutator {
-    /// The same damage for the same name.
+    /// Creates a mutator with the same damage for the same name.
     pub(crate) fn new(name: &str) -> Self {
         let state = name
             .bytes()
@@ -20,7 +20,7 @@ impl Mutator {
         Self { state }
     }
 
-    /// A number below `limit`, or 0 (splitmix64).
+    /// Returns a number below `limit`, or 0 (splitmix64).
     fn below(&mut self, limit: usize) -> usize {
         self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.state;
@@ -33,14 +33,14 @@ impl Mutator {
         &from[self.below(from.len())]
     }
 
-    /// A part of some bytes, rarely a long one.
+    /// Returns a part of `bytes`, rarely a long one.
     fn part<'a>(&mut self, bytes: &'a [u8]) -> &'a [u8] {
         let start = self.below(bytes.len());
         let len_max = if self.below(4) == 0 { bytes.len() - start } else { 16.min(bytes.len() - start) };
         &bytes[start..start + self.below(len_max + 1)]
     }
 
-    /// The bytes with one to four kinds of damage; `other` lends parts.
+    /// Returns the bytes with one to four kinds of damage. Inserted parts come from `other`.
     pub(crate) fn damaged(&mut self, bytes: &[u8], other: &[u8]) -> Vec<u8> {
         let mut bytes = bytes.to_vec();
         for _ in 0..=self.below(4) {

@@ -1,5 +1,5 @@
-//! The words of a command line, one a line: any words are a command or an error that says why, on a terminal without a
-//! control character of theirs. Only looks at the words; nothing is done.
+//! Command lines, one argument per line: any arguments are a command or an error with a reason. The error has no
+//! control characters from them. The arguments are only parsed; nothing is executed.
 
 use std::ffi::OsString;
 
@@ -9,7 +9,7 @@ use longspan::facade::cli::problem_of;
 /// Longer command lines test nothing new.
 const WORDS_MAX: usize = 40;
 
-/// Where file names are bytes, any bytes without a zero are a word.
+/// On systems whose file names are bytes, any bytes without a zero are an argument.
 #[cfg(unix)]
 fn word(bytes: &[u8]) -> OsString {
     std::os::unix::ffi::OsStringExt::from_vec(bytes.to_vec())
@@ -20,7 +20,6 @@ fn word(bytes: &[u8]) -> OsString {
     String::from_utf8_lossy(bytes).into_owned().into()
 }
 
-/// Runs the checks of this module.
 pub(super) fn check(bytes: &[u8]) {
     let mut words = vec![OsString::from("longspan")];
     words.extend(bytes.split(|&byte| byte == b'\n').take(WORDS_MAX).map(word));

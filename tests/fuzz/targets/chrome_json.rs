@@ -1,5 +1,5 @@
-//! Chrome JSON: the checks of any reader, and a comparison. The spans and instants of valid JSON are those of a slow
-//! reader, which parses the whole text with `serde_json` and takes plain records only.
+//! Chrome JSON: the checks of any reader, and a comparison. For valid JSON, spans and instants equal those of a slow
+//! reader, which parses the text with `serde_json` and supports plain records only.
 
 use longspan::facade::model::{EventFlags, EventKind, Id, TrackKind};
 use serde::Deserialize;
@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 
 use super::reading::{Seen, check_reading};
 
-/// The fields that the slow reader takes of an event: enough to tell it from any other.
+/// The fields of an event that the slow reader compares.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Plain {
     ts_ns: i64,
@@ -20,7 +20,7 @@ struct Plain {
     tid: i64,
 }
 
-/// The members of an object as written, also those of the same name.
+/// The members of an object as written, including duplicates.
 #[derive(Debug)]
 struct Members(Vec<(String, Box<RawValue>)>);
 
@@ -47,28 +47,28 @@ impl<'de> Deserialize<'de> for Members {
 }
 
 impl Members {
-    /// The only member of this name; an error if there are several.
+    /// Returns the only member of this name; an error if there are several.
     fn only(&self, name: &str) -> Result<Option<&RawValue>, Odd> {
         let mut all = self.0.iter().filter(|(key, _)| key == name);
         let first = all.next().map(|(_, value)| &**value);
         if all.next().is_some() { Err(Odd) } else { Ok(first) }
     }
 
-    /// A member that must be text of a usual length.
+    /// Returns a member that must be text of a usual length.
     fn text(&self, name: &str) -> Result<Option<String>, Odd> {
         let Some(value) = self.only(name)? else { return Ok(None) };
         let text: String = serde_json::from_str(value.get()).map_err(|_| Odd)?;
         if text.len() > 1000 { Err(Odd) } else { Ok(Some(text)) }
     }
 
-    /// A member that must be a whole number of 64 bits.
+    /// Returns a member that must be a 64-bit integer.
     fn integer(&self, name: &str) -> Result<Option<i64>, Odd> {
         let Some(value) = self.only(name)? else { return Ok(None) };
         // Readers may differ in -0.
         value.get().parse().ok().filter(|_| value.get() != "-0").map(Some).ok_or(Odd)
     }
 
-    /// A member in microseconds as nanoseconds: exact, halves away from zero.
+    /// Converts a member from microseconds to nanoseconds: exactly, with halves rounded away from zero.
     fn nanos(&self, name: &str) -> Result<Option<i64>, Odd> {
         let Some(value) = self.only(name)? else { return Ok(None) };
         let (sign, digits) = value.get().strip_prefix('-').map_or((1, value.get()), |digits| (-1, digits));
@@ -82,16 +82,16 @@ impl Members {
     }
 }
 
-/// A record that is too hard for the slow reader: no comparison then.
+/// A record that the slow reader does not support, so that nothing is compared.
 #[derive(Debug)]
 struct Odd;
 
-/// The spans and instants of a capture, or `Odd` if the slow reader is not certain.
+/// Returns the spans and instants of a trace, or `Odd` if the slow reader is not certain.
 fn slowly(bytes: &[u8]) -> Result<Vec<Plain>, Odd> {
     let text = str::from_utf8(bytes).map_err(|_| Odd)?;
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let records: Vec<Members> = match serde_json::from_str::<Members>(text) {
-        // The kernel's trace beside the events is not read slowly.
+        // The slow reader does not support the kernel trace.
         Ok(envelope) if envelope.only("systemTraceEvents")?.is_some() => return Err(Odd),
         Ok(envelope) => serde_json::from_str(envelope.only("traceEvents")?.ok_or(Odd)?.get()),
         Err(_) => serde_json::from_str(text),
@@ -125,7 +125,7 @@ fn slowly(bytes: &[u8]) -> Result<Vec<Plain>, Odd> {
     Ok(found)
 }
 
-/// The same form of an event that the reader read.
+/// Converts an event of the tested reader to the same form.
 fn plain(event: &Seen) -> Option<Plain> {
     let phase = match event.kind {
         EventKind::Complete => 'X',
@@ -150,7 +150,6 @@ fn plain(event: &Seen) -> Option<Plain> {
     })
 }
 
-/// Runs the checks of this module.
 pub(super) fn check(bytes: &[u8]) {
     let reading = check_reading("Chrome JSON", bytes);
     let Ok(mut expected) = slowly(bytes) else { return };

@@ -1,12 +1,12 @@
 //! The filter language: any text is a filter or an error with a reason. A quoted text matches itself, and a plain word
-//! matches names that hold it.
+//! matches names that contain it.
 
 use longspan::facade::query::filter::{Filter, Term, Test};
 
-/// Names to match against every filter.
+/// Names to match with every filter.
 const NAMES: [&str; 4] = ["", "read", "std::vector<int>::push_back", "\u{1d11e} É\u{301} \"quoted\" \\"];
 
-/// The condition of a text on names, if it has this one alone.
+/// Returns the result of a filter with a single condition on names.
 fn holds(text: &str, name: &str) -> Option<bool> {
     match Filter::parse(text).ok()?.terms.as_slice() {
         [Term { negated, test: Test::Name(test) }] => Some(test.holds(name) != *negated),
@@ -14,7 +14,6 @@ fn holds(text: &str, name: &str) -> Option<bool> {
     }
 }
 
-/// Runs the checks of this module.
 pub(super) fn check(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     match Filter::parse(&text) {
@@ -25,7 +24,7 @@ pub(super) fn check(bytes: &[u8]) {
                     let _held = NAMES.map(|name| asked.holds(name));
                 }
             }
-            // Blanks around a filter say nothing.
+            // White space around a filter has no effect.
             let again = Filter::parse(&format!(" \t{text}\n")).expect("as before");
             assert_eq!(format!("{again:?}"), format!("{filter:?}"));
         }

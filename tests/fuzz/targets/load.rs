@@ -1,5 +1,5 @@
-//! A whole load of a capture in any format. One thread with ample memory gives the same rows and losses as three
-//! threads with next to none. An export in the native format gives the same rows once more.
+//! A whole load of a trace in any format. One thread with ample memory gives the same rows and losses as three threads
+//! with minimal memory. An export in the native format gives the same rows again.
 
 use std::path::Path;
 
@@ -14,13 +14,12 @@ use super::rows::{load, rows};
 /// More memory than any input needs.
 const AMPLE_BYTES: u64 = 256 << 20;
 
-/// So little that the load spills all it can; profiles that need to be whole take a quarter of it.
+/// So little that the load spills as much as possible. Profiles that must be in memory may take a quarter of it.
 const TIGHT_BYTES: u64 = 256 << 10;
 
-/// Larger inputs need not fit into the little memory.
+/// Maximum input size; larger inputs may not fit in the tight memory.
 const INPUT_BYTES_MAX: usize = 16 << 10;
 
-/// Runs the checks of this module.
 pub(super) fn check(bytes: &[u8]) {
     if bytes.len() > INPUT_BYTES_MAX {
         return;
@@ -30,7 +29,7 @@ pub(super) fn check(bytes: &[u8]) {
     let (ample, tight) = match (ample, tight) {
         (Ok(ample), Ok(tight)) => (ample, tight),
         (Err(ample), Err(tight)) => return assert_eq!(ample.to_string(), tight.to_string()),
-        // The input unpacks to more than the tight memory.
+        // The unpacked input exceeds the tight memory.
         (Ok(_), Err(error)) if error.to_string().contains("--memory") => return,
         (ample, tight) => panic!("{:?} but {:?}", ample.err(), tight.err()),
     };
@@ -47,7 +46,7 @@ pub(super) fn check(bytes: &[u8]) {
     }
 }
 
-/// Exports a capture in the native format and reads it back.
+/// Exports a trace in the native format and reads it back.
 fn written_back(snapshot: &Snapshot, source: &Path) -> Snapshot {
     let folder = tempfile::tempdir().expect("a folder for temporary files");
     let output = folder.path().join("back.longspan");

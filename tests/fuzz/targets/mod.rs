@@ -1,6 +1,6 @@
-//! The checks that any bytes must pass, one function for each part of Longspan that takes bytes or text from outside.
-//! The quick test (`main.rs`) and cargo-fuzz (`engine.rs`) call the same functions. Panics are findings; so is any
-//! difference between two ways to the same answer. Knows nothing of the origin of the bytes.
+//! Checks for arbitrary bytes, one function per part of Longspan with external input. The quick test (`main.rs`) and
+//! cargo-fuzz (`engine.rs`) call the same functions. Findings are panics, and differences between two ways to the same
+//! result.
 
 mod arguments;
 mod chrome_json;
@@ -17,16 +17,16 @@ mod symbols;
 #[cfg(feature = "window")]
 mod timeline;
 
-/// A part that takes bytes from outside.
+/// A part with external input.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Target {
-    /// The name of its folder of inputs.
+    /// Name of its corpus folder.
     pub name: &'static str,
     /// Panics if the result for these bytes is wrong.
     pub check: fn(&[u8]),
 }
 
-/// The one table of targets. Hands its rows to the macro `$take`: here the list, and in `main.rs` a test for each.
+/// The table of targets. Passes its rows to the macro `$take`: here for the list, and in `main.rs` for a test each.
 macro_rules! with_targets {
     ($take:ident) => {
         $take! {

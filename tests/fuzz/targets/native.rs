@@ -1,6 +1,6 @@
-//! The native format: the checks of any reader, and round trips. A capture that is read, written and read again is the
-//! same. Any payload of a chunk decodes or is refused, and a decoded one survives encoding. The checksums keep damage
-//! from the payloads, so these are also tried alone.
+//! The native format: the checks of any reader, and round trips. A trace that is read, written and read again is the
+//! same. Any payload of a chunk is decoded or rejected, and a decoded one survives encoding. Payloads are also tested
+//! alone, since the checksums would reject damaged ones.
 
 use longspan::facade::formats::native::columns;
 use longspan::facade::formats::native::read;
@@ -12,7 +12,6 @@ use longspan::facade::model::Stacks;
 
 use super::reading::{self, check_reading, file_of};
 
-/// Runs the checks of this module.
 pub(super) fn check(bytes: &[u8]) {
     if let Some(expected) = check_reading("Longspan trace", bytes) {
         let file = file_of(bytes);
@@ -22,7 +21,7 @@ pub(super) fn check(bytes: &[u8]) {
         let back = read::open(written.path(), &context).expect("what was written");
         assert_eq!(capture.tracks, back.tracks);
         let mut back = reading::read(Reader::Chunks(Box::new(back)), &context).expect("what was written");
-        // The export holds no damage, so the losses may differ.
+        // The export contains no damage, so the losses may differ.
         back.losses.clone_from(&expected.losses);
         reading::assert_same(&expected, &back, "written back");
     }
@@ -31,7 +30,7 @@ pub(super) fn check(bytes: &[u8]) {
     }
     if let Ok(patch) = postcard::from_bytes::<TablesPatch>(bytes) {
         let mut tables = TablesRead::default();
-        tables.apply(patch).ok(); // refused, or taken: nothing else is known of it
+        tables.apply(patch).ok(); // may be rejected or applied
         let (names, tracks, _) = tables.finish();
         assert!(tracks.tracks.iter().all(|track| track.process.0 < tracks.processes.len() as u32));
         assert!(names.len() < 1 << 21, "{} names of {} bytes", names.len(), bytes.len());
@@ -43,7 +42,7 @@ pub(super) fn check(bytes: &[u8]) {
     }
 }
 
-/// A capture with the same tables and all chunks that can be loaded.
+/// Writes a trace with the same tables and all chunks that can be loaded.
 fn write(capture: &ChunkedCapture) -> Vec<u8> {
     let mut writer = NativeWriter::new(Vec::new(), false).expect("into memory");
     writer.write_tables(&capture.names, &capture.tracks).expect("into memory");

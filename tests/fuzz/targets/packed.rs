@@ -1,5 +1,5 @@
-//! The wrappers of captures: packed bytes come back, and damaged ones give the bytes before the damage, in reads of any
-//! size. The reference is the package that unpacks all at once.
+//! Compressed traces: packed bytes are restored, and damaged ones yield the bytes before the damage, with reads of any
+//! size. The reference is the library that unpacks all at once.
 
 use std::io::{Read as _, Write as _};
 
@@ -8,10 +8,10 @@ use longspan::facade::formats::{ChunkLimits, ReadContext};
 
 use super::reading::file_of;
 
-/// The most unpacked bytes of a check. A few bytes of input can expand to more, which is not worth the time.
+/// Maximum number of unpacked bytes per check. A few bytes of input can expand to more, which would take too long.
 const UNPACKED_BYTES_MAX: u64 = 8 << 20;
 
-/// The bytes of a file as readers get them, and the offset of a cut, if any; `None` if the file does not open.
+/// Returns the bytes of a file as passed to readers, and the offset of a truncation. `None` if the file does not open.
 fn bytes_of(packed: &[u8], block_bytes: Option<usize>) -> Option<(Vec<u8>, Option<u64>)> {
     let file = file_of(packed);
     let chunk_limits = ChunkLimits { block_bytes, ..ChunkLimits::default() };
@@ -23,8 +23,8 @@ fn bytes_of(packed: &[u8], block_bytes: Option<usize>) -> Option<(Vec<u8>, Optio
     Some((bytes, source.cut_at()))
 }
 
-/// Requires the same bytes. Before damage there may be fewer, since a decoder returns nothing of the
-/// step that finds the damage.
+/// Requires the same bytes. There may be fewer before damage, since a decoder drops the output of the step that detects
+/// it.
 #[track_caller]
 fn assert_alike(one: Option<&(Vec<u8>, Option<u64>)>, other: Option<&(Vec<u8>, Option<u64>)>) {
     let empty = (Vec::new(), Some(0));
@@ -37,21 +37,20 @@ fn assert_alike(one: Option<&(Vec<u8>, Option<u64>)>, other: Option<&(Vec<u8>, O
     }
 }
 
-/// Whether bytes would be unpacked, or unpacked once more.
+/// Returns whether bytes would be unpacked, or unpacked once more.
 fn is_packed(bytes: &[u8]) -> bool {
     [&b"\x1f\x8b\x08"[..], b"\x28\xb5\x2f\xfd", b"TRACE:\nx", b"\xff\xfe", b"\xfe\xff"]
         .iter()
         .any(|magic| bytes.starts_with(magic))
 }
 
-/// The bytes that the package unpacks at once, up to the first damage, and whether there is one.
+/// Returns the bytes up to the first damage, unpacked at once by the library, and whether there is damage.
 fn gunzip(packed: &[u8]) -> (Vec<u8>, bool) {
     let mut bytes = Vec::new();
     let read = flate2::read::MultiGzDecoder::new(packed).take(UNPACKED_BYTES_MAX).read_to_end(&mut bytes);
     (bytes, read.is_err())
 }
 
-/// Runs the checks of this module.
 pub(super) fn check(bytes: &[u8]) {
     let usual = bytes_of(bytes, None);
     for block_bytes in [1, 61] {

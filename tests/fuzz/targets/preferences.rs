@@ -1,11 +1,10 @@
-//! The file of preferences: any bytes are preferences within their limits, or are set aside as they are with a message.
-//! Saved preferences read back the same.
+//! The preferences file: any bytes are preferences within their limits, or the file is set aside unchanged with a
+//! message. Saved preferences are read back the same.
 
 use std::fs;
 
 use longspan::facade::app::preferences::{Folders, Preferences};
 
-/// Runs the checks of this module.
 pub(super) fn check(bytes: &[u8]) {
     let root = tempfile::tempdir().expect("a folder for temporary files");
     let folders = Folders { config: root.path().to_owned(), state: root.path().join("state") };
@@ -23,7 +22,7 @@ pub(super) fn check(bytes: &[u8]) {
     }
     let _second_start = folders.second_start();
     folders.keep_preferences(&preferences).expect("written");
-    // The place of the window is in floats, which may differ in the last digit.
+    // The window position has floats, which may differ in the last digit.
     let without_window = |preferences: Preferences| Preferences { window: None, ..preferences };
     let (again, note) = folders.preferences();
     assert_eq!((without_window(again), note), (without_window(preferences), None));

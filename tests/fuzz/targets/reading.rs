@@ -1,5 +1,6 @@
-//! Readers of captures: the same events, names, places and losses for any cuts of the bytes and any number of threads.
-//! No more events than the bytes have room for; arguments that are JSON; or the same error with its place.
+//! Readers of traces: the result is the same for any block sizes and any number of threads. It consists of events,
+//! names, positions and losses, or an error with its position. The number of events is bounded by the number of bytes,
+//! and arguments are valid JSON.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{Read as _, Write as _};
@@ -13,13 +14,13 @@ use longspan::facade::model::{
     Batch, Chunk, Event, EventFlags, EventKind, Loss, Losses, Lost, Metadata, NameIdx, NameRow, StackIdx, TrackKey,
 };
 
-/// No format writes an event in less than half a byte: more events mean that something is read repeatedly.
+/// No format takes less than half a byte per event; more events mean that bytes are read repeatedly.
 const EVENTS_PER_BYTE_MAX: usize = 2;
 
-/// Events that a reader may add, such as the ends of spans that are open at the end.
+/// Number of events that a reader may add, such as the ends of spans that are open at the end.
 const EVENTS_BESIDE: usize = 64;
 
-/// An event with everything that it points to.
+/// An event with resolved references.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Seen {
     pub ts_ns: i64,
@@ -34,18 +35,18 @@ pub(super) struct Seen {
     pub thread_ts_ns: Option<i64>,
     pub thread_dur_ns: Option<i64>,
     pub args: String,
-    /// From the innermost frame outwards.
+    /// Innermost frame first.
     pub stack: Vec<String>,
 }
 
-/// The whole output of a reader, in order of time and, at the same time, of the capture. An end inside a begin event
-/// counts as an end of its own, before all else of its time.
+/// The whole output of a reader, in time order and then in trace order. An end inside a begin event is a separate
+/// event, before all others of its time.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(super) struct Reading {
     pub events: Vec<Seen>,
     pub metadata: Vec<Metadata>,
     pub losses: Losses,
-    /// Whether a begin event held its end: which ones do depends on the batches.
+    /// Whether a begin event contained its end, which depends on the batches.
     has_moved_ends: bool,
 }
 
@@ -81,7 +82,7 @@ impl Reading {
                 track: track(event.track.index()),
                 value: if is_sample || is_ended(&event) { 0 } else { event.value },
                 depth: event.depth,
-                // The cuts of the batches are no part of the capture.
+                // The flag depends on the block size.
                 flags: event.flags.without(EventFlags::LATE),
                 thread_ts_ns: detail.thread_ts_ns,
                 thread_dur_ns: detail.thread_dur_ns,
@@ -92,7 +93,7 @@ impl Reading {
     }
 }
 
-/// An unfinished reading, with the names that carry over between batches.
+/// An incomplete reading, with the names that carry over between batches.
 #[derive(Default)]
 struct ReadingSink {
     reading: Reading,
@@ -117,7 +118,7 @@ impl BatchSink for ReadingSink {
     }
 }
 
-/// The whole output of a reader of either kind.
+/// Returns the whole output of a reader of either kind.
 pub(super) fn read(reader: Reader, context: &ReadContext) -> Result<Reading, ReadError> {
     let mut reading = match reader {
         Reader::Stream(mut stream) => {
@@ -131,7 +132,7 @@ pub(super) fn read(reader: Reader, context: &ReadContext) -> Result<Reading, Rea
     Ok(reading)
 }
 
-/// Every chunk that can be loaded.
+/// Reads every chunk that can be loaded.
 fn read_chunks(capture: &ChunkedCapture) -> Reading {
     let ChunkedCapture { source, names, tracks, stacks, losses, .. } = capture;
     let mut reading = Reading { losses: losses.clone(), ..Reading::default() };
@@ -145,36 +146,36 @@ fn read_chunks(capture: &ChunkedCapture) -> Reading {
     reading
 }
 
-/// The format of this name.
+/// Returns the format of this name.
 fn format(name: &str) -> &'static Format {
     FORMATS.iter().find(|format| format.name == name).unwrap_or_else(|| panic!("no format {name}"))
 }
 
-/// A temporary file with these bytes.
+/// Creates a temporary file with these bytes.
 pub(super) fn file_of(bytes: &[u8]) -> tempfile::NamedTempFile {
     let mut file = tempfile::NamedTempFile::new().expect("a temporary file");
     file.write_all(bytes).expect("written");
     file
 }
 
-/// How a capture is read: threads, bytes at once, events of a batch.
+/// Creates a context with this number of threads, block size and batch size.
 fn context((threads, block_bytes, batch_events): (usize, Option<usize>, Option<usize>)) -> ReadContext {
     ReadContext { threads, chunk_limits: ChunkLimits { block_bytes, batch_events }, ..ReadContext::default() }
 }
 
-/// Reads a file in this format, even if it begins like another.
+/// Reads a file in this format, even if it begins like another one.
 fn read_as(format: &Format, path: &Path, context: &ReadContext) -> Result<Reading, ReadError> {
     let source = Source::open(path, context)?;
     read(sniff::open_as(format, source, context)?, context)
 }
 
-/// The length of a file without its wrappers.
+/// Returns the unpacked length of a file.
 fn unpacked_bytes(path: &Path) -> usize {
     let Ok(mut source) = Source::open(path, &ReadContext::default()) else { return 0 };
     source.read_to_end(&mut Vec::new()).expect("a file in memory")
 }
 
-/// Runs the checks of this module on a reader. Returns the output, if there is any.
+/// Runs the checks of this target on a reader. Returns the output, if any.
 pub(super) fn check_reading(format_name: &str, bytes: &[u8]) -> Option<Reading> {
     let format = format(format_name);
     let file = file_of(bytes);
@@ -189,7 +190,7 @@ pub(super) fn check_reading(format_name: &str, bytes: &[u8]) -> Option<Reading> 
         }
     }
     let reading = usual.ok()?;
-    // An archive is unpacked within its own limit, which the load holds.
+    // An archive is unpacked within its own limit, which the load enforces.
     if !format.is_archive() {
         let allowed = EVENTS_PER_BYTE_MAX * unpacked_bytes(file.path()) + EVENTS_BESIDE;
         assert!(reading.events.len() <= allowed, "{} events, {allowed} allowed", reading.events.len());
@@ -198,7 +199,7 @@ pub(super) fn check_reading(format_name: &str, bytes: &[u8]) -> Option<Reading> 
         reading.events.iter().map(|event| &*event.args).filter(|args| !args.is_empty()).collect();
     for args in args {
         let parsed: Result<serde_json::Value, _> = serde_json::from_str(args);
-        // JSON may be nested deeper than serde reads.
+        // JSON may be nested deeper than serde supports.
         let is_fine =
             parsed.as_ref().map_or_else(|error| error.to_string().contains("recursion"), serde_json::Value::is_object);
         assert!(is_fine, "{parsed:?}: {args}");
@@ -206,7 +207,7 @@ pub(super) fn check_reading(format_name: &str, bytes: &[u8]) -> Option<Reading> 
     Some(reading)
 }
 
-/// The metadata that takes effect: the last of each kind.
+/// Returns the effective metadata: the last of each kind.
 fn last_words(metadata: &[Metadata]) -> BTreeMap<String, &Metadata> {
     let of = |said: &Metadata| match said {
         Metadata::ProcessName { pid, .. } => format!("process name {pid:?}"),
@@ -225,20 +226,21 @@ fn last_words(metadata: &[Metadata]) -> BTreeMap<String, &Metadata> {
     metadata.iter().map(|said| (of(said), said)).collect()
 }
 
-/// Losses without the count of bad texts: a batch checks a text once, so the count depends on the batches.
+/// Returns losses without the count of bad texts. A text is checked once per batch, so the count depends on the
+/// batches.
 fn counted(losses: &Losses) -> Vec<Lost<'_>> {
     let once = |loss| matches!(loss, Loss::BadUtf8 | Loss::LongText | Loss::ControlCharacter);
     losses.iter().map(|lost| Lost { count: if once(lost.loss) { 1 } else { lost.count }, ..lost }).collect()
 }
 
-/// The place of an error and the expectation there. The found text depends on how far the reader was.
+/// Returns the position and the expectation of an error. The found text depends on the progress of the reader.
 fn place_of(error: &ReadError) -> String {
     let text = error.to_string();
     text.split_once(", found").map_or(text.clone(), |(place, _)| place.to_owned())
 }
 
-/// Compares two readings and reports the first difference only. With moved ends, events of one time are in
-/// order within each track only.
+/// Compares two readings and reports the first difference. With moved ends, events of one time are compared in order
+/// within each track only.
 #[track_caller]
 pub(super) fn assert_same(usual: &Reading, other: &Reading, how: &str) {
     let have_moved_ends = usual.has_moved_ends || other.has_moved_ends;
@@ -257,7 +259,7 @@ pub(super) fn assert_same(usual: &Reading, other: &Reading, how: &str) {
     assert_eq!(counted(&usual.losses), counted(&other.losses), "{how}");
 }
 
-/// The check of a format without one of its own.
+/// Checks a format without a target of its own.
 pub(super) fn check(format_name: &str, bytes: &[u8]) {
     check_reading(format_name, bytes);
 }

@@ -1,4 +1,4 @@
-//! A sorted capture as plain rows, to be compared with another of the same events.
+//! Converts a sorted trace to plain rows, to compare it with another trace of the same events.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use longspan::facade::query::rows::{SortedRow, SortedRows};
 use longspan::facade::store::details::DetailReader;
 use longspan::facade::store::{DetailRef, LaneKind, Store};
 
-/// A row with its indices resolved, and its position.
+/// A row with resolved indices.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Row {
     pub start_ns: i64,
@@ -27,7 +27,7 @@ pub(super) struct Row {
     pub stack: Vec<String>,
 }
 
-/// Sorts a capture without keeping it.
+/// Sorts a trace without a cache.
 pub(super) fn load(path: &Path, threads: usize, budget_bytes: u64) -> Result<Snapshot, LoadError> {
     let options =
         LoadOptions { threads, memory: Memory::new(budget_bytes), cache: CachePolicy::None, ..LoadOptions::default() };
@@ -35,14 +35,14 @@ pub(super) fn load(path: &Path, threads: usize, budget_bytes: u64) -> Result<Sna
     Ok(Snapshot::new(loaded.store))
 }
 
-/// Sorts a capture into a store that is kept in a folder, and returns the bytes of its file.
+/// Sorts a trace into a cached store, and returns the bytes of its file.
 pub(super) fn kept_store(path: &Path, folder: &Path) -> Vec<u8> {
     let options = LoadOptions { cache: CachePolicy::Folder(folder.to_owned()), ..LoadOptions::default() };
     let loaded = ingest::open(path, &options, &Cancel::default(), &Progress::default()).expect("a capture");
     std::fs::read(loaded.store.path()).expect("a store that is kept")
 }
 
-/// All rows of a capture, by time.
+/// Returns all rows of a trace, by time.
 pub(super) fn rows(snapshot: &Snapshot) -> Vec<Row> {
     let mut reader = DetailReader::default();
     SortedRows::new(snapshot, snapshot.capture_lanes(), None, None)
@@ -50,7 +50,7 @@ pub(super) fn rows(snapshot: &Snapshot) -> Vec<Row> {
         .collect()
 }
 
-/// All rows of a store that may be damaged.
+/// Returns all rows of a possibly damaged store.
 pub(super) fn rows_of(store: Store) -> Vec<Row> {
     rows(&Snapshot::new(Arc::new(store)))
 }

@@ -1,7 +1,6 @@
-//! Stores: a damaged one is refused, or shows a part of the written rows and reports a loss, and never anything
-//! else. A store in another file is refused, or its rows are in order and their references are valid, whatever its
-//! bytes. Blocks decode whatever their bytes, and encoded rows come back. The bytes choose the damage: stores
-//! themselves change with every version.
+//! Stores: a damaged one is rejected, or yields a part of the written rows and reports a loss. Any bytes of a store in
+//! another file are rejected, or its rows are sorted with valid references. Any bytes decode as blocks, and encoded
+//! rows are restored. The input only selects the damage, since the store format changes with every version.
 
 use std::sync::LazyLock;
 
@@ -12,7 +11,7 @@ use longspan::facade::store::{Store, StoreWriter};
 use super::reading::file_of;
 use super::rows;
 
-/// A small store of everything there is, and its rows.
+/// A small store with one of everything, and its rows.
 static WHOLE: LazyLock<(Vec<u8>, Vec<rows::Row>)> = LazyLock::new(|| {
     let capture = file_of(include_bytes!("../corpus/load/ugly.json"));
     let mut written = rows::rows(&rows::load(capture.path(), 1, 256 << 20).expect("a capture"));
@@ -21,7 +20,6 @@ static WHOLE: LazyLock<(Vec<u8>, Vec<rows::Row>)> = LazyLock::new(|| {
     (rows::kept_store(capture.path(), folder.path()), written)
 });
 
-/// Runs the checks of this module.
 pub(super) fn check(bytes: &[u8]) {
     check_blocks(bytes);
     check_parts(bytes);
@@ -43,13 +41,13 @@ pub(super) fn check(bytes: &[u8]) {
     if is_whole {
         assert_eq!(found, *expected);
     }
-    // Details that are damaged read as none.
+    // Damaged details are read as empty.
     let known =
         |row: &rows::Row| expected.iter().any(|known| rows::Row { args: known.args.clone(), ..row.clone() } == *known);
     assert!(found.iter().all(known), "a row that was never written");
 }
 
-/// A store taken from the parts that carry it, with the damage that the bytes choose.
+/// Imports a store from its parts, with the damage selected by `bytes`.
 fn check_parts(bytes: &[u8]) {
     let whole = Store::open(file_of(&WHOLE.0).path()).expect("a store");
     let mut parts: Vec<Vec<u8>> = whole.carried_parts().map(|part| part.expect("whole")).collect();
@@ -67,7 +65,7 @@ fn check_parts(bytes: &[u8]) {
     }
 }
 
-/// Any bytes as a block, and as the rows of one.
+/// Decodes arbitrary bytes as a block, and encodes them as rows.
 fn check_blocks(bytes: &[u8]) {
     let rows_claimed = bytes.first().map_or(0, |&byte| usize::from(byte));
     let mut decoded = Vec::new();

@@ -1,48 +1,46 @@
-//! Files that addresses get their names from: programs, their debug files, what several of them share, and lists of
-//! functions, dumped ones too. Any bytes name what they can, and nothing else; a list names what a search of its lines
-//! does.
+//! Sources of symbols: programs, debug files, shared debug information, and lists of functions. Arbitrary bytes
+//! symbolize what they can and nothing else. A list gives the same names as a search of its lines.
 
 use std::path::Path;
 
 use longspan::facade::model::ModuleKind;
 use longspan::facade::symbols::{instructions_below, names_below, unwound_below};
 
-/// A stripped program that names `debug_file`, and one that shares debug information in `shared.dwz`.
+/// A stripped program with a link to `debug_file`, and one with shared debug information in `shared.dwz`.
 const LINKED: &[u8] = include_bytes!("../corpus/symbols/linked");
 const SHARING: &[u8] = include_bytes!("../corpus/symbols/sharing");
 const DEBUG_FILE: &[u8] = include_bytes!("../corpus/symbols/debug_file");
 const SHARED: &[u8] = include_bytes!("../corpus/symbols/shared.dwz");
 
-/// A program whose functions are in `tiny.dwo`, or packed in `tiny.dwp`.
+/// A program with its functions in `tiny.dwo`, or packed in `tiny.dwp`.
 const SPLIT: &[u8] = include_bytes!("../corpus/symbols/split_program");
 
-/// The longest name, as it is shown: a cut one and its suffix.
+/// Length of the longest displayed name: a truncated one and its suffix.
 const NAME_BYTES_MAX: usize = 4096;
 
-/// Functions at an address: those that were inlined and the one around them.
+/// Maximum number of functions at an address: inlined ones and the function that contains them.
 const FUNCTIONS_MAX: usize = 257;
 
-/// Frames of a stack that is unwound.
+/// Maximum number of frames of an unwound stack.
 const FRAMES_MAX: usize = 1024;
 
-/// Bytes of a function that are decoded.
+/// Maximum number of decoded bytes of a function.
 const CODE_BYTES_MAX: usize = 1 << 20;
 
-/// The address from which the kernel's text is mapped.
+/// Start address of the kernel text.
 const KERNEL_AT: u64 = 0xffff_ffff_8100_0000;
 
-/// Runs the checks of this module.
 pub(super) fn check(bytes: &[u8]) {
     let folder = tempfile::tempdir().expect("made");
     let offsets: Vec<u64> = (0..0x4000).step_by(211).chain([u64::MAX - 1, u64::MAX]).collect();
-    // The bytes as a program, as its debug file, and as what it shares.
+    // Uses the bytes as the program, as its debug file, and as its shared debug information.
     for (work, debug, shared) in [(bytes, DEBUG_FILE, SHARED), (LINKED, bytes, SHARED), (SHARING, DEBUG_FILE, bytes)] {
         for (name, content) in [("work", work), ("debug_file", debug), ("shared.dwz", shared)] {
             std::fs::write(folder.path().join(name), content).expect("written");
         }
         named(folder.path(), "/bin/work", ModuleKind::File, &offsets);
     }
-    // The bytes as the file with the functions of a program, and as that of all its units.
+    // Uses the bytes as the file with the functions of one unit, and of all units.
     std::fs::write(folder.path().join("work"), SPLIT).expect("written");
     for name in ["tiny.dwo", "work.dwp"] {
         std::fs::write(folder.path().join(name), bytes).expect("written");
@@ -70,7 +68,7 @@ pub(super) fn check(bytes: &[u8]) {
     named(folder.path(), "[kernel.kallsyms]", ModuleKind::Kernel, &addresses);
 }
 
-/// Instructions of functions: one after the other, none longer than the machine has them, all within the bound.
+/// Checks instructions of functions: consecutive, of valid length, and within the limit.
 fn decoded(folder: &Path, kind: ModuleKind, addresses: &[u64]) {
     named(folder, "/bin/work", kind, addresses);
     for instructions in instructions_below(folder, "/bin/work", kind, addresses) {
@@ -80,7 +78,7 @@ fn decoded(folder: &Path, kind: ModuleKind, addresses: &[u64]) {
     }
 }
 
-/// Stacks of the program whose bytes are those of the file, and one of addresses all over it.
+/// Unwinds stacks with the given bytes, and one with addresses from the whole program.
 fn unwound(folder: &Path, addresses: &[u64], bytes: &[u8]) {
     let all_over: Vec<u8> = (0..0x4000u64).step_by(13).flat_map(u64::to_le_bytes).collect();
     for stack in [bytes, &all_over] {
@@ -93,7 +91,7 @@ fn unwound(folder: &Path, addresses: &[u64], bytes: &[u8]) {
     }
 }
 
-/// The names of addresses, which are the same each time.
+/// Symbolizes addresses, and asserts that a repetition gives the same names.
 fn named(folder: &Path, path: &str, kind: ModuleKind, addresses: &[u64]) -> Vec<Vec<String>> {
     let names = names_below(folder, path, kind, addresses);
     assert_eq!(names.len(), addresses.len());
@@ -105,8 +103,8 @@ fn named(folder: &Path, path: &str, kind: ModuleKind, addresses: &[u64]) -> Vec<
     names
 }
 
-/// Whether a list of `start size name` has a name for an address, by a search of all lines: the nearest start before it
-/// decides, the last of several lines.
+/// Oracle: scans all lines of `start size name` for an address. The nearest start before it counts, and the last of
+/// equal ones.
 fn is_in_map(list: &[u8], address: u64) -> bool {
     let number = |digits: &[u8]| {
         let digits = std::str::from_utf8(digits).ok()?;

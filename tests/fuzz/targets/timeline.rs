@@ -1,5 +1,5 @@
-//! The saved state of a timeline: any bytes that are a state of some trace can be restored on another one, with any
-//! tracks, times and marks. The state saved then reads back the same.
+//! The saved state of a timeline: arbitrary bytes that parse as a state can be restored on another trace, with any
+//! tracks, times and bookmarks. The state that is then saved is read back the same.
 
 use std::sync::LazyLock;
 
@@ -20,7 +20,6 @@ static SNAPSHOT: LazyLock<Snapshot> = LazyLock::new(|| {
     load(file.path(), 1, 1 << 20).expect("a trace")
 });
 
-/// Runs the checks of this module.
 pub(super) fn check(bytes: &[u8]) {
     let Ok(kept) = serde_json::from_slice::<SavedTimeline>(bytes) else { return };
     let theme = Theme::new(Shade::Dark);
