@@ -1,4 +1,4 @@
-//! Views that have nothing to show: each says why, and the one thing to do about it.
+//! Empty views: each states the reason, and one action to take.
 
 use egui::accesskit::Toggled;
 use egui::{Key, Modifiers, Vec2, vec2};

@@ -1,4 +1,4 @@
-//! The code of a function with its samples: opened from a table, as lines and as instructions.
+//! The code panel: samples per line and per instruction of a function, opened from a table.
 
 use egui::vec2;
 use egui_kittest::kittest::{NodeT, Queryable};
@@ -10,8 +10,7 @@ use crate::session::Session;
 
 const SCREEN: egui::Vec2 = vec2(1280.0, 800.0);
 
-/// Opens a recording of a program that is compiled in another folder, and the code of `outer` from the table of
-/// samples.
+/// Opens a recording of a program that is compiled in another folder, and the code of `outer` from the samples table.
 fn with_code(session: &mut Session) -> std::path::PathBuf {
     let folder = session.capture.parent().expect("a folder").to_path_buf();
     let program = program(&folder, "");
@@ -47,7 +46,7 @@ fn a_function_has_its_lines_and_instructions_with_their_samples() {
     session.until("the lines again", |session| session.says(line));
     session.click("Copy as command");
     assert!(run_by_shell(&copied(&session).expect("a command")).starts_with("file,line,self,total,"));
-    // The panel asks again for another part of the trace.
+    // The panel queries another part of the trace.
     session.click("Close");
     session.give("Code");
     session.until("the lines once more", |session| session.says(line));
@@ -83,7 +82,7 @@ fn folders_of_the_preferences_have_sources_until_they_are_removed() {
     session.until("the preferences", |session| session.says("Source folders"));
     session.harness.run_steps(2);
     for _ in 0..2 {
-        // The same folder once.
+        // The same folder is listed once.
         session.click("Source folder");
         session.press(egui::Modifiers::COMMAND, egui::Key::A);
         session.type_text(&map);

@@ -1,4 +1,4 @@
-//! Every control has a name and a place on the screen, in every panel, at every size.
+//! Every control has a name and is on the screen, in every panel, at every size.
 
 use egui::{Key, Modifiers, Vec2, vec2};
 use egui_kittest::Node;
@@ -6,7 +6,7 @@ use egui_kittest::kittest::NodeT;
 
 use crate::session::Session;
 
-/// The smallest supported window, and a common one.
+/// The minimum window size, and a common one.
 const SIZES: [Vec2; 2] = [vec2(640.0, 400.0), vec2(1280.0, 800.0)];
 const SCALES: [f32; 3] = [1.0, 2.0, 3.0];
 
@@ -23,8 +23,8 @@ const PANELS: [(&str, &str); 9] = [
     ("Open by path", "Open a trace"),
 ];
 
-/// The last columns of the tables of statistics and of samples, and the last lines of the preferences: they scroll
-/// where there is no room for all of them.
+/// Controls that may be scrolled out of view: the last columns of the statistics and samples tables, and the last lines
+/// of the preferences.
 const SCROLLED: [&str; 20] = [
     "Usual",
     "Colour-blind-safe",
@@ -48,9 +48,9 @@ const SCROLLED: [&str; 20] = [
     "Add",
 ];
 
-/// Requires a name for every control, and a place on the screen for every button, where a pointer can reach it.
+/// Asserts that every control has a name, and that every button is on the screen, within reach of the pointer.
 fn check(session: &mut Session, size: Vec2, what: &str) {
-    // Menus and windows take a second pass to find their place.
+    // Menus and windows take a second pass for their layout.
     session.harness.run_steps(3);
     let unnamed = session.harness.unnamed_widgets();
     assert!(unnamed.is_empty(), "{what}: without a name:\n{}", unnamed.join("\n"));
@@ -90,7 +90,7 @@ fn every_control_of_every_panel_has_a_name_and_lies_on_the_screen() {
 #[test]
 fn the_tabulator_leads_to_every_button_of_the_window() {
     let mut session = Session::with_capture(SIZES[1], 1.0);
-    // The name of a counter has its range once that is loaded.
+    // The label of a counter includes its range once that is loaded.
     session.until("the counter", |session| session.says("queue length 3 to 3"));
     let buttons = |session: &Session| {
         let nodes = session.harness.root().children_recursive();

@@ -1,4 +1,4 @@
-//! Copying to the clipboard and pasting from it.
+//! Copy to the clipboard, and paste from it.
 
 use egui::{Event, Key, Modifiers, OutputCommand, vec2};
 use egui_kittest::kittest::{NodeT, Queryable};
@@ -7,7 +7,7 @@ use crate::session::Session;
 
 const SCREEN: egui::Vec2 = vec2(1280.0, 800.0);
 
-/// The text that the last frame copied.
+/// Returns the text that the last frame copied.
 pub(crate) fn copied(session: &Session) -> Option<String> {
     let commands = &session.harness.output().platform_output.commands;
     commands.iter().find_map(|command| match command {
@@ -16,19 +16,19 @@ pub(crate) fn copied(session: &Session) -> Option<String> {
     })
 }
 
-/// The statistics as CSV, by their command in the palette.
+/// Copies the statistics as CSV, by the command palette.
 fn copied_as_csv(session: &mut Session) -> String {
     session.press(Modifiers::COMMAND | Modifiers::SHIFT, Key::P);
     session.harness.step();
     session.type_text("copy the statistics");
-    // Without the release, which would be a frame of its own.
+    // Without the release, which would be a separate frame.
     let (key, modifiers) = (Key::Enter, Modifiers::NONE);
     session.harness.event(Event::Key { key, physical_key: None, pressed: true, repeat: false, modifiers });
     session.until("the table", |session| copied(session).is_some());
     copied(session).expect("a table")
 }
 
-/// A session with the request selected, and the search closed again.
+/// Opens a session with a selected request, and closes the search.
 fn with_request() -> Session {
     let mut session = Session::with_capture(SCREEN, 1.0);
     session.press(Modifiers::COMMAND, Key::F);
@@ -139,7 +139,7 @@ fn what_is_pasted_beyond_64_kib_is_left_out_of_a_field_and_that_is_said() {
     assert_eq!(session.harness.state().note(), "A field takes 64 KiB of text; the rest was left out.");
     let field = session.harness.get_by_label("Search").accesskit_node().value().map(|value| value.len());
     assert_eq!(field, Some(64 * 1024));
-    // Text that is typed over it is taken again.
+    // Text that replaces it is searched again.
     session.press(Modifiers::COMMAND, Key::A);
     session.type_text("write");
     session.until("the hits", |session| session.says("Label: 2 hits"));

@@ -1,4 +1,4 @@
-//! The counters of the scope.
+//! The counters panel.
 
 use egui::vec2;
 use egui_kittest::kittest::{NodeT, Queryable};
@@ -26,7 +26,7 @@ fn the_value_under_the_pointer_says_by_how_much_and_since_when_it_changed() {
     session.until("the range", |session| session.says("2 to 6, unfolded"));
     let row = session.harness.get_by_label_contains("2 to 6, unfolded").rect().center().y;
     let canvas = session.harness.get_by_role(egui::Role::Canvas).rect();
-    // In the middle of the trace; it has a little room on both sides.
+    // In the middle of the trace, which has margins on both sides.
     session.harness.event(egui::Event::PointerMoved(egui::pos2(canvas.center().x, row)));
     session.until("the tooltip", |session| session.says("4  ·  changed by -2  ·  since 0.000400000 s"));
 }
@@ -54,7 +54,7 @@ fn counters_have_their_range_their_mean_over_time_their_change_and_their_rate() 
     let printed = run_by_shell(&line);
     assert!(printed.starts_with("counter,process,pid,samples,min,max,mean,first,last,change,rate,unit\n"), "{printed}");
     assert!(printed.contains(",1,3,2,6,4.4,2,4,2,2000,\n"), "{printed}");
-    // A head sorts, a field filters.
+    // A header sorts, and a field filters.
     session.click("Mean");
     session.harness.run_steps(2);
     let first = session.harness.query_all_by_role(egui::Role::ListItem).next().expect("a row");
@@ -78,12 +78,12 @@ fn a_counter_that_is_always_zero_is_a_thin_row_until_it_is_unfolded() {
     session.left_click(head);
     session.until("the whole row", |session| session.says("0 to 0 bytes, unfolded"));
     assert_eq!(height(&session, "0 to 0 bytes, unfolded"), full);
-    // Any other counter can be folded as well.
+    // Any other counter can be folded too.
     let head = session.harness.get_by_label_contains("2 to 6, unfolded").rect().center();
     session.left_click(head);
     session.until("a thin row", |session| session.says("2 to 6, folded"));
     assert_eq!(height(&session, "2 to 6, folded"), thin);
-    // The value says its unit.
+    // The value includes its unit.
     let row = session.harness.get_by_label_contains("0 to 0 bytes, unfolded").rect().center().y;
     let canvas = session.harness.get_by_role(egui::Role::Canvas).rect();
     session.harness.event(egui::Event::PointerMoved(egui::pos2(canvas.center().x, row)));
@@ -105,7 +105,7 @@ fn a_counter_is_drawn_as_its_changes_or_its_rate_and_that_is_kept_with_the_trace
     choose(&mut session, "Show its changes");
     session.until("the changes", |session| session.says("queue length change -2 to 4, unfolded"));
     choose(&mut session, "Show its rate a second");
-    // 4 in 100 us and -2 in 300 us, to the columns of the picture.
+    // 4 in 100 us and -2 in 300 us, rounded to the pixel columns.
     let has_rates = |session: &Session| {
         let texts = session.node_texts();
         texts.iter().any(|text| text.contains("queue length -6") && text.contains(" to 40.") && text.contains("k /s"))
@@ -120,7 +120,7 @@ fn a_counter_is_drawn_as_its_changes_or_its_rate_and_that_is_kept_with_the_trace
     again.until("the values", |session| session.says("queue length 2 to 6, unfolded"));
 }
 
-/// Two counters of bytes, one without a unit, and one of another process.
+/// Two counters in bytes, one without a unit, and one of another process.
 const UNITS: &str = r#"[
     {"ph":"C","name":"heap","pid":1,"ts":0,"args":{"(bytes)":100}},
     {"ph":"C","name":"pool","pid":1,"ts":0,"args":{"(bytes)":20}},
@@ -130,7 +130,7 @@ const UNITS: &str = r#"[
     {"ph":"C","name":"depth","pid":1,"ts":700,"args":{"n":9}},
     {"ph":"X","name":"all","pid":1,"tid":1,"ts":0,"dur":1000}]"#;
 
-/// Takes the heads that begin so into the scope.
+/// Adds the tracks whose headers start with these texts to the scope.
 fn take_into_scope(session: &mut Session, heads: &[&str]) {
     for head in heads {
         let at = session.harness.get_by_label_contains(head).rect().center();
@@ -160,7 +160,7 @@ fn counters_of_a_scope_share_a_row_with_a_scale_for_each_unit_and_that_is_kept_w
     };
     session.until("the row of both", is_shared);
     assert!(!session.says("depth n 3 to 9"), "its own row is gone");
-    // Both values under the pointer.
+    // The tooltip has both values.
     let row = session.harness.get_by_label_contains("2 overlaid counters").rect().center().y;
     let canvas = session.harness.get_by_role(egui::Role::Canvas).rect();
     session.harness.event(egui::Event::PointerMoved(egui::pos2(canvas.center().x, row)));
@@ -172,7 +172,7 @@ fn counters_of_a_scope_share_a_row_with_a_scale_for_each_unit_and_that_is_kept_w
     let mut again = session.started_again(SCREEN);
     again.harness.state_mut().open_files(&[path]);
     again.until("the row of both", is_shared);
-    // A right click takes them apart.
+    // The context menu separates them.
     let head = again.harness.get_by_label_contains("2 overlaid counters").rect().center();
     again.right_click(head);
     again.click("Separate the counters");
@@ -191,7 +191,7 @@ fn counters_of_one_unit_are_stacked_and_the_pointer_has_their_sum() {
     let canvas = session.harness.get_by_role(egui::Role::Canvas).rect();
     session.harness.event(egui::Event::PointerMoved(egui::pos2(canvas.center().x, row)));
     session.until("the sum", |session| session.says("sum: 320 bytes") && session.says("pool (bytes): 20 bytes"));
-    // A jump to a counter of the row goes to the row.
+    // A jump to a counter in a shared row goes to that row.
     session.give("Show counters as rates");
     session.until("the rates", |session| session.says("bytes/s"));
 }

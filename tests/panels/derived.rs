@@ -1,4 +1,4 @@
-//! Derived tracks: made of a name, a scope or a text, shown with their range and their values, kept with the trace.
+//! Derived tracks: created from a name, a scope or a text, shown with range and values, saved with the trace.
 
 use egui::{Key, Modifiers, Pos2, Vec2, pos2, vec2};
 use egui_kittest::kittest::Queryable;
@@ -8,7 +8,7 @@ use crate::session::Session;
 
 const SCREEN: Vec2 = vec2(1280.0, 800.0);
 
-/// Calls of 100 us on two threads: one each 100 us, and beside it one each 200 us.
+/// Calls of 100 us on two threads: one every 100 us, and one every 200 us.
 fn opened() -> Session {
     let mut session = Session::empty(SCREEN, 1.0);
     let call = |tid: i64, ts: i64, name: &str| {
@@ -24,7 +24,7 @@ fn opened() -> Session {
     session
 }
 
-/// Adds a track by its text.
+/// Adds a derived track from its text.
 fn add(session: &mut Session, text: &str) {
     session.click("Kind and filter of a derived track");
     session.press(Modifiers::COMMAND, Key::A);
@@ -34,7 +34,7 @@ fn add(session: &mut Session, text: &str) {
     session.harness.run_steps(2);
 }
 
-/// A point of the strip of a track, at a part of the width of the canvas.
+/// Returns a point in the row of a track, at a fraction of the canvas width.
 fn on_strip(session: &Session, track: &str, part: f32) -> Pos2 {
     let canvas = session.harness.get_by_role(egui::Role::Canvas).rect();
     let strip = session.harness.get_by_label_contains(track).rect();
@@ -47,7 +47,7 @@ fn the_field_has_the_keys_each_time_that_the_list_is_opened() {
     for (text, label) in [("count name:read", "Count: name:read"), ("count name:write", "Count: name:write")] {
         session.give("Derived tracks");
         session.harness.run_steps(2);
-        // A letter that went elsewhere would be a shortcut: m sets a marker.
+        // A letter outside the field would be a shortcut: m adds a marker.
         session.type_text(text);
         session.press(Modifiers::NONE, Key::Enter);
         session.until(label, |session| session.says(&format!("Derived track {label}")));
@@ -74,7 +74,7 @@ fn a_track_of_any_text_is_made_with_its_range_its_values_and_its_name() {
     }
     session.press(Modifiers::NONE, Key::Escape);
     session.harness.run_steps(2);
-    // Both threads are in a call; a little after the start.
+    // Both threads are in a call, shortly after the start.
     let at = on_strip(&session, "Derived track Concurrency", 0.5);
     session.harness.event(egui::Event::PointerMoved(at));
     session.until("the value", |session| session.says(" open"));

@@ -1,4 +1,4 @@
-//! The dock: its tabs, its height, and the room that stays with the timeline.
+//! The dock: its tabs, its height, and the minimum height of the timeline.
 
 use egui::{Event, Key, Modifiers, PointerButton, Pos2, pos2, vec2};
 use egui_kittest::kittest::{NodeT, Queryable};
@@ -7,7 +7,7 @@ use crate::session::Session;
 
 const SCREEN: egui::Vec2 = vec2(1280.0, 800.0);
 
-/// The tabs of the dock, and the one that is shown.
+/// Returns the tabs of the dock, and the active one.
 fn tabs(session: &Session) -> (Vec<String>, Vec<String>) {
     let tabs = session.harness.query_all_by_role(egui::Role::Tab).map(|tab| {
         let node = tab.accesskit_node();
@@ -67,7 +67,7 @@ fn each_open_panel_has_a_tab_and_keys_go_from_one_to_the_next() {
     assert_shown(&mut session, "Statistics panel");
     session.click("Flame graph panel");
     assert_shown(&mut session, "Flame graph panel");
-    // A key brings its panel to the front first, and closes it then.
+    // A key first activates its panel, and then closes it.
     session.press(Modifiers::COMMAND, Key::T);
     assert_shown(&mut session, "Statistics panel");
     session.press(Modifiers::COMMAND, Key::T);
@@ -96,7 +96,7 @@ fn the_height_is_kept_and_leaves_the_timeline_two_fifths_of_the_window() {
     assert!((edge(&again).y - higher.y).abs() < 2.0, "{} {higher}", edge(&again));
     let from = edge(&again);
     drag(&mut again, from, pos2(from.x, 40.0));
-    // The menu above the timeline is no part of it.
+    // The menu bar above the timeline does not count.
     let menu = again.harness.get_by_label("File").rect().bottom();
     assert!(edge(&again).y - menu >= SCREEN.y * 0.4 - 8.0, "{}", edge(&again));
 }

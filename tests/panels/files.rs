@@ -1,5 +1,4 @@
-//! Several files on one timeline: the losses of each, the alignment of their clocks, and that
-//! a restart brings all back.
+//! Several files on one timeline: the losses of each, the alignment of their clocks, and the restore after a restart.
 
 use egui::{Key, Modifiers, vec2};
 use egui_kittest::kittest::{NodeT, Queryable};
@@ -8,7 +7,7 @@ use crate::session::Session;
 
 const SCREEN: egui::Vec2 = vec2(1280.0, 800.0);
 
-/// The files with their offsets in milliseconds.
+/// Returns the offsets of the files in milliseconds.
 fn offsets(session: &Session) -> Vec<String> {
     let fields = session.harness.query_all_by_role(egui::Role::TextInput);
     let of_files =
@@ -82,7 +81,7 @@ fn several_files_that_were_opened_are_one_click_away_with_their_offsets() {
     assert_eq!(start_ns, -2_000_000_000);
 }
 
-/// A drag from one place to another, in steps.
+/// Drags from one point to another, in steps.
 fn drag(session: &mut Session, from: egui::Pos2, to: egui::Pos2, modifiers: Modifiers) {
     take_hold(session, from, to, modifiers);
     session.harness.event_modifiers(button(false, to, modifiers), modifiers);
@@ -93,7 +92,7 @@ fn button(pressed: bool, pos: egui::Pos2, modifiers: Modifiers) -> egui::Event {
     egui::Event::PointerButton { pos, button: egui::PointerButton::Primary, pressed, modifiers }
 }
 
-/// A drag without the release.
+/// Drags without the release.
 fn take_hold(session: &mut Session, from: egui::Pos2, to: egui::Pos2, modifiers: Modifiers) {
     for event in [egui::Event::PointerMoved(from), button(true, from, modifiers)] {
         session.harness.event_modifiers(event, modifiers);
@@ -106,7 +105,7 @@ fn take_hold(session: &mut Session, from: egui::Pos2, to: egui::Pos2, modifiers:
     }
 }
 
-/// A place on the rows of the second file.
+/// Returns a point on the rows of the second file.
 fn row_of_other(session: &Session) -> egui::Pos2 {
     let canvas = session.harness.get_by_role(egui::Role::Canvas).rect();
     let row = session.harness.query_all_by_role(egui::Role::Button).find_map(|node| {
@@ -132,7 +131,7 @@ fn a_drag_with_ctrl_moves_the_file_of_the_rows_under_the_hand_and_no_other() {
     let expected_ns = 100.0 * ns_per_px;
     let moved_ns = files.files()[1].offset_ns as f64;
     assert!((moved_ns - expected_ns).abs() <= 2.0 * ns_per_px, "{moved_ns} and not {expected_ns}");
-    // The view stays: the hand has moved a file.
+    // The view stays, because the drag has moved a file.
     let view = *session.harness.state_mut().timeline_mut().expect("a timeline").view();
     assert_eq!(view.start_ns(), start_ns);
     assert!((view.ns_per_px() / ns_per_px - 1.0).abs() < 1e-6, "{} and not {ns_per_px}", view.ns_per_px());
@@ -156,7 +155,7 @@ fn escape_lets_a_file_on_its_way_go_back_to_where_it_was() {
     session.harness.run_steps(3);
     assert_eq!(moved(&mut session), None);
     assert!(session.harness.state().shown_sources().files().iter().all(|file| file.offset_ns == 0));
-    // The next drag is one like any other.
+    // The next drag starts from scratch.
     drag(&mut session, from, to, Modifiers::COMMAND);
     session.until("the files anew", |session| session.harness.state().shown_sources().files()[1].offset_ns != 0);
 }

@@ -1,4 +1,4 @@
-//! Ways to find a span: search, statistics, flame graph, the names of commands; by the keyboard and read aloud.
+//! Ways to find a span: search, statistics, flame graph and command palette, by keyboard and screen reader.
 
 use egui::{Key, Modifiers, vec2};
 use egui_kittest::kittest::{NodeT, Queryable};
@@ -104,7 +104,7 @@ fn keys_lead_from_span_to_span_and_each_is_read_out() {
     let mut session = Session::with_capture(SCREEN, 1.0);
     session.press(Modifiers::COMMAND, Key::F);
     session.harness.step();
-    // Enter at once: a fast typist does not wait for the count of hits.
+    // Enter immediately: a fast typist does not wait for the hit count.
     session.type_text("request");
     session.press(Modifiers::NONE, Key::Enter);
     session.until("the request", |session| session.summary().contains("Selected: request, 1 ms, at 0"));
@@ -185,7 +185,7 @@ fn without_a_selection_the_first_key_selects_the_span_in_the_middle_of_the_view(
         session.press(Modifiers::NONE, key);
         session.until("a span", |session| session.summary().contains("Selected: "));
     }
-    // Where no span is in view, nothing is selected, and nothing breaks.
+    // If no span is visible, nothing is selected, and nothing fails.
     let mut session = Session::empty(SCREEN, 1.0);
     let path = session.capture.with_file_name("instants.json");
     std::fs::write(&path, r#"[{"ph":"i","name":"a","pid":1,"tid":1,"ts":5,"s":"t"}]"#).expect("written");
@@ -236,7 +236,7 @@ fn losses_stand_by_severity_and_the_badge_counts_what_is_lost() {
     let place = |text: &str| texts.iter().position(|node| node.contains(text)).unwrap_or_else(|| panic!("{texts:?}"));
     let headings = ["Data lost", "unknown phase", "Kept but changed", "overlap", "Information", "ignored metadata"];
     assert!(headings.map(place).is_sorted(), "{texts:?}");
-    // Nothing lost is no alarm, and a healthy trace has no button.
+    // Without losses there is no warning, and an intact trace has no button.
     let mut session = shown(changed);
     session.click("Import issues");
     session.until("the list", |session| session.says("Nothing is lost.") && session.says("Kept but changed"));

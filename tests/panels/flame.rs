@@ -1,4 +1,4 @@
-//! The flame graph as a hand works it: its views, its search, the menu of a bar, and the way back.
+//! The flame graph: its views, its search, the context menu of a bar, and the way back.
 
 use std::fmt::Write as _;
 
@@ -11,7 +11,7 @@ use crate::session::Session;
 
 const SCREEN: egui::Vec2 = vec2(1280.0, 800.0);
 
-/// The height of a bar.
+/// Height of a bar.
 const BAR: f32 = 18.0;
 
 /// A request with two reads, and writes: 1,000 us with 300 us, and 700 us.
@@ -29,7 +29,7 @@ fn bars(session: &mut Session, count: usize) {
     session.harness.run_steps(2);
 }
 
-/// The place of a bar: its row from the top, and how far to the right it is.
+/// Returns the point of a bar, by its row from the top and its fraction of the width.
 fn place(session: &Session, row: usize, part: f32) -> Pos2 {
     let nodes = session.harness.query_all_by_role(egui::Role::Image);
     let image = nodes.map(|node| node.rect()).next_back().expect("the graph");
@@ -50,7 +50,7 @@ fn click(session: &mut Session, at: Pos2, button: PointerButton) {
 fn a_graph_is_top_down_or_inverted_and_back_leads_to_the_view_before() {
     let mut session = with_graph();
     assert!(session.says("Label: exact"));
-    // Reads with their caller, the request by itself, and the writes.
+    // Reads with their caller, the self time of the request, and the writes.
     session.click("Inverted");
     bars(&mut session, 4);
     session.click("Back");
@@ -59,7 +59,7 @@ fn a_graph_is_top_down_or_inverted_and_back_leads_to_the_view_before() {
     bars(&mut session, 4);
     session.click("Top-down");
     bars(&mut session, 3);
-    // A click on a bar gives it all of the width, and a click on the way leads back.
+    // A click on a bar zooms to it, and a click in the breadcrumbs goes back.
     let request = place(&session, 1, 0.1);
     click(&mut session, request, PointerButton::Primary);
     bars(&mut session, 2);
@@ -105,7 +105,7 @@ fn the_menu_of_a_bar_edits_the_paths_and_the_command_line_says_the_same() {
     let mut lines: Vec<_> = printed.lines().collect();
     lines.sort_unstable();
     assert_eq!(lines, ["request 1000000", "write 700000"], "{line}");
-    // The edit is a button that takes it back.
+    // The edit has a button that undoes it.
     session.click("merged read ×");
     bars(&mut session, 3);
     let request = place(&session, 1, 0.1);
@@ -130,18 +130,18 @@ fn widths_are_counts_and_neighbours_of_a_module_are_one() {
     session.click("Widths: count");
     session.click("Find functions");
     session.type_text("read");
-    // Two of five.
+    // Two of five functions.
     session.until("the share", |session| session.says("40.0 % in 1 function"));
     let read = place(&session, 2, 0.1);
     click(&mut session, read, PointerButton::Secondary);
     session.click("Collapse io");
-    // The reads and the writes are both of this category, and their names are found no more.
+    // The reads and writes are both of this category, and their names are no longer found.
     session.until("one edit", |session| session.says("collapsed io ×") && session.says("0.0 % in 0 functions"));
 }
 
 #[test]
 fn small_paths_are_others_until_all_spans_are_counted() {
-    // A call that is half of the time, and 280,000 calls of other names.
+    // A call that takes half of the time, and 280,000 calls with other names.
     let mut text = r#"[{"ph":"X","name":"main","pid":1,"tid":1,"ts":0,"dur":600000}"#.to_owned();
     text += r#",{"ph":"X","name":"long","pid":1,"tid":1,"ts":0,"dur":300000}"#;
     for number in 0..280_000 {
@@ -155,7 +155,7 @@ fn small_paths_are_others_until_all_spans_are_counted() {
     assert!(!session.says("Label: exact"));
     session.until_at_last("all is counted", |session| session.says("Label: exact"));
     assert!(!session.says("bars within"));
-    // From the innermost function up, the others are a part of all.
+    // In the inverted view, the others are a part of all.
     session.click("Inverted");
     session.until_at_last("the view", |session| session.says("Label: exact"));
 }

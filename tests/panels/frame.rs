@@ -1,4 +1,4 @@
-//! The frame that all tables share: columns that are chosen, tables in files, and the command line that gives the same.
+//! Features of all tables: selected columns, export to files, and the equivalent command line.
 
 use std::process::Command;
 
@@ -18,7 +18,7 @@ fn with_table() -> Session {
     session
 }
 
-/// The output of a shell for a line that begins with `longspan`.
+/// Returns the output of a shell for a line that starts with `longspan`.
 pub(crate) fn run_by_shell(line: &str) -> String {
     let program = std::path::Path::new(env!("CARGO_BIN_EXE_longspan"));
     let folder = program.parent().expect("a folder").display();
@@ -70,7 +70,7 @@ fn the_command_that_is_copied_prints_the_same_table() {
     let printed = run_by_shell(&line);
     assert!(printed.starts_with("name,category,count,"), "{printed}");
     assert_eq!(printed.lines().nth(1).map(|line| line.starts_with("request,net,1,1000000,700000,")), Some(true));
-    // With a filter of the names, which only the panel has.
+    // With a filter of names, which only the panel has.
     session.click("Filter names");
     session.type_text("Writ");
     session.harness.run_steps(2);
@@ -99,7 +99,7 @@ fn a_panel_says_how_exact_its_numbers_are() {
     let mut session = with_table();
     session.until("the state", |session| session.says("Label: exact"));
     assert!(session.harness.query_by_label("p50").is_some());
-    // More spans of a name than are kept one by one.
+    // More spans of a name than the panel stores individually.
     let mut session = Session::empty(SCREEN, 1.0);
     let path = session.capture.with_file_name("many.json");
     let span = |k: u32| format!(r#"{{"ph":"X","name":"tick","pid":1,"tid":1,"ts":{},"dur":{}}}"#, k * 10, 1 + k % 7);

@@ -1,4 +1,4 @@
-//! Statistics by other keys than names: the menu of keys, the menu of a value, and what a group leads to.
+//! Statistics by other keys than names: the menu of keys, the context menu of a value, and the contents of a group.
 
 use egui::{Key, Modifiers, vec2};
 use egui_kittest::kittest::Queryable;
@@ -21,7 +21,7 @@ fn with_table() -> Session {
     session
 }
 
-/// Chooses keys in the menu.
+/// Selects keys in the menu.
 fn group_by(session: &mut Session, title: &str) {
     session.click("Group by");
     session.harness.run_steps(2);
@@ -80,7 +80,7 @@ fn an_argument_of_a_span_is_a_key_from_the_menu_of_its_value() {
     let line = copied(&session).expect("a command");
     assert!(line.starts_with("longspan stats --by arg:url "), "{line}");
     assert_eq!(run_by_shell(&line).lines().count(), 3);
-    // The statistics of a name are by names again.
+    // The statistics of a name are grouped by name again.
     session.right_click(value);
     session.press(Modifiers::NONE, Key::Escape);
     group_by(&mut session, "Name");

@@ -1,4 +1,4 @@
-//! A gesture that no X server can make: the pinch of a trackpad.
+//! A pinch on a trackpad, which no X server can simulate.
 
 use egui::{Event, pos2, vec2};
 use egui_kittest::kittest::Queryable;

@@ -1,4 +1,4 @@
-//! The heat map of the scope, or of a name: its cells under the pointer and the keyboard, and the scope that they make.
+//! The heat map of the scope or of a name: its cells by pointer and keyboard, and the scope that they select.
 
 use egui::{Event, Key, Modifiers, PointerButton, Pos2, Rect, pos2, vec2};
 use egui_kittest::kittest::{NodeT, Queryable};
@@ -9,8 +9,8 @@ use crate::session::Session;
 
 const SCREEN: egui::Vec2 = vec2(1400.0, 900.0);
 
-/// A thousand short spans in the first half of a millisecond and one long one that begins before its end, two that
-/// take no time, and one without an end.
+/// A thousand short spans in the first half of a millisecond, a long one that begins before its end, two empty ones,
+/// and one without an end.
 fn trace() -> String {
     let short = (0..1000).map(|number| {
         let (ts, dur) = (f64::from(number) * 0.5, 0.1 + f64::from(number % 3) * 0.1);
@@ -34,7 +34,7 @@ fn opened() -> Session {
     session
 }
 
-/// The cells, as a screen reader is told of them.
+/// Returns the area of the cells, by their accessibility label.
 fn map(session: &Session) -> Rect {
     session.harness.get_by_label_contains("Heat map of ").rect()
 }
@@ -58,7 +58,7 @@ fn filter(session: &Session) -> String {
     field.and_then(|field| field.accesskit_node().value()).unwrap_or_default()
 }
 
-/// The counts of the cells that the command line prints for what was copied.
+/// Returns the cell counts that the copied command line prints.
 fn printed(session: &mut Session) -> (String, u64) {
     session.click("Copy as command");
     let line = copied(session).expect("a command");
@@ -78,7 +78,7 @@ fn a_drag_over_cells_selects_their_spans_and_no_others() {
     let (printed, count) = printed(&mut session);
     assert_eq!(printed.replace(',', "\t"), table, "the command prints what is shown");
     assert_eq!(count, 1004);
-    // The long span: the upper right part. That without an end is as long as its track has events.
+    // The long span is in the upper right part. The unfinished one lasts as long as its track has events.
     let place = map(&session);
     let at = |x: f32, y: f32| pos2(place.left() + place.width() * x, place.top() + place.height() * y);
     drag(&mut session, at(0.8, 0.5), at(0.95, 0.0));
@@ -90,12 +90,12 @@ fn a_drag_over_cells_selects_their_spans_and_no_others() {
     session.until("one span", |session| session.says("ListItem: ") && session.says("long"));
     let rows: Vec<_> = session.harness.query_all_by_role(egui::Role::ListItem).collect();
     assert_eq!(rows.len(), 1);
-    // Without the scope the map is of everything again.
+    // Without the scope, the map covers everything again.
     session.give("Heat map");
     session.give("Clear selection");
     session.until("no scope", |session| filter(session).is_empty());
     assert!(session.says("Heat map of 1\u{2009}004 spans"));
-    // A band of all the time is a duration alone.
+    // A band over all times selects durations only.
     let place = map(&session);
     let at = |x: f32, y: f32| pos2(place.left() + place.width() * x, place.top() + place.height() * y);
     drag(&mut session, at(0.0, 0.99), at(1.0, 0.99));
@@ -159,7 +159,7 @@ fn the_spans_of_a_name_are_a_map_by_themselves_and_a_filter_is_followed() {
     session.give("Clear selection");
     session.click("All names");
     session.until("all names", |session| session.says("Heat map of 1\u{2009}004 spans that"));
-    // The map is of what is in view.
+    // The map shows the visible part.
     for _ in 0..3 {
         session.give("Zoom in");
         session.harness.run_steps(4);

@@ -1,4 +1,4 @@
-//! The state of a timeline is saved soon after it changes, so that it outlives the window however that ends.
+//! The state of a timeline is saved soon after a change, so that it survives a crash.
 
 use egui::{Key, Modifiers, vec2};
 use egui_kittest::kittest::Queryable;
@@ -8,7 +8,7 @@ use crate::session::Session;
 const SCREEN: egui::Vec2 = vec2(1280.0, 800.0);
 
 fn open_again(session: Session) -> Session {
-    // The window is gone without a word, as after a crash.
+    // The window disappears, as in a crash.
     let mut again = session.started_again(SCREEN);
     let capture = again.capture.clone();
     again.harness.state_mut().open_files(&[capture]);
@@ -17,7 +17,7 @@ fn open_again(session: Session) -> Session {
     again
 }
 
-/// Lets a second of the window's clock pass, and the write after it.
+/// Waits for a second of the window's clock, and for the write after it.
 fn wait_for_the_write(session: &mut Session) {
     session.harness.run_steps(8);
     std::thread::sleep(std::time::Duration::from_millis(300));
@@ -30,7 +30,7 @@ fn markers_and_the_view_outlive_a_window_that_dies() {
     session.press(Modifiers::NONE, Key::M);
     session.press(Modifiers::NONE, Key::Plus);
     session.harness.run_steps(5);
-    // The end of the view is off by a nanosecond: it follows from the width of a pixel.
+    // The end of the view may differ by a nanosecond, since it is derived from the width of a pixel.
     let view = |session: &Session| session.summary().split(" to ").next().map(str::to_owned);
     let zoomed = view(&session);
     wait_for_the_write(&mut session);

@@ -1,4 +1,4 @@
-//! A trace that still runs: what the badge says, and the buttons and keys to follow, pause and stop.
+//! A live trace: its badge, and the buttons and keys to follow, pause and stop.
 
 use std::fs::{self, File};
 use std::io::Write as _;
@@ -15,7 +15,7 @@ struct Written {
 }
 
 impl Written {
-    /// The file, and a session that follows it and shows its first ten spans.
+    /// Creates the file, and a session that follows it and shows its first ten spans.
     fn followed() -> (Self, Session) {
         let mut session = Session::empty(vec2(1400.0, 700.0), 1.0);
         let path = session.capture.with_file_name("running.json");
@@ -51,7 +51,7 @@ fn the_badge_says_what_comes_and_pause_stops_the_picture_and_not_the_recording()
     session.click("Pause");
     session.until("it says so", |session| session.says("paused"));
     written.add(20);
-    // The picture that comes is not shown.
+    // The next picture is not shown.
     for _ in 0..20 {
         session.until("a moment", |_| true);
         std::thread::sleep(std::time::Duration::from_millis(20));
@@ -83,7 +83,7 @@ fn the_view_follows_until_it_is_moved_and_space_brings_it_back() {
     session.until("more spans", |session| session.says("160 spans"));
     assert!(!has_button(&session, "Follow"));
     assert_ne!(view(&session.summary()), view(&moved));
-    // Where it follows, Space pauses; and once more, it goes on.
+    // Space pauses and resumes.
     session.press(Modifiers::NONE, Key::Space);
     session.until("it pauses", |session| session.says("paused"));
     session.press(Modifiers::NONE, Key::Space);
@@ -152,7 +152,7 @@ fn what_a_killed_window_followed_is_offered_opened_and_deleted_only_when_it_is_s
     let mut session = Session::with_cache(cache.path());
     session.until("it is offered", |session| has_button(session, "Recover app.json"));
     assert!(session.says("3 spans  ·  "), "{:?}", session.node_texts());
-    // Another window that starts meanwhile has it, too, until one opens it.
+    // Another window that starts meanwhile also offers it, until one opens it.
     let mut second = Session::with_cache(cache.path());
     second.until("it is offered", |session| has_button(session, "Recover app.json"));
     session.click("Recover app.json");

@@ -1,5 +1,5 @@
-//! The panels through their accessibility tree, used without a mouse where a user could: no window, no graphics card.
-//! Tests find a control by its label, never by its place.
+//! Tests the panels through their accessibility tree, without a window or a graphics card, and by keyboard where
+//! possible. Tests find a control by its label, never by its position.
 
 mod absent;
 #[cfg(target_os = "linux")] // ELF files

@@ -1,5 +1,5 @@
-//! Menus and windows: the entries of the context menu, the windows that Escape closes, the choices in the preferences,
-//! and that a small window shows all of it.
+//! Menus and windows: entries of the context menu, windows that Escape closes, and choices in the preferences. A small
+//! window shows all of them.
 
 use egui::{Event, Key, Modifiers, PointerButton, Pos2, Vec2, pos2, vec2};
 use egui_kittest::kittest::{NodeT, Queryable};
@@ -9,7 +9,7 @@ use crate::session::Session;
 const SCREEN: Vec2 = vec2(1280.0, 800.0);
 const SMALL: Vec2 = vec2(640.0, 400.0);
 
-/// A point on the span of a track: in the first lane of its rows, at a part of the time in view.
+/// Returns a point in the first lane of a track, at a fraction of the visible time.
 fn on_track(session: &Session, track: &str, part: f32) -> Pos2 {
     let canvas = session.harness.get_by_role(egui::Role::Canvas).rect();
     let nodes = session.harness.root().children_recursive();
@@ -31,7 +31,7 @@ fn press_button(session: &mut Session, at: Pos2, button: PointerButton) {
     session.harness.run_steps(2);
 }
 
-/// A session in which a click of this button has selected a request.
+/// Opens a session in which a click of this button has selected a request.
 fn with_request(button: PointerButton) -> Session {
     let mut session = Session::with_capture(SCREEN, 1.0);
     session.harness.run_steps(3);
@@ -52,7 +52,7 @@ fn the_right_button_selects_the_span_under_it_and_offers_what_can_be_done_with_i
     session.click("Statistics of this name");
     session.until("the name chosen in the statistics", |session| session.says("Label: Over time"));
     assert!(session.says("Label: request"), "{}", session.node_texts().join("\n"));
-    // Without a span there is still the moment.
+    // Without a span, the menu has the entries of the moment.
     let at = on_track(&session, "main", 0.99);
     press_button(&mut session, at, PointerButton::Secondary);
     assert!(!session.says("Zoom to the span"));
@@ -107,7 +107,7 @@ fn selected_time_says_how_long_it_is_and_a_click_there_adds_up_what_is_in_it() {
         session.harness.state_mut().timeline_mut().expect("a timeline").range().expect("a range")
     };
     let (from_ns, to_ns) = drag(&mut session, 0.2, 0.5);
-    // A drag of an edge moves this edge alone.
+    // A drag of an edge moves only this edge.
     let longer = drag(&mut session, 0.5, 0.8);
     assert_eq!(longer.0, from_ns);
     assert!(longer.1 > to_ns, "{longer:?} after {to_ns}");
@@ -144,7 +144,7 @@ fn the_preferences_hold_what_the_menus_choose_and_change_it() {
     assert_eq!(theme(&session), longspan::facade::scene::color::Shade::Light);
     session.click("Larger text");
     session.until("larger text", |session| session.says("110 %"));
-    // The window takes its new size.
+    // The window adopts its new size.
     session.harness.run_steps(3);
     session.click("Tall");
     let tall = |session: &mut Session| {
@@ -235,7 +235,7 @@ fn the_process_of_the_tracks_in_view_stays_at_the_top_until_the_next_one_pushes_
     session.harness.run_steps(8);
     assert!(session.harness.query_by_label("Thread 0, unfolded").is_none(), "it was scrolled out of view");
     assert_eq!(header(&session, 1).top(), top, "the header stayed");
-    // A click on it folds, as it does anywhere else.
+    // A click on it folds the group, as anywhere else.
     let names = session.harness.query_all_by_label_contains("Thread").map(|name| name.rect().top()).collect::<Vec<_>>();
     assert!(names.iter().all(|name| *name >= header(&session, 1).bottom() - 0.5), "no name is under it: {names:?}");
     let mut was_pushed = false;
@@ -268,7 +268,7 @@ fn the_list_of_commands_is_as_high_as_ever_after_one_that_was_short() {
     session.harness.run_steps(4);
     session.type_text("theme");
     session.harness.run_steps(4);
-    // The third of the list, by the pointer: what is scrolled out of view takes no click.
+    // The third in the list, by the pointer, since items out of view cannot be clicked.
     let place = session.harness.get_by_label("Light theme").rect().center();
     session.left_click(place);
     assert_eq!(session.harness.state().theme().shade, longspan::facade::scene::color::Shade::Light);

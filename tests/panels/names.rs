@@ -1,5 +1,5 @@
-//! Names that a screen or a screen reader would obey: control characters, line breaks and overrides of the direction of
-//! writing in names of files, processes, threads, spans, arguments and losses. Each panel says them as escapes.
+//! Hostile names of files, processes, threads, spans, arguments and losses: control characters, line breaks and
+//! overrides of the text direction. Each panel shows them as escapes.
 
 use egui::{Key, Modifiers, Vec2};
 use egui_kittest::kittest::Queryable;

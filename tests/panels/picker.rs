@@ -1,4 +1,4 @@
-//! The file picker of the window itself: folders, sorting, keys, and names of files to be written.
+//! The built-in file picker: folders, sorting, keys, and names of output files.
 
 use std::path::PathBuf;
 
@@ -9,7 +9,7 @@ use crate::session::Session;
 
 const SCREEN: egui::Vec2 = vec2(1280.0, 800.0);
 
-/// A session whose picker is open in a folder with `deep/two.json`, `big.json` and `capture.json`.
+/// Opens a session with a picker in a folder with `deep/two.json`, `big.json` and `capture.json`.
 fn picking() -> (Session, PathBuf) {
     let mut session = Session::with_capture(SCREEN, 1.0);
     let folder = session.capture.parent().expect("a folder").to_owned();
@@ -26,7 +26,7 @@ fn field(session: &Session) -> String {
     session.harness.get_by_label("Name or path").accesskit_node().value().unwrap_or_default()
 }
 
-/// The files of the list, from top to bottom.
+/// Returns the listed files, from top to bottom.
 fn files(session: &Session) -> Vec<String> {
     let texts = session.node_texts();
     texts

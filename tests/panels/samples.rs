@@ -1,4 +1,4 @@
-//! The samples of the scope as a table, and the function that is chosen there.
+//! The samples of the scope as a table, and the function that is selected there.
 
 use egui::{Key, Modifiers, vec2};
 use egui_kittest::kittest::{NodeT, Queryable};
@@ -9,7 +9,7 @@ use crate::session::Session;
 
 const SCREEN: egui::Vec2 = vec2(1280.0, 800.0);
 
-/// Six milliseconds of a clock on two threads: `main` calls `spin`, which calls itself, and `wait`. Seven faults.
+/// Six milliseconds of a clock on two threads: `main` calls `spin`, which recurses, and `wait`. Seven page faults.
 fn with_samples() -> Session {
     let mut session = Session::empty(SCREEN, 1.0);
     let sample = |tid: u32, ts: u32, event: &str, unit: &str, period: u32, frame: &str| {
@@ -64,7 +64,7 @@ fn samples_add_up_by_function_module_thread_and_event() {
     let printed = run_by_shell(&copied(&session).expect("a command"));
     assert!(printed.contains("clock,ns,main,0,6000000,0,3"), "{printed}");
     session.click("By module");
-    // The application has its own frames and those that it calls.
+    // The application has its own frames and their callees.
     rows_are(&mut session, &["app, self 4.000 ms, total 6.000 ms, 3 samples", "libc, self 2.000 ms, total 2.000 ms"]);
     session.click("By thread");
     session.until("two threads", |session| session.says("2 rows, Self 6.000 ms"));
@@ -77,7 +77,7 @@ fn a_function_that_is_chosen_is_found_on_the_tracks_and_shown_with_its_callers_a
     let mut session = with_samples();
     session.harness.get_by_label("spin, self 4.000 ms, total 4.000 ms, 2 samples").click();
     session.harness.step();
-    // `main` above it, itself, and the call of itself.
+    // Its caller `main`, the function, and its recursive call.
     session.until("the sandwich", |session| session.says("Image: Flame graph of 3 bars"));
     session.until("the hits", |session| session.says("hits"));
     session.click("Flame graph");

@@ -1,4 +1,4 @@
-//! The scheduling of the scope.
+//! The scheduling panel.
 
 use egui::vec2;
 use egui_kittest::kittest::{NodeT, Queryable};
@@ -9,7 +9,7 @@ use crate::session::Session;
 
 const SCREEN: egui::Vec2 = vec2(1400.0, 800.0);
 
-/// On one CPU: "busy" runs for 3 ms and 1 ms, "calm" for 2 ms after it waited for 3 ms. Both are woken by the other.
+/// On one CPU: "busy" runs for 3 ms and 1 ms, "calm" for 2 ms after it waited for 3 ms. Each is woken by the other.
 const TRACE: &str = "# tracer: nop
           <idle>-0     (-----) [000] d... 1.000000: sched_switch: prev_comm=swapper/0 prev_pid=0 prev_prio=120 prev_state=R ==> next_comm=busy next_pid=7 next_prio=120
             busy-7     (    7) [000] d... 1.000000: sched_waking: comm=calm pid=8 prio=120 target_cpu=000
@@ -59,7 +59,7 @@ fn threads_processes_and_cpus_have_their_times_and_are_sorted_by_a_click() {
         "{printed}"
     );
     assert!(printed.contains("calm,8,calm,8,2000000,3000000,0,5000000,0,1,2000000,3000000,0.2\n"), "{printed}");
-    // The longest wait is that of the other thread.
+    // The other thread has the longest wait.
     session.click("Longest wait");
     session.until("the other order", |session| rows(session).first().is_some_and(|row| row.starts_with("calm")));
     session.click("Processes");
@@ -107,7 +107,7 @@ fn a_trace_without_scheduling_says_so() {
 fn a_run_on_a_cpu_leads_to_its_waker_and_to_its_state() {
     let mut session = opened(TRACE);
     session.until("the threads", |session| rows(session).len() == 2);
-    // The run of "calm" from 3 to 5 ms; the trace has some room on both sides.
+    // The run of "calm" from 3 to 5 ms; the trace has margins on both sides.
     let row = session.harness.get_by_label_contains("CPU 0, unfolded").rect().center().y;
     let canvas = session.harness.get_by_role(egui::Role::Canvas).rect();
     let pos = egui::pos2(canvas.left() + canvas.width() * 0.41, row);

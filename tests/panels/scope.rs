@@ -1,5 +1,4 @@
-//! The scope under the hand: selected by drags, heads and menus, said by the bar, taken by every question,
-//! and taken back with Escape.
+//! The scope: selected by drags, headers and menus, shown in the bar, used by all queries, and cleared with Escape.
 
 use egui::{Event, Key, Modifiers, PointerButton, Pos2, Vec2, pos2, vec2};
 use egui_kittest::kittest::{NodeT, Queryable};
@@ -18,7 +17,7 @@ fn opened() -> Session {
     session
 }
 
-/// The label of the head of a track.
+/// Returns the label of the header of a track.
 fn head(session: &Session, track: &str) -> String {
     let nodes = session.harness.root().children_recursive();
     let mut labels = nodes.filter_map(|node| node.accesskit_node().label());
@@ -26,7 +25,7 @@ fn head(session: &Session, track: &str) -> String {
     labels.find(is_head).unwrap_or_else(|| panic!("no {track}:\n{}", session.node_texts().join("\n")))
 }
 
-/// A point in the first lane of a track, at a part of the time in view.
+/// Returns a point in the first lane of a track, at a fraction of the visible time.
 fn on_track(session: &Session, track: &str, part: f32) -> Pos2 {
     let canvas = session.harness.get_by_role(egui::Role::Canvas).rect();
     let place = session.harness.get_by_label(&head(session, track)).rect();
@@ -67,7 +66,7 @@ pub(crate) fn click_head(session: &mut Session, track: &str, with: (PointerButto
 pub(crate) const CTRL: (PointerButton, Modifiers) = (PointerButton::Primary, Modifiers::COMMAND);
 const RIGHT: (PointerButton, Modifiers) = (PointerButton::Secondary, Modifiers::NONE);
 
-/// The range of time in view, in nanoseconds.
+/// Returns the visible time range, in nanoseconds.
 fn view(session: &mut Session) -> (i64, i64) {
     let view = session.harness.state_mut().timeline_mut().expect("a timeline").view();
     (view.start_ns(), view.end_ns())
@@ -77,7 +76,7 @@ fn range(session: &mut Session) -> Option<(i64, i64)> {
     session.harness.state_mut().timeline_mut().expect("a timeline").range()
 }
 
-/// Opens the statistics and waits until they are of these names and of no others.
+/// Opens the statistics and waits until they contain exactly these names.
 #[track_caller]
 fn until_statistics(session: &mut Session, names: &[&str]) {
     if !session.says("Filter names") {
@@ -103,7 +102,7 @@ fn shift_and_a_drag_select_time_and_the_tracks_that_it_crosses() {
     assert!(session.says(TIME) && session.says(TRACKS) && !session.says(FILTER));
     until_statistics(&mut session, &["request", "read"]);
     assert!(session.says("of the scope"));
-    // Further down it crosses another track; the other way round it is the same.
+    // Further down, the drag covers another track. The reverse drag has the same effect.
     let (from, to) = (on_track(&session, "Thread 2", 0.7), on_track(&session, "main", 0.3));
     drag(&mut session, from, to, Modifiers::SHIFT);
     assert!(session.says("Label: 2 threads of server 1"), "{}", session.node_texts().join("\n"));
@@ -148,10 +147,10 @@ fn ctrl_and_clicks_on_heads_add_tracks_and_take_them_away_and_fold_nothing() {
     click_head(&mut session, "Thread 2", CTRL);
     assert!(session.says("Label: main of server 1"));
     until_statistics(&mut session, &["request", "read"]);
-    // The last one that is taken away leaves the whole trace.
+    // Without the last track, the scope is the whole trace.
     click_head(&mut session, "main", CTRL);
     assert!(!session.says(TRACKS) && head(&session, "main") == "main 1, unfolded");
-    // A process is all of its tracks.
+    // A process selects all of its tracks.
     click_head(&mut session, "server 1", CTRL);
     assert!(session.says("Label: server 1") && head(&session, "main").contains("in the scope"));
     click_head(&mut session, "main", (PointerButton::Primary, Modifiers::NONE));
@@ -170,7 +169,7 @@ fn the_menu_of_a_span_selects_what_is_inside_it_and_escape_takes_back_one_layer_
     session.harness.run_steps(2);
     assert!(session.says(TIME) && session.says(TRACKS) && session.says(FILTER) && session.says("within:#"));
     until_statistics(&mut session, &["read"]);
-    // A search is within the scope.
+    // The search is limited to the scope.
     session.press(Modifiers::COMMAND, Key::F);
     session.harness.step();
     session.type_text("r");
@@ -178,7 +177,7 @@ fn the_menu_of_a_span_selects_what_is_inside_it_and_escape_takes_back_one_layer_
     session.press(Modifiers::COMMAND, Key::T);
     session.harness.get_by_label("Filter names").focus();
     session.harness.step();
-    // The field, the search, the scope, the span.
+    // Escape clears the field, the search, the scope and the span, in this order.
     session.press(Modifiers::NONE, Key::Escape);
     session.harness.run_steps(2);
     assert!(session.harness.query_by_label("Search").is_some(), "the field alone has lost the keyboard");
@@ -230,7 +229,7 @@ fn the_menu_of_a_head_asks_about_its_tracks() {
     assert!(session.says("Label: main of server 1"));
     session.type_text("r");
     session.until("the hits of the track", |session| session.says("3 hits"));
-    // The search goes on in the tracks that are taken away and added.
+    // The search continues in the new tracks of the scope.
     click_head(&mut session, "Thread 2", CTRL);
     session.until("the hits of both", |session| session.says("5 hits"));
     session.click(TRACKS);
@@ -240,7 +239,7 @@ fn the_menu_of_a_head_asks_about_its_tracks() {
     session.harness.run_steps(2);
     until_statistics(&mut session, &["request", "read", "write"]);
     assert!(session.says("Label: server 1"));
-    // The same from the rows themselves.
+    // The context menu of the rows has the same commands.
     let at = on_track(&session, "main", 0.45);
     click_at(&mut session, at, RIGHT);
     session.click("The track");
@@ -277,7 +276,7 @@ fn a_scope_is_saved_under_a_name_kept_with_the_trace_and_forgotten() {
     session.click("the main thread");
     session.harness.run_steps(2);
     assert!(session.says(TRACKS) && session.says("Label: main of server 1"));
-    // Back to before the scope was taken, and forward again.
+    // Back to the state before the scope was set, and forward again.
     session.press(Modifiers::ALT, Key::ArrowLeft);
     session.harness.run_steps(2);
     assert!(!session.says(TRACKS), "the history has the scope");

@@ -1,4 +1,4 @@
-//! The application on a screen in memory, with a capture of three threads, and its accessibility tree.
+//! Runs the application on a virtual screen, with a trace of three threads, and queries its accessibility tree.
 
 use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, channel};
@@ -14,8 +14,8 @@ use longspan::facade::app::preferences::Folders;
 use longspan::facade::app::state::App;
 use longspan::facade::ingest::{CachePolicy, LoadOptions};
 
-/// A request with two reads within on one thread, two writes on another, a marker, a counter, and
-/// an end without a begin.
+/// A request with two nested reads on one thread, two writes on another, a marker, a counter, and an end without a
+/// begin.
 const CAPTURE: &str = r#"[
     {"ph":"M","name":"process_name","pid":1,"args":{"name":"server"}},
     {"ph":"M","name":"thread_name","pid":1,"tid":1,"args":{"name":"main"}},
@@ -28,7 +28,7 @@ const CAPTURE: &str = r#"[
     {"ph":"C","name":"queue","pid":1,"ts":10,"args":{"length":3}},
     {"ph":"E","name":"lost","pid":1,"tid":3,"ts":20}]"#;
 
-/// The application, its screen and its background work.
+/// The application with its screen and its background tasks.
 pub(crate) struct Session {
     pub harness: Harness<'static, App>,
     events: Receiver<TaskEvent>,
@@ -37,7 +37,7 @@ pub(crate) struct Session {
 }
 
 impl Session {
-    /// A session without a capture, on a screen of this size in points.
+    /// Creates a session without a trace, on a screen of this size in points.
     pub(crate) fn empty(size: Vec2, pixels_per_point: f32) -> Self {
         let folder = tempfile::tempdir().expect("a folder for temporary files");
         std::fs::write(folder.path().join("capture.json"), CAPTURE).expect("written");
@@ -49,7 +49,7 @@ impl Session {
         Self::of(self.folder, size, 1.0)
     }
 
-    /// A session without a capture, whose sorted traces are kept in this folder.
+    /// Creates a session without a trace that caches stores in this folder.
     pub(crate) fn with_cache(cache: &std::path::Path) -> Self {
         let folder = tempfile::tempdir().expect("a folder for temporary files");
         Self::with_policy(folder, CachePolicy::Folder(cache.to_owned()), egui::vec2(1400.0, 700.0), 1.0)
@@ -76,7 +76,7 @@ impl Session {
         Self { harness: builder.build_ui_state(show, app), events, folder, capture }
     }
 
-    /// A session with the capture and another one on one timeline: a span of one second that starts with it, and
+    /// Creates a session with the trace and another one on one timeline: a span of one second with the same start, and
     /// an end without a begin.
     pub(crate) fn with_two_files(size: Vec2) -> Self {
         let mut session = Self::empty(size, 1.0);
@@ -90,7 +90,7 @@ impl Session {
         session
     }
 
-    /// Opens a capture of these bytes.
+    /// Opens a trace with this content.
     pub(crate) fn open_text(&mut self, name: &str, text: &str) {
         let path = self.folder.path().join(name);
         std::fs::write(&path, text).expect("written");
@@ -98,7 +98,7 @@ impl Session {
         self.until("the timeline", |session| session.harness.query_by_role(egui::Role::Canvas).is_some());
     }
 
-    /// A session with the capture.
+    /// Creates a session with the trace.
     pub(crate) fn with_capture(size: Vec2, pixels_per_point: f32) -> Self {
         let mut session = Self::empty(size, pixels_per_point);
         let capture = session.capture.clone();
@@ -107,13 +107,13 @@ impl Session {
         session
     }
 
-    /// Draws frames and takes answers until `done`.
+    /// Draws frames and handles events until `done`.
     #[track_caller]
     pub(crate) fn until(&mut self, what: &str, done: impl Fn(&Self) -> bool) {
         self.within(200, what, done);
     }
 
-    /// The same for answers about hundreds of thousands of spans, also on a busy machine.
+    /// Like [`Self::until`], for queries of hundreds of thousands of spans, also on a busy machine.
     #[track_caller]
     pub(crate) fn until_at_last(&mut self, what: &str, done: impl Fn(&Self) -> bool) {
         self.within(3000, what, done);
@@ -133,17 +133,17 @@ impl Session {
         panic!("{what} did not come:\n{}", self.node_texts().join("\n"));
     }
 
-    /// The label of the timeline in the accessibility tree.
+    /// Returns the label of the timeline in the accessibility tree.
     pub(crate) fn summary(&self) -> String {
         self.harness.get_by_role(egui::Role::Canvas).accesskit_node().label().unwrap_or_default()
     }
 
-    /// Whether the label or value of a node holds this text.
+    /// Returns whether the label or value of a node contains this text.
     pub(crate) fn says(&self, text: &str) -> bool {
         self.node_texts().iter().any(|told| told.contains(text))
     }
 
-    /// All nodes with role, label and value, in the order of the screen.
+    /// Returns all nodes with role, label and value, in screen order.
     pub(crate) fn node_texts(&self) -> Vec<String> {
         let nodes = self.harness.root().children_recursive();
         let texts = nodes.map(|node| {
@@ -154,7 +154,7 @@ impl Session {
         texts.collect()
     }
 
-    /// Gives a command by its name through the palette of commands.
+    /// Runs a command by its name in the command palette.
     pub(crate) fn give(&mut self, command: &str) {
         self.press(Modifiers::COMMAND | Modifiers::SHIFT, Key::P);
         self.harness.step();
@@ -184,7 +184,7 @@ impl Session {
         self.click_at(at, PointerButton::Primary);
     }
 
-    /// Clicks the left button at a position with keys held.
+    /// Clicks the left button at a position with modifier keys.
     pub(crate) fn click_with(&mut self, at: Pos2, modifiers: Modifiers) {
         self.harness.event_modifiers(Event::PointerMoved(at), modifiers);
         self.harness.step();
@@ -196,7 +196,7 @@ impl Session {
         self.harness.run_steps(3);
     }
 
-    /// Whether the palette of commands offers one now: it lists those that can be given.
+    /// Returns whether the command palette offers a command, since it lists only the enabled ones.
     pub(crate) fn offers(&mut self, command: &str) -> bool {
         self.press(Modifiers::COMMAND | Modifiers::SHIFT, Key::P);
         self.harness.step();
@@ -220,7 +220,7 @@ impl Session {
         self.harness.run_steps(3);
     }
 
-    /// Clicks on the node with this label.
+    /// Clicks the node with this label.
     #[track_caller]
     pub(crate) fn click(&mut self, label: &str) {
         self.harness.get_by_label(label).click();

@@ -1,4 +1,4 @@
-//! The list of spans: the longest first, or in order of time, of the scope, and hand in hand with the timeline.
+//! The list of spans of the scope, by duration or by time, linked with the timeline.
 
 use egui::{Key, Modifiers, vec2};
 use egui_kittest::kittest::{NodeT, Queryable};
@@ -10,13 +10,13 @@ use crate::session::Session;
 
 const SCREEN: egui::Vec2 = vec2(1280.0, 800.0);
 
-/// The rows of the list, as a screen reader says them.
+/// Returns the rows of the list by their accessibility labels.
 fn rows(session: &Session) -> Vec<String> {
     let rows = session.harness.query_all_by_role(egui::Role::ListItem);
     rows.map(|row| row.accesskit_node().label().unwrap_or_default()).collect()
 }
 
-/// The rows that are marked.
+/// Returns the selected rows.
 fn marked(session: &Session) -> Vec<String> {
     let rows = session.harness.query_all_by_role(egui::Role::ListItem);
     let marked = rows.filter(|row| row.accesskit_node().toggled() == Some(egui::accesskit::Toggled::True));
@@ -61,7 +61,7 @@ fn a_row_selects_its_span_and_a_span_that_is_selected_elsewhere_marks_its_row() 
         session.until("the span", |session| session.summary().contains("Selected: read, 200 µs"));
         assert_eq!(marked(&session), [row], "{order}");
         assert_eq!(rows(&session).len(), 5, "the list stays in front, with the details beside it");
-        // The next span of the lane, by a key of the timeline.
+        // A key of the timeline selects the next span of the lane.
         session.give("Next span");
         session.until("the next one", |session| session.summary().contains("Selected: read, 100 µs"));
         session.until("its row", |session| marked(session).iter().any(|row| row.contains("100 µs")));

@@ -1,5 +1,5 @@
-//! Texts that a screen reader speaks by itself, those of live nodes when they change. Choices say what they are for,
-//! entries of menus whether they are checked.
+//! Texts for screen readers: live nodes announce their changes. Choices have labels, and menu entries state whether
+//! they are checked.
 
 use egui::accesskit::{Live, Role, Toggled};
 use egui::{Key, Modifiers, Vec2, vec2};
@@ -9,7 +9,7 @@ use crate::session::Session;
 
 const SCREEN: Vec2 = vec2(1200.0, 800.0);
 
-/// The texts of all live nodes.
+/// Returns the texts of all live nodes.
 fn spoken(session: &Session) -> Vec<String> {
     let nodes = session.harness.root().children_recursive();
     let live = nodes.filter(|node| node.accesskit_node().live() == Live::Polite);

@@ -1,4 +1,4 @@
-//! Names for the addresses of a recording: they come after the trace is shown, and the panel says which are missing.
+//! Symbolized names of a recording: they appear after the trace is shown, and the panel lists missing files.
 
 use egui::vec2;
 use egui_kittest::kittest::Queryable;
@@ -12,7 +12,7 @@ use crate::session::Session;
 
 const SCREEN: egui::Vec2 = vec2(1280.0, 800.0);
 
-/// Opens a recording of a program that is compiled, and lists its modules.
+/// Opens a recording of a compiled program, and lists its modules.
 fn opened(session: &mut Session) -> String {
     let folder = session.capture.parent().expect("a folder").to_path_buf();
     let program = program(&folder, "");
@@ -81,7 +81,7 @@ fn stacks_are_unwound_again_when_their_files_are_located() {
     session.harness.state_mut().open_files(&[path]);
     session.until("the timeline", |session| session.harness.query_by_role(egui::Role::Canvas).is_some());
     session.give("Flame graph");
-    // The innermost frame, and the mark.
+    // The innermost frame, and the mark of a cut stack.
     session.until("a cut stack", |session| session.says("Flame graph of 2 bars"));
     session.give("Symbols");
     session.click("Folder with symbols");
@@ -100,9 +100,9 @@ fn functions_are_found_by_their_names_and_have_their_source_lines() {
     let mut session = Session::empty(SCREEN, 1.0);
     opened(&mut session);
     session.give("Flame graph");
-    // main, outer, inner within it, and the file without names; three without the inlined one.
+    // main, outer, the inlined inner, and the file without symbols. Without the inlined function there are three.
     session.until("named paths", |session| session.says("Flame graph of 4 bars"));
-    // The function that was inlined, in the bar of the one that has it.
+    // The inlined function is found in the bar of its caller.
     session.give("Search");
     session.type_text("inner");
     session.until("its hits", |session| session.says(" hit"));

@@ -1,4 +1,4 @@
-//! Tables as a hand and a keyboard work them: widths, orders, copies, long names, and the menu of a value.
+//! Tables by pointer and keyboard: column widths, sort orders, copies, long names, and the context menu of a value.
 
 use egui::{Event, Key, Modifiers, PointerButton, Pos2, pos2, vec2};
 use egui_kittest::kittest::{NodeT, Queryable};
@@ -9,7 +9,7 @@ use crate::session::Session;
 
 const SCREEN: egui::Vec2 = vec2(1280.0, 800.0);
 
-/// A session with the table of statistics.
+/// Opens a session with the statistics table.
 fn with_table() -> Session {
     let mut session = Session::with_capture(SCREEN, 1.0);
     session.press(Modifiers::COMMAND, Key::T);
@@ -22,7 +22,7 @@ fn left_of(session: &Session, head: &str) -> f32 {
     session.harness.get_by_label(head).rect().left()
 }
 
-/// A press, the move, and the release.
+/// Presses, moves and releases.
 fn drag(session: &mut Session, from: Pos2, to: Pos2) {
     let button = |pos, pressed| Event::PointerButton {
         pos,
@@ -42,7 +42,7 @@ fn drag(session: &mut Session, from: Pos2, to: Pos2) {
     }
 }
 
-/// A place within the first cell of a row.
+/// Returns a point in the first cell of a row.
 fn name_of(session: &Session, row: &str) -> Pos2 {
     let row = session.harness.get_by_label(row).rect();
     pos2(row.left() + 20.0, row.center().y)

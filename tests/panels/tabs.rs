@@ -1,4 +1,4 @@
-//! Many tabs: all of them can be reached, whatever has room in the bar.
+//! Many tabs: all of them are reachable, also those that do not fit in the bar.
 
 use egui::vec2;
 use egui_kittest::kittest::{NodeT, Queryable};
@@ -24,7 +24,7 @@ fn tabs_that_have_no_room_are_in_a_list_and_their_whole_names_under_the_pointer(
         let found = session.harness.get_all_by_label(&wanted);
         found.map(|node| (node.accesskit_node().role(), node.rect())).collect()
     };
-    // The tab itself has that name as well.
+    // The tab itself has the same name.
     let entry = nodes(&session).into_iter().find(|(role, _)| *role != egui::Role::Tab).expect("an entry of the list");
     session.left_click(entry.1.center());
     assert_eq!(session.harness.state().title(), format!("{wanted} - Longspan"));

@@ -1,4 +1,4 @@
-//! Groups of tracks beside the canvas: a trace of many asynchronous spans of one name is a row, until it is unfolded.
+//! Track groups: many async spans of one name are one row until the group is unfolded.
 
 use egui::{Key, Modifiers, Vec2};
 use egui_kittest::kittest::Queryable;
@@ -9,7 +9,7 @@ use crate::session::Session;
 
 const SCREEN: Vec2 = Vec2::new(1200.0, 800.0);
 
-/// Promises and timers that run at the same time, and counters.
+/// Concurrent promises and timers, and counters.
 fn trace(promises: u32) -> String {
     let tree = |name: &str, id: u32| {
         let event = |phase: &str, ts: u32| json!({"ph": phase, "cat": "c", "name": name, "id": format!("{name}{id}"), "pid": 7, "tid": 7, "ts": ts});
@@ -32,7 +32,7 @@ fn with_groups(promises: u32) -> Session {
     session
 }
 
-/// The labels of the names beside the canvas, from top to bottom.
+/// Returns the labels of the track headers, from top to bottom.
 fn heads(session: &Session) -> Vec<String> {
     let texts = session.node_texts().into_iter();
     let heads = texts.filter_map(|text| text.strip_prefix("Button: ").map(str::to_owned));

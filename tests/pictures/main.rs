@@ -1,7 +1,7 @@
-//! Pictures of real captures as the window shows them, drawn in software and compared with
-//! the reviewed pictures in `tests/pictures/kept`.
+//! Images of real traces as shown in the window, drawn by a software renderer and compared with the reviewed images in
+//! `tests/pictures/kept`.
 //!
-//! `UPDATE_SNAPSHOTS=1 cargo test --test pictures` writes new ones: look at them before they are kept.
+//! `UPDATE_SNAPSHOTS=1 cargo test --test pictures` writes new ones, which must be reviewed.
 
 use std::fs::File;
 use std::io::{BufReader, BufWriter};
@@ -16,8 +16,8 @@ use longspan::facade::query::scope::Scope;
 use longspan::facade::render::readback::Pixels;
 use longspan::facade::scene::color::Shade;
 
-/// A view to draw: the name of the picture, the capture, the slice of its time in milliseconds from its start, the size
-/// in pixels, the number of these per point, and the theme.
+/// A view to draw: image name, trace, time range in milliseconds from its start, size in pixels, pixels per point, and
+/// theme.
 type View = (&'static str, &'static str, Option<(f64, f64)>, [u32; 2], f32, Shade);
 
 const VIEWS: [View; 11] = [
@@ -34,16 +34,16 @@ const VIEWS: [View; 11] = [
     ("stacks", "pyspy_collapsed.txt", None, [1000, 600], 1.0, Shade::Dark),
 ];
 
-/// Levels of a colour by which the rounding of drivers differs: in blending and at the edges of letters.
+/// Tolerance per colour channel, for rounding in blending and at the edges of letters by different drivers.
 const LEVELS_MAX: u8 = 12;
 
-/// Pixels of a million that may differ by more: a line of text that moved by one pixel is some thousand.
+/// Maximum number of pixels per million beyond the tolerance. A line of text that moves by one pixel is some thousand.
 const DIFFERENT_PPM_MAX: usize = 300;
 
-/// Variables that choose another driver or other fonts than those of the kept pictures.
+/// Environment variables that select other drivers or fonts than those of the reviewed images.
 const CHOICES: [&str; 7] = ["WGPU_", "VK_", "LIBGL_", "MESA_", "GALLIUM_", "__EGL_", "FONTCONFIG_"];
 
-/// Runs a test once more without the variables that choose drivers, if the environment has any; returns whether it did.
+/// Repeats a test without the variables that select drivers, if the environment has any. Returns whether it did.
 fn ran_without_choices(test: &str) -> bool {
     let names = std::env::vars_os().map(|(name, _)| name);
     let choices: Vec<_> =
@@ -81,7 +81,7 @@ fn real_captures_look_as_they_did() {
     assert!(problems.is_empty(), "\n{}\n", problems.join("\n"));
 }
 
-/// A test of the comparison: it must not let pass a difference that a user would see.
+/// Tests the comparison, which must detect a visible difference.
 #[test]
 fn a_picture_with_one_span_of_another_colour_is_another() {
     let same = Pixels { width: 100, height: 100, rgba: vec![40; 40_000] };
@@ -118,7 +118,8 @@ fn folder(name: &str) -> PathBuf {
     folder
 }
 
-/// Compares pixels with the kept picture; an error says how many differ, if they are more than drivers explain.
+/// Compares an image with the reviewed one. Returns an error with the number of different pixels if it exceeds the
+/// limit.
 fn compare(pixels: &Pixels, kept: &Path) -> Result<(), String> {
     let file = File::open(kept).map_err(|error| format!("{}: {error}", kept.display()))?;
     let mut reader = png::Decoder::new(BufReader::new(file)).read_info().map_err(|error| error.to_string())?;
@@ -138,7 +139,7 @@ fn different_ppm(different: usize, of: &Pixels) -> usize {
     different * 1_000_000 / (of.width * of.height) as usize
 }
 
-/// The number of pixels that differ by more than drivers explain.
+/// Returns the number of pixels whose difference exceeds the tolerance.
 fn difference(a: &[u8], b: &[u8]) -> usize {
     let differs = |(a, b): &(&[u8; 4], &[u8; 4])| a.iter().zip(*b).any(|(a, b)| a.abs_diff(*b) > LEVELS_MAX);
     a.as_chunks().0.iter().zip(b.as_chunks().0).filter(differs).count()
