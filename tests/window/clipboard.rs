@@ -1,4 +1,4 @@
-//! Copy and paste by the clipboard of the desktop, and pictures of the window.
+//! Copy and paste by the desktop clipboard, and screenshots of the window.
 
 use std::fs::File;
 use std::io::{BufReader, Write};
@@ -51,7 +51,7 @@ fn an_exported_picture_has_the_pixels_of_the_timeline_on_the_screen() {
     window.xdotool(&["key", "--repeat", "2", "plus"]);
     window.point((5, 5));
     let screen = window.settled();
-    // The keys of a hand that releases Ctrl first: S alone zooms out as long as it is held.
+    // Keys in the order in which a hand releases Ctrl first. S alone zooms out while it is held.
     window.xdotool(&["keydown", "ctrl", "keydown", "shift", "keydown", "s", "keyup", "ctrl", "keyup", "shift"]);
     window.until("the picker", |window| (window.look() != screen).then_some(()));
     window.xdotool(&["keyup", "s"]);
@@ -61,8 +61,8 @@ fn an_exported_picture_has_the_pixels_of_the_timeline_on_the_screen() {
     until("the picture", || output.is_file().then_some(()));
     let ((width, height), bytes) = decoded(&output);
     assert!(width == 1280 && height > 600, "{width} x {height}");
-    // The line at the bottom is not in it; around the window is an edge as thick as the manager of windows likes. The
-    // edges of slanted lines round otherwise where they lie elsewhere.
+    // The image lacks the status bar. The border around the window depends on the window manager. The edges of slanted
+    // lines round differently at other positions.
     let differs = |(x, y): (usize, usize), edge: usize| {
         let shown = screen.at(x + edge, y + 776 - height + edge);
         let drawn = &bytes[4 * (y * width + x)..][..3];
@@ -76,7 +76,7 @@ fn an_exported_picture_has_the_pixels_of_the_timeline_on_the_screen() {
     assert!(different * 1000 < width * height, "{different} pixels differ");
 }
 
-/// The width and the height of a picture in a file, and its bytes.
+/// Returns the width and height of an image file, and its bytes.
 fn decoded(path: &Path) -> ((usize, usize), Vec<u8>) {
     let file = BufReader::new(File::open(path).expect("readable"));
     let mut reader = png::Decoder::new(file).read_info().expect("a picture");
@@ -102,8 +102,8 @@ fn an_exported_picture_of_the_window_has_its_panels_and_all_of_its_pixels() {
     until("the picture", || output.is_file().then_some(()));
     let ((width, height), bytes) = decoded(&output);
     assert_eq!((width, height), (1280, 800));
-    // All but the line at the bottom, which says that the picture is drawn; around the window is an edge as thick as
-    // the manager of windows likes.
+    // All but the status bar, which says that the image is drawn. The border around the window depends on the window
+    // manager.
     let height = height - 24;
     let different = |edge: usize| {
         let places = (0..height).flat_map(|y| (0..width).map(move |x| (x, y)));

@@ -1,12 +1,12 @@
-//! Ways to find something: search, totals of a slice of time, one name, the context menu, the list of keys. With real
-//! input, judged by the screen reader, the clipboard and the pixels.
+//! Ways to find something: search, totals of a time range, one name, the context menu, the list of keys. With real
+//! input, checked by screen reader, clipboard and pixels.
 
 use crate::picture::span_color;
 use crate::rows::{self, span_on};
 use crate::session::{Session, Window, until};
 use crate::told::view_s;
 
-/// A request with two reads within on one thread, two writes on another.
+/// A request with two nested reads on one thread, and two writes on another.
 const SERVER: &str = r#"[
     {"ph":"X","name":"request","cat":"net","pid":1,"tid":1,"ts":0,"dur":1000000},
     {"ph":"X","name":"read","cat":"io","pid":1,"tid":1,"ts":100000,"dur":200000},
@@ -20,7 +20,7 @@ fn opened(session: &Session) -> Window<'_> {
     window
 }
 
-/// Types into the search, in place of its text.
+/// Types a filter into the search field and replaces its text.
 fn search(window: &Window<'_>, filter: &str) {
     window.key("ctrl+f");
     window.until_said("Search");
@@ -66,7 +66,7 @@ fn a_search_takes_letters_patterns_and_terms_dims_the_rest_and_leads_from_hit_to
         .until("all in full colour", |window| span_on(&window.look(), "request").filter(|now| now.top == request.top));
 }
 
-/// The clipboard, as another program pastes it.
+/// Returns the clipboard as pasted by another program.
 fn copied(window: &Window<'_>) -> String {
     window.session.tool("xclip", &["-selection", "clipboard", "-out"])
 }
@@ -75,7 +75,7 @@ fn copied(window: &Window<'_>) -> String {
 fn totals_of_a_slice_of_time_are_sorted_narrowed_copied_and_lead_to_the_longest() {
     let session = Session::with_reader();
     let window = opened(&session);
-    // The last half: one write, one read, and the request.
+    // The second half: one write, one read, and the request.
     let ruler = window.place_of("Ruler: drag to select time");
     let request = span_on(&window.look(), "request").expect("a span");
     let middle = usize::midpoint(request.left, request.right) - 40;
@@ -100,7 +100,7 @@ fn totals_of_a_slice_of_time_are_sorted_narrowed_copied_and_lead_to_the_longest(
     let rows: Vec<&str> = table.lines().collect();
     assert!(rows[0].starts_with("Name\tCount\tTotal (ns)\tShare\tSelf (ns)\tMean (ns)\t"), "{table}");
     assert!(rows[1].starts_with("write\t1\t") && rows.len() == 4, "{table}");
-    // The name that is chosen has bars and its longest spans beside it.
+    // The selected name has a histogram and its longest spans beside it.
     window.press("read");
     window.until_said("Over time");
     window.press("100 ms  at 0.500000000 s");
@@ -120,14 +120,14 @@ fn a_bar_of_a_name_finds_the_spans_that_take_as_long_and_a_part_of_its_time_fill
     window.press("Statistics of this name");
     window.until_said("Over time");
     let over_time = window.place_of("Over time");
-    // The bars are below the words, the first of them at the left.
+    // The bars are below the labels, with the first one at the left.
     window.click((over_time.left + 4, over_time.bottom + 40));
     window.until("the first part of the time", |window| Some(view_s(window)).filter(|view| view.1 < 0.2));
     let durations = window.place_of("Durations");
     window.click((durations.left + 4, durations.bottom + 40));
     let filter = window.until("the search", |window| window.text_in("Search").filter(|text| text.starts_with("dur>=")));
     assert!(filter.contains("dur<=") && filter.ends_with("\"write\""), "{filter}");
-    // The shorter of both is at the left.
+    // The shorter one is at the left.
     window.until_said("1 hit");
     window.until_said("write, Thread 2, at 0.600000000 s, 300 ms");
 }
@@ -155,7 +155,7 @@ fn the_right_button_offers_what_can_be_done_with_a_span_the_time_and_the_track()
     window.settled();
     window.key("Escape");
     window.until_unsaid("Search");
-    // Escape closes a menu and nothing under it. Without a span under the pointer the menu offers no zoom.
+    // Escape closes only the menu. Without a span under the pointer, the menu has no zoom.
     window.settled();
     open_at((700, 420));
     window.until_said("Add marker");
@@ -198,7 +198,7 @@ fn the_keyboard_alone_opens_a_capture_folds_its_tracks_and_goes_through_its_menu
         have.sort_by(|a, b| a.path.cmp(&b.path));
         have
     };
-    // The focused nodes, once they stay the same: between two controls none or both may say that they have the focus.
+    // Waits until the focus is stable: between two controls, none or both may claim it.
     let focused = || {
         let mut last = Vec::new();
         window.until("something has the keys", |_| {
@@ -241,7 +241,7 @@ fn a_row_of_the_list_of_spans_selects_its_span_and_a_right_click_on_a_head_hides
     window.press("write, Thread 2, at 0.600000000 s, 300 ms");
     window.until_said("Selected: write, 300 ms");
     window.settled();
-    // The right edge of the head, which a drag moves.
+    // The right edge of the header, which resizes the column.
     let edge = window.place_of("Width of Start");
     window.point((edge.left - 20, edge.middle().1));
     window.xdotool(&["click", "3"]);

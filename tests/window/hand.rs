@@ -1,24 +1,24 @@
-//! Other moves of the hand and the keys: from span to span, to marks, into a span, away with a row; and a drag that
-//! goes on after the release. With real input, judged by the pixels.
+//! Navigation by pointer and keys: from span to span, to bookmarks, into a span, away from a hidden row, and kinetic
+//! panning. With real input, checked by pixels.
 
 use crate::open::TWO_SPANS;
 use crate::picture::{Color, Picture, Place, SELECTION};
 use crate::rows::{FIRST_TRACK, ROWS, many_threads, opened, span_on};
 use crate::session::{Session, Window};
 
-/// A span with another one in it, and a third after both.
+/// A span with a nested one, and a third after both.
 const NESTED: &str = r#"[
     {"ph":"X","name":"alpha","pid":1,"tid":1,"ts":0,"dur":400000},
     {"ph":"X","name":"inner","pid":1,"tid":1,"ts":100000,"dur":200000},
     {"ph":"X","name":"omega","pid":1,"tid":1,"ts":600000,"dur":400000}]"#;
 
-/// The line of the last mark that was made or chosen.
+/// The line of the last bookmark that was added or selected.
 const MARK: Color = [0xf2, 0xb1, 0x4a];
 
-/// Above the waiting pointer, which has white pixels itself.
+/// Above the resting pointer, which has white pixels itself.
 const TOP_ROWS: Place = Place { bottom: 200, ..ROWS };
 
-/// The place of the waiting pointer: on the canvas and on no span.
+/// Position of the resting pointer: on the canvas, but on no span.
 const FREE: (usize, usize) = (700, 600);
 
 #[track_caller]
@@ -67,7 +67,7 @@ fn a_double_click_fills_the_view_with_a_span_and_the_keys_lead_out_back_and_forw
     };
     window.point(whole.middle());
     window.xdotool(&["click", "--repeat", "2", "--delay", "60", "1"]);
-    // Within one slow frame the pointer would be elsewhere when the click is looked at.
+    // In a slow frame, the pointer would move before the click is handled.
     window.settled();
     window.point(FREE);
     width("the span fills the view", &|width| width > 800);
@@ -125,7 +125,7 @@ fn a_hidden_track_is_gone_until_all_that_is_hidden_is_shown_again() {
     window.until("the row again", |window| span_on(&window.look(), "span 0").filter(|now| now.top == row.top));
 }
 
-/// Drags by 100 pixels to the left and releases at speed; returns the distance that the span has gone in the end.
+/// Drags left by 100 pixels and releases at speed. Returns the total distance that the span moved.
 fn thrown(window: &Window<'_>) -> usize {
     window.key("Home");
     window.settled();
@@ -142,15 +142,15 @@ fn thrown(window: &Window<'_>) -> usize {
 
 #[test]
 fn a_drag_that_is_let_go_at_speed_goes_on_unless_that_is_turned_off() {
-    // A small screen: what is drawn in software then keeps up with a hand on a busy machine, too.
+    // A small screen, so that software rendering keeps up with the drag on a busy machine too.
     let session = Session::with_screen(1000, 700);
-    // In the middle, where it stays when one zooms in.
+    // In the middle, where it stays during a zoom.
     let capture = r#"[{"ph":"X","name":"first","pid":1,"tid":1,"ts":0,"dur":10},
         {"ph":"X","name":"omega","pid":1,"tid":1,"ts":1000000,"dur":20000},
         {"ph":"X","name":"last","pid":1,"tid":1,"ts":2000000,"dur":10}]"#;
     let window = opened(&session, "thrown.json", capture, "omega");
-    // With less than some twenty frames a second nobody knows how fast the hand was, and with fewer than three nobody
-    // sees more than a click: on a busy machine not every throw is one.
+    // Below some twenty frames per second, the speed of the drag is unknown; with fewer than three frames it is a
+    // click. So not every throw works on a busy machine.
     let throws: Vec<_> = (0..20).map(|_| thrown(&window)).take_while(|&gone| gone <= 110).collect();
     assert!(throws.len() < 20, "the hand moved 100 pixels, and it went {throws:?}");
     let (status, said) = window.close();

@@ -1,5 +1,5 @@
-//! State that a restart brings back, and files that cannot be read or written. With real input, judged by the screen
-//! reader, the files and the pixels.
+//! State that a restart restores, and files that cannot be read or written. With real input, checked by screen reader,
+//! files and pixels.
 
 use std::fs;
 
@@ -64,7 +64,7 @@ fn preferences_the_size_of_the_window_and_what_was_in_view_are_there_again() {
     let view = view_s(&window);
     let (status, said) = window.close();
     assert_eq!((status, said.as_str()), (Some(0), ""));
-    // Without a file there are the captures that were opened last.
+    // Without a file, the recent traces are listed.
     let mut command = session.command(&[]);
     let window = session.open_lit_by(&mut command, [0xff, 0xff, 0xff]);
     assert_eq!(window.size(), (1000, 600));
@@ -104,7 +104,7 @@ fn a_capture_that_breaks_off_is_shown_up_to_there_and_a_full_disk_is_a_sentence(
     window.until_said("Export the sorted trace");
     window.enter("/dev/full");
     window.until_said("No space left on device");
-    // The capture is still there, and the next disk has room.
+    // The trace is still open, and another disk has space.
     window.key("Escape");
     window.until_unsaid("No space left on device");
     assert!(span_on(&window.settled(), "alpha").is_some());
@@ -131,7 +131,7 @@ fn the_picker_leads_through_folders_and_opens_what_is_clicked() {
     window.press("Open");
     window.until_title("two.json - Longspan");
     window.until_found("the span", span_color("alpha"));
-    // The first letter replaces the name that is offered, not its ending.
+    // The first letter replaces the suggested name, but not its extension.
     let written = session.folder.path().join("captures/mine.longspan");
     window.key("ctrl+s");
     window.until_said("Export the sorted trace");

@@ -1,5 +1,5 @@
-//! Rows of other kinds than spans, and the order, size and colour of all rows. With real input, judged by the
-//! screen reader and the pixels.
+//! Rows of other kinds than spans, and the order, height and colour of all rows. With real input, checked by screen
+//! reader and pixels.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use crate::picture::{Color, Place, span_color};
 use crate::rows::{self, ROWS, span_on};
 use crate::session::{Session, Window, text};
 
-/// A request that sends something to another thread, and waits for an answer of no thread; a moment; a counter.
+/// A flow between two threads, an async span, an instant, and a counter.
 const KINDS: &str = r#"[
     {"ph":"X","name":"send","pid":1,"tid":1,"ts":0,"dur":300000},
     {"ph":"s","name":"message","id":7,"pid":1,"tid":1,"ts":250000},
@@ -25,7 +25,7 @@ const KINDS: &str = r#"[
 /// The curve of a flow of the selected span.
 const FLOW: Color = [0x5b, 0xa4, 0xf5];
 
-/// The rows of a track beside its name.
+/// Returns the rows of a track.
 fn row_of(window: &Window<'_>, track: &str) -> Place {
     let name = window.nodes().into_iter().find(|told| told.name.starts_with(track) && told.name.ends_with("folded"));
     let name = name.unwrap_or_else(|| window.give_up(&format!("a track {track}")));
@@ -38,11 +38,11 @@ fn instants_counters_asynchronous_spans_and_flows_are_shown_and_answer_the_hand(
     let window = rows::opened(&session, "kinds.json", KINDS, "receive");
     let (send, receive) = (span_on(&window.look(), "send"), span_on(&window.look(), "receive"));
     let (send, receive) = (send.expect("the span"), receive.expect("the span"));
-    // An asynchronous span has a row of its own, as long as it took.
+    // An async span has its own row, with its duration.
     let download = span_on(&window.look(), "download").expect("the span of no thread");
     assert!((download.width() * 3).abs_diff(send.width() * 8) < 16, "{download:?} {send:?}");
     assert!(download.top >= row_of(&window, "download").top, "it is not on a row of its own");
-    // Where an instant is, nothing else of its track is. Its sign is a few pixels wide.
+    // The track has nothing else at the time of the instant. Its shape is a few pixels wide.
     let middle = usize::midpoint(send.left, receive.right);
     let track = row_of(&window, "Thread 1");
     let instant =
@@ -51,13 +51,13 @@ fn instants_counters_asynchronous_spans_and_flows_are_shown_and_answer_the_hand(
     window.until_said("Selected: flushed");
     window.key("Escape");
     window.until_said("Nothing selected");
-    // The counter says its value beside the pointer: the first before the middle, the second after it.
+    // The tooltip has the value of the counter: the first one before the middle, the second after it.
     let counter = row_of(&window, "queue");
     for (x, value) in [(middle - 100, "3  ·  since 0."), (middle + 100, "5  ·  changed by +2  ·  since 0.5")] {
         window.point((x, counter.middle().1));
         window.until_said(value);
     }
-    // The flow leaves the selected span and leads to the other, on the canvas and in the details.
+    // The flow connects the selected span with the other one, on the canvas and in the details.
     window.click((send.left + 20, send.bottom - 4));
     window.until_said("Selected: send");
     window.until_said("Outgoing flows");
@@ -81,8 +81,7 @@ fn what_ran_on_which_processor_is_shown_as_rows() {
     assert!(tracks.iter().any(|track| track.starts_with("CPU 1")), "{tracks:?}");
 }
 
-/// Four tracks on which the first of the capture begins last, the second has a name before all others,
-/// and the third does most.
+/// Four tracks: the first in the trace begins last, the second has the first name, and the third has the most work.
 fn four_tracks() -> String {
     let named = |tid: u32, name: &str| {
         format!(r#"{{"ph":"M","name":"thread_name","pid":1,"tid":{tid},"args":{{"name":"{name}"}}}}"#)
@@ -96,7 +95,7 @@ fn four_tracks() -> String {
     format!("[{}]", lines.chain(spans).chain(busy).collect::<Vec<_>>().join(","))
 }
 
-/// The names of the threads, without their numbers.
+/// Returns the names of the threads, without their ids.
 fn threads(window: &Window<'_>) -> Vec<String> {
     let tracks = window.tracks().into_iter().filter(|track| !track.starts_with("Process"));
     tracks.map(|track| track.split(' ').next().unwrap_or_default().to_owned()).collect()
@@ -118,7 +117,7 @@ fn rows_are_ordered_and_sized_as_chosen_and_stay_so() {
     is_ordered(&window, ["charlie", "delta", "alpha", "bravo"]);
     window.give("Trace order");
     is_ordered(&window, ["delta", "alpha", "bravo", "charlie"]);
-    // By the menu with the hand.
+    // By the menu.
     window.press("Arrange tracks");
     window.press("By name");
     is_ordered(&window, ["alpha", "bravo", "charlie", "delta"]);
@@ -142,13 +141,13 @@ fn spans_are_coloured_by_what_is_chosen_also_for_colour_blind_eyes() {
     let session = Session::with_reader();
     let window = rows::opened(&session, "four.json", &four_tracks(), "other");
     let work = window.look();
-    // The two spans of one name: on the first and on the second row.
+    // The two spans of one name, on the first and second row.
     let first = work.find_within(row_of(&window, "delta"), span_color("work")).expect("a span").middle();
     let second = work.find_within(row_of(&window, "alpha"), span_color("work")).expect("a span").middle();
     let other = (first.0, span_on(&work, "other").expect("a span").middle().1);
     let colors = |window: &Window<'_>| {
         let picture = window.settled();
-        // Not where its name is written.
+        // Below the text of the name.
         [first, second, other].map(|(x, y)| picture.at(x, y + 4))
     };
     let of_text = |by: ColorBy, hues: Hues, text: &str| -> Color {

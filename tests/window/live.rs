@@ -1,4 +1,4 @@
-//! Traces that still run, followed in the real window: a file that grows, and a program whose output is followed.
+//! Live traces in the real window: a growing file, and the output of a program.
 
 use std::fs::{self, File};
 use std::io::Write as _;

@@ -1,6 +1,6 @@
-//! The real window, driven as a person drives it: keys, wheel, mouse, dropped files; judged by the pixels on the screen
-//! and by the accessibility tree. Each test has an X server in memory to itself. Nothing is skipped: a missing tool is
-//! a failure that names `.ci/setup`. The table in `promises` lists each promise of the window and its tests.
+//! Tests of the real window with keys, wheel, mouse and dropped files, checked by pixels and the accessibility tree.
+//! Each test has its own X server in memory. Nothing is skipped: a missing tool is a failure that names `.ci/setup`.
+//! The table in `promises` lists each promise of the window and its tests.
 #![cfg(target_os = "linux")] // an X server, a bus
 
 mod clipboard;

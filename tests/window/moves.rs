@@ -1,4 +1,4 @@
-//! Moves of the hand on the timeline, judged by the positions of the spans afterwards.
+//! Navigation by mouse on the timeline, checked by the resulting positions of spans.
 
 use crate::open::TWO_SPANS;
 use crate::picture::{Place, SELECTION, span_color};
@@ -14,7 +14,7 @@ fn place_of(window: &Window<'_>, name: &str) -> Place {
     found.unwrap_or_else(|| window.give_up(&format!("{name} is in view")))
 }
 
-/// Turns the wheel away from the hand, which zooms in; twice is enough to see and keeps an edge in view.
+/// Turns the wheel forward to zoom in. Two steps are visible, and keep an edge in view.
 fn zoom_in(window: &Window<'_>, at: (usize, usize)) {
     window.point(at);
     turn(window, 2, "4");
@@ -88,11 +88,11 @@ fn a_click_shows_the_details_of_a_span_and_escape_lets_go_of_it() {
     let session = Session::new();
     let window = opened(&session);
     let before = window.settled();
-    // Above the waiting pointer, which has white pixels itself.
+    // Above the resting pointer, which has white pixels itself.
     let rows = Place { bottom: 200, ..before.whole() };
     let select = |name: &str| {
         let place = place_of(&window, name);
-        // A hand's breadth from the right edge, where no name is written.
+        // Near the right edge, without the text of the name.
         window.click((place.right - 20, place.middle().1));
         window.until("the outline", |window| {
             let outline = window.look().find_within(rows, SELECTION)?;
@@ -127,7 +127,7 @@ fn a_small_window_shows_the_same_and_a_large_one_again() {
     window.until("a wider span", |window| {
         window.look().find(span_color("alpha")).filter(|now| now.width() > before.width() + 100)
     });
-    // Every pixel of the window is drawn: the root window under it is black.
+    // Every pixel of the window is drawn, since the root window under it is black.
     let picture = window.settled();
     let corners = [(2, 2), (1597, 2), (2, 897), (1597, 897), (800, 600)];
     assert!(corners.iter().all(|&(x, y)| picture.at(x, y) != [0, 0, 0]), "a part of the window stays black");
@@ -139,7 +139,7 @@ fn at_twice_and_three_times_the_scale_spans_are_as_much_higher_and_the_window_is
     let single = place_of(&opened(&session), "alpha").height();
     let capture = session.file("two.json", TWO_SPANS);
     for scale in [2, 3] {
-        // The kept preferences of the window before are for another screen.
+        // The saved preferences of the previous window are for another screen.
         std::fs::remove_dir_all(session.folder.path().join("config")).expect("preferences");
         let window =
             session.open_by(session.command(&[text(&capture)]).env("WINIT_X11_SCALE_FACTOR", scale.to_string()));

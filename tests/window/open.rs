@@ -1,4 +1,4 @@
-//! The ways to open a capture, and the failures to open one.
+//! Ways to open a trace, and failures to open one.
 
 use std::io::Write as _;
 use std::time::Duration;
@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::picture::{ERROR, span_color};
 use crate::session::{Session, text};
 
-/// Two spans on one thread: the first two fifths and the last two fifths of a second.
+/// Two spans on one thread, in the first and last two fifths of a second.
 pub(crate) const TWO_SPANS: &str = r#"[
     {"ph":"X","name":"alpha","cat":"test","pid":1,"tid":1,"ts":0,"dur":400000,"args":{"answer":42}},
     {"ph":"X","name":"omega","cat":"test","pid":1,"tid":1,"ts":600000,"dur":400000}]"#;
@@ -16,7 +16,7 @@ fn a_file_on_the_command_line_is_shown_and_the_first_picture_does_not_wait_for_i
     let session = Session::new();
     let window = session.open(&[text(&session.file("two.json", TWO_SPANS))]);
     writeln!(std::io::stderr(), "first picture after {} ms", window.first_picture.as_millis()).expect("stderr");
-    // A build with little optimisation, drawing in software, on a busy machine.
+    // A build with few optimisations, with software rendering, on a busy machine.
     assert!(window.first_picture < Duration::from_secs(15), "{:?}", window.first_picture);
     window.until_title("two.json - Longspan");
     let alpha = window.until_found("the first span", span_color("alpha"));
@@ -47,7 +47,7 @@ fn a_dropped_file_is_opened() {
     let capture = session.file("dropped here.json", TWO_SPANS);
     let window = session.open(&[]);
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/window/drop.py");
-    // The system's own Python: that is the one which `.ci/setup` gives the X library.
+    // The system's Python, for which `.ci/setup` installs the X library.
     let said = window.session.tool("/usr/bin/python3", &[script, window.id(), text(&capture)]);
     assert_eq!(said.trim(), "accepted", "the window does not take the file");
     window.until_title("dropped here.json - Longspan");
@@ -76,7 +76,7 @@ fn a_machine_without_anything_that_draws_is_an_error_that_says_what_to_do() {
     let session = Session::new();
     let capture = session.file("two.json", TWO_SPANS);
     let mut command = session.command(&[text(&capture)]);
-    // Neither of the two kinds of driver: the loaders of both look for them here alone.
+    // Without a driver of either kind: both loaders search only here.
     command.env("VK_DRIVER_FILES", "/nowhere").env("VK_ICD_FILENAMES", "/nowhere");
     command.env("__EGL_VENDOR_LIBRARY_FILENAMES", "/nowhere").env("LIBGL_DRIVERS_PATH", "/nowhere");
     let output = command.output().expect("the program starts");

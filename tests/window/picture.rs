@@ -1,4 +1,4 @@
-//! The pixels of the screen, read from the memory of the X server; colours and places on it.
+//! The pixels of the screen, read from the memory of the X server; colours and areas on it.
 
 use std::fs;
 use std::path::Path;
@@ -9,21 +9,21 @@ use longspan::facade::scene::palette::Palette;
 /// Red, green and blue.
 pub(crate) type Color = [u8; 3];
 
-/// The colours of the dark theme by which a test finds its way. They are those of `ui::theme`.
+/// Colours of the dark theme that tests search for. They are those of `ui::theme`.
 pub(crate) const CANVAS: Color = [0x16, 0x18, 0x1d];
 pub(crate) const BUTTON: Color = [0x2a, 0x2f, 0x38];
-/// The titles of messages about failures.
+/// Titles of error messages.
 pub(crate) const ERROR: Color = [0xf2, 0x6d, 0x6d];
 /// The outline of the selected span.
 pub(crate) const SELECTION: Color = [0xff, 0xff, 0xff];
 
-/// The colour of spans of a name.
+/// Returns the colour of spans of a name.
 pub(crate) fn span_color(name: &str) -> Color {
     let [red, green, blue, _] = Palette::new(Shade::Dark).text_color(name).0;
     [red, green, blue]
 }
 
-/// A part of the screen: from the first column and row to those after the last.
+/// An area of the screen: the first column and row, and those after the last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Place {
     pub left: usize,
@@ -46,33 +46,33 @@ impl Place {
     }
 }
 
-/// The whole screen, in the form of the X server: most looks need few of its pixels.
+/// The whole screen in the format of the X server, since tests read few of its pixels.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Picture {
     pub width: usize,
     pub height: usize,
     line_bytes: usize,
-    /// The offset of the first pixel.
+    /// Offset of the first pixel.
     start: usize,
     bytes: Vec<u8>,
 }
 
 impl Picture {
-    /// Reads the file that holds the screen of the X server: an XWD file of 32-bit pixels, blue first.
+    /// Reads the screen file of the X server: an XWD file of 32-bit pixels, blue first.
     pub(crate) fn of_screen(path: &Path) -> Option<Self> {
         let bytes = fs::read(path).ok()?;
         let word = |index: usize| {
             let at = bytes.get(4 * index..4 * index + 4)?;
             Some(u32::from_be_bytes(at.try_into().ok()?) as usize)
         };
-        // An entry of the colour table, which follows the header, is 12 bytes.
+        // The header is followed by the colour table, with entries of 12 bytes.
         let start = word(0)? + 12 * word(19)?;
         let (width, height, line_bytes) = (word(4)?, word(5)?, word(12)?);
         (bytes.len() >= start + height * line_bytes).then_some(())?;
         Some(Self { width, height, line_bytes, start, bytes })
     }
 
-    /// Reads a picture of the kind PPM with 8 bits for each colour.
+    /// Reads a PPM image with 8 bits per colour.
     pub(crate) fn of_ppm(bytes: &[u8]) -> Option<Self> {
         let mut words = bytes.splitn(4, u8::is_ascii_whitespace);
         let mut number = || std::str::from_utf8(words.next()?).ok()?.parse().ok();
@@ -97,12 +97,12 @@ impl Picture {
         Place { left: 0, top: 0, right: self.width, bottom: self.height }
     }
 
-    /// The smallest place that holds all pixels of exactly this colour.
+    /// Returns the bounding box of all pixels of exactly this colour.
     pub(crate) fn find(&self, color: Color) -> Option<Place> {
         self.find_within(self.whole(), color)
     }
 
-    /// The same, within a part of the screen.
+    /// Like [`Self::find`], within a part of the screen.
     pub(crate) fn find_within(&self, part: Place, color: Color) -> Option<Place> {
         let mut found: Option<Place> = None;
         let [red, green, blue] = color;
@@ -121,9 +121,9 @@ impl Picture {
         found
     }
 
-    /// The same, of areas of this colour: a single pixel may have it by chance, where two others are mixed.
+    /// Like [`Self::find_within`], but for areas: a single pixel may have a colour by chance, as a mix of others.
     pub(crate) fn find_area(&self, part: Place, color: Color) -> Option<Place> {
-        /// Less than what a button has above its text.
+        /// Smaller than the area above the text of a button.
         const AREA: (usize, usize) = (12, 3);
         let mut found: Option<Place> = None;
         for y in part.top..part.bottom - AREA.1 {
@@ -140,7 +140,7 @@ impl Picture {
         found
     }
 
-    /// Whether another picture has other pixels in a part of the screen.
+    /// Returns whether another image differs in a part of the screen.
     pub(crate) fn differs(&self, other: &Self, part: Place) -> bool {
         (part.top..part.bottom).any(|y| (part.left..part.right).any(|x| self.at(x, y) != other.at(x, y)))
     }
@@ -153,7 +153,7 @@ impl Picture {
         (0..self.height).flat_map(move |y| (0..self.width).map(move |x| self.at(x, y)))
     }
 
-    /// Writes the picture to a file, for a look into a failure.
+    /// Writes the image to a file, to analyse a failure.
     pub(crate) fn save(&self, path: &Path) {
         let file = fs::File::create(path).expect("the folder of the tests can be written");
         let mut encoder = png::Encoder::new(file, self.width as u32, self.height as u32);

@@ -1,5 +1,4 @@
-//! The file dialog of a desktop, by its real portal: the services are those that are installed, on a
-//! bus of the test's own.
+//! The file dialog of a desktop, by its real portal: the installed services run on a separate bus.
 
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;
@@ -37,7 +36,7 @@ fn bus(session: &Session) -> (Process, String) {
     (bus, address)
 }
 
-/// Whether the window of another program has the keyboard, and which.
+/// Returns the focused window if it belongs to another program.
 fn dialog(window: &Window<'_>) -> Option<String> {
     let focused = window.xdotool(&["getwindowfocus"]).trim().to_owned();
     (!focused.is_empty() && focused != window.id()).then_some(focused)
@@ -52,7 +51,7 @@ fn a_file_that_is_chosen_in_the_dialog_of_the_portal_is_opened() {
     window.settled();
     window.key("ctrl+o");
     let chooser = window.until("the dialog of the portal", dialog);
-    // A typed slash makes the dialog show its field for a path. The dialog loses keys before it is drawn.
+    // A typed slash opens the path field of the dialog. Before it is drawn, the dialog drops keys.
     window.until("the dialog is drawn", |window| {
         window.session.tool("xprop", &["-id", &chooser, "WM_NAME"]).contains('=').then_some(())
     });
@@ -60,7 +59,7 @@ fn a_file_that_is_chosen_in_the_dialog_of_the_portal_is_opened() {
     window.key("ctrl+l");
     window.settled();
     window.enter(text(&capture));
-    // While it looks up names that begin with the text, the dialog takes a Return and does nothing with it.
+    // While it looks up completions, the dialog ignores Return.
     window.until("the dialog has taken the path", |window| {
         let is_there = dialog(window).is_some();
         if is_there {

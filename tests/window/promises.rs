@@ -1,8 +1,8 @@
-//! The promises of the window, and the tests that hold them with real input. Three promises have no such test. No X
-//! server can pinch; `tests/panels/hand.rs` does it without one. `tests/panels/controls.rs` checks every name in the
-//! accessibility tree. No software renderer can be lost.
+//! The promises of the window, and the tests that check them with real input. Three promises have none: no X server can
+//! pinch (see `tests/panels/hand.rs`), `tests/panels/controls.rs` checks all names in the accessibility tree, and no
+//! software renderer can be lost.
 
-/// Each promise, and its tests by their files.
+/// Each promise, and its tests by file.
 const PROMISES: &[(&str, &[&str])] = &[
     // Timeline.
     (
@@ -209,7 +209,7 @@ const PROMISES: &[(&str, &[&str])] = &[
     ("nothing to do, nothing done", &["work::a_window_in_which_nothing_happens_uses_no_processor"]),
 ];
 
-/// The files that have tests, by their names.
+/// The files with tests, by name.
 const FILES: [(&str, &str); 12] = [
     ("clipboard", include_str!("clipboard.rs")),
     ("finding", include_str!("finding.rs")),

@@ -1,4 +1,4 @@
-//! Rows arranged by hand and by keys, commands found by name, and the state of a capture that is opened again.
+//! Rows arranged by pointer and keys, commands found by name, and the restored state of a reopened trace.
 
 use crate::open::TWO_SPANS;
 use crate::picture::{CANVAS, Picture, Place, span_color};
@@ -7,11 +7,11 @@ use crate::session::{Session, Window, text};
 /// The canvas below the ruler and to the right of the names, in a window of the usual size.
 pub(crate) const ROWS: Place = Place { left: 240, top: 96, right: 1270, bottom: 775 };
 
-/// Where the name of the first process is, and that of its first track.
+/// Positions of the name of the first process, and of its first track.
 const FIRST_PROCESS: (usize, usize) = (100, 107);
 pub(crate) const FIRST_TRACK: (usize, usize) = (100, 132);
 
-/// Sixty threads, each with one span over the whole time that is named after it.
+/// Sixty threads, each with one span over the whole time, named after it.
 pub(crate) fn many_threads() -> String {
     let lines = (0..60).map(|thread| {
         format!(
@@ -27,7 +27,7 @@ pub(crate) fn opened<'a>(session: &'a Session, name: &str, json: &str, shows: &s
     reopened(session, name, shows)
 }
 
-/// The same for a file that exists.
+/// Like `opened`, for an existing file.
 pub(crate) fn reopened<'a>(session: &'a Session, name: &str, shows: &str) -> Window<'a> {
     let window = session.open(&[text(&session.folder.path().join(name))]);
     window.until_found("the spans", span_color(shows));
@@ -65,7 +65,7 @@ fn a_pinned_track_stays_while_the_wheel_scrolls_the_rows_and_is_there_when_the_c
     let window = opened(&session, "many.json", &json, "span 0");
     window.point(FIRST_TRACK);
     window.settled();
-    // The pin is left of the cross at the right edge of the name.
+    // The pin is to the left of the cross at the right edge of the name.
     window.click((199, FIRST_TRACK.1));
     let pinned = window.until("the pinned row", |window| {
         span_on(&window.look(), "span 0").filter(|now| now.top < 110 && now.bottom > 130)
@@ -113,7 +113,7 @@ fn time_selected_with_shift_is_what_f_fits_and_alt_left_goes_back() {
     assert!(fitted.left > ROWS.left, "what was selected before the span is in view: {fitted:?}");
     window.key("alt+Left");
     window.until("the view before", |window| {
-        // The selected time dims the rest, so the span is whole again only after the selection is cleared.
+        // The selected time dims the rest, so the span is fully drawn only after the selection is cleared.
         window.key("Escape");
         span_on(&window.settled(), "omega")
             .filter(|now| now.left.abs_diff(whole.left) <= 2 && now.right.abs_diff(whole.right) <= 2)

@@ -1,4 +1,4 @@
-//! A second start of the program: its capture goes to the window that is open, or to one of its own.
+//! A second start of the program: its trace opens in the existing window, or in a new one.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
@@ -8,12 +8,12 @@ use crate::open::TWO_SPANS;
 use crate::picture::span_color;
 use crate::session::{Process, Session, Window, text};
 
-/// The same with other names.
+/// The same spans with other names.
 fn others() -> String {
     TWO_SPANS.replace("alpha", "gamma").replace("omega", "delta")
 }
 
-/// A session with a private folder, which is also that of sockets: no other window meets these.
+/// Creates a session with a private runtime folder for sockets, apart from other windows.
 fn private_session() -> Session {
     private(Session::new())
 }
@@ -23,12 +23,12 @@ fn private(session: Session) -> Session {
     session
 }
 
-/// The files of both captures.
+/// Writes both traces.
 fn captures(session: &Session) -> [PathBuf; 2] {
     [session.file("one.json", TWO_SPANS), session.file("two.json", &others())]
 }
 
-/// A window of its own that shows the second capture.
+/// Opens a separate window with the second trace.
 fn second_window<'a>(session: &'a Session, two: &Path) -> Window<'a> {
     let window = session.open(&[text(two)]);
     window.until_title("two.json - Longspan");
@@ -45,7 +45,7 @@ fn a_second_start_hands_its_file_to_the_window_as_a_tab_and_both_stay_to_be_gone
     let [one, two] = captures(&session);
     let window = session.open(&[text(&one)]);
     window.until_found("the first capture", span_color("alpha"));
-    // By a relative path, which means nothing to the window: it may run in another folder.
+    // By a relative path, since the existing window may run in another folder.
     let mut second = session.command(&["two.json"]);
     let second = second.current_dir(two.parent().expect("a folder")).spawn().expect("the program starts");
     let mut second = Process(second);
@@ -62,7 +62,7 @@ fn a_second_start_hands_its_file_to_the_window_as_a_tab_and_both_stay_to_be_gone
     assert_eq!((status, said.as_str()), (Some(0), ""));
 }
 
-/// It is as long as a pipe for the system, and was followed by a window of its own that waited without a word.
+/// Its size equals that of a pipe. It once opened a separate window that waited without a message.
 #[test]
 fn an_empty_file_goes_to_the_open_window_which_says_so() {
     let session = private(Session::with_reader());

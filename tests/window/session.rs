@@ -1,6 +1,6 @@
-//! A session for one test: an X server in memory, a window manager, a home without settings, and the program in it.
-//! All of it ends with the test, also when that fails. It waits for events, never for a time. The environment of each
-//! program is made here. None sees the desktop session, settings, language or graphics card of whoever runs the tests.
+//! A session for one test: an X server in memory, a window manager, an empty home, and the program. All of it ends with
+//! the test, also after a failure. Tests wait for events, never for a fixed time. Programs run in a clean environment,
+//! without the desktop session, settings, language or graphics card of the user.
 
 use std::fmt::Debug;
 use std::io::{BufRead, BufReader, Read};
@@ -12,17 +12,17 @@ use std::time::{Duration, Instant};
 use crate::picture::{CANVAS, Color, Picture, Place};
 use crate::told::Reader;
 
-/// Far more than anything here takes, also on a machine that is busy with something else.
+/// Far more than anything here takes, also on a busy machine.
 const LIMIT: Duration = Duration::from_mins(2);
-/// The pause between two looks: one of the two processors is for the program under test.
+/// The pause between polls; one of the two CPUs is for the program under test.
 const PAUSE: Duration = Duration::from_millis(25);
-/// A window that was idle for this long and shows the same picture has finished its work.
+/// A window has finished its work if it is idle and unchanged for this long.
 const STILL: Duration = Duration::from_millis(200);
 
-/// One session at a time: two that draw in software slow each other down, and some tests measure.
+/// Only one session at a time: two software renderers slow each other down, and some tests measure times.
 pub(crate) static TURN: Mutex<()> = Mutex::new(());
 
-/// Windows without frames in the upper left corner, so that a place in the window is a place on the screen.
+/// Windows without frames in the upper left corner, so that window coordinates are screen coordinates.
 const MANAGER_SETTINGS: &str = r#"<?xml version="1.0" encoding="UTF-8"?>
 <openbox_config xmlns="http://openbox.org/3.4/rc">
   <focus><focusNew>yes</focusNew></focus>
@@ -30,7 +30,7 @@ const MANAGER_SETTINGS: &str = r#"<?xml version="1.0" encoding="UTF-8"?>
     <position force="yes"><x>0</x><y>0</y></position></application></applications>
 </openbox_config>"#;
 
-/// A process that does not outlive the test.
+/// A process that is killed with the test.
 pub(crate) struct Process(pub Child);
 
 impl Drop for Process {
@@ -41,11 +41,11 @@ impl Drop for Process {
 }
 
 pub(crate) struct Session {
-    // In this order they end: the server last.
+    // They are dropped in this order, with the server last.
     _manager: Process,
     _server: Process,
     display: String,
-    /// The screen reader, where a test listens.
+    /// The screen reader, if the test has one.
     pub reader: Option<Reader>,
     pub folder: tempfile::TempDir,
     _turn: MutexGuard<'static, ()>,
@@ -56,7 +56,7 @@ impl Session {
         Self::with_screen(1920, 1080)
     }
 
-    /// A session with a screen reader.
+    /// Creates a session with a screen reader.
     pub(crate) fn with_reader() -> Self {
         let mut session = Self::new();
         session.reader = Some(Reader::new(&session));
@@ -102,28 +102,28 @@ impl Session {
         self.folder.path().join("cache")
     }
 
-    /// The program with these words, in this session, not yet started.
+    /// Returns the command of the program with these arguments, in this session.
     pub(crate) fn command(&self, words: &[&str]) -> Command {
         let mut command = self.program(env!("CARGO_BIN_EXE_longspan"));
         command.args(words).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        // Programs that show dialogs may be installed: this `PATH` is a missing folder, so none is found.
+        // Programs for dialogs may be installed: this `PATH` is a missing folder, so none is found.
         command.env("WINIT_X11_SCALE_FACTOR", "1").env("PATH", self.folder.path().join("no programs"));
         command.envs(self.reader.iter().map(|reader| ("DBUS_SESSION_BUS_ADDRESS", &reader.address)));
         command.current_dir(self.folder.path());
         command
     }
 
-    /// Opens the window with these words and waits for its first picture.
+    /// Opens the window with these arguments and waits for its first frame.
     pub(crate) fn open(&self, words: &[&str]) -> Window<'_> {
         self.open_by(&mut self.command(words))
     }
 
-    /// The same with a changed command.
+    /// Like [`Self::open`], with a modified command.
     pub(crate) fn open_by(&self, command: &mut Command) -> Window<'_> {
         self.open_lit_by(command, CANVAS)
     }
 
-    /// The same, with a canvas of another colour.
+    /// Like [`Self::open_by`], with another canvas colour.
     pub(crate) fn open_lit_by(&self, command: &mut Command, canvas: Color) -> Window<'_> {
         let began = Instant::now();
         let mut process = started(command);
@@ -142,14 +142,14 @@ impl Session {
         window
     }
 
-    /// Another program on this display, not yet started.
+    /// Returns the command of another program on this display.
     pub(crate) fn program(&self, name: &str) -> Command {
         let mut command = isolated(name, self.folder.path());
         command.env("DISPLAY", self.display());
         command
     }
 
-    /// Runs a tool on this display and returns what it says.
+    /// Runs a tool on this display and returns its output.
     pub(crate) fn tool(&self, name: &str, words: &[&str]) -> String {
         match self.program(name).args(words).output() {
             Ok(output) => String::from_utf8_lossy(&output.stdout).into_owned(),
@@ -164,7 +164,7 @@ pub(crate) struct Window<'a> {
     stderr: Option<ChildStderr>,
     screen: PathBuf,
     id: String,
-    /// From the start of the program to something on the screen.
+    /// Time from the start of the program to the first visible pixels.
     pub first_picture: Duration,
 }
 
@@ -173,8 +173,8 @@ impl Window<'_> {
         Picture::of_screen(&self.screen).expect("the X server keeps its screen in a file")
     }
 
-    /// The screen after the program has finished its work. On a busy machine a picture may also stay for long because
-    /// the program waits for its turn.
+    /// Returns the screen after the program has finished its work. On a busy machine, the screen may also be unchanged
+    /// because the program waits for the CPU.
     #[track_caller]
     pub(crate) fn settled(&self) -> Picture {
         let mut last = self.look();
@@ -188,17 +188,17 @@ impl Window<'_> {
         })
     }
 
-    /// Whether a thread of the program runs or waits for a processor.
+    /// Returns whether a thread of the program runs or waits for a CPU.
     pub(crate) fn is_working(&self) -> bool {
         let threads = std::fs::read_dir(format!("/proc/{}/task", self.process.0.id())).expect("it runs");
         threads.flatten().any(|thread| {
             let stat = std::fs::read_to_string(thread.path().join("stat")).unwrap_or_default();
-            // After the name, which may hold blanks, comes the state.
+            // The state follows the name, which may contain spaces.
             stat.rsplit(") ").next().is_some_and(|rest| rest.starts_with('R'))
         })
     }
 
-    /// Waits until a look at the window finds something. A failure names the condition and keeps the picture.
+    /// Polls the window until `find` returns something. A failure names the condition and saves a screenshot.
     #[track_caller]
     pub(crate) fn until<T>(&self, what: &str, mut find: impl FnMut(&Self) -> Option<T>) -> T {
         let began = Instant::now();
@@ -213,7 +213,7 @@ impl Window<'_> {
         }
     }
 
-    /// Waits for a place of this colour.
+    /// Waits for an area of this colour.
     #[track_caller]
     pub(crate) fn until_found(&self, what: &str, color: crate::picture::Color) -> Place {
         self.until(what, |window| window.look().find(color))
@@ -245,7 +245,7 @@ impl Window<'_> {
         self.xdotool(&["key", keys]);
     }
 
-    /// Types into the focused field, in place of its text, and confirms.
+    /// Replaces the text of the focused field, and confirms.
     pub(crate) fn enter(&self, text: &str) {
         self.xdotool(&["key", "ctrl+a"]);
         self.xdotool(&["type", "--delay", "4", text]);
@@ -261,20 +261,20 @@ impl Window<'_> {
         self.xdotool(&["click", "1"]);
     }
 
-    /// Presses at one place, moves by steps, lets go at another.
+    /// Presses at one point, moves in steps, and releases at another.
     pub(crate) fn drag(&self, from: (usize, usize), to: (usize, usize)) {
         self.drag_with("1", from, to);
     }
 
-    /// The same with another button than the left.
+    /// Like [`Self::drag`], with another button.
     pub(crate) fn drag_with(&self, button: &str, from: (usize, usize), to: (usize, usize)) {
         self.pull_with(button, from, to);
         self.xdotool(&["mouseup", button]);
     }
 
-    /// A drag without the release.
+    /// Drags without the release.
     pub(crate) fn pull_with(&self, button: &str, from: (usize, usize), to: (usize, usize)) {
-        /// The first of these steps is shorter than a move that could still become a click.
+        /// With this number, the first step is within the tolerance of a click.
         const STEPS: usize = 20;
         self.point(from);
         self.xdotool(&["mousedown", button]);
@@ -282,7 +282,7 @@ impl Window<'_> {
         for part in 1..=STEPS {
             let before = self.look();
             self.point((between(part, from.0, to.0), between(part, from.1, to.1)));
-            // A hand is slower than a frame: the time under the pointer is shown before it goes on.
+            // A hand is slower than a frame, so wait until the time under the pointer is shown.
             self.until("the pointer is followed", |window| (window.look() != before).then_some(()));
         }
         self.settled();
@@ -324,7 +324,7 @@ impl Window<'_> {
     }
 }
 
-/// Waits until `find` returns something, without a window to look at.
+/// Waits until `find` returns something, without a window.
 #[track_caller]
 pub(crate) fn until<T: Debug>(what: &str, mut find: impl FnMut() -> Option<T>) -> T {
     let began = Instant::now();
@@ -337,15 +337,16 @@ pub(crate) fn until<T: Debug>(what: &str, mut find: impl FnMut() -> Option<T>) -
     }
 }
 
-/// The path of the picture of a failure. A condition may be a path, or longer than a file name may be.
+/// Returns the path for the screenshot of a failure. A condition may contain a path, or exceed the length of file
+/// names.
 fn picture_of_failure(what: &str) -> PathBuf {
     let letter = |letter: char| if letter.is_alphanumeric() { letter } else { '_' };
     let name: String = what.chars().map(letter).take(60).collect();
     Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}.png"))
 }
 
-/// A program that gets nothing from the environment of the tests but the paths of programs and libraries. It keeps and
-/// reads the files of its user in `folder`.
+/// Returns a command with a clean environment, except the paths of programs and libraries. The files of its user are in
+/// `folder`.
 pub(crate) fn isolated(program: &str, folder: &Path) -> Command {
     let mut command = Command::new(program);
     command.env_clear();
@@ -360,7 +361,7 @@ pub(crate) fn isolated(program: &str, folder: &Path) -> Command {
         command.env(name, folder.join(place));
     }
     command.env("XDG_RUNTIME_DIR", folder);
-    // Pixels are compared, so all machines draw alike: in software.
+    // All machines draw alike, with a software renderer, since pixels are compared.
     if let Some(driver) = software_driver() {
         command.env("VK_DRIVER_FILES", &driver).env("VK_ICD_FILENAMES", &driver);
     }
@@ -368,7 +369,7 @@ pub(crate) fn isolated(program: &str, folder: &Path) -> Command {
     command
 }
 
-/// The files that tell Vulkan of its driver in software.
+/// Returns the files that list the software driver of Vulkan.
 fn software_driver() -> Option<PathBuf> {
     let folders = ["/usr/share/vulkan/icd.d", "/usr/local/share/vulkan/icd.d", "/etc/vulkan/icd.d"];
     let entries = folders.iter().filter_map(|folder| std::fs::read_dir(folder).ok()).flatten().flatten();
@@ -391,7 +392,7 @@ pub(crate) fn started(command: &mut Command) -> Process {
     Process(command.spawn().unwrap_or_else(|error| panic!("{name}: {error}; `.ci/setup` installs it")))
 }
 
-/// A path as a word.
+/// Returns a path as an argument.
 pub(crate) fn text(path: &Path) -> &str {
     path.to_str().expect("paths of tests are text")
 }

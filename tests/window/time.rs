@@ -1,5 +1,5 @@
-//! Hands on time: slices selected and changed, the map, files moved against each other, the wheel with swapped roles,
-//! and views that fly. With real input, judged by the screen reader and the pixels.
+//! Time by pointer: ranges selected and changed, the map, file offsets, the wheel with swapped roles, and animated
+//! zooms. With real input, checked by screen reader and pixels.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -15,17 +15,17 @@ use crate::told::view_s;
 const GROUND: Color = [0x1b, 0x1e, 0x24];
 /// A loss on the map.
 const LOSS: Color = [0xf2, 0xb1, 0x4a];
-/// A hit of the search on the map.
+/// A search hit on the map.
 const HIT: Color = [0xdd, 0xe1, 0xe8];
 
-/// The two spans, in a session with a listener.
+/// Opens the two spans, in a session with a screen reader.
 fn opened(session: &Session) -> Window<'_> {
     let window = rows::opened(session, "two.json", TWO_SPANS, "omega");
     window.until_said("Timeline of 1 tracks");
     window
 }
 
-/// The length of the selected time in milliseconds.
+/// Returns the duration of the selected time in milliseconds.
 fn selected_ms(window: &Window<'_>) -> f64 {
     let told = window.until_said("Statistics of the selected ");
     let words: Vec<&str> = told.split(' ').collect();
@@ -47,7 +47,7 @@ fn time_selected_with_the_middle_button_is_changed_by_its_edges() {
     window.until("more time", |window| is_near(selected_ms(window), 400).then_some(()));
     window.drag((500, y), (700, y));
     window.until("less time", |window| is_near(selected_ms(window), 200).then_some(()));
-    // Both edges have moved; the view has not.
+    // Both edges have moved, but not the view.
     assert_eq!(view_s(&window), view);
     window.key("Escape");
     window.until_unsaid("Statistics of the selected");
@@ -76,7 +76,7 @@ fn a_drag_with_shift_selects_time_and_tracks_and_ctrl_with_a_click_takes_one_awa
     let ms_per_px = (view.1 - view.0) * 1000.0 / window.place_of("Ruler: drag to select time").width() as f64;
     assert!((selected_ms(&window) - ms_per_px * 300.0).abs() <= 2.0 * ms_per_px);
     assert_eq!(view_s(&window), view, "the view has not moved");
-    // The pixels of the third thread are veiled, those of the first are not.
+    // The third thread is dimmed, the first is not.
     let [first, third] = ["first 1, in the scope, unfolded", "third 3, unfolded"].map(|name| window.place_of(name));
     let picture = window.settled();
     let at = |place: Place| picture.at(place.right + 450, place.top + 8);
@@ -202,7 +202,7 @@ fn the_wheel_zooms_and_ctrl_scrolls_where_that_is_chosen_and_it_stays_chosen() {
     check(&rows::opened(&session, "many.json", &rows::many_threads(), "span 0"));
 }
 
-/// The views on the way to a closer one and back.
+/// Returns the views during a zoom in and back.
 fn views_on_the_way(window: &Window<'_>) -> BTreeSet<String> {
     let mut seen = BTreeSet::new();
     for key in ["plus", "Home"] {
@@ -217,7 +217,7 @@ fn views_on_the_way(window: &Window<'_>) -> BTreeSet<String> {
     seen
 }
 
-/// Waits until the view has been the same for a second: the last flight is over, also on a busy machine.
+/// Waits until the view is unchanged for a second, so that the last animation is over, also on a busy machine.
 fn until_at_rest(window: &Window<'_>) {
     let (mut view, mut since) = (window.until_said("Timeline of "), Instant::now());
     while since.elapsed() < Duration::from_secs(1) {
@@ -235,7 +235,7 @@ fn zooms_fly_unless_the_desktop_asks_for_no_movement_and_its_theme_is_followed()
     let portal = session.reader.as_ref().expect("a reader").portal();
     portal.set("color-scheme", 1);
     let window = opened(&session);
-    // On a busy machine a flight may be over before its second picture.
+    // On a busy machine, an animation may end before its second frame.
     let flies = (0..20).any(|_| views_on_the_way(&window).len() > 2);
     assert!(flies, "nothing is seen on the way");
     portal.set("reduced-motion", 1);

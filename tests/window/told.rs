@@ -1,5 +1,5 @@
-//! The accessibility tree of the program, over the bus of the desktop: the test takes the part of the registry. A test
-//! finds a control by its name, and presses it with the real pointer.
+//! The accessibility tree of the program, over the desktop bus with the test as the registry. Tests find controls by
+//! name, and press them with the real pointer.
 
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader};
@@ -13,7 +13,7 @@ use zbus::zvariant::{DynamicType, OwnedObjectPath, OwnedValue, Value};
 use crate::picture::Place;
 use crate::session::{Process, Session, Window, started};
 
-/// The object by which a desktop offers assistive technology; its presence makes a program publish its tree.
+/// The object of the accessibility bus, whose presence makes a program publish its tree.
 const BUS_PATH: &str = "/org/a11y/bus";
 const ROOT_PATH: &str = "/org/a11y/atspi/accessible/root";
 const CACHE_PATH: &str = "/org/a11y/atspi/cache";
@@ -21,15 +21,15 @@ const CACHE_PATH: &str = "/org/a11y/atspi/cache";
 const PORTAL_PATH: &str = "/org/freedesktop/portal/desktop";
 const APPEARANCE: &str = "org.freedesktop.appearance";
 
-/// A bus that starts no programs: none of this machine's desktop answers on it.
+/// A bus that starts no programs, isolated from the desktop of this machine.
 const BUS_SETTINGS: &str = r#"<busconfig><type>session</type><listen>unix:tmpdir=/tmp</listen><auth>EXTERNAL</auth>
   <policy context="default"><allow send_destination="*" eavesdrop="true"/><allow eavesdrop="true"/><allow own="*"/></policy></busconfig>"#;
 
-/// An address on the bus: the program, and an object of it.
+/// An address on the bus: the program, and one of its objects.
 type Address = (String, OwnedObjectPath);
 
-/// An item of the AT-SPI cache: object, program, parent, index in the parent, number of children,
-/// interfaces, name, role, description, states.
+/// An item of the AT-SPI cache: object, program, parent, index in the parent, number of children, interfaces, name,
+/// role, description, states.
 type Item = (Address, Address, Address, i32, i32, Vec<String>, String, u32, String, Vec<u32>);
 
 /// A control or a text of the tree.
@@ -50,7 +50,7 @@ pub(crate) struct Reader {
     program: Arc<Mutex<Option<String>>>,
 }
 
-/// Says that assistive technology is on. The text is the address of the bus.
+/// Reports that assistive technology is enabled. The text is the address of the bus.
 struct Status(String);
 
 #[zbus::interface(name = "org.a11y.Status")]
@@ -61,7 +61,7 @@ impl Status {
     }
 }
 
-/// Says the address of the accessibility bus, which is the same bus.
+/// Reports the address of the accessibility bus, which is the same bus.
 struct Buses(String);
 
 #[zbus::interface(name = "org.a11y.Bus")]
@@ -71,7 +71,7 @@ impl Buses {
     }
 }
 
-/// The registry, to which programs announce themselves.
+/// The registry where programs announce themselves.
 struct Registry(Arc<Mutex<Option<String>>>);
 
 #[zbus::interface(name = "org.a11y.atspi.Socket")]
@@ -87,7 +87,7 @@ impl Reader {
         let settings = session.file("bus.xml", BUS_SETTINGS);
         let mut command = session.program("dbus-daemon");
         command.arg("--config-file").arg(settings).args(["--nofork", "--print-address"]);
-        // The bus complains on stderr that it may not open as many files as it likes.
+        // The bus complains on stderr about its limit of open files.
         command.stdout(Stdio::piped()).stderr(Stdio::null());
         let mut bus = started(&mut command);
         let mut address = String::new();
@@ -102,7 +102,7 @@ impl Reader {
         Self { _bus: bus, address, connection: connection.expect("the bus takes a listener"), program }
     }
 
-    /// Lets the desktop have a portal.
+    /// Adds a portal to the desktop.
     pub(crate) fn portal(&self) -> Portal {
         let portal = Portal { connection: self.connection.clone(), settings: Arc::default() };
         let served = pollster::block_on(async {
@@ -123,9 +123,9 @@ impl Reader {
         pollster::block_on(asked).ok()?.body().deserialize().ok()
     }
 
-    /// All nodes of the tree now; none before the program knows of the listener.
+    /// Returns all current nodes of the tree; none until the program has found the registry.
     pub(crate) fn nodes(&self) -> Vec<Node> {
-        /// The bit of this state in the first of the two words of states.
+        /// The bit of this state in the first word of states.
         const FOCUSED: u32 = 12;
         let items: Vec<Item> = self.ask(CACHE_PATH, "org.a11y.atspi.Cache", "GetItems", &()).unwrap_or_default();
         let told = items.into_iter().map(|((_, path), _, _, _, _, _, name, _, _, states)| {
@@ -135,9 +135,9 @@ impl Reader {
         told.collect()
     }
 
-    /// The place of a node on the screen, if any of it is visible.
+    /// Returns the area of a node on the screen, if any of it is visible.
     pub(crate) fn place(&self, told: &Node) -> Option<Place> {
-        /// Coordinates of the window, not of the screen.
+        /// Window coordinates, not screen coordinates.
         const WINDOW: u32 = 1;
         let place: Option<((i32, i32, i32, i32),)> =
             self.ask(&told.path, "org.a11y.atspi.Component", "GetExtents", &(WINDOW,));
@@ -147,13 +147,13 @@ impl Reader {
         (width > 0 && height > 0).then(|| Place { left, top, right: left + width, bottom: top + height })
     }
 
-    /// The text of a field.
+    /// Returns the text of a field.
     pub(crate) fn text(&self, told: &Node) -> Option<String> {
         self.ask::<_, String>(&told.path, "org.a11y.atspi.Text", "GetText", &(0, -1))
     }
 }
 
-/// The settings of a desktop, as its portal gives them, by their names under `org.freedesktop.appearance`.
+/// The settings of a desktop in its portal, by their names under `org.freedesktop.appearance`.
 #[derive(Clone)]
 pub(crate) struct Portal {
     connection: Connection,
@@ -188,12 +188,12 @@ impl Window<'_> {
         self.reader().nodes()
     }
 
-    /// Whether the name of any node holds these words.
+    /// Returns whether the name of any node contains these words.
     pub(crate) fn says(&self, words: &str) -> bool {
         self.nodes().iter().any(|told| told.name.contains(words))
     }
 
-    /// Waits until the name of a node holds these words, and returns the whole name.
+    /// Waits until the name of a node contains these words, and returns the whole name.
     #[track_caller]
     pub(crate) fn until_said(&self, words: &str) -> String {
         self.until(&format!("{words} is told"), |window| {
@@ -206,42 +206,42 @@ impl Window<'_> {
         self.until(&format!("{words} is told no more"), |window| (!window.says(words)).then_some(()));
     }
 
-    /// Waits until the node with this name keeps its place.
+    /// Waits until the node with this name has a stable area.
     #[track_caller]
     pub(crate) fn place_of(&self, name: &str) -> Place {
         let mut last = None;
         self.until(&format!("{name} has a place"), |window| {
             let told = window.nodes().into_iter().find(|told| told.name == name)?;
             let place = window.reader().place(&told)?;
-            // On a busy machine the next frame, with which it may move, may be on its way for long.
+            // On a busy machine, the next frame may be late, and may move the node.
             (last.replace(place) == Some(place) && !window.is_working()).then_some(place)
         })
     }
 
-    /// Clicks on the node with this name.
+    /// Clicks the node with this name.
     #[track_caller]
     pub(crate) fn press(&self, name: &str) {
         self.click(self.place_of(name).middle());
     }
 
-    /// The text of the field with this name.
+    /// Returns the text of the field with this name.
     pub(crate) fn text_in(&self, name: &str) -> Option<String> {
         let told = self.nodes().into_iter().find(|told| told.name == name)?;
         self.reader().text(&told)
     }
 
-    /// Gives a command by its name through the palette of commands.
+    /// Runs a command by its name in the command palette.
     #[track_caller]
     pub(crate) fn give(&self, command: &str) {
         self.key("ctrl+shift+p");
-        // This is the second entry of the palette: no other node has this name while no menu is open.
+        // The second entry of the palette, whose name is unique while no menu is open.
         self.until_said("Open by path...");
         self.xdotool(&["type", "--delay", "4", command]);
         self.key("Return");
         self.until_unsaid("Open by path...");
     }
 
-    /// The names of tracks beside the canvas, from the top to the bottom.
+    /// Returns the names of tracks beside the canvas, from top to bottom.
     pub(crate) fn tracks(&self) -> Vec<String> {
         let folded = |told: &Node| told.name.ends_with("folded");
         let named = self.nodes().into_iter().filter(folded).map(|told| (self.reader().place(&told), told.name));
@@ -251,7 +251,7 @@ impl Window<'_> {
     }
 }
 
-/// The view of the timeline as a screen reader has it: its first moment and its end, in seconds.
+/// Returns the view of the timeline from its accessibility label: start and end, in seconds.
 pub(crate) fn view_s(window: &Window<'_>) -> (f64, f64) {
     let told = window.until_said("Timeline of ");
     let words: Vec<&str> = told.split(&[' ', ','][..]).collect();

@@ -1,4 +1,4 @@
-//! Work that the window starts or shows: exports, cancelled loads, losses. And none at all in an idle window.
+//! Work that the window starts or shows: exports, cancelled loads, losses. An idle window does no work.
 
 use std::fs;
 use std::io::Write;
@@ -12,13 +12,13 @@ use crate::open::TWO_SPANS;
 use crate::picture::{BUTTON, Picture, Place, span_color};
 use crate::session::{Session, Window, text, until};
 
-/// The button that cancels a load. Those of an empty window are wider.
+/// Returns the button that cancels a load; those of an empty window are wider.
 fn cancel_button(picture: &Picture) -> Option<Place> {
     let canvas = Place { left: 240, top: 40, right: 1280, bottom: 770 };
     picture.find_area(canvas, BUTTON).filter(|place| place.width() < 100)
 }
 
-/// A button in the status bar.
+/// Returns a button in the status bar.
 fn button_in_status(picture: &Picture) -> Option<Place> {
     picture.find_area(Place { left: 0, top: 776, right: 1280, bottom: 800 }, BUTTON)
 }
@@ -82,7 +82,7 @@ fn losses_are_a_button_in_the_status_bar_that_opens_their_list() {
     window.point(badge.middle());
     let before = window.settled();
     let rows_changed = |now: &Picture| {
-        // Not down to the status bar: the tooltip of the button appears above it.
+        // Without the rows above the status bar, where the tooltip of the button appears.
         (40..700).filter(|&y| (0..1280).any(|x| now.at(x, y) != before.at(x, y))).count()
     };
     window.click(badge.middle());
@@ -90,7 +90,7 @@ fn losses_are_a_button_in_the_status_bar_that_opens_their_list() {
     window.settled();
     window.click(badge.middle());
     window.until("the list is gone", |window| (rows_changed(&window.look()) == 0).then_some(()));
-    // A capture without losses has no such button.
+    // A trace without losses has no such button.
     drop(window);
     let window = session.open(&[text(&session.file("whole.json", TWO_SPANS))]);
     window.until_found("the spans", span_color("alpha"));
@@ -103,18 +103,18 @@ fn a_load_that_is_stopped_leaves_a_window_that_opens_the_next_file_and_no_half_o
     let capture = large_capture(&session);
     let window = session.open(&["--threads", "1", text(&capture)]);
     window.until("the way to stop", |window| cancel_button(&window.look()));
-    // The button moves when there is something to show above it or under it, so a press may miss it.
+    // The button moves when a row appears above or below it, so a press may miss it.
     window.until("the load has stopped", |window| {
         let Some(place) = cancel_button(&window.look()) else { return Some(()) };
         window.click(place.middle());
         window.until("the button answers", |window| (cancel_button(&window.look()) != Some(place)).then_some(()));
-        // Under the pointer it has another colour.
+        // A hovered button has another colour.
         window.point((5, 5));
         let is_there = |window: &Window<'_>| cancel_button(&window.look()).is_some() || !window.is_working();
         window.until("the button or the end", |window| is_there(window).then_some(()));
         None
     });
-    // The cache holds neither an unfinished store nor a finished one.
+    // The cache has neither an unfinished store nor a finished one.
     let left_over = || {
         let files = fs::read_dir(session.cache().join("longspan")).into_iter().flatten().flatten();
         files.map(|file| file.file_name().to_string_lossy().into_owned()).collect::<Vec<_>>()
@@ -147,11 +147,12 @@ fn a_window_in_which_nothing_happens_uses_no_processor() {
     let pid = window.process.0.id();
     let ticks = || {
         let stat = fs::read_to_string(format!("/proc/{pid}/stat")).expect("it runs");
-        // The name, which may hold blanks, ends with the last parenthesis; user and system time are fields 14 and 15.
+        // The name, which may contain spaces, ends with the last parenthesis. User and system time are fields 14 and
+        // 15.
         let fields: Vec<_> = stat.rsplit(')').next().expect("a name").split_whitespace().collect();
         [fields[11], fields[12]].map(|ticks| ticks.parse::<u64>().expect("a number")).iter().sum::<u64>()
     };
-    // Work that the pointer and the load caused ends, also on a busy machine. Work that repeats does not.
+    // Work caused by the pointer and the load ends, also on a busy machine. Repeated work does not.
     let mut last = (ticks(), Instant::now());
     window.until("the end of all work", |_| {
         let now = ticks();
@@ -161,7 +162,7 @@ fn a_window_in_which_nothing_happens_uses_no_processor() {
         (last.1.elapsed() > Duration::from_secs(1)).then_some(())
     });
     let before = ticks();
-    // The only fixed wait: it is the time of the measurement.
+    // The only fixed wait is the measured time.
     std::thread::sleep(Duration::from_secs(3));
     let used = ticks() - before;
     assert!(used <= 3, "{used} ticks in three seconds");

@@ -1,4 +1,4 @@
-//! Every way to close the window ends the program with status 0 and without a word, whatever it is doing.
+//! Every way to close the window ends the program with status 0 and without output, whatever it is doing.
 
 use std::io::Write;
 use std::process::Command;
@@ -11,7 +11,7 @@ use crate::open::TWO_SPANS;
 use crate::picture::{BUTTON, CANVAS, Place, span_color};
 use crate::session::{Session, text};
 
-/// The height of a title bar that the program draws itself; its button to close is a square at the right end.
+/// Height of the title bar drawn by the program. Its close button is a square at the right end.
 const TITLE_BAR: usize = 35;
 
 fn opened(sway: &Sway) -> Client<'_> {
@@ -47,7 +47,7 @@ fn a_window_on_wayland_that_is_closed_by_its_title_bar_ends_with_status_0() {
     let client = opened(&sway);
     let before = sway.look().find(CANVAS).expect("the canvas").top;
     sway.swaymsg(&["floating enable, border csd"]);
-    // The bar comes some frames later.
+    // The bar appears some frames later.
     client.until("the program ends by its title bar", |client| {
         let canvas = client.sway.look().find(CANVAS).filter(|canvas| canvas.top > before + TITLE_BAR);
         if let Some(canvas) = canvas {
@@ -64,7 +64,7 @@ fn a_window_on_wayland_closes_well_while_a_dialog_is_open_and_while_another_wind
     let client = opened(&sway);
     let other = sway.open_by(sway.command(&[]).env("XDG_RUNTIME_DIR", sway.home.path().join("none")));
     other.until_title("Longspan");
-    // Both windows are beside each other, the new one with the keyboard: both canvases are drawn again.
+    // Both windows are side by side, the new one with the keyboard. Both canvases are drawn again.
     other.until("both windows", |client| {
         let has_both = client.tree().matches("\"app_id\": \"longspan\"").count() == 2;
         let right = Place { left: SIZE.0 / 2, top: 0, right: SIZE.0, bottom: SIZE.1 };
@@ -86,7 +86,7 @@ fn a_window_on_wayland_closes_well_while_a_fifo_is_loaded() {
     let fifo = sway.home.path().join("fifo.json");
     assert!(Command::new("mkfifo").arg(&fifo).status().expect("mkfifo runs").success());
     let client = sway.open(&[text(&fifo)]);
-    // One end of the pipe stays open: the capture does not end.
+    // One end of the pipe stays open, so the trace does not end.
     let mut pipe = std::fs::OpenOptions::new().write(true).open(&fifo).expect("the program reads the pipe");
     pipe.write_all(br#"[{"ph":"X","name":"alpha","pid":1,"tid":1,"ts":0,"dur":4},"#).expect("written");
     sway.key(&["ctrl"], "q");
@@ -112,7 +112,7 @@ fn a_window_under_x_closes_with_status_0_by_its_window_manager_too() {
             window.settled();
             window.click(button);
         } else {
-            // As a task bar does.
+            // Like a task bar.
             ask_manager(&session, window.id(), "_NET_CLOSE_WINDOW", [0; 5]);
         }
         let mut process = window.process;
@@ -121,13 +121,13 @@ fn a_window_under_x_closes_with_status_0_by_its_window_manager_too() {
     }
 }
 
-/// The number of a name on the X server.
+/// Returns the atom of a name on the X server.
 fn atom(session: &Session, name: &str) -> u32 {
     let (connection, _) = x11rb::connect(Some(session.display())).expect("the X server runs");
     connection.intern_atom(false, name.as_bytes()).expect("sent").reply().expect("an atom").atom
 }
 
-/// Asks the window manager for something.
+/// Sends a request to the window manager.
 fn ask_manager(session: &Session, window: &str, what: &str, data: [u32; 5]) {
     let (connection, screen) = x11rb::connect(Some(session.display())).expect("the X server runs");
     let root = connection.setup().roots[screen].root;

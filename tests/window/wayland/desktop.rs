@@ -1,4 +1,4 @@
-//! The window as a desktop sees it: the name by which it finds the desktop entry, and an icon.
+//! Desktop integration of the window: the name that links it to the desktop entry, and an icon.
 
 use x11rb::protocol::xproto::{AtomEnum, ConnectionExt};
 

@@ -1,4 +1,4 @@
-//! The display that the window opens on, and the messages where there is none or where it goes away.
+//! The display that the window opens on, and the messages if there is none or it disappears.
 
 use std::os::unix::net::UnixListener;
 use std::process::{Command, Stdio};
@@ -54,7 +54,7 @@ fn a_compositor_that_ends_is_said_and_the_preferences_are_kept() {
     assert!(kept.contains("two.json"), "{kept}");
 }
 
-/// An X server with nothing else: no window manager gives windows the keyboard.
+/// An X server alone: no window manager gives windows the keyboard.
 struct BareServer {
     _server: Process,
     display: String,

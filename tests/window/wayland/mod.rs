@@ -1,5 +1,5 @@
-//! The window on a Wayland compositor: sway without a screen, with a pointer and a keyboard of its own protocols, and
-//! the tools of its users. A missing tool is a failure that names `.ci/setup`.
+//! The window on a Wayland compositor: a headless sway, with a virtual pointer and keyboard, and common tools. A
+//! missing tool is a failure that names `.ci/setup`.
 
 mod close;
 mod desktop;
@@ -29,7 +29,7 @@ const SIZE: (usize, usize) = (1280, 800);
 const SETTINGS: &str =
     "output HEADLESS-1 mode 1280x800\nxwayland disable\ndefault_border none\nfocus_follows_mouse no\n";
 
-/// The programs of a Wayland test, each with the package of Debian that has it.
+/// The programs of a Wayland test, with their Debian packages.
 const TOOLS: &[(&str, &str)] = &[
     ("sway", "sway"),
     ("swaymsg", "sway"),
@@ -39,17 +39,17 @@ const TOOLS: &[(&str, &str)] = &[
     ("setpriv", "util-linux"),
 ];
 
-/// The user that a compositor runs as where the tests run as root: sway refuses to be root's.
+/// The user of the compositor if the tests run as root, which sway refuses.
 const NOBODY: (u32, u32) = (65534, 65534);
 
-/// A compositor for one test, with a home without settings. Both end with the test.
+/// A compositor for one test, with an empty home. Both end with the test.
 pub(crate) struct Sway {
     pointer: RefCell<Pointer>,
     _keyboard: Process,
     pub process: Process,
-    /// The runtime folder of the compositor, which another user may own.
+    /// The runtime folder of the compositor, which may belong to another user.
     runtime: tempfile::TempDir,
-    /// The home of the program.
+    /// The home folder of the program.
     pub home: tempfile::TempDir,
     _turn: MutexGuard<'static, ()>,
 }
@@ -88,7 +88,7 @@ impl Sway {
             let is_ready = socket_in(runtime.path()).exists() && outputs.windows(8).any(|part| part == b"HEADLESS");
             is_ready.then_some(())
         });
-        // Both stay: a window that has yet to ask for a new keyboard misses its first keys.
+        // Both are kept, because a window misses the first keys of a new keyboard.
         let mut command = client("wtype", runtime.path(), home.path());
         let keyboard = started(command.args(["-s", "2000000000"]));
         let pointer = RefCell::new(Pointer::new(&socket_in(runtime.path()), SIZE));
@@ -104,19 +104,19 @@ impl Sway {
         path
     }
 
-    /// A program of this compositor, in the home of the test; not yet started.
+    /// Returns the command of a program on this compositor, in the home of the test.
     fn client(&self, name: &str) -> Command {
         client(name, self.runtime.path(), self.home.path())
     }
 
-    /// The program with these words, not yet started.
+    /// Returns the command of the program with these arguments.
     pub(crate) fn command(&self, words: &[&str]) -> Command {
         let mut command = self.client(env!("CARGO_BIN_EXE_longspan"));
         command.args(words).stdout(Stdio::piped()).stderr(Stdio::piped());
         command
     }
 
-    /// Opens the window and waits for its first picture.
+    /// Opens the window and waits for its first frame.
     pub(crate) fn open(&self, words: &[&str]) -> Client<'_> {
         self.open_by(&mut self.command(words))
     }
@@ -127,7 +127,7 @@ impl Sway {
         client
     }
 
-    /// The output of a tool.
+    /// Returns the output of a tool.
     pub(crate) fn tool(&self, name: &str, words: &[&str]) -> String {
         String::from_utf8_lossy(&self.output(name, words).stdout).into_owned()
     }
@@ -140,18 +140,18 @@ impl Sway {
         self.tool("swaymsg", words)
     }
 
-    /// A picture of the output.
+    /// Takes a screenshot of the output.
     pub(crate) fn look(&self) -> Picture {
         let taken = self.output("grim", &["-t", "ppm", "-"]);
         Picture::of_ppm(&taken.stdout).expect("grim takes a picture of the output")
     }
 
-    /// Puts a text on the clipboard, as `kind`.
+    /// Copies a text to the clipboard, as the MIME type `kind`.
     pub(crate) fn copy(&self, text: &str, kind: &str) {
         let from = self.file("copied", text);
         let from = fs::File::open(from).expect("it was just written");
         let mut command = self.client("wl-copy");
-        // It goes on to serve the text from the background, with what it inherits.
+        // It continues to serve the text in the background, with its inherited handles.
         command.args(["--type", kind]).stdin(from).stdout(Stdio::null()).stderr(Stdio::null());
         assert!(command.status().expect("wl-copy runs").success(), "wl-copy");
     }
@@ -193,7 +193,7 @@ impl Client<'_> {
         }
     }
 
-    /// The windows that the compositor knows, as JSON.
+    /// Returns the windows of the compositor, as JSON.
     pub(crate) fn tree(&self) -> String {
         self.sway.swaymsg(&["-t", "get_tree", "--raw"])
     }
@@ -204,14 +204,14 @@ impl Client<'_> {
         self.until(&format!("the title {title}"), |client| client.tree().contains(&field).then_some(()));
     }
 
-    /// Whether the program has ended and is waited for.
+    /// Returns whether the program has ended.
     pub(crate) fn has_ended(&self) -> bool {
         let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.process.0.id())).unwrap_or_default();
-        // After the name, which may hold blanks, comes the state.
+        // The state follows the name, which may contain spaces.
         stat.rsplit(") ").next().is_none_or(|rest| rest.starts_with('Z'))
     }
 
-    /// The exit status of the program, and its text on stderr.
+    /// Waits for the end of the program, and returns its exit status and the text on stderr.
     #[track_caller]
     pub(crate) fn end(mut self) -> (std::process::ExitStatus, String) {
         let began = Instant::now();
@@ -224,7 +224,7 @@ impl Client<'_> {
         (status, std::io::read_to_string(stderr).expect("a pipe"))
     }
 
-    /// The same, after a check that the program ended well.
+    /// Like [`Self::end`], and asserts that the program ended well.
     #[track_caller]
     pub(crate) fn assert_ends_well(self, how: &str) {
         let (status, said) = self.end();
@@ -236,7 +236,7 @@ fn socket_in(runtime: &Path) -> PathBuf {
     runtime.join("wayland-1")
 }
 
-/// A program of the compositor with this folder, in a home; not yet started.
+/// Returns the command of a program on the compositor with this folder, in a home.
 fn client(name: &str, runtime: &Path, home: &Path) -> Command {
     let mut command = Command::new(name);
     command.env_remove("DISPLAY").env_remove("DBUS_SESSION_BUS_ADDRESS").env_remove("WAYLAND_SOCKET");
@@ -249,7 +249,7 @@ fn client(name: &str, runtime: &Path, home: &Path) -> Command {
     command
 }
 
-/// Fails at once with the names of all missing tools.
+/// Fails immediately with the names of all missing tools.
 fn check_tools() {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let is_there = |tool: &str| std::env::split_paths(&path).any(|folder| folder.join(tool).is_file());

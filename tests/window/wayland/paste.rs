@@ -1,4 +1,4 @@
-//! Files come into the window by the clipboard where none can be dropped.
+//! Files are opened by the clipboard where they cannot be dropped.
 
 use super::Sway;
 use crate::open::TWO_SPANS;

@@ -1,4 +1,4 @@
-//! A mouse of the compositor, by the protocol for virtual pointers of wlroots.
+//! A virtual mouse, by the wlroots protocol for virtual pointers.
 
 use std::os::unix::net::UnixStream;
 use std::path::Path;
@@ -10,10 +10,10 @@ use wayland_client::{Connection, Dispatch, EventQueue, QueueHandle, delegate_noo
 use wayland_protocols_wlr::virtual_pointer::v1::client::zwlr_virtual_pointer_manager_v1::ZwlrVirtualPointerManagerV1;
 use wayland_protocols_wlr::virtual_pointer::v1::client::zwlr_virtual_pointer_v1::ZwlrVirtualPointerV1;
 
-/// The left button, as Linux numbers it.
+/// The left button, as numbered by Linux.
 const BUTTON_LEFT: u32 = 0x110;
 
-/// The pointer; it is gone when this is dropped.
+/// The pointer; it disappears on drop.
 pub(super) struct Pointer {
     queue: EventQueue<Ignored>,
     mouse: ZwlrVirtualPointerV1,
@@ -22,7 +22,7 @@ pub(super) struct Pointer {
 }
 
 impl Pointer {
-    /// A pointer on an output of this size.
+    /// Creates a pointer on an output of this size.
     pub(super) fn new(socket: &Path, size: (usize, usize)) -> Self {
         let stream = UnixStream::connect(socket).expect("the compositor runs");
         let connection = Connection::from_socket(stream).expect("a connection");
@@ -35,10 +35,10 @@ impl Pointer {
         pointer
     }
 
-    /// Moves to a place and clicks the left button there.
+    /// Moves to a point and clicks the left button.
     pub(super) fn click(&mut self, (x, y): (usize, usize)) {
         let (width, height) = self.size;
-        // The pointer comes from one pixel beside it: a window learns of a pointer that moves.
+        // The pointer arrives from a neighbouring pixel, since windows only notice moves.
         for x in [x - 1, x] {
             self.time_ms += 10;
             self.mouse.motion_absolute(self.time_ms, x as u32, y as u32, width as u32, height as u32);
@@ -51,7 +51,7 @@ impl Pointer {
         }
     }
 
-    /// Ends a group of events and waits until the compositor has it.
+    /// Ends a group of events and waits for the compositor.
     fn sync(&mut self) {
         self.mouse.frame();
         self.queue.roundtrip(&mut Ignored).expect("the compositor answers");
