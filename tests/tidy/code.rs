@@ -1,7 +1,7 @@
-//! Just enough of Rust to tell code from comments, strings and tests, and to find words and paths
-//! in it. Resolves no names.
+//! A minimal Rust lexer: distinguishes code from comments, strings and tests, and finds words and paths. It does not
+//! resolve names.
 
-/// The positions of `word` in `code` where it is not a part of a longer word.
+/// Returns the positions of `word` in `code` where it is not a part of a longer word.
 pub(crate) fn words<'a>(code: &'a str, word: &'a str) -> impl Iterator<Item = usize> + 'a {
     code.match_indices(word).map(|(at, _)| at).filter(move |&at| {
         let before = code[..at].chars().next_back();
@@ -15,7 +15,7 @@ pub(crate) fn is_word(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
 }
 
-/// `code` with its test modules blanked out.
+/// Returns `code` with its test modules blanked.
 pub(crate) fn without_tests(path: &str, code: &str) -> String {
     if path.ends_with("/tests.rs") || path.contains("/tests/") {
         return String::new();
@@ -35,7 +35,7 @@ pub(crate) fn without_tests(path: &str, code: &str) -> String {
     kept
 }
 
-/// `text` with comments, strings and characters blanked out; line breaks stay, so that positions keep their lines.
+/// Returns `text` with comments, strings and characters blanked. Line breaks stay, so that line numbers do not change.
 pub(crate) fn code_of(text: &str) -> String {
     let mut code = String::with_capacity(text.len());
     let mut rest = text;
@@ -52,7 +52,7 @@ pub(crate) fn code_of(text: &str) -> String {
     code
 }
 
-/// The length in bytes of the token that `rest` begins with, and whether it is code.
+/// Returns the length in bytes of the first token, and whether it is code.
 fn token(rest: &str, first: char) -> (usize, bool) {
     let length_to = |from: usize, end: &str| rest[from..].find(end).map_or(rest.len(), |at| from + at + end.len());
     if rest.starts_with("//") {
@@ -73,13 +73,13 @@ fn token(rest: &str, first: char) -> (usize, bool) {
     }
     match first {
         '"' => (quoted_length(rest, '"'), false),
-        // a character, unless it is a lifetime: that has no quote after its first letter
+        // A character literal; a lifetime has no quote after its first letter.
         '\'' if rest.starts_with("'\\") || rest.chars().nth(2) == Some('\'') => (quoted_length(rest, '\''), false),
         _ => (first.len_utf8(), true),
     }
 }
 
-/// The length of a block comment, with those inside of it.
+/// Returns the length of a block comment, which may be nested.
 fn block_comment_length(rest: &str) -> usize {
     let (mut depth, mut at) = (0, 0);
     loop {
@@ -101,7 +101,7 @@ fn block_comment_length(rest: &str) -> usize {
     }
 }
 
-/// The length of quoted text, where a backslash takes the next character along.
+/// Returns the length of quoted text, in which a backslash escapes the next character.
 fn quoted_length(rest: &str, quote: char) -> usize {
     let mut chars = rest.char_indices().skip(1);
     while let Some((at, c)) = chars.next() {
@@ -114,7 +114,7 @@ fn quoted_length(rest: &str, quote: char) -> usize {
     rest.len()
 }
 
-/// Spaces of the same length in bytes, with the same line breaks.
+/// Returns spaces of the same length in bytes, with the same line breaks.
 fn blank(piece: &str) -> String {
     piece.bytes().map(|byte| if byte == b'\n' { '\n' } else { ' ' }).collect()
 }

@@ -1,8 +1,8 @@
-//! The data flow: the modules that each module may import, and the packages that it may use.
+//! The data flow: the modules that each module may import, and the packages that each file may use.
 
 use crate::code::{is_word, words};
 
-/// The imports that each module may have: only modules to its left in the way of the data.
+/// The allowed imports of each module: only modules to its left in the data flow.
 pub(crate) const IMPORTS: &[(&str, &[&str])] = &[
     ("base", &[]),
     ("model", &["base"]),
@@ -44,7 +44,7 @@ pub(crate) const IMPORTS: &[(&str, &[&str])] = &[
     ("lib", &[]),
 ];
 
-/// Where a package may be used: the beginnings of the paths of its files.
+/// The allowed files of each package, by path prefixes.
 pub(crate) const PACKAGES: &[(&str, &[&str])] = &[
     ("memmap2", &["src/base/mapped.rs"]),
     ("wgpu", &["src/render/", "src/app/"]),
@@ -66,13 +66,13 @@ pub(crate) const PACKAGES: &[(&str, &[&str])] = &[
     ("rustc_demangle", &["src/symbols/"]),
 ];
 
-/// The top-level module that a file below `src` belongs to.
+/// Returns the top-level module of a file below `src`.
 pub(crate) fn module_of(path: &str) -> &str {
     let below = path.strip_prefix("src/").unwrap_or(path);
     below.split_once('/').map_or_else(|| below.trim_end_matches(".rs"), |(folder, _)| folder)
 }
 
-/// Every path that begins at the crate's root, as its position and the top-level module it names.
+/// Returns every path from the crate root, as its position and its top-level module.
 pub(crate) fn imports<'a>(path: &str, code: &'a str) -> Vec<(usize, &'a str)> {
     let mut found = Vec::new();
     let root = if path == "src/main.rs" { "longspan" } else { "crate" };
@@ -80,7 +80,7 @@ pub(crate) fn imports<'a>(path: &str, code: &'a str) -> Vec<(usize, &'a str)> {
         let Some(rest) = code[at + root.len()..].strip_prefix("::") else { continue };
         found.extend(first_segments(rest).into_iter().map(|segment| (at, segment)));
     }
-    // `super::` as often as the file is deep is `crate::`
+    // As many `super::` as the file has levels reach the crate root.
     let below = path.trim_start_matches("src/").trim_end_matches(".rs").trim_end_matches("/mod");
     let depth = below.split('/').count();
     for at in words(code, "super").filter(|&at| !code[..at].ends_with("super::")) {
@@ -95,7 +95,7 @@ pub(crate) fn imports<'a>(path: &str, code: &'a str) -> Vec<(usize, &'a str)> {
     found
 }
 
-/// The first name of a path, or of each path in a group in braces.
+/// Returns the first name of a path, or of each path in a group in braces.
 fn first_segments(rest: &str) -> Vec<&str> {
     let name = |text: &'_ str| text.find(|c: char| !is_word(c)).unwrap_or(text.len());
     let Some(group) = rest.strip_prefix('{') else { return vec![&rest[..name(rest)]] };

@@ -1,5 +1,5 @@
-//! The repository's own rules, checked by reading its files. Each rule is one table; what breaks a rule is named with
-//! its file and line. Knows Rust only as far as telling code from comments and text; it resolves no names.
+//! Checks the rules of the repository by reading its files. Each rule is one table, and violations are reported with
+//! file and line. The checks distinguish code from comments and text, but do not resolve names.
 
 mod code;
 mod imports;
@@ -17,7 +17,7 @@ use imports::{IMPORTS, PACKAGES, imports, module_of};
 use numbers::bare_numbers;
 use routing::wildcards;
 
-/// Where numbers of fields get their names, which a test compares with the public definitions.
+/// The files that name field numbers; a test compares the numbers with the public definitions.
 const NUMBERS: &[&str] = &[
     "src/formats/perfetto/fields.rs",
     "src/formats/perfetto/kernel_fields.rs",
@@ -26,13 +26,13 @@ const NUMBERS: &[&str] = &[
     "src/formats/protobuf/",
 ];
 
-/// Text that code may not contain, the text to write instead, and the files that may contain it all the same.
+/// Banned text in code, the replacement to suggest, and the files that may contain it.
 const BANS: &[(&str, &str, &[&str])] = &[
     ("unsafe", "a safe interface; maps are in base/mapped.rs", &["src/base/mapped.rs"]),
     ("todo!", "the thing itself", &[]),
     ("unimplemented!", "the thing itself", &[]),
     ("dbg!", "an assertion in a test", &[]),
-    // These panic where stdout or stderr is closed or full.
+    // These panic if stdout or stderr is closed or full.
     ("print!", "a `Write` that the caller gives", &[]),
     ("println!", "a `Write` that the caller gives", &["benches/", "tests/"]),
     ("eprint!", "an error that the caller shows, or cli::messages", &[]),
@@ -45,7 +45,7 @@ const BANS: &[(&str, &str, &[&str])] = &[
     ("BitField::new", "a constant of fields.rs", &["src/formats/fxt/fields.rs"]),
 ];
 
-/// The only entries that the top level may hold.
+/// The allowed entries of the top level.
 const TOP_LEVEL: &[&str] = &[
     "CHANGELOG.md",
     "Cargo.toml",
@@ -68,10 +68,10 @@ const TOP_LEVEL: &[&str] = &[
     ".gitignore",
 ];
 
-/// Words that say nothing of the thing that a comment is about.
+/// Openings of comments that say nothing about the subject.
 const OPENINGS: &[&str] = &["What", "Whatever", "Whoever", "So many", "As no", "Whose"];
 
-/// A file longer than this holds more than one idea.
+/// A longer file contains more than one idea.
 const LINES_MAX: usize = 600;
 
 #[test]
@@ -101,7 +101,7 @@ fn the_top_level_holds_nothing_unexpected() {
     assert!(unexpected.is_empty(), "at the top level, but not in the table: {unexpected:?}");
 }
 
-/// The names at the top level that the repository keeps. Outside of a checkout: all but builds.
+/// Returns the tracked names at the top level; without a checkout, all names except build outputs.
 fn top_level() -> BTreeSet<String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let listed = Command::new("git").args(["ls-files", "-z"]).current_dir(root).output();
@@ -118,13 +118,13 @@ fn top_level() -> BTreeSet<String> {
     names.map(|name| name.to_string_lossy().into_owned()).filter(|name| name != "target").collect()
 }
 
-/// Every Rust and shader file, as its path from the root and its text.
+/// Returns every Rust and shader file, as its path from the root and its text.
 fn source_files() -> Vec<(String, String)> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut files = Vec::new();
     let mut folders: Vec<PathBuf> = ["src", "tests", "benches", "shaders"].map(|folder| root.join(folder)).into();
     while let Some(folder) = folders.pop() {
-        // a folder that this revision does not have holds nothing to check
+        // A folder that does not exist in this revision needs no check.
         let Ok(entries) = folder.read_dir() else { continue };
         for entry in entries {
             let path = entry.expect("the sources are readable").path();
@@ -141,7 +141,7 @@ fn source_files() -> Vec<(String, String)> {
     files
 }
 
-/// Everything that is wrong with one file.
+/// Returns all violations in one file.
 fn problems_of(path: &str, text: &str) -> Vec<String> {
     let mut problems = Vec::new();
     let mut report = |line: usize, what: String| problems.push(format!("{path}:{line}: {what}"));
@@ -193,7 +193,7 @@ fn problems_of(path: &str, text: &str) -> Vec<String> {
             }
         }
     }
-    // Tests may look to the right: a round trip needs both ends.
+    // Tests may import from the right, since a round trip needs both ends.
     let code = without_tests(path, &code);
     let module = module_of(path);
     let Some((_, allowed)) = IMPORTS.iter().find(|(name, _)| *name == module) else {
@@ -214,7 +214,7 @@ fn problems_of(path: &str, text: &str) -> Vec<String> {
     problems
 }
 
-/// The word of [`OPENINGS`] that a line of a comment begins with.
+/// Returns the word of [`OPENINGS`] at the start of a comment line.
 fn paraphrase(line: &str) -> Option<&'static str> {
     let comment = line.trim_start().strip_prefix("//")?;
     let text = comment.strip_prefix(['/', '!']).unwrap_or(comment).strip_prefix(' ')?;

@@ -1,10 +1,10 @@
-//! Finds bare numbers where the name of a field or of a value belongs. Field numbers of protobuf and bit fields of
-//! Fuchsia's format are types of their own, which only `proto_numbers!` and `fxt_fields!` make, so a bare one does not
-//! compile in a call. This rule covers patterns and comparisons of raw values.
+//! Finds bare numbers that need the name of a field or value. Protobuf field numbers and Fuchsia bit fields have types
+//! that only `proto_numbers!` and `fxt_fields!` construct, so a bare number in a call does not compile. This rule
+//! covers patterns and comparisons of raw values.
 
 use super::code::{is_word, words};
 
-/// Where names are demanded.
+/// The files to check.
 const HOMES: &[&str] = &[
     "src/formats/fxt/",
     "src/formats/linux/perf_data/",
@@ -18,7 +18,7 @@ const HOMES: &[&str] = &[
     "src/formats/tracy.rs",
 ];
 
-/// The positions of bare numbers in the code of a file.
+/// Returns the positions of bare numbers in the code of a file.
 pub(crate) fn bare_numbers(path: &str, code: &str) -> Vec<usize> {
     if !HOMES.iter().any(|home| path.starts_with(home)) {
         return Vec::new();
@@ -30,7 +30,7 @@ pub(crate) fn bare_numbers(path: &str, code: &str) -> Vec<usize> {
     found
 }
 
-/// The patterns of the arms of matches, of `matches!` and of `let`, each without its guard.
+/// Returns the patterns of match arms, `matches!` and `let`, without guards.
 fn patterns(code: &str) -> impl Iterator<Item = (usize, &str)> {
     let arms = code.match_indices("=>").map(|(end, _)| {
         let start = arm_start(&code[..end]);
@@ -53,11 +53,12 @@ fn patterns(code: &str) -> impl Iterator<Item = (usize, &str)> {
     })
 }
 
-/// Where the pattern begins that `before` ends with: behind the arm before it, or the brace that opens the match.
+/// Returns the start of the pattern at the end of `before`: after the previous arm, or after the brace that opens the
+/// match.
 fn arm_start(before: &str) -> usize {
     let mut depth = 0;
     for (at, c) in before.char_indices().rev() {
-        // The end of a pattern of fields closes a brace too; that of the arm before is on a line of its own.
+        // The end of a pattern with fields closes a brace too, but that of the previous arm is on its own line.
         let ends_arm = match c {
             '>' => before[..at].ends_with('='),
             '}' => before[..at].trim_end_matches(' ').ends_with('\n'),
@@ -76,7 +77,7 @@ fn arm_start(before: &str) -> usize {
     0
 }
 
-/// The position of `mark` outside of brackets.
+/// Returns the position of `mark` outside of brackets.
 fn split(code: &str, mark: char) -> Option<usize> {
     let mut depth = 0;
     for (at, c) in code.char_indices() {
@@ -88,7 +89,7 @@ fn split(code: &str, mark: char) -> Option<usize> {
     None
 }
 
-/// The positions of the numbers of a pattern. 0 is exempt: it is no field, and no value but that of a missing field.
+/// Returns the positions of numbers in a pattern. 0 is exempt, since it only represents a missing field.
 fn literals(at: usize, pattern: &str) -> impl Iterator<Item = usize> {
     let starts = pattern.char_indices().filter(|&(start, c)| {
         let is_first = c.is_ascii_digit() && !pattern[..start].chars().next_back().is_some_and(is_word);
@@ -98,8 +99,8 @@ fn literals(at: usize, pattern: &str) -> impl Iterator<Item = usize> {
     starts.map(move |(start, _)| at + start)
 }
 
-/// Where a raw value is compared with a number other than 0. Sizes of types may be: they are checked against
-/// the table of a layout.
+/// Returns the positions where a raw value is compared with a nonzero number. Sizes of types are exempt, since they are
+/// compared with a layout.
 fn compared(code: &str) -> impl Iterator<Item = usize> {
     ["==", "!="].into_iter().flat_map(move |sign| {
         code.match_indices(sign).filter_map(move |(at, _)| {
@@ -110,7 +111,7 @@ fn compared(code: &str) -> impl Iterator<Item = usize> {
     })
 }
 
-/// Whether code ends with a raw value: a call without arguments, a bit field out of a word, a number or a type.
+/// Returns whether code ends with a raw value: a call without arguments, a bit field of a word, a number or a type.
 fn is_raw(left: &str) -> bool {
     let is_call = left.ends_with("()") && !left.ends_with(">()");
     let is_bit_field = || {

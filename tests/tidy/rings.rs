@@ -1,24 +1,24 @@
-//! Rings of files: files that import each other, directly or around others. A file and its own folder (`a.rs`,
-//! `a/b.rs`) count as one, and a name that a `mod.rs` re-exports counts as an import of the file that declares it.
+//! Finds import cycles: files that import each other, directly or indirectly. A file and its folder (`a.rs`, `a/b.rs`)
+//! count as one, and a name that a `mod.rs` re-exports counts as an import of the declaring file.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::code::{code_of, is_word, without_tests, words};
 
-/// The names of modules from the crate's root to an item.
+/// The names of modules from the crate root to an item.
 type ModulePath = Vec<String>;
 
-/// Every file below `src` with its code, and where the names lead that modules re-export.
+/// Every file below `src` with its code, and the targets of re-exported names.
 struct Crate {
     code: BTreeMap<String, String>,
     files: BTreeMap<ModulePath, String>,
     exports: BTreeMap<ModulePath, ModulePath>,
 }
 
-/// Each ring of the files below `src`, as `a -> b -> a`.
+/// Returns each cycle of files below `src`, as `a -> b -> a`.
 pub(crate) fn rings(files: &[(String, String)]) -> Vec<String> {
     let mut edges = Crate::new(files).edges();
-    // A file that imports nothing of what is left is in no ring.
+    // A file without remaining imports is in no cycle.
     loop {
         let before = edges.len();
         let left: BTreeSet<String> = edges.keys().cloned().collect();
@@ -70,7 +70,7 @@ impl Crate {
         this
     }
 
-    /// The files that each file imports from.
+    /// Returns the files that each file imports.
     fn edges(&self) -> BTreeMap<String, BTreeSet<String>> {
         let mut edges = BTreeMap::<_, BTreeSet<_>>::new();
         for (module, path) in &self.files {
@@ -95,7 +95,7 @@ impl Crate {
         edges
     }
 
-    /// A path as it reads from the crate's root. `None` for paths of packages.
+    /// Resolves a path from the crate root. `None` for paths of packages.
     fn absolute(&self, path: &[String], module: &[String]) -> Option<ModulePath> {
         match path.first()?.as_str() {
             "crate" => Some(path[1..].to_vec()),
@@ -112,7 +112,7 @@ impl Crate {
         }
     }
 
-    /// The file that declares an item.
+    /// Returns the file that declares an item.
     fn file_of(&self, path: &[String], depth: usize) -> Option<String> {
         for length in (1..=path.len()).rev() {
             if let Some(target) = self.exports.get(&path[..length]).filter(|_| depth < 8) {
@@ -122,7 +122,7 @@ impl Crate {
         (1..=path.len()).rev().find_map(|length| self.files.get(&path[..length])).cloned()
     }
 
-    /// The file whose own folder a file is in, or else the file.
+    /// Returns the file whose folder contains this file, or else the file.
     fn unit(&self, path: &str) -> String {
         let slashes = path.match_indices('/').map(|(at, _)| format!("{}.rs", &path[..at]));
         slashes.into_iter().find(|owner| self.code.contains_key(owner)).unwrap_or_else(|| path.to_owned())
@@ -145,7 +145,7 @@ struct UseTree<'a> {
     is_exported: bool,
 }
 
-/// One name that a `use` brings in.
+/// A single name in a `use`.
 struct UseLeaf {
     path: ModulePath,
     alias: Option<String>,
@@ -202,7 +202,7 @@ fn add_leaves(before: &str, tree: &str, leaves: &mut Vec<UseLeaf>) {
     }
 }
 
-/// The paths in code, outside of `use`, of two names and more.
+/// Returns the paths in code with at least two names, outside of `use`.
 fn inline_paths(code: &str) -> Vec<ModulePath> {
     let mut paths = Vec::new();
     let mut rest = 0;

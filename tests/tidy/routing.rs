@@ -1,8 +1,8 @@
-//! Commands and events are routed without wildcards, so that a new variant does not compile before it has an arm.
+//! Commands and events are matched without wildcards, so that a new variant without an arm does not compile.
 
 use crate::code::{is_word, words};
 
-/// The modules that route, and the enums that they match exhaustively.
+/// The modules to check, and the enums that they match exhaustively.
 const MODULES: &[&str] = &["ui", "app"];
 const ROUTED: &[&str] = &[
     "Command",
@@ -24,7 +24,7 @@ const ROUTED: &[&str] = &[
     "DialogChoice",
 ];
 
-/// Every arm that takes all other variants of a routed enum: its position, and the enum.
+/// Returns every wildcard arm of a match on one of these enums: its position, and the enum.
 pub(crate) fn wildcards(module: &str, code: &str) -> Vec<(usize, &'static str)> {
     if !MODULES.contains(&module) {
         return Vec::new();
@@ -41,7 +41,7 @@ pub(crate) fn wildcards(module: &str, code: &str) -> Vec<(usize, &'static str)> 
     matches.collect()
 }
 
-/// Whether the name is followed by a variant: a type of the same name as a variant is not.
+/// Returns whether the name is followed by a variant, to exclude variants with the name of a type.
 fn follows(pattern: &str, at: usize, name: &str) -> bool {
     pattern[at + name.len()..].starts_with("::") && !pattern[..at].ends_with("::")
 }
@@ -52,7 +52,7 @@ fn is_wildcard(pattern: &str) -> bool {
     starts_low && pattern.chars().all(is_word) && !matches!(pattern, "true" | "false")
 }
 
-/// Where the body of a `match` opens: the first brace outside of the parentheses of what is matched.
+/// Returns the opening brace of the body of a `match`: the first one outside the parentheses of the scrutinee.
 fn body_of(code: &str, at: usize) -> Option<usize> {
     let mut depth = 0;
     code[at..].char_indices().find_map(|(length, c)| {
@@ -61,7 +61,7 @@ fn body_of(code: &str, at: usize) -> Option<usize> {
     })
 }
 
-/// The patterns of the arms of the body that opens at `open`, each with its position.
+/// Returns the patterns of the arms of the body at `open`, with their positions.
 fn patterns(code: &str, open: usize) -> Vec<(usize, &str)> {
     let mut found = Vec::new();
     let (mut depth, mut begin, mut in_pattern) = (0, open + 1, true);

@@ -1,18 +1,17 @@
-//! No two types of the crate that other modules may see have one name: a search for a type finds it, and a reader need
-//! not ask which one is meant.
+//! No two visible types of the crate have the same name, so that a search for a type is unambiguous.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use crate::code::{code_of, is_word, without_tests, words};
 
-/// Names that two types still have. The table only shrinks: a name that is used once must leave it.
+/// Names that two types still share. The table only shrinks: a name that has become unique must be removed.
 const SHARED: &[&str] = &[];
 
-/// Words that make a type.
+/// Keywords that declare a type.
 const ITEMS: &[&str] = &["struct", "enum", "union", "trait", "type"];
 
-/// The names of types that are visible beyond their files and defined in two of them, with these files.
+/// Returns the names of types that are visible beyond their files and declared in two of them, with these files.
 pub(crate) fn second_names(files: &[(String, String)]) -> Vec<String> {
     shared_names(files, SHARED)
 }
@@ -39,8 +38,8 @@ fn shared_names(files: &[(String, String)], allowed: &[&str]) -> Vec<String> {
     shared.chain(unused).collect()
 }
 
-/// The types of a file that other files may name. Within a format, names that its siblings alone see are its own, and
-/// a variant for one system has the name of those for others.
+/// Returns the types of a file that other files can name. Names that are visible within a format only are exempt, and
+/// so are variants for different systems.
 fn visible_types(path: &str, code: &str) -> Vec<String> {
     let is_format = path.starts_with("src/formats/");
     let items = ITEMS.iter().flat_map(|item| words(code, item).map(move |at| (at, item.len())));
@@ -60,7 +59,7 @@ fn visible_types(path: &str, code: &str) -> Vec<String> {
     types.map(name).collect()
 }
 
-/// Whether one of the attributes right before an item is a condition.
+/// Returns whether one of the attributes directly before an item is a `cfg`.
 fn is_of_one_system(before: &str) -> bool {
     let attributes = before.lines().rev().take_while(|line| line.trim().is_empty() || line.trim().starts_with("#["));
     attributes.into_iter().any(|line| line.trim().starts_with("#[cfg("))
