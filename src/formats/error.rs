@@ -30,7 +30,7 @@ pub enum ReadError {
     /// A known format that is not supported.
     #[error("{}: this is {kind}, which Longspan does not read: {advice}", path.display())]
     Unsupported { path: PathBuf, kind: &'static str, advice: &'static str },
-    /// A capture with records of which none could be read.
+    /// A trace that has records but no readable event.
     #[error("{}: the format is {format}, but no event could be read: {lost} {record}", path.display())]
     NoEvents { path: PathBuf, format: &'static str, lost: String, record: &'static str },
     /// The reasons why several files are unreadable.

@@ -47,7 +47,7 @@ impl Shown {
 pub struct Format {
     /// Display name.
     pub name: &'static str,
-    /// A sentence about a record of it, for the error about a capture of which none could be read.
+    /// A sentence that describes a record, for the error about a trace without a readable one.
     pub(crate) record: &'static str,
     /// Returns whether decompressed data with this head is probably in the format.
     pub(crate) sniff: fn(head: &[u8]) -> bool,

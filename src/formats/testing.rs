@@ -40,7 +40,7 @@ impl Reading {
         self.losses.iter().map(|lost| (lost.loss, lost.count)).collect()
     }
 
-    /// The unit that the capture states of a counter; empty if it states none.
+    /// Returns the unit of a counter in the trace; empty if it states none.
     pub(super) fn unit(&self, counter: &TrackKey) -> &str {
         let mut units = self.metadata.iter().filter_map(|said| match said {
             Metadata::CounterUnit { key, unit } if key == counter => Some(&**unit),
@@ -49,7 +49,7 @@ impl Reading {
         units.next_back().unwrap_or_default()
     }
 
-    /// The names of the tracks of events with their units, in order.
+    /// Returns the names of the tracks of events with their units, in order.
     pub(super) fn counters(&self) -> Vec<(&str, &str)> {
         let counters = self.events.iter().filter(|event| event.kind == EventKind::Counter);
         counters.map(|event| (&*event.track.name, self.unit(&event.track))).collect()
@@ -147,7 +147,7 @@ pub(super) fn read_with(path: &Path, context: &ReadContext) -> Result<Reading, R
     let mut taker = CollectingSink::default();
     match sniff::open(path, context)? {
         Reader::Stream(mut reader) => match reader.read(&mut taker, context) {
-            // Tests of readers look at the losses.
+            // Tests of readers check the losses.
             Err(ReadError::NoEvents { .. }) => assert!(has_nothing_read(&taker.reading)),
             Ok(()) => assert!(!has_nothing_read(&taker.reading), "a trace that opens empty and has losses"),
             Err(error) => return Err(error),
@@ -157,7 +157,7 @@ pub(super) fn read_with(path: &Path, context: &ReadContext) -> Result<Reading, R
     Ok(taker.reading)
 }
 
-/// Whether there were records, and no event of them.
+/// Returns whether there were records but no event.
 fn has_nothing_read(reading: &Reading) -> bool {
     reading.events.is_empty() && reading.losses.iter().any(|lost| lost.loss.is_of_record())
 }

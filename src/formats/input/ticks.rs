@@ -19,7 +19,7 @@ impl TickLength {
         Self::new(micros, MICRO_NS)
     }
 
-    /// A tick of so many nanoseconds; `None` unless that is a number above 0.
+    /// Creates the length of a tick in nanoseconds; returns `None` unless it is finite and positive.
     pub(crate) fn from_nanos(nanos: f64) -> Option<Self> {
         Self::new(nanos, NANO_NS)
     }

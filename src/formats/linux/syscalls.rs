@@ -109,7 +109,7 @@ mod tests {
             ("sys_read", "-> 0x10", Some((end, "sys_read", "0x10"))),
             ("syscalls:sys_enter_read", "fd: 0x3", Some((begin, "read", "fd: 0x3"))),
             ("syscalls:sys_exit_read", "0x3", Some((end, "read", "0x3"))),
-            // As ftrace prints them.
+            // The format of ftrace.
             ("sys_enter_write", "fd: 0x3", Some((begin, "write", "fd: 0x3"))),
             ("sys_exit_write", "0x10", Some((end, "write", "0x10"))),
             ("sys_exit_group", "error_code: 0", Some((begin, "sys_exit_group", "error_code: 0"))),

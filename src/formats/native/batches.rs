@@ -12,14 +12,14 @@ use crate::model::{
     TrackIdx, TrackKind, TrackTables,
 };
 
-/// The format, for the error about a capture without a whole chunk.
+/// The format, for the error about a trace without an intact chunk.
 pub(super) const CHUNKS: RecordKind =
     RecordKind { format: "Longspan trace", record: "A record is a chunk of events whose checksum is right." };
 
-/// Hands on all chunks, each with the part of the tables that it needs.
+/// Emits all chunks, each with the rows of the tables that it needs.
 ///
 /// # Errors
-/// As a stream, also if all chunks are damaged.
+/// Returns the errors of a stream, also if all chunks are damaged.
 pub(crate) fn read(
     capture: &ChunkedCapture,
     path: &Path,
@@ -52,10 +52,10 @@ pub(crate) fn read(
     if has_events { Ok(()) } else { check_chunks(path, &lost, context) }
 }
 
-/// Refuses a capture of which no chunk could be loaded, by what was lost with them.
+/// Rejects a trace without a loadable chunk, with its losses.
 ///
 /// # Errors
-/// [`ReadError::NoEvents`], or a request to stop.
+/// Returns [`ReadError::NoEvents`], or the error of a cancellation.
 pub(crate) fn check_chunks(path: &Path, lost: &Losses, context: &ReadContext) -> Result<(), ReadError> {
     check(path, CHUNKS, lost, context)
 }

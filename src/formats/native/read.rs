@@ -53,8 +53,8 @@ pub fn open(path: &Path, context: &ReadContext) -> Result<ChunkedCapture, ReadEr
     open_unpacked(path, path, context).map(|(capture, _)| capture)
 }
 
-/// Like [`open`], for a capture that was unpacked to another file: errors name the file that the user knows. Also
-/// returns what was lost here, beside the losses that the capture records.
+/// Like [`open`], for a trace that was unpacked to another file: errors have the path of the original. Also returns the
+/// losses of this read, without those that the trace contains.
 fn open_unpacked(unpacked: &Path, path: &Path, context: &ReadContext) -> Result<(ChunkedCapture, Losses), ReadError> {
     let file = CaptureFile::open(unpacked)?.with_path(path);
     let mut losses = Losses::default();

@@ -17,7 +17,7 @@ pub(super) fn hop(
 ) -> Result<Vec<DirectoryEntry>, ReadError> {
     let mut entries: Vec<DirectoryEntry> = Vec::new();
     let mut offset = FileHeader::BYTES;
-    // Start of the last skipped chunk, until the next intact one tells how many were skipped.
+    // Start of the last skipped chunk, until the next intact one shows the number of skipped chunks.
     let mut gap: Option<u64> = None;
     let mut expected_sequence = 0;
     let mut last_kind = None;

@@ -87,7 +87,7 @@ fn null_is_as_good_as_nothing_wherever_an_exporter_writes_it() {
         "kind":null,"startTimeUnixNano":"5","endTimeUnixNano":"7","attributes":[{"key":null,"value":null},{"key":"k","value":{"arrayValue":{"values":null}}}],
         "events":[{"timeUnixNano":"6","name":null,"attributes":null}],"links":null,"status":{"code":null,"message":null}},
         {"spanId":"2","name":"b","startTimeUnixNano":"9","endTimeUnixNano":"9","attributes":null,"events":null,"status":null}]}]}]}"#;
-    // As one line, and as a pretty-printed document.
+    // One line, and a pretty-printed document.
     for text in [format!("{}\n{{\"resourceSpans\":null}}\n", line.replace('\n', "")), line.to_owned()] {
         let reading = read(&text);
         assert_eq!(reading.lost(), [], "{text}");

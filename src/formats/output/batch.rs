@@ -171,7 +171,7 @@ impl BatchBuilder {
         row
     }
 
-    /// The row of the counter with this key, whose values have a unit if that is not empty.
+    /// Returns the row of the counter with this key. `unit` is the unit of its values, or empty.
     pub(crate) fn counter_track(&mut self, key: &TrackKey, unit: &str) -> TrackIdx {
         let known = self.batch.tracks.len();
         let row = self.track_with(key);

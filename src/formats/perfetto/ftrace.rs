@@ -423,7 +423,7 @@ impl FtraceDecoder<'_> {
         battery_values(bytes).for_each(|(name, unit, value)| self.push_global(ts_ns, (&name, unit), value));
     }
 
-    /// Adds a value of a counter of the whole capture, with its unit.
+    /// Adds a value of a global counter, with its unit.
     pub(super) fn push_global(&mut self, ts_ns: i64, (name, unit): (&str, &str), value: f64) {
         let track = self.tracks.named_counter(Id::None, name, unit);
         self.push_counter(ts_ns, track, value);

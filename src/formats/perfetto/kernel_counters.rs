@@ -1,5 +1,5 @@
 //! Tables of the kernel events that are counters or driver markers, and their fields. Also decodes battery counters,
-//! which are packets of their own.
+//! which are separate packets.
 
 use super::kernel_fields::{
     battery_counters, clock_event, cooling_event, cpu_frequency_limits_event, cpu_idle_event, cpu_util_event,
@@ -42,27 +42,27 @@ pub(super) enum CounterOwner {
     Thread,
 }
 
-/// A counter of the CPU or device whose number is in the field `of`.
+/// Creates a counter of the CPU or device whose number is in the field `of`.
 const fn numbered(value: FieldNumber, before: &'static str, of: FieldNumber, after: &'static str) -> KernelCounter {
     KernelCounter { value, name: [Text(before), NumberOf(of), Text(after), Text("")], unit: "" }
 }
 
-/// A counter whose name is in the field `of`.
+/// Creates a counter whose name is in the field `of`.
 const fn named(value: FieldNumber, of: FieldNumber, after: &'static str) -> KernelCounter {
     KernelCounter { value, name: [Field(of), Text(after), Text(""), Text("")], unit: "" }
 }
 
-/// A counter with a fixed name.
+/// Creates a counter with a fixed name.
 const fn alone(value: FieldNumber, name: &'static str) -> KernelCounter {
     KernelCounter { value, name: [Text(name), Text(""), Text(""), Text("")], unit: "" }
 }
 
-/// A counter of an F2FS device.
+/// Creates a counter of an F2FS device.
 const fn f2fs(value: FieldNumber, after: &'static str) -> KernelCounter {
     KernelCounter { value, name: [Text("f2fs_iostat.["), Device(f2fs_event::DEV), Text(after), Text("")], unit: "" }
 }
 
-/// Global counters of an event.
+/// Creates the global counters of an event.
 const fn of_capture(event: FieldNumber, counters: &'static [KernelCounter]) -> KernelCounters {
     KernelCounters { event, owner: CounterOwner::Capture, counters }
 }
@@ -169,7 +169,7 @@ struct DriverMarker {
     name: FieldNumber,
     /// Field of the letter of the marker kind.
     letter: Option<FieldNumber>,
-    /// Field that tells starts from ends, for events without a letter.
+    /// Field that distinguishes starts from ends, for events without a letter.
     begins: Option<FieldNumber>,
     value: Option<FieldNumber>,
 }
@@ -242,7 +242,7 @@ const BATTERY: &[(FieldNumber, &str, &str)] = &[
     (battery_counters::VOLTAGE_UV, "voltage_uv", "µV"),
 ];
 
-/// The owners, names, units and values of the counters of an event.
+/// Returns the owners, names, units and values of the counters of an event.
 pub(super) fn counter_values<'e>(
     event: &'e KernelEvent<'e>,
 ) -> impl Iterator<Item = (CounterOwner, String, &'static str, f64)> + 'e {
@@ -276,7 +276,7 @@ pub(super) fn marker_text(event: FieldNumber, tid: i64, bytes: &[u8]) -> Option<
     Some(text)
 }
 
-/// The names, units and values of the counters of a battery, which may have a name.
+/// Returns the names, units and values of the counters of a battery, which may have a name.
 pub(super) fn battery_values(bytes: &[u8]) -> impl Iterator<Item = (String, &'static str, f64)> {
     let name = String::from_utf8_lossy(last(bytes, battery_counters::NAME).map_or(&b""[..], ProtoValue::bytes));
     let dot = if name.is_empty() { "" } else { "." };

@@ -243,7 +243,7 @@ impl Decoder {
         if self.batch.is_full() { emit(self.take_batch()) } else { Ok(()) }
     }
 
-    /// The batch with the units of its new counters.
+    /// Takes the batch with the units of its new counters.
     fn take_batch(&mut self) -> Batch {
         self.batch.batch.metadata.extend(self.tracks.take_units());
         self.batch.take_batch()
@@ -403,8 +403,8 @@ impl Decoder {
         self.batch.push_sample(ts_ns, track, stack, detail);
     }
 
-    /// Adds samples of the sequence's thread. Each has the time since the one before; the time of the packet is that of
-    /// writing it.
+    /// Adds samples of the sequence's thread. Each has the time since the previous one; the time of the packet is the
+    /// time of its writing.
     fn streamed_samples(&mut self, bytes: &[u8], (id, row): (u32, usize), place: SourcePos) {
         let sequence = &mut self.sequences.all[row];
         let track = sequence.any_thread().cloned().map(|(pid, tid)| self.tracks.thread_of(pid, tid));

@@ -28,7 +28,7 @@ pub(super) fn is_system_counters(kind: FieldNumber) -> bool {
 }
 
 impl FtraceDecoder<'_> {
-    /// Decodes a packet of one of these kinds. Only rails may have times of their own.
+    /// Decodes a packet of one of these kinds. Only power rails may have individual times.
     pub(super) fn system_counters(&mut self, kind: FieldNumber, time: Option<Time>, bytes: &[u8]) {
         let ts_ns = time.filter(|time| !matches!(time, Time::Bad)).and_then(|time| self.usable(time));
         match (kind, ts_ns) {

@@ -36,7 +36,7 @@ pub(super) struct PerfettoTracks {
     numbers: FxHashMap<TrackKey, TrackNumber>,
     spans_of: FxHashMap<u64, TrackNumber>,
     counters_of: FxHashMap<u64, (TrackNumber, Counter)>,
-    /// Units of counters that are new since the batch before.
+    /// Units of counters that are new since the previous batch.
     new_units: Vec<Metadata>,
     /// Number of tracks that differ only by slot.
     alike: FxHashMap<TrackKey, u32>,
@@ -244,19 +244,19 @@ impl PerfettoTracks {
         found
     }
 
-    /// The track of a counter that has a name and perhaps a unit.
+    /// Returns the track of a counter with a name and possibly a unit.
     pub(super) fn named_counter(&mut self, pid: Id, name: &str, unit: &str) -> TrackNumber {
         let key = TrackKey { kind: TrackKind::Counter, pid, tid: Id::None, name: name.into(), slot: 0 };
         self.counter_number(key, unit)
     }
 
-    /// The track of a counter of a thread that has a name and perhaps a unit.
+    /// Returns the track of a counter of a thread with a name and possibly a unit.
     pub(super) fn thread_counter(&mut self, pid: i64, tid: i64, name: &str, unit: &str) -> TrackNumber {
         let (pid, tid) = (self.process_now(pid), Id::Number(tid));
         self.counter_number(TrackKey { kind: TrackKind::Counter, pid, tid, name: name.into(), slot: 0 }, unit)
     }
 
-    /// The number of the key of a counter, whose unit counts where the key is new.
+    /// Returns the number of a counter's key. The unit is recorded if the key is new.
     fn counter_number(&mut self, key: TrackKey, unit: &str) -> TrackNumber {
         let known = self.keys.len();
         let number = self.number(key);
@@ -266,7 +266,7 @@ impl PerfettoTracks {
         number
     }
 
-    /// The units of the counters that are new since the last call.
+    /// Returns the units of the counters that are new since the last call.
     pub(super) fn take_units(&mut self) -> Vec<Metadata> {
         std::mem::take(&mut self.new_units)
     }

@@ -325,14 +325,14 @@ mod tests {
 
     #[test]
     fn a_stack_without_frames_is_shown_as_that_and_hides_no_capture() {
-        // As py-spy writes it.
+        // The format of py-spy.
         let found = seen("main;f 1\n 3\nmain;g 2\n");
         assert_eq!(found, lines(&[("main;f", 1), ("main;g", 2), ("[no frames]", 3)]));
     }
 
     #[test]
     fn comments_are_no_stacks_and_semicolons_at_the_ends_no_frames() {
-        // As Excimer and heaptrack write it.
+        // The format of Excimer and heaptrack.
         let found = seen("# by a tool\n;main;f 1\n#\nmain;f; 2\n; 3\nmain;;g 4\n# 5\n");
         assert_eq!(found, lines(&[("main;f", 3), ("main;g", 4), ("[no frames]", 3)]));
         assert!(!looks_like_collapsed(b"# austin: 3.7.0\n\nP1;T1;main 5\n"), "times in microseconds");

@@ -1,4 +1,4 @@
-//! The tree of calls of V8's CPU profiles, whose nodes come in any order, and the stacks that end with them.
+//! The call tree of V8 CPU profiles, whose nodes are in any order, and the stacks of its nodes.
 
 use rustc_hash::FxHashMap;
 use serde::Deserialize;
@@ -10,7 +10,7 @@ use crate::formats::{BatchSink, ReadContext, ReadError};
 use crate::model::SourcePos;
 use crate::model::sample_measure::SAMPLES;
 
-/// A node of the tree of calls. Of `parent` and `children` a profile has one.
+/// A node of the call tree. A profile has either `parent` or `children`.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct V8CallNode {
@@ -19,12 +19,12 @@ pub(crate) struct V8CallNode {
     pub(crate) parent: Option<u64>,
     #[serde(default)]
     pub(crate) children: Vec<u64>,
-    /// How many samples it has itself.
+    /// Number of samples that end in this node.
     #[serde(default)]
     pub(crate) hit_count: u64,
 }
 
-/// A function, with its place in a script. Lines count from 0.
+/// A function with its position in a script. Lines count from 0.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct CallFrame {
@@ -37,7 +37,7 @@ pub(crate) struct CallFrame {
 }
 
 impl CallFrame {
-    /// The name that stacks show.
+    /// Returns the name in stacks.
     pub(crate) fn title(&self) -> String {
         let name = if self.function_name.is_empty() { "(anonymous)" } else { &self.function_name };
         match self.url.rsplit('/').next() {
@@ -47,30 +47,30 @@ impl CallFrame {
     }
 }
 
-/// The tree of calls, by the ids of its nodes.
+/// The call tree, by node id.
 #[derive(Debug, Default)]
 pub(crate) struct Calls {
     frames: FrameTable,
-    /// By id: the row of the frame, none for the root.
+    /// By id: the row of the frame; `None` for the root.
     rows: FxHashMap<u64, Option<u32>>,
-    /// By child: callers that are not joined, since a node of the two has not come.
+    /// By child: its caller, while one of the two nodes is missing.
     callers: FxHashMap<u64, u64>,
-    /// By caller whose node has not come: the children that wait for it.
+    /// By missing caller: its children.
     waiting: FxHashMap<u64, Vec<u64>>,
-    /// The children that may be joined: something came of them since the last time.
+    /// Children that may be joined, because a node of theirs was added since the last join.
     came: Vec<u64>,
-    /// The nodes that were hit, with their counts.
+    /// Nodes with hits, and their counts.
     hits: Vec<(u64, u64)>,
 }
 
 impl Calls {
-    /// Bytes of a node in memory, without its title: hash tables are half full at worst.
+    /// Bytes of a node in memory, without its title: hash tables are at least half full.
     pub(super) const NODE_BYTES: usize = FrameTable::ROW_BYTES
         + FrameTable::TITLE_BYTES
         + 2 * size_of::<(u64, Option<u32>)>()
         + 2 * size_of::<(u64, u64)>();
 
-    /// Bytes of a call from one node to another, until both have come.
+    /// Bytes of a link between two nodes, while one of them is missing.
     pub(super) const CALL_BYTES: usize = 2 * size_of::<(u64, u64)>() + 4 * size_of::<u64>();
 
     pub(crate) fn add(&mut self, node: &V8CallNode) {
@@ -92,8 +92,8 @@ impl Calls {
         self.came.extend(self.waiting.remove(&node.id).into_iter().flatten());
     }
 
-    /// Joins new nodes with their callers. Returns how many have no caller to join: they call
-    /// themselves, directly or through others.
+    /// Joins new nodes with their callers. Returns the number of nodes that cannot be joined because they would form a
+    /// cycle.
     pub(crate) fn join(&mut self) -> u64 {
         let mut refused = 0;
         for child in self.came.drain(..) {
@@ -106,14 +106,14 @@ impl Calls {
                     }
                 }
                 (Some(_), None) => self.waiting.entry(caller).or_default().push(child),
-                // It comes again with its own node.
+                // It is added again with its own node.
                 (None, _) => {}
             }
         }
         refused
     }
 
-    /// Hands on a sample for each node that was hit, as wide as its hits.
+    /// Emits a sample per node with hits, weighted by its hits.
     pub(super) fn emit_hits(
         &mut self,
         batch: &mut BatchBuilder,
@@ -129,7 +129,7 @@ impl Calls {
         batch.flush(sink)
     }
 
-    /// The stack that ends with a node; `None` for a node that does not exist.
+    /// Returns the stack that ends with a node; `None` if the node does not exist.
     pub(crate) fn stack(
         &mut self,
         node: u64,

@@ -1,6 +1,6 @@
-//! CPU profiles as V8 wrote them before 2016, and tools for Node.js longer: one tree of calls under `head`, each with
-//! its children in it, then the ids that were sampled and their times. Holds the whole document, since a tree has no
-//! parts; refuses one that does not fit a share of the memory budget.
+//! V8 CPU profiles before 2016, which tools for Node.js wrote for longer: a nested call tree under `head`, then the
+//! sampled node ids and their times. Buffers the whole document, since a tree cannot be split; refuses one that exceeds
+//! a share of the memory budget.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -17,15 +17,15 @@ use crate::formats::output::batch::BatchBuilder;
 use crate::formats::{BatchSink, ReadContext, ReadError, Reader, StreamReader};
 use crate::model::{Id, Loss, Metadata, SourcePos, TrackKey, TrackKind};
 
-/// V8's default time between two samples.
+/// Default sampling interval of V8.
 const USUAL_INTERVAL_NS: i64 = 1_000_000;
 
-/// Whether this is JSON with such a tree.
+/// Returns whether this is JSON with such a tree.
 pub(super) fn has_tree(head: &[u8]) -> bool {
     Outline::from_head(head).has_all(&["head.functionName"])
 }
 
-/// Makes a reader of a profile.
+/// Creates a reader of a profile.
 pub(super) fn open(source: Source) -> Reader {
     Reader::Stream(Box::new(HeadProfile { source: Some(source) }))
 }
@@ -34,7 +34,7 @@ struct HeadProfile {
     source: Option<Source>,
 }
 
-/// A node of the tree, after its caller.
+/// A node of the tree; its caller has a lower index.
 #[derive(Debug, Default)]
 struct HeadNode {
     caller: Option<u32>,
@@ -43,10 +43,10 @@ struct HeadNode {
     hits: u64,
 }
 
-/// The parts of a document, as far as they are read.
+/// The parts of a document that were read.
 struct HeadDocument<'c> {
     nodes: Vec<HeadNode>,
-    /// The sampled ids; `None` for one that is no number.
+    /// Sampled node ids; `None` for an invalid one.
     samples: Option<Vec<Option<u64>>>,
     times_ns: Vec<Option<i64>>,
     start_ns: Option<i64>,
@@ -117,10 +117,10 @@ impl HeadDocument<'_> {
         Ok(())
     }
 
-    /// The nodes with their callers, by their ids.
+    /// Builds the call tree from the nodes.
     fn take_calls(&mut self, batch: &mut BatchBuilder) -> Calls {
         let mut calls = Calls::default();
-        // Any number that no node has: without ids there are no samples.
+        // A unique number: a profile without ids has no samples.
         let id = |node: &HeadNode, number: u32| node.id.unwrap_or(u64::MAX - u64::from(number));
         for (number, node) in (0..).zip(&self.nodes) {
             let parent = node.caller.and_then(|caller| Some(id(self.nodes.get(caller as usize)?, caller)));
@@ -133,7 +133,7 @@ impl HeadDocument<'_> {
         calls
     }
 
-    /// Hands on the samples. Those without a time are as far apart as the ones before, or share the time of the profile.
+    /// Emits the samples. A sample without a time repeats the last interval, or all share the duration of the profile.
     fn emit_samples(
         &self,
         calls: &mut Calls,
@@ -242,7 +242,7 @@ fn read_array(
             b',' => scanner.pos += 1,
             _ => {
                 let value = scanner.value(0)?;
-                // A number at the end of the text may go on.
+                // The text may end within a number.
                 if scanner.pos == scanner.bytes.len() {
                     return Err(Broken::Incomplete.into());
                 }
@@ -252,7 +252,7 @@ fn read_array(
     }
 }
 
-/// A whole number within the range in which JavaScript counts.
+/// Parses an integer within the exact range of JavaScript numbers.
 fn number(value: &JsonValue<'_>) -> Option<u64> {
     let number: f64 = std::str::from_utf8(value.text).ok()?.parse().ok()?;
     (0.0..9e15).contains(&number).then_some(number as u64)

@@ -1,12 +1,12 @@
-//! Trees of calls as V8 nests them in JSON: each node has its children in it. Read without recursion, since such a tree
-//! may be as deep as its text allows.
+//! Nested V8 call trees in JSON: each node contains its children. Parsed without recursion, since the depth is only
+//! limited by the text.
 
 use crate::formats::ReadError;
 use crate::formats::json::scan::{Broken, Scanner};
 use crate::formats::output::batch::BatchBuilder;
 use crate::model::SourcePos;
 
-/// Why a document ends early.
+/// The reason for an early end of a document.
 pub(super) enum ReadStop {
     Broken(Broken),
     Read(ReadError),
@@ -24,12 +24,12 @@ impl From<ReadError> for ReadStop {
     }
 }
 
-/// Receives the nodes of a tree, callers before what they call.
+/// Receives the nodes of a tree, callers before callees.
 pub(super) trait V8TreeBuilder {
-    /// Begins a node below its caller, at an offset of the text, and returns its number.
+    /// Opens a node below its caller, at an offset of the text, and returns its index.
     fn open(&mut self, caller: Option<u32>, offset: u64) -> Result<u32, ReadError>;
 
-    /// Reads the value of a member of a node other than its children, by its key and the place of that.
+    /// Reads the value of a member of a node, except its children. `key` has the position of the key.
     fn member(
         &mut self,
         node: u32,
@@ -39,7 +39,7 @@ pub(super) trait V8TreeBuilder {
     ) -> Result<(), ReadStop>;
 }
 
-/// Reads the members of the object at the scanner, each by `member`, which reads its value.
+/// Reads the members of the object at the scanner. `member` reads each value.
 pub(super) fn read_members(
     scanner: &mut Scanner<'_>,
     mut member: impl FnMut(&[u8], &mut Scanner<'_>) -> Result<(), ReadStop>,
@@ -57,7 +57,7 @@ pub(super) fn read_members(
     }
 }
 
-/// Reads the node at the scanner with all below it.
+/// Reads the node at the scanner with all its descendants.
 pub(super) fn read_tree(
     scanner: &mut Scanner<'_>,
     builder: &mut impl V8TreeBuilder,
@@ -74,7 +74,7 @@ pub(super) fn read_tree(
                 if open.is_empty() {
                     return Ok(());
                 }
-                // Inside of the children of the caller: the next of them, or their end.
+                // Within the children of the caller: the next child, or the end of the array.
                 match scanner.peek()? {
                     b',' => {
                         scanner.pos += 1;
@@ -102,7 +102,7 @@ pub(super) fn read_tree(
     Ok(())
 }
 
-/// Begins the node at the scanner, below the innermost open one.
+/// Opens the node at the scanner, below the innermost open one.
 fn begin_node(
     scanner: &mut Scanner<'_>,
     builder: &mut impl V8TreeBuilder,

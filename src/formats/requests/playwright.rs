@@ -50,7 +50,7 @@ struct Playwright {
     layout: Layout,
     /// Offset from the clock of the trace to the time since 1970.
     offset_ns: i64,
-    /// When the trace began, since 1970, until its first call says what its clock was then.
+    /// Start of the trace since 1970, until the first call relates its clock to that.
     began_ns: Option<i64>,
     open: FxHashMap<String, OpenAction>,
     open_bytes: usize,
@@ -242,7 +242,7 @@ impl Playwright {
         self.push(&line.call_id, call, end_ns.unwrap_or(0), batch);
     }
 
-    /// A line with a call from its start to its end.
+    /// Adds a call from a line that has both its start and end.
     fn whole_call(&mut self, mut line: PlaywrightLine<'_>, place: SourcePos, batch: &mut BatchBuilder) {
         let mut wall_time = line.wall_time;
         if let Some(metadata) = line.metadata {
@@ -250,7 +250,7 @@ impl Playwright {
                 return batch.lose(Loss::BadRecord, place);
             };
             if call.internal || call.method.as_deref().is_some_and(|method| method.starts_with("tracing")) {
-                return; // of Playwright itself
+                return; // a call of Playwright itself
             }
             wall_time = call.wall_time;
             let CallMetadata { id, class, method, api_name, start_time, end_time, params, log, error, .. } = call;
@@ -288,7 +288,7 @@ impl Playwright {
         self.push(&line.call_id, call, end_ns.unwrap_or(0), batch);
     }
 
-    /// A line of version 3 about a thing that happened: a message to the console, or one of no time of its own.
+    /// Adds an event of version 3 if it is a console message; others have no time.
     fn event(&mut self, line: &PlaywrightLine<'_>, place: SourcePos, batch: &mut BatchBuilder) {
         let Some(metadata) = line.metadata else { return };
         let Ok(event) = serde_json::from_str::<CallMetadata<'_>>(metadata.get()) else {
@@ -303,7 +303,7 @@ impl Playwright {
         self.message((initializer.kind.as_deref(), initializer.text.as_deref()), event.start_time, place, batch);
     }
 
-    /// Relates the clock of a trace that does not say when it began, by the first time in it.
+    /// Sets the clock offset of a trace without a start of its clock, from the first time in it.
     fn set_clock(&mut self, wall_time: Option<&RawValue>, own_time: Option<&RawValue>) {
         let Some(began_ns) = self.began_ns.take() else { return };
         let of = |time: Option<&RawValue>| TimeUnit::Milliseconds.nanos(time?).ok();

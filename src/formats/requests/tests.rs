@@ -187,7 +187,7 @@ fn jaegers_traces_read_the_same_in_every_document_that_holds_them() {
     let [trace] = &traces[..] else { panic!("one trace") };
     let one = read(&trace.to_string());
     assert_eq!(one.short(), expected.short());
-    // As Elasticsearch stores them, and as elasticdump writes them.
+    // The forms stored by Elasticsearch, and written by elasticdump.
     let span = r#"{"traceID":"a","spanID":"1","operationName":"op","references":[],"startTime":1500000000000000,"duration":5,"tags":[],"logs":[],"process":{"serviceName":"svc","tags":[]}}"#;
     for line in [span.to_owned(), format!(r#"{{"_index":"jaeger-span","_id":"x","_source":{span}}}"#)] {
         let reading = read(&format!("{line}\n{}\n", line.replace("000,", "007,")));

@@ -109,41 +109,42 @@ pub(super) fn has_word(head: &[u8], word: &[u8]) -> bool {
     head_lines(head).take(20).any(|line| memchr::memmem::find(line, word).is_some())
 }
 
-/// The beginnings of recordings of packets, in either order of bytes and with either unit of time; then the newer one,
-/// which says its order after its length.
+/// Returns whether this is a packet capture: pcap in either byte order and time unit, or pcapng, whose byte order
+/// follows its length.
 pub(super) fn is_pcap(head: &[u8]) -> bool {
     let magics: [&[u8]; 4] = [b"\xd4\xc3\xb2\xa1", b"\xa1\xb2\xc3\xd4", b"\x4d\x3c\xb2\xa1", b"\xa1\xb2\x3c\x4d"];
     let is_next = || matches!(head.get(8..12), Some(b"\x4d\x3c\x2b\x1a" | b"\x1a\x2b\x3c\x4d"));
     magics.iter().any(|magic| head.starts_with(magic)) || head.starts_with(b"\n\r\r\n") && is_next()
 }
 
-/// A file of ELF of the type of cores, in either order of bytes.
+/// Returns whether this is an ELF core dump, in either byte order.
 pub(super) fn is_core_dump(head: &[u8]) -> bool {
     head.starts_with(b"\x7fELF") && matches!(head.get(16..18), Some([4, 0] | [0, 4]))
 }
 
-/// A program of macOS, of one machine or of several. Classes of Java begin as the latter do, with a larger number.
+/// Returns whether this is a macOS program for one or several machines. Java classes start like the latter, but with a
+/// larger number.
 pub(super) fn is_mach_program(head: &[u8]) -> bool {
-    /// More machines than a program is for.
+    /// Maximum number of machines of a program.
     const MACHINES_MAX: u32 = 20;
     let machines = || head.get(4..).and_then(|rest| Some(u32::from_be_bytes(*rest.first_chunk()?)));
     let is_one = [b"\xcf\xfa\xed\xfe", b"\xce\xfa\xed\xfe"].iter().any(|magic| head.starts_with(*magic));
     is_one || head.starts_with(b"\xca\xfe\xba\xbe") && machines().is_some_and(|machines| machines <= MACHINES_MAX)
 }
 
-/// Returns whether these are records of `TensorFlow` of which the first is the version of `TensorBoard`'s events.
+/// Returns whether these are `TensorFlow` records that start with the version of `TensorBoard` events.
 pub(super) fn is_tfrecord_of_events(head: &[u8]) -> bool {
     let len = u64_at(head, 0).unwrap_or(0);
     (1..=64).contains(&len) && memchr::memmem::find(&head[..head.len().min(96)], b"brain.Event:").is_some()
 }
 
-/// A dump of values that change, whose sections are words that begin with a dollar sign.
+/// Returns whether this is a value change dump, whose sections start with a dollar sign and a word.
 pub(super) fn is_value_dump(head: &[u8]) -> bool {
     let sections: [&[u8]; 4] = [b"$date", b"$version", b"$comment", b"$timescale"];
     sections.iter().any(|section| head.starts_with(section)) && memchr::memmem::find(head, b"$end").is_some()
 }
 
-/// Stacks whose frames are numbered from 0, each a function and a place `file:line`.
+/// Returns whether these are stacks with frames numbered from 0, each a function and `file:line`.
 pub(super) fn is_phpspy(head: &[u8]) -> bool {
     let is_frame = |line: &[u8], number: &[u8]| {
         let Some((frame, line)) = line.strip_prefix(number).zip(memchr::memrchr(b':', line).map(|at| &line[at + 1..]))

@@ -19,10 +19,10 @@ use super::{ReadError, Reader};
 use names::{DATABASES, EXTENSIONS, FOLDERS};
 use table::{Sniff, UnsupportedFormat};
 
-/// Kinds that their first bytes or keys tell for certain.
+/// Formats that first bytes or keys identify with certainty.
 const UNSUPPORTED: &[&[UnsupportedFormat]] = &[table::UNSUPPORTED, recordings::RECORDINGS, results::RESULTS];
 
-/// Kinds that any other format claims first.
+/// Formats that are only tried after all others.
 const LATE: &[&[UnsupportedFormat]] = &[table::LATE, results::LATE_RESULTS];
 
 /// Formats that are detected with certainty and refused.
@@ -47,7 +47,7 @@ pub(super) const LATE_FORMAT: Format = Format {
 /// tables.
 const DATABASE_BYTES: usize = 1 << 20;
 
-/// The first format of the tables that fits.
+/// Returns the first matching format of the tables.
 fn find(tables: &'static [&'static [UnsupportedFormat]], head: &[u8]) -> Option<&'static UnsupportedFormat> {
     let outline = looks_like_json(head).then(|| Outline::from_head(head));
     tables.iter().copied().flatten().find(|format| match format.sniff {
@@ -56,7 +56,7 @@ fn find(tables: &'static [&'static [UnsupportedFormat]], head: &[u8]) -> Option<
     })
 }
 
-/// Fails with the format of a trace and the way to convert it.
+/// Returns the error with the name of the format and a way to convert it.
 fn refuse(mut source: Source, tables: &'static [&'static [UnsupportedFormat]]) -> Result<Reader, ReadError> {
     let path = source.path().to_owned();
     let mut format = find(tables, source.head()).map(|format| (format.found, format.advice));

@@ -1,22 +1,22 @@
-//! Kinds of files that the end of their name tells, or of folders by the files in them, or of databases by their tables.
+//! Unsupported formats that are detected by file extension, by the files of a folder, or by the tables of a database.
 
 use super::table::{CTF, ETL, NSYS, OTF2, UTRACE};
 
-/// A database by the tables in it.
+/// A database, detected by its tables.
 pub(super) struct Database {
     pub(super) tables: &'static [&'static [u8]],
     pub(super) found: &'static str,
     pub(super) advice: &'static str,
 }
 
-/// A format by the end of the file's name.
+/// A format, detected by the file extension.
 pub(super) struct NamedFormat {
     pub(super) extension: &'static str,
     pub(super) found: &'static str,
     pub(super) advice: &'static str,
 }
 
-/// A trace that is a folder, by the files in it.
+/// A trace folder, detected by its files.
 pub(super) struct FolderFormat {
     pub(super) files: &'static [&'static str],
     pub(super) found: &'static str,

@@ -1,4 +1,4 @@
-//! Recordings of profilers and tracers that are not read: the rest of the first table, in families.
+//! Unsupported recordings of profilers and tracers: the second part of the table, grouped by family.
 
 use super::bytes::{has_line, has_word, is_tfrecord_of_events, is_value_dump};
 use super::table::Sniff::{Head, Keys};
@@ -8,7 +8,7 @@ const RENDERDOC: &str =
     "convert it with `renderdoccmd convert -f CAPTURE -o trace.json -c chrome.json` and open trace.json";
 const SHOWN_BY_ITS_TOOL: &str = "the tool that recorded it shows it; none is known that converts it";
 
-/// Recordings that their first bytes or keys tell for certain.
+/// Recordings that first bytes or keys identify with certainty.
 pub(super) const RECORDINGS: &[UnsupportedFormat] = &[
     UnsupportedFormat {
         sniff: Head(|head| head.starts_with(b"Nettrace")),
@@ -36,7 +36,7 @@ pub(super) const RECORDINGS: &[UnsupportedFormat] = &[
         advice: SHOWN_BY_ITS_TOOL,
     },
     UnsupportedFormat {
-        // Version 7, in either order of bytes.
+        // Version 7, in either byte order.
         sniff: Head(|head| head.starts_with(b"\x07tae") || head.starts_with(b"eat\x07")),
         found: "a trace of block devices (blktrace)",
         advice: "`blkparse -i CAPTURE` prints it, which Longspan does not read; `trace-cmd record -e block` records the same events",

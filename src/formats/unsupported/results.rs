@@ -1,11 +1,11 @@
-//! Files beside recordings: sums, coverage, dumps of memory, packets, tables. They have no timeline, or none that is
-//! read.
+//! Files that are not recordings: sums, coverage, memory dumps, packets, tables. They have no timeline, or an
+//! unsupported one.
 
 use super::bytes::{has_line, has_word, is_core_dump, is_mach_program, is_pcap, is_phpspy};
 use super::table::Sniff::{Head, Keys};
 use super::table::UnsupportedFormat;
 
-/// Results that their first bytes or keys tell for certain.
+/// Results that first bytes or keys identify with certainty.
 pub(super) const RESULTS: &[UnsupportedFormat] = &[
     UnsupportedFormat {
         sniff: Head(is_pcap),
@@ -98,7 +98,7 @@ pub(super) const RESULTS: &[UnsupportedFormat] = &[
     },
 ];
 
-/// Results that any other format claims first.
+/// Results that are only tried after all other formats.
 pub(super) const LATE_RESULTS: &[UnsupportedFormat] = &[
     UnsupportedFormat {
         sniff: Head(is_mach_program),

@@ -14,15 +14,15 @@ pub(super) struct UnsupportedFormat {
     pub(super) sniff: Sniff,
     /// Description in the error.
     pub(super) found: &'static str,
-    /// How to obtain a supported trace.
+    /// A way to obtain a supported trace.
     pub(super) advice: &'static str,
 }
 
-/// How a format is detected.
+/// The detection of a format.
 pub(super) enum Sniff {
-    /// By its first bytes.
+    /// Detected by its first bytes.
     Head(fn(head: &[u8]) -> bool),
-    /// By these keys of a JSON document, as paths of [`Outline`](crate::formats::json::outline::Outline).
+    /// Detected by these keys of a JSON document, as paths of [`Outline`](crate::formats::json::outline::Outline).
     Keys(&'static [&'static str]),
 }
 
@@ -47,7 +47,7 @@ const GO_TOOL_PPROF: &str = "convert it with `go tool pprof -proto -output=profi
 /// Formats that first bytes or keys identify with certainty.
 pub(super) const UNSUPPORTED: &[UnsupportedFormat] = &[
     UnsupportedFormat {
-        // Of this and of earlier versions; the layout changes with each.
+        // Magic numbers of this and of earlier versions; the layout changes with each.
         sniff: Head(|head| [&b"tr\xfdP"[..], b"tlZ\x04", b"tZst"].iter().any(|magic| head.starts_with(magic))),
         found: "a trace of Tracy",
         advice: "convert it with `tracy-csvexport -u CAPTURE > zones.csv` and open zones.csv",

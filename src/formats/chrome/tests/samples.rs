@@ -192,7 +192,7 @@ fn a_chunk_without_the_beginning_of_its_profile_and_one_that_is_none_are_counted
 
 #[test]
 fn a_profile_in_one_event_has_its_times_beside_its_calls() {
-    // As webpack's profiling plugin and Chrome of 2017 write it: an instant, and a sample.
+    // The forms of webpack's profiling plugin and of Chrome in 2017: an instant, and a sample.
     let profile = |ph: &str, times: &str| {
         format!(
             r#"[{{"name":"CpuProfile","ph":"{ph}","pid":1,"tid":5,"id":7,"ts":900,"args":{{"data":{{"cpuProfile":{{"nodes":[

@@ -369,7 +369,7 @@ fn parts_of_a_page_that_are_no_trace_of_the_kernel_are_notes() {
     let reading = read(&page);
     assert_eq!(threads(&reading), [(1_000_001_000, EventKind::Begin, "draw"), (1_000_003_000, EventKind::End, "")]);
     assert_eq!(reading.lost(), [(Loss::BadRecord, 1), (Loss::IgnoredMetadata, 3)]);
-    // As the first version of systrace wrote it.
+    // The form of the first version of systrace.
     let quoted = trace.replace("damage\n", "").replace('\n', "\\n\\\n");
     let old = read(&format!("<!DOCTYPE HTML>\n<script>\nvar linuxPerfData = \"\\\n{quoted}\";\n</script>\n"));
     assert_eq!((threads(&old), old.lost()), (threads(&reading), vec![]));

@@ -33,7 +33,7 @@ pub(super) enum StraceClock {
     TimeOfDay,
     /// Since the previous line.
     Distance,
-    /// Of the machine, or since the start of the recording.
+    /// A time of the machine, or since the start of the recording.
     Machine,
 }
 

@@ -165,7 +165,7 @@ fn names_of_threads_beside_their_ids_are_theirs() {
 
 #[test]
 fn lines_without_a_process_are_those_of_the_only_one_that_runs() {
-    // As strace prints to a terminal: process ids appear while several processes run.
+    // Output to a terminal: process ids appear while several processes run.
     let reading = read(
         "12:00:01 clone(child_stack=NULL <unfinished ...>\nstrace: Process 9 attached\n[pid 9] 12:00:01 getpid() = 9\n\
          [pid 8] 12:00:02 <... clone resumed>, tidptr=0x7) = 9\n[pid 8] 12:00:02 wait4(-1,  <unfinished ...>\n\

@@ -31,7 +31,7 @@ pub(super) struct Member {
     pub(super) ended: Ended,
 }
 
-/// Whether a file of an archive of Playwright is an attachment of its trace: a page, a picture, a source.
+/// Returns whether a file of a Playwright archive is an attachment of its trace: a page, an image, a source.
 pub(super) fn is_attachment(name: &str) -> bool {
     ["resources/", "src/", "screencast/"].iter().any(|folder| name.starts_with(folder)) || name.ends_with(".stacks")
 }

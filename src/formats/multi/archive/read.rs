@@ -74,7 +74,7 @@ struct ArchiveReader<'a> {
     context: ReadContext,
     allowance: Allowance,
     losses: Losses,
-    /// Those of files that are only attachments if the archive is a trace of Playwright.
+    /// Losses of files that are only attachments if the archive is a Playwright trace.
     attachments: Losses,
     is_playwright: bool,
     /// Number of files with events.

@@ -238,7 +238,7 @@ fn a_small_file_that_unpacks_to_much_is_read_as_the_unpacked_one_is() {
     }
 }
 
-/// The archive with a field of 16 bits of each entry of its list, `at` bytes after the entry's beginning, as `value`.
+/// Sets a 16-bit field of each entry in the central directory, `at` bytes after the start of the entry, to `value`.
 fn with_entry_field(mut archive: Vec<u8>, at: usize, value: u16) -> Vec<u8> {
     let entries: Vec<usize> = memchr::memmem::find_iter(&archive, b"PK\x01\x02").collect();
     for entry in entries {
@@ -266,7 +266,7 @@ fn a_file_that_cannot_be_unpacked_is_named_with_the_reason() {
     }
 }
 
-/// Keeps nothing.
+/// A sink that drops everything.
 struct Nowhere;
 
 impl crate::formats::BatchSink for Nowhere {

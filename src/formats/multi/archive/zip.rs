@@ -39,7 +39,7 @@ const DEFLATED: u16 = 8;
 /// The flag of an entry whose content is encrypted.
 const ENCRYPTED: u16 = 1;
 
-/// Why an entry has no content that can be read.
+/// The reason why the content of an entry cannot be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(super) enum NoContent {
     #[error("it is not where the list of the archive says")]
@@ -182,7 +182,7 @@ impl Entries<'_> {
 }
 
 impl ZipEntry {
-    /// The bytes of the file, or why there are none.
+    /// Returns a reader of the file, or the reason why there is none.
     pub(super) fn content<'a>(&self, file: &'a File) -> Result<Box<dyn Read + 'a>, NoContent> {
         let mut local = [0; LOCAL_BYTES];
         let is_there = files::read_exact_at(file, &mut local, self.offset).is_ok() && local.starts_with(LOCAL);

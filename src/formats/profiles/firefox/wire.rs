@@ -1,4 +1,4 @@
-//! The JSON of profiles, as far as it is shown. Tables are read in place row by row, from parallel columns or from rows
+//! The JSON of the displayed parts of profiles. Tables are read in place row by row, from parallel columns or from rows
 //! with a schema. Numbers stay text, so that times are parsed exactly.
 
 use std::borrow::Cow;
@@ -69,7 +69,7 @@ impl Library {
         })
     }
 
-    /// The libraries of a profile: an array, or before version 4 the text of one.
+    /// Parses the libraries of a profile: an array, or before version 4 the text of one.
     pub(super) fn read_all(
         document: &Document,
         libs: Option<JsonExtent>,
@@ -94,7 +94,7 @@ impl Library {
     }
 }
 
-/// The data of a marker, as far as they said before version 20 what it is.
+/// The data of a marker before version 20, which indicates its phase.
 #[derive(Deserialize, Default)]
 #[serde(rename_all = "camelCase")]
 struct UnphasedData<'a> {
@@ -108,10 +108,10 @@ struct UnphasedData<'a> {
     end_time: Option<&'a RawValue>,
 }
 
-/// The start, the end and the phase of a marker.
+/// Start, end and phase of a marker.
 pub(super) type MarkerPhase<'a> = (Option<&'a [u8]>, Option<&'a [u8]>, Option<u32>);
 
-/// The phase of a marker of a version before 20, by its one time and its data.
+/// Returns the phase of a marker before version 20, from its single time and its data.
 pub(super) fn phase_of_unphased<'a>(time: &'a [u8], data: Option<&'a [u8]>) -> MarkerPhase<'a> {
     let data = data.and_then(|data| serde_json::from_slice::<UnphasedData<'a>>(data).ok()).unwrap_or_default();
     if data.kind.as_deref() == Some("tracing") {

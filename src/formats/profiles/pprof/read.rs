@@ -286,8 +286,7 @@ fn unit_text<'u>(tables: &ProfileTables<'u>, row: usize) -> std::borrow::Cow<'u,
     }
 }
 
-/// The values of a type that are shown on one track: those above 0, or those below, which the difference of two profiles
-/// has for what has become less.
+/// The values of one type on one track: the positive ones, or the negative ones in the difference of two profiles.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct TypeRow {
     type_index: usize,
@@ -295,7 +294,7 @@ struct TypeRow {
 }
 
 impl TypeRow {
-    /// Those of all types, and those of values below 0 where there are any.
+    /// Returns a row per type, and a second one for types with negative values.
     fn all(types: usize, samples: &[PprofSample]) -> Vec<Self> {
         let is_negative = |type_index: usize| {
             samples.iter().any(|sample| sample.values.get(type_index).is_some_and(|&value| value < 0))
@@ -307,12 +306,12 @@ impl TypeRow {
         (0..types).flat_map(of_type).collect()
     }
 
-    /// The words after the name of the type.
+    /// Returns the suffix of the type name.
     fn suffix(self) -> &'static str {
         if self.is_less { " decrease" } else { "" }
     }
 
-    /// The weight of a value; `None` for those of other rows.
+    /// Returns the weight of a value; `None` if it belongs to another row.
     fn weight(self, value: i64) -> Option<u64> {
         (value != 0 && self.is_less == (value < 0)).then(|| value.unsigned_abs())
     }
