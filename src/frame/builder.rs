@@ -72,8 +72,8 @@ pub struct TimelineFrame {
     pub(crate) read: ReadCount,
     /// Number of tiles that are drawn coarser than they should be, or not at all, because their answers are late.
     pub(crate) pending: usize,
-    /// The least and the largest change or rate in view, of counters that are drawn so; of a row of several counters
-    /// those of each unit.
+    /// The range of visible changes or rates, of counters drawn in this form; for a row of several counters, one range
+    /// per unit.
     pub(crate) ranges: Vec<(LaneIdx, Vec<(f64, f64)>)>,
 }
 

@@ -52,7 +52,7 @@ pub(crate) struct Arrangement {
     pub(crate) overlays: Vec<CounterOverlay>,
 }
 
-/// The most rows of several counters; a frame looks at each.
+/// Maximum number of rows of several counters, since a frame checks each.
 const OVERLAYS_MAX: usize = 64;
 
 impl Arrangement {
@@ -70,7 +70,7 @@ impl Arrangement {
         }
     }
 
-    /// The overlay that a counter is drawn in, as the first or another.
+    /// Returns the overlay that contains a counter.
     #[must_use]
     pub(crate) fn overlay_of(&self, track: TrackIdx) -> Option<&CounterOverlay> {
         self.overlays.iter().find(|overlay| overlay.has(track))
@@ -84,12 +84,12 @@ impl Arrangement {
         }
     }
 
-    /// Draws counters in rows of their own.
+    /// Draws counters in separate rows.
     pub(crate) fn separate(&mut self, counters: &[TrackIdx]) {
         self.overlays = self.overlays.iter().filter_map(|overlay| overlay.without(counters)).collect();
     }
 
-    /// The rows of tracks with those of overlays in the places of their leads.
+    /// Returns the rows of tracks, with each overlay in the row of its first counter.
     fn with_overlays(&self, tracks: Vec<TrackRows>) -> Vec<TrackRows> {
         if self.overlays.is_empty() {
             return tracks;

@@ -36,7 +36,7 @@ const STEPS_S: [(i64, i64); 17] = [
 const STEPS_DAYS: [(i64, i64); 9] =
     [(1, 4), (2, 4), (5, 5), (10, 5), (50, 5), (100, 5), (500, 5), (1000, 5), (10_000, 5)];
 
-/// So that at least two labels are in view.
+/// Minimum width of a view with labels in whole seconds, so that at least two of them are visible.
 const WHOLE_SECONDS_FROM_NS: f64 = 3e9;
 
 /// Returns the ruler for a view of a trace, whose times plus `utc_offset_ns` are UTC. A digit is `digit_px` wide.
@@ -64,8 +64,8 @@ pub(crate) fn clock_ruler(view: &Viewport, utc_offset_ns: i64, digit_px: f64) ->
     Ruler { base: format!("{} {clock} UTC", utc_day_text(base_utc_ns)), ..ruler }
 }
 
-/// The ruler for a view an hour or more from `origin_ns`, in hours, minutes and seconds from there; `None` for a view
-/// that is nearer, or so wide that no such label fits.
+/// Returns the ruler in hours, minutes and seconds, for a view one hour or more from `origin_ns`. `None` for a nearer
+/// view, or if it is so wide that no such label fits.
 #[must_use]
 pub(crate) fn hours_ruler(view: &Viewport, origin_ns: i64, digit_px: f64) -> Option<Ruler> {
     let [start_ns, end_ns] = [view.start_ns(), view.end_ns()].map(|ts_ns| i128::from(ts_ns) - i128::from(origin_ns));
@@ -74,7 +74,7 @@ pub(crate) fn hours_ruler(view: &Viewport, origin_ns: i64, digit_px: f64) -> Opt
         return None;
     }
     if view.width_ns() >= WHOLE_SECONDS_FROM_NS {
-        // A letter more, for the sign.
+        // One more character, for the sign.
         let chars = hours_text(-farthest_ns).chars().count();
         let label = |elapsed_ns: i64| hours_text(elapsed_ns.into());
         return whole_seconds(view, -i128::from(origin_ns), (digit_px, chars as f64), label);
@@ -88,7 +88,7 @@ pub(crate) fn hours_ruler(view: &Viewport, origin_ns: i64, digit_px: f64) -> Opt
     Some(Ruler { base: format!("{}{fraction}", hours_text(whole_ns)), ..ruler })
 }
 
-/// A ruler with a tick at round times in whole seconds, to which `offset_ns` is added; `None` where no label fits.
+/// Returns a ruler with ticks at round times in whole seconds, offset by `offset_ns`. `None` if no label fits.
 fn whole_seconds(
     view: &Viewport,
     offset_ns: i128,
@@ -105,7 +105,7 @@ fn whole_seconds(
 
 fn ticks(view: &Viewport, offset: i128, step_ns: i64, label: impl Fn(i64) -> String) -> Vec<Tick> {
     let step = i128::from(step_ns);
-    // One to the left, whose label may reach into view.
+    // One tick to the left, whose label may reach into the view.
     let first = (i128::from(view.start_ns()) + offset).div_euclid(step) - 1;
     let last = (i128::from(view.end_ns()) + offset).div_euclid(step) + 1;
     (first..=last)

@@ -1,6 +1,5 @@
-//! A counter as its changes or its rate instead of its values. A column with a sample has the net change since the
-//! previous sample. A rate is this change per time since then, and holds for all of it. Time without a sample on both
-//! sides has no rate.
+//! Counters as changes or rates instead of values. A column with a sample has the net change since the previous sample.
+//! A rate is this change divided by the time since then, and holds for that time. A rate needs samples on both sides.
 //!
 //! The changes equal the differences between the last values of consecutive buckets with a sample.
 
@@ -9,28 +8,28 @@ use serde::{Deserialize, Serialize};
 use crate::model::TrackIdx;
 use crate::query::{Buckets, CounterCell};
 
-/// The numbers of a counter that are drawn.
+/// The displayed numbers of a counter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 pub enum CounterForm {
-    /// The values that were sampled.
+    /// The sampled values.
     #[default]
     Value,
-    /// The difference to the sample before.
+    /// The difference to the previous sample.
     Change,
-    /// The change a second.
+    /// The change per second.
     Rate,
 }
 
 impl CounterForm {
     pub(crate) const ALL: [Self; 3] = [Self::Value, Self::Change, Self::Rate];
 
-    /// The form of a track among those that were chosen.
+    /// Returns the form of a track, from the chosen ones.
     #[must_use]
     pub(crate) fn of(track: TrackIdx, chosen: &[(TrackIdx, Self)]) -> Self {
         chosen.iter().find(|(known, _)| *known == track).map(|(_, form)| *form).unwrap_or_default()
     }
 
-    /// A range of such numbers in words; the unit is that of the values.
+    /// Formats a range of numbers in this form. `unit` is that of the values.
     #[must_use]
     pub(crate) fn range_text(self, least: &str, most: &str, unit: &str) -> String {
         let space = if unit.is_empty() { "" } else { " " };
@@ -41,7 +40,7 @@ impl CounterForm {
         }
     }
 
-    /// The cells of a counter in this form, in order of time.
+    /// Returns the cells of a counter in this form, in time order.
     #[must_use]
     pub(crate) fn cells(self, buckets: Buckets, values: &[CounterCell]) -> Vec<CounterCell> {
         if self == Self::Value {
@@ -54,10 +53,10 @@ impl CounterForm {
                 cells.push(CounterCell { first_bucket, bucket_count, min: value, max: value, last: value });
             }
         };
-        // The value at the end of the last sample's bucket, and the bucket after that.
+        // The value at the end of the last bucket with a sample, and the end of that bucket.
         let mut before: Option<(f64, i64)> = None;
         for cell in values {
-            // Several buckets of one answer have no sample.
+            // A cell of several buckets has no sample.
             if cell.bucket_count > 1 {
                 if self == Self::Change && before.is_some() {
                     push(cell.first_bucket, cell.end_bucket(), 0.0);
@@ -76,7 +75,7 @@ impl CounterForm {
     }
 }
 
-/// The least and the largest number of the cells that touch some buckets.
+/// Returns the minimum and maximum of the cells that touch `buckets`.
 #[must_use]
 pub(crate) fn range_in(cells: &[CounterCell], buckets: Buckets) -> Option<(f64, f64)> {
     let in_view = cells.iter().filter(|cell| cell.first_bucket < buckets.end() && cell.end_bucket() > buckets.first);
@@ -92,7 +91,7 @@ mod tests {
 
     use super::*;
 
-    /// The cells of samples at times in nanoseconds, as a loop over all buckets of eight nanoseconds.
+    /// Oracle: computes the cells of samples by a loop over all buckets of eight nanoseconds.
     fn values(samples: &[(i64, f64)], buckets: i64) -> Vec<CounterCell> {
         let mut cells: Vec<CounterCell> = Vec::new();
         for bucket in 0..buckets {
@@ -104,7 +103,7 @@ mod tests {
             let (min, max) = (all().fold(f64::MAX, f64::min), all().fold(f64::MIN, f64::max));
             match cells.last_mut().filter(|_| within.is_empty()) {
                 Some(run) if run.bucket_count > 1 => run.bucket_count += 1,
-                // A bucket without a sample is told from one with it by its neighbour.
+                // A single bucket has a sample, unlike a run of buckets.
                 _ => cells.push(CounterCell { first_bucket: bucket, bucket_count: 1, min, max, last }),
             }
         }
@@ -116,7 +115,7 @@ mod tests {
         fn changes_and_rates_are_those_of_the_last_values_of_buckets(
             steps in proptest::collection::vec((0i64..12, -50i32..50), 1..60),
         ) {
-            // A sample in each bucket, or gaps of three buckets at least: shorter ones are no runs.
+            // A sample in each bucket, or gaps of at least three buckets: shorter gaps are not runs.
             let mut ts = 0;
             let samples: Vec<(i64, f64)> = steps.iter().map(|&(step, value)| {
                 ts += if step < 9 { step % 9 } else { 40 };

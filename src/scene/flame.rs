@@ -171,7 +171,7 @@ mod tests {
 
     #[test]
     fn what_is_too_narrow_is_one_bar_with_its_exact_sum() {
-        // Of 100 points: 60 and 39 ones below the root, and 5 below the first.
+        // 100 points: 60 and 39 times 1 below the root, and 5 below the first.
         let mut nodes = vec![(0, 55), (1, 5)];
         nodes.extend(vec![(0, 1); 39]);
         nodes.push((0, 1));

@@ -24,7 +24,7 @@ pub enum ColorBy {
 /// The set of hues for spans.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 pub enum Hues {
-    /// Many hues, for people without a colour deficiency.
+    /// Many hues, for users without a colour vision deficiency.
     #[default]
     Usual,
     /// Fewer hues, distinguishable without red, green or blue cones.
@@ -53,7 +53,7 @@ pub struct Palette {
     series: [Rgba; SERIES],
 }
 
-/// How many curves of one row have a colour of their own.
+/// Number of curves of one row with distinct colours.
 const SERIES: usize = 8;
 
 /// The colours of thread states by meaning: running is bright, waiting for a CPU or a disk is a warning, and sleeping,
@@ -70,7 +70,8 @@ struct StateColors {
 /// columns of nearly equal durations are one rectangle.
 const STEPS_PER_DECADE: usize = 4;
 
-/// From 100 ns, below which clocks are inaccurate, to 10 s: the same in all traces, so that colours compare.
+/// From 100 ns, below which clocks are inaccurate, to 10 s. The range is the same in all traces, so that colours are
+/// comparable.
 const DECADES: usize = 8;
 
 /// Shorter durations have the first colour, longer ones the last.
@@ -142,7 +143,7 @@ impl Palette {
         }
     }
 
-    /// The colour of a curve among several in one row, for all eyes.
+    /// Returns the colour of a curve in a row of several, distinguishable by all viewers.
     #[must_use]
     pub(crate) fn series_color(&self, place: usize) -> Rgba {
         self.series[place % SERIES]
@@ -225,8 +226,9 @@ fn color_blind(shade: Shade) -> &'static [u32] {
 }
 
 #[expect(clippy::unreadable_literal, reason = "colours are written so")]
-/// Lines on the ground: those of a grid of colours that are farthest apart for each kind of colour blindness, and in
-/// contrast to the ground; a test holds how far. The first are the farthest apart.
+/// Returns the colours of curves on the background: those of a grid of colours that are most distinct for each kind of
+/// colour blindness, and contrast with the background. A test checks the distances. The first colours are the most
+/// distinct.
 fn series(shade: Shade) -> [Rgba; SERIES] {
     let colors: [u32; SERIES] = match shade {
         Shade::Dark => [0xf0a50f, 0x87ffff, 0xb478ff, 0xe10f0f, 0xffff87, 0x4b8796, 0x961ee1, 0x87c3d2],

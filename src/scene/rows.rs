@@ -52,9 +52,9 @@ pub struct TrackRows {
     pub lanes: Range<u32>,
     /// The group of the track. Tracks of a group are adjacent.
     pub group: Option<TrackGroup>,
-    /// Whether it starts folded, as a counter does that is always zero.
+    /// Whether it starts folded, like a counter that is always zero.
     pub starts_folded: bool,
-    /// How many counters share its row; 0: none but its own.
+    /// Number of counters that share its row; 0 if only its own.
     pub curves: u32,
 }
 

@@ -150,7 +150,7 @@ fn counters_of_an_overlay_have_one_row_and_each_its_own_again() {
     assert_eq!(shown(&arrangement), [true, true, false]);
     let row = overlaid_row(&snapshot, &arrangement.overlays[0], &[]).unwrap();
     assert_eq!((row.curves.len(), row.units.as_slice(), row.is_stacked), (2, &[String::new()][..], true));
-    // A counter is in one row alone, and what is left of the other is none.
+    // A counter is in one row only, and the rest of the other overlay is removed.
     arrangement.overlay(CounterOverlay::new(&[a, b], true).unwrap());
     assert_eq!((shown(&arrangement), arrangement.overlays.len()), ([true, false, true], 1));
     let row = overlaid_row(&snapshot, &arrangement.overlays[0], &[]).unwrap();
@@ -158,7 +158,7 @@ fn counters_of_an_overlay_have_one_row_and_each_its_own_again() {
     assert!(!have_one_unit(&snapshot, &[a, b]) && have_one_unit(&snapshot, &[b, c]));
     arrangement.separate(&[b]);
     assert_eq!((shown(&arrangement), arrangement.overlays.len()), ([true; 3], 0));
-    // Of another trace, as saved state may be.
+    // An overlay of another trace, as in saved state.
     let unknown = CounterOverlay::new(&[TrackIdx(77), a], false).unwrap();
     assert_eq!(overlaid_row(&snapshot, &unknown, &[]), None);
 }

@@ -116,7 +116,7 @@ fn the_map_shows_time_that_only_overlapping_spans_fill() {
     // A bucket at the edge reaches into the next column.
     let free = &columns[8..18];
     assert!(columns[..7].iter().all(|&column| column > 0.0) && free.iter().all(|&column| column == 0.0), "{columns:?}");
-    // Where both are, the track still counts once.
+    // The track counts once if both spans are open.
     assert_eq!(columns[1], columns[5], "{columns:?}");
 }
 

@@ -59,7 +59,7 @@ pub(crate) struct Sizes {
     pub(crate) cache_bytes: u64,
 }
 
-/// Where a second start of the program opens its trace.
+/// The window in which a second start of the program opens its trace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum SecondStart {
     /// A tab of the existing window.

@@ -15,7 +15,7 @@ pub struct Theme {
     pub(crate) panel: Color32,
     pub(crate) raised: Color32,
     pub(crate) line: Color32,
-    /// The outline of buttons and fields; transparent where their ground alone tells them.
+    /// The outline of buttons and fields; transparent if their background is distinct.
     pub(crate) outline: Color32,
     pub(crate) grid: Color32,
     pub(crate) text: Color32,

@@ -32,7 +32,7 @@ pub(super) struct LanesOfTrack {
     pub(super) folded: bool,
     pub(super) in_folded_group: bool,
     pub(super) hidden: bool,
-    /// How many counters share its row; 0: none but its own.
+    /// Number of counters that share its row; 0 if only its own.
     pub(super) curves: u32,
 }
 
@@ -51,7 +51,7 @@ impl LanesOfTrack {
         ]
     }
 
-    /// The height of a counter: a row of several has a line beside it for the name of each.
+    /// Returns the height of a counter. A row of several has a line for the name of each in addition.
     fn counter_px(&self, heights: &RowHeights) -> u32 {
         match (self.folded, self.curves) {
             (true, _) => heights.instant_px,

@@ -25,7 +25,7 @@ pub(crate) struct StatusLine<'a> {
     pub(crate) live: Option<&'a LiveStatus>,
 }
 
-/// The room that import issues and what is between the texts may take.
+/// Space for import issues and for the gaps between texts.
 const BADGES_POINTS: f32 = 180.0;
 
 /// Width of the colour key, in points.
@@ -83,7 +83,7 @@ pub(crate) fn show(ui: &mut Ui, snapshot: Option<&Snapshot>, status: StatusLine<
     command
 }
 
-/// The width of a text of the line.
+/// Returns the width of a text in the line.
 fn small_width(ui: &Ui, text: &str) -> f32 {
     let font = egui::TextStyle::Small.resolve(ui.style());
     ui.fonts_mut(|fonts| text.chars().map(|letter| fonts.glyph_width(&font, letter)).sum())

@@ -17,7 +17,7 @@ impl Menu {
     pub(crate) const ALL: [Self; 7] =
         [Self::File, Self::Edit, Self::View, Self::Go, Self::Rows, Self::Analyze, Self::Help];
 
-    /// The title in the menu bar.
+    /// Returns the title in the menu bar.
     #[must_use]
     pub(crate) fn title(self) -> &'static str {
         match self {

@@ -104,7 +104,8 @@ impl Pane {
         self.tiles.known().counter_range(TileOwner::Lane(lane))
     }
 
-    /// The range of a counter's changes or rates in the last frame, or of each unit of a row of several counters.
+    /// Returns the range of a counter's changes or rates in the last frame; for a row of several counters, the range of
+    /// each unit.
     pub(super) fn ranges(&self, lane: LaneIdx) -> Option<&[(f64, f64)]> {
         let ranges = &self.drawn.as_ref()?.frame.ranges;
         ranges.iter().find(|(known, _)| *known == lane).map(|(_, ranges)| &**ranges)

@@ -96,7 +96,7 @@ impl Selection {
         self.select_tracks(if tracks.is_empty() { TrackSet::ALL } else { tracks }, snapshot);
     }
 
-    /// The first counters of the scope, unless it has all tracks: one more than a row may have.
+    /// Returns the first counters of the scope, at most one more than a row can have; none if the scope has all tracks.
     pub(super) fn counters(&self) -> &[TrackIdx] {
         &self.counters
     }

@@ -142,7 +142,7 @@ impl TrackState {
         self.arrangement.separate(counters);
     }
 
-    /// The track in whose row a track is drawn.
+    /// Returns the track whose row contains a track.
     pub(super) fn row_of(&self, track: TrackIdx) -> TrackIdx {
         self.arrangement.overlay_of(track).map_or(track, CounterOverlay::lead)
     }
