@@ -11,11 +11,11 @@ use crate::ui::cut_short::CutShort;
 /// The interrupted traces.
 #[derive(Debug, Default)]
 pub(super) struct CutShortTraces {
-    /// Those to offer on the welcome page.
+    /// Traces to offer on the welcome page.
     pub(super) offered: CutShort,
     /// All that were found.
     pub(super) found: Vec<LeftFolder>,
-    /// Those that are open, with their locks.
+    /// Open traces, with their locks.
     pub(super) held: Vec<HeldFolder>,
 }
 

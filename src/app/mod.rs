@@ -76,13 +76,13 @@ pub struct AppOptions {
     pub navigation: Option<Navigation>,
     /// The folders of preferences and of saved timelines; `None` saves nothing.
     pub folders: Option<Folders>,
-    /// Where symbols are searched.
+    /// Search options for symbols.
     pub symbols: SymbolOptions,
     /// The sources to follow at the start.
     pub follow: Option<FollowRequest>,
 }
 
-/// Where symbols are searched, from the command line.
+/// Search options for symbols, from the command line.
 #[derive(Debug, Clone, Default)]
 pub struct SymbolOptions {
     /// Whether symbol resolution is off.

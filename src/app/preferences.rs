@@ -57,7 +57,7 @@ pub struct WindowPlace {
 pub struct Preferences {
     /// The theme, dark or light; `None` follows the desktop.
     pub shade: Option<Shade>,
-    /// Where a second start opens its trace.
+    /// The window in which a second start opens its trace.
     pub second_start: SecondStart,
     /// The colour scheme of spans.
     pub colors: Colors,
@@ -287,7 +287,7 @@ mod tests {
         let link = folders.preferences_path();
         let old = Preferences { text_percent: 120, ..Preferences::default() };
         folders.keep_preferences(&old).unwrap();
-        // As set up by users who keep such files elsewhere.
+        // Some users link such files to another folder.
         let elsewhere = root.path().join("elsewhere.json");
         fs::rename(&link, &elsewhere).unwrap();
         std::os::unix::fs::symlink(&elsewhere, &link).unwrap();

@@ -2,11 +2,11 @@
 
 use chrono::{DateTime, FixedOffset};
 
-/// From here on, times are read in hours, minutes and seconds.
+/// Times from one hour on are shown in hours, minutes and seconds.
 pub(crate) const HOUR_NS: u64 = 3600 * 1_000_000_000;
 
-/// A duration as a person reads it: up to four significant parts of the largest unit, such as `1.234 ms`, and from an
-/// hour on `1 h 53 min 20 s`.
+/// Formats a duration: up to four significant digits of the largest unit, such as `1.234 ms`, and from one hour on `1 h
+/// 53 min 20 s`.
 ///
 /// Further digits are truncated, never rounded up, so that a span never appears longer than it is.
 #[must_use]
@@ -36,7 +36,8 @@ pub(crate) fn seconds_text(ts_ns: i64) -> String {
     format!("{sign}{}.{:09}", magnitude / 1_000_000_000, magnitude % 1_000_000_000)
 }
 
-/// A time from where a trace begins, with all nine digits: `0.000000250 s`, and from an hour on `1:53:20.000000250`.
+/// Formats a time since the start of the trace, with nine decimals: `0.000000250 s`, and from one hour on
+/// `1:53:20.000000250`.
 #[must_use]
 pub(crate) fn elapsed_text(ts_ns: i64) -> String {
     if ts_ns.unsigned_abs() < HOUR_NS {
@@ -45,7 +46,7 @@ pub(crate) fn elapsed_text(ts_ns: i64) -> String {
     format!("{}.{:09}", hours_text(ts_ns.into()), ts_ns.unsigned_abs() % 1_000_000_000)
 }
 
-/// A time in hours, minutes and whole seconds, such as `1:53:20`.
+/// Formats a time in hours, minutes and whole seconds, such as `1:53:20`.
 #[must_use]
 pub(crate) fn hours_text(ts_ns: i128) -> String {
     let sign = if ts_ns < 0 { "-" } else { "" };
@@ -91,7 +92,7 @@ pub(crate) fn grouped_digits(count: u64) -> String {
     grouped
 }
 
-/// Formats how long ago something was.
+/// Formats the age of something.
 #[must_use]
 pub(crate) fn ago_text(seconds: u64) -> String {
     let (count, unit) = match seconds {

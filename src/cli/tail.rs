@@ -66,7 +66,7 @@ pub(super) fn print(tail: &TailArgs) -> Result<(), CliError> {
     if has_nothing_read(&session) { Err(CliError::NothingRead) } else { Ok(()) }
 }
 
-/// Whether records came, and no event of them. Ends whose begins were before are none of them.
+/// Returns whether there were records but no event. Ends of spans that began earlier do not count.
 fn has_nothing_read(session: &LiveSession) -> bool {
     let is_unread = |loss: Loss| loss.is_of_record() && loss != Loss::UnmatchedEnd;
     session.counts().rows == 0

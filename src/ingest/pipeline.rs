@@ -124,7 +124,7 @@ struct Sorted {
     writer: StoreWriter,
     /// Without tracks, which are still in the registry.
     meta: Meta,
-    /// Those of chunks, if none of them could be loaded.
+    /// Losses of chunks, if none of them could be loaded.
     all_lost: Option<Losses>,
 }
 

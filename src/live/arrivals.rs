@@ -249,7 +249,8 @@ pub(super) fn start(
     Ok((arrivals, started))
 }
 
-/// Whether the folder of `path` exists. A file can appear in it; a missing folder is more likely a mistyped path.
+/// Returns whether the folder of `path` exists. A file can appear in it; a missing folder is more likely a mistyped
+/// path.
 fn has_folder(path: &Path) -> bool {
     path.parent().is_some_and(|folder| folder.as_os_str().is_empty() || folder.is_dir())
 }
@@ -334,7 +335,7 @@ impl ReadingThread {
     }
 
     pub(super) fn fail(&self, error: ArrivalError) {
-        self.out.send(Arrival::Failed(error)).ok(); // nobody may listen any more
+        self.out.send(Arrival::Failed(error)).ok(); // the receiver may be gone
     }
 
     /// Starts another trace of the source. Returns false once the receiver is gone.

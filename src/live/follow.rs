@@ -298,7 +298,7 @@ pub(crate) fn sources_of(inputs: &[LiveInput], session: &LiveSession) -> Vec<Sou
     given.into_iter().chain(came).collect()
 }
 
-/// Returns the source file that stands for an input.
+/// Returns the source file that represents an input.
 pub(crate) fn source_of(input: &LiveInput) -> SourceFile {
     let input = match input {
         LiveInput::Input(input) => input.clone(),

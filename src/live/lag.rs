@@ -26,7 +26,7 @@ pub(super) struct Lag {
 struct LagState {
     kept_bytes: u64,
     has_ended: bool,
-    /// Nobody receives anything any more.
+    /// The receiver is gone.
     is_over: bool,
 }
 

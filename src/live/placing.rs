@@ -70,7 +70,7 @@ pub(super) struct TrackWindow {
     lanes: OpenLanes<()>,
     /// The lanes of settled open spans, by start and name.
     reserved: BTreeMap<OpenRow, SmallVec<[u16; 1]>>,
-    /// Those that have ended, by end and lane, until the rows before the end are placed.
+    /// Ended spans, by end and lane, until the rows before their end are placed.
     ended: BTreeMap<(i64, u16), WindowRow>,
     rows: Vec<WindowRow>,
     is_sorted: bool,

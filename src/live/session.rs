@@ -51,7 +51,7 @@ pub(crate) struct SessionOptions {
     pub(crate) places_late: bool,
     /// Asks the sources to end.
     pub(crate) stop: Cancel,
-    /// Where all bytes are recorded.
+    /// The files in which all bytes are recorded.
     pub(crate) spool: Option<SpoolFiles>,
     /// Whether pipes and commands wait for their rows to be sorted. Without a spool, they do.
     pub(crate) pace: Pace,
@@ -269,7 +269,7 @@ impl LiveSession {
             self.sources.iter().filter_map(|source| source.command.as_ref()).for_each(StartedCommand::interrupt);
         }
         let mut has_worked = false;
-        // Of a thousand connections, most have ended.
+        // Most of a thousand connections may have ended.
         let active = self.orderer.active().to_vec();
         for &position in &active {
             has_worked |= self.take_fed(position);

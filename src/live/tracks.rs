@@ -66,13 +66,13 @@ pub(super) struct LiveChart {
     is_changed: bool,
 }
 
-/// Where a row was placed in the picture.
+/// The placement of a row in the picture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Added {
     InWindow,
-    /// It came too late, and is shown separately.
+    /// It arrived too late, and is shown separately.
     Apart,
-    /// It came too late, and is shown when the trace is sorted.
+    /// It arrived too late, and is shown when the trace is sorted.
     LeftOut,
 }
 

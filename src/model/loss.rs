@@ -62,7 +62,7 @@ macro_rules! losses {
     };
 }
 
-/// How much a loss matters to users.
+/// Importance of a loss for users.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Severity {
     /// Data of the trace is not shown.
@@ -85,8 +85,8 @@ impl Loss {
         self.severity() == Severity::Information
     }
 
-    /// Whether a record of the capture, or a file of several, was not read: not so if only a part of one is missing, or
-    /// if the recorder itself has lost something.
+    /// Returns whether a record of the trace, or one of several files, was not read. Partly read records and losses of
+    /// the recorder do not count.
     #[must_use]
     pub(crate) fn is_of_record(self) -> bool {
         let is_of_part = matches!(self, Self::LongText | Self::IgnoredArguments | Self::LongArgs | Self::RawStack);

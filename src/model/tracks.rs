@@ -219,12 +219,12 @@ pub struct TrackTables {
     pub(crate) modules: Vec<Module>,
     /// Modules that stacks were unwound with, or whose files were missing.
     pub(crate) unwound: Vec<UnwoundModule>,
-    /// The units of the counters whose capture states one; of the others see [`Self::unit`].
+    /// Units of counters that the trace states; for all counters see [`Self::unit`].
     pub(crate) units: BTreeMap<TrackIdx, Arc<str>>,
 }
 
 impl TrackTables {
-    /// The unit of the values of a counter, as the capture states it or as its name ends; empty without one.
+    /// Returns the unit of a counter, as stated by the trace or in its name. Empty if it has none.
     #[must_use]
     pub(crate) fn unit(&self, track: TrackIdx) -> &str {
         if let Some(unit) = self.units.get(&track) {
@@ -234,7 +234,7 @@ impl TrackTables {
         counter.and_then(|counter| unit_in_name(&counter.name)).unwrap_or_default()
     }
 
-    /// The name of a track with its unit in brackets, for formats without a field of it: `MemFree (bytes)`.
+    /// Returns the name of a track with its unit in brackets, for formats without a field for it: `MemFree (bytes)`.
     #[must_use]
     pub(crate) fn name_with_unit(&self, track: TrackIdx) -> Cow<'_, str> {
         let name = self.tracks.get(track.index()).map_or("", |track| &*track.name);

@@ -57,7 +57,7 @@ impl GroupBy {
         matches!(self, Self::Argument(_) | Self::Keys { name: Some(NameKey::Name), .. })
     }
 
-    /// Whether groups have two keys, so that there may be as many groups as spans.
+    /// Returns whether groups have two keys, so that there may be as many groups as spans.
     #[must_use]
     pub(crate) fn is_pair(&self) -> bool {
         matches!(self, Self::Keys { name: Some(_), track: Some(_) })

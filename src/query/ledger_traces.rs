@@ -34,7 +34,7 @@ pub(super) fn category(name: u32) -> Option<String> {
     (!name.is_multiple_of(4)).then(|| format!("category {}", name % 4))
 }
 
-/// The id of the process of a track.
+/// Returns the id of the process of a track.
 pub(super) fn process(track: u32) -> u32 {
     100 + track / 2
 }

@@ -105,7 +105,7 @@ impl<'a> TotalsQuestion<'a> {
         Self { snapshot, scope: spans_of(scope), by, grouping, growing }
     }
 
-    /// Whether rows are read for sums, so that durations are counted in the same pass.
+    /// Returns whether rows are read for sums, so that durations are counted in the same pass.
     fn is_scan(&self) -> bool {
         !self.scope.matcher.is_by_name() || matches!(self.by, GroupBy::Argument(_))
     }

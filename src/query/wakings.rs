@@ -264,7 +264,7 @@ mod tests {
         let snapshot = snapshot(TRACE);
         let state = |tid, start_us| row(&snapshot, TrackKind::State, tid, start_us);
         let run = |cpu, start_us| row(&snapshot, TrackKind::Cpu, cpu, start_us);
-        // Of two runs that start at one time, each has its own thread.
+        // Two runs that start at one time have different threads.
         assert_eq!(links(&snapshot, state(9, 5)), (None, Some(run(1, 5))));
         assert_eq!(links(&snapshot, run(1, 5)), (None, Some(state(9, 5))));
         // An idle CPU has no run, and a preempted thread has no waker.

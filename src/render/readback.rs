@@ -77,7 +77,7 @@ pub(crate) fn paint_offscreen(
     gpu.queue.submit([encoder.finish()]);
     let (answer, mapped) = std::sync::mpsc::channel();
     buffer.map_async(wgpu::MapMode::Read, .., move |result| {
-        answer.send(result).ok(); // nobody waits once the device is lost
+        answer.send(result).ok(); // the receiver is gone once the device is lost
     });
     let lost = |reason: &dyn std::fmt::Display| GpuError::Lost { reason: reason.to_string() };
     gpu.device.poll(wgpu::PollType::wait_indefinitely()).map_err(|error| lost(&error))?;

@@ -1,5 +1,5 @@
-//! A ledger tree whose nodes take a bounded number of bytes per row. Where items hardly repeat, a leaf grows until they
-//! do. Independent of what the nodes sum.
+//! A ledger tree whose nodes take a bounded number of bytes per row. If items rarely repeat, a leaf grows until they
+//! do. Independent of the meaning of sums.
 
 use std::io;
 

@@ -168,7 +168,7 @@ pub struct Meta {
     pub tracks: TrackTables,
     /// Counted losses, by kind and track.
     pub losses: Losses,
-    /// Counts over the whole capture.
+    /// Counts over the whole trace.
     pub summary: Summary,
 }
 

@@ -1,4 +1,4 @@
-//! Builds one tree of a ledger, from the first leaf to the root. Independent of what the nodes sum.
+//! Builds one tree of a ledger, from the first leaf to the root. Independent of the meaning of sums.
 
 use std::io;
 

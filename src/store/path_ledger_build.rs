@@ -24,7 +24,7 @@ pub(super) fn build(
     out: &mut AppendFile,
 ) -> io::Result<Option<PathLedgerIndex>> {
     let (rows, lanes) = span_rows(store);
-    // As in the ledger by name, a slice starts with the open spans.
+    // A slice starts with the open spans, as in the ledger by name.
     let open_rows = 4 * lanes;
     if rows < context.paths.rows_min.max(open_rows).max(1) {
         return Ok(None);

@@ -112,7 +112,7 @@ fn answer(mut stream: UnixStream, wake: &Wake) -> Result<(), HandOverError> {
     let (taken, is_taken) = sync_channel(1);
     let is_decided = Arc::new(AtomicBool::new(false));
     wake(TaskEvent::HandedOver(HandedOver::new(sources, Arc::clone(&is_decided), taken)));
-    is_taken.recv_timeout(ANSWER_WITHIN).ok(); // whoever decided first
+    is_taken.recv_timeout(ANSWER_WITHIN).ok(); // set by whichever side decided first
     if is_decided.swap(true, Ordering::SeqCst) {
         stream.write_all(&[TAKEN])?;
     }

@@ -164,7 +164,7 @@ impl App {
                 tab.note.clear();
                 tab.message = Some(TabMessage::of_tab("The file could not be written", message));
             }
-            // Of a cancelled task.
+            // The task was cancelled.
             TabEvent::Previewed(..)
             | TabEvent::Loaded(..)
             | TabEvent::Exported(..)

@@ -214,7 +214,7 @@ fn with_unit(track: &Track) -> Option<(&str, &str)> {
     (!name.is_empty() && !unit.is_empty() && !unit.contains([' ', ')'])).then_some((name, unit))
 }
 
-/// Returns whether a process stands for tracks without one.
+/// Returns whether a process is a placeholder for tracks without one.
 fn is_none(process: &Process) -> bool {
     process.pid == Id::None && process.name.is_empty()
 }

@@ -18,12 +18,12 @@ const TRACKS: &[Column] = &[
     Column("process_labels", Text, true),
     Column("pid", Int64, true),
     Column("tid", Int64, true),
-    // For ids that are not numbers.
+    // Ids that are not numbers.
     Column("pid_text", Text, true),
     Column("tid_text", Text, true),
     Column("process_sort_index", Int64, false),
     Column("sort_index", Int64, false),
-    // Of the values of a counter.
+    // Unit of a counter's values.
     Column("unit", Text, true),
 ];
 
@@ -36,7 +36,7 @@ const STACKS: &[Column] = &[
 
 const LOSSES: &[Column] = &[
     Column("name", Text, false),
-    // For traces of several files.
+    // File of the loss, for traces of several files.
     Column("file", Text, true),
     Column("count", Int64, false),
     Column("first", Text, false),

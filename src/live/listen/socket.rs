@@ -74,7 +74,7 @@ struct Listening {
     stop: Cancel,
     say: Say,
     out: Sender<NewSource>,
-    /// Whether the user was told that there are too many.
+    /// Whether a message about too many connections was shown.
     has_refused: bool,
 }
 

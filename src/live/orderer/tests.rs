@@ -6,7 +6,8 @@ use super::*;
 
 const TICK_NS: u64 = 50;
 
-/// As in the article: a watermark is effective after two ticks, and a CPU without an event since the last tick is idle.
+/// The limits in the article: a watermark is effective after two ticks, and a CPU without an event since the last tick
+/// is idle.
 const ARTICLE: OrdererLimits =
     OrdererLimits { delay_ns: 2 * TICK_NS, tick_ns: TICK_NS, idle_ns: TICK_NS, queues_bytes: usize::MAX };
 

@@ -198,7 +198,7 @@ fn the_work_of_a_picture_does_not_grow_with_what_came_before() {
     picture.tracks.iter_mut().for_each(|track| track.is_changed = true);
     picture.snapshot(&session).unwrap();
     let packed = picture.store.packed_rows() - before;
-    // At most the moving rows, and less than an extent of each of some twelve lanes.
+    // At most the moving rows, and less than one extent for each of some twelve lanes.
     assert!(packed <= 4096 + 12 * 4096, "{packed} of 240,000 rows");
     let before = picture.store.packed_rows();
     picture.snapshot(&session).unwrap();
@@ -210,7 +210,7 @@ fn a_parent_that_comes_after_the_window_is_shown_below_and_counted() {
     let folder = tempfile::tempdir().unwrap();
     let text = trace(3000);
     let root = r#",{"ph":"X","pid":1,"tid":1,"name":"root","ts":0,"dur":300000}]"#;
-    // Of 27,000 rows; far more than may wait.
+    // The trace has 27,000 rows, far more than the limit of the window.
     let (parts, rows_before) = ([&text[..text.len() - 1], root], 20_000);
     let small = PictureLimits { window_rows: 1000, settled_rows: 5000 };
     let (snapshot, picture) = picture_of_parts(folder.path(), parts, rows_before, small, 500);

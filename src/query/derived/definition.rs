@@ -58,7 +58,7 @@ impl DerivedKind {
     #[cfg(test)]
     pub(crate) const PLAIN: [Self; 5] = [Self::Count, Self::Rate, Self::Concurrency, Self::Busy, Self::MaxDuration];
 
-    /// Whether only spans count, not instants and samples.
+    /// Returns whether only spans count, not instants and samples.
     #[must_use]
     pub(crate) fn is_of_spans(&self) -> bool {
         match self {

@@ -1,5 +1,5 @@
-//! Sorts values by time with a radix sort, whose cost does not depend on the number of lanes. Independent of what the
-//! values are.
+//! Sorts values by time with a radix sort, whose cost does not depend on the number of lanes. Independent of the
+//! meaning of the values.
 
 use bytemuck::{Pod, Zeroable};
 

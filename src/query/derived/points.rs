@@ -61,7 +61,7 @@ impl PointMeaning {
         })
     }
 
-    /// Whether a range of points is answered by a pyramid.
+    /// Returns whether a pyramid answers ranges of points.
     fn has_pyramid(self) -> bool {
         match self {
             Self::Open | Self::Longest | Self::Sum | Self::Level => true,
@@ -136,7 +136,7 @@ impl DerivedSeries {
         self.bounds_ns
     }
 
-    /// Whether columns with many spans come from histograms.
+    /// Returns whether columns with many spans come from histograms.
     #[must_use]
     pub(crate) fn is_of_quantiles(&self) -> bool {
         self.meaning == PointMeaning::Durations

@@ -24,7 +24,7 @@ pub(super) enum PointMeaning {
 /// Values that accumulate from point to point.
 #[derive(Debug)]
 pub(super) enum RunningValue {
-    /// Each point stands alone.
+    /// Independent points.
     Single(PointMeaning),
     /// A running number; decreases within a part wrap.
     Number { meaning: PointMeaning, sum: u64 },

@@ -167,7 +167,7 @@ fn functions_have_the_sums_of_their_samples_by_event_and_unit() {
     }
 }
 
-/// By path, outermost first: samples, own weight and total weight.
+/// Returns samples, self weight and total weight by path, outermost first.
 fn paths_of(snapshot: &Snapshot, tree: &CallTree) -> BTreeMap<Vec<String>, [u64; 3]> {
     let path = |node: usize| {
         let mut path: Vec<String> =

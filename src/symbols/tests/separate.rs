@@ -79,7 +79,7 @@ fn functions_of_a_packed_table_have_their_names() {
     let folder = tempfile::tempdir().unwrap();
     let Compared { program, addresses, theirs } =
         compared(folder.path(), "library", &["-shared", "-fPIC", "-Wl,--build-id"]);
-    // As distributions build it: all functions that are not dynamic symbols.
+    // Like the debug files of distributions: all functions that are not dynamic symbols.
     objcopy(&["--only-keep-debug", "library", "debug"], folder.path());
     objcopy(&["-S", "--keep-symbol=compare", "debug", "mini"], folder.path());
     run(Command::new("xz").arg("mini").current_dir(folder.path()));

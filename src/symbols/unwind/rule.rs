@@ -30,7 +30,7 @@ pub(super) enum FrameStart {
     Expression(Box<[u8]>),
 }
 
-/// Where the value of a register is, relative to the start of the frame.
+/// The location of a register's value, relative to the start of the frame.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum RegisterPlace {
     Undefined,
