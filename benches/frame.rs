@@ -1,5 +1,5 @@
-//! The cost of a frame in microseconds, at several zooms: querying all of its tiles, building rectangles from cached
-//! tiles, and the same after a drag by 100 pixels. Compared with a plain loop over the visible rows that keeps the
+//! The cost of a frame in microseconds, at several zooms: querying all of its tiles, and building rectangles from
+//! cached tiles. Also after a drag by 100 pixels. Compared with a plain loop over the visible rows that keeps the
 //! longest span under each pixel. Warm pages, best of three rounds.
 //!
 //! `cargo bench --no-default-features --bench frame -- [SPANS]`

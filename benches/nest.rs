@@ -1,6 +1,6 @@
 //! Cost of nesting for the hardest shapes of traces: spans of one time, overlaps, deep nesting, begins and ends without
-//! partners, ends by name. Nanoseconds of wall time per event, for nesting and the store together, at a tenth of the
-//! events and at all of them: both are alike for every shape. Tests verify this by counting steps.
+//! partners, ends by name. Nanoseconds of wall time per event, for nesting and the store together. Measured with a
+//! tenth of the events and with all of them: both are alike for every shape. Tests verify this by counting steps.
 //!
 //! `cargo bench --no-default-features --bench nest -- [EVENTS]`
 

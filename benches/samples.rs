@@ -1,5 +1,5 @@
-//! Samples of random scopes, in milliseconds: call paths, and the table by function; of all tracks, of one, and of ten;
-//! compared with a pass over the samples of some of these scopes in the same run. No scope is queried twice.
+//! Samples of random scopes, in milliseconds: call paths, and the table by function; of all tracks, of one, and of ten.
+//! Compared with a pass over the samples of some of these scopes in the same run. No scope is queried twice.
 //!
 //! `cargo bench --no-default-features --bench samples -- FILE [SCOPES]`: a trace with samples.
 

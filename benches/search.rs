@@ -1,5 +1,5 @@
-//! Queries over all spans: a search for a name that is in few extents, for one that is in all, and for long spans; the
-//! pixels of a filtered view; totals by name, the longest spans, call paths. Milliseconds with warm pages, best of
+//! Queries over all spans: a search for a name that is in few extents, for one that is in all, and for long spans. Also
+//! the pixels of a filtered view, totals by name, the longest spans, call paths. Milliseconds with warm pages, best of
 //! three rounds.
 //!
 //! `cargo bench --no-default-features --bench search -- [SPANS]`

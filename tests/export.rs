@@ -318,8 +318,8 @@ fn captures_of_real_tracers_come_back_the_same() {
     assert!(captures > 4);
 }
 
-/// Oracle: selects the rows of a partial export. These are the rows that overlap the range, the last value of each
-/// counter before it, all points of flows with a point in the part, and the spans that these connect.
+/// Oracle: selects the rows of a partial export. These are the rows that overlap the range, and the last value of each
+/// counter before it. Flows with a point in the part have all of their points, and the spans that these connect.
 fn part_of(all: &[Seen], range: (i64, i64), is_wanted: impl Fn(&Seen) -> bool) -> Vec<Seen> {
     let (from_ns, to_ns) = range;
     let end_ns = |row: &Seen| row.start_ns + row.dur_ns as i64;

@@ -44,8 +44,9 @@ impl Memory {
     /// Default limit of all imports together: 1 GiB, so that a laptop with 8 GiB stays usable.
     pub(crate) const DEFAULT_BYTES: u64 = 1 << 30;
 
-    /// Bytes that an import may always hold, regardless of others: two chunks of 64 Ki events with their arguments, so
-    /// that it need not spill each event that it processes. With less memory than 256 MiB, a sixteenth of it.
+    /// Bytes that an import may always hold, regardless of others: two chunks of 64 Ki events with their arguments.
+    /// With less, it would spill each event that it processes. If the memory limit is below 256 MiB, it is a sixteenth
+    /// of that.
     pub(crate) const LEAST_BYTES: u64 = 16 << 20;
 
     /// Creates memory with a limit of `limit_bytes`.

@@ -41,10 +41,10 @@ impl Mapped {
     pub(crate) fn from_store(file: &File, path: &Path) -> io::Result<Self> {
         static COUNT: AtomicU64 = AtomicU64::new(0);
         let own = file.try_clone()?;
-        // SAFETY: the store's writer only appends, and never changes or truncates what it has appended; a published
-        // store is only replaced by rename, which leaves this map on the old file. The cache folder is private (0700),
-        // so no other user can truncate the file. If another program of the user does, reading a lost page ends the
-        // program with a message; see `hold_faulting_threads`.
+        // SAFETY: the store's writer only appends, and never changes or truncates earlier bytes. A published store is
+        // only replaced by rename, which leaves this map on the old file. The cache folder is private (0700), so no
+        // other user can truncate the file. If another program of the user does, reading a lost page ends the program
+        // with a message; see `hold_faulting_threads`.
         let map = unsafe { memmap2::Mmap::map(file) }?;
         let (number, bytes) = (COUNT.fetch_add(1, Ordering::Relaxed), map.len() as u64);
         let live = LiveMap { number, path: path.into(), file: own, bytes };
@@ -68,7 +68,7 @@ impl Deref for Mapped {
 }
 
 /// Removes the Rust runtime's handler for SIGBUS. It handles only stack overflows, which are SIGSEGV on Linux, and
-/// passes every other signal back to the system, so that a second thread would end the program before the message.
+/// passes every other signal back to the system. So a second thread would end the program before the message.
 #[cfg(target_os = "linux")]
 pub(crate) fn forget_runtime_handler() {
     // SAFETY: the default handler is valid for any signal, and no other thread of this program changes handlers.

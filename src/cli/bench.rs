@@ -1,11 +1,11 @@
 //! `longspan bench`: a scripted zoom from the whole trace to one span and back, frame by frame as the window builds
 //! them, with the cost of each frame. Measures CPU work: nothing is drawn.
 //!
-//! The zoom runs three times. *Cold*: the page cache of the store is dropped first, so that it is read from disk; only
-//! for a cached store, because a store without a name cannot be reopened. *Warm*: with all pages in memory. Both run as
-//! in the window: 60 frames per second, each waiting a few milliseconds for its answers and drawn coarser if these are
-//! late. *Whole*: warm, with every frame waiting for all of its answers, which shows their cost. Each run starts with
-//! an empty tile cache.
+//! The zoom runs three times. *Cold*: the page cache of the store is dropped first, so that it is read from disk. This
+//! needs a cached store, because a store without a name cannot be reopened. *Warm*: with all pages in memory. Both run
+//! as in the window: 60 frames per second, each waiting a few milliseconds for its answers and drawn coarser if these
+//! are late. *Whole*: warm, with every frame waiting for all of its answers, which shows their cost. Each run starts
+//! with an empty tile cache.
 
 use std::path::Path;
 use std::sync::Arc;

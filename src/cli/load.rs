@@ -48,8 +48,7 @@ fn load_by(
 }
 
 /// Runs `work`, which imports `sources` and writes a result. If the store is damaged and no part of the result is
-/// written, removes the store and runs `work` once more, so that the sources are sorted again. Returns the error of
-/// `work`.
+/// written, removes the store and runs `work` again, which sorts the sources. Returns the error of `work`.
 pub(super) fn starting_over(
     sources: &Sources,
     how: &Load,

@@ -85,8 +85,8 @@ impl ExportFormat {
         Ok(None)
     }
 
-    /// Returns the file and format of an export that was chosen as `self` and given a name: an extension of the name
-    /// takes precedence, and a name without one gets that of `self`. Fails as [`ExportFormat::of_name`] does.
+    /// Returns the file and format of an export with this name, for the selected format `self`. An extension of the
+    /// name takes precedence; a name without one gets that of `self`. Fails as [`ExportFormat::of_name`] does.
     pub(crate) fn for_name(self, path: PathBuf) -> Result<(PathBuf, Self), PackedName> {
         Ok(match Self::of_name(&path)? {
             None => (with_ending(path, self.ending()), self),

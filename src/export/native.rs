@@ -1,5 +1,5 @@
-//! Writes a sorted trace in Longspan's own format: spans with their depths, so that it is not sorted or nested again,
-//! samples with their stacks, and the losses of the original import. A whole trace includes its store, so that it is
+//! Writes a sorted trace in Longspan's own format: spans with their depths, samples with their stacks, and the losses
+//! of the original import. So a load neither sorts nor nests it again. A whole trace includes its store, so that it is
 //! not indexed again either.
 
 use super::error::SinkError;

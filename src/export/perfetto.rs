@@ -201,7 +201,7 @@ impl<W: Write> Ordered<'_, W> {
     }
 
     /// Writes a flow bound by its time only. If nothing is open where it leaves or passes through, it belongs to the
-    /// event that started last on its track, and is written within that: elsewhere Perfetto would drop it.
+    /// event that started last on its track, and is written within that. Elsewhere Perfetto would drop it.
     fn flow(&mut self, pending: &PendingEvent) -> std::io::Result<()> {
         let event = &pending.event;
         let is_inside = self.open.get(&(event.track, 0)).is_some_and(|row| !row.is_empty());

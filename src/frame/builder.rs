@@ -276,7 +276,8 @@ fn push_unknown(frame: &mut TimelineFrame, view: &Viewport, lanes: &[DrawnLane],
     }
 }
 
-/// Adds the rectangles of a counter. Returns the range of its changes or rates in view, if it is drawn so.
+/// Adds the rectangles of a counter. Returns the visible range of its changes or rates, if it is drawn in one of these
+/// forms.
 fn push_counter(
     rects: &mut Vec<Rect>,
     tiles: &Tiles,

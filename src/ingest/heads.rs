@@ -3,7 +3,7 @@
 //! Entries are sorted, so the first one is found in constant time. Traces are nearly sorted, so an entry that has
 //! advanced stays or is swapped with its neighbour. A loser tree would cost a logarithm for each of a billion events;
 //! the array costs a comparison per *run* of events. The design follows "Efficiently sorting gigabytes" by Jelle van
-//! der Beek (Superluminal), except that unopened chunks are not in the table: their heads never change, so a sorted
+//! der Beek (Superluminal), except that unopened chunks are not in the table. Their heads never change, so a sorted
 //! list with a cursor suffices.
 //!
 //! With more than a few hundred open runs, a move in the array costs more than in a heap, so the latest runs are in a

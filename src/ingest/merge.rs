@@ -3,7 +3,8 @@
 //! The result equals a stable sort of all events by time, which would need all events in memory. Instead, a chunk is
 //! loaded and sorted when the merge reaches the minimum time in its header. So nearly sorted traces are merged with a
 //! few chunks in memory. If the open chunks exceed the budget, their remaining events are merged into one run in the
-//! spill file and read back block by block, like an external merge sort. In the worst case each event is spilled once.
+//! spill file. The run is read back block by block, like in an external merge sort. In the worst case each event is
+//! spilled once.
 
 use std::io;
 use std::thread;
@@ -213,8 +214,7 @@ fn open_block(block: SpilledBlock, rest: SpilledRun, context: &MergeContext<'_>)
 /// Merges the remaining events of the loaded chunks into one run in the spill file, and opens its first block.
 ///
 /// Spilled runs are left alone, since each has only one block in memory. If these blocks take more memory than the
-/// loaded chunks, they are merged too, so that their number stays bounded, as in later passes of an external merge
-/// sort.
+/// loaded chunks, they are merged too. This bounds their number, like later passes of an external merge sort.
 fn spill_all(table: &mut HeadTable, context: &MergeContext<'_>) -> io::Result<OpenRun> {
     let mut loaded = HeadTable::default();
     let (chunks, runs): (Vec<_>, Vec<_>) = table.drain().into_iter().partition(|run| run.rest.is_none());

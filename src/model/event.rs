@@ -63,8 +63,8 @@ impl EventFlags {
     pub const UNNAMED: Self = Self(8);
     /// The event follows a later one in its chunk. Set by [`super::Chunk::sort`].
     pub const LATE: Self = Self(16);
-    /// The event is outside of the exported range, and included for context: a parent span that began earlier, the
-    /// value of a counter, the other end of a flow.
+    /// The event is outside of the exported range, but included for context: an earlier parent span, the value of a
+    /// counter, or the other end of a flow.
     pub(crate) const OUTSIDE: Self = Self(32);
     /// A state in which the thread is running or runnable.
     pub(crate) const AWAKE: Self = Self(64);

@@ -1,7 +1,7 @@
 //! Time buckets under pixel columns, aligned to powers of two in absolute time.
 //!
 //! They are aligned to absolute time, not to the edge of the viewport, so the same span represents the same bucket in
-//! every frame: nothing shimmers while dragging.
+//! every frame. Nothing shimmers while dragging.
 
 use crate::model::NameIdx;
 

@@ -1,5 +1,5 @@
-//! Reads the rows of one lane and caches the last few decoded blocks: queries of a frame come in time order, and the
-//! end of one bucket is the start of the next. Counts its reads, so that tests can bound them.
+//! Reads the rows of one lane and caches the last few decoded blocks. Queries of a frame are in time order, and the end
+//! of one bucket is the start of the next. Counts its reads, so that tests can bound them.
 
 mod whole_blocks;
 

@@ -7,7 +7,7 @@
 //!
 //! A name filter starts with the nodes of the ledger, which have the longest span of each name; the forests have only
 //! the overall longest. All filters except tracks and a minimum duration test the rows of whole extents, several at
-//! once on all threads: if few long spans match, that is a scan.
+//! once on all threads. If few long spans match, this is a scan.
 //!
 //! Equivalent to sorting all matches by duration.
 

@@ -37,8 +37,8 @@ pub(super) struct RowsPart {
     pub(super) with_open: bool,
 }
 
-/// Returns the nodes of a tree in whose time spans of the scope start, and the parts of the scope that they leave: all
-/// of it if there are no nodes.
+/// Returns the nodes of a tree that cover starts of spans in the scope, and the uncovered parts of the scope. Without
+/// nodes, all of the scope is uncovered.
 pub(super) fn cover_starts(snapshot: &Snapshot, scope: &Scope, tree: usize) -> (Vec<LedgerNode>, Vec<RowsPart>) {
     let everything = || (Vec::new(), vec![RowsPart { scope: scope.clone(), with_open: true }]);
     let Some(ledger) = snapshot.store().ledger() else { return everything() };

@@ -1,5 +1,5 @@
-//! Call paths of a part of a trace as one weighted tree, the data of a flame graph: spans by their time within the
-//! range, samples by number or by the weight of one event.
+//! Call paths of a part of a trace as one weighted tree, the data of a flame graph. Spans weigh by their time within
+//! the range, samples by number or by the weight of one event.
 //!
 //! The naive way lists, for each span, the names of the spans of its track that contain it, outermost first.
 

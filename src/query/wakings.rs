@@ -1,5 +1,5 @@
-//! The links of scheduling rows: which thread woke the thread of a state or a CPU run, and the counterpart of a run
-//! (its state, or its CPU run).
+//! The links of scheduling rows: from a state or a CPU run to the thread that woke its thread, and between a run and
+//! its state.
 //!
 //! A waking is an argument of the state that it starts, so it costs no extra space. A query visits all tracks and one
 //! moment of each CPU: work for the background. There is no guess if the row does not name the waker.
@@ -174,8 +174,8 @@ impl<'a> Links<'a> {
         all().find(|&row| self.is_running(row)).or_else(|| all().next())
     }
 
-    /// Returns the row around a time, and the previous row if it ends exactly then: with microsecond clocks, a waking
-    /// and the switch after it share a time.
+    /// Returns the row around a time, and the previous row if it ends exactly then. With microsecond clocks, a waking
+    /// and the next switch may have the same time.
     fn rows_at(&self, track: TrackIdx, ts_ns: i64) -> [Option<RowIdx>; 2] {
         let Some(lane) = self.lanes(track).next() else { return [None; 2] };
         let mut cursor = LaneCursor::new(self.snapshot.store(), lane);
@@ -209,8 +209,8 @@ mod tests {
     use crate::query::flow_chain::chain;
     use crate::scene::tests::snapshot;
 
-    /// Two CPUs. "a" wakes "b" in the microsecond in which it leaves its CPU, and an interrupt wakes "a" while both
-    /// CPUs are idle. "c" runs on the other CPU from the time at which "b" runs, and has no waker.
+    /// Two CPUs. Thread "a" wakes "b" in the microsecond in which it leaves its CPU, and an interrupt wakes "a" while
+    /// both CPUs are idle. Thread "c" runs on the other CPU from the start of "b", and has no waker.
     const TRACE: &str = "# tracer: nop
   <idle>-0     (-----) [000] d... 1.000000: sched_switch: prev_comm=swapper/0 prev_pid=0 prev_prio=120 prev_state=R ==> next_comm=a next_pid=7 next_prio=120
        a-7     (    7) [000] d... 1.000003: sched_waking: comm=b pid=8 prio=120 target_cpu=000

@@ -2,7 +2,7 @@
 //! GPU, so that all geometry is tested without either.
 //!
 //! All lengths are physical pixels. Time stays in whole nanoseconds relative to the viewport's start until the last
-//! step, because one step of an `f32` at today's epoch is more than two minutes.
+//! step. One step of an `f32` at today's epoch is more than two minutes.
 
 pub(crate) mod arrange;
 pub(crate) mod bookmarks;

@@ -56,8 +56,8 @@ pub struct Palette {
 /// Number of curves of one row with distinct colours.
 const SERIES: usize = 8;
 
-/// The colours of thread states by meaning: running is bright, waiting for a CPU or a disk is a warning, and sleeping,
-/// which is most of the time of most threads, is close to the background.
+/// The colours of thread states by meaning: running is bright, and waiting for a CPU or a disk is a warning. Sleeping
+/// is close to the background, since most threads sleep most of the time.
 #[derive(Debug, Clone, Copy)]
 struct StateColors {
     running: Rgba,
@@ -226,9 +226,8 @@ fn color_blind(shade: Shade) -> &'static [u32] {
 }
 
 #[expect(clippy::unreadable_literal, reason = "colours are written so")]
-/// Returns the colours of curves on the background: those of a grid of colours that are most distinct for each kind of
-/// colour blindness, and contrast with the background. A test checks the distances. The first colours are the most
-/// distinct.
+/// Returns the colours of curves. They are the most distinct ones of a grid for each kind of colour blindness, and
+/// contrast with the background. A test checks the distances. The first colours are the most distinct.
 fn series(shade: Shade) -> [Rgba; SERIES] {
     let colors: [u32; SERIES] = match shade {
         Shade::Dark => [0xf0a50f, 0x87ffff, 0xb478ff, 0xe10f0f, 0xffff87, 0x4b8796, 0x961ee1, 0x87c3d2],

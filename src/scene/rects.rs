@@ -142,7 +142,7 @@ pub(crate) struct ColumnPacker<'a> {
     buckets: Buckets,
     pieces: Vec<ColumnRun>,
     /// Spans shorter than this are narrower than a pixel. Divisions by the width of a pixel are much of the work in a
-    /// crowded lane: such a span needs none, and the edge between neighbouring buckets one instead of two.
+    /// crowded lane. Such a span needs none, and the edge between neighbouring buckets needs one instead of two.
     surely_narrow_ns: f64,
     /// The bucket after the last merged run, and its start.
     edge: (i64, f64),

@@ -1,6 +1,6 @@
 //! The vertical layout of process headers, group headers, tracks and lanes. It is built once for an order of the
-//! tracks. Folding, unfolding and hiding take O(log n) per affected track, and a frame only searches the layout, so
-//! a million lanes cost a frame no more than ten.
+//! tracks. Folding, unfolding and hiding take O(log n) per affected track, and a frame only searches the layout. So a
+//! million lanes cost a frame no more than ten.
 
 mod heights;
 mod lanes;

@@ -9,7 +9,7 @@ const NS_PER_PX_MIN: f64 = 0.1;
 const MARGIN: f64 = 0.05;
 
 /// A window onto a trace: `width_px` pixels of `ns_per_px` nanoseconds each. The start is stored as a whole nanosecond
-/// plus a fraction, so that zooming at a point keeps the point in place at any epoch and at ten pixels per nanosecond.
+/// plus a fraction. So zooming at a point keeps the point in place at any epoch and at ten pixels per nanosecond.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Viewport {
     start_ns: i64,

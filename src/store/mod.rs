@@ -1,7 +1,7 @@
 //! The sorted trace on disk: per-lane blocks of rows with their indexes, in one file that is mapped read-only.
 //!
-//! From small to large: a [`block`] packs 64 rows; an [`extent`] holds 64 blocks with the lower levels of the
-//! [`iforest`]; a lane has its extents with the upper levels, and an [`overview`] pyramid for zoomed-out views. The
+//! From small to large: a [`block`] packs 64 rows; an [`extent`] has 64 blocks with the lower levels of the
+//! [`iforest`]. A lane has its extents with the upper levels, and an [`overview`] pyramid for zoomed-out views. The
 //! [`writer`] appends full extents; [`format`](mod@format) defines the layout; [`read`] maps the finished file. A store
 //! may be [`carried`] by a file of another format. A [`growing`] store is queried while it is written.
 //!

@@ -73,8 +73,8 @@ pub(super) fn have_trees(store: &Store, tracks: &[TrackPaths], leaf_rows: u64) -
     tracks.iter().map(|track| tracks.len() > 1 && rows(track) >= 2 * leaf_rows.max(1)).collect()
 }
 
-/// Division of the budget: a quarter each for the paths of all tracks, the paths of the tracks swept at once, the sums
-/// of a band, and the growing nodes.
+/// Division of the budget: one quarter for the paths of all tracks, one for those of the tracks swept at once, one for
+/// the sums of a band, and one for the growing nodes.
 pub(super) struct PathMemoryPlan {
     pub(super) paths_max: usize,
     pub(super) track_paths_max: usize,

@@ -1,6 +1,6 @@
 //! Builds the trees of pruned paths of single tracks. Each leaf is a separate sweep over one track.
 //!
-//! The slices of all tracks are too short for leaves: if paths hardly repeat in some thousand spans of a track, nothing
+//! The slices of all tracks are too short for leaves. If paths rarely repeat in some thousand spans of a track, nothing
 //! can be pruned, and a leaf would grow without end. Leaves of one track have many more spans.
 //!
 //! Memory is bounded: leaves are swept in groups that fit. A tree that does not fit ends with the last leaf that does.

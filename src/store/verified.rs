@@ -1,4 +1,4 @@
-//! Tracks which parts of a mapped store passed their checksum. Each part is checked once, on its first read: checking
+//! Tracks which parts of a mapped store passed their checksum. Each part is checked once, on its first read. Checking
 //! everything at opening would read the whole store, and checking every use would cost more than the use.
 //!
 //! Lock-free: two threads may check the same part at once, with the same result.

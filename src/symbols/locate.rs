@@ -178,8 +178,8 @@ impl Locator {
         unique(names.flat_map(|name| self.linked(program, Path::new(&name)).collect::<Vec<_>>()).collect())
     }
 
-    /// Iterates over the candidate paths of a `.dwo` file that a unit names by a folder and a path: a copy in a given
-    /// folder or beside the program, and the recorded path.
+    /// Iterates over the candidate paths of a `.dwo` file, which a unit names by a folder and a path. Candidates are a
+    /// copy in a given folder or beside the program, and the recorded path.
     pub(super) fn split_objects(&self, program: &Path, folder: &Path, path: &Path) -> impl Iterator<Item = PathBuf> {
         let near = self.given.iter().chain(&self.beside).map(PathBuf::as_path).chain(program.parent());
         let below = without_parents(path).filter(|path| !path.is_absolute());

@@ -1,5 +1,5 @@
-//! Finds debug information outside of a file: `.gnu_debuglink` names the file with all of it, by checksum;
-//! `.gnu_debugaltlink` the file to which `dwz` moved shared parts, by build-id; `.gnu_debugdata` is an embedded,
+//! Finds debug information outside of a file. `.gnu_debuglink` names the file with all of it, by checksum.
+//! `.gnu_debugaltlink` names the file to which `dwz` moved shared parts, by build-id. `.gnu_debugdata` is an embedded,
 //! compressed symbol table. Paths are untrusted: only those below the roots are opened.
 
 use std::path::{Component, Path, PathBuf};

@@ -1,4 +1,4 @@
-//! Reads source files. Their paths in debug information are those of the build machine, and untrusted: a file is opened
+//! Reads source files. Their paths in debug information are from the build machine, and untrusted. A file is opened
 //! only below the user's source and symbol folders, and below the folder of the trace.
 
 use std::path::{Path, PathBuf};

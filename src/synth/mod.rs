@@ -1,6 +1,6 @@
-//! Generates traces of any size from a seed: frames, workers, nested calls, bursts, idle gaps, log-normal durations and
-//! a few thousand names, like those of real programs, with a chosen fraction of events out of order. The same seed
-//! gives the same bytes on every machine. Memory does not grow with the trace.
+//! Generates traces of any size from a seed. They resemble real programs: frames, workers, nested calls, bursts, idle
+//! gaps, log-normal durations and a few thousand names. A given fraction of events is out of order. The same seed gives
+//! the same bytes on every machine. Memory does not grow with the trace.
 
 mod disorder;
 mod event;

@@ -1,5 +1,6 @@
-//! Tiles of query answers, between the store and a frame: a cache of aligned runs of buckets, the threads that load
-//! them, and summaries of processes, of groups of tracks and of the whole trace. Independent of the window and the GPU.
+//! Tiles of query answers, between the store and a frame: a cache of aligned runs of buckets, and the threads that load
+//! them. Also summaries of processes, of groups of tracks and of the whole trace. Independent of the window and the
+//! GPU.
 
 mod cache;
 pub(crate) mod derived;

@@ -16,8 +16,8 @@ use crate::scene::tests::{snapshot, threads};
 /// Buckets of a summary strip in view.
 const COLUMNS: u64 = 200;
 
-/// Builds threads of one process, each with spans of very different lengths one after the other: 4 ms, then a gap of
-/// half a millisecond, and one more at the end.
+/// Builds threads of one process, each with consecutive spans of very different lengths. They take 4 ms, followed by a
+/// gap of half a millisecond, and one more span at the end.
 fn busy_threads(threads: u32, spans: u32) -> Snapshot {
     let mut lines = Vec::new();
     // Pseudo-random numbers that are the same each time.

@@ -278,7 +278,7 @@ pub(crate) enum RowCommand {
     ShowHidden,
     /// Draws a counter as its values, its changes or its rate.
     ShowCounterAs(TrackIdx, CounterForm),
-    /// Draws the counters of the scope so.
+    /// Draws the counters of the scope in this form.
     ShowCountersAs(CounterForm),
     /// Draws counters in one row: those of the scope, of a group, or of a row of several.
     OverlayCounters {

@@ -212,8 +212,8 @@ fn a_kept_store_is_of_these_files_in_this_order_with_these_offsets() {
     }
 }
 
-/// Writes files that clock syncs align: the second has the sync of the first between two of its times, and the third
-/// has one of the second only.
+/// Writes files that clock syncs align. The second has the sync of the first between two of its times; the third has
+/// one of the second only.
 fn synced(folder: &Path) -> [PathBuf; 4] {
     let span = |name: &str, ts: u32| format!(r#"{{"name":"{name}","ph":"X","ts":{ts},"dur":1,"pid":1,"tid":1}}"#);
     let sync = |ts: u32, args: &str| {

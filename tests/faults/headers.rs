@@ -1,5 +1,5 @@
-//! Loads a native trace with single flipped bits in its chunk headers. Each flip is tested once with the old checksum,
-//! which detects it, and once with a new checksum, so that only the rest of the trace contradicts it.
+//! Loads a native trace with single flipped bits in its chunk headers. Each flip is tested with the old checksum, which
+//! detects it. It is also tested with a new checksum, so that only the rest of the trace contradicts it.
 
 use std::fs;
 use std::mem::offset_of;

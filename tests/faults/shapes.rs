@@ -1,5 +1,5 @@
-//! Anonymous memory of a command, sampled from outside, for traces of a hard shape: many threads, processes, names,
-//! open spans, async ids, stacks, members or files, or one huge event. The limit is that of `SECURITY.md`.
+//! Anonymous memory of a command, sampled from outside, for traces of hard shapes. These have many threads, processes,
+//! names, open spans, async ids, stacks, members or files, or one huge event. The limit is that of `SECURITY.md`.
 //!
 //! With `LONGSPAN_LONG_TESTS=1`, as set by `.ci/run --long`, each shape has 800,000 items.
 

@@ -110,8 +110,8 @@ impl App {
         capture.timeline.set_live_summary(TraceSummary::from_filled(buckets, filled));
     }
 
-    /// Returns whether to query the panels of a tab again for a new picture: at most once a second and not while a
-    /// query runs, unless rows have moved.
+    /// Returns whether to query the panels of a tab again for a new picture. Queries run at most once a second and one
+    /// at a time, unless rows have moved.
     pub(super) fn renews_answers(&mut self, at: usize, later: &Snapshot) -> bool {
         let tab = &mut self.tabs[at];
         let is_busy = tab.panels.is_busy();

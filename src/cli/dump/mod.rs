@@ -1,7 +1,7 @@
 //! `longspan dump`: everything known about a trace, as JSON lines. Each object has its kind under `t`: process, thread,
-//! track; then in time order slices (instants are slices without duration), CPU runs, thread states, samples, counter
-//! values and flows; then losses. Times are in nanoseconds; ids are assigned here and mean nothing elsewhere. Tables,
-//! kinds and columns are those of Perfetto.
+//! track. Then, in time order: slices (instants are slices without duration), CPU runs, thread states, samples, counter
+//! values and flows. Losses are last. Times are in nanoseconds; ids are assigned here and mean nothing elsewhere.
+//! Tables, kinds and columns are those of Perfetto.
 
 mod flat_args;
 mod flows;

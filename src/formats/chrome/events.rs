@@ -317,8 +317,8 @@ impl<'a> ChromeEvents<'a> {
         if id.is_absent() {
             return self.losses.add(Loss::BadFlow, spot.place);
         }
-        // The end of a flow binds to the next span, unless it has `bp`, or a category in which Chrome always binds it
-        // to the enclosing span.
+        // The end of a flow binds to the next span, unless it has `bp`. In some categories, Chrome always binds it to
+        // the enclosing span.
         let category = record[RecordField::Cat].text;
         let binds_around = kind != EventKind::FlowEnd
             || record[RecordField::Bp].is_text(b"e")

@@ -23,8 +23,8 @@ pub(super) enum RecordField {
     BindId,
     FlowIn,
     FlowOut,
-    /// Stacks and other members of samples only, and extensions of this program's exports: the depth of a flow point,
-    /// the CPU of a run, unfinished runs and states, and global async spans.
+    /// Members of samples only, such as stacks, and extensions of this program's exports. These are the depth of a flow
+    /// point, the CPU of a run, unfinished runs and states, and global async spans.
     Rare,
     /// A key with a leading dot, such as `.file` and `.line` of tracing-chrome. These are arguments too.
     Dotted,

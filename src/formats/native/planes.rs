@@ -205,8 +205,8 @@ impl Before {
         self.ts_ns
     }
 
-    /// Returns the wrapping delta from the last detail. 0 is reserved for "no detail", so a repeated detail is encoded as
-    /// the delta that would lead to 0.
+    /// Returns the wrapping delta from the last detail. 0 means no detail, so a repeated detail is encoded as the delta
+    /// that would lead to 0.
     fn detail_step(&mut self, detail: u32) -> u32 {
         if detail == 0 {
             return 0;

@@ -291,8 +291,8 @@ impl<'a> FrameLabel<'a> {
     }
 }
 
-/// Returns whether a module is the kernel or part of it. perf also writes memory without a file in brackets: `[ext4]`
-/// is part of the kernel, `[heap]` is not.
+/// Returns whether a module is the kernel or part of it. The text `[ext4]` is part of the kernel, but perf also writes
+/// memory without a file in brackets, such as `[heap]`.
 fn is_kernel(module: &str, category: Option<&str>) -> bool {
     const PROCESS: [&str; 6] = ["vdso", "vsyscall", "heap", "stack", "uprobes", UNKNOWN];
     let is_image = ["kernel", "guest.kernel", "vmlinux"]

@@ -1,5 +1,6 @@
-//! Applies the edits of a view to each path: visible functions are assigned, paths hidden, functions merged into their
-//! callers, and recursion collapsed, in this order for any order of the edits. Focus and shape come after all of them.
+//! Applies the edits of a view to each path: assigns visible functions, hides paths, merges functions into their
+//! callers, and collapses recursion. This order does not depend on that of the edits. Focus and shape come after all of
+//! them.
 
 use super::functions::{FunctionBuilder, FunctionIdx, FunctionKey, Functions};
 use super::tree::{FlameNodeIdx, FlameTree, FlameTreeBuilder, Measure};

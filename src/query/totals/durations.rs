@@ -21,8 +21,8 @@ use crate::store::ledger::{Ledger, LedgerNode};
 /// spans in each part that their durations are stored one by one.
 const EXTENTS_AT_ONCE: usize = 512;
 
-/// Counts the whole durations of the spans in scope whose names match: from the sketches of the ledger where it covers
-/// the scope, and from the rows of the rest.
+/// Counts the whole durations of the spans in scope whose names match. Uses the sketches of the ledger within the
+/// scope, and the rows of the rest.
 pub(super) fn count_durations(
     snapshot: &Snapshot,
     scope: &Scope,

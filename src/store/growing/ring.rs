@@ -1,8 +1,8 @@
 //! Drops the oldest extents of a growing store, whole: a ring bounded by time or by bytes. Rows that a visible picture
 //! may read stay in the file until the picture is dropped.
 //!
-//! An extent is dropped once the next row of its lane starts no later than the oldest retained time, so that every span
-//! that reaches into that time is kept.
+//! An extent is dropped once the next row of its lane starts no later than the oldest retained time. So every span that
+//! reaches into that time is kept.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fs::File;

@@ -2,7 +2,7 @@
 //!
 //! The parent of a span on a path is the innermost span of a shallower lane that contains all of it; among spans at one
 //! time, the last one. A path is that of the whole trace, for any range. Like the sweep by name, this one can start at
-//! any time with a search in each lane: a span that reaches the start is contained in none that has ended before.
+//! any time with a search in each lane. A span that reaches the start is not contained in any span that has ended.
 //!
 //! The naive way compares each span with the last span of each shallower lane.
 

@@ -110,7 +110,7 @@ impl<'a> FrameMemory<'a> {
     }
 
     /// Steps to the caller of code without a rule, such as an interpreter or JIT-compiled code, if it maintains the
-    /// frame pointer: that must lead up the stack, and the following address to code.
+    /// frame pointer. That must lead up the stack, and the following address to code.
     pub(super) fn step_by_frame_pointer(&mut self, is_code: impl FnOnce(u64) -> bool) -> bool {
         let (Some(pointer), Some(stack)) = (self.registers[FRAME_POINTER], self.registers[STACK_POINTER]) else {
             return false;

@@ -1,5 +1,5 @@
 //! The files of a trace with several: the time offset and the losses of each. Offsets are typed, because the clocks of
-//! two machines may be decades apart and must match to the nanosecond; or they are dragged at the scale of the
+//! two machines may be decades apart and must match to the nanosecond. They can also be dragged at the scale of the
 //! timeline, which follows the drag. The files are imported again when the drag ends.
 
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! The context menu of a value, the same in every panel: copies the value or its key, searches spans that have it,
+//! The context menu of a value, the same in every panel. It copies the value or its key, searches spans that have it,
 //! groups by its key, or shows the code of a function.
 
 use egui::Ui;

@@ -82,8 +82,8 @@ impl Timeline {
         }
     }
 
-    /// Copies the view from another timeline of the same trace, whose tracks and names may have other indices: the time
-    /// in view, the selected span and the selected time.
+    /// Copies the view from another timeline of the same trace, whose tracks and names may have other indices. Copies
+    /// the visible time, the selected span and the selected time.
     pub(crate) fn look_as(&mut self, other: &Self) {
         let (start_ns, end_ns, _) = other.place_in_view();
         self.view.show_when_sized(start_ns, end_ns);

@@ -1,4 +1,4 @@
-//! Text fields of bounded length. Longer text is cut, and the window shows a notice: a field lays out all of its text
+//! Text fields of bounded length. Longer text is cut, and the window shows a notice. A field lays out all of its text
 //! on one line, and a million letters would take seconds and gigabytes.
 
 use std::any::TypeId;

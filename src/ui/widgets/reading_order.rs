@@ -1,5 +1,5 @@
 //! Reorders mixed left-to-right and right-to-left text for display. egui's text layout reverses the letters of a
-//! right-to-left word, but sets words, numbers and punctuation left to right, so this module reorders the words first.
+//! right-to-left word, but sets words, numbers and punctuation left to right. So this module reorders the words first.
 //! Text to copy or read aloud keeps its stored order.
 
 use std::borrow::Cow;

@@ -1,5 +1,5 @@
-//! Pointer and keyboard on a heat map: the cell under the pointer with its tooltip, a drag over cells, the cursor of
-//! the arrow keys, and the menu of a cell.
+//! Pointer and keyboard on a heat map: the hovered cell with its tooltip, a drag over cells, the cursor of the arrow
+//! keys, and the context menu.
 
 use egui::{Key, PointerButton, Rect, Response, Sense, Stroke, StrokeKind, Ui};
 
