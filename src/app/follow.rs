@@ -31,7 +31,7 @@ pub(super) struct FollowTask {
     pub(super) counts: FollowCounts,
     /// Whether the picture is paused. Events are recorded meanwhile.
     is_paused: bool,
-    /// The last picture that came while paused.
+    /// The last picture that arrived while paused.
     unshown: Option<(Snapshot, LiveDensity)>,
     /// The recorded bytes, once the sources have ended.
     pub(super) spool: Option<SpoolFolder>,

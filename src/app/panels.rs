@@ -360,7 +360,7 @@ impl Panels {
     /// Shows the modules of a trace with resolved names.
     pub(super) fn set_modules(&mut self, named: &NamedTrace, snapshot: &Snapshot) {
         self.found = Some(named.found.clone());
-        // A request that came before the names is repeated.
+        // A request that arrived before the names is repeated.
         self.set.code.forget();
         self.set.symbols.set_modules(named, snapshot);
         // A missing folder is not searched again.

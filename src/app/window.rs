@@ -445,7 +445,7 @@ fn with_app_id(attributes: WindowAttributes) -> WindowAttributes {
     attributes
 }
 
-/// Returns the icon of the window, for desktops that do not use the desktop entry. A missing icon is no error.
+/// Returns the icon of the window, for desktops that do not use the desktop entry. A missing icon is not an error.
 fn icon() -> Option<Icon> {
     const PNG: &[u8] = include_bytes!("../../assets/longspan.png");
     let mut reader = png::Decoder::new(Cursor::new(PNG)).read_info().ok()?;

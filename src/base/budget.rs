@@ -108,7 +108,7 @@ impl Budget {
         self.0.use_bytes.peak.load(Ordering::Relaxed)
     }
 
-    /// Charges `bytes` unconditionally, for what cannot be refused, such as the one chunk that the merge needs.
+    /// Charges `bytes` unconditionally, for memory that cannot be refused, such as the one chunk that the merge needs.
     #[must_use]
     pub fn charge(&self, bytes: u64) -> Charge {
         self.0.use_bytes.add(bytes);

@@ -1,4 +1,4 @@
-//! The table of budget shares of an import: which holder gets how much, and in which phases.
+//! The budget shares of an import: the share and the phases of each holder.
 
 use super::budget::Budget;
 
@@ -13,7 +13,7 @@ pub(crate) enum LoadPhase {
     /// `perf` recordings, whose stacks may have to be unwound.
     ReadPerf,
     Sort,
-    /// Repacks a store that came with the trace.
+    /// Repacks a store that is included in the trace.
     Import,
     /// Builds the ledgers from the rows of the store.
     AddUp,

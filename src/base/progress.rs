@@ -17,7 +17,7 @@ pub(crate) enum Stage {
     Parsing,
     /// Chunks are merged, nested and written to the store.
     Sorting,
-    /// Sorted rows that came with the trace are repacked.
+    /// Sorted rows that are included in the trace are repacked.
     Unpacking,
     /// The store is synced and renamed.
     Publishing,

@@ -182,7 +182,7 @@ impl Sketch {
         bars
     }
 
-    /// Calls `each` with buckets of the finest scale and their counts; a bucket may come several times.
+    /// Calls `each` with buckets of the finest scale and their counts; a bucket may occur several times.
     pub(crate) fn each_bucket(&self, mut each: impl FnMut(usize, u64)) {
         match self {
             Self::Exact(values) => values.iter().for_each(|&value| each(bucket_of(value, FINEST_LOG2), 1)),

@@ -456,7 +456,7 @@ fn load(common: LowCommon) -> Result<Load, CliError> {
         LowProgress::Auto => ShowProgress::Not,
     };
     check_memory(common.memory)?;
-    // A missing folder is no usage error, but a file never has files below it.
+    // A missing folder is not a usage error, but a file never has files below it.
     if let Some(problem) = common.symbols.iter().filter(|path| path.exists()).find_map(|path| folder_problem(path)) {
         return Err(CliError::Usage(format!("--symbols {problem}")));
     }

@@ -77,7 +77,7 @@ impl CliError {
         }
     }
 
-    /// Returns whether the reader of stdout has closed it, which is no failure.
+    /// Returns whether the reader of stdout has closed it, which is not a failure.
     pub(super) fn is_of_a_reader_that_has_seen_enough(&self) -> bool {
         let error = match self {
             Self::Output(error) => error,

@@ -42,7 +42,7 @@ struct Info {
     late_events: u64,
     max_lateness_ns: u64,
     losses: Vec<LossInfo>,
-    /// Like losses, for what is normal in a trace of a healthy tool.
+    /// Like losses, for normal contents of an intact trace.
     notes: Vec<LossInfo>,
     load: LoadInfo,
 }

@@ -44,7 +44,7 @@ pub(super) fn usage_text(words: &[OsString], answer: &clap::Error) -> String {
     }
 }
 
-/// Writes the parser's answer to arguments that are no command: help, the version or an error. Returns the I/O error of
+/// Writes the parser's response to arguments without a command: help, the version or an error. Returns the I/O error of
 /// the write.
 pub(super) fn answer(answer: &clap::Error, words: &[OsString]) -> io::Result<()> {
     if !words.iter().any(has_control) {

@@ -1,7 +1,7 @@
 //! The command line: arguments in, an exit status out. Each command is one file; none of them parses, sorts or draws.
 //!
 //! Two steps: `low_args` parses the arguments, `args` validates them. Results go to stdout, everything about them
-//! (progress, losses, errors) to stderr. It is no failure if the reader of stdout closes it early.
+//! (progress, losses, errors) to stderr. An early close of stdout by its reader is not a failure.
 
 mod annotate;
 mod args;

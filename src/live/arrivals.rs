@@ -194,7 +194,7 @@ pub(super) fn start_connection(
     arrivals
 }
 
-/// Starts to read a source that is no listener. Its bytes are first written to `spool`. Returns an error if there is
+/// Starts to read a source that is not a listener. Its bytes are first written to `spool`. Returns an error if there is
 /// nothing to read from.
 pub(super) fn start(
     input: &LiveInput,

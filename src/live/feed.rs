@@ -112,7 +112,7 @@ impl FeedError {
         matches!(self, Self::NotLive { why: NotLive::Unrecognised { .. }, .. })
     }
 
-    /// Returns whether a read or write failed, so that a recording is incomplete. Reaching the user's limit is no
+    /// Returns whether a read or write failed, so that a recording is incomplete. Reaching the user's limit is not a
     /// failure, and a trace that cannot be parsed is recorded anyway.
     pub(crate) fn is_failure(&self) -> bool {
         match self {

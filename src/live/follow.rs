@@ -72,7 +72,7 @@ pub struct FollowCounts {
     pub(crate) latest_source: Option<PathBuf>,
     /// Largest lateness of an event.
     pub(crate) most_late_ns: u64,
-    /// Spans that came too late for their place, and are shown below the others.
+    /// Spans that arrived too late to be nested, and are shown below the others.
     pub(crate) apart: u64,
     /// Dropped rows, oldest first.
     pub(crate) dropped: u64,

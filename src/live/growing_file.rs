@@ -1,4 +1,4 @@
-//! Reads a file while it is written: to its end, and further when it has grown, until the session ends. Another file at
+//! Reads a file while it is written: to its end, and again after it has grown, until the session ends. Another file at
 //! its path is another trace, and so is one that was truncated or rewritten.
 
 use std::fs::{self, File, Metadata};

@@ -74,7 +74,7 @@ impl Lag {
         self.grown.notify_one();
     }
 
-    /// Waits until more is spooled than sent, and returns how much to read; `None` at the end.
+    /// Waits until more is spooled than sent, and returns the number of bytes to read; `None` at the end.
     fn next_bytes(&self, sent: u64) -> Option<usize> {
         let is_waited_for = |state: &mut LagState| state.kept_bytes == sent && !state.has_ended;
         let state = self.grown.wait_while(self.state(), is_waited_for).unwrap_or_else(PoisonError::into_inner);

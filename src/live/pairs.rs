@@ -31,7 +31,7 @@ pub(crate) enum RowValue {
     Counter(f64),
     /// The functions of a sample, innermost first.
     Sample(Box<[Arc<LiveName>]>),
-    /// A flow point: the end of an arrow, and no row by itself.
+    /// A flow point: the end of an arrow, without a row.
     Flow(LiveFlow),
 }
 

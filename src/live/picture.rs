@@ -54,7 +54,7 @@ impl PictureLimits {
     }
 }
 
-/// Rows that came too late for their place.
+/// Rows that arrived too late to be nested.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct LateRows {
     /// Shown below the others.

@@ -294,7 +294,7 @@ impl LiveSession {
         Ok(LiveStep::Waited)
     }
 
-    /// Queues what a source has sent, as far as it fits.
+    /// Queues the events of a source, as far as they fit.
     fn take_fed(&mut self, position: usize) -> bool {
         let now_ns = nanos(self.began.elapsed());
         let source = &mut self.sources[position];

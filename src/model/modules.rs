@@ -31,7 +31,7 @@ impl BuildId {
         Self::new(len.and_then(|len| bytes.get(..len)).unwrap_or(bytes))
     }
 
-    /// Decodes a build-id from hexadecimal digits, such as a code-id; `None` for a text that is no build-id.
+    /// Decodes a build-id from hexadecimal digits, such as a code-id; `None` if the text is not a build-id.
     #[must_use]
     pub(crate) fn from_hex(digits: &[u8]) -> Option<Self> {
         const BYTES_MIN: usize = 8;

@@ -1,4 +1,4 @@
-//! The distribution of matching rows over time: how many start in each of several equal columns.
+//! The distribution of matching rows over time: the number that start in each of several equal columns.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

@@ -25,8 +25,8 @@ pub struct TrackGroup {
 }
 
 impl TrackGroup {
-    /// Returns whether the group starts folded. CPUs never do: they are few, and users look for them. Nor do
-    /// counters of a trace that has nothing else: the window would be blank.
+    /// Returns whether the group starts folded. CPUs do not, since they are few and users look for them. Counters of a
+    /// trace with nothing else do not either, since the window would be blank.
     #[must_use]
     pub(crate) fn starts_folded(&self) -> bool {
         let is_looked_for = self.kind == TrackKind::Cpu || (self.kind == TrackKind::Counter && self.is_all);

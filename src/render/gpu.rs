@@ -74,7 +74,7 @@ impl Gpu {
         let lost = Arc::new(OnceLock::new());
         let said = Arc::clone(&lost);
         device.set_device_lost_callback(move |reason, message| {
-            // Dropping a device reports it as destroyed, which is no loss.
+            // Dropping a device reports it as destroyed, which is not a loss.
             if reason != wgpu::DeviceLostReason::Destroyed {
                 said.set(message).ok(); // the first reason is the relevant one
             }

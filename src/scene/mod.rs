@@ -1,5 +1,5 @@
-//! Converts a snapshot and a viewport to what is drawn: rectangles, labels, ticks. Independent of the window and the
-//! GPU, so that all geometry is tested without either.
+//! Converts a snapshot and a viewport to rectangles, labels and ticks. Independent of the window and the GPU, so that
+//! all geometry is tested without either.
 //!
 //! All lengths are physical pixels. Time stays in whole nanoseconds relative to the viewport's start until the last
 //! step. One step of an `f32` at today's epoch is more than two minutes.

@@ -134,7 +134,7 @@ impl Cache {
     }
 
     /// Removes a damaged store, so that its trace is imported again on the next open. Returns an error if it cannot be
-    /// removed. A store whose file is already gone is no error.
+    /// removed. A missing file is not an error.
     pub(crate) fn forget(store: &Path) -> io::Result<()> {
         if store.extension().is_none_or(|ending| ending != STORE_EXTENSION) {
             return Ok(());

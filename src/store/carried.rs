@@ -204,7 +204,7 @@ pub(crate) fn is_last_part(bytes: &[u8]) -> bool {
     StorePart::new(bytes).is_some_and(|part| part.header.sorted_to_ns == i64::MAX)
 }
 
-/// Error for parts whose rows are out of order or refer beyond the tables: they are no store of that trace.
+/// Error for parts whose rows are out of order or refer beyond the tables: they are not a store of that trace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the sorted store in the trace has rows that are out of order or point beyond its tables")]
 pub struct NoStore;

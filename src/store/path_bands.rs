@@ -1,5 +1,5 @@
 //! Sums call paths of a store's tracks band by band. A band is a run of slices swept together, each track on its own
-//! thread. Divides the memory budget; callers decide what becomes of the sums.
+//! thread. Divides the memory budget; callers decide what to do with the sums.
 
 use std::ops::Range;
 

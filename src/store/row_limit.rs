@@ -3,7 +3,7 @@
 
 use std::io;
 
-/// A table of a store has as many rows as its indices can address.
+/// Error of a table with as many rows as its indices can address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the sorted store has {rows} {table}, and no room for more")]
 struct FullTable {

@@ -310,7 +310,7 @@ pub(super) fn build_id_in(notes: &[u8]) -> Option<BuildId> {
 
 /// Decompresses a section to `bytes`.
 pub(super) fn unpack(method: u32, packed: &[u8], bytes: u64, max: u64) -> Option<Vec<u8>> {
-    // zlib compresses at most a thousandfold; only constant data, which is no debug information, exceeds that with
+    // zlib compresses at most a thousandfold; only constant data, which is not debug information, exceeds that with
     // zstd.
     if bytes > max || bytes / 2048 > packed.len() as u64 {
         return None;

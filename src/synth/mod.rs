@@ -107,7 +107,7 @@ impl Synth {
     /// # Errors
     /// Returns an I/O error of the temporary file that holds all events; only in random order.
     pub fn produce(&self, sink: &mut dyn FnMut(Chunk) -> bool) -> io::Result<()> {
-        /// Ends the generation early; it is no error.
+        /// Ends the generation early, without an error.
         struct Enough;
         if self.options.disorder < 1.0 {
             self.generate(&mut |chunk| if sink(chunk) { Ok(()) } else { Err(Enough) }).ok();

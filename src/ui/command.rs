@@ -310,7 +310,7 @@ pub(crate) enum PanelCommand {
         /// Goes to the next hit, or else to the previous one.
         forward: bool,
     },
-    /// Clears the hits while the text is no valid filter.
+    /// Clears the hits while the text is not a valid filter.
     StopSearch,
     CloseSearch,
     /// Runs a query that takes longer than a frame.

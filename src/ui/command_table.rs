@@ -439,7 +439,7 @@ pub(crate) const TABLE: &[CommandEntry] = &[
         .section(),
 ];
 
-/// Gestures and held keys, which are no commands but appear in the list of keys.
+/// Gestures and held keys, which are not commands but appear in the list of keys.
 pub(crate) const GESTURES: &[(&str, &str)] = &[
     ("Drag", "Move in time and through the tracks"),
     ("Shift + drag", "Select time and the tracks that it crosses: the scope"),

@@ -1,4 +1,4 @@
-//! Running traces in their tabs: pictures as they come, commands of the user, and the final sort, which replaces the
+//! Running traces in their tabs: pictures as they arrive, commands of the user, and the final sort, which replaces the
 //! last picture.
 
 use std::path::PathBuf;

@@ -48,7 +48,7 @@ pub(super) fn write(
     if !by_process {
         let mut files = EventFiles::default();
         for table in EventTable::ALL {
-            // Created even without rows, so that querying it is no error.
+            // Created even without rows, so that a query of it is not an error.
             files.of(table, folder, None)?;
         }
         return Ok(report.plus(files.write(task, excerpt, &mut cells, folder, None)?));

@@ -156,7 +156,7 @@ impl PerfettoEventBuilder<'_> {
     /// Returns the track of the event by its uuid, or the default of its sequence.
     #[inline]
     pub(super) fn uuid_track(&mut self, event: &TrackEvent<'_>) -> TrackNumber {
-        // Uuid 0 is no track.
+        // Uuid 0 is not a track.
         let named = event.track.or(self.sequence.defaults.track).filter(|&uuid| uuid != 0);
         // An event with a type and uuid 0 is on the root track; legacy events have uuid 0 if they have no track.
         let is_global = event.track == Some(0) && event.kind != 0;

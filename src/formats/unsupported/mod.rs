@@ -1,5 +1,5 @@
-//! Traces in unsupported formats, or without what a timeline needs. They are refused with the name of the format and a
-//! way to convert them. The formats are in `table`. Content decides; the file name extension counts only if no format
+//! Traces in unsupported formats, or without the data for a timeline. They are refused with the name of the format and
+//! a way to convert them. The formats are in `table`. Content decides; the file name extension counts only if no format
 //! matches.
 
 mod bytes;

@@ -177,7 +177,7 @@ fn sources_that_come_later_hold_up_nothing_and_cost_nothing_once_they_are_over()
     assert!(gone.is_sorted());
     expected.sort_unstable();
     assert_eq!(gone, expected);
-    // All have ended, and another one comes.
+    // All have ended, and another one is added.
     let last = orderer.add_source(60_000, false);
     push_all(&mut orderer, &[(70_000, last)], 60_000);
     assert_eq!(released(&mut orderer), [] as [i64; 0]);

@@ -19,7 +19,7 @@ pub(super) struct FrameRule {
     pub(super) frame: FrameStart,
     /// By register number. Registers without a rule are unchanged.
     pub(super) registers: Box<[(u8, RegisterPlace)]>,
-    /// Whether a signal interrupted the caller, so that its address is no return address.
+    /// Whether a signal interrupted the caller, so that its address is not a return address.
     pub(super) is_signal: bool,
 }
 

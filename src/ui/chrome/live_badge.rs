@@ -30,7 +30,7 @@ pub(crate) struct LiveStatus {
     /// The source with the most late events.
     pub(crate) latest_source: Option<String>,
     pub(crate) most_late_ns: u64,
-    /// Spans shown below the others because they came late.
+    /// Spans shown below the others because they arrived late.
     pub(crate) apart: u64,
     /// Dropped rows, oldest first.
     pub(crate) dropped: u64,

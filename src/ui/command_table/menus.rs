@@ -32,7 +32,7 @@ impl Menu {
     }
 }
 
-/// A list in a menu whose entries are no fixed commands.
+/// A dynamic list in a menu.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum MenuList {
     /// The traces that were opened last.

@@ -1,4 +1,4 @@
-//! Shortens names that are too long for their space, as labels are. The tooltip has the whole name.
+//! Shortens names that are too long for their space, like labels. The tooltip has the whole name.
 
 use std::borrow::Cow;
 

@@ -1,4 +1,4 @@
-//! The import issues of a trace by severity: how many events are affected, where first, and what the user can do.
+//! The import issues of a trace by severity: the number of affected events, the first position, and advice.
 
 use egui::{RichText, Ui};
 

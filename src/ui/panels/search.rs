@@ -89,7 +89,7 @@ impl SearchPanel {
         (self.hits, self.current, self.awaits_hits) = (None, None, None);
     }
 
-    /// Returns the reason for an empty list and what to do about it. The bar shows what is wrong with a filter.
+    /// Returns the reason for an empty list, and an action to take. The bar shows errors of a filter.
     #[must_use]
     fn absence(&self) -> Option<&'static str> {
         match &self.hits {

@@ -1,4 +1,4 @@
-//! The text of a canvas without rows: the reason, and what to do about it.
+//! The text of a canvas without rows: the reason, and an action to take.
 
 use egui::{Align, Layout, Rect, RichText, Ui, UiBuilder, vec2};
 

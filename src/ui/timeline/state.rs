@@ -1,5 +1,5 @@
-//! The state of the timeline: what is in view, what is folded and what is selected. It queries the trace only through
-//! frames and picks, whose work is bounded by pixels.
+//! The state of the timeline: the view, folded tracks and the selection. It queries the trace only through frames and
+//! picks, whose work is bounded by pixels.
 
 use std::sync::Arc;
 

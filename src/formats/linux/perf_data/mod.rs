@@ -4,8 +4,8 @@
 //!
 //! Frames are shown as `file+0xoffset`, kernel frames as addresses, and functions that the kernel generated while
 //! recording by name. `crate::symbols` resolves the others later, from files outside the trace. Records are ordered per
-//! CPU buffer. perf marks how far all buffers are flushed, and the reader sorts up to each mark. A stack needs the
-//! mappings of its time.
+//! CPU buffer. perf marks the time up to which all buffers are flushed, and the reader sorts up to each mark. A stack
+//! needs the mappings of its time.
 //!
 //! `wire` parses records, `header` the sections before and after them, `fields` tracepoint fields. `maps` tracks
 //! mappings, `modules` identifies their files, `raw_stacks` unwinds stack dumps. `rounds` sorts records, `events`

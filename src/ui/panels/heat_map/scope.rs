@@ -115,7 +115,7 @@ mod tests {
         let finer = CellBounds { times_ns: Some((90, 120)), durations_ns: Some((12, 20)) };
         let made = finer.scope(&made, "", &HeatMapAxis::new(100, 200, 10));
         assert_eq!(&*made.filter, "cat:io name:/^a b$/ dur>=12ns dur<=15ns start>=100ns start<120ns");
-        // A quoted text is no bound.
+        // Quoted text is not a bound.
         let quoted = of("\"x dur>=8ns\" /y start<5ns/", None);
         assert_eq!(
             &*finer.scope(&quoted, "", &axis).filter,
