@@ -54,7 +54,7 @@ pub(crate) fn run(sources: Sources, options: AppOptions) -> Result<(), AppError>
         Some(instance) => match instance.hand_over(&sources) {
             Ok(()) => return Ok(()),
             Err(error) => {
-                // Not a match arm: on systems without single instances, it would be the only one.
+                // This cannot be a match arm: on systems without single instances, it would be the only one.
                 let is_first = matches!(error, HandOverError::NoWindow);
                 if is_first { String::new() } else { format!("A window of its own: {error}") }
             }
@@ -101,7 +101,7 @@ fn run_loop(
     if shell.demo || shell.follow.is_some() || !shell.sources.files().is_empty() {
         shell.app.await_capture();
     }
-    // Not `run_app`, which drops the display when it returns: a clipboard thread of the window still uses it. Declared
+    // `run_app` would drop the display when it returns, but a clipboard thread of the window still uses it. Declared
     // before the shell, the display is dropped after it, even while a panic unwinds.
     event_loop.run_app_on_demand(&mut shell).map_err(|error| match error {
         EventLoopError::ExitFailure(_) => AppError::DisplayLost,

@@ -139,8 +139,8 @@ impl Drop for Temporary {
     }
 }
 
-/// Removes the temporaries of this process, and prevents new ones. For a program that is about to end; threads that
-/// need a temporary block for ever.
+/// Removes the temporaries of this process, and prevents new ones. Only a program that is about to end calls it:
+/// threads that need a temporary then block for ever.
 #[cfg(unix)]
 pub(crate) fn remove_all() {
     let mut live = live();

@@ -74,7 +74,7 @@ fn write(code: Option<FunctionCode>, annotate: &Annotate) -> Result<(), CliError
             let table = CodeTable { code: code.into(), side: annotate.side };
             match table.write(&mut writer, &cancel, &progress) {
                 Err(SinkError::Write(WriteError::Io(error))) => return Err(error.into()),
-                // Never cancelled, and the table writer fails only with errors of its output.
+                // The task is never cancelled, and the table writer fails only with errors of its output.
                 Ok(()) | Err(SinkError::Write(_) | SinkError::Cancelled(_)) => {}
             }
         }

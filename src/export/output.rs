@@ -52,7 +52,8 @@ impl OutputFile {
             return Err(ExportError::IsFolder { path: path.into() });
         }
         if is_stdout(path) {
-            // Not opened by its path: a file redirected by the shell keeps its content, and later output follows it.
+            // It is not opened by its path: a file redirected by the shell keeps its content, and later output follows
+            // it.
             let stdout = files::standard_output().map_err(failed)?;
             return Ok(Self { path: path.into(), writer: buffered(stdout), replacement: None });
         }
@@ -136,7 +137,7 @@ impl OutputFolder {
             self.folders.insert(folder.into());
         }
         let root = self.temporary.path();
-        // Never the root itself: a signal may have removed it.
+        // The root itself is never created again: a signal may have removed it.
         let folders: Vec<_> = path_from_root.ancestors().skip(1).filter(|folder| *folder != Path::new("")).collect();
         for folder in folders.into_iter().rev() {
             match fs::create_dir(root.join(folder)) {

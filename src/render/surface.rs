@@ -142,7 +142,7 @@ fn config(
     let (width, height) = (width.clamp(1, limit), height.clamp(1, limit));
     let no_format = || GpuError::NoFormat { adapter: gpu.name() };
     let mut config = surface.get_default_config(&gpu.adapter, width, height).ok_or_else(no_format)?;
-    // Not sRGB, even if it is listed first: colours are gamma-encoded already.
+    // An sRGB format is not used, even if it is listed first: colours are gamma-encoded already.
     let formats = surface.get_capabilities(&gpu.adapter).formats;
     let plain = |format: &&wgpu::TextureFormat| {
         matches!(format, wgpu::TextureFormat::Bgra8Unorm | wgpu::TextureFormat::Rgba8Unorm)

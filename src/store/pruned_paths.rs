@@ -102,7 +102,7 @@ impl PrunedPaths {
         }
         let mut others = vec![PathSums::default(); rows.len()];
         let mut missing = PathSums::default();
-        // Spans without a path are others of the root.
+        // Spans without a path count as *others* of the root.
         others.iter_mut().zip(sums).take(1).for_each(|(others, sums)| others.add(sums));
         for (place, row) in rows.iter().enumerate().skip(1) {
             let above = row.parent.index();

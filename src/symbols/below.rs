@@ -23,7 +23,7 @@ const KERNEL_BUILD_ID: [u8; 20] = [0xab; 20];
 pub fn instructions_below(folder: &Path, path: &str, kind: ModuleKind, addresses: &[u64]) -> Vec<Vec<(u64, u64)>> {
     let module = Module { path: path.into(), kind, ..Module::default() };
     let locator = Locator::without_system([], &[folder.to_path_buf()]);
-    // Never cancelled.
+    // The task is never cancelled.
     let decoded = decoded_at(&module, addresses, &locator, BYTES_MAX, &Cancel::default()).unwrap_or_default();
     decoded.iter().map(|all| all.iter().map(|it| (it.range.start, it.range.end)).collect()).collect()
 }
@@ -41,7 +41,7 @@ pub fn names_below(folder: &Path, path: &str, kind: ModuleKind, addresses: &[u64
     let mut sorted = addresses.to_vec();
     sorted.sort_unstable();
     sorted.dedup();
-    // Never cancelled.
+    // The task is never cancelled.
     let found = resolve(&module, &sorted, &locator, BYTES_MAX, &Cancel::default()).unwrap_or_default();
     let names = |&address: &u64| {
         let functions = found.names.get(address).into_iter().flatten();

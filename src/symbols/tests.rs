@@ -361,7 +361,7 @@ fn another_build_names_nothing() {
     let module = named_with(&recorded, &offsets, &locator_of(folder.path()));
     assert_eq!((module.state, module.names.named()), (NameState::OtherBuild, 0));
     assert_eq!(module.path.as_deref(), Some(&*path.canonicalize().unwrap()));
-    // Nor does a file without a build-id match a recorded one.
+    // A file without a build-id does not match a recorded one either.
     run(Command::new("objcopy").args(["--remove-section", ".note.gnu.build-id"]).arg(&path));
     assert_eq!(named_with(&recorded, &offsets, &locator_of(folder.path())).state, NameState::OtherBuild);
     std::fs::remove_file(&path).unwrap();
@@ -490,7 +490,7 @@ fn names_from_a_cache_are_those_of_a_plain_look_up_in_any_order() {
     // Cached names need no debug information, which exceeds the limit here.
     let all: Vec<u64> = all.into_iter().collect();
     same(&cached, &all, 16);
-    // Nor do they need the program.
+    // They do not need the program either.
     let gone = Locator::without_system([], &[kept.path().into()]).with_cache(Some(NameCache::in_folder(kept.path())));
     same(&gone, &all, 16);
     // The same build without debug information has fewer names than the cache; uncached addresses get those.

@@ -165,7 +165,7 @@ impl Synth {
                 threads.iter_mut().for_each(|tracer| tracer.close(i64::MAX, &mut round));
                 extras.iter_mut().for_each(|extras| extras.finish(&mut round));
             }
-            // Not `Chunk::sort`: no event is late yet.
+            // `Chunk::sort` would flag events as late, but none is yet.
             round.events.sort_by_key(|event| event.ts_ns);
             if extras.is_none() {
                 // If every event is a span, the last ones are removed so that the number is exact.

@@ -116,7 +116,7 @@ fn lanes_of_tracks(snapshot: &Snapshot) -> Vec<Vec<LaneIdx>> {
 
 /// Adds to each bucket the count of the first lane of a track that has any there.
 fn add_track(snapshot: &Snapshot, lanes: &[LaneIdx], buckets: Buckets, filled: &mut [u32]) {
-    // Tracks of one lane, as nearly all are, need none.
+    // Tracks with one lane, like nearly all, need no flags.
     let mut is_taken = if lanes.len() > 1 { vec![false; filled.len()] } else { Vec::new() };
     let (mut cells, mut starts) = (Vec::new(), Vec::new());
     for &lane in lanes {

@@ -141,7 +141,7 @@ impl<W: Write> NativeWriter<W> {
     /// # Errors
     /// I/O errors of the output, and [`WriteError::Chunk`] for a part above the size limit.
     pub fn write_store_part(&mut self, bytes: &[u8]) -> Result<(), WriteError> {
-        // Not compressed: its blocks are packed already, and parts are read at disk speed.
+        // Store parts are not compressed: their blocks are packed already, and parts are read at disk speed.
         self.append(chunk_header(ChunkKind::Store, bytes, bytes.len() as u64)?, bytes)
     }
 

@@ -149,7 +149,7 @@ fn streams_of_real_tools_read_as_the_whole_files_however_they_arrive() {
     let texts = ["strace_ttt.txt.gz", "ftrace.txt.gz", "perf_script.txt.gz", "perf_sched_script.txt.gz"];
     let mut streams: Vec<(&str, Vec<u8>)> =
         texts.into_iter().map(|name| (name, crate::formats::testing::unpacked(name).into_bytes())).collect();
-    // Not that of Go: its stack frames follow the events, so a stream has none.
+    // The Go trace is left out: its stack frames follow the events, so a stream has none.
     streams.push(("ugly.json", std::fs::read(crate::formats::testing::data("ugly.json")).expect("a file")));
     let mut spall = Vec::new();
     let file = std::fs::File::open(crate::formats::testing::data("spall_v3.spall.gz")).expect("a file");

@@ -96,7 +96,7 @@ impl Server {
                 continue;
             }
             let Some(counted) = self.connections.count() else {
-                // Not read at all, so that a flood does not block.
+                // The request is not read at all, so that a flood does not block.
                 HttpConnection::new(stream, self.stop.clone())
                     .answer(503, "text/plain", b"too many connections\n", false)
                     .ok();

@@ -75,7 +75,7 @@ impl UnwindFiles for SymbolUnwinding {
 /// Returns the files of a module with tables, and their identity.
 fn find_files(module: &Module, locator: &Locator) -> (ModuleSearch, UnwoundFile) {
     let has_file = matches!(module.kind, ModuleKind::File | ModuleKind::Vdso) && !module.is_ambiguous;
-    // Never cancelled.
+    // The search is never cancelled.
     let search = has_file.then(|| ModuleSearch::of(module, locator, &Cancel::default()).ok()).flatten();
     let search = search.unwrap_or_default();
     let is_table = |file: &&super::search::MatchingFile| tables::has_tables(&file.elf);

@@ -18,9 +18,9 @@ pub(super) struct Selection {
     scope: SelectedScope,
     /// The processes with a track in the scope, unless all tracks are in it.
     processes: FxHashSet<ProcessIdx>,
-    /// The leads of the groups with a track in the scope, likewise.
+    /// The leads of the groups with a track in the scope, unless all tracks are in it.
     groups: FxHashSet<TrackIdx>,
-    /// The first counters of the scope, likewise: one more than a row may have.
+    /// The first counters of the scope, at most one more than a row can have; none if all tracks are in it.
     counters: Vec<TrackIdx>,
     /// The user's saved scopes.
     saved: Vec<NamedScope>,

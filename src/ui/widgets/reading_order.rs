@@ -85,8 +85,8 @@ mod tests {
         shown
     }
 
-    /// Returns the same by the Unicode algorithm alone, which reverses whole parts letter by letter and mirrors
-    /// brackets.
+    /// Returns the displayed text by the Unicode algorithm alone, which reverses whole parts letter by letter and
+    /// mirrors brackets.
     fn expected(text: &str) -> String {
         let bidi = BidiInfo::new(text, None);
         let lines = bidi.paragraphs.iter().flat_map(|paragraph| {

@@ -221,7 +221,7 @@ fn times_follow_flags_without_a_gap_and_what_atrace_says_before_is_no_line() {
 fn lines_in_the_texts_of_json_are_no_lines_of_a_trace() {
     let line = "sh-10    [000] ...1  1.000000: tracing_mark_write: B|10|hi";
     let event = r#"{"ph":"X","pid":1,"tid":1,"ts":0,"dur":1,"name":"a"}"#;
-    // But for those of the kernel's trace in a trace of Chrome.
+    // The kernel trace of a Chrome trace is the exception: its lines are read.
     let both = format!(r##"{{"traceEvents":[{event}],"systemTraceEvents":"# tracer: nop\n{line}\n"}}"##);
     assert_eq!(read(&both).names(), ["a", "hi"]);
     for text in [
