@@ -13,11 +13,9 @@ use super::kernel_fields::{
     ftrace_clock, ftrace_event, ftrace_event_bundle, print_event, sched_blocked_reason_event, sched_switch_event,
     sched_waking_event, sys_enter_event, sys_exit_event, task_newtask_event, task_rename_event,
 };
-use super::kernel_gpu::{DeviceQueues, is_gpu_event};
 use super::kernel_names::{KernelEvent, last};
-use super::kernel_network::{Network, is_network_event};
+use super::kernel_state::{DeviceQueues, DiskTotals, Network};
 use super::kernel_types::KernelTypes;
-use super::system_stats::DiskTotals;
 use super::tracks::{PerfettoTracks, TrackNumber};
 use crate::formats::linux::binder::{Binder, BinderEvent, BinderThread, BinderTransaction};
 use crate::formats::linux::scheduler::{BlockedReason, Scheduler, SchedulerTask, Switch, TaskState};
@@ -257,10 +255,10 @@ impl FtraceDecoder<'_> {
         let (has_counters, is_span) = (has_counters(event.number), event.is_span());
         let text = marker_text(event.number, event.tid, event.bytes);
         let Some(ts_ns) = self.time(clock, raw) else { return };
-        if is_gpu_event(event.number) {
+        if event.is_of_gpu() {
             return self.gpu_event(ts_ns, event);
         }
-        if is_network_event(event.number) {
+        if event.is_of_network() {
             return self.network_event(ts_ns, event);
         }
         if !is_rss && !has_counters && !is_span && text.is_none() {

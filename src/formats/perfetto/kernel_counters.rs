@@ -2,13 +2,13 @@
 //! which are separate packets.
 
 use super::kernel_fields::{
-    battery_counters, clock_event, cooling_event, cpu_frequency_limits_event, cpu_idle_event, cpu_util_event,
-    dpu_mark_event, f2fs_event, ftrace_event, g2d_mark_event, gpu_frequency_event, gpu_memory_event, heap_event,
-    ion_event, lwis_mark_event, mali_mark_event, mark_event, samsung_mark_event, sde_mark_event, thermal_event,
-    ufs_clock_event,
+    clock_event, cooling_event, cpu_frequency_limits_event, cpu_idle_event, cpu_util_event, dpu_mark_event, f2fs_event,
+    ftrace_event, g2d_mark_event, gpu_frequency_event, gpu_memory_event, heap_event, ion_event, lwis_mark_event,
+    mali_mark_event, mark_event, samsung_mark_event, sde_mark_event, thermal_event, ufs_clock_event,
 };
 use super::kernel_names::NamePart::{Device, Field, Number as NumberOf, Text};
 use super::kernel_names::{KernelEvent, NamePart, last};
+use super::statistics_fields::battery_counters;
 use crate::formats::protobuf::decode::ProtoValue;
 use crate::formats::protobuf::numbers::FieldNumber;
 

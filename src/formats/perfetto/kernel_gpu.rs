@@ -1,52 +1,19 @@
 //! Jobs of GPU schedulers, and fences of DMA buffers: spans on a track for each ring and timeline. Both run in order, so
 //! a job begins when the one before it is done.
 
-use std::collections::VecDeque;
-
-use rustc_hash::{FxHashMap, FxHashSet};
-
 use super::ftrace::FtraceDecoder;
 use super::kernel_fields::{
     dma_fence_event, drm_done_event, drm_process_event, drm_run_event, drm_start_event, ftrace_event,
 };
 use super::kernel_names::{KernelEvent, last};
+use super::kernel_state::{Fence, QueuedJob};
 use crate::formats::output::batch::bare;
 use crate::formats::protobuf::decode::ProtoValue;
-use crate::formats::protobuf::numbers::FieldNumber;
 use crate::model::args::Detail;
-use crate::model::{Event, EventFlags, EventKind, Id, Loss, TrackKey, TrackKind};
+use crate::model::{Event, EventKind, Id, Loss, TrackIdx, TrackKey, TrackKind};
 
 /// Limit for jobs and fences in flight; drivers queue some hundreds.
 const IN_FLIGHT_MAX: usize = 1 << 16;
-
-/// The fence that a job signals when it is done.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-enum Fence {
-    /// By the address of the fence of a job.
-    Address(u64),
-    /// Of a job, by context and number.
-    Job(u64, u64),
-    /// Of a DMA buffer, by context and number.
-    Buffer(u64, u64),
-}
-
-/// The jobs and fences in flight.
-#[derive(Debug, Default)]
-pub(super) struct DeviceQueues {
-    /// The track of each fence.
-    track_of: FxHashMap<Fence, Box<str>>,
-    /// By track, the running job first.
-    queues: FxHashMap<Box<str>, VecDeque<QueuedJob>>,
-    /// Contexts whose fences are emitted after they are initialised.
-    emitting: FxHashSet<u64>,
-}
-
-#[derive(Debug, Clone, Copy)]
-struct QueuedJob {
-    fence: Fence,
-    /// The number that the driver gave to the job.
-    number: u64,
-}
 
 impl QueuedJob {
     /// Returns the name of its span, and the key of its number.
@@ -59,18 +26,20 @@ impl QueuedJob {
     }
 }
 
-/// Returns whether this file decodes an event.
-pub(super) fn is_gpu_event(event: FieldNumber) -> bool {
-    matches!(
-        event,
-        ftrace_event::DRM_RUN_JOB
-            | ftrace_event::DRM_SCHED_JOB_RUN
-            | ftrace_event::DRM_SCHED_PROCESS_JOB
-            | ftrace_event::DRM_SCHED_JOB_DONE
-            | ftrace_event::DMA_FENCE_INIT
-            | ftrace_event::DMA_FENCE_EMIT
-            | ftrace_event::DMA_FENCE_SIGNALED
-    )
+impl KernelEvent<'_> {
+    /// Returns whether the event is of a GPU job or a fence.
+    pub(super) fn is_of_gpu(&self) -> bool {
+        matches!(
+            self.number,
+            ftrace_event::DRM_RUN_JOB
+                | ftrace_event::DRM_SCHED_JOB_RUN
+                | ftrace_event::DRM_SCHED_PROCESS_JOB
+                | ftrace_event::DRM_SCHED_JOB_DONE
+                | ftrace_event::DMA_FENCE_INIT
+                | ftrace_event::DMA_FENCE_EMIT
+                | ftrace_event::DMA_FENCE_SIGNALED
+        )
+    }
 }
 
 impl FtraceDecoder<'_> {
@@ -133,8 +102,9 @@ impl FtraceDecoder<'_> {
         }
         gpu.track_of.insert(job.fence, track.into());
         let queue = gpu.queues.entry(track.into()).or_default();
+        let is_first = queue.is_empty();
         queue.push_back(job);
-        if queue.len() == 1 {
+        if is_first {
             self.push_job(ts_ns, EventKind::Begin, job, track);
         }
     }
@@ -172,11 +142,11 @@ impl FtraceDecoder<'_> {
         }
         let track = self.own_track(track);
         let name = self.batch.name(name.as_bytes(), Some(b"graphics"), self.place);
-        self.batch.push(Event { detail, flags: EventFlags::default(), ..bare(ts_ns, kind, track, name) });
+        self.batch.push(Event { detail, ..bare(ts_ns, kind, track, name) });
     }
 
     /// Returns the track of a device or a stream that belongs to no process.
-    pub(super) fn own_track(&mut self, name: &str) -> crate::model::TrackIdx {
+    pub(super) fn own_track(&mut self, name: &str) -> TrackIdx {
         let (pid, tid, slot) = (Id::None, Id::None, TrackKey::SLOT_ALONE);
         let track = self.tracks.number(TrackKey { kind: TrackKind::Async, pid, tid, name: name.into(), slot });
         self.batch.track(track, self.tracks)

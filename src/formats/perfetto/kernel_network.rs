@@ -1,15 +1,12 @@
 //! Network events of the kernel: counters of the data that each device received and sent, and a track for each TCP
 //! connection with its states as spans.
 
-use rustc_hash::FxHashMap;
-
 use super::ftrace::FtraceDecoder;
 use super::kernel_fields::{ftrace_event, net_device_event, socket_state_event};
 use super::kernel_names::{KernelEvent, last};
 use crate::formats::output::batch::bare;
 use crate::formats::protobuf::decode::ProtoValue;
-use crate::formats::protobuf::numbers::FieldNumber;
-use crate::model::{Event, EventKind, Loss};
+use crate::model::{Event, EventFlags, EventKind, Loss};
 
 /// Limit for devices and for open connections.
 const KEPT_MAX: usize = 1 << 16;
@@ -38,19 +35,14 @@ const ESTABLISHED: u64 = 1;
 const SYN_SENT: u64 = 2;
 const CLOSED: u64 = 7;
 
-/// State across network events.
-#[derive(Debug, Default)]
-pub(super) struct Network {
-    /// Bytes by counter.
-    bytes: FxHashMap<Box<str>, u64>,
-    /// Numbers of open connections by the address of their socket.
-    connections: FxHashMap<u64, u64>,
-    connections_seen: u64,
-}
-
-/// Returns whether this file decodes an event.
-pub(super) fn is_network_event(event: FieldNumber) -> bool {
-    matches!(event, ftrace_event::NETIF_RECEIVE_SKB | ftrace_event::NET_DEV_XMIT | ftrace_event::INET_SOCK_SET_STATE)
+impl KernelEvent<'_> {
+    /// Returns whether the event is of a network device or a TCP connection.
+    pub(super) fn is_of_network(&self) -> bool {
+        matches!(
+            self.number,
+            ftrace_event::NETIF_RECEIVE_SKB | ftrace_event::NET_DEV_XMIT | ftrace_event::INET_SOCK_SET_STATE
+        )
+    }
 }
 
 impl FtraceDecoder<'_> {
@@ -101,7 +93,7 @@ impl FtraceDecoder<'_> {
         let track = self.own_track(&format!("TCP stream#{connection}"));
         if known.is_some() {
             let name = self.batch.name(b"", None, self.place);
-            let flags = crate::model::EventFlags::UNNAMED;
+            let flags = EventFlags::UNNAMED;
             self.batch.push(Event { flags, ..bare(ts_ns, EventKind::End, track, name) });
         }
         if state == CLOSED {

@@ -2,8 +2,8 @@
 
 use super::fields::{builtin_clock, trace_packet};
 use super::ftrace::FtraceDecoder;
-use super::kernel_fields::{android_log, android_log_event, chrome_trigger, trigger};
 use super::kernel_names::last;
+use super::statistics_fields::{android_log, android_log_event, chrome_trigger, trigger};
 use crate::formats::output::batch::bare;
 use crate::formats::protobuf::decode::{Fields, ProtoValue};
 use crate::formats::protobuf::numbers::FieldNumber;

@@ -2,8 +2,8 @@
 
 use super::fields::trace_packet;
 use super::ftrace::FtraceDecoder;
-use super::kernel_fields::{process_stats, process_stats_process as process};
 use super::kernel_names::last;
+use super::statistics_fields::{process_stats, process_stats_process as process};
 use crate::formats::protobuf::decode::{Fields, ProtoValue};
 use crate::formats::protobuf::numbers::FieldNumber;
 use crate::model::{Id, Loss};

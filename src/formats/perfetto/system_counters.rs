@@ -3,8 +3,8 @@
 use super::clocks::{KERNEL, Time};
 use super::fields::trace_packet;
 use super::ftrace::FtraceDecoder;
-use super::kernel_fields::{display_state, power_rails, rail_descriptor, rail_energy};
 use super::kernel_names::last;
+use super::statistics_fields::{display_state, power_rails, rail_descriptor, rail_energy};
 use crate::formats::protobuf::decode::{Fields, ProtoValue};
 use crate::formats::protobuf::numbers::FieldNumber;
 use crate::model::Loss;

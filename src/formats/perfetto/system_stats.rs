@@ -6,12 +6,13 @@ use std::sync::LazyLock;
 use rustc_hash::FxHashMap;
 
 use super::ftrace::FtraceDecoder;
-use super::kernel_fields::{
+use super::kernel_names::last;
+use super::kernel_spans::SOFTIRQS;
+use super::kernel_state::DiskTotals;
+use super::statistics_fields::{
     buddy_info, cpu_idle_state, cpu_idle_state_entry, cpu_times, device_frequency, disk_stat, interrupt_count,
     pressure, pressure_resource, slab_info, sys_stats, sys_stats_memory, thermal_zone,
 };
-use super::kernel_names::last;
-use super::kernel_spans::SOFTIRQS;
 use crate::formats::protobuf::decode::{Fields, ProtoValue};
 use crate::formats::protobuf::numbers::FieldNumber;
 use crate::model::Loss;
@@ -107,9 +108,6 @@ const TRANSFERS: &[(FieldNumber, FieldNumber, &str)] = &[
     (disk_stat::WRITE_SECTORS, disk_stat::WRITE_TIME_MS, "write"),
     (disk_stat::DISCARD_SECTORS, disk_stat::DISCARD_TIME_MS, "discard"),
 ];
-
-/// The last totals of a disk: sectors and milliseconds of [`TRANSFERS`], then flushes and their milliseconds.
-pub(super) type DiskTotals = [u64; 8];
 
 impl FtraceDecoder<'_> {
     /// Adds the counters of a packet; unknown ones are counted as ignored.

@@ -26,7 +26,14 @@ fn numbers() -> HashMap<(&'static str, String), u32> {
 #[test]
 fn every_constant_has_the_number_of_the_public_definitions() {
     let numbers = numbers();
-    let all = [perfetto::fields::ALL, perfetto::kernel_fields::ALL, otlp::fields::ALL, pprof::fields::ALL].concat();
+    let all = [
+        perfetto::fields::ALL,
+        perfetto::kernel_fields::ALL,
+        perfetto::statistics_fields::ALL,
+        otlp::fields::ALL,
+        pprof::fields::ALL,
+    ]
+    .concat();
     assert!(all.len() > 250, "{}", all.len());
     for (message, name, number) in all {
         assert_eq!(numbers.get(&(message, name.to_owned())), Some(&number), "{message}.{name}");
@@ -35,7 +42,14 @@ fn every_constant_has_the_number_of_the_public_definitions() {
 
 #[test]
 fn the_table_holds_the_messages_that_are_used_and_no_others() {
-    let all = [perfetto::fields::ALL, perfetto::kernel_fields::ALL, otlp::fields::ALL, pprof::fields::ALL].concat();
+    let all = [
+        perfetto::fields::ALL,
+        perfetto::kernel_fields::ALL,
+        perfetto::statistics_fields::ALL,
+        otlp::fields::ALL,
+        pprof::fields::ALL,
+    ]
+    .concat();
     let named = all.iter().map(|&(message, ..)| message);
     // Also the messages that are decoded with the numbers of another message.
     let alike = IIDS.iter().map(|&(message, _)| message).chain(WAKINGS).chain(PAIRS);
