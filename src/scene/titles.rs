@@ -50,7 +50,9 @@ pub(crate) fn command_line(process: &Process) -> Option<&str> {
 pub(crate) fn track_title(track: &Track) -> (String, String) {
     let tid = track.key.tid.to_string();
     let (text, beside) = match (track.name.is_empty(), tid.is_empty()) {
-        (false, _) if track.key.kind == TrackKind::Cpu => (track.name.to_string(), String::new()),
+        (false, _) if track.key.kind == TrackKind::Cpu || *track.name == *tid => {
+            (track.name.to_string(), String::new())
+        }
         (false, _) if track.key.kind == TrackKind::State => (track.name.to_string(), format!("{tid} state")),
         (false, _) => (track.name.to_string(), tid),
         // perf writes this for a thread that has ended.
@@ -92,6 +94,16 @@ mod tests {
         let processes: Vec<_> = snapshot.store().meta().tracks.processes.iter().map(process_title).collect();
         assert!(processes.contains(&"Unknown process".to_owned()), "{processes:?}");
         assert!(processes.contains(&"Process -2".to_owned()), "{processes:?}");
+    }
+
+    #[test]
+    fn an_id_that_is_the_name_is_shown_once() {
+        let snapshot = crate::scene::tests::snapshot(
+            r#"[{"ph":"X","name":"a","pid":1,"tid":"worker","ts":0,"dur":1},
+            {"ph":"M","name":"thread_name","pid":1,"tid":"worker","args":{"name":"worker"}}]"#,
+        );
+        let titles: Vec<_> = snapshot.display_order().iter().map(|&track| track_title(snapshot.track(track))).collect();
+        assert_eq!(titles, [("worker".to_owned(), String::new())]);
     }
 
     #[test]

@@ -52,7 +52,7 @@ fn the_table_holds_the_messages_that_are_used_and_no_others() {
     .concat();
     let named = all.iter().map(|&(message, ..)| message);
     // Also the messages that are decoded with the numbers of another message.
-    let alike = IIDS.iter().map(|&(message, _)| message).chain(WAKINGS).chain(PAIRS);
+    let alike = IIDS.iter().map(|&(message, _)| message).chain(WAKINGS).chain(PAIRS.map(|(message, _)| message));
     let used: HashSet<&str> = named.chain(alike).collect();
     let held: HashSet<&str> = rows().map(|(message, ..)| message).collect();
     assert_eq!(used.symmetric_difference(&held).collect::<Vec<_>>(), [] as [&&str; 0]);
@@ -69,13 +69,17 @@ const IIDS: [(&str, &str); 7] = [
     ("perfetto.protos.InternedString", "STR"),
 ];
 
-/// Messages that share their fields with the counterpart that is decoded.
-const PAIRS: [&str; 5] = [
-    "perfetto.protos.ClockEnableFtraceEvent",
-    "perfetto.protos.ClockDisableFtraceEvent",
-    "perfetto.protos.SoftirqExitFtraceEvent",
-    "perfetto.protos.V4l2DqbufFtraceEvent",
-    "perfetto.protos.DmaFenceWaitEndFtraceEvent",
+/// Messages that are decoded with the numbers of another message.
+const PAIRS: [(&str, &str); 9] = [
+    ("perfetto.protos.ClockEnableFtraceEvent", "perfetto.protos.ClockSetRateFtraceEvent"),
+    ("perfetto.protos.ClockDisableFtraceEvent", "perfetto.protos.ClockSetRateFtraceEvent"),
+    ("perfetto.protos.SoftirqExitFtraceEvent", "perfetto.protos.SoftirqEntryFtraceEvent"),
+    ("perfetto.protos.V4l2DqbufFtraceEvent", "perfetto.protos.V4l2QbufFtraceEvent"),
+    ("perfetto.protos.DmaFenceWaitEndFtraceEvent", "perfetto.protos.DmaFenceWaitStartFtraceEvent"),
+    ("perfetto.protos.DmaFenceEmitFtraceEvent", "perfetto.protos.DmaFenceInitFtraceEvent"),
+    ("perfetto.protos.DmaFenceSignaledFtraceEvent", "perfetto.protos.DmaFenceInitFtraceEvent"),
+    ("perfetto.protos.NetDevXmitFtraceEvent", "perfetto.protos.NetifReceiveSkbFtraceEvent"),
+    ("perfetto.protos.SysStats.VmstatValue", "perfetto.protos.SysStats.MeminfoValue"),
 ];
 
 /// Wakeup messages: all are decoded like the last one.
@@ -95,6 +99,14 @@ fn messages_that_are_read_as_one_have_the_same_numbers() {
     }
     for message in ["perfetto.protos.Callstack", "perfetto.protos.Frame", "perfetto.protos.Mapping"] {
         assert_eq!(of(message, "IID"), of("perfetto.protos.InternedString", "IID"), "{message}");
+    }
+    let decoded = [perfetto::kernel_fields::ALL, perfetto::statistics_fields::ALL].concat();
+    for (message, counterpart) in PAIRS {
+        let fields: Vec<_> = decoded.iter().filter(|(of, ..)| *of == counterpart).collect();
+        assert!(!fields.is_empty(), "{counterpart}");
+        for (_, field, number) in fields {
+            assert_eq!(of(message, field), Some(*number), "{message}.{field}");
+        }
     }
     for message in WAKINGS {
         for field in ["COMM", "PID"] {

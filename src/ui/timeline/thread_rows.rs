@@ -28,20 +28,27 @@ mod tests {
     use super::*;
 
     #[test]
-    fn states_events_and_samples_of_a_thread_are_joined_and_other_threads_are_not() {
-        let script = "w 7/8 [000] 1.000001: sched:sched_switch: prev_comm=w prev_pid=8 prev_prio=120 prev_state=S ==> \
-            next_comm=v next_pid=9 next_prio=120\nv 7/9 [000] 1.000002: sched:sched_switch: prev_comm=v prev_pid=9 \
-            prev_prio=120 prev_state=S ==> next_comm=w next_pid=8 next_prio=120\n";
-        let snapshot = crate::scene::tests::snapshot(script);
-        let group = |track| Group { kind: GroupKind::Track(track), top_px: 0, height_px: 20, folded_lanes: 0 };
+    fn states_and_events_of_a_thread_are_joined_and_other_threads_are_not() {
+        let switch = |ts: u32, from: u32, to: u32| {
+            format!(
+                "w 7/{from} [000] 1.{ts:06}: sched:sched_switch: prev_comm=w prev_pid={from} prev_prio=120 prev_state=S \
+                ==> next_comm=w next_pid={to} next_prio=120\n"
+            )
+        };
+        let waiting = "w 7/8 [000] 1.000004: sched:sched_stat_wait: comm=w pid=8 delay=1 [ns]\n";
+        let script = [switch(1, 8, 9), switch(2, 9, 8), switch(3, 8, 9), waiting.to_owned()].concat();
+        let snapshot = crate::scene::tests::snapshot(&script);
         let order = snapshot.display_order();
-        let groups: Vec<_> = order.iter().copied().map(group).collect();
-        let joined: Vec<_> = (0..groups.len()).map(|index| continues_thread(&snapshot, &groups, index)).collect();
+        let group = |&track| Group { kind: GroupKind::Track(track), top_px: 0, height_px: 20, folded_lanes: 0 };
+        let groups: Vec<_> = order.iter().map(group).collect();
         let key = |index: usize| &snapshot.track(order[index]).key;
-        let expected: Vec<_> = (0..groups.len())
-            .map(|index| index > 0 && key(index).tid == key(index - 1).tid && key(index).kind != TrackKind::Cpu)
-            .collect();
-        assert_eq!(joined, expected);
-        assert_eq!(joined.iter().filter(|joined| **joined).count(), 2, "{joined:?}");
+        let joined: Vec<_> = (0..groups.len()).filter(|&row| continues_thread(&snapshot, &groups, row)).collect();
+        let events =
+            (0..groups.len()).find(|&row| key(row).kind == TrackKind::Thread && key(row).tid.to_string() == "8");
+        let events = events.expect("a track of events");
+        assert_eq!((key(events - 1).kind, &key(events - 1).tid), (TrackKind::State, &key(events).tid));
+        assert_eq!(joined, [events]);
+        let header = Group { kind: GroupKind::Process(snapshot.track(order[events]).process), ..groups[0] };
+        assert!(!continues_thread(&snapshot, &[header, groups[events]], 1), "the states are hidden");
     }
 }
