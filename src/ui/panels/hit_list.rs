@@ -10,11 +10,12 @@ use super::number::TableNumber;
 use super::table::{Rows, TableCell, TableColumn, TableView};
 use super::value_menu::PanelValue;
 use crate::base::time::{duration_text, elapsed_text};
+use crate::model::Process;
 use crate::query::Snapshot;
 use crate::query::filter::quoted;
 use crate::query::search::Hit;
 use crate::scene::labels::shown_name;
-use crate::scene::titles::track_title;
+use crate::scene::titles::{process_title, track_title};
 use crate::store::lane::RowIdx;
 use crate::ui::command::{Command, PanelCommand, TimelineCommand};
 use crate::ui::questions::{HitsOf, Question};
@@ -29,11 +30,12 @@ const BESIDE_POINTS: f32 = 900.0;
 const PAGE_ROWS: usize = 200;
 
 /// The columns of a list in time order, which is paged and therefore cannot be sorted otherwise.
-pub(super) const COLUMNS: [TableColumn; 4] = [
+pub(super) const COLUMNS: [TableColumn; 5] = [
     TableColumn { title: "Name", width: 140.0, is_number: false, is_sortable: false },
     TableColumn { title: "Duration", width: 76.0, is_number: true, is_sortable: false },
     TableColumn { title: "Start", width: 120.0, is_number: true, is_sortable: false },
     TableColumn { title: "Track", width: 170.0, is_number: false, is_sortable: false },
+    TableColumn { title: "Process", width: 150.0, is_number: false, is_sortable: false },
 ];
 
 /// The source of the rows of a list.
@@ -183,6 +185,15 @@ impl HitRows<'_> {
         track_title(self.snapshot.track(self.snapshot.lane(hit.row.lane).track)).0
     }
 
+    fn process(&self, hit: &Hit) -> Option<&Process> {
+        let process = self.snapshot.track(self.snapshot.lane(hit.row.lane).track).process;
+        self.snapshot.tracks().processes.get(process.index())
+    }
+
+    fn process_title(&self, hit: &Hit) -> String {
+        self.process(hit).map(process_title).unwrap_or_default()
+    }
+
     fn start(&self, hit: &Hit) -> String {
         elapsed_text(hit.start_ns.saturating_sub(self.snapshot.start_ns())).trim_end_matches(" s").to_owned()
     }
@@ -211,6 +222,7 @@ impl Rows for HitRows<'_> {
             1 if hit.dur_ns > 0 => TableCell::Number(TableNumber::Duration(hit.dur_ns.into())),
             2 => TableCell::Text(format!("{} s", self.start(&hit)).into()),
             3 => TableCell::Text(self.track(&hit).into()),
+            4 => TableCell::Text(self.process_title(&hit).into()),
             _ => TableCell::Empty,
         }
     }
@@ -236,6 +248,11 @@ impl Rows for HitRows<'_> {
                 let name = &self.snapshot.track(self.snapshot.lane(hit.row.lane).track).name;
                 let filter = (!name.is_empty()).then(|| format!("thread:{}", quoted(name)));
                 PanelValue { filter, ..PanelValue::new(title, track) }
+            }
+            4 => {
+                let filter = self.process(&hit).filter(|process| !process.name.is_empty());
+                let filter = filter.map(|process| format!("process:{}", quoted(&process.name)));
+                PanelValue { filter, ..PanelValue::new(title, self.process_title(&hit)) }
             }
             _ => PanelValue::new(title, ""),
         }
