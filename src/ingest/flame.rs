@@ -38,22 +38,29 @@ pub(crate) struct FlameSpan {
     pub(crate) name: NameIdx,
 }
 
-/// The samples of one thread on their way to a chart. A capture may have a million threads with a few samples each, so one
-/// sample is all that a chart keeps without an allocation.
+/// A sample: its time and its stack.
+pub(crate) type TimedStack = (i64, StackIdx);
+
+/// The samples of one thread on their way to a chart. A trace may have a million threads with a few samples each, so a
+/// chart of one sample needs no allocation, and one of a few samples only a small one.
 #[derive(Debug, Default)]
-pub(crate) struct FlameChart {
-    /// Samples whose gap to the next is not drawn yet: until enough gaps are known, and the last one always.
-    waiting: SmallVec<[(i64, StackIdx); 1]>,
-    /// None until samples are drawn.
-    drawn: Option<Box<DrawnChart>>,
+pub(crate) enum FlameChart {
+    #[default]
+    Empty,
+    One(i64, StackIdx),
+    /// Too few samples to draw: the usual gap is not known yet.
+    Few(Box<SmallVec<[TimedStack; 4]>>),
+    Drawn(Box<DrawnChart>),
 }
 
-const _: () = assert!(size_of::<FlameChart>() <= 32);
+const _: () = assert!(size_of::<FlameChart>() <= 16);
 
-/// The chart of the samples that do not wait.
+/// The chart of the samples whose usual gap is known.
 #[derive(Debug, Default)]
-struct DrawnChart {
-    /// The gaps that the usual one is the median of; none while all samples wait.
+pub(crate) struct DrawnChart {
+    /// The last sample, whose gap to the next one is not known yet.
+    waiting: Option<TimedStack>,
+    /// The gaps that the usual one is the median of.
     gaps: VecDeque<u64>,
     /// The same gaps from the shortest.
     sorted_gaps: Vec<u64>,
@@ -73,19 +80,22 @@ struct DrawnChart {
 impl FlameChart {
     /// Takes the next sample, no earlier than those before, and appends the spans that are known to be over.
     pub(crate) fn sample(&mut self, ts_ns: i64, stack: StackIdx, stacks: &Stacks, spans: &mut Vec<FlameSpan>) {
-        match (self.waiting.last_mut(), &mut self.drawn) {
-            (Some(last), _) if last.0 == ts_ns => last.1 = stack,
-            (Some(last), Some(drawn)) if drawn.gaps.len() == WINDOW => {
-                drawn.push_gap(last.0.abs_diff(ts_ns));
-                drawn.draw(*last, ts_ns, stacks, spans);
-                *last = (ts_ns, stack);
+        match self {
+            Self::Empty => *self = Self::One(ts_ns, stack),
+            Self::One(last_ns, last) if *last_ns == ts_ns => *last = stack,
+            &mut Self::One(last_ns, last) => {
+                *self = Self::Few(Box::new([(last_ns, last), (ts_ns, stack)].into_iter().collect()));
             }
-            _ => {
-                self.waiting.push((ts_ns, stack));
-                if self.waiting.len() > WINDOW {
-                    self.draw_waiting(stacks, spans);
+            Self::Few(samples) => match samples.last_mut() {
+                Some(last) if last.0 == ts_ns => last.1 = stack,
+                _ => {
+                    samples.push((ts_ns, stack));
+                    if samples.len() > WINDOW {
+                        *self = Self::Drawn(Box::new(DrawnChart::from_samples(samples, stacks, spans)));
+                    }
                 }
-            }
+            },
+            Self::Drawn(drawn) => drawn.sample((ts_ns, stack), stacks, spans),
         }
     }
 
@@ -97,14 +107,23 @@ impl FlameChart {
         stacks: &Stacks,
         spans: &mut Vec<FlameSpan>,
     ) {
-        self.drawn.get_or_insert_default().stand(ts_ns, end_ns, stack, stacks, spans);
+        if !matches!(self, Self::Drawn(_)) {
+            *self = Self::Drawn(Box::default());
+        }
+        if let Self::Drawn(drawn) = self {
+            drawn.stand(ts_ns, end_ns, stack, stacks, spans);
+        }
     }
 
     /// Ends the chart with what still runs, and says whether frames were too deep to be drawn.
-    pub(crate) fn finish(&mut self, stacks: &Stacks, spans: &mut Vec<FlameSpan>) -> bool {
-        self.draw_waiting(stacks, spans);
-        let drawn = self.drawn.get_or_insert_default();
-        if let Some((ts_ns, stack)) = self.waiting.pop() {
+    pub(crate) fn finish(self, stacks: &Stacks, spans: &mut Vec<FlameSpan>) -> bool {
+        let mut drawn = match self {
+            Self::Empty => return false,
+            Self::One(ts_ns, stack) => DrawnChart::from_samples(&[(ts_ns, stack)], stacks, spans),
+            Self::Few(samples) => DrawnChart::from_samples(&samples, stacks, spans),
+            Self::Drawn(drawn) => *drawn,
+        };
+        if let Some((ts_ns, stack)) = drawn.waiting {
             drawn.stand(ts_ns, ts_ns.saturating_add_unsigned(drawn.usual_ns()), stack, stacks, spans);
         }
         drawn.close(0, stacks, spans);
@@ -113,24 +132,36 @@ impl FlameChart {
 
     /// The spans that run, as far as is known.
     pub(crate) fn open_spans<'a>(&'a self, stacks: &'a Stacks) -> impl Iterator<Item = FlameSpan> + 'a {
-        self.drawn.iter().flat_map(|drawn| drawn.open_spans(stacks))
-    }
-
-    /// Draws all samples that wait but the last.
-    fn draw_waiting(&mut self, stacks: &Stacks, spans: &mut Vec<FlameSpan>) {
-        let waiting = std::mem::take(&mut self.waiting);
-        let drawn = self.drawn.get_or_insert_default();
-        for pair in waiting.windows(2) {
-            drawn.push_gap(pair[0].0.abs_diff(pair[1].0));
-        }
-        for pair in waiting.windows(2) {
-            drawn.draw(pair[0], pair[1].0, stacks, spans);
-        }
-        self.waiting.extend(waiting.last().copied());
+        let drawn = if let Self::Drawn(drawn) = self { Some(drawn) } else { None };
+        drawn.into_iter().flat_map(|drawn| drawn.open_spans(stacks))
     }
 }
 
 impl DrawnChart {
+    /// Draws all samples but the last, which waits.
+    fn from_samples(samples: &[TimedStack], stacks: &Stacks, spans: &mut Vec<FlameSpan>) -> Self {
+        let mut drawn = Self { waiting: samples.last().copied(), ..Self::default() };
+        for pair in samples.windows(2) {
+            drawn.push_gap(pair[0].0.abs_diff(pair[1].0));
+        }
+        for pair in samples.windows(2) {
+            drawn.draw(pair[0], pair[1].0, stacks, spans);
+        }
+        drawn
+    }
+
+    fn sample(&mut self, (ts_ns, stack): TimedStack, stacks: &Stacks, spans: &mut Vec<FlameSpan>) {
+        match &mut self.waiting {
+            Some(last) if last.0 == ts_ns => last.1 = stack,
+            waiting => {
+                if let Some(last) = waiting.replace((ts_ns, stack)) {
+                    self.push_gap(last.0.abs_diff(ts_ns));
+                    self.draw(last, ts_ns, stacks, spans);
+                }
+            }
+        }
+    }
+
     fn open_spans<'a>(&'a self, stacks: &'a Stacks) -> impl Iterator<Item = FlameSpan> + 'a {
         let end_ns = self.open_to_ns;
         (0u16..).zip(&self.open).map(move |(depth, &(stack, start_ns))| {

@@ -6,31 +6,28 @@
 //! sorted.
 
 mod asynchronous;
+mod charts;
 mod open_blobs;
 mod points;
 mod spans;
 mod tied;
+mod tracks;
 
 use std::io;
 use std::sync::Arc;
 
-use smallvec::SmallVec;
-
+use self::charts::SampleCharts;
 use self::open_blobs::OpenBlobs;
-use self::spans::OpenBegin;
 use self::tied::TiedEvents;
+use self::tracks::{TrackNest, TrackNests};
 use super::asyncs::AsyncTrees;
-use super::flame::{FlameChart, FlameSpan};
 use super::heads::SortedRun;
-use super::lanes::OpenLanes;
-use super::pending_ends::PendingEnds;
 use super::rows::RowSink;
 use super::spill::SpillFile;
 use super::tie_sort::{TieSpill, Tied};
 use crate::model::args::Detail;
 use crate::model::{
-    Event, EventFlags, EventKind, Loss, Losses, NameIdx, Names, Registry, SourcePos, Stacks, TrackIdx, TrackKey,
-    TrackKind,
+    Event, EventFlags, EventKind, Loss, Losses, Names, Registry, SourcePos, Stacks, TrackIdx, TrackKey, TrackKind,
 };
 use crate::store::{DetailRef, LaneIdx, LaneKind, Meta, Row, Store, Summary};
 
@@ -40,11 +37,11 @@ pub struct Nester<'a> {
     names: &'a Arc<Names>,
     stacks: &'a Arc<Stacks>,
     registry: &'a mut Registry,
-    tracks: Vec<TrackNest>,
+    tracks: TrackNests,
+    charts: SampleCharts,
     asyncs: AsyncTrees,
     /// By track of the capture.
     roles: Vec<TrackRole>,
-    flame_spans: Vec<FlameSpan>,
     open_blobs: OpenBlobs<'a>,
     tied: TiedEvents<'a>,
     tied_of_track: Vec<Tied>,
@@ -71,75 +68,6 @@ enum TrackRole {
     Derived,
 }
 
-/// The events of a track so far. A capture may have millions of tracks, so what few of them have is in a box.
-struct TrackNest {
-    /// The lanes of spans, by depth.
-    spans: SmallVec<[LaneSlot; 4]>,
-    instants: LaneSlot,
-    counter: LaneSlot,
-    flows: LaneSlot,
-    samples: LaneSlot,
-    open: OpenLanes<OpenBegin>,
-    /// The last time in the rows of spans and instants; the smallest time before the first.
-    end_ns: i64,
-    rare: Option<Box<RareState>>,
-}
-
-const _: () = assert!(size_of::<TrackNest>() <= 120);
-
-/// The state of a track that few tracks have.
-#[derive(Default)]
-struct RareState {
-    /// Ends of begins that say when they end.
-    ends: PendingEnds,
-    /// The state that its thread is in.
-    thread: Option<Entered>,
-    /// The charts of its samples: one for each of their events. Threads may have states and no samples.
-    charts: Option<Box<EventCharts>>,
-}
-
-const _: () = assert!(size_of::<RareState>() <= 56);
-
-type EventCharts = SmallVec<[EventChart; 1]>;
-
-/// The samples of one event of a thread.
-struct EventChart {
-    event: Box<str>,
-    /// The track that they are laid out on.
-    track: TrackIdx,
-    /// The lanes of that track, by depth.
-    lanes: ChartLanes,
-    chart: FlameChart,
-}
-
-type ChartLanes = SmallVec<[LaneSlot; 4]>;
-
-/// The index of a lane, or none, in four bytes.
-#[derive(Clone, Copy)]
-struct LaneSlot(u32);
-
-impl LaneSlot {
-    const NONE: Self = Self(u32::MAX);
-
-    fn get(self) -> Option<LaneIdx> {
-        (self.0 != u32::MAX).then_some(LaneIdx(self.0))
-    }
-
-    fn set(&mut self, LaneIdx(lane): LaneIdx) {
-        self.0 = lane;
-    }
-}
-
-/// A state of a thread.
-#[derive(Clone, Copy)]
-struct Entered {
-    since_ns: i64,
-    name: NameIdx,
-    /// A reference to its details.
-    detail: u64,
-    is_awake: bool,
-}
-
 impl<'a> Nester<'a> {
     /// Starts on an empty store. Adds the tracks of asynchronous trees and of charts to `registry`.
     pub fn new(
@@ -156,12 +84,12 @@ impl<'a> Nester<'a> {
         };
         Self {
             roles: registry.tables().tracks.iter().map(|track| role(&track.key)).collect(),
-            flame_spans: Vec::new(),
             writer: writer.into(),
             names,
             stacks,
             registry,
-            tracks: Vec::new(),
+            tracks: TrackNests::default(),
+            charts: SampleCharts::default(),
             asyncs: AsyncTrees::default(),
             open_blobs: OpenBlobs::default(),
             tied: TiedEvents::default(),
@@ -207,8 +135,8 @@ impl<'a> Nester<'a> {
         if self.tied.ts_ns().is_some_and(|ts_ns| ts_ns < sorted_to_ns) {
             self.take_tied()?;
         }
-        for track in 0..self.tracks.len() {
-            self.end_known(TrackIdx(track as u32), sorted_to_ns.saturating_sub(1))?;
+        for position in 0..self.tracks.len() {
+            self.end_known(self.tracks.at(position), sorted_to_ns.saturating_sub(1))?;
         }
         let end_ns = self.summary.end_ns.max(last_ns);
         let summary = Summary { sorted_to_ns: Some(sorted_to_ns), end_ns, ..self.summary.clone() };
@@ -223,18 +151,16 @@ impl<'a> Nester<'a> {
     /// Returns any I/O error of a write of the store.
     pub fn finish(mut self) -> io::Result<Nested> {
         self.take_tied()?;
-        for track in 0..self.tracks.len() {
-            self.end_known(TrackIdx(track as u32), i64::MAX)?;
+        self.tracks.sort_by_falling_track();
+        for position in (0..self.tracks.len()).rev() {
+            self.end_known(self.tracks.at(position), i64::MAX)?;
         }
         let last_ns = self.summary.end_ns;
-        for track in 0..self.tracks.len() {
-            if let Some(state) = self.tracks[track].rare.as_mut().and_then(|rare| rare.thread.take()) {
-                // A state that begins at the last moment is unfinished, so it is shown without a duration.
-                let lane = self.push_state_row(TrackIdx(track as u32), &state, last_ns)?;
-                self.writer.mark_unfinished(lane);
-            }
-            self.finish_track(TrackIdx(track as u32))?;
+        while let Some(track) = self.tracks.last() {
+            self.finish_track(track, last_ns)?;
+            self.tracks.drop_last();
         }
+        self.finish_charts()?;
         self.writer.finish()?;
         if self.summary.start_ns > self.summary.end_ns {
             (self.summary.start_ns, self.summary.end_ns) = (0, 0);
@@ -242,22 +168,20 @@ impl<'a> Nester<'a> {
         Ok(Nested { losses: self.losses, summary: self.summary })
     }
 
-    fn finish_track(&mut self, track: TrackIdx) -> io::Result<()> {
-        let state = &mut self.tracks[track.index()];
-        let end_ns = state.end_ns;
-        for (lane, begin) in state.open.drain() {
+    fn finish_track(&mut self, track: TrackIdx, last_ns: i64) -> io::Result<()> {
+        if let Some(state) = self.tracks.take_state(track) {
+            // One that begins at the last moment is not over, so that it is shown without length.
+            let lane = self.push_state_row(track, &state, last_ns)?;
+            self.writer.mark_unfinished(lane);
+        }
+        let nest = self.track(track);
+        let end_ns = nest.end_ns;
+        for (lane, begin) in nest.open.drain() {
             if !begin.endless {
                 self.lose(Loss::UnmatchedBegin, track, begin.start_ns);
             }
             let lane = self.span(track, lane, begin, end_ns, &Detail::default())?;
             self.writer.mark_unfinished(lane);
-        }
-        let Some(rare) = self.tracks[track.index()].rare.take() else { return Ok(()) };
-        for EventChart { mut chart, track, mut lanes, .. } in rare.charts.into_iter().flat_map(|charts| *charts) {
-            if chart.finish(self.stacks, &mut self.flame_spans) {
-                self.lose(Loss::DeepNesting, track, end_ns);
-            }
-            self.push_flames(track, &mut lanes)?;
         }
         Ok(())
     }
@@ -283,7 +207,7 @@ impl<'a> Nester<'a> {
                 let is_placed = self.begin(event.track, event, blob, false)?;
                 let end_ns = event.end_ns();
                 match (is_placed, event.value > 0) {
-                    (true, true) if !self.track(event.track).rare().ends.add(end_ns) => {
+                    (true, true) if !self.track(event.track).ends().add(end_ns) => {
                         self.lose(Loss::DeepNesting, event.track, end_ns);
                     }
                     (false, false) => self.track(event.track).open.add_unplaced(),
@@ -308,15 +232,19 @@ impl<'a> Nester<'a> {
     #[inline(always)] // as `RowSink::push`
     #[expect(clippy::inline_always, reason = "see there")]
     fn push_span(&mut self, track: TrackIdx, depth: u16, row: Row, end_ns: i64) -> io::Result<LaneIdx> {
-        let lane = self.span_lane(track, depth)?;
-        self.push_to(lane, track, row, end_ns)?;
+        let nest = self.track(track);
+        nest.saw(end_ns);
+        let lane = match nest.span_lane(depth) {
+            Some(lane) => lane,
+            None => self.add_span_lane(track, depth)?,
+        };
+        self.push_to(lane, row, end_ns)?;
         Ok(lane)
     }
 
     #[inline(always)] // as `RowSink::push`
     #[expect(clippy::inline_always, reason = "see there")]
-    fn push_to(&mut self, lane: LaneIdx, track: TrackIdx, row: Row, end_ns: i64) -> io::Result<()> {
-        self.tracks[track.index()].saw(end_ns);
+    fn push_to(&mut self, lane: LaneIdx, row: Row, end_ns: i64) -> io::Result<()> {
         self.summary.spans += 1;
         self.saw(row.start_ns);
         self.summary.end_ns = self.summary.end_ns.max(end_ns);
@@ -325,7 +253,7 @@ impl<'a> Nester<'a> {
 
     #[inline]
     fn span_lane(&mut self, track: TrackIdx, depth: u16) -> io::Result<LaneIdx> {
-        match self.track(track).spans.get(usize::from(depth)).and_then(|lane| lane.get()) {
+        match self.track(track).span_lane(depth) {
             Some(lane) => Ok(lane),
             None => self.add_span_lane(track, depth),
         }
@@ -334,21 +262,13 @@ impl<'a> Nester<'a> {
     #[cold]
     fn add_span_lane(&mut self, track: TrackIdx, depth: u16) -> io::Result<LaneIdx> {
         let lane = self.writer.add_lane(track, LaneKind::Spans, depth)?;
-        set_lane(&mut self.track(track).spans, depth, lane);
+        self.track(track).set_span_lane(depth, lane);
         Ok(lane)
     }
 
     #[inline]
     fn track(&mut self, track: TrackIdx) -> &mut TrackNest {
-        if self.tracks.len() <= track.index() {
-            self.add_tracks(track);
-        }
-        &mut self.tracks[track.index()]
-    }
-
-    #[cold]
-    fn add_tracks(&mut self, to: TrackIdx) {
-        self.tracks.resize_with(to.index() + 1, TrackNest::default);
+        self.tracks.get_or_add(track)
     }
 
     fn lose(&mut self, loss: Loss, track: TrackIdx, ts_ns: i64) {
@@ -363,42 +283,5 @@ impl<'a> Nester<'a> {
     fn saw(&mut self, ts_ns: i64) {
         self.summary.start_ns = self.summary.start_ns.min(ts_ns);
         self.summary.end_ns = self.summary.end_ns.max(ts_ns);
-    }
-}
-
-/// Records the lane of a depth.
-fn set_lane(lanes: &mut SmallVec<[LaneSlot; 4]>, depth: u16, lane: LaneIdx) {
-    if lanes.len() <= usize::from(depth) {
-        lanes.resize(usize::from(depth) + 1, LaneSlot::NONE);
-    }
-    lanes[usize::from(depth)].set(lane);
-}
-
-impl Default for TrackNest {
-    fn default() -> Self {
-        Self {
-            spans: SmallVec::new(),
-            instants: LaneSlot::NONE,
-            counter: LaneSlot::NONE,
-            flows: LaneSlot::NONE,
-            samples: LaneSlot::NONE,
-            open: OpenLanes::default(),
-            end_ns: i64::MIN,
-            rare: None,
-        }
-    }
-}
-
-impl TrackNest {
-    fn saw(&mut self, ts_ns: i64) {
-        self.end_ns = self.end_ns.max(ts_ns);
-    }
-
-    fn rare(&mut self) -> &mut RareState {
-        self.rare.get_or_insert_default()
-    }
-
-    fn charts(&mut self) -> &mut EventCharts {
-        self.rare().charts.get_or_insert_default()
     }
 }

@@ -2,8 +2,8 @@
 
 use std::io;
 
+use super::Nester;
 use super::open_blobs::OpenBlob;
-use super::{Nester, TrackNest};
 use crate::model::args::Detail;
 use crate::model::{Event, EventFlags, Loss, NameIdx, TrackIdx};
 use crate::store::{LaneIdx, Row};
@@ -57,7 +57,8 @@ impl Nester<'_> {
             return self.complete(event, blob);
         }
         let (row, end_ns) = self.complete_row_of(event, blob)?;
-        self.push_to(lane, event.track, row, end_ns)?;
+        self.track(event.track).saw(end_ns);
+        self.push_to(lane, row, end_ns)?;
         if event.flags.has(EventFlags::UNFINISHED) {
             self.writer.mark_unfinished(lane);
         }
@@ -84,8 +85,7 @@ impl Nester<'_> {
     /// Closes the begins whose known end is at most `to_ns`.
     #[inline]
     pub(super) fn end_known(&mut self, track: TrackIdx, to_ns: i64) -> io::Result<()> {
-        let next = |state: &mut TrackNest| state.rare.as_mut()?.ends.take_next(to_ns);
-        while let Some(end_ns) = self.tracks.get_mut(track.index()).and_then(next) {
+        while let Some(end_ns) = self.tracks.get_mut(track).and_then(|nest| nest.take_end(to_ns)) {
             self.end_innermost(track, end_ns, &[])?;
         }
         Ok(())

@@ -1,0 +1,227 @@
+//! Samples, which are rows of their thread and spans of a chart beside it. A trace may have a million threads with one
+//! sample each, so charts are small entries of one table.
+
+use std::io;
+
+use rustc_hash::FxHashMap;
+
+use super::Nester;
+use super::tracks::{LaneSlot, SpanLanes, set_lane};
+use crate::ingest::flame::{FlameChart, FlameSpan};
+use crate::model::args::Detail;
+use crate::model::sample_measure::sample_event;
+use crate::model::{Event, Loss, SampleMeasure, StackIdx, TrackIdx, TrackKey, TrackKind};
+use crate::store::{LaneKind, Row};
+
+/// The most charts of one thread: recorders have some ten events.
+const CHARTS_MAX: usize = 64;
+
+/// The charts of all threads.
+#[derive(Default)]
+pub(super) struct SampleCharts {
+    /// By track of the trace.
+    tracks: Vec<SampledTrack>,
+    charts: Vec<EventChart>,
+    /// The events of samples, in order of their first chart.
+    events: Vec<Box<str>>,
+    event_index: FxHashMap<Box<str>, EventIdx>,
+    /// The event of the last sample.
+    last_event: EventIdx,
+    /// Scratch space.
+    spans: Vec<FlameSpan>,
+}
+
+/// A row of [`SampleCharts::events`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+struct EventIdx(u32);
+
+/// A row of [`SampleCharts::charts`], or none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct ChartSlot(u32);
+
+impl ChartSlot {
+    const NONE: Self = Self(u32::MAX);
+}
+
+/// The samples of a track.
+#[derive(Clone, Copy)]
+struct SampledTrack {
+    lane: LaneSlot,
+    first: ChartSlot,
+}
+
+/// The samples of one event of a thread.
+struct EventChart {
+    chart: FlameChart,
+    /// The lanes of spans that are drawn before the end of the trace.
+    lanes: Option<Box<SpanLanes>>,
+    event: EventIdx,
+    /// The track that they are laid out on.
+    track: TrackIdx,
+    /// The thread's next chart.
+    next: ChartSlot,
+}
+
+const _: () = assert!(size_of::<EventChart>() <= 40);
+
+/// The search for the chart of an event.
+enum FoundChart {
+    At(ChartSlot),
+    /// There is none. The thread has `first` and `last`, or no chart.
+    Missing {
+        first_and_last: Option<(ChartSlot, ChartSlot)>,
+    },
+}
+
+impl SampleCharts {
+    fn track(&mut self, track: TrackIdx) -> &mut SampledTrack {
+        if self.tracks.len() <= track.index() {
+            let none = SampledTrack { lane: LaneSlot::NONE, first: ChartSlot::NONE };
+            self.tracks.resize(track.index() + 1, none);
+        }
+        &mut self.tracks[track.index()]
+    }
+
+    fn get(&self, ChartSlot(slot): ChartSlot) -> Option<&EventChart> {
+        self.charts.get(slot as usize)
+    }
+
+    /// Returns the index of an event, if it has a chart.
+    fn event(&mut self, event: &str) -> Option<EventIdx> {
+        // Most samples have no event, and a comparison of nothing is a call.
+        let is_same = |known: &str| known.len() == event.len() && (event.is_empty() || *known == *event);
+        if !self.events.get(self.last_event.0 as usize).is_some_and(|last| is_same(last)) {
+            self.last_event = *self.event_index.get(event)?;
+        }
+        Some(self.last_event)
+    }
+
+    /// Finds the chart of an event of a thread. Those beyond [`CHARTS_MAX`] share the last one.
+    fn find(&mut self, track: TrackIdx, event: &str) -> FoundChart {
+        let event = self.event(event);
+        let first = self.track(track).first;
+        let (mut last, mut next, mut count) = (first, first, 0);
+        while let Some(chart) = self.get(next) {
+            if Some(chart.event) == event {
+                return FoundChart::At(next);
+            }
+            (last, next, count) = (next, chart.next, count + 1);
+        }
+        if count >= CHARTS_MAX {
+            return FoundChart::At(last);
+        }
+        FoundChart::Missing { first_and_last: (count > 0).then_some((first, last)) }
+    }
+
+    /// Adds a chart after the `last` one of its thread.
+    fn add(&mut self, (source, track): (TrackIdx, TrackIdx), event: &str, last: Option<ChartSlot>) -> ChartSlot {
+        let event = self.event(event).unwrap_or_else(|| {
+            let index = EventIdx(self.events.len() as u32);
+            self.events.push(event.into());
+            self.event_index.insert(event.into(), index);
+            index
+        });
+        // Each has a track, whose indices are as wide.
+        let slot = ChartSlot(self.charts.len() as u32);
+        self.charts.push(EventChart { chart: FlameChart::Empty, lanes: None, event, track, next: ChartSlot::NONE });
+        match last.and_then(|ChartSlot(last)| self.charts.get_mut(last as usize)) {
+            Some(last) => last.next = slot,
+            None => self.track(source).first = slot,
+        }
+        slot
+    }
+}
+
+impl Nester<'_> {
+    pub(super) fn sample(&mut self, event: &Event, blob: &[u8]) -> io::Result<()> {
+        let detail = self.detail(blob)?;
+        let stack = StackIdx::from_value(event.value);
+        let name = self.stacks.get(stack).name;
+        let known = self.charts.track(event.track).lane.get();
+        let lane = known.map_or_else(|| self.writer.add_lane(event.track, LaneKind::Samples, 0), Ok)?;
+        let slot = self.chart_of(event.track, &sample_event(Detail::decode(blob).args_json));
+        let is_untimed = self.registry.tables().tracks[event.track.index()].key.slot == TrackKey::SLOT_UNTIMED;
+        self.charts.track(event.track).lane.set(lane);
+        self.summary.samples += 1;
+        self.saw(event.ts_ns);
+        self.writer.push(lane, Row { start_ns: event.ts_ns, value: event.value, detail, name: name.0 })?;
+        let Some(ChartSlot(slot)) = slot else {
+            self.lose(Loss::OverLimit, event.track, event.ts_ns);
+            return Ok(());
+        };
+        let SampleCharts { charts, spans, .. } = &mut self.charts;
+        let EventChart { chart, track, .. } = &mut charts[slot as usize];
+        let (track, stacks) = (*track, self.stacks);
+        if is_untimed {
+            let drawn_ns = SampleMeasure::from_args(Detail::decode(blob).args_json).drawn_ns();
+            let end_ns = event.ts_ns.saturating_add_unsigned(drawn_ns);
+            chart.hold((event.ts_ns, end_ns), stack, stacks, spans);
+        } else {
+            chart.sample(event.ts_ns, stack, stacks, spans);
+        }
+        if self.charts.spans.is_empty() {
+            return Ok(());
+        }
+        let mut lanes = self.charts.charts[slot as usize].lanes.take().unwrap_or_default();
+        let pushed = self.push_flames(track, &mut lanes);
+        self.charts.charts[slot as usize].lanes = Some(lanes);
+        pushed
+    }
+
+    /// Returns the chart of an event's samples of a thread, which is added if it is new. The name of an event is in that
+    /// of its track once there are several. `None` where no track is left for it.
+    fn chart_of(&mut self, track: TrackIdx, event: &str) -> Option<ChartSlot> {
+        let first_and_last = match self.charts.find(track, event) {
+            FoundChart::At(slot) => return Some(slot),
+            FoundChart::Missing { first_and_last } => first_and_last,
+        };
+        let title = |event: &str| {
+            let event = if event.is_empty() { "no event" } else { event };
+            format!("samples: {event}")
+        };
+        let kind = TrackKind::Samples;
+        let first = first_and_last.and_then(|(first, _)| self.charts.get(first));
+        let first = first.and_then(|first| self.charts.events.get(first.event.0 as usize));
+        let chart_track = match first.map(|first| title(first)) {
+            None => self.registry.derived(track, kind, "", "samples")?,
+            Some(first) => {
+                self.registry.derived(track, kind, "", &first);
+                // An empty part would be the first one.
+                let part = if event.is_empty() { " " } else { event };
+                self.registry.derived(track, kind, part, &title(event))?
+            }
+        };
+        Some(self.charts.add((track, chart_track), event, first_and_last.map(|(_, last)| last)))
+    }
+
+    /// Ends all charts with what still runs.
+    pub(super) fn finish_charts(&mut self) -> io::Result<()> {
+        self.charts.tracks = Vec::new();
+        for EventChart { chart, lanes, track, .. } in std::mem::take(&mut self.charts.charts) {
+            let too_deep = chart.finish(self.stacks, &mut self.charts.spans);
+            if too_deep && let Some(last) = self.charts.spans.last() {
+                let end_ns = last.end_ns;
+                self.lose(Loss::DeepNesting, track, end_ns);
+            }
+            self.push_flames(track, &mut lanes.unwrap_or_default())?;
+        }
+        Ok(())
+    }
+
+    /// Writes what is known of a chart. It is made for the eye, so it is counted nowhere.
+    fn push_flames(&mut self, track: TrackIdx, lanes: &mut SpanLanes) -> io::Result<()> {
+        let mut spans = std::mem::take(&mut self.charts.spans);
+        for span in spans.drain(..) {
+            let known = lanes.get(usize::from(span.depth)).and_then(|lane| lane.get());
+            let lane = known.map_or_else(|| self.writer.add_lane(track, LaneKind::Spans, span.depth), Ok)?;
+            if known.is_none() {
+                set_lane(lanes, span.depth, lane);
+            }
+            self.saw(span.end_ns);
+            let value = span.end_ns.abs_diff(span.start_ns);
+            self.writer.push(lane, Row { start_ns: span.start_ns, value, detail: 0, name: span.name.0 })?;
+        }
+        self.charts.spans = spans;
+        Ok(())
+    }
+}

@@ -1,0 +1,199 @@
+//! The state of each track while its events are nested. A trace may have millions of tracks, most of them without spans,
+//! so only a track with events of its own has one, and the state of few tracks is in a box or in a table of its own.
+
+use smallvec::SmallVec;
+
+use super::spans::OpenBegin;
+use crate::ingest::lanes::OpenLanes;
+use crate::ingest::pending_ends::PendingEnds;
+use crate::model::{NameIdx, TrackIdx};
+use crate::store::LaneIdx;
+
+/// The states of all tracks.
+#[derive(Default)]
+pub(super) struct TrackNests {
+    /// The position of each track in `nests`; beyond its end for a track without events.
+    positions: Vec<u32>,
+    nests: Vec<TrackNest>,
+    /// The states of threads; see [`TrackNest::thread`].
+    threads: Vec<Option<Entered>>,
+}
+
+/// The events of a track so far.
+pub(super) struct TrackNest {
+    track: TrackIdx,
+    /// The lanes of spans, by depth.
+    spans: SpanLanes,
+    pub(super) instants: LaneSlot,
+    pub(super) counter: LaneSlot,
+    pub(super) flows: LaneSlot,
+    /// One plus the position of the state of its thread in [`TrackNests::threads`]; 0 for none.
+    thread: u32,
+    pub(super) open: OpenLanes<OpenBegin>,
+    /// The last time in the rows of spans and instants; the smallest time before the first.
+    pub(super) end_ns: i64,
+    /// Ends of begins that say when they end.
+    ends: Option<Box<PendingEnds>>,
+}
+
+const _: () = assert!(size_of::<TrackNest>() <= 120);
+
+/// The lanes of spans, by depth.
+pub(super) type SpanLanes = SmallVec<[LaneSlot; 4]>;
+
+/// The index of a lane, or none, in four bytes.
+#[derive(Clone, Copy)]
+pub(super) struct LaneSlot(u32);
+
+impl LaneSlot {
+    pub(super) const NONE: Self = Self(u32::MAX);
+
+    pub(super) fn get(self) -> Option<LaneIdx> {
+        (self.0 != u32::MAX).then_some(LaneIdx(self.0))
+    }
+
+    pub(super) fn set(&mut self, LaneIdx(lane): LaneIdx) {
+        self.0 = lane;
+    }
+}
+
+/// A state of a thread.
+#[derive(Clone, Copy)]
+pub(super) struct Entered {
+    pub(super) since_ns: i64,
+    pub(super) name: NameIdx,
+    /// A reference to its details.
+    pub(super) detail: u64,
+    pub(super) is_awake: bool,
+}
+
+const _: () = assert!(size_of::<Option<Entered>>() <= 24);
+
+impl TrackNests {
+    /// Number of nests that are dropped before their memory is released.
+    const DROPPED_AT_ONCE: usize = 1 << 16;
+    const NONE: u32 = u32::MAX;
+
+    pub(super) fn len(&self) -> usize {
+        self.nests.len()
+    }
+
+    /// Returns the track at a position.
+    pub(super) fn at(&self, position: usize) -> TrackIdx {
+        self.nests[position].track
+    }
+
+    #[inline]
+    pub(super) fn get_mut(&mut self, track: TrackIdx) -> Option<&mut TrackNest> {
+        self.nests.get_mut(*self.positions.get(track.index())? as usize)
+    }
+
+    #[inline]
+    pub(super) fn get_or_add(&mut self, track: TrackIdx) -> &mut TrackNest {
+        let known = self.positions.get(track.index()).copied().unwrap_or(Self::NONE) as usize;
+        let position = if known < self.nests.len() { known } else { self.add(track) };
+        &mut self.nests[position]
+    }
+
+    #[cold]
+    fn add(&mut self, track: TrackIdx) -> usize {
+        if self.positions.len() <= track.index() {
+            self.positions.resize(track.index() + 1, Self::NONE);
+        }
+        let position = self.nests.len();
+        self.positions[track.index()] = position as u32;
+        self.nests.push(TrackNest::new(track));
+        position
+    }
+
+    /// Returns the place of the state of a track's thread.
+    pub(super) fn thread(&mut self, track: TrackIdx) -> &mut Option<Entered> {
+        let next = self.threads.len();
+        let known = &mut self.get_or_add(track).thread;
+        let position = match *known {
+            0 => {
+                *known = next as u32 + 1;
+                next
+            }
+            known => known as usize - 1,
+        };
+        if position == next {
+            self.threads.push(None);
+        }
+        &mut self.threads[position]
+    }
+
+    /// Removes the state of a track's thread.
+    pub(super) fn take_state(&mut self, track: TrackIdx) -> Option<Entered> {
+        let position = self.get_mut(track)?.thread.checked_sub(1)?;
+        self.threads.get_mut(position as usize)?.take()
+    }
+
+    /// Sorts the last track first, so that [`Self::last`] returns them in order.
+    pub(super) fn sort_by_falling_track(&mut self) {
+        self.nests.sort_unstable_by_key(|nest| std::cmp::Reverse(nest.track));
+        for (nest, position) in self.nests.iter().zip(0..) {
+            self.positions[nest.track.index()] = position;
+        }
+    }
+
+    pub(super) fn last(&self) -> Option<TrackIdx> {
+        self.nests.last().map(|nest| nest.track)
+    }
+
+    /// Drops the last nest. A block of them releases its memory, since the store builds its lanes meanwhile.
+    pub(super) fn drop_last(&mut self) {
+        self.nests.pop();
+        if self.nests.len().is_multiple_of(Self::DROPPED_AT_ONCE) {
+            self.nests.shrink_to_fit();
+        }
+    }
+}
+
+impl TrackNest {
+    fn new(track: TrackIdx) -> Self {
+        Self {
+            track,
+            spans: SmallVec::new(),
+            instants: LaneSlot::NONE,
+            counter: LaneSlot::NONE,
+            flows: LaneSlot::NONE,
+            thread: 0,
+            open: OpenLanes::default(),
+            end_ns: i64::MIN,
+            ends: None,
+        }
+    }
+
+    #[inline]
+    pub(super) fn saw(&mut self, ts_ns: i64) {
+        self.end_ns = self.end_ns.max(ts_ns);
+    }
+
+    #[inline]
+    pub(super) fn span_lane(&self, depth: u16) -> Option<LaneIdx> {
+        self.spans.get(usize::from(depth)).and_then(|lane| lane.get())
+    }
+
+    pub(super) fn set_span_lane(&mut self, depth: u16, lane: LaneIdx) {
+        set_lane(&mut self.spans, depth, lane);
+    }
+
+    pub(super) fn ends(&mut self) -> &mut PendingEnds {
+        self.ends.get_or_insert_default()
+    }
+
+    /// Takes the next known end if it comes by `to_ns`.
+    #[inline]
+    pub(super) fn take_end(&mut self, to_ns: i64) -> Option<i64> {
+        self.ends.as_mut()?.take_next(to_ns)
+    }
+}
+
+/// Sets the lane of a depth.
+pub(super) fn set_lane(lanes: &mut SpanLanes, depth: u16, lane: LaneIdx) {
+    if lanes.len() <= usize::from(depth) {
+        lanes.resize(usize::from(depth) + 1, LaneSlot::NONE);
+    }
+    lanes[usize::from(depth)].set(lane);
+}
