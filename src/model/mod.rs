@@ -9,6 +9,7 @@ pub(crate) mod loss;
 pub(crate) mod modules;
 pub(crate) mod names;
 pub(crate) mod sample_measure;
+mod shared_texts;
 pub(crate) mod sources;
 pub(crate) mod stacks;
 mod texts;

@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::counter_unit::unit_in_name;
 use super::modules::{MODULES_MAX, Module};
+use super::shared_texts::SharedTexts;
 use super::unwind::UnwoundModule;
 
 /// A row of [`TrackTables::tracks`].
@@ -266,6 +267,8 @@ pub struct Registry {
     orders: FxHashMap<TrackKey, i64>,
     /// The units of counters that have had no event yet.
     units: FxHashMap<TrackKey, Arc<str>>,
+    /// Names of threads, many of which may have the same.
+    thread_names: SharedTexts,
     /// Maximum index of a track, a process, or a row of `threads`.
     index_max: u32,
     over_limit: u64,
@@ -281,6 +284,7 @@ impl Default for Registry {
             thread_index: HashTable::new(),
             orders: FxHashMap::default(),
             units: FxHashMap::default(),
+            thread_names: SharedTexts::default(),
             index_max: u32::MAX - 1,
             over_limit: 0,
         }
@@ -459,10 +463,12 @@ impl Registry {
                 self.change_process(pid, |process| process.sort_index = *sort_index);
             }
             Metadata::ThreadName { pid, tid, name } => {
-                self.apply_to_thread(pid, tid, |thread| thread.name = Some(Arc::from(&**name)));
+                let name = self.thread_names.share(name);
+                self.apply_to_thread(pid, tid, |thread| thread.name = Some(name));
             }
             Metadata::KernelName { pid, tid, name } => {
-                self.apply_to_thread(pid, tid, |thread| thread.kernel_name = Some(Arc::from(&**name)));
+                let name = self.thread_names.share(name);
+                self.apply_to_thread(pid, tid, |thread| thread.kernel_name = Some(name));
             }
             Metadata::ThreadSortIndex { pid, tid, sort_index } => {
                 self.apply_to_thread(pid, tid, |thread| thread.sort_index = Some(*sort_index));
