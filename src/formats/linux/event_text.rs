@@ -7,6 +7,7 @@ use std::sync::Arc;
 use super::binder::{Binder, BinderEvent, BinderThread, BinderTransaction};
 use super::scheduler::{BlockedReason, Scheduler, SchedulerTask, Switch, TaskState};
 use super::syscalls::SystemCall;
+use super::thread_table::{TaskName, ThreadTable};
 use super::trace_markers::{MarkerSource, marker};
 use crate::formats::input::decimal::nanos_from_micros;
 use crate::formats::output::args::ArgsWriter;
@@ -38,7 +39,7 @@ pub(crate) struct KernelText {
     /// The current system call by thread.
     calls: rustc_hash::FxHashMap<i64, CurrentCall>,
     /// Last known names of threads.
-    named: rustc_hash::FxHashMap<i64, Box<[u8]>>,
+    named: ThreadTable<TaskName>,
 }
 
 /// The system call that a thread is in.
@@ -182,10 +183,12 @@ impl KernelText {
     /// Adds the name of a thread to the batch if it changed.
     pub(crate) fn name_task(&mut self, batch: &mut BatchBuilder, event: &TextEvent<'_>) {
         let (tid, task) = (event.tid, event.task);
-        if tid == 0 || task.is_empty() || self.named.get(&tid).is_some_and(|known| **known == *task) {
+        if tid == 0 || task.is_empty() || self.named.get(tid).is_some_and(|known| **known == *task) {
             return;
         }
-        self.named.insert(tid, task.into());
+        if let Some(known) = self.named.get_or_add(tid, usize::MAX, TaskName::new) {
+            *known = task.into();
+        }
         let name = crate::formats::output::batch::text(task, event.place, &mut batch.batch.losses);
         let TrackKey { pid, tid, .. } = self.thread(tid);
         batch.batch.metadata.push(Metadata::KernelName { pid, tid, name });

@@ -10,4 +10,5 @@ pub(crate) mod perf_script;
 pub(crate) mod scheduler;
 pub(crate) mod strace;
 pub(crate) mod syscalls;
+mod thread_table;
 pub(crate) mod trace_markers;

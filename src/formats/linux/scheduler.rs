@@ -17,6 +17,7 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
+use super::thread_table::{TaskName, ThreadTable};
 use crate::formats::output::args::ArgsWriter;
 use crate::formats::output::batch::{BatchBuilder, bare};
 use crate::model::args::Detail;
@@ -54,8 +55,8 @@ pub(crate) struct Switch<'a> {
 #[derive(Debug, Default)]
 pub(crate) struct Scheduler {
     running: FxHashMap<u64, RunningTask>,
-    process_of: FxHashMap<i64, i64>,
-    threads: FxHashMap<i64, ScheduledThread>,
+    process_of: ThreadTable<i64>,
+    threads: ThreadTable<ScheduledThread>,
     newest_ns: i64,
     args: ArgsWriter,
 }
@@ -72,7 +73,7 @@ struct RunningTask {
 struct ScheduledThread {
     pid: i64,
     /// Last known name.
-    name: Box<[u8]>,
+    name: TaskName,
     /// Its state track in the batch of this number.
     states: (u32, TrackIdx),
     /// Time of its last switch-out and the state entered; `None` while it is running or runnable.
@@ -108,8 +109,8 @@ pub(crate) struct BlockedReason<'a> {
 impl Scheduler {
     /// Sets the process of a thread.
     pub(crate) fn set_process(&mut self, tid: i64, pid: i64) {
-        if self.process_of.len() < THREADS_MAX || self.process_of.contains_key(&tid) {
-            self.process_of.insert(tid, pid);
+        if let Some(known) = self.process_of.get_or_add(tid, THREADS_MAX, || pid) {
+            *known = pid;
         }
     }
 
@@ -128,7 +129,7 @@ impl Scheduler {
         if tid == 0 || name.is_empty() {
             return;
         }
-        if let Some(thread) = self.threads.get_mut(&tid) {
+        if let Some(thread) = self.threads.get_mut(tid) {
             thread.name = name.into();
         }
         let name = crate::formats::output::batch::text(name, place, &mut batch.batch.losses);
@@ -137,7 +138,7 @@ impl Scheduler {
 
     /// Returns the process of a thread, if it is known.
     pub(crate) fn process(&self, tid: i64) -> Option<i64> {
-        self.process_of.get(&tid).copied()
+        self.process_of.get(tid).copied()
     }
 
     /// Adds the events of a `sched_switch`.
@@ -163,7 +164,7 @@ impl Scheduler {
             let letters = state.letters();
             let entered = NewState { name: state.name(), letters: &letters, flags: state.flags(), detail: 0 };
             self.enter(batch, ts_ns, &previous, entered, place);
-            if let Some(thread) = self.threads.get_mut(&previous.tid) {
+            if let Some(thread) = self.threads.get_mut(previous.tid) {
                 thread.cpu = None;
                 thread.left = (!state.flags().has(EventFlags::AWAKE)).then_some((ts_ns, state));
             }
@@ -177,7 +178,7 @@ impl Scheduler {
         let name = if next.name.is_empty() { self.name(next.tid) } else { next.name }.into();
         self.running.insert(cpu, RunningTask { since_ns: ts_ns, tid: next.tid, name, priority: next.priority });
         self.enter(batch, ts_ns, &next, NewState::RUNNING, place);
-        if let Some(thread) = self.threads.get_mut(&next.tid) {
+        if let Some(thread) = self.threads.get_mut(next.tid) {
             (thread.left, thread.cpu) = (None, Some(cpu));
         }
     }
@@ -194,7 +195,7 @@ impl Scheduler {
         if self.is_on(ran.tid, cpu) {
             let ran = SchedulerTask { tid: ran.tid, ..SchedulerTask::default() };
             self.enter(batch, ts_ns, &ran, NewState::UNKNOWN, place);
-            if let Some(thread) = self.threads.get_mut(&ran.tid) {
+            if let Some(thread) = self.threads.get_mut(ran.tid) {
                 thread.cpu = None;
             }
         }
@@ -203,7 +204,7 @@ impl Scheduler {
     /// Adds the reason to the state that the thread entered at its switch-out, by writing the state again. Of two
     /// states with the same time, the last counts.
     pub(crate) fn blocked(&mut self, batch: &mut BatchBuilder, reason: &BlockedReason<'_>, place: SourcePos) {
-        let left = self.threads.get(&reason.tid).and_then(|thread| thread.left);
+        let left = self.threads.get(reason.tid).and_then(|thread| thread.left);
         let Some((ts_ns, state)) = left else { return };
         self.args.clear();
         self.args.number("io_wait", reason.is_io_wait.into());
@@ -285,14 +286,14 @@ impl Scheduler {
         let flags = if is_awake { EventFlags::AWAKE } else { EventFlags::NONE };
         let entered = NewState { name: state.name(), letters: state.letters(), flags, detail: 0 };
         self.enter(batch, ts_ns, task, entered, place);
-        if let Some(thread) = self.threads.get_mut(&task.tid) {
+        if let Some(thread) = self.threads.get_mut(task.tid) {
             thread.cpu = cpu.filter(|_| is_running);
         }
     }
 
     /// Returns whether a thread is last known to run on this CPU.
     fn is_on(&self, tid: i64, cpu: u64) -> bool {
-        self.threads.get(&tid).is_some_and(|thread| thread.cpu == Some(cpu))
+        self.threads.get(tid).is_some_and(|thread| thread.cpu == Some(cpu))
     }
 
     /// Ends the trace: adds the runs that last to its end.
@@ -324,7 +325,7 @@ impl Scheduler {
         let track = batch.track_with(&TrackKey { kind: TrackKind::Cpu, pid: Id::None, tid, name, slot });
         let name = batch.name(&ran.name, None, place);
         self.args.clear();
-        let pid = self.threads.get(&ran.tid).map_or(ran.tid, |thread| thread.pid);
+        let pid = self.threads.get(ran.tid).map_or(ran.tid, |thread| thread.pid);
         self.args.signed("pid", pid);
         self.args.signed("tid", ran.tid);
         if let Some(priority) = ran.priority {
@@ -370,17 +371,9 @@ impl Scheduler {
     ) -> Option<TrackIdx> {
         let tid = task.tid;
         let pid = self.process(tid).unwrap_or(tid);
-        if self.threads.len() >= THREADS_MAX && !self.threads.contains_key(&tid) {
-            return None;
-        }
         let nowhere = (u32::MAX, TrackIdx(0));
-        let thread = self.threads.entry(tid).or_insert(ScheduledThread {
-            pid,
-            name: Box::default(),
-            states: nowhere,
-            left: None,
-            cpu: None,
-        });
+        let new = || ScheduledThread { pid, name: TaskName::new(), states: nowhere, left: None, cpu: None };
+        let thread = self.threads.get_or_add(tid, THREADS_MAX, new)?;
         if thread.pid != pid {
             (thread.pid, thread.states) = (pid, nowhere);
         }
@@ -402,7 +395,7 @@ impl Scheduler {
     }
 
     fn name(&self, tid: i64) -> &[u8] {
-        self.threads.get(&tid).map_or(&[], |thread| &thread.name)
+        self.threads.get(tid).map_or(&[], |thread| &thread.name)
     }
 }
 

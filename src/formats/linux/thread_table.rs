@@ -1,0 +1,104 @@
+//! A table by thread id. A trace may have a million threads, so rows are in a list, which grows without free places, and
+//! the hash table has positions only.
+
+use std::hash::BuildHasher;
+
+use hashbrown::HashTable;
+use hashbrown::hash_table::Entry;
+use rustc_hash::FxBuildHasher;
+use smallvec::SmallVec;
+
+/// The name of a thread. The kernel's names have at most 15 bytes, which need no allocation.
+pub(super) type TaskName = SmallVec<[u8; 16]>;
+
+/// A row for each of some threads.
+#[derive(Debug)]
+pub(super) struct ThreadTable<T> {
+    rows: Vec<(i64, T)>,
+    positions: HashTable<u32>,
+}
+
+impl<T> Default for ThreadTable<T> {
+    fn default() -> Self {
+        Self { rows: Vec::new(), positions: HashTable::new() }
+    }
+}
+
+impl<T> ThreadTable<T> {
+    /// The number of rows beyond which positions do not fit.
+    const COUNT_MAX: usize = u32::MAX as usize;
+
+    #[cfg(test)]
+    pub(super) fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    pub(super) fn get(&self, tid: i64) -> Option<&T> {
+        self.position(tid).map(|position| &self.rows[position].1)
+    }
+
+    pub(super) fn get_mut(&mut self, tid: i64) -> Option<&mut T> {
+        self.position(tid).map(|position| &mut self.rows[position].1)
+    }
+
+    fn position(&self, tid: i64) -> Option<usize> {
+        let is_same = |&position: &u32| self.rows[position as usize].0 == tid;
+        self.positions.find(hash(tid), is_same).map(|&position| position as usize)
+    }
+
+    /// Returns the row of a thread; adds it if the table has fewer than `count_max` rows.
+    pub(super) fn get_or_add(&mut self, tid: i64, count_max: usize, new: impl FnOnce() -> T) -> Option<&mut T> {
+        let rows = &mut self.rows;
+        let is_same = |&position: &u32| rows[position as usize].0 == tid;
+        let rehash = |&position: &u32| hash(rows[position as usize].0);
+        let position = match self.positions.entry(hash(tid), is_same, rehash) {
+            Entry::Occupied(known) => *known.get() as usize,
+            Entry::Vacant(place) => {
+                if rows.len() >= count_max.min(Self::COUNT_MAX) {
+                    return None;
+                }
+                let position = rows.len();
+                place.insert(position as u32);
+                rows.push((tid, new()));
+                position
+            }
+        };
+        Some(&mut self.rows[position].1)
+    }
+}
+
+fn hash(tid: i64) -> u64 {
+    FxBuildHasher.hash_one(tid)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashMap;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn rows_are_those_of_a_map_that_is_full_at_the_limit(
+            tids in proptest::collection::vec(-3i64..30, 0..200),
+            count_max in 0usize..40,
+        ) {
+            let (mut table, mut map) = (ThreadTable::default(), HashMap::new());
+            for (turn, tid) in tids.into_iter().enumerate() {
+                let is_added = map.contains_key(&tid) || map.len() < count_max;
+                if let Some(row) = table.get_or_add(tid, count_max, || 0) {
+                    prop_assert!(is_added);
+                    *row += turn;
+                    *map.entry(tid).or_insert(0) += turn;
+                } else {
+                    prop_assert!(!is_added);
+                }
+                prop_assert_eq!(table.len(), map.len());
+                prop_assert!((-3..30).all(|tid| table.get(tid) == map.get(&tid)));
+                prop_assert!((-3..30).all(|tid| table.get_mut(tid) == map.get_mut(&tid)));
+            }
+        }
+    }
+}
