@@ -3,12 +3,11 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use rustc_hash::FxHashMap;
-
-use crate::model::{Id, Losses, NameIdx, Names, StackIdx, Stacks, Track, TrackIdx, TrackKind, TrackTables};
+use crate::model::{Losses, NameIdx, Names, StackIdx, Stacks, Track, TrackIdx, TrackKind, TrackTables};
 use crate::store::{LaneIdx, LaneInfo, LaneKind, RowIdx, Span, Store, Summary};
 
 use super::cursor::LaneCursor;
+use super::display_order::display_order;
 use super::overlay::NameOverlay;
 use super::track_groups::{TrackGroup, TrackGroups};
 
@@ -283,55 +282,4 @@ impl Snapshot {
     pub(crate) fn row(&self, row: RowIdx) -> Span {
         LaneCursor::new(self.store(), row.lane).span(row.row).unwrap_or_default()
     }
-}
-
-/// Sorts tracks by the order that the trace gives. Among unordered tracks, the kind decides, so that a process's
-/// counters are together above its threads; the order of first appearance decides last.
-fn display_order(store: &Store) -> Vec<TrackIdx> {
-    let tables = &store.meta().tracks;
-    let mut order: Vec<TrackIdx> = (0..tables.tracks.len())
-        .map(|track| TrackIdx(track as u32))
-        .filter(|&track| !store.lanes_of(track).is_empty())
-        .collect();
-    // Thread states are above the spans of a thread, its sample bars below.
-    let is_beside = |track: &Track| matches!(track.key.kind, TrackKind::State | TrackKind::Samples);
-    let mut threads = FxHashMap::default();
-    // Most traces have no such tracks, and the look-up takes 40 bytes for each of a million threads.
-    if tables.tracks.iter().any(is_beside) {
-        let of_kind = tables.tracks.iter().zip(0..).filter(|(track, _)| track.key.kind == TrackKind::Thread);
-        threads.extend(of_kind.map(|(track, row)| ((&track.key.pid, &track.key.tid), row)));
-    }
-    order.sort_by_cached_key(|&index| {
-        let own = &tables.tracks[index.index()].key;
-        let beside = match own.kind {
-            TrackKind::State => Some(-1),
-            TrackKind::Samples => Some(1),
-            _ => None,
-        };
-        let thread = threads.get(&(&own.pid, &own.tid)).filter(|_| beside.is_some());
-        let above = thread.map_or(index, |&row| TrackIdx(row));
-        let track = &tables.tracks[above.index()];
-        let process_order = tables.processes[track.process.index()].sort_index;
-        // The tracks of an async group are together where its first one appeared.
-        let (name, slot) = match track.key.kind {
-            TrackKind::Async => (&*track.name, track.key.slot),
-            TrackKind::Cpu => ("", track.key.slot),
-            _ => ("", 0),
-        };
-        // Tracks without a process, such as those of CPUs, are above the others.
-        let of_process = track.key.pid != Id::None;
-        (
-            process_order,
-            of_process,
-            track.process,
-            track.sort_index,
-            track.key.kind,
-            name,
-            slot,
-            above,
-            beside.unwrap_or(0),
-            index,
-        )
-    });
-    order
 }
