@@ -11,7 +11,9 @@
 //! that follows it, so that it changes with the rate of the sampler; for the first samples, of the first gaps.
 
 use std::collections::VecDeque;
+use std::io;
 
+use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 
 use crate::model::{NameIdx, StackIdx, Stacks};
@@ -56,7 +58,7 @@ pub(crate) enum FlameChart {
 const _: () = assert!(size_of::<FlameChart>() <= 16);
 
 /// The chart of the samples whose usual gap is known.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct DrawnChart {
     /// The last sample, whose gap to the next one is not known yet.
     waiting: Option<TimedStack>,
@@ -70,6 +72,7 @@ pub(crate) struct DrawnChart {
     /// The stack of the last sample, of which `open` lacks the frames that are too deep.
     last: StackIdx,
     /// The frames of a stack that do not run yet, innermost first.
+    #[serde(skip)]
     new: Vec<StackIdx>,
     /// The time up to which the open frames run.
     open_to_ns: i64,
@@ -130,6 +133,18 @@ impl FlameChart {
         drawn.too_deep
     }
 
+    /// Returns the memory beside the chart itself.
+    pub(crate) fn memory_bytes(&self) -> usize {
+        match self {
+            Self::Empty | Self::One(..) => 0,
+            Self::Few(samples) => {
+                let spilled = if samples.spilled() { samples.capacity() * size_of::<TimedStack>() } else { 0 };
+                size_of_val(&**samples) + spilled
+            }
+            Self::Drawn(drawn) => drawn.memory_bytes(),
+        }
+    }
+
     /// The spans that run, as far as is known.
     pub(crate) fn open_spans<'a>(&'a self, stacks: &'a Stacks) -> impl Iterator<Item = FlameSpan> + 'a {
         let drawn = if let Self::Drawn(drawn) = self { Some(drawn) } else { None };
@@ -138,6 +153,22 @@ impl FlameChart {
 }
 
 impl DrawnChart {
+    /// Returns the state as bytes, or an I/O error if it cannot be encoded.
+    pub(crate) fn to_bytes(&self) -> io::Result<Vec<u8>> {
+        postcard::to_stdvec(self).map_err(io::Error::other)
+    }
+
+    /// Restores the state of [`Self::to_bytes`].
+    pub(crate) fn from_bytes(bytes: &[u8]) -> io::Result<Self> {
+        postcard::from_bytes(bytes).map_err(io::Error::other)
+    }
+
+    fn memory_bytes(&self) -> usize {
+        let gaps = (self.gaps.capacity() + self.sorted_gaps.capacity()) * size_of::<u64>();
+        let frames = self.open.capacity() * size_of::<(StackIdx, i64)>() + self.new.capacity() * size_of::<StackIdx>();
+        size_of::<Self>() + gaps + frames
+    }
+
     /// Draws all samples but the last, which waits.
     fn from_samples(samples: &[TimedStack], stacks: &Stacks, spans: &mut Vec<FlameSpan>) -> Self {
         let mut drawn = Self { waiting: samples.last().copied(), ..Self::default() };

@@ -10,6 +10,7 @@ mod charts;
 mod open_blobs;
 mod points;
 mod spans;
+mod spilled_samples;
 mod tied;
 mod tracks;
 
@@ -38,7 +39,7 @@ pub struct Nester<'a> {
     stacks: &'a Arc<Stacks>,
     registry: &'a mut Registry,
     tracks: TrackNests,
-    charts: SampleCharts,
+    charts: SampleCharts<'a>,
     asyncs: AsyncTrees,
     /// By track of the capture.
     roles: Vec<TrackRole>,
@@ -102,7 +103,8 @@ impl<'a> Nester<'a> {
     /// Spills events of one time and arguments of open spans beyond `bytes`. By default both stay in memory.
     #[must_use]
     pub(crate) fn spilling(mut self, file: &'a SpillFile, bytes: u64) -> Self {
-        self.open_blobs = OpenBlobs::spilling(file, bytes / 2);
+        self.open_blobs = OpenBlobs::spilling(file, bytes / 4);
+        self.charts = SampleCharts::spilling(file, bytes / 4);
         self.tied = TiedEvents::spilling(TieSpill::within(file, bytes / 2));
         self
     }

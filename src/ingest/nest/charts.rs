@@ -6,11 +6,13 @@ use std::io;
 use rustc_hash::FxHashMap;
 
 use super::Nester;
+use super::spilled_samples::{SampleSpill, Spilled, SpilledSample};
 use super::tracks::{LaneSlot, SpanLanes, set_lane};
 use crate::ingest::flame::{FlameChart, FlameSpan};
+use crate::ingest::spill::SpillFile;
 use crate::model::args::Detail;
 use crate::model::sample_measure::sample_event;
-use crate::model::{Event, Loss, SampleMeasure, StackIdx, TrackIdx, TrackKey, TrackKind};
+use crate::model::{Event, Loss, SampleMeasure, StackIdx, Stacks, TrackIdx, TrackKey, TrackKind};
 use crate::store::{LaneKind, Row};
 
 /// The most charts of one thread: recorders have some ten events.
@@ -18,7 +20,7 @@ const CHARTS_MAX: usize = 64;
 
 /// The charts of all threads.
 #[derive(Default)]
-pub(super) struct SampleCharts {
+pub(super) struct SampleCharts<'a> {
     /// By track of the trace.
     tracks: Vec<SampledTrack>,
     charts: Vec<EventChart>,
@@ -27,6 +29,10 @@ pub(super) struct SampleCharts {
     event_index: FxHashMap<Box<str>, EventIdx>,
     /// The event of the last sample.
     last_event: EventIdx,
+    /// Memory of the charts beside their entries.
+    held_bytes: usize,
+    /// The bytes above which a chart that grows is spilled, and where its samples go from then on.
+    spill: Option<(usize, SampleSpill<'a>)>,
     /// Scratch space.
     spans: Vec<FlameSpan>,
 }
@@ -60,6 +66,8 @@ struct EventChart {
     track: TrackIdx,
     /// The thread's next chart.
     next: ChartSlot,
+    /// Whether its samples are in the spill file.
+    is_spilled: bool,
 }
 
 const _: () = assert!(size_of::<EventChart>() <= 40);
@@ -73,7 +81,13 @@ enum FoundChart {
     },
 }
 
-impl SampleCharts {
+impl<'a> SampleCharts<'a> {
+    pub(super) fn spilling(file: &'a SpillFile, bytes: u64) -> Self {
+        let held_bytes_max = usize::try_from(bytes / 2).unwrap_or(usize::MAX);
+        // A sorter takes a quarter of its bytes: others use four at once.
+        Self { spill: Some((held_bytes_max, SampleSpill::within(file, bytes * 2))), ..Self::default() }
+    }
+
     fn track(&mut self, track: TrackIdx) -> &mut SampledTrack {
         if self.tracks.len() <= track.index() {
             let none = SampledTrack { lane: LaneSlot::NONE, first: ChartSlot::NONE };
@@ -123,12 +137,26 @@ impl SampleCharts {
         });
         // Each has a track, whose indices are as wide.
         let slot = ChartSlot(self.charts.len() as u32);
-        self.charts.push(EventChart { chart: FlameChart::Empty, lanes: None, event, track, next: ChartSlot::NONE });
+        let (chart, lanes, next, is_spilled) = (FlameChart::Empty, None, ChartSlot::NONE, false);
+        self.charts.push(EventChart { chart, lanes, event, track, next, is_spilled });
         match last.and_then(|ChartSlot(last)| self.charts.get_mut(last as usize)) {
             Some(last) => last.next = slot,
             None => self.track(source).first = slot,
         }
         slot
+    }
+}
+
+impl EventChart {
+    /// Takes a sample, and appends the spans that are known to be over.
+    fn take(&mut self, sample: SpilledSample, is_untimed: bool, stacks: &Stacks, spans: &mut Vec<FlameSpan>) {
+        let SpilledSample { ts_ns, stack, drawn_ns } = sample;
+        if is_untimed {
+            let end_ns = ts_ns.saturating_add_unsigned(drawn_ns);
+            self.chart.hold((ts_ns, end_ns), stack, stacks, spans);
+        } else {
+            self.chart.sample(ts_ns, stack, stacks, spans);
+        }
     }
 }
 
@@ -140,7 +168,7 @@ impl Nester<'_> {
         let known = self.charts.track(event.track).lane.get();
         let lane = known.map_or_else(|| self.writer.add_lane(event.track, LaneKind::Samples, 0), Ok)?;
         let slot = self.chart_of(event.track, &sample_event(Detail::decode(blob).args_json));
-        let is_untimed = self.registry.tables().tracks[event.track.index()].key.slot == TrackKey::SLOT_UNTIMED;
+        let is_untimed = self.is_untimed(event.track);
         self.charts.track(event.track).lane.set(lane);
         self.summary.samples += 1;
         self.saw(event.ts_ns);
@@ -149,23 +177,36 @@ impl Nester<'_> {
             self.lose(Loss::OverLimit, event.track, event.ts_ns);
             return Ok(());
         };
-        let SampleCharts { charts, spans, .. } = &mut self.charts;
-        let EventChart { chart, track, .. } = &mut charts[slot as usize];
-        let (track, stacks) = (*track, self.stacks);
-        if is_untimed {
-            let drawn_ns = SampleMeasure::from_args(Detail::decode(blob).args_json).drawn_ns();
-            let end_ns = event.ts_ns.saturating_add_unsigned(drawn_ns);
-            chart.hold((event.ts_ns, end_ns), stack, stacks, spans);
-        } else {
-            chart.sample(event.ts_ns, stack, stacks, spans);
+        let measure = || SampleMeasure::from_args(Detail::decode(blob).args_json);
+        let drawn_ns = if is_untimed { measure().drawn_ns() } else { 0 };
+        let sample = SpilledSample { ts_ns: event.ts_ns, stack, drawn_ns };
+        let SampleCharts { charts, spans, spill, held_bytes, .. } = &mut self.charts;
+        let chart = &mut charts[slot as usize];
+        if let Some((_, spill)) = spill.as_mut().filter(|_| chart.is_spilled) {
+            return spill.push(slot, sample);
         }
-        if self.charts.spans.is_empty() {
+        *held_bytes -= chart.chart.memory_bytes();
+        chart.take(sample, is_untimed, self.stacks, spans);
+        let bytes = chart.chart.memory_bytes();
+        match spill {
+            Some((held_bytes_max, spill)) if bytes > 0 && *held_bytes + bytes > *held_bytes_max => {
+                chart.is_spilled = true;
+                spill.push_chart(slot, std::mem::take(&mut chart.chart))?;
+            }
+            _ => *held_bytes += bytes,
+        }
+        if spans.is_empty() {
             return Ok(());
         }
-        let mut lanes = self.charts.charts[slot as usize].lanes.take().unwrap_or_default();
+        let track = chart.track;
+        let mut lanes = chart.lanes.take().unwrap_or_default();
         let pushed = self.push_flames(track, &mut lanes);
         self.charts.charts[slot as usize].lanes = Some(lanes);
         pushed
+    }
+
+    fn is_untimed(&self, track: TrackIdx) -> bool {
+        self.registry.tables().tracks[track.index()].key.slot == TrackKey::SLOT_UNTIMED
     }
 
     /// Returns the chart of an event's samples of a thread, which is added if it is new. The name of an event is in that
@@ -196,14 +237,29 @@ impl Nester<'_> {
 
     /// Ends all charts with what still runs.
     pub(super) fn finish_charts(&mut self) -> io::Result<()> {
+        let spill = self.charts.spill.take();
+        let mut spilled = spill.map(|(_, spill)| spill.into_samples()).transpose()?;
         self.charts.tracks = Vec::new();
-        for EventChart { chart, lanes, track, .. } in std::mem::take(&mut self.charts.charts) {
-            let too_deep = chart.finish(self.stacks, &mut self.charts.spans);
+        for (mut chart, slot) in std::mem::take(&mut self.charts.charts).into_iter().zip(0..) {
+            let mut lanes = chart.lanes.take().map_or_else(SpanLanes::new, |lanes| *lanes);
+            let (track, is_untimed) = (chart.track, self.is_untimed(chart.track));
+            if let Some(spilled) = spilled.as_mut().filter(|_| chart.is_spilled) {
+                while let Some(record) = spilled.next_of(slot)? {
+                    match record {
+                        Spilled::Chart(before) => chart.chart = before,
+                        Spilled::Sample(sample) => {
+                            chart.take(sample, is_untimed, self.stacks, &mut self.charts.spans);
+                            self.push_flames(track, &mut lanes)?;
+                        }
+                    }
+                }
+            }
+            let too_deep = chart.chart.finish(self.stacks, &mut self.charts.spans);
             if too_deep && let Some(last) = self.charts.spans.last() {
                 let end_ns = last.end_ns;
                 self.lose(Loss::DeepNesting, track, end_ns);
             }
-            self.push_flames(track, &mut lanes.unwrap_or_default())?;
+            self.push_flames(track, &mut lanes)?;
         }
         Ok(())
     }

@@ -126,3 +126,44 @@ proptest! {
         prop_assert_eq!(result.spans(), states_by_scan(&changes, last_ns));
     }
 }
+
+/// The rows of spans and of samples, and what was counted.
+fn picture(result: &Result) -> impl PartialEq + std::fmt::Debug + use<> {
+    let samples = result.rows(LaneKind::Samples).into_iter();
+    let samples: Vec<_> = samples.map(|(track, _, row, _)| (track, row.start_ns, row.value, row.name)).collect();
+    let tracks = result.store.meta().tracks.clone();
+    (result.spans(), samples, tracks, result.nested.losses.clone(), result.nested.summary.clone())
+}
+
+proptest! {
+    #[test]
+    fn charts_that_wait_in_the_spill_file_are_the_same(
+        steps in proptest::collection::vec(
+            (0i64..9, any::<bool>(), 0u32..TRACKS, 0usize..3, proptest::collection::vec(1u32..4, 0..5)),
+            0..700,
+        ),
+        is_untimed in any::<bool>(),
+        held_bytes in 0u64..100_000,
+    ) {
+        let (mut stacks, mut details, mut ts_ns) = (Stacks::default(), Details::default(), 0);
+        let args = [r#"{"event":"clock","period":9}"#, r#"{"event":"faults","period":2000}"#, ""];
+        let mut events = Vec::new();
+        for (step, rests, track, args_of, path) in steps {
+            ts_ns += if rests && step == 7 { 1000 } else { step };
+            // A profile without times has samples that touch.
+            ts_ns += if is_untimed { 2_000_000 } else { 0 };
+            let stack = stacks.intern_path(path.into_iter().map(NameIdx));
+            events.push(Event { track: TrackIdx(track), ..sample_with(&mut details, ts_ns, stack, args[args_of]) });
+        }
+        let file = SpillFile::create(&std::env::temp_dir()).unwrap();
+        let slot = if is_untimed { TrackKey::SLOT_UNTIMED } else { 0 };
+        let nest = |spill| {
+            let (events, registry, stacks) = (events.clone(), Registry::default(), stacks.clone());
+            nest_spilling(spill, registry, events, &details, (TrackKind::Thread, slot), stacks).0
+        };
+        let expected = picture(&nest(None));
+        for held_bytes in [0, held_bytes] {
+            prop_assert_eq!(&picture(&nest(Some((&file, held_bytes)))), &expected);
+        }
+    }
+}

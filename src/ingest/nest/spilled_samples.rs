@@ -1,0 +1,96 @@
+//! Samples that wait in the spill file, since the charts of many threads do not fit into memory. They are drawn at the
+//! end of the trace, chart by chart, so one chart at a time is in memory.
+
+use std::io;
+
+use crate::ingest::flame::{DrawnChart, FlameChart};
+use crate::ingest::spill::SpillFile;
+use crate::ingest::tie_sort::{SortedTies, TieSorter, TieSpill, Tied};
+use crate::model::{Event, EventKind, NameIdx, StackIdx, TrackIdx};
+
+/// Takes samples in order of time.
+#[derive(Debug)]
+pub(super) struct SampleSpill<'a> {
+    file: &'a SpillFile,
+    /// The number of the chart takes the place of a track.
+    sorter: TieSorter<'a>,
+}
+
+/// The samples by chart, and in order of time for each.
+pub(super) struct SpilledSamples<'a> {
+    file: &'a SpillFile,
+    sorted: SortedTies<'a>,
+    next: Option<Tied>,
+}
+
+/// The next record of a chart.
+pub(super) enum Spilled {
+    /// The chart of all samples before, which comes first.
+    Chart(FlameChart),
+    Sample(SpilledSample),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct SpilledSample {
+    pub(super) ts_ns: i64,
+    pub(super) stack: StackIdx,
+    /// For how long it is drawn, in a profile without times.
+    pub(super) drawn_ns: u64,
+}
+
+impl<'a> SampleSpill<'a> {
+    /// Takes about `bytes` of memory.
+    pub(super) fn within(file: &'a SpillFile, bytes: u64) -> Self {
+        Self { file, sorter: TieSorter::by_key(TieSpill::within(file, bytes), |tied| tied.event.track.0.into()) }
+    }
+
+    /// Adds a sample. Fails with the I/O error of the file.
+    pub(super) fn push(&mut self, chart: u32, sample: SpilledSample) -> io::Result<()> {
+        self.sorter.push(record(chart, sample.ts_ns, sample.stack, [sample.drawn_ns, 0]))
+    }
+
+    /// Adds what a chart has so far. Fails as [`Self::push`] does.
+    pub(super) fn push_chart(&mut self, chart: u32, so_far: FlameChart) -> io::Result<()> {
+        let samples = match so_far {
+            FlameChart::Empty => return Ok(()),
+            FlameChart::One(ts_ns, stack) => vec![(ts_ns, stack)],
+            FlameChart::Few(samples) => samples.to_vec(),
+            FlameChart::Drawn(drawn) => {
+                let bytes = drawn.to_bytes()?;
+                let offset = self.file.write_bytes(&bytes)?;
+                return self.sorter.push(record(chart, 0, StackIdx::EMPTY, [offset, bytes.len() as u64]));
+            }
+        };
+        let mut samples = samples.into_iter();
+        samples.try_for_each(|(ts_ns, stack)| self.push(chart, SpilledSample { ts_ns, stack, drawn_ns: 0 }))
+    }
+
+    /// Returns all samples. Fails as [`Self::push`] does.
+    pub(super) fn into_samples(self) -> io::Result<SpilledSamples<'a>> {
+        let mut sorted = self.sorter.sorted()?;
+        let next = sorted.next()?;
+        Ok(SpilledSamples { file: self.file, sorted, next })
+    }
+}
+
+fn record(chart: u32, ts_ns: i64, StackIdx(stack): StackIdx, [blob_start, blob_bytes]: [u64; 2]) -> Tied {
+    let event = Event::at(ts_ns, TrackIdx(chart), NameIdx::EMPTY);
+    Tied { event: Event { kind: EventKind::Sample, value: stack.into(), ..event }, blob_start, blob_bytes }
+}
+
+impl SpilledSamples<'_> {
+    /// Returns the next record of a chart; charts must come in order. Fails with the I/O error of the file.
+    pub(super) fn next_of(&mut self, chart: u32) -> io::Result<Option<Spilled>> {
+        let Some(Tied { event, blob_start, blob_bytes }) = self.next.filter(|next| next.event.track.0 == chart) else {
+            return Ok(None);
+        };
+        self.next = self.sorted.next()?;
+        if blob_bytes > 0 {
+            let mut bytes = vec![0; usize::try_from(blob_bytes).map_err(io::Error::other)?];
+            self.file.read_bytes(&mut bytes, blob_start)?;
+            return Ok(Some(Spilled::Chart(FlameChart::Drawn(Box::new(DrawnChart::from_bytes(&bytes)?)))));
+        }
+        let stack = StackIdx::from_value(event.value);
+        Ok(Some(Spilled::Sample(SpilledSample { ts_ns: event.ts_ns, stack, drawn_ns: blob_start })))
+    }
+}
