@@ -20,7 +20,7 @@ use std::sync::Arc;
 use self::charts::SampleCharts;
 use self::open_blobs::OpenBlobs;
 use self::tied::TiedEvents;
-use self::tracks::{TrackNest, TrackNests};
+use self::tracks::{Entered, TrackNest, TrackNests};
 use super::asyncs::AsyncTrees;
 use super::heads::SortedRun;
 use super::rows::RowSink;
@@ -162,6 +162,9 @@ impl<'a> Nester<'a> {
             self.finish_track(track, last_ns)?;
             self.tracks.drop_last();
         }
+        while let Some((track, state)) = self.tracks.take_any_entered() {
+            self.finish_state(track, &state, last_ns)?;
+        }
         self.finish_charts()?;
         self.writer.finish()?;
         if self.summary.start_ns > self.summary.end_ns {
@@ -170,11 +173,16 @@ impl<'a> Nester<'a> {
         Ok(Nested { losses: self.losses, summary: self.summary })
     }
 
+    fn finish_state(&mut self, track: TrackIdx, state: &Entered, last_ns: i64) -> io::Result<()> {
+        // One that begins at the last moment is not over, so that it is shown without length.
+        let lane = self.push_state_row(track, state, last_ns)?;
+        self.writer.mark_unfinished(lane);
+        Ok(())
+    }
+
     fn finish_track(&mut self, track: TrackIdx, last_ns: i64) -> io::Result<()> {
-        if let Some(state) = self.tracks.take_state(track) {
-            // One that begins at the last moment is not over, so that it is shown without length.
-            let lane = self.push_state_row(track, &state, last_ns)?;
-            self.writer.mark_unfinished(lane);
+        if let Some(state) = self.tracks.take_entered(track) {
+            self.finish_state(track, &state, last_ns)?;
         }
         let nest = self.track(track);
         let end_ns = nest.end_ns;

@@ -51,7 +51,7 @@ impl Nester<'_> {
 
     /// Ends the state before, and notes the one that begins. One that takes no time is none.
     pub(super) fn state(&mut self, event: &Event, blob: &[u8]) -> io::Result<()> {
-        let before = *self.tracks.thread(event.track);
+        let before = self.tracks.state(event.track).entered;
         if event.flags.has(EventFlags::FROM_REST) && before.is_some_and(|before| before.is_awake) {
             return Ok(());
         }
@@ -62,7 +62,7 @@ impl Nester<'_> {
         let detail = self.detail(blob)?;
         let entered = Entered { since_ns: event.ts_ns, name: event.name, detail, is_awake };
         self.saw(event.ts_ns);
-        *self.tracks.thread(event.track) = (event.name != NameIdx::EMPTY).then_some(entered);
+        self.tracks.state(event.track).entered = (event.name != NameIdx::EMPTY).then_some(entered);
         Ok(())
     }
 
@@ -77,6 +77,15 @@ impl Nester<'_> {
     pub(super) fn push_state_row(&mut self, track: TrackIdx, state: &Entered, end_ns: i64) -> io::Result<LaneIdx> {
         let value = end_ns.abs_diff(state.since_ns);
         let row = Row { start_ns: state.since_ns, value, detail: state.detail, name: state.name.0 };
-        self.push_span(track, 0, row, end_ns)
+        if self.tracks.get_mut(track).is_some() {
+            return self.push_span(track, 0, row, end_ns);
+        }
+        let known = self.tracks.state(track).lane.get();
+        let lane = known.map_or_else(|| self.writer.add_lane(track, LaneKind::Spans, 0), Ok)?;
+        let state = self.tracks.state(track);
+        state.lane.set(lane);
+        state.end_ns = state.end_ns.max(end_ns);
+        self.push_to(lane, row, end_ns)?;
+        Ok(lane)
     }
 }

@@ -15,8 +15,9 @@ pub(super) struct TrackNests {
     /// The position of each track in `nests`; beyond its end for a track without events.
     positions: Vec<u32>,
     nests: Vec<TrackNest>,
-    /// The states of threads; see [`TrackNest::thread`].
-    threads: Vec<Option<Entered>>,
+    /// The position of each track in `states`; beyond its end for a track without states.
+    state_positions: Vec<u32>,
+    states: Vec<StateTrack>,
 }
 
 /// The events of a track so far.
@@ -27,8 +28,6 @@ pub(super) struct TrackNest {
     pub(super) instants: LaneSlot,
     pub(super) counter: LaneSlot,
     pub(super) flows: LaneSlot,
-    /// One plus the position of the state of its thread in [`TrackNests::threads`]; 0 for none.
-    thread: u32,
     pub(super) open: OpenLanes<OpenBegin>,
     /// The last time in the rows of spans and instants; the smallest time before the first.
     pub(super) end_ns: i64,
@@ -57,6 +56,18 @@ impl LaneSlot {
     }
 }
 
+/// The states of a thread. Mostly its track has no other events, and thus no [`TrackNest`].
+pub(super) struct StateTrack {
+    pub(super) track: TrackIdx,
+    /// The lane of its rows, unless the track has a [`TrackNest`].
+    pub(super) lane: LaneSlot,
+    /// The end of the last row; the smallest time before the first.
+    pub(super) end_ns: i64,
+    pub(super) entered: Option<Entered>,
+}
+
+const _: () = assert!(size_of::<StateTrack>() <= 40);
+
 /// A state of a thread.
 #[derive(Clone, Copy)]
 pub(super) struct Entered {
@@ -66,8 +77,6 @@ pub(super) struct Entered {
     pub(super) detail: u64,
     pub(super) is_awake: bool,
 }
-
-const _: () = assert!(size_of::<Option<Entered>>() <= 24);
 
 impl TrackNests {
     /// Number of nests that are dropped before their memory is released.
@@ -102,31 +111,52 @@ impl TrackNests {
         }
         let position = self.nests.len();
         self.positions[track.index()] = position as u32;
-        self.nests.push(TrackNest::new(track));
+        let mut nest = TrackNest::new(track);
+        if let Some(state) = self.known_state(track) {
+            nest.end_ns = state.end_ns;
+            if let Some(lane) = state.lane.get() {
+                nest.set_span_lane(0, lane);
+            }
+        }
+        self.nests.push(nest);
         position
     }
 
-    /// Returns the place of the state of a track's thread.
-    pub(super) fn thread(&mut self, track: TrackIdx) -> &mut Option<Entered> {
-        let next = self.threads.len();
-        let known = &mut self.get_or_add(track).thread;
-        let position = match *known {
-            0 => {
-                *known = next as u32 + 1;
-                next
-            }
-            known => known as usize - 1,
-        };
-        if position == next {
-            self.threads.push(None);
-        }
-        &mut self.threads[position]
+    fn known_state(&mut self, track: TrackIdx) -> Option<&mut StateTrack> {
+        self.states.get_mut(*self.state_positions.get(track.index())? as usize)
     }
 
-    /// Removes the state of a track's thread.
-    pub(super) fn take_state(&mut self, track: TrackIdx) -> Option<Entered> {
-        let position = self.get_mut(track)?.thread.checked_sub(1)?;
-        self.threads.get_mut(position as usize)?.take()
+    /// Returns the states of a track.
+    pub(super) fn state(&mut self, track: TrackIdx) -> &mut StateTrack {
+        let known = self.state_positions.get(track.index()).copied().unwrap_or(Self::NONE) as usize;
+        let position = if known < self.states.len() { known } else { self.add_state(track) };
+        &mut self.states[position]
+    }
+
+    fn add_state(&mut self, track: TrackIdx) -> usize {
+        if self.state_positions.len() <= track.index() {
+            self.state_positions.resize(track.index() + 1, Self::NONE);
+        }
+        let position = self.states.len();
+        self.state_positions[track.index()] = position as u32;
+        self.states.push(StateTrack { track, lane: LaneSlot::NONE, end_ns: i64::MIN, entered: None });
+        position
+    }
+
+    /// Removes the state that a track's thread is in.
+    pub(super) fn take_entered(&mut self, track: TrackIdx) -> Option<Entered> {
+        self.known_state(track)?.entered.take()
+    }
+
+    /// Removes the state of some thread, with its track.
+    pub(super) fn take_any_entered(&mut self) -> Option<(TrackIdx, Entered)> {
+        while let Some(last) = self.states.last_mut() {
+            if let Some(entered) = last.entered.take() {
+                return Some((last.track, entered));
+            }
+            self.states.pop();
+        }
+        None
     }
 
     /// Sorts the last track first, so that [`Self::last`] returns them in order.
@@ -158,7 +188,6 @@ impl TrackNest {
             instants: LaneSlot::NONE,
             counter: LaneSlot::NONE,
             flows: LaneSlot::NONE,
-            thread: 0,
             open: OpenLanes::default(),
             end_ns: i64::MIN,
             ends: None,
