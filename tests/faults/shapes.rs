@@ -63,8 +63,8 @@ const SHAPES: &[Shape] = &[
     Shape { name: "stacks", write: stacks, names_each: 2, divisor: 1, commands: &[] },
     Shape { name: "events of one time", write: ties, names_each: 0, divisor: 2, commands: &[] },
     Shape { name: "calls without end", write: endless_calls, names_each: 0, divisor: 1, commands: &[] },
-    Shape { name: "sampled threads", write: sampled_threads, names_each: 0, divisor: 8, commands: &[] },
-    Shape { name: "tasks of a scheduler", write: tasks, names_each: 0, divisor: 8, commands: &[] },
+    Shape { name: "sampled threads", write: sampled_threads, names_each: 0, divisor: 1, commands: &[] },
+    Shape { name: "tasks of a scheduler", write: tasks, names_each: 0, divisor: 1, commands: &[] },
     Shape { name: "members of an archive", write: members, names_each: 0, divisor: 50, commands: &[] },
     Shape { name: "files", write: files, names_each: 0, divisor: 100, commands: &[] },
 ];
