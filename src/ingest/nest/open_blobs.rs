@@ -63,11 +63,11 @@ impl<'a> OpenBlobs<'a> {
 
     /// Returns the arguments of a span that ends, or the I/O error of the spill file.
     #[inline]
-    pub(super) fn take(&mut self, blob: OpenBlob) -> io::Result<Blob> {
-        match blob.0 {
+    pub(super) fn take(&mut self, OpenBlob(word): OpenBlob) -> io::Result<Blob> {
+        match word {
             0 => Ok(Blob::new()),
-            word if word % 2 == 1 => Ok(self.take_held((word / 2) as u32)),
-            word => self.read(word / 2 - 1),
+            1.. if word % 2 == 1 => Ok(self.take_held((word / 2) as u32)),
+            _ => self.read(word / 2 - 1),
         }
     }
 
