@@ -267,8 +267,8 @@ pub struct Registry {
     orders: FxHashMap<TrackKey, i64>,
     /// The units of counters that have had no event yet.
     units: FxHashMap<TrackKey, Arc<str>>,
-    /// Names of threads, many of which may have the same.
-    thread_names: SharedTexts,
+    /// Names of threads and of derived tracks, many of which may have the same.
+    track_names: SharedTexts,
     /// Maximum index of a track, a process, or a row of `threads`.
     index_max: u32,
     over_limit: u64,
@@ -284,7 +284,7 @@ impl Default for Registry {
             thread_index: HashTable::new(),
             orders: FxHashMap::default(),
             units: FxHashMap::default(),
-            thread_names: SharedTexts::default(),
+            track_names: SharedTexts::default(),
             index_max: u32::MAX - 1,
             over_limit: 0,
         }
@@ -412,14 +412,11 @@ impl Registry {
         let track = self.tables.tracks.get(source.index())?;
         let (mut key, sort_index) = (TrackKey { kind, ..track.key.clone() }, track.sort_index);
         if !part.is_empty() {
-            key.name = part.into();
+            key.name = self.track_names.share(part);
         }
         let derived = self.track(&key)?;
-        let tracks = &mut self.tables.tracks;
-        // A million threads have a track of the same name, and mostly right after each other.
-        let before = derived.index().checked_sub(1).map(|before| &tracks[before].name);
-        let name = before.filter(|before| ***before == *name).map_or_else(|| name.into(), Arc::clone);
-        let track = &mut tracks[derived.index()];
+        let name = self.track_names.share(name);
+        let track = &mut self.tables.tracks[derived.index()];
         (track.name, track.sort_index) = (name, sort_index);
         Some(derived)
     }
@@ -463,11 +460,11 @@ impl Registry {
                 self.change_process(pid, |process| process.sort_index = *sort_index);
             }
             Metadata::ThreadName { pid, tid, name } => {
-                let name = self.thread_names.share(name);
+                let name = self.track_names.share(name);
                 self.apply_to_thread(pid, tid, |thread| thread.name = Some(name));
             }
             Metadata::KernelName { pid, tid, name } => {
-                let name = self.thread_names.share(name);
+                let name = self.track_names.share(name);
                 self.apply_to_thread(pid, tid, |thread| thread.kernel_name = Some(name));
             }
             Metadata::ThreadSortIndex { pid, tid, sort_index } => {
