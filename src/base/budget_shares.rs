@@ -28,7 +28,7 @@ pub(crate) enum BudgetShare {
     OpenRuns,
     /// Chunks that are loaded before the merge takes them, but for one.
     ChunksAhead,
-    /// Events of one time that wait for each other, and arguments of open spans. More are spilled.
+    /// Events of one time that wait for each other, arguments of open spans, and charts of samples. More are spilled.
     WaitingEvents,
     /// Rows to be packed and written.
     StoreRows,
