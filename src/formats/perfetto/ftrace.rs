@@ -96,11 +96,7 @@ impl FtraceDecoder<'_> {
                     self.batch.lose(Loss::RecorderLost, self.place);
                 }
                 ftrace_event_bundle::FTRACE_CLOCK => clock = field.value.number(),
-                ftrace_event_bundle::GENERIC_EVENT_DESCRIPTORS => {
-                    if !self.kernel.types.describe(field.value.bytes()) {
-                        self.batch.lose(Loss::OverLimit, self.place);
-                    }
-                }
+                ftrace_event_bundle::GENERIC_EVENT_DESCRIPTORS => self.describe_event(field.value.bytes()),
                 ftrace_event_bundle::FTRACE_TIMESTAMP => ftrace_ns = Some(field.value.signed()),
                 ftrace_event_bundle::BOOT_TIMESTAMP => boot_ns = Some(field.value.signed()),
                 _ => {}
@@ -121,6 +117,13 @@ impl FtraceDecoder<'_> {
                 (ftrace_event_bundle::COMPACT_SCHED, ProtoValue::Bytes(bytes)) => self.compact(cpu, clock, bytes),
                 _ => {}
             }
+        }
+    }
+
+    /// Adds the type of an event that the trace describes.
+    fn describe_event(&mut self, descriptor: &[u8]) {
+        if !self.kernel.types.describe(descriptor) {
+            self.batch.lose(Loss::OverLimit, self.place);
         }
     }
 

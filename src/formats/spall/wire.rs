@@ -183,7 +183,7 @@ pub(super) struct AutoEvent<'a> {
 /// Ticks are deltas to the previous event.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum AutoEventKind<'a> {
-    /// A function is entered. Its address is XORed with that of the previously entered function.
+    /// A function is entered. Its address is combined by XOR with that of the previously entered function.
     Enter {
         ticks: u64,
         address: u64,
