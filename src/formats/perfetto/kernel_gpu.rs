@@ -58,20 +58,20 @@ impl FtraceDecoder<'_> {
                     fence: Fence::Address(number(drm_run_event::FENCE)),
                     number: number(drm_run_event::ID),
                 };
-                self.queue(ts_ns, job, &format!("sched-{}", text(drm_run_event::NAME)));
+                self.queue_job(ts_ns, job, &format!("sched-{}", text(drm_run_event::NAME)));
             }
             ftrace_event::DRM_SCHED_JOB_RUN => {
                 let seqno = number(drm_start_event::FENCE_SEQNO);
                 let fence = Fence::Job(number(drm_start_event::FENCE_CONTEXT), seqno);
                 let track = format!("sched-{}", text(drm_start_event::NAME));
-                self.queue(ts_ns, QueuedJob { fence, number: seqno }, &track);
+                self.queue_job(ts_ns, QueuedJob { fence, number: seqno }, &track);
             }
             ftrace_event::DRM_SCHED_PROCESS_JOB => {
-                self.end_job(ts_ns, Fence::Address(number(drm_process_event::FENCE)));
+                self.end_by(ts_ns, Fence::Address(number(drm_process_event::FENCE)), event);
             }
             ftrace_event::DRM_SCHED_JOB_DONE => {
                 let fence = Fence::Job(number(drm_done_event::FENCE_CONTEXT), number(drm_done_event::FENCE_SEQNO));
-                self.end_job(ts_ns, fence);
+                self.end_by(ts_ns, fence, event);
             }
             // Some drivers emit no fences; they run from their initialisation.
             ftrace_event::DMA_FENCE_INIT => {
@@ -88,7 +88,20 @@ impl FtraceDecoder<'_> {
                 }
                 self.queue(ts_ns, job, &track);
             }
-            _ => self.end_job(ts_ns, buffer().0.fence),
+            _ => self.end_by(ts_ns, buffer().0.fence, event),
+        }
+    }
+
+    /// Queues a job. A fence that is still in flight belongs to a job whose end was lost.
+    fn queue_job(&mut self, ts_ns: i64, job: QueuedJob, track: &str) {
+        self.end_job(ts_ns, job.fence);
+        self.queue(ts_ns, job, track);
+    }
+
+    /// Ends the job of a fence. The end of one that began before the recording is an instant.
+    fn end_by(&mut self, ts_ns: i64, fence: Fence, event: &KernelEvent<'_>) {
+        if !self.end_job(ts_ns, fence) {
+            self.push_instant(ts_ns, event);
         }
     }
 
@@ -109,14 +122,13 @@ impl FtraceDecoder<'_> {
         }
     }
 
-    /// Ends the job of a fence and those queued before it, and begins the next one.
-    fn end_job(&mut self, ts_ns: i64, fence: Fence) {
-        // Recording may have begun while the job ran.
-        let Some(track) = self.kernel.gpu.track_of.remove(&fence) else { return };
+    /// Ends the job of a fence and those queued before it, and begins the next one. Returns false if none is in flight.
+    fn end_job(&mut self, ts_ns: i64, fence: Fence) -> bool {
+        let Some(track) = self.kernel.gpu.track_of.remove(&fence) else { return false };
         loop {
-            let Some(queue) = self.kernel.gpu.queues.get_mut(&track) else { return };
+            let Some(queue) = self.kernel.gpu.queues.get_mut(&track) else { return true };
             let (done, next) = (queue.pop_front(), queue.front().copied());
-            let Some(done) = done else { return };
+            let Some(done) = done else { return true };
             if next.is_none() {
                 self.kernel.gpu.queues.remove(&track);
             }
@@ -126,7 +138,7 @@ impl FtraceDecoder<'_> {
                 self.push_job(ts_ns, EventKind::Begin, next, &track);
             }
             if done.fence == fence {
-                return;
+                return true;
             }
         }
     }

@@ -1,6 +1,8 @@
 //! Kernel events without a meaning of their own: instants of their thread, with all fields as arguments, as text of
 //! ftrace shows them. Events and fields that nothing describes are named by number.
 
+use std::borrow::Cow;
+
 use super::ftrace::FtraceDecoder;
 use super::kernel_fields::{ftrace_event, generic_event, generic_field};
 use super::kernel_names::{KernelEvent, last};
@@ -41,25 +43,21 @@ impl FtraceDecoder<'_> {
 /// Writes the fields of an event by the table of types. Returns its name, and whether all fields were written.
 fn write_typed(args: &mut ArgsWriter, event: &KernelEvent<'_>, types: &KernelTypes) -> (String, bool) {
     let known = types.get(event.number);
+    let name = known.map(|known| &*known.name).filter(|name| !name.is_empty());
+    let name = name.map_or_else(|| format!("ftrace_event {}", event.number.get()), str::to_owned);
     for (written, field) in Fields::new(event.bytes).enumerate() {
         if written >= ARGS_MAX {
-            return (event_name(event, types), false);
+            return (name, false);
         }
         let known = known.and_then(|known| known.fields.iter().find(|known| known.number == field.number));
-        match (field.value, known) {
-            (ProtoValue::Bytes(text), Some(known)) => args.text(&known.name, text),
-            (value, Some(known)) if known.is_signed => args.signed(&known.name, value.signed()),
-            (value, Some(known)) => args.number(&known.name, value.number()),
-            (ProtoValue::Bytes(text), None) => args.text(&field.number.get().to_string(), text),
-            (value, None) => args.number(&field.number.get().to_string(), value.number()),
+        let key = known.map_or_else(|| field.number.get().to_string().into(), |known| Cow::Borrowed(&*known.name));
+        match field.value {
+            ProtoValue::Bytes(text) => args.text(&key, text),
+            value if known.is_some_and(|known| known.is_signed) => args.signed(&key, value.signed()),
+            value => args.number(&key, value.number()),
         }
     }
-    (event_name(event, types), true)
-}
-
-fn event_name(event: &KernelEvent<'_>, types: &KernelTypes) -> String {
-    let known = types.get(event.number).map(|known| &*known.name).filter(|name| !name.is_empty());
-    known.map_or_else(|| format!("ftrace_event {}", event.number.get()), str::to_owned)
+    (name, true)
 }
 
 /// Writes an event that names itself and its fields. Returns as [`write_typed`] does.

@@ -81,8 +81,8 @@ impl FtraceDecoder<'_> {
         let known = network.connections.get(&address).copied();
         let connection = match known {
             Some(known) => known,
-            // Recording began after the connection.
-            None if state == CLOSED => return,
+            // The connection began before the recording.
+            None if state == CLOSED => return self.push_instant(ts_ns, event),
             None if network.connections.len() >= KEPT_MAX => return self.batch.lose(Loss::OverLimit, self.place),
             None => {
                 network.connections_seen += 1;

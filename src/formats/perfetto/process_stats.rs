@@ -1,12 +1,11 @@
 //! Memory, scores and processor time of processes, which Perfetto polls from `/proc`: counters of each process.
 
-use super::fields::trace_packet;
 use super::ftrace::FtraceDecoder;
 use super::kernel_names::last;
 use super::statistics_fields::{process_stats, process_stats_process as process};
 use crate::formats::protobuf::decode::{Fields, ProtoValue};
 use crate::formats::protobuf::numbers::FieldNumber;
-use crate::model::{Id, Loss};
+use crate::model::Loss;
 
 /// A value of a process: its field, the counter and its unit, and the factor from the field to the unit.
 struct ProcessCounter(FieldNumber, &'static str, &'static str, f64);
@@ -37,18 +36,13 @@ const COUNTERS: &[ProcessCounter] = &[
     ProcessCounter(process::RUNTIME_KERNEL_MODE, "runtime.kernel_ns", "ns", 1.0),
 ];
 
-/// Returns whether this file decodes packets of this kind.
-pub(super) fn is_process_stats(kind: FieldNumber) -> bool {
-    kind == trace_packet::PROCESS_STATS
-}
-
 impl FtraceDecoder<'_> {
     /// Adds the counters of the processes in a packet. Open files are counted as ignored.
     pub(super) fn process_stats(&mut self, ts_ns: i64, bytes: &[u8]) {
         let mut has_files = false;
         for polled in Fields::new(bytes).filter(|field| field.number == process_stats::PROCESSES) {
             let bytes = polled.value.bytes();
-            let pid = last(bytes, process::PID).map_or(0, ProtoValue::signed);
+            let pid = self.tracks.process_now(last(bytes, process::PID).map_or(0, ProtoValue::signed));
             for field in Fields::new(bytes) {
                 has_files |= field.number == process::FDS;
                 let Some(ProcessCounter(_, name, unit, factor)) =
@@ -56,7 +50,7 @@ impl FtraceDecoder<'_> {
                 else {
                     continue;
                 };
-                let track = self.tracks.named_counter(Id::Number(pid), name, unit);
+                let track = self.tracks.named_counter(pid.clone(), name, unit);
                 self.push_counter(ts_ns, track, field.value.signed() as f64 * factor);
             }
         }

@@ -17,7 +17,6 @@ use super::log_packets::is_trigger;
 use super::order::sort_indices;
 use super::packets::{BUNDLES_MAX, Bundle, PACKET_BYTES_MAX, PacketBlock, Packets, Part, looks_like_perfetto};
 use super::parse::{PacketFields, PacketTable, ParsedBlock, ParsedBundle, RareFields};
-use super::process_stats::is_process_stats;
 use super::profile::{PerfettoSample, streamed};
 use super::sequence::Sequence;
 use super::system_counters::is_system_counters;
@@ -319,7 +318,7 @@ impl Decoder {
                 let Some(ts_ns) = self.usable_time(time, place) else { return };
                 self.ftrace_decoder(fields.sequence, Some(row), place).trigger(kind, ts_ns, data);
             }
-            kind if is_process_stats(kind) => {
+            trace_packet::PROCESS_STATS => {
                 let Some(ts_ns) = self.usable_time(time, place) else { return };
                 self.ftrace_decoder(fields.sequence, Some(row), place).process_stats(ts_ns, data);
             }

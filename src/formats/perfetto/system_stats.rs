@@ -195,9 +195,10 @@ impl FtraceDecoder<'_> {
                     }
                 }
                 sys_stats::SLAB_INFO => {
-                    let pages = number(value, slab_info::PAGES_PER_SLAB) * number(value, slab_info::NUM_SLABS);
+                    let of = |field| number(value, field) as f64;
+                    let pages = of(slab_info::PAGES_PER_SLAB) * of(slab_info::NUM_SLABS);
                     let name = format!("mem.slab.{}", text(value, slab_info::NAME));
-                    self.push_global(ts_ns, (&name, "bytes"), pages as f64 * PAGE_BYTES);
+                    self.push_global(ts_ns, (&name, "bytes"), pages * PAGE_BYTES);
                 }
                 sys_stats::NUM_FORKS => self.push_global(ts_ns, ("num_forks", ""), value.number() as f64),
                 sys_stats::NUM_IRQ_TOTAL => self.push_global(ts_ns, ("num_irq_total", ""), value.number() as f64),

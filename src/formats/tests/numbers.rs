@@ -19,6 +19,18 @@ fn rows() -> impl Iterator<Item = (&'static str, &'static str, u32)> {
     })
 }
 
+/// Returns the numbers that the code names: message or enum, constant, number.
+fn named() -> Vec<(&'static str, &'static str, u32)> {
+    [
+        perfetto::fields::ALL,
+        perfetto::kernel_fields::ALL,
+        perfetto::statistics_fields::ALL,
+        otlp::fields::ALL,
+        pprof::fields::ALL,
+    ]
+    .concat()
+}
+
 fn numbers() -> HashMap<(&'static str, String), u32> {
     rows().map(|(message, field, number)| ((message, field.to_uppercase()), number)).collect()
 }
@@ -26,14 +38,7 @@ fn numbers() -> HashMap<(&'static str, String), u32> {
 #[test]
 fn every_constant_has_the_number_of_the_public_definitions() {
     let numbers = numbers();
-    let all = [
-        perfetto::fields::ALL,
-        perfetto::kernel_fields::ALL,
-        perfetto::statistics_fields::ALL,
-        otlp::fields::ALL,
-        pprof::fields::ALL,
-    ]
-    .concat();
+    let all = named();
     assert!(all.len() > 250, "{}", all.len());
     for (message, name, number) in all {
         assert_eq!(numbers.get(&(message, name.to_owned())), Some(&number), "{message}.{name}");
@@ -42,15 +47,7 @@ fn every_constant_has_the_number_of_the_public_definitions() {
 
 #[test]
 fn the_table_holds_the_messages_that_are_used_and_no_others() {
-    let all = [
-        perfetto::fields::ALL,
-        perfetto::kernel_fields::ALL,
-        perfetto::statistics_fields::ALL,
-        otlp::fields::ALL,
-        pprof::fields::ALL,
-    ]
-    .concat();
-    let named = all.iter().map(|&(message, ..)| message);
+    let named = named().into_iter().map(|(message, ..)| message);
     // Also the messages that are decoded with the numbers of another message.
     let alike = IIDS.iter().map(|&(message, _)| message).chain(WAKINGS).chain(PAIRS.map(|(message, _)| message));
     let used: HashSet<&str> = named.chain(alike).collect();

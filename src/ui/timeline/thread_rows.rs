@@ -1,7 +1,7 @@
 //! Rows of one thread below each other: its states, its events and the flame chart of its samples. Only the first shows
 //! the name, and no line separates them.
 
-use crate::model::{TrackIdx, TrackKind};
+use crate::model::{Id, TrackIdx, TrackKind};
 use crate::query::Snapshot;
 use crate::scene::rows::{Group, GroupKind};
 
@@ -18,7 +18,7 @@ pub(super) fn continues_thread(snapshot: &Snapshot, groups: &[Group], index: usi
 fn are_of_one_thread(snapshot: &Snapshot, above: TrackIdx, track: TrackIdx) -> bool {
     let (above, track) = (snapshot.track(above), snapshot.track(track));
     let is_of_thread = |kind| matches!(kind, TrackKind::State | TrackKind::Thread | TrackKind::Samples);
-    let has_id = !track.key.tid.to_string().is_empty();
+    let has_id = track.key.tid != Id::None;
     let is_same = above.process == track.process && above.key.tid == track.key.tid;
     has_id && is_same && is_of_thread(above.key.kind) && is_of_thread(track.key.kind)
 }

@@ -88,6 +88,7 @@ fn jobs_of_a_ring_run_one_after_the_other() {
     ])]);
     let ring = "sched-gfx";
     let expected = [
+        (1, K::Instant, "", "drm_sched_process_job", r#"{"fence":99,"cpu":3}"#),
         (2, K::Begin, ring, "job", r#"{"gpu sched job":1}"#),
         (6, K::End, ring, "job", ""),
         (6, K::Begin, ring, "job", r#"{"gpu sched job":2}"#),
@@ -96,6 +97,21 @@ fn jobs_of_a_ring_run_one_after_the_other() {
         (9, K::End, ring, "job", ""),
         (10, K::Begin, "sched-sdma", "job", r#"{"fence seqno":8}"#),
         (11, K::End, "sched-sdma", "job", ""),
+    ];
+    assert_eq!((shown(&reading), reading.lost()), (expected.to_vec(), vec![]));
+}
+
+#[test]
+fn a_job_with_the_fence_of_one_whose_end_was_lost_ends_that_one() {
+    let run = |id: u64| message().number(2, 50).number(4, id).bytes(6, "gfx");
+    let end = kernel_event(5, 0, 413, message().number(1, 50));
+    let reading = read([bundle([kernel_event(1, 7, 412, run(1)), kernel_event(3, 7, 412, run(2)), end])]);
+    let ring = "sched-gfx";
+    let expected = [
+        (1, K::Begin, ring, "job", r#"{"gpu sched job":1}"#),
+        (3, K::End, ring, "job", ""),
+        (3, K::Begin, ring, "job", r#"{"gpu sched job":2}"#),
+        (5, K::End, ring, "job", ""),
     ];
     assert_eq!((shown(&reading), reading.lost()), (expected.to_vec(), vec![]));
 }
@@ -148,6 +164,7 @@ fn devices_count_their_data_and_connections_have_their_states() {
     assert_eq!(values(&reading), counted);
     let spans: Vec<_> = shown(&reading).into_iter().skip(3).map(|event| (event.0, event.1, event.2, event.3)).collect();
     let expected = [
+        (4, K::Instant, "", "inet_sock_set_state"),
         (5, K::Begin, "TCP stream#1", "TCP_SYN_SENT(pid=7)"),
         (6, K::End, "TCP stream#1", ""),
         (6, K::Begin, "TCP stream#1", "TCP_ESTABLISHED(sport=5000,dport=80)"),
@@ -184,7 +201,8 @@ fn polled_statistics_of_the_system_are_its_counters() {
         .message(14, message().number(1, 5).number(2, 77))
         .message(15, message().bytes(1, "thermal_zone0").number(2, 41).bytes(3, "cpu"))
         .message(16, message().number(1, 1).message(2, message().bytes(1, "C8").number(2, 300)))
-        .message(18, message().bytes(1, "dentry").number(2, 2).number(3, 3));
+        .message(18, message().bytes(1, "dentry").number(2, 2).number(3, 3))
+        .message(18, message().bytes(1, "huge").number(2, u64::MAX).number(3, u64::MAX));
     // An unknown line of `/proc/vmstat` and an unknown pressure.
     let unknown = message().message(2, message().number(1, 9_999)).message(14, message().number(1, 99));
     let reading = read([
@@ -206,6 +224,7 @@ fn polled_statistics_of_the_system_are_its_counters() {
         (1, "cpu Temperature", 41.0),
         (1, "CPU 1 time in C8", 300.0),
         (1, "mem.slab.dentry", 24_576.0),
+        (1, "mem.slab.huge", (u64::MAX as f64).powi(2) * 4096.0),
         (4, "diskstat.[sda].read_amount", 1.0),
         (4, "diskstat.[sda].read_throughput", 2.0),
         (4, "diskstat.[sda].write_amount", 0.0),
