@@ -40,6 +40,7 @@ pub(super) struct Descriptors {
     pub(super) is_before_4_14: bool,
     /// Machine type as in `uname -m`; empty if unknown.
     pub(super) machine: String,
+    pub(super) page_bytes: Option<u64>,
     /// Whether any track has a child ordering.
     pub(super) is_ordered: bool,
     pub(super) schema: Arc<Schema>,
@@ -346,6 +347,8 @@ impl Descriptors {
     }
 
     fn system(&mut self, bytes: &[u8]) {
+        let page_size = Fields::new(bytes).find(|field| field.number == system_info::PAGE_SIZE);
+        self.page_bytes = page_size.map(|field| field.value.number()).filter(|&bytes| bytes > 0).or(self.page_bytes);
         let of =
             |bytes, number| Fields::new(bytes).find(|field| field.number == number).map(|field| field.value.bytes());
         let Some(names) = of(bytes, system_info::UTSNAME) else { return };

@@ -304,6 +304,7 @@ proto_numbers! {
     }
     fields system_info = "perfetto.protos.SystemInfo" {
         UTSNAME = 1,
+        PAGE_SIZE = 6,
     }
     fields utsname = "perfetto.protos.Utsname" {
         RELEASE = 3,

@@ -14,7 +14,7 @@ use crate::formats::protobuf::numbers::FieldNumber;
 /// Limit for events described in a trace. Kernels have some 2,000.
 const DESCRIBED_MAX: usize = 1 << 14;
 
-/// Limit for fields of a described event. The largest of Perfetto's has 40.
+/// Limit for fields of a described event. The largest of Perfetto's has 28.
 const FIELDS_MAX: usize = 256;
 
 /// The events that Perfetto defines. Most traces need none of them, so they are parsed with the first.

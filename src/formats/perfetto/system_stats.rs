@@ -19,8 +19,8 @@ use crate::model::Loss;
 
 const BYTES_PER_KIB: f64 = 1024.0;
 
-/// Size of a page on the machines that Perfetto records.
-const PAGE_BYTES: f64 = 4096.0;
+/// Size of a page, if the trace does not tell. Some phones have pages of 16 KiB.
+const PAGE_BYTES: u64 = 4096;
 
 const BYTES_PER_SECTOR: f64 = 512.0;
 
@@ -154,7 +154,7 @@ impl FtraceDecoder<'_> {
                 }
                 sys_stats::DEVFREQ => {
                     let name = format!("{} Frequency", text(value, device_frequency::KEY));
-                    self.push_global(ts_ns, (&name, ""), number(value, device_frequency::VALUE) as f64);
+                    self.push_global(ts_ns, (&name, "kHz"), number(value, device_frequency::VALUE) as f64);
                 }
                 sys_stats::BUDDY_INFO => self.buddy_info(ts_ns, value),
                 sys_stats::DISK_STAT => self.disk(ts_ns, value),
@@ -198,7 +198,8 @@ impl FtraceDecoder<'_> {
                     let of = |field| number(value, field) as f64;
                     let pages = of(slab_info::PAGES_PER_SLAB) * of(slab_info::NUM_SLABS);
                     let name = format!("mem.slab.{}", text(value, slab_info::NAME));
-                    self.push_global(ts_ns, (&name, "bytes"), pages * PAGE_BYTES);
+                    let page_bytes = self.page_bytes();
+                    self.push_global(ts_ns, (&name, "bytes"), pages * page_bytes);
                 }
                 sys_stats::NUM_FORKS => self.push_global(ts_ns, ("num_forks", ""), value.number() as f64),
                 sys_stats::NUM_IRQ_TOTAL => self.push_global(ts_ns, ("num_irq_total", ""), value.number() as f64),
@@ -214,14 +215,19 @@ impl FtraceDecoder<'_> {
         }
     }
 
+    fn page_bytes(&mut self) -> f64 {
+        self.tracks.all_described().page_bytes.unwrap_or(PAGE_BYTES) as f64
+    }
+
     /// Adds the free blocks of each size in a memory zone.
     fn buddy_info(&mut self, ts_ns: i64, value: ProtoValue<'_>) {
         let (node, zone) = (text(value, buddy_info::NODE), text(value, buddy_info::ZONE));
         let orders = Fields::new(value.bytes()).filter(|field| field.number == buddy_info::ORDER_PAGES);
+        let page_bytes = self.page_bytes();
         let counts = orders.flat_map(|field| field.value.numbers(false).collect::<Vec<_>>());
         // Each order doubles the block; a kernel has some eleven.
         for (order, count) in (0..u32::BITS).zip(counts) {
-            let block_kib = (PAGE_BYTES / BYTES_PER_KIB) * f64::from(order).exp2();
+            let block_kib = (page_bytes / BYTES_PER_KIB) * f64::from(order).exp2();
             let name = format!("mem.buddyinfo[{node}, {zone}, {block_kib} KiB]");
             self.push_global(ts_ns, (&name, ""), count as f64);
         }

@@ -239,6 +239,19 @@ fn polled_statistics_of_the_system_are_its_counters() {
 }
 
 #[test]
+fn sizes_in_pages_are_those_of_the_machine() {
+    let slab = message().message(18, message().bytes(1, "dentry").number(2, 1).number(3, 2));
+    let free = message().message(12, message().bytes(1, "0").bytes(2, "DMA").number(3, 5));
+    let reading = read([
+        message().message(45, message().number(6, 16_384)),
+        packet(1).message(7, slab),
+        packet(2).message(7, free),
+    ]);
+    let counted: Vec<_> = values(&reading).into_iter().map(|(_, _, name, value)| (name, value)).collect();
+    assert_eq!(counted, [("mem.slab.dentry", 32_768.0), ("mem.buddyinfo[0, DMA, 16 KiB]", 5.0)]);
+}
+
+#[test]
 fn messages_of_a_log_are_on_their_threads_and_triggers_on_a_track() {
     let line = message().number(2, 7).number(3, 8).number(5, 40).bytes(6, "zygote").number(7, 5).bytes(8, "slow");
     let clocks =
