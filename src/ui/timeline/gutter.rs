@@ -26,17 +26,22 @@ pub(super) fn show(timeline: &Timeline, ui: &Ui, layout: &TimelineLayout, theme:
     for shown in timeline.panes(layout) {
         let groups = shown.groups();
         let header = header_at_the_top(timeline, &shown, &groups);
+        // Nothing is drawn under the sticky header.
+        let free_top = header.as_ref().map_or(shown.gutter.top(), |(_, header)| header.bottom());
+        let clip = shown.gutter.with_min_y(free_top.min(shown.gutter.bottom()));
+        let shows_name = |group: &Group| {
+            let band = shown.band(group.top_px, group.height_px);
+            band.bottom() - free_top >= NAME_POINTS.min(band.height())
+        };
         for (index, group) in groups.iter().enumerate() {
             if header.as_ref().is_some_and(|(header, _)| header.kind == group.kind) {
                 continue;
             }
             let band = shown.band(group.top_px, group.height_px);
             let rect = Rect::from_x_y_ranges(shown.gutter.x_range(), band.y_range());
-            // Nothing is drawn under the sticky header.
-            let free_top = header.as_ref().map_or(shown.gutter.top(), |(_, header)| header.bottom());
-            let clip = shown.gutter.with_min_y(free_top.min(shown.gutter.bottom()));
+            let is_named_above = index.checked_sub(1).is_some_and(|above| shows_name(&groups[above]));
             let joint = Joint {
-                with_above: continues_thread(&timeline.snapshot, &groups, index),
+                with_above: is_named_above && continues_thread(&timeline.snapshot, &groups, index),
                 with_below: continues_thread(&timeline.snapshot, &groups, index + 1),
             };
             show_group(timeline, ui, (group, joint), (rect, clip), theme, &mut commands);
@@ -347,6 +352,9 @@ struct Name<'a> {
     joint: Joint,
 }
 
+/// Height of the line of a name.
+const NAME_POINTS: f32 = 22.0;
+
 /// The room for the arrow before a name.
 const INDENT: f32 = 22.0;
 
@@ -364,7 +372,7 @@ fn paint(ui: &Ui, theme: &Theme, name: &Name<'_>, buttons_width: f32) -> (f32, f
         painter.hline(name.rect.x_range(), name.rect.bottom() - 0.5, line);
     }
     // The name stays in view while a part of its rows is.
-    let line_height = if is_process { name.rect.height() } else { 22.0_f32.min(name.rect.height()) };
+    let line_height = if is_process { name.rect.height() } else { NAME_POINTS.min(name.rect.height()) };
     let top = name.rect.top().max(name.clip.top()).min(name.rect.bottom() - line_height);
     let middle = top + line_height / 2.0 + if is_process { 0.0 } else { 1.0 };
     let left = name.rect.left() + 10.0 * f32::from(name.level);
