@@ -274,3 +274,31 @@ fn capitalised(word: &str) -> String {
     let (first, rest) = word.split_at_checked(1).unwrap_or((word, ""));
     format!("{}{rest}", first.to_ascii_uppercase())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::NameIdx;
+    use crate::store::lane::LaneIdx;
+
+    #[test]
+    fn threads_of_one_name_are_told_apart_by_their_process_which_is_a_filter() {
+        let json = r#"[{"ph":"M","name":"process_name","pid":7,"args":{"name":"Renderer \"a\""}},
+            {"ph":"X","name":"draw","pid":7,"tid":7,"ts":0,"dur":1},
+            {"ph":"X","name":"draw","pid":8,"tid":8,"ts":0,"dur":1}]"#;
+        let snapshot = crate::scene::tests::snapshot(json);
+        let hit =
+            |lane| Hit { start_ns: 0, row: RowIdx { lane: LaneIdx(lane), row: 0 }, dur_ns: 1000, name: NameIdx::EMPTY };
+        let hits = [hit(0), hit(1)];
+        let rows =
+            HitRows { things: "spans", total: 2, page: (0, &hits), current: None, selected: None, snapshot: &snapshot };
+        let column = COLUMNS.iter().position(|column| column.title == "Process").expect("the column");
+        let shown = [0, 1].map(|row| match rows.cell(row, column) {
+            TableCell::Text(text) => text.into_owned(),
+            _ => String::new(),
+        });
+        assert_eq!(shown, [r#"Renderer "a" 7"#, "Process 8"]);
+        let filters = [0, 1].map(|row| rows.value(row, column).filter);
+        assert_eq!(filters, [Some(format!("process:{}", quoted(r#"Renderer "a""#))), None]);
+    }
+}
