@@ -333,7 +333,7 @@ pub(super) struct LowAnnotate {
     /// Print the lines of its source; this is the default
     #[arg(long, conflicts_with = "assembly")]
     pub(crate) source: bool,
-    /// Print its instructions in Intel syntax; x86 only
+    /// Print its instructions; x86 and AArch64 only
     #[arg(long)]
     pub(crate) assembly: bool,
     /// Read sources below this folder; FROM=DIR replaces the prefix FROM of paths in debug information;

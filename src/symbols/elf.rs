@@ -3,6 +3,7 @@
 
 use std::io::Read as _;
 
+use super::code::assembly::InstructionSet;
 use super::file::InputFile;
 use crate::model::BuildId;
 
@@ -29,9 +30,10 @@ const BUILD_ID_NOTE: u32 = 3;
 const ZLIB: u32 = 1;
 const ZSTD: u32 = 2;
 
-/// Machine codes of 32-bit and 64-bit x86.
-const X86: [u16; 2] = [3, X86_64];
+/// Machine codes.
+const X86: u16 = 3;
 const X86_64: u16 = 62;
+const ARM64: u16 = 183;
 
 /// File type of relocatable files, such as kernel modules.
 const RELOCATABLE: u16 = 1;
@@ -244,9 +246,15 @@ impl ElfFile {
         &self.segments
     }
 
-    /// Returns whether its code is x86.
-    pub(super) fn is_x86(&self) -> bool {
-        X86.contains(&self.machine)
+    /// Returns the instruction set of its code; `None` if it cannot be decoded.
+    pub(super) fn instruction_set(&self) -> Option<InstructionSet> {
+        match (self.machine, self.is_64) {
+            (X86, false) => Some(InstructionSet::X86),
+            // The x32 interface has 64-bit code in 32-bit files.
+            (X86_64, _) => Some(InstructionSet::X86_64),
+            (ARM64, true) => Some(InstructionSet::Arm64),
+            _ => None,
+        }
     }
 
     /// Returns whether its code is 64-bit x86, with 64-bit tables.

@@ -162,6 +162,89 @@ fn instructions_are_those_of_objdump_with_the_sums_of_dump() {
     assert_eq!((&*call[7], number(&call[1]), number(&call[2])), ("work", 0, samples.len() as u64));
 }
 
+/// A program whose code has branches, calls, tables of constants, floating-point and vector instructions.
+const GO_PROGRAM: &str = r#"package main
+
+import "crypto/sha256"
+
+//go:noinline
+func work(n int, x float64) float64 {
+	sum := 0.5
+	for i := 0; i < n; i++ {
+		if sum > 1e6 {
+			sum -= work(n/2, x*0.25)
+		}
+		sum += x / float64(i+3)
+	}
+	return sum
+}
+
+func main() {
+	hash := sha256.Sum256([]byte("x"))
+	println(work(int(hash[0]), 2))
+}
+"#;
+
+/// Returns the instructions of a function by llvm-objdump: addresses and texts, without names of targets.
+fn llvm_objdump(program: &Path, function: &str) -> Vec<(u64, String)> {
+    let features = "--mattr=+lse,+aes,+sha2,+sha3,+sve,+crc";
+    let arguments = ["-d", "-z", "--no-show-raw-insn", "--print-imm-hex", features];
+    let listing =
+        run(Command::new("llvm-objdump").args(arguments).arg(format!("--disassemble-symbols={function}")).arg(program));
+    let row = |line: &str| {
+        let (address, text) = line.split_once(':')?;
+        let text = text.split(" <").next()?.split("//").next()?;
+        Some((u64::from_str_radix(address.trim(), 16).ok()?, text.trim().to_owned()))
+    };
+    listing.lines().filter_map(row).collect()
+}
+
+#[test]
+fn instructions_of_aarch64_are_those_of_llvm() {
+    let folder = folder();
+    let (source, program) = (folder.path().join("work.go"), folder.path().join("work"));
+    fs::write(&source, GO_PROGRAM).expect("written");
+    let id = "ab12".repeat(10);
+    let build = ["build", "-ldflags", &format!("-B 0x{id}"), "-o"];
+    let mut go = Command::new("go");
+    go.envs([("GOOS", "linux"), ("GOARCH", "arm64"), ("GO111MODULE", "off")])
+        .env("GOCACHE", std::env::temp_dir().join("longspan-go-cache"));
+    run(go.args(build).arg(&program).arg(&source));
+    let functions = ["main.work", "main.main", "crypto/sha256.block", "crypto/sha256.sha256block", "runtime.memmove"];
+    let theirs: Vec<_> = functions.iter().map(|function| (function, llvm_objdump(&program, function))).collect();
+    let theirs: Vec<_> = theirs.into_iter().filter(|(_, rows)| !rows.is_empty()).collect();
+    assert!(theirs.len() >= 3, "{theirs:?}");
+    // The image is where it was linked, and its first segment starts at file offset 0.
+    const LINKED_AT: u64 = 0x1_0000;
+    let maps = [RecordedMap { start: LINKED_AT, path: text(&program), build_id: &id }];
+    let stacks: Vec<[u64; 1]> = theirs.iter().map(|(_, rows)| [rows[1].0]).collect();
+    let file = written(folder.path(), &maps, &stacks.iter().map(<[u64; 1]>::as_slice).collect::<Vec<_>>());
+    // The tools differ in spaces, in braces, and in the base and zeros of numbers.
+    let plain = |text: &str| {
+        let text = text.replace(['{', '}', '#'], " ").replace(',', " , ");
+        let number = |word: &str| {
+            let (brackets, digits) = word.split_at(word.len() - word.trim_start_matches('[').len());
+            let digits_only = digits.trim_end_matches([']', '!']);
+            let end = &digits[digits_only.len()..];
+            let hex = digits_only.strip_prefix("0x").map(|digits| u64::from_str_radix(digits, 16).ok());
+            let value = hex.flatten().map(|value| value as f64).or_else(|| digits_only.parse::<f64>().ok());
+            value.map_or_else(|| word.to_owned(), |value| format!("{brackets}{value}{end}"))
+        };
+        text.split_whitespace().map(number).collect::<Vec<_>>().join(" ")
+    };
+    for (function, rows) in &theirs {
+        let ours = table(&["--assembly", text(&file), function]);
+        let ours: Vec<_> = ours.iter().map(|row| (number(&row[0]), plain(&row[5]))).collect();
+        let rows: Vec<_> = rows.iter().map(|(address, text)| (*address, plain(text))).collect();
+        assert_eq!(ours[..rows.len().min(ours.len())], rows, "{function}");
+        assert_eq!(ours[rows.len()..].iter().find(|(_, text)| !text.starts_with("udf")), None, "padding of {function}");
+    }
+    let work = table(&["--assembly", text(&file), "main.work"]);
+    let call = work.iter().find(|row| row[5].starts_with("bl ") && row[7].is_empty()).expect("it calls itself");
+    assert_eq!(number(&call[6]), number(&work[0][0]));
+    assert!(work.iter().any(|row| row[7] == "runtime.morestack_noctxt.abi0"), "{work:?}");
+}
+
 #[test]
 fn lines_have_the_sums_of_dump_by_addr2line_and_texts_of_named_folders_alone() {
     let (folder, elsewhere) = (folder(), folder());

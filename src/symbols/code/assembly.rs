@@ -1,12 +1,23 @@
-//! Disassembles a function of x86 in Intel syntax, from its first byte. Invalid bytes are shown as such, and decoding
-//! continues at the next byte. Bounded in bytes.
+//! Disassembles a function from its first byte, for the instruction sets that perf records most: x86 and AArch64.
+//! Invalid bytes are shown as such. Bounded in bytes.
+
+mod arm64;
+mod x86;
 
 use std::ops::Range;
 
-use iced_x86::{Decoder, DecoderOptions, Formatter, Instruction, IntelFormatter, Mnemonic, OpKind};
-
 /// Limit for the decoded bytes: far beyond functions that people write.
 const CODE_BYTES_MAX: u64 = 1 << 20;
+
+/// An instruction set that is decoded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::symbols) enum InstructionSet {
+    /// 32-bit x86.
+    X86,
+    X86_64,
+    /// The 64-bit instruction set of Arm, A64. Little-endian.
+    Arm64,
+}
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct DecodedInstruction {
@@ -26,36 +37,12 @@ pub(super) fn decoded_part(range: &Range<u64>) -> Range<u64> {
 
 /// Decodes the bytes at an address.
 #[must_use]
-pub(super) fn decode(bytes: &[u8], start: u64, is_64: bool) -> Vec<DecodedInstruction> {
-    let mut decoder = Decoder::with_ip(if is_64 { 64 } else { 32 }, bytes, start, DecoderOptions::NONE);
-    let mut formatter = IntelFormatter::new();
-    let options = formatter.options_mut();
-    options.set_hex_prefix("0x");
-    options.set_hex_suffix("");
-    options.set_uppercase_hex(false);
-    options.set_branch_leading_zeros(false);
-    options.set_space_after_operand_separator(true);
-    options.set_show_branch_size(false);
-    let mut instructions = Vec::new();
-    let mut instruction = Instruction::default();
-    while decoder.can_decode() {
-        let position = decoder.position();
-        let address = start.wrapping_add(position as u64);
-        decoder.set_ip(address);
-        decoder.decode_out(&mut instruction);
-        if instruction.is_invalid() && decoder.set_position(position + 1).is_err() {
-            break;
-        }
-        let mut text = String::new();
-        formatter.format(&instruction, &mut text);
-        let is_near =
-            matches!(instruction.op0_kind(), OpKind::NearBranch16 | OpKind::NearBranch32 | OpKind::NearBranch64);
-        let target = is_near.then(|| instruction.near_branch_target());
-        let end = start.wrapping_add(decoder.position() as u64);
-        let is_jump = is_near && instruction.mnemonic() != Mnemonic::Call;
-        instructions.push(DecodedInstruction { range: address..end, text, target, is_jump });
+pub(super) fn decode(set: InstructionSet, bytes: &[u8], start: u64) -> Vec<DecodedInstruction> {
+    match set {
+        InstructionSet::X86 => x86::decode(bytes, start, false),
+        InstructionSet::X86_64 => x86::decode(bytes, start, true),
+        InstructionSet::Arm64 => arm64::decode(bytes, start),
     }
-    instructions
 }
 
 #[cfg(test)]
@@ -63,35 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn instructions_have_their_bounds_texts_and_targets() {
-        // push rbp; jne +2; call -7; invalid; nop
-        let bytes = [0x55, 0x75, 0x02, 0xe8, 0xf9, 0xff, 0xff, 0xff, 0x06, 0x90];
-        let decoded = decode(&bytes, 0x1000, true);
-        let rows: Vec<_> = decoded.iter().map(|it| (it.range.start, &*it.text, it.target)).collect();
-        let expected = [
-            (0x1000, "push rbp", None),
-            (0x1001, "jne 0x1005", Some(0x1005)),
-            (0x1003, "call 0x1001", Some(0x1001)),
-            (0x1008, "(bad)", None),
-            (0x1009, "nop", None),
-        ];
-        assert_eq!(rows, expected);
-        assert_eq!(decoded.iter().map(|it| it.is_jump).collect::<Vec<_>>(), [false, true, false, false, false]);
-        assert_eq!(decode(&[0xff], 7, true).len(), 1);
-        assert!(decode(&[], 0, false).is_empty());
+    fn functions_beyond_the_limit_are_cut() {
         assert_eq!(decoded_part(&(5..u64::MAX)), 5..5 + CODE_BYTES_MAX);
-    }
-
-    proptest::proptest! {
-        #[test]
-        fn any_bytes_are_instructions_one_after_the_other(bytes: Vec<u8>, start: u32, is_64: bool) {
-            let mut next = u64::from(start);
-            for instruction in &decode(&bytes, next, is_64) {
-                proptest::prop_assert_eq!(instruction.range.start, next);
-                proptest::prop_assert!((1..=15).contains(&(instruction.range.end - next)));
-                next = instruction.range.end;
-            }
-            proptest::prop_assert_eq!(next, u64::from(start) + bytes.len() as u64);
-        }
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::PathBuf;
 
-use super::assembly::{DecodedInstruction, decode, decoded_part};
+use super::assembly::{DecodedInstruction, InstructionSet, decode, decoded_part};
 use super::choice::FunctionChoice;
 use super::samples::{CodeSamples, PlaceRows};
 use crate::base::cancel::{Cancel, Cancelled};
@@ -105,7 +105,7 @@ impl NoAssembly {
             Self::NoFile => "the code of kernels, and what programs make at run time, is not decoded",
             Self::NoCode => "no file with the code of this build was found; a debug file has none",
             Self::NoSymbol => "no table of symbols says where the function begins and ends",
-            Self::OtherMachine => "only code of x86 is decoded",
+            Self::OtherMachine => "only code of x86 and AArch64 is decoded",
         }
     }
 }
@@ -275,7 +275,7 @@ struct ModuleCode {
     kind: ModuleKind,
     search: ModuleSearch,
     functions: FunctionTable,
-    is_64: bool,
+    instruction_set: InstructionSet,
 }
 
 impl ModuleCode {
@@ -293,13 +293,12 @@ impl ModuleCode {
         let Some(code) = search.files.iter().find(|file| file.elf.has_code()) else {
             return Ok(Err(NoAssembly::NoCode));
         };
-        if !code.elf.is_x86() {
+        let Some(instruction_set) = code.elf.instruction_set() else {
             return Ok(Err(NoAssembly::OtherMachine));
-        }
-        let is_64 = code.elf.address_bytes() == 8;
+        };
         let best = search.files.iter().rev().max_by_key(|file| file.quality.min(Quality::Symbols));
         let functions = best.and_then(|file| FunctionTable::read(&file.elf, bytes_max / 4)).unwrap_or_default();
-        Ok(Ok(Self { kind: module.kind, search, functions, is_64 }))
+        Ok(Ok(Self { kind: module.kind, search, functions, instruction_set }))
     }
 
     /// Decodes a compiled function, and returns the file that contains it.
@@ -308,7 +307,7 @@ impl ModuleCode {
         let mut with_code = self.search.files.iter().filter(|file| file.elf.has_code());
         let read = |file: &MatchingFile| Some((file.elf.file.path.clone(), file.elf.bytes_at(&part)?));
         let (path, bytes) = with_code.find_map(read)?;
-        Some((path, decode(&bytes, part.start, self.is_64)))
+        Some((path, decode(self.instruction_set, &bytes, part.start)))
     }
 
     /// Converts the address of a frame to a link-time address.
