@@ -29,6 +29,7 @@ pub(crate) mod pack;
 mod path_bands;
 pub(crate) mod path_ledger;
 mod path_ledger_build;
+mod path_tables;
 pub(crate) mod paths;
 mod pruned_path_build;
 pub(crate) mod pruned_paths;

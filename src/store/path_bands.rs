@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use super::lane::LaneIdx;
 use super::ledger_build::{LedgerContext, span_tracks};
+use super::path_tables::PathTables;
 use super::paths::{PathIdx, PathRow, PathSumTable, PathSums, PathTable};
 use super::read::Store;
 use super::sweep::{EveryRow, PathSweep};
@@ -122,7 +123,7 @@ impl TrackPaths {
         store: &Store,
         bounds_ns: &[i64],
         band: &[usize],
-        paths_max: usize,
+        tables: &PathTables,
     ) -> Option<BandPaths> {
         let (&first, &last) = (band.first()?, band.last()?);
         let is_last = last + 2 == bounds_ns.len();
@@ -130,21 +131,22 @@ impl TrackPaths {
         if self.swept_from.is_some() || is_over || (!is_last && self.first_ns >= bounds_ns[last + 1]) {
             return None;
         }
-        let mut sums = PathSumTable::new(paths_max);
-        let mut sweep = PathSweep::new(store, self.lanes.clone(), bounds_ns[first], EveryRow, &mut sums);
-        let mut slices = Vec::new();
-        for &slice in band {
-            // The last slice includes rows that start exactly at the end.
-            sweep.sum_to(if slice + 2 == bounds_ns.len() { i64::MAX } else { bounds_ns[slice + 1] }, &mut sums);
-            if sums.folded() > 0 {
-                return Some(BandPaths { paths: Vec::new(), slices: Vec::new(), is_too_many: true });
+        Some(tables.with(|sums| {
+            let mut sweep = PathSweep::new(store, self.lanes.clone(), bounds_ns[first], EveryRow, sums);
+            let mut slices = Vec::new();
+            for &slice in band {
+                // The last slice includes rows that start exactly at the end.
+                sweep.sum_to(if slice + 2 == bounds_ns.len() { i64::MAX } else { bounds_ns[slice + 1] }, sums);
+                if sums.folded() > 0 {
+                    return BandPaths { paths: Vec::new(), slices: Vec::new(), is_too_many: true };
+                }
+                let sums = sums.drain();
+                if !sums.is_empty() {
+                    slices.push((slice, sums));
+                }
             }
-            let sums = sums.drain();
-            if !sums.is_empty() {
-                slices.push((slice, sums));
-            }
-        }
-        Some(BandPaths { paths: sums.into_paths(), slices, is_too_many: false })
+            BandPaths { paths: sums.paths().to_vec(), slices, is_too_many: false }
+        }))
     }
 }
 

@@ -76,6 +76,12 @@ impl PathTable {
         &self.rows
     }
 
+    /// Removes all paths but the root, and keeps the memory.
+    fn clear(&mut self) {
+        self.rows.truncate(1);
+        self.index.clear();
+    }
+
     /// Returns the rows without the hash table.
     #[must_use]
     pub(crate) fn into_rows(self) -> Vec<PathRow> {
@@ -173,12 +179,6 @@ impl PathSumTable {
         self.paths.rows()
     }
 
-    /// Returns the paths without their sums.
-    #[must_use]
-    pub(crate) fn into_paths(self) -> Vec<PathRow> {
-        self.paths.into_rows()
-    }
-
     /// Returns sums by path index.
     #[must_use]
     pub(crate) fn sums(&self) -> &[PathSums] {
@@ -250,6 +250,15 @@ impl PathSumTable {
     pub(crate) fn within(path: PathIdx, above: PathIdx, sums: PathSums) -> PathSums {
         let has_time = path != above || path == PathIdx::ROOT;
         PathSums { total_ns: if has_time { sums.total_ns } else { 0 }, ..sums }
+    }
+
+    /// Removes all paths and sums, and keeps the memory.
+    pub(super) fn clear(&mut self) {
+        self.paths.clear();
+        self.sums.clear();
+        self.sums.push(PathSums::default());
+        self.used.clear();
+        self.folded = 0;
     }
 
     /// Removes and returns all sums, in the order in which they were added first. The paths stay.

@@ -17,6 +17,7 @@ use super::ledger::LedgerIndex;
 use super::ledger_build::{LedgerContext, span_rows};
 use super::path_bands::{BandPaths, PathMemoryPlan, TRACKS_PER_TASK, have_trees, starts, tracks_of};
 use super::path_ledger::{PathLedgerIndex, PathShape};
+use super::path_tables::PathTables;
 use super::paths::{PathIdx, PathSumTable, PathSums};
 use super::pruned_paths::PrunedPaths;
 use super::read::Store;
@@ -46,6 +47,7 @@ pub(super) fn build(
     let slices = bounds_ns.len() - 1;
     context.progress.begin(Stage::Publishing, slices as u64);
     let mut whole: BoundedTree<PrunedPaths> = BoundedTree::new(None, shape.fan_out, 1, shape.kilorow_bytes);
+    let (band_tables, slice_tables) = (PathTables::new(plan.band_paths_max), PathTables::new(usize::MAX));
     let numbers: Vec<usize> = (0..slices).collect();
     for band in numbers.chunks(plan.band_slices) {
         if context.cancel.is_cancelled() {
@@ -55,7 +57,7 @@ pub(super) fn build(
         let swept: Vec<Option<Option<BandPaths>>> = tracks
             .par_iter()
             .with_max_len(TRACKS_PER_TASK)
-            .map(|track| Some(checked(track.sweep(store, bounds_ns, band, plan.band_paths_max)?)))
+            .map(|track| Some(checked(track.sweep(store, bounds_ns, band, &band_tables)?)))
             .collect();
         let mut bands: Vec<BandPaths> = Vec::with_capacity(swept.len());
         for ((track, leaves), swept) in tracks.iter_mut().zip(&mut leaves).zip(swept) {
@@ -75,7 +77,8 @@ pub(super) fn build(
             }
         }
         for some in band.chunks(plan.slices_at_once) {
-            let sums: Vec<_> = some.par_iter().map(|&slice| sum_slice(&bands, slice, shape)).collect();
+            let sums: Vec<_> =
+                some.par_iter().map(|&slice| slice_tables.with(|all| sum_slice(&bands, slice, all, shape))).collect();
             for (&slice, sums) in some.iter().zip(sums) {
                 let Some((paths, rows)) = sums else { return Ok(None) };
                 whole.add_slice(&paths, rows, slice).map_err(io::Error::other)?;
@@ -141,10 +144,15 @@ fn adds_up(band: &BandPaths, sums: &[(PathIdx, PathSums)], spare_ns: &mut [i128]
     adds_up
 }
 
-/// Sums and prunes the paths of all tracks in a slice, and counts the spans that start in it. Returns `None` if they do
-/// not add up.
-fn sum_slice(bands: &[BandPaths], slice: usize, shape: &PathShape) -> Option<(PrunedPaths, u64)> {
-    let (mut all, mut rows) = (PathSumTable::new(usize::MAX), 0);
+/// Sums and prunes the paths of all tracks in a slice, and counts the spans that start in it. `all` is an empty table.
+/// Returns `None` if they do not add up.
+fn sum_slice(
+    bands: &[BandPaths],
+    slice: usize,
+    all: &mut PathSumTable,
+    shape: &PathShape,
+) -> Option<(PrunedPaths, u64)> {
+    let mut rows = 0;
     let (mut shared, mut way): (Vec<PathIdx>, Vec<PathIdx>) = (Vec::new(), Vec::new());
     for band in bands {
         let Ok(found) = band.slices.binary_search_by_key(&slice, |&(slice, _)| slice) else { continue };

@@ -291,10 +291,18 @@ impl StartQueue {
     /// Replaces the first start by the next one of its lane.
     #[inline]
     fn replace_first(&mut self, next: Option<(i64, u32)>) {
-        self.near.pop();
-        if let Some(next) = next {
-            self.push(next);
+        if let Some(next) = next.filter(|next| self.far.peek().is_none_or(|Reverse(first)| next <= first)) {
+            // Moves the starts before it in place, which is cheaper than a removal and an insertion.
+            let Some(mut place) = self.near.len().checked_sub(1) else { return };
+            while place > 0 && self.near[place - 1] < next {
+                self.near[place] = self.near[place - 1];
+                place -= 1;
+            }
+            self.near[place] = next;
+            return;
         }
+        self.near.pop();
+        self.far.extend(next.map(Reverse));
         if self.near.is_empty() {
             self.near.extend((0..Self::NEAR_MAX / 2).map_while(|_| self.far.pop().map(|Reverse(start)| start)));
             self.near.reverse();

@@ -16,7 +16,7 @@ use super::ledger::TreeIndex;
 use super::ledger_build::LedgerContext;
 use super::path_bands::PathMemoryPlan;
 use super::path_ledger::PathShape;
-use super::paths::PathSumTable;
+use super::path_tables::PathTables;
 use super::pruned_paths::PrunedPaths;
 use super::read::Store;
 use super::sweep::{EveryRow, PathSweep};
@@ -75,17 +75,18 @@ impl TrackLeaves {
 impl Leaf<'_> {
     /// Sweeps and prunes the leaf. Returns `None` if it has too many paths, or if children of a span overlap each
     /// other.
-    fn sweep(&self, store: &Store, bounds_ns: &[i64], paths_max: usize, shape: &PathShape) -> Option<LeafPaths> {
+    fn sweep(&self, store: &Store, bounds_ns: &[i64], tables: &PathTables, shape: &PathShape) -> Option<LeafPaths> {
         let Range { start, end } = self.slices;
-        let mut sums = PathSumTable::new(paths_max);
-        let mut sweep = PathSweep::new(store, self.track.lanes.clone(), bounds_ns[start], EveryRow, &mut sums);
-        // The last slice includes the spans that start exactly at the end.
-        sweep.sum_to(if end + 1 == bounds_ns.len() { i64::MAX } else { bounds_ns[end] }, &mut sums);
-        if sums.folded() > 0 {
-            return None;
-        }
-        let paths = PrunedPaths::new(sums.paths(), sums.sums(), shape.pruned.of_leaf())?;
-        Some(LeafPaths { paths, rows: sweep.rows() })
+        tables.with(|sums| {
+            let mut sweep = PathSweep::new(store, self.track.lanes.clone(), bounds_ns[start], EveryRow, sums);
+            // The last slice includes the spans that start exactly at the end.
+            sweep.sum_to(if end + 1 == bounds_ns.len() { i64::MAX } else { bounds_ns[end] }, sums);
+            if sums.folded() > 0 {
+                return None;
+            }
+            let paths = PrunedPaths::new(sums.paths(), sums.sums(), shape.pruned.of_leaf())?;
+            Some(LeafPaths { paths, rows: sweep.rows() })
+        })
     }
 }
 
@@ -128,13 +129,14 @@ pub(super) fn build(
     let shape = &context.paths;
     let leaves: Vec<Leaf<'_>> = tracks.iter().flat_map(TrackLeaves::leaves).collect();
     context.progress.begin(Stage::Publishing, leaves.len() as u64);
+    let tables = PathTables::new(plan.leaf_paths_max);
     let mut trees = Vec::new();
     let mut growing: Option<GrowingTree> = None;
     for some in leaves.chunks(plan.leaves_at_once) {
         if context.cancel.is_cancelled() {
             return Ok(None);
         }
-        let sweep = |leaf: &Leaf<'_>| leaf.sweep(store, bounds_ns, plan.leaf_paths_max, shape);
+        let sweep = |leaf: &Leaf<'_>| leaf.sweep(store, bounds_ns, &tables, shape);
         let swept: Vec<Option<LeafPaths>> = some.par_iter().with_max_len(1).map(sweep).collect();
         for (leaf, swept) in some.iter().zip(swept) {
             let track = leaf.track.track;

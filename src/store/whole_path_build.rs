@@ -15,6 +15,7 @@ use super::ledger::LedgerIndex;
 use super::ledger_build::LedgerContext;
 use super::path_bands::{BandPaths, PathMemoryPlan, Sums, TRACKS_PER_TASK, TrackPaths, have_trees, starts, tracks_of};
 use super::path_ledger::{PathLedgerIndex, PathShape};
+use super::path_tables::PathTables;
 use super::paths::{PathIdx, PathTable};
 use super::read::Store;
 use super::sums::Additive as _;
@@ -53,6 +54,7 @@ pub(super) fn build(
     let slices = bounds_ns.len() - 1;
     context.progress.begin(Stage::Publishing, slices as u64);
     let mut paths = PathTable::new(plan.paths_max);
+    let tables = PathTables::new(plan.track_paths_max);
     let mut whole: BoundedTree<Sums> = BoundedTree::new(None, shape.fan_out, 1, shape.kilorow_bytes);
     let numbers: Vec<usize> = (0..slices).collect();
     for band in numbers.chunks(plan.band_slices) {
@@ -62,7 +64,7 @@ pub(super) fn build(
         let swept: Vec<Option<BandPaths>> = tracks
             .par_iter()
             .with_max_len(TRACKS_PER_TASK)
-            .map(|track| track.paths.sweep(store, bounds_ns, band, plan.track_paths_max))
+            .map(|track| track.paths.sweep(store, bounds_ns, band, &tables))
             .collect();
         let mut sums: Vec<Sums> = band.iter().map(|_| Sums::new()).collect();
         for (track, swept) in tracks.iter_mut().zip(swept) {
