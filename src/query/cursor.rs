@@ -333,9 +333,9 @@ impl<'a> LaneCursor<'a> {
     }
 
     fn min_max_of_blocks(&mut self, extent: usize, from: usize, to: usize) -> MinMax {
-        let Some(found) = self.extent(extent) else { return MinMax::IDENTITY };
-        let to = to.min(found.blocks());
-        let nodes = found.forest::<MinMax>();
+        let Some(extent_data) = self.extent(extent) else { return MinMax::IDENTITY };
+        let to = to.min(extent_data.blocks());
+        let nodes = extent_data.forest::<MinMax>();
         if from >= to || nodes.len() < iforest::node_count(to) {
             return MinMax::IDENTITY;
         }
@@ -383,14 +383,14 @@ impl<'a> LaneCursor<'a> {
     }
 
     fn extent(&mut self, extent: usize) -> Option<Extent<'a>> {
-        if let Some((known, found)) = self.extent
-            && known == extent
+        if let Some((index, extent_data)) = self.extent
+            && index == extent
         {
-            return Some(found);
+            return Some(extent_data);
         }
-        let found = self.lane.extent(extent)?;
-        self.extent = Some((extent, found));
-        Some(found)
+        let extent_data = self.lane.extent(extent)?;
+        self.extent = Some((extent, extent_data));
+        Some(extent_data)
     }
 
     fn is_decoded(&self, extent: usize, block: usize) -> bool {
@@ -400,12 +400,12 @@ impl<'a> LaneCursor<'a> {
     /// Decodes a block unless it is cached.
     fn decode(&mut self, extent: usize, block: usize) -> Option<&Decoded<'a>> {
         let is_known = |decoded: &Decoded<'_>| (decoded.extent, decoded.block) == (extent, block);
-        if let Some(known) = self.decoded.iter().position(is_known) {
-            return Some(&self.decoded[known]);
+        if let Some(place) = self.decoded.iter().position(is_known) {
+            return Some(&self.decoded[place]);
         }
-        let found = self.extent(extent)?;
-        let entry = found.directory().get(block)?;
-        let packed = found.block(block);
+        let extent_data = self.extent(extent)?;
+        let entry = extent_data.directory().get(block)?;
+        let packed = extent_data.block(block);
         let first_row = self.lane.extents()[extent].first_row + u64::from(entry.first_row);
         self.count.blocks += 1;
         self.count.bytes += packed.bytes() as u64;
@@ -414,7 +414,7 @@ impl<'a> LaneCursor<'a> {
         let decoded = &mut self.decoded[place];
         // Assigned field by field: times and values are decoded in place.
         (decoded.extent, decoded.block, decoded.packed) = (extent, block, packed);
-        (decoded.first_row, decoded.extent_blocks) = (first_row, found.blocks());
+        (decoded.first_row, decoded.extent_blocks) = (first_row, extent_data.blocks());
         packed.starts(&mut decoded.starts);
         packed.values(&mut decoded.values);
         Some(decoded)

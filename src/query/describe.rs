@@ -75,17 +75,17 @@ pub fn describe(snapshot: &Snapshot, row: RowIdx) -> Option<Description> {
 /// Returns the spans of `track` above `depth` that contain `[start_ns, end_ns)`, outermost first.
 #[must_use]
 pub(crate) fn ancestors(snapshot: &Snapshot, track: TrackIdx, depth: u16, start_ns: i64, end_ns: i64) -> Vec<RowIdx> {
-    let mut found = Vec::new();
+    let mut spans = Vec::new();
     for lane in snapshot.lanes_of(track).map(LaneIdx) {
         let info = snapshot.lane(lane);
         if info.kind != LaneKind::Spans || info.depth >= depth {
             continue;
         }
         if let Some(row) = containing(snapshot, lane, start_ns, end_ns) {
-            found.push(row);
+            spans.push(row);
         }
     }
-    found
+    spans
 }
 
 fn containing(snapshot: &Snapshot, lane: LaneIdx, start_ns: i64, end_ns: i64) -> Option<RowIdx> {

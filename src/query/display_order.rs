@@ -53,10 +53,10 @@ fn threads_of_beside(tracks: &[Track]) -> Vec<TrackIdx> {
     let mut threads: HashTable<TrackIdx> = HashTable::new();
     for (index, _) in all().filter(|(_, track)| track.key.kind == TrackKind::Thread) {
         // Of several threads with the same ids, the last one counts.
-        let is_same = |&known: &TrackIdx| ids(known) == ids(index);
-        threads.entry(hash(index), is_same, |&known| hash(known)).insert(index);
+        let is_same = |&other: &TrackIdx| ids(other) == ids(index);
+        threads.entry(hash(index), is_same, |&other| hash(other)).insert(index);
     }
-    let thread_of = |index| threads.find(hash(index), |&known| ids(known) == ids(index)).copied();
+    let thread_of = |index| threads.find(hash(index), |&other| ids(other) == ids(index)).copied();
     all()
         .map(|(index, track)| Some(track).filter(|track| is_beside(track)).and(thread_of(index)).unwrap_or(index))
         .collect()

@@ -49,8 +49,8 @@ pub(crate) fn longest_children(snapshot: &Snapshot, row: RowIdx, count: usize) -
         // The longest span splits the range in two, each of which has a longest again.
         let mut ranges = vec![(from.row, to.row)];
         let mut candidates: Vec<(u64, RowIdx, (u64, u64))> = Vec::new();
-        let mut found = Vec::new();
-        while found.len() < count {
+        let mut longest = Vec::new();
+        while longest.len() < count {
             for (first, end) in ranges.drain(..) {
                 let (first, end) = (cursor.position_of(first), cursor.position_of(end));
                 if let Some((place, dur_ns)) = cursor.longest(first, end) {
@@ -62,9 +62,9 @@ pub(crate) fn longest_children(snapshot: &Snapshot, row: RowIdx, count: usize) -
             let Some(best) = best else { break };
             let (_, child, (first, end)) = candidates.swap_remove(best);
             ranges.extend([(first, child.row), (child.row + 1, end)]);
-            found.push(child);
+            longest.push(child);
         }
-        return found;
+        return longest;
     }
     Vec::new()
 }

@@ -54,14 +54,14 @@ pub fn longest(
         if best.has_longer(records[extent].first_start_ns, next_ns, forest.get(2 * extent)) {
             continue;
         }
-        let Some(found) = scan.lane().extent(extent) else { continue };
-        let (directory, forest) = (found.directory(), found.forest::<LongestNs>());
-        for block in 0..found.blocks() {
+        let Some(extent_data) = scan.lane().extent(extent) else { continue };
+        let (directory, forest) = (extent_data.directory(), extent_data.forest::<LongestNs>());
+        for block in 0..extent_data.blocks() {
             let next_ns = directory.get(block + 1).map(|next| next.first_start_ns).or(next_ns);
             if best.has_longer(directory[block].first_start_ns, next_ns, forest.get(2 * block)) {
                 continue;
             }
-            if let Some(hits) = scan.block(extent, found, block, &mut reader) {
+            if let Some(hits) = scan.block(extent, extent_data, block, &mut reader) {
                 best.add_hits(&hits, scan.kind() == LaneKind::Spans);
             }
         }
@@ -81,7 +81,8 @@ impl Best {
     fn has_longer(&self, first_ns: i64, next_ns: Option<i64>, longest: Option<&LongestNs>) -> bool {
         let (Some(next_ns), Some(longest)) = (next_ns, longest) else { return false };
         let bucket = self.buckets.bucket_at(first_ns);
-        bucket == self.buckets.bucket_at(next_ns) && self.answer(bucket).is_some_and(|known| known.dur_ns >= longest.0)
+        bucket == self.buckets.bucket_at(next_ns)
+            && self.answer(bucket).is_some_and(|answer| answer.dur_ns >= longest.0)
     }
 
     fn answer(&self, bucket: i64) -> Option<LongestHit> {
@@ -107,9 +108,9 @@ impl Best {
             let first = self.buckets.bucket_at(answer.start_ns).max(self.buckets.first);
             let last = self.buckets.bucket_at(last_ns).min(self.buckets.end() - 1);
             for bucket in first..=last {
-                let known = &mut self.answers[(bucket - self.buckets.first) as usize];
-                if known.is_none_or(|known| answer.dur_ns > known.dur_ns) {
-                    *known = Some(answer);
+                let longest = &mut self.answers[(bucket - self.buckets.first) as usize];
+                if longest.is_none_or(|longest| answer.dur_ns > longest.dur_ns) {
+                    *longest = Some(answer);
                 }
             }
         }

@@ -155,18 +155,18 @@ fn with_spans(
 
 /// Returns the links of one flow, from those runs between two starts that touch `row`.
 fn links_of(snapshot: &Snapshot, points: &[(PlacedPoint, Option<RowIdx>)], row: RowIdx) -> Vec<FlowLink> {
-    let mut found = Vec::new();
+    let mut links = Vec::new();
     let mut run: Vec<FlowLink> = Vec::new();
     let mut within: Option<(RowIdx, i64)> = None;
-    let close = |run: &mut Vec<FlowLink>, found: &mut Vec<FlowLink>| {
+    let close = |run: &mut Vec<FlowLink>, links: &mut Vec<FlowLink>| {
         if run.iter().any(|link| link.from == row || link.to == row) {
-            found.append(run);
+            links.append(run);
         }
         run.clear();
     };
     for &(at, span) in points {
         if at.point.role == FlowRole::Start {
-            close(&mut run, &mut found);
+            close(&mut run, &mut links);
             within = span.map(|span| (span, within_span(snapshot, span, at.ts_ns)));
             continue;
         }
@@ -177,12 +177,12 @@ fn links_of(snapshot: &Snapshot, points: &[(PlacedPoint, Option<RowIdx>)], row: 
             within = span.map(|span| (span, within_span(snapshot, span, at.ts_ns))).or(within);
         } else if at.point.binds_enclosing && at.point.bound != FlowBound::Time {
             // The flow terminates here: a later point with this id starts another flow.
-            close(&mut run, &mut found);
+            close(&mut run, &mut links);
             within = None;
         }
     }
-    close(&mut run, &mut found);
-    found
+    close(&mut run, &mut links);
+    links
 }
 
 /// Clamps a time into a span: a point that binds to the next span comes before it.
@@ -223,18 +223,18 @@ fn points_of(
     const ROWS_AT_ONCE: u64 = 4096;
     let info = snapshot.lane(lane);
     let mut cursor = LaneCursor::new(snapshot.store(), lane);
-    let mut found = Vec::new();
+    let mut points = Vec::new();
     for number in 0..info.rows {
         if number % ROWS_AT_ONCE == 0 {
             cancel.check()?;
         }
         let wanted = placed(&mut cursor, number, info.track).filter(|point| flows.contains(&point.flow));
-        found.extend(wanted);
-        if found.len() > POINTS_MAX {
+        points.extend(wanted);
+        if points.len() > POINTS_MAX {
             break;
         }
     }
-    Ok(found)
+    Ok(points)
 }
 
 fn placed(cursor: &mut LaneCursor<'_>, number: u64, track: TrackIdx) -> Option<PlacedPoint> {

@@ -62,7 +62,7 @@ impl CountPlan {
                 continue;
             }
             // The lanes of a track are contiguous.
-            if track.as_ref().is_none_or(|(known, _)| *known != info.track) {
+            if track.as_ref().is_none_or(|(last_track, _)| *last_track != info.track) {
                 let own = || {
                     let tree = ledger?.tree((only != Some(info.track)).then_some(info.track))?;
                     Some((tree, Some(info.track)))

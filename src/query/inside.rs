@@ -181,13 +181,13 @@ impl Named {
                 if rows.start >= end_row || rows.end <= first_row || !self.names.may_be_in(signature) {
                     continue;
                 }
-                let Some(found) = lane.extent(extent) else { continue };
-                for (block, entry) in found.directory().iter().enumerate() {
+                let Some(extent_data) = lane.extent(extent) else { continue };
+                for (block, entry) in extent_data.directory().iter().enumerate() {
                     let block_row = rows.start + u64::from(entry.first_row);
                     if block_row >= end_row || block_row + BLOCK_ROWS as u64 <= first_row {
                         continue;
                     }
-                    let block = found.block(block);
+                    let block = extent_data.block(block);
                     let (mut starts, mut durs) = ([0; BLOCK_ROWS], [0; BLOCK_ROWS]);
                     let mut named = self.names.rows_of(&block);
                     if named != 0 {
@@ -277,6 +277,6 @@ fn span_at(snapshot: &Snapshot, track: TrackIdx, position: &SpanPosition) -> Opt
     let mut cursor = LaneCursor::new(snapshot.store(), lane);
     let after = position.start_ns.checked_add(1).map_or(cursor.lane().rows(), |after| cursor.first_from(after).row);
     let span = cursor.span(after.checked_sub(1)?)?;
-    let found = OpenAncestor::new(span.start_ns, span.dur_ns, position.depth, span.unfinished);
-    (span.start_ns == position.start_ns).then_some(found)
+    let ancestor = OpenAncestor::new(span.start_ns, span.dur_ns, position.depth, span.unfinished);
+    (span.start_ns == position.start_ns).then_some(ancestor)
 }

@@ -152,7 +152,7 @@ fn store_of_shapes(
     for span in spans {
         let place = (span.track, span.lane);
         let index = match lane {
-            Some((known, index)) if known == place => index,
+            Some((last, index)) if last == place => index,
             _ => writer.add_lane(TrackIdx(span.track), LaneKind::Spans, span.lane).unwrap(),
         };
         lane = Some((place, index));

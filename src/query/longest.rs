@@ -189,8 +189,8 @@ impl LongestSpans {
         for lane in scope.lanes(&snapshot, &scope.matcher) {
             let track = snapshot.lane(lane).track;
             // The lanes of a track are contiguous.
-            let known = before.filter(|(known, _)| *known == track).map(|(_, has_nodes)| has_nodes);
-            let has_nodes = known.unwrap_or_else(|| self.take_nodes_of(track, only_track == Some(track), &mut nodes));
+            let last = before.filter(|(last, _)| *last == track).map(|(_, has_nodes)| has_nodes);
+            let has_nodes = last.unwrap_or_else(|| self.take_nodes_of(track, only_track == Some(track), &mut nodes));
             before = Some((track, has_nodes));
             if !has_nodes {
                 self.push_lane(lane, 0, u64::MAX);
@@ -316,10 +316,10 @@ impl LongestSpans {
             }
             PartContent::Row { lane, extent, block, left, name } => {
                 if left != 0
-                    && let Some(found) = self.snapshot.store().lane(self.lanes[lane].lane).extent(extent)
+                    && let Some(extent_data) = self.snapshot.store().lane(self.lanes[lane].lane).extent(extent)
                 {
-                    let first_row = self.first_row(lane, extent) + u64::from(found.directory()[block].first_row);
-                    let next = next_row(&found.block(block), left, (self.lanes[lane].lane, first_row));
+                    let first_row = self.first_row(lane, extent) + u64::from(extent_data.directory()[block].first_row);
+                    let next = next_row(&extent_data.block(block), left, (self.lanes[lane].lane, first_row));
                     self.queue.extend(next.map(|(hit, left)| row_part(hit, (lane, extent, block), left)));
                 }
                 let (start_ns, row) = part.first;
@@ -367,11 +367,12 @@ impl LongestSpans {
     /// Queues the blocks of an extent that have rows in scope; none for a damaged extent.
     fn open(&mut self, lane: usize, extent: usize) {
         let LanePart { lane: index, rows, .. } = &self.lanes[lane];
-        let Some(found) = self.snapshot.store().lane(*index).extent(extent) else { return };
+        let Some(extent_data) = self.snapshot.store().lane(*index).extent(extent) else { return };
         let first_row = self.first_row(lane, extent);
         let [start, end] = [rows.start, rows.end].map(|row| row.saturating_sub(first_row));
-        let first = found.directory().partition_point(|entry| u64::from(entry.first_row) <= start).saturating_sub(1);
-        let end = found.directory().partition_point(|entry| u64::from(entry.first_row) < end);
+        let first =
+            extent_data.directory().partition_point(|entry| u64::from(entry.first_row) <= start).saturating_sub(1);
+        let end = extent_data.directory().partition_point(|entry| u64::from(entry.first_row) < end);
         for (position, half) in iforest::cover(first..end) {
             self.push_blocks(lane, extent, position, half);
         }
@@ -379,9 +380,9 @@ impl LongestSpans {
 
     fn push_blocks(&mut self, lane: usize, extent: usize, position: usize, half: usize) {
         let LanePart { lane: index, bound_ns, .. } = self.lanes[lane];
-        let Some(found) = self.snapshot.store().lane(index).extent(extent) else { return };
-        let bound_ns = bound_at(found.forest(), position).min(bound_ns);
-        let entry = &found.directory()[first_leaf(position, half)];
+        let Some(extent_data) = self.snapshot.store().lane(index).extent(extent) else { return };
+        let bound_ns = bound_at(extent_data.forest(), position).min(bound_ns);
+        let entry = &extent_data.directory()[first_leaf(position, half)];
         let row = self.first_row(lane, extent) + u64::from(entry.first_row);
         let first = (entry.first_start_ns, RowIdx { lane: index, row });
         self.push(QueuePart { bound_ns, first, content: PartContent::Blocks { lane, extent, position, half } });
@@ -421,8 +422,8 @@ impl LongestSpans {
         self.work.blocks += 1;
         let LanePart { lane: index, rows, .. } = &self.lanes[lane];
         let scan = LaneScan::from_rows(&self.snapshot, &self.scope.matcher, *index, rows.clone());
-        let Some(found) = scan.lane().extent(extent) else { return };
-        let Some(hits) = scan.block(extent, found, block, &mut self.reader) else { return };
+        let Some(extent_data) = scan.lane().extent(extent) else { return };
+        let Some(hits) = scan.block(extent, extent_data, block, &mut self.reader) else { return };
         let longest = next_row(&hits.block, hits.mask, (*index, hits.first_row));
         self.queue.extend(longest.map(|(hit, left)| row_part(hit, (lane, extent, block), left)));
     }

@@ -285,8 +285,8 @@ impl Matcher {
 
 impl ArgumentTest {
     fn holds(&self, args_json: &str) -> bool {
-        let found = serde_json::from_str::<Value>(args_json).ok();
-        let value = self.path.iter().try_fold(found.as_ref(), |value, member| Some(value?.get(member)));
+        let args = serde_json::from_str::<Value>(args_json).ok();
+        let value = self.path.iter().try_fold(args.as_ref(), |value, member| Some(value?.get(member)));
         let passes = match value.flatten() {
             Some(Value::String(text)) => self.test.holds(text),
             Some(other) => self.test.holds(&other.to_string()),

@@ -46,8 +46,8 @@ impl NameOverlay {
 impl FrameLines {
     /// Creates a source line of a function; `file` may be empty.
     pub(crate) fn line(&mut self, function: NameIdx, file: &str, line: u32) -> FrameLine {
-        let known = self.rows.get(file).copied();
-        let file = known.unwrap_or_else(|| {
+        let row = self.rows.get(file).copied();
+        let file = row.unwrap_or_else(|| {
             let row = self.files.len() as u32;
             self.files.push(file.into());
             self.rows.insert(file.into(), row);

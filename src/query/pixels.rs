@@ -110,10 +110,10 @@ pub(crate) fn starts(snapshot: &Snapshot, lane: LaneIdx, buckets: Buckets, out: 
         cursor.lane().overview(buckets.width_log2).map(|level| (level, buckets.width_log2 - level.width_log2))
     {
         out.resize(buckets.count as usize, 0);
-        for (number, found) in (level.first..).zip(level.buckets) {
+        for (number, bucket) in (level.first..).zip(level.buckets) {
             let place = usize::try_from((number >> shift) - buckets.first).ok();
             if let Some(count) = place.and_then(|place| out.get_mut(place)) {
-                *count += u64::from(found.rows);
+                *count += u64::from(bucket.rows);
             }
         }
         return;
@@ -164,11 +164,11 @@ fn from_overview(cursor: &mut LaneCursor<'_>, buckets: Buckets, cells: &mut Vec<
         let bucket = number >> shift;
         let next = ((bucket + 1) << shift).min(end);
         let of_bucket = &level.buckets[(number - level.first) as usize..(next - level.first) as usize];
-        let found = of_bucket.iter().copied().reduce(OverviewBucket::combine);
-        if let Some(found) = found.filter(|found| !found.is_empty()) {
-            let span = Span { start_ns: found.start_ns, dur_ns: found.dur_ns, name: found.name, ..Span::default() };
-            let unfinished = cursor.lane().is_unfinished(found.row);
-            push(cells, bucket, 1, found.row, &Span { unfinished, ..span }, RowCount::from_count(found.rows.into()));
+        let whole = of_bucket.iter().copied().reduce(OverviewBucket::combine);
+        if let Some(whole) = whole.filter(|whole| !whole.is_empty()) {
+            let span = Span { start_ns: whole.start_ns, dur_ns: whole.dur_ns, name: whole.name, ..Span::default() };
+            let unfinished = cursor.lane().is_unfinished(whole.row);
+            push(cells, bucket, 1, whole.row, &Span { unfinished, ..span }, RowCount::from_count(whole.rows.into()));
         }
         cursor.count.queries += 1;
         number = next;

@@ -117,7 +117,7 @@ impl SampleHistogram {
     }
 
     fn add_track(&mut self, event: usize, track: TrackIdx, samples: &TrackSamples) {
-        self.of(event).tracks.entry(track).and_modify(|known| known.merge(samples)).or_insert(*samples);
+        self.of(event).tracks.entry(track).and_modify(|sums| sums.merge(samples)).or_insert(*samples);
     }
 
     /// Returns the events of the samples, in order of first appearance.

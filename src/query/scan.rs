@@ -147,10 +147,10 @@ impl<'a> LaneScan<'a> {
         match self.lane.extent(extent) {
             // A damaged extent may be before or after that time.
             None => row += u64::from(records[extent].rows),
-            Some(found) => {
-                let directory = found.directory();
+            Some(extent_data) => {
+                let directory = extent_data.directory();
                 let block = directory.partition_point(|entry| entry.first_start_ns < ts_ns).saturating_sub(1);
-                let (packed, mut starts) = (found.block(block), [0; BLOCK_ROWS]);
+                let (packed, mut starts) = (extent_data.block(block), [0; BLOCK_ROWS]);
                 packed.starts(&mut starts);
                 let slot = starts[..packed.rows()].partition_point(|&start_ns| start_ns < ts_ns);
                 row += u64::from(directory[block].first_row) + slot as u64;
@@ -185,13 +185,13 @@ impl<'a> LaneScan<'a> {
         from: usize,
         reader: &'r mut DetailReader,
     ) -> impl Iterator<Item = (usize, BlockHits<'a>)> + use<'r, 'a> {
-        let found = self.lane.extent(extent);
-        let directory = found.map_or(&[][..], |found| found.directory());
+        let extent_data = self.lane.extent(extent);
+        let directory = extent_data.map_or(&[][..], |extent_data| extent_data.directory());
         let first_row = self.lane.extents().get(extent).map_or(0, |extent| extent.first_row);
         let blocks_from = |row: u64| directory.partition_point(|entry| first_row + u64::from(entry.first_row) < row);
         let (first, end) =
             (blocks_from(self.rows.start.saturating_add(1)).saturating_sub(1), blocks_from(self.rows.end));
-        (from.max(first)..end).filter_map(move |block| Some((block, self.block(extent, found?, block, reader)?)))
+        (from.max(first)..end).filter_map(move |block| Some((block, self.block(extent, extent_data?, block, reader)?)))
     }
 
     /// Returns the matching rows of one block; `None` if there are none.
@@ -199,12 +199,12 @@ impl<'a> LaneScan<'a> {
     pub(crate) fn block(
         &self,
         extent: usize,
-        found: Extent<'a>,
+        extent_data: Extent<'a>,
         block: usize,
         reader: &mut DetailReader,
     ) -> Option<BlockHits<'a>> {
-        let first_row = self.lane.extents()[extent].first_row + u64::from(found.directory()[block].first_row);
-        let block = found.block(block);
+        let first_row = self.lane.extents()[extent].first_row + u64::from(extent_data.directory()[block].first_row);
+        let block = extent_data.block(block);
         let in_scope = self.in_scope(first_row, block.rows());
         if in_scope == 0 {
             return None;
@@ -218,13 +218,13 @@ impl<'a> LaneScan<'a> {
     pub(crate) fn block_at(&self, row: u64, reader: &mut DetailReader) -> Option<(Range<u64>, u64)> {
         let records = self.lane.extents();
         let extent = records.partition_point(|extent| extent.first_row <= row).checked_sub(1)?;
-        let found = self.lane.extent(extent)?;
+        let extent_data = self.lane.extent(extent)?;
         let within = row - records[extent].first_row;
-        let after = found.directory().partition_point(|entry| u64::from(entry.first_row) <= within);
+        let after = extent_data.directory().partition_point(|entry| u64::from(entry.first_row) <= within);
         let block = after.checked_sub(1)?;
-        let first_row = records[extent].first_row + u64::from(found.directory()[block].first_row);
-        let mask = self.block(extent, found, block, reader).map_or(0, |hits| hits.mask);
-        Some((first_row..first_row + found.block(block).rows() as u64, mask))
+        let first_row = records[extent].first_row + u64::from(extent_data.directory()[block].first_row);
+        let mask = self.block(extent, extent_data, block, reader).map_or(0, |hits| hits.mask);
+        Some((first_row..first_row + extent_data.block(block).rows() as u64, mask))
     }
 
     /// Counts the rows of an extent that are in scope.

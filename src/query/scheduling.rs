@@ -180,7 +180,7 @@ pub(crate) fn scheduling(
         let tracks = (0..).map(TrackIdx).zip(&tables.tracks);
         tracks.filter(move |(index, track)| track.key.kind == kind && !snapshot.lanes_of(*index).is_empty())
     };
-    let mut found = Scheduling {
+    let mut answer = Scheduling {
         is_in_trace: of_kind(TrackKind::State).chain(of_kind(TrackKind::Cpu)).next().is_some(),
         range_ns: range_ns(snapshot, scope),
         ..Scheduling::default()
@@ -210,9 +210,9 @@ pub(crate) fn scheduling(
         let row = threads.entry(track).or_insert_with(|| ScheduledTime::new(ScheduledUnit::Thread(track)));
         row.add_state(state, totals);
     })?;
-    found.threads = threads.into_values().collect();
-    found.threads.sort_unstable_by_key(|row| row.unit);
-    found.processes = processes(snapshot, &found.threads);
+    answer.threads = threads.into_values().collect();
+    answer.threads.sort_unstable_by_key(|row| row.unit);
+    answer.processes = processes(snapshot, &answer.threads);
 
     let mut runs: FxHashMap<TrackIdx, ScheduledTime> = FxHashMap::default();
     let by_track = GroupBy::Keys { name: None, track: Some(PlaceKey::Thread) };
@@ -222,12 +222,12 @@ pub(crate) fn scheduling(
         row.add_state(ThreadState::Running, totals);
     })?;
     let idle = |&track| runs.get(&track).copied().unwrap_or(ScheduledTime::new(ScheduledUnit::Cpu(track)));
-    found.cpus = cpus.iter().map(idle).collect();
-    found.cpus.sort_by_key(|row| match row.unit {
+    answer.cpus = cpus.iter().map(idle).collect();
+    answer.cpus.sort_by_key(|row| match row.unit {
         ScheduledUnit::Cpu(track) => (snapshot.track(track).key.slot, track),
         ScheduledUnit::Thread(_) | ScheduledUnit::Process(_) => (0, TrackIdx::default()),
     });
-    Ok(found)
+    Ok(answer)
 }
 
 /// Returns the part of a scope's range in which the trace has rows.

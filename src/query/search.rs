@@ -97,10 +97,10 @@ pub fn search(snapshot: &Snapshot, scope: &Scope, cancel: &Cancel, progress: &Pr
         .collect();
     let rows: u64 = scans.iter().map(|scan| scan.rows.end - scan.rows.start).sum();
     // The number of hits is useful only if it comes long before the hits.
-    let known = hit_count::count_within(snapshot, scope, rows / 16, cancel, &Progress::default())?;
-    let stage = if known.is_some() { Stage::Listing } else { Stage::Searching };
+    let count = hit_count::count_within(snapshot, scope, rows / 16, cancel, &Progress::default())?;
+    let stage = if count.is_some() { Stage::Listing } else { Stage::Searching };
     progress.begin(stage, rows);
-    progress.add_events(known.map_or(0, |known| known.hits));
+    progress.add_events(count.map_or(0, |count| count.hits));
     let counted = scans.par_iter().map(|scan| {
         let extents: Vec<usize> = scan.extents().collect();
         let judged = extents.iter().map(|&extent| scan.rows_in(extent)).sum();
@@ -111,7 +111,7 @@ pub fn search(snapshot: &Snapshot, scope: &Scope, cancel: &Cancel, progress: &Pr
             let mut reader = DetailReader::default();
             let counts = extents.iter().map(|&extent| (extent, scan.count(extent, &mut reader)));
             let counts: Vec<(usize, u64)> = counts.filter(|(_, count)| *count > 0).collect();
-            if known.is_none() {
+            if count.is_none() {
                 progress.add_events(counts.iter().map(|(_, count)| count).sum());
             }
             progress.advance(extents.iter().map(|&extent| scan.rows_in(extent)).sum());
@@ -127,8 +127,8 @@ pub fn search(snapshot: &Snapshot, scope: &Scope, cancel: &Cancel, progress: &Pr
         Ok(LaneHits { lane: scan.index, rows: scan.rows.clone(), extents, total })
     });
     let lanes = counted.collect::<Result<Vec<_>, Cancelled>>()?;
-    let found: Vec<_> = scans.iter().zip(&lanes).filter(|(_, lane)| lane.total > 0).collect();
-    let ticks = Ticks::from_hits(snapshot, &found, cancel)?;
+    let with_hits: Vec<_> = scans.iter().zip(&lanes).filter(|(_, lane)| lane.total > 0).collect();
+    let ticks = Ticks::from_hits(snapshot, &with_hits, cancel)?;
     drop(scans);
     let lanes: Vec<LaneHits> = lanes.into_iter().filter(|lane| lane.total > 0).collect();
     let total = lanes.iter().map(|lane| lane.total).sum();
@@ -210,7 +210,7 @@ impl Hits {
         std::iter::from_fn(move || {
             loop {
                 let Reverse(mut head) = heads.pop()?;
-                let found = if head.is_bound { None } else { head.stream.hits.pop() };
+                let hit = if head.is_bound { None } else { head.stream.hits.pop() };
                 if head.stream.hits.is_empty() {
                     self.advance(&mut head, ts_ns, &mut reader);
                 }
@@ -218,8 +218,8 @@ impl Hits {
                     (head.at, head.is_bound) = ((next.start_ns, next.row.lane), false);
                     heads.push(Reverse(head));
                 }
-                if found.is_some() {
-                    return found;
+                if hit.is_some() {
+                    return hit;
                 }
             }
         })
@@ -254,8 +254,8 @@ impl Hits {
             let hits = &self.0.lanes[place];
             let Some(&(extent, _)) = after.checked_sub(1).and_then(|last| hits.extents.get(last)) else { continue };
             let scan = self.scan(hits);
-            let found = scan.blocks(extent, 0, &mut reader).flat_map(|(_, block)| hits_of(&scan, &block));
-            match found.filter(is_before).last() {
+            let hits = scan.blocks(extent, 0, &mut reader).flat_map(|(_, block)| hits_of(&scan, &block));
+            match hits.filter(is_before).last() {
                 Some(hit) => best = best.max(Some(hit)),
                 None => bounds.push((scan.lane().extents()[extent].first_start_ns, place, after - 1)),
             }
@@ -293,8 +293,8 @@ impl Hits {
         let scan = self.scan(hits);
         while let Some(&(extent, _)) = hits.extents.get(stream.next) {
             let mut blocks = scan.blocks(extent, stream.block, reader);
-            for (block, found) in &mut blocks {
-                stream.hits.extend(hits_of(&scan, &found).filter(|hit| hit.start_ns >= ts_ns));
+            for (block, rows) in &mut blocks {
+                stream.hits.extend(hits_of(&scan, &rows).filter(|hit| hit.start_ns >= ts_ns));
                 if !stream.hits.is_empty() {
                     stream.block = block + 1;
                     // Popped from the end.
@@ -350,15 +350,15 @@ impl Ord for Head {
 }
 
 /// Iterates over the matching rows of a block as hits, in order.
-pub(super) fn hits_of(scan: &LaneScan<'_>, found: &BlockHits<'_>) -> impl DoubleEndedIterator<Item = Hit> + use<> {
+pub(super) fn hits_of(scan: &LaneScan<'_>, rows: &BlockHits<'_>) -> impl DoubleEndedIterator<Item = Hit> + use<> {
     let (mut starts, mut values, mut names) = ([0; BLOCK_ROWS], [0; BLOCK_ROWS], [0; BLOCK_ROWS]);
-    found.block.starts(&mut starts);
-    found.block.names(&mut names);
+    rows.block.starts(&mut starts);
+    rows.block.names(&mut names);
     if scan.kind() == LaneKind::Spans {
-        found.block.values(&mut values);
+        rows.block.values(&mut values);
     }
-    let (lane, first_row) = (scan.index, found.first_row);
-    found.slots().map(move |slot| Hit {
+    let (lane, first_row) = (scan.index, rows.first_row);
+    rows.slots().map(move |slot| Hit {
         start_ns: starts[slot],
         row: RowIdx { lane, row: first_row + slot as u64 },
         dur_ns: values[slot],

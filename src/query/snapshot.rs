@@ -233,12 +233,12 @@ impl Snapshot {
             Some((row, span))
         });
         let kind = self.lane(lane).kind;
-        let found = match kind {
+        let row = match kind {
             LaneKind::Spans => same_time.find(|&(_, span)| is_same(span)),
             // Tries the same index among the rows of its time first.
             _ => same_time.find(|&(number, span)| number == row.row && is_same(span)),
         };
-        found.map(|(row, _)| RowIdx { lane, row })
+        row.map(|(row, _)| RowIdx { lane, row })
     }
 
     /// Returns whether the first tracks are those of `earlier`, so that track indices stay valid.
@@ -269,11 +269,11 @@ impl Snapshot {
             let mut cursor = LaneCursor::new(self.store(), lane);
             let first = cursor.first_from(span.start_ns).row;
             let mut at_start = (first..).map_while(|row| {
-                let found = cursor.span(row).filter(|found| found.start_ns == span.start_ns)?;
-                Some((row, found))
+                let other = cursor.span(row).filter(|other| other.start_ns == span.start_ns)?;
+                Some((row, other))
             });
-            let is_same = |found: &Span| self.raw_names().get(found.name) == name && found.dur_ns == span.dur_ns;
-            at_start.find(|(_, found)| is_same(found)).map(|(row, _)| RowIdx { lane, row })
+            let is_same = |other: &Span| self.raw_names().get(other.name) == name && other.dur_ns == span.dur_ns;
+            at_start.find(|(_, other)| is_same(other)).map(|(row, _)| RowIdx { lane, row })
         })
     }
 

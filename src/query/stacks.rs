@@ -81,8 +81,8 @@ impl CallTree {
 
     /// Returns the node of a name below `parent`, and adds it if it is new; `parent` itself at the node limit.
     fn node(&mut self, parent: NodeIdx, name: NameIdx) -> NodeIdx {
-        if let Some(&known) = self.index.get(&(parent, name)) {
-            return known;
+        if let Some(&node) = self.index.get(&(parent, name)) {
+            return node;
         }
         if self.nodes.len() >= NODES_MAX {
             self.folded += 1;

@@ -48,7 +48,7 @@ impl TrackGroups {
     /// Groups the display order, in which the tracks of a process are adjacent.
     #[must_use]
     pub(crate) fn new(tables: &TrackTables, order: &[TrackIdx]) -> Self {
-        let mut found = Self::default();
+        let mut groups = Self::default();
         let track = |index: TrackIdx| &tables.tracks[index.index()];
         let is_all = order.windows(2).all(|pair| track(pair[0]).key.kind == track(pair[1]).key.kind);
         for run in order.chunk_by(|&one, &next| are_together(track(one), track(next))) {
@@ -57,13 +57,13 @@ impl TrackGroups {
                 continue;
             }
             let Some(&lead) = run.iter().min() else { continue };
-            if found.of_track.is_empty() {
-                found.of_track = vec![ALONE; tables.tracks.len()];
+            if groups.of_track.is_empty() {
+                groups.of_track = vec![ALONE; tables.tracks.len()];
             }
-            run.iter().for_each(|member| found.of_track[member.index()] = found.groups.len() as u32);
-            found.groups.push(TrackGroup { lead, tracks: run.len() as u32, kind, is_all });
+            run.iter().for_each(|member| groups.of_track[member.index()] = groups.groups.len() as u32);
+            groups.groups.push(TrackGroup { lead, tracks: run.len() as u32, kind, is_all });
         }
-        found
+        groups
     }
 
     /// Returns the group of a track, if it is in one.

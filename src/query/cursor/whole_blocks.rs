@@ -39,8 +39,8 @@ pub(crate) enum BlockSummary {
         left: Option<BlockIdx>,
         /// The block at the right edge.
         right: Option<BlockIdx>,
-        /// The longest known row at the left edge, of whole blocks, and at the right edge.
-        known: [Option<LongestRow>; 3],
+        /// The longest row so far at the left edge, of whole blocks, and at the right edge.
+        candidates: [Option<LongestRow>; 3],
     },
     /// Too little of the range is known.
     Nothing,
@@ -119,8 +119,8 @@ impl LaneCursor<'_> {
         } else {
             None
         };
-        let known = [left.filter(|_| is_left_there), whole, Some(right).filter(|_| is_right_there)];
-        let longest = first_longest(known, |row| row.span.dur_ns);
+        let candidates = [left.filter(|_| is_left_there), whole, Some(right).filter(|_| is_right_there)];
+        let longest = first_longest(candidates, |row| row.span.dur_ns);
         // Rows of the left block come first, so they win among equals.
         let may_be_left = |dur_ns| left.is_some_and(|left| !is_left_there && left.span.dur_ns >= dur_ns);
         let may_be_right = |dur_ns| !is_right_there && right.span.dur_ns > dur_ns;
@@ -132,7 +132,7 @@ impl LaneCursor<'_> {
             None => Some(BlockSummary::ButEdges {
                 left: left_place.filter(|_| is_left_open),
                 right: Some(right_place).filter(|_| is_right_open),
-                known,
+                candidates,
             }),
         }
     }
@@ -141,7 +141,7 @@ impl LaneCursor<'_> {
     pub(crate) fn longest_with_edges(&mut self, summary: BlockSummary, from_ns: i64, to_ns: i64) -> Option<LongestRow> {
         let (left, right, [mut first, whole, mut last]) = match summary {
             BlockSummary::Longest(longest) => return Some(longest),
-            BlockSummary::ButEdges { left, right, known } => (left, right, known),
+            BlockSummary::ButEdges { left, right, candidates } => (left, right, candidates),
             BlockSummary::Nothing => return None,
         };
         if let Some(place) = left {
@@ -229,12 +229,12 @@ impl LaneCursor<'_> {
     /// Returns the block of the longest span of the blocks `from..to` of an extent, the first of equals, and its
     /// duration.
     fn longest_within(&mut self, extent: usize, from: usize, to: usize) -> Option<(BlockIdx, u64)> {
-        let found = self.extent(extent)?;
-        let to = to.min(found.blocks());
+        let extent_data = self.extent(extent)?;
+        let to = to.min(extent_data.blocks());
         if from >= to {
             return None;
         }
-        let nodes = found.forest::<LongestNs>();
+        let nodes = extent_data.forest::<LongestNs>();
         if nodes.len() < iforest::node_count(to) {
             return None;
         }
@@ -276,6 +276,6 @@ impl LaneCursor<'_> {
 }
 
 /// Returns the item with the longest duration, the first of equals.
-pub(super) fn first_longest<T>(found: [Option<T>; 3], dur_ns: impl Fn(&T) -> u64) -> Option<T> {
-    found.into_iter().flatten().reduce(|best, next| if dur_ns(&next) > dur_ns(&best) { next } else { best })
+pub(super) fn first_longest<T>(rows: [Option<T>; 3], dur_ns: impl Fn(&T) -> u64) -> Option<T> {
+    rows.into_iter().flatten().reduce(|best, next| if dur_ns(&next) > dur_ns(&best) { next } else { best })
 }

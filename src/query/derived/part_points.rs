@@ -183,7 +183,7 @@ fn valued(
 
 /// Returns the number at a path of members, if there is one.
 fn argument(args_json: &str, path: &[String]) -> Option<f64> {
-    let found: Value = serde_json::from_str(args_json).ok()?;
-    let value = path.iter().try_fold(&found, |value, member| value.get(member))?;
+    let args: Value = serde_json::from_str(args_json).ok()?;
+    let value = path.iter().try_fold(&args, |value, member| value.get(member))?;
     value.as_f64().filter(|number| number.is_finite())
 }

@@ -187,8 +187,8 @@ impl<'s> FunctionBuilder<'s> {
         if name == OTHERS {
             return FunctionIdx::OTHERS;
         }
-        if let Some(&known) = self.by_name.get(&(name, by_module)) {
-            return known;
+        if let Some(&function) = self.by_name.get(&(name, by_module)) {
+            return function;
         }
         let row = self.snapshot.names().get(name);
         let frame = FrameLabel::parse(row.text, row.category);
@@ -198,7 +198,7 @@ impl<'s> FunctionBuilder<'s> {
         let text = self.snapshot.names().text_index(name);
         let function = match (of_module, self.by_text.get(&(text, module))) {
             (Some(module), _) => self.all_of(module),
-            (None, Some(&known)) => known,
+            (None, Some(&function)) => function,
             (None, None) => {
                 let new = self.push(FunctionText::Name(name), module);
                 self.by_text.insert((text, module), new);
@@ -215,8 +215,8 @@ impl<'s> FunctionBuilder<'s> {
     }
 
     fn all_of(&mut self, module: ModuleIdx) -> FunctionIdx {
-        if let Some(&known) = self.by_module.get(&module) {
-            return known;
+        if let Some(&function) = self.by_module.get(&module) {
+            return function;
         }
         let new = self.push(FunctionText::Module(module), Some(module));
         self.by_module.insert(module, new);
@@ -231,8 +231,8 @@ impl<'s> FunctionBuilder<'s> {
     }
 
     fn module(&mut self, text: &str, is_kernel: bool) -> Option<ModuleIdx> {
-        if let Some(&known) = self.modules.get(text) {
-            return Some(known);
+        if let Some(&row) = self.modules.get(text) {
+            return Some(row);
         }
         let rows = &mut self.functions.modules;
         if text.len() > MODULE_BYTES_MAX || rows.len() >= MODULES_MAX {

@@ -112,8 +112,8 @@ impl<'s, 'v> ViewBuilder<'s, 'v> {
                         None
                     } else if role.is_merged || (is_direct || role.is_module) && same(above) {
                         Some(above)
-                    } else if let Some(known) = find_above(&builder.tree, above, role, function, &mut steps)? {
-                        Some(known)
+                    } else if let Some(node) = find_above(&builder.tree, above, role, function, &mut steps)? {
+                        Some(node)
                     } else {
                         Some(builder.node(above, function))
                     }

@@ -18,7 +18,7 @@ impl FromStr for HeatMapGrid {
     fn from_str(text: &str) -> Result<Self, String> {
         let (parts, rows) = text.split_once('x').unwrap_or((text, "4"));
         let columns = parts.parse().ok().filter(|columns| (1..=COLUMNS_MAX).contains(columns));
-        let octave_log2 = ["1", "2", "4", "8", "16", "32"].iter().position(|known| *known == rows);
+        let octave_log2 = ["1", "2", "4", "8", "16", "32"].iter().position(|size| *size == rows);
         columns
             .zip(octave_log2)
             .map(|(columns, octave_log2)| Self { columns, octave_log2: octave_log2 as u32 })

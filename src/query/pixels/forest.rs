@@ -126,8 +126,8 @@ fn push_answer(
     rows: RowCount,
 ) {
     let row = answer.place.row;
-    let known = cells.last().filter(|last| last.row == row).map(|last| last.name);
-    let name = known.unwrap_or_else(|| cursor.name_at(answer.place));
+    let last_name = cells.last().filter(|last| last.row == row).map(|last| last.name);
+    let name = last_name.unwrap_or_else(|| cursor.name_at(answer.place));
     let unfinished = cursor.lane().is_unfinished(row);
     let span = Span { start_ns: answer.start_ns, dur_ns: answer.dur_ns, name, unfinished, ..Span::default() };
     push(cells, bucket, bucket_count, row, &span, rows);

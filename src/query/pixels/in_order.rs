@@ -98,7 +98,7 @@ impl BucketPass<'_> {
             self.longest = before.filter(|before| before.end_ns() > self.buckets.start_ns(bucket));
         }
         self.rows += rows;
-        if self.longest.is_none_or(|known| longest.dur_ns > known.dur_ns) {
+        if self.longest.is_none_or(|row| longest.dur_ns > row.dur_ns) {
             self.longest = Some(longest);
         }
         self.before = Some(last);

@@ -48,10 +48,10 @@ impl Ticks {
                 if first == last {
                     map.mark(first);
                 } else if (first..=last).any(|part| !map.is_marked(part)) {
-                    for (_, found) in scan.blocks(extent, 0, &mut reader) {
+                    for (_, rows) in scan.blocks(extent, 0, &mut reader) {
                         let mut starts = [0; BLOCK_ROWS];
-                        found.block.starts(&mut starts);
-                        found.slots().for_each(|slot| map.mark(map.part_of(starts[slot])));
+                        rows.block.starts(&mut starts);
+                        rows.slots().for_each(|slot| map.mark(map.part_of(starts[slot])));
                     }
                 }
             }

@@ -86,8 +86,8 @@ impl Totals {
 
     /// Adds the texts of new values.
     pub(super) fn add_values(&mut self, texts: &[Arc<str>]) {
-        let known = self.values.len().min(texts.len());
-        self.values.extend_from_slice(&texts[known..]);
+        let old_count = self.values.len().min(texts.len());
+        self.values.extend_from_slice(&texts[old_count..]);
     }
 }
 
