@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::binder::{Binder, BinderEvent, BinderThread, BinderTransaction};
 use super::scheduler::{BlockedReason, Scheduler, SchedulerTask, Switch, TaskState};
-use super::syscalls::SystemCall;
+use super::syscalls::{CallThread, SystemCall, ThreadCalls, end_of_current};
 use super::thread_table::{TaskName, ThreadTable};
 use super::trace_markers::{MarkerSource, marker};
 use crate::formats::input::decimal::nanos_from_micros;
@@ -36,19 +36,9 @@ pub(crate) struct KernelText {
     pub(crate) machine: String,
     args: ArgsWriter,
     binder: Binder,
-    /// The current system call by thread.
-    calls: rustc_hash::FxHashMap<i64, CurrentCall>,
+    calls: ThreadCalls,
     /// Last known names of threads.
     named: ThreadTable<TaskName>,
-}
-
-/// The system call that a thread is in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum CurrentCall {
-    /// Its span is still open.
-    Open,
-    /// Its span was ended early, by a marker written in the call.
-    Ended,
 }
 
 impl KernelText {
@@ -93,9 +83,8 @@ impl KernelText {
                     fields
                 };
                 // Programs write markers with a system call, whose end must not close the span that the marker opens.
-                if let Some(call) = self.calls.get_mut(&tid).filter(|call| **call == CurrentCall::Open) {
-                    *call = CurrentCall::Ended;
-                    self.end_call(batch, event);
+                if self.calls.end_early(tid) {
+                    self.end_call(batch, ts_ns, tid);
                 }
                 marker(&mut self.scheduler, batch, MarkerSource { ts_ns, tid, place }, text);
             }
@@ -103,6 +92,9 @@ impl KernelText {
                 let flags = value(fields, b"clone_flags").and_then(|flags| std::str::from_utf8(flags).ok());
                 let flags = flags.and_then(|flags| u64::from_str_radix(flags.trim_start_matches("0x"), 16).ok());
                 if let (Some(new), Some(flags)) = (number(value(fields, b"pid")), flags) {
+                    if self.calls.start_thread(new) {
+                        self.end_call(batch, ts_ns, new);
+                    }
                     self.scheduler.new_task(tid, new, flags);
                 }
                 self.other(batch, event);
@@ -194,45 +186,34 @@ impl KernelText {
         batch.batch.metadata.push(Metadata::KernelName { pid, tid, name });
     }
 
-    /// Ends the current system call of a thread, which is its innermost open span.
-    fn end_call(&self, batch: &mut BatchBuilder, event: &TextEvent<'_>) {
-        let track = batch.track_with(&self.thread(event.tid));
-        let flags = EventFlags::UNNAMED;
-        batch.push(Event { flags, ..bare(event.ts_ns, EventKind::End, track, NameIdx::EMPTY) });
+    /// Ends the span of the current system call of a thread.
+    fn end_call(&self, batch: &mut BatchBuilder, ts_ns: i64, tid: i64) {
+        let track = batch.track_with(&self.thread(tid));
+        batch.push(end_of_current(ts_ns, track));
     }
 
     fn other(&mut self, batch: &mut BatchBuilder, event: &TextEvent<'_>) {
-        let call = SystemCall::from_text(event.name, event.fields, &self.machine);
-        // A thread is in one call at a time. If call exits were not recorded, each call lasts until the next.
-        match call.as_ref().map(|(call, _)| call.kind) {
-            Some(EventKind::Begin) if self.calls.insert(event.tid, CurrentCall::Open) == Some(CurrentCall::Open) => {
-                self.end_call(batch, event);
+        let &TextEvent { ts_ns, tid, cpu, name, fields, place, .. } = event;
+        let track = batch.track_with(&self.thread(tid));
+        let (shown, key, detail) = match SystemCall::from_text(name, fields, &self.machine) {
+            Some((call, detail)) => {
+                let key = if call.kind == EventKind::End { "ret" } else { "fields" };
+                let shown = self.calls.event(batch, CallThread { ts_ns, tid, track }, &call, place);
+                let Some(shown) = shown else { return };
+                (shown, key, detail)
             }
-            _ => {}
-        }
-        let is_end = matches!(&call, Some((call, _)) if call.kind == EventKind::End);
-        let current = if is_end { self.calls.remove(&event.tid) } else { None };
-        if current == Some(CurrentCall::Ended) {
-            return;
-        }
-        let (kind, name, detail) = match call {
-            // A return without an entry: the thread was in the call when the recording started, or when the thread was
-            // created.
-            Some((call, detail)) if is_end && current.is_none() => (EventKind::Instant, call.name, detail),
-            Some((call, detail)) => (call.kind, call.name, detail),
-            None => (EventKind::Instant, event.name.into(), event.fields),
+            None => (bare(ts_ns, EventKind::Instant, track, batch.name(name, None, place)), "fields", fields),
         };
         self.args.clear();
         if !detail.is_empty() {
-            self.args.text(if is_end { "ret" } else { "fields" }, detail);
+            self.args.text(key, detail);
         }
-        if let Some(cpu) = event.cpu {
+        if let Some(cpu) = cpu {
             self.args.number("cpu", cpu);
         }
         let detail = Detail { args_json: self.args.finish(), ..Detail::default() };
         let detail = batch.batch.chunk.details.push(&detail);
-        let (track, name) = (batch.track_with(&self.thread(event.tid)), batch.name(&name, None, event.place));
-        batch.push(Event { detail, ..bare(event.ts_ns, kind, track, name) });
+        batch.push(Event { detail, ..shown });
     }
 }
 

@@ -1,15 +1,24 @@
 //! System calls as kernel tracers record them: a tracepoint for each call with its name, or one for all calls with a
-//! number. Call numbers depend on the machine; on an unknown machine, the number is the name.
+//! number. Call numbers depend on the machine; on an unknown machine, the number is the name. Exits close the spans of
+//! entries by thread, also if one of the two was not recorded.
 
 use std::borrow::Cow;
 
-use crate::model::EventKind;
+use rustc_hash::FxHashMap;
+
+use crate::formats::output::batch::{BatchBuilder, bare};
+use crate::model::{Event, EventFlags, EventKind, NameIdx, SourcePos, TrackIdx};
+
+/// Number of the exit of `rt_sigreturn`, whose registers the kernel has replaced by those of the interrupted program.
+const FORGOTTEN_NUMBER: i64 = -1;
 
 /// The entry or exit of a system call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct SystemCall<'a> {
     pub(crate) kind: EventKind,
     pub(crate) name: Cow<'a, [u8]>,
+    /// Whether the exit does not say of which call it is; then it is the call that its thread is in.
+    is_of_any_call: bool,
 }
 
 impl<'a> SystemCall<'a> {
@@ -20,13 +29,22 @@ impl<'a> SystemCall<'a> {
         if name == b"sys_exit_group" {
             return None;
         }
-        let of = |kind, before: &[u8]| Some(Self { kind, name: Cow::Borrowed(name.strip_prefix(before)?) });
+        let of = |kind, before: &[u8]| Some(Self::named(kind, Cow::Borrowed(name.strip_prefix(before)?)));
         of(EventKind::Begin, b"sys_enter_").or_else(|| of(EventKind::End, b"sys_exit_"))
     }
 
     /// Looks up the call of a tracepoint for all calls by its number.
     pub(crate) fn from_number(name: &[u8], number: i64, machine: &str) -> Option<Self> {
-        Some(Self { kind: kind_from_name(name)?, name: name_from_number(number, machine).into() })
+        Some(Self::numbered(kind_from_name(name)?, number, machine))
+    }
+
+    fn named(kind: EventKind, name: Cow<'a, [u8]>) -> Self {
+        Self { kind, name, is_of_any_call: false }
+    }
+
+    fn numbered(kind: EventKind, number: i64, machine: &str) -> Self {
+        let is_of_any_call = kind == EventKind::End && number == FORGOTTEN_NUMBER;
+        Self { kind, name: name_from_number(number, machine).into(), is_of_any_call }
     }
 
     /// Parses the call of a text line, and its arguments or its result.
@@ -44,7 +62,7 @@ impl<'a> SystemCall<'a> {
                 EventKind::End => detail.strip_prefix(b"= ").unwrap_or(detail),
                 _ => detail.strip_prefix(b"(").and_then(|detail| detail.strip_suffix(b")")).unwrap_or(detail),
             };
-            return Some((Self { kind, name: name_from_number(number, machine).into() }, detail));
+            return Some((Self::numbered(kind, number, machine), detail));
         }
         // `sys_read(fd: 3, ..)` and `sys_read -> 0x10`
         let is_named = name.starts_with(b"sys_");
@@ -52,8 +70,74 @@ impl<'a> SystemCall<'a> {
             Some(result) => (EventKind::End, result),
             None => (EventKind::Begin, fields),
         };
-        is_named.then_some((Self { kind, name: Cow::Borrowed(name) }, detail))
+        is_named.then_some((Self::named(kind, Cow::Borrowed(name)), detail))
     }
+}
+
+/// The system call that each thread is in. A thread is in one call at a time.
+#[derive(Debug, Default)]
+pub(crate) struct ThreadCalls(FxHashMap<i64, CurrentCall>);
+
+/// The system call that a thread is in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum CurrentCall {
+    /// Its span is still open.
+    Open,
+    /// Its span was ended before its exit.
+    Ended,
+}
+
+/// A thread that enters or exits a system call.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct CallThread {
+    pub(crate) ts_ns: i64,
+    pub(crate) tid: i64,
+    pub(crate) track: TrackIdx,
+}
+
+impl ThreadCalls {
+    /// Returns the event of an entry or exit, in order of time. Returns `None` if the span of the call has ended before.
+    ///
+    /// Ends the call before an entry, so that calls whose exits were not recorded last until the next.
+    pub(crate) fn event(
+        &mut self,
+        batch: &mut BatchBuilder,
+        thread: CallThread,
+        call: &SystemCall<'_>,
+        place: SourcePos,
+    ) -> Option<Event> {
+        let CallThread { ts_ns, tid, track } = thread;
+        let mut kind = call.kind;
+        if kind == EventKind::End {
+            match self.0.remove(&tid) {
+                Some(CurrentCall::Ended) => return None,
+                Some(CurrentCall::Open) if call.is_of_any_call => return Some(end_of_current(ts_ns, track)),
+                Some(CurrentCall::Open) => {}
+                // The thread was in the call when the recording started, or when the thread was created.
+                None => kind = EventKind::Instant,
+            }
+        } else if self.0.insert(tid, CurrentCall::Open) == Some(CurrentCall::Open) {
+            batch.push(end_of_current(ts_ns, track));
+        }
+        Some(bare(ts_ns, kind, track, batch.name(&call.name, None, place)))
+    }
+
+    /// Marks the call of a thread as ended before its exit. Returns whether its span was open.
+    pub(crate) fn end_early(&mut self, tid: i64) -> bool {
+        let open = self.0.get_mut(&tid).filter(|call| **call == CurrentCall::Open);
+        open.map(|call| *call = CurrentCall::Ended).is_some()
+    }
+
+    /// Forgets the call of an earlier thread with the id of a new one, such as `exit`, which has no exit. Returns
+    /// whether its span was open.
+    pub(crate) fn start_thread(&mut self, tid: i64) -> bool {
+        self.0.remove(&tid) == Some(CurrentCall::Open)
+    }
+}
+
+/// Returns the end of the current call of a thread, which is its innermost open span.
+pub(crate) fn end_of_current(ts_ns: i64, track: TrackIdx) -> Event {
+    Event { flags: EventFlags::UNNAMED, ..bare(ts_ns, EventKind::End, track, NameIdx::EMPTY) }
 }
 
 /// Returns the event kind of a tracepoint for all calls.
@@ -82,6 +166,60 @@ fn name_from_number(number: i64, machine: &str) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::formats::testing::{Reading, read};
+
+    fn shown(reading: &Reading) -> Vec<(i64, EventKind, &str, &str)> {
+        reading.events.iter().map(|event| (event.ts_ns % 1_000_000, event.kind, &*event.name, &*event.args)).collect()
+    }
+
+    #[test]
+    fn the_exit_of_rt_sigreturn_has_no_number_and_ends_the_call_of_its_thread() {
+        let line = |us: u32, event: &str| {
+            (
+                format!("sh-7 [001] ..... 5.{us:06}: {event}\n"),
+                format!("sh 7/7 [001] 5.{us:06}: raw_syscalls:{event}\n"),
+            )
+        };
+        let (ftrace, script): (Vec<_>, Vec<_>) = [
+            // The thread was in a call, or ptrace skipped it.
+            line(1, "sys_exit: NR -1 = 0"),
+            line(2, "sys_enter: NR 15 (3, 0)"),
+            line(3, "sys_exit: NR -1 = 5"),
+            line(4, "sys_enter: NR -1 (0)"),
+            line(5, "sys_exit: NR -1 = -38"),
+            line(6, "sys_exit: NR 15 = 0"),
+        ]
+        .into_iter()
+        .unzip();
+        let (begin, end, instant) = (EventKind::Begin, EventKind::End, EventKind::Instant);
+        let expected = [
+            (1_000, instant, "syscall -1", r#"{"ret":"0","cpu":1}"#),
+            (2_000, begin, "syscall 15", r#"{"fields":"3, 0","cpu":1}"#),
+            (3_000, end, "", r#"{"ret":"5","cpu":1}"#),
+            (4_000, begin, "syscall -1", r#"{"fields":"0","cpu":1}"#),
+            (5_000, end, "", r#"{"ret":"-38","cpu":1}"#),
+            (6_000, instant, "syscall 15", r#"{"ret":"0","cpu":1}"#),
+        ];
+        for text in [format!("# tracer: nop\n{}", ftrace.concat()), script.concat()] {
+            let reading = read(&text);
+            assert_eq!((shown(&reading), reading.lost()), (expected.to_vec(), vec![]), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_new_thread_is_not_in_the_call_of_an_earlier_thread_with_its_id() {
+        let reading = read(
+            "# tracer: nop\n\
+             a-9 [001] ..... 5.000001: sys_enter_exit: error_code: 0\n\
+             b-7 [001] ..... 5.000002: task_newtask: pid=9 comm=b clone_flags=1200000 oom_score_adj=0\n\
+             b-9 [001] ..... 5.000003: sys_exit_clone: 0x0\n",
+        );
+        let (begin, end, instant) = (EventKind::Begin, EventKind::End, EventKind::Instant);
+        let found: Vec<_> = shown(&reading).into_iter().map(|(ts_ns, kind, name, _)| (ts_ns, kind, name)).collect();
+        let expected =
+            [(1_000, begin, "exit"), (2_000, end, ""), (2_000, instant, "task_newtask"), (3_000, instant, "clone")];
+        assert_eq!((found, reading.lost()), (expected.to_vec(), vec![]));
+    }
 
     #[test]
     fn calls_have_their_names_or_else_their_numbers() {
