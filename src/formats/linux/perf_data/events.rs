@@ -13,7 +13,7 @@ use rustc_hash::FxHashMap;
 
 use crate::formats::ReadContext;
 use crate::formats::linux::scheduler::{Scheduler, SchedulerTask, Switch, TaskState};
-use crate::formats::linux::syscalls::SystemCall;
+use crate::formats::linux::syscalls::{CallThread, SystemCall, ThreadCalls, end_of_current};
 use crate::formats::output::args::ArgsWriter;
 use crate::formats::output::batch::{BatchBuilder, bare};
 use crate::model::args::Detail;
@@ -44,12 +44,18 @@ pub(super) struct PerfEventBuilder {
     /// Frame names by module and address, and the number of the name table that they belong to.
     frame_names: (u32, FxHashMap<(usize, u64), NameIdx>),
     scheduler: Scheduler,
+    calls: ThreadCalls,
     args: ArgsWriter,
     raw_stacks: RawStacks,
 }
 
 fn number(id: i32) -> Id {
     Id::Number(id.into())
+}
+
+fn thread_key(pid: i64, tid: i64) -> TrackKey {
+    let (pid, tid) = (Id::Number(pid), Id::Number(tid));
+    TrackKey { kind: TrackKind::Thread, pid, tid, name: Arc::default(), slot: 0 }
 }
 
 impl PerfEventBuilder {
@@ -70,12 +76,12 @@ impl PerfEventBuilder {
         let place = SourcePos::Offset(record.offset);
         let taken = match record.kind {
             kind::SAMPLE => {
-                let attr = header.attr(record.body);
+                let attr = header.attr(record.kind, record.body);
                 attr.and_then(|attr| self.sample(header, attr, record, place, batch))
             }
             kind::MMAP | kind::MMAP2 => self.map(record, place, batch),
             kind::COMM => self.name(record, place, batch),
-            kind::FORK => self.fork(record.body, place, batch),
+            kind::FORK => self.fork(record, place, batch),
             kind::KSYMBOL => self.function(record.body, place, batch),
             kind => {
                 if let Some((loss, count)) = lost(kind, record.body) {
@@ -134,9 +140,14 @@ impl PerfEventBuilder {
         Some(())
     }
 
-    fn fork(&mut self, body: &[u8], place: SourcePos, batch: &mut BatchBuilder) -> Option<()> {
-        let mut front = PerfBytes(body);
+    fn fork(&mut self, record: PerfRecord<'_>, place: SourcePos, batch: &mut BatchBuilder) -> Option<()> {
+        let mut front = PerfBytes(record.body);
         let (pid, parent, tid, parent_tid) = (front.i32()?, front.i32()?, front.i32()?, front.i32()?);
+        if self.calls.start_thread(tid.into()) {
+            let earlier = self.scheduler.process(tid.into()).unwrap_or(pid.into());
+            let track = batch.track_with(&thread_key(earlier, tid.into()));
+            batch.push(end_of_current(record.time_ns, track));
+        }
         self.scheduler.set_process(tid.into(), pid.into());
         // A new thread inherits the name of its creator until it is renamed.
         if let Some(name) = self.names.get(&parent_tid).cloned() {
@@ -193,8 +204,7 @@ impl PerfEventBuilder {
             return Some(());
         }
         let stack = self.stack(header, attr, &sample, place, batch);
-        let (pid, tid) = (Id::Number(sample.pid), Id::Number(sample.tid));
-        let track = batch.track_with(&TrackKey { kind: TrackKind::Thread, pid, tid, name: Arc::default(), slot: 0 });
+        let track = batch.track_with(&thread_key(sample.pid, sample.tid));
         if !is_tracepoint && !sample.counts.is_empty() {
             return self.counted_samples(header, attr, record.body, (ts_ns, track, stack), &sample, batch);
         }
@@ -223,9 +233,14 @@ impl PerfEventBuilder {
                 let number = PerfBytes(sample.raw.get(8..)?).u64()?;
                 SystemCall::from_number(name, number.cast_signed(), &header.machine)
             });
-            let (kind, name) = call.map_or((EventKind::Instant, name.into()), |call| (call.kind, call.name));
-            let name = batch.name(&name, None, place);
-            batch.push(Event { detail, ..bare(ts_ns, kind, track, name) });
+            let thread = CallThread { ts_ns, tid: sample.tid, track };
+            let event = match &call {
+                Some(call) => self.calls.event(batch, thread, call, place),
+                None => Some(bare(ts_ns, EventKind::Instant, track, batch.name(name, None, place))),
+            };
+            if let Some(event) = event {
+                batch.push(Event { detail, ..event });
+            }
         }
         if !is_tracepoint || has_stack {
             let value = u64::from(stack.0);
@@ -303,7 +318,7 @@ impl PerfEventBuilder {
         sample: &PerfSample<'_>,
         batch: &mut BatchBuilder,
     ) -> Option<()> {
-        let counted = self.counters.count(attr.counts(), sample.counts, attr.id(body))?;
+        let counted = self.counters.count(attr.counts(), sample.counts, attr.id(kind::SAMPLE, body))?;
         for &(id, period) in counted {
             let event = header.by_id.get(&id).and_then(|&row| header.attrs.get(row)).unwrap_or(attr);
             self.args.clear();

@@ -144,10 +144,15 @@ impl PerfHeader {
         Some(())
     }
 
-    /// Returns the attribute of the event that a sample belongs to.
-    pub(super) fn attr(&self, body: &[u8]) -> Option<&Attr> {
+    /// Returns whether samples of some event have times.
+    pub(super) fn has_times(&self) -> bool {
+        self.attrs.iter().any(Attr::has_time)
+    }
+
+    /// Returns the attribute of the event that a record belongs to.
+    pub(super) fn attr(&self, kind: u32, body: &[u8]) -> Option<&Attr> {
         let first = self.attrs.first()?;
-        let known = first.id(body).and_then(|id| self.by_id.get(&id));
+        let known = first.id(kind, body).and_then(|id| self.by_id.get(&id));
         Some(known.and_then(|&at| self.attrs.get(at)).unwrap_or(first))
     }
 

@@ -5,7 +5,7 @@ use std::io::Write as _;
 use super::events::PerfEventBuilder;
 use super::header::{ARCH, EVENT_DESC, HEADER_BYTES_MAX, PerfHeader, begins, is_big_endian};
 use super::rounds::{PerfRecord, Rounds};
-use super::wire::{PerfBytes, RECORD_HEADER_BYTES, kind};
+use super::wire::{Attr, PerfBytes, RECORD_HEADER_BYTES, kind};
 use crate::formats::format::{Format, Opener, Shown};
 use crate::formats::input::byte_reader::ByteReader;
 use crate::formats::input::source::Source;
@@ -56,6 +56,8 @@ struct PerfParser<'a> {
     rounds: Rounds,
     builder: PerfEventBuilder,
     batch: BatchBuilder,
+    /// Whether a sample had no time.
+    has_untimed: bool,
     /// Decoder of compressed records, created at the first one. Its output holds an incomplete record.
     unpack: Option<zstd::stream::write::Decoder<'static, Vec<u8>>>,
     sink: &'a mut dyn BatchSink,
@@ -72,7 +74,7 @@ impl StreamReader for PerfData {
         let was_killed = header.data_bytes == Some(0);
         let (rounds, builder, batch) =
             (Rounds::default(), PerfEventBuilder::new(context), BatchBuilder::new(context.chunk_limits));
-        let mut parser = PerfParser { header, rounds, builder, batch, unpack: None, sink, context };
+        let mut parser = PerfParser { header, rounds, builder, batch, has_untimed: false, unpack: None, sink, context };
         if was_killed {
             parser.batch.lose(Loss::Truncated, SourcePos::Offset(input.offset()));
         }
@@ -199,15 +201,18 @@ impl PerfParser<'_> {
             // Other records of perf itself describe the recording.
             kind if kind::OF_PERF.contains(&kind) => {}
             _ => {
-                let time = self.header.attr(if kind == kind::SAMPLE { body } else { &[] });
-                let time_ns = time.and_then(|attr| attr.time(kind, body));
+                let attr = self.header.attr(kind, body);
+                let time_ns = attr.and_then(|attr| attr.time(kind, body));
                 if kind == kind::SAMPLE && time_ns.is_none() {
-                    self.batch.lose(Loss::BadTime, place);
-                    return Ok(0);
+                    if attr.is_none_or(Attr::has_time) {
+                        self.batch.lose(Loss::BadTime, place);
+                        return Ok(0);
+                    }
+                    if !std::mem::replace(&mut self.has_untimed, true) {
+                        self.batch.lose(Loss::NoTimes, place);
+                    }
                 }
-                // perf first lists the state before recording, without times, in order.
-                let time_ns = time_ns.unwrap_or_else(|| self.rounds.newest_ns());
-                self.rounds.push(PerfRecord { time_ns, kind, misc, body, offset });
+                self.rounds.push(time_ns, kind, misc, body, offset);
                 if self.rounds.is_full() {
                     self.release(true)?;
                 }
@@ -228,7 +233,8 @@ impl PerfParser<'_> {
             builder.add_record(header, record, batch);
             batch.flush_if_full(*sink, context)
         };
-        if all { rounds.finish(&mut take) } else { rounds.finish_round(&mut take) }
+        // A file without times is in order, and has nothing to wait for.
+        if all || !header.has_times() { rounds.finish(&mut take) } else { rounds.finish_round(&mut take) }
     }
 
     /// Handles the records in a compressed one. All compressed records form one stream, and a record may span two of

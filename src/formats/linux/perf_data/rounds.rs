@@ -1,7 +1,14 @@
 //! Sorts records by time. perf writes the buffer of one CPU after the other. After a round, no record is older than the
 //! newest record of the previous round.
+//!
+//! Some events have no times, such as samples of `perf record --per-thread`. They are at the time of the record before
+//! them in the file, or of the oldest record. In a file without any times, samples are a millisecond apart.
 
+use super::wire::kind;
 use crate::model::Loss;
+
+/// Distance between samples of a file without times.
+const UNTIMED_NS: i64 = 1_000_000;
 
 /// Limit for waiting records. Ring buffers are smaller; without rounds, records are sorted in pieces of this size.
 const WAITING_BYTES_MAX: usize = 64 << 20;
@@ -32,24 +39,29 @@ pub(super) struct PerfRecord<'a> {
 pub(super) struct Rounds {
     waiting: Vec<WaitingRecord>,
     bytes: Vec<u8>,
-    newest_ns: i64,
+    /// Time of the last record in the file.
+    last_ns: Option<i64>,
+    oldest_ns: Option<i64>,
+    newest_ns: Option<i64>,
     /// Time of the newest record of the previous round.
-    safe_ns: i64,
+    safe_ns: Option<i64>,
+    /// Time of the last sample in a file without times.
+    untimed_ns: i64,
 }
 
 impl Rounds {
-    /// Adds a record.
-    pub(super) fn push(&mut self, record: PerfRecord<'_>) {
-        let PerfRecord { time_ns, kind, misc, body, offset } = record;
-        self.newest_ns = self.newest_ns.max(time_ns);
+    /// Adds a record. `time_ns` is its time, if it has one.
+    pub(super) fn push(&mut self, time_ns: Option<i64>, kind: u32, misc: u16, body: &[u8], offset: u64) {
+        // perf first lists the state before recording, without times or at 0, in order.
+        if let Some(time_ns) = time_ns.filter(|&time_ns| time_ns != 0 || kind == kind::SAMPLE) {
+            self.last_ns = Some(time_ns);
+            self.oldest_ns = Some(self.oldest_ns.map_or(time_ns, |oldest_ns| oldest_ns.min(time_ns)));
+            self.newest_ns = self.newest_ns.max(Some(time_ns));
+        }
+        let time_ns = time_ns.or(self.last_ns).unwrap_or(0);
         let start = self.bytes.len();
         self.bytes.extend_from_slice(body);
         self.waiting.push(WaitingRecord { time_ns, kind, misc, start, len: body.len(), offset });
-    }
-
-    /// Returns the time of the newest record.
-    pub(super) fn newest_ns(&self) -> i64 {
-        self.newest_ns
     }
 
     /// Returns whether waiting records exceed the limit, so that they must be released early.
@@ -60,7 +72,7 @@ impl Rounds {
     /// Ends a round: emits the records that no later one can precede.
     pub(super) fn finish_round<E>(&mut self, take: impl FnMut(PerfRecord<'_>) -> Result<(), E>) -> Result<(), E> {
         let safe_ns = std::mem::replace(&mut self.safe_ns, self.newest_ns);
-        self.release(safe_ns, take)
+        safe_ns.map_or(Ok(()), |safe_ns| self.release(safe_ns, take))
     }
 
     /// Emits all waiting records.
@@ -73,6 +85,14 @@ impl Rounds {
         let count = self.waiting.partition_point(|waiting| waiting.time_ns <= up_to_ns);
         let later = self.waiting.split_off(count);
         for WaitingRecord { time_ns, kind, misc, start, len, offset } in self.waiting.drain(..) {
+            let time_ns = match self.oldest_ns {
+                _ if kind != kind::SAMPLE => time_ns,
+                Some(oldest_ns) => time_ns.max(oldest_ns),
+                None => {
+                    self.untimed_ns = self.untimed_ns.saturating_add(UNTIMED_NS);
+                    self.untimed_ns
+                }
+            };
             take(PerfRecord { time_ns, kind, misc, body: &self.bytes[start..start + len], offset })?;
         }
         let mut bytes = Vec::new();
@@ -88,7 +108,7 @@ impl Rounds {
 
 /// Returns the loss that a record reports, and its count.
 pub(super) fn lost(kind: u32, body: &[u8]) -> Option<(Loss, u64)> {
-    use super::wire::{PerfBytes, kind};
+    use super::wire::PerfBytes;
     let mut front = PerfBytes(body);
     match kind {
         kind::LOST => {
@@ -109,7 +129,7 @@ mod tests {
     fn records_come_in_order_once_nothing_can_come_before_them() {
         let mut rounds = Rounds::default();
         let push = |rounds: &mut Rounds, time_ns: i64| {
-            rounds.push(PerfRecord { time_ns, kind: 9, misc: 0, body: &time_ns.to_le_bytes(), offset: 0 });
+            rounds.push(Some(time_ns), kind::SAMPLE, 0, &time_ns.to_le_bytes(), 0);
         };
         let mut taken = Vec::new();
         let mut take = |record: PerfRecord<'_>| {

@@ -1,5 +1,8 @@
 //! Tests of the whole reader, on two recordings against the output of `perf script`, and on generated files.
 
+mod calls;
+mod times;
+
 use proptest::prelude::*;
 
 use crate::formats::testing::{Reading, Seen, data, read_bytes, read_cut, read_path};
@@ -106,25 +109,8 @@ fn fields_of_tracepoints_have_the_values_that_perf_script_prints() {
 
 #[test]
 fn system_calls_are_spans_and_functions_of_bpf_have_their_names() {
-    let described = |name: &str, number: u16, field: &str| {
-        let text = format!("name: {name}\nID: {number}\nformat:\n\tfield:{field};\toffset:8;\tsize:8;\tsigned:1;\n");
-        [&(text.len() as u64).to_le_bytes()[..], text.as_bytes()].concat()
-    };
-    let mut tracing = b"\x17\x08\x44tracing0.6\0\0\x08\0\x10\0\0".to_vec();
-    for header in ["header_page\0", "header_event\0"] {
-        tracing.extend([header.as_bytes(), &0u64.to_le_bytes()].concat());
-    }
-    tracing.extend([&0u32.to_le_bytes()[..], &1u32.to_le_bytes(), b"syscalls\0", &2u32.to_le_bytes()].concat());
-    tracing.extend(described("sys_enter_read", 70, "int fd"));
-    tracing.extend(described("sys_exit_read", 71, "long ret"));
-    tracing.resize(tracing.len().next_multiple_of(8), 0);
-    let attr = |number: u64, id: u64| {
-        let mut attr = [0u8; 64];
-        (attr[0], attr[4]) = (2, 64);
-        attr[8..16].copy_from_slice(&number.to_le_bytes());
-        attr[24..32].copy_from_slice(&(1u64 << 16 | 0b111 | 1 << 10 | 1 << 5).to_le_bytes());
-        record(64, &[&attr[..], &id.to_le_bytes()].concat())
-    };
+    // Id, address, thread, time, call chain, raw data.
+    let attr = |number: u64, id: u64| attr(2, number, 1 << 16 | 0b111 | 1 << 10 | 1 << 5, Some(id));
     let called = |id: u64, time: u64, value: i64, chain: &[u64]| {
         let chain: Vec<u8> = chain.iter().flat_map(|address| address.to_le_bytes()).collect();
         let raw = [&[0; 8][..], &value.to_le_bytes()].concat();
@@ -143,7 +129,8 @@ fn system_calls_are_spans_and_functions_of_bpf_have_their_names() {
                 .concat(),
         )
     };
-    let told = [&record(66, &(tracing.len() as u32).to_le_bytes()), &tracing[..]].concat();
+    let told =
+        tracing_data(&[("syscalls", "sys_enter_read", 70, "int fd"), ("syscalls", "sys_exit_read", 71, "long ret")]);
     let (bpf, gone) = (function(0, b"bpf_prog_12_ab\0\0"), function(1, b"bpf_prog_12_ab\0\0"));
     let records = [
         attr(70, 1),
@@ -234,14 +221,8 @@ fn switches_that_were_recorded_with_stacks_are_samples_too() {
 
 #[test]
 fn stacks_that_were_recorded_as_bytes_are_counted() {
-    let attr = |fields: u64| {
-        let mut attr = [0u8; 64];
-        (attr[0], attr[4]) = (1, 64);
-        attr[24..32].copy_from_slice(&(0b111 | fields).to_le_bytes());
-        record(64, &attr)
-    };
     for (fields, expected) in [(0, vec![]), (1 << 13, vec![(Loss::RawStack, 2)])] {
-        let records = [attr(fields), sample(10, 1), sample(11, 2)];
+        let records = [attr(1, 0, 0b111 | fields, None), sample(10, 1), sample(11, 2)];
         let bytes = [&b"PERFILE2"[..], &16u64.to_le_bytes(), &records.concat()].concat();
         let reading = read_bytes(&bytes).expect("a capture");
         assert_eq!((reading.events.len(), reading.lost()), (2, expected));
@@ -251,6 +232,31 @@ fn stacks_that_were_recorded_as_bytes_are_counted() {
 fn record(kind: u32, body: &[u8]) -> Vec<u8> {
     let len = (8 + body.len()) as u16;
     [&kind.to_le_bytes()[..], &0u16.to_le_bytes(), &len.to_le_bytes(), body].concat()
+}
+
+/// Builds an event of a type, with the bits of the fields of its samples, and its id.
+fn attr(kind: u8, config: u64, fields: u64, id: Option<u64>) -> Vec<u8> {
+    let mut attr = [0u8; 64];
+    (attr[0], attr[4]) = (kind, 64);
+    attr[8..16].copy_from_slice(&config.to_le_bytes());
+    attr[24..32].copy_from_slice(&fields.to_le_bytes());
+    record(64, &[&attr[..], &id.map_or(vec![], |id| id.to_le_bytes().to_vec())].concat())
+}
+
+/// Builds descriptions of tracepoints, each with group, name, id and a field of 8 bytes.
+fn tracing_data(points: &[(&str, &str, u16, &str)]) -> Vec<u8> {
+    let mut tracing = b"\x17\x08\x44tracing0.6\0\0\x08\0\x10\0\0".to_vec();
+    for header in ["header_page\0", "header_event\0"] {
+        tracing.extend([header.as_bytes(), &0u64.to_le_bytes()].concat());
+    }
+    tracing.extend([0u32.to_le_bytes(), (points.len() as u32).to_le_bytes()].concat());
+    for (group, name, id, field) in points {
+        let text = format!("name: {name}\nID: {id}\nformat:\n\tfield:{field};\toffset:8;\tsize:8;\tsigned:1;\n");
+        let head = [group.as_bytes(), b"\0", &1u32.to_le_bytes(), &(text.len() as u64).to_le_bytes()].concat();
+        tracing.extend([&head, text.as_bytes()].concat());
+    }
+    tracing.resize(tracing.len().next_multiple_of(8), 0);
+    [&record(66, &(tracing.len() as u32).to_le_bytes()), &tracing[..]].concat()
 }
 
 /// Builds a sample with address, thread and time: pid 7, tid 8.

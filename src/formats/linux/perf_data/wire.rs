@@ -152,10 +152,15 @@ impl Attr {
         self.sample_type & sample_type::STACK_BYTES != 0
     }
 
+    /// Returns whether samples have times.
+    pub(super) fn has_time(&self) -> bool {
+        self.sample_type & sample_type::TIME != 0
+    }
+
     /// Returns the time of a record in nanoseconds; `None` if it has none.
     pub(super) fn time(&self, kind: u32, body: &[u8]) -> Option<i64> {
         use sample_type::{CPU, ID, IDENTIFIER, IP, STREAM_ID, TID, TIME};
-        if self.sample_type & TIME == 0 {
+        if !self.has_time() {
             return None;
         }
         let count = |fields: u64| (self.sample_type & fields).count_ones() as usize * 8;
@@ -169,13 +174,16 @@ impl Attr {
         i64::try_from(PerfBytes(body.get(at..)?).u64()?).ok()
     }
 
-    /// Returns the event id of a sample, if its offset does not depend on other fields.
-    pub(super) fn id(&self, body: &[u8]) -> Option<u64> {
+    /// Returns the event id of a record, if its offset does not depend on other fields.
+    pub(super) fn id(&self, kind: u32, body: &[u8]) -> Option<u64> {
         use sample_type::{ADDRESS, ID, IDENTIFIER, IP, TID, TIME};
         let count = |fields: u64| (self.sample_type & fields).count_ones() as usize * 8;
-        let at = match self.sample_type {
-            has if has & IDENTIFIER != 0 => 0,
-            has if has & ID != 0 => count(IP | TID | TIME | ADDRESS),
+        let has = |field: u64| self.sample_type & field != 0;
+        let at = match kind {
+            kind::SAMPLE if has(IDENTIFIER) => 0,
+            kind::SAMPLE if has(ID) => count(IP | TID | TIME | ADDRESS),
+            kind::SAMPLE => return None,
+            _ if self.has_sample_id && has(IDENTIFIER) => body.len().checked_sub(8)?,
             _ => return None,
         };
         PerfBytes(body.get(at..)?).u64()
