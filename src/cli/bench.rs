@@ -120,6 +120,8 @@ enum Pass {
 
 /// Runs the benchmark, and prints one JSON object.
 pub(super) fn print(sources: &Sources, frames: u32, size: SizeArg, how: &Load) -> Result<(), CliError> {
+    #[cfg(feature = "window")]
+    crate::app::restart::without_device_layer();
     starting_over(sources, how, |how| print_once(sources, frames, size, how))
 }
 
