@@ -24,8 +24,9 @@ use crate::model::{Losses, Names, Stacks, TrackIdx, TrackTables};
 /// First bytes of a store file.
 pub(crate) const MAGIC: [u8; 8] = *b"LSSTORE\x01";
 
-/// Incremented whenever the meaning of any byte changes.
-pub(crate) const VERSION: u32 = 14;
+/// Incremented whenever the meaning of any byte changes, or a reader makes something else of the same file: cached stores
+/// of an older version are made again.
+pub(crate) const VERSION: u32 = 15;
 
 /// Version of extents and details, which other files embed. Incremented only when these change.
 pub(crate) const BODY_VERSION: u32 = 7;
