@@ -4,12 +4,14 @@
 //! unresolved addresses as their file. Lines without times are placed a millisecond apart, which is reported as a loss.
 //! Branches, registers and instructions are ignored.
 
+mod header;
+
 use rustc_hash::FxHashMap;
 
+use self::header::{HeaderForm, ScriptHeader, is_task_line, split_word};
 use super::event_text::{KernelText, TextEvent, number};
-use super::perf_fields::{event_of_fields, is_hardware_event, is_machine_line, sampled_fields, without_misc};
+use super::perf_fields::{event_of_fields, is_hardware_event, is_machine_line, sampled_fields};
 use crate::formats::format::{Format, Opener, Shown};
-use crate::formats::input::decimal::nanos_from_seconds;
 use crate::formats::input::lines::{LineParser, Output, TextLine, head_lines};
 use crate::formats::input::source::Source;
 use crate::formats::output::args::ArgsWriter;
@@ -39,7 +41,8 @@ fn looks_like_perf_script(head: &[u8]) -> bool {
         // Logs have similar lines without ids.
         return second.is_some_and(is_frame) && ScriptHeader::parse(first, false).is_some()
             || is_untimed_frame(first) && second.is_some_and(is_frame)
-            || second.is_some_and(is_untimed_frame) && ScriptHeader::untimed(first).is_some();
+            || second.is_some_and(is_untimed_frame) && ScriptHeader::untimed(first).is_some()
+            || second.is_some_and(is_padded_frame) && !first.starts_with(b"\t");
     };
     // Without an event name, a sample is only recognised by its stack, or by a second line of the same form.
     let is_bare = |line: &[u8]| {
@@ -56,12 +59,21 @@ fn is_untimed_frame(line: &[u8]) -> bool {
     line.starts_with(b"\t") && digits >= 4 && script_frame(line).is_some()
 }
 
+/// Returns whether a line is certainly a stack frame of `perf script`, which aligns addresses to the right.
+fn is_padded_frame(line: &[u8]) -> bool {
+    /// Number of columns of an address.
+    const ADDRESS_WIDTH: usize = 16;
+    let Some(text) = line.strip_prefix(b"\t") else { return false };
+    let spaces = text.iter().take_while(|&&byte| byte == b' ').count();
+    let digits = text[spaces..].iter().take_while(|byte| byte.is_ascii_hexdigit()).count();
+    spaces + digits == ADDRESS_WIDTH && script_frame(line).is_some()
+}
+
 /// Creates a reader for `perf script` text.
 fn open(source: Source) -> Reader {
     let is_delta = has_delta_times(source.head());
-    let is_untimed =
-        !head_lines(source.head()).any(|line| ScriptHeader::parse(line, false).is_some() || is_task_line(line));
-    crate::formats::input::lines::open(source, PerfScript { is_delta, is_untimed, ..PerfScript::default() })
+    let form = HeaderForm::from_head(source.head());
+    crate::formats::input::lines::open(source, PerfScript { is_delta, form, ..PerfScript::default() })
 }
 
 /// Distance between samples without times.
@@ -76,8 +88,7 @@ struct PerfScript {
     args: ArgsWriter,
     /// Whether times are relative to the previous line; `now_ns` is their sum.
     is_delta: bool,
-    /// Whether no line has a time.
-    is_untimed: bool,
+    form: HeaderForm,
     now_ns: i64,
     /// Generated negative thread ids by name, for lines without ids.
     unnumbered: FxHashMap<Box<[u8]>, i64>,
@@ -107,126 +118,12 @@ struct ScriptFrame {
     module: Box<[u8]>,
 }
 
-/// The parsed header line of an event.
-#[derive(Debug, Clone, Copy)]
-struct ScriptHeader<'a> {
-    comm: &'a [u8],
-    pid: Option<i64>,
-    /// `None` if the line has no ids.
-    tid: Option<i64>,
-    cpu: Option<u64>,
-    ts_ns: i64,
-    period: Option<u64>,
-    /// Empty if the line has no event name.
-    event: &'a [u8],
-    fields: &'a [u8],
-}
-
-impl<'a> ScriptHeader<'a> {
-    /// Parses a line with thread ids.
-    fn from_line(line: &'a [u8]) -> Option<Self> {
-        Self::parse(line, true)
-    }
-
-    /// Parses a line. `with_ids` makes the ids mandatory; `-F` may omit them.
-    fn parse(line: &'a [u8], with_ids: bool) -> Option<Self> {
-        // Program names are arbitrary. The time is the first decimal number followed by a colon, with ids before it.
-        memchr::memmem::find_iter(line, b": ").chain(line.ends_with(b":").then(|| line.len() - 1)).find_map(|colon| {
-            let before = &line[..colon];
-            let (before, time) = before.split_at(memchr::memrchr(b' ', before).map_or(0, |space| space + 1));
-            memchr::memchr(b'.', time)?;
-            let ts_ns = time[0].is_ascii_digit().then(|| nanos_from_seconds(time).ok())??;
-            let mut before = before.trim_ascii_end();
-            let mut cpu = None;
-            if let Some(inside) = before.strip_suffix(b"]") {
-                let open = memchr::memrchr(b'[', inside)?;
-                cpu = Some(u64::try_from(number(Some(&inside[open + 1..]))?).ok()?);
-                before = before[..open].trim_ascii_end();
-            }
-            let ids = task_ids(before).or_else(|| task_ids(without_misc(before)?));
-            let (comm, pid, tid) = match (ids, with_ids) {
-                (Some((comm, pid, tid)), _) => (comm, pid, Some(tid)),
-                (None, false) => (before, None, None),
-                (None, true) => return None,
-            };
-            let rest = line[colon + 1..].trim_ascii_start();
-            let (word, after) = split_word(rest);
-            let (period, rest) = match number(Some(word)) {
-                Some(period) => (u64::try_from(period).ok(), after),
-                None => (None, rest),
-            };
-            let (event, fields) = split_word(rest);
-            // `-F` may omit the name and everything after it.
-            let (event, fields) = match event.strip_suffix(b":").filter(|event| !event.is_empty()) {
-                Some(event) => (event, fields),
-                None if rest.is_empty() || tid.is_some() && cpu.is_some() => (&b""[..], rest),
-                None => return None,
-            };
-            Some(Self { comm: comm.trim_ascii(), pid, tid, cpu, ts_ns, period, event, fields })
-        })
-    }
-
-    /// Parses a line without a time, such as `comm pid/tid [cpu] period event:`. Only the event is mandatory.
-    fn untimed(line: &'a [u8]) -> Option<Self> {
-        let line = line.trim_ascii();
-        let (before, event) = line.strip_suffix(b":")?.split_at(memchr::memrchr(b' ', line)? + 1);
-        let mut before = before.trim_ascii_end();
-        let mut period = None;
-        if let Some(space) = memchr::memrchr(b' ', before)
-            && let Some(count) = number(Some(&before[space + 1..]))
-        {
-            let rest = before[..space].trim_ascii_end();
-            if rest.ends_with(b"]") || task_ids(rest).is_some() {
-                (period, before) = (u64::try_from(count).ok(), rest);
-            }
-        }
-        let mut cpu = None;
-        if let Some(inside) = before.strip_suffix(b"]") {
-            let open = memchr::memrchr(b'[', inside)?;
-            cpu = Some(u64::try_from(number(Some(&inside[open + 1..]))?).ok()?);
-            before = before[..open].trim_ascii_end();
-        }
-        let ids = task_ids(before);
-        let (comm, pid, tid) = ids.map_or((before, None, None), |(comm, pid, tid)| (comm, pid, Some(tid)));
-        let is_event = !event.is_empty() && !before.is_empty();
-        is_event.then(|| Self { comm: comm.trim_ascii(), pid, tid, cpu, ts_ns: 0, period, event, fields: b"" })
-    }
-}
-
-/// Splits `comm pid/tid` or `comm tid`.
-fn task_ids(text: &[u8]) -> Option<(&[u8], Option<i64>, i64)> {
-    let (comm, ids) = text.split_at(memchr::memrchr(b' ', text)?);
-    let mut ids = ids[1..].split(|&byte| byte == b'/');
-    let first = number(ids.next())?;
-    let (pid, tid) = match ids.next() {
-        Some(tid) => (Some(first), number(Some(tid))?),
-        None => (None, first),
-    };
-    Some((comm, pid, tid))
-}
-
 /// Returns whether times are relative to the previous event, as with `--deltatime`. Then the first is 0, and they are
 /// not sorted; all other times are sorted.
 fn has_delta_times(head: &[u8]) -> bool {
     let lines = head_lines(head).filter(|line| line.first().is_some_and(|first| *first != b'\t' && *first != b'#'));
     let times: Vec<i64> = lines.filter_map(|line| Some(ScriptHeader::parse(line, false)?.ts_ns)).collect();
     times.first() == Some(&0) && !times.is_sorted()
-}
-
-/// Returns whether this is a line of `--show-task-events`, `--show-mmap-events` and the like, such as
-/// `comm tid time: PERF_RECORD_COMM ..`. Thread names are taken from the events instead.
-fn is_task_line(line: &[u8]) -> bool {
-    if line.starts_with(b"PERF_RECORD_") {
-        return true;
-    }
-    let Some(colon) = memchr::memmem::find(line, b": PERF_RECORD_") else { return false };
-    let mut before = line[..colon].rsplit(|&byte| byte == b' ').filter(|word| !word.is_empty());
-    before.next().is_some_and(|time| nanos_from_seconds(time).is_ok()) && before.next().is_some()
-}
-
-fn split_word(text: &[u8]) -> (&[u8], &[u8]) {
-    let (word, rest) = text.split_at(memchr::memchr(b' ', text).unwrap_or(text.len()));
-    (word, rest.trim_ascii())
 }
 
 /// Parses `address symbol+offset (file)`; returns `None` for anything else.
@@ -287,22 +184,25 @@ impl LineParser for PerfScript {
         }
         // Frames are indented by a tab. Spaces may also precede a program name, which may look like an address.
         let is_indented = bytes[0] == b'\t' || bytes[0] == b' ' && ScriptHeader::from_line(bytes).is_none();
-        if is_machine_line(bytes) && (self.pending.is_some() || self.is_untimed) {
+        if is_machine_line(bytes) && (self.pending.is_some() || self.is_untimed()) {
             return;
         }
-        if self.is_untimed && self.pending.is_none() && is_indented {
+        if self.form == HeaderForm::Untimed && self.pending.is_none() && bytes[0] == b'\t' {
             // Without headers, stacks are separated by empty lines.
-            let header = ScriptHeader {
-                comm: b"",
-                pid: None,
-                tid: None,
-                cpu: None,
-                ts_ns: 0,
-                period: None,
-                event: b"",
-                fields: b"",
+            self.begin(ScriptHeader::bare(b"", false), line, batch);
+        }
+        if let HeaderForm::Bare { has_ids } = self.form
+            && self.pending.is_none()
+            && bytes[0] != b'\t'
+            && !is_task_line(bytes)
+        {
+            let header = ScriptHeader::bare(bytes, has_ids);
+            // Any text is a header, and a truncated one may have another name or id.
+            return if line.has_end && header.tid.is_some() == has_ids {
+                self.begin(header, line, batch);
+            } else {
+                batch.lose(line.loss(), line.place());
             };
-            self.begin(header, line, batch);
         }
         if self.pending.is_some()
             && is_indented
@@ -329,7 +229,8 @@ impl LineParser for PerfScript {
             let is_first = |header: &ScriptHeader<'_>| header.comm.is_empty() && bytes[0] == b' ';
             ScriptHeader::parse(bytes, false).filter(|header| !is_indented || is_first(header))
         });
-        let header = header.or_else(|| ScriptHeader::untimed(bytes).filter(|_| self.is_untimed));
+        let is_untimed = self.form == HeaderForm::Untimed;
+        let header = header.or_else(|| ScriptHeader::untimed(bytes).filter(|_| is_untimed));
         if header.is_none()
             && self.pending.is_some()
             && let Some(frame) = self.frames.last_mut()
@@ -355,17 +256,21 @@ impl LineParser for PerfScript {
 }
 
 impl PerfScript {
+    fn is_untimed(&self) -> bool {
+        self.form != HeaderForm::Timed
+    }
+
     /// Starts an event from its header; the stack of a sample follows.
     fn begin(&mut self, header: ScriptHeader<'_>, line: TextLine<'_>, batch: &mut BatchBuilder) {
         let ScriptHeader { comm, pid, tid, cpu, mut ts_ns, period, event, fields } = header;
         let tid = tid.unwrap_or_else(|| self.unnumbered_thread(comm));
-        if self.is_untimed {
+        if self.is_untimed() {
             if self.now_ns == 0 {
                 batch.lose(Loss::NoTimes, line.place());
             }
             ts_ns = UNTIMED_NS;
         }
-        if self.is_delta || self.is_untimed {
+        if self.is_delta || self.is_untimed() {
             self.now_ns = self.now_ns.saturating_add(ts_ns);
             ts_ns = self.now_ns;
         }

@@ -339,6 +339,54 @@ fn samples_without_times_are_one_after_the_other_and_a_loss_says_so() {
 }
 
 #[test]
+fn headers_without_time_and_event_are_the_lines_between_the_stacks() {
+    let stack = |name: &str| format!("\t            55aa {name}\n\tffffffff8157aacc main\n\n");
+    let no = || Id::Number(-1);
+    // Thread names may look like the other fields.
+    for (first, second, expected) in [
+        ("w x  2291 \n", "worker 5  2292 \n", [Id::Number(2291), Id::Number(2292)]),
+        ("w x  2291/2291 \n", "worker 5/6 2291/2292 \n", [Id::Number(2291), Id::Number(2292)]),
+        ("w x  2291 [001] \n", "a [x]  2292 [000] \n", [Id::Number(2291), Id::Number(2292)]),
+        ("w x  2291    1001001 \n", "worker 5  2292    1001001 \n", [Id::Number(2291), Id::Number(2292)]),
+        ("w x  2291  K     \n", "w x  2292  U     \n", [Id::Number(2291), Id::Number(2292)]),
+        (" 2291 \n", " 2292 \n", [Id::Number(2291), Id::Number(2292)]),
+        ("w x \n", "worker 5 \n", [no(), Id::Number(-2)]),
+        ("cc1 [001] \n", "worker 5 [001] \n", [no(), Id::Number(-2)]),
+        ("w    1001001 \n", "w      99999 \n", [no(), no()]),
+    ] {
+        let text = [first, &stack("f"), second, &stack("g")].concat();
+        let reading = read(&text);
+        let found: Vec<_> =
+            reading.events.iter().map(|event| (event.ts_ns, &event.track.tid, event.stack.join(";"))).collect();
+        let [one, two] = &expected;
+        assert_eq!(found, [(1_000_000, one, "main;f".to_owned()), (2_000_000, two, "main;g".to_owned())], "{first}");
+        assert_eq!(reading.lost(), [(Loss::NoTimes, 1)], "{first}");
+    }
+    let reading = read(&["w 7 \n", &stack("f"), "damage\n", "w 7 \n", &stack("g"), "w 8"].concat());
+    assert_eq!(
+        (reading.events.len(), reading.lost()),
+        (2, vec![(Loss::BadRecord, 1), (Loss::Truncated, 1), (Loss::NoTimes, 1)])
+    );
+    for text in ["a b\n\tface the music\n", "a b\n\tcafe00 x\n", "a b\n\t 55aa main\n"] {
+        assert!(!looks_like_perf_script(text.as_bytes()), "{text}");
+    }
+}
+
+#[test]
+fn brackets_in_the_names_of_threads_are_no_processors() {
+    let stack = "\t            55aa leaf\n\n";
+    for header in ["a:b/2 [x]  1.000002: cycles: \n", "w [5]  1.000002: cycles: \n", "[x] y 8 1.000002: cycles: \n"] {
+        let reading = read(&["w x  1.000001: cycles: \n", stack, header, stack].concat());
+        assert_eq!((reading.events.len(), reading.lost()), (2, vec![]), "{header}");
+        assert!(!reading.events[1].args.contains("cpu"), "{header}");
+    }
+    let reading =
+        read(&["w x cycles: \n", stack, "a:b/2 [x] cycles: \n", stack, "w [5] 7/8 cycles: \n", stack].concat());
+    assert_eq!((reading.events.len(), reading.lost()), (3, vec![(Loss::NoTimes, 1)]));
+    assert_eq!(reading.events[2].track.tid, Id::Number(8));
+}
+
+#[test]
 fn records_of_the_recorder_are_skipped_but_for_what_it_lost() {
     let text = "w  2613  3.9: cycles: \n\t55 main+0x1 (/bin/w)\n\nPERF_RECORD_FINISHED_ROUND\n\
         w  2613 [000]  4.0: PERF_RECORD_LOST lost 25\nw  2613  4.9: cycles: \n\t55 main+0x1 (/bin/w)\n";

@@ -1,27 +1,41 @@
 //! Parses lines of `perf trace`, which prints calls like `strace` and times in milliseconds, as in
 //! `0.055 ( 0.017 ms): comm/12 read(fd: 3) = 5`. Times are call starts, relative to the first call or, with `-T`, to
-//! boot. A call already running when the recording starts has no start time and is skipped.
+//! boot. A call already running when the recording starts has no start time and is skipped. Without system calls there
+//! is no column of durations, as in `0.055 comm/12 sched:sched_switch(..)`.
 
 use super::line::{StraceClock, StraceEvent, StraceRecord, number, word};
 use crate::formats::input::decimal::nanos_from_millis;
 
+/// Number of decimals of a time in milliseconds.
+const DECIMALS: usize = 3;
+
 /// Parses a line; returns `None` if it is not from `perf trace`.
 pub(super) fn record(line: &[u8]) -> Option<StraceRecord<'_>> {
     let (time, rest) = word(line.trim_ascii_start());
-    let inside = rest.strip_prefix(b"(")?;
-    let close = memchr::memmem::find(inside, b"): ")?;
-    let took = inside[..close].trim_ascii();
-    let dur_ns = match took.strip_suffix(b" ms") {
-        Some(millis) => Some(nanos_from_millis(millis.trim_ascii()).ok()?),
-        None if took.is_empty() => None,
-        None => return None,
+    let column = rest.strip_prefix(b"(");
+    let (dur_ns, rest) = match column {
+        Some(inside) => {
+            let close = memchr::memmem::find(inside, b"): ")?;
+            let took = inside[..close].trim_ascii();
+            let dur_ns = match took.strip_suffix(b" ms") {
+                Some(millis) => Some(nanos_from_millis(millis.trim_ascii()).ok()?),
+                None if took.is_empty() => None,
+                None => return None,
+            };
+            (dur_ns, inside[close + 3..].trim_ascii())
+        }
+        None => (None, rest.trim_ascii()),
     };
-    let rest = inside[close + 3..].trim_ascii();
     let (tid, comm, call) = owner(rest);
     let ns = match time {
         b"?" => None,
         _ => Some(time.contains(&b'.').then(|| nanos_from_millis(time).ok())??),
     };
+    // Lines of other tools also have a time and a call.
+    let is_own = || time.len() > DECIMALS && time[time.len() - DECIMALS - 1] == b'.' && is_tracepoint(call);
+    if column.is_none() && !is_own() {
+        return None;
+    }
     let what = match ns {
         Some(_) => event(call, dur_ns),
         // It started before the recording, and its end is unknown.
@@ -30,20 +44,41 @@ pub(super) fn record(line: &[u8]) -> Option<StraceRecord<'_>> {
     Some(StraceRecord { tid, comm, ns: ns.unwrap_or(0), clock: StraceClock::Machine, what })
 }
 
-/// Returns thread id, name and rest of `comm/12 call`, `12 call`, or a call alone. Names may contain spaces.
+/// Returns whether this is a tracepoint or a probe, `group:event(fields)`; versions before 4.20 write `group:event:`.
+fn is_tracepoint(call: &[u8]) -> bool {
+    let is_of_name = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_' || *byte == b'-';
+    let Some(colon) = memchr::memchr(b':', call).filter(|&colon| colon > 0) else { return false };
+    let event = &call[colon + 1..];
+    let end = event.iter().position(|byte| !is_of_name(byte)).unwrap_or(event.len());
+    call[..colon].iter().all(is_of_name)
+        && end > 0
+        && matches!(event.get(end), Some(b'(' | b':'))
+        && call.ends_with(b")")
+}
+
+/// Returns thread id, name and rest of `comm/12 call`, `12 call`, or a call alone. Names are arbitrary, so that a call
+/// must follow the id if possible.
 fn owner(text: &[u8]) -> (Option<i64>, &[u8], &[u8]) {
-    let before_call = &text[..memchr::memchr(b'(', text).unwrap_or(text.len())];
-    for slash in memchr::memchr_iter(b'/', before_call) {
-        let (id, call) = word(&text[slash + 1..]);
-        if let Some(tid) = number(id) {
-            return (Some(tid), &text[..slash], call);
-        }
+    let named = || {
+        memchr::memchr_iter(b'/', text).filter_map(|slash| {
+            let (id, call) = word(&text[slash + 1..]);
+            Some((Some(number(id)?), &text[..slash], call))
+        })
+    };
+    if let Some(owner) = named().find(|(.., call)| begins_call(call)).or_else(|| named().next()) {
+        return owner;
     }
     let (id, call) = word(text);
     match number(id) {
         Some(tid) => (Some(tid), b"", call),
         None => (None, b"", text),
     }
+}
+
+/// Returns whether a text begins with a call, with the end of one, or with a page fault.
+fn begins_call(text: &[u8]) -> bool {
+    [&b"... [continued]: "[..], b"minfault [", b"majfault ["].iter().any(|begin| text.starts_with(begin))
+        || StraceEvent::begun(text) != StraceEvent::Unknown
 }
 
 fn event(call: &[u8], dur_ns: Option<i64>) -> StraceEvent<'_> {
@@ -65,5 +100,54 @@ fn event(call: &[u8], dur_ns: Option<i64>) -> StraceEvent<'_> {
         // Page faults and tracepoints.
         _ if !call.is_empty() => StraceEvent::Note(call),
         _ => StraceEvent::Unknown,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::formats::testing::{format_of, read};
+    use crate::model::{EventKind, Id, Loss};
+
+    #[test]
+    fn tracepoints_that_perf_trace_prints_without_system_calls_have_no_column_of_durations() {
+        let text = "     0.000 ls/7 sched:sched_process_exec(filename: \"/usr/bin/ls\", pid: 7 (ls), old_pid: 7 (ls))\n\
+             \x20                                      schedule ([kernel.kallsyms])\n\
+             \x20                                      main (/usr/bin/ls)\n\
+             \x20    0.776 8 probe_libc:inet_pton:(7f14b)\n     1.500 a:b/2 [x]/9 sched:sched_wakeup(comm: \"a/8 b\")\n\
+             \x20    2.500 probe:vfs_read()\n     3.500 ls/7 sched:sched_switch(comm: \"l";
+        let reading = read(text);
+        let found: Vec<_> = reading
+            .events
+            .iter()
+            .map(|event| (event.ts_ns / 1000, event.kind, event.track.tid.clone(), event.stack.join(";")))
+            .collect();
+        let (instant, sample) = (EventKind::Instant, EventKind::Sample);
+        let [one, two, three, zero] = [7, 8, 9, 0].map(Id::Number);
+        let expected = [
+            (0, instant, one.clone(), ""),
+            (0, sample, one, "main;schedule"),
+            (776, instant, two, ""),
+            (1500, instant, three, ""),
+            (2500, instant, zero, ""),
+        ];
+        assert_eq!(found, expected.map(|(us, kind, tid, stack)| (us, kind, tid, stack.to_owned())));
+        assert!(reading.events[0].name.starts_with("sched:sched_process_exec("), "{}", reading.events[0].name);
+        assert_eq!(reading.lost(), [(Loss::Truncated, 1)]);
+        for log in
+            ["0.000 ls/7 started: now (ok)\n", "0.123456 std::find(x)\n", "1.500 ls/7 read(fd: 3)\n", "2.5 a:b(c)\n"]
+        {
+            assert_eq!(format_of(log.as_bytes()), None, "{log}");
+        }
+    }
+
+    #[test]
+    fn threads_of_perf_trace_may_have_slashes_numbers_and_brackets_in_their_names() {
+        let reading = read(
+            "     0.100 ( 0.001 ms): (sd-pam)/12 close(fd: 3</a/5 b>)       = 0\n\
+             \x20    0.200 ( 0.001 ms): a/2 b/13 close(fd: 3)       = 0\n\
+             \x20    0.300 ( 0.000 ms): kworker/0:1/14 minfault [f+0x1] => /tmp/5 /x@0x1 (d.)\n",
+        );
+        let tids: Vec<_> = reading.events.iter().map(|event| event.track.tid.clone()).collect();
+        assert_eq!((tids, reading.lost()), ([12, 13, 14].map(Id::Number).to_vec(), vec![]));
     }
 }

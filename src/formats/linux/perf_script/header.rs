@@ -1,0 +1,178 @@
+//! Header lines of `perf script`: `comm pid/tid flags [cpu] time: period event: fields`, each of which `-F` may omit.
+
+use crate::formats::input::decimal::nanos_from_seconds;
+use crate::formats::input::lines::head_lines;
+use crate::formats::linux::event_text::number;
+use crate::formats::linux::perf_fields::without_misc;
+
+/// The form of the header lines, which all have the same fields.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub(super) enum HeaderForm {
+    #[default]
+    Timed,
+    /// Without a time, or without headers.
+    Untimed,
+    /// Without a time and an event.
+    Bare { has_ids: bool },
+}
+
+impl HeaderForm {
+    pub(super) fn from_head(head: &[u8]) -> Self {
+        if head_lines(head).any(|line| ScriptHeader::parse(line, false).is_some() || is_task_line(line)) {
+            return Self::Timed;
+        }
+        // Headers are separated from the stacks before them by empty lines.
+        let mut is_after_empty = true;
+        let is_header = |line: &&[u8]| {
+            let is_empty = line.trim_ascii().is_empty();
+            std::mem::replace(&mut is_after_empty, is_empty || line.starts_with(b"#"))
+                && !is_empty
+                && !line.starts_with(b"#")
+        };
+        let mut headers = head_lines(head).filter(is_header).peekable();
+        match headers.peek() {
+            Some(first) if !first.starts_with(b"\t") && ScriptHeader::untimed(first).is_none() => {
+                // Some names end with a number, and some lines are damaged.
+                let (mut with_ids, mut all) = (0, 0);
+                for line in headers {
+                    all += 1;
+                    with_ids += usize::from(ScriptHeader::bare(line, true).tid.is_some());
+                }
+                Self::Bare { has_ids: 2 * with_ids > all }
+            }
+            _ => Self::Untimed,
+        }
+    }
+}
+
+/// The parsed header line of an event.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct ScriptHeader<'a> {
+    pub(super) comm: &'a [u8],
+    pub(super) pid: Option<i64>,
+    /// `None` if the line has no ids.
+    pub(super) tid: Option<i64>,
+    pub(super) cpu: Option<u64>,
+    pub(super) ts_ns: i64,
+    pub(super) period: Option<u64>,
+    /// Empty if the line has no event name.
+    pub(super) event: &'a [u8],
+    pub(super) fields: &'a [u8],
+}
+
+impl<'a> ScriptHeader<'a> {
+    /// Parses a line with thread ids.
+    pub(super) fn from_line(line: &'a [u8]) -> Option<Self> {
+        Self::parse(line, true)
+    }
+
+    /// Parses a line. `with_ids` makes the ids mandatory; `-F` may omit them.
+    pub(super) fn parse(line: &'a [u8], with_ids: bool) -> Option<Self> {
+        // Program names are arbitrary. The time is the first decimal number followed by a colon, with ids before it.
+        memchr::memmem::find_iter(line, b": ").chain(line.ends_with(b":").then(|| line.len() - 1)).find_map(|colon| {
+            let before = &line[..colon];
+            let (before, time) = before.split_at(memchr::memrchr(b' ', before).map_or(0, |space| space + 1));
+            memchr::memchr(b'.', time)?;
+            let ts_ns = time[0].is_ascii_digit().then(|| nanos_from_seconds(time).ok())??;
+            let (before, cpu) = split_cpu(before.trim_ascii_end());
+            let ids = task_ids(before).or_else(|| task_ids(without_misc(before)?));
+            let (comm, pid, tid) = match (ids, with_ids) {
+                (Some((comm, pid, tid)), _) => (comm, pid, Some(tid)),
+                (None, false) => (before, None, None),
+                (None, true) => return None,
+            };
+            let rest = line[colon + 1..].trim_ascii_start();
+            let (word, after) = split_word(rest);
+            let (period, rest) = match number(Some(word)) {
+                Some(period) => (u64::try_from(period).ok(), after),
+                None => (None, rest),
+            };
+            let (event, fields) = split_word(rest);
+            // `-F` may omit the name and everything after it.
+            let (event, fields) = match event.strip_suffix(b":").filter(|event| !event.is_empty()) {
+                Some(event) => (event, fields),
+                None if rest.is_empty() || tid.is_some() && cpu.is_some() => (&b""[..], rest),
+                None => return None,
+            };
+            Some(Self { comm: comm.trim_ascii(), pid, tid, cpu, ts_ns, period, event, fields })
+        })
+    }
+
+    /// Parses a line without a time, such as `comm pid/tid [cpu] period event:`. Only the event is mandatory.
+    pub(super) fn untimed(line: &'a [u8]) -> Option<Self> {
+        let line = line.trim_ascii_end();
+        let (before, event) = line.strip_suffix(b":")?.split_at(memchr::memrchr(b' ', line)? + 1);
+        let before = before.trim_ascii_end();
+        (!event.is_empty() && !before.is_empty()).then(|| Self { event, ..Self::bare(before, true) })
+    }
+
+    /// Parses a line without a time and an event, such as `comm pid/tid [cpu] period`. Any text is one. Without
+    /// `has_ids`, a number after the name belongs to it.
+    pub(super) fn bare(line: &'a [u8], has_ids: bool) -> Self {
+        let (before, period) = split_period(line.trim_ascii_end());
+        let (before, cpu) = split_cpu(before);
+        let ids = || task_ids(before).or_else(|| task_ids(without_misc(before)?));
+        let ids = if has_ids { ids() } else { None };
+        let (comm, pid, tid) = ids.map_or((before, None, None), |(comm, pid, tid)| (comm, pid, Some(tid)));
+        Self { comm: comm.trim_ascii(), pid, tid, cpu, ts_ns: 0, period, event: b"", fields: b"" }
+    }
+}
+
+/// Splits off `[000]`. Thread names may end with a bracket or with a number in brackets, but not with three digits.
+fn split_cpu(before: &[u8]) -> (&[u8], Option<u64>) {
+    /// `perf` pads the number to this many digits.
+    const CPU_DIGITS: usize = 3;
+    let split = || {
+        let inside = before.strip_suffix(b"]")?;
+        let open = memchr::memrchr(b'[', inside)?;
+        let digits = &inside[open + 1..];
+        let is_padded = digits.len() >= CPU_DIGITS && digits.iter().all(u8::is_ascii_digit);
+        let cpu = u64::try_from(number(Some(digits).filter(|_| is_padded))?).ok()?;
+        Some((before[..open].trim_ascii_end(), Some(cpu)))
+    };
+    split().unwrap_or((before, None))
+}
+
+/// Splits off a period, which is padded unlike an id, or follows a CPU or two ids.
+fn split_period(before: &[u8]) -> (&[u8], Option<u64>) {
+    /// `perf` pads a period to this width, and an id to less.
+    const PERIOD_WIDTH: usize = 10;
+    let split = || {
+        let space = memchr::memrchr(b' ', before)?;
+        let period = u64::try_from(number(Some(&before[space + 1..]))?).ok()?;
+        let rest = before[..space].trim_ascii_end();
+        let is_last = before.len() - rest.len() > PERIOD_WIDTH
+            || split_cpu(rest).1.is_some()
+            || task_ids(rest).is_some_and(|(_, pid, _)| pid.is_some());
+        is_last.then_some((rest, Some(period)))
+    };
+    split().unwrap_or((before, None))
+}
+
+/// Splits `comm pid/tid` or `comm tid`.
+fn task_ids(text: &[u8]) -> Option<(&[u8], Option<i64>, i64)> {
+    let (comm, ids) = text.split_at(memchr::memrchr(b' ', text)?);
+    let mut ids = ids[1..].split(|&byte| byte == b'/');
+    let first = number(ids.next())?;
+    let (pid, tid) = match ids.next() {
+        Some(tid) => (Some(first), number(Some(tid))?),
+        None => (None, first),
+    };
+    Some((comm, pid, tid))
+}
+
+pub(super) fn split_word(text: &[u8]) -> (&[u8], &[u8]) {
+    let (word, rest) = text.split_at(memchr::memchr(b' ', text).unwrap_or(text.len()));
+    (word, rest.trim_ascii())
+}
+
+/// Returns whether this is a line of `--show-task-events`, `--show-mmap-events` and the like, such as
+/// `comm tid time: PERF_RECORD_COMM ..`. Thread names are taken from the events instead.
+pub(super) fn is_task_line(line: &[u8]) -> bool {
+    if line.starts_with(b"PERF_RECORD_") {
+        return true;
+    }
+    let Some(colon) = memchr::memmem::find(line, b": PERF_RECORD_") else { return false };
+    let mut before = line[..colon].rsplit(|&byte| byte == b' ').filter(|word| !word.is_empty());
+    before.next().is_some_and(|time| nanos_from_seconds(time).is_ok()) && before.next().is_some()
+}
