@@ -1,18 +1,24 @@
 //! Text of Linux `ftrace`, `trace-cmd report` and Android `systrace`, including systrace HTML pages. Lines are
 //! `TASK-PID (TGID) [CPU] FLAGS TIME: event`, where TGID and flags are optional, or `TASK-PID CPU+FLAGS TIME: event` in
-//! the latency format. Stacks below events become samples. Function graphs as drawn by the kernel are in
-//! `function_graph`.
+//! the latency format. Stacks below events become samples, called functions instants, and the switches of the wakeup
+//! tracers scheduling. Function graphs as drawn by the kernel are in `function_graph`.
 
+mod switch_line;
+
+use self::switch_line::SwitchLine;
 use super::event_text::{KernelText, TextEvent, number};
 use super::function_graph::{FunctionGraph, GraphLine};
+use super::scheduler::{SchedulerTask, Switch};
 use crate::formats::format::{Format, Opener, Shown};
 use crate::formats::input::decimal::{nanos_from_micros, nanos_from_nanos, nanos_from_seconds};
 use crate::formats::input::lines::{LineParser, Output, TextLine, head_lines};
 use crate::formats::input::source::Source;
 use crate::formats::json::sniff::looks_like_json;
-use crate::formats::output::batch::BatchBuilder;
+use crate::formats::output::args::ArgsWriter;
+use crate::formats::output::batch::{BatchBuilder, bare};
 use crate::formats::{ReadError, Reader};
-use crate::model::{Loss, SourcePos, StackIdx};
+use crate::model::args::Detail;
+use crate::model::{Event, EventKind, Loss, SourcePos, StackIdx};
 
 pub(crate) const FORMAT: Format = Format {
     name: "ftrace",
@@ -68,7 +74,16 @@ pub(crate) struct Ftrace {
     /// The event whose stack lines follow.
     stack: Option<StackOwner>,
     /// Frames of its stack, innermost first.
-    frames: Vec<Box<[u8]>>,
+    frames: Vec<StackFrame>,
+    args: ArgsWriter,
+}
+
+/// A function of a stack, or an offset in a file that the kernel cannot symbolize.
+#[derive(Debug)]
+struct StackFrame {
+    name: Box<[u8]>,
+    /// File of its code; empty if the line has none.
+    module: Box<[u8]>,
 }
 
 /// An event with a stack.
@@ -161,6 +176,15 @@ impl<'a> FtraceRecord<'a> {
         let rest = rest.strip_prefix(b":").unwrap_or(rest).trim_ascii();
         (name, rest)
     }
+
+    /// Returns whether this is a line of the function tracer: `function <-caller`, where recent kernels add arguments.
+    fn is_function_call(&self) -> bool {
+        let name_end = self.event.iter().position(|byte| matches!(byte, b':' | b'(' | b' '));
+        let is_tracepoint = name_end.is_some_and(|end| self.event[end] == b':');
+        let caller = memchr::memmem::rfind(self.event, b" <-").map(|at| &self.event[at + 3..]);
+        // The arguments of a call end with a bracket, and may contain an arrow.
+        !is_tracepoint && caller.is_some_and(|caller| !caller.is_empty() && !caller.ends_with(b")"))
+    }
 }
 
 /// Parses `TASK-PID` with an optional `(TGID)`.
@@ -186,13 +210,21 @@ fn without_buffer(task: &[u8]) -> &[u8] {
     }
 }
 
-/// Returns the function of a stack line: ` => function`, `=> function+0x1/0x2 <addr>` or `=> function (addr)`.
-fn stack_frame(line: &[u8]) -> Option<&[u8]> {
+/// Parses a stack line: ` => function`, `=> function+0x1/0x2 <addr>`, `=> function (addr)`, or ` => file[+0x1] <addr>`
+/// of a program.
+fn stack_frame(line: &[u8]) -> Option<StackFrame> {
     let text = line.trim_ascii().strip_prefix(b"=>")?.trim_ascii();
     let end = memchr::memmem::find(text, b" (").or_else(|| memchr::memmem::find(text, b" <")).unwrap_or(text.len());
     let text = &text[..end];
+    if let Some(inside) = text.strip_suffix(b"]")
+        && let Some(at) = memchr::memmem::rfind(inside, b"[+0x")
+    {
+        let (module, offset) = (&inside[..at], &inside[at + 1..]);
+        let base = module.rsplit(|&byte| byte == b'/').next().unwrap_or_default();
+        return Some(StackFrame { name: [base, offset].concat().into(), module: module.into() });
+    }
     let text = &text[..memchr::memmem::find(text, b"+0x").unwrap_or(text.len())];
-    (!text.is_empty()).then_some(text)
+    (!text.is_empty()).then(|| StackFrame { name: text.into(), module: Box::default() })
 }
 
 /// Returns the time after flags without a separating space, as in `d..1316.196720:`. There are four flags, which may be
@@ -235,7 +267,7 @@ impl LineParser for Ftrace {
             && let Some(frame) = stack_frame(bytes)
         {
             if line.has_end {
-                self.frames.push(frame.into());
+                self.frames.push(frame);
             } else {
                 batch.lose(line.loss(), line.place());
             }
@@ -269,8 +301,14 @@ impl LineParser for Ftrace {
         let is_known = !matches!(record.task, b"<...>" | b"<idle>");
         let task = if is_known { record.task } else { &b""[..] };
         let FtraceRecord { ts_ns, tid, cpu, .. } = record;
-        self.kernel
-            .add_event(batch, &TextEvent { ts_ns, tid, task, cpu: Some(cpu), name, fields, place: line.place() });
+        let event = TextEvent { ts_ns, tid, task, cpu: Some(cpu), name, fields, place: line.place() };
+        if let Some(switch) = SwitchLine::parse(record.event) {
+            self.switch(&switch, cpu, &event, batch);
+        } else if record.is_function_call() {
+            self.function_call(&event, batch);
+        } else {
+            self.kernel.add_event(batch, &event);
+        }
     }
 
     fn refusal(&self) -> Option<&'static str> {
@@ -286,12 +324,41 @@ impl LineParser for Ftrace {
 }
 
 impl Ftrace {
+    /// Adds a called function as an instant. Functions may be named like tracepoints and system calls.
+    fn function_call(&mut self, event: &TextEvent<'_>, batch: &mut BatchBuilder) {
+        self.kernel.name_task(batch, event);
+        self.args.clear();
+        self.args.text("fields", event.fields);
+        if let Some(cpu) = event.cpu {
+            self.args.number("cpu", cpu);
+        }
+        let detail = Detail { args_json: self.args.finish(), ..Detail::default() };
+        let detail = batch.batch.chunk.details.push(&detail);
+        let track = batch.track_with(&self.kernel.thread(event.tid));
+        let name = batch.name(event.name, None, event.place);
+        batch.push(Event { detail, ..bare(event.ts_ns, EventKind::Instant, track, name) });
+    }
+
+    /// Adds a switch or a wakeup, as the wakeup tracers print them.
+    fn switch(&mut self, line: &SwitchLine<'_>, cpu: u64, event: &TextEvent<'_>, batch: &mut BatchBuilder) {
+        let &TextEvent { ts_ns, tid, task, place, .. } = event;
+        self.kernel.name_task(batch, event);
+        if line.is_wakeup {
+            return self.kernel.scheduler.wake(batch, ts_ns, &line.next, Some(tid), place);
+        }
+        let name = if line.previous.tid == tid { task } else { b"" };
+        let previous = Some(SchedulerTask { name, ..line.previous });
+        let switch = Switch { ts_ns, cpu, previous, previous_state: line.previous_state, next: line.next };
+        self.kernel.scheduler.switch(batch, &switch, place);
+    }
+
     /// Adds a sample for the collected stack.
     fn end_stack(&mut self, batch: &mut BatchBuilder) {
         let Some(owner) = self.stack.take() else { return };
         let mut stack = StackIdx::EMPTY;
-        while let Some(frame) = self.frames.pop() {
-            let name = batch.name(&frame, None, owner.place);
+        while let Some(StackFrame { name, module }) = self.frames.pop() {
+            let module = (!module.is_empty()).then_some(&*module);
+            let name = batch.name(&name, module, owner.place);
             stack = batch.batch.stacks.intern(stack, name);
         }
         if stack != StackIdx::EMPTY {
@@ -301,11 +368,18 @@ impl Ftrace {
     }
 }
 
-/// Parses the count of a line such as `CPU:3 [LOST 15 EVENTS]`.
+/// Parses the count of a line such as `CPU:3 [LOST 15 EVENTS]`, or `CPU:3 [15 EVENTS DROPPED]` of `trace-cmd`. The
+/// count is 1 if the recorder does not know it.
 fn lost_events(line: &[u8]) -> Option<u64> {
-    let lost = &line[memchr::memmem::find(line, b"[LOST ")? + 6..];
-    let count = number(lost.split(|&byte| byte == b' ').next())?;
-    line.starts_with(b"CPU").then_some(u64::try_from(count).ok()?)
+    let line = line.trim_ascii();
+    let inside = line.strip_prefix(b"CPU:")?.strip_suffix(b"]")?;
+    let lost = &inside[memchr::memchr(b'[', inside)? + 1..];
+    let count = match lost {
+        b"LOST EVENTS" | b"EVENTS DROPPED" => return Some(1),
+        _ => lost.strip_prefix(b"LOST ").and_then(|lost| lost.strip_suffix(b" EVENTS")),
+    };
+    let count = count.or_else(|| lost.strip_suffix(b" EVENTS DROPPED"))?;
+    u64::try_from(number(Some(count))?).ok()
 }
 
 #[cfg(test)]

@@ -125,6 +125,23 @@ fn lines_that_were_lost_and_lines_that_are_damaged_are_counted() {
 }
 
 #[test]
+fn lines_of_lost_events_of_each_recorder_have_their_count() {
+    for (line, lost) in [
+        ("CPU:3 [LOST 15 EVENTS]", 15),
+        ("CPU:3 [LOST EVENTS]", 1),
+        ("CPU:1 [5 EVENTS DROPPED]", 5),
+        ("CPU:1 [EVENTS DROPPED]\r", 1),
+    ] {
+        let reading = read(&format!("cpus=2\n a-7 [000] 1.000001: my_event: x\n{line}\n"));
+        assert_eq!((reading.events.len(), reading.lost()), (1, vec![(Loss::RecorderLost, lost)]), "{line}");
+    }
+    for line in ["CPU:1 [x EVENTS DROPPED]", "CPU:1 [-5 EVENTS DROPPED]", "CPU:1 [DROPPED]", "cpu [LOST 5 EVENTS]"] {
+        let reading = read(&format!("cpus=2\n a-7 [000] 1.000001: my_event: x\n{line}\n"));
+        assert_eq!(reading.lost(), [(Loss::BadRecord, 1)], "{line}");
+    }
+}
+
+#[test]
 fn a_trace_that_is_cut_anywhere_keeps_the_lines_before_the_cut() {
     let whole = "# tracer: nop\na-7 [000] 1.000001: my_event: x\na-7 [000] 1.000002: my_event: y\n";
     let second = whole.rfind("a-7").expect("there");
@@ -352,6 +369,57 @@ fn stacks_below_events_are_samples_of_their_threads() {
     ]
     .map(|(ts, kind, stack)| (ts, kind, stack.to_owned()));
     assert_eq!((found, reading.lost()), (expected.to_vec(), vec![]));
+}
+
+#[test]
+fn called_functions_are_instants_also_with_the_names_of_calls_and_tracepoints() {
+    let at = |event: &str| format!("a-7 [001] ..... 1.000001: {event}\n");
+    for (event, name) in [
+        ("sys_close <-system_call_fastpath", "sys_close"),
+        ("sys_close(fd=3) <-do_syscall_64", "sys_close"),
+        ("__close_fd+0x10/0x20 <-sys_close+0x5/0x10", "__close_fd+0x10/0x20"),
+        ("binder_transaction <-binder_thread_write", "binder_transaction"),
+        ("tracing_mark_write <-vfs_write", "tracing_mark_write"),
+        ("f [mod] <-g [mod]", "f"),
+    ] {
+        let reading = read(&format!("# tracer: function\n#\n{}", at(event)));
+        assert_eq!(threads(&reading), [(1_000_001_000, EventKind::Instant, name)], "{event}");
+        assert!(reading.events[0].args.contains("<-") && reading.events[0].args.contains(r#""cpu":1"#), "{event}");
+        assert_eq!(reading.lost(), [], "{event}");
+    }
+    // These only contain an arrow.
+    let reading = read(&[at("tracing_mark_write: a <-b"), at("sys_read(buf: \" <-x\")")].concat());
+    let expected = [(EventKind::Instant, "a <-b"), (EventKind::Begin, "sys_read")];
+    assert_eq!(reading.events.iter().map(|event| (event.kind, &*event.name)).collect::<Vec<_>>(), expected);
+}
+
+#[test]
+fn switches_that_the_wakeup_tracers_print_are_scheduling() {
+    let reading = read(
+        "# tracer: wakeup_rt\n#\n  <idle>-0         0d.h4.    0us :        0:120:R   + [000]    2389: 94:R sleep\n\
+         \x20 <idle>-0         0d.h4.    1us+: ttwu_do_activate.constprop.0 <-try_to_wake_up\n\
+         \x20 <idle>-0         0d..3.  155us :        0:120:R ==> [000]    2389: 94:R sleep\n\
+         \x20  sleep-2389      0d..3.  200us :     2389: 94:S ==> [000]       0:120:R swapper/0\n",
+    );
+    assert_eq!(threads(&reading), [(1_000, EventKind::Instant, "ttwu_do_activate.constprop.0")]);
+    let runs: Vec<_> = reading.events.iter().filter(|event| event.track.kind == TrackKind::Cpu).collect();
+    assert_eq!(runs.len(), 1);
+    assert_eq!((runs[0].ts_ns, runs[0].value, &*runs[0].name), (155_000, 45_000, "sleep"));
+    let states = reading.events.iter().filter(|event| event.track.kind == TrackKind::State);
+    let states: Vec<_> = states.map(|event| (event.ts_ns, event.category.as_deref().unwrap_or_default())).collect();
+    assert_eq!(states, [(0, "R"), (155_000, "Running"), (200_000, "S")]);
+    assert_eq!(reading.lost(), []);
+}
+
+#[test]
+fn frames_of_programs_are_offsets_in_their_files() {
+    let reading = read(
+        "# tracer: nop\n#\n sshd-7 [003] ..... 1.000001: <user stack trace>\n =>  <0000003a5e8e02f0>\n => /bin/a b[+0x123]\n\
+         \x20=> /lib/libc.so.6[+0x9] <00007f08>\n => operator[]\n => [+0x1]\n",
+    );
+    let stack = &reading.events[0].stack;
+    assert_eq!(*stack, ["+0x1", "operator[]", "libc.so.6+0x9", "a b+0x123", "<0000003a5e8e02f0>"]);
+    assert_eq!(reading.lost(), []);
 }
 
 #[test]
