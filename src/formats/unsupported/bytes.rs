@@ -157,3 +157,38 @@ pub(super) fn is_phpspy(head: &[u8]) -> bool {
     let mut lines = head_lines(head).filter(|line| !line.starts_with(b"#"));
     lines.next().is_some_and(|line| is_frame(line, b"0 ")) && lines.next().is_some_and(|line| is_frame(line, b"1 "))
 }
+
+/// Returns whether this is a profile of Go's `net/http/pprof` with `debug=1`. The heap profiles of gperftools begin like
+/// Go's, but do not have the type `heap`.
+pub(super) fn is_go_text_profile(head: &[u8]) -> bool {
+    let first = head_lines(head).next().unwrap_or_default();
+    let has = |text: &[u8]| memchr::memmem::find(first, text).is_some();
+    first.starts_with(b"heap profile: ") && has(b"] @ heap/")
+        || [&b"goroutine profile: total "[..], b"threadcreate profile: total "].iter().any(|it| first.starts_with(it))
+        || matches!(first.trim_ascii_end(), b"--- contention:" | b"--- mutex:") && has_line(head, b"cycles/second=")
+}
+
+/// Returns whether these are counts of `perf stat`, as a table, separated by commas, or as JSON below a comment.
+pub(super) fn is_perf_stat(head: &[u8]) -> bool {
+    head.starts_with(b"# started on ")
+        || head.starts_with(b"#           time ") && has_word(head, b"counts unit events")
+        || has_word(head, b"Performance counter stats for ")
+}
+
+/// Returns whether this is what a command of `uftrace` prints: `replay`, `report`, `graph` or `dump`.
+pub(super) fn is_uftrace_text(head: &[u8]) -> bool {
+    let mut lines = head_lines(head);
+    let first = lines.next().unwrap_or_default().trim_ascii_end();
+    let second = lines.next().unwrap_or_default().trim_ascii();
+    let ends = |names: [&[u8]; 2]| names.iter().any(|name| first.ends_with(name));
+    let is_ruler = second.starts_with(b"==") && second.iter().all(|byte| matches!(byte, b'=' | b' '));
+    let is_replay = first.starts_with(b"#") && first.ends_with(b" FUNCTION") && second.contains(&b'|');
+    is_replay
+        || first.starts_with(b"# DURATION")
+        || is_ruler && ends([b"  Function", b"  Task name"])
+        || [&b"# uftrace diff"[..], b"# Function Call Graph for '", b"========== TASK GRAPH", b"uftrace file header: "]
+            .iter()
+            .any(|begin| has_line(head, begin))
+        || head.starts_with(b"# version\":\"uftrace")
+        || has_line(head, b"#   TIMESTAMP        DURATION")
+}

@@ -6,6 +6,10 @@ use super::table::UnsupportedFormat;
 
 const RENDERDOC: &str =
     "convert it with `renderdoccmd convert -f CAPTURE -o trace.json -c chrome.json` and open trace.json";
+const JFR_PRINT: [&str; 2] = [
+    "what `jfr print` prints",
+    "convert the recording itself with async-profiler's `jfrconv -o collapsed RECORDING stacks.txt`",
+];
 const SHOWN_BY_ITS_TOOL: &str = "the tool that recorded it shows it; none is known that converts it";
 
 /// Recordings that first bytes or keys identify with certainty.
@@ -174,9 +178,17 @@ pub(super) const RECORDINGS: &[UnsupportedFormat] = &[
         advice: "convert them with `stackcollapse-ibmjava.pl CAPTURE > stacks.txt`, of the FlameGraph scripts",
     },
     UnsupportedFormat {
-        sniff: Head(|head| head.starts_with(b"jdk.") && has_line(head, b"  startTime = ")),
-        found: "what `jfr print` prints",
-        advice: "convert the recording itself with async-profiler's `jfrconv -o collapsed RECORDING stacks.txt`",
+        sniff: Head(|head| {
+            head.starts_with(b"jdk.") && has_line(head, b"  startTime = ")
+                || head.starts_with(b"<?xml") && has_line(head, b"<recording ") && has_word(head, b"<event type=")
+        }),
+        found: JFR_PRINT[0],
+        advice: JFR_PRINT[1],
+    },
+    UnsupportedFormat {
+        sniff: Keys(&["recording.events", "recording.events[].type", "recording.events[].values"]),
+        found: JFR_PRINT[0],
+        advice: JFR_PRINT[1],
     },
     UnsupportedFormat {
         sniff: Head(|head| head.starts_with(b"BeginHeader")),

@@ -3,7 +3,7 @@
 
 use super::bytes::{has_line, has_word, is_core_dump, is_mach_program, is_pcap, is_phpspy};
 use super::table::Sniff::{Head, Keys};
-use super::table::UnsupportedFormat;
+use super::table::{PERF_STAT, UnsupportedFormat};
 
 /// Results that first bytes or keys identify with certainty.
 pub(super) const RESULTS: &[UnsupportedFormat] = &[
@@ -67,6 +67,11 @@ pub(super) const RESULTS: &[UnsupportedFormat] = &[
         advice: "they are sums without times; record a run with `perf record -g PROGRAM`",
     },
     UnsupportedFormat {
+        sniff: Keys(&["counter-value", "event", "event-runtime"]),
+        found: PERF_STAT[0],
+        advice: PERF_STAT[1],
+    },
+    UnsupportedFormat {
         sniff: Keys(&["lighthouseVersion", "audits"]),
         found: "a report of Lighthouse",
         advice: "open the .trace.json that `lighthouse --save-assets` writes beside it",
@@ -111,7 +116,10 @@ pub(super) const LATE_RESULTS: &[UnsupportedFormat] = &[
         advice: "it holds sums; record it again with `strace -f -ttt -T -o trace.txt`",
     },
     UnsupportedFormat {
-        sniff: Head(|head| head.starts_with(b"Flat profile:")),
+        // The call graph alone is the output of `gprof -q`.
+        sniff: Head(|head| {
+            head.starts_with(b"Flat profile:") || has_line(head, b"granularity: each sample hit covers")
+        }),
         found: "what gprof prints",
         advice: "it holds sums without times; record with `perf record -g PROGRAM` instead",
     },

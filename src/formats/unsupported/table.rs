@@ -4,8 +4,8 @@
 use Sniff::{Head, Keys};
 
 use super::bytes::{
-    SQLITE, has_line, has_word, is_etl, is_gperftools, is_heaptrack, is_page_with, is_picture, is_pstats, is_stackprof,
-    is_windows_program, is_xplane, is_xray,
+    SQLITE, has_line, has_word, is_etl, is_go_text_profile, is_gperftools, is_heaptrack, is_page_with, is_perf_stat,
+    is_picture, is_pstats, is_stackprof, is_uftrace_text, is_windows_program, is_xplane, is_xray,
 };
 use crate::formats::linux::strace;
 
@@ -42,6 +42,8 @@ pub(super) const NSYS: [&str; 2] = [
     "a report of Nsight Systems",
     "export it with `nsys export --type sqlite REPORT`, and convert that with nsys2json: `nsys2json -f REPORT.sqlite -o trace.json`",
 ];
+pub(super) const PERF_STAT: [&str; 2] =
+    ["counts of `perf stat`", "they are sums without times; `perf record PROGRAM` records when and where"];
 const GO_TOOL_PPROF: &str = "convert it with `go tool pprof -proto -output=profile.pb.gz PROGRAM CAPTURE`";
 
 /// Formats that first bytes or keys identify with certainty.
@@ -83,6 +85,11 @@ pub(super) const UNSUPPORTED: &[UnsupportedFormat] = &[
         advice: "convert it with `heaptrack_print -F stacks.txt -f CAPTURE` and open stacks.txt",
     },
     UnsupportedFormat { sniff: Head(is_gperftools), found: "a CPU profile of gperftools", advice: GO_TOOL_PPROF },
+    UnsupportedFormat {
+        sniff: Head(is_go_text_profile),
+        found: "a profile of Go as text (debug=1)",
+        advice: "fetch it without `debug=1`: the profile at http://HOST/debug/pprof/heap, goroutine, block or mutex is read",
+    },
     UnsupportedFormat {
         sniff: Head(|head| head.starts_with(b"heap profile: ") || head.starts_with(b"heap_v2/")),
         found: "a heap profile of gperftools or jemalloc",
@@ -258,12 +265,13 @@ pub(super) const LATE: &[UnsupportedFormat] = &[
         advice: "export by OTLP to a collector, and open what its file exporter writes",
     },
     UnsupportedFormat {
-        sniff: Head(|head| head.starts_with(b"<table class='xdebug-trace'")),
+        // Versions from 3.0 write a style before the class.
+        sniff: Head(|head| head.starts_with(b"<table ") && has_word(head, b" class='xdebug-trace'")),
         found: "a trace of Xdebug as a page",
         advice: "record it with `xdebug.trace_format=1`",
     },
     UnsupportedFormat {
-        sniff: Head(|head| head.starts_with(b"# DURATION") || has_line(head, b"#   TIMESTAMP        DURATION")),
+        sniff: Head(is_uftrace_text),
         found: "what uftrace prints",
         advice: "convert its recording with `uftrace dump --chrome -d FOLDER > trace.json` and open trace.json",
     },
@@ -294,11 +302,7 @@ pub(super) const LATE: &[UnsupportedFormat] = &[
         found: "a report of perf",
         advice: "open the perf.data that it was made of, or what `perf script` prints",
     },
-    UnsupportedFormat {
-        sniff: Head(|head| has_word(head, b"Performance counter stats for ")),
-        found: "counts of `perf stat`",
-        advice: "they are sums without times; `perf record PROGRAM` records when and where",
-    },
+    UnsupportedFormat { sniff: Head(is_perf_stat), found: PERF_STAT[0], advice: PERF_STAT[1] },
     UnsupportedFormat {
         sniff: Head(|head| has_word(head, b"  wait time  sch delay   run time")),
         found: "what `perf sched timehist` prints",

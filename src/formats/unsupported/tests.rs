@@ -20,13 +20,46 @@ const REFUSED: &[(&[u8], &str)] = &[
     (b"[otel.javaagent x] [main] INFO io.x.LoggingSpanExporter - 'GET /' : 5b8e\n", "OTEL_TRACES_EXPORTER"),
     (b"Spans\nResource\nSpan #0\n\tTraceId      : 5b\n", "collector"),
     (b"<table class='xdebug-trace' dir='ltr'>\n", "xdebug.trace_format=1"),
+    (b"<table style='hyphens: auto;' class='xdebug-trace' dir='ltr' border='1'>\n", "xdebug.trace_format=1"),
     (b"# DURATION     TID     FUNCTION\n            [ 28141] | main() {\n", "uftrace dump --chrome"),
+    (
+        b"#      TASK NAME      MODULE NAME   FUNCTION\n               t                t | main() {\n",
+        "uftrace dump --chrome",
+    ),
+    (b"#  ELAPSED    FUNCTION\n  34.199 ms | main();\n", "uftrace dump --chrome"),
+    (
+        b"  Total time   Self time       Calls  Function\n  ==========  ==========  ==========  ====================\n",
+        "uftrace dump --chrome",
+    ),
+    (
+        b"  Total time   Self time     TID   Num funcs  Task name\n  ==========  ==========  ======  =====\n",
+        "uftrace dump --chrome",
+    ),
+    (b"#\n# uftrace diff\n#  [0] base: ud\n", "uftrace dump --chrome"),
+    (
+        b"# Function Call Graph for 't' (session: e6be)\n========== FUNCTION CALL GRAPH ==========\n",
+        "uftrace dump --chrome",
+    ),
+    (b"========== TASK GRAPH ==========\n# TOTAL TIME   SELF TIME     TID     TASK NAME\n", "uftrace dump --chrome"),
+    (b"uftrace file header: magic         = 4674726163652100\n", "uftrace dump --chrome"),
+    (b"# version\":\"uftrace v0.13\"\n", "uftrace dump --chrome"),
     (b"Analysis of sampling Safari (pid 123) every 1 millisecond\n", "stackcollapse-sample.awk"),
     (b"2024-01-02 03:04:05\nFull thread dump OpenJDK 64-Bit Server VM\n", "stackcollapse-jstack.pl"),
     (b"Thread 1 (Thread 0x7f (LWP 123)):\n#0  0x00007f in read () from /lib/libc.so\n", "stackcollapse-gdb.pl"),
     (b"CPU     ID                    FUNCTION:NAME\n  1     64     :tick-60s\n", "DTrace"),
     (b"# To display the perf.data header info, please use --header\n#\n", "perf script"),
     (b"# started on Mon\n\n Performance counter stats for './w':\n", "perf stat"),
+    (b"# started on Mon\n\n2.55,msec,task-clock,2549054,100.00,0.558,CPUs utilized\n", "perf stat"),
+    (
+        b"# started on Mon\n\n#           time             counts unit events\n 0.005 1.15 msec task-clock\n",
+        "perf stat",
+    ),
+    (b"#           time             counts unit events\n     0.005   1.15 msec task-clock\n", "perf stat"),
+    (
+        b"# started on Mon\n\n{\"counter-value\" : \"0.63\", \"unit\" : \"msec\", \"event\" : \"task-clock\"}\n",
+        "perf stat",
+    ),
+    (br#"{"interval" : 0.005, "counter-value" : "0.63", "event" : "task-clock", "event-runtime" : 63}"#, "perf stat"),
     (b"[10:15:20.123456789] (+?.?????????) host sched_switch: { cpu_id = 1 }\n", "Trace Compass"),
     (b"[    0.000000] Linux version 6.1\n", "dmesg"),
     (br#"{"linux-perf-json-version": 1, "headers": {}, "samples": []}"#, "perf.data"),
@@ -36,6 +69,12 @@ const REFUSED: &[(&[u8], &str)] = &[
     (b"v 10500 3\nX /usr/bin/ls\nI 1000 5f5e\n", "heaptrack_print -F"),
     (b"\0\0\0\0\0\0\0\0\x03\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\x10\x27\0\0\0\0\0\0\0\0\0\0\0\0\0\0\x01", "gperftools"),
     (b"heap profile:      1:      100 [     1:      100] @ heapprofile\n", "jeprof"),
+    (b"heap profile: 1: 100 [1: 100] @ heap_v2/524288\n", "jeprof"),
+    (b"heap profile: 1: 100 [1: 100] @ heap/1048576\n1: 100 [1: 100] @ 0x46d1a5\n", "without `debug=1`"),
+    (b"goroutine profile: total 5\n1 @ 0x43a5a5\n", "without `debug=1`"),
+    (b"threadcreate profile: total 8\n7 @\n", "without `debug=1`"),
+    (b"--- contention:\ncycles/second=2799998000\n", "without `debug=1`"),
+    (b"--- mutex:\ncycles/second=2799998000\nsampling period=1\n", "without `debug=1`"),
     (b"\x03\0\x01\0\x03\0\0\0\0\x18\x0d\x8f\0\0\0\0\0\0\x10\0\0\0\0\0", "llvm-xray convert"),
     (b"\x04\x08{\x0c:\x0cversionf\x081.2:\x09mode:\x09wall", "stackprof --stackcollapse"),
     (b"OTF2", "Vampir"),
@@ -108,6 +147,8 @@ const REFUSED: &[(&[u8], &str)] = &[
     (b"<?xml version=\"1.0\"?>\n<trace-query-result>\n<node xpath='//x'>", "xctrace export"),
     (b"0SECTION       TITLE subcomponent dump routine\n", "stackcollapse-ibmjava.pl"),
     (b"jdk.ExecutionSample {\n  startTime = 10:00:00.000\n", "jfrconv"),
+    (br#"{"recording": {"events": [{"type": "jdk.ActiveRecording", "values": {"id": 1}}]}}"#, "jfrconv"),
+    (b"<?xml version=\"1.0\"?>\n<recording xmlns:xsi=\"x\">\n  <events>\n    <event type=\"jdk.X\">\n", "jfrconv"),
     (b"BeginHeader\n     P-Start, TimeStamp\n", "samply import"),
     (b"\xd4\xc3\xb2\xa1\x02\0\x04\0", "Wireshark"),
     (b"\n\r\r\n\x1c\0\0\0\x4d\x3c\x2b\x1a", "Wireshark"),
@@ -132,6 +173,7 @@ const REFUSED: &[(&[u8], &str)] = &[
     (b"\xca\xfe\xba\xbe\0\0\0\x02", "samply record PROGRAM"),
     (b"% time     seconds  usecs/call     calls    errors syscall\n------\n", "strace -f -ttt -T"),
     (b"Flat profile:\n\nEach sample counts as 0.01 seconds.\n", "gprof"),
+    (b"\t\t\tCall graph\n\n\ngranularity: each sample hit covers 2 byte(s) no time propagated\n", "gprof"),
     (b"==77== NVPROF is profiling process 77, command: ./a\n", "nsys profile"),
     (b"Process 77: python a.py\nPython v3.12.1 (/usr/bin/python3)\n", "py-spy record -f speedscope"),
     (b"0 usleep <internal>:-1\n1 main /x/a.php:7\n\n", "stackcollapse-phpspy.pl"),
@@ -181,7 +223,7 @@ fn unread_formats_in_the_docs_are_those_of_the_tables() {
 
 #[test]
 fn what_only_begins_alike_is_not_taken_for_them() {
-    let texts: [&[u8]; 14] = [
+    let texts: [&[u8]; 18] = [
         b"go 1.22 is out, and so is the trace of it\n",
         b"v 1.2 is out\nand more\n",
         b"Attaching files to mails is easy\n",
@@ -196,6 +238,10 @@ fn what_only_begins_alike_is_not_taken_for_them() {
         b"\xca\xfe\xba\xbe\0\0\0\x41",
         b"Process 12 of 15 steps\n",
         b"$date is a variable\n",
+        b"--- mutex:\nlocked\n",
+        b"Total  Function\n= = is a sign\n",
+        b"# a heading FUNCTION\nof a text\n",
+        b"heap profiles are files\n",
     ];
     for text in texts {
         assert_ne!(format_of(text), Some(FORMAT.name), "{text:?}");
