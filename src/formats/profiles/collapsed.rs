@@ -3,7 +3,8 @@
 //! sets. Stacks with a common prefix are drawn together, in order of first appearance. Lines with two weights, as
 //! written by `difffolded.pl`, become two rows: before and after.
 //!
-//! If any weight has decimals, as for tools that write milliseconds, all weights are shown in millionths.
+//! If any weight has decimals, as for tools that write milliseconds, all weights are shown in millionths. Decimals that
+//! the unit of the user cannot hold are cut off and counted as a loss.
 
 use rustc_hash::FxHashMap;
 
@@ -23,6 +24,9 @@ const FRAMES_MAX: usize = 1 << 22;
 
 /// Fixed-point factor of weights; exact for six decimals.
 const MILLIONTHS: u128 = 1_000_000;
+
+/// Message of the loss of decimals.
+const CUT_DECIMALS: &str = "A weight has decimals that the unit given by --unit cannot hold; they were cut off. Without --unit, weights are shown in millionths.";
 
 pub(crate) const FORMAT: Format = Format {
     name: "Collapsed stacks",
@@ -176,7 +180,11 @@ impl Collapsed {
         let mut stacks = WeighedRow::new(event, unit, sort_index, out.batch);
         for row in depth_first(&self.rows) {
             let Some(weight) = weight_of(&self.rows[row as usize]) else { continue };
-            let weight = u64::try_from(weight.saturating_mul(factor) / divisor).unwrap_or_else(|_| {
+            let weight = weight.saturating_mul(factor);
+            if !weight.is_multiple_of(divisor) {
+                out.batch.batch.losses.add_because(CUT_DECIMALS, Loss::BadNumber, stacks.place());
+            }
+            let weight = u64::try_from(weight / divisor).unwrap_or_else(|_| {
                 out.batch.lose(Loss::BadNumber, stacks.place());
                 u64::MAX
             });
@@ -378,6 +386,25 @@ mod tests {
             assert_eq!(samples(&reading), lines(&[("main;f", weights[0]), ("main;g", weights[1])]));
             let measure = SampleMeasure::from_args(&reading.events[0].args);
             assert_eq!(measure.unit, shown, "{unit:?}");
+        }
+    }
+
+    #[test]
+    fn decimals_that_the_unit_cannot_hold_are_counted() {
+        let file = crate::formats::testing::file_of(b"a;b 3\na;c 2.5\na;d 0.25\na;e 1.0\na;f 0.5\na;f 0.5\n");
+        for (unit, weights, lost) in [
+            (WeightUnit::Count, [3, 2, 0, 1, 1], 2),
+            (WeightUnit::Bytes, [3, 2, 0, 1, 1], 2),
+            (WeightUnit::Nanoseconds, [3, 2, 0, 1, 1], 2),
+            (WeightUnit::Microseconds, [3000, 2500, 250, 1000, 1000], 0),
+        ] {
+            let context =
+                crate::formats::ReadContext { weight_unit: Some(unit), ..crate::formats::ReadContext::default() };
+            let reading = crate::formats::testing::read_with(file.path(), &context).expect("stacks");
+            let [b, c, d, e, f] = weights;
+            assert_eq!(samples(&reading), lines(&[("a;b", b), ("a;c", c), ("a;d", d), ("a;e", e), ("a;f", f)]));
+            assert_eq!(reading.losses.count(Loss::BadNumber), lost, "{unit:?}");
+            assert!(reading.losses.iter().all(|lost| lost.advice.contains("--unit")), "{unit:?}");
         }
     }
 

@@ -33,13 +33,19 @@ pub(super) struct CostEvent {
 impl CostEvent {
     pub(super) fn from_names(name: &str, long: &str) -> Self {
         let lower = format!("{name} {long}").trim_end().to_ascii_lowercase();
-        let (unit, factor) = match () {
-            () if lower.contains("10ns") => (NANOSECONDS, 10),
-            () if lower.contains("100ns") => (NANOSECONDS, 100),
-            () if lower.contains("nanosec") || lower.ends_with("_(ns)") || lower == "ns" => (NANOSECONDS, 1),
-            () if lower.contains("microsec") || lower.ends_with("_(us)") || lower == "us" => (NANOSECONDS, 1000),
-            () if lower.contains("bytes") || lower.contains("memory") => (BYTES, 1),
-            () => (COUNT, 1),
+        // The last word is a unit in `Time_(10ns)` of Xdebug, and in `sysTime (elapsed ns)` of callgrind.
+        let last = lower.trim_end_matches(')').rsplit(|letter: char| !letter.is_ascii_alphanumeric()).next();
+        let (unit, factor) = match last.unwrap_or_default() {
+            "10ns" => (NANOSECONDS, 10),
+            "100ns" => (NANOSECONDS, 100),
+            "ns" | "nsec" => (NANOSECONDS, 1),
+            "us" | "usec" => (NANOSECONDS, 1000),
+            "ms" | "msec" => (NANOSECONDS, 1_000_000),
+            _ if lower.contains("nanosec") => (NANOSECONDS, 1),
+            _ if lower.contains("microsec") => (NANOSECONDS, 1000),
+            _ if lower.contains("millisec") => (NANOSECONDS, 1_000_000),
+            _ if lower.contains("bytes") || lower.contains("memory") => (BYTES, 1),
+            _ => (COUNT, 1),
         };
         Self { name: name.into(), unit, factor }
     }

@@ -55,6 +55,31 @@ fn the_cost_of_a_function_is_divided_among_its_callers() {
 }
 
 #[test]
+fn the_last_word_of_an_event_name_is_its_unit() {
+    for (name, long, unit, factor) in [
+        ("sysTime", "sysTime (elapsed ns)", "ns", 1),
+        ("sysCpuTime", "sysCpuTime (system cpu ns)", "ns", 1),
+        ("sysTime", "sysTime (elapsed us)", "ns", 1_000),
+        ("sysTime", "sysTime (elapsed ms)", "ns", 1_000_000),
+        ("Time_(10ns)", "", "ns", 10),
+        ("Time_(100ns)", "", "ns", 100),
+        ("Time_(us)", "", "ns", 1_000),
+        ("us", "", "ns", 1_000),
+        ("Nanoseconds", "", "ns", 1),
+        ("Milliseconds", "", "ns", 1_000_000),
+        ("curB", "currently allocated Bytes", "bytes", 1),
+        ("Memory_(bytes)", "", "bytes", 1),
+        // These only end with the letters of a unit.
+        ("sysCount", "", "count", 1),
+        ("Bus", "", "count", 1),
+        ("Ir", "Instruction Fetches", "count", 1),
+    ] {
+        let event = super::paths::CostEvent::from_names(name, long);
+        assert_eq!((event.unit, event.factor), (unit, factor), "{name} {long}");
+    }
+}
+
+#[test]
 fn recursion_and_small_shares_keep_the_sums_and_damage_costs_its_line() {
     let recursive = "events: Ir\ncreator: y\nfn=main\n1 5\ncfn=f\ncalls=1 1\n1 100\nfn=f\n1 60\ncfn=f\ncalls=9 1\n1 90\n\
         cfn=h\ncalls=1 1\n1 40\nfn=h\n1 30\ncfn=f\ncalls=1 1\n1 10\n";
