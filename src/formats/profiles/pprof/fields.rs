@@ -12,6 +12,7 @@ proto_numbers! {
         FUNCTION = 5,
         STRING_TABLE = 6,
         DROP_FRAMES = 7,
+        KEEP_FRAMES = 8,
         TIME_NANOS = 9,
         DURATION_NANOS = 10,
         PERIOD_TYPE = 11,

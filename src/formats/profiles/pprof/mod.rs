@@ -1,9 +1,12 @@
 //! pprof profiles (`profile.proto`), as written by Go, gperftools and many others: a single message, usually gzipped.
 //!
-//! `tables` parses the message, `read` builds samples from it, `write` writes one.
+//! `tables` parses the message, `stacks` builds the tree of its stacks without those of `dropped_frames`, `read` adds the
+//! samples, `write` writes one.
 
+mod dropped_frames;
 pub(crate) mod fields;
 pub(crate) mod read;
+mod stacks;
 pub(super) mod tables;
 pub(crate) mod write;
 

@@ -3,28 +3,22 @@
 //! units are never added. Ignores values that are not positive, and timestamps of single events in newer profiles
 //! (`Breakdown`).
 
-use std::fmt::Write as _;
 use std::sync::Arc;
 
-use rustc_hash::FxHashMap;
-
-use super::fields::{label, profile, sample, value_type};
-use super::tables::{LocationFrame, ProfileMemory, ProfileTables, read_message};
+use super::dropped_frames::DroppedFrames;
+use super::fields::{profile, value_type};
+use super::stacks::{PprofSample, PprofStacks};
+use super::tables::{ProfileMemory, ProfileTables, read_message};
 use crate::formats::format::{Format, Opener, Shown};
 use crate::formats::input::source::Source;
-use crate::formats::output::args::{ArgsWriter, push_quoted};
+use crate::formats::output::args::ArgsWriter;
 use crate::formats::output::batch::{BatchBuilder, text};
-use crate::formats::output::modules::{AddressFrame, FrameModules};
-use crate::formats::profiles::frames::FrameTable;
 use crate::formats::protobuf::decode::{Fields, ProtoValue};
 use crate::formats::protobuf::numbers::FieldNumber;
 use crate::formats::{BatchSink, ReadContext, ReadError, Reader, StreamReader};
 use crate::model::args::Detail;
 use crate::model::sample_measure::NANOSECONDS;
 use crate::model::{Id, Loss, Metadata, SampleMeasure, SourcePos, TrackKey, TrackKind};
-
-/// Limit for frames of a stack.
-const FRAMES_MAX: usize = 1 << 16;
 
 pub(crate) const FORMAT: Format = Format {
     name: "pprof",
@@ -81,15 +75,6 @@ struct Pprof {
     source: Option<Source>,
 }
 
-/// A sample, with the row of its innermost frame.
-struct PprofSample {
-    /// The innermost frame; `None` for a stack without frames.
-    frame: Option<u32>,
-    values: Box<[i64]>,
-    /// Labels as JSON; empty if it has none.
-    labels: Box<str>,
-}
-
 impl StreamReader for Pprof {
     fn read(&mut self, sink: &mut dyn BatchSink, context: &ReadContext) -> Result<(), ReadError> {
         let Some(mut source) = self.source.take() else { return Ok(()) };
@@ -104,13 +89,14 @@ impl StreamReader for Pprof {
             batch.lose(Loss::Truncated, SourcePos::Offset(offset));
         }
         let mut stacks = PprofStacks::default();
+        let mut dropped = DroppedFrames::new(tables.drop_frames(), &mut batch.batch.losses);
         let mut samples = Vec::new();
         for (number, bytes) in tables.samples.iter().enumerate() {
             if number.is_multiple_of(1 << 12) {
                 context.cancel.check()?;
             }
             let place = SourcePos::Offset((bytes.as_ptr().addr() - message.as_ptr().addr()) as u64);
-            let sample = stacks.sample(bytes, &tables, place, &mut batch);
+            let sample = stacks.sample(bytes, &tables, &mut dropped, place, &mut batch);
             let kept_bytes = size_of::<PprofSample>() + 8 * sample.values.len() + sample.labels.len();
             memory.add(kept_bytes + stacks.take_new_bytes(), 0)?;
             samples.push(sample);
@@ -127,154 +113,6 @@ impl StreamReader for Pprof {
             }
         }
         batch.flush(sink)
-    }
-}
-
-/// Text of a title, and the category of its module.
-type TitleKey = (Box<[u8]>, Option<Arc<str>>);
-
-/// The frames of all samples as a tree.
-#[derive(Default)]
-struct PprofStacks {
-    frames: FrameTable,
-    modules: FrameModules,
-    /// Row by caller (0 for none, else its row + 1) and title.
-    rows: FxHashMap<(u32, u32), u32>,
-    /// Titles by text, and for addresses also by module.
-    titles: FxHashMap<TitleKey, u32>,
-    /// Caller by row, encoded as in `rows`.
-    callers: Vec<u32>,
-    new_bytes: usize,
-}
-
-impl PprofStacks {
-    fn sample(
-        &mut self,
-        bytes: &[u8],
-        tables: &ProfileTables<'_>,
-        place: SourcePos,
-        batch: &mut BatchBuilder,
-    ) -> PprofSample {
-        let (mut locations, mut values, mut labels) = (Vec::new(), Vec::new(), ArgsWriter::default());
-        let mut fields = Fields::new(bytes);
-        for field in fields.by_ref() {
-            match (field.number, field.value) {
-                (sample::LOCATION_ID, value) => {
-                    let room = FRAMES_MAX.saturating_sub(locations.len());
-                    locations.extend(value.numbers(false).take(room));
-                }
-                (sample::VALUE, value) => {
-                    let room = (tables.types.len() + 1).saturating_sub(values.len());
-                    values.extend(value.numbers(false).take(room).map(u64::cast_signed));
-                }
-                (sample::LABEL, ProtoValue::Bytes(bytes)) => write_label(bytes, tables, &mut labels),
-                _ => {}
-            }
-        }
-        if fields.is_broken() || values.len() != tables.types.len() {
-            batch.lose(Loss::BadRecord, place);
-        }
-        if locations.len() >= FRAMES_MAX {
-            batch.lose(Loss::DeepNesting, place);
-        }
-        values.truncate(tables.types.len());
-        let mut frame = None;
-        for &location in locations.iter().rev() {
-            let mut modules = std::mem::take(&mut self.modules);
-            let found = tables.each_frame(location, &mut modules, batch, |each| frame = self.frame(frame, each));
-            self.modules = modules;
-            if found.is_none() {
-                batch.lose(Loss::MissingText, place);
-            }
-        }
-        PprofSample { frame, values: values.into(), labels: labels.finish().into() }
-    }
-
-    /// Returns the row of a frame, adding it if needed; that of its caller if there are too many.
-    fn frame(&mut self, caller: Option<u32>, frame: LocationFrame<'_>) -> Option<u32> {
-        let frame = match frame {
-            LocationFrame::Name(name) => AddressFrame { text: name.into(), category: None },
-            LocationFrame::Address(frame) => frame,
-        };
-        let key = (frame.text.as_slice().into(), frame.category.clone());
-        let title = if let Some(&known) = self.titles.get(&key) {
-            known
-        } else {
-            self.new_bytes += 2 * (frame.text.len() + FrameTable::TITLE_BYTES) + 4 * size_of::<u64>();
-            let new = self.frames.push_address(frame);
-            self.titles.insert(key, new);
-            new
-        };
-        let key = (caller.map_or(0, |caller| caller + 1), title);
-        if let Some(&known) = self.rows.get(&key) {
-            return Some(known);
-        }
-        let Ok(new) = u32::try_from(self.frames.len()) else { return caller };
-        if new >= u32::MAX - 1 {
-            return caller;
-        }
-        // A stack that is too deep restarts, as in all profiles.
-        self.frames.push_titled(caller, title);
-        self.callers.push(key.0);
-        self.rows.insert(key, new);
-        self.new_bytes += FrameTable::ROW_BYTES + 2 * size_of::<((u32, u32), u32)>() + 4 * size_of::<u32>();
-        Some(new)
-    }
-
-    /// Returns the bytes of memory that frames took since the last call.
-    fn take_new_bytes(&mut self) -> usize {
-        std::mem::take(&mut self.new_bytes)
-    }
-
-    /// Returns the position of each row in tree order: callers before callees, siblings in order of first appearance.
-    fn places(&self) -> Vec<u32> {
-        let count = self.callers.len();
-        // First callee by caller, and next sibling by row, both plus 1.
-        let (mut first, mut next) = (vec![0; count + 1], vec![0; count]);
-        for (row, &caller) in self.callers.iter().enumerate().rev() {
-            next[row] = first[caller as usize];
-            first[caller as usize] = row as u32 + 1;
-        }
-        let mut places = vec![0; count];
-        let mut place = 0;
-        let mut waiting = vec![first[0]];
-        while let Some(at) = waiting.pop() {
-            let Some(row) = at.checked_sub(1) else { continue };
-            places[row as usize] = place;
-            place += 1;
-            waiting.push(next[row as usize]);
-            waiting.push(first[at as usize]);
-        }
-        places
-    }
-}
-
-/// Adds a label: text, a number, or a number with its unit.
-fn write_label(bytes: &[u8], tables: &ProfileTables<'_>, labels: &mut ArgsWriter) {
-    let (mut key, mut words, mut number, mut unit) = (0, None, 0, None);
-    for part in Fields::new(bytes) {
-        let row = usize::try_from(part.value.number()).unwrap_or(usize::MAX);
-        // Row 0 is the empty string.
-        let given = Some(row).filter(|&row| row > 0);
-        match part.number {
-            label::KEY => key = row,
-            label::STR => words = given,
-            label::NUM => number = part.value.signed(),
-            label::NUM_UNIT => unit = given,
-            _ => {}
-        }
-    }
-    labels.key("", tables.text(key).as_bytes());
-    match (words, unit) {
-        (Some(words), _) => push_quoted(&mut labels.json, &tables.text(words)),
-        (None, Some(unit)) => {
-            let _ = write!(labels.json, "{{\"num\":{number},\"unit\":"); // to memory
-            push_quoted(&mut labels.json, &tables.text(unit));
-            labels.json.push('}');
-        }
-        (None, None) => {
-            let _ = write!(labels.json, "{number}"); // to memory
-        }
     }
 }
 

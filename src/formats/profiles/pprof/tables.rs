@@ -106,6 +106,8 @@ pub(super) struct ProfileTables<'m> {
     pub(super) period: Option<(u64, (usize, usize))>,
     /// A row of `texts`; 0 for none.
     pub(super) default_type: usize,
+    /// Expressions of the frames to drop, and of their exceptions, as rows of `texts`.
+    drop_frames: [usize; 2],
     /// Encoded samples.
     pub(super) samples: Vec<&'m [u8]>,
     mappings: FxHashMap<u64, CodeMapping>,
@@ -146,6 +148,8 @@ impl<'m> ProfileTables<'m> {
         let ProtoValue::Bytes(bytes) = field.value else {
             match field.number {
                 profile::DEFAULT_SAMPLE_TYPE => self.default_type = index(field.value),
+                profile::DROP_FRAMES => self.drop_frames[0] = index(field.value),
+                profile::KEEP_FRAMES => self.drop_frames[1] = index(field.value),
                 profile::PERIOD => self.period.get_or_insert_default().0 = field.value.number(),
                 _ => {}
             }
@@ -206,6 +210,11 @@ impl<'m> ProfileTables<'m> {
         String::from_utf8_lossy(self.texts.get(row).copied().unwrap_or_default())
     }
 
+    /// Returns the expressions of the frames to drop, and of their exceptions; empty if the profile has none.
+    pub(super) fn drop_frames(&self) -> [&'m [u8]; 2] {
+        self.drop_frames.map(|row| self.texts.get(row).copied().unwrap_or_default())
+    }
+
     /// Returns the name of the program: the file name of the first mapping.
     pub(super) fn program(&self) -> Cow<'m, str> {
         String::from_utf8_lossy(file_name(self.texts.get(self.program).copied().unwrap_or_default()))
@@ -213,7 +222,7 @@ impl<'m> ProfileTables<'m> {
 
     /// Calls `take` with the frames of a location, outermost first; an inlined function is inside the one that it is
     /// inlined into. Returns `None` if there is no such location. A function without a name is shown as file and
-    /// offset.
+    /// offset, and without a name and an address as an empty name.
     pub(super) fn each_frame(
         &self,
         id: u64,
@@ -225,10 +234,14 @@ impl<'m> ProfileTables<'m> {
         if location.functions.is_empty() {
             take(LocationFrame::Address(self.address(location, modules, batch)));
         }
+        let has_address = location.address != 0 || location.mapping != 0;
         for function in location.functions.iter().rev() {
-            let name = self.functions.get(function).and_then(|&row| self.texts.get(row)).copied().unwrap_or_default();
+            let function = self.functions.get(function);
+            let name = function.and_then(|&row| self.texts.get(row)).copied().unwrap_or_default();
             take(match name {
-                [] => LocationFrame::Address(self.address(location, modules, batch)),
+                [] if has_address || function.is_none() => {
+                    LocationFrame::Address(self.address(location, modules, batch))
+                }
                 name => LocationFrame::Name(name),
             });
         }

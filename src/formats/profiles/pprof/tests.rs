@@ -147,6 +147,27 @@ fn a_profile_has_a_row_for_each_type_with_inlined_frames_labels_and_addresses() 
     assert_eq!(found, ["prog", period, "alloc_space (bytes) at 0", "inuse_objects (count) at -1"]);
 }
 
+#[test]
+fn frames_that_the_profile_asks_to_drop_cost_their_callers() {
+    // Row 17 is the expression, and row 18 its exceptions.
+    let profile = |drop: &str, keep: &str| {
+        small().bytes(6, drop.as_bytes()).bytes(6, keep.as_bytes()).number(7, 17).number(8, 18)
+    };
+    let stacks = |drop: &str, keep: &str| {
+        let reading = read_bytes(&profile(drop, keep).0).expect("a profile");
+        let space = samples(&reading).into_iter().filter(|(row, ..)| row.starts_with("alloc_space"));
+        (space.map(|(_, stack, weight, _)| (stack, weight)).collect::<Vec<_>>(), reading.lost())
+    };
+    let of = |stack: &str, weight: u64| (stack.to_owned(), weight);
+    let whole = vec![of("main;parse;inlined", 100), of("main;parse;inlined", 7), of("main;libc.so+0x500", 50)];
+    assert_eq!(stacks("", ""), (whole.clone(), vec![]));
+    assert_eq!(stacks("pars", ""), (whole.clone(), vec![]), "only whole names match");
+    let cut = vec![of("main", 100), of("main", 7), of("main;libc.so+0x500", 50)];
+    assert_eq!(stacks("parse|malloc", ""), (cut, vec![(Loss::IgnoredMetadata, 2)]));
+    assert_eq!(stacks(".*", "parse|inlined"), (whole.clone(), vec![]), "a stack is not dropped from its beginning");
+    assert_eq!(stacks("(", ""), (whole, vec![(Loss::BadRecord, 1)]));
+}
+
 /// Returns the flat and cumulative weight of each function.
 fn flat_and_cumulated(reading: &Reading, row: &str) -> BTreeMap<String, (u64, u64)> {
     let mut sums: BTreeMap<String, (u64, u64)> = BTreeMap::new();
@@ -295,6 +316,13 @@ fn addresses_in_files_come_back_as_they_went_in() {
     let stack: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
     let reading = read_bytes(&written(&[(stack.clone(), [5, 0], None)])).expect("a profile");
     assert_eq!(reading.events[0].stack.iter().rev().collect::<Vec<_>>(), stack.iter().collect::<Vec<_>>());
+}
+
+#[test]
+fn a_function_without_a_name_and_an_address_is_not_read_back_as_address_0() {
+    let stack = ["", "main", ""].map(str::to_owned).to_vec();
+    let reading = read_bytes(&written(&[(stack.clone(), [5, 0], None)])).expect("a profile");
+    assert_eq!((reading.lost(), &reading.events[0].stack), (vec![], &stack));
 }
 
 proptest! {
