@@ -126,7 +126,7 @@ losses! {
     /// An event of an unknown kind.
     UnknownPhase = Lost, "unknown_phase", "An event has a phase that Longspan does not know; it is not shown.";
     /// An event of a known kind that is not shown.
-    IgnoredPhase = Information, "ignored_phase", "Memory dumps and contexts are counted and not shown.";
+    IgnoredPhase = Information, "ignored_phase", "Memory dumps, contexts and links between ids are counted and not shown.";
     /// A metadata record of an unknown kind.
     IgnoredMetadata = Information, "ignored_metadata", "A metadata record of an unknown kind; it changes nothing on the timeline.";
     /// A counter value that is not a number.
@@ -171,6 +171,12 @@ losses! {
     RawStack = Lost, "raw_stack", "The stack of a program was recorded as bytes (--call-graph dwarf), and callers are missing where the file of a module is: longspan symbols names those modules, and --symbols adds a folder with their files. Stacks of other machines than x86-64 have their innermost frame; the text that perf script prints has them whole.";
     /// Arguments longer than the limit of an event.
     LongArgs = Lost, "long_args", "The arguments of an event are longer than 16 MiB; the event is shown without them.";
+    /// Data after the end of a JSON document.
+    TrailingData = Lost, "trailing_data", "More data follows the end of the JSON document, as in files joined by `cat` or `>>`; it is not shown. Save each document in its own file, and open them together.";
+    /// The end of an async span without a begin.
+    UnmatchedAsyncEnd = Changed, "unmatched_async_end", "The end of an asynchronous span has no begin in the trace, usually because recording began inside the span; it is shown as an instant.";
+    /// A weight that is not a whole number of its unit.
+    RoundedWeight = Changed, "rounded_weight", "The weight of a sample has a fraction that its unit cannot hold; it is shown rounded.";
 }
 
 /// The losses of one kind in one file.
@@ -300,6 +306,14 @@ impl Losses {
             named.count_in(file, loss, &entry);
         }
         named
+    }
+
+    /// Takes the losses of these files out.
+    pub(crate) fn take_of_files(&mut self, is_of: impl Fn(&str) -> bool) -> Self {
+        let all = std::mem::take(&mut self.0).into_iter();
+        let (taken, left) = all.partition(|((file, _), _)| file.as_deref().is_some_and(&is_of));
+        self.0 = left;
+        Self(taken)
     }
 
     /// Returns the losses, by file and in table order.

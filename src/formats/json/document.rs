@@ -50,6 +50,8 @@ pub(crate) struct Document {
     is_cut: Cell<bool>,
     /// Memory of all tables, in bytes.
     kept_bytes: Cell<u64>,
+    /// End of the outermost value that was read last, once its closing bracket was read.
+    ends_at: Cell<Option<u64>>,
 }
 
 /// Memory of tables that were read from a document; released on drop.
@@ -86,12 +88,42 @@ impl Document {
         };
         let len = file.metadata().map_err(io_error)?.len();
         let context = context.clone();
-        let (is_cut, kept_bytes) = (Cell::default(), Cell::default());
-        Ok(Self { path, file, len, block_bytes, context, is_plain, is_cut, kept_bytes })
+        let (is_cut, kept_bytes, ends_at) = (Cell::default(), Cell::default(), Cell::default());
+        Ok(Self { path, file, len, block_bytes, context, is_plain, is_cut, kept_bytes, ends_at })
     }
 
+    /// Returns the extent of the first document, with all that follows it.
     pub(crate) fn whole(&self) -> JsonExtent {
         JsonExtent { start: 0, end: self.len }
+    }
+
+    /// Returns the document that follows the one that was read last, for formats whose files may be joined.
+    pub(crate) fn next_document(&self) -> Result<Option<JsonExtent>, ReadError> {
+        let Some((rest, first)) = self.rest()? else { return Ok(None) };
+        if !matches!(first, b'{' | b'[') {
+            return Ok(None);
+        }
+        // A document that does not end has no successor.
+        self.ends_at.set(None);
+        Ok(Some(rest))
+    }
+
+    /// Returns what follows the document that was read last, and its first byte. A comma separates documents too.
+    fn rest(&self) -> Result<Option<(JsonExtent, u8)>, ReadError> {
+        let Some(start) = self.ends_at.get() else { return Ok(None) };
+        let mut window = Window::new(self, JsonExtent { start, end: self.len });
+        loop {
+            match window.peek()? {
+                Some(b',') => window.advance(1),
+                Some(first) => return Ok(Some((JsonExtent { start: window.offset(), end: self.len }, first))),
+                None => return Ok(None),
+            }
+        }
+    }
+
+    /// Returns whether a value is an array.
+    pub(crate) fn is_array(&self, value: JsonExtent) -> Result<bool, ReadError> {
+        Ok(Window::new(self, value).peek()? == Some(b'['))
     }
 
     /// Looks up members of an object by key, in one pass. The first of several members with the same key counts.
@@ -161,9 +193,14 @@ impl Document {
         self.is_cut.get()
     }
 
-    /// Counts a loss if the file ended inside a value.
-    pub(crate) fn count_cut(&self, losses: &mut Losses) {
-        losses.add_many(Loss::Truncated, SourcePos::Offset(self.len), u64::from(self.is_cut.get()));
+    /// Counts a loss if the file ended inside a value, or if more follows the document that was read last.
+    pub(crate) fn count_rest(&self, losses: &mut Losses) -> Result<(), ReadError> {
+        if self.is_cut.get() {
+            losses.add(Loss::Truncated, SourcePos::Offset(self.len));
+        } else if let Some((rest, _)) = self.rest()? {
+            losses.add(Loss::TrailingData, rest.place());
+        }
+        Ok(())
     }
 
     /// Creates the error for a document without the required parts.
@@ -221,7 +258,11 @@ impl Items<'_> {
         loop {
             match (self.window.peek()?, self.has_begun) {
                 (Some(b'['), false) | (Some(b','), true) => self.window.advance(1),
-                (None, _) | (_, false) | (Some(b']'), true) => return Ok(None),
+                (Some(b']'), true) => {
+                    self.window.note_closed(self.window.offset() + 1);
+                    return Ok(None);
+                }
+                (None, _) | (_, false) => return Ok(None),
                 (Some(_), true) => {
                     let item = self.window.skim()?;
                     if item.start < item.end {

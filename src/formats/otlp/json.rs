@@ -305,7 +305,7 @@ impl StreamReader for OneRequest {
         let (mut decoder, mut batch) = (JsonDecoder::default(), BatchBuilder::new(context.chunk_limits));
         decoder.take_document(&document, &mut Output::new(&mut batch, &mut *sink, context))?;
         decoder.layout.flush(&mut Output::new(&mut batch, &mut *sink, context))?;
-        document.count_cut(&mut batch.batch.losses);
+        document.count_rest(&mut batch.batch.losses)?;
         batch.flush(sink)
     }
 }
@@ -337,16 +337,22 @@ impl JsonDecoder {
 
     /// Like [`Self::take_request`] for a request of any size, span by span.
     fn take_document(&mut self, document: &Document, out: &mut Output<'_>) -> Result<(), ReadError> {
-        let (mut requests, mut is_array) = (document.items(Some(document.whole())), false);
-        while let Some(request) = requests.next()? {
-            is_array = true;
-            self.take_members(document, request, out)?;
+        let mut next = Some(document.whole());
+        while let Some(extent) = next {
+            if document.is_array(extent)? {
+                let mut requests = document.items(Some(extent));
+                while let Some(request) = requests.next()? {
+                    self.take_members(document, request, out)?;
+                }
+            } else {
+                self.take_members(document, extent, out)?;
+            }
+            next = document.next_document()?;
         }
-        if is_array { Ok(()) } else { self.take_members(document, document.whole(), out) }
+        Ok(())
     }
 
     fn take_members(&mut self, document: &Document, object: JsonExtent, out: &mut Output<'_>) -> Result<(), ReadError> {
-        // Also covers several concatenated documents.
         let mut members = document.members(object);
         while let Some((key, value)) = members.next()? {
             match &*key {

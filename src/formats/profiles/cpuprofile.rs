@@ -72,6 +72,7 @@ impl StreamReader for CpuProfile {
             0
         });
         if samples.is_none() && !document.is_cut() {
+            document.count_rest(&mut batch.batch.losses)?;
             return calls.emit_hits(&mut batch, sink, context);
         }
         let has_times = deltas.is_none() && times.is_some();
@@ -109,7 +110,7 @@ impl StreamReader for CpuProfile {
             batch.push_sample(now_ns, track, stack, 0);
             batch.flush_if_full(sink, context)?;
         }
-        document.count_cut(&mut batch.batch.losses);
+        document.count_rest(&mut batch.batch.losses)?;
         batch.flush(sink)
     }
 }
@@ -216,5 +217,21 @@ mod tests {
             (1, &["f (a.js:5)".to_owned()][..], vec![])
         );
         assert_eq!(hits.events[0].args, r#"{"event":"hits","unit":"samples","period":7}"#);
+    }
+
+    #[test]
+    fn what_follows_a_profile_is_counted_with_its_place() {
+        let start = r#"{"nodes":[{"id":1,"hitCount":2,"callFrame":{"functionName":"f"}}],"startTime":0"#;
+        let hits = format!("{start}}}");
+        for one in [format!(r#"{start},"samples":[1],"timeDeltas":[5]}}"#), hits, format!(r#"{{"profile":{start}}}}}"#)]
+        {
+            assert_eq!(read(&format!("{one}\n")).lost(), [], "{one}");
+            for rest in [&*one, "garbage", "[]", "7"] {
+                let reading = read(&format!("{one}\n {rest}"));
+                let lost: Vec<_> = reading.losses.iter().map(|lost| (lost.loss, lost.first)).collect();
+                let place = SourcePos::Offset(one.len() as u64 + 2);
+                assert_eq!((reading.events.len(), lost), (1, vec![(Loss::TrailingData, place)]), "{one} {rest}");
+            }
+        }
     }
 }

@@ -48,9 +48,9 @@ impl StreamReader for HeapProfile {
         let mut batch = BatchBuilder::new(context.chunk_limits);
         let mut tree = HeapTree { nodes: Vec::new(), memory };
         let mut scanner = Scanner::new(&text, 0);
-        let document = read_members(&mut scanner, |key, scanner| {
+        let document = read_members(&mut scanner, &mut batch, |key, scanner, batch| {
             match key {
-                b"head" => read_tree(scanner, &mut tree, &mut batch)?,
+                b"head" => read_tree(scanner, &mut tree, batch)?,
                 _ => _ = scanner.value(0)?,
             }
             Ok(())
@@ -224,6 +224,17 @@ mod tests {
         assert_eq!(reading.lost(), []);
         let bad = r#"{"head":{"callFrame":7,"selfSize":"x","children":[{"selfSize":3},{]}}"#;
         assert_eq!(read(bad).lost(), [(Loss::BadNumber, 1), (Loss::BadRecord, 2)]);
+    }
+
+    #[test]
+    fn what_follows_a_profile_is_counted() {
+        let one = r#"{"head":{"callFrame":{"functionName":"f"},"selfSize":5,"children":[]}}"#;
+        for (rest, lost) in
+            [("\n \n", vec![]), (one, vec![(Loss::TrailingData, 1)]), (" x", vec![(Loss::TrailingData, 1)])]
+        {
+            let reading = read(&format!("{one}{rest}"));
+            assert_eq!((reading.events.len(), reading.lost()), (1, lost), "{rest}");
+        }
     }
 
     #[test]

@@ -13,5 +13,6 @@ pub(crate) mod v8_calls;
 mod v8_head;
 mod v8_tree;
 mod weighed;
+mod weight_scale;
 pub(crate) mod xdebug;
 mod xdebug_text;

@@ -1,6 +1,6 @@
 //! speedscope files: profiles with a shared frame table, each a thread here. Evented profiles become begins and ends;
 //! units other than time are drawn 1 ms wide, bytes 1 ns. Sampled profiles become consecutive samples, drawn as wide as
-//! they weigh, like in speedscope.
+//! they weigh, like in speedscope. Counts of which one has a fraction are shown in millionths.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -14,6 +14,7 @@ use crate::formats::json::document::{Document, Element, JsonExtent, TableCharge,
 use crate::formats::json::sniff::{has_key, looks_like_json};
 use crate::formats::output::args::ArgsWriter;
 use crate::formats::output::batch::{BatchBuilder, bare};
+use crate::formats::profiles::weight_scale::WeightScale;
 use crate::formats::{BatchSink, ReadContext, ReadError, Reader, StreamReader};
 use crate::model::args::Detail;
 use crate::model::sample_measure::{BYTES, COUNT, NANOSECONDS};
@@ -114,7 +115,7 @@ impl StreamReader for Speedscope {
                 }
             }
         }
-        document.count_cut(&mut batch.batch.losses);
+        document.count_rest(&mut batch.batch.losses)?;
         batch.flush(sink)
     }
 }
@@ -248,17 +249,27 @@ impl SpeedscopeEventBuilder<'_> {
         Ok(())
     }
 
+    /// Returns whether a weight of a profile has a fraction.
+    fn has_fraction(&self, profile: &SpeedscopeProfile) -> Result<bool, ReadError> {
+        let mut weights = self.document.elements(profile.weights);
+        while let Some(weight) = weights.next()? {
+            if WeightScale::Whole.parse(weight.text).is_some_and(|scaled| scaled.is_rounded) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
     /// Reads samples and weights in parallel; those without a counterpart count as losses. Weights follow samples, so a
     /// truncated file may lack them: such samples get the previous weight.
     fn samples(&mut self, profile: &SpeedscopeProfile) -> Result<(), ReadError> {
         let (time_unit, is_time) = profile.unit();
-        let (event, unit) = match (is_time, profile.unit.as_deref()) {
-            (true, _) => ("time", NANOSECONDS),
-            (_, Some("bytes")) => ("weight", BYTES),
-            _ => ("weight", COUNT),
+        let (event, unit, scale) = match (is_time, profile.unit.as_deref()) {
+            (true, _) => ("time", NANOSECONDS, WeightScale::Time(time_unit)),
+            (_, Some("bytes")) => ("weight", BYTES, WeightScale::Whole),
+            _ if self.has_fraction(profile)? => ("weight", WeightScale::MILLIONTHS, WeightScale::Millionths),
+            _ => ("weight", COUNT, WeightScale::Whole),
         };
-        // Counts and bytes are drawn like times.
-        let weight_unit = if is_time { time_unit } else { TimeUnit::Nanoseconds };
         let mut now_ns = 0;
         if !profile.start.is_empty() && is_time {
             now_ns = time_unit.parse_nanos(&profile.start).unwrap_or_else(|_| {
@@ -269,7 +280,7 @@ impl SpeedscopeEventBuilder<'_> {
         let is_unweighted = profile.weights.is_none() && !is_time && !self.document.is_cut();
         let (mut samples, mut weights) =
             (self.document.elements(profile.samples), self.document.elements(profile.weights));
-        let mut last = if is_time { UNWEIGHTED_NS } else { 1 };
+        let mut last = if is_time { UNWEIGHTED_NS } else { scale.one() };
         loop {
             let (sample, weight) = match (samples.next()?, weights.next()?) {
                 (Some(sample), weight) => (sample, weight),
@@ -283,7 +294,11 @@ impl SpeedscopeEventBuilder<'_> {
                 self.batch.lose(Loss::MissingWeight, SourcePos::Offset(sample.offset));
             }
             let weight = match weight {
-                Some(weight) => weight_unit.parse_nanos(weight.text).ok().and_then(|weight| u64::try_from(weight).ok()),
+                Some(weight) => scale.parse(weight.text).and_then(|scaled| {
+                    let place = SourcePos::Time(now_ns);
+                    self.batch.batch.losses.add_many(Loss::RoundedWeight, place, u64::from(scaled.is_rounded));
+                    u64::try_from(scaled.weight).ok()
+                }),
                 None => Some(last),
             };
             let weight = weight.unwrap_or_else(|| {
@@ -405,6 +420,41 @@ mod tests {
         let bare = format!(r#"{{"exporter":"rbspy","profiles":[{profile}],"shared":{{"frames":[{{"name":"a"}}]}}}}"#);
         assert_eq!(read(&bare).events.len(), 3);
         assert!(!looks_like_speedscope(br#"{"profiles":[{"type":"sampled"}],"unit":1}"#));
+    }
+
+    #[test]
+    fn fractional_weights_are_kept_in_millionths_and_those_that_no_unit_holds_are_counted() {
+        let weighed = |unit: &str, weights: &str| {
+            let profile = format!(
+                r#"{{"type":"sampled","name":"p","unit":"{unit}","startValue":0,"samples":[[0],[0,1],[2]],"weights":[{weights}]}}"#
+            );
+            let reading = read(&file(&profile));
+            let unit_of = |args: &str| SampleMeasure::from_args(args).unit.into_owned();
+            assert!(reading.events.iter().all(|event| unit_of(&event.args) == unit_of(&reading.events[0].args)));
+            let weights: Vec<_> = samples(&reading).into_iter().map(|(_, weight, _)| weight).collect();
+            (unit_of(&reading.events[0].args), weights, reading.lost())
+        };
+        let millionths = "millionths".to_owned();
+        assert_eq!(weighed("none", "0.25,0.4,0.25"), (millionths.clone(), vec![250_000, 400_000, 250_000], vec![]));
+        assert_eq!(weighed("none", "1,2.5,3"), (millionths.clone(), vec![1_000_000, 2_500_000, 3_000_000], vec![]));
+        assert_eq!(weighed("none", "1.0,2e0,\"3\""), ("count".to_owned(), vec![1, 2, 3], vec![]), "these are whole");
+        let missing = vec![(Loss::MissingWeight, 2)];
+        assert_eq!(weighed("none", "0.5"), (millionths.clone(), vec![500_000; 3], missing));
+        let rounded = vec![(Loss::RoundedWeight, 1)];
+        assert_eq!(weighed("none", "1e-9,1,1"), (millionths, vec![0, 1_000_000, 1_000_000], rounded.clone()));
+        assert_eq!(weighed("bytes", "0.25,4,5"), ("bytes".to_owned(), vec![0, 4, 5], rounded.clone()));
+        assert_eq!(weighed("nanoseconds", "0.25,4.4,5"), ("ns".to_owned(), vec![0, 4, 5], rounded));
+        let bad = vec![(Loss::BadNumber, 2)];
+        assert_eq!(weighed("none", "-0.5,null,1"), ("millionths".to_owned(), vec![0, 0, 1_000_000], bad));
+    }
+
+    #[test]
+    fn a_second_file_after_the_first_is_counted() {
+        let one = file(r#"{"type":"sampled","name":"p","unit":"none","samples":[[0]],"weights":[1]}"#);
+        for rest in [&*one, "garbage", "{}"] {
+            let reading = read(&format!("{one}\n{rest}"));
+            assert_eq!((reading.events.len(), reading.lost()), (1, vec![(Loss::TrailingData, 1)]), "{rest}");
+        }
     }
 
     #[test]

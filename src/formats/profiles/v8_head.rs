@@ -65,7 +65,7 @@ impl StreamReader for HeadProfile {
         let mut document = HeadDocument { nodes, samples, times_ns, start_ns: None, end_ns: None, memory };
         let mut scanner = Scanner::new(&text, 0);
         let mut is_cut = false;
-        match read_members(&mut scanner, |key, scanner| document.read_member(key, scanner, &mut batch)) {
+        match read_members(&mut scanner, &mut batch, |key, scanner, batch| document.read_member(key, scanner, batch)) {
             Ok(()) => {}
             Err(ReadStop::Read(error)) => return Err(error),
             Err(ReadStop::Broken(Broken::Incomplete)) => {
@@ -324,5 +324,8 @@ mod tests {
         let reading = read(&bad);
         assert_eq!(reading.events.len(), 3);
         assert_eq!(reading.lost(), [(Loss::BadNumber, 2), (Loss::MissingText, 1)]);
+        let twice = read(&format!("{PROFILE}\n{PROFILE}"));
+        assert_eq!(twice.events, read(PROFILE).events);
+        assert_eq!(twice.lost(), [(Loss::MissingText, 1), (Loss::TrailingData, 1)]);
     }
 }

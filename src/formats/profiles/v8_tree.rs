@@ -4,7 +4,7 @@
 use crate::formats::ReadError;
 use crate::formats::json::scan::{Broken, Scanner};
 use crate::formats::output::batch::BatchBuilder;
-use crate::model::SourcePos;
+use crate::model::{Loss, SourcePos};
 
 /// The reason for an early end of a document.
 pub(super) enum ReadStop {
@@ -39,22 +39,28 @@ pub(super) trait V8TreeBuilder {
     ) -> Result<(), ReadStop>;
 }
 
-/// Reads the members of the object at the scanner. `member` reads each value.
+/// Reads the members of the object at the scanner, and counts what follows it. `member` reads each value.
 pub(super) fn read_members(
     scanner: &mut Scanner<'_>,
-    mut member: impl FnMut(&[u8], &mut Scanner<'_>) -> Result<(), ReadStop>,
+    batch: &mut BatchBuilder,
+    mut member: impl FnMut(&[u8], &mut Scanner<'_>, &mut BatchBuilder) -> Result<(), ReadStop>,
 ) -> Result<(), ReadStop> {
     scanner.expect(b'{')?;
     loop {
         match scanner.peek()? {
-            b'}' => return Ok(()),
+            b'}' => break,
             b',' => scanner.pos += 1,
             _ => {
                 let key = scanner.key()?;
-                member(key.text, scanner)?;
+                member(key.text, scanner, batch)?;
             }
         }
     }
+    scanner.pos += 1;
+    if scanner.peek().is_ok() {
+        batch.lose(Loss::TrailingData, SourcePos::Offset(scanner.pos as u64));
+    }
+    Ok(())
 }
 
 /// Reads the node at the scanner with all its descendants.

@@ -114,16 +114,28 @@ struct JaegerProcess {
 }
 
 impl SpanDecoder for Jaeger {
-    fn take(&mut self, document: &Document, layout: &mut Layout, out: &mut Output<'_>) -> Result<(), ReadError> {
-        let [data, spans] = document.pick(document.whole(), ["data", "spans"])?;
-        if data.is_none() && spans.is_some() {
-            return take_trace(document, document.whole(), layout, out);
+    fn decode(
+        &mut self,
+        document: &Document,
+        extent: JsonExtent,
+        layout: &mut Layout,
+        out: &mut Output<'_>,
+    ) -> Result<bool, ReadError> {
+        let mut traces = Some(extent);
+        if !document.is_array(extent)? {
+            let [data, spans] = document.pick(extent, ["data", "spans"])?;
+            if data.is_none() && spans.is_some() {
+                take_trace(document, extent, layout, out)?;
+                return Ok(true);
+            }
+            traces = data;
         }
-        let mut traces = document.items(data.or(Some(document.whole())));
+        let has_traces = traces.is_some();
+        let mut traces = document.items(traces);
         while let Some(trace) = traces.next()? {
             take_trace(document, trace, layout, out)?;
         }
-        Ok(())
+        Ok(has_traces)
     }
 }
 

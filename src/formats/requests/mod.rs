@@ -16,7 +16,7 @@ mod tests;
 use serde::de::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
-use super::json::document::{Document, TimeUnit};
+use super::json::document::{Document, JsonExtent, TimeUnit};
 use super::otlp::layout::Layout;
 use super::output::batch::BatchBuilder;
 use super::{BatchSink, ReadContext, ReadError, StreamReader};
@@ -26,10 +26,17 @@ use crate::model::{Loss, SourcePos};
 
 /// Decodes the spans of a document into a layout.
 trait SpanDecoder: Send {
-    fn take(&mut self, document: &Document, layout: &mut Layout, out: &mut Output<'_>) -> Result<(), ReadError>;
+    /// Decodes the document that starts at `extent`. Returns whether it has the members that hold spans.
+    fn decode(
+        &mut self,
+        document: &Document,
+        extent: JsonExtent,
+        layout: &mut Layout,
+        out: &mut Output<'_>,
+    ) -> Result<bool, ReadError>;
 }
 
-/// A trace that is one document of spans.
+/// A trace that is a document of spans. Responses that were appended to one file follow each other.
 struct SpanDocument<D> {
     source: Option<Source>,
     decoder: D,
@@ -40,10 +47,19 @@ impl<D: SpanDecoder> StreamReader for SpanDocument<D> {
         let Some(source) = self.source.take() else { return Ok(()) };
         let document = Document::open(source, context)?;
         let (mut layout, mut batch) = (Layout::default(), BatchBuilder::new(context.chunk_limits));
-        self.decoder.take(&document, &mut layout, &mut Output::new(&mut batch, &mut *sink, context))?;
+        let mut next = Some(document.whole());
+        while let Some(extent) = next {
+            context.cancel.check()?;
+            let mut out = Output::new(&mut batch, &mut *sink, context);
+            let has_spans = self.decoder.decode(&document, extent, &mut layout, &mut out)?;
+            if !has_spans && extent != document.whole() && !document.is_cut() {
+                batch.lose(Loss::TrailingData, extent.place());
+            }
+            next = document.next_document()?;
+        }
         layout.flush(&mut Output::new(&mut batch, &mut *sink, context))?;
         if batch.batch.losses.count(Loss::Truncated) == 0 {
-            document.count_cut(&mut batch.batch.losses);
+            document.count_rest(&mut batch.batch.losses)?;
         }
         batch.flush(sink)
     }

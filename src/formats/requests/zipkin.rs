@@ -69,23 +69,31 @@ struct Zipkin {
 }
 
 impl SpanDecoder for Zipkin {
-    fn take(&mut self, document: &Document, layout: &mut Layout, out: &mut Output<'_>) -> Result<(), ReadError> {
+    fn decode(
+        &mut self,
+        document: &Document,
+        extent: JsonExtent,
+        layout: &mut Layout,
+        out: &mut Output<'_>,
+    ) -> Result<bool, ReadError> {
         if self.is_one {
-            let text = document.text(document.whole())?;
-            let place = document.whole().place();
+            let text = document.text(extent)?;
+            let place = extent.place();
             if take_line(&text, place, layout, out.batch).is_none() {
                 out.batch.lose(Loss::BadRecord, place);
             }
-            return Ok(());
+            return Ok(true);
         }
+        let is_array = document.is_array(extent)?;
         if !self.is_nested {
-            return take_spans(document, document.whole(), layout, out);
+            take_spans(document, extent, layout, out)?;
+            return Ok(is_array);
         }
-        let mut traces = document.items(Some(document.whole()));
+        let mut traces = document.items(Some(extent));
         while let Some(trace) = traces.next()? {
             take_spans(document, trace, layout, out)?;
         }
-        Ok(())
+        Ok(is_array)
     }
 }
 

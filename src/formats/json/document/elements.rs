@@ -69,7 +69,11 @@ impl<'d> Elements<'d> {
                     self.window.note_end(false);
                     return Ok(None);
                 }
-                (_, false) | (Some(b']'), true) => return Ok(None),
+                (Some(b']'), true) => {
+                    self.window.note_closed(self.window.offset() + 1);
+                    return Ok(None);
+                }
+                (_, false) => return Ok(None),
                 (Some(first), true) => break first,
             }
             self.has_begun = true;

@@ -136,3 +136,36 @@ fn tables_beyond_their_share_of_the_budget_are_refused_and_what_is_dropped_makes
     let error = other.add(2 << 20, 7).expect_err("too much").to_string();
     assert!(error.contains("byte 7: expected tables of at most 4194304 bytes"), "{error}");
 }
+
+#[test]
+fn what_follows_a_document_is_another_one_or_counted_and_a_stray_brace_is_neither() {
+    let lost_at = |text: &str, block_bytes: usize| {
+        let document = open(text.as_bytes(), block_bytes);
+        let [a] = document.pick(document.whole(), ["a"]).expect("read");
+        assert!(a.is_some(), "{text}");
+        let next = document.next_document().expect("read").map(|extent| extent.start);
+        let mut losses = Losses::default();
+        // The next document is not read here.
+        document.count_rest(&mut losses).expect("read");
+        (next, losses.iter().map(|lost| (lost.loss, lost.first)).collect::<Vec<_>>())
+    };
+    let trailing = |offset: u64| vec![(Loss::TrailingData, SourcePos::Offset(offset))];
+    for block_bytes in [1, 3, 1000] {
+        for (text, next, lost) in [
+            (r#"{"a":[1]}"#, None, vec![]),
+            ("{\"a\":{}}\r\n \t", None, vec![]),
+            (r#"{"a":1},"#, None, vec![]),
+            (r#"{"a":[1]}{"a":2}"#, Some(9), vec![]),
+            ("{\"a\":[1]}\n, [2]", Some(12), vec![]),
+            (r#"{"a":[1]} trailing"#, None, trailing(10)),
+            (r#"{"a":[1]} "trailing""#, None, trailing(10)),
+            (r#"{"a":[1]} garbage {"a":2}"#, None, trailing(10)),
+            ("{\"a\":1}\0\0", None, trailing(7)),
+            (r#"{"x":{}},"a":1}"#, None, vec![]),
+            (r#"{"x":1}}"a":1}"#, None, vec![]),
+            (r#"{"a":[1]"#, None, vec![(Loss::Truncated, SourcePos::Offset(8))]),
+        ] {
+            assert_eq!(lost_at(text, block_bytes), (next, lost), "{text} {block_bytes}");
+        }
+    }
+}

@@ -98,25 +98,43 @@ impl<'d> Window<'d> {
     /// Skips to the next key and past its colon. Returns the raw key; keys that readers look up have no escapes.
     pub(super) fn key(&mut self, len_max: usize) -> Result<Option<Vec<u8>>, ReadError> {
         // A complete object has its closing brace after the last member.
-        let mut is_closed = false;
+        let mut closed_at = None;
         loop {
             let unread = self.unread();
-            let quote = memchr::memchr(b'"', unread);
-            let between = quote.unwrap_or(unread.len());
-            is_closed |= unread[..between].contains(&b'}');
-            self.advance(between);
-            if quote.is_none() {
+            let Some(found) = memchr::memchr2(b'"', b'}', unread) else {
+                self.advance(unread.len());
                 if self.fill()? {
                     continue;
                 }
-                self.note_end(is_closed);
-                return Ok(None);
-            }
-            self.advance(1);
-            if let Some(key) = self.rest_of_key(len_max)? {
+                break;
+            };
+            let is_brace = unread[found] == b'}';
+            self.advance(found + 1);
+            if is_brace {
+                closed_at = closed_at.or(Some(self.offset()));
+                if !self.is_stray_brace()? {
+                    break;
+                }
+            } else if let Some(key) = self.rest_of_key(len_max)? {
                 return Ok(Some(key));
             }
         }
+        match closed_at {
+            Some(end) => self.note_closed(end),
+            None => self.note_end(false),
+        }
+        Ok(None)
+    }
+
+    /// Returns whether the closing brace before this position is damage: members or more brackets follow it. A value
+    /// after it is another document.
+    fn is_stray_brace(&mut self) -> Result<bool, ReadError> {
+        let mut next = self.peek()?;
+        if next == Some(b',') {
+            self.advance(1);
+            next = self.peek()?;
+        }
+        Ok(matches!(next, Some(b'"' | b'}' | b']')))
     }
 
     /// Parses the rest of a key; returns `None` without consuming anything if it is not a key.
@@ -177,6 +195,13 @@ impl<'d> Window<'d> {
                 self.note_end(false);
                 return Ok(JsonExtent { start, end: self.offset() });
             }
+        }
+    }
+
+    /// Records the end of the outermost value, which is the only one that extends to the end of the file.
+    pub(super) fn note_closed(&self, end: u64) {
+        if self.end == self.document.len {
+            self.document.ends_at.set(Some(end));
         }
     }
 

@@ -1,4 +1,6 @@
-//! Converts a profile to samples, markers and counters.
+//! Converts a profile to samples, allocations, markers and counters.
+
+mod samples;
 
 use std::borrow::Cow;
 use std::rc::Rc;
@@ -73,7 +75,7 @@ impl StreamReader for Firefox {
         if builder.threads == 0 {
             return Err(document.without("the JSON of a profile with threads"));
         }
-        document.count_cut(&mut builder.batch.batch.losses);
+        document.count_rest(&mut builder.batch.batch.losses)?;
         builder.batch.flush(builder.sink)
     }
 }
@@ -122,6 +124,8 @@ struct Markers {
 struct FirefoxThread {
     key: TrackKey,
     samples: Option<JsonExtent>,
+    native_allocations: Option<JsonExtent>,
+    js_allocations: Option<JsonExtent>,
     markers: Option<JsonExtent>,
 }
 
@@ -219,7 +223,13 @@ impl<'d> FirefoxEventBuilder<'d, '_> {
             metadata.push(Metadata::ThreadName { pid, tid, name: name.into() });
         }
         let key = TrackKey { kind: TrackKind::Thread, pid: pid.clone(), tid, name: Arc::default(), slot: 0 };
-        let thread = FirefoxThread { key, samples: members.get("samples"), markers: members.get("markers") };
+        let thread = FirefoxThread {
+            key,
+            samples: members.get("samples"),
+            native_allocations: members.get("nativeAllocations"),
+            js_allocations: members.get("jsAllocations"),
+            markers: members.get("markers"),
+        };
         let own = FirefoxStackTables::among(&members);
         // Before version 41 each thread had its own libraries.
         let own_libs = Library::read_all(document, members.get("libs"), losses)?;
@@ -251,25 +261,6 @@ impl<'d> FirefoxEventBuilder<'d, '_> {
     ) -> Result<(), ReadError> {
         self.samples(thread, stacks)?;
         self.markers(thread, &stacks.texts, markers)
-    }
-
-    fn samples(&mut self, thread: &FirefoxThread, stacks: &mut FirefoxStacks<'_>) -> Result<(), ReadError> {
-        let losses = &mut self.batch.batch.losses;
-        let mut rows = FirefoxTable::open(self.document, thread.samples, ["stack", "time", "timeDeltas"], losses)?;
-        let mut now_ns = self.offset_ns;
-        while let Some(row) = rows.next(&mut self.batch.batch.losses)? {
-            let Some(ts_ns) = self.next_time(now_ns, row.get(1), row.get(2)) else {
-                self.batch.lose(Loss::BadTime, SourcePos::Time(now_ns));
-                continue;
-            };
-            now_ns = ts_ns;
-            let place = SourcePos::Time(ts_ns);
-            let stack = row.index(0).map(|stack| stacks.frames.stack(stack, &mut self.batch, place));
-            let track = self.batch.track_with(&thread.key);
-            self.batch.push_sample(ts_ns, track, stack.unwrap_or_default(), 0);
-            self.batch.flush_if_full(self.sink, self.context)?;
-        }
-        Ok(())
     }
 
     fn markers(

@@ -1,7 +1,7 @@
 //! Tests of both forms, on a samply profile and on generated profiles.
 
 use crate::formats::testing::{Reading, data, read, read_bytes, read_path};
-use crate::model::{EventFlags, EventKind, Id, Loss, Metadata, ModuleKind};
+use crate::model::{EventFlags, EventKind, Id, Loss, Metadata, ModuleKind, SampleMeasure};
 
 const GECKO: &str = r#"{"meta":{"version":24,"interval":1,"startTime":1000.5,"categories":[{"name":"Other"},{"name":"JS"}]},
 "libs":[],"threads":[{"name":"GeckoMain","processName":"Parent","pid":"7","tid":8,
@@ -246,4 +246,85 @@ fn profiles_of_sizes_draw_a_byte_as_a_nanosecond() {
         .replace("[1.5,1,1]", "[100,20,3]");
     let times: Vec<i64> = samples(&read(&sizes)).iter().map(|sample| sample.0).collect();
     assert_eq!(times, [100, 120, 123]);
+}
+
+/// Returns event, unit and weight of each sample, in order of their times.
+fn measures(reading: &Reading) -> Vec<(String, String, u64)> {
+    let samples = reading.events.iter().filter(|event| event.kind == EventKind::Sample);
+    let measures = samples.map(|event| SampleMeasure::from_args(&event.args));
+    measures.map(|measure| (measure.event.into_owned(), measure.unit.into_owned(), measure.weight)).collect()
+}
+
+fn owned(expected: &[(&str, &str, u64)]) -> Vec<(String, String, u64)> {
+    expected.iter().map(|&(event, unit, weight)| (event.to_owned(), unit.to_owned(), weight)).collect()
+}
+
+#[test]
+fn samples_weigh_what_their_table_says_in_its_unit_in_both_forms() {
+    const COUNTED: (&str, &str, u64) = ("", "samples", 1);
+    let (rounded, bad) = (Loss::RoundedWeight, Loss::BadNumber);
+    for (kind, weights, expected, lost) in [
+        (r#""samples""#, "[1,99,-2]", [COUNTED, ("", "samples", 99), ("decrease", "samples", 2)], vec![]),
+        (r#""samples""#, "[null,0.5,3]", [COUNTED, COUNTED, ("", "samples", 3)], vec![(rounded, 1)]),
+        (
+            r#""bytes""#,
+            "[4096,-100,null]",
+            [("weight", "bytes", 4096), ("weight decrease", "bytes", 100), ("weight", "bytes", 0)],
+            vec![(bad, 1)],
+        ),
+        (
+            r#""tracing-ms""#,
+            "[9.5,\"x\",0]",
+            [("time", "ns", 9_500_000), ("time", "ns", 0), ("time", "ns", 0)],
+            vec![(bad, 1)],
+        ),
+        (r#""bytes""#, "null", [("weight", "samples", 1); 3], vec![]),
+        ("null", "[2,3,4]", [("", "samples", 2), ("", "samples", 3), ("", "samples", 4)], vec![]),
+    ] {
+        let columns = format!(r#""timeDeltas":[1.5,1,1],"weight":{weights},"weightType":{kind}"#);
+        let processed = read(&PROCESSED.replace(r#""timeDeltas":[1.5,1,1]"#, &columns));
+        assert_eq!(measures(&processed), owned(&expected), "{kind} {weights}");
+        let lost_of = |reading: &Reading| {
+            let mut lost = reading.lost();
+            lost.retain(|(loss, _)| *loss == rounded || *loss == bad);
+            lost
+        };
+        assert_eq!(lost_of(&processed), lost, "{kind} {weights}");
+        // The other form has rows with a schema.
+        let Ok(values) = serde_json::from_str::<Vec<serde_json::Value>>(weights) else { continue };
+        let rows: Vec<String> = (0..).zip(&values).map(|(at, weight)| format!("[1,{},{weight}]", 10 + at)).collect();
+        let table = format!(
+            r#"{{"schema":{{"stack":0,"time":1,"weight":2}},"weightType":{kind},"data":[{}]}}"#,
+            rows.join(",")
+        );
+        let old = r#"{"schema":{"stack":0,"time":1},"data":[[1,10.5],[null,11.25],[0,"x"],[9,12]]}"#;
+        let gecko = read(&GECKO.replacen(old, &table, 1));
+        assert_eq!(measures(&gecko)[1..], owned(&expected)[..], "{kind} {weights}");
+        assert_eq!(lost_of(&gecko), lost, "{kind} {weights}");
+    }
+}
+
+#[test]
+fn allocations_are_samples_of_their_own_events_with_their_types() {
+    let allocations = r#""native":0,"nativeAllocations":{"length":3,"time":[4,5,null],"stack":[1,null,0],"weight":[100,-40,1],
+        "weightType":"bytes","memoryAddress":[1,2,3],"threadId":[7,7,7]},"jsAllocations":{"length":1,"time":[6],
+        "className":["Object \"x\""],"typeName":["JSObject"],"coarseType":["Object"],"weight":[64],"weightType":"bytes",
+        "inNursery":[true],"stack":[0]},"stackTable""#;
+    let reading = read(&PROCESSED.replacen(r#""stackTable""#, allocations, 1));
+    let expected = [
+        ("", "samples", 1),
+        ("", "samples", 1),
+        ("", "samples", 1),
+        ("native allocations", "bytes", 100),
+        ("native deallocations", "bytes", 40),
+        ("JavaScript allocations", "bytes", 64),
+    ];
+    assert_eq!(measures(&reading), owned(&expected));
+    let of_events = samples(&reading).split_off(3);
+    let stacks: Vec<_> = of_events.iter().map(|(ts_ns, _, stack)| (ts_ns / 1_000_000, stack.len())).collect();
+    assert_eq!(stacks, [(4, 2), (5, 0), (6, 1)]);
+    let last = reading.events.iter().rfind(|event| event.kind == EventKind::Sample).expect("an allocation");
+    let args = r#"{"event":"JavaScript allocations","unit":"bytes","period":64,"className":"Object \"x\"","typeName":"JSObject","coarseType":"Object","inNursery":true}"#;
+    assert_eq!(last.args, args);
+    assert_eq!(reading.lost(), [(Loss::BadTime, 1), (Loss::BadCounter, 1)]);
 }
