@@ -264,7 +264,7 @@ impl LivePairs {
             EventKind::AsyncBegin => self.begin(key.clone(), event),
             EventKind::AsyncEnd if !is_known => {
                 // Only the time of its end is known.
-                self.lose(Loss::UnmatchedEnd, ts_ns);
+                self.lose(Loss::UnmatchedAsyncEnd, ts_ns);
                 out(LiveRow { value: RowValue::Instant, ..event.unended() });
             }
             EventKind::AsyncEnd => {

@@ -22,7 +22,7 @@ pub(super) enum Phase {
     Sample,
     /// Names and sort indices of processes and threads.
     Metadata,
-    /// Known, but not shown on a timeline: memory dumps, contexts.
+    /// Known, but not shown on a timeline: memory dumps, contexts, links between ids.
     Ignored,
     /// Not a phase of the format.
     Unknown,
@@ -53,7 +53,7 @@ pub(super) fn phase(ph: &[u8]) -> Phase {
         b'N' => Phase::Object("created"),
         b'O' => Phase::Object("seen"),
         b'D' => Phase::Object("deleted"),
-        b'v' | b'V' | b'(' | b')' => Phase::Ignored,
+        b'v' | b'V' | b'(' | b')' | b'=' => Phase::Ignored,
         _ => Phase::Unknown,
     }
 }

@@ -46,7 +46,7 @@ impl Nester<'_> {
         };
         if known.is_none() && event.kind == EventKind::AsyncEnd {
             // Recording began inside the span; only its end is known.
-            self.lose(Loss::UnmatchedEnd, event.track, event.ts_ns);
+            self.lose(Loss::UnmatchedAsyncEnd, event.track, event.ts_ns);
         }
         match event.kind {
             EventKind::AsyncBegin => self.begin_async(track, event, blob)?,

@@ -85,7 +85,7 @@ fn spans_of_an_async_id_end_by_name_whatever_their_tracks_and_steps_end_each_oth
         (10, -1, "c"),
     ];
     assert_eq!(rows, expected.map(|(ts_ns, dur_ns, name)| (ts_ns, dur_ns, name.to_owned())));
-    assert_eq!((losses.count(Loss::UnmatchedEnd), losses.total()), (1, 2), "and one begin without an end");
+    assert_eq!((losses.count(Loss::UnmatchedAsyncEnd), losses.total()), (1, 2), "and one begin without an end");
 }
 
 #[test]
