@@ -1,5 +1,7 @@
 //! Writes Chrome JSON in time order, parents before children. Async spans exist in this format only as begins and ends,
 //! and get an id per tree; memory grows with the open async spans and flows.
+//!
+//! Spans of threads are complete, except where readers would nest them in another way ([`super::begun_spans`]).
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -10,6 +12,7 @@ use flate2::write::GzEncoder;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::async_spans::{AsyncSpan, AsyncSpans};
+use super::begun_spans::BegunSpans;
 use super::error::SinkError;
 use super::excerpt::Excerpt;
 use super::task::{ExportReport, Out, Task};
@@ -41,17 +44,28 @@ fn write_plain(task: &Task<'_>, excerpt: &Excerpt, out: Out<'_>) -> Result<Expor
     let tables = task.tables;
     let mut writer = ChromeJsonWriter::new(out, task.snapshot.names(), task.snapshot.stacks(), tables)?;
     let (mut asyncs, mut flows) = (Asyncs::default(), OpenFlows::default());
+    let mut begun = BegunSpans::default();
     let report = task.each_event(excerpt, |event, blob| {
+        while let Some(end_ns) = begun.next_end_ns().filter(|&end_ns| end_ns <= event.ts_ns) {
+            asyncs.close_before(end_ns, &mut writer)?;
+            begun.write_end(&mut writer)?;
+        }
         asyncs.close_before(event.ts_ns, &mut writer)?;
-        let is_async = tables.tracks.get(event.track.index()).is_some_and(|track| track.key.kind == TrackKind::Async);
-        let event = match event.kind {
-            EventKind::Complete if is_async => asyncs.open(*event, &mut writer)?,
-            EventKind::Instant if is_async => Event { value: asyncs.tree_id(event.track), ..*event },
-            _ if is_async => of_no_instant(flows.with_flow_start(*event)),
-            _ => flows.with_flow_start(*event),
+        let kind = tables.tracks.get(event.track.index()).map_or(TrackKind::Global, |track| track.key.kind);
+        let event = match (kind, event.kind) {
+            (TrackKind::Async, EventKind::Complete) => asyncs.open(*event, &mut writer)?,
+            (TrackKind::Async, EventKind::Instant) => Event { value: asyncs.tree_id(event.track), ..*event },
+            (TrackKind::Async, _) => of_no_instant(flows.with_flow_start(*event)),
+            // A run or a state has a form of its own, and never nests.
+            (TrackKind::Cpu | TrackKind::State, _) => flows.with_flow_start(*event),
+            _ => begun.form(flows.with_flow_start(*event)),
         };
         Ok(writer.event(&event, blob)?)
     })?;
+    while let Some(end_ns) = begun.next_end_ns() {
+        asyncs.close_before(end_ns, &mut writer)?;
+        begun.write_end(&mut writer)?;
+    }
     asyncs.close_all(&mut writer)?;
     writer.finish()?;
     Ok(report)

@@ -5,6 +5,7 @@
 //! before it, initial counter values, and both ends of flows.
 
 mod async_spans;
+mod begun_spans;
 pub(crate) mod chrome_json;
 pub(crate) mod code_table;
 pub(crate) mod counter_table;
