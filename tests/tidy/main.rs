@@ -21,6 +21,7 @@ use routing::wildcards;
 const NUMBERS: &[&str] = &[
     "src/formats/perfetto/fields.rs",
     "src/formats/perfetto/kernel_fields.rs",
+    "src/formats/perfetto/own_fields.rs",
     "src/formats/perfetto/statistics_fields.rs",
     "src/formats/otlp/fields.rs",
     "src/formats/profiles/pprof/fields.rs",

@@ -10,6 +10,7 @@ use super::fields::{
     process_tree_process, process_tree_thread, sibling_merge_behavior, system_info, thread_descriptor, thread_ordering,
     trace_packet, track_descriptor, utsname,
 };
+use super::own_fields::{own_process_descriptor, own_thread_descriptor};
 use super::packets::{PacketBlock, Packets, each_unpacked};
 use super::pids::Pids;
 use super::schema::Schema;
@@ -241,7 +242,7 @@ impl Descriptors {
         let (name, sort_index) = (said.name.clone(), said.rank);
         let (has_name, has_rank) = (!name.is_empty(), sort_index != 0);
         if let Some((pid, tid)) = said.thread.clone() {
-            let tid = Id::Number(tid);
+            let tid = self.pids.thread_id(tid);
             if has_rank && self.ranks.threads {
                 self.metadata.push(Metadata::ThreadSortIndex { pid: pid.clone(), tid: tid.clone(), sort_index });
             }
@@ -262,7 +263,7 @@ impl Descriptors {
     fn process(&mut self, bytes: &[u8], uuid: Option<u64>, place: SourcePos) -> Option<Id> {
         let (mut pid, mut name, mut command) = (None, Box::default(), Box::default());
         let mut labels: Vec<Box<str>> = Vec::new();
-        let (mut sort_index, mut start_ns) = (None, None);
+        let (mut sort_index, mut start_ns, mut has_id) = (None, None, true);
         for field in Fields::new(bytes) {
             match field.number {
                 process_descriptor::START_TIMESTAMP_NS => start_ns = Some(field.value.signed()),
@@ -272,12 +273,16 @@ impl Descriptors {
                 }
                 process_descriptor::LEGACY_SORT_INDEX => sort_index = Some(field.value.signed()),
                 process_descriptor::PROCESS_NAME => name = self.text(field.value.bytes(), place),
+                own_process_descriptor::HAS_NO_ID => has_id = field.value.number() == 0,
                 process_descriptor::PROCESS_LABELS => labels.push(self.text(field.value.bytes(), place)),
                 _ => {}
             }
         }
         let pid: i64 = pid?;
         let name: Box<str> = if name.is_empty() { command } else { name };
+        if let Some(uuid) = uuid.filter(|_| !has_id) {
+            self.pids.add_missing(pid, uuid);
+        }
         let pid = match uuid {
             Some(uuid) => self.pids.described(pid, uuid, &name, start_ns),
             None => self.pids.id(pid),
@@ -296,7 +301,10 @@ impl Descriptors {
 
     fn thread(&mut self, bytes: &[u8], place: SourcePos) -> Option<(Id, i64)> {
         let said = thread(bytes)?;
-        let (pid, tid) = (self.pids.id(said.pid), Id::Number(said.tid));
+        if !said.has_id {
+            self.pids.add_missing_thread(said.tid);
+        }
+        let (pid, tid) = (self.pids.id(said.pid), self.pids.thread_id(said.tid));
         if !said.name.is_empty() {
             let name = self.text(said.name, place);
             self.metadata.push(Metadata::ThreadName { pid: pid.clone(), tid: tid.clone(), name });
@@ -304,7 +312,9 @@ impl Descriptors {
         if let Some(sort_index) = said.sort_index {
             self.metadata.push(Metadata::ThreadSortIndex { pid: pid.clone(), tid, sort_index });
         }
-        self.process_of.insert(said.tid, said.pid);
+        if pid != Id::None {
+            self.process_of.insert(said.tid, said.pid);
+        }
         Some((pid, said.tid))
     }
 
@@ -399,6 +409,8 @@ fn is_before_4_14(release: &[u8]) -> bool {
 pub(super) struct PerfettoThread<'a> {
     pub(super) pid: i64,
     pub(super) tid: i64,
+    /// Whether `tid` is its id, and does not stand for a missing one.
+    pub(super) has_id: bool,
     pub(super) name: &'a [u8],
     pub(super) sort_index: Option<i64>,
     pub(super) reference_us: Option<i64>,
@@ -408,12 +420,13 @@ pub(super) struct PerfettoThread<'a> {
 
 /// Parses a thread descriptor; returns `None` if it has no tid.
 pub(super) fn thread(bytes: &[u8]) -> Option<PerfettoThread<'_>> {
-    let mut said = PerfettoThread::default();
+    let mut said = PerfettoThread { has_id: true, ..PerfettoThread::default() };
     let (mut has_pid, mut has_tid) = (false, false);
     for field in Fields::new(bytes) {
         match field.number {
             thread_descriptor::PID => (said.pid, has_pid) = (field.value.signed(), true),
             thread_descriptor::TID => (said.tid, has_tid) = (field.value.signed(), true),
+            own_thread_descriptor::HAS_NO_ID => said.has_id = field.value.number() == 0,
             thread_descriptor::LEGACY_SORT_INDEX => said.sort_index = Some(field.value.signed()),
             thread_descriptor::THREAD_NAME => said.name = field.value.bytes(),
             thread_descriptor::REFERENCE_TIMESTAMP_US => said.reference_us = Some(field.value.signed()),

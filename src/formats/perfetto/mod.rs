@@ -34,6 +34,7 @@ mod legacy;
 mod legacy_event;
 mod log_packets;
 mod order;
+pub(crate) mod own_fields;
 pub(crate) mod packets;
 mod parse;
 mod pids;

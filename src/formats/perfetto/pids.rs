@@ -1,7 +1,7 @@
 //! Resolves reused pids. If another track descriptor gives a pid another name or start time, it is a new process, whose
-//! id has a count appended.
+//! id has a count appended. Also resolves the numbers that stand for missing ids.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::model::Id;
 
@@ -13,6 +13,8 @@ const PIDS_MAX: usize = 1 << 20;
 pub(super) struct Pids {
     by_number: FxHashMap<i64, PidOwner>,
     by_uuid: FxHashMap<u64, Id>,
+    /// Numbers of threads that have no id.
+    missing_tids: FxHashSet<i64>,
 }
 
 /// The current process of a pid.
@@ -24,12 +26,38 @@ struct PidOwner {
     start_ns: Option<i64>,
     /// Number of processes that have had this pid.
     count: u32,
+    /// Whether the pid stands for a missing id.
+    is_missing: bool,
 }
 
 impl Pids {
     /// Returns the current process of a pid.
     pub(super) fn id(&self, pid: i64) -> Id {
-        id_of(pid, self.by_number.get(&pid).map_or(1, |owner| owner.count))
+        match self.by_number.get(&pid) {
+            Some(owner) if owner.is_missing => Id::None,
+            owner => id_of(pid, owner.map_or(1, |owner| owner.count)),
+        }
+    }
+
+    /// Returns the id of a thread.
+    pub(super) fn thread_id(&self, tid: i64) -> Id {
+        if self.missing_tids.contains(&tid) { Id::None } else { Id::Number(tid) }
+    }
+
+    /// Notes that a number stands for the missing id of the process that a track descriptor describes.
+    pub(super) fn add_missing(&mut self, pid: i64, uuid: u64) {
+        if self.by_uuid.len() < PIDS_MAX {
+            let owner = PidOwner { uuid, count: 1, is_missing: true, ..PidOwner::default() };
+            self.by_number.insert(pid, owner);
+            self.by_uuid.insert(uuid, Id::None);
+        }
+    }
+
+    /// Notes that a number stands for the missing id of a thread.
+    pub(super) fn add_missing_thread(&mut self, tid: i64) {
+        if self.missing_tids.len() < PIDS_MAX {
+            self.missing_tids.insert(tid);
+        }
     }
 
     /// Returns the process that a track descriptor describes.
@@ -44,7 +72,7 @@ impl Pids {
         let is_renamed = !name.is_empty() && !owner.name.is_empty() && *owner.name != *name;
         let is_restarted = start_ns.is_some() && owner.start_ns.is_some() && owner.start_ns != start_ns;
         if owner.count == 0 || owner.uuid != uuid && (is_renamed || is_restarted) {
-            *owner = PidOwner { uuid, name: name.into(), start_ns, count: owner.count + 1 };
+            *owner = PidOwner { uuid, name: name.into(), start_ns, count: owner.count + 1, is_missing: false };
         } else if owner.name.is_empty() {
             owner.name = name.into();
         }

@@ -144,8 +144,12 @@ impl PerfettoStackTables {
         batch.name(&shown.text, shown.category.as_ref().map(|category| category.as_bytes()), place)
     }
 
+    /// Returns the function of a frame; `None` if the frame is named by its address. An empty name is one of its own if
+    /// it has an iid, since recorders have 0 for no name, and if there is no file to show instead.
     fn function(&self, frame: &PerfettoFrame) -> Option<&[u8]> {
-        self.functions.get(frame.function).map(|name| &**name).filter(|name| !name.is_empty())
+        let name = self.functions.get(frame.function)?;
+        let has_file = self.mappings.get(frame.mapping).is_some_and(|mapping| !mapping.path.is_empty());
+        (!name.is_empty() || frame.function != 0 && !has_file).then_some(name)
     }
 
     /// Joins the components of a mapping path; the first one may already be the whole path.

@@ -4,6 +4,7 @@
 use std::fmt::Write as _;
 
 use super::fields::{follower_event, perf_counter, perf_sample, perf_sample_defaults, perf_tracepoint, timebase};
+use super::own_fields::own_sample_defaults;
 use crate::formats::output::args::{ArgsWriter, push_quoted};
 use crate::formats::protobuf::decode::{Fields, ProtoValue};
 use crate::formats::protobuf::numbers::FieldNumber;
@@ -19,6 +20,8 @@ pub(super) struct SampleDefaults {
     /// Empty if it is not recorded.
     event: Box<[u8]>,
     period: Option<u64>,
+    /// Unit of the period; empty for that of its event.
+    unit: Box<[u8]>,
     /// Names of the counters read with each sample.
     followers: Vec<Box<[u8]>>,
 }
@@ -31,6 +34,7 @@ impl SampleDefaults {
                 (perf_sample_defaults::TIMEBASE, ProtoValue::Bytes(bytes)) => {
                     (defaults.event, defaults.period) = read_timebase(bytes);
                 }
+                (own_sample_defaults::PERIOD_UNIT, ProtoValue::Bytes(unit)) => defaults.unit = unit.into(),
                 (perf_sample_defaults::FOLLOWERS, ProtoValue::Bytes(bytes))
                     if defaults.followers.len() < FOLLOWERS_MAX =>
                 {
@@ -43,10 +47,13 @@ impl SampleDefaults {
         defaults
     }
 
-    /// Adds the event and its period as arguments, with the same names as in other sample readers.
+    /// Adds the event, its period and the unit as arguments, with the same names as in other sample readers.
     pub(super) fn write_measure(&self, args: &mut ArgsWriter) {
         if !self.event.is_empty() {
             args.text("event", &self.event);
+        }
+        if !self.unit.is_empty() {
+            args.text("unit", &self.unit);
         }
         if let Some(period) = self.period {
             args.number("period", period);
@@ -82,12 +89,15 @@ fn read_timebase(bytes: &[u8]) -> (Box<[u8]>, Option<u64>) {
     let name = event_name(bytes, [timebase::NAME, timebase::COUNTER, timebase::TRACEPOINT]);
     let number = |number: FieldNumber| {
         let values = Fields::new(bytes).filter(|field| field.number == number).map(|field| field.value.number());
-        values.last().filter(|&value| value > 0)
+        values.last()
     };
     let counter = Fields::new(bytes).find(|field| field.number == timebase::COUNTER).map(|field| field.value.number());
     let is_time = matches!(counter, Some(perf_counter::SW_CPU_CLOCK | perf_counter::SW_TASK_CLOCK));
-    let by_frequency = || number(timebase::FREQUENCY).filter(|_| is_time).map(|hertz| NANOS_PER_SECOND / hertz);
-    (name, number(timebase::PERIOD).or_else(by_frequency))
+    let hertz = number(timebase::FREQUENCY).filter(|&hertz| is_time && hertz > 0);
+    let by_frequency = || hertz.map(|hertz| NANOS_PER_SECOND / hertz);
+    let period = number(timebase::PERIOD);
+    // A period of 0 is a sample that counts nothing.
+    (name, period.filter(|&period| period > 0).or_else(by_frequency).or(period))
 }
 
 /// Returns the name of an event: its own, else that of its counter or tracepoint, given the three field numbers.

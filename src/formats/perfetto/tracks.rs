@@ -7,6 +7,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::descriptors::{Counter, Descriptor, Descriptors, PARENTS_MAX};
 use super::fields::trace_packet;
+use super::pids::Pids;
 use super::schema::Schema;
 use super::translations::Translations;
 use crate::formats::input::source::Source;
@@ -167,12 +168,17 @@ impl PerfettoTracks {
     }
 
     pub(super) fn thread_of(&mut self, pid: Id, tid: i64) -> TrackNumber {
-        self.number(plain(TrackKind::Thread, pid, Id::Number(tid)))
+        let tid = self.pids_now().thread_id(tid);
+        self.number(plain(TrackKind::Thread, pid, tid))
     }
 
     /// Returns the process of a pid at the current packet.
     pub(super) fn process_now(&self, pid: i64) -> Id {
-        if self.second_pass.is_some() { self.described.pids.id(pid) } else { self.redescribed.pids.id(pid) }
+        self.pids_now().id(pid)
+    }
+
+    fn pids_now(&self) -> &Pids {
+        if self.second_pass.is_some() { &self.described.pids } else { &self.redescribed.pids }
     }
 
     pub(super) fn process(&mut self, pid: Id) -> TrackNumber {
@@ -252,7 +258,7 @@ impl PerfettoTracks {
 
     /// Returns the track of a counter of a thread with a name and possibly a unit.
     pub(super) fn thread_counter(&mut self, pid: i64, tid: i64, name: &str, unit: &str) -> TrackNumber {
-        let (pid, tid) = (self.process_now(pid), Id::Number(tid));
+        let (pid, tid) = (self.process_now(pid), self.pids_now().thread_id(tid));
         self.counter_number(TrackKey { kind: TrackKind::Counter, pid, tid, name: name.into(), slot: 0 }, unit)
     }
 
@@ -323,7 +329,7 @@ impl PerfettoTracks {
         for _ in 0..PARENTS_MAX {
             let Some(descriptor) = next.and_then(|uuid| self.described.get(uuid)) else { break };
             if let Some((pid, tid)) = descriptor.thread.clone() {
-                return Owner { pid, tid: Id::Number(tid) };
+                return Owner { pid, tid: self.pids_now().thread_id(tid) };
             }
             if let Some(pid) = descriptor.process.clone() {
                 return Owner { pid, tid: Id::None };

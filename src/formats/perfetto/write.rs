@@ -9,7 +9,7 @@
 //! | flow | an id of the event that it binds to, or a legacy flow event if it binds by time |
 //! | sample | a `PerfSample` with an interned callstack |
 //! | CPU run, thread state | generic kernel thread state changes, if the trace has both |
-//! | process, thread | descriptors, before all events; text ids are replaced by numbers above those of real systems |
+//! | process, thread | descriptors, before all events; made-up numbers for ids that are text or missing |
 //!
 //! Times cannot be negative in this format, so a trace that starts before 0 is shifted to start at 0. Thread times are
 //! whole microseconds.
@@ -26,6 +26,7 @@ use super::fields::{
     timebase, trace, trace_packet, trace_packet_defaults, track_descriptor, track_event, track_event_type,
 };
 use super::kernel_fields::{task_state, task_state_event};
+use super::own_fields::{own_process_descriptor, own_sample_defaults, own_thread_descriptor};
 use crate::formats::protobuf::encode::{push_bytes, push_fixed64, push_message, push_number};
 use crate::formats::protobuf::numbers::FieldNumber;
 use crate::model::args::Detail;
@@ -37,7 +38,7 @@ use crate::model::{
 const SEQUENCE: u64 = 1;
 /// The mapping of all frames: Perfetto drops frames without one.
 const MAPPING: u64 = 1;
-/// First number that replaces a text id: above the ids of real systems, within the range of the format.
+/// First number for an id that is text or missing: above the ids of real systems, within the range of the format.
 const MADE_UP_IDS: i64 = 0x7000_0000;
 /// Number of track index bits in a uuid; the bits above are the overlap row.
 const OVERLAP_SHIFT: u32 = 32;
@@ -58,6 +59,15 @@ pub(crate) struct TaskRun {
     pub(crate) tid: i64,
     pub(crate) name: Box<str>,
     pub(crate) priority: Option<i64>,
+}
+
+/// Properties that samples have in common.
+#[derive(Debug, Default)]
+struct SampleTimebase {
+    event: Box<str>,
+    /// Unit of the period; empty for that of the event.
+    unit: Box<str>,
+    period: Option<u64>,
 }
 
 /// Converts the letters of a state; 0 for states that the format does not have.
@@ -104,8 +114,8 @@ pub(crate) struct PerfettoWriter<'a, W> {
     /// Overlap rows that have a descriptor.
     overlaps: FxHashSet<(u32, Overlap)>,
     is_begun: bool,
-    /// Event and period of the last sample.
-    sampled: (Box<str>, u64),
+    /// Event, unit and period of the last sample.
+    sampled: SampleTimebase,
     /// Scratch for the current packet: defaults, interned data, message.
     defaults: Vec<u8>,
     interned: Vec<u8>,
@@ -138,7 +148,7 @@ impl<'a, W: Write> PerfettoWriter<'a, W> {
             has_tasks: has_tasks(tracks),
             overlaps: FxHashSet::default(),
             is_begun: false,
-            sampled: (Box::default(), 0),
+            sampled: SampleTimebase::default(),
             defaults: Vec::new(),
             interned: Vec::new(),
             message: Vec::new(),
@@ -249,22 +259,27 @@ impl<'a, W: Write> PerfettoWriter<'a, W> {
         self.end_packet(Some(sample.ts_ns), trace_packet::PERF_SAMPLE)
     }
 
-    /// Writes event and period as sample defaults, if they changed since the last sample.
+    /// Writes event, unit and period as sample defaults, if they changed since the last sample.
     fn sample_defaults(&mut self, args: &Value) {
-        let (event, period) = (args["event"].as_str().unwrap_or_default(), args["period"].as_u64().unwrap_or(0));
-        if (&*self.sampled.0, self.sampled.1) == (event, period) {
+        let text = |key: &str| args[key].as_str().unwrap_or_default();
+        let (event, unit, period) = (text("event"), text("unit"), args["period"].as_u64());
+        let SampleTimebase { event: last_event, unit: last_unit, period: last_period } = &self.sampled;
+        if (&**last_event, &**last_unit, *last_period) == (event, unit, period) {
             return;
         }
-        self.sampled = (event.into(), period);
+        self.sampled = SampleTimebase { event: event.into(), unit: unit.into(), period };
         push_message(&mut self.defaults, trace_packet_defaults::PERF_SAMPLE_DEFAULTS, |bytes| {
             push_message(bytes, perf_sample_defaults::TIMEBASE, |bytes| {
-                if period > 0 {
+                if let Some(period) = period {
                     push_number(bytes, timebase::PERIOD, period);
                 }
                 if !event.is_empty() {
                     push_bytes(bytes, timebase::NAME, event.as_bytes());
                 }
             });
+            if !unit.is_empty() {
+                push_bytes(bytes, own_sample_defaults::PERIOD_UNIT, unit.as_bytes());
+            }
         });
     }
 
@@ -364,7 +379,7 @@ impl<'a, W: Write> PerfettoWriter<'a, W> {
     fn process(&mut self, row: usize) -> io::Result<()> {
         let tables = self.tracks;
         let process = &tables.processes[row];
-        if process.pid == Id::None && process.name.is_empty() {
+        if process.pid == Id::None && process.name.is_empty() && !self.needs_process(row) {
             return Ok(());
         }
         let pid = self.id_number(&process.pid);
@@ -373,6 +388,9 @@ impl<'a, W: Write> PerfettoWriter<'a, W> {
         push_number(&mut self.message, track_descriptor::UUID, PROCESS_BIT | row as u64);
         push_message(&mut self.message, track_descriptor::PROCESS, |bytes| {
             push_number(bytes, process_descriptor::PID, pid);
+            if process.pid == Id::None {
+                push_number(bytes, own_process_descriptor::HAS_NO_ID, 1);
+            }
             push_bytes(bytes, process_descriptor::PROCESS_NAME, name.as_bytes());
             if !process.labels.is_empty() {
                 push_bytes(bytes, process_descriptor::PROCESS_LABELS, process.labels.as_bytes());
@@ -383,6 +401,12 @@ impl<'a, W: Write> PerfettoWriter<'a, W> {
         });
         self.order_children();
         self.end_packet(None, trace_packet::TRACK_DESCRIPTOR)
+    }
+
+    /// Returns whether some track is described by its process.
+    fn needs_process(&self, row: usize) -> bool {
+        let needs = |track: &Track| matches!(track.key.kind, TrackKind::Thread | TrackKind::Process);
+        self.tracks.tracks.iter().any(|track| track.process.index() == row && needs(track))
     }
 
     /// Adds an explicit child ordering to the track descriptor, if tracks are ordered.
@@ -403,6 +427,9 @@ impl<'a, W: Write> PerfettoWriter<'a, W> {
             push_message(&mut self.message, track_descriptor::THREAD, |bytes| {
                 push_number(bytes, thread_descriptor::PID, pid);
                 push_number(bytes, thread_descriptor::TID, tid);
+                if track.key.tid == Id::None {
+                    push_number(bytes, own_thread_descriptor::HAS_NO_ID, 1);
+                }
                 let text = if let Id::Text(text) = &track.key.tid { text } else { "" };
                 let name = if track.name.is_empty() { text } else { &track.name };
                 if !name.is_empty() {
@@ -469,12 +496,11 @@ impl<'a, W: Write> PerfettoWriter<'a, W> {
         (self.id_number(&track.key.pid), self.id_number(&track.key.tid))
     }
 
-    /// Returns the number of an id, or a generated one for text.
+    /// Returns the number of an id, or a generated one for text and for a missing id: 0 is the idle process.
     fn id_number(&mut self, id: &Id) -> u64 {
         let number = match id {
-            Id::None => 0,
             Id::Number(number) => *number,
-            Id::Text(_) => {
+            Id::None | Id::Text(_) => {
                 let new = MADE_UP_IDS.saturating_add_unsigned(self.made_up.len() as u64);
                 *self.made_up.entry(id.clone()).or_insert(new)
             }
@@ -519,11 +545,12 @@ impl<'a, W: Write> PerfettoWriter<'a, W> {
 }
 
 /// Returns whether CPU runs and thread states can be written as state changes. They need numeric ids, and states need
-/// runs, since a running thread has a CPU.
+/// runs, since a running thread has a CPU. A thread without a process would get one.
 pub(crate) fn has_tasks(tracks: &TrackTables) -> bool {
     let of = |kind| tracks.tracks.iter().filter(move |track| track.key.kind == kind);
     let is_number = |track: &Track| matches!(track.key.tid, Id::Number(_));
-    of(TrackKind::Cpu).next().is_some() && of(TrackKind::Cpu).chain(of(TrackKind::State)).all(is_number)
+    let is_task = |track: &Track| is_number(track) && track.key.pid != Id::None;
+    of(TrackKind::Cpu).next().is_some() && of(TrackKind::Cpu).all(is_number) && of(TrackKind::State).all(is_task)
 }
 
 /// Returns whether a track has a rank among its siblings; threads have a sort index instead.

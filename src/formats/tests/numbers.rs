@@ -46,6 +46,15 @@ fn every_constant_has_the_number_of_the_public_definitions() {
 }
 
 #[test]
+fn the_fields_that_this_program_adds_are_free_in_their_messages() {
+    for &(message, name, number) in perfetto::own_fields::ALL {
+        let mut fields = rows().filter(|(of, ..)| *of == message).peekable();
+        assert!(fields.peek().is_some(), "{message}");
+        assert!(fields.all(|(_, field, other)| (field.to_uppercase() != name) && other < number), "{message}.{name}");
+    }
+}
+
+#[test]
 fn the_table_holds_the_messages_that_are_used_and_no_others() {
     let named = named().into_iter().map(|(message, ..)| message);
     // Also the messages that are decoded with the numbers of another message.

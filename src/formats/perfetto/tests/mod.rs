@@ -11,6 +11,7 @@ mod properties;
 mod real;
 mod threads;
 mod typed;
+mod write;
 
 use crate::formats::testing::{Reading, data, read_bytes, read_cut, read_path};
 use crate::model::{EventFlags, EventKind, Loss};

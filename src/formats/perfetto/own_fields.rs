@@ -1,0 +1,22 @@
+//! Fields that this program adds to Perfetto's messages, for data that these have no field for. Only this program reads
+//! them; others skip unknown fields.
+//!
+//! The number is above those that Perfetto assigns, up to 10,000, and those that protobuf reserves, up to 19,999. A
+//! test checks that it is free in each of the messages.
+
+use crate::formats::protobuf::numbers::proto_numbers;
+
+proto_numbers! {
+    fields own_process_descriptor = "perfetto.protos.ProcessDescriptor" {
+        // 1 if `pid` only stands for a missing id: other readers need one.
+        HAS_NO_ID = 20_000,
+    }
+    fields own_thread_descriptor = "perfetto.protos.ThreadDescriptor" {
+        // The same for `tid`.
+        HAS_NO_ID = 20_000,
+    }
+    fields own_sample_defaults = "perfetto.protos.PerfSampleDefaults" {
+        // The unit of periods, a text.
+        PERIOD_UNIT = 20_000,
+    }
+}

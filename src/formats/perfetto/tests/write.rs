@@ -1,0 +1,129 @@
+//! Tests of written data that Perfetto's messages have no field for: it is read back as it was.
+
+use std::sync::Arc;
+
+use super::*;
+use crate::formats::output::batch::bare;
+use crate::formats::perfetto::write::{PerfettoWriter, has_tasks};
+use crate::model::args::Detail;
+use crate::model::{Event, Id, Metadata, NameIdx, Names, Registry, StackIdx, Stacks, TrackKey, TrackKind};
+
+fn key(kind: TrackKind, pid: Id, tid: Id) -> TrackKey {
+    TrackKey { kind, pid, tid, name: Arc::default(), slot: 0 }
+}
+
+/// Reads samples of one thread with these arguments, and returns their arguments.
+fn samples_with(args: &[&str]) -> Vec<String> {
+    let (names, stacks, mut registry) = (Names::default(), Stacks::default(), Registry::default());
+    let track = registry.track(&key(TrackKind::Thread, Id::Number(5), Id::Number(7))).expect("a track");
+    let mut writer = PerfettoWriter::new(Vec::new(), &names, &stacks, registry.tables(), 0).expect("to memory");
+    for (ts_ns, args_json) in (0..).zip(args) {
+        let mut blob = Vec::new();
+        Detail { args_json, ..Detail::default() }.encode_into(&mut blob);
+        let sample = Event { ts_ns, ..bare(0, EventKind::Sample, track, NameIdx::EMPTY) };
+        writer.sample(&sample, &blob).expect("to memory");
+    }
+    let reading = read_bytes(&writer.finish().expect("to memory")).expect("a trace");
+    assert_eq!(reading.lost(), []);
+    reading.events.into_iter().map(|event| event.args).collect()
+}
+
+#[test]
+fn periods_keep_their_units_when_events_take_turns() {
+    let args = [
+        r#"{"event":"cpu","unit":"ns","period":1130000000}"#,
+        r#"{"event":"inuse_space","unit":"bytes","period":7}"#,
+        r#"{"event":"cpu","unit":"ns","period":1130000000}"#,
+        // The unit is that of the event, as others write it.
+        r#"{"event":"cpu","period":1130000000}"#,
+        r#"{"event":"cpu-clock","unit":"count","period":5}"#,
+        r#"{"unit":"gophers \"é\"","period":18446744073709551615}"#,
+        // It counts nothing, and not one sample.
+        r#"{"event":"cycles","unit":"count","period":0}"#,
+        r#"{"event":"cycles"}"#,
+        "",
+    ];
+    assert_eq!(samples_with(&args), args);
+}
+
+/// Writes an instant and a sample on each track, and returns the tracks that are read back.
+fn tracks_of(keys: &[TrackKey], name: Option<&str>) -> (Vec<TrackKey>, Vec<Metadata>) {
+    let (names, stacks, mut registry) = (Names::default(), Stacks::default(), Registry::default());
+    let tracks: Vec<_> = keys.iter().map(|key| registry.track(key).expect("a track")).collect();
+    if let Some(name) = name {
+        registry.apply(&Metadata::ProcessName { pid: Id::None, name: name.into() });
+    }
+    let mut writer = PerfettoWriter::new(Vec::new(), &names, &stacks, registry.tables(), 0).expect("to memory");
+    for (ts_ns, &track) in (0..).zip(&tracks) {
+        writer.instant(&bare(ts_ns, EventKind::Instant, track, NameIdx::EMPTY), &[], &[]).expect("to memory");
+    }
+    for (&track, key) in tracks.iter().zip(keys).filter(|(_, key)| key.kind == TrackKind::Thread) {
+        let sample = Event { ts_ns: 100, ..bare(0, EventKind::Sample, track, NameIdx::EMPTY) };
+        writer.sample(&sample, &[]).unwrap_or_else(|error| panic!("{key:?}: {error}"));
+    }
+    let reading = read_bytes(&writer.finish().expect("to memory")).expect("a trace");
+    assert_eq!(reading.lost(), []);
+    (reading.events.into_iter().map(|event| event.track).collect(), reading.metadata)
+}
+
+#[test]
+fn a_missing_id_stays_missing_and_shares_no_process_with_the_idle_thread() {
+    use TrackKind::{Process, Thread};
+    let keys = [
+        key(Thread, Id::None, Id::Number(1000)),
+        key(Thread, Id::None, Id::None),
+        key(Thread, Id::Number(0), Id::Number(0)),
+        key(Thread, Id::Number(1), Id::None),
+        key(Thread, Id::Number(2), Id::None),
+        key(Process, Id::None, Id::None),
+    ];
+    for name in [None, Some("program")] {
+        let (found, metadata) = tracks_of(&keys, name);
+        assert_eq!(found, [&keys[..], &keys[..5]].concat(), "instants, then samples");
+        let named = |said: &&Metadata| matches!(said, Metadata::ProcessName { pid: Id::None, .. });
+        assert_eq!(metadata.iter().filter(named).count(), usize::from(name.is_some()));
+    }
+}
+
+#[test]
+fn a_process_without_an_id_is_described_only_for_its_threads() {
+    let written = |keys: &[TrackKey]| {
+        let mut registry = Registry::default();
+        keys.iter().for_each(|key| _ = registry.track(key));
+        let (names, stacks) = (Names::default(), Stacks::default());
+        let writer = PerfettoWriter::new(Vec::new(), &names, &stacks, registry.tables(), 0).expect("to memory");
+        writer.finish().expect("to memory")
+    };
+    let number = key(TrackKind::Thread, Id::Number(1), Id::Number(1));
+    let global = [number.clone(), key(TrackKind::Global, Id::None, Id::None)];
+    assert_eq!(written(&global), written(&[number]));
+}
+
+#[test]
+fn states_of_a_thread_without_a_process_are_spans_since_a_change_of_state_would_give_it_one() {
+    let tables = |pid: Id| {
+        let mut registry = Registry::default();
+        registry.track(&key(TrackKind::Cpu, Id::None, Id::Number(0)));
+        registry.track(&key(TrackKind::State, pid, Id::Number(7)));
+        has_tasks(registry.tables())
+    };
+    assert_eq!((tables(Id::Number(7)), tables(Id::None)), (true, false));
+}
+
+#[test]
+fn a_frame_without_a_name_is_not_read_back_as_an_address() {
+    let (mut names, mut stacks, mut registry) = (Names::default(), Stacks::default(), Registry::default());
+    let [main, leaf] = ["main", "leaf"].map(|name| names.intern(name, None));
+    let mut stack = StackIdx::EMPTY;
+    for name in [main, NameIdx::EMPTY, leaf, NameIdx::EMPTY] {
+        stack = stacks.intern(stack, name);
+    }
+    let track = registry.track(&key(TrackKind::Thread, Id::Number(5), Id::Number(7))).expect("a track");
+    let mut writer = PerfettoWriter::new(Vec::new(), &names, &stacks, registry.tables(), 0).expect("to memory");
+    writer.sample(&Event::at(1, track, NameIdx::EMPTY).sample(stack), &[]).expect("to memory");
+    let reading = read_bytes(&writer.finish().expect("to memory")).expect("a trace");
+    assert_eq!(
+        (reading.lost(), &reading.events[0].stack[..]),
+        (vec![], &["main", "", "leaf", ""].map(String::from)[..])
+    );
+}
