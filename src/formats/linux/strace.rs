@@ -1,34 +1,33 @@
 //! The output of `strace`, `ltrace` and `perf trace`: one line per call, `PID time name(args) = result <seconds>`. With
-//! `-T` a call is a span; without it only a call that another thread interrupted has two times, and all others are instants. Times
-//! without a date (`-tt`) begin at midnight and go on past the next one; distances from the line before (`-r`) begin at
-//! 0. The stacks of `-k` are samples at the begins of their calls. The table of sums that `-C` prints after the calls
-//! has no times, so the reader skips it.
+//! `-T` a call is a span; without it only a call that another thread interrupted has two times, and all others are
+//! instants. A call that a message or output of the program cuts goes on in a line without a time. The stacks of `-k`
+//! are samples at the starts of their calls. The table of sums that `-C` prints after the calls has no times, so the
+//! reader skips it.
 
+mod clock;
 mod line;
 mod perf_trace;
+mod threads;
+mod unfinished;
 
-use std::sync::Arc;
-
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-use self::line::{StackLine, StraceClock, StraceEvent, StraceRecord, is_of_table, number, stack_line, word};
+use self::clock::LineClock;
+use self::line::{
+    CallRest, StackLine, StraceClock, StraceEvent, StraceRecord, attached_process, is_of_table, number, stack_line,
+    tracer_message, word,
+};
+use self::threads::{LineThreads, MAIN_TID};
+use self::unfinished::{CutCall, UnfinishedCall};
 use crate::formats::format::{Format, Opener, Shown};
 use crate::formats::input::lines::{LineParser, Output, TextLine, head_lines};
 use crate::formats::input::source::Source;
 use crate::formats::output::args::ArgsWriter;
-use crate::formats::output::batch::{BatchBuilder, bare, text};
+use crate::formats::output::batch::{BatchBuilder, bare};
 use crate::formats::{ReadError, Reader};
 use crate::model::args::Detail;
-use crate::model::{Event, EventFlags, EventKind, Id, Loss, Metadata, SourcePos, StackIdx, TrackKey, TrackKind};
-
-/// Limit for threads with unfinished calls.
-const WAITING_MAX: usize = 1 << 20;
-
-/// Limit for nested unfinished calls of a thread; some calls never end.
-const CALLS_DEEP_MAX: usize = 64;
-
-const DAY_NS: i64 = 86_400_000_000_000;
+use crate::model::{Event, EventKind, Loss, Metadata, SourcePos, StackIdx};
 
 pub(crate) const FORMAT: Format = Format {
     name: "strace",
@@ -45,14 +44,15 @@ fn parse_record(line: &[u8]) -> Option<StraceRecord<'_>> {
 
 /// Returns whether the first line is from `strace` with times.
 fn looks_like_strace(head: &[u8]) -> bool {
-    let mut lines = head_lines(head).filter(|line| !line.is_empty() && !line.starts_with(b"strace: "));
-    lines.next().is_some_and(|line| parse_record(line).is_some_and(|record| record.what != StraceEvent::Unknown))
+    let mut lines = head_lines(head).filter(|line| !line.is_empty() && tracer_message(line).is_none());
+    let is_call = |what| !matches!(what, StraceEvent::Unknown | StraceEvent::Cut { is_by_message: false, .. });
+    lines.next().is_some_and(|line| parse_record(line).is_some_and(|record| is_call(record.what)))
 }
 
 /// Returns whether the first line is a call from `strace` without times.
 #[must_use]
 pub(crate) fn looks_like_strace_without_times(head: &[u8]) -> bool {
-    let Some(line) = head_lines(head).find(|line| !line.is_empty() && !line.starts_with(b"strace: ")) else {
+    let Some(line) = head_lines(head).find(|line| !line.is_empty() && tracer_message(line).is_none()) else {
         return false;
     };
     // Only a process id may precede the call.
@@ -64,42 +64,21 @@ pub(crate) fn looks_like_strace_without_times(head: &[u8]) -> bool {
 
 /// Creates a reader for `strace` output.
 fn open(source: Source) -> Reader {
-    let first_tid = first_process(source.head());
-    crate::formats::input::lines::open(source, Strace { first_tid, ..Strace::default() })
-}
-
-/// Returns the process that `strace` started, for terminal output. Lines have a process id only while several processes
-/// run, so the first lines have none. It is the first id that is printed without an attach message.
-fn first_process(head: &[u8]) -> i64 {
-    const ATTACHED: &[u8] = b"strace: Process ";
-    let attached = |line: &[u8]| number(word(&line[memchr::memmem::find(line, ATTACHED)? + ATTACHED.len()..]).0);
-    let attached: Vec<i64> = head_lines(head).filter_map(attached).collect();
-    let named = |line: &[u8]| {
-        let inside = line.strip_prefix(b"[pid ")?;
-        number(inside[..memchr::memchr(b']', inside)?].trim_ascii())
-    };
-    head_lines(head).filter_map(named).find(|tid| !attached.contains(tid)).unwrap_or(0)
+    crate::formats::input::lines::open(source, Strace::default())
 }
 
 #[derive(Debug, Default)]
 struct Strace {
     /// Unfinished calls by thread, outermost first. `ltrace -S` nests system calls in the library calls that make them.
     waiting: FxHashMap<i64, SmallVec<[UnfinishedCall; 1]>>,
-    /// Offset of the current day, and the last time of day.
-    day_ns: i64,
-    last_of_day_ns: i64,
-    /// Current time, for lines with relative times.
-    distance_ns: i64,
-    /// Process of lines without an id, while it is the only one.
-    first_tid: i64,
-    /// Processes seen in lines that have not exited.
-    running: FxHashSet<i64>,
+    /// The call that the last line cut.
+    cut: Option<CutCall>,
+    clock: LineClock,
+    threads: LineThreads,
     /// The call of the previous line, whose stack may follow.
     last_call: Option<LastCall>,
     /// Frames of its stack, innermost first.
     frames: Vec<StackLine>,
-    /// Last known thread names.
-    named: FxHashMap<i64, Box<[u8]>>,
     /// Whether the batch already marks times as UTC.
     has_utc: bool,
     /// Whether the previous line was part of a summary table.
@@ -116,21 +95,14 @@ struct LastCall {
     is_shown: bool,
 }
 
-#[derive(Debug)]
-struct UnfinishedCall {
-    start_ns: i64,
-    name: Box<[u8]>,
-    args: Box<[u8]>,
-    place: SourcePos,
-}
-
 impl LineParser for Strace {
     fn line(&mut self, line: TextLine<'_>, batch: &mut BatchBuilder) {
         let place = line.place();
         if line.bytes.trim_ascii().is_empty() {
             return;
         }
-        if line.bytes.starts_with(b"strace: ") {
+        if tracer_message(line.bytes).is_some() {
+            self.attach(line.bytes);
             return batch.lose(Loss::IgnoredMetadata, place);
         }
         if self.last_call.is_some()
@@ -145,6 +117,12 @@ impl LineParser for Strace {
         }
         self.stack(batch);
         let Some(record) = parse_record(line.bytes) else {
+            if self.cut.is_some()
+                && let Some(rest) = CallRest::continuing(line.bytes)
+            {
+                self.attach(line.bytes);
+                return self.continue_cut(batch, rest, place);
+            }
             let begins_table = line.bytes.trim_ascii_start().starts_with(b"% time ");
             self.is_in_table = begins_table || self.is_in_table && is_of_table(line.bytes);
             return match (begins_table, self.is_in_table) {
@@ -154,68 +132,60 @@ impl LineParser for Strace {
             };
         };
         self.is_in_table = false;
-        let Some(ts_ns) = self.time(record) else { return batch.lose(Loss::BadTime, place) };
-        if record.clock == StraceClock::Utc && !std::mem::replace(&mut self.has_utc, true) {
+        self.settle_cut(batch);
+        let Some(ts_ns) = self.clock.time(&record) else { return batch.lose(Loss::BadTime, place) };
+        if matches!(record.clock, StraceClock::Utc { .. }) && !std::mem::replace(&mut self.has_utc, true) {
             batch.batch.metadata.push(Metadata::Utc { offset_ns: 0 });
         }
-        let tid = self.thread_of(&record);
-        if !record.comm.is_empty() && self.named.get(&tid).is_none_or(|known| **known != *record.comm) {
-            self.named.insert(tid, record.comm.into());
-            let name = text(record.comm, place, &mut batch.batch.losses);
-            batch.batch.metadata.push(Metadata::ThreadName { pid: Id::None, tid: Id::Number(tid), name });
-        }
+        let main_calls = self.waiting.get(&MAIN_TID).into_iter().flatten().map(|call| &*call.name);
+        let tid = self.threads.of_line(&record, main_calls, batch, place);
+        self.threads.name(tid, record.comm, batch, place);
         let is_shown = record.what != StraceEvent::Skipped;
         self.last_call = Some(LastCall { tid, start_ns: ts_ns, place, is_shown });
+        let begun = |name: &[u8], args: &[u8]| UnfinishedCall {
+            tid,
+            start_ns: ts_ns,
+            name: name.into(),
+            args: args.into(),
+            place,
+        };
         match record.what {
             StraceEvent::Call { name, args, result, dur_ns } => {
-                let result = Some(result);
-                self.call(batch, &Done { tid, start_ns: ts_ns, dur_ns, name, args: [args, b""], result, place });
-                if name == b"execve" && result == Some(b"0") {
-                    name_thread(batch, tid, args, place);
-                }
+                let (start_ns, result) = (ts_ns, Some(result));
+                self.call(batch, &CompleteCall { tid, end_tid: tid, start_ns, dur_ns, name, args, result, place });
             }
-            StraceEvent::Begun { name, args } => {
-                let begun = UnfinishedCall { start_ns: ts_ns, name: name.into(), args: args.into(), place };
-                if self.waiting.len() >= WAITING_MAX && !self.waiting.contains_key(&tid) {
-                    return batch.lose(Loss::OverLimit, place);
-                }
-                let calls = self.waiting.entry(tid).or_default();
-                calls.push(begun);
-                if calls.len() > CALLS_DEEP_MAX {
-                    let outermost = calls.remove(0);
-                    self.endless(batch, tid, &outermost);
-                }
+            StraceEvent::Begun { name, args } => self.wait(batch, tid, begun(name, args)),
+            StraceEvent::PidChanged { name, args, new_id } => {
+                self.threads.exit(tid);
+                self.wait(batch, self.threads.tid_of(new_id), begun(name, args));
             }
             StraceEvent::Resumed { name, args, result, dur_ns } => {
-                let result = Some(result);
-                let mut calls = self.waiting.remove(&tid).unwrap_or_default();
-                match calls.iter().rposition(|begun| is_name_of(&begun.name, name)) {
-                    Some(position) => {
-                        // Nested calls end with it at the latest, at an unknown time.
-                        for within in calls.drain(position + 1..) {
-                            self.endless(batch, tid, &within);
-                        }
-                        let begun = calls.remove(position);
-                        let start_ns = begun.start_ns;
-                        self.last_call = Some(LastCall { tid, start_ns, place, is_shown });
-                        let dur_ns = dur_ns.or_else(|| ts_ns.checked_sub(start_ns));
-                        let args = [&*begun.args, args];
-                        self.call(batch, &Done { tid, start_ns, dur_ns, name: &begun.name, args, result, place });
-                        if name == b"execve" && result == Some(b"0") {
-                            name_thread(batch, tid, &begun.args, place);
-                        }
-                    }
-                    None => batch.lose(Loss::UnmatchedEnd, place),
-                }
-                if !calls.is_empty() {
-                    self.waiting.insert(tid, calls);
-                }
+                let call = self.resumed(batch, tid, name, args);
+                // Otherwise the thread was in the call when the recording started, or when the thread was created.
+                let dur_ns = call.as_ref().and_then(|call| dur_ns.or_else(|| ts_ns.checked_sub(call.start_ns)));
+                let call = call.unwrap_or_else(|| begun(name, args));
+                self.last_call = Some(LastCall { tid, start_ns: call.start_ns, place, is_shown });
+                self.call(batch, &call.complete(tid, dur_ns, Some(result), place));
+            }
+            StraceEvent::Again { name, args } => {
+                let call = self.resumed(batch, tid, name, args);
+                self.wait(batch, tid, call.unwrap_or_else(|| begun(name, args)));
+            }
+            StraceEvent::Cut { name, args, is_resumed, is_by_message } => {
+                self.attach(line.bytes);
+                let call = if is_resumed { self.resumed(batch, tid, name, args) } else { None };
+                let resumed = call.is_some().then_some((ts_ns, place));
+                let loss = (!is_by_message).then(|| line.loss());
+                self.cut = Some(CutCall { call: call.unwrap_or_else(|| begun(name, args)), tid, resumed, loss });
             }
             StraceEvent::Note(note) => {
                 if note.starts_with(b"exited ") || note.starts_with(b"killed ") {
-                    self.running.remove(&tid);
+                    self.threads.exit(tid);
                 }
-                let (track, name) = (batch.track_with(&thread(tid)), batch.name(note, None, place));
+                if let Some(id) = note.strip_prefix(b"superseded by execve in pid ").and_then(number) {
+                    self.supersede(batch, tid, self.threads.tid_of(id));
+                }
+                let (track, name) = (batch.track_with(&self.threads.key(tid)), batch.name(note, None, place));
                 batch.push(bare(ts_ns, EventKind::Instant, track, name));
             }
             StraceEvent::Skipped => batch.lose(Loss::IgnoredMetadata, place),
@@ -225,49 +195,38 @@ impl LineParser for Strace {
 
     fn finish(&mut self, out: &mut Output<'_>) -> Result<(), ReadError> {
         self.stack(out.batch);
+        self.settle_cut(out.batch);
         let waiting = std::mem::take(&mut self.waiting).into_iter();
         let mut waiting: Vec<_> =
-            waiting.flat_map(|(tid, calls)| calls.into_iter().map(move |begun| (tid, begun))).collect();
-        waiting.sort_by_key(|(tid, begun)| (begun.start_ns, *tid));
-        for (tid, begun) in waiting {
-            self.endless(out.batch, tid, &begun);
+            waiting.flat_map(|(tid, calls)| calls.into_iter().map(move |call| (tid, call))).collect();
+        waiting.sort_by_key(|(tid, call)| (call.start_ns, *tid));
+        for (_, call) in waiting {
+            self.endless(out.batch, &call);
             out.flush_if_full()?;
         }
         Ok(())
     }
 }
 
-/// Returns whether a call is resumed under this name: `ltrace` omits the library of `library->function`.
-fn is_name_of(begun: &[u8], resumed: &[u8]) -> bool {
-    begun.strip_suffix(resumed).is_some_and(|before| before.is_empty() || before.ends_with(b"->"))
-}
-
 /// A complete call.
-struct Done<'a> {
+struct CompleteCall<'a> {
     tid: i64,
+    /// Thread of its end, which differs for the `execve` of a thread.
+    end_tid: i64,
     start_ns: i64,
     dur_ns: Option<i64>,
     name: &'a [u8],
-    /// The arguments, in two parts if the call was interrupted.
-    args: [&'a [u8]; 2],
+    args: &'a [u8],
     result: Option<&'a [u8]>,
     place: SourcePos,
 }
 
 impl Strace {
-    /// Returns the thread of a line. A line without an id belongs to the only running process.
-    fn thread_of(&mut self, record: &StraceRecord<'_>) -> i64 {
-        let Some(tid) = record.tid else {
-            let mut running = self.running.iter();
-            return match (running.next(), running.next()) {
-                (Some(&only), None) => only,
-                _ => self.first_tid,
-            };
-        };
-        if self.running.len() < WAITING_MAX {
-            self.running.insert(tid);
+    /// Reads the message at the end of a line that a process was attached.
+    fn attach(&mut self, line: &[u8]) {
+        if let Some(id) = attached_process(line) {
+            self.threads.attach(id);
         }
-        tid
     }
 
     /// Adds the stack of the previous call as a sample at its start.
@@ -282,51 +241,34 @@ impl Strace {
             let name = batch.name(&name, module, call.place);
             stack = batch.batch.stacks.intern(stack, name);
         }
-        let track = batch.track_with(&thread(call.tid));
+        let track = batch.track_with(&self.threads.key(call.tid));
         batch.push_sample(call.start_ns, track, stack, 0);
     }
 
-    /// Returns the time of a line. A time of day that goes back by half a day has passed midnight.
-    fn time(&mut self, record: StraceRecord<'_>) -> Option<i64> {
-        match record.clock {
-            StraceClock::Utc | StraceClock::Machine => return Some(record.ns),
-            StraceClock::Distance => {
-                self.distance_ns = self.distance_ns.checked_add(record.ns)?;
-                return Some(self.distance_ns);
-            }
-            StraceClock::TimeOfDay => {}
-        }
-        if record.ns < self.last_of_day_ns - DAY_NS / 2 {
-            self.day_ns = self.day_ns.checked_add(DAY_NS)?;
-        }
-        self.last_of_day_ns = record.ns;
-        self.day_ns.checked_add(record.ns)
-    }
-
-    fn call(&mut self, batch: &mut BatchBuilder, call: &Done<'_>) {
+    fn call(&mut self, batch: &mut BatchBuilder, call: &CompleteCall<'_>) {
         let mut event = self.event(batch, call);
         match call.dur_ns {
-            Some(dur_ns) if dur_ns >= 0 => event.value = dur_ns.unsigned_abs(),
+            Some(dur_ns) if dur_ns >= 0 => {
+                event.value = dur_ns.unsigned_abs();
+                self.clock.call_ended(call.start_ns.saturating_add(dur_ns));
+            }
             Some(_) => batch.lose(Loss::NegativeDuration, call.place),
             None => event.kind = EventKind::Instant,
         }
         batch.push(event);
+        if call.name == b"execve" && call.result == Some(b"0") {
+            // The last component of the first quoted path.
+            let path = call.args.split(|&byte| byte == b'"').nth(1).unwrap_or_default();
+            let program = path.rsplit(|&byte| byte == b'/').next().unwrap_or_default();
+            self.threads.name(call.end_tid, program, batch, call.place);
+        }
     }
 
-    /// Adds a call whose end is missing.
-    fn endless(&mut self, batch: &mut BatchBuilder, tid: i64, begun: &UnfinishedCall) {
-        batch.lose(Loss::UnmatchedBegin, SourcePos::Time(begun.start_ns));
-        let UnfinishedCall { start_ns, name, args, place } = begun;
-        let (start_ns, place, args) = (*start_ns, *place, [&**args, b""]);
-        let event = self.event(batch, &Done { tid, start_ns, dur_ns: None, name, args, result: None, place });
-        batch.push(Event { flags: EventFlags::UNFINISHED, ..event });
-    }
-
-    fn event(&mut self, batch: &mut BatchBuilder, call: &Done<'_>) -> Event {
-        let (track, name) = (batch.track_with(&thread(call.tid)), batch.name(call.name, None, call.place));
+    fn event(&mut self, batch: &mut BatchBuilder, call: &CompleteCall<'_>) -> Event {
+        let (track, name) = (batch.track_with(&self.threads.key(call.tid)), batch.name(call.name, None, call.place));
         self.args.clear();
-        if call.args.iter().any(|part| !part.is_empty()) {
-            self.args.text("args", &call.args.join(&b""[..]));
+        if !call.args.is_empty() {
+            self.args.text("args", call.args);
         }
         if let Some(result) = call.result {
             self.args.text("ret", result);
@@ -334,21 +276,6 @@ impl Strace {
         let args_json = self.args.finish();
         let detail = batch.batch.chunk.details.push(&Detail { args_json, ..Detail::default() });
         Event { detail, ..bare(call.start_ns, EventKind::Complete, track, name) }
-    }
-}
-
-/// Returns the key of a thread; `strace` does not record its process.
-fn thread(tid: i64) -> TrackKey {
-    TrackKey { kind: TrackKind::Thread, pid: Id::None, tid: Id::Number(tid), name: Arc::default(), slot: 0 }
-}
-
-/// Names a thread after the program that it executes: the last component of the first quoted path.
-fn name_thread(batch: &mut BatchBuilder, tid: i64, args: &[u8], place: SourcePos) {
-    let path = args.split(|&byte| byte == b'"').nth(1).unwrap_or_default();
-    let name = path.rsplit(|&byte| byte == b'/').next().unwrap_or_default();
-    if !name.is_empty() {
-        let name = text(name, place, &mut batch.batch.losses);
-        batch.batch.metadata.push(Metadata::ThreadName { pid: Id::None, tid: Id::Number(tid), name });
     }
 }
 

@@ -6,6 +6,19 @@ use crate::formats::input::decimal::nanos_from_seconds;
 /// Times with fewer digits before the point are relative.
 const EPOCH_DIGITS: usize = 9;
 
+/// Start of the messages about processes.
+const MESSAGE: &[u8] = b"strace: Process ";
+
+/// Mark of an `execve` that gives its thread the id of its process.
+const PID_CHANGED: &[u8] = b"<pid changed to ";
+
+/// A message that a process is traced from now on, or no longer.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct ProcessMessage {
+    id: i64,
+    is_attached: bool,
+}
+
 /// A stack line: `file(function+0x1) [0x2]`.
 #[derive(Debug)]
 pub(super) struct StackLine {
@@ -25,14 +38,20 @@ pub(super) struct StraceRecord<'a> {
     pub(super) what: StraceEvent<'a>,
 }
 
-/// The clock of a time.
+/// The clock of a time, which was rounded down to a multiple of its tick.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum StraceClock {
     /// Since 1970.
-    Utc,
-    TimeOfDay,
+    Utc {
+        tick_ns: i64,
+    },
+    TimeOfDay {
+        tick_ns: i64,
+    },
     /// Since the previous line.
-    Distance,
+    Distance {
+        tick_ns: i64,
+    },
     /// A time of the machine, or since the start of the recording.
     Machine,
 }
@@ -50,6 +69,25 @@ pub(super) enum StraceEvent<'a> {
     Begun {
         name: &'a [u8],
         args: &'a [u8],
+    },
+    /// The start of an `execve` that ends in another thread: `execve(args <pid changed to 12 ...>`.
+    PidChanged {
+        name: &'a [u8],
+        args: &'a [u8],
+        new_id: i64,
+    },
+    /// A call that is interrupted at its end: `<... name resumed>args <unfinished ...>`.
+    Again {
+        name: &'a [u8],
+        args: &'a [u8],
+    },
+    /// The start or the end of a call that other output cuts; it goes on in a later line without a time.
+    Cut {
+        name: &'a [u8],
+        args: &'a [u8],
+        is_resumed: bool,
+        /// Whether a message of `strace` cuts it. Otherwise it may be no call.
+        is_by_message: bool,
     },
     /// The end of a call: `<... name resumed>args) = result <seconds>`.
     Resumed {
@@ -79,16 +117,18 @@ impl<'a> StraceRecord<'a> {
         }
         let (tid, comm) = owner.map_or((None, &b""[..]), |(tid, comm)| (Some(tid), comm));
         let (time, rest) = word(rest);
+        let tick_ns = tick_ns(time);
         let (ns, clock) = if let Some(ns) = time_of_day(time) {
-            (ns, StraceClock::TimeOfDay)
+            (ns, StraceClock::TimeOfDay { tick_ns })
         } else {
             let point = memchr::memchr(b'.', time)?;
-            let clock = if point >= EPOCH_DIGITS { StraceClock::Utc } else { StraceClock::Distance };
+            let is_utc = point >= EPOCH_DIGITS;
+            let clock = if is_utc { StraceClock::Utc { tick_ns } } else { StraceClock::Distance { tick_ns } };
             (nanos_from_seconds(time).ok().filter(|&ns| ns >= 0)?, clock)
         };
         let what = StraceEvent::from_text(without_notes(rest));
         // Rows of the summary table also start with decimal numbers.
-        let is_record = clock != StraceClock::Distance || what != StraceEvent::Unknown;
+        let is_record = !matches!(clock, StraceClock::Distance { .. }) || what != StraceEvent::Unknown;
         is_record.then_some(Self { tid, comm, ns, clock, what })
     }
 }
@@ -146,22 +186,83 @@ impl<'a> StraceEvent<'a> {
     pub(super) fn from_text(rest: &'a [u8]) -> Self {
         if let Some(resumed) = rest.strip_prefix(b"<... ") {
             let Some(end) = memchr::memmem::find(resumed, b" resumed>") else { return Self::Unknown };
-            let (args, result, dur_ns) = ended(&resumed[end + b" resumed>".len()..]);
-            return Self::Resumed { name: &resumed[..end], args, result, dur_ns };
+            let name = &resumed[..end];
+            return match CallRest::from_text(&resumed[end + b" resumed>".len()..]) {
+                CallRest::Done { args, result, dur_ns } => Self::Resumed { name, args, result, dur_ns },
+                CallRest::Unfinished { args } | CallRest::PidChanged { args, .. } => Self::Again { name, args },
+                CallRest::Cut { args, is_by_message } => Self::Cut { name, args, is_resumed: true, is_by_message },
+            };
         }
         if rest.starts_with(b"--- ") || rest.starts_with(b"+++ ") {
             return Self::Note(note(rest));
         }
         let Self::Begun { name, args: rest } = Self::begun(rest) else { return Self::Unknown };
-        // On a terminal, the attach message of a new process cuts the line of the call that created it.
-        if let Some(cut) = memchr::memmem::rfind(rest, b"strace: Process ").filter(|_| rest.ends_with(b" attached")) {
-            return Self::Begun { name, args: &rest[..cut] };
+        match CallRest::from_text(rest) {
+            CallRest::Done { args, result, dur_ns } => Self::Call { name, args, result, dur_ns },
+            CallRest::Unfinished { args } => Self::Begun { name, args },
+            CallRest::PidChanged { args, new_id } => Self::PidChanged { name, args, new_id },
+            CallRest::Cut { args, is_by_message } => Self::Cut { name, args, is_resumed: false, is_by_message },
         }
-        if let Some(args) = rest.strip_suffix(b"<unfinished ...>").or(rest.strip_suffix(b"<no return ...>")) {
-            return Self::Begun { name, args: args.trim_ascii_end() };
+    }
+}
+
+/// A line after the opening bracket of a call, or after `resumed>`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum CallRest<'a> {
+    /// `args) = result <seconds>`.
+    Done { args: &'a [u8], result: &'a [u8], dur_ns: Option<i64> },
+    /// `args <unfinished ...>`.
+    Unfinished { args: &'a [u8] },
+    /// `args <pid changed to 12 ...>`.
+    PidChanged { args: &'a [u8], new_id: i64 },
+    /// The arguments up to a message, or up to the end of the line.
+    Cut { args: &'a [u8], is_by_message: bool },
+}
+
+impl<'a> CallRest<'a> {
+    pub(super) fn args(&self) -> &'a [u8] {
+        let (Self::Done { args, .. }
+        | Self::Unfinished { args }
+        | Self::PidChanged { args, .. }
+        | Self::Cut { args, .. }) = self;
+        args
+    }
+
+    fn from_text(rest: &'a [u8]) -> Self {
+        if let Some(at) = memchr::memmem::rfind(rest, MESSAGE)
+            && process_message(&rest[at..]).is_some()
+        {
+            return Self::Cut { args: &rest[..at], is_by_message: true };
+        }
+        for mark in [&b"<unfinished ...>"[..], b"<no return ...>", b"<detached ...>"] {
+            if let Some(args) = rest.strip_suffix(mark) {
+                return Self::Unfinished { args: args.trim_ascii_end() };
+            }
+        }
+        if let Some(inside) = rest.strip_suffix(b" ...>")
+            && let Some(at) = memchr::memmem::rfind(inside, PID_CHANGED)
+            && let Some(new_id) = number(&inside[at + PID_CHANGED.len()..])
+        {
+            return Self::PidChanged { args: rest[..at].trim_ascii_end(), new_id };
         }
         let (args, result, dur_ns) = ended(rest);
-        if result.is_empty() { Self::Unknown } else { Self::Call { name, args, result, dur_ns } }
+        if result.is_empty() {
+            return Self::Cut { args: rest, is_by_message: false };
+        }
+        // A call that is killed has no result, and the mark before `) = ?`.
+        let args = args.strip_suffix(b"<unfinished ...>").map_or(args, <[u8]>::trim_ascii_end);
+        Self::Done { args, result, dur_ns }
+    }
+
+    /// Parses a line that continues a call that was cut, such as `, tidptr=0x5) = 12`. Returns `None` if it does not.
+    pub(super) fn continuing(line: &'a [u8]) -> Option<Self> {
+        let rest = Self::from_text(line);
+        let is_closed = |equals| line[..equals].trim_ascii_end().ends_with(b")");
+        match rest {
+            Self::Done { .. } => memchr::memmem::rfind(line, b" = ").is_some_and(is_closed).then_some(rest),
+            Self::Cut { is_by_message: false, .. } => None,
+            _ => Some(rest),
+        }
     }
 }
 
@@ -177,7 +278,27 @@ fn ended(mut rest: &[u8]) -> (&[u8], &[u8], Option<i64>) {
     }
     let Some(equals) = memchr::memmem::rfind(rest, b" = ") else { return (rest, b"", dur_ns) };
     let args = rest[..equals].trim_ascii_end();
-    (args.strip_suffix(b")").unwrap_or(args).trim_ascii(), rest[equals + 3..].trim_ascii(), dur_ns)
+    (args.strip_suffix(b")").unwrap_or(args).trim_ascii_end(), rest[equals + 3..].trim_ascii(), dur_ns)
+}
+
+/// Returns the message if a line is one of `strace`, without the path that it was started by.
+pub(super) fn tracer_message(line: &[u8]) -> Option<&[u8]> {
+    let (path, message) = line.split_at(memchr::memmem::find(line, b"strace: ")?);
+    (path.is_empty() || path.ends_with(b"/") && !path.contains(&b' ')).then_some(message)
+}
+
+/// Returns the process that the message at the end of a line says to be traced from now on.
+pub(super) fn attached_process(line: &[u8]) -> Option<i64> {
+    let message = &line[memchr::memmem::rfind(line, MESSAGE)?..];
+    process_message(message).filter(|message| message.is_attached).map(|message| message.id)
+}
+
+/// Parses `strace: Process 12 attached`, also `detached` and `attached with 3 threads`.
+fn process_message(text: &[u8]) -> Option<ProcessMessage> {
+    let (id, what) = word(text.strip_prefix(MESSAGE)?);
+    let is_attached = what == b"attached" || what.starts_with(b"attached with ");
+    (is_attached || what == b"detached").then_some(())?;
+    Some(ProcessMessage { id: number(id)?, is_attached })
 }
 
 /// Parses a stack line of `-k` below its call: ` > file(function+0x1) [0x2]`, or ` > function+0x1 [0x2]`.
@@ -228,6 +349,12 @@ pub(super) fn word(text: &[u8]) -> (&[u8], &[u8]) {
 pub(super) fn number(text: &[u8]) -> Option<i64> {
     let is_number = !text.is_empty() && text.iter().all(u8::is_ascii_digit);
     is_number.then(|| std::str::from_utf8(text).ok()?.parse().ok()).flatten()
+}
+
+/// Returns the unit of a time's last digit.
+fn tick_ns(time: &[u8]) -> i64 {
+    let decimals = memchr::memchr(b'.', time).map_or(0, |point| time.len() - point - 1);
+    (0..decimals).fold(1_000_000_000, |tick_ns, _| (tick_ns / 10).max(1))
 }
 
 /// Parses `HH:MM:SS` with optional decimals.

@@ -1,0 +1,109 @@
+//! Tests of the threads of lines: a main thread without an id, and programs that threads execute.
+
+use super::super::threads::MAIN_TID;
+use crate::formats::testing::{Reading, read, read_cut};
+use crate::model::{EventKind, Id, Loss, Metadata};
+
+/// Returns the threads of the calls of a name, in order of time.
+fn threads_of(reading: &Reading, name: &str) -> Vec<Id> {
+    reading.events.iter().filter(|event| event.name == name).map(|event| event.track.tid.clone()).collect()
+}
+
+/// Returns the thread names, in order.
+fn names(reading: &Reading) -> Vec<(Id, String)> {
+    let name_of = |metadata: &Metadata| match metadata {
+        Metadata::ThreadName { tid, name, .. } => Some((tid.clone(), name.to_string())),
+        _ => None,
+    };
+    reading.metadata.iter().filter_map(name_of).collect()
+}
+
+/// Text of a shell that starts two processes: its lines have an id only while these run.
+fn shell(calls_before: usize) -> String {
+    let mut text = "1795166531.000000 execve(\"/usr/bin/sh\", [\"sh\"], 0x7f /* 1 var */) = 0 <0.000001>\n".to_owned();
+    text.extend((0..calls_before).map(|_| "1795166531.000001 brk(NULL) = 0x5 <0.000001>\n"));
+    text + "1795166531.000010 vfork(strace: Process 8 attached\n <unfinished ...>\n\
+         [pid 8] 1795166531.000011 read(0,  <unfinished ...>\n\
+         [pid 7] 1795166531.000012 <... vfork resumed>) = 8 <0.000002>\n[pid 7] 1795166531.000015 brk(NULL) = 0x5\n\
+         [pid 8] 1795166531.000016 <... read resumed>\"\", 1) = 0 <0.000002>\n\
+         [pid 8] 1795166531.000017 +++ exited with 0 +++\n1795166531.000018 brk(NULL) = 0x5 <0.000001>\n"
+}
+
+#[test]
+fn a_main_thread_whose_id_appears_late_is_one_row() {
+    let text = shell(1000);
+    let reading = read(&text);
+    assert_eq!(threads_of(&reading, "brk"), vec![Id::Number(7); 1002]);
+    assert_eq!(
+        (threads_of(&reading, "vfork"), threads_of(&reading, "read")),
+        (vec![Id::Number(7)], vec![Id::Number(8)])
+    );
+    assert_eq!(names(&reading), [(Id::Number(7), "sh".to_owned())]);
+    // Later than the first batch, the row is the one that is there, and its name has the id.
+    let reading = read_cut(text.as_bytes(), 4096, 1).expect("a capture");
+    let [row, child] = [MAIN_TID, 8].map(Id::Number);
+    assert_eq!(threads_of(&reading, "brk"), vec![row.clone(); 1002]);
+    assert_eq!((threads_of(&reading, "vfork"), threads_of(&reading, "read")), (vec![row.clone()], vec![child]));
+    assert_eq!(names(&reading), [(row.clone(), "sh".to_owned()), (row, "sh (7)".to_owned())]);
+}
+
+#[test]
+fn a_process_that_a_message_names_within_a_call_is_not_the_main_thread() {
+    let reading = read(
+        "12:00:01 clone3({flags=CLONE_VM}strace: Process 8 attached\n => {parent_tid=[8]}, 88) = 8\n\
+         [pid 8] 12:00:01 close(4) = 0\n[pid 7] 12:00:01 getpid() = 7\n",
+    );
+    let [main, child] = [7, 8].map(Id::Number);
+    assert_eq!((threads_of(&reading, "clone3"), threads_of(&reading, "getpid")), (vec![main.clone()], vec![main]));
+    assert_eq!((threads_of(&reading, "close"), reading.lost()), (vec![child], vec![]));
+}
+
+#[test]
+fn a_new_process_without_a_message_is_not_the_main_thread() {
+    // As `strace -q -f` and `ltrace -f` print it.
+    for first in ["clone(flags=0) = 8", "fork( <unfinished ...>", "vfork( <unfinished ...>"] {
+        let fork = first.split(['(', ' ']).next().expect("a name");
+        let rest =
+            if first.ends_with('8') { "brk(NULL) = 0".to_owned() } else { format!("<... {fork} resumed> ) = 8") };
+        let reading = read(&format!(
+            "12:00:01 getpid() = 7\n12:00:01 {first}\n[pid 8] 12:00:01 <... {fork} resumed> ) = 0\n\
+             [pid 8] 12:00:01 close(4) = 0\n[pid 7] 12:00:02 {rest}\n[pid 7] 12:00:03 getpid() = 7\n"
+        ));
+        assert_eq!(threads_of(&reading, "getpid"), vec![Id::Number(7); 2], "{first}");
+        assert_eq!(threads_of(&reading, "close"), [Id::Number(8)], "{first}");
+    }
+}
+
+#[test]
+fn a_process_that_was_attached_by_its_id_has_it() {
+    for program in ["strace", "/usr/bin/strace"] {
+        let reading = read(&format!(
+            "{program}: Process 7 attached\n12:00:01 getpid() = 7\n12:00:01 clone() = 8\n{program}: Process 8 attached\n\
+             [pid 8] 12:00:01 close(4) = 0\n[pid 7] 12:00:02 getpid() = 7\n"
+        ));
+        assert_eq!(threads_of(&reading, "getpid"), vec![Id::Number(7); 2]);
+        assert_eq!(reading.lost(), [(Loss::IgnoredMetadata, 2)]);
+    }
+}
+
+#[test]
+fn a_program_that_a_thread_executes_goes_on_under_the_id_of_its_process() {
+    let begins = ["<unfinished ...>", "<pid changed to 7 ...>"];
+    for (begin, prefix) in begins.iter().flat_map(|begin| [(begin, ""), (begin, "[pid ")]) {
+        let id = |id: i64| if prefix.is_empty() { id.to_string() } else { format!("{prefix}{id}]") };
+        let (leader, thread) = (id(7), id(8));
+        let reading = read(&format!(
+            "{thread} 1795166531.000100 execve(\"/bin/true\", [\"true\"], 0x7f /* 1 var */ {begin}\n\
+             {leader} 1795166531.000200 pause() = ?\n{leader} 1795166531.000300 +++ superseded by execve in pid 8 +++\n\
+             {leader} 1795166531.000400 <... execve resumed>) = 0 <0.000290>\n{leader} 1795166531.000500 brk(NULL) = 0\n"
+        ));
+        let execve = reading.events.iter().find(|event| event.name == "execve").expect("a call");
+        assert_eq!((execve.kind, execve.value, &execve.track.tid), (EventKind::Complete, 290_000, &Id::Number(8)));
+        assert_eq!(execve.args, r#"{"args":"\"/bin/true\", [\"true\"], 0x7f /* 1 var */","ret":"0"}"#);
+        assert_eq!(threads_of(&reading, "brk"), [Id::Number(7)]);
+        assert_eq!((names(&reading), reading.lost()), (vec![(Id::Number(7), "true".to_owned())], vec![]));
+    }
+    // A message without the call, and a call without the message.
+    let reading = read("7 1795166531.000001 +++ superseded by execve in pid 8 +++\n7 1795166531.000002 brk(0) = 0\n");
+    assert_eq!(reading.lost(), []);
+}

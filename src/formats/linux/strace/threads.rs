@@ -1,0 +1,172 @@
+//! Finds the thread of a line. A terminal shows process ids only while several processes run, so the main thread
+//! has lines with and without an id. Both are in one row, whose number is 0 if its id appears after the first batch.
+
+use std::sync::Arc;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::line::{StraceEvent, StraceRecord, number, word};
+use crate::formats::output::batch::{BatchBuilder, text};
+use crate::model::{Id, Metadata, SourcePos, TrackKey, TrackKind};
+
+/// Number of the main thread while its id is unknown; no thread has it.
+pub(super) const MAIN_TID: i64 = 0;
+
+/// Limit for remembered threads.
+const THREADS_MAX: usize = 1 << 20;
+
+#[derive(Debug, Default)]
+pub(super) struct LineThreads {
+    /// Id of the main thread, once known. Its lines have [`MAIN_TID`] all the same.
+    main_id: Option<i64>,
+    /// Number of its row: the id, or 0 if events were emitted before the id was known.
+    main_row_tid: i64,
+    has_lines_without_id: bool,
+    /// Threads that are not the main one, until that is known.
+    children: FxHashSet<i64>,
+    /// Threads seen in lines that have not exited.
+    running: FxHashSet<i64>,
+    /// Last known names.
+    names: FxHashMap<i64, Box<[u8]>>,
+}
+
+impl LineThreads {
+    /// Returns the thread of a line. A line without an id is of the only running thread, or else of the main one.
+    /// `main_calls` are the names of the calls that the main thread is in.
+    pub(super) fn of_line<'a>(
+        &mut self,
+        record: &StraceRecord<'_>,
+        main_calls: impl Iterator<Item = &'a [u8]>,
+        batch: &mut BatchBuilder,
+        place: SourcePos,
+    ) -> i64 {
+        let tid = match record.tid {
+            Some(id) => {
+                if self.main_id.is_none() && self.may_be_main(id, record.what, main_calls) {
+                    self.set_main(id, batch, place);
+                }
+                self.tid_of(id)
+            }
+            None => {
+                self.has_lines_without_id = true;
+                let mut running = self.running.iter();
+                match (running.next(), running.next()) {
+                    (Some(&only), None) => only,
+                    _ => MAIN_TID,
+                }
+            }
+        };
+        if self.running.len() < THREADS_MAX {
+            self.running.insert(tid);
+        }
+        if self.main_id.is_none()
+            && let Some(child) = created_thread(record.what)
+        {
+            self.add_child(child);
+        }
+        tid
+    }
+
+    /// Returns the number of a thread for an id in the text.
+    pub(super) fn tid_of(&self, id: i64) -> i64 {
+        if self.main_id == Some(id) { MAIN_TID } else { id }
+    }
+
+    /// Reads a message that a process was attached: the first one of `-p`, or a new one.
+    pub(super) fn attach(&mut self, id: i64) {
+        if self.has_lines_without_id || !self.running.is_empty() {
+            self.add_child(id);
+        } else if self.main_id.is_none() {
+            (self.main_id, self.main_row_tid) = (Some(id), id);
+        }
+    }
+
+    pub(super) fn exit(&mut self, tid: i64) {
+        self.running.remove(&tid);
+    }
+
+    /// Returns the key of a thread's row; `strace` does not record its process.
+    pub(super) fn key(&self, tid: i64) -> TrackKey {
+        thread(if tid == MAIN_TID { self.main_row_tid } else { tid })
+    }
+
+    /// Names a thread, unless the name is empty or known.
+    pub(super) fn name(&mut self, tid: i64, name: &[u8], batch: &mut BatchBuilder, place: SourcePos) {
+        if !name.is_empty() && self.names.get(&tid).is_none_or(|known| **known != *name) {
+            self.names.insert(tid, name.into());
+            self.push_name(tid, name, batch, place);
+        }
+    }
+
+    /// Adds the name of a thread, with its id if the row does not have it.
+    fn push_name(&self, tid: i64, name: &[u8], batch: &mut BatchBuilder, place: SourcePos) {
+        let mut name = text(name, place, &mut batch.batch.losses);
+        if let Some(id) = self.main_id.filter(|&id| tid == MAIN_TID && self.main_row_tid != id) {
+            name = format!("{name} ({id})").into();
+        }
+        batch.batch.metadata.push(Metadata::ThreadName { pid: Id::None, tid: self.key(tid).tid, name });
+    }
+
+    fn add_child(&mut self, id: i64) {
+        if self.main_id.is_none() && self.children.len() < THREADS_MAX {
+            self.children.insert(id);
+        }
+    }
+
+    /// Returns whether a line with an id may be of the thread that had none so far.
+    fn may_be_main<'a>(&self, id: i64, what: StraceEvent<'_>, mut main_calls: impl Iterator<Item = &'a [u8]>) -> bool {
+        if !self.has_lines_without_id || self.children.contains(&id) {
+            return false;
+        }
+        // While the main thread is in a call, its next line ends the call.
+        let mut is_in_call = |name: &[u8]| main_calls.by_ref().any(|call| call.ends_with(name));
+        match what {
+            StraceEvent::Resumed { name, result, .. } => !(is_fork(name) && result == b"0") && is_in_call(name),
+            StraceEvent::Again { name, .. } | StraceEvent::Cut { name, is_resumed: true, .. } => is_in_call(name),
+            StraceEvent::Note(_) => true,
+            _ => main_calls.next().is_none(),
+        }
+    }
+
+    /// Sets the id of the main thread, and moves its row of the first batch to it.
+    fn set_main(&mut self, id: i64, batch: &mut BatchBuilder, place: SourcePos) {
+        self.main_id = Some(id);
+        self.children = FxHashSet::default();
+        if batch.number > FIRST_BATCH {
+            let name = self.names.get(&MAIN_TID).cloned().unwrap_or_else(|| Box::from(&b"main"[..]));
+            return self.push_name(MAIN_TID, &name, batch, place);
+        }
+        self.main_row_tid = id;
+        for key in batch.batch.tracks.iter_mut().filter(|key| **key == thread(MAIN_TID)) {
+            key.tid = Id::Number(id);
+        }
+        for metadata in &mut batch.batch.metadata {
+            if let Metadata::ThreadName { tid, .. } = metadata
+                && *tid == Id::Number(MAIN_TID)
+            {
+                *tid = Id::Number(id);
+            }
+        }
+    }
+}
+
+/// Number of the batch before any other is emitted.
+const FIRST_BATCH: u32 = 1;
+
+fn thread(tid: i64) -> TrackKey {
+    TrackKey { kind: TrackKind::Thread, pid: Id::None, tid: Id::Number(tid), name: Arc::default(), slot: 0 }
+}
+
+fn is_fork(name: &[u8]) -> bool {
+    [&b"fork"[..], b"vfork", b"clone", b"clone3"].contains(&name)
+}
+
+/// Returns the thread that a call has created.
+fn created_thread(what: StraceEvent<'_>) -> Option<i64> {
+    match what {
+        StraceEvent::Call { name, result, .. } | StraceEvent::Resumed { name, result, .. } if is_fork(name) => {
+            number(word(result).0).filter(|&id| id > 0)
+        }
+        _ => None,
+    }
+}

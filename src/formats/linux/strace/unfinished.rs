@@ -1,0 +1,142 @@
+//! Calls that do not end in the line of their start: another thread interrupts the line, a call nests in them, or other
+//! output cuts the line. Memory is bounded, and calls beyond the limits are counted or shown unfinished.
+
+use smallvec::SmallVec;
+
+use super::line::CallRest;
+use super::{CompleteCall, LastCall, Strace};
+use crate::formats::output::batch::BatchBuilder;
+use crate::model::{Event, EventFlags, Loss, SourcePos};
+
+/// Limit for threads with unfinished calls.
+const WAITING_MAX: usize = 1 << 20;
+
+/// Limit for nested unfinished calls of a thread; some calls never end.
+pub(super) const CALLS_DEEP_MAX: usize = 64;
+
+#[derive(Debug)]
+pub(super) struct UnfinishedCall {
+    pub(super) tid: i64,
+    pub(super) start_ns: i64,
+    pub(super) name: Box<[u8]>,
+    pub(super) args: Box<[u8]>,
+    pub(super) place: SourcePos,
+}
+
+impl UnfinishedCall {
+    /// Returns the call with its end in a thread, which is usually that of its start.
+    pub(super) fn complete<'a>(
+        &'a self,
+        end_tid: i64,
+        dur_ns: Option<i64>,
+        result: Option<&'a [u8]>,
+        place: SourcePos,
+    ) -> CompleteCall<'a> {
+        let Self { tid, start_ns, name, args, .. } = self;
+        CompleteCall { tid: *tid, end_tid, start_ns: *start_ns, dur_ns, name, args, result, place }
+    }
+
+    fn add_args(&mut self, args: &[u8]) {
+        self.args = [&*self.args, args].concat().into();
+    }
+}
+
+/// A call whose line was cut.
+#[derive(Debug)]
+pub(super) struct CutCall {
+    pub(super) call: UnfinishedCall,
+    /// Thread of the line.
+    pub(super) tid: i64,
+    /// Time and position of the line if it resumes the call.
+    pub(super) resumed: Option<(i64, SourcePos)>,
+    /// The loss if the line does not continue; `None` if it is certainly a call.
+    pub(super) loss: Option<Loss>,
+}
+
+impl Strace {
+    /// Adds an unfinished call of a thread.
+    pub(super) fn wait(&mut self, batch: &mut BatchBuilder, tid: i64, call: UnfinishedCall) {
+        if self.waiting.len() >= WAITING_MAX && !self.waiting.contains_key(&tid) {
+            return batch.lose(Loss::OverLimit, call.place);
+        }
+        let calls = self.waiting.entry(tid).or_default();
+        calls.push(call);
+        if calls.len() > CALLS_DEEP_MAX {
+            let outermost = calls.remove(0);
+            self.endless(batch, &outermost);
+        }
+    }
+
+    /// Removes the unfinished call that a line resumes, and returns it with the arguments of that line.
+    pub(super) fn resumed(
+        &mut self,
+        batch: &mut BatchBuilder,
+        tid: i64,
+        name: &[u8],
+        args: &[u8],
+    ) -> Option<UnfinishedCall> {
+        let calls = self.waiting.get_mut(&tid)?;
+        let position = calls.iter().rposition(|call| is_name_of(&call.name, name))?;
+        let nested: SmallVec<[UnfinishedCall; 1]> = calls.drain(position + 1..).collect();
+        let mut call = calls.pop()?;
+        if calls.is_empty() {
+            self.waiting.remove(&tid);
+        }
+        // Nested calls end with it at the latest, at an unknown time.
+        for nested in nested {
+            self.endless(batch, &nested);
+        }
+        call.add_args(args);
+        Some(call)
+    }
+
+    /// Moves the `execve` of a thread to the first thread of its process, whose id the thread has from now on.
+    pub(super) fn supersede(&mut self, batch: &mut BatchBuilder, leader: i64, tid: i64) {
+        self.threads.exit(tid);
+        for call in self.waiting.remove(&tid).unwrap_or_default() {
+            self.wait(batch, leader, call);
+        }
+    }
+
+    /// Continues the call that was cut with a line without a time.
+    pub(super) fn continue_cut(&mut self, batch: &mut BatchBuilder, rest: CallRest<'_>, place: SourcePos) {
+        let Some(mut cut) = self.cut.take() else { return };
+        cut.call.add_args(rest.args());
+        match rest {
+            CallRest::Done { result, dur_ns, .. } => {
+                let CutCall { call, tid, resumed, .. } = cut;
+                self.last_call = Some(LastCall { tid, start_ns: call.start_ns, place, is_shown: true });
+                let dur_ns = dur_ns.or_else(|| resumed?.0.checked_sub(call.start_ns));
+                self.call(batch, &call.complete(tid, dur_ns, Some(result), place));
+            }
+            CallRest::Unfinished { .. } => self.wait(batch, cut.tid, cut.call),
+            CallRest::PidChanged { new_id, .. } => self.wait(batch, self.threads.tid_of(new_id), cut.call),
+            CallRest::Cut { .. } => self.cut = Some(CutCall { loss: None, ..cut }),
+        }
+    }
+
+    /// Decides what the call was that was cut and does not continue.
+    pub(super) fn settle_cut(&mut self, batch: &mut BatchBuilder) {
+        let Some(CutCall { call, tid, resumed, loss }) = self.cut.take() else { return };
+        match (loss, resumed) {
+            (None, _) => self.wait(batch, tid, call),
+            (Some(loss), None) => batch.lose(loss, call.place),
+            (Some(loss), Some((end_ns, place))) => {
+                batch.lose(loss, place);
+                self.call(batch, &call.complete(tid, end_ns.checked_sub(call.start_ns), None, place));
+            }
+        }
+    }
+
+    /// Adds a call whose end is missing.
+    pub(super) fn endless(&mut self, batch: &mut BatchBuilder, call: &UnfinishedCall) {
+        batch.lose(Loss::UnmatchedBegin, SourcePos::Time(call.start_ns));
+        let event = self.event(batch, &call.complete(call.tid, None, None, call.place));
+        batch.push(Event { flags: EventFlags::UNFINISHED, ..event });
+    }
+}
+
+/// Returns whether a call is resumed under this name: `ltrace` omits the library of `library->function`.
+fn is_name_of(begun: &[u8], resumed: &[u8]) -> bool {
+    begun.strip_suffix(resumed).is_some_and(|before| before.is_empty() || before.ends_with(b"->"))
+}
