@@ -31,11 +31,6 @@ pub(super) struct Member {
     pub(super) ended: Ended,
 }
 
-/// Returns whether a file of a Playwright archive is an attachment of its trace: a page, an image, a source.
-pub(super) fn is_attachment(name: &str) -> bool {
-    ["resources/", "src/", "screencast/"].iter().any(|folder| name.starts_with(folder)) || name.ends_with(".stacks")
-}
-
 /// Returns whether a file is metadata about other files, or hidden.
 pub(super) fn is_hidden(name: &str) -> bool {
     name.ends_with('/')

@@ -3,7 +3,8 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use super::members::{MEMBERS_MAX, Member, MemberName, is_attachment, is_hidden};
+use super::attachments::{Attachments, is_empty_log, is_of_playwright};
+use super::members::{MEMBERS_MAX, Member, MemberName, is_hidden};
 use super::tar::{self, EntryKind, TarStep};
 use super::zip;
 use crate::base::progress::Progress;
@@ -33,8 +34,8 @@ pub(crate) const TAR: Format = Format {
     opener: Opener::Archive(|source, formats| Archive::open(source, ArchiveKind::Tar, formats)),
 };
 
-/// The format of the traces in archives that have attachments.
-const PLAYWRIGHT: &str = "Playwright trace";
+/// The kind of a nested archive, in messages.
+const NESTED: &str = "an archive in an archive";
 
 /// Returns whether a file starts like a zip archive.
 fn looks_like_zip(head: &[u8]) -> bool {
@@ -74,9 +75,7 @@ struct ArchiveReader<'a> {
     context: ReadContext,
     allowance: Allowance,
     losses: Losses,
-    /// Losses of files that are only attachments if the archive is a Playwright trace.
-    attachments: Losses,
-    is_playwright: bool,
+    attachments: Attachments,
     /// Number of files with events.
     read: usize,
     /// Whether the archive has a single file.
@@ -84,6 +83,10 @@ struct ArchiveReader<'a> {
     clock_syncs: KnownSyncs,
     /// Error of the first unreadable file.
     refused: Option<ReadError>,
+    /// Error of the first unreadable file that is only an attachment if the archive has a Playwright trace.
+    refused_attachment: Option<ReadError>,
+    /// Error of the first nested archive, which more likely holds the traces than an unreadable file is one.
+    nested: Option<ReadError>,
 }
 
 impl StreamReader for Archive {
@@ -99,12 +102,13 @@ impl StreamReader for Archive {
             context: quietly,
             allowance: Allowance::for_packed(bytes),
             losses: Losses::default(),
-            attachments: Losses::default(),
-            is_playwright: false,
+            attachments: Attachments::default(),
             read: 0,
             is_alone: false,
             clock_syncs: KnownSyncs::default(),
             refused: None,
+            refused_attachment: None,
+            nested: None,
         };
         match self.kind {
             ArchiveKind::Zip => reader.zip(source)?,
@@ -229,17 +233,25 @@ impl ArchiveReader<'_> {
         }
         match self.read_member(member) {
             Ok(true) => {}
+            Ok(false) if is_empty_log(&member.name.text, member.file.len()) => {
+                self.losses.add(Loss::IgnoredMetadata, place);
+            }
             Ok(false) => losses.add(Loss::UnknownMember, place),
             Err(error @ (ReadError::Cancelled(_) | ReadError::Sink(_))) => return Err(error),
             Err(error) => {
                 let error = in_archive(error, &self.path.join(&member.name.text));
                 losses.add_because(&error.to_string(), Loss::UnreadableMember, place);
-                self.refused.get_or_insert(error);
+                let is_nested = matches!(error, ReadError::Unsupported { kind: NESTED, .. });
+                let first = match () {
+                    () if is_nested => &mut self.nested,
+                    () if is_of_playwright(&member.name.text) => &mut self.refused_attachment,
+                    () => &mut self.refused,
+                };
+                first.get_or_insert(error);
             }
         }
-        let is_attachment = is_attachment(&member.name.text);
         let named = if self.is_alone { losses } else { losses.in_file(Some(&member.name.text.as_str().into()), 0) };
-        if is_attachment { &mut self.attachments } else { &mut self.losses }.merge(&named);
+        self.losses.merge(&named);
         Ok(())
     }
 
@@ -250,10 +262,10 @@ impl ArchiveReader<'_> {
             Err(ReadError::Empty { .. }) => return Ok(false),
             Err(error) => return Err(error),
         };
-        // Nested archives are not read.
         let Some(format) = recognise(self.formats, source.head()) else { return Ok(false) };
-        let Opener::Capture(open) = format.opener else { return Ok(false) };
-        self.is_playwright |= format.name == PLAYWRIGHT;
+        let Opener::Capture(open) = format.opener else { return Err(nested(member.file.path())) };
+        let text = || Source::open(member.file.path(), &self.context);
+        self.attachments.add(&member.name.text, format.name, text, &self.context.cancel)?;
         let (path, kind) = (member.file.path(), RecordKind::new(format));
         let reader = checked(open(source, &self.context)?, path.to_owned(), kind);
         let base = member.name.text.rsplit('/').next().unwrap_or_default();
@@ -270,14 +282,11 @@ impl ArchiveReader<'_> {
 
     /// Adds the losses. If no file was readable, returns the error of the first one.
     fn finish(self) -> Result<(), ReadError> {
-        let Self { path, sink, mut losses, attachments, is_playwright, read, refused, .. } = self;
-        if is_playwright {
-            losses.add_many(Loss::IgnoredMetadata, SourcePos::Offset(0), attachments.total());
-        } else {
-            losses.merge(&attachments);
-        }
+        let Self { path, sink, mut losses, attachments, read, refused, refused_attachment, nested, .. } = self;
+        attachments.forgive(&mut losses);
         if read == 0 {
-            if let Some(error) = refused {
+            let refused = refused.or(refused_attachment.filter(|_| !attachments.has_playwright()));
+            if let Some(error) = nested.or(refused) {
                 return Err(error);
             }
             if losses.count(Loss::UnknownMember) > 0 {
@@ -299,6 +308,16 @@ fn has_one_file(list: zip::Directory, file: &File) -> std::io::Result<bool> {
         }
     }
     Ok(visible == 1)
+}
+
+/// Returns the error of an archive in an archive. These are not read, because each layer multiplies the ratio of
+/// compression.
+fn nested(path: &Path) -> ReadError {
+    ReadError::Unsupported {
+        path: path.to_owned(),
+        kind: NESTED,
+        advice: "unpack the outer archive, and open this one",
+    }
 }
 
 /// Returns the error with the path in the archive, not that of the temporary file.

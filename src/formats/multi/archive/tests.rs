@@ -164,9 +164,9 @@ fn damage_of_one_file_leaves_the_others() {
 }
 
 #[test]
-fn what_holds_no_capture_and_archives_in_archives_are_refused() {
+fn what_holds_no_capture_is_refused() {
     let inner = zip_of(&[("ninja", &bytes_of("ninja_log.txt"))]);
-    for archive in [zip_of(&[("inner.zip", &inner)]), tar_of(&[("text", b"plain\n")])] {
+    for archive in [zip_of(&[("text", b"plain\n")]), tar_of(&[("text", b"plain\n")])] {
         let error = read_bytes(&archive).expect_err("refused").to_string();
         assert!(error.contains("expected a trace in the archive"), "{error}");
     }
@@ -275,6 +275,25 @@ impl crate::formats::BatchSink for Nowhere {
     }
 }
 
+/// The artifact of a build is a zip of the zip archives that tools write.
+#[test]
+fn an_archive_in_an_archive_is_named_with_what_to_do() {
+    let ninja = bytes_of("ninja_log.txt");
+    let files: [(&str, &[u8]); 1] = [("log", &ninja)];
+    let inner = [zip_of(&files), tar_of(&files), gzip(&tar_of(&files))];
+    for inner in &inner {
+        for outer in [zip_of(&[("d/in", inner)]), tar_of(&[("page", b"<html>"), ("notes", b"a\n"), ("d/in", inner)])] {
+            let error = read_named(&outer, "out").expect_err("refused").to_string();
+            let said = "out/d/in: this is an archive in an archive, which Longspan does not read: unpack the outer";
+            assert!(error.contains(said), "{error}");
+        }
+        // Traces beside it are read, and it is a loss.
+        let reading = read_bytes(&zip_of(&[("log", &ninja), ("in", inner)])).expect("a capture");
+        let lost: Vec<_> = reading.losses.iter().map(|lost| (lost.loss, lost.file, lost.count)).collect();
+        assert_eq!((reading.events.len(), lost), (42, vec![(Loss::UnreadableMember, Some("in"), 1)]));
+    }
+}
+
 /// Reads bytes in a file of this name.
 fn read_named(bytes: &[u8], name: &str) -> Result<Reading, crate::formats::ReadError> {
     let folder = tempfile::tempdir().expect("a folder");
@@ -295,4 +314,36 @@ fn attachments_of_a_trace_of_playwright_are_no_losses_and_those_of_others_are() 
     let lost = read_bytes(&files(&bytes_of("ninja_log.txt"))).expect("a capture").lost();
     let count = |loss| lost.iter().filter(|lost| lost.0 == loss).map(|lost| lost.1).sum::<u64>();
     assert_eq!((count(Loss::UnknownMember), count(Loss::UnreadableMember), lost.len()), (2, 1, 3), "{lost:?}");
+}
+
+#[test]
+fn what_playwright_adds_to_a_trace_is_no_loss_and_a_trace_of_a_header_opens_empty() {
+    let trace = std::fs::read(data("../fuzz/corpus/playwright/small.trace")).expect("a file");
+    let files: [(&str, &[u8]); 3] =
+        [("attachments/c5b7", b"# Text"), ("0-trace.network", b""), ("0-trace.trace", &trace)];
+    assert_eq!(read_bytes(&zip_of(&files)).expect("a capture").lost(), [(Loss::IgnoredMetadata, 2)]);
+    let header = &trace[..trace.iter().position(|&byte| byte == b'\n').expect("a line")];
+    let png: &[u8] = b"\x89PNG\r\n\x1a\n";
+    for picture in ["resources/a.png", "attachments/b"] {
+        let empty = zip_of(&[(picture, png), ("trace.trace", header), ("trace.network", b"")]);
+        let reading = read_bytes(&empty).expect("a trace without events");
+        assert_eq!((reading.events.len(), reading.lost()), (0, vec![(Loss::IgnoredMetadata, 2)]));
+    }
+    assert!(read_bytes(&zip_of(&[("resources/a.png", png)])).is_err(), "a picture alone is no trace");
+}
+
+#[test]
+fn bodies_that_a_har_names_are_no_losses_and_other_files_are() {
+    let har = br#"{"log":{"version":"1.2","creator":{},"entries":[{"startedDateTime":0,"time":1,
+        "request":{"method":"GET","url":"r","postData":{"_file":"p.txt"}},"response":{"content":{"_file": "b.png"}}}]}}"#;
+    let png: &[u8] = b"\x89PNG\r\n\x1a\n";
+    for folder in ["", "a/"] {
+        let path = |name: &str| format!("{folder}{name}");
+        let [body, posted, log, other] = ["b.png", "p.txt", "har.har", "c.png"].map(path);
+        let archive = zip_of(&[(&body, png), (&posted, b"text"), (&log, har), (&other, png), ("b/b.png", png)]);
+        let reading = read_bytes(&archive).expect("a capture");
+        let mut lost = reading.lost();
+        lost.sort();
+        assert_eq!(lost, [(Loss::IgnoredMetadata, 2), (Loss::UnreadableMember, 1), (Loss::UnreadableMember, 1)]);
+    }
 }
