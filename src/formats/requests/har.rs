@@ -10,7 +10,7 @@ use super::{SpanDecoder, SpanDocument, or_default};
 use crate::base::time::epoch_nanos;
 use crate::formats::format::{Format, Opener, Shown};
 use crate::formats::input::lines::Output;
-use crate::formats::json::document::{Document, TimeUnit};
+use crate::formats::json::document::{Document, JsonExtent, TimeUnit};
 use crate::formats::json::outline::Outline;
 use crate::formats::json::sniff::looks_like_json;
 use crate::formats::otlp::layout::{Layout, Point, ServiceSpan, span_id};
@@ -25,7 +25,7 @@ pub(crate) const FORMAT: Format = Format {
     sniff: looks_like_har,
     shows: &[Shown::Spans, Shown::Instants, Shown::Arguments],
     opener: Opener::Capture(|source, _| {
-        Ok(Reader::Stream(Box::new(SpanDocument { source: Some(source), decoder: Har })))
+        Ok(Reader::Stream(Box::new(SpanDocument { source: Some(source), decoder: Har::default() })))
     }),
 };
 
@@ -37,7 +37,12 @@ fn looks_like_har(head: &[u8]) -> bool {
     }
 }
 
-struct Har;
+/// The decoder of request logs.
+#[derive(Default)]
+struct Har {
+    /// Number of requests so far, over all documents of the file.
+    requests: u64,
+}
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -134,15 +139,44 @@ struct Timings<'a> {
     receive: Option<&'a RawValue>,
 }
 
+/// Phases of this much more than the total are rounded. Fractions of floating-point milliseconds differ by less.
+const ROUNDING_NS: i64 = 1000;
+
+impl Timings<'_> {
+    /// Returns the phases in order, without `ssl`, with their durations in nanoseconds.
+    fn phases(&self) -> [(&'static str, Option<i64>); 6] {
+        let Self { blocked, dns, connect, send, wait, receive, .. } = *self;
+        let names = ["blocked", "dns", "connect", "send", "wait", "receive"];
+        let mut durations = [blocked, dns, connect, send, wait, receive].into_iter().map(taken_ns);
+        names.map(|name| (name, durations.next().flatten()))
+    }
+
+    /// Returns whether `connect` is long enough for `dns`, and `send` for `connect`. Playwright measures all three from
+    /// the start in requests of its API.
+    fn is_connect_sent(&self) -> bool {
+        let [dns_ns, connect_ns, send_ns] = [self.dns, self.connect, self.send].map(|ms| taken_ns(ms).unwrap_or(0));
+        connect_ns > 0 && (dns_ns..=send_ns).contains(&connect_ns)
+    }
+}
+
 /// Converts milliseconds to nanoseconds; returns `None` for phases that did not occur.
 fn taken_ns(millis: Option<&RawValue>) -> Option<i64> {
     millis.and_then(|millis| TimeUnit::Milliseconds.nanos(millis).ok()).filter(|&ns| ns >= 0)
 }
 
 impl SpanDecoder for Har {
-    fn take(&mut self, document: &Document, layout: &mut Layout, out: &mut Output<'_>) -> Result<(), ReadError> {
-        let [log] = document.pick(document.whole(), ["log"])?;
-        let Some(log) = log else { return Err(document.without("the JSON of a HAR file with its log")) };
+    fn decode(
+        &mut self,
+        document: &Document,
+        extent: JsonExtent,
+        layout: &mut Layout,
+        out: &mut Output<'_>,
+    ) -> Result<bool, ReadError> {
+        let [log] = document.pick(extent, ["log"])?;
+        let Some(log) = log else {
+            let is_first = extent == document.whole();
+            return if is_first { Err(document.without("the JSON of a HAR file with its log")) } else { Ok(false) };
+        };
         let [pages, entries] = document.pick(log, ["pages", "entries"])?;
         // By page id.
         let mut services = FxHashMap::default();
@@ -158,7 +192,6 @@ impl SpanDecoder for Har {
             services.insert(page.id, service);
         }
         let mut entries = document.elements(entries);
-        let mut number = 0u64;
         while let Some(element) = entries.next()? {
             let place = SourcePos::Offset(element.offset);
             let Some(entry) = element.parse::<HarEntry<'_>>(&mut out.batch.batch.losses) else { continue };
@@ -166,13 +199,13 @@ impl SpanDecoder for Har {
                 Some(&service) => service,
                 None => layout.service("requests", out.batch),
             };
-            number += 1;
-            take_entry(&entry, number, service, place, layout, out.batch);
+            self.requests += 1;
+            take_entry(&entry, self.requests, service, place, layout, out.batch);
             if layout.is_full(out.budget()) {
                 layout.flush(out)?;
             }
         }
-        Ok(())
+        Ok(true)
     }
 }
 
@@ -244,30 +277,32 @@ pub(super) fn take_entry(
             place,
         });
     };
-    let Timings { blocked, dns, connect, ssl, send, wait, receive } = &entry.timings;
-    let phases = [
-        ("blocked", taken_ns(*blocked)),
-        ("dns", taken_ns(*dns)),
-        ("connect", taken_ns(*connect)),
-        ("send", taken_ns(*send)),
-        ("wait", taken_ns(*wait)),
-        ("receive", taken_ns(*receive)),
-    ];
-    let sum_ns = phases.iter().filter_map(|(_, ns)| *ns).fold(0i64, i64::saturating_add);
-    // The total is the sum of the phases, up to rounding; a failed request may have only one of them.
-    let took_ns = taken_ns(entry.time).unwrap_or(0).max(sum_ns);
+    let (timings, took_ns) = (&entry.timings, taken_ns(entry.time).filter(|&ns| ns > 0));
+    let phases = timings.phases();
+    let sum_ns = phases.iter().filter_map(|(_, ns)| *ns).fold(0, i64::saturating_add);
+    // Failed requests may have no total.
+    let took_ns = took_ns.unwrap_or(sum_ns);
+    let is_over = sum_ns > took_ns.saturating_add(ROUNDING_NS);
     let end_ns = start_ns.saturating_add(took_ns);
-    let (name, args) = (title(entry), args(entry));
+    let (name, args) = (title(entry), args(entry, is_over));
     push(start_ns, end_ns, "", None, &name, &args);
+    let is_nested = is_over && timings.is_connect_sent();
     let mut now_ns = start_ns;
+    let connect_ns = start_ns.saturating_add(taken_ns(timings.blocked).unwrap_or(0));
     for (phase, ns) in phases {
-        let Some(ns) = ns.filter(|&ns| ns > 0) else { continue };
-        let until_ns = now_ns.saturating_add(ns).min(end_ns);
-        push(now_ns, until_ns, phase, Some(""), phase, "");
+        let parent = match phase {
+            "dns" if is_nested => "connect",
+            "connect" if is_nested => "send",
+            _ => "",
+        };
+        let from_ns = if parent.is_empty() && !(is_nested && phase == "send") { now_ns } else { connect_ns };
+        let Some(ns) = ns.filter(|&ns| ns > 0 && from_ns < end_ns) else { continue };
+        let until_ns = from_ns.saturating_add(ns).min(end_ns);
+        push(from_ns, until_ns, phase, Some(parent), phase, "");
         if phase == "connect"
-            && let Some(ssl_ns) = taken_ns(*ssl).filter(|&ssl_ns| ssl_ns > 0)
+            && let Some(ssl_ns) = taken_ns(timings.ssl).filter(|&ssl_ns| ssl_ns > 0)
         {
-            push(until_ns.saturating_sub(ssl_ns).max(now_ns), until_ns, "ssl", Some("connect"), "ssl", "");
+            push(until_ns.saturating_sub(ssl_ns).max(from_ns), until_ns, "ssl", Some("connect"), "ssl", "");
         }
         now_ns = until_ns;
     }
@@ -282,7 +317,8 @@ fn title(entry: &HarEntry<'_>) -> String {
     format!("{method} {url}").trim().to_owned()
 }
 
-fn args(entry: &HarEntry<'_>) -> Box<str> {
+/// Returns the arguments of a request. They have the numbers of its phases if these do not fit into it.
+fn args(entry: &HarEntry<'_>, has_phases: bool) -> Box<str> {
     let mut args = ArgsWriter::default();
     let text = |args: &mut ArgsWriter, key: &str, text: Option<&str>| {
         if let Some(text) = text.filter(|text| !text.is_empty()) {
@@ -314,5 +350,13 @@ fn args(entry: &HarEntry<'_>) -> Box<str> {
     text(&mut args, "connection", entry.connection.as_deref());
     text(&mut args, "resource_type", entry.resource_type.as_deref());
     text(&mut args, "priority", entry.priority.as_deref());
+    let Timings { blocked, dns, connect, ssl, send, wait, receive } = &entry.timings;
+    let named = [("blocked", blocked), ("dns", dns), ("connect", connect), ("ssl", ssl), ("send", send)];
+    for (key, ms) in named.into_iter().chain([("wait", wait), ("receive", receive)]) {
+        if let Some(ms) = ms.filter(|&ms| has_phases && taken_ns(Some(ms)).is_some()) {
+            args.key("", format!("{key}_ms").as_bytes());
+            args.json.push_str(ms.get());
+        }
+    }
     args.finish().into()
 }

@@ -1,7 +1,7 @@
-//! Playwright traces (`trace.zip`), with a JSON object per line. `trace.trace` has calls, which become spans with their
-//! logs, and console messages, which become instants. `trace.network` has requests in the form of HAR entries. Times
-//! are shifted to the time since 1970, so that both files share a timeline. Snapshots, pictures and resources are
-//! ignored.
+//! Playwright traces (`trace.zip`), with a JSON object per line. `trace.trace` has calls, which become spans below their
+//! parents with their logs, and console messages and program output, which become instants. `trace.network` has
+//! requests in the form of HAR entries. Times are shifted to the time since 1970, so that both files share a timeline.
+//! Snapshots, pictures and inputs are ignored, and lines of other types counted.
 
 use rustc_hash::FxHashMap;
 use serde::Deserialize;
@@ -24,7 +24,7 @@ pub(crate) const FORMAT: Format = Format {
     name: "Playwright trace",
     record: "A record is a line with an object that has a type and a time.",
     sniff: looks_like_playwright,
-    shows: &[Shown::Spans, Shown::Instants, Shown::Arguments],
+    shows: &[Shown::Spans, Shown::Instants, Shown::Flows, Shown::Arguments],
     opener: Opener::Capture(|source, _| Ok(input::lines::open(source, Playwright::default()))),
 };
 
@@ -60,6 +60,7 @@ struct Playwright {
 /// A call without its end.
 struct OpenAction {
     start_ns: i64,
+    parent: Option<u64>,
     name: Box<[u8]>,
     args: ArgsWriter,
     logs: Vec<Point>,
@@ -79,12 +80,17 @@ struct PlaywrightLine<'a> {
     monotonic_time: Option<&'a RawValue>,
     #[serde(default, deserialize_with = "or_default")]
     call_id: String,
+    /// The call that contains this one.
+    parent_id: Option<String>,
     #[serde(borrow)]
     start_time: Option<&'a RawValue>,
     #[serde(borrow)]
     end_time: Option<&'a RawValue>,
     #[serde(borrow)]
     time: Option<&'a RawValue>,
+    /// The time of program output.
+    #[serde(borrow)]
+    timestamp: Option<&'a RawValue>,
     /// The call as written by the user.
     title: Option<String>,
     api_name: Option<String>,
@@ -97,6 +103,8 @@ struct PlaywrightLine<'a> {
     message: Option<String>,
     message_type: Option<String>,
     text: Option<String>,
+    /// Program output that is not text.
+    base64: Option<String>,
     #[serde(borrow)]
     snapshot: Option<&'a RawValue>,
     #[serde(borrow)]
@@ -164,11 +172,19 @@ impl LineParser for Playwright {
                 self.began_ns = of(parsed.wall_time).filter(|_| clocks.is_none());
             }
             "action" => self.whole_call(parsed, place, batch),
-            "event" => self.event(&parsed, place, batch),
+            "event" if parsed.metadata.is_some() => self.event(&parsed, place, batch),
             "before" => _ = self.begin(&parsed, place, batch),
             "after" => self.end(&parsed, place, batch),
             "log" => self.log(&parsed, place, batch),
-            "console" => self.console(&parsed, place, batch),
+            "console" => {
+                let kind = parsed.message_type.as_deref().unwrap_or("log");
+                self.message(kind, (parsed.text.as_deref(), None), parsed.time, place, batch);
+            }
+            "stdout" | "stderr" => {
+                let text = parsed.text.as_deref().map(|text| text.trim_end_matches(['\n', '\r']));
+                let content = (text, parsed.base64.as_deref());
+                self.message(&parsed.kind, content, parsed.timestamp, place, batch);
+            }
             "resource-snapshot" => {
                 let entry = parsed.snapshot.map(|snapshot| serde_json::from_str::<HarEntry<'_>>(snapshot.get()));
                 let Some(Ok(entry)) = entry else { return batch.lose(Loss::BadRecord, place) };
@@ -176,8 +192,9 @@ impl LineParser for Playwright {
                 self.requests += 1;
                 take_entry(&entry, self.requests, service, place, &mut self.layout, batch);
             }
-            // Snapshots, pictures, inputs.
-            _ => {}
+            "frame-snapshot" | "screencast-frame" | "input" => {}
+            // Errors of a test, for example, have no time.
+            other => batch.lose_value(Loss::IgnoredPacket, LossValue::text(other.as_bytes()), place),
         }
     }
 
@@ -221,8 +238,9 @@ impl Playwright {
             return false;
         }
         self.open_bytes += bytes;
-        let (name, logs) = (name.as_bytes().into(), Vec::new());
-        let former = self.open.insert(line.call_id.clone(), OpenAction { start_ns, name, args, logs, place, bytes });
+        let (name, logs, parent) = (name.as_bytes().into(), Vec::new(), line.parent_id.as_deref().map(call_span_id));
+        let call = OpenAction { start_ns, parent, name, args, logs, place, bytes };
+        let former = self.open.insert(line.call_id.clone(), call);
         if let Some(former) = former {
             self.push(&line.call_id, former, 0, batch);
         }
@@ -300,7 +318,8 @@ impl Playwright {
         let message = event.params.map(|params| serde_json::from_str::<CreatedMessage>(params.get()));
         let Some(Ok(CreatedMessage { initializer })) = message else { return batch.lose(Loss::BadRecord, place) };
         self.set_clock(event.wall_time, event.start_time);
-        self.message((initializer.kind.as_deref(), initializer.text.as_deref()), event.start_time, place, batch);
+        let kind = initializer.kind.as_deref().unwrap_or("log");
+        self.message(kind, (initializer.text.as_deref(), None), event.start_time, place, batch);
     }
 
     /// Sets the clock offset of a trace without a start of its clock, from the first time in it.
@@ -328,20 +347,20 @@ impl Playwright {
     }
 
     /// Adds a message as a span of zero duration, so that its text can be long and it has its own row.
-    fn console(&mut self, line: &PlaywrightLine<'_>, place: SourcePos, batch: &mut BatchBuilder) {
-        self.message((line.message_type.as_deref(), line.text.as_deref()), line.time, place, batch);
-    }
-
     fn message(
         &mut self,
-        (kind, text): (Option<&str>, Option<&str>),
+        kind: &str,
+        (text, base64): (Option<&str>, Option<&str>),
         time: Option<&RawValue>,
         place: SourcePos,
         batch: &mut BatchBuilder,
     ) {
         let Some(ts_ns) = self.time(time) else { return batch.lose(Loss::BadTime, place) };
         let mut args = ArgsWriter::default();
-        args.text("type", kind.unwrap_or("log").as_bytes());
+        args.text("type", kind.as_bytes());
+        if let Some(base64) = base64 {
+            args.text("base64", base64.as_bytes());
+        }
         let name = text.unwrap_or("console").as_bytes().into();
         let service = self.layout.service("console", batch);
         self.layout.push(ServiceSpan {
@@ -363,8 +382,8 @@ impl Playwright {
         self.layout.push(ServiceSpan {
             start_ns: call.start_ns,
             end_ns,
-            id: span_id(b"call", id.as_bytes()),
-            parent: None,
+            id: call_span_id(id),
+            parent: call.parent,
             service,
             name: call.name,
             args: call.args.finish().into(),
@@ -372,4 +391,9 @@ impl Playwright {
             place: call.place,
         });
     }
+}
+
+/// Hashes the id of a call.
+fn call_span_id(id: &str) -> u64 {
+    span_id(b"call", id.as_bytes())
 }

@@ -1,5 +1,7 @@
 //! Tests of small traces of each tool, against its own display, and of format detection.
 
+mod nesting;
+
 use crate::formats::testing::{Reading, Seen, data, format_of, read, read_bytes, read_path};
 use crate::model::{EventFlags, EventKind, Loss, Metadata};
 
@@ -323,4 +325,34 @@ fn calls_of_early_traces_of_playwright_are_spans_and_no_line_of_a_healthy_one_is
         assert_eq!(part.losses.total(), u64::from(is_cut), "{len}: {:?}", part.lost());
         assert!(part.events.len() <= events, "{len}");
     }
+}
+
+#[test]
+fn documents_that_were_appended_to_one_file_are_all_read_and_other_data_is_counted() {
+    let span = r#"{"traceID":"a","spanID":"1","operationName":"op","startTime":1500000000000000,"duration":5,"processID":"p"}"#;
+    let trace = format!(r#"{{"traceID":"a","spans":[{span}],"processes":{{"p":{{"serviceName":"s"}}}}}}"#);
+    let response = format!(r#"{{"data":[{trace}],"total":0}}"#);
+    let request = r#"{"startedDateTime":"2026-01-02T03:04:05Z","time":9,"request":{"method":"GET","url":"http://h/"},"timings":{}}"#;
+    let log = format!(r#"{{"log":{{"version":"1.2","creator":{{}},"pages":[],"entries":[{request}]}}}}"#);
+    let spans_of = |text: &str| {
+        let reading = read(text);
+        (reading.short().len(), reading.lost())
+    };
+    let trailing = vec![(Loss::TrailingData, 1)];
+    for one in [&response, &trace, &format!("[{trace}]"), &log] {
+        let (count, lost) = spans_of(one);
+        assert_eq!((count > 0, lost), (true, vec![]), "{one}");
+        for separator in ["", "\n", "\r\n\r\n", ",\n"] {
+            let joined = [&**one, one, one].join(separator);
+            assert_eq!(spans_of(&joined), (3 * count, vec![]), "{joined}");
+        }
+        for rest in ["garbage", "\"text\"", "{}", "{\"error\":{\"code\":500}}"] {
+            assert_eq!(spans_of(&format!("{one}\n{rest}")), (count, trailing.clone()), "{one} {rest}");
+        }
+        let cut = format!("{one}\n{}", &one[..one.len() / 2]);
+        let (kept, lost) = spans_of(&cut);
+        assert_eq!((kept >= count, lost), (true, vec![(Loss::Truncated, 1)]), "{cut}");
+    }
+    let two = spans_of(&format!("[{trace},{trace}]")).0;
+    assert_eq!(two, 2 * spans_of(&trace).0, "all traces of a bare array");
 }
