@@ -1,0 +1,271 @@
+//! The spans that console exporters print, from their JSON (Python, Go) or the text of `util.inspect` (Node.js).
+
+use serde_json::{Map, Value, json};
+
+use super::inspect;
+use crate::base::time::epoch_nanos;
+use crate::formats::otlp::attributes::kind_name;
+use crate::formats::otlp::layout::{Layout, Point, ServiceSpan, span_id};
+use crate::formats::output::args::ArgsWriter;
+use crate::formats::output::batch::BatchBuilder;
+use crate::model::{Loss, SourcePos};
+
+/// The message about parts that Node.js left out of a text.
+const OMITTED: &str = "The console exporter of Node.js abbreviates nested, long and many values; what it printed is shown. \
+    Export by OTLP to keep them whole.";
+
+/// A span with all fields that the exporters print.
+pub(super) struct ConsoleSpan {
+    trace_id: String,
+    id: String,
+    parent: Option<String>,
+    name: String,
+    service: Option<String>,
+    start_ns: i64,
+    end_ns: i64,
+    kind: String,
+    scope: String,
+    status: String,
+    /// Description of the status.
+    message: String,
+    /// Attributes as keys and JSON values.
+    attributes: Vec<(String, Value)>,
+    events: Vec<ConsoleEvent>,
+    /// Events without a valid time.
+    bad_events: u64,
+    links: Vec<Value>,
+    /// Elements and values that Node.js left out of a text.
+    omitted: u64,
+}
+
+/// A span event.
+struct ConsoleEvent {
+    ts_ns: i64,
+    name: String,
+    attributes: Vec<(String, Value)>,
+}
+
+fn text_at(value: &Value, pointer: &str) -> String {
+    value.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_owned()
+}
+
+fn members(value: Option<&Value>) -> Vec<(String, Value)> {
+    match value {
+        Some(Value::Object(members)) => members.iter().map(|(key, value)| (key.clone(), value.clone())).collect(),
+        // Go prints attributes as `{"Key":"a","Value":{"Type":"STRING","Value":"b"}}`.
+        Some(Value::Array(pairs)) => {
+            let pair =
+                |pair: &Value| Some((pair.get("Key")?.as_str()?.to_owned(), pair.pointer("/Value/Value")?.clone()));
+            pairs.iter().filter_map(pair).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+fn service(members: &[(String, Value)]) -> Option<String> {
+    let named = members.iter().find(|(key, _)| key == "service.name")?;
+    named.1.as_str().map(str::to_owned)
+}
+
+/// Returns the elements of the array at a JSON pointer.
+fn items<'v>(value: &'v Value, pointer: &str) -> &'v [Value] {
+    value.pointer(pointer).and_then(Value::as_array).map_or(&[], Vec::as_slice)
+}
+
+/// Returns the events at a JSON pointer, and the number of those that have no valid time.
+fn events(value: &Value, pointer: &str, event: impl Fn(&Value) -> Option<ConsoleEvent>) -> (Vec<ConsoleEvent>, u64) {
+    let printed = items(value, pointer).iter().filter(|item| item.is_object());
+    let (mut events, mut bad_events) = (Vec::new(), 0);
+    for item in printed {
+        match event(item) {
+            Some(event) => events.push(event),
+            None => bad_events += 1,
+        }
+    }
+    (events, bad_events)
+}
+
+/// Returns links in the form that requests of other encodings have: the ids at these pointers, and attributes.
+fn links(value: &Value, pointer: &str, [trace_id, span_id, attributes]: [&str; 3]) -> Vec<Value> {
+    let id = |link: &Value, at: &str| text_at(link, at).trim_start_matches("0x").to_owned();
+    let printed = items(value, pointer).iter().filter(|item| item.is_object());
+    let link = |link: &Value| {
+        let attributes: Map<_, _> = members(link.get(attributes)).into_iter().collect();
+        json!({"trace_id": id(link, trace_id), "span_id": id(link, span_id), "attributes": attributes})
+    };
+    printed.map(link).collect()
+}
+
+/// The reason why an object is not read as a span.
+pub(super) enum Unread {
+    /// It is a span without a valid time or id.
+    BadSpan,
+    /// It is no span, or not an object at all.
+    Other,
+}
+
+impl ConsoleSpan {
+    pub(super) fn from_text(text: &[u8]) -> Result<Self, Unread> {
+        let text = std::str::from_utf8(text).map_err(|_| Unread::Other)?.trim_end().trim_end_matches(',');
+        let (value, omitted) = match serde_json::from_str::<Value>(text) {
+            Ok(value) => (value, 0),
+            Err(_) => inspect::parse(text).ok_or(Unread::Other)?,
+        };
+        let has = |pointer: &str| value.pointer(pointer).is_some();
+        let span = if has("/context/trace_id") && has("/start_time") {
+            Self::from_python(&value)
+        } else if has("/SpanContext") {
+            Self::from_go(&value)
+        } else if has("/traceId") && has("/timestamp") && has("/duration") {
+            Self::from_node(&value)
+        } else {
+            return Err(Unread::Other);
+        };
+        span.map(|span| Self { omitted, ..span }).ok_or(Unread::BadSpan)
+    }
+
+    fn from_python(value: &Value) -> Option<Self> {
+        let event = |event: &Value| {
+            let ts_ns = epoch_nanos(event.get("timestamp")?.as_str()?)?;
+            Some(ConsoleEvent { ts_ns, name: text_at(event, "/name"), attributes: members(event.get("attributes")) })
+        };
+        let resource = value.get("resource");
+        let resource = resource.and_then(|resource| resource.get("attributes")).or(resource);
+        let kind = text_at(value, "/kind");
+        let (events, bad_events) = events(value, "/events", event);
+        Some(Self {
+            trace_id: text_at(value, "/context/trace_id").trim_start_matches("0x").to_owned(),
+            id: text_at(value, "/context/span_id").trim_start_matches("0x").to_owned(),
+            parent: value.get("parent_id").and_then(Value::as_str).map(|id| id.trim_start_matches("0x").to_owned()),
+            name: text_at(value, "/name"),
+            service: service(&members(resource)),
+            start_ns: epoch_nanos(value.get("start_time")?.as_str()?)?,
+            end_ns: value.get("end_time").and_then(Value::as_str).and_then(epoch_nanos).unwrap_or(0),
+            kind: kind.strip_prefix("SpanKind.").unwrap_or(&kind).to_owned(),
+            scope: String::new(),
+            status: text_at(value, "/status/status_code"),
+            message: text_at(value, "/status/description"),
+            attributes: members(value.get("attributes")),
+            events,
+            bad_events,
+            links: links(value, "/links", ["/context/trace_id", "/context/span_id", "attributes"]),
+            omitted: 0,
+        })
+    }
+
+    fn from_go(value: &Value) -> Option<Self> {
+        let event = |event: &Value| {
+            let ts_ns = epoch_nanos(event.get("Time")?.as_str()?)?;
+            Some(ConsoleEvent { ts_ns, name: text_at(event, "/Name"), attributes: members(event.get("Attributes")) })
+        };
+        let scope = text_at(value, "/InstrumentationScope/Name");
+        let (events, bad_events) = events(value, "/Events", event);
+        Some(Self {
+            trace_id: text_at(value, "/SpanContext/TraceID"),
+            id: text_at(value, "/SpanContext/SpanID"),
+            parent: Some(text_at(value, "/Parent/SpanID")),
+            name: text_at(value, "/Name"),
+            service: service(&members(value.get("Resource"))),
+            start_ns: epoch_nanos(value.get("StartTime")?.as_str()?)?,
+            end_ns: value.get("EndTime").and_then(Value::as_str).and_then(epoch_nanos).unwrap_or(0),
+            kind: kind_name(value.get("SpanKind").and_then(Value::as_u64).unwrap_or(0)).to_owned(),
+            scope: if scope.is_empty() { text_at(value, "/InstrumentationLibrary/Name") } else { scope },
+            status: text_at(value, "/Status/Code").to_uppercase(),
+            message: text_at(value, "/Status/Description"),
+            attributes: members(value.get("Attributes")),
+            events,
+            bad_events,
+            links: links(value, "/Links", ["/SpanContext/TraceID", "/SpanContext/SpanID", "Attributes"]),
+            omitted: 0,
+        })
+    }
+
+    fn from_node(value: &Value) -> Option<Self> {
+        /// Offset to the numbers of OTLP, where 0 means unspecified.
+        const KINDS_BEGIN_AT: u64 = 1;
+        let micros = |key: &str| Some((value.get(key)?.as_f64()? * 1000.0).round() as i64);
+        let event = |event: &Value| {
+            let time = items(event, "/time");
+            let ts_ns = time.first()?.as_i64()?.checked_mul(1_000_000_000)?.checked_add(time.get(1)?.as_i64()?)?;
+            Some(ConsoleEvent { ts_ns, name: text_at(event, "/name"), attributes: members(event.get("attributes")) })
+        };
+        // Microseconds since 1970 are exact only as integers.
+        let start = value.get("timestamp")?;
+        let start_ns = start.as_i64().and_then(|start| start.checked_mul(1000)).or_else(|| micros("timestamp"))?;
+        let parent = value.get("parentId").and_then(Value::as_str).map(str::to_owned);
+        let parent = parent.or_else(|| Some(text_at(value, "/parentSpanContext/spanId")));
+        let (events, bad_events) = events(value, "/events", event);
+        Some(Self {
+            trace_id: value.get("traceId")?.as_str()?.to_owned(),
+            id: text_at(value, "/id"),
+            parent,
+            name: text_at(value, "/name"),
+            service: service(&members(value.pointer("/resource/attributes"))),
+            start_ns,
+            end_ns: start_ns.saturating_add(micros("duration")?),
+            kind: kind_name(value.get("kind").and_then(Value::as_u64).unwrap_or(0) + KINDS_BEGIN_AT).to_owned(),
+            scope: text_at(value, "/instrumentationScope/name"),
+            status: if value.pointer("/status/code").and_then(Value::as_u64) == Some(2) { "ERROR" } else { "" }
+                .to_owned(),
+            message: text_at(value, "/status/message"),
+            attributes: members(value.get("attributes")),
+            events,
+            bad_events,
+            links: links(value, "/links", ["/context/traceId", "/context/spanId", "attributes"]),
+            omitted: 0,
+        })
+    }
+
+    pub(super) fn push(self, place: SourcePos, layout: &mut Layout, batch: &mut BatchBuilder) {
+        let service = layout.service(self.service.as_deref().unwrap_or("unknown service"), batch);
+        let parent = self.parent.filter(|parent| parent.bytes().any(|byte| byte != b'0'));
+        let mut args = ArgsWriter::default();
+        for (key, text) in [
+            ("scope", self.scope.as_str()),
+            ("kind", &self.kind),
+            ("status", if self.status == "UNSET" { "" } else { &self.status }),
+            ("message", &self.message),
+            ("trace_id", &self.trace_id),
+            ("span_id", &self.id),
+            ("parent_span_id", parent.as_deref().unwrap_or_default()),
+        ] {
+            if !text.is_empty() {
+                args.text(key, text.as_bytes());
+            }
+        }
+        write_attributes(&self.attributes, &mut args);
+        if !self.links.is_empty() {
+            args.key("", b"links");
+            args.json.push_str(&Value::from(self.links).to_string());
+        }
+        batch.batch.losses.add_many(Loss::BadTime, place, self.bad_events);
+        for _ in 0..self.omitted {
+            batch.batch.losses.add_because(OMITTED, Loss::RecorderLost, place);
+        }
+        let mut points = Vec::with_capacity(self.events.len());
+        for event in &self.events {
+            let mut args = ArgsWriter::default();
+            write_attributes(&event.attributes, &mut args);
+            points.push(Point { ts_ns: event.ts_ns, name: event.name.as_bytes().into(), args: args.finish().into() });
+        }
+        let id_of = |id: &str| span_id(self.trace_id.as_bytes(), id.as_bytes());
+        layout.push(ServiceSpan {
+            start_ns: self.start_ns,
+            end_ns: self.end_ns,
+            id: id_of(&self.id),
+            parent: parent.as_deref().map(id_of),
+            service,
+            name: self.name.as_bytes().into(),
+            args: args.finish().into(),
+            points,
+            place,
+        });
+    }
+}
+
+fn write_attributes(attributes: &[(String, Value)], args: &mut ArgsWriter) {
+    for (key, value) in attributes {
+        args.key("", key.as_bytes());
+        args.json.push_str(&value.to_string());
+    }
+}

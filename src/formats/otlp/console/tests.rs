@@ -1,0 +1,89 @@
+//! Tests of spans between other output of a program, as exporters print them.
+
+use crate::formats::testing::{format_of, read};
+use crate::model::Loss;
+
+/// Returns a span that Node.js prints, with these attributes and events.
+fn node(attributes: &str, events: &str) -> String {
+    format!(
+        "{{\n  resource: {{ attributes: {{}} }},\n  instrumentationScope: {{ name: 'lib', version: undefined }},\n  \
+         traceId: 'a0a1',\n  parentSpanContext: undefined,\n  name: 's',\n  id: 'cbeb',\n  kind: 0,\n  \
+         timestamp: 1795627259462000,\n  duration: 837.5,\n  attributes: {{ {attributes} }},\n  \
+         status: {{ code: 2, message: 'bad' }},\n  events: {events},\n  links: [\n    {{\n      \
+         context: {{ traceId: 'f0', spanId: 'e1', traceFlags: 1, traceState: undefined }},\n      \
+         attributes: {{ l: 1 }}\n    }}\n  ]\n}}\n"
+    )
+}
+
+/// Returns a span that Python prints.
+fn python() -> String {
+    "{\n    \"name\": \"p\",\n    \"context\": {\n        \"trace_id\": \"0x1\",\n        \"span_id\": \"0x2\"\n    },\n    \
+     \"parent_id\": null,\n    \"start_time\": \"2026-11-25T16:48:10.8Z\",\n    \"end_time\": \"2026-11-25T16:48:10.9Z\",\n    \
+     \"status\": {\n        \"status_code\": \"ERROR\",\n        \"description\": \"no\"\n    },\n    \
+     \"attributes\": {\n        \"n\": NaN\n    },\n    \"events\": [],\n    \
+     \"links\": [\n        {\n            \"context\": {\"trace_id\": \"0xf0\", \"span_id\": \"0xe1\"},\n            \
+     \"attributes\": {}\n        }\n    ]\n}\n"
+        .to_owned()
+}
+
+#[test]
+fn a_span_that_node_abbreviates_is_kept_and_what_is_missing_is_counted() {
+    for (attributes, expected, omitted) in [
+        ("l: 'xx'... 2000 more characters", r#""l":"xx... 2000 more characters""#, 1),
+        ("b: [\n      0, 1,\n      ... 50 more items\n    ]", r#""b":[0,1,"... 50 more items"]"#, 50),
+        ("a: [Array], o: [Object]", r#""a":"[Array]","o":"[Object]""#, 2),
+        (r"e: '\x1B[31m\x00\\'", r#""e":"\u001b[31m\u0000\\""#, 0),
+        ("n: NaN, i: -Infinity, z: -0", r#""n":"NaN","i":"-Infinity","z":-0"#, 0),
+    ] {
+        let reading = read(&node(attributes, "[]"));
+        let links = r#""links":[{"trace_id":"f0","span_id":"e1","attributes":{"l":1}}]}"#;
+        let args = &reading.events[0].args;
+        assert!(args.ends_with(&format!("{expected},{links}")), "{args}");
+        assert!(args.contains(r#""status":"ERROR","message":"bad","trace_id""#), "{args}");
+        let expected = if omitted > 0 { vec![(Loss::RecorderLost, omitted)] } else { vec![] };
+        assert_eq!(reading.lost(), expected, "{attributes}");
+    }
+    let events = "[\n    { name: 'e', attributes: {}, time: [ 1795627259, 5 ] },\n    \
+                  { name: 'no time', attributes: {} },\n    ... 10 more items\n  ]";
+    let reading = read(&node("", events));
+    assert_eq!(reading.events.len(), 2, "the span and an event");
+    assert_eq!(reading.lost(), [(Loss::BadTime, 1), (Loss::RecorderLost, 10)]);
+}
+
+#[test]
+fn objects_of_the_program_before_between_and_after_spans_are_notes() {
+    let log = "{\"level\":\"info\",\"trace_id\":\"1\",\"msg\":\"x\"}\n";
+    for span in [node("", "[]"), python(), python().replace(['\n', '\t'], "") + "\n"] {
+        for (noise, lines) in [(log, 1), ("{ weird\n}\n", 2), ("{ weird\n", 1), ("{}\n", 1), ("plain\n", 1)] {
+            let text = format!("{noise}{span}{noise}{span}{noise}");
+            assert_eq!(format_of(text.as_bytes()), Some("OpenTelemetry JSON"), "{noise}");
+            let reading = read(&text);
+            assert_eq!(reading.events.len(), 2, "{noise}");
+            assert_eq!(reading.lost(), [(Loss::IgnoredMetadata, 3 * lines)], "{noise}");
+        }
+        // Damage in a span is a loss.
+        let (start, rest) = span.split_at(span.len() - 30);
+        let reading = read(&format!("{span}{start}\n{span}"));
+        assert_eq!((reading.events.len(), reading.losses.total()), (2, 1), "{rest}");
+        assert_eq!(reading.lost(), [(Loss::BadRecord, 1)]);
+        assert_eq!(read(&format!("{span}{start}")).lost(), [(Loss::Truncated, 1)]);
+    }
+    assert_eq!(format_of(log.repeat(3).as_bytes()), Some("Chrome JSON"), "logs alone are no spans");
+}
+
+#[test]
+fn the_description_and_links_of_spans_of_python_are_arguments() {
+    let args = &read(&python()).events[0].args;
+    assert!(args.contains(r#""status":"ERROR","message":"no","trace_id":"1","span_id":"2","n":"NaN""#), "{args}");
+    assert!(args.ends_with(r#""links":[{"trace_id":"f0","span_id":"e1","attributes":{}}]}"#), "{args}");
+}
+
+#[test]
+fn colours_of_values_change_nothing() {
+    let plain = node("a: 1, b: 'x'", "[]");
+    let coloured = plain.replace("'", "\u{1b}[32m'\u{1b}[39m").replace("undefined", "\u{1b}[1;90mundefined\u{1b}[39m");
+    assert_ne!(plain, coloured);
+    let (expected, reading) = (read(&plain), read(&format!("{coloured}\u{1b}[2K plain\n")));
+    assert_eq!(reading.events, expected.events);
+    assert_eq!(reading.lost(), [(Loss::IgnoredMetadata, 1)]);
+}
