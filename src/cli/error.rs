@@ -45,6 +45,8 @@ pub(super) enum CliError {
     NothingRead,
     #[error("no data was received: there is nothing to record")]
     NothingCame,
+    #[error("{0}; nothing is recorded")]
+    NothingRecorded(String),
     /// The result could not be written to stdout.
     #[error("cannot write the result: {0}")]
     Output(#[from] io::Error),

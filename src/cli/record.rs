@@ -1,6 +1,6 @@
 //! `longspan record`: records running sources, and sorts them into a native trace when they end. Every byte is first
 //! written to a file beside the output, so that a killed recording can be recovered. The output is replaced only when
-//! it is complete.
+//! it is complete. Refuses an output that is a source.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -16,13 +16,14 @@ use crate::base::budget::Memory;
 use crate::base::cancel::Cancel;
 use crate::base::progress::Progress;
 use crate::base::{files, signals};
-use crate::export::{self, ExportFormat, ExportOptions, ExportReport};
-use crate::live::arrivals::Pace;
+use crate::export::output::OutputFile;
+use crate::export::{self, ExportError, ExportFormat, ExportOptions, ExportReport};
+use crate::live::arrivals::{LiveInput, Pace};
 use crate::live::feed::FeedError;
 use crate::live::follow::sources_of;
 use crate::live::session::{LiveSession, LiveStep, SessionCounts, SessionOptions};
 use crate::live::spool_files::SpoolFiles;
-use crate::model::Sources;
+use crate::model::{SourceFile, Sources};
 use crate::query::Snapshot;
 
 /// Interval of updates of the terminal line.
@@ -36,13 +37,11 @@ const ERASE: &str = "\r\x1b[K";
 
 /// Records until all sources have ended, a signal arrives or a row matches, and then sorts.
 pub(super) fn write(record: &Record, how: &Load) -> Result<(), CliError> {
+    check_output(record)?;
     let stop = Cancel::default();
     signals::stop_first(stop.clone());
     let memory = how.memory_bytes.map_or_else(Memory::default, Memory::new);
     let folder = files::folder_of(&record.output);
-    if let Err(source) = std::fs::metadata(folder) {
-        return Err(CliError::File { path: folder.to_owned(), source });
-    }
     let spool = SpoolFiles::beside(&record.output, record.disk_cap);
     let options = SessionOptions {
         memory,
@@ -77,23 +76,20 @@ pub(super) fn write(record: &Record, how: &Load) -> Result<(), CliError> {
     }
     line.end(&session.counts());
     // Traces that could not be parsed are recorded anyway, and read again from the files.
-    let errors = session.take_errors();
-    errors.iter().for_each(say);
+    let mut errors = session.take_errors();
     let is_cut = errors.iter().any(FeedError::is_failure);
-    report(&session);
     // Sources that connect may send anything.
     let left_out = session.left_out();
-    let sources = if session.listens() {
-        spool.sources(&sources_of(&record.inputs, &session), &left_out)
-    } else {
-        Sources::unmoved(spool.paths())
-    };
+    let sources = spool.sources(&sources_of(&record.inputs, &session), &left_out);
+    let last = if sources.files().is_empty() { errors.pop() } else { None };
+    errors.iter().for_each(say);
+    report(&session);
     let rows = session.counts().rows;
     drop(session);
     let kept = spool.paths_of(&left_out);
     kept.iter().for_each(|path| say(format_args!("{}: is no trace, and is left there", path.display())));
     if sources.files().is_empty() {
-        return Err(CliError::NothingCame);
+        return Err(nothing_recorded(last));
     }
     // Space for the store, and then for the output.
     let check = |folder: &Path| spool.check_sort(rows, 2, folder).map_err(CliError::NoRoomToSort);
@@ -115,6 +111,26 @@ pub(super) fn write(record: &Record, how: &Load) -> Result<(), CliError> {
 
 pub(super) const NATIVE: ExportFormat = ExportFormat::Native { compact: false };
 
+/// Refuses an output that cannot be written, before the recording starts.
+pub(super) fn check_output(record: &Record) -> Result<(), ExportError> {
+    OutputFile::check(&record.output, &files_of(&record.inputs))
+}
+
+/// Returns the sources with a path, which the output must not replace.
+pub(super) fn files_of(inputs: &[LiveInput]) -> Sources {
+    let file = |input: &LiveInput| match input {
+        LiveInput::Input(input) => Some(SourceFile { input: input.clone(), offset_ns: 0 }),
+        LiveInput::Socket(path) => Some(SourceFile::new(path.clone(), 0)),
+        LiveInput::Command(_) | LiveInput::Otlp { .. } => None,
+    };
+    Sources::new(inputs.iter().filter_map(file).collect())
+}
+
+/// Returns the error of a recording without a byte: the last error of its sources, if any.
+pub(super) fn nothing_recorded(last: Option<impl ToString>) -> CliError {
+    last.map_or(CliError::NothingCame, |error| CliError::NothingRecorded(error.to_string()))
+}
+
 /// Sorts the recording into the output.
 fn sort(record: &Record, sources: &Sources, how: &Load) -> Result<ExportReport, CliError> {
     // The files are removed after sorting, so a cached store of them would be useless.
@@ -123,7 +139,9 @@ fn sort(record: &Record, sources: &Sources, how: &Load) -> Result<ExportReport, 
     let options = ExportOptions::whole(NATIVE);
     let progress = Progress::default();
     let line = ProgressLine::start(&progress, how.progress);
-    let written = export::export(&snapshot, sources, &record.output, &options, &Cancel::default(), &progress);
+    // A source may have appeared, or become a link to the output, since the start.
+    let files = files_of(&record.inputs);
+    let written = export::export(&snapshot, &files, &record.output, &options, &Cancel::default(), &progress);
     drop(line);
     Ok(written?)
 }
@@ -182,4 +200,28 @@ fn text_of(counts: &SessionCounts, rate: Option<f64>) -> String {
 #[expect(clippy::cast_precision_loss, reason = "three digits are shown")]
 fn as_f64(count: u64) -> f64 {
     count as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_and_a_port_are_no_files_that_an_output_could_replace() {
+        let input = |path: &str| LiveInput::Input(std::path::PathBuf::from(path).into());
+        let inputs = [
+            LiveInput::Command(vec!["out".into(), "in".into()]),
+            input("a"),
+            LiveInput::Otlp { port: 0 },
+            LiveInput::Socket("socket".into()),
+            input("/dev/stdin"),
+        ];
+        assert_eq!(files_of(&inputs).to_string(), "a, socket, /dev/stdin");
+    }
+
+    #[test]
+    fn a_recording_without_a_byte_says_why_or_that_nothing_came() {
+        assert_eq!(nothing_recorded(None::<&str>).to_string(), CliError::NothingCame.to_string());
+        assert_eq!(nothing_recorded(Some("a: full")).to_string(), "a: full; nothing is recorded");
+    }
 }

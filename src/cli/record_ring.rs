@@ -7,7 +7,7 @@ use super::args::{Load, Record};
 use super::error::CliError;
 use super::messages::say;
 use super::progress_line::ProgressLine;
-use super::record::{NATIVE, RecordLine};
+use super::record::{NATIVE, RecordLine, check_output, files_of, nothing_recorded};
 use super::tail::say_live;
 use crate::base::budget::Memory;
 use crate::base::cancel::Cancel;
@@ -18,7 +18,6 @@ use crate::live::follow::{FollowCounts, FollowOptions, Followed, Viewer, follow}
 use crate::live::orderer::LateEvents;
 use crate::live::picture::KeptPart;
 use crate::live::session::SessionCounts;
-use crate::model::Sources;
 use crate::query::Snapshot;
 
 /// Interval at which the oldest rows are dropped.
@@ -59,6 +58,7 @@ impl Viewer for LastPicture {
 
 /// Records until all sources have ended, a signal arrives or a row matches, and then writes the retained part.
 pub(super) fn write(record: &Record, kept: KeptPart, how: &Load) -> Result<(), CliError> {
+    check_output(record)?;
     let stop = Cancel::default();
     signals::stop_first(stop.clone());
     let options = FollowOptions {
@@ -73,22 +73,24 @@ pub(super) fn write(record: &Record, kept: KeptPart, how: &Load) -> Result<(), C
     };
     let line = RecordLine::new(how.progress);
     let mut last = LastPicture { snapshot: None, counts: FollowCounts::default(), taken: Instant::now(), line };
-    let end = follow(&options, &say_live(), &mut last).map_err(CliError::Follow)?;
+    let mut end = follow(&options, &say_live(), &mut last).map_err(CliError::Follow)?;
     last.line.end(&last.session_counts());
+    let is_whole = end.errors.is_empty();
+    let reason = if last.snapshot.is_none() { end.errors.pop() } else { None };
     end.errors.iter().for_each(say);
     let dropped = last.counts.dropped;
     if dropped > 0 {
         say(format_args!("{dropped} rows went, the oldest first, as --keep asks"));
     }
-    let snapshot = last.snapshot.ok_or(CliError::NothingCame)?;
+    let snapshot = last.snapshot.ok_or_else(|| nothing_recorded(reason))?;
     let options = ExportOptions::whole(NATIVE);
     let progress = Progress::default();
     let line = ProgressLine::start(&progress, how.progress);
-    let sources = Sources::default();
+    let sources = files_of(&record.inputs);
     let written = export::export(&snapshot, &sources, &record.output, &options, &Cancel::default(), &progress);
     drop(line);
     let written = written?;
     let (path, spans, bytes) = (record.output.display(), written.spans, written.bytes);
     say(format_args!("{path}: {spans} spans written, {bytes} bytes, as {}", NATIVE.label()));
-    if end.errors.is_empty() { Ok(()) } else { Err(CliError::CutRecording) }
+    if is_whole { Ok(()) } else { Err(CliError::CutRecording) }
 }

@@ -43,33 +43,25 @@ impl OutputFile {
     /// under this or another name, [`ExportError::IsFolder`], or an I/O error.
     pub(crate) fn create(path: &Path, sources: &Sources) -> Result<Self, ExportError> {
         let failed = |source| ExportError::Io { path: path.into(), source };
-        let is_source = |path: &Path| sources.files().iter().any(|source| same_file(path, source.path()));
-        let there = fs::metadata(path).ok();
-        if is_source(path) {
-            return Err(ExportError::IsSource { path: path.into() });
-        }
-        if there.as_ref().is_some_and(fs::Metadata::is_dir) {
-            return Err(ExportError::IsFolder { path: path.into() });
-        }
-        if is_stdout(path) {
+        let (file, replacement) = match OutputTarget::of(path, sources)? {
             // It is not opened by its path: a file redirected by the shell keeps its content, and later output follows
             // it.
-            let stdout = files::standard_output().map_err(failed)?;
-            return Ok(Self { path: path.into(), writer: buffered(stdout), replacement: None });
-        }
-        if there.is_some_and(|there| !there.is_file()) {
-            let device = File::options().write(true).open(path).map_err(failed)?;
-            return Ok(Self { path: path.into(), writer: buffered(device), replacement: None });
-        }
-        // A link continues to point to the written file, even if its target does not exist yet.
-        let target = link_target(path).map_err(failed)?;
-        if is_source(&target) {
-            return Err(ExportError::IsSource { path: path.into() });
-        }
-        existing_folder_of(&target).map_err(failed)?;
-        let replacement = Replacement::begin(&target).map_err(failed)?;
-        let file = replacement.file().map_err(failed)?;
-        Ok(Self { path: path.into(), writer: buffered(file), replacement: Some(replacement) })
+            OutputTarget::Stdout => (files::standard_output().map_err(failed)?, None),
+            OutputTarget::Device => (File::options().write(true).open(path).map_err(failed)?, None),
+            OutputTarget::File(target) => {
+                let replacement = Replacement::begin(&target).map_err(failed)?;
+                (replacement.file().map_err(failed)?, Some(replacement))
+            }
+        };
+        Ok(Self { path: path.into(), writer: buffered(file), replacement })
+    }
+
+    /// Checks that a file can be created for `path`, for a command that runs for hours before it does. Leaves nothing
+    /// behind, and opens no device or pipe. Returns the errors of [`OutputFile::create`].
+    pub(crate) fn check(path: &Path, sources: &Sources) -> Result<(), ExportError> {
+        let OutputTarget::File(target) = OutputTarget::of(path, sources)? else { return Ok(()) };
+        let replacement = Replacement::begin(&target);
+        replacement.map(drop).map_err(|source| ExportError::Io { path: path.into(), source })
     }
 
     /// Rejects more bytes once the store of `snapshot` is found damaged. Bytes written before that are correct.
@@ -100,6 +92,40 @@ impl OutputFile {
         // Taken apart first, because dropping the writer would flush its buffer.
         let (counted, _) = self.writer.into_parts();
         self.replacement.is_none() && counted.bytes > 0
+    }
+}
+
+/// Where the bytes of an output go.
+enum OutputTarget {
+    Stdout,
+    /// A device, a pipe or the like.
+    Device,
+    /// A file at this path, without links.
+    File(PathBuf),
+}
+
+impl OutputTarget {
+    /// Opens nothing. Returns the errors of [`OutputFile::create`].
+    fn of(path: &Path, sources: &Sources) -> Result<Self, ExportError> {
+        let failed = |source| ExportError::Io { path: path.into(), source };
+        let is_source = |path: &Path| sources.files().iter().any(|source| same_file(path, source.path()));
+        let there = fs::metadata(path).ok();
+        if is_source(path) {
+            return Err(ExportError::IsSource { path: path.into() });
+        }
+        if there.as_ref().is_some_and(fs::Metadata::is_dir) {
+            return Err(ExportError::IsFolder { path: path.into() });
+        }
+        if is_stdout(path) {
+            return Ok(Self::Stdout);
+        }
+        if there.is_some_and(|there| !there.is_file()) {
+            return Ok(Self::Device);
+        }
+        // A link continues to point to the written file, even if its target does not exist yet.
+        let target = link_target(path).map_err(failed)?;
+        existing_folder_of(&target).map_err(failed)?;
+        Ok(Self::File(target))
     }
 }
 
@@ -195,11 +221,18 @@ fn buffered(file: File) -> BufWriter<Counted> {
     BufWriter::with_capacity(BUFFER_BYTES, Counted { file, bytes: 0, guarded: None })
 }
 
-/// Returns whether both paths are the same file: through a link, a hard link, or another spelling.
+/// Returns whether both paths are the same file: through a link, a hard link, or another spelling. The file may not
+/// exist yet.
 fn same_file(a: &Path, b: &Path) -> bool {
-    files::is_same_file(a, b)
-        || a == b
-        || fs::canonicalize(a).ok().zip(fs::canonicalize(b).ok()).is_some_and(|(a, b)| a == b)
+    files::is_same_file(a, b) || a == b || resolved(a).zip(resolved(b)).is_some_and(|(a, b)| a == b)
+}
+
+/// Returns the path without links of a file that may not exist yet; `None` without its folder.
+fn resolved(path: &Path) -> Option<PathBuf> {
+    fs::canonicalize(path).ok().or_else(|| {
+        let target = link_target(path).ok()?;
+        Some(fs::canonicalize(folder_of(&target)).ok()?.join(target.file_name()?))
+    })
 }
 
 #[cfg(test)]
@@ -252,6 +285,46 @@ mod tests {
             assert!(matches!(error, ExportError::IsSource { .. }), "{name} as the source: {error}");
         }
         assert_eq!(fs::read(at("in")).unwrap(), b"capture");
+    }
+
+    /// A live source may appear later.
+    #[test]
+    fn a_source_that_does_not_exist_yet_is_refused_under_every_name_that_it_will_have() {
+        let folder = folder();
+        let at = |name: &str| folder.path().join(name);
+        fs::create_dir(at("sub")).unwrap();
+        for (link, target) in [("soft", "later"), ("softer", "soft"), ("sub/up", "../later"), ("folder", "sub")] {
+            std::os::unix::fs::symlink(target, at(link)).unwrap();
+        }
+        for name in ["later", "soft", "softer", "sub/up", "sub/../later", "./later", "folder/../later"] {
+            for (output, source) in [(at(name), at("later")), (at("later"), at(name))] {
+                let refused = OutputFile::check(&output, &Sources::unmoved([at("other"), source]));
+                assert!(matches!(refused, Err(ExportError::IsSource { .. })), "{name}");
+            }
+        }
+        for name in ["late", "sub/later", "folder/later"] {
+            assert!(OutputFile::check(&at(name), &Sources::from(&at("later"))).is_ok(), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_check_finds_what_a_file_would_fail_with_and_leaves_nothing() {
+        let folder = folder();
+        let check = |path: &Path| OutputFile::check(path, &Sources::from("/none"));
+        assert!(matches!(check(folder.path()), Err(ExportError::IsFolder { .. })));
+        let absent = check(&folder.path().join("no/where")).unwrap_err().to_string();
+        assert!(absent.contains("there is no folder"), "{absent}");
+        std::os::unix::fs::symlink("no/where", folder.path().join("astray")).unwrap();
+        assert!(matches!(check(&folder.path().join("astray")), Err(ExportError::Io { .. })));
+        // Opening a pipe would wait for its reader.
+        let pipe = folder.path().join("pipe");
+        assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        check(&pipe).unwrap();
+        let old = folder.path().join("old");
+        fs::write(&old, "old").unwrap();
+        check(&old).unwrap();
+        check(&folder.path().join("new")).unwrap();
+        assert_eq!((fs::read(&old).unwrap(), entries(&folder)), (b"old".to_vec(), 3));
     }
 
     #[test]

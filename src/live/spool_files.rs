@@ -241,6 +241,25 @@ mod tests {
         assert!(bytes_to_sort(u64::MAX, u64::MAX) == u64::MAX, "no overflow");
     }
 
+    /// The second source writes first, and the first one is replaced by another trace.
+    #[test]
+    fn files_are_called_by_their_sources_and_come_in_their_order() {
+        let folder = tempfile::tempdir().unwrap();
+        let files = SpoolFiles::beside(&folder.path().join("out"), u64::MAX);
+        let [mut app, mut silent, mut db] = [0, 1, 2].map(|source| files.part(source).unwrap());
+        db.write(b"db").unwrap();
+        app.write(b"app").unwrap();
+        app.next();
+        app.write(b"app again").unwrap();
+        silent.next();
+        let inputs = ["x/app.json", "silent.json", "db.json"].map(|path| SourceFile::new(path.into(), 0));
+        let sources = files.sources(&inputs, &[]);
+        let names: Vec<_> = sources.names().iter().map(ToString::to_string).collect();
+        assert_eq!(names, ["x/app.json", "x/app.json (2)", "db.json"]);
+        let read = |position| fs::read(sources.path_to_read(position)).unwrap();
+        assert_eq!([0, 1, 2].map(read), [b"app".to_vec(), b"app again".to_vec(), b"db".to_vec()]);
+    }
+
     #[test]
     fn a_cap_counts_what_is_written_beside() {
         let folder = tempfile::tempdir().unwrap();

@@ -2,6 +2,7 @@
 //! file.
 
 mod awaited_file;
+mod recorded_sources;
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};

@@ -1,0 +1,54 @@
+//! The names of the sources of a recording, and its output, which is none of them.
+
+use std::collections::BTreeSet;
+use std::fs;
+
+use super::chrome;
+use crate::harness::{folder, longspan, records, spans_of, text};
+
+/// A program may still write to the source: it would be replaced at the end.
+#[test]
+fn a_recording_never_replaces_its_source_and_fails_at_once_if_it_cannot_be_written() {
+    let folder = folder();
+    let at = |name: &str| folder.path().join(name);
+    fs::write(at("trace.json"), chrome(100)).expect("written");
+    fs::write(at("other.json"), chrome(100)).expect("written");
+    fs::hard_link(at("trace.json"), at("hard")).expect("linked");
+    std::os::unix::fs::symlink("trace.json", at("soft")).expect("linked");
+    std::os::unix::fs::symlink("later.json", at("later")).expect("linked");
+    for (source, output) in [
+        ("trace.json", "trace.json"),
+        ("trace.json", "soft"),
+        ("trace.json", "hard"),
+        ("soft", "trace.json"),
+        ("later.json", "later.json"),
+        ("later.json", "later"),
+    ] {
+        let (other, source, output) = (at("other.json"), at(source), at(output));
+        for keep in [&[][..], &["--keep", "1min"]] {
+            let words = [&["record", text(&other), text(&source), "-o", text(&output)], keep].concat();
+            let refused = longspan(&words).failed(1);
+            assert!(refused.contains("is an open trace; choose another file"), "{refused}");
+        }
+    }
+    assert_eq!(fs::read(at("trace.json")).expect("there"), chrome(100).as_bytes());
+    let source = at("trace.json");
+    for keep in [&[][..], &["--keep", "1min"]] {
+        let words = [&["record", text(&source), "-o", text(folder.path())], keep].concat();
+        assert!(longspan(&words).failed(1).contains("is a folder"));
+    }
+    assert_eq!(fs::read_dir(folder.path()).expect("there").count(), 5, "nothing is left beside it");
+}
+
+#[test]
+fn a_recording_of_several_sources_names_them_as_other_commands_do() {
+    let folder = folder();
+    let [app, db, out] = ["app.json", "db.json", "out.longspan"].map(|name| folder.path().join(name));
+    fs::write(&app, chrome(10)).expect("written");
+    fs::write(&db, chrome(10)).expect("written");
+    longspan(&["record", text(&app), text(&db), "-o", text(&out), "--until", "arg.i=9", "--delay", "1s"]).done();
+    let pids = |csv: &str| records(csv).iter().map(|row| row[5].clone()).collect::<BTreeSet<_>>();
+    let expected = pids(&longspan(&["spans", text(&app), text(&db), "--no-cache"]).done());
+    assert!(expected.iter().any(|pid| pid.ends_with(" in db.json")), "{expected:?}");
+    assert_eq!(pids(&spans_of(&out)), expected);
+}
