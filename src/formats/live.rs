@@ -6,7 +6,7 @@ use super::format::{Format, Opener};
 use super::input::decompress::Compression;
 use super::input::source::{HEAD_BYTES, Source, excerpt};
 use super::reader::{ReadContext, Reader, StreamReader};
-use super::sniff::format_of;
+use super::sniff::{compressed::is_compressed, format_of};
 
 /// The time by which events of a format arrive approximately in order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,7 +55,9 @@ pub(crate) enum StreamState {
 /// Why a stream cannot be followed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum NotLive {
-    #[error("compressed data cannot be followed: unpack them on the way, such as by `zcat -f` before the pipe")]
+    #[error(
+        "compressed data cannot be followed: unpack them on the way, such as by `zcat -f` or `xzcat` before the pipe"
+    )]
     Compressed,
     #[error(
         "{format} is read as a whole and cannot be followed: {}; followed are {}",
@@ -88,7 +90,7 @@ pub(crate) fn recognise_live(head: &[u8], state: StreamState) -> Option<Result<&
     // A truncated line may look like another format.
     let whole_lines = memchr::memrchr(b'\n', head).map_or(head, |end| &head[..=end]);
     let sniffed = if is_full || is_binary(head) { head } else { whole_lines };
-    if Compression::detect(head).is_some() {
+    if Compression::detect(head).is_some() || is_compressed(head) {
         return Some(Err(NotLive::Compressed));
     }
     match format_of(sniffed) {
@@ -156,7 +158,9 @@ mod tests {
         assert_eq!(name(b"plain text\n", Quiet), None, "a tool may say something first");
         assert!(matches!(name(b"plain text\n", Ended), Some(Err(NotLive::Unrecognised { .. }))));
         assert!(matches!(name(&[b'x'; HEAD_BYTES], Flowing), Some(Err(NotLive::Unrecognised { .. }))));
-        assert_eq!(name(b"\x1f\x8b\x08\0\0\0\0\0\0\x03abc", Ended), Some(Err(NotLive::Compressed)));
+        for packed in [&b"\x1f\x8b\x08\0\0\0\0\0\0\x03abc"[..], b"\xfd7zXZ\0\0\x04", b"BZh91AY&SY"] {
+            assert_eq!(name(packed, Ended), Some(Err(NotLive::Compressed)));
+        }
         let perf = [&b"PERFILE2"[..], &[0x68], &[0; 90]].concat();
         let said = match recognise_live(&perf, Ended) {
             Some(Err(why)) => why.to_string(),

@@ -29,13 +29,13 @@ const NAMED: &[PromisedFormat] = &[
     named(".pprof", "pprof", "byte 0a, or gzip's 1f 8b"),
 ];
 
-/// Endings of compressed files, which are unpacked before detection.
-const COMPRESSED: [&str; 4] = [".gz", ".zst", ".bz2", ".xz"];
+/// Endings of compressed files that are unpacked before detection.
+const UNPACKED: [&str; 2] = [".gz", ".zst"];
 
 /// Returns a sentence about the format that a file name implies; empty if it implies none.
 pub(super) fn sentence(path: &Path) -> String {
     let name = path.file_name().map(|name| name.to_string_lossy().to_lowercase()).unwrap_or_default();
-    let name = COMPRESSED.iter().find_map(|ending| name.strip_suffix(ending)).unwrap_or(&name);
+    let name = UNPACKED.iter().find_map(|ending| name.strip_suffix(ending)).unwrap_or(&name);
     let Some(PromisedFormat { format, beginning, .. }) = NAMED.iter().find(|row| name.ends_with(row.ending)) else {
         return String::new();
     };
@@ -54,6 +54,9 @@ mod tests {
         assert!(sentence(Path::new("/tmp/A.JSON.gz")).contains("Chrome JSON"));
         assert!(sentence(Path::new("x.pftrace")).contains("Perfetto"));
         assert!(sentence(Path::new("my-perf.data")).contains("perf.data"));
+        assert!(sentence(Path::new("a.json.zst")).contains("Chrome JSON"));
+        // Files of other compressions are not unpacked, so their content says nothing about the format.
+        assert_eq!(["a.json.xz", "a.json.bz2"].map(|name| sentence(Path::new(name))), ["", ""]);
         assert_eq!(sentence(Path::new("notes.txt")), "");
         assert_eq!(sentence(Path::new("json")), "");
         assert_eq!(sentence(Path::new("/")), "");
