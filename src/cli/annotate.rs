@@ -3,7 +3,7 @@
 
 use super::args::{Annotate, Load};
 use super::error::CliError;
-use super::event_choice::chosen_event;
+use super::event_choice::{chosen_event, say_no_samples};
 use super::load::{load, starting_over};
 use super::messages::say;
 use super::progress_line::ProgressLine;
@@ -33,16 +33,6 @@ pub(super) fn print(annotate: &Annotate, how: &Load) -> Result<(), CliError> {
 fn print_once(annotate: &Annotate, how: &Load) -> Result<(), CliError> {
     let snapshot = Snapshot::new(load(&annotate.sources, how)?.store);
     let scope = annotate.scope.on(&snapshot)?;
-    let frames = TraceFrames::of(&snapshot);
-    let found = names(&snapshot, &frames, &annotate.sources, how);
-    let function = match choose(&snapshot, &found, &annotate.function, annotate.module.as_deref()) {
-        Ok(function) => function,
-        Err(NoFunction::Unknown) => {
-            say(format_args!("{}: {}", annotate.function, NoFunction::Unknown));
-            return write(None, annotate);
-        }
-        Err(several) => return Err(CliError::Usage(format!("{}: {several}; --module takes one", annotate.function))),
-    };
     let progress = Progress::default();
     let line = ProgressLine::start(&progress, how.progress);
     let cancel = Cancel::default();
@@ -50,8 +40,23 @@ fn print_once(annotate: &Annotate, how: &Load) -> Result<(), CliError> {
     drop(line);
     check(snapshot.store())?;
     let Some(event) = chosen_event(annotate.event.as_deref(), &snapshot, &histogram)? else {
-        say(format_args!("{}: no samples in this part", annotate.sources));
+        say_no_samples(&snapshot);
         return write(None, annotate);
+    };
+    let frames = TraceFrames::of(&snapshot);
+    let found = names(&snapshot, &frames, &annotate.sources, how);
+    let function = match choose(&snapshot, &found, &annotate.function, annotate.module.as_deref()) {
+        Ok(function) => function,
+        Err(NoFunction::Unknown) => {
+            if is_sampled_by_name(&annotate.function, &snapshot, &histogram) {
+                let name = &annotate.function;
+                say(format_args!("{name}: the trace has samples of it, but no addresses, so its code is unknown"));
+            } else {
+                say(format_args!("{}: {}", annotate.function, NoFunction::Unknown));
+            }
+            return write(None, annotate);
+        }
+        Err(several) => return Err(CliError::Usage(format!("{}: {several}; --module takes one", annotate.function))),
     };
     let samples = CodeSamples { snapshot: &snapshot, frames: &frames, found: &found, histogram: &histogram, event };
     let paths = annotate.sources.files().iter().map(SourceFile::path);
@@ -63,6 +68,13 @@ fn print_once(annotate: &Annotate, how: &Load) -> Result<(), CliError> {
         say_what_is_missing(&code, annotate.side);
     }
     write(Some(code), annotate)
+}
+
+/// Returns whether the trace itself names a sampled function so, as profiles without addresses do.
+fn is_sampled_by_name(name: &str, snapshot: &Snapshot, histogram: &SampleHistogram) -> bool {
+    let is_meant =
+        |function: &str| function.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('('));
+    (0..histogram.events().len()).any(|row| histogram.functions(snapshot, row).iter().any(|found| is_meant(found.name)))
 }
 
 /// Writes the rows of a function, if there is one.

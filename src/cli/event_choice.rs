@@ -6,6 +6,15 @@ use super::messages::say;
 use crate::query::Snapshot;
 use crate::query::samples::SampleHistogram;
 
+/// Prints why there are no samples: the trace has none, or its scope.
+pub(super) fn say_no_samples(snapshot: &Snapshot) {
+    if snapshot.summary().samples == 0 {
+        say("this trace holds no samples: record with perf, samply or another sampling profiler");
+    } else {
+        say("no samples in this part");
+    }
+}
+
 /// Returns the index of the requested or the default event; `None` without samples. Returns an error if no event, or
 /// several, have that name.
 pub(super) fn chosen_event(

@@ -3,7 +3,7 @@
 
 use super::args::{Flame, FlameFormat, Load};
 use super::error::CliError;
-use super::event_choice::chosen_event;
+use super::event_choice::{chosen_event, say_no_samples};
 use super::load::starting_over;
 use super::messages::say;
 use super::progress_line::ProgressLine;
@@ -28,9 +28,6 @@ fn print_once(flame: &Flame, how: &Load) -> Result<(), CliError> {
     let snapshot = load_with_names(&flame.sources, how)?;
     let scope = flame.scope.on(&snapshot)?;
     let summary = snapshot.summary();
-    if summary.spans == 0 && summary.samples == 0 {
-        say(format_args!("{}: holds neither spans nor samples", flame.sources));
-    }
     let progress = Progress::default();
     let line = ProgressLine::start(&progress, how.progress);
     let is_of_samples = flame.of_samples || flame.event.is_some() || summary.spans == 0;
@@ -108,7 +105,14 @@ fn paths_of_spans(flame: &Flame, snapshot: &Snapshot, scope: &Scope, progress: &
 fn paths_of_samples(flame: &Flame, snapshot: &Snapshot, scope: &Scope, progress: &Progress) -> Result<Paths, CliError> {
     let counted = SampleHistogram::count(snapshot, scope, &Cancel::default(), progress);
     let histogram = counted.unwrap_or_default(); // never cancelled
-    let Some(row) = chosen_event(flame.event.as_deref(), snapshot, &histogram)? else { return Ok(no_samples()) };
+    let Some(row) = chosen_event(flame.event.as_deref(), snapshot, &histogram)? else {
+        if flame.of_samples || flame.event.is_some() || snapshot.summary().samples > 0 {
+            say_no_samples(snapshot);
+        } else {
+            say(format_args!("{}: holds neither spans nor samples", flame.sources));
+        }
+        return Ok(no_samples());
+    };
     let event = &histogram.events()[row];
     let tree = from_histogram(snapshot, &histogram, row);
     let (name, unit, missing) = (event.name.clone(), event.unit.clone(), SampleSum::default());

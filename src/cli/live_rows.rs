@@ -43,10 +43,11 @@ fn text(&SourceRow { row, names, late_ns, .. }: &SourceRow<'_>) -> String {
         RowValue::Flow(_) => "flow".to_owned(),
     };
     let place = place(names, track);
-    let mut line = format!("{sign}{seconds}.{nanos:09} {what:>12}  {place}  {}", name.text);
-    if name.text.is_empty() {
-        line.push_str(track_name(track));
-    }
+    // The series of a counter share its name, and differ by their tracks.
+    let is_of_track =
+        name.text.is_empty() || matches!(row.value, RowValue::Counter(_)) && !track_name(track).is_empty();
+    let shown = if is_of_track { track_name(track) } else { &name.text };
+    let mut line = format!("{sign}{seconds}.{nanos:09} {what:>12}  {place}  {shown}");
     if let RowValue::Sample(stack) = &row.value {
         for caller in stack.iter().skip(1) {
             line.push_str(" < ");
@@ -153,4 +154,33 @@ fn json(out: &mut dyn Write, &SourceRow { row, names, late_ns, .. }: &SourceRow<
         write!(out, ",\"late\":{late_ns}")?;
     }
     out.write_all(b"}\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::time::Instant;
+
+    use super::*;
+    use crate::live::feed::LiveName;
+
+    fn line(name: &str, track: (TrackKind, &str), value: RowValue) -> String {
+        let name = Arc::new(LiveName { text: name.into(), category: None });
+        let track = TrackKey { kind: track.0, pid: Id::Number(1), tid: Id::None, name: track.1.into(), slot: 0 };
+        let row = LiveRow { ts_ns: 5, value, name, track: Arc::new(track), args: Box::default() };
+        text(&SourceRow { row: &row, names: &LiveNames::default(), late_ns: 0, source: 0, came: Instant::now() })
+    }
+
+    #[test]
+    fn two_series_of_a_counter_are_two_lines() {
+        let counter = |name: &str, track: &str| line(name, (TrackKind::Counter, track), RowValue::Counter(30.0));
+        assert_eq!(counter("mem", "mem a"), "0.000000005         = 30  1  mem a");
+        assert_eq!(counter("mem", "mem b"), "0.000000005         = 30  1  mem b");
+        assert_eq!(counter("mem", ""), "0.000000005         = 30  1  mem");
+        assert_eq!(counter("", "mem"), "0.000000005         = 30  1  mem");
+        // The tracks of spans have names of their own.
+        let span = |name: &str| line(name, (TrackKind::Async, "group"), RowValue::Instant);
+        assert_eq!((span("a"), span("")), (span("a"), span("group")));
+        assert!(span("a").ends_with("1  a"));
+    }
 }

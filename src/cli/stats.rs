@@ -6,6 +6,7 @@ use std::io::{self, Write};
 use super::args::{Load, Stats};
 use super::counter_stats;
 use super::error::CliError;
+use super::event_choice::say_no_samples;
 use super::heat_map_stats;
 use super::load::starting_over;
 use super::progress_line::ProgressLine;
@@ -52,6 +53,9 @@ fn print_once(stats: &Stats, how: &Load) -> Result<(), CliError> {
         drop(line);
         check(snapshot.store())?;
         let Ok(histogram) = counted else { return Ok(()) }; // never cancelled
+        if histogram.events().is_empty() {
+            say_no_samples(&snapshot);
+        }
         return sample_stats::print(&snapshot, &histogram, stats.name.as_ref(), stats.format);
     }
     let scope = stats.scope.named(stats.name.as_ref()).on(&snapshot)?;

@@ -18,9 +18,11 @@ use crate::app::restart;
 use crate::app::{self, AppError, AppOptions, SymbolOptions};
 use crate::base::cancel::Cancel;
 use crate::base::escape::escaped;
+use crate::formats::ReadError;
+use crate::ingest::LoadError;
 use crate::ingest::spool::{is_pipe, is_unseekable};
 use crate::live::arrivals::LiveInput;
-use crate::model::{SourceFile, Sources};
+use crate::model::{Input, SourceFile, Sources};
 use crate::scene::color::Shade;
 use crate::scene::palette::Colors;
 
@@ -50,8 +52,24 @@ pub(super) fn open(sources: Sources, follow: Option<Follow>, demo: bool, how: &L
         kept,
     });
     let sources = if follow.is_some() { Sources::default() } else { sources };
+    let missing = missing_file(&sources);
     let options = AppOptions { load, memory_bytes, demo, hand_over, folders, symbols, follow, ..AppOptions::default() };
-    Ok(app::run(sources, options)?)
+    match (app::run(sources, options), missing) {
+        // A window would show the missing file.
+        (Err(AppError::NoWindow { .. }), Some(error)) => Err(LoadError::Read(error).into()),
+        (result, _) => Ok(result?),
+    }
+}
+
+/// Returns the error of the first file that does not exist.
+fn missing_file(sources: &Sources) -> Option<ReadError> {
+    sources.files().iter().find_map(|file| match &file.input {
+        Input::File(path) => {
+            let source = std::fs::metadata(path).err()?;
+            Some(ReadError::Io { path: path.clone(), offset: 0, source })
+        }
+        Input::Stdin(_) | Input::Fd(_) => None,
+    })
 }
 
 /// Generates, imports and shows the demo trace; without a display, draws it.

@@ -217,6 +217,9 @@ impl Term {
         // Splits at the first mark, unless the word is an expression.
         let at = marks.find([':', '=', '<', '>']).filter(|_| !marks.starts_with(['/', '~']));
         let (key, value) = at.map_or(("", text), |at| (&text[..at], &text[at..]));
+        if let Some(expected) = at.and_then(|at| expected_operator(key, &marks[at..])) {
+            return Err(failed(expected));
+        }
         let test = match key {
             "dur" => Test::Duration(durations(value).map_err(failed)?),
             "start" if value.starts_with(['<', '=', '>']) => Test::Start(starts(value).map_err(failed)?),
@@ -275,6 +278,27 @@ impl std::fmt::Display for SpanPosition {
         let Self { track, depth, start_ns } = self;
         write!(f, "{track}/{depth}@{start_ns}")
     }
+}
+
+/// Returns the expected form of a word whose operator does not fit its key, such as `dur!=0` and `cat=io`. Other words
+/// are names, which may contain such marks: `a<b>`, `start:up`. The operator may be followed by more text.
+fn expected_operator(key: &str, operator: &str) -> Option<String> {
+    let field = key.strip_suffix('!').unwrap_or(key);
+    let (fits, form) = match field {
+        "dur" | "start" => (key == field, format!("{field}>, {field}>=, {field}<, {field}<= or {field}= and a time")),
+        "cat" | "category" | "thread" | "track" | "process" | "name" | "in" | "within" => {
+            (false, format!("{field}: and a text"))
+        }
+        _ if field.starts_with("arg.") => {
+            let fits = key == field && operator.starts_with('=') && !operator.starts_with("==");
+            (fits, format!("{field}= and a value, or {field}: and a text"))
+        }
+        _ => return None,
+    };
+    if fits || operator.starts_with(':') {
+        return None;
+    }
+    Some(format!("expected {form}; a minus before it excludes, and quotes make it a name"))
 }
 
 /// Parses the test of a value; a quoted one is literal.
@@ -476,6 +500,45 @@ mod tests {
         assert!(Filter::parse("start>soon").is_err());
         // A name with such a prefix is still a name.
         assert_name("start:up", &["start:up"], &["start"]);
+    }
+
+    #[test]
+    fn an_operator_that_a_key_has_not_is_refused_and_not_taken_for_a_name() {
+        let refused = [
+            "dur!=0",
+            "-dur!=0",
+            "start!=1",
+            "cat=io",
+            "cat!=\"a b\"",
+            "category>x",
+            "thread=3",
+            "track<x",
+            "process=db",
+            "process!=db",
+            "name=read",
+            "in=Task",
+            "within=a/0@1",
+            "arg.url!=x",
+            "arg.size>5",
+            "arg.size<=5",
+            "arg.url==x",
+            "dur==0",
+        ];
+        for text in refused {
+            let error = Filter::parse(text).expect_err(text);
+            assert_eq!(error.word, text.replace('"', ""), "{text}");
+        }
+        let said = Filter::parse("dur!=0").expect_err("refused").to_string();
+        assert!(said.contains("dur= and a time") && said.contains("a minus before it excludes"), "{said}");
+        assert!(only("-dur=0").negated);
+        for name in
+            ["\"cat=io\"", "\"dur!=0\"", "durable=1", "std::read", "a<b>", "x!=y", "=", "!=", "arg=1", "start:up"]
+        {
+            assert!(matches!(only(name).test, Test::Name(_)), "{name}");
+        }
+        // A quoted value may begin with any mark.
+        let Test::Argument { path, test } = only(r#"arg.a="=1""#).test else { panic!("an argument") };
+        assert!(path == ["a"] && test.holds("=1") && !test.holds("1"));
     }
 
     #[test]
