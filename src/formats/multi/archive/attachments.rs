@@ -78,17 +78,17 @@ pub(super) fn is_of_playwright(path: &str) -> bool {
     folders.iter().any(|folder| path.starts_with(folder)) || path.ends_with(".stacks")
 }
 
-/// Calls `found` with the value of each member `_file` of a HAR. The reader of the HAR reports damage.
-fn body_names(mut text: impl Read, cancel: &Cancel, found: &mut dyn FnMut(&str)) -> Result<(), ReadError> {
+/// Calls `each` with the value of each member `_file` of a HAR. The reader of the HAR reports damage.
+fn body_names(mut text: impl Read, cancel: &Cancel, each: &mut dyn FnMut(&str)) -> Result<(), ReadError> {
     const KEY: &[u8] = b"\"_file\"";
     let mut buffer = Vec::new();
-    while matches!(text.by_ref().take(BLOCK_BYTES).read_to_end(&mut buffer), Ok(1..)) {
+    while text.by_ref().take(BLOCK_BYTES).read_to_end(&mut buffer).is_ok_and(|read_bytes| read_bytes > 0) {
         cancel.check()?;
         for at in memchr::memmem::find_iter(&buffer, KEY) {
             let value = &buffer[at + KEY.len()..buffer.len().min(at + BODY_BYTES_MAX)];
             let Some(value) = value.trim_ascii_start().strip_prefix(b":") else { continue };
             if let Some(Ok(name)) = serde_json::Deserializer::from_slice(value).into_iter::<String>().next() {
-                found(&name);
+                each(&name);
             }
         }
         // A member at the end may be incomplete, so it is searched again.
