@@ -401,8 +401,8 @@ mod tests {
             let context =
                 crate::formats::ReadContext { weight_unit: Some(unit), ..crate::formats::ReadContext::default() };
             let reading = crate::formats::testing::read_with(file.path(), &context).expect("stacks");
-            let [b, c, d, e, f] = weights;
-            assert_eq!(samples(&reading), lines(&[("a;b", b), ("a;c", c), ("a;d", d), ("a;e", e), ("a;f", f)]));
+            let expected: Vec<_> = ["a;b", "a;c", "a;d", "a;e", "a;f"].into_iter().zip(weights).collect();
+            assert_eq!(samples(&reading), lines(&expected));
             assert_eq!(reading.losses.count(Loss::BadNumber), lost, "{unit:?}");
             assert!(reading.losses.iter().all(|lost| lost.advice.contains("--unit")), "{unit:?}");
         }

@@ -40,20 +40,17 @@ impl LineThreads {
         batch: &mut BatchBuilder,
         place: SourcePos,
     ) -> i64 {
-        let tid = match record.tid {
-            Some(id) => {
-                if self.main_id.is_none() && self.may_be_main(id, record.what, main_calls) {
-                    self.set_main(id, batch, place);
-                }
-                self.tid_of(id)
+        let tid = if let Some(id) = record.tid {
+            if self.main_id.is_none() && self.may_be_main(id, record.what, main_calls) {
+                self.set_main(id, batch, place);
             }
-            None => {
-                self.has_lines_without_id = true;
-                let mut running = self.running.iter();
-                match (running.next(), running.next()) {
-                    (Some(&only), None) => only,
-                    _ => MAIN_TID,
-                }
+            self.tid_of(id)
+        } else {
+            self.has_lines_without_id = true;
+            let mut running = self.running.iter();
+            match (running.next(), running.next()) {
+                (Some(&only), None) => only,
+                _ => MAIN_TID,
             }
         };
         if self.running.len() < THREADS_MAX {

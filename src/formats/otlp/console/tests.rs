@@ -81,7 +81,7 @@ fn the_description_and_links_of_spans_of_python_are_arguments() {
 #[test]
 fn colours_of_values_change_nothing() {
     let plain = node("a: 1, b: 'x'", "[]");
-    let coloured = plain.replace("'", "\u{1b}[32m'\u{1b}[39m").replace("undefined", "\u{1b}[1;90mundefined\u{1b}[39m");
+    let coloured = plain.replace('\'', "\u{1b}[32m'\u{1b}[39m").replace("undefined", "\u{1b}[1;90mundefined\u{1b}[39m");
     assert_ne!(plain, coloured);
     let (expected, reading) = (read(&plain), read(&format!("{coloured}\u{1b}[2K plain\n")));
     assert_eq!(reading.events, expected.events);
