@@ -149,8 +149,9 @@ fn load(
 ) -> Result<Store, LoadError> {
     let mut source_bytes = 0;
     for position in 0..sources.files().len() {
-        // A file that does not exist is an error of its reader.
-        source_bytes += fs::metadata(sources.path_to_read(position)).map_or(0, |metadata| metadata.len());
+        let path = sources.path_to_read(position);
+        let io_error = |source| ReadError::Io { path: path.into(), offset: 0, source };
+        source_bytes += fs::metadata(path).map_err(io_error)?.len();
     }
     let text_spill = Arc::new(place.text_spill(BudgetShare::Names.bytes(&context.budget)));
     let context = &ReadContext { text_spill: Some(text_spill), ..context.clone() };

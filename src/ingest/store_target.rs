@@ -39,27 +39,22 @@ pub(crate) struct StoreFile {
 }
 
 impl StoreTarget {
-    /// Chooses the destination for the store of a trace. A store without one of its files is not cached, because the
-    /// file may appear.
+    /// Chooses the destination for the store of a trace.
     ///
     /// # Errors
-    /// Returns [`ReadError`] if no file exists.
+    /// Returns [`ReadError::Io`] if a file does not exist.
     pub(crate) fn choose(sources: &Sources, options: &LoadOptions) -> Result<Self, LoadError> {
-        let (path, source) = match CacheKey::from_sources(sources) {
-            Ok(key) => return Ok(Self::with_key(sources, Some(key), options)),
-            Err(first) => first,
-        };
-        let first = ReadError::Io { path: path.into(), offset: 0, source };
-        let missing = sources.files().iter().filter_map(|file| {
-            let source = std::fs::metadata(file.path()).err()?;
-            Some(ReadError::Io { path: file.path().to_owned(), offset: 0, source })
-        });
-        let errors: Vec<_> = missing.collect();
-        match (errors.len(), sources.files().len()) {
-            (0 | 1, 1) => Err(first.into()),
-            (missing, all) if missing == all => Err(ReadError::Several { errors }.into()),
-            _ => Ok(Self::with_key(sources, None, options)),
-        }
+        let key = CacheKey::from_sources(sources);
+        let key = key.map_err(|(path, source)| {
+            let first = ReadError::Io { path: path.into(), offset: 0, source };
+            let missing = sources.files().iter().filter_map(|file| {
+                let source = std::fs::metadata(file.path()).err()?;
+                Some(ReadError::Io { path: file.path().to_owned(), offset: 0, source })
+            });
+            let errors: Vec<_> = missing.collect();
+            if errors.len() > 1 { ReadError::Several { errors } } else { first }
+        })?;
+        Ok(Self::with_key(sources, Some(key), options))
     }
 
     /// Chooses an uncached destination, for input that cannot be opened again.
@@ -188,31 +183,5 @@ impl StoreFile {
     /// Creates a writer for the file; see [`StoreWriter::on`]. Returns an error if no file handle is available.
     pub(crate) fn writer(&self, held_bytes_max: usize) -> io::Result<StoreWriter> {
         StoreWriter::on(Arc::clone(&self.disk), self.file.try_clone()?, held_bytes_max)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// The file may appear, and its stamps are part of the key.
-    #[test]
-    fn a_store_without_one_of_its_files_is_not_cached_and_without_all_of_them_there_is_none() {
-        let folder = tempfile::tempdir().unwrap();
-        let at = |name: &str| folder.path().join(name);
-        std::fs::write(at("there"), "[]").unwrap();
-        let options = LoadOptions { cache: CachePolicy::Folder(at("cache")), ..LoadOptions::default() };
-        let choose =
-            |names: &[&str]| StoreTarget::choose(&Sources::unmoved(names.iter().map(|name| at(name))), &options);
-        assert!(choose(&["there", "there"]).is_ok_and(|target| target.key.is_some() && target.cache.is_some()));
-        for names in [["there", "none"], ["none", "there"], ["there", "none/such"]] {
-            let target = choose(&names).unwrap();
-            assert!(target.key.is_none() && target.cache.is_none() && target.notes.is_empty(), "{names:?}");
-        }
-        assert!(matches!(choose(&["none"]), Err(LoadError::Read(ReadError::Io { path, .. })) if path == at("none")));
-        let Err(LoadError::Read(ReadError::Several { errors })) = choose(&["none", "nor this"]) else {
-            panic!("both are named")
-        };
-        assert_eq!(errors.len(), 2);
     }
 }

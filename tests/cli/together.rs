@@ -115,14 +115,8 @@ fn a_file_that_cannot_be_read_is_named_with_the_reason_and_the_others_are_shown(
     }
     let message = longspan(&["info", text(&bad), text(&bad), "--no-cache"]).failed(1);
     assert!(message.contains("notes.txt") && message.contains("found"), "{message}");
-    // A missing file is an error alone, and a loss beside others.
-    for files in [["/none/such", text(&good)], [text(&good), "/none/such"]] {
-        let answer = longspan(&["spans", files[0], files[1], "--no-cache"]);
-        let told = answer.stderr.lines().find(|line| line.contains("unreadable_file")).expect("told").to_owned();
-        assert!(told.starts_with("longspan: such: 1 unreadable_file") && told.contains("/none/such"), "{told}");
-        assert_eq!(records(&answer.done()).len(), records(&spans_of(&good)).len());
-    }
-    let message = longspan(&["info", "/none/such", "--no-cache"]).failed(1);
+    // A mistyped name is an error, not a loss.
+    let message = longspan(&["info", text(&good), "/none/such", "--no-cache"]).failed(1);
     assert!(message.contains("/none/such"), "{message}");
 }
 
