@@ -28,13 +28,16 @@ pub(crate) enum Outcome {
 impl CommandPalette {
     pub(crate) fn show(&mut self, ui: &Ui, state: &UiState, theme: &Theme) -> Outcome {
         const WIDTH: f32 = 520.0;
+        /// Room for the frame and a part of the window beside it.
+        const MARGIN: f32 = 40.0;
         let mut outcome = Outcome::Open;
         let id = egui::Id::unique("commands");
         let frame = egui::Frame::window(ui.style());
         let area = egui::Modal::default_area(id).anchor(egui::Align2::CENTER_TOP, vec2(0.0, 80.0));
         let area = area.accessible_name("Commands");
         let modal = egui::Modal::new(id).area(area).frame(frame).show(ui.ctx(), |ui| {
-            ui.set_width(WIDTH);
+            // A window may be narrower, as on a screen with a large scale.
+            ui.set_width(WIDTH.min(ui.ctx().content_rect().width() - MARGIN));
             let pressed = |ui: &Ui, key| ui.input_mut(|input| input.consume_key(Modifiers::NONE, key));
             let (up, down) = (pressed(ui, Key::ArrowUp), pressed(ui, Key::ArrowDown));
             let entered = pressed(ui, Key::Enter);

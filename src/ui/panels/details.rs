@@ -289,7 +289,8 @@ impl DetailsPanel {
             heading(ui, theme, "Longest children");
             for (name, row, dur_ns) in &self.children {
                 let share = share_text(*dur_ns, self.description.dur_ns);
-                link(ui, &format!("{name}  {}{share}", duration_text(*dur_ns)), *row);
+                // A long name is cut at its end.
+                link(ui, &format!("{}{share}  {name}", duration_text(*dur_ns)), *row);
             }
         }
         commands

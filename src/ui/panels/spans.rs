@@ -195,6 +195,20 @@ impl SpansPanel {
     }
 }
 
+impl SpansPanel {
+    /// Returns the reason for an empty list.
+    fn absence(&self, snapshot: &Snapshot) -> &'static str {
+        let summary = snapshot.summary();
+        match self.order {
+            SpanOrder::Longest | SpanOrder::Time if summary.spans == 0 && summary.instants > 0 => {
+                "The trace has no spans. \"With instants\" lists its instants."
+            }
+            SpanOrder::Longest | SpanOrder::Time if summary.spans == 0 => "The trace has no spans.",
+            _ => "Nothing here: take more time or other tracks into the scope.",
+        }
+    }
+}
+
 impl DockPanel for SpansPanel {
     fn show(&mut self, ui: &mut Ui, view: &PanelView<'_>) -> Vec<Command> {
         let mut commands = self.show_head(ui, view);
@@ -202,7 +216,7 @@ impl DockPanel for SpansPanel {
         let questions = [self.ask(scope), self.ask_more(scope), self.follow(view.timeline.selected())];
         commands.extend(questions.into_iter().flatten().map(|question| Command::Panel(PanelCommand::Ask(question))));
         let is_answered = self.hits.is_some() || self.longest.is_some();
-        let absence = is_answered.then_some("Nothing here: take more time or other tracks into the scope.");
+        let absence = is_answered.then(|| self.absence(view.snapshot()));
         let longest = self.longest.clone().unwrap_or_default();
         let rows = match &self.hits {
             Some(hits) => ListRows::Paged(hits.total(), HitsOf::Spans),

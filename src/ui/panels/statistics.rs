@@ -258,11 +258,15 @@ impl StatisticsPanel {
         if !self.rows.is_empty() {
             return None;
         }
-        Some(match (self.rows.has_no_line(), snapshot.summary().samples) {
-            (false, _) => format!("No {} has these words.", group_word(&self.by).singular()),
-            (true, 0) => "No spans here.".to_owned(),
-            (true, _) => format!("No spans here. The flame graph ({}) adds up samples.", key_of(ctx, "Flame graph")),
-        })
+        if !self.rows.has_no_line() {
+            return Some(format!("No {} has these words.", group_word(&self.by).singular()));
+        }
+        let summary = snapshot.summary();
+        let samples =
+            (summary.samples > 0).then(|| format!("The flame graph ({}) adds up samples.", key_of(ctx, "Flame graph")));
+        let counters = (summary.counters > 0).then(|| "Analyze > Counters sums up their values.".to_owned());
+        let sentences = [Some("No spans here.".to_owned()), samples, counters];
+        Some(sentences.into_iter().flatten().collect::<Vec<_>>().join(" "))
     }
 
     fn show_table(&mut self, ui: &mut Ui, absence: Option<&str>, context: PanelContext<'_>) -> Vec<Command> {

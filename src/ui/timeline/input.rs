@@ -1,6 +1,6 @@
 //! Pointer and keys on the timeline: drag, wheel, pinch, click, held keys. Changes the view; returns other commands.
 
-use egui::{Event, Key, PointerButton, Pos2, Response, Ui, Vec2};
+use egui::{Event, EventFilter, Key, PointerButton, Pos2, Response, Ui, Vec2};
 
 use super::interaction::{Drag, ScopeDrag};
 use super::layout::TimelineLayout;
@@ -31,6 +31,9 @@ pub(super) fn pointer(
     if canvas.hover_pos().is_some_and(|at| other_edge(timeline, layout, at).is_some()) {
         ui.ctx().set_cursor_icon(egui::CursorIcon::ResizeHorizontal);
     }
+    // The arrow keys move the selection, never the focus.
+    let arrows = EventFilter { vertical_arrows: true, horizontal_arrows: true, ..EventFilter::default() };
+    ui.memory_mut(|memory| memory.set_focus_lock_filter(canvas.id, arrows));
     if let Some(at) = released_at(ui).or(canvas.interact_pointer_pos()).filter(|_| canvas.clicked()) {
         canvas.request_focus();
         commands.push(Command::Timeline(TimelineCommand::Select(timeline.row_under(layout, at))));
