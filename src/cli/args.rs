@@ -36,7 +36,7 @@ use crate::live::picture::KeptPart;
 use crate::live::row_filter::LiveFilter;
 use crate::model::{Input, SourceFile, Sources};
 use crate::query::derived::DerivedTrack;
-use crate::query::filter::Filter;
+use crate::query::filter::{Filter, regex_reason};
 use crate::query::flame::FlameView;
 use crate::query::scope::TrackChoice;
 use crate::scene::color::Shade;
@@ -509,7 +509,9 @@ fn filter(option: &str, text: &str) -> Result<Filter, CliError> {
 }
 
 fn expression(option: &str, text: Option<String>) -> Result<Option<Regex>, CliError> {
-    let compile = |text: String| Regex::new(&text).map_err(|error| CliError::Usage(format!("{option}: {error}")));
+    let compile = |text: String| {
+        Regex::new(&text).map_err(|error| CliError::Usage(format!("{option}: {}", regex_reason(&error))))
+    };
     text.map(compile).transpose()
 }
 

@@ -316,7 +316,14 @@ fn text_test(value: &str, is_quoted: bool) -> Result<TextTest, String> {
 }
 
 fn expression(text: &str, any_case: bool) -> Result<Regex, String> {
-    RegexBuilder::new(text).case_insensitive(any_case).build().map_err(|error| error.to_string())
+    RegexBuilder::new(text).case_insensitive(any_case).build().map_err(|error| regex_reason(&error))
+}
+
+/// Returns why an expression is invalid, in one line. The package draws the expression with a caret under it as well.
+pub(crate) fn regex_reason(error: &regex::Error) -> String {
+    let text = error.to_string();
+    let last = text.lines().last().unwrap_or_default();
+    last.strip_prefix("error: ").unwrap_or(last).to_owned()
 }
 
 /// Returns the durations that a comparison such as `>1ms` allows.
