@@ -201,6 +201,8 @@ fn llvm_objdump(program: &Path, function: &str) -> Vec<(u64, String)> {
 
 #[test]
 fn instructions_of_aarch64_are_those_of_llvm() {
+    /// The image is mapped where it was linked, and its first segment starts at file offset 0.
+    const LINKED_AT: u64 = 0x1_0000;
     let folder = folder();
     let (source, program) = (folder.path().join("work.go"), folder.path().join("work"));
     fs::write(&source, GO_PROGRAM).expect("written");
@@ -214,8 +216,6 @@ fn instructions_of_aarch64_are_those_of_llvm() {
     let theirs: Vec<_> = functions.iter().map(|function| (function, llvm_objdump(&program, function))).collect();
     let theirs: Vec<_> = theirs.into_iter().filter(|(_, rows)| !rows.is_empty()).collect();
     assert!(theirs.len() >= 3, "{theirs:?}");
-    // The image is where it was linked, and its first segment starts at file offset 0.
-    const LINKED_AT: u64 = 0x1_0000;
     let maps = [RecordedMap { start: LINKED_AT, path: text(&program), build_id: &id }];
     let stacks: Vec<[u64; 1]> = theirs.iter().map(|(_, rows)| [rows[1].0]).collect();
     let file = written(folder.path(), &maps, &stacks.iter().map(<[u64; 1]>::as_slice).collect::<Vec<_>>());

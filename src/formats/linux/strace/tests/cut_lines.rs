@@ -56,7 +56,7 @@ fn a_call_that_a_message_cuts_may_be_interrupted_or_never_end() {
     for end in ["", " <unfinished ...>\n", "strace: Process 7 detached\n <detached ...>\n"] {
         let reading = read(&format!("{cut}{end}"));
         assert!(reading.events[0].flags.has(EventFlags::UNFINISHED), "{end}");
-        assert_eq!(reading.losses.count(Loss::UnmatchedBegin), reading.losses.total() - (end.len() as u64 > 20) as u64);
+        assert_eq!(reading.losses.count(Loss::UnmatchedBegin), reading.losses.total() - u64::from(end.len() > 20));
     }
 }
 

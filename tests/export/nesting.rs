@@ -1,0 +1,77 @@
+//! Exports of random nested spans, many of them empty, read back with their depths.
+
+use std::fs;
+
+use longspan::facade::export::{ExportFormat, ExportOptions};
+use longspan::facade::query::Snapshot;
+use proptest::prelude::*;
+
+use super::{Seen, assert_same, exported, load, seen};
+
+/// Returns nested begins and ends, and instants, on two threads. Most steps take no time.
+fn nested(steps: &[(u8, usize, u32)]) -> String {
+    let (mut ts, mut depths, mut records) = (0, [0; 2], Vec::new());
+    let record = |ph: &str, tid: usize, ts: u32, number: usize| {
+        format!(r#"{{"ph":"{ph}","pid":1,"tid":{tid},"ts":{ts},"name":"n{number}","s":"t"}}"#)
+    };
+    for (number, &(step, tid, later)) in steps.iter().enumerate() {
+        ts += later;
+        match step {
+            0..=2 => {
+                depths[tid] += 1;
+                records.push(record("B", tid, ts, number));
+            }
+            3..=6 if depths[tid] > 0 => {
+                depths[tid] -= 1;
+                records.push(format!(r#"{{"ph":"E","pid":1,"tid":{tid},"ts":{ts}}}"#));
+            }
+            _ => records.push(record("i", tid, ts, number)),
+        }
+    }
+    for (tid, depth) in depths.into_iter().enumerate() {
+        records.extend((0..depth).map(|_| format!(r#"{{"ph":"E","pid":1,"tid":{tid},"ts":{}}}"#, ts + 1)));
+    }
+    format!("[{}]", records.join(",\n"))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn spans_and_empty_ones_of_their_time_keep_their_depth(
+        steps in prop::collection::vec((0..8u8, 0..2usize, prop::sample::select(vec![0, 0, 0, 1])), 0..60),
+    ) {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("in.json");
+        let text = nested(&steps);
+        fs::write(&path, &text).expect("written");
+        let snapshot = load(&path);
+        let spans = |snapshot: &Snapshot| {
+            let mut spans = seen(snapshot);
+            spans.retain(|row| row.kind == "span");
+            spans
+        };
+        let expected = spans(&snapshot);
+        for format in [ExportFormat::ChromeJson { gzip: false }, ExportFormat::Perfetto] {
+            let back = exported(&snapshot, &ExportOptions::whole(format));
+            prop_assert_eq!(back.losses(), snapshot.losses());
+            let expected = match format {
+                ExportFormat::Perfetto => expected.clone(),
+                _ => with_empty_spans_side_by_side(&expected),
+            };
+            assert_same(&spans(&back), &expected, &format!("{format:?} of {text}"));
+        }
+    }
+}
+
+/// Moves empty spans out of other empty ones, as Chrome JSON has them.
+fn with_empty_spans_side_by_side(spans: &[Seen]) -> Vec<Seen> {
+    let is_around = |outer: &Seen, inner: &Seen| {
+        let ends_later = outer.start_ns + outer.dur_ns as i64 > inner.start_ns;
+        outer.track == inner.track && outer.depth < inner.depth && outer.start_ns <= inner.start_ns && ends_later
+    };
+    let depth = |span: &Seen| spans.iter().filter(|outer| is_around(outer, span)).count() as u16;
+    let mut moved: Vec<Seen> = spans.iter().map(|span| Seen { depth: depth(span), ..span.clone() }).collect();
+    moved.sort();
+    moved
+}
