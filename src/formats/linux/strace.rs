@@ -25,7 +25,7 @@ use crate::formats::input::lines::{LineParser, Output, TextLine, head_lines};
 use crate::formats::input::source::Source;
 use crate::formats::output::args::ArgsWriter;
 use crate::formats::output::batch::{BatchBuilder, bare};
-use crate::formats::{ReadError, Reader};
+use crate::formats::{ChunkLimits, ReadError, Reader};
 use crate::model::args::Detail;
 use crate::model::{Event, EventKind, Loss, Metadata, SourcePos, StackIdx};
 
@@ -64,7 +64,17 @@ pub(crate) fn looks_like_strace_without_times(head: &[u8]) -> bool {
 
 /// Creates a reader for `strace` output.
 fn open(source: Source) -> Reader {
-    crate::formats::input::lines::open(source, Strace::default())
+    let threads = LineThreads::with_main(main_id(source.head()));
+    crate::formats::input::lines::open(source, Strace { threads, ..Strace::default() })
+}
+
+/// Reads the head of a file for the id of its main thread, so that the number of its row does not depend on batches.
+fn main_id(head: &[u8]) -> Option<i64> {
+    let (mut scout, mut batch) = (Strace::default(), BatchBuilder::new(ChunkLimits::default()));
+    for bytes in head_lines(head) {
+        scout.line(TextLine { bytes, offset: 0, has_end: true }, &mut batch);
+    }
+    scout.threads.main_id()
 }
 
 #[derive(Debug, Default)]

@@ -1,5 +1,5 @@
 //! Finds the thread of a line. A terminal shows process ids only while several processes run, so the main thread
-//! has lines with and without an id. Both are in one row, whose number is 0 if its id appears after the first batch.
+//! has lines with and without an id. Both are in one row, whose number is 0 if its id is not in the head of the file.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ const THREADS_MAX: usize = 1 << 20;
 pub(super) struct LineThreads {
     /// Id of the main thread, once known. Its lines have [`MAIN_TID`] all the same.
     main_id: Option<i64>,
-    /// Number of its row: the id, or 0 if events were emitted before the id was known.
+    /// Number of its row: the id if it was known from the start, or else 0.
     main_row_tid: i64,
     has_lines_without_id: bool,
     /// Threads that are not the main one, until that is known.
@@ -31,6 +31,16 @@ pub(super) struct LineThreads {
 }
 
 impl LineThreads {
+    /// Creates the threads of a file whose main thread may be known.
+    pub(super) fn with_main(main_id: Option<i64>) -> Self {
+        Self { main_id, main_row_tid: main_id.unwrap_or(MAIN_TID), ..Self::default() }
+    }
+
+    /// Returns the id of the main thread, once known.
+    pub(super) fn main_id(&self) -> Option<i64> {
+        self.main_id
+    }
+
     /// Returns the thread of a line. A line without an id is of the only running thread, or else of the main one.
     /// `main_calls` are the names of the calls that the main thread is in.
     pub(super) fn of_line<'a>(
@@ -125,30 +135,14 @@ impl LineThreads {
         }
     }
 
-    /// Sets the id of the main thread, and moves its row of the first batch to it.
+    /// Sets the id of the main thread, whose row is already named by number 0.
     fn set_main(&mut self, id: i64, batch: &mut BatchBuilder, place: SourcePos) {
         self.main_id = Some(id);
         self.children = FxHashSet::default();
-        if batch.number > FIRST_BATCH {
-            let name = self.names.get(&MAIN_TID).cloned().unwrap_or_else(|| Box::from(&b"main"[..]));
-            return self.push_name(MAIN_TID, &name, batch, place);
-        }
-        self.main_row_tid = id;
-        for key in batch.batch.tracks.iter_mut().filter(|key| **key == thread(MAIN_TID)) {
-            key.tid = Id::Number(id);
-        }
-        for metadata in &mut batch.batch.metadata {
-            if let Metadata::ThreadName { tid, .. } = metadata
-                && *tid == Id::Number(MAIN_TID)
-            {
-                *tid = Id::Number(id);
-            }
-        }
+        let name = self.names.get(&MAIN_TID).cloned().unwrap_or_else(|| Box::from(&b"main"[..]));
+        self.push_name(MAIN_TID, &name, batch, place);
     }
 }
-
-/// Number of the batch before any other is emitted.
-const FIRST_BATCH: u32 = 1;
 
 fn thread(tid: i64) -> TrackKey {
     TrackKey { kind: TrackKind::Thread, pid: Id::None, tid: Id::Number(tid), name: Arc::default(), slot: 0 }
