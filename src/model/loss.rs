@@ -262,7 +262,12 @@ impl Losses {
 
     /// Adds a loss with a message.
     pub(crate) fn add_because(&mut self, reason: &str, loss: Loss, place: SourcePos) {
-        self.count_in(None, loss, &LossEntry { reason: Some(cut(reason).into()), ..LossEntry::at(place, 1) });
+        self.add_many_because(reason, loss, place, 1);
+    }
+
+    /// Adds `count` losses with a message.
+    pub(crate) fn add_many_because(&mut self, reason: &str, loss: Loss, place: SourcePos, count: u64) {
+        self.count_in(None, loss, &LossEntry { reason: Some(cut(reason).into()), ..LossEntry::at(place, count) });
     }
 
     fn count_in(&mut self, file: Option<Arc<str>>, loss: Loss, more: &LossEntry) {

@@ -74,7 +74,8 @@ impl<'t> InspectParser<'t> {
         let body = self.rest.trim_start_matches(' ');
         if !body.starts_with(['{', '[']) {
             // `[Object]`, not `[Function: f]`.
-            self.omitted += u64::from(class.starts_with('[') && !class.contains([':', '(']));
+            let is_omission = class.starts_with('[') && !class.contains([':', '(']);
+            self.omitted = self.omitted.saturating_add(u64::from(is_omission));
             return Some(class.into());
         }
         let value = self.value(depth + 1)?;

@@ -203,7 +203,8 @@ impl ConsoleSpan {
             service: service(&members(value.pointer("/resource/attributes"))),
             start_ns,
             end_ns: start_ns.saturating_add(micros("duration")?),
-            kind: kind_name(value.get("kind").and_then(Value::as_u64).unwrap_or(0) + KINDS_BEGIN_AT).to_owned(),
+            kind: kind_name(value.get("kind").and_then(Value::as_u64).unwrap_or(0).saturating_add(KINDS_BEGIN_AT))
+                .to_owned(),
             scope: text_at(value, "/instrumentationScope/name"),
             status: if value.pointer("/status/code").and_then(Value::as_u64) == Some(2) { "ERROR" } else { "" }
                 .to_owned(),
@@ -239,9 +240,7 @@ impl ConsoleSpan {
             args.json.push_str(&Value::from(self.links).to_string());
         }
         batch.batch.losses.add_many(Loss::BadTime, place, self.bad_events);
-        for _ in 0..self.omitted {
-            batch.batch.losses.add_because(OMITTED, Loss::RecorderLost, place);
-        }
+        batch.batch.losses.add_many_because(OMITTED, Loss::RecorderLost, place, self.omitted);
         let mut points = Vec::with_capacity(self.events.len());
         for event in &self.events {
             let mut args = ArgsWriter::default();

@@ -51,6 +51,14 @@ fn a_span_that_node_abbreviates_is_kept_and_what_is_missing_is_counted() {
 }
 
 #[test]
+fn an_absurd_number_of_omitted_elements_is_counted_at_once() {
+    let items = format!("a: [ 1, ... {} more items, ... 5 more items ]", u64::MAX);
+    assert_eq!(read(&node(&items, "[]")).lost(), [(Loss::RecorderLost, u64::MAX)]);
+    let kind = node("", "[]").replace("kind: 0", &format!("kind: {}", u64::MAX));
+    assert_eq!(read(&kind).events.len(), 1);
+}
+
+#[test]
 fn objects_of_the_program_before_between_and_after_spans_are_notes() {
     let log = "{\"level\":\"info\",\"trace_id\":\"1\",\"msg\":\"x\"}\n";
     for span in [node("", "[]"), python(), python().replace(['\n', '\t'], "") + "\n"] {
