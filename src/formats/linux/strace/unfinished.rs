@@ -14,6 +14,9 @@ const WAITING_MAX: usize = 1 << 20;
 /// Limit for nested unfinished calls of a thread; some calls never end.
 pub(super) const CALLS_DEEP_MAX: usize = 64;
 
+/// Limit for the arguments of a call in several lines: each line copies those before it. A call has two or three lines.
+const ARGS_BYTES_MAX: usize = 64 << 10;
+
 #[derive(Debug)]
 pub(super) struct UnfinishedCall {
     pub(super) tid: i64,
@@ -36,8 +39,13 @@ impl UnfinishedCall {
         CompleteCall { tid: *tid, end_tid, start_ns: *start_ns, dur_ns, name, args, result, place }
     }
 
-    fn add_args(&mut self, args: &[u8]) {
-        self.args = [&*self.args, args].concat().into();
+    /// Appends the arguments of a later line, up to a limit.
+    fn add_args(&mut self, args: &[u8], batch: &mut BatchBuilder) {
+        let room = ARGS_BYTES_MAX.saturating_sub(self.args.len());
+        if args.len() > room {
+            batch.lose(Loss::OverLimit, self.place);
+        }
+        self.args = [&*self.args, &args[..args.len().min(room)]].concat().into();
     }
 }
 
@@ -86,7 +94,7 @@ impl Strace {
         for nested in nested {
             self.endless(batch, &nested);
         }
-        call.add_args(args);
+        call.add_args(args, batch);
         Some(call)
     }
 
@@ -101,7 +109,7 @@ impl Strace {
     /// Continues the call that was cut with a line without a time.
     pub(super) fn continue_cut(&mut self, batch: &mut BatchBuilder, rest: CallRest<'_>, place: SourcePos) {
         let Some(mut cut) = self.cut.take() else { return };
-        cut.call.add_args(rest.args());
+        cut.call.add_args(rest.args(), batch);
         match rest {
             CallRest::Done { result, dur_ns, .. } => {
                 let CutCall { call, tid, resumed, .. } = cut;

@@ -100,3 +100,21 @@ fn the_return_of_a_new_process_is_an_instant() {
         assert_eq!(reading.losses.count(Loss::UnmatchedEnd), 0);
     }
 }
+
+#[test]
+fn a_call_that_is_cut_without_end_keeps_a_bounded_part_of_its_arguments() {
+    let more = format!("{}strace: Process 9 attached\n", "x".repeat(1000));
+    let cut = |lines: usize| format!("[pid 7] 12:00:01 clone(1{}", more.repeat(lines));
+    let interrupted = |lines: usize| {
+        let again = format!("[pid 7] 12:00:01 <... clone resumed>{} <unfinished ...>\n", "x".repeat(1000));
+        format!("[pid 7] 12:00:01 clone(1 <unfinished ...>\n{}", again.repeat(lines))
+    };
+    for (text, end) in
+        [(cut(10_000), ") = 9 <0.1>\n"), (interrupted(10_000), "[pid 7] 12:00:01 <... clone resumed>) = 9 <0.1>\n")]
+    {
+        let reading = read(&(text + end));
+        assert_eq!((reading.events.len(), reading.events[0].value), (1, 100_000_000));
+        assert!((60_000..70_000).contains(&reading.events[0].args.len()), "{}", reading.events[0].args.len());
+        assert!(reading.losses.count(Loss::OverLimit) > 9000);
+    }
+}
