@@ -6,7 +6,8 @@ use super::format::{Format, Opener};
 use super::input::decompress::Compression;
 use super::input::source::{HEAD_BYTES, Source, excerpt};
 use super::reader::{ReadContext, Reader, StreamReader};
-use super::sniff::{compressed::is_compressed, format_of};
+use super::sniff::format_of;
+use super::unsupported::is_compressed;
 
 /// The time by which events of a format arrive approximately in order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,7 +1,6 @@
 //! Detects the format of a trace by its content, not by its name: the first matching row of a table wins. A new format
 //! needs its `mod` line and its row in [`FORMATS`].
 
-pub(super) mod compressed;
 mod guess;
 
 use std::path::Path;
@@ -45,7 +44,6 @@ pub const FORMATS: &[Format] = &[
     super::profiles::callgrind::FORMAT,
     super::profiles::collapsed::FORMAT,
     super::unsupported::LATE_FORMAT,
-    compressed::FORMAT,
 ];
 
 /// Opens a trace in any known format.
@@ -61,7 +59,7 @@ pub fn open(path: &Path, context: &ReadContext) -> Result<Reader, ReadError> {
     };
     if let Some(format) = format_of(source.head()) {
         open_as(format, source, context)
-    } else if let Some(error) = unsupported::by_name(path).or_else(|| compressed::by_name(path)) {
+    } else if let Some(error) = unsupported::by_name(path) {
         Err(error)
     } else {
         let (found, guess, supported) = (excerpt(source.head()), guess::sentence(path), names());

@@ -1,37 +1,14 @@
-//! Detects compressed files that are not unpacked, and refuses them with the command that unpacks them. Content decides;
-//! only Brotli, which has no first bytes of its own, is known by its name.
+//! Compressions that are not unpacked, and the commands that unpack them. A text may begin like a zlib header, so that
+//! formats of traces are tried first.
 
-use std::path::Path;
+use super::table::Sniff::Head;
+use super::table::UnsupportedFormat;
 
-use crate::formats::ReadError;
-use crate::formats::format::{Format, Opener};
-
-/// A compression that is detected and refused.
-struct PackedKind {
-    sniff: fn(head: &[u8]) -> bool,
-    /// Description in the error.
-    found: &'static str,
-    advice: &'static str,
+const fn packed(sniff: fn(&[u8]) -> bool, found: &'static str, advice: &'static str) -> UnsupportedFormat {
+    UnsupportedFormat { sniff: Head(sniff), found, advice }
 }
 
-const fn packed(sniff: fn(&[u8]) -> bool, found: &'static str, advice: &'static str) -> PackedKind {
-    PackedKind { sniff, found, advice }
-}
-
-/// Compressed files. Formats of traces are tried first, since a text may begin like a zlib header.
-pub(super) const FORMAT: Format = Format {
-    name: "compressed file",
-    record: "",
-    sniff: is_compressed,
-    shows: &[],
-    opener: Opener::Capture(|source, _| {
-        let path = source.path().to_owned();
-        let (kind, advice) = find(source.head()).map_or(("a compressed file", "unpack it"), |it| (it.found, it.advice));
-        Err(ReadError::Unsupported { path, kind, advice })
-    }),
-};
-
-const KINDS: &[PackedKind] = &[
+pub(super) const COMPRESSED: &[UnsupportedFormat] = &[
     packed(
         |head| head.starts_with(b"\xfd7zXZ\0"),
         "a file compressed by xz",
@@ -71,22 +48,6 @@ const KINDS: &[PackedKind] = &[
     packed(is_zlib, "a file compressed by zlib", "unpack it with `pigz -dk FILE`, or with `pigz -d` in a pipe"),
 ];
 
-fn find(head: &[u8]) -> Option<&'static PackedKind> {
-    KINDS.iter().find(|kind| (kind.sniff)(head))
-}
-
-/// Returns whether the first bytes are those of a compression that is not unpacked.
-pub(in crate::formats) fn is_compressed(head: &[u8]) -> bool {
-    find(head).is_some()
-}
-
-/// Returns the error for an unrecognised file with the name of a Brotli file.
-pub(super) fn by_name(path: &Path) -> Option<ReadError> {
-    path.extension().filter(|extension| extension.eq_ignore_ascii_case("br"))?;
-    let (kind, advice) = ("a file compressed by Brotli", "unpack it with `brotli -dk FILE`");
-    Some(ReadError::Unsupported { path: path.to_owned(), kind, advice })
-}
-
 /// Returns whether a level and a block follow the magic number, or the end of an empty file.
 fn is_bzip2(head: &[u8]) -> bool {
     let Some([b'1'..=b'9', block @ ..]) = head.strip_prefix(b"BZh") else { return false };
@@ -120,7 +81,8 @@ fn is_zlib(head: &[u8]) -> bool {
 mod tests {
     use super::*;
     use crate::formats::testing::{format_of, read_bytes};
-    use crate::formats::{ReadContext, sniff};
+    use crate::formats::unsupported::is_compressed;
+    use crate::formats::{ReadContext, ReadError, sniff};
 
     const BEGINNINGS: &[(&[u8], &str)] = &[
         (b"\xfd7zXZ\0\0\x04", "by xz, which Longspan does not read: unpack it with `xz -dk FILE`"),
@@ -151,8 +113,9 @@ mod tests {
                 assert!(error.to_string().contains(advice), "{error}");
             }
         }
-        for kind in KINDS {
-            assert!(BEGINNINGS.iter().any(|(head, _)| (kind.sniff)(head)), "{}", kind.found);
+        for format in COMPRESSED {
+            let is_here = |head| matches!(format.sniff, Head(sniff) if sniff(head));
+            assert!(BEGINNINGS.iter().any(|(head, _)| is_here(head)), "{}", format.found);
         }
     }
 

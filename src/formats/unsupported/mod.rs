@@ -3,6 +3,7 @@
 //! matches.
 
 mod bytes;
+mod compressed;
 mod names;
 mod recordings;
 mod results;
@@ -23,7 +24,7 @@ use table::{Sniff, UnsupportedFormat};
 const UNSUPPORTED: &[&[UnsupportedFormat]] = &[table::UNSUPPORTED, recordings::RECORDINGS, results::RESULTS];
 
 /// Formats that are only tried after all others.
-const LATE: &[&[UnsupportedFormat]] = &[table::LATE, results::LATE_RESULTS];
+const LATE: &[&[UnsupportedFormat]] = &[table::LATE, results::LATE_RESULTS, compressed::COMPRESSED];
 
 /// Formats that are detected with certainty and refused.
 pub(super) const FORMAT: Format = Format {
@@ -54,6 +55,11 @@ fn find(tables: &'static [&'static [UnsupportedFormat]], head: &[u8]) -> Option<
         Sniff::Head(fits) => fits(head),
         Sniff::Keys(keys) => outline.as_ref().is_some_and(|outline| outline.has_all(keys)),
     })
+}
+
+/// Returns whether the first bytes are those of a compression that is not unpacked.
+pub(super) fn is_compressed(head: &[u8]) -> bool {
+    find(&[compressed::COMPRESSED], head).is_some()
 }
 
 /// Returns the error with the name of the format and a way to convert it.

@@ -45,6 +45,8 @@ pub(super) const DATABASES: &[Database] = &[
 ];
 
 pub(super) const EXTENSIONS: &[NamedFormat] = &[
+    // Brotli has no first bytes of its own.
+    NamedFormat { extension: "br", found: "a file compressed by Brotli", advice: "unpack it with `brotli -dk FILE`" },
     NamedFormat { extension: "etl", found: ETL[0], advice: ETL[1] },
     NamedFormat { extension: "otf2", found: OTF2[0], advice: OTF2[1] },
     NamedFormat { extension: "utrace", found: UTRACE[0], advice: UTRACE[1] },

@@ -242,10 +242,12 @@ impl ArchiveReader<'_> {
                 let error = in_archive(error, &self.path.join(&member.name.text));
                 losses.add_because(&error.to_string(), Loss::UnreadableMember, place);
                 let is_nested = matches!(error, ReadError::Unsupported { kind: NESTED, .. });
-                let first = match () {
-                    () if is_nested => &mut self.nested,
-                    () if is_of_playwright(&member.name.text) => &mut self.refused_attachment,
-                    () => &mut self.refused,
+                let first = if is_nested {
+                    &mut self.nested
+                } else if is_of_playwright(&member.name.text) {
+                    &mut self.refused_attachment
+                } else {
+                    &mut self.refused
                 };
                 first.get_or_insert(error);
             }
