@@ -92,3 +92,18 @@ fn a_trace_of_samples_offers_no_flame_graph_of_spans() {
     let buttons = session.node_texts();
     assert!(!buttons.iter().any(|text| text == "Button: Spans"), "{}", buttons.join("\n"));
 }
+
+#[test]
+fn lists_of_a_trace_without_spans_do_not_ask_for_a_wider_scope() {
+    let mut session = Session::empty(SCREEN, 1.0);
+    session.open_text("instants.json", r#"[{"ph":"i","name":"tick","pid":1,"tid":1,"ts":5,"s":"t"}]"#);
+    session.give("Spans");
+    session
+        .until("the reason", |session| session.says("The trace has no spans. \"With instants\" lists its instants."));
+    session.click("With instants");
+    session.until("the instant", |session| session.says("tick"));
+    let mut session = Session::empty(SCREEN, 1.0);
+    session.open_text("counters.json", r#"[{"ph":"C","name":"n","pid":1,"ts":5,"args":{"v":1}}]"#);
+    session.press(Modifiers::COMMAND, Key::T);
+    session.until("the reason", |session| session.says("No spans here. Analyze > Counters sums up their values."));
+}

@@ -286,3 +286,18 @@ fn a_choice_in_a_submenu_is_given_with_two_clicks() {
     assert_eq!(session.harness.state().theme().shade, longspan::facade::scene::color::Shade::Light);
     assert!(!session.says("Dark theme"), "both menus are closed");
 }
+
+#[test]
+fn the_list_of_commands_is_within_the_smallest_window() {
+    let size = vec2(480.0, 320.0);
+    let mut session = Session::with_capture(size, 1.0);
+    session.press(Modifiers::COMMAND | Modifiers::SHIFT, Key::P);
+    session.harness.run_steps(4);
+    session.type_text("theme");
+    session.harness.run_steps(4);
+    let screen = egui::Rect::from_min_size(egui::Pos2::ZERO, size);
+    for label in ["Light theme", "Dark theme"] {
+        let rect = session.harness.get_by_label(label).rect();
+        assert!(screen.contains_rect(rect), "{label}: {rect:?}");
+    }
+}

@@ -93,3 +93,19 @@ fn the_list_is_of_the_scope_and_says_why_it_is_empty() {
     edit(&mut session, "nothing");
     session.until("why", |session| session.says("Nothing here: take more time or other tracks into the scope."));
 }
+
+#[test]
+fn arrow_keys_move_the_selection_and_never_the_focus_to_a_button() {
+    let mut session = Session::with_capture(SCREEN, 1.0);
+    session.press(Modifiers::NONE, Key::CloseBracket);
+    session.harness.run_steps(3);
+    let canvas = session.harness.get_by_role(egui::Role::Canvas);
+    canvas.focus();
+    session.harness.run_steps(3);
+    for key in [Key::ArrowDown, Key::ArrowUp, Key::ArrowDown, Key::ArrowDown, Key::ArrowLeft, Key::ArrowRight] {
+        session.press(Modifiers::NONE, key);
+        session.harness.run_steps(3);
+        let is_focused = session.harness.get_by_role(egui::Role::Canvas).is_focused();
+        assert!(is_focused, "{key:?}:\n{}", session.node_texts().join("\n"));
+    }
+}

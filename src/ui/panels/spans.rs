@@ -193,9 +193,7 @@ impl SpansPanel {
             (None, None) => String::new(),
         }
     }
-}
 
-impl SpansPanel {
     /// Returns the reason for an empty list.
     fn absence(&self, snapshot: &Snapshot) -> &'static str {
         let summary = snapshot.summary();
