@@ -86,3 +86,25 @@ fn a_function_that_is_chosen_is_found_on_the_tracks_and_shown_with_its_callers_a
     session.click("Top-down");
     session.until("all", |session| session.says("Image: Flame graph of 4 bars"));
 }
+
+#[test]
+fn menus_of_sampled_functions_lead_to_samples_and_not_to_sums_of_spans() {
+    let mut session = with_samples();
+    let row = session.harness.get_by_label("spin, self 4.000 ms, total 4.000 ms, 2 samples").rect();
+    session.right_click(row.left_center() + egui::vec2(12.0, 0.0));
+    session.until("the menu", |session| session.says("Button: Copy row"));
+    assert!(!session.says("Statistics of this name") && !session.says("Heat map of this name"));
+    session.press(Modifiers::NONE, Key::Escape);
+    session.give("Samples");
+    // The frames are drawn like spans.
+    session.press(Modifiers::NONE, Key::CloseBracket);
+    session.harness.run_steps(3);
+    let canvas = session.harness.get_by_role(egui::Role::Canvas).rect();
+    let chart = session.harness.get_by_label("samples 1, unfolded").rect();
+    session.right_click(egui::pos2(canvas.left() + canvas.width() * 0.3, chart.top() + 12.0));
+    session.until("the menu", |session| session.says("Samples by function"));
+    assert!(!session.says("Statistics of this name"));
+    session.harness.get_by_label_contains("Samples by function").click();
+    session.harness.step();
+    rows_are(&mut session, &["spin, self 4.000 ms", "wait, self 2.000 ms", "main, self 0 ns"]);
+}

@@ -78,7 +78,8 @@ pub(super) fn show(ui: &mut Ui, value: &PanelValue) -> Option<Command> {
     if let Some(function) = &value.function {
         entry(ui, "Show code", Command::Panel(PanelCommand::ShowCode(Box::new(function.clone()))));
     }
-    if let Some(name) = value.name {
+    // Sampled functions have no spans to add up.
+    if let Some(name) = value.name.filter(|_| value.function.is_none()) {
         entry(ui, "Statistics of this name", Command::Panel(PanelCommand::StatisticsOf(name)));
         entry(ui, "Heat map of this name", Command::Panel(PanelCommand::HeatMapOf(name)));
     }

@@ -136,20 +136,28 @@ fn span_section(timeline: &Timeline, row: RowIdx) -> MenuSection {
     // While a time range is selected, the shortcut zooms to that.
     let fit = if timeline.selection.range().is_none() { "Fit selection" } else { "" };
     let scope = |command| Command::Timeline(TimelineCommand::Scope(command));
+    let lane = timeline.snapshot.lane(row.lane);
+    // The frames of samples are drawn like spans, and have no sums of spans.
+    let is_frame = timeline.snapshot.track(lane.track).key.kind.is_derived();
+    let sums = if is_frame {
+        item("Samples by function", "Samples", Command::Panel(PanelCommand::Show(Panel::Samples)))
+    } else {
+        item("Statistics of this name", "", Command::Panel(PanelCommand::StatisticsOf(span.name)))
+    };
     let items = vec![
         item("Zoom to the span", fit, Command::Timeline(TimelineCommand::ZoomToSpan)),
         same("Copy the span", Command::App(AppCommand::CopySpan)),
         item("Search for this name", "", Command::Panel(PanelCommand::SearchFor(quoted(name)))),
-        item("Statistics of this name", "", Command::Panel(PanelCommand::StatisticsOf(span.name))),
+        sums,
     ];
     let mut scopes =
         vec![item("Every span of this name", "", scope(ScopeCommand::Filter(format!("name:{}", quoted(name)))))];
-    if timeline.snapshot.lane(row.lane).kind == LaneKind::Spans {
+    if lane.kind == LaneKind::Spans {
         scopes.push(item("Inside this span", "", scope(ScopeCommand::Inside(row))));
     }
     let shown = shown(name);
     let short = shorten_middle(&shown, LETTERS_MAX, |_| 1.0).unwrap_or_default();
-    if timeline.snapshot.lane(row.lane).kind == LaneKind::Spans {
+    if lane.kind == LaneKind::Spans && !is_frame {
         scopes.push(item("Heat map of this name", "", Command::Panel(PanelCommand::HeatMapOf(span.name))));
     }
     let named = SelectedScope { filter: format!("name:{}", quoted(name)).into(), ..SelectedScope::default() };
