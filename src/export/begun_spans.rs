@@ -1,20 +1,44 @@
 //! Spans that Chrome JSON holds only as a begin and an end. Readers nest the complete spans of one time by their
 //! lengths, longest first, and Perfetto before all begins of that time. So a span after an empty one of its time would
 //! become its parent, and one inside a span that never ends would be around it. As a begin, it stays where it is. A
-//! span that overlaps an open one remains complete, since ends close the innermost begin. Memory holds the open spans.
+//! span that overlaps an open one remains complete, since ends close the innermost begin. So does one around a span
+//! that never ends, since its end would close that one too. Memory holds the open spans.
 
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BTreeSet, BinaryHeap};
 use std::io::{self, Write};
+use std::ops::Bound;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::formats::chrome::write::ChromeJsonWriter;
 use crate::model::{Event, EventKind, Payload, TrackIdx};
+use crate::query::Snapshot;
+use crate::query::cursor::LaneCursor;
+
+/// The start of a span and its depth, which order the spans of a track with parents before their children.
+type Place = (i64, u16);
+
+/// The places of the spans of each track that never end: at most one per lane.
+type Unfinished = FxHashMap<TrackIdx, BTreeSet<Place>>;
+
+/// Returns the spans that never end. Reads one row of each lane that has one.
+pub(super) fn unfinished_spans(snapshot: &Snapshot) -> Unfinished {
+    let mut places = Unfinished::default();
+    for index in snapshot.capture_lanes() {
+        let lane = snapshot.store().lane(index);
+        let Some(last) = lane.rows().checked_sub(1).filter(|&last| lane.is_unfinished(last)) else { continue };
+        let Some(row) = LaneCursor::new(snapshot.store(), index).row(last) else { continue };
+        let info = lane.info();
+        places.entry(info.track).or_default().insert((row.start_ns, info.depth));
+    }
+    places
+}
 
 /// The spans that are open as begins.
 #[derive(Debug, Default)]
 pub(super) struct BegunSpans {
+    unfinished: Unfinished,
     /// The time of the last span, and the tracks that have an empty span or a begin at this time.
     ts_ns: i64,
     preceded: FxHashSet<TrackIdx>,
@@ -25,6 +49,10 @@ pub(super) struct BegunSpans {
 }
 
 impl BegunSpans {
+    pub(super) fn new(unfinished: Unfinished) -> Self {
+        Self { unfinished, ..Self::default() }
+    }
+
     /// Returns the form in which an event is written: a begin, or the event itself. Events come in time order, and
     /// those of one time with parents before their children.
     pub(super) fn form(&mut self, event: Event) -> Event {
@@ -39,7 +67,8 @@ impl BegunSpans {
         }
         let end_ns = event.end_ns();
         let contains = |outer: &Event| outer.end_ns() >= end_ns;
-        if !self.preceded.contains(&event.track) || !self.innermost(event.track).is_none_or(contains) {
+        let nests = self.innermost(event.track).is_none_or(contains) && !self.is_around_unfinished(&event);
+        if !self.preceded.contains(&event.track) || !nests {
             return event;
         }
         self.open.entry(event.track).or_default().push(event);
@@ -62,6 +91,11 @@ impl BegunSpans {
             self.open.remove(&track);
         }
         writer.event(&Event { ts_ns: end_ns, kind: EventKind::End, ..span }, &[])
+    }
+
+    fn is_around_unfinished(&self, span: &Event) -> bool {
+        let inside = (Bound::Excluded((span.ts_ns, span.depth)), Bound::Excluded((span.end_ns(), 0)));
+        self.unfinished.get(&span.track).is_some_and(|places| places.range(inside).next().is_some())
     }
 
     fn innermost(&self, track: TrackIdx) -> Option<&Event> {
@@ -87,9 +121,15 @@ mod tests {
             event.span(u64::try_from(dur_ns).unwrap_or(0), dur_ns < 0).placed(depth)
         };
         let events: Vec<Event> = events.iter().map(&mut event_of).collect();
+        let mut unfinished = Unfinished::default();
+        for event in &events {
+            if matches!(event.payload(), Payload::Span { is_unfinished: true, .. }) {
+                unfinished.entry(event.track).or_default().insert((event.ts_ns, event.depth));
+            }
+        }
         let mut writer =
             ChromeJsonWriter::new(Vec::new(), &names, &Stacks::default(), registry.tables()).expect("to memory");
-        let mut begun = BegunSpans::default();
+        let mut begun = BegunSpans::new(unfinished);
         for event in events {
             while begun.next_end_ns().is_some_and(|end_ns| end_ns <= event.ts_ns) {
                 begun.write_end(&mut writer).expect("to memory");
@@ -123,6 +163,17 @@ mod tests {
     fn a_span_inside_one_that_never_ends_is_not_around_it() {
         let spans = [(10_000, 1, 0, "open", -1), (10_000, 1, 1, "a", 1000), (10_500, 1, 2, "b", 100)];
         assert_eq!(written(&spans), "Bopen Ba Xb Ea@11");
+    }
+
+    #[test]
+    fn a_span_around_one_that_never_ends_does_not_end_it() {
+        let spans = [(10_000, 1, 0, "open", -1), (10_000, 1, 1, "a", 10_000), (11_000, 1, 2, "open", -1)];
+        assert_eq!(written(&spans), "Bopen Xa Bopen");
+        // One that never ends is not inside if it begins at the end, or on another thread.
+        let spans = [(10_000, 1, 0, "e", 0), (10_000, 1, 0, "a", 10_000), (20_000, 1, 0, "open", -1)];
+        assert_eq!(written(&spans), "Xe Ba Ea@20 Bopen");
+        let spans = [(10_000, 1, 0, "e", 0), (10_000, 1, 0, "a", 10_000), (11_000, 2, 0, "open", -1)];
+        assert_eq!(written(&spans), "Xe Ba Bopen Ea@20");
     }
 
     #[test]

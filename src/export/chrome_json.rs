@@ -12,7 +12,7 @@ use flate2::write::GzEncoder;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::async_spans::{AsyncSpan, AsyncSpans};
-use super::begun_spans::BegunSpans;
+use super::begun_spans::{BegunSpans, unfinished_spans};
 use super::error::SinkError;
 use super::excerpt::Excerpt;
 use super::task::{ExportReport, Out, Task};
@@ -44,7 +44,7 @@ fn write_plain(task: &Task<'_>, excerpt: &Excerpt, out: Out<'_>) -> Result<Expor
     let tables = task.tables;
     let mut writer = ChromeJsonWriter::new(out, task.snapshot.names(), task.snapshot.stacks(), tables)?;
     let (mut asyncs, mut flows) = (Asyncs::default(), OpenFlows::default());
-    let mut begun = BegunSpans::default();
+    let mut begun = BegunSpans::new(unfinished_spans(task.snapshot));
     let report = task.each_event(excerpt, |event, blob| {
         while let Some(end_ns) = begun.next_end_ns().filter(|&end_ns| end_ns <= event.ts_ns) {
             asyncs.close_before(end_ns, &mut writer)?;

@@ -75,3 +75,24 @@ fn with_empty_spans_side_by_side(spans: &[Seen]) -> Vec<Seen> {
     moved.sort();
     moved
 }
+
+/// The end of a begin in Chrome JSON ends what is open inside of it.
+#[test]
+fn a_span_that_never_ends_stays_unfinished_inside_one_that_begins_with_another() {
+    let record = |ph: &str, ts: u32, name: &str, dur: u32| {
+        format!(r#"{{"ph":"{ph}","pid":1,"tid":2,"ts":{ts},"dur":{dur},"name":"{name}"}}"#)
+    };
+    for (outer, inner) in [("open", "open"), ("a", "open"), ("open", "a"), ("a", "a")] {
+        let records = [record("B", 7, inner, 0), record("B", 6, outer, 0), record("X", 6, "a", 8)];
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("in.json");
+        fs::write(&path, format!("[{}]", records.join(",\n"))).expect("written");
+        let snapshot = load(&path);
+        let unfinished = |snapshot: &Snapshot| {
+            let rows = seen(snapshot).into_iter().filter(|row| row.unfinished);
+            rows.map(|row| (row.start_ns, row.name)).collect::<Vec<_>>()
+        };
+        let back = exported(&snapshot, &ExportOptions::whole(ExportFormat::ChromeJson { gzip: false }));
+        assert_eq!(unfinished(&back), [(6000, outer.to_owned()), (7000, inner.to_owned())]);
+    }
+}
