@@ -420,8 +420,8 @@ impl<'a> ChromeEvents<'a> {
     }
 
     fn thread(&mut self, record: &ChromeRecord<'a>, place: SourcePos) -> TrackIdx {
-        let found = self.tables.thread(&record[RecordField::Pid], &record[RecordField::Tid]);
-        self.counted(found, place)
+        let repaired_row = self.tables.thread(&record[RecordField::Pid], &record[RecordField::Tid]);
+        self.counted(repaired_row, place)
     }
 
     fn track(
@@ -432,13 +432,13 @@ impl<'a> ChromeEvents<'a> {
         parts: &[JsonValue<'a>],
         place: SourcePos,
     ) -> TrackIdx {
-        let found = self.tables.track(kind, pid, tid, parts);
-        self.counted(found, place)
+        let repaired_row = self.tables.track(kind, pid, tid, parts);
+        self.counted(repaired_row, place)
     }
 
-    fn counted<T>(&mut self, found: RepairedRow<T>, place: SourcePos) -> T {
-        found.repairs.count(&mut self.losses, place);
-        found.row
+    fn counted<T>(&mut self, repaired_row: RepairedRow<T>, place: SourcePos) -> T {
+        repaired_row.repairs.count(&mut self.losses, place);
+        repaired_row.row
     }
 
     /// Stores the arguments and the thread clock times, and returns the value of [`Event::detail`].

@@ -139,8 +139,8 @@ impl BatchStacks {
         frames: &StackFrames,
         names: &mut Vec<NameRow<Box<str>>>,
     ) -> Option<StackIdx> {
-        if let Some(&known) = self.by_id.get(id) {
-            return Some(known);
+        if let Some(&stack) = self.by_id.get(id) {
+            return Some(stack);
         }
         let mut stack = StackIdx::EMPTY;
         for row in frames.path(id)?.into_iter().rev() {

@@ -220,8 +220,9 @@ impl Leads {
         text[..bytes.len()].copy_from_slice(bytes);
         let text = u128::from_le_bytes(text);
         let mask = u128::MAX >> (8 * (LEAD_BYTES_MAX - bytes.len()));
-        let known = self.rows[..self.len].iter().position(|lead| (lead.text, lead.mask, lead.to) == (text, mask, to));
-        let row = match known {
+        let existing_row =
+            self.rows[..self.len].iter().position(|lead| (lead.text, lead.mask, lead.to) == (text, mask, to));
+        let row = match existing_row {
             Some(row) => row,
             None if self.len < LEADS_MAX => {
                 let (key_at, key_len) = (key.start as u8, key.len() as u8);

@@ -137,8 +137,8 @@ impl Profiles {
 impl V8Profile {
     fn add_data(&mut self, data: &Data<'_>, place: SourcePos, batch: &mut BatchBuilder) {
         let V8CallTree { nodes, samples, .. } = &data.cpu_profile;
-        let own = &data.cpu_profile.time_deltas;
-        let time_deltas = if data.time_deltas.is_empty() { own } else { &data.time_deltas };
+        let profile_deltas = &data.cpu_profile.time_deltas;
+        let time_deltas = if data.time_deltas.is_empty() { profile_deltas } else { &data.time_deltas };
         nodes.iter().for_each(|node| self.calls.add(node));
         batch.batch.losses.add_many(Loss::BadRecord, place, self.calls.join());
         let unequal = samples.len().abs_diff(time_deltas.len()) as u64;

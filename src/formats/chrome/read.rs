@@ -81,7 +81,7 @@ impl StreamReader for ChromeJson {
             frames.set(StackFrames::default()).ok();
         }
         let splitter = Splitter::new(source, self.piece_bytes, spares);
-        let frames = FrameLookup { path: &path, found: &frames };
+        let frames = FrameLookup { path: &path, table: &frames };
         let follower = Follower::new(sink, context, spare, frames);
         let read = if is_small {
             follower.parse_all(splitter)
@@ -92,7 +92,7 @@ impl StreamReader for ChromeJson {
                 let (jobs, waiting) = unbounded();
                 for _ in 0..workers {
                     let waiting = waiting.clone();
-                    scope.spawn(move || work(&waiting, frames.found));
+                    scope.spawn(move || work(&waiting, frames.table));
                 }
                 scope.spawn(move || hand_out(splitter, &tickets, &jobs, context));
                 follower.follow(&in_order)
@@ -174,7 +174,7 @@ impl From<NoCapture> for Stop {
 #[derive(Clone, Copy)]
 struct FrameLookup<'a> {
     path: &'a Path,
-    found: &'a OnceLock<StackFrames>,
+    table: &'a OnceLock<StackFrames>,
 }
 
 /// Tracks the true position, and emits the pieces in order.
@@ -296,7 +296,7 @@ impl<'a> Follower<'a> {
         loop {
             let before = (self.carry.len(), self.position.is_some());
             if let Some(position) = self.position {
-                let mut parsed = parse(&self.carry, self.offset, position, at_end, self.frames.found.get());
+                let mut parsed = parse(&self.carry, self.offset, position, at_end, self.frames.table.get());
                 if parsed.events.wants_frames {
                     let frames = self.find_frames()?;
                     parsed = parse(&self.carry, self.offset, position, at_end, Some(frames));
@@ -345,15 +345,15 @@ impl<'a> Follower<'a> {
 
     /// Returns the frame table. The first call searches the trace for it.
     fn find_frames(&mut self) -> Result<&'a StackFrames, Stop> {
-        let FrameLookup { path, found } = self.frames;
-        if found.get().is_none() {
+        let FrameLookup { path, table } = self.frames;
+        if table.get().is_none() {
             let mut frames = StackFrames::find(path, self.context)?;
             let losses = std::mem::take(&mut frames.losses);
             self.accept(Batch { losses, ..Batch::default() })?;
             // Only this thread sets it.
-            found.set(frames).ok();
+            table.set(frames).ok();
         }
-        Ok(found.get_or_init(StackFrames::default))
+        Ok(table.get_or_init(StackFrames::default))
     }
 
     fn take_records(&mut self, parsed: ParsedRecords) -> Result<(), Stop> {

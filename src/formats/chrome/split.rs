@@ -47,18 +47,18 @@ impl Splitter {
             return Ok(None);
         }
         let mut piece = std::mem::take(&mut self.next);
-        let held = piece.bytes.len();
-        let wanted = self.piece_bytes.max(held + 1);
+        let carried_bytes = piece.bytes.len();
+        let wanted = self.piece_bytes.max(carried_bytes + 1);
         if let Ok(mut spare) = self.spare.try_recv() {
             // The buffer is truncated to the bytes read, so its old content need not be cleared.
             spare.resize(wanted, 0);
-            spare[..held].copy_from_slice(&piece.bytes);
+            spare[..carried_bytes].copy_from_slice(&piece.bytes);
             piece.bytes = spare;
         } else {
             piece.bytes.resize(wanted, 0);
         }
-        let read = self.source.fill(&mut piece.bytes[held..])?;
-        piece.bytes.truncate(held + read);
+        let read = self.source.fill(&mut piece.bytes[carried_bytes..])?;
+        piece.bytes.truncate(carried_bytes + read);
         self.ended = if self.is_live() { read == 0 } else { piece.bytes.len() < wanted };
         self.next.offset = piece.offset + piece.bytes.len() as u64;
         if !self.ended

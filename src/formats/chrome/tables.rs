@@ -18,7 +18,7 @@ pub(super) struct RepairedRow<T> {
 #[derive(Debug, Clone, Copy)]
 struct RecentRow<'a, T> {
     values: [JsonValue<'a>; 2],
-    found: RepairedRow<T>,
+    repaired_row: RepairedRow<T>,
 }
 
 /// Category of `performance.measure` in web pages.
@@ -67,45 +67,45 @@ impl<'a> ChromeTables<'a> {
     /// Returns the row of a name with its category.
     pub(super) fn name(&mut self, name: &JsonValue<'a>, category: &JsonValue<'a>) -> RepairedRow<NameIdx> {
         let slot = self.recent_names.slot(name);
-        if let Some(found) = self.recent_names.find(slot, name, category) {
-            return found;
+        if let Some(repaired_row) = self.recent_names.find(slot, name, category) {
+            return repaired_row;
         }
-        let found = self.name_row(name, category);
-        self.recent_names.0[slot] = Some(RecentRow { values: [*name, *category], found });
-        found
+        let repaired_row = self.name_row(name, category);
+        self.recent_names.0[slot] = Some(RecentRow { values: [*name, *category], repaired_row });
+        repaired_row
     }
 
     fn name_row(&mut self, name: &JsonValue<'a>, category: &JsonValue<'a>) -> RepairedRow<NameIdx> {
         self.key.clear();
         push_part(&mut self.key, name);
         push_part(&mut self.key, category);
-        if let Some(&found) = self.name_rows.get(&self.key[..]) {
-            return found;
+        if let Some(&repaired_row) = self.name_rows.get(&self.key[..]) {
+            return repaired_row;
         }
         let mut repairs = Repairs::default();
         let text = bounded_text(name, &mut repairs);
         let category = (!category.is_absent()).then(|| bounded_text(category, &mut repairs));
-        let found = if text.is_empty() && category.is_none() {
+        let repaired_row = if text.is_empty() && category.is_none() {
             RepairedRow { row: NameIdx::EMPTY, repairs }
         } else {
             let row = NameIdx(bounded_row(self.names.len()));
             self.names.push(NameRow { text, category });
             RepairedRow { row, repairs }
         };
-        self.name_rows.insert(self.key.as_slice().into(), found);
-        found
+        self.name_rows.insert(self.key.as_slice().into(), repaired_row);
+        repaired_row
     }
 
     /// Returns the row of a thread. A missing thread id means the thread with the id of the process.
     pub(super) fn thread(&mut self, pid: &JsonValue<'a>, tid: &JsonValue<'a>) -> RepairedRow<TrackIdx> {
         let tid = if tid.is_absent() { pid } else { tid };
         let slot = self.recent_threads.slot(tid);
-        if let Some(found) = self.recent_threads.find(slot, pid, tid) {
-            return found;
+        if let Some(repaired_row) = self.recent_threads.find(slot, pid, tid) {
+            return repaired_row;
         }
-        let found = self.track(TrackKind::Thread, pid, tid, &[]);
-        self.recent_threads.0[slot] = Some(RecentRow { values: [*pid, *tid], found });
-        found
+        let repaired_row = self.track(TrackKind::Thread, pid, tid, &[]);
+        self.recent_threads.0[slot] = Some(RecentRow { values: [*pid, *tid], repaired_row });
+        repaired_row
     }
 
     /// Returns the row of a CPU track.
@@ -113,8 +113,8 @@ impl<'a> ChromeTables<'a> {
         self.key.clear();
         self.key.push(TrackKind::Cpu as u8);
         self.key.extend_from_slice(&cpu.to_le_bytes());
-        if let Some(found) = self.track_rows.get(&self.key[..]) {
-            return found.row;
+        if let Some(repaired_row) = self.track_rows.get(&self.key[..]) {
+            return repaired_row.row;
         }
         let row = TrackIdx(bounded_row(self.tracks.len()));
         let (tid, name) = (Id::Number(cpu.into()), format!("CPU {cpu}").into());
@@ -138,8 +138,8 @@ impl<'a> ChromeTables<'a> {
         for part in parts {
             push_part(&mut self.key, part);
         }
-        if let Some(&found) = self.track_rows.get(&self.key[..]) {
-            return found;
+        if let Some(&repaired_row) = self.track_rows.get(&self.key[..]) {
+            return repaired_row;
         }
         let mut repairs = Repairs::default();
         let (pid, tid) = (id(pid, &mut repairs), id(tid, &mut repairs));
@@ -155,9 +155,9 @@ impl<'a> ChromeTables<'a> {
         let is_named = kind == TrackKind::Async && &*name == USER_TIMINGS;
         let slot = if is_named { TrackKey::SLOT_NAMED } else { 0 };
         self.tracks.push(TrackKey { kind, pid, tid, name: name.into(), slot });
-        let found = RepairedRow { row, repairs };
-        self.track_rows.insert(self.key.as_slice().into(), found);
-        found
+        let repaired_row = RepairedRow { row, repairs };
+        self.track_rows.insert(self.key.as_slice().into(), repaired_row);
+        repaired_row
     }
 }
 
@@ -184,7 +184,7 @@ impl<'a, T: Copy> RecentRows<'a, T> {
     #[inline]
     fn find(&self, slot: usize, first: &JsonValue<'a>, second: &JsonValue<'a>) -> Option<RepairedRow<T>> {
         let recent = self.0[slot].as_ref()?;
-        (same(&recent.values[0], first) && same(&recent.values[1], second)).then_some(recent.found)
+        (same(&recent.values[0], first) && same(&recent.values[1], second)).then_some(recent.repaired_row)
     }
 }
 

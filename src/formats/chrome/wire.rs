@@ -115,8 +115,8 @@ impl ChromeRecord<'_> {
 impl<'a> ChromeRecord<'a> {
     /// Returns a rare member; the last of duplicates counts.
     pub(super) fn rare(&self, name: &[u8]) -> JsonValue<'a> {
-        let found = self.rare.iter().rev().find(|(key, _)| key.text == name);
-        found.map(|&(_, value)| value).unwrap_or_default()
+        let member = self.rare.iter().rev().find(|(key, _)| key.text == name);
+        member.map(|&(_, value)| value).unwrap_or_default()
     }
 
     /// Returns whether this is a record of `samples`.

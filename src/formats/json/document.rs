@@ -132,14 +132,14 @@ impl Document {
         object: JsonExtent,
         keys: [&str; N],
     ) -> Result<[Option<JsonExtent>; N], ReadError> {
-        let mut found = [None; N];
+        let mut values = [None; N];
         let mut members = self.members(object);
         while let Some((key, value)) = members.next()? {
             if let Some(place) = keys.iter().position(|wanted| key == wanted.as_bytes()) {
-                found[place].get_or_insert(value);
+                values[place].get_or_insert(value);
             }
         }
-        Ok(found)
+        Ok(values)
     }
 
     /// Iterates over the members of an object.

@@ -3,8 +3,8 @@
 /// Returns whether a key exists: a quoted text with a colon after it. The text alone may be a string value.
 pub(crate) fn has_key(head: &[u8], key: &str) -> bool {
     let quoted = format!("\"{key}\"");
-    let mut found = memchr::memmem::find_iter(head, quoted.as_bytes());
-    found.any(|at| head[at + quoted.len()..].trim_ascii_start().starts_with(b":"))
+    let mut key_positions = memchr::memmem::find_iter(head, quoted.as_bytes());
+    key_positions.any(|at| head[at + quoted.len()..].trim_ascii_start().starts_with(b":"))
 }
 
 /// Returns whether text starts like a JSON object or array, after an optional byte order mark and white space. Log

@@ -37,8 +37,8 @@ pub(in crate::formats::chrome) struct UnownedThread {
 #[derive(Debug, Default)]
 pub(super) struct ThreadOwners {
     /// Process of the first thread with each id whose process is known.
-    known: FxHashMap<Id, Id>,
-    /// Number of tracks of the batch that are already in `known`.
+    process_of_tid: FxHashMap<Id, Id>,
+    /// Number of tracks of the batch that are already in `process_of_tid`.
     tracks_searched: usize,
     /// Index of the last unowned thread with each id.
     unowned: FxHashMap<Id, usize>,
@@ -48,12 +48,12 @@ impl ThreadOwners {
     /// Returns the process of the first thread with this id in `tracks`, which may only grow between calls.
     fn owner(&mut self, tid: &Id, tracks: &[TrackKey]) -> Option<&Id> {
         for key in &tracks[self.tracks_searched..] {
-            if key.kind == TrackKind::Thread && key.pid != Id::None && !self.known.contains_key(&key.tid) {
-                self.known.insert(key.tid.clone(), key.pid.clone());
+            if key.kind == TrackKind::Thread && key.pid != Id::None && !self.process_of_tid.contains_key(&key.tid) {
+                self.process_of_tid.insert(key.tid.clone(), key.pid.clone());
             }
         }
         self.tracks_searched = tracks.len();
-        self.known.get(tid)
+        self.process_of_tid.get(tid)
     }
 }
 
@@ -110,12 +110,12 @@ impl<'a> ChromeEvents<'a> {
         let tid = id(&record[RecordField::Tid], &mut repairs);
         repairs.count(&mut self.losses, place);
         let tracks = &mut self.tables.tracks;
-        let known = self.owners.unowned.get(&tid).map(|&place| &self.unowned[place]);
-        if let Some(UnownedThread { track, owner: Some(_) }) = known {
+        let unowned_thread = self.owners.unowned.get(&tid).map(|&place| &self.unowned[place]);
+        if let Some(UnownedThread { track, owner: Some(_) }) = unowned_thread {
             return *track;
         }
         let owner = self.owners.owner(&tid, tracks).cloned();
-        if let (Some(UnownedThread { track, .. }), None) = (known, &owner) {
+        if let (Some(UnownedThread { track, .. }), None) = (unowned_thread, &owner) {
             return *track;
         }
         let track = TrackIdx(bounded_row(tracks.len()));
@@ -157,31 +157,31 @@ impl<'a> ChromeEvents<'a> {
         kind: EventKind,
         place: SourcePos,
     ) -> Vec<(Cow<'a, str>, Cow<'a, str>)> {
-        let mut found: Vec<(Cow<'a, str>, Cow<'a, str>)> = Vec::new();
+        let mut args: Vec<(Cow<'a, str>, Cow<'a, str>)> = Vec::new();
         for (key, value) in &record.rare {
             let is_end = kind == EventKind::End || key.text.starts_with(b"e");
             let shown = if is_end { "end_stack" } else { "stack" };
             let mut repairs = Repairs::default();
             match (key.text, kind) {
-                (b"weight", EventKind::Sample) => found.push(("weight".into(), valid_json(value, &mut repairs))),
-                (b"cpu", EventKind::Sample) => found.push(("cpu".into(), valid_json(value, &mut repairs))),
+                (b"weight", EventKind::Sample) => args.push(("weight".into(), valid_json(value, &mut repairs))),
+                (b"cpu", EventKind::Sample) => args.push(("cpu".into(), valid_json(value, &mut repairs))),
                 (b"weight" | b"cpu" | b"place" | b"unfinished" | b"global", _) | (_, EventKind::Sample) => {}
-                (b"stack" | b"estack", _) => found.push((shown.into(), valid_json(value, &mut repairs))),
+                (b"stack" | b"estack", _) => args.push((shown.into(), valid_json(value, &mut repairs))),
                 _ => match self.frames.map(|frames| frames.names(value.text)) {
                     Some(Some(names)) => {
                         let names: Vec<_> = names.into_iter().map(quoted).collect();
-                        found.push((shown.into(), format!("[{}]", names.join(",")).into()));
+                        args.push((shown.into(), format!("[{}]", names.join(",")).into()));
                     }
                     Some(None) => {
                         self.losses.add(Loss::MissingText, place);
-                        found.push((shown.into(), valid_json(value, &mut repairs)));
+                        args.push((shown.into(), valid_json(value, &mut repairs)));
                     }
                     None => self.wants_frames = true,
                 },
             }
             repairs.count(&mut self.losses, place);
         }
-        found
+        args
     }
 }
 

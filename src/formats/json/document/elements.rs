@@ -113,17 +113,17 @@ impl<'d> Elements<'d> {
     fn seek(&mut self, first: u8) -> Result<(), ReadError> {
         let mut is_behind_comma = false;
         loop {
-            let mut found = None;
+            let mut first_at = None;
             for (position, &byte) in self.window.unread().iter().enumerate() {
                 if is_behind_comma && byte == first {
-                    found = Some(position);
+                    first_at = Some(position);
                     break;
                 }
                 is_behind_comma = byte == b',' || (is_behind_comma && byte.is_ascii_whitespace());
             }
             let len = self.window.unread().len();
-            self.window.advance(found.unwrap_or(len));
-            if found.is_some() || !self.window.fill_with_progress()? {
+            self.window.advance(first_at.unwrap_or(len));
+            if first_at.is_some() || !self.window.fill_with_progress()? {
                 return Ok(());
             }
         }

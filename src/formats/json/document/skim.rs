@@ -37,8 +37,8 @@ impl Skim {
         while let Some(&byte) = bytes.get(position) {
             match (self.state, byte) {
                 (SkimState::Text, _) => {
-                    let found = memchr::memchr2(b'"', b'\\', &bytes[position..])?;
-                    position += found;
+                    let distance = memchr::memchr2(b'"', b'\\', &bytes[position..])?;
+                    position += distance;
                     self.state = if bytes[position] == b'"' { SkimState::AfterText } else { SkimState::Escape };
                 }
                 (SkimState::Escape, _) | (SkimState::Between, b'"') => self.state = SkimState::Text,

@@ -101,15 +101,15 @@ impl<'d> Window<'d> {
         let mut closed_at = None;
         loop {
             let unread = self.unread();
-            let Some(found) = memchr::memchr2(b'"', b'}', unread) else {
+            let Some(mark_at) = memchr::memchr2(b'"', b'}', unread) else {
                 self.advance(unread.len());
                 if self.fill()? {
                     continue;
                 }
                 break;
             };
-            let is_brace = unread[found] == b'}';
-            self.advance(found + 1);
+            let is_brace = unread[mark_at] == b'}';
+            self.advance(mark_at + 1);
             if is_brace {
                 closed_at = closed_at.or(Some(self.offset()));
                 if !self.is_stray_brace()? {
@@ -142,8 +142,8 @@ impl<'d> Window<'d> {
         let mut searched = 0;
         let len = loop {
             let unread = self.unread();
-            if let Some(found) = memchr::memchr(b'"', &unread[searched..]) {
-                let quote = searched + found;
+            if let Some(distance) = memchr::memchr(b'"', &unread[searched..]) {
+                let quote = searched + distance;
                 let is_escaped = unread[..quote].iter().rev().take_while(|&&byte| byte == b'\\').count() % 2 == 1;
                 if !is_escaped {
                     break quote;
