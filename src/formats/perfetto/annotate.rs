@@ -50,7 +50,7 @@ impl AnnotationKeys {
     fn key(&mut self, key: &str, bytes: &mut Vec<u8>, interned: &mut Vec<u8>) {
         let next = self.0.len() as u64 + 1;
         let iid = match self.0.get(key) {
-            Some(&known) => known,
+            Some(&iid) => iid,
             None if self.0.len() >= KEYS_MAX => return push_bytes(bytes, debug_annotation::NAME, key.as_bytes()),
             None => {
                 push_message(interned, interned_data::DEBUG_ANNOTATION_NAMES, |bytes| {

@@ -227,21 +227,21 @@ impl Clocks {
                     return;
                 }
                 let links = &mut self.all[from].links;
-                let known = links.iter().position(|link| link.to == to);
-                if known.is_none() && links.len() >= LINKS_MAX {
+                let existing_link = links.iter().position(|link| link.to == to);
+                if existing_link.is_none() && links.len() >= LINKS_MAX {
                     losses.add(Loss::OverLimit, place);
                     continue;
                 }
-                let position = known.unwrap_or_else(|| {
+                let position = existing_link.unwrap_or_else(|| {
                     links.push(ClockLink { to, readings: Vec::new() });
                     links.len() - 1
                 });
-                let known = &mut links[position].readings;
-                if known.last().is_some_and(|&(newest_ns, _)| newest_ns > from_ns) {
+                let link_readings = &mut links[position].readings;
+                if link_readings.last().is_some_and(|&(newest_ns, _)| newest_ns > from_ns) {
                     // The clock was set back, like a wall clock: its earlier readings stay valid.
                     continue;
                 }
-                known.push((from_ns, later_ns));
+                link_readings.push((from_ns, later_ns));
                 self.readings += 1;
             }
         }

@@ -168,19 +168,19 @@ impl Descriptors {
     fn track(&mut self, bytes: &[u8], place: SourcePos) {
         let uuid = Fields::new(bytes).filter(|field| field.number == track_descriptor::UUID).last();
         let uuid = uuid.map_or(0, |field| field.value.number());
-        let mut said = Descriptor::default();
+        let mut descriptor = Descriptor::default();
         let mut counter = None;
         let (mut merging, mut merge_key) = (0, Box::default());
         for field in Fields::new(bytes) {
             match field.number {
                 track_descriptor::NAME | track_descriptor::STATIC_NAME | track_descriptor::ATRACE_NAME => {
-                    said.name = self.text(field.value.bytes(), place);
+                    descriptor.name = self.text(field.value.bytes(), place);
                 }
                 track_descriptor::PROCESS => {
-                    said.process = self.process(field.value.bytes(), Some(uuid), place);
+                    descriptor.process = self.process(field.value.bytes(), Some(uuid), place);
                 }
-                track_descriptor::THREAD => said.thread = self.thread(field.value.bytes(), place),
-                track_descriptor::PARENT_UUID => said.parent = Some(field.value.number()),
+                track_descriptor::THREAD => descriptor.thread = self.thread(field.value.bytes(), place),
+                track_descriptor::PARENT_UUID => descriptor.parent = Some(field.value.number()),
                 track_descriptor::COUNTER => counter = Some(self.counter(field.value.bytes(), place)),
                 track_descriptor::PROCESS_ORDERING if uuid == 0 => {
                     self.ranks.processes = field.value.number() == process_ordering::PROCESS_ORDERING_EXPLICIT;
@@ -188,8 +188,8 @@ impl Descriptors {
                 track_descriptor::THREAD_ORDERING if uuid == 0 => {
                     self.ranks.threads = field.value.number() == thread_ordering::THREAD_ORDERING_EXPLICIT;
                 }
-                track_descriptor::CHILD_ORDERING => said.children = order(field.value.number()),
-                track_descriptor::SIBLING_ORDER_RANK => said.rank = field.value.signed(),
+                track_descriptor::CHILD_ORDERING => descriptor.children = order(field.value.number()),
+                track_descriptor::SIBLING_ORDER_RANK => descriptor.rank = field.value.signed(),
                 track_descriptor::SIBLING_MERGE_BEHAVIOR => merging = field.value.number(),
                 track_descriptor::SIBLING_MERGE_KEY => merge_key = self.text(field.value.bytes(), place),
                 track_descriptor::SIBLING_MERGE_KEY_INT if str::is_empty(&merge_key) => {
@@ -198,50 +198,50 @@ impl Descriptors {
                 _ => {}
             }
         }
-        said.stands_alone = merging == sibling_merge_behavior::SIBLING_MERGE_BEHAVIOR_NONE;
+        descriptor.stands_alone = merging == sibling_merge_behavior::SIBLING_MERGE_BEHAVIOR_NONE;
         if merging == sibling_merge_behavior::SIBLING_MERGE_BEHAVIOR_BY_SIBLING_MERGE_KEY {
-            said.merge_key = merge_key;
+            descriptor.merge_key = merge_key;
         }
         if let Some((counter, unit, name)) = counter {
-            (said.counter, said.unit) = (Some(counter), unit);
-            if said.name.is_empty() {
-                said.name = name.into();
+            (descriptor.counter, descriptor.unit) = (Some(counter), unit);
+            if descriptor.name.is_empty() {
+                descriptor.name = name.into();
             }
         }
         if self.by_uuid.len() >= DESCRIPTORS_MAX && !self.by_uuid.contains_key(&uuid) {
             return self.losses.add(Loss::OverLimit, place);
         }
-        self.name_and_order(&said);
-        let known = self.by_uuid.entry(uuid).or_default();
-        known.parent = said.parent.or(known.parent);
-        known.process = said.process.or_else(|| known.process.take());
+        self.name_and_order(&descriptor);
+        let entry = self.by_uuid.entry(uuid).or_default();
+        entry.parent = descriptor.parent.or(entry.parent);
+        entry.process = descriptor.process.or_else(|| entry.process.take());
         // A thread stays in its first process.
-        known.thread = known.thread.take().or(said.thread);
-        known.counter = said.counter.or(known.counter);
-        known.stands_alone |= said.stands_alone;
-        if said.children != ChildOrder::Appearance {
-            known.children = said.children;
+        entry.thread = entry.thread.take().or(descriptor.thread);
+        entry.counter = descriptor.counter.or(entry.counter);
+        entry.stands_alone |= descriptor.stands_alone;
+        if descriptor.children != ChildOrder::Appearance {
+            entry.children = descriptor.children;
             self.is_ordered = true;
         }
-        if said.rank != 0 {
-            known.rank = said.rank;
+        if descriptor.rank != 0 {
+            entry.rank = descriptor.rank;
         }
-        if !said.unit.is_empty() {
-            known.unit = said.unit;
+        if !descriptor.unit.is_empty() {
+            entry.unit = descriptor.unit;
         }
-        if !said.merge_key.is_empty() {
-            known.merge_key = said.merge_key;
+        if !descriptor.merge_key.is_empty() {
+            entry.merge_key = descriptor.merge_key;
         }
-        if !said.name.is_empty() {
-            known.name = said.name;
+        if !descriptor.name.is_empty() {
+            entry.name = descriptor.name;
         }
     }
 
     /// Adds the name and the rank of a track as those of its thread or process.
-    fn name_and_order(&mut self, said: &Descriptor) {
-        let (name, sort_index) = (said.name.clone(), said.rank);
+    fn name_and_order(&mut self, descriptor: &Descriptor) {
+        let (name, sort_index) = (descriptor.name.clone(), descriptor.rank);
         let (has_name, has_rank) = (!name.is_empty(), sort_index != 0);
-        if let Some((pid, tid)) = said.thread.clone() {
+        if let Some((pid, tid)) = descriptor.thread.clone() {
             let tid = self.pids.thread_id(tid);
             if has_rank && self.ranks.threads {
                 self.metadata.push(Metadata::ThreadSortIndex { pid: pid.clone(), tid: tid.clone(), sort_index });
@@ -249,7 +249,7 @@ impl Descriptors {
             if has_name {
                 self.metadata.push(Metadata::ThreadName { pid, tid, name });
             }
-        } else if let Some(pid) = said.process.clone() {
+        } else if let Some(pid) = descriptor.process.clone() {
             if has_rank && self.ranks.processes {
                 self.metadata.push(Metadata::ProcessSortIndex { pid: pid.clone(), sort_index });
             }
@@ -300,22 +300,22 @@ impl Descriptors {
     }
 
     fn thread(&mut self, bytes: &[u8], place: SourcePos) -> Option<(Id, i64)> {
-        let said = thread(bytes)?;
-        if !said.has_id {
-            self.pids.add_missing_thread(said.tid);
+        let descriptor = thread(bytes)?;
+        if !descriptor.has_id {
+            self.pids.add_missing_thread(descriptor.tid);
         }
-        let (pid, tid) = (self.pids.id(said.pid), self.pids.thread_id(said.tid));
-        if !said.name.is_empty() {
-            let name = self.text(said.name, place);
+        let (pid, tid) = (self.pids.id(descriptor.pid), self.pids.thread_id(descriptor.tid));
+        if !descriptor.name.is_empty() {
+            let name = self.text(descriptor.name, place);
             self.metadata.push(Metadata::ThreadName { pid: pid.clone(), tid: tid.clone(), name });
         }
-        if let Some(sort_index) = said.sort_index {
+        if let Some(sort_index) = descriptor.sort_index {
             self.metadata.push(Metadata::ThreadSortIndex { pid: pid.clone(), tid, sort_index });
         }
         if pid != Id::None {
-            self.process_of.insert(said.tid, said.pid);
+            self.process_of.insert(descriptor.tid, descriptor.pid);
         }
-        Some((pid, said.tid))
+        Some((pid, descriptor.tid))
     }
 
     /// Parses the process tree of the kernel.
@@ -359,11 +359,11 @@ impl Descriptors {
     fn system(&mut self, bytes: &[u8]) {
         let page_size = Fields::new(bytes).find(|field| field.number == system_info::PAGE_SIZE);
         self.page_bytes = page_size.map(|field| field.value.number()).filter(|&bytes| bytes > 0).or(self.page_bytes);
-        let of =
+        let field_bytes =
             |bytes, number| Fields::new(bytes).find(|field| field.number == number).map(|field| field.value.bytes());
-        let Some(names) = of(bytes, system_info::UTSNAME) else { return };
-        self.is_before_4_14 = of(names, utsname::RELEASE).is_some_and(is_before_4_14);
-        self.machine = of(names, utsname::MACHINE)
+        let Some(names) = field_bytes(bytes, system_info::UTSNAME) else { return };
+        self.is_before_4_14 = field_bytes(names, utsname::RELEASE).is_some_and(is_before_4_14);
+        self.machine = field_bytes(names, utsname::MACHINE)
             .map(|machine| String::from_utf8_lossy(machine).into_owned())
             .unwrap_or_default();
     }
@@ -420,27 +420,27 @@ pub(super) struct PerfettoThread<'a> {
 
 /// Parses a thread descriptor; returns `None` if it has no tid.
 pub(super) fn thread(bytes: &[u8]) -> Option<PerfettoThread<'_>> {
-    let mut said = PerfettoThread { has_id: true, ..PerfettoThread::default() };
+    let mut descriptor = PerfettoThread { has_id: true, ..PerfettoThread::default() };
     let (mut has_pid, mut has_tid) = (false, false);
     for field in Fields::new(bytes) {
         match field.number {
-            thread_descriptor::PID => (said.pid, has_pid) = (field.value.signed(), true),
-            thread_descriptor::TID => (said.tid, has_tid) = (field.value.signed(), true),
-            own_thread_descriptor::HAS_NO_ID => said.has_id = field.value.number() == 0,
-            thread_descriptor::LEGACY_SORT_INDEX => said.sort_index = Some(field.value.signed()),
-            thread_descriptor::THREAD_NAME => said.name = field.value.bytes(),
-            thread_descriptor::REFERENCE_TIMESTAMP_US => said.reference_us = Some(field.value.signed()),
-            thread_descriptor::REFERENCE_THREAD_TIME_US => said.reference_thread_us = Some(field.value.signed()),
+            thread_descriptor::PID => (descriptor.pid, has_pid) = (field.value.signed(), true),
+            thread_descriptor::TID => (descriptor.tid, has_tid) = (field.value.signed(), true),
+            own_thread_descriptor::HAS_NO_ID => descriptor.has_id = field.value.number() == 0,
+            thread_descriptor::LEGACY_SORT_INDEX => descriptor.sort_index = Some(field.value.signed()),
+            thread_descriptor::THREAD_NAME => descriptor.name = field.value.bytes(),
+            thread_descriptor::REFERENCE_TIMESTAMP_US => descriptor.reference_us = Some(field.value.signed()),
+            thread_descriptor::REFERENCE_THREAD_TIME_US => descriptor.reference_thread_us = Some(field.value.signed()),
             thread_descriptor::REFERENCE_THREAD_INSTRUCTION_COUNT => {
-                said.reference_instructions = Some(field.value.signed());
+                descriptor.reference_instructions = Some(field.value.signed());
             }
             _ => {}
         }
     }
     if !has_pid {
-        said.pid = said.tid;
+        descriptor.pid = descriptor.tid;
     }
-    has_tid.then_some(said)
+    has_tid.then_some(descriptor)
 }
 
 /// Returns the default thread for the following events of a sequence, from a thread descriptor or a thread track

@@ -90,9 +90,9 @@ impl PerfettoEventBuilder<'_> {
         let has_known_category = event.categories == 0 || event.categories == 1 && event.category_iid != 0;
         let is_simple = event.name.is_none() && has_known_category && !event.has_inline_category;
         if is_simple
-            && let Some(known) = self.sequence.known_name(self.batch.names_number(), name_iid, event.category_iid)
+            && let Some(name) = self.sequence.known_name(self.batch.names_number(), name_iid, event.category_iid)
         {
-            return known;
+            return name;
         }
         self.new_name(event, name_iid, is_simple)
     }
@@ -245,18 +245,18 @@ impl PerfettoEventBuilder<'_> {
             (track_event::EXTRA_COUNTER_VALUES, track_event::EXTRA_COUNTER_TRACK_UUIDS, false),
             (track_event::EXTRA_DOUBLE_COUNTER_VALUES, track_event::EXTRA_DOUBLE_COUNTER_TRACK_UUIDS, true),
         ] {
-            let own = || {
+            let event_uuids = || {
                 Fields::new(event.bytes).filter(|field| field.number == of_uuids).flat_map(|f| f.value.numbers(false))
             };
             let values = Fields::new(event.bytes)
                 .filter(|field| field.number == of_values)
                 .flat_map(|field| field.value.numbers(is_double));
-            let has_own = event.names_counter_tracks && own().next().is_some();
-            let mut own = own();
+            let has_own = event.names_counter_tracks && event_uuids().next().is_some();
+            let mut uuids = event_uuids();
             for (position, value) in values.enumerate() {
                 let defaults = &self.sequence.defaults;
                 let defaults = if is_double { &defaults.double_counters } else { &defaults.counters };
-                let uuid = if has_own { own.next() } else { defaults.get(position).copied() };
+                let uuid = if has_own { uuids.next() } else { defaults.get(position).copied() };
                 match uuid {
                     Some(uuid) if is_double => {
                         self.push_value(uuid, CounterValue::Double(f64::from_bits(value)), "", ts_ns);

@@ -438,20 +438,22 @@ impl FtraceDecoder<'_> {
 
 /// Decodes a binder event by its field number.
 fn binder_event(number: FieldNumber, bytes: &[u8]) -> BinderEvent {
-    let of = |number: FieldNumber| {
+    let signed_field = |number: FieldNumber| {
         Fields::new(bytes).filter(|field| field.number == number).last().map_or(0, |field| field.value.signed())
     };
     match number {
         ftrace_event::BINDER_TRANSACTION => BinderEvent::Transaction(BinderTransaction {
-            id: of(binder_transaction_event::DEBUG_ID),
-            to_node: of(binder_transaction_event::TARGET_NODE),
-            to_process: of(binder_transaction_event::TO_PROC),
-            to_thread: of(binder_transaction_event::TO_THREAD),
-            is_reply: of(binder_transaction_event::REPLY) != 0,
-            flags: of(binder_transaction_event::FLAGS).cast_unsigned(),
-            code: of(binder_transaction_event::CODE).cast_unsigned(),
+            id: signed_field(binder_transaction_event::DEBUG_ID),
+            to_node: signed_field(binder_transaction_event::TARGET_NODE),
+            to_process: signed_field(binder_transaction_event::TO_PROC),
+            to_thread: signed_field(binder_transaction_event::TO_THREAD),
+            is_reply: signed_field(binder_transaction_event::REPLY) != 0,
+            flags: signed_field(binder_transaction_event::FLAGS).cast_unsigned(),
+            code: signed_field(binder_transaction_event::CODE).cast_unsigned(),
         }),
-        ftrace_event::BINDER_TRANSACTION_RECEIVED => BinderEvent::Received { id: of(binder_received_event::DEBUG_ID) },
-        _ => BinderEvent::Return { code: of(binder_return_event::CMD).cast_unsigned() },
+        ftrace_event::BINDER_TRANSACTION_RECEIVED => {
+            BinderEvent::Received { id: signed_field(binder_received_event::DEBUG_ID) }
+        }
+        _ => BinderEvent::Return { code: signed_field(binder_return_event::CMD).cast_unsigned() },
     }
 }

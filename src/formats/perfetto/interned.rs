@@ -21,7 +21,7 @@ impl<T> Default for Interned<T> {
 impl<T> Interned<T> {
     pub(super) fn get(&self, iid: u64) -> Option<&T> {
         match self.dense.get(iid as usize) {
-            Some(known) if iid < DENSE_IIDS_MAX => known.as_ref(),
+            Some(value) if iid < DENSE_IIDS_MAX => value.as_ref(),
             _ => self.sparse.get(&iid),
         }
     }

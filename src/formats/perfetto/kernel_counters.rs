@@ -42,14 +42,19 @@ pub(super) enum CounterOwner {
     Thread,
 }
 
-/// Creates a counter of the CPU or device whose number is in the field `of`.
-const fn numbered(value: FieldNumber, before: &'static str, of: FieldNumber, after: &'static str) -> KernelCounter {
-    KernelCounter { value, name: [Text(before), NumberOf(of), Text(after), Text("")], unit: "" }
+/// Creates a counter of the CPU or device whose number is in the field `number_field`.
+const fn numbered(
+    value: FieldNumber,
+    before: &'static str,
+    number_field: FieldNumber,
+    after: &'static str,
+) -> KernelCounter {
+    KernelCounter { value, name: [Text(before), NumberOf(number_field), Text(after), Text("")], unit: "" }
 }
 
-/// Creates a counter whose name is in the field `of`.
-const fn named(value: FieldNumber, of: FieldNumber, after: &'static str) -> KernelCounter {
-    KernelCounter { value, name: [Field(of), Text(after), Text(""), Text("")], unit: "" }
+/// Creates a counter whose name is in the field `name_field`.
+const fn named(value: FieldNumber, name_field: FieldNumber, after: &'static str) -> KernelCounter {
+    KernelCounter { value, name: [Field(name_field), Text(after), Text(""), Text("")], unit: "" }
 }
 
 /// Creates a counter with a fixed name.

@@ -42,18 +42,20 @@ impl FtraceDecoder<'_> {
 
 /// Writes the fields of an event by the table of types. Returns its name, and whether all fields were written.
 fn write_typed(args: &mut ArgsWriter, event: &KernelEvent<'_>, types: &KernelTypes) -> (String, bool) {
-    let known = types.get(event.number);
-    let name = known.map(|known| &*known.name).filter(|name| !name.is_empty());
+    let event_type = types.get(event.number);
+    let name = event_type.map(|event_type| &*event_type.name).filter(|name| !name.is_empty());
     let name = name.map_or_else(|| format!("ftrace_event {}", event.number.get()), str::to_owned);
     for (written, field) in Fields::new(event.bytes).enumerate() {
         if written >= ARGS_MAX {
             return (name, false);
         }
-        let known = known.and_then(|known| known.fields.iter().find(|known| known.number == field.number));
-        let key = known.map_or_else(|| field.number.get().to_string().into(), |known| Cow::Borrowed(&*known.name));
+        let kernel_field =
+            event_type.and_then(|event_type| event_type.fields.iter().find(|one| one.number == field.number));
+        let key =
+            kernel_field.map_or_else(|| field.number.get().to_string().into(), |field| Cow::Borrowed(&*field.name));
         match field.value {
             ProtoValue::Bytes(text) => args.text(&key, text),
-            value if known.is_some_and(|known| known.is_signed) => args.signed(&key, value.signed()),
+            value if kernel_field.is_some_and(|field| field.is_signed) => args.signed(&key, value.signed()),
             value => args.number(&key, value.number()),
         }
     }

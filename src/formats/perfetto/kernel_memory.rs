@@ -25,13 +25,13 @@ impl FtraceDecoder<'_> {
                 rss_throttled_event::MM_ID,
             ),
         };
-        let of = |field| last(event.bytes, field);
-        let member = usize::try_from(of(member).map_or(0, ProtoValue::number)).ok();
+        let field_value = |field| last(event.bytes, field);
+        let member = usize::try_from(field_value(member).map_or(0, ProtoValue::number)).ok();
         let Some(&name) = member.and_then(|member| MEMBERS.get(member)) else {
             return self.batch.lose(Loss::BadRecord, self.place);
         };
-        let own = self.kernel.scheduler.process(event.tid).unwrap_or(event.tid);
-        let pid = match (of(is_current).map(ProtoValue::number), of(space).map(ProtoValue::number)) {
+        let own_pid = self.kernel.scheduler.process(event.tid).unwrap_or(event.tid);
+        let pid = match (field_value(is_current).map(ProtoValue::number), field_value(space).map(ProtoValue::number)) {
             (Some(0), Some(space)) => match self.kernel.spaces.get(&space) {
                 Some(&pid) => pid,
                 // The process of the address space is unknown.
@@ -41,14 +41,14 @@ impl FtraceDecoder<'_> {
                 if self.kernel.spaces.len() >= SPACES_MAX {
                     self.kernel.spaces.clear();
                 }
-                self.kernel.spaces.insert(space, own);
-                own
+                self.kernel.spaces.insert(space, own_pid);
+                own_pid
             }
             // Kernels before 5.4 record no address space.
-            (_, None) => own,
+            (_, None) => own_pid,
         };
         // The kernel adds per-CPU counts, so the sum may briefly be negative.
-        let bytes = of(size).map_or(0, ProtoValue::signed).max(0);
+        let bytes = field_value(size).map_or(0, ProtoValue::signed).max(0);
         let track = self.tracks.named_counter(Id::Number(pid), name, "bytes");
         self.push_counter(ts_ns, track, bytes as f64);
     }

@@ -60,15 +60,15 @@ impl KernelEvent<'_> {
                 NamePart::Field(field) => name.write_str(&text(field)),
                 NamePart::Known(field, names) => {
                     let number = number(field);
-                    match names.iter().find(|&&(known, _)| known == number) {
-                        Some((_, known)) => name.write_str(known),
+                    match names.iter().find(|&&(value, _)| value == number) {
+                        Some((_, value_name)) => name.write_str(value_name),
                         None => write!(name, "{number}"),
                     }
                 }
                 NamePart::Function(field) => {
                     let function = number(field);
                     match self.symbols.and_then(|symbols| symbols.get(function)) {
-                        Some(known) => name.write_str(&String::from_utf8_lossy(known)),
+                        Some(symbol) => name.write_str(&String::from_utf8_lossy(symbol)),
                         None => write!(name, "{function:#x}"),
                     }
                 }
@@ -80,6 +80,6 @@ impl KernelEvent<'_> {
 }
 
 /// Returns the last value of a field.
-pub(super) fn last(bytes: &[u8], field: FieldNumber) -> Option<ProtoValue<'_>> {
-    Fields::new(bytes).filter(|found| found.number == field).last().map(|found| found.value)
+pub(super) fn last(bytes: &[u8], number: FieldNumber) -> Option<ProtoValue<'_>> {
+    Fields::new(bytes).filter(|field| field.number == number).last().map(|field| field.value)
 }

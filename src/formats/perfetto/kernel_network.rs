@@ -78,9 +78,9 @@ impl FtraceDecoder<'_> {
         };
         let network = &mut self.kernel.network;
         let address = number(socket_state_event::SKADDR);
-        let known = network.connections.get(&address).copied();
-        let connection = match known {
-            Some(known) => known,
+        let open_connection = network.connections.get(&address).copied();
+        let connection = match open_connection {
+            Some(connection) => connection,
             // The connection began before the recording.
             None if state == CLOSED => return self.push_instant(ts_ns, event),
             None if network.connections.len() >= KEPT_MAX => return self.batch.lose(Loss::OverLimit, self.place),
@@ -91,7 +91,7 @@ impl FtraceDecoder<'_> {
             }
         };
         let track = self.own_track(&format!("TCP stream#{connection}"));
-        if known.is_some() {
+        if open_connection.is_some() {
             let name = self.batch.name(b"", None, self.place);
             let flags = EventFlags::UNNAMED;
             self.batch.push(Event { flags, ..bare(ts_ns, EventKind::End, track, name) });

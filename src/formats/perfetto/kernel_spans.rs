@@ -309,7 +309,7 @@ fn span_of(event: &KernelEvent<'_>) -> Option<(&'static KernelSpan, EventKind)> 
         SpanPart::Is(kind) => kind,
         SpanPart::Of(field, kinds) => {
             let number = last(event.bytes, field)?.number();
-            kinds.iter().find(|&&(of, _)| of == number)?.1
+            kinds.iter().find(|&&(value, _)| value == number)?.1
         }
     };
     Some((span, kind))

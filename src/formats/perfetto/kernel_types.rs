@@ -106,8 +106,8 @@ fn built_in(table: &str) -> FxHashMap<FieldNumber, KernelEventType> {
         if first == "event" {
             event = field_number(second);
             types.insert(event, KernelEventType { name: name.into(), fields: Vec::new() });
-        } else if let Some(of) = types.get_mut(&event) {
-            of.fields.push(KernelField::new(field_number(first), number(second), name));
+        } else if let Some(event_type) = types.get_mut(&event) {
+            event_type.fields.push(KernelField::new(field_number(first), number(second), name));
         }
     }
     types

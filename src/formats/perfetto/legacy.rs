@@ -172,10 +172,10 @@ impl PerfettoEventBuilder<'_> {
     fn legacy_metadata(&mut self, event: &TrackEvent<'_>, legacy: &Legacy<'_>) {
         let row = self.name(event);
         let what = self.batch.name_row(row).map(|row| row.text.clone()).unwrap_or_default();
-        let said = Fields::new(event.bytes)
+        let annotation = Fields::new(event.bytes)
             .filter(|field| field.number == track_event::DEBUG_ANNOTATIONS)
             .find_map(|field| annotation_text(field.value.bytes()));
-        let name = said.map(|said| text(said, self.place, &mut self.batch.batch.losses));
+        let name = annotation.map(|annotation| text(annotation, self.place, &mut self.batch.batch.losses));
         let pid = self.process(event, legacy);
         let tid = legacy.tid.or(self.sequence.any_thread().map(|(_, tid)| *tid));
         let metadata = match (&*what, name, tid) {

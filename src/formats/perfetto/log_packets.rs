@@ -53,25 +53,26 @@ impl FtraceDecoder<'_> {
     }
 
     fn log_message(&mut self, bytes: &[u8]) {
-        let of = |field| last(bytes, field);
-        let raw = of(android_log_event::TIMESTAMP).map_or(0, ProtoValue::number);
+        let field_value = |field| last(bytes, field);
+        let raw = field_value(android_log_event::TIMESTAMP).map_or(0, ProtoValue::number);
         let time = self.clocks.time(self.sequence, Some(builtin_clock::REALTIME), raw);
         let Some(ts_ns) = self.usable(time) else { return };
-        let pid = of(android_log_event::PID).map_or(0, ProtoValue::signed);
-        let tid = of(android_log_event::TID).map_or(pid, ProtoValue::signed);
+        let pid = field_value(android_log_event::PID).map_or(0, ProtoValue::signed);
+        let tid = field_value(android_log_event::TID).map_or(pid, ProtoValue::signed);
         let track = self.tracks.thread(pid, tid);
         let track = self.batch.track(track, self.tracks);
         let args = &mut self.kernel.args;
         args.clear();
-        if let Some(message) = of(android_log_event::MESSAGE) {
+        if let Some(message) = field_value(android_log_event::MESSAGE) {
             args.text("message", message.bytes());
         }
-        let priority = of(android_log_event::PRIO).and_then(|priority| usize::try_from(priority.number()).ok());
+        let priority =
+            field_value(android_log_event::PRIO).and_then(|priority| usize::try_from(priority.number()).ok());
         let priority = priority.and_then(|priority| PRIORITIES.get(priority)).filter(|name| !name.is_empty());
         if let Some(priority) = priority {
             args.text("priority", priority.as_bytes());
         }
-        let tag = of(android_log_event::TAG).map_or(&b""[..], ProtoValue::bytes);
+        let tag = field_value(android_log_event::TAG).map_or(&b""[..], ProtoValue::bytes);
         self.push_message(ts_ns, track, if tag.is_empty() { b"log" } else { tag }, Some(b"log"));
     }
 

@@ -72,10 +72,13 @@ fn line(uuid: u64, described: &Descriptors) -> impl Iterator<Item = (u64, ChildO
 /// Returns the sort keys of a track and its parents, outermost first.
 fn path(uuid: u64, described: &Descriptors, appeared: &FxHashMap<u64, usize>) -> Vec<OrderStep> {
     let steps = line(uuid, described).map(|(uuid, order)| {
-        let known = described.get(uuid);
+        let descriptor = described.get(uuid);
         OrderStep {
-            rank: known.filter(|_| order == ChildOrder::Rank).map_or(0, |known| known.rank),
-            name: known.filter(|_| order == ChildOrder::Name).map(|known| known.name.clone()).unwrap_or_default(),
+            rank: descriptor.filter(|_| order == ChildOrder::Rank).map_or(0, |descriptor| descriptor.rank),
+            name: descriptor
+                .filter(|_| order == ChildOrder::Name)
+                .map(|descriptor| descriptor.name.clone())
+                .unwrap_or_default(),
             appeared: appeared.get(&uuid).copied().unwrap_or(0),
         }
     });

@@ -250,9 +250,9 @@ pub(super) fn is_probable(bytes: &[u8]) -> bool {
     let NextPacket::Packet { head, len } = peek_next(bytes) else { return false };
     let body = &bytes[head..head + len];
     let mut fields = Fields::new(body);
-    let known = fields.by_ref().take(FOUND_PACKET_FIELDS).all(|field| field.number.get() < FIELD_NUMBER_MAX);
+    let has_known_fields = fields.by_ref().take(FOUND_PACKET_FIELDS).all(|field| field.number.get() < FIELD_NUMBER_MAX);
     let follows = bytes.get(head + len).is_none_or(|&tag| tag == PACKET_TAG);
-    len > 0 && len <= FOUND_PACKET_BYTES_MAX && known && !fields.is_broken() && follows
+    len > 0 && len <= FOUND_PACKET_BYTES_MAX && has_known_fields && !fields.is_broken() && follows
 }
 
 /// Returns whether a file starts with a packet, and not with a pprof profile, which has the same first byte.
@@ -312,7 +312,7 @@ pub(super) struct Bundle {
 impl Bundle {
     /// Returns whether a field of a packet is a bundle.
     #[inline]
-    pub(super) fn is(number: FieldNumber) -> bool {
+    pub(super) fn is_bundle(number: FieldNumber) -> bool {
         matches!(number, trace_packet::COMPRESSED_PACKETS | trace_packet::ZSTD_COMPRESSED_PACKETS)
     }
 
@@ -377,7 +377,7 @@ pub(super) fn each_unpacked(
             }
             let Some(field) = fields.next() else { break None };
             has_wanted |= is_wanted(field.number);
-            if Bundle::is(field.number) {
+            if Bundle::is_bundle(field.number) {
                 break Some(field);
             }
         };

@@ -113,7 +113,7 @@ impl ParsedBlock {
         table.read(&block);
         let mut bytes_left = UNPACKED_AHEAD_BYTES;
         let mut bundles = Vec::new();
-        for (row, fields) in table.packets.iter().enumerate().filter(|(_, fields)| Bundle::is(fields.kind)) {
+        for (row, fields) in table.packets.iter().enumerate().filter(|(_, fields)| Bundle::is_bundle(fields.kind)) {
             let unpacked = ParsedBundle::unpack(fields, &block, bytes_left);
             let bytes = unpacked.bundle.block.bytes.len();
             if bytes < bytes_left {
@@ -126,14 +126,14 @@ impl ParsedBlock {
 
     /// Returns the memory of the block and its tables, in bytes.
     pub(super) fn memory_bytes(&self) -> u64 {
-        let of = |block: &PacketBlock, table: &PacketTable| {
-            let of_said =
+        let block_bytes = |block: &PacketBlock, table: &PacketTable| {
+            let table_bytes =
                 table.packets.capacity() * size_of::<PacketFields>() + table.more.capacity() * size_of::<RareFields>();
-            block.bytes.capacity() + block.packets.capacity() * 12 + of_said
+            block.bytes.capacity() + block.packets.capacity() * 12 + table_bytes
         };
-        let of_bundles: usize =
-            self.bundles.iter().map(|(_, unpacked)| of(&unpacked.bundle.block, &unpacked.table)).sum();
-        (of(&self.block, &self.table) + of_bundles) as u64
+        let bundle_bytes: usize =
+            self.bundles.iter().map(|(_, unpacked)| block_bytes(&unpacked.bundle.block, &unpacked.table)).sum();
+        (block_bytes(&self.block, &self.table) + bundle_bytes) as u64
     }
 }
 

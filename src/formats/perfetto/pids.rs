@@ -62,8 +62,8 @@ impl Pids {
 
     /// Returns the process that a track descriptor describes.
     pub(super) fn described(&mut self, pid: i64, uuid: u64, name: &str, start_ns: Option<i64>) -> Id {
-        if let Some(known) = self.by_uuid.get(&uuid) {
-            return known.clone();
+        if let Some(id) = self.by_uuid.get(&uuid) {
+            return id.clone();
         }
         if self.by_uuid.len() >= PIDS_MAX {
             return self.id(pid);

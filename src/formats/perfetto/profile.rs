@@ -35,7 +35,7 @@ pub(super) struct PerfettoStackTables {
     /// Frames of each stack, outermost first.
     callstacks: Interned<Box<[u64]>>,
     /// Batch number and row of each stack; valid only for that batch.
-    known: FxHashMap<u64, (u32, StackIdx)>,
+    stack_rows: FxHashMap<u64, (u32, StackIdx)>,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -91,7 +91,7 @@ impl PerfettoStackTables {
             interned_data::FUNCTION_NAMES => self.functions.put(iid, text.into()),
             interned_data::FRAMES => self.frames.put(iid, entry),
             interned_data::CALLSTACKS => {
-                self.known.remove(&iid);
+                self.stack_rows.remove(&iid);
                 self.callstacks.put(iid, numbers.into());
             }
             interned_data::MAPPING_PATHS => self.paths.put(iid, text.into()),
@@ -110,17 +110,17 @@ impl PerfettoStackTables {
         batch: &mut BatchBuilder,
         place: SourcePos,
     ) -> Option<StackIdx> {
-        if let Some(&(number, known)) = self.known.get(&iid)
+        if let Some(&(number, stack)) = self.stack_rows.get(&iid)
             && number == batch.number
         {
-            return Some(known);
+            return Some(stack);
         }
         let mut stack = StackIdx::EMPTY;
         for &frame in self.callstacks.get(iid)? {
             let name = self.frame_name(frame, modules, batch, place);
             stack = batch.batch.stacks.intern(stack, name);
         }
-        self.known.insert(iid, (batch.number, stack));
+        self.stack_rows.insert(iid, (batch.number, stack));
         Some(stack)
     }
 

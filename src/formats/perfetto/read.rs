@@ -151,7 +151,7 @@ impl Sequences {
             return Some(row);
         }
         let row = match self.rows.get(&id) {
-            Some(&known) => known,
+            Some(&row) => row,
             None if self.all.len() >= SEQUENCES_MAX => return None,
             None => {
                 self.all.push(Sequence::default());
@@ -194,8 +194,8 @@ impl Decoder {
     fn take_block(&mut self, parsed: &mut ParsedBlock, emit: EmitBatch<'_>) -> Result<(), ReadError> {
         let mut bundles = std::mem::take(&mut parsed.bundles).into_iter().peekable();
         for (row, fields) in parsed.table.packets.iter().enumerate() {
-            if Bundle::is(fields.kind) {
-                let unpacked = bundles.next_if(|&(of, _)| of == row).map(|(_, bundle)| bundle);
+            if Bundle::is_bundle(fields.kind) {
+                let unpacked = bundles.next_if(|&(bundle_row, _)| bundle_row == row).map(|(_, bundle)| bundle);
                 let unpacked =
                     unpacked.unwrap_or_else(|| ParsedBundle::unpack(fields, &parsed.block, PACKET_BYTES_MAX));
                 self.bundle(unpacked, 1, emit)?;
@@ -211,7 +211,7 @@ impl Decoder {
         loop {
             let block = &unpacked.bundle.block;
             for fields in &unpacked.table.packets {
-                if !Bundle::is(fields.kind) {
+                if !Bundle::is_bundle(fields.kind) {
                     self.take_packet(fields, unpacked.table.more(fields), block, emit)?;
                 } else if depth < BUNDLES_MAX {
                     self.bundle(ParsedBundle::unpack(fields, block, PACKET_BYTES_MAX), depth + 1, emit)?;

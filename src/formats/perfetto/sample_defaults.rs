@@ -62,11 +62,11 @@ impl SampleDefaults {
 
     /// Adds the counters of a sample by name. They are cumulative from the start of the recording.
     pub(super) fn write_counts(&self, sample: &[u8], args: &mut ArgsWriter) {
-        let of = |number: FieldNumber| Fields::new(sample).filter(move |field| field.number == number);
-        if let Some(count) = of(perf_sample::TIMEBASE_COUNT).last() {
+        let fields = |number: FieldNumber| Fields::new(sample).filter(move |field| field.number == number);
+        if let Some(count) = fields(perf_sample::TIMEBASE_COUNT).last() {
             args.number("count", count.value.number());
         }
-        let mut counts = of(perf_sample::FOLLOWER_COUNTS).flat_map(|field| field.value.numbers(false));
+        let mut counts = fields(perf_sample::FOLLOWER_COUNTS).flat_map(|field| field.value.numbers(false));
         let mut is_first = true;
         for name in &self.followers {
             let Some(count) = counts.next() else { break };
@@ -101,11 +101,11 @@ fn read_timebase(bytes: &[u8]) -> (Box<[u8]>, Option<u64>) {
 }
 
 /// Returns the name of an event: its own, else that of its counter or tracepoint, given the three field numbers.
-fn event_name(bytes: &[u8], [own, counter, tracepoint]: [FieldNumber; 3]) -> Box<[u8]> {
+fn event_name(bytes: &[u8], [own_name, counter, tracepoint]: [FieldNumber; 3]) -> Box<[u8]> {
     let mut name: Box<[u8]> = Box::default();
     for field in Fields::new(bytes) {
         match field.value {
-            ProtoValue::Bytes(text) if field.number == own => return text.into(),
+            ProtoValue::Bytes(text) if field.number == own_name => return text.into(),
             ProtoValue::Bytes(message) if field.number == tracepoint => {
                 let of_tracepoint = Fields::new(message).find(|field| field.number == perf_tracepoint::NAME);
                 name = of_tracepoint.map_or(name, |field| field.value.bytes().into());

@@ -47,7 +47,7 @@ pub(super) struct SchemaField {
     pub(super) name: Box<str>,
     pub(super) kind: u64,
     /// Its message or enum type.
-    pub(super) of: Box<str>,
+    pub(super) type_name: Box<str>,
     pub(super) is_repeated: bool,
 }
 
@@ -86,7 +86,7 @@ impl Schema {
                     let field = SchemaField {
                         name: name.into(),
                         kind: kind.parse().unwrap_or(UNKNOWN),
-                        of: words.next().map(full_name).unwrap_or_default(),
+                        type_name: words.next().map(full_name).unwrap_or_default(),
                         is_repeated: kind.len() < second.len(),
                     };
                     if let Some(fields) = &mut fields {
@@ -155,7 +155,7 @@ impl Schema {
                 field_descriptor::NUMBER => number = part.value.field_number(),
                 field_descriptor::LABEL => field.is_repeated = part.value.number() == field_label::LABEL_REPEATED,
                 field_descriptor::TYPE => field.kind = part.value.number(),
-                field_descriptor::TYPE_NAME => field.of = lossy(part.value.bytes()).into(),
+                field_descriptor::TYPE_NAME => field.type_name = lossy(part.value.bytes()).into(),
                 _ => {}
             }
         }
@@ -170,8 +170,8 @@ fn full_name(name: &str) -> Box<str> {
 }
 
 fn text_field(bytes: &[u8], number: FieldNumber) -> String {
-    let found = Fields::new(bytes).find(|field| field.number == number);
-    found.map(|field| lossy(field.value.bytes())).unwrap_or_default()
+    let field = Fields::new(bytes).find(|field| field.number == number);
+    field.map(|field| lossy(field.value.bytes())).unwrap_or_default()
 }
 
 pub(super) fn lossy(bytes: &[u8]) -> String {

@@ -136,7 +136,7 @@ impl Sequence {
                 }
             }
             is_whole &= !entry.is_broken();
-            if table.get(iid).is_some_and(|known| **known != *text) {
+            if table.get(iid).is_some_and(|earlier_text| **earlier_text != *text) {
                 // Redefined iids violate the format; the last definition counts.
                 self.known_names.clear();
                 self.recent_names.clear();

@@ -51,25 +51,26 @@ impl FtraceDecoder<'_> {
             let index = last(described, rail_descriptor::INDEX).map_or(0, ProtoValue::number);
             let name = last(described, rail_descriptor::RAIL_NAME).map_or(&b""[..], ProtoValue::bytes);
             let name = String::from_utf8_lossy(name);
-            let known = KNOWN_RAILS.iter().find(|(rail, _)| *rail == name);
-            let name = known.map_or_else(|| format!("power.{name}_uws"), |(_, part)| format!("power.rails.{part}"));
+            let known_rail = KNOWN_RAILS.iter().find(|(rail, _)| *rail == name);
+            let name =
+                known_rail.map_or_else(|| format!("power.{name}_uws"), |(_, part)| format!("power.rails.{part}"));
             if self.kernel.rails.len() >= RAILS_MAX {
                 return self.batch.lose(Loss::OverLimit, self.place);
             }
             self.kernel.rails.insert((session, index), name.into());
         }
         for field in Fields::new(bytes).filter(|field| field.number == power_rails::ENERGY_DATA) {
-            let of = |number| last(field.value.bytes(), number).map(ProtoValue::number);
-            let own = of(rail_energy::TIMESTAMP_MS).and_then(|ms| ms.checked_mul(NS_PER_MS));
-            let own = own.map(|ns| self.clocks.time(self.sequence, Some(KERNEL), ns));
-            let ts_ns = match own {
+            let field_value = |number| last(field.value.bytes(), number).map(ProtoValue::number);
+            let own_time = field_value(rail_energy::TIMESTAMP_MS).and_then(|ms| ms.checked_mul(NS_PER_MS));
+            let own_time = own_time.map(|ns| self.clocks.time(self.sequence, Some(KERNEL), ns));
+            let ts_ns = match own_time {
                 Some(Time::Known(ts_ns) | Time::Foreign(ts_ns)) => Some(ts_ns),
                 Some(Time::Bad) | None => ts_ns,
             };
-            let rail = of(rail_energy::INDEX).unwrap_or(0);
+            let rail = field_value(rail_energy::INDEX).unwrap_or(0);
             match (ts_ns, self.kernel.rails.get(&(session, rail)).cloned()) {
                 (Some(ts_ns), Some(name)) => {
-                    self.push_global(ts_ns, (&name, "µWs"), of(rail_energy::ENERGY).unwrap_or(0) as f64);
+                    self.push_global(ts_ns, (&name, "µWs"), field_value(rail_energy::ENERGY).unwrap_or(0) as f64);
                 }
                 (None, _) => self.batch.lose(Loss::BadTime, self.place),
                 (_, None) => self.batch.lose(Loss::MissingState, self.place),

@@ -147,8 +147,8 @@ impl FtraceDecoder<'_> {
                 }
                 sys_stats::NUM_SOFTIRQ => {
                     let irq = number(value, interrupt_count::IRQ);
-                    let known = SOFTIRQS.iter().find(|&&(known, _)| known == irq);
-                    let name = known.map_or_else(|| irq.to_string(), |(_, name)| (*name).to_owned());
+                    let softirq = SOFTIRQS.iter().find(|&&(softirq, _)| softirq == irq);
+                    let name = softirq.map_or_else(|| irq.to_string(), |(_, name)| (*name).to_owned());
                     let count = number(value, interrupt_count::COUNT) as f64;
                     self.push_global(ts_ns, (&format!("SoftIRQ {name} count"), ""), count);
                 }
@@ -160,7 +160,7 @@ impl FtraceDecoder<'_> {
                 sys_stats::DISK_STAT => self.disk(ts_ns, value),
                 sys_stats::PSI => {
                     let resource = number(value, pressure::RESOURCE);
-                    match PRESSURE.iter().find(|&&(known, _)| known == resource) {
+                    match PRESSURE.iter().find(|&&(known_resource, _)| known_resource == resource) {
                         Some((_, name)) => {
                             let total_ns = number(value, pressure::TOTAL_NS) as f64;
                             self.push_global(ts_ns, (&format!("psi.{name}"), "ns"), total_ns);
@@ -195,8 +195,8 @@ impl FtraceDecoder<'_> {
                     }
                 }
                 sys_stats::SLAB_INFO => {
-                    let of = |field| number(value, field) as f64;
-                    let pages = of(slab_info::PAGES_PER_SLAB) * of(slab_info::NUM_SLABS);
+                    let field_value = |field| number(value, field) as f64;
+                    let pages = field_value(slab_info::PAGES_PER_SLAB) * field_value(slab_info::NUM_SLABS);
                     let name = format!("mem.slab.{}", text(value, slab_info::NAME));
                     let page_bytes = self.page_bytes();
                     self.push_global(ts_ns, (&name, "bytes"), pages * page_bytes);

@@ -76,7 +76,7 @@ impl PerfettoTracks {
     /// Handles a field of a packet that may be a descriptor, and adds names and losses to the batch.
     #[inline(never)]
     pub(super) fn describe(&mut self, number: FieldNumber, bytes: &[u8], place: SourcePos, batch: &mut BatchBuilder) {
-        let said = if self.second_pass.is_some() {
+        let descriptors = if self.second_pass.is_some() {
             &mut self.described
         } else if matches!(number, trace_packet::EXTENSION_DESCRIPTOR | trace_packet::TRANSLATION_TABLE) {
             return;
@@ -84,9 +84,9 @@ impl PerfettoTracks {
             self.redescribed.forget();
             &mut self.redescribed
         };
-        said.take_field(number, bytes, place);
-        batch.batch.metadata.append(&mut said.metadata);
-        batch.batch.losses.merge(&std::mem::take(&mut said.losses));
+        descriptors.take_field(number, bytes, place);
+        batch.batch.metadata.append(&mut descriptors.metadata);
+        batch.batch.losses.merge(&std::mem::take(&mut descriptors.losses));
     }
 
     /// Returns the descriptors of the whole trace; runs the second pass on the first call.
@@ -200,7 +200,7 @@ impl PerfettoTracks {
     #[inline]
     pub(super) fn spans<'n>(&mut self, uuid: u64, name: impl FnOnce() -> Option<&'n [u8]>) -> TrackNumber {
         match self.spans_of.get(&uuid) {
-            Some(&known) => known,
+            Some(&track) => track,
             None => self.new_spans(uuid, name().unwrap_or_default()),
         }
     }
@@ -234,8 +234,8 @@ impl PerfettoTracks {
     /// Returns the counter track of a uuid; `name` is used if it has no descriptor.
     #[inline]
     pub(super) fn counter(&mut self, uuid: u64, name: &str) -> (TrackNumber, Counter) {
-        if let Some(&known) = self.counters_of.get(&uuid) {
-            return known;
+        if let Some(&counter) = self.counters_of.get(&uuid) {
+            return counter;
         }
         let descriptor = self.descriptor(uuid).cloned().unwrap_or_default();
         let Owner { pid, tid } = self.owner(uuid);
@@ -245,9 +245,9 @@ impl PerfettoTracks {
         let key = self.unlike(TrackKey { kind: TrackKind::Counter, pid, tid, name: name.into(), slot: 0 });
         let counted =
             descriptor.counter.unwrap_or(Counter { is_thread_time: false, is_incremental: false, multiplier: 1 });
-        let found = (self.counter_number(key, &descriptor.unit), counted);
-        self.counters_of.insert(uuid, found);
-        found
+        let counter = (self.counter_number(key, &descriptor.unit), counted);
+        self.counters_of.insert(uuid, counter);
+        counter
     }
 
     /// Returns the track of a counter with a name and possibly a unit.
@@ -264,9 +264,9 @@ impl PerfettoTracks {
 
     /// Returns the number of a counter's key. The unit is recorded if the key is new.
     fn counter_number(&mut self, key: TrackKey, unit: &str) -> TrackNumber {
-        let known = self.keys.len();
+        let keys_before = self.keys.len();
         let number = self.number(key);
-        if self.keys.len() > known && !unit.is_empty() {
+        if self.keys.len() > keys_before && !unit.is_empty() {
             self.new_units.push(Metadata::CounterUnit { key: self.key(number).clone(), unit: unit.into() });
         }
         number
@@ -293,8 +293,8 @@ impl PerfettoTracks {
             return name;
         }
         let (parent, key) = (descriptor.parent, descriptor.merge_key.clone());
-        if let Some(known) = self.merged.get(&(parent, key.clone())) {
-            return known.clone();
+        if let Some(merged_name) = self.merged.get(&(parent, key.clone())) {
+            return merged_name.clone();
         }
         let is_free = self.merged_names.insert((parent, name.clone()));
         let name = if is_free { name } else { format!("{name} ({key})").into() };

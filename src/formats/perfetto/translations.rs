@@ -30,12 +30,12 @@ impl Translations {
                 _ => continue,
             };
             for entry in Fields::new(table.value.bytes()).filter(|field| field.number == number) {
-                let of = |number: FieldNumber| {
+                let field_bytes = |number: FieldNumber| {
                     let part = Fields::new(entry.value.bytes()).find(|field| field.number == number);
                     part.map_or(&b""[..], |field| field.value.bytes())
                 };
                 if names.len() < NAMES_MAX {
-                    names.insert(of(translation::KEY).into(), of(translation::VALUE).into());
+                    names.insert(field_bytes(translation::KEY).into(), field_bytes(translation::VALUE).into());
                 } else {
                     has_room = false;
                 }

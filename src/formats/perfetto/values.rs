@@ -67,11 +67,11 @@ pub(super) fn annotation_name<'a>(
     for field in Fields::new(bytes) {
         match field.number {
             debug_annotation::NAME_IID => {
-                let known = texts.argument_names.get(field.value.number());
-                if known.is_none() {
+                let name = texts.argument_names.get(field.value.number());
+                if name.is_none() {
                     losses.add(Loss::MissingText, place);
                 }
-                return known.map_or(&b"?"[..], |name| name);
+                return name.map_or(&b"?"[..], |name| name);
             }
             debug_annotation::NAME => return field.value.bytes(),
             _ => {}
@@ -93,22 +93,23 @@ impl ValueWriter<'_, '_> {
     /// Writes a message with the type that the annotation names; undescribed fields are keyed by number.
     fn message(&mut self, message: &[u8], annotation: &[u8], depth: u32) {
         let ValueTables { texts, tracks, place, losses } = &mut *self.shared;
-        let mut of: &[u8] = b"";
+        let mut type_name: &[u8] = b"";
         for field in Fields::new(annotation) {
             match field.number {
                 debug_annotation::PROTO_TYPE_NAME_IID => match texts.argument_types.get(field.value.number()) {
-                    Some(name) => of = name,
+                    Some(name) => type_name = name,
                     None => losses.add(Loss::MissingText, *place),
                 },
-                debug_annotation::PROTO_TYPE_NAME => of = field.value.bytes(),
+                debug_annotation::PROTO_TYPE_NAME => type_name = field.value.bytes(),
                 _ => {}
             }
         }
-        let of = String::from_utf8_lossy(of);
+        let type_name = String::from_utf8_lossy(type_name);
         // Descriptor names have a leading dot, which annotations may omit.
-        let of = if of.starts_with('.') { of } else { format!(".{of}").into() };
-        let schema = tracks.schema_with_type(&of);
-        TypedWriter { json: self.json, schema, shared: self.shared, shows_unknown: true }.message(message, &of, depth);
+        let type_name = if type_name.starts_with('.') { type_name } else { format!(".{type_name}").into() };
+        let schema = tracks.schema_with_type(&type_name);
+        TypedWriter { json: self.json, schema, shared: self.shared, shows_unknown: true }
+            .message(message, &type_name, depth);
     }
 
     fn annotation(&mut self, bytes: &[u8], depth: u32) {
@@ -191,14 +192,14 @@ impl ValueWriter<'_, '_> {
         }
         let begins_at = self.json.len();
         let kind = Fields::new(bytes).find(|field| field.number == nested_value::NESTED_TYPE);
-        let of = |number: FieldNumber| {
+        let field_values = |number: FieldNumber| {
             Fields::new(bytes).filter(move |field| field.number == number).map(|field| field.value.bytes())
         };
         match kind.map_or(0, |field| field.value.number()) {
             nested_type::DICT => {
                 self.json.push('{');
                 for (position, (key, value)) in
-                    of(nested_value::DICT_KEYS).zip(of(nested_value::DICT_VALUES)).enumerate()
+                    field_values(nested_value::DICT_KEYS).zip(field_values(nested_value::DICT_VALUES)).enumerate()
                 {
                     if position > 0 {
                         self.json.push(',');
@@ -211,7 +212,7 @@ impl ValueWriter<'_, '_> {
             }
             nested_type::ARRAY => {
                 self.json.push('[');
-                for (position, value) in of(nested_value::ARRAY_VALUES).enumerate() {
+                for (position, value) in field_values(nested_value::ARRAY_VALUES).enumerate() {
                     if position > 0 {
                         self.json.push(',');
                     }
@@ -278,7 +279,7 @@ impl TypedWriter<'_, '_> {
     }
 
     /// Writes a message as an object.
-    pub(super) fn message(&mut self, bytes: &[u8], of: &str, depth: u32) {
+    pub(super) fn message(&mut self, bytes: &[u8], type_name: &str, depth: u32) {
         self.json.push('{');
         if depth > DEPTH_MAX {
             self.shared.lose(Loss::DeepNesting);
@@ -288,16 +289,16 @@ impl TypedWriter<'_, '_> {
             if fields.is_broken() {
                 self.shared.lose(Loss::BadRecord);
             }
-            self.members(members, of, depth);
+            self.members(members, type_name, depth);
         }
         self.json.push('}');
     }
 
     /// Writes fields sorted by number, so that repeated ones become one list. For other fields the last value counts.
-    fn members(&mut self, mut fields: Vec<(FieldNumber, ProtoValue<'_>)>, of: &str, depth: u32) {
+    fn members(&mut self, mut fields: Vec<(FieldNumber, ProtoValue<'_>)>, type_name: &str, depth: u32) {
         fields.sort_by_key(|&(number, _)| number);
         let schema = Arc::clone(&self.schema);
-        let types = schema.messages.get(of);
+        let types = schema.messages.get(type_name);
         let has_name = |fields: &[(FieldNumber, ProtoValue<'_>)]| {
             let name = types.and_then(|types| types.iter().find(|(_, field)| &*field.name == "name"));
             name.is_some_and(|(number, _)| fields.iter().any(|field| field.0 == *number))
@@ -315,7 +316,7 @@ impl TypedWriter<'_, '_> {
                 losses.add_many(Loss::IgnoredArguments, *place, values.len() as u64);
                 continue;
             };
-            if &*field.of == ANNOTATION {
+            if &*field.type_name == ANNOTATION {
                 self.annotations(values, depth);
                 continue;
             }
@@ -325,7 +326,7 @@ impl TypedWriter<'_, '_> {
                 self.key(&format!("{name}location"));
                 write_location(self.json, location);
             }
-            if of == HISTOGRAM
+            if type_name == HISTOGRAM
                 && &*field.name == "name_iid"
                 && !has_name(&fields)
                 && let Some(name) = self.shared.texts.histograms.get(values[values.len() - 1].1.number())
@@ -413,7 +414,7 @@ impl TypedWriter<'_, '_> {
         // All to memory.
         let _ = match field.kind {
             field_type::TYPE_MESSAGE => {
-                self.message(value.bytes(), &field.of, depth + 1);
+                self.message(value.bytes(), &field.type_name, depth + 1);
                 Ok(())
             }
             field_type::TYPE_STRING => {
@@ -426,7 +427,7 @@ impl TypedWriter<'_, '_> {
             }
             field_type::TYPE_BOOL => write!(json, "{}", value.number() != 0),
             field_type::TYPE_ENUM => {
-                let names = self.schema.enums.get(&field.of);
+                let names = self.schema.enums.get(&field.type_name);
                 match names.and_then(|names| names.get(&value.signed())) {
                     Some(name) => {
                         push_quoted(json, name);
@@ -469,7 +470,7 @@ impl SchemaField {
     /// Creates the schema of an undescribed field with these values.
     fn unknown(number: FieldNumber, values: &[(FieldNumber, ProtoValue<'_>)]) -> Self {
         let is_repeated = values.len() > 1;
-        Self { name: number.get().to_string().into(), kind: UNKNOWN, of: Box::default(), is_repeated }
+        Self { name: number.get().to_string().into(), kind: UNKNOWN, type_name: Box::default(), is_repeated }
     }
 }
 

@@ -343,8 +343,8 @@ impl<'a, W: Write> PerfettoWriter<'a, W> {
 
     /// Interns a stack and its frames, one frame for each function.
     fn intern_stack(&mut self, stack: StackIdx) {
-        let Some(known) = self.stacked.get_mut(stack.index()) else { return };
-        if std::mem::replace(known, true) {
+        let Some(is_interned) = self.stacked.get_mut(stack.index()) else { return };
+        if std::mem::replace(is_interned, true) {
             return;
         }
         if !std::mem::replace(&mut self.is_mapped, true) {
@@ -547,10 +547,12 @@ impl<'a, W: Write> PerfettoWriter<'a, W> {
 /// Returns whether CPU runs and thread states can be written as state changes. They need numeric ids, and states need
 /// runs, since a running thread has a CPU. A thread without a process would get one.
 pub(crate) fn has_tasks(tracks: &TrackTables) -> bool {
-    let of = |kind| tracks.tracks.iter().filter(move |track| track.key.kind == kind);
+    let tracks_of_kind = |kind| tracks.tracks.iter().filter(move |track| track.key.kind == kind);
     let is_number = |track: &Track| matches!(track.key.tid, Id::Number(_));
     let is_task = |track: &Track| is_number(track) && track.key.pid != Id::None;
-    of(TrackKind::Cpu).next().is_some() && of(TrackKind::Cpu).all(is_number) && of(TrackKind::State).all(is_task)
+    tracks_of_kind(TrackKind::Cpu).next().is_some()
+        && tracks_of_kind(TrackKind::Cpu).all(is_number)
+        && tracks_of_kind(TrackKind::State).all(is_task)
 }
 
 /// Returns whether a track has a rank among its siblings; threads have a sort index instead.

@@ -266,8 +266,8 @@ fn varint_of_word(word: u64) -> Option<(u64, usize)> {
         return None;
     }
     // All bits up to the cleared continuation bit of the last byte.
-    let own = last_bytes ^ (last_bytes - 1);
-    let sevens = word & own & 0x7f7f_7f7f_7f7f_7f7f;
+    let varint_bits = last_bytes ^ (last_bytes - 1);
+    let sevens = word & varint_bits & 0x7f7f_7f7f_7f7f_7f7f;
     let pairs = sevens & 0x007f_007f_007f_007f | (sevens & 0x7f00_7f00_7f00_7f00) >> 1;
     let fours = pairs & 0x0000_3fff_0000_3fff | (pairs & 0x3fff_0000_3fff_0000) >> 2;
     let eight = fours & 0x0fff_ffff | (fours & 0x0fff_ffff_0000_0000) >> 4;
