@@ -175,11 +175,11 @@ impl KernelText {
     /// Adds the name of a thread to the batch if it changed.
     pub(crate) fn name_task(&mut self, batch: &mut BatchBuilder, event: &TextEvent<'_>) {
         let (tid, task) = (event.tid, event.task);
-        if tid == 0 || task.is_empty() || self.named.get(tid).is_some_and(|known| **known == *task) {
+        if tid == 0 || task.is_empty() || self.named.get(tid).is_some_and(|task_name| **task_name == *task) {
             return;
         }
-        if let Some(known) = self.named.get_or_add(tid, usize::MAX, TaskName::new) {
-            *known = task.into();
+        if let Some(task_name) = self.named.get_or_add(tid, usize::MAX, TaskName::new) {
+            *task_name = task.into();
         }
         let name = crate::formats::output::batch::text(task, event.place, &mut batch.batch.losses);
         let TrackKey { pid, tid, .. } = self.thread(tid);
@@ -255,13 +255,13 @@ fn binder_from_fields(name: &[u8], fields: &[u8]) -> Option<BinderEvent> {
     if name == b"binder_transaction_received" {
         return Some(BinderEvent::Received { id });
     }
-    let of = |key: &[u8]| number(value(fields, key)).unwrap_or(0);
+    let numeric_field = |key: &[u8]| number(value(fields, key)).unwrap_or(0);
     Some(BinderEvent::Transaction(BinderTransaction {
         id,
-        to_node: of(b"dest_node"),
-        to_process: of(b"dest_proc"),
-        to_thread: of(b"dest_thread"),
-        is_reply: of(b"reply") != 0,
+        to_node: numeric_field(b"dest_node"),
+        to_process: numeric_field(b"dest_proc"),
+        to_thread: numeric_field(b"dest_thread"),
+        is_reply: numeric_field(b"reply") != 0,
         flags: hexadecimal(b"flags").unwrap_or(0),
         code: hexadecimal(b"code").unwrap_or(0),
     }))

@@ -301,7 +301,7 @@ impl FunctionGraph {
         }
         let owner = GraphOwner::Task(task.tid);
         let is_nameless = matches!(task.name, b"<...>" | b"<idle>" | b"");
-        if !is_nameless && self.named.get(&owner).is_none_or(|known| **known != *task.name) {
+        if !is_nameless && self.named.get(&owner).is_none_or(|task_name| **task_name != *task.name) {
             self.named.insert(owner, task.name.into());
             let name = crate::formats::output::batch::text(task.name, place, &mut batch.batch.losses);
             let TrackKey { pid, tid, .. } = owner.key();

@@ -281,20 +281,21 @@ impl PerfScript {
         let short = event.strip_prefix(b"sched:").or(event.strip_prefix(b"task:")).unwrap_or(event);
         let place = line.place();
         let event_text = TextEvent { ts_ns, tid, task: comm, cpu, name: short, fields, place };
-        let (said, frame) = sampled_fields(fields);
+        let (field_text, frame) = sampled_fields(fields);
         let frame = script_frame(frame).filter(|_| frame.ends_with(b")"));
-        let is_data = || said.contains(&b'|') || said.iter().all(|byte| byte.is_ascii_hexdigit() || *byte == b' ');
+        let is_data =
+            || field_text.contains(&b'|') || field_text.iter().all(|byte| byte.is_ascii_hexdigit() || *byte == b' ');
         let is_sample = fields.is_empty()
             || is_hardware_event(event) && (frame.is_some() || is_data())
-            || said.is_empty() && frame.is_some();
-        let said = if is_sample { said } else { b"" };
+            || field_text.is_empty() && frame.is_some();
+        let field_text = if is_sample { field_text } else { b"" };
         let pending = Pending {
             ts_ns,
             tid,
             cpu,
             period,
             event: event.into(),
-            fields: said.into(),
+            fields: field_text.into(),
             place,
             is_emitted: !is_sample,
         };
@@ -310,8 +311,8 @@ impl PerfScript {
 
     /// Returns the generated id of a thread without one.
     fn unnumbered_thread(&mut self, comm: &[u8]) -> i64 {
-        if let Some(&known) = self.unnumbered.get(comm) {
-            return known;
+        if let Some(&number) = self.unnumbered.get(comm) {
+            return number;
         }
         let number = -1 - self.unnumbered.len() as i64;
         if self.unnumbered.len() < UNNUMBERED_MAX {

@@ -109,8 +109,8 @@ pub(crate) struct BlockedReason<'a> {
 impl Scheduler {
     /// Sets the process of a thread.
     pub(crate) fn set_process(&mut self, tid: i64, pid: i64) {
-        if let Some(known) = self.process_of.get_or_add(tid, THREADS_MAX, || pid) {
-            *known = pid;
+        if let Some(process) = self.process_of.get_or_add(tid, THREADS_MAX, || pid) {
+            *process = pid;
         }
     }
 
@@ -382,9 +382,9 @@ impl Scheduler {
             let name = crate::formats::output::batch::text(task.name, place, &mut batch.batch.losses);
             batch.batch.metadata.push(Metadata::KernelName { pid: Id::Number(pid), tid: Id::Number(tid), name });
         }
-        let (number, known) = thread.states;
+        let (number, track) = thread.states;
         if number == batch.number {
-            return Some(known);
+            return Some(track);
         }
         let key = |kind| TrackKey { kind, pid: Id::Number(pid), tid: Id::Number(tid), name: Arc::default(), slot: 0 };
         // Creates the thread track even if the thread has no spans.
@@ -493,7 +493,7 @@ impl TaskState {
             bits |= match letter {
                 b'R' | b'|' => 0,
                 b'+' => PREEMPTED,
-                _ => STATES.iter().find(|&&(_, known, _)| known == char::from(letter))?.0,
+                _ => STATES.iter().find(|&&(_, state_letter, _)| state_letter == char::from(letter))?.0,
             };
         }
         (!letters.is_empty()).then_some(Self(bits))

@@ -29,8 +29,8 @@ impl<'a> SystemCall<'a> {
         if name == b"sys_exit_group" {
             return None;
         }
-        let of = |kind, before: &[u8]| Some(Self::named(kind, Cow::Borrowed(name.strip_prefix(before)?)));
-        of(EventKind::Begin, b"sys_enter_").or_else(|| of(EventKind::End, b"sys_exit_"))
+        let call_after = |kind, before: &[u8]| Some(Self::named(kind, Cow::Borrowed(name.strip_prefix(before)?)));
+        call_after(EventKind::Begin, b"sys_enter_").or_else(|| call_after(EventKind::End, b"sys_exit_"))
     }
 
     /// Looks up the call of a tracepoint for all calls by its number.
@@ -152,7 +152,7 @@ fn kind_from_name(name: &[u8]) -> Option<EventKind> {
 /// Returns the name of a call number on a machine type as in `uname -m`.
 fn name_from_number(number: i64, machine: &str) -> Vec<u8> {
     use syscalls::{aarch64, arm, riscv64, x86, x86_64};
-    let known = usize::try_from(number).ok().and_then(|number| match machine {
+    let name = usize::try_from(number).ok().and_then(|number| match machine {
         "x86_64" => x86_64::Sysno::new(number).map(|call| call.name()),
         "aarch64" | "arm64" => aarch64::Sysno::new(number).map(|call| call.name()),
         "riscv64" => riscv64::Sysno::new(number).map(|call| call.name()),
@@ -160,7 +160,7 @@ fn name_from_number(number: i64, machine: &str) -> Vec<u8> {
         _ if machine.starts_with("arm") => arm::Sysno::new(number).map(|call| call.name()),
         _ => None,
     });
-    known.map_or_else(|| format!("syscall {number}"), str::to_owned).into_bytes()
+    name.map_or_else(|| format!("syscall {number}"), str::to_owned).into_bytes()
 }
 
 #[cfg(test)]

@@ -52,7 +52,7 @@ impl<T> ThreadTable<T> {
         let is_same = |&position: &u32| rows[position as usize].0 == tid;
         let rehash = |&position: &u32| hash(rows[position as usize].0);
         let position = match self.positions.entry(hash(tid), is_same, rehash) {
-            Entry::Occupied(known) => *known.get() as usize,
+            Entry::Occupied(entry) => *entry.get() as usize,
             Entry::Vacant(place) => {
                 if rows.len() >= count_max.min(Self::COUNT_MAX) {
                     return None;

@@ -296,8 +296,8 @@ impl PerfEventBuilder {
         if self.frame_names.0 != batch.names_number() {
             self.frame_names = (batch.names_number(), FxHashMap::default());
         }
-        if let Some(&known) = key.and_then(|key| self.frame_names.1.get(&key)) {
-            return known;
+        if let Some(&name) = key.and_then(|key| self.frame_names.1.get(&key)) {
+            return name;
         }
         let frame = self.maps.text(&at);
         let name = batch.name(frame.text.as_bytes(), frame.category.as_deref().map(str::as_bytes), place);

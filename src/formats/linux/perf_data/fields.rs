@@ -79,8 +79,8 @@ impl Tracepoints {
 
     /// Adds one tracepoint; skips other text.
     fn add(&mut self, group: &str, description: &str) {
-        let of = |key: &str| description.lines().find_map(|line| Some(line.strip_prefix(key)?.trim()));
-        let (Some(name), Some(Ok(number))) = (of("name:"), of("ID:").map(str::parse)) else { return };
+        let line_value = |key: &str| description.lines().find_map(|line| Some(line.strip_prefix(key)?.trim()));
+        let (Some(name), Some(Ok(number))) = (line_value("name:"), line_value("ID:").map(str::parse)) else { return };
         let fields = description.lines().filter_map(TracepointField::from_line).collect();
         self.0.insert(number, Tracepoint { name: format!("{group}:{name}"), fields });
     }

@@ -152,8 +152,8 @@ impl PerfHeader {
     /// Returns the attribute of the event that a record belongs to.
     pub(super) fn attr(&self, kind: u32, body: &[u8]) -> Option<&Attr> {
         let first = self.attrs.first()?;
-        let known = first.id(kind, body).and_then(|id| self.by_id.get(&id));
-        Some(known.and_then(|&at| self.attrs.get(at)).unwrap_or(first))
+        let attr_index = first.id(kind, body).and_then(|id| self.by_id.get(&id));
+        Some(attr_index.and_then(|&at| self.attrs.get(at)).unwrap_or(first))
     }
 
     /// Parses the tracepoint descriptions, which also name events without a name. Returns `None` at damage.

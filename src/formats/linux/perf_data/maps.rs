@@ -17,7 +17,7 @@ const KERNEL_FUNCTIONS: i64 = -2;
 /// Mappings by process and start.
 #[derive(Debug, Default)]
 pub(super) struct Maps {
-    of: FxHashMap<i64, BTreeMap<u64, CodeMap>>,
+    by_process: FxHashMap<i64, BTreeMap<u64, CodeMap>>,
     count: usize,
     pub(super) modules: MapModules,
 }
@@ -62,7 +62,7 @@ impl Maps {
         }
         let Some(module) = self.modules.row(pid, (start, offset), file) else { return false };
         let map = CodeMap { end: start.saturating_add(len), offset, code: Code::File(module) };
-        self.count += usize::from(self.of.entry(pid).or_default().insert(start, map).is_none());
+        self.count += usize::from(self.by_process.entry(pid).or_default().insert(start, map).is_none());
         true
     }
 
@@ -73,43 +73,43 @@ impl Maps {
         }
         let code = Code::Function(String::from_utf8_lossy(name).into());
         let map = CodeMap { end: start.saturating_add(len), offset: 0, code };
-        self.count += usize::from(self.of.entry(KERNEL_FUNCTIONS).or_default().insert(start, map).is_none());
+        self.count += usize::from(self.by_process.entry(KERNEL_FUNCTIONS).or_default().insert(start, map).is_none());
         true
     }
 
     /// Unregisters a kernel function.
     pub(super) fn remove_function(&mut self, start: u64) {
-        let removed = self.of.get_mut(&KERNEL_FUNCTIONS).and_then(|functions| functions.remove(&start));
+        let removed = self.by_process.get_mut(&KERNEL_FUNCTIONS).and_then(|functions| functions.remove(&start));
         self.count -= usize::from(removed.is_some());
     }
 
     /// Copies the mappings of a process to its child. Returns `false` if there are too many mappings.
     pub(super) fn fork(&mut self, parent: i64, child: i64) -> bool {
-        let Some(maps) = self.of.get(&parent).filter(|_| parent != child) else { return true };
+        let Some(maps) = self.by_process.get(&parent).filter(|_| parent != child) else { return true };
         if self.count + maps.len() > MAPS_MAX {
             return false;
         }
         self.count += maps.len();
         let maps = maps.clone();
         self.forget(child);
-        self.of.insert(child, maps);
+        self.by_process.insert(child, maps);
         true
     }
 
     /// Drops the mappings of a process when it executes another program.
     pub(super) fn forget(&mut self, pid: i64) {
-        if let Some(maps) = self.of.remove(&pid) {
+        if let Some(maps) = self.by_process.remove(&pid) {
             self.count = self.count.saturating_sub(maps.len());
         }
     }
 
     /// Looks up the current mapping of an address, and marks its module as used.
     pub(super) fn place(&mut self, pid: i64, address: u64) -> FramePlace {
-        let found = |pid: i64| {
-            let (start, map) = self.of.get(&pid)?.range(..=address).next_back()?;
+        let lookup = |pid: i64| {
+            let (start, map) = self.by_process.get(&pid)?.range(..=address).next_back()?;
             (address < map.end).then_some((*start, map))
         };
-        match found(KERNEL_FUNCTIONS).or_else(|| found(pid)).or_else(|| found(KERNEL)) {
+        match lookup(KERNEL_FUNCTIONS).or_else(|| lookup(pid)).or_else(|| lookup(KERNEL)) {
             Some((_, CodeMap { code: Code::Function(name), .. })) => FramePlace::Function(Arc::clone(name)),
             Some((start, &CodeMap { offset, code: Code::File(row), .. })) => {
                 let module = self.modules.used(row);

@@ -37,7 +37,7 @@ pub(super) struct MappedFile<'a> {
 #[derive(Debug, Default)]
 pub(super) struct MapModules {
     rows: Vec<MapModule>,
-    known: FxHashMap<(Arc<str>, Option<BuildId>), usize>,
+    row_index: FxHashMap<(Arc<str>, Option<BuildId>), usize>,
     /// Build-ids by path, from the list after the records.
     listed: FxHashMap<Arc<str>, BuildId>,
 }
@@ -100,8 +100,8 @@ impl MapModules {
             (text.into(), kind, anchor)
         };
         let key = (Arc::clone(&path), file.build_id.clone());
-        if let Some(&known) = self.known.get(&key) {
-            return Some(known);
+        if let Some(&row) = self.row_index.get(&key) {
+            return Some(row);
         }
         if self.rows.len() >= MODULES_MAX {
             return None;
@@ -114,7 +114,7 @@ impl MapModules {
         };
         let (build_id, inode) = (file.build_id.clone(), file.inode);
         self.rows.push(MapModule { path, category, kind, build_id, inode, anchor, is_used: false });
-        self.known.insert(key, self.rows.len() - 1);
+        self.row_index.insert(key, self.rows.len() - 1);
         Some(self.rows.len() - 1)
     }
 

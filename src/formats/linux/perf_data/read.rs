@@ -103,8 +103,8 @@ impl PerfParser<'_> {
             let offset = input.offset();
             let place = SourcePos::Offset(offset);
             let head = input.peek(RECORD_HEADER_BYTES)?;
-            let found = record_header(head);
-            let Some((kind, misc, len)) = found else {
+            let header = record_header(head);
+            let Some((kind, misc, len)) = header else {
                 let is_at_end = head.is_empty() && end.is_none();
                 if head.len() < RECORD_HEADER_BYTES {
                     if !is_at_end {

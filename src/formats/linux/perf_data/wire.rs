@@ -213,12 +213,12 @@ fn usual_name(kind: u32, config: u64) -> String {
         "minor-faults",
         "major-faults",
     ];
-    let known = match kind {
+    let name = match kind {
         attr_type::HARDWARE => HARDWARE.get(config as usize),
         attr_type::SOFTWARE => SOFTWARE.get(config as usize),
         _ => None,
     };
-    known.map_or_else(|| format!("event {kind}:{config:#x}"), |name| (*name).to_owned())
+    name.map_or_else(|| format!("event {kind}:{config:#x}"), |name| (*name).to_owned())
 }
 
 /// The fields of a sample that are shown.
@@ -298,7 +298,7 @@ impl<'a> PerfSample<'a> {
     /// Returns the kernel part of the call chain, innermost first, for samples with a separate user stack. `ip` is the
     /// address in the user program.
     pub(super) fn kernel_addresses(&self, ip: Option<u64>) -> impl DoubleEndedIterator<Item = u64> + '_ {
-        let alone = if self.chain.is_empty() { self.ip.filter(|own| Some(*own) != ip) } else { None };
+        let alone = if self.chain.is_empty() { self.ip.filter(|sample_ip| Some(*sample_ip) != ip) } else { None };
         let (chain, _) = self.chain.as_chunks::<8>();
         let end = chain.iter().position(|address| u64::from_le_bytes(*address) == CONTEXT_USER);
         let chain = chain[..end.unwrap_or(chain.len())].iter().map(|address| u64::from_le_bytes(*address));

@@ -99,7 +99,7 @@ impl LineThreads {
 
     /// Names a thread, unless the name is empty or known.
     pub(super) fn name(&mut self, tid: i64, name: &[u8], batch: &mut BatchBuilder, place: SourcePos) {
-        if !name.is_empty() && self.names.get(&tid).is_none_or(|known| **known != *name) {
+        if !name.is_empty() && self.names.get(&tid).is_none_or(|earlier_name| **earlier_name != *name) {
             self.names.insert(tid, name.into());
             self.push_name(tid, name, batch, place);
         }
