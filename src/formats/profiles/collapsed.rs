@@ -199,7 +199,7 @@ impl Collapsed {
     /// is too deep.
     fn row(&mut self, caller: Option<u32>, name: &[u8]) -> Result<u32, Loss> {
         let title = match self.titles.get(name) {
-            Some(&known) => known,
+            Some(&title) => title,
             None if self.titles.len() >= FRAMES_MAX => return Err(Loss::OverLimit),
             None => {
                 let title = self.frames.push_title(name);
@@ -208,8 +208,8 @@ impl Collapsed {
             }
         };
         let key = (caller.map_or(0, |caller| caller + 1), title);
-        if let Some(&known) = self.row_index.get(&key) {
-            return Ok(known);
+        if let Some(&row) = self.row_index.get(&key) {
+            return Ok(row);
         }
         let row = u32::try_from(self.rows.len()).ok().filter(|&row| (row as usize) < FRAMES_MAX);
         let row = row.ok_or(Loss::OverLimit)?;

@@ -35,7 +35,7 @@ struct FrameRow {
     /// Index of its title; an index beyond the table means an empty name.
     title: u32,
     /// Its stack in the batch of this number.
-    found: (u32, StackIdx),
+    stack_in_batch: (u32, StackIdx),
     /// An ancestor and the distance to it, or the frame itself for a root. Look-ups move it towards the root (path
     /// compression).
     above: (u32, u32),
@@ -74,9 +74,15 @@ impl FrameTable {
         let depth = below.filter(|&depth| depth < FRAMES_MAX);
         let is_taken = depth.is_some() || caller.is_none();
         let caller = caller.filter(|_| depth.is_some());
-        let Some(own) = next_row(self.rows.len()) else { return false };
-        let above = caller.map_or((own, 0), |caller| (caller, 1));
-        self.rows.push(FrameRow { caller, depth: depth.unwrap_or(0), title, found: (0, StackIdx::EMPTY), above });
+        let Some(row) = next_row(self.rows.len()) else { return false };
+        let above = caller.map_or((row, 0), |caller| (caller, 1));
+        self.rows.push(FrameRow {
+            caller,
+            depth: depth.unwrap_or(0),
+            title,
+            stack_in_batch: (0, StackIdx::EMPTY),
+            above,
+        });
         is_taken
     }
 
@@ -126,8 +132,8 @@ impl FrameTable {
                 batch.lose(Loss::MissingText, place);
                 break;
             };
-            if row.found.0 == batch.number {
-                stack = row.found.1;
+            if row.stack_in_batch.0 == batch.number {
+                stack = row.stack_in_batch.1;
                 break;
             }
             self.path.push(frame);
@@ -140,7 +146,7 @@ impl FrameTable {
             let category = title.and_then(|title| Some(title.category.as_ref()?.as_bytes()));
             let name: NameIdx = batch.name(text, category, place);
             stack = batch.batch.stacks.intern(stack, name);
-            row.found = (batch.number, stack);
+            row.stack_in_batch = (batch.number, stack);
         }
         stack
     }

@@ -135,8 +135,8 @@ impl HeapTree<'_> {
                 rows.push(u32::try_from(frames.len() - 1).ok());
             }
             if node.self_bytes > 0 {
-                let own = rows.last().copied().flatten();
-                let stack = own.map_or_else(Default::default, |own| frames.stack(own, batch, row.place()));
+                let frame = rows.last().copied().flatten();
+                let stack = frame.map_or_else(Default::default, |frame| frames.stack(frame, batch, row.place()));
                 row.push(node.self_bytes, stack, batch);
                 batch.flush_if_full(sink, context)?;
             }

@@ -63,7 +63,7 @@ pub(super) struct CallGraph {
 #[derive(Debug)]
 struct CostFunction {
     title: Box<[u8]>,
-    own: Box<[u64]>,
+    self_costs: Box<[u64]>,
     /// Costs of its calls, by callee; in order of appearance.
     calls: Vec<(u32, Box<[u64]>)>,
     /// Index in `calls`, by callee.
@@ -76,9 +76,9 @@ impl CallGraph {
     /// Sets the number of kinds of cost. Earlier functions have cost zero.
     pub(super) fn set_events(&mut self, events: usize) {
         self.events = events;
-        for CostFunction { own, incoming, calls, .. } in &mut self.functions {
+        for CostFunction { self_costs, incoming, calls, .. } in &mut self.functions {
             let costs = calls.iter_mut().map(|(_, costs)| costs);
-            costs.chain([own, incoming]).for_each(|costs| *costs = vec![0; events].into());
+            costs.chain([self_costs, incoming]).for_each(|costs| *costs = vec![0; events].into());
         }
     }
 
@@ -89,9 +89,9 @@ impl CallGraph {
         }
         let Ok(row) = u32::try_from(self.functions.len()) else { return (None, 0) };
         self.rows.insert(title.into(), row);
-        let (own, incoming) = (vec![0; self.events].into(), vec![0; self.events].into());
+        let (self_costs, incoming) = (vec![0; self.events].into(), vec![0; self.events].into());
         let (calls, places) = (Vec::new(), FxHashMap::default());
-        self.functions.push(CostFunction { title: title.into(), own, calls, places, incoming });
+        self.functions.push(CostFunction { title: title.into(), self_costs, calls, places, incoming });
         // Its calls are charged in advance: a function calls some ten others.
         let calls_bytes = 10 * (8 * self.events + 6 * size_of::<u64>());
         (Some(row), 2 * title.len() + size_of::<CostFunction>() + 4 * size_of::<u64>() + 16 * self.events + calls_bytes)
@@ -99,8 +99,9 @@ impl CallGraph {
 
     /// Adds to the self cost of a function. Returns `false` on overflow.
     pub(super) fn add_own(&mut self, function: u32, event: usize, cost: u64) -> bool {
-        let own = self.functions.get_mut(function as usize).and_then(|function| function.own.get_mut(event));
-        own.is_some_and(|own| add(own, cost))
+        let self_cost =
+            self.functions.get_mut(function as usize).and_then(|function| function.self_costs.get_mut(event));
+        self_cost.is_some_and(|self_cost| add(self_cost, cost))
     }
 
     /// Adds to the cost of calls between two functions. Returns `false` on overflow.
@@ -127,7 +128,7 @@ impl CallGraph {
     /// Returns the inclusive cost of a function.
     fn inclusive(function: &CostFunction, event: usize) -> u64 {
         let calls = function.calls.iter().map(|(_, costs)| costs[event]);
-        calls.fold(function.own[event], u64::saturating_add)
+        calls.fold(function.self_costs[event], u64::saturating_add)
     }
 }
 
@@ -171,8 +172,8 @@ pub(super) fn emit(
     let mut frames = FrameTable::default();
     let titles: Vec<u32> = graph.functions.iter().map(|function| frames.push_title(&function.title)).collect();
     // Remaining self cost of each function.
-    let mut left: Vec<u64> = graph.functions.iter().map(|function| function.own[event]).collect();
-    let whole = left.iter().fold(0u64, |sum, &own| sum.saturating_add(own));
+    let mut left: Vec<u64> = graph.functions.iter().map(|function| function.self_costs[event]).collect();
+    let whole = left.iter().fold(0u64, |sum, &cost| sum.saturating_add(cost));
     let mut is_on_path = vec![false; graph.functions.len()];
     let mut path: Vec<OnPath> = Vec::new();
     let inclusive: Vec<u64> = graph.functions.iter().map(|function| CallGraph::inclusive(function, event)).collect();
@@ -192,11 +193,11 @@ pub(super) fn emit(
                 on_path.is_entered = true;
                 context.cancel.check()?;
                 let left = &mut left[on_path.function as usize];
-                let own = share(function.own[event], on_path.weight, inclusive).min(*left);
-                *left -= own;
-                if own > 0 {
+                let self_cost = share(function.self_costs[event], on_path.weight, inclusive).min(*left);
+                *left -= self_cost;
+                if self_cost > 0 {
                     let stack = frames.stack(on_path.frame, batch, row.place());
-                    push(&mut row, own, kind, stack, batch);
+                    push(&mut row, self_cost, kind, stack, batch);
                     batch.flush_if_full(sink, context)?;
                 }
             }

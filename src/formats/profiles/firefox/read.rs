@@ -230,17 +230,23 @@ impl<'d> FirefoxEventBuilder<'d, '_> {
             js_allocations: members.get("jsAllocations"),
             markers: members.get("markers"),
         };
-        let own = FirefoxStackTables::among(&members);
+        let own_tables = FirefoxStackTables::among(&members);
         // Before version 41 each thread had its own libraries.
         let own_libs = Library::read_all(document, members.get("libs"), losses)?;
         let libs = own_libs.as_deref().unwrap_or(&shared.libs);
-        let texts = match (own.texts, &shared.texts) {
+        let texts = match (own_tables.texts, &shared.texts) {
             (None, Some(texts)) => Rc::clone(texts),
-            (own, _) => FirefoxTexts::read(document, own, losses)?,
+            (own_texts, _) => FirefoxTexts::read(document, own_texts, losses)?,
         };
-        if own != FirefoxStackTables::default() {
-            let mut stacks =
-                FirefoxStacks::read(document, &own.or(shared.tables), texts, libs, &mut self.modules, &mut self.batch)?;
+        if own_tables != FirefoxStackTables::default() {
+            let mut stacks = FirefoxStacks::read(
+                document,
+                &own_tables.or(shared.tables),
+                texts,
+                libs,
+                &mut self.modules,
+                &mut self.batch,
+            )?;
             self.events(&thread, &mut stacks, &shared.markers)?;
             return Ok(pid);
         }
@@ -330,7 +336,7 @@ impl<'d> FirefoxEventBuilder<'d, '_> {
         {
             for key in keys {
                 let Some(value) = object.get_mut(key) else { continue };
-                let Some(text) = value.as_u64().and_then(|number| texts.known(number)) else {
+                let Some(text) = value.as_u64().and_then(|number| texts.try_get(number)) else {
                     self.batch.batch.losses.add_many(Loss::MissingText, place, u64::from(value.is_number()));
                     continue;
                 };

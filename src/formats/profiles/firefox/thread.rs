@@ -35,11 +35,11 @@ impl<'d> FirefoxTexts<'d> {
 
     /// Returns a string of the table; empty if it is missing.
     pub(super) fn get(&self, index: u32) -> &str {
-        self.known(index.into()).unwrap_or_default()
+        self.try_get(index.into()).unwrap_or_default()
     }
 
     /// Returns a string of the table.
-    pub(super) fn known(&self, index: u64) -> Option<&str> {
+    pub(super) fn try_get(&self, index: u64) -> Option<&str> {
         self.texts.get(usize::try_from(index).ok()?).map(|text| &**text)
     }
 }
@@ -140,8 +140,8 @@ impl FrameNames<'_> {
         let named = number(self.texts.get(function.name?))?;
         let library = (*self.resources.get(function.resource? as usize)?)?;
         // Unsymbolised functions have the address of one of their frames.
-        let own = row.get(3).and_then(|address| std::str::from_utf8(address).ok()?.parse().ok());
-        (function.file.is_none() && !library.path().is_empty()).then_some((library, own.unwrap_or(named)))
+        let frame_address = row.get(3).and_then(|address| std::str::from_utf8(address).ok()?.parse().ok());
+        (function.file.is_none() && !library.path().is_empty()).then_some((library, frame_address.unwrap_or(named)))
     }
 
     fn function(&self, row: &FrameColumns<'_>) -> Option<&FirefoxFunction> {

@@ -58,8 +58,8 @@ impl Library {
         let id = |value: &Option<serde_json::Value>, read: fn(&[u8]) -> Option<BuildId>| {
             read(value.as_ref()?.as_str()?.as_bytes())
         };
-        let known = id(&self.code_id, BuildId::from_hex).or_else(|| id(&self.breakpad_id, BuildId::from_breakpad));
-        known.or_else(|| {
+        let direct_id = id(&self.code_id, BuildId::from_hex).or_else(|| id(&self.breakpad_id, BuildId::from_breakpad));
+        direct_id.or_else(|| {
             let signature = self.pdb_signature.as_ref()?.as_str()?.replace(['{', '}', '-'], "");
             let age = match self.pdb_age.as_ref()? {
                 serde_json::Value::String(age) => age.clone(),
@@ -209,15 +209,15 @@ pub(super) struct FirefoxObject(Vec<(Vec<u8>, JsonExtent)>);
 
 impl FirefoxObject {
     pub(super) fn read(document: &Document, object: Option<JsonExtent>) -> Result<Self, ReadError> {
-        let mut found = Self::default();
-        let Some(object) = object else { return Ok(found) };
+        let mut parsed_object = Self::default();
+        let Some(object) = object else { return Ok(parsed_object) };
         let mut members = document.members(object);
         while let Some(member) = members.next()?
-            && found.0.len() < MEMBERS_MAX
+            && parsed_object.0.len() < MEMBERS_MAX
         {
-            found.0.push(member);
+            parsed_object.0.push(member);
         }
-        Ok(found)
+        Ok(parsed_object)
     }
 
     /// Returns the extent of a member; the first of several counts.

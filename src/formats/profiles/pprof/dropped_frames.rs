@@ -28,7 +28,7 @@ pub(super) struct DroppedFrames<'m> {
     drop: Option<Regex>,
     keep: Option<Regex>,
     /// Whether to drop a function, by its name.
-    known: FxHashMap<&'m [u8], bool>,
+    dropped_by_name: FxHashMap<&'m [u8], bool>,
     matched_bytes: usize,
 }
 
@@ -72,8 +72,8 @@ impl<'m> DroppedFrames<'m> {
         if self.drop.is_none() {
             return false;
         }
-        if let Some(&known) = self.known.get(name) {
-            return known;
+        if let Some(&is_dropped) = self.dropped_by_name.get(name) {
+            return is_dropped;
         }
         self.matched_bytes = self.matched_bytes.saturating_add(name.len());
         let is_within = self.matched_bytes <= MATCHED_BYTES_MAX;
@@ -83,7 +83,7 @@ impl<'m> DroppedFrames<'m> {
         let simple = simple_name(name);
         let matches = |expression: &Option<Regex>| expression.as_ref().is_some_and(|it| it.is_match(simple));
         let is_dropped = is_within && matches(&self.drop) && !matches(&self.keep);
-        self.known.insert(name, is_dropped);
+        self.dropped_by_name.insert(name, is_dropped);
         is_dropped
     }
 }

@@ -83,14 +83,14 @@ impl PprofStacks {
         let (mut of_location, mut has_kept) = (Vec::new(), false);
         for &location in locations.iter().rev() {
             let mut modules = std::mem::take(&mut self.modules);
-            let found = tables.each_frame(location, &mut modules, batch, |each| of_location.push(each));
+            let known_location = tables.each_frame(location, &mut modules, batch, |each| of_location.push(each));
             self.modules = modules;
-            if found.is_none() {
+            if known_location.is_none() {
                 batch.lose(Loss::MissingText, place);
             }
-            let kept = dropped.kept(&of_location, &mut has_kept, &mut batch.batch.losses);
-            let is_cut = kept < of_location.len();
-            of_location.drain(..).take(kept).for_each(|each| frame = self.frame(frame, each));
+            let kept_count = dropped.kept(&of_location, &mut has_kept, &mut batch.batch.losses);
+            let is_cut = kept_count < of_location.len();
+            of_location.drain(..).take(kept_count).for_each(|each| frame = self.frame(frame, each));
             if is_cut {
                 batch.batch.losses.add_because(DROPPED, Loss::IgnoredMetadata, place);
             }
@@ -108,8 +108,8 @@ impl PprofStacks {
             LocationFrame::Address(frame) => frame,
         };
         let key = (frame.text.as_slice().into(), frame.category.clone());
-        let title = if let Some(&known) = self.titles.get(&key) {
-            known
+        let title = if let Some(&title) = self.titles.get(&key) {
+            title
         } else {
             self.new_bytes += 2 * (frame.text.len() + FrameTable::TITLE_BYTES) + 4 * size_of::<u64>();
             let new = self.frames.push_address(frame);
@@ -117,8 +117,8 @@ impl PprofStacks {
             new
         };
         let key = (caller.map_or(0, |caller| caller + 1), title);
-        if let Some(&known) = self.rows.get(&key) {
-            return Some(known);
+        if let Some(&row) = self.rows.get(&key) {
+            return Some(row);
         }
         let Ok(new) = u32::try_from(self.frames.len()) else { return caller };
         if new >= u32::MAX - 1 {

@@ -271,13 +271,13 @@ fn index(value: ProtoValue<'_>) -> usize {
 
 /// Returns the last value of each of these fields.
 fn numbers<const N: usize>(parts: &mut Fields<'_>, wanted: [FieldNumber; N]) -> [u64; N] {
-    let mut found = [0; N];
+    let mut values = [0; N];
     for part in parts {
         if let Some(place) = wanted.iter().position(|&number| number == part.number) {
-            found[place] = part.value.number();
+            values[place] = part.value.number();
         }
     }
-    found
+    values
 }
 
 fn typed(parts: &mut Fields<'_>) -> (usize, usize) {

@@ -104,8 +104,8 @@ impl PprofWriter {
     }
 
     fn text(&mut self, text: &str) -> u64 {
-        if let Some(&known) = self.text_rows.get(text) {
-            return known;
+        if let Some(&row) = self.text_rows.get(text) {
+            return row;
         }
         let new = self.texts.len() as u64;
         self.texts.push(text.into());
@@ -122,8 +122,8 @@ impl PprofWriter {
     }
 
     fn location(&mut self, name: &str) -> u64 {
-        if let Some(&known) = self.locations.get(name) {
-            return known;
+        if let Some(&id) = self.locations.get(name) {
+            return id;
         }
         let id = self.locations.len() as u64 + 1;
         self.locations.insert(name.into(), id);
@@ -151,8 +151,8 @@ impl PprofWriter {
 
     /// Returns the id of the mapping of a file, whose addresses are file offsets.
     fn mapping(&mut self, file: &str) -> u64 {
-        if let Some(&known) = self.mappings.get(file) {
-            return known;
+        if let Some(&id) = self.mappings.get(file) {
+            return id;
         }
         let id = self.mappings.len() as u64 + 1;
         self.mappings.insert(file.into(), id);
