@@ -120,10 +120,10 @@ fn located(path: &Path, position: SourcePos, context: &ReadContext) -> Result<St
         line += memchr::memchr_iter(b'\n', &block[..len]).count();
         before -= len as u64;
     }
-    let mut found = Vec::new();
+    let mut excerpt_bytes = Vec::new();
     // Unreadable bytes are not shown.
-    _ = source.take(FOUND_BYTES).read_to_end(&mut found);
-    let of_line = found.split(|&byte| byte == b'\n').next().filter(|_| is_text).unwrap_or(&found);
+    _ = source.take(FOUND_BYTES).read_to_end(&mut excerpt_bytes);
+    let of_line = excerpt_bytes.split(|&byte| byte == b'\n').next().filter(|_| is_text).unwrap_or(&excerpt_bytes);
     let line = if is_text { format!(" (line {line})") } else { String::new() };
     Ok(format!("{position}{line}, found {}", excerpt(of_line)))
 }

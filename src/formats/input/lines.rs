@@ -121,8 +121,8 @@ impl<P: LineParser> StreamReader for TextCapture<P> {
                 context.cancel.check()?;
             }
         }
-        if let Some(found) = self.parser.refusal() {
-            let (expected, found) = ("a trace".to_owned(), found.to_owned());
+        if let Some(refusal) = self.parser.refusal() {
+            let (expected, found) = ("a trace".to_owned(), refusal.to_owned());
             return Err(ReadError::Malformed { path, offset: 0, expected, found });
         }
         self.parser.finish(&mut Output::new(&mut batch, &mut *sink, context))?;

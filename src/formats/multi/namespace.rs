@@ -59,8 +59,8 @@ impl<'a> NamespacedSink<'a> {
 
     /// Ends the file. Shifts it to the clock of earlier files if they share a clock sync, which also adjusts its UTC
     /// offset. Returns whether the file had events.
-    pub(crate) fn finish(self, known: &mut KnownSyncs) -> Result<bool, ReadError> {
-        let (mut by_ns, id) = known.behind(&self.clock_syncs).unwrap_or_default();
+    pub(crate) fn finish(self, known_syncs: &mut KnownSyncs) -> Result<bool, ReadError> {
+        let (mut by_ns, id) = known_syncs.behind(&self.clock_syncs).unwrap_or_default();
         if by_ns != 0 {
             let (file, by) = (&self.scope.file, signed_time_text(by_ns));
             if self.sink.move_from(self.start, by_ns) {
@@ -72,7 +72,7 @@ impl<'a> NamespacedSink<'a> {
                     .tell(format!("{file} is not moved by {by}, as its clock sync {id} asks: no times reach so far."));
             }
         }
-        known.add_file(self.clock_syncs, by_ns);
+        known_syncs.add_file(self.clock_syncs, by_ns);
         if let Some(offset_ns) = self.utc_offset_ns {
             // The times of this file are shifted, UTC is not.
             let offset_ns = offset_ns.saturating_sub(self.scope.offset_ns).saturating_sub(by_ns);
@@ -89,7 +89,7 @@ impl<'a> NamespacedSink<'a> {
         }
         *pid = match &*pid {
             Id::None => Id::Text((*self.scope.file).into()),
-            known => Id::Text(format!("{known} in {}", self.scope.file).into()),
+            id => Id::Text(format!("{id} in {}", self.scope.file).into()),
         };
     }
 
@@ -113,22 +113,22 @@ impl<'a> NamespacedSink<'a> {
 
     /// Labels the processes of a batch with their file; labels in the trace take precedence.
     fn label(&mut self, batch: &mut Batch) {
-        let own = batch.metadata.iter().filter_map(|metadata| match metadata {
+        let pids_with_labels = batch.metadata.iter().filter_map(|metadata| match metadata {
             Metadata::ProcessLabels { pid, .. } => Some(pid.clone()),
             _ => None,
         });
-        self.own_labels.extend(own);
-        let mut said = Vec::new();
+        self.own_labels.extend(pids_with_labels);
+        let mut new_metadata = Vec::new();
         for track in &batch.tracks {
             if self.labelled.insert(track.pid.clone()) {
                 let pid = || track.pid.clone();
-                said.push(Metadata::ProcessFile { pid: pid(), file: Arc::clone(&self.scope.file) });
+                new_metadata.push(Metadata::ProcessFile { pid: pid(), file: Arc::clone(&self.scope.file) });
                 if !self.own_labels.contains(&track.pid) {
-                    said.push(Metadata::ProcessLabels { pid: pid(), labels: self.scope.label.clone() });
+                    new_metadata.push(Metadata::ProcessLabels { pid: pid(), labels: self.scope.label.clone() });
                 }
             }
         }
-        batch.metadata.splice(0..0, said);
+        batch.metadata.splice(0..0, new_metadata);
     }
 
     /// Shifts the events of a batch; counts events that overflow 64-bit nanoseconds as lost.

@@ -69,10 +69,10 @@ impl CaptureFile {
         if chunk != bytemuck::bytes_of(&entry.header) {
             return Err(self.malformed(entry.offset, "the header in the directory".into(), "another".into()));
         }
-        let found = checksum(&payload);
-        if found != entry.header.payload_checksum {
+        let payload_checksum = checksum(&payload);
+        if payload_checksum != entry.header.payload_checksum {
             let expected = format!("checksum {:016x}", entry.header.payload_checksum);
-            return Err(self.malformed(entry.offset, expected, format!("{found:016x}")));
+            return Err(self.malformed(entry.offset, expected, format!("{payload_checksum:016x}")));
         }
         Ok(payload)
     }

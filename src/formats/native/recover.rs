@@ -43,7 +43,7 @@ pub(super) fn hop(
         }
         gap = Some(offset);
         match search(file, context, offset + ALIGNMENT, follows)? {
-            Some(found) => offset = found,
+            Some(chunk_offset) => offset = chunk_offset,
             None => break,
         }
     }

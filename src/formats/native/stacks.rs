@@ -28,7 +28,7 @@ pub(crate) fn patches_since(written: usize, stacks: &Stacks) -> impl Iterator<It
     new.chunks(PATCH_ROWS).zip(0usize..).map(move |(rows, patch)| {
         // A row of the table fits in a `StackIdx`.
         let first = bounded_row(first_new + patch * PATCH_ROWS);
-        let up = (first..).zip(rows).map(|(row, kept)| row - kept.parent.0).collect();
+        let up = (first..).zip(rows).map(|(row, stack_row)| row - stack_row.parent.0).collect();
         StacksPatch { first, up, names: rows.iter().map(|row| row.name).collect() }
     })
 }
@@ -63,11 +63,11 @@ pub(crate) fn with_known_names(stacks: Stacks, names: usize) -> Stacks {
     if stacks.rows().iter().all(is_known) {
         return stacks;
     }
-    let mut known = Stacks::default();
+    let mut copy = Stacks::default();
     for row in stacks.rows() {
-        known.push(row.parent, if is_known(row) { row.name } else { NameIdx::EMPTY });
+        copy.push(row.parent, if is_known(row) { row.name } else { NameIdx::EMPTY });
     }
-    known
+    copy
 }
 
 #[cfg(test)]

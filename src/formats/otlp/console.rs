@@ -70,8 +70,8 @@ fn without_colours(text: &[u8]) -> Cow<'_, [u8]> {
         let sequence = &rest[at + START.len()..];
         let len = sequence.iter().take_while(|byte| byte.is_ascii_digit() || **byte == b';').count();
         let is_colour = sequence.get(len) == Some(&b'm');
-        let (kept, skipped) = if is_colour { (at, len + 1) } else { (at + START.len(), 0) };
-        plain.extend_from_slice(&rest[..kept]);
+        let (text_len, skipped) = if is_colour { (at, len + 1) } else { (at + START.len(), 0) };
+        plain.extend_from_slice(&rest[..text_len]);
         rest = &sequence[skipped..];
     }
     plain.extend_from_slice(rest);

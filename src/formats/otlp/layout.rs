@@ -80,8 +80,8 @@ struct SpanRow {
 impl Layout {
     /// Returns the index of a service, adding it as a process if needed.
     pub(crate) fn service(&mut self, name: &str, batch: &mut BatchBuilder) -> u32 {
-        if let Some(&known) = self.service_index.get(name) {
-            return known;
+        if let Some(&index) = self.service_index.get(name) {
+            return index;
         }
         let index = self.services.len() as u32;
         self.services.push(Service::default());
@@ -114,10 +114,11 @@ impl Layout {
         // Row and start of each laid-out span, for its children.
         let mut placed: FxHashMap<u64, (u32, usize, i64)> = FxHashMap::default();
         for span in &spans {
-            let found = span.parent.and_then(|parent| placed.get(&parent).copied());
+            let parent_span = span.parent.and_then(|parent| placed.get(&parent).copied());
             let service = &mut self.services[span.service as usize];
-            let below = found.filter(|&(of, row, _)| {
-                of == span.service && service.rows[row].has_room_below(span.parent, span.start_ns, span.end_ns)
+            let below = parent_span.filter(|&(parent_service, row, _)| {
+                parent_service == span.service
+                    && service.rows[row].has_room_below(span.parent, span.start_ns, span.end_ns)
             });
             let rows_before = service.rows.len();
             let row = match below {
@@ -131,8 +132,8 @@ impl Layout {
             service.rows[row].open.push((span.id, span.end_ns));
             placed.insert(span.id, (span.service, row, span.start_ns));
             emit(out.batch, span, row);
-            if let Some((of, parent_row, parent_start_ns)) = found.filter(|_| below.is_none()) {
-                arrow(out.batch, span, (of, parent_row, parent_start_ns), row);
+            if let Some((parent_service, parent_row, parent_start_ns)) = parent_span.filter(|_| below.is_none()) {
+                arrow(out.batch, span, (parent_service, parent_row, parent_start_ns), row);
             }
             out.flush_if_full()?;
         }

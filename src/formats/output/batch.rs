@@ -30,7 +30,7 @@ struct NameTable {
     /// Table number, so that rows can be cached together with their table.
     number: u32,
     rows: Vec<NameRow<Box<str>>>,
-    known: FxHashMap<Box<[u8]>, NameIdx>,
+    index_by_key: FxHashMap<Box<[u8]>, NameIdx>,
     text_bytes: usize,
 }
 
@@ -56,7 +56,7 @@ pub(crate) struct BatchBuilder {
 impl NameTable {
     /// Row 0 is the empty name.
     fn new(number: u32) -> Self {
-        Self { number, rows: vec![NameRow::default()], known: FxHashMap::default(), text_bytes: 0 }
+        Self { number, rows: vec![NameRow::default()], index_by_key: FxHashMap::default(), text_bytes: 0 }
     }
 
     fn is_full(&self) -> bool {
@@ -68,7 +68,7 @@ impl NameTable {
         let index = NameIdx(next_row(self.rows.len())?);
         self.text_bytes += key.len();
         self.rows.push(row);
-        self.known.insert(key.into(), index);
+        self.index_by_key.insert(key.into(), index);
         Some(index)
     }
 }
@@ -136,8 +136,8 @@ impl BatchBuilder {
             self.key.push(b',');
             self.key.extend_from_slice(category);
         }
-        if let Some(&known) = self.names.known.get(&self.key[..]) {
-            return known;
+        if let Some(&index) = self.names.index_by_key.get(&self.key[..]) {
+            return index;
         }
         let losses = &mut self.batch.losses;
         let row =
@@ -163,8 +163,8 @@ impl BatchBuilder {
 
     /// Returns the row of the track with this key.
     pub(crate) fn track_with(&mut self, key: &TrackKey) -> TrackIdx {
-        if let Some(&known) = self.track_rows.get(key) {
-            return known;
+        if let Some(&row) = self.track_rows.get(key) {
+            return row;
         }
         let row = self.push_track(None, key.clone());
         self.track_rows.insert(key.clone(), row);
@@ -173,9 +173,9 @@ impl BatchBuilder {
 
     /// Returns the row of the counter with this key. `unit` is the unit of its values, or empty.
     pub(crate) fn counter_track(&mut self, key: &TrackKey, unit: &str) -> TrackIdx {
-        let known = self.batch.tracks.len();
+        let tracks_before = self.batch.tracks.len();
         let row = self.track_with(key);
-        let is_new = self.batch.tracks.len() > known && !unit.is_empty();
+        let is_new = self.batch.tracks.len() > tracks_before && !unit.is_empty();
         if is_new && self.with_units.insert(key.clone()) {
             self.batch.metadata.push(Metadata::CounterUnit { key: key.clone(), unit: unit.into() });
         }
@@ -257,7 +257,7 @@ fn empty_batch(names: &NameTable, events_max: usize) -> Batch {
     let mut batch = match names.rows.len() {
         // Only the empty name: the batch has its own table.
         1 => Batch { names: names.rows.clone(), ..Batch::default() },
-        known => Batch { names_before: bounded_row(known), ..Batch::default() },
+        row_count => Batch { names_before: bounded_row(row_count), ..Batch::default() },
     };
     let usual = events_max.min(RESERVED_EVENTS_MAX);
     batch.chunk.events.reserve(usual + usual / 8);

@@ -18,7 +18,7 @@ const ANONYMOUS: [&str; 4] = ["//anon", "/anon_hugepage", "/dev/zero", "/memfd:"
 /// The modules so far.
 #[derive(Debug, Default)]
 pub(crate) struct FrameModules {
-    known: FxHashMap<(Box<str>, Option<BuildId>), Arc<str>>,
+    categories: FxHashMap<(Box<str>, Option<BuildId>), Arc<str>>,
     /// Paths with a module.
     paths: FxHashSet<Box<str>>,
 }
@@ -58,10 +58,10 @@ impl FrameModules {
         batch: &mut BatchBuilder,
     ) -> Option<Arc<str>> {
         let key = (path.into(), build_id);
-        if let Some(known) = self.known.get(&key) {
-            return Some(Arc::clone(known));
+        if let Some(category) = self.categories.get(&key) {
+            return Some(Arc::clone(category));
         }
-        if self.known.len() >= MODULES_MAX {
+        if self.categories.len() >= MODULES_MAX {
             return None;
         }
         let is_first = self.paths.insert(path.into());
@@ -79,7 +79,7 @@ impl FrameModules {
         let build_id = key.1.clone();
         let module = Module { category: (&*category).into(), path: path.into(), build_id, kind, ..Module::default() };
         batch.batch.metadata.push(Metadata::Module { module: Box::new(module) });
-        self.known.insert(key, Arc::clone(&category));
+        self.categories.insert(key, Arc::clone(&category));
         Some(category)
     }
 }

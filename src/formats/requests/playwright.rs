@@ -166,10 +166,10 @@ impl LineParser for Playwright {
         let place = line.place();
         match parsed.kind.as_str() {
             "context-options" => {
-                let of = |time: Option<&RawValue>| TimeUnit::Milliseconds.nanos(time?).ok();
-                let clocks = of(parsed.wall_time).zip(of(parsed.monotonic_time));
-                self.offset_ns = clocks.and_then(|(wall, own)| wall.checked_sub(own)).unwrap_or(0);
-                self.began_ns = of(parsed.wall_time).filter(|_| clocks.is_none());
+                let to_ns = |time: Option<&RawValue>| TimeUnit::Milliseconds.nanos(time?).ok();
+                let clocks = to_ns(parsed.wall_time).zip(to_ns(parsed.monotonic_time));
+                self.offset_ns = clocks.and_then(|(wall, own_ns)| wall.checked_sub(own_ns)).unwrap_or(0);
+                self.began_ns = to_ns(parsed.wall_time).filter(|_| clocks.is_none());
             }
             "action" => self.whole_call(parsed, place, batch),
             "event" if parsed.metadata.is_some() => self.event(&parsed, place, batch),
@@ -325,8 +325,8 @@ impl Playwright {
     /// Sets the clock offset of a trace without a start of its clock, from the first time in it.
     fn set_clock(&mut self, wall_time: Option<&RawValue>, own_time: Option<&RawValue>) {
         let Some(began_ns) = self.began_ns.take() else { return };
-        let of = |time: Option<&RawValue>| TimeUnit::Milliseconds.nanos(time?).ok();
-        let distance_ns = of(own_time).and_then(|own| of(wall_time).unwrap_or(began_ns).checked_sub(own));
+        let to_ns = |time: Option<&RawValue>| TimeUnit::Milliseconds.nanos(time?).ok();
+        let distance_ns = to_ns(own_time).and_then(|own_ns| to_ns(wall_time).unwrap_or(began_ns).checked_sub(own_ns));
         self.offset_ns = distance_ns.unwrap_or(0);
     }
 

@@ -20,9 +20,10 @@ pub(super) fn halves<'s>(span: &'s ZipkinSpan<'_>) -> Vec<Half<'s>> {
     if !is_first_version {
         return Vec::new();
     }
-    let found = |value: &str| span.annotations.iter().find(|annotation| annotation.value == value && !value.is_empty());
-    let time = |value: &str| UNIT.nanos(found(value)?.timestamp?).ok();
-    let service = |value: &str| found(value)?.endpoint.as_ref().map(|endpoint| &*endpoint.service_name);
+    let find_annotation =
+        |value: &str| span.annotations.iter().find(|annotation| annotation.value == value && !value.is_empty());
+    let time = |value: &str| UNIT.nanos(find_annotation(value)?.timestamp?).ok();
+    let service = |value: &str| find_annotation(value)?.endpoint.as_ref().map(|endpoint| &*endpoint.service_name);
     let address = |key: &str| {
         let tag = span.binary_annotations.iter().find(|tag| tag.key == key)?;
         tag.endpoint.as_ref().map(|endpoint| &*endpoint.service_name)

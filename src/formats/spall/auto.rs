@@ -129,8 +129,8 @@ impl Functions {
             self.names_number = batch.names_number();
             self.rows.clear();
         }
-        if let Some(&known) = self.rows.get(&address) {
-            return known;
+        if let Some(&name) = self.rows.get(&address) {
+            return name;
         }
         let offset = address.checked_sub(self.base).filter(|&offset| offset < IMAGE_BYTES_MAX);
         // Other addresses are in libraries, whose load addresses are not in the trace.
@@ -173,13 +173,13 @@ impl AutoParser<'_> {
             let (left, place) = (end - offset, SourcePos::Offset(offset));
             let usual = saturating_len(left).min(AutoEvent::USUAL_BYTES_MAX);
             let bytes = self.input.peek(usual)?;
-            let (mut found, mut is_cut) = (AutoEvent::parse(bytes), bytes.len() < usual);
-            if matches!(found, Err(NoEvent::Incomplete)) && (usual as u64) < left {
+            let (mut event, mut is_cut) = (AutoEvent::parse(bytes), bytes.len() < usual);
+            if matches!(event, Err(NoEvent::Incomplete)) && (usual as u64) < left {
                 let longest = saturating_len(left).min(AutoEvent::BYTES_MAX);
                 let bytes = self.input.peek(longest)?;
-                (found, is_cut) = (AutoEvent::parse(bytes), bytes.len() < longest);
+                (event, is_cut) = (AutoEvent::parse(bytes), bytes.len() < longest);
             }
-            let step = match found {
+            let step = match event {
                 Ok(event) => {
                     self.builder.add_event(event.what, place, &mut self.batch);
                     event.len as u64

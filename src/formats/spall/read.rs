@@ -126,14 +126,14 @@ impl SpallParser<'_> {
                 return Ok(());
             }
             let step = match event(VERSION_STREAM, bytes) {
-                Ok(found) => {
+                Ok(spall_event) => {
                     self.builder.place = place;
-                    match found.what {
+                    match spall_event.what {
                         SpallEventKind::Over => return Ok(()),
-                        SpallEventKind::Padding(len) => found.len as u64 + u64::from(len),
+                        SpallEventKind::Padding(len) => spall_event.len as u64 + u64::from(len),
                         what => {
                             self.builder.add_event(what, &mut self.batch);
-                            found.len as u64
+                            spall_event.len as u64
                         }
                     }
                 }
@@ -227,12 +227,12 @@ impl SpallParser<'_> {
             let is_cut = bytes.len() < wanted;
             self.builder.place = SourcePos::Offset(offset);
             let step = match event(self.version, bytes) {
-                Ok(found) => match found.what {
+                Ok(spall_event) => match spall_event.what {
                     SpallEventKind::Over => left,
-                    SpallEventKind::Padding(len) => (found.len as u64 + u64::from(len)).min(left),
+                    SpallEventKind::Padding(len) => (spall_event.len as u64 + u64::from(len)).min(left),
                     what => {
                         self.builder.add_event(what, &mut self.batch);
-                        found.len as u64
+                        spall_event.len as u64
                     }
                 },
                 Err(NoEvent::Incomplete) if is_cut => {
@@ -279,9 +279,9 @@ fn makes_sense(mut bytes: &[u8]) -> bool {
         if bytes.is_empty() {
             return true;
         }
-        let Ok(found) = event(VERSION_STREAM, bytes) else { return false };
+        let Ok(spall_event) = event(VERSION_STREAM, bytes) else { return false };
         let may_be = |at: SpallTime| matches!(at, SpallTime::Float { ticks, .. } if ticks == 0.0 || ticks.is_normal() && ticks > 0.0);
-        let is_good = match found.what {
+        let is_good = match spall_event.what {
             SpallEventKind::Begin { at, name, args } => {
                 may_be(at) && std::str::from_utf8(name).is_ok() && std::str::from_utf8(args).is_ok()
             }
@@ -291,7 +291,7 @@ fn makes_sense(mut bytes: &[u8]) -> bool {
         if !is_good {
             return false;
         }
-        bytes = &bytes[found.len..];
+        bytes = &bytes[spall_event.len..];
     }
     true
 }

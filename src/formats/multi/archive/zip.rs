@@ -239,9 +239,9 @@ impl Read for ZipReader<'_> {
 /// Returns the first extra field with an id.
 fn extra_field(mut extra: &[u8], kind: u16) -> &[u8] {
     while extra.len() >= 4 {
-        let (found, len) = (u16_at(extra, 0), usize::from(u16_at(extra, 2)));
+        let (id, len) = (u16_at(extra, 0), usize::from(u16_at(extra, 2)));
         let end = extra.len().min(4 + len);
-        if found == kind {
+        if id == kind {
             return &extra[4..end];
         }
         extra = &extra[end..];
