@@ -75,9 +75,9 @@ pub(crate) fn value_at(snapshot: &Snapshot, lane: LaneIdx, ts_ns: i64) -> Option
         Some(next_ns) => cursor.first_from(next_ns).row,
         None => cursor.lane().rows(),
     };
-    let held = cursor.row(after.checked_sub(1)?)?;
+    let current_row = cursor.row(after.checked_sub(1)?)?;
     let before = after.checked_sub(2).and_then(|row| cursor.row(row)).map(|row| f64::from_bits(row.value));
-    Some(HeldValue { value: f64::from_bits(held.value), since_ns: held.start_ns, before })
+    Some(HeldValue { value: f64::from_bits(current_row.value), since_ns: current_row.start_ns, before })
 }
 
 /// Returns whether a track is a counter that is always zero. Reads one node of an index.
@@ -123,7 +123,7 @@ pub(crate) fn counters(
 #[derive(Debug, Default)]
 struct Weighed {
     /// The current value, and its start.
-    held: Option<(f64, i64)>,
+    current_value: Option<(f64, i64)>,
     /// The first value, and its start within the range.
     first: Option<(f64, i64)>,
     last: f64,
@@ -136,7 +136,7 @@ impl Weighed {
     /// Records a value at a time in the range, at or after the last change.
     fn change(&mut self, ts_ns: i64, value: f64) {
         self.hold_until(ts_ns);
-        self.held = value.is_finite().then_some((value, ts_ns));
+        self.current_value = value.is_finite().then_some((value, ts_ns));
         if value.is_finite() {
             self.first.get_or_insert((value, ts_ns));
             self.last = value;
@@ -145,7 +145,7 @@ impl Weighed {
     }
 
     fn hold_until(&mut self, ts_ns: i64) {
-        if let Some((value, since_ns)) = self.held {
+        if let Some((value, since_ns)) = self.current_value {
             let held_ns = ts_ns.abs_diff(since_ns);
             self.sum.add(value * held_ns as f64);
             self.held_ns += held_ns;

@@ -266,17 +266,17 @@ impl<'a> LaneCursor<'a> {
     }
 
     pub(crate) fn span(&mut self, row: u64) -> Option<Span> {
-        self.row(row).map(|kept| self.span_of(kept, row))
+        self.row(row).map(|decoded_row| self.span_of(decoded_row, row))
     }
 
     /// Converts a decoded row to a span.
     #[must_use]
-    pub(crate) fn span_of(&self, kept: Row, row: u64) -> Span {
+    pub(crate) fn span_of(&self, decoded_row: Row, row: u64) -> Span {
         Span {
-            start_ns: kept.start_ns,
-            dur_ns: if self.kind == LaneKind::Spans { kept.value } else { 0 },
-            name: NameIdx(kept.name),
-            detail: DetailRef(kept.detail),
+            start_ns: decoded_row.start_ns,
+            dur_ns: if self.kind == LaneKind::Spans { decoded_row.value } else { 0 },
+            name: NameIdx(decoded_row.name),
+            detail: DetailRef(decoded_row.detail),
             unfinished: self.lane.is_unfinished(row),
         }
     }

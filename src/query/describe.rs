@@ -43,15 +43,15 @@ pub fn describe(snapshot: &Snapshot, row: RowIdx) -> Option<Description> {
     let store = snapshot.store();
     let info = store.lane(row.lane).info();
     let mut cursor = LaneCursor::new(snapshot.store(), row.lane);
-    let kept = cursor.row(row.row)?;
-    let span = cursor.span_of(kept, row.row);
+    let decoded_row = cursor.row(row.row)?;
+    let span = cursor.span_of(decoded_row, row.row);
     let name = snapshot.names().get(span.name);
     let track = snapshot.track(info.track);
     let process = &snapshot.tracks().processes[track.process.index()];
     let mut reader = DetailReader::default();
     let detail = Detail::decode(store.detail(span.detail, &mut reader));
     let is_span = info.kind == LaneKind::Spans;
-    let depth = if info.kind == LaneKind::Instants { kept.value as u16 } else { info.depth };
+    let depth = if info.kind == LaneKind::Instants { decoded_row.value as u16 } else { info.depth };
     Some(Description {
         name: name.text.to_owned(),
         category: name.category.map(str::to_owned),

@@ -63,11 +63,11 @@ impl CountPlan {
             }
             // The lanes of a track are contiguous.
             if track.as_ref().is_none_or(|(last_track, _)| *last_track != info.track) {
-                let own = || {
+                let track_tree = || {
                     let tree = ledger?.tree((only != Some(info.track)).then_some(info.track))?;
                     Some((tree, Some(info.track)))
                 };
-                let ranges = whole.clone().or_else(|| own().map(|tree| plan.cover(snapshot, scope, tree)));
+                let ranges = whole.clone().or_else(|| track_tree().map(|tree| plan.cover(snapshot, scope, tree)));
                 track = Some((info.track, ranges));
             }
             match track.as_ref().and_then(|(_, ranges)| ranges.clone()) {

@@ -52,7 +52,7 @@ struct Named {
     names: NameSet,
     /// By track, computed on first use; `None` if there are too many steps.
     tracks: Box<[OnceLock<Option<Box<OpenDepths>>>]>,
-    kept: AtomicUsize,
+    kept_steps: AtomicUsize,
     kept_max: usize,
 }
 
@@ -82,7 +82,7 @@ impl Inside {
     /// Matches spans with one of the names, and caches at most `kept_max` steps.
     pub(super) fn with_kept_max(snapshot: &Snapshot, names: NameSet, negated: bool, kept_max: usize) -> Self {
         let tracks = (0..snapshot.tracks().tracks.len()).map(|_| OnceLock::new()).collect();
-        Self { negated, above: Above::Named(Named { names, tracks, kept: AtomicUsize::new(0), kept_max }) }
+        Self { negated, above: Above::Named(Named { names, tracks, kept_steps: AtomicUsize::new(0), kept_max }) }
     }
 
     /// Matches the span at a position. Among several that start there, the last: only it may have a duration.
@@ -145,10 +145,10 @@ impl Named {
     fn of_track(&self, snapshot: &Snapshot, track: TrackIdx) -> Option<&OpenDepths> {
         // The closure does not wait for other threads, so others may wait for it.
         let open = self.tracks.get(track.index())?.get_or_init(|| {
-            let left = self.kept_max.saturating_sub(self.kept.load(Ordering::Relaxed));
+            let left = self.kept_max.saturating_sub(self.kept_steps.load(Ordering::Relaxed));
             let spans = self.spans(snapshot, track, NONE_OPEN, (i64::MIN, i64::MAX), left)?;
             let open = OpenDepths::from_spans(&spans);
-            self.kept.fetch_add(open.steps.len(), Ordering::Relaxed);
+            self.kept_steps.fetch_add(open.steps.len(), Ordering::Relaxed);
             Some(Box::new(open))
         });
         open.as_deref()

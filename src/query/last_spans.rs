@@ -118,7 +118,7 @@ impl LastSpans {
         if let Some(TrackSpans::Nested(depths)) = self.tracks.get(track.index())
             && let Some(index) = &depths.index
         {
-            let first = index.starting.partition_point(|&own| own < depth);
+            let first = index.starting.partition_point(|&start_depth| start_depth < depth);
             return index.starting.get(first).map(|&depth| spans[usize::from(depth)]);
         }
         let starts = |span: &&LastSpan| span.start_ns == start_ns && span.id != NO_SPAN.id;

@@ -356,10 +356,10 @@ impl LongestSpans {
 
     fn push_extents(&mut self, lane: usize, position: usize, half: usize) {
         let LanePart { lane: index, bound_ns, .. } = self.lanes[lane];
-        let kept = self.snapshot.store().lane(index);
-        let bound_ns = bound_at(kept.forest(), position).min(bound_ns);
+        let store_lane = self.snapshot.store().lane(index);
+        let bound_ns = bound_at(store_lane.forest(), position).min(bound_ns);
         // The first leaf of a node is as far to its left as it has leaves on each side.
-        let record = &kept.extents()[first_leaf(position, half)];
+        let record = &store_lane.extents()[first_leaf(position, half)];
         let first = (record.first_start_ns, RowIdx { lane: index, row: record.first_row });
         self.push(QueuePart { bound_ns, first, content: PartContent::Extents { lane, position, half } });
     }

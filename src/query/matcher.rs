@@ -209,12 +209,12 @@ impl Matcher {
     #[must_use]
     pub(crate) fn starts_in(&self, track: TrackIdx) -> Option<Range<i64>> {
         let (least_ns, most_ns) = (*self.starts.start(), *self.starts.end());
-        let own = match least_ns <= most_ns {
+        let own_range = match least_ns <= most_ns {
             _ if self.starts == (i64::MIN..=i64::MAX) => None,
             true => Some(least_ns..most_ns.saturating_add(1)),
             false => Some(0..0),
         };
-        let ranges = self.inside.iter().filter_map(|inside| inside.starts_in(track)).chain(own);
+        let ranges = self.inside.iter().filter_map(|inside| inside.starts_in(track)).chain(own_range);
         ranges.reduce(|one, other| one.start.max(other.start)..one.end.min(other.end))
     }
 
@@ -297,9 +297,9 @@ impl ArgumentTest {
 }
 
 /// Intersects the kept indices of `0..count` with those for which `holds` returns true.
-fn narrow(kept: &mut Option<Vec<bool>>, count: usize, holds: impl Fn(u32) -> bool) {
-    let kept = kept.get_or_insert_with(|| vec![true; count]);
-    for (index, kept) in (0..).zip(kept) {
-        *kept = *kept && holds(index);
+fn narrow(mask: &mut Option<Vec<bool>>, count: usize, holds: impl Fn(u32) -> bool) {
+    let mask = mask.get_or_insert_with(|| vec![true; count]);
+    for (index, is_kept) in (0..).zip(mask) {
+        *is_kept = *is_kept && holds(index);
     }
 }

@@ -17,10 +17,10 @@ pub(super) struct NameSet {
 impl NameSet {
     pub(super) fn new(names: &[bool]) -> Self {
         let mut bits = vec![0u64; names.len().div_ceil(64)];
-        let held = || (0u32..).zip(names).filter(|(_, held)| **held).map(|(name, _)| name);
-        held().for_each(|name| bits[name as usize / 64] |= 1 << (name % 64));
-        let bounds = (held().next().unwrap_or(u32::MAX), held().last().unwrap_or(0));
-        Self { bits, bounds, signature: held().map(NameIdx).collect() }
+        let members = || (0u32..).zip(names).filter(|(_, is_member)| **is_member).map(|(name, _)| name);
+        members().for_each(|name| bits[name as usize / 64] |= 1 << (name % 64));
+        let bounds = (members().next().unwrap_or(u32::MAX), members().last().unwrap_or(0));
+        Self { bits, bounds, signature: members().map(NameIdx).collect() }
     }
 
     fn is_empty(&self) -> bool {

@@ -58,14 +58,15 @@ pub fn longest_in_order(snapshot: &Snapshot, lane: LaneIdx, buckets: Buckets, ce
 pub fn counter(snapshot: &Snapshot, lane: LaneIdx, buckets: Buckets, cells: &mut Vec<CounterCell>) -> ReadCount {
     let mut cursor = LaneCursor::new(snapshot.store(), lane);
     let mut from = cursor.first_from(buckets.start_ns(buckets.first));
-    let mut held = from.row.checked_sub(1).and_then(|row| cursor.row(row)).map(|row| f64::from_bits(row.value));
+    let mut current_value =
+        from.row.checked_sub(1).and_then(|row| cursor.row(row)).map(|row| f64::from_bits(row.value));
     let mut bucket = buckets.first;
     while bucket < buckets.end() {
         let next = cursor.row_at(from);
         // Nothing changes up to the bucket of the next value.
         let next_bucket = next.map_or(buckets.end(), |row| buckets.bucket_at(row.start_ns).min(buckets.end()));
         if next_bucket > bucket {
-            if let Some(value) = held {
+            if let Some(value) = current_value {
                 let bucket_count = (next_bucket - bucket) as u32;
                 cells.push(CounterCell { first_bucket: bucket, bucket_count, min: value, max: value, last: value });
             }
@@ -76,7 +77,7 @@ pub fn counter(snapshot: &Snapshot, lane: LaneIdx, buckets: Buckets, cells: &mut
         let range = cursor.min_max(from, to);
         let last =
             to.row.checked_sub(1).and_then(|row| cursor.row(row)).map_or(range.max, |row| f64::from_bits(row.value));
-        let held_value = held.unwrap_or(f64::NAN);
+        let held_value = current_value.unwrap_or(f64::NAN);
         cells.push(CounterCell {
             first_bucket: bucket,
             bucket_count: 1,
@@ -85,7 +86,7 @@ pub fn counter(snapshot: &Snapshot, lane: LaneIdx, buckets: Buckets, cells: &mut
             last,
         });
         cursor.count.queries += 1;
-        held = Some(last);
+        current_value = Some(last);
         from = to;
         bucket += 1;
     }

@@ -192,8 +192,8 @@ impl LaneRows {
 impl DecodedBlocks {
     /// Returns the rows of a lane's current block.
     fn block_of(&mut self, place: u32, lane: &mut LaneRows, snapshot: &Snapshot) -> &[Row] {
-        let own = self.blocks.get(lane.decoded as usize).is_some_and(|block| block.lane == place);
-        if !own {
+        let owns_block = self.blocks.get(lane.decoded as usize).is_some_and(|block| block.lane == place);
+        if !owns_block {
             lane.decoded = self.free_block() as u32;
             let block = &mut self.blocks[lane.decoded as usize];
             block.lane = place;

@@ -105,7 +105,7 @@ impl SampleHistogram {
         self.add_track(event, track, &TrackSamples { sum, first });
     }
 
-    fn of(&mut self, event: usize) -> &mut EventSums {
+    fn event_sums(&mut self, event: usize) -> &mut EventSums {
         if self.sums.len() <= event {
             self.sums.resize_with(event + 1, EventSums::default);
         }
@@ -113,11 +113,11 @@ impl SampleHistogram {
     }
 
     fn add_stack(&mut self, event: usize, stack: StackIdx, sum: SampleSum) {
-        self.of(event).stacks.entry(stack).or_default().add(sum);
+        self.event_sums(event).stacks.entry(stack).or_default().add(sum);
     }
 
     fn add_track(&mut self, event: usize, track: TrackIdx, samples: &TrackSamples) {
-        self.of(event).tracks.entry(track).and_modify(|sums| sums.merge(samples)).or_insert(*samples);
+        self.event_sums(event).tracks.entry(track).and_modify(|sums| sums.merge(samples)).or_insert(*samples);
     }
 
     /// Returns the events of the samples, in order of first appearance.

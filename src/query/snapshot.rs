@@ -208,11 +208,11 @@ impl Snapshot {
     /// tracks get more lanes.
     #[must_use]
     pub(crate) fn lane_since(&self, earlier: &Self, lane: LaneIdx) -> Option<LaneIdx> {
-        let was = earlier.lane(lane);
-        let mut lanes = self.lanes_of(was.track).map(LaneIdx);
+        let earlier_lane = earlier.lane(lane);
+        let mut lanes = self.lanes_of(earlier_lane.track).map(LaneIdx);
         lanes.find(|&lane| {
-            let is = self.lane(lane);
-            (is.kind, is.depth) == (was.kind, was.depth)
+            let info = self.lane(lane);
+            (info.kind, info.depth) == (earlier_lane.kind, earlier_lane.depth)
         })
     }
 
@@ -220,16 +220,16 @@ impl Snapshot {
     /// the row cannot be found.
     #[must_use]
     pub(crate) fn row_since(&self, earlier: &Self, row: RowIdx) -> Option<RowIdx> {
-        let was = earlier.row(row);
+        let earlier_span = earlier.row(row);
         let lane = self.lane_since(earlier, row.lane)?;
         let mut cursor = LaneCursor::new(self.store(), lane);
-        let first = cursor.first_from(was.start_ns).row;
+        let first = cursor.first_from(earlier_span.start_ns).row;
         // A restarted import may number the names otherwise.
-        let name = earlier.raw_names().get(was.name);
-        let is_same = |span: Span| span.start_ns == was.start_ns && self.raw_names().get(span.name) == name;
+        let name = earlier.raw_names().get(earlier_span.name);
+        let is_same = |span: Span| span.start_ns == earlier_span.start_ns && self.raw_names().get(span.name) == name;
         // Instants may share a time; spans that do have zero length.
         let mut same_time = (first..).map_while(|row| {
-            let span = cursor.span(row).filter(|span| span.start_ns == was.start_ns)?;
+            let span = cursor.span(row).filter(|span| span.start_ns == earlier_span.start_ns)?;
             Some((row, span))
         });
         let kind = self.lane(lane).kind;
@@ -259,11 +259,11 @@ impl Snapshot {
     /// Maps a row of another import of the same trace, whose tracks may have other indices.
     #[must_use]
     pub(crate) fn row_of_other(&self, other: &Self, row: RowIdx) -> Option<RowIdx> {
-        let (was, span) = (other.lane(row.lane), other.row(row));
-        let (key, name) = (&other.track(was.track).key, other.raw_names().get(span.name));
+        let (other_lane, span) = (other.lane(row.lane), other.row(row));
+        let (key, name) = (&other.track(other_lane.track).key, other.raw_names().get(span.name));
         let track = self.tracks().tracks.iter().position(|track| track.key == *key)?;
         self.lanes_of(TrackIdx(u32::try_from(track).ok()?)).map(LaneIdx).find_map(|lane| {
-            if self.lane(lane).kind != was.kind {
+            if self.lane(lane).kind != other_lane.kind {
                 return None;
             }
             let mut cursor = LaneCursor::new(self.store(), lane);

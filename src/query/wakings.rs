@@ -198,7 +198,7 @@ impl<'a> Links<'a> {
 fn is_id(id: &Id, number: i64) -> bool {
     match id {
         Id::None => false,
-        Id::Number(own) => *own == number,
+        Id::Number(id_number) => *id_number == number,
         Id::Text(text) => text.split(" in ").next() == Some(number.to_string().as_str()),
     }
 }

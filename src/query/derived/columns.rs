@@ -117,12 +117,12 @@ impl DerivedSeries {
             PointMeaning::Open | PointMeaning::Level => {
                 let summary = self.summary(first..end, &mut work.nodes);
                 let starts_then = self.points().get(first).is_some_and(|point| first < end && point.ts_ns == start_ns);
-                let held = match self.meaning {
+                let before = match self.meaning {
                     PointMeaning::Level => f64::from_bits(value_before(first)),
                     _ => value_before(first) as f64,
                 };
-                let held = PointSummary::from_value(held);
-                Some(if starts_then { summary } else { self.meaning.combine(held, summary) })
+                let before = PointSummary::from_value(before);
+                Some(if starts_then { summary } else { self.meaning.combine(before, summary) })
             }
             PointMeaning::OpenTime => {
                 let open_ns = self.open_until(end, last_ns, 1).wrapping_sub(self.open_until(first, start_ns, 0));

@@ -49,7 +49,7 @@ pub(super) fn counter_changes(
         let rows = part.rows_of(&lane.scan);
         judged += rows.end - rows.start;
         let first = rows.start.saturating_sub(1).max(lane.scan.rows.start);
-        let mut held = 0.0;
+        let mut previous_value = 0.0;
         let mut change = |ts_ns: i64, from: f64, to: f64| {
             let changes_of = [-from, to].into_iter().filter(|&change| change != 0.0);
             changes.extend(changes_of.map(|change| TimedValue { ts_ns, value: change.to_bits() }));
@@ -62,14 +62,18 @@ pub(super) fn counter_changes(
                 let value = f64::from_bits(values[slot]);
                 let value = if value.is_finite() { value } else { 0.0 };
                 if hits.first_row + slot as u64 >= rows.start {
-                    change(scope.from_ns.map_or(starts[slot], |from_ns| starts[slot].max(from_ns)), held, value);
+                    change(
+                        scope.from_ns.map_or(starts[slot], |from_ns| starts[slot].max(from_ns)),
+                        previous_value,
+                        value,
+                    );
                     rows_in_all += 1;
                 }
-                held = value;
+                previous_value = value;
             }
         })?;
         if let Some(to_ns) = scope.to_ns.filter(|_| part.to_ns.is_none()) {
-            change(to_ns, held, 0.0);
+            change(to_ns, previous_value, 0.0);
         }
     }
     sort_by_time(&mut changes, &mut Vec::new());

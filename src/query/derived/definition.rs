@@ -103,8 +103,8 @@ impl DerivedKind {
 
     /// Parses a word such as `sum:arg.bytes`.
     fn sum(word: &str) -> Option<Self> {
-        let (of, name) = word.strip_prefix("sum:")?.split_once('.').filter(|(_, name)| !name.is_empty())?;
-        match of {
+        let (source, name) = word.strip_prefix("sum:")?.split_once('.').filter(|(_, name)| !name.is_empty())?;
+        match source {
             "arg" => Some(Self::Sum(name.split('.').map(str::to_owned).collect())),
             "counter" => Some(Self::CounterSum(name.to_owned())),
             _ => None,
@@ -172,9 +172,9 @@ impl fmt::Display for DerivedKind {
     }
 }
 
-fn write_sum(f: &mut fmt::Formatter<'_>, of: &str) -> fmt::Result {
-    let is_plain = !of.contains(|c: char| c.is_whitespace() || matches!(c, '"' | '\\'));
-    if is_plain { write!(f, "sum:{of}") } else { write!(f, "sum:{}", super::super::filter::quoted(of)) }
+fn write_sum(f: &mut fmt::Formatter<'_>, source: &str) -> fmt::Result {
+    let is_plain = !source.contains(|c: char| c.is_whitespace() || matches!(c, '"' | '\\'));
+    if is_plain { write!(f, "sum:{source}") } else { write!(f, "sum:{}", super::super::filter::quoted(source)) }
 }
 
 impl fmt::Display for DerivedTrack {

@@ -45,9 +45,10 @@ pub(super) fn part_points(
         RowNumber::OpenAndClose => open_spans(scope, lanes, part, cancel),
         RowNumber::Longest => {
             let mut made = valued(lanes, part, cancel, durations)?;
-            made.points.dedup_by(|entry, kept| {
-                kept.value = if entry.ts_ns == kept.ts_ns { kept.value.max(entry.value) } else { kept.value };
-                entry.ts_ns == kept.ts_ns
+            made.points.dedup_by(|entry, previous| {
+                previous.value =
+                    if entry.ts_ns == previous.ts_ns { previous.value.max(entry.value) } else { previous.value };
+                entry.ts_ns == previous.ts_ns
             });
             Ok(made)
         }
@@ -64,10 +65,10 @@ pub(super) fn part_points(
                     entries.extend(value.map(|value| TimedValue { ts_ns: starts[slot], value: value.to_bits() }));
                 }
             })?;
-            made.points.dedup_by(|entry, kept| {
-                let is_same = entry.ts_ns == kept.ts_ns;
+            made.points.dedup_by(|entry, previous| {
+                let is_same = entry.ts_ns == previous.ts_ns;
                 if is_same {
-                    kept.value = (f64::from_bits(kept.value) + f64::from_bits(entry.value)).to_bits();
+                    previous.value = (f64::from_bits(previous.value) + f64::from_bits(entry.value)).to_bits();
                 }
                 is_same
             });

@@ -123,20 +123,20 @@ fn expand(
     Ok(outward)
 }
 
-/// Sorts paths by their next function, and returns the range of each. Paths without one are added to `own`; paths at
+/// Sorts paths by their next function, and returns the range of each. Paths without one are added to `own_sum`; paths at
 /// the same node are merged.
-fn take_apart(tree: &FlameTree, paths: &mut [OutwardPath], own: &mut SampleSum) -> Vec<Range<usize>> {
+fn take_apart(tree: &FlameTree, paths: &mut [OutwardPath], own_sum: &mut SampleSum) -> Vec<Range<usize>> {
     let function = |path: &OutwardPath| {
         let FlameNode { function, .. } = *tree.node(path.at);
         function
     };
     paths.sort_unstable_by_key(|path| (function(path), path.at));
     let mut groups: Vec<Range<usize>> = Vec::new();
-    let mut kept = 0;
+    let mut path_count = 0;
     for place in 0..paths.len() {
         let path = paths[place];
         if path.at == FlameNodeIdx::ROOT {
-            own.add(path.sum);
+            own_sum.add(path.sum);
             continue;
         }
         let is_same = |group: &Range<usize>| function(&paths[group.end - 1]) == function(&path);
@@ -146,10 +146,10 @@ fn take_apart(tree: &FlameTree, paths: &mut [OutwardPath], own: &mut SampleSum) 
                 continue;
             }
             Some(group) => group.end += 1,
-            None => groups.push(kept..kept + 1),
+            None => groups.push(path_count..path_count + 1),
         }
-        paths[kept] = path;
-        kept += 1;
+        paths[path_count] = path;
+        path_count += 1;
     }
     groups
 }

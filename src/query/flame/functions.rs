@@ -252,7 +252,7 @@ impl<'s> FunctionBuilder<'s> {
 
     /// Returns whether a function has this key.
     #[must_use]
-    pub(super) fn is(&self, function: FunctionIdx, key: &FunctionKey) -> bool {
+    pub(super) fn has_key(&self, function: FunctionIdx, key: &FunctionKey) -> bool {
         *self.functions.text(self.snapshot, function) == *key.name
             && key.module.as_ref().is_none_or(|module| **module == *self.functions.module(function))
     }

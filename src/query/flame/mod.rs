@@ -60,11 +60,11 @@ impl FlamePicture {
         let (whole, others) = (all.nodes()[0].total, all.others());
         let is_top_down = view.shape == FlameShape::TopDown && view.focus.is_none();
         let is_path_by_path = is_top_down && all.nodes().len() == calls.nodes().len();
-        let below = |key: &FunctionKey| paths_below(&all, |idx| builder.is(idx, key), cancel);
+        let below = |key: &FunctionKey| paths_below(&all, |idx| builder.has_key(idx, key), cancel);
         let mut callers = None;
         let mut tree = match (&view.shape, &view.focus) {
             (FlameShape::Sandwich(function), _) => {
-                callers = Some(callers_of(&all, |idx| builder.is(idx, function), view.measure, cancel)?);
+                callers = Some(callers_of(&all, |idx| builder.has_key(idx, function), view.measure, cancel)?);
                 below(function)?
             }
             (FlameShape::TopDown, Some(function)) => below(function)?,

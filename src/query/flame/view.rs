@@ -148,14 +148,14 @@ impl<'s, 'v> ViewBuilder<'s, 'v> {
         let functions = &self.functions;
         for edit in &self.view.edits {
             match edit {
-                FlameEdit::Hide(key) => role.is_hidden |= functions.is(function, key),
+                FlameEdit::Hide(key) => role.is_hidden |= functions.has_key(function, key),
                 FlameEdit::HideIdle => role.is_hidden |= functions.is_idle(function),
-                FlameEdit::Merge(key) => role.is_merged |= functions.is(function, key),
+                FlameEdit::Merge(key) => role.is_merged |= functions.has_key(function, key),
                 FlameEdit::MergeKernel => role.is_merged |= functions.functions().is_kernel(function),
                 FlameEdit::CollapseModule(module) => {
                     role.is_module |= **module == *functions.functions().module(function);
                 }
-                FlameEdit::CollapseRecursionOf(key) => role.has_recursion |= functions.is(function, key),
+                FlameEdit::CollapseRecursionOf(key) => role.has_recursion |= functions.has_key(function, key),
                 FlameEdit::CollapseRecursion | FlameEdit::UnnamedByModule => {}
             }
         }
@@ -168,8 +168,8 @@ impl<'s, 'v> ViewBuilder<'s, 'v> {
     }
 
     /// Returns whether a function has this key.
-    pub(super) fn is(&self, function: FunctionIdx, key: &FunctionKey) -> bool {
-        function != FunctionIdx::ROOT && self.functions.is(function, key)
+    pub(super) fn has_key(&self, function: FunctionIdx, key: &FunctionKey) -> bool {
+        function != FunctionIdx::ROOT && self.functions.has_key(function, key)
     }
 
     pub(super) fn finish(self) -> Functions {

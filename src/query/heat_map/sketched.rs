@@ -75,7 +75,7 @@ pub(crate) fn sketched(
         if !is_intact {
             return Ok(None);
         }
-        let parts = Parts::of(axis, &time_ns);
+        let parts = Parts::from_axis(axis, &time_ns);
         for (bucket, &count) in counts.iter().enumerate().filter(|(_, count)| **count > 0) {
             parts.spread(count, bucket, |column, count| map.add(column, bucket, count));
         }
@@ -97,7 +97,7 @@ struct Parts {
 }
 
 impl Parts {
-    fn of(axis: HeatMapAxis, time_ns: &std::ops::Range<i64>) -> Self {
+    fn from_axis(axis: HeatMapAxis, time_ns: &std::ops::Range<i64>) -> Self {
         let first = axis.column_of(time_ns.start.max(axis.start_ns())).unwrap_or(0);
         let last_ns = time_ns.end.saturating_sub(1).max(time_ns.start);
         let last = axis.column_of(last_ns).unwrap_or(axis.columns() - 1).max(first);

@@ -111,7 +111,7 @@ impl SamplePlan {
         for node in damaged {
             let (from_ns, to_ns) = time_of(trees, node);
             let track = trees.track_of(*node);
-            let lanes = self.tracks.iter().filter(|(own, _)| track.is_none_or(|track| track == *own));
+            let lanes = self.tracks.iter().filter(|(own_track, _)| track.is_none_or(|track| track == *own_track));
             self.parts.extend(lanes.map(|&(_, lane)| SamplePart { lane, from_ns, to_ns }));
         }
     }
