@@ -42,9 +42,9 @@ pub fn names_below(folder: &Path, path: &str, kind: ModuleKind, addresses: &[u64
     sorted.sort_unstable();
     sorted.dedup();
     // The task is never cancelled.
-    let found = resolve(&module, &sorted, &locator, BYTES_MAX, &Cancel::default()).unwrap_or_default();
+    let module_names = resolve(&module, &sorted, &locator, BYTES_MAX, &Cancel::default()).unwrap_or_default();
     let names = |&address: &u64| {
-        let functions = found.names.get(address).into_iter().flatten();
+        let functions = module_names.names.get(address).into_iter().flatten();
         functions.map(|function| function.name.to_owned()).collect()
     };
     addresses.iter().map(names).collect()
@@ -81,9 +81,9 @@ pub fn unwound_below(
     let unwound = |&address: &u64| {
         let mut registers = [Some(STACK_AT + 64); REGISTERS];
         (registers[STACK_POINTER], registers[INSTRUCTION]) = (Some(STACK_AT), Some(address));
-        let mut found = Vec::new();
-        let end = unwinder.unwind(&StackBytes { registers, bytes: stack }, &mut code, &mut found);
-        (found, end.mark())
+        let mut frames = Vec::new();
+        let end = unwinder.unwind(&StackBytes { registers, bytes: stack }, &mut code, &mut frames);
+        (frames, end.mark())
     };
     addresses.iter().map(unwound).collect()
 }

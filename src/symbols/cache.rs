@@ -94,16 +94,16 @@ impl NameCache {
     /// Removes the oldest files until the rest take at most `bytes_max`.
     fn shrink_to(&self, bytes_max: u64) -> u64 {
         let Ok(entries) = fs::read_dir(&self.folder) else { return 0 };
-        let mut kept: Vec<_> = entries
+        let mut cached_files: Vec<_> = entries
             .flatten()
             .filter(|entry| entry.path().extension().is_some_and(|ending| ending == EXTENSION))
             .filter_map(|entry| Some((entry.metadata().ok()?, entry.path())))
             .filter_map(|(metadata, path)| Some((metadata.modified().ok()?, metadata.len(), path)))
             .collect();
-        kept.sort();
-        let mut all: u64 = kept.iter().map(|(_, bytes, _)| bytes).sum();
+        cached_files.sort();
+        let mut all: u64 = cached_files.iter().map(|(_, bytes, _)| bytes).sum();
         let mut removed = 0;
-        for (_, bytes, path) in kept {
+        for (_, bytes, path) in cached_files {
             if all <= bytes_max {
                 break;
             }

@@ -209,8 +209,9 @@ impl ElfFile {
     /// Returns the section with a name, if it has bytes in the file.
     pub(super) fn named(&self, name: &str) -> Option<&ElfSection> {
         let is_named = |section: &&ElfSection| {
-            let own = self.names.get(section.name as usize..).and_then(|rest| rest.get(..=name.len()));
-            own.is_some_and(|own| own.strip_prefix(name.as_bytes()) == Some(&[0])) && section.kind != NOBITS
+            let name_bytes = self.names.get(section.name as usize..).and_then(|rest| rest.get(..=name.len()));
+            name_bytes.is_some_and(|name_bytes| name_bytes.strip_prefix(name.as_bytes()) == Some(&[0]))
+                && section.kind != NOBITS
         };
         self.sections.iter().find(is_named)
     }

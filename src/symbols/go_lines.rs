@@ -80,12 +80,12 @@ impl GoLines {
     /// Resolves sorted addresses, given as pairs of the requested address and the one in the file.
     pub(super) fn names(&self, addresses: &[(u64, u64)]) -> AddressNames {
         let mut builder = AddressNamesBuilder::default();
-        for &(asked, address) in addresses {
+        for &(frame_address, address) in addresses {
             let function = self.function(address);
             let name = function.and_then(|at| self.name(at)).map(demangle);
             let line = name.is_some().then(|| self.line(function?, address)).flatten();
             let (file, line) = line.unwrap_or_default();
-            builder.push(asked, name.iter().map(|name| FunctionName { name, file: &file, line }));
+            builder.push(frame_address, name.iter().map(|name| FunctionName { name, file: &file, line }));
         }
         builder.finish()
     }

@@ -81,7 +81,7 @@ impl Locator {
             locator.recorded = locator.recorded.max(written);
             let Some(folder) = trace.parent() else { continue };
             locator.roots.add(folder);
-            if !locator.beside.iter().any(|known| known == folder) {
+            if !locator.beside.iter().any(|other| other == folder) {
                 locator.beside.push(folder.to_path_buf());
             }
         }
@@ -142,8 +142,8 @@ impl Locator {
         if let Some(id) = &module.build_id {
             self.stores.iter().flat_map(|store| by_build_id(store, id)).for_each(&mut add);
             if let Some(fetched) = &self.fetched {
-                let own = fetched.join(id.to_string());
-                ["debuginfo", "executable"].iter().for_each(|name| add(own.join(name)));
+                let build_folder = fetched.join(id.to_string());
+                ["debuginfo", "executable"].iter().for_each(|name| add(build_folder.join(name)));
             }
         }
         if self.has_system {
@@ -255,17 +255,17 @@ fn by_build_id(folder: &Path, id: &BuildId) -> impl Iterator<Item = PathBuf> {
     let folder = folder.to_path_buf();
     all.into_iter().filter(|digits| digits.len() > 2).flat_map(move |digits| {
         let (first, rest) = digits.split_at(2);
-        let kept = folder.join(".build-id").join(first);
+        let build_id_folder = folder.join(".build-id").join(first);
         let bare = folder.join(first);
-        let in_kept = |name: &str| kept.join(rest).join(name);
+        let in_build_id = |name: &str| build_id_folder.join(rest).join(name);
         vec![
-            kept.join(format!("{rest}.debug")),
+            build_id_folder.join(format!("{rest}.debug")),
             bare.join(format!("{rest}.debug")),
-            in_kept("debug"),
-            in_kept("elf"),
-            in_kept("vdso"),
-            in_kept("kallsyms"),
-            kept.join(rest),
+            in_build_id("debug"),
+            in_build_id("elf"),
+            in_build_id("vdso"),
+            in_build_id("kallsyms"),
+            build_id_folder.join(rest),
             bare.join(rest),
         ]
     })

@@ -112,10 +112,10 @@ impl TraceFrames {
     }
 
     /// Returns the number of frames of each module, and of resolved ones.
-    pub(crate) fn counts(&self, found: &TraceNames) -> Vec<(u64, u64)> {
+    pub(crate) fn counts(&self, trace_names: &TraceNames) -> Vec<(u64, u64)> {
         let mut counts = vec![(0, 0); self.modules];
         for frame in self.sorted().into_iter().map(|(_, frame)| frame) {
-            let names = found.modules.get(frame.module as usize).map(|module| &module.names);
+            let names = trace_names.modules.get(frame.module as usize).map(|module| &module.names);
             let count = &mut counts[frame.module as usize];
             count.0 += 1;
             count.1 += u64::from(names.is_some_and(|names| names.has_name(frame.address)));
@@ -170,13 +170,13 @@ pub(crate) fn look_up(
 pub(crate) fn overlay(
     snapshot: &Snapshot,
     frames: &TraceFrames,
-    found: &TraceNames,
+    trace_names: &TraceNames,
     cancel: &Cancel,
 ) -> Result<Option<NameOverlay>, Cancelled> {
-    if found.modules.iter().all(|module| module.names.named() == 0) {
+    if trace_names.modules.iter().all(|module| module.names.named() == 0) {
         return Ok(None);
     }
-    let mut shown = ShownNames::new(snapshot, frames, found);
+    let mut shown = ShownNames::new(snapshot, frames, trace_names);
     let (stacks, modules) = (snapshot.raw_stacks(), &snapshot.tracks().modules);
     let mut overlay = NameOverlay::default();
     // For each stack, its replacement as the innermost frame, and as a caller.
@@ -209,43 +209,52 @@ pub(crate) fn overlay(
 /// The visible names, built on demand.
 struct ShownNames<'a> {
     frames: &'a TraceFrames,
-    found: &'a TraceNames,
+    trace_names: &'a TraceNames,
     categories: Vec<&'a str>,
     names: Names,
     /// Functions of a frame, outermost first, by its name and whether it is a caller.
-    known: FxHashMap<(NameIdx, bool), Box<[NameIdx]>>,
+    functions_by_frame: FxHashMap<(NameIdx, bool), Box<[NameIdx]>>,
     lines: FrameLines,
 }
 
 impl<'a> ShownNames<'a> {
-    fn new(snapshot: &'a Snapshot, frames: &'a TraceFrames, found: &'a TraceNames) -> Self {
+    fn new(snapshot: &'a Snapshot, frames: &'a TraceFrames, trace_names: &'a TraceNames) -> Self {
         let categories = snapshot.tracks().modules.iter().map(|module| &*module.category).collect();
         let names = snapshot.raw_names().clone();
-        Self { frames, found, categories, names, known: FxHashMap::default(), lines: FrameLines::default() }
+        Self {
+            frames,
+            trace_names,
+            categories,
+            names,
+            functions_by_frame: FxHashMap::default(),
+            lines: FrameLines::default(),
+        }
     }
 
     /// Finds the functions of a frame that no stack has.
     fn add(&mut self, frame: NameIdx) {
-        if !self.known.contains_key(&(frame, false)) && !self.known.contains_key(&(frame, true)) {
+        if !self.functions_by_frame.contains_key(&(frame, false))
+            && !self.functions_by_frame.contains_key(&(frame, true))
+        {
             let functions = self.functions(frame, false);
-            self.known.insert((frame, false), functions);
+            self.functions_by_frame.insert((frame, false), functions);
         }
     }
 
     /// Appends the functions of a frame to a stack.
     fn push(&mut self, stacks: &mut Stacks, below: StackIdx, frame: NameIdx, is_call: bool) -> StackIdx {
         let key = (frame, is_call);
-        if !self.known.contains_key(&key) {
+        if !self.functions_by_frame.contains_key(&key) {
             let functions = self.functions(frame, is_call);
-            self.known.insert(key, functions);
+            self.functions_by_frame.insert(key, functions);
         }
-        self.known[&key].iter().fold(below, |below, &function| stacks.intern(below, function))
+        self.functions_by_frame[&key].iter().fold(below, |below, &function| stacks.intern(below, function))
     }
 
     /// Returns the functions of a frame, outermost first; the frame itself if it is not resolved.
     fn functions(&mut self, name: NameIdx, is_call: bool) -> Box<[NameIdx]> {
         let Some(frame) = self.frames.get(name) else { return Box::new([name]) };
-        let module = self.found.modules.get(frame.module as usize);
+        let module = self.trace_names.modules.get(frame.module as usize);
         let address = if is_call { frame.address.saturating_sub(1) } else { frame.address };
         let functions = module.and_then(|module| module.names.get(address));
         let functions: Vec<FunctionName<'_>> = functions.into_iter().flatten().collect();

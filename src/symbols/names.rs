@@ -98,13 +98,13 @@ impl AddressNames {
     /// Merges with the names of other, disjoint addresses.
     pub(super) fn merged(&self, others: &Self) -> Self {
         let mut builder = AddressNamesBuilder::default();
-        let (mut own, mut other) = (0, 0);
+        let (mut own_row, mut other_row) = (0, 0);
         loop {
-            let next = match (self.addresses.get(own), others.addresses.get(other)) {
+            let next = match (self.addresses.get(own_row), others.addresses.get(other_row)) {
                 (None, None) => return builder.finish(),
-                (Some(mine), Some(theirs)) if mine < theirs => (self, &mut own, *mine),
-                (Some(mine), None) => (self, &mut own, *mine),
-                (_, Some(theirs)) => (others, &mut other, *theirs),
+                (Some(mine), Some(theirs)) if mine < theirs => (self, &mut own_row, *mine),
+                (Some(mine), None) => (self, &mut own_row, *mine),
+                (_, Some(theirs)) => (others, &mut other_row, *theirs),
             };
             let (names, row, address) = next;
             builder.push(address, names.functions_of(*row));
@@ -135,8 +135,8 @@ impl AddressNamesBuilder {
 
     /// Returns the index of a text.
     pub(super) fn text(&mut self, text: &str) -> u32 {
-        if let Some(&known) = self.rows.get(text) {
-            return known;
+        if let Some(&row) = self.rows.get(text) {
+            return row;
         }
         let row = self.names.texts.len() as u32;
         self.names.texts.push(text.into());

@@ -37,16 +37,16 @@ pub(crate) struct ModuleReport {
 pub(crate) fn report(
     snapshot: &Snapshot,
     frames: &TraceFrames,
-    found: &TraceNames,
+    trace_names: &TraceNames,
     trace: &Path,
     cancel: &Cancel,
     progress: &Progress,
 ) -> Result<Vec<ModuleReport>, Cancelled> {
     let modules = &snapshot.tracks().modules;
     let samples = samples_by_module(snapshot, frames, cancel, progress)?;
-    let counts = frames.counts(found);
+    let counts = frames.counts(trace_names);
     let row = |(place, module): (usize, &Module)| {
-        let names = found.modules.get(place);
+        let names = trace_names.modules.get(place);
         let state = names.map_or(NameState::NoFile, |names| names.state);
         let (frames, named) = counts[place];
         ModuleReport {

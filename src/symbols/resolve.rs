@@ -67,42 +67,43 @@ fn of_file(
     bytes_max: u64,
     cancel: &Cancel,
 ) -> Result<ModuleNames, Cancelled> {
-    let search = ModuleSearch::of(module, locator, cancel)?;
-    let kept = module.build_id.as_ref().and_then(|id| locator.cache()?.get(id, module.kind));
+    let search = ModuleSearch::run(module, locator, cancel)?;
+    let cached_names = module.build_id.as_ref().and_then(|id| locator.cache()?.get(id, module.kind));
     let Some(best) = search.best() else {
         // Cached names of the build, even if its files are gone.
-        let known = kept.map(|kept| {
-            let (state, path) = (kept.state, Some(kept.path));
-            ModuleNames { names: kept.names, state, path, is_verified: true }
+        let module_names = cached_names.map(|cached_names| {
+            let (state, path) = (cached_names.state, Some(cached_names.path));
+            ModuleNames { names: cached_names.names, state, path, is_verified: true }
         });
-        return Ok(known.unwrap_or_else(|| failed(search)));
+        return Ok(module_names.unwrap_or_else(|| failed(search)));
     };
     let Some(build_id) = module.build_id.as_ref().filter(|_| best.is_verified) else {
         return names_of_files(module.kind, &search, addresses, locator, bytes_max, cancel);
     };
     let stamps = search.stamps();
     // Cached names with lines are kept if only a stripped file is left.
-    let is_stripped = |kept: &KeptNames| kept.state == NameState::Complete && best.quality < Quality::DebugInfo;
-    let is_richer = kept.as_ref().is_some_and(is_stripped);
-    let known = kept.filter(|kept| is_richer || kept.stamps == stamps);
-    let missing = known.as_ref().map_or_else(|| addresses.to_vec(), |known| known.names.missing(addresses));
-    if let Some(known) = known.as_ref().filter(|_| missing.is_empty()) {
-        let (names, path) = (known.names.clone(), Some(known.path.clone()));
-        return Ok(ModuleNames { names, state: known.state, path, is_verified: true });
+    let is_stripped = |names: &KeptNames| names.state == NameState::Complete && best.quality < Quality::DebugInfo;
+    let is_richer = cached_names.as_ref().is_some_and(is_stripped);
+    let usable_names = cached_names.filter(|names| is_richer || names.stamps == stamps);
+    let missing = usable_names.as_ref().map_or_else(|| addresses.to_vec(), |names| names.names.missing(addresses));
+    if let Some(usable_names) = usable_names.as_ref().filter(|_| missing.is_empty()) {
+        let (names, path) = (usable_names.names.clone(), Some(usable_names.path.clone()));
+        return Ok(ModuleNames { names, state: usable_names.state, path, is_verified: true });
     }
-    let mut found = names_of_files(module.kind, &search, &missing, locator, bytes_max, cancel)?;
-    if let Some(known) = known.filter(|known| is_richer || [known.state, NameState::Unreadable].contains(&found.state))
+    let mut module_names = names_of_files(module.kind, &search, &missing, locator, bytes_max, cancel)?;
+    if let Some(usable_names) =
+        usable_names.filter(|names| is_richer || [names.state, NameState::Unreadable].contains(&module_names.state))
     {
-        found.names = known.names.merged(&found.names);
+        module_names.names = usable_names.names.merged(&module_names.names);
     } else if missing.len() < addresses.len() {
-        found = names_of_files(module.kind, &search, addresses, locator, bytes_max, cancel)?;
+        module_names = names_of_files(module.kind, &search, addresses, locator, bytes_max, cancel)?;
     }
-    let is_final = matches!(found.state, NameState::Complete | NameState::FunctionsOnly | NameState::Stripped);
-    if let (Some(cache), Some(path)) = (locator.cache().filter(|_| is_final && !is_richer), &found.path) {
-        let (path, names) = (path.clone(), found.names.clone());
-        cache.put(build_id, module.kind, &KeptNames { stamps, path, state: found.state, names });
+    let is_final = matches!(module_names.state, NameState::Complete | NameState::FunctionsOnly | NameState::Stripped);
+    if let (Some(cache), Some(path)) = (locator.cache().filter(|_| is_final && !is_richer), &module_names.path) {
+        let (path, names) = (path.clone(), module_names.names.clone());
+        cache.put(build_id, module.kind, &KeptNames { stamps, path, state: module_names.state, names });
     }
-    Ok(found)
+    Ok(module_names)
 }
 
 /// Resolves addresses from the found files.
@@ -167,7 +168,7 @@ fn of_kernel(
     cancel: &Cancel,
 ) -> Result<ModuleNames, Cancelled> {
     let Some((symbol, anchor)) = &module.anchor else { return Ok(ModuleNames::default()) };
-    let mut search = ModuleSearch::of(module, locator, cancel)?;
+    let mut search = ModuleSearch::run(module, locator, cancel)?;
     if module.kind == ModuleKind::Kernel
         && let Some(best) = search.best().filter(|best| best.quality >= Quality::Symbols)
         && let Some(functions) = FunctionTable::read(&best.elf, bytes_max / 2)
@@ -178,10 +179,10 @@ fn of_kernel(
             addresses.iter().map(|&address| (address, address.wrapping_sub(*anchor).wrapping_add(linked))).collect();
         return names_of(best, &pairs, &functions, locator, bytes_max, cancel);
     }
-    let kept = search.kernel.take();
-    let is_kept = kept.is_some();
-    let (functions, path) = match kept {
-        Some(kept) => kept,
+    let stored_list = search.kernel.take();
+    let is_kept = stored_list.is_some();
+    let (functions, path) = match stored_list {
+        Some(stored_list) => stored_list,
         None if !locator.has_system() => return Ok(failed(search)),
         None => match running_kernel(module) {
             Ok(functions) => (functions, PathBuf::from("/proc/kallsyms")),
@@ -213,9 +214,9 @@ fn of_kernel(
 /// Returns the functions of the running kernel, if it is the recorded one.
 fn running_kernel(module: &Module) -> Result<KernelFunctions, NameState> {
     let notes = InputFile::of_system(Path::new("/sys/kernel/notes")).map_err(|_| NameState::NoFile)?;
-    let own = build_id_in(&notes).ok_or(NameState::NoFile)?;
+    let running_id = build_id_in(&notes).ok_or(NameState::NoFile)?;
     // Kernel modules have their own build-ids, and are listed with the kernel that loads them.
-    let is_recorded = module.build_id.as_ref().is_some_and(|recorded| recorded.is_same(&own));
+    let is_recorded = module.build_id.as_ref().is_some_and(|recorded| recorded.is_same(&running_id));
     if !is_recorded {
         return Err(if module.build_id.is_some() { NameState::OtherBuild } else { NameState::NoFile });
     }

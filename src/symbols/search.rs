@@ -36,7 +36,7 @@ pub(super) enum Quality {
 }
 
 impl Quality {
-    fn of(elf: &ElfFile) -> Self {
+    fn from_elf(elf: &ElfFile) -> Self {
         // Go programs have functions and lines outside of debug information.
         if elf.named(".debug_info").is_some() || has_go_lines(elf) {
             Self::DebugInfo
@@ -64,7 +64,7 @@ pub(super) struct ModuleSearch {
 
 impl ModuleSearch {
     /// Searches the files of a module. Returns `Cancelled` if cancelled.
-    pub(super) fn of(module: &Module, locator: &Locator, cancel: &Cancel) -> Result<Self, Cancelled> {
+    pub(super) fn run(module: &Module, locator: &Locator, cancel: &Cancel) -> Result<Self, Cancelled> {
         let mut search = Self::default();
         for candidate in locator.candidates(module) {
             match locator.open(&candidate.path) {
@@ -88,9 +88,9 @@ impl ModuleSearch {
         }
         if search.files.is_empty()
             && module.kind == ModuleKind::Vdso
-            && let Some(own) = locator.has_system().then(own_vdso).flatten()
+            && let Some(vdso) = locator.has_system().then(own_vdso).flatten()
         {
-            search.take(module, locator, own, false);
+            search.take(module, locator, vdso, false);
         }
         search.follow_links(module, locator, cancel)?;
         Ok(search)
@@ -100,7 +100,7 @@ impl ModuleSearch {
         let path = file.path.clone();
         let Some(elf) = ElfFile::read(file) else { return self.fail(NameState::Unreadable, path) };
         let is_verified = match (&module.build_id, elf.build_id()) {
-            (Some(recorded), Some(own)) if recorded.is_same(&own) => true,
+            (Some(recorded), Some(build_id)) if recorded.is_same(&build_id) => true,
             (None, _) if is_given || locator.fits(module, &elf.file) => false,
             _ => return self.fail(NameState::OtherBuild, path),
         };
@@ -108,14 +108,14 @@ impl ModuleSearch {
     }
 
     fn push(&mut self, elf: ElfFile, is_verified: bool) {
-        let quality = Quality::of(&elf);
+        let quality = Quality::from_elf(&elf);
         self.files.push(MatchingFile { elf, is_verified, quality, shared: None });
     }
 
     /// Opens the debug files that the files name, and their shared debug files.
     fn follow_links(&mut self, module: &Module, locator: &Locator, cancel: &Cancel) -> Result<(), Cancelled> {
         let link =
-            |file: &MatchingFile| Some((file.elf.file.path.clone(), file.is_verified, DebugLink::of(&file.elf)?));
+            |file: &MatchingFile| Some((file.elf.file.path.clone(), file.is_verified, DebugLink::from_elf(&file.elf)?));
         let is_whole = self.files.iter().any(|file| file.quality == Quality::DebugInfo);
         let links: Vec<_> = self.files.iter().filter(|_| !is_whole).filter_map(link).collect();
         for (program, is_verified, link) in links {
@@ -128,10 +128,10 @@ impl ModuleSearch {
             }
         }
         for file in &mut self.files {
-            file.shared = SharedLink::of(&file.elf).and_then(|link| {
+            file.shared = SharedLink::from_elf(&file.elf).and_then(|link| {
                 let paths = locator.shared(&link.path, &link.build_id);
-                let mut found = paths.filter_map(|path| ElfFile::read(locator.open(&path).ok()?));
-                found.find(|shared| shared.build_id().is_some_and(|own| own.is_same(&link.build_id)))
+                let mut shared_files = paths.filter_map(|path| ElfFile::read(locator.open(&path).ok()?));
+                shared_files.find(|shared| shared.build_id().is_some_and(|build_id| build_id.is_same(&link.build_id)))
             });
         }
         Ok(())
@@ -152,7 +152,7 @@ impl ModuleSearch {
             return Ok(());
         };
         let is_same = match (&module.build_id, elf.build_id()) {
-            (Some(recorded), Some(own)) => recorded.is_same(&own),
+            (Some(recorded), Some(build_id)) => recorded.is_same(&build_id),
             _ => link.is_of(&elf.file, cancel)?,
         };
         if is_same {

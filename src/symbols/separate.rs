@@ -37,7 +37,7 @@ pub(super) struct SharedLink {
 
 impl DebugLink {
     /// Returns the link of a file; `None` without one, or if it has folders.
-    pub(super) fn of(elf: &ElfFile) -> Option<Self> {
+    pub(super) fn from_elf(elf: &ElfFile) -> Option<Self> {
         let bytes = elf.bytes_of(elf.named(".gnu_debuglink")?, LINK_BYTES_MAX)?;
         let end = memchr::memchr(0, &bytes)?;
         let name = PathBuf::from(std::str::from_utf8(&bytes[..end]).ok()?);
@@ -62,7 +62,7 @@ impl DebugLink {
 
 impl SharedLink {
     /// Returns the link of a debug file.
-    pub(super) fn of(elf: &ElfFile) -> Option<Self> {
+    pub(super) fn from_elf(elf: &ElfFile) -> Option<Self> {
         let bytes = elf.bytes_of(elf.named(".gnu_debugaltlink")?, LINK_BYTES_MAX)?;
         let end = memchr::memchr(0, &bytes)?;
         let path = Path::new(std::str::from_utf8(&bytes[..end]).ok()?);

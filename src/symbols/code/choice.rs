@@ -42,19 +42,19 @@ impl fmt::Display for NoFunction {
 /// file name. Returns an error if none or several match.
 pub(crate) fn choose(
     snapshot: &Snapshot,
-    found: &TraceNames,
+    trace_names: &TraceNames,
     name: &str,
     module: Option<&str>,
 ) -> Result<FunctionChoice, NoFunction> {
     let modules = &snapshot.tracks().modules;
-    let is_meant = |own: &Module| {
-        let file = own.path.rsplit('/').next().unwrap_or_default();
+    let is_meant = |candidate: &Module| {
+        let file = candidate.path.rsplit('/').next().unwrap_or_default();
         let bare = file.trim_start_matches('[').trim_end_matches(']');
-        module.is_none_or(|module| [&own.category, &own.path, file, bare].contains(&module))
+        module.is_none_or(|module| [&candidate.category, &candidate.path, file, bare].contains(&module))
     };
     let (mut exact, mut short) = (Vec::new(), Vec::new());
-    for ((row, own), names) in (0..).zip(modules).zip(&found.modules) {
-        if !is_meant(own) {
+    for ((row, candidate), names) in (0..).zip(modules).zip(&trace_names.modules) {
+        if !is_meant(candidate) {
             continue;
         }
         for function in names.names.function_names() {

@@ -248,17 +248,17 @@ fn listings(lines: &LineSums, folders: &SourceFolders) -> Vec<SourceListing> {
 }
 
 /// Returns the lines of a file from the first to the last of a function, with context.
-fn listing(file: &str, known: &[(u32, OwnAndTotal)], folders: &SourceFolders) -> SourceListing {
+fn listing(file: &str, line_sums: &[(u32, OwnAndTotal)], folders: &SourceFolders) -> SourceListing {
     let recorded = file.to_owned();
     let text = match folders.read(file) {
         Ok(text) => text,
         Err(problem) => {
-            let lines = known.iter().map(|&(number, sums)| SourceLine { number, sums, text: None }).collect();
+            let lines = line_sums.iter().map(|&(number, sums)| SourceLine { number, sums, text: None }).collect();
             return SourceListing { recorded, opened: Err(problem), lines };
         }
     };
-    let mut rows: BTreeMap<u32, OwnAndTotal> = known.iter().copied().collect();
-    if let ([(first, _), ..], [.., (last, _)]) = (known, known)
+    let mut rows: BTreeMap<u32, OwnAndTotal> = line_sums.iter().copied().collect();
+    if let ([(first, _), ..], [.., (last, _)]) = (line_sums, line_sums)
         && last - first < LINES_MAX
     {
         let around = first.saturating_sub(CONTEXT_LINES).max(1)..=last.saturating_add(CONTEXT_LINES);
@@ -289,7 +289,7 @@ impl ModuleCode {
         if !matches!(module.kind, File | Image | Linked | Vdso) || module.is_ambiguous {
             return Ok(Err(NoAssembly::NoFile));
         }
-        let search = ModuleSearch::of(module, locator, cancel)?;
+        let search = ModuleSearch::run(module, locator, cancel)?;
         let Some(code) = search.files.iter().find(|file| file.elf.has_code()) else {
             return Ok(Err(NoAssembly::NoCode));
         };

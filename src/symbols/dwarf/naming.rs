@@ -19,12 +19,12 @@ const TASK_BYTES: usize = 4 << 20;
 pub(in crate::symbols) fn names(
     info: &DebugInfo,
     addresses: &[(u64, u64)],
-    found: &WantedUnits,
+    wanted_units: &WantedUnits,
     functions: &FunctionTable,
     cancel: &Cancel,
 ) -> Result<AddressNames, Cancelled> {
     let pool = info.steps();
-    let WantedUnits { addresses: wanted, units } = found;
+    let WantedUnits { addresses: wanted, units } = wanted_units;
     let read = |units: &[UnitAddresses]| {
         let fuel = Fuel::new(&pool);
         let mut reader = UnitReader::new(info, &fuel, wanted);
@@ -36,24 +36,25 @@ pub(in crate::symbols) fn names(
     };
     let groups = units.chunk_by(|unit, next| unit.offset / TASK_BYTES == next.offset / TASK_BYTES);
     let groups: Vec<&[UnitAddresses]> = groups.collect();
-    let found = groups.into_par_iter().map(read).collect::<Result<Vec<_>, _>>()?;
-    Ok(names_of(addresses, wanted, &found, functions))
+    let group_frames = groups.into_par_iter().map(read).collect::<Result<Vec<_>, _>>()?;
+    Ok(names_of(addresses, wanted, &group_frames, functions))
 }
 
 /// Combines what the units have for each address.
 fn names_of(
     addresses: &[(u64, u64)],
     wanted: &[u64],
-    found: &[AddressFrames<'_>],
+    group_frames: &[AddressFrames<'_>],
     functions: &FunctionTable,
 ) -> AddressNames {
     // Among several units, the first with a function, or else the first with a line.
     let mut chosen: Vec<Option<(usize, usize)>> = vec![None; wanted.len()];
-    for (group, frames) in found.iter().enumerate() {
+    for (group, frames) in group_frames.iter().enumerate() {
         for (row, address) in frames.addresses.iter().enumerate() {
             let chosen = &mut chosen[address.wanted as usize];
-            let is_better =
-                |(group, row): (usize, usize)| address.has_function && !AddressFrames::has_function(&found[group], row);
+            let is_better = |(group, row): (usize, usize)| {
+                address.has_function && !AddressFrames::has_function(&group_frames[group], row)
+            };
             if chosen.is_none_or(is_better) {
                 *chosen = Some((group, row));
             }
@@ -66,7 +67,7 @@ fn names_of(
         let chosen = wanted.binary_search(&address).ok().and_then(|row| chosen[row]);
         let start = rows.len();
         if let Some((group, row)) = chosen {
-            rows.extend(found[group].frames(row).iter().map(|frame| {
+            rows.extend(group_frames[group].frames(row).iter().map(|frame| {
                 let name = frame.name.filter(|name| !name.is_empty()).map(|name| texts.row(name));
                 (name, frame.file.map(|file| (group, file)), frame.line)
             }));
@@ -86,15 +87,15 @@ fn names_of(
     let mut builder = AddressNamesBuilder::default();
     let names: Vec<u32> = names.iter().map(|name| builder.text(name)).collect();
     let files: Vec<Vec<u32>> =
-        found.iter().map(|group| group.files.iter().map(|file| builder.text(file)).collect()).collect();
+        group_frames.iter().map(|group| group.files.iter().map(|file| builder.text(file)).collect()).collect();
     let mut start = 0;
-    for (&(asked, _), end) in addresses.iter().zip(ends) {
+    for (&(frame_address, _), end) in addresses.iter().zip(ends) {
         // Inlined functions without a name are dropped.
         let rows = rows[start..end].iter().filter_map(|&(name, file, line)| {
             let file = file.map(|(group, file): (usize, u32)| files[group][file as usize]);
             Some((names[name? as usize], file, line))
         });
-        builder.push_rows(asked, rows);
+        builder.push_rows(frame_address, rows);
         start = end;
     }
     builder.finish()

@@ -68,20 +68,20 @@ impl<'a, 'f> Origins<'a, 'f> {
     ) -> Option<&'a [u8]> {
         own_name(unit, function).or_else(|| {
             let target = target(unit, false, function.origin?)?;
-            if let Some(&known) = self.names.get(&target) {
-                return known;
+            if let Some(&name) = self.names.get(&target) {
+                return name;
             }
-            let found = self.follow(unit, target);
-            self.names.insert(target, found);
-            found
+            let name = self.follow(unit, target);
+            self.names.insert(target, name);
+            name
         })
     }
 
     /// Returns the name of the function described at a target.
     fn follow(&mut self, unit: &UnitRef<'_, SectionReader<'a, 'f>>, mut target: Target) -> Option<&'a [u8]> {
         for _ in 0..REFERENCES_MAX {
-            let own = DebugInfoOffset(target.offset).to_unit_offset(&unit.header).filter(|_| !target.is_shared);
-            let (name, next) = if let Some(offset) = own {
+            let own_offset = DebugInfoOffset(target.offset).to_unit_offset(&unit.header).filter(|_| !target.is_shared);
+            let (name, next) = if let Some(offset) = own_offset {
                 described(unit, false, offset, self.fuel)?
             } else {
                 let (dwarf, fuel) = (if target.is_shared { unit.dwarf.sup()? } else { unit.dwarf }, self.fuel);

@@ -95,12 +95,12 @@ impl DebugInfo {
         let fuel = Fuel::new(&pool);
         let parent = self.dwarf(&fuel);
         let is_new = |id: &u64| !self.split_by_id.contains_key(id);
-        let found = |id: &u64| sections.split_unit(DwoId(*id), &parent, &fuel).is_some();
-        let found: Vec<u64> = ids.iter().copied().filter(is_new).filter(found).collect();
-        if found.is_empty() {
+        let has_unit = |id: &u64| sections.split_unit(DwoId(*id), &parent, &fuel).is_some();
+        let new_ids: Vec<u64> = ids.iter().copied().filter(is_new).filter(has_unit).collect();
+        if new_ids.is_empty() {
             return false;
         }
-        self.split_by_id.extend(found.into_iter().map(|id| (id, self.split.len())));
+        self.split_by_id.extend(new_ids.into_iter().map(|id| (id, self.split.len())));
         self.split.push(sections);
         self.bytes += bytes;
         true
@@ -170,7 +170,7 @@ impl Sections {
     }
 
     fn section<'a, 'f>(&'a self, id: SectionId, fuel: &'f Fuel<'f>) -> SectionReader<'a, 'f> {
-        let bytes = self.0.iter().find(|(own, _)| *own == id).map_or(&[][..], |(_, bytes)| bytes);
+        let bytes = self.0.iter().find(|(section_id, _)| *section_id == id).map_or(&[][..], |(_, bytes)| bytes);
         FuelledSlice::new(bytes, fuel)
     }
 
@@ -190,9 +190,9 @@ impl Sections {
                 return Ok(whole);
             };
             let (start, bytes) = (part.offset as usize, part.size as usize);
-            let found = start.checked_add(bytes).and_then(|end| whole.bytes().get(start..end));
+            let part_bytes = start.checked_add(bytes).and_then(|end| whole.bytes().get(start..end));
             // Sections that are not read are empty.
-            Ok::<_, Infallible>(FuelledSlice::new(found.unwrap_or_default(), fuel))
+            Ok::<_, Infallible>(FuelledSlice::new(part_bytes.unwrap_or_default(), fuel))
         };
         let Ok(dwarf) = Dwarf::load(part);
         Some(dwarf)
@@ -205,7 +205,7 @@ impl Sections {
         parent: &Dwarf<SectionReader<'a, 'f>>,
         fuel: &'f Fuel<'f>,
     ) -> Option<SplitPart<'a, 'f>> {
-        let is_package = self.0.iter().any(|(own, _)| *own == SectionId::DebugCuIndex);
+        let is_package = self.0.iter().any(|(section_id, _)| *section_id == SectionId::DebugCuIndex);
         let mut dwarf = if is_package { self.packed_dwarf(id, fuel)? } else { self.dwarf(fuel) };
         dwarf.make_dwo(parent);
         let mut headers = dwarf.units();

@@ -171,9 +171,9 @@ fn unit_addresses(
     let mut rows = Vec::new();
     let mut add = |begin, end| {
         fuel.burn(1)?;
-        let found = rows_in(wanted, begin, end);
-        if !found.is_empty() {
-            rows.push((found.start as u32, found.end as u32));
+        let row_range = rows_in(wanted, begin, end);
+        if !row_range.is_empty() {
+            rows.push((row_range.start as u32, row_range.end as u32));
         }
         Ok(())
     };

@@ -64,17 +64,25 @@ pub(super) struct UnitReader<'a, 'f, 'w> {
     /// Wanted addresses whose function was found in an earlier unit.
     has_function: Vec<bool>,
     origins: Origins<'a, 'f>,
-    found: AddressFrames<'a>,
+    address_frames: AddressFrames<'a>,
 }
 
 impl<'a, 'f, 'w> UnitReader<'a, 'f, 'w> {
     pub(super) fn new(info: &'a DebugInfo, fuel: &'f Fuel<'f>, wanted: &'w [u64]) -> Self {
         let (has_function, origins) = (vec![false; wanted.len()], Origins::new(fuel));
-        Self { info, dwarf: info.dwarf(fuel), fuel, wanted, has_function, origins, found: AddressFrames::default() }
+        Self {
+            info,
+            dwarf: info.dwarf(fuel),
+            fuel,
+            wanted,
+            has_function,
+            origins,
+            address_frames: AddressFrames::default(),
+        }
     }
 
     pub(super) fn finish(self) -> AddressFrames<'a> {
-        self.found
+        self.address_frames
     }
 
     /// Reads a unit, up to damage.
@@ -110,18 +118,18 @@ impl<'a, 'f, 'w> UnitReader<'a, 'f, 'w> {
                 continue;
             }
             let (file, mut line) = line.map_or((None, 0), |(file, line)| (Some(file), line));
-            let mut file = files.row(file, &mut self.found);
+            let mut file = files.row(file, &mut self.address_frames);
             // From the innermost, which has the line of the address, outwards: a caller has that of the call.
             while let Some(call) = calls.pop() {
-                self.found.frames.push(RawFrame { name: call.name, file, line });
-                file = files_of_split.as_mut().unwrap_or(&mut files).row(call.file, &mut self.found);
+                self.address_frames.frames.push(RawFrame { name: call.name, file, line });
+                file = files_of_split.as_mut().unwrap_or(&mut files).row(call.file, &mut self.address_frames);
                 line = call.line;
             }
             let name = owner.and_then(|function| functions[function as usize]);
-            self.found.frames.push(RawFrame { name, file, line });
-            let (has_function, end) = (owner.is_some(), self.found.frames.len() as u32);
+            self.address_frames.frames.push(RawFrame { name, file, line });
+            let (has_function, end) = (owner.is_some(), self.address_frames.frames.len() as u32);
             self.has_function[row as usize] = has_function;
-            self.found.addresses.push(FoundAddress { wanted: row, has_function, end });
+            self.address_frames.addresses.push(FoundAddress { wanted: row, has_function, end });
         }
     }
 }
@@ -138,12 +146,12 @@ impl<'u, 'a, 'f> UnitFiles<'u, 'a, 'f> {
     }
 
     /// Returns the global index of a file of the unit.
-    fn row(&mut self, file: Option<u64>, found: &mut AddressFrames<'_>) -> Option<u32> {
+    fn row(&mut self, file: Option<u64>, address_frames: &mut AddressFrames<'_>) -> Option<u32> {
         *self.rows.entry(file?).or_insert_with(|| {
             let path = path_of(&self.unit, file?);
             (!path.is_empty()).then(|| {
-                found.files.push(path);
-                found.files.len() as u32 - 1
+                address_frames.files.push(path);
+                address_frames.files.len() as u32 - 1
             })
         })
     }
@@ -269,19 +277,19 @@ impl<'u, 'a, 'f, 'w> UnitWalk<'u, 'a, 'f, 'w> {
         let entry = self.entry(entries, abbreviation)?;
         let (unit, wanted, fuel) = (self.unit, self.wanted, self.fuel);
         let (owners, inlined) = (&self.owners, &mut self.inlined);
-        let (mut held, mut is_alive) = (Vec::new(), false);
+        let (mut inlined_rows, mut is_alive) = (Vec::new(), false);
         entry.ranges.each(&unit, |begin, end| {
             let rows = rows_in(wanted, begin, end);
             fuel.burn(rows.len() as u64)?;
             // If functions of one level share code, the first owns it; functions inlined in the others are still there.
             let rows = rows.filter(|&row| owners[row] == Some(function) && inlined[row].len() >= scope.inlined);
-            held.extend(rows.inspect(|_| is_alive = true).filter(|&row| inlined[row].len() == scope.inlined));
+            inlined_rows.extend(rows.inspect(|_| is_alive = true).filter(|&row| inlined[row].len() == scope.inlined));
             Ok(())
         })?;
         if is_alive {
             let name = self.origins.name(&unit, &entry.origin);
             let call = InlinedCall { name, file: entry.call_file, line: entry.call_line };
-            for row in held {
+            for row in inlined_rows {
                 // Ranges of one entry may overlap.
                 if inlined[row].len() == scope.inlined {
                     inlined[row].push(call);

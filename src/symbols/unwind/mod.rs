@@ -76,7 +76,7 @@ impl UnwindFiles for SymbolUnwinding {
 fn find_files(module: &Module, locator: &Locator) -> (ModuleSearch, UnwoundFile) {
     let has_file = matches!(module.kind, ModuleKind::File | ModuleKind::Vdso) && !module.is_ambiguous;
     // The search is never cancelled.
-    let search = has_file.then(|| ModuleSearch::of(module, locator, &Cancel::default()).ok()).flatten();
+    let search = has_file.then(|| ModuleSearch::run(module, locator, &Cancel::default()).ok()).flatten();
     let search = search.unwrap_or_default();
     let is_table = |file: &&super::search::MatchingFile| tables::has_tables(&file.elf);
     let file = match search.files.iter().find(is_table) {
@@ -116,8 +116,8 @@ impl StackUnwinder {
 
     /// Returns the rule for an address in a module.
     fn rule(&mut self, code: &dyn MappedCode, row: usize, address: u64) -> Result<Arc<FrameRule>, StackEnd> {
-        if let Some(known) = self.rules.get(&(row, address)) {
-            return known.clone();
+        if let Some(rule) = self.rules.get(&(row, address)) {
+            return rule.clone();
         }
         let rule = self.read_rule(code, row, address).map(Arc::new);
         if self.rules.len() >= RULES_MAX {
