@@ -40,14 +40,14 @@ impl Mapped {
     /// with `pread`, because another program may truncate them.
     pub(crate) fn from_store(file: &File, path: &Path) -> io::Result<Self> {
         static COUNT: AtomicU64 = AtomicU64::new(0);
-        let own = file.try_clone()?;
+        let file_copy = file.try_clone()?;
         // SAFETY: the store's writer only appends, and never changes or truncates earlier bytes. A published store is
         // only replaced by rename, which leaves this map on the old file. The cache folder is private (0700), so no
         // other user can truncate the file. If another program of the user does, reading a lost page ends the program
         // with a message; see `hold_faulting_threads`.
         let map = unsafe { memmap2::Mmap::map(file) }?;
         let (number, bytes) = (COUNT.fetch_add(1, Ordering::Relaxed), map.len() as u64);
-        let live = LiveMap { number, path: path.into(), file: own, bytes };
+        let live = LiveMap { number, path: path.into(), file: file_copy, bytes };
         LIVE.lock().unwrap_or_else(PoisonError::into_inner).push(live);
         Ok(Self { map, number })
     }

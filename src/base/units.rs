@@ -78,13 +78,13 @@ enum Problem {
 }
 
 impl Problem {
-    fn sentence(&self, of: &str, text: &str, units: &[(&str, u64)]) -> String {
+    fn sentence(&self, things: &str, text: &str, units: &[(&str, u64)]) -> String {
         match self {
             Self::NoNumber | Self::UnknownUnit => {
                 let names: Vec<&str> = units.iter().map(|(name, _)| *name).filter(|name| !name.is_empty()).collect();
-                format!("expected a number of {of}, or one with a unit ({}), found `{text}`", names.join(", "))
+                format!("expected a number of {things}, or one with a unit ({}), found `{text}`", names.join(", "))
             }
-            Self::TooFine => format!("`{text}` is no whole number of {of}"),
+            Self::TooFine => format!("`{text}` is no whole number of {things}"),
             Self::TooLarge => format!("`{text}` is too large"),
         }
     }
@@ -96,9 +96,9 @@ fn scaled(text: &str, units: &[(&str, u64)]) -> Result<i128, Problem> {
     let (number, unit) = text.split_at(number_length);
     // Many keyboards produce the Greek letter instead of the micro sign.
     let unit = &*unit.trim().replace('\u{3bc}', "\u{b5}");
-    let known = units.iter().find(|(name, _)| *name == unit);
-    let known = known.or_else(|| units.iter().find(|(name, _)| name.eq_ignore_ascii_case(unit)));
-    let scale = i128::from(known.ok_or(Problem::UnknownUnit)?.1);
+    let known_unit = units.iter().find(|(name, _)| *name == unit);
+    let known_unit = known_unit.or_else(|| units.iter().find(|(name, _)| name.eq_ignore_ascii_case(unit)));
+    let scale = i128::from(known_unit.ok_or(Problem::UnknownUnit)?.1);
     let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
     if fraction.contains('.') || (whole.is_empty() && fraction.is_empty()) {
         return Err(Problem::NoNumber);

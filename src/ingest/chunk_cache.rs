@@ -61,13 +61,13 @@ impl ChunkCache {
         let events = chunk.events.len();
         let events = u32::try_from(events).map_err(|_| io::Error::other(TooLarge { events }))?;
         self.heads.push(ChunkHead { min_ts_ns: first.ts_ns, max_ts_ns: last.ts_ns, events, memory_bytes });
-        let kept = match self.budget.try_charge(memory_bytes, BudgetShare::ParsedChunks.fraction()) {
+        let cached_chunk = match self.budget.try_charge(memory_bytes, BudgetShare::ParsedChunks.fraction()) {
             Some(charge) => CachedChunk::Memory(chunk, charge),
             None => {
                 CachedChunk::Spilled { block: self.spill.write(&chunk, &[])?, max_lateness_ns: chunk.max_lateness_ns }
             }
         };
-        self.chunks.push(Mutex::new(kept));
+        self.chunks.push(Mutex::new(cached_chunk));
         self.moved_by_ns.push(0);
         Ok(())
     }
@@ -99,11 +99,11 @@ impl ChunkSource for ChunkCache {
 
     /// Takes a chunk out of the cache. Returns an error if it was already taken.
     fn load(&self, chunk: usize) -> Result<Chunk, ReadError> {
-        let kept = {
-            let mut kept = self.chunks[chunk].lock().unwrap_or_else(PoisonError::into_inner);
-            std::mem::replace(&mut *kept, CachedChunk::Taken)
+        let cached_chunk = {
+            let mut slot = self.chunks[chunk].lock().unwrap_or_else(PoisonError::into_inner);
+            std::mem::replace(&mut *slot, CachedChunk::Taken)
         };
-        let mut loaded = match kept {
+        let mut loaded = match cached_chunk {
             CachedChunk::Memory(chunk, _) => chunk,
             CachedChunk::Spilled { block, max_lateness_ns } => match self.spill.read(block) {
                 Ok((chunk, _)) => Chunk { max_lateness_ns, ..chunk },

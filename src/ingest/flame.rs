@@ -238,7 +238,7 @@ impl DrawnChart {
     }
 
     fn push_gap(&mut self, gap_ns: u64) {
-        let place = |sorted: &[u64], gap_ns| sorted.partition_point(|&known| known < gap_ns);
+        let place = |sorted: &[u64], gap_ns| sorted.partition_point(|&sorted_gap_ns| sorted_gap_ns < gap_ns);
         if self.gaps.len() == WINDOW
             && let Some(oldest) = self.gaps.pop_front()
         {

@@ -198,11 +198,11 @@ impl<T, const FEW: usize> OpenLanes<T, FEW> {
         }
         let open = &self.list.open;
         let near = &open[open.len().saturating_sub(FEW)..];
-        let found = near.iter().rposition(|open| {
+        let position = near.iter().rposition(|open| {
             steps::add(1);
             test(open)
         });
-        match found {
+        match position {
             Some(position) => Scan::At(open.len() - near.len() + position),
             None if near.len() == open.len() => Scan::Nowhere,
             None => Scan::TooLong,
@@ -232,8 +232,8 @@ impl<T> LaneList<T> {
         let ended = open.iter().rev().take_while(|open| open.has_ended(ts_ns)).count();
         if ended > 0 {
             steps::add(ended);
-            let kept = open.len() - ended;
-            self.open.truncate(kept);
+            let open_count = open.len() - ended;
+            self.open.truncate(open_count);
         }
     }
 

@@ -59,8 +59,8 @@ pub fn open_with_previews(
         Some(received) => (&received.sources, once),
         None => (sources, StoreTarget::choose(sources, options)?),
     };
-    let kept = place.kept().filter(|store| !needs_unwinding(store, sources, &context, &mut place));
-    let (store, cached) = if let Some(store) = kept {
+    let cached_store = place.kept().filter(|store| !needs_unwinding(store, sources, &context, &mut place));
+    let (store, cached) = if let Some(store) = cached_store {
         (store, true)
     } else {
         let loaded = load(sources, &mut place, &context, Previews::new(previews), started);
@@ -256,8 +256,8 @@ fn read(
     Ok(match reader {
         Reader::Stream(mut reader) => {
             context.progress.begin(Stage::Parsing, source_bytes);
-            let kept = ChunkCache::new(context.budget.clone(), Arc::clone(spill));
-            let mut assembler = Assembler::new(context.no_names(), kept, &context.progress);
+            let chunk_cache = ChunkCache::new(context.budget.clone(), Arc::clone(spill));
+            let mut assembler = Assembler::new(context.no_names(), chunk_cache, &context.progress);
             reader.read(&mut assembler, context)?;
             let Assembler { names, stacks, registry, mut losses, chunks, notes, .. } = assembler;
             count_over_limit(names.over_limit() + stacks.over_limit() + registry.over_limit(), &mut losses);

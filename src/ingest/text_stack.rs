@@ -41,8 +41,8 @@ impl TextStack {
             steps::add(1);
             other == text
         });
-        let found = scanned.map(|entry| self.below.len() + entry).or_else(|| self.last.get(&text).copied());
-        found.map(|entry| self.cut(entry)).is_some()
+        let entry = scanned.map(|entry| self.below.len() + entry).or_else(|| self.last.get(&text).copied());
+        entry.map(|entry| self.cut(entry)).is_some()
     }
 
     /// Removes the entries from `entry` on.

@@ -38,7 +38,7 @@ pub(super) struct TieSpill<'a> {
 pub(super) struct TieSorter<'a> {
     spill: TieSpill<'a>,
     key: fn(&Tied) -> u64,
-    held: Vec<Tied>,
+    events: Vec<Tied>,
     runs: Vec<SortedRun>,
 }
 
@@ -69,7 +69,7 @@ struct Cursor<'a> {
     parts: vec::IntoIter<RunPart>,
     part: RunPart,
     /// Events in memory that follow all parts.
-    held: Vec<Tied>,
+    last_events: Vec<Tied>,
 }
 
 impl TieSpill<'_> {
@@ -87,7 +87,7 @@ impl TieSpill<'_> {
 
 impl<'a> TieSorter<'a> {
     pub(super) fn by_key(spill: TieSpill<'a>, key: fn(&Tied) -> u64) -> Self {
-        Self { spill, key, held: Vec::new(), runs: Vec::new() }
+        Self { spill, key, events: Vec::new(), runs: Vec::new() }
     }
 
     /// Creates a sorter that keeps the order of arrival.
@@ -97,13 +97,13 @@ impl<'a> TieSorter<'a> {
 
     /// Adds an event. Fails with the I/O error of the file.
     pub(super) fn push(&mut self, tied: Tied) -> io::Result<()> {
-        self.held.push(tied);
-        if self.held.len() >= self.spill.held_events { self.write_held() } else { Ok(()) }
+        self.events.push(tied);
+        if self.events.len() >= self.spill.held_events { self.write_held() } else { Ok(()) }
     }
 
     /// Returns all events if none of them is in the file.
     pub(super) fn held_alone(&mut self) -> Option<&mut Vec<Tied>> {
-        self.runs.is_empty().then_some(&mut self.held)
+        self.runs.is_empty().then_some(&mut self.events)
     }
 
     /// Sorts `events` and writes them as a run. Fails like [`Self::push`].
@@ -115,20 +115,20 @@ impl<'a> TieSorter<'a> {
     }
 
     fn write_held(&mut self) -> io::Result<()> {
-        if self.held.is_empty() {
+        if self.events.is_empty() {
             return Ok(());
         }
-        let mut held = std::mem::take(&mut self.held);
-        let written = self.push_run(&mut held);
-        held.clear();
-        self.held = held;
+        let mut events = std::mem::take(&mut self.events);
+        let written = self.push_run(&mut events);
+        events.clear();
+        self.events = events;
         written
     }
 
     /// Iterates over the events of a sorter from [`Self::in_order`].
     pub(super) fn in_arrival_order(&self) -> io::Result<SortedTies<'a>> {
         let parts: Vec<_> = self.runs.iter().flatten().copied().collect();
-        SortedTies::new(vec![Cursor::new(self.spill.file, parts, self.held.clone())], self.key)
+        SortedTies::new(vec![Cursor::new(self.spill.file, parts, self.events.clone())], self.key)
     }
 
     /// Iterates over the events in key order. Fails like [`Self::push`].
@@ -139,11 +139,11 @@ impl<'a> TieSorter<'a> {
                 self.runs.push(self.merged(merged)?);
             }
         }
-        let mut held = self.held;
-        held.sort_by_key(self.key);
+        let mut events = self.events;
+        events.sort_by_key(self.key);
         let file = self.spill.file;
         let runs = self.runs.into_iter().map(|parts| Cursor::new(file, parts, Vec::new()));
-        SortedTies::new(runs.chain([Cursor::new(file, Vec::new(), held)]).collect(), self.key)
+        SortedTies::new(runs.chain([Cursor::new(file, Vec::new(), events)]).collect(), self.key)
     }
 
     /// Merges runs into one run.
@@ -183,10 +183,10 @@ impl<'a> SortedTies<'a> {
 }
 
 impl<'a> Cursor<'a> {
-    /// Reads the events of `parts`, then `held`.
-    fn new(file: &'a SpillFile, parts: SortedRun, held: Vec<Tied>) -> Self {
+    /// Reads the events of `parts`, then `last_events`.
+    fn new(file: &'a SpillFile, parts: SortedRun, last_events: Vec<Tied>) -> Self {
         let part = RunPart { offset: 0, events: 0 };
-        Self { file, block: Vec::new().into_iter(), parts: parts.into_iter(), part, held }
+        Self { file, block: Vec::new().into_iter(), parts: parts.into_iter(), part, last_events }
     }
 
     fn peek(&mut self) -> io::Result<Option<Tied>> {
@@ -198,8 +198,8 @@ impl<'a> Cursor<'a> {
                 self.part.events -= events;
             } else if let Some(part) = self.parts.next() {
                 self.part = part;
-            } else if !self.held.is_empty() {
-                self.block = std::mem::take(&mut self.held).into_iter();
+            } else if !self.last_events.is_empty() {
+                self.block = std::mem::take(&mut self.last_events).into_iter();
             } else {
                 return Ok(None);
             }

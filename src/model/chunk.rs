@@ -46,7 +46,7 @@ impl Chunk {
     /// get the flag [`EventFlags::LATE`], so that disorder can still be counted after the chunk is sorted again.
     pub fn sort(&mut self) {
         let Some(first) = self.events.first() else { return };
-        let (mut newest_ns, mut kept) = (first.ts_ns, 0);
+        let (mut newest_ns, mut sorted_count) = (first.ts_ns, 0);
         let mut late = Vec::new();
         for position in 0..self.events.len() {
             let event = self.events[position];
@@ -55,13 +55,13 @@ impl Chunk {
                 late.push(Event { flags: event.flags.with(EventFlags::LATE), ..event });
             } else {
                 newest_ns = event.ts_ns;
-                self.events[kept] = event;
-                kept += 1;
+                self.events[sorted_count] = event;
+                sorted_count += 1;
             }
         }
         if !late.is_empty() {
             late.sort_by_key(|event| event.ts_ns);
-            self.events.truncate(kept);
+            self.events.truncate(sorted_count);
             self.events.extend(late);
             // Two sorted runs: the standard sort detects and merges them.
             self.events.sort_by_key(|event| event.ts_ns);

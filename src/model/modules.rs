@@ -62,9 +62,11 @@ impl BuildId {
     #[must_use]
     pub(crate) fn is_same(&self, other: &Self) -> bool {
         let trimmed = |id: &'_ Self| id.0.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
-        let (own, others) = (&self.0[..trimmed(self)], &other.0[..trimmed(other)]);
+        let (own_bytes, others) = (&self.0[..trimmed(self)], &other.0[..trimmed(other)]);
         let is_cut = |id: &Self| id.0.len() == Self::BREAKPAD_BYTES;
-        own == others || is_cut(self) && other.0.starts_with(&self.0) || is_cut(other) && self.0.starts_with(&other.0)
+        own_bytes == others
+            || is_cut(self) && other.0.starts_with(&self.0)
+            || is_cut(other) && self.0.starts_with(&other.0)
     }
 }
 
@@ -127,7 +129,7 @@ impl Module {
     /// Merges the description of the module in another file of the same trace.
     pub(crate) fn merge(&mut self, other: &Self) {
         match (&self.build_id, &other.build_id) {
-            (Some(known), Some(new)) if !known.is_same(new) => self.is_ambiguous = true,
+            (Some(build_id), Some(new)) if !build_id.is_same(new) => self.is_ambiguous = true,
             (None, Some(new)) => self.build_id = Some(new.clone()),
             _ => {}
         }

@@ -132,18 +132,18 @@ impl Names {
     /// Returns the index of a name with its category; adds it if it is new. A new name beyond the maximum index is
     /// counted in [`Self::over_limit`], and becomes the empty name.
     pub fn intern(&mut self, text: &str, category: Option<&str>) -> NameIdx {
-        let known = self.intern_row(text, category);
-        self.over_limit += u64::from(known.is_none());
-        known.unwrap_or(NameIdx::EMPTY)
+        let index = self.intern_row(text, category);
+        self.over_limit += u64::from(index.is_none());
+        index.unwrap_or(NameIdx::EMPTY)
     }
 
     fn intern_row(&mut self, text: &str, category: Option<&str>) -> Option<NameIdx> {
         let row = self.text_row(text, category)?;
         self.index_rows();
         let rows = &mut self.rows;
-        let is_same = |known: &NameIdx| rows[known.index()] == row;
-        match self.row_index.entry(hash(&row), is_same, |known| hash(&rows[known.index()])) {
-            Entry::Occupied(known) => Some(*known.get()),
+        let is_same = |other: &NameIdx| rows[other.index()] == row;
+        match self.row_index.entry(hash(&row), is_same, |other| hash(&rows[other.index()])) {
+            Entry::Occupied(entry) => Some(*entry.get()),
             Entry::Vacant(place) => {
                 let index = NameIdx(next_index(rows.len(), self.index_max)?);
                 place.insert(index);
@@ -194,8 +194,8 @@ impl Names {
         let index = NameIdx(next_index(self.rows.len(), self.index_max)?);
         self.rows.push(row);
         let rows = &self.rows;
-        let is_same = |known: &NameIdx| rows[known.index()] == row;
-        self.row_index.entry(hash(&row), is_same, |known| hash(&rows[known.index()])).or_insert(index);
+        let is_same = |other: &NameIdx| rows[other.index()] == row;
+        self.row_index.entry(hash(&row), is_same, |other| hash(&rows[other.index()])).or_insert(index);
         Some(index)
     }
 
@@ -203,9 +203,9 @@ impl Names {
     fn intern_text(&mut self, text: &str) -> Option<StrIdx> {
         self.index_texts();
         let texts = &mut self.texts;
-        let is_same = |known: &StrIdx| texts.bytes(*known) == text.as_bytes();
-        match self.text_index.entry(hash(text.as_bytes()), is_same, |known| hash(texts.bytes(*known))) {
-            Entry::Occupied(known) => Some(*known.get()),
+        let is_same = |other: &StrIdx| texts.bytes(*other) == text.as_bytes();
+        match self.text_index.entry(hash(text.as_bytes()), is_same, |other| hash(texts.bytes(*other))) {
+            Entry::Occupied(entry) => Some(*entry.get()),
             Entry::Vacant(place) => {
                 let index = StrIdx(next_index(texts.len(), self.index_max)?);
                 place.insert(index);
@@ -220,8 +220,8 @@ impl Names {
         if self.row_index.is_empty() {
             let rows = &self.rows;
             for (row, index) in rows.iter().zip((0..).map(NameIdx)) {
-                let is_same = |known: &NameIdx| rows[known.index()] == *row;
-                self.row_index.entry(hash(row), is_same, |known| hash(&rows[known.index()])).or_insert(index);
+                let is_same = |other: &NameIdx| rows[other.index()] == *row;
+                self.row_index.entry(hash(row), is_same, |other| hash(&rows[other.index()])).or_insert(index);
             }
         }
     }
@@ -232,8 +232,8 @@ impl Names {
             let texts = &self.texts;
             for index in (0..).map(StrIdx).take(texts.len()) {
                 let text = texts.bytes(index);
-                let is_same = |known: &StrIdx| texts.bytes(*known) == text;
-                self.text_index.entry(hash(text), is_same, |known| hash(texts.bytes(*known))).or_insert(index);
+                let is_same = |other: &StrIdx| texts.bytes(*other) == text;
+                self.text_index.entry(hash(text), is_same, |other| hash(texts.bytes(*other))).or_insert(index);
             }
         }
     }

@@ -120,13 +120,13 @@ impl<'a> SampleMeasure<'a> {
         loop {
             let (key, after) = flat_text(rest)?;
             let (value, after) = flat_value(after.strip_prefix(':')?)?;
-            let known = match key {
+            let earlier_value = match key {
                 "event" => event.replace(value),
                 "unit" => unit.replace(value),
                 "period" => period.replace(value),
                 _ => None,
             };
-            if known.is_some() {
+            if earlier_value.is_some() {
                 return None;
             }
             match after.strip_prefix(',') {
@@ -194,7 +194,7 @@ impl SampleEvent {
         }
     }
 
-    fn is(&self, name: &str, unit: &str) -> bool {
+    fn matches(&self, name: &str, unit: &str) -> bool {
         *self.name == *name && *self.unit == *unit
     }
 }
@@ -235,8 +235,8 @@ impl SampleEvents {
     }
 
     fn find(&mut self, name: &str, unit: &str) -> Option<usize> {
-        if !self.rows.get(self.last).is_some_and(|event| event.is(name, unit)) {
-            self.last = self.rows.iter().position(|event| event.is(name, unit))?;
+        if !self.rows.get(self.last).is_some_and(|event| event.matches(name, unit)) {
+            self.last = self.rows.iter().position(|event| event.matches(name, unit))?;
         }
         Some(self.last)
     }

@@ -156,8 +156,8 @@ impl Sources {
     /// Returns the same sources with an additional offset for the file with this name, as in [`Sources::names`].
     #[must_use]
     pub(crate) fn moved_by(&self, name: &str, by_ns: i64) -> Self {
-        let files = self.files.iter().zip(self.names()).map(|(file, known)| {
-            let by_ns = if *known == *name { by_ns } else { 0 };
+        let files = self.files.iter().zip(self.names()).map(|(file, file_name)| {
+            let by_ns = if *file_name == *name { by_ns } else { 0 };
             SourceFile { input: file.input.clone(), offset_ns: file.offset_ns.saturating_add(by_ns) }
         });
         Self::new(files.collect()).with_weight_unit(self.weight_unit)

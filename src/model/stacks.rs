@@ -77,8 +77,8 @@ impl From<Stacks> for StackColumns {
     fn from(stacks: Stacks) -> Self {
         let rows = || (0u32..).zip(&stacks.rows).skip(1);
         Self {
-            up: rows().map(|(row, kept)| row - kept.parent.0).collect(),
-            names: rows().map(|(_, kept)| kept.name.0).collect(),
+            up: rows().map(|(row, stack_row)| row - stack_row.parent.0).collect(),
+            names: rows().map(|(_, stack_row)| stack_row.name.0).collect(),
         }
     }
 }
@@ -100,8 +100,8 @@ impl Stacks {
         }
         let parent = if parent.index() < self.rows.len() { parent } else { StackIdx::EMPTY };
         let row = StackRow { parent, name };
-        if let Some(&known) = self.index.get(&row) {
-            return known;
+        if let Some(&stack) = self.index.get(&row) {
+            return stack;
         }
         let Some(new) = self.push(parent, name) else { return parent };
         self.index.insert(row, new);

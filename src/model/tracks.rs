@@ -347,8 +347,8 @@ impl Registry {
         let processes = &mut self.tables.processes;
         for ThreadMetadata { pid, kernel_name, .. } in self.threads.iter().filter(|thread| thread.pid == thread.tid) {
             let is_same = |process: &ProcessIdx| processes[process.index()].pid == *pid;
-            let known = self.process_index.find(hash(pid), is_same).copied();
-            if let (Some(process), Some(name)) = (known, kernel_name) {
+            let process = self.process_index.find(hash(pid), is_same).copied();
+            if let (Some(process), Some(name)) = (process, kernel_name) {
                 let process = &mut processes[process.index()];
                 if process.name.is_empty() {
                     process.name = (&**name).into();
@@ -383,8 +383,8 @@ impl Registry {
     /// indices are in use.
     pub fn track(&mut self, key: &TrackKey) -> Option<TrackIdx> {
         self.index_tracks();
-        if let Some(known) = self.find_track(key) {
-            return Some(known);
+        if let Some(track) = self.find_track(key) {
+            return Some(track);
         }
         let index = TrackIdx(next_index(self.tables.tracks.len(), self.index_max)?);
         let process = self.process(&key.pid)?;
@@ -428,7 +428,7 @@ impl Registry {
         let processes = &mut self.tables.processes;
         let is_known = |process: &ProcessIdx| processes[process.index()].pid == *pid;
         match self.process_index.entry(hash(pid), is_known, |process| hash(&processes[process.index()].pid)) {
-            Entry::Occupied(known) => Some(*known.get()),
+            Entry::Occupied(entry) => Some(*entry.get()),
             Entry::Vacant(place) => {
                 let index = ProcessIdx(next_index(processes.len(), self.index_max)?);
                 place.insert(index);
@@ -490,8 +490,8 @@ impl Registry {
     /// frames without a module remain unsymbolized.
     fn add_module(&mut self, module: &Module) {
         let modules = &mut self.tables.modules;
-        if let Some(known) = modules.iter_mut().find(|known| known.category == module.category) {
-            known.merge(module);
+        if let Some(existing_module) = modules.iter_mut().find(|other| other.category == module.category) {
+            existing_module.merge(module);
         } else if modules.len() < MODULES_MAX {
             modules.push(module.clone());
         }
@@ -533,7 +533,7 @@ impl Registry {
         let is_same = |&thread: &u32| threads[thread as usize].is_of(pid, tid);
         let place = self.thread_index.entry(hash(&(pid, tid)), is_same, |&thread| threads[thread as usize].hash());
         let thread = match place {
-            Entry::Occupied(known) => *known.get() as usize,
+            Entry::Occupied(entry) => *entry.get() as usize,
             Entry::Vacant(place) => {
                 let Some(index) = next_index(threads.len(), self.index_max) else {
                     self.over_limit += 1;
@@ -562,7 +562,7 @@ impl Registry {
         self.process_index = HashTable::with_capacity(processes.len());
         for (process, index) in processes.iter().zip((0..).map(ProcessIdx)) {
             let rehash = |process: &ProcessIdx| hash(&processes[process.index()].pid);
-            let is_same = |known: &ProcessIdx| processes[known.index()].pid == process.pid;
+            let is_same = |other: &ProcessIdx| processes[other.index()].pid == process.pid;
             // If two processes have the same id, look-ups return the last one.
             self.process_index.entry(hash(&process.pid), is_same, rehash).insert(index);
         }
@@ -577,7 +577,7 @@ impl Registry {
         self.track_index = HashTable::with_capacity(tracks.len());
         for (track, index) in tracks.iter().zip((0..).map(TrackIdx)) {
             let rehash = |track: &TrackIdx| hash(&tracks[track.index()].key);
-            let is_same = |known: &TrackIdx| tracks[known.index()].key == track.key;
+            let is_same = |other: &TrackIdx| tracks[other.index()].key == track.key;
             self.track_index.entry(hash(&track.key), is_same, rehash).insert(index);
         }
     }

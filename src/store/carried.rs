@@ -324,7 +324,7 @@ impl CarriedStore {
             return Err(NoStore);
         }
         let lane = match self.lanes.entry((entry.track, kind, entry.depth)) {
-            Entry::Occupied(known) => *known.get(),
+            Entry::Occupied(lane) => *lane.get(),
             Entry::Vacant(place) => {
                 // On failure the trace is sorted from its events, which reports the same error with its reason.
                 let added = self.writer.add_lane(entry.track, kind, entry.depth).map_err(|_| NoStore)?;

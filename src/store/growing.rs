@@ -74,7 +74,7 @@ struct GrowingLane {
     end_ns: i64,
     extents: LaneExtents,
     /// The extents as a ring needs them; empty for an unbounded store.
-    kept: VecDeque<RingExtent>,
+    ring_extents: VecDeque<RingExtent>,
     /// Rows that no longer move and are not in the file yet.
     settled: Vec<Row>,
     /// Rows that may still move.
@@ -128,7 +128,7 @@ impl GrowingStore {
             start_ns: i64::MAX,
             end_ns: i64::MIN,
             extents: LaneExtents::default(),
-            kept: VecDeque::new(),
+            ring_extents: VecDeque::new(),
             settled: Vec::new(),
             moving: Vec::new(),
             is_unfinished: false,
@@ -141,8 +141,8 @@ impl GrowingStore {
 
     /// Changes the depth of a lane within its track.
     pub(crate) fn set_depth(&mut self, lane: LaneIdx, depth: u16) {
-        let known = &mut self.lanes[lane.index()].depth;
-        self.has_moved_lanes |= mem::replace(known, depth) != depth;
+        let lane_depth = &mut self.lanes[lane.index()].depth;
+        self.has_moved_lanes |= mem::replace(lane_depth, depth) != depth;
     }
 
     /// Appends an encoded detail. Returns the I/O error of a failed write.
@@ -204,7 +204,7 @@ impl GrowingStore {
             self.generation = LaneGeneration::next();
             self.shown_lanes.clone_from(&order);
         }
-        let (mut lanes, mut extents, mut held) = (Vec::with_capacity(order.len()), Vec::new(), Vec::new());
+        let (mut lanes, mut extents, mut held_extents) = (Vec::with_capacity(order.len()), Vec::new(), Vec::new());
         let (mut forests, mut signatures) = (Vec::new(), Vec::new());
         for lane in order {
             let lane = &mut self.lanes[lane];
@@ -217,14 +217,18 @@ impl GrowingStore {
             forests.extend(log.forest_with(lane.kind == LaneKind::Counter, leaves));
             for (position, PackedRows { extent, bytes }) in lane.packed.iter().enumerate() {
                 let first_row = lane.rows + (position * PACKED_ROWS) as u64;
-                extents.push(ExtentRecord { offset: HELD_EXTENT + held.len() as u64, first_row, ..extent.record });
+                extents.push(ExtentRecord {
+                    offset: HELD_EXTENT + held_extents.len() as u64,
+                    first_row,
+                    ..extent.record
+                });
                 signatures.extend_from_slice(&extent.signature);
-                held.push(Arc::clone(bytes));
+                held_extents.push(Arc::clone(bytes));
             }
         }
         let tables = StoreTables {
             map,
-            held,
+            held_extents,
             lanes: Table::Held(lanes),
             extents: Table::Held(extents),
             forests: Table::Held(forests),
@@ -277,9 +281,9 @@ impl GrowingLane {
             if let Some(packed) = packed {
                 log.push(&mut self.extents, &packed, offset)?;
                 if let Some(ring) = &mut ring {
-                    let kept = RingExtent::new(extent, offset, packed.record.bytes);
+                    let ring_extent = RingExtent::new(extent, offset, packed.record.bytes);
                     ring.kept_bytes += u64::from(packed.record.bytes);
-                    self.kept.push_back(kept);
+                    self.ring_extents.push_back(ring_extent);
                 }
             }
         }
@@ -342,17 +346,17 @@ impl GrowingLane {
 
     /// Returns the record of the lane, with the index of its first entry in each table.
     fn record(&self, extents: usize, forests: usize, signatures: usize) -> LaneRecord {
-        let held = self.settled.iter().chain(&self.moving);
+        let memory_rows = self.settled.iter().chain(&self.moving);
         let end_of = |row: &Row| self.end_of(row);
-        let first_ns = held.clone().next().map_or(i64::MAX, |row| row.start_ns);
+        let first_ns = memory_rows.clone().next().map_or(i64::MAX, |row| row.start_ns);
         // Spans of a lane end in order, as do points.
-        let end_ns = held.clone().next_back().map_or(i64::MIN, end_of);
+        let end_ns = memory_rows.clone().next_back().map_or(i64::MIN, end_of);
         LaneRecord {
             track: self.track,
             depth: self.depth,
             kind: self.kind.code(),
             unfinished: u8::from(self.is_unfinished),
-            rows: self.rows + held.count() as u64,
+            rows: self.rows + memory_rows.count() as u64,
             start_ns: self.start_ns.min(first_ns),
             end_ns: self.end_ns.max(end_ns),
             extent_first: extents as u64,

@@ -95,15 +95,15 @@ pub(super) fn build(
             .par_chunks_mut(tracks_per_task)
             .try_for_each(|tracks| -> Result<(), postcard::Error> {
                 let spare = tables.lock().ok().and_then(|mut tables| tables.pop());
-                let mut own = spare.unwrap_or_else(|| TaskTables {
+                let mut task_tables = spare.unwrap_or_else(|| TaskTables {
                     sums: SumTable::new(names),
                     sketches: plan.has_sketches.then(SketchTable::default),
                 });
                 for track in tracks {
-                    track.sweep(store, &bounds_ns, band.clone(), &mut own, &band_sums)?;
+                    track.sweep(store, &bounds_ns, band.clone(), &mut task_tables, &band_sums)?;
                 }
                 if let Ok(mut tables) = tables.lock() {
-                    tables.push(own);
+                    tables.push(task_tables);
                 }
                 Ok(())
             })
@@ -257,12 +257,12 @@ impl TrackBuild {
         for (slice, sums) in band.zip(band_sums) {
             // The last slice includes rows that start exactly at the end.
             let to_ns = if slice + 2 == bounds_ns.len() { i64::MAX } else { bounds_ns[slice + 1] };
-            let TaskTables { sums: own, sketches } = &mut *tables;
+            let TaskTables { sums: task_sums, sketches } = &mut *tables;
             match sketches {
-                Some(sketches) => sweep.sum_to(to_ns, own, |name, dur_ns| sketches.add(name, dur_ns)),
-                None => sweep.sum_to(to_ns, own, |_, _| {}),
+                Some(sketches) => sweep.sum_to(to_ns, task_sums, |name, dur_ns| sketches.add(name, dur_ns)),
+                None => sweep.sum_to(to_ns, task_sums, |_, _| {}),
             }
-            let sorted = own.drain();
+            let sorted = task_sums.drain();
             if sorted.is_empty() {
                 continue;
             }

@@ -95,7 +95,7 @@ impl PathTable {
         let rows = &self.rows;
         let entry = self.index.entry(row.hash(), |path| rows[path.index()] == row, |path| rows[path.index()].hash());
         match entry {
-            Entry::Occupied(known) => Some(*known.get()),
+            Entry::Occupied(path) => Some(*path.get()),
             Entry::Vacant(free) => {
                 if self.rows.len() >= self.max {
                     return None;
@@ -226,14 +226,14 @@ impl PathSumTable {
                 has_sums[row.parent.index()] = true;
             }
         }
-        let mut own = vec![PathIdx::ROOT; rows.len()];
+        let mut own_paths = vec![PathIdx::ROOT; rows.len()];
         if let Some(of_root) = sums.first() {
             self.add(PathIdx::ROOT, *of_root);
         }
         for (place, row) in rows.iter().enumerate().skip(1).filter(|&(place, _)| has_sums[place]) {
-            let above = own[row.parent.index()];
+            let above = own_paths[row.parent.index()];
             let path = self.path(above, row.name, PathIdx::ROOT);
-            own[place] = path;
+            own_paths[place] = path;
             self.add(path, Self::within(path, above, sums[place]));
         }
     }

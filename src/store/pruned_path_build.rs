@@ -155,12 +155,12 @@ fn sum_slice(
     let mut rows = 0;
     let (mut shared, mut way): (Vec<PathIdx>, Vec<PathIdx>) = (Vec::new(), Vec::new());
     for band in bands {
-        let Ok(found) = band.slices.binary_search_by_key(&slice, |&(slice, _)| slice) else { continue };
+        let Ok(position) = band.slices.binary_search_by_key(&slice, |&(slice, _)| slice) else { continue };
         shared.clear();
         // The root marks paths that are not mapped yet.
         shared.resize(band.paths.len(), PathIdx::ROOT);
-        for &(own, sums) in &band.slices[found].1 {
-            let mut at = own;
+        for &(path, sums) in &band.slices[position].1 {
+            let mut at = path;
             while at != PathIdx::ROOT && shared[at.index()] == PathIdx::ROOT {
                 way.push(at);
                 at = band.paths[at.index()].parent;
@@ -169,7 +169,7 @@ fn sum_slice(
                 let row = band.paths[next.index()];
                 shared[next.index()] = all.path(shared[row.parent.index()], row.name, PathIdx::ROOT);
             }
-            all.add(shared[own.index()], sums);
+            all.add(shared[path.index()], sums);
             rows += sums.starts;
         }
     }

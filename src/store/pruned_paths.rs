@@ -115,12 +115,12 @@ impl PrunedPaths {
                 }
             }
         }
-        let kept = rows.iter().zip(sums).enumerate().skip(1).filter(|&(place, _)| is_kept[place]);
-        let kept = kept.map(|(place, (row, sums))| (row.parent.0, row.name, place as u32, *sums));
+        let kept_rows = rows.iter().zip(sums).enumerate().skip(1).filter(|&(place, _)| is_kept[place]);
+        let kept_rows = kept_rows.map(|(place, (row, sums))| (row.parent.0, row.name, place as u32, *sums));
         let others = (0..).zip(others).filter(|(_, others)| !others.is_empty());
         // Others have no paths below them.
         let others = others.map(|(above, others)| (above, OTHERS, u32::MAX, others));
-        let entries = in_tree_order(kept.chain(others).collect());
+        let entries = in_tree_order(kept_rows.chain(others).collect());
         Some(Self { entries, missing, shape: Some(shape), is_merged: false })
     }
 
@@ -175,9 +175,9 @@ fn in_tree_order(mut paths: Vec<(u32, NameIdx, u32, PathSums)>) -> Vec<PathEntry
             waiting.pop();
             continue;
         };
-        let (_, name, own, sums) = paths[next];
+        let (_, name, place, sums) = paths[next];
         entries.push(PathEntry { depth: waiting.len() as u32, name, sums });
-        waiting.push(if own == u32::MAX { 0..0 } else { below(own) });
+        waiting.push(if place == u32::MAX { 0..0 } else { below(place) });
     }
     entries
 }
@@ -196,8 +196,8 @@ impl NodeContent for PrunedPaths {
         }
         self.is_merged = true;
         let mut merged = Vec::with_capacity(self.entries.len() + other.entries.len() / 2);
-        let (mut own, mut added) = (self.entries.iter().peekable(), other.entries.iter().peekable());
-        while let (Some(first), Some(second)) = (own.peek(), added.peek()) {
+        let (mut own_entries, mut added) = (self.entries.iter().peekable(), other.entries.iter().peekable());
+        while let (Some(first), Some(second)) = (own_entries.peek(), added.peek()) {
             // The deeper entry is in the subtree of the last one, which the other has left. At equal depth both have
             // the same parent.
             let order = second.depth.cmp(&first.depth).then(first.name.cmp(&second.name));
@@ -206,14 +206,14 @@ impl NodeContent for PrunedPaths {
                 entry.sums.add(&second.sums);
             }
             if order.is_le() {
-                own.next();
+                own_entries.next();
             }
             if order.is_ge() {
                 added.next();
             }
             merged.push(entry);
         }
-        merged.extend(own.chain(added));
+        merged.extend(own_entries.chain(added));
         self.entries = merged;
     }
 

@@ -76,7 +76,7 @@ pub(super) const HELD_EXTENT: u64 = 1 << 63;
 pub(super) struct StoreTables {
     pub map: Arc<Mapped>,
     /// Extents outside the file, of a trace that still runs.
-    pub held: Vec<HeldExtent>,
+    pub held_extents: Vec<HeldExtent>,
     pub lanes: Table<LaneRecord>,
     pub extents: Table<ExtentRecord>,
     pub forests: Table<u64>,
@@ -149,10 +149,10 @@ impl Store {
                 Some(index.and_then(PathLedger::new).ok_or_else(|| damaged("ledger of paths"))?)
             }
         };
-        let held = Vec::new();
+        let held_extents = Vec::new();
         let tables = StoreTables {
             map,
-            held,
+            held_extents,
             lanes,
             extents,
             forests,
@@ -186,10 +186,10 @@ impl Store {
         let signatures = Table::mapped(&map, range(Section::Signatures)?).ok_or_else(no_table)?;
         let details = map.get(range(Section::Details)?).ok_or_else(no_table)?;
         let details = details.chunks_exact(size_of::<DetailBlock>()).map(bytemuck::pod_read_unaligned).collect();
-        let (held, overview, ledger, samples, paths) = (Vec::new(), 0..0, None, None, None);
+        let (held_extents, overview, ledger, samples, paths) = (Vec::new(), 0..0, None, None, None);
         let tables = StoreTables {
             map,
-            held,
+            held_extents,
             lanes,
             extents,
             forests,
@@ -356,8 +356,8 @@ impl Store {
     /// Returns an extent by its row in the table; `None` if it is missing or damaged.
     fn extent(&self, extent: usize) -> Option<Extent<'_>> {
         let record = self.tables.extents.get(&self.tables.map, extent)?;
-        let bytes = if let Some(held) = record.offset.checked_sub(HELD_EXTENT) {
-            let words = self.tables.held.get(usize::try_from(held).ok()?)?;
+        let bytes = if let Some(position) = record.offset.checked_sub(HELD_EXTENT) {
+            let words = self.tables.held_extents.get(usize::try_from(position).ok()?)?;
             bytemuck::cast_slice::<u64, u8>(words).get(..record.bytes as usize).unwrap_or(&[])
         } else {
             let start = usize::try_from(record.offset).ok()?;
@@ -419,9 +419,9 @@ impl<'a> Lane<'a> {
         let mut rest =
             usize::try_from(self.record.signature_first).ok().and_then(|first| all.get(first..)).unwrap_or(&[]);
         self.extents().iter().map(move |extent| {
-            let (own, others) = rest.split_at(signature::words(extent.rows).min(rest.len()));
+            let (own_words, others) = rest.split_at(signature::words(extent.rows).min(rest.len()));
             rest = others;
-            own
+            own_words
         })
     }
 

@@ -154,7 +154,7 @@ fn count_slice(
         let (event, weight) = events.row_of_sample(measure);
         let (number, event, sum) = (numbers[sample.part], event as u32, SampleSum { samples: 1, weight });
         let one = TrackSamples { sum, first: (sample.ts_ns, sample.row) };
-        tracks.entry((number, event)).and_modify(|known| known.merge(&one)).or_insert(one);
+        tracks.entry((number, event)).and_modify(|samples| samples.merge(&one)).or_insert(one);
         let place = if by_lane { number } else { 0 };
         // Samples without times may all be in one slice.
         *has_all &= stacks.len() < stacks_max;
@@ -210,8 +210,8 @@ impl SliceCounts {
             all.tracks.extend(own_tracks.clone());
             if let Some(tree) = tree {
                 let own_stacks = rest_stacks[before..end].iter().map(|&((_, key), sum)| (key, sum));
-                let own = SampleNode { tracks: own_tracks.collect(), stacks: own_stacks.collect() };
-                tree.add_slice(&own, own.samples(), slice).map_err(io::Error::other)?;
+                let node = SampleNode { tracks: own_tracks.collect(), stacks: own_stacks.collect() };
+                tree.add_slice(&node, node.samples(), slice).map_err(io::Error::other)?;
             }
             (rest_tracks, rest_stacks) = (others, &rest_stacks[end..]);
         }

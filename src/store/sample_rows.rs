@@ -49,8 +49,8 @@ impl SamplePart {
     #[must_use]
     pub(crate) fn within(self, from_ns: i64, to_ns: Option<i64>) -> Self {
         let to_ns = match (self.to_ns, to_ns) {
-            (Some(own), Some(other)) => Some(own.min(other)),
-            (own, other) => own.or(other),
+            (Some(own_ns), Some(other)) => Some(own_ns.min(other)),
+            (own_ns, other) => own_ns.or(other),
         };
         Self { from_ns: self.from_ns.max(from_ns), to_ns, ..self }
     }

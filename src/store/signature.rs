@@ -33,14 +33,15 @@ impl NameSignature {
 
     /// Folds the signature to `words` words, a power of two.
     pub(crate) fn folded(&self, words: usize) -> impl Iterator<Item = u64> + '_ {
-        let own = move |word: usize| self.0.iter().skip(word).step_by(words).fold(0, |bits, more| bits | more);
-        (0..words).map(own)
+        let folded_word = move |word: usize| self.0.iter().skip(word).step_by(words).fold(0, |bits, more| bits | more);
+        (0..words).map(folded_word)
     }
 
     /// Returns whether an extent with these words may hold one of the names. An extent without words may hold any.
     #[must_use]
     pub(crate) fn may_meet(&self, extent: &[u64]) -> bool {
-        extent.is_empty() || self.folded(extent.len()).zip(extent).any(|(wanted, held)| wanted & held != 0)
+        extent.is_empty()
+            || self.folded(extent.len()).zip(extent).any(|(wanted, extent_word)| wanted & extent_word != 0)
     }
 }
 

@@ -37,8 +37,8 @@ impl<T: Pod> Table<T> {
         match self {
             Self::Mapped(bytes) => {
                 let start = row.checked_mul(size_of::<T>())?;
-                let own = map.get(bytes.clone())?.get(start..start.checked_add(size_of::<T>())?)?;
-                bytemuck::try_from_bytes(own).ok()
+                let row_bytes = map.get(bytes.clone())?.get(start..start.checked_add(size_of::<T>())?)?;
+                bytemuck::try_from_bytes(row_bytes).ok()
             }
             Self::Held(rows) => rows.get(row),
         }
@@ -54,8 +54,8 @@ impl<T: Pod> Table<T> {
         match self {
             Self::Mapped(bytes) => {
                 let (start, length) = (first.checked_mul(size_of::<T>())?, count.checked_mul(size_of::<T>())?);
-                let own = map.get(bytes.clone())?.get(start..start.checked_add(length)?)?;
-                bytemuck::try_cast_slice(own).ok()
+                let row_bytes = map.get(bytes.clone())?.get(start..start.checked_add(length)?)?;
+                bytemuck::try_cast_slice(row_bytes).ok()
             }
             Self::Held(rows) => rows.get(first..first.checked_add(count)?),
         }

@@ -99,11 +99,11 @@ pub(super) fn preview(
         let lane = &lane_builders[lane as usize];
         // Pending rows are in none of its extents.
         if lane.extents.count() > 0 {
-            let own = log.lane(lane.extents);
+            let lane_log = log.lane(lane.extents);
             lanes.push(records.next(lane, log, none));
-            extents.extend(own.records());
-            signatures.extend(own.signatures());
-            forests.extend(own.forest(lane.kind == LaneKind::Counter));
+            extents.extend(lane_log.records());
+            signatures.extend(lane_log.signatures());
+            forests.extend(lane_log.forest(lane.kind == LaneKind::Counter));
         }
     }
     let details = details.blocks().to_vec();
@@ -112,7 +112,7 @@ pub(super) fn preview(
     Store::from_tables(
         StoreTables {
             map,
-            held: Vec::new(),
+            held_extents: Vec::new(),
             lanes,
             extents,
             forests,

@@ -30,13 +30,13 @@ impl Verified {
         match state.load(Ordering::Relaxed) {
             UNKNOWN => {
                 let intact = check();
-                let known = state.swap(if intact { INTACT } else { DAMAGED }, Ordering::Relaxed);
-                if !intact && known == UNKNOWN {
+                let old_state = state.swap(if intact { INTACT } else { DAMAGED }, Ordering::Relaxed);
+                if !intact && old_state == UNKNOWN {
                     self.damaged.fetch_add(1, Ordering::Relaxed);
                 }
                 intact
             }
-            known => known == INTACT,
+            known_state => known_state == INTACT,
         }
     }
 

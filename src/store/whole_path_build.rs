@@ -125,22 +125,22 @@ fn add_band(
     }
     let before = paths.rows().len();
     let mut shared = vec![PathIdx::ROOT; band.paths.len()];
-    for (own, row) in band.paths.iter().enumerate().skip(1) {
+    for (place, row) in band.paths.iter().enumerate().skip(1) {
         let Some(path) = paths.path(shared[row.parent.index()], row.name) else { return Ok(false) };
-        shared[own] = path;
+        shared[place] = path;
     }
     track.new_paths += (paths.rows().len() - before) as u64;
-    for (slice, mut own) in band.slices {
-        for (path, _) in &mut own {
+    for (slice, mut path_sums) in band.slices {
+        for (path, _) in &mut path_sums {
             *path = shared[path.index()];
         }
-        own.sort_unstable_by_key(|&(path, _)| path);
-        let rows = starts(&own);
+        path_sums.sort_unstable_by_key(|&(path, _)| path);
+        let rows = starts(&path_sums);
         track.paths.rows += rows;
         if let Some(tree) = &mut track.tree {
-            tree.add_slice(&own, rows, slice).map_err(io::Error::other)?;
+            tree.add_slice(&path_sums, rows, slice).map_err(io::Error::other)?;
         }
-        sums[slice - slices[0]].extend(own);
+        sums[slice - slices[0]].extend(path_sums);
     }
     Ok(track.new_paths <= shape.track_paths + track.paths.rows / shape.rows_per_path.max(1))
 }

@@ -122,8 +122,8 @@ pub(crate) fn private(options: &mut OpenOptions) -> &mut OpenOptions {
 /// be copied, its permissions are not given to anybody else.
 pub(crate) fn inherit_rights(file: &File, replaced: &Metadata) {
     let (uid, gid) = (replaced.uid(), replaced.gid());
-    let has_owner = |file: &File| file.metadata().is_ok_and(|own| (own.uid(), own.gid()) == (uid, gid));
-    let has_group = |file: &File| file.metadata().is_ok_and(|own| own.gid() == gid);
+    let has_owner = |file: &File| file.metadata().is_ok_and(|metadata| (metadata.uid(), metadata.gid()) == (uid, gid));
+    let has_group = |file: &File| file.metadata().is_ok_and(|metadata| metadata.gid() == gid);
     if !has_owner(file) && fchown(file, Some(uid), Some(gid)).is_err() {
         fchown(file, None, Some(gid)).ok(); // only the superuser may give files away
     }

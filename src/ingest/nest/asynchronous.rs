@@ -39,18 +39,18 @@ impl Nester<'_> {
     /// Maps an event of an async id to the track of its tree.
     pub(super) fn asynchronous(&mut self, event: &Event, blob: &[u8]) -> io::Result<()> {
         let id = TreeId::Id(event.value);
-        let known = self.asyncs.track_of(id);
-        let Some(track) = known.or_else(|| self.asyncs.open(id, event, self.names, self.registry)) else {
+        let open_track = self.asyncs.track_of(id);
+        let Some(track) = open_track.or_else(|| self.asyncs.open(id, event, self.names, self.registry)) else {
             self.lose(Loss::OverLimit, event.track, event.ts_ns);
             return Ok(());
         };
-        if known.is_none() && event.kind == EventKind::AsyncEnd {
+        if open_track.is_none() && event.kind == EventKind::AsyncEnd {
             // Recording began inside the span; only its end is known.
             self.lose(Loss::UnmatchedAsyncEnd, event.track, event.ts_ns);
         }
         match event.kind {
             EventKind::AsyncBegin => self.begin_async(track, event, blob)?,
-            EventKind::AsyncEnd if known.is_some() => {
+            EventKind::AsyncEnd if open_track.is_some() => {
                 if self.asyncs.leave_step(id) {
                     self.end(track, &Event { flags: EventFlags::UNNAMED, ..*event }, &[])?;
                 }

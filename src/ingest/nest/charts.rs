@@ -103,7 +103,7 @@ impl<'a> SampleCharts<'a> {
     /// Returns the index of an event, if it has a chart.
     fn event(&mut self, event: &str) -> Option<EventIdx> {
         // Most samples have no event, and a comparison of nothing is a call.
-        let is_same = |known: &str| known.len() == event.len() && (event.is_empty() || *known == *event);
+        let is_same = |name: &str| name.len() == event.len() && (event.is_empty() || *name == *event);
         if !self.events.get(self.last_event.0 as usize).is_some_and(|last| is_same(last)) {
             self.last_event = *self.event_index.get(event)?;
         }
@@ -165,8 +165,8 @@ impl Nester<'_> {
         let detail = self.detail(blob)?;
         let stack = StackIdx::from_value(event.value);
         let name = self.stacks.get(stack).name;
-        let known = self.charts.track(event.track).lane.get();
-        let lane = known.map_or_else(|| self.writer.add_lane(event.track, LaneKind::Samples, 0), Ok)?;
+        let existing_lane = self.charts.track(event.track).lane.get();
+        let lane = existing_lane.map_or_else(|| self.writer.add_lane(event.track, LaneKind::Samples, 0), Ok)?;
         let slot = self.chart_of(event.track, &sample_event(Detail::decode(blob).args_json));
         let is_untimed = self.is_untimed(event.track);
         self.charts.track(event.track).lane.set(lane);
@@ -268,9 +268,9 @@ impl Nester<'_> {
     fn push_flames(&mut self, track: TrackIdx, lanes: &mut SpanLanes) -> io::Result<()> {
         let mut spans = std::mem::take(&mut self.charts.spans);
         for span in spans.drain(..) {
-            let known = lanes.get(usize::from(span.depth)).and_then(|lane| lane.get());
-            let lane = known.map_or_else(|| self.writer.add_lane(track, LaneKind::Spans, span.depth), Ok)?;
-            if known.is_none() {
+            let existing_lane = lanes.get(usize::from(span.depth)).and_then(|lane| lane.get());
+            let lane = existing_lane.map_or_else(|| self.writer.add_lane(track, LaneKind::Spans, span.depth), Ok)?;
+            if existing_lane.is_none() {
                 set_lane(lanes, span.depth, lane);
             }
             self.saw(span.end_ns);

@@ -15,8 +15,8 @@ pub(super) type Blob = SmallVec<[u8; 64]>;
 pub(super) struct OpenBlobs<'a> {
     /// The spill file, and the bytes in memory above which arguments go there.
     spill: Option<(&'a SpillFile, u64)>,
-    held: Vec<Blob>,
-    /// Positions in `held` that are free.
+    blobs: Vec<Blob>,
+    /// Positions in `blobs` that are free.
     free: Vec<u32>,
     held_bytes: u64,
     /// Scratch space.
@@ -52,11 +52,11 @@ impl<'a> OpenBlobs<'a> {
         self.held_bytes += bytes;
         let blob = Blob::from_slice(blob);
         let position = if let Some(free) = self.free.pop() {
-            self.held[free as usize] = blob;
+            self.blobs[free as usize] = blob;
             free
         } else {
-            self.held.push(blob);
-            self.held.len() as u32 - 1
+            self.blobs.push(blob);
+            self.blobs.len() as u32 - 1
         };
         Ok(OpenBlob(2 * u64::from(position) + 1))
     }
@@ -72,7 +72,7 @@ impl<'a> OpenBlobs<'a> {
     }
 
     fn take_held(&mut self, position: u32) -> Blob {
-        let blob = std::mem::take(&mut self.held[position as usize]);
+        let blob = std::mem::take(&mut self.blobs[position as usize]);
         self.held_bytes -= bytes_in_memory(blob.len());
         self.free.push(position);
         blob

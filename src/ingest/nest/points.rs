@@ -17,8 +17,8 @@ impl Nester<'_> {
         // A sorted capture has it already; else it goes below the spans that are open around it.
         let depth =
             if event.flags.has(EventFlags::PLACED) { u64::from(event.depth) } else { state.open.count() as u64 };
-        let known = state.instants.get();
-        let lane = known.map_or_else(|| self.writer.add_lane(track, LaneKind::Instants, 0), Ok)?;
+        let existing_lane = state.instants.get();
+        let lane = existing_lane.map_or_else(|| self.writer.add_lane(track, LaneKind::Instants, 0), Ok)?;
         self.track(track).instants.set(lane);
         self.summary.instants += 1;
         self.saw(event.ts_ns);
@@ -27,8 +27,8 @@ impl Nester<'_> {
 
     pub(super) fn counter(&mut self, event: &Event, blob: &[u8]) -> io::Result<()> {
         let detail = self.detail(blob)?;
-        let known = self.track(event.track).counter.get();
-        let lane = known.map_or_else(|| self.writer.add_lane(event.track, LaneKind::Counter, 0), Ok)?;
+        let existing_lane = self.track(event.track).counter.get();
+        let lane = existing_lane.map_or_else(|| self.writer.add_lane(event.track, LaneKind::Counter, 0), Ok)?;
         self.track(event.track).counter.set(lane);
         self.summary.counters += 1;
         self.saw(event.ts_ns);
@@ -40,8 +40,8 @@ impl Nester<'_> {
         state.open.close_ended(event.ts_ns);
         let around = state.open.count().checked_sub(1).map(|depth| depth as u16);
         let point = flow::FlowPoint::from_event(event, around);
-        let known = state.flows.get();
-        let lane = known.map_or_else(|| self.writer.add_lane(event.track, LaneKind::Flows, 0), Ok)?;
+        let existing_lane = state.flows.get();
+        let lane = existing_lane.map_or_else(|| self.writer.add_lane(event.track, LaneKind::Flows, 0), Ok)?;
         self.track(event.track).flows.set(lane);
         self.summary.flows += 1;
         self.saw(event.ts_ns);
@@ -80,8 +80,8 @@ impl Nester<'_> {
         if self.tracks.get_mut(track).is_some() {
             return self.push_span(track, 0, row, end_ns);
         }
-        let known = self.tracks.state(track).lane.get();
-        let lane = known.map_or_else(|| self.writer.add_lane(track, LaneKind::Spans, 0), Ok)?;
+        let existing_lane = self.tracks.state(track).lane.get();
+        let lane = existing_lane.map_or_else(|| self.writer.add_lane(track, LaneKind::Spans, 0), Ok)?;
         let state = self.tracks.state(track);
         state.lane.set(lane);
         state.end_ns = state.end_ns.max(end_ns);

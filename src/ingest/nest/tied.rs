@@ -14,7 +14,7 @@ pub(super) struct TiedEvents<'a> {
     /// The time of all events.
     ts_ns: Option<i64>,
     /// The events in memory; their arguments are in `blobs`.
-    held: Vec<Tied>,
+    events: Vec<Tied>,
     blobs: Vec<u8>,
     spill: Option<TieSpill<'a>>,
     /// The events in the spill file, by track.
@@ -37,9 +37,9 @@ impl<'a> TiedEvents<'a> {
         self.ts_ns = Some(event.ts_ns);
         let (blob_start, blob_bytes) = (self.blobs.len() as u64, blob.len() as u64);
         self.blobs.extend_from_slice(blob);
-        self.held.push(Tied { event: *event, blob_start, blob_bytes });
+        self.events.push(Tied { event: *event, blob_start, blob_bytes });
         match self.spill {
-            Some(spill) if self.held.len() >= spill.held_events || self.blobs.len() >= spill.held_bytes => {
+            Some(spill) if self.events.len() >= spill.held_events || self.blobs.len() >= spill.held_bytes => {
                 self.spill_held(spill)
             }
             _ => Ok(()),
@@ -48,10 +48,10 @@ impl<'a> TiedEvents<'a> {
 
     fn spill_held(&mut self, spill: TieSpill<'a>) -> io::Result<()> {
         let offset = spill.file.write_bytes(&self.blobs)?;
-        self.held.iter_mut().for_each(|tied| tied.blob_start += offset);
+        self.events.iter_mut().for_each(|tied| tied.blob_start += offset);
         let by_track = || TieSorter::by_key(spill, |tied| tied.event.track.0.into());
-        self.spilled.get_or_insert_with(by_track).push_run(&mut self.held)?;
-        self.held.clear();
+        self.spilled.get_or_insert_with(by_track).push_run(&mut self.events)?;
+        self.events.clear();
         self.blobs.clear();
         Ok(())
     }
@@ -72,7 +72,7 @@ impl<'a> Nester<'a> {
             return self.take_spilled(spill, spilled);
         }
         self.tied.ts_ns = None;
-        let mut tied = std::mem::take(&mut self.tied.held);
+        let mut tied = std::mem::take(&mut self.tied.events);
         let blobs = std::mem::take(&mut self.tied.blobs);
         if tied.len() > 1 {
             tied.sort_by_key(|tied| tied.event.track);
@@ -93,7 +93,7 @@ impl<'a> Nester<'a> {
         }
         drop(rest);
         // Keep the allocations.
-        self.tied.held = tied;
+        self.tied.events = tied;
         self.tied_of_track = of_track;
         self.tied.blobs = blobs;
         self.tied.blobs.clear();
@@ -113,9 +113,9 @@ impl<'a> Nester<'a> {
                 next = by_track.next()?;
             }
             match of_track.held_alone() {
-                Some(held) => {
-                    ties::order(held, |tied| &tied.event, |name| self.names.text_index(name));
-                    held.iter().try_for_each(|tied| self.spilled_event(spill, tied))?;
+                Some(events) => {
+                    ties::order(events, |tied| &tied.event, |name| self.names.text_index(name));
+                    events.iter().try_for_each(|tied| self.spilled_event(spill, tied))?;
                 }
                 None if has_end => {
                     let rest = self.take_ends_first(spill, &of_track)?;

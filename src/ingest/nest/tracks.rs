@@ -99,8 +99,8 @@ impl TrackNests {
 
     #[inline]
     pub(super) fn get_or_add(&mut self, track: TrackIdx) -> &mut TrackNest {
-        let known = self.positions.get(track.index()).copied().unwrap_or(Self::NONE) as usize;
-        let position = if known < self.nests.len() { known } else { self.add(track) };
+        let stored_position = self.positions.get(track.index()).copied().unwrap_or(Self::NONE) as usize;
+        let position = if stored_position < self.nests.len() { stored_position } else { self.add(track) };
         &mut self.nests[position]
     }
 
@@ -128,8 +128,8 @@ impl TrackNests {
 
     /// Returns the states of a track.
     pub(super) fn state(&mut self, track: TrackIdx) -> &mut StateTrack {
-        let known = self.state_positions.get(track.index()).copied().unwrap_or(Self::NONE) as usize;
-        let position = if known < self.states.len() { known } else { self.add_state(track) };
+        let stored_position = self.state_positions.get(track.index()).copied().unwrap_or(Self::NONE) as usize;
+        let position = if stored_position < self.states.len() { stored_position } else { self.add_state(track) };
         &mut self.states[position]
     }
 

@@ -78,7 +78,7 @@ fn first_detail<'a>(rows: impl Iterator<Item = &'a Row>) -> Option<u64> {
 impl Ring {
     /// Registers a map that pictures read.
     pub(super) fn note_map(&mut self, map: &Arc<Mapped>) {
-        self.maps.retain(|known| known.strong_count() > 0);
+        self.maps.retain(|weak_map| weak_map.strong_count() > 0);
         self.maps.push(Arc::downgrade(map));
     }
 
@@ -122,7 +122,7 @@ impl Ring {
 impl GrowingLane {
     /// Returns the start of the row after extent `number` of the retained ones; `None` if there is none.
     fn start_after(&self, number: usize) -> Option<i64> {
-        let next = self.kept.get(number + 1).map(|extent| extent.first_start_ns);
+        let next = self.ring_extents.get(number + 1).map(|extent| extent.first_start_ns);
         next.or_else(|| self.settled.first().or(self.moving.first()).map(|row| row.start_ns))
     }
 
@@ -133,12 +133,12 @@ impl GrowingLane {
             // A counter value lasts until the next one.
             None => self.kind != LaneKind::Counter && self.end_ns <= to_ns,
         };
-        (0..self.kept.len()).take_while(is_old).count()
+        (0..self.ring_extents.len()).take_while(is_old).count()
     }
 
     /// Drops rows in memory that end before `to_ns`, if no extent precedes them. Returns their number.
     fn drop_settled(&mut self, to_ns: i64) -> u64 {
-        if !self.kept.is_empty() || self.settled.is_empty() {
+        if !self.ring_extents.is_empty() || self.settled.is_empty() {
             return 0;
         }
         let starts = self.settled.iter().chain(&self.moving).map(|row| row.start_ns);
@@ -157,12 +157,12 @@ impl GrowingLane {
     }
 
     fn first_detail(&self) -> Option<u64> {
-        let of_extents = self.kept.iter().map(|extent| extent.detail).filter(|&detail| detail > 0).min();
+        let of_extents = self.ring_extents.iter().map(|extent| extent.detail).filter(|&detail| detail > 0).min();
         first_detail(self.settled.iter().chain(&self.moving)).into_iter().chain(of_extents).min()
     }
 
     fn first_start_ns(&self) -> Option<i64> {
-        let of_extents = self.kept.front().map(|extent| extent.first_start_ns);
+        let of_extents = self.ring_extents.front().map(|extent| extent.first_start_ns);
         of_extents.or_else(|| self.settled.first().or(self.moving.first()).map(|row| row.start_ns))
     }
 }
@@ -196,7 +196,7 @@ impl GrowingStore {
         let wanted = u64::try_from(wanted).unwrap_or(u64::MAX);
         let mut droppable: Vec<(i64, u64)> = Vec::new();
         for lane in &self.lanes {
-            let extents = lane.kept.iter().enumerate();
+            let extents = lane.ring_extents.iter().enumerate();
             droppable
                 .extend(extents.map(|(number, extent)| {
                     (lane.start_after(number).unwrap_or(lane.end_ns), u64::from(extent.bytes))
@@ -221,7 +221,7 @@ impl GrowingStore {
         for lane in &mut self.lanes {
             let count = lane.droppable(to_ns);
             let mut rows = 0;
-            for extent in lane.kept.drain(..count) {
+            for extent in lane.ring_extents.drain(..count) {
                 rows += u64::from(extent.rows);
                 ranges.push(extent.offset..extent.offset + u64::from(extent.bytes));
             }
@@ -230,7 +230,7 @@ impl GrowingStore {
             let of_memory = lane.drop_settled(to_ns);
             self.settled_rows = self.settled_rows.saturating_sub(usize::try_from(of_memory).unwrap_or(0));
             if rows > 0 {
-                lane.start_ns = lane.kept.front().map_or(i64::MAX, |extent| extent.first_start_ns);
+                lane.start_ns = lane.ring_extents.front().map_or(i64::MAX, |extent| extent.first_start_ns);
             }
             if rows + of_memory > 0 {
                 lane.is_packed = false;
@@ -247,8 +247,8 @@ impl GrowingStore {
             // Later pictures get a map of their own, so the old map is released with the pictures before.
             self.map = None;
             ring.pending.push_back((std::mem::take(&mut ring.maps), ranges));
-            let kept: usize = self.lanes.iter().map(|lane| lane.kept.len()).sum();
-            if self.extents.len() > 2 * kept + 4096 {
+            let extent_count: usize = self.lanes.iter().map(|lane| lane.ring_extents.len()).sum();
+            if self.extents.len() > 2 * extent_count + 4096 {
                 self.extents =
                     ExtentLog::compacted(&self.extents, self.lanes.iter_mut().map(|lane| &mut lane.extents))?;
             }
