@@ -44,8 +44,8 @@ fn print_once(annotate: &Annotate, how: &Load) -> Result<(), CliError> {
         return write(None, annotate);
     };
     let frames = TraceFrames::of(&snapshot);
-    let found = names(&snapshot, &frames, &annotate.sources, how);
-    let function = match choose(&snapshot, &found, &annotate.function, annotate.module.as_deref()) {
+    let trace_names = names(&snapshot, &frames, &annotate.sources, how);
+    let function = match choose(&snapshot, &trace_names, &annotate.function, annotate.module.as_deref()) {
         Ok(function) => function,
         Err(NoFunction::Unknown) => {
             if is_sampled_by_name(&annotate.function, &snapshot, &histogram) {
@@ -58,7 +58,8 @@ fn print_once(annotate: &Annotate, how: &Load) -> Result<(), CliError> {
         }
         Err(several) => return Err(CliError::Usage(format!("{}: {several}; --module takes one", annotate.function))),
     };
-    let samples = CodeSamples { snapshot: &snapshot, frames: &frames, found: &found, histogram: &histogram, event };
+    let samples =
+        CodeSamples { snapshot: &snapshot, frames: &frames, found: &trace_names, histogram: &histogram, event };
     let paths = annotate.sources.files().iter().map(SourceFile::path);
     let folders = SourceFolders::for_traces(paths, &how.symbols, annotate.source_maps.clone());
     let locator = locator(&annotate.sources, how);
@@ -74,7 +75,8 @@ fn print_once(annotate: &Annotate, how: &Load) -> Result<(), CliError> {
 fn is_sampled_by_name(name: &str, snapshot: &Snapshot, histogram: &SampleHistogram) -> bool {
     let is_meant =
         |function: &str| function.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('('));
-    (0..histogram.events().len()).any(|row| histogram.functions(snapshot, row).iter().any(|found| is_meant(found.name)))
+    (0..histogram.events().len())
+        .any(|row| histogram.functions(snapshot, row).iter().any(|function| is_meant(function.name)))
 }
 
 /// Writes the rows of a function, if there is one.

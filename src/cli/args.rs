@@ -198,9 +198,9 @@ impl CliCommand {
                 let spans = Spans { sources, scope: scope.named(name.as_ref()), choice, format };
                 Self::Spans { spans, load }
             }
-            Some(LowCommand::Stats(LowStats { of, rows, by })) => {
+            Some(LowCommand::Stats(LowStats { subject, rows, by })) => {
                 let (Rows { sources, scope, name, format }, load) = row_args(rows)?;
-                let LowStatsOf { samples: of_samples, counters, scheduling, heat_map } = of;
+                let LowStatsOf { samples: of_samples, counters, scheduling, heat_map } = subject;
                 let scheduling = scheduling.map(Into::into);
                 let stats = Stats { sources, scope, by, name, of_samples, format, counters, scheduling, heat_map };
                 Self::Stats { stats, load }

@@ -141,9 +141,9 @@ fn print_once(sources: &Sources, frames: u32, size: SizeArg, how: &Load) -> Resu
     let store = if how.cache.is_some() && store_path.is_file() {
         drop(loaded);
         drop_pages(&store_path).map_err(|source| CliError::File { path: store_path.clone(), source })?;
-        let kept = load(sources, how)?.store;
-        steps.extend(script.run(&Snapshot::new(kept.clone()), Pass::Cold, &pool)?);
-        kept
+        let cached_store = load(sources, how)?.store;
+        steps.extend(script.run(&Snapshot::new(cached_store.clone()), Pass::Cold, &pool)?);
+        cached_store
     } else {
         loaded.store
     };
@@ -153,14 +153,15 @@ fn print_once(sources: &Sources, frames: u32, size: SizeArg, how: &Load) -> Resu
     steps.extend(script.run(&snapshot, Pass::Warm, &pool)?);
     check(snapshot.store())?;
 
-    let of = |pass| Distributions::of(&steps.iter().filter(|step| step.pass == pass).copied().collect::<Vec<_>>());
+    let distributions =
+        |pass| Distributions::from_steps(&steps.iter().filter(|step| step.pass == pass).copied().collect::<Vec<_>>());
     let report = Report {
         spans: snapshot.summary().spans,
         lanes_in_view: steps.iter().map(|step| step.lanes).max().unwrap_or(0),
         frames,
-        warm: of(Pass::Warm),
-        cold: (steps.first().map(|step| step.pass) == Some(Pass::Cold)).then(|| of(Pass::Cold)),
-        whole: of(Pass::Whole),
+        warm: distributions(Pass::Warm),
+        cold: (steps.first().map(|step| step.pass) == Some(Pass::Cold)).then(|| distributions(Pass::Cold)),
+        whole: distributions(Pass::Whole),
         adapter: adapter.map(|(name, _)| name),
         steps,
     };
@@ -252,21 +253,22 @@ impl Look<'_> {
         let (began, cpu_before) = (Instant::now(), processor_time());
         let lanes = frame::lanes_in_view(self.layout, self.view);
         let buckets = self.view.buckets();
-        let mut held = None;
+        let mut pause_guard = None;
         match self.loader {
             Some(loader) => {
                 let ahead = ahead_of_zoom(self.before, self.view, buckets);
-                held = Some(loader.prepare(tiles, TileRequest { buckets, owners: &lanes, ahead }, FRAME_PATIENCE));
+                pause_guard =
+                    Some(loader.prepare(tiles, TileRequest { buckets, owners: &lanes, ahead }, FRAME_PATIENCE));
             }
             None => tiles.prepare(self.snapshot, buckets, &lanes),
         }
-        let asked = began.elapsed();
+        let query_time = began.elapsed();
         let read = tiles.read();
         let frame = frame::build(self.snapshot, self.snapshot.names(), self.layout, self.view, tiles, options);
         let built = began.elapsed();
         let cpu = processor_time_since(cpu_before).unwrap_or(built);
         // Work from here on does not belong to this frame.
-        drop(held);
+        drop(pause_guard);
         FrameTiming {
             pass: Pass::Warm,
             zoom: 1.0,
@@ -274,7 +276,7 @@ impl Look<'_> {
             cpu_ms: cpu.as_secs_f64() * 1e3,
             wall_ms: built.as_secs_f64() * 1e3,
             between_ms: 0.0,
-            ns_per_query: (read.queries > 0).then(|| asked.as_secs_f64() * 1e9 / ns(read.queries)),
+            ns_per_query: (read.queries > 0).then(|| query_time.as_secs_f64() * 1e9 / ns(read.queries)),
             read_bytes: read.bytes,
             late_tiles: frame.pending as u64,
             instances: frame.rects.len() as u64,
@@ -309,9 +311,9 @@ fn scroll_to(view: &mut Viewport, layout: &RowLayout, snapshot: &Snapshot, row: 
 }
 
 impl Distributions {
-    fn of(steps: &[FrameTiming]) -> Self {
-        let whole = |of: fn(&FrameTiming) -> u64| {
-            let mut values: Vec<u64> = steps.iter().map(of).collect();
+    fn from_steps(steps: &[FrameTiming]) -> Self {
+        let whole = |measure: fn(&FrameTiming) -> u64| {
+            let mut values: Vec<u64> = steps.iter().map(measure).collect();
             values.sort_unstable();
             Distribution { p50: percentile(&values, 50).unwrap_or(0), max: values.last().copied().unwrap_or(0) }
         };
@@ -319,17 +321,17 @@ impl Distributions {
             values.sort_unstable_by(f64::total_cmp);
             values
         };
-        let asked = sorted(steps.iter().filter_map(|step| step.ns_per_query).collect());
+        let query_ns = sorted(steps.iter().filter_map(|step| step.ns_per_query).collect());
         let percentiles = |values| {
             let values = sorted(values);
-            let of = |percent| percentile(&values, percent).unwrap_or(0.0);
-            Percentiles { p50: of(50), p95: of(95), p99: of(99), max: of(100) }
+            let at_percent = |percent| percentile(&values, percent).unwrap_or(0.0);
+            Percentiles { p50: at_percent(50), p95: at_percent(95), p99: at_percent(99), max: at_percent(100) }
         };
         Self {
             queries_per_frame: whole(|step| step.queries),
             ns_per_query: Distribution {
-                p50: percentile(&asked, 50).unwrap_or(0.0),
-                max: asked.last().copied().unwrap_or(0.0),
+                p50: percentile(&query_ns, 50).unwrap_or(0.0),
+                max: query_ns.last().copied().unwrap_or(0.0),
             },
             cpu_ms: percentiles(steps.iter().map(|step| step.cpu_ms).collect()),
             wall_ms: percentiles(steps.iter().map(|step| step.wall_ms).collect()),

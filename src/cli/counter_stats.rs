@@ -18,12 +18,12 @@ use crate::query::scope::Scope;
 pub(super) fn print(snapshot: &Snapshot, scope: &Scope, format: RowFormat, how: &Load) -> Result<(), CliError> {
     let progress = Progress::default();
     let line = ProgressLine::start(&progress, how.progress);
-    let found = counters(snapshot, scope, &Cancel::default(), &progress).unwrap_or_default(); // never cancelled
+    let counter_rows = counters(snapshot, scope, &Cancel::default(), &progress).unwrap_or_default(); // never cancelled
     drop(line);
     check(snapshot.store())?;
     to_stdout(|out| {
         let mut table = TableValueWriter::begin(out, value_format(format), &COUNTER_COLUMNS)?;
-        for counter in &found {
+        for counter in &counter_rows {
             table.row(&counter_values(snapshot, counter))?;
         }
         table.end()?;

@@ -57,8 +57,8 @@ fn derived(
     let room = DerivedRoom::new(folder, how.memory_bytes.unwrap_or(Memory::DEFAULT_BYTES));
     let make = |track: &DerivedTrack| {
         // Filters from the command line are valid.
-        let own = Filter::parse(&track.filter).unwrap_or_default();
-        let terms = wanted.scope.filter.terms.iter().chain(&own.terms).cloned().collect();
+        let own_filter = Filter::parse(&track.filter).unwrap_or_default();
+        let terms = wanted.scope.filter.terms.iter().chain(&own_filter.terms).cloned().collect();
         let scope = scope.clone().matching(Matcher::new(snapshot, &Filter { terms }));
         let series = Arc::new(derive(snapshot, &scope, &track.kind, &room, &Cancel::default(), progress)?);
         if series.rows() == 0 {

@@ -70,7 +70,7 @@ struct LoadInfo {
 
 /// Prints the content of a trace.
 pub(super) fn print(sources: &Sources, json: bool, how: &Load) -> Result<(), CliError> {
-    let info = Info::of(&load(sources, how)?);
+    let info = Info::from_loaded(&load(sources, how)?);
     to_stdout(|out| {
         if json {
             write_json(&mut *out, &info)?;
@@ -83,7 +83,7 @@ pub(super) fn print(sources: &Sources, json: bool, how: &Load) -> Result<(), Cli
 }
 
 impl Info {
-    fn of(loaded: &Loaded) -> Self {
+    fn from_loaded(loaded: &Loaded) -> Self {
         let (store, meta) = (&loaded.store, loaded.store.meta());
         let (summary, tables) = (&meta.summary, &meta.tracks);
         let load = &summary.load;

@@ -258,7 +258,7 @@ pub(super) struct LowSpans {
 pub(super) struct LowStats {
     // Before the rows, whose last options have their own heading.
     #[command(flatten)]
-    pub(crate) of: LowStatsOf,
+    pub(crate) subject: LowStatsOf,
     #[command(flatten)]
     pub(crate) rows: LowRows,
     /// Group by name, category, thread, process, two of these such as name,thread, or the value of an

@@ -125,7 +125,7 @@ fn perform(command: CliCommand) -> Result<(), CliError> {
         CliCommand::Symbols { symbols, load } => symbols::print(&symbols, &load),
         CliCommand::Tail(tail) => tail::print(&tail),
         CliCommand::Record { record, load } => match record.keep {
-            Some(kept) => record_ring::write(&record, kept, &load),
+            Some(part) => record_ring::write(&record, part, &load),
             None => record::write(&record, &load),
         },
         CliCommand::Dump { sources, load } => dump::print(&sources, &load),

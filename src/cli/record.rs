@@ -86,8 +86,8 @@ pub(super) fn write(record: &Record, how: &Load) -> Result<(), CliError> {
     report(&session);
     let rows = session.counts().rows;
     drop(session);
-    let kept = spool.paths_of(&left_out);
-    kept.iter().for_each(|path| say(format_args!("{}: is no trace, and is left there", path.display())));
+    let left_paths = spool.paths_of(&left_out);
+    left_paths.iter().for_each(|path| say(format_args!("{}: is no trace, and is left there", path.display())));
     if sources.files().is_empty() {
         return Err(nothing_recorded(last));
     }

@@ -57,7 +57,7 @@ impl Viewer for LastPicture {
 }
 
 /// Records until all sources have ended, a signal arrives or a row matches, and then writes the retained part.
-pub(super) fn write(record: &Record, kept: KeptPart, how: &Load) -> Result<(), CliError> {
+pub(super) fn write(record: &Record, part: KeptPart, how: &Load) -> Result<(), CliError> {
     check_output(record)?;
     let stop = Cancel::default();
     signals::stop_first(stop.clone());
@@ -69,7 +69,7 @@ pub(super) fn write(record: &Record, kept: KeptPart, how: &Load) -> Result<(), C
         stop,
         folder: files::folder_of(&record.output).to_owned(),
         disk_cap: record.disk_cap,
-        kept: Some(kept),
+        kept: Some(part),
     };
     let line = RecordLine::new(how.progress);
     let mut last = LastPicture { snapshot: None, counts: FollowCounts::default(), taken: Instant::now(), line };

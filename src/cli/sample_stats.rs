@@ -31,8 +31,8 @@ pub(super) fn print(
                     continue;
                 }
                 let texts = [&*event.name, &*event.unit, function.name];
-                let (own, total) = (function.own, function.total);
-                write_row(out, format, texts, [own.weight, total.weight, own.samples, total.samples])?;
+                let (own_sum, total) = (function.own, function.total);
+                write_row(out, format, texts, [own_sum.weight, total.weight, own_sum.samples, total.samples])?;
             }
         }
         Ok(())

@@ -30,18 +30,18 @@ pub(super) fn print(
 ) -> Result<(), CliError> {
     let (cancel, progress) = (Cancel::default(), Progress::default());
     let line = ProgressLine::start(&progress, how.progress);
-    let found = Arc::new(scheduling(snapshot, scope, &cancel, &progress).unwrap_or_default()); // never cancelled
+    let scheduling = Arc::new(scheduling(snapshot, scope, &cancel, &progress).unwrap_or_default()); // never cancelled
     drop(line);
     check(snapshot.store())?;
-    if !found.is_in_trace {
+    if !scheduling.is_in_trace {
         say(format_args!("this trace holds no scheduling: record sched_switch with ftrace, perf sched or Perfetto"));
     }
     let sorted_by = match kind {
         ScheduledKind::Cpus => (SchedulingColumn::Name, true),
         ScheduledKind::Threads | ScheduledKind::Processes => (SchedulingColumn::Time(ThreadState::Running), false),
     };
-    let order = Arc::new(order(snapshot, &found, kind, sorted_by, "", &cancel).unwrap_or_default());
-    let table = SchedulingTable { snapshot: snapshot.clone(), scheduling: found, kind, order };
+    let order = Arc::new(order(snapshot, &scheduling, kind, sorted_by, "", &cancel).unwrap_or_default());
+    let table = SchedulingTable { snapshot: snapshot.clone(), scheduling, kind, order };
     to_stdout(|out| {
         let mut rows = TableValueWriter::begin(out, value_format(format), scheduling_columns(kind))?;
         for values in table.values() {

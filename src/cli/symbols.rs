@@ -32,11 +32,12 @@ fn print_once(symbols: &Symbols, how: &Load) -> Result<(), CliError> {
         say(format_args!("{}: no frame has an address in a module", symbols.sources));
     }
     let frames = TraceFrames::of(&snapshot);
-    let found = if how.has_names { names(&snapshot, &frames, &symbols.sources, how) } else { TraceNames::default() };
+    let trace_names =
+        if how.has_names { names(&snapshot, &frames, &symbols.sources, how) } else { TraceNames::default() };
     let progress = Progress::default();
     let line = ProgressLine::start(&progress, how.progress);
     let trace = symbols.sources.files().first().map(|file| file.path().to_owned()).unwrap_or_default();
-    let rows = report(&snapshot, &frames, &found, &trace, &Cancel::default(), &progress);
+    let rows = report(&snapshot, &frames, &trace_names, &trace, &Cancel::default(), &progress);
     drop(line);
     check(snapshot.store())?;
     let Ok(rows) = rows else { return Ok(()) }; // never cancelled
@@ -64,9 +65,9 @@ pub(super) fn load_with_names(sources: &Sources, how: &Load) -> Result<Snapshot,
     if frames.is_empty() {
         return Ok(snapshot);
     }
-    let found = names(&snapshot, &frames, sources, how);
-    let shown = overlay(&snapshot, &frames, &found, &Cancel::default()).unwrap_or_default(); // never cancelled
-    let (all, named) = frames.counts(&found).into_iter().fold((0, 0), |sum, it| (sum.0 + it.0, sum.1 + it.1));
+    let trace_names = names(&snapshot, &frames, sources, how);
+    let shown = overlay(&snapshot, &frames, &trace_names, &Cancel::default()).unwrap_or_default(); // never cancelled
+    let (all, named) = frames.counts(&trace_names).into_iter().fold((0, 0), |sum, it| (sum.0 + it.0, sum.1 + it.1));
     if named < all && !how.is_again {
         say(format_args!(
             "{sources}: {named} of {all} functions have names; `longspan symbols` says which modules lack them"

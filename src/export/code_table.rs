@@ -97,19 +97,19 @@ fn text_or_empty(text: Option<&str>) -> TableValue<'_> {
 }
 
 fn source_values<'s>(file: &'s SourceListing, line: &'s SourceLine) -> [TableValue<'s>; SOURCE_COLUMNS.len()] {
-    let [own, total, own_samples, total_samples] = sum_values(&line.sums);
+    let [own_weight, total_weight, own_samples, total_samples] = sum_values(&line.sums);
     let path = TableValue::Text((&*file.recorded).into());
     let text = line.text.as_deref().map_or(TableValue::Empty, |text| TableValue::Text(text.into()));
-    [path, TableValue::Whole(line.number.into()), own, total, own_samples, total_samples, text]
+    [path, TableValue::Whole(line.number.into()), own_weight, total_weight, own_samples, total_samples, text]
 }
 
 fn assembly_values(line: &InstructionLine) -> [TableValue<'_>; ASSEMBLY_COLUMNS.len()] {
-    let [own, total, own_samples, total_samples] = sum_values(&line.sums);
+    let [own_weight, total_weight, own_samples, total_samples] = sum_values(&line.sums);
     let address = |address: u64| TableValue::Text(format!("{address:#x}").into());
     [
         address(line.decoded.range.start),
-        own,
-        total,
+        own_weight,
+        total_weight,
         own_samples,
         total_samples,
         TableValue::Text((&*line.decoded.text).into()),

@@ -30,9 +30,9 @@ pub(super) fn with_derived<'a>(tables: &'a TrackTables, derived: &[DerivedCounte
         return Cow::Borrowed(tables);
     }
     let mut tables = tables.clone();
-    let known = tables.processes.iter().position(|process| process.pid == Id::None);
-    let process = ProcessIdx(known.unwrap_or(tables.processes.len()) as u32);
-    if known.is_none() {
+    let existing_position = tables.processes.iter().position(|process| process.pid == Id::None);
+    let process = ProcessIdx(existing_position.unwrap_or(tables.processes.len()) as u32);
+    if existing_position.is_none() {
         tables.processes.push(Process::default());
     }
     for counter in derived {

@@ -151,10 +151,10 @@ impl Excerpt {
 
     /// Returns whether a row is already in the range.
     fn contains(&self, snapshot: &Snapshot, row: RowIdx) -> bool {
-        let kept = snapshot.row(row);
+        let span = snapshot.row(row);
         let (from_ns, to_ns) = self.range;
-        let begins_before_end = to_ns.is_none_or(|to_ns| kept.start_ns < to_ns);
-        let reaches_in = from_ns.is_none_or(|from_ns| kept.start_ns >= from_ns || kept.end_ns() > from_ns);
+        let begins_before_end = to_ns.is_none_or(|to_ns| span.start_ns < to_ns);
+        let reaches_in = from_ns.is_none_or(|from_ns| span.start_ns >= from_ns || span.end_ns() > from_ns);
         // Counter values have no duration, so one from before the range does not reach in.
         begins_before_end && reaches_in && self.lanes.binary_search(&row.lane).is_ok()
     }

@@ -43,7 +43,7 @@ impl OutputFile {
     /// under this or another name, [`ExportError::IsFolder`], or an I/O error.
     pub(crate) fn create(path: &Path, sources: &Sources) -> Result<Self, ExportError> {
         let failed = |source| ExportError::Io { path: path.into(), source };
-        let (file, replacement) = match OutputTarget::of(path, sources)? {
+        let (file, replacement) = match OutputTarget::from_path(path, sources)? {
             // It is not opened by its path: a file redirected by the shell keeps its content, and later output follows
             // it.
             OutputTarget::Stdout => (files::standard_output().map_err(failed)?, None),
@@ -59,7 +59,7 @@ impl OutputFile {
     /// Checks that a file can be created for `path`, for a command that runs for hours before it does. Leaves nothing
     /// behind, and opens no device or pipe. Returns the errors of [`OutputFile::create`].
     pub(crate) fn check(path: &Path, sources: &Sources) -> Result<(), ExportError> {
-        let OutputTarget::File(target) = OutputTarget::of(path, sources)? else { return Ok(()) };
+        let OutputTarget::File(target) = OutputTarget::from_path(path, sources)? else { return Ok(()) };
         let replacement = Replacement::begin(&target);
         replacement.map(drop).map_err(|source| ExportError::Io { path: path.into(), source })
     }
@@ -106,7 +106,7 @@ enum OutputTarget {
 
 impl OutputTarget {
     /// Opens nothing. Returns the errors of [`OutputFile::create`].
-    fn of(path: &Path, sources: &Sources) -> Result<Self, ExportError> {
+    fn from_path(path: &Path, sources: &Sources) -> Result<Self, ExportError> {
         let failed = |source| ExportError::Io { path: path.into(), source };
         let is_source = |path: &Path| sources.files().iter().any(|source| same_file(path, source.path()));
         let there = fs::metadata(path).ok();

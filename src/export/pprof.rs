@@ -101,8 +101,8 @@ impl ProfileRows {
 
     fn event(&mut self, measure: &SampleMeasure<'_>) -> Option<usize> {
         let is_same = |event: &SampleEvent| *event.name == *measure.event && *event.unit == *measure.unit;
-        if let Some(known) = self.events.iter().position(is_same) {
-            return Some(known);
+        if let Some(position) = self.events.iter().position(is_same) {
+            return Some(position);
         }
         if self.events.len() >= TYPES_MAX {
             return None;
@@ -122,8 +122,8 @@ impl ProfileRows {
         }
         let labelled = serde_json::from_str::<Labelled<'_>>(args_json).ok();
         let Some(text) = labelled.and_then(|labelled| labelled.labels) else { return 0 };
-        if let Some(&known) = self.labels_seen.get(text.get()) {
-            return known;
+        if let Some(&row) = self.labels_seen.get(text.get()) {
+            return row;
         }
         // Beyond the limit of rows there are no labels.
         let Ok(new) = u32::try_from(self.labels.len()) else { return 0 };
@@ -139,10 +139,10 @@ impl ProfileRows {
         });
         let mut writer = PprofWriter::new(kinds);
         let mut values = Vec::new();
-        for (key, found) in &self.keys {
+        for (key, key_values) in &self.keys {
             let frames = snapshot.frames(key.stack).map(|name| snapshot.names().get(name).text);
             values.clear();
-            values.extend_from_slice(found);
+            values.extend_from_slice(key_values);
             values.resize(self.events.len(), 0);
             let mut labels = labels_of_json(&self.labels[key.labels as usize]);
             if let Some(thread) = key.thread {

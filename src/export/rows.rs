@@ -122,21 +122,21 @@ impl<'a> ExportRows<'a> {
 
 /// Converts a row to the event of a sorted trace, with its depth, so that it is not nested again.
 fn event_of(row: &SortedRow, track: TrackIdx, depth: u16) -> Event {
-    let kept = &row.row;
-    let at = Event::at(kept.start_ns, track, NameIdx(kept.name));
+    let stored_row = &row.row;
+    let at = Event::at(stored_row.start_ns, track, NameIdx(stored_row.name));
     match row.kind {
-        LaneKind::Spans => at.span(kept.value, row.unfinished).placed(depth),
-        LaneKind::Instants => at.placed(kept.value as u16),
-        LaneKind::Samples => at.sample(StackIdx::from_value(kept.value)).placed(0),
-        LaneKind::Counter => at.counter(f64::from_bits(kept.value)).placed(0),
+        LaneKind::Spans => at.span(stored_row.value, row.unfinished).placed(depth),
+        LaneKind::Instants => at.placed(stored_row.value as u16),
+        LaneKind::Samples => at.sample(StackIdx::from_value(stored_row.value)).placed(0),
+        LaneKind::Counter => at.counter(f64::from_bits(stored_row.value)).placed(0),
         LaneKind::Flows => {
-            let point = FlowPoint::from_bits(kept.detail);
+            let point = FlowPoint::from_bits(stored_row.detail);
             let kind = match point.role {
                 FlowRole::Start => EventKind::FlowStart,
                 FlowRole::Step => EventKind::FlowStep,
                 FlowRole::End => EventKind::FlowEnd,
             };
-            at.flow(kind, kept.value, point.binds_enclosing).placed(point.placed_depth())
+            at.flow(kind, stored_row.value, point.binds_enclosing).placed(point.placed_depth())
         }
     }
 }

@@ -64,12 +64,13 @@ impl ValueFormat {
     /// Returns the file and format for a name; a name without an extension gets that of CSV. Returns [`NoTableName`]
     /// for any other extension.
     pub(crate) fn for_name(path: PathBuf, cells: Cells) -> Result<(PathBuf, Self), NoTableName> {
-        let is = |path: &Path, ending: &str| path.extension().is_some_and(|last| last.eq_ignore_ascii_case(ending));
+        let has_ending =
+            |path: &Path, ending: &str| path.extension().is_some_and(|last| last.eq_ignore_ascii_case(ending));
         match path.extension() {
             None => Ok((with_ending(path, "csv"), Self::Csv(cells))),
-            Some(_) if is(&path, "csv") => Ok((path, Self::Csv(cells))),
-            Some(_) if is(&path, "json") => Ok((path, Self::Json)),
-            Some(_) if is(&path, "jsonl") => Ok((path, Self::JsonLines)),
+            Some(_) if has_ending(&path, "csv") => Ok((path, Self::Csv(cells))),
+            Some(_) if has_ending(&path, "json") => Ok((path, Self::Json)),
+            Some(_) if has_ending(&path, "jsonl") => Ok((path, Self::JsonLines)),
             Some(_) => Err(NoTableName { path }),
         }
     }

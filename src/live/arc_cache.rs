@@ -18,8 +18,8 @@ impl<K, V: Copy> ArcCache<K, V> {
 
     /// Returns the value of a key, if it is cached.
     pub(super) fn get(&self, key: &Arc<K>) -> Option<V> {
-        let (known, value) = self.slots[slot(key)].as_ref()?;
-        Arc::ptr_eq(known, key).then_some(*value)
+        let (cached_key, value) = self.slots[slot(key)].as_ref()?;
+        Arc::ptr_eq(cached_key, key).then_some(*value)
     }
 
     /// Inserts a value, and replaces the one in its slot.

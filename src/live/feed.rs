@@ -265,11 +265,11 @@ impl<'a> FeedSink<'a> {
 
     /// Returns the index of a name in the tables of this batch.
     fn row_of(&mut self, name: NameIdx, rows: &mut Vec<Arc<LiveName>>) -> NameIdx {
-        let Some(known) = self.names.get(name.index()) else { return NAMELESS };
+        let Some(live_name) = self.names.get(name.index()) else { return NAMELESS };
         let used = &mut self.used[name.index()];
         if used.0 != self.batches {
             *used = (self.batches, rows.len() as u32);
-            rows.push(Arc::clone(known));
+            rows.push(Arc::clone(live_name));
         }
         NameIdx(used.1)
     }
@@ -280,8 +280,8 @@ impl<'a> FeedSink<'a> {
 
     /// Returns the track of a key, which is added to `new` if it is new.
     fn track(&mut self, key: TrackKey, new: &mut Vec<Arc<TrackKey>>) -> Arc<TrackKey> {
-        if let Some(known) = self.tracks.get(&key) {
-            return Arc::clone(known);
+        if let Some(track) = self.tracks.get(&key) {
+            return Arc::clone(track);
         }
         if self.tracks.len() >= TRACKS_MAX {
             self.tracks.clear();
@@ -343,7 +343,7 @@ impl FeedSink<'_> {
                 EventKind::Sample => stacks.frames(StackIdx::from_value(event.value)).map(name_of).collect(),
                 _ => Box::default(),
             };
-            let key_ns = self.key.of(&event, &mut last_end_ns);
+            let key_ns = self.key.ordering_ns(&event, &mut last_end_ns);
             let tables = || Arc::clone(tables);
             if event.kind != EventKind::Begin || event.value == 0 {
                 events.push((key_ns, LiveEvent { event, tables: tables(), args, stack }));
@@ -366,7 +366,7 @@ impl FeedSink<'_> {
 
 impl ArrivalKey {
     /// Returns the ordering time of an event. `last_end_ns` is the end of the previous span in its batch.
-    fn of(self, event: &Event, last_end_ns: &mut Option<i64>) -> i64 {
+    fn ordering_ns(self, event: &Event, last_end_ns: &mut Option<i64>) -> i64 {
         let is_whole = event.kind == EventKind::Complete && !event.flags.has(EventFlags::UNFINISHED);
         match self {
             Self::End | Self::EndWithPoints if is_whole => *last_end_ns.insert(event.end_ns()),

@@ -163,8 +163,8 @@ pub(crate) fn follow(options: &FollowOptions, say: &Say, viewer: &mut dyn Viewer
     let file = tempfile::tempfile_in(spool.path()).map_err(in_folder)?;
     let limits = PictureLimits::within(memory_bytes);
     let mut picture = LivePicture::new(file, names, limits).map_err(in_folder)?;
-    if let Some(kept) = options.kept {
-        picture.keep_part(kept).map_err(in_folder)?;
+    if let Some(part) = options.kept {
+        picture.keep_part(part).map_err(in_folder)?;
     }
     let counts = FollowCounts::default();
     let mut following = Following { picture, files, counts, came: None, shown: Instant::now() };

@@ -369,8 +369,8 @@ impl WaitingBegin {
         let args = if end_args.is_empty() {
             args
         } else {
-            let of = |args_json| Detail { args_json, ..Detail::default() };
-            let merged = of(&args).ended_by(&of(end_args));
+            let detail = |args_json| Detail { args_json, ..Detail::default() };
+            let merged = detail(&args).ended_by(&detail(end_args));
             Detail::decode(&merged).args_json.into()
         };
         LiveRow { ts_ns: start_ns, value: RowValue::Span { dur_ns }, name, track, args }

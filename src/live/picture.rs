@@ -87,7 +87,7 @@ pub(crate) struct LivePicture {
     shared_stacks: Arc<Stacks>,
     registry: Registry,
     /// The tracks of each source.
-    known: Vec<FxHashMap<Arc<TrackKey>, TrackIdx>>,
+    tracks_by_key: Vec<FxHashMap<Arc<TrackKey>, TrackIdx>>,
     /// Caches of recently used tracks and names, over all sources.
     track_cache: ArcCache<TrackKey, TrackIdx>,
     name_cache: ArcCache<LiveName, NameIdx>,
@@ -99,7 +99,7 @@ pub(crate) struct LivePicture {
     summary: Summary,
     density: LiveDensity,
     late: LateRows,
-    kept: Option<KeptPart>,
+    kept_part: Option<KeptPart>,
     /// Time and bytes of the last trim.
     trimmed: (i64, u64),
     /// Rows that the ring has dropped.
@@ -121,7 +121,7 @@ impl LivePicture {
             stacks: Stacks::default(),
             shared_stacks: Arc::default(),
             registry: Registry::default(),
-            known: Vec::new(),
+            tracks_by_key: Vec::new(),
             track_cache: ArcCache::new(),
             name_cache: ArcCache::new(),
             sources: Vec::new(),
@@ -131,7 +131,7 @@ impl LivePicture {
             summary: Summary { start_ns: i64::MAX, end_ns: i64::MIN, ..Summary::default() },
             density: LiveDensity::default(),
             late: LateRows::default(),
-            kept: None,
+            kept_part: None,
             trimmed: (i64::MIN, 0),
             dropped: 0,
             blob: Vec::new(),
@@ -140,8 +140,8 @@ impl LivePicture {
     }
 
     /// Limits the picture to its latest rows. Returns an error if the disk cannot punch holes.
-    pub(crate) fn keep_part(&mut self, kept: KeptPart) -> io::Result<()> {
-        self.kept = Some(kept);
+    pub(crate) fn keep_part(&mut self, part: KeptPart) -> io::Result<()> {
+        self.kept_part = Some(part);
         self.store.keep_ring()
     }
 
@@ -175,13 +175,13 @@ impl LivePicture {
 
     /// Adds new names and tracks. Must be called before each step, which may add sources.
     pub(crate) fn take_tables(&mut self, session: &mut LiveSession) {
-        let known = self.sources.len();
+        let sources_before = self.sources.len();
         // Later sources have distinct names.
-        let of_first = (known == 0).then(|| Sources::unmoved(session.names().cloned()).names());
-        let later = session.names().skip(known + of_first.as_ref().map_or(0, Vec::len));
+        let of_first = (sources_before == 0).then(|| Sources::unmoved(session.names().cloned()).names());
+        let later = session.names().skip(sources_before + of_first.as_ref().map_or(0, Vec::len));
         self.sources.extend(of_first.iter().flatten().map(|name| Box::from(&**name)));
         self.sources.extend(later.map(|path| Box::from(&*path.to_string_lossy())));
-        self.known.resize_with(self.sources.len(), FxHashMap::default);
+        self.tracks_by_key.resize_with(self.sources.len(), FxHashMap::default);
         for (source, rows) in session.take_tables() {
             for row in rows {
                 self.has_changed = true;
@@ -273,7 +273,7 @@ impl LivePicture {
             if self.charts.len() >= CHARTS_MAX {
                 return Ok(());
             }
-            let is_first = !self.charts.keys().any(|(known, _)| *known == track);
+            let is_first = !self.charts.keys().any(|(other_track, _)| *other_track == track);
             let title = if is_first { "samples".to_owned() } else { format!("samples: {event}") };
             let part = match &*event {
                 _ if is_first => "",
@@ -363,7 +363,7 @@ impl LivePicture {
     fn trim(&mut self, now_ns: i64) -> io::Result<()> {
         let (at_ns, at_bytes) = self.trimmed;
         let file_bytes = self.store.file_bytes();
-        match self.kept {
+        match self.kept_part {
             Some(KeptPart::Time(ns)) if now_ns.saturating_sub_unsigned(ns / TRIM_STEPS) >= at_ns => {
                 self.trimmed = (now_ns, file_bytes);
                 self.drop_before(now_ns.saturating_sub_unsigned(ns))
@@ -403,7 +403,7 @@ impl LivePicture {
 
     fn losses(&self, session: &LiveSession) -> Losses {
         let mut losses = Losses::default();
-        session.losses().iter().for_each(|(_, own)| losses.merge(own));
+        session.losses().iter().for_each(|(_, source_losses)| losses.merge(source_losses));
         if self.late.left_out > 0 {
             losses.add_many(Loss::OverLimit, SourcePos::Time(self.summary.end_ns), self.late.left_out);
         }
@@ -424,8 +424,8 @@ impl LivePicture {
     }
 
     fn name(&mut self, name: &Arc<LiveName>) -> NameIdx {
-        if let Some(known) = self.name_cache.get(name) {
-            return known;
+        if let Some(index) = self.name_cache.get(name) {
+            return index;
         }
         let index = self.names.intern(&name.text, name.category.as_deref());
         self.name_cache.insert(name, index);
@@ -434,12 +434,12 @@ impl LivePicture {
 
     fn track(&mut self, source: usize, key: &Arc<TrackKey>) -> Option<TrackIdx> {
         // A key in memory belongs to one source.
-        if let Some(known) = self.track_cache.get(key) {
-            return Some(known);
+        if let Some(track) = self.track_cache.get(key) {
+            return Some(track);
         }
-        if let Some(&known) = self.known[source].get(key) {
-            self.track_cache.insert(key, known);
-            return Some(known);
+        if let Some(&track) = self.tracks_by_key[source].get(key) {
+            self.track_cache.insert(key, track);
+            return Some(track);
         }
         let mut named = TrackKey::clone(key);
         self.id_apart(source, &mut named.pid);
@@ -448,7 +448,7 @@ impl LivePicture {
         }
         let track = self.registry.track(&named)?;
         self.add_tracks();
-        self.known[source].insert(Arc::clone(key), track);
+        self.tracks_by_key[source].insert(Arc::clone(key), track);
         Some(track)
     }
 
@@ -462,7 +462,7 @@ impl LivePicture {
             let name = &*self.sources[source];
             *pid = match &*pid {
                 Id::None => Id::Text(name.into()),
-                known => Id::Text(format!("{known} in {name}").into()),
+                id => Id::Text(format!("{id} in {name}").into()),
             };
         }
     }

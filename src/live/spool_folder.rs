@@ -114,12 +114,12 @@ impl LeftFolder {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
             entries => entries?,
         };
-        let mut all: Vec<Self> = entries.flatten().filter_map(|entry| Self::of(entry.path())).collect();
+        let mut all: Vec<Self> = entries.flatten().filter_map(|entry| Self::from_path(entry.path())).collect();
         all.sort_by(|a, b| a.path.cmp(&b.path));
         Ok(all)
     }
 
-    fn of(path: PathBuf) -> Option<Self> {
+    fn from_path(path: PathBuf) -> Option<Self> {
         let is_ours = path.file_name()?.to_str()?.starts_with(PREFIX);
         // A link could lead anywhere.
         if !is_ours || !path.symlink_metadata().ok()?.is_dir() {
@@ -133,9 +133,9 @@ impl LeftFolder {
         let files = fs::read_dir(&path).ok()?.flatten().map(|entry| entry.path());
         let mut files: Vec<PathBuf> = files.filter(|file| file.extension().is_some_and(|end| end == "spool")).collect();
         files.sort();
-        let known = || files.iter().filter_map(|file| fs::symlink_metadata(file).ok());
-        let bytes = known().map(|file| file.len()).sum();
-        let changed = known().filter_map(|file| file.modified().ok()).max();
+        let all_metadata = || files.iter().filter_map(|file| fs::symlink_metadata(file).ok());
+        let bytes = all_metadata().map(|file| file.len()).sum();
+        let changed = all_metadata().filter_map(|file| file.modified().ok()).max();
         let note = read_note(&path.join(NOTE)).unwrap_or_default();
         Some(Self { path, files, bytes, changed, note })
     }
@@ -149,7 +149,7 @@ impl LeftFolder {
     pub(crate) fn sources(&self) -> Sources {
         let name_of = |file: &PathBuf| {
             let name = file.file_name()?.to_str()?;
-            self.note.files.iter().position(|(known, _)| known == name)
+            self.note.files.iter().position(|(noted_name, _)| noted_name == name)
         };
         let mut files: Vec<(Option<usize>, &PathBuf)> = self.files.iter().map(|file| (name_of(file), file)).collect();
         // Files missing from the note come last.

@@ -72,17 +72,17 @@ impl Gpu {
         let (device, queue) = pollster::block_on(adapter.request_device(&descriptor))
             .map_err(|source| GpuError::NoDevice { adapter: adapter.get_info().name, source })?;
         let lost = Arc::new(OnceLock::new());
-        let said = Arc::clone(&lost);
+        let lost_slot = Arc::clone(&lost);
         device.set_device_lost_callback(move |reason, message| {
             // Dropping a device reports it as destroyed, which is not a loss.
             if reason != wgpu::DeviceLostReason::Destroyed {
-                said.set(message).ok(); // the first reason is the relevant one
+                lost_slot.set(message).ok(); // the first reason is the relevant one
             }
         });
-        let said = Arc::clone(&lost);
+        let lost_slot = Arc::clone(&lost);
         // Without a handler wgpu panics; with one, the renderer is recreated as after a lost device.
         device.on_uncaptured_error(Arc::new(move |error: wgpu::Error| {
-            said.set(error.to_string()).ok(); // the first reason is the relevant one
+            lost_slot.set(error.to_string()).ok(); // the first reason is the relevant one
         }));
         Ok(Self { instance, adapter, device, queue, lost })
     }

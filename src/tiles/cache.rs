@@ -234,18 +234,18 @@ impl Tiles {
 
     /// Calls `take` with each cell of [`Tiles::spans`], in time order.
     pub(crate) fn each_span(&self, owner: TileOwner, buckets: Buckets, mut take: impl FnMut(&Cell)) {
-        let mut held: Option<Cell> = None;
+        let mut last_cell: Option<Cell> = None;
         for key in keys_of(owner, buckets) {
             self.spans.each(key, |cell| {
                 // Only cells on both sides of a tile boundary may have to be merged.
-                if !held.as_mut().is_some_and(|held| held.extend(&cell))
-                    && let Some(whole) = held.replace(cell)
+                if !last_cell.as_mut().is_some_and(|last_cell| last_cell.extend(&cell))
+                    && let Some(whole) = last_cell.replace(cell)
                 {
                     take(&whole);
                 }
             });
         }
-        held.iter().for_each(take);
+        last_cell.iter().for_each(take);
     }
 
     /// Estimates the number of a lane's cells in view.

@@ -32,7 +32,7 @@ pub(crate) struct ColumnAnswer {
 struct RangeCache {
     series: Vec<Arc<DerivedSeries>>,
     /// By index of the series, width of the columns, and index of the block.
-    known: FxHashMap<(usize, u32, i64), (f64, f64)>,
+    block_ranges: FxHashMap<(usize, u32, i64), (f64, f64)>,
 }
 
 /// Limit for the cached blocks.
@@ -43,7 +43,7 @@ const BLOCKS_MAX: usize = 4096;
 pub(crate) struct ColumnLoader {
     /// The worker; `None` in tests, where frames wait for their answers.
     thread: Option<(Sender<ColumnQuery>, Receiver<ColumnAnswer>)>,
-    asked: Option<ColumnQuery>,
+    latest_query: Option<ColumnQuery>,
     answer: Option<ColumnAnswer>,
     /// Used by frames that wait.
     ranges: RangeCache,
@@ -63,8 +63,8 @@ impl RangeCache {
     fn ranges(&mut self, query: &ColumnQuery) -> Vec<(f64, f64)> {
         let are_same = self.series.len() == query.series.len()
             && self.series.iter().zip(&query.series).all(|(one, other)| Arc::ptr_eq(one, other));
-        if !are_same || self.known.len() > BLOCKS_MAX {
-            self.known.clear();
+        if !are_same || self.block_ranges.len() > BLOCKS_MAX {
+            self.block_ranges.clear();
             self.series.clone_from(&query.series);
         }
         (0..query.series.len()).map(|place| self.range(place, query.buckets)).collect()
@@ -79,8 +79,8 @@ impl RangeCache {
         let log2 = if series.is_of_quantiles() { 11 } else { 14 };
         let (first, last) = (buckets.first >> log2, buckets.end().saturating_sub(1).max(buckets.first) >> log2);
         let block = |number: i64| {
-            let known = self.known.entry((place, buckets.width_log2, number));
-            *known.or_insert_with(|| block_range(series, buckets.width_log2, number << log2, 1 << log2))
+            let entry = self.block_ranges.entry((place, buckets.width_log2, number));
+            *entry.or_insert_with(|| block_range(series, buckets.width_log2, number << log2, 1 << log2))
         };
         (first..=last)
             .map(block)
@@ -129,7 +129,7 @@ impl ColumnAnswer {
     }
 
     fn place_of(&self, series: &Arc<DerivedSeries>) -> Option<usize> {
-        self.query.series.iter().position(|known| Arc::ptr_eq(known, series))
+        self.query.series.iter().position(|other| Arc::ptr_eq(other, series))
     }
 }
 
@@ -139,13 +139,13 @@ impl ColumnLoader {
         if self.thread.is_some() {
             return Ok(());
         }
-        let (queries, asked) = unbounded::<ColumnQuery>();
+        let (queries, query_receiver) = unbounded::<ColumnQuery>();
         let (answers, answered) = unbounded();
         let work = move || {
             let mut ranges = RangeCache::default();
-            while let Ok(query) = asked.recv() {
+            while let Ok(query) = query_receiver.recv() {
                 // Only the latest view is answered.
-                let query = asked.try_iter().last().unwrap_or(query);
+                let query = query_receiver.try_iter().last().unwrap_or(query);
                 if answers.send(ColumnAnswer::new(query, &mut ranges)).is_err() {
                     return;
                 }
@@ -166,8 +166,8 @@ impl ColumnLoader {
             self.answer = Some(ColumnAnswer::new(query.clone(), &mut self.ranges));
             return false;
         };
-        if self.asked.as_ref() != Some(query) {
-            self.asked = Some(query.clone());
+        if self.latest_query.as_ref() != Some(query) {
+            self.latest_query = Some(query.clone());
             if queries.send(query.clone()).is_err() {
                 self.thread = None;
                 return true;

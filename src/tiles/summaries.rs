@@ -157,8 +157,8 @@ fn lanes_of(snapshot: &Snapshot, track: TrackIdx) -> impl Iterator<Item = (LaneI
 
 impl RankedLane {
     fn new(snapshot: &Snapshot, lane: LaneIdx, info: LaneInfo) -> Self {
-        let kept = snapshot.store().lane(lane);
-        let (extents, nodes) = (kept.extents().len(), kept.forest::<LongestNs>());
+        let store_lane = snapshot.store().lane(lane);
+        let (extents, nodes) = (store_lane.extents().len(), store_lane.forest::<LongestNs>());
         let longest_ns = match info.kind {
             LaneKind::Spans if extents > 0 && nodes.len() >= iforest::node_count(extents) => {
                 iforest::range(nodes, 0..extents).0
@@ -227,17 +227,17 @@ impl LaneSummary {
     fn ask(&self, snapshot: &Snapshot, buckets: Buckets, out: &mut Vec<Cell>) -> ReadCount {
         let mut longest = Longest::new(buckets);
         let mut open = 0..buckets.count as usize;
-        if let Some((known_buckets, known)) = &self.ahead {
+        if let Some((known_buckets, known_cells)) = &self.ahead {
             if buckets.width_log2 >= known_buckets.width_log2 {
                 let levels = buckets.width_log2 - known_buckets.width_log2;
-                let wide = (0..levels).fold(known.clone(), |cells, _| Cell::wider(cells.into_iter()));
+                let wide = (0..levels).fold(known_cells.clone(), |cells, _| Cell::wider(cells.into_iter()));
                 let is_in_view = |cell: &Cell| cell.end_bucket() > buckets.first && cell.first_bucket < buckets.end();
                 longest.take_cells(wide.into_iter().filter(is_in_view));
                 out.extend(longest.into_cells());
                 return ReadCount::default();
             }
-            longest.take_covered(*known_buckets, known);
-            longest.take_empty(*known_buckets, known);
+            longest.take_covered(*known_buckets, known_cells);
+            longest.take_empty(*known_buckets, known_cells);
             open = longest.open();
         }
         let mut count = ReadCount::default();
@@ -312,11 +312,11 @@ impl Longest {
         let place = usize::try_from(cell.first_bucket - self.buckets.first).unwrap_or(usize::MAX);
         let Some(best) = self.best.get_mut(place) else { return };
         match best {
-            Some(known) => {
-                let first_rows = known.first_rows.plus(cell.first_rows);
-                let is_longer =
-                    (cell.dur_ns(), std::cmp::Reverse(cell.row)) > (known.dur_ns(), std::cmp::Reverse(known.row));
-                *known = Cell { first_rows, ..if is_longer { cell } else { *known } };
+            Some(best_cell) => {
+                let first_rows = best_cell.first_rows.plus(cell.first_rows);
+                let is_longer = (cell.dur_ns(), std::cmp::Reverse(cell.row))
+                    > (best_cell.dur_ns(), std::cmp::Reverse(best_cell.row));
+                *best_cell = Cell { first_rows, ..if is_longer { cell } else { *best_cell } };
             }
             None => *best = Some(cell),
         }
@@ -328,11 +328,11 @@ impl Longest {
 
     /// Derives narrower buckets from wider cells: if one span fills a narrower bucket and is the longest of the wider
     /// one, none is longer.
-    fn take_covered(&mut self, of: Buckets, wider: &[Cell]) {
+    fn take_covered(&mut self, wider_buckets: Buckets, wider: &[Cell]) {
         let (from_ns, to_ns) = (self.buckets.start_ns(self.buckets.first), self.buckets.start_ns(self.buckets.end()));
         for cell in wider {
-            let holds_from_ns = cell.start_ns.max(of.start_ns(cell.first_bucket)).max(from_ns);
-            let holds_to_ns = cell.end_ns.min(of.start_ns(cell.end_bucket())).min(to_ns);
+            let holds_from_ns = cell.start_ns.max(wider_buckets.start_ns(cell.first_bucket)).max(from_ns);
+            let holds_to_ns = cell.end_ns.min(wider_buckets.start_ns(cell.end_bucket())).min(to_ns);
             if holds_from_ns >= holds_to_ns {
                 continue;
             }
@@ -348,12 +348,13 @@ impl Longest {
     }
 
     /// Derives empty buckets from the gaps between wider cells.
-    fn take_empty(&mut self, of: Buckets, wider: &[Cell]) {
+    fn take_empty(&mut self, wider_buckets: Buckets, wider: &[Cell]) {
         let ends = wider.iter().map(Cell::end_bucket);
-        let gaps =
-            std::iter::once(of.first).chain(ends).zip(wider.iter().map(|cell| cell.first_bucket).chain([of.end()]));
+        let gaps = std::iter::once(wider_buckets.first)
+            .chain(ends)
+            .zip(wider.iter().map(|cell| cell.first_bucket).chain([wider_buckets.end()]));
         for (first, end) in gaps.filter(|(first, end)| first < end) {
-            let (from_ns, to_ns) = (of.start_ns(first), of.start_ns(end));
+            let (from_ns, to_ns) = (wider_buckets.start_ns(first), wider_buckets.start_ns(end));
             // Both widths are powers of two, so a narrower bucket lies in one wider bucket.
             let place = |ts_ns: i64| usize::try_from(self.buckets.bucket_at(ts_ns).saturating_sub(self.buckets.first));
             let (from, to) = (place(from_ns).unwrap_or(0), place(to_ns).unwrap_or(0));
@@ -372,8 +373,8 @@ impl Longest {
 
     /// Returns the shortest of the longest spans in some buckets that are not empty; `None` while any has none.
     fn shortest_in(&self, places: std::ops::Range<usize>) -> Option<u64> {
-        let known = self.best[places.clone()].iter().zip(&self.empty[places]).filter(|(_, empty)| !**empty);
-        known.map(|(best, _)| best.map(|cell| cell.dur_ns())).min().flatten()
+        let non_empty = self.best[places.clone()].iter().zip(&self.empty[places]).filter(|(_, empty)| !**empty);
+        non_empty.map(|(best, _)| best.map(|cell| cell.dur_ns())).min().flatten()
     }
 
     fn into_cells(self) -> Vec<Cell> {

@@ -28,13 +28,13 @@ pub(super) type Connection = (u64, u64);
 
 impl FlowTracker {
     /// Adds a span, and appends the connections that arrive at it.
-    pub(super) fn span(&mut self, track: TrackIdx, start_ns: i64, id: u64, found: &mut Vec<Connection>) {
+    pub(super) fn span(&mut self, track: TrackIdx, start_ns: i64, id: u64, connections: &mut Vec<Connection>) {
         let Some(arrivals) = self.arriving.get_mut(&track) else { return };
         // Spans at the time of the arrival were there when it was recorded.
         arrivals.retain(|arrival| {
             let is_next = start_ns > arrival.ts_ns;
             if is_next {
-                found.push((arrival.from, id));
+                connections.push((arrival.from, id));
             }
             !is_next
         });
@@ -47,7 +47,7 @@ impl FlowTracker {
         flow: u64,
         point: FlowPoint,
         latest: &Latest,
-        found: &mut Vec<Connection>,
+        connections: &mut Vec<Connection>,
     ) {
         let (track, ts_ns) = at;
         let begun_at_depth = || point.depth.and_then(|depth| latest.at(track, depth));
@@ -70,11 +70,11 @@ impl FlowTracker {
                 self.within.insert(flow, around);
             }
             (FlowRole::Step, from, Some(around)) => {
-                found.extend(from.map(|from| (from, around)));
+                connections.extend(from.map(|from| (from, around)));
                 self.within.insert(flow, around);
             }
             (FlowRole::End, Some(from), Some(around)) if point.binds_enclosing => {
-                found.push((from, around));
+                connections.push((from, around));
                 if point.bound != FlowBound::Time {
                     // The flow terminates here: a later point with this id starts another flow.
                     self.within.remove(&flow);
@@ -84,7 +84,7 @@ impl FlowTracker {
                 // Among spans that start with the point, those below the enclosing one come after it in the trace.
                 let first_inside = point.depth.map_or(0, |depth| usize::from(depth) + 1);
                 match latest.starting_at(track, first_inside, ts_ns) {
-                    Some(next) => found.push((from, next)),
+                    Some(next) => connections.push((from, next)),
                     None => self.arriving.entry(track).or_default().push(FlowArrival { from, ts_ns }),
                 }
             }

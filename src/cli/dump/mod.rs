@@ -104,7 +104,7 @@ impl<'a> Dump<'a> {
     }
 
     fn row(&mut self, row: &SortedRow) -> io::Result<()> {
-        if self.held_states.first().is_some_and(|held| held.ts_ns != row.row.start_ns) {
+        if self.held_states.first().is_some_and(|state| state.ts_ns != row.row.start_ns) {
             self.states()?;
         }
         let lane = self.snapshot.lane(row.index.lane);
@@ -148,7 +148,7 @@ impl<'a> Dump<'a> {
         let utids = self.utids_by_ids.get_or_init(|| {
             let tracks = (0u32..).zip(&self.snapshot.tracks().tracks);
             let threads = tracks.filter(|(_, track)| track.key.kind == TrackKind::Thread);
-            threads.filter_map(|(row, track)| Some((ids_of(&track.key)?, self.utids.of(TrackIdx(row))?))).collect()
+            threads.filter_map(|(row, track)| Some((ids_of(&track.key)?, self.utids.get(TrackIdx(row))?))).collect()
         });
         utids.get(&ids).copied()
     }
@@ -219,7 +219,7 @@ impl<'a> Dump<'a> {
         let names = self.snapshot.names();
         let stack = self.snapshot.frames(StackIdx::from_value(row.row.value)).map(|name| names.get(name).text);
         let stack: Vec<&str> = stack.collect();
-        let mut object = json!({"t": "sample", "ts": row.row.start_ns, "utid": self.utids.of(track), "stack": stack});
+        let mut object = json!({"t": "sample", "ts": row.row.start_ns, "utid": self.utids.get(track), "stack": stack});
         let blob = self.snapshot.store().detail(DetailRef(row.row.detail), &mut self.details);
         let args = flat_args::flat_args(Detail::decode(blob).args_json);
         if !args.is_empty() {

@@ -16,7 +16,7 @@ pub(super) struct Utids(Vec<u32>);
 
 impl Utids {
     /// Returns the id of a track's thread.
-    pub(super) fn of(&self, track: TrackIdx) -> Option<u32> {
+    pub(super) fn get(&self, track: TrackIdx) -> Option<u32> {
         self.0.get(track.index()).copied().filter(|&utid| utid != NO_THREAD)
     }
 }

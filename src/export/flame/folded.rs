@@ -17,8 +17,8 @@ const NO_NAME: &str = "[no name]";
 pub(crate) fn write_folded(graph: &FlameGraph<'_>, out: &mut dyn Write) -> io::Result<()> {
     let mut path: Vec<&str> = Vec::new();
     for (row, node) in (0..).zip(graph.nodes()) {
-        let (_, own) = graph.weights(node);
-        if own == 0 {
+        let (_, own_weight) = graph.weights(node);
+        if own_weight == 0 {
             continue;
         }
         path.clear();
@@ -33,7 +33,7 @@ pub(crate) fn write_folded(graph: &FlameGraph<'_>, out: &mut dyn Write) -> io::R
         if path.is_empty() {
             out.write_all(NO_FRAMES.as_bytes())?;
         }
-        writeln!(out, " {own}")?;
+        writeln!(out, " {own_weight}")?;
     }
     Ok(())
 }

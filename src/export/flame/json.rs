@@ -24,8 +24,8 @@ pub(crate) fn write_json(graph: &FlameGraph<'_>, out: &mut dyn Write) -> io::Res
             write!(out, "{},\"name\":", node.parent.index())?;
         }
         json_text(out, graph.text(node))?;
-        let (total, own) = graph.weights(node);
-        write!(out, ",\"total\":{total},\"self\":{own},\"count\":{}}}", node.own.samples)?;
+        let (total, own_weight) = graph.weights(node);
+        write!(out, ",\"total\":{total},\"self\":{own_weight},\"count\":{}}}", node.own.samples)?;
     }
     out.write_all(b"\n]}\n")
 }

@@ -84,10 +84,10 @@ fn write_bar(graph: &FlameGraph<'_>, bar: &SvgBar, (top, width): (f64, f64), out
         "" => "[no name]",
         name => name,
     };
-    let (whole, (total, own)) = (graph.weights(&nodes[0]).0, graph.weights(node));
+    let (whole, (total, own_weight)) = (graph.weights(&nodes[0]).0, graph.weights(node));
     let percent = if whole == 0 { 0.0 } else { 100.0 * total as f64 / whole as f64 };
-    let (total, own) = (graph.weight_text(total), graph.weight_text(own));
-    let tooltip = format!("{name}: {total}, {percent:.2} %, self {own}");
+    let (total, own_weight) = (graph.weight_text(total), graph.weight_text(own_weight));
+    let tooltip = format!("{name}: {total}, {percent:.2} %, self {own_weight}");
     let (left, color) = (bar.left, color(name, bar.node));
     write!(
         out,

@@ -15,7 +15,7 @@ pub(super) enum EventTable {
 impl EventTable {
     pub(super) const ALL: [Self; 5] = [Self::Spans, Self::Instants, Self::Counters, Self::Flows, Self::Samples];
 
-    pub(super) fn of(event: &Event) -> Self {
+    pub(super) fn from_event(event: &Event) -> Self {
         match event.payload() {
             Payload::Span { .. } => Self::Spans,
             Payload::Counter(_) => Self::Counters,

@@ -139,7 +139,7 @@ impl<'a> EventCells<'a> {
         row.extend([ParquetCell::Text(text), category, ParquetCell::Int(event.track.0.into())]);
         let tables = self.tables;
         let TrackCells { pid, tid, process, thread, track } =
-            self.tracks.get(event.track, || TrackCells::of(tables, event.track));
+            self.tracks.get(event.track, || TrackCells::from_track(tables, event.track));
         row.extend([pid, tid, process, thread, track].map(Clone::clone));
         row.push(ParquetCell::Flag(event.flags.has(EventFlags::OUTSIDE)));
     }
@@ -174,7 +174,7 @@ impl<'a> EventCells<'a> {
 
 impl TrackCells {
     /// Returns the cells of a track, all null if it does not exist.
-    fn of(tables: &TrackTables, track: TrackIdx) -> Self {
+    fn from_track(tables: &TrackTables, track: TrackIdx) -> Self {
         let Some(track) = tables.tracks.get(track.index()) else {
             return Self {
                 pid: ParquetCell::Null,

@@ -49,7 +49,7 @@ pub(super) fn write(
         let mut files = EventFiles::default();
         for table in EventTable::ALL {
             // Created even without rows, so that a query of it is not an error.
-            files.of(table, folder, None)?;
+            files.table_file(table, folder, None)?;
         }
         return Ok(report.plus(files.write(task, excerpt, &mut cells, folder, None)?));
     }
@@ -75,9 +75,9 @@ impl EventFiles {
     ) -> Result<ExportReport, SinkError> {
         let mut row = Vec::new();
         let mut report = task.each_event(excerpt, |event, blob| {
-            let table = EventTable::of(event);
+            let table = EventTable::from_event(event);
             cells.row(table, event, blob, &mut row);
-            Ok(self.of(table, folder, process)?.push(&mut row)?)
+            Ok(self.table_file(table, folder, process)?.push(&mut row)?)
         })?;
         for file in self.0.into_iter().flatten() {
             report.bytes += file.finish()?;
@@ -86,7 +86,12 @@ impl EventFiles {
     }
 
     /// Returns the file of a table, and creates it on the first call.
-    fn of(&mut self, table: EventTable, folder: &mut OutputFolder, process: Option<u32>) -> io::Result<&mut TableFile> {
+    fn table_file(
+        &mut self,
+        table: EventTable,
+        folder: &mut OutputFolder,
+        process: Option<u32>,
+    ) -> io::Result<&mut TableFile> {
         let slot = &mut self.0[table as usize];
         if slot.is_none() {
             let name = table.name();

@@ -362,35 +362,35 @@ fn parsed(bytes: &[u8]) -> Result<Option<(RequestHead, usize)>, NoRequest> {
     for header in request.headers.iter() {
         let Ok(value) = str::from_utf8(header.value) else { continue };
         let (value, lower) = (value.trim(), value.trim().to_ascii_lowercase());
-        let is = |name: &str| header.name.eq_ignore_ascii_case(name);
-        if is("host") {
+        let is_named = |name: &str| header.name.eq_ignore_ascii_case(name);
+        if is_named("host") {
             // With two host headers, each side could believe another one.
             if head.host.replace(lower).is_some() {
                 return Err(BAD);
             }
-        } else if is("origin") || is("sec-fetch-site") {
+        } else if is_named("origin") || is_named("sec-fetch-site") {
             head.is_of_browser = true;
-        } else if is("content-type") {
+        } else if is_named("content-type") {
             lower.split(';').next().unwrap_or_default().trim().clone_into(&mut head.content_type);
-        } else if is("content-encoding") {
+        } else if is_named("content-encoding") {
             match &*lower {
                 "gzip" => head.is_gzip = true,
                 "identity" | "" => {}
                 _ => return Err(NoRequest::Refused(415, "the body may be packed by gzip, and by nothing else")),
             }
-        } else if is("content-length") {
+        } else if is_named("content-length") {
             let digits = value.bytes().all(|byte| byte.is_ascii_digit());
             let length = value.parse().ok().filter(|_| digits && head.length == BodyLength::None).ok_or(BAD)?;
             head.length = BodyLength::Bytes(length);
-        } else if is("transfer-encoding") {
+        } else if is_named("transfer-encoding") {
             if lower != "chunked" || head.length != BodyLength::None {
                 return Err(BAD);
             }
             head.length = BodyLength::Chunked;
-        } else if is("connection") {
+        } else if is_named("connection") {
             let asks = |word: &str| lower.split(',').any(|part| part.trim() == word);
             head.keeps_alive = !asks("close") && (head.keeps_alive || asks("keep-alive"));
-        } else if is("expect") {
+        } else if is_named("expect") {
             head.expects_continue = lower == "100-continue";
         }
     }

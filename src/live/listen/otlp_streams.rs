@@ -73,7 +73,7 @@ pub(super) enum Taken {
 /// A queued request, and the channel to its connection.
 struct Waiting {
     body: Body,
-    kept: Sender<()>,
+    confirm_sender: Sender<()>,
 }
 
 /// The streams of all connections.
@@ -97,8 +97,8 @@ impl OtlpStreams {
         let Some(framed) = framed else { return Taken::NotOtlp };
         body.bytes = framed;
         let Some(stream) = self.stream(encoding) else { return Taken::Over };
-        let (kept, is_kept) = bounded(1);
-        match stream.send_timeout(Waiting { body, kept }, PATIENCE) {
+        let (confirm_sender, is_kept) = bounded(1);
+        match stream.send_timeout(Waiting { body, confirm_sender }, PATIENCE) {
             Ok(()) => {}
             Err(SendTimeoutError::Timeout(_)) => return Taken::Busy,
             Err(SendTimeoutError::Disconnected(_)) => return Taken::Over,
@@ -125,16 +125,16 @@ impl OtlpStreams {
 
 /// Spools and forwards requests, until either side is closed.
 fn pump(mut thread: ReadingThread, encoding: OtlpEncoding, waiting: &Receiver<Waiting>) {
-    let mut hand_on = |bytes: &[u8], kept: Option<Sender<()>>| {
+    let mut hand_on = |bytes: &[u8], confirm_sender: Option<Sender<()>>| {
         if !thread.keep(bytes) {
             return false;
         }
-        if let Some(kept) = kept {
-            kept.send(()).ok(); // its connection may have gone
+        if let Some(confirm_sender) = confirm_sender {
+            confirm_sender.send(()).ok(); // its connection may have gone
         }
         bytes.chunks(BLOCK_BYTES).all(|block| thread.send(block.to_vec()))
     };
     if hand_on(&encoding.head(), None) {
-        waiting.iter().all(|Waiting { body, kept }| hand_on(&body.bytes, Some(kept)));
+        waiting.iter().all(|Waiting { body, confirm_sender }| hand_on(&body.bytes, Some(confirm_sender)));
     }
 }

@@ -27,7 +27,7 @@ pub(super) enum PeerUser {
 
 /// Looks up the user at the other end of a connection.
 pub(super) fn peer_user(stream: &TcpStream) -> PeerUser {
-    let (Ok(peer), Ok(own)) = (stream.peer_addr(), stream.local_addr()) else { return PeerUser::Gone };
+    let (Ok(peer), Ok(own_addr)) = (stream.peer_addr(), stream.local_addr()) else { return PeerUser::Gone };
     for look in 0..LOOKS {
         if look > 0 {
             thread::sleep(BETWEEN_LOOKS);
@@ -37,7 +37,7 @@ pub(super) fn peer_user(stream: &TcpStream) -> PeerUser {
         if tables.is_empty() {
             return PeerUser::Allowed;
         }
-        match tables.iter().find_map(|table| owner(table, peer, own)) {
+        match tables.iter().find_map(|table| owner(table, peer, own_addr)) {
             Some(user) if user == files::user() || user == 0 => return PeerUser::Allowed,
             Some(user) => return PeerUser::Other(user),
             None => {}
@@ -46,9 +46,10 @@ pub(super) fn peer_user(stream: &TcpStream) -> PeerUser {
     PeerUser::Gone
 }
 
-/// Returns the user of the socket at `peer` that is connected to `own`; `None` if it is missing or closed.
-fn owner(table: &str, peer: SocketAddr, own: SocketAddr) -> Option<u32> {
-    let (local, remote) = ([name_of(peer, false), name_of(peer, true)], [name_of(own, false), name_of(own, true)]);
+/// Returns the user of the socket at `peer` that is connected to `own_addr`; `None` if it is missing or closed.
+fn owner(table: &str, peer: SocketAddr, own_addr: SocketAddr) -> Option<u32> {
+    let (local, remote) =
+        ([name_of(peer, false), name_of(peer, true)], [name_of(own_addr, false), name_of(own_addr, true)]);
     table.lines().skip(1).find_map(|line| {
         // Number, local and remote address, state, queues, timer, retransmits, user, timeout, inode.
         let mut fields = line.split_ascii_whitespace().skip(1);
