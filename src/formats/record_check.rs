@@ -89,7 +89,7 @@ pub(crate) fn check(path: &Path, kind: RecordKind, losses: &Losses, context: &Re
             counts.push(count);
         }
     }
-    let at = match first.file {
+    let position_text = match first.file {
         Some(file) => format!("{} of {file}", first.first),
         None => located(path, first.first, context)?,
     };
@@ -99,7 +99,7 @@ pub(crate) fn check(path: &Path, kind: RecordKind, losses: &Losses, context: &Re
     Err(ReadError::NoEvents {
         path: path.to_owned(),
         format: kind.format,
-        lost: format!("{}, the first at {at}.{reason}", counts.join(", ")),
+        lost: format!("{}, the first at {position_text}.{reason}", counts.join(", ")),
         record: kind.record,
     })
 }

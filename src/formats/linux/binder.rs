@@ -83,23 +83,23 @@ pub(crate) struct BinderThread {
 
 impl Binder {
     /// Converts a driver event to events of the batch.
-    pub(crate) fn add_event(&mut self, batch: &mut BatchBuilder, at: BinderThread, event: BinderEvent) {
+    pub(crate) fn add_event(&mut self, batch: &mut BatchBuilder, thread: BinderThread, event: BinderEvent) {
         match event {
-            BinderEvent::Transaction(sent) => self.transaction(batch, at, &sent),
-            BinderEvent::Received { id } => self.received(batch, at, id),
-            BinderEvent::Return { code } if NO_ANSWER.contains(&code) => self.end(batch, at, BinderSpan::Call),
+            BinderEvent::Transaction(sent) => self.transaction(batch, thread, &sent),
+            BinderEvent::Received { id } => self.received(batch, thread, id),
+            BinderEvent::Return { code } if NO_ANSWER.contains(&code) => self.end(batch, thread, BinderSpan::Call),
             BinderEvent::Return { .. } => {}
         }
     }
 
-    fn transaction(&mut self, batch: &mut BatchBuilder, at: BinderThread, sent: &BinderTransaction) {
+    fn transaction(&mut self, batch: &mut BatchBuilder, thread: BinderThread, sent: &BinderTransaction) {
         if self.sent.len() >= PENDING_MAX {
-            batch.lose(Loss::OverLimit, at.place);
+            batch.lose(Loss::OverLimit, thread.place);
             self.sent.clear();
         }
         if sent.is_reply {
             self.sent.insert(sent.id, SentMessage::Answer);
-            return self.end(batch, at, BinderSpan::Answer);
+            return self.end(batch, thread, BinderSpan::Answer);
         }
         let is_one_way = sent.flags & ONE_WAY != 0;
         self.sent.insert(sent.id, if is_one_way { SentMessage::OneWay } else { SentMessage::Call });
@@ -114,51 +114,51 @@ impl Binder {
         let detail = Detail { args_json: args.finish(), ..Detail::default() };
         let detail = batch.batch.chunk.details.push(&detail);
         if is_one_way {
-            instant(batch, at, b"binder transaction async", detail);
+            instant(batch, thread, b"binder transaction async", detail);
         } else {
-            self.begin(batch, at, BinderSpan::Call, detail);
+            self.begin(batch, thread, BinderSpan::Call, detail);
         }
-        flow(batch, at, EventKind::FlowStart, sent.id, is_one_way);
+        flow(batch, thread, EventKind::FlowStart, sent.id, is_one_way);
     }
 
-    fn received(&mut self, batch: &mut BatchBuilder, at: BinderThread, id: i64) {
+    fn received(&mut self, batch: &mut BatchBuilder, thread: BinderThread, id: i64) {
         match self.sent.remove(&id) {
-            Some(SentMessage::Answer) => self.end(batch, at, BinderSpan::Call),
+            Some(SentMessage::Answer) => self.end(batch, thread, BinderSpan::Call),
             Some(SentMessage::Call) => {
-                self.begin(batch, at, BinderSpan::Answer, 0);
-                flow(batch, at, EventKind::FlowEnd, id, false);
+                self.begin(batch, thread, BinderSpan::Answer, 0);
+                flow(batch, thread, EventKind::FlowEnd, id, false);
             }
             Some(SentMessage::OneWay) => {
-                instant(batch, at, b"binder async rcv", 0);
-                flow(batch, at, EventKind::FlowEnd, id, true);
+                instant(batch, thread, b"binder async rcv", 0);
+                flow(batch, thread, EventKind::FlowEnd, id, true);
             }
             // Sent before the recording started.
             None => {}
         }
     }
 
-    fn begin(&mut self, batch: &mut BatchBuilder, at: BinderThread, span: BinderSpan, detail: u32) {
-        if self.open.len() >= PENDING_MAX && !self.open.contains_key(&at.tid) {
-            return batch.lose(Loss::OverLimit, at.place);
+    fn begin(&mut self, batch: &mut BatchBuilder, thread: BinderThread, span: BinderSpan, detail: u32) {
+        if self.open.len() >= PENDING_MAX && !self.open.contains_key(&thread.tid) {
+            return batch.lose(Loss::OverLimit, thread.place);
         }
-        let open = self.open.entry(at.tid).or_default();
+        let open = self.open.entry(thread.tid).or_default();
         if open.len() >= CALLS_DEEP_MAX {
-            return batch.lose(Loss::DeepNesting, at.place);
+            return batch.lose(Loss::DeepNesting, thread.place);
         }
         open.push(span);
-        let name = span.name(batch, at.place);
-        batch.push(Event { detail, ..bare(at.ts_ns, EventKind::Begin, at.track, name) });
+        let name = span.name(batch, thread.place);
+        batch.push(Event { detail, ..bare(thread.ts_ns, EventKind::Begin, thread.track, name) });
     }
 
     /// Ends the innermost driver span of a thread if it is of this kind.
-    fn end(&mut self, batch: &mut BatchBuilder, at: BinderThread, span: BinderSpan) {
-        let Some(open) = self.open.get_mut(&at.tid).filter(|open| open.last() == Some(&span)) else { return };
+    fn end(&mut self, batch: &mut BatchBuilder, thread: BinderThread, span: BinderSpan) {
+        let Some(open) = self.open.get_mut(&thread.tid).filter(|open| open.last() == Some(&span)) else { return };
         open.pop();
         if open.is_empty() {
-            self.open.remove(&at.tid);
+            self.open.remove(&thread.tid);
         }
-        let name = span.name(batch, at.place);
-        batch.push(bare(at.ts_ns, EventKind::End, at.track, name));
+        let name = span.name(batch, thread.place);
+        batch.push(bare(thread.ts_ns, EventKind::End, thread.track, name));
     }
 }
 
@@ -172,14 +172,14 @@ impl BinderSpan {
     }
 }
 
-fn instant(batch: &mut BatchBuilder, at: BinderThread, name: &[u8], detail: u32) {
-    let name = batch.name(name, Some(b"binder"), at.place);
-    batch.push(Event { detail, ..bare(at.ts_ns, EventKind::Instant, at.track, name) });
+fn instant(batch: &mut BatchBuilder, thread: BinderThread, name: &[u8], detail: u32) {
+    let name = batch.name(name, Some(b"binder"), thread.place);
+    batch.push(Event { detail, ..bare(thread.ts_ns, EventKind::Instant, thread.track, name) });
 }
 
-fn flow(batch: &mut BatchBuilder, at: BinderThread, kind: EventKind, id: i64, is_of_instant: bool) {
+fn flow(batch: &mut BatchBuilder, thread: BinderThread, kind: EventKind, id: i64, is_of_instant: bool) {
     let value = xxh3_64(&[b"binder", &id.to_le_bytes()[..]].concat());
     let depth = if is_of_instant { Event::FLOW_OF_INSTANT } else { Event::FLOW_OF_SPAN };
     let flags = EventFlags::BIND_ENCLOSING;
-    batch.push(Event { value, depth, flags, ..bare(at.ts_ns, kind, at.track, NameIdx::EMPTY) });
+    batch.push(Event { value, depth, flags, ..bare(thread.ts_ns, kind, thread.track, NameIdx::EMPTY) });
 }

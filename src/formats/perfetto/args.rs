@@ -24,7 +24,7 @@ impl ArgsWriter {
 
     /// Adds a log message with the source location of its call.
     pub(super) fn log_message(&mut self, bytes: &[u8], shared: &mut ValueTables<'_>) {
-        let (mut message, mut at) = (None, None);
+        let (mut message, mut location) = (None, None);
         for field in Fields::new(bytes) {
             let missing = match field.number {
                 log_message::BODY_IID => {
@@ -32,8 +32,8 @@ impl ArgsWriter {
                     message.is_none()
                 }
                 log_message::SOURCE_LOCATION_IID => {
-                    at = shared.texts.locations.get(field.value.number());
-                    at.is_none()
+                    location = shared.texts.locations.get(field.value.number());
+                    location.is_none()
                 }
                 _ => false,
             };
@@ -41,7 +41,7 @@ impl ArgsWriter {
                 shared.lose(Loss::MissingText);
             }
         }
-        if message.is_none() && at.is_none() {
+        if message.is_none() && location.is_none() {
             return;
         }
         self.key("", b"track_event.log_message");
@@ -50,9 +50,9 @@ impl ArgsWriter {
             self.json.push_str("\"message\":");
             push_quoted(&mut self.json, &String::from_utf8_lossy(message));
         }
-        if let Some(at) = at {
+        if let Some(location) = location {
             self.json.push_str(if message.is_some() { "," } else { "" });
-            push_location_members(&mut self.json, at);
+            push_location_members(&mut self.json, location);
         }
         self.json.push('}');
     }

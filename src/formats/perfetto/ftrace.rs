@@ -210,8 +210,8 @@ impl FtraceDecoder<'_> {
                 let pid = self.kernel.scheduler.process(tid).unwrap_or(tid);
                 let track = self.tracks.thread(pid, tid);
                 let track = self.batch.track(track, self.tracks);
-                let at = BinderThread { ts_ns, tid, track, place: self.place };
-                self.kernel.binder.add_event(self.batch, at, binder_event(number, event));
+                let thread = BinderThread { ts_ns, tid, track, place: self.place };
+                self.kernel.binder.add_event(self.batch, thread, binder_event(number, event));
             }
             // The transaction or its return has the same information.
             Some((ftrace_event::BINDER_COMMAND, _)) => {}

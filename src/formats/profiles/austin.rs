@@ -85,9 +85,9 @@ fn number(text: &[u8]) -> Option<i64> {
     std::str::from_utf8(text).ok()?.parse().ok()
 }
 
-/// Splits a text at the first `at`.
-fn split(text: &[u8], at: u8) -> (&[u8], &[u8]) {
-    let position = memchr::memchr(at, text).unwrap_or(text.len());
+/// Splits a text at the first `separator`.
+fn split(text: &[u8], separator: u8) -> (&[u8], &[u8]) {
+    let position = memchr::memchr(separator, text).unwrap_or(text.len());
     (&text[..position], text.get(position + 1..).unwrap_or_default())
 }
 

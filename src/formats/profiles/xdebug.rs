@@ -134,9 +134,9 @@ impl Xdebug {
         let place = line.place();
         let Some(name) = fields.next().filter(|name| !name.is_empty()) else { return batch.lose(line.loss(), place) };
         let (is_user, include) = (fields.next(), fields.next());
-        let (file, at) = (fields.next(), fields.next());
+        let (file, line_number) = (fields.next(), fields.next());
         // The last field may be truncated.
-        if !line.has_end && at.is_none() {
+        if !line.has_end && line_number.is_none() {
             return batch.lose(Loss::Truncated, place);
         }
         self.args.clear();
@@ -147,8 +147,8 @@ impl Xdebug {
         };
         text("file", file);
         text("include", include);
-        if let Some(at) = self::number(at) {
-            self.args.number("line", at);
+        if let Some(line_number) = self::number(line_number) {
+            self.args.number("line", line_number);
         }
         if is_user == Some(b"0") {
             self.args.key("", b"internal");

@@ -288,8 +288,8 @@ impl PerfEventBuilder {
 
     /// Returns the name of a frame. Cached, since formatting the text for each sample would be slow.
     fn frame_name(&mut self, pid: i64, address: u64, place: SourcePos, batch: &mut BatchBuilder) -> NameIdx {
-        let at = self.maps.place(pid, address);
-        let key = match at {
+        let frame_place = self.maps.place(pid, address);
+        let key = match frame_place {
             FramePlace::File { module, address } => Some((module, address)),
             FramePlace::Function(_) | FramePlace::Nowhere { .. } => None,
         };
@@ -299,7 +299,7 @@ impl PerfEventBuilder {
         if let Some(&name) = key.and_then(|key| self.frame_names.1.get(&key)) {
             return name;
         }
-        let frame = self.maps.text(&at);
+        let frame = self.maps.text(&frame_place);
         let name = batch.name(frame.text.as_bytes(), frame.category.as_deref().map(str::as_bytes), place);
         // A name beyond the limit is counted as lost each time.
         if let Some(key) = key.filter(|_| name != NameIdx::EMPTY) {

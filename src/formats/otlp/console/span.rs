@@ -87,7 +87,7 @@ fn events(value: &Value, pointer: &str, event: impl Fn(&Value) -> Option<Console
 
 /// Returns links in the form that requests of other encodings have: the ids at these pointers, and attributes.
 fn links(value: &Value, pointer: &str, [trace_id, span_id, attributes]: [&str; 3]) -> Vec<Value> {
-    let id = |link: &Value, at: &str| text_at(link, at).trim_start_matches("0x").to_owned();
+    let id = |link: &Value, key: &str| text_at(link, key).trim_start_matches("0x").to_owned();
     let printed = items(value, pointer).iter().filter(|item| item.is_object());
     let link = |link: &Value| {
         let attributes: Map<_, _> = members(link.get(attributes)).into_iter().collect();
