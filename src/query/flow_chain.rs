@@ -164,18 +164,24 @@ fn links_of(snapshot: &Snapshot, points: &[(PlacedPoint, Option<RowIdx>)], row: 
         }
         run.clear();
     };
-    for &(at, span) in points {
-        if at.point.role == FlowRole::Start {
+    for &(placed_point, span) in points {
+        if placed_point.point.role == FlowRole::Start {
             close(&mut run, &mut links);
-            within = span.map(|span| (span, within_span(snapshot, span, at.ts_ns)));
+            within = span.map(|span| (span, within_span(snapshot, span, placed_point.ts_ns)));
             continue;
         }
         if let (Some((from, from_ns)), Some(to)) = (within, span) {
-            run.push(FlowLink { name: at.name, from, from_ns, to, to_ns: within_span(snapshot, to, at.ts_ns) });
+            run.push(FlowLink {
+                name: placed_point.name,
+                from,
+                from_ns,
+                to,
+                to_ns: within_span(snapshot, to, placed_point.ts_ns),
+            });
         }
-        if at.point.role == FlowRole::Step {
-            within = span.map(|span| (span, within_span(snapshot, span, at.ts_ns))).or(within);
-        } else if at.point.binds_enclosing && at.point.bound != FlowBound::Time {
+        if placed_point.point.role == FlowRole::Step {
+            within = span.map(|span| (span, within_span(snapshot, span, placed_point.ts_ns))).or(within);
+        } else if placed_point.point.binds_enclosing && placed_point.point.bound != FlowBound::Time {
             // The flow terminates here: a later point with this id starts another flow.
             close(&mut run, &mut links);
             within = None;
@@ -244,31 +250,33 @@ fn placed(cursor: &mut LaneCursor<'_>, number: u64, track: TrackIdx) -> Option<P
 }
 
 /// Returns the span that a point belongs to. `sweep` is of its track.
-fn span_of(snapshot: &Snapshot, sweep: &mut SpanSweep<'_>, at: &PlacedPoint) -> Option<RowIdx> {
-    sweep.seek(at.ts_ns);
-    if at.point.role == FlowRole::End && !at.point.binds_enclosing {
+fn span_of(snapshot: &Snapshot, sweep: &mut SpanSweep<'_>, placed_point: &PlacedPoint) -> Option<RowIdx> {
+    sweep.seek(placed_point.ts_ns);
+    if placed_point.point.role == FlowRole::End && !placed_point.point.binds_enclosing {
         // Among spans that start with the point, those below the enclosing one come after it in the trace.
-        return sweep.next_from(at.point.depth.map_or(0, |depth| depth.saturating_add(1)));
+        return sweep.next_from(placed_point.point.depth.map_or(0, |depth| depth.saturating_add(1)));
     }
-    let begun_at_depth = at.point.depth.and_then(|depth| sweep.begun_at_depth(depth));
+    let begun_at_depth = placed_point.point.depth.and_then(|depth| sweep.begun_at_depth(depth));
     let at_depth = begun_at_depth.map(|(row, _)| row);
-    match at.point.bound {
+    match placed_point.point.bound {
         FlowBound::Time => {
             // Among spans that start at its time, the order in the trace decides. Elsewhere the order matters only for
             // a point exactly at the end of a span. A point without an enclosing span was written right after its span.
-            let between = begun_at_depth.filter(|&(_, start_ns)| start_ns == at.ts_ns).map(|(row, _)| row);
+            let between = begun_at_depth.filter(|&(_, start_ns)| start_ns == placed_point.ts_ns).map(|(row, _)| row);
             between.or_else(|| sweep.innermost()).or(at_depth).or_else(|| sweep.last_begun())
         }
         FlowBound::Span => at_depth,
-        FlowBound::Instant => instant_at(snapshot, at).or(at_depth),
+        FlowBound::Instant => instant_at(snapshot, placed_point).or(at_depth),
     }
 }
 
 /// Returns the instant at a point's track and time.
-fn instant_at(snapshot: &Snapshot, at: &PlacedPoint) -> Option<RowIdx> {
-    let mut lanes = snapshot.lanes_of(at.track).map(LaneIdx);
+fn instant_at(snapshot: &Snapshot, placed_point: &PlacedPoint) -> Option<RowIdx> {
+    let mut lanes = snapshot.lanes_of(placed_point.track).map(LaneIdx);
     let lane = lanes.find(|&lane| snapshot.lane(lane).kind == LaneKind::Instants)?;
-    first_from(snapshot, lane, at.ts_ns).filter(|&(_, start_ns)| start_ns == at.ts_ns).map(|(row, _)| row)
+    first_from(snapshot, lane, placed_point.ts_ns)
+        .filter(|&(_, start_ns)| start_ns == placed_point.ts_ns)
+        .map(|(row, _)| row)
 }
 
 /// Returns the first span of a lane that starts at or after `ts_ns`, and its start.

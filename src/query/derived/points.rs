@@ -188,19 +188,19 @@ impl DerivedSeries {
         // The level below the first holds the points.
         for level in 0..=self.levels.len() {
             let points = self.points();
-            let at = |index: usize| match level.checked_sub(1) {
+            let node_summary = |index: usize| match level.checked_sub(1) {
                 None => points.get(index).map(|&point| meaning.summary(point)),
                 Some(level) => self.level(level).get(index).copied(),
             };
-            let at = |index| at(index).unwrap_or(meaning.nothing());
+            let node_summary = |index| node_summary(index).unwrap_or(meaning.nothing());
             let is_last = level == self.levels.len();
             while start < end && (is_last || !start.is_multiple_of(FAN_OUT)) {
-                left = meaning.combine(left, at(start));
+                left = meaning.combine(left, node_summary(start));
                 (start, *nodes) = (start + 1, *nodes + 1);
             }
             while start < end && !end.is_multiple_of(FAN_OUT) {
                 (end, *nodes) = (end - 1, *nodes + 1);
-                right = meaning.combine(at(end), right);
+                right = meaning.combine(node_summary(end), right);
             }
             if start >= end {
                 break;
