@@ -59,7 +59,7 @@ pub fn open_with_previews(
         Some(received) => (&received.sources, once),
         None => (sources, StoreTarget::choose(sources, options)?),
     };
-    let cached_store = place.kept().filter(|store| !needs_unwinding(store, sources, &context, &mut place));
+    let cached_store = place.cached_store().filter(|store| !needs_unwinding(store, sources, &context, &mut place));
     let (store, cached) = if let Some(store) = cached_store {
         (store, true)
     } else {

@@ -87,7 +87,7 @@ impl StoreTarget {
 
     /// Returns the cached store of the trace's current version.
     #[must_use]
-    pub(crate) fn kept(&self) -> Option<Store> {
+    pub(crate) fn cached_store(&self) -> Option<Store> {
         self.cache.as_ref()?.get(self.key.as_ref()?)
     }
 

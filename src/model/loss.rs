@@ -193,7 +193,7 @@ pub(crate) struct LossEntry {
 }
 
 impl LossEntry {
-    fn at(first: SourcePos, count: u64) -> Self {
+    fn new(first: SourcePos, count: u64) -> Self {
         Self { count, first, reason: None, values: LossValues::default() }
     }
 
@@ -242,7 +242,7 @@ impl Losses {
 
     /// Adds `count` losses; `place` is the position of the first one.
     pub(crate) fn add_many(&mut self, loss: Loss, place: SourcePos, count: u64) {
-        self.count_in(None, loss, &LossEntry::at(place, count));
+        self.count_in(None, loss, &LossEntry::new(place, count));
     }
 
     /// Adds a loss of a value that was not understood.
@@ -257,7 +257,7 @@ impl Losses {
 
     /// Adds a loss in one of several files.
     pub(crate) fn add_in(&mut self, file: Option<&Arc<str>>, loss: Loss, place: SourcePos) {
-        self.count_in(file.cloned(), loss, &LossEntry::at(place, 1));
+        self.count_in(file.cloned(), loss, &LossEntry::new(place, 1));
     }
 
     /// Adds a loss with a message.
@@ -267,7 +267,7 @@ impl Losses {
 
     /// Adds `count` losses with a message.
     pub(crate) fn add_many_because(&mut self, reason: &str, loss: Loss, place: SourcePos, count: u64) {
-        self.count_in(None, loss, &LossEntry { reason: Some(cut(reason).into()), ..LossEntry::at(place, count) });
+        self.count_in(None, loss, &LossEntry { reason: Some(cut(reason).into()), ..LossEntry::new(place, count) });
     }
 
     fn count_in(&mut self, file: Option<Arc<str>>, loss: Loss, more: &LossEntry) {
@@ -280,7 +280,7 @@ impl Losses {
         if !is_known && self.0.len() >= Self::ENTRIES_MAX {
             key.0 = None;
         }
-        let none_yet = || LossEntry { reason: more.reason.clone(), ..LossEntry::at(more.first, 0) };
+        let none_yet = || LossEntry { reason: more.reason.clone(), ..LossEntry::new(more.first, 0) };
         let has_values = self.0.len() < Self::VALUED_ENTRIES_MAX;
         let entry = self.0.entry(key).or_insert_with(none_yet);
         entry.count += more.count;
@@ -365,7 +365,7 @@ impl Serialize for Losses {
                 Cow::Owned(advice) => Some(cut(&advice).into()),
                 Cow::Borrowed(_) => entry.reason.clone(),
             };
-            (key, LossEntry { reason, ..LossEntry::at(entry.first, entry.count) })
+            (key, LossEntry { reason, ..LossEntry::new(entry.first, entry.count) })
         }))
     }
 }
