@@ -413,7 +413,7 @@ fn tail(low: LowTail) -> Result<TailArgs, CliError> {
 }
 
 fn record(low: LowRecord) -> Result<CliCommand, CliError> {
-    let LowRecord { live, kept: LowKept { output, until, disk_cap, keep }, memory, threads, progress } = low;
+    let LowRecord { live, recording: LowKept { output, until, disk_cap, keep }, memory, threads, progress } = low;
     if output == Path::new("-") || is_stdout(&output) {
         let message = "-o -: a recording is kept in files beside OUT, so that OUT must be a file";
         return Err(CliError::Usage(message.to_owned()));

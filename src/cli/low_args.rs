@@ -452,7 +452,7 @@ pub(super) struct LowRecord {
     #[command(flatten)]
     pub(crate) live: LowLive,
     #[command(flatten)]
-    pub(crate) kept: LowKept,
+    pub(crate) recording: LowKept,
     /// Memory limit, such as 512MiB or 2G, at least 8MiB [default: 1GiB]
     #[arg(long, value_name = "BYTES", value_parser = bytes)]
     pub(crate) memory: Option<u64>,

@@ -123,12 +123,12 @@ impl<'a> ExportRows<'a> {
 /// Converts a row to the event of a sorted trace, with its depth, so that it is not nested again.
 fn event_of(row: &SortedRow, track: TrackIdx, depth: u16) -> Event {
     let stored_row = &row.row;
-    let at = Event::at(stored_row.start_ns, track, NameIdx(stored_row.name));
+    let event = Event::at(stored_row.start_ns, track, NameIdx(stored_row.name));
     match row.kind {
-        LaneKind::Spans => at.span(stored_row.value, row.unfinished).placed(depth),
-        LaneKind::Instants => at.placed(stored_row.value as u16),
-        LaneKind::Samples => at.sample(StackIdx::from_value(stored_row.value)).placed(0),
-        LaneKind::Counter => at.counter(f64::from_bits(stored_row.value)).placed(0),
+        LaneKind::Spans => event.span(stored_row.value, row.unfinished).placed(depth),
+        LaneKind::Instants => event.placed(stored_row.value as u16),
+        LaneKind::Samples => event.sample(StackIdx::from_value(stored_row.value)).placed(0),
+        LaneKind::Counter => event.counter(f64::from_bits(stored_row.value)).placed(0),
         LaneKind::Flows => {
             let point = FlowPoint::from_bits(stored_row.detail);
             let kind = match point.role {
@@ -136,7 +136,7 @@ fn event_of(row: &SortedRow, track: TrackIdx, depth: u16) -> Event {
                 FlowRole::Step => EventKind::FlowStep,
                 FlowRole::End => EventKind::FlowEnd,
             };
-            at.flow(kind, stored_row.value, point.binds_enclosing).placed(point.placed_depth())
+            event.flow(kind, stored_row.value, point.binds_enclosing).placed(point.placed_depth())
         }
     }
 }

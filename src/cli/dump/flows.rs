@@ -43,13 +43,13 @@ impl FlowTracker {
     /// Adds a point of `flow`, once all spans that start at its time are in `latest`, and appends its connection.
     pub(super) fn point(
         &mut self,
-        at: (TrackIdx, i64),
+        track_and_time: (TrackIdx, i64),
         flow: u64,
         point: FlowPoint,
         latest: &Latest,
         connections: &mut Vec<Connection>,
     ) {
-        let (track, ts_ns) = at;
+        let (track, ts_ns) = track_and_time;
         let begun_at_depth = || point.depth.and_then(|depth| latest.at(track, depth));
         let at_depth = || begun_at_depth().map(|span| span.id);
         let around = match point.bound {

@@ -132,9 +132,9 @@ impl<'a> Dump<'a> {
                 )?;
             }
             LaneKind::Flows => {
-                let at = (lane.track, row.row.start_ns);
+                let track_and_time = (lane.track, row.row.start_ns);
                 let point = FlowPoint::from_bits(row.row.detail);
-                self.flows.point(at, row.row.value, point, &self.latest, &mut self.connections);
+                self.flows.point(track_and_time, row.row.value, point, &self.latest, &mut self.connections);
             }
         }
         for (from, to) in self.connections.drain(..) {
