@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use crate::app::background::{guarded, spawn};
 use crate::app::event::{TabEvent, TabWake, TaskError, TaskId};
+use crate::app::namesake::namesake;
 use crate::base::cancel::{Cancel, Cancelled};
 use crate::base::progress::Progress;
 use crate::frame::filtered::{FilterView, Filtered};
@@ -275,6 +276,7 @@ fn answer(
                 (before + tied, hit)
             }))
         }),
+        Question::Namesake { from, forward } => Some(Answer::Namesake(namesake(snapshot, from, forward, cancel)?)),
         Question::Totals(scope, by) => {
             let own = GrowingTotals::grouped(by);
             let growing = growing.unwrap_or(&own);

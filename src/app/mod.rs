@@ -19,6 +19,7 @@ mod keyboard;
 mod keys_tests;
 #[cfg(test)]
 mod moving_tests;
+mod namesake;
 mod offscreen;
 mod panels;
 mod pasted;

@@ -1,6 +1,7 @@
 //! The panels of the dock: shows them beside the timeline, runs their queries in the background, and applies the search
 //! to the timeline.
 
+mod namesakes;
 mod set;
 
 use std::path::PathBuf;
@@ -27,6 +28,7 @@ use crate::ui::questions::{
     Answer, CodeQuestion, CodeRequest, FoundNames, HitsOf, NameQuery, NamedTrace, Question, QuestionKind,
 };
 use crate::ui::timeline::state::Timeline;
+use namesakes::Namesakes;
 use set::PanelSet;
 
 /// The panels of a tab and their running queries.
@@ -35,6 +37,7 @@ pub(super) struct Panels {
     analysis: Analysis,
     asked: u64,
     set: PanelSet,
+    namesakes: Namesakes,
     scope_bar: ScopeBar,
     dock: Dock,
     /// The tabs of the last frame.
@@ -50,7 +53,7 @@ pub(super) struct Panels {
 impl Panels {
     /// Drops all answers, because another trace or more of it is open.
     pub(super) fn forget(&mut self, snapshot: &Snapshot, wake: &TabWake) {
-        self.analysis = Analysis::default();
+        (self.analysis, self.namesakes) = (Analysis::default(), Namesakes::default());
         (self.named, self.found) = (None, None);
         self.scope_bar.forget();
         for panel in Panel::ALL {
@@ -108,6 +111,11 @@ impl Panels {
         commands
     }
 
+    /// Returns a text about the selected row for the status bar.
+    pub(super) fn note(&self, timeline: &Timeline) -> Option<String> {
+        self.namesakes.note(timeline.selected(), timeline.snapshot())
+    }
+
     /// Returns whether a query is running.
     pub(super) fn is_busy(&self) -> bool {
         self.analysis.is_busy()
@@ -137,6 +145,9 @@ impl Panels {
         let question = self.set.search.set_scope(timeline.scope());
         if let Some(question) = question.filter(|_| self.is_searching()) {
             self.ask(question, timeline.snapshot(), wake);
+        }
+        if self.namesakes.leave(timeline.selected()) {
+            self.analysis.stop(QuestionKind::Namesake);
         }
         if let Some((matcher, in_view)) = timeline.unfiltered() {
             let id = self.next_id();
@@ -173,6 +184,12 @@ impl Panels {
             }
             PanelCommand::GoToHit { forward } => {
                 if let Some(question) = self.set.search.neighbour(forward, place_of(timeline)) {
+                    self.ask(question, timeline.snapshot(), wake);
+                }
+            }
+            PanelCommand::GoToNamesake { forward } => {
+                let question = timeline.selected().and_then(|row| self.namesakes.step(row, forward));
+                if let Some(question) = question {
                     self.ask(question, timeline.snapshot(), wake);
                 }
             }
@@ -272,6 +289,9 @@ impl Panels {
                     TaskError::Failed(message) | TaskError::Damaged(message) => message,
                 };
                 Panel::ALL.into_iter().for_each(|panel| self.set.get_mut(panel).fail(kind, &message));
+                if kind == QuestionKind::Namesake {
+                    self.namesakes.fail(&message);
+                }
                 if kind == QuestionKind::Pixels {
                     // A failed query is not repeated.
                     timeline.set_hits(None);
@@ -297,6 +317,13 @@ impl Panels {
             Answer::Scheduling(answer) => set.scheduling.set_answer(&answer, timeline.snapshot()),
             Answer::NumberOf(row, number) => set.spans.take_number(row, number),
             Answer::Neighbour(found) => return set.search.take_neighbour(found),
+            Answer::Namesake(found) => {
+                let (row, further) = self.namesakes.take(found, (timeline.selected(), timeline.snapshot()));
+                if let Some(question) = further {
+                    self.ask(question, timeline.snapshot(), wake);
+                }
+                return row;
+            }
             Answer::Pixels(filtered) => timeline.set_matching(&filtered),
             Answer::Totals(totals) => set.statistics.take_totals(&totals, timeline.snapshot()),
             Answer::Group(facts) => set.statistics.take_facts(facts),

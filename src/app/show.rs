@@ -80,9 +80,10 @@ impl App {
         egui::Panel::bottom("status").exact_size(24.0).frame(bar).show(ui, |ui| {
             let timeline = tab.capture.as_ref().map(|capture| &capture.timeline);
             let live = tab.live_status();
+            let of_selected = timeline.and_then(|timeline| tab.panels.note(timeline));
             let status = StatusLine {
                 title: &tab.capture.as_ref().map(OpenCapture::title).unwrap_or_default(),
-                note: &tab.note,
+                note: of_selected.as_ref().unwrap_or(&tab.note),
                 palette: timeline.map(Timeline::palette),
                 live: live.as_ref(),
             };

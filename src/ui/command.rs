@@ -310,6 +310,11 @@ pub(crate) enum PanelCommand {
         /// Goes to the next hit, or else to the previous one.
         forward: bool,
     },
+    /// Goes from the selected row to another of its name, on all tracks. A search stays as it is.
+    GoToNamesake {
+        /// Goes to the next one, or else to the previous one.
+        forward: bool,
+    },
     /// Clears the hits while the text is not a valid filter.
     StopSearch,
     CloseSearch,

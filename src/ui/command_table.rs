@@ -282,6 +282,14 @@ pub(crate) const TABLE: &[CommandEntry] = &[
     entry(Menu::Go, "Longest span inside", &[plain(Key::ArrowDown)], When::Capture, |_| {
         Command::Timeline(TimelineCommand::Step(NavigationStep::Child))
     }),
+    entry(Menu::Go, "Previous of this name", &[ctrl(Key::ArrowUp)], When::Span, |_| {
+        Command::Panel(PanelCommand::GoToNamesake { forward: false })
+    })
+    .hint("The last one before the selected span with its name, on any track"),
+    entry(Menu::Go, "Next of this name", &[ctrl(Key::ArrowDown)], When::Span, |_| {
+        Command::Panel(PanelCommand::GoToNamesake { forward: true })
+    })
+    .hint("The first one after the selected span with its name, on any track"),
     entry(Menu::Go, "Earlier", &[plain(Key::ArrowLeft)], When::Capture, |_| {
         Command::Timeline(TimelineCommand::Step(NavigationStep::Left))
     })

@@ -107,8 +107,10 @@ impl ActiveShortcuts {
 /// Returns whether a text field uses a key. For example, F3 goes to the next hit while the user types.
 fn is_of_text(key: KeyboardShortcut) -> bool {
     let is_of_function = matches!(key.logical_key, Key::F1 | Key::F3 | Key::F6);
+    // Ctrl + Up goes to the start of the text, Ctrl + Down to its end.
+    let moves_cursor = matches!(key.logical_key, Key::ArrowUp | Key::ArrowDown);
     let writes_text = !is_of_function && (key.modifiers.is_none() || key.modifiers == Modifiers::SHIFT);
-    writes_text || [COPY, PASTE].contains(&key)
+    writes_text || moves_cursor || [COPY, PASTE].contains(&key)
 }
 
 fn leads_to_field(command: &Command) -> bool {

@@ -101,6 +101,12 @@ pub(crate) enum Question {
         /// A time, and a row that starts then, if any.
         from: (i64, Option<RowIdx>),
     },
+    /// The next or previous row with the name of a row, on all tracks.
+    Namesake {
+        from: RowIdx,
+        /// Whether to search forward.
+        forward: bool,
+    },
     /// Spans grouped by keys.
     Totals(SelectedScope, GroupBy),
     /// Details of one group of spans.
@@ -262,6 +268,7 @@ pub enum QuestionKind {
     HeatMapSketch,
     NumberOf,
     Neighbour,
+    Namesake,
     Totals,
     Group,
     Paths,
@@ -297,6 +304,8 @@ pub enum Answer {
     NumberOf(RowIdx, Option<u64>),
     /// Answers [`Question::Neighbour`], with its index.
     Neighbour(Option<(u64, Hit)>),
+    /// Answers [`Question::Namesake`].
+    Namesake(Option<Hit>),
     Totals(Arc<Totals>),
     Group(Arc<GroupFacts>),
     Paths(Arc<FlameAnswer>),
@@ -372,6 +381,7 @@ impl Question {
             Self::HeatMapSketch(_) => QuestionKind::HeatMapSketch,
             Self::NumberOf(_) => QuestionKind::NumberOf,
             Self::Neighbour { .. } => QuestionKind::Neighbour,
+            Self::Namesake { .. } => QuestionKind::Namesake,
             Self::Totals(..) => QuestionKind::Totals,
             Self::Group(..) => QuestionKind::Group,
             Self::Paths(..) => QuestionKind::Paths,

@@ -20,6 +20,7 @@ mod kept;
 mod live;
 mod menus;
 mod names;
+mod namesakes;
 mod picker;
 #[cfg(target_os = "linux")]
 #[path = "../recording/mod.rs"]
