@@ -89,7 +89,7 @@ fn write(code: Option<FunctionCode>, annotate: &Annotate) -> Result<(), CliError
             match table.write(&mut writer, &cancel, &progress) {
                 Err(SinkError::Write(WriteError::Io(error))) => return Err(error.into()),
                 // The task is never cancelled, and the table writer fails only with errors of its output.
-                Ok(()) | Err(SinkError::Write(_) | SinkError::Cancelled(_)) => {}
+                Ok(()) | Err(SinkError::Write(_) | SinkError::TooLong { .. } | SinkError::Cancelled(_)) => {}
             }
         }
         writer.end()?;

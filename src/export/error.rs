@@ -26,6 +26,9 @@ pub enum ExportError {
     /// The trace has no samples, and the format has nothing else.
     #[error("{}: the trace holds no samples, and a pprof profile contains only samples", path.display())]
     NoSamples { path: PathBuf },
+    /// The format moves times before 0 to begin at 0, and its readers have 63 bits.
+    #[error("{}: the trace lasts {dur_ns} ns; a Perfetto trace with times before 0 lasts {} ns at most", path.display(), i64::MAX)]
+    TooLong { path: PathBuf, dur_ns: u64 },
     /// The arguments of an event exceed the size of a chunk.
     #[error("{}: cannot write: {source}", path.display())]
     TooLarge { path: PathBuf, source: WriteError },
@@ -62,6 +65,8 @@ impl ExportError {
 pub(crate) enum SinkError {
     #[error(transparent)]
     Write(#[from] WriteError),
+    #[error("the trace lasts {dur_ns} ns, and times before 0 are moved to begin at 0")]
+    TooLong { dur_ns: u64 },
     #[error(transparent)]
     Cancelled(#[from] Cancelled),
 }
@@ -71,6 +76,7 @@ impl SinkError {
     pub(super) fn at(self, path: &Path) -> ExportError {
         match self {
             Self::Cancelled(cancelled) => ExportError::Cancelled(cancelled),
+            Self::TooLong { dur_ns } => ExportError::TooLong { path: path.into(), dur_ns },
             Self::Write(WriteError::Io(source)) => ExportError::Io { path: path.into(), source },
             Self::Write(source) => ExportError::TooLarge { path: path.into(), source },
         }

@@ -32,6 +32,10 @@ const OPEN_ROWS_MIN: usize = 1 << 14;
 pub(super) fn write(task: &Task<'_>, excerpt: &Excerpt, out: Out<'_>) -> Result<ExportReport, SinkError> {
     let snapshot = task.snapshot;
     let start_ns = snapshot.start_ns();
+    let dur_ns = snapshot.end_ns().abs_diff(start_ns);
+    if start_ns < 0 && i64::try_from(dur_ns).is_err() {
+        return Err(SinkError::TooLong { dur_ns });
+    }
     let writer = PerfettoWriter::new(out, snapshot.names(), snapshot.stacks(), task.tables, start_ns)?;
     let mut ordered = Ordered {
         writer,
@@ -166,6 +170,10 @@ impl<W: Write> Ordered<'_, W> {
                 if !is_unfinished {
                     let letters = args["end_state"].as_str().unwrap_or_default();
                     self.run_ends.push(Reverse((span.end_ns(), run, letters.into())));
+                }
+                // An empty run ends before the next one on its CPU begins.
+                if span.end_ns() == span.ts_ns {
+                    self.end_runs(span.ts_ns)?;
                 }
             }
             TrackKind::State => {

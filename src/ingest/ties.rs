@@ -2,7 +2,8 @@
 //!
 //! Ends of earlier spans move before the begins, but not before other events ahead of the first begin: these are still
 //! inside the earlier spans. Longer complete spans go first, so that a parent that is written after its child nests
-//! correctly. All other events keep their order.
+//! correctly. All other events keep their order, and so do spans with a given lane: an empty one before a longer one of
+//! its lane does not overlap it.
 
 use super::steps;
 use super::text_stack::TextStack;
@@ -63,10 +64,9 @@ impl EndsFirst {
     }
 }
 
-/// Sorts complete spans by duration, longest first, among their own positions.
+/// Sorts complete spans without a given lane by duration, longest first, among their own positions.
 fn longer_complete_spans_first<T>(items: &mut [T], event_of: &impl Fn(&T) -> &Event) {
-    let is_complete = |item: &T| event_of(item).kind == EventKind::Complete;
-    let places: Vec<usize> = (0..items.len()).filter(|&place| is_complete(&items[place])).collect();
+    let places: Vec<usize> = (0..items.len()).filter(|&place| goes_by_length(event_of(&items[place]))).collect();
     let sorted = places.windows(2).all(|pair| length(event_of(&items[pair[0]])) >= length(event_of(&items[pair[1]])));
     if sorted {
         return;
@@ -87,6 +87,11 @@ fn longer_complete_spans_first<T>(items: &mut [T], event_of: &impl Fn(&T) -> &Ev
         }
         from[place] = place;
     }
+}
+
+/// Returns whether an event is a complete span without a given lane.
+pub(super) fn goes_by_length(event: &Event) -> bool {
+    event.kind == EventKind::Complete && !event.flags.has(EventFlags::PLACED)
 }
 
 /// Returns the duration. A span without an end counts as the longest.
@@ -154,6 +159,17 @@ mod tests {
         let unfinished = Event { flags: EventFlags::UNFINISHED, ..complete(0, 7) };
         let events = vec![complete(1, 1), instant, complete(5, 2), complete(5, 3), complete(9, 4), unfinished];
         assert_eq!(names_in_order(events), [7, 9, 4, 2, 3, 1]);
+    }
+
+    #[test]
+    fn a_span_with_a_given_lane_keeps_its_position() {
+        let placed = |dur_ns, name| Event { flags: EventFlags::PLACED, ..event(EventKind::Complete, dur_ns, name) };
+        let complete = |dur_ns, name| event(EventKind::Complete, dur_ns, name);
+        let last = Event { flags: EventFlags::PLACED.with(EventFlags::UNFINISHED), ..placed(0, 5) };
+        assert_eq!(
+            names_in_order(vec![placed(0, 1), complete(1, 2), placed(8, 3), complete(4, 4), last]),
+            [1, 4, 3, 2, 5]
+        );
     }
 
     #[test]

@@ -303,8 +303,9 @@ impl<'a> ChromeEvents<'a> {
     /// Sets the duration of a run or a state. Each has a single lane, so it is placed already.
     fn set_task_duration(&mut self, record: &ChromeRecord<'a>, event: &mut Event, place: SourcePos) {
         self.set_duration(record, event, place);
+        event.flags = EventFlags::PLACED;
         if is_set(&record.rare(b"unfinished")) {
-            event.flags = EventFlags::UNFINISHED.with(EventFlags::PLACED);
+            event.flags = event.flags.with(EventFlags::UNFINISHED);
         }
     }
 

@@ -303,7 +303,6 @@ impl Scheduler {
         for (cpu, running) in running {
             self.ran(batch, cpu, &running, self.newest_ns, None, place);
             if let Some(last) = batch.batch.chunk.events.last_mut() {
-                // A CPU has a single lane, so the depth and the end are final.
                 last.flags = EventFlags::UNFINISHED.with(EventFlags::PLACED);
             }
         }
@@ -341,7 +340,9 @@ impl Scheduler {
             batch.lose(Loss::NegativeDuration, place);
         }
         let value = dur_ns.unwrap_or(0);
-        batch.push(Event { value, detail, ..bare(ran.since_ns, EventKind::Complete, track, name) });
+        // A CPU has a single lane. An empty run stays before the run that began at its time.
+        let flags = EventFlags::PLACED;
+        batch.push(Event { value, detail, flags, ..bare(ran.since_ns, EventKind::Complete, track, name) });
     }
 
     /// Adds a state of a thread.

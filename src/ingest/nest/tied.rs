@@ -146,14 +146,13 @@ impl<'a> Nester<'a> {
         let mut by_length = TieSorter::by_key(spill, |tied| u64::MAX - ties::length(&tied.event));
         let mut events = of_track.in_arrival_order()?;
         while let Some(tied) = events.next()? {
-            if tied.event.kind == EventKind::Complete {
+            if ties::goes_by_length(&tied.event) {
                 by_length.push(tied)?;
             }
         }
         let (mut events, mut by_length) = (of_track.in_arrival_order()?, by_length.sorted()?);
         while let Some(tied) = events.next()? {
-            let is_complete = tied.event.kind == EventKind::Complete;
-            let longest = if is_complete { by_length.next()? } else { None };
+            let longest = if ties::goes_by_length(&tied.event) { by_length.next()? } else { None };
             self.spilled_event(spill, &longest.unwrap_or(tied))?;
         }
         Ok(())

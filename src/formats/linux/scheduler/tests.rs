@@ -66,10 +66,11 @@ fn a_switch_ends_the_run_before_it_and_says_what_both_threads_do() {
         &|scheduler, batch| scheduler.wake(batch, 90, &task(8, "b"), None, PLACE),
     ]);
     let (none, awake) = (EventFlags::NONE, EventFlags::AWAKE);
-    let (wakes, last) = (awake.with(EventFlags::FROM_REST), EventFlags::UNFINISHED.with(EventFlags::PLACED));
+    let (run, wakes) = (EventFlags::PLACED, awake.with(EventFlags::FROM_REST));
+    let last = run.with(EventFlags::UNFINISHED);
     let expected = [
-        (10, TrackKind::Cpu, "2", "a", 20, none),
-        (30, TrackKind::Cpu, "2", "b", 10, none),
+        (10, TrackKind::Cpu, "2", "a", 20, run),
+        (30, TrackKind::Cpu, "2", "b", 10, run),
         (50, TrackKind::Cpu, "2", "renamed", 40, last),
         (10, TrackKind::State, "7", "Running", 0, awake),
         (30, TrackKind::State, "7", "Sleeping", 0, none),

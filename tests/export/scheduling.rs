@@ -1,0 +1,120 @@
+//! Exports of scheduling in which runs and switches share times, read back: no run is lost, moved or nested.
+
+use std::fs;
+
+use longspan::facade::export::{ExportFormat, ExportOptions};
+use longspan::facade::query::Snapshot;
+use proptest::prelude::*;
+
+use super::{COMPACT, NATIVE, Seen, exported, load, seen};
+
+/// Returns a text trace in which each step switches a CPU to a thread, 0 being idle, some microseconds after the last.
+/// All CPUs are idle at its end.
+fn switches(steps: &[(usize, u32, u32)]) -> String {
+    let (mut at_us, mut running) = (100, [0; 2]);
+    let mut text = String::from("# tracer: nop\n#\n");
+    let mut switch = |at_us: u32, cpu: usize, next: u32| {
+        let previous = std::mem::replace(&mut running[cpu], next);
+        let name = |tid: u32| if tid == 0 { format!("swapper/{cpu}") } else { format!("t{tid}") };
+        let state = if previous == 0 { "R" } else { "S" };
+        text += &format!(
+            "  {0}-{previous}  [{cpu:03}] d..2 1.{at_us:06}: sched_switch: prev_comm={0} prev_pid={previous} \
+             prev_prio=120 prev_state={state} ==> next_comm={1} next_pid={next} next_prio=120\n",
+            name(previous),
+            name(next),
+        );
+    };
+    for &(cpu, tid, later_us) in steps {
+        at_us += later_us;
+        switch(at_us, cpu, if tid == 0 { 0 } else { 10 * (cpu as u32 + 1) + tid });
+    }
+    for cpu in 0..2 {
+        switch(at_us + 50, cpu, 0);
+    }
+    text
+}
+
+/// Returns CPU, start, duration and thread of each run, in the order of a CPU's lane, by the definition of a switch.
+fn expected_runs(steps: &[(usize, u32, u32)]) -> Vec<(usize, i64, u64, String)> {
+    let mut runs = Vec::new();
+    for cpu in 0..2 {
+        let (mut at_us, mut current) = (100, None);
+        let mut end = |at_us: i64, next: Option<u32>| {
+            if let Some((since_us, tid)) = current {
+                let ns = |us: i64| 1_000_000_000 + us * 1000;
+                runs.push((cpu, ns(since_us), (at_us - since_us) as u64 * 1000, format!("t{tid}")));
+            }
+            current = next.map(|tid| (at_us, tid));
+        };
+        for &(on, tid, later_us) in steps {
+            at_us += i64::from(later_us);
+            if on == cpu {
+                end(at_us, (tid != 0).then_some(10 * (cpu as u32 + 1) + tid));
+            }
+        }
+        end(at_us + 50, None);
+    }
+    runs.sort();
+    runs
+}
+
+/// Returns the runs of a trace in the same form.
+fn runs(snapshot: &Snapshot) -> Vec<(usize, i64, u64, String)> {
+    let is_run = |row: &Seen| row.track.starts_with("Cpu");
+    let of = |row: Seen| {
+        assert_eq!(row.depth, 0, "the runs of a CPU share a lane: {row:?}");
+        let cpu = usize::from(row.track.contains("CPU 1"));
+        (cpu, row.start_ns, row.dur_ns, row.name)
+    };
+    let mut runs: Vec<_> = seen(snapshot).into_iter().filter(is_run).map(of).collect();
+    runs.sort();
+    runs
+}
+
+fn check(text: &str, expected: &[(usize, i64, u64, String)]) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("in.txt");
+    fs::write(&path, text).expect("written");
+    let snapshot = load(&path);
+    assert_eq!(runs(&snapshot), expected, "{text}");
+    for format in [NATIVE, COMPACT, ExportFormat::ChromeJson { gzip: false }, ExportFormat::Perfetto] {
+        let back = exported(&snapshot, &ExportOptions::whole(format));
+        assert_eq!(runs(&back), expected, "{format:?} of {text}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn runs_of_one_time_come_back_from_every_format(
+        steps in prop::collection::vec((0..2usize, 0..4u32, prop::sample::select(vec![0, 0, 0, 7])), 1..40),
+    ) {
+        check(&switches(&steps), &expected_runs(&steps));
+    }
+}
+
+/// An empty run before a run that lasts to the end once came after it in its lane, and a native export of it was taken
+/// for a damaged one.
+#[test]
+fn an_empty_run_before_one_without_an_end_keeps_its_place() {
+    let text = "# tracer: nop\n#\n\
+        <idle>-0 [001] d..2 1.000100: sched_switch: prev_comm=swapper/1 prev_pid=0 prev_prio=120 prev_state=R ==> \
+        next_comm=t5 next_pid=15 next_prio=120\n\
+        t5-15 [001] d..2 1.000100: sched_switch: prev_comm=t5 prev_pid=15 prev_prio=120 prev_state=S ==> \
+        next_comm=t6 next_pid=16 next_prio=120\n\
+        t6-16 [001] d..2 1.000200: sched_waking: comm=t5 pid=15 prio=120 target_cpu=001\n";
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("in.txt");
+    fs::write(&path, text).expect("written");
+    let snapshot = load(&path);
+    let expected = [(1, 1_000_100_000, 0, "t5".to_owned()), (1, 1_000_100_000, 100_000, "t6".to_owned())];
+    assert_eq!(runs(&snapshot), expected);
+    for format in [NATIVE, COMPACT, ExportFormat::ChromeJson { gzip: false }] {
+        let back = exported(&snapshot, &ExportOptions::whole(format));
+        assert_eq!(runs(&back), expected, "{format:?}");
+        let unfinished: Vec<String> =
+            seen(&back).into_iter().filter(|row| row.unfinished).map(|row| row.name).collect();
+        assert!(unfinished.contains(&"t6".to_owned()) && !unfinished.contains(&"t5".to_owned()), "{unfinished:?}");
+    }
+}
