@@ -72,11 +72,14 @@ pub fn open(path: &Path, context: &ReadContext) -> Result<Reader, ReadError> {
 /// # Errors
 /// As the format refuses input.
 pub fn open_as(format: &Format, source: Source, context: &ReadContext) -> Result<Reader, ReadError> {
-    let path = source.path().to_owned();
-    let reader = match format.opener {
+    let (path, trailing) = (source.path().to_owned(), source.trailing());
+    let mut reader = match format.opener {
         Opener::Capture(open) => open(source, context)?,
         Opener::Archive(open) => open(source, FORMATS),
     };
+    if let Some(trailing) = trailing {
+        reader = trailing.counted_by(reader);
+    }
     Ok(checked(reader, path, RecordKind::new(format)))
 }
 

@@ -8,6 +8,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crossbeam_channel::{Receiver, bounded};
 
 use super::ahead::count_threads;
+use super::gzip::GzMembers;
+use super::trailing::TrailingSlot;
 use crate::formats::ChunkLimits;
 use crate::formats::reader::SMALL_BYTES;
 
@@ -87,14 +89,19 @@ impl Compression {
 
     /// Unpacks one layer. Concatenated gzip members and zstd frames are one stream. The window of a zstd frame is at
     /// most 128 MiB, as its highest level uses.
-    fn unpack(self, mut packed: Box<dyn BufRead + Send>, block_bytes: usize) -> io::Result<Box<dyn Read + Send>> {
+    fn unpack(
+        self,
+        mut packed: Box<dyn BufRead + Send>,
+        block_bytes: usize,
+        trailing: &TrailingSlot,
+    ) -> io::Result<Box<dyn Read + Send>> {
         Ok(match self {
             Self::Atrace(lines) => {
                 packed.read_exact(&mut vec![0; lines])?;
                 Box::new(flate2::bufread::ZlibDecoder::new(packed))
             }
             Self::Utf16(endian) => Box::new(Utf16::new(packed, endian, block_bytes)),
-            Self::Gzip => Box::new(flate2::bufread::MultiGzDecoder::new(packed)),
+            Self::Gzip => Box::new(GzMembers::new(packed, trailing.clone())),
             Self::Zstd => Box::new(zstd::Decoder::with_buffer(packed)?),
         })
     }
@@ -182,10 +189,10 @@ struct Decompressor {
 }
 
 impl Decompressor {
-    fn new(packed: Box<dyn Read + Send>, block_bytes: usize, most_bytes: u64) -> Self {
+    fn new(packed: Box<dyn Read + Send>, block_bytes: usize, most_bytes: u64, trailing: &TrailingSlot) -> Self {
         let failed_reads = Arc::new(AtomicU64::new(0));
         let watched = Box::new(Watched { inner: packed, failed_reads: failed_reads.clone() });
-        let (reader, last) = match unpacked(watched, block_bytes) {
+        let (reader, last) = match unpacked(watched, block_bytes, trailing) {
             Ok(reader) => (Some(reader), None),
             Err(error) if failed_reads.load(Ordering::Relaxed) > 0 => (None, Some(Sent::Failed(error))),
             // The reader treats this as truncated data.
@@ -231,7 +238,11 @@ impl Iterator for Decompressor {
 }
 
 /// Unpacks all layers, up to the limit.
-fn unpacked(packed: Box<dyn Read + Send>, block_bytes: usize) -> io::Result<Box<dyn Read + Send>> {
+fn unpacked(
+    packed: Box<dyn Read + Send>,
+    block_bytes: usize,
+    trailing: &TrailingSlot,
+) -> io::Result<Box<dyn Read + Send>> {
     let mut reader = packed;
     for _ in 0..LAYERS_MAX {
         let mut head = vec![0; PACKING_BYTES];
@@ -242,7 +253,8 @@ fn unpacked(packed: Box<dyn Read + Send>, block_bytes: usize) -> io::Result<Box<
         match packing {
             None => break,
             Some(packing) => {
-                reader = packing.unpack(Box::new(BufReader::with_capacity(block_bytes, reader)), block_bytes)?;
+                let packed = Box::new(BufReader::with_capacity(block_bytes, reader));
+                reader = packing.unpack(packed, block_bytes, trailing)?;
             }
         }
     }
@@ -286,6 +298,8 @@ pub(crate) struct Blocks {
     read: usize,
     /// Whether the data ended properly, and was not truncated.
     pub(crate) ended: bool,
+    /// Data after the end of the compressed data.
+    pub(crate) trailing: TrailingSlot,
 }
 
 impl Blocks {
@@ -293,21 +307,23 @@ impl Blocks {
     /// started. Input beyond the size limits counts as truncated.
     pub(crate) fn new(packed: Box<dyn Read + Send>, packed_bytes: u64, chunk_limits: ChunkLimits) -> io::Result<Self> {
         let most_bytes = packed_bytes.saturating_mul(UNPACKED_RATIO_MAX).max(UNPACKED_BYTES_MIN);
+        let trailing = TrailingSlot::default();
         let decompressing = if chunk_limits.is_small(packed_bytes) {
             let block_bytes = chunk_limits.block_bytes.unwrap_or(SMALL_BYTES).max(1);
-            Decompressing::Here(Box::new(Decompressor::new(packed, block_bytes, most_bytes)))
+            Decompressing::Here(Box::new(Decompressor::new(packed, block_bytes, most_bytes, &trailing)))
         } else {
             let block_bytes = chunk_limits.block_bytes.unwrap_or(BLOCK_BYTES).max(1);
             let (blocks, receiver) = bounded(BLOCKS_AHEAD);
             count_threads(1);
+            let slot = trailing.clone();
             std::thread::Builder::new().name("decompress".into()).spawn(move || {
-                let mut steps = Decompressor::new(packed, block_bytes, most_bytes);
+                let mut steps = Decompressor::new(packed, block_bytes, most_bytes, &slot);
                 // The receiver may be gone.
                 steps.try_for_each(|step| blocks.send(step)).ok();
             })?;
             Decompressing::Ahead(receiver)
         };
-        Ok(Self { decompressing, block: Vec::new(), read: 0, ended: false })
+        Ok(Self { decompressing, block: Vec::new(), read: 0, ended: false, trailing })
     }
 }
 

@@ -6,6 +6,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use super::decompress::{Blocks, Compression, read_full, read_some};
+use super::trailing::TrailingSlot;
 use crate::base::files::{self, FileKind};
 use crate::base::progress::{Progress, Stage};
 use crate::formats::reader::SMALL_BYTES;
@@ -129,6 +130,14 @@ impl Source {
     #[must_use]
     pub fn cut_at(&self) -> Option<u64> {
         self.cut_at
+    }
+
+    /// Returns where data after the end of the compressed data is stored. `None` if the file is not compressed.
+    pub(crate) fn trailing(&self) -> Option<TrailingSlot> {
+        match &self.rest {
+            Remainder::Blocks(blocks) => Some(blocks.trailing.clone()),
+            Remainder::Plain(_) | Remainder::Live(_) => None,
+        }
     }
 
     /// Fills `buffer` as far as possible; for a live stream with the available bytes, at least one unless it ends. An

@@ -268,8 +268,12 @@ impl ArchiveReader<'_> {
         let Opener::Capture(open) = format.opener else { return Err(nested(member.file.path())) };
         let text = || Source::open(member.file.path(), &self.context);
         self.attachments.add(&member.name.text, format.name, text, &self.context.cancel)?;
-        let (path, kind) = (member.file.path(), RecordKind::new(format));
-        let reader = checked(open(source, &self.context)?, path.to_owned(), kind);
+        let (path, kind, trailing) = (member.file.path(), RecordKind::new(format), source.trailing());
+        let mut reader = open(source, &self.context)?;
+        if let Some(trailing) = trailing {
+            reader = trailing.counted_by(reader);
+        }
+        let reader = checked(reader, path.to_owned(), kind);
         let base = member.name.text.rsplit('/').next().unwrap_or_default();
         let (file, label) = (member.name.text.as_str().into(), base.into());
         let scope = FileScope { file, label, is_first: self.read == 0, is_alone: self.is_alone, offset_ns: 0 };
