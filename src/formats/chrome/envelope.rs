@@ -211,7 +211,7 @@ impl Envelope {
         if matches!(key.text, b"traceEvents" | b"samples") && first == b'[' {
             scanner.pos += 1;
             self.is_certain |= key.text == b"traceEvents";
-            self.name_key(&key);
+            self.name_key(&key, "");
             self.stage = EnvelopeStage::ArrayOpened;
             return Ok(());
         }
@@ -221,19 +221,29 @@ impl Envelope {
             self.stage = EnvelopeStage::SystemText { is_escaped: false };
             return Ok(());
         }
+        if key.text == b"traceEvents" {
+            if first == b'n' {
+                // Go writes an empty list as `null`.
+                (self.array_found, self.is_certain) = (true, true);
+            } else {
+                self.name_key(&key, " (not an array)");
+            }
+            self.stage = EnvelopeStage::Value(Skip::default());
+            return Ok(());
+        }
         if key.text == b"systemTraceEvents" {
             losses.add_value(Loss::IgnoredPhase, LossValue::text(key.text), SourcePos::Offset(offset));
         }
-        self.name_key(&key);
+        self.name_key(&key, "");
         self.stage = EnvelopeStage::Value(Skip::default());
         Ok(())
     }
 
-    /// Records a key for an error message.
-    fn name_key(&mut self, key: &JsonValue<'_>) {
+    /// Records a key for an error message, with a note on its value.
+    fn name_key(&mut self, key: &JsonValue<'_>, note: &str) {
         if self.keys.len() < KEYS_NAMED_MAX && key.shape == Shape::String {
             let shown = &key.text[..key.text.len().min(40)];
-            self.keys.push(String::from_utf8_lossy(shown).escape_debug().to_string());
+            self.keys.push(format!("{}{note}", String::from_utf8_lossy(shown).escape_debug()));
         }
     }
 }

@@ -31,6 +31,10 @@ fn what_is_no_capture_is_refused_with_what_was_found() {
         "FILE: byte 24: expected an array of events, or an object with the key traceEvents, found an object with the keys a, b"
     );
     assert_eq!(error_of(br#"{"traceEvents":[4]}"#), "FILE: byte 16: expected an object for each event, found \"4]}\"");
+    assert_eq!(
+        error_of(br#"{"traceEvents":{"a":[]}}"#),
+        "FILE: byte 24: expected an array of events, or an object with the key traceEvents, found an object with the keys traceEvents (not an array)"
+    );
     assert_eq!(error_of(b"{5nonsense"), "FILE: byte 1: expected a key and its value, found \"5nonsense\"");
     assert!(matches!(read_path(Path::new("/")), Err(ReadError::NotAFile { .. })));
     assert!(matches!(read_path(Path::new("/dev/zero")), Err(ReadError::NotAFile { .. })));
@@ -67,6 +71,13 @@ fn objects_that_are_no_events_are_no_trace() {
 fn empty_captures_are_captures() {
     for text in ["[]", "{}", "\u{feff} []", "[", r#"{"traceEvents":[]}"#, "[{}]", "[,]", "[]\n\n"] {
         assert_eq!(read(text), Reading::default(), "{text}");
+    }
+    // Go writes an empty list as `null`.
+    for text in [r#"{"traceEvents":null}"#, r#"{"a":{}, "traceEvents" : null,"b":1}"#] {
+        for block_bytes in [1, 7, 4096] {
+            let reading = read_cut(text.as_bytes(), block_bytes, 100).expect("a trace");
+            assert_eq!(reading, Reading::default(), "{text}");
+        }
     }
 }
 
