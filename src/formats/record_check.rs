@@ -95,7 +95,8 @@ pub(crate) fn check(path: &Path, kind: RecordKind, losses: &Losses, context: &Re
     };
     // The general advice assumes that the rest of the file is shown.
     let reason = Some(&*first.advice).filter(|advice| *advice != first.loss.advice());
-    let reason = reason.map_or_else(String::new, |reason| format!(" {reason}"));
+    // Reasons that are errors do not end like a sentence.
+    let reason = reason.map_or_else(String::new, |reason| format!(" {}.", reason.trim_end_matches('.')));
     Err(ReadError::NoEvents {
         path: path.to_owned(),
         format: kind.format,

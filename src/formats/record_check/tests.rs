@@ -71,6 +71,8 @@ const EMPTY: &[&[u8]] = &[
     b"[",
     b"{}",
     br#"{"traceEvents":[]}"#,
+    br#"{"traceEvents":null}"#,
+    br#"{"traceEvents": null, "displayTimeUnit":"ns","stackFrames":null}"#,
     br#"[{"ph":"M","name":"process_name","pid":1,"args":{"name":"a"}}]"#,
     b"# ninja log v5\n",
     b"# tracer: nop\n#\n",
@@ -119,4 +121,21 @@ fn the_first_place_is_that_of_the_unpacked_text() {
 #[test]
 fn one_event_is_enough_and_the_rest_is_counted() {
     assert_eq!(read(b"# ninja log v5\nnothing\n1\t2\t3\tout\tabc\n").expect("read"), 1);
+}
+
+#[test]
+fn a_reason_is_a_sentence_of_its_own() {
+    let mut archive = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
+    let options = zip::write::SimpleFileOptions::default().compression_method(zip::CompressionMethod::Stored);
+    archive.start_file("a.json", options).expect("written");
+    archive.write_all(b"[]").expect("written");
+    let mut archive = archive.finish().expect("written").into_inner();
+    let entry = memchr::memmem::rfind(&archive, b"PK\x01\x02").expect("an entry");
+    // The methods of the file and of its entry.
+    archive[8] = 12;
+    archive[entry + 10] = 12;
+    let error = read(&archive).expect_err("refused").to_string();
+    let expected = "/a.json: it is packed by the method 12, and only stored and deflated files are read. The archive is \
+                    to hold a trace in a supported format.";
+    assert!(error.ends_with(expected), "{error}");
 }
