@@ -69,6 +69,8 @@ pub(crate) struct Ftrace {
     page: Page,
     /// Whether the page contains a trace.
     has_trace: bool,
+    /// Whether the page contains a trace in another format.
+    has_viewer_data: bool,
     /// Whether the current part of the page has had an event. Other parts contain process lists or JSON.
     has_record: bool,
     /// The event whose stack lines follow.
@@ -255,6 +257,8 @@ impl LineParser for Ftrace {
                 _ => {}
             }
             if self.page == Page::Outside {
+                // The trace in such pages is JSON, often compressed.
+                self.has_viewer_data |= has("<script id=\"viewer-data\"");
                 return;
             }
             // Older pages contain the trace as a string in a script.
@@ -312,7 +316,14 @@ impl LineParser for Ftrace {
     }
 
     fn refusal(&self) -> Option<&'static str> {
-        (self.page != Page::None && !self.has_trace).then_some("a page (HTML) that holds none")
+        match self.page {
+            Page::None => None,
+            _ if self.has_trace => None,
+            _ if self.has_viewer_data => {
+                Some("a page (HTML) of a trace viewer such as trace2html: open the JSON that it was made of")
+            }
+            _ => Some("a page (HTML) in which Longspan finds none"),
+        }
     }
 
     fn finish(&mut self, out: &mut Output<'_>) -> Result<(), ReadError> {
