@@ -87,7 +87,9 @@ impl ProfileRows {
         self.has_times |= !is_untimed;
         self.samples += 1;
         let labels = self.label_row(args_json);
-        let key = SampleKey { stack, thread: (!is_untimed).then_some(track), labels };
+        // Rows of profiles without threads are of no process.
+        let is_of_thread = !is_untimed || key.pid != Id::None;
+        let key = SampleKey { stack, thread: is_of_thread.then_some(track), labels };
         let row = *self.by_key.entry(key).or_insert(self.keys.len());
         if row == self.keys.len() {
             self.keys.push((key, Vec::new()));

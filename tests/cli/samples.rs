@@ -137,3 +137,24 @@ fn collapsed_stacks_are_in_the_unit_that_is_named_and_each_unit_is_kept_by_itsel
     let error = longspan(&["stats", text(&file), "--unit", "years"]).failed(2);
     assert!(error.contains("bytes"), "{error}");
 }
+
+#[test]
+fn samples_of_austin_last_as_long_as_their_lines_say_also_the_last_of_a_thread() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (file, profile) = (folder.path().join("austin.txt"), folder.path().join("p.pb.gz"));
+    let samples = "P1;T1;/a.py:f:1 100\nP1;T1;/a.py:g:1 300\nP1;T2;/a.py:h:1 50\n";
+    std::fs::write(&file, samples).expect("written");
+    let info = info(&file);
+    assert_eq!((&info["start_ns"], &info["end_ns"]), (&json!(0), &json!(400_000)), "{info}");
+    // A profile keeps the threads.
+    longspan(&["export", "--no-cache", text(&file), "-o", text(&profile)]).done();
+    let mut threads = Vec::new();
+    for line in dump(&profile).iter().filter(|line| line["t"] == "sample") {
+        let labels = line["args"].as_array().expect("arguments");
+        let tid = labels.iter().find(|label| label[0] == "args.labels.tid").expect("a thread");
+        threads.push((tid[1].as_i64(), line["stack"][0].as_str().map(str::to_owned)));
+    }
+    threads.sort();
+    let expected = [(1, "f (a.py:1)"), (1, "g (a.py:1)"), (2, "h (a.py:1)")];
+    assert_eq!(threads, expected.map(|(tid, frame)| (Some(tid), Some(frame.to_owned()))));
+}

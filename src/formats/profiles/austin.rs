@@ -162,7 +162,13 @@ impl LineParser for Austin {
         self.args.number("period", weight);
         let detail = Detail { args_json: self.args.finish(), ..Detail::default() };
         let detail = batch.batch.chunk.details.push(&detail);
-        let key = TrackKey { kind: TrackKind::Thread, pid: Id::Number(pid), tid, name: Arc::default(), slot: 0 };
+        let key = TrackKey {
+            kind: TrackKind::Thread,
+            pid: Id::Number(pid),
+            tid,
+            name: Arc::default(),
+            slot: TrackKey::SLOT_UNTIMED,
+        };
         let track = batch.track_with(&key);
         batch.push_sample(ts_ns, track, stack, detail);
     }
@@ -195,6 +201,8 @@ mod tests {
             let reading = read(&lines);
             let mut found: Vec<_> = reading.events.iter().map(|event| {
                 let Id::Number(tid) = event.track.tid else { panic!("{event:?}") };
+                // A sample is as wide as its line says, also the last of a thread.
+                assert_eq!(event.track.slot, TrackKey::SLOT_UNTIMED);
                 (event.ts_ns, tid, event.stack.clone(), SampleMeasure::from_args(&event.args).weight)
             }).collect();
             found.sort();
