@@ -1,6 +1,8 @@
-//! Tracy zones as exported by `tracy-csvexport -u`: `name,src_file,src_line,ns_since_start,exec_time_ns,thread,value`.
-//! Tracy's own traces are refused in `unsupported`.
+//! Tracy zones and plots as exported by `tracy-csvexport -u -p`:
+//! `name,src_file,src_line,ns_since_start,exec_time_ns,thread,value`. Nothing is quoted, so that names and values may
+//! contain separators. Tracy's own traces are refused in `unsupported`.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::Reader;
@@ -8,28 +10,27 @@ use super::input::decimal::nanos_from_nanos;
 use super::input::lines::{LineParser, TextLine};
 use super::input::source::Source;
 use super::output::args::ArgsWriter;
-use super::output::batch::{BatchBuilder, bare};
+use super::output::batch::{BatchBuilder, bare, text};
 use crate::formats::format::{Format, Opener, Shown};
 use crate::model::args::Detail;
-use crate::model::{Event, EventKind, Id, Loss, TrackKey, TrackKind};
+use crate::model::{Event, EventKind, Id, Loss, SourcePos, TrackKey, TrackKind};
 
-/// Mandatory columns of a span.
-const NEEDED: [&[u8]; 3] = [b"name", b"ns_since_start", b"exec_time_ns"];
+/// Separators that the option `-s` may set; the default is the first.
+const SEPARATORS: [u8; 4] = *b",;\t|";
 
-/// Output of `tracy-csvexport`: a zone per line.
+/// Output of `tracy-csvexport`: a zone or a value of a plot per line.
 pub(crate) const FORMAT: Format = Format {
     name: "Tracy zones",
     record: "A zone is a line of the columns that the first line names.",
     sniff: looks_like_zones,
-    shows: &[Shown::Spans, Shown::Arguments],
+    shows: &[Shown::Spans, Shown::Counters, Shown::Arguments],
     opener: Opener::Capture(|source, _| Ok(open(source))),
 };
 
 /// Returns whether the first line has the columns of exported zones.
 fn looks_like_zones(head: &[u8]) -> bool {
     let end = memchr::memchr(b'\n', head).unwrap_or(head.len());
-    let columns: Vec<_> = cells(head[..end].trim_ascii_end());
-    NEEDED.iter().all(|needed| columns.iter().any(|column| column == needed))
+    Columns::from_line(&head[..end]).is_some()
 }
 
 /// Creates a reader of exported zones.
@@ -39,51 +40,178 @@ fn open(source: Source) -> Reader {
 
 #[derive(Debug, Default)]
 struct Zones {
-    /// Column names; empty until the first line.
-    columns: Vec<Vec<u8>>,
+    /// `None` until the first line.
+    columns: Option<Columns>,
     args: ArgsWriter,
 }
 
-/// Splits a line of CSV into cells, which may be quoted.
-fn cells(line: &[u8]) -> Vec<Vec<u8>> {
-    let mut cells = vec![Vec::new()];
-    let mut is_quoted = false;
-    let mut bytes = line.iter().copied().peekable();
-    while let Some(byte) = bytes.next() {
-        let cell = cells.last_mut().map_or(0, |cell| cell.len());
-        match byte {
-            b'"' if is_quoted && bytes.peek() == Some(&b'"') => bytes.next(),
-            b'"' if is_quoted || cell == 0 => {
-                is_quoted = !is_quoted;
-                continue;
-            }
-            b',' if !is_quoted => {
-                cells.push(Vec::new());
-                continue;
-            }
-            _ => None,
-        };
-        if let Some(cell) = cells.last_mut() {
-            cell.push(byte);
-        }
-    }
-    cells
+/// The columns that the first line names, and their positions.
+#[derive(Debug)]
+struct Columns {
+    separator: u8,
+    names: Vec<Box<[u8]>>,
+    name: usize,
+    file: Option<usize>,
+    line: Option<usize>,
+    start: usize,
+    duration: usize,
+    thread: Option<usize>,
+    value: Option<usize>,
 }
 
-impl Zones {
-    fn position(&self, name: &[u8]) -> Option<usize> {
-        self.columns.iter().position(|column| column == name)
+/// The cells of a line.
+struct TracyRow<'a> {
+    cells: Vec<Cow<'a, [u8]>>,
+    is_plot: bool,
+}
+
+/// How well a split must fit the columns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Fit {
+    /// As many cells as columns, with integers where Tracy writes them.
+    Exact,
+    /// Surplus cells are parts of the name and of the value.
+    Surplus,
+    /// Only the times must be numbers.
+    Times,
+}
+
+impl Columns {
+    /// Parses the first line; returns `None` if a needed column is missing.
+    fn from_line(line: &[u8]) -> Option<Self> {
+        let line = line.strip_prefix("\u{feff}".as_bytes()).unwrap_or(line).trim_ascii_end();
+        SEPARATORS.iter().find_map(|&separator| {
+            let names: Vec<Box<[u8]>> = quoted_cells(line, separator)?.into_iter().map(Cow::into).collect();
+            let find = |name: &str| names.iter().position(|column| **column == *name.as_bytes());
+            Some(Self {
+                separator,
+                name: find("name")?,
+                file: find("src_file"),
+                line: find("src_line"),
+                start: find("ns_since_start")?,
+                duration: find("exec_time_ns")?,
+                thread: find("thread"),
+                value: find("value"),
+                names,
+            })
+        })
     }
 
-    /// Splits a line into one cell per column. Tracy does not quote, so additional commas belong to the name, as in
-    /// C++.
-    fn cells(&self, line: &[u8]) -> Option<Vec<Vec<u8>>> {
-        let mut cells = cells(line);
-        let extra = cells.len().checked_sub(self.columns.len())?;
-        let first = self.position(b"name")?;
-        let whole = cells[first..=first + extra].join(&b","[..]);
-        cells.splice(first..=first + extra, [whole]);
-        Some(cells)
+    /// Splits a line into one cell per column. Files that another program wrote may have quoted cells.
+    fn split<'a>(&self, line: &'a [u8]) -> Option<TracyRow<'a>> {
+        let plain = || line.split(|&byte| byte == self.separator).map(Cow::Borrowed).collect::<Vec<_>>();
+        let quoted = || if line.contains(&b'"') { quoted_cells(line, self.separator) } else { None };
+        let fitted = |cells: Vec<Cow<'a, [u8]>>, fit| self.fitted(cells, fit);
+        fitted(plain(), Fit::Exact)
+            .or_else(|| fitted(quoted()?, Fit::Exact))
+            .or_else(|| fitted(plain(), Fit::Surplus))
+            .or_else(|| fitted(quoted()?, Fit::Times))
+            .or_else(|| fitted(plain(), Fit::Times))
+    }
+
+    /// Joins surplus cells to the name and to the value, so that the columns between them fit.
+    fn fitted<'a>(&self, mut cells: Vec<Cow<'a, [u8]>>, fit: Fit) -> Option<TracyRow<'a>> {
+        let surplus = cells.len().checked_sub(self.names.len())?;
+        if fit == Fit::Exact && surplus > 0 {
+            return None;
+        }
+        // Without a column of values, all surplus cells belong to the name.
+        let least = if self.value.is_some() { 0 } else { surplus };
+        let (of_name, is_plot) = (least..=surplus).find_map(|of_name| {
+            let is_plot = fit != Fit::Times && self.is_plot(&cells, of_name, surplus);
+            (is_plot || self.is_zone(&cells, of_name, surplus, fit)).then_some((of_name, is_plot))
+        })?;
+        let mut join = |column: usize, more: usize| {
+            if more > 0 {
+                let first = self.cell_index(column, of_name, surplus);
+                let whole = cells[first..=first + more].join(&self.separator);
+                cells.splice(first..=first + more, [Cow::Owned(whole)]);
+            }
+        };
+        // The later column first, since joined cells move those after them.
+        let of_value = self.value.map(|value| (value, surplus - of_name));
+        match of_value {
+            Some((value, more)) if value > self.name => {
+                join(value, more);
+                join(self.name, of_name);
+            }
+            _ => {
+                join(self.name, of_name);
+                if let Some((value, more)) = of_value {
+                    join(value, more);
+                }
+            }
+        }
+        Some(TracyRow { cells, is_plot })
+    }
+
+    /// Returns the index of the first cell of a column, if `of_name` of the surplus cells belong to the name.
+    fn cell_index(&self, column: usize, of_name: usize, surplus: usize) -> usize {
+        let before_name = if column > self.name { of_name } else { 0 };
+        let before_value = if self.value.is_some_and(|value| column > value) { surplus - of_name } else { 0 };
+        column + before_name + before_value
+    }
+
+    fn is_zone(&self, cells: &[Cow<'_, [u8]>], of_name: usize, surplus: usize, fit: Fit) -> bool {
+        let cell = |column| &*cells[self.cell_index(column, of_name, surplus)];
+        if fit == Fit::Times {
+            return [self.start, self.duration].iter().all(|&column| nanos_from_nanos(cell(column)).is_ok());
+        }
+        let numbers = [self.line, Some(self.start), Some(self.duration), self.thread];
+        // A number in place of a file is part of the name.
+        numbers.into_iter().flatten().all(|column| is_integer(cell(column)))
+            && self.file.is_none_or(|file| !is_integer(cell(file)))
+    }
+
+    /// Returns whether only the name, the time and the value are set. Values are numbers.
+    fn is_plot(&self, cells: &[Cow<'_, [u8]>], of_name: usize, surplus: usize) -> bool {
+        let cell = |column| &*cells[self.cell_index(column, of_name, surplus)];
+        let (Some(file), Some(line), Some(thread), Some(value)) = (self.file, self.line, self.thread, self.value)
+        else {
+            return false;
+        };
+        [file, line, self.duration, thread].iter().all(|&column| cell(column).is_empty())
+            && of_name == surplus
+            && is_integer(cell(self.start))
+            && number(cell(value)).is_some()
+    }
+}
+
+fn is_integer(text: &[u8]) -> bool {
+    let digits = text.strip_prefix(b"-").unwrap_or(text);
+    !digits.is_empty() && digits.iter().all(u8::is_ascii_digit)
+}
+
+fn number(text: &[u8]) -> Option<f64> {
+    std::str::from_utf8(text).ok()?.parse().ok()
+}
+
+/// Splits a line of CSV into cells, which may be quoted. Returns `None` if a quoted cell has no end, or more after it.
+fn quoted_cells(line: &[u8], separator: u8) -> Option<Vec<Cow<'_, [u8]>>> {
+    let mut cells = Vec::new();
+    let mut rest = line;
+    loop {
+        let (cell, after) = match rest.strip_prefix(b"\"") {
+            Some(inside) => {
+                let mut end = memchr::memchr(b'"', inside)?;
+                // Two quotes stand for one.
+                while inside.get(end + 1) == Some(&b'"') {
+                    end += 2 + memchr::memchr(b'"', &inside[end + 2..])?;
+                }
+                let cell = String::from_utf8_lossy(&inside[..end]).replace("\"\"", "\"").into_bytes();
+                (Cow::Owned(cell), &inside[end + 1..])
+            }
+            None => {
+                let (cell, after) = rest.split_at(memchr::memchr(separator, rest).unwrap_or(rest.len()));
+                (Cow::Borrowed(cell), after)
+            }
+        };
+        cells.push(cell);
+        match after.split_first() {
+            None => return Some(cells),
+            Some((&byte, next)) if byte == separator => rest = next,
+            Some(_) => return None,
+        }
     }
 }
 
@@ -93,31 +221,34 @@ impl LineParser for Zones {
         if line.bytes.is_empty() {
             return;
         }
-        if self.columns.is_empty() {
-            self.columns = cells(line.bytes);
+        let Some(columns) = &self.columns else {
+            self.columns = Columns::from_line(line.bytes);
+            if self.columns.is_none() {
+                batch.lose(line.loss(), place);
+            }
             return;
+        };
+        let Some(row) = columns.split(line.bytes).filter(|_| line.has_end) else {
+            return batch.lose(line.loss(), place);
+        };
+        let Ok(ts_ns) = nanos_from_nanos(&row.cells[columns.start]) else { return batch.lose(line.loss(), place) };
+        if row.is_plot {
+            return plot(columns, &row.cells, ts_ns, place, batch);
         }
-        let Some(cells) = self.cells(line.bytes).filter(|_| line.has_end) else {
-            return batch.lose(line.loss(), place);
-        };
-        let cell = |name: &[u8]| self.position(name).map_or(&b""[..], |position| &cells[position]);
-        let (Ok(ts_ns), Ok(dur_ns)) =
-            (nanos_from_nanos(cell(b"ns_since_start")), nanos_from_nanos(cell(b"exec_time_ns")))
-        else {
-            return batch.lose(line.loss(), place);
-        };
-        let tid = std::str::from_utf8(cell(b"thread")).ok().and_then(|tid| tid.parse().ok());
+        let Ok(dur_ns) = nanos_from_nanos(&row.cells[columns.duration]) else { return batch.lose(line.loss(), place) };
+        let thread = columns.thread.map_or(&b""[..], |thread| &row.cells[thread]);
+        let tid = std::str::from_utf8(thread).ok().and_then(|tid| tid.parse().ok());
         let key = TrackKey {
             kind: TrackKind::Thread,
             pid: Id::None,
-            tid: tid.map_or_else(|| Id::Text(String::from_utf8_lossy(cell(b"thread")).into()), Id::Number),
+            tid: tid.map_or_else(|| Id::Text(String::from_utf8_lossy(thread).into()), Id::Number),
             name: Arc::default(),
             slot: 0,
         };
-        let (track, name) = (batch.track_with(&key), batch.name(cell(b"name"), None, place));
+        let (track, name) = (batch.track_with(&key), batch.name(&row.cells[columns.name], None, place));
         self.args.clear();
-        for (column, cell) in self.columns.iter().zip(&cells) {
-            let is_shown = matches!(&column[..], b"name" | b"ns_since_start" | b"exec_time_ns" | b"thread");
+        for (column, cell) in columns.names.iter().zip(&row.cells) {
+            let is_shown = matches!(&**column, b"name" | b"ns_since_start" | b"exec_time_ns" | b"thread");
             if !is_shown && !cell.is_empty() {
                 self.args.text(&String::from_utf8_lossy(column), cell);
             }
@@ -132,8 +263,26 @@ impl LineParser for Zones {
     }
 }
 
+/// Adds a value of a plot.
+fn plot(columns: &Columns, cells: &[Cow<'_, [u8]>], ts_ns: i64, place: SourcePos, batch: &mut BatchBuilder) {
+    let value = columns.value.and_then(|value| number(&cells[value])).filter(|value| value.is_finite());
+    let Some(value) = value else { return batch.lose(Loss::BadCounter, place) };
+    let name = &cells[columns.name];
+    let key = TrackKey {
+        kind: TrackKind::Counter,
+        pid: Id::None,
+        tid: Id::None,
+        name: text(name, place, &mut batch.batch.losses).into(),
+        slot: 0,
+    };
+    let (track, name) = (batch.track_with(&key), batch.name(name, None, place));
+    batch.push(Event { value: value.to_bits(), ..bare(ts_ns, EventKind::Counter, track, name) });
+}
+
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
     use crate::formats::testing::read;
 
@@ -170,5 +319,78 @@ mod tests {
         let reading = read(&format!("{ZONES}x,y\na,b,c,d,e,f,g\nlast,f,1,2,-3,4,\n"));
         assert_eq!(reading.events.len(), 3);
         assert_eq!(reading.lost(), [(Loss::NegativeDuration, 1), (Loss::BadRecord, 2)]);
+    }
+
+    const HEADER: &str = "name,src_file,src_line,ns_since_start,exec_time_ns,thread,value\n";
+
+    #[test]
+    fn separators_in_names_and_values_stay_in_them() {
+        let rows: &[(&str, &str, &str)] = &[
+            ("Draw,a.cpp,10,1000,500,1,w=5, h=7", "Draw", "w=5, h=7"),
+            ("Draw,a.cpp,10,1000,500,1,a, b, 3, 4, 5", "Draw", "a, b, 3, 4, 5"),
+            ("Draw,a.cpp,10,1000,500,1,1,2,3,4,5,6,7", "Draw", "1,2,3,4,5,6,7"),
+            ("Draw<a, b>,a.cpp,10,1000,500,1,x, y", "Draw<a, b>", "x, y"),
+            ("Seq<int,1,2,3,4,5,6>,a.cpp,10,1000,500,1,", "Seq<int,1,2,3,4,5,6>", ""),
+            ("Draw,,10,1000,500,1,,,", "Draw", ",,"),
+            ("\"B,a.cpp,10,1000,500,1,", "\"B", ""),
+            ("\"B, c,a.cpp,10,1000,500,1,\"x\", \"y\"", "\"B, c", "\"x\", \"y\""),
+            ("say \"x\",a.cpp,10,1000,500,1,\"", "say \"x\"", "\""),
+            ("\"Foo, \"\"x\"\"\",a.cpp,10,1000,500,1,\"hello, world\"", "Foo, \"x\"", "hello, world"),
+            ("\"all\",\"a.cpp\",\"10\",\"1000\",\"500\",\"1\",\"quoted\"", "all", "quoted"),
+        ];
+        for (row, name, value) in rows {
+            let reading = read(&format!("{HEADER}{row}\n"));
+            assert_eq!((reading.short(), reading.lost()), (vec![(1000, 500, *name)], vec![]), "{row}");
+            assert_eq!(reading.events[0].track.tid, Id::Number(1), "{row}");
+            let args: serde_json::Value = serde_json::from_str(&reading.events[0].args).expect("arguments");
+            assert_eq!(args["value"].as_str().unwrap_or_default(), *value, "{row}");
+            assert_eq!(args["src_line"], "10", "{row}");
+        }
+        // Columns in another order, and a file without values.
+        let reading = read("value,thread,exec_time_ns,ns_since_start,name\na,b,3,20,10,f,g\n");
+        assert_eq!((reading.short(), &*reading.events[0].args), (vec![(10, 20, "f,g")], r#"{"value":"a,b"}"#));
+        let reading = read("name,src_file,src_line,ns_since_start,exec_time_ns,thread\nf<a, 1>,a.cpp,1,2,3,4\n");
+        assert_eq!(reading.short(), [(2, 3, "f<a, 1>")]);
+    }
+
+    #[test]
+    fn other_separators_and_a_byte_order_mark_are_read() {
+        for separator in [";", "\t", "|"] {
+            let text = format!("{HEADER}f,a.cpp,1,2,3,4,x\n").replace(',', separator);
+            let reading = read(&format!("\u{feff}{text}"));
+            assert_eq!((reading.short(), reading.lost()), (vec![(2, 3, "f")], vec![]), "{separator:?}");
+        }
+    }
+
+    #[test]
+    fn plots_are_counters() {
+        let rows = "fps,,,1500,,,60.000000\na, b,,,1600,,,-1.5\nbad,,,1700,,,nan\nno,,,1800,,,x\n";
+        let reading = read(&format!("{HEADER}Frame,a.cpp,10,1000,500,1,\n{rows}"));
+        let counters: Vec<_> = reading.events.iter().filter(|event| event.kind == EventKind::Counter).collect();
+        let found: Vec<_> =
+            counters.iter().map(|event| (event.ts_ns, &*event.track.name, f64::from_bits(event.value))).collect();
+        assert_eq!(found, [(1500, "fps", 60.0), (1600, "a, b", -1.5)]);
+        assert_eq!((reading.events.len(), counters[0].track.pid.clone()), (3, Id::None));
+        assert_eq!(reading.lost(), [(Loss::BadRecord, 1), (Loss::BadCounter, 1)]);
+    }
+
+    proptest! {
+        /// No cell of a name is a number, as no file name is one.
+        #[test]
+        fn what_tracy_writes_is_read_back(
+            name in "[a-z<>:\" ]{0,5}(,[a-z<> \"]{1,5}){0,4}",
+            file in "[a-z./ ]{1,9}",
+            numbers in prop::array::uniform4(0..u32::MAX),
+            value in "[a-z0-9=\" ]{0,5}(,[a-z0-9 \"]{0,5}){0,9}",
+        ) {
+            // A cell that is quoted as a whole may be of another program.
+            prop_assume!(!name.starts_with('"') && !value.starts_with('"'));
+            let [line, start, duration, thread] = numbers;
+            let reading = read(&format!("{HEADER}{name},{file},{line},{start},{duration},{thread},{value}\n"));
+            prop_assert_eq!(reading.short(), [(start.into(), duration.into(), &*name)]);
+            prop_assert_eq!(&reading.events[0].track.tid, &Id::Number(thread.into()));
+            let args: serde_json::Value = serde_json::from_str(&reading.events[0].args).expect("arguments");
+            prop_assert_eq!(args["value"].as_str().unwrap_or_default(), value);
+        }
     }
 }
