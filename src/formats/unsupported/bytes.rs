@@ -192,3 +192,55 @@ pub(super) fn is_uftrace_text(head: &[u8]) -> bool {
         || head.starts_with(b"# version\":\"uftrace")
         || has_line(head, b"#   TIMESTAMP        DURATION")
 }
+
+/// Returns whether the first line has all of these texts.
+pub(super) fn first_line_has(head: &[u8], texts: &[&str]) -> bool {
+    let first = head_lines(head).next().unwrap_or_default();
+    texts.iter().all(|text| memchr::memmem::find(first, text.as_bytes()).is_some())
+}
+
+/// Returns whether this is a JSON object whose first key is this one.
+pub(super) fn begins_with_key(head: &[u8], key: &str) -> bool {
+    let head = head.strip_prefix("\u{feff}".as_bytes()).unwrap_or(head).trim_ascii_start();
+    let first = head.strip_prefix(b"{").map(<[u8]>::trim_ascii_start).unwrap_or_default();
+    first.starts_with(format!("\"{key}\"").as_bytes())
+}
+
+/// Returns whether a key `trace_id` has an id of AWS X-Ray, such as `1-5759e988-bd862e3fe1be46a994272793`.
+pub(super) fn has_xray_id(head: &[u8]) -> bool {
+    const KEY: &[u8] = b"\"trace_id\"";
+    memchr::memmem::find_iter(head, KEY).any(|at| {
+        let value = head[at + KEY.len()..].trim_ascii_start().strip_prefix(b":").unwrap_or_default().trim_ascii_start();
+        let id = value.strip_prefix(b"\"1-").unwrap_or_default();
+        matches!(id.split_at_checked(8), Some((time, [b'-', ..])) if time.iter().all(u8::is_ascii_hexdigit))
+    })
+}
+
+/// Returns the name of the first element of an XML document, after its declaration, document type and comments.
+pub(super) fn first_element(head: &[u8]) -> &[u8] {
+    let mut rest = head.strip_prefix("\u{feff}".as_bytes()).unwrap_or(head).trim_ascii_start();
+    loop {
+        let end: &[u8] = match rest {
+            [b'<', b'?', ..] => b"?>",
+            [b'<', b'!', b'-', b'-', ..] => b"-->",
+            [b'<', b'!', ..] => b">",
+            [b'<', name @ ..] => {
+                let len = name.iter().take_while(|byte| byte.is_ascii_alphanumeric()).count();
+                return &name[..len];
+            }
+            _ => return b"",
+        };
+        let Some(at) = memchr::memmem::find(rest, end) else { return b"" };
+        rest = rest[at + end.len()..].trim_ascii_start();
+    }
+}
+
+/// Returns whether these are indented stacks of DTrace, each frame a module and a function, and each stack with a count
+/// below it.
+pub(super) fn is_dtrace_stacks(head: &[u8]) -> bool {
+    let is_function = |line: &[u8]| line.starts_with(b" ") && line.contains(&b'`');
+    let is_frame = |line: &&[u8]| is_function(line) || line.trim_ascii().starts_with(b"0x");
+    let is_count = |line: &[u8]| line.trim_ascii().iter().all(u8::is_ascii_digit);
+    let mut lines = head_lines(head).filter(|line| !line.trim_ascii().is_empty());
+    lines.next().is_some_and(is_function) && lines.find(|line| !is_frame(line)).is_some_and(is_count)
+}

@@ -5,8 +5,10 @@
 mod bytes;
 mod compressed;
 mod names;
+mod printed;
 mod recordings;
 mod results;
+mod services;
 mod table;
 
 use std::io::Read as _;
@@ -21,10 +23,11 @@ use names::{DATABASES, EXTENSIONS, FOLDERS};
 use table::{Sniff, UnsupportedFormat};
 
 /// Formats that first bytes or keys identify with certainty.
-const UNSUPPORTED: &[&[UnsupportedFormat]] = &[table::UNSUPPORTED, recordings::RECORDINGS, results::RESULTS];
+const UNSUPPORTED: &[&[UnsupportedFormat]] =
+    &[table::UNSUPPORTED, recordings::RECORDINGS, results::RESULTS, services::SERVICES];
 
 /// Formats that are only tried after all others.
-const LATE: &[&[UnsupportedFormat]] = &[table::LATE, results::LATE_RESULTS, compressed::COMPRESSED];
+const LATE: &[&[UnsupportedFormat]] = &[table::LATE, results::LATE_RESULTS, printed::PRINTED, compressed::COMPRESSED];
 
 /// Formats that are detected with certainty and refused.
 pub(super) const FORMAT: Format = Format {
@@ -51,9 +54,13 @@ const DATABASE_BYTES: usize = 1 << 20;
 /// Returns the first matching format of the tables.
 fn find(tables: &'static [&'static [UnsupportedFormat]], head: &[u8]) -> Option<&'static UnsupportedFormat> {
     let outline = looks_like_json(head).then(|| Outline::from_head(head));
+    // Keys beside the events of Chrome JSON are metadata, which may have any names.
+    let outline = outline.filter(|outline| !outline.has_all(&["traceEvents"]));
+    let has_all = |keys: &[&str]| outline.as_ref().is_some_and(|outline| outline.has_all(keys));
     tables.iter().copied().flatten().find(|format| match format.sniff {
         Sniff::Head(fits) => fits(head),
-        Sniff::Keys(keys) => outline.as_ref().is_some_and(|outline| outline.has_all(keys)),
+        Sniff::Keys(keys) => has_all(keys),
+        Sniff::Both(keys, fits) => has_all(keys) && fits(head),
     })
 }
 

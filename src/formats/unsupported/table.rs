@@ -4,8 +4,8 @@
 use Sniff::{Head, Keys};
 
 use super::bytes::{
-    SQLITE, has_line, has_word, is_etl, is_go_text_profile, is_gperftools, is_heaptrack, is_page_with, is_perf_stat,
-    is_picture, is_pstats, is_stackprof, is_uftrace_text, is_windows_program, is_xplane, is_xray,
+    SQLITE, first_element, has_line, has_word, is_etl, is_go_text_profile, is_gperftools, is_heaptrack, is_page_with,
+    is_perf_stat, is_picture, is_pstats, is_stackprof, is_uftrace_text, is_windows_program, is_xplane, is_xray,
 };
 use crate::formats::linux::strace;
 
@@ -24,6 +24,8 @@ pub(super) enum Sniff {
     Head(fn(head: &[u8]) -> bool),
     /// Detected by these keys of a JSON document, as paths of [`Outline`](crate::formats::json::outline::Outline).
     Keys(&'static [&'static str]),
+    /// Detected by keys and first bytes together.
+    Both(&'static [&'static str], fn(head: &[u8]) -> bool),
 }
 
 pub(super) const ETL: [&str; 2] = [
@@ -186,9 +188,24 @@ pub(super) const UNSUPPORTED: &[UnsupportedFormat] = &[
         advice: "it is a page for a browser; no tool is known that converts it",
     },
     UnsupportedFormat {
-        sniff: Head(|head| head.starts_with(b"<?xml") && has_line(head, b"<svg") || head.starts_with(b"<svg")),
+        // The second is in the template of VizTracer and of examples of catapult.
+        sniff: Head(|head| is_page_with(head, "<title>VizTracer") || is_page_with(head, "onTraceViewerImportFail")),
+        found: "a page of a trace viewer (VizTracer)",
+        advice: "open the JSON that it was made of, which VizTracer writes with `-o result.json`",
+    },
+    UnsupportedFormat {
+        sniff: Head(|head| {
+            ["The async-profiler authors", "Andrei Pangin", "/async-profiler'>async-profiler</a>"]
+                .iter()
+                .any(|text| is_page_with(head, text))
+        }),
+        found: "a flame graph of async-profiler (HTML)",
+        advice: "convert it with `jfrconv -o collapsed CAPTURE stacks.txt` of async-profiler 4, or record with `asprof -o collapsed -f stacks.txt PID`",
+    },
+    UnsupportedFormat {
+        sniff: Head(|head| first_element(head) == b"svg"),
         found: "a picture (SVG)",
-        advice: "if it is a flame graph, open the collapsed stacks or the perf.data that it was made of",
+        advice: "if it is a flame graph, open the collapsed stacks or the perf.data that it was made of; py-spy records with `-f speedscope`",
     },
     UnsupportedFormat {
         sniff: Keys(&["constants", "constants.logEventTypes"]),

@@ -1,0 +1,118 @@
+//! Unsupported texts that tools print: tables, reports and logs. They are only tried after all other formats.
+
+use super::bytes::{first_element, first_line_has, has_line, has_word, is_dtrace_stacks};
+use super::table::Sniff::Head;
+use super::table::{NSYS, UnsupportedFormat};
+
+const TRACY_ZONES: &str =
+    "export the zones of the trace with `tracy-csvexport -u trace.tracy > zones.csv` and open zones.csv";
+const LOG: &str =
+    "it holds messages and no spans; trace the steps themselves, for example with a profile of the build tool";
+
+/// Texts of tools.
+pub(super) const PRINTED: &[UnsupportedFormat] = &[
+    UnsupportedFormat {
+        sniff: Head(|head| first_line_has(head, &["src_file", "total_ns", "mean_ns", "std_ns"])),
+        found: "sums of Tracy's zones",
+        advice: TRACY_ZONES,
+    },
+    UnsupportedFormat {
+        sniff: Head(|head| first_line_has(head, &["src_file", "Time from start of program", "GPU execution time"])),
+        found: "Tracy's zones of the GPU (tracy-csvexport -g)",
+        advice: TRACY_ZONES,
+    },
+    UnsupportedFormat {
+        sniff: Head(|head| head.starts_with(b"MessageName") && first_line_has(head, &["total_ns"])),
+        found: "messages of Tracy (tracy-csvexport -m)",
+        advice: TRACY_ZONES,
+    },
+    UnsupportedFormat {
+        sniff: Head(|head| first_line_has(head, &["src_file", "ns_since_start", "exec_time_ns"])),
+        found: "Tracy's zones with a separator that is not read",
+        advice: TRACY_ZONES,
+    },
+    UnsupportedFormat {
+        sniff: Head(|head| {
+            [
+                "Time (%),Total Time (ns)",
+                "Time(%),Total Time (ns)",
+                "Start (ns),Duration (ns)",
+                "Start(ns),Duration(ns)",
+            ]
+            .iter()
+            .any(|columns| has_line(head, columns.as_bytes()))
+        }),
+        found: "a table that `nsys stats` prints",
+        advice: NSYS[1],
+    },
+    UnsupportedFormat {
+        sniff: Head(|head| {
+            first_line_has(head, &["KernelName", "BeginNs"])
+                || first_line_has(head, &["Correlation_Id", "Start_Timestamp"])
+        }),
+        found: "a table of rocprof",
+        advice: "record with `rocprofv3 --output-format pftrace` and open the .pftrace, or with `rocprof --sys-trace` and open results.json",
+    },
+    UnsupportedFormat {
+        sniff: Head(|head| {
+            has_line(head, b"Type: ")
+                && (has_line(head, b"Showing nodes accounting for ") || has_line(head, b"-----------+---"))
+        }),
+        found: "what `go tool pprof` prints (-top, -traces, -tree)",
+        advice: "open the profile itself, which is read",
+    },
+    UnsupportedFormat {
+        sniff: Head(|head| has_line(head, b"--- Execution profile ---")),
+        found: "what async-profiler prints (flat, traces)",
+        advice: "record with `asprof -o collapsed -f stacks.txt PID` and open stacks.txt",
+    },
+    UnsupportedFormat {
+        sniff: Head(|head| head.starts_with(b"Sampling at ") && first_line_has(head, &[" Hertz of "])),
+        found: "what `profile` of bcc prints",
+        advice: "record with its option `-f`, as `profile -f > stacks.txt`, and open stacks.txt",
+    },
+    UnsupportedFormat {
+        sniff: Head(is_dtrace_stacks),
+        found: "what DTrace prints",
+        advice: "convert stacks with `stackcollapse.pl CAPTURE > stacks.txt`, of the FlameGraph scripts",
+    },
+    UnsupportedFormat {
+        sniff: Head(|head| has_word(head, b"ResourceSpans #0")),
+        found: "what an exporter of OpenTelemetry prints for people",
+        advice: "export by OTLP to a collector, and open what its file exporter writes",
+    },
+    UnsupportedFormat {
+        sniff: Head(|head| {
+            let first = head.split(|&byte| byte == b'\n').next().unwrap_or_default().trim_ascii();
+            matches!(first, b"packet {" | b"packet: {" | b"packet{")
+        }),
+        found: "a trace of Perfetto as text",
+        advice: "convert it with `traceconv binary CAPTURE trace.pftrace` and open trace.pftrace",
+    },
+    UnsupportedFormat {
+        sniff: Head(|head| has_line(head, b"buffers") && has_line(head, b"data_sources")),
+        found: "a configuration of Perfetto",
+        advice: "record with it: `perfetto --txt -c FILE -o trace.pftrace`, and open trace.pftrace",
+    },
+    UnsupportedFormat {
+        sniff: Head(|head| head.starts_with(b"TRACEv0")),
+        found: "a trace of Turbopack (.next/trace-turbopack)",
+        advice: "open the file `trace` beside it, which is read; `next internal trace CAPTURE` shows this one",
+    },
+    UnsupportedFormat {
+        sniff: Head(|head| matches!(first_element(head), b"testsuites" | b"testsuite")),
+        found: "results of tests (JUnit)",
+        advice: "they hold durations without times; junit2otlp sends them to a collector: open what its file exporter writes",
+    },
+    UnsupportedFormat {
+        // The number is a time in seconds.
+        sniff: Head(|head| has_word(head, b"section_start:1")),
+        found: "a log of GitLab's pipelines",
+        advice: LOG,
+    },
+    UnsupportedFormat {
+        sniff: Head(|head| has_word(head, b"Z ##[group]")),
+        found: "a log of GitHub Actions",
+        advice: LOG,
+    },
+];

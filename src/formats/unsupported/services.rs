@@ -1,0 +1,99 @@
+//! Unsupported JSON of services that store traces, of build servers, and of profilers of GPUs: each by keys that only
+//! it writes.
+
+use super::bytes::{begins_with_key, has_xray_id};
+use super::table::Sniff::{Both, Head, Keys};
+use super::table::{NSYS, UnsupportedFormat};
+
+/// A kind of document, detected by its keys.
+const fn json(keys: &'static [&'static str], [found, advice]: [&'static str; 2]) -> UnsupportedFormat {
+    UnsupportedFormat { sniff: Keys(keys), found, advice }
+}
+
+const MANY_BY_OTLP: &str =
+    "none is known that converts them; export by OTLP to a collector, and open what its file exporter writes";
+const ONE_BY_OTLP: &str =
+    "none is known that converts it; export by OTLP to a collector, and open what its file exporter writes";
+const DATADOG: [&str; 2] = [
+    "spans of Datadog",
+    "send them to a collector with a receiver for Datadog, and open what its file exporter writes",
+];
+const SIGNOZ: [&str; 2] = ["a trace of SigNoz", ONE_BY_OTLP];
+const SENTRY: [&str; 2] = ["transactions of Sentry", MANY_BY_OTLP];
+const SENTRY_PROFILE: [&str; 2] = [
+    "a profile of Sentry",
+    "none is known that converts it; record with `py-spy record -f speedscope`, `node --cpu-prof` or another profiler that is read",
+];
+const CLOUD_TRACE: [&str; 2] = ["a trace of Google Cloud Trace", ONE_BY_OTLP];
+const ROCPROF: &str = "record with `rocprofv3 --output-format pftrace`, and open the .pftrace";
+const GITHUB: [&str; 2] = [
+    "jobs of GitHub Actions",
+    "none is known that converts them; the action otel-cicd-action exports runs by OTLP to a collector: open what its file exporter writes",
+];
+const BUILDKITE: [&str; 2] = [
+    "builds of Buildkite",
+    "none is known that converts them; trace the steps themselves, for example with a profile of the build tool",
+];
+const NSYS_JSON: [&str; 2] = ["a report of Nsight Systems as JSON", NSYS[1]];
+
+/// Documents of services.
+pub(super) const SERVICES: &[UnsupportedFormat] = &[
+    json(&["[][].trace_id", "[][].span_id", "[][].resource"], DATADOG),
+    json(&["traces[][].trace_id", "traces[][].span_id", "traces[][].resource"], DATADOG),
+    json(&["trace.root_id", "trace.spans"], DATADOG),
+    json(&["[].startTimestampMillis", "[].columns", "[].events"], SIGNOZ),
+    json(&["data.spans[].spanId", "data.spans[].durationNano"], SIGNOZ),
+    json(&["data.spans[].span_id", "data.spans[].duration_nano"], SIGNOZ),
+    UnsupportedFormat {
+        sniff: Both(&["id", "trace_id", "start_time"], has_xray_id),
+        found: "a segment of AWS X-Ray",
+        advice: ONE_BY_OTLP,
+    },
+    json(&["transaction", "start_timestamp", "contexts"], SENTRY),
+    json(&["event_id", "sent_at"], SENTRY),
+    json(&["event_id", "profile.frames"], SENTRY_PROFILE),
+    json(&["event_id", "profile.samples"], SENTRY_PROFILE),
+    json(&["profiler_id", "chunk_id"], SENTRY_PROFILE),
+    json(&["data.trace.spans", "data.trace.spans[].segmentId"], ["a trace of SkyWalking", ONE_BY_OTLP]),
+    json(&["[].common", "[].spans[].trace.id"], ["spans of New Relic", MANY_BY_OTLP]),
+    json(&["projectId", "traceId", "spans"], CLOUD_TRACE),
+    json(&["traces[].projectId", "traces[].traceId"], CLOUD_TRACE),
+    json(&["spans[].spanId", "spans[].displayName"], CLOUD_TRACE),
+    json(
+        &["traces[].traceID", "traces[].startTimeUnixNano"],
+        [
+            "a list of traces that Tempo found",
+            "fetch one by its id: `curl http://HOST:3200/api/traces/ID > trace.json`",
+        ],
+    ),
+    json(
+        &["hits.hits[]._source.traceID", "hits.hits[]._source.operationName"],
+        [
+            "spans of Jaeger from Elasticsearch",
+            "fetch the trace from Jaeger: `curl http://HOST:16686/api/traces/ID > trace.json`",
+        ],
+    ),
+    json(&["hits.hits[]._source.processor.event"], ["documents of Elastic APM", MANY_BY_OTLP]),
+    json(&["[].trace.trace_id", "[].trace.span_id"], ["events of Honeycomb", MANY_BY_OTLP]),
+    json(&["[].iKey", "[].data.baseType"], ["telemetry of Application Insights", MANY_BY_OTLP]),
+    UnsupportedFormat {
+        sniff: Head(|head| begins_with_key(head, "resourceProfiles")),
+        found: "profiles of OpenTelemetry",
+        advice: "none is known that converts them; export pprof, or record with `perf record -g PROGRAM` instead",
+    },
+    json(&["Type", "CudaEvent"], NSYS_JSON),
+    json(&["Type", "TraceProcessEvent"], NSYS_JSON),
+    json(&["Type", "NvtxEvent"], NSYS_JSON),
+    json(&["rocprofiler-sdk-tool"], ["a profile of rocprofv3 as JSON", ROCPROF]),
+    json(&["total_count", "jobs[].run_id"], GITHUB),
+    json(&["jobs[].databaseId", "jobs[].startedAt"], GITHUB),
+    json(&["[].number", "[].state", "[].jobs[].type"], BUILDKITE),
+    json(&["number", "state", "jobs[].type"], BUILDKITE),
+    json(
+        &["id.started", "started.uuid"],
+        [
+            "build events of Bazel",
+            "they have few times; record with `bazel build --profile=profile.json.gz`, and open profile.json.gz",
+        ],
+    ),
+];
