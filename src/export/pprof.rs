@@ -166,19 +166,24 @@ impl ProfileRows {
 }
 
 /// Converts the arguments of a sample back to labels, as written by the reader of profiles: texts, numbers, and numbers
-/// with units.
+/// with units. An array has the values of several labels with the same key.
 fn labels_of_json(json: &str) -> Vec<PprofLabel> {
     type Object = serde_json::Map<String, serde_json::Value>;
     let Ok(object) = serde_json::from_str::<Object>(json) else { return Vec::new() };
-    let labels = object.into_iter().map(|(key, value)| match value {
-        serde_json::Value::String(value) => PprofLabel::Text { key, value },
-        value => {
-            let number = |value: &serde_json::Value| value.as_i64().unwrap_or(0);
-            let unit = value.get("unit").and_then(|unit| unit.as_str()).unwrap_or_default().to_owned();
-            PprofLabel::Number { key, value: value.get("num").map_or_else(|| number(&value), number), unit }
-        }
+    let labels = object.into_iter().flat_map(|(key, value)| {
+        let values = if let serde_json::Value::Array(values) = value { values } else { vec![value] };
+        values.into_iter().map(move |value| label_of_json(key.clone(), value))
     });
     labels.collect()
+}
+
+fn label_of_json(key: String, value: serde_json::Value) -> PprofLabel {
+    if let serde_json::Value::String(value) = value {
+        return PprofLabel::Text { key, value };
+    }
+    let number = |value: &serde_json::Value| value.as_i64().unwrap_or(0);
+    let unit = value.get("unit").and_then(|unit| unit.as_str()).unwrap_or_default().to_owned();
+    PprofLabel::Number { key, value: value.get("num").map_or_else(|| number(&value), number), unit }
 }
 
 fn labels_of_thread(snapshot: &Snapshot, track: TrackIdx) -> Vec<PprofLabel> {
@@ -198,4 +203,18 @@ fn labels_of_thread(snapshot: &Snapshot, track: TrackIdx) -> Vec<PprofLabel> {
         name("thread", &track.name),
     ];
     labels.into_iter().flatten().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_array_has_a_label_for_each_value() {
+        let text = |value: &str| PprofLabel::Text { key: "k".into(), value: value.into() };
+        let number = |value: i64, unit: &str| PprofLabel::Number { key: "n".into(), value, unit: unit.into() };
+        let labels = labels_of_json(r#"{"k":["v1","v2"],"n":[{"num":5,"unit":"bytes"},6]}"#);
+        assert_eq!(labels, [text("v1"), text("v2"), number(5, "bytes"), number(6, "")]);
+        assert_eq!(labels_of_json(r#"{"k":"v1","n":6}"#), [text("v1"), number(6, "")]);
+    }
 }

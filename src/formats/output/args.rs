@@ -30,6 +30,30 @@ impl ArgsWriter {
         self.json.push_str("\":");
     }
 
+    /// Adds members in order. The values of a key that repeats become an array, in place of the first.
+    pub(crate) fn members<V: Copy>(&mut self, members: &[(&str, V)], write_value: impl Fn(V, &mut String)) {
+        let mut order: Vec<usize> = (0..members.len()).collect();
+        order.sort_by_key(|&index| members[index].0);
+        let mut keys: Vec<&[usize]> = order.chunk_by(|&a, &b| members[a].0 == members[b].0).collect();
+        keys.sort_by_key(|indices| indices.first());
+        for indices in keys {
+            for (position, &index) in indices.iter().enumerate() {
+                let (key, value) = members[index];
+                match position {
+                    0 => self.key("", key.as_bytes()),
+                    _ => self.json.push(','),
+                }
+                if position == 0 && indices.len() > 1 {
+                    self.json.push('[');
+                }
+                write_value(value, &mut self.json);
+            }
+            if indices.len() > 1 {
+                self.json.push(']');
+            }
+        }
+    }
+
     /// Adds a text member.
     pub(crate) fn text(&mut self, key: &str, value: &[u8]) {
         self.key("", key.as_bytes());
@@ -99,7 +123,7 @@ fn has_escaped(word: u64) -> bool {
 mod tests {
     use proptest::prelude::*;
 
-    use super::push_quoted;
+    use super::{ArgsWriter, push_quoted};
 
     fn quoted(text: &str) -> String {
         let mut json = String::new();
@@ -116,6 +140,16 @@ mod tests {
                 assert_eq!(read.as_deref(), Some(&*text), "{byte:#04x} after {before} bytes");
             }
         }
+    }
+
+    #[test]
+    fn values_of_a_repeated_key_are_an_array_in_place_of_the_first() {
+        let mut args = ArgsWriter::default();
+        args.text("before", b"x");
+        let members = [("b", 1), ("a", 2), ("b", 3), ("c", 4), ("b", 5)];
+        args.members(&members, |value, json| json.push_str(&value.to_string()));
+        args.members(&[], |(), _| ());
+        assert_eq!(args.finish(), r#"{"before":"x","b":[1,3,5],"a":2,"c":4}"#);
     }
 
     proptest! {

@@ -1,6 +1,6 @@
 //! Builds the tree of all stacks of a profile from its samples. Frames that the profile asks to drop are left out.
 
-use std::fmt::Write as _;
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
@@ -26,7 +26,7 @@ pub(super) struct PprofSample {
     /// The innermost frame; `None` for a stack without frames.
     pub(super) frame: Option<u32>,
     pub(super) values: Box<[i64]>,
-    /// Labels as JSON; empty if it has none.
+    /// Labels as JSON, with an array for a key that repeats; empty if it has none.
     pub(super) labels: Box<str>,
 }
 
@@ -56,7 +56,7 @@ impl PprofStacks {
         place: SourcePos,
         batch: &mut BatchBuilder,
     ) -> PprofSample {
-        let (mut locations, mut values, mut labels) = (Vec::new(), Vec::new(), ArgsWriter::default());
+        let (mut locations, mut values, mut labels) = (Vec::new(), Vec::new(), Vec::new());
         let mut fields = Fields::new(bytes);
         for field in fields.by_ref() {
             match (field.number, field.value) {
@@ -68,7 +68,7 @@ impl PprofStacks {
                     let room = (tables.types.len() + 1).saturating_sub(values.len());
                     values.extend(value.numbers(false).take(room).map(u64::cast_signed));
                 }
-                (sample::LABEL, ProtoValue::Bytes(bytes)) => write_label(bytes, tables, &mut labels),
+                (sample::LABEL, ProtoValue::Bytes(bytes)) => labels.push(read_label(bytes, tables)),
                 _ => {}
             }
         }
@@ -98,7 +98,7 @@ impl PprofStacks {
                 break;
             }
         }
-        PprofSample { frame, values: values.into(), labels: labels.finish().into() }
+        PprofSample { frame, values: values.into(), labels: labels_json(&labels) }
     }
 
     /// Returns the row of a frame, adding it if needed; that of its caller if there are too many.
@@ -160,8 +160,16 @@ impl PprofStacks {
     }
 }
 
-/// Adds a label: text, a number, or a number with its unit.
-fn write_label(bytes: &[u8], tables: &ProfileTables<'_>, labels: &mut ArgsWriter) {
+/// Returns the labels of a sample as a JSON object; empty without any.
+fn labels_json(labels: &[(Cow<'_, str>, String)]) -> Box<str> {
+    let labels: Vec<_> = labels.iter().map(|(key, value)| (&**key, &**value)).collect();
+    let mut args = ArgsWriter::default();
+    args.members(&labels, |value, json| json.push_str(value));
+    args.finish().into()
+}
+
+/// Returns the key of a label, and its value as JSON: text, a number, or a number with its unit.
+fn read_label<'m>(bytes: &[u8], tables: &ProfileTables<'m>) -> (Cow<'m, str>, String) {
     let (mut key, mut words, mut number, mut unit) = (0, None, 0, None);
     for part in Fields::new(bytes) {
         let row = usize::try_from(part.value.number()).unwrap_or(usize::MAX);
@@ -175,16 +183,15 @@ fn write_label(bytes: &[u8], tables: &ProfileTables<'_>, labels: &mut ArgsWriter
             _ => {}
         }
     }
-    labels.key("", tables.text(key).as_bytes());
-    match (words, unit) {
-        (Some(words), _) => push_quoted(&mut labels.json, &tables.text(words)),
-        (None, Some(unit)) => {
-            let _ = write!(labels.json, "{{\"num\":{number},\"unit\":"); // to memory
-            push_quoted(&mut labels.json, &tables.text(unit));
-            labels.json.push('}');
-        }
-        (None, None) => {
-            let _ = write!(labels.json, "{number}"); // to memory
-        }
-    }
+    let quoted = |row: usize| {
+        let mut json = String::new();
+        push_quoted(&mut json, &tables.text(row));
+        json
+    };
+    let value = match (words, unit) {
+        (Some(words), _) => quoted(words),
+        (None, Some(unit)) => format!("{{\"num\":{number},\"unit\":{}}}", quoted(unit)),
+        (None, None) => number.to_string(),
+    };
+    (tables.text(key), value)
 }

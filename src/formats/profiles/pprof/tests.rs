@@ -148,6 +148,19 @@ fn a_profile_has_a_row_for_each_type_with_inlined_frames_labels_and_addresses() 
 }
 
 #[test]
+fn each_value_of_a_repeated_label_is_kept() {
+    let text = |key: u64, value: u64| message().number(1, key).number(2, value);
+    let size = |bytes: u64| message().number(1, 11).number(3, bytes).number(4, 2);
+    let sample = message().bytes(1, &[1]).bytes(2, &[0, 9]);
+    let labels = [text(9, 5), size(7), text(9, 6), message().number(1, 11).number(3, 8)];
+    let sample = labels.into_iter().fold(sample, |sample, label| sample.message(3, label));
+    let reading = read_bytes(&small().message(2, sample).0).expect("a profile");
+    let labels = r#"{"request":["main","parse"],"size":[{"num":7,"unit":"bytes"},8]}"#;
+    assert!(samples(&reading).iter().any(|(.., weight, found)| (*weight, &**found) == (9, labels)), "{reading:?}");
+    assert_eq!(reading.lost(), []);
+}
+
+#[test]
 fn frames_that_the_profile_asks_to_drop_cost_their_callers() {
     // Row 17 is the expression, and row 18 its exceptions.
     let profile = |drop: &str, keep: &str| {
