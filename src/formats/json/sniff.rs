@@ -1,5 +1,20 @@
 //! Detects JSON formats by the first bytes of a document.
 
+use serde::Deserialize;
+
+use crate::formats::input::source::HEAD_BYTES;
+
+/// Parses a document that is complete in the head; `None` for a longer one, or one of another shape.
+pub(crate) fn whole_document<'h, T: Deserialize<'h>>(head: &'h [u8]) -> Option<T> {
+    let text = head.strip_prefix("\u{feff}".as_bytes()).unwrap_or(head);
+    serde_json::from_slice(text).ok().filter(|_| head.len() < HEAD_BYTES)
+}
+
+/// Like [`whole_document`] for an object only: a structure can also be parsed from an array of its members.
+pub(crate) fn whole_object<'h, T: Deserialize<'h>>(head: &'h [u8]) -> Option<T> {
+    whole_document(head).filter(|_| head.trim_ascii_end().ends_with(b"}"))
+}
+
 /// Returns whether a key exists: a quoted text with a colon after it. The text alone may be a string value.
 pub(crate) fn has_key(head: &[u8], key: &str) -> bool {
     let quoted = format!("\"{key}\"");

@@ -8,7 +8,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};
 use std::sync::Arc;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::base::budget::Budget;
@@ -56,6 +56,8 @@ pub(crate) fn span_id(trace: &[u8], span: &[u8]) -> u64 {
 #[derive(Debug, Default)]
 pub(crate) struct Layout {
     spans: Vec<ServiceSpan>,
+    /// Indices of servers' halves, which have the ids of their clients' halves.
+    shared: Vec<usize>,
     bytes: usize,
     services: Vec<Service>,
     service_index: FxHashMap<Box<str>, u32>,
@@ -101,6 +103,29 @@ impl Layout {
         self.spans.push(span);
     }
 
+    /// Adds the server's half of a span. The client's half, which has the same id, is its parent if it is in the trace.
+    pub(crate) fn push_shared(&mut self, span: ServiceSpan) {
+        self.shared.push(self.spans.len());
+        self.push(span);
+    }
+
+    /// Makes clients' halves the parents of servers' halves. Either may come first, and a server's half may be alone.
+    fn join_halves(&mut self, spans: &mut [ServiceSpan]) {
+        let shared = std::mem::take(&mut self.shared);
+        if shared.is_empty() {
+            return;
+        }
+        let mut next_shared = shared.iter().copied().peekable();
+        let others = spans.iter().enumerate().filter(|(index, _)| next_shared.next_if_eq(index).is_none());
+        let others: FxHashSet<u64> = others.map(|(_, span)| span.id).collect();
+        for index in shared {
+            let span = &mut spans[index];
+            if others.contains(&span.id) {
+                span.parent = Some(span.id);
+            }
+        }
+    }
+
     /// Returns whether buffered spans exceed their share of the budget.
     pub(crate) fn is_full(&self, budget: &Budget) -> bool {
         self.bytes as u64 > BudgetShare::OtlpSpans.bytes(budget)
@@ -110,6 +135,7 @@ impl Layout {
     pub(crate) fn flush(&mut self, out: &mut Output<'_>) -> Result<(), ReadError> {
         let mut spans = std::mem::take(&mut self.spans);
         self.bytes = 0;
+        self.join_halves(&mut spans);
         spans.sort_by_key(|span| (span.start_ns, Reverse(span.end_ns)));
         // Row and start of each laid-out span, for its children.
         let mut placed: FxHashMap<u64, (u32, usize, i64)> = FxHashMap::default();

@@ -1,6 +1,7 @@
 //! Zipkin spans: an array of spans, an array of traces, or lines of either, with microseconds since 1970. Annotations
 //! become instants, tags arguments. A span that a server shares with its client has the same id; a flow connects the
-//! client's half to the server's. Spans of version 1 are decoded by `zipkin_v1`.
+//! client's half to the server's. Without the client's half, the parent of the server's half is that of the span. Spans
+//! of version 1 are decoded by `zipkin_v1`.
 
 use super::zipkin_span::{Half, ZipkinSpan};
 use super::{SpanDecoder, SpanDocument, SpanLines, times, zipkin_v1};
@@ -8,7 +9,7 @@ use crate::formats::format::{Format, Opener, Shown};
 use crate::formats::input::lines::{Output, head_lines};
 use crate::formats::json::document::{Document, JsonExtent, TimeUnit};
 use crate::formats::json::outline::Outline;
-use crate::formats::json::sniff::looks_like_json;
+use crate::formats::json::sniff::{looks_like_json, whole_document};
 use crate::formats::otlp::layout::{Layout, Point, ServiceSpan, span_id};
 use crate::formats::output::args::ArgsWriter;
 use crate::formats::output::batch::BatchBuilder;
@@ -27,7 +28,8 @@ pub(crate) const FORMAT: Format = Format {
         if outline.has_all(&["traceId"]) && first.ends_with(b"}") || is_array_a_line(source.head()) {
             return Ok(input::lines::open(source, SpanLines::new(take_line)));
         }
-        let (is_nested, is_one) = (outline.has_all(&["[][].traceId"]), outline.has_all(&["traceId"]));
+        let is_nested = outline.has_all(&["[][].traceId"]) || has_empty_traces(source.head());
+        let is_one = outline.has_all(&["traceId"]);
         Ok(Reader::Stream(Box::new(SpanDocument { source: Some(source), decoder: Zipkin { is_nested, is_one } })))
     }),
 };
@@ -52,7 +54,12 @@ fn looks_like_zipkin(head: &[u8]) -> bool {
         outline.has_all(&["traceId", "id", "name"])
             && (outline.has_all(&["localEndpoint.serviceName"]) || outline.has_all(&["annotations[].endpoint"]))
     };
-    has("[]") || has("[][]") || has_one()
+    has("[]") || has("[][]") || has_one() || has_empty_traces(head)
+}
+
+/// Returns whether the document is an array of empty traces. An empty array may be a result of other tools.
+fn has_empty_traces(head: &[u8]) -> bool {
+    whole_document::<Vec<[(); 0]>>(head).is_some_and(|traces| !traces.is_empty())
 }
 
 /// Returns whether the first two lines are arrays of objects.
@@ -188,9 +195,7 @@ fn take_half(span: &ZipkinSpan<'_>, half: &Half<'_>, place: SourcePos, layout: &
         }
     }
     let id_of = |id: &str| span_id(span.trace_id.as_bytes(), id.as_bytes());
-    // The client's half has the same id, and is the parent of the server's.
-    let parent = if half.is_shared { Some(span.id.as_str()) } else { parent };
-    layout.push(ServiceSpan {
+    let laid_out = ServiceSpan {
         start_ns: half.start_ns,
         end_ns: half.end_ns,
         id: id_of(&span.id),
@@ -200,5 +205,10 @@ fn take_half(span: &ZipkinSpan<'_>, half: &Half<'_>, place: SourcePos, layout: &
         args: args.finish().into(),
         points,
         place,
-    });
+    };
+    if half.is_shared {
+        layout.push_shared(laid_out);
+    } else {
+        layout.push(laid_out);
+    }
 }

@@ -45,6 +45,43 @@ fn calls_of_playwright_are_below_their_parents_and_its_output_is_shown() {
 }
 
 #[test]
+fn a_servers_half_without_that_of_its_client_is_below_the_parent() {
+    let span = |id: &str, more: &str, start: u32| {
+        format!(
+            r#"{{"traceId":"1","id":"{id}","name":"{id} {start}","timestamp":{start},"duration":9,{more},"localEndpoint":{{"serviceName":"s{start}"}}}}"#
+        )
+    };
+    let parent = span("a", r#""kind":"CLIENT""#, 10);
+    let client = span("b", r#""kind":"CLIENT","parentId":"a""#, 12);
+    let server = span("b", r#""kind":"SERVER","parentId":"a","shared":true"#, 14);
+    let orders = [
+        (vec![&parent, &server], vec![(10, 14)]),
+        (vec![&server, &parent], vec![(10, 14)]),
+        (vec![&parent, &client, &server], vec![(10, 12), (12, 14)]),
+        (vec![&server, &parent, &client], vec![(10, 12), (12, 14)]),
+        (vec![&client, &server], vec![(12, 14)]),
+        (vec![&server], vec![]),
+    ];
+    for (order, expected) in orders {
+        let order: Vec<&str> = order.into_iter().map(String::as_str).collect();
+        for text in [format!("[{}]", order.join(",")), order.join("\n") + "\n"] {
+            let reading = read(&text);
+            let of = |kind: EventKind| {
+                let flows = reading.events.iter().filter(move |event| event.kind == kind);
+                flows.map(|flow| (flow.value, flow.ts_ns / 1000)).collect::<Vec<_>>()
+            };
+            // Both ends of a flow have the same number.
+            let ends = of(EventKind::FlowEnd);
+            let end_of = |flow: u64, start: i64| ends.iter().find(|&&(id, end)| id == flow && end > start);
+            let flows =
+                of(EventKind::FlowStart).into_iter().map(|(id, start)| (start, end_of(id, start).expect("an end").1));
+            assert_eq!(flows.collect::<Vec<_>>(), expected, "{text}");
+            assert_eq!(reading.lost(), []);
+        }
+    }
+}
+
+#[test]
 fn a_request_is_as_long_as_its_time_says_whatever_its_phases_sum_up_to() {
     let har = |time: &str, timings: &str| {
         let text = format!(
