@@ -1,6 +1,7 @@
 //! Jaeger JSON, as its API returns and its UI saves it: `data` is an array of traces, each with spans and processes.
 //! The traces may also be a bare array, or the document a single trace. Each line may be a span with its process, as
-//! Jaeger stores them in Elasticsearch. Times are microseconds since 1970. Logs become instants, tags arguments.
+//! Jaeger stores them in Elasticsearch. Times are microseconds since 1970. Logs become instants, tags arguments. The
+//! first reference that names a parent places the span; the others are links.
 
 use rustc_hash::FxHashMap;
 use serde::Deserialize;
@@ -11,9 +12,9 @@ use crate::formats::format::{Format, Opener, Shown};
 use crate::formats::input::lines::Output;
 use crate::formats::json::document::{Document, JsonExtent, TimeUnit};
 use crate::formats::json::outline::Outline;
-use crate::formats::json::sniff::looks_like_json;
+use crate::formats::json::sniff::{looks_like_json, whole_object};
 use crate::formats::otlp::layout::{Layout, Point, ServiceSpan, span_id};
-use crate::formats::output::args::ArgsWriter;
+use crate::formats::output::args::{ArgsWriter, push_quoted};
 use crate::formats::output::batch::BatchBuilder;
 use crate::formats::{ReadError, Reader, input};
 use crate::model::{Loss, SourcePos};
@@ -45,7 +46,23 @@ fn looks_like_jaeger(head: &[u8]) -> bool {
             || outline.has_all(&["spans[].operationName"])
             || outline.has_all(&["[].spans[].operationName"])
             || is_lines(&outline)
+            || is_empty_result(head)
     }
+}
+
+/// Returns whether this is a response of the API without traces, which has no error either.
+fn is_empty_result(head: &[u8]) -> bool {
+    #[derive(Deserialize)]
+    #[serde(deny_unknown_fields)]
+    #[expect(dead_code, reason = "their presence tells the API from other tools")]
+    struct EmptyResult {
+        data: [(); 0],
+        total: u64,
+        limit: u64,
+        offset: u64,
+        errors: Option<[(); 0]>,
+    }
+    whole_object::<EmptyResult>(head).is_some()
 }
 
 struct Jaeger;
@@ -106,11 +123,30 @@ struct Log<'a> {
     fields: Vec<Tag<'a>>,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, Default)]
 #[serde(rename_all = "camelCase")]
 struct JaegerProcess {
     #[serde(default, deserialize_with = "or_default")]
     service_name: String,
+    tags: Option<Box<RawValue>>,
+}
+
+/// A process as its spans show it.
+struct ProcessTexts {
+    service: String,
+    /// Tags as a JSON object; empty without any.
+    tags: String,
+}
+
+impl ProcessTexts {
+    fn new(process: Option<JaegerProcess>) -> Self {
+        let JaegerProcess { service_name, tags } = process.unwrap_or_default();
+        let service = if service_name.is_empty() { "unknown service".to_owned() } else { service_name };
+        // Other types of tags do not make the service unknown.
+        let tags: Option<Vec<Tag<'_>>> = tags.as_ref().and_then(|tags| serde_json::from_str(tags.get()).ok());
+        let tags = tags.unwrap_or_default();
+        Self { service, tags: write_tags(&values(&tags).collect::<Vec<_>>()) }
+    }
 }
 
 impl SpanDecoder for Jaeger {
@@ -148,15 +184,16 @@ fn take_trace(
     // Processes come after the spans that refer to them.
     let [spans, processes] = document.pick(trace, ["spans", "processes"])?;
     let processes: Option<FxHashMap<String, JaegerProcess>> = document.value(processes, &mut out.batch.batch.losses)?;
-    let processes = processes.unwrap_or_default();
+    let texts = |(id, process)| (id, ProcessTexts::new(Some(process)));
+    let processes: FxHashMap<_, _> = processes.unwrap_or_default().into_iter().map(texts).collect();
+    let unknown = ProcessTexts::new(None);
     let mut spans = document.elements(spans);
     while let Some(element) = spans.next()? {
         let place = SourcePos::Offset(element.offset);
-        let Some(span) = element.parse::<JaegerSpan<'_>>(&mut out.batch.batch.losses) else { continue };
-        let process = span.process.as_ref().or_else(|| processes.get(&span.process_id));
-        let name = process.map_or("", |process| &process.service_name);
-        let name = if name.is_empty() { "unknown service" } else { name };
-        take_span(&span, name, place, layout, out.batch);
+        let Some(mut span) = element.parse::<JaegerSpan<'_>>(&mut out.batch.batch.losses) else { continue };
+        let own = span.process.take().map(|process| ProcessTexts::new(Some(process)));
+        let process = own.as_ref().or_else(|| processes.get(&span.process_id)).unwrap_or(&unknown);
+        take_span(&span, process, place, layout, out.batch);
         if layout.is_full(out.budget()) {
             layout.flush(out)?;
         }
@@ -173,34 +210,39 @@ fn take_line(line: &[u8], place: SourcePos, layout: &mut Layout, batch: &mut Bat
     }
     let hit = serde_json::from_slice::<Hit<'_>>(line).ok();
     let text = hit.as_ref().map_or(line, |hit| hit.source.get().as_bytes());
-    let span = serde_json::from_slice::<JaegerSpan<'_>>(text).ok()?;
-    let name = span.process.as_ref().map_or("", |process| &process.service_name);
-    let name = if name.is_empty() { "unknown service" } else { name };
-    take_span(&span, name, place, layout, batch);
+    let mut span = serde_json::from_slice::<JaegerSpan<'_>>(text).ok()?;
+    let process = ProcessTexts::new(span.process.take());
+    take_span(&span, &process, place, layout, batch);
     Some(())
 }
 
-fn take_span(span: &JaegerSpan<'_>, service: &str, place: SourcePos, layout: &mut Layout, batch: &mut BatchBuilder) {
+fn take_span(
+    span: &JaegerSpan<'_>,
+    process: &ProcessTexts,
+    place: SourcePos,
+    layout: &mut Layout,
+    batch: &mut BatchBuilder,
+) {
     const UNIT: TimeUnit = TimeUnit::Microseconds;
     let Some((start_ns, end_ns)) = times(span.start_time, span.duration, UNIT, 0) else {
         return batch.lose(Loss::BadTime, place);
     };
-    let service = layout.service(service, batch);
-    let mut args = ArgsWriter::default();
-    let child_of = || span.references.iter().find(|reference| reference.ref_type == "CHILD_OF");
-    let reference = child_of().or(span.references.first());
+    let service = layout.service(&process.service, batch);
+    let child_of = span.references.iter().position(|reference| reference.ref_type == "CHILD_OF");
+    let reference_index = child_of.unwrap_or(0);
+    let reference = span.references.get(reference_index);
     let old = span.parent_span_id.as_deref().filter(|parent| !parent.is_empty());
     let parent = reference.map(|reference| (&*reference.trace_id, &*reference.span_id));
     let parent = parent.or(old.map(|parent| (&*span.trace_id, parent)));
-    args.text("trace_id", span.trace_id.as_bytes());
-    args.text("span_id", span.span_id.as_bytes());
-    if let Some((_, parent)) = parent {
-        args.text("parent_span_id", parent.as_bytes());
-    }
-    write_tags(&span.tags, &mut args);
-    for warning in &span.warnings {
-        args.text("warning", warning.as_bytes());
-    }
+    let mut args = vec![("trace_id", TagValue::Text(&span.trace_id)), ("span_id", TagValue::Text(&span.span_id))];
+    args.extend(parent.map(|(_, parent)| ("parent_span_id", TagValue::Text(parent))));
+    args.extend(values(&span.tags));
+    args.extend(span.warnings.iter().map(|warning| ("warning", TagValue::Text(warning))));
+    // The id of a parent in another trace is not enough to find it.
+    let is_link = |(index, link): &(usize, &Reference)| *index != reference_index || link.trace_id != span.trace_id;
+    let links = links_json(span.references.iter().enumerate().filter(is_link).map(|(_, link)| link));
+    args.extend((!links.is_empty()).then_some(("links", TagValue::Json(&links))));
+    args.extend((!process.tags.is_empty()).then_some(("process", TagValue::Json(&process.tags))));
     let mut points = Vec::new();
     for log in &span.logs {
         let Some(ts_ns) = log.timestamp.and_then(|timestamp| UNIT.nanos(timestamp).ok()) else {
@@ -212,9 +254,8 @@ fn take_span(span: &JaegerSpan<'_>, service: &str, place: SourcePos, layout: &mu
             serde_json::from_str::<String>(field.value?.get()).ok()
         };
         let name = text("event").or_else(|| text("message")).unwrap_or_else(|| "log".to_owned());
-        let mut args = ArgsWriter::default();
-        write_tags(&log.fields, &mut args);
-        points.push(Point { ts_ns, name: name.as_bytes().into(), args: args.finish().into() });
+        let args = write_tags(&values(&log.fields).collect::<Vec<_>>()).into();
+        points.push(Point { ts_ns, name: name.as_bytes().into(), args });
     }
     layout.push(ServiceSpan {
         start_ns,
@@ -223,15 +264,52 @@ fn take_span(span: &JaegerSpan<'_>, service: &str, place: SourcePos, layout: &mu
         parent: parent.map(|(trace, parent)| span_id(trace.as_bytes(), parent.as_bytes())),
         service,
         name: span.operation_name.as_bytes().into(),
-        args: args.finish().into(),
+        args: write_tags(&args).into(),
         points,
         place,
     });
 }
 
-fn write_tags(tags: &[Tag<'_>], args: &mut ArgsWriter) {
-    for tag in tags {
-        args.key("", tag.key.as_bytes());
-        args.json.push_str(tag.value.map_or("null", RawValue::get));
+/// The value of a tag: plain text, or JSON.
+#[derive(Clone, Copy)]
+enum TagValue<'a> {
+    Text(&'a str),
+    Json(&'a str),
+}
+
+fn values<'t>(tags: &'t [Tag<'_>]) -> impl Iterator<Item = (&'t str, TagValue<'t>)> {
+    tags.iter().map(|tag| (&*tag.key, TagValue::Json(tag.value.map_or("null", RawValue::get))))
+}
+
+/// Returns tags as a JSON object; empty without any.
+fn write_tags(tags: &[(&str, TagValue<'_>)]) -> String {
+    let mut args = ArgsWriter::default();
+    args.members(tags, |value, json| match value {
+        TagValue::Text(text) => push_quoted(json, text),
+        TagValue::Json(value) => json.push_str(value),
+    });
+    args.finish().to_owned()
+}
+
+/// Returns references as a JSON array in the form of OpenTelemetry's links; empty without any. The attribute is that of
+/// OpenTelemetry's conventions.
+fn links_json<'r>(references: impl Iterator<Item = &'r Reference>) -> String {
+    let mut json = String::new();
+    for Reference { ref_type, trace_id, span_id } in references {
+        json.push(if json.is_empty() { '[' } else { ',' });
+        let mut link = ArgsWriter::default();
+        link.text("trace_id", trace_id.as_bytes());
+        link.text("span_id", span_id.as_bytes());
+        if !ref_type.is_empty() {
+            let mut attributes = ArgsWriter::default();
+            attributes.text("opentracing.ref_type", ref_type.to_lowercase().as_bytes());
+            link.key("", b"attributes");
+            link.json.push_str(attributes.finish());
+        }
+        json.push_str(link.finish());
     }
+    if !json.is_empty() {
+        json.push(']');
+    }
+    json
 }

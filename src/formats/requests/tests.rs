@@ -1,5 +1,6 @@
 //! Tests of small traces of each tool, against its own display, and of format detection.
 
+mod jaeger;
 mod nesting;
 
 use crate::formats::testing::{Reading, Seen, data, format_of, read, read_bytes, read_path};
@@ -207,6 +208,12 @@ fn zipkins_spans_read_the_same_alone_and_on_lines() {
         let reading = read(&one);
         assert_eq!((reading.short(), reading.lost()), (expected.to_vec(), vec![]), "{one}");
     }
+    for empty in ["[[]]", "[ [], [] ]\n"] {
+        assert_eq!(format_of(empty.as_bytes()), Some("Zipkin"), "{empty}");
+        let reading = read(empty);
+        assert_eq!((reading.events.len(), reading.lost()), (0, vec![]), "{empty}");
+    }
+    assert_eq!(read("[]").lost(), [], "an empty result, of whatever tool");
     for two in [format!("{text}\n{text}\n"), format!("[{text}]\n[{text}]\n")] {
         assert_eq!(read(&two).short(), [expected[0]; 2], "{two}");
     }

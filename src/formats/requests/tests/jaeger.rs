@@ -1,0 +1,77 @@
+//! Tests of the arguments of Jaeger's spans, and of its empty results.
+
+use crate::formats::testing::{format_of, read};
+
+/// Returns the result of Jaeger's API with a span that has these further members, in a process with these tags.
+fn result(members: &str, tags: &str) -> String {
+    let span = format!(
+        r#"{{"traceID":"t","spanID":"s","operationName":"op","startTime":1700000000000000,"duration":1,{members},"processID":"p"}}"#
+    );
+    format!(
+        r#"{{"data":[{{"traceID":"t","spans":[{span}],"processes":{{"p":{{"serviceName":"svc","tags":{tags}}}}}}}],"total":0}}"#
+    )
+}
+
+fn args(members: &str, tags: &str) -> String {
+    let reading = read(&result(members, tags));
+    assert_eq!(reading.lost(), [], "{members} {tags}");
+    reading.events[0].args.clone()
+}
+
+#[test]
+fn each_value_of_a_repeated_key_is_kept() {
+    let tag = |key: &str, value: &str| format!(r#"{{"key":"{key}","type":"string","value":{value}}}"#);
+    let tags = format!("[{},{},{}]", tag("k", "\"1\""), tag("j", "true"), tag("k", "2"));
+    let values = r#""k":["1",2],"j":true"#;
+    let ids = r#"{"trace_id":"t","span_id":"s""#;
+    let members = format!(r#""tags":{tags},"warnings":["w1","w2"]"#);
+    assert_eq!(args(&members, "[]"), format!(r#"{ids},{values},"warning":["w1","w2"]}}"#));
+    assert_eq!(args(r#""warnings":["w1"]"#, &tags), format!(r#"{ids},"warning":"w1","process":{{{values}}}}}"#));
+    let log = format!(r#""logs":[{{"timestamp":1700000000000000,"fields":{tags}}}]"#);
+    let reading = read(&result(&log, "[]"));
+    assert_eq!(reading.events[1].args, format!("{{{values}}}"));
+    // A tag with the name of an id does not hide it.
+    let members = format!(r#""tags":[{}]"#, tag("span_id", "7"));
+    assert_eq!(args(&members, "null"), r#"{"trace_id":"t","span_id":["s",7]}"#);
+    assert_eq!(args(r#""tags":null"#, "{\"other\":1}"), format!("{ids}}}"), "the service is known all the same");
+}
+
+#[test]
+fn references_beside_the_parent_are_links() {
+    let reference = |kind: &str, trace: &str, span: &str| {
+        format!(r#"{{"refType":"{kind}","traceID":"{trace}","spanID":"{span}"}}"#)
+    };
+    let link = |kind: &str, trace: &str, span: &str| {
+        format!(r#"{{"trace_id":"{trace}","span_id":"{span}","attributes":{{"opentracing.ref_type":"{kind}"}}}}"#)
+    };
+    let [child, follows, other] = [("CHILD_OF", "t", "1"), ("FOLLOWS_FROM", "t", "3"), ("FOLLOWS_FROM", "u", "4")]
+        .map(|(kind, trace, span)| reference(kind, trace, span));
+    let (same, far) = (link("follows_from", "t", "3"), link("follows_from", "u", "4"));
+    let ids = r#"{"trace_id":"t","span_id":"s","parent_span_id":"#;
+    for (references, expected) in [
+        (child.clone(), format!(r#"{ids}"1"}}"#)),
+        (format!("{child},{follows},{other}"), format!(r#"{ids}"1","links":[{same},{far}]}}"#)),
+        (format!("{follows},{child}"), format!(r#"{ids}"1","links":[{same}]}}"#)),
+        // It places the span, and its trace is only in the link.
+        (other.clone(), format!(r#"{ids}"4","links":[{far}]}}"#)),
+    ] {
+        assert_eq!(args(&format!(r#""references":[{references}]"#), "[]"), expected, "{references}");
+    }
+}
+
+#[test]
+fn a_result_without_traces_is_a_trace_without_events() {
+    let result = |data: &str, errors: &str| {
+        format!(r#"{{"data": {data}, "total": 0, "limit": 0, "offset": 0, "errors": {errors}}}"#)
+    };
+    for errors in ["null", "[]"] {
+        let text = result("[]", errors);
+        assert_eq!(format_of(text.as_bytes()), Some("Jaeger"));
+        let reading = read(&text);
+        assert_eq!((reading.events.len(), reading.lost()), (0, vec![]), "{text}");
+    }
+    let error = result("[]", r#"[{"code":404,"msg":"trace not found"}]"#);
+    for other in [error, result(r#"["service"]"#, "null"), r#"{"data":[]}"#.to_owned()] {
+        assert_ne!(format_of(other.as_bytes()), Some("Jaeger"), "{other}");
+    }
+}
