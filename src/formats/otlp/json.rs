@@ -1,23 +1,18 @@
-//! JSON requests, one per line as collectors write files, or a single document. Ids should be hexadecimal, but base64
-//! is converted. Integers may be quoted, enums may be names or numbers, and `null` means absent.
+//! JSON requests, one per line as collectors write files, or a single document.
 
-use serde::{Deserialize, Deserializer};
-use serde_json::value::RawValue;
+use serde::Deserialize;
 
-use super::attributes::{Attributes, WriteJson, kind_name, status_name, write_double, write_list, write_object};
 use super::console::{ConsoleSpans, looks_like_console};
-use super::ids::{SPAN_BYTES, TRACE_BYTES, id_text};
-use super::layout::{Layout, Point, ServiceSpan, span_id};
+use super::json_request::{JsonDecoder, Request, WITHOUT_SPANS, is_json_request};
+use super::logged::{LoggedRequests, looks_like_logged};
 use crate::formats::format::{Format, Opener, Shown};
 use crate::formats::input::lines::{LineParser, Output, TextLine};
 use crate::formats::input::source::Source;
-use crate::formats::json::document::{Document, JsonExtent, TimeUnit};
+use crate::formats::json::document::Document;
 use crate::formats::json::outline::Outline;
-use crate::formats::json::sniff::looks_like_json;
-use crate::formats::output::args::push_quoted;
+use crate::formats::json::sniff::{looks_like_json, whole_object};
 use crate::formats::output::batch::BatchBuilder;
 use crate::formats::{BatchSink, ReadContext, ReadError, Reader, StreamReader};
-use crate::model::{Loss, SourcePos};
 
 pub(crate) const FORMAT: Format = Format {
     name: "OpenTelemetry JSON",
@@ -27,14 +22,9 @@ pub(crate) const FORMAT: Format = Format {
     opener: Opener::Capture(open),
 };
 
-/// Returns whether this is JSON whose first key is `resourceSpans`, in either spelling, or that wraps such requests.
+/// Returns whether this is JSON with requests, or text with requests or printed spans in it.
 fn looks_like_otlp(head: &[u8]) -> bool {
-    let text = head.strip_prefix("\u{feff}".as_bytes()).unwrap_or(head).trim_ascii_start();
-    let key = text.strip_prefix(b"{").map(<[u8]>::trim_ascii_start).unwrap_or_default();
-    let begins = |keys: &[&str]| keys.iter().any(|name| key.starts_with(format!("\"{name}\"").as_bytes()));
-    begins(&["resourceSpans", "resource_spans", "resourceMetrics", "resourceLogs"])
-        || is_wrapped(head)
-        || looks_like_console(head)
+    is_json_request(head) || is_wrapped(head) || looks_like_console(head) || looks_like_logged(head)
 }
 
 /// Returns whether requests are elements of an array, or wrapped as in responses of Tempo and Jaeger.
@@ -42,14 +32,28 @@ fn is_wrapped(head: &[u8]) -> bool {
     looks_like_json(head) && {
         let outline = Outline::from_head(head);
         let keys = ["[].resourceSpans", "trace.resourceSpans", "result.resourceSpans", "batches[].resource"];
-        keys.iter().any(|key| outline.has_all(&[key]))
+        keys.iter().any(|key| outline.has_all(&[key])) || is_empty_trace(head)
     }
+}
+
+/// Returns whether this is Tempo's response for a trace without spans.
+fn is_empty_trace(head: &[u8]) -> bool {
+    #[derive(Deserialize)]
+    #[serde(deny_unknown_fields)]
+    #[expect(dead_code, reason = "its presence tells Tempo from other tools")]
+    struct EmptyTrace {
+        batches: [(); 0],
+    }
+    whole_object::<EmptyTrace>(head).is_some()
 }
 
 /// Creates a reader of requests.
 fn open(mut source: Source, context: &ReadContext) -> Result<Reader, ReadError> {
     if looks_like_console(source.head()) {
         return Ok(crate::formats::input::lines::open(source, ConsoleSpans::default()));
+    }
+    if !is_json_request(source.head()) && !is_wrapped(source.head()) && looks_like_logged(source.head()) {
+        return Ok(crate::formats::input::lines::open(source, LoggedRequests::default()));
     }
     if source.is_live() {
         // A pretty-printed document is written at once, not live.
@@ -78,183 +82,6 @@ fn open(mut source: Source, context: &ReadContext) -> Result<Reader, ReadError> 
 
 /// If the first line is longer, it is the only one: collectors write requests of some MiB at most.
 const LINE_BYTES_USUAL: usize = 4 << 20;
-
-#[derive(Deserialize)]
-struct Request<'a> {
-    #[serde(borrow, default, rename = "resourceSpans", alias = "resource_spans")]
-    spans: Option<Vec<ResourceSpans<'a>>>,
-    /// Collectors write metrics and logs to the same file.
-    #[serde(borrow, rename = "resourceMetrics")]
-    metrics: Option<&'a RawValue>,
-    #[serde(borrow, rename = "resourceLogs")]
-    logs: Option<&'a RawValue>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct ResourceSpans<'a> {
-    #[serde(borrow, default)]
-    resource: Option<Resource<'a>>,
-    #[serde(
-        borrow,
-        default,
-        deserialize_with = "or_default",
-        alias = "scope_spans",
-        alias = "instrumentationLibrarySpans"
-    )]
-    scope_spans: Vec<ScopeSpans<'a>>,
-}
-
-#[derive(Deserialize)]
-struct Resource<'a> {
-    #[serde(borrow, default, deserialize_with = "or_default")]
-    attributes: Vec<KeyValue<'a>>,
-}
-
-#[derive(Deserialize)]
-struct ScopeSpans<'a> {
-    #[serde(default, alias = "instrumentationLibrary")]
-    scope: Option<JsonScope>,
-    #[serde(borrow, default, deserialize_with = "or_default")]
-    spans: Vec<JsonSpan<'a>>,
-}
-
-#[derive(Deserialize)]
-struct JsonScope {
-    #[serde(default, deserialize_with = "or_default")]
-    name: String,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct JsonSpan<'a> {
-    #[serde(default, deserialize_with = "or_default", alias = "trace_id")]
-    trace_id: String,
-    #[serde(default, deserialize_with = "or_default", alias = "span_id")]
-    span_id: String,
-    #[serde(default, alias = "parent_span_id")]
-    parent_span_id: Option<String>,
-    #[serde(default, deserialize_with = "or_default")]
-    name: String,
-    #[serde(borrow)]
-    kind: Option<&'a RawValue>,
-    #[serde(borrow, alias = "start_time_unix_nano")]
-    start_time_unix_nano: Option<&'a RawValue>,
-    #[serde(borrow, alias = "end_time_unix_nano")]
-    end_time_unix_nano: Option<&'a RawValue>,
-    #[serde(borrow, default, deserialize_with = "or_default")]
-    attributes: Vec<KeyValue<'a>>,
-    #[serde(borrow, default, deserialize_with = "or_default")]
-    events: Vec<JsonEvent<'a>>,
-    #[serde(borrow)]
-    links: Option<&'a RawValue>,
-    #[serde(borrow)]
-    status: Option<JsonStatus<'a>>,
-}
-
-#[derive(Deserialize)]
-struct JsonStatus<'a> {
-    #[serde(borrow)]
-    code: Option<&'a RawValue>,
-    #[serde(default, deserialize_with = "or_default")]
-    message: String,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct JsonEvent<'a> {
-    #[serde(borrow, alias = "time_unix_nano")]
-    time_unix_nano: Option<&'a RawValue>,
-    #[serde(default, deserialize_with = "or_default")]
-    name: String,
-    #[serde(borrow, default, deserialize_with = "or_default")]
-    attributes: Vec<KeyValue<'a>>,
-}
-
-#[derive(Deserialize)]
-struct KeyValue<'a> {
-    #[serde(default, deserialize_with = "or_default")]
-    key: String,
-    #[serde(borrow)]
-    value: Option<JsonAnyValue<'a>>,
-}
-
-/// Exactly one member is present.
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-#[expect(clippy::struct_field_names, reason = "the format calls them so")]
-struct JsonAnyValue<'a> {
-    #[serde(alias = "string_value")]
-    string_value: Option<String>,
-    #[serde(alias = "bool_value")]
-    bool_value: Option<bool>,
-    #[serde(borrow, alias = "int_value")]
-    int_value: Option<&'a RawValue>,
-    #[serde(borrow, alias = "double_value")]
-    double_value: Option<&'a RawValue>,
-    #[serde(borrow, alias = "array_value")]
-    array_value: Option<Array<'a>>,
-    #[serde(borrow, alias = "kvlist_value")]
-    kvlist_value: Option<List<'a>>,
-    #[serde(alias = "bytes_value")]
-    bytes_value: Option<String>,
-}
-
-#[derive(Deserialize)]
-struct Array<'a> {
-    #[serde(borrow, default, deserialize_with = "or_default")]
-    values: Vec<JsonAnyValue<'a>>,
-}
-
-#[derive(Deserialize)]
-struct List<'a> {
-    #[serde(borrow, default, deserialize_with = "or_default")]
-    values: Vec<KeyValue<'a>>,
-}
-
-/// Deserializes `null` as the default, since many exporters write it for absent values.
-fn or_default<'de, T: Deserialize<'de> + Default, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
-    Option::deserialize(deserializer).map(Option::unwrap_or_default)
-}
-
-impl WriteJson for JsonAnyValue<'_> {
-    fn write_json(&self, json: &mut String) {
-        let whole = |text: &str| text.trim_matches('"').parse::<i64>().ok();
-        if let Some(text) = self.string_value.as_ref().or(self.bytes_value.as_ref()) {
-            push_quoted(json, text);
-        } else if let Some(value) = self.bool_value {
-            json.push_str(if value { "true" } else { "false" });
-        } else if let Some(number) = self.int_value.and_then(|value| whole(value.get())) {
-            json.push_str(&number.to_string());
-        } else if let Some(text) = self.double_value.or(self.int_value).map(RawValue::get) {
-            match text.trim_matches('"').parse() {
-                Ok(number) => write_double(number, json),
-                Err(_) => push_quoted(json, text.trim_matches('"')),
-            }
-        } else if let Some(array) = &self.array_value {
-            write_list(&array.values, json);
-        } else if let Some(list) = &self.kvlist_value {
-            write_object(list.values.iter().map(|member| (member.key.as_str(), &member.value)), json);
-        } else {
-            json.push_str("null");
-        }
-    }
-}
-
-impl<T: WriteJson> WriteJson for &T {
-    fn write_json(&self, json: &mut String) {
-        (*self).write_json(json);
-    }
-}
-
-impl<T: WriteJson> WriteJson for Option<T> {
-    fn write_json(&self, json: &mut String) {
-        match self {
-            Some(value) => value.write_json(json),
-            None => json.push_str("null"),
-        }
-    }
-}
 
 /// Parses a file with one request per line.
 #[derive(Default)]
@@ -285,7 +112,7 @@ impl LineParser for Requests {
     }
 
     fn refusal(&self) -> Option<&'static str> {
-        (self.decoder.has_others && !self.decoder.has_spans).then_some("metrics or logs of OpenTelemetry without spans")
+        self.decoder.has_others_only().then_some(WITHOUT_SPANS)
     }
 
     fn finish(&mut self, out: &mut Output<'_>) -> Result<(), ReadError> {
@@ -307,171 +134,5 @@ impl StreamReader for OneRequest {
         decoder.layout.flush(&mut Output::new(&mut batch, &mut *sink, context))?;
         document.count_rest(&mut batch.batch.losses)?;
         batch.flush(sink)
-    }
-}
-
-/// Converts requests to spans of a layout.
-#[derive(Default)]
-struct JsonDecoder {
-    layout: Layout,
-    attributes: Attributes,
-    /// Whether requests had spans (`has_spans`), or metrics or logs (`has_others`).
-    has_spans: bool,
-    has_others: bool,
-}
-
-impl JsonDecoder {
-    fn take_request(&mut self, request: &Request<'_>, place: SourcePos, batch: &mut BatchBuilder) {
-        self.has_others |= request.metrics.is_some() || request.logs.is_some();
-        self.has_spans |= request.spans.is_some();
-        for of_resource in request.spans.iter().flatten() {
-            let service = self.service(of_resource.resource.as_ref(), batch);
-            for of_scope in &of_resource.scope_spans {
-                let scope = of_scope.scope.as_ref().map_or("", |scope| &scope.name);
-                for span in &of_scope.spans {
-                    self.span(span, service, scope, place, batch);
-                }
-            }
-        }
-    }
-
-    /// Like [`Self::take_request`] for a request of any size, span by span.
-    fn take_document(&mut self, document: &Document, out: &mut Output<'_>) -> Result<(), ReadError> {
-        let mut next = Some(document.whole());
-        while let Some(extent) = next {
-            if document.is_array(extent)? {
-                let mut requests = document.items(Some(extent));
-                while let Some(request) = requests.next()? {
-                    self.take_members(document, request, out)?;
-                }
-            } else {
-                self.take_members(document, extent, out)?;
-            }
-            next = document.next_document()?;
-        }
-        Ok(())
-    }
-
-    fn take_members(&mut self, document: &Document, object: JsonExtent, out: &mut Output<'_>) -> Result<(), ReadError> {
-        let mut members = document.members(object);
-        while let Some((key, value)) = members.next()? {
-            match &*key {
-                b"resourceSpans" | b"resource_spans" | b"batches" => self.take_resources(document, value, out)?,
-                b"trace" | b"result" => {
-                    let [spans] = document.pick(value, ["resourceSpans"])?;
-                    if let Some(spans) = spans {
-                        self.take_resources(document, spans, out)?;
-                    }
-                }
-                _ => {}
-            }
-        }
-        Ok(())
-    }
-
-    fn take_resources(&mut self, document: &Document, all: JsonExtent, out: &mut Output<'_>) -> Result<(), ReadError> {
-        let mut resources = document.items(Some(all));
-        while let Some(of_resource) = resources.next()? {
-            let keys = ["resource", "scopeSpans", "scope_spans", "instrumentationLibrarySpans"];
-            let [resource, scopes, also, formerly] = document.pick(of_resource, keys)?;
-            let resource = resource.map(|resource| document.text(resource)).transpose()?.unwrap_or_default();
-            let resource = serde_json::from_slice::<Option<Resource<'_>>>(&resource).ok().flatten();
-            let service = self.service(resource.as_ref(), out.batch);
-            let mut scopes = document.items(scopes.or(also).or(formerly));
-            while let Some(of_scope) = scopes.next()? {
-                let [scope, also, spans] = document.pick(of_scope, ["scope", "instrumentationLibrary", "spans"])?;
-                let scope: Option<JsonScope> = document.value(scope.or(also), &mut out.batch.batch.losses)?;
-                let scope = scope.map(|scope| scope.name).unwrap_or_default();
-                let mut spans = document.elements(spans);
-                while let Some(span) = spans.next()? {
-                    let place = SourcePos::Offset(span.offset);
-                    let Some(span) = span.parse::<JsonSpan<'_>>(&mut out.batch.batch.losses) else { continue };
-                    self.span(&span, service, &scope, place, out.batch);
-                    if self.layout.is_full(out.budget()) {
-                        self.layout.flush(out)?;
-                    }
-                }
-            }
-        }
-        Ok(())
-    }
-
-    fn service(&mut self, resource: Option<&Resource<'_>>, batch: &mut BatchBuilder) -> u32 {
-        let attributes = resource.map_or(&[][..], |resource| &resource.attributes);
-        let named = attributes.iter().find(|attribute| attribute.key == "service.name");
-        let name = named.and_then(|attribute| attribute.value.as_ref()?.string_value.as_deref());
-        self.layout.service(name.unwrap_or("unknown service"), batch)
-    }
-
-    fn span(&mut self, span: &JsonSpan<'_>, service: u32, scope: &str, place: SourcePos, batch: &mut BatchBuilder) {
-        let time = |time: Option<&RawValue>| TimeUnit::Nanoseconds.nanos(time?).ok();
-        let Some(start_ns) = time(span.start_time_unix_nano) else { return batch.lose(Loss::BadTime, place) };
-        let (trace_id, own_id) = (id_text(&span.trace_id, TRACE_BYTES), id_text(&span.span_id, SPAN_BYTES));
-        let parent = span.parent_span_id.as_deref().map(|parent| id_text(parent, SPAN_BYTES));
-        let parent = parent.filter(|parent| parent.bytes().any(|byte| byte != b'0'));
-        let attributes = &mut self.attributes;
-        attributes.begin();
-        let kind = span.kind.map_or("", |kind| enumeration(kind, "SPAN_KIND_", kind_name));
-        let code = span.status.as_ref().and_then(|status| status.code);
-        for (key, text) in [
-            ("scope", scope),
-            ("kind", kind),
-            ("status", code.map_or("", |code| enumeration(code, "STATUS_CODE_", status_name))),
-            ("message", span.status.as_ref().map_or("", |status| &status.message)),
-            ("trace_id", &trace_id),
-            ("span_id", &own_id),
-            ("parent_span_id", parent.as_deref().unwrap_or_default()),
-        ] {
-            attributes.text(key, text);
-        }
-        for attribute in &span.attributes {
-            attributes.value(attribute.key.as_bytes(), &attribute.value);
-        }
-        if let Some(links) = span.links.filter(|links| links.get() != "[]" && links.get() != "null") {
-            attributes.value(b"links", &Raw(links));
-        }
-        let args = attributes.finish();
-        let mut points = Vec::with_capacity(span.events.len());
-        for event in &span.events {
-            let Some(ts_ns) = time(event.time_unix_nano) else {
-                batch.lose(Loss::BadTime, place);
-                continue;
-            };
-            self.attributes.begin();
-            for attribute in &event.attributes {
-                self.attributes.value(attribute.key.as_bytes(), &attribute.value);
-            }
-            points.push(Point { ts_ns, name: event.name.as_bytes().into(), args: self.attributes.finish() });
-        }
-        let id_of = |id: &str| span_id(trace_id.as_bytes(), id.as_bytes());
-        self.layout.push(ServiceSpan {
-            start_ns,
-            end_ns: time(span.end_time_unix_nano).unwrap_or(0),
-            id: id_of(&own_id),
-            parent: parent.as_deref().map(id_of),
-            service,
-            name: span.name.as_bytes().into(),
-            args,
-            points,
-            place,
-        });
-    }
-}
-
-/// JSON text that is written unchanged.
-struct Raw<'a>(&'a RawValue);
-
-impl WriteJson for Raw<'_> {
-    fn write_json(&self, json: &mut String) {
-        json.push_str(self.0.get());
-    }
-}
-
-/// Returns an enum name without its prefix, or the name of a number.
-fn enumeration<'a>(value: &'a RawValue, prefix: &str, name_of: fn(u64) -> &'static str) -> &'a str {
-    let text = value.get().trim_matches('"');
-    match text.parse() {
-        Ok(number) => name_of(number),
-        Err(_) => Some(text.strip_prefix(prefix).unwrap_or(text)).filter(|name| *name != "UNSET").unwrap_or_default(),
     }
 }

@@ -1,5 +1,7 @@
 //! Tests of both encodings, on a recording of a collector and on generated requests.
 
+mod logged;
+
 use proptest::prelude::*;
 
 use crate::formats::testing::{Reading, data, read, read_bytes, read_path};
@@ -288,6 +290,11 @@ fn requests_read_the_same_within_arrays_and_answers_of_tools() {
         let reading = read(&text);
         assert_eq!(reading.short(), [(1_544_712_660_000_000_000, 1_000_000_000, "n")], "{text}");
         assert_eq!(reading.lost(), [], "{text}");
+    }
+    let empty = read(r#"{"batches":[]}"#);
+    assert_eq!((empty.events.len(), empty.lost()), (0, vec![]), "a response without spans");
+    for other in [r#"{"batches":[],"jobs":[]}"#, r#"{"batches":[1]}"#, r#"{"batches":{}}"#] {
+        assert_ne!(crate::formats::testing::format_of(other.as_bytes()), Some("OpenTelemetry JSON"), "{other}");
     }
     let two = read(&format!("[{request},\n{request}]\n"));
     assert_eq!(two.events.len(), 2);

@@ -1,0 +1,83 @@
+//! Requests in the log of a program, as Java's exporter of OTLP JSON to a logger writes them. Each is on a line of its
+//! own, without line breaks, after the time, thread and level that the logger adds. It is a whole request, or one
+//! `ResourceSpans`. Other lines are counted only.
+
+use memchr::memmem;
+use serde::Deserialize;
+
+use super::json_request::{JsonDecoder, Request, WITHOUT_SPANS};
+use crate::formats::ReadError;
+use crate::formats::input::lines::{LineParser, Output, TextLine};
+use crate::formats::input::source::HEAD_BYTES;
+use crate::formats::json::outline::Outline;
+use crate::formats::output::batch::BatchBuilder;
+use crate::model::Loss;
+
+/// The first bytes of all forms of requests.
+const BEGINNING: &[u8] = b"{\"resource";
+
+/// The package of Java's exporters. Java's default logger writes their class on a line before that of the request.
+const EXPORTERS: &[u8] = b"io.opentelemetry.exporter.logging.otlp.";
+
+/// Returns whether any line has a request after the prefix of a logger. The last line may be incomplete.
+pub(super) fn looks_like_logged(head: &[u8]) -> bool {
+    head.split(|&byte| byte == b'\n').filter_map(request_in).any(is_request)
+}
+
+/// Returns the possible request in a line. A quote before it means that it is part of another document.
+fn request_in(line: &[u8]) -> Option<&[u8]> {
+    let at = memmem::find(line, BEGINNING)?;
+    (!line[..at].contains(&b'"')).then(|| &line[at..])
+}
+
+/// Returns whether JSON text has the keys of a request, or of a resource with attributes or data.
+fn is_request(text: &[u8]) -> bool {
+    let outline = Outline::from_head(&text[..text.len().min(HEAD_BYTES)]);
+    let data = ["scopeSpans", "scopeMetrics", "scopeLogs"];
+    let requests = ["resourceSpans", "resourceMetrics", "resourceLogs"];
+    outline.has_all(&["resource.attributes[].key", "resource.attributes[].value"])
+        || outline.has_all(&["resource"]) && outline.count_of(&data) > 0
+        || outline.count_of(&requests) > 0
+}
+
+/// Parses requests between the other lines of a log.
+#[derive(Default)]
+pub(super) struct LoggedRequests {
+    decoder: JsonDecoder,
+}
+
+impl LineParser for LoggedRequests {
+    /// Limit for a line, as for requests alone.
+    const LINE_BYTES_MAX: usize = 64 << 20;
+
+    fn line(&mut self, line: TextLine<'_>, batch: &mut BatchBuilder) {
+        let Some(text) = request_in(line.bytes) else {
+            let is_other = !line.bytes.trim_ascii().is_empty() && memmem::find(line.bytes, EXPORTERS).is_none();
+            return batch.batch.losses.add_many(Loss::IgnoredMetadata, line.place(), u64::from(is_other));
+        };
+        // A logger may write more after the request.
+        match Request::deserialize(&mut serde_json::Deserializer::from_slice(text)) {
+            Ok(request) if request.has_spans() || request.has_others() => {
+                self.decoder.take_request(&request, line.place(), batch);
+            }
+            Err(_) if is_request(text) => batch.lose(line.loss(), line.place()),
+            _ => batch.lose(Loss::IgnoredMetadata, line.place()),
+        }
+    }
+
+    fn after_line(&mut self, out: &mut Output<'_>) -> Result<(), ReadError> {
+        if self.decoder.layout.is_full(out.budget()) { self.decoder.layout.flush(out) } else { Ok(()) }
+    }
+
+    fn pause(&mut self, out: &mut Output<'_>) -> Result<(), ReadError> {
+        self.decoder.layout.flush(out)
+    }
+
+    fn refusal(&self) -> Option<&'static str> {
+        self.decoder.has_others_only().then_some(WITHOUT_SPANS)
+    }
+
+    fn finish(&mut self, out: &mut Output<'_>) -> Result<(), ReadError> {
+        self.decoder.layout.flush(out)
+    }
+}
