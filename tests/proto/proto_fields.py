@@ -74,6 +74,8 @@ SOURCES = [
         "AnyValue ArrayValue KeyValueList KeyValue InstrumentationScope",
     ),
     ("opentelemetry.proto.resource.v1.resource_pb2", "opentelemetry.proto.resource.v1", "Resource"),
+    ("opentelemetry.proto.metrics.v1.metrics_pb2", "opentelemetry.proto.metrics.v1", "Metric"),
+    ("opentelemetry.proto.logs.v1.logs_pb2", "opentelemetry.proto.logs.v1", "LogRecord"),
 ]
 
 

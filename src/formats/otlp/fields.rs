@@ -1,5 +1,5 @@
-//! Field numbers and enum values of the OpenTelemetry trace messages. Names are those of the public .proto files; a
-//! test checks all numbers against a table generated from them.
+//! Field numbers and enum values of the OpenTelemetry trace messages, and of the fields that distinguish metrics and logs.
+//! Names are those of the public .proto files; a test checks all numbers against a table generated from them.
 
 use crate::formats::protobuf::numbers::proto_numbers;
 
@@ -71,6 +71,19 @@ proto_numbers! {
         ARRAY_VALUE = 5,
         KVLIST_VALUE = 6,
         BYTES_VALUE = 7,
+    }
+    fields metric = "opentelemetry.proto.metrics.v1.Metric" {
+        NAME = 1,
+        GAUGE = 5,
+        SUM = 7,
+        HISTOGRAM = 9,
+        EXPONENTIAL_HISTOGRAM = 10,
+        SUMMARY = 11,
+    }
+    fields log_record = "opentelemetry.proto.logs.v1.LogRecord" {
+        TIME_UNIX_NANO = 1,
+        SEVERITY_NUMBER = 2,
+        OBSERVED_TIME_UNIX_NANO = 11,
     }
     fields array_value = "opentelemetry.proto.common.v1.ArrayValue" {
         VALUES = 1,

@@ -2,8 +2,8 @@
 //!
 //! These spans have no threads, and arrive in order of their ends. Each service becomes a process, and `layout`
 //! arranges its spans in rows. A span goes below its parent if it fits there, else on the first free row with a flow
-//! from its parent. `json` and `proto` read requests alone, `logged` requests in the log of a program;
-//! `json_request` decodes those in JSON. `console` reads the output of console exporters.
+//! from its parent. `json` and `proto` read requests alone, `sized` requests with their sizes, `logged` requests in the
+//! log of a program; `json_request` and `proto_request` decode them. `console` reads the output of console exporters.
 //! `attributes` writes span attributes, and `received` concatenates requests received over HTTP.
 
 mod attributes;
@@ -15,7 +15,9 @@ mod json_request;
 pub(crate) mod layout;
 mod logged;
 pub(crate) mod proto;
+mod proto_request;
 pub(crate) mod received;
+mod sized;
 
 #[cfg(test)]
 mod tests;

@@ -1,6 +1,7 @@
 //! Tests of both encodings, on a recording of a collector and on generated requests.
 
 mod logged;
+mod sized;
 
 use proptest::prelude::*;
 

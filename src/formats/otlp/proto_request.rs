@@ -1,0 +1,269 @@
+//! A `ResourceSpans` message, and its spans. Metrics and log records in their place are skipped.
+
+use super::attributes::{Attributes, WriteJson, kind_name, status_name, write_double, write_list, write_object};
+use super::fields::{
+    any_value, array_value, event, key_value, kvlist, link, log_record, metric, resource, resource_spans, scope,
+    scope_spans, span, status,
+};
+use super::ids::{SPAN_BYTES, TRACE_BYTES, hex};
+use super::layout::{Layout, Point, ServiceSpan, span_id};
+use crate::formats::output::args::push_quoted;
+use crate::formats::output::batch::BatchBuilder;
+use crate::formats::protobuf::decode::{Fields, ProtoValue};
+use crate::model::{Loss, SourcePos};
+
+/// Limit for `ResourceSpans`; a larger one is damage.
+pub(super) const RESOURCE_BYTES_MAX: usize = 64 << 20;
+
+/// Limit for nested values; the JSON parser of arguments allows 128.
+const DEPTH_MAX: u32 = 100;
+
+/// Returns whether this looks like the name of an attribute of a resource.
+pub(super) fn is_attribute_key(key: &[u8]) -> bool {
+    key.len() > 2 && key.iter().all(|&byte| byte.is_ascii_alphanumeric() || b"._-/".contains(&byte))
+}
+
+/// An encoded attribute value.
+#[derive(Clone, Copy)]
+struct ProtoAnyValue<'a> {
+    bytes: &'a [u8],
+    depth: u32,
+}
+
+impl WriteJson for ProtoAnyValue<'_> {
+    fn write_json(&self, json: &mut String) {
+        use std::fmt::Write as _;
+        let depth = self.depth + 1;
+        let value = Fields::new(self.bytes)
+            .find(|field| any_value::STRING_VALUE <= field.number && field.number <= any_value::BYTES_VALUE);
+        match value.map(|field| (field.number, field.value)) {
+            Some((any_value::STRING_VALUE, text)) => push_quoted(json, &String::from_utf8_lossy(text.bytes())),
+            Some((any_value::BOOL_VALUE, flag)) => json.push_str(if flag.number() == 0 { "false" } else { "true" }),
+            Some((any_value::INT_VALUE, number)) => {
+                let _ = write!(json, "{}", number.signed()); // to memory
+            }
+            Some((any_value::DOUBLE_VALUE, number)) => write_double(number.double(), json),
+            Some((any_value::ARRAY_VALUE, list)) if depth < DEPTH_MAX => {
+                let values = Fields::new(list.bytes()).filter(|field| field.number == array_value::VALUES);
+                write_list(values.map(|field| ProtoAnyValue { bytes: field.value.bytes(), depth }), json);
+            }
+            Some((any_value::KVLIST_VALUE, list)) if depth < DEPTH_MAX => {
+                let members = Fields::new(list.bytes()).filter(|field| field.number == kvlist::VALUES);
+                let members: Vec<_> = members.map(|field| key_value(field.value.bytes(), depth)).collect();
+                let texts: Vec<_> = members.iter().map(|member| String::from_utf8_lossy(member.0)).collect();
+                write_object(texts.iter().map(|text| &**text).zip(members.iter().map(|member| member.1)), json);
+            }
+            Some((any_value::BYTES_VALUE, bytes)) => {
+                push_quoted(json, &hex(bytes.bytes()));
+            }
+            _ => json.push_str("null"),
+        }
+    }
+}
+
+fn key_value(bytes: &[u8], depth: u32) -> (&[u8], ProtoAnyValue<'_>) {
+    let (mut key, mut value) = (&b""[..], &b""[..]);
+    for field in Fields::new(bytes) {
+        match field.number {
+            key_value::KEY => key = field.value.bytes(),
+            key_value::VALUE => value = field.value.bytes(),
+            _ => {}
+        }
+    }
+    (key, ProtoAnyValue { bytes: value, depth })
+}
+
+/// An encoded span link: ids and attributes.
+struct ProtoLink<'a>(&'a [u8]);
+
+struct ProtoLinks<'a>(Vec<ProtoLink<'a>>);
+
+impl WriteJson for ProtoLink<'_> {
+    fn write_json(&self, json: &mut String) {
+        let id = |number| {
+            Fields::new(self.0).find(|field| field.number == number).map_or(String::new(), |id| hex(id.value.bytes()))
+        };
+        json.push_str("{\"trace_id\":");
+        push_quoted(json, &id(link::TRACE_ID));
+        json.push_str(",\"span_id\":");
+        push_quoted(json, &id(link::SPAN_ID));
+        json.push_str(",\"attributes\":");
+        let members: Vec<_> = Fields::new(self.0).filter(|field| field.number == link::ATTRIBUTES).collect();
+        let members: Vec<_> = members.iter().map(|member| key_value(member.value.bytes(), 0)).collect();
+        let texts: Vec<_> = members.iter().map(|member| String::from_utf8_lossy(member.0)).collect();
+        write_object(texts.iter().map(|text| &**text).zip(members.iter().map(|member| member.1)), json);
+        json.push('}');
+    }
+}
+
+impl WriteJson for ProtoLinks<'_> {
+    fn write_json(&self, json: &mut String) {
+        write_list(self.0.iter().map(|link| ProtoLink(link.0)), json);
+    }
+}
+
+/// Converts messages to spans of a layout.
+#[derive(Default)]
+pub(super) struct ProtoDecoder {
+    attributes: Attributes,
+    /// Whether messages had spans (`has_spans`), or metrics or logs (`has_others`).
+    pub(super) has_spans: bool,
+    pub(super) has_others: bool,
+}
+
+impl ProtoDecoder {
+    pub(super) fn resource_spans(
+        &mut self,
+        bytes: &[u8],
+        place: SourcePos,
+        layout: &mut Layout,
+        batch: &mut BatchBuilder,
+    ) {
+        let mut name = String::from("unknown service");
+        let mut fields = Fields::new(bytes);
+        for field in fields.by_ref().filter(|field| field.number == resource_spans::RESOURCE) {
+            for attribute in Fields::new(field.value.bytes()).filter(|field| field.number == resource::ATTRIBUTES) {
+                let (key, value) = key_value(attribute.value.bytes(), 0);
+                if key == b"service.name"
+                    && let Some(text) = Fields::new(value.bytes).find(|field| field.number == any_value::STRING_VALUE)
+                {
+                    name = String::from_utf8_lossy(text.value.bytes()).into_owned();
+                }
+            }
+        }
+        let is_broken = fields.is_broken();
+        let service = layout.service(&name, batch);
+        for of_scope in Fields::new(bytes).filter(|field| field.number == resource_spans::SCOPE_SPANS) {
+            let bytes = of_scope.value.bytes();
+            let named = Fields::new(bytes).find(|field| field.number == scope_spans::SCOPE);
+            let named =
+                named.and_then(|named| Fields::new(named.value.bytes()).find(|field| field.number == scope::NAME));
+            let scope = named.map(|scope| String::from_utf8_lossy(scope.value.bytes()).into_owned());
+            let mut fields = Fields::new(bytes);
+            for span in fields.by_ref().filter(|field| field.number == scope_spans::SPANS) {
+                let scope = scope.as_deref().unwrap_or_default();
+                match self.span(span.value.bytes(), service, scope, place, batch) {
+                    Ok(span) => layout.push(span),
+                    Err(Some(loss)) => batch.lose(loss, place),
+                    // Metrics and logs are skipped.
+                    Err(None) => {}
+                }
+            }
+            if fields.is_broken() {
+                batch.lose(Loss::BadRecord, place);
+            }
+        }
+        if is_broken {
+            batch.lose(Loss::BadRecord, place);
+        }
+    }
+
+    /// Decodes a span. An error is the loss of a damaged one; there is none for a metric or a log record.
+    fn span(
+        &mut self,
+        bytes: &[u8],
+        service: u32,
+        scope: &str,
+        place: SourcePos,
+        batch: &mut BatchBuilder,
+    ) -> Result<ServiceSpan, Option<Loss>> {
+        let (mut trace, mut id, mut parent, mut name) = (&b""[..], &b""[..], &b""[..], &b""[..]);
+        let (mut kind, mut start, mut end, mut status) = (0, None, 0, &b""[..]);
+        let mut fields = Fields::new(bytes);
+        for field in fields.by_ref() {
+            match (field.number, field.value) {
+                (span::TRACE_ID, value) => trace = value.bytes(),
+                (span::SPAN_ID, value) => id = value.bytes(),
+                (span::PARENT_SPAN_ID, value) => parent = value.bytes(),
+                (span::NAME, value) => name = value.bytes(),
+                (span::KIND, value) => kind = value.number(),
+                (span::START_TIME_UNIX_NANO, ProtoValue::Fixed64(ns)) => start = Some(ns),
+                (span::END_TIME_UNIX_NANO, ProtoValue::Fixed64(ns)) => end = ns,
+                (span::STATUS, ProtoValue::Bytes(bytes)) => status = bytes,
+                _ => {}
+            }
+        }
+        if fields.is_broken() {
+            return Err(Some(Loss::BadRecord));
+        }
+        if start.is_none() && end == 0 && is_metric_or_log(bytes) {
+            self.has_others = true;
+            return Err(None);
+        }
+        self.has_spans = true;
+        let (Some(Ok(start_ns)), Ok(end_ns)) = (start.map(i64::try_from), i64::try_from(end)) else {
+            return Err(Some(Loss::BadTime));
+        };
+        let parent = Some(parent).filter(|parent| parent.iter().any(|&byte| byte != 0));
+        self.attributes.begin();
+        self.attributes.text("scope", scope);
+        self.attributes.text("kind", kind_name(kind));
+        for field in Fields::new(status) {
+            match field.number {
+                status::MESSAGE => self.attributes.text("message", &String::from_utf8_lossy(field.value.bytes())),
+                status::CODE => self.attributes.text("status", status_name(field.value.number())),
+                _ => {}
+            }
+        }
+        self.attributes.text("trace_id", &hex(trace));
+        self.attributes.text("span_id", &hex(id));
+        self.attributes.text("parent_span_id", &hex(parent.unwrap_or_default()));
+        for field in Fields::new(bytes).filter(|field| field.number == span::ATTRIBUTES) {
+            let (key, value) = key_value(field.value.bytes(), 0);
+            self.attributes.value(key, &value);
+        }
+        let links: Vec<_> = Fields::new(bytes).filter(|field| field.number == span::LINKS).collect();
+        if !links.is_empty() {
+            let links = links.iter().map(|link| ProtoLink(link.value.bytes())).collect();
+            self.attributes.value(b"links", &ProtoLinks(links));
+        }
+        let args = self.attributes.finish();
+        let mut points = Vec::new();
+        for event in Fields::new(bytes).filter(|field| field.number == span::EVENTS) {
+            let (mut ts, mut name) = (None, &b""[..]);
+            self.attributes.begin();
+            for field in Fields::new(event.value.bytes()) {
+                match field.number {
+                    event::TIME_UNIX_NANO => ts = i64::try_from(field.value.number()).ok(),
+                    event::NAME => name = field.value.bytes(),
+                    event::ATTRIBUTES => {
+                        let (key, value) = key_value(field.value.bytes(), 0);
+                        self.attributes.value(key, &value);
+                    }
+                    _ => {}
+                }
+            }
+            let args = self.attributes.finish();
+            match ts {
+                Some(ts_ns) => points.push(Point { ts_ns, name: name.into(), args }),
+                None => batch.lose(Loss::BadTime, place),
+            }
+        }
+        let (id, parent) = (span_id(trace, id), parent.map(|parent| span_id(trace, parent)));
+        Ok(ServiceSpan { start_ns, end_ns, id, parent, service, name: name.into(), args, points, place })
+    }
+}
+
+/// Returns whether a message without a start, in the place of a span, is a metric or a log record. Requests with these
+/// have the same structure around them.
+fn is_metric_or_log(bytes: &[u8]) -> bool {
+    let (mut has_ids, mut is_named, mut has_data) = ([false; 2], false, false);
+    for field in Fields::new(bytes) {
+        match (field.number, field.value) {
+            (log_record::TIME_UNIX_NANO | log_record::OBSERVED_TIME_UNIX_NANO, ProtoValue::Fixed64(_))
+            | (log_record::SEVERITY_NUMBER, ProtoValue::Varint(_))
+            | (metric::SUM, ProtoValue::Bytes(_)) => return true,
+            (metric::NAME, ProtoValue::Bytes(text)) => {
+                is_named = !text.is_empty();
+                has_ids[0] = text.len() == TRACE_BYTES;
+            }
+            (span::SPAN_ID, ProtoValue::Bytes(id)) => has_ids[1] = id.len() == SPAN_BYTES,
+            (
+                metric::GAUGE | metric::HISTOGRAM | metric::EXPONENTIAL_HISTOGRAM | metric::SUMMARY,
+                ProtoValue::Bytes(_),
+            ) => has_data = true,
+            _ => {}
+        }
+    }
+    is_named && has_data && has_ids != [true; 2]
+}
