@@ -142,8 +142,9 @@ impl Panels {
 
     /// Queries the matches in view, and the search in a changed scope.
     pub(super) fn attend(&mut self, timeline: &Timeline, wake: &TabWake) {
-        let question = self.set.search.set_scope(timeline.scope());
-        if let Some(question) = question.filter(|_| self.is_searching()) {
+        // A closed search takes the scope when it is opened again.
+        let question = if self.is_searching() { self.set.search.set_scope(timeline.scope()) } else { None };
+        if let Some(question) = question {
             self.ask(question, timeline.snapshot(), wake);
         }
         if self.namesakes.leave(timeline.selected()) {
@@ -161,11 +162,20 @@ impl Panels {
         self.dock.is_open(Panel::Search)
     }
 
+    /// Returns whether an open search has hits to go to, or may still find some.
+    #[must_use]
+    pub(super) fn has_hits(&self) -> bool {
+        let is_counting = self.analysis.progress(QuestionKind::Search).is_some();
+        self.is_searching() && (is_counting || self.set.search.hits().is_some_and(|hits| hits.total() > 0))
+    }
+
     pub(super) fn act(&mut self, command: PanelCommand, timeline: &mut Timeline, wake: &TabWake) {
         match command {
             PanelCommand::Search => {
-                self.set.search.focus();
                 self.dock.open(Panel::Search);
+                if let Some(question) = self.set.search.reopen() {
+                    self.ask(question, timeline.snapshot(), wake);
+                }
             }
             PanelCommand::SearchFor(text) => {
                 self.dock.open(Panel::Search);
@@ -179,7 +189,7 @@ impl Panels {
             PanelCommand::StopSearch => self.stop_search(timeline),
             PanelCommand::CloseSearch => {
                 self.dock.close(Panel::Search);
-                self.set.search.clear();
+                self.set.search.close();
                 self.stop_search(timeline);
             }
             PanelCommand::GoToHit { forward } => {

@@ -94,7 +94,19 @@ impl<P: PartialEq> History<P> {
     /// Returns whether there is no step backward or forward.
     #[must_use]
     pub(crate) fn is_empty(&self) -> bool {
-        self.past.is_empty() && self.future.is_empty()
+        !self.has_past() && !self.has_future()
+    }
+
+    /// Returns whether there is a step backward.
+    #[must_use]
+    pub(crate) fn has_past(&self) -> bool {
+        !self.past.is_empty()
+    }
+
+    /// Returns whether there is a step forward.
+    #[must_use]
+    pub(crate) fn has_future(&self) -> bool {
+        !self.future.is_empty()
     }
 
     /// Records that a jump leaves `before`.

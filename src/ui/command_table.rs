@@ -108,10 +108,10 @@ pub(crate) const TABLE: &[CommandEntry] = &[
         Command::Timeline(TimelineCommand::Step(NavigationStep::LetGo))
     }),
     entry(Menu::Edit, "Search...", &[ctrl(Key::F)], When::Capture, |_| Command::Panel(PanelCommand::Search)).section(),
-    entry(Menu::Edit, "Next hit", &[plain(Key::F3)], When::Capture, |_| {
+    entry(Menu::Edit, "Next hit", &[plain(Key::F3)], When::Hits, |_| {
         Command::Panel(PanelCommand::GoToHit { forward: true })
     }),
-    entry(Menu::Edit, "Previous hit", &[shift(Key::F3)], When::Capture, |_| {
+    entry(Menu::Edit, "Previous hit", &[shift(Key::F3)], When::Hits, |_| {
         Command::Panel(PanelCommand::GoToHit { forward: false })
     }),
     entry(Menu::Edit, "Add marker", &[plain(Key::M)], When::Capture, |_| {
@@ -263,10 +263,10 @@ pub(crate) const TABLE: &[CommandEntry] = &[
     })
     .checked(|state| state.navigation.animation)
     .within("Navigation"),
-    entry(Menu::Go, "Back", &[alt(Key::ArrowLeft)], When::Capture, |_| {
+    entry(Menu::Go, "Back", &[alt(Key::ArrowLeft)], When::Past, |_| {
         Command::Timeline(TimelineCommand::Step(NavigationStep::Back))
     }),
-    entry(Menu::Go, "Forward", &[alt(Key::ArrowRight)], When::Capture, |_| {
+    entry(Menu::Go, "Forward", &[alt(Key::ArrowRight)], When::Future, |_| {
         Command::Timeline(TimelineCommand::Step(NavigationStep::Forward))
     }),
     entry(Menu::Go, "Previous span", &[plain(Key::OpenBracket), plain(Key::Comma)], When::Capture, |_| {

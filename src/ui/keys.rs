@@ -64,7 +64,8 @@ struct ActiveShortcuts {
     /// Whether a table row has the keyboard focus.
     is_in_table: bool,
     /// Shortcuts with more modifiers come first: Shift and Alt do not keep a plain key from matching.
-    shortcuts: Vec<(&'static KeyboardShortcut, &'static CommandEntry)>,
+    /// Each with its command and whether that is enabled.
+    shortcuts: Vec<(&'static KeyboardShortcut, &'static CommandEntry, bool)>,
 }
 
 impl ActiveShortcuts {
@@ -77,9 +78,9 @@ impl ActiveShortcuts {
             .filter(|(key, _)| !(is_typing && is_of_text(**key)))
             .filter(|(key, _)| !(is_in_table && is_of_table(key.logical_key, key.modifiers)))
             .filter(|(key, _)| !(is_in_grid && is_of_grid(key.logical_key, key.modifiers)))
-            .filter(|(_, entry)| entry.is_enabled(state))
+            .map(|(key, entry)| (key, entry, entry.is_enabled(state)))
             .collect();
-        shortcuts.sort_by_key(|(key, _)| Reverse(modifier_count(key.modifiers)));
+        shortcuts.sort_by_key(|(key, ..)| Reverse(modifier_count(key.modifiers)));
         Self { is_typing, is_in_table, shortcuts }
     }
 
@@ -88,7 +89,10 @@ impl ActiveShortcuts {
         let is_pressed = |shortcut: &KeyboardShortcut| {
             shortcut.logical_key == *key && modifiers.matches_logically(shortcut.modifiers)
         };
-        self.shortcuts.iter().find(|(shortcut, _)| is_pressed(shortcut)).map(|(_, entry)| *entry)
+        // The keys of a disabled command do not become those of a plain key, such as Alt + Left those of Left.
+        let (closest, ..) = self.shortcuts.iter().find(|(shortcut, ..)| is_pressed(shortcut))?;
+        let mut meant = self.shortcuts.iter().filter(|(shortcut, ..)| shortcut == closest);
+        meant.find(|(.., is_enabled)| *is_enabled).map(|(_, entry, _)| *entry)
     }
 
     /// Handles the clipboard events of the system. Unless they are for a text field, they copy the selected span and

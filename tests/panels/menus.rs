@@ -301,3 +301,50 @@ fn the_list_of_commands_is_within_the_smallest_window() {
         assert!(screen.contains_rect(rect), "{label}: {rect:?}");
     }
 }
+
+#[test]
+fn the_history_is_offered_where_there_is_a_view_to_go_to_and_its_keys_do_nothing_else() {
+    let mut session = Session::with_capture(SCREEN, 1.0);
+    session.harness.run_steps(3);
+    let whole = session.summary();
+    assert!(!session.offers("Back") && !session.offers("Forward"));
+    // Left alone would move the view.
+    for key in [Key::ArrowLeft, Key::ArrowRight] {
+        session.press(Modifiers::ALT, key);
+        session.harness.run_steps(8);
+        assert_eq!(session.summary(), whole);
+    }
+    session.press(Modifiers::NONE, Key::Plus);
+    session.until("a closer view", |session| session.summary() != whole);
+    assert!(session.offers("Back") && !session.offers("Forward"));
+    session.press(Modifiers::ALT, Key::ArrowLeft);
+    session.until("the whole again", |session| session.summary() == whole);
+    assert!(!session.offers("Back") && session.offers("Forward"));
+}
+
+#[test]
+fn hits_are_gone_to_while_a_search_has_some() {
+    let mut session = Session::with_capture(SCREEN, 1.0);
+    assert!(!session.offers("Next hit") && !session.offers("Previous hit"), "no search");
+    session.press(Modifiers::COMMAND, Key::F);
+    session.harness.step();
+    session.press(Modifiers::NONE, Key::F3);
+    session.type_text("nobody");
+    session.until("no hits", |session| session.says("Nothing passes this filter"));
+    assert!(!session.offers("Next hit") && !session.offers("Previous hit"), "no hits");
+    session.click("Search");
+    session.press(Modifiers::COMMAND, Key::A);
+    session.type_text("read");
+    session.until("the hits", |session| session.says("2 hits"));
+    assert!(session.offers("Next hit") && session.offers("Previous hit"));
+    session.press(Modifiers::NONE, Key::F3);
+    session.until("a hit", |session| session.summary().contains("Selected: read, 200 µs"));
+    session.press(Modifiers::NONE, Key::Escape);
+    session.until("no search", |session| session.harness.query_by_label("Search").is_none());
+    assert!(!session.offers("Next hit"), "closed");
+    // The text is searched for again when the field is opened again.
+    session.press(Modifiers::COMMAND, Key::F);
+    session.until("its hits", |session| session.says("2 hits"));
+    session.press(Modifiers::NONE, Key::F3);
+    session.until("the next hit", |session| session.summary().contains("Selected: read, 100 µs"));
+}

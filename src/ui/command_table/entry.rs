@@ -39,6 +39,12 @@ pub(crate) struct UiState {
     /// The changes that the counters of the scope allow.
     pub(crate) counters: CounterChoice,
     pub(crate) is_searching: bool,
+    /// Whether the search has hits, or may still find some.
+    pub(crate) has_hits: bool,
+    /// Whether the view history has an earlier view.
+    pub(crate) has_past: bool,
+    /// Whether the view history has a later view.
+    pub(crate) has_future: bool,
     pub(crate) has_hidden: bool,
     /// Dark or light; `None` follows the desktop.
     pub(crate) shade: Option<Shade>,
@@ -69,6 +75,9 @@ pub(super) enum When {
     Table,
     Selection,
     Clearable,
+    Hits,
+    Past,
+    Future,
     Hidden,
     Marks(usize),
     Utc,
@@ -116,6 +125,9 @@ impl CommandEntry {
             When::Table => state.has_table,
             When::Selection => state.has_span || state.has_scope,
             When::Clearable => state.has_span || state.has_scope || state.is_searching,
+            When::Hits => state.has_hits,
+            When::Past => state.has_past,
+            When::Future => state.has_future,
             When::Hidden => state.has_hidden,
             When::Marks(least) => state.marks >= least,
             When::Utc => state.has_utc,

@@ -40,6 +40,8 @@ const EXAMPLES: [(&str, &str); 11] = [
 pub(crate) struct SearchPanel {
     text: String,
     focuses: bool,
+    /// Whether it was closed since its last query.
+    is_closed: bool,
     error: Option<String>,
     hits: Option<Hits>,
     list: HitList,
@@ -55,6 +57,7 @@ impl Default for SearchPanel {
         Self {
             text: String::new(),
             focuses: false,
+            is_closed: false,
             error: None,
             hits: None,
             list: HitList::new("hits", None),
@@ -66,9 +69,10 @@ impl Default for SearchPanel {
 }
 
 impl SearchPanel {
-    /// Focuses the field in the next frame.
-    pub(crate) fn focus(&mut self) {
+    /// Focuses the field in the next frame. Returns the query for its text if that was closed before.
+    pub(crate) fn reopen(&mut self) -> Option<Question> {
         self.focuses = true;
+        if std::mem::take(&mut self.is_closed) { self.question() } else { None }
     }
 
     /// Replaces the typed filter.
@@ -84,8 +88,9 @@ impl SearchPanel {
         self.hits.as_ref()
     }
 
-    /// Drops the hits, which ends the dimming.
-    pub(crate) fn clear(&mut self) {
+    /// Drops the hits, which ends the dimming. The text stays for the next time.
+    pub(crate) fn close(&mut self) {
+        self.is_closed = true;
         (self.hits, self.current, self.awaits_hits) = (None, None, None);
     }
 
@@ -130,7 +135,7 @@ impl SearchPanel {
 
     /// Returns the query for the text; `None` if the text is invalid or empty.
     fn question(&mut self) -> Option<Question> {
-        (self.hits, self.awaits_hits) = (None, None);
+        (self.hits, self.awaits_hits, self.is_closed) = (None, None, false);
         match Filter::parse(&self.text) {
             Ok(filter) => {
                 self.error = None;
@@ -254,8 +259,11 @@ impl SearchPanel {
 
 impl DockPanel for SearchPanel {
     fn forget(&mut self) -> Option<Question> {
+        let is_closed = self.is_closed;
         *self = Self { text: std::mem::take(&mut self.text), ..Self::default() };
-        self.question()
+        let question = self.question();
+        self.is_closed = is_closed;
+        question
     }
 
     fn fail(&mut self, kind: QuestionKind, message: &str) {

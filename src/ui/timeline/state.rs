@@ -219,6 +219,18 @@ impl Timeline {
         self.view.now()
     }
 
+    /// Returns whether there is an earlier view to go back to.
+    #[must_use]
+    pub(crate) fn has_past(&self) -> bool {
+        self.view.has_past()
+    }
+
+    /// Returns whether there is a later view to go forward to.
+    #[must_use]
+    pub(crate) fn has_future(&self) -> bool {
+        self.view.has_future()
+    }
+
     /// Returns the width of the gutter.
     #[must_use]
     pub(crate) fn gutter_points(&self) -> f32 {

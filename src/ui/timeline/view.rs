@@ -55,6 +55,16 @@ impl ViewState {
         self.history.is_empty()
     }
 
+    /// Returns whether there is a previous view in the history.
+    pub(super) fn has_past(&self) -> bool {
+        self.history.has_past()
+    }
+
+    /// Returns whether there is a next view in the history.
+    pub(super) fn has_future(&self) -> bool {
+        self.history.has_future()
+    }
+
     /// Flies to a view, and records the previous one in the history.
     pub(super) fn jump(&mut self, to: Viewport) {
         if to != *self.target() {
