@@ -2,7 +2,7 @@
 
 use crate::query::{Buckets, CounterCell};
 use crate::scene::counter_form::{CounterForm, range_in};
-use crate::scene::counter_overlay::{OverlaidRow, stack_levels};
+use crate::scene::counter_overlay::{OverlaidRow, stack};
 use crate::scene::counters::{self, CounterBand, Scale};
 use crate::scene::palette::Palette;
 use crate::scene::rects::Rect;
@@ -18,7 +18,8 @@ pub(crate) fn other_lanes(in_view: &[(TileOwner, LaneKind)], rows: &[OverlaidRow
     lanes.filter(|&owner| !is_in_view(owner)).map(|owner| (owner, LaneKind::Counter)).collect()
 }
 
-/// Appends the rectangles of a row between two heights. Returns the minimum and maximum of each unit.
+/// Appends the rectangles of a row between two heights. Returns the minimum and maximum of each unit; for a stack, those
+/// of its sums in view.
 pub(super) fn push_overlaid(
     rects: &mut Vec<Rect>,
     (tiles, buckets): (&Tiles, Buckets),
@@ -45,7 +46,6 @@ pub(super) fn push_overlaid(
             (cells, range.unwrap_or_default())
         })
         .collect();
-    let ranges = ranges(row, curves.iter().map(|(_, range)| *range));
     let band = |place: usize, fill_opacity| CounterBand {
         y0: y0 + (2.0 * pixels_per_point).round(),
         y1,
@@ -54,14 +54,16 @@ pub(super) fn push_overlaid(
         fill_opacity,
     };
     if row.is_stacked {
-        let (min, max) = ranges.first().copied().unwrap_or_default();
         let cells: Vec<_> = curves.into_iter().map(|(cells, _)| cells).collect();
-        for (place, level) in stack_levels(&cells).iter().enumerate() {
+        let stack = stack(&cells);
+        let (min, max) = stack.range_of_levels(buckets);
+        for (place, level) in stack.levels.iter().enumerate() {
             let (band, scale) = (band(place, STACK_OPACITY), Scale::for_values(min, max));
             counters::rects_above(view, buckets, (&level.cells, &level.base), scale, &band, rects);
         }
-        return ranges;
+        return vec![stack.range_of_sums(buckets)];
     }
+    let ranges = ranges(row, curves.iter().map(|(_, range)| *range));
     for (place, ((cells, _), curve)) in curves.iter().zip(&row.curves).enumerate() {
         let (min, max) = ranges.get(curve.unit).copied().unwrap_or_default();
         counters::rects(view, buckets, cells, Scale::for_values(min, max), &band(place, 0), rects);
@@ -69,12 +71,8 @@ pub(super) fn push_overlaid(
     ranges
 }
 
-/// Returns the range of each unit of a row. For a stack, it is bounded by the sum of the ranges of its counters.
+/// Returns the range of each unit of a row of curves.
 fn ranges(row: &OverlaidRow, curves: impl Iterator<Item = (f64, f64)>) -> Vec<(f64, f64)> {
-    if row.is_stacked {
-        let sum = |(min, max): (f64, f64), (least, most): (f64, f64)| (min + least.min(0.0), max + most.max(0.0));
-        return vec![curves.fold((0.0, 0.0), sum)];
-    }
     let mut ranges: Vec<Option<(f64, f64)>> = vec![None; row.units.len()];
     for ((least, most), curve) in curves.zip(&row.curves) {
         let Some(range) = ranges.get_mut(curve.unit) else { continue };
@@ -90,7 +88,7 @@ mod tests {
     use crate::scene::counter_overlay::OverlaidCurve;
     use crate::store::lane::LaneIdx;
 
-    fn row(units: &[usize], is_stacked: bool) -> OverlaidRow {
+    fn row(units: &[usize]) -> OverlaidRow {
         let curve = |(place, &unit): (usize, &usize)| {
             let number = place as u32;
             OverlaidCurve { track: TrackIdx(number), lane: LaneIdx(number), unit }
@@ -99,22 +97,21 @@ mod tests {
             lead: LaneIdx(0),
             curves: units.iter().enumerate().map(curve).collect(),
             units: (0..=units.iter().copied().max().unwrap_or(0)).map(|unit| unit.to_string()).collect(),
-            is_stacked,
+            is_stacked: false,
             form: CounterForm::Value,
         }
     }
 
     #[test]
-    fn curves_of_one_unit_have_one_scale_and_a_stack_that_of_its_sums() {
+    fn curves_of_one_unit_have_one_scale() {
         let curves = [(2.0, 6.0), (0.5, 1.0), (-3.0, 4.0)];
-        assert_eq!(ranges(&row(&[0, 1, 0], false), curves.into_iter()), [(-3.0, 6.0), (0.5, 1.0)]);
-        assert_eq!(ranges(&row(&[0, 0, 0], true), curves.into_iter()), [(-3.0, 11.0)]);
+        assert_eq!(ranges(&row(&[0, 1, 0]), curves.into_iter()), [(-3.0, 6.0), (0.5, 1.0)]);
     }
 
     #[test]
     fn the_lanes_of_a_row_are_asked_for_where_its_lead_is_in_view() {
         let lane = |number| (TileOwner::Lane(LaneIdx(number)), LaneKind::Counter);
-        let rows = [row(&[0, 0, 0], false)];
+        let rows = [row(&[0, 0, 0])];
         assert_eq!(other_lanes(&[lane(0), lane(2)], &rows), [lane(1)]);
         assert_eq!(other_lanes(&[lane(1), lane(2)], &rows), []);
     }

@@ -5,9 +5,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::counter_form::CounterForm;
+use super::counter_form::{CounterForm, range_in};
 use crate::model::{TrackIdx, TrackKind};
-use crate::query::{CounterCell, Snapshot};
+use crate::query::{Buckets, CounterCell, Snapshot};
 use crate::store::LaneKind;
 use crate::store::lane::LaneIdx;
 
@@ -138,19 +138,46 @@ pub(crate) struct StackLevel {
     pub(crate) base: Vec<f64>,
 }
 
-/// Computes the levels of a stack, from bottom to top. A counter counts as zero before its first value.
+/// The levels of a stack, and the sums of all its counters.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(crate) struct Stack {
+    /// From bottom to top.
+    pub(crate) levels: Vec<StackLevel>,
+    /// Sums of all counters that occur: every one where a single counter changes, or else the one at the end of the cell.
+    pub(crate) sums: Vec<CounterCell>,
+}
+
+impl Stack {
+    /// Returns the minimum and maximum of sums that occur in some buckets; zeros for a stack of nothing.
+    #[must_use]
+    pub(crate) fn range_of_sums(&self, buckets: Buckets) -> (f64, f64) {
+        range_in(&self.sums, buckets).unwrap_or_default()
+    }
+
+    /// Returns the minimum and maximum of all levels in some buckets. With negative values, a level may be above the
+    /// top of the stack.
+    #[must_use]
+    pub(crate) fn range_of_levels(&self, buckets: Buckets) -> (f64, f64) {
+        let ranges = self.levels.iter().filter_map(|level| range_in(&level.cells, buckets));
+        let both = |(min, max): (f64, f64), (least, most): (f64, f64)| (min.min(least), max.max(most));
+        ranges.reduce(both).unwrap_or_default()
+    }
+}
+
+/// Computes the levels of a stack. A counter counts as zero before its first value.
 #[must_use]
-pub(crate) fn stack_levels(counters: &[Vec<CounterCell>]) -> Vec<StackLevel> {
+pub(crate) fn stack(counters: &[Vec<CounterCell>]) -> Stack {
     let mut edges: Vec<i64> =
         counters.iter().flatten().flat_map(|cell| [cell.first_bucket, cell.end_bucket()]).collect();
     edges.sort_unstable();
     edges.dedup();
-    let mut levels = vec![StackLevel::default(); counters.len()];
+    let (mut levels, mut sums) = (vec![StackLevel::default(); counters.len()], Vec::new());
     let mut next = vec![0; counters.len()];
     for pair in edges.windows(2) {
         let (first_bucket, end) = (pair[0], pair[1]);
         let Some(bucket_count) = u32::try_from(end - first_bucket).ok() else { continue };
         let mut sum = CounterCell { first_bucket, bucket_count, min: 0.0, max: 0.0, last: 0.0 };
+        let (mut has_value, mut changing) = (false, 0);
         for ((cells, next), level) in counters.iter().zip(&mut next).zip(&mut levels) {
             while cells.get(*next).is_some_and(|cell| cell.end_bucket() <= first_bucket) {
                 *next += 1;
@@ -163,9 +190,14 @@ pub(crate) fn stack_levels(counters: &[Vec<CounterCell>]) -> Vec<StackLevel> {
             level.base.push(sum.last);
             sum = CounterCell { min: sum.min + own.min, max: sum.max + own.max, last: sum.last + own.last, ..sum };
             level.cells.push(sum);
+            has_value = true;
+            changing += usize::from(own.min < own.max);
         }
+        // Of several changes, the order is unknown, and so are the sums between them.
+        let at_end = CounterCell { min: sum.last, max: sum.last, ..sum };
+        sums.extend(has_value.then_some(if changing > 1 { at_end } else { sum }));
     }
-    levels
+    Stack { levels, sums }
 }
 
 #[cfg(test)]
@@ -194,7 +226,7 @@ mod tests {
         fn each_bucket_of_a_level_is_the_sum_of_the_counters_up_to_it(
             counters in proptest::collection::vec(counter(), 1..5),
         ) {
-            let levels = stack_levels(&counters);
+            let Stack { levels, sums } = stack(&counters);
             let at = |cells: &[CounterCell], bucket: i64| {
                 cells.iter().position(|cell| (cell.first_bucket..cell.end_bucket()).contains(&bucket))
             };
@@ -210,6 +242,14 @@ mod tests {
                     let found = level.cells[found];
                     prop_assert_eq!([found.min, found.max, found.last], sum, "bucket {}", bucket);
                 }
+                let in_bucket: Vec<_> =
+                    counters.iter().filter_map(|counter| Some(counter[at(counter, bucket)?])).collect();
+                let sum = match in_bucket.iter().filter(|cell| cell.min < cell.max).count() {
+                    0 | 1 => sum,
+                    _ => [sum[2]; 3],
+                };
+                let top = at(&sums, bucket).map(|top| [sums[top].min, sums[top].max, sums[top].last]);
+                prop_assert_eq!(top, (!in_bucket.is_empty()).then_some(sum), "bucket {}", bucket);
             }
             prop_assert!(levels.iter().all(|level| level.cells.is_sorted_by_key(|cell| cell.first_bucket)));
         }
@@ -230,7 +270,31 @@ mod tests {
     #[test]
     fn a_value_that_is_no_number_takes_no_part_in_a_sum() {
         let cell = |last| CounterCell { first_bucket: 0, bucket_count: 2, min: last, max: last, last };
-        let levels = stack_levels(&[vec![cell(1.0)], vec![cell(f64::NAN)], vec![cell(3.0)]]);
+        let Stack { levels, .. } = stack(&[vec![cell(1.0)], vec![cell(f64::NAN)], vec![cell(3.0)]]);
         assert_eq!((levels[1].cells.len(), levels[2].base[0], levels[2].cells[0].last), (0, 1.0, 4.0));
+    }
+
+    #[test]
+    fn the_range_of_a_stack_is_that_of_its_sums_in_view() {
+        let cell = |first_bucket, last| CounterCell { first_bucket, bucket_count: 1, min: last, max: last, last };
+        // Used and free memory: one falls where the other rises, and the sum is always 100.
+        let used = vec![cell(0, 10.0), cell(1, 80.0), cell(2, 30.0)];
+        let free = vec![cell(0, 90.0), cell(1, 20.0), cell(2, 70.0)];
+        let view = |first, count| Buckets { first, count, width_log2: 0 };
+        let memory = stack(&[used, free]);
+        assert_eq!(memory.range_of_sums(view(0, 3)), (100.0, 100.0));
+        assert_eq!(memory.range_of_levels(view(0, 3)), (10.0, 100.0));
+        assert_eq!(memory.range_of_levels(view(1, 2)), (30.0, 100.0), "in view");
+        // In one bucket, both change, in an unknown order.
+        let both = |min, max, last| vec![CounterCell { min, max, ..cell(0, last) }];
+        let changed = stack(&[both(10.0, 80.0, 80.0), both(20.0, 90.0, 20.0)]);
+        assert_eq!(
+            [changed.range_of_sums(view(0, 1)), changed.range_of_levels(view(0, 1))],
+            [(100.0, 100.0), (10.0, 170.0)]
+        );
+        // One that begins later takes no part before, and a negative one leaves the level below it above the top.
+        let late = stack(&[vec![cell(0, 5.0), cell(1, 6.0)], vec![cell(1, -4.0)]]);
+        assert_eq!([late.range_of_sums(view(0, 2)), late.range_of_levels(view(0, 2))], [(2.0, 5.0), (2.0, 6.0)]);
+        assert_eq!([stack(&[]), stack(&[Vec::new()])].map(|none| none.range_of_sums(view(0, 3))), [(0.0, 0.0); 2]);
     }
 }

@@ -186,7 +186,7 @@ fn counters_of_one_unit_are_stacked_and_the_pointer_has_their_sum() {
     session.until("the range", |session| session.says("heap (bytes) 100 to 300 bytes, unfolded"));
     take_into_scope(&mut session, &["heap (bytes)", "pool (bytes)"]);
     session.give("Stack counters");
-    session.until("the stack", |session| session.says("2 stacked counters 0 to 350 bytes"));
+    session.until("the stack", |session| session.says("2 stacked counters 120 to 350 bytes"));
     let row = session.harness.get_by_label_contains("2 stacked counters").rect().center().y;
     let canvas = session.harness.get_by_role(egui::Role::Canvas).rect();
     session.harness.event(egui::Event::PointerMoved(egui::pos2(canvas.center().x, row)));
@@ -194,4 +194,32 @@ fn counters_of_one_unit_are_stacked_and_the_pointer_has_their_sum() {
     // A jump to a counter in a shared row goes to that row.
     session.give("Show counters as rates");
     session.until("the rates", |session| session.says("bytes/s"));
+}
+
+#[test]
+fn a_stack_of_counters_that_balance_has_the_range_of_its_sums_in_view() {
+    let values = |ts: u32, used: u32| {
+        let free = if ts < 900 { 100 - used } else { 20 - used };
+        let value = |name: &str, value: u32| {
+            format!(r#"{{"ph":"C","name":"{name}","pid":1,"ts":{ts},"args":{{"(bytes)":{value}}}}}"#)
+        };
+        format!("{},{}", value("used", used), value("free", free))
+    };
+    let all = [(0, 10), (200, 70), (400, 30), (600, 90), (900, 5)].map(|(ts, used)| values(ts, used)).join(",");
+    let mut session = Session::empty(SCREEN, 1.0);
+    session.open_text("memory.json", &format!(r#"[{all},{{"ph":"X","name":"a","pid":1,"tid":1,"ts":0,"dur":1000}}]"#));
+    session.until("the range", |session| session.says("used (bytes) 5 to 90 bytes, unfolded"));
+    take_into_scope(&mut session, &["used (bytes)", "free (bytes)"]);
+    session.give("Stack counters");
+    session.until("the stack", |session| session.says("2 stacked counters 20 to 100 bytes"));
+    // Before the memory has another size.
+    session.give("Clear selection");
+    session.harness.run_steps(2);
+    let canvas = session.harness.get_by_role(egui::Role::Canvas).rect();
+    let between = egui::pos2(canvas.left() + canvas.width() * 0.3, canvas.top() + 100.0);
+    session.harness.event(egui::Event::PointerMoved(between));
+    for _ in 0..9 {
+        session.press(egui::Modifiers::NONE, egui::Key::Plus);
+    }
+    session.until("one sum", |session| session.says("2 stacked counters 100 to 100 bytes"));
 }
