@@ -242,6 +242,13 @@ impl Panels {
             PanelCommand::AskCode(request) => self.ask_code(*request, timeline.snapshot(), wake),
             PanelCommand::Toggle(panel) => self.dock.toggle(panel, &self.open_tabs),
             PanelCommand::Show(panel) => self.dock.open(panel),
+            PanelCommand::SumUpScope => {
+                let panel = timeline.summing_panel();
+                self.dock.open(panel);
+                if panel == Panel::Spans {
+                    self.set.spans.list_instants();
+                }
+            }
             PanelCommand::StatisticsOf(name) => {
                 self.dock.open(Panel::Statistics);
                 if let Some(question) = self.set.statistics.choose(name) {

@@ -299,6 +299,8 @@ pub(crate) enum RowCommand {
 pub(crate) enum PanelCommand {
     Toggle(Panel),
     Show(Panel),
+    /// Opens the panel that sums up the rows of the scope: of spans, or else of samples, counters or instants.
+    SumUpScope,
     /// Opens the statistics and selects this name.
     StatisticsOf(NameIdx),
     /// Opens the statistics, grouped by these keys.

@@ -36,3 +36,4 @@ mod symbols;
 mod tables;
 mod tabs;
 mod track_groups;
+mod track_statistics;

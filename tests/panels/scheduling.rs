@@ -10,7 +10,7 @@ use crate::session::Session;
 const SCREEN: egui::Vec2 = vec2(1400.0, 800.0);
 
 /// On one CPU: "busy" runs for 3 ms and 1 ms, "calm" for 2 ms after it waited for 3 ms. Each is woken by the other.
-const TRACE: &str = "# tracer: nop
+pub(crate) const TRACE: &str = "# tracer: nop
           <idle>-0     (-----) [000] d... 1.000000: sched_switch: prev_comm=swapper/0 prev_pid=0 prev_prio=120 prev_state=R ==> next_comm=busy next_pid=7 next_prio=120
             busy-7     (    7) [000] d... 1.000000: sched_waking: comm=calm pid=8 prio=120 target_cpu=000
             busy-7     (    7) [000] d... 1.003000: sched_switch: prev_comm=busy prev_pid=7 prev_prio=120 prev_state=S ==> next_comm=calm next_pid=8 next_prio=120

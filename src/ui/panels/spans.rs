@@ -104,6 +104,11 @@ impl SpansPanel {
         }
     }
 
+    /// Lists instants and samples as well, in time order.
+    pub(crate) fn list_instants(&mut self) {
+        self.order = SpanOrder::Events;
+    }
+
     fn is_by_time(&self) -> bool {
         self.order != SpanOrder::Longest
     }

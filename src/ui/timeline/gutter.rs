@@ -14,7 +14,6 @@ use crate::scene::titles::command_line;
 use crate::ui::command::{
     AppCommand, Command, DerivedCommand, PanelCommand, RowCommand, ScopeCommand, TimelineCommand,
 };
-use crate::ui::panel::Panel;
 use crate::ui::purpose::Purpose;
 use crate::ui::theme::{LABEL_POINTS, Theme};
 use crate::ui::widgets::letters::letter_width;
@@ -223,7 +222,7 @@ pub(super) fn questions(timeline: &Timeline, kind: GroupKind) -> Vec<(&'static s
     let derive = Command::Timeline(TimelineCommand::Derived(DerivedCommand::AddScheduling(kind)));
     let scheduling = timeline.has_scheduling(kind).then(|| ("Derive tracks of its scheduling", vec![derive]));
     let choices = [
-        (statistics, vec![only(), Command::Panel(PanelCommand::Show(Panel::Statistics))]),
+        (statistics, vec![only(), Command::Panel(PanelCommand::SumUpScope)]),
         (search, vec![only(), Command::Panel(PanelCommand::Search)]),
         (export, vec![only(), Command::App(AppCommand::Choose(Purpose::ExportSelected))]),
         ("Copy the name", vec![Command::App(AppCommand::CopyText(title_of(timeline, kind).0))]),

@@ -4,12 +4,13 @@ use super::interaction::ScopeDrag;
 use super::layout::TimelineLayout;
 use super::named_scopes::{NAMED_SCOPES_MAX, NamedScope};
 use super::state::Timeline;
-use crate::model::TrackSet;
+use crate::model::{TrackIdx, TrackSet};
 use crate::query::filter::SpanPosition;
 use crate::scene::rows::GroupKind;
-use crate::store::LaneKind;
 use crate::store::lane::RowIdx;
+use crate::store::{LaneIdx, LaneKind};
 use crate::ui::command::ScopeCommand;
+use crate::ui::panel::Panel;
 use crate::ui::questions::SelectedScope;
 
 impl Timeline {
@@ -27,17 +28,64 @@ impl Timeline {
             ScopeCommand::Set(scope) => self.selection.set_scope(*scope, &self.snapshot),
             ScopeCommand::Filter(filter) => self.selection.set_filter(&filter),
             ScopeCommand::Only(kind) => {
-                let tracks = self.rows.layout.tracks_of(kind).into_iter().collect();
+                let tracks = self.tracks_with_rows_of(kind).into_iter().collect();
                 self.selection.select_tracks(tracks, &self.snapshot);
             }
             ScopeCommand::Toggle(kind) => {
-                let tracks = self.rows.layout.tracks_of(kind);
+                let tracks = self.tracks_with_rows_of(kind);
                 self.selection.toggle_tracks(&tracks, &self.snapshot);
             }
             ScopeCommand::Inside(row) => self.select_inside(row),
             ScopeCommand::Save(name) => self.save_scope(&name),
             ScopeCommand::Recall(number) => self.recall_scope(number),
             ScopeCommand::Forget(number) => self.forget_scope(number),
+        }
+    }
+
+    /// Returns the tracks of a process, a group or a track. The chart of samples has no rows of its own, so the track
+    /// with the samples is added.
+    fn tracks_with_rows_of(&self, kind: GroupKind) -> Vec<TrackIdx> {
+        let mut tracks = self.rows.layout.tracks_of(kind);
+        if let GroupKind::Track(track) = kind
+            && self.snapshot.track(track).key.kind.is_derived()
+        {
+            let key = &self.snapshot.track(track).key;
+            let is_sampled = |lane: &LaneIdx| self.snapshot.lane(*lane).kind == LaneKind::Samples;
+            let is_source = |other: &TrackIdx| {
+                let other_key = &self.snapshot.track(*other).key;
+                let is_of_thread = (&other_key.pid, &other_key.tid) == (&key.pid, &key.tid);
+                is_of_thread && self.snapshot.lanes_of(*other).map(LaneIdx).any(|lane| is_sampled(&lane))
+            };
+            let all = (0..self.snapshot.tracks().tracks.len()).map(|track| TrackIdx(track as u32));
+            tracks.extend(all.filter(is_source));
+        }
+        tracks
+    }
+
+    /// Returns the panel that sums up the rows on the tracks of the scope: statistics if any track has spans.
+    #[must_use]
+    pub(crate) fn summing_panel(&self) -> Panel {
+        let tracks = &self.scope().tracks;
+        let (mut has_samples, mut has_counters, mut has_instants) = (false, false, false);
+        for lane in (0..self.snapshot.store().lane_count()).map(LaneIdx) {
+            let lane = self.snapshot.lane(lane);
+            if !tracks.contains(lane.track) {
+                continue;
+            }
+            match lane.kind {
+                LaneKind::Spans if self.snapshot.track(lane.track).key.kind.is_derived() => has_samples = true,
+                LaneKind::Spans => return Panel::Statistics,
+                LaneKind::Samples => has_samples = true,
+                LaneKind::Counter => has_counters = true,
+                LaneKind::Instants => has_instants = true,
+                LaneKind::Flows => {}
+            }
+        }
+        match (has_samples, has_counters, has_instants) {
+            (true, ..) => Panel::Samples,
+            (false, true, _) => Panel::Counters,
+            (false, false, true) => Panel::Spans,
+            (false, false, false) => Panel::Statistics,
         }
     }
 
