@@ -102,8 +102,44 @@ fn lists_of_a_trace_without_spans_do_not_ask_for_a_wider_scope() {
         .until("the reason", |session| session.says("The trace has no spans. \"With instants\" lists its instants."));
     session.click("With instants");
     session.until("the instant", |session| session.says("tick"));
+    session.press(Modifiers::COMMAND, Key::G);
+    session.until("the reason", |session| session.says("The trace has no spans. Analyze > Spans lists its instants."));
+    session.give("Counters");
+    session.until("the reason", |session| session.says("Label: The trace has no counters."));
     let mut session = Session::empty(SCREEN, 1.0);
     session.open_text("counters.json", r#"[{"ph":"C","name":"n","pid":1,"ts":5,"args":{"v":1}}]"#);
     session.press(Modifiers::COMMAND, Key::T);
     session.until("the reason", |session| session.says("No spans here. Analyze > Counters sums up their values."));
+    session.press(Modifiers::COMMAND, Key::G);
+    session.until("the reason", |session| {
+        session.says("The trace has no spans. Analyze > Counters sums up its counters.")
+    });
+    session.press(Modifiers::COMMAND, Key::L);
+    session.click("With instants");
+    session.until("the reason", |session| session.says("The trace has no spans, instants or samples."));
+}
+
+#[test]
+fn a_flame_graph_of_a_scope_without_spans_asks_for_a_wider_one() {
+    let mut session = Session::with_capture(SCREEN, 1.0);
+    session.press(Modifiers::COMMAND, Key::G);
+    session.until("the graph", |session| session.says("Image: Flame graph of"));
+    let head = session.harness.get_by_label_contains("queue length").rect().center();
+    session.click_with(head, Modifiers::COMMAND);
+    session.until("the reason", |session| {
+        session.says("Nothing runs here: take more time or other tracks into the scope.")
+    });
+}
+
+#[test]
+fn spans_without_a_duration_have_a_flame_graph_by_their_number() {
+    let mut session = Session::empty(SCREEN, 1.0);
+    let span = |ts: u32| format!(r#"{{"ph":"X","name":"tick","pid":1,"tid":1,"ts":{ts},"dur":0}}"#);
+    session.open_text("ticks.json", &format!("[{},{}]", span(5), span(9)));
+    session.press(Modifiers::COMMAND, Key::G);
+    session.until("the reason", |session| session.says("The spans take no time. Options > Widths: count"));
+    session.click("Options");
+    session.until("the options", |session| session.says("Widths: count"));
+    session.click("Widths: count");
+    session.until("the graph", |session| session.says("Image: Flame graph of 1 bars"));
 }

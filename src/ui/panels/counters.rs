@@ -115,8 +115,14 @@ impl CountersPanel {
     }
 
     /// Returns the reason for an empty table, once the result has arrived.
-    fn absence(&self) -> Option<&'static str> {
+    fn absence(&self, snapshot: &Snapshot) -> Option<&'static str> {
         let counters = self.counters.as_ref()?;
+        let summary = snapshot.summary();
+        if summary.counters == 0 {
+            let has_spans = summary.spans > 0;
+            let derived = "The trace has no counters. Tracks > Derive makes tracks of its spans.";
+            return Some(if has_spans { derived } else { "The trace has no counters." });
+        }
         if counters.is_empty() {
             return Some("No counter has a value here: take more time or other tracks into the scope.");
         }
@@ -132,7 +138,7 @@ impl DockPanel for CountersPanel {
             (self.asked, self.error) = (Some(scope.clone()), None);
             commands.push(Command::Panel(PanelCommand::Ask(Question::Counters(scope.clone()))));
         }
-        let look = view.context.table(TABLE, self.absence());
+        let look = view.context.table(TABLE, self.absence(view.snapshot()));
         let response = self.table.show(ui, &COLUMNS, &mut self.rows, &look);
         commands.extend(response.commands);
         if let Some(row) = response.clicked {

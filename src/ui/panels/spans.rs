@@ -200,13 +200,14 @@ impl SpansPanel {
     }
 
     /// Returns the reason for an empty list.
-    fn absence(&self, snapshot: &Snapshot) -> &'static str {
+    fn absence(&self, snapshot: &Snapshot, is_whole: bool) -> &'static str {
         let summary = snapshot.summary();
         match self.order {
             SpanOrder::Longest | SpanOrder::Time if summary.spans == 0 && summary.instants > 0 => {
                 "The trace has no spans. \"With instants\" lists its instants."
             }
             SpanOrder::Longest | SpanOrder::Time if summary.spans == 0 => "The trace has no spans.",
+            SpanOrder::Events if is_whole => "The trace has no spans, instants or samples.",
             _ => "Nothing here: take more time or other tracks into the scope.",
         }
     }
@@ -219,7 +220,7 @@ impl DockPanel for SpansPanel {
         let questions = [self.ask(scope), self.ask_more(scope), self.follow(view.timeline.selected())];
         commands.extend(questions.into_iter().flatten().map(|question| Command::Panel(PanelCommand::Ask(question))));
         let is_answered = self.hits.is_some() || self.longest.is_some();
-        let absence = is_answered.then(|| self.absence(view.snapshot()));
+        let absence = is_answered.then(|| self.absence(view.snapshot(), scope.is_whole()));
         let longest = self.longest.clone().unwrap_or_default();
         let rows = match &self.hits {
             Some(hits) => ListRows::Paged(hits.total(), HitsOf::Spans),

@@ -17,10 +17,11 @@ use super::elided::{elided, tip};
 use crate::base::progress::Progress;
 use crate::base::time::grouped_digits;
 use crate::query::Snapshot;
-use crate::query::flame::{FlameNodeIdx, FlameShape, FoundFunctions, FunctionIdx, FunctionKey};
-use crate::query::samples::SampleEvent;
+use crate::query::flame::{FlameNodeIdx, FlameShape, FoundFunctions, FunctionIdx, FunctionKey, Measure};
+use crate::query::samples::{SampleEvent, SampleSum};
 use crate::scene::flame::BarContent;
 use crate::scene::labels::shown;
+use crate::store::Summary;
 use crate::ui::chrome::menu_bar;
 use crate::ui::command::{Command, PanelCommand};
 use crate::ui::command_line::PanelCommandLine;
@@ -353,8 +354,10 @@ impl FlamePanel {
         let Some(answer) = self.answer.clone() else { return };
         let (snapshot, theme, picture) = (view.snapshot(), view.context.theme, &answer.picture);
         let measure = self.history.current.view.measure;
+        let amounts = Amounts::new(&answer.paths);
         if measure.of(picture.tree.node(FlameNodeIdx::ROOT).total) == 0 {
-            ui.label(RichText::new(self.absence(picture.counted.is_empty())).color(theme.weak_text));
+            let absence = self.absence(picture.counted, &amounts, snapshot.summary(), view.scope().is_whole());
+            ui.label(RichText::new(absence).color(theme.weak_text));
             return;
         }
         let roots = [FlamePart::Tree, FlamePart::Callers].map(|part| {
@@ -364,7 +367,6 @@ impl FlamePanel {
         let root = measure.of(picture.tree.node(roots[FlamePart::Tree as usize]).total);
         let missing = measure.of(answer.paths.missing) as f64;
         self.missing_points = Some(missing * f64::from(ui.available_width()) / root.max(1) as f64);
-        let amounts = Amounts::new(&answer.paths);
         let canvas = FlameCanvas {
             snapshot,
             picture,
@@ -403,13 +405,33 @@ impl FlamePanel {
         }
     }
 
-    /// Returns the reason for an empty graph.
-    fn absence(&self, is_empty: bool) -> &'static str {
-        match (&self.history.current.view.shape, is_empty) {
-            (_, true) if self.samples => "No samples here: take more time or other tracks into the scope.",
-            (_, true) => "Nothing runs here: take more time or other tracks into the scope.",
-            (FlameShape::Sandwich(_), _) => "The function is in no path here. Back leads to the picture before.",
-            _ => "All paths are left out. Back leads to the picture before.",
+    /// Returns the reason for an empty graph, and the one thing to do. `counted` is the sum before the edits.
+    fn absence(&self, counted: SampleSum, amounts: &Amounts, summary: &Summary, is_whole: bool) -> &'static str {
+        if counted.is_empty() {
+            return match (self.samples, summary.spans) {
+                (true, _) if is_whole => "This event has no samples.",
+                (true, _) => "No samples here: take more time or other tracks into the scope.",
+                (false, 0) if summary.samples > 0 => "The trace has no spans. Samples above adds up its samples.",
+                (false, 0) if summary.counters > 0 => {
+                    "The trace has no spans. Analyze > Counters sums up its counters."
+                }
+                (false, 0) if summary.instants > 0 => "The trace has no spans. Analyze > Spans lists its instants.",
+                (false, 0) => "The trace has no spans.",
+                (false, _) if is_whole => "No span of the trace has a path.",
+                (false, _) => "Nothing runs here: take more time or other tracks into the scope.",
+            };
+        }
+        let view = &self.history.current.view;
+        if view.measure == Measure::Weight && counted.weight == 0 && amounts.has_weight() {
+            return if self.samples {
+                "The samples weigh nothing. Options > Widths: count shows how many there are."
+            } else {
+                "The spans take no time. Options > Widths: count shows how many there are."
+            };
+        }
+        match view.shape {
+            FlameShape::Sandwich(_) => "The function is in no path here. Back leads to the picture before.",
+            FlameShape::TopDown | FlameShape::Inverted => "All paths are left out. Back leads to the picture before.",
         }
     }
 }
