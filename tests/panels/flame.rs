@@ -159,3 +159,14 @@ fn small_paths_are_others_until_all_spans_are_counted() {
     session.click("Inverted");
     session.until_at_last("the view", |session| session.says("Label: exact"));
 }
+
+#[test]
+fn the_menu_of_a_bar_copies_its_name_and_no_word_for_it() {
+    let mut session = with_graph();
+    let bar = place(&session, 1, 0.25);
+    click(&mut session, bar, PointerButton::Secondary);
+    session.until("the menu", |session| session.says("Copy value"));
+    assert!(!session.says("Copy key"), "{}", session.node_texts().join("\n"));
+    session.click("Copy value");
+    assert_eq!(copied(&session).as_deref(), Some("request"));
+}

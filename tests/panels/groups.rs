@@ -72,6 +72,9 @@ fn an_argument_of_a_span_is_a_key_from_the_menu_of_its_value() {
     session.until("its details", |session| session.says("/index.html"));
     let value = session.harness.get_by_label("/index.html").rect().center();
     session.right_click(value);
+    session.click("Copy key");
+    assert_eq!(copied(&session).as_deref(), Some("url"));
+    session.right_click(value);
     session.click("Group by this key");
     session.until("the values", |session| rows(session) >= 2 && session.says("by url"));
     session.until("all spans", |session| session.says("2 values, Count 5"));

@@ -292,7 +292,7 @@ impl Rows for CounterRows {
             TableCell::Text(text) => text.into_owned(),
             TableCell::Number(number) => number.copied(),
         };
-        PanelValue::new(COLUMNS[column].title, text)
+        PanelValue::new(text)
     }
 
     fn is_chosen(&self, row: u64) -> bool {

@@ -192,7 +192,7 @@ impl DetailsPanel {
         let mut fact = |label: &str, text: String, filter: Option<String>| {
             if !text.is_empty() {
                 let by = group_key(label).filter(|_| is_span);
-                let value = PanelValue { filter, ..PanelValue::new(label, text.as_str()) }.grouped_by(by);
+                let value = PanelValue { filter, ..PanelValue::new(text.as_str()) }.grouped_by(by);
                 commands.extend(pair(ui, theme, (label, NAME_POINTS), &shown(&text), &value));
             }
         };
@@ -384,7 +384,7 @@ fn show_value(
             // `arg.a.b` in a filter is `arg:a.b` as a grouping key.
             let by = path.as_deref().and_then(|path| path.replacen('.', ":", 1).parse().ok());
             let filter = path.map(|path| format!("{path}={}", quoted(&text)));
-            let value = PanelValue { filter, ..PanelValue::new(key, text.as_str()) }.grouped_by(by);
+            let value = PanelValue { filter, ..PanelValue::new(text.as_str()) }.of_argument(key).grouped_by(by);
             commands.extend(pair(ui, theme, (&shown(key), width), &shown(&text), &value));
         }
     }

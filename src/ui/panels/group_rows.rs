@@ -311,12 +311,12 @@ impl Rows for GroupRows {
         let number = GroupColumn::ALL[column].number().and_then(|number| numbers[number]);
         match (GroupColumn::ALL[column], self.cell(row, column)) {
             (GroupColumn::Label, _) if self.by == GroupBy::default() => PanelValue::from_name(label, group.name),
-            (GroupColumn::Label, _) => PanelValue { filter, ..PanelValue::new(group_word(&self.by).title, label) },
+            (GroupColumn::Label, _) => PanelValue { filter, ..PanelValue::new(label) },
             (GroupColumn::Min | GroupColumn::Max, TableCell::Number(shown)) => {
                 let filter = filter.map(|filter| format!("dur={}ns {filter}", number.unwrap_or(0)));
-                PanelValue { filter, ..PanelValue::new(COLUMNS[column].title, shown.copied()) }
+                PanelValue { filter, ..PanelValue::new(shown.copied()) }
             }
-            (_, TableCell::Number(number)) => PanelValue::new(COLUMNS[column].title, number.copied()),
+            (_, TableCell::Number(number)) => PanelValue::new(number.copied()),
             (_, TableCell::Text(_) | TableCell::Empty) => PanelValue::default(),
         }
     }

@@ -236,25 +236,22 @@ impl Rows for HitRows<'_> {
 
     fn value(&self, row: u64, column: usize) -> PanelValue {
         let Some(hit) = hit_at(self.page, row) else { return PanelValue::default() };
-        let title = COLUMNS[column].title;
         match column {
             0 => PanelValue::from_name(self.snapshot.names().get(hit.name).text, hit.name),
-            1 if hit.dur_ns > 0 => {
-                PanelValue::new(title, hit.dur_ns.to_string()).found_by(format!("dur={}ns", hit.dur_ns))
-            }
-            2 => PanelValue::new(title, self.start(&hit)),
+            1 if hit.dur_ns > 0 => PanelValue::new(hit.dur_ns.to_string()).found_by(format!("dur={}ns", hit.dur_ns)),
+            2 => PanelValue::new(self.start(&hit)),
             3 => {
                 let track = self.track(&hit);
                 let name = &self.snapshot.track(self.snapshot.lane(hit.row.lane).track).name;
                 let filter = (!name.is_empty()).then(|| format!("thread:{}", quoted(name)));
-                PanelValue { filter, ..PanelValue::new(title, track) }
+                PanelValue { filter, ..PanelValue::new(track) }
             }
             4 => {
                 let filter = self.process(&hit).filter(|process| !process.name.is_empty());
                 let filter = filter.map(|process| format!("process:{}", quoted(&process.name)));
-                PanelValue { filter, ..PanelValue::new(title, self.process_title(&hit)) }
+                PanelValue { filter, ..PanelValue::new(self.process_title(&hit)) }
             }
-            _ => PanelValue::new(title, ""),
+            _ => PanelValue::default(),
         }
     }
 

@@ -270,8 +270,8 @@ impl Rows for SampleRows {
         }
         match self.cell(row, column) {
             TableCell::Empty => PanelValue::default(),
-            TableCell::Text(text) => PanelValue::new("Value", text),
-            TableCell::Number(number) => PanelValue::new("Value", number.copied()),
+            TableCell::Text(text) => PanelValue::new(text),
+            TableCell::Number(number) => PanelValue::new(number.copied()),
         }
     }
 

@@ -255,11 +255,10 @@ impl Rows for SchedulingRows {
     }
 
     fn value(&self, row: u64, column: usize) -> PanelValue {
-        let title = columns(self.kind).get(column).map_or("Value", |column| column.title);
         match self.cell(row, column) {
             TableCell::Empty => PanelValue::default(),
-            TableCell::Text(text) => PanelValue::new(title, text),
-            TableCell::Number(number) => PanelValue::new(title, number.copied()),
+            TableCell::Text(text) => PanelValue::new(text),
+            TableCell::Number(number) => PanelValue::new(number.copied()),
         }
     }
 

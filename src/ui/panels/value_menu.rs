@@ -1,5 +1,5 @@
-//! The context menu of a value, the same in every panel. It copies the value or its key, searches spans that have it,
-//! groups by its key, or shows the code of a function.
+//! The context menu of a value, the same in every panel. It copies the value or the key of an argument, searches spans
+//! that have the value, groups by its key, or shows the code of a function.
 
 use egui::Ui;
 
@@ -12,8 +12,8 @@ use crate::ui::questions::SampledFunction;
 /// A value shown by a panel.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct PanelValue {
-    /// The column or the argument, such as `Duration` or `url`.
-    pub(crate) key: String,
+    /// The key of an argument, such as `url`; `None` for other values.
+    pub(crate) key: Option<String>,
     /// The exact value, for copying.
     pub(crate) text: String,
     /// The filter that matches spans with this value, if there is one.
@@ -29,8 +29,14 @@ pub(crate) struct PanelValue {
 impl PanelValue {
     /// Creates a value without a filter.
     #[must_use]
-    pub(crate) fn new(key: &str, text: impl Into<String>) -> Self {
-        Self { key: key.to_owned(), text: text.into(), ..Self::default() }
+    pub(crate) fn new(text: impl Into<String>) -> Self {
+        Self { text: text.into(), ..Self::default() }
+    }
+
+    /// Sets the key of an argument, for copying.
+    #[must_use]
+    pub(crate) fn of_argument(self, key: &str) -> Self {
+        Self { key: Some(key.to_owned()), ..self }
     }
 
     /// Sets the filter that matches spans with the value.
@@ -54,7 +60,7 @@ impl PanelValue {
     /// Creates the value of a span name, with its filter.
     #[must_use]
     pub(crate) fn from_name(text: &str, name: NameIdx) -> Self {
-        Self { name: Some(name), ..Self::new("Name", text).found_by(quoted(text)) }
+        Self { name: Some(name), ..Self::new(text).found_by(quoted(text)) }
     }
 }
 
@@ -68,7 +74,9 @@ pub(super) fn show(ui: &mut Ui, value: &PanelValue) -> Option<Command> {
         }
     };
     entry(ui, "Copy value", Command::App(AppCommand::CopyText(value.text.clone())));
-    entry(ui, "Copy key", Command::App(AppCommand::CopyText(value.key.clone())));
+    if let Some(key) = &value.key {
+        entry(ui, "Copy key", Command::App(AppCommand::CopyText(key.clone())));
+    }
     if let Some(filter) = &value.filter {
         entry(ui, "Find spans with this value", Command::Panel(PanelCommand::SearchFor(filter.clone())));
     }

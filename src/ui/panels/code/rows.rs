@@ -193,13 +193,12 @@ impl Rows for CodeRows {
     }
 
     fn value(&self, row: u64, column: usize) -> PanelValue {
-        let title = if column == TEXT { "Text" } else { "Value" };
         let text = match self.cell(row, column) {
             TableCell::Empty => String::new(),
             TableCell::Text(text) => text.into_owned(),
             TableCell::Number(number) => number.copied(),
         };
-        PanelValue::new(title, text)
+        PanelValue::new(text)
     }
 
     fn indent(&self, column: usize) -> f32 {

@@ -55,7 +55,7 @@ pub(super) fn of_bar(
             };
             PanelValue::from_name(&key.name, name).of_function(function)
         }
-        None => PanelValue::new("Module", &*key.name),
+        None => PanelValue::new(&*key.name),
     };
     let command = value_menu::show(ui, &value);
     ui.separator();

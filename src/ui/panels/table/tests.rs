@@ -37,7 +37,7 @@ impl Rows for CountingRows {
     }
 
     fn value(&self, row: u64, _column: usize) -> PanelValue {
-        PanelValue::new("Name", row.to_string())
+        PanelValue::new(row.to_string())
     }
 }
 
