@@ -271,8 +271,14 @@ impl Panels {
 
     /// Returns the table of a panel as shown, with tabs between cells.
     #[must_use]
-    pub(super) fn copied(&mut self, panel: Panel, cells: Cells) -> Option<String> {
-        self.set.get_mut(panel).copied(cells)
+    pub(super) fn copied(&mut self, panel: Panel, snapshot: &Snapshot, cells: Cells) -> Option<String> {
+        self.set.get_mut(panel).copied(snapshot, cells)
+    }
+
+    /// Returns how many rows of a panel are copied, and how many there are, if those are more.
+    #[must_use]
+    pub(super) fn copied_part(&mut self, panel: Panel) -> Option<(u64, u64)> {
+        self.set.get_mut(panel).copied_part()
     }
 
     /// Returns the whole table of a panel, to be exported or copied.

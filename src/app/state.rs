@@ -22,6 +22,7 @@ use super::tab::Tab;
 use super::tasks::{self, LoadSource, file_name};
 use crate::app::event::{TabId, TaskId, Wake};
 use crate::base::escape::escaped;
+use crate::base::time::grouped_digits;
 use crate::frame::RectBudget;
 use crate::ingest::LoadOptions;
 use crate::ingest::spool::is_unseekable;
@@ -371,7 +372,14 @@ impl App {
             AppCommand::CopyTable => return self.statistics_csv().map(Effect::Copy),
             AppCommand::CopyPanel(panel) => {
                 let cells = self.cells();
-                return self.tab_mut().panels.copied(panel, cells).map(Effect::Copy);
+                let tab = self.tab_mut();
+                let snapshot = tab.capture.as_ref()?.timeline.snapshot();
+                let text = tab.panels.copied(panel, snapshot, cells)?;
+                if let Some((copied, all)) = tab.panels.copied_part(panel) {
+                    let (copied, all) = (grouped_digits(copied), grouped_digits(all));
+                    self.set_note(format!("{copied} of {all} rows are copied. Export... writes all of them."));
+                }
+                return Some(Effect::Copy(text));
             }
             AppCommand::CopyCommandLine(panel) => return self.command_line(panel).map(Effect::Copy),
             AppCommand::Quit => return Some(Effect::Quit),

@@ -299,3 +299,18 @@ fn the_flame_graph_of_samples_is_of_one_event_which_is_chosen() {
         choice.accesskit_node().value().as_deref() == Some("faults (count)")
     });
 }
+
+#[test]
+fn the_hits_of_a_search_are_copied_as_a_table() {
+    let mut session = Session::with_capture(SCREEN, 1.0);
+    session.press(Modifiers::COMMAND, Key::F);
+    session.harness.step();
+    session.type_text("read");
+    session.until("the hits", |session| session.says("ListItem: read"));
+    session.harness.run_steps(2);
+    session.click("Copy");
+    let table = crate::copied::copied(&session).expect("a table");
+    let expected = "Name\tDuration (ns)\tStart\tTrack\tProcess\n\
+        read\t200000\t0.000100000 s\tmain\tserver 1\nread\t100000\t0.000500000 s\tmain\tserver 1\n";
+    assert_eq!(table, expected);
+}

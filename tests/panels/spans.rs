@@ -109,3 +109,37 @@ fn arrow_keys_move_the_selection_and_never_the_focus_to_a_button() {
         assert!(is_focused, "{key:?}:\n{}", session.node_texts().join("\n"));
     }
 }
+
+#[test]
+fn the_listed_spans_are_copied_as_a_table_and_of_many_those_in_view() {
+    let mut session = with_list();
+    until_rows(&mut session, &["request", "write", "write", "read", "read"]);
+    session.click("Copy");
+    let table = copied(&session).expect("a table");
+    let lines: Vec<_> = table.lines().collect();
+    assert_eq!(lines.len(), 6, "{table}");
+    assert_eq!(lines[0], "Name\tDuration (ns)\tStart\tTrack\tProcess");
+    assert_eq!(lines[2], "write\t400000\t0.000000000 s\tThread 2\tserver 1");
+    assert!(!session.says("rows are copied"));
+    session.click("With instants");
+    until_rows(&mut session, &["request", "write", "read", "read", "write", "flushed"]);
+    session.click("Copy");
+    let table = copied(&session).expect("a table");
+    assert!(table.ends_with("flushed\t\t0.000950000 s\tThread 2\tserver 1\n"), "{table}");
+    // Pages of a long list are loaded as it is scrolled.
+    let mut session = Session::empty(SCREEN, 1.0);
+    let spans = (0..1500).map(|ts| format!(r#"{{"ph":"X","name":"s{ts}","pid":1,"tid":1,"ts":{ts},"dur":1}}"#));
+    session.open_text("many.json", &format!("[{}]", spans.collect::<Vec<_>>().join(",")));
+    session.press(Modifiers::COMMAND, Key::L);
+    session.click("By time");
+    session.until("the first", |session| session.says("ListItem: s0,"));
+    session.click("Copy");
+    let table = copied(&session).expect("a table");
+    assert_eq!(
+        (table.lines().count(), table.lines().nth(1).and_then(|line| line.split('\t').next())),
+        (201, Some("s0"))
+    );
+    session.until("how many", |session| {
+        session.says("200 of 1\u{2009}500 rows are copied. Export... writes all of them.")
+    });
+}

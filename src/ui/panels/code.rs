@@ -212,7 +212,7 @@ impl DockPanel for CodePanel {
         PanelTools { copies: has_code, exports: has_code, has_command: self.function.is_some() }
     }
 
-    fn copied(&self, cells: Cells) -> Option<String> {
+    fn copied(&self, _snapshot: &Snapshot, cells: Cells) -> Option<String> {
         Some(self.table().copied(columns(self.side), &self.rows, cells))
     }
 

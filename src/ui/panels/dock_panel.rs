@@ -62,8 +62,13 @@ pub(crate) trait DockPanel {
         PanelTools::default()
     }
 
-    /// Returns the table as shown, with tabs between cells; `None` without a table, or for an unbounded one.
-    fn copied(&self, _cells: Cells) -> Option<String> {
+    /// Returns the table as shown, with tabs between cells; `None` without a table. Of a paged one, the loaded rows.
+    fn copied(&self, _snapshot: &Snapshot, _cells: Cells) -> Option<String> {
+        None
+    }
+
+    /// Returns how many rows are copied, and how many there are, if those are more.
+    fn copied_part(&self) -> Option<(u64, u64)> {
         None
     }
 

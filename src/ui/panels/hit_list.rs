@@ -9,6 +9,7 @@ use super::dock_panel::PanelView;
 use super::number::TableNumber;
 use super::table::{Rows, TableCell, TableColumn, TableView};
 use super::value_menu::PanelValue;
+use crate::base::csv::Cells;
 use crate::base::time::{duration_text, elapsed_text};
 use crate::model::Process;
 use crate::query::Snapshot;
@@ -114,6 +115,32 @@ impl HitList {
     #[must_use]
     pub(super) fn shows_beside(&self) -> bool {
         self.shows_beside
+    }
+
+    /// Returns the rows of a list as text, with tabs between cells; of a paged one, the loaded page.
+    #[must_use]
+    pub(super) fn copied(&self, rows: ListRows<'_>, snapshot: &Snapshot, cells: Cells) -> String {
+        let hits = self.copied_hits(rows);
+        let (total, page) = (hits.len() as u64, (0, hits));
+        let rows = HitRows { things: self.name, total, page, current: None, selected: None, snapshot };
+        self.table.copied(&COLUMNS, &rows, cells)
+    }
+
+    /// Returns how many rows are copied, and how many there are, if those are more.
+    #[must_use]
+    pub(super) fn copied_part(&self, rows: ListRows<'_>) -> Option<(u64, u64)> {
+        let copied = self.copied_hits(rows).len() as u64;
+        match rows {
+            ListRows::Paged(total, _) => (copied < total).then_some((copied, total)),
+            ListRows::All(_) => None,
+        }
+    }
+
+    fn copied_hits<'a>(&'a self, rows: ListRows<'a>) -> &'a [Hit] {
+        match rows {
+            ListRows::Paged(..) => &self.page.1,
+            ListRows::All(hits) => hits,
+        }
     }
 
     /// Shows the list, and beside it the details of the selected row if they fit.

@@ -277,7 +277,7 @@ impl DockPanel for SamplesPanel {
         PanelTools { copies: true, exports: true, has_command: self.by == SampleBy::Function }
     }
 
-    fn copied(&self, cells: Cells) -> Option<String> {
+    fn copied(&self, _snapshot: &Snapshot, cells: Cells) -> Option<String> {
         Some(self.table.copied(columns(self.by), &self.rows, cells))
     }
 

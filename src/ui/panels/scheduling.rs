@@ -172,7 +172,7 @@ impl DockPanel for SchedulingPanel {
         PanelTools { copies: true, exports: true, has_command: true }
     }
 
-    fn copied(&self, cells: Cells) -> Option<String> {
+    fn copied(&self, _snapshot: &Snapshot, cells: Cells) -> Option<String> {
         Some(self.tables[self.kind as usize].copied(columns(self.kind), &self.rows, cells))
     }
 

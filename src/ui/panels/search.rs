@@ -6,6 +6,7 @@ use egui::{Key, Modifiers, RichText, Ui};
 use super::dock_panel::{DockPanel, PanelTools, PanelView};
 use super::hit_list::{COLUMNS, HitList, ListContent, ListRows};
 use super::hit_table::{HitExport, HitTableRows};
+use crate::base::csv::Cells;
 use crate::base::progress::{Progress, Stage};
 use crate::base::time::grouped_digits;
 use crate::export::values::TableSource;
@@ -246,6 +247,10 @@ impl SearchPanel {
         }
     }
 
+    fn list_rows(&self) -> ListRows<'static> {
+        ListRows::Paged(self.hits.as_ref().map_or(0, Hits::total), HitsOf::Search)
+    }
+
     /// Queries the hit after or before `from`; while hits are still being counted, once that is done.
     pub(crate) fn neighbour(&mut self, forward: bool, from: (i64, Option<RowIdx>)) -> Option<Question> {
         let question = Question::Neighbour { forward, from };
@@ -278,7 +283,15 @@ impl DockPanel for SearchPanel {
 
     fn tools(&self) -> PanelTools {
         let has_hits = self.hits.as_ref().is_some_and(|hits| hits.total() > 0);
-        PanelTools { exports: has_hits, has_command: self.hits.is_some(), ..PanelTools::default() }
+        PanelTools { copies: has_hits, exports: has_hits, has_command: self.hits.is_some() }
+    }
+
+    fn copied(&self, snapshot: &Snapshot, cells: Cells) -> Option<String> {
+        self.hits.as_ref().map(|_| self.list.copied(self.list_rows(), snapshot, cells))
+    }
+
+    fn copied_part(&self) -> Option<(u64, u64)> {
+        self.list.copied_part(self.list_rows())
     }
 
     fn to_export(&self, snapshot: &Snapshot) -> Option<Box<dyn TableSource>> {
@@ -300,8 +313,7 @@ impl DockPanel for SearchPanel {
         }
         let is_counting = (view.progress)(QuestionKind::Search).is_some();
         let absence = if is_counting { None } else { self.absence() };
-        let total = self.hits.as_ref().map_or(0, Hits::total);
-        let rows = ListRows::Paged(total, HitsOf::Search);
+        let rows = self.list_rows();
         self.list.show(ui, view, &ListContent { columns: &COLUMNS, rows, absence })
     }
 }

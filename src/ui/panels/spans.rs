@@ -9,6 +9,7 @@ use super::answer_state::{Exactness, show_counting, show_exactness};
 use super::dock_panel::{DockPanel, PanelTools, PanelView};
 use super::hit_list::{COLUMNS, HitList, ListContent, ListRows};
 use super::hit_table::{HitExport, HitTableRows};
+use crate::base::csv::Cells;
 use crate::base::time::grouped_digits;
 use crate::export::values::TableSource;
 use crate::query::Snapshot;
@@ -199,6 +200,13 @@ impl SpansPanel {
         }
     }
 
+    fn list_rows<'a>(&self, longest: &'a [Hit]) -> ListRows<'a> {
+        match &self.hits {
+            Some(hits) => ListRows::Paged(hits.total(), HitsOf::Spans),
+            None => ListRows::All(longest),
+        }
+    }
+
     /// Returns the reason for an empty list.
     fn absence(&self, snapshot: &Snapshot, is_whole: bool) -> &'static str {
         let summary = snapshot.summary();
@@ -222,10 +230,7 @@ impl DockPanel for SpansPanel {
         let is_answered = self.hits.is_some() || self.longest.is_some();
         let absence = is_answered.then(|| self.absence(view.snapshot(), scope.is_whole()));
         let longest = self.longest.clone().unwrap_or_default();
-        let rows = match &self.hits {
-            Some(hits) => ListRows::Paged(hits.total(), HitsOf::Spans),
-            None => ListRows::All(&longest),
-        };
+        let rows = self.list_rows(&longest);
         commands.extend(self.list.show(ui, view, &ListContent { columns: &COLUMNS, rows, absence }));
         commands
     }
@@ -236,7 +241,17 @@ impl DockPanel for SpansPanel {
 
     fn tools(&self) -> PanelTools {
         let has_rows = self.hits.is_some() || self.longest.is_some();
-        PanelTools { exports: has_rows, has_command: self.order != SpanOrder::Events, ..PanelTools::default() }
+        PanelTools { copies: has_rows, exports: has_rows, has_command: self.order != SpanOrder::Events }
+    }
+
+    fn copied(&self, snapshot: &Snapshot, cells: Cells) -> Option<String> {
+        let longest = self.longest.as_deref().map(Vec::as_slice);
+        let has_rows = self.hits.is_some() || longest.is_some();
+        has_rows.then(|| self.list.copied(self.list_rows(longest.unwrap_or_default()), snapshot, cells))
+    }
+
+    fn copied_part(&self) -> Option<(u64, u64)> {
+        self.list.copied_part(self.list_rows(&[]))
     }
 
     fn to_export(&self, snapshot: &Snapshot) -> Option<Box<dyn TableSource>> {

@@ -366,7 +366,7 @@ impl DockPanel for StatisticsPanel {
         PanelTools { copies: true, exports: true, has_command: true }
     }
 
-    fn copied(&self, cells: Cells) -> Option<String> {
+    fn copied(&self, _snapshot: &Snapshot, cells: Cells) -> Option<String> {
         Some(self.table.copied(&self.rows.columns(), &self.rows, cells))
     }
 

@@ -165,7 +165,7 @@ impl DockPanel for SymbolsPanel {
         PanelTools { copies: true, exports: true, has_command: true }
     }
 
-    fn copied(&self, cells: Cells) -> Option<String> {
+    fn copied(&self, _snapshot: &Snapshot, cells: Cells) -> Option<String> {
         Some(self.table.copied(&COLUMNS, &self.rows, cells))
     }
 

@@ -366,7 +366,7 @@ impl DockPanel for HeatMapPanel {
         PanelTools { copies: has_cells, exports: has_cells, has_command: has_cells }
     }
 
-    fn copied(&self, cells: Cells) -> Option<String> {
+    fn copied(&self, _snapshot: &Snapshot, cells: Cells) -> Option<String> {
         // Numbers contain neither blanks nor commas.
         Some(self.table()?.to_csv(cells).replace(',', "\t"))
     }

@@ -4,6 +4,9 @@ use super::{Rows, TableCell, TableColumn};
 use crate::base::csv::Cells;
 use crate::ui::panels::number::TableNumber;
 
+/// Rows that decide the unit of a column.
+const HEAD_ROWS: u64 = 1000;
+
 #[must_use]
 pub(super) fn row(rows: &dyn Rows, visible: &[usize], row: u64, cells: Cells) -> String {
     let mut text = Vec::new();
@@ -16,8 +19,9 @@ pub(super) fn row(rows: &dyn Rows, visible: &[usize], row: u64, cells: Cells) ->
 pub(super) fn all(rows: &dyn Rows, columns: &[TableColumn], visible: &[usize], cells: Cells) -> String {
     let heads = visible.iter().map(|&number| {
         let column = &columns[number];
-        let is_duration =
-            rows.count() > 0 && matches!(rows.cell(0, number), TableCell::Number(TableNumber::Duration(_)));
+        // The first rows may have none, such as instants.
+        let mut first = (0..rows.count().min(HEAD_ROWS)).map(|row| rows.cell(row, number));
+        let is_duration = first.any(|cell| matches!(cell, TableCell::Number(TableNumber::Duration(_))));
         if is_duration { format!("{} (ns)", column.title) } else { column.title.to_owned() }
     });
     let mut text = heads.collect::<Vec<_>>().join("\t").into_bytes();
