@@ -161,3 +161,21 @@ fn of_thousands_of_pasted_paths_those_that_are_there_are_opened_and_every_other_
     let shown = session.harness.query_all_by_label_contains("/none/such/").count();
     assert!((5..50).contains(&shown), "{shown} lines");
 }
+
+#[test]
+fn a_thread_without_a_name_has_the_same_words_in_the_details_as_beside_the_timeline() {
+    let mut session = Session::with_capture(SCREEN, 1.0);
+    session.press(Modifiers::COMMAND, Key::F);
+    session.harness.step();
+    session.type_text("write");
+    session.press(Modifiers::NONE, Key::Enter);
+    session.until("the span", |session| session.summary().contains("Selected: write"));
+    session.press(Modifiers::NONE, Key::Escape);
+    session.until("the details", |session| session.says("Label: Self time"));
+    assert!(session.says("Button: Thread 2, unfolded") && session.says("Label: Thread 2"));
+    assert!(session.says("Label: server (1)") && session.says("Label: Category"));
+    session.harness.event(Event::Copy);
+    session.harness.step();
+    let text = copied(&session).expect("a text");
+    assert!(text.contains("\ntrack: Thread 2\nprocess: server (1)\n"), "{text}");
+}

@@ -108,3 +108,22 @@ fn menus_of_sampled_functions_lead_to_samples_and_not_to_sums_of_spans() {
     session.harness.step();
     rows_are(&mut session, &["spin, self 4.000 ms", "wait, self 2.000 ms", "main, self 0 ns"]);
 }
+
+#[test]
+fn the_details_of_a_sample_and_of_a_frame_name_their_module() {
+    let mut session = with_samples();
+    session.press(Modifiers::COMMAND, Key::E);
+    session.press(Modifiers::COMMAND, Key::F);
+    session.harness.step();
+    session.type_text("wait");
+    // A sample first, then a bar.
+    for row in ["Depth0", "Depth1"] {
+        session.press(Modifiers::NONE, Key::Enter);
+        session.until(row, |session| {
+            let facts: String = session.node_texts().iter().filter_map(|text| text.strip_prefix("Label: ")).collect();
+            session.summary().contains("Selected: wait") && facts.contains(row)
+        });
+        assert!(session.says("Label: Module") && session.says("Label: libc"), "{}", session.node_texts().join("\n"));
+        assert!(!session.says("Label: Category"), "{}", session.node_texts().join("\n"));
+    }
+}

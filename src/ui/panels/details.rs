@@ -6,7 +6,8 @@ use serde_json::Value as Json;
 use super::elided::{elided, tip};
 use super::value_menu::{self, PanelValue};
 use crate::base::time::{duration_text, elapsed_text, grouped_digits, seconds_text, utc_clock_text, utc_day_text};
-use crate::model::NameIdx;
+use crate::model::{Id, NameIdx, Process, StackIdx, Track};
+use crate::query::cursor::LaneCursor;
 use crate::query::filter::quoted;
 use crate::query::flame::FunctionKey;
 use crate::query::flow_chain::FlowChain;
@@ -14,7 +15,7 @@ use crate::query::groups::{GroupBy, NameKey, PlaceKey};
 use crate::query::overlay::FrameLine;
 use crate::query::{Description, Snapshot, family};
 use crate::scene::labels::{shown, shown_name};
-use crate::scene::titles::track_title;
+use crate::scene::titles::{process_title, track_title};
 use crate::store::lane::{LaneKind, RowIdx};
 use crate::ui::command::{AppCommand, Command, NavigationStep, TimelineCommand};
 use crate::ui::questions::SampledFunction;
@@ -39,6 +40,12 @@ pub(crate) struct DetailsPanel {
     name: NameIdx,
     description: Description,
     kind: LaneKind,
+    /// Whether the row is named by a frame, whose category is its module.
+    is_frame: bool,
+    /// The name and id of the track; its title if it has no name.
+    track_text: String,
+    /// The name and id of the process, likewise; empty without a process.
+    process_text: String,
     arguments: Result<Option<Json>, String>,
     /// Names and rows, outermost first.
     ancestors: Vec<(String, RowIdx)>,
@@ -89,12 +96,18 @@ impl DetailsPanel {
             (named(snapshot.names().get(span.name).text), child, span.dur_ns)
         });
         let (children, origin_ns) = (children.collect(), snapshot.start_ns());
+        let track = snapshot.track(description.track);
+        let process = snapshot.tracks().processes.get(track.process.index());
+        let process = process.filter(|process| process.pid != Id::None || !process.name.is_empty());
         let utc_offset_ns = snapshot.utc_offset_ns();
         Some(Self {
             row,
             name: snapshot.row(row).name,
             description,
             kind,
+            is_frame: is_frame(snapshot, row),
+            track_text: track_text(track),
+            process_text: process.map(process_text).unwrap_or_default(),
             arguments,
             ancestors,
             parent,
@@ -199,7 +212,7 @@ impl DetailsPanel {
         let filter_of = |key: &str, text: &str| (!text.is_empty()).then(|| format!("{key}:{}", quoted(text)));
         let category = description.category.clone().unwrap_or_default();
         let with_category = filter_of("cat", &category);
-        fact("Category", category, with_category);
+        fact(if self.is_frame { "Module" } else { "Category" }, category, with_category);
         fact("Start", elapsed_text(description.start_ns.saturating_sub(self.origin_ns)), None);
         if self.kind == LaneKind::Spans {
             let more = if description.unfinished { " or more" } else { "" };
@@ -216,9 +229,9 @@ impl DetailsPanel {
         fact("Thread time", description.thread_dur_ns.map(signed_duration_text).unwrap_or_default(), None);
         fact("Thread clock", description.thread_ts_ns.map(elapsed_text).unwrap_or_default(), None);
         let of_track = filter_of("thread", &description.track_name);
-        fact("Track", joined(&description.track_name, &description.tid.to_string()), of_track);
+        fact("Track", self.track_text.clone(), of_track);
         let of_process = filter_of("process", &description.process_name);
-        fact("Process", joined(&description.process_name, &description.pid.to_string()), of_process);
+        fact("Process", self.process_text.clone(), of_process);
         fact("Depth", description.depth.to_string(), None);
         let sign = if description.start_ns < 0 { "-" } else { "" };
         fact("Clock", format!("{sign}{} ns", grouped_digits(description.start_ns.unsigned_abs())), None);
@@ -304,11 +317,12 @@ impl DetailsPanel {
             format!("name: {}", description.name),
             format!("start: {} s", seconds_text(description.start_ns.saturating_sub(self.origin_ns))),
             format!("duration: {} ns", description.dur_ns),
-            format!("track: {}", joined(&description.track_name, &description.tid.to_string())),
-            format!("process: {}", joined(&description.process_name, &description.pid.to_string())),
+            format!("track: {}", self.track_text),
+            format!("process: {}", self.process_text),
         ];
         lines.extend(self.utc_text().map(|utc| format!("utc: {utc}")));
-        lines.extend(description.category.as_ref().map(|category| format!("category: {category}")));
+        let word = if self.is_frame { "module" } else { "category" };
+        lines.extend(description.category.as_ref().map(|category| format!("{word}: {category}")));
         lines.extend(self.lines.iter().map(|line| format!("source: {line}")));
         if !description.args_json.is_empty() {
             lines.push(format!("arguments: {}", description.args_json));
@@ -332,6 +346,20 @@ fn source_lines(snapshot: &Snapshot, row: RowIdx) -> Vec<String> {
         format!("{function}{place}")
     };
     overlay.lines.of(name).iter().map(line).collect()
+}
+
+/// Returns whether a row is named by a frame: a bar of samples, or a sample with a stack.
+fn is_frame(snapshot: &Snapshot, row: RowIdx) -> bool {
+    let lane = snapshot.lane(row.lane);
+    if lane.kind != LaneKind::Samples {
+        return snapshot.track(lane.track).key.kind.is_derived();
+    }
+    let Some(sample) = LaneCursor::new(snapshot.store(), row.lane).row(row.row) else { return false };
+    let innermost = snapshot.frames(StackIdx::from_value(sample.value)).next();
+    let own = snapshot.names().get(snapshot.row(row).name);
+    innermost
+        .map(|frame| snapshot.names().get(frame))
+        .is_some_and(|frame| (frame.text, frame.category) == (own.text, own.category))
 }
 
 /// Returns the innermost function at the address of a frame.
@@ -455,12 +483,19 @@ fn named(text: &str) -> String {
     on_screen(&shown_name(text)).into_owned()
 }
 
-fn joined(name: &str, id: &str) -> String {
-    match (name.is_empty(), id.is_empty()) {
-        (false, false) => format!("{name} ({id})"),
-        (false, true) => name.to_owned(),
-        (true, _) => id.to_owned(),
-    }
+/// Returns the name of a track with its id, or its title beside the timeline if it has no name.
+fn track_text(track: &Track) -> String {
+    if track.name.is_empty() { track_title(track).0 } else { with_id(&track.name, &track.key.tid) }
+}
+
+/// Returns the name of a process with its id, or its title beside the timeline if it has no name.
+fn process_text(process: &Process) -> String {
+    if process.name.is_empty() { process_title(process) } else { with_id(&process.name, &process.pid) }
+}
+
+fn with_id(name: &str, id: &Id) -> String {
+    let id = id.to_string();
+    if id.is_empty() { name.to_owned() } else { format!("{name} ({id})") }
 }
 
 /// Formats the share of a duration in another, such as `  12.5 %`. Truncates instead of rounding up, and shows `< 0.1
