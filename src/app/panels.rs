@@ -77,7 +77,7 @@ impl Panels {
         if self.is_searching() {
             let bar = frame.inner_margin(egui::Margin::symmetric(10, 4));
             let progress = self.analysis.progress(QuestionKind::Search);
-            egui::Panel::top("search").exact_size(34.0).frame(bar).show(ui, |ui| {
+            egui::Panel::top("search").resizable(false).frame(bar).show(ui, |ui| {
                 commands.extend(self.set.search.show_bar(ui, place_of(timeline), progress, context.theme));
             });
         }

@@ -314,3 +314,31 @@ fn the_hits_of_a_search_are_copied_as_a_table() {
         read\t200000\t0.000100000 s\tmain\tserver 1\nread\t100000\t0.000500000 s\tmain\tserver 1\n";
     assert_eq!(table, expected);
 }
+
+#[test]
+fn the_bar_of_the_search_has_room_for_its_hits_with_large_text_on_a_dense_screen() {
+    let mut session = Session::empty(vec2(480.0, 320.0), 2.0);
+    let spans = (0..1500).map(|ts| format!(r#"{{"ph":"X","name":"read","pid":1,"tid":1,"ts":{ts},"dur":1}}"#));
+    session.open_text("many.json", &format!("[{}]", spans.collect::<Vec<_>>().join(",")));
+    for _ in 0..3 {
+        session.give("Larger text");
+    }
+    session.press(Modifiers::COMMAND, Key::F);
+    session.harness.step();
+    session.type_text("read");
+    session.press(Modifiers::NONE, Key::Enter);
+    session.until("a hit", |session| session.says("1 of 1\u{2009}500 hits"));
+    session.harness.run_steps(3);
+    let place = |label: &str| session.harness.get_by_label(label).rect();
+    let map = place("Map of the whole trace");
+    let parts = ["Search", "Previous", "Next", "1 of 1\u{2009}500 hits", "Derive track", "Close"]
+        .map(|part| (part, place(part)));
+    for (number, (part, rect)) in parts.iter().enumerate() {
+        assert!(rect.height() > 10.0 && rect.width() > 20.0, "{part} at {rect}");
+        assert!(rect.left() >= 0.0 && rect.right() <= map.right() + 10.0, "{part} at {rect}, {map}");
+        assert!(rect.bottom() <= map.top(), "{part} at {rect} above {map}");
+        for (other, beside) in &parts[number + 1..] {
+            assert!(!rect.shrink(1.0).intersects(*beside), "{part} at {rect}, {other} at {beside}");
+        }
+    }
+}

@@ -149,8 +149,8 @@ impl SearchPanel {
         }
     }
 
-    /// Shows the field, the number of hits and the buttons on one line. The next hit is searched from `from`: the
-    /// selected row, or else the start of the view.
+    /// Shows the field, the number of hits and the buttons, on two lines in a narrow window. The next hit is searched
+    /// from `from`: the selected row, or else the start of the view.
     pub(crate) fn show_bar(
         &mut self,
         ui: &mut Ui,
@@ -158,54 +158,91 @@ impl SearchPanel {
         progress: Option<&Progress>,
         theme: &Theme,
     ) -> Vec<Command> {
-        const FIELD_POINTS: f32 = 380.0;
         /// Space for the buttons and the number of hits.
-        const REST_POINTS: f32 = 470.0;
+        const REST_POINTS: f32 = 500.0;
+        /// Below this width the bar has two lines.
+        const LINE_POINTS: f32 = 650.0;
         let mut commands = Vec::new();
-        ui.horizontal_centered(|ui| {
-            let hint = "Search: a part of a name, or dur>1ms";
-            let width = (ui.available_width() - REST_POINTS).clamp(100.0, FIELD_POINTS);
-            let response = field::add(ui, &mut self.text, |field| {
-                field.hint_text(hint).background_color(theme.canvas).desired_width(width)
+        if ui.available_width() >= LINE_POINTS {
+            ui.horizontal(|ui| {
+                self.show_field(ui, ui.available_width() - REST_POINTS, from, theme, &mut commands);
+                self.show_hits(ui, from, progress, theme, &mut commands);
+                ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
+                    commands.extend(show_close(ui));
+                    commands.extend(self.show_derive(ui));
+                });
             });
-            response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::TextInput, true, "Search"));
-            if std::mem::take(&mut self.focuses) {
-                response.request_focus();
-            }
-            // Escape clears this field; otherwise it would drop the focus and clear the selection too.
-            let filter = egui::EventFilter { escape: true, horizontal_arrows: true, ..egui::EventFilter::default() };
-            ui.memory_mut(|memory| memory.set_focus_lock_filter(response.id, filter));
-            if response.changed() {
-                let command = self.question().map_or(PanelCommand::StopSearch, PanelCommand::Ask);
-                commands.push(Command::Panel(command));
-            }
-            let (enter, back) = ui.input(|input| (input.key_pressed(Key::Enter), input.modifiers.shift));
-            if response.lost_focus() && enter {
-                response.request_focus();
-                commands.extend(self.neighbour(!back, from).map(ask));
-            }
-            if response.has_focus() && ui.input_mut(|input| input.consume_key(Modifiers::NONE, Key::Escape)) {
-                response.surrender_focus();
-                commands.push(Command::Panel(PanelCommand::CloseSearch));
-            }
-            let can_go = self.hits.as_ref().is_some_and(|hits| hits.total() > 0);
-            ui.add_enabled_ui(can_go, |ui| {
-                if ui.button("Previous").on_hover_text("Shift + Enter, Shift + F3").clicked() {
-                    commands.extend(self.neighbour(false, from).map(ask));
-                }
-                if ui.button("Next").on_hover_text("Enter, F3").clicked() {
-                    commands.extend(self.neighbour(true, from).map(ask));
-                }
-            });
-            self.show_state(ui, progress, theme);
+            return commands;
+        }
+        ui.horizontal(|ui| {
             ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
-                if ui.button("Close").on_hover_text("Esc").clicked() {
-                    commands.push(Command::Panel(PanelCommand::CloseSearch));
-                }
+                commands.extend(show_close(ui));
                 commands.extend(self.show_derive(ui));
+                self.show_field(ui, ui.available_width(), from, theme, &mut commands);
             });
         });
+        ui.horizontal(|ui| self.show_hits(ui, from, progress, theme, &mut commands));
         commands
+    }
+
+    /// Shows the field in some width.
+    fn show_field(
+        &mut self,
+        ui: &mut Ui,
+        room: f32,
+        from: (i64, Option<RowIdx>),
+        theme: &Theme,
+        commands: &mut Vec<Command>,
+    ) {
+        const FIELD_POINTS: f32 = 380.0;
+        let hint = "Search: a part of a name, or dur>1ms";
+        let width = room.clamp(60.0, FIELD_POINTS);
+        let response = field::add(ui, &mut self.text, |field| {
+            let field = field.hint_text(hint).background_color(theme.canvas).desired_width(width);
+            // The same on one line and on two, so that the focus stays.
+            field.id(egui::Id::unique("field of the search"))
+        });
+        response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::TextInput, true, "Search"));
+        if std::mem::take(&mut self.focuses) {
+            response.request_focus();
+        }
+        // Escape clears this field; otherwise it would drop the focus and clear the selection too.
+        let filter = egui::EventFilter { escape: true, horizontal_arrows: true, ..egui::EventFilter::default() };
+        ui.memory_mut(|memory| memory.set_focus_lock_filter(response.id, filter));
+        if response.changed() {
+            let command = self.question().map_or(PanelCommand::StopSearch, PanelCommand::Ask);
+            commands.push(Command::Panel(command));
+        }
+        let (enter, back) = ui.input(|input| (input.key_pressed(Key::Enter), input.modifiers.shift));
+        if response.lost_focus() && enter {
+            response.request_focus();
+            commands.extend(self.neighbour(!back, from).map(ask));
+        }
+        if response.has_focus() && ui.input_mut(|input| input.consume_key(Modifiers::NONE, Key::Escape)) {
+            response.surrender_focus();
+            commands.push(Command::Panel(PanelCommand::CloseSearch));
+        }
+    }
+
+    /// Shows the number of hits, and the buttons to the previous and the next one.
+    fn show_hits(
+        &mut self,
+        ui: &mut Ui,
+        from: (i64, Option<RowIdx>),
+        progress: Option<&Progress>,
+        theme: &Theme,
+        commands: &mut Vec<Command>,
+    ) {
+        let can_go = self.hits.as_ref().is_some_and(|hits| hits.total() > 0);
+        ui.add_enabled_ui(can_go, |ui| {
+            if ui.button("Previous").on_hover_text("Shift + Enter, Shift + F3").clicked() {
+                commands.extend(self.neighbour(false, from).map(ask));
+            }
+            if ui.button("Next").on_hover_text("Enter, F3").clicked() {
+                commands.extend(self.neighbour(true, from).map(ask));
+            }
+        });
+        self.show_state(ui, progress, theme);
     }
 
     /// Shows the menu that derives a track from the search.
@@ -334,6 +371,11 @@ fn show_examples(ui: &mut Ui, theme: &Theme) -> Option<Command> {
         }
     });
     chosen.map(|word| Command::Panel(PanelCommand::SearchFor(word.to_owned())))
+}
+
+fn show_close(ui: &mut Ui) -> Option<Command> {
+    let is_closed = ui.button("Close").on_hover_text("Esc").clicked();
+    is_closed.then_some(Command::Panel(PanelCommand::CloseSearch))
 }
 
 fn hits_text(count: u64) -> String {
