@@ -1,24 +1,47 @@
 //! Reads a file while it is written: to its end, and again after it has grown, until the session ends. Another file at
-//! its path is another trace, and so is one that was truncated or rewritten.
+//! its path is another trace, and so is one that was truncated or rewritten. The closing brackets of a JSON document
+//! are held back until something follows them, because some writers overwrite them with the next record.
 
 use std::fs::{self, File, Metadata};
-use std::io::{self, Read as _};
+use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::thread;
 use std::time::SystemTime;
 
 use super::arrivals::{ArrivalError, BLOCK_BYTES, LOOK_EVERY, ReadingThread};
 use crate::base::files;
 
-/// Bytes remembered from the last reads. The second half may change: some writers keep a document valid by an end that
-/// the next record overwrites.
+/// Bytes remembered from the last reads. The second half may change, except at the start of a JSON document: some
+/// writers overwrite more than closing brackets.
 const SEEN_BYTES: usize = 128;
+
+/// Limit for the end that is held back.
+const HELD_BYTES_MAX: usize = 64;
+
+/// Bytes in which the kind of the document is detected.
+const HEAD_BYTES: usize = 64 << 10;
+
+/// The form of a file, by which its closing brackets are known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum DocumentForm {
+    /// A JSON array of records.
+    Array,
+    /// A JSON object with an array of records.
+    Object,
+    /// Anything else, such as lines of JSON. Its end is never overwritten.
+    Other,
+}
 
 /// The state of reading a file.
 struct GrowingFile {
     file: File,
+    /// Position after the bytes handed on.
     offset: u64,
-    /// The last bytes read.
+    /// The last bytes handed on.
     seen: Vec<u8>,
+    /// The closing brackets at `offset`, which are not handed on yet.
+    held: Vec<u8>,
+    /// `None` until enough of the file is there.
+    form: Option<DocumentForm>,
     /// Kernel files have no length, but can be read.
     has_length: bool,
     modified: Option<SystemTime>,
@@ -26,26 +49,67 @@ struct GrowingFile {
 
 impl GrowingFile {
     fn new(file: File) -> Self {
-        Self { file, offset: 0, seen: Vec::new(), has_length: false, modified: None }
+        let (seen, held) = Default::default();
+        Self { file, offset: 0, seen, held, form: None, has_length: false, modified: None }
     }
 
-    /// Reads the next bytes; empty at the end.
+    /// Reads the next bytes to hand on; empty at the end.
     fn read(&mut self) -> io::Result<Vec<u8>> {
+        if !self.held.is_empty() {
+            self.file.seek(SeekFrom::Start(self.offset))?;
+        }
         let mut block = vec![0; BLOCK_BYTES];
         let len = self.file.read(&mut block)?;
         block.truncate(len);
-        if len == 0 && self.modified.is_none() {
+        if len > 0 {
+            self.has_length = self.has_length || self.file.metadata()?.len() > 0;
+            let handed_len = block.len() - self.held_len(&block)?;
+            self.held = block.split_off(handed_len);
+        }
+        if block.is_empty() && self.modified.is_none() {
             self.modified = self.file.metadata()?.modified().ok();
         }
-        self.offset += len as u64;
-        self.seen.extend_from_slice(&block[len.saturating_sub(SEEN_BYTES)..]);
+        self.offset += block.len() as u64;
+        self.seen.extend_from_slice(&block[block.len().saturating_sub(SEEN_BYTES)..]);
         self.seen.drain(..self.seen.len().saturating_sub(SEEN_BYTES));
         Ok(block)
     }
 
-    /// Returns whether bytes that were read have changed.
+    /// Returns the length of the end of a block that is held back.
+    fn held_len(&mut self, block: &[u8]) -> io::Result<usize> {
+        // A kernel file cannot be read again from a position.
+        if !self.has_length || !matches!(block.last(), Some(byte) if byte.is_ascii_whitespace() || b"]}".contains(byte))
+        {
+            return Ok(0);
+        }
+        let len = closing_len(block, self.form()?);
+        Ok(if len <= HELD_BYTES_MAX { len } else { 0 })
+    }
+
+    fn form(&mut self) -> io::Result<DocumentForm> {
+        if let Some(form) = self.form {
+            return Ok(form);
+        }
+        let mut head = vec![0; HEAD_BYTES];
+        let len = files::read_at(&self.file, &mut head, 0)?;
+        let form = form_of(&head[..len]);
+        // The key of the records may come later.
+        if form != DocumentForm::Other || len == HEAD_BYTES {
+            self.form = Some(form);
+        }
+        Ok(form)
+    }
+
+    /// Takes the end that was held back, when the trace ends with it.
+    fn take_held(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.held)
+    }
+
+    /// Returns whether bytes that were handed on have changed.
     fn is_rewritten(&self) -> bool {
-        let before = &self.seen[..self.seen.len() / 2];
+        let is_short =
+            self.offset == self.seen.len() as u64 && self.form.is_some_and(|form| form != DocumentForm::Other);
+        let before = &self.seen[..if is_short { self.seen.len() } else { self.seen.len() / 2 }];
         let mut now = vec![0; before.len()];
         let at = self.offset - self.seen.len() as u64;
         self.has_length && files::read_exact_at(&self.file, &mut now, at).is_ok() && now != before
@@ -57,7 +121,8 @@ impl GrowingFile {
             && files::identity(here) != files::identity(&open)
         {
             // The last bytes of the old file come first.
-            return (open.len() <= self.offset).then_some("was replaced; the new file is another trace");
+            let read_to = self.offset + self.held.len() as u64;
+            return (open.len() <= read_to).then_some("was replaced; the new file is another trace");
         }
         if self.has_length && here.len() < self.offset {
             return Some("was truncated; the new data is another trace");
@@ -69,6 +134,31 @@ impl GrowingFile {
         let is_rewritten = has_changed && self.is_rewritten();
         is_rewritten.then_some("was rewritten from its beginning; the new data is another trace")
     }
+}
+
+/// Returns the form of the file that begins with `head`.
+fn form_of(head: &[u8]) -> DocumentForm {
+    let head = head.strip_prefix("\u{feff}".as_bytes()).unwrap_or(head).trim_ascii_start();
+    match head.first() {
+        Some(b'[') => DocumentForm::Array,
+        Some(b'{') if memchr::memmem::find(head, b"\"traceEvents\"").is_some() => DocumentForm::Object,
+        _ => DocumentForm::Other,
+    }
+}
+
+/// Returns the length of the closing brackets at the end of a block, with the white space around them. Records are
+/// objects, so their own last bracket is not one of these.
+fn closing_len(block: &[u8], form: DocumentForm) -> usize {
+    let end = block.trim_ascii_end();
+    let end = match form {
+        DocumentForm::Array => end,
+        DocumentForm::Object => {
+            let array_end = end.strip_suffix(b"}").map(<[u8]>::trim_ascii_end);
+            array_end.filter(|array_end| array_end.ends_with(b"]")).unwrap_or(end)
+        }
+        DocumentForm::Other => return 0,
+    };
+    block.len() - end.strip_suffix(b"]").map_or(end, <[u8]>::trim_ascii_end).len()
 }
 
 impl ReadingThread {
@@ -89,6 +179,7 @@ impl ReadingThread {
                 Err(source) => return self.fail(ArrivalError::Read { path: self.path.clone(), source }),
             }
             if self.stop.is_cancelled() {
+                self.hand_on_held(&mut file);
                 return;
             }
             thread::sleep(LOOK_EVERY);
@@ -101,51 +192,21 @@ impl ReadingThread {
             };
             let Some(news) = file.news(&here) else { continue };
             (self.say)(format!("{name}: {news}"));
-            match File::open(&self.path) {
-                Ok(new) => file = GrowingFile::new(new),
-                Err(_) => continue, // it may be gone again
-            }
+            let Ok(new) = File::open(&self.path) else { continue }; // it may be gone again
             is_deleted = false;
-            if !self.begin_trace() {
+            if !self.hand_on_held(&mut file) || !self.begin_trace() {
                 return;
             }
+            file = GrowingFile::new(new);
         }
+    }
+
+    /// Sends the end of a file that was held back. Returns false once the receiver is gone.
+    fn hand_on_held(&mut self, file: &mut GrowingFile) -> bool {
+        let held = file.take_held();
+        held.is_empty() || self.hand_on(held)
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use std::io::{Seek as _, SeekFrom, Write as _};
-    use std::time::Duration;
-
-    use super::*;
-
-    fn read_to_end(file: &mut GrowingFile) {
-        while !file.read().unwrap().is_empty() {}
-    }
-
-    #[test]
-    fn a_file_of_the_same_length_is_another_trace_and_an_end_that_is_written_over_is_not() {
-        let mut written = tempfile::NamedTempFile::new().unwrap();
-        let mut file = GrowingFile::new(File::open(written.path()).unwrap());
-        let path = written.path().to_owned();
-        let news = |file: &mut GrowingFile| file.news(&fs::metadata(&path).unwrap());
-        assert_eq!(news(&mut file), None, "it is empty");
-        written.write_all(b"[\n{\"name\":\"first\"}\n]").unwrap();
-        read_to_end(&mut file);
-        assert_eq!(news(&mut file), None);
-        // The next record overwrites the end.
-        std::thread::sleep(Duration::from_millis(20));
-        written.seek(SeekFrom::End(-2)).unwrap();
-        written.write_all(b",\n{\"name\":\"second\"}\n]").unwrap();
-        assert_eq!(news(&mut file), None);
-        read_to_end(&mut file);
-        std::thread::sleep(Duration::from_millis(20));
-        written.as_file().set_len(0).unwrap();
-        written.rewind().unwrap();
-        written.write_all(b"[\n{\"name\":\"other\"},\n{\"name\":\"second\"},\n{\"name\":\"third\"}\n]").unwrap();
-        assert!(news(&mut file).is_some_and(|news| news.contains("from its beginning")));
-        written.as_file().set_len(3).unwrap();
-        assert!(news(&mut file).is_some_and(|news| news.contains("was truncated")));
-    }
-}
+mod tests;

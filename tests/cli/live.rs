@@ -2,6 +2,7 @@
 //! file.
 
 mod awaited_file;
+mod overwritten_end;
 mod recorded_sources;
 
 use std::collections::BTreeSet;

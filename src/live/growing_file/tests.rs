@@ -1,0 +1,179 @@
+//! Files that are read while they are written, by writers that append, overwrite their end, or begin again.
+
+use std::io::Write as _;
+use std::path::Path;
+use std::time::Duration;
+
+use super::*;
+
+/// A file in the hands of a writer, and what a reader has handed on of it.
+struct Followed {
+    written: tempfile::NamedTempFile,
+    file: GrowingFile,
+    handed: Vec<u8>,
+}
+
+impl Followed {
+    fn new() -> Self {
+        let written = tempfile::NamedTempFile::new().unwrap();
+        let file = GrowingFile::new(File::open(written.path()).unwrap());
+        Self { written, file, handed: Vec::new() }
+    }
+
+    fn path(&self) -> &Path {
+        self.written.path()
+    }
+
+    fn append(&mut self, text: &str) {
+        self.written.write_all(text.as_bytes()).unwrap();
+    }
+
+    /// Writes over the last bytes, as one write.
+    fn overwrite(&mut self, end_len: usize, text: &str) {
+        self.written.seek(SeekFrom::End(-i64::try_from(end_len).unwrap())).unwrap();
+        self.append(text);
+    }
+
+    /// Looks for news like the reading thread, and then reads to the end.
+    #[track_caller]
+    fn read(&mut self) {
+        // A change has another time than the one before.
+        std::thread::sleep(Duration::from_millis(5));
+        assert_eq!(self.news(), None);
+        loop {
+            let block = self.file.read().unwrap();
+            if block.is_empty() {
+                return;
+            }
+            self.handed.extend(block);
+        }
+    }
+
+    fn news(&mut self) -> Option<&'static str> {
+        let here = fs::metadata(self.path()).unwrap();
+        self.file.news(&here)
+    }
+
+    /// Returns everything that was handed on, after the session has ended.
+    fn end(mut self) -> String {
+        self.handed.extend(self.file.take_held());
+        String::from_utf8(self.handed).unwrap()
+    }
+}
+
+fn record(number: usize, len: usize) -> String {
+    let filler = "x".repeat(len.saturating_sub(10));
+    format!(r#"{{"n":{number},"f":"{filler}"}}"#)
+}
+
+#[test]
+fn a_writer_that_overwrites_its_end_loses_and_doubles_nothing() {
+    for (start, end) in [
+        ("[", "]"),
+        ("[\n", "\n]"),
+        ("\u{feff} [\n", " \n]\r\n"),
+        (r#"{"traceEvents":["#, "]}"),
+        ("{\"traceEvents\":[\n", "\n]}\n"),
+        ("{\"otherData\":{\"a\":[1]},\n\"traceEvents\": [\n", "\n] }\n"),
+    ] {
+        for len in (10..=400).step_by(39) {
+            let mut followed = Followed::new();
+            followed.read();
+            followed.append(&format!("{start}{}{end}", record(0, len)));
+            followed.read();
+            for number in 1..6 {
+                let next = format!(",\n{}{end}", record(number, len));
+                // Some writers flush in the middle.
+                let cut = if number % 2 == 0 { next.len() / 2 } else { next.len() };
+                followed.overwrite(end.len(), &next[..cut]);
+                followed.read();
+                followed.append(&next[cut..]);
+                followed.read();
+            }
+            let records: Vec<String> = (0..6).map(|number| record(number, len)).collect();
+            let expected = format!("{start}{}{end}", records.join(",\n"));
+            assert_eq!(fs::read_to_string(followed.path()).unwrap(), expected);
+            assert_eq!(followed.end(), expected, "{start}{len}");
+        }
+    }
+}
+
+#[test]
+fn a_writer_that_truncates_its_end_before_the_next_record_continues_the_trace() {
+    let mut followed = Followed::new();
+    followed.append("[\n{\"n\":0}\n]");
+    followed.read();
+    let len = fs::metadata(followed.path()).unwrap().len();
+    followed.written.as_file().set_len(len - 2).unwrap();
+    followed.read();
+    followed.overwrite(0, ",\n{\"n\":1}\n]");
+    followed.read();
+    assert_eq!(followed.end(), "[\n{\"n\":0},\n{\"n\":1}\n]");
+}
+
+#[test]
+fn nothing_is_held_back_of_records_whose_end_stays() {
+    // Lines of JSON, text, and records that are followed by a comma.
+    for text in ["{\"resourceSpans\":[{\"a\":[1]}]}\n", "write(1, \"]\", 1) = 1]\n", "[\n{\"a\":[{}]},", "[{\"a\":[1]}"]
+    {
+        let mut followed = Followed::new();
+        followed.append(text);
+        followed.read();
+        assert_eq!(String::from_utf8_lossy(&followed.handed), text);
+    }
+    // More white space than a writer would overwrite.
+    let mut followed = Followed::new();
+    followed.append(&format!("[{{}}]{}", "\n".repeat(HELD_BYTES_MAX)));
+    followed.read();
+    assert_eq!(followed.handed.len(), 4 + HELD_BYTES_MAX);
+}
+
+#[test]
+fn a_file_with_no_length_is_read_to_its_end() {
+    let mut file = GrowingFile::new(File::open("/proc/self/limits").unwrap());
+    let mut handed = Vec::new();
+    loop {
+        let block = file.read().unwrap();
+        if block.is_empty() {
+            break;
+        }
+        handed.extend(block);
+    }
+    assert_eq!(handed, fs::read("/proc/self/limits").unwrap());
+}
+
+#[test]
+fn a_file_that_is_rewritten_or_truncated_is_another_trace() {
+    for (start, end) in [("[\n", "\n]"), ("{\"traceEvents\":[\n", "\n]}\n")] {
+        for len in (10..=400).step_by(39) {
+            let mut followed = Followed::new();
+            followed.read();
+            assert_eq!(followed.news(), None, "it is empty");
+            followed.append(&format!("{start}{}{end}", record(0, len)));
+            followed.read();
+            let before = fs::metadata(followed.path()).unwrap().len();
+            std::thread::sleep(Duration::from_millis(20));
+            // The new file is longer, or as long.
+            followed.written.rewind().unwrap();
+            followed.append(&format!("{start}{}", record(7, len).replace('x', "y").replace("\"n\"", "\"m\"")));
+            followed.append(if len % 2 == 0 { end } else { ",\n" });
+            assert!(fs::metadata(followed.path()).unwrap().len() >= before);
+            assert!(followed.news().is_some_and(|news| news.contains("from its beginning")), "{start}{len}");
+            followed.written.as_file().set_len(3).unwrap();
+            assert!(followed.news().is_some_and(|news| news.contains("was truncated")));
+        }
+    }
+}
+
+#[test]
+fn a_replaced_file_ends_with_the_end_that_was_held_back() {
+    let mut followed = Followed::new();
+    followed.append("[\n{\"n\":0}\n]");
+    followed.read();
+    let folder = followed.path().parent().unwrap();
+    let mut other = tempfile::NamedTempFile::new_in(folder).unwrap();
+    other.write_all(b"[\n{\"n\":9}\n]").unwrap();
+    other.persist(followed.path()).unwrap();
+    assert!(followed.news().is_some_and(|news| news.contains("was replaced")));
+    assert_eq!(followed.end(), "[\n{\"n\":0}\n]");
+}
