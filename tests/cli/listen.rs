@@ -300,9 +300,16 @@ fn exporters_are_answered_as_they_expect_and_their_spans_come_in_order() {
     }
     assert_eq!(answer(&mut slow).0, 200);
     // Compressed, and sent only after the server asks for it.
-    let mut gzip = Command::new("gzip").arg("-c").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("gzip");
-    gzip.stdin.take().expect("a pipe").write_all(request(&names("packed")).as_bytes()).expect("sent");
-    let packed = gzip.wait_with_output().expect("packed").stdout;
+    let gzip = |bytes: &[u8]| {
+        let mut gzip =
+            Command::new("gzip").arg("-c").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("gzip");
+        gzip.stdin.take().expect("a pipe").write_all(bytes).expect("sent");
+        gzip.wait_with_output().expect("packed").stdout
+    };
+    let unpacked = request(&names("packed"));
+    let (one, two) = unpacked.as_bytes().split_at(unpacked.len() / 3);
+    // Two members, as of a client that flushes.
+    let packed = [gzip(one), gzip(two)].concat();
     let head = post(port, &format!("{JSON}Content-Encoding: gzip\r\nExpect: 100-continue\r\n"), &packed);
     let (head, body) = head.split_at(head.len() - packed.len());
     let mut waits = to(port);

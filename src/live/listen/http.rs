@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use flate2::read::GzDecoder;
+use flate2::read::MultiGzDecoder;
 
 use crate::base::cancel::Cancel;
 
@@ -137,10 +137,10 @@ impl Body {
         Ok(())
     }
 
-    /// Decompresses gzip.
+    /// Decompresses gzip, of one or more members. Anything else between or after them is refused.
     fn unpacked(&self) -> Result<Self, NoRequest> {
         let mut unpacked = self.memory.body();
-        let mut decoder = GzDecoder::new(&self.bytes[..]);
+        let mut decoder = MultiGzDecoder::new(&self.bytes[..]);
         let mut step = vec![0; STEP_BYTES];
         loop {
             let len =
@@ -414,3 +414,6 @@ fn reason(status: u16) -> &'static str {
         _ => "Bad Request",
     }
 }
+
+#[cfg(test)]
+mod tests;
