@@ -26,6 +26,7 @@ pub(super) enum Follows {
 
 /// Parse state of the envelope.
 #[derive(Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is about another part of the document")]
 pub(super) struct Envelope {
     stage: EnvelopeStage,
     is_object: bool,
@@ -33,6 +34,8 @@ pub(super) struct Envelope {
     /// Whether this must be a trace: the array is the document or has the key `traceEvents`. The key `samples` alone is
     /// ambiguous.
     is_certain: bool,
+    /// Whether there is a table of stack frames.
+    has_frames: bool,
     /// Text of the kernel trace that is not taken yet, with its offset.
     system_text: Option<(Vec<u8>, u64)>,
     /// The first keys other than `traceEvents`, for an error message.
@@ -64,6 +67,7 @@ impl Envelope {
             is_object: false,
             array_found: false,
             is_certain: false,
+            has_frames: false,
             system_text: None,
             keys: Vec::new(),
         }
@@ -77,6 +81,11 @@ impl Envelope {
     /// Returns whether the string with the kernel trace continues.
     pub(super) fn is_in_system_text(&self) -> bool {
         matches!(self.stage, EnvelopeStage::SystemText { .. })
+    }
+
+    /// Returns whether there was a table of stack frames so far.
+    pub(super) fn has_frames(&self) -> bool {
+        self.has_frames
     }
 
     /// Continues after the closing bracket of the event array.
@@ -215,6 +224,7 @@ impl Envelope {
             self.stage = EnvelopeStage::ArrayOpened;
             return Ok(());
         }
+        self.has_frames |= key.text == b"stackFrames";
         if key.text == b"systemTraceEvents" && first == b'"' {
             scanner.pos += 1;
             (self.array_found, self.is_certain) = (true, true);

@@ -34,6 +34,8 @@ pub(super) struct ChromeEvents<'a> {
     stacks: BatchStacks,
     metadata: Vec<Metadata>,
     pub(super) losses: Losses,
+    /// References to frames of a live stream, whose table comes later if at all.
+    unresolved: Losses,
     scratch: Vec<u8>,
     /// The stack frames of the trace, once they were searched for.
     frames: Option<&'a StackFrames>,
@@ -55,6 +57,8 @@ pub(super) struct ChromeBatch {
     pub(super) profiles: Vec<ProfilePart>,
     /// Whether a stack frame was referenced without a table of frames.
     pub(super) wants_frames: bool,
+    /// Losses of a live stream, if it turns out to have no table of frames.
+    pub(super) unresolved: Losses,
     /// Number of records with the members of an event, and without.
     pub(super) recognised: u64,
     pub(super) unrecognised: u64,
@@ -92,8 +96,8 @@ impl<'a> ChromeEvents<'a> {
             metadata: self.metadata,
             losses: self.losses,
         };
-        let Self { unowned, profiles, wants_frames, recognised, unrecognised, .. } = self;
-        ChromeBatch { batch, unowned, profiles, wants_frames, recognised, unrecognised }
+        let Self { unowned, profiles, wants_frames, unresolved, recognised, unrecognised, .. } = self;
+        ChromeBatch { batch, unowned, profiles, wants_frames, unresolved, recognised, unrecognised }
     }
 
     /// Adds the record at byte `offset` of the trace. Skips an object without members.

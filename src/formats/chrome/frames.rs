@@ -34,6 +34,8 @@ const FRAMES_MAX: usize = 1 << 16;
 pub(super) struct StackFrames {
     rows: Vec<ChromeFrame>,
     by_id: FxHashMap<Box<[u8]>, u32>,
+    /// Whether the table may come later, in a live stream.
+    pub(super) is_awaited: bool,
     /// Losses in the texts of the table, and from its row limit.
     pub(super) losses: Losses,
 }
@@ -45,6 +47,11 @@ struct ChromeFrame {
 }
 
 impl StackFrames {
+    /// Returns the empty table of a live stream, in which the real one follows the events.
+    pub(super) fn awaited() -> Self {
+        Self { is_awaited: true, ..Self::default() }
+    }
+
     /// Searches a trace for the table; returns an empty one if there is none.
     pub(super) fn find(path: &Path, context: &ReadContext) -> Result<Self, ReadError> {
         // Progress must not count bytes twice.

@@ -78,7 +78,7 @@ impl StreamReader for ChromeJson {
         let frames = OnceLock::new();
         if source.is_live() {
             // The frame table follows the events, so it is not available in a live stream.
-            frames.set(StackFrames::default()).ok();
+            frames.set(StackFrames::awaited()).ok();
         }
         let splitter = Splitter::new(source, self.piece_bytes, spares);
         let frames = FrameLookup { path: &path, table: &frames };
@@ -195,6 +195,8 @@ struct Follower<'a> {
     /// Returns the buffers of finished pieces.
     spare: Sender<Vec<u8>>,
     frames: FrameLookup<'a>,
+    /// References to frames of a live stream. They are lost only if no table follows.
+    unresolved: Losses,
     profiles: Profiles,
     /// The kernel trace, while its string continues.
     system: Option<SystemTrace>,
@@ -214,6 +216,7 @@ impl<'a> Follower<'a> {
     ) -> Self {
         Self {
             frames,
+            unresolved: Losses::default(),
             profiles: Profiles::new(context.chunk_limits),
             system: None,
             owners: FxHashMap::default(),
@@ -358,7 +361,8 @@ impl<'a> Follower<'a> {
 
     fn take_records(&mut self, parsed: ParsedRecords) -> Result<(), Stop> {
         let ParsedRecords { position, events, .. } = parsed;
-        let ChromeBatch { mut batch, unowned, profiles, recognised, unrecognised, .. } = events;
+        let ChromeBatch { mut batch, unowned, profiles, unresolved, recognised, unrecognised, .. } = events;
+        self.unresolved.merge(&unresolved);
         self.recognised += recognised;
         self.unrecognised += unrecognised;
         self.position = if position == ArrayPosition::Behind {
@@ -408,6 +412,10 @@ impl<'a> Follower<'a> {
         self.take_system_text(true)?;
         let samples = self.profiles.rest();
         self.accept(samples)?;
+        if !self.envelope.has_frames() {
+            let losses = std::mem::take(&mut self.unresolved);
+            self.accept(Batch { losses, ..Batch::default() })?;
+        }
         let end = self.offset + self.carry.len() as u64;
         self.envelope.at_end(end, self.recognised > 0)?;
         if self.recognised == 0 && self.unrecognised > 0 {

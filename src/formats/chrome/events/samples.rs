@@ -145,9 +145,16 @@ impl<'a> ChromeEvents<'a> {
             return StackIdx::EMPTY;
         };
         self.stacks.intern_id(frame.text, frames, &mut self.tables.names).unwrap_or_else(|| {
-            self.losses.add(Loss::MissingText, place);
+            self.lose_frames(place);
             StackIdx::EMPTY
         })
+    }
+
+    /// Counts a reference to frames that are not in the table.
+    fn lose_frames(&mut self, place: SourcePos) {
+        let is_awaited = self.frames.is_some_and(|frames| frames.is_awaited);
+        let losses = if is_awaited { &mut self.unresolved } else { &mut self.losses };
+        losses.add(Loss::MissingText, place);
     }
 
     /// Returns additional arguments of an event: the stacks of a span, the weight of a sample.
@@ -173,7 +180,7 @@ impl<'a> ChromeEvents<'a> {
                         args.push((shown.into(), format!("[{}]", names.join(",")).into()));
                     }
                     Some(None) => {
-                        self.losses.add(Loss::MissingText, place);
+                        self.lose_frames(place);
                         args.push((shown.into(), valid_json(value, &mut repairs)));
                     }
                     None => self.wants_frames = true,

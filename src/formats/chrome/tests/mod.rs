@@ -13,7 +13,9 @@ use std::sync::Arc;
 
 use crate::formats::ReadError;
 use crate::formats::input::source::Source;
-use crate::formats::testing::{Reading, Seen, context, data, file_of, read, read_bytes, read_cut, read_path};
+use crate::formats::testing::{
+    Reading, Seen, context, data, file_of, read, read_bytes, read_cut, read_live, read_path,
+};
 use crate::model::{EventFlags, EventKind, Id, Loss, TrackKey, TrackKind};
 
 /// Reads bytes in pieces of a given size.

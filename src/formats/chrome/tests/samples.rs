@@ -58,6 +58,23 @@ fn a_stack_that_is_not_in_the_table_or_is_a_circle_is_counted() {
 }
 
 #[test]
+fn frames_that_a_live_stream_cannot_have_yet_are_counted_only_if_no_table_comes() {
+    let events = r#"[{"ph":"P","ts":1,"sf":3},{"ph":"X","ts":2,"dur":1,"pid":1,"tid":1,"sf":4,"esf":1},
+        {"ph":"P","ts":3,"sf":77}]"#;
+    for (text, lost) in [
+        (format!(r#"{{"traceEvents":{events},"stackFrames":{FRAMES}}}"#), vec![]),
+        (format!(r#"{{"stackFrames":{FRAMES},"traceEvents":{events}}}"#), vec![]),
+        (format!(r#"{{"traceEvents":{events},"other":{{"stackFrames":1}}}}"#), vec![(Loss::MissingText, 4)]),
+        (events.to_owned(), vec![(Loss::MissingText, 4)]),
+    ] {
+        for lens in [&[1000][..], &[7], &[1, 60, 3]] {
+            let reading = read_live(text.as_bytes(), lens).expect("a stream");
+            assert_eq!((reading.lost(), reading.events.len()), (lost.clone(), 3), "{text}");
+        }
+    }
+}
+
+#[test]
 fn the_array_of_samples_finds_its_threads_among_those_of_the_events() {
     let events = r#"[{"name":"s","ph":"X","ts":1,"dur":9,"pid":7,"tid":2},{"name":"s","ph":"X","ts":1,"dur":9,"pid":8,"tid":2}]"#;
     let array = r#"[{"cpu":0,"tid":2,"ts":1000.5,"name":"cycles:HG","sf":2,"weight":1},{"tid":5,"ts":2,"sf":1}]"#;
