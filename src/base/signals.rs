@@ -4,11 +4,29 @@
 use std::sync::OnceLock;
 #[cfg(unix)]
 use std::sync::atomic::{AtomicBool, Ordering};
+#[cfg(unix)]
+use std::time::{Duration, Instant};
 
 use super::cancel::Cancel;
 
 /// The work that the first signal cancels, instead of ending the program.
-static TO_STOP: OnceLock<Cancel> = OnceLock::new();
+static TO_STOP: OnceLock<ToStop> = OnceLock::new();
+
+/// Time in which further signals belong to the first one: `timeout` sends it to the program and to its process group,
+/// and both signals arrive within milliseconds.
+#[cfg(unix)]
+const ONE_REQUEST: Duration = Duration::from_millis(500);
+
+/// Time limit for the sentence about what is left.
+#[cfg(unix)]
+const SAY_TIME: Duration = Duration::from_secs(1);
+
+#[cfg_attr(not(unix), expect(dead_code, reason = "other systems have no such signals"))]
+struct ToStop {
+    work: Cancel,
+    /// Returns a sentence about what is left when a second signal ends the program.
+    describe_rest: Box<dyn Fn() -> Option<String> + Send + Sync>,
+}
 
 /// Whether that signal was SIGINT, as sent by Ctrl+C.
 #[cfg(unix)]
@@ -20,9 +38,11 @@ pub(crate) fn is_interrupted() -> bool {
     IS_INTERRUPTED.load(Ordering::SeqCst)
 }
 
-/// Makes the first ending signal cancel `work`; the second one ends the program.
-pub(crate) fn stop_first(work: Cancel) {
-    TO_STOP.set(work).ok(); // a process runs one command
+/// Makes the first ending signal cancel `work`; the second one, if it does not arrive with the first one, ends the
+/// program. `describe_rest` then returns a sentence for the user about what is left.
+pub(crate) fn stop_first(work: Cancel, describe_rest: impl Fn() -> Option<String> + Send + Sync + 'static) {
+    let describe_rest = Box::new(describe_rest);
+    TO_STOP.set(ToStop { work, describe_rest }).ok(); // a process runs one command
 }
 
 /// Starts a thread that handles signals. `say` shows a sentence to the user.
@@ -41,9 +61,6 @@ pub(crate) fn watch(say: fn(String)) {
     use super::mapped;
     use super::temporary;
 
-    // Only a lost page of a mapped file has a message.
-    #[cfg(not(target_os = "linux"))]
-    let _ = say;
     // With any handler, the write returns an error.
     flag::register(SIGXFSZ, Arc::<AtomicBool>::default()).ok();
     let is_ignored = ignored();
@@ -64,12 +81,20 @@ pub(crate) fn watch(say: fn(String)) {
     };
     let in_watcher = Arc::clone(&is_ending);
     let work = move || {
+        let mut stopped: Option<Instant> = None;
         for signal in &mut signals.forever() {
-            let is_ending_signal = [SIGINT, SIGTERM, SIGHUP].contains(&signal);
-            if let Some(work) = TO_STOP.get().filter(|work| is_ending_signal && !work.is_cancelled()) {
+            let to_stop = TO_STOP.get().filter(|_| [SIGINT, SIGTERM, SIGHUP].contains(&signal));
+            if let Some(ToStop { work, .. }) = to_stop.filter(|to_stop| !to_stop.work.is_cancelled()) {
+                stopped = Some(Instant::now());
                 IS_INTERRUPTED.store(signal == SIGINT, Ordering::SeqCst);
                 work.cancel();
                 continue;
+            }
+            if to_stop.is_some() && stopped.is_some_and(|stopped| stopped.elapsed() < ONE_REQUEST) {
+                continue;
+            }
+            if let Some(text) = to_stop.and_then(|to_stop| (to_stop.describe_rest)()) {
+                say_within(say, text, SAY_TIME);
             }
             in_watcher.store(true, Ordering::SeqCst);
             temporary::remove_all();
@@ -87,6 +112,19 @@ pub(crate) fn watch(say: fn(String)) {
     }
     #[cfg(target_os = "linux")]
     mapped::hold_faulting_threads();
+}
+
+/// Shows a sentence, but waits no longer than `most`: stderr may be a pipe that no one reads.
+#[cfg(unix)]
+fn say_within(say: fn(String), text: String, most: Duration) {
+    let (done, said) = std::sync::mpsc::channel();
+    let thread = std::thread::Builder::new().name("last words".to_owned()).spawn(move || {
+        say(text);
+        done.send(()).ok(); // the receiver may have given up
+    });
+    // A thread that cannot be started drops its sender.
+    drop(thread);
+    said.recv_timeout(most).ok();
 }
 
 /// Does nothing: other systems have no such signals that would leave temporary files.

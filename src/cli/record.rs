@@ -2,7 +2,7 @@
 //! written to a file beside the output, so that a killed recording can be recovered. The output is replaced only when
 //! it is complete. Refuses an output that is a source.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use super::args::{Load, Record, ShowProgress};
@@ -39,10 +39,11 @@ const ERASE: &str = "\r\x1b[K";
 pub(super) fn write(record: &Record, how: &Load) -> Result<(), CliError> {
     check_output(record)?;
     let stop = Cancel::default();
-    signals::stop_first(stop.clone());
     let memory = how.memory_bytes.map_or_else(Memory::default, Memory::new);
     let folder = files::folder_of(&record.output);
     let spool = SpoolFiles::beside(&record.output, record.disk_cap);
+    let left = spool.clone();
+    signals::stop_first(stop.clone(), move || describe_spool(&left));
     let options = SessionOptions {
         memory,
         delay: record.delay,
@@ -102,11 +103,16 @@ pub(super) fn write(record: &Record, how: &Load) -> Result<(), CliError> {
             if is_cut { Err(CliError::CutRecording) } else { Ok(()) }
         }
         Err(error) => {
-            let paths = Sources::unmoved(spool.paths());
-            say(format_args!("everything that came is kept: {paths}"));
+            describe_spool(&spool).into_iter().for_each(say);
             Err(error)
         }
     }
+}
+
+/// Returns a sentence about the received data that is on disk, if any.
+fn describe_spool(spool: &SpoolFiles) -> Option<String> {
+    let paths: Vec<PathBuf> = spool.paths().into_iter().filter(|path| path.exists()).collect();
+    (!paths.is_empty()).then(|| format!("everything that came is kept: {}", Sources::unmoved(paths)))
 }
 
 pub(super) const NATIVE: ExportFormat = ExportFormat::Native { compact: false };

@@ -60,7 +60,10 @@ impl Viewer for LastPicture {
 pub(super) fn write(record: &Record, part: KeptPart, how: &Load) -> Result<(), CliError> {
     check_output(record)?;
     let stop = Cancel::default();
-    signals::stop_first(stop.clone());
+    let output = record.output.clone();
+    signals::stop_first(stop.clone(), move || {
+        Some(format!("{}: is not written, and nothing is kept", output.display()))
+    });
     let options = FollowOptions {
         inputs: record.inputs.clone(),
         memory: how.memory_bytes.map_or_else(Memory::default, Memory::new),

@@ -20,7 +20,7 @@ const OUT_BYTES: usize = 64 << 10;
 /// Prints rows until all sources have ended, or a signal arrives.
 pub(super) fn print(tail: &TailArgs) -> Result<(), CliError> {
     let stop = Cancel::default();
-    signals::stop_first(stop.clone());
+    signals::stop_first(stop.clone(), || None);
     let options = SessionOptions {
         memory: tail.memory.clone(),
         delay: tail.delay,

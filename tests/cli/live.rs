@@ -4,6 +4,7 @@
 mod awaited_file;
 mod overwritten_end;
 mod recorded_sources;
+mod signals;
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
