@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::args::{Export, Load};
 use super::error::CliError;
 use super::load::{load, starting_over};
-use super::messages::say;
+use super::messages::{counted, say};
 use super::progress_line::ProgressLine;
 use super::symbols::load_with_names;
 use crate::base::budget::Memory;
@@ -39,9 +39,12 @@ fn write_once(wanted: &Export, how: &Load) -> Result<(), CliError> {
     drop(line);
     let written = written?;
     let (path, bytes) = (wanted.output.display(), written.bytes);
-    let (count, things) =
-        if wanted.format == ExportFormat::Pprof { (written.samples, "samples") } else { (written.spans, "spans") };
-    say(format_args!("{path}: {count} {things} written, {bytes} bytes, as {}", wanted.format.label()));
+    let things = if wanted.format == ExportFormat::Pprof {
+        counted(written.samples, "sample")
+    } else {
+        counted(written.spans, "span")
+    };
+    say(format_args!("{path}: {things} written, {bytes} bytes, as {}", wanted.format.label()));
     Ok(())
 }
 

@@ -25,6 +25,12 @@ pub(super) fn show(text: &str) {
     io::stderr().write_all(text.as_bytes()).ok(); // there is nowhere to report the error
 }
 
+/// Formats a count with its thing, such as `1 span` or `2 spans`.
+pub(super) fn counted(count: u64, thing: &str) -> String {
+    let ending = if count == 1 { "" } else { "s" };
+    format!("{count} {thing}{ending}")
+}
+
 /// Formats a text of several lines, such as an error in an expression, that repeats arguments of any content.
 pub(super) fn lines_about(text: &str, words: &[OsString]) -> String {
     // A line break in an argument could start a line that looks like another message.
@@ -56,4 +62,14 @@ pub(super) fn answer(answer: &clap::Error, words: &[OsString]) -> io::Result<()>
 
 fn has_control(word: &OsString) -> bool {
     word.to_string_lossy().chars().any(is_control)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::counted;
+
+    #[test]
+    fn one_thing_is_in_the_singular() {
+        assert_eq!([0, 1, 2].map(|count| counted(count, "event")), ["0 events", "1 event", "2 events"]);
+    }
 }

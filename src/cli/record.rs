@@ -9,7 +9,7 @@ use super::args::{Load, Record, ShowProgress};
 use super::error::CliError;
 use super::live_rows::duration;
 use super::load::load_spooled;
-use super::messages::{say, show};
+use super::messages::{counted, say, show};
 use super::progress_line::{ProgressLine, with_prefix};
 use super::tail::{report, say_live};
 use crate::base::budget::Memory;
@@ -84,22 +84,23 @@ pub(super) fn write(record: &Record, how: &Load) -> Result<(), CliError> {
     let sources = spool.sources(&sources_of(&record.inputs, &session), &left_out);
     let last = if sources.files().is_empty() { errors.pop() } else { None };
     errors.iter().for_each(say);
-    report(&session);
-    let rows = session.counts().rows;
+    let (losses, SessionCounts { rows, late, .. }) = (session.named_losses(), session.counts());
     drop(session);
     let left_paths = spool.paths_of(&left_out);
     left_paths.iter().for_each(|path| say(format_args!("{}: is no trace, and is left there", path.display())));
     if sources.files().is_empty() {
+        report(&losses, late);
         return Err(nothing_recorded(last));
     }
     // Space for the store, and then for the output.
     let check = |folder: &Path| spool.check_sort(rows, 2, folder).map_err(CliError::NoRoomToSort);
-    let sorted = check(folder).and_then(|()| check(&std::env::temp_dir()));
-    match sorted.and_then(|()| sort(record, &sources, how)) {
+    let checked = check(folder).and_then(|()| check(&std::env::temp_dir()));
+    // The sort reports the losses of whole traces, and no event is late to it.
+    let sorted = checked.and_then(|()| sort(&sources, how)).inspect_err(|_| report(&losses, late));
+    match sorted.and_then(|snapshot| publish(record, &snapshot, how)) {
         Ok(written) => {
             spool.remove(&left_out);
-            let (path, spans, bytes) = (record.output.display(), written.spans, written.bytes);
-            say(format_args!("{path}: {spans} spans written, {bytes} bytes, as {}", NATIVE.label()));
+            say_written(record, &written);
             if is_cut { Err(CliError::CutRecording) } else { Ok(()) }
         }
         Err(error) => {
@@ -113,6 +114,11 @@ pub(super) fn write(record: &Record, how: &Load) -> Result<(), CliError> {
 fn describe_spool(spool: &SpoolFiles) -> Option<String> {
     let paths: Vec<PathBuf> = spool.paths().into_iter().filter(|path| path.exists()).collect();
     (!paths.is_empty()).then(|| format!("everything that came is kept: {}", Sources::unmoved(paths)))
+}
+
+pub(super) fn say_written(record: &Record, written: &ExportReport) {
+    let (path, spans) = (record.output.display(), counted(written.spans, "span"));
+    say(format_args!("{path}: {spans} written, {} bytes, as {}", written.bytes, NATIVE.label()));
 }
 
 pub(super) const NATIVE: ExportFormat = ExportFormat::Native { compact: false };
@@ -137,17 +143,21 @@ pub(super) fn nothing_recorded(last: Option<impl ToString>) -> CliError {
     last.map_or(CliError::NothingCame, |error| CliError::NothingRecorded(error.to_string()))
 }
 
-/// Sorts the recording into the output.
-fn sort(record: &Record, sources: &Sources, how: &Load) -> Result<ExportReport, CliError> {
+/// Sorts the recording.
+fn sort(sources: &Sources, how: &Load) -> Result<Snapshot, CliError> {
     // The files are removed after sorting, so a cached store of them would be useless.
     let how = Load { cache: None, ..how.clone() };
-    let snapshot = Snapshot::new(load_spooled(sources, &how)?.store);
+    Ok(Snapshot::new(load_spooled(sources, &how)?.store))
+}
+
+/// Writes a recording to its output.
+pub(super) fn publish(record: &Record, snapshot: &Snapshot, how: &Load) -> Result<ExportReport, CliError> {
     let options = ExportOptions::whole(NATIVE);
     let progress = Progress::default();
     let line = ProgressLine::start(&progress, how.progress);
     // A source may have appeared, or become a link to the output, since the start.
     let files = files_of(&record.inputs);
-    let written = export::export(&snapshot, &files, &record.output, &options, &Cancel::default(), &progress);
+    let written = export::export(snapshot, &files, &record.output, &options, &Cancel::default(), &progress);
     drop(line);
     Ok(written?)
 }

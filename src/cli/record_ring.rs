@@ -5,15 +5,12 @@ use std::time::{Duration, Instant};
 
 use super::args::{Load, Record};
 use super::error::CliError;
-use super::messages::say;
-use super::progress_line::ProgressLine;
-use super::record::{NATIVE, RecordLine, check_output, files_of, nothing_recorded};
-use super::tail::say_live;
+use super::messages::{counted, say};
+use super::record::{RecordLine, check_output, nothing_recorded, publish, say_written};
+use super::tail::{report, say_live};
 use crate::base::budget::Memory;
 use crate::base::cancel::Cancel;
-use crate::base::progress::Progress;
 use crate::base::{files, signals};
-use crate::export::{self, ExportOptions};
 use crate::live::follow::{FollowCounts, FollowOptions, Followed, Viewer, follow};
 use crate::live::orderer::LateEvents;
 use crate::live::picture::KeptPart;
@@ -78,22 +75,16 @@ pub(super) fn write(record: &Record, part: KeptPart, how: &Load) -> Result<(), C
     let mut last = LastPicture { snapshot: None, counts: FollowCounts::default(), taken: Instant::now(), line };
     let mut end = follow(&options, &say_live(), &mut last).map_err(CliError::Follow)?;
     last.line.end(&last.session_counts());
+    report(&end.losses, end.late);
     let is_whole = end.errors.is_empty();
     let reason = if last.snapshot.is_none() { end.errors.pop() } else { None };
     end.errors.iter().for_each(say);
     let dropped = last.counts.dropped;
     if dropped > 0 {
-        say(format_args!("{dropped} rows went, the oldest first, as --keep asks"));
+        say(format_args!("{} went, the oldest first, as --keep asks", counted(dropped, "row")));
     }
     let snapshot = last.snapshot.ok_or_else(|| nothing_recorded(reason))?;
-    let options = ExportOptions::whole(NATIVE);
-    let progress = Progress::default();
-    let line = ProgressLine::start(&progress, how.progress);
-    let sources = files_of(&record.inputs);
-    let written = export::export(&snapshot, &sources, &record.output, &options, &Cancel::default(), &progress);
-    drop(line);
-    let written = written?;
-    let (path, spans, bytes) = (record.output.display(), written.spans, written.bytes);
-    say(format_args!("{path}: {spans} spans written, {bytes} bytes, as {}", NATIVE.label()));
+    let written = publish(record, &snapshot, how)?;
+    say_written(record, &written);
     if is_whole { Ok(()) } else { Err(CliError::CutRecording) }
 }

@@ -1,16 +1,18 @@
 //! `longspan tail`: prints the rows of running traces as soon as they are in order. Records nothing.
 
 use std::io::{self, BufWriter, Write as _};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::args::TailArgs;
 use super::error::CliError;
 use super::live_rows;
-use super::messages::say;
+use super::messages::{counted, say};
 use crate::base::cancel::Cancel;
 use crate::base::signals;
 use crate::live::arrivals::{Pace, Say};
 use crate::live::feed::FeedError;
+use crate::live::orderer::LateEvents;
 use crate::live::session::{LiveSession, LiveStep, SessionOptions};
 use crate::model::{Loss, Losses};
 
@@ -61,7 +63,7 @@ pub(super) fn print(tail: &TailArgs) -> Result<(), CliError> {
         }
     }
     out.flush()?;
-    report(&session);
+    report(&session.named_losses(), session.counts().late);
     fail_with(session.take_errors())?;
     if has_nothing_read(&session) { Err(CliError::NothingRead) } else { Ok(()) }
 }
@@ -78,21 +80,17 @@ pub(super) fn say_live() -> Say {
     Arc::new(say)
 }
 
-/// Prints warnings.
-pub(super) fn report(session: &LiveSession) {
-    for (path, losses) in session.losses() {
-        say_losses(&path.display().to_string(), &losses);
+/// Prints warnings about the losses of each source, and about late events.
+pub(super) fn report(losses: &[(PathBuf, Losses)], late: LateEvents) {
+    for (path, losses) in losses {
+        for lost in losses.iter().filter(|lost| !lost.loss.is_note()) {
+            let (name, path, count) = (lost.loss.name(), path.display(), lost.count);
+            say(format_args!("{path}: {count} {name}, first at {}: {}", lost.first, lost.advice));
+        }
     }
-    let late = session.counts().late;
     if late.count > 0 {
-        let (count, most_ns) = (late.count, late.most_ns);
-        say(format_args!("{count} events came late, by at most {most_ns} ns; --delay waits longer for them"));
-    }
-}
-
-fn say_losses(name: &str, losses: &Losses) {
-    for lost in losses.iter().filter(|lost| !lost.loss.is_note()) {
-        say(format_args!("{name}: {} {}, first at {}: {}", lost.count, lost.loss.name(), lost.first, lost.advice));
+        let (events, most_ns) = (counted(late.count, "event"), late.most_ns);
+        say(format_args!("{events} came late, by at most {most_ns} ns; --delay waits longer for them"));
     }
 }
 

@@ -18,7 +18,7 @@ use super::spool_folder::{SpoolFolder, SpoolNote};
 use crate::base::budget::Memory;
 use crate::base::cancel::Cancel;
 use crate::base::disk::SystemDisk;
-use crate::model::{Input, Names, SourceFile, Sources, TextSpill};
+use crate::model::{Input, Losses, Names, SourceFile, Sources, TextSpill};
 use crate::query::Snapshot;
 
 /// Minimum interval of pictures; a shorter one would not be noticed.
@@ -122,6 +122,9 @@ pub struct FollowEnd {
     pub(crate) spool: SpoolFolder,
     /// Reasons why it is incomplete.
     pub(crate) errors: Vec<String>,
+    /// The losses of each source with its path, and those of the picture.
+    pub(crate) losses: Vec<(PathBuf, Losses)>,
+    pub(crate) late: LateEvents,
     /// The reason why it cannot be sorted.
     pub(crate) unsorted: Option<String>,
     /// Whether nothing but the last picture is retained.
@@ -235,12 +238,14 @@ pub(crate) fn follow(options: &FollowOptions, say: &Say, viewer: &mut dyn Viewer
     }
     let errors = session.take_errors().iter().map(FeedError::to_string).collect();
     let sources = following.files.sources(&sources_of(&options.inputs, &session), &session.left_out());
-    let SessionCounts { rows, bytes, .. } = session.counts();
+    let SessionCounts { rows, bytes, late } = session.counts();
+    let mut losses = session.named_losses();
+    losses.push(("the picture".into(), following.picture.own_losses()));
     // For a source that ended far ahead of its picture, the rest is assumed to have as many rows per byte.
     let rows = (u128::from(rows) * u128::from(following.files.bytes().max(bytes)) / u128::from(bytes.max(1))) as u64;
     drop(session);
     let unsorted = following.files.check_sort(rows, 1, folder).err();
-    Ok(FollowEnd { sources, spool, errors, unsorted, is_picture_alone: options.kept.is_some() })
+    Ok(FollowEnd { sources, spool, errors, losses, late, unsorted, is_picture_alone: options.kept.is_some() })
 }
 
 /// The state of [`follow`] between its steps.

@@ -404,9 +404,14 @@ impl LivePicture {
     fn losses(&self, session: &LiveSession) -> Losses {
         let mut losses = Losses::default();
         session.losses().iter().for_each(|(_, source_losses)| losses.merge(source_losses));
-        if self.late.left_out > 0 {
-            losses.add_many(Loss::OverLimit, SourcePos::Time(self.summary.end_ns), self.late.left_out);
-        }
+        losses.merge(&self.own_losses());
+        losses
+    }
+
+    /// Returns the losses of the picture itself, which belong to no source.
+    pub(super) fn own_losses(&self) -> Losses {
+        let mut losses = Losses::default();
+        losses.add_many(Loss::OverLimit, SourcePos::Time(self.summary.end_ns), self.late.left_out);
         losses
     }
 

@@ -430,6 +430,11 @@ impl LiveSession {
         all.collect()
     }
 
+    /// Returns the losses of each source with its path, for use after the session.
+    pub(crate) fn named_losses(&self) -> Vec<(PathBuf, Losses)> {
+        self.losses().into_iter().map(|(path, losses)| (path.clone(), losses)).collect()
+    }
+
     /// Returns traces that are not parsed, as soon as that is known: their bytes may arrive for hours.
     pub(crate) fn take_refused(&mut self) -> Vec<FeedError> {
         self.sources.iter_mut().flat_map(|source| source.refused.drain(..)).collect()

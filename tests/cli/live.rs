@@ -2,6 +2,7 @@
 //! file.
 
 mod awaited_file;
+mod import_issues;
 mod overwritten_end;
 mod recorded_sources;
 mod signals;

@@ -165,7 +165,7 @@ impl App {
         tab.note.clear();
         match end {
             Ok(end) => {
-                let FollowEnd { sources, spool, errors, unsorted, is_picture_alone } = *end;
+                let FollowEnd { sources, spool, errors, unsorted, is_picture_alone, .. } = *end;
                 if !errors.is_empty() {
                     let text = format!("{}. What came before is shown.", errors.join(". "));
                     tab.message = Some(TabMessage::of_tab("Not everything could be followed", text));
