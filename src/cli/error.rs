@@ -3,6 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::base::files::FileKind;
 use crate::export::ExportError;
 use crate::export::output::is_stdout;
 use crate::formats::native::write::WriteError;
@@ -41,6 +42,9 @@ pub(super) enum CliError {
     Follow(FollowError),
     #[error("{0}")]
     NoRoomToSort(String),
+    /// The output of a recording is a pipe, a device or the like.
+    #[error("{}: is {kind}: a recording is kept in files beside OUT, so that OUT must be a file", path.display())]
+    NoFile { path: PathBuf, kind: FileKind },
     #[error("no received event could be read, for the reasons above")]
     NothingRead,
     #[error("no data was received: there is nothing to record")]

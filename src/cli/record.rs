@@ -2,6 +2,7 @@
 //! written to a file beside the output, so that a killed recording can be recovered. The output is replaced only when
 //! it is complete. Refuses an output that is a source.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -14,10 +15,11 @@ use super::progress_line::{ProgressLine, with_prefix};
 use super::tail::{report, say_live};
 use crate::base::budget::Memory;
 use crate::base::cancel::Cancel;
+use crate::base::files::{self, FileKind};
 use crate::base::progress::Progress;
-use crate::base::{files, signals};
+use crate::base::signals;
 use crate::export::output::OutputFile;
-use crate::export::{self, ExportError, ExportFormat, ExportOptions, ExportReport};
+use crate::export::{self, ExportFormat, ExportOptions, ExportReport};
 use crate::live::arrivals::{LiveInput, Pace};
 use crate::live::feed::FeedError;
 use crate::live::follow::sources_of;
@@ -123,9 +125,15 @@ pub(super) fn say_written(record: &Record, written: &ExportReport) {
 
 pub(super) const NATIVE: ExportFormat = ExportFormat::Native { compact: false };
 
-/// Refuses an output that cannot be written, before the recording starts.
-pub(super) fn check_output(record: &Record) -> Result<(), ExportError> {
-    OutputFile::check(&record.output, &files_of(&record.inputs))
+/// Refuses an output that cannot be written, before the recording starts. A pipe would wait for its reader at the end,
+/// and the files beside a device would be in a folder of the system.
+pub(super) fn check_output(record: &Record) -> Result<(), CliError> {
+    let path = &record.output;
+    OutputFile::check(path, &files_of(&record.inputs))?;
+    match fs::metadata(path).map(|there| FileKind::from_metadata(&there)) {
+        Ok(kind) if kind != FileKind::File => Err(CliError::NoFile { path: path.clone(), kind }),
+        _ => Ok(()),
+    }
 }
 
 /// Returns the sources with a path, which the output must not replace.

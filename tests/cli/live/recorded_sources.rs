@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 
-use super::chrome;
+use super::{chrome, fifo};
 use crate::harness::{folder, longspan, records, spans_of, text};
 
 /// A program may still write to the source: it would be replaced at the end.
@@ -51,4 +51,25 @@ fn a_recording_of_several_sources_names_them_as_other_commands_do() {
     let expected = pids(&longspan(&["spans", text(&app), text(&db), "--no-cache"]).done());
     assert!(expected.iter().any(|pid| pid.ends_with(" in db.json")), "{expected:?}");
     assert_eq!(pids(&spans_of(&out)), expected);
+}
+
+/// Nobody reads a pipe while the recording runs, and the files beside it would be in its folder.
+#[test]
+fn a_recording_into_a_pipe_or_a_device_is_refused_at_once() {
+    let folder = folder();
+    let (pipe, link, source) =
+        (fifo(folder.path(), "pipe"), folder.path().join("link"), folder.path().join("trace.json"));
+    std::os::unix::fs::symlink("pipe", &link).expect("linked");
+    fs::write(&source, chrome(10)).expect("written");
+    for keep in [&[][..], &["--keep", "1min"]] {
+        for (output, kind) in [(text(&pipe), "a pipe"), (text(&link), "a pipe"), ("/dev/null", "a device")] {
+            let words = [&["record", text(&source), "-o", output], keep].concat();
+            let refused = longspan(&words).failed(1);
+            assert!(
+                refused.contains(&format!("{output}: is {kind}: a recording is kept in files beside")),
+                "{refused}"
+            );
+        }
+    }
+    assert_eq!(fs::read_dir(folder.path()).expect("there").count(), 3, "nothing is left beside it");
 }
