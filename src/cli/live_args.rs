@@ -64,8 +64,10 @@ impl Follow {
 pub(super) fn live_sources(sources: &Sources) -> Result<Vec<LiveInput>, CliError> {
     let live = |file: &SourceFile| {
         let words = file.path().to_str().unwrap_or_default();
-        if let Some(path) = words.strip_prefix("unix:") {
-            return Ok(LiveInput::Socket(path.into()));
+        match words.strip_prefix("unix:") {
+            Some("") => return Err(CliError::Usage("unix: expected the path of a socket, as in unix:PATH".to_owned())),
+            Some(path) => return Ok(LiveInput::Socket(path.into())),
+            None => {}
         }
         match words.strip_prefix("otlp") {
             Some("") => Ok(LiveInput::Otlp { port: OTLP_PORT }),

@@ -191,6 +191,8 @@ fn a_folder_that_others_enter_and_other_things_in_the_way_are_refused() {
     for wrong in ["otlp:x", "otlp:70000"] {
         assert!(longspan(&["tail", wrong]).failed(2).contains("expected a port"), "{wrong}");
     }
+    let refused = longspan(&["tail", "unix:"]).failed(2);
+    assert!(refused.contains("unix: expected the path of a socket"), "{refused}");
 }
 
 /// Runs as root only, since only root can become another user.
