@@ -149,7 +149,8 @@ fn search_counts_instants_too_and_takes_its_words_with_the_filter() {
     assert_eq!(count(&["Paint", "--from", "1s"]), 0);
     let refused = longspan(&["search", "--no-cache", text(&file), "dur>soon"]).failed(2);
     assert!(refused.contains("QUERY") && refused.contains("dur>soon"), "{refused}");
-    longspan(&["search", "--no-cache", text(&file)]).failed(2);
+    let refused = longspan(&["search", "--no-cache", text(&file)]).failed(2);
+    assert!(refused.starts_with("longspan: QUERY is missing: it is the last argument"), "{refused}");
 }
 
 #[test]
