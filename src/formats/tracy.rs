@@ -191,20 +191,17 @@ fn quoted_cells(line: &[u8], separator: u8) -> Option<Vec<Cow<'_, [u8]>>> {
     let mut cells = Vec::new();
     let mut rest = line;
     loop {
-        let (cell, after) = match rest.strip_prefix(b"\"") {
-            Some(inside) => {
-                let mut end = memchr::memchr(b'"', inside)?;
-                // Two quotes stand for one.
-                while inside.get(end + 1) == Some(&b'"') {
-                    end += 2 + memchr::memchr(b'"', &inside[end + 2..])?;
-                }
-                let cell = String::from_utf8_lossy(&inside[..end]).replace("\"\"", "\"").into_bytes();
-                (Cow::Owned(cell), &inside[end + 1..])
+        let (cell, after) = if let Some(inside) = rest.strip_prefix(b"\"") {
+            let mut end = memchr::memchr(b'"', inside)?;
+            // Two quotes stand for one.
+            while inside.get(end + 1) == Some(&b'"') {
+                end += 2 + memchr::memchr(b'"', &inside[end + 2..])?;
             }
-            None => {
-                let (cell, after) = rest.split_at(memchr::memchr(separator, rest).unwrap_or(rest.len()));
-                (Cow::Borrowed(cell), after)
-            }
+            let cell = String::from_utf8_lossy(&inside[..end]).replace("\"\"", "\"").into_bytes();
+            (Cow::Owned(cell), &inside[end + 1..])
+        } else {
+            let (cell, after) = rest.split_at(memchr::memchr(separator, rest).unwrap_or(rest.len()));
+            (Cow::Borrowed(cell), after)
         };
         cells.push(cell);
         match after.split_first() {

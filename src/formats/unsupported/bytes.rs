@@ -235,8 +235,8 @@ pub(super) fn first_element(head: &[u8]) -> &[u8] {
     }
 }
 
-/// Returns whether these are indented stacks of DTrace, each frame a module and a function, and each stack with a count
-/// below it.
+/// Returns whether these are indented stacks of `DTrace`: a module and a function per frame, and a count below each
+/// stack.
 pub(super) fn is_dtrace_stacks(head: &[u8]) -> bool {
     let is_function = |line: &[u8]| line.starts_with(b" ") && line.contains(&b'`');
     let is_frame = |line: &&[u8]| is_function(line) || line.trim_ascii().starts_with(b"0x");
