@@ -6,7 +6,6 @@ use std::fmt::Display;
 use std::io::{self, Write};
 
 use clap::Parser as _;
-use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 use super::low_args::LowArgs;
 use crate::base::escape::{escaped, escaped_lines, is_control};
@@ -51,19 +50,6 @@ pub(super) fn usage_text(words: &[OsString], answer: &clap::Error) -> String {
     }
 }
 
-/// Returns a sentence about the missing last argument of a command that has one after its files. The parser takes a
-/// single argument for the last one, and would ask for a file.
-pub(super) fn missing_last(answer: &clap::Error) -> Option<String> {
-    let missing = match answer.get(ContextKind::InvalidArg)? {
-        ContextValue::Strings(missing) if answer.kind() == ErrorKind::MissingRequiredArgument => missing,
-        _ => return None,
-    };
-    let usage = answer.get(ContextKind::Usage)?.to_string();
-    let (_, last) = usage.trim_end().rsplit_once(" <FILE>... <").filter(|_| *missing == ["<FILE>..."])?;
-    let name = last.strip_suffix('>')?;
-    Some(format!("{name} is missing: it is the last argument, after one FILE or more"))
-}
-
 /// Writes the parser's response to arguments without a command: help, the version or an error. Returns the I/O error of
 /// the write.
 pub(super) fn answer(answer: &clap::Error, words: &[OsString]) -> io::Result<()> {
@@ -80,26 +66,10 @@ fn has_control(word: &OsString) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::counted;
 
     #[test]
     fn one_thing_is_in_the_singular() {
         assert_eq!([0, 1, 2].map(|count| counted(count, "event")), ["0 events", "1 event", "2 events"]);
-    }
-
-    #[test]
-    fn the_last_argument_is_asked_for_and_not_the_file_that_is_there() {
-        let missing = |words: &str| {
-            let answer = LowArgs::try_parse_from(format!("longspan {words}").split(' ')).expect_err("a usage error");
-            missing_last(&answer)
-        };
-        for (words, name) in [("search a", "QUERY"), ("annotate a", "FUNCTION"), ("search --no-cache a", "QUERY")] {
-            let expected = format!("{name} is missing: it is the last argument, after one FILE or more");
-            assert_eq!(missing(words), Some(expected), "{words}");
-        }
-        for words in ["search", "annotate", "info", "spans --limit 3", "export a", "render -o x", "search a --nothing"]
-        {
-            assert_eq!(missing(words), None, "{words}");
-        }
     }
 }

@@ -70,15 +70,12 @@ const WRONG_USAGE: u8 = 2;
 /// Runs a command line. The first argument is the name of the program.
 pub fn run(words: impl IntoIterator<Item = OsString>) -> ExitCode {
     let words: Vec<OsString> = words.into_iter().collect();
-    let parsed = match LowArgs::try_parse_from(&words) {
-        Ok(low) => Ok(low),
-        Err(answer) => match messages::missing_last(&answer) {
-            Some(text) => Err(CliError::Usage(text)),
-            None => return printed(&answer, &words),
-        },
+    let low = match LowArgs::try_parse_from(&words) {
+        Ok(low) => low,
+        Err(answer) => return printed(&answer, &words),
     };
     signals::watch(say);
-    let error = match parsed.and_then(CliCommand::from_low).and_then(perform) {
+    let error = match CliCommand::from_low(low).and_then(perform) {
         Ok(()) => return ExitCode::SUCCESS,
         Err(error) if error.is_of_a_reader_that_has_seen_enough() => return ExitCode::SUCCESS,
         Err(error) => error,
@@ -113,7 +110,7 @@ fn printed(answer: &clap::Error, words: &[OsString]) -> ExitCode {
 pub fn problem_of(words: &[OsString]) -> Option<String> {
     match LowArgs::try_parse_from(words) {
         Ok(low) => CliCommand::from_low(low).err().map(|error| messages::lines_about(&error.to_string(), words)),
-        Err(answer) => messages::missing_last(&answer).or_else(|| Some(messages::usage_text(words, &answer))),
+        Err(answer) => Some(messages::usage_text(words, &answer)),
     }
 }
 

@@ -44,11 +44,24 @@ fn is_packed(bytes: &[u8]) -> bool {
         .any(|magic| bytes.starts_with(magic))
 }
 
-/// Returns the bytes up to the first damage, unpacked at once by the library, and whether there is damage.
+/// Returns the bytes up to the first damage, unpacked at once by the library, and whether there is damage. Data after
+/// the members is none: it is an import issue of its own.
 fn gunzip(packed: &[u8]) -> (Vec<u8>, bool) {
-    let mut bytes = Vec::new();
-    let read = flate2::read::MultiGzDecoder::new(packed).take(UNPACKED_BYTES_MAX).read_to_end(&mut bytes);
-    (bytes, read.is_err())
+    let (mut bytes, mut rest) = (Vec::new(), packed);
+    loop {
+        let mut member = flate2::bufread::GzDecoder::new(rest);
+        let left = UNPACKED_BYTES_MAX - bytes.len() as u64;
+        if member.by_ref().take(left).read_to_end(&mut bytes).is_err() {
+            return (bytes, true);
+        }
+        rest = member.into_inner();
+        // Zeros are padding, and a single byte of a member's first two may be a truncated one.
+        rest = &rest[rest.iter().take_while(|&&byte| byte == 0).count()..];
+        let is_member = !rest.is_empty() && b"\x1f\x8b".starts_with(&rest[..rest.len().min(2)]);
+        if !is_member || bytes.len() as u64 == UNPACKED_BYTES_MAX {
+            return (bytes, false);
+        }
+    }
 }
 
 pub(super) fn check(bytes: &[u8]) {
