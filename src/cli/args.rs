@@ -9,6 +9,7 @@ use clap_complete::Shell;
 use regex::Regex;
 
 use super::error::CliError;
+use super::last_argument::split_last;
 use super::live_args::{Follow, follow_args, listen_args, live_filter, live_sources};
 use super::live_rows::LiveRowFormat;
 use super::low_args::{
@@ -226,6 +227,7 @@ impl CliCommand {
                 Self::Flame { flame, load: load(common)? }
             }
             Some(LowCommand::Search(LowSearch { capture: files, query, scope, common })) => {
+                let (files, query) = split_last(files, query, "QUERY")?;
                 let mut scope = scope_args(scope)?;
                 scope.filter.terms.extend(filter("QUERY", &query)?.terms);
                 Self::Search { search: Search { sources: capture(files)?, scope }, load: load(common)? }
@@ -308,6 +310,7 @@ fn annotate(low: LowAnnotate) -> Result<CliCommand, CliError> {
         let message = "--no-symbols is not for `annotate`: without names there is no function";
         return Err(CliError::Usage(message.to_owned()));
     }
+    let (files, function) = split_last(files, function, "FUNCTION")?;
     let map = |text: String| {
         let usage = || CliError::Usage(format!("--source-map {text}: give a folder, or FROM=FOLDER"));
         SourceMap::parse(&text).ok_or_else(usage)
@@ -359,6 +362,9 @@ fn refuse_terminal(output: &Path) -> Result<(), CliError> {
 }
 
 fn capture(low: LowCapture) -> Result<Sources, CliError> {
+    if low.files.iter().any(|file| file.as_os_str().is_empty()) {
+        return Err(CliError::Usage("FILE is empty: give a path, or - for stdin".to_owned()));
+    }
     sources(low.files, low.offsets)
 }
 

@@ -1,6 +1,7 @@
 //! `longspan completions`: prints the shell completion script.
 
-use clap::CommandFactory;
+use clap::builder::Resettable;
+use clap::{Command, CommandFactory};
 use clap_complete::Shell;
 
 use super::error::CliError;
@@ -11,6 +12,11 @@ use super::stdout::to_stdout;
 pub(super) fn print(shell: Shell) -> Result<(), CliError> {
     // Into memory first: the generator panics if a write fails, as on a full disk.
     let mut script = Vec::new();
-    clap_complete::generate(shell, &mut LowArgs::command(), "longspan", &mut script);
+    clap_complete::generate(shell, &mut without_terminators(LowArgs::command()), "longspan", &mut script);
     to_stdout(|out| Ok(out.write_all(&script)?))
+}
+
+/// Removes the terminators of values, which no one can type but zsh would be given.
+fn without_terminators(command: Command) -> Command {
+    command.mut_args(|arg| arg.value_terminator(Resettable::Reset)).mut_subcommands(without_terminators)
 }

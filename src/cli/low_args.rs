@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::builder::{OsStringValueParser, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
@@ -81,7 +81,9 @@ pub(super) struct LowOffsets {
 #[derive(Debug, Args)]
 pub(super) struct LowCapture {
     /// The trace; several files share one timeline; - is stdin, and pipes are accepted
-    #[arg(value_name = "FILE", required = true)]
+    // Without a terminator, the parser gives a file before an option to the positional after the files. No argument
+    // contains this one, so all positionals are files; of commands with one more, [`super::args`] splits off the last.
+    #[arg(value_name = "FILE", required = true, value_terminator = "\0", value_parser = file_or_empty())]
     pub(crate) files: Vec<PathBuf>,
     #[command(flatten)]
     pub(crate) offsets: LowOffsets,
@@ -155,6 +157,7 @@ Only rows that match all terms of a filter, such as 'dur>1ms cat:io in:RunTask -
   dur>1ms  dur<=2s  dur=0               the duration
   start>=1.5s  start<2s                 the start, a time of the trace's clock
   arg.url=/index.html  arg.url:index    an argument equals it, or contains it
+  arg.a.b=1  arg.\"a b\"=1               the key `a.b`, or `b` in `a`; quotes keep blanks and dots
   in:RunTask  in:/^Run/                 a span of that name is open above it when it starts
   within:worker/2@1.5ms                 the same, for the span at depth 2 of track or thread id
                                         `worker` that starts at 1.5 ms; within:#17/2@1500 is for
@@ -262,7 +265,7 @@ pub(super) struct LowStats {
     #[command(flatten)]
     pub(crate) rows: LowRows,
     /// Group by name, category, thread, process, two of these such as name,thread, or the value of an
-    /// argument, such as arg:url
+    /// argument, such as arg:url, with keys as in --filter
     #[arg(long, value_name = "KEYS", default_value = "name")]
     pub(crate) by: GroupBy,
 }
@@ -298,9 +301,10 @@ pub(super) struct LowSearch {
     #[arg(
         value_name = "QUERY",
         required = true,
+        conflicts_with = "files",
         help = "What to look for: a filter, with the words of --filter, after -- where it begins with a minus"
     )]
-    pub(crate) query: String,
+    pub(crate) query: Option<String>,
     #[command(flatten)]
     pub(crate) scope: LowScope,
     #[command(flatten)]
@@ -325,8 +329,8 @@ pub(super) struct LowAnnotate {
     #[command(flatten)]
     pub(crate) capture: LowCapture,
     /// The function: its name as `stats` prints it, or what is before its parameters
-    #[arg(value_name = "FUNCTION", required = true)]
-    pub(crate) function: String,
+    #[arg(value_name = "FUNCTION", required = true, conflicts_with = "files")]
+    pub(crate) function: Option<String>,
     /// The module of the function, if several have one of that name: a path or a file name
     #[arg(long, value_name = "MODULE", allow_hyphen_values = true)]
     pub(crate) module: Option<String>,
@@ -516,6 +520,11 @@ pub(super) struct LowMan {
     /// Write all pages into this folder
     #[arg(short, long, value_name = "DIR")]
     pub(crate) output: Option<PathBuf>,
+}
+
+/// Returns a parser of paths that accepts an empty text, which may be the last argument of a command.
+fn file_or_empty() -> impl TypedValueParser<Value = PathBuf> {
+    OsStringValueParser::new().map(PathBuf::from)
 }
 
 /// Returns the formats of `synth`; the others cannot hold a whole trace in one file.

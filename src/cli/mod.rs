@@ -18,6 +18,7 @@ mod flame;
 mod flame_view;
 mod heat_map_stats;
 mod info;
+mod last_argument;
 mod live_args;
 mod live_rows;
 mod load;

@@ -1,10 +1,9 @@
 //! A filter of rows that are not in a store yet. Terms that need a store are rejected: those about the spans above a
 //! row.
 
-use serde_json::Value;
-
 use super::pairs::{LiveNames, LiveRow};
 use crate::model::TrackKind;
+use crate::query::argument_path::value_text;
 use crate::query::filter::{Filter, Term, Test};
 
 /// A filter of rows as they arrive.
@@ -46,13 +45,8 @@ fn holds(test: &Test, row: &LiveRow, names: &LiveNames) -> bool {
         Test::Duration(range) => range.contains(&row.dur_ns()),
         Test::Start(range) => range.contains(&row.ts_ns),
         Test::Argument { path, test } => {
-            let args = serde_json::from_str::<Value>(&row.args).ok();
-            let value = path.iter().try_fold(args.as_ref(), |value, member| Some(value?.get(member)));
-            match value.flatten() {
-                Some(Value::String(text)) => test.holds(text),
-                Some(other) => test.holds(&other.to_string()),
-                None => false,
-            }
+            let args = serde_json::from_str(&row.args).unwrap_or_default();
+            path.find(&args).is_some_and(|value| test.holds(&value_text(value)))
         }
         // Rejected by `new`.
         Test::Inside(_) | Test::Within(_) => false,

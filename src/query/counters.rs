@@ -129,8 +129,16 @@ struct Weighed {
     last: f64,
     range: Option<(f64, f64)>,
     sum: Compensated,
+    /// Whether the sum is scaled by [`SCALE`].
+    is_scaled: bool,
     held_ns: u64,
 }
+
+/// A value beyond this may overflow the sum; smaller ones cannot within all of time, which is less than 2^64 ns.
+const LARGE: f64 = f64::from_bits((1023 + 900) << 52);
+
+/// A power of two, by which every sum of finite values fits. Scaling by it is exact.
+const SCALE: f64 = f64::from_bits((1023 - 128) << 52);
 
 impl Weighed {
     /// Records a value at a time in the range, at or after the last change.
@@ -147,9 +155,23 @@ impl Weighed {
     fn hold_until(&mut self, ts_ns: i64) {
         if let Some((value, since_ns)) = self.current_value {
             let held_ns = ts_ns.abs_diff(since_ns);
+            if value.abs() > LARGE && !self.is_scaled {
+                self.is_scaled = true;
+                self.sum = Compensated { sum: self.sum.sum * SCALE, lost: self.sum.lost * SCALE };
+            }
+            let value = if self.is_scaled { value * SCALE } else { value };
             self.sum.add(value * held_ns as f64);
             self.held_ns += held_ns;
         }
+    }
+
+    /// Returns the mean over the time in which a value holds; the last value if none holds for any time.
+    fn mean(&self) -> f64 {
+        if self.held_ns == 0 {
+            return self.last;
+        }
+        let mean = self.sum.total() / self.held_ns as f64;
+        if self.is_scaled { mean / SCALE } else { mean }
     }
 }
 
@@ -203,14 +225,13 @@ fn of_lane(
     // A trace ends with its last event; a range may extend beyond it.
     let to_ns = scope.to_ns.unwrap_or_else(|| snapshot.end_ns()).max(since_ns);
     weighed.hold_until(to_ns);
-    let mean = if weighed.held_ns > 0 { weighed.sum.total() / weighed.held_ns as f64 } else { weighed.last };
     Ok(Some(CounterStats {
         track: snapshot.lane(lane).track,
         samples: end - from,
         min,
         max,
         // The rounded mean must stay within the values.
-        mean: mean.clamp(min, max),
+        mean: weighed.mean().clamp(min, max),
         first,
         last: weighed.last,
         known_ns: to_ns.abs_diff(since_ns),

@@ -80,7 +80,7 @@ impl GroupChoice {
         let (name, track) = match &self.by {
             GroupBy::Argument(path) => {
                 let value = self.value.as_ref()?;
-                return Some(format!("arg.{}={}", path.join("."), quoted(value)));
+                return Some(path.filter(value));
             }
             GroupBy::Keys { name, track } => (name, track),
         };

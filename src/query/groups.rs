@@ -8,6 +8,7 @@ use std::str::FromStr;
 
 use rustc_hash::FxHashMap;
 
+use super::argument_path::ArgumentPath;
 use super::snapshot::Snapshot;
 use crate::model::{NameIdx, TrackIdx};
 
@@ -39,8 +40,8 @@ pub enum GroupBy {
         /// The key of the track.
         track: Option<PlaceKey>,
     },
-    /// The value of an argument, given as a path of members.
-    Argument(Vec<String>),
+    /// The value of an argument.
+    Argument(ArgumentPath),
 }
 
 impl Default for GroupBy {
@@ -68,7 +69,7 @@ impl GroupBy {
 impl fmt::Display for GroupBy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (name, track) = match self {
-            Self::Argument(path) => return write!(f, "arg:{}", path.join(".")),
+            Self::Argument(path) => return write!(f, "arg:{path}"),
             Self::Keys { name, track } => (name, track),
         };
         let name = name.map(|name| match name {
@@ -97,8 +98,7 @@ impl FromStr for GroupBy {
     fn from_str(text: &str) -> Result<Self, UnknownKey> {
         let unknown = || UnknownKey(text.to_owned());
         if let Some(path) = text.strip_prefix("arg:") {
-            let path: Vec<String> = path.split('.').map(str::to_owned).collect();
-            return if path.iter().any(String::is_empty) { Err(unknown()) } else { Ok(Self::Argument(path)) };
+            return ArgumentPath::parse(path).map(Self::Argument).ok_or_else(unknown);
         }
         let (mut name, mut track) = (None, None);
         for word in text.split(',') {
@@ -198,13 +198,15 @@ mod tests {
         let by = |text: &str| text.parse::<GroupBy>();
         assert_eq!(by("name"), Ok(GroupBy::default()));
         assert_eq!(by("thread,category"), by("category,thread"));
-        assert_eq!(by("arg:a.b"), Ok(GroupBy::Argument(vec!["a".to_owned(), "b".to_owned()])));
-        for text in ["name", "category,thread", "process", "arg:a.b"] {
+        assert_eq!(by("arg:a.b"), Ok(GroupBy::Argument(ArgumentPath::from_parts(["a", "b"]))));
+        assert_eq!(by("arg:a b"), by("arg:\"a b\""));
+        for text in ["name", "category,thread", "process", "arg:a.b", "arg:\"a b\".\"c.d\"", "arg:\"\""] {
             assert_eq!(by(text).unwrap().to_string(), text);
         }
         assert!(by("name,process").unwrap().is_pair() && !by("process").unwrap().is_pair());
         assert!(by("name,thread").unwrap().has_union() && !by("category").unwrap().has_union());
-        for wrong in ["", "names", "name,name", "name,category", "thread,process", "name,thread,", "arg:", "arg:a."] {
+        let refused = ["", "names", "name,name", "name,category", "thread,process", "name,thread,", "arg:", "arg:a."];
+        for wrong in refused.into_iter().chain(["arg:\"a"]) {
             assert_eq!(by(wrong), Err(UnknownKey(wrong.to_owned())));
         }
     }

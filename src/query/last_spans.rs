@@ -94,7 +94,13 @@ impl LastSpans {
     /// Returns the innermost span above `depth` that ends at or after `end_ns`.
     #[must_use]
     pub(crate) fn reaching(&self, track: TrackIdx, depth: u16, end_ns: i64) -> Option<LastSpan> {
-        Some(self.spans(track)[self.depth_reaching(track, depth.into(), end_ns)?])
+        self.at(track, self.depth_of_reaching(track, depth, end_ns)?)
+    }
+
+    /// Returns the depth of the innermost span above `depth` that ends at or after `end_ns`.
+    #[must_use]
+    pub(crate) fn depth_of_reaching(&self, track: TrackIdx, depth: u16, end_ns: i64) -> Option<u16> {
+        self.depth_reaching(track, depth.into(), end_ns).and_then(|depth| u16::try_from(depth).ok())
     }
 
     /// Returns the innermost span that is open at `ts_ns` or starts there. Spans that start later are not recorded yet.

@@ -3,8 +3,7 @@
 use std::ops::{Range, RangeInclusive};
 use std::sync::Arc;
 
-use serde_json::Value;
-
+use super::argument_path::{ArgumentPath, value_text};
 use super::filter::{Filter, Test, TextTest};
 use super::inside::Inside;
 use super::name_set::{NameSet, mask_of};
@@ -51,7 +50,7 @@ impl Default for Matcher {
 
 #[derive(Debug, Clone)]
 struct ArgumentTest {
-    path: Vec<String>,
+    path: ArgumentPath,
     test: TextTest,
     negated: bool,
 }
@@ -136,16 +135,16 @@ impl Matcher {
 
     /// Restricts matches to rows whose argument passes a test.
     #[must_use]
-    pub(crate) fn and_argument(mut self, path: &[String], test: TextTest) -> Self {
-        self.arguments.push(ArgumentTest { path: path.to_vec(), test, negated: false });
+    pub(crate) fn and_argument(mut self, path: &ArgumentPath, test: TextTest) -> Self {
+        self.arguments.push(ArgumentTest { path: path.clone(), test, negated: false });
         self
     }
 
     /// Restricts matches to rows without an argument.
     #[must_use]
-    pub(crate) fn and_no_argument(mut self, path: &[String]) -> Self {
+    pub(crate) fn and_no_argument(mut self, path: &ArgumentPath) -> Self {
         // Every value contains the letters of an empty text.
-        self.arguments.push(ArgumentTest { path: path.to_vec(), test: TextTest::Letters(Vec::new()), negated: true });
+        self.arguments.push(ArgumentTest { path: path.clone(), test: TextTest::Letters(Vec::new()), negated: true });
         self
     }
 
@@ -285,13 +284,8 @@ impl Matcher {
 
 impl ArgumentTest {
     fn holds(&self, args_json: &str) -> bool {
-        let args = serde_json::from_str::<Value>(args_json).ok();
-        let value = self.path.iter().try_fold(args.as_ref(), |value, member| Some(value?.get(member)));
-        let passes = match value.flatten() {
-            Some(Value::String(text)) => self.test.holds(text),
-            Some(other) => self.test.holds(&other.to_string()),
-            None => false,
-        };
+        let args = serde_json::from_str(args_json).unwrap_or_default();
+        let passes = self.path.find(&args).is_some_and(|value| self.test.holds(&value_text(value)));
         passes != self.negated
     }
 }

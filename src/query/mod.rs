@@ -1,6 +1,7 @@
 //! Queries of a store by a frame, a panel or a script: the spans that represent each pixel, the row at a point, the
 //! spans around a span. Read-only. Work is bounded by the size of the answer, not by the trace.
 
+pub(crate) mod argument_path;
 pub(crate) mod buckets;
 pub(crate) mod counters;
 pub(crate) mod cursor;
@@ -26,6 +27,7 @@ pub(crate) mod overlay;
 pub(crate) mod pick;
 pub(crate) mod pixels;
 mod plan;
+mod quoting;
 pub(crate) mod row_filter;
 pub(crate) mod rows;
 pub(crate) mod sample_table;

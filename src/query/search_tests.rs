@@ -50,7 +50,7 @@ fn capture(lanes: usize, rows_per_lane: usize, seed: u64) -> Snapshot {
             free_ns = start_ns + dur_ns as i64;
             // Names change in phases, so that extents differ, plus a rare one.
             let name = if below(700) == 0 { 59 } else { (row / 3000 * 7) as u64 % 50 + below(8) };
-            let args = format!(r#"{{"k":{},"in":{{"s":"text {}"}}}}"#, below(5), below(3));
+            let args = format!(r#"{{"k":{},"in":{{"s":"text {}"}},"x.y z":{}}}"#, below(5), below(3), below(4));
             let mut blob = Vec::new();
             Detail { args_json: &args, ..Detail::default() }.encode_into(&mut blob);
             let detail = if below(3) == 0 { writer.push_detail(&blob).unwrap().0 } else { 0 };
@@ -79,7 +79,8 @@ fn passes(snapshot: &Snapshot, filter: &Filter, track: TrackIdx, row: &Row, read
             Test::Argument { path, test } => {
                 let blob = snapshot.store().detail(DetailRef(row.detail), reader);
                 let value: serde_json::Value = serde_json::from_str(Detail::decode(blob).args_json).unwrap_or_default();
-                let value = value.pointer(&format!("/{}", path.join("/"))).cloned();
+                let nested = value.pointer(&format!("/{}", path.dotted().replace('.', "/")));
+                let value = value.get(path.dotted()).or(nested).cloned();
                 value.is_some_and(|value| test.holds(&value.as_str().map_or(value.to_string(), str::to_owned)))
             }
             Test::Inside(_) | Test::Within(_) => unreachable!("inside_tests.rs has an oracle of them"),
@@ -103,7 +104,7 @@ fn scanned(snapshot: &Snapshot, filter: &Filter, range: (Option<i64>, Option<i64
     hits
 }
 
-const FILTERS: [&str; 17] = [
+const FILTERS: [&str; 19] = [
     "",
     "task",
     "\"Task 59\"",
@@ -117,6 +118,8 @@ const FILTERS: [&str; 17] = [
     "thread:1 process:1",
     "arg.k=3",
     "-arg.in.s:1 arg.k:/[12]/",
+    "arg.x.\"y z\"=2",
+    "-arg.\"x.y z\":/[03]/",
     "-dur<5 -\"Task 59\"",
     "start>=100us start<400us dur>100",
     "-start>200us cat:io",

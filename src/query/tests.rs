@@ -214,6 +214,26 @@ proptest! {
     }
 
     #[test]
+    fn the_mean_of_a_counter_scales_with_its_values(
+        steps in prop::collection::vec((0i64..1 << 40, -1e3f64..1e3), 1..20),
+        exponent in 0i32..1013,
+    ) {
+        // Powers of two scale exactly, as long as the values are finite.
+        let mean = |power: i32| {
+            let mut ts_ns = 0;
+            let rows: Vec<Row> = steps.iter().map(|&(gap, value)| {
+                ts_ns += gap;
+                Row { start_ns: ts_ns, value: (value * 2f64.powi(power)).to_bits(), ..Row::default() }
+            }).collect();
+            let snapshot = snapshot_of(&[(LaneKind::Counter, rows)], 0);
+            let scope = Scope::from_range(None, Some(ts_ns + 1000));
+            counters(&snapshot, &scope, &Cancel::default(), &Progress::default()).unwrap()[0].mean
+        };
+        let expected = mean(0) * 2f64.powi(exponent);
+        prop_assert_eq!(mean(exponent), expected);
+    }
+
+    #[test]
     fn what_is_under_a_point_equals_a_scan(steps in any_steps(), count in 1usize..300, at in 0.0f64..1.0, tolerance_ns in 0u64..50) {
         let rows = rows_of(0, &steps, count);
         let snapshot = snapshot_of(&[(LaneKind::Spans, rows.clone())], 0);
@@ -412,4 +432,19 @@ fn at_some_blocks_a_bucket_most_stay_packed() {
         let unpacked = read.blocks * 1000 / (rows.len() as u64 / 64);
         assert!(unpacked <= unpacked_max, "{unpacked} of 1000 blocks with {rows_per_bucket} rows a bucket");
     }
+}
+
+#[test]
+fn the_mean_of_values_near_the_largest_number_is_finite() {
+    let mean = |values: &[f64]| {
+        let row = |(at, value): (i64, &f64)| Row { start_ns: at, value: value.to_bits(), ..Row::default() };
+        let rows = (0..).step_by(1_000_000_000).zip(values).map(row).collect();
+        let snapshot = snapshot_of(&[(LaneKind::Counter, rows)], 0);
+        let scope = Scope::from_range(None, Some(values.len() as i64 * 1_000_000_000));
+        counters(&snapshot, &scope, &Cancel::default(), &Progress::default()).unwrap()[0].mean
+    };
+    assert_eq!(mean(&[1e300, 1e300]).to_bits(), 1e300f64.to_bits());
+    assert_eq!(mean(&[f64::MAX; 3]).to_bits(), f64::MAX.to_bits());
+    assert_eq!(mean(&[f64::MIN, f64::MAX]).to_bits(), 0f64.to_bits());
+    assert_eq!(mean(&[1.0, f64::MAX, f64::MIN, 3.0]).to_bits(), 1f64.to_bits());
 }

@@ -28,6 +28,7 @@ pub use self::table::{GrowingTotals, Totals};
 use self::unfinished::each_unfinished;
 pub(crate) use self::values::GroupValue;
 use self::values::ValueTable;
+use super::argument_path::ArgumentPath;
 use super::groups::{GroupBy, Grouping, SpanGroup};
 use super::matcher::Matcher;
 use super::plan::{Plan, PlanSource, Sweep};
@@ -178,7 +179,7 @@ impl<'a> TotalsQuestion<'a> {
     }
 
     /// Sums one range after the other, so that the separated values are the same in every run.
-    fn sum_by_value(&self, path: &[String], cancel: &Cancel, progress: &Progress) -> Result<TotalsWork, Cancelled> {
+    fn sum_by_value(&self, path: &ArgumentPath, cancel: &Cancel, progress: &Progress) -> Result<TotalsWork, Cancelled> {
         let plan = Plan::of_rows(self.snapshot, &self.scope);
         let pool = TablePool::new(0, &self.grouping, self.growing);
         let mut values = ValueTable::new(path);

@@ -17,7 +17,7 @@ pub(crate) fn kind_title(kind: &DerivedKind) -> String {
         DerivedKind::Busy => "Busy".to_owned(),
         DerivedKind::MaxDuration => "Longest".to_owned(),
         DerivedKind::Quantile(percent) => format!("p{percent} of durations"),
-        DerivedKind::Sum(path) => format!("Sum of {}", path.join(".")),
+        DerivedKind::Sum(path) => format!("Sum of {}", path.dotted()),
         DerivedKind::CounterSum(name) => format!("Sum of counters {name}"),
     }
 }
@@ -101,6 +101,7 @@ pub(crate) fn column_text(kind: &DerivedKind, cell: Option<&CounterCell>, width_
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::query::argument_path::ArgumentPath;
 
     fn cell(min: f64, max: f64) -> CounterCell {
         CounterCell { first_bucket: 0, bucket_count: 1, min, max, last: max }
@@ -119,7 +120,7 @@ mod tests {
     fn numbers_of_a_column_are_bars_from_zero_and_levels_a_curve() {
         let cells = [cell(3.0, 4.0), cell(-2.0, -1.0)];
         let drawn = |kind| drawn_cells(&kind, &cells).iter().map(|cell| (cell.min, cell.max)).collect::<Vec<_>>();
-        assert_eq!(drawn(DerivedKind::Sum(Vec::new())), [(0.0, 4.0), (-2.0, 0.0)]);
+        assert_eq!(drawn(DerivedKind::Sum(ArgumentPath::default())), [(0.0, 4.0), (-2.0, 0.0)]);
         assert_eq!(drawn(DerivedKind::Concurrency), [(3.0, 4.0), (-2.0, -1.0)]);
     }
 
@@ -140,6 +141,6 @@ mod tests {
         let range = |kind, top| range_text(&kind, Scale { bottom: 0.0, top }, 1_000_000);
         assert_eq!(range(DerivedKind::Rate, 2e6), "0 to 2M/s");
         assert_eq!(range(DerivedKind::MaxDuration, 2.5e6), "0 to 2.5 ms");
-        assert_eq!(range(DerivedKind::Sum(vec!["bytes".to_owned()]), 5e4), "0 to 50k in 1 ms");
+        assert_eq!(range(DerivedKind::Sum(ArgumentPath::from_parts(["bytes"])), 5e4), "0 to 50k in 1 ms");
     }
 }

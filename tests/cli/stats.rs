@@ -118,6 +118,40 @@ fn groups_of_an_argument_are_its_values_and_unfinished_spans_are_told_apart() {
 }
 
 #[test]
+fn a_key_with_dots_is_one_key_or_a_member_of_an_object_for_filters_groups_and_sums() {
+    let folder = folder();
+    let file = folder.path().join("keys.json");
+    let spans = [
+        r#"{"ph":"X","name":"flat","pid":1,"tid":1,"ts":1,"dur":1,"args":{"http.status":200}}"#,
+        r#"{"ph":"X","name":"nested","pid":1,"tid":1,"ts":3,"dur":1,"args":{"http":{"status":200}}}"#,
+        r#"{"ph":"X","name":"both","pid":1,"tid":1,"ts":5,"dur":1,"args":{"http":{"status":200},"http.status":404}}"#,
+        r#"{"ph":"X","name":"blank","pid":1,"tid":1,"ts":7,"dur":1,"args":{"External id":5}}"#,
+    ];
+    fs::write(&file, format!("[{}]", spans.join(","))).expect("a file");
+    for (filter, expected) in [
+        ("arg.http.status=200", &["flat", "nested"][..]),
+        ("arg.http.status=404", &["both"]),
+        (r#"arg."http.status":0"#, &["flat", "both"]),
+        (r#"arg."External id"=5"#, &["blank"]),
+        (r#"-arg."External id"=5 -arg.http.status=404"#, &["flat", "nested"]),
+    ] {
+        let rows = records(&longspan(&["spans", "--no-cache", "--filter", filter, text(&file)]).done());
+        assert_eq!(rows.iter().map(|row| &*row[3]).collect::<Vec<_>>(), expected, "{filter}");
+    }
+    let rows = records(&longspan(&["stats", "--no-cache", "--by", "arg:http.status", text(&file)]).done());
+    let mut groups: Vec<_> = rows.iter().map(|row| (&*row[0], &*row[1], &*row[2])).collect();
+    groups.sort_unstable();
+    assert_eq!(groups, [("", "missing", "1"), ("200", "value", "2"), ("404", "value", "1")]);
+    let out = folder.path().join("sum.json");
+    let derive = ["--derive", "sum:arg.http.status every:1s", "--derive", r#"sum:arg."External id" every:1s"#];
+    longspan(&[&["export", "--no-cache", text(&file), "-o", text(&out)], &derive[..]].concat()).done();
+    let stats = records(&longspan(&["stats", "--no-cache", "--counters", text(&out)]).done());
+    let mut sums: Vec<&str> = stats.iter().map(|row| &*row[5]).collect();
+    sums.sort_unstable();
+    assert_eq!(sums, ["5", "804"], "{stats:?}");
+}
+
+#[test]
 fn a_filter_lists_the_spans_that_each_of_its_words_allows() {
     let file = data("go_trace.json");
     let all = records(&spans_of(&file));

@@ -89,3 +89,46 @@ fn an_argument_of_a_span_is_a_key_from_the_menu_of_its_value() {
     group_by(&mut session, "Name");
     session.until("the names", |session| session.says("3 names, Count 5"));
 }
+
+#[test]
+fn a_value_is_found_and_grouped_by_any_key() {
+    // Each value is in another number of spans, and all are in the first.
+    let values = [
+        (r#""http.status":"alpha""#, "alpha", "arg:http.status", 2),
+        (r#""External id":"beta""#, "beta", r#"'arg:"External id"'"#, 3),
+        (r#""say \"x\"":"gamma""#, "gamma", r#"'arg:"say \"x\""'"#, 4),
+        (r#""at":{"b.c d":"delta"}"#, "delta", r#"'arg:at.b."c d"'"#, 5),
+    ];
+    let spans = (0..7).map(|span| {
+        let args: Vec<&str> = values.iter().filter(|(.., spans)| span < *spans).map(|(member, ..)| *member).collect();
+        let (args, ts) = (args.join(","), span * 20);
+        format!(r#"{{"ph":"X","name":"call","pid":1,"tid":1,"ts":{ts},"dur":10,"args":{{{args}}}}}"#)
+    });
+    let text = format!("[{}]", spans.collect::<Vec<_>>().join(","));
+    let mut session = Session::empty(SCREEN, 1.0);
+    session.open_text("keys.json", &text);
+    session.press(Modifiers::COMMAND, Key::F);
+    session.harness.step();
+    session.type_text("call");
+    session.press(Modifiers::NONE, Key::Enter);
+    session.until("its details", |session| session.says("7 hits") && session.says("alpha"));
+    for (_, value, _, spans) in values {
+        let at = session.harness.get_by_label(value).rect().center();
+        session.right_click(at);
+        session.click("Find spans with this value");
+        session.until(value, |session| session.says(&format!("{spans} hits")));
+    }
+    for (_, value, keys, spans) in values {
+        session.press(Modifiers::COMMAND, Key::F);
+        session.until(value, |session| session.says(value));
+        let at = session.harness.get_by_label(value).rect().center();
+        session.right_click(at);
+        session.click("Group by this key");
+        session.until(value, |session| rows(session) == 2 && session.says("2 values, Count 7"));
+        session.click("Copy as command");
+        let line = copied(&session).expect("a command");
+        assert!(line.starts_with(&format!("longspan stats --by {keys} ")), "{line}");
+        let table = run_by_shell(&line);
+        assert!(table.lines().any(|line| line.starts_with(&format!("{value},value,{spans},"))), "{table}");
+    }
+}

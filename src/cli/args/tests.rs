@@ -129,3 +129,44 @@ fn times_before_zero_are_times_and_not_options() {
     };
     assert_eq!(spans.scope.range.on_clock_of(0), (Some(-5_000_000), Some(-1)));
 }
+
+#[test]
+fn options_may_stand_anywhere_among_the_files_and_the_last_argument() {
+    let files = |sources: &Sources| sources.files().iter().map(|file| file.path().to_owned()).collect::<Vec<_>>();
+    for count in 1..=3 {
+        let expected: Vec<PathBuf> = (0..count).map(|file| PathBuf::from(format!("f{file}"))).collect();
+        // One option at each position, and another one at each later position; before the last word perhaps a `--`.
+        for (first, second, marked) in (0..=count + 1).flat_map(|first| {
+            (first..=count + 1).flat_map(move |second| [(first, second, false), (first, second, second <= count)])
+        }) {
+            let mut words: Vec<String> = (0..count).map(|file| format!("f{file}")).collect();
+            words.extend(marked.then(|| "--".to_owned()).into_iter().chain(["q".to_owned()]));
+            words.insert(second, "--no-cache".to_owned());
+            words.splice(first..first, ["--from", "-5"].map(str::to_owned));
+            let words = words.join(" ");
+            match command(&format!("longspan search {words}")) {
+                Ok(CliCommand::Search { search, .. }) => {
+                    assert_eq!(files(&search.sources), expected, "{words}");
+                    assert_eq!(search.scope.filter.terms.len(), 1, "{words}");
+                    assert_eq!(search.scope.range.on_clock_of(0), (Some(-5), None), "{words}");
+                }
+                other => panic!("{words}: {other:?}"),
+            }
+            match command(&format!("longspan annotate {words}")) {
+                Ok(CliCommand::Annotate { annotate, .. }) => {
+                    assert_eq!((files(&annotate.sources), &*annotate.function), (expected.clone(), "q"), "{words}");
+                }
+                other => panic!("{words}: {other:?}"),
+            }
+        }
+    }
+    let Ok(CliCommand::Search { search, .. }) = command("longspan search a  --no-cache") else { panic!("an empty query") };
+    assert!(search.scope.filter.is_empty());
+    for words in ["search  q", "info ", "info a "] {
+        assert!(matches!(command(&format!("longspan {words}")), Err(CliError::Usage(_))), "{words}");
+    }
+    for (words, name) in [("search a", "QUERY"), ("annotate a --from 5", "FUNCTION"), ("search", "QUERY")] {
+        let Err(CliError::Usage(text)) = command(&format!("longspan {words}")) else { panic!("{words}") };
+        assert!(text.contains(name), "{words}: {text}");
+    }
+}

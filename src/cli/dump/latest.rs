@@ -1,5 +1,7 @@
 //! Tracks the latest span of each lane while rows come in time order: enough to find the span around a row.
 
+use std::collections::BTreeSet;
+
 use rustc_hash::FxHashMap;
 
 use crate::model::TrackIdx;
@@ -9,6 +11,8 @@ use crate::query::last_spans::{LastSpan, LastSpans};
 #[derive(Debug, Default)]
 pub(super) struct Latest {
     spans: LastSpans,
+    /// Tracks and depths of spans without an end, which are also open at the end of their track.
+    unfinished: BTreeSet<(TrackIdx, u16)>,
     instants: FxHashMap<TrackIdx, (u64, i64)>,
 }
 
@@ -16,6 +20,11 @@ impl Latest {
     /// Records a span, which replaces the previous one of its lane.
     pub(super) fn put(&mut self, track: TrackIdx, depth: u16, span: LastSpan) {
         self.spans.put(track, depth, span);
+    }
+
+    /// Records that the last span at a depth has no end in the trace.
+    pub(super) fn mark_unfinished(&mut self, track: TrackIdx, depth: u16) {
+        self.unfinished.insert((track, depth));
     }
 
     /// Records an instant by its id in the dump.
@@ -46,8 +55,11 @@ impl Latest {
     /// Returns the innermost span above `depth` that contains all of `start_ns..end_ns`.
     pub(super) fn parent(&self, track: TrackIdx, depth: u16, start_ns: i64, end_ns: i64) -> Option<u64> {
         // A span that has ended contains nothing.
-        let reach_ns = end_ns.max(start_ns.checked_add(1)?);
-        self.spans.reaching(track, depth, reach_ns).map(|span| span.id)
+        let beyond_ns = start_ns.checked_add(1).map(|after_ns| after_ns.max(end_ns));
+        let ended = beyond_ns.and_then(|beyond_ns| self.spans.depth_of_reaching(track, depth, beyond_ns));
+        let mut unfinished = self.unfinished.range((track, 0)..(track, depth)).rev().map(|&(_, depth)| depth);
+        let reaches = |&depth: &u16| self.spans.at(track, depth).is_some_and(|span| span.end_ns >= end_ns);
+        self.spans.at(track, ended.max(unfinished.find(reaches))?).map(|span| span.id)
     }
 
     /// Returns the outermost span from `depth` on that starts at `start_ns`.

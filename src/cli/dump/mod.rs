@@ -116,6 +116,9 @@ impl<'a> Dump<'a> {
                 let id = self.slice(row, lane.track, lane.depth, row.row.value)?;
                 let end_ns = row.row.start_ns.saturating_add_unsigned(row.row.value);
                 self.latest.put(lane.track, lane.depth, LastSpan { id, start_ns: row.row.start_ns, end_ns });
+                if row.unfinished {
+                    self.latest.mark_unfinished(lane.track, lane.depth);
+                }
                 self.flows.span(lane.track, row.row.start_ns, id, &mut self.connections);
             }
             LaneKind::Instants => {
@@ -261,3 +264,6 @@ impl<'a> Dump<'a> {
 fn dur_value(row: &SortedRow) -> Value {
     if row.unfinished { json!(-1) } else { json!(row.row.value) }
 }
+
+#[cfg(test)]
+mod tests;

@@ -8,7 +8,7 @@
 //! | `busy` | time of open spans as a share of the column: 100 % for each span that is always open |
 //! | `max-duration` | the longest of the spans that start in it, in nanoseconds |
 //! | `p50`, `p99` and the like | this percentile of the durations of spans that start in it |
-//! | `sum:arg.bytes` | sum of the argument `bytes` of the rows that start in it; `arg.a.b` is a member of an object |
+//! | `sum:arg.bytes` | sum of the argument `bytes` of the rows that start in it; keys as in filters |
 //! | `sum:counter.rss` | smallest and largest sum of the current values of the counters named `rss` |
 //!
 //! The word may be followed by `every:1ms`, the step width of exports, and by a filter as for a search. Independent of
@@ -17,7 +17,8 @@
 use std::fmt;
 
 use crate::base::units::{signed_time_ns, signed_time_text};
-use crate::query::filter::Filter;
+use crate::query::argument_path::ArgumentPath;
+use crate::query::filter::{Filter, quoted};
 
 /// Limit for the bytes of a definition, as for a text field of the window.
 const TEXT_BYTES_MAX: usize = 64 * 1024;
@@ -37,8 +38,8 @@ pub(crate) enum DerivedKind {
     MaxDuration,
     /// A percentile of the durations of the spans that start, 1 to 99.
     Quantile(u8),
-    /// Sum of an argument of the rows that start. The strings are the path of members, outermost first.
-    Sum(Vec<String>),
+    /// Sum of an argument of the rows that start.
+    Sum(ArgumentPath),
     /// Sum of the counters of a name; each value is valid until the next.
     CounterSum(String),
 }
@@ -78,14 +79,15 @@ impl DerivedKind {
         }
     }
 
-    fn parse(word: &str) -> Result<Self, String> {
+    /// Parses a word without its quotes. `written` is the word with them, where they may be part of a key.
+    fn parse(word: &str, written: &str) -> Result<Self, String> {
         Ok(match word {
             "count" => Self::Count,
             "rate" => Self::Rate,
             "concurrency" => Self::Concurrency,
             "busy" => Self::Busy,
             "max-duration" => Self::MaxDuration,
-            _ => Self::of_share(word).or_else(|| Self::sum(word)).ok_or_else(|| {
+            _ => Self::of_share(word).or_else(|| Self::sum(word, written)).ok_or_else(|| {
                 format!(
                     "`{word}`: expected count, rate, concurrency, busy, max-duration, p50 (p1 to p99), \
                      sum:arg.KEY, such as sum:arg.bytes, or sum:counter.NAME"
@@ -101,11 +103,14 @@ impl DerivedKind {
         percent.filter(|percent| (1..100).contains(percent)).map(Self::Quantile)
     }
 
-    /// Parses a word such as `sum:arg.bytes`.
-    fn sum(word: &str) -> Option<Self> {
+    /// Parses a word such as `sum:arg.bytes`. Quotes around the key and its `arg.` leave the dots as separators.
+    fn sum(word: &str, written: &str) -> Option<Self> {
+        if let Some(key) = written.strip_prefix("sum:arg.") {
+            return ArgumentPath::parse(key).map(Self::Sum);
+        }
         let (source, name) = word.strip_prefix("sum:")?.split_once('.').filter(|(_, name)| !name.is_empty())?;
         match source {
-            "arg" => Some(Self::Sum(name.split('.').map(str::to_owned).collect())),
+            "arg" => Some(Self::Sum(ArgumentPath::from_parts(name.split('.')))),
             "counter" => Some(Self::CounterSum(name.to_owned())),
             _ => None,
         }
@@ -125,8 +130,8 @@ impl DerivedTrack {
         if text.len() > TEXT_BYTES_MAX {
             return Err(format!("a derived track has at most {TEXT_BYTES_MAX} bytes of text"));
         }
-        let (word, rest) = first_word(text)?;
-        let kind = DerivedKind::parse(&word)?;
+        let (word, written, rest) = first_word(text)?;
+        let kind = DerivedKind::parse(&word, written)?;
         let (every_ns, filter) = match rest.strip_prefix("every:") {
             None => (None, rest),
             Some(rest) => {
@@ -141,8 +146,9 @@ impl DerivedTrack {
     }
 }
 
-/// Splits off the first word of a text, which may be partly quoted.
-fn first_word(text: &str) -> Result<(String, &str), String> {
+/// Splits off the first word of a text, which may be partly quoted. Returns it without and with its quotes, and the
+/// rest.
+fn first_word(text: &str) -> Result<(String, &str, &str), String> {
     let text = text.trim();
     let (mut word, mut is_quoted) = (String::new(), false);
     let mut chars = text.char_indices();
@@ -150,11 +156,11 @@ fn first_word(text: &str) -> Result<(String, &str), String> {
         match c {
             '"' => is_quoted = !is_quoted,
             '\\' if is_quoted => word.extend(chars.next().map(|(_, c)| c)),
-            c if c.is_whitespace() && !is_quoted => return Ok((word, text[at..].trim())),
+            c if c.is_whitespace() && !is_quoted => return Ok((word, &text[..at], text[at..].trim())),
             c => word.push(c),
         }
     }
-    if is_quoted { Err(format!("`{text}`: expected a closing \"")) } else { Ok((word, "")) }
+    if is_quoted { Err(format!("`{text}`: expected a closing \"")) } else { Ok((word, text, "")) }
 }
 
 impl fmt::Display for DerivedKind {
@@ -166,15 +172,13 @@ impl fmt::Display for DerivedKind {
             Self::Busy => f.write_str("busy"),
             Self::MaxDuration => f.write_str("max-duration"),
             Self::Quantile(percent) => write!(f, "p{percent}"),
-            Self::Sum(path) => write_sum(f, &format!("arg.{}", path.join("."))),
-            Self::CounterSum(name) => write_sum(f, &format!("counter.{name}")),
+            Self::Sum(path) => write!(f, "sum:arg.{path}"),
+            Self::CounterSum(name) if name.contains(|c: char| c.is_whitespace() || matches!(c, '"' | '\\')) => {
+                write!(f, "sum:{}", quoted(&format!("counter.{name}")))
+            }
+            Self::CounterSum(name) => write!(f, "sum:counter.{name}"),
         }
     }
-}
-
-fn write_sum(f: &mut fmt::Formatter<'_>, source: &str) -> fmt::Result {
-    let is_plain = !source.contains(|c: char| c.is_whitespace() || matches!(c, '"' | '\\'));
-    if is_plain { write!(f, "sum:{source}") } else { write!(f, "sum:{}", super::super::filter::quoted(source)) }
 }
 
 impl fmt::Display for DerivedTrack {
@@ -203,7 +207,7 @@ mod tests {
 
     #[test]
     fn a_definition_is_a_kind_then_a_width_then_a_filter() {
-        let sum = |path: &[&str]| DerivedKind::Sum(path.iter().map(|&member| member.to_owned()).collect());
+        let sum = |path: &[&str]| DerivedKind::Sum(ArgumentPath::from_parts(path.iter().copied()));
         for (text, kind, every_ns, filter) in [
             ("rate", DerivedKind::Rate, None, ""),
             ("  count  name:read dur>1ms ", DerivedKind::Count, None, "name:read dur>1ms"),
@@ -211,6 +215,8 @@ mod tests {
             ("max-duration every:2s \"a b\"", DerivedKind::MaxDuration, Some(2_000_000_000), "\"a b\""),
             ("sum:arg.data.bytes cat:io", sum(&["data", "bytes"]), None, "cat:io"),
             ("sum:\"arg.bytes read\" every", sum(&["bytes read"]), None, "every"),
+            ("sum:\"arg.a b.c\"", sum(&["a b", "c"]), None, ""),
+            ("sum:arg.\"a b.c\".d x", sum(&["a b.c", "d"]), None, "x"),
             ("busy cat:Running", DerivedKind::Busy, None, "cat:Running"),
             ("p99 every:1s name:p50", DerivedKind::Quantile(99), Some(1_000_000_000), "name:p50"),
             ("sum:counter.a.b process:7", DerivedKind::CounterSum("a.b".to_owned()), None, "process:7"),
@@ -248,7 +254,8 @@ mod tests {
         fn the_text_of_a_track_is_read_back(
             kind in prop_oneof![
                 prop::sample::select(DerivedKind::PLAIN.to_vec()),
-                prop::collection::vec("[a-z \"\\\\:é]{1,6}", 1..4).prop_map(DerivedKind::Sum),
+                prop::collection::vec("[a-z \"\\\\:.é]{0,6}", 1..4)
+                    .prop_map(|parts| DerivedKind::Sum(ArgumentPath::from_parts(parts.iter().map(String::as_str)))),
                 "[a-z \"\\\\:.é]{1,9}".prop_map(DerivedKind::CounterSum),
                 (1u8..100).prop_map(DerivedKind::Quantile),
             ],

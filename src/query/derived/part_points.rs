@@ -1,8 +1,6 @@
 //! Computes the points of one time part of a derived track: the rows of all lanes that start in it, in time order.
 //! Running values start at zero in each part. Reads each row once, plus one more row per lane where spans may be open.
 
-use serde_json::Value;
-
 use super::counter_changes::counter_changes;
 use super::entries::{TimedValue, sort_by_time};
 use super::lane_rows::LaneRows;
@@ -10,6 +8,7 @@ use super::points::PartPoints;
 use super::time_parts::TimePart;
 use crate::base::cancel::{Cancel, Cancelled};
 use crate::model::args::Detail;
+use crate::query::argument_path::ArgumentPath;
 use crate::query::scan::BlockHits;
 use crate::query::scope::Scope;
 use crate::query::snapshot::Snapshot;
@@ -27,7 +26,7 @@ pub(super) enum RowNumber<'a> {
     /// The longest duration at each start.
     Longest,
     Duration,
-    Argument(&'a [String]),
+    Argument(&'a ArgumentPath),
     /// The change from the previous value.
     Change,
 }
@@ -182,9 +181,8 @@ fn valued(
     Ok(PartPoints { points: entries, rows, judged })
 }
 
-/// Returns the number at a path of members, if there is one.
-fn argument(args_json: &str, path: &[String]) -> Option<f64> {
-    let args: Value = serde_json::from_str(args_json).ok()?;
-    let value = path.iter().try_fold(&args, |value, member| value.get(member))?;
-    value.as_f64().filter(|number| number.is_finite())
+/// Returns the number of an argument, if there is one.
+fn argument(args_json: &str, path: &ArgumentPath) -> Option<f64> {
+    let args = serde_json::from_str(args_json).ok()?;
+    path.find(&args)?.as_f64().filter(|number| number.is_finite())
 }

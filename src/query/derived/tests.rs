@@ -14,6 +14,7 @@ use crate::base::cancel::Cancel;
 use crate::base::progress::Progress;
 use crate::model::TrackIdx;
 use crate::query::Snapshot;
+use crate::query::argument_path::ArgumentPath;
 use crate::query::buckets::{Buckets, CounterCell};
 use crate::query::filter::Filter;
 use crate::query::ledger_traces::{RandomSequence, TraceSpan, argument, ranges, spans, store};
@@ -35,7 +36,7 @@ fn made(snapshot: &Snapshot, scope: &Scope, kind: &DerivedKind, held_bytes: u64)
 }
 
 fn kinds() -> Vec<DerivedKind> {
-    let sum = DerivedKind::Sum(vec!["of".to_owned(), "five".to_owned()]);
+    let sum = DerivedKind::Sum(ArgumentPath::from_parts(["of", "five"]));
     DerivedKind::PLAIN.into_iter().chain([DerivedKind::Quantile(50), DerivedKind::Quantile(99), sum]).collect()
 }
 

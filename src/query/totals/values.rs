@@ -5,9 +5,9 @@
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
-use serde_json::Value;
 
 use crate::model::args::Detail;
+use crate::query::argument_path::{ArgumentPath, value_text};
 use crate::query::groups::SpanGroup;
 use crate::query::snapshot::Snapshot;
 use crate::store::DetailRef;
@@ -55,7 +55,7 @@ impl<'a> GroupValue<'a> {
 /// The values of an argument, by their text.
 #[derive(Debug)]
 pub(super) struct ValueTable<'a> {
-    path: &'a [String],
+    path: &'a ArgumentPath,
     numbers: FxHashMap<Arc<str>, u32>,
     /// Texts by index.
     pub(super) texts: Vec<Arc<str>>,
@@ -63,7 +63,7 @@ pub(super) struct ValueTable<'a> {
 }
 
 impl<'a> ValueTable<'a> {
-    pub(super) fn new(path: &'a [String]) -> Self {
+    pub(super) fn new(path: &'a ArgumentPath) -> Self {
         Self { path, numbers: FxHashMap::default(), texts: Vec::new(), bytes: 0 }
     }
 
@@ -73,12 +73,8 @@ impl<'a> ValueTable<'a> {
             return MISSING;
         }
         let blob = snapshot.store().detail(detail, reader);
-        let Ok(root) = serde_json::from_str::<Value>(Detail::decode(blob).args_json) else { return MISSING };
-        match self.path.iter().try_fold(&root, |value, member| value.get(member)) {
-            None => MISSING,
-            Some(Value::String(text)) => self.number_of(text),
-            Some(other) => self.number_of(&other.to_string()),
-        }
+        let Ok(args) = serde_json::from_str(Detail::decode(blob).args_json) else { return MISSING };
+        self.path.find(&args).map_or(MISSING, |value| self.number_of(&value_text(value)))
     }
 
     fn number_of(&mut self, text: &str) -> u32 {
@@ -103,7 +99,8 @@ mod tests {
 
     #[test]
     fn values_beyond_the_bounds_are_one_group() {
-        let mut values = ValueTable::new(&[]);
+        let path = ArgumentPath::default();
+        let mut values = ValueTable::new(&path);
         let long = "x".repeat(TEXT_BYTES_MAX);
         let first = values.number_of("a");
         assert_eq!((values.number_of("a"), values.number_of(&long)), (first, OTHERS));

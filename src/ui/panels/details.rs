@@ -7,6 +7,7 @@ use super::elided::{elided, tip};
 use super::value_menu::{self, PanelValue};
 use crate::base::time::{duration_text, elapsed_text, grouped_digits, seconds_text, utc_clock_text, utc_day_text};
 use crate::model::{Id, NameIdx, Process, StackIdx, Track};
+use crate::query::argument_path::{ArgumentPath, value_text};
 use crate::query::cursor::LaneCursor;
 use crate::query::filter::quoted;
 use crate::query::flame::FunctionKey;
@@ -253,11 +254,11 @@ impl DetailsPanel {
             Ok(None) => {
                 ui.label(RichText::new("None").color(theme.weak_text));
             }
-            Ok(Some(Json::Object(members))) => {
+            Ok(Some(args @ Json::Object(members))) => {
                 let width = keys_width(ui, members.iter().map(|(key, value)| (key.as_str(), value)));
                 for (index, (key, value)) in members.iter().enumerate() {
-                    let path = member_path(Some("arg"), key);
-                    show_value(ui, theme, (key, width), (value, path), index, commands);
+                    let keys = MemberKeys { args, keys: vec![key] };
+                    show_value(ui, theme, (key, width), (value, Some(keys)), index, commands);
                 }
             }
             Ok(Some(value)) => show_value(ui, theme, ("value", NAME_POINTS), (value, None), 0, commands),
@@ -370,24 +371,37 @@ fn innermost_function(snapshot: &Snapshot, row: RowIdx) -> Option<SampledFunctio
     Some(SampledFunction { key, event: None })
 }
 
-/// Shows one argument with the path of its filter; objects and arrays are expandable. At most some hundred members of
-/// each are shown, to keep the frame time bounded.
-fn show_value(
+/// The keys of a member in the arguments of a row, outermost first.
+struct MemberKeys<'a> {
+    args: &'a Json,
+    keys: Vec<&'a str>,
+}
+
+impl<'a> MemberKeys<'a> {
+    /// Returns the keys of a member of this one.
+    fn inside(&self, key: &'a str) -> Self {
+        Self { args: self.args, keys: self.keys.iter().copied().chain([key]).collect() }
+    }
+}
+
+/// Shows one argument; objects and arrays are expandable. At most some hundred members of each are shown, to keep the
+/// frame time bounded. No filter can express the members of arrays, which have no keys.
+fn show_value<'a>(
     ui: &mut Ui,
     theme: &Theme,
     (key, width): (&str, f32),
-    (value, path): (&Json, Option<String>),
+    (value, keys): (&'a Json, Option<MemberKeys<'a>>),
     salt: usize,
     commands: &mut Vec<Command>,
 ) {
     const MEMBERS_MAX: usize = 200;
-    let mut nested = |summary: String, members: Vec<(String, &Json, Option<String>)>| {
+    let mut nested = |summary: String, members: Vec<(String, &'a Json, Option<MemberKeys<'a>>)>| {
         let title = format!("{}  {summary}", shown(key));
         egui::CollapsingHeader::new(title).id_salt((key, salt)).default_open(members.len() <= 8).show(ui, |ui| {
             let hidden = members.len().saturating_sub(MEMBERS_MAX);
             let width = keys_width(ui, members.iter().take(MEMBERS_MAX).map(|(key, value, _)| (key.as_str(), *value)));
-            for (index, (key, value, path)) in members.into_iter().take(MEMBERS_MAX).enumerate() {
-                show_value(ui, theme, (&key, width), (value, path), index, commands);
+            for (index, (key, value, keys)) in members.into_iter().take(MEMBERS_MAX).enumerate() {
+                show_value(ui, theme, (&key, width), (value, keys), index, commands);
             }
             if hidden > 0 {
                 ui.label(RichText::new(format!("and {hidden} more")).color(theme.weak_text));
@@ -396,7 +410,7 @@ fn show_value(
     };
     match value {
         Json::Object(members) => {
-            let inside = |key: &String| member_path(path.as_deref(), key);
+            let inside = |key: &'a str| keys.as_ref().map(|keys| keys.inside(key));
             let members = members.iter().map(|(key, value)| (key.clone(), value, inside(key)));
             nested(format!("{{{}}}", members.len()), members.collect());
         }
@@ -405,14 +419,11 @@ fn show_value(
             items.iter().enumerate().map(|(index, value)| (index.to_string(), value, None)).collect(),
         ),
         plain => {
-            let text = match plain {
-                Json::String(text) => text.clone(),
-                other => other.to_string(),
-            };
-            // `arg.a.b` in a filter is `arg:a.b` as a grouping key.
-            let by = path.as_deref().and_then(|path| path.replacen('.', ":", 1).parse().ok());
-            let filter = path.map(|path| format!("{path}={}", quoted(&text)));
-            let value = PanelValue { filter, ..PanelValue::new(text.as_str()) }.of_argument(key).grouped_by(by);
+            let text = value_text(plain);
+            let path = keys.and_then(|MemberKeys { args, keys }| ArgumentPath::of_member(args, &keys));
+            let filter = path.as_ref().map(|path| path.filter(&text));
+            let by = path.map(GroupBy::Argument);
+            let value = PanelValue { filter, ..PanelValue::new(&*text) }.of_argument(key).grouped_by(by);
             commands.extend(pair(ui, theme, (&shown(key), width), &shown(&text), &value));
         }
     }
@@ -427,12 +438,6 @@ fn group_key(label: &str) -> Option<GroupBy> {
         _ => return None,
     };
     Some(GroupBy::Keys { name, track })
-}
-
-/// Returns the path of a member in a filter; `None` if a filter cannot express the key.
-fn member_path(path: Option<&str>, key: &str) -> Option<String> {
-    let is_word = !key.is_empty() && key.chars().all(|letter| letter.is_alphanumeric() || "_-$@/".contains(letter));
-    path.filter(|_| is_word).map(|path| format!("{path}.{key}"))
 }
 
 /// Returns the width of the label column for plain values: that of the longest label, as long as values have more.

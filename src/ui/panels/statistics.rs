@@ -153,7 +153,7 @@ impl StatisticsPanel {
     fn show_keys(&mut self, ui: &mut Ui) {
         let mut chosen = None;
         let title = match &self.by {
-            GroupBy::Argument(path) => on_screen(&shown(&path.join("."))).into_owned(),
+            GroupBy::Argument(path) => on_screen(&shown(path.dotted())).into_owned(),
             keys @ GroupBy::Keys { .. } => group_word(keys).title.to_owned(),
         };
         let title =

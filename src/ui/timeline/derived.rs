@@ -173,6 +173,7 @@ impl DerivedRows {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::query::argument_path::ArgumentPath;
 
     #[test]
     fn what_was_changed_by_hand_makes_no_track() {
@@ -193,7 +194,7 @@ mod tests {
         let scope = SelectedScope { range: Some((5, 1_000_005)), filter: "name:a".into(), ..SelectedScope::default() };
         for _ in 0..2 {
             rows.add(DerivedKind::Concurrency, scope.clone(), "mine");
-            rows.add(DerivedKind::Sum(vec!["bytes".to_owned()]), scope.clone(), "");
+            rows.add(DerivedKind::Sum(ArgumentPath::from_parts(["bytes"])), scope.clone(), "");
         }
         let text = serde_json::to_string(&rows.to_keep()).unwrap();
         let mut back = DerivedRows::default();

@@ -1,0 +1,74 @@
+//! The parents of a dump against scans over all rows.
+
+use std::fmt::Write as _;
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::scene::tests::snapshot;
+
+/// Returns the lines of the slices in a dump.
+fn slices(snapshot: &Snapshot) -> Vec<Value> {
+    let (mut tables, mut out) = (Vec::new(), Vec::new());
+    let utids = tables::print(snapshot, &mut tables).unwrap();
+    let mut dump = Dump::new(snapshot, &utids, &mut out);
+    SortedRows::new(snapshot, snapshot.capture_lanes(), None, None).for_each(|row| dump.row(&row).unwrap());
+    let lines = std::str::from_utf8(&out).unwrap().lines().map(|line| serde_json::from_str(line).unwrap());
+    lines.filter(|line: &Value| line["t"] == "slice").collect()
+}
+
+/// Returns the number of the innermost earlier span that is open for all of each row.
+fn scanned(snapshot: &Snapshot) -> Vec<Option<u64>> {
+    let rows: Vec<SortedRow> = SortedRows::new(snapshot, snapshot.capture_lanes(), None, None).collect();
+    let depth = |row: &SortedRow| match row.kind {
+        LaneKind::Instants => row.row.value as u16,
+        _ => snapshot.lane(row.index.lane).depth,
+    };
+    let end_ns = |row: &SortedRow| match row.kind {
+        LaneKind::Instants => row.row.start_ns,
+        _ => row.row.start_ns + row.row.value as i64,
+    };
+    let parent = |(position, row): (usize, &SortedRow)| {
+        let outer = (1u64..).zip(&rows[..position]).filter(|(_, outer)| {
+            outer.kind == LaneKind::Spans
+                && snapshot.lane(outer.index.lane).track == snapshot.lane(row.index.lane).track
+                && depth(outer) < depth(row)
+                && end_ns(outer) >= end_ns(row)
+                && (end_ns(outer) > row.row.start_ns || outer.unfinished)
+        });
+        outer.max_by_key(|(_, outer)| depth(outer)).map(|(id, _)| id)
+    };
+    rows.iter().enumerate().map(parent).collect()
+}
+
+#[test]
+fn a_span_without_an_end_is_the_parent_of_rows_at_its_last_moment() {
+    let snapshot = snapshot(
+        r#"[{"ph":"B","name":"outer","ts":0,"pid":1,"tid":1},{"ph":"B","name":"inner","ts":10,"pid":1,"tid":1},
+            {"ph":"i","s":"t","name":"instant","ts":10,"pid":1,"tid":1}]"#,
+    );
+    let slices = slices(&snapshot);
+    let found: Vec<_> = slices.iter().map(|slice| (&slice["name"], &slice["parent"])).collect();
+    let expected = [("outer", json!(null)), ("inner", json!(1)), ("instant", json!(2))];
+    assert!(
+        found.iter().zip(&expected).all(|(found, expected)| *found.0 == expected.0 && *found.1 == expected.1),
+        "{found:?}"
+    );
+}
+
+proptest! {
+    #[test]
+    fn parents_are_those_of_a_scan(
+        events in prop::collection::vec((prop::sample::select(vec!["B", "E", "X", "i"]), 0u8..3, 0u8..4), 1..30),
+    ) {
+        let (mut json, mut ts) = (String::from("["), 0);
+        for (kind, later, dur) in events {
+            ts += u64::from(later);
+            let comma = if json.len() > 1 { "," } else { "" };
+            write!(json, r#"{comma}{{"ph":"{kind}","name":"n","s":"t","pid":1,"tid":1,"ts":{ts},"dur":{dur}}}"#).unwrap();
+        }
+        let snapshot = snapshot(&(json + "]"));
+        let parents: Vec<Option<u64>> = slices(&snapshot).iter().map(|slice| slice["parent"].as_u64()).collect();
+        prop_assert_eq!(parents, scanned(&snapshot));
+    }
+}

@@ -1,0 +1,194 @@
+//! Tests of the filter language.
+
+use super::*;
+
+#[test]
+fn a_quoted_text_is_found_as_it_stands() {
+    for name in ["plain", "a b", "say \"x\"", r"C:\dir\", "-dur>1ms", "/x/"] {
+        let filter = Filter::parse(&quoted(name)).unwrap();
+        assert!(matches!(&filter.terms[..], [term] if !term.negated));
+        assert!(matches!(&filter.terms[0].test, Test::Name(test) if test.holds(name) && !test.holds("other")));
+    }
+}
+
+fn only(text: &str) -> Term {
+    let filter = Filter::parse(text).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(filter.terms.len(), 1, "{text}: {filter:?}");
+    filter.terms.into_iter().next().unwrap()
+}
+
+#[track_caller]
+fn assert_name(text: &str, holds: &[&str], fails: &[&str]) {
+    let Term { negated: false, test: Test::Name(test) } = only(text) else { panic!("{text} asks for no name") };
+    holds.iter().for_each(|name| assert!(test.holds(name), "{text} for {name}"));
+    fails.iter().for_each(|name| assert!(!test.holds(name), "{text} for {name}"));
+}
+
+#[test]
+fn a_word_is_a_part_of_a_name_in_any_case() {
+    assert_name("Read", &["read", "thread", "READ_all"], &["rad", ""]);
+    assert_name("a.c", &["xa.cx"], &["abc"]);
+    assert_name("É", &["é"], &["e"]);
+    assert_name("std::read", &["std::read_all"], &["read"]);
+    assert_name("Vec<u8>", &["Vec<u8>::push"], &["Vec"]);
+    assert_name("a/b", &["a/b"], &["ab"]);
+    assert_name("-", &["a-b"], &["ab"]);
+}
+
+#[test]
+fn expressions_letters_and_quotes_say_more() {
+    assert_name("/^re+d$/", &["reed"], &["Reed", "reads"]);
+    assert_name("/a b/", &["a b"], &["ab"]);
+    assert_name(r"/a\/b/", &["a/b"], &["a\\/b"]);
+    assert_name(r"/\d \w/", &["1 x"], &["x 1"]);
+    assert_name("~RdAll", &["read_all", "rdall"], &["allread"]);
+    assert_name("\"a b\"", &["xa bx"], &["ab"]);
+    assert_name("\"dur>1ms\"", &["dur>1ms"], &["dur"]);
+    assert_name("\"-x\"", &["-x"], &["x"]);
+    assert_name(r#""say \"x\"""#, &["say \"x\""], &["say x"]);
+}
+
+#[test]
+fn keys_say_what_is_asked_and_a_minus_turns_it_round() {
+    let filter = Filter::parse(r#"-cat:io thread:worker process:/db/ arg.a.b=1 arg.url:"x y" dur>1ms read"#).unwrap();
+    assert_eq!(filter.terms.len(), 7);
+    assert!(filter.terms[0].negated && matches!(&filter.terms[0].test, Test::Category(test) if test.holds("IO")));
+    assert!(matches!(&filter.terms[1].test, Test::Thread(test) if test.holds("worker 1")));
+    assert!(matches!(&filter.terms[2].test, Test::Process(test) if test.holds("db") && !test.holds("DB")));
+    let Test::Argument { path, test } = &filter.terms[3].test else { panic!("{filter:?}") };
+    assert!(path.dotted() == "a.b" && test.holds("1") && !test.holds("11"));
+    assert!(matches!(&filter.terms[4].test, Test::Argument { test, .. } if test.holds("ax yb")));
+    assert!(Filter::parse("  ").unwrap().is_empty());
+}
+
+#[test]
+fn quotes_in_the_key_of_an_argument_are_part_of_the_key() {
+    for (text, key, holds, fails) in [
+        (r#"arg."External id"=5"#, r#""External id""#, "5", "55"),
+        (r#"arg.a."b.c".d:"x y""#, r#"a."b.c".d"#, "ax yb", "xy"),
+        (r#"arg."=:<":/^x/"#, r#""=:<""#, "xy", "yx"),
+        (r#"arg."a!"=x"#, r#""a!""#, "x", "xx"),
+        ("arg.http.status_code=200", "http.status_code", "200", "20"),
+    ] {
+        for (word, negated) in [(text.to_owned(), false), (format!("-{text}"), true)] {
+            let term = only(&word);
+            let Test::Argument { path, test } = &term.test else { panic!("{word}: {term:?}") };
+            assert_eq!((path.to_string(), term.negated), (key.to_owned(), negated), "{word}");
+            assert!(test.holds(holds) && !test.holds(fails), "{word}");
+        }
+    }
+    for text in [r#"arg."a b"!=x"#, r#"arg."a b">5"#, r#"arg."a"==x"#] {
+        let error = Filter::parse(text).expect_err(text);
+        assert!(error.problem.starts_with("expected arg.\"a"), "{error}");
+    }
+    // Without a comparison, or with quotes before the key, it is a name.
+    assert_name(r#"arg."a b""#, &["arg.a b"], &["a b"]);
+    assert_name(r#""arg.a=1""#, &["arg.a=1"], &["1"]);
+}
+
+#[test]
+fn a_span_above_is_asked_for_by_its_name_or_by_its_position() {
+    for (text, holds, fails) in [
+        ("in:Task", "RunTask", "Run"),
+        ("in:/^Run/", "RunTask", "reRun"),
+        ("in:~rt", "RunTask", "Task"),
+        ("in:\"a b\"", "xa b", "ab"),
+    ] {
+        let Test::Inside(test) = only(text).test else { panic!("{text}") };
+        assert!(test.holds(holds) && !test.holds(fails), "{text}");
+    }
+    assert!(only("-in:x").negated);
+    let position = |track: &str, depth, start_ns| SpanPosition { track: track.to_owned(), depth, start_ns };
+    for (text, expected) in [
+        ("within:#17/2@1500", position("#17", 2, 1500)),
+        ("within:worker/0@-1.5us", position("worker", 0, -1500)),
+        ("within:\"a/b @ c/1@7\"", position("a/b @ c", 1, 7)),
+    ] {
+        assert!(matches!(only(text).test, Test::Within(found) if found == expected), "{text}");
+    }
+    for text in
+        ["within:", "within:17", "within:17/2", "within:17@3", "within:17/x@3", "within:17/-1@3", "within:1/1@x"]
+    {
+        assert_eq!(Filter::parse(text).expect_err(text).word, text);
+    }
+}
+
+#[test]
+fn durations_are_exact_to_the_nanosecond() {
+    let range = |text: &str| match only(text).test {
+        Test::Duration(range) => (*range.start(), *range.end()),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(range("dur>1ms"), (1_000_001, u64::MAX));
+    assert_eq!(range("dur>=1.5us"), (1500, u64::MAX));
+    assert_eq!(range("dur<2s"), (0, 1_999_999_999));
+    assert_eq!(range("dur<=0"), (0, 0));
+    assert_eq!(range("dur=7"), (7, 7));
+    assert!(RangeInclusive::new(range("dur<0").0, range("dur<0").1).is_empty());
+}
+
+#[test]
+fn starts_are_times_of_the_clock_at_both_ends_of_time() {
+    let range = |text: &str| match only(text).test {
+        Test::Start(range) => (*range.start(), *range.end()),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(range("start>=1.5us"), (1500, i64::MAX));
+    assert_eq!(range("start<-2s"), (i64::MIN, -2_000_000_001));
+    assert_eq!(range("start=7"), (7, 7));
+    assert_eq!(range("start<=-9223372036854775808"), (i64::MIN, i64::MIN));
+    for text in ["start<-9223372036854775808", "start>9223372036854775807"] {
+        assert!(RangeInclusive::new(range(text).0, range(text).1).is_empty(), "{text}");
+    }
+    assert!(Filter::parse("start>soon").is_err());
+    // A name with such a prefix is still a name.
+    assert_name("start:up", &["start:up"], &["start"]);
+}
+
+#[test]
+fn an_operator_that_a_key_has_not_is_refused_and_not_taken_for_a_name() {
+    let refused = [
+        "dur!=0",
+        "-dur!=0",
+        "start!=1",
+        "cat=io",
+        "cat!=\"a b\"",
+        "category>x",
+        "thread=3",
+        "track<x",
+        "process=db",
+        "process!=db",
+        "name=read",
+        "in=Task",
+        "within=a/0@1",
+        "arg.url!=x",
+        "arg.size>5",
+        "arg.size<=5",
+        "arg.url==x",
+        "dur==0",
+    ];
+    for text in refused {
+        let error = Filter::parse(text).expect_err(text);
+        assert_eq!(error.word, text.replace('"', ""), "{text}");
+    }
+    let said = Filter::parse("dur!=0").expect_err("refused").to_string();
+    assert!(said.contains("dur= and a time") && said.contains("a minus before it excludes"), "{said}");
+    assert!(only("-dur=0").negated);
+    for name in ["\"cat=io\"", "\"dur!=0\"", "durable=1", "std::read", "a<b>", "x!=y", "=", "!=", "arg=1", "start:up"] {
+        assert!(matches!(only(name).test, Test::Name(_)), "{name}");
+    }
+    // A quoted value may begin with any mark.
+    let Test::Argument { path, test } = only(r#"arg.a="=1""#).test else { panic!("an argument") };
+    assert!(path.dotted() == "a" && test.holds("=1") && !test.holds("1"));
+}
+
+#[test]
+fn what_cannot_be_meant_names_the_word_and_what_was_expected() {
+    for (text, word) in [("x dur>fast", "dur>fast"), ("dur:1", "dur:1"), ("a /b", "/b"), ("\"a", "\"a"), ("/(/", "/(/")]
+    {
+        let error = Filter::parse(text).expect_err(text);
+        assert_eq!(error.word, word);
+        assert!(!error.problem.is_empty());
+    }
+    assert!(Filter::parse("dur>-1").is_err());
+}
