@@ -180,8 +180,10 @@ fn find_names(
     let missing_folder = query.folders.iter().find_map(|folder| Some((folder.clone(), folder_problem(folder)?)));
     let unwinding = SymbolUnwinding { folders: query.folders.clone(), has_system: true };
     let has_other_stacks = query.compares_stacks && !unwinding.are_same(&query.sources, &snapshot.tracks().unwound);
-    let found = FoundNames(Arc::new(found));
-    Ok(NamedTrace { overlay, found, modules: Arc::new(modules), has_other_stacks, missing_folder })
+    let located = query.folders.first().filter(|_| query.compares_stacks && !has_other_stacks);
+    let unused_folder = located.filter(|folder| !found.uses_folder(folder)).cloned();
+    let (found, modules) = (FoundNames(Arc::new(found)), Arc::new(modules));
+    Ok(NamedTrace { overlay, found, modules, has_other_stacks, missing_folder, unused_folder })
 }
 
 /// Lists the code of a function with the samples of its event.

@@ -101,7 +101,8 @@ fn write(code: Option<FunctionCode>, annotate: &Annotate) -> Result<(), CliError
 fn say_what_is_missing(code: &FunctionCode, side: CodeSide) {
     match side {
         CodeSide::Source if code.files.is_empty() => {
-            say(format_args!("{}: no debug information has its lines; --assembly lists instructions", code.name));
+            let hint = if code.assembly.is_ok() { "; --assembly lists instructions" } else { "" };
+            say(format_args!("{}: no debug information has its lines{hint}", code.name));
         }
         CodeSide::Source => {
             for file in &code.files {

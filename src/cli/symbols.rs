@@ -32,8 +32,14 @@ fn print_once(symbols: &Symbols, how: &Load) -> Result<(), CliError> {
         say(format_args!("{}: no frame has an address in a module", symbols.sources));
     }
     let frames = TraceFrames::of(&snapshot);
-    let trace_names =
-        if how.has_names { names(&snapshot, &frames, &symbols.sources, how) } else { TraceNames::default() };
+    let trace_names = if how.has_names {
+        names(&snapshot, &frames, &symbols.sources, how)
+    } else {
+        if !how.is_again {
+            say(format_args!("{}: nothing was searched, because of --no-symbols", symbols.sources));
+        }
+        TraceNames::default()
+    };
     let progress = Progress::default();
     let line = ProgressLine::start(&progress, how.progress);
     let trace = symbols.sources.files().first().map(|file| file.path().to_owned()).unwrap_or_default();

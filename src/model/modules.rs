@@ -116,7 +116,7 @@ pub struct Module {
     pub(crate) path: Box<str>,
     pub(crate) build_id: Option<BuildId>,
     pub(crate) kind: ModuleKind,
-    /// Inode of the file when it was mapped, if the trace has no build-id.
+    /// Inode of the file when it was mapped, if the trace has no build-id, or one that may be of another file.
     pub(crate) inode: Option<u64>,
     /// For the kernel: a symbol and its run-time address, from which the KASLR offset follows. For a kernel module: no
     /// symbol, and its load address.
@@ -126,6 +126,12 @@ pub struct Module {
 }
 
 impl Module {
+    /// Returns whether the build-id, if there is one, is certainly that of the mapped file.
+    #[must_use]
+    pub(crate) fn is_build_certain(&self) -> bool {
+        self.build_id.is_none() || self.inode.is_none()
+    }
+
     /// Merges the description of the module in another file of the same trace.
     pub(crate) fn merge(&mut self, other: &Self) {
         match (&self.build_id, &other.build_id) {
@@ -133,7 +139,7 @@ impl Module {
             (None, Some(new)) => self.build_id = Some(new.clone()),
             _ => {}
         }
-        self.is_ambiguous |= self.anchor != other.anchor || self.kind != other.kind;
+        self.is_ambiguous |= other.is_ambiguous || self.anchor != other.anchor || self.kind != other.kind;
     }
 }
 

@@ -1,6 +1,8 @@
 //! Demangles function names of C++ and Rust. A mangled name can expand without end, so the output is bounded; an
 //! invalid name is kept.
 
+mod rewrite;
+
 use std::fmt::{self, Write};
 
 use cpp_demangle::{DemangleOptions, ParseOptions, Symbol};
@@ -30,12 +32,37 @@ impl Write for DemangledName {
 /// Returns the demangled name of a function, or the name itself.
 #[must_use]
 pub(super) fn demangle(mangled: &[u8]) -> String {
+    demangle_with(mangled, &DemangleOptions::default())
+}
+
+/// Returns the demangled name of a function that is part of another name, which has no return type there.
+pub(super) fn demangle_without_return_type(mangled: &[u8]) -> String {
+    demangle_with(mangled, &DemangleOptions::default().no_return_type())
+}
+
+fn demangle_with(mangled: &[u8], options: &DemangleOptions) -> String {
     let text = String::from_utf8_lossy(&mangled[..mangled.len().min(NAME_BYTES_MAX * 4)]);
     let (name, suffix) = split_suffix(&text);
-    let readable = rust(name).or_else(|| cpp(name));
-    let Some(mut readable) = readable else { return cut(text.into_owned()) };
-    readable.push_str(suffix);
-    cut(readable)
+    let with_suffix = |end: usize| Some(cpp(&text[..end], options)? + &text[end..]);
+    let readable = rust(name).or_else(|| cpp(name, options)).map(|name| name + suffix);
+    let readable = readable.or_else(|| later_suffixes(&text).find_map(with_suffix));
+    cut(readable.unwrap_or_else(|| text.into_owned()))
+}
+
+/// Returns a mangled name without the suffix of a clone; `None` for other names.
+pub(super) fn without_suffix(name: &[u8]) -> Option<&[u8]> {
+    let text = std::str::from_utf8(name).ok().filter(|text| text.starts_with("_Z") || text.starts_with("_R"))?;
+    let (name, suffix) = split_suffix(text);
+    let is_name = suffix.is_empty() || name.starts_with("_R") || parsed(name).is_some();
+    let end = if is_name { name.len() } else { later_suffixes(text).find(|&end| parsed(&text[..end]).is_some())? };
+    Some(&text.as_bytes()[..end])
+}
+
+/// Returns where a suffix may start in a name that has dots itself, such as `._anon_1`.
+fn later_suffixes(text: &str) -> impl Iterator<Item = usize> {
+    const DOTS_MAX: usize = 8;
+    let dots = text.match_indices('.').map(|(dot, _)| dot).skip(1).take(DOTS_MAX);
+    dots.chain(std::iter::once(text.len())).filter(|_| text.starts_with("_Z") && text.contains('.'))
 }
 
 /// Splits off a suffix that compilers add to clones: `.constprop.0`, `.cold`, `.llvm.123`.
@@ -53,38 +80,30 @@ fn rust(name: &str) -> Option<String> {
     (written.is_ok() || text.0.len() >= NAME_BYTES_MAX / 2).then_some(text.0)
 }
 
-fn cpp(name: &str) -> Option<String> {
+fn cpp(name: &str, options: &DemangleOptions) -> Option<String> {
     if !name.starts_with("_Z") && !name.starts_with("__Z") {
         return None;
     }
-    let with_return = with_return_type(name);
-    let symbol = parsed(with_return.as_deref().unwrap_or(name))?;
+    let expanded = rewrite::with_pack(name);
+    let name = expanded.as_deref().unwrap_or(name);
+    let with_return = rewrite::with_return_type(name);
+    let name = with_return.as_deref().unwrap_or(name);
+    let Some(symbol) = parsed(name) else {
+        let with_members = rewrite::with_members(name)?;
+        return Some(rewrite::without_members(&written(&parsed(&with_members)?, options)?));
+    };
+    written(&symbol, options)
+}
+
+fn written(symbol: &Symbol<&str>, options: &DemangleOptions) -> Option<String> {
     let mut text = DemangledName::default();
-    let options = DemangleOptions::default().recursion_limit(NESTING_MAX);
-    let written = symbol.structured_demangle(&mut text, &options);
+    let written = symbol.structured_demangle(&mut text, &(*options).recursion_limit(NESTING_MAX));
     // The demangler leaves a comma before an empty parameter pack.
     (written.is_ok() || text.0.len() >= NAME_BYTES_MAX / 2).then(|| text.0.replace(", >", ">"))
 }
 
 fn parsed(name: &str) -> Option<Symbol<&str>> {
     Symbol::new_with_options(name, &ParseOptions::default().recursion_limit(NESTING_MAX)).ok()
-}
-
-/// Inserts a return type into the name of a template constructor. Such names have none, but the demangler takes the
-/// first parameter for it and omits that.
-fn with_return_type(name: &str) -> Option<String> {
-    /// Limit for the attempts, since each parses the name.
-    const BYTES_MAX: usize = 2048;
-    const ENDS_MAX: usize = 64;
-    if name.len() > BYTES_MAX || !name.starts_with("_ZN") {
-        return None;
-    }
-    let is_start = |&at: &usize| matches!(name.as_bytes()[at..], [b'C', b'1'..=b'5', b'I', ..]);
-    // The name up to here is that of a constructor, so its template arguments follow.
-    let start = (3..name.len()).filter(is_start).find(|&at| parsed(&format!("{}E", &name[..at + 2])).is_some())?;
-    let ends = name[start..].match_indices('E').map(|(at, _)| start + at + 1).take(ENDS_MAX);
-    let end = ends.into_iter().find(|&end| name.is_char_boundary(end) && parsed(&name[..end]).is_some())?;
-    (end < name.len()).then(|| format!("{}v{}", &name[..end], &name[end..]))
 }
 
 fn cut(mut text: String) -> String {
@@ -110,6 +129,29 @@ mod tests {
             ("_ZN1AC1IiEEPKcT_", "A::A<int>(char const*, int)"),
             ("_ZN1AC2Ei", "A::A(int)"),
             ("_Z1fIiJEEvT_", "void f<int>(int)"),
+            ("_Z1fIJEEvDpRKT_", "void f<>()"),
+            ("_Z1fIJRiOdRKcEEvDpOT_", "void f<int&, double&&, char const&>(int&, double&&, char const&)"),
+            ("_Z1fIJRiOdiEEvDpRT_", "void f<int&, double&&, int>(int&, double&, int&)"),
+            (
+                "_ZN4llvm12hash_combineIJhhjEEENS_9hash_codeEDpRKT_",
+                "llvm::hash_code llvm::hash_combine<unsigned char, unsigned char, unsigned int>\
+                 (unsigned char const&, unsigned char const&, unsigned int const&)",
+            ),
+            (
+                "_ZN1aC1IJid5FirStcEEEDpRKT_",
+                "a::a<int, double, FirSt, char>(int const&, double const&, FirSt const&, char const&)",
+            ),
+            (
+                "_ZN1AIJcEE1fIJiSt4pairIiiEEEEvDpPT_",
+                "void A<char>::f<int, std::pair<int, int> >(int*, std::pair<int, int>*)",
+            ),
+            ("_Z1fI1AEN1BIXsr1CIT_E5valueEE4typeES3_", "B<C<A>::value>::type f<A>(A)"),
+            (
+                "_ZSt14__relocate_a_1IccENSt9enable_ifIXsrSt24__is_bitwise_relocatableIT_vE5valueEPS2_E4typeES4_S4_S4_RSaIT0_E",
+                "std::enable_if<std::__is_bitwise_relocatable<char, void>::value, char*>::type \
+                 std::__relocate_a_1<char, char>(char*, char*, char*, std::allocator<char>&)",
+            ),
+            ("_ZN1t2opI10._anon_141EEvT_.part.0", "void t::op<._anon_141>(._anon_141).part.0"),
             ("main", "main"),
             ("main.cold", "main.cold"),
             ("_Zwrong", "_Zwrong"),

@@ -16,6 +16,9 @@ const SEGMENTS_MAX: u64 = 1024;
 /// Limit for the notes searched for a build-id.
 const NOTES_BYTES_MAX: u64 = 64 << 10;
 
+/// Limit for the note sections and segments searched for a build-id; real files have some ten.
+const NOTES_MAX: usize = 64;
+
 const NOTE_SECTION: u32 = 7;
 const NOBITS: u32 = 8;
 const COMPRESSED: u64 = 1 << 11;
@@ -27,6 +30,9 @@ const LOAD_SEGMENT: u32 = 1;
 const NOTE_SEGMENT: u32 = 4;
 const EXECUTABLE_SEGMENT: u32 = 1;
 const BUILD_ID_NOTE: u32 = 3;
+/// Prefixes of sections with debug information, and of those compressed without a flag.
+const DEBUG: &str = ".debug_";
+const OLD_COMPRESSED: &str = ".zdebug_";
 const ZLIB: u32 = 1;
 const ZSTD: u32 = 2;
 
@@ -206,14 +212,33 @@ impl ElfFile {
         self.section(row.into()).is_some_and(|section| section.flags & EXECUTABLE_SECTION != 0)
     }
 
-    /// Returns the section with a name, if it has bytes in the file.
+    /// Returns the end of the sections and segments in the file, without the tables of them.
+    pub(super) fn end(&self) -> u64 {
+        let sections = self.sections.iter().filter(|section| section.kind != NOBITS);
+        let sections = sections.map(|section| section.offset.saturating_add(section.bytes));
+        let segments = self.segments.0.iter().map(|segment| segment.offset.saturating_add(segment.file_bytes));
+        sections.chain(segments).max().unwrap_or(0)
+    }
+
+    /// Returns the section with a name, if it has bytes in the file. Older compilers compress `.debug_info` to
+    /// `.zdebug_info`, which is found by the former.
     pub(super) fn named(&self, name: &str) -> Option<&ElfSection> {
+        let compressed = || self.exactly_named(&format!("{OLD_COMPRESSED}{}", name.strip_prefix(DEBUG)?));
+        self.exactly_named(name).or_else(compressed)
+    }
+
+    fn exactly_named(&self, name: &str) -> Option<&ElfSection> {
         let is_named = |section: &&ElfSection| {
-            let name_bytes = self.names.get(section.name as usize..).and_then(|rest| rest.get(..=name.len()));
+            let name_bytes = self.name_from(section).and_then(|rest| rest.get(..=name.len()));
             name_bytes.is_some_and(|name_bytes| name_bytes.strip_prefix(name.as_bytes()) == Some(&[0]))
                 && section.kind != NOBITS
         };
         self.sections.iter().find(is_named)
+    }
+
+    /// Returns the bytes from the name of a section to the end of all names.
+    fn name_from(&self, section: &ElfSection) -> Option<&[u8]> {
+        self.names.get(section.name as usize..)
     }
 
     /// Returns the decompressed bytes of a section; `None` if they exceed `max`, or if they are damaged.
@@ -223,7 +248,11 @@ impl ElfFile {
         }
         let stored = self.file.read(section.offset, section.bytes, max)?;
         if section.flags & COMPRESSED == 0 {
-            return Some(stored);
+            if !self.name_from(section).is_some_and(|name| name.starts_with(OLD_COMPRESSED.as_bytes())) {
+                return Some(stored);
+            }
+            let (bytes, packed) = stored.strip_prefix(b"ZLIB")?.split_first_chunk()?;
+            return unpack(ZLIB, packed, u64::from_be_bytes(*bytes), max);
         }
         let mut fields = ElfFields { bytes: &stored, is_64: self.is_64 };
         let method = fields.u32()?;
@@ -237,8 +266,9 @@ impl ElfFile {
     pub(super) fn build_id(&self) -> Option<BuildId> {
         let sections = self.sections_of(NOTE_SECTION).map(|section| (section.offset, section.bytes));
         let segments = self.segments.0.iter().filter(|segment| segment.kind == NOTE_SEGMENT);
-        let all = sections.chain(segments.map(|segment| (segment.offset, segment.file_bytes)));
-        let mut notes = all.filter_map(|(offset, bytes)| self.file.read(offset, bytes, NOTES_BYTES_MAX));
+        let all = sections.take(NOTES_MAX).chain(segments.map(|segment| (segment.offset, segment.file_bytes)));
+        let mut notes =
+            all.take(2 * NOTES_MAX).filter_map(|(offset, bytes)| self.file.read(offset, bytes, NOTES_BYTES_MAX));
         notes.find_map(|notes| build_id_in(&notes))
     }
 

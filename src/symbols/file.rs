@@ -3,8 +3,11 @@
 
 use std::fs::File;
 use std::io;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
+use super::paths::{is_plain, without_parents};
 use crate::base::files;
 
 /// Size limit: a browser's debug file has 4 GiB.
@@ -16,6 +19,8 @@ pub(crate) struct InputFile {
     content: FileContent,
     pub(crate) path: PathBuf,
     pub(crate) bytes: u64,
+    /// Counts the bytes read, with the other files of its roots.
+    read: Arc<AtomicU64>,
 }
 
 #[derive(Debug)]
@@ -42,8 +47,10 @@ pub(crate) enum OpenError {
 /// The folders below which files may be opened.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Roots {
-    /// The folders as given, and with links resolved.
+    /// The folders as given, and with links resolved; none has `..`.
     folders: Vec<PathBuf>,
+    /// Counts the bytes read from all files opened below the folders.
+    read: Arc<AtomicU64>,
 }
 
 impl Roots {
@@ -53,7 +60,11 @@ impl Roots {
         if !is_folder {
             return;
         }
-        for folder in [Some(folder.to_path_buf()), folder.canonicalize().ok()].into_iter().flatten() {
+        let real = folder.canonicalize().ok();
+        // After a link, `..` leads elsewhere than the path without it.
+        let is_same = |plain: &PathBuf| is_plain(folder) || real.is_some() && plain.canonicalize().ok() == real;
+        let plain = without_parents(folder).filter(is_same);
+        for folder in [plain, real].into_iter().flatten() {
             if folder.components().nth(1).is_some() && !self.folders.contains(&folder) {
                 self.folders.push(folder);
             }
@@ -63,8 +74,12 @@ impl Roots {
     /// Returns whether a path without `..` is lexically below one of the folders. Does not access the file system,
     /// because the path may be on a network file system.
     fn holds(&self, path: &Path) -> bool {
-        let is_plain = path.is_absolute() && !path.components().any(|part| part == Component::ParentDir);
-        is_plain && self.folders.iter().any(|folder| path.starts_with(folder))
+        is_plain(path) && self.folders.iter().any(|folder| path.starts_with(folder))
+    }
+
+    /// Returns the bytes read from all files opened below the folders.
+    pub(crate) fn bytes_read(&self) -> u64 {
+        self.read.load(Ordering::Relaxed)
     }
 
     /// Opens a file below the roots, with all links below them.
@@ -89,14 +104,16 @@ impl Roots {
         if bytes > FILE_BYTES_MAX {
             return Err(OpenError::TooLarge { bytes });
         }
-        Ok(InputFile { content: FileContent::File(file), path: target, bytes })
+        let read = Arc::clone(&self.read);
+        Ok(InputFile { content: FileContent::File(file), path: target, bytes, read })
     }
 }
 
 impl InputFile {
     /// Wraps bytes in memory under a name.
     pub(crate) fn from_bytes(path: PathBuf, bytes: Vec<u8>) -> Self {
-        Self { path, bytes: bytes.len() as u64, content: FileContent::Bytes(bytes) }
+        let read = Arc::default();
+        Self { path, bytes: bytes.len() as u64, content: FileContent::Bytes(bytes), read }
     }
 
     /// Reads a file of the system itself, whose path does not come from a trace.
@@ -120,6 +137,7 @@ impl InputFile {
             FileContent::File(file) => {
                 let mut bytes = vec![0; len];
                 files::read_exact_at(file, &mut bytes, offset).ok()?;
+                self.read.fetch_add(bytes.len() as u64, Ordering::Relaxed);
                 Some(bytes)
             }
         }

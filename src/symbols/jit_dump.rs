@@ -1,11 +1,13 @@
 //! Reads `jit-PID.dump`, in which a program dumps its JIT-compiled functions for perf, each with its code. Later code
-//! may replace earlier code, and functions may be moved. Supports little-endian dumps, up to a truncated record. Source
-//! lines are ignored: V8 counts their addresses from 64 bytes before the code, others from its start, and a dump does
-//! not say which.
+//! replaces the earlier code that it overlaps, and functions may be moved. The times of records are ignored: an address
+//! has one name in a trace, the last. Supports little-endian dumps, up to a truncated record. Source lines are ignored:
+//! V8 counts their addresses from 64 bytes before the code, others from its start, and a dump does not say which.
 
 use std::ops::Range;
 
 use rustc_hash::FxHashMap;
+
+use super::latest::{LatestRanges, LatestRangesBuilder};
 
 const MAGIC: &[u8; 4] = b"DTiJ";
 
@@ -21,7 +23,7 @@ const MOVE: u32 = 1;
 /// Functions by address. Names are ranges of the dump.
 #[derive(Debug, Default)]
 pub(super) struct JitDump {
-    rows: Vec<DumpedFunction>,
+    rows: LatestRanges<(usize, usize)>,
     dump: Vec<u8>,
     /// The process that wrote it.
     pub(super) pid: u32,
@@ -76,15 +78,13 @@ impl JitDump {
 
     /// Returns the function that contains an address.
     pub(super) fn find(&self, address: u64) -> Option<&[u8]> {
-        let after = self.rows.partition_point(|row| row.start <= address);
-        let row = self.rows.get(after.checked_sub(1)?)?;
-        (address < row.end).then(|| &self.dump[row.name.clone()])
+        self.rows.find(address).map(|&(start, end)| &self.dump[start..end])
     }
 }
 
 /// Returns the functions of a dump from an offset on, by address.
-fn rows(dump: &[u8], mut at: usize) -> Vec<DumpedFunction> {
-    let mut rows: Vec<DumpedFunction> = Vec::new();
+fn rows(dump: &[u8], mut at: usize) -> LatestRanges<(usize, usize)> {
+    let mut rows = LatestRangesBuilder::default();
     // Names by function index, for functions that are moved.
     let mut names: FxHashMap<u64, Range<usize>> = FxHashMap::default();
     while let Some(record) = at.checked_add(RECORD_BYTES).filter(|&body| body <= dump.len()) {
@@ -92,18 +92,17 @@ fn rows(dump: &[u8], mut at: usize) -> Vec<DumpedFunction> {
         let Some((kind, bytes)) = head.u32().zip(head.u32()) else { break };
         let Some(end) = at.checked_add(bytes as usize).filter(|&end| end >= record && end <= dump.len()) else { break };
         let mut fields = DumpFields { dump, at: record, end };
-        rows.extend(match kind {
+        let function = match kind {
             LOAD => loaded(&mut fields, &mut names),
             MOVE => moved(&mut fields, &names),
             _ => None,
-        });
+        };
+        if let Some(DumpedFunction { start, end, name }) = function {
+            rows.push(start, end, (name.start, name.end));
+        }
         at = end;
     }
-    // The last at one start wins. The sort is stable, so reversing puts it first.
-    rows.reverse();
-    rows.sort_by_key(|row| row.start);
-    rows.dedup_by_key(|row| row.start);
-    rows
+    rows.finish()
 }
 
 fn loaded(fields: &mut DumpFields<'_>, names: &mut FxHashMap<u64, Range<usize>>) -> Option<DumpedFunction> {
@@ -154,7 +153,8 @@ mod tests {
     fn functions_are_where_they_were_last() {
         let dump = JitDump::read(dump()).unwrap();
         let at = |address| dump.find(address).map(|name| String::from_utf8_lossy(name).into_owned());
-        assert_eq!((dump.pid, at(0x1008), at(0x1018)), (7, Some("new".to_owned()), None));
+        let [new, old] = ["new", "old"].map(|name| Some(name.to_owned()));
+        assert_eq!((dump.pid, at(0x1008), at(0x1018)), (7, new, old));
         let work = Some("work app.js:3".to_owned());
         assert_eq!((at(0x2000), at(0x300f), at(0x3010)), (work.clone(), work, None));
         assert_eq!([0x4000, 0x5000, 0x6000, u64::MAX].map(at), [const { None }; 4]);

@@ -2,11 +2,13 @@
 //! follows from the build-id or the recorded path. Only files below the roots are opened.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::SystemTime;
 
 use super::cache::NameCache;
 use super::file::{InputFile, OpenError, Roots};
-use super::separate::without_parents;
+use super::paths::{DEBUG_BELOW, by_build_id, debug_files, debug_name, real_folder, stores_below, without_parents};
 use crate::base::escape::escaped;
 use crate::base::shell;
 use crate::model::{BuildId, Module, ModuleKind};
@@ -17,11 +19,17 @@ const SYSTEM_ROOTS: [&str; 9] = ["/usr", "/lib", "/lib32", "/lib64", "/bin", "/s
 /// The system folder of debug files.
 const SYSTEM_DEBUG: &str = "/usr/lib/debug";
 
+/// The kernel's mark at the end of the path of a file that was removed or replaced while it was mapped.
+const DELETED: &str = " (deleted)";
+
+/// Limit for the bytes of all checksums of a look-up: twice the debug file of a browser.
+const CHECKSUM_BYTES_MAX: u64 = 8 << 30;
+
 /// The folders to search, and the roots of files that may be opened.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Locator {
     roots: Roots,
-    /// Folders given by the user.
+    /// Folders given by the user, without `..` and links, like those of the traces.
     given: Vec<PathBuf>,
     /// The folders of the traces.
     beside: Vec<PathBuf>,
@@ -35,6 +43,9 @@ pub(crate) struct Locator {
     recorded: Option<SystemTime>,
     /// Cache of resolved names.
     cache: Option<NameCache>,
+    /// Limit for the bytes of all checksums, and the bytes spent.
+    checksum_bytes_max: u64,
+    checksum_bytes: Arc<AtomicU64>,
 }
 
 /// A candidate path of a module's file.
@@ -55,10 +66,10 @@ impl Locator {
         SYSTEM_ROOTS.iter().for_each(|root| locator.roots.add(Path::new(root)));
         if let Some(home) = dirs::home_dir() {
             locator.roots.add(&home);
-            locator.stores.push(home.join(".debug"));
+            locator.stores.push(real_folder(&home).join(".debug"));
         }
         locator.stores.push(SYSTEM_DEBUG.into());
-        let chosen = std::env::var_os("DEBUGINFOD_CACHE_PATH").map(PathBuf::from);
+        let chosen = std::env::var_os("DEBUGINFOD_CACHE_PATH").map(|folder| real_folder(Path::new(&folder)));
         locator.fetched = chosen.or_else(|| Some(dirs::cache_dir()?.join("debuginfod_client")));
         if let Some(fetched) = &locator.fetched {
             locator.roots.add(fetched);
@@ -69,11 +80,12 @@ impl Locator {
     /// Creates a locator for the folders of the traces and the given ones only.
     #[must_use]
     pub(crate) fn without_system<'a>(traces: impl IntoIterator<Item = &'a Path>, given: &[PathBuf]) -> Self {
-        let mut locator = Self::default();
+        let mut locator = Self { checksum_bytes_max: CHECKSUM_BYTES_MAX, ..Self::default() };
         for folder in given {
-            let folder = std::path::absolute(folder).unwrap_or_else(|_| folder.clone());
-            locator.roots.add(&folder);
-            locator.given.push(folder);
+            if let Ok(folder) = std::path::absolute(folder) {
+                locator.roots.add(&folder);
+            }
+            locator.given.push(real_folder(folder));
         }
         for trace in traces {
             let Ok(trace) = std::path::absolute(trace) else { continue };
@@ -81,8 +93,9 @@ impl Locator {
             locator.recorded = locator.recorded.max(written);
             let Some(folder) = trace.parent() else { continue };
             locator.roots.add(folder);
-            if !locator.beside.iter().any(|other| other == folder) {
-                locator.beside.push(folder.to_path_buf());
+            let folder = real_folder(folder);
+            if !locator.beside.contains(&folder) {
+                locator.beside.push(folder);
             }
         }
         locator
@@ -103,13 +116,31 @@ impl Locator {
         self.roots.open(path)
     }
 
+    /// Returns the bytes read from all files opened so far.
+    pub(super) fn bytes_read(&self) -> u64 {
+        self.roots.bytes_read()
+    }
+
+    /// Takes the bytes of a checksum from the limit of this look-up. Returns `false` if they exceed what is left.
+    pub(super) fn spend_checksum(&self, bytes: u64) -> bool {
+        let spent = |spent: u64| spent.checked_add(bytes).filter(|&all| all <= self.checksum_bytes_max);
+        self.checksum_bytes.fetch_update(Ordering::Relaxed, Ordering::Relaxed, spent).is_ok()
+    }
+
+    /// Sets the limit for the bytes of all checksums.
+    #[cfg(test)]
+    pub(super) fn with_checksum_bytes_max(self, checksum_bytes_max: u64) -> Self {
+        Self { checksum_bytes_max, ..self }
+    }
+
     pub(super) fn has_system(&self) -> bool {
         self.has_system
     }
 
-    /// Returns whether a file's modification time fits the recording, for modules without a build-id.
+    /// Returns whether a file's modification time fits the recording, for modules without a build-id. The file at the
+    /// path of a deleted one is another, even if it has its inode.
     pub(super) fn fits(&self, module: &Module, file: &InputFile) -> bool {
-        let Some(metadata) = file.metadata() else { return false };
+        let Some(metadata) = file.metadata().filter(|_| !module.path.ends_with(DELETED)) else { return false };
         let is_older = metadata.modified().ok().zip(self.recorded).is_some_and(|(changed, then)| changed <= then);
         is_older && module.inode.is_none_or(|inode| is_inode(&metadata, inode))
     }
@@ -117,24 +148,25 @@ impl Locator {
     /// Returns the candidate paths of a module's file, in order.
     pub(super) fn candidates(&self, module: &Module) -> Vec<ModulePath> {
         let mut all = Vec::new();
-        let recorded = Path::new(&*module.path);
+        let recorded: Vec<&Path> = recorded_paths(module).filter(|path| is_plain(path)).collect();
         for folder in self.given.iter().chain(&self.beside) {
             let is_given = self.given.contains(folder);
             let mut add = |path: PathBuf| all.push(ModulePath { path, is_given });
             if let Some(id) = &module.build_id {
-                by_build_id(folder, id).for_each(&mut add);
-                by_build_id(&folder.join(".debug"), id).for_each(&mut add);
+                stores_below(folder).iter().flat_map(|store| by_build_id(store, id)).for_each(&mut add);
             }
             if module.kind == ModuleKind::Kernel {
                 add(folder.join("vmlinux"));
-            } else if let Some(name) = recorded.file_name().filter(|_| is_plain(recorded)) {
-                let mut debug_name = name.to_owned();
-                debug_name.push(".debug");
+                continue;
+            }
+            for path in &recorded {
+                let Some(name) = path.file_name() else { continue };
                 add(folder.join(name));
-                add(folder.join(&debug_name));
+                add(folder.join(debug_name(name)));
                 // A copy of the other machine's folders.
-                if let Ok(below) = recorded.strip_prefix("/") {
+                if let Ok(below) = path.strip_prefix("/") {
                     add(folder.join(below));
+                    debug_files(folder, below).for_each(&mut add);
                 }
             }
         }
@@ -149,9 +181,12 @@ impl Locator {
         if self.has_system {
             if module.kind == ModuleKind::Kernel {
                 kernel_files().for_each(&mut add);
-            } else if recorded.is_absolute() && is_plain(recorded) {
-                add(recorded.to_path_buf());
-                debug_files(recorded).for_each(&mut add);
+            } else {
+                for path in recorded {
+                    let Ok(below) = path.strip_prefix("/") else { continue };
+                    add(path.to_path_buf());
+                    debug_files(Path::new("/"), below).for_each(&mut add);
+                }
             }
         }
         let mut seen = std::collections::HashSet::new();
@@ -166,7 +201,12 @@ impl Locator {
         let folders =
             self.given.iter().map(PathBuf::as_path).chain([folder]).chain(self.beside.iter().map(PathBuf::as_path));
         let near = folders.flat_map(|folder| [folder.join(name), folder.join(".debug").join(name)]);
-        unique(near.chain([installed.join(name)]).collect())
+        // Copies of the other machine's folders, with the program or without it.
+        let copies = self.given.iter().chain(&self.beside).map(|root| {
+            let below = folder.strip_prefix(root).or_else(|_| folder.strip_prefix("/")).unwrap_or(folder);
+            root.join(DEBUG_BELOW).join(below).join(name)
+        });
+        unique(near.chain(copies).chain([installed.join(name)]).collect())
     }
 
     /// Iterates over the candidate paths of a package with split debug information: `NAME.dwp`, also for a debug file
@@ -185,17 +225,24 @@ impl Locator {
         let below = without_parents(path).filter(|path| !path.is_absolute());
         let name = path.file_name().map(PathBuf::from);
         let near = near.flat_map(|near| below.iter().chain(&name).map(|path| near.join(path)).collect::<Vec<_>>());
-        let recorded = without_parents(&folder.join(path)).filter(|_| self.has_system);
-        unique(near.chain(recorded).collect())
+        let recorded = without_parents(&folder.join(path));
+        let copies = recorded.iter().flat_map(|recorded| self.copies(recorded));
+        unique(near.chain(copies).chain(recorded.clone().filter(|_| self.has_system)).collect())
     }
 
     /// Iterates over the candidate paths of a shared debug file, named by a path and a build-id.
     pub(super) fn shared(&self, path: &Path, id: &BuildId) -> impl Iterator<Item = PathBuf> {
-        let stores = self.given.iter().chain(&self.beside).chain(&self.stores);
-        let by_id = stores.flat_map(|store| by_build_id(store, id));
+        let near = self.given.iter().chain(&self.beside).flat_map(|folder| stores_below(folder));
+        let by_id = near.chain(self.stores.iter().cloned()).flat_map(|store| by_build_id(&store, id));
         let name = path.file_name().map(Path::new);
         let given = self.given.iter().filter_map(|folder| Some(folder.join(name?)));
-        unique(by_id.chain(given).chain([path.to_path_buf()]).collect())
+        unique(by_id.chain(given).chain(self.copies(path)).chain([path.to_path_buf()]).collect())
+    }
+
+    /// Iterates over the paths of an absolute path in copies of the other machine's folders.
+    fn copies<'a>(&'a self, path: &'a Path) -> impl Iterator<Item = PathBuf> + 'a {
+        let below = path.strip_prefix("/").ok();
+        self.given.iter().chain(&self.beside).filter_map(move |folder| Some(folder.join(below?)))
     }
 
     /// Iterates over function lists of a JIT process, by name: in the folders of the user and of the traces, and in
@@ -240,46 +287,15 @@ fn unique(paths: Vec<PathBuf>) -> impl Iterator<Item = PathBuf> {
     paths.into_iter().filter(move |path| seen.insert(path.clone()))
 }
 
+/// Iterates over the paths that a module's file may have: as recorded, and without the mark of a deleted file.
+fn recorded_paths(module: &Module) -> impl Iterator<Item = &Path> {
+    let original = module.path.strip_suffix(DELETED);
+    [Some(&*module.path), original].into_iter().flatten().map(Path::new)
+}
+
 /// Returns whether a recorded path has no `..`.
 fn is_plain(path: &Path) -> bool {
     path.components().all(|part| matches!(part, std::path::Component::RootDir | std::path::Component::Normal(_)))
-}
-
-/// Iterates over the paths of a build-id below a folder: as installed by systems, as stored by `perf`, and without
-/// `.build-id`.
-fn by_build_id(folder: &Path, id: &BuildId) -> impl Iterator<Item = PathBuf> {
-    let digits = id.to_string();
-    // perf pads shorter build-ids to 20 bytes.
-    let short = digits.trim_end_matches("00").to_owned();
-    let all = if short.len() >= 4 && short != digits { vec![digits, short] } else { vec![digits] };
-    let folder = folder.to_path_buf();
-    all.into_iter().filter(|digits| digits.len() > 2).flat_map(move |digits| {
-        let (first, rest) = digits.split_at(2);
-        let build_id_folder = folder.join(".build-id").join(first);
-        let bare = folder.join(first);
-        let in_build_id = |name: &str| build_id_folder.join(rest).join(name);
-        vec![
-            build_id_folder.join(format!("{rest}.debug")),
-            bare.join(format!("{rest}.debug")),
-            in_build_id("debug"),
-            in_build_id("elf"),
-            in_build_id("vdso"),
-            in_build_id("kallsyms"),
-            build_id_folder.join(rest),
-            bare.join(rest),
-        ]
-    })
-}
-
-/// Iterates over the system paths of the debug file of a program without a build-id.
-fn debug_files(path: &Path) -> impl Iterator<Item = PathBuf> {
-    let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(".debug");
-    let below = path.strip_prefix("/").unwrap_or(path).to_path_buf();
-    let installed = Path::new(SYSTEM_DEBUG).join(below);
-    let beside = path.with_file_name(&name);
-    [beside.clone(), beside.with_file_name(".debug").join(&name), installed.with_file_name(&name), installed]
-        .into_iter()
 }
 
 /// Iterates over the system paths of the running kernel with its symbols.

@@ -4,12 +4,14 @@
 //! The naive way resolves each frame of each sample. Here each address is resolved once, in order, with all others of
 //! its module.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::locate::Locator;
 use super::names::FunctionName;
+use super::paths::real_folder;
 use super::resolve::{ModuleNames, resolve};
 use crate::base::cancel::{Cancel, Cancelled};
 use crate::base::progress::{Progress, Stage};
@@ -43,6 +45,14 @@ pub(crate) struct Frame {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct TraceNames {
     pub(crate) modules: Vec<Arc<ModuleNames>>,
+}
+
+impl TraceNames {
+    /// Returns whether a file in a folder that the user named was used.
+    pub(crate) fn uses_folder(&self, folder: &Path) -> bool {
+        let folder = real_folder(folder);
+        self.modules.iter().flat_map(|module| &module.used).any(|path| path.starts_with(&folder))
+    }
 }
 
 impl TraceFrames {

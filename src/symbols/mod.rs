@@ -5,13 +5,13 @@
 //! with another build-id than the trace is another build: it is reported and not used. Files are untrusted: reads are
 //! bounded in bytes, and parsing debug information in steps.
 //!
-//! `file` opens files, `locate` lists candidate paths, `elf` reads tables, and `dwarf` debug information within the
-//! limits of `fuel`. `separate` and `split` handle files that a file names, and `xz` an embedded table. `functions` is
-//! the symbol table, `go_lines` that of Go programs, `kallsyms` that of the kernel, `perf_map` and `jit_dump` those of
-//! JIT-compiled code. `demangle` and `texts` make names readable; `cache` stores names by build-id. `resolve` resolves
-//! one module, with the files that `search` finds, and `lookup` all modules of a trace; `report` lists what is missing.
-//! `code` lists one function with its samples, as instructions and as source lines read by `sources`. `unwind` finds
-//! the callers in recorded stack bytes.
+//! `file` opens files at `paths`, `locate` lists candidates, `elf` reads tables, and `dwarf` debug information within
+//! the limits of `fuel`. `separate` and `split` handle files that a file names, and `xz` an embedded table. `functions`
+//! is the symbol table, `go_lines` that of Go programs, `kallsyms` that of the kernel, `perf_map` and `jit_dump` those
+//! of JIT-compiled code, by ranges of `latest`. `demangle` and `texts` make names readable; `cache` stores names by
+//! build-id. `resolve` resolves one module, with the files that `search` finds, and `lookup` all modules of a trace;
+//! `report` lists what is missing. `code` lists one function with its samples, as instructions and as source lines read
+//! by `sources`. `unwind` finds the callers in recorded stack bytes.
 
 pub(crate) mod below;
 pub(crate) mod cache;
@@ -25,9 +25,11 @@ mod functions;
 mod go_lines;
 mod jit_dump;
 mod kallsyms;
+mod latest;
 pub(crate) mod locate;
 pub(crate) mod lookup;
 pub(crate) mod names;
+mod paths;
 mod perf_map;
 pub(crate) mod report;
 pub(crate) mod resolve;

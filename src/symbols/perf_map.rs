@@ -1,35 +1,33 @@
 //! Parses `perf-PID.map`, in which a program lists its JIT-compiled functions for perf, one per line: `start size
-//! name`, in hexadecimal. A later line may replace earlier code.
+//! name`, in hexadecimal. A later line replaces the earlier code that it overlaps.
+
+use super::latest::{LatestRanges, LatestRangesBuilder};
 
 /// Functions by address. Names are ranges of the list.
 #[derive(Debug, Default)]
 pub(super) struct JitFunctions {
-    /// Start, end, and range of the name.
-    rows: Vec<(u64, u64, std::ops::Range<usize>)>,
+    /// Start and end of the names.
+    rows: LatestRanges<(usize, usize)>,
     list: Vec<u8>,
 }
 
 impl JitFunctions {
     /// Parses a list; invalid lines are skipped.
     pub(super) fn read(list: Vec<u8>) -> Self {
-        let mut rows = Vec::new();
+        let mut rows = LatestRangesBuilder::default();
         let mut start = 0;
         for line in list.split(|&byte| byte == b'\n') {
-            rows.extend(row(line).map(|(from, to, name)| (from, to, start + name..start + line.len())));
+            if let Some((from, to, name)) = row(line) {
+                rows.push(from, to, (start + name, start + line.len()));
+            }
             start += line.len() + 1;
         }
-        // The last at one start wins. The sort is stable, so reversing puts it first.
-        rows.reverse();
-        rows.sort_by_key(|&(from, ..)| from);
-        rows.dedup_by_key(|(from, ..)| *from);
-        Self { rows, list }
+        Self { rows: rows.finish(), list }
     }
 
     /// Returns the function that contains an address.
     pub(super) fn find(&self, address: u64) -> Option<&[u8]> {
-        let after = self.rows.partition_point(|&(from, ..)| from <= address);
-        let (_, to, name) = self.rows.get(after.checked_sub(1)?)?;
-        (address < *to).then(|| &self.list[name.clone()])
+        self.rows.find(address).map(|&(start, end)| &self.list[start..end])
     }
 }
 
@@ -54,8 +52,18 @@ mod tests {
         let list = b"1000 20 old\n2000 10 Function: a b\n1000 10 new\n1000 30 \nwrong\n3000 zz no\n0x4000 0x8 hex\nffffffffffffffff 2 end";
         let functions = JitFunctions::read(list.to_vec());
         let at = |address| functions.find(address).map(|name| String::from_utf8_lossy(name).into_owned());
-        assert_eq!((at(0x1008), at(0x1018)), (Some("new".to_owned()), None));
+        assert_eq!((at(0x1008), at(0x1018)), (Some("new".to_owned()), Some("old".to_owned())));
         assert_eq!((at(0x2000), at(0x2010)), (Some("Function: a b".to_owned()), None));
         assert_eq!((at(0x4007), at(u64::MAX)), (Some("hex".to_owned()), None));
+    }
+
+    #[test]
+    fn code_within_other_code_and_over_its_start_has_its_own_name() {
+        let list = b"6600 1000 old\n6500 900 new\n8600 1000 big\n8a00 10 small";
+        let functions = JitFunctions::read(list.to_vec());
+        let at = |address| functions.find(address).map(|name| String::from_utf8_lossy(name).into_owned());
+        let named = [0x6500, 0x6700, 0x6e00, 0x8600, 0x8a00, 0x8a10, 0x9600].map(at);
+        let expected = ["new", "new", "old", "big", "small", "big"].map(|name| Some(name.to_owned()));
+        assert_eq!((&named[..6], &named[6]), (&expected[..], &None));
     }
 }

@@ -8,7 +8,7 @@ use super::state::NameState;
 use crate::base::cancel::{Cancel, Cancelled};
 use crate::base::progress::Progress;
 use crate::base::shell;
-use crate::model::{Module, ModuleKind};
+use crate::model::{BuildId, Module, ModuleKind};
 use crate::query::Snapshot;
 use crate::query::samples::SampleHistogram;
 use crate::query::scope::Scope;
@@ -47,7 +47,8 @@ pub(crate) fn report(
     let counts = frames.counts(trace_names);
     let row = |(place, module): (usize, &Module)| {
         let names = trace_names.modules.get(place);
-        let state = names.map_or(NameState::NoFile, |names| names.state);
+        let state = names.map_or(NameState::Unwanted, |names| names.state);
+        let build_id = module.build_id.as_ref().or_else(|| names?.own_build_id.as_ref());
         let (frames, named) = counts[place];
         ModuleReport {
             module: place,
@@ -56,7 +57,7 @@ pub(crate) fn report(
             named,
             is_verified: names.filter(|_| named > 0).map(|names| names.is_verified),
             file: names.and_then(|names| Some(names.path.as_ref()?.display().to_string())),
-            command: command(module, state, trace),
+            command: command(module, build_id, state, trace),
             state,
         }
     };
@@ -85,12 +86,16 @@ fn samples_by_module(
     Ok(samples)
 }
 
-/// Returns the command that installs missing names, if one is known.
-fn command(module: &Module, state: NameState, trace: &Path) -> Option<String> {
-    let fetched = || Some(format!("debuginfod-find debuginfo {}", module.build_id.as_ref()?));
+/// Returns the command that installs missing names, if one is known. The build-id is that of the trace or of the file.
+fn command(module: &Module, build_id: Option<&BuildId>, state: NameState, trace: &Path) -> Option<String> {
+    let fetched = || Some(format!("debuginfod-find debuginfo {}", build_id?));
     match state {
         // Tools that pack `.dwo` files differ too much to suggest one.
-        NameState::Complete | NameState::SplitMissing | NameState::Ambiguous | NameState::Nameless => None,
+        NameState::Complete
+        | NameState::SplitMissing
+        | NameState::Ambiguous
+        | NameState::Nameless
+        | NameState::Unwanted => None,
         NameState::Hidden => Some("sudo sysctl kernel.kptr_restrict=0".to_owned()),
         NameState::OutsideRoots => {
             let folder = Path::new(&*module.path).parent().filter(|folder| folder.parent().is_some())?;
@@ -110,17 +115,17 @@ fn command(module: &Module, state: NameState, trace: &Path) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::BuildId;
 
     #[test]
     fn commands_name_the_build_or_the_folder_and_cannot_be_more_than_one() {
         let trace = Path::new("/t/perf.data");
         let module = Module { path: "/a b;reboot/c'd/work".into(), ..Module::default() };
-        let outside = command(&module, NameState::OutsideRoots, trace);
+        let outside = command(&module, None, NameState::OutsideRoots, trace);
         assert_eq!(outside.unwrap(), r"longspan symbols /t/perf.data --symbols '/a b;reboot/c'\''d'");
-        assert_eq!(command(&module, NameState::NoFile, trace), None);
-        let known = Module { build_id: BuildId::new(&[0xab, 0xcd]), ..module };
-        assert_eq!(command(&known, NameState::OtherBuild, trace).unwrap(), "debuginfod-find debuginfo abcd");
-        assert_eq!(command(&known, NameState::Complete, trace), None);
+        assert_eq!(command(&module, None, NameState::NoFile, trace), None);
+        let id = BuildId::new(&[0xab, 0xcd]);
+        let known = |state| command(&module, id.as_ref(), state, trace);
+        assert_eq!(known(NameState::OtherBuild).unwrap(), "debuginfod-find debuginfo abcd");
+        assert_eq!([NameState::Complete, NameState::Unwanted].map(known), [None, None]);
     }
 }

@@ -19,7 +19,7 @@ use super::search::{MatchingFile, ModuleSearch, Quality};
 use super::split::add_split_files;
 use super::state::NameState;
 use crate::base::cancel::{Cancel, Cancelled};
-use crate::model::{Module, ModuleKind};
+use crate::model::{BuildId, Module, ModuleKind};
 
 /// Size limit for the function list of a process.
 const LIST_BYTES_MAX: u64 = 256 << 20;
@@ -32,6 +32,18 @@ pub(crate) struct ModuleNames {
     pub(crate) path: Option<PathBuf>,
     /// Whether the file is known to be the recorded one.
     pub(crate) is_verified: bool,
+    /// The build-id of the file, if the trace has none.
+    pub(crate) own_build_id: Option<BuildId>,
+    /// The searched paths of all used files, also of those that the file names.
+    pub(super) used: Vec<PathBuf>,
+}
+
+impl ModuleNames {
+    /// Adds the files of a search.
+    fn with_search(mut self, search: ModuleSearch) -> Self {
+        self.used.extend(search.used);
+        Self { own_build_id: search.own_build_id, ..self }
+    }
 }
 
 /// Resolves sorted addresses of a module. Files with more than `bytes_max` of debug information are not read. Returns
@@ -51,13 +63,14 @@ pub(crate) fn resolve(
         ModuleKind::Jit(pid) => Ok(of_jit(pid, addresses, locator)),
         ModuleKind::Kernel | ModuleKind::KernelModule => of_kernel(module, addresses, locator, bytes_max, cancel),
         ModuleKind::File | ModuleKind::Vdso | ModuleKind::Linked | ModuleKind::Image => {
-            of_file(module, addresses, locator, bytes_max, cancel)
+            let names = of_file(module, addresses, locator, bytes_max, cancel)?;
+            Ok(ModuleNames { is_verified: names.is_verified && module.is_build_certain(), ..names })
         }
     }
 }
 
-fn failed(search: ModuleSearch) -> ModuleNames {
-    ModuleNames { state: search.state, path: search.path, ..ModuleNames::default() }
+fn failed(search: &ModuleSearch) -> ModuleNames {
+    ModuleNames { state: search.state, path: search.path.clone(), ..ModuleNames::default() }
 }
 
 fn of_file(
@@ -68,17 +81,29 @@ fn of_file(
     cancel: &Cancel,
 ) -> Result<ModuleNames, Cancelled> {
     let search = ModuleSearch::run(module, locator, cancel)?;
+    Ok(of_found_files(module, &search, addresses, locator, bytes_max, cancel)?.with_search(search))
+}
+
+/// Resolves addresses from the cache and the found files.
+fn of_found_files(
+    module: &Module,
+    search: &ModuleSearch,
+    addresses: &[u64],
+    locator: &Locator,
+    bytes_max: u64,
+    cancel: &Cancel,
+) -> Result<ModuleNames, Cancelled> {
     let cached_names = module.build_id.as_ref().and_then(|id| locator.cache()?.get(id, module.kind));
     let Some(best) = search.best() else {
         // Cached names of the build, even if its files are gone.
         let module_names = cached_names.map(|cached_names| {
             let (state, path) = (cached_names.state, Some(cached_names.path));
-            ModuleNames { names: cached_names.names, state, path, is_verified: true }
+            ModuleNames { names: cached_names.names, state, path, is_verified: true, ..ModuleNames::default() }
         });
         return Ok(module_names.unwrap_or_else(|| failed(search)));
     };
     let Some(build_id) = module.build_id.as_ref().filter(|_| best.is_verified) else {
-        return names_of_files(module.kind, &search, addresses, locator, bytes_max, cancel);
+        return names_of_files(module.kind, search, addresses, locator, bytes_max, cancel);
     };
     let stamps = search.stamps();
     // Cached names with lines are kept if only a stripped file is left.
@@ -88,15 +113,16 @@ fn of_file(
     let missing = usable_names.as_ref().map_or_else(|| addresses.to_vec(), |names| names.names.missing(addresses));
     if let Some(usable_names) = usable_names.as_ref().filter(|_| missing.is_empty()) {
         let (names, path) = (usable_names.names.clone(), Some(usable_names.path.clone()));
-        return Ok(ModuleNames { names, state: usable_names.state, path, is_verified: true });
+        let state = usable_names.state;
+        return Ok(ModuleNames { names, state, path, is_verified: true, ..ModuleNames::default() });
     }
-    let mut module_names = names_of_files(module.kind, &search, &missing, locator, bytes_max, cancel)?;
+    let mut module_names = names_of_files(module.kind, search, &missing, locator, bytes_max, cancel)?;
     if let Some(usable_names) =
         usable_names.filter(|names| is_richer || [names.state, NameState::Unreadable].contains(&module_names.state))
     {
         module_names.names = usable_names.names.merged(&module_names.names);
     } else if missing.len() < addresses.len() {
-        module_names = names_of_files(module.kind, &search, addresses, locator, bytes_max, cancel)?;
+        module_names = names_of_files(module.kind, search, addresses, locator, bytes_max, cancel)?;
     }
     let is_final = matches!(module_names.state, NameState::Complete | NameState::FunctionsOnly | NameState::Stripped);
     if let (Some(cache), Some(path)) = (locator.cache().filter(|_| is_final && !is_richer), &module_names.path) {
@@ -134,14 +160,16 @@ pub(super) fn names_of(
     cancel: &Cancel,
 ) -> Result<ModuleNames, Cancelled> {
     let (path, is_verified) = (Some(best.elf.file.path.clone()), best.is_verified);
+    let mut used = Vec::new();
     let (names, state) = match DebugInfo::read(&best.elf, bytes_max) {
         Ok(Some(mut info)) => {
             if let Some(shared) = &best.shared {
                 info = info.with_shared(shared, bytes_max);
             }
             let wanted = WantedUnits::find(&info, pairs, cancel)?;
-            let has_all = add_split_files(&mut info, &wanted, &best.elf.file.path, locator, bytes_max, cancel)?;
-            let state = if has_all { NameState::Complete } else { NameState::SplitMissing };
+            let split = add_split_files(&mut info, &wanted, &best.elf.file.path, locator, bytes_max, cancel)?;
+            let state = if split.has_all { NameState::Complete } else { NameState::SplitMissing };
+            used = split.used;
             (dwarf::names(&info, pairs, &wanted, functions, cancel)?, state)
         }
         Ok(None) if let Some(lines) = GoLines::read(&best.elf, bytes_max) => (lines.names(pairs), NameState::Complete),
@@ -156,7 +184,7 @@ pub(super) fn names_of(
         }
         Err(_) => (names_of_functions(pairs, functions), NameState::Unreadable),
     };
-    Ok(ModuleNames { names, state, path, is_verified })
+    Ok(ModuleNames { names, state, path, is_verified, used, own_build_id: None })
 }
 
 /// Resolves addresses of a kernel: from its file with symbols, or else from a list of the kernel or of perf.
@@ -177,18 +205,18 @@ fn of_kernel(
         // The kernel ran at another address than its link-time address.
         let pairs: Vec<_> =
             addresses.iter().map(|&address| (address, address.wrapping_sub(*anchor).wrapping_add(linked))).collect();
-        return names_of(best, &pairs, &functions, locator, bytes_max, cancel);
+        return Ok(names_of(best, &pairs, &functions, locator, bytes_max, cancel)?.with_search(search));
     }
     let stored_list = search.kernel.take();
     let is_kept = stored_list.is_some();
     let (functions, path) = match stored_list {
         Some(stored_list) => stored_list,
-        None if !locator.has_system() => return Ok(failed(search)),
+        None if !locator.has_system() => return Ok(failed(&search)),
         None => match running_kernel(module) {
             Ok(functions) => (functions, PathBuf::from("/proc/kallsyms")),
             Err(state) => {
                 search.state = if search.state == NameState::NoFile { state } else { search.state };
-                return Ok(failed(search));
+                return Ok(failed(&search));
             }
         },
     };
@@ -208,7 +236,8 @@ fn of_kernel(
         builder.push(address, name.iter().map(|name| FunctionName { name, ..FunctionName::default() }));
     }
     let is_verified = is_kept || module.build_id.is_some();
-    Ok(ModuleNames { names: builder.finish(), state: NameState::Complete, path: Some(path), is_verified })
+    let (names, state, path) = (builder.finish(), NameState::Complete, Some(path));
+    Ok(ModuleNames { names, state, path, is_verified, ..ModuleNames::default() }.with_search(search))
 }
 
 /// Returns the functions of the running kernel, if it is the recorded one.
@@ -248,5 +277,6 @@ fn of_jit(pid: u32, addresses: &[u64], locator: &Locator) -> ModuleNames {
         builder.push(address, name.iter().map(|name| FunctionName { name, ..FunctionName::default() }));
     }
     // Process ids are reused, so the list may be of another process.
-    ModuleNames { names: builder.finish(), state: NameState::Complete, path, is_verified: false }
+    let used = path.iter().cloned().collect();
+    ModuleNames { names: builder.finish(), state: NameState::Complete, path, used, ..ModuleNames::default() }
 }

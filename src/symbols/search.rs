@@ -7,11 +7,11 @@ use super::elf::ElfFile;
 use super::file::{InputFile, OpenError};
 use super::go_lines::has_go_lines;
 use super::kallsyms::KernelFunctions;
-use super::locate::Locator;
+use super::locate::{Locator, ModulePath};
 use super::separate::{DebugLink, SharedLink};
 use super::state::NameState;
 use crate::base::cancel::{Cancel, Cancelled};
-use crate::model::{Module, ModuleKind};
+use crate::model::{BuildId, Module, ModuleKind};
 
 /// Size limit for the function list of a kernel.
 const LIST_BYTES_MAX: u64 = 256 << 20;
@@ -60,79 +60,111 @@ pub(super) struct ModuleSearch {
     /// The reason for missing names.
     pub(super) state: NameState,
     pub(super) path: Option<PathBuf>,
+    /// The build-id of the accepted file, if the trace has none. All other files must have it.
+    pub(super) own_build_id: Option<BuildId>,
+    /// The searched paths of all used files, also of shared debug files.
+    pub(super) used: Vec<PathBuf>,
 }
 
 impl ModuleSearch {
     /// Searches the files of a module. Returns `Cancelled` if cancelled.
     pub(super) fn run(module: &Module, locator: &Locator, cancel: &Cancel) -> Result<Self, Cancelled> {
         let mut search = Self::default();
-        for candidate in locator.candidates(module) {
-            match locator.open(&candidate.path) {
-                // perf stores the list of a kernel under its build-id.
-                Ok(file) if candidate.path.ends_with("kallsyms") => {
-                    let list = file.read_all(LIST_BYTES_MAX).and_then(|list| KernelFunctions::read(&list));
-                    search.kernel = search.kernel.or_else(|| Some((list?, file.path)));
-                }
-                Ok(file) => search.take(module, locator, file, candidate.is_given),
-                Err(OpenError::Missing) => {}
-                Err(OpenError::OutsideRoots) => search.fail(NameState::OutsideRoots, candidate.path),
-                Err(OpenError::NotRegular | OpenError::TooLarge { .. } | OpenError::Io(_)) => {
-                    search.fail(NameState::Unreadable, candidate.path);
-                }
-            }
-            let has_all = search.files.iter().any(|file| file.quality == Quality::DebugInfo)
-                && search.files.iter().any(|file| file.elf.has_code());
-            if has_all {
-                break;
-            }
-        }
+        let candidates = locator.candidates(module);
+        candidates.iter().for_each(|candidate| search.try_candidate(module, locator, candidate));
         if search.files.is_empty()
             && module.kind == ModuleKind::Vdso
             && let Some(vdso) = locator.has_system().then(own_vdso).flatten()
         {
-            search.take(module, locator, vdso, false);
+            let candidate = ModulePath { path: vdso.path.clone(), is_given: false };
+            search.take(module, locator, vdso, &candidate);
+        }
+        // Debug files are installed by build-id, which a file has even if the trace has not.
+        if let Some(build_id) = search.own_build_id.clone() {
+            let known = Module { build_id: Some(build_id), ..module.clone() };
+            let more = locator.candidates(&known).into_iter().filter(|candidate| !candidates.contains(candidate));
+            more.for_each(|candidate| search.try_candidate(module, locator, &candidate));
         }
         search.follow_links(module, locator, cancel)?;
         Ok(search)
     }
 
-    fn take(&mut self, module: &Module, locator: &Locator, file: InputFile, is_given: bool) {
-        let path = file.path.clone();
-        let Some(elf) = ElfFile::read(file) else { return self.fail(NameState::Unreadable, path) };
-        let is_verified = match (&module.build_id, elf.build_id()) {
-            (Some(recorded), Some(build_id)) if recorded.is_same(&build_id) => true,
-            (None, _) if is_given || locator.fits(module, &elf.file) => false,
-            _ => return self.fail(NameState::OtherBuild, path),
-        };
-        self.push(elf, is_verified);
+    /// Opens a candidate and uses it if it is a file of the module, unless the files so far have all that is wanted.
+    fn try_candidate(&mut self, module: &Module, locator: &Locator, candidate: &ModulePath) {
+        let has_all = self.files.iter().any(|file| file.quality == Quality::DebugInfo)
+            && self.files.iter().any(|file| file.elf.has_code());
+        if has_all {
+            return;
+        }
+        let path = &candidate.path;
+        match locator.open(path) {
+            // perf stores the list of a kernel under its build-id.
+            Ok(file) if path.ends_with("kallsyms") => {
+                let list = || file.read_all(LIST_BYTES_MAX).and_then(|list| KernelFunctions::read(&list));
+                if self.kernel.is_none()
+                    && let Some(list) = list()
+                {
+                    self.kernel = Some((list, file.path));
+                    self.used.push(path.clone());
+                }
+            }
+            Ok(file) => self.take(module, locator, file, candidate),
+            Err(OpenError::Missing) => {}
+            Err(OpenError::OutsideRoots) => self.fail(NameState::OutsideRoots, path.clone()),
+            Err(OpenError::NotRegular | OpenError::TooLarge { .. } | OpenError::Io(_)) => {
+                self.fail(NameState::Unreadable, path.clone());
+            }
+        }
     }
 
-    fn push(&mut self, elf: ElfFile, is_verified: bool) {
+    fn take(&mut self, module: &Module, locator: &Locator, file: InputFile, candidate: &ModulePath) {
+        let path = file.path.clone();
+        let Some(elf) = ElfFile::read(file) else { return self.fail(NameState::Unreadable, path) };
+        match (self.build_id(module), elf.build_id()) {
+            (Some(wanted), Some(build_id)) if wanted.is_same(&build_id) => {}
+            (None, build_id) if candidate.is_given || locator.fits(module, &elf.file) => self.own_build_id = build_id,
+            _ => return self.fail(NameState::OtherBuild, path),
+        }
+        self.push(elf, module, candidate.path.clone());
+    }
+
+    /// Returns the build-id that all files must have: that in the trace, or that of the first accepted file.
+    fn build_id<'a>(&'a self, module: &'a Module) -> Option<&'a BuildId> {
+        module.build_id.as_ref().or(self.own_build_id.as_ref())
+    }
+
+    fn push(&mut self, elf: ElfFile, module: &Module, searched: PathBuf) {
         let quality = Quality::from_elf(&elf);
+        let is_verified = module.build_id.is_some();
         self.files.push(MatchingFile { elf, is_verified, quality, shared: None });
+        self.used.push(searched);
     }
 
     /// Opens the debug files that the files name, and their shared debug files.
     fn follow_links(&mut self, module: &Module, locator: &Locator, cancel: &Cancel) -> Result<(), Cancelled> {
-        let link =
-            |file: &MatchingFile| Some((file.elf.file.path.clone(), file.is_verified, DebugLink::from_elf(&file.elf)?));
+        let link = |file: &MatchingFile| Some((file.elf.file.path.clone(), DebugLink::from_elf(&file.elf)?));
         let is_whole = self.files.iter().any(|file| file.quality == Quality::DebugInfo);
         let links: Vec<_> = self.files.iter().filter(|_| !is_whole).filter_map(link).collect();
-        for (program, is_verified, link) in links {
+        for (program, link) in links {
             for path in locator.linked(&program, &link.name) {
                 match locator.open(&path) {
-                    Ok(file) if file.path != program => self.take_linked(module, &link, file, is_verified, cancel)?,
+                    Ok(file) if file.path != program => {
+                        self.take_linked((module, locator), &link, file, path, cancel)?;
+                    }
                     Ok(_) | Err(OpenError::Missing | OpenError::OutsideRoots) => {}
                     Err(_) => self.fail(NameState::Unreadable, path),
                 }
             }
         }
         for file in &mut self.files {
-            file.shared = SharedLink::from_elf(&file.elf).and_then(|link| {
-                let paths = locator.shared(&link.path, &link.build_id);
-                let mut shared_files = paths.filter_map(|path| ElfFile::read(locator.open(&path).ok()?));
-                shared_files.find(|shared| shared.build_id().is_some_and(|build_id| build_id.is_same(&link.build_id)))
-            });
+            let Some(link) = SharedLink::from_elf(&file.elf) else { continue };
+            let paths = locator.shared(&link.path, &link.build_id);
+            let mut shared_files = paths.filter_map(|path| Some((ElfFile::read(locator.open(&path).ok()?)?, path)));
+            let is_same = |elf: &ElfFile| elf.build_id().is_some_and(|build_id| build_id.is_same(&link.build_id));
+            if let Some((shared, path)) = shared_files.find(|(shared, _)| is_same(shared)) {
+                file.shared = Some(shared);
+                self.used.push(path);
+            }
         }
         Ok(())
     }
@@ -140,10 +172,10 @@ impl ModuleSearch {
     /// Accepts a debug file that the program names, by its build-id, or by its checksum without one.
     fn take_linked(
         &mut self,
-        module: &Module,
+        (module, locator): (&Module, &Locator),
         link: &DebugLink,
         file: InputFile,
-        is_verified: bool,
+        searched: PathBuf,
         cancel: &Cancel,
     ) -> Result<(), Cancelled> {
         let path = file.path.clone();
@@ -151,12 +183,12 @@ impl ModuleSearch {
             self.fail(NameState::Unreadable, path);
             return Ok(());
         };
-        let is_same = match (&module.build_id, elf.build_id()) {
-            (Some(recorded), Some(build_id)) => recorded.is_same(&build_id),
-            _ => link.is_of(&elf.file, cancel)?,
+        let is_same = match (self.build_id(module), elf.build_id()) {
+            (Some(wanted), Some(build_id)) => wanted.is_same(&build_id),
+            _ => link.is_of(&elf, locator, cancel)?,
         };
         if is_same {
-            self.push(elf, is_verified);
+            self.push(elf, module, searched);
         } else {
             self.fail(NameState::OtherBuild, path);
         }

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use super::file::{OpenError, Roots};
-use super::separate::without_parents;
+use super::paths::{real_folder, without_parents};
 
 /// Size limit of a source file; generated ones have some megabytes.
 const FILE_BYTES_MAX: u64 = 16 << 20;
@@ -13,6 +13,7 @@ const FILE_BYTES_MAX: u64 = 16 << 20;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct SourceMap {
     from: PathBuf,
+    /// The folder without `..`, with links resolved.
     folder: PathBuf,
 }
 
@@ -21,9 +22,10 @@ impl SourceMap {
     #[must_use]
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let (from, folder) = text.split_once('=').unwrap_or((text, text));
-        let folder = std::path::absolute(folder).ok().filter(|_| !folder.is_empty())?;
-        let from = if text.contains('=') { PathBuf::from(from) } else { folder.clone() };
-        (!from.as_os_str().is_empty()).then_some(Self { from, folder })
+        let absolute = std::path::absolute(folder).ok().filter(|_| !folder.is_empty())?;
+        let from = if text.contains('=') { Some(PathBuf::from(from)) } else { without_parents(&absolute) };
+        let from = from.filter(|from| !from.as_os_str().is_empty())?;
+        Some(Self { from, folder: real_folder(&absolute) })
     }
 }
 

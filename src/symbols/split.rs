@@ -1,15 +1,30 @@
 //! Adds the files with the functions of split debug information: a `.dwp` package, or the `.dwo` file of each unit.
-//! Paths are untrusted: only those below the roots are opened, and a file must have the unit's id.
+//! Paths are untrusted: only those below the roots are opened, and a file must have the unit's id. Each file is read
+//! once, however many units name it, and reading files without a wanted unit has a limit.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+use rustc_hash::FxHashSet;
 
 use super::dwarf::{DebugInfo, SplitUnit, WantedUnits};
 use super::elf::ElfFile;
 use super::locate::Locator;
 use crate::base::cancel::{Cancel, Cancelled};
 
-/// Adds the files of the split units that contain wanted addresses. `program` is the path of the file that names them.
-/// Returns whether all of them were found within `bytes_max` of debug information.
+/// Limit for the bytes read from files without a wanted unit, such as the tables and units of other builds.
+const REJECTED_BYTES_MAX: u64 = 256 << 20;
+
+/// The files that were added.
+#[derive(Debug, Default)]
+pub(super) struct SplitFiles {
+    /// Whether all units have their file.
+    pub(super) has_all: bool,
+    /// The searched paths of the files.
+    pub(super) used: Vec<PathBuf>,
+}
+
+/// Adds the files of the split units that contain wanted addresses, at most `bytes_max` of debug information. `program`
+/// is the path of the file that names them. Returns `Cancelled` if cancelled.
 pub(super) fn add_split_files(
     info: &mut DebugInfo,
     wanted: &WantedUnits,
@@ -17,29 +32,62 @@ pub(super) fn add_split_files(
     locator: &Locator,
     bytes_max: u64,
     cancel: &Cancel,
-) -> Result<bool, Cancelled> {
+) -> Result<SplitFiles, Cancelled> {
     let units: Vec<&SplitUnit> = wanted.split().collect();
-    if units.is_empty() {
-        return Ok(true);
+    let missing = units.iter().map(|unit| unit.id).collect();
+    let (searched, tried) = (FxHashSet::default(), FxHashSet::default());
+    let mut search =
+        SplitSearch { info, locator, bytes_max, cancel, missing, searched, tried, rejected: 0, used: Vec::new() };
+    for path in locator.packages(program).take_while(|_| !units.is_empty()) {
+        search.try_file(path)?;
     }
-    let ids: Vec<u64> = units.iter().map(|unit| unit.id).collect();
-    let open = |path: &Path| ElfFile::read(locator.open(path).ok()?);
-    for path in locator.packages(program) {
-        cancel.check()?;
-        let is_whole = open(&path).is_some_and(|elf| {
-            info.add_split(&elf, &ids, bytes_max);
-            ids.iter().all(|&id| info.has_split(id))
-        });
-        if is_whole {
-            return Ok(true);
+    for unit in units {
+        for path in locator.split_objects(program, &unit.folder, &unit.path) {
+            if search.missing.contains(&unit.id) {
+                search.try_file(path)?;
+            }
         }
     }
-    let mut has_all = true;
-    for unit in units {
-        cancel.check()?;
-        let mut paths = locator.split_objects(program, &unit.folder, &unit.path);
-        has_all &= info.has_split(unit.id)
-            || paths.any(|path| open(&path).is_some_and(|elf| info.add_split(&elf, &[unit.id], bytes_max)));
+    Ok(SplitFiles { has_all: search.missing.is_empty(), used: search.used })
+}
+
+/// A search for the files of units.
+struct SplitSearch<'a> {
+    info: &'a mut DebugInfo,
+    locator: &'a Locator,
+    bytes_max: u64,
+    cancel: &'a Cancel,
+    /// The ids of units without a file so far.
+    missing: FxHashSet<u64>,
+    /// The paths that were searched, and the files found there, without links.
+    searched: FxHashSet<PathBuf>,
+    tried: FxHashSet<PathBuf>,
+    /// Bytes read from files without a missing unit.
+    rejected: u64,
+    used: Vec<PathBuf>,
+}
+
+impl SplitSearch<'_> {
+    /// Adds a file if it has missing units and was not tried before.
+    fn try_file(&mut self, path: PathBuf) -> Result<(), Cancelled> {
+        self.cancel.check()?;
+        let is_done = self.missing.is_empty() || self.rejected > REJECTED_BYTES_MAX;
+        if is_done || !self.searched.insert(path.clone()) {
+            return Ok(());
+        }
+        let Ok(file) = self.locator.open(&path) else { return Ok(()) };
+        if !self.tried.insert(file.path.clone()) {
+            return Ok(());
+        }
+        let before = self.locator.bytes_read();
+        let ids = ElfFile::read(file).map(|elf| self.info.add_split(&elf, &self.missing, self.bytes_max));
+        match ids.filter(|ids| !ids.is_empty()) {
+            Some(ids) => {
+                ids.iter().for_each(|id| _ = self.missing.remove(id));
+                self.used.push(path);
+            }
+            None => self.rejected += self.locator.bytes_read() - before,
+        }
+        Ok(())
     }
-    Ok(has_all)
 }

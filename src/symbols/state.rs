@@ -28,6 +28,8 @@ pub(crate) enum NameState {
     Nameless,
     /// Functions and lines: the `.dwo` or `.dwp` files with inlined functions are missing.
     SplitMissing,
+    /// No file was searched, because the user wants addresses.
+    Unwanted,
 }
 
 impl NameState {
@@ -40,7 +42,7 @@ impl NameState {
             Self::Stripped => "stripped",
             Self::NoFile => "no file",
             Self::OtherBuild => "other build",
-            Self::OutsideRoots => "not searched",
+            Self::OutsideRoots | Self::Unwanted => "not searched",
             Self::Unreadable => "unreadable",
             Self::Ambiguous => "several builds",
             Self::Hidden => "hidden",

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use super::cache::NameCache;
+use super::demangle::demangle;
 use super::elf::ElfFile;
 use super::file::InputFile;
 use super::locate::Locator;
@@ -13,8 +14,11 @@ use super::state::NameState;
 use crate::base::cancel::Cancel;
 use crate::model::{BuildId, Module, ModuleKind};
 
+mod costs;
+mod cpp;
 mod damage;
 mod go;
+mod located;
 mod separate;
 mod split;
 
@@ -264,11 +268,14 @@ fn functions_of_cpp_are_those_of_llvm_symbolizer() {
     let addresses = addresses(&path, |name| name == "main" || name.starts_with("_Z"));
     let (ours, _) = named(&path, &addresses, &locator_of(folder.path()));
     // Our demangler omits `&&` in parameter packs, adds a blank after `operator<`, and writes packs of numbers
-    // (arguments of `_Index_tuple` here) with their types.
+    // (arguments of `_Index_tuple` here) with their types. The tool does not demangle one name.
     let same_words = |chains: &[Chain]| -> Vec<Chain> {
         let word = |text: &str| {
             if text.contains("std::_Index_tuple<") {
                 return "a pack of numbers".to_owned();
+            }
+            if text.starts_with("_ZSt14__relocate_a_1") {
+                return demangle(text.as_bytes());
             }
             text.replace("&&", "").replace("operator< <", "operator<<")
         };
@@ -389,6 +396,18 @@ fn a_file_without_a_build_id_is_taken_where_it_fits_and_is_not_verified() {
 }
 
 #[test]
+fn names_of_a_build_that_is_probably_the_recorded_one_are_not_verified() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = compile(folder.path(), "work", C_PROGRAM, &["gcc", "-O2", "-g", "-Wl,--build-id"]);
+    let certain = module(&path);
+    let probable = Module { inode: Some(1), ..certain.clone() };
+    for (module, is_verified) in [(certain, true), (probable, false)] {
+        let found = named_with(&module, &[0x1100], &locator_of(folder.path()));
+        assert_eq!((found.state, found.is_verified), (NameState::Complete, is_verified));
+    }
+}
+
+#[test]
 fn code_that_a_program_made_has_the_names_that_it_listed() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("perf-7.map"), b"1000 20 LazyCompile:*work app.js:3\n").unwrap();
@@ -412,20 +431,23 @@ fn functions_that_node_dumped_have_the_names_of_its_list() {
     let list = PathBuf::from(format!("/tmp/perf-{pid}.map"));
     let text = std::fs::read_to_string(&list).unwrap();
     std::fs::remove_file(list).unwrap();
-    let mut names = std::collections::BTreeMap::new();
-    for line in text.lines() {
+    let row = |line: &'_ str| {
         let (start, rest) = line.split_once(' ').unwrap();
-        names.insert(u64::from_str_radix(start.trim_start_matches("0x"), 16).unwrap(), rest.split_once(' ').unwrap().1);
-    }
+        let (bytes, name) = rest.split_once(' ').unwrap();
+        let number = |text: &str| u64::from_str_radix(text.trim_start_matches("0x"), 16).unwrap();
+        (number(start)..number(start) + number(bytes), name.to_owned())
+    };
     // Interpreted functions have no code, and are only in the list.
-    names.retain(|_, name| !name.contains(":~"));
+    let rows: Vec<_> = text.lines().map(row).filter(|(_, name)| !name.contains(":~")).collect();
+    let last = |address: u64| rows.iter().rfind(|(code, _)| code.contains(&address)).map(|(_, name)| (address, name));
+    let names: std::collections::BTreeMap<_, _> = rows.iter().filter_map(|(code, _)| last(code.start)).collect();
     let addresses: Vec<u64> = names.keys().copied().collect();
     let module =
         Module { path: format!("/tmp/perf-{pid}.map").into(), kind: ModuleKind::Jit(pid), ..Module::default() };
     let found = named_with(&module, &addresses, &locator_of(folder.path()));
     assert_eq!(found.path, Some(folder.path().canonicalize().unwrap().join(format!("jit-{pid}.dump"))));
     let differ = names.iter().filter(|&(&address, &name)| {
-        found.names.get(address).unwrap().next().is_none_or(|function| function.name != name)
+        found.names.get(address).unwrap().next().is_none_or(|function| function.name != *name)
     });
     let differ: Vec<_> = differ.collect();
     assert!(differ.is_empty(), "{} of {}: {:?}", differ.len(), names.len(), &differ[..differ.len().min(9)]);

@@ -5,26 +5,27 @@ use rustc_hash::FxHashMap;
 
 use super::demangle::demangle;
 
-/// Names as ranges of file bytes.
+/// Names as ranges of file bytes, each with the scope before it, which is not mangled.
 #[derive(Debug, Default)]
 pub(super) struct NameTexts<'a> {
-    /// Address and length of each name, which are faster to compare than its text.
-    rows: FxHashMap<(usize, usize), u32>,
-    names: Vec<&'a [u8]>,
+    /// Addresses and length of each name, which are faster to compare than its text.
+    rows: FxHashMap<(usize, usize, usize), u32>,
+    names: Vec<(&'a str, &'a [u8])>,
 }
 
 impl<'a> NameTexts<'a> {
     /// Returns the index of a name.
-    pub(super) fn row(&mut self, name: &'a [u8]) -> u32 {
+    pub(super) fn row(&mut self, scope: &'a str, name: &'a [u8]) -> u32 {
         let names = &mut self.names;
-        *self.rows.entry((name.as_ptr() as usize, name.len())).or_insert_with(|| {
-            names.push(name);
+        let key = (scope.as_ptr() as usize, name.as_ptr() as usize, name.len());
+        *self.rows.entry(key).or_insert_with(|| {
+            names.push((scope, name));
             names.len() as u32 - 1
         })
     }
 
     /// Returns the demangled names by index.
     pub(super) fn readable(&self) -> Vec<String> {
-        self.names.par_iter().map(|name| demangle(name)).collect()
+        self.names.par_iter().map(|&(scope, name)| scope.to_owned() + &demangle(name)).collect()
     }
 }

@@ -353,6 +353,8 @@ pub struct NamedTrace {
     pub(crate) has_other_stacks: bool,
     /// A folder that cannot be searched, with the error.
     pub(crate) missing_folder: Option<(PathBuf, String)>,
+    /// The folder that the user has just added, if no file in it was used.
+    pub(crate) unused_folder: Option<PathBuf>,
 }
 
 /// Details of one group of spans.

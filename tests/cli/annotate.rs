@@ -287,6 +287,27 @@ fn lines_have_the_sums_of_dump_by_addr2line_and_texts_of_named_folders_alone() {
 }
 
 #[test]
+fn instructions_are_offered_only_where_there_are_some() {
+    let folder = folder();
+    fs::write(folder.path().join("perf-7.map"), format!("{MAPPED_AT:x} 100 compiled\n")).expect("written");
+    let (source, program) = (folder.path().join("bare.c"), folder.path().join("bare"));
+    fs::write(&source, PROGRAM).expect("written");
+    run(Command::new("gcc").args(["-O2", "-Wl,--build-id", "-o"]).args([&program, &source]));
+    let (bare, work) = (MAPPED_AT + 0x1000_0000, objdump(&program, "work")[0].0);
+    let maps = [
+        RecordedMap { start: MAPPED_AT, path: "//anon", build_id: "" },
+        RecordedMap { start: bare, path: text(&program), build_id: &build_id(&program) },
+    ];
+    let file = written(folder.path(), &maps, &[&[MAPPED_AT + 0x10], &[bare + work]]);
+    for (function, has_hint) in [("compiled", false), ("work", true)] {
+        let answer = longspan(&["annotate", "--no-cache", text(&file), function]);
+        assert!(answer.stderr.contains("no debug information has its lines"), "{}", answer.stderr);
+        assert_eq!(answer.stderr.contains("--assembly lists instructions"), has_hint, "{}", answer.stderr);
+        assert_eq!(table(&["--assembly", text(&file), function]).is_empty(), !has_hint);
+    }
+}
+
+#[test]
 fn what_is_not_there_is_said() {
     let folder = folder();
     let program = compile(folder.path(), PROGRAM);

@@ -66,7 +66,9 @@ fn the_modules_say_why_names_are_missing_and_what_brings_them() {
     let work = |words: &[&str]| state(&[&[file], words].concat(), "/work");
     let fetch = format!("debuginfod-find debuginfo {digits}");
     assert_eq!(work(&[]), ["named", "2", ""]);
-    assert_eq!(work(&["--no-symbols"])[1], "0");
+    assert_eq!(work(&["--no-symbols"]), ["not searched", "0", ""]);
+    let unwanted = longspan(&["symbols", "--no-cache", file, "--no-symbols"]);
+    assert!(unwanted.stderr.contains("nothing was searched, because of --no-symbols"), "{}", unwanted.stderr);
     let missing = format!("debuginfod-find debuginfo {}", "ab".repeat(20));
     assert_eq!(state(&[file], "libmissing.so"), ["no file", "0", &missing]);
 
@@ -96,6 +98,17 @@ fn the_modules_say_why_names_are_missing_and_what_brings_them() {
     let rows = longspan(&["symbols", "--no-cache", "--format", "json", file]).done();
     let first: Value = serde_json::from_str(rows.lines().next().expect("a row")).expect("JSON");
     assert_eq!((&first["samples"], &first["build_id"]), (&Value::from(3), &Value::from(digits)));
+}
+
+#[test]
+fn a_module_without_a_recorded_build_id_is_fetched_by_that_of_its_file() {
+    let folder = folder();
+    let program = program(folder.path(), "");
+    let maps = [RecordedMap { start: MAPPED_AT, path: text(&program), build_id: "" }];
+    let file = written(folder.path(), &maps, &[&[address(&program, "outer") + 3]]);
+    let fetch = format!("debuginfod-find debuginfo {}", build_id(&program));
+    run(Command::new("strip").arg(&program));
+    assert_eq!(state(&[text(&file), "--symbols", text(folder.path())], "/work"), ["stripped", "0", &fetch]);
 }
 
 #[test]

@@ -33,7 +33,7 @@ fn modules_have_their_samples_the_reason_why_names_are_missing_and_the_command_t
     assert!(session.says("/work, named, 3 samples"), "{texts}");
     let row = format!("libmissing.so, no file, 1 samples, debuginfod-find debuginfo {missing}");
     assert!(session.says(&row), "{texts}");
-    assert!(session.says("2 of 3 functions have names; 1 files lack some"), "{texts}");
+    assert!(session.says("2 of 3 functions have names; 1 file lacks some"), "{texts}");
     session.click("Copy");
     let table = copied(&session).expect("a table");
     assert!(table.contains(&digits) && table.contains(&missing), "{table}");
@@ -60,12 +60,21 @@ fn symbols_that_are_located_later_name_the_open_trace() {
     session.type_text("/nowhere/at all");
     session.click("Locate");
     session.until("an error", |session| session.says("/nowhere/at all: no such folder"));
-    session.click("Folder with symbols");
-    session.press(egui::Modifiers::COMMAND, egui::Key::A);
-    session.type_text(kept.to_str().expect("text"));
-    session.press(egui::Modifiers::NONE, egui::Key::Enter);
+    let empty = folder.join("empty");
+    std::fs::create_dir(&empty).expect("made");
+    let locate = |session: &mut Session, folder: &str| {
+        session.click("Folder with symbols");
+        session.press(egui::Modifiers::COMMAND, egui::Key::A);
+        session.type_text(folder);
+        session.press(egui::Modifiers::NONE, egui::Key::Enter);
+    };
+    locate(&mut session, empty.to_str().expect("text"));
+    session.until("an error", |session| session.says(&format!("nothing found in {}", empty.display())));
+    // A folder may be named by way of another one.
+    locate(&mut session, empty.join("../kept").to_str().expect("text"));
     session.until("names", |session| session.says("/work, named, 3 samples"));
-    assert!(!session.says("no such folder"), "{}", session.node_texts().join("\n"));
+    let texts = session.node_texts().join("\n");
+    assert!(!session.says("no such folder") && !session.says("nothing found"), "{texts}");
 }
 
 #[cfg(target_arch = "x86_64")]

@@ -6,11 +6,13 @@
 //! number of addresses and of functions inlined at one; nested entries need no recursion.
 //!
 //! `sections` has the bytes, `units` lists the units and their addresses, `walk` reads the functions of one, `lines`
-//! its lines, and `origins` the names of functions described elsewhere. `naming` combines them.
+//! its lines, `origins` the names of functions described elsewhere, and `scopes` what is around them. `naming` combines
+//! them.
 
 mod lines;
 mod naming;
 mod origins;
+mod scopes;
 mod sections;
 mod units;
 mod walk;

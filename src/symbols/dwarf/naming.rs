@@ -2,6 +2,7 @@
 
 use rayon::prelude::*;
 
+use super::scopes::SharedScopes;
 use super::sections::DebugInfo;
 use super::units::{UnitAddresses, WantedUnits};
 use super::walk::{AddressFrames, UnitReader};
@@ -23,11 +24,11 @@ pub(in crate::symbols) fn names(
     functions: &FunctionTable,
     cancel: &Cancel,
 ) -> Result<AddressNames, Cancelled> {
-    let pool = info.steps();
+    let (pool, scopes) = (info.steps(), SharedScopes::default());
     let WantedUnits { addresses: wanted, units } = wanted_units;
     let read = |units: &[UnitAddresses]| {
         let fuel = Fuel::new(&pool);
-        let mut reader = UnitReader::new(info, &fuel, wanted);
+        let mut reader = UnitReader::new(info, functions, (&fuel, &scopes), wanted);
         for unit in units {
             cancel.check()?;
             reader.read(unit);
@@ -68,14 +69,18 @@ fn names_of(
         let start = rows.len();
         if let Some((group, row)) = chosen {
             rows.extend(group_frames[group].frames(row).iter().map(|frame| {
-                let name = frame.name.filter(|name| !name.is_empty()).map(|name| texts.row(name));
+                let name = frame.name.filter(|(_, name)| !name.is_empty());
+                let name = name.map(|(scope, name)| {
+                    let scope = scope.map_or("", |scope| &group_frames[group].scopes[scope as usize]);
+                    texts.row(scope, name)
+                });
                 (name, frame.file.map(|file| (group, file)), frame.line)
             }));
         }
         // The outermost function takes its name from the symbol table if it has none.
         let is_nameless = rows[start..].last().is_none_or(|(name, ..)| name.is_none());
         if let Some(symbol) = is_nameless.then(|| functions.find(address)).flatten() {
-            let symbol = Some(texts.row(symbol));
+            let symbol = Some(texts.row("", symbol));
             match rows[start..].last_mut() {
                 Some(outermost) => outermost.0 = symbol,
                 None => rows.push((symbol, None, 0)),

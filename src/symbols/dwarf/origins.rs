@@ -1,14 +1,19 @@
 //! Resolves the names of functions described elsewhere: an inlined function refers to its abstract origin, and that to
-//! its declaration.
+//! its declaration. Functions without a linkage name are named with the scopes around them.
 
 use gimli::{AttributeValue, DebugInfoOffset, Dwarf, Unit, UnitOffset, UnitRef};
 use rustc_hash::FxHashMap;
 
+use super::scopes::{SharedScopes, Target, UnitScopes, label};
 use super::sections::SectionReader;
+use crate::symbols::demangle::{NAME_BYTES_MAX, demangle_without_return_type};
 use crate::symbols::fuel::Fuel;
 
 /// Limit for a chain of references; real ones have two or three.
 const REFERENCES_MAX: usize = 16;
+
+/// Limit for the scopes around a function; real ones have some five.
+const SCOPES_MAX: usize = 64;
 
 /// Limit for the cached units; more are read again.
 const UNITS_MAX: usize = 1024;
@@ -35,13 +40,12 @@ impl<'a, 'f> FunctionOrigin<'a, 'f> {
     }
 }
 
-/// The target of a reference.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-struct Target {
-    /// Whether it is in the shared file.
-    is_shared: bool,
-    /// Offset in the section there.
-    offset: usize,
+/// The name of a function in the file.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct RawName<'a> {
+    pub(super) text: &'a [u8],
+    /// The entry with this name, if the name lacks its scopes. Linkage names have them.
+    pub(super) unscoped: Option<Target>,
 }
 
 /// The cached units, and the resolved names.
@@ -52,22 +56,43 @@ pub(super) struct Origins<'a, 'f> {
     offsets: [Option<Vec<usize>>; 2],
     /// By unit.
     units: FxHashMap<Target, Option<Box<Unit<SectionReader<'a, 'f>>>>>,
-    names: FxHashMap<Target, Option<&'a [u8]>>,
+    names: FxHashMap<Target, Option<RawName<'a>>>,
+    /// Scopes of units other than the current one, if it refers to others.
+    shared_scopes: Option<&'f SharedScopes>,
+    /// Index of the text of a scope, for each scope of functions.
+    scope_rows: FxHashMap<Target, Option<u32>>,
+}
+
+/// An entry: its own name, the entry that it refers to for more, and its kind.
+#[derive(Debug, Clone, Copy)]
+struct DescribedEntry<'a> {
+    name: Option<RawName<'a>>,
+    origin: Option<Target>,
+    tag: gimli::DwTag,
 }
 
 impl<'a, 'f> Origins<'a, 'f> {
-    pub(super) fn new(fuel: &'f Fuel<'f>) -> Self {
-        Self { fuel, offsets: [None, None], units: FxHashMap::default(), names: FxHashMap::default() }
+    pub(super) fn new(fuel: &'f Fuel<'f>, shared_scopes: Option<&'f SharedScopes>) -> Self {
+        Self {
+            fuel,
+            offsets: [None, None],
+            units: FxHashMap::default(),
+            names: FxHashMap::default(),
+            shared_scopes,
+            scope_rows: FxHashMap::default(),
+        }
     }
 
-    /// Returns the name of a function, mangled if it is mangled there.
+    /// Returns the name of a function at an offset of the unit, mangled if it is mangled there.
     pub(super) fn name(
         &mut self,
         unit: &UnitRef<'_, SectionReader<'a, 'f>>,
+        offset: UnitOffset,
         function: &FunctionOrigin<'a, 'f>,
-    ) -> Option<&'a [u8]> {
-        own_name(unit, function).or_else(|| {
-            let target = target(unit, false, function.origin?)?;
+    ) -> Option<RawName<'a>> {
+        let offset = offset.to_debug_info_offset(&unit.header)?.0;
+        own_name(unit, Target { is_shared: false, offset }, function).or_else(|| {
+            let target = referred(unit, false, function.origin?)?;
             if let Some(&name) = self.names.get(&target) {
                 return name;
             }
@@ -78,31 +103,96 @@ impl<'a, 'f> Origins<'a, 'f> {
     }
 
     /// Returns the name of the function described at a target.
-    fn follow(&mut self, unit: &UnitRef<'_, SectionReader<'a, 'f>>, mut target: Target) -> Option<&'a [u8]> {
+    fn follow(&mut self, unit: &UnitRef<'_, SectionReader<'a, 'f>>, mut target: Target) -> Option<RawName<'a>> {
         for _ in 0..REFERENCES_MAX {
-            let own_offset = DebugInfoOffset(target.offset).to_unit_offset(&unit.header).filter(|_| !target.is_shared);
-            let (name, next) = if let Some(offset) = own_offset {
-                described(unit, false, offset, self.fuel)?
-            } else {
-                let (dwarf, fuel) = (if target.is_shared { unit.dwarf.sup()? } else { unit.dwarf }, self.fuel);
-                let other = UnitRef::new(dwarf, self.unit_at(dwarf, target)?);
-                let offset = DebugInfoOffset(target.offset).to_unit_offset(&other.header)?;
-                described(&other, target.is_shared, offset, fuel)?
-            };
-            if name.is_some() {
-                return name;
+            let entry = self.entry(unit, target)?;
+            if entry.name.is_some() {
+                return entry.name;
             }
-            target = next?;
+            target = entry.origin?;
         }
         None
     }
 
-    /// Returns the unit that contains a target.
-    fn unit_at(
+    /// Reads the entry at a target.
+    fn entry(&mut self, unit: &UnitRef<'_, SectionReader<'a, 'f>>, target: Target) -> Option<DescribedEntry<'a>> {
+        if is_in(unit, target) {
+            return described(unit, target, self.fuel);
+        }
+        let (dwarf, fuel) = (if target.is_shared { unit.dwarf.sup()? } else { unit.dwarf }, self.fuel);
+        described(&UnitRef::new(dwarf, self.unit_at(dwarf, target)?), target, fuel)
+    }
+
+    /// Returns the index of the text of all scopes around an entry, such as `a::b::`, in `texts`. `own` has the scopes of
+    /// the unit.
+    pub(super) fn scope(
         &mut self,
-        dwarf: &Dwarf<SectionReader<'a, 'f>>,
+        unit: &UnitRef<'_, SectionReader<'a, 'f>>,
+        own: &UnitScopes,
         target: Target,
-    ) -> Option<&Unit<SectionReader<'a, 'f>>> {
+        texts: &mut Vec<String>,
+    ) -> Option<u32> {
+        let around = self.around(unit, own, target)?;
+        if let Some(&row) = self.scope_rows.get(&around) {
+            return row;
+        }
+        let text = self.scope_text(unit, own, around);
+        let row = text.map(|text| {
+            texts.push(text);
+            texts.len() as u32 - 1
+        });
+        self.scope_rows.insert(around, row);
+        row
+    }
+
+    fn scope_text(
+        &mut self,
+        unit: &UnitRef<'_, SectionReader<'a, 'f>>,
+        own: &UnitScopes,
+        mut scope: Target,
+    ) -> Option<String> {
+        // From the innermost outwards.
+        let mut parts = Vec::new();
+        for _ in 0..SCOPES_MAX {
+            let entry = self.entry(unit, scope)?;
+            let name = entry.name.or_else(|| self.follow(unit, entry.origin?));
+            parts.push(match name {
+                Some(name) if name.unscoped.is_none() => demangle_without_return_type(name.text),
+                Some(name) => String::from_utf8_lossy(name.text).into_owned(),
+                None => label(entry.tag).to_owned(),
+            });
+            let named = name.map_or(Some(scope), |name| name.unscoped);
+            match named.and_then(|named| self.around(unit, own, named)) {
+                Some(around) => scope = around,
+                None => break,
+            }
+        }
+        let text: String = parts.into_iter().rev().map(|part| part + "::").collect();
+        (text.len() <= NAME_BYTES_MAX / 2).then_some(text)
+    }
+
+    /// Returns the scope around an entry.
+    fn around(
+        &mut self,
+        unit: &UnitRef<'_, SectionReader<'a, 'f>>,
+        own: &UnitScopes,
+        target: Target,
+    ) -> Option<Target> {
+        let in_scopes = |unit: &UnitRef<'_, SectionReader<'a, 'f>>, scopes: &UnitScopes| {
+            let offset = scopes.around(DebugInfoOffset(target.offset).to_unit_offset(&unit.header)?)?;
+            Some(Target { offset: offset.to_debug_info_offset(&unit.header)?.0, ..target })
+        };
+        if is_in(unit, target) {
+            return in_scopes(unit, own);
+        }
+        let dwarf = if target.is_shared { unit.dwarf.sup()? } else { unit.dwarf };
+        let scopes = self.shared_scopes?.of_unit(self.unit_place(dwarf, target)?);
+        let unit = UnitRef::new(dwarf, self.unit_at(dwarf, target)?);
+        in_scopes(&unit, scopes.get_or_init(|| UnitScopes::read(&unit)))
+    }
+
+    /// Returns where the unit is that contains a target.
+    fn unit_place(&mut self, dwarf: &Dwarf<SectionReader<'a, 'f>>, target: Target) -> Option<Target> {
         let offsets = self.offsets[usize::from(target.is_shared)].get_or_insert_with(|| {
             let mut headers = dwarf.units();
             let mut offsets = Vec::new();
@@ -112,26 +202,49 @@ impl<'a, 'f> Origins<'a, 'f> {
             offsets
         });
         let offset = offsets[..offsets.partition_point(|&offset| offset < target.offset)].last().copied()?;
-        let place = Target { offset, ..target };
+        Some(Target { offset, ..target })
+    }
+
+    /// Returns the unit that contains a target.
+    fn unit_at(
+        &mut self,
+        dwarf: &Dwarf<SectionReader<'a, 'f>>,
+        target: Target,
+    ) -> Option<&Unit<SectionReader<'a, 'f>>> {
+        let place = self.unit_place(dwarf, target)?;
         if self.units.len() >= UNITS_MAX && !self.units.contains_key(&place) {
             self.units.clear();
         }
         let read = || {
-            let header = dwarf.unit_header(DebugInfoOffset(offset)).ok()?;
+            let header = dwarf.unit_header(DebugInfoOffset(place.offset)).ok()?;
             Some(Box::new(dwarf.unit(header).ok()?))
         };
         self.units.entry(place).or_insert_with(read).as_deref()
     }
 }
 
-/// Returns the direct name of a function.
-fn own_name<'a, 'f>(unit: &UnitRef<'_, SectionReader<'a, 'f>>, function: &FunctionOrigin<'a, 'f>) -> Option<&'a [u8]> {
+/// Returns whether a target is in a unit of the file.
+fn is_in(unit: &UnitRef<'_, SectionReader<'_, '_>>, target: Target) -> bool {
+    !target.is_shared && DebugInfoOffset(target.offset).to_unit_offset(&unit.header).is_some()
+}
+
+/// Returns the direct name of a function, which is described at a target.
+fn own_name<'a, 'f>(
+    unit: &UnitRef<'_, SectionReader<'a, 'f>>,
+    target: Target,
+    function: &FunctionOrigin<'a, 'f>,
+) -> Option<RawName<'a>> {
     let text = |value| unit.attr_string(value).ok().map(|text| text.bytes());
-    function.linkage_name.and_then(text).or_else(|| function.name.and_then(text))
+    let linkage_name = function.linkage_name.and_then(text).map(|text| RawName { text, unscoped: None });
+    linkage_name.or_else(|| {
+        let text = function.name.and_then(text)?;
+        // GCC also writes linkage names of parts of functions here.
+        Some(RawName { text, unscoped: (!text.starts_with(b"_Z")).then_some(target) })
+    })
 }
 
 /// Resolves a reference of a unit, which may itself be in the shared file.
-fn target<'a, 'f>(
+fn referred<'a, 'f>(
     unit: &UnitRef<'_, SectionReader<'a, 'f>>,
     is_shared: bool,
     reference: AttributeValue<SectionReader<'a, 'f>>,
@@ -146,13 +259,13 @@ fn target<'a, 'f>(
     }
 }
 
-/// Returns the name of the function described at an offset in a unit, and its own origin.
+/// Reads the entry at a target in a unit.
 fn described<'a>(
     unit: &UnitRef<'_, SectionReader<'a, '_>>,
-    is_shared: bool,
-    offset: UnitOffset,
+    target: Target,
     fuel: &Fuel<'_>,
-) -> Option<(Option<&'a [u8]>, Option<Target>)> {
+) -> Option<DescribedEntry<'a>> {
+    let offset = DebugInfoOffset(target.offset).to_unit_offset(&unit.header)?;
     let mut entries = unit.entries_raw(Some(offset)).ok()?;
     let abbreviation = entries.read_abbreviation().ok()??;
     // Attribute values in the abbreviation cost no read, so they are counted here.
@@ -162,5 +275,7 @@ fn described<'a>(
         let attribute = entries.read_attribute(*specification).ok()?;
         function.take(attribute.name(), attribute.value());
     }
-    Some((own_name(unit, &function), function.origin.and_then(|origin| target(unit, is_shared, origin))))
+    let name = own_name(unit, target, &function);
+    let origin = function.origin.and_then(|origin| referred(unit, target.is_shared, origin));
+    Some(DescribedEntry { name, origin, tag: abbreviation.tag() })
 }

@@ -3,7 +3,7 @@
 use std::convert::Infallible;
 
 use gimli::{DebugCuIndex, Dwarf, DwoId, SectionId, Unit};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::symbols::elf::ElfFile;
 use crate::symbols::fuel::{Fuel, FuelPool, FuelledSlice};
@@ -21,19 +21,20 @@ const SECTIONS: [SectionId; 9] = [
     SectionId::DebugStrOffsets,
 ];
 
-/// The sections of a `.dwo` or `.dwp` file with names and lines.
-const SPLIT_SECTIONS: [SectionId; 7] = [
-    SectionId::DebugInfo,
-    SectionId::DebugAbbrev,
-    SectionId::DebugLine,
-    SectionId::DebugStr,
-    SectionId::DebugStrOffsets,
-    SectionId::DebugRngLists,
-    SectionId::DebugCuIndex,
-];
+/// The section of a `.dwp` file with the ids of its units.
+const PACKAGE_INDEX: [SectionId; 1] = [SectionId::DebugCuIndex];
+
+/// The sections of a `.dwo` or `.dwp` file by which a unit and its id are read.
+const SPLIT_UNITS: [SectionId; 3] = [SectionId::DebugInfo, SectionId::DebugAbbrev, SectionId::DebugLine];
+
+/// The other sections of a `.dwo` or `.dwp` file with names and lines.
+const SPLIT_TEXTS: [SectionId; 3] = [SectionId::DebugStr, SectionId::DebugStrOffsets, SectionId::DebugRngLists];
 
 /// Steps per byte of debug information; real files need less than one.
 const STEPS_PER_BYTE: u64 = 8;
+
+/// Steps per id looked up in the index of a package.
+const STEPS_PER_ID: u64 = 64;
 
 /// Minimum steps, for small files.
 const STEPS_MIN: u64 = 4 << 20;
@@ -85,30 +86,53 @@ impl DebugInfo {
         self
     }
 
-    /// Adds a `.dwo` or `.dwp` file if it has one of these units without a file yet. Returns whether it has. All files
-    /// together stay within `bytes_max`.
-    pub(in crate::symbols) fn add_split(&mut self, elf: &ElfFile, ids: &[u64], bytes_max: u64) -> bool {
-        let named = SPLIT_SECTIONS.map(|id| (id, id.dwo_name().unwrap_or(id.name())));
-        let left = bytes_max.saturating_sub(self.bytes);
-        let Ok((sections, bytes)) = Sections::read(elf, named, left) else { return false };
+    /// Adds a `.dwo` or `.dwp` file if it has one of these units. Returns those that it has. All files together stay
+    /// within `bytes_max`; of a file without these units, only the ids are read.
+    pub(in crate::symbols) fn add_split(&mut self, elf: &ElfFile, ids: &FxHashSet<u64>, bytes_max: u64) -> Vec<u64> {
+        let added = self.split_with(elf, ids, bytes_max.saturating_sub(self.bytes));
+        let Some((sections, bytes, new_ids)) = added else { return Vec::new() };
+        self.split_by_id.extend(new_ids.iter().map(|&id| (id, self.split.len())));
+        self.split.push(sections);
+        self.bytes += bytes;
+        new_ids
+    }
+
+    /// Reads a `.dwo` or `.dwp` file: its sections, their size, and the ids of those units that it has; `None` if it
+    /// has none.
+    fn split_with(&self, elf: &ElfFile, ids: &FxHashSet<u64>, bytes_max: u64) -> Option<(Sections, u64, Vec<u64>)> {
+        let read = |ids: &[SectionId], read: u64| {
+            let named = ids.iter().map(|id| (*id, id.dwo_name().unwrap_or(id.name())));
+            Sections::read(elf, named, bytes_max.saturating_sub(read)).ok()
+        };
+        let (mut sections, mut bytes) = read(&PACKAGE_INDEX, 0)?;
+        let is_package = bytes > 0;
+        let mut add = |sections: &mut Sections, ids: &[SectionId]| {
+            let (more, more_bytes) = read(ids, bytes)?;
+            sections.0.extend(more.0);
+            bytes += more_bytes;
+            Some(bytes)
+        };
+        let held_ids = if is_package {
+            sections.packed_ids(ids)
+        } else {
+            let bytes = add(&mut sections, &SPLIT_UNITS)?;
+            let pool = FuelPool::new(STEPS_MIN.saturating_add(bytes));
+            let fuel = Fuel::new(&pool);
+            sections.unit_ids(ids, &self.dwarf(&fuel), &fuel)
+        };
+        if held_ids.is_empty() {
+            return None;
+        }
+        if is_package {
+            add(&mut sections, &SPLIT_UNITS)?;
+        }
+        let bytes = add(&mut sections, &SPLIT_TEXTS)?;
         let pool = FuelPool::new(STEPS_MIN.saturating_add(bytes));
         let fuel = Fuel::new(&pool);
         let parent = self.dwarf(&fuel);
-        let is_new = |id: &u64| !self.split_by_id.contains_key(id);
         let has_unit = |id: &u64| sections.split_unit(DwoId(*id), &parent, &fuel).is_some();
-        let new_ids: Vec<u64> = ids.iter().copied().filter(is_new).filter(has_unit).collect();
-        if new_ids.is_empty() {
-            return false;
-        }
-        self.split_by_id.extend(new_ids.into_iter().map(|id| (id, self.split.len())));
-        self.split.push(sections);
-        self.bytes += bytes;
-        true
-    }
-
-    /// Returns whether the file of a unit was added.
-    pub(in crate::symbols) fn has_split(&self, id: u64) -> bool {
-        self.split_by_id.contains_key(&id)
+        let held_ids: Vec<u64> = held_ids.into_iter().filter(has_unit).collect();
+        (!held_ids.is_empty()).then_some((sections, bytes, held_ids))
     }
 
     /// Returns the split part of a unit, whose skeleton is `parent`; `None` if its file was not added.
@@ -196,6 +220,32 @@ impl Sections {
         };
         let Ok(dwarf) = Dwarf::load(part);
         Some(dwarf)
+    }
+
+    /// Returns those of some ids that are in the index of a package.
+    fn packed_ids(&self, ids: &FxHashSet<u64>) -> Vec<u64> {
+        let pool = FuelPool::new(STEPS_MIN.saturating_add(ids.len() as u64 * STEPS_PER_ID));
+        let fuel = Fuel::new(&pool);
+        let index = DebugCuIndex::from(self.section(SectionId::DebugCuIndex, &fuel)).index();
+        let Ok(index) = index else { return Vec::new() };
+        ids.iter().copied().filter(|&id| index.find(id).is_some()).collect()
+    }
+
+    /// Returns those of some ids that units of a `.dwo` file have.
+    fn unit_ids<'a, 'f>(
+        &'a self,
+        ids: &FxHashSet<u64>,
+        parent: &Dwarf<SectionReader<'a, 'f>>,
+        fuel: &'f Fuel<'f>,
+    ) -> Vec<u64> {
+        let mut dwarf = self.dwarf(fuel);
+        dwarf.make_dwo(parent);
+        let (mut headers, mut held_ids) = (dwarf.units(), FxHashSet::default());
+        while let Ok(Some(header)) = headers.next() {
+            let Ok(unit) = dwarf.unit(header) else { continue };
+            held_ids.extend(unit.dwo_id.map(|id| id.0).filter(|id| ids.contains(id)));
+        }
+        held_ids.into_iter().collect()
     }
 
     /// Returns the unit with this id of a `.dwo` or `.dwp` file.

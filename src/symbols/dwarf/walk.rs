@@ -1,14 +1,17 @@
 //! Finds the functions of a unit that contain wanted addresses, and those inlined there, in one pass over its entries.
 //! The naive way descends the tree of entries for each address.
 
-use gimli::{Abbreviation, AttributeValue, DebugInfoOffset, Dwarf, EntriesRaw, UnitRef};
+use gimli::{Abbreviation, AttributeValue, DebugInfoOffset, Dwarf, EntriesRaw, UnitOffset, UnitRef};
 use rustc_hash::FxHashMap;
 
 use super::lines::{lines_of, path_of};
-use super::origins::{FunctionOrigin, Origins};
+use super::origins::{FunctionOrigin, Origins, RawName};
+use super::scopes::{SharedScopes, UnitScopes};
 use super::sections::{DebugInfo, SectionReader};
 use super::units::{EntryRanges, UnitAddresses, rows_in};
+use crate::symbols::demangle::without_suffix;
 use crate::symbols::fuel::Fuel;
+use crate::symbols::functions::FunctionTable;
 
 /// Limit for the functions at one address; compilers inline some ten deep.
 const INLINED_MAX: usize = 256;
@@ -20,6 +23,8 @@ pub(super) struct AddressFrames<'a> {
     frames: Vec<RawFrame<'a>>,
     /// Paths of files, by index in frames.
     pub(super) files: Vec<String>,
+    /// Scopes before names, such as `a::b::`, by index in frames.
+    pub(super) scopes: Vec<String>,
 }
 
 /// An address for which a unit has a function or a line.
@@ -35,8 +40,8 @@ pub(super) struct FoundAddress {
 /// A function at an address.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct RawFrame<'a> {
-    /// Its name in the file, if it has one.
-    pub(super) name: Option<&'a [u8]>,
+    /// Index of the scope before its name, and its name in the file, if it has one.
+    pub(super) name: Option<(Option<u32>, &'a [u8])>,
     /// Index of its file.
     pub(super) file: Option<u32>,
     /// Source line; 0 if unknown.
@@ -58,6 +63,7 @@ impl<'a> AddressFrames<'a> {
 /// Reads units, one after the other.
 pub(super) struct UnitReader<'a, 'f, 'w> {
     info: &'a DebugInfo,
+    symbols: &'a FunctionTable,
     dwarf: Dwarf<SectionReader<'a, 'f>>,
     fuel: &'f Fuel<'f>,
     wanted: &'w [u64],
@@ -68,10 +74,16 @@ pub(super) struct UnitReader<'a, 'f, 'w> {
 }
 
 impl<'a, 'f, 'w> UnitReader<'a, 'f, 'w> {
-    pub(super) fn new(info: &'a DebugInfo, fuel: &'f Fuel<'f>, wanted: &'w [u64]) -> Self {
-        let (has_function, origins) = (vec![false; wanted.len()], Origins::new(fuel));
+    pub(super) fn new(
+        info: &'a DebugInfo,
+        symbols: &'a FunctionTable,
+        (fuel, scopes): (&'f Fuel<'f>, &'f SharedScopes),
+        wanted: &'w [u64],
+    ) -> Self {
+        let (has_function, origins) = (vec![false; wanted.len()], Origins::new(fuel, Some(scopes)));
         Self {
             info,
+            symbols,
             dwarf: info.dwarf(fuel),
             fuel,
             wanted,
@@ -100,14 +112,18 @@ impl<'a, 'f, 'w> UnitReader<'a, 'f, 'w> {
         // A skeleton unit has addresses and lines here, and functions in its split part, which refers to no third one.
         let split = unit.dwo_id.and_then(|id| self.info.split_unit(id, &self.dwarf, self.fuel));
         let split = split.map(|part| part.beside(&unit));
-        let mut origins_of_split = Origins::new(self.fuel);
+        let mut origins_of_split = Origins::new(self.fuel, None);
         let (described, origins) = match &split {
             Some(part) => (UnitRef::new(&part.dwarf, &part.unit), &mut origins_of_split),
             None => (unit, &mut self.origins),
         };
-        let mut walk = UnitWalk::new(described, &wanted, self.fuel, origins);
+        let mut walk = UnitWalk::new(described, self.symbols, &wanted, self.fuel, origins);
         walk.run().ok();
-        let UnitWalk { functions, owners, inlined, .. } = walk;
+        let UnitWalk { functions, owners, inlined, unit_scopes, origins, .. } = walk;
+        let mut with_scope = |name: RawName<'a>, texts: &mut Vec<String>| {
+            let scope = name.unscoped.and_then(|entry| origins.scope(&described, &unit_scopes, entry, texts));
+            (scope, name.text)
+        };
         let lines = lines_of(&unit, &wanted);
         let mut files = UnitFiles::new(unit);
         // Without its own line table, the split part uses the files of this one.
@@ -121,11 +137,13 @@ impl<'a, 'f, 'w> UnitReader<'a, 'f, 'w> {
             let mut file = files.row(file, &mut self.address_frames);
             // From the innermost, which has the line of the address, outwards: a caller has that of the call.
             while let Some(call) = calls.pop() {
-                self.address_frames.frames.push(RawFrame { name: call.name, file, line });
+                let name = call.name.map(|name| with_scope(name, &mut self.address_frames.scopes));
+                self.address_frames.frames.push(RawFrame { name, file, line });
                 file = files_of_split.as_mut().unwrap_or(&mut files).row(call.file, &mut self.address_frames);
                 line = call.line;
             }
             let name = owner.and_then(|function| functions[function as usize]);
+            let name = name.map(|name| with_scope(name, &mut self.address_frames.scopes));
             self.address_frames.frames.push(RawFrame { name, file, line });
             let (has_function, end) = (owner.is_some(), self.address_frames.frames.len() as u32);
             self.has_function[row as usize] = has_function;
@@ -160,7 +178,7 @@ impl<'u, 'a, 'f> UnitFiles<'u, 'a, 'f> {
 /// An inlined function.
 #[derive(Debug, Clone, Copy)]
 struct InlinedCall<'a> {
-    name: Option<&'a [u8]>,
+    name: Option<RawName<'a>>,
     /// The file of the call site.
     file: Option<u64>,
     line: u32,
@@ -179,11 +197,13 @@ struct EnclosingFunction {
 /// A pass over the entries of a unit.
 struct UnitWalk<'u, 'a, 'f, 'w> {
     unit: UnitRef<'u, SectionReader<'a, 'f>>,
+    symbols: &'a FunctionTable,
     wanted: &'w [u64],
     fuel: &'f Fuel<'f>,
     origins: &'w mut Origins<'a, 'f>,
+    unit_scopes: UnitScopes,
     /// The names of functions that contain wanted addresses.
-    functions: Vec<Option<&'a [u8]>>,
+    functions: Vec<Option<RawName<'a>>>,
     /// For each wanted address, its function, and those inlined there, outermost first.
     owners: Vec<Option<u32>>,
     inlined: Vec<Vec<InlinedCall<'a>>>,
@@ -201,28 +221,36 @@ struct FunctionDie<'a, 'f> {
 impl<'u, 'a, 'f, 'w> UnitWalk<'u, 'a, 'f, 'w> {
     fn new(
         unit: UnitRef<'u, SectionReader<'a, 'f>>,
+        symbols: &'a FunctionTable,
         wanted: &'w [u64],
         fuel: &'f Fuel<'f>,
         origins: &'w mut Origins<'a, 'f>,
     ) -> Self {
         let (owners, inlined) = (vec![None; wanted.len()], vec![Vec::new(); wanted.len()]);
-        Self { unit, wanted, fuel, origins, functions: Vec::new(), owners, inlined, scopes: Vec::new() }
+        let (unit_scopes, functions, scopes) = (UnitScopes::new(&unit), Vec::new(), Vec::new());
+        Self { unit, symbols, wanted, fuel, origins, unit_scopes, functions, owners, inlined, scopes }
     }
 
     fn run(&mut self) -> gimli::Result<()> {
         let unit = self.unit;
         let mut entries = unit.entries_raw(None)?;
         while !entries.is_empty() {
-            let depth = entries.next_depth();
+            let (depth, offset) = (entries.next_depth(), entries.next_offset());
             let Some(abbreviation) = entries.read_abbreviation()? else { continue };
             while self.scopes.last().is_some_and(|scope| scope.depth >= depth) {
                 self.scopes.pop();
             }
             // Attribute values in the abbreviation cost no read, so they are counted here.
             self.fuel.burn(abbreviation.attributes().len() as u64)?;
+            self.unit_scopes.add(depth, offset, abbreviation.tag(), abbreviation.has_children());
             match abbreviation.tag() {
-                gimli::DW_TAG_subprogram => self.function(&mut entries, abbreviation, depth)?,
-                gimli::DW_TAG_inlined_subroutine => self.inlined(&mut entries, abbreviation, depth)?,
+                gimli::DW_TAG_subprogram => self.function(&mut entries, abbreviation, depth, offset)?,
+                gimli::DW_TAG_inlined_subroutine => self.inlined(&mut entries, abbreviation, depth, offset)?,
+                _ if depth == 0 => {
+                    for specification in abbreviation.attributes() {
+                        self.unit_scopes.add_root(&entries.read_attribute(*specification)?.value());
+                    }
+                }
                 _ => entries.skip_attributes(abbreviation.attributes())?,
             }
         }
@@ -234,6 +262,7 @@ impl<'u, 'a, 'f, 'w> UnitWalk<'u, 'a, 'f, 'w> {
         entries: &mut EntriesRaw<'_, SectionReader<'a, 'f>>,
         abbreviation: &Abbreviation,
         depth: isize,
+        offset: UnitOffset,
     ) -> gimli::Result<()> {
         let is_in_function = self.scopes.last().is_some_and(|scope| scope.function.is_some());
         let is_placed = abbreviation.attributes().iter().any(|attribute| EntryRanges::is_part(attribute.name()));
@@ -242,17 +271,21 @@ impl<'u, 'a, 'f, 'w> UnitWalk<'u, 'a, 'f, 'w> {
             let entry = self.entry(entries, abbreviation)?;
             let (unit, wanted, fuel) = (self.unit, self.wanted, self.fuel);
             let (owners, number) = (&mut self.owners, self.functions.len() as u32);
+            let mut address = 0;
             entry.ranges.each(&unit, |begin, end| {
                 let rows = rows_in(wanted, begin, end);
                 fuel.burn(rows.len() as u64)?;
                 // If functions share code, the first owns it.
-                for owner in owners[rows].iter_mut().filter(|owner| owner.is_none()) {
-                    (*owner, function) = (Some(number), Some(number));
+                for row in rows {
+                    if owners[row].is_none() {
+                        (owners[row], function, address) = (Some(number), Some(number), wanted[row]);
+                    }
                 }
                 Ok(())
             })?;
             if function.is_some() {
-                self.functions.push(self.origins.name(&unit, &entry.origin));
+                let name = self.origins.name(&unit, offset, &entry.origin);
+                self.functions.push(name.map(|name| self.with_linkage_name(name, address)));
             }
         } else {
             entries.skip_attributes(abbreviation.attributes())?;
@@ -264,11 +297,21 @@ impl<'u, 'a, 'f, 'w> UnitWalk<'u, 'a, 'f, 'w> {
         Ok(())
     }
 
+    /// Completes the name of a compiled function at an address from the symbol table. GCC writes no linkage names of
+    /// functions of one file. Functions of C among those of C++ have no scopes.
+    fn with_linkage_name(&self, name: RawName<'a>, address: u64) -> RawName<'a> {
+        let Some(symbol) = name.unscoped.and_then(|_| self.symbols.find(address)) else { return name };
+        let mangled = without_suffix(symbol).map(|text| RawName { text, unscoped: None });
+        let is_whole = symbol.strip_prefix(name.text).is_some_and(|rest| matches!(rest, [] | [b'.', ..]));
+        mangled.unwrap_or(if is_whole { RawName { unscoped: None, ..name } } else { name })
+    }
+
     fn inlined(
         &mut self,
         entries: &mut EntriesRaw<'_, SectionReader<'a, 'f>>,
         abbreviation: &Abbreviation,
         depth: isize,
+        offset: UnitOffset,
     ) -> gimli::Result<()> {
         let around = self.scopes.last().copied().filter(|scope| scope.inlined < INLINED_MAX);
         let Some((scope, function)) = around.and_then(|scope| Some((scope, scope.function?))) else {
@@ -287,7 +330,7 @@ impl<'u, 'a, 'f, 'w> UnitWalk<'u, 'a, 'f, 'w> {
             Ok(())
         })?;
         if is_alive {
-            let name = self.origins.name(&unit, &entry.origin);
+            let name = self.origins.name(&unit, offset, &entry.origin);
             let call = InlinedCall { name, file: entry.call_file, line: entry.call_line };
             for row in inlined_rows {
                 // Ranges of one entry may overlap.

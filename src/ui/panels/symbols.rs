@@ -87,8 +87,9 @@ impl SymbolsPanel {
     /// Shows the modules of a trace.
     pub(crate) fn set_modules(&mut self, named: &NamedTrace, snapshot: &Snapshot) {
         self.rows.set_modules(&named.modules, snapshot);
-        let missing = named.missing_folder.as_ref();
-        self.error = missing.map(|(_, problem)| shown(problem).into_owned());
+        let missing = named.missing_folder.as_ref().map(|(_, problem)| shown(problem).into_owned());
+        let unused = named.unused_folder.as_ref().map(|folder| format!("nothing found in {}", folder.display()));
+        self.error = missing.or_else(|| Some(shown(&unused?).into_owned()));
         (self.modules, self.is_stopped) = (Some(Arc::clone(&named.modules)), false);
     }
 
@@ -262,6 +263,7 @@ impl ModuleRows {
         let lacking = self.lines.iter().filter(|line| line.report.state != NameState::Complete).count();
         match self.lines.len() {
             0 => String::new(),
+            _ if lacking == 1 => format!("{named} of {frames} functions have names; 1 file lacks some"),
             _ => format!("{named} of {frames} functions have names; {lacking} files lack some"),
         }
     }

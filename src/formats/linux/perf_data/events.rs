@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::counts::Counters;
 use super::header::PerfHeader;
 use super::maps::{FramePlace, Maps};
-use super::modules::MappedFile;
+use super::modules::{FileIdentity, MappedFile};
 use super::raw_stacks::RawStacks;
 use super::rounds::{PerfRecord, lost};
 use super::wire::{Attr, PerfBytes, PerfSample, attr_type, kind};
@@ -109,18 +109,20 @@ impl PerfEventBuilder {
         let mut front = PerfBytes(record.body);
         let (pid, _tid) = (front.i32()?, front.i32()?);
         let (start, len, offset) = (front.u64()?, front.u64()?, front.u64()?);
-        let (mut build_id, mut inode) = (None, None);
+        let (mut build_id, mut identity) = (None, None);
         if record.kind == kind::MMAP2 {
             // Device, inode and generation, or a build-id with its length before it; then protection and flags.
-            let identity = front.bytes(24)?;
+            let bytes = front.bytes(24)?;
             front.bytes(8)?;
             if record.misc & HAS_BUILD_ID != 0 {
-                build_id = BuildId::from_field(&identity[4..], Some(identity[0].into()));
+                build_id = BuildId::from_field(&bytes[4..], Some(bytes[0].into()));
             } else {
-                inode = PerfBytes(&identity[8..]).u64().filter(|&inode| inode != 0);
+                let mut fields = PerfBytes(bytes);
+                let (device, inode, generation) = (fields.u64()?, fields.u64()?, fields.u64()?);
+                identity = (inode != 0).then_some(FileIdentity { device, inode, generation });
             }
         }
-        let file = MappedFile { path: front.text(), build_id, inode };
+        let file = MappedFile { path: front.text(), build_id, identity };
         if !self.maps.add(pid.into(), start, len, offset, &file) {
             batch.lose(Loss::OverLimit, place);
         }

@@ -145,7 +145,7 @@ mod tests {
     use super::*;
 
     fn file(path: &[u8]) -> MappedFile<'_> {
-        MappedFile { path, build_id: None, inode: None }
+        MappedFile { path, build_id: None, identity: None }
     }
 
     #[test]

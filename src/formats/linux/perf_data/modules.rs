@@ -30,16 +30,45 @@ const PATH_BYTES_MAX: usize = 4096;
 pub(super) struct MappedFile<'a> {
     pub(super) path: &'a [u8],
     pub(super) build_id: Option<BuildId>,
-    pub(super) inode: Option<u64>,
+    pub(super) identity: Option<FileIdentity>,
 }
 
-/// Modules of all mappings, one for each path and build-id.
+/// The identity of a file among those that were at its path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct FileIdentity {
+    pub(super) device: u64,
+    pub(super) inode: u64,
+    /// Changes when a file system uses an inode again. 0 if unknown: perf writes it for processes that it found.
+    pub(super) generation: u64,
+}
+
+impl FileIdentity {
+    fn of_any_generation(self) -> Self {
+        Self { generation: 0, ..self }
+    }
+}
+
+/// Path, build-id and identity of a file. Files with build-ids need no identity.
+type ModuleKey = (Arc<str>, Option<BuildId>, Option<FileIdentity>);
+
+/// Modules of all mappings, one for each file.
 #[derive(Debug, Default)]
 pub(super) struct MapModules {
     rows: Vec<MapModule>,
-    row_index: FxHashMap<(Arc<str>, Option<BuildId>), usize>,
-    /// Build-ids by path, from the list after the records.
-    listed: FxHashMap<Arc<str>, BuildId>,
+    /// Generation 0 is that of the latest file with the inode.
+    row_index: FxHashMap<ModuleKey, usize>,
+    paths: FxHashMap<Arc<str>, PathFiles>,
+    /// Build-ids by path, from the list after the records. `None` if a path has several.
+    listed: FxHashMap<Arc<str>, Option<BuildId>>,
+}
+
+/// The modules at one path.
+#[derive(Debug, Clone, Copy, Default)]
+struct PathFiles {
+    count: usize,
+    /// Number of modules without a build-id in the records, and the last of them.
+    unidentified: usize,
+    last: usize,
 }
 
 #[derive(Debug)]
@@ -48,7 +77,7 @@ pub(super) struct MapModule {
     pub(super) category: Arc<str>,
     pub(super) kind: ModuleKind,
     build_id: Option<BuildId>,
-    inode: Option<u64>,
+    identity: Option<FileIdentity>,
     anchor: Option<(Box<str>, u64)>,
     is_used: bool,
 }
@@ -56,18 +85,6 @@ pub(super) struct MapModule {
 impl MapModule {
     pub(super) fn name(&self) -> &str {
         self.path.rsplit('/').next().unwrap_or_default()
-    }
-
-    fn module(&self, listed: &FxHashMap<Arc<str>, BuildId>) -> Module {
-        Module {
-            build_id: self.build_id.clone().or_else(|| listed.get(&self.path).cloned()),
-            category: (&*self.category).into(),
-            path: (&*self.path).into(),
-            kind: self.kind,
-            inode: self.inode,
-            anchor: self.anchor.clone(),
-            is_ambiguous: false,
-        }
     }
 
     pub(super) fn is_kernel_of_guest(&self) -> bool {
@@ -99,23 +116,38 @@ impl MapModules {
             let anchor = (kind == ModuleKind::KernelModule).then(|| (Box::default(), start));
             (text.into(), kind, anchor)
         };
-        let key = (Arc::clone(&path), file.build_id.clone());
+        let identity = file.identity.filter(|_| kind == ModuleKind::File && file.build_id.is_none());
+        let key = (Arc::clone(&path), file.build_id.clone(), identity);
         if let Some(&row) = self.row_index.get(&key) {
+            return Some(row);
+        }
+        let latest = identity.map(|it| (key.0.clone(), None, Some(it.of_any_generation())));
+        // A generation that was unknown until now.
+        if let Some(&row) = latest.as_ref().and_then(|latest| self.row_index.get(latest))
+            && self.rows[row].identity == identity.map(FileIdentity::of_any_generation)
+        {
+            self.rows[row].identity = identity;
+            self.row_index.insert(key, row);
             return Some(row);
         }
         if self.rows.len() >= MODULES_MAX {
             return None;
         }
-        let is_first = !self.rows.iter().any(|row| row.path == path);
-        let category = match &key.1 {
-            Some(build_id) if !is_first => format!("{path} (build {build_id})").into(),
-            None if !is_first => format!("{path} (no build-id)").into(),
-            _ => Arc::clone(&path),
+        let (row, build_id) = (self.rows.len(), file.build_id.clone());
+        let files = self.paths.entry(Arc::clone(&path)).or_default();
+        let category = match &build_id {
+            _ if files.count == 0 => Arc::clone(&path),
+            Some(build_id) => format!("{path} (build {build_id})").into(),
+            None if files.unidentified == 0 => format!("{path} (no build-id)").into(),
+            None => format!("{path} (file {})", files.unidentified + 1).into(),
         };
-        let (build_id, inode) = (file.build_id.clone(), file.inode);
-        self.rows.push(MapModule { path, category, kind, build_id, inode, anchor, is_used: false });
-        self.row_index.insert(key, self.rows.len() - 1);
-        Some(self.rows.len() - 1)
+        files.count += 1;
+        if build_id.is_none() {
+            (files.unidentified, files.last) = (files.unidentified + 1, row);
+        }
+        self.rows.push(MapModule { path, category, kind, build_id, identity, anchor, is_used: false });
+        self.row_index.extend([Some(key), latest].into_iter().flatten().map(|key| (key, row)));
+        Some(row)
     }
 
     /// Returns the module of a frame, and marks it as used.
@@ -145,7 +177,8 @@ impl MapModules {
         if self.listed.len() < MODULES_MAX
             && let Some(build_id) = BuildId::from_field(id, len)
         {
-            self.listed.insert(path.as_ref().into(), build_id);
+            let listed = self.listed.entry(path.as_ref().into()).or_insert_with(|| Some(build_id.clone()));
+            *listed = listed.take().filter(|listed| listed.is_same(&build_id));
         }
         Some(())
     }
@@ -156,14 +189,35 @@ impl MapModules {
     }
 
     /// Returns a module with its current build-id.
+    ///
+    /// perf lists the build-id that the file at a path had in the end. If other files were there before, it is probably
+    /// that of the last one, whose inode shows the doubt. A file whose inode was used again is gone.
     pub(super) fn module(&self, row: usize) -> Module {
-        self.rows[row].module(&self.listed)
+        let MapModule { path, category, kind, build_id, identity, anchor, .. } = &self.rows[row];
+        let files = self.paths.get(path).copied().unwrap_or_default();
+        let (is_only, is_last) = (files.unidentified <= 1, files.last == row);
+        let listed = self.listed.get(path).filter(|_| is_only || is_last && identity.is_some());
+        let build_id = build_id.as_ref().or_else(|| listed?.as_ref());
+        let latest = identity.map(|it| (Arc::clone(path), None, Some(it.of_any_generation())));
+        let is_gone = latest.is_none_or(|latest| self.row_index.get(&latest) != Some(&row));
+        Module {
+            build_id: build_id.cloned(),
+            category: (&**category).into(),
+            path: (&**path).into(),
+            kind: *kind,
+            inode: identity.filter(|_| build_id.is_none() || !is_only).map(|it| it.inode),
+            anchor: anchor.clone(),
+            is_ambiguous: build_id.is_none() && !is_only && is_gone,
+        }
     }
 
     /// Returns the modules that contain frames.
     pub(super) fn into_used(self) -> impl Iterator<Item = Module> {
-        let Self { rows, listed, .. } = self;
-        rows.into_iter().filter(|row| row.is_used).map(move |row| row.module(&listed))
+        (0..self.rows.len())
+            .filter(|&row| self.rows[row].is_used)
+            .map(|row| self.module(row))
+            .collect::<Vec<_>>()
+            .into_iter()
     }
 }
 
@@ -185,7 +239,7 @@ mod tests {
     #[test]
     fn build_ids_come_from_the_mapping_or_from_the_list() {
         let mut modules = MapModules::default();
-        let file = |path, build_id: &[u8]| MappedFile { path, build_id: BuildId::new(build_id), inode: Some(9) };
+        let file = |path, build_id: &[u8]| MappedFile { path, build_id: BuildId::new(build_id), identity: None };
         for (path, id) in [(&b"/a"[..], &[][..]), (b"/b", &[1]), (b"/b", &[2]), (b"/never", &[])] {
             modules.row(7, (0, 0), &file(path, id)).unwrap();
         }
@@ -200,9 +254,45 @@ mod tests {
     }
 
     #[test]
+    fn another_file_at_a_path_is_another_module_and_has_no_certain_build_id() {
+        let mut modules = MapModules::default();
+        let mut row = |path, inode, generation| {
+            let identity = Some(FileIdentity { device: 1, inode, generation });
+            let row = modules.row(7, (0, 0), &MappedFile { path, build_id: None, identity }).unwrap();
+            modules.used(row);
+            row
+        };
+        // perf does not write the generation of files that were mapped before.
+        let rows = [(9, 0), (9, 5), (9, 0), (9, 6), (9, 0), (9, 5), (8, 2)].map(|(inode, it)| row(b"/a", inode, it));
+        assert_eq!(rows, [0, 0, 0, 1, 1, 0, 2]);
+        assert_eq!([(7, 0), (7, 1)].map(|(inode, generation)| row(b"/b", inode, generation)), [3, 3]);
+        assert_eq!([row(b"[vdso]", 0, 0), row(b"//anon", 3, 0), row(b"//anon", 4, 0)], [4, 5, 5]);
+        let list = [entry(0, &[5; 20], 0, "/a"), entry(0, &[5; 20], 0, "/a"), entry(0, &[6; 20], 0, "/b")].concat();
+        assert_eq!(modules.list(&list), Some(()));
+        let used: Vec<_> = modules.into_used().take(4).collect();
+        let seen: Vec<_> = used.iter().map(|it| (&*it.category, it.inode, it.is_ambiguous)).collect();
+        let expected = [("/a", Some(9), true), ("/a (file 2)", Some(9), false), ("/a (file 3)", Some(8), false)];
+        assert_eq!(seen, [&expected[..], &[("/b", None, false)]].concat());
+        let ids: Vec<_> = used.iter().map(|it| it.build_id.as_ref().map(|id| id.to_string())).collect();
+        assert_eq!(ids, [None, None, Some("05".repeat(20)), Some("06".repeat(20))]);
+        assert_eq!(used.iter().map(Module::is_build_certain).collect::<Vec<_>>(), [true, true, false, true]);
+    }
+
+    #[test]
+    fn a_path_with_two_listed_build_ids_has_none() {
+        let mut modules = MapModules::default();
+        let identity = Some(FileIdentity { device: 1, inode: 9, generation: 5 });
+        let row = modules.row(7, (0, 0), &MappedFile { path: b"/a", build_id: None, identity }).unwrap();
+        let list = [entry(0, &[5; 20], 0, "/a"), entry(0, &[6; 20], 0, "/a")].concat();
+        assert_eq!(modules.list(&list), Some(()));
+        let module = modules.module(row);
+        assert_eq!((module.build_id, module.inode, module.is_ambiguous), (None, Some(9), false));
+    }
+
+    #[test]
     fn the_kernel_is_one_module_with_the_symbol_that_identifies_it() {
         let mut modules = MapModules::default();
-        let file = MappedFile { path: b"[kernel.kallsyms]_stext", build_id: None, inode: None };
+        let file = MappedFile { path: b"[kernel.kallsyms]_stext", build_id: None, identity: None };
         let row = modules.row(KERNEL, (0xffff_0000, 0xffff_0000), &file).unwrap();
         modules.used(row);
         let kernel = modules.into_used().next().unwrap();

@@ -6,7 +6,7 @@ mod times;
 use proptest::prelude::*;
 
 use crate::formats::testing::{Reading, Seen, data, read_bytes, read_cut, read_path};
-use crate::model::{EventKind, Id, Loss, TrackKind};
+use crate::model::{EventKind, Id, Loss, Metadata, TrackKind};
 
 fn unpacked(file: &str) -> Vec<u8> {
     let mut bytes = Vec::new();
@@ -473,4 +473,25 @@ fn counters_count_on_and_begin_again_after_a_reset() {
     let alone = attr(0b01).counts();
     assert_eq!(counters.count(alone, &bytes(&[160, 9]), Some(1)).map(<[_]>::to_vec), Some(vec![(1, 10)]));
     assert_eq!(counters.count(alone, &bytes(&[160, 9]), None).map(<[_]>::to_vec), Some(vec![]));
+}
+
+#[test]
+fn a_file_that_replaced_another_at_its_path_is_another_module() {
+    let map = |time: u64, generation: u64| {
+        let extent = [0x1000u64, 0x100, 0].map(u64::to_le_bytes).concat();
+        let identity = [0xfe_u64, 9, generation, 5].map(u64::to_le_bytes).concat();
+        let ids = [7u32.to_le_bytes(), 8u32.to_le_bytes()].concat();
+        let body = [&ids[..], &extent, &identity, b"/bin/app\0\0\0\0\0\0\0\0", &ids, &time.to_le_bytes()].concat();
+        record(10, &body)
+    };
+    let records = [map(1, 5), sample(2, 0x1010), map(3, 6), sample(4, 0x1010), map(5, 6), sample(6, 0x1020)];
+    let reading = read_bytes(&pipe(&records)).expect("a capture");
+    let modules = reading.metadata.iter().filter_map(|metadata| match metadata {
+        Metadata::Module { module } => Some((&*module.category, module.inode, module.is_ambiguous)),
+        _ => None,
+    });
+    let expected = [("/bin/app", Some(9), true), ("/bin/app (file 2)", Some(9), false)];
+    assert_eq!(modules.collect::<Vec<_>>(), expected);
+    let stacks: Vec<&str> = reading.events.iter().map(|event| &*event.stack[0]).collect();
+    assert_eq!(stacks, ["app+0x10", "app+0x10", "app+0x20"]);
 }
