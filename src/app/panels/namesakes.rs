@@ -114,26 +114,26 @@ mod tests {
         Hit { start_ns: 0, row: row(number), dur_ns: 1, name: NameIdx::EMPTY }
     }
 
-    fn asked(from: u64, forward: bool) -> Option<Question> {
-        Some(Question::Namesake { from: row(from), forward })
+    fn question(from: u64, forward: bool) -> Question {
+        Question::Namesake { from: row(from), forward }
     }
 
     #[test]
     fn keys_pressed_before_the_answer_are_steps_of_their_own() {
         let snapshot = snapshot(TWO_SPANS);
         let mut steps = Namesakes::default();
-        assert_eq!(steps.step(row(3), true), asked(3, true));
+        assert_eq!(steps.step(row(3), true), Some(question(3, true)));
         assert_eq!([steps.step(row(3), true), steps.step(row(3), true)], [None, None]);
         let mut take = |from, to| steps.take(Some(hit(to)), (Some(row(from)), &snapshot));
-        assert_eq!(take(3, 4), (Some(row(4)), asked(4, true)));
-        assert_eq!(take(4, 5), (Some(row(5)), asked(5, true)));
+        assert_eq!(take(3, 4), (Some(row(4)), Some(question(4, true))));
+        assert_eq!(take(4, 5), (Some(row(5)), Some(question(5, true))));
         assert_eq!(take(5, 6), (Some(row(6)), None));
         // One step forward and two back.
-        assert_eq!(steps.step(row(6), true), asked(6, true));
+        assert_eq!(steps.step(row(6), true), Some(question(6, true)));
         assert_eq!([steps.step(row(6), false), steps.step(row(6), false)], [None, None]);
         let mut take = |from, to| steps.take(Some(hit(to)), (Some(row(from)), &snapshot));
-        assert_eq!(take(6, 7), (Some(row(7)), asked(7, false)));
-        assert_eq!(take(7, 6), (Some(row(6)), asked(6, false)));
+        assert_eq!(take(6, 7), (Some(row(7)), Some(question(7, false))));
+        assert_eq!(take(7, 6), (Some(row(6)), Some(question(6, false))));
         assert_eq!(take(6, 5), (Some(row(5)), None));
     }
 
@@ -141,9 +141,9 @@ mod tests {
     fn an_answer_about_a_row_that_is_no_longer_selected_moves_nothing() {
         let snapshot = snapshot(TWO_SPANS);
         let mut steps = Namesakes::default();
-        assert_eq!(steps.step(row(0), true), asked(0, true));
+        assert_eq!(steps.step(row(0), true), Some(question(0, true)));
         assert_eq!(steps.take(Some(hit(1)), (Some(row(9)), &snapshot)), (None, None));
-        assert_eq!(steps.step(row(0), true), asked(0, true));
+        assert_eq!(steps.step(row(0), true), Some(question(0, true)));
         assert!(!steps.leave(Some(row(0))) && steps.leave(None));
         assert_eq!(steps.take(Some(hit(1)), (None, &snapshot)), (None, None));
     }
@@ -152,11 +152,11 @@ mod tests {
     fn the_status_is_about_the_row_that_no_step_has_left() {
         let snapshot = snapshot(TWO_SPANS);
         let mut steps = Namesakes::default();
-        assert_eq!(steps.step(row(0), true), asked(0, true));
+        assert_eq!(steps.step(row(0), true), Some(question(0, true)));
         assert_eq!(steps.take(None, (Some(row(0)), &snapshot)), (None, None));
         assert_eq!(steps.note(Some(row(0)), &snapshot).as_deref(), Some("This is the last \"alpha\"."));
         assert_eq!([steps.note(None, &snapshot), steps.note(Some(row(1)), &snapshot)], [None, None]);
-        assert_eq!(steps.step(row(0), false), asked(0, false));
+        assert_eq!(steps.step(row(0), false), Some(question(0, false)));
         assert_eq!(steps.note(Some(row(0)), &snapshot), None, "not before it has taken some time");
         steps.fail("The trace is damaged.");
         assert_eq!(steps.note(Some(row(0)), &snapshot).as_deref(), Some("The trace is damaged."));
