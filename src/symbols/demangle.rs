@@ -32,15 +32,15 @@ impl Write for DemangledName {
 /// Returns the demangled name of a function, or the name itself.
 #[must_use]
 pub(super) fn demangle(mangled: &[u8]) -> String {
-    demangle_with(mangled, &DemangleOptions::default())
+    demangle_with(mangled, DemangleOptions::default())
 }
 
 /// Returns the demangled name of a function that is part of another name, which has no return type there.
 pub(super) fn demangle_without_return_type(mangled: &[u8]) -> String {
-    demangle_with(mangled, &DemangleOptions::default().no_return_type())
+    demangle_with(mangled, DemangleOptions::default().no_return_type())
 }
 
-fn demangle_with(mangled: &[u8], options: &DemangleOptions) -> String {
+fn demangle_with(mangled: &[u8], options: DemangleOptions) -> String {
     let text = String::from_utf8_lossy(&mangled[..mangled.len().min(NAME_BYTES_MAX * 4)]);
     let (name, suffix) = split_suffix(&text);
     let with_suffix = |end: usize| Some(cpp(&text[..end], options)? + &text[end..]);
@@ -80,7 +80,7 @@ fn rust(name: &str) -> Option<String> {
     (written.is_ok() || text.0.len() >= NAME_BYTES_MAX / 2).then_some(text.0)
 }
 
-fn cpp(name: &str, options: &DemangleOptions) -> Option<String> {
+fn cpp(name: &str, options: DemangleOptions) -> Option<String> {
     if !name.starts_with("_Z") && !name.starts_with("__Z") {
         return None;
     }
@@ -95,9 +95,9 @@ fn cpp(name: &str, options: &DemangleOptions) -> Option<String> {
     written(&symbol, options)
 }
 
-fn written(symbol: &Symbol<&str>, options: &DemangleOptions) -> Option<String> {
+fn written(symbol: &Symbol<&str>, options: DemangleOptions) -> Option<String> {
     let mut text = DemangledName::default();
-    let written = symbol.structured_demangle(&mut text, &(*options).recursion_limit(NESTING_MAX));
+    let written = symbol.structured_demangle(&mut text, &options.recursion_limit(NESTING_MAX));
     // The demangler leaves a comma before an empty parameter pack.
     (written.is_ok() || text.0.len() >= NAME_BYTES_MAX / 2).then(|| text.0.replace(", >", ">"))
 }

@@ -12,17 +12,17 @@ use super::{COMPACT, NATIVE, Seen, exported, load, seen};
 /// All CPUs are idle at its end.
 fn switches(steps: &[(usize, u32, u32)]) -> String {
     let (mut at_us, mut running) = (100, [0; 2]);
-    let mut text = String::from("# tracer: nop\n#\n");
+    let mut lines = vec!["# tracer: nop\n#\n".to_owned()];
     let mut switch = |at_us: u32, cpu: usize, next: u32| {
         let previous = std::mem::replace(&mut running[cpu], next);
         let name = |tid: u32| if tid == 0 { format!("swapper/{cpu}") } else { format!("t{tid}") };
         let state = if previous == 0 { "R" } else { "S" };
-        text += &format!(
+        lines.push(format!(
             "  {0}-{previous}  [{cpu:03}] d..2 1.{at_us:06}: sched_switch: prev_comm={0} prev_pid={previous} \
              prev_prio=120 prev_state={state} ==> next_comm={1} next_pid={next} next_prio=120\n",
             name(previous),
             name(next),
-        );
+        ));
     };
     for &(cpu, tid, later_us) in steps {
         at_us += later_us;
@@ -31,7 +31,7 @@ fn switches(steps: &[(usize, u32, u32)]) -> String {
     for cpu in 0..2 {
         switch(at_us + 50, cpu, 0);
     }
-    text
+    lines.concat()
 }
 
 /// Returns CPU, start, duration and thread of each run, in the order of a CPU's lane, by the definition of a switch.

@@ -160,7 +160,9 @@ fn options_may_stand_anywhere_among_the_files_and_the_last_argument() {
             }
         }
     }
-    let Ok(CliCommand::Search { search, .. }) = command("longspan search a  --no-cache") else { panic!("an empty query") };
+    let Ok(CliCommand::Search { search, .. }) = command("longspan search a  --no-cache") else {
+        panic!("an empty query")
+    };
     assert!(search.scope.filter.is_empty());
     for words in ["search  q", "info ", "info a "] {
         assert!(matches!(command(&format!("longspan {words}")), Err(CliError::Usage(_))), "{words}");

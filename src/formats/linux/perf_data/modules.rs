@@ -273,7 +273,7 @@ mod tests {
         let seen: Vec<_> = used.iter().map(|it| (&*it.category, it.inode, it.is_ambiguous)).collect();
         let expected = [("/a", Some(9), true), ("/a (file 2)", Some(9), false), ("/a (file 3)", Some(8), false)];
         assert_eq!(seen, [&expected[..], &[("/b", None, false)]].concat());
-        let ids: Vec<_> = used.iter().map(|it| it.build_id.as_ref().map(|id| id.to_string())).collect();
+        let ids: Vec<_> = used.iter().map(|it| it.build_id.as_ref().map(ToString::to_string)).collect();
         assert_eq!(ids, [None, None, Some("05".repeat(20)), Some("06".repeat(20))]);
         assert_eq!(used.iter().map(Module::is_build_certain).collect::<Vec<_>>(), [true, true, false, true]);
     }

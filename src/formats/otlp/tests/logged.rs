@@ -32,7 +32,8 @@ fn requests_after_the_prefix_of_a_logger_read_like_those_of_a_file() {
                 if prefix.is_empty() && end.starts_with('\u{1b}') {
                     continue;
                 }
-                let text: String = form.iter().map(|request| format!("{prefix}{request}{end}")).collect();
+                let lines: Vec<String> = form.iter().map(|request| format!("{prefix}{request}{end}")).collect();
+                let text = lines.concat();
                 assert_eq!(format_of(text.as_bytes()), Some("OpenTelemetry JSON"), "{text}");
                 let reading = read(&text);
                 assert_eq!((placed(&reading), reading.lost()), (placed(&expected), vec![]), "{text}");
@@ -59,9 +60,9 @@ fn other_lines_of_the_log_are_counted() {
 #[test]
 fn a_request_longer_than_the_head_is_recognised_by_its_resource() {
     let [_, alone] = forms();
-    let attributes: String =
+    let attributes: Vec<String> =
         (0..200).map(|i| format!(r#"{{"key":"process.command_args.{i}","value":{{"stringValue":"x"}}}},"#)).collect();
-    let request = alone[0].replacen("[{", &format!("[{attributes}{{"), 1);
+    let request = alone[0].replacen("[{", &format!("[{}{{", attributes.concat()), 1);
     let reading = read(&format!("INFO: {request}\n"));
     assert_eq!((placed(&reading).len(), reading.lost()), (2, vec![]));
 }

@@ -56,7 +56,7 @@ fn requests_with_sizes_read_like_those_without() {
     let expected = read(&lines);
     let reading = read_all(lines.lines().map(|line| four_bytes(&zstd(line.as_bytes()))));
     assert_eq!((&reading.events, reading.lost()), (&expected.events, vec![]));
-    let bytes: Vec<u8> = requests().iter().flat_map(|request| packed(request)).collect();
+    let bytes: Vec<u8> = requests().iter().flat_map(packed).collect();
     assert_eq!(read_cut(&bytes, 7, 3).expect("a trace"), read_bytes(&bytes).expect("a trace"));
 }
 

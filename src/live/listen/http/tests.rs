@@ -48,7 +48,7 @@ fn all_members_of_a_compressed_body_are_read_and_nothing_else_may_follow_them() 
 #[test]
 fn the_members_of_a_body_share_one_limit() {
     let memory = BodyMemory::new(100_000);
-    let member = gzip(&[7; 20_000]);
+    let member = gzip(&vec![7; 20_000]);
     assert_eq!(unpacked(member.repeat(2), &memory), Ok(vec![7; 40_000]));
     assert_eq!(unpacked(member.repeat(3), &memory).map_err(|(status, _)| status), Err(413));
     // Bodies of other requests, each within half of the limit.
