@@ -21,6 +21,8 @@ pub(crate) enum Stage {
     Unpacking,
     /// The store is synced and renamed.
     Publishing,
+    /// Totals and call paths of the sorted rows are summed for later queries.
+    Indexing,
     /// A trace is being exported.
     Exporting,
     /// Rows are tested by a filter.
@@ -35,13 +37,14 @@ pub(crate) enum Stage {
 }
 
 impl Stage {
-    const ALL: [Self; 12] = [
+    const ALL: [Self; 13] = [
         Self::Opening,
         Self::Receiving,
         Self::Parsing,
         Self::Sorting,
         Self::Unpacking,
         Self::Publishing,
+        Self::Indexing,
         Self::Exporting,
         Self::Searching,
         Self::Listing,
@@ -60,6 +63,7 @@ impl Stage {
             Self::Sorting => "Sorting",
             Self::Unpacking => "Unpacking",
             Self::Publishing => "Publishing",
+            Self::Indexing => "Indexing",
             Self::Exporting => "Exporting",
             Self::Searching => "Searching",
             Self::Listing => "Listing",

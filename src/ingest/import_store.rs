@@ -3,6 +3,7 @@
 //! sorts the events.
 
 use std::io;
+use std::sync::Arc;
 use std::time::Instant;
 
 use super::ledger_budget::with_ledger;
@@ -14,7 +15,7 @@ use crate::base::progress::Stage;
 use crate::formats::input::ahead::{in_order, jobs_ahead};
 use crate::formats::{ReadContext, ReadError, StoreParts};
 use crate::store::carried::{self, CarriedStore, NoStore};
-use crate::store::{LaneInfo, LaneKind, Meta, Summary};
+use crate::store::{LaneInfo, LaneKind, Meta, Store, Summary};
 
 /// Bytes of parts that are packed at once: enough lanes for every thread, within a small memory bound.
 const BYTES_AT_ONCE: u64 = 16 << 20;
@@ -91,8 +92,8 @@ pub(super) fn import_store(
     let mut summary = counted(&store, &meta);
     summary.end_ns = store.lanes().map(|lane| lane.end_ns).max().unwrap_or(0);
     summary.load.peak_budget_bytes = context.budget.peak_bytes();
-    summary.load.seconds = started.elapsed().as_secs_f64();
-    with_ledger(context, |ledger| store.finish_with_ledger(Meta { summary, ..meta }, Some(ledger)))??;
+    let (meta, show) = (Meta { summary, ..meta }, |store: &Arc<Store>| previews.send_sorted(store));
+    with_ledger(context, started, |ledger| store.finish_with_ledger(meta, Some(ledger), show))??;
     Ok(context.cancel.check()?)
 }
 
@@ -134,7 +135,7 @@ mod tests {
     use crate::ingest::store_target::StoreTarget;
     use crate::ingest::{CachePolicy, LoadOptions};
     use crate::model::{Id, Registry, Sources, TrackIdx, TrackKey, TrackKind};
-    use crate::store::{Row, Store, StoreWriter};
+    use crate::store::{LaneIdx, Row, StoreWriter};
 
     /// Spans of a single lane: about six parts.
     const SPANS: u64 = 400_000;
@@ -210,6 +211,29 @@ mod tests {
         result.unwrap();
         let summary = &shown.first().expect("a preview").meta().summary;
         assert!((1..SPANS).contains(&summary.spans) && summary.sorted_to_ns.is_some(), "{summary:?}");
+        // The last one has all rows, before their ledgers are built.
+        let last = shown.last().expect("a preview");
+        let summary = &last.meta().summary;
+        assert_eq!((summary.spans, summary.sorted_to_ns), (SPANS, None));
+        assert_eq!((0..last.lane_count()).map(|lane| last.lane(LaneIdx(lane)).rows()).sum::<u64>(), SPANS);
+        assert!(last.ledger().is_none() && last.damaged_in_all() == 0);
+    }
+
+    #[test]
+    fn the_time_of_an_import_includes_that_of_its_ledgers() {
+        let options = LoadOptions { cache: CachePolicy::None, ..LoadOptions::default() };
+        let mut place = StoreTarget::for_once(&Sources::from("test"), &options);
+        let target = place.start().unwrap();
+        let started = Instant::now().checked_sub(Duration::from_secs(5)).unwrap();
+        let mut shown = Vec::new();
+        let mut sink = |store: Arc<Store>| shown.push(store.meta().summary.load.seconds);
+        let mut previews = Previews::new(Some(&mut sink));
+        let parts = slow_parts(None, Duration::from_millis(80));
+        import_store(&parts, meta(), &target, &ReadContext::default(), &mut previews, started).unwrap();
+        let (file, path) = place.keep(target).unwrap();
+        let seconds = Store::from_file(&file, &path).unwrap().meta().summary.load.seconds;
+        assert!((5.0..600.0).contains(&seconds), "{seconds}");
+        assert_eq!(shown.last(), Some(&0.0), "not known yet");
     }
 
     #[test]

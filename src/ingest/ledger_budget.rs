@@ -1,5 +1,7 @@
 //! Memory for building the ledger of a store, as a share of a load's budget.
 
+use std::time::Instant;
+
 use crate::base::budget_shares::BudgetShare;
 use crate::formats::ReadContext;
 use crate::store::ledger::LedgerShape;
@@ -7,8 +9,12 @@ use crate::store::ledger_build::LedgerContext;
 use crate::store::path_ledger::PathShape;
 use crate::store::sample_ledger::SampleShape;
 
-/// Runs `finish` with the context of a ledger, and charges its memory to the budget meanwhile.
-pub(super) fn with_ledger<R>(context: &ReadContext, finish: impl FnOnce(&LedgerContext<'_>) -> R) -> R {
+/// Runs `finish` with the context of the ledgers of an import, and charges their memory to the budget meanwhile.
+pub(super) fn with_ledger<R>(
+    context: &ReadContext,
+    started: Instant,
+    finish: impl FnOnce(&LedgerContext<'_>) -> R,
+) -> R {
     let budget_bytes = BudgetShare::Ledger.bytes(&context.budget);
     let _held = context.budget.charge(budget_bytes);
     finish(&LedgerContext {
@@ -16,6 +22,7 @@ pub(super) fn with_ledger<R>(context: &ReadContext, finish: impl FnOnce(&LedgerC
         samples: SampleShape::default(),
         paths: PathShape::default(),
         budget_bytes: usize::try_from(budget_bytes).unwrap_or(usize::MAX),
+        started,
         cancel: &context.cancel,
         progress: &context.progress,
     })

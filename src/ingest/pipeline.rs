@@ -200,11 +200,11 @@ fn load(
                 meta.tracks = std::mem::take(&mut capture.registry).into_tables();
                 context.progress.begin(Stage::Publishing, 0);
                 meta.summary.source_bytes = source_bytes;
-                meta.summary.load.seconds = started.elapsed().as_secs_f64();
                 // Free the tables before the store builds its own: a million threads or names take hundreds of
                 // megabytes.
                 drop(capture);
-                with_ledger(context, |ledger| writer.finish_with_ledger(meta, Some(ledger)))
+                let show = |store: &Arc<Store>| previews.send_sorted(store);
+                with_ledger(context, started, |ledger| writer.finish_with_ledger(meta, Some(ledger), show))
                     .map_err(|error| place.write_error(error))?;
                 context.cancel.check()?;
                 place.notes.extend(previews.note());

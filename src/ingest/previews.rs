@@ -13,6 +13,7 @@ pub(crate) type PreviewSink<'a> = &'a mut dyn FnMut(Arc<Store>);
 /// The schedule of previews, and their receiver.
 pub(super) struct Previews<'a> {
     sink: Option<PreviewSink<'a>>,
+    started: Instant,
     due: Instant,
     /// Number of failed previews, and the last error.
     failed: Option<(u64, io::Error)>,
@@ -27,7 +28,8 @@ impl<'a> Previews<'a> {
     const INTERVAL_MIN: Duration = Duration::from_millis(500);
 
     pub(super) fn new(sink: Option<PreviewSink<'a>>) -> Self {
-        Self { sink, due: Instant::now() + Self::FIRST_AFTER, failed: None }
+        let started = Instant::now();
+        Self { sink, started, due: started + Self::FIRST_AFTER, failed: None }
     }
 
     pub(super) fn are_due(&self) -> bool {
@@ -50,6 +52,16 @@ impl<'a> Previews<'a> {
         Ok(())
     }
 
+    /// Sends the store of all rows, whose ledgers are still to be built. A load shorter than the delay of the first
+    /// preview has none.
+    pub(super) fn send_sorted(&mut self, store: &Arc<Store>) {
+        if let Some(sink) = &mut self.sink
+            && self.started.elapsed() >= Self::FIRST_AFTER
+        {
+            sink(Arc::clone(store));
+        }
+    }
+
     /// Returns a note about failed previews, if any.
     pub(super) fn note(&self) -> Option<String> {
         self.failed.as_ref().map(|(count, error)| match count {
@@ -61,7 +73,10 @@ impl<'a> Previews<'a> {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
+    use crate::store::{Meta, StoreWriter};
 
     #[test]
     fn a_preview_that_cannot_be_made_is_counted_and_the_next_one_is_tried_later() {
@@ -79,6 +94,24 @@ mod tests {
         // A failed write also affects the final store.
         assert!(previews.send(|| Err(io::Error::other("the disk is full"))).is_err());
         assert_eq!(shown, 0);
+    }
+
+    #[test]
+    fn a_long_load_shows_all_rows_before_their_ledgers_and_a_short_one_only_the_result() {
+        let file = tempfile::tempfile().unwrap();
+        StoreWriter::new(file.try_clone().unwrap(), 0).unwrap().finish(&Meta::default()).unwrap();
+        let store = Arc::new(Store::from_file(&file, Path::new("")).unwrap());
+        let mut shown = 0;
+        let mut sink = |_| shown += 1;
+        let mut previews = Previews::new(Some(&mut sink));
+        previews.started = Instant::now() + Duration::from_secs(60);
+        previews.send_sorted(&store);
+        assert_eq!(shown, 0);
+        let mut sink = |_| shown += 1;
+        let mut previews = Previews::new(Some(&mut sink));
+        previews.started = Instant::now().checked_sub(Previews::FIRST_AFTER).unwrap();
+        previews.send_sorted(&store);
+        assert_eq!(shown, 1);
     }
 
     #[test]

@@ -13,6 +13,7 @@
 use std::collections::hash_map::Entry;
 use std::io;
 use std::mem;
+use std::sync::Arc;
 
 use bytemuck::{Pod, Zeroable};
 use rayon::prelude::*;
@@ -359,19 +360,20 @@ impl CarriedStore {
     /// # Errors
     /// Returns the I/O error of a failed write. Missing parts are [`NoStore`] within the `Ok`.
     pub fn finish(self, meta: &Meta) -> io::Result<Result<(), NoStore>> {
-        self.finish_with_ledger(meta.clone(), None)
+        self.finish_with_ledger(meta.clone(), None, |_| {})
     }
 
-    /// Completes the store, and builds its ledger if a context is given. Fails as [`Self::finish`] does.
+    /// Completes the store as [`StoreWriter::finish_with_ledger`] does. Fails as [`Self::finish`] does.
     pub(crate) fn finish_with_ledger(
         self,
         meta: Meta,
         ledger: Option<&LedgerContext<'_>>,
+        show: impl FnOnce(&Arc<Store>),
     ) -> io::Result<Result<(), NoStore>> {
         if self.sorted_to_ns != i64::MAX || self.detail_max > self.writer.details.end() {
             return Ok(Err(NoStore));
         }
-        self.writer.finish_with_ledger(meta, ledger).map(|_| Ok(()))
+        self.writer.finish_with_ledger(meta, ledger, show).map(|_| Ok(()))
     }
 }
 

@@ -7,6 +7,7 @@
 use std::io;
 use std::ops::Range;
 use std::sync::Mutex;
+use std::time::Instant;
 
 use rayon::prelude::*;
 
@@ -34,6 +35,8 @@ pub(crate) struct LedgerContext<'a> {
     pub(crate) paths: PathShape,
     /// Memory limit for the growing sums.
     pub(crate) budget_bytes: usize,
+    /// Start of the import, whose duration the store has.
+    pub(crate) started: Instant,
     pub(crate) cancel: &'a Cancel,
     pub(crate) progress: &'a Progress,
 }
@@ -78,7 +81,7 @@ pub(super) fn build(
     let Some(plan) = MemoryPlan::new(context, names, slices, rows) else { return Ok(None) };
     plan.give_trees(&mut tracks, names, shape);
 
-    context.progress.begin(Stage::Publishing, slices as u64);
+    context.progress.begin(Stage::Indexing, slices as u64);
     let tracks_per_task = tracks.len().div_ceil(TASKS).min(TRACKS_PER_TASK);
     let mut whole = TreeBuilder::new(None, shape.fan_out);
     let mut sketches: Option<TreeBuilder<ByName<Sketch>>> =

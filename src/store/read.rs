@@ -167,7 +167,7 @@ impl Store {
         Self::from_tables(tables, path).ok_or_else(|| damaged("table of lanes"))
     }
 
-    /// Opens the rows of a file under construction, once its tables are written. Texts and overviews are not read.
+    /// Opens the rows of a file under construction, once its tables are written. Texts are not read.
     ///
     /// # Errors
     /// Returns the I/O error of a failed map.
@@ -186,7 +186,8 @@ impl Store {
         let signatures = Table::mapped(&map, range(Section::Signatures)?).ok_or_else(no_table)?;
         let details = map.get(range(Section::Details)?).ok_or_else(no_table)?;
         let details = details.chunks_exact(size_of::<DetailBlock>()).map(bytemuck::pod_read_unaligned).collect();
-        let (held_extents, overview, ledger, samples, paths) = (Vec::new(), 0..0, None, None, None);
+        let (overview, held_extents) = (range(Section::Overview)?, Vec::new());
+        let (ledger, samples, paths) = (None, None, None);
         let tables = StoreTables {
             map,
             held_extents,

@@ -66,7 +66,7 @@ pub(super) fn build(
     let with_trees = lanes.iter().any(|lane| lane.tree.is_some());
     let bounds_ns = slice_bounds(|| lanes.iter().map(|lane| store.lane(lane.lane)), shape.slice_rows.max(lane_rows));
     let slices = bounds_ns.len() - 1;
-    context.progress.begin(Stage::Publishing, slices as u64);
+    context.progress.begin(Stage::Indexing, slices as u64);
 
     let mut events = SampleEvents::default();
     let mut whole = SampleTree::new(None, shape.fan_out, 1, shape.kilorow_bytes());

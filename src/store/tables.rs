@@ -13,7 +13,7 @@ use xxhash_rust::xxh3::Xxh3;
 use super::append::AppendFile;
 use super::details::DetailWriter;
 use super::extent_log::ExtentLog;
-use super::format::{LaneRecord, Meta, SECTIONS, Section, SectionRecord};
+use super::format::{LaneRecord, Meta, SECTIONS, Section, SectionRecord, Summary};
 use super::iforest;
 use super::lane::LaneKind;
 use super::lane_builder::LaneBuilder;
@@ -26,13 +26,12 @@ use crate::base::mapped::Mapped;
 /// Bytes that a section buffers before a write.
 const BUFFER_BYTES: usize = 1 << 16;
 
-/// Writes all sections. No lane may have pending rows. Returns the I/O error of a failed write.
+/// Writes all sections of rows. No lane may have pending rows. Returns the I/O error of a failed write.
 pub(super) fn write(
     file: &mut AppendFile,
     lanes: &mut [LaneBuilder],
     log: &ExtentLog,
     details: &DetailWriter,
-    meta: &Meta,
 ) -> io::Result<[SectionRecord; SECTIONS]> {
     let order = order(lanes);
     let mut sections = [SectionRecord::default(); SECTIONS];
@@ -69,9 +68,15 @@ pub(super) fn write(
         in_order().try_for_each(|lane| out.pods(&log.lane(lane.extents).forest(lane.kind == LaneKind::Counter)))
     })?;
     sections[Section::Details as usize] = section(file, |out| out.pods(details.blocks()))?;
-    sections[Section::Meta as usize] =
-        section(file, |out| postcard::to_io(meta, out).map(drop).map_err(io::Error::other))?;
     Ok(sections)
+}
+
+/// Writes the metadata with a summary that is newer than its own. Returns the I/O error of a failed write.
+pub(super) fn write_meta(file: &mut AppendFile, meta: &Meta, summary: &Summary) -> io::Result<SectionRecord> {
+    let Meta { names, stacks, tracks, losses, summary: _ } = meta;
+    // A tuple is encoded like a struct.
+    let fields = (names, stacks, tracks, losses, summary);
+    section(file, |out| postcard::to_io(&fields, out).map(drop).map_err(io::Error::other))
 }
 
 /// Writes the section of a ledger whose nodes are written, or an empty section. Returns the I/O error of a failed

@@ -52,7 +52,7 @@ pub(super) fn build(
     let shape = &context.paths;
     let mut tracks = whole_tracks(store, shape);
     let slices = bounds_ns.len() - 1;
-    context.progress.begin(Stage::Publishing, slices as u64);
+    context.progress.begin(Stage::Indexing, slices as u64);
     let mut paths = PathTable::new(plan.paths_max);
     let tables = PathTables::new(plan.track_paths_max);
     let mut whole: BoundedTree<Sums> = BoundedTree::new(None, shape.fan_out, 1, shape.kilorow_bytes);

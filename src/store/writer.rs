@@ -192,27 +192,40 @@ impl StoreWriter {
     /// # Errors
     /// Returns the I/O error of a failed write, such as a full disk.
     pub fn finish(self, meta: &Meta) -> io::Result<u64> {
-        self.finish_with_ledger(meta.clone(), None)
+        self.finish_with_ledger(meta.clone(), None, |_| {})
     }
 
-    /// Finishes the store with ledgers, if a context is given.
+    /// Finishes the store with ledgers, if a context is given. Passes the store of all rows to `show` before, because
+    /// ledgers take longer than the sort.
     ///
     /// # Errors
     /// Fails as [`StoreWriter::finish`] does.
-    pub(crate) fn finish_with_ledger(mut self, meta: Meta, ledger: Option<&LedgerContext<'_>>) -> io::Result<u64> {
+    pub(crate) fn finish_with_ledger(
+        mut self,
+        meta: Meta,
+        ledger: Option<&LedgerContext<'_>>,
+        show: impl FnOnce(&Arc<Store>),
+    ) -> io::Result<u64> {
         self.write_held()?;
         self.details.flush(&mut self.file)?;
-        let mut sections = tables::write(&mut self.file, &mut self.lanes, &self.extents, &self.details, &meta)?;
+        let mut sections = tables::write(&mut self.file, &mut self.lanes, &self.extents, &self.details)?;
         // The tables are in the file: with millions of lanes, a second copy would be hundreds of megabytes.
         drop((self.lanes, self.extents, self.details));
         let (mut index, mut samples, mut paths) = (None, None, None);
-        if let Some(context) = ledger {
+        let meta_section = if let Some(context) = ledger {
             self.file.flush()?;
-            let store = Store::from_sections(self.file.file(), &sections, meta)?;
+            let store = Arc::new(Store::from_sections(self.file.file(), &sections, meta)?);
+            show(&store);
             index = ledger_build::build(&store, context, &mut self.file)?;
             samples = sample_ledger_build::build(&store, context, &mut self.file)?;
             paths = path_ledger_build::build(&store, context, &mut self.file)?;
-        }
+            let mut summary = store.meta().summary.clone();
+            summary.load.seconds = context.started.elapsed().as_secs_f64();
+            tables::write_meta(&mut self.file, store.meta(), &summary)?
+        } else {
+            tables::write_meta(&mut self.file, &meta, &meta.summary)?
+        };
+        sections[Section::Meta as usize] = meta_section;
         sections[Section::Ledger as usize] = tables::write_ledger(&mut self.file, index.as_ref())?;
         sections[Section::Samples as usize] = tables::write_ledger(&mut self.file, samples.as_ref())?;
         sections[Section::Paths as usize] = tables::write_ledger(&mut self.file, paths.as_ref())?;

@@ -95,10 +95,11 @@ fn store(samples: &[Meant], shape: Option<SampleShape>, budget_bytes: usize) -> 
         samples,
         paths: PathShape::default(),
         budget_bytes,
+        started: std::time::Instant::now(),
         cancel: &cancel,
         progress: &progress,
     });
-    writer.finish_with_ledger(meta, context.as_ref()).unwrap();
+    writer.finish_with_ledger(meta, context.as_ref(), |_| {}).unwrap();
     let snapshot = Snapshot::new(Store::from_file(&file, "test".as_ref()).unwrap().into());
     (file, snapshot)
 }
