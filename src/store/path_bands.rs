@@ -24,9 +24,6 @@ const SUMS_BYTES: usize = 2 * size_of::<(PathIdx, PathSums)>();
 /// and its others.
 const LEAF_PATH_BYTES: usize = PathSumTable::ROW_BYTES + size_of::<(u128, u64)>() + 2 * size_of::<PathSums>();
 
-/// Spans of a leaf of a single track, as a multiple of its minimum: a leaf ends at a slice bound of all tracks.
-const LEAF_ROWS_MAX: u64 = 2;
-
 /// Leaves of single tracks swept at once per thread, so that no thread waits long for the slowest.
 const LEAVES_PER_THREAD: usize = 4;
 
@@ -75,7 +72,8 @@ pub(super) fn have_trees(store: &Store, tracks: &[TrackPaths], leaf_rows: u64) -
 }
 
 /// Division of the budget: one quarter for the paths of all tracks, one for those of the tracks swept at once, one for
-/// the sums of a band, and one for the growing nodes.
+/// the sums of a band, and one for the growing nodes. Leaves of single tracks are swept once the bands are, so they use
+/// the first three.
 pub(super) struct PathMemoryPlan {
     pub(super) paths_max: usize,
     pub(super) track_paths_max: usize,
@@ -87,7 +85,7 @@ pub(super) struct PathMemoryPlan {
     pub(super) slices_at_once: usize,
     /// Maximum number of sums in growing nodes.
     pub(super) growing_max: usize,
-    /// Leaves of pruned paths of single tracks swept at once, and the paths of each.
+    /// Maximum number of leaves of single tracks swept at once, and of the paths of all of them.
     pub(super) leaves_at_once: usize,
     pub(super) leaf_paths_max: usize,
 }
@@ -96,9 +94,6 @@ impl PathMemoryPlan {
     /// Returns `None` if a slice of `rows_min` spans with a path each does not fit.
     pub(super) fn new(context: &LedgerContext<'_>, rows_min: u64) -> Option<Self> {
         let part = context.budget_bytes / 4;
-        let leaf_paths = usize::try_from(LEAF_ROWS_MAX * context.paths.pruned_leaf_rows).unwrap_or(usize::MAX);
-        let leaves_max = LEAVES_PER_THREAD * rayon::current_num_threads();
-        let leaves_at_once = (part / leaf_paths.saturating_mul(LEAF_PATH_BYTES)).clamp(1, leaves_max.max(1));
         let band_rows = (part / (PathTable::ROW_BYTES + SUMS_BYTES)) as u64;
         let slice_rows = context.paths.slice_rows.clamp(1, band_rows.max(1)).max(rows_min);
         let band_slices = usize::try_from(band_rows / slice_rows).ok()?.min(BAND_SLICES_MAX);
@@ -110,8 +105,8 @@ impl PathMemoryPlan {
             band_slices,
             slices_at_once: (band_rows / slice_rows).max(1) as usize,
             growing_max: part / SUMS_BYTES,
-            leaves_at_once,
-            leaf_paths_max: part / leaves_at_once / LEAF_PATH_BYTES,
+            leaves_at_once: LEAVES_PER_THREAD * rayon::current_num_threads(),
+            leaf_paths_max: 3 * part / LEAF_PATH_BYTES,
         })
     }
 }

@@ -45,7 +45,7 @@ pub(super) fn build(
         .map(|(track, has_tree)| has_tree.then(|| TrackLeaves::new(track.track, track.lanes.clone())))
         .collect();
     let slices = bounds_ns.len() - 1;
-    context.progress.begin(Stage::Publishing, slices as u64);
+    context.progress.begin(Stage::Indexing, slices as u64);
     let mut whole: BoundedTree<PrunedPaths> = BoundedTree::new(None, shape.fan_out, 1, shape.kilorow_bytes);
     let (band_tables, slice_tables) = (PathTables::new(plan.band_paths_max), PathTables::new(usize::MAX));
     let numbers: Vec<usize> = (0..slices).collect();
@@ -90,6 +90,8 @@ pub(super) fn build(
         }
         context.progress.advance(band.len() as u64);
     }
+    // Leaves of single tracks use the memory of the bands.
+    drop((band_tables, slice_tables));
     // A ledger saves little if most spans are left to sweeps.
     let summed: u64 = tracks.iter().map(|track| track.rows).sum();
     if summed < span_rows(store).0 / 8 {

@@ -3,7 +3,8 @@
 //! The slices of all tracks are too short for leaves. If paths rarely repeat in some thousand spans of a track, nothing
 //! can be pruned, and a leaf would grow without end. Leaves of one track have many more spans.
 //!
-//! Memory is bounded: leaves are swept in groups that fit. A tree that does not fit ends with the last leaf that does.
+//! Memory is bounded: leaves are swept in groups that fit even if every span had its own path. A tree that does not fit
+//! ends with the last leaf that does.
 
 use std::io;
 use std::ops::Range;
@@ -27,8 +28,8 @@ use crate::model::TrackIdx;
 pub(super) struct TrackLeaves {
     pub(super) track: TrackIdx,
     lanes: Range<u32>,
-    /// The slice after each leaf.
-    ends: Vec<usize>,
+    /// The slice after each leaf, and the spans that start in the leaf.
+    ends: Vec<(usize, u64)>,
     /// Spans that start in the current leaf.
     rows: u64,
 }
@@ -37,6 +38,7 @@ pub(super) struct TrackLeaves {
 struct Leaf<'t> {
     track: &'t TrackLeaves,
     slices: Range<usize>,
+    rows: u64,
 }
 
 /// The pruned paths of a leaf.
@@ -54,25 +56,29 @@ impl TrackLeaves {
     pub(super) fn add_slice(&mut self, slice: usize, rows: u64, leaf_rows: u64) {
         self.rows += rows;
         if self.rows >= leaf_rows {
-            self.ends.push(slice + 1);
-            self.rows = 0;
+            self.ends.push((slice + 1, std::mem::take(&mut self.rows)));
         }
     }
 
     /// Ends the last leaf before the slice `end`.
     pub(super) fn finish(&mut self, end: usize) {
-        if self.ends.last().is_none_or(|&last| last < end) {
-            self.ends.push(end);
+        if self.ends.last().is_none_or(|&(last, _)| last < end) {
+            self.ends.push((end, std::mem::take(&mut self.rows)));
         }
     }
 
     fn leaves(&self) -> impl Iterator<Item = Leaf<'_>> {
-        let starts = std::iter::once(0).chain(self.ends.iter().copied());
-        starts.zip(&self.ends).map(|(start, &end)| Leaf { track: self, slices: start..end })
+        let starts = std::iter::once(0).chain(self.ends.iter().map(|&(end, _)| end));
+        starts.zip(&self.ends).map(|(start, &(end, rows))| Leaf { track: self, slices: start..end, rows })
     }
 }
 
 impl Leaf<'_> {
+    /// Returns the maximum number of paths: one per span, including those open at the start, and the root.
+    fn paths_max(&self) -> usize {
+        usize::try_from(self.rows).unwrap_or(usize::MAX).saturating_add(self.track.lanes.len() + 1)
+    }
+
     /// Sweeps and prunes the leaf. Returns `None` if it has too many paths, or if children of a span overlap each
     /// other.
     fn sweep(&self, store: &Store, bounds_ns: &[i64], tables: &PathTables, shape: &PathShape) -> Option<LeafPaths> {
@@ -115,6 +121,16 @@ impl GrowingTree {
     }
 }
 
+/// Returns how many of the next leaves, given by their numbers of paths, are swept at once: those that have at most
+/// `paths_max` paths together, but at least one.
+fn fitting(paths: impl Iterator<Item = usize>, paths_max: usize) -> usize {
+    let sums = paths.scan(0_usize, |sum, paths| {
+        *sum = sum.saturating_add(paths);
+        Some(*sum)
+    });
+    sums.take_while(|&sum| sum <= paths_max).count().max(1)
+}
+
 /// Builds the trees of `tracks` over the slices between `bounds_ns`, in track order. Returns `None` if cancelled.
 ///
 /// # Errors
@@ -128,11 +144,15 @@ pub(super) fn build(
 ) -> io::Result<Option<Vec<TreeIndex>>> {
     let shape = &context.paths;
     let leaves: Vec<Leaf<'_>> = tracks.iter().flat_map(TrackLeaves::leaves).collect();
-    context.progress.begin(Stage::Publishing, leaves.len() as u64);
+    context.progress.begin(Stage::Indexing, leaves.len() as u64);
     let tables = PathTables::new(plan.leaf_paths_max);
     let mut trees = Vec::new();
     let mut growing: Option<GrowingTree> = None;
-    for some in leaves.chunks(plan.leaves_at_once) {
+    let mut left = &leaves[..];
+    while !left.is_empty() {
+        let next = left.iter().take(plan.leaves_at_once);
+        let (some, after) = left.split_at(fitting(next.map(Leaf::paths_max), plan.leaf_paths_max));
+        left = after;
         if context.cancel.is_cancelled() {
             return Ok(None);
         }
@@ -158,4 +178,40 @@ pub(super) fn build(
         trees.extend(done.tree.finish(done.end, out)?);
     }
     Ok(Some(trees))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn leaves_are_swept_together_as_far_as_all_their_paths_fit() {
+        for (paths, expected) in [
+            (&[4, 5, 1, 1][..], 3),
+            (&[4, 5, 2, 1], 2),
+            (&[10, 1], 1),
+            (&[11, 1], 1),
+            (&[usize::MAX, usize::MAX], 1),
+            (&[1, usize::MAX, 1], 1),
+            (&[3, 3], 2),
+        ] {
+            assert_eq!(fitting(paths.iter().copied(), 10), expected, "{paths:?}");
+        }
+    }
+
+    #[test]
+    fn leaves_know_their_slices_and_the_spans_that_start_in_them() {
+        let mut leaves = TrackLeaves::new(TrackIdx(3), 2..7);
+        for (slice, rows) in [(0, 40), (2, 70), (3, 10), (5, 100), (8, 1)] {
+            leaves.add_slice(slice, rows, 100);
+        }
+        leaves.finish(9);
+        let found: Vec<_> = leaves.leaves().map(|leaf| (leaf.slices.clone(), leaf.rows, leaf.paths_max())).collect();
+        assert_eq!(found, [(0..3, 110, 116), (3..6, 110, 116), (6..9, 1, 7)]);
+        // A track whose last leaf is full has no other one.
+        let mut leaves = TrackLeaves::new(TrackIdx(3), 0..1);
+        leaves.add_slice(4, 100, 100);
+        leaves.finish(5);
+        assert_eq!(leaves.leaves().map(|leaf| leaf.slices).collect::<Vec<_>>(), [0..5]);
+    }
 }
