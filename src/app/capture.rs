@@ -24,6 +24,8 @@ pub(super) struct OpenCapture {
     pub(crate) grows: bool,
     /// Whether it was already imported again because its store was damaged; that is tried only once.
     pub(crate) is_mended: bool,
+    /// Whether its saved timeline is restored, so that it may be saved again.
+    pub(super) is_restored: bool,
     /// Whether its stacks would change with files found since.
     pub(crate) has_other_stacks: bool,
     /// Identifies answers about this trace.
@@ -48,6 +50,7 @@ impl OpenCapture {
             details: None,
             grows,
             is_mended: false,
+            is_restored: false,
             has_other_stacks: false,
             id,
             derive: None,

@@ -221,18 +221,20 @@ impl App {
         let renews_answers = self.renews_answers(at, &snapshot);
         let tab = &mut self.tabs[at];
         let before = tab.capture.take().filter(|open| open.grows);
-        let (before, flows) = before.map(|open| ((open.timeline, open.is_mended), open.flows)).unzip();
-        let was_live = before.as_ref().is_some_and(|(timeline, _)| timeline.is_live());
+        let (is_mended, is_restored) =
+            before.as_ref().map(|open| (open.is_mended, open.is_restored)).unwrap_or_default();
+        let (before, flows) = before.map(|open| (open.timeline, open.flows)).unzip();
+        let was_live = before.as_ref().is_some_and(Timeline::is_live);
         // A followed trace is sorted again at its end, which may change the order of its tracks.
         let is_same = |earlier: &Timeline| grows || !was_live || snapshot.has_tracks_of(earlier.snapshot());
         // While more is sorted, the view stays.
         let (mut timeline, is_mended) = match before {
-            Some((timeline, is_mended)) if is_same(&timeline) => (timeline.with_snapshot(snapshot), is_mended),
+            Some(timeline) if is_same(&timeline) => (timeline.with_snapshot(snapshot), is_mended),
             before => {
                 let mut timeline = Timeline::new(snapshot, self.budget, &self.theme, navigation);
                 timeline.set_density(self.preferences.density);
                 timeline.set_colors(self.preferences.colors);
-                if let Some((earlier, _)) = &before {
+                if let Some(earlier) = &before {
                     timeline.look_as(earlier);
                 }
                 (timeline, false)
@@ -250,12 +252,15 @@ impl App {
             // Known flows stay in view until the next answer.
             capture.flows = flows.unwrap_or_default();
         }
-        let folders = self.options.folders.as_ref().filter(|_| !grows && !was_live && capture.timeline.is_untouched());
+        // Only what is known of the whole trace is saved, so its timeline is restored before it may be saved again.
+        let is_due = !is_restored && !was_live && capture.is_whole();
+        let folders = self.options.folders.as_ref().filter(|_| is_due);
         let (saved, note) = match tab.moved_from.take() {
             Some(view) => (Some(view), None),
             None => folders.map(|folders| folders.timeline(&capture.sources)).unwrap_or_default(),
         };
         tab.add_note(&note.unwrap_or_default());
+        capture.is_restored = is_restored || is_due || saved.is_some();
         if let Some(job) = saved.and_then(|saved| capture.timeline.restore(saved)) {
             tasks::arrange(job, &tab.wake);
         }

@@ -60,29 +60,31 @@ impl Timeline {
         (view.start_ns(), view.end_ns(), self.view.now().scroll_px())
     }
 
-    /// Returns whether the user has neither moved nor arranged anything.
-    #[must_use]
-    pub(crate) fn is_untouched(&self) -> bool {
-        self.view.is_untouched()
-            && *self.tracks.arrangement() == Arrangement::default()
-            && self.overlays.bookmarks().all().is_empty()
-            && self.selection.saved().is_empty()
-            && self.derived().is_empty()
-    }
-
-    /// Restores a saved timeline. Returns the layout to compute in the background.
+    /// Restores a saved timeline, except for what the user has changed since the trace is open, which may have been long
+    /// before all of it was sorted. Returns the layout to compute in the background.
     #[must_use]
     pub fn restore(&mut self, saved: SavedTimeline) -> Option<ArrangeJob> {
-        self.overlays.restore(saved.marks, saved.ruler_origin);
-        if let Some(by) = saved.color_by {
-            self.set_colors(Colors { by, ..self.colors() });
+        if self.overlays.bookmarks().all().is_empty() {
+            self.overlays.restore(saved.marks, saved.ruler_origin);
         }
-        *self.selection.saved_mut() = saved.scopes;
-        self.selection.saved_mut().truncate(NAMED_SCOPES_MAX);
-        self.derived.restore(&saved.derived, &self.snapshot);
-        // The width of the screen is unknown before the first frame.
-        self.view.show_when_sized(saved.start_ns, saved.end_ns);
-        self.tracks.restore(saved.arrangement, saved.scrolled_part);
+        if self.selection.saved().is_empty() {
+            *self.selection.saved_mut() = saved.scopes;
+            self.selection.saved_mut().truncate(NAMED_SCOPES_MAX);
+        }
+        if self.derived().is_empty() {
+            self.derived.restore(&saved.derived, &self.snapshot);
+        }
+        let is_unmoved = self.view.is_untouched();
+        if is_unmoved {
+            // The width of the screen is unknown before the first frame.
+            self.view.show_when_sized(saved.start_ns, saved.end_ns);
+        }
+        if *self.tracks.arrangement() == Arrangement::default() {
+            if let Some(by) = saved.color_by {
+                self.set_colors(Colors { by, ..self.colors() });
+            }
+            self.tracks.restore(saved.arrangement, is_unmoved.then_some(saved.scrolled_part));
+        }
         self.arrange()
     }
 }

@@ -53,10 +53,10 @@ impl TrackState {
         Self { arrangement: self.arrangement.clone(), density: self.density, ..Self::default() }
     }
 
-    /// Restores a saved arrangement and scroll position, before the rows are laid out.
-    pub(super) fn restore(&mut self, arrangement: Arrangement, scrolled_part: f64) {
+    /// Restores a saved arrangement and, if given, scroll position, before the rows are laid out.
+    pub(super) fn restore(&mut self, arrangement: Arrangement, scrolled_part: Option<f64>) {
         self.arrangement = arrangement;
-        self.to_scroll = Some(scrolled_part).filter(|part| part.is_finite());
+        self.to_scroll = scrolled_part.filter(|part| part.is_finite());
     }
 
     /// Scrolls to a row after the next layout, whose filter is cleared.
