@@ -31,6 +31,8 @@ pub enum TaskEvent {
     Listed(PathBuf, Listing),
     /// The path chosen in the picker is a folder.
     PickedFolder(PathBuf),
+    /// The path chosen in the picker to write to is an existing file.
+    PickedExisting,
     /// Another start of the program passes its files.
     HandedOver(HandedOver),
     /// A pasted text was read.

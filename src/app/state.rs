@@ -392,7 +392,9 @@ impl App {
             AppCommand::OpenDemo => self.open_demo(),
             AppCommand::ShowPicker => self.show_picker(Purpose::Open),
             AppCommand::List(folder) => tasks::list(folder, &self.wake),
-            AppCommand::PickPath(purpose, path) => tasks::pick_path(purpose, path, &self.wake),
+            AppCommand::PickPath { purpose, path, replaces } => {
+                tasks::pick_path(purpose, path, replaces, &self.wake);
+            }
             AppCommand::ClosePicker => self.picker = None,
             AppCommand::Cancel => {
                 if let Some(running) = &self.tab().running {

@@ -290,16 +290,23 @@ pub(crate) fn list(folder: PathBuf, wake: &Wake) {
 }
 
 /// Handles a path from the picker in the background, because a file system may be slow to report whether it is a
-/// folder. A leading `~` of a typed path is the home folder.
-pub(crate) fn pick_path(purpose: Purpose, path: PathBuf, wake: &Wake) {
+/// folder. A leading `~` of a typed path is the home folder. An existing file is written only if it `replaces` that.
+pub(crate) fn pick_path(purpose: Purpose, path: PathBuf, replaces: bool, wake: &Wake) {
     let (wake, failed) = (Arc::clone(wake), Arc::clone(wake));
     let unresolved = path.clone();
     let work = move || {
         let path = if path.exists() { path } else { in_home(&path).unwrap_or(path) };
-        wake(if path.is_dir() { TaskEvent::PickedFolder(path) } else { chosen(purpose, path) });
+        wake(if path.is_dir() {
+            TaskEvent::PickedFolder(path)
+        } else if !purpose.reads() && !replaces && path.exists() {
+            TaskEvent::PickedExisting
+        } else {
+            chosen(purpose, path)
+        });
     };
     if spawn("pick", work).is_err() {
-        failed(chosen(purpose, unresolved));
+        let is_known = purpose.reads() || replaces;
+        failed(if is_known { chosen(purpose, unresolved) } else { TaskEvent::PickedExisting });
     }
 }
 

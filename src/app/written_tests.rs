@@ -110,3 +110,27 @@ fn names_that_are_offered_keep_two_exports_of_one_capture_apart() {
         .map(|purpose| purpose.suggested_name("trace.json.gz"));
     assert_eq!(names, ["trace-sorted.longspan", "trace-compact.longspan", "trace-selected.longspan"]);
 }
+
+#[test]
+fn a_typed_path_of_a_file_that_exists_is_written_only_after_a_question() {
+    let key = |key, modifiers| egui::Event::Key { key, physical_key: None, pressed: true, repeat: false, modifiers };
+    for name in ["old.csv", ".old.csv"] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = super::tests::file(folder.path(), name, "old");
+        let mut session = Session::new();
+        session.app.show_capture(snapshot(TWO_SPANS), "two".into(), false);
+        let purpose = Purpose::Export(ExportFormat::CSV);
+        session.app.handle(TaskEvent::Chosen(DialogChoice::NoDialog(purpose)));
+        session.until("the picker", |session| session.shows("Export"));
+        let typed = path.display().to_string();
+        session.frame(vec![key(egui::Key::A, egui::Modifiers::COMMAND), egui::Event::Text(typed)]);
+        let enter = || vec![key(egui::Key::Enter, egui::Modifiers::NONE)];
+        session.frame(enter());
+        session.until("the question", |session| session.shows("A file of this name exists"));
+        assert!(session.shows("Replace"));
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "old", "{name}");
+        session.frame(enter());
+        session.until("the table", |session| session.app.note().contains("2 spans in"));
+        assert!(std::fs::read_to_string(&path).unwrap().starts_with("ts,dur,"), "{name}");
+    }
+}

@@ -64,8 +64,13 @@ pub(crate) enum AppCommand {
     Write(Purpose, PathBuf),
     /// Lists a folder in the picker.
     List(PathBuf),
-    /// Picks a path in the picker: a folder is entered, a file is opened or written.
-    PickPath(Purpose, PathBuf),
+    /// Picks a path in the picker: a folder is entered, a file is opened or written. An existing file is replaced only
+    /// if `replaces`; otherwise the picker asks first.
+    PickPath {
+        purpose: Purpose,
+        path: PathBuf,
+        replaces: bool,
+    },
     ClosePicker,
     /// Cancels the running import or export.
     Cancel,

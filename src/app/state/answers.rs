@@ -64,6 +64,11 @@ impl App {
                     self.act(listing);
                 }
             }
+            TaskEvent::PickedExisting => {
+                if let Some(picker) = &mut self.picker {
+                    picker.warn_of_existing();
+                }
+            }
             TaskEvent::Chosen(DialogChoice::Chosen(Purpose::Open, paths)) => self.open_files(&paths),
             TaskEvent::Chosen(DialogChoice::Chosen(Purpose::Follow, paths)) => self.follow_files(&paths),
             TaskEvent::Chosen(DialogChoice::Chosen(purpose, paths)) => {

@@ -18,7 +18,7 @@ use crate::scene::labels::shown;
 use crate::ui::command::{AppCommand, Command};
 use crate::ui::purpose::Purpose;
 use crate::ui::theme::Theme;
-use crate::ui::widgets::field;
+use crate::ui::widgets::{field, spoken};
 
 /// The content of a folder, or an error message.
 pub(crate) type Listing = Result<Vec<FolderEntry>, String>;
@@ -37,6 +37,10 @@ pub(crate) struct Picker {
     listing: Option<Result<FolderList, String>>,
     /// The list of the previous folder, whose sort order is kept.
     listed_before: Option<FolderList>,
+    /// The text of the field at the last press of the button.
+    pressed_text: Option<String>,
+    /// A text of the field that names an existing file, as found on disk.
+    existing_text: Option<String>,
     was_shown: bool,
 }
 
@@ -52,6 +56,8 @@ impl Picker {
             together: Vec::new(),
             listing: None,
             listed_before: None,
+            pressed_text: None,
+            existing_text: None,
             was_shown: false,
         }
     }
@@ -85,7 +91,20 @@ impl Picker {
             self.listed_before = Some(before);
         }
         self.together.clear();
+        (self.pressed_text, self.existing_text) = (None, None);
         Command::App(AppCommand::List(folder))
+    }
+
+    /// Asks before the file of the typed path is replaced: the next press of the button writes it.
+    pub(crate) fn warn_of_existing(&mut self) {
+        self.existing_text.clone_from(&self.pressed_text);
+    }
+
+    /// Returns whether the field names a file to write that exists, as far as known.
+    fn replaces(&self) -> bool {
+        let name = self.path_text.trim();
+        let is_listed = matches!(&self.listing, Some(Ok(list)) if list.is_file(name));
+        !self.purpose.reads() && (is_listed || self.existing_text.as_deref() == Some(name))
     }
 
     pub(crate) fn show(&mut self, ui: &Ui, theme: &Theme) -> Vec<Command> {
@@ -118,10 +137,8 @@ impl Picker {
             self.follow(ui, &keys, &mut commands);
             ui.add_space(6.0);
             ui.horizontal(|ui| {
-                let name = self.path_text.trim();
-                let is_ready = !name.is_empty();
-                let is_listed = matches!(&self.listing, Some(Ok(list)) if list.is_file(name));
-                let replaces = !self.purpose.reads() && is_listed;
+                let is_ready = !self.path_text.trim().is_empty();
+                let replaces = self.replaces();
                 let verb = if replaces { "Replace" } else { verb };
                 if ui.add_enabled(is_ready, egui::Button::new(verb)).clicked() || (keys.enters && is_ready) {
                     commands.push(self.chosen());
@@ -130,7 +147,8 @@ impl Picker {
                     commands.push(Command::App(AppCommand::ClosePicker));
                 }
                 if replaces {
-                    ui.label(RichText::new("A file of this name exists").color(theme.weak_text));
+                    let text = RichText::new("A file of this name exists").color(theme.weak_text);
+                    spoken::announce(&ui.label(text));
                 }
             });
         });
@@ -186,7 +204,8 @@ impl Picker {
         if !is_file {
             commands.push(self.enter(self.folder.join(&name)));
         } else if is_double && self.purpose.reads() {
-            commands.push(Command::App(AppCommand::PickPath(self.purpose, self.folder.join(&name))));
+            let (purpose, path) = (self.purpose, self.folder.join(&name));
+            commands.push(Command::App(AppCommand::PickPath { purpose, path, replaces: false }));
         } else {
             self.choose(name, ui.input(|input| input.modifiers.command));
         }
@@ -218,7 +237,8 @@ impl Picker {
             let files = self.together.iter().map(|name| self.folder.join(name));
             return Command::App(AppCommand::Open(Sources::unmoved(files)));
         }
-        Command::App(AppCommand::PickPath(self.purpose, path))
+        self.pressed_text = Some(name.to_owned());
+        Command::App(AppCommand::PickPath { purpose: self.purpose, path, replaces: self.replaces() })
     }
 }
 
