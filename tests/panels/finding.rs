@@ -342,3 +342,24 @@ fn the_bar_of_the_search_has_room_for_its_hits_with_large_text_on_a_dense_screen
         }
     }
 }
+
+#[test]
+fn the_error_of_a_search_is_beside_its_buttons_and_in_the_list() {
+    for width in [700.0, 1024.0, 1280.0] {
+        let mut session = Session::with_capture(vec2(width, 700.0), 1.0);
+        session.press(Modifiers::COMMAND, Key::F);
+        session.harness.step();
+        session.type_text("dur>=5:00");
+        session.until("what is wrong", |session| session.says("expected a number of"));
+        session.harness.run_steps(2);
+        let errors = session.harness.query_all_by_label_contains("expected a number of");
+        let mut places: Vec<_> = errors.map(|error| error.rect()).collect();
+        places.sort_by(|a, b| a.top().total_cmp(&b.top()));
+        let [in_bar, in_list] = places[..] else { panic!("{}", session.node_texts().join("\n")) };
+        assert!(in_list.top() >= in_bar.bottom(), "{in_bar} {in_list}");
+        let button = session.harness.get_by_label("Derive track").rect();
+        assert!(!button.intersects(in_bar), "at {width}: {in_bar} over {button}");
+        let close = session.harness.get_by_label("Close").rect();
+        assert!(button.right() <= close.left() && close.right() <= width, "at {width}: {button} {close}");
+    }
+}

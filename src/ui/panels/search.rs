@@ -95,11 +95,14 @@ impl SearchPanel {
         (self.hits, self.current, self.awaits_hits) = (None, None, None);
     }
 
-    /// Returns the reason for an empty list, and an action to take. The bar shows errors of a filter.
+    /// Returns the reason for an empty list, and an action to take. The bar may cut the error of a filter.
     #[must_use]
-    fn absence(&self) -> Option<&'static str> {
+    fn absence(&self) -> Option<String> {
+        if let Some(error) = &self.error {
+            return Some(error.clone());
+        }
         match &self.hits {
-            Some(hits) if hits.total() == 0 => Some("Nothing passes this filter: type less of it above."),
+            Some(hits) if hits.total() == 0 => Some("Nothing passes this filter: type less of it above.".to_owned()),
             _ => None,
         }
     }
@@ -166,10 +169,13 @@ impl SearchPanel {
         if ui.available_width() >= LINE_POINTS {
             ui.horizontal(|ui| {
                 self.show_field(ui, ui.available_width() - REST_POINTS, from, theme, &mut commands);
-                self.show_hits(ui, from, progress, theme, &mut commands);
+                // The buttons come first, because the label of an error takes the rest of the line.
                 ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
                     commands.extend(show_close(ui));
                     commands.extend(self.show_derive(ui));
+                    ui.with_layout(egui::Layout::left_to_right(egui::Align::Center), |ui| {
+                        self.show_hits(ui, from, progress, theme, &mut commands);
+                    });
                 });
             });
             return commands;
@@ -351,7 +357,7 @@ impl DockPanel for SearchPanel {
         let is_counting = (view.progress)(QuestionKind::Search).is_some();
         let absence = if is_counting { None } else { self.absence() };
         let rows = self.list_rows();
-        self.list.show(ui, view, &ListContent { columns: &COLUMNS, rows, absence })
+        self.list.show(ui, view, &ListContent { columns: &COLUMNS, rows, absence: absence.as_deref() })
     }
 }
 
