@@ -145,3 +145,16 @@ fn the_listed_spans_are_copied_as_a_table_and_of_many_those_in_view() {
         session.says("200 of 1\u{2009}500 rows are copied. Export... writes all of them.")
     });
 }
+
+#[test]
+fn a_list_that_is_not_answered_is_not_exact_and_says_that_it_is_counted() {
+    let mut session = with_list();
+    // No answer arrives in these frames.
+    for _ in 0..4 {
+        session.harness.step();
+        assert!(!session.says("Label: exact"), "{}", session.node_texts().join("\n"));
+        assert!(session.says("The spans are being counted."), "{}", session.node_texts().join("\n"));
+    }
+    session.until("the answer", |session| session.says("Label: exact"));
+    assert!(!session.says("The spans are being counted."));
+}

@@ -163,6 +163,7 @@ impl SpansPanel {
         let (theme, snapshot) = (view.context.theme, view.snapshot());
         let kind = if self.is_by_time() { QuestionKind::Spans } else { QuestionKind::Longest };
         let progress = (view.progress)(kind);
+        let is_answered = self.hits.is_some() || self.longest.is_some();
         let mut commands = Vec::new();
         ui.horizontal(|ui| {
             ui.label(RichText::new("Spans").strong());
@@ -178,7 +179,7 @@ impl SpansPanel {
                 }
                 if let Some(error) = &self.error {
                     ui.add(egui::Label::new(RichText::new(error).color(theme.error)).truncate());
-                } else if progress.is_none() {
+                } else if progress.is_none() && is_answered {
                     show_exactness(ui, Exactness::Exact, snapshot, theme);
                 }
                 let text = format!("{} {}", self.count_text(progress.is_some()), view.scope().title());
@@ -228,7 +229,11 @@ impl DockPanel for SpansPanel {
         let questions = [self.ask(scope), self.ask_more(scope), self.follow(view.timeline.selected())];
         commands.extend(questions.into_iter().flatten().map(|question| Command::Panel(PanelCommand::Ask(question))));
         let is_answered = self.hits.is_some() || self.longest.is_some();
-        let absence = is_answered.then(|| self.absence(view.snapshot(), scope.is_whole()));
+        let absence = match (is_answered, &self.error) {
+            (true, _) => Some(self.absence(view.snapshot(), scope.is_whole())),
+            (false, None) => Some("The spans are being counted."),
+            (false, Some(_)) => None,
+        };
         let longest = self.longest.clone().unwrap_or_default();
         let rows = self.list_rows(&longest);
         commands.extend(self.list.show(ui, view, &ListContent { columns: &COLUMNS, rows, absence }));
