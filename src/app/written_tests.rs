@@ -134,3 +134,17 @@ fn a_typed_path_of_a_file_that_exists_is_written_only_after_a_question() {
         assert!(std::fs::read_to_string(&path).unwrap().starts_with("ts,dur,"), "{name}");
     }
 }
+
+#[test]
+fn the_notice_after_an_export_counts_samples_of_a_profile() {
+    let profile = r#"{"stackFrames":{"1":{"name":"main"}},"samples":[
+        {"cpu":0,"tid":1,"ts":1,"name":"cycles","sf":1,"weight":1},
+        {"cpu":0,"tid":1,"ts":2,"name":"cycles","sf":1,"weight":1}]}"#;
+    let folder = tempfile::tempdir().unwrap();
+    let mut session = Session::new();
+    session.app.show_capture(snapshot(profile), "profile".into(), false);
+    let (purpose, output) = (Purpose::Export(ExportFormat::NATIVE), folder.path().join("output.longspan"));
+    session.app.handle(TaskEvent::Chosen(DialogChoice::Chosen(purpose, vec![output])));
+    session.finish_tasks();
+    assert!(session.app.note().starts_with("2 samples in "), "{}", session.app.note());
+}

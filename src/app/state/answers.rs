@@ -14,6 +14,7 @@ use crate::model::Sources;
 use crate::query::Snapshot;
 use crate::symbols::report::ModuleReport;
 use crate::ui::chrome::progress::bytes_text;
+use crate::ui::chrome::status_bar::events_text;
 use crate::ui::command::{AppCommand, Command, TimelineCommand};
 use crate::ui::purpose::Purpose;
 use crate::ui::questions::NamedTrace;
@@ -109,9 +110,9 @@ impl App {
                 match result {
                     Ok(report) => {
                         tab.export = None;
-                        let spans = grouped_digits(report.spans);
+                        let events = events_text(report.spans, report.samples, (report.instants, report.counters));
                         let bytes = bytes_text(report.bytes);
-                        tab.note = format!("{spans} spans in {bytes} written to {}", path.display());
+                        tab.note = format!("{events} in {bytes} written to {}", path.display());
                     }
                     // The next frame imports the trace again, and then restarts the export.
                     Err(TaskError::Damaged(_)) if tab.capture.as_ref().is_some_and(|open| !open.is_mended) => {}

@@ -43,7 +43,7 @@ pub(crate) fn show(ui: &mut Ui, snapshot: Option<&Snapshot>, status: StatusLine<
                 let tracks = snapshot.display_order().len() as u64;
                 let counts = format!(
                     "{}  ·  {}  ·  {}",
-                    events(summary.spans, summary.samples, (summary.instants, summary.counters)),
+                    events_text(summary.spans, summary.samples, (summary.instants, summary.counters)),
                     counted(tracks, "track"),
                     duration_text(dur_ns)
                 );
@@ -91,7 +91,7 @@ fn small_width(ui: &Ui, text: &str) -> f32 {
 
 /// Formats the numbers of spans and samples: a profile has only samples, and most traces have none. A trace with
 /// neither shows its instants, or else its counter values.
-fn events(spans: u64, samples: u64, (instants, values): (u64, u64)) -> String {
+pub(crate) fn events_text(spans: u64, samples: u64, (instants, values): (u64, u64)) -> String {
     match (spans, samples) {
         (0, 0) if instants > 0 => counted(instants, "instant"),
         (0, 0) if values > 0 => counted(values, "counter value"),
@@ -114,10 +114,10 @@ mod tests {
     #[test]
     fn a_profile_is_not_said_to_hold_no_spans_and_a_trace_not_to_hold_no_samples() {
         let said = [(0, 0), (1, 0), (12, 0), (0, 1), (0, 1204), (34, 12)]
-            .map(|(spans, samples)| events(spans, samples, (0, 7)));
+            .map(|(spans, samples)| events_text(spans, samples, (0, 7)));
         let expected =
             ["7 counter values", "1 span", "12 spans", "1 sample", "1\u{2009}204 samples", "34 spans  ·  12 samples"];
         assert_eq!(said, expected);
-        assert_eq!([events(0, 0, (1, 7)), events(0, 0, (0, 0))], ["1 instant", "0 spans"]);
+        assert_eq!([events_text(0, 0, (1, 7)), events_text(0, 0, (0, 0))], ["1 instant", "0 spans"]);
     }
 }
