@@ -38,6 +38,9 @@ fn a_trace_without_events_says_so_and_leads_to_its_import_issues() {
     session.until("the reason", |session| session.says("This trace has no events."));
     session.click("Import issues say why");
     session.until("the issues", |session| session.says("no event"));
+    session.press(Modifiers::COMMAND, Key::E);
+    session.until("the samples", |session| session.says("This trace holds no samples."));
+    assert!(!session.says("of its spans"), "{}", session.node_texts().join("\n"));
 }
 
 #[test]

@@ -203,7 +203,11 @@ impl SamplesPanel {
     /// Returns the reason for an empty table, once the answer has arrived.
     fn absence(&self, view: &PanelView<'_>) -> Option<&'static str> {
         let answer = self.answer.as_ref()?;
-        if view.snapshot().store().meta().summary.samples == 0 {
+        let summary = view.snapshot().summary();
+        if summary.samples == 0 && summary.spans == 0 {
+            return Some("This trace holds no samples.");
+        }
+        if summary.samples == 0 {
             return Some("This trace holds no samples. The flame graph and the statistics are of its spans.");
         }
         if answer.rows.is_empty() {
