@@ -127,6 +127,7 @@ fn widths_are_counts_and_neighbours_of_a_module_are_one() {
     let mut session = with_graph();
     session.click("Options");
     session.harness.run_steps(2);
+    assert!(session.says("Widths: time"), "{}", session.node_texts().join("\n"));
     session.click("Widths: count");
     session.click("Find functions");
     session.type_text("read");

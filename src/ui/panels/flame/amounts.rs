@@ -39,7 +39,7 @@ impl Amounts {
 
     /// Returns the name of weights for a choice.
     pub(super) fn weight_title(&self) -> String {
-        if self.is_time() { "Time".to_owned() } else { on_screen(&shown(&self.unit)).into_owned() }
+        if self.is_time() { "time".to_owned() } else { on_screen(&shown(&self.unit)).into_owned() }
     }
 
     pub(super) fn weight(&self, weight: u64) -> String {
