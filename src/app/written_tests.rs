@@ -7,6 +7,7 @@ use crate::base::progress::Progress;
 use crate::export::{self, ExportFormat, ExportOptions};
 use crate::ingest::{self, CachePolicy, LoadOptions};
 use crate::ui::chrome::progress::bytes_text;
+use crate::ui::command::{AppCommand, Command, PanelCommand};
 use crate::ui::panel::Panel;
 use crate::ui::purpose::Purpose;
 
@@ -147,4 +148,31 @@ fn the_notice_after_an_export_counts_samples_of_a_profile() {
     session.app.handle(TaskEvent::Chosen(DialogChoice::Chosen(purpose, vec![output])));
     session.finish_tasks();
     assert!(session.app.note().starts_with("2 samples in "), "{}", session.app.note());
+}
+
+#[test]
+fn a_table_of_spans_has_the_durations_of_the_command_line_for_unfinished_ones_too() {
+    let trace = r#"[
+        {"ph":"B","name":"open","pid":1,"tid":1,"ts":0},
+        {"ph":"X","name":"done","pid":1,"tid":1,"ts":1,"dur":5}]"#;
+    let (folder, snapshot) = (tempfile::tempdir().unwrap(), snapshot(trace));
+    let (table, expected) = (folder.path().join("table.csv"), folder.path().join("expected.csv"));
+    let mut session = Session::new();
+    session.app.show_capture(snapshot.clone(), "two".into(), false);
+    session.app.act(Command::Panel(PanelCommand::Toggle(Panel::Spans)));
+    session.until("the spans", |session| session.shows("2 of the whole trace"));
+    session.app.act(Command::App(AppCommand::Write(Purpose::Table(Panel::Spans), table.clone())));
+    session.until("the table", |_| table.exists());
+    let (cancel, progress) = (Cancel::default(), Progress::default());
+    let options = ExportOptions::whole(ExportFormat::CSV);
+    export::export(&snapshot, &"two".into(), &expected, &options, &cancel, &progress).unwrap();
+    let facts = |path| {
+        let text = std::fs::read_to_string(path).unwrap();
+        let rows = text.lines().skip(1).map(|row| row.split(',').take(4).map(str::to_owned).collect::<Vec<_>>());
+        let mut rows: Vec<_> = rows.collect();
+        rows.sort();
+        rows
+    };
+    assert_eq!(facts(&table), facts(&expected));
+    assert!(facts(&table).contains(&["0", "-1", "0", "open"].map(str::to_owned).to_vec()));
 }

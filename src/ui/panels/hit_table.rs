@@ -17,6 +17,9 @@ use crate::store::LaneKind;
 const COLUMNS: [&str; 11] =
     ["ts", "dur", "depth", "name", "category", "pid", "tid", "process", "thread", "track", "kind"];
 
+/// The duration of a span without an end, as `longspan spans` writes it.
+const UNFINISHED_DUR: i128 = -1;
+
 /// Rows between two checks for cancellation.
 const ROWS_BETWEEN_CHECKS: u64 = 4096;
 
@@ -83,6 +86,7 @@ fn values<'s>(snapshot: &'s Snapshot, hit: &Hit) -> [TableValue<'s>; COLUMNS.len
         LaneKind::Flows => ("flow", false),
     };
     let row = span_row(snapshot, lane.track, lane.depth, (hit.start_ns, has_end.then_some(hit.dur_ns)), hit.name);
+    let dur_ns = if is_unfinished { Some(UNFINISHED_DUR) } else { row.dur_ns.map(i128::from) };
     let text = |text: &'s str| if text.is_empty() { TableValue::Empty } else { TableValue::Text(text.into()) };
     let id = |id: &'s Id| match id {
         Id::None => TableValue::Empty,
@@ -91,7 +95,7 @@ fn values<'s>(snapshot: &'s Snapshot, hit: &Hit) -> [TableValue<'s>; COLUMNS.len
     };
     [
         TableValue::Whole(row.ts_ns.into()),
-        row.dur_ns.map_or(TableValue::Empty, |dur_ns| TableValue::Whole(dur_ns.into())),
+        dur_ns.map_or(TableValue::Empty, TableValue::Whole),
         TableValue::Whole(row.depth.into()),
         TableValue::Text(row.name.into()),
         row.category.map_or(TableValue::Empty, text),
