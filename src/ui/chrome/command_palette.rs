@@ -125,7 +125,9 @@ impl CommandPalette {
 
 /// Returns the enabled commands whose names contain every word; those that start with the first word come first.
 fn matching_entries(words: &str, state: &UiState) -> Vec<&'static CommandEntry> {
-    let words: Vec<String> = words.split_whitespace().map(str::to_lowercase).collect();
+    // The list shows a colon after the menu, which is part of no name.
+    let words = words.split(|letter: char| letter.is_whitespace() || letter == ':');
+    let words: Vec<String> = words.filter(|word| !word.is_empty()).map(str::to_lowercase).collect();
     let text = |entry: &CommandEntry| format!("{} {}", entry.title, entry.menu.title()).to_lowercase();
     let holds = |entry: &&CommandEntry| words.iter().all(|word| text(entry).contains(word.as_str()));
     let mut entries: Vec<_> = TABLE.iter().filter(|entry| entry.is_enabled(state)).filter(holds).collect();
@@ -174,6 +176,7 @@ mod tests {
         let titles =
             |words: &str| matching_entries(words, &state(true)).iter().map(|entry| entry.title).collect::<Vec<_>>();
         assert_eq!(titles("TRACKS compact"), ["Compact tracks"]);
+        assert_eq!(titles("Help: Keys"), ["Keys"], "as the list shows it");
         assert_eq!(titles("zoom")[0], "Zoom in");
         assert!(titles("zoom").contains(&"Animate zoom"));
         assert!(titles("no such thing").is_empty());
