@@ -132,3 +132,35 @@ fn a_value_is_found_and_grouped_by_any_key() {
         assert!(table.lines().any(|line| line.starts_with(&format!("{value},value,{spans},"))), "{table}");
     }
 }
+
+#[test]
+fn names_of_several_categories_are_told_apart_in_rows_copies_and_the_filter() {
+    let mut session = Session::empty(SCREEN, 1.0);
+    let span = |name: &str, category: &str, dur: u32| {
+        format!(r#"{{"ph":"X","name":"{name}","cat":"{category}","pid":1,"tid":1,"ts":0,"dur":{dur}}}"#)
+    };
+    let spans = [span("a", "x", 1), span("a", "y", 2), span("a", "", 3), span("b", "x", 4)];
+    session.open_text("names.json", &format!("[{}]", spans.join(",")));
+    session.press(Modifiers::COMMAND, Key::T);
+    session.until("the rows", |session| rows(session) == 4 && session.says("Label: exact"));
+    for row in ["b", "a  ·  x", "a  ·  y", "a  ·  (no category)"] {
+        session.harness.get_by_role_and_label(egui::Role::ListItem, row);
+    }
+    assert!(session.says("4 names and categories, Count 4"), "{}", session.node_texts().join("\n"));
+    session.click("Copy");
+    let table = copied(&session).expect("a table");
+    let names: Vec<_> = table.lines().skip(1).filter_map(|line| line.split('\t').next()).collect();
+    assert_eq!(names, ["b", "a  ·  (no category)", "a  ·  y", "a  ·  x"]);
+    let row = session.harness.get_by_role_and_label(egui::Role::ListItem, "a  ·  y").rect();
+    session.right_click(row.left_center() + vec2(12.0, 0.0));
+    session.click("Copy value");
+    assert_eq!(copied(&session).as_deref(), Some("a"), "a value is the name alone");
+    session.click("Filter names");
+    session.type_text("b");
+    session.until("one name", |session| session.says("1 name, Count 1"));
+    // With threads, names of one category keep their label.
+    group_by(&mut session, "Name and thread");
+    session.until("the pairs", |session| session.says("4 pairs, Count 4"));
+    session.harness.get_by_role_and_label(egui::Role::ListItem, "b  ·  Thread 1");
+    session.harness.get_by_role_and_label(egui::Role::ListItem, "a  ·  Thread 1  ·  y");
+}

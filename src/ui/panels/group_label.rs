@@ -48,6 +48,12 @@ pub(super) fn group_word(by: &GroupBy) -> GroupWord {
     GroupWord { title, singular, plural }
 }
 
+/// Returns the label of a category.
+#[must_use]
+pub(super) fn category_label(category: Option<&str>) -> &str {
+    category.filter(|category| !category.is_empty()).unwrap_or("(no category)")
+}
+
 /// Returns the label of a group, and a tooltip, which may be empty.
 #[must_use]
 pub(super) fn group_label(totals: &Totals, group: SpanGroup, snapshot: &Snapshot) -> (String, String) {
@@ -69,10 +75,7 @@ pub(super) fn group_label(totals: &Totals, group: SpanGroup, snapshot: &Snapshot
             (NO_NAME.to_owned(), row.category.unwrap_or_default().to_owned())
         }
         NameKey::Name => (row.text.to_owned(), row.category.unwrap_or_default().to_owned()),
-        NameKey::Category => match row.category {
-            None | Some("") => ("(no category)".to_owned(), String::new()),
-            Some(category) => (category.to_owned(), String::new()),
-        },
+        NameKey::Category => (category_label(row.category).to_owned(), String::new()),
     });
     let processes = &snapshot.tracks().processes;
     let track = track.map(|track| match track {

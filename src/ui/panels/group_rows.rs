@@ -1,10 +1,12 @@
 //! The rows of the statistics table: one per group of spans, such as those of a name, with its sums and durations.
 
+use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use super::answer_state::SKETCH_ERROR;
 use super::elided::tip;
-use super::group_label::{group_label, group_word};
+use super::group_label::{category_label, group_label, group_word};
 use super::number::{self, TableNumber};
 use super::table::{Rows, TableCell, TableColumn};
 use super::value_menu::PanelValue;
@@ -14,7 +16,7 @@ use crate::export::SinkError;
 use crate::export::values::{TableSource, TableValue, TableValueWriter};
 use crate::query::Snapshot;
 use crate::query::group_choice::GroupChoice;
-use crate::query::groups::{GroupBy, SpanGroup};
+use crate::query::groups::{GroupBy, NameKey, SpanGroup};
 use crate::query::totals::{LabelCell, NUMBER_COLUMNS, NameTotals, Totals, label_cells, label_columns};
 use crate::scene::labels::shown;
 use crate::ui::command::{AppCommand, Command};
@@ -135,11 +137,23 @@ const fn number(title: &'static str) -> TableColumn {
 struct Line {
     group: SpanGroup,
     label: String,
+    /// Category of the name, if names of other categories have the same label; otherwise empty.
+    category: String,
     /// Tooltip of the group; may be empty.
     more: String,
     numbers: [Number; NUMBERS],
     /// Whether the quantiles come from a sketch.
     is_sketched: bool,
+}
+
+impl Line {
+    /// Returns the label with the category that tells it apart.
+    fn text(&self) -> Cow<'_, str> {
+        if self.category.is_empty() {
+            return Cow::Borrowed(&self.label);
+        }
+        Cow::Owned(format!("{}  ·  {}", self.label, self.category))
+    }
 }
 
 /// The rows of the table.
@@ -156,6 +170,8 @@ pub(super) struct GroupRows {
     sorted_by: Option<(usize, bool)>,
     /// Whether quantiles of a visible row come from a sketch.
     pub(super) has_sketched: bool,
+    /// Whether several visible rows have one name, in different categories.
+    has_category: bool,
     pub(super) chosen: Option<SpanGroup>,
     /// Sums of all lines, and of the visible ones.
     sums: [u128; NUMBERS],
@@ -168,6 +184,7 @@ impl GroupRows {
     pub(super) fn set_totals(&mut self, totals: &Arc<Totals>, snapshot: &Snapshot) {
         self.by = totals.by().clone();
         self.lines = totals.by_group().into_iter().map(|(group, row)| line(totals, group, row, snapshot)).collect();
+        add_categories(&mut self.lines, &self.by, snapshot);
         self.of = Some((Arc::clone(totals), snapshot.clone()));
         self.sums = sums(self.lines.iter());
         self.sort_lines();
@@ -250,7 +267,7 @@ impl GroupRows {
             let number = GroupColumn::ALL[column].number();
             self.lines.sort_by(|a, b| {
                 let order = match number {
-                    None => a.label.cmp(&b.label),
+                    None => (&a.label, &a.category).cmp(&(&b.label, &b.category)),
                     Some(number) => a.numbers[number].cmp(&b.numbers[number]),
                 };
                 let order = if ascending { order } else { order.reverse() };
@@ -262,10 +279,11 @@ impl GroupRows {
 
     fn filter(&mut self) {
         let numbered = (0..).zip(&self.lines);
-        let matching = numbered.filter(|(_, line)| line.label.to_lowercase().contains(&self.words));
+        let matching = numbered.filter(|(_, line)| line.text().to_lowercase().contains(&self.words));
         self.shown = matching.map(|(number, _)| number).collect();
         let lines = || self.shown.iter().map(|&line| &self.lines[line as usize]);
         let largest = std::array::from_fn(|number| lines().filter_map(|line| line.numbers[number]).max().unwrap_or(0));
+        self.has_category = self.shown.len() > 1 && lines().any(|line| !line.category.is_empty());
         (self.shown_sums, self.largest, self.has_sketched) =
             (sums(lines()), largest, lines().any(|line| line.is_sketched));
     }
@@ -296,13 +314,14 @@ impl Rows for GroupRows {
     fn cell(&self, row: u64, column: usize) -> TableCell<'_> {
         let line = self.line(row);
         match GroupColumn::ALL[column] {
-            GroupColumn::Label => TableCell::Text(shown(&line.label)),
+            GroupColumn::Label if line.category.is_empty() => TableCell::Text(shown(&line.label)),
+            GroupColumn::Label => TableCell::Text(shown(&line.text()).into_owned().into()),
             _ => self.cell_of(column, &line.numbers),
         }
     }
 
     fn spoken(&self, row: u64) -> String {
-        shown(&self.line(row).label).into_owned()
+        shown(&self.line(row).text()).into_owned()
     }
 
     fn value(&self, row: u64, column: usize) -> PanelValue {
@@ -335,7 +354,11 @@ impl Rows for GroupRows {
             return None;
         }
         Some(match GroupColumn::ALL[column] {
-            GroupColumn::Label => TableCell::Text(group_word(&self.by).counted(self.count()).into()),
+            GroupColumn::Label => {
+                let counted = group_word(&self.by).counted(self.count());
+                let is_split = self.by == GroupBy::default() && self.has_category;
+                TableCell::Text(if is_split { format!("{counted} and categories") } else { counted }.into())
+            }
             GroupColumn::Share => self.cell_of(column, &self.shown_sums.map(Some)),
             sum if sum.has_sum() => self.cell_of(column, &self.shown_sums.map(Some)),
             _ => TableCell::Empty,
@@ -418,5 +441,32 @@ fn sums<'l>(lines: impl Iterator<Item = &'l Line>) -> [u128; NUMBERS] {
 
 fn line(totals: &Totals, group: SpanGroup, row: &NameTotals, snapshot: &Snapshot) -> Line {
     let (label, more) = group_label(totals, group, snapshot);
-    Line { group, label, more, numbers: row.numbers(), is_sketched: row.quantile_error() > 0.0 }
+    Line {
+        group,
+        label,
+        category: String::new(),
+        more,
+        numbers: row.numbers(),
+        is_sketched: row.quantile_error() > 0.0,
+    }
+}
+
+/// Adds the category to lines whose label is that of names in several categories.
+fn add_categories(lines: &mut [Line], by: &GroupBy, snapshot: &Snapshot) {
+    if !matches!(by, GroupBy::Keys { name: Some(NameKey::Name), .. }) {
+        return;
+    }
+    let mut names = HashMap::with_capacity(lines.len());
+    let mut repeated = HashSet::new();
+    for Line { label, group, .. } in &*lines {
+        if *names.entry(label.as_str()).or_insert(group.name) != group.name && !repeated.contains(label) {
+            repeated.insert(label.clone());
+        }
+    }
+    if repeated.is_empty() {
+        return;
+    }
+    for line in lines.iter_mut().filter(|line| line.group != SpanGroup::OTHERS && repeated.contains(&line.label)) {
+        line.category = category_label(snapshot.names().get(line.group.name).category).to_owned();
+    }
 }
