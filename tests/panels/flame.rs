@@ -171,3 +171,38 @@ fn the_menu_of_a_bar_copies_its_name_and_no_word_for_it() {
     session.click("Copy value");
     assert_eq!(copied(&session).as_deref(), Some("request"));
 }
+
+#[test]
+fn a_scrolled_sandwich_leaves_the_other_views_at_their_top() {
+    let mut session = Session::empty(SCREEN, 1.0);
+    let span = |depth: u32| {
+        let (ts, dur) = (depth, 200 - 2 * depth);
+        format!(r#"{{"ph":"X","name":"f{depth}","pid":1,"tid":1,"ts":{ts},"dur":{dur}}}"#)
+    };
+    session.open_text("deep.json", &format!("[{}]", (0..80).map(span).collect::<Vec<_>>().join(",")));
+    session.press(Modifiers::COMMAND, Key::G);
+    bars(&mut session, 80);
+    let top = |session: &Session| {
+        let images = session.harness.query_all_by_role(egui::Role::Image);
+        images.map(|image| image.rect().top()).next_back().expect("the graph")
+    };
+    let at_top = top(&session);
+    // A function in the middle of the stack, whose sandwich scrolls to it.
+    session.harness.event(Event::PointerMoved(place(&session, 1, 0.5)));
+    session.harness.step();
+    session.click("Sandwich");
+    session.harness.run_steps(6);
+    let sandwiched = place(&session, 1, 0.5);
+    session.harness.event(Event::PointerMoved(pos2(sandwiched.x, at_top + 40.0)));
+    session.harness.step();
+    for _ in 0..6 {
+        let (unit, phase) = (egui::MouseWheelUnit::Point, egui::TouchPhase::Move);
+        let (delta, source, modifiers) = (vec2(0.0, -120.0), egui::MouseWheelSource::Unknown, Modifiers::NONE);
+        session.harness.event(Event::MouseWheel { unit, delta, phase, source, modifiers });
+        session.harness.run_steps(2);
+    }
+    assert!(top(&session) < at_top - 50.0, "{} {at_top}", top(&session));
+    session.click("Inverted");
+    session.harness.run_steps(6);
+    assert!((top(&session) - at_top).abs() < 1.0, "{} {at_top}", top(&session));
+}

@@ -55,7 +55,7 @@ impl FunctionIdx {
 }
 
 /// A function by its visible text, valid across answers.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct FunctionKey {
     pub(crate) name: Box<str>,
     /// The module, or `None` for a function of that name in any module.

@@ -11,7 +11,7 @@ use crate::query::stacks::CallTree;
 /// Nodes between two checks for cancellation: some milliseconds.
 const STEPS_BETWEEN_CHECKS: u64 = 64 * 1024;
 
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Hash)]
 pub(crate) enum FlameShape {
     /// From the outermost function to its callees.
     #[default]
