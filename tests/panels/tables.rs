@@ -159,4 +159,14 @@ fn a_name_of_five_hundred_letters_is_on_one_line_and_whole_in_its_tip() {
     assert_eq!(tips(&session), 0, "{}", session.node_texts().join("\n"));
     session.harness.event(Event::PointerMoved(name));
     session.until("the tip", |session| tips(session) > 0);
+    // The details of the name have its whole search beside the cut heading.
+    session.left_click(name);
+    session.until("the details", |session| session.says("Label: Over time"));
+    let button = session.harness.get_by_role_and_label(egui::Role::Button, "Search").rect();
+    assert!(button.left() > 640.0 && button.right() <= SCREEN.x, "{button}");
+    for title in ["Durations", "Over time"] {
+        for place in session.harness.query_all_by_label(title).map(|node| node.rect()) {
+            assert!(place.right() <= SCREEN.x, "{title} at {place}");
+        }
+    }
 }

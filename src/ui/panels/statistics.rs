@@ -287,12 +287,17 @@ impl StatisticsPanel {
         let filter = choice.as_ref().and_then(|choice| choice.filter(snapshot));
         ui.horizontal(|ui| {
             let label = group_label(totals, group, snapshot).0;
-            ui.add(egui::Label::new(RichText::new(on_screen(&shown(&label))).strong()).truncate());
-            if let Some(filter) = &filter
-                && ui.small_button("Search").clicked()
-            {
-                commands.push(Command::Panel(PanelCommand::SearchFor(filter.clone())));
-            }
+            // The button comes first, because a long label takes the rest of the line.
+            ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
+                if let Some(filter) = &filter
+                    && ui.small_button("Search").clicked()
+                {
+                    commands.push(Command::Panel(PanelCommand::SearchFor(filter.clone())));
+                }
+                ui.with_layout(egui::Layout::left_to_right(egui::Align::Center), |ui| {
+                    ui.add(egui::Label::new(RichText::new(on_screen(&shown(&label))).strong()).truncate());
+                });
+            });
         });
         ScrollArea::vertical().id_salt("chosen").auto_shrink(false).show(ui, |ui| {
             if let Some(totals) = totals.of_group(group) {
