@@ -348,3 +348,21 @@ fn hits_are_gone_to_while_a_search_has_some() {
     session.press(Modifiers::NONE, Key::F3);
     session.until("the next hit", |session| session.summary().contains("Selected: read, 100 µs"));
 }
+
+#[test]
+fn the_list_of_keys_wraps_within_a_window_of_large_text() {
+    // 1024 x 700 pixels with text of 190 %, and a wider one with two columns.
+    for size in [vec2(539.0, 368.0), vec2(820.0, 600.0), SCREEN] {
+        let mut session = Session::with_capture(size, 1.0);
+        session.give("Keys");
+        session.until("the keys", |session| session.says("Mouse and held keys"));
+        session.harness.run_steps(6);
+        let title = session.harness.get_by_label("Mouse and held keys").rect();
+        let labels = session.harness.query_all_by_role(egui::Role::Label);
+        let places: Vec<_> = labels.map(|label| label.rect()).filter(|place| place.top() >= title.top()).collect();
+        assert!(places.len() > 20, "{}", places.len());
+        for place in places {
+            assert!(place.left() >= 0.0 && place.right() <= size.x, "{place} in {size}");
+        }
+    }
+}
