@@ -29,6 +29,9 @@ use crate::ui::timeline::named_scopes::NamedScope;
 use crate::ui::timeline::state::Timeline;
 use crate::ui::widgets::field;
 
+/// Height of the status bar, in points.
+const STATUS_POINTS: f32 = 24.0;
+
 impl App {
     /// Applies theme, fonts and font size to egui if they have changed.
     fn apply_theme(&mut self, ctx: &egui::Context) {
@@ -77,7 +80,7 @@ impl App {
         let Self { tabs, shown_tab, theme, .. } = self;
         let (tab, theme) = (&mut tabs[*shown_tab], &*theme);
         let bar = frame.inner_margin(egui::Margin::symmetric(10, 0));
-        egui::Panel::bottom("status").exact_size(24.0).frame(bar).show(ui, |ui| {
+        egui::Panel::bottom("status").exact_size(STATUS_POINTS).frame(bar).show(ui, |ui| {
             let timeline = tab.capture.as_ref().map(|capture| &capture.timeline);
             let live = tab.live_status();
             let of_selected = timeline.and_then(|timeline| tab.panels.note(timeline));
@@ -98,7 +101,7 @@ impl App {
             let shown = (&capture.timeline, capture.details.as_ref());
             commands.extend(tab.panels.show(ui, frame, shown, context));
         }
-        egui::CentralPanel::no_frame().show(ui, |ui| {
+        let central = egui::CentralPanel::no_frame().show(ui, |ui| {
             if let Some(capture) = tab.capture.as_mut().filter(|_| !tab.panels.is_full()) {
                 commands.extend(capture.timeline.show(ui, theme));
                 tab.panels.attend(&capture.timeline, &tab.wake);
@@ -118,7 +121,8 @@ impl App {
                 ));
             }
         });
-        self.show_windows(ui, &state, &mut commands);
+        let central_bottom = central.response.rect.bottom();
+        self.show_windows(ui, &state, central_bottom, &mut commands);
         if let Some(palette) = &mut self.palette {
             match palette.show(ui, &state, &self.theme) {
                 Outcome::Open => {}
@@ -170,14 +174,22 @@ impl App {
         }
     }
 
-    fn show_windows(&mut self, ui: &mut Ui, state: &UiState, commands: &mut Vec<Command>) {
+    /// Shows the windows and dialogs. The progress of a task is above `central_bottom`, the end of the timeline.
+    fn show_windows(&mut self, ui: &mut Ui, state: &UiState, central_bottom: f32, commands: &mut Vec<Command>) {
+        /// Gap between the progress of a task and the edge of the timeline.
+        const GAP: egui::Vec2 = egui::vec2(-20.0, -16.0);
         let ctx = ui.ctx().clone();
         let theme = &self.theme;
         let tab = &mut self.tabs[self.shown_tab];
         if let Some(running) = &tab.running {
             // Beside the picture if there is one, else in the middle.
             let (align, offset) = match &tab.capture {
-                Some(_) => (egui::Align2::RIGHT_BOTTOM, egui::vec2(-20.0, -40.0)),
+                Some(_) => {
+                    let below = ctx.content_rect().bottom() - central_bottom;
+                    // A maximised panel leaves no timeline.
+                    let below = if tab.panels.is_full() { STATUS_POINTS } else { below };
+                    (egui::Align2::RIGHT_BOTTOM, GAP - egui::vec2(0.0, below))
+                }
                 None => (egui::Align2::CENTER_CENTER, egui::Vec2::ZERO),
             };
             let window = egui::Window::new("Progress").title_bar(false).resizable(false).anchor(align, offset);

@@ -59,9 +59,9 @@ pub(super) struct Session {
     pub(super) events: Receiver<TaskEvent>,
     seconds: f64,
     /// The texts of the last frame.
-    texts: Vec<String>,
+    pub(super) texts: Vec<String>,
     /// The positions of those texts.
-    places: Vec<egui::Pos2>,
+    pub(super) places: Vec<egui::Pos2>,
 }
 
 impl Session {

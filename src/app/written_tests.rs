@@ -176,3 +176,20 @@ fn a_table_of_spans_has_the_durations_of_the_command_line_for_unfinished_ones_to
     assert_eq!(facts(&table), facts(&expected));
     assert!(facts(&table).contains(&["0", "-1", "0", "open"].map(str::to_owned).to_vec()));
 }
+
+#[test]
+fn the_progress_of_a_task_is_above_the_docked_panel() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut session = Session::new();
+    session.app.show_capture(snapshot(TWO_SPANS), "two".into(), false);
+    session.app.act(Command::Panel(PanelCommand::Toggle(Panel::Spans)));
+    session.until("the spans", |session| session.shows("2 of the whole trace"));
+    let output = folder.path().join("output.csv");
+    session.app.act(Command::App(AppCommand::Write(Purpose::Export(ExportFormat::CSV), output)));
+    // The task runs until its event is handled.
+    (0..4).for_each(|_| session.frame(Vec::new()));
+    let place_of = |text| session.texts.iter().position(|shown| shown == text).map(|text| session.places[text]);
+    let (cancel, dock) = (place_of("Cancel").expect("a card"), place_of("Longest").expect("a panel"));
+    assert!(cancel.y + 20.0 < dock.y, "{cancel} {dock}");
+    session.finish_tasks();
+}
