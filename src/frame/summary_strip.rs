@@ -3,6 +3,7 @@
 
 use crate::model::Names;
 use crate::query::{Buckets, Cell};
+use crate::scene::color::Rgba;
 use crate::scene::palette::{ColorBy, Palette};
 use crate::scene::rects::{Columns, Rect, rect};
 use crate::scene::viewport::Viewport;
@@ -34,9 +35,12 @@ pub(crate) fn rects(
     let wider = band.column_px.max(COLUMN_PX_MIN).ilog2();
     let runs = (0..wider).fold(columns, |columns, _| columns.wider()).runs(palette);
     out.extend(runs.iter().map(|run| {
-        let track = summaries.track_of(owner, run.row).filter(|_| palette.by() == ColorBy::Track);
-        let of_track = track.map(|track| palette.text_color(&summaries.text_of(track))).unwrap_or_default();
-        let color = palette.span_color(names.get(run.name), run.dur_ns, of_track);
+        let (track, name) = (summaries.track_of(owner, run.row), names.get(run.name));
+        let color = match (track, palette.by()) {
+            (Some(track), ColorBy::Name) if summaries.is_of_states(track) => palette.state_color(name.text),
+            (Some(track), ColorBy::Track) => palette.text_color(&summaries.text_of(track)),
+            _ => palette.span_color(name, run.dur_ns, Rgba::default()),
+        };
         rect(run, band.y0, band.y1, color)
     }));
 }
@@ -45,7 +49,7 @@ pub(crate) fn rects(
 mod tests {
     use super::*;
     use crate::base::cancel::Cancel;
-    use crate::model::ProcessIdx;
+    use crate::model::{ProcessIdx, TrackKind};
     use crate::scene::color::Shade;
     use crate::scene::tests::snapshot;
     use crate::tiles::TileSource;
@@ -75,5 +79,40 @@ mod tests {
         assert!(out.windows(2).all(|pair| pair[0].x1 <= pair[1].x0), "{out:?}");
         assert!(out.iter().all(|rect| (rect.y0, rect.y1) == (3.0, 20.0)));
         assert!(out.iter().filter(|rect| rect.color == palette.text_color("short")).count() >= 50);
+    }
+
+    #[test]
+    fn states_of_threads_have_the_colours_that_they_have_in_their_rows() {
+        // A thread that runs for 3 ms and then sleeps for 7.
+        let switch = |at: &str, from: (&str, u8, char), to: (&str, u8)| {
+            let ((prev, prev_pid, state), (next, next_pid)) = (from, to);
+            format!(
+                "  {prev}-{prev_pid} (-----) [000] d... {at}: sched_switch: prev_comm={prev} prev_pid={prev_pid} \
+                 prev_prio=120 prev_state={state} ==> next_comm={next} next_pid={next_pid} next_prio=120\n"
+            )
+        };
+        let (idle, busy) = ("swapper/0", "busy");
+        let trace = [
+            "# tracer: nop\n".to_owned(),
+            switch("1.000000", (idle, 0, 'R'), (busy, 7)),
+            switch("1.003000", (busy, 7, 'S'), (idle, 0)),
+            switch("1.010000", (idle, 0, 'R'), (busy, 7)),
+            switch("1.011000", (busy, 7, 'S'), (idle, 0)),
+        ];
+        let snapshot = snapshot(&trace.concat());
+        let view = Viewport::covering(snapshot.start_ns(), snapshot.end_ns(), 1000.0, 100.0);
+        let buckets = view.buckets();
+        let lanes = TrackSummaries::from_snapshot(&snapshot, buckets, &Cancel::default()).unwrap();
+        let state = snapshot.tracks().tracks.iter().find(|track| track.key.kind == TrackKind::State).unwrap();
+        let owner = TileOwner::Process(state.process);
+        let palette = Palette::new(Shade::Dark);
+        let (mut cells, mut out) = (Vec::new(), Vec::new());
+        lanes.longest(owner, buckets, &mut cells);
+        let band = SummaryBand { y0: 3.0, y1: 20.0, column_px: 1 };
+        rects(&view, (buckets, &cells), band, (owner, &lanes), (snapshot.names(), &palette), &mut out);
+        let width = |color| out.iter().filter(|rect| rect.color == color).map(|rect| rect.x1 - rect.x0).sum::<f32>();
+        let (running, asleep) = (width(palette.state_color("Running")), width(palette.state_color("Sleeping")));
+        assert!(running > 200.0 && asleep > 400.0, "{running} and {asleep}: {out:?}");
+        assert_eq!(width(palette.text_color("Running")), 0.0);
     }
 }

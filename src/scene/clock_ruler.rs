@@ -88,6 +88,17 @@ pub(crate) fn hours_ruler(view: &Viewport, origin_ns: i64, digit_px: f64) -> Opt
     Some(Ruler { base: format!("{}{fraction}", hours_text(whole_ns)), ..ruler })
 }
 
+/// Cuts the nine decimals of a time of day to those that distinguish pixels.
+#[must_use]
+pub(crate) fn with_decimals_of_pixels(mut text: String, ns_per_px: f64) -> String {
+    let decimals = (0..9).find(|decimals| 10_f64.powi(9 - decimals) <= ns_per_px).unwrap_or(9);
+    if let Some(point) = text.find('.').filter(|_| decimals < 9) {
+        let kept = if decimals == 0 { 0 } else { decimals as usize + 1 };
+        text.truncate((point + kept).min(text.len()));
+    }
+    text
+}
+
 /// Returns a ruler with ticks at round times in whole seconds, offset by `offset_ns`. `None` if no label fits.
 fn whole_seconds(
     view: &Viewport,
@@ -129,6 +140,22 @@ mod tests {
 
     /// 2026-11-21 14:02:03 UTC.
     const NOON_NS: i64 = 1_795_269_723 * SECOND_NS;
+
+    #[test]
+    fn a_time_of_day_has_the_decimals_that_tell_pixels_apart() {
+        for (ns_per_px, text) in [
+            (5e9, "1:06:52"),
+            (1e9, "1:06:52"),
+            (9e8, "1:06:52.3"),
+            (2e6, "1:06:52.330"),
+            (1e6, "1:06:52.330"),
+            (1.0, "1:06:52.330016583"),
+            (1e-3, "1:06:52.330016583"),
+        ] {
+            assert_eq!(with_decimals_of_pixels("1:06:52.330016583".to_owned(), ns_per_px), text, "{ns_per_px}");
+        }
+        assert_eq!(with_decimals_of_pixels("1:06:52".to_owned(), 1e9), "1:06:52");
+    }
 
     fn labels(start_ns: i64, end_ns: i64, utc_offset_ns: i64) -> (String, Vec<(i64, String)>) {
         let mut view = Viewport::covering(0, 1_000_000 * SECOND_NS, 1000.0, 100.0);

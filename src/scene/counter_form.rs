@@ -31,7 +31,7 @@ impl CounterForm {
 
     /// Formats a range of numbers in this form. `unit` is that of the values.
     #[must_use]
-    pub(crate) fn range_text(self, least: &str, most: &str, unit: &str) -> String {
+    pub(crate) fn range_text(self, [least, most]: [String; 2], unit: &str) -> String {
         let space = if unit.is_empty() { "" } else { " " };
         match self {
             Self::Value => format!("{least} to {most}{space}{unit}"),

@@ -42,34 +42,74 @@ impl Scale {
 #[must_use]
 pub(crate) fn value_text(value: f64) -> String {
     /// Power of a thousand, its letter, and the least value that uses it. Plain digits go up to 9999, for years and
-    /// ports.
-    const POWERS: [(f64, &str, f64); 4] = [(1e12, "T", 1e12), (1e9, "G", 1e9), (1e6, "M", 1e6), (1e3, "k", 1e4)];
+    /// ports. The limits are those from which the text of the next smaller power would round to more digits.
+    const POWERS: [(f64, &str, f64); 4] =
+        [(1e12, "T", 999.995e9), (1e9, "G", 999.995e6), (1e6, "M", 999_995.0), (1e3, "k", 9_999.5)];
     if !value.is_finite() {
         return "none".to_owned();
     }
-    if value.abs() >= 1e16 {
+    let size = value.abs();
+    if size >= 1e16 || (size > 0.0 && size < SMALL) {
         return format!("{value:.2e}");
     }
-    let power = POWERS.into_iter().find(|(_, _, least)| value.abs() >= *least);
+    let power = POWERS.into_iter().find(|(_, _, least)| size >= *least);
     let (unit, letter, _) = power.unwrap_or((1.0, "", 0.0));
     let scaled = value / unit;
-    let digits = if scaled.abs() >= 1000.0 { 0 } else { 2 };
+    let digits = match scaled.abs() {
+        1000.0.. => 0,
+        0.1.. => 2,
+        _ => 4,
+    };
     let text = format!("{scaled:.digits$}");
     let text = if digits > 0 { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
     format!("{text}{letter}")
 }
 
-/// Formats a value in full, with grouped digits. Fractions have at most nine digits; a float has no more information.
+/// Formats the ends of a range of values: briefly, or in full if these texts would be the same.
+#[must_use]
+pub(crate) fn range_ends(least: f64, most: f64) -> [String; 2] {
+    let ends = [least, most].map(value_text);
+    if ends[0] == ends[1] && least < most { [least, most].map(exact_value_text) } else { ends }
+}
+
+/// Formats a recorded value in full, with grouped digits: as many as every decimal number has in a double, so without
+/// the noise of binary fractions.
 #[must_use]
 pub(crate) fn exact_value_text(value: f64) -> String {
-    const DIGITS: usize = 9;
-    if !value.is_finite() || value.abs() >= 1e16 {
+    /// C's `DBL_DIG`.
+    const DIGITS: usize = 15;
+    /// Floats beyond have no fraction, and their shortest text may end with zeros that they do not have.
+    const FLOATS_TO: f64 = 8_388_608.0;
+    let float = value as f32;
+    if value.abs() < FLOATS_TO && value.abs() >= SMALL && f64::from(float) == value {
+        // It was recorded as a float: the shortest text that leads back to it.
+        return grouped(value, &float.abs().to_string());
+    }
+    text_of_digits(value, DIGITS)
+}
+
+/// Formats a computed value, with grouped digits and at most nine of them.
+#[must_use]
+pub(crate) fn computed_value_text(value: f64) -> String {
+    text_of_digits(value, 9)
+}
+
+/// Values below have an exponent.
+const SMALL: f64 = 1e-4;
+
+fn text_of_digits(value: f64, digits: usize) -> String {
+    let size = value.abs();
+    if !value.is_finite() || size >= 1e16 || (size > 0.0 && size < SMALL) {
         return value_text(value);
     }
-    let whole = value.abs().trunc();
+    let whole = size.trunc();
     let whole_digits = if whole < 1.0 { 1 } else { whole.log10() as usize + 1 };
-    let text = format!("{:.*}", DIGITS.saturating_sub(whole_digits), value.abs());
-    let (whole, fraction) = text.split_once('.').unwrap_or((&text, ""));
+    grouped(value, &format!("{:.*}", digits.saturating_sub(whole_digits), size))
+}
+
+/// Groups the digits of a decimal number, which is the size of `value`, and drops zeros at its end.
+fn grouped(value: f64, text: &str) -> String {
+    let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
     let fraction = fraction.trim_end_matches('0');
     let grouped = whole.parse().map_or_else(|_| whole.to_owned(), grouped_digits);
     let point = if fraction.is_empty() { "" } else { "." };
@@ -224,15 +264,48 @@ mod tests {
             (60.0, "60"),
             (0.1 + 0.2, "0.3"),
             (-1234.5, "-1\u{2009}234.5"),
-            (2_827_577.266_441_983_6, "2\u{2009}827\u{2009}577.27"),
+            (f64::from(16.1_f32), "16.1"),
+            (f64::from(16_777.217_f32), "16\u{2009}777.217"),
+            (1_234_567_893.25, "1\u{2009}234\u{2009}567\u{2009}893.25"),
+            (16_777_217.0, "16\u{2009}777\u{2009}217"),
+            (f64::from(1_234_567_936_f32), "1\u{2009}234\u{2009}567\u{2009}936"),
             (9_007_199_254_740_993.0, "9\u{2009}007\u{2009}199\u{2009}254\u{2009}740\u{2009}992"),
             (1e300, "1.00e300"),
-            (1e-12, "0"),
+            (0.005, "0.005"),
+            (9.9e-11, "9.90e-11"),
+            (-1e-300, "-1.00e-300"),
             (f64::NAN, "none"),
             (f64::NEG_INFINITY, "none"),
         ] {
             assert_eq!(exact_value_text(value), text, "{value}");
         }
+        assert_eq!(computed_value_text(2_827_577.266_441_983_6), "2\u{2009}827\u{2009}577.27");
+        assert_eq!(computed_value_text(1.0 / 3.0), "0.33333333");
+    }
+
+    #[test]
+    fn a_brief_value_has_the_unit_of_its_rounded_digits_and_is_never_zero_if_the_value_is_not() {
+        for (value, text) in [
+            (0.0, "0"),
+            (0.005, "0.005"),
+            (0.012_345, "0.0123"),
+            (0.000_1, "0.0001"),
+            (9.9e-11, "9.90e-11"),
+            (-1e-5, "-1.00e-5"),
+            (9999.4, "9999"),
+            (9999.6, "10k"),
+            (999_994.0, "999.99k"),
+            (999_999.0, "1M"),
+            (1_000_008.5, "1M"),
+            (999_999_999.0, "1G"),
+            (999_999_999_999.0, "1T"),
+            (-999_999.0, "-1M"),
+        ] {
+            assert_eq!(value_text(value), text, "{value}");
+        }
+        assert_eq!(range_ends(0.0, 9.9e-11), ["0", "9.90e-11"]);
+        assert_eq!(range_ends(1_000_000.0, 1_000_019.0), ["1\u{2009}000\u{2009}000", "1\u{2009}000\u{2009}019"]);
+        assert_eq!(range_ends(5.0, 5.0), ["5", "5"]);
     }
 
     #[test]

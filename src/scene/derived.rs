@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::counters::{Scale, exact_value_text, value_text};
+use super::counters::{Scale, computed_value_text, value_text};
 use crate::base::time::duration_text;
 use crate::query::CounterCell;
 use crate::query::derived::DerivedKind;
@@ -78,7 +78,7 @@ pub(crate) fn column_text(kind: &DerivedKind, cell: Option<&CounterCell>, width_
     let Some(cell) = cell.filter(|cell| cell.max.is_finite()) else {
         return format!("nothing starts in these {width}");
     };
-    let value = exact_value_text(cell.max);
+    let value = computed_value_text(cell.max);
     match kind {
         DerivedKind::MaxDuration => format!("the longest of these {width} takes {}", duration_text(cell.max as u64)),
         DerivedKind::Quantile(percent) if cell.min < cell.max => {
@@ -88,10 +88,10 @@ pub(crate) fn column_text(kind: &DerivedKind, cell: Option<&CounterCell>, width_
         DerivedKind::Quantile(percent) => format!("p{percent} of these {width} is {}", duration_text(cell.max as u64)),
         DerivedKind::Busy => format!("busy for {:.1} % of these {width}", cell.max),
         DerivedKind::CounterSum(_) if cell.min == cell.max => value,
-        DerivedKind::CounterSum(_) => format!("{} to {value} in these {width}", exact_value_text(cell.min)),
+        DerivedKind::CounterSum(_) => format!("{} to {value} in these {width}", computed_value_text(cell.min)),
         DerivedKind::Rate => format!("{value}/s in these {width}"),
         DerivedKind::Concurrency if cell.min == cell.max => format!("{value} open"),
-        DerivedKind::Concurrency => format!("{} to {value} open in these {width}", exact_value_text(cell.min)),
+        DerivedKind::Concurrency => format!("{} to {value} open in these {width}", computed_value_text(cell.min)),
         DerivedKind::Count if cell.max == 1.0 => format!("1 starts in these {width}"),
         DerivedKind::Count => format!("{value} start in these {width}"),
         DerivedKind::Sum(_) => format!("{value} in these {width}"),

@@ -12,7 +12,7 @@ use crate::query::track_groups::TrackGroup;
 pub(crate) fn process_title(process: &Process) -> String {
     let pid = process.pid.to_string();
     let name = short_name(&process.name);
-    let text = match (name.is_empty(), pid.is_empty()) {
+    let text = match (name.trim().is_empty(), pid.is_empty()) {
         (false, false) => format!("{name} {pid}"),
         (false, true) => name.into_owned(),
         (true, false) if process.pid == Id::Number(-1) => "Unknown process".to_owned(),
@@ -49,7 +49,7 @@ pub(crate) fn command_line(process: &Process) -> Option<&str> {
 #[must_use]
 pub(crate) fn track_title(track: &Track) -> (String, String) {
     let tid = track.key.tid.to_string();
-    let (text, beside) = match (track.name.is_empty(), tid.is_empty()) {
+    let (text, beside) = match (track.name.trim().is_empty(), tid.is_empty()) {
         (false, _) if track.key.kind == TrackKind::Cpu || *track.name == *tid => {
             (track.name.to_string(), String::new())
         }
@@ -94,6 +94,17 @@ mod tests {
         let processes: Vec<_> = snapshot.store().meta().tracks.processes.iter().map(process_title).collect();
         assert!(processes.contains(&"Unknown process".to_owned()), "{processes:?}");
         assert!(processes.contains(&"Process -2".to_owned()), "{processes:?}");
+    }
+
+    #[test]
+    fn a_name_of_blanks_is_no_name() {
+        let json = r#"[{"ph":"X","name":"a","pid":3,"tid":108,"ts":0,"dur":1},
+            {"ph":"M","name":"process_name","pid":3,"args":{"name":" "}},
+            {"ph":"M","name":"thread_name","pid":3,"tid":108,"args":{"name":"\t "}}]"#;
+        let snapshot = crate::scene::tests::snapshot(json);
+        let track = snapshot.track(snapshot.display_order()[0]);
+        assert_eq!(track_title(track), ("Thread 108".to_owned(), String::new()));
+        assert_eq!(process_title(&snapshot.store().meta().tracks.processes[0]), "Process 3");
     }
 
     #[test]

@@ -17,7 +17,7 @@ use rustc_hash::FxHashMap;
 use super::rebucket::TileCell;
 use super::source::{TileOwner, TileSource};
 use crate::base::cancel::{Cancel, Cancelled};
-use crate::model::{ProcessIdx, TrackIdx};
+use crate::model::{ProcessIdx, TrackIdx, TrackKind};
 use crate::query::{Buckets, Cell, CounterCell, ReadCount, RowCount, Snapshot, pixels};
 use crate::scene::titles::track_title;
 use crate::store::iforest::{self, LongestNs};
@@ -112,6 +112,11 @@ impl TrackSummaries {
         let place = usize::try_from(row >> ROW_BITS).ok()?;
         let ranked = self.get(owner)?.lanes.get(place)?;
         Some(self.snapshot.lane(ranked.lane).track)
+    }
+
+    /// Returns whether the spans of a track are thread states.
+    pub(crate) fn is_of_states(&self, track: TrackIdx) -> bool {
+        self.snapshot.track(track).key.kind == TrackKind::State
     }
 
     fn get(&self, owner: TileOwner) -> Option<&LaneSummary> {

@@ -2,7 +2,7 @@
 //! they are checked.
 
 use egui::accesskit::{Live, Role, Toggled};
-use egui::{Key, Modifiers, Vec2, vec2};
+use egui::{Key, Modifiers, Vec2, pos2, vec2};
 use egui_kittest::kittest::{NodeT, Queryable};
 
 use crate::session::Session;
@@ -78,4 +78,28 @@ fn choices_say_what_they_are_for_and_entries_of_menus_whether_they_are_checked()
     let entries = nodes.filter(|node| node.accesskit_node().role() == Role::MenuItemCheckBox);
     let checked: Vec<_> = entries.filter_map(|node| node.accesskit_node().toggled()).collect();
     assert!(checked.contains(&Toggled::True) && checked.contains(&Toggled::False), "{checked:?}");
+}
+
+#[test]
+fn times_of_hovered_and_selected_rows_count_from_the_origin_of_the_ruler() {
+    let mut session = Session::empty(vec2(1280.0, 800.0), 1.0);
+    let span = r#"{"ph":"X","name":"a","pid":1,"tid":1,"ts":7000000,"dur":4000000}"#;
+    let value = |ts: u32| format!(r#"{{"ph":"C","name":"n","pid":1,"ts":{ts},"args":{{"n":1}}}}"#);
+    session.open_text("late.json", &format!("[{span},{},{}]", value(5_000_000), value(15_000_000)));
+    session.harness.run_steps(3);
+    session.press(Modifiers::NONE, Key::CloseBracket);
+    session.until("from the start", |session| session.summary().contains("Selected: a, 4 s, at 2.000000000 s."));
+    session.give("Ruler by the trace's clock");
+    session.until("of the clock", |session| session.summary().contains("Selected: a, 4 s, at 7.000000000 s."));
+    let canvas = session.harness.get_by_role(egui::Role::Canvas).rect();
+    let middle = pos2(canvas.left() + canvas.width() * 0.4, canvas.top() + 1.0);
+    let is_hovered = |session: &Session, text: &str| session.node_texts().iter().any(|node| node.contains(text));
+    for text in ["4 s  \u{b7}  at 7.000000000 s", "since 5.000000000 s"] {
+        let hovered = (0..40).any(|step| {
+            session.harness.event(egui::Event::PointerMoved(middle + vec2(0.0, 8.0 * step as f32)));
+            session.harness.run_steps(4);
+            is_hovered(&session, text)
+        });
+        assert!(hovered, "{text}:\n{}", session.node_texts().join("\n"));
+    }
 }

@@ -181,7 +181,7 @@ fn flag_menu(ui: &mut Ui, timeline: &Timeline, mark: &Bookmark, commands: &mut V
 }
 
 pub(crate) fn bookmark_time_text(timeline: &Timeline, mark: &Bookmark) -> String {
-    elapsed_text(mark.ts_ns.saturating_sub(timeline.snapshot.start_ns()))
+    timeline.time_text(mark.ts_ns)
 }
 
 /// Formats the distance of a time from the selected bookmark, such as `+1.5 ms`; empty without one.

@@ -5,14 +5,13 @@ use egui::{Align2, Color32, FontId, Rect, Ui, pos2, vec2};
 use super::layout::TimelineLayout;
 use super::state::Timeline;
 use super::tooltip::{Tip, TipLine};
-use crate::base::time::elapsed_text;
 use crate::model::{TrackIdx, TrackKind};
 use crate::query::counters::{HeldValue, value_at};
 use crate::scene::counter_form::CounterForm;
 use crate::scene::counter_overlay::{
     CounterChoice, CounterOverlay, OVERLAID_MAX, OverlaidRow, counter_lane, have_one_unit, overlaid_row,
 };
-use crate::scene::counters::{exact_value_text, value_text};
+use crate::scene::counters::{computed_value_text, exact_value_text, range_ends};
 use crate::scene::labels::{shorten_middle, shown};
 use crate::scene::rows::{GroupKind, LEGEND_POINTS};
 use crate::store::lane::{LaneIdx, LaneKind};
@@ -156,7 +155,7 @@ impl Timeline {
             .units
             .iter()
             .zip(ranges)
-            .map(|(unit, (min, max))| row.form.range_text(&value_text(min), &value_text(max), &shown(unit)));
+            .map(|(unit, (min, max))| row.form.range_text(range_ends(min, max), &shown(unit)));
         Some((format!("{} {what} counters", row.curves.len()), ranges.collect::<Vec<_>>().join("; ")))
     }
 
@@ -174,7 +173,7 @@ impl Timeline {
             CounterForm::Value => self.rows.counter_range(lane).or_else(|| self.pinned.counter_range(lane))?,
             CounterForm::Change | CounterForm::Rate => self.panes_ranges(lane).first().copied().unwrap_or_default(),
         };
-        Some(form.range_text(&value_text(min), &value_text(max), &shown(self.snapshot.tracks().unit(track))))
+        Some(form.range_text(range_ends(min, max), &shown(self.snapshot.tracks().unit(track))))
     }
 
     /// Returns the names of the counters of a row, with their colours.
@@ -213,7 +212,7 @@ impl Timeline {
         let track = self.snapshot.lane(lane.lane).track;
         let Some(row) = self.row_led_by(track) else {
             let held = value_at(&self.snapshot, lane.lane, picked.ts_ns)?;
-            let since = elapsed_text(held.since_ns.saturating_sub(self.snapshot.start_ns()));
+            let since = self.time_text(held.since_ns);
             let below = format!("{}  ·  since {since}", self.held_text(track, held));
             return Some(Tip { title: self.track_text(track).0, lines: vec![TipLine::from(below)] });
         };
@@ -233,7 +232,7 @@ impl Timeline {
             let unit = row.units.first().map_or("", |unit| unit);
             lines.push(TipLine::from(format!("sum: {}", with_unit(&exact_value_text(sum), unit))));
         }
-        let at = elapsed_text(picked.ts_ns.saturating_sub(self.snapshot.start_ns()));
+        let at = self.time_text(picked.ts_ns);
         Some(Tip { title: format!("at {at}"), lines })
     }
 
@@ -243,7 +242,7 @@ impl Timeline {
         let change = held.before.map(|before| held.value - before).filter(|change| change.is_finite());
         let change = change.map(|change| {
             let sign = if change > 0.0 { "+" } else { "" };
-            format!("  ·  changed by {sign}{}", exact_value_text(change))
+            format!("  ·  changed by {sign}{}", computed_value_text(change))
         });
         with_unit(&exact_value_text(held.value), unit) + &change.unwrap_or_default()
     }

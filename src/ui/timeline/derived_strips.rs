@@ -10,7 +10,7 @@ use super::derived::{DerivedRow, DerivedState};
 use super::layout::TimelineLayout;
 use super::state::Timeline;
 use crate::base::shell::quoted;
-use crate::base::time::{duration_text, elapsed_text, grouped_digits};
+use crate::base::time::{duration_text, grouped_digits};
 use crate::scene::labels::{shorten_middle, shown};
 use crate::ui::command::{AppCommand, Command, DerivedCommand, DerivedId, TimelineCommand, ToolWindow};
 use crate::ui::theme::{LABEL_POINTS, Theme};
@@ -135,9 +135,8 @@ impl Timeline {
         let is_on = |number: &usize| layout.derived.contains(at) && self.strip(layout.derived, *number).contains(at);
         let row = (0..self.derived().len()).find(is_on).map(|number| &self.derived()[number])?;
         let (value, start_ns) = self.derived_pane.column_text(row, self.time_at(layout, at))?;
-        let from_ns = start_ns.saturating_sub(self.snapshot.start_ns());
         let title = on_screen(&shown(&row.title())).into_owned();
-        Some([title, format!("{value}  ·  from {}", elapsed_text(from_ns))])
+        Some([title, format!("{value}  ·  from {}", self.time_text(start_ns))])
     }
 }
 

@@ -8,7 +8,7 @@ use super::bookmarks::distance_text;
 use super::layout::TimelineLayout;
 use super::layout::as_f32;
 use super::state::Timeline;
-use crate::scene::clock_ruler::{clock_ruler, hours_ruler};
+use crate::scene::clock_ruler::{clock_ruler, hours_ruler, with_decimals_of_pixels};
 use crate::scene::ruler::{Ruler, ruler};
 use crate::ui::theme::Theme;
 
@@ -82,7 +82,9 @@ pub(super) fn pointer_time(
 ) -> Option<PointerTime> {
     let at = hover.filter(|at| layout.rows().contains(*at))?;
     let ts_ns = timeline.time_at(layout, at);
-    let time = ruler.time_text(ts_ns, timeline.view.now().ns_per_px()).unwrap_or_else(|| timeline.time_text(ts_ns));
+    let ns_per_px = timeline.view.now().ns_per_px();
+    let of_day = || with_decimals_of_pixels(timeline.time_text(ts_ns), ns_per_px);
+    let time = ruler.time_text(ts_ns, ns_per_px).unwrap_or_else(of_day);
     let from_mark = distance_text(timeline, ts_ns);
     let text = if from_mark.is_empty() { time } else { format!("{time}   {from_mark}") };
     let galley = ui.painter().layout_no_wrap(text, FontId::proportional(TEXT_POINTS), theme.canvas);

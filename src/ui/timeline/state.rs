@@ -337,7 +337,7 @@ impl Timeline {
         let Some(row) = self.selection.span() else { return "Nothing selected.".to_owned() };
         let span = self.snapshot.row(row);
         let name = shown_name(self.snapshot.names().get(span.name).text).into_owned();
-        let at = elapsed_text(span.start_ns.saturating_sub(self.snapshot.start_ns()));
+        let at = self.time_text(span.start_ns);
         format!("Selected: {name}, {}, at {at}.", duration_text(span.dur_ns))
     }
 

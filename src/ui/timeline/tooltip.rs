@@ -4,7 +4,7 @@ use egui::{Color32, RichText, Sense, Ui, Vec2};
 
 use super::layout::TimelineLayout;
 use super::state::Timeline;
-use crate::base::time::{duration_text, elapsed_text};
+use crate::base::time::duration_text;
 use crate::scene::labels::{shown, shown_name};
 use crate::store::lane::{LaneKind, RowIdx, Span};
 use crate::ui::theme::Theme;
@@ -78,7 +78,7 @@ impl Timeline {
             LaneKind::Samples => "sample".to_owned(),
             _ => "instant".to_owned(),
         };
-        let start = elapsed_text(span.start_ns.saturating_sub(self.snapshot.start_ns()));
+        let start = self.time_text(span.start_ns);
         let category = name.category.filter(|category| !category.is_empty());
         let category = category.map(|category| format!("  ·  {}", shown(category))).unwrap_or_default();
         [title, format!("{dur}  ·  at {start}{category}")]
