@@ -121,6 +121,17 @@ fn the_map_shows_time_that_only_overlapping_spans_fill() {
 }
 
 #[test]
+fn the_map_of_a_trace_of_a_few_nanoseconds_is_filled_by_its_span() {
+    for dur_ns in [1, 2, 50, 200] {
+        let dur_us = f64::from(dur_ns) / 1000.0;
+        let snapshot = snapshot(&format!(r#"[{{"ph":"X","name":"a","pid":1,"tid":1,"ts":5,"dur":{dur_us}}}]"#));
+        let summary = TraceSummary::from_snapshot(&snapshot, &Cancel::default()).unwrap();
+        let columns = summary.columns(snapshot.start_ns(), snapshot.end_ns(), 1000);
+        assert!(columns.iter().all(|&column| column == 1.0), "{dur_ns}: {columns:?}");
+    }
+}
+
+#[test]
 fn the_summary_sees_where_spans_are() {
     let mut spans = vec![("a", "quiet", 0)];
     spans.extend((0..40).map(|n| ("a", "busy", 500 + n * 2)));

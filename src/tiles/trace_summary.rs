@@ -79,7 +79,9 @@ impl TraceSummary {
         let counts: Vec<u32> = (0..columns)
             .map(|column| {
                 let first = buckets.bucket_at(time(column)).saturating_sub(buckets.first);
-                let last = buckets.bucket_at(time(column + 1).saturating_sub(1)).saturating_sub(buckets.first);
+                // A trace of a few nanoseconds has several columns each.
+                let last_ns = time(column + 1).saturating_sub(1).max(time(column));
+                let last = buckets.bucket_at(last_ns).saturating_sub(buckets.first);
                 let range = usize::try_from(first).unwrap_or(0)..usize::try_from(last + 1).unwrap_or(0);
                 let most = range.filter_map(|bucket| self.filled.get(bucket)).max();
                 most.copied().unwrap_or(0)
