@@ -22,6 +22,7 @@ mod menus;
 mod names;
 mod namesakes;
 mod picker;
+mod pointer;
 #[cfg(target_os = "linux")]
 #[path = "../recording/mod.rs"]
 mod recording;

@@ -107,11 +107,15 @@ impl Timeline {
     /// Sets rows that were laid out in the background, unless a later layout was requested.
     pub(crate) fn set_arranged(&mut self, arranged: ArrangeResult) {
         let Some((layout, changed)) = self.tracks.accept(arranged) else { return };
+        let anchor = if self.tracks.take_keep_first_row() { self.row_anchor() } else { None };
         self.rows.set_layout(layout);
         for kind in changed {
             self.apply(kind);
         }
         self.rows_changed();
+        if let Some(anchor) = anchor {
+            self.return_to_anchor(anchor, None);
+        }
         #[expect(clippy::cast_precision_loss, reason = "a part of some million pixels")]
         if let Some(part) = self.tracks.take_scroll() {
             self.scroll_to(part * self.rows.layout.height_px() as f64);
@@ -159,11 +163,15 @@ impl Timeline {
     }
 
     fn set_folded(&mut self, kind: GroupKind, folded: bool) {
+        let anchor = self.row_anchor();
         if self.is_folded(kind) != folded {
             self.tracks.toggle_folded(kind);
         }
         self.apply(kind);
         self.rows_changed();
+        if let Some(anchor) = anchor {
+            self.return_to_anchor(anchor, Some(kind));
+        }
     }
 
     fn hide(&mut self, tracks: &[TrackIdx]) {
@@ -179,6 +187,7 @@ impl Timeline {
         let processes = u32::try_from(snapshot.tracks().processes.len()).unwrap_or(u32::MAX);
         let (processes, unfolded) = if folded { (processes, &[][..]) } else { (0, snapshot.groups()) };
         self.tracks.fold_processes(processes, unfolded);
+        self.tracks.keep_first_row();
         self.arrange()
     }
 

@@ -25,6 +25,7 @@ mod navigation;
 mod overlays;
 mod pane;
 mod range;
+mod row_anchor;
 mod ruler;
 pub(crate) mod saved;
 mod scope;

@@ -30,6 +30,8 @@ pub(super) struct TrackState {
     to_reveal: Option<RowIdx>,
     /// Position to scroll to after the layout, as a fraction of the height of all rows.
     to_scroll: Option<f64>,
+    /// Whether the first row in view stays there after the layout.
+    keeps_first_row: bool,
     focuses_filter: bool,
     /// The filter that a jump has cleared, until another is set.
     cleared_filter: String,
@@ -201,6 +203,16 @@ impl TrackState {
     /// Takes the row to scroll to after a layout.
     pub(super) fn take_reveal(&mut self) -> Option<RowIdx> {
         self.to_reveal.take()
+    }
+
+    /// Keeps the first row in view at the top after the next layout.
+    pub(super) fn keep_first_row(&mut self) {
+        self.keeps_first_row = true;
+    }
+
+    /// Takes whether the first row in view stays there after a layout.
+    pub(super) fn take_keep_first_row(&mut self) -> bool {
+        std::mem::take(&mut self.keeps_first_row)
     }
 
     pub(super) fn focus_filter(&mut self) {

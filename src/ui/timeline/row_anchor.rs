@@ -1,0 +1,49 @@
+//! The row at the top of the view, which stays there while rows are folded and unfolded.
+
+use super::state::Timeline;
+use crate::scene::rows::GroupKind;
+
+/// The first row in view, with the part of it above the view.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct RowAnchor {
+    kind: GroupKind,
+    above_px: u64,
+}
+
+impl Timeline {
+    /// Returns the first row in view; `None` if the rows are scrolled to their top.
+    pub(super) fn row_anchor(&self) -> Option<RowAnchor> {
+        if self.view.now().scroll_px() <= 0.0 {
+            return None;
+        }
+        let (top_px, _) = self.view.now().pixels_in_view();
+        let first = *self.rows.layout.groups_within(top_px, top_px + 1).first()?;
+        Some(RowAnchor { kind: first.kind, above_px: top_px.saturating_sub(first.top_px) })
+    }
+
+    /// Scrolls a row back to where it was. If it was folded, or is in a folded group or process, scrolls to the header,
+    /// below the sticky header of its process.
+    pub(super) fn return_to_anchor(&mut self, anchor: RowAnchor, folded: Option<GroupKind>) {
+        let process = match anchor.kind {
+            GroupKind::Process(process) => process,
+            GroupKind::Tracks(track) | GroupKind::Track(track) => self.snapshot.track(track).process,
+        };
+        let group = match anchor.kind {
+            GroupKind::Track(track) => self.snapshot.group_of(track).map(|group| GroupKind::Tracks(group.lead)),
+            GroupKind::Process(_) | GroupKind::Tracks(_) => None,
+        };
+        let header = GroupKind::Process(process);
+        let shown = [Some(anchor.kind), group, Some(header)].into_iter().flatten();
+        let Some(row) = shown.filter_map(|kind| self.rows.layout.group_of(kind)).next() else { return };
+        let top_px = if row.kind == anchor.kind && folded != Some(anchor.kind) {
+            row.top_px + anchor.above_px.min(u64::from(row.height_px).saturating_sub(1))
+        } else if row.kind == header {
+            row.top_px
+        } else {
+            let header_px = self.rows.layout.group_of(header).map_or(0, |header| header.height_px);
+            row.top_px.saturating_sub(u64::from(header_px))
+        };
+        #[expect(clippy::cast_precision_loss, reason = "below 2^53")]
+        self.scroll_to(top_px as f64);
+    }
+}

@@ -1,0 +1,148 @@
+//! The pointer on the timeline: headers, double clicks, drags of time and of the scroll bar, the wheel, menus.
+
+use std::fmt::Write as _;
+
+use egui::{Event, Modifiers, MouseWheelSource, MouseWheelUnit, PointerButton, Pos2, Rect, TouchPhase};
+use egui::{Key, Vec2, pos2, vec2};
+use egui_kittest::kittest::{NodeT, Queryable};
+
+use crate::session::Session;
+
+const SCREEN: Vec2 = vec2(1280.0, 800.0);
+const RULER: &str = "Ruler: drag to select time";
+const TIME: &str = "Remove the time from the scope";
+
+fn opened() -> Session {
+    let mut session = Session::with_capture(SCREEN, 1.0);
+    session.harness.run_steps(3);
+    session
+}
+
+/// Opens a trace of processes with the same number of threads, each with one span: 900 µs on the first one.
+fn with_processes(processes: u32, threads: u32) -> Session {
+    let mut session = Session::empty(SCREEN, 1.0);
+    let mut spans = String::new();
+    for (pid, tid) in (1..=processes).flat_map(|pid| (0..threads).map(move |tid| (pid, tid))) {
+        let dur = if tid == 0 { 900 } else { 90 };
+        let comma = if spans.is_empty() { "" } else { "," };
+        write!(spans, r#"{comma}{{"ph":"X","name":"p{pid}t{tid}e","pid":{pid},"tid":{tid},"ts":{tid},"dur":{dur}}}"#)
+            .expect("a string grows");
+    }
+    session.open_text("threads.json", &format!("[{spans}]"));
+    session.harness.run_steps(3);
+    session
+}
+
+fn canvas(session: &Session) -> Rect {
+    session.harness.get_by_role(egui::Role::Canvas).rect()
+}
+
+/// Returns the place of the header whose label starts with this text.
+fn head(session: &Session, name: &str) -> Option<Rect> {
+    let nodes = session.harness.root().children_recursive();
+    let mut heads = nodes.filter(|node| {
+        let label = node.accesskit_node().label().unwrap_or_default();
+        label.starts_with(name) && label.ends_with("folded")
+    });
+    heads.next().map(|node| node.rect())
+}
+
+fn on_track(session: &Session, track: &str, part: f32) -> Pos2 {
+    let canvas = canvas(session);
+    let place = head(session, track).unwrap_or_else(|| panic!("no {track}"));
+    // The first lane of the second thread is of instants.
+    let y = if track == "Thread 2" { place.bottom() - 8.0 } else { place.top() + 12.0 };
+    pos2(canvas.left() + canvas.width() * part, y)
+}
+
+fn on_ruler(session: &Session, part: f32) -> Pos2 {
+    let ruler = session.harness.get_by_label(RULER).rect();
+    pos2(ruler.left() + ruler.width() * part, ruler.center().y)
+}
+
+fn drag(session: &mut Session, from: Pos2, to: Pos2, modifiers: Modifiers) {
+    let press = |pos, pressed| Event::PointerButton { pos, button: PointerButton::Primary, pressed, modifiers };
+    let moves = [Event::PointerMoved(from.lerp(to, 0.5)), Event::PointerMoved(to), press(to, false)];
+    for event in [Event::PointerMoved(from), press(from, true)].into_iter().chain(moves) {
+        session.harness.event_modifiers(event, modifiers);
+        session.harness.step();
+    }
+    session.harness.run_steps(3);
+}
+
+fn wheel(session: &mut Session, at: Pos2, down: f32, modifiers: Modifiers) {
+    session.harness.event(Event::PointerMoved(at));
+    session.harness.step();
+    let (unit, phase, source) = (MouseWheelUnit::Point, TouchPhase::Move, MouseWheelSource::Unknown);
+    let event = Event::MouseWheel { unit, delta: vec2(0.0, -down), phase, source, modifiers };
+    session.harness.event_modifiers(event, modifiers);
+    session.harness.run_steps(10);
+}
+
+fn view(session: &mut Session) -> longspan::facade::scene::viewport::Viewport {
+    *session.harness.state_mut().timeline_mut().expect("a timeline").view()
+}
+
+fn range(session: &mut Session) -> Option<(i64, i64)> {
+    session.harness.state_mut().timeline_mut().expect("a timeline").range()
+}
+
+/// Returns the position of the scroll bar, from 0 to 1.
+fn scrolled(session: &Session) -> f64 {
+    session.harness.get_by_label("Scroll tracks").accesskit_node().numeric_value().expect("a position")
+}
+
+/// Returns the first names in view with their positions.
+fn first_names(session: &Session) -> Vec<(String, f32)> {
+    let nodes = session.harness.root().children_recursive();
+    let mut names: Vec<_> = nodes
+        .filter_map(|node| Some((node.accesskit_node().label()?, node.rect().bottom())))
+        .filter(|(label, _)| label.ends_with("folded"))
+        .collect();
+    names.sort_by(|(_, a), (_, b)| a.total_cmp(b));
+    names.truncate(6);
+    names
+}
+
+fn page_down(session: &mut Session, pages: usize) {
+    for _ in 0..pages {
+        session.press(Modifiers::NONE, Key::PageDown);
+    }
+    session.harness.run_steps(3);
+}
+
+#[test]
+fn a_click_on_the_sticky_header_folds_its_process_and_the_next_click_unfolds_it() {
+    let mut session = with_processes(3, 60);
+    page_down(&mut session, 1);
+    assert!(head(&session, "Thread 0,").is_none_or(|thread| thread.top() > canvas(&session).center().y));
+    let at = head(&session, "Process 1, unfolded").expect("a sticky header").center();
+    session.left_click(at);
+    let folded = head(&session, "Process 1, folded").expect("the header");
+    assert!(folded.contains(at), "{folded} is under {at}");
+    session.left_click(at);
+    let unfolded = head(&session, "Process 1, unfolded").expect("the header");
+    assert!(unfolded.contains(at), "{unfolded} is under {at}");
+}
+
+#[test]
+fn folding_and_unfolding_all_keeps_the_process_at_the_top() {
+    // Many tracks are laid out in the background, few at once.
+    for (processes, threads) in [(100, 10), (100, 25)] {
+        let mut session = with_processes(processes, threads);
+        page_down(&mut session, 10);
+        let names: Vec<_> = (1..=processes).map(|pid| format!("Process {pid}, ")).collect();
+        let first = |session: &Session| {
+            let heads = names.iter().filter_map(|name| Some((name, head(session, name)?)));
+            heads.min_by(|(_, a), (_, b)| a.top().total_cmp(&b.top())).map(|(name, place)| (name.clone(), place.top()))
+        };
+        let before = first(&session).expect("a header");
+        assert_ne!(before.0, names[0]);
+        for (key, state) in [(Key::OpenBracket, "folded"), (Key::CloseBracket, "unfolded")] {
+            session.press(Modifiers::COMMAND, key);
+            session.until(state, |session| session.says(&format!("{}{state}", before.0)));
+            session.harness.run_steps(3);
+            assert_eq!(first(&session), Some(before.clone()), "{state}, {threads} threads each");
+        }
+    }
+}
