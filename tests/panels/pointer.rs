@@ -146,3 +146,27 @@ fn folding_and_unfolding_all_keeps_the_process_at_the_top() {
         }
     }
 }
+
+#[test]
+fn a_double_click_on_a_span_shows_the_span_although_time_is_selected() {
+    let mut session = opened();
+    let (from, to) = (on_ruler(&session, 0.7), on_ruler(&session, 0.9));
+    drag(&mut session, from, to, Modifiers::NONE);
+    assert!(session.says(TIME));
+    let at = on_track(&session, "Thread 2", 0.2);
+    session.harness.event(Event::PointerMoved(at));
+    session.harness.step();
+    let press =
+        |pressed| Event::PointerButton { pos: at, button: PointerButton::Primary, pressed, modifiers: Modifiers::NONE };
+    session.harness.input_mut().events.extend([press(true), press(false), press(true), press(false)]);
+    session.harness.run_steps(8);
+    assert!(session.summary().contains("Selected: write, 400 µs"), "{}", session.summary());
+    let shown = view(&mut session);
+    assert!(shown.start_ns() <= 0 && (400_000..500_000).contains(&shown.end_ns()), "{shown:?}");
+    // The button in the details does the same.
+    session.press(Modifiers::NONE, Key::Home);
+    session.harness.run_steps(8);
+    session.click("Zoom to selection");
+    session.harness.run_steps(8);
+    assert_eq!(view(&mut session), shown);
+}

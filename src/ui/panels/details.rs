@@ -18,7 +18,7 @@ use crate::query::{Description, Snapshot, family};
 use crate::scene::labels::{shown, shown_name};
 use crate::scene::titles::{process_title, track_title};
 use crate::store::lane::{LaneKind, RowIdx};
-use crate::ui::command::{AppCommand, Command, NavigationStep, TimelineCommand};
+use crate::ui::command::{AppCommand, Command, TimelineCommand};
 use crate::ui::questions::SampledFunction;
 use crate::ui::theme::Theme;
 use crate::ui::widgets::reading_order::on_screen;
@@ -159,8 +159,8 @@ impl DetailsPanel {
                 if ui.button("Copy").on_hover_text("Name, times and arguments as text: Ctrl + C").clicked() {
                     commands.push(Command::App(AppCommand::CopySpan));
                 }
-                if ui.button("Zoom to selection").on_hover_text("F").clicked() {
-                    commands.push(Command::Timeline(TimelineCommand::Step(NavigationStep::Selection)));
+                if ui.button("Zoom to selection").on_hover_text("Double click on the span").clicked() {
+                    commands.push(Command::Timeline(TimelineCommand::ZoomToSpan));
                 }
             });
         });

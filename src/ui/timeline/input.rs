@@ -6,7 +6,7 @@ use super::interaction::{Drag, ScopeDrag};
 use super::layout::TimelineLayout;
 use super::state::Timeline;
 use crate::model::TrackSet;
-use crate::ui::command::{Command, NavigationStep, TimelineCommand};
+use crate::ui::command::{Command, TimelineCommand};
 use crate::ui::keys::is_behind_another;
 use crate::ui::settings::Wheel;
 
@@ -39,7 +39,7 @@ pub(super) fn pointer(
         commands.push(Command::Timeline(TimelineCommand::Select(timeline.row_under(layout, at))));
         // Both clicks may come in one slow frame, before the first has selected anything.
         if canvas.double_clicked() {
-            commands.push(Command::Timeline(TimelineCommand::Step(NavigationStep::Selection)));
+            commands.push(Command::Timeline(TimelineCommand::ZoomToSpan));
         }
     }
 }
