@@ -8,6 +8,7 @@ use super::state::Timeline;
 use crate::model::TrackSet;
 use crate::ui::command::{Command, TimelineCommand};
 use crate::ui::keys::is_behind_another;
+use crate::ui::questions::TimeRange;
 use crate::ui::settings::Wheel;
 
 /// Wheel points for a zoom by e: five notches of fifty.
@@ -56,7 +57,8 @@ fn drag(
     let origin = ui.input(|input| input.pointer.press_origin()).unwrap_or(layout.canvas.center());
     if response.drag_started() {
         let modifiers = ui.input(|input| input.modifiers);
-        let (moves_file, from_ns) = (modifiers.command, timeline.time_at(layout, origin));
+        let (moves_file, grip_ns) = (modifiers.command, timeline.time_at(layout, origin));
+        let from_ns = time_within(timeline, layout, origin);
         let edge = other_edge(timeline, layout, origin).filter(|_| !modifiers.any());
         let drag = match timeline.picked(layout, origin).group.map(|group| group.kind) {
             _ if response.dragged_by(PointerButton::Middle) && on_canvas => {
@@ -67,7 +69,7 @@ fn drag(
                 Drag::Scope(ScopeDrag { from_ns, from_y: origin.y, scroll_px: timeline.view.now().scroll_px() })
             }
             _ if edge.is_some() && on_canvas => edge.map_or(Drag::Move, Drag::Range),
-            Some(kind) if moves_file && on_canvas && timeline.file_of(kind).is_some() => Drag::File(kind, from_ns),
+            Some(kind) if moves_file && on_canvas && timeline.file_of(kind).is_some() => Drag::File(kind, grip_ns),
             _ => Drag::Move,
         };
         timeline.interaction.begin_drag(drag);
@@ -75,11 +77,11 @@ fn drag(
     let is_held = response.dragged() || response.drag_stopped();
     let held_at = released_at(ui).or(response.interact_pointer_pos()).filter(|_| is_held);
     if let (Drag::Range(from_ns), true, Some(at)) = (timeline.interaction.drag(), on_canvas, held_at) {
-        timeline.selection.select_range(Some(ordered(from_ns, timeline.time_at(layout, at))));
+        timeline.selection.select_range(range_to(timeline, layout, from_ns, at));
         return;
     }
     if let (Drag::Scope(drag), true, Some(at)) = (timeline.interaction.drag(), on_canvas, held_at) {
-        timeline.selection.select_range(Some(ordered(drag.from_ns, timeline.time_at(layout, at))));
+        timeline.selection.select_range(range_to(timeline, layout, drag.from_ns, at));
         let tracks = timeline.crossed_tracks(layout, &drag, at.y);
         timeline.selection.select_tracks(tracks, &timeline.snapshot);
         return;
@@ -147,13 +149,13 @@ fn select_on_ruler(timeline: &mut Timeline, ui: &Ui, layout: &TimelineLayout, ru
         if edge.is_none() {
             timeline.selection.select_tracks(TrackSet::ALL, &timeline.snapshot);
         }
-        let fixed_ns = edge.unwrap_or_else(|| timeline.time_at(layout, origin));
+        let fixed_ns = edge.unwrap_or_else(|| time_within(timeline, layout, origin));
         timeline.interaction.begin_drag(Drag::Range(fixed_ns));
     }
     let at = released_at(ui).filter(|_| ruler.drag_stopped());
     let at = at.or(ruler.interact_pointer_pos().filter(|_| ruler.dragged()));
     if let (Drag::Range(fixed_ns), Some(at)) = (timeline.interaction.drag(), at) {
-        timeline.selection.select_range(Some(ordered(fixed_ns, timeline.time_at(layout, at))));
+        timeline.selection.select_range(range_to(timeline, layout, fixed_ns, at));
     } else if ruler.clicked() {
         timeline.selection.select_range(None);
     }
@@ -171,8 +173,16 @@ fn other_edge(timeline: &Timeline, layout: &TimelineLayout, at: Pos2) -> Option<
     (distance(nearest) <= REACH_POINTS).then_some(other_ns)
 }
 
-fn ordered(a: i64, b: i64) -> (i64, i64) {
-    (a.min(b), a.max(b))
+/// Returns the time at a point of the window, or the nearest end of the trace for a point beyond it.
+fn time_within(timeline: &Timeline, layout: &TimelineLayout, at: Pos2) -> i64 {
+    let (start_ns, end_ns) = (timeline.snapshot.start_ns(), timeline.snapshot.end_ns());
+    timeline.time_at(layout, at).max(start_ns).min(end_ns.max(start_ns))
+}
+
+/// Returns the time range from a time to a point of the window, within the trace; `None` if it is empty.
+fn range_to(timeline: &Timeline, layout: &TimelineLayout, from_ns: i64, at: Pos2) -> TimeRange {
+    let to_ns = time_within(timeline, layout, at);
+    Some((from_ns.min(to_ns), from_ns.max(to_ns))).filter(|(from_ns, to_ns)| from_ns < to_ns)
 }
 
 /// Handles the wheel and the pinch of a trackpad.
