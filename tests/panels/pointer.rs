@@ -192,3 +192,27 @@ fn drags_beyond_the_ends_of_the_trace_select_up_to_its_ends() {
     drag(&mut session, from, to, Modifiers::NONE);
     assert_eq!(range(&mut session), None);
 }
+
+#[test]
+fn the_handle_of_the_scroll_bar_stays_where_it_is_gripped() {
+    /// The least height of the handle.
+    const HANDLE: f32 = 28.0;
+    let mut session = with_processes(100, 25);
+    page_down(&mut session, 20);
+    let track = session.harness.get_by_label("Scroll tracks").rect();
+    let free = f64::from(track.height() - HANDLE);
+    let before = scrolled(&session);
+    let at = |part: f64, inside: f32| pos2(track.center().x, track.top() + (part * free) as f32 + inside);
+    for inside in [4.0, HANDLE - 4.0] {
+        session.left_click(at(before, inside));
+        assert_eq!(scrolled(&session), before, "a click at {inside} points");
+    }
+    let from = at(before, 4.0);
+    drag(&mut session, from, from + vec2(0.0, 60.0), Modifiers::NONE);
+    let moved = (scrolled(&session) - before) * free;
+    assert!((moved - 60.0).abs() < 1.0, "moved by {moved} points");
+    // A press beside the handle centres it there.
+    session.left_click(pos2(track.center().x, track.top() + 300.0));
+    let middle = scrolled(&session) * free + f64::from(HANDLE / 2.0);
+    assert!((middle - 300.0).abs() < 1.0, "{middle}");
+}

@@ -32,6 +32,15 @@ pub(super) struct ScopeDrag {
     pub(super) scroll_px: f64,
 }
 
+/// The start of a drag of the scroll bar.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct ScrollGrip {
+    /// Vertical position in the window, in points.
+    pub(super) from_y: f32,
+    /// Scroll offset of the rows at the start.
+    pub(super) scroll_px: f64,
+}
+
 /// The target of a right click.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ClickTarget {
@@ -55,6 +64,7 @@ pub(super) struct Interaction {
     held_keys: Vec<Key>,
     /// The part of the minimap that is gripped.
     map_grip: Option<Grip>,
+    scroll_grip: Option<ScrollGrip>,
     moved_file: Option<FileOffsetDrag>,
     clicked: Option<ClickTarget>,
     /// The position of the pointer on the rows.
@@ -68,6 +78,7 @@ impl Default for Interaction {
             positions: History::new(2..100, 0.1),
             held_keys: Vec::new(),
             map_grip: None,
+            scroll_grip: None,
             moved_file: None,
             clicked: None,
             pointer_x_px: None,
@@ -117,6 +128,14 @@ impl Interaction {
 
     pub(super) fn set_map_grip(&mut self, grip: Option<Grip>) {
         self.map_grip = grip;
+    }
+
+    pub(super) fn scroll_grip(&self) -> Option<ScrollGrip> {
+        self.scroll_grip
+    }
+
+    pub(super) fn set_scroll_grip(&mut self, grip: Option<ScrollGrip>) {
+        self.scroll_grip = grip;
     }
 
     pub(super) fn moved_file(&self) -> Option<&FileOffsetDrag> {
