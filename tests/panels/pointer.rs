@@ -216,3 +216,30 @@ fn the_handle_of_the_scroll_bar_stays_where_it_is_gripped() {
     let middle = scrolled(&session) * free + f64::from(HANDLE / 2.0);
     assert!((middle - 300.0).abs() < 1.0, "{middle}");
 }
+
+#[test]
+fn the_wheel_works_over_the_scroll_bar_the_ruler_and_the_minimap() {
+    let mut session = with_processes(10, 25);
+    let bar = session.harness.get_by_label("Scroll tracks").rect().center();
+    assert_eq!(scrolled(&session), 0.0);
+    wheel(&mut session, bar, 200.0, Modifiers::NONE);
+    let by_bar = scrolled(&session);
+    assert!(by_bar > 0.0);
+    let ruler = session.harness.get_by_label(RULER).rect();
+    let map = session.harness.get_by_label("Map of the whole trace").rect();
+    for place in [ruler, map] {
+        let at = pos2(place.left() + place.width() * 0.25, place.center().y);
+        session.press(Modifiers::NONE, Key::Home);
+        session.harness.run_steps(8);
+        let before = view(&mut session);
+        wheel(&mut session, at, -250.0, Modifiers::COMMAND);
+        let after = view(&mut session);
+        assert!(after.ns_per_px() < before.ns_per_px() * 0.5, "{place}: {after:?}");
+        // The trace covers 900 µs, and the time under the pointer stays.
+        let right = f64::from(at.x - place.left());
+        let at_ns = if place == map { 225_000 } else { before.time_from_x(right) };
+        let moved_px = after.x_from_time(at_ns) - before.x_from_time(at_ns);
+        assert!(moved_px.abs() < 1.5, "{place}: {moved_px}");
+    }
+    assert_eq!(scrolled(&session), by_bar, "the rows stay");
+}

@@ -4,6 +4,7 @@ use egui::{Event, EventFilter, Key, PointerButton, Pos2, Response, Ui, Vec2};
 
 use super::interaction::{Drag, ScopeDrag};
 use super::layout::TimelineLayout;
+use super::minimap;
 use super::state::Timeline;
 use crate::model::TrackSet;
 use crate::ui::command::{Command, TimelineCommand};
@@ -28,7 +29,7 @@ pub(super) fn pointer(
     }
     let ruler = ui.interact(layout.ruler, ui.scope_id().with("ruler"), egui::Sense::click_and_drag());
     select_on_ruler(timeline, ui, layout, &ruler);
-    wheel(timeline, ui, layout, canvas);
+    wheel(timeline, ui, layout);
     if canvas.hover_pos().is_some_and(|at| other_edge(timeline, layout, at).is_some()) {
         ui.ctx().set_cursor_icon(egui::CursorIcon::ResizeHorizontal);
     }
@@ -186,41 +187,73 @@ fn range_to(timeline: &Timeline, layout: &TimelineLayout, from_ns: i64, at: Pos2
 }
 
 /// Handles the wheel and the pinch of a trackpad.
-fn wheel(timeline: &mut Timeline, ui: &Ui, layout: &TimelineLayout, canvas: &Response) {
+fn wheel(timeline: &mut Timeline, ui: &Ui, layout: &TimelineLayout) {
     let (turned, zoom, is_pinch) = ui.input(|input| {
         let is_pinch =
             input.multi_touch().is_some() || input.events.iter().any(|event| matches!(event, Event::Zoom(_)));
         (input.smooth_scroll_delta(), input.zoom_delta(), is_pinch)
     });
     let scale = f64::from(timeline.scale());
-    let on_names = ui.rect_contains_pointer(layout.names());
-    let Some(at) =
-        canvas.hover_pos().or_else(|| on_names.then(|| ui.input(|input| input.pointer.hover_pos())).flatten())
-    else {
-        return;
-    };
+    let Some((at, place)) = wheel_place(timeline, ui, layout) else { return };
+    let only_scrolls = place == WheelPlace::Rows;
     // With Ctrl, egui reports the wheel as a zoom.
     let with_ctrl = if is_pinch { 0.0 } else { zoom.ln() * WHEEL_POINTS_PER_E };
     let (scrolled, zoomed) = match timeline.view.navigation().wheel {
-        _ if on_names => (turned.y + with_ctrl, 0.0),
+        _ if only_scrolls => (turned.y + with_ctrl, 0.0),
         Wheel::Scrolls => (turned.y, with_ctrl),
         Wheel::Zooms => (with_ctrl, turned.y),
     };
     let mut view = *timeline.view.now();
-    let pinched = if is_pinch && !on_names { f64::from(zoom) } else { 1.0 };
+    let pinched = if is_pinch && !only_scrolls { f64::from(zoom) } else { 1.0 };
     let factor = pinched * f64::from(zoomed / WHEEL_POINTS_PER_E).exp();
     #[expect(clippy::float_cmp, reason = "exactly one means that nothing was turned")]
     if factor != 1.0 {
-        view.zoom(factor, f64::from(at.x - layout.canvas.left()) * scale);
+        let at_x_px = match place {
+            WheelPlace::Map => view.x_from_time(minimap::time_at(timeline, layout, at)),
+            WheelPlace::Time | WheelPlace::Rows => f64::from(at.x - layout.canvas.left()) * scale,
+        };
+        view.zoom(factor, at_x_px);
     }
-    if turned.x != 0.0 && !on_names {
+    if turned.x != 0.0 && !only_scrolls {
         view.pan(-f64::from(turned.x) * scale);
     }
     timeline.view.move_to(view, ui);
     if scrolled != 0.0 {
         timeline.view.stop_glide();
-        timeline.scroll_at(layout, at, -f64::from(scrolled) * scale);
+        let down_px = -f64::from(scrolled) * scale;
+        if layout.ruler.contains(at) || layout.minimap.contains(at) {
+            timeline.scroll(down_px);
+        } else {
+            timeline.scroll_at(layout, at, down_px);
+        }
     }
+}
+
+/// The effect of the wheel at a point.
+#[derive(Clone, Copy, PartialEq)]
+enum WheelPlace {
+    /// Scrolls, or zooms at the time of the canvas under the pointer.
+    Time,
+    /// Scrolls, or zooms at the time of the minimap under the pointer.
+    Map,
+    /// Only scrolls: the names and the scroll bar.
+    Rows,
+}
+
+/// Returns the pointer and the effect of the wheel there; `None` outside the timeline, or below a window.
+fn wheel_place(timeline: &Timeline, ui: &Ui, layout: &TimelineLayout) -> Option<(Pos2, WheelPlace)> {
+    let at = ui.input(|input| input.pointer.hover_pos())?;
+    let is_on = |rect| ui.rect_contains_pointer(rect);
+    let place = if is_on(layout.names()) || super::scroll_bar::track(timeline, layout).is_some_and(is_on) {
+        WheelPlace::Rows
+    } else if is_on(layout.minimap) {
+        WheelPlace::Map
+    } else if is_on(layout.rows()) || is_on(layout.ruler) {
+        WheelPlace::Time
+    } else {
+        return None;
+    };
+    Some((at, place))
 }
 
 /// Returns the position of the button's release; within a slow frame the pointer may have moved on.

@@ -1,7 +1,7 @@
 //! The minimap of the whole trace above the ruler: how busy it is over time, hits and losses, and the view as a window
 //! that can be dragged.
 
-use egui::{CursorIcon, Rect, Sense, Stroke, StrokeKind, Ui, pos2};
+use egui::{CursorIcon, Pos2, Rect, Sense, Stroke, StrokeKind, Ui, pos2};
 
 use super::layout::TimelineLayout;
 use super::layout::as_f32;
@@ -12,6 +12,13 @@ use crate::ui::theme::Theme;
 
 /// Width of a column in points; narrower ones blur on a screen without scaling.
 const COLUMN_POINTS: f32 = 2.0;
+
+/// Returns the time under a point of the minimap.
+pub(super) fn time_at(timeline: &Timeline, layout: &TimelineLayout, at: Pos2) -> i64 {
+    let (start_ns, end_ns) = (timeline.snapshot.start_ns(), timeline.snapshot.end_ns());
+    let map = Minimap::new(start_ns, end_ns, f64::from(layout.minimap.width()));
+    map.time_from_x(f64::from(at.x - layout.minimap.left()))
+}
 
 /// Shows the minimap and handles drags of the window.
 pub(super) fn show(timeline: &mut Timeline, ui: &Ui, layout: &TimelineLayout, theme: &Theme) {

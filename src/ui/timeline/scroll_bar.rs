@@ -9,6 +9,14 @@ use crate::ui::theme::Theme;
 
 const WIDTH: f32 = 8.0;
 
+/// Returns the rectangle in which the handle moves; `None` if the bar is hidden.
+#[expect(clippy::cast_precision_loss, reason = "below 2^53")]
+pub(super) fn track(timeline: &Timeline, layout: &TimelineLayout) -> Option<Rect> {
+    let min = pos2(layout.canvas.right() - WIDTH - 2.0, layout.canvas.top() + 2.0);
+    let is_shown = timeline.rows.layout.height_px() as f64 > timeline.view.now().height_px();
+    is_shown.then(|| Rect::from_min_max(min, layout.canvas.max))
+}
+
 /// Shows the bar and handles drags. The gripped point of the handle stays under the pointer; a press beside the handle
 /// centres it there.
 #[expect(
@@ -19,13 +27,9 @@ const WIDTH: f32 = 8.0;
 pub(super) fn show(timeline: &mut Timeline, ui: &Ui, layout: &TimelineLayout, theme: &Theme) {
     /// Minimum height of the handle, for any number of rows.
     const HANDLE_MIN: f32 = 28.0;
+    let Some(track) = track(timeline, layout) else { return };
     let content_px = timeline.rows.layout.height_px() as f64;
     let view_px = timeline.view.now().height_px();
-    if content_px <= view_px {
-        return;
-    }
-    let track =
-        Rect::from_min_max(pos2(layout.canvas.right() - WIDTH - 2.0, layout.canvas.top() + 2.0), layout.canvas.max);
     let response = ui.interact(track, ui.scope_id().with("scroll bar"), Sense::click_and_drag());
     let handle_points = (track.height() * (view_px / content_px) as f32).max(HANDLE_MIN).min(track.height());
     let free_points = (track.height() - handle_points).max(1.0);
