@@ -452,6 +452,7 @@ pub(crate) const GESTURES: &[(&str, &str)] = &[
     ("Drag", "Move in time and through the tracks"),
     ("Shift + drag", "Select time and the tracks that it crosses: the scope"),
     ("Drag on the ruler, middle drag", "Select time on all tracks; a drag on an edge moves it"),
+    ("Shift + drag across names", "Select their tracks"),
     ("Ctrl + click on a name", "Take the tracks into the scope, or out of it"),
     ("Ctrl + drag", "Move the tracks of a file in time, where several are open"),
     ("Wheel", "Scroll the tracks, or zoom: see View > Navigation"),

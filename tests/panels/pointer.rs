@@ -243,3 +243,20 @@ fn the_wheel_works_over_the_scroll_bar_the_ruler_and_the_minimap() {
     }
     assert_eq!(scrolled(&session), by_bar, "the rows stay");
 }
+
+#[test]
+fn shift_and_a_drag_across_names_select_their_tracks_and_no_time() {
+    let mut session = opened();
+    let on_name = |session: &Session, name: &str| head(session, name).expect("a name").left_top() + vec2(40.0, 10.0);
+    let (from, to) = (on_name(&session, "main"), on_name(&session, "Thread 2"));
+    drag(&mut session, from, to, Modifiers::SHIFT);
+    assert!(session.says("Label: 2 threads of server 1"), "{}", session.node_texts().join("\n"));
+    assert!(!session.says(TIME) && head(&session, "main 1, in the scope, unfolded").is_some());
+    // The selected time stays.
+    let (start, end) = (on_ruler(&session, 0.2), on_ruler(&session, 0.5));
+    drag(&mut session, start, end, Modifiers::NONE);
+    let time = range(&mut session);
+    drag(&mut session, to, to + vec2(60.0, 0.0), Modifiers::SHIFT);
+    assert!(session.says("Label: Thread 2 of server 1"), "{}", session.node_texts().join("\n"));
+    assert_eq!(range(&mut session), time);
+}

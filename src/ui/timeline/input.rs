@@ -66,8 +66,9 @@ fn drag(
                 timeline.selection.select_tracks(TrackSet::ALL, &timeline.snapshot);
                 Drag::Range(from_ns)
             }
-            _ if modifiers.shift && on_canvas => {
-                Drag::Scope(ScopeDrag { from_ns, from_y: origin.y, scroll_px: timeline.view.now().scroll_px() })
+            _ if modifiers.shift => {
+                let drag = ScopeDrag { from_ns, from_y: origin.y, scroll_px: timeline.view.now().scroll_px() };
+                if on_canvas { Drag::Scope(drag) } else { Drag::Tracks(drag) }
             }
             _ if edge.is_some() && on_canvas => edge.map_or(Drag::Move, Drag::Range),
             Some(kind) if moves_file && on_canvas && timeline.file_of(kind).is_some() => Drag::File(kind, grip_ns),
@@ -79,6 +80,11 @@ fn drag(
     let held_at = released_at(ui).or(response.interact_pointer_pos()).filter(|_| is_held);
     if let (Drag::Range(from_ns), true, Some(at)) = (timeline.interaction.drag(), on_canvas, held_at) {
         timeline.selection.select_range(range_to(timeline, layout, from_ns, at));
+        return;
+    }
+    if let (Drag::Tracks(drag), false, Some(at)) = (timeline.interaction.drag(), on_canvas, held_at) {
+        let tracks = timeline.crossed_tracks(layout, &drag, at.y);
+        timeline.selection.select_tracks(tracks, &timeline.snapshot);
         return;
     }
     if let (Drag::Scope(drag), true, Some(at)) = (timeline.interaction.drag(), on_canvas, held_at) {

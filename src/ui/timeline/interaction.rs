@@ -18,6 +18,8 @@ pub(super) enum Drag {
     Range(i64),
     /// Selects a time range and the tracks that the drag crosses.
     Scope(ScopeDrag),
+    /// Selects the tracks whose names the drag crosses; the time range stays.
+    Tracks(ScopeDrag),
     /// Moves the file of these rows, gripped at this time.
     File(GroupKind, i64),
 }
