@@ -260,3 +260,39 @@ fn shift_and_a_drag_across_names_select_their_tracks_and_no_time() {
     assert!(session.says("Label: Thread 2 of server 1"), "{}", session.node_texts().join("\n"));
     assert_eq!(range(&mut session), time);
 }
+
+#[test]
+fn back_and_forward_restore_the_rows_in_view() {
+    let mut session = with_processes(20, 25);
+    page_down(&mut session, 2);
+    let before = first_names(&session);
+    // The whole trace is in view, so the jump only scrolls.
+    session.press(Modifiers::COMMAND, Key::F);
+    session.harness.step();
+    session.type_text("p15t20e");
+    session.until("the hit", |session| session.says("1 hit"));
+    session.press(Modifiers::NONE, Key::F3);
+    session.until("the span", |session| session.summary().contains("Selected: p15t20e"));
+    session.press(Modifiers::NONE, Key::Escape);
+    session.until("no search", |session| session.harness.query_by_label("Search").is_none());
+    session.harness.run_steps(3);
+    let at_hit = first_names(&session);
+    assert_ne!(at_hit, before);
+    session.press(Modifiers::ALT, Key::ArrowLeft);
+    session.harness.run_steps(8);
+    assert_eq!(first_names(&session), before);
+    session.press(Modifiers::ALT, Key::ArrowRight);
+    session.harness.run_steps(8);
+    assert_eq!(first_names(&session), at_hit);
+    // A jump in time and rows is one step.
+    page_down(&mut session, 5);
+    let (elsewhere, whole) = (first_names(&session), view(&mut session));
+    session.click("Zoom to selection");
+    session.harness.run_steps(8);
+    assert!(view(&mut session).ns_per_px() < whole.ns_per_px());
+    assert_ne!(first_names(&session), elsewhere);
+    session.press(Modifiers::ALT, Key::ArrowLeft);
+    session.harness.run_steps(8);
+    assert_eq!(view(&mut session), whole);
+    assert_eq!(first_names(&session), elsewhere);
+}

@@ -9,6 +9,7 @@ use super::tracks::ArrangeJob;
 use crate::model::TrackIdx;
 use crate::query::family;
 use crate::query::pick::row_at;
+use crate::scene::viewport::Viewport;
 use crate::store::LaneIdx;
 use crate::store::lane::{LaneKind, RowIdx};
 use crate::ui::command::{NavigationStep, TimelineCommand};
@@ -68,8 +69,9 @@ impl Timeline {
             NavigationStep::Whole => self.show_all(),
             NavigationStep::Back | NavigationStep::Forward => {
                 let is_back = step == NavigationStep::Back;
-                let scope = if is_back { self.view.back() } else { self.view.forward() };
-                if let Some(scope) = scope {
+                let place = if is_back { self.view.back() } else { self.view.forward() };
+                if let Some((scroll_px, scope)) = place {
+                    self.scroll_to(scroll_px);
                     self.selection.set_scope(scope, &self.snapshot);
                 }
             }
@@ -154,12 +156,29 @@ impl Timeline {
     /// Selects a row, unfolds its parents, and scrolls to it. Clears a filter that hides it.
     #[must_use]
     pub(crate) fn reveal(&mut self, row: RowIdx) -> Option<ArrangeJob> {
-        self.selection.select(Some(row));
         let span = self.snapshot.row(row);
         let mut to = *self.view.target();
         to.reveal(span.start_ns, span.end_ns());
-        self.view.jump(to);
-        if self.uncover(self.snapshot.lane(row.lane).track) {
+        self.jump_to_row(to, row)
+    }
+
+    /// Selects a row, and jumps to a view of it.
+    #[must_use]
+    fn jump_to_row(&mut self, to: Viewport, row: RowIdx) -> Option<ArrangeJob> {
+        self.selection.select(Some(row));
+        let is_recorded = self.view.jump(to);
+        self.jump_to_track(self.snapshot.lane(row.lane).track, row, is_recorded)
+    }
+
+    /// Unfolds the parents of a track and scrolls to a row of it. Unless the jump is in the history already, records
+    /// the rows that it leaves.
+    #[must_use]
+    fn jump_to_track(&mut self, track: TrackIdx, row: RowIdx, is_recorded: bool) -> Option<ArrangeJob> {
+        let is_laid_out = self.uncover(track);
+        if !is_recorded && (!is_laid_out || self.scroll_offset_of(row).is_some()) {
+            self.view.leave();
+        }
+        if is_laid_out {
             self.scroll_to_row(row);
             return None;
         }
@@ -172,13 +191,7 @@ impl Timeline {
     fn show_track(&mut self, track: TrackIdx) -> Option<ArrangeJob> {
         let track = self.tracks.row_of(track);
         let lane = LaneIdx(self.snapshot.lanes_of(track).next()?);
-        let row = RowIdx { lane, row: 0 };
-        if self.uncover(track) {
-            self.scroll_to_row(row);
-            return None;
-        }
-        self.tracks.reveal_when_laid_out(row);
-        self.arrange()
+        self.jump_to_track(track, RowIdx { lane, row: 0 }, false)
     }
 
     /// Zooms to the selected time range, or else to the selected span.
@@ -200,8 +213,7 @@ impl Timeline {
         let row = self.selection.span()?;
         let span = self.snapshot.row(row);
         to.show_range(span.start_ns, span.end_ns());
-        self.view.jump(to);
-        self.reveal(row)
+        self.jump_to_row(to, row)
     }
 
     pub(crate) fn show_all(&mut self) {
@@ -259,12 +271,18 @@ impl Timeline {
     }
 
     pub(super) fn scroll_to_row(&mut self, row: RowIdx) {
-        let Some(place) = self.rows.layout.row_of(row.lane, self.snapshot.lane(row.lane).track) else { return };
-        let (first_px, end_px) = self.view.now().pixels_in_view();
-        if place.top_px < first_px || place.top_px + u64::from(place.height_px) > end_px {
-            #[expect(clippy::cast_precision_loss, reason = "below 2^53")]
-            self.scroll_to(place.top_px as f64 - self.view.now().height_px() / 2.0);
+        if let Some(top_px) = self.scroll_offset_of(row) {
+            self.scroll_to(top_px);
         }
+    }
+
+    /// Returns the scroll offset at which a row is in the middle; `None` if it is in view or not laid out.
+    fn scroll_offset_of(&self, row: RowIdx) -> Option<f64> {
+        let place = self.rows.layout.row_of(row.lane, self.snapshot.lane(row.lane).track)?;
+        let (first_px, end_px) = self.view.now().pixels_in_view();
+        let is_in_view = place.top_px >= first_px && place.top_px + u64::from(place.height_px) <= end_px;
+        #[expect(clippy::cast_precision_loss, reason = "below 2^53")]
+        (!is_in_view).then(|| place.top_px as f64 - self.view.now().height_px() / 2.0)
     }
 
     /// Scrolls the selected row up by the height that newly hides it, because the details open over the bottom rows.

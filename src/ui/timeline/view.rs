@@ -65,12 +65,19 @@ impl ViewState {
         self.history.has_future()
     }
 
-    /// Flies to a view, and records the previous one in the history.
-    pub(super) fn jump(&mut self, to: Viewport) {
-        if to != *self.target() {
-            self.history.leave(self.place());
+    /// Flies to a view, and records the previous one in the history. Returns whether it is another view.
+    pub(super) fn jump(&mut self, to: Viewport) -> bool {
+        let moves = to != *self.target();
+        if moves {
+            self.leave();
             self.fly(Some(to));
         }
+        moves
+    }
+
+    /// Records the present view in the history, before a jump to other rows.
+    pub(super) fn leave(&mut self) {
+        self.history.leave(self.place());
     }
 
     /// Flies to a view within a longer movement, such as repeated zooming.
@@ -79,9 +86,9 @@ impl ViewState {
         self.fly(Some(to));
     }
 
-    /// Returns the view that is shown or flown to, with its scope.
+    /// Returns the view that is shown or flown to, over the present rows, with its scope.
     fn place(&self) -> (Viewport, SelectedScope) {
-        (*self.target(), self.scope.clone())
+        (self.now.with_time_of(self.target()), self.scope.clone())
     }
 
     /// Records a change of the scope: the previous scope enters the history with its view; successive changes are one
@@ -93,23 +100,23 @@ impl ViewState {
         }
     }
 
-    /// Flies to the previous view, and returns its scope, if there is one.
-    pub(super) fn back(&mut self) -> Option<SelectedScope> {
+    /// Flies to the previous view, and returns its scroll offset and scope, if there is one.
+    pub(super) fn back(&mut self) -> Option<(f64, SelectedScope)> {
         let place = self.history.back(self.place());
         self.return_to(place)
     }
 
-    /// Flies to the next view, and returns its scope, if there is one.
-    pub(super) fn forward(&mut self) -> Option<SelectedScope> {
+    /// Flies to the next view, and returns its scroll offset and scope, if there is one.
+    pub(super) fn forward(&mut self) -> Option<(f64, SelectedScope)> {
         let place = self.history.forward(self.place());
         self.return_to(place)
     }
 
-    fn return_to(&mut self, place: Option<(Viewport, SelectedScope)>) -> Option<SelectedScope> {
+    fn return_to(&mut self, place: Option<(Viewport, SelectedScope)>) -> Option<(f64, SelectedScope)> {
         let (view, scope) = place?;
         self.fly(Some(view));
         self.scope = scope.clone();
-        Some(scope)
+        Some((view.scroll_px(), scope))
     }
 
     /// Follows the pointer, without an animation.
