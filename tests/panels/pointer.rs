@@ -245,6 +245,44 @@ fn the_wheel_works_over_the_scroll_bar_the_ruler_and_the_minimap() {
 }
 
 #[test]
+fn a_further_right_click_opens_the_menu_at_the_new_position() {
+    let mut session = opened();
+    let entry = |session: &Session, text: &str| {
+        let nodes = session.harness.query_all_by_role(egui::Role::Button);
+        let mut nodes = nodes.filter(|node| node.accesskit_node().label().is_some_and(|label| label.starts_with(text)));
+        nodes.next().map(|node| node.rect())
+    };
+    let (request, write) = (on_track(&session, "main", 0.85), on_track(&session, "Thread 2", 0.1));
+    session.right_click(request);
+    assert!(entry(&session, "Zoom to the span").is_some());
+    // An open submenu is closed.
+    session.click("More of the span");
+    session.until("the submenu", |session| session.says("Inside this span"));
+    session.right_click(write);
+    assert!(session.summary().contains("Selected: write, 400 µs"), "{}", session.summary());
+    let place = entry(&session, "Zoom to the span").expect("a menu");
+    assert!((place.left() - write.x).abs() < 30.0 && (place.top() - write.y).abs() < 60.0, "{place} at {write}");
+    assert!(!session.says("Inside this span"));
+    let first = on_track(&session, "main", 0.7);
+    session.right_click(first);
+    assert!(entry(&session, "Zoom to the span").is_some(), "a third time");
+    // The menus of names.
+    let name = head(&session, "main").expect("a name").left_top();
+    for at in [name + vec2(80.0, 8.0), name + vec2(20.0, 8.0)] {
+        session.right_click(at);
+        let place = entry(&session, "Statistics of the track").expect("the menu of a name");
+        assert!((place.left() - at.x).abs() < 30.0, "{place} at {at}");
+    }
+    let other = head(&session, "server 1").expect("a name").left_top() + vec2(20.0, 8.0);
+    session.right_click(other);
+    assert!(
+        entry(&session, "Statistics of the process").is_some() && entry(&session, "Statistics of the track").is_none()
+    );
+    session.left_click(canvas(&session).center());
+    assert!(entry(&session, "Statistics of the process").is_none(), "a click beside it closes it");
+}
+
+#[test]
 fn shift_and_a_drag_across_names_select_their_tracks_and_no_time() {
     let mut session = opened();
     let on_name = |session: &Session, name: &str| head(session, name).expect("a name").left_top() + vec2(40.0, 10.0);

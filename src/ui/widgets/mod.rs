@@ -1,6 +1,7 @@
 //! Widgets and text layout that panels share.
 
 pub(crate) mod bars;
+pub(crate) mod context_menu;
 pub(crate) mod field;
 pub(crate) mod letters;
 pub(crate) mod marks;
