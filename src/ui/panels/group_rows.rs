@@ -467,6 +467,6 @@ fn add_categories(lines: &mut [Line], by: &GroupBy, snapshot: &Snapshot) {
         return;
     }
     for line in lines.iter_mut().filter(|line| line.group != SpanGroup::OTHERS && repeated.contains(&line.label)) {
-        line.category = category_label(snapshot.names().get(line.group.name).category).to_owned();
+        category_label(snapshot.names().get(line.group.name).category).clone_into(&mut line.category);
     }
 }
