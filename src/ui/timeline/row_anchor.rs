@@ -33,8 +33,8 @@ impl Timeline {
             GroupKind::Process(_) | GroupKind::Tracks(_) => None,
         };
         let header = GroupKind::Process(process);
-        let shown = [Some(anchor.kind), group, Some(header)].into_iter().flatten();
-        let Some(row) = shown.filter_map(|kind| self.rows.layout.group_of(kind)).next() else { return };
+        let mut kinds = [Some(anchor.kind), group, Some(header)].into_iter().flatten();
+        let Some(row) = kinds.find_map(|kind| self.rows.layout.group_of(kind)) else { return };
         let top_px = if row.kind == anchor.kind && folded != Some(anchor.kind) {
             row.top_px + anchor.above_px.min(u64::from(row.height_px).saturating_sub(1))
         } else if row.kind == header {
