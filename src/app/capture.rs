@@ -15,6 +15,16 @@ use crate::ui::panels::details::DetailsPanel;
 use crate::ui::timeline::derived::DerivedState;
 use crate::ui::timeline::state::Timeline;
 
+/// The saved timeline of a trace.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum SavedState {
+    /// It is restored once all rows are sorted.
+    #[default]
+    Pending,
+    /// It is restored, so it may be saved again.
+    Restored,
+}
+
 /// An open trace.
 pub(super) struct OpenCapture {
     pub(crate) sources: Sources,
@@ -24,8 +34,7 @@ pub(super) struct OpenCapture {
     pub(crate) grows: bool,
     /// Whether it was already imported again because its store was damaged; that is tried only once.
     pub(crate) is_mended: bool,
-    /// Whether its saved timeline is restored, so that it may be saved again.
-    pub(super) is_restored: bool,
+    pub(super) saved: SavedState,
     /// Whether its stacks would change with files found since.
     pub(crate) has_other_stacks: bool,
     /// Identifies answers about this trace.
@@ -50,7 +59,7 @@ impl OpenCapture {
             details: None,
             grows,
             is_mended: false,
-            is_restored: false,
+            saved: SavedState::Pending,
             has_other_stacks: false,
             id,
             derive: None,

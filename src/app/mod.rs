@@ -27,6 +27,8 @@ pub(crate) mod picture;
 pub(crate) mod preferences;
 pub(crate) mod recent;
 pub(crate) mod restart;
+#[cfg(test)]
+mod restored_tests;
 mod selected_flows;
 mod show;
 pub(crate) mod single_instance;

@@ -104,7 +104,7 @@ mod tests {
         let mut shown = 0;
         let mut sink = |_| shown += 1;
         let mut previews = Previews::new(Some(&mut sink));
-        previews.started = Instant::now() + Duration::from_secs(60);
+        previews.started = Instant::now() + Duration::from_mins(1);
         previews.send_sorted(&store);
         assert_eq!(shown, 0);
         let mut sink = |_| shown += 1;

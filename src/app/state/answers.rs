@@ -2,7 +2,7 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use crate::app::capture::OpenCapture;
+use crate::app::capture::{OpenCapture, SavedState};
 use crate::app::event::{DialogChoice, TabEvent, TaskError, TaskEvent};
 use crate::app::state::App;
 use crate::app::tab::{Tab, TabMessage};
@@ -227,8 +227,7 @@ impl App {
         let renews_answers = self.renews_answers(at, &snapshot);
         let tab = &mut self.tabs[at];
         let before = tab.capture.take().filter(|open| open.grows);
-        let (is_mended, is_restored) =
-            before.as_ref().map(|open| (open.is_mended, open.is_restored)).unwrap_or_default();
+        let (is_mended, saved_state) = before.as_ref().map(|open| (open.is_mended, open.saved)).unwrap_or_default();
         let (before, flows) = before.map(|open| (open.timeline, open.flows)).unzip();
         let was_live = before.as_ref().is_some_and(Timeline::is_live);
         // A followed trace is sorted again at its end, which may change the order of its tracks.
@@ -259,14 +258,14 @@ impl App {
             capture.flows = flows.unwrap_or_default();
         }
         // Only what is known of the whole trace is saved, so its timeline is restored before it may be saved again.
-        let is_due = !is_restored && !was_live && capture.is_whole();
+        let is_due = saved_state == SavedState::Pending && !was_live && capture.is_whole();
         let folders = self.options.folders.as_ref().filter(|_| is_due);
         let (saved, note) = match tab.moved_from.take() {
             Some(view) => (Some(view), None),
             None => folders.map(|folders| folders.timeline(&capture.sources)).unwrap_or_default(),
         };
         tab.add_note(&note.unwrap_or_default());
-        capture.is_restored = is_restored || is_due || saved.is_some();
+        capture.saved = if is_due || saved.is_some() { SavedState::Restored } else { saved_state };
         if let Some(job) = saved.and_then(|saved| capture.timeline.restore(saved)) {
             tasks::arrange(job, &tab.wake);
         }
