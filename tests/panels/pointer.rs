@@ -173,20 +173,22 @@ fn a_double_click_on_a_span_shows_the_span_although_time_is_selected() {
 
 #[test]
 fn drags_beyond_the_ends_of_the_trace_select_up_to_its_ends() {
+    /// With an instant at the end.
+    const WHOLE_NS: i64 = 1_000_001;
     let mut session = opened();
     let (middle, beyond) = (on_track(&session, "main", 0.5), on_track(&session, "main", 0.99));
     drag(&mut session, middle, beyond, Modifiers::SHIFT);
     let (from_ns, to_ns) = range(&mut session).expect("a range");
-    assert!((1..1_000_000).contains(&from_ns) && to_ns == 1_000_000, "{from_ns} to {to_ns}");
+    assert!((1..1_000_000).contains(&from_ns) && to_ns == WHOLE_NS, "{from_ns} to {to_ns}");
     let before = on_track(&session, "main", 0.01);
     drag(&mut session, beyond, before, Modifiers::SHIFT);
-    assert_eq!(range(&mut session), Some((0, 1_000_000)));
+    assert_eq!(range(&mut session), Some((0, WHOLE_NS)));
     let (from, to) = (on_ruler(&session, 0.005), on_ruler(&session, 0.6));
     drag(&mut session, from, to, Modifiers::NONE);
     assert_eq!(range(&mut session).expect("a range").0, 0);
     let (edge, beyond) = (on_ruler(&session, 0.6), on_ruler(&session, 0.995));
     drag(&mut session, edge, beyond, Modifiers::NONE);
-    assert_eq!(range(&mut session), Some((0, 1_000_000)), "an edge too");
+    assert_eq!(range(&mut session), Some((0, WHOLE_NS)), "an edge too");
     // Nothing of the trace is within this drag.
     let (from, to) = (on_ruler(&session, 0.97), on_ruler(&session, 0.99));
     drag(&mut session, from, to, Modifiers::NONE);

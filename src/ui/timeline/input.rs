@@ -180,9 +180,10 @@ fn other_edge(timeline: &Timeline, layout: &TimelineLayout, at: Pos2) -> Option<
     (distance(nearest) <= REACH_POINTS).then_some(other_ns)
 }
 
-/// Returns the time at a point of the window, or the nearest end of the trace for a point beyond it.
+/// Returns the time at a point of the window, or the nearest end of the trace for a point beyond it. The end is that of
+/// a range with the instants at the last nanosecond.
 fn time_within(timeline: &Timeline, layout: &TimelineLayout, at: Pos2) -> i64 {
-    let (start_ns, end_ns) = (timeline.snapshot.start_ns(), timeline.snapshot.end_ns());
+    let (start_ns, end_ns) = (timeline.snapshot.start_ns(), timeline.snapshot.end_ns().saturating_add(1));
     timeline.time_at(layout, at).max(start_ns).min(end_ns.max(start_ns))
 }
 
