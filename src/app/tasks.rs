@@ -290,7 +290,8 @@ pub(crate) fn list(folder: PathBuf, wake: &Wake) {
 }
 
 /// Handles a path from the picker in the background, because a file system may be slow to report whether it is a
-/// folder. A leading `~` of a typed path is the home folder. An existing file is written only if it `replaces` that.
+/// folder. A leading `~` of a typed path is the home folder. An existing file is written only if it `replaces` that;
+/// a device or a pipe is not replaced.
 pub(crate) fn pick_path(purpose: Purpose, path: PathBuf, replaces: bool, wake: &Wake) {
     let (wake, failed) = (Arc::clone(wake), Arc::clone(wake));
     let unresolved = path.clone();
@@ -298,7 +299,7 @@ pub(crate) fn pick_path(purpose: Purpose, path: PathBuf, replaces: bool, wake: &
         let path = if path.exists() { path } else { in_home(&path).unwrap_or(path) };
         wake(if path.is_dir() {
             TaskEvent::PickedFolder(path)
-        } else if !purpose.reads() && !replaces && path.exists() {
+        } else if !purpose.reads() && !replaces && path.is_file() {
             TaskEvent::PickedExisting
         } else {
             chosen(purpose, path)
