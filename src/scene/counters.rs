@@ -7,6 +7,9 @@ use super::viewport::Viewport;
 use crate::base::time::grouped_digits;
 use crate::query::{Buckets, CounterCell};
 
+/// Limit below which values are written with an exponent.
+const SMALL: f64 = 1e-4;
+
 /// The values at the bottom and the top of the row of a counter.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Scale {
@@ -93,9 +96,6 @@ pub(crate) fn exact_value_text(value: f64) -> String {
 pub(crate) fn computed_value_text(value: f64) -> String {
     text_of_digits(value, 9)
 }
-
-/// Values below have an exponent.
-const SMALL: f64 = 1e-4;
 
 fn text_of_digits(value: f64, digits: usize) -> String {
     let size = value.abs();

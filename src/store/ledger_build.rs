@@ -35,7 +35,7 @@ pub(crate) struct LedgerContext<'a> {
     pub(crate) paths: PathShape,
     /// Memory limit for the growing sums.
     pub(crate) budget_bytes: usize,
-    /// Start of the import, whose duration the store has.
+    /// Start of the import. The summary in the store has the time from then to the end of the ledgers.
     pub(crate) started: Instant,
     pub(crate) cancel: &'a Cancel,
     pub(crate) progress: &'a Progress,

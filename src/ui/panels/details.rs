@@ -21,6 +21,7 @@ use crate::store::lane::{LaneKind, RowIdx};
 use crate::ui::command::{AppCommand, Command, TimelineCommand};
 use crate::ui::questions::SampledFunction;
 use crate::ui::theme::Theme;
+use crate::ui::widgets::context_menu::context_menu;
 use crate::ui::widgets::reading_order::on_screen;
 
 /// Maximum number of children listed.
@@ -197,7 +198,7 @@ impl DetailsPanel {
         let response = ui.add(label.extend());
         let response = if short == whole { response } else { response.on_hover_text(tip(name)) };
         let value = PanelValue::from_name(name, self.name).of_function(self.function.clone());
-        response.context_menu(|ui| commands.extend(value_menu::show(ui, &value)));
+        context_menu(&response).show(|ui| commands.extend(value_menu::show(ui, &value)));
     }
 
     fn show_facts(&self, ui: &mut Ui, theme: &Theme, commands: &mut Vec<Command>) {
@@ -466,7 +467,7 @@ fn pair(ui: &mut Ui, theme: &Theme, (name, width): (&str, f32), text: &str, valu
         let ordered = on_screen(text);
         let is_as_written = matches!(ordered, std::borrow::Cow::Borrowed(_));
         let label = egui::Label::new(&*ordered).selectable(is_as_written).sense(egui::Sense::CLICK).wrap();
-        ui.add(label).context_menu(|ui| chosen = value_menu::show(ui, value));
+        context_menu(&ui.add(label)).show(|ui| chosen = value_menu::show(ui, value));
     });
     chosen
 }

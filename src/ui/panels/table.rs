@@ -20,6 +20,7 @@ use crate::ui::chrome::menu_bar;
 use crate::ui::command::{AppCommand, Command};
 use crate::ui::settings::TableLayout;
 use crate::ui::theme::Theme;
+use crate::ui::widgets::context_menu::context_menu;
 use crate::ui::widgets::marks;
 
 /// Height of the header, in points.
@@ -427,7 +428,7 @@ impl TableView {
             self.menu = Some(OpenMenu { slot, row, column });
         }
         if let Some(open) = self.menu.filter(|open| open.slot == slot) {
-            response.context_menu(|ui| {
+            context_menu(&response).show(|ui| {
                 menu_bar::scrolled(ui, |ui| shown.commands.extend(show_menu(ui, painting, open, rows)));
             });
         }

@@ -12,6 +12,7 @@ use crate::scene::labels::{shorten_middle, shown};
 use crate::ui::command::{BookmarkCommand, Command, TimelineCommand};
 use crate::ui::settings::RulerOrigin;
 use crate::ui::theme::Theme;
+use crate::ui::widgets::context_menu::context_menu;
 use crate::ui::widgets::letters::letter_width;
 use crate::ui::widgets::reading_order::on_screen;
 
@@ -162,7 +163,7 @@ pub(super) fn show(
         if response.clicked() {
             commands.push(Command::Timeline(TimelineCommand::Bookmark(BookmarkCommand::Choose(mark.id))));
         }
-        response.context_menu(|ui| flag_menu(ui, timeline, mark, &mut commands));
+        context_menu(&response).show(|ui| flag_menu(ui, timeline, mark, &mut commands));
         response.on_hover_text(format!("{}\n{}", mark.name, bookmark_time_text(timeline, mark)));
     }
     commands

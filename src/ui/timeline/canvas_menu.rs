@@ -24,7 +24,7 @@ use crate::ui::panel::Panel;
 use crate::ui::purpose::Purpose;
 use crate::ui::questions::SelectedScope;
 use crate::ui::theme::Theme;
-use crate::ui::widgets::context_menu;
+use crate::ui::widgets::context_menu::context_menu;
 use crate::ui::widgets::reading_order::on_screen;
 
 /// The items for one subject: a span, a time range, a track.
@@ -60,7 +60,7 @@ pub(super) fn show(
         commands.extend(row.map(|row| Command::Timeline(TimelineCommand::Select(Some(row)))));
     }
     let Some(clicked) = timeline.interaction.clicked() else { return };
-    context_menu::show(canvas, |ui| {
+    context_menu(canvas).show(|ui| {
         menu_bar::scrolled(ui, |ui| {
             for (number, section) in sections(timeline, clicked).into_iter().enumerate() {
                 if number > 0 {

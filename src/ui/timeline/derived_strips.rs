@@ -2,8 +2,7 @@
 //! the commands that change them.
 
 use egui::{
-    Align2, Color32, FontId, Popup, PopupCloseBehavior, Pos2, Rect, RichText, Role, Sense, Stroke, Ui, WidgetInfo,
-    pos2, vec2,
+    Align2, Color32, FontId, PopupCloseBehavior, Pos2, Rect, RichText, Role, Sense, Stroke, Ui, WidgetInfo, pos2, vec2,
 };
 
 use super::derived::{DerivedRow, DerivedState};
@@ -14,6 +13,7 @@ use crate::base::time::{duration_text, grouped_digits};
 use crate::scene::labels::{shorten_middle, shown};
 use crate::ui::command::{AppCommand, Command, DerivedCommand, DerivedId, TimelineCommand, ToolWindow};
 use crate::ui::theme::{LABEL_POINTS, Theme};
+use crate::ui::widgets::context_menu::context_menu;
 use crate::ui::widgets::field;
 use crate::ui::widgets::letters::letter_width;
 use crate::ui::widgets::reading_order::on_screen;
@@ -121,7 +121,7 @@ impl Timeline {
                 ui.ctx().request_repaint_after(std::time::Duration::from_millis(100));
             }
             // A click into the name field keeps it open.
-            let popup = Popup::context_menu(&response).close_behavior(PopupCloseBehavior::CloseOnClickOutside);
+            let popup = context_menu(&response).close_behavior(PopupCloseBehavior::CloseOnClickOutside);
             popup.show(|ui| commands.extend(menu(ui, row, theme)));
             let rows = row.series().map(|series| format!("\n{} rows", grouped_digits(series.rows())));
             let described = on_screen(&shown(&row.described())).into_owned();

@@ -16,7 +16,7 @@ use crate::ui::command::{
 };
 use crate::ui::purpose::Purpose;
 use crate::ui::theme::{LABEL_POINTS, Theme};
-use crate::ui::widgets::context_menu;
+use crate::ui::widgets::context_menu::context_menu;
 use crate::ui::widgets::letters::letter_width;
 use crate::ui::widgets::reading_order::on_screen;
 
@@ -147,7 +147,7 @@ fn show_group(
             rows(RowCommand::ToggleFold(group.kind))
         });
     }
-    context_menu::show(&response, |ui| menu(ui, timeline, group.kind, commands));
+    context_menu(&response).show(|ui| menu(ui, timeline, group.kind, commands));
     response.on_hover_text(tip(timeline, group.kind, &(title + &named), &beside));
 }
 

@@ -68,8 +68,8 @@ impl PerfEventBuilder {
         self.scheduler.finish(batch, SourcePos::Offset(0));
         let unwound = self.raw_stacks.modules().into_iter();
         batch.batch.metadata.extend(unwound.map(|module| Metadata::Unwound { module: Box::new(module) }));
-        let modules = std::mem::take(&mut self.maps.modules).into_used();
-        batch.batch.metadata.extend(modules.map(|module| Metadata::Module { module: Box::new(module) }));
+        let modules = std::mem::take(&mut self.maps.modules);
+        batch.batch.metadata.extend(modules.used_modules().map(|module| Metadata::Module { module: Box::new(module) }));
     }
 
     pub(super) fn add_record(&mut self, header: &PerfHeader, record: PerfRecord<'_>, batch: &mut BatchBuilder) {

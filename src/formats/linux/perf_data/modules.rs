@@ -212,12 +212,8 @@ impl MapModules {
     }
 
     /// Returns the modules that contain frames.
-    pub(super) fn into_used(self) -> impl Iterator<Item = Module> {
-        (0..self.rows.len())
-            .filter(|&row| self.rows[row].is_used)
-            .map(|row| self.module(row))
-            .collect::<Vec<_>>()
-            .into_iter()
+    pub(super) fn used_modules(&self) -> impl Iterator<Item = Module> + '_ {
+        (0..self.rows.len()).filter(|&row| self.rows[row].is_used).map(|row| self.module(row))
     }
 }
 
@@ -248,7 +244,8 @@ mod tests {
         let list = [entry(0, &[5; 20], 0, "/a"), entry(HAS_SIZE, &[6; 20], 8, "/b")].concat();
         assert_eq!(modules.list(&list), Some(()));
         assert_eq!(modules.list(&list[..list.len() - 1]), None);
-        let used: Vec<_> = modules.into_used().map(|it| (it.category, it.build_id.map(|id| id.to_string()))).collect();
+        let used: Vec<_> =
+            modules.used_modules().map(|it| (it.category, it.build_id.map(|id| id.to_string()))).collect();
         let expected = [("/a", "05".repeat(20)), ("/b", "01".to_owned()), ("/b (build 02)", "02".to_owned())];
         assert_eq!(used, expected.map(|(path, id)| (path.into(), Some(id))));
     }
@@ -269,7 +266,7 @@ mod tests {
         assert_eq!([row(b"[vdso]", 0, 0), row(b"//anon", 3, 0), row(b"//anon", 4, 0)], [4, 5, 5]);
         let list = [entry(0, &[5; 20], 0, "/a"), entry(0, &[5; 20], 0, "/a"), entry(0, &[6; 20], 0, "/b")].concat();
         assert_eq!(modules.list(&list), Some(()));
-        let used: Vec<_> = modules.into_used().take(4).collect();
+        let used: Vec<_> = modules.used_modules().take(4).collect();
         let seen: Vec<_> = used.iter().map(|it| (&*it.category, it.inode, it.is_ambiguous)).collect();
         let expected = [("/a", Some(9), true), ("/a (file 2)", Some(9), false), ("/a (file 3)", Some(8), false)];
         assert_eq!(seen, [&expected[..], &[("/b", None, false)]].concat());
@@ -295,7 +292,7 @@ mod tests {
         let file = MappedFile { path: b"[kernel.kallsyms]_stext", build_id: None, identity: None };
         let row = modules.row(KERNEL, (0xffff_0000, 0xffff_0000), &file).unwrap();
         modules.used(row);
-        let kernel = modules.into_used().next().unwrap();
+        let kernel = modules.used_modules().next().unwrap();
         assert_eq!((&*kernel.path, kernel.kind), ("[kernel.kallsyms]", ModuleKind::Kernel));
         assert_eq!(kernel.anchor, Some(("_stext".into(), 0xffff_0000)));
     }

@@ -28,6 +28,7 @@ use crate::ui::command_line::PanelCommandLine;
 use crate::ui::panel::Panel;
 use crate::ui::questions::{FlameAnswer, KnownPaths, PathsOf, PathsQuestion, Question, QuestionKind, SelectedScope};
 use crate::ui::theme::Theme;
+use crate::ui::widgets::context_menu::context_menu;
 use crate::ui::widgets::field;
 use crate::ui::widgets::reading_order::on_screen;
 pub(crate) use amounts::Amounts;
@@ -395,7 +396,7 @@ impl FlamePanel {
             self.menu = pointed.filter(|(_, node)| *node != FlameNodeIdx::ROOT);
         }
         if let Some(bar) = self.menu {
-            shown.response.context_menu(|ui| {
+            context_menu(&shown.response).show(|ui| {
                 let of = if self.samples { PathsOf::Samples(self.event.clone()) } else { PathsOf::Spans };
                 let history = &mut self.history;
                 menu_bar::scrolled(ui, |ui| commands.extend(menu::of_bar(ui, snapshot, picture, bar, &of, history)));

@@ -11,6 +11,7 @@ use crate::ui::panel::Panel;
 use crate::ui::panels::table_keys;
 use crate::ui::theme::Theme;
 use crate::ui::timeline::state::Timeline;
+use crate::ui::widgets::context_menu::context_menu;
 use crate::ui::widgets::spoken;
 
 /// The action for the spans of chosen cells.
@@ -123,7 +124,7 @@ impl CellHand {
             self.menu = pointed;
         }
         if let Some(cell) = self.menu {
-            response.context_menu(|ui| {
+            context_menu(&response).show(|ui| {
                 if let Some(action) = show_menu(ui, picture.cells.count(cell) > 0) {
                     chosen = Some(ChosenCells::between(cell, cell, action));
                 }

@@ -1,10 +1,11 @@
 //! The visible columns of a table, chosen by a right click on the header. The first column cannot be hidden.
 
-use egui::{Popup, PopupCloseBehavior, Response};
+use egui::{PopupCloseBehavior, Response};
 
 use super::TableColumn;
 use crate::ui::chrome::menu_bar;
 use crate::ui::settings::TableLayout;
+use crate::ui::widgets::context_menu::context_menu;
 
 pub(super) fn is_hidden(layout: &TableLayout, column: usize) -> bool {
     column > 0 && layout.hidden.contains(&column)
@@ -52,7 +53,7 @@ pub(super) fn edges(
 
 /// Shows the column menu while it is open at a header. It stays open for several choices.
 pub(super) fn choose_columns(head: &Response, columns: &[TableColumn], layout: &mut TableLayout) {
-    let menu = Popup::context_menu(head).close_behavior(PopupCloseBehavior::CloseOnClickOutside);
+    let menu = context_menu(head).close_behavior(PopupCloseBehavior::CloseOnClickOutside);
     menu.show(|ui| {
         menu_bar::scrolled(ui, |ui| {
             for (number, column) in columns.iter().enumerate().skip(1) {
