@@ -81,7 +81,7 @@ pub mod frame {
     pub use crate::frame::{FrameOptions, RectBudget, build, lanes_in_view};
 }
 pub mod ingest {
-    pub use crate::ingest::load::{CachePolicy, LoadError, LoadOptions, Loaded};
+    pub use crate::ingest::load::{CachePolicy, Ledgers, LoadError, LoadOptions, Loaded};
     pub use crate::ingest::pipeline::{open, open_with_previews};
     pub mod heads {
         pub use crate::ingest::heads::{HeadTable, OpenRun, Origin, SortedRun};

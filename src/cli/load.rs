@@ -10,7 +10,7 @@ use crate::base::budget::Memory;
 use crate::base::cancel::Cancel;
 use crate::base::progress::Progress;
 use crate::ingest::spool::is_read_once;
-use crate::ingest::{self, CachePolicy, LoadError, LoadOptions, Loaded};
+use crate::ingest::{self, CachePolicy, Ledgers, LoadError, LoadOptions, Loaded};
 use crate::model::unwind::UnwindFiles;
 use crate::model::{Losses, Sources};
 use crate::store::cache::Cache;
@@ -35,7 +35,8 @@ fn load_by(
     let pipes = sources.files().iter().filter(|file| is_read_once(&file.input));
     let pipes: Vec<_> = pipes.map(|file| file.path().display().to_string()).collect();
     let line = ProgressLine::with_pipes(&progress, how.progress, pipes.join(", "));
-    let loaded = open(&how.options(), &progress);
+    let options = LoadOptions { ledgers: Ledgers::IfCached, ..how.options() };
+    let loaded = open(&options, &progress);
     drop(line);
     let loaded = loaded?;
     if let Some(note) = &loaded.report.note {

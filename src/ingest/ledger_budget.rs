@@ -9,15 +9,20 @@ use crate::store::ledger_build::LedgerContext;
 use crate::store::path_ledger::PathShape;
 use crate::store::sample_ledger::SampleShape;
 
-/// Runs `finish` with the context of the ledgers of an import, and charges their memory to the budget meanwhile.
+/// Runs `finish` with the context of the ledgers of an import, and charges their memory to the budget meanwhile. There
+/// is no context if the store gets no ledgers.
 pub(super) fn with_ledger<R>(
     context: &ReadContext,
     started: Instant,
-    finish: impl FnOnce(&LedgerContext<'_>) -> R,
+    has_ledgers: bool,
+    finish: impl FnOnce(Option<&LedgerContext<'_>>) -> R,
 ) -> R {
+    if !has_ledgers {
+        return finish(None);
+    }
     let budget_bytes = BudgetShare::Ledger.bytes(&context.budget);
     let _held = context.budget.charge(budget_bytes);
-    finish(&LedgerContext {
+    finish(Some(&LedgerContext {
         shape: LedgerShape::default(),
         samples: SampleShape::default(),
         paths: PathShape::default(),
@@ -25,5 +30,5 @@ pub(super) fn with_ledger<R>(
         started,
         cancel: &context.cancel,
         progress: &context.progress,
-    })
+    }))
 }

@@ -34,6 +34,8 @@ pub struct LoadOptions {
     /// Maximum total size of cached stores, in bytes. The least recently used are removed first; that of this load is
     /// not.
     pub cache_bytes_max: u64,
+    /// Which stores get ledgers.
+    pub ledgers: Ledgers,
     /// The disk that the store is written to.
     pub disk: Arc<dyn Disk>,
     /// The files for unwinding raw stacks.
@@ -52,10 +54,20 @@ impl Default for LoadOptions {
             threads: std::thread::available_parallelism().map_or(2, usize::from),
             cache: Cache::default_folder().map_or(CachePolicy::None, CachePolicy::Folder),
             cache_bytes_max: Self::CACHE_BYTES_MAX,
+            ledgers: Ledgers::Always,
             disk: Arc::new(SystemDisk),
             unwind_files: None,
         }
     }
+}
+
+/// Which stores get ledgers. Building them takes longer than any one question that they answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ledgers {
+    /// Every store, for a window with many questions.
+    Always,
+    /// Stores in the cache, for a command with one question: later commands use the ledgers as well.
+    IfCached,
 }
 
 /// An opened store with the report of its load.

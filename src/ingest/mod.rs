@@ -36,7 +36,7 @@ mod text_stack;
 mod tie_sort;
 pub(crate) mod ties;
 
-pub(crate) use load::{CachePolicy, LoadError, LoadOptions, Loaded};
+pub(crate) use load::{CachePolicy, Ledgers, LoadError, LoadOptions, Loaded};
 pub(crate) use pipeline::{open, open_spooled, open_with_previews};
 
 #[cfg(test)]

@@ -25,6 +25,7 @@ use crate::formats::{
     self, ChunkLimits, ChunkSource, ChunkedCapture, ReadContext, ReadError, Reader, StoreParts, TraceFiles,
 };
 use crate::model::{Loss, Losses, Names, Registry, SourcePos, Sources, Stacks, TrackTables};
+use crate::store::ledger_build::LedgerContext;
 use crate::store::{LoadStats, Meta, Store, StoreWriter, Summary};
 
 /// Opens a trace of one or several files as a store. Input from a pipe is first copied to an unnamed file.
@@ -200,12 +201,13 @@ fn load(
                 meta.tracks = std::mem::take(&mut capture.registry).into_tables();
                 context.progress.begin(Stage::Publishing, 0);
                 meta.summary.source_bytes = source_bytes;
+                meta.summary.load.seconds = started.elapsed().as_secs_f64();
                 // Free the tables before the store builds its own: a million threads or names take hundreds of
                 // megabytes.
                 drop(capture);
                 let show = |store: &Arc<Store>| previews.send_sorted(store);
-                with_ledger(context, started, |ledger| writer.finish_with_ledger(meta, Some(ledger), show))
-                    .map_err(|error| place.write_error(error))?;
+                let finish = |ledger: Option<&LedgerContext<'_>>| writer.finish_with_ledger(meta, ledger, show);
+                with_ledger(context, started, target.has_ledgers, finish).map_err(|error| place.write_error(error))?;
                 context.cancel.check()?;
                 place.notes.extend(previews.note());
                 return publish(place, target);

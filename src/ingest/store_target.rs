@@ -6,7 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::load::{CachePolicy, LoadError, LoadOptions};
+use super::load::{CachePolicy, Ledgers, LoadError, LoadOptions};
 use super::spill::SpillFile;
 use crate::base::disk::Disk;
 use crate::formats::ReadError;
@@ -22,6 +22,7 @@ pub(crate) struct StoreTarget {
     key: Option<CacheKey>,
     cache: Option<Cache>,
     cache_bytes_max: u64,
+    ledgers: Ledgers,
     /// Folder of unnamed files.
     folder: PathBuf,
     disk: Arc<dyn Disk>,
@@ -36,6 +37,8 @@ pub(crate) struct StoreFile {
     disk: Arc<dyn Disk>,
     /// Its entry in the cache, if any.
     building: Option<Building>,
+    /// Whether the store gets ledgers.
+    pub(crate) has_ledgers: bool,
 }
 
 impl StoreTarget {
@@ -69,6 +72,7 @@ impl StoreTarget {
             key,
             cache: None,
             cache_bytes_max: options.cache_bytes_max,
+            ledgers: options.ledgers,
             folder: std::env::temp_dir(),
             disk: Arc::clone(&options.disk),
             notes: Vec::new(),
@@ -99,7 +103,7 @@ impl StoreTarget {
                 Ok(building) => {
                     self.cache = Some(cache);
                     let (file, disk) = (building.file()?, Arc::clone(&self.disk));
-                    return Ok(StoreFile { file, disk, building: Some(building) });
+                    return Ok(StoreFile { file, disk, building: Some(building), has_ledgers: true });
                 }
                 Err(error) => {
                     self.folder = std::env::temp_dir();
@@ -108,7 +112,8 @@ impl StoreTarget {
             }
         }
         let file = tempfile::tempfile_in(&self.folder)?;
-        Ok(StoreFile { file, disk: Arc::clone(&self.disk), building: None })
+        let has_ledgers = self.ledgers == Ledgers::Always;
+        Ok(StoreFile { file, disk: Arc::clone(&self.disk), building: None, has_ledgers })
     }
 
     /// Creates a spill file beside the store.

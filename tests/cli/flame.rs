@@ -21,7 +21,11 @@ fn spans(folder: &Path) -> std::path::PathBuf {
 
 /// Returns folded stacks, by path.
 fn folded(words: &[&str]) -> BTreeMap<String, u64> {
-    let lines = longspan(&[&["flame", "--no-cache"], words].concat()).done();
+    folded_paths(&[&["--no-cache"], words].concat())
+}
+
+fn folded_paths(words: &[&str]) -> BTreeMap<String, u64> {
+    let lines = longspan(&[&["flame"], words].concat()).done();
     let split = |line: &str| {
         let (path, weight) = line.rsplit_once(' ').expect("a weight");
         (path.to_owned(), weight.parse().expect("a number"))
@@ -96,8 +100,11 @@ fn paths_that_hardly_repeat_lack_no_more_than_is_said_and_nothing_if_all_are_cou
     let folder = folder();
     let file = folder.path().join("made.longspan");
     longspan(&["synth", "-o", text(&file), "--spans", "300000", "--threads", "3"]).done();
+    // Only stores in the cache have a ledger of paths.
+    let cache = folder.path().join("cache");
+    let cached = ["flame", "--cache", text(&cache), text(&file)];
     let tree = |words: &[&str]| {
-        let words = [&["flame", "--no-cache", text(&file), "--format", "json"], words].concat();
+        let words = [&cached[..], &["--format", "json"], words].concat();
         let answer = longspan(&words);
         let stderr = answer.stderr.clone();
         (serde_json::from_str::<Value>(&answer.done()).expect("JSON"), stderr)
@@ -120,10 +127,14 @@ fn paths_that_hardly_repeat_lack_no_more_than_is_said_and_nothing_if_all_are_cou
     assert!(pruned.keys().all(|path| path.last().is_some_and(|name| name == "[others]") || exact.contains_key(path)));
     let (_, said) = tree(&["--inverted"]);
     assert!(said.contains(" % of the whole is in small paths, which are [others]; --exact counts all spans"), "{said}");
-    let svg = longspan(&["flame", "--no-cache", text(&file), "--format", "svg"]).done();
+    let svg = longspan(&[&cached[..], &["--format", "svg"]].concat()).done();
     assert!(svg.contains("small paths are [others]: no bar lacks more than 0."));
-    let folded = longspan(&["flame", "--no-cache", text(&file)]).done();
+    let folded = longspan(&cached).done();
     assert!(folded.lines().any(|line| line.contains(";[others] ")));
+    let uncached = longspan(&["flame", "--no-cache", text(&file), "--format", "json"]);
+    assert!(!uncached.stderr.contains("[others]"), "{}", uncached.stderr);
+    let uncached = serde_json::from_str(&uncached.done()).expect("JSON");
+    assert_eq!(by_path(&uncached), exact, "one sweep counts all paths");
 }
 
 /// Parses well-formed XML, and returns its number of rectangles and the texts of its titles.
@@ -438,6 +449,7 @@ fn ranges_of_many_samples_are_those_of_a_plain_fold_also_after_an_export() {
     let (file, exported) = (folder.path().join("samples.json"), folder.path().join("samples.longspan"));
     fs::write(&file, format!("[{}]", events.join(",\n"))).expect("written");
     longspan(&["export", "--no-cache", text(&file), "-o", text(&exported)]).done();
+    let cache = folder.path().join("cache");
     let all = 0..u64::MAX;
     for (range, tid) in [(all.clone(), None), (1_000..30_500, None), (1_000..30_500, Some(3)), (all, Some(2))] {
         let mut words = vec!["--samples".to_owned(), "--event".to_owned(), "cycles".to_owned()];
@@ -456,6 +468,8 @@ fn ranges_of_many_samples_are_those_of_a_plain_fold_also_after_an_export() {
         for file in [&file, &exported] {
             let words: Vec<&str> = [text(file)].into_iter().chain(words.iter().map(String::as_str)).collect();
             assert_eq!(folded(&words), expected, "{words:?}");
+            // Only stores in the cache have a ledger.
+            assert_eq!(folded_paths(&[&["--cache", text(&cache)], &words[..]].concat()), expected, "{words:?}");
         }
     }
 }

@@ -298,7 +298,10 @@ fn anonymous_memory_stays_within_the_promise_for_every_shape() {
         let paths = (shape.write)(folder.path(), count);
         for memory_mib in [8, 64] {
             let memory = format!("{memory_mib}MiB");
-            let mut words = vec!["info", "--json", "--no-cache", "--memory", &memory];
+            // Stores in a cache get ledgers, which take memory as well.
+            let cache = folder.path().join(format!("cache of {memory}"));
+            let cache = cache.to_str().expect("text");
+            let mut words = vec!["info", "--json", "--cache", cache, "--memory", &memory];
             words.extend(paths.iter().map(|path| path.to_str().expect("text")));
             let (bytes, info) = anonymous_bytes(&words);
             let number = |key: &str| info[key].as_u64().expect("a number");
