@@ -20,7 +20,7 @@ use crate::store::sums::NameSums;
 use crate::store::{LaneIdx, LaneKind};
 
 /// Extents that one thread processes at once.
-const EXTENTS_AT_ONCE: usize = 1024;
+pub(super) const EXTENTS_AT_ONCE: usize = 1024;
 
 /// A number of hits, and the work for it, which repeats exactly for the same query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -34,19 +34,19 @@ pub struct HitCount {
 }
 
 /// A node of the ledger and its track; `None` for all tracks.
-type TrackNode = (LedgerNode, Option<TrackIdx>);
+pub(super) type TrackNode = (LedgerNode, Option<TrackIdx>);
 
 /// The ledger nodes and lane ranges that make up a scope.
 #[derive(Default)]
-struct CountPlan {
-    nodes: Vec<TrackNode>,
+pub(super) struct CountPlan {
+    pub(super) nodes: Vec<TrackNode>,
     ranges: Vec<RowsPart>,
     /// Lanes, each with the index of its range.
     lanes: Vec<(LaneIdx, usize)>,
 }
 
 impl CountPlan {
-    fn new(snapshot: &Snapshot, scope: &Scope) -> Self {
+    pub(super) fn new(snapshot: &Snapshot, scope: &Scope) -> Self {
         let mut plan = Self { ranges: vec![RowsPart { scope: scope.clone(), with_open: true }], ..Self::default() };
         let ledger = snapshot.store().ledger().filter(|_| scope.matcher.is_by_name());
         let only = only_track(snapshot);
@@ -76,6 +76,16 @@ impl CountPlan {
             }
         }
         plan
+    }
+
+    /// Returns the scans of all rows outside the nodes.
+    pub(super) fn scans<'a>(&self, snapshot: &'a Snapshot, scope: &'a Scope) -> Vec<LaneScan<'a>> {
+        let scans = self.lanes.par_iter().map(|&(lane, range)| {
+            let RowsPart { scope: part, with_open } = &self.ranges[range];
+            let scan = if *with_open { LaneScan::new } else { LaneScan::from_starts };
+            scan(snapshot, &scope.matcher, part, lane)
+        });
+        scans.filter(|scan| !scan.rows.is_empty()).collect()
     }
 
     /// Takes the nodes of a tree that are in scope. Returns the ranges that remain for each lane.
@@ -137,16 +147,7 @@ pub(super) fn count_within(
         });
         plan.lanes.extend(lanes.map(|lane| (lane, range)));
     }
-    let scans: Vec<LaneScan<'_>> = plan
-        .lanes
-        .par_iter()
-        .map(|&(lane, range)| {
-            let RowsPart { scope, with_open } = &plan.ranges[range];
-            let scan = if *with_open { LaneScan::new } else { LaneScan::from_starts };
-            scan(snapshot, matcher, scope, lane)
-        })
-        .filter(|scan| !scan.rows.is_empty())
-        .collect();
+    let scans = plan.scans(snapshot, scope);
     count.rows = scans.iter().map(|scan| scan.rows.end - scan.rows.start).sum();
     if count.rows > rows_max {
         return Ok(None);

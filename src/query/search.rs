@@ -1,12 +1,15 @@
 //! All rows that match a filter: counted exactly, and listed in time order, a page at a time.
 //!
-//! Counting scans the extents that may have a match once, on all threads, and stores the count of each: 16 bytes per
-//! extent of up to 4,096 rows. Pages, ranks and neighbours are answered from these counts and from the few extents
-//! around the requested time; no list of hits is ever built. If the ledger has the number of hits, it is reported
-//! before the scan starts.
+//! If the ledger has the numbers of hits, they are counted by its slices of time, and no rows are read before the first
+//! page. Otherwise, and for rare hits, counting scans the extents that may have a match once, on all threads, and stores
+//! the count of each: 16 bytes per extent of up to 4,096 rows.
+//!
+//! Pages, ranks and neighbours are answered from these counts and from the extents around the requested time; no list of
+//! hits is ever built.
 //!
 //! Equivalent to all rows of the trace that match every term, sorted by start, lane and row.
 
+mod slice_counts;
 mod ticks;
 
 use std::cmp::{Ordering, Reverse};
@@ -16,6 +19,7 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
+use slice_counts::{Slice, SliceCounts};
 pub(crate) use ticks::{PARTS, Ticks};
 
 use super::hit_count;
@@ -32,6 +36,10 @@ use crate::store::{LaneIdx, LaneKind, RowIdx};
 
 /// Extents that one thread scans at once: some 10 ms if none can be skipped.
 const EXTENTS_AT_ONCE: usize = 1024;
+
+/// Maximum number of extents per hit of a search without a scan. A page of a hundred hits then reads some 6,400 extents,
+/// which takes some 20 ms.
+const EXTENTS_PER_HIT: u64 = 64;
 
 /// A row that matches, sorted by start, then lane, then row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -70,6 +78,8 @@ struct HitTable {
     snapshot: Snapshot,
     matcher: Arc<Matcher>,
     lanes: Vec<LaneHits>,
+    /// The hits by slices of time, if those of extents were not counted.
+    slices: Option<SliceCounts>,
     total: u64,
     ticks: Ticks,
 }
@@ -78,8 +88,10 @@ struct HitTable {
 struct LaneHits {
     lane: LaneIdx,
     rows: Range<u64>,
-    /// Extents with a hit, and the number of the lane's hits before each.
+    /// Extents with a hit, and the number of the lane's hits before each. With counts by slices: extents that may have
+    /// a hit, and 0.
     extents: Vec<(usize, u64)>,
+    /// Number of the lane's hits; 0 with counts by slices.
     total: u64,
 }
 
@@ -97,43 +109,79 @@ pub fn search(snapshot: &Snapshot, scope: &Scope, cancel: &Cancel, progress: &Pr
         .collect();
     let rows: u64 = scans.iter().map(|scan| scan.rows.end - scan.rows.start).sum();
     // The number of hits is useful only if it comes long before the hits.
-    let count = hit_count::count_within(snapshot, scope, rows / 16, cancel, &Progress::default())?;
+    let rows_max = rows / 16;
+    let slices = SliceCounts::count(snapshot, scope, rows_max, cancel)?;
+    let count = match &slices {
+        Some(slices) => Some(slices.total()),
+        None => {
+            hit_count::count_within(snapshot, scope, rows_max, cancel, &Progress::default())?.map(|count| count.hits)
+        }
+    };
     let stage = if count.is_some() { Stage::Listing } else { Stage::Searching };
     progress.begin(stage, rows);
-    progress.add_events(count.map_or(0, |count| count.hits));
-    let counted = scans.par_iter().map(|scan| {
-        let extents: Vec<usize> = scan.extents().collect();
-        let judged = extents.iter().map(|&extent| scan.rows_in(extent)).sum();
-        // Skipped rows count as done.
-        progress.advance((scan.rows.end - scan.rows.start).saturating_sub(judged));
-        let parts = extents.par_chunks(EXTENTS_AT_ONCE).map(|extents| {
-            cancel.check()?;
-            let mut reader = DetailReader::default();
-            let counts = extents.iter().map(|&extent| (extent, scan.count(extent, &mut reader)));
-            let counts: Vec<(usize, u64)> = counts.filter(|(_, count)| *count > 0).collect();
-            if count.is_none() {
-                progress.add_events(counts.iter().map(|(_, count)| count).sum());
-            }
-            progress.advance(extents.iter().map(|&extent| scan.rows_in(extent)).sum());
-            Ok(counts)
+    progress.add_events(count.unwrap_or(0));
+    let possible: Vec<Vec<usize>> = scans.par_iter().map(|scan| possible_extents(scan, slices.as_ref())).collect();
+    let extent_count: usize = possible.iter().map(Vec::len).sum();
+    let slices = slices.filter(|slices| extent_count as u64 <= slices.total().saturating_mul(EXTENTS_PER_HIT));
+    let with_extents = scans.par_iter().zip(possible);
+    let lanes = if slices.is_some() {
+        progress.advance(rows);
+        let lanes = with_extents.map(|(scan, extents)| {
+            let extents = extents.into_iter().map(|extent| (extent, 0)).collect();
+            LaneHits { lane: scan.index, rows: scan.rows.clone(), extents, total: 0 }
         });
-        let counts = parts.collect::<Result<Vec<_>, Cancelled>>()?.concat();
-        let mut total = 0;
-        let before = |(extent, count)| {
-            total += count;
-            (extent, total - count)
-        };
-        let extents = counts.into_iter().map(before).collect();
-        Ok(LaneHits { lane: scan.index, rows: scan.rows.clone(), extents, total })
-    });
-    let lanes = counted.collect::<Result<Vec<_>, Cancelled>>()?;
-    let with_hits: Vec<_> = scans.iter().zip(&lanes).filter(|(_, lane)| lane.total > 0).collect();
-    let ticks = Ticks::from_hits(snapshot, &with_hits, cancel)?;
+        lanes.collect()
+    } else {
+        let events = if count.is_some() { &Progress::default() } else { progress };
+        let lanes = with_extents.map(|(scan, extents)| counted(scan, &extents, cancel, (progress, events)));
+        lanes.collect::<Result<Vec<_>, Cancelled>>()?
+    };
+    let with_hits: Vec<_> = scans.iter().zip(&lanes).filter(|(_, lane)| !lane.extents.is_empty()).collect();
+    let ticks = Ticks::from_hits(snapshot, &with_hits, slices.is_none(), cancel)?;
     drop(scans);
-    let lanes: Vec<LaneHits> = lanes.into_iter().filter(|lane| lane.total > 0).collect();
-    let total = lanes.iter().map(|lane| lane.total).sum();
+    let lanes: Vec<LaneHits> = lanes.into_iter().filter(|lane| !lane.extents.is_empty()).collect();
+    let total = slices.as_ref().map_or_else(|| lanes.iter().map(|lane| lane.total).sum(), SliceCounts::total);
     let (snapshot, matcher) = (snapshot.clone(), Arc::clone(matcher));
-    Ok(Hits(Arc::new(HitTable { snapshot, matcher, lanes, total, ticks })))
+    Ok(Hits(Arc::new(HitTable { snapshot, matcher, lanes, slices, total, ticks })))
+}
+
+/// Returns the extents that may have a match, in order.
+fn possible_extents(scan: &LaneScan<'_>, slices: Option<&SliceCounts>) -> Vec<usize> {
+    let records = scan.lane().extents();
+    let has_hits = |slices: &SliceCounts, extent: usize| {
+        // All rows of an extent start before the next extent.
+        slices.has_hits(records[extent].first_start_ns, records.get(extent + 1).map(|next| next.first_start_ns))
+    };
+    scan.extents().filter(|&extent| slices.is_none_or(|slices| has_hits(slices, extent))).collect()
+}
+
+/// Counts the hits of a lane in each of `extents`. Counts rows in `progress`, and hits in `events`.
+fn counted(
+    scan: &LaneScan<'_>,
+    extents: &[usize],
+    cancel: &Cancel,
+    (progress, events): (&Progress, &Progress),
+) -> Result<LaneHits, Cancelled> {
+    let judged = extents.iter().map(|&extent| scan.rows_in(extent)).sum();
+    // Skipped rows count as done.
+    progress.advance((scan.rows.end - scan.rows.start).saturating_sub(judged));
+    let parts = extents.par_chunks(EXTENTS_AT_ONCE).map(|extents| {
+        cancel.check()?;
+        let mut reader = DetailReader::default();
+        let counts = extents.iter().map(|&extent| (extent, scan.count(extent, &mut reader)));
+        let counts: Vec<(usize, u64)> = counts.filter(|(_, count)| *count > 0).collect();
+        events.add_events(counts.iter().map(|(_, count)| count).sum());
+        progress.advance(extents.iter().map(|&extent| scan.rows_in(extent)).sum());
+        Ok(counts)
+    });
+    let counts = parts.collect::<Result<Vec<_>, Cancelled>>()?.concat();
+    let mut total = 0;
+    let before = |(extent, count)| {
+        total += count;
+        (extent, total - count)
+    };
+    let extents = counts.into_iter().map(before).collect();
+    Ok(LaneHits { lane: scan.index, rows: scan.rows.clone(), extents, total })
 }
 
 impl Hits {
@@ -149,14 +197,26 @@ impl Hits {
         &self.0.ticks
     }
 
+    /// Returns whether hits are counted by slices of the ledger, without a scan.
+    #[cfg(test)]
+    pub(crate) fn is_by_slices(&self) -> bool {
+        self.0.slices.is_some()
+    }
+
     #[must_use]
     pub(crate) fn matcher(&self) -> &Arc<Matcher> {
         &self.0.matcher
     }
 
-    /// Counts the hits that start before `ts_ns`. Reads at most one extent of each lane with a hit.
+    /// Counts the hits that start before `ts_ns`. Reads at most one extent of each lane with a hit, or the rows of one
+    /// slice.
     #[must_use]
     pub(crate) fn rank(&self, ts_ns: i64) -> u64 {
+        if let Some(slices) = &self.0.slices {
+            let slice = slices.at(ts_ns);
+            let hits = self.0.lanes.par_iter().map(|hits| self.count_in(hits, &slice, ts_ns));
+            return slice.before + hits.sum::<u64>();
+        }
         let of_lane = |hits: &LaneHits| {
             let scan = self.scan(hits);
             let records = scan.lane().extents();
@@ -186,9 +246,48 @@ impl Hits {
         if first >= self.0.total || count == 0 {
             return Vec::new();
         }
-        let ts_ns = self.time_of(first);
-        let skipped = usize::try_from(first - self.rank(ts_ns)).unwrap_or(usize::MAX);
+        let (ts_ns, before) = match &self.0.slices {
+            Some(slices) => self.time_in(&slices.with_hit(first), first),
+            None => {
+                let ts_ns = self.time_of(first);
+                (ts_ns, self.rank(ts_ns))
+            }
+        };
+        let skipped = usize::try_from(first.saturating_sub(before)).unwrap_or(usize::MAX);
         self.from(ts_ns).skip(skipped).take(count).collect()
+    }
+
+    /// Counts the hits of a lane that start in a slice before `end_ns`.
+    fn count_in(&self, hits: &LaneHits, slice: &Slice, end_ns: i64) -> u64 {
+        let scan = self.scan(hits);
+        let scan = scan.with_rows(slice.rows(&scan, Some(end_ns)));
+        let mut reader = DetailReader::default();
+        scan.extents().map(|extent| scan.count(extent, &mut reader)).sum()
+    }
+
+    /// Returns the start of the hit with a number, which is in `slice`, and the number of hits that start before.
+    fn time_in(&self, slice: &Slice, number: u64) -> (i64, u64) {
+        let of_lane = |hits: &LaneHits| {
+            let scan = self.scan(hits);
+            let scan = scan.with_rows(slice.rows(&scan, None));
+            let (mut starts_ns, mut reader) = (Vec::new(), DetailReader::default());
+            for extent in scan.extents() {
+                for (_, rows) in scan.blocks(extent, 0, &mut reader) {
+                    let mut starts = [0; BLOCK_ROWS];
+                    rows.block.starts(&mut starts);
+                    starts_ns.extend(rows.slots().map(|slot| starts[slot]));
+                }
+            }
+            starts_ns
+        };
+        let mut starts_ns = self.0.lanes.par_iter().map(of_lane).flatten_iter().collect::<Vec<i64>>();
+        // Rows of damaged extents were counted, but have no start.
+        let index = usize::try_from(number - slice.before).unwrap_or(usize::MAX).min(starts_ns.len().saturating_sub(1));
+        if starts_ns.is_empty() {
+            return (slice.to_ns.unwrap_or(i64::MAX), number);
+        }
+        let (earlier, &mut start_ns, _) = starts_ns.select_nth_unstable(index);
+        (start_ns, slice.before + earlier.iter().filter(|&&earlier_ns| earlier_ns < start_ns).count() as u64)
     }
 
     /// Iterates over the hits that start at or after `ts_ns`, in order.
@@ -211,11 +310,10 @@ impl Hits {
             loop {
                 let Reverse(mut head) = heads.pop()?;
                 let hit = if head.is_bound { None } else { head.stream.hits.pop() };
-                if head.stream.hits.is_empty() {
-                    self.advance(&mut head, ts_ns, &mut reader);
-                }
                 if let Some(next) = head.stream.hits.last() {
-                    (head.at, head.is_bound) = ((next.start_ns, next.row.lane), false);
+                    head.at = (next.start_ns, next.row.lane);
+                    heads.push(Reverse(head));
+                } else if self.advance(&mut head, ts_ns, &mut reader) {
                     heads.push(Reverse(head));
                 }
                 if hit.is_some() {
@@ -286,25 +384,29 @@ impl Hits {
         LaneScan::from_rows(&self.0.snapshot, &self.0.matcher, hits.lane, hits.rows.clone())
     }
 
-    /// Advances to the next block with a hit at or after `ts_ns`.
-    fn advance(&self, head: &mut Head, ts_ns: i64, reader: &mut DetailReader) {
+    /// Advances to the next block with a hit at or after `ts_ns`, or to the end of the extent. Returns false after the
+    /// last extent.
+    fn advance(&self, head: &mut Head, ts_ns: i64, reader: &mut DetailReader) -> bool {
         let stream = &mut head.stream;
         let hits = &self.0.lanes[stream.place];
         let scan = self.scan(hits);
-        while let Some(&(extent, _)) = hits.extents.get(stream.next) {
-            let mut blocks = scan.blocks(extent, stream.block, reader);
-            for (block, rows) in &mut blocks {
-                stream.hits.extend(hits_of(&scan, &rows).filter(|hit| hit.start_ns >= ts_ns));
-                if !stream.hits.is_empty() {
-                    stream.block = block + 1;
-                    // Popped from the end.
-                    stream.hits.reverse();
-                    return;
-                }
+        let Some(&(extent, _)) = hits.extents.get(stream.next) else { return false };
+        let mut blocks = scan.blocks(extent, stream.block, reader);
+        for (block, rows) in &mut blocks {
+            stream.hits.extend(hits_of(&scan, &rows).filter(|hit| hit.start_ns >= ts_ns));
+            // Popped from the end.
+            stream.hits.reverse();
+            if let Some(next) = stream.hits.last() {
+                stream.block = block + 1;
+                (head.at, head.is_bound) = ((next.start_ns, next.row.lane), false);
+                return true;
             }
-            (stream.next, stream.block) = (stream.next + 1, 0);
         }
-        stream.hits = Vec::new();
+        (stream.next, stream.block) = (stream.next + 1, 0);
+        let Some(&(extent, _)) = hits.extents.get(stream.next) else { return false };
+        // The extent may have no hit, so others may come first.
+        (head.at, head.is_bound) = ((scan.lane().extents()[extent].first_start_ns.max(ts_ns), hits.lane), true);
+        true
     }
 }
 

@@ -18,10 +18,24 @@ use crate::base::progress::Progress;
 use crate::model::args::Detail;
 use crate::model::{Id, NameIdx, Names, Registry, TrackIdx, TrackKey, TrackKind};
 use crate::store::details::DetailReader;
+use crate::store::ledger::LedgerShape;
+use crate::store::ledger_build::LedgerContext;
+use crate::store::path_ledger::PathShape;
+use crate::store::sample_ledger::SampleShape;
 use crate::store::{DetailRef, LaneKind, Meta, Row, Store, StoreWriter, Summary};
 
 /// Builds lanes of a few tracks with spans that do not overlap. One name in a hundred is rare.
 fn capture(lanes: usize, rows_per_lane: usize, seed: u64) -> Snapshot {
+    capture_with_ledger(lanes, [rows_per_lane; 2], seed, None)
+}
+
+/// The same with numbers of spans and instants per lane, and a ledger of a shape.
+fn capture_with_ledger(
+    lanes: usize,
+    [spans, instants]: [usize; 2],
+    seed: u64,
+    ledger: Option<LedgerShape>,
+) -> Snapshot {
     let mut state = seed | 1;
     let mut below = move |bound: u64| {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -44,7 +58,7 @@ fn capture(lanes: usize, rows_per_lane: usize, seed: u64) -> Snapshot {
         let kind = if lane % 4 == 3 { LaneKind::Instants } else { LaneKind::Spans };
         let index = writer.add_lane(TrackIdx(lane as u32), kind, 0).unwrap();
         let mut free_ns = 0;
-        for row in 0..rows_per_lane {
+        for row in 0..if kind == LaneKind::Spans { spans } else { instants } {
             let start_ns = free_ns + below(3) as i64 * below(40) as i64;
             let dur_ns = if kind == LaneKind::Spans { below(50) * below(50) } else { 0 };
             free_ns = start_ns + dur_ns as i64;
@@ -60,7 +74,17 @@ fn capture(lanes: usize, rows_per_lane: usize, seed: u64) -> Snapshot {
     }
     let summary = Summary { end_ns, ..Summary::default() };
     let meta = Meta { names: names.into(), tracks: registry.tables().clone(), summary, ..Meta::default() };
-    writer.finish(&meta).unwrap();
+    let (cancel, progress) = (Cancel::default(), Progress::default());
+    let context = ledger.map(|shape| LedgerContext {
+        shape,
+        samples: SampleShape::default(),
+        paths: PathShape::default(),
+        budget_bytes: 1 << 24,
+        started: std::time::Instant::now(),
+        cancel: &cancel,
+        progress: &progress,
+    });
+    writer.finish_with_ledger(meta, context.as_ref(), |_| {}).unwrap();
     Snapshot::new(Store::from_file(&file, "test".as_ref()).unwrap().into())
 }
 
@@ -132,15 +156,31 @@ fn whole(range: (Option<i64>, Option<i64>)) -> Scope {
 
 #[test]
 fn every_filter_finds_what_a_scan_finds_page_by_page_and_in_both_directions() {
-    let snapshot = capture(5, 9000, 11);
+    check_every_filter(&capture(5, 9000, 11), 0..=0);
+}
+
+#[test]
+fn hits_that_the_ledger_counts_are_those_of_a_scan() {
+    for (slice_rows, seed) in [(300, 11), (4000, 12)] {
+        let shape = LedgerShape { rows_min: 1, slice_rows, leaf_rows: 100, fan_out: 3, sketch_slices: 2 };
+        let snapshot = capture_with_ledger(5, [9000, 300], seed, Some(shape));
+        assert!(snapshot.store().ledger().is_some_and(|ledger| ledger.bounds_ns().len() > 8));
+        check_every_filter(&snapshot, 4..=2 * FILTERS.len());
+    }
+}
+
+/// Compares searches with scans of all rows. The number of searches without a scan must be in `by_slices`.
+fn check_every_filter(snapshot: &Snapshot, by_slices: std::ops::RangeInclusive<usize>) {
     let end_ns = snapshot.end_ns();
+    let mut count_by_slices = 0;
     for range in [(None, None), (Some(end_ns / 3), Some(end_ns / 2))] {
         for text in FILTERS {
             let filter = Filter::parse(text).unwrap();
-            let expected = scanned(&snapshot, &filter, range);
-            let matcher = Matcher::new(&snapshot, &filter);
+            let expected = scanned(snapshot, &filter, range);
+            let matcher = Matcher::new(snapshot, &filter);
             let scope = whole(range).matching(matcher);
-            let hits = search(&snapshot, &scope, &Cancel::default(), &Progress::default()).unwrap();
+            let hits = search(snapshot, &scope, &Cancel::default(), &Progress::default()).unwrap();
+            count_by_slices += usize::from(hits.is_by_slices());
             assert_eq!(hits.total(), expected.len() as u64, "{text}");
             assert!(hits.from(i64::MIN).eq(expected.iter().copied()), "{text}: the whole list");
             let part_of = |hit: &Hit| (hit.start_ns as usize * PARTS / end_ns as usize).min(PARTS - 1);
@@ -166,6 +206,7 @@ fn every_filter_finds_what_a_scan_finds_page_by_page_and_in_both_directions() {
             }
         }
     }
+    assert!(by_slices.contains(&count_by_slices), "{count_by_slices} without a scan");
 }
 
 #[test]

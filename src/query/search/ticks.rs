@@ -1,7 +1,7 @@
 //! Marks where in a trace the hits of a search start, for a map of its whole time.
 //!
-//! Derived from the counts of the search: extents within one part of the map, or whose parts are all marked, are not
-//! read. At most as many extents per lane are read as the map has parts, and few if there are many hits.
+//! Extents whose parts are all marked are not read, so few are if there are many hits. If a search has counted the hits
+//! of each extent, extents within one part are not read either.
 //!
 //! Equivalent to marking the part of each hit.
 
@@ -30,10 +30,11 @@ impl Ticks {
         (0..PARTS).filter(|part| self.words[part / 64] >> (part % 64) & 1 != 0)
     }
 
-    /// Marks where the hits of some lanes start.
+    /// Marks where the hits of some lanes start. `all_have_hits` tells whether each extent of these lanes has a hit.
     pub(super) fn from_hits(
         snapshot: &Snapshot,
         lanes: &[(&LaneScan<'_>, &LaneHits)],
+        all_have_hits: bool,
         cancel: &Cancel,
     ) -> Result<Self, Cancelled> {
         let map = TickMap::new(snapshot);
@@ -45,7 +46,7 @@ impl Ticks {
                 let first = map.part_of(records[extent].first_start_ns);
                 // All rows of an extent start before the next extent.
                 let last = records.get(extent + 1).map_or(PARTS - 1, |next| map.part_of(next.first_start_ns));
-                if first == last {
+                if first == last && all_have_hits {
                     map.mark(first);
                 } else if (first..=last).any(|part| !map.is_marked(part)) {
                     for (_, rows) in scan.blocks(extent, 0, &mut reader) {
