@@ -138,6 +138,11 @@ impl Progress {
         self.counters.done.fetch_add(units, Ordering::Relaxed);
     }
 
+    /// Raises the units done of the stage to `units`.
+    pub(crate) fn reach(&self, units: u64) {
+        self.counters.done.fetch_max(units, Ordering::Relaxed);
+    }
+
     /// Adds bytes read from the source.
     pub(crate) fn add_bytes(&self, bytes: u64) {
         self.counters.bytes.fetch_add(bytes, Ordering::Relaxed);

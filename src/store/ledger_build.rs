@@ -14,6 +14,7 @@ use rayon::prelude::*;
 use super::append::AppendFile;
 use super::lane::{LaneIdx, LaneInfo, LaneKind};
 use super::ledger::{LedgerIndex, LedgerShape, NodeContent, TreeIndex, level_counts};
+use super::ledger_progress::{LedgerPart, LedgerProgress};
 use super::ledger_tree::TreeBuilder;
 use super::path_ledger::PathShape;
 use super::read::Store;
@@ -22,7 +23,7 @@ use super::slice_bounds::slice_bounds;
 use super::sums::{ByName, NameSums, SketchTable, SumTable, merge_sorted};
 use super::sweep::{EveryRow, TrackSweep, span_lanes};
 use crate::base::cancel::Cancel;
-use crate::base::progress::{Progress, Stage};
+use crate::base::progress::Progress;
 use crate::base::sketch::Sketch;
 use crate::model::{NameIdx, TrackIdx};
 
@@ -81,7 +82,7 @@ pub(super) fn build(
     let Some(plan) = MemoryPlan::new(context, names, slices, rows) else { return Ok(None) };
     plan.give_trees(&mut tracks, names, shape);
 
-    context.progress.begin(Stage::Indexing, slices as u64);
+    let mut progress = LedgerProgress::begin(context.progress, LedgerPart::Names, slices);
     let tracks_per_task = tracks.len().div_ceil(TASKS).min(TRACKS_PER_TASK);
     let mut whole = TreeBuilder::new(None, shape.fan_out);
     let mut sketches: Option<TreeBuilder<ByName<Sketch>>> =
@@ -129,7 +130,7 @@ pub(super) fn build(
         for tree in tracks.iter_mut().filter_map(|track| track.tree.as_deref_mut()) {
             tree.write(out)?;
         }
-        context.progress.advance(band.len() as u64);
+        progress.advance(band.len());
     }
     let mut trees = vec![finish(whole, slices, out)?];
     for tree in tracks.into_iter().filter_map(|track| track.tree) {

@@ -23,6 +23,7 @@ pub(crate) mod lane;
 mod lane_builder;
 pub(crate) mod ledger;
 pub(crate) mod ledger_build;
+mod ledger_progress;
 mod ledger_tree;
 pub(crate) mod overview;
 pub(crate) mod pack;

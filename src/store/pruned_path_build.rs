@@ -15,6 +15,7 @@ use super::append::AppendFile;
 use super::bounded_tree::BoundedTree;
 use super::ledger::LedgerIndex;
 use super::ledger_build::{LedgerContext, span_rows};
+use super::ledger_progress::{LedgerPart, LedgerProgress};
 use super::path_bands::{BandPaths, PathMemoryPlan, TRACKS_PER_TASK, have_trees, starts, tracks_of};
 use super::path_ledger::{PathLedgerIndex, PathShape};
 use super::path_tables::PathTables;
@@ -22,7 +23,6 @@ use super::paths::{PathIdx, PathSumTable, PathSums};
 use super::pruned_paths::PrunedPaths;
 use super::read::Store;
 use super::track_path_trees::{self, TrackLeaves};
-use crate::base::progress::Stage;
 
 /// Builds the ledger of pruned histograms over the slices between `bounds_ns`. Returns `None` if the sums of all tracks
 /// do not fit, if most spans are on tracks left to sweeps, or if cancelled.
@@ -45,7 +45,7 @@ pub(super) fn build(
         .map(|(track, has_tree)| has_tree.then(|| TrackLeaves::new(track.track, track.lanes.clone())))
         .collect();
     let slices = bounds_ns.len() - 1;
-    context.progress.begin(Stage::Indexing, slices as u64);
+    let mut progress = LedgerProgress::begin(context.progress, LedgerPart::Paths, slices);
     let mut whole: BoundedTree<PrunedPaths> = BoundedTree::new(None, shape.fan_out, 1, shape.kilorow_bytes);
     let (band_tables, slice_tables) = (PathTables::new(plan.band_paths_max), PathTables::new(usize::MAX));
     let numbers: Vec<usize> = (0..slices).collect();
@@ -88,7 +88,7 @@ pub(super) fn build(
         if whole.growing_items() > plan.growing_max {
             return Ok(None);
         }
-        context.progress.advance(band.len() as u64);
+        progress.advance(band.len());
     }
     // Leaves of single tracks use the memory of the bands.
     drop((band_tables, slice_tables));

@@ -14,13 +14,13 @@ use super::bounded_tree::{BoundedTree, fit};
 use super::lane::LaneIdx;
 use super::ledger::LedgerIndex;
 use super::ledger_build::LedgerContext;
+use super::ledger_progress::{LedgerPart, LedgerProgress};
 use super::read::Store;
 use super::sample_ledger::{SampleLedgerIndex, SampleShape};
 use super::sample_node::{EventKey, SampleNode, TrackSamples};
 use super::sample_rows::{SamplePart, each_measured, sample_lanes};
 use super::slice_bounds::slice_bounds;
 use crate::base::cancel::Cancel;
-use crate::base::progress::Stage;
 use crate::model::{SampleEvents, SampleSum, StackIdx, TrackIdx};
 
 /// Bytes of a stack while it is counted or merged, in a hash table that is half full at worst.
@@ -66,7 +66,7 @@ pub(super) fn build(
     let with_trees = lanes.iter().any(|lane| lane.tree.is_some());
     let bounds_ns = slice_bounds(|| lanes.iter().map(|lane| store.lane(lane.lane)), shape.slice_rows.max(lane_rows));
     let slices = bounds_ns.len() - 1;
-    context.progress.begin(Stage::Indexing, slices as u64);
+    let mut progress = LedgerProgress::begin(context.progress, LedgerPart::Samples, slices);
 
     let mut events = SampleEvents::default();
     let mut whole = SampleTree::new(None, shape.fan_out, 1, shape.kilorow_bytes());
@@ -95,7 +95,7 @@ pub(super) fn build(
         if !fit(&whole, trees, context.budget_bytes / 2 / STACK_BYTES) {
             return Ok(None);
         }
-        context.progress.advance(band.len() as u64);
+        progress.advance(band.len());
     }
     let Some(whole) = whole.finish(slices, out)? else { return Ok(None) };
     let mut trees = vec![whole];

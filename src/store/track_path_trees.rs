@@ -15,13 +15,13 @@ use super::append::AppendFile;
 use super::bounded_tree::BoundedTree;
 use super::ledger::TreeIndex;
 use super::ledger_build::LedgerContext;
+use super::ledger_progress::{LedgerPart, LedgerProgress};
 use super::path_bands::PathMemoryPlan;
 use super::path_ledger::PathShape;
 use super::path_tables::PathTables;
 use super::pruned_paths::PrunedPaths;
 use super::read::Store;
 use super::sweep::{EveryRow, PathSweep};
-use crate::base::progress::Stage;
 use crate::model::TrackIdx;
 
 /// The leaves of one track's tree, added slice by slice.
@@ -144,7 +144,7 @@ pub(super) fn build(
 ) -> io::Result<Option<Vec<TreeIndex>>> {
     let shape = &context.paths;
     let leaves: Vec<Leaf<'_>> = tracks.iter().flat_map(TrackLeaves::leaves).collect();
-    context.progress.begin(Stage::Indexing, leaves.len() as u64);
+    let mut progress = LedgerProgress::begin(context.progress, LedgerPart::TrackPaths, leaves.len());
     let tables = PathTables::new(plan.leaf_paths_max);
     let mut trees = Vec::new();
     let mut growing: Option<GrowingTree> = None;
@@ -172,7 +172,7 @@ pub(super) fn build(
                 }
             }
         }
-        context.progress.advance(some.len() as u64);
+        progress.advance(some.len());
     }
     if let Some(done) = growing {
         trees.extend(done.tree.finish(done.end, out)?);

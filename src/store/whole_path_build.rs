@@ -13,13 +13,13 @@ use super::append::AppendFile;
 use super::bounded_tree::{BoundedTree, fit};
 use super::ledger::LedgerIndex;
 use super::ledger_build::LedgerContext;
+use super::ledger_progress::{LedgerPart, LedgerProgress};
 use super::path_bands::{BandPaths, PathMemoryPlan, Sums, TRACKS_PER_TASK, TrackPaths, have_trees, starts, tracks_of};
 use super::path_ledger::{PathLedgerIndex, PathShape};
 use super::path_tables::PathTables;
 use super::paths::{PathIdx, PathTable};
 use super::read::Store;
 use super::sums::Additive as _;
-use crate::base::progress::Stage;
 
 /// The outcome of building whole histograms.
 pub(super) enum WholePaths {
@@ -52,7 +52,7 @@ pub(super) fn build(
     let shape = &context.paths;
     let mut tracks = whole_tracks(store, shape);
     let slices = bounds_ns.len() - 1;
-    context.progress.begin(Stage::Indexing, slices as u64);
+    let mut progress = LedgerProgress::begin(context.progress, LedgerPart::Paths, slices);
     let mut paths = PathTable::new(plan.paths_max);
     let tables = PathTables::new(plan.track_paths_max);
     let mut whole: BoundedTree<Sums> = BoundedTree::new(None, shape.fan_out, 1, shape.kilorow_bytes);
@@ -85,7 +85,7 @@ pub(super) fn build(
         if !fit(&whole, tracks.iter_mut().map(|track| &mut track.tree), plan.growing_max) {
             return Ok(WholePaths::TooMany);
         }
-        context.progress.advance(band.len() as u64);
+        progress.advance(band.len());
     }
     let mut trees: Vec<_> = whole.finish(slices, out)?.into_iter().collect();
     for tree in tracks.into_iter().filter_map(|track| track.tree) {
