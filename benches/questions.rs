@@ -14,7 +14,7 @@ use longspan::facade::query::hit_count::count;
 use longspan::facade::query::longest::LongestSpans;
 use longspan::facade::query::matcher::Matcher;
 use longspan::facade::query::scope::Scope;
-use longspan::facade::query::search::search;
+use longspan::facade::query::search::search as find;
 use longspan::facade::query::totals::{GrowingTotals, sum_up};
 
 use self::ranges::{Random, Trace, at, sorted, timed};
@@ -26,6 +26,7 @@ const SCOPES: usize = 100;
 /// A pass over the rows takes at least a hundred times as long.
 const PASSED_SCOPES: usize = 7;
 const LONGEST: usize = 1000;
+const PAGE: usize = 100;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let trace = Trace::from_words()?;
@@ -41,11 +42,16 @@ fn main() -> Result<(), Box<dyn Error>> {
     let every_row = |scope: &Scope| scope.clone().matching(by_rows.clone());
     let scopes = trace.scopes.unwrap_or(SCOPES);
     let (all, one_track) = (trace.scopes(0, scopes, &mut random), trace.scopes(1, scopes, &mut random));
-    let mut named = Vec::new();
+    // The same names, without the ledger.
+    let (mut named, mut named_by_rows) = (Vec::new(), Vec::new());
     for scope in &all {
         let name = NameIdx((random.unit() * names as f64) as u32);
-        let filter = Filter::parse(&format!("\"{}\"", snapshot.names().get(name).text))?;
-        named.push(scope.clone().matching(Matcher::new(snapshot, &filter)));
+        let text = snapshot.names().get(name).text;
+        for (scopes, filter) in
+            [(&mut named, format!("\"{text}\"")), (&mut named_by_rows, format!("\"{text}\" dur>=0ns"))]
+        {
+            scopes.push(scope.clone().matching(Matcher::new(snapshot, &Filter::parse(&filter)?)));
+        }
     }
 
     let longest = |scope: &Scope| {
@@ -54,7 +60,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             longest.page(LONGEST, &Cancel::default()).map(|_| longest.work().parts).unwrap_or_default()
         })
     };
-    let search = |scope: &Scope| timed(|| search(snapshot, scope, &Cancel::default(), &Progress::default()).is_ok()).0;
+    let search = |scope: &Scope| timed(|| find(snapshot, scope, &Cancel::default(), &Progress::default()).is_ok()).0;
     let pass = |scope: &Scope| search(&every_row(scope));
     row("1,000 longest", &all, longest, pass);
     row("1,000 longest, one track", &one_track, longest, pass);
@@ -63,6 +69,19 @@ fn main() -> Result<(), Box<dyn Error>> {
         timed(|| count(snapshot, scope, &Cancel::default(), &Progress::default()).unwrap_or_default().rows)
     };
     row("hits of one name", &named, hits, search);
+    // A search with its ticks, and a page in the middle of its hits.
+    let listed = |scope: &Scope| {
+        timed(|| match find(snapshot, scope, &Cancel::default(), &Progress::default()) {
+            Ok(hits) => hits.page(hits.total() / 2, PAGE).len() as u64,
+            Err(_) => 0,
+        })
+    };
+    let by_rows = |scope: &Scope| {
+        let scopes = named.iter().zip(&named_by_rows);
+        let same = scopes.filter(|(named, _)| std::ptr::eq(*named, scope)).map(|(_, by_rows)| by_rows);
+        same.map(|scope| listed(scope).0).sum()
+    };
+    row("a page of these hits", &named, listed, by_rows);
     for keys in ["category", "thread", "process", "name,thread"] {
         let sum = |scope: &Scope| -> (f64, u64) {
             let Ok(by) = keys.parse() else { return (0.0, 0) };
