@@ -72,7 +72,7 @@ pub(crate) trait Rows {
         false
     }
 
-    /// Returns the length, 0 to 1, of the bar behind a number of the sorted column.
+    /// Returns the length, 0 to 1, of the bar behind a number, if the table is sorted by the column or cannot be.
     fn bar(&self, _row: u64, _column: usize) -> Option<f64> {
         None
     }
@@ -413,7 +413,7 @@ impl TableView {
             let column = &painting.columns[number];
             let cell = painting.cell(place, number);
             let is_sorted = self.layout.sorted_by == Some(number);
-            if let Some(part) = rows.bar(row, number).filter(|_| is_sorted) {
+            if let Some(part) = rows.bar(row, number).filter(|_| is_sorted || !column.is_sortable) {
                 painter.rect_filled(marks::bar(cell, part), 1.0, theme.accent.gamma_multiply(0.22));
             }
             let inside = cell.with_min_x((cell.left() + rows.indent(number)).min(cell.right()));

@@ -39,6 +39,10 @@ impl Rows for CountingRows {
     fn value(&self, row: u64, _column: usize) -> PanelValue {
         PanelValue::new(row.to_string())
     }
+
+    fn bar(&self, _row: u64, column: usize) -> Option<f64> {
+        (column == 1).then_some(0.5)
+    }
 }
 
 const COLUMNS: [TableColumn; 2] = [
@@ -61,6 +65,12 @@ impl Screen {
 
     /// Runs a frame, and returns the number of cells read.
     fn frame(&mut self, events: Vec<Event>) -> u64 {
+        self.frame_of(&COLUMNS, events);
+        self.rows.asked.get()
+    }
+
+    /// Runs a frame with other columns, and returns the number of bars behind numbers.
+    fn frame_of(&mut self, columns: &[TableColumn], events: Vec<Event>) -> usize {
         self.rows.asked.set(0);
         let screen_rect = Some(egui::Rect::from_min_size(pos2(0.0, 0.0), vec2(400.0, 300.0)));
         let input = egui::RawInput { screen_rect, events, ..egui::RawInput::default() };
@@ -68,11 +78,13 @@ impl Screen {
         let context = PanelContext { theme: &theme, cells: Cells::default(), tables: &tables, dock_points: 310 };
         let (table, rows) = (&mut self.table, &mut self.rows);
         let mut output = self.ctx.run_ui(input, |ui| {
-            table.show(ui, &COLUMNS, rows, &context.table("test", None));
+            table.show(ui, columns, rows, &context.table("test", None));
         });
         // Nothing paints here, but egui requires that textures are taken or freed.
         output.textures_delta.clear();
-        self.rows.asked.get()
+        let bar = theme.accent.gamma_multiply(0.22);
+        let is_bar = |shape: &egui::Shape| matches!(shape, egui::Shape::Rect(rect) if rect.fill == bar);
+        output.shapes.iter().filter(|clipped| is_bar(&clipped.shape)).count()
     }
 
     fn press(&mut self, key: Key) {
@@ -135,4 +147,15 @@ fn widths_that_were_kept_are_bounded_and_an_order_by_no_column_is_passed_over() 
     assert_eq!(screen.table.width(1), Some(f32::from(WIDTH_MAX)));
     assert_eq!(screen.table.sorting(), None);
     assert_eq!(visible(&COLUMNS, &screen.table.layout), (0..COLUMNS.len()).collect::<Vec<_>>());
+}
+
+#[test]
+fn numbers_have_bars_in_the_sorted_column_and_where_no_column_can_be_sorted() {
+    let mut screen = Screen::new(3);
+    screen.frame(Vec::new());
+    assert_eq!(screen.frame_of(&COLUMNS, Vec::new()), 0);
+    let fixed = COLUMNS.map(|column| TableColumn { is_sortable: false, ..column });
+    assert_eq!(screen.frame_of(&fixed, Vec::new()), 3);
+    screen.table.layout.sorted_by = Some(1);
+    assert_eq!(screen.frame_of(&COLUMNS, Vec::new()), 3);
 }
