@@ -95,9 +95,11 @@ fn of_found_files(
 ) -> Result<ModuleNames, Cancelled> {
     let cached_names = module.build_id.as_ref().and_then(|id| locator.cache()?.get(id, module.kind));
     let Some(best) = search.best() else {
-        // Cached names of the build, even if its files are gone.
+        // Cached names of the build, even if its files are gone. They lack addresses that no earlier trace has.
         let module_names = cached_names.map(|cached_names| {
-            let (state, path) = (cached_names.state, Some(cached_names.path));
+            let has_all = cached_names.names.missing(addresses).is_empty();
+            let state = if has_all { cached_names.state } else { search.state };
+            let path = Some(cached_names.path);
             ModuleNames { names: cached_names.names, state, path, is_verified: true, ..ModuleNames::default() }
         });
         return Ok(module_names.unwrap_or_else(|| failed(search)));

@@ -515,6 +515,9 @@ fn names_from_a_cache_are_those_of_a_plain_look_up_in_any_order() {
     // They do not need the program either.
     let gone = Locator::without_system([], &[kept.path().into()]).with_cache(Some(NameCache::in_folder(kept.path())));
     same(&gone, &all, 16);
+    // An address that is not in the cache needs the program.
+    let partly = named_with(&recorded, &[&all[..], &[0x5000]].concat(), &gone);
+    assert_eq!((partly.state, named_with(&recorded, &all, &gone).state), (NameState::NoFile, NameState::Complete));
     // The same build without debug information has fewer names than the cache; uncached addresses get those.
     run(Command::new("strip").arg("-g").arg(&path));
     assert_eq!(named_with(&recorded, &all, &cached).state, NameState::Complete);
