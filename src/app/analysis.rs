@@ -204,7 +204,7 @@ fn list_code(
     let wanted = request.function.event.as_ref();
     let named = wanted.and_then(|wanted| histogram.events().iter().position(|event| event == wanted));
     let Some(event) = named.or_else(|| histogram.default_event(snapshot)) else {
-        return Ok(CodeAnswer { code: Err(NoFunction::Unknown) });
+        return Ok(CodeAnswer { code: Err(NoFunction::Unsampled) });
     };
     let paths = || query.sources.files().iter().map(SourceFile::path);
     let locator = Locator::for_traces(paths(), &query.folders);
@@ -212,7 +212,8 @@ fn list_code(
     let frames = TraceFrames::of(snapshot);
     let samples = CodeSamples { snapshot, frames: &frames, found: &found.0, histogram: &histogram, event };
     let code = list(samples, &function, (&locator, &folders), query.bytes_max, cancel)?;
-    Ok(CodeAnswer { code: Ok(Arc::new(code)) })
+    let code = if code.sums.total.samples > 0 { Ok(Arc::new(code)) } else { Err(NoFunction::Unsampled) };
+    Ok(CodeAnswer { code })
 }
 
 fn answer(

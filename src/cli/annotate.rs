@@ -99,6 +99,10 @@ fn write(code: Option<FunctionCode>, annotate: &Annotate) -> Result<(), CliError
 
 /// Reports missing texts or instructions, with the option that adds them.
 fn say_what_is_missing(code: &FunctionCode, side: CodeSide) {
+    if code.sums.total.samples == 0 {
+        say(format_args!("{}: {}", code.name, NoFunction::Unsampled));
+        return;
+    }
     match side {
         CodeSide::Source if code.files.is_empty() => {
             let hint = if code.assembly.is_ok() { "; --assembly lists instructions" } else { "" };

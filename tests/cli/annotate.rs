@@ -8,7 +8,7 @@ use std::process::Command;
 use serde_json::Value;
 
 use crate::harness::{folder, longspan, records, text};
-use crate::recording::{MAPPED_AT, RecordedMap, build_id, run, written};
+use crate::recording::{MAPPED_AT, RecordedMap, build_id, program as recorded_program, recording, run, written};
 use crate::symbols::opened;
 
 const PROGRAM: &str = "
@@ -331,6 +331,20 @@ fn what_is_not_there_is_said() {
     assert!(answer.stderr.contains("a debug file has none"), "{}", answer.stderr);
     assert_eq!(answer.done().lines().count(), 1);
     assert!(annotate(&["work"]).done().lines().count() > 4);
+}
+
+#[test]
+fn a_function_without_samples_in_a_part_is_not_reported_as_unknown() {
+    let folder = folder();
+    let program = recorded_program(folder.path(), "");
+    let file = recording(folder.path(), &program);
+    for side in ["--source", "--assembly"] {
+        // The last sample is of another function.
+        let answer = longspan(&["annotate", "--no-cache", side, "--from", "3us", text(&file), "outer"]);
+        assert!(answer.stderr.contains("outer: the function has no samples in this part"), "{}", answer.stderr);
+        assert!(!answer.stderr.contains("debug info") && !answer.stderr.contains("table of symbols"));
+        assert_eq!(answer.done().lines().count(), 1);
+    }
 }
 
 #[test]

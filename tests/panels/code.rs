@@ -53,6 +53,28 @@ fn a_function_has_its_lines_and_instructions_with_their_samples() {
 }
 
 #[test]
+fn a_function_without_samples_in_the_scope_asks_for_a_wider_one() {
+    let mut session = Session::empty(SCREEN, 1.0);
+    with_code(&mut session);
+    session.until("the lines", |session| session.says("self 0, total 2"));
+    let reason = "The function has no samples here: take more time or other tracks into the scope.";
+    // A sample of another function, and no sample at all.
+    crate::scope::click_head(&mut session, "Thread 7", crate::scope::CTRL);
+    for filter in ["start>=3us", "start>=4us"] {
+        session.harness.get_by_label("Filter of the scope").focus();
+        session.harness.step();
+        session.type_text(filter);
+        session.until("the reason", |session| session.says(reason));
+        assert!(!session.says("no sampled function"), "{}", session.node_texts().join("\n"));
+        session.click("Assembly");
+        session.until("the reason again", |session| session.says(reason));
+        session.click("Source");
+        session.click("Remove the filter from the scope");
+        session.until("the lines again", |session| session.says("self 0, total 2") && !session.says(reason));
+    }
+}
+
+#[test]
 fn sources_are_read_below_folders_that_are_named() {
     let mut session = Session::empty(SCREEN, 1.0);
     let folder = with_code(&mut session);

@@ -22,6 +22,8 @@ pub(crate) struct FunctionChoice {
 pub(crate) enum NoFunction {
     /// No sampled function has the name.
     Unknown,
+    /// The function has no samples in the scope.
+    Unsampled,
     /// Several functions have the name; lists the first, each with its module.
     Several(Vec<(String, String)>),
 }
@@ -30,6 +32,7 @@ impl fmt::Display for NoFunction {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Unknown => formatter.write_str("no sampled function has this name, or its file was not found"),
+            Self::Unsampled => formatter.write_str("the function has no samples in this part of the trace"),
             Self::Several(all) => {
                 let all: Vec<String> = all.iter().map(|(name, module)| format!("`{name}` of {module}")).collect();
                 write!(formatter, "several functions have this name: {}", all.join(", "))

@@ -17,6 +17,7 @@ use crate::export::code_table::{CodeSide, CodeTable};
 use crate::export::values::TableSource;
 use crate::query::Snapshot;
 use crate::scene::labels::shown;
+use crate::symbols::code::choice::NoFunction;
 use crate::symbols::code::listing::FunctionCode;
 use crate::symbols::sources::SourceMap;
 use crate::ui::command::{Command, PanelCommand};
@@ -46,6 +47,8 @@ pub(crate) struct CodePanel {
     /// The source folders of the preferences, which come after those added here.
     preferred: Vec<(String, SourceMap)>,
     error: Option<String>,
+    /// Whether the function has no samples in the scope.
+    is_unsampled: bool,
 }
 
 impl Default for CodePanel {
@@ -61,6 +64,7 @@ impl Default for CodePanel {
             source_maps: Vec::new(),
             preferred: Vec::new(),
             error: None,
+            is_unsampled: false,
         }
     }
 }
@@ -87,6 +91,7 @@ impl CodePanel {
 
     /// Sets the listing of the function, or the reason for its absence.
     pub(crate) fn set_answer(&mut self, answer: &CodeAnswer) {
+        self.is_unsampled = matches!(answer.code, Err(NoFunction::Unsampled));
         match &answer.code {
             Ok(code) => {
                 (self.code, self.error) = (Some(Arc::clone(code)), None);
@@ -94,7 +99,7 @@ impl CodePanel {
             }
             Err(reason) => {
                 self.clear();
-                self.error = Some(reason.to_string());
+                self.error = (!self.is_unsampled).then(|| reason.to_string());
             }
         }
     }
@@ -114,7 +119,7 @@ impl CodePanel {
         if self.request.as_ref().is_some_and(|last| last.function != request.function) {
             self.clear();
         }
-        (self.request, self.error) = (Some(request.clone()), None);
+        (self.request, self.error, self.is_unsampled) = (Some(request.clone()), None, false);
         Some(Command::Panel(PanelCommand::AskCode(Box::new(request))))
     }
 
@@ -175,6 +180,9 @@ impl CodePanel {
         }
         if self.function.is_none() {
             return Some("Choose Show code in the menu of a function: of a table, a flame graph or a sample.");
+        }
+        if self.is_unsampled {
+            return Some("The function has no samples here: take more time or other tracks into the scope.");
         }
         let code = self.code.as_ref()?;
         match (self.side, &code.assembly) {
@@ -238,7 +246,7 @@ impl DockPanel for CodePanel {
     }
 
     fn forget(&mut self) -> Option<Question> {
-        (self.request, self.error) = (None, None);
+        (self.request, self.error, self.is_unsampled) = (None, None, false);
         self.clear();
         None
     }
