@@ -73,6 +73,25 @@ fn samples_add_up_by_function_module_thread_and_event() {
 }
 
 #[test]
+fn functions_without_a_module_are_a_named_row() {
+    let mut session = Session::empty(SCREEN, 1.0);
+    let frames = r#"{"main":{"name":"main","category":"app"},"jit":{"name":"jit","parent":"main"}}"#;
+    let sample = r#"{"ph":"P","name":"s","pid":1,"tid":1,"ts":1,"sf":"jit"}"#;
+    session.open_text("samples.json", &format!(r#"{{"stackFrames":{frames},"traceEvents":[{sample}]}}"#));
+    session.press(Modifiers::COMMAND, Key::E);
+    rows_are(&mut session, &["jit, self", "main, self"]);
+    session.click("By module");
+    rows_are(&mut session, &["[no module], self", "app, self"]);
+    // No words in the field would find the functions of this row.
+    session.harness.get_by_label_contains("[no module], self").click();
+    session.harness.step();
+    rows_are(&mut session, &["[no module], self", "app, self"]);
+    session.harness.get_by_label_contains("app, self").click();
+    session.harness.step();
+    rows_are(&mut session, &["main, self"]);
+}
+
+#[test]
 fn a_function_that_is_chosen_is_found_on_the_tracks_and_shown_with_its_callers_and_callees() {
     let mut session = with_samples();
     session.harness.get_by_label("spin, self 4.000 ms, total 4.000 ms, 2 samples").click();

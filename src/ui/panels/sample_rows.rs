@@ -109,6 +109,13 @@ impl SampleRows {
         self.row(row).map(|(texts, row)| texts.name(row.key).into_owned()).unwrap_or_default()
     }
 
+    /// Returns the words that find the functions of a module; `None` for functions without one.
+    pub(super) fn module_words(&self, row: u64, function: FunctionIdx) -> Option<String> {
+        let (_, table) = self.table.as_ref()?;
+        let has_words = function == FunctionIdx::ROOT || !table.picture.functions.module(function).is_empty();
+        has_words.then(|| self.name(row))
+    }
+
     /// Returns the function of a row.
     pub(super) fn function(&self, row: u64) -> FunctionKey {
         let module = self.row(row).map(|(texts, row)| texts.beside(row.key).into());
@@ -194,7 +201,10 @@ impl<'a> SampleTexts<'a> {
         match key {
             SampleGroup::Function(FunctionIdx::ROOT) | SampleGroup::Module(FunctionIdx::ROOT) => "[no frames]".into(),
             SampleGroup::Function(function) => functions.text(self.snapshot, function).into(),
-            SampleGroup::Module(function) => functions.module(function).into(),
+            SampleGroup::Module(function) => match functions.module(function) {
+                "" => "[no module]".into(),
+                module => module.into(),
+            },
             SampleGroup::Thread(track) => track_title(self.snapshot.track(track)).0.into(),
             SampleGroup::Event(event) => {
                 self.table.paths.events.get(event).map(|it| (*it.name).into()).unwrap_or_default()

@@ -232,11 +232,13 @@ impl SamplesPanel {
                 self.event = paths.and_then(|paths| paths.events.get(event)).cloned();
                 self.by = SampleBy::Function;
             }
-            SampleGroup::Module(_) => {
+            SampleGroup::Module(function) => {
                 // Shows the functions of a module: its name goes into the field, which also matches modules.
-                self.words = self.rows.name(clicked);
-                self.rows.set_words(&self.words);
-                self.by = SampleBy::Function;
+                if let Some(words) = self.rows.module_words(clicked, function) {
+                    self.words = words;
+                    self.rows.set_words(&self.words);
+                    self.by = SampleBy::Function;
+                }
             }
         }
     }
