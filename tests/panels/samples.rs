@@ -92,6 +92,26 @@ fn functions_without_a_module_are_a_named_row() {
 }
 
 #[test]
+fn the_command_line_prints_the_functions_of_the_module_in_the_field() {
+    let mut session = with_samples();
+    session.click("By module");
+    rows_are(&mut session, &["app, self", "libc, self"]);
+    session.harness.get_by_label_contains("libc, self").click();
+    session.harness.step();
+    rows_are(&mut session, &["wait, self"]);
+    session.click("Copy as command");
+    let printed = run_by_shell(&copied(&session).expect("a command"));
+    assert!(printed.contains("clock,ns,wait,2000000"), "{printed}");
+    session.click("Filter names");
+    session.press(Modifiers::COMMAND, Key::A);
+    session.type_text("SPIN");
+    rows_are(&mut session, &["spin, self"]);
+    session.click("Copy as command");
+    let printed = run_by_shell(&copied(&session).expect("a command"));
+    assert!(printed.contains("clock,ns,spin,4000000") && !printed.contains("wait"), "{printed}");
+}
+
+#[test]
 fn a_function_that_is_chosen_is_found_on_the_tracks_and_shown_with_its_callers_and_callees() {
     let mut session = with_samples();
     session.harness.get_by_label("spin, self 4.000 ms, total 4.000 ms, 2 samples").click();

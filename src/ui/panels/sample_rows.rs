@@ -122,6 +122,13 @@ impl SampleRows {
         FunctionKey { name: self.name(row).into(), module }
     }
 
+    /// Returns whether all rows in the table contain the words in their names, not only in their modules.
+    pub(super) fn have_words_in_names(&self) -> bool {
+        let Some(texts) = self.texts() else { return true };
+        let has_words = |row: &u32| texts.has_words(texts.table.rows[*row as usize].key, &self.words);
+        self.shown.iter().all(has_words)
+    }
+
     /// Returns the rows as shown, for a file.
     pub(super) fn to_export(&self) -> Option<SampleExport> {
         let (snapshot, table) = self.table.clone()?;
@@ -147,7 +154,8 @@ impl SampleRows {
         let rows = &texts.table.rows;
         let has_words = |row: &SampleGroupRow| {
             self.words.is_empty()
-                || [texts.name(row.key), texts.beside(row.key)].iter().any(|it| it.to_lowercase().contains(&self.words))
+                || texts.has_words(row.key, &self.words)
+                || texts.beside(row.key).to_lowercase().contains(&self.words)
         };
         let numbered = (0..).zip(rows).filter(|(_, row)| has_words(row));
         let mut shown: Vec<u32> = numbered.map(|(number, _)| number).collect();
@@ -210,6 +218,11 @@ impl<'a> SampleTexts<'a> {
                 self.table.paths.events.get(event).map(|it| (*it.name).into()).unwrap_or_default()
             }
         }
+    }
+
+    /// Returns whether the name contains lower-case words.
+    fn has_words(self, key: SampleGroup, words: &str) -> bool {
+        self.name(key).to_lowercase().contains(words)
     }
 
     /// Returns the text of the second column.

@@ -293,7 +293,8 @@ impl DockPanel for SamplesPanel {
 
     fn command_line(&self) -> Option<PanelCommandLine> {
         let mut options = vec!["--samples".to_owned()];
-        if !self.words.is_empty() {
+        // The command line searches names only. It prints all functions if some are shown because of their modules.
+        if !self.words.is_empty() && self.rows.have_words_in_names() {
             options.extend(["--name".to_owned(), format!("(?i){}", regex::escape(&self.words))]);
         }
         Some(PanelCommandLine { options, ..PanelCommandLine::new("stats") })
