@@ -359,6 +359,14 @@ impl Panels {
         None
     }
 
+    /// Returns the folders that are searched for the names of a trace; none if it has no addresses.
+    #[must_use]
+    pub(super) fn symbol_folders(&self, snapshot: &Snapshot) -> &[PathBuf] {
+        let query = self.name_query.as_ref().filter(|query| query.is_wanted);
+        let query = query.filter(|_| !snapshot.tracks().modules.is_empty());
+        query.map_or(&[], |query| &query.folders)
+    }
+
     /// Returns the symbol query, if the user has added folders since the trace was opened.
     pub(super) fn located(&self, sources: &Sources) -> Option<&NameQuery> {
         self.name_query.as_ref().filter(|query| query.is_located && query.sources == *sources)

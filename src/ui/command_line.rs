@@ -1,6 +1,8 @@
 //! The command line with the same result as a panel, quoted for a shell. Not available for a scope whose tracks no
 //! option can select.
 
+use std::path::PathBuf;
+
 use regex::Regex;
 
 use super::questions::SelectedScope;
@@ -32,10 +34,16 @@ impl PanelCommandLine {
         Self { command, options: Vec::new(), query: None, scope: None }
     }
 
-    /// Returns the whole line, with the scope of the window; `None` if no options select exactly the tracks of the
-    /// scope.
+    /// Returns the whole line, with the scope of the window and its folders of symbols; `None` if no options select
+    /// exactly the tracks of the scope.
     #[must_use]
-    pub(crate) fn text(&self, sources: &Sources, snapshot: &Snapshot, scope: &SelectedScope) -> Option<String> {
+    pub(crate) fn text(
+        &self,
+        sources: &Sources,
+        snapshot: &Snapshot,
+        scope: &SelectedScope,
+        symbols: &[PathBuf],
+    ) -> Option<String> {
         let scope = self.scope.as_ref().unwrap_or(scope);
         let mut words = vec!["longspan".to_owned(), self.command.to_owned()];
         let mut option = |name: &str, value: String| words.extend([name.to_owned(), quoted(&value)]);
@@ -52,6 +60,7 @@ impl PanelCommandLine {
         for file in sources.files().iter().filter(|file| file.offset_ns != 0) {
             option("--offset", format!("{}={}ns", file.path().display(), file.offset_ns));
         }
+        words.extend(symbols.iter().flat_map(|folder| ["--symbols".to_owned(), quoted_path(folder)]));
         words.extend(self.options.iter().map(|option| quoted(option)));
         words.extend(sources.files().iter().map(|file| quoted_path(file.path())));
         if let Some(query) = &self.query {

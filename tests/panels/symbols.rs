@@ -75,6 +75,11 @@ fn symbols_that_are_located_later_name_the_open_trace() {
     session.until("names", |session| session.says("/work, named, 3 samples"));
     let texts = session.node_texts().join("\n");
     assert!(!session.says("no such folder") && !session.says("nothing found"), "{texts}");
+    // The command searches there too.
+    session.click("Copy as command");
+    let command = copied(&session).expect("a command");
+    let printed = run_by_shell(&command);
+    assert!(printed.contains(",3,2,2,named,yes,"), "{command}\n{printed}");
 }
 
 #[cfg(target_arch = "x86_64")]

@@ -23,8 +23,10 @@ impl App {
     /// Returns the command line with the same result as a panel; shows a note if there is none.
     pub(super) fn command_line(&mut self, panel: Panel) -> Option<String> {
         let line = self.tab_mut().panels.command_line(panel)?;
-        let capture = self.tab().capture.as_ref()?;
-        let text = line.text(&capture.sources, capture.timeline.snapshot(), capture.timeline.scope());
+        let tab = self.tab();
+        let capture = tab.capture.as_ref()?;
+        let (snapshot, scope) = (capture.timeline.snapshot(), capture.timeline.scope());
+        let text = line.text(&capture.sources, snapshot, scope, tab.panels.symbol_folders(snapshot));
         if text.is_none() {
             self.set_note(
                 "No options of a command name exactly these tracks: take whole processes or threads.".to_owned(),
