@@ -95,3 +95,15 @@ impl LowUnit {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn copied_commands_name_a_unit_as_the_option_does() {
+        for unit in LowUnit::value_variants() {
+            assert_eq!(unit.to_possible_value().unwrap().get_name(), unit.weight_unit().option());
+        }
+    }
+}

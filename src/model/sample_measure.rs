@@ -36,6 +36,19 @@ pub enum WeightUnit {
 }
 
 impl WeightUnit {
+    /// Returns the value of the option `--unit`.
+    #[must_use]
+    pub(crate) fn option(self) -> &'static str {
+        match self {
+            Self::Nanoseconds => "ns",
+            Self::Microseconds => "us",
+            Self::Milliseconds => "ms",
+            Self::Seconds => "s",
+            Self::Bytes => "bytes",
+            Self::Count => "count",
+        }
+    }
+
     /// Returns the displayed unit, and the factor to convert to it.
     #[must_use]
     pub(crate) fn shown(self) -> (&'static str, u64) {

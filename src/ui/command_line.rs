@@ -60,6 +60,9 @@ impl PanelCommandLine {
         for file in sources.files().iter().filter(|file| file.offset_ns != 0) {
             option("--offset", format!("{}={}ns", file.path().display(), file.offset_ns));
         }
+        if let Some(unit) = sources.weight_unit() {
+            option("--unit", unit.option().to_owned());
+        }
         words.extend(symbols.iter().flat_map(|folder| ["--symbols".to_owned(), quoted_path(folder)]));
         words.extend(self.options.iter().map(|option| quoted(option)));
         words.extend(sources.files().iter().map(|file| quoted_path(file.path())));
@@ -130,6 +133,19 @@ mod tests {
     use std::path::Path;
 
     use super::*;
+    use crate::model::WeightUnit;
+
+    #[test]
+    fn a_line_has_the_unit_of_the_weights_and_the_folders_of_symbols() {
+        let snapshot = crate::scene::tests::snapshot(r#"[{"ph":"X","name":"a","pid":1,"tid":1,"ts":0,"dur":1}]"#);
+        let sources = Sources::from("/t/x.folded").with_weight_unit(Some(WeightUnit::Milliseconds));
+        let scope = SelectedScope::default();
+        let line = PanelCommandLine::new("flame");
+        let text = |symbols: &[PathBuf]| line.text(&sources, &snapshot, &scope, symbols).unwrap();
+        assert_eq!(text(&[]), "longspan flame --unit ms /t/x.folded");
+        let symbols = ["/a b".into(), "/c".into()];
+        assert_eq!(text(&symbols), "longspan flame --unit ms --symbols '/a b' --symbols /c /t/x.folded");
+    }
 
     #[test]
     fn a_shell_reads_each_word_as_it_is() {
