@@ -3,7 +3,12 @@
 The definitions are the descriptors that Perfetto and OpenTelemetry publish with their Python packages:
 
     pip install --target FOLDER perfetto==0.59.1 opentelemetry-proto==1.45.2
+    pip install --target OLDER perfetto==0.16.0
     python3 tests/proto/proto_fields.py FOLDER > tests/proto/proto_fields.csv
+    python3 tests/proto/proto_fields.py OLDER --moved >> tests/proto/proto_fields.csv
+
+Perfetto has moved some messages to Android, so the second run takes them from an older package, with their fields in
+the messages that contain them.
 
 A row is a message, a field and its number, or an enumeration, a value and its number. The messages below are those that
 the readers and the writer use.
@@ -52,8 +57,37 @@ SysStats.DiskStat SysStats.PsiSample SysStats.PsiSample.PsiResource SysStats.The
 SysStats.CpuIdleStateEntry SysStats.SlabInfo
 SysStats SysStats.MeminfoValue SysStats.VmstatValue PowerRails PowerRails.RailDescriptor PowerRails.EnergyData InitialDisplayState
 ExtensionDescriptor FileDescriptorSet FileDescriptorProto DescriptorProto EnumDescriptorProto EnumValueDescriptorProto
+GraphicsFrameEvent GraphicsFrameEvent.BufferEvent GpuCounterEvent GpuCounterEvent.GpuCounter
+GpuCounterDescriptor GpuCounterDescriptor.GpuCounterSpec InternedGpuCounterDescriptor InternedGraphicsContext
+GpuLog GpuLog.Severity GpuMemTotalEvent GenericGpuFrequencyEvent GpuRenderStageEvent
+GpuRenderStageEvent.ExtraData GpuRenderStageEvent.Specifications
+GpuRenderStageEvent.Specifications.ContextSpec GpuRenderStageEvent.Specifications.Description VulkanApiEvent
+VulkanApiEvent.VkDebugUtilsObjectName VulkanApiEvent.VkQueueSubmit AndroidSystemProperty
+AndroidSystemProperty.PropertyValue CpuPerUidData AndroidEnergyEstimationBreakdown
+AndroidEnergyEstimationBreakdown.EnergyUidBreakdown AndroidEnergyConsumerDescriptor AndroidEnergyConsumer
+EntityStateResidency EntityStateResidency.PowerEntityState EntityStateResidency.StateResidency
+KernelWakelockData KernelWakelockData.Wakelock KernelWakelockData.Wakelock.Type EtwTraceEventBundle
+EtwTraceEvent CSwitchEtwEvent CSwitchEtwEvent.OldThreadState ReadyThreadEtwEvent MemInfoEtwEvent
+FileIoCreateEtwEvent FileIoReadWriteEtwEvent FileIoSimpleOpEtwEvent FileIoInfoEtwEvent FileIoDirEnumEtwEvent
+FileIoOpEndEtwEvent
+GenericKernelProcessTree GenericKernelProcessTree.Process GenericKernelProcessTree.Thread InternedGpuRenderStageSpecification ProfilePacket ProfilePacket.ProcessHeapSamples ProfilePacket.HeapSample StatsdAtom SystemdJournaldEvent
+ChromeStudyTranslationTable ChromeStudyTranslationTable.HashToNameEntry
 FieldDescriptorProto FieldDescriptorProto.Type FieldDescriptorProto.Label
 """
+
+# Messages that Perfetto has moved to Android.
+MOVED = """
+FrameTimelineEvent FrameTimelineEvent.ExpectedDisplayFrameStart FrameTimelineEvent.ActualDisplayFrameStart
+FrameTimelineEvent.ExpectedSurfaceFrameStart FrameTimelineEvent.ActualSurfaceFrameStart
+FrameTimelineEvent.FrameEnd NetworkPacketEvent NetworkPacketBundle NetworkPacketContext TrafficDirection
+AppWakelockBundle AppWakelockInfo
+"""
+
+# Their fields in other messages.
+MOVED_FIELDS = {
+    "TracePacket": "frame_timeline_event network_packet network_packet_bundle app_wakelock_bundle",
+    "InternedData": "packet_context app_wakelock_info",
+}
 
 # Modules of the packages, the package of their messages, and the messages.
 SOURCES = [
@@ -100,8 +134,19 @@ def rows_of(file, package):
     return {name.removeprefix(package + "."): entries for name, entries in rows.items()}
 
 
+def print_moved():
+    module, package, _ = SOURCES[0]
+    rows = rows_of(importlib.import_module(module).DESCRIPTOR, package)
+    for name in [*MOVED.split(), *MOVED_FIELDS]:
+        for field, number in rows[name]:
+            if field in MOVED_FIELDS.get(name, field).split():
+                print(f"{package}.{name},{field},{number}")
+
+
 def main():
     sys.path.insert(0, sys.argv[1])
+    if sys.argv[-1] == "--moved":
+        return print_moved()
     print("message,field,number")
     for module, package, names in SOURCES:
         rows = rows_of(importlib.import_module(module).DESCRIPTOR, package)

@@ -22,6 +22,7 @@ const NUMBERS: &[&str] = &[
     "src/formats/perfetto/fields.rs",
     "src/formats/perfetto/kernel_fields.rs",
     "src/formats/perfetto/own_fields.rs",
+    "src/formats/perfetto/packet_fields.rs",
     "src/formats/perfetto/statistics_fields.rs",
     "src/formats/otlp/fields.rs",
     "src/formats/profiles/pprof/fields.rs",

@@ -11,6 +11,7 @@ use super::fields::{
     trace_packet, track_descriptor, utsname,
 };
 use super::own_fields::{own_process_descriptor, own_thread_descriptor};
+use super::packet_fields::{kernel_process, kernel_process_tree, kernel_thread};
 use super::packets::{PacketBlock, Packets, each_unpacked};
 use super::pids::Pids;
 use super::schema::Schema;
@@ -99,6 +100,37 @@ pub(super) struct Counter {
     pub(super) multiplier: i64,
 }
 
+/// Fields of the messages of a process tree.
+struct ProcessTreeFields {
+    processes: FieldNumber,
+    threads: FieldNumber,
+    pid: FieldNumber,
+    command: FieldNumber,
+    tid: FieldNumber,
+    thread_process: FieldNumber,
+    thread_name: FieldNumber,
+}
+
+const LINUX_TREE: ProcessTreeFields = ProcessTreeFields {
+    processes: process_tree::PROCESSES,
+    threads: process_tree::THREADS,
+    pid: process_tree_process::PID,
+    command: process_tree_process::CMDLINE,
+    tid: process_tree_thread::TID,
+    thread_process: process_tree_thread::TGID,
+    thread_name: process_tree_thread::NAME,
+};
+
+const GENERIC_TREE: ProcessTreeFields = ProcessTreeFields {
+    processes: kernel_process_tree::PROCESSES,
+    threads: kernel_process_tree::THREADS,
+    pid: kernel_process::PID,
+    command: kernel_process::CMDLINE,
+    tid: kernel_thread::TID,
+    thread_process: kernel_thread::PID,
+    thread_name: kernel_thread::COMM,
+};
+
 impl Descriptors {
     /// Collects the descriptors of a whole trace.
     pub(super) fn collect(source: Source, context: &ReadContext) -> Result<Self, ReadError> {
@@ -129,7 +161,8 @@ impl Descriptors {
     /// Handles a field of a packet if it is a descriptor.
     pub(super) fn take_field(&mut self, number: FieldNumber, bytes: &[u8], place: SourcePos) {
         match number {
-            trace_packet::PROCESS_TREE => self.process_tree(bytes, place),
+            trace_packet::PROCESS_TREE => self.process_tree(&LINUX_TREE, bytes, place),
+            trace_packet::GENERIC_KERNEL_PROCESS_TREE => self.process_tree(&GENERIC_TREE, bytes, place),
             trace_packet::PROCESS_DESCRIPTOR => drop(self.process(bytes, None, place)),
             trace_packet::THREAD_DESCRIPTOR => drop(self.thread(bytes, place)),
             trace_packet::SYSTEM_INFO => self.system(bytes),
@@ -318,27 +351,23 @@ impl Descriptors {
         Some((pid, descriptor.tid))
     }
 
-    /// Parses the process tree of the kernel.
-    fn process_tree(&mut self, bytes: &[u8], place: SourcePos) {
+    /// Parses the process tree of a kernel.
+    fn process_tree(&mut self, tree: &ProcessTreeFields, bytes: &[u8], place: SourcePos) {
         for field in Fields::new(bytes) {
             let (mut id, mut group, mut name) = (None, None, Box::default());
-            let is_process = match field.number {
-                process_tree::PROCESSES => true,
-                process_tree::THREADS => false,
-                _ => continue,
-            };
+            let is_process = field.number == tree.processes;
+            if !is_process && field.number != tree.threads {
+                continue;
+            }
+            let (id_field, name_field) =
+                if is_process { (tree.pid, tree.command) } else { (tree.tid, tree.thread_name) };
             for field in Fields::new(field.value.bytes()) {
-                match (is_process, field.number) {
-                    (true, process_tree_process::PID) | (false, process_tree_thread::TID) => {
-                        id = Some(field.value.signed());
-                    }
-                    (false, process_tree_thread::TGID) => group = Some(field.value.signed()),
-                    (true, process_tree_process::CMDLINE) | (false, process_tree_thread::NAME)
-                        if str::is_empty(&name) =>
-                    {
-                        name = self.text(field.value.bytes(), place);
-                    }
-                    _ => {}
+                if field.number == id_field {
+                    id = Some(field.value.signed());
+                } else if field.number == tree.thread_process && !is_process {
+                    group = Some(field.value.signed());
+                } else if field.number == name_field && str::is_empty(&name) {
+                    name = self.text(field.value.bytes(), place);
                 }
             }
             let Some(tid) = id else { continue };
@@ -458,6 +487,7 @@ pub(super) fn is_description(kind: FieldNumber) -> bool {
     matches!(
         kind,
         trace_packet::PROCESS_TREE
+            | trace_packet::GENERIC_KERNEL_PROCESS_TREE
             | trace_packet::PROCESS_DESCRIPTOR
             | trace_packet::THREAD_DESCRIPTOR
             | trace_packet::SYSTEM_INFO

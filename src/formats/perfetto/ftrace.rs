@@ -14,8 +14,9 @@ use super::kernel_fields::{
     sched_waking_event, sys_enter_event, sys_exit_event, task_newtask_event, task_rename_event,
 };
 use super::kernel_names::{KernelEvent, last};
-use super::kernel_state::{DeviceQueues, DiskTotals, Network};
+use super::kernel_state::{DeviceQueues, Devices, DiskTotals, Network};
 use super::kernel_types::KernelTypes;
+use super::sequence::InternedTexts;
 use super::tracks::{PerfettoTracks, TrackNumber};
 use crate::formats::linux::binder::{Binder, BinderEvent, BinderThread, BinderTransaction};
 use crate::formats::linux::scheduler::{BlockedReason, Scheduler, SchedulerTask, Switch, TaskState};
@@ -49,6 +50,7 @@ pub(super) struct Kernel {
     pub(super) rails: FxHashMap<(u64, u64), Box<str>>,
     pub(super) gpu: DeviceQueues,
     pub(super) network: Network,
+    pub(super) devices: Devices,
     /// Last totals of each disk.
     pub(super) disks: FxHashMap<Box<str>, DiskTotals>,
 }
@@ -70,8 +72,8 @@ pub(super) struct FtraceDecoder<'t> {
     pub(super) clocks: &'t mut Clocks,
     pub(super) tracks: &'t mut PerfettoTracks,
     pub(super) batch: &'t mut BatchBuilder,
-    /// Interned kernel symbols of the sequence.
-    pub(super) symbols: Option<&'t Interned<Box<[u8]>>>,
+    /// Interned texts of the sequence.
+    pub(super) texts: Option<&'t InternedTexts>,
     pub(super) sequence: u32,
     pub(super) place: SourcePos,
 }
@@ -83,7 +85,7 @@ struct BundleClock {
     later_ns: i64,
 }
 
-impl FtraceDecoder<'_> {
+impl<'t> FtraceDecoder<'t> {
     /// Decodes the bundle of one CPU.
     pub(super) fn bundle(&mut self, bytes: &[u8]) {
         self.kernel.begin(self.tracks.all_described());
@@ -127,9 +129,16 @@ impl FtraceDecoder<'_> {
         }
     }
 
-    /// Adds the runs that last to the end of the trace.
+    /// Adds the runs that last to the end of the trace, and events that wait for others.
     pub(super) fn finish(&mut self) {
+        self.finish_gpu_counters();
+        self.finish_operations();
         self.kernel.scheduler.finish(self.batch, self.place);
+    }
+
+    /// Returns the interned kernel symbols of the sequence.
+    fn symbols(&self) -> Option<&'t Interned<Box<[u8]>>> {
+        self.texts.map(|texts| &texts.kernel_symbols)
     }
 
     fn time(&mut self, clock: BundleClock, raw: u64) -> Option<i64> {
@@ -245,7 +254,7 @@ impl FtraceDecoder<'_> {
                 self.kernel.scheduler.rename(self.batch, renamed, name, self.place);
             }
             Some((number, bytes)) => {
-                let event = KernelEvent { number, bytes, cpu, tid, symbols: self.symbols };
+                let event = KernelEvent { number, bytes, cpu, tid, symbols: self.symbols() };
                 self.table_event((clock, raw), &event);
             }
             None => self.batch.lose(Loss::IgnoredPacket, self.place),
@@ -302,7 +311,7 @@ impl FtraceDecoder<'_> {
                 _ => {}
             }
         }
-        let function = self.symbols.and_then(|symbols| symbols.get(caller)).map_or(&b""[..], |name| name);
+        let function = self.symbols().and_then(|symbols| symbols.get(caller)).map_or(&b""[..], |name| name);
         let reason = BlockedReason { tid, is_io_wait, function };
         self.kernel.scheduler.blocked(self.batch, &reason, self.place);
     }

@@ -4,6 +4,8 @@ use std::collections::VecDeque;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::tracks::TrackNumber;
+
 /// The fence that a job signals when it is done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Fence {
@@ -45,3 +47,65 @@ pub(super) struct Network {
 
 /// The last totals of a disk: sectors and milliseconds of three kinds of transfers, then flushes and their milliseconds.
 pub(super) type DiskTotals = [u64; 8];
+
+/// State across packets of devices.
+#[derive(Debug, Default)]
+pub(super) struct Devices {
+    /// Tracks of the frames that have not ended, by cookie.
+    pub(super) frames: FxHashMap<i64, TrackNumber>,
+    /// GPU counters by the scope of their ids and by id.
+    pub(super) gpu_counters: FxHashMap<(u64, u64), GpuCounter>,
+    /// Scopes of GPU counters that are already described.
+    pub(super) gpu_scopes: FxHashSet<u64>,
+    /// The last sample of each GPU counter.
+    pub(super) gpu_samples: FxHashMap<TrackNumber, PreviousSample>,
+    /// Names of hardware queues and stages by number, in old traces.
+    pub(super) gpu_queues: Vec<Box<str>>,
+    pub(super) gpu_stages: Vec<Box<str>>,
+    /// A graphics context and its process, in old traces.
+    pub(super) gpu_context: Option<(u64, i64)>,
+    pub(super) gpu_stages_seen: u64,
+    /// Names of Vulkan objects by handle.
+    pub(super) vulkan_objects: FxHashMap<u64, Box<str>>,
+    /// Number of CPU clusters of the machine.
+    pub(super) clusters: usize,
+    /// Processor time of each app on each cluster, in ms.
+    pub(super) uid_times: FxHashMap<(u64, usize), u64>,
+    /// The sums of those since the first packet: of the system (0) and of apps (1).
+    pub(super) uid_sums: FxHashMap<(usize, usize), u64>,
+    /// Names of energy consumers by id.
+    pub(super) consumers: FxHashMap<u64, Box<str>>,
+    /// Counters of power states by entity and state.
+    pub(super) entity_states: FxHashMap<(u64, u64), Box<str>>,
+    pub(super) bundles_seen: u64,
+    /// Counters of the kernel's wakelocks by id, with the time that each was held, in ms.
+    pub(super) kernel_wakelocks: FxHashMap<u64, (Box<str>, u64)>,
+    /// Operations on files of Windows that have not ended, by request.
+    pub(super) file_operations: FxHashMap<u64, FileOperation>,
+}
+
+/// An operation on a file of Windows.
+#[derive(Debug)]
+pub(super) struct FileOperation {
+    pub(super) ts_ns: i64,
+    pub(super) tid: i64,
+    pub(super) name: &'static str,
+    /// Arguments of its start, as members of an object.
+    pub(super) args: Box<str>,
+}
+
+/// A described GPU counter.
+#[derive(Debug)]
+pub(super) struct GpuCounter {
+    pub(super) name: Box<str>,
+    /// Unit of its values; empty if it has none.
+    pub(super) unit: Box<str>,
+}
+
+/// The last sample of a GPU counter.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct PreviousSample {
+    pub(super) ts_ns: i64,
+    pub(super) value: f64,
+    pub(super) is_first: bool,
+}

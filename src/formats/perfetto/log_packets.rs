@@ -1,17 +1,62 @@
-//! Messages in packets of their own: Android's log, on the thread that wrote each, and triggers of the recording.
+//! Messages in packets of their own: Android's log and systemd's journal, on the thread that wrote each, statistics of
+//! Android, and triggers of the recording.
 
+use super::clocks::Time;
 use super::fields::{builtin_clock, trace_packet};
 use super::ftrace::FtraceDecoder;
 use super::kernel_names::last;
+use super::packet_events::ArgForm::{Known, Text, Unsigned};
+use super::packet_events::{PacketArg, signed_in, write_args};
+use super::packet_fields::{journal_event, statsd_atom};
 use super::statistics_fields::{android_log, android_log_event, chrome_trigger, trigger};
-use crate::formats::output::batch::bare;
+use crate::formats::output::args::ArgsWriter;
 use crate::formats::protobuf::decode::{Fields, ProtoValue};
 use crate::formats::protobuf::numbers::FieldNumber;
-use crate::model::args::Detail;
-use crate::model::{Event, EventKind, TrackIdx};
+use crate::model::Loss;
 
 /// Priorities of Android's log, by number.
 const PRIORITIES: [&str; 8] = ["", "", "verbose", "debug", "info", "warn", "error", "fatal"];
+
+/// Priorities of systemd's journal.
+const JOURNAL_PRIORITIES: &[(u64, &str)] = &[
+    (0, "emergency"),
+    (1, "alert"),
+    (2, "critical"),
+    (3, "error"),
+    (4, "warning"),
+    (5, "notice"),
+    (6, "info"),
+    (7, "debug"),
+];
+
+const JOURNAL_ARGS: &[PacketArg] = &[
+    PacketArg("message", journal_event::MESSAGE, Text),
+    PacketArg("priority", journal_event::PRIO, Known(JOURNAL_PRIORITIES)),
+    PacketArg("unit", journal_event::SYSTEMD_UNIT, Text),
+    PacketArg("comm", journal_event::COMM, Text),
+    PacketArg("uid", journal_event::UID, Unsigned),
+];
+
+/// Limit for fields of a statistics message; the rest is counted as a loss.
+const UNTYPED_MAX: usize = 256;
+
+/// Writes the fields of a message without a type, by number. Returns whether all were written.
+fn write_untyped(args: &mut ArgsWriter, value: ProtoValue<'_>) -> bool {
+    for (written, field) in Fields::new(value.bytes()).enumerate() {
+        if written >= UNTYPED_MAX {
+            return false;
+        }
+        let key = field.number.get().to_string();
+        match field.value {
+            ProtoValue::Bytes(bytes) => match std::str::from_utf8(bytes) {
+                Ok(text) if !text.contains(char::is_control) => args.text(&key, bytes),
+                _ => args.text(&key, format!("({} bytes)", bytes.len()).as_bytes()),
+            },
+            value => args.signed(&key, value.signed()),
+        }
+    }
+    true
+}
 
 /// Returns whether packets of this kind are triggers.
 pub(super) fn is_trigger(kind: FieldNumber) -> bool {
@@ -31,8 +76,12 @@ impl FtraceDecoder<'_> {
         let track = self.own_track("Trace Triggers");
         let args = &mut self.kernel.args;
         args.clear();
+        let translated;
         let name = if kind == trace_packet::CHROME_TRIGGER {
             let name = last(bytes, chrome_trigger::TRIGGER_NAME).map(ProtoValue::bytes);
+            let hash = last(bytes, chrome_trigger::TRIGGER_NAME_HASH).map(ProtoValue::number);
+            translated = hash.and_then(|hash| self.tracks.translations().trigger(hash)).map(<[u8]>::to_vec);
+            let name = name.or(translated.as_deref());
             if let Some(name) = name {
                 args.text("chrome_trigger.name", name);
             }
@@ -50,6 +99,44 @@ impl FtraceDecoder<'_> {
             last(bytes, trigger::TRIGGER_NAME).map_or(&b"trigger"[..], ProtoValue::bytes)
         };
         self.push_message(ts_ns, track, name, None);
+    }
+
+    /// Adds the messages of Android's statistics daemon, which has times in the packet. Their types are not in the trace,
+    /// so they are named by number.
+    pub(super) fn statsd_atoms(&mut self, time: Option<Time>, bytes: &[u8]) {
+        let mut times = Fields::new(bytes)
+            .filter(|field| field.number == statsd_atom::TIMESTAMP_NANOS)
+            .flat_map(|field| field.value.numbers(false).collect::<Vec<_>>());
+        for field in Fields::new(bytes).filter(|field| field.number == statsd_atom::ATOM) {
+            let own = times.next().map(|raw| self.clocks.time(self.sequence, None, raw));
+            let Some(time) = own.or(time) else {
+                self.batch.lose(Loss::BadTime, self.place);
+                continue;
+            };
+            let Some(ts_ns) = self.usable(time) else { continue };
+            for atom in Fields::new(field.value.bytes()) {
+                let track = self.own_track("Statsd Atoms");
+                let args = &mut self.kernel.args;
+                args.clear();
+                if !write_untyped(args, atom.value) {
+                    self.batch.lose(Loss::LongArgs, self.place);
+                }
+                let name = format!("atom_{}", atom.number.get());
+                self.push_message(ts_ns, track, name.as_bytes(), Some(b"statsd"));
+            }
+        }
+    }
+
+    /// Adds a message of systemd's journal to the thread that wrote it.
+    pub(super) fn journal_message(&mut self, ts_ns: i64, bytes: &[u8]) {
+        let pid = signed_in(bytes, journal_event::PID);
+        let tid = last(bytes, journal_event::TID).map_or(pid, ProtoValue::signed);
+        let track = self.tracks.thread(pid, tid);
+        let track = self.batch.track(track, self.tracks);
+        self.kernel.args.clear();
+        write_args(&mut self.kernel.args, bytes, JOURNAL_ARGS);
+        let tag = last(bytes, journal_event::TAG).map_or(&b""[..], ProtoValue::bytes);
+        self.push_message(ts_ns, track, if tag.is_empty() { b"log" } else { tag }, Some(b"log"));
     }
 
     fn log_message(&mut self, bytes: &[u8]) {
@@ -74,15 +161,5 @@ impl FtraceDecoder<'_> {
         }
         let tag = field_value(android_log_event::TAG).map_or(&b""[..], ProtoValue::bytes);
         self.push_message(ts_ns, track, if tag.is_empty() { b"log" } else { tag }, Some(b"log"));
-    }
-
-    /// Adds an instant with the arguments written so far.
-    fn push_message(&mut self, ts_ns: i64, track: TrackIdx, name: &[u8], category: Option<&[u8]>) {
-        let detail = match self.kernel.args.finish() {
-            "" => 0,
-            args_json => self.batch.batch.chunk.details.push(&Detail { args_json, ..Detail::default() }),
-        };
-        let name = self.batch.name(name, category, self.place);
-        self.batch.push(Event { detail, ..bare(ts_ns, EventKind::Instant, track, name) });
     }
 }

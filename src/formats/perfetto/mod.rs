@@ -10,15 +10,20 @@
 //! A second pass collects all descriptors, but only if an event needs one that follows it, as 69 events in a Chromium
 //! trace do.
 
+mod android_packets;
 mod annotate;
 mod args;
 mod clocks;
 mod descriptors;
+mod etw;
 mod event_args;
 mod event_builder;
 pub(crate) mod fields;
+mod frame_timeline;
 mod ftrace;
 mod generic_kernel;
+mod gpu_packets;
+mod heap_profile;
 mod interned;
 mod kernel_counters;
 pub(crate) mod kernel_fields;
@@ -35,6 +40,8 @@ mod legacy_event;
 mod log_packets;
 mod order;
 pub(crate) mod own_fields;
+mod packet_events;
+pub(crate) mod packet_fields;
 pub(crate) mod packets;
 mod parse;
 mod pids;

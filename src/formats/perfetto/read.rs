@@ -6,12 +6,16 @@ use std::thread;
 use crossbeam_channel::bounded;
 use rustc_hash::FxHashMap;
 
+use super::android_packets::is_of_android;
 use super::clocks::{Clocks, MONOTONIC, Time};
 use super::descriptors;
 use super::event_builder::{PerfettoEventBuilder, TrackEvent};
 use super::fields::trace_packet;
+use super::frame_timeline::is_frame;
 use super::ftrace::{FtraceDecoder, Kernel};
 use super::generic_kernel::is_generic_kernel;
+use super::gpu_packets::is_of_gpu_driver;
+use super::heap_profile::HeapProfiles;
 use super::legacy_event::Legacy;
 use super::log_packets::is_trigger;
 use super::order::sort_indices;
@@ -305,6 +309,16 @@ impl Decoder {
         match fields.kind {
             trace_packet::PERF_SAMPLE => self.perf_sample(data, time, row, place),
             trace_packet::STREAMING_PROFILE_PACKET => self.streamed_samples(data, (fields.sequence, row), place),
+            trace_packet::PROFILE_PACKET => {
+                let sequence = &mut self.sequences.all[row];
+                let (tracks, clocks, modules) = (&mut self.tracks, &mut self.clocks, &mut self.modules);
+                let (batch, args) = (&mut self.batch, &mut self.args);
+                HeapProfiles { sequence, tracks, clocks, modules, batch, args, place }.packet(
+                    fields.sequence,
+                    time,
+                    data,
+                );
+            }
             trace_packet::FTRACE_EVENTS => self.ftrace_decoder(fields.sequence, Some(row), place).bundle(data),
             trace_packet::BATTERY => {
                 let Some(ts_ns) = self.usable_time(time, place) else { return };
@@ -314,9 +328,33 @@ impl Decoder {
                 self.ftrace_decoder(fields.sequence, Some(row), place).system_counters(kind, time, data);
             }
             trace_packet::ANDROID_LOG => self.ftrace_decoder(fields.sequence, Some(row), place).android_log(data),
+            trace_packet::STATSD_ATOM => {
+                self.ftrace_decoder(fields.sequence, Some(row), place).statsd_atoms(time, data);
+            }
+            trace_packet::JOURNALD_EVENT => {
+                let Some(ts_ns) = self.usable_time(time, place) else { return };
+                self.ftrace_decoder(fields.sequence, Some(row), place).journal_message(ts_ns, data);
+            }
             kind if is_trigger(kind) => {
                 let Some(ts_ns) = self.usable_time(time, place) else { return };
                 self.ftrace_decoder(fields.sequence, Some(row), place).trigger(kind, ts_ns, data);
+            }
+            trace_packet::ETW_EVENTS => self.ftrace_decoder(fields.sequence, Some(row), place).etw_bundle(data),
+            kind if is_frame(kind) => {
+                let Some(ts_ns) = self.usable_time(time, place) else { return };
+                self.ftrace_decoder(fields.sequence, Some(row), place).frame(kind, ts_ns, data);
+            }
+            kind if is_of_gpu_driver(kind) || is_of_android(kind) => {
+                let ts_ns = match time {
+                    None => None,
+                    Some(_) => self.usable_time(time, place),
+                };
+                let mut decoder = self.ftrace_decoder(fields.sequence, Some(row), place);
+                if is_of_android(kind) {
+                    decoder.android_packet(kind, ts_ns, data);
+                } else {
+                    decoder.gpu_packet(kind, ts_ns, data);
+                }
             }
             trace_packet::PROCESS_STATS => {
                 let Some(ts_ns) = self.usable_time(time, place) else { return };
@@ -431,9 +469,9 @@ impl Decoder {
 
     fn ftrace_decoder(&mut self, sequence: u32, row: Option<usize>, place: SourcePos) -> FtraceDecoder<'_> {
         let (kernel, clocks) = (&mut self.kernel, &mut self.clocks);
-        let symbols = row.and_then(|row| self.sequences.all.get(row)).map(|sequence| &sequence.texts.kernel_symbols);
+        let texts = row.and_then(|row| self.sequences.all.get(row)).map(|sequence| &sequence.texts);
         let (tracks, batch) = (&mut self.tracks, &mut self.batch);
-        FtraceDecoder { kernel, clocks, tracks, batch, symbols, sequence, place }
+        FtraceDecoder { kernel, clocks, tracks, batch, texts, sequence, place }
     }
 
     fn finish(mut self, emit: EmitBatch<'_>, losses: &Losses) -> Result<(), ReadError> {

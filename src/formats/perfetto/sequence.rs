@@ -4,10 +4,13 @@ use rustc_hash::FxHashMap;
 
 use super::fields::{interned_data, interned_string, source_location, trace_packet_defaults, track_event_defaults};
 use super::interned::Interned;
+use super::kernel_names::last;
+use super::packet_fields::{graphics_context, interned_gpu_counters, network_context};
 use super::profile::PerfettoStackTables;
 use super::sample_defaults::SampleDefaults;
 use super::tracks::TrackNumber;
 use crate::formats::protobuf::decode::{Fields, ProtoValue};
+use crate::formats::protobuf::numbers::FieldNumber;
 use crate::model::{Id, NameIdx};
 
 /// Iids below this index an array, not a hash table; 24 bytes each, for each sequence.
@@ -30,6 +33,8 @@ pub(super) struct Sequence {
     pub(super) sums: FxHashMap<u64, i64>,
     /// Sums of incremental double counters, by uuid.
     pub(super) double_sums: FxHashMap<u64, f64>,
+    /// Allocated bytes of each stack, by process and heap.
+    pub(super) heap_totals: FxHashMap<(i64, u64, u64), u64>,
     /// Default process and thread for events without a track.
     pub(super) thread: Option<(Id, i64)>,
     /// Default thread from the last track descriptor; not used for events that are explicitly on no track.
@@ -69,6 +74,34 @@ pub(super) struct InternedTexts {
     pub(super) histograms: Interned<Box<[u8]>>,
     pub(super) kernel_symbols: Interned<Box<[u8]>>,
     pub(super) locations: Interned<Location>,
+    /// Names of the hardware queues and stages of GPUs.
+    pub(super) gpu_specifications: Interned<Box<[u8]>>,
+    /// Processes of graphics contexts.
+    pub(super) gpu_contexts: Interned<i64>,
+    /// Descriptors of GPU counters.
+    pub(super) gpu_counters: Interned<Box<[u8]>>,
+    /// Contexts of network packets.
+    pub(super) network_contexts: Interned<Box<[u8]>>,
+    /// Wakelocks of apps.
+    pub(super) wakelocks: Interned<Box<[u8]>>,
+}
+
+impl InternedTexts {
+    /// Adds an interned message of devices. All have their iid in the same field.
+    fn put_message(&mut self, kind: FieldNumber, bytes: &[u8]) {
+        let iid = last(bytes, interned_string::IID).map_or(0, ProtoValue::number);
+        let content = |field| last(bytes, field).map_or(&b""[..], ProtoValue::bytes).into();
+        match kind {
+            interned_data::GRAPHICS_CONTEXTS => {
+                self.gpu_contexts.put(iid, last(bytes, graphics_context::PID).map_or(0, ProtoValue::signed));
+            }
+            interned_data::GPU_COUNTER_DESCRIPTORS => {
+                self.gpu_counters.put(iid, content(interned_gpu_counters::COUNTER_DESCRIPTOR));
+            }
+            interned_data::PACKET_CONTEXT => self.network_contexts.put(iid, content(network_context::CTX)),
+            _ => self.wakelocks.put(iid, bytes.into()),
+        }
+    }
 }
 
 /// A source location.
@@ -113,6 +146,14 @@ impl Sequence {
                 interned_data::SOURCE_LOCATIONS => {
                     let (iid, location) = location(field.value.bytes());
                     texts.locations.put(iid, location);
+                    continue;
+                }
+                interned_data::GPU_SPECIFICATIONS => &mut texts.gpu_specifications,
+                interned_data::GRAPHICS_CONTEXTS
+                | interned_data::GPU_COUNTER_DESCRIPTORS
+                | interned_data::PACKET_CONTEXT
+                | interned_data::APP_WAKELOCK_INFO => {
+                    texts.put_message(field.number, field.value.bytes());
                     continue;
                 }
                 interned_data::LOG_MESSAGE_BODY => &mut texts.messages,

@@ -4,6 +4,7 @@
 use rustc_hash::FxHashMap;
 
 use super::fields::{slice_names, track_names, translation, translation_table};
+use super::packet_fields::{trigger_name, trigger_names};
 use crate::formats::protobuf::decode::Fields;
 use crate::formats::protobuf::numbers::FieldNumber;
 
@@ -15,6 +16,8 @@ const NAMES_MAX: usize = 1 << 20;
 pub(super) struct Translations {
     spans: NameMap,
     tracks: NameMap,
+    /// Names of Chromium's triggers by hash.
+    triggers: FxHashMap<u64, Box<[u8]>>,
 }
 
 type NameMap = FxHashMap<Box<[u8]>, Box<[u8]>>;
@@ -24,6 +27,10 @@ impl Translations {
     pub(super) fn take(&mut self, bytes: &[u8]) -> bool {
         let mut has_room = true;
         for table in Fields::new(bytes) {
+            if table.number == translation_table::CHROME_STUDY {
+                has_room &= self.take_triggers(table.value.bytes());
+                continue;
+            }
             let (names, number) = match table.number {
                 translation_table::SLICE_NAME => (&mut self.spans, slice_names::RAW_TO_DEOBFUSCATED_NAME),
                 translation_table::PROCESS_TRACK_NAME => (&mut self.tracks, track_names::RAW_TO_DEOBFUSCATED_NAME),
@@ -42,6 +49,29 @@ impl Translations {
             }
         }
         has_room
+    }
+
+    fn take_triggers(&mut self, table: &[u8]) -> bool {
+        for entry in Fields::new(table).filter(|field| field.number == trigger_names::HASH_TO_NAME) {
+            if self.triggers.len() >= NAMES_MAX {
+                return false;
+            }
+            let (mut hash, mut name) = (0, &b""[..]);
+            for field in Fields::new(entry.value.bytes()) {
+                match field.number {
+                    trigger_name::KEY => hash = field.value.number(),
+                    trigger_name::VALUE => name = field.value.bytes(),
+                    _ => {}
+                }
+            }
+            self.triggers.insert(hash, name.into());
+        }
+        true
+    }
+
+    /// Returns the name of a trigger by its hash.
+    pub(super) fn trigger(&self, hash: u64) -> Option<&[u8]> {
+        self.triggers.get(&hash).map(|name| &**name)
     }
 
     /// Returns whether no span name is replaced, as in nearly all traces.

@@ -25,6 +25,7 @@ fn named() -> Vec<(&'static str, &'static str, u32)> {
         perfetto::fields::ALL,
         perfetto::kernel_fields::ALL,
         perfetto::statistics_fields::ALL,
+        perfetto::packet_fields::ALL,
         otlp::fields::ALL,
         pprof::fields::ALL,
     ]
@@ -65,7 +66,8 @@ fn the_table_holds_the_messages_that_are_used_and_no_others() {
 }
 
 /// Messages of interned texts and their text fields: all are decoded like the last one.
-const IIDS: [(&str, &str); 7] = [
+const IIDS: [(&str, &str); 8] = [
+    ("perfetto.protos.InternedGpuRenderStageSpecification", "NAME"),
     ("perfetto.protos.EventCategory", "NAME"),
     ("perfetto.protos.EventName", "NAME"),
     ("perfetto.protos.DebugAnnotationName", "NAME"),
@@ -103,7 +105,16 @@ fn messages_that_are_read_as_one_have_the_same_numbers() {
         assert_eq!(of(message, "IID"), of("perfetto.protos.InternedString", "IID"), "{message}");
         assert_eq!(of(message, text), of("perfetto.protos.InternedString", "STR"), "{message}");
     }
-    for message in ["perfetto.protos.Callstack", "perfetto.protos.Frame", "perfetto.protos.Mapping"] {
+    let tables = [
+        "perfetto.protos.Callstack",
+        "perfetto.protos.Frame",
+        "perfetto.protos.Mapping",
+        "perfetto.protos.InternedGraphicsContext",
+        "perfetto.protos.InternedGpuCounterDescriptor",
+        "perfetto.protos.NetworkPacketContext",
+        "perfetto.protos.AppWakelockInfo",
+    ];
+    for message in tables {
         assert_eq!(of(message, "IID"), of("perfetto.protos.InternedString", "IID"), "{message}");
     }
     let decoded = [perfetto::kernel_fields::ALL, perfetto::statistics_fields::ALL].concat();

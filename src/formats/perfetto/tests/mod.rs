@@ -6,6 +6,7 @@ mod encode;
 mod events;
 mod kernel;
 mod order;
+mod packets;
 mod profile;
 mod properties;
 mod real;

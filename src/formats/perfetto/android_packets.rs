@@ -1,0 +1,365 @@
+//! Packets of Android's services: energy and processor time of apps, power states, properties, wakelocks and network
+//! packets.
+
+use super::fields::trace_packet;
+use super::ftrace::FtraceDecoder;
+use super::kernel_names::last;
+use super::packet_events::ArgForm::{Bits, Known, Text, Unsigned};
+use super::packet_events::{PacketArg, async_id, number_in, signed_in, text_in, write_args};
+use super::packet_fields::kernel_wakelock_type;
+use super::packet_fields::{
+    energy_breakdown, energy_consumer, energy_descriptor, energy_of_uid, entity_residency, kernel_wakelock,
+    kernel_wakelock_data, network_bundle, network_event, power_entity_state, property, property_value, state_residency,
+    traffic_direction, uid_times, wakelock_bundle, wakelock_info,
+};
+use crate::formats::protobuf::decode::{Fields, ProtoValue};
+use crate::formats::protobuf::numbers::FieldNumber;
+use crate::model::{Id, Loss};
+
+/// Limit for apps, energy consumers, power states and wakelocks; phones have some hundred.
+const KEPT_MAX: usize = 1 << 16;
+
+/// Uids below are those of the system; those of apps follow.
+const FIRST_APP_UID: u64 = 10_000;
+
+/// Properties that Android sets for a trace: the property, and the counter or track that atrace continues.
+const PROPERTIES: &[(&str, &str)] = &[
+    ("debug.tracing.screen_state", "ScreenState"),
+    ("debug.tracing.screen_brightness", "ScreenBrightness"),
+    ("debug.tracing.device_state", "DeviceStateChanged"),
+    ("debug.tracing.battery_status", "BatteryStatus"),
+    ("debug.tracing.plug_type", "PlugType"),
+];
+
+/// The property whose values are texts.
+const TEXT_PROPERTY: &str = "debug.tracing.device_state";
+
+/// Transport protocols by their number in IP.
+const TRANSPORTS: &[(u64, &str)] = &[(1, "ICMP"), (6, "TCP"), (17, "UDP"), (50, "ESP"), (58, "ICMPv6")];
+
+/// Flags of TCP.
+const TCP_FLAGS: &[(u64, &str)] = &[
+    (0x1, "FIN"),
+    (0x2, "SYN"),
+    (0x4, "RST"),
+    (0x8, "PSH"),
+    (0x10, "ACK"),
+    (0x20, "URG"),
+    (0x40, "ECE"),
+    (0x80, "CWR"),
+];
+
+/// Arguments of network packets.
+const NETWORK_ARGS: &[PacketArg] = &[
+    PacketArg("packet_transport", network_event::IP_PROTO, Known(TRANSPORTS)),
+    PacketArg("socket_uid", network_event::UID, Unsigned),
+    PacketArg("socket_tag", network_event::TAG, Unsigned),
+    PacketArg("local_port", network_event::LOCAL_PORT, Unsigned),
+    PacketArg("remote_port", network_event::REMOTE_PORT, Unsigned),
+    PacketArg("packet_tcp_flags", network_event::TCP_FLAGS, Bits(TCP_FLAGS)),
+    PacketArg("packet_icmp_type", network_event::ICMP_TYPE, Unsigned),
+    PacketArg("packet_icmp_code", network_event::ICMP_CODE, Unsigned),
+];
+
+/// Returns whether this file decodes packets of this kind.
+pub(super) fn is_of_android(kind: FieldNumber) -> bool {
+    matches!(
+        kind,
+        trace_packet::ANDROID_SYSTEM_PROPERTY
+            | trace_packet::CPU_PER_UID_DATA
+            | trace_packet::ANDROID_ENERGY_ESTIMATION_BREAKDOWN
+            | trace_packet::ENTITY_STATE_RESIDENCY
+            | trace_packet::NETWORK_PACKET
+            | trace_packet::NETWORK_PACKET_BUNDLE
+            | trace_packet::APP_WAKELOCK_BUNDLE
+            | trace_packet::KERNEL_WAKELOCK_DATA
+    )
+}
+
+impl FtraceDecoder<'_> {
+    /// Decodes a packet of one of these kinds. Packets that only describe consumers and states need no time.
+    pub(super) fn android_packet(&mut self, kind: FieldNumber, ts_ns: Option<i64>, bytes: &[u8]) {
+        let described = match kind {
+            trace_packet::ANDROID_ENERGY_ESTIMATION_BREAKDOWN => self.describe_consumers(bytes),
+            trace_packet::ENTITY_STATE_RESIDENCY => self.describe_states(bytes),
+            _ => false,
+        };
+        let Some(ts_ns) = ts_ns else {
+            if !described {
+                self.batch.lose(Loss::BadTime, self.place);
+            }
+            return;
+        };
+        match kind {
+            trace_packet::ANDROID_SYSTEM_PROPERTY => self.properties(ts_ns, bytes),
+            trace_packet::CPU_PER_UID_DATA => self.times_of_uids(ts_ns, bytes),
+            trace_packet::ANDROID_ENERGY_ESTIMATION_BREAKDOWN => self.energy(ts_ns, bytes),
+            trace_packet::ENTITY_STATE_RESIDENCY => self.residencies(ts_ns, bytes),
+            trace_packet::NETWORK_PACKET => {
+                let length = number_in(bytes, network_event::LENGTH);
+                self.network_packets((ts_ns, 0), bytes, (1, length));
+            }
+            trace_packet::NETWORK_PACKET_BUNDLE => self.network_bundle(ts_ns, bytes),
+            trace_packet::APP_WAKELOCK_BUNDLE => self.app_wakelocks(ts_ns, bytes),
+            _ => self.kernel_wakelocks(ts_ns, bytes),
+        }
+    }
+
+    /// Adds the values of properties: counters and instants that markers of programs continue. Others are instants.
+    fn properties(&mut self, ts_ns: i64, bytes: &[u8]) {
+        for field in Fields::new(bytes).filter(|field| field.number == property::VALUES) {
+            let name = text_in(field.value.bytes(), property_value::NAME);
+            let value = text_in(field.value.bytes(), property_value::VALUE);
+            let known = PROPERTIES.iter().find(|(property, _)| *property == name).map(|&(_, shown)| shown);
+            match (known, value.trim().parse::<f64>().ok().filter(|value| value.is_finite())) {
+                (Some(track), _) if name == TEXT_PROPERTY => {
+                    self.kernel.args.clear();
+                    let track = self.own_track(track);
+                    self.push_message(ts_ns, track, value.as_bytes(), None);
+                }
+                (Some(counter), Some(value)) => self.push_global(ts_ns, (counter, ""), value),
+                _ => {
+                    self.kernel.args.clear();
+                    self.kernel.args.text("value", value.as_bytes());
+                    let track = self.own_track("System Properties");
+                    self.push_message(ts_ns, track, name.as_bytes(), None);
+                }
+            }
+        }
+    }
+
+    /// Adds the processor time of each app on each cluster. The first time is absolute, later ones are differences.
+    fn times_of_uids(&mut self, ts_ns: i64, bytes: &[u8]) {
+        let numbers = |kind| -> Vec<u64> {
+            let fields = Fields::new(bytes).filter(|field| field.number == kind);
+            fields.flat_map(|field| field.value.numbers(false).collect::<Vec<_>>()).collect()
+        };
+        if let Some(clusters) = last(bytes, uid_times::CLUSTER_COUNT).map(ProtoValue::number) {
+            self.kernel.devices.clusters = usize::try_from(clusters).unwrap_or(usize::MAX).min(KEPT_MAX);
+        }
+        let (uids, times) = (numbers(uid_times::UID), numbers(uid_times::TOTAL_TIME_MS));
+        let clusters = self.kernel.devices.clusters;
+        if clusters == 0 || uids.len().checked_mul(clusters) != Some(times.len()) {
+            return self.batch.lose(Loss::MissingState, self.place);
+        }
+        let mut is_added = [vec![false; clusters], vec![false; clusters]];
+        for (&uid, times) in uids.iter().zip(times.chunks(clusters)) {
+            for (cluster, &time) in times.iter().enumerate() {
+                let known = &mut self.kernel.devices.uid_times;
+                if known.len() >= KEPT_MAX && !known.contains_key(&(uid, cluster)) {
+                    return self.batch.lose(Loss::OverLimit, self.place);
+                }
+                let is_first = !known.contains_key(&(uid, cluster));
+                let total = known.entry((uid, cluster)).or_default();
+                *total = total.saturating_add(time);
+                let total = *total;
+                let kind = usize::from(uid >= FIRST_APP_UID);
+                is_added[kind][cluster] |= true;
+                if is_first || time != 0 {
+                    self.push_global(ts_ns, (&format!("CPU for UID {uid} CL{cluster}"), "ms"), total as f64);
+                }
+                if !is_first {
+                    let sums = self.kernel.devices.uid_sums.entry((kind, cluster)).or_default();
+                    *sums = sums.saturating_add(time);
+                }
+            }
+        }
+        for (kind, name) in ["System", "Apps"].into_iter().enumerate() {
+            for cluster in (0..clusters).filter(|&cluster| is_added[kind][cluster]) {
+                let sum = self.kernel.devices.uid_sums.get(&(kind, cluster)).copied().unwrap_or(0);
+                self.push_global(ts_ns, (&format!("CPU for {name} CL{cluster}"), "ms"), sum as f64);
+            }
+        }
+    }
+
+    /// Adds the names of energy consumers. Returns whether the packet has any.
+    fn describe_consumers(&mut self, bytes: &[u8]) -> bool {
+        let Some(descriptor) = last(bytes, energy_breakdown::ENERGY_CONSUMER_DESCRIPTOR).map(ProtoValue::bytes) else {
+            return false;
+        };
+        for field in Fields::new(descriptor).filter(|field| field.number == energy_descriptor::ENERGY_CONSUMERS) {
+            let consumer = field.value.bytes();
+            let consumers = &mut self.kernel.devices.consumers;
+            if consumers.len() >= KEPT_MAX {
+                self.batch.lose(Loss::OverLimit, self.place);
+                break;
+            }
+            let name = text_in(consumer, energy_consumer::NAME);
+            consumers.insert(number_in(consumer, energy_consumer::ENERGY_CONSUMER_ID), name.into());
+        }
+        true
+    }
+
+    /// Adds the energy of a consumer, and its parts by app.
+    fn energy(&mut self, ts_ns: i64, bytes: &[u8]) {
+        let Some(energy) = last(bytes, energy_breakdown::ENERGY_UWS).map(ProtoValue::signed) else { return };
+        let consumer = number_in(bytes, energy_breakdown::ENERGY_CONSUMER_ID);
+        let name = self.kernel.devices.consumers.get(&consumer).map(|name| name.to_string());
+        let name = name.filter(|name| !name.is_empty()).unwrap_or_else(|| format!("energy consumer {consumer}"));
+        self.push_global(ts_ns, (&name, "µWs"), energy as f64);
+        for field in Fields::new(bytes).filter(|field| field.number == energy_breakdown::PER_UID_BREAKDOWN) {
+            let part = field.value.bytes();
+            let name = format!("{name} UID {}", signed_in(part, energy_of_uid::UID));
+            self.push_global(ts_ns, (&name, "µWs"), signed_in(part, energy_of_uid::ENERGY_UWS) as f64);
+        }
+    }
+
+    /// Adds the names of the power states of entities. Returns whether the packet has any.
+    fn describe_states(&mut self, bytes: &[u8]) -> bool {
+        let mut has_any = false;
+        for field in Fields::new(bytes).filter(|field| field.number == entity_residency::POWER_ENTITY_STATE) {
+            has_any = true;
+            let state = field.value.bytes();
+            let states = &mut self.kernel.devices.entity_states;
+            if states.len() >= KEPT_MAX {
+                self.batch.lose(Loss::OverLimit, self.place);
+                break;
+            }
+            let (entity, name) =
+                (text_in(state, power_entity_state::ENTITY_NAME), text_in(state, power_entity_state::STATE_NAME));
+            let key =
+                (number_in(state, power_entity_state::ENTITY_INDEX), number_in(state, power_entity_state::STATE_INDEX));
+            states.insert(key, format!("Entity residency: {entity} is {name}").into());
+        }
+        has_any
+    }
+
+    /// Adds the time that each entity was in each state.
+    fn residencies(&mut self, ts_ns: i64, bytes: &[u8]) {
+        for field in Fields::new(bytes).filter(|field| field.number == entity_residency::RESIDENCY) {
+            let residency = field.value.bytes();
+            let key = (
+                number_in(residency, state_residency::ENTITY_INDEX),
+                number_in(residency, state_residency::STATE_INDEX),
+            );
+            let Some(name) = self.kernel.devices.entity_states.get(&key).cloned() else {
+                self.batch.lose(Loss::MissingState, self.place);
+                continue;
+            };
+            let ms = number_in(residency, state_residency::TOTAL_TIME_IN_STATE_MS);
+            self.push_global(ts_ns, (&name, "ms"), ms as f64);
+        }
+    }
+
+    /// Adds the packets of a bundle, which have one context: each with its time, or their sum.
+    fn network_bundle(&mut self, ts_ns: i64, bytes: &[u8]) {
+        let own = last(bytes, network_bundle::CTX).map(ProtoValue::bytes);
+        let interned = last(bytes, network_bundle::IID).map(ProtoValue::number);
+        let interned = interned.and_then(|iid| self.texts?.network_contexts.get(iid));
+        let Some(context) = own.or(interned.map(|context| &**context)) else {
+            return self.batch.lose(Loss::MissingState, self.place);
+        };
+        let numbers = |kind| {
+            let fields = Fields::new(bytes).filter(move |field| field.number == kind);
+            fields.flat_map(|field| field.value.numbers(false).collect::<Vec<_>>())
+        };
+        if let Some(count) = last(bytes, network_bundle::TOTAL_PACKETS).map(ProtoValue::number) {
+            let dur_ns = number_in(bytes, network_bundle::TOTAL_DURATION);
+            let length = number_in(bytes, network_bundle::TOTAL_LENGTH);
+            return self.network_packets((ts_ns, dur_ns), context, (count, length));
+        }
+        let lengths = numbers(network_bundle::PACKET_LENGTHS).chain(std::iter::repeat(0));
+        for (later_ns, length) in numbers(network_bundle::PACKET_TIMESTAMPS).zip(lengths) {
+            match ts_ns.checked_add_unsigned(later_ns) {
+                Some(ts_ns) => self.network_packets((ts_ns, 0), context, (1, length)),
+                None => self.batch.lose(Loss::BadTime, self.place),
+            }
+        }
+    }
+
+    /// Adds packets of one direction of a network interface, named by the app that owns their socket.
+    fn network_packets(&mut self, (ts_ns, dur_ns): (i64, u64), context: &[u8], (count, length): (u64, u64)) {
+        let direction = match number_in(context, network_event::DIRECTION) {
+            traffic_direction::DIR_INGRESS => "Received",
+            traffic_direction::DIR_EGRESS => "Transmitted",
+            _ => "DIR_UNKNOWN",
+        };
+        let name = format!("uid={}", number_in(context, network_event::UID));
+        let track = format!("{} {direction}", text_in(context, network_event::NETWORK_INTERFACE));
+        let args = &mut self.kernel.args;
+        args.clear();
+        args.number("packet_length", length);
+        args.number("packet_count", count);
+        write_args(args, context, NETWORK_ARGS);
+        if dur_ns == 0 {
+            let track = self.own_track(&track);
+            return self.push_message(ts_ns, track, name.as_bytes(), Some(b"network"));
+        }
+        let track = self.overlapping_track(Id::None, &track);
+        self.kernel.devices.bundles_seen += 1;
+        let id = async_id("network", &[self.kernel.devices.bundles_seen]);
+        self.push_async((ts_ns, dur_ns), track, (&name, "network"), id);
+    }
+
+    /// Adds the wakelocks that apps acquire and release. Each is a span of its owner.
+    fn app_wakelocks(&mut self, ts_ns: i64, bytes: &[u8]) {
+        let numbers = |kind| {
+            let fields = Fields::new(bytes).filter(move |field| field.number == kind);
+            fields.flat_map(|field| field.value.numbers(false).collect::<Vec<_>>())
+        };
+        let (iids, times) = (numbers(wakelock_bundle::INTERN_ID), numbers(wakelock_bundle::ENCODED_TS));
+        for (iid, encoded) in iids.zip(times) {
+            let Some(info) = self.texts.and_then(|texts| texts.wakelocks.get(iid)) else {
+                self.batch.lose(Loss::MissingState, self.place);
+                continue;
+            };
+            // The lowest bit is 1 for an acquisition.
+            let (later_ns, is_acquired) = (encoded >> 1, encoded & 1 != 0);
+            let Some(ts_ns) = ts_ns.checked_add_unsigned(later_ns) else {
+                self.batch.lose(Loss::BadTime, self.place);
+                continue;
+            };
+            let tag = text_in(info, wakelock_info::TAG);
+            let owner = number_in(info, wakelock_info::OWNER_PID);
+            let pid = self.tracks.process_now(signed_in(info, wakelock_info::OWNER_PID));
+            let track = self.overlapping_track(pid, "Wakelocks");
+            let id = async_id(&tag, &[owner, number_in(info, wakelock_info::FLAGS)]);
+            let args = &mut self.kernel.args;
+            args.clear();
+            if !is_acquired {
+                self.end_async(ts_ns, track, id);
+                continue;
+            }
+            let table = [
+                PacketArg("flags", wakelock_info::FLAGS, Unsigned),
+                PacketArg("owner_pid", wakelock_info::OWNER_PID, Unsigned),
+                PacketArg("owner_uid", wakelock_info::OWNER_UID, Unsigned),
+                PacketArg("work_uid", wakelock_info::WORK_UID, Unsigned),
+                PacketArg("tag", wakelock_info::TAG, Text),
+            ];
+            write_args(args, info, &table);
+            self.begin_async(ts_ns, track, (&tag, "wakelock"), id);
+        }
+    }
+
+    /// Adds the time that each wakelock of the kernel was held. The first time is absolute, later ones are differences.
+    fn kernel_wakelocks(&mut self, ts_ns: i64, bytes: &[u8]) {
+        let numbers = |kind| {
+            let fields = Fields::new(bytes).filter(move |field| field.number == kind);
+            fields.flat_map(|field| field.value.numbers(false).collect::<Vec<_>>())
+        };
+        for field in Fields::new(bytes).filter(|field| field.number == kernel_wakelock_data::WAKELOCK) {
+            let wakelock = field.value.bytes();
+            let is_native =
+                number_in(wakelock, kernel_wakelock::WAKELOCK_TYPE) == kernel_wakelock_type::WAKELOCK_TYPE_NATIVE;
+            let kind = if is_native { "Native" } else { "Kernel" };
+            let name = text_in(wakelock, kernel_wakelock::WAKELOCK_NAME);
+            let known = &mut self.kernel.devices.kernel_wakelocks;
+            if known.len() >= KEPT_MAX {
+                return self.batch.lose(Loss::OverLimit, self.place);
+            }
+            let id = number_in(wakelock, kernel_wakelock::WAKELOCK_ID);
+            known.insert(id, (format!("Wakelock {name} ({kind})").into(), 0));
+        }
+        for (id, ms) in numbers(kernel_wakelock_data::WAKELOCK_ID).zip(numbers(kernel_wakelock_data::TIME_HELD_MILLIS))
+        {
+            let Some((name, total)) = self.kernel.devices.kernel_wakelocks.get_mut(&id) else {
+                self.batch.lose(Loss::MissingState, self.place);
+                continue;
+            };
+            *total = total.saturating_add(ms);
+            let (name, total) = (name.clone(), *total);
+            self.push_global(ts_ns, (&name, "ms"), total as f64);
+        }
+    }
+}

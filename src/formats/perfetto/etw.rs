@@ -1,0 +1,338 @@
+//! Events of Windows (ETW): context switches and wakeups as scheduling, operations on files as spans of their process,
+//! and memory as counters.
+
+use super::clocks::KERNEL;
+use super::ftrace::FtraceDecoder;
+use super::kernel_names::last;
+use super::kernel_state::FileOperation;
+use super::packet_events::ArgForm::{Known, Text, Unsigned};
+use super::packet_events::{PacketArg, async_id, known, number_in, signed_in, write_args};
+use super::packet_fields::{
+    context_switch, etw_bundle, etw_event, file_create, file_enumeration, file_information, file_op_end,
+    file_read_write, file_simple_op, memory_information, old_thread_state, ready_thread,
+};
+use crate::formats::linux::scheduler::{SchedulerTask, TaskChange};
+use crate::formats::protobuf::decode::{Fields, ProtoValue};
+use crate::formats::protobuf::numbers::FieldNumber;
+use crate::model::{Id, Loss, LossValue};
+
+/// Limit for operations that have not ended; programs have some thousand.
+const OPERATIONS_MAX: usize = 1 << 16;
+
+/// Operations on files by the opcode of their event.
+const OPERATIONS: &[(u64, &str)] = &[
+    (64, "CreateFile"),
+    (65, "Cleanup"),
+    (66, "Close"),
+    (67, "ReadFile"),
+    (68, "WriteFile"),
+    (69, "SetInformation"),
+    (70, "DeleteFile"),
+    (71, "RenameFile"),
+    (72, "DirectoryEnumeration"),
+    (73, "Flush"),
+    (74, "QueryInformation"),
+    (75, "FilesystemControlEvent"),
+    (77, "DirectoryNotification"),
+];
+
+/// Values of Windows' `FILE_INFORMATION_CLASS`.
+const INFORMATION: &[(u64, &str)] = &[
+    (1, "FileDirectoryInformation"),
+    (2, "FileFullDirectoryInformation"),
+    (3, "FileBothDirectoryInformation"),
+    (4, "FileBasicInformation"),
+    (5, "FileStandardInformation"),
+    (6, "FileInternalInformation"),
+    (7, "FileEaInformation"),
+    (8, "FileAccessInformation"),
+    (9, "FileNameInformation"),
+    (10, "FileRenameInformation"),
+    (11, "FileLinkInformation"),
+    (12, "FileNamesInformation"),
+    (13, "FileDispositionInformation"),
+    (14, "FilePositionInformation"),
+    (15, "FileFullEaInformation"),
+    (16, "FileModeInformation"),
+    (17, "FileAlignmentInformation"),
+    (18, "FileAllInformation"),
+    (19, "FileAllocationInformation"),
+    (20, "FileEndOfFileInformation"),
+    (21, "FileAlternateNameInformation"),
+    (22, "FileStreamInformation"),
+    (23, "FilePipeInformation"),
+    (24, "FilePipeLocalInformation"),
+    (25, "FilePipeRemoteInformation"),
+    (26, "FileMailslotQueryInformation"),
+    (27, "FileMailslotSetInformation"),
+    (28, "FileCompressionInformation"),
+    (29, "FileObjectIdInformation"),
+    (30, "FileCompletionInformation"),
+    (31, "FileMoveClusterInformation"),
+    (32, "FileQuotaInformation"),
+    (33, "FileReparsePointInformation"),
+    (34, "FileNetworkOpenInformation"),
+    (35, "FileAttributeTagInformation"),
+    (36, "FileTrackingInformation"),
+    (37, "FileIdBothDirectoryInformation"),
+    (38, "FileIdFullDirectoryInformation"),
+    (39, "FileValidDataLengthInformation"),
+    (40, "FileShortNameInformation"),
+    (64, "FileDispositionInformationEx"),
+    (65, "FileRenameInformationEx"),
+];
+
+/// The start of an operation: its message, its request, its thread, its opcode or the only one, and its arguments.
+struct OperationStart {
+    event: FieldNumber,
+    request: FieldNumber,
+    thread: FieldNumber,
+    opcode: Result<FieldNumber, u64>,
+    args: &'static [PacketArg],
+}
+
+const OPCODE_CREATE: u64 = 64;
+
+const STARTS: &[OperationStart] = &[
+    OperationStart {
+        event: etw_event::FILE_IO_CREATE,
+        request: file_create::IRP_PTR,
+        thread: file_create::TTID,
+        opcode: Err(OPCODE_CREATE),
+        args: &[
+            PacketArg("I/O Request Packet", file_create::IRP_PTR, Unsigned),
+            PacketArg("File Object", file_create::FILE_OBJECT, Unsigned),
+            PacketArg("Thread ID", file_create::TTID, Unsigned),
+            PacketArg("Create Options", file_create::CREATE_OPTIONS, Unsigned),
+            PacketArg("File Attributes", file_create::FILE_ATTRIBUTES, Unsigned),
+            PacketArg("Share Access", file_create::SHARE_ACCESS, Unsigned),
+            PacketArg("Open Path", file_create::OPEN_PATH, Text),
+        ],
+    },
+    OperationStart {
+        event: etw_event::FILE_IO_READ_WRITE,
+        request: file_read_write::IRP_PTR,
+        thread: file_read_write::TTID,
+        opcode: Ok(file_read_write::OPCODE),
+        args: &[
+            PacketArg("Offset", file_read_write::OFFSET, Unsigned),
+            PacketArg("I/O Request Packet", file_read_write::IRP_PTR, Unsigned),
+            PacketArg("File Object", file_read_write::FILE_OBJECT, Unsigned),
+            PacketArg("File Key", file_read_write::FILE_KEY, Unsigned),
+            PacketArg("Thread ID", file_read_write::TTID, Unsigned),
+            PacketArg("I/O Size", file_read_write::IO_SIZE, Unsigned),
+            PacketArg("I/O Flags", file_read_write::IO_FLAGS, Unsigned),
+        ],
+    },
+    OperationStart {
+        event: etw_event::FILE_IO_SIMPLE_OP,
+        request: file_simple_op::IRP_PTR,
+        thread: file_simple_op::TTID,
+        opcode: Ok(file_simple_op::OPCODE),
+        args: &[
+            PacketArg("I/O Request Packet", file_simple_op::IRP_PTR, Unsigned),
+            PacketArg("File Object", file_simple_op::FILE_OBJECT, Unsigned),
+            PacketArg("File Key", file_simple_op::FILE_KEY, Unsigned),
+            PacketArg("Thread ID", file_simple_op::TTID, Unsigned),
+        ],
+    },
+    OperationStart {
+        event: etw_event::FILE_IO_INFO,
+        request: file_information::IRP_PTR,
+        thread: file_information::TTID,
+        opcode: Ok(file_information::OPCODE),
+        args: &[
+            PacketArg("I/O Request Packet", file_information::IRP_PTR, Unsigned),
+            PacketArg("File Object", file_information::FILE_OBJECT, Unsigned),
+            PacketArg("File Key", file_information::FILE_KEY, Unsigned),
+            PacketArg("Disposition", file_information::EXTRA_INFO, Unsigned),
+            PacketArg("Thread ID", file_information::TTID, Unsigned),
+            PacketArg("Info Class", file_information::INFO_CLASS, Known(INFORMATION)),
+        ],
+    },
+    OperationStart {
+        event: etw_event::FILE_IO_DIR_ENUM,
+        request: file_enumeration::IRP_PTR,
+        thread: file_enumeration::TTID,
+        opcode: Ok(file_enumeration::OPCODE),
+        args: &[
+            PacketArg("I/O Request Packet", file_enumeration::IRP_PTR, Unsigned),
+            PacketArg("File Object", file_enumeration::FILE_OBJECT, Unsigned),
+            PacketArg("File Key", file_enumeration::FILE_KEY, Unsigned),
+            PacketArg("Thread ID", file_enumeration::TTID, Unsigned),
+            PacketArg("Query Buffer Length", file_enumeration::LENGTH, Unsigned),
+            PacketArg("Info Class", file_enumeration::INFO_CLASS, Known(INFORMATION)),
+            PacketArg("File Index", file_enumeration::FILE_INDEX, Unsigned),
+            PacketArg("Enumeration Path", file_enumeration::FILE_NAME, Text),
+        ],
+    },
+];
+
+const END_ARGS: &[PacketArg] = &[
+    PacketArg("Extra Info", file_op_end::EXTRA_INFO, Unsigned),
+    PacketArg("NT Status", file_op_end::NT_STATUS, Unsigned),
+];
+
+/// Counters of memory, in pages.
+const MEMORY: &[(FieldNumber, &str)] = &[
+    (memory_information::ZERO_PAGE_COUNT, "mem.zero_pages"),
+    (memory_information::FREE_PAGE_COUNT, "mem.free_pages"),
+    (memory_information::MODIFIED_PAGE_COUNT, "mem.modified_pages"),
+    (memory_information::MODIFIED_NO_WRITE_PAGE_COUNT, "mem.modified_no_write_pages"),
+    (memory_information::BAD_PAGE_COUNT, "mem.bad_pages"),
+    (memory_information::MODIFIED_PAGE_COUNT_PAGE_FILE, "mem.modified_page_file_pages"),
+    (memory_information::PAGED_POOL_PAGE_COUNT, "mem.paged_pool_pages"),
+    (memory_information::NON_PAGED_POOL_PAGE_COUNT, "mem.non_paged_pool_pages"),
+    (memory_information::MDL_PAGE_COUNT, "mem.mdl_pages"),
+    (memory_information::COMMIT_PAGE_COUNT, "mem.commit_pages"),
+];
+
+impl FtraceDecoder<'_> {
+    /// Decodes the events of a packet, which have times of their own.
+    pub(super) fn etw_bundle(&mut self, bytes: &[u8]) {
+        self.kernel.begin(self.tracks.all_described());
+        let cpu = number_in(bytes, etw_bundle::CPU);
+        for field in Fields::new(bytes).filter(|field| field.number == etw_bundle::EVENT) {
+            let event = field.value.bytes();
+            let raw = number_in(event, etw_event::TIMESTAMP);
+            let time = self.clocks.time(self.sequence, Some(KERNEL), raw);
+            let Some(ts_ns) = self.usable(time) else { continue };
+            let cpu = last(event, etw_event::CPU).map_or(cpu, ProtoValue::number);
+            let tid = signed_in(event, etw_event::THREAD_ID);
+            for field in Fields::new(event) {
+                if let ProtoValue::Bytes(content) = field.value {
+                    self.etw_event((ts_ns, cpu, tid), field.number, content);
+                }
+            }
+        }
+    }
+
+    fn etw_event(&mut self, (ts_ns, cpu, tid): (i64, u64, i64), number: FieldNumber, bytes: &[u8]) {
+        match number {
+            etw_event::C_SWITCH => self.context_switch(ts_ns, cpu, bytes),
+            etw_event::READY_THREAD => {
+                let readied = signed_in(bytes, ready_thread::T_THREAD_ID);
+                let task = SchedulerTask { tid: readied, ..SchedulerTask::default() };
+                self.kernel.scheduler.wake(self.batch, ts_ns, &task, Some(tid).filter(|&tid| tid != 0), self.place);
+            }
+            etw_event::MEM_INFO => {
+                for &(field, name) in MEMORY {
+                    if let Some(pages) = last(bytes, field).map(ProtoValue::number) {
+                        self.push_global(ts_ns, (name, "pages"), pages as f64);
+                    }
+                }
+            }
+            etw_event::FILE_IO_OP_END => self.end_operation((ts_ns, tid), bytes),
+            number => match STARTS.iter().find(|start| start.event == number) {
+                Some(start) => self.begin_operation(ts_ns, start, bytes),
+                None => {
+                    let value = LossValue::Number("ETW event", number.get().into());
+                    self.batch.lose_value(Loss::IgnoredPacket, value, self.place);
+                }
+            },
+        }
+    }
+
+    /// Ends the run of a thread on a CPU, and begins that of the next.
+    fn context_switch(&mut self, ts_ns: i64, cpu: u64, bytes: &[u8]) {
+        let state = last(bytes, context_switch::OLD_THREAD_STATE).map(ProtoValue::number);
+        let state = state.unwrap_or_else(|| number_in(bytes, context_switch::OLD_THREAD_STATE_INT) >> 1);
+        let state = match state {
+            old_thread_state::INITIALIZED => TaskChange::Created,
+            old_thread_state::READY
+            | old_thread_state::RUNNING
+            | old_thread_state::STANDBY
+            | old_thread_state::DEFERRED_READY => TaskChange::Runnable,
+            old_thread_state::TERMINATED => TaskChange::Destroyed,
+            old_thread_state::WAITING => TaskChange::Sleeping,
+            old_thread_state::TRANSITION => TaskChange::Uninterruptible,
+            _ => TaskChange::Unknown,
+        };
+        let priority = |field| last(bytes, field).map(|value| zigzag(value.number()));
+        let (old, new) =
+            (signed_in(bytes, context_switch::OLD_THREAD_ID), signed_in(bytes, context_switch::NEW_THREAD_ID));
+        let (batch, place) = (&mut *self.batch, self.place);
+        let scheduler = &mut self.kernel.scheduler;
+        let task = SchedulerTask { tid: old, ..SchedulerTask::default() };
+        scheduler.change(batch, (ts_ns, Some(cpu)), &task, state, place);
+        let priority = priority(context_switch::NEW_THREAD_PRIORITY);
+        let task = SchedulerTask { tid: new, priority, ..SchedulerTask::default() };
+        scheduler.change(batch, (ts_ns, Some(cpu)), &task, TaskChange::Running, place);
+    }
+
+    /// Keeps an operation until it ends.
+    fn begin_operation(&mut self, ts_ns: i64, start: &OperationStart, bytes: &[u8]) {
+        let opcode = start.opcode.map_or_else(|opcode| opcode, |field| number_in(bytes, field));
+        let name = known(opcode, OPERATIONS).unwrap_or("FileOperation");
+        let args = &mut self.kernel.args;
+        args.clear();
+        write_args(args, bytes, start.args);
+        let operation =
+            FileOperation { ts_ns, tid: signed_in(bytes, start.thread), name, args: args.json.as_str().into() };
+        let operations = &mut self.kernel.devices.file_operations;
+        if operations.len() >= OPERATIONS_MAX {
+            return self.batch.lose(Loss::OverLimit, self.place);
+        }
+        // A request that is used again has ended without an event.
+        if let Some(open) = operations.insert(number_in(bytes, start.request), operation) {
+            self.push_half_operation(&open);
+        }
+    }
+
+    /// Adds the operation that ends. One that began before the recording is an instant.
+    fn end_operation(&mut self, (ts_ns, tid): (i64, i64), bytes: &[u8]) {
+        let request = number_in(bytes, file_op_end::IRP_PTR);
+        let Some(operation) = self.kernel.devices.file_operations.remove(&request) else {
+            let args = &mut self.kernel.args;
+            args.clear();
+            write_args(args, bytes, END_ARGS);
+            args.text("Missing Event", b"Start");
+            let ended = FileOperation { ts_ns, tid, name: "EndOperation", args: args.json.as_str().into() };
+            return self.push_operation_instant(&ended);
+        };
+        let args = &mut self.kernel.args;
+        args.clear();
+        args.json.push_str(&operation.args);
+        write_args(args, bytes, END_ARGS);
+        let track = self.overlapping_track(self.process_of(operation.tid), "File I/O");
+        let dur_ns = u64::try_from(ts_ns.saturating_sub(operation.ts_ns)).unwrap_or(0);
+        let id = async_id("file", &[request, operation.ts_ns.cast_unsigned()]);
+        self.push_async((operation.ts_ns, dur_ns), track, (operation.name, "file"), id);
+    }
+
+    /// Adds the operations that have not ended, as instants.
+    pub(super) fn finish_operations(&mut self) {
+        let operations = std::mem::take(&mut self.kernel.devices.file_operations);
+        let mut operations: Vec<(u64, FileOperation)> = operations.into_iter().collect();
+        operations.sort_unstable_by_key(|(request, operation)| (operation.ts_ns, *request));
+        for (_, operation) in operations {
+            self.push_half_operation(&operation);
+        }
+    }
+
+    fn push_half_operation(&mut self, operation: &FileOperation) {
+        let args = &mut self.kernel.args;
+        args.clear();
+        args.json.push_str(&operation.args);
+        args.text("Missing Event", b"End");
+        let args = args.json.as_str().into();
+        self.push_operation_instant(&FileOperation { args, ..*operation });
+    }
+
+    fn push_operation_instant(&mut self, operation: &FileOperation) {
+        self.kernel.args.clear();
+        self.kernel.args.json.push_str(&operation.args);
+        let track = self.instant_track(self.process_of(operation.tid), "File I/O");
+        self.push_message(operation.ts_ns, track, operation.name.as_bytes(), Some(b"file"));
+    }
+
+    /// Returns the process of a thread, as far as it is known.
+    fn process_of(&self, tid: i64) -> Id {
+        self.tracks.process_now(self.kernel.scheduler.process(tid).unwrap_or(tid))
+    }
+}
+
+/// Decodes a signed number of protobuf's type `sint32`.
+fn zigzag(number: u64) -> i64 {
+    (number >> 1).cast_signed() ^ -(number & 1).cast_signed()
+}

@@ -1,0 +1,369 @@
+//! GPU activity that drivers report in packets of their own: counters, stages of rendering and computing on each
+//! hardware queue, log messages, memory, frequencies, and Vulkan's submissions and memory.
+
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::fields::trace_packet;
+use super::ftrace::FtraceDecoder;
+use super::kernel_names::last;
+use super::kernel_state::{GpuCounter, PreviousSample};
+use super::packet_events::ArgForm::{Text, Unsigned};
+use super::packet_events::{PacketArg, async_id, known, number_in, signed_in, text_in, write_args};
+use super::packet_fields::{
+    context_spec, gpu_counter, gpu_counter_descriptor, gpu_counter_event, gpu_counter_spec, gpu_frequency, gpu_log,
+    gpu_log_severity, gpu_memory_total, gpu_stage_specifications, render_stage, render_stage_data,
+    render_stage_description, vulkan_api_event, vulkan_object_name, vulkan_submit,
+};
+use super::tracks::TrackNumber;
+use crate::formats::protobuf::decode::{Fields, ProtoValue};
+use crate::formats::protobuf::numbers::FieldNumber;
+use crate::model::{Id, Loss};
+
+/// Limit for described counters, queues, stages and named objects; drivers have some hundred.
+const KEPT_MAX: usize = 1 << 16;
+
+/// Units of counters by enum value; 0 is none.
+const UNITS: [&str; 41] = [
+    "",
+    "bit",
+    "kbit",
+    "Mbit",
+    "Gbit",
+    "Tbit",
+    "Pbit",
+    "bytes",
+    "kB",
+    "MB",
+    "GB",
+    "TB",
+    "PB",
+    "Hz",
+    "kHz",
+    "MHz",
+    "GHz",
+    "THz",
+    "PHz",
+    "ns",
+    "µs",
+    "ms",
+    "s",
+    "min",
+    "h",
+    "vertices",
+    "pixels",
+    "triangles",
+    "mW",
+    "W",
+    "kW",
+    "J",
+    "V",
+    "A",
+    "°C",
+    "°F",
+    "K",
+    "%",
+    "primitives",
+    "fragments",
+    "instructions",
+];
+
+/// Severities of log messages.
+const SEVERITIES: &[(u64, &str)] = &[
+    (gpu_log_severity::LOG_SEVERITY_VERBOSE, "VERBOSE"),
+    (gpu_log_severity::LOG_SEVERITY_DEBUG, "DEBUG"),
+    (gpu_log_severity::LOG_SEVERITY_INFO, "INFO"),
+    (gpu_log_severity::LOG_SEVERITY_WARNING, "WARNING"),
+    (gpu_log_severity::LOG_SEVERITY_ERROR, "ERROR"),
+];
+
+/// Arguments of a stage.
+const STAGE_ARGS: &[PacketArg] = &[
+    PacketArg("event_id", render_stage::EVENT_ID, Unsigned),
+    PacketArg("gpu_id", render_stage::GPU_ID, Unsigned),
+    PacketArg("context_id", render_stage::CONTEXT, Unsigned),
+    PacketArg("submission_id", render_stage::SUBMISSION_ID, Unsigned),
+    PacketArg("render_target", render_stage::RENDER_TARGET_HANDLE, Unsigned),
+    PacketArg("render_pass", render_stage::RENDER_PASS_HANDLE, Unsigned),
+    PacketArg("render_pass_instance_id", render_stage::RENDER_PASS_INSTANCE_ID, Unsigned),
+    PacketArg("command_buffer", render_stage::COMMAND_BUFFER_HANDLE, Unsigned),
+];
+
+/// Handles of a stage, and the keys of the names that Vulkan programs give to them.
+const NAMED_HANDLES: &[(FieldNumber, &str)] = &[
+    (render_stage::RENDER_TARGET_HANDLE, "render_target_name"),
+    (render_stage::RENDER_PASS_HANDLE, "render_pass_name"),
+    (render_stage::COMMAND_BUFFER_HANDLE, "command_buffer_name"),
+];
+
+/// Returns whether this file decodes packets of this kind.
+pub(super) fn is_of_gpu_driver(kind: FieldNumber) -> bool {
+    matches!(
+        kind,
+        trace_packet::GPU_COUNTER_EVENT
+            | trace_packet::GPU_RENDER_STAGE_EVENT
+            | trace_packet::GPU_LOG
+            | trace_packet::GPU_MEM_TOTAL_EVENT
+            | trace_packet::GENERIC_GPU_FREQUENCY_EVENT
+            | trace_packet::VULKAN_API_EVENT
+    )
+}
+
+impl FtraceDecoder<'_> {
+    /// Decodes a packet of one of these kinds. Packets that only describe counters or stages need no time.
+    pub(super) fn gpu_packet(&mut self, kind: FieldNumber, ts_ns: Option<i64>, bytes: &[u8]) {
+        let described = match kind {
+            trace_packet::GPU_COUNTER_EVENT => self.describe_counters(bytes),
+            trace_packet::GPU_RENDER_STAGE_EVENT => self.describe_stages(bytes),
+            trace_packet::VULKAN_API_EVENT => self.name_object(bytes),
+            _ => false,
+        };
+        let Some(ts_ns) = ts_ns else {
+            if !described {
+                self.batch.lose(Loss::BadTime, self.place);
+            }
+            return;
+        };
+        match kind {
+            trace_packet::GPU_COUNTER_EVENT => self.gpu_counters(ts_ns, bytes),
+            trace_packet::GPU_RENDER_STAGE_EVENT => self.render_stage(ts_ns, bytes),
+            trace_packet::GPU_LOG => {
+                self.kernel.args.clear();
+                let table = [PacketArg("tag", gpu_log::TAG, Text), PacketArg("message", gpu_log::LOG_MESSAGE, Text)];
+                write_args(&mut self.kernel.args, bytes, &table);
+                let track = self.own_track("GPU Log");
+                let severity = known(number_in(bytes, gpu_log::SEVERITY), SEVERITIES).unwrap_or("UNSPECIFIED");
+                self.push_message(ts_ns, track, severity.as_bytes(), Some(b"log"));
+            }
+            trace_packet::GPU_MEM_TOTAL_EVENT => {
+                let bytes_used = number_in(bytes, gpu_memory_total::SIZE) as f64;
+                let pid = match signed_in(bytes, gpu_memory_total::PID) {
+                    0 => Id::None,
+                    pid => self.tracks.process_now(pid),
+                };
+                let track = self.tracks.named_counter(pid, "GPU Memory", "bytes");
+                self.push_counter(ts_ns, track, bytes_used);
+            }
+            trace_packet::GENERIC_GPU_FREQUENCY_EVENT => {
+                let name = format!("GPU {} frequency", number_in(bytes, gpu_frequency::GPU_ID));
+                let khz = number_in(bytes, gpu_frequency::FREQUENCY_KHZ) as f64;
+                self.push_global(ts_ns, (&name, "kHz"), khz);
+            }
+            _ => self.vulkan(ts_ns, bytes),
+        }
+    }
+
+    /// Adds the names and units of counters. Returns whether the packet has any.
+    fn describe_counters(&mut self, bytes: &[u8]) -> bool {
+        let descriptor = last(bytes, gpu_counter_event::COUNTER_DESCRIPTOR).map(ProtoValue::bytes);
+        if let Some(descriptor) = descriptor {
+            self.add_counters(0, descriptor);
+        }
+        descriptor.is_some()
+    }
+
+    fn add_counters(&mut self, scope: u64, descriptor: &[u8]) {
+        for spec in Fields::new(descriptor).filter(|field| field.number == gpu_counter_descriptor::SPECS) {
+            let spec = spec.value.bytes();
+            let units = |field| {
+                let units = Fields::new(spec).filter(|unit| unit.number == field);
+                let units = units.flat_map(|unit| unit.value.numbers(false).collect::<Vec<_>>());
+                let units = units.filter_map(|unit| UNITS.get(usize::try_from(unit).ok()?));
+                units.copied().filter(|unit| !unit.is_empty()).collect::<Vec<_>>().join("·")
+            };
+            let (numerator, denominator) =
+                (units(gpu_counter_spec::NUMERATOR_UNITS), units(gpu_counter_spec::DENOMINATOR_UNITS));
+            let unit = if denominator.is_empty() { numerator } else { format!("{numerator}/{denominator}") };
+            let counter = number_in(spec, gpu_counter_spec::COUNTER_ID);
+            let name = text_in(spec, gpu_counter_spec::NAME);
+            let name = if name.is_empty() { format!("GPU counter {counter}") } else { name };
+            if self.kernel.devices.gpu_counters.len() >= KEPT_MAX {
+                return self.batch.lose(Loss::OverLimit, self.place);
+            }
+            let described = GpuCounter { name: name.into(), unit: unit.into() };
+            self.kernel.devices.gpu_counters.insert((scope, counter), described);
+        }
+    }
+
+    /// Returns the scope of the counter ids of a packet: 0 for those of the whole trace, else the interned descriptor.
+    fn counter_scope(&mut self, bytes: &[u8]) -> Option<u64> {
+        let Some(iid) = last(bytes, gpu_counter_event::COUNTER_DESCRIPTOR_IID).map(ProtoValue::number) else {
+            return Some(0);
+        };
+        let descriptor = self.texts.and_then(|texts| texts.gpu_counters.get(iid))?;
+        let scope = xxh3_64(descriptor) | 1;
+        if self.kernel.devices.gpu_scopes.insert(scope) {
+            self.add_counters(scope, descriptor);
+        }
+        Some(scope)
+    }
+
+    /// Adds counter values. A value is that of the time since the previous sample, so it is shown from there.
+    fn gpu_counters(&mut self, ts_ns: i64, bytes: &[u8]) {
+        let Some(scope) = self.counter_scope(bytes) else {
+            return self.batch.lose(Loss::MissingState, self.place);
+        };
+        let gpu = number_in(bytes, gpu_counter_event::GPU_ID);
+        for field in Fields::new(bytes).filter(|field| field.number == gpu_counter_event::COUNTERS) {
+            let counter = field.value.bytes();
+            let id = number_in(counter, gpu_counter::COUNTER_ID);
+            let value = last(counter, gpu_counter::INT_VALUE).map(|value| value.signed() as f64);
+            let value = value.or_else(|| last(counter, gpu_counter::DOUBLE_VALUE).map(ProtoValue::double));
+            let Some(value) = value.filter(|value| value.is_finite()) else {
+                self.batch.lose(Loss::BadCounter, self.place);
+                continue;
+            };
+            let Some(described) = self.kernel.devices.gpu_counters.get(&(scope, id)) else {
+                self.batch.lose(Loss::MissingState, self.place);
+                continue;
+            };
+            let name = if gpu == 0 { described.name.to_string() } else { format!("{} (GPU {gpu})", described.name) };
+            let track = self.tracks.named_counter(Id::None, &name, &described.unit);
+            let sample = PreviousSample { ts_ns, value, is_first: false };
+            match self.kernel.devices.gpu_samples.insert(track, sample) {
+                Some(previous) => self.push_counter(previous.ts_ns, track, value),
+                None => {
+                    let first = PreviousSample { is_first: true, ..sample };
+                    self.kernel.devices.gpu_samples.insert(track, first);
+                }
+            }
+        }
+    }
+
+    /// Ends the values of GPU counters at their last samples. The only sample of a counter is shown at its own time.
+    pub(super) fn finish_gpu_counters(&mut self) {
+        let samples = std::mem::take(&mut self.kernel.devices.gpu_samples);
+        let mut samples: Vec<(TrackNumber, PreviousSample)> = samples.into_iter().collect();
+        samples.sort_unstable_by_key(|&(TrackNumber(number), _)| number);
+        for (track, PreviousSample { ts_ns, value, is_first }) in samples {
+            self.push_counter(ts_ns, track, if is_first { value } else { 0.0 });
+        }
+    }
+
+    /// Adds the queues and stages of an old packet, which are numbered in order. Returns whether the packet has any.
+    fn describe_stages(&mut self, bytes: &[u8]) -> bool {
+        let Some(specifications) = last(bytes, render_stage::SPECIFICATIONS).map(ProtoValue::bytes) else {
+            return false;
+        };
+        let names = |kind| -> Vec<Box<str>> {
+            let described = Fields::new(specifications).filter(|field| field.number == kind).take(KEPT_MAX);
+            described.map(|field| text_in(field.value.bytes(), render_stage_description::NAME).into()).collect()
+        };
+        let devices = &mut self.kernel.devices;
+        devices.gpu_queues = names(gpu_stage_specifications::HW_QUEUE);
+        devices.gpu_stages = names(gpu_stage_specifications::STAGE);
+        if let Some(context) = last(specifications, gpu_stage_specifications::CONTEXT_SPEC).map(ProtoValue::bytes) {
+            devices.gpu_context =
+                Some((number_in(context, context_spec::CONTEXT), signed_in(context, context_spec::PID)));
+        }
+        true
+    }
+
+    /// Adds a stage to the track of its hardware queue.
+    fn render_stage(&mut self, ts_ns: i64, bytes: &[u8]) {
+        let has_event = last(bytes, render_stage::EVENT_ID).is_some() || last(bytes, render_stage::DURATION).is_some();
+        if last(bytes, render_stage::SPECIFICATIONS).is_some() && !has_event {
+            return;
+        }
+        let interned = |iid: FieldNumber| {
+            let iid = last(bytes, iid)?.number();
+            self.texts.and_then(|texts| texts.gpu_specifications.get(iid)).map(|spec| &**spec)
+        };
+        let numbered = |names: &[Box<str>], field| {
+            let index = usize::try_from(number_in(bytes, field)).ok();
+            index.and_then(|index| names.get(index)).map(|name| name.to_string())
+        };
+        let devices = &self.kernel.devices;
+        let queue = interned(render_stage::HW_QUEUE_IID).map(|name| String::from_utf8_lossy(name).into_owned());
+        let queue = queue.or_else(|| numbered(&devices.gpu_queues, render_stage::HW_QUEUE_ID));
+        let queue = queue.unwrap_or_else(|| {
+            let iid = last(bytes, render_stage::HW_QUEUE_IID).map(ProtoValue::number);
+            format!("GPU queue {}", iid.unwrap_or_else(|| number_in(bytes, render_stage::HW_QUEUE_ID)))
+        });
+        let own_name = last(bytes, render_stage::NAME).map(ProtoValue::bytes);
+        let own_name = own_name.or_else(|| {
+            let iid = last(bytes, render_stage::NAME_IID)?.number();
+            self.texts.and_then(|texts| texts.names.get(iid)).map(|name| &**name)
+        });
+        let stage = interned(render_stage::STAGE_IID);
+        let stage = own_name.or(stage).map(|name| String::from_utf8_lossy(name).into_owned());
+        let stage = stage.or_else(|| numbered(&devices.gpu_stages, render_stage::STAGE_ID));
+        let stage = stage.unwrap_or_else(|| {
+            let iid = last(bytes, render_stage::STAGE_IID).map(ProtoValue::number);
+            format!("render stage({})", iid.unwrap_or_else(|| number_in(bytes, render_stage::STAGE_ID)))
+        });
+        self.write_stage_args(bytes);
+        let gpu = number_in(bytes, render_stage::GPU_ID);
+        let queue = if gpu == 0 { queue } else { format!("{queue} (GPU {gpu})") };
+        match last(bytes, render_stage::DURATION).map(ProtoValue::number) {
+            Some(dur_ns) => {
+                let track = self.overlapping_track(Id::None, &queue);
+                self.kernel.devices.gpu_stages_seen += 1;
+                let id = async_id("stage", &[self.kernel.devices.gpu_stages_seen]);
+                self.push_async((ts_ns, dur_ns), track, (&stage, "gpu"), id);
+            }
+            None => {
+                let track = self.own_track(&queue);
+                self.push_message(ts_ns, track, stage.as_bytes(), Some(b"gpu"));
+            }
+        }
+    }
+
+    fn write_stage_args(&mut self, bytes: &[u8]) {
+        let context = number_in(bytes, render_stage::CONTEXT);
+        let pid = self.texts.and_then(|texts| texts.gpu_contexts.get(context).copied());
+        let devices = &self.kernel.devices;
+        let pid = pid.or_else(|| devices.gpu_context.filter(|&(known, _)| known == context).map(|(_, pid)| pid));
+        let args = &mut self.kernel.args;
+        args.clear();
+        write_args(args, bytes, STAGE_ARGS);
+        if let Some(pid) = pid {
+            args.signed("pid", pid);
+        }
+        for &(field, key) in NAMED_HANDLES {
+            let handle = number_in(bytes, field);
+            if let Some(name) = devices.vulkan_objects.get(&handle).filter(|_| handle != 0) {
+                args.text(key, name.as_bytes());
+            }
+        }
+        for field in Fields::new(bytes).filter(|field| field.number == render_stage::EXTRA_DATA) {
+            let data = field.value.bytes();
+            let key = text_in(data, render_stage_data::NAME);
+            args.text(&key, last(data, render_stage_data::VALUE).map_or(&b""[..], ProtoValue::bytes));
+        }
+    }
+
+    /// Adds the name of a Vulkan object. Returns whether the packet has one.
+    fn name_object(&mut self, bytes: &[u8]) -> bool {
+        let Some(named) = last(bytes, vulkan_api_event::VK_DEBUG_UTILS_OBJECT_NAME).map(ProtoValue::bytes) else {
+            return false;
+        };
+        let objects = &mut self.kernel.devices.vulkan_objects;
+        if objects.len() < KEPT_MAX {
+            let name = text_in(named, vulkan_object_name::OBJECT_NAME);
+            objects.insert(number_in(named, vulkan_object_name::OBJECT), name.into());
+        } else {
+            self.batch.lose(Loss::OverLimit, self.place);
+        }
+        true
+    }
+
+    /// Adds a submission of command buffers to the track of its process.
+    fn vulkan(&mut self, ts_ns: i64, bytes: &[u8]) {
+        let Some(submit) = last(bytes, vulkan_api_event::VK_QUEUE_SUBMIT).map(ProtoValue::bytes) else { return };
+        let pid = self.tracks.process_now(signed_in(submit, vulkan_submit::PID));
+        let track = self.overlapping_track(pid, "Vulkan Events");
+        let args = &mut self.kernel.args;
+        args.clear();
+        let table = [
+            PacketArg("pid", vulkan_submit::PID, Unsigned),
+            PacketArg("tid", vulkan_submit::TID, Unsigned),
+            PacketArg("vk_queue", vulkan_submit::VK_QUEUE, Unsigned),
+            PacketArg("submission_id", vulkan_submit::SUBMISSION_ID, Unsigned),
+        ];
+        write_args(args, submit, &table);
+        let dur_ns = number_in(submit, vulkan_submit::DURATION_NS);
+        self.kernel.devices.gpu_stages_seen += 1;
+        let id = async_id("submit", &[self.kernel.devices.gpu_stages_seen]);
+        self.push_async((ts_ns, dur_ns), track, ("vkQueueSubmit", "gpu"), id);
+    }
+}

@@ -1,0 +1,118 @@
+//! Heap profiles of Android: for each stack, the bytes that it has allocated since the profile before, and those that are
+//! in use. They are samples at the time of the profile, on a row of their process for each of the two.
+
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::clocks::{Clocks, Time};
+use super::fields::builtin_clock;
+use super::kernel_names::last;
+use super::packet_events::{number_in, signed_in, text_in};
+use super::packet_fields::{heap_sample, process_heap, profile_packet};
+use super::sequence::Sequence;
+use super::tracks::PerfettoTracks;
+use crate::formats::output::args::ArgsWriter;
+use crate::formats::output::batch::BatchBuilder;
+use crate::formats::output::modules::FrameModules;
+use crate::formats::protobuf::decode::{Fields, ProtoValue};
+use crate::model::args::Detail;
+use crate::model::{Id, Loss, SourcePos, TrackKey, TrackKind};
+
+/// Limit for stacks whose totals are kept; programs have some hundred thousand.
+const TOTALS_MAX: usize = 1 << 20;
+
+/// The heap of a profile that does not name it.
+const DEFAULT_HEAP: &str = "libc.malloc";
+
+/// The state that heap profiles are decoded with.
+pub(super) struct HeapProfiles<'m> {
+    pub(super) sequence: &'m mut Sequence,
+    pub(super) tracks: &'m mut PerfettoTracks,
+    pub(super) clocks: &'m mut Clocks,
+    pub(super) modules: &'m mut FrameModules,
+    pub(super) batch: &'m mut BatchBuilder,
+    pub(super) args: &'m mut ArgsWriter,
+    pub(super) place: SourcePos,
+}
+
+impl HeapProfiles<'_> {
+    /// Decodes a packet, which contains one profile of each process, or a part of it.
+    pub(super) fn packet(&mut self, id: u32, time: Option<Time>, bytes: &[u8]) {
+        for field in Fields::new(bytes).filter(|field| field.number == profile_packet::PROCESS_DUMPS) {
+            let process = field.value.bytes();
+            let own = last(process, process_heap::TIMESTAMP).map(ProtoValue::number).filter(|&raw| raw != 0);
+            let own = own.map(|raw| self.clocks.time(id, Some(builtin_clock::MONOTONIC_COARSE), raw));
+            // Without a snapshot of that clock, the time of the packet is nearer.
+            let time = own.filter(|time| matches!(time, Time::Known(_))).or(time).or(own);
+            let ts_ns = match time {
+                Some(Time::Known(ts_ns)) => ts_ns,
+                Some(Time::Foreign(ts_ns)) => {
+                    self.batch.lose(Loss::UnknownClock, self.place);
+                    ts_ns
+                }
+                Some(Time::Bad) | None => {
+                    self.batch.lose(Loss::BadTime, self.place);
+                    continue;
+                }
+            };
+            let is_incomplete = [
+                process_heap::REJECTED_CONCURRENT,
+                process_heap::BUFFER_OVERRAN,
+                process_heap::BUFFER_CORRUPTED,
+                process_heap::HIT_GUARDRAIL,
+            ];
+            if is_incomplete.iter().any(|&flag| number_in(process, flag) != 0) {
+                self.batch.lose(Loss::RecorderLost, self.place);
+            }
+            self.process(ts_ns, process);
+        }
+    }
+
+    fn process(&mut self, ts_ns: i64, process: &[u8]) {
+        let pid = signed_in(process, process_heap::PID);
+        let heap = text_in(process, process_heap::HEAP_NAME);
+        let heap = if heap.is_empty() { DEFAULT_HEAP } else { &heap };
+        let heap_hash = xxh3_64(heap.as_bytes());
+        for field in Fields::new(process).filter(|field| field.number == process_heap::SAMPLES) {
+            let sample = field.value.bytes();
+            let stack = number_in(sample, heap_sample::CALLSTACK_ID);
+            let allocated = number_in(sample, heap_sample::SELF_ALLOCATED);
+            let freed = number_in(sample, heap_sample::SELF_FREED);
+            let totals = &mut self.sequence.heap_totals;
+            let key = (pid, heap_hash, stack);
+            if totals.len() >= TOTALS_MAX && !totals.contains_key(&key) {
+                self.batch.lose(Loss::OverLimit, self.place);
+                continue;
+            }
+            let before = totals.insert(key, allocated).unwrap_or(0);
+            self.push((ts_ns, pid, stack), heap, "allocated", allocated.saturating_sub(before));
+            self.push((ts_ns, pid, stack), heap, "in use", allocated.saturating_sub(freed));
+            self.push((ts_ns, pid, stack), heap, "in use at its maximum", number_in(sample, heap_sample::SELF_MAX));
+        }
+    }
+
+    /// Adds a sample with a weight in bytes, unless it is 0.
+    fn push(&mut self, (ts_ns, pid, stack): (i64, i64, u64), heap: &str, what: &str, bytes: u64) {
+        if bytes == 0 {
+            return;
+        }
+        let stack = self.sequence.stacks.stack(stack, self.modules, self.batch, self.place);
+        let Some(stack) = stack else { return self.batch.lose(Loss::MissingText, self.place) };
+        let event = format!("{heap} {what}");
+        let key = TrackKey {
+            kind: TrackKind::Thread,
+            pid: self.tracks.process_now(pid),
+            tid: Id::Number(pid),
+            name: event.as_str().into(),
+            slot: 0,
+        };
+        let track = self.tracks.number(key);
+        let track = self.batch.track(track, self.tracks);
+        self.args.clear();
+        self.args.text("event", event.as_bytes());
+        self.args.text("unit", b"bytes");
+        self.args.number("period", bytes);
+        let detail = Detail { args_json: self.args.finish(), ..Detail::default() };
+        let detail = self.batch.batch.chunk.details.push(&detail);
+        self.batch.push_sample(ts_ns, track, stack, detail);
+    }
+}

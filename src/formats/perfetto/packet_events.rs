@@ -1,0 +1,125 @@
+//! Builds events of packets and kernel events from tables: arguments by field, spans that may overlap, and instants.
+
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::ftrace::FtraceDecoder;
+use super::kernel_names::last;
+use super::tracks::TrackNumber;
+use crate::formats::output::args::ArgsWriter;
+use crate::formats::output::batch::bare;
+use crate::formats::protobuf::decode::ProtoValue;
+use crate::formats::protobuf::numbers::FieldNumber;
+use crate::model::args::Detail;
+use crate::model::{Event, EventFlags, EventKind, Id, TrackIdx, TrackKey, TrackKind};
+
+/// An argument: its key, its field, and the form of its value. A missing field is no argument.
+pub(super) struct PacketArg(pub(super) &'static str, pub(super) FieldNumber, pub(super) ArgForm);
+
+/// The form of an argument's value.
+pub(super) enum ArgForm {
+    Unsigned,
+    Signed,
+    Text,
+    /// The table entry of a number, or the number itself.
+    Known(&'static [(u64, &'static str)]),
+    /// The table entries of all bits that are set, or the number itself.
+    Bits(&'static [(u64, &'static str)]),
+}
+
+/// Writes the arguments of a message.
+pub(super) fn write_args(args: &mut ArgsWriter, bytes: &[u8], table: &[PacketArg]) {
+    for PacketArg(key, field, form) in table {
+        let Some(value) = last(bytes, *field) else { continue };
+        match form {
+            ArgForm::Unsigned => args.number(key, value.number()),
+            ArgForm::Signed => args.signed(key, value.signed()),
+            ArgForm::Text => args.text(key, value.bytes()),
+            ArgForm::Known(names) => match known(value.number(), names) {
+                Some(name) => args.text(key, name.as_bytes()),
+                None => args.number(key, value.number()),
+            },
+            ArgForm::Bits(names) => {
+                let bits = value.number();
+                let set: Vec<&str> = names.iter().filter(|(bit, _)| bits & bit != 0).map(|&(_, name)| name).collect();
+                if set.is_empty() { args.number(key, bits) } else { args.text(key, set.join(", ").as_bytes()) }
+            }
+        }
+    }
+}
+
+/// Returns the table entry of a number.
+pub(super) fn known(number: u64, names: &[(u64, &'static str)]) -> Option<&'static str> {
+    names.iter().find(|&&(value, _)| value == number).map(|&(_, name)| name)
+}
+
+pub(super) fn number_in(bytes: &[u8], field: FieldNumber) -> u64 {
+    last(bytes, field).map_or(0, ProtoValue::number)
+}
+
+pub(super) fn signed_in(bytes: &[u8], field: FieldNumber) -> i64 {
+    last(bytes, field).map_or(0, ProtoValue::signed)
+}
+
+pub(super) fn text_in(bytes: &[u8], field: FieldNumber) -> String {
+    String::from_utf8_lossy(last(bytes, field).map_or(&b""[..], ProtoValue::bytes)).into_owned()
+}
+
+/// Returns the async id of a span, distinct from those of other kinds.
+pub(super) fn async_id(kind: &str, numbers: &[u64]) -> u64 {
+    let numbers = numbers.iter().flat_map(|number| number.to_le_bytes());
+    xxh3_64(&kind.bytes().chain(numbers).collect::<Vec<u8>>())
+}
+
+impl FtraceDecoder<'_> {
+    /// Returns the track of spans that may overlap; of no process if `pid` is `None`.
+    pub(super) fn overlapping_track(&mut self, pid: Id, name: &str) -> TrackNumber {
+        let (kind, tid, slot) = (TrackKind::Async, Id::None, TrackKey::SLOT_NAMED);
+        self.tracks.number(TrackKey { kind, pid, tid, name: name.into(), slot })
+    }
+
+    /// Returns the track of instants beside those spans.
+    pub(super) fn instant_track(&mut self, pid: Id, name: &str) -> TrackIdx {
+        let (kind, tid, slot) = (TrackKind::Async, Id::None, TrackKey::SLOT_ALONE);
+        let track = self.tracks.number(TrackKey { kind, pid, tid, name: name.into(), slot });
+        self.batch.track(track, self.tracks)
+    }
+
+    /// Returns the row of a payload with the arguments written so far; 0 if there are none.
+    pub(super) fn written_args(&mut self) -> u32 {
+        match self.kernel.args.finish() {
+            "" => 0,
+            args_json => self.batch.batch.chunk.details.push(&Detail { args_json, ..Detail::default() }),
+        }
+    }
+
+    /// Adds an instant with the arguments written so far.
+    pub(super) fn push_message(&mut self, ts_ns: i64, track: TrackIdx, name: &[u8], category: Option<&[u8]>) {
+        let detail = self.written_args();
+        let name = self.batch.name(name, category, self.place);
+        self.batch.push(Event { detail, ..bare(ts_ns, EventKind::Instant, track, name) });
+    }
+
+    /// Begins a span that may overlap others, with the arguments written so far.
+    pub(super) fn begin_async(&mut self, ts_ns: i64, track: TrackNumber, (name, category): (&str, &str), id: u64) {
+        let detail = self.written_args();
+        let track = self.batch.track(track, self.tracks);
+        let name = self.batch.name(name.as_bytes(), Some(category.as_bytes()), self.place);
+        self.batch.push(Event { value: id, detail, ..bare(ts_ns, EventKind::AsyncBegin, track, name) });
+    }
+
+    /// Ends a span that may overlap others, with the arguments written so far.
+    pub(super) fn end_async(&mut self, ts_ns: i64, track: TrackNumber, id: u64) {
+        let detail = self.written_args();
+        let track = self.batch.track(track, self.tracks);
+        let name = self.batch.name(b"", None, self.place);
+        let flags = EventFlags::UNNAMED;
+        self.batch.push(Event { value: id, detail, flags, ..bare(ts_ns, EventKind::AsyncEnd, track, name) });
+    }
+
+    /// Adds a span that may overlap others, with the arguments written so far.
+    pub(super) fn push_async(&mut self, (ts_ns, dur_ns): (i64, u64), track: TrackNumber, name: (&str, &str), id: u64) {
+        self.begin_async(ts_ns, track, name, id);
+        self.kernel.args.clear();
+        self.end_async(ts_ns.saturating_add_unsigned(dur_ns), track, id);
+    }
+}
