@@ -21,6 +21,7 @@ use routing::wildcards;
 const NUMBERS: &[&str] = &[
     "src/formats/perfetto/fields.rs",
     "src/formats/perfetto/kernel_fields.rs",
+    "src/formats/perfetto/device_fields.rs",
     "src/formats/perfetto/own_fields.rs",
     "src/formats/perfetto/packet_fields.rs",
     "src/formats/perfetto/statistics_fields.rs",

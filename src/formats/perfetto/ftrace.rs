@@ -133,6 +133,7 @@ impl<'t> FtraceDecoder<'t> {
     pub(super) fn finish(&mut self) {
         self.finish_gpu_counters();
         self.finish_operations();
+        self.finish_adreno();
         self.kernel.scheduler.finish(self.batch, self.place);
     }
 
@@ -273,6 +274,12 @@ impl<'t> FtraceDecoder<'t> {
         if event.is_of_network() {
             return self.network_event(ts_ns, event);
         }
+        if event.is_of_pair() {
+            return self.push_pair(ts_ns, event);
+        }
+        if self.device_event(ts_ns, event) {
+            return;
+        }
         if !is_rss && !has_counters && !is_span && text.is_none() {
             return self.push_instant(ts_ns, event);
         }
@@ -285,6 +292,7 @@ impl<'t> FtraceDecoder<'t> {
         }
         if is_span {
             self.push_span(ts_ns, event);
+            self.video_flow(ts_ns, event);
         }
         for (owner, name, unit, value) in counter_values(event) {
             let pid = self.kernel.scheduler.process(event.tid).unwrap_or(event.tid);

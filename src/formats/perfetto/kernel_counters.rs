@@ -1,12 +1,15 @@
 //! Tables of the kernel events that are counters or driver markers, and their fields. Also decodes battery counters,
 //! which are separate packets.
 
+use super::device_fields::{
+    clk_rate_event, devfreq_event, fastrpc_event, kgsl_frequency_event, memory_record_event, oom_score_event,
+};
 use super::kernel_fields::{
     clock_event, cooling_event, cpu_frequency_limits_event, cpu_idle_event, cpu_util_event, dpu_mark_event, f2fs_event,
     ftrace_event, g2d_mark_event, gpu_frequency_event, gpu_memory_event, heap_event, ion_event, lwis_mark_event,
     mali_mark_event, mark_event, samsung_mark_event, sde_mark_event, thermal_event, ufs_clock_event,
 };
-use super::kernel_names::NamePart::{Device, Field, Number as NumberOf, Text};
+use super::kernel_names::NamePart::{Device, Field, Known, Number as NumberOf, Text};
 use super::kernel_names::{KernelEvent, NamePart, last};
 use super::statistics_fields::battery_counters;
 use crate::formats::protobuf::decode::ProtoValue;
@@ -67,6 +70,32 @@ const fn f2fs(value: FieldNumber, after: &'static str) -> KernelCounter {
     KernelCounter { value, name: [Text("f2fs_iostat.["), Device(f2fs_event::DEV), Text(after), Text("")], unit: "" }
 }
 
+/// Creates a counter of memory events of one kind.
+const fn memory_event(value: FieldNumber, after: &'static str) -> KernelCounter {
+    let kind = Known(memory_record_event::TYPE, MEMORY_EVENTS);
+    KernelCounter { value, name: [Text("mem.mm."), kind, Text(after), Text("")], unit: "" }
+}
+
+/// Creates a counter of the memory of a signal processor.
+const fn fastrpc(value: FieldNumber, before: &'static str) -> KernelCounter {
+    let processor = Known(fastrpc_event::CID, SIGNAL_PROCESSORS);
+    KernelCounter { value, name: [Text(before), processor, Text("]"), Text("")], unit: "bytes" }
+}
+
+/// Kinds of `mm_event_record`.
+const MEMORY_EVENTS: &[(u64, &str)] = &[
+    (0, "min_flt"),
+    (1, "maj_flt"),
+    (2, "read_io"),
+    (3, "compaction"),
+    (4, "reclaim"),
+    (5, "swp_flt"),
+    (6, "kern_alloc"),
+];
+
+/// Signal processors of phones.
+const SIGNAL_PROCESSORS: &[(u64, &str)] = &[(0, "ADSP"), (1, "MDSP"), (2, "SDSP"), (3, "CDSP")];
+
 /// Creates the global counters of an event.
 const fn of_capture(event: FieldNumber, counters: &'static [KernelCounter]) -> KernelCounters {
     KernelCounters { event, owner: CounterOwner::Capture, counters }
@@ -119,6 +148,35 @@ const COUNTERS: &[KernelCounters] = &[
         ftrace_event::THERMAL_TEMPERATURE,
         &[named(thermal_event::TEMP, thermal_event::THERMAL_ZONE, " Temperature").in_unit("m°C")],
     ),
+    of_capture(
+        ftrace_event::KGSL_GPU_FREQUENCY,
+        &[numbered(kgsl_frequency_event::GPU_FREQ, "GPU ", kgsl_frequency_event::GPU_ID, " frequency").in_unit("kHz")],
+    ),
+    of_capture(ftrace_event::DEVFREQ_FREQUENCY, &[named(devfreq_event::FREQ, devfreq_event::DEV_NAME, " Frequency")]),
+    of_capture(
+        ftrace_event::CLK_SET_RATE,
+        &[named(clk_rate_event::RATE, clk_rate_event::NAME, " Frequency").in_unit("Hz")],
+    ),
+    KernelCounters {
+        event: ftrace_event::OOM_SCORE_ADJ_UPDATE,
+        owner: CounterOwner::Process(oom_score_event::PID),
+        counters: &[alone(oom_score_event::OOM_SCORE_ADJ, "oom_score_adj")],
+    },
+    KernelCounters {
+        event: ftrace_event::MM_EVENT_RECORD,
+        owner: CounterOwner::Thread,
+        counters: &[
+            memory_event(memory_record_event::COUNT, ".count"),
+            memory_event(memory_record_event::MAX_LAT, ".max_lat").in_unit("µs"),
+            memory_event(memory_record_event::AVG_LAT, ".avg_lat").in_unit("µs"),
+        ],
+    },
+    of_capture(ftrace_event::FASTRPC_DMA_STAT, &[fastrpc(fastrpc_event::TOTAL_ALLOCATED, "mem.fastrpc[")]),
+    KernelCounters {
+        event: ftrace_event::FASTRPC_DMA_STAT,
+        owner: CounterOwner::Thread,
+        counters: &[fastrpc(fastrpc_event::LEN, "mem.fastrpc_change[")],
+    },
     of_capture(ftrace_event::CDEV_UPDATE, &[named(cooling_event::TARGET, cooling_event::TYPE, " Cooling Device")]),
     of_capture(ftrace_event::UFSHCD_CLK_GATING, &[alone(ufs_clock_event::STATE, "io.ufs.clkgating")]),
     of_capture(ftrace_event::DMA_HEAP_STAT, &[alone(heap_event::TOTAL_ALLOCATED, "mem.dma_heap").in_unit("bytes")]),

@@ -41,7 +41,7 @@ impl FtraceDecoder<'_> {
 }
 
 /// Writes the fields of an event by the table of types. Returns its name, and whether all fields were written.
-fn write_typed(args: &mut ArgsWriter, event: &KernelEvent<'_>, types: &KernelTypes) -> (String, bool) {
+pub(super) fn write_typed(args: &mut ArgsWriter, event: &KernelEvent<'_>, types: &KernelTypes) -> (String, bool) {
     let event_type = types.get(event.number);
     let name = event_type.map(|event_type| &*event_type.name).filter(|name| !name.is_empty());
     let name = name.map_or_else(|| format!("ftrace_event {}", event.number.get()), str::to_owned);

@@ -346,6 +346,11 @@ impl FtraceDecoder<'_> {
                 None => {}
             }
         }
+        if event.number == ftrace_event::CMA_ALLOC_FINISH
+            && let Some(moved) = self.kernel.devices.moved_pages.remove(&event.tid)
+        {
+            args.json.push_str(&moved);
+        }
         let detail = match args.finish() {
             "" => 0,
             args_json => self.batch.batch.chunk.details.push(&Detail { args_json, ..Detail::default() }),

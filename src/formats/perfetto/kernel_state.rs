@@ -82,6 +82,20 @@ pub(super) struct Devices {
     pub(super) kernel_wakelocks: FxHashMap<u64, (Box<str>, u64)>,
     /// Operations on files of Windows that have not ended, by request.
     pub(super) file_operations: FxHashMap<u64, FileOperation>,
+    /// Tracks of spans of kernel devices that have not ended, by async id.
+    pub(super) open_spans: FxHashMap<u64, TrackNumber>,
+    /// Tracks of states, which have an open span.
+    pub(super) state_tracks: FxHashSet<Box<str>>,
+    /// Freed network packets of IP.
+    pub(super) freed_packets: u64,
+    /// Threads that queued commands in contexts of Adreno GPUs.
+    pub(super) adreno_contexts: FxHashMap<u64, i64>,
+    /// Commands that wait for the offset of their clock.
+    pub(super) adreno_commands: Vec<AdrenoCommands>,
+    /// Offset from the clock of an Adreno GPU to that of the trace.
+    pub(super) adreno_offset_ns: Option<i128>,
+    /// The pages that the CMA allocation of each thread has moved, as members of an object.
+    pub(super) moved_pages: FxHashMap<i64, Box<str>>,
 }
 
 /// An operation on a file of Windows.
@@ -92,6 +106,19 @@ pub(super) struct FileOperation {
     pub(super) name: &'static str,
     /// Arguments of its start, as members of an object.
     pub(super) args: Box<str>,
+}
+
+/// Commands that an Adreno GPU has finished.
+#[derive(Debug)]
+pub(super) struct AdrenoCommands {
+    pub(super) ts_ns: i64,
+    pub(super) tid: i64,
+    pub(super) context: u64,
+    pub(super) priority: i64,
+    pub(super) timestamp: u64,
+    /// Its start and end by the clock of the GPU.
+    pub(super) start: u64,
+    pub(super) retire: u64,
 }
 
 /// A described GPU counter.

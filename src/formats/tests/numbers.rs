@@ -25,6 +25,7 @@ fn named() -> Vec<(&'static str, &'static str, u32)> {
         perfetto::fields::ALL,
         perfetto::kernel_fields::ALL,
         perfetto::statistics_fields::ALL,
+        perfetto::device_fields::ALL,
         perfetto::packet_fields::ALL,
         otlp::fields::ALL,
         pprof::fields::ALL,
@@ -78,7 +79,7 @@ const IIDS: [(&str, &str); 8] = [
 ];
 
 /// Messages that are decoded with the numbers of another message.
-const PAIRS: [(&str, &str); 9] = [
+const PAIRS: [(&str, &str); 19] = [
     ("perfetto.protos.ClockEnableFtraceEvent", "perfetto.protos.ClockSetRateFtraceEvent"),
     ("perfetto.protos.ClockDisableFtraceEvent", "perfetto.protos.ClockSetRateFtraceEvent"),
     ("perfetto.protos.SoftirqExitFtraceEvent", "perfetto.protos.SoftirqEntryFtraceEvent"),
@@ -87,6 +88,16 @@ const PAIRS: [(&str, &str); 9] = [
     ("perfetto.protos.DmaFenceEmitFtraceEvent", "perfetto.protos.DmaFenceInitFtraceEvent"),
     ("perfetto.protos.DmaFenceSignaledFtraceEvent", "perfetto.protos.DmaFenceInitFtraceEvent"),
     ("perfetto.protos.NetDevXmitFtraceEvent", "perfetto.protos.NetifReceiveSkbFtraceEvent"),
+    ("perfetto.protos.VirtioVideoCmdDoneFtraceEvent", "perfetto.protos.VirtioVideoCmdFtraceEvent"),
+    ("perfetto.protos.VirtioVideoResourceQueueDoneFtraceEvent", "perfetto.protos.VirtioVideoResourceQueueFtraceEvent"),
+    ("perfetto.protos.BlockIoDoneFtraceEvent", "perfetto.protos.BlockIoStartFtraceEvent"),
+    ("perfetto.protos.BlockRqIssueFtraceEvent", "perfetto.protos.BlockIoStartFtraceEvent"),
+    ("perfetto.protos.BlockRqCompleteFtraceEvent", "perfetto.protos.BlockIoStartFtraceEvent"),
+    ("perfetto.protos.WakeupSourceDeactivateFtraceEvent", "perfetto.protos.WakeupSourceActivateFtraceEvent"),
+    ("perfetto.protos.AndroidFsDatawriteStartFtraceEvent", "perfetto.protos.AndroidFsDatareadStartFtraceEvent"),
+    ("perfetto.protos.AndroidFsDatawriteEndFtraceEvent", "perfetto.protos.AndroidFsDatareadEndFtraceEvent"),
+    ("perfetto.protos.I2cWriteFtraceEvent", "perfetto.protos.I2cReadFtraceEvent"),
+    ("perfetto.protos.DevicePmCallbackEndFtraceEvent", "perfetto.protos.DevicePmCallbackStartFtraceEvent"),
     ("perfetto.protos.SysStats.VmstatValue", "perfetto.protos.SysStats.MeminfoValue"),
 ];
 
@@ -117,7 +128,8 @@ fn messages_that_are_read_as_one_have_the_same_numbers() {
     for message in tables {
         assert_eq!(of(message, "IID"), of("perfetto.protos.InternedString", "IID"), "{message}");
     }
-    let decoded = [perfetto::kernel_fields::ALL, perfetto::statistics_fields::ALL].concat();
+    let decoded =
+        [perfetto::kernel_fields::ALL, perfetto::statistics_fields::ALL, perfetto::device_fields::ALL].concat();
     for (message, counterpart) in PAIRS {
         let fields: Vec<_> = decoded.iter().filter(|(of, ..)| *of == counterpart).collect();
         assert!(!fields.is_empty(), "{counterpart}");

@@ -5,6 +5,7 @@ mod devices;
 mod encode;
 mod events;
 mod kernel;
+mod kernel_devices;
 mod order;
 mod packets;
 mod profile;

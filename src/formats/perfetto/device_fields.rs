@@ -1,0 +1,113 @@
+//! Field numbers of the kernel events of devices, as in [`super::kernel_fields`].
+
+use crate::formats::protobuf::numbers::proto_numbers;
+
+proto_numbers! {
+    fields i2c_event = "perfetto.protos.I2cReadFtraceEvent" {
+        ADAPTER_NR = 1,
+    }
+    fields workqueue_event = "perfetto.protos.WorkqueueExecuteStartFtraceEvent" {
+        FUNCTION = 2,
+    }
+    fields adreno_queued = "perfetto.protos.KgslAdrenoCmdbatchQueuedFtraceEvent" {
+        ID = 1,
+    }
+    fields adreno_retired = "perfetto.protos.KgslAdrenoCmdbatchRetiredFtraceEvent" {
+        ID = 1,
+        TIMESTAMP = 2,
+        START = 6,
+        RETIRE = 7,
+        PRIO = 8,
+    }
+    fields adreno_sync = "perfetto.protos.KgslAdrenoCmdbatchSyncFtraceEvent" {
+        TICKS = 3,
+    }
+    fields android_fs_event = "perfetto.protos.AndroidFsDatareadStartFtraceEvent" {
+        INO = 4,
+        OFFSET = 5,
+    }
+    fields android_fs_end_event = "perfetto.protos.AndroidFsDatareadEndFtraceEvent" {
+        INO = 2,
+        OFFSET = 3,
+    }
+    fields block_event = "perfetto.protos.BlockIoStartFtraceEvent" {
+        DEV = 1,
+        SECTOR = 2,
+    }
+    fields device_callback_event = "perfetto.protos.DevicePmCallbackStartFtraceEvent" {
+        DEVICE = 1,
+        DRIVER = 2,
+    }
+    fields gpu_work_event = "perfetto.protos.GpuWorkPeriodFtraceEvent" {
+        GPU_ID = 1,
+        UID = 2,
+        START_TIME_NS = 3,
+        END_TIME_NS = 4,
+        TOTAL_ACTIVE_DURATION_NS = 5,
+    }
+    fields kfree_event = "perfetto.protos.KfreeSkbFtraceEvent" {
+        PROTOCOL = 2,
+    }
+    fields runtime_power_event = "perfetto.protos.RpmStatusFtraceEvent" {
+        NAME = 1,
+        STATUS = 2,
+    }
+    fields suspend_event = "perfetto.protos.SuspendResumeFtraceEvent" {
+        ACTION = 1,
+        VAL = 2,
+        START = 3,
+    }
+    fields suspend_minimal_event = "perfetto.protos.SuspendResumeMinimalFtraceEvent" {
+        START = 1,
+    }
+    fields victim_event = "perfetto.protos.MarkVictimFtraceEvent" {
+        PID = 1,
+    }
+    fields low_memory_event = "perfetto.protos.LowmemoryKillFtraceEvent" {
+        PID = 2,
+    }
+    fields video_command_event = "perfetto.protos.VirtioVideoCmdFtraceEvent" {
+        STREAM_ID = 1,
+        TYPE = 2,
+    }
+    fields video_resource_event = "perfetto.protos.VirtioVideoResourceQueueFtraceEvent" {
+        QUEUE_TYPE = 5,
+        RESOURCE_ID = 6,
+        STREAM_ID = 7,
+    }
+    fields wakeup_event = "perfetto.protos.WakeupSourceActivateFtraceEvent" {
+        NAME = 1,
+    }
+    fields migrate_range_event = "perfetto.protos.MmAllocContigMigrateRangeInfoFtraceEvent" {
+        NR_MIGRATED = 3,
+        NR_RECLAIMED = 4,
+        NR_MAPPED = 5,
+    }
+    fields kgsl_frequency_event = "perfetto.protos.KgslGpuFrequencyFtraceEvent" {
+        GPU_FREQ = 1,
+        GPU_ID = 2,
+    }
+    fields devfreq_event = "perfetto.protos.DevfreqFrequencyFtraceEvent" {
+        DEV_NAME = 1,
+        FREQ = 2,
+    }
+    fields clk_rate_event = "perfetto.protos.ClkSetRateFtraceEvent" {
+        NAME = 1,
+        RATE = 2,
+    }
+    fields oom_score_event = "perfetto.protos.OomScoreAdjUpdateFtraceEvent" {
+        OOM_SCORE_ADJ = 2,
+        PID = 3,
+    }
+    fields memory_record_event = "perfetto.protos.MmEventRecordFtraceEvent" {
+        AVG_LAT = 1,
+        COUNT = 2,
+        MAX_LAT = 3,
+        TYPE = 4,
+    }
+    fields fastrpc_event = "perfetto.protos.FastrpcDmaStatFtraceEvent" {
+        CID = 1,
+        LEN = 2,
+        TOTAL_ALLOCATED = 3,
+    }
+}
