@@ -163,6 +163,8 @@ impl DumpWriter<'_> {
             name = Value::Null;
         } else if track.key.kind == TrackKind::Cpu {
             cpu = id_value(&track.key.tid);
+        } else if let Some(number) = cpu_of(track) {
+            cpu = number.into();
         } else if let Some((number, its_name, its_kind)) = cpu_counter(track) {
             (cpu, name, kind) = (number.into(), its_name.into(), its_kind);
         } else if let Some(its_unit) = self.tables.units.get(&row) {
@@ -193,6 +195,13 @@ fn pid_value(pid: &Id) -> Value {
     let number = text.strip_suffix(')').and_then(|text| text.split_once(" ("));
     let number = number.filter(|(_, count)| count.parse::<u32>().is_ok()).and_then(|(pid, _)| pid.parse::<i64>().ok());
     number.map_or_else(|| id_value(pid), Value::from)
+}
+
+/// Returns the CPU of a track of interrupts and the like.
+fn cpu_of(track: &Track) -> Option<u64> {
+    let is_own = track.key.kind == TrackKind::Async && track.key.pid == Id::None;
+    let (_, number) = track.name.rsplit_once(" Cpu ").filter(|_| is_own)?;
+    number.parse().ok()
 }
 
 /// Returns number, name and kind of a CPU counter, as in Perfetto.
@@ -228,8 +237,22 @@ fn sort_hint(name: &str, sort_index: i64) -> Value {
     if sort_index == 0 { Value::Null } else { json!([[name, sort_index]]) }
 }
 
+/// Starts of names of tracks that have kinds of their own in Perfetto.
+const TYPES: &[(TrackKind, &str, &str)] = &[
+    (TrackKind::Async, "Expected Timeline", "android_expected_frame_timeline"),
+    (TrackKind::Async, "Actual Timeline", "android_actual_frame_timeline"),
+    (TrackKind::Async, "GPU (Ctx=", "adreno_gpu_cmdbatch"),
+    (TrackKind::Counter, "CPU for UID ", "android_cpu_per_uid"),
+    (TrackKind::Counter, "CPU for System CL", "android_cpu_per_uid_totals"),
+    (TrackKind::Counter, "CPU for Apps CL", "android_cpu_per_uid_totals"),
+];
+
 /// Returns Perfetto's name of the track's kind, which scripts made for Perfetto rely on.
 fn track_type(track: &Track) -> &'static str {
+    let known = TYPES.iter().find(|(kind, start, _)| *kind == track.key.kind && track.name.starts_with(start));
+    if let Some((_, _, name)) = known {
+        return name;
+    }
     match (track.key.kind, &track.key.pid) {
         (TrackKind::Thread, _) => "thread_execution",
         (TrackKind::Global, _) => "legacy_chrome_global_instants",
