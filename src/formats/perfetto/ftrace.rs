@@ -360,7 +360,9 @@ impl<'t> FtraceDecoder<'t> {
     }
 
     fn switch(&mut self, cpu: u64, ts_ns: i64, bytes: &[u8]) {
-        let (mut previous, mut next, mut state) = (SchedulerTask::default(), SchedulerTask::default(), 0);
+        // A field that is left out has the value 0.
+        let idle = SchedulerTask { priority: Some(0), ..SchedulerTask::default() };
+        let (mut previous, mut next, mut state) = (idle, idle, 0);
         for field in Fields::new(bytes) {
             match field.number {
                 sched_switch_event::PREV_COMM => previous.name = field.value.bytes(),
