@@ -12,7 +12,7 @@ import sys
 TABLES = {
     "process": "upid id pid name arg_set_id",
     "thread": "utid id tid name upid is_main_thread arg_set_id",
-    "every_track": "id name type utid upid parent_id source_arg_set_id unit is_counter",
+    "every_track": "id name type utid upid cpu parent_id source_arg_set_id unit is_counter",
     "slice": "id slice_id ts dur name category cat track_id depth parent_id thread_ts thread_dur arg_set_id",
     "counter": "ts track_id value",
     "flow": "slice_out slice_in",
@@ -28,6 +28,7 @@ VIEWS = {
     "track": f"SELECT {TRACK} FROM every_track",
     "thread_track": f"SELECT {TRACK}, utid FROM every_track WHERE utid IS NOT NULL AND NOT is_counter",
     "process_track": f"SELECT {TRACK}, upid FROM every_track WHERE upid IS NOT NULL AND NOT is_counter",
+    "cpu_track": f"SELECT {TRACK}, cpu FROM every_track WHERE cpu IS NOT NULL AND NOT is_counter",
     "counter_track": f"SELECT {TRACK}, unit FROM every_track WHERE is_counter",
     "process_counter_track": f"SELECT {TRACK}, unit, upid FROM every_track WHERE is_counter AND upid IS NOT NULL",
     "thread_slice": f"""SELECT {SLICE}, thread.name AS thread_name, utid, tid, process.name AS process_name, upid, pid
@@ -89,8 +90,8 @@ class Answers:
                             upid=get("upid"), is_main_thread=get("main"), arg_set_id=args)
             case "track":
                 self.insert("every_track", id=get("id"), name=get("name"), type=get("type"), utid=get("utid"),
-                            upid=get("upid"), parent_id=get("parent"), source_arg_set_id=args, unit=get("unit"),
-                            is_counter=get("counter"))
+                            upid=get("upid"), cpu=get("cpu"), parent_id=get("parent"), source_arg_set_id=args,
+                            unit=get("unit"), is_counter=get("counter"))
             case "slice":
                 self.insert("slice", id=get("id"), slice_id=get("id"), ts=get("ts"), dur=get("dur"), name=get("name"),
                             category=get("cat"), cat=get("cat"), track_id=get("track"), depth=get("depth"),
