@@ -194,7 +194,7 @@ impl FtraceDecoder<'_> {
     fn energy(&mut self, ts_ns: i64, bytes: &[u8]) {
         let Some(energy) = last(bytes, energy_breakdown::ENERGY_UWS).map(ProtoValue::signed) else { return };
         let consumer = number_in(bytes, energy_breakdown::ENERGY_CONSUMER_ID);
-        let name = self.kernel.devices.consumers.get(&consumer).map(|name| name.to_string());
+        let name = self.kernel.devices.consumers.get(&consumer).map(ToString::to_string);
         let name = name.filter(|name| !name.is_empty()).unwrap_or_else(|| format!("energy consumer {consumer}"));
         self.push_global(ts_ns, (&name, "µWs"), energy as f64);
         for field in Fields::new(bytes).filter(|field| field.number == energy_breakdown::PER_UID_BREAKDOWN) {

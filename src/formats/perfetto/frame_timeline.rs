@@ -1,5 +1,5 @@
-//! Frames of Android. SurfaceFlinger reports for each frame the time that an app or itself was expected to take and the
-//! time that it took, with the kind of jank; older versions report the steps of each buffer.
+//! Frames of Android. For each, the compositor reports the time that an app or itself was expected to take and the time
+//! that it took, with the kind of jank; older versions report the steps of each buffer.
 
 use super::fields::trace_packet;
 use super::ftrace::FtraceDecoder;

@@ -120,14 +120,14 @@ impl FtraceDecoder<'_> {
                 self.push_state(ts_ns, &track, name);
             }
             ftrace_event::LOWMEMORY_KILL | ftrace_event::MARK_VICTIM => self.push_victim(ts_ns, event),
-            number => match self.device_span(event) {
-                Some(span) => return self.push_device_span(ts_ns, event, span),
-                None => {
-                    let state = self.kernel.types.get(number).and_then(|known| known.name.strip_prefix(MALI_STATES));
-                    let Some(state) = state.map(|state| state.replace('_', " ")) else { return false };
-                    self.push_state(ts_ns, "Mali MCU state", &state);
+            number => {
+                if let Some(span) = self.device_span(event) {
+                    return self.push_device_span(ts_ns, event, span);
                 }
-            },
+                let state = self.kernel.types.get(number).and_then(|known| known.name.strip_prefix(MALI_STATES));
+                let Some(state) = state.map(|state| state.replace('_', " ")) else { return false };
+                self.push_state(ts_ns, "Mali MCU state", &state);
+            }
         }
         true
     }
