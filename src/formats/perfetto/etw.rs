@@ -5,11 +5,12 @@ use super::clocks::KERNEL;
 use super::ftrace::FtraceDecoder;
 use super::kernel_names::last;
 use super::kernel_state::FileOperation;
-use super::packet_events::ArgForm::{Known, Text, Unsigned};
+use super::packet_events::ArgForm::{Known, Signed, Text, Unsigned};
 use super::packet_events::{PacketArg, async_id, known, number_in, signed_in, write_args};
 use super::packet_fields::{
-    context_switch, etw_bundle, etw_event, file_create, file_enumeration, file_information, file_op_end,
-    file_read_write, file_simple_op, memory_information, old_thread_state, ready_thread,
+    context_switch, disk_operation, etw_bundle, etw_event, file_create, file_enumeration, file_information,
+    file_op_end, file_path_operation, file_read_write, file_simple_op, memory_information, old_thread_state,
+    ready_thread,
 };
 use crate::formats::linux::scheduler::{SchedulerTask, TaskChange};
 use crate::formats::protobuf::decode::{Fields, ProtoValue};
@@ -34,6 +35,9 @@ const OPERATIONS: &[(u64, &str)] = &[
     (74, "QueryInformation"),
     (75, "FilesystemControlEvent"),
     (77, "DirectoryNotification"),
+    (79, "DeletePath"),
+    (80, "RenamePath"),
+    (81, "SetLinkPath"),
 ];
 
 /// Values of Windows' `FILE_INFORMATION_CLASS`.
@@ -80,6 +84,19 @@ const INFORMATION: &[(u64, &str)] = &[
     (40, "FileShortNameInformation"),
     (64, "FileDispositionInformationEx"),
     (65, "FileRenameInformationEx"),
+];
+
+/// Operations of disks by the opcode of their event.
+const DISK_OPERATIONS: &[(u64, &str)] = &[(10, "DiskRead"), (11, "DiskWrite"), (14, "DiskFlush")];
+
+const DISK_ARGS: &[PacketArg] = &[
+    PacketArg("Disk Number", disk_operation::DISK_NUMBER, Unsigned),
+    PacketArg("Transfer Size", disk_operation::TRANSFER_SIZE, Unsigned),
+    PacketArg("Byte Offset", disk_operation::BYTE_OFFSET, Signed),
+    PacketArg("File Object", disk_operation::FILE_OBJECT, Unsigned),
+    PacketArg("I/O Request Packet", disk_operation::IRP_PTR, Unsigned),
+    PacketArg("Response Time", disk_operation::RESPONSE_TIME, Signed),
+    PacketArg("Thread ID", disk_operation::ISSUING_THREAD_ID, Unsigned),
 ];
 
 /// The start of an operation: its message, its request, its thread, its opcode or the only one, and its arguments.
@@ -148,6 +165,20 @@ const STARTS: &[OperationStart] = &[
             PacketArg("Disposition", file_information::EXTRA_INFO, Unsigned),
             PacketArg("Thread ID", file_information::TTID, Unsigned),
             PacketArg("Info Class", file_information::INFO_CLASS, Known(INFORMATION)),
+        ],
+    },
+    OperationStart {
+        event: etw_event::FILE_IO_PATH_OPERATION,
+        request: file_path_operation::IRP_PTR,
+        thread: file_path_operation::TTID,
+        opcode: Ok(file_path_operation::OPCODE),
+        args: &[
+            PacketArg("I/O Request Packet", file_path_operation::IRP_PTR, Unsigned),
+            PacketArg("File Object", file_path_operation::FILE_OBJECT, Unsigned),
+            PacketArg("File Key", file_path_operation::FILE_KEY, Unsigned),
+            PacketArg("Thread ID", file_path_operation::TTID, Unsigned),
+            PacketArg("Info Class", file_path_operation::INFO_CLASS, Known(INFORMATION)),
+            PacketArg("File Name", file_path_operation::FILE_NAME, Text),
         ],
     },
     OperationStart {
@@ -222,14 +253,22 @@ impl FtraceDecoder<'_> {
                     }
                 }
             }
+            etw_event::DISK_IO => {
+                let name = known(number_in(bytes, disk_operation::OPCODE), DISK_OPERATIONS).unwrap_or("DiskOperation");
+                self.kernel.args.clear();
+                write_args(&mut self.kernel.args, bytes, DISK_ARGS);
+                let track = self.own_track(&format!("Disk {}", number_in(bytes, disk_operation::DISK_NUMBER)));
+                self.push_message(ts_ns, track, name.as_bytes(), Some(b"disk"));
+            }
             etw_event::FILE_IO_OP_END => self.end_operation((ts_ns, tid), bytes),
-            number => match STARTS.iter().find(|start| start.event == number) {
-                Some(start) => self.begin_operation(ts_ns, start, bytes),
-                None => {
+            number => {
+                if let Some(start) = STARTS.iter().find(|start| start.event == number) {
+                    self.begin_operation(ts_ns, start, bytes);
+                } else {
                     let value = LossValue::Number("ETW event", number.get().into());
                     self.batch.lose_value(Loss::IgnoredPacket, value, self.place);
                 }
-            },
+            }
         }
     }
 

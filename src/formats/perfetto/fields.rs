@@ -43,6 +43,7 @@ proto_numbers! {
         TIMESTAMP_CLOCK_ID = 58,
         TRACE_PACKET_DEFAULTS = 59,
         TRACK_DESCRIPTOR = 60,
+        VULKAN_MEMORY_EVENT = 62,
         GPU_LOG = 63,
         VULKAN_API_EVENT = 65,
         PERF_SAMPLE = 66,

@@ -12,7 +12,8 @@ use super::packet_events::{PacketArg, async_id, known, number_in, signed_in, tex
 use super::packet_fields::{
     context_spec, gpu_counter, gpu_counter_descriptor, gpu_counter_event, gpu_counter_spec, gpu_frequency, gpu_log,
     gpu_log_severity, gpu_memory_total, gpu_stage_specifications, render_stage, render_stage_data,
-    render_stage_description, vulkan_api_event, vulkan_object_name, vulkan_submit,
+    render_stage_description, vulkan_api_event, vulkan_memory, vulkan_memory_operation, vulkan_memory_source,
+    vulkan_object_name, vulkan_submit,
 };
 use super::tracks::TrackNumber;
 use crate::formats::protobuf::decode::{Fields, ProtoValue};
@@ -76,6 +77,9 @@ const SEVERITIES: &[(u64, &str)] = &[
     (gpu_log_severity::LOG_SEVERITY_ERROR, "ERROR"),
 ];
 
+/// Scopes of allocations by Vulkan drivers.
+const SCOPES: &[(u64, &str)] = &[(1, "COMMAND"), (2, "OBJECT"), (3, "CACHE"), (4, "DEVICE"), (5, "INSTANCE")];
+
 /// Arguments of a stage.
 const STAGE_ARGS: &[PacketArg] = &[
     PacketArg("event_id", render_stage::EVENT_ID, Unsigned),
@@ -105,6 +109,7 @@ pub(super) fn is_of_gpu_driver(kind: FieldNumber) -> bool {
             | trace_packet::GPU_MEM_TOTAL_EVENT
             | trace_packet::GENERIC_GPU_FREQUENCY_EVENT
             | trace_packet::VULKAN_API_EVENT
+            | trace_packet::VULKAN_MEMORY_EVENT
     )
 }
 
@@ -148,6 +153,7 @@ impl FtraceDecoder<'_> {
                 let khz = number_in(bytes, gpu_frequency::FREQUENCY_KHZ) as f64;
                 self.push_global(ts_ns, (&name, "kHz"), khz);
             }
+            trace_packet::VULKAN_MEMORY_EVENT => self.vulkan_memory(ts_ns, bytes),
             _ => self.vulkan(ts_ns, bytes),
         }
     }
@@ -219,12 +225,11 @@ impl FtraceDecoder<'_> {
             let name = if gpu == 0 { described.name.to_string() } else { format!("{} (GPU {gpu})", described.name) };
             let track = self.tracks.named_counter(Id::None, &name, &described.unit);
             let sample = PreviousSample { ts_ns, value, is_first: false };
-            match self.kernel.devices.gpu_samples.insert(track, sample) {
-                Some(previous) => self.push_counter(previous.ts_ns, track, value),
-                None => {
-                    let first = PreviousSample { is_first: true, ..sample };
-                    self.kernel.devices.gpu_samples.insert(track, first);
-                }
+            if let Some(previous) = self.kernel.devices.gpu_samples.insert(track, sample) {
+                self.push_counter(previous.ts_ns, track, value);
+            } else {
+                let first = PreviousSample { is_first: true, ..sample };
+                self.kernel.devices.gpu_samples.insert(track, first);
             }
         }
     }
@@ -270,7 +275,7 @@ impl FtraceDecoder<'_> {
         };
         let numbered = |names: &[Box<str>], field| {
             let index = usize::try_from(number_in(bytes, field)).ok();
-            index.and_then(|index| names.get(index)).map(|name| name.to_string())
+            index.and_then(|index| names.get(index)).map(ToString::to_string)
         };
         let devices = &self.kernel.devices;
         let queue = interned(render_stage::HW_QUEUE_IID).map(|name| String::from_utf8_lossy(name).into_owned());
@@ -294,17 +299,14 @@ impl FtraceDecoder<'_> {
         self.write_stage_args(bytes);
         let gpu = number_in(bytes, render_stage::GPU_ID);
         let queue = if gpu == 0 { queue } else { format!("{queue} (GPU {gpu})") };
-        match last(bytes, render_stage::DURATION).map(ProtoValue::number) {
-            Some(dur_ns) => {
-                let track = self.overlapping_track(Id::None, &queue);
-                self.kernel.devices.gpu_stages_seen += 1;
-                let id = async_id("stage", &[self.kernel.devices.gpu_stages_seen]);
-                self.push_async((ts_ns, dur_ns), track, (&stage, "gpu"), id);
-            }
-            None => {
-                let track = self.own_track(&queue);
-                self.push_message(ts_ns, track, stage.as_bytes(), Some(b"gpu"));
-            }
+        if let Some(dur_ns) = last(bytes, render_stage::DURATION).map(ProtoValue::number) {
+            let track = self.overlapping_track(Id::None, &queue);
+            self.kernel.devices.gpu_stages_seen += 1;
+            let id = async_id("stage", &[self.kernel.devices.gpu_stages_seen]);
+            self.push_async((ts_ns, dur_ns), track, (&stage, "gpu"), id);
+        } else {
+            let track = self.own_track(&queue);
+            self.push_message(ts_ns, track, stage.as_bytes(), Some(b"gpu"));
         }
     }
 
@@ -345,6 +347,58 @@ impl FtraceDecoder<'_> {
             self.batch.lose(Loss::OverLimit, self.place);
         }
         true
+    }
+
+    /// Adds an allocation or a binding of Vulkan's memory to the counter of its scope or type.
+    fn vulkan_memory(&mut self, ts_ns: i64, bytes: &[u8]) {
+        let number = |field| number_in(bytes, field);
+        let scope = || known(number(vulkan_memory::ALLOCATION_SCOPE), SCOPES).unwrap_or("UNSPECIFIED");
+        let memory_type = number(vulkan_memory::MEMORY_TYPE);
+        let (name, key) = match number(vulkan_memory::SOURCE) {
+            vulkan_memory_source::SOURCE_DRIVER => {
+                (format!("vulkan.mem.driver.scope.{}", scope()), number(vulkan_memory::MEMORY_ADDRESS))
+            }
+            vulkan_memory_source::SOURCE_DEVICE_MEMORY => (
+                format!("vulkan.mem.device.memory.type.{memory_type}.allocation"),
+                number(vulkan_memory::DEVICE_MEMORY),
+            ),
+            vulkan_memory_source::SOURCE_BUFFER | vulkan_memory_source::SOURCE_IMAGE => {
+                (format!("vulkan.mem.device.memory.type.{memory_type}.bind"), number(vulkan_memory::OBJECT_HANDLE))
+            }
+            _ => return self.batch.lose(Loss::IgnoredPacket, self.place),
+        };
+        let pid = number(vulkan_memory::PID);
+        let process = self.tracks.process_now(pid.cast_signed());
+        let devices = &mut self.kernel.devices;
+        let key = (pid, xxh3_64(name.as_bytes()), key);
+        let change = match number(vulkan_memory::OPERATION) {
+            // A buffer or an image takes memory when it is bound, and gives it back when it is destroyed.
+            vulkan_memory_operation::OP_CREATE
+                if number(vulkan_memory::SOURCE) == vulkan_memory_source::SOURCE_BUFFER
+                    || number(vulkan_memory::SOURCE) == vulkan_memory_source::SOURCE_IMAGE =>
+            {
+                return;
+            }
+            vulkan_memory_operation::OP_CREATE | vulkan_memory_operation::OP_BIND => {
+                if devices.vulkan_memory.len() >= KEPT_MAX {
+                    return self.batch.lose(Loss::OverLimit, self.place);
+                }
+                let size = number(vulkan_memory::MEMORY_SIZE);
+                let before = devices.vulkan_memory.insert(key, size).unwrap_or(0);
+                i128::from(size) - i128::from(before)
+            }
+            vulkan_memory_operation::OP_DESTROY | vulkan_memory_operation::OP_DESTROY_BOUND => {
+                // One that was allocated before the recording is not in the sum.
+                let Some(size) = devices.vulkan_memory.remove(&key) else { return };
+                -i128::from(size)
+            }
+            _ => return,
+        };
+        let total = devices.vulkan_totals.entry((pid, key.1)).or_default();
+        *total = total.saturating_add(change);
+        let total = *total as f64;
+        let track = self.tracks.named_counter(process, &name, "bytes");
+        self.push_counter(ts_ns, track, total);
     }
 
     /// Adds a submission of command buffers to the track of its process.

@@ -67,6 +67,10 @@ pub(super) struct Devices {
     pub(super) gpu_stages_seen: u64,
     /// Names of Vulkan objects by handle.
     pub(super) vulkan_objects: FxHashMap<u64, Box<str>>,
+    /// Sizes of Vulkan's allocations, by process, counter and handle.
+    pub(super) vulkan_memory: FxHashMap<(u64, u64, u64), u64>,
+    /// Sums of those, by process and counter.
+    pub(super) vulkan_totals: FxHashMap<(u64, u64), i128>,
     /// Number of CPU clusters of the machine.
     pub(super) clusters: usize,
     /// Processor time of each app on each cluster, in ms.

@@ -252,6 +252,48 @@ proto_numbers! {
         PID = 2,
         COMM = 3,
     }
+    fields disk_operation = "perfetto.protos.DiskIoEtwEvent" {
+        DISK_NUMBER = 1,
+        TRANSFER_SIZE = 3,
+        BYTE_OFFSET = 4,
+        FILE_OBJECT = 5,
+        IRP_PTR = 6,
+        RESPONSE_TIME = 7,
+        ISSUING_THREAD_ID = 8,
+        OPCODE = 9,
+    }
+    fields file_path_operation = "perfetto.protos.FileIoPathOperationEtwEvent" {
+        IRP_PTR = 1,
+        FILE_OBJECT = 2,
+        FILE_KEY = 3,
+        TTID = 5,
+        INFO_CLASS = 6,
+        FILE_NAME = 7,
+        OPCODE = 8,
+    }
+    fields vulkan_memory = "perfetto.protos.VulkanMemoryEvent" {
+        SOURCE = 1,
+        OPERATION = 2,
+        PID = 4,
+        MEMORY_ADDRESS = 5,
+        MEMORY_SIZE = 6,
+        ALLOCATION_SCOPE = 8,
+        DEVICE_MEMORY = 17,
+        MEMORY_TYPE = 18,
+        OBJECT_HANDLE = 20,
+    }
+    values vulkan_memory_source = "perfetto.protos.VulkanMemoryEvent.Source" {
+        SOURCE_DRIVER = 1,
+        SOURCE_DEVICE_MEMORY = 3,
+        SOURCE_BUFFER = 4,
+        SOURCE_IMAGE = 5,
+    }
+    values vulkan_memory_operation = "perfetto.protos.VulkanMemoryEvent.Operation" {
+        OP_CREATE = 1,
+        OP_DESTROY = 2,
+        OP_BIND = 3,
+        OP_DESTROY_BOUND = 4,
+    }
     fields heap_sample = "perfetto.protos.ProfilePacket.HeapSample" {
         CALLSTACK_ID = 1,
         SELF_ALLOCATED = 2,
@@ -320,6 +362,8 @@ proto_numbers! {
         FILE_IO_READ_WRITE = 10,
         FILE_IO_SIMPLE_OP = 11,
         FILE_IO_OP_END = 12,
+        FILE_IO_PATH_OPERATION = 14,
+        DISK_IO = 15,
     }
     fields context_switch = "perfetto.protos.CSwitchEtwEvent" {
         NEW_THREAD_ID = 1,

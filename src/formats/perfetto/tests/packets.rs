@@ -332,6 +332,9 @@ fn operations_on_files_of_windows_last_until_their_request_ends() {
         etw(message().number(1, 150).message(12, end(50))),
         etw(message().number(1, 160).message(12, end(99))),
         etw(message().number(1, 170).message(13, message())),
+        etw(message().number(1, 180).message(14, message().number(1, 52).bytes(7, "C:/y").number(8, 79))),
+        etw(message().number(1, 190).message(12, message().number(1, 52))),
+        etw(message().number(1, 200).message(15, message().number(1, 3).number(3, 512).number(4, 8).number(9, 10))),
     ]);
     let created =
         r#"{"I/O Request Packet":50,"File Object":60,"Thread ID":7,"Open Path":"C:/x","Extra Info":1,"NT Status":0}"#;
@@ -342,6 +345,9 @@ fn operations_on_files_of_windows_last_until_their_request_ends() {
         (110, K::Instant, "File I/O", "SetInformation", informed),
         (150, K::AsyncEnd, "File I/O", "", ""),
         (160, K::Instant, "File I/O", "EndOperation", ended),
+        (180, K::AsyncBegin, "File I/O", "DeletePath", r#"{"I/O Request Packet":52,"File Name":"C:/y"}"#),
+        (190, K::AsyncEnd, "File I/O", "", ""),
+        (200, K::Instant, "Disk 3", "DiskRead", r#"{"Disk Number":3,"Transfer Size":512,"Byte Offset":8}"#),
     ];
     assert_eq!(shown(&reading), expected);
     assert_eq!(reading.lost(), [(Loss::IgnoredPacket, 1)]);
@@ -450,4 +456,35 @@ fn the_process_tree_of_another_kernel_names_its_processes_and_threads() {
     assert!(reading.metadata.contains(&process) && reading.metadata.contains(&thread), "{:?}", reading.metadata);
     assert!(reading.events.iter().any(|event| event.track.pid == Id::Number(5)));
     assert_eq!(reading.lost(), []);
+}
+
+#[test]
+fn memory_of_vulkan_adds_up_for_each_scope_and_type() {
+    let memory = |ts_ns, source, operation, handle: (u32, u64), size| {
+        let event = message().number(1, source).number(2, operation).number(4, 70).number(6, size).number(8, 2);
+        packet(ts_ns).message(62, event.fixed(handle.0, handle.1).number(18, 3))
+    };
+    let reading = read([
+        memory(1, 1, 1, (5, 100), 16),
+        memory(2, 1, 1, (5, 200), 8),
+        memory(3, 1, 2, (5, 100), 0),
+        memory(4, 1, 2, (5, 999), 0),
+        memory(5, 3, 1, (17, 7), 4096),
+        memory(6, 4, 1, (20, 9), 64),
+        memory(7, 4, 3, (20, 9), 64),
+        memory(8, 4, 4, (20, 9), 64),
+        memory(9, 0, 1, (5, 1), 1),
+    ]);
+    let (driver, device) = ("vulkan.mem.driver.scope.OBJECT", "vulkan.mem.device.memory.type.3");
+    let (allocation, bind) = (format!("{device}.allocation"), format!("{device}.bind"));
+    let expected = [
+        (1, driver, 16.0, "bytes"),
+        (2, driver, 24.0, "bytes"),
+        (3, driver, 8.0, "bytes"),
+        (5, &*allocation, 4096.0, "bytes"),
+        (7, &bind, 64.0, "bytes"),
+        (8, &bind, 0.0, "bytes"),
+    ];
+    assert_eq!(values(&reading), expected);
+    assert_eq!(reading.lost(), [(Loss::IgnoredPacket, 1)]);
 }
