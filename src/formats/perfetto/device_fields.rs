@@ -3,6 +3,53 @@
 use crate::formats::protobuf::numbers::proto_numbers;
 
 proto_numbers! {
+    fields f2fs_latency_event = "perfetto.protos.F2fsIostatLatencyFtraceEvent" {
+        D_RD_AVG = 1,
+        D_RD_CNT = 2,
+        D_RD_PEAK = 3,
+        D_WR_AS_AVG = 4,
+        D_WR_AS_CNT = 5,
+        D_WR_AS_PEAK = 6,
+        D_WR_S_AVG = 7,
+        D_WR_S_CNT = 8,
+        D_WR_S_PEAK = 9,
+        DEV = 10,
+        M_RD_AVG = 11,
+        M_RD_CNT = 12,
+        M_RD_PEAK = 13,
+        M_WR_AS_AVG = 14,
+        M_WR_AS_CNT = 15,
+        M_WR_AS_PEAK = 16,
+        M_WR_S_AVG = 17,
+        M_WR_S_CNT = 18,
+        M_WR_S_PEAK = 19,
+        N_RD_AVG = 20,
+        N_RD_CNT = 21,
+        N_RD_PEAK = 22,
+        N_WR_AS_AVG = 23,
+        N_WR_AS_CNT = 24,
+        N_WR_AS_PEAK = 25,
+        N_WR_S_AVG = 26,
+        N_WR_S_CNT = 27,
+        N_WR_S_PEAK = 28,
+    }
+    fields parameter_event = "perfetto.protos.ParamSetValueCpmFtraceEvent" {
+        BODY = 1,
+        VALUE = 2,
+        TIMESTAMP = 3,
+    }
+    fields firmware_counter_event = "perfetto.protos.FwtpPerfettoCounterFtraceEvent" {
+        TIMESTAMP = 1,
+        NAME = 4,
+        VALUE = 5,
+    }
+    fields firmware_slice_event = "perfetto.protos.FwtpPerfettoSliceFtraceEvent" {
+        TIMESTAMP = 1,
+        TRACK_ID = 2,
+        CATEGORY = 3,
+        NAME = 4,
+        BEGIN = 5,
+    }
     fields i2c_event = "perfetto.protos.I2cReadFtraceEvent" {
         ADAPTER_NR = 1,
     }

@@ -2,7 +2,8 @@
 //! which are separate packets.
 
 use super::device_fields::{
-    clk_rate_event, devfreq_event, fastrpc_event, kgsl_frequency_event, memory_record_event, oom_score_event,
+    clk_rate_event, devfreq_event, f2fs_latency_event, fastrpc_event, kgsl_frequency_event, memory_record_event,
+    oom_score_event,
 };
 use super::kernel_fields::{
     clock_event, cooling_event, cpu_frequency_limits_event, cpu_idle_event, cpu_util_event, dpu_mark_event, f2fs_event,
@@ -68,6 +69,12 @@ const fn alone(value: FieldNumber, name: &'static str) -> KernelCounter {
 /// Creates a counter of an F2FS device.
 const fn f2fs(value: FieldNumber, after: &'static str) -> KernelCounter {
     KernelCounter { value, name: [Text("f2fs_iostat.["), Device(f2fs_event::DEV), Text(after), Text("")], unit: "" }
+}
+
+/// Creates a counter of the latency of an F2FS device.
+const fn f2fs_latency(value: FieldNumber, after: &'static str) -> KernelCounter {
+    let device = Device(f2fs_latency_event::DEV);
+    KernelCounter { value, name: [Text("f2fs_iostat_latency.["), device, Text(after), Text("")], unit: "" }
 }
 
 /// Creates a counter of memory events of one kind.
@@ -197,6 +204,38 @@ const COUNTERS: &[KernelCounters] = &[
         counters: &[alone(gpu_memory_event::SIZE, "GPU Memory").in_unit("bytes")],
     },
     of_capture(
+        ftrace_event::F2FS_IOSTAT_LATENCY,
+        &[
+            f2fs_latency(f2fs_latency_event::D_RD_PEAK, "].read_data_peak"),
+            f2fs_latency(f2fs_latency_event::D_RD_AVG, "].read_data_avg"),
+            f2fs_latency(f2fs_latency_event::D_RD_CNT, "].read_data_cnt"),
+            f2fs_latency(f2fs_latency_event::D_WR_S_PEAK, "].write_sync_data_peak"),
+            f2fs_latency(f2fs_latency_event::D_WR_S_AVG, "].write_sync_data_avg"),
+            f2fs_latency(f2fs_latency_event::D_WR_S_CNT, "].write_sync_data_cnt"),
+            f2fs_latency(f2fs_latency_event::D_WR_AS_PEAK, "].write_async_data_peak"),
+            f2fs_latency(f2fs_latency_event::D_WR_AS_AVG, "].write_async_data_avg"),
+            f2fs_latency(f2fs_latency_event::D_WR_AS_CNT, "].write_async_data_cnt"),
+            f2fs_latency(f2fs_latency_event::N_RD_PEAK, "].read_node_peak"),
+            f2fs_latency(f2fs_latency_event::N_RD_AVG, "].read_node_avg"),
+            f2fs_latency(f2fs_latency_event::N_RD_CNT, "].read_node_cnt"),
+            f2fs_latency(f2fs_latency_event::N_WR_S_PEAK, "].write_sync_node_peak"),
+            f2fs_latency(f2fs_latency_event::N_WR_S_AVG, "].write_sync_node_avg"),
+            f2fs_latency(f2fs_latency_event::N_WR_S_CNT, "].write_sync_node_cnt"),
+            f2fs_latency(f2fs_latency_event::N_WR_AS_PEAK, "].write_async_node_peak"),
+            f2fs_latency(f2fs_latency_event::N_WR_AS_AVG, "].write_async_node_avg"),
+            f2fs_latency(f2fs_latency_event::N_WR_AS_CNT, "].write_async_node_cnt"),
+            f2fs_latency(f2fs_latency_event::M_RD_PEAK, "].read_meta_peak"),
+            f2fs_latency(f2fs_latency_event::M_RD_AVG, "].read_meta_avg"),
+            f2fs_latency(f2fs_latency_event::M_RD_CNT, "].read_meta_cnt"),
+            f2fs_latency(f2fs_latency_event::M_WR_S_PEAK, "].write_sync_meta_peak"),
+            f2fs_latency(f2fs_latency_event::M_WR_S_AVG, "].write_sync_meta_avg"),
+            f2fs_latency(f2fs_latency_event::M_WR_S_CNT, "].write_sync_meta_cnt"),
+            f2fs_latency(f2fs_latency_event::M_WR_AS_PEAK, "].write_async_meta_peak"),
+            f2fs_latency(f2fs_latency_event::M_WR_AS_AVG, "].write_async_meta_avg"),
+            f2fs_latency(f2fs_latency_event::M_WR_AS_CNT, "].write_async_meta_cnt"),
+        ],
+    ),
+    of_capture(
         ftrace_event::F2FS_IOSTAT,
         &[
             f2fs(f2fs_event::APP_RIO, "].read_app_total"),
@@ -256,6 +295,15 @@ const MARKERS: &[DriverMarker] = &[
     },
     DriverMarker {
         event: ftrace_event::DPU_TRACING_MARK_WRITE,
+        pid: dpu_mark_event::PID,
+        name: dpu_mark_event::NAME,
+        letter: Some(dpu_mark_event::TYPE),
+        begins: None,
+        value: Some(dpu_mark_event::VALUE),
+    },
+    // Both messages have these fields.
+    DriverMarker {
+        event: ftrace_event::PANEL_WRITE_GENERIC,
         pid: dpu_mark_event::PID,
         name: dpu_mark_event::NAME,
         letter: Some(dpu_mark_event::TYPE),

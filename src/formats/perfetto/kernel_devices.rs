@@ -1,10 +1,12 @@
 //! Kernel events that are spans only together with others: requests of block devices and video devices, GPU commands,
 //! buffers, wakeup sources, suspension, and states of devices.
 
+use super::clocks::KERNEL;
 use super::device_fields::{
     adreno_queued, adreno_retired, adreno_sync, android_fs_end_event, android_fs_event, block_event,
-    device_callback_event, gpu_work_event, kfree_event, low_memory_event, migrate_range_event, runtime_power_event,
-    suspend_event, suspend_minimal_event, victim_event, video_command_event, video_resource_event, wakeup_event,
+    device_callback_event, firmware_counter_event, firmware_slice_event, gpu_work_event, kfree_event, low_memory_event,
+    migrate_range_event, parameter_event, runtime_power_event, suspend_event, suspend_minimal_event, victim_event,
+    video_command_event, video_resource_event, wakeup_event,
 };
 use super::fields::builtin_clock;
 use super::ftrace::FtraceDecoder;
@@ -112,6 +114,20 @@ impl FtraceDecoder<'_> {
                 }
                 return false;
             }
+            ftrace_event::PARAM_SET_VALUE_CPM => {
+                let Some(ts_ns) = self.own_time(ts_ns, number_in(bytes, parameter_event::TIMESTAMP)) else {
+                    return true;
+                };
+                let value = number_in(bytes, parameter_event::VALUE) as f64;
+                self.push_global(ts_ns, (&text_in(bytes, parameter_event::BODY), ""), value);
+            }
+            ftrace_event::FWTP_PERFETTO_COUNTER => {
+                let own = number_in(bytes, firmware_counter_event::TIMESTAMP);
+                let Some(ts_ns) = self.own_time(ts_ns, own) else { return true };
+                let value = number_in(bytes, firmware_counter_event::VALUE) as f64;
+                self.push_global(ts_ns, (&text_in(bytes, firmware_counter_event::NAME), ""), value);
+            }
+            ftrace_event::FWTP_PERFETTO_SLICE => self.firmware_span(ts_ns, event),
             ftrace_event::GPU_WORK_PERIOD => self.gpu_work(event),
             ftrace_event::RPM_STATUS => {
                 let state = number_in(bytes, runtime_power_event::STATUS);
@@ -276,6 +292,29 @@ impl FtraceDecoder<'_> {
             None => self.begin_async(ts_ns, track, (&name, category), id),
         }
         !is_buffer
+    }
+
+    /// Returns the time in an event that a processor of its own wrote; without one, that of the event.
+    fn own_time(&mut self, ts_ns: i64, own: u64) -> Option<i64> {
+        if own == 0 {
+            return Some(ts_ns);
+        }
+        let time = self.clocks.time(self.sequence, Some(KERNEL), own);
+        self.usable(time)
+    }
+
+    /// Begins or ends a span of firmware on its track.
+    fn firmware_span(&mut self, ts_ns: i64, event: &KernelEvent<'_>) {
+        let number = |field| number_in(event.bytes, field);
+        let Some(ts_ns) = self.own_time(ts_ns, number(firmware_slice_event::TIMESTAMP)) else { return };
+        let track = self.own_track(&format!("Firmware {}", number(firmware_slice_event::TRACK_ID)));
+        let (name, category) =
+            (text_in(event.bytes, firmware_slice_event::NAME), text_in(event.bytes, firmware_slice_event::CATEGORY));
+        let is_begin = number(firmware_slice_event::BEGIN) != 0;
+        let (kind, name) = if is_begin { (EventKind::Begin, &*name) } else { (EventKind::End, "") };
+        let flags = if is_begin { EventFlags::NONE } else { EventFlags::UNNAMED };
+        let name = self.batch.name(name.as_bytes(), is_begin.then_some(category.as_bytes()), self.place);
+        self.batch.push(Event { flags, ..bare(ts_ns, kind, track, name) });
     }
 
     /// Adds a command of a virtual video device.

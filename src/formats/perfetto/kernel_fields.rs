@@ -211,6 +211,11 @@ proto_numbers! {
         HYPERVISOR_HYP_ENTER = 588,
         MM_VMSCAN_MEMCG_RECLAIM_BEGIN = 607,
         MM_VMSCAN_MEMCG_RECLAIM_END = 608,
+        F2FS_IOSTAT_LATENCY = 420,
+        PANEL_WRITE_GENERIC = 490,
+        PARAM_SET_VALUE_CPM = 543,
+        FWTP_PERFETTO_COUNTER = 596,
+        FWTP_PERFETTO_SLICE = 600,
     }
     fields cpu_frequency_limits_event = "perfetto.protos.CpuFrequencyLimitsFtraceEvent" {
         MIN_FREQ = 1,

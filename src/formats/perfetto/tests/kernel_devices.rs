@@ -250,3 +250,33 @@ fn counters_and_events_of_processes() {
     ];
     assert_eq!((spans, reading.lost()), (expected.to_vec(), vec![(Loss::UnknownClock, 1)]));
 }
+
+#[test]
+fn panels_firmware_and_parameters() {
+    let panel = |letter: u8| message().number(1, 50).bytes(4, "flush").number(5, letter.into()).number(6, 3);
+    let slice = |begin, own| message().number(1, own).number(2, 6).bytes(3, "fw").bytes(4, "boot").number(5, begin);
+    let reading = read([bundle([
+        kernel_event(1, 7, 490, panel(b'B')),
+        kernel_event(2, 7, 490, panel(b'E')),
+        kernel_event(3, 7, 490, panel(b'C')),
+        kernel_event(10, 7, 600, slice(1, 8)),
+        kernel_event(11, 7, 600, slice(0, 0)),
+        kernel_event(12, 7, 596, message().number(1, 9).number(2, 6).bytes(4, "load").number(5, 40)),
+        kernel_event(13, 7, 543, message().bytes(1, "volt").number(2, 5).number(3, 12)),
+        kernel_event(14, 7, 420, message().number(3, 4).number(10, 8 << 8 | 1)),
+    ])]);
+    let spans: Vec<_> =
+        shown(&reading).into_iter().map(|(ts_ns, kind, track, name, _)| (ts_ns, kind, track, name)).collect();
+    let expected = [
+        (1, K::Begin, "", "flush"),
+        (2, K::End, "", ""),
+        (8, K::Begin, "Firmware 6", "boot"),
+        (11, K::End, "Firmware 6", ""),
+    ];
+    assert_eq!(spans, expected);
+    let counters = values(&reading);
+    let counters: Vec<_> = counters.iter().map(|(ts_ns, _, name, value)| (*ts_ns, *name, *value)).collect();
+    assert_eq!(counters[..3], [(3, "flush", 3.0), (9, "load", 40.0), (12, "volt", 5.0)]);
+    assert!(counters.contains(&(14, "f2fs_iostat_latency.[8:1].read_data_peak", 4.0)), "{counters:?}");
+    assert_eq!(reading.lost(), []);
+}
