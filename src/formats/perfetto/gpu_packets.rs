@@ -377,7 +377,7 @@ impl FtraceDecoder<'_> {
                 if number(vulkan_memory::SOURCE) == vulkan_memory_source::SOURCE_BUFFER
                     || number(vulkan_memory::SOURCE) == vulkan_memory_source::SOURCE_IMAGE =>
             {
-                return;
+                return self.batch.lose(Loss::IgnoredPacket, self.place);
             }
             vulkan_memory_operation::OP_CREATE | vulkan_memory_operation::OP_BIND => {
                 if devices.vulkan_memory.len() >= KEPT_MAX {
@@ -389,10 +389,12 @@ impl FtraceDecoder<'_> {
             }
             vulkan_memory_operation::OP_DESTROY | vulkan_memory_operation::OP_DESTROY_BOUND => {
                 // One that was allocated before the recording is not in the sum.
-                let Some(size) = devices.vulkan_memory.remove(&key) else { return };
+                let Some(size) = devices.vulkan_memory.remove(&key) else {
+                    return self.batch.lose(Loss::IgnoredPacket, self.place);
+                };
                 -i128::from(size)
             }
-            _ => return,
+            _ => return self.batch.lose(Loss::IgnoredPacket, self.place),
         };
         let total = devices.vulkan_totals.entry((pid, key.1)).or_default();
         *total = total.saturating_add(change);

@@ -486,5 +486,5 @@ fn memory_of_vulkan_adds_up_for_each_scope_and_type() {
         (8, &bind, 0.0, "bytes"),
     ];
     assert_eq!(values(&reading), expected);
-    assert_eq!(reading.lost(), [(Loss::IgnoredPacket, 1)]);
+    assert_eq!(reading.lost(), [(Loss::IgnoredPacket, 3)]);
 }
