@@ -3,6 +3,13 @@
 use crate::formats::protobuf::numbers::proto_numbers;
 
 proto_numbers! {
+    fields virtual_gpu_event = "perfetto.protos.VirtioGpuCmdQueueFtraceEvent" {
+        DEV = 2,
+        NAME = 5,
+        SEQNO = 7,
+        TYPE = 8,
+        VQ = 9,
+    }
     fields f2fs_latency_event = "perfetto.protos.F2fsIostatLatencyFtraceEvent" {
         D_RD_AVG = 1,
         D_RD_CNT = 2,

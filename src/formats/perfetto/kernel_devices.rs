@@ -6,7 +6,7 @@ use super::device_fields::{
     adreno_queued, adreno_retired, adreno_sync, android_fs_end_event, android_fs_event, block_event,
     device_callback_event, firmware_counter_event, firmware_slice_event, gpu_work_event, kfree_event, low_memory_event,
     migrate_range_event, parameter_event, runtime_power_event, suspend_event, suspend_minimal_event, victim_event,
-    video_command_event, video_resource_event, wakeup_event,
+    video_command_event, video_resource_event, virtual_gpu_event, wakeup_event,
 };
 use super::fields::builtin_clock;
 use super::ftrace::FtraceDecoder;
@@ -51,6 +51,36 @@ const VIDEO_COMMANDS: &[(u64, &str)] = &[
 
 /// Queues of virtual video devices.
 const VIDEO_QUEUES: &[(u64, &str)] = &[(0x100, "INPUT"), (0x101, "OUTPUT")];
+
+/// Commands of virtual GPUs.
+const GPU_COMMANDS: &[(u64, &str)] = &[
+    (0x100, "GET_DISPLAY_INFO"),
+    (0x101, "RESOURCE_CREATE_2D"),
+    (0x102, "RESOURCE_UNREF"),
+    (0x103, "SET_SCANOUT"),
+    (0x104, "RESOURCE_FLUSH"),
+    (0x105, "TRANSFER_TO_HOST_2D"),
+    (0x106, "RESOURCE_ATTACH_BACKING"),
+    (0x107, "RESOURCE_DETACH_BACKING"),
+    (0x108, "GET_CAPSET_INFO"),
+    (0x109, "GET_CAPSET"),
+    (0x10a, "GET_EDID"),
+    (0x10b, "RESOURCE_ASSIGN_UUID"),
+    (0x10c, "RESOURCE_CREATE_BLOB"),
+    (0x10d, "SET_SCANOUT_BLOB"),
+    (0x200, "CTX_CREATE"),
+    (0x201, "CTX_DESTROY"),
+    (0x202, "CTX_ATTACH_RESOURCE"),
+    (0x203, "CTX_DETACH_RESOURCE"),
+    (0x204, "RESOURCE_CREATE_3D"),
+    (0x205, "TRANSFER_TO_HOST_3D"),
+    (0x206, "TRANSFER_FROM_HOST_3D"),
+    (0x207, "SUBMIT_3D"),
+    (0x208, "RESOURCE_MAP_BLOB"),
+    (0x209, "RESOURCE_UNMAP_BLOB"),
+    (0x300, "UPDATE_CURSOR"),
+    (0x301, "MOVE_CURSOR"),
+];
 
 /// States of the power management of devices at run time.
 const RUNTIME_STATES: &[(u64, &str)] = &[(0, "Active"), (1, "Resuming"), (2, "Suspended"), (3, "Suspending")];
@@ -182,6 +212,19 @@ impl FtraceDecoder<'_> {
                     name: format!("Resource #{resource}"),
                     category: "video",
                     id: async_id("video", &[stream, queue, resource]),
+                }
+            }
+            ftrace_event::VIRTIO_GPU_CMD_QUEUE | ftrace_event::VIRTIO_GPU_CMD_RESPONSE => {
+                let (queue, sequence) = (number(virtual_gpu_event::VQ), number(virtual_gpu_event::SEQNO));
+                let command = number(virtual_gpu_event::TYPE);
+                let name = known(command, GPU_COMMANDS).map_or_else(|| format!("{command:#x}"), str::to_owned);
+                let track = format!("Virtgpu {}", text_in(bytes, virtual_gpu_event::NAME));
+                DeviceSpan {
+                    is_begin: begins_at(ftrace_event::VIRTIO_GPU_CMD_QUEUE),
+                    track: self.overlapping_track(Id::None, &track),
+                    name,
+                    category: "gpu",
+                    id: async_id("virtio_gpu", &[number(virtual_gpu_event::DEV), queue, sequence]),
                 }
             }
             ftrace_event::WAKEUP_SOURCE_ACTIVATE | ftrace_event::WAKEUP_SOURCE_DEACTIVATE => {

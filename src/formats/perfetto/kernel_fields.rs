@@ -216,6 +216,8 @@ proto_numbers! {
         PARAM_SET_VALUE_CPM = 543,
         FWTP_PERFETTO_COUNTER = 596,
         FWTP_PERFETTO_SLICE = 600,
+        VIRTIO_GPU_CMD_QUEUE = 468,
+        VIRTIO_GPU_CMD_RESPONSE = 469,
     }
     fields cpu_frequency_limits_event = "perfetto.protos.CpuFrequencyLimitsFtraceEvent" {
         MIN_FREQ = 1,

@@ -79,7 +79,8 @@ const IIDS: [(&str, &str); 8] = [
 ];
 
 /// Messages that are decoded with the numbers of another message.
-const PAIRS: [(&str, &str); 20] = [
+const PAIRS: [(&str, &str); 21] = [
+    ("perfetto.protos.VirtioGpuCmdResponseFtraceEvent", "perfetto.protos.VirtioGpuCmdQueueFtraceEvent"),
     ("perfetto.protos.PanelWriteGenericFtraceEvent", "perfetto.protos.DpuTracingMarkWriteFtraceEvent"),
     ("perfetto.protos.ClockEnableFtraceEvent", "perfetto.protos.ClockSetRateFtraceEvent"),
     ("perfetto.protos.ClockDisableFtraceEvent", "perfetto.protos.ClockSetRateFtraceEvent"),

@@ -280,3 +280,26 @@ fn panels_firmware_and_parameters() {
     assert!(counters.contains(&(14, "f2fs_iostat_latency.[8:1].read_data_peak", 4.0)), "{counters:?}");
     assert_eq!(reading.lost(), []);
 }
+
+#[test]
+fn commands_of_virtual_gpus_are_spans_until_their_response() {
+    let types = |number: u32| message().number(2, 1).bytes(5, "control").number(9, 4).number(7, u64::from(number));
+    let reading = read([bundle([
+        kernel_event(1, 7, 468, types(11).number(8, 0x104)),
+        kernel_event(2, 7, 468, types(12).number(8, 0x207)),
+        kernel_event(5, 8, 469, types(11).number(8, 0x1100)),
+        kernel_event(6, 8, 469, types(12).number(8, 0x1100)),
+        kernel_event(7, 8, 469, types(10).number(8, 0x1100)),
+    ])]);
+    let short: Vec<_> =
+        shown(&reading).into_iter().map(|(ts_ns, kind, track, name, _)| (ts_ns, kind, track, name)).collect();
+    let track = "Virtgpu control";
+    let expected = [
+        (1, K::AsyncBegin, track, "RESOURCE_FLUSH"),
+        (2, K::AsyncBegin, track, "SUBMIT_3D"),
+        (5, K::AsyncEnd, track, ""),
+        (6, K::AsyncEnd, track, ""),
+        (7, K::Instant, "", "virtio_gpu_cmd_response"),
+    ];
+    assert_eq!((short, reading.lost()), (expected.to_vec(), vec![]));
+}
