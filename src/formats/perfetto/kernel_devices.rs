@@ -227,6 +227,29 @@ impl FtraceDecoder<'_> {
                     id: async_id("virtio_gpu", &[number(virtual_gpu_event::DEV), queue, sequence]),
                 }
             }
+            ftrace_event::DMA_HEAP_STAT => {
+                let change = signed_in(bytes, heap_event::LEN);
+                let pid = self.kernel.scheduler.process(event.tid).unwrap_or(event.tid);
+                let pid = self.tracks.process_now(pid);
+                DeviceSpan {
+                    is_begin: change > 0,
+                    track: self.overlapping_track(pid, "mem.dma_buffer"),
+                    name: format!("{} kB", change / 1024),
+                    category: "memory",
+                    id: async_id("dma_buffer", &[number(heap_event::INODE)]),
+                }
+            }
+            _ => return self.power_span(event).or_else(|| self.file_span(event)),
+        };
+        Some(span)
+    }
+
+    /// Returns the span of an event of suspension or of a wakeup source.
+    fn power_span(&mut self, event: &KernelEvent<'_>) -> Option<DeviceSpan> {
+        let bytes = event.bytes;
+        let number = |field| number_in(bytes, field);
+        let begins_at = |begin: FieldNumber| event.number == begin;
+        let span = match event.number {
             ftrace_event::WAKEUP_SOURCE_ACTIVATE | ftrace_event::WAKEUP_SOURCE_DEACTIVATE => {
                 let name = text_in(bytes, wakeup_event::NAME);
                 DeviceSpan {
@@ -267,19 +290,7 @@ impl FtraceDecoder<'_> {
                     category: "power",
                 }
             }
-            ftrace_event::DMA_HEAP_STAT => {
-                let change = signed_in(bytes, heap_event::LEN);
-                let pid = self.kernel.scheduler.process(event.tid).unwrap_or(event.tid);
-                let pid = self.tracks.process_now(pid);
-                DeviceSpan {
-                    is_begin: change > 0,
-                    track: self.overlapping_track(pid, "mem.dma_buffer"),
-                    name: format!("{} kB", change / 1024),
-                    category: "memory",
-                    id: async_id("dma_buffer", &[number(heap_event::INODE)]),
-                }
-            }
-            _ => return self.file_span(event),
+            _ => return None,
         };
         Some(span)
     }
