@@ -61,6 +61,8 @@ const SHAPES: &[Shape] = &[
     Shape { name: "flows without end", write: flows, names_each: 0, divisor: 1, commands: &[] },
     Shape { name: "keys of arguments", write: argument_keys, names_each: 0, divisor: 1, commands: &[] },
     Shape { name: "stacks", write: stacks, names_each: 2, divisor: 1, commands: &[] },
+    Shape { name: "stacks of a table", write: tabled_stacks, names_each: 0, divisor: 1, commands: &[] },
+    Shape { name: "spans with stacks of a table", write: spans_with_stacks, names_each: 0, divisor: 1, commands: &[] },
     Shape { name: "events of one time", write: ties, names_each: 0, divisor: 2, commands: &[] },
     Shape { name: "calls without end", write: endless_calls, names_each: 0, divisor: 1, commands: &[] },
     Shape { name: "sampled threads", write: sampled_threads, names_each: 0, divisor: 1, commands: &[] },
@@ -178,6 +180,34 @@ fn stacks(folder: &Path, count: u64) -> Vec<PathBuf> {
     }
     fs::write(&path, text).expect("written");
     vec![path]
+}
+
+/// Events that refer to 10,000 stacks of up to 100 frames each.
+fn table_of_frames(folder: &Path, events: impl Iterator<Item = String>) -> Vec<PathBuf> {
+    let frame = |k: u64| {
+        let parent = if k.is_multiple_of(100) { String::new() } else { format!(r#","parent":{}"#, k - 1) };
+        format!(r#""{k}":{{"name":"application::module::function number {k}"{parent}}}"#)
+    };
+    let frames: Vec<_> = (0..10_000).map(frame).collect();
+    let events: Vec<_> = events.collect();
+    let path = folder.join("capture.json");
+    let text = format!(r#"{{"stackFrames":{{{}}},"traceEvents":[{}]}}"#, frames.join(",\n"), events.join(",\n"));
+    fs::write(&path, text).expect("written");
+    vec![path]
+}
+
+fn tabled_stacks(folder: &Path, count: u64) -> Vec<PathBuf> {
+    let sample = |k| format!(r#"{{"ph":"P","pid":1,"tid":1,"ts":{k},"sf":{}}}"#, k * 7919 % 10_000);
+    table_of_frames(folder, (0..count).map(sample))
+}
+
+/// The stack of each span is an argument.
+fn spans_with_stacks(folder: &Path, count: u64) -> Vec<PathBuf> {
+    let span = |k| {
+        let sf = k * 7919 % 10_000;
+        format!(r#"{{"ph":"X","pid":1,"tid":1,"ts":{},"dur":5,"name":"work","sf":{sf}}}"#, k * 10)
+    };
+    table_of_frames(folder, (0..count).map(span))
 }
 
 /// Instants and spans with 3,000 letters of arguments each, which exceed the limit many times.

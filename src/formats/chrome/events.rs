@@ -75,6 +75,9 @@ pub(super) struct Spot {
 /// Bytes of a common record, to estimate the number of events.
 const RECORD_BYTES: usize = 128;
 
+/// Limit for the detail bytes of a batch.
+const BATCH_DETAIL_BYTES: usize = 4 << 20;
+
 impl<'a> ChromeEvents<'a> {
     /// Creates a builder with capacity for the records in `len` bytes.
     pub(super) fn for_bytes(len: usize, frames: Option<&'a StackFrames>) -> Self {
@@ -82,6 +85,12 @@ impl<'a> ChromeEvents<'a> {
         let mut builder = Self { frames, tables: ChromeTables::for_records(records), ..Self::default() };
         builder.chunk.events.reserve(records);
         builder
+    }
+
+    /// Returns whether the batch should be emitted before the piece ends. The stack frames of an event may be many times
+    /// longer than its record.
+    pub(super) fn is_full(&self) -> bool {
+        self.chunk.details.bytes.len() >= BATCH_DETAIL_BYTES
     }
 
     pub(super) fn finish(self) -> ChromeBatch {

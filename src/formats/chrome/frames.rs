@@ -16,6 +16,7 @@ use crate::formats::json::scan::JsonValue;
 use crate::formats::json::scan::{Quirks, Shape};
 use crate::formats::json::skip::Skip;
 use crate::formats::json::text::Repairs;
+use crate::formats::output::args::push_quoted;
 use crate::formats::output::row_index::{bounded_row, next_row};
 use crate::formats::{ReadContext, ReadError};
 use crate::model::{Loss, Losses, NameIdx, NameRow, SourcePos, StackIdx, Stacks};
@@ -26,8 +27,11 @@ const BLOCK_BYTES: usize = 256 << 10;
 /// Limit for envelope keys; longer ones are not `stackFrames`.
 const KEY_BYTES_MAX: usize = 1 << 10;
 
-/// Limit for frames of a stack; more mean a cycle.
-const FRAMES_MAX: usize = 1 << 16;
+/// Limit for frames of a stack.
+const FRAMES_MAX: u32 = 1 << 16;
+
+/// Limit for frames of a stack that is an argument, as in a flame graph. Each event has its own copy of them.
+const ARGUMENT_FRAMES_MAX: usize = 1024;
 
 /// The stack frames of a trace.
 #[derive(Debug, Default)]
@@ -43,7 +47,10 @@ pub(super) struct StackFrames {
 #[derive(Debug)]
 struct ChromeFrame {
     name: NameRow<Box<str>>,
-    caller: Option<Box<[u8]>>,
+    /// Row of the caller.
+    caller: Option<u32>,
+    /// Number of frames of its stack; 0 if a caller is missing, if the callers form a cycle, or if there are too many.
+    frame_count: u32,
 }
 
 impl StackFrames {
@@ -92,73 +99,107 @@ impl StackFrames {
 
     fn read(&mut self, text: &[u8], offset: u64) {
         let table = JsonValue { text, shape: Shape::Object, quirks: Quirks::default() };
-        let mut repairs = Repairs::default();
+        let (mut repairs, mut callers) = (Repairs::default(), Vec::new());
         for (id, frame) in members(&table) {
             let (category, caller) = (member(&frame, b"category"), member(&frame, b"parent"));
             let name = bounded_text(&member(&frame, b"name"), &mut repairs);
             let category = (!category.is_absent()).then(|| bounded_text(&category, &mut repairs));
-            let caller = (!caller.is_absent()).then(|| caller.text.into());
             let Some(row) = next_row(self.rows.len()) else {
                 self.losses.add(Loss::OverLimit, SourcePos::Offset(offset));
                 break;
             };
             self.by_id.insert(id.text.into(), row);
-            self.rows.push(ChromeFrame { name: NameRow { text: name, category }, caller });
+            self.rows.push(ChromeFrame { name: NameRow { text: name, category }, caller: None, frame_count: 0 });
+            callers.push((!caller.is_absent()).then_some(caller.text));
         }
         repairs.count(&mut self.losses, SourcePos::Offset(offset));
+        self.set_callers(&callers);
     }
 
-    /// Returns the rows of the stack with this innermost frame, innermost first. Returns `None` if a frame is missing,
-    /// or if its callers form a cycle.
-    fn path(&self, id: &[u8]) -> Option<Vec<u32>> {
-        let mut path = Vec::new();
-        let mut next = Some(id);
-        while let Some(id) = next {
-            let row = *self.by_id.get(id)?;
-            if path.len() >= FRAMES_MAX {
-                return None;
+    /// Sets the caller and the number of frames of each row. Visits each row once.
+    fn set_callers(&mut self, callers: &[Option<&[u8]>]) {
+        let mut is_visited = vec![false; self.rows.len()];
+        for first in 0..bounded_row(self.rows.len()) {
+            let (mut path, mut next) = (Vec::new(), Some(first));
+            // A row of this path has no frames yet, so a cycle ends with none.
+            let mut frames = loop {
+                let Some(row) = next else { break Some(0) };
+                if std::mem::replace(&mut is_visited[row as usize], true) {
+                    break Some(self.rows[row as usize].frame_count).filter(|&count| count > 0);
+                }
+                path.push(row);
+                let Some(id) = callers[row as usize] else { break Some(0) };
+                next = self.by_id.get(id).copied();
+                if next.is_none() {
+                    break None;
+                }
+                self.rows[row as usize].caller = next;
+            };
+            for row in path.into_iter().rev() {
+                frames = frames.map(|count| count + 1).filter(|&count| count <= FRAMES_MAX);
+                self.rows[row as usize].frame_count = frames.unwrap_or(0);
             }
-            path.push(row);
-            next = self.rows.get(row as usize)?.caller.as_deref();
         }
-        Some(path)
     }
 
-    /// Returns the function names of a stack, outermost first; see [`Self::path`].
-    pub(super) fn names(&self, id: &[u8]) -> Option<Vec<&str>> {
-        let path = self.path(id)?;
-        Some(path.iter().rev().filter_map(|&row| Some(&*self.rows.get(row as usize)?.name.text)).collect())
+    /// Returns the row of an innermost frame; `None` if it has no stack.
+    fn row(&self, id: &[u8]) -> Option<u32> {
+        self.by_id.get(id).copied().filter(|&row| self.rows[row as usize].frame_count > 0)
+    }
+
+    /// Iterates over a row, its caller, and so on up to the outermost frame. The row must have a stack.
+    fn path(&self, row: u32) -> impl Iterator<Item = u32> + '_ {
+        std::iter::successors(Some(row), |&row| self.rows[row as usize].caller)
+    }
+
+    /// Returns the function names of a stack as a JSON array, outermost first, and whether inner frames were dropped.
+    /// Returns `None` if the innermost frame has no stack.
+    pub(super) fn names_json(&self, id: &[u8]) -> Option<(String, bool)> {
+        let row = self.row(id)?;
+        let dropped = (self.rows[row as usize].frame_count as usize).saturating_sub(ARGUMENT_FRAMES_MAX);
+        let path: Vec<_> = self.path(row).skip(dropped).collect();
+        let mut json = String::from("[");
+        for row in path.into_iter().rev() {
+            if json.len() > 1 {
+                json.push(',');
+            }
+            push_quoted(&mut json, &self.rows[row as usize].name.text);
+        }
+        json.push(']');
+        Some((json, dropped > 0))
     }
 }
 
-/// Stacks of a batch by the id of their innermost frame.
+/// Stacks of a batch by the row of their innermost frame.
 #[derive(Debug, Default)]
 pub(super) struct BatchStacks {
     pub(super) stacks: Stacks,
-    by_id: FxHashMap<Box<[u8]>, StackIdx>,
+    by_row: FxHashMap<u32, StackIdx>,
 }
 
 impl BatchStacks {
-    /// Returns the stack with this innermost frame; see [`StackFrames::path`].
+    /// Returns the stack with this innermost frame; `None` if it has none. Adds each frame to the batch once.
     pub(super) fn intern_id(
         &mut self,
         id: &[u8],
         frames: &StackFrames,
         names: &mut Vec<NameRow<Box<str>>>,
     ) -> Option<StackIdx> {
-        if let Some(&stack) = self.by_id.get(id) {
-            return Some(stack);
-        }
         let mut stack = StackIdx::EMPTY;
-        for row in frames.path(id)?.into_iter().rev() {
-            let frame = frames.rows.get(row as usize)?;
-            let name = frame.name.clone();
-            // Names are not deduplicated: they occur once per stack of a batch, and ingest merges equal names.
-            let name_row = NameIdx(bounded_row(names.len()));
-            names.push(name);
-            stack = self.stacks.intern(stack, name_row);
+        let mut new = Vec::new();
+        for row in frames.path(frames.row(id)?) {
+            if let Some(&known) = self.by_row.get(&row) {
+                stack = known;
+                break;
+            }
+            new.push(row);
         }
-        self.by_id.insert(id.into(), stack);
+        for row in new.into_iter().rev() {
+            let name = NameIdx(bounded_row(names.len()));
+            names.push(frames.rows[row as usize].name.clone());
+            stack = self.stacks.intern(stack, name);
+            self.by_row.insert(row, stack);
+        }
         Some(stack)
     }
 }

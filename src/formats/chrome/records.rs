@@ -32,13 +32,13 @@ pub(super) enum ArrayPosition {
 #[derive(Debug)]
 pub(super) struct ParsedRecords {
     pub(super) events: ChromeBatch,
-    /// Position after `consumed` bytes; the rest is the start of an incomplete record.
+    /// Position after `consumed` bytes; the rest is the start of an incomplete record, or the batch is full.
     pub(super) position: ArrayPosition,
     pub(super) consumed: usize,
 }
 
-/// Parses the complete records in `bytes`, which start at `offset` of the trace; `at_end` means that nothing follows.
-/// Without `frames`, a result that refers to stack frames must be parsed again with them.
+/// Parses the complete records in `bytes`, which start at `offset` of the trace, until the batch is full. `at_end` means
+/// that nothing follows. Without `frames`, a result that refers to stack frames must be parsed again with them.
 pub(super) fn parse(
     bytes: &[u8],
     offset: u64,
@@ -61,7 +61,9 @@ pub(super) fn parse_with(
     let events = ChromeEvents::for_bytes(bytes.len(), frames);
     let record = ChromeRecord::default();
     let mut parser = RecordParser { bytes, offset, at_end, pos: 0, position, events, record, leads };
-    while let Some(position) = parser.step() {
+    while !parser.events.is_full()
+        && let Some(position) = parser.step()
+    {
         parser.position = position;
     }
     ParsedRecords { position: parser.position, consumed: parser.pos, events: parser.events.finish() }

@@ -17,7 +17,7 @@ use crate::formats::chrome::tables::id;
 use crate::formats::chrome::wire::{ChromeRecord, member};
 use crate::formats::input::decimal::nanos_from_micros;
 use crate::formats::json::scan::{JsonValue, Scanner, Shape};
-use crate::formats::json::text::{Repairs, quoted, valid_json};
+use crate::formats::json::text::{Repairs, valid_json};
 use crate::formats::output::row_index::bounded_row;
 use crate::model::{Event, EventKind, Id, Loss, NameIdx, SourcePos, StackIdx, TrackIdx, TrackKey, TrackKind};
 
@@ -174,10 +174,12 @@ impl<'a> ChromeEvents<'a> {
                 (b"cpu", EventKind::Sample) => args.push(("cpu".into(), valid_json(value, &mut repairs))),
                 (b"weight" | b"cpu" | b"place" | b"unfinished" | b"global", _) | (_, EventKind::Sample) => {}
                 (b"stack" | b"estack", _) => args.push((shown.into(), valid_json(value, &mut repairs))),
-                _ => match self.frames.map(|frames| frames.names(value.text)) {
-                    Some(Some(names)) => {
-                        let names: Vec<_> = names.into_iter().map(quoted).collect();
-                        args.push((shown.into(), format!("[{}]", names.join(",")).into()));
+                _ => match self.frames.map(|frames| frames.names_json(value.text)) {
+                    Some(Some((names, is_cut))) => {
+                        if is_cut {
+                            self.losses.add(Loss::DeepNesting, place);
+                        }
+                        args.push((shown.into(), names.into()));
                     }
                     Some(None) => {
                         self.lose_frames(place);

@@ -58,6 +58,35 @@ fn a_stack_that_is_not_in_the_table_or_is_a_circle_is_counted() {
 }
 
 #[test]
+fn a_deep_stack_is_whole_in_a_sample_and_cut_in_an_argument() {
+    let frame = |k: u32| match k {
+        0 => r#""0":{"name":"f0"}"#.to_owned(),
+        _ => format!(r#""{k}":{{"name":"f{k}","parent":{}}}"#, k - 1),
+    };
+    // The rows before the outermost frames refer to later rows.
+    let frames: Vec<_> = (0..1100).rev().map(frame).collect();
+    let events = r#"[{"ph":"P","ts":1,"pid":1,"tid":1,"sf":1099},{"ph":"P","ts":2,"pid":1,"tid":1,"sf":1098},
+        {"ph":"X","ts":3,"dur":1,"pid":1,"tid":1,"sf":1099},{"ph":"X","ts":4,"dur":1,"pid":1,"tid":1,"sf":1023}]"#;
+    let reading = read(&format!(r#"{{"traceEvents":{events},"stackFrames":{{{}}}}}"#, frames.join(",")));
+    let depths: Vec<_> = reading.events.iter().map(|event| event.stack.len()).collect();
+    assert_eq!((depths, reading.lost()), (vec![1100, 1099, 0, 0], vec![(Loss::DeepNesting, 1)]));
+    let names: Vec<_> = (0..1024).map(|k| format!(r#""f{k}""#)).collect();
+    let expected = format!(r#"{{"stack":[{}]}}"#, names.join(","));
+    assert!(reading.events[2..].iter().all(|event| event.args == expected));
+}
+
+#[test]
+fn events_with_long_stacks_are_read_in_several_batches() {
+    let long = "x".repeat(60_000);
+    let events: Vec<_> =
+        (0..200).map(|ts| format!(r#"{{"ph":"X","ts":{ts},"dur":1,"pid":1,"tid":1,"sf":1}}"#)).collect();
+    let text = format!(r#"{{"traceEvents":[{}],"stackFrames":{{"1":{{"name":"{long}"}}}}}}"#, events.join(","));
+    let reading = read(&text);
+    assert_eq!((reading.events.len(), reading.lost()), (200, vec![]));
+    assert_eq!(read_in_pieces(text.as_bytes(), 100).expect("a capture"), reading);
+}
+
+#[test]
 fn frames_that_a_live_stream_cannot_have_yet_are_counted_only_if_no_table_comes() {
     let events = r#"[{"ph":"P","ts":1,"sf":3},{"ph":"X","ts":2,"dur":1,"pid":1,"tid":1,"sf":4,"esf":1},
         {"ph":"P","ts":3,"sf":77}]"#;
