@@ -114,10 +114,10 @@ impl Names {
         Self { texts, rows, text_index, row_index, index_max: u32::MAX, over_limit: 0 }
     }
 
-    /// Creates an empty table with this maximum index.
-    #[cfg(test)]
-    pub(crate) fn with_limit(index_max: u32) -> Self {
-        Self { index_max, ..Self::default() }
+    /// Sets the maximum index.
+    #[must_use]
+    pub(crate) fn limited(self, index_max: u32) -> Self {
+        Self { index_max, ..self }
     }
 
     /// Deserializes a table from the start of `range` of a map; its texts stay there. Returns the remaining bytes too.
@@ -295,7 +295,7 @@ mod tests {
 
     #[test]
     fn names_beyond_the_last_index_are_counted_and_never_another_name() {
-        let mut names = Names::with_limit(2);
+        let mut names = Names::default().limited(2);
         let known = [names.intern("a", None), names.intern("b", None)];
         assert_eq!((known, names.over_limit()), ([NameIdx(1), NameIdx(2)], 0));
         assert_eq!([names.intern("c", None), names.push("d", None), names.intern("a", Some("c"))], [NameIdx::EMPTY; 3]);

@@ -61,6 +61,8 @@ const SHAPES: &[Shape] = &[
     Shape { name: "flows without end", write: flows, names_each: 0, divisor: 1, commands: &[] },
     Shape { name: "keys of arguments", write: argument_keys, names_each: 0, divisor: 1, commands: &[] },
     Shape { name: "stacks", write: stacks, names_each: 2, divisor: 1, commands: &[] },
+    Shape { name: "long names of stacks", write: long_stacks, names_each: 3, divisor: 5, commands: &[] },
+    Shape { name: "long names of samples", write: long_samples, names_each: 3, divisor: 5, commands: &[] },
     Shape { name: "stacks of a table", write: tabled_stacks, names_each: 0, divisor: 1, commands: &[] },
     Shape { name: "spans with stacks of a table", write: spans_with_stacks, names_each: 0, divisor: 1, commands: &[] },
     Shape { name: "events of one time", write: ties, names_each: 0, divisor: 2, commands: &[] },
@@ -180,6 +182,19 @@ fn stacks(folder: &Path, count: u64) -> Vec<PathBuf> {
     }
     fs::write(&path, text).expect("written");
     vec![path]
+}
+
+/// Collapsed stacks, whose names exceed the limit many times.
+fn long_stacks(folder: &Path, count: u64) -> Vec<PathBuf> {
+    let letters = "x".repeat(3000);
+    text(folder, "stacks.txt", (0..count).map(|k| format!("main;{k}{letters} 10")))
+}
+
+/// The same of perf.
+fn long_samples(folder: &Path, count: u64) -> Vec<PathBuf> {
+    let letters = "x".repeat(3000);
+    let sample = |k| format!("prog 7/7 1000.{k:06}: 10 cycles:\n\tffff {letters}{k} (prog)\n");
+    text(folder, "perf.txt", (0..count).map(sample))
 }
 
 /// Events that refer to 10,000 stacks of up to 100 frames each.

@@ -213,7 +213,9 @@ impl BatchBuilder {
     /// Returns whether the batch should be emitted.
     pub(crate) fn is_full(&self) -> bool {
         let chunk = &self.batch.chunk;
-        chunk.events.len() >= self.events_max || chunk.details.bytes.len() >= BATCH_DETAIL_BYTES
+        chunk.events.len() >= self.events_max
+            || chunk.details.bytes.len() >= BATCH_DETAIL_BYTES
+            || self.names.text_bytes >= NAME_BYTES_MAX
     }
 
     /// Emits the batch if it is full.

@@ -14,13 +14,13 @@ use crate::formats::format::{Format, Opener, Shown};
 use crate::formats::input::decimal::nanos_from_millis;
 use crate::formats::input::lines::{LineParser, Output, TextLine, head_lines};
 use crate::formats::input::source::Source;
-use crate::formats::output::batch::BatchBuilder;
+use crate::formats::output::batch::{BatchBuilder, text};
 use crate::formats::{ReadError, Reader};
 use crate::model::sample_measure::SAMPLES;
-use crate::model::{Loss, WeightUnit};
+use crate::model::{Loss, Losses, NameIdx, Names, SourcePos, WeightUnit};
 
-/// Limit for frames, about 100 bytes each; real graphs have some thousand.
-const FRAMES_MAX: usize = 1 << 22;
+/// Limit for frames and for names, about 100 bytes each; real graphs have some thousand.
+const FRAMES_MAX: u32 = 1 << 22;
 
 /// Fixed-point factor of weights; exact for six decimals.
 const MILLIONTHS: u128 = 1_000_000;
@@ -33,7 +33,7 @@ pub(crate) const FORMAT: Format = Format {
     record: "A stack is a line of frames and a number: \"main;f;g 12\".",
     sniff: looks_like_collapsed,
     shows: &[Shown::Samples, Shown::Arguments],
-    opener: Opener::Capture(|source, context| Ok(open(source, context.weight_unit))),
+    opener: Opener::Capture(|source, context| Ok(open(source, context.weight_unit, context.no_names()))),
 };
 
 /// Returns whether the first lines are stacks with weights.
@@ -53,13 +53,15 @@ fn looks_like_collapsed(head: &[u8]) -> bool {
 }
 
 /// Creates a reader of collapsed stacks.
-fn open(source: Source, unit: Option<WeightUnit>) -> Reader {
+fn open(source: Source, unit: Option<WeightUnit>, no_names: Names) -> Reader {
     let is_pair = |line: &[u8]| split(line).is_some_and(|(stack, _)| is_of_pair(stack) && is_of_pair(line));
     let is_difference = {
         let mut lines = head_lines(source.head()).filter(|line| !is_blank(line)).peekable();
         lines.peek().is_some() && lines.all(is_pair)
     };
-    crate::formats::input::lines::open(source, Collapsed { unit, is_difference, ..Collapsed::default() })
+    let names = no_names.limited(FRAMES_MAX);
+    let parser = Collapsed { names, unit, is_difference, ..Collapsed::default() };
+    crate::formats::input::lines::open(source, parser)
 }
 
 /// Returns whether a text ends with an integer after a space that is not its first byte.
@@ -103,12 +105,12 @@ impl LineWeight {
 
 #[derive(Debug, Default)]
 struct Collapsed {
-    /// Names and callers of frames, with the same rows as `rows`.
+    /// Callers of frames, with the same rows as `rows`. Their titles are rows of `names`.
     frames: FrameTable,
     rows: Vec<CollapsedRow>,
-    titles: FxHashMap<Box<[u8]>, u32>,
-    /// Row by caller (0 for none, else its row + 1) and title.
-    row_index: FxHashMap<(u32, u32), u32>,
+    names: Names,
+    /// Row by caller (0 for none, else its row + 1) and name.
+    row_index: FxHashMap<(u32, NameIdx), u32>,
     unit: Option<WeightUnit>,
     /// Whether lines have two weights, before and after.
     is_difference: bool,
@@ -140,7 +142,7 @@ impl LineParser for Collapsed {
         let no_frames = names.peek().is_none().then_some(NO_FRAMES);
         let mut caller = None;
         for name in names.chain(no_frames) {
-            match self.row(caller, name) {
+            match self.row(caller, name, line.place(), &mut batch.batch.losses) {
                 Ok(row) => caller = Some(row),
                 Err(loss) => return batch.lose(loss, line.place()),
             }
@@ -188,7 +190,8 @@ impl Collapsed {
                 out.batch.lose(Loss::BadNumber, stacks.place());
                 u64::MAX
             });
-            let stack = self.frames.stack(row, out.batch, stacks.place());
+            let title_of = |title| Some((self.names.get(NameIdx(title)).text.as_bytes(), None));
+            let stack = self.frames.stack_with(row, out.batch, stacks.place(), title_of);
             stacks.push(weight, stack, out.batch);
             out.flush_if_full()?;
         }
@@ -197,23 +200,28 @@ impl Collapsed {
 
     /// Returns the frame with this name and caller, adding it if needed. Fails if there are too many, or if the stack
     /// is too deep.
-    fn row(&mut self, caller: Option<u32>, name: &[u8]) -> Result<u32, Loss> {
-        let title = match self.titles.get(name) {
-            Some(&title) => title,
-            None if self.titles.len() >= FRAMES_MAX => return Err(Loss::OverLimit),
-            None => {
-                let title = self.frames.push_title(name);
-                self.titles.insert(name.into(), title);
-                title
+    fn row(&mut self, caller: Option<u32>, name: &[u8], place: SourcePos, losses: &mut Losses) -> Result<u32, Loss> {
+        let name = match str::from_utf8(name) {
+            Ok(name) if name.len() <= Names::TEXT_BYTES_MAX => self.names.intern(name, None),
+            _ => {
+                let (known, mut found) = (self.names.len(), Losses::default());
+                let name = self.names.intern(&text(name, place, &mut found), None);
+                if self.names.len() > known {
+                    losses.merge(&found);
+                }
+                name
             }
         };
-        let key = (caller.map_or(0, |caller| caller + 1), title);
+        if name == NameIdx::EMPTY {
+            return Err(Loss::OverLimit);
+        }
+        let key = (caller.map_or(0, |caller| caller + 1), name);
         if let Some(&row) = self.row_index.get(&key) {
             return Ok(row);
         }
-        let row = u32::try_from(self.rows.len()).ok().filter(|&row| (row as usize) < FRAMES_MAX);
+        let row = u32::try_from(self.rows.len()).ok().filter(|&row| row < FRAMES_MAX);
         let row = row.ok_or(Loss::OverLimit)?;
-        if !self.frames.push_titled(caller, title) {
+        if !self.frames.push_titled(caller, name.0) {
             // The row exists without its caller, and no line ends in it.
             self.rows.push(CollapsedRow { caller: None, millionths: None, before_millionths: None });
             return Err(Loss::DeepNesting);

@@ -124,6 +124,23 @@ impl FrameTable {
 
     /// Returns the stack with this innermost row; empty, with a counted loss, for an unknown row.
     pub(crate) fn stack(&mut self, frame: u32, batch: &mut BatchBuilder, place: SourcePos) -> StackIdx {
+        let titles = std::mem::take(&mut self.titles);
+        let stack = self.stack_with(frame, batch, place, |title| {
+            let title = titles.get(title as usize)?;
+            Some((&*title.text, title.category.as_ref().map(|category| category.as_bytes())))
+        });
+        self.titles = titles;
+        stack
+    }
+
+    /// Like [`Self::stack`], with the titles of another table: each a text and a category.
+    pub(crate) fn stack_with<'t>(
+        &mut self,
+        frame: u32,
+        batch: &mut BatchBuilder,
+        place: SourcePos,
+        title_of: impl Fn(u32) -> Option<(&'t [u8], Option<&'t [u8]>)>,
+    ) -> StackIdx {
         self.path.clear();
         let mut next = Some(frame);
         let mut stack = StackIdx::EMPTY;
@@ -141,9 +158,7 @@ impl FrameTable {
         }
         while let Some(frame) = self.path.pop() {
             let row = &mut self.rows[frame as usize];
-            let title = self.titles.get(row.title as usize);
-            let text = title.map_or(&b""[..], |title| &title.text);
-            let category = title.and_then(|title| Some(title.category.as_ref()?.as_bytes()));
+            let (text, category) = title_of(row.title).unwrap_or_default();
             let name: NameIdx = batch.name(text, category, place);
             stack = batch.batch.stacks.intern(stack, name);
             row.stack_in_batch = (batch.number, stack);
