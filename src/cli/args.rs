@@ -405,6 +405,9 @@ fn sources(files: Vec<PathBuf>, LowOffsets { offsets, unit }: LowOffsets) -> Res
 /// per format: less is not enough even for small traces.
 const MEMORY_BYTES_MIN: u64 = 8 << 20;
 
+/// Limit for worker threads. More are no faster, and the system may refuse to start them.
+const THREADS_MAX: usize = 256;
+
 fn tail(low: LowTail) -> Result<TailArgs, CliError> {
     let LowTail { live, filter: text, until, format, memory } = low;
     let filter = live_filter("--filter", text)?.unwrap_or_default();
@@ -475,7 +478,7 @@ fn load(common: LowCommon) -> Result<Load, CliError> {
     Ok(Load {
         is_usual,
         memory_bytes: common.memory,
-        threads: common.threads.map_or_else(cores, usize::from),
+        threads: common.threads.map_or_else(cores, usize::from).min(THREADS_MAX),
         cache: if common.no_cache { None } else { Some(cache_folder(common.cache)?) },
         progress,
         symbols: common.symbols,

@@ -32,6 +32,16 @@ fn an_offset_is_for_the_file_of_that_path_or_name() {
 }
 
 #[test]
+fn more_threads_than_any_load_can_use_are_not_started() {
+    for (given, expected) in [(1, 1), (256, 256), (65_535, 256)] {
+        match command(&format!("longspan info a --no-cache --threads {given}")) {
+            Ok(CliCommand::Info { load, .. }) => assert_eq!(load.threads, expected),
+            other => panic!("{given}: {other:?}"),
+        }
+    }
+}
+
+#[test]
 fn the_name_of_the_output_says_its_format_unless_the_option_does() {
     let format = |words: &str| match command(words) {
         Ok(CliCommand::Export { export, .. }) => export.format,
