@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use crate::model::args::Detail;
+
 /// Writes a JSON object, member by member.
 #[derive(Debug, Default)]
 pub(crate) struct ArgsWriter {
@@ -19,6 +21,11 @@ impl ArgsWriter {
             self.json.push('}');
         }
         &self.json
+    }
+
+    /// Returns whether the object is too long to be shown, so that more members need not be written.
+    pub(crate) fn is_too_long(&self) -> bool {
+        self.json.len() > Detail::ARGS_BYTES_MAX
     }
 
     /// Starts a member; the caller then writes its value.

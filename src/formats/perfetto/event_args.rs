@@ -48,6 +48,8 @@ impl PerfettoEventBuilder<'_> {
         let mut typed = Vec::new();
         for field in Fields::new(event.bytes) {
             match (field.number, field.value) {
+                // A small event may refer to a long interned text any number of times.
+                (number, _) if self.args.is_too_long() && number != track_event::THREAD_INSTRUCTION_COUNT_DELTA => {}
                 (track_event::DEBUG_ANNOTATIONS, ProtoValue::Bytes(bytes)) => {
                     let tracks = &mut *self.tracks;
                     self.args.annotation(bytes, &mut ValueTables { texts, tracks, place, losses });

@@ -11,6 +11,7 @@ use super::tracks::PerfettoTracks;
 use crate::formats::output::args::push_quoted;
 use crate::formats::protobuf::decode::{Fields, ProtoValue};
 use crate::formats::protobuf::numbers::FieldNumber;
+use crate::model::args::Detail;
 use crate::model::{Loss, Losses, SourcePos};
 
 /// Limit for nested values, below the limit of 128 of the JSON parser minus the enclosing object.
@@ -128,6 +129,9 @@ impl ValueWriter<'_, '_> {
             let is_member = is_entry || field.number == debug_annotation::ARRAY_VALUES;
             if close.is_some() && !is_member {
                 continue;
+            }
+            if self.json.len() > Detail::ARGS_BYTES_MAX {
+                break; // too long to be shown
             }
             match field.number {
                 _ if is_member && (close.is_some() || self.json.len() == begins_at) => {

@@ -113,6 +113,19 @@ fn deep_annotations_end_at_the_limit() {
 }
 
 #[test]
+fn an_event_that_repeats_a_long_text_is_not_expanded_beyond_what_can_be_shown() {
+    let texts = message().message(29, message().number(1, 1).bytes(2, &"v".repeat(60_000)));
+    let value = || message().bytes(10, "k").number(17, 1);
+    let flat = (0..20_000).fold(message().number(9, 3), |event, _| event.message(4, value()));
+    let array = (0..20_000).fold(message().bytes(10, "a"), |array, _| array.message(12, value()));
+    let nested = message().number(9, 3).message(4, array);
+    // 1.2 GB each, if they were expanded.
+    let reading = read([packet(1).message(12, texts).message(11, flat), packet(2).message(11, nested)]);
+    assert_eq!((reading.events.len(), reading.lost()), (2, vec![]));
+    assert!(reading.events.iter().all(|event| event.args.is_empty()));
+}
+
+#[test]
 fn a_profile_of_pprof_is_not_taken() {
     // sample_type { type: 1 unit: 2 }, then a sample
     let pprof = [0x0a, 4, 0x08, 1, 0x10, 2, 0x12, 4, 0x0a, 1, 1, 0x10];
