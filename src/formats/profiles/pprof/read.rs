@@ -10,7 +10,7 @@ use super::fields::{profile, value_type};
 use super::stacks::{PprofSample, PprofStacks};
 use super::tables::{ProfileMemory, ProfileTables, read_message};
 use crate::formats::format::{Format, Opener, Shown};
-use crate::formats::input::source::Source;
+use crate::formats::input::source::{HEAD_BYTES, Source};
 use crate::formats::output::args::ArgsWriter;
 use crate::formats::output::batch::{BatchBuilder, text};
 use crate::formats::protobuf::decode::{Fields, ProtoValue};
@@ -28,6 +28,9 @@ pub(crate) const FORMAT: Format = Format {
     opener: Opener::Capture(|source, _| Ok(open(source))),
 };
 
+/// The first byte of a sample in a profile: field 2, with a length.
+const SAMPLE_TAG: u8 = (2 << 3) | 2;
+
 /// Returns whether all leading fields are those of a profile, including a sample type of two small numbers. Go writes
 /// the time first, others the sample types.
 fn looks_like_pprof(head: &[u8]) -> bool {
@@ -37,9 +40,10 @@ fn looks_like_pprof(head: &[u8]) -> bool {
         let is_typed = |number: FieldNumber| (value_type::TYPE..=value_type::UNIT).contains(&number);
         parts.by_ref().all(|part| is_number(part.value) && is_typed(part.number)) && !parts.is_broken()
     };
-    let (mut fields, mut types) = (0, 0);
+    let (mut count, mut types) = (0, 0);
+    let (mut fields, mut rest) = (Fields::new(head), head);
     // A truncated field ends the iteration.
-    for field in Fields::new(head) {
+    while let Some(field) = fields.next() {
         let fits = match (field.number, field.value) {
             (profile::SAMPLE_TYPE, ProtoValue::Bytes(bytes)) => {
                 types += usize::from(is_type(bytes));
@@ -61,9 +65,12 @@ fn looks_like_pprof(head: &[u8]) -> bool {
         if !fits {
             return false;
         }
-        fields += 1;
+        count += 1;
+        rest = fields.rest();
     }
-    types > 0 && fields > types
+    // The first sample may be longer than the head.
+    let has_long_sample = head.len() >= HEAD_BYTES && fields.is_broken() && rest.first() == Some(&SAMPLE_TAG);
+    types > 0 && (count > types || has_long_sample)
 }
 
 /// Creates a reader of a profile.

@@ -299,7 +299,11 @@ fn a_profile_is_told_from_the_other_formats_that_begin_with_the_same_byte() {
     assert_eq!(format_of(&gzip(&small().0)), Some("pprof"));
     // A type without a unit, in a profile with samples only.
     assert_eq!(format_of(&message().message(1, message().number(1, 1)).bytes(6, b"").0), Some("pprof"));
+    // A first sample that is longer than the head.
+    let long = message().message(1, message().number(1, 1).number(2, 2)).message(2, message().bytes(1, &[1; 9000]));
+    assert_eq!(format_of(&long.0), Some("pprof"));
     let none = [
+        message().message(1, message().number(1, 1).number(2, 2)).bytes(15, &[1; 9000]),
         message().message(1, message().bytes(1, b"text")).bytes(6, b""),
         message().message(1, message().number(1, 1)).number(2, 5),
         message().message(1, message().number(1, 1)).bytes(17, b""),
