@@ -13,6 +13,7 @@ use crate::formats::output::batch::BatchBuilder;
 use crate::formats::output::modules::{AddressFrame, FrameModules};
 use crate::formats::profiles::frames::FrameTable;
 use crate::formats::protobuf::decode::{Fields, ProtoValue};
+use crate::model::args::Detail;
 use crate::model::{Loss, SourcePos};
 
 /// Message of the note on dropped frames.
@@ -57,6 +58,7 @@ impl PprofStacks {
         batch: &mut BatchBuilder,
     ) -> PprofSample {
         let (mut locations, mut values, mut labels) = (Vec::new(), Vec::new(), Vec::new());
+        let mut label_bytes = 0;
         let mut fields = Fields::new(bytes);
         for field in fields.by_ref() {
             match (field.number, field.value) {
@@ -68,7 +70,12 @@ impl PprofStacks {
                     let room = (tables.types.len() + 1).saturating_sub(values.len());
                     values.extend(value.numbers(false).take(room).map(u64::cast_signed));
                 }
-                (sample::LABEL, ProtoValue::Bytes(bytes)) => labels.push(read_label(bytes, tables)),
+                // Labels may repeat a long text; beyond the limit of arguments, they are not shown.
+                (sample::LABEL, ProtoValue::Bytes(bytes)) if label_bytes <= Detail::ARGS_BYTES_MAX => {
+                    let label = read_label(bytes, tables);
+                    label_bytes += label.1.len();
+                    labels.push(label);
+                }
                 _ => {}
             }
         }

@@ -273,6 +273,25 @@ fn damage_costs_what_it_hits() {
 }
 
 #[test]
+fn a_sample_that_repeats_a_long_label_is_not_expanded_beyond_what_can_be_shown() {
+    let label = || message().number(1, 4).number(2, 5);
+    let sample = message().bytes(1, &[1]).bytes(2, &[7]);
+    // 1.2 GB, if they were expanded.
+    let sample = (0..20_000).fold(sample, |sample, _| sample.message(3, label()));
+    let profile = message()
+        .message(1, message().number(1, 1).number(2, 2))
+        .message(2, sample)
+        .message(4, message().number(1, 1).message(4, message().number(1, 1)))
+        .message(5, message().number(1, 1).number(2, 3));
+    let long = "v".repeat(60_000);
+    let texts = ["", "cpu", "nanoseconds", "f", "key", &long];
+    let profile = texts.iter().fold(profile, |profile, text| profile.bytes(6, text.as_bytes()));
+    let reading = read_bytes(&profile.0).expect("a profile");
+    assert_eq!((reading.events.len(), reading.lost()), (1, vec![]));
+    assert_eq!(reading.events[0].args, "");
+}
+
+#[test]
 fn a_profile_beyond_its_share_of_the_budget_is_refused_with_the_limit() {
     use crate::base::budget::Budget;
     use crate::formats::{BatchSink, ReadContext, ReadError, Reader};
