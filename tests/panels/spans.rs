@@ -69,6 +69,20 @@ fn a_row_selects_its_span_and_a_span_that_is_selected_elsewhere_marks_its_row() 
 }
 
 #[test]
+fn a_clicked_row_has_the_keyboard_when_its_details_open_beside_the_list() {
+    let mut session = with_list();
+    session.until("five rows", |session| rows(session).len() == 5);
+    let (first, last) = (rows(&session)[1].clone(), rows(&session)[4].clone());
+    session.click(&first);
+    session.until("the span", |session| session.summary().contains("Selected: write"));
+    session.harness.run_steps(3);
+    session.press(Modifiers::NONE, Key::End);
+    session.harness.step();
+    let row = session.harness.get_by_role_and_label(egui::Role::ListItem, &last);
+    assert!(row.is_focused(), "{}", session.node_texts().join("\n"));
+}
+
+#[test]
 fn the_list_is_of_the_scope_and_says_why_it_is_empty() {
     let mut session = with_list();
     session.until("five rows", |session| rows(session).len() == 5);

@@ -221,7 +221,9 @@ impl TableView {
         ScrollArea::horizontal().id_salt(self.name).auto_shrink(false).show(ui, |ui| {
             ui.spacing_mut().item_spacing.y = 0.0;
             let visible = visible(columns, &self.layout);
-            let painting = Painting { columns, visible, edges, look, id: ui.scope_id().with(self.name) };
+            // An id of the surrounding area would change when another panel opens beside it, and lose the focus.
+            let id = Id::unique(("table", self.name));
+            let painting = Painting { columns, visible, edges, look, id };
             let before = self.layout.clone();
             let has_hand = self.show_heads(ui, &painting, rows, width);
             if self.layout != before || has_hand {
