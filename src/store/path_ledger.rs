@@ -19,7 +19,7 @@ pub(crate) struct PathShape {
     /// Minimum number of spans for a path ledger; a sweep over fewer takes some 20 ms. Traces with fewer than four
     /// spans per lane have none either.
     pub(crate) rows_min: u64,
-    /// Minimum number of spans of all tracks that start in a slice. A sweep of both edges takes some 10 ms.
+    /// Minimum number of spans of all tracks that start in a slice. A sweep of both edges takes some 20 ms.
     pub(crate) slice_rows: u64,
     /// Minimum number of spans of one track in a leaf of its tree. Tracks with fewer than two leaves have no tree.
     pub(crate) leaf_rows: u64,
@@ -44,7 +44,7 @@ impl Default for PathShape {
     fn default() -> Self {
         Self {
             rows_min: 1 << 18,
-            slice_rows: 1 << 17,
+            slice_rows: 1 << 19,
             leaf_rows: 1 << 15,
             pruned_leaf_rows: 1 << 17,
             fan_out: 4,
