@@ -246,12 +246,11 @@ impl Hits {
         if first >= self.0.total || count == 0 {
             return Vec::new();
         }
-        let (ts_ns, before) = match &self.0.slices {
-            Some(slices) => self.time_in(&slices.with_hit(first), first),
-            None => {
-                let ts_ns = self.time_of(first);
-                (ts_ns, self.rank(ts_ns))
-            }
+        let (ts_ns, before) = if let Some(slices) = &self.0.slices {
+            self.time_in(&slices.with_hit(first), first)
+        } else {
+            let ts_ns = self.time_of(first);
+            (ts_ns, self.rank(ts_ns))
         };
         let skipped = usize::try_from(first.saturating_sub(before)).unwrap_or(usize::MAX);
         self.from(ts_ns).skip(skipped).take(count).collect()

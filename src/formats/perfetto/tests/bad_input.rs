@@ -114,7 +114,7 @@ fn deep_annotations_end_at_the_limit() {
 
 #[test]
 fn an_event_that_repeats_a_long_text_is_not_expanded_beyond_what_can_be_shown() {
-    let texts = message().message(29, message().number(1, 1).bytes(2, &"v".repeat(60_000)));
+    let texts = message().message(29, message().number(1, 1).bytes(2, "v".repeat(60_000)));
     let value = || message().bytes(10, "k").number(17, 1);
     let flat = (0..20_000).fold(message().number(9, 3), |event, _| event.message(4, value()));
     let array = (0..20_000).fold(message().bytes(10, "a"), |array, _| array.message(12, value()));
