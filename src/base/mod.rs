@@ -1,5 +1,5 @@
 //! The base of every other module: time, units, cancellation, progress, density, the memory budget, files, disks,
-//! mapped and temporary files, signals, escaping and CSV cells. Independent of traces.
+//! mapped and temporary files, threads, signals, escaping and CSV cells. Independent of traces.
 
 pub(crate) mod budget;
 pub(crate) mod budget_shares;
@@ -20,6 +20,7 @@ pub(crate) mod shell;
 pub(crate) mod signals;
 pub(crate) mod sketch;
 pub(crate) mod temporary;
+pub(crate) mod threads;
 pub(crate) mod time;
 pub(crate) mod units;
 pub(crate) mod version;

@@ -51,6 +51,8 @@ pub(super) enum CliError {
     NothingCame,
     #[error("{0}; nothing is recorded")]
     NothingRecorded(String),
+    #[error("the system refuses to start a thread: {0}")]
+    Threads(#[source] io::Error),
     /// The result could not be written to stdout.
     #[error("cannot write the result: {0}")]
     Output(#[from] io::Error),

@@ -59,6 +59,7 @@ use self::error::CliError;
 use self::low_args::LowArgs;
 use self::messages::{say, say_lines, show};
 use crate::base::signals;
+use crate::base::threads::start_query_threads;
 use crate::formats::ReadError;
 use crate::ingest::LoadError;
 
@@ -75,8 +76,11 @@ pub fn run(words: impl IntoIterator<Item = OsString>) -> ExitCode {
         Ok(low) => low,
         Err(answer) => return printed(&answer, &words),
     };
+    let command = CliCommand::from_low(low);
+    // Before all others, since no command works without these.
+    let threads = start_query_threads().map_err(CliError::Threads);
     signals::watch(say);
-    let error = match CliCommand::from_low(low).and_then(perform) {
+    let error = match command.and_then(|command| threads.and_then(|()| perform(command))) {
         Ok(()) => return ExitCode::SUCCESS,
         Err(error) if error.is_of_a_reader_that_has_seen_enough() => return ExitCode::SUCCESS,
         Err(error) => error,

@@ -60,7 +60,7 @@ pub(super) fn import_store(
     }
     let held_bytes = BudgetShare::StoreRows.bytes(&context.budget);
     let writer = target.writer(usize::try_from(held_bytes).unwrap_or(usize::MAX))?;
-    let mut store = CarriedStore::new(writer, &meta, context.threads)?;
+    let mut store = CarriedStore::new(writer, &meta, context.threads);
     let (mut numbers, mut waiting, mut waiting_bytes) = (0..count, Vec::new(), 0);
     // Parts are read and verified while earlier parts are packed.
     in_order(

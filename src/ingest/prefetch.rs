@@ -8,6 +8,7 @@ use std::thread::Scope;
 use crossbeam_channel::{Receiver, Sender, bounded, unbounded};
 
 use super::heads::Key;
+use crate::base::threads::start_scoped;
 use crate::formats::{ChunkSource, ReadError};
 use crate::model::Chunk;
 
@@ -21,6 +22,8 @@ pub(crate) struct Prefetch<'a> {
     /// Chunks that are not yet requested.
     order: Peekable<std::vec::IntoIter<u32>>,
     limits: AheadLimits,
+    /// The requested chunks if no loader could be started: they are loaded when the merge takes them.
+    own_requests: Option<Receiver<(usize, Sender<Loaded>)>>,
 }
 
 /// Limits on chunks that are loaded before the merge takes them.
@@ -42,7 +45,7 @@ type Loaded = Result<Chunk, ReadError>;
 
 impl<'a> Prefetch<'a> {
     /// Starts `threads` loaders that fetch and sort chunks of `source` in `order`, as far ahead of the merge as `limits`
-    /// allow.
+    /// allow. If the system refuses all, chunks are loaded on the thread of the merge.
     pub(crate) fn start<'scope>(
         scope: &'scope Scope<'scope, 'a>,
         source: &'a dyn ChunkSource,
@@ -51,21 +54,21 @@ impl<'a> Prefetch<'a> {
         limits: AheadLimits,
     ) -> Self {
         let (requests, queue) = unbounded::<(usize, Sender<Loaded>)>();
-        for _ in 0..threads.max(1) {
+        let start_loader = || {
             let queue = queue.clone();
-            scope.spawn(move || {
+            let load_all = move || {
                 for (chunk, reply) in queue {
-                    let mut loaded = source.load(chunk);
-                    if let Ok(chunk) = &mut loaded {
-                        chunk.sort();
-                    }
-                    reply.send(loaded).ok(); // the merge has stopped
+                    reply.send(load_sorted(source, chunk)).ok(); // the merge has stopped
                 }
-            });
-        }
+            };
+            start_scoped(scope, "load", load_all).is_ok()
+        };
+        let started = (0..threads.max(1)).take_while(|_| start_loader()).count();
+        let own_requests = (started == 0).then_some(queue);
         let order: Vec<u32> = order.iter().map(|key| key.chunk).collect();
         let order = order.into_iter().peekable();
-        let mut prefetch = Self { source, requests, waiting: VecDeque::new(), waiting_bytes: 0, order, limits };
+        let mut prefetch =
+            Self { source, requests, waiting: VecDeque::new(), waiting_bytes: 0, order, limits, own_requests };
         prefetch.request();
         prefetch
     }
@@ -73,6 +76,9 @@ impl<'a> Prefetch<'a> {
     /// Waits for the next chunk in merge order and returns it. `None` after the last one.
     pub(crate) fn take_next(&mut self) -> Option<Loaded> {
         let Waiting { reply, bytes } = self.waiting.pop_front()?;
+        if let Some(Ok((chunk, reply))) = self.own_requests.as_ref().map(Receiver::try_recv) {
+            reply.send(load_sorted(self.source, chunk)).ok(); // received below
+        }
         // A loader that panicked drops its sender, so its chunk counts as unreadable.
         let loaded = reply.recv().unwrap_or_else(|gone| Err(ReadError::Sink(Box::new(gone))));
         self.waiting_bytes -= bytes;
@@ -97,11 +103,21 @@ impl<'a> Prefetch<'a> {
     }
 }
 
+/// Loads and sorts a chunk.
+fn load_sorted(source: &dyn ChunkSource, chunk: usize) -> Loaded {
+    let mut loaded = source.load(chunk);
+    if let Ok(chunk) = &mut loaded {
+        chunk.sort();
+    }
+    loaded
+}
+
 #[cfg(test)]
 mod tests {
     use std::thread;
 
     use super::*;
+    use crate::base::threads::tests::with_only;
     use crate::formats::ChunkHead;
     use crate::model::{Event, NameIdx, TrackIdx};
 
@@ -130,14 +146,17 @@ mod tests {
             (9, 0, [1; 7]),
             (2, 1000, [2, 2, 2, 2, 2, 2, 1]),
         ] {
-            thread::scope(|scope| {
-                let mut prefetch = Prefetch::start(scope, &source, &order, 2, AheadLimits { chunks, bytes });
-                for (chunk, expected) in (0i64..).zip(expected) {
-                    assert_eq!(prefetch.waiting.len(), expected, "before chunk {chunk} within {bytes} bytes");
-                    assert_eq!(prefetch.take_next().unwrap().unwrap().events[0].ts_ns, chunk);
-                }
-                assert!(prefetch.take_next().is_none());
-            });
+            for startable in 0..3 {
+                thread::scope(|scope| {
+                    let limits = AheadLimits { chunks, bytes };
+                    let mut prefetch = with_only(startable, || Prefetch::start(scope, &source, &order, 2, limits));
+                    for (chunk, expected) in (0i64..).zip(expected) {
+                        assert_eq!(prefetch.waiting.len(), expected, "before chunk {chunk} within {bytes} bytes");
+                        assert_eq!(prefetch.take_next().unwrap().unwrap().events[0].ts_ns, chunk);
+                    }
+                    assert!(prefetch.take_next().is_none());
+                });
+            }
         }
     }
 }

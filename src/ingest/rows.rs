@@ -6,6 +6,7 @@ use std::thread;
 
 use crossbeam_channel::{Receiver, Sender, bounded};
 
+use crate::base::threads::start_scoped;
 use crate::model::TrackIdx;
 use crate::store::{DetailPositions, DetailRef, LaneIdx, LaneKind, Meta, Row, Store, StoreWriter, next_lane};
 
@@ -62,7 +63,8 @@ impl<'a> From<&'a mut StoreWriter> for RowSink<'a> {
     }
 }
 
-/// Runs `nest` with a sink of rows that are written to `writer`; on another thread if `threads` is 2 or more. Returns
+/// Runs `nest` with a sink of rows that are written to `writer`; on another thread if `threads` is 2 or more and the
+/// system starts one. Returns
 /// the results of `nest` and of the writes, after all rows up to [`RowSink::finish`] were written.
 pub(crate) fn write_behind<R>(
     writer: &mut StoreWriter,
@@ -72,17 +74,20 @@ pub(crate) fn write_behind<R>(
     if threads < 2 {
         return (nest(RowSink::from(writer)), Ok(()));
     }
-    thread::scope(|scope| {
+    let written = thread::scope(|scope| {
         let (messages, waiting) = bounded(PARCELS_AHEAD);
         let (spare, spares) = bounded(PARCELS_AHEAD);
-        let writing = scope.spawn(move || write(writer, &waiting, &spare));
+        let target = &mut *writer;
+        let writing = start_scoped(scope, "write", move || write(target, &waiting, &spare));
+        let Ok(writing) = writing else { return Err(nest) };
         let (parcel, lane_ends_ns, details) = (Parcel::default(), Vec::new(), DetailPositions::default());
         let nested = nest(RowSink(Way::Elsewhere(Queue { parcel, messages, spares, lane_ends_ns, details })));
         match writing.join() {
-            Ok(written) => (nested, written),
+            Ok(written) => Ok((nested, written)),
             Err(panic) => std::panic::resume_unwind(panic),
         }
-    })
+    });
+    written.unwrap_or_else(|nest| (nest(RowSink::from(writer)), Ok(())))
 }
 
 fn write(writer: &mut StoreWriter, waiting: &Receiver<WriterMessage>, spare: &Sender<Parcel>) -> io::Result<()> {
@@ -236,6 +241,7 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
+    use crate::base::threads::tests::with_only;
     use crate::model::{Id, NameIdx, Registry, TrackKey, TrackKind};
 
     /// Writes two lanes of spans, one of which ends early, with details of which some are large.
@@ -271,6 +277,8 @@ mod tests {
         let (here, elsewhere) = (store(1), store(2));
         assert_eq!(here.0, elsewhere.0, "details and ends of lanes");
         assert!(here.1 == elsewhere.1, "all bytes");
+        let refused = with_only(0, || store(2));
+        assert!(here.1 == refused.1, "all bytes, if the system refuses the thread");
     }
 
     #[test]

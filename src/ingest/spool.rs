@@ -5,7 +5,6 @@ use std::fs::{self, File};
 use std::io::{self, Read, Write as _};
 use std::path::Path;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
-use std::thread;
 use std::time::Duration;
 
 use super::load::LoadError;
@@ -13,6 +12,7 @@ use crate::base::cancel::Cancel;
 use crate::base::files::{self, FileKind};
 use crate::base::progress::{Progress, Stage};
 use crate::base::temporary::Scratch;
+use crate::base::threads;
 use crate::formats::ReadError;
 use crate::model::{Input, Sources};
 
@@ -64,7 +64,12 @@ impl SpooledInput {
             progress.begin(Stage::Receiving, 0);
             let failed = |source: io::Error| LoadError::Keep { folder: folder.into(), source };
             let mut file = Scratch::new(folder).map_err(failed)?;
-            copy(source.path(), &blocks_of(&source.input), file.file(), folder, cancel, progress)?;
+            let blocks = blocks_of(&source.input).map_err(|error| ReadError::Io {
+                path: source.path().into(),
+                offset: 0,
+                source: error,
+            })?;
+            copy(source.path(), &blocks, file.file(), folder, cancel, progress)?;
             received.sources.read_instead(position, file.path().to_owned());
             received.files.push(file);
         }
@@ -94,18 +99,18 @@ pub(crate) fn is_pipe(input: &Input) -> bool {
 }
 
 /// Reads a pipe on a new thread, because a blocking read cannot be cancelled. If the receiver is dropped, the thread
-/// ends after its next block, or with the process.
-fn blocks_of(input: &Input) -> Blocks {
+/// ends after its next block, or with the process. Returns the error of a system that refuses the thread.
+fn blocks_of(input: &Input) -> io::Result<Blocks> {
     let (blocks, received) = sync_channel(BLOCKS_AHEAD);
     let input = input.clone();
-    thread::spawn(move || match input {
+    threads::start("receive", move || match input {
         Input::Stdin(_) => read_blocks(io::stdin().lock(), &blocks),
         Input::File(path) | Input::Fd(path) => match File::open(path) {
             Ok(pipe) => read_blocks(pipe, &blocks),
             Err(error) => drop(blocks.send(Err(error))),
         },
-    });
-    received
+    })?;
+    Ok(received)
 }
 
 fn read_blocks(mut pipe: impl Read, blocks: &SyncSender<io::Result<Vec<u8>>>) {
@@ -169,6 +174,7 @@ fn check_room(folder: &Path) -> io::Result<()> {
 #[cfg(unix)]
 mod tests {
     use std::path::PathBuf;
+    use std::thread;
 
     use super::*;
 

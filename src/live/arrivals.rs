@@ -19,6 +19,7 @@ use super::spool_files::SpoolPart;
 use super::started_command::StartedCommand;
 use crate::base::cancel::Cancel;
 use crate::base::files::FileKind;
+use crate::base::threads;
 use crate::model::Input;
 
 /// Bytes per read: the capacity of a pipe.
@@ -190,7 +191,10 @@ pub(super) fn start_connection(
     let (thread, mut arrivals) = ends(path, stop, say, spool, CONNECTION_BLOCKS_AHEAD);
     // A silent connection times out by itself.
     arrivals.last_silence = LAST_WORDS;
-    drop(thread::spawn(move || read(thread)));
+    let (out, path) = (thread.out.clone(), thread.path.clone());
+    if let Err(source) = threads::start("receive", move || read(thread)) {
+        out.send(Arrival::Failed(ArrivalError::Read { path, source })).ok(); // the receiver exists, and is empty
+    }
     arrivals
 }
 
@@ -208,22 +212,22 @@ pub(super) fn start(
     let mut started = None;
     match input {
         LiveInput::Input(Input::Stdin(_)) => {
-            thread::spawn(move || thread.read(io::stdin().lock(), BLOCK_BYTES, pace));
+            start_thread(&path, move || thread.read(io::stdin().lock(), BLOCK_BYTES, pace))?;
         }
         LiveInput::Input(Input::File(_) | Input::Fd(_)) => match fs::metadata(&path) {
             Ok(metadata) if metadata.is_dir() => return Err(ArrivalError::Folder { path }),
             Ok(metadata) if FileKind::from_metadata(&metadata) == FileKind::File => {
                 let file = File::open(&path).map_err(|source| ArrivalError::Open { path: path.clone(), source })?;
-                drop(thread::spawn(move || thread.follow(file)));
+                start_thread(&path, move || thread.follow(file))?;
             }
             // Opening a pipe waits for its other end, so the thread opens it.
-            Ok(_) => drop(thread::spawn(move || thread.read_path(pace))),
+            Ok(_) => start_thread(&path, move || thread.read_path(pace))?,
             Err(source) if source.kind() == io::ErrorKind::NotFound && has_folder(&path) => {
-                drop(thread::spawn(move || {
+                start_thread(&path, move || {
                     if thread.wait_for_file() {
                         thread.read_path(pace);
                     }
-                }));
+                })?;
             }
             Err(source) => return Err(ArrivalError::Open { path, source }),
         },
@@ -233,13 +237,13 @@ pub(super) fn start(
             let has_ended = command.has_ended();
             started = Some(command);
             arrivals.last_silence = LAST_WORDS;
-            thread::spawn(move || {
+            start_thread(&path, move || {
                 if let Some(output) = child.stdout.take() {
                     thread.read(output, BLOCK_BYTES, pace);
                 }
                 has_ended.store(true, Ordering::SeqCst);
                 thread.wait_for(&mut child);
-            });
+            })?;
         }
         LiveInput::Socket(_) | LiveInput::Otlp { .. } => {
             let source = io::Error::new(io::ErrorKind::InvalidInput, "each of its connections is a source");
@@ -247,6 +251,12 @@ pub(super) fn start(
         }
     }
     Ok((arrivals, started))
+}
+
+/// Starts the thread that reads a source.
+fn start_thread(path: &Path, read: impl FnOnce() + Send + 'static) -> Result<(), ArrivalError> {
+    let started = threads::start("receive", read);
+    started.map(drop).map_err(|source| ArrivalError::Read { path: path.to_owned(), source })
 }
 
 /// Returns whether the folder of `path` exists. A file can appear in it; a missing folder is more likely a mistyped

@@ -4,7 +4,6 @@
 use std::io;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
-use std::thread;
 use std::time::Duration;
 
 use crossbeam_channel::{Receiver, Sender, bounded};
@@ -13,6 +12,7 @@ use rustc_hash::FxHashMap;
 use super::arrivals::{ArrivalError, ArrivalReader, Arrivals, Came};
 use crate::base::budget::Memory;
 use crate::base::cancel::{Cancel, Cancelled};
+use crate::base::threads;
 use crate::formats::input::source::{HEAD_BYTES, Source};
 use crate::formats::live::{ArrivalKey, NotLive, StreamState, open_live, recognise_live};
 use crate::formats::{BatchSink, ChunkLimits, ReadContext, ReadError};
@@ -143,11 +143,16 @@ pub(crate) fn start(
     let share = if count == SourceCount::Few { 1 } else { MANY };
     let chunk_limits = ChunkLimits { block_bytes: Some(BLOCK_BYTES / share), batch_events: Some(BATCH_EVENTS / share) };
     let budget = memory.budget();
-    thread::spawn(move || {
+    let (failed, name) = (out.clone(), path.clone());
+    let started = threads::start("parse", move || {
         let context = ReadContext { threads: 1, chunk_limits, budget, ..ReadContext::default() };
         let feed = Feed { arrivals: Arc::new(Mutex::new(arrivals)), path, context, stop, out };
         feed.read_all();
     });
+    if let Err(source) = started {
+        let error = FeedError::Arrival(ArrivalError::Read { path: name, source });
+        failed.send(Fed::End(Some(error))).ok(); // the receiver exists, and is empty
+    }
     fed
 }
 

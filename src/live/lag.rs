@@ -6,7 +6,8 @@ use std::fs::File;
 use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::path::Path;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::thread;
+
+use crate::base::threads;
 
 /// Bytes per read of the spool.
 const BLOCK_BYTES: usize = 64 << 10;
@@ -44,7 +45,7 @@ impl Lag {
         let lag = Arc::new(Self::default());
         lag.state().kept_bytes = kept_bytes;
         let shared = Arc::clone(&lag);
-        thread::spawn(move || {
+        threads::start("catch up", move || {
             let mut sent = from;
             while let Some(bytes) = shared.next_bytes(sent) {
                 let mut block = vec![0; bytes];
@@ -56,7 +57,7 @@ impl Lag {
                 sent += bytes as u64;
             }
             shared.state().is_over = true;
-        });
+        })?;
         Ok(lag)
     }
 
@@ -92,6 +93,7 @@ impl Lag {
 #[cfg(test)]
 mod tests {
     use std::io::Write as _;
+    use std::thread;
     use std::time::Duration;
 
     use crossbeam_channel::bounded;

@@ -216,7 +216,8 @@ pub struct CarriedStore {
     writer: StoreWriter,
     lanes: FxHashMap<(TrackIdx, LaneKind, u16), LaneIdx>,
     limits: Limits,
-    pool: rayon::ThreadPool,
+    /// `None` if the system refuses the threads, so that those of all queries pack.
+    pool: Option<rayon::ThreadPool>,
     /// Rows of the parts added.
     rows: u64,
     sorted_to_ns: i64,
@@ -234,21 +235,18 @@ struct Limits {
 
 impl CarriedStore {
     /// Starts with a writer of an empty file. `meta` has the tables that rows refer to.
-    ///
-    /// # Errors
-    /// Returns an error if no thread can be started.
-    pub fn new(writer: StoreWriter, meta: &Meta, threads: usize) -> io::Result<Self> {
+    pub fn new(writer: StoreWriter, meta: &Meta, threads: usize) -> Self {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.max(1));
         let limits = Limits { names: meta.names.len(), stacks: meta.stacks.len(), tracks: meta.tracks.tracks.len() };
-        Ok(Self {
+        Self {
             writer,
             lanes: FxHashMap::default(),
             limits,
-            pool: pool.build().map_err(io::Error::other)?,
+            pool: pool.build().ok(),
             rows: 0,
             sorted_to_ns: i64::MIN,
             detail_max: 0,
-        })
+        }
     }
 
     /// Adds the next parts. More parts in one call keep more threads busy.
@@ -287,9 +285,11 @@ impl CarriedStore {
         let lanes = (0..).map(LaneIdx).zip(&mut self.writer.lanes);
         let mut packing: Vec<(LaneIdx, RepackJob<'_>)> =
             lanes.filter_map(|(lane, builder)| Some((lane, RepackJob::new(of_lane.remove(&lane)?, builder)))).collect();
-        let packed: Result<Vec<u64>, NoStore> = self
-            .pool
-            .install(|| packing.par_iter_mut().map(|(_, packing)| packing.pack(limits, buckets_max)).collect());
+        let mut pack = || packing.par_iter_mut().map(|(_, packing)| packing.pack(limits, buckets_max)).collect();
+        let packed: Result<Vec<u64>, NoStore> = match &self.pool {
+            Some(pool) => pool.install(pack),
+            None => pack(),
+        };
         match packed {
             Ok(detail_max) => self.detail_max = detail_max.into_iter().fold(self.detail_max, u64::max),
             Err(refused) => return Ok(Err(refused)),

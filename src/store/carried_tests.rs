@@ -82,7 +82,7 @@ fn parts_of(path: &Path) -> Vec<Vec<u8>> {
 fn take_out(path: &Path, parts: &[Vec<u8>], at_once: usize, threads: usize) -> Option<Store> {
     let file = fs::OpenOptions::new().read(true).write(true).create(true).truncate(true).open(path).unwrap();
     let meta = meta();
-    let mut store = CarriedStore::new(StoreWriter::new(file, 1 << 16).unwrap(), &meta, threads).unwrap();
+    let mut store = CarriedStore::new(StoreWriter::new(file, 1 << 16).unwrap(), &meta, threads);
     for parts in parts.chunks(at_once) {
         store.add_parts(parts).unwrap().ok()?;
     }
@@ -186,7 +186,7 @@ fn the_parts_up_to_a_time_hold_all_rows_before_it() {
     build(&path, 40_000, 1 << 24);
     let (all, parts) = (rows_of(&Store::open(&path).unwrap()), parts_of(&path));
     let file = fs::OpenOptions::new().read(true).write(true).create(true).truncate(true).open(&other).unwrap();
-    let mut taken = CarriedStore::new(StoreWriter::new(file, 1 << 16).unwrap(), &meta(), 2).unwrap();
+    let mut taken = CarriedStore::new(StoreWriter::new(file, 1 << 16).unwrap(), &meta(), 2);
     let mut before_ns = i64::MIN;
     for part in parts {
         taken.add_parts(&[part]).unwrap().unwrap();

@@ -20,6 +20,7 @@ use super::split::{ChromePiece, PIECE_BYTES, Splitter};
 use super::system::SystemTrace;
 use crate::base::budget::Charge;
 use crate::base::budget_shares::BudgetShare;
+use crate::base::threads::start_scoped;
 use crate::formats::format::{Format, Opener, Shown};
 use crate::formats::input::ahead::count_threads;
 use crate::formats::input::lengths::saturating_len;
@@ -87,16 +88,7 @@ impl StreamReader for ChromeJson {
             follower.parse_all(splitter)
         } else {
             count_threads(workers + 1);
-            thread::scope(|scope| {
-                let (tickets, in_order) = bounded(pieces_ahead);
-                let (jobs, waiting) = unbounded();
-                for _ in 0..workers {
-                    let waiting = waiting.clone();
-                    scope.spawn(move || work(&waiting, frames.table));
-                }
-                scope.spawn(move || hand_out(splitter, &tickets, &jobs, context));
-                follower.follow(&in_order)
-            })
+            on_threads((workers, pieces_ahead), splitter, follower)
         };
         read.map_err(|stop| match stop {
             Stop::Read(error) => error,
@@ -105,6 +97,37 @@ impl StreamReader for ChromeJson {
                 ReadError::Malformed { path, offset, expected: expected.to_owned(), found }
             }
         })
+    }
+}
+
+/// Parses pieces on other threads, or on this one if the system refuses them.
+fn on_threads((workers, pieces_ahead): (usize, usize), splitter: Splitter, follower: Follower<'_>) -> Result<(), Stop> {
+    let mut splitter = Some(splitter);
+    let whole = &mut splitter;
+    let (context, frames) = (follower.context, follower.frames);
+    let read = thread::scope(|scope| {
+        let (tickets, in_order) = bounded(pieces_ahead);
+        let (jobs, waiting) = unbounded();
+        let start_worker = || {
+            let waiting = waiting.clone();
+            start_scoped(scope, "parse", move || work(&waiting, frames.table)).is_ok()
+        };
+        let split = move || {
+            if let Some(splitter) = whole.take() {
+                hand_out(splitter, &tickets, &jobs, context);
+            }
+        };
+        if !start_worker() || start_scoped(scope, "split", split).is_err() {
+            return Err(follower);
+        }
+        // Fewer workers take longer.
+        let _refused = (1..workers).any(|_| !start_worker());
+        Ok(follower.follow(&in_order))
+    });
+    match (read, splitter) {
+        (Ok(read), _) => read,
+        (Err(follower), Some(splitter)) => follower.parse_all(splitter),
+        (Err(_), None) => Ok(()),
     }
 }
 

@@ -5,6 +5,8 @@ use std::thread;
 
 use crossbeam_channel::{Receiver, Sender, bounded, unbounded};
 
+use crate::base::threads::start_scoped;
+
 /// Jobs per thread that are queued, or done and waiting for their turn, so that no thread waits for a slow job of
 /// another.
 const AHEAD_OF_THREAD: usize = 2;
@@ -31,29 +33,43 @@ pub(crate) fn jobs_ahead(threads: usize) -> usize {
 
 /// Runs `work` on the jobs that `next` returns, at most `ahead` at a time, and passes the results to `take` in order.
 /// Fails with the first error of `take`, and then starts no more jobs. `next` runs on its own thread and `work` on
-/// `threads` threads; with fewer than two, everything runs on the calling thread.
+/// `threads` threads, or fewer if the system refuses some; with fewer than two, everything runs on the calling thread.
 pub(crate) fn in_order<J: Send, D: Send, E>(
     (threads, ahead): (usize, usize),
     mut next: impl FnMut() -> Option<J> + Send,
     work: impl Fn(J) -> D + Sync,
     mut take: impl FnMut(D) -> Result<(), E>,
 ) -> Result<(), E> {
-    if threads < 2 {
-        while let Some(job) = next() {
-            take(work(job))?;
-        }
-        return Ok(());
+    if threads > 1
+        && let Some(all) = on_threads((threads, ahead), &mut next, &work, &mut take)
+    {
+        return all;
     }
+    while let Some(job) = next() {
+        take(work(job))?;
+    }
+    Ok(())
+}
+
+/// Does the work of [`in_order`] on other threads. Returns `None`, and begins no job, if they cannot be started.
+fn on_threads<J: Send, D: Send, E>(
+    (threads, ahead): (usize, usize),
+    next: &mut (impl FnMut() -> Option<J> + Send),
+    work: &(impl Fn(J) -> D + Sync),
+    take: &mut impl FnMut(D) -> Result<(), E>,
+) -> Option<Result<(), E>> {
     count_threads(threads + 1);
     thread::scope(|scope| {
         let (tickets, in_order) = bounded(ahead);
         let (jobs, waiting) = unbounded::<(J, Sender<D>)>();
-        for _ in 0..threads {
-            let (waiting, work) = (waiting.clone(), &work);
+        let start_worker = || {
+            let waiting = waiting.clone();
             // The receiver is gone once `take` has failed.
-            scope.spawn(move || waiting.iter().for_each(|(job, reply)| drop(reply.send(work(job)))));
-        }
-        scope.spawn(move || {
+            let run = move || waiting.iter().for_each(|(job, reply)| drop(reply.send(work(job))));
+            start_scoped(scope, "parse", run).ok()
+        };
+        start_worker()?;
+        let read = move || {
             while let Some(job) = next() {
                 let (reply, done) = bounded(1);
                 // The ticket is sent first, since its queue bounds the jobs in flight.
@@ -61,8 +77,11 @@ pub(crate) fn in_order<J: Send, D: Send, E>(
                     return;
                 }
             }
-        });
-        take_each(&in_order, &mut take)
+        };
+        start_scoped(scope, "read", read).ok()?;
+        // Fewer workers take longer.
+        let _refused = (1..threads).any(|_| start_worker().is_none());
+        Some(take_each(&in_order, take))
     })
 }
 
@@ -81,6 +100,7 @@ mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     use super::*;
+    use crate::base::threads::tests::with_only;
 
     #[test]
     fn what_is_done_is_taken_in_order_and_no_more_is_begun_than_may_be() {
@@ -103,6 +123,25 @@ mod tests {
                 Ok::<_, ()>(())
             });
             assert_eq!((all, taken.into_inner()), (Ok(()), 1000));
+        }
+    }
+
+    #[test]
+    fn the_work_is_done_by_the_threads_that_the_system_starts() {
+        for startable in 0..5 {
+            let (mut jobs, mut taken) = (0..100, Vec::new());
+            let all = with_only(startable, || {
+                in_order(
+                    (3, 2),
+                    || jobs.next(),
+                    |job| job * 3,
+                    |done| {
+                        taken.push(done);
+                        Ok::<_, ()>(())
+                    },
+                )
+            });
+            assert_eq!((all, taken), (Ok(()), (0..100).map(|job| job * 3).collect()), "{startable}");
         }
     }
 

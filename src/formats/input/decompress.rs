@@ -10,6 +10,7 @@ use crossbeam_channel::{Receiver, bounded};
 use super::ahead::count_threads;
 use super::gzip::GzMembers;
 use super::trailing::TrailingSlot;
+use crate::base::threads;
 use crate::formats::ChunkLimits;
 use crate::formats::reader::SMALL_BYTES;
 
@@ -303,9 +304,9 @@ pub(crate) struct Blocks {
 }
 
 impl Blocks {
-    /// Unpacks on a new thread, parallel to the parser; small files on the calling thread. Fails if no thread can be
-    /// started. Input beyond the size limits counts as truncated.
-    pub(crate) fn new(packed: Box<dyn Read + Send>, packed_bytes: u64, chunk_limits: ChunkLimits) -> io::Result<Self> {
+    /// Unpacks on a new thread, parallel to the parser; on the calling thread if the file is small, or if the system
+    /// refuses a thread. Input beyond the size limits counts as truncated.
+    pub(crate) fn new(packed: Box<dyn Read + Send>, packed_bytes: u64, chunk_limits: ChunkLimits) -> Self {
         let most_bytes = packed_bytes.saturating_mul(UNPACKED_RATIO_MAX).max(UNPACKED_BYTES_MIN);
         let trailing = TrailingSlot::default();
         let decompressing = if chunk_limits.is_small(packed_bytes) {
@@ -316,14 +317,22 @@ impl Blocks {
             let (blocks, receiver) = bounded(BLOCKS_AHEAD);
             count_threads(1);
             let slot = trailing.clone();
-            std::thread::Builder::new().name("decompress".into()).spawn(move || {
+            // Passed once the thread runs, since a thread that is refused drops what it owns.
+            let (input, given) = bounded(1);
+            let started = threads::start("decompress", move || {
+                let Ok(packed) = given.recv() else { return };
                 let mut steps = Decompressor::new(packed, block_bytes, most_bytes, &slot);
                 // The receiver may be gone.
                 steps.try_for_each(|step| blocks.send(step)).ok();
-            })?;
-            Decompressing::Ahead(receiver)
+            });
+            if started.is_ok() {
+                input.send(packed).ok(); // the thread waits for it
+                Decompressing::Ahead(receiver)
+            } else {
+                Decompressing::Here(Box::new(Decompressor::new(packed, block_bytes, most_bytes, &trailing)))
+            }
         };
-        Ok(Self { decompressing, block: Vec::new(), read: 0, ended: false, trailing })
+        Self { decompressing, block: Vec::new(), read: 0, ended: false, trailing }
     }
 }
 
@@ -351,9 +360,24 @@ impl Read for Blocks {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::base::threads::tests::with_only;
     use crate::formats::ReadContext;
     use crate::formats::input::source::Source;
     use crate::formats::testing::file_of;
+
+    #[test]
+    fn a_file_is_unpacked_without_a_thread_of_its_own() {
+        let text: Vec<u8> = (0..2 * BLOCK_BYTES as u32).flat_map(|number| (number * 7919).to_le_bytes()).collect();
+        let mut packed = Vec::new();
+        let mut encoder = flate2::read::GzEncoder::new(&*text, flate2::Compression::fast());
+        encoder.read_to_end(&mut packed).expect("in memory");
+        let file = file_of(&packed);
+        let mut source = with_only(0, || Source::open(file.path(), &ReadContext::default())).expect("a file");
+        assert!(!source.is_small());
+        let mut found = Vec::new();
+        source.read_to_end(&mut found).expect("read");
+        assert!(found == text && source.cut_at().is_none());
+    }
 
     /// The whole text is one block, which must not be lost completely.
     #[test]

@@ -154,7 +154,7 @@ impl Source {
             FileReader { file: reader.file.try_clone()?, offset: reader.offset, progress: reader.progress.clone() };
         let packed_bytes = file.file.metadata()?.len();
         let packed: Box<dyn Read + Send> = Box::new(io::Cursor::new(std::mem::take(&mut self.head)).chain(file));
-        self.rest = Remainder::Blocks(Blocks::new(packed, packed_bytes, self.chunk_limits)?);
+        self.rest = Remainder::Blocks(Blocks::new(packed, packed_bytes, self.chunk_limits));
         let mut head = vec![0; HEAD_BYTES];
         let len = read_full(self, &mut head)?;
         head.truncate(len);

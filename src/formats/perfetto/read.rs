@@ -28,6 +28,7 @@ use super::tracks::{PerfettoTracks, SecondPass};
 use crate::base::budget_shares::BudgetShare;
 use crate::base::cancel::Cancelled;
 use crate::base::progress::Progress;
+use crate::base::threads::start_scoped;
 use crate::formats::format::{Format, Opener, Shown};
 use crate::formats::input::ahead::{in_order, jobs_ahead};
 use crate::formats::input::source::Source;
@@ -70,32 +71,45 @@ struct Perfetto {
 
 impl StreamReader for Perfetto {
     fn read(&mut self, sink: &mut dyn BatchSink, context: &ReadContext) -> Result<(), ReadError> {
-        let Some(source) = self.source.take() else { return Ok(()) };
-        if context.threads < 2 {
-            return decode(source, context, &mut |mut batch| {
-                batch.chunk.sort();
-                sink.accept(batch)
-            });
+        if context.threads > 1
+            && let Some(read) = read_on_thread(&mut self.source, sink, context)
+        {
+            return read;
         }
-        thread::scope(|scope| {
-            let (batches, decoded) = bounded(BATCHES_AHEAD);
-            let decoding = scope.spawn(move || {
-                // The receiver is gone once the sink has failed.
-                decode(source, context, &mut |batch| batches.send(batch).map_err(|_| ReadError::Cancelled(Cancelled)))
-            });
-            for mut batch in &decoded {
-                batch.chunk.sort();
-                if let Err(error) = sink.accept(batch) {
-                    drop(decoded);
-                    return Err(error);
-                }
-            }
-            match decoding.join() {
-                Ok(decoded) => decoded,
-                Err(panic) => std::panic::resume_unwind(panic),
-            }
+        let Some(source) = self.source.take() else { return Ok(()) };
+        decode(source, context, &mut |mut batch| {
+            batch.chunk.sort();
+            sink.accept(batch)
         })
     }
+}
+
+/// Decodes on another thread. Returns `None`, and leaves the source, if none can be started.
+fn read_on_thread(
+    source: &mut Option<Source>,
+    sink: &mut dyn BatchSink,
+    context: &ReadContext,
+) -> Option<Result<(), ReadError>> {
+    thread::scope(|scope| {
+        let (batches, decoded) = bounded(BATCHES_AHEAD);
+        let decoding = start_scoped(scope, "decode", move || {
+            let Some(source) = source.take() else { return Ok(()) };
+            // The receiver is gone once the sink has failed.
+            decode(source, context, &mut |batch| batches.send(batch).map_err(|_| ReadError::Cancelled(Cancelled)))
+        });
+        let decoding = decoding.ok()?;
+        for mut batch in &decoded {
+            batch.chunk.sort();
+            if let Err(error) = sink.accept(batch) {
+                drop(decoded);
+                return Some(Err(error));
+            }
+        }
+        Some(match decoding.join() {
+            Ok(decoded) => decoded,
+            Err(panic) => std::panic::resume_unwind(panic),
+        })
+    })
 }
 
 /// Emits a full batch.

@@ -16,6 +16,7 @@ use super::otlp_streams::{OtlpEncoding, OtlpStreams, Taken};
 use super::peer_user::{PeerUser, peer_user};
 use super::{Connections, NewSource};
 use crate::base::cancel::Cancel;
+use crate::base::threads;
 
 /// The OTLP port over HTTP, to which exporters send by default.
 pub(crate) const OTLP_PORT: u16 = 4318;
@@ -67,7 +68,7 @@ pub(super) fn listen(
     for listener in [Some(listener), other, grpc].into_iter().flatten() {
         listener.set_nonblocking(true).map_err(failed)?;
         let server = server.clone();
-        thread::spawn(move || server.accept_all(&listener));
+        threads::start("listen", move || server.accept_all(&listener)).map_err(failed)?;
     }
     say(format!("listening for OTLP at http://127.0.0.1:{port}{PATH}"));
     Ok(new)
@@ -103,10 +104,14 @@ impl Server {
                 continue;
             };
             let server = self.clone();
-            thread::spawn(move || {
+            let started = threads::start("serve", move || {
                 server.serve(stream);
                 drop(counted);
             });
+            if started.is_err() {
+                // The connection is closed, and its client tries again.
+                thread::sleep(LOOK_EVERY);
+            }
         }
     }
 

@@ -14,7 +14,7 @@ use crossbeam_channel::{Receiver, Sender, bounded};
 use super::super::arrivals::{ArrivalError, LOOK_EVERY, ReadingThread, Say};
 use super::{Connections, NewSource};
 use crate::base::cancel::Cancel;
-use crate::base::files;
+use crate::base::{files, threads};
 
 /// Interval at which a silent connection checks for cancellation.
 const SILENCE: Duration = Duration::from_millis(250);
@@ -45,9 +45,10 @@ pub(super) fn listen(
     let (out, new) = bounded(WAITING);
     let (stop, say) = (stop.clone(), say.clone());
     say(format!("listening at unix:{}", path.display()));
-    thread::spawn(move || {
+    threads::start("listen", move || {
         Listening { listener, connections, stop, say, out, has_refused: false }.accept_all(file);
-    });
+    })
+    .map_err(failed)?;
     Ok(new)
 }
 

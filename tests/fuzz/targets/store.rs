@@ -58,7 +58,7 @@ fn check_parts(bytes: &[u8]) {
     }
     let target = tempfile::NamedTempFile::new().expect("a file");
     let writer = StoreWriter::new(target.reopen().expect("opened"), 1 << 16).expect("begun");
-    let mut store = CarriedStore::new(writer, whole.meta(), 1).expect("a thread");
+    let mut store = CarriedStore::new(writer, whole.meta(), 1);
     if store.add_parts(&parts).expect("written").is_ok() && store.finish(whole.meta()).expect("written").is_ok() {
         let rows = rows::rows_of(Store::open(target.path()).expect("a store"));
         assert!(rows.is_sorted_by_key(|row| row.start_ns));
