@@ -212,22 +212,18 @@ impl DrawnChart {
     /// Applies a sample that counts for `ts_ns..end_ns`.
     fn stand(&mut self, ts_ns: i64, end_ns: i64, stack: StackIdx, stacks: &Stacks, spans: &mut Vec<FlameSpan>) {
         let touches = self.open_to_ns == ts_ns;
-        if !touches {
-            self.close(0, stacks, spans);
-        }
+        let stack = if stack.index() < stacks.len() { stack } else { StackIdx::EMPTY };
         if !touches || self.last != stack {
-            self.last = stack;
-            // Up to the first frame that runs: its callers run, too.
-            let mut same = 0;
             let mut new = std::mem::take(&mut self.new);
-            for frame in stacks.path(stack) {
-                if let Ok(open) = self.open.binary_search_by_key(&frame, |&(open, _)| open) {
-                    same = open + 1;
-                    break;
-                }
-                new.push(frame);
+            let same = self.shared_depth(stack, stacks, &mut new);
+            self.last = stack;
+            if touches {
+                self.close(same, stacks, spans);
+            } else {
+                spans.extend(self.open_spans(stacks));
+                self.open.truncate(same);
+                self.open.iter_mut().for_each(|(_, start_ns)| *start_ns = ts_ns);
             }
-            self.close(same, stacks, spans);
             self.too_deep |= same + new.len() > DEPTH_MAX;
             self.open.extend(new.drain(..).rev().take(DEPTH_MAX - same).map(|frame| (frame, ts_ns)));
             if new.capacity() <= DEPTH_MAX {
@@ -235,6 +231,27 @@ impl DrawnChart {
             }
         }
         self.open_to_ns = end_ns;
+    }
+
+    /// Returns the number of drawn frames that a stack shares with the last one, and appends its other frames to `new`.
+    /// Visits only frames that the two do not share: a caller is an earlier row than its callees, so the later of two
+    /// rows is not an ancestor of the other.
+    fn shared_depth(&self, stack: StackIdx, stacks: &Stacks, new: &mut Vec<StackIdx>) -> usize {
+        let (mut frame, mut last) = (stack, self.last);
+        while frame != last {
+            if frame > last {
+                new.push(frame);
+                frame = stacks.get(frame).parent;
+            } else {
+                last = stacks.get(last).parent;
+            }
+        }
+        match self.open.binary_search_by_key(&frame, |&(open, _)| open) {
+            Ok(depth) => depth + 1,
+            Err(_) if frame == StackIdx::EMPTY => 0,
+            // It is below the frames that are drawn.
+            Err(_) => self.open.len(),
+        }
     }
 
     fn push_gap(&mut self, gap_ns: u64) {

@@ -145,3 +145,22 @@ fn stacks_that_part_above_the_limit_and_below_it_are_drawn_down_to_it() {
     }
     assert_eq!(seen, expected);
 }
+
+#[test]
+fn a_sample_far_below_the_limit_takes_only_the_frames_that_change() {
+    const COUNT: u32 = 200_000;
+    let mut stacks = Stacks::default();
+    let (mut chart, mut spans) = (FlameChart::default(), Vec::new());
+    let mut deepest = StackIdx::EMPTY;
+    // Walking each stack up to the limit would take some twenty billion steps.
+    for ts_ns in 0..COUNT {
+        deepest = stacks.intern(deepest, NameIdx(1));
+        // After each thousand samples is a gap, so that all frames begin again.
+        let late_ns = i64::from(ts_ns / 1000) * 500;
+        chart.sample(late_ns + i64::from(ts_ns) * 10, deepest, &stacks, &mut spans);
+    }
+    assert!(chart.finish(&stacks, &mut spans));
+    let outermost = spans.iter().filter(|span| span.depth == 0).count();
+    assert_eq!(outermost, 200, "one for each time without a gap");
+    assert_eq!(spans.iter().filter(|span| usize::from(span.depth) == DEPTH_MAX - 1).count(), 199);
+}
