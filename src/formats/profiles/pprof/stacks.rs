@@ -34,6 +34,20 @@ pub(super) struct PprofSample {
 /// Text of a title, and the category of its module.
 type TitleKey = (Box<[u8]>, Option<Arc<str>>);
 
+/// A caller, encoded as in [`PprofStacks::rows`], a location, and whether an earlier location has no frame to drop.
+type LocationKey = (u32, u64, bool);
+
+/// The result of adding the frames of a location to a stack.
+#[derive(Debug, Clone, Copy)]
+struct LocationRow {
+    /// The innermost frame.
+    frame: Option<u32>,
+    /// Whether frames were dropped.
+    is_cut: bool,
+    /// Whether it, or an earlier location, has no frame to drop.
+    has_kept: bool,
+}
+
 /// The frames of all samples as a tree.
 #[derive(Default)]
 pub(super) struct PprofStacks {
@@ -41,6 +55,8 @@ pub(super) struct PprofStacks {
     modules: FrameModules,
     /// Row by caller (0 for none, else its row + 1) and title.
     rows: FxHashMap<(u32, u32), u32>,
+    /// Rows of locations with several frames. A few bytes may list a location with thousands of frames again.
+    location_rows: FxHashMap<LocationKey, LocationRow>,
     /// Titles by text, and for addresses also by module.
     titles: FxHashMap<TitleKey, u32>,
     /// Caller by row, encoded as in `rows`.
@@ -89,6 +105,17 @@ impl PprofStacks {
         let mut frame = None;
         let (mut of_location, mut has_kept) = (Vec::new(), false);
         for &location in locations.iter().rev() {
+            let key = (frame.map_or(0, |frame| frame + 1), location, has_kept);
+            if let Some(&row) = self.location_rows.get(&key) {
+                (frame, has_kept) = (row.frame, row.has_kept);
+                if row.is_cut {
+                    batch.batch.losses.add_because(DROPPED, Loss::IgnoredMetadata, place);
+                }
+                if row.is_cut && has_kept {
+                    break;
+                }
+                continue;
+            }
             let mut modules = std::mem::take(&mut self.modules);
             let known_location = tables.each_frame(location, &mut modules, batch, |each| of_location.push(each));
             self.modules = modules;
@@ -96,8 +123,12 @@ impl PprofStacks {
                 batch.lose(Loss::MissingText, place);
             }
             let kept_count = dropped.kept(&of_location, &mut has_kept, &mut batch.batch.losses);
-            let is_cut = kept_count < of_location.len();
+            let (is_cut, is_long) = (kept_count < of_location.len(), of_location.len() > 1);
             of_location.drain(..).take(kept_count).for_each(|each| frame = self.frame(frame, each));
+            if is_long {
+                self.location_rows.insert(key, LocationRow { frame, is_cut, has_kept });
+                self.new_bytes += 2 * size_of::<(LocationKey, LocationRow)>();
+            }
             if is_cut {
                 batch.batch.losses.add_because(DROPPED, Loss::IgnoredMetadata, place);
             }

@@ -1,13 +1,14 @@
 //! Tests of pprof profiles: one of Go against the output of `go tool pprof`, and small generated ones.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write as _;
 
 use proptest::prelude::*;
 
 use super::write::{PprofLabel, PprofWriter};
-use crate::formats::testing::{Reading, Seen, data, format_of, read_bytes, read_cut, read_path};
-use crate::model::{Id, Loss, Metadata, SampleMeasure};
+use crate::formats::testing::{Reading, Seen, data, file_of, format_of, read_bytes, read_cut, read_path};
+use crate::formats::{BatchSink, ReadContext, ReadError, Reader, sniff};
+use crate::model::{Batch, Id, Loss, Metadata, SampleMeasure, StackIdx};
 
 /// A message builder, independent of the writer.
 #[derive(Clone, Default)]
@@ -402,4 +403,48 @@ proptest! {
         }
         prop_assert_eq!(read_cut(&bytes, block_bytes, 2).expect("a profile"), reading);
     }
+}
+
+/// Returns the number of samples and the depths of their stacks.
+fn counts(bytes: &[u8]) -> (usize, BTreeSet<usize>) {
+    #[derive(Default)]
+    struct CountingSink(usize, BTreeSet<usize>);
+
+    impl BatchSink for CountingSink {
+        fn accept(&mut self, batch: Batch) -> Result<(), ReadError> {
+            self.0 += batch.chunk.events.len();
+            let stacks: BTreeSet<_> = batch.chunk.events.iter().map(|event| event.value).collect();
+            let depth = |value| batch.stacks.frames(StackIdx::from_value(value)).count();
+            self.1.extend(stacks.into_iter().map(depth));
+            Ok(())
+        }
+    }
+
+    let (file, context, mut sink) = (file_of(bytes), ReadContext::default(), CountingSink::default());
+    let Reader::Stream(mut reader) = sniff::open(file.path(), &context).expect("a profile") else { panic!("chunks") };
+    reader.read(&mut sink, &context).expect("a profile");
+    (sink.0, sink.1)
+}
+
+#[test]
+fn locations_with_many_inlined_functions_are_read_once_for_each_caller() {
+    let line = |function: u64| message().number(1, function);
+    let function = |id: u64, name: u64| message().number(1, id).number(2, name);
+    let long = (0..20_000).fold(message().number(1, 1), |location, _| location.message(4, line(1)));
+    let mut profile = message()
+        .message(1, message().number(1, 1).number(2, 2))
+        .message(5, function(1, 3))
+        .message(5, function(2, 4))
+        .message(4, message().number(1, 2).message(4, line(2)))
+        .message(4, long);
+    for text in ["", "samples", "count", "f", "main"] {
+        profile = profile.bytes(6, text.as_bytes());
+    }
+    // Reading each frame of each sample would take a billion steps.
+    const COUNT: u64 = 20_000;
+    for number in 0..COUNT {
+        let path: &[u8] = if number.is_multiple_of(2) { &[1, 2] } else { &[1, 1] };
+        profile = profile.message(2, message().bytes(1, path).number(2, 1));
+    }
+    assert_eq!(counts(&profile.0), (COUNT as usize, BTreeSet::from([20_001, 40_000])));
 }
