@@ -73,6 +73,21 @@ impl Format {
     }
 }
 
+/// Returns the first of `formats` that matches a source: its head, or else its first lines if the head cuts one.
+///
+/// # Errors
+/// If the source cannot be read.
+pub(crate) fn recognise_source(
+    formats: &'static [Format],
+    source: &mut Source,
+) -> Result<Option<&'static Format>, ReadError> {
+    let known = recognise(formats, source.head());
+    if known.is_some() {
+        return Ok(known);
+    }
+    Ok(source.read_head_lines()?.and_then(|lines| recognise(formats, &lines)))
+}
+
 /// Returns the first of `formats` that matches the head of decompressed data.
 #[must_use]
 pub(crate) fn recognise(formats: &'static [Format], head: &[u8]) -> Option<&'static Format> {

@@ -5,7 +5,7 @@ mod guess;
 
 use std::path::Path;
 
-use super::format::{Format, Opener, recognise};
+use super::format::{Format, Opener, recognise, recognise_source};
 use super::input::source::{Source, excerpt};
 use super::record_check::{RecordKind, checked};
 use super::{ReadContext, ReadError, Reader, unsupported};
@@ -51,13 +51,13 @@ pub const FORMATS: &[Format] = &[
 /// # Errors
 /// If it cannot be opened, or if its format is not recognised.
 pub fn open(path: &Path, context: &ReadContext) -> Result<Reader, ReadError> {
-    let source = match Source::open(path, context) {
+    let mut source = match Source::open(path, context) {
         Err(error @ ReadError::NotAFile { kind: FileKind::Folder, .. }) => {
             return Err(unsupported::folder(path).unwrap_or(error));
         }
         source => source?,
     };
-    if let Some(format) = format_of(source.head()) {
+    if let Some(format) = recognise_source(FORMATS, &mut source)? {
         open_as(format, source, context)
     } else if let Some(error) = unsupported::by_name(path) {
         Err(error)

@@ -217,6 +217,14 @@ pub(super) fn file_of(bytes: &[u8]) -> tempfile::NamedTempFile {
     file
 }
 
+/// Returns bytes as a gzip file.
+pub(super) fn gzip(bytes: &[u8]) -> Vec<u8> {
+    let mut packed = Vec::new();
+    let mut encoder = flate2::read::GzEncoder::new(bytes, flate2::Compression::fast());
+    std::io::Read::read_to_end(&mut encoder, &mut packed).expect("in memory");
+    packed
+}
+
 /// Returns the path of a test data file.
 pub(super) fn data(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name)

@@ -126,6 +126,29 @@ impl Source {
         &self.head
     }
 
+    /// Returns the lines at the start of a text, up to the one that the head cuts, which gets a line break. `None` if the
+    /// head is the whole file or no text, or if the line is too long. Reads return all bytes again.
+    pub(crate) fn read_head_lines(&mut self) -> Result<Option<Vec<u8>>, ReadError> {
+        /// Longer lines are skipped by the readers.
+        const LINE_BYTES_MAX: usize = 1 << 20;
+        const STEP_BYTES: usize = 64 << 10;
+        let is_text = |head: &[u8]| head.iter().all(|&byte| byte >= b' ' || byte.is_ascii_whitespace());
+        if self.head.len() < HEAD_BYTES || self.head_read > 0 || self.is_live() || !is_text(&self.head) {
+            return Ok(None);
+        }
+        let mut end = None;
+        while end.is_none() && self.head.len() <= HEAD_BYTES + LINE_BYTES_MAX {
+            let known = self.head.len();
+            self.head.resize(known + STEP_BYTES, 0);
+            let read = read_full(&mut self.rest, &mut self.head[known..]);
+            self.head.truncate(known + *read.as_ref().unwrap_or(&0));
+            let len = read.map_err(|source| ReadError::Io { path: self.path.clone(), offset: known as u64, source })?;
+            let line_break = memchr::memchr(b'\n', &self.head[known..]).map(|at| known + at);
+            end = line_break.or((len < STEP_BYTES).then_some(known + len));
+        }
+        Ok(end.map(|end| [&self.head[..end], b"\n"].concat()))
+    }
+
     /// Returns the offset, in decompressed bytes, at which the data is truncated or damaged; known at its end.
     #[must_use]
     pub fn cut_at(&self) -> Option<u64> {
@@ -168,17 +191,15 @@ impl Read for Source {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let unread = &self.head[self.head_read..];
         let len = if unread.is_empty() {
-            match &mut self.rest {
-                Remainder::Plain(file) => file.read(buffer)?,
-                Remainder::Live(stream) => stream.read(buffer)?,
-                Remainder::Blocks(blocks) => {
-                    let len = blocks.read(buffer)?;
-                    if len == 0 && !buffer.is_empty() && !blocks.ended {
-                        self.cut_at = Some(self.offset);
-                    }
-                    len
-                }
+            let len = self.rest.read(buffer)?;
+            if let Remainder::Blocks(blocks) = &self.rest
+                && len == 0
+                && !buffer.is_empty()
+                && !blocks.ended
+            {
+                self.cut_at = Some(self.offset);
             }
+            len
         } else {
             let len = unread.len().min(buffer.len());
             buffer[..len].copy_from_slice(&unread[..len]);
@@ -187,6 +208,16 @@ impl Read for Source {
         };
         self.offset += len as u64;
         Ok(len)
+    }
+}
+
+impl Read for Remainder {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Self::Plain(file) => file.read(buffer),
+            Self::Live(stream) => stream.read(buffer),
+            Self::Blocks(blocks) => blocks.read(buffer),
+        }
     }
 }
 

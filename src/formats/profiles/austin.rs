@@ -230,6 +230,15 @@ mod tests {
     }
 
     #[test]
+    fn a_first_sample_that_exceeds_the_head_is_recognised() {
+        let frames = vec!["/a/b.py:f:7"; 10_000].join(";");
+        let reading = read(&format!("P5;T0:1;{frames} 100\nP5;T0:1;/a/b.py:g:7 100\n"));
+        let depths: Vec<usize> = reading.events.iter().map(|event| event.stack.len()).collect();
+        assert_eq!((depths, reading.lost()), (vec![10_000, 1], vec![]));
+        assert_eq!(reading.events[0].stack[0], "f (b.py:7)");
+    }
+
+    #[test]
     fn a_real_capture_takes_as_long_as_its_lines_say() {
         let reading = read_path(&data("people/austin.txt.gz")).expect("a capture");
         let text = unpacked("people/austin.txt.gz");

@@ -370,6 +370,24 @@ mod tests {
     }
 
     #[test]
+    fn a_first_line_that_exceeds_the_head_is_recognised() {
+        let deep = vec!["f"; 65_000].join(";");
+        for text in [format!("{deep} 3"), format!("{deep} 3\r\nmain;g 1\n"), format!("# by a tool\n{deep} 3\nmain;g 1")]
+        {
+            let reading = read(&text);
+            let weights: Vec<u64> = samples(&reading).iter().map(|(_, weight)| *weight).collect();
+            let expected = if text.contains("main") { &[3, 1][..] } else { &[3] };
+            assert_eq!((weights.as_slice(), reading.events[0].stack.len()), (expected, 65_000));
+            assert_eq!(reading.lost(), []);
+        }
+        let packed = crate::formats::testing::gzip(format!("{deep} 3\n").as_bytes());
+        assert_eq!(read_bytes(&packed).expect("stacks").events.len(), 1);
+        for text in [deep, format!("{} 3", "x".repeat(1 << 20)), format!("\x01;{} 3", "x;".repeat(5000))] {
+            assert!(read_bytes(text.as_bytes()).is_err());
+        }
+    }
+
+    #[test]
     fn a_stack_deeper_than_any_thread_is_counted_and_its_neighbours_are_shown() {
         let deep = vec!["f"; 70_000].join(";");
         let reading = read(&format!("main;g 1\n{deep} 1\n{deep} 1\nmain;h 2"));

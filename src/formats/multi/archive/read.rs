@@ -8,7 +8,7 @@ use super::members::{MEMBERS_MAX, Member, MemberName, is_hidden};
 use super::tar::{self, EntryKind, TarStep};
 use super::zip;
 use crate::base::progress::Progress;
-use crate::formats::format::{Format, Opener, recognise};
+use crate::formats::format::{Format, Opener, recognise_source};
 use crate::formats::input::source::Source;
 use crate::formats::input::unpack::{Allowance, Ended, unpacked_to_file};
 use crate::formats::multi::clock_sync::KnownSyncs;
@@ -259,12 +259,12 @@ impl ArchiveReader<'_> {
 
     /// Reads a file of the archive; returns `false` if it is not a trace.
     fn read_member(&mut self, member: &Member) -> Result<bool, ReadError> {
-        let source = match Source::open(member.file.path(), &self.context) {
+        let mut source = match Source::open(member.file.path(), &self.context) {
             Ok(source) => source,
             Err(ReadError::Empty { .. }) => return Ok(false),
             Err(error) => return Err(error),
         };
-        let Some(format) = recognise(self.formats, source.head()) else { return Ok(false) };
+        let Some(format) = recognise_source(self.formats, &mut source)? else { return Ok(false) };
         let Opener::Capture(open) = format.opener else { return Err(nested(member.file.path())) };
         let text = || Source::open(member.file.path(), &self.context);
         self.attachments.add(&member.name.text, format.name, text, &self.context.cancel)?;
