@@ -61,6 +61,8 @@ pub fn open(path: &Path, context: &ReadContext) -> Result<Reader, ReadError> {
         open_as(format, source, context)
     } else if let Some(error) = unsupported::by_name(path) {
         Err(error)
+    } else if super::multi::archive::is_empty_tar(&mut source)? {
+        Err(super::multi::archive::empty_archive(path))
     } else {
         let (found, guess, supported) = (excerpt(source.head()), guess::sentence(path), names());
         Err(ReadError::Unrecognised { path: path.to_owned(), found, guess, supported })

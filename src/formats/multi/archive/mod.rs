@@ -14,4 +14,5 @@ mod zip;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use read::{TAR, ZIP};
+pub(crate) use read::{TAR, ZIP, empty_archive};
+pub(crate) use tar::is_empty_tar;

@@ -37,9 +37,9 @@ pub(crate) const TAR: Format = Format {
 /// The kind of a nested archive, in messages.
 const NESTED: &str = "an archive in an archive";
 
-/// Returns whether a file starts like a zip archive.
+/// Returns whether a file starts like a zip archive: with a file, or with the end record of one without files.
 fn looks_like_zip(head: &[u8]) -> bool {
-    head.starts_with(b"PK\x03\x04")
+    head.starts_with(b"PK\x03\x04") || head.starts_with(b"PK\x05\x06") && head.len() >= zip::END_BYTES
 }
 
 /// Returns whether a file starts like a tar archive.
@@ -76,6 +76,8 @@ struct ArchiveReader<'a> {
     allowance: Allowance,
     losses: Losses,
     attachments: Attachments,
+    /// Whether it has a file, which may be unreadable or no trace.
+    has_files: bool,
     /// Number of files with events.
     read: usize,
     /// Whether the archive has a single file.
@@ -103,6 +105,7 @@ impl StreamReader for Archive {
             allowance: Allowance::for_packed(bytes),
             losses: Losses::default(),
             attachments: Attachments::default(),
+            has_files: false,
             read: 0,
             is_alone: false,
             clock_syncs: KnownSyncs::default(),
@@ -221,6 +224,7 @@ impl ArchiveReader<'_> {
 
     /// Reads the file at `offset` of the archive.
     fn member(&mut self, member: &Member, offset: u64) -> Result<(), ReadError> {
+        self.has_files = true;
         let place = SourcePos::Offset(offset);
         let mut losses = Losses::default();
         match member.ended {
@@ -288,7 +292,11 @@ impl ArchiveReader<'_> {
 
     /// Adds the losses. If no file was readable, returns the error of the first one.
     fn finish(self) -> Result<(), ReadError> {
-        let Self { path, sink, mut losses, attachments, read, refused, refused_attachment, nested, .. } = self;
+        let Self { path, sink, mut losses, attachments, has_files, read, refused, refused_attachment, nested, .. } =
+            self;
+        if !has_files && losses.is_empty() {
+            return Err(empty_archive(&path));
+        }
         attachments.forgive(&mut losses);
         if read == 0 {
             let refused = refused.or(refused_attachment.filter(|_| !attachments.has_playwright()));
@@ -302,6 +310,12 @@ impl ArchiveReader<'_> {
         }
         sink.accept(only_losses(losses))
     }
+}
+
+/// Returns the error of an archive without files.
+pub(crate) fn empty_archive(path: &Path) -> ReadError {
+    let (expected, found) = ("a trace in the archive", "an empty archive");
+    ReadError::Malformed { path: path.to_owned(), offset: 0, expected: expected.into(), found: found.into() }
 }
 
 /// Returns whether the archive has a single visible file. Looks no further than the second.

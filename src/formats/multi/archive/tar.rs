@@ -10,6 +10,7 @@ use crate::base::cancel::Cancel;
 use crate::formats::ReadError;
 use crate::formats::input::decompress::read_full;
 use crate::formats::input::lengths::saturating_len;
+use crate::formats::input::source::Source;
 use crate::formats::input::unpack::Allowance;
 
 /// Block size of tar archives.
@@ -20,6 +21,19 @@ const SKIP_BYTES: u64 = 1 << 20;
 
 /// Limit for the extended header of a file. Real ones have some hundred bytes, or some KiB with extended attributes.
 const RECORD_BYTES_MAX: u64 = 1 << 20;
+
+/// Returns whether a file is a tar archive without entries: two blocks of zeros, or as many as a record has.
+pub(crate) fn is_empty_tar(source: &mut Source) -> Result<bool, ReadError> {
+    const RECORD_BYTES: usize = 20 * BLOCK_BYTES as usize;
+    let is_zero = |bytes: &[u8]| bytes.iter().all(|&byte| byte == 0);
+    if !is_zero(source.head()) {
+        return Ok(false);
+    }
+    let mut bytes = vec![0; RECORD_BYTES + 1];
+    let len = source.fill(&mut bytes)?;
+    let is_whole = (len as u64).is_multiple_of(BLOCK_BYTES) && (2 * BLOCK_BYTES as usize..=RECORD_BYTES).contains(&len);
+    Ok(is_whole && is_zero(&bytes))
+}
 
 /// One step through an archive.
 pub(super) enum TarStep {

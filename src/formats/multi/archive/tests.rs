@@ -347,3 +347,22 @@ fn bodies_that_a_har_names_are_no_losses_and_other_files_are() {
         assert_eq!(lost, [(Loss::IgnoredMetadata, 2), (Loss::UnreadableMember, 1), (Loss::UnreadableMember, 1)]);
     }
 }
+
+#[test]
+fn an_archive_without_files_is_said_to_be_empty() {
+    let mut folder = tar::Builder::new(Vec::new());
+    let mut header = tar::Header::new_gnu();
+    header.set_entry_type(tar::EntryType::Directory);
+    header.set_size(0);
+    folder.append_data(&mut header, "traces/", &[][..]).expect("written");
+    let folder = folder.into_inner().expect("written");
+    let empty = [zip_of(&[]), tar_of(&[]), vec![0; 10_240], gzip(&tar_of(&[])), folder, zip_of(&[(".hidden", b"x")])];
+    for archive in empty {
+        let error = read_bytes(&archive).expect_err("no trace").to_string();
+        assert!(error.ends_with("expected a trace in the archive, found an empty archive"), "{error}");
+    }
+    for zeros in [100, 1000, 4096 + 1, 10_240 + 512, 1 << 20] {
+        let error = read_bytes(&vec![0; zeros]).expect_err("no trace").to_string();
+        assert!(error.contains("unrecognised file format"), "{zeros}: {error}");
+    }
+}

@@ -11,7 +11,7 @@ use super::members::MemberName;
 use crate::base::files;
 
 /// Bytes of the end record without its comment.
-const END_BYTES: usize = 22;
+pub(super) const END_BYTES: usize = 22;
 
 /// Maximal bytes of the end record.
 const END_BYTES_MAX: u64 = END_BYTES as u64 + u16::MAX as u64;
