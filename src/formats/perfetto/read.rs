@@ -153,7 +153,8 @@ fn decode(source: Source, context: &ReadContext, emit: EmitBatch<'_>) -> Result<
 /// The packet sequences of a trace, in order of first appearance.
 #[derive(Debug, Default)]
 struct Sequences {
-    all: Vec<Sequence>,
+    /// Each is allocated on its own, since a vector that grows would be in memory twice.
+    all: Vec<Box<Sequence>>,
     rows: FxHashMap<u32, usize>,
     /// The sequence of the previous packet, which is often the next one too.
     recent: Option<(u32, usize)>,
@@ -172,7 +173,7 @@ impl Sequences {
             Some(&row) => row,
             None if self.all.len() >= SEQUENCES_MAX => return None,
             None => {
-                self.all.push(Sequence::default());
+                self.all.push(Box::default());
                 self.rows.insert(id, self.all.len() - 1);
                 self.all.len() - 1
             }

@@ -3,7 +3,7 @@
 use rustc_hash::FxHashMap;
 
 use super::fields::{interned_data, interned_string, source_location, trace_packet_defaults, track_event_defaults};
-use super::interned::Interned;
+use super::interned::{Interned, is_dense};
 use super::kernel_names::last;
 use super::packet_fields::{graphics_context, interned_gpu_counters, network_context};
 use super::profile::PerfettoStackTables;
@@ -12,9 +12,6 @@ use super::tracks::TrackNumber;
 use crate::formats::protobuf::decode::{Fields, ProtoValue};
 use crate::formats::protobuf::numbers::FieldNumber;
 use crate::model::{Id, NameIdx};
-
-/// Iids below this index an array, not a hash table; 24 bytes each, for each sequence.
-const RECENT_NAMES_MAX: u64 = 4096;
 
 /// Limit for remembered pairs of name and category; a sequence has some hundred.
 const KNOWN_NAMES_MAX: usize = 1 << 16;
@@ -49,6 +46,9 @@ pub(super) struct Sequence {
     /// The most recently used uuid and its track.
     pub(super) recent_track: Option<(u64, TrackNumber)>,
 }
+
+// A trace may have a hundred thousand sequences, with a few packets each.
+const _: () = assert!(size_of::<Sequence>() <= 640);
 
 /// Defaults for fields that packets omit.
 #[derive(Debug, Default)]
@@ -234,7 +234,7 @@ impl Sequence {
             self.recent_names.clear();
         }
         self.known_names.insert((name, category), (table, row));
-        if name < RECENT_NAMES_MAX {
+        if is_dense(name, self.recent_names.len()) {
             let position = name as usize;
             if self.recent_names.len() <= position {
                 self.recent_names.resize(position + 1, (0, 0, NameIdx::EMPTY));
