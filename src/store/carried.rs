@@ -235,6 +235,7 @@ struct Limits {
 
 impl CarriedStore {
     /// Starts with a writer of an empty file. `meta` has the tables that rows refer to.
+    #[must_use]
     pub fn new(writer: StoreWriter, meta: &Meta, threads: usize) -> Self {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.max(1));
         let limits = Limits { names: meta.names.len(), stacks: meta.stacks.len(), tracks: meta.tracks.tracks.len() };

@@ -118,7 +118,7 @@ fn on_threads((workers, pieces_ahead): (usize, usize), splitter: Splitter, follo
             }
         };
         if !start_worker() || start_scoped(scope, "split", split).is_err() {
-            return Err(follower);
+            return Err(Box::new(follower));
         }
         // Fewer workers take longer.
         let _refused = (1..workers).any(|_| !start_worker());

@@ -153,7 +153,7 @@ fn decode(source: Source, context: &ReadContext, emit: EmitBatch<'_>) -> Result<
 /// The packet sequences of a trace, in order of first appearance.
 #[derive(Debug, Default)]
 struct Sequences {
-    /// Each is allocated on its own, since a vector that grows would be in memory twice.
+    #[expect(clippy::vec_box, reason = "a vector of large values is in memory twice while it grows")]
     all: Vec<Box<Sequence>>,
     rows: FxHashMap<u32, usize>,
     /// The sequence of the previous packet, which is often the next one too.
