@@ -168,29 +168,66 @@ impl SampleHistogram {
     pub(crate) fn functions<'s>(&self, snapshot: &'s Snapshot, event: usize) -> Vec<FunctionSums<'s>> {
         // Name indices also differ by category, so functions are identified by their texts.
         let mut sums: FxHashMap<StrIdx, FunctionSums<'s>> = FxHashMap::default();
-        let mut path: Vec<(StrIdx, NameIdx)> = Vec::new();
+        let table = snapshot.stacks();
+        let text_of = |frame: StackIdx| {
+            let name = table.get(frame).name;
+            (snapshot.names().text_index(name), name)
+        };
+        let mut add = |(text, name): (StrIdx, NameIdx), own: SampleSum, total: SampleSum| {
+            let new = || FunctionSums {
+                name: snapshot.names().get(name).text,
+                own: SampleSum::default(),
+                total: SampleSum::default(),
+            };
+            let row = sums.entry(text).or_insert_with(new);
+            row.own.add(own);
+            row.total.add(total);
+        };
+        let none = SampleSum::default();
+        // The sums of the samples that have each frame in their stack. Each frame is visited once, since the stacks of a
+        // deep recursion share nearly all of them.
+        let mut below: FxHashMap<StackIdx, SampleSum> = FxHashMap::default();
         for (stack, sum) in self.stacks(event) {
-            path.clear();
-            path.extend(snapshot.frames(stack).map(|name| (snapshot.names().text_index(name), name)));
-            if path.is_empty() {
-                // Shown as a function without a name.
-                path.push((snapshot.names().text_index(NameIdx::EMPTY), NameIdx::EMPTY));
+            // The empty stack is shown as a function without a name.
+            let innermost = table.path(snapshot.stack(stack)).next().unwrap_or(StackIdx::EMPTY);
+            add(text_of(innermost), sum, none);
+            below.entry(innermost).or_default().add(sum);
+            let is_new = |caller: &StackIdx| !below.contains_key(caller);
+            let callers: Vec<_> = table.path(innermost).skip(1).take_while(is_new).collect();
+            below.extend(callers.into_iter().map(|caller| (caller, none)));
+        }
+        // Callers are earlier rows.
+        let mut frames: Vec<StackIdx> = below.keys().copied().collect();
+        frames.sort_unstable();
+        let mut callees: FxHashMap<StackIdx, Vec<StackIdx>> = FxHashMap::default();
+        for &frame in frames.iter().rev().filter(|&&frame| frame != StackIdx::EMPTY) {
+            let (caller, sum) = (table.get(frame).parent, below[&frame]);
+            callees.entry(caller).or_default().push(frame);
+            if caller != StackIdx::EMPTY {
+                below.entry(caller).or_default().add(sum);
             }
-            let innermost = path[0].0;
-            // Recursion counts once.
-            path.sort_unstable();
-            path.dedup_by_key(|(text, _)| *text);
-            for &(text, name) in &path {
-                let row = sums.entry(text).or_insert_with(|| FunctionSums {
-                    name: snapshot.names().get(name).text,
-                    own: SampleSum::default(),
-                    total: SampleSum::default(),
-                });
-                row.total.add(sum);
-                if text == innermost {
-                    row.own.add(sum);
+        }
+        if let Some(&sum) = below.get(&StackIdx::EMPTY) {
+            add(text_of(StackIdx::EMPTY), none, sum);
+        }
+        // Depth first, with the number of open frames of each function: recursion counts once.
+        let mut open: FxHashMap<StrIdx, u32> = FxHashMap::default();
+        let mut steps: Vec<(StackIdx, bool)> = vec![(StackIdx::EMPTY, false)];
+        while let Some((frame, is_left)) = steps.pop() {
+            let (text, name) = text_of(frame);
+            if is_left {
+                open.entry(text).and_modify(|count| *count -= 1);
+                continue;
+            }
+            if frame != StackIdx::EMPTY {
+                let count = open.entry(text).or_default();
+                *count += 1;
+                if *count == 1 {
+                    add((text, name), none, below[&frame]);
                 }
+                steps.push((frame, true));
             }
+            steps.extend(callees.get(&frame).into_iter().flatten().map(|&callee| (callee, false)));
         }
         let mut rows: Vec<_> = sums.into_values().collect();
         rows.sort_unstable_by_key(|row| row.name);

@@ -443,3 +443,21 @@ fn samples_at_one_time_are_in_one_slice() {
         }
     }
 }
+
+#[test]
+fn functions_of_a_deep_recursion_are_summed_at_once() {
+    const DEPTH: usize = 3000;
+    let sample = |depth: usize| Meant {
+        ts_ns: depth as i64,
+        track: 0,
+        path: (0..depth).map(|frame| 1 + (frame % 2) as u32).collect(),
+        event: EVENTS[0],
+        weight: Some(2),
+    };
+    let snapshot = snapshot(&(0..=DEPTH).map(sample).collect::<Vec<_>>());
+    let histogram = counted(&snapshot, &Scope::default());
+    let functions = histogram.functions(&snapshot, 0);
+    let sums: Vec<_> = functions.iter().map(|it| (it.own.samples, it.total.samples, it.total.weight)).collect();
+    // The second function is in all samples but one of the first function, and the last one is that of no stack.
+    assert_eq!(sums, [(1500, 3000, 6000), (1500, 2999, 5998), (1, 1, 2)]);
+}
