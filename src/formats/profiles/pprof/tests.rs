@@ -428,6 +428,8 @@ fn counts(bytes: &[u8]) -> (usize, BTreeSet<usize>) {
 
 #[test]
 fn locations_with_many_inlined_functions_are_read_once_for_each_caller() {
+    // Reading each frame of each sample would take a billion steps.
+    const COUNT: u64 = 20_000;
     let line = |function: u64| message().number(1, function);
     let function = |id: u64, name: u64| message().number(1, id).number(2, name);
     let long = (0..20_000).fold(message().number(1, 1), |location, _| location.message(4, line(1)));
@@ -440,8 +442,6 @@ fn locations_with_many_inlined_functions_are_read_once_for_each_caller() {
     for text in ["", "samples", "count", "f", "main"] {
         profile = profile.bytes(6, text.as_bytes());
     }
-    // Reading each frame of each sample would take a billion steps.
-    const COUNT: u64 = 20_000;
     for number in 0..COUNT {
         let path: &[u8] = if number.is_multiple_of(2) { &[1, 2] } else { &[1, 1] };
         profile = profile.message(2, message().bytes(1, path).number(2, 1));
