@@ -72,8 +72,8 @@ pub(super) fn have_trees(store: &Store, tracks: &[TrackPaths], leaf_rows: u64) -
 }
 
 /// Division of the budget: one quarter for the paths of all tracks, one for those of the tracks swept at once, one for
-/// the sums of a band, and one for the growing nodes. Leaves of single tracks are swept once the bands are, so they use
-/// the first three.
+/// the sums of a band, or of two whose sums no longer grow, and one for the growing nodes. Leaves of single tracks are
+/// swept once the bands are, so they use the first three.
 pub(super) struct PathMemoryPlan {
     pub(super) paths_max: usize,
     pub(super) track_paths_max: usize,

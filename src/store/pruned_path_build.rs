@@ -16,7 +16,7 @@ use super::bounded_tree::BoundedTree;
 use super::ledger::LedgerIndex;
 use super::ledger_build::{LedgerContext, span_rows};
 use super::ledger_progress::{LedgerPart, LedgerProgress};
-use super::path_bands::{BandPaths, PathMemoryPlan, TRACKS_PER_TASK, have_trees, starts, tracks_of};
+use super::path_bands::{BandPaths, PathMemoryPlan, TRACKS_PER_TASK, TrackPaths, have_trees, starts, tracks_of};
 use super::path_ledger::{PathLedgerIndex, PathShape};
 use super::path_tables::PathTables;
 use super::paths::{PathIdx, PathSumTable, PathSums};
@@ -49,20 +49,31 @@ pub(super) fn build(
     let mut whole: BoundedTree<PrunedPaths> = BoundedTree::new(None, shape.fan_out, 1, shape.kilorow_bytes);
     let (band_tables, slice_tables) = (PathTables::new(plan.band_paths_max), PathTables::new(usize::MAX));
     let numbers: Vec<usize> = (0..slices).collect();
-    for band in numbers.chunks(plan.band_slices) {
+    let mut swept_band: Option<SweptBand<'_>> = None;
+    // The paths of a band are merged, mostly on one thread, while the next band is swept.
+    for band in numbers.chunks(plan.band_slices).map(Some).chain([None]) {
         if context.cancel.is_cancelled() {
             return Ok(None);
         }
-        // The outer `None` is an empty band; the inner one, sums that do not add up.
-        let swept: Vec<Option<Option<BandPaths>>> = tracks
-            .par_iter()
-            .with_max_len(TRACKS_PER_TASK)
-            .map(|track| Some(checked(track.sweep(store, bounds_ns, band, &band_tables)?)))
-            .collect();
+        let before = swept_band.take();
+        let (swept, sums) = rayon::join(
+            || band.map(|band| sweep_tracks(store, &tracks, (bounds_ns, band), &band_tables)),
+            || before.as_ref().map(|band| band.sum_slices(plan.slices_at_once, &slice_tables, shape)),
+        );
+        for sums in sums.into_iter().flatten() {
+            let Some(SliceSums { slice, paths, rows }) = sums else { return Ok(None) };
+            whole.add_slice(&paths, rows, slice).map_err(io::Error::other)?;
+        }
+        whole.nodes.write(out)?;
+        if whole.growing_items() > plan.growing_max {
+            return Ok(None);
+        }
+        progress.advance(before.map_or(0, |band| band.slices.len()));
+        let (Some(slices), Some(swept)) = (band, swept) else { break };
         let mut bands: Vec<BandPaths> = Vec::with_capacity(swept.len());
         for ((track, leaves), swept) in tracks.iter_mut().zip(&mut leaves).zip(swept) {
             match swept {
-                Some(Some(swept)) => {
+                SweptTrack::Paths(swept) => {
                     for (slice, sums) in &swept.slices {
                         let rows = starts(sums);
                         track.rows += rows;
@@ -72,23 +83,11 @@ pub(super) fn build(
                     }
                     bands.push(swept);
                 }
-                Some(None) => track.swept_from = band.first().copied(),
-                None => {}
+                SweptTrack::Rejected => track.swept_from = slices.first().copied(),
+                SweptTrack::Empty => {}
             }
         }
-        for some in band.chunks(plan.slices_at_once) {
-            let sums: Vec<_> =
-                some.par_iter().map(|&slice| slice_tables.with(|all| sum_slice(&bands, slice, all, shape))).collect();
-            for (&slice, sums) in some.iter().zip(sums) {
-                let Some((paths, rows)) = sums else { return Ok(None) };
-                whole.add_slice(&paths, rows, slice).map_err(io::Error::other)?;
-            }
-        }
-        whole.nodes.write(out)?;
-        if whole.growing_items() > plan.growing_max {
-            return Ok(None);
-        }
-        progress.advance(band.len());
+        swept_band = Some(SweptBand { slices, tracks: bands });
     }
     // Leaves of single tracks use the memory of the bands.
     drop((band_tables, slice_tables));
@@ -144,6 +143,52 @@ fn adds_up(band: &BandPaths, sums: &[(PathIdx, PathSums)], spare_ns: &mut [i128]
         spare_ns[band.paths[path.index()].parent.index()] = 0;
     }
     adds_up
+}
+
+/// The paths of all tracks in a band, not merged yet.
+struct SweptBand<'a> {
+    slices: &'a [usize],
+    tracks: Vec<BandPaths>,
+}
+
+/// The pruned paths of all tracks in a slice, and the spans that start in it.
+struct SliceSums {
+    slice: usize,
+    paths: PrunedPaths,
+    rows: u64,
+}
+
+/// The paths of one track in a band.
+enum SweptTrack {
+    /// No span is in the band.
+    Empty,
+    Paths(BandPaths),
+    /// There are too many paths, or sums that do not add up.
+    Rejected,
+}
+
+fn sweep_tracks(
+    store: &Store,
+    tracks: &[TrackPaths],
+    (bounds_ns, band): (&[i64], &[usize]),
+    tables: &PathTables,
+) -> Vec<SweptTrack> {
+    let sweep = |track: &TrackPaths| match track.sweep(store, bounds_ns, band, tables) {
+        None => SweptTrack::Empty,
+        Some(paths) => checked(paths).map_or(SweptTrack::Rejected, SweptTrack::Paths),
+    };
+    tracks.par_iter().with_max_len(TRACKS_PER_TASK).map(sweep).collect()
+}
+
+impl SweptBand<'_> {
+    /// Sums and prunes each slice, at most `at_once` of them at a time. Slices that do not add up are `None`.
+    fn sum_slices(&self, at_once: usize, tables: &PathTables, shape: &PathShape) -> Vec<Option<SliceSums>> {
+        let sum = |&slice: &usize| {
+            let (paths, rows) = tables.with(|all| sum_slice(&self.tracks, slice, all, shape))?;
+            Some(SliceSums { slice, paths, rows })
+        };
+        self.slices.chunks(at_once).flat_map(|slices| slices.par_iter().map(sum).collect::<Vec<_>>()).collect()
+    }
 }
 
 /// Sums and prunes the paths of all tracks in a slice, and counts the spans that start in it. `all` is an empty table.
