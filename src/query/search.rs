@@ -22,7 +22,7 @@ use rayon::prelude::*;
 use slice_counts::{Slice, SliceCounts};
 pub(crate) use ticks::{PARTS, Ticks};
 
-use super::hit_count;
+use super::hit_count::{self, CountPlan};
 use super::matcher::Matcher;
 use super::scan::{BlockHits, LaneScan};
 use super::scope::Scope;
@@ -109,14 +109,7 @@ pub fn search(snapshot: &Snapshot, scope: &Scope, cancel: &Cancel, progress: &Pr
         .collect();
     let rows: u64 = scans.iter().map(|scan| scan.rows.end - scan.rows.start).sum();
     // The number of hits is useful only if it comes long before the hits.
-    let rows_max = rows / 16;
-    let slices = SliceCounts::count(snapshot, scope, rows_max, cancel)?;
-    let count = match &slices {
-        Some(slices) => Some(slices.total()),
-        None => {
-            hit_count::count_within(snapshot, scope, rows_max, cancel, &Progress::default())?.map(|count| count.hits)
-        }
-    };
+    let (slices, count) = known_hits(snapshot, scope, rows / 16, cancel)?;
     let stage = if count.is_some() { Stage::Listing } else { Stage::Searching };
     progress.begin(stage, rows);
     progress.add_events(count.unwrap_or(0));
@@ -143,6 +136,27 @@ pub fn search(snapshot: &Snapshot, scope: &Scope, cancel: &Cancel, progress: &Pr
     let total = slices.as_ref().map_or_else(|| lanes.iter().map(|lane| lane.total).sum(), SliceCounts::total);
     let (snapshot, matcher) = (snapshot.clone(), Arc::clone(matcher));
     Ok(Hits(Arc::new(HitTable { snapshot, matcher, lanes, slices, total, ticks })))
+}
+
+/// Returns the hits by slices and the number of hits, as far as at most `rows_max` rows outside the ledger's nodes must be
+/// read for them. Returns `Cancelled` if cancelled.
+fn known_hits(
+    snapshot: &Snapshot,
+    scope: &Scope,
+    rows_max: u64,
+    cancel: &Cancel,
+) -> Result<(Option<SliceCounts>, Option<u64>), Cancelled> {
+    let plan = CountPlan::new(snapshot, scope);
+    let outside = plan.scans(snapshot, scope);
+    if outside.iter().map(|scan| scan.rows.end - scan.rows.start).sum::<u64>() > rows_max {
+        return Ok((None, None));
+    }
+    if let Some(slices) = SliceCounts::count(snapshot, scope, (&plan, &outside), cancel)? {
+        let total = slices.total();
+        return Ok((Some(slices), Some(total)));
+    }
+    let count = hit_count::count_within(snapshot, scope, rows_max, cancel, &Progress::default())?;
+    Ok((None, count.map(|count| count.hits)))
 }
 
 /// Returns the extents that may have a match, in order.

@@ -41,26 +41,20 @@ pub(super) struct Slice {
 }
 
 impl SliceCounts {
-    /// Counts the hits of a scope. Returns `None` if the ledger does not cover all tracks of the scope, if a leaf is
-    /// damaged, or if more than `rows_max` rows must be read.
+    /// Counts the hits of a scope by its plan and the scans of all rows outside the nodes. Returns `None` if the nodes are
+    /// not those of all tracks, or if a leaf is damaged.
     ///
     /// # Errors
     /// Returns `Cancelled` if cancelled.
     pub(super) fn count(
         snapshot: &Snapshot,
         scope: &Scope,
-        rows_max: u64,
+        (plan, outside): (&CountPlan, &[LaneScan<'_>]),
         cancel: &Cancel,
     ) -> Result<Option<Self>, Cancelled> {
         cancel.check()?;
         let Some(ledger) = snapshot.store().ledger() else { return Ok(None) };
-        let plan = CountPlan::new(snapshot, scope);
-        let Some(leaves) = leaves(ledger, &plan) else { return Ok(None) };
-        let scans = plan.scans(snapshot, scope);
-        let rows: u64 = scans.iter().map(|scan| scan.rows.end - scan.rows.start).sum();
-        if rows > rows_max {
-            return Ok(None);
-        }
+        let Some(leaves) = leaves(ledger, plan) else { return Ok(None) };
         let bounds_ns = ledger.bounds_ns();
         let last = leaves[leaves.len() - 1].to;
         // The last slice of the ledger includes rows exactly at its end, so it has no end here.
@@ -77,7 +71,7 @@ impl SliceCounts {
         if is_intact.is_none() {
             return Ok(None);
         }
-        scans.par_iter().try_for_each(|scan| {
+        outside.par_iter().try_for_each(|scan| {
             let extents: Vec<usize> = scan.extents().collect();
             extents.par_chunks(EXTENTS_AT_ONCE).try_for_each(|extents| {
                 cancel.check()?;
