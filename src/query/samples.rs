@@ -5,9 +5,11 @@
 //! Never adds up two events, nor two units of one event. The naive way reads the event and stack of each sample.
 
 mod count;
+mod frame_totals;
 
 use rustc_hash::FxHashMap;
 
+use self::frame_totals::FrameTotals;
 use super::row_filter::RowFilter;
 use super::rows::{SortedRow, SortedRows};
 use super::scope::Scope;
@@ -15,8 +17,8 @@ use super::snapshot::Snapshot;
 use crate::base::cancel::{Cancel, Cancelled};
 use crate::base::progress::{Progress, Stage};
 use crate::model::args::Detail;
-use crate::model::{NameIdx, SampleEvents, SampleMeasure, StackIdx, StrIdx, Track, TrackIdx, TrackKey, TrackKind};
 pub(crate) use crate::model::{SampleEvent, SampleSum};
+use crate::model::{SampleEvents, SampleMeasure, StackIdx, StrIdx, Track, TrackIdx, TrackKey, TrackKind};
 use crate::store::details::DetailReader;
 use crate::store::sample_node::TrackSamples;
 use crate::store::{DetailRef, LaneIdx, LaneKind};
@@ -166,69 +168,24 @@ impl SampleHistogram {
     /// Returns the functions of an event's samples, largest self weight first, then by name.
     #[must_use]
     pub(crate) fn functions<'s>(&self, snapshot: &'s Snapshot, event: usize) -> Vec<FunctionSums<'s>> {
+        let table = snapshot.stacks();
         // Name indices also differ by category, so functions are identified by their texts.
         let mut sums: FxHashMap<StrIdx, FunctionSums<'s>> = FxHashMap::default();
-        let table = snapshot.stacks();
-        let text_of = |frame: StackIdx| {
+        let none = SampleSum::default();
+        let mut add = |frame: StackIdx, own: SampleSum, total: SampleSum| {
             let name = table.get(frame).name;
-            (snapshot.names().text_index(name), name)
-        };
-        let mut add = |(text, name): (StrIdx, NameIdx), own: SampleSum, total: SampleSum| {
-            let new = || FunctionSums {
-                name: snapshot.names().get(name).text,
-                own: SampleSum::default(),
-                total: SampleSum::default(),
-            };
-            let row = sums.entry(text).or_insert_with(new);
+            let text = snapshot.names().get(name).text;
+            let row = sums.entry(snapshot.names().text_index(name));
+            let row = row.or_insert_with(|| FunctionSums { name: text, own: none, total: none });
             row.own.add(own);
             row.total.add(total);
         };
-        let none = SampleSum::default();
-        // The sums of the samples that have each frame in their stack. Each frame is visited once, since the stacks of a
-        // deep recursion share nearly all of them.
-        let mut below: FxHashMap<StackIdx, SampleSum> = FxHashMap::default();
-        for (stack, sum) in self.stacks(event) {
-            // The empty stack is shown as a function without a name.
-            let innermost = table.path(snapshot.stack(stack)).next().unwrap_or(StackIdx::EMPTY);
-            add(text_of(innermost), sum, none);
-            below.entry(innermost).or_default().add(sum);
-            let is_new = |caller: &StackIdx| !below.contains_key(caller);
-            let callers: Vec<_> = table.path(innermost).skip(1).take_while(is_new).collect();
-            below.extend(callers.into_iter().map(|caller| (caller, none)));
-        }
-        // Callers are earlier rows.
-        let mut frames: Vec<StackIdx> = below.keys().copied().collect();
-        frames.sort_unstable();
-        let mut callees: FxHashMap<StackIdx, Vec<StackIdx>> = FxHashMap::default();
-        for &frame in frames.iter().rev().filter(|&&frame| frame != StackIdx::EMPTY) {
-            let (caller, sum) = (table.get(frame).parent, below[&frame]);
-            callees.entry(caller).or_default().push(frame);
-            if caller != StackIdx::EMPTY {
-                below.entry(caller).or_default().add(sum);
-            }
-        }
-        if let Some(&sum) = below.get(&StackIdx::EMPTY) {
-            add(text_of(StackIdx::EMPTY), none, sum);
-        }
-        // Depth first, with the number of open frames of each function: recursion counts once.
-        let mut open: FxHashMap<StrIdx, u32> = FxHashMap::default();
-        let mut steps: Vec<(StackIdx, bool)> = vec![(StackIdx::EMPTY, false)];
-        while let Some((frame, is_left)) = steps.pop() {
-            let (text, name) = text_of(frame);
-            if is_left {
-                open.entry(text).and_modify(|count| *count -= 1);
-                continue;
-            }
-            if frame != StackIdx::EMPTY {
-                let count = open.entry(text).or_default();
-                *count += 1;
-                if *count == 1 {
-                    add((text, name), none, below[&frame]);
-                }
-                steps.push((frame, true));
-            }
-            steps.extend(callees.get(&frame).into_iter().flatten().map(|&callee| (callee, false)));
-        }
+        // The empty stack is shown as a function without a name.
+        let innermost = |stack| table.path(snapshot.stack(stack)).next().unwrap_or(StackIdx::EMPTY);
+        let own: Vec<_> = self.stacks(event).map(|(stack, sum)| (innermost(stack), sum)).collect();
+        own.iter().for_each(|&(frame, sum)| add(frame, sum, none));
+        let text_of = |frame| snapshot.names().text_index(table.get(frame).name);
+        FrameTotals::new(table, &own).each_outermost(text_of, |frame, sum| add(frame, none, sum));
         let mut rows: Vec<_> = sums.into_values().collect();
         rows.sort_unstable_by_key(|row| row.name);
         rows.sort_by_key(|row| std::cmp::Reverse((row.own.weight, row.total.weight)));

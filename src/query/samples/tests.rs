@@ -9,7 +9,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::model::sample_measure::OTHER_EVENTS;
-use crate::model::{Id, Names, Registry, Stacks, TrackIdx, TrackSet};
+use crate::model::{Id, NameIdx, Names, Registry, Stacks, TrackIdx, TrackSet};
 use crate::query::filter::Filter;
 use crate::query::flame::FunctionIdx;
 use crate::query::matcher::Matcher;

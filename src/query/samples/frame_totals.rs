@@ -1,0 +1,68 @@
+//! Sums of the samples that have each frame in their stack. Each frame is visited once: the stacks of a deep recursion
+//! share nearly all frames, so a walk along each stack would take the square of its depth.
+
+use rustc_hash::FxHashMap;
+
+use crate::model::{SampleSum, StackIdx, Stacks, StrIdx};
+
+pub(super) struct FrameTotals {
+    sums: FxHashMap<StackIdx, SampleSum>,
+    /// Frames by caller; outermost frames, and the frame of empty stacks, by [`StackIdx::EMPTY`].
+    callees: FxHashMap<StackIdx, Vec<StackIdx>>,
+}
+
+impl FrameTotals {
+    /// Adds up sums by innermost frame, which is [`StackIdx::EMPTY`] for empty stacks.
+    pub(super) fn new(table: &Stacks, own: &[(StackIdx, SampleSum)]) -> Self {
+        let mut sums: FxHashMap<StackIdx, SampleSum> = FxHashMap::default();
+        for &(innermost, sum) in own {
+            sums.entry(innermost).or_default().add(sum);
+            for caller in table.path(innermost).skip(1) {
+                if sums.contains_key(&caller) {
+                    break;
+                }
+                sums.insert(caller, SampleSum::default());
+            }
+        }
+        let mut frames: Vec<StackIdx> = sums.keys().copied().filter(|&frame| frame != StackIdx::EMPTY).collect();
+        // Callers are earlier rows.
+        frames.sort_unstable_by_key(|&frame| std::cmp::Reverse(frame));
+        let mut callees: FxHashMap<StackIdx, Vec<StackIdx>> = FxHashMap::default();
+        for frame in frames {
+            let (caller, sum) = (table.get(frame).parent, sums[&frame]);
+            callees.entry(caller).or_default().push(frame);
+            if caller != StackIdx::EMPTY {
+                sums.entry(caller).or_default().add(sum);
+            }
+        }
+        Self { sums, callees }
+    }
+
+    /// Calls `each` with the sum of each frame that no caller of the same text has, so that recursion counts once.
+    pub(super) fn each_outermost(
+        &self,
+        text_of: impl Fn(StackIdx) -> StrIdx,
+        mut each: impl FnMut(StackIdx, SampleSum),
+    ) {
+        if let Some(&sum) = self.sums.get(&StackIdx::EMPTY) {
+            each(StackIdx::EMPTY, sum);
+        }
+        // Depth first, with the number of open frames of each text. A frame is pushed twice: to enter and to leave it.
+        let mut open: FxHashMap<StrIdx, u32> = FxHashMap::default();
+        let callees_of = |caller| self.callees.get(&caller).into_iter().flatten().map(|&callee| (callee, false));
+        let mut steps: Vec<(StackIdx, bool)> = callees_of(StackIdx::EMPTY).collect();
+        while let Some((frame, is_left)) = steps.pop() {
+            let count = open.entry(text_of(frame)).or_default();
+            if is_left {
+                *count -= 1;
+                continue;
+            }
+            *count += 1;
+            if *count == 1 {
+                each(frame, self.sums[&frame]);
+            }
+            steps.push((frame, true));
+            steps.extend(callees_of(frame));
+        }
+    }
+}
