@@ -3,7 +3,7 @@
 
 use super::fields::trace_packet;
 use super::ftrace::FtraceDecoder;
-use super::kernel_names::last;
+use super::kernel_names::{last, numbers_in};
 use super::packet_events::ArgForm::{Bits, Known, Text, Unsigned};
 use super::packet_events::{PacketArg, async_id, number_in, signed_in, text_in, write_args};
 use super::packet_fields::kernel_wakelock_type;
@@ -84,12 +84,7 @@ impl FtraceDecoder<'_> {
             trace_packet::ENTITY_STATE_RESIDENCY => self.describe_states(bytes),
             _ => false,
         };
-        let Some(ts_ns) = ts_ns else {
-            if !described {
-                self.batch.lose(Loss::BadTime, self.place);
-            }
-            return;
-        };
+        let Some(ts_ns) = self.required_time(ts_ns, described) else { return };
         match kind {
             trace_packet::ANDROID_SYSTEM_PROPERTY => self.properties(ts_ns, bytes),
             trace_packet::CPU_PER_UID_DATA => self.times_of_uids(ts_ns, bytes),
@@ -130,14 +125,11 @@ impl FtraceDecoder<'_> {
 
     /// Adds the processor time of each app on each cluster. The first time is absolute, later ones are differences.
     fn times_of_uids(&mut self, ts_ns: i64, bytes: &[u8]) {
-        let numbers = |kind| -> Vec<u64> {
-            let fields = Fields::new(bytes).filter(|field| field.number == kind);
-            fields.flat_map(|field| field.value.numbers(false).collect::<Vec<_>>()).collect()
-        };
         if let Some(clusters) = last(bytes, uid_times::CLUSTER_COUNT).map(ProtoValue::number) {
             self.kernel.devices.clusters = usize::try_from(clusters).unwrap_or(usize::MAX).min(KEPT_MAX);
         }
-        let (uids, times) = (numbers(uid_times::UID), numbers(uid_times::TOTAL_TIME_MS));
+        let uids: Vec<u64> = numbers_in(bytes, uid_times::UID).collect();
+        let times: Vec<u64> = numbers_in(bytes, uid_times::TOTAL_TIME_MS).collect();
         let clusters = self.kernel.devices.clusters;
         if clusters == 0 || uids.len().checked_mul(clusters) != Some(times.len()) {
             return self.batch.lose(Loss::MissingState, self.place);
@@ -249,17 +241,13 @@ impl FtraceDecoder<'_> {
         let Some(context) = own.or(interned.map(|context| &**context)) else {
             return self.batch.lose(Loss::MissingState, self.place);
         };
-        let numbers = |kind| {
-            let fields = Fields::new(bytes).filter(move |field| field.number == kind);
-            fields.flat_map(|field| field.value.numbers(false).collect::<Vec<_>>())
-        };
         if let Some(count) = last(bytes, network_bundle::TOTAL_PACKETS).map(ProtoValue::number) {
             let dur_ns = number_in(bytes, network_bundle::TOTAL_DURATION);
             let length = number_in(bytes, network_bundle::TOTAL_LENGTH);
             return self.network_packets((ts_ns, dur_ns), context, (count, length));
         }
-        let lengths = numbers(network_bundle::PACKET_LENGTHS).chain(std::iter::repeat(0));
-        for (later_ns, length) in numbers(network_bundle::PACKET_TIMESTAMPS).zip(lengths) {
+        let lengths = numbers_in(bytes, network_bundle::PACKET_LENGTHS).chain(std::iter::repeat(0));
+        for (later_ns, length) in numbers_in(bytes, network_bundle::PACKET_TIMESTAMPS).zip(lengths) {
             match ts_ns.checked_add_unsigned(later_ns) {
                 Some(ts_ns) => self.network_packets((ts_ns, 0), context, (1, length)),
                 None => self.batch.lose(Loss::BadTime, self.place),
@@ -293,11 +281,8 @@ impl FtraceDecoder<'_> {
 
     /// Adds the wakelocks that apps acquire and release. Each is a span of its owner.
     fn app_wakelocks(&mut self, ts_ns: i64, bytes: &[u8]) {
-        let numbers = |kind| {
-            let fields = Fields::new(bytes).filter(move |field| field.number == kind);
-            fields.flat_map(|field| field.value.numbers(false).collect::<Vec<_>>())
-        };
-        let (iids, times) = (numbers(wakelock_bundle::INTERN_ID), numbers(wakelock_bundle::ENCODED_TS));
+        let (iids, times) =
+            (numbers_in(bytes, wakelock_bundle::INTERN_ID), numbers_in(bytes, wakelock_bundle::ENCODED_TS));
         for (iid, encoded) in iids.zip(times) {
             let Some(info) = self.texts.and_then(|texts| texts.wakelocks.get(iid)) else {
                 self.batch.lose(Loss::MissingState, self.place);
@@ -334,10 +319,6 @@ impl FtraceDecoder<'_> {
 
     /// Adds the time that each wakelock of the kernel was held. The first time is absolute, later ones are differences.
     fn kernel_wakelocks(&mut self, ts_ns: i64, bytes: &[u8]) {
-        let numbers = |kind| {
-            let fields = Fields::new(bytes).filter(move |field| field.number == kind);
-            fields.flat_map(|field| field.value.numbers(false).collect::<Vec<_>>())
-        };
         for field in Fields::new(bytes).filter(|field| field.number == kernel_wakelock_data::WAKELOCK) {
             let wakelock = field.value.bytes();
             let is_native =
@@ -351,7 +332,8 @@ impl FtraceDecoder<'_> {
             let id = number_in(wakelock, kernel_wakelock::WAKELOCK_ID);
             known.insert(id, (format!("Wakelock {name} ({kind})").into(), 0));
         }
-        for (id, ms) in numbers(kernel_wakelock_data::WAKELOCK_ID).zip(numbers(kernel_wakelock_data::TIME_HELD_MILLIS))
+        for (id, ms) in numbers_in(bytes, kernel_wakelock_data::WAKELOCK_ID)
+            .zip(numbers_in(bytes, kernel_wakelock_data::TIME_HELD_MILLIS))
         {
             let Some((name, total)) = self.kernel.devices.kernel_wakelocks.get_mut(&id) else {
                 self.batch.lose(Loss::MissingState, self.place);

@@ -5,7 +5,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::fields::trace_packet;
 use super::ftrace::FtraceDecoder;
-use super::kernel_names::last;
+use super::kernel_names::{last, numbers_in};
 use super::kernel_state::{GpuCounter, PreviousSample};
 use super::packet_events::ArgForm::{Text, Unsigned};
 use super::packet_events::{PacketArg, async_id, known, number_in, signed_in, text_in, write_args};
@@ -122,12 +122,7 @@ impl FtraceDecoder<'_> {
             trace_packet::VULKAN_API_EVENT => self.name_object(bytes),
             _ => false,
         };
-        let Some(ts_ns) = ts_ns else {
-            if !described {
-                self.batch.lose(Loss::BadTime, self.place);
-            }
-            return;
-        };
+        let Some(ts_ns) = self.required_time(ts_ns, described) else { return };
         match kind {
             trace_packet::GPU_COUNTER_EVENT => self.gpu_counters(ts_ns, bytes),
             trace_packet::GPU_RENDER_STAGE_EVENT => self.render_stage(ts_ns, bytes),
@@ -154,6 +149,7 @@ impl FtraceDecoder<'_> {
                 self.push_global(ts_ns, (&name, "kHz"), khz);
             }
             trace_packet::VULKAN_MEMORY_EVENT => self.vulkan_memory(ts_ns, bytes),
+            _ if described => {}
             _ => self.vulkan(ts_ns, bytes),
         }
     }
@@ -171,9 +167,7 @@ impl FtraceDecoder<'_> {
         for spec in Fields::new(descriptor).filter(|field| field.number == gpu_counter_descriptor::SPECS) {
             let spec = spec.value.bytes();
             let units = |field| {
-                let units = Fields::new(spec).filter(|unit| unit.number == field);
-                let units = units.flat_map(|unit| unit.value.numbers(false).collect::<Vec<_>>());
-                let units = units.filter_map(|unit| UNITS.get(usize::try_from(unit).ok()?));
+                let units = numbers_in(spec, field).filter_map(|unit| UNITS.get(usize::try_from(unit).ok()?));
                 units.copied().filter(|unit| !unit.is_empty()).collect::<Vec<_>>().join("·")
             };
             let (numerator, denominator) =
@@ -405,7 +399,9 @@ impl FtraceDecoder<'_> {
 
     /// Adds a submission of command buffers to the track of its process.
     fn vulkan(&mut self, ts_ns: i64, bytes: &[u8]) {
-        let Some(submit) = last(bytes, vulkan_api_event::VK_QUEUE_SUBMIT).map(ProtoValue::bytes) else { return };
+        let Some(submit) = last(bytes, vulkan_api_event::VK_QUEUE_SUBMIT).map(ProtoValue::bytes) else {
+            return self.batch.lose(Loss::IgnoredPacket, self.place);
+        };
         let pid = self.tracks.process_now(signed_in(submit, vulkan_submit::PID));
         let track = self.overlapping_track(pid, "Vulkan Events");
         let args = &mut self.kernel.args;

@@ -79,6 +79,12 @@ impl KernelEvent<'_> {
     }
 }
 
+/// Returns all numbers of a repeated field.
+pub(super) fn numbers_in(bytes: &[u8], field: FieldNumber) -> impl Iterator<Item = u64> + use<'_> {
+    let fields = Fields::new(bytes).filter(move |each| each.number == field);
+    fields.flat_map(|each| each.value.numbers(false))
+}
+
 /// Returns the last value of a field.
 pub(super) fn last(bytes: &[u8], number: FieldNumber) -> Option<ProtoValue<'_>> {
     Fields::new(bytes).filter(|field| field.number == number).last().map(|field| field.value)

@@ -4,7 +4,7 @@
 use super::clocks::Time;
 use super::fields::{builtin_clock, trace_packet};
 use super::ftrace::FtraceDecoder;
-use super::kernel_names::last;
+use super::kernel_names::{last, numbers_in};
 use super::packet_events::ArgForm::{Known, Text, Unsigned};
 use super::packet_events::{PacketArg, signed_in, write_args};
 use super::packet_fields::{journal_event, statsd_atom};
@@ -104,9 +104,7 @@ impl FtraceDecoder<'_> {
     /// Adds the messages of Android's statistics daemon, which has times in the packet. Their types are not in the trace,
     /// so they are named by number.
     pub(super) fn statsd_atoms(&mut self, time: Option<Time>, bytes: &[u8]) {
-        let mut times = Fields::new(bytes)
-            .filter(|field| field.number == statsd_atom::TIMESTAMP_NANOS)
-            .flat_map(|field| field.value.numbers(false).collect::<Vec<_>>());
+        let mut times = numbers_in(bytes, statsd_atom::TIMESTAMP_NANOS);
         for field in Fields::new(bytes).filter(|field| field.number == statsd_atom::ATOM) {
             let own = times.next().map(|raw| self.clocks.time(self.sequence, None, raw));
             let Some(time) = own.or(time) else {

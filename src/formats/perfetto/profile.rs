@@ -9,6 +9,7 @@ use super::fields::{
     callstack, cpu_mode, frame, interned_data, interned_string, mapping, perf_sample, streaming_profile_packet,
 };
 use super::interned::Interned;
+use super::kernel_names::numbers_in;
 use crate::formats::output::batch::BatchBuilder;
 use crate::formats::output::modules::FrameModules;
 use crate::formats::protobuf::decode::{Fields, ProtoValue};
@@ -231,10 +232,7 @@ impl PerfettoSample {
 /// Returns the stacks of a streaming profile, each with the microseconds since the sample before. Missing stacks are
 /// `None`, since their time counts for those after them.
 pub(super) fn streamed(bytes: &[u8]) -> impl Iterator<Item = (Option<u64>, i64)> + '_ {
-    let column = |number: FieldNumber| {
-        Fields::new(bytes).filter(move |field| field.number == number).flat_map(|field| field.value.numbers(false))
-    };
-    let distances = column(streaming_profile_packet::TIMESTAMP_DELTA_US).map(|us| us as i64);
-    let stacks = column(streaming_profile_packet::CALLSTACK_IID).map(Some).chain(std::iter::repeat(None));
+    let distances = numbers_in(bytes, streaming_profile_packet::TIMESTAMP_DELTA_US).map(|us| us as i64);
+    let stacks = numbers_in(bytes, streaming_profile_packet::CALLSTACK_IID).map(Some).chain(std::iter::repeat(None));
     stacks.zip(distances)
 }

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use rustc_hash::FxHashMap;
 
 use super::ftrace::FtraceDecoder;
-use super::kernel_names::last;
+use super::kernel_names::{last, numbers_in};
 use super::kernel_spans::SOFTIRQS;
 use super::kernel_state::DiskTotals;
 use super::statistics_fields::{
@@ -222,9 +222,8 @@ impl FtraceDecoder<'_> {
     /// Adds the free blocks of each size in a memory zone.
     fn buddy_info(&mut self, ts_ns: i64, value: ProtoValue<'_>) {
         let (node, zone) = (text(value, buddy_info::NODE), text(value, buddy_info::ZONE));
-        let orders = Fields::new(value.bytes()).filter(|field| field.number == buddy_info::ORDER_PAGES);
         let page_bytes = self.page_bytes();
-        let counts = orders.flat_map(|field| field.value.numbers(false).collect::<Vec<_>>());
+        let counts = numbers_in(value.bytes(), buddy_info::ORDER_PAGES);
         // Each order doubles the block; a kernel has some eleven.
         for (order, count) in (0..u32::BITS).zip(counts) {
             let block_kib = (page_bytes / BYTES_PER_KIB) * f64::from(order).exp2();

@@ -1,31 +1,15 @@
 //! Kernel events without a meaning of their own, jobs and fences of GPUs, network events, and the packets of polled
 //! statistics, logs and triggers.
 
-use super::encode::{Message, message, packet};
-use super::read;
+use super::encode::{bundle, kernel_event, message, packet};
+use super::{read, values};
 use crate::formats::testing::Reading;
 use crate::model::{EventKind as K, Loss};
-
-fn kernel_event(ts_ns: u64, tid: u64, number: u32, event: Message) -> Message {
-    message().number(1, ts_ns).number(2, tid).message(number, event)
-}
-
-fn bundle(events: impl IntoIterator<Item = Message>) -> Message {
-    let bundle = message().number(1, 3);
-    message().number(10, 1).message(1, events.into_iter().fold(bundle, |bundle, event| bundle.message(2, event)))
-}
 
 /// Returns the time, track, name and arguments of each event.
 fn shown(reading: &Reading) -> Vec<(i64, K, &str, &str, &str)> {
     let events = reading.events.iter();
     events.map(|event| (event.ts_ns, event.kind, &*event.track.name, &*event.name, &*event.args)).collect()
-}
-
-/// Returns the time, process, name and value of each counter.
-fn values(reading: &Reading) -> Vec<(i64, String, &str, f64)> {
-    let counters = reading.events.iter().filter(|event| event.kind == K::Counter);
-    let value = |bits| f64::from_bits(bits);
-    counters.map(|event| (event.ts_ns, event.track.pid.to_string(), &*event.track.name, value(event.value))).collect()
 }
 
 #[test]

@@ -77,3 +77,14 @@ pub(super) fn process(uuid: u64, pid: u64, name: &str) -> Message {
 pub(super) fn clock(id: u64, ts: u64) -> Message {
     message().number(1, id).number(2, ts)
 }
+
+/// Returns a kernel event.
+pub(super) fn kernel_event(ts_ns: u64, tid: u64, number: u32, event: Message) -> Message {
+    message().number(1, ts_ns).number(2, tid).message(number, event)
+}
+
+/// Returns the kernel events of CPU 3.
+pub(super) fn bundle(events: impl IntoIterator<Item = Message>) -> Message {
+    let bundle = message().number(1, 3);
+    message().number(10, 1).message(1, events.into_iter().fold(bundle, |bundle, event| bundle.message(2, event)))
+}

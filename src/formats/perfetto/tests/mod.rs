@@ -18,6 +18,13 @@ mod write;
 use crate::formats::testing::{Reading, data, read_bytes, read_cut, read_path};
 use crate::model::{EventFlags, EventKind, Loss};
 
+/// Returns the time, process, name and value of each counter.
+fn values(reading: &Reading) -> Vec<(i64, String, &str, f64)> {
+    let counters = reading.events.iter().filter(|event| event.kind == EventKind::Counter);
+    let value = |bits| f64::from_bits(bits);
+    counters.map(|event| (event.ts_ns, event.track.pid.to_string(), &*event.track.name, value(event.value))).collect()
+}
+
 /// Reads packets that must be a valid trace.
 pub(super) fn read(packets: impl IntoIterator<Item = encode::Message>) -> Reading {
     read_bytes(&encode::capture(packets)).expect("a capture")

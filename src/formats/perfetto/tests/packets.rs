@@ -488,3 +488,10 @@ fn memory_of_vulkan_adds_up_for_each_scope_and_type() {
     assert_eq!(values(&reading), expected);
     assert_eq!(reading.lost(), [(Loss::IgnoredPacket, 3)]);
 }
+
+#[test]
+fn an_event_of_vulkan_that_is_not_shown_is_counted() {
+    let named = message().message(1, message().number(1, 5).number(2, 9).bytes(4, "image"));
+    let reading = read([packet(1).message(65, message()), packet(2).message(65, named)]);
+    assert_eq!((reading.events.len(), reading.lost()), (0, vec![(Loss::IgnoredPacket, 1)]));
+}
