@@ -64,8 +64,8 @@ impl<'a> From<&'a mut StoreWriter> for RowSink<'a> {
 }
 
 /// Runs `nest` with a sink of rows that are written to `writer`; on another thread if `threads` is 2 or more and the
-/// system starts one. Returns
-/// the results of `nest` and of the writes, after all rows up to [`RowSink::finish`] were written.
+/// system starts one. Returns the results of `nest` and of the writes, after all rows up to [`RowSink::finish`] were
+/// written.
 pub(crate) fn write_behind<R>(
     writer: &mut StoreWriter,
     threads: usize,

@@ -69,7 +69,7 @@ pub(super) fn build(
             return Ok(None);
         }
         progress.advance(before.map_or(0, |band| band.slices.len()));
-        let (Some(slices), Some(swept)) = (band, swept) else { break };
+        let (Some(band), Some(swept)) = (band, swept) else { break };
         let mut bands: Vec<BandPaths> = Vec::with_capacity(swept.len());
         for ((track, leaves), swept) in tracks.iter_mut().zip(&mut leaves).zip(swept) {
             match swept {
@@ -83,11 +83,11 @@ pub(super) fn build(
                     }
                     bands.push(swept);
                 }
-                SweptTrack::Rejected => track.swept_from = slices.first().copied(),
+                SweptTrack::Rejected => track.swept_from = band.first().copied(),
                 SweptTrack::Empty => {}
             }
         }
-        swept_band = Some(SweptBand { slices, tracks: bands });
+        swept_band = Some(SweptBand { slices: band, tracks: bands });
     }
     // Leaves of single tracks use the memory of the bands.
     drop((band_tables, slice_tables));
