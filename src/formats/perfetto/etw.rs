@@ -99,13 +99,20 @@ const DISK_ARGS: &[PacketArg] = &[
     PacketArg("Thread ID", disk_operation::ISSUING_THREAD_ID, Unsigned),
 ];
 
-/// The start of an operation: its message, its request, its thread, its opcode or the only one, and its arguments.
+/// The message that starts an operation, with its fields.
 struct OperationStart {
     event: FieldNumber,
     request: FieldNumber,
     thread: FieldNumber,
-    opcode: Result<FieldNumber, u64>,
+    opcode: Opcode,
     args: &'static [PacketArg],
+}
+
+/// The opcode of the operations that a message starts.
+#[derive(Clone, Copy)]
+enum Opcode {
+    Field(FieldNumber),
+    Always(u64),
 }
 
 const OPCODE_CREATE: u64 = 64;
@@ -115,7 +122,7 @@ const STARTS: &[OperationStart] = &[
         event: etw_event::FILE_IO_CREATE,
         request: file_create::IRP_PTR,
         thread: file_create::TTID,
-        opcode: Err(OPCODE_CREATE),
+        opcode: Opcode::Always(OPCODE_CREATE),
         args: &[
             PacketArg("I/O Request Packet", file_create::IRP_PTR, Unsigned),
             PacketArg("File Object", file_create::FILE_OBJECT, Unsigned),
@@ -130,7 +137,7 @@ const STARTS: &[OperationStart] = &[
         event: etw_event::FILE_IO_READ_WRITE,
         request: file_read_write::IRP_PTR,
         thread: file_read_write::TTID,
-        opcode: Ok(file_read_write::OPCODE),
+        opcode: Opcode::Field(file_read_write::OPCODE),
         args: &[
             PacketArg("Offset", file_read_write::OFFSET, Unsigned),
             PacketArg("I/O Request Packet", file_read_write::IRP_PTR, Unsigned),
@@ -145,7 +152,7 @@ const STARTS: &[OperationStart] = &[
         event: etw_event::FILE_IO_SIMPLE_OP,
         request: file_simple_op::IRP_PTR,
         thread: file_simple_op::TTID,
-        opcode: Ok(file_simple_op::OPCODE),
+        opcode: Opcode::Field(file_simple_op::OPCODE),
         args: &[
             PacketArg("I/O Request Packet", file_simple_op::IRP_PTR, Unsigned),
             PacketArg("File Object", file_simple_op::FILE_OBJECT, Unsigned),
@@ -157,7 +164,7 @@ const STARTS: &[OperationStart] = &[
         event: etw_event::FILE_IO_INFO,
         request: file_information::IRP_PTR,
         thread: file_information::TTID,
-        opcode: Ok(file_information::OPCODE),
+        opcode: Opcode::Field(file_information::OPCODE),
         args: &[
             PacketArg("I/O Request Packet", file_information::IRP_PTR, Unsigned),
             PacketArg("File Object", file_information::FILE_OBJECT, Unsigned),
@@ -171,7 +178,7 @@ const STARTS: &[OperationStart] = &[
         event: etw_event::FILE_IO_PATH_OPERATION,
         request: file_path_operation::IRP_PTR,
         thread: file_path_operation::TTID,
-        opcode: Ok(file_path_operation::OPCODE),
+        opcode: Opcode::Field(file_path_operation::OPCODE),
         args: &[
             PacketArg("I/O Request Packet", file_path_operation::IRP_PTR, Unsigned),
             PacketArg("File Object", file_path_operation::FILE_OBJECT, Unsigned),
@@ -185,7 +192,7 @@ const STARTS: &[OperationStart] = &[
         event: etw_event::FILE_IO_DIR_ENUM,
         request: file_enumeration::IRP_PTR,
         thread: file_enumeration::TTID,
-        opcode: Ok(file_enumeration::OPCODE),
+        opcode: Opcode::Field(file_enumeration::OPCODE),
         args: &[
             PacketArg("I/O Request Packet", file_enumeration::IRP_PTR, Unsigned),
             PacketArg("File Object", file_enumeration::FILE_OBJECT, Unsigned),
@@ -301,7 +308,10 @@ impl FtraceDecoder<'_> {
 
     /// Keeps an operation until it ends.
     fn begin_operation(&mut self, ts_ns: i64, start: &OperationStart, bytes: &[u8]) {
-        let opcode = start.opcode.map_or_else(|opcode| opcode, |field| number_in(bytes, field));
+        let opcode = match start.opcode {
+            Opcode::Field(field) => number_in(bytes, field),
+            Opcode::Always(opcode) => opcode,
+        };
         let name = known(opcode, OPERATIONS).unwrap_or("FileOperation");
         let args = &mut self.kernel.args;
         args.clear();
