@@ -201,9 +201,9 @@ impl CliCommand {
             }
             Some(LowCommand::Stats(LowStats { subject, rows, by })) => {
                 let (Rows { sources, scope, name, format }, load) = row_args(rows)?;
-                let LowStatsOf { samples: of_samples, counters, scheduling, heat_map } = subject;
-                let scheduling = scheduling.map(Into::into);
-                let stats = Stats { sources, scope, by, name, of_samples, format, counters, scheduling, heat_map };
+                let LowStatsOf { samples, counters, scheduling, heat_map } = subject;
+                let (samples, scheduling) = (samples.map(Into::into), scheduling.map(Into::into));
+                let stats = Stats { sources, scope, by, name, samples, format, counters, scheduling, heat_map };
                 Self::Stats { stats, load }
             }
             Some(LowCommand::Flame(low)) => {

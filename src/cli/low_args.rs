@@ -233,7 +233,8 @@ pub(super) struct LowRows {
     pub(crate) capture: LowCapture,
     #[command(flatten)]
     pub(crate) scope: LowScope,
-    /// Only spans whose name contains a match of this regular expression; for samples, functions
+    /// Only spans whose name contains a match of this regular expression; for samples, functions, modules, threads
+    /// or events
     #[arg(long, value_name = "RE")]
     pub(crate) name: Option<String>,
     /// Output format

@@ -3,14 +3,22 @@
 use clap::{Args, ValueEnum};
 
 use crate::query::heat_map::HeatMapGrid;
+use crate::query::sample_table::SampleBy;
 use crate::query::scheduling::ScheduledKind;
 
 /// The rows that `stats` is about, other than spans.
 #[derive(Debug, Args)]
 pub(super) struct LowStatsOf {
-    /// Totals of samples by function, each event in its unit, even if the trace has spans
-    #[arg(long, conflicts_with = "by")]
-    pub(crate) samples: bool,
+    /// Totals of samples, each event in its unit, even if the trace has spans
+    #[arg(
+        long,
+        value_name = "BY",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "function",
+        conflicts_with = "by"
+    )]
+    pub(crate) samples: Option<LowSampleBy>,
     /// Statistics of counters: samples, smallest, largest, mean over time, first, last, change, change per second
     #[arg(long, conflicts_with_all = ["name", "by", "samples"])]
     pub(crate) counters: bool,
@@ -35,6 +43,26 @@ pub(super) struct LowStatsOf {
         conflicts_with_all = ["by", "samples", "counters", "scheduling"]
     )]
     pub(crate) heat_map: Option<HeatMapGrid>,
+}
+
+/// The rows of a table of samples.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum LowSampleBy {
+    Function,
+    Module,
+    Thread,
+    Event,
+}
+
+impl From<LowSampleBy> for SampleBy {
+    fn from(low: LowSampleBy) -> Self {
+        match low {
+            LowSampleBy::Function => Self::Function,
+            LowSampleBy::Module => Self::Module,
+            LowSampleBy::Thread => Self::Thread,
+            LowSampleBy::Event => Self::Event,
+        }
+    }
 }
 
 /// The rows of a table of scheduling.

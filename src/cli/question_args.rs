@@ -10,6 +10,7 @@ use crate::model::Sources;
 use crate::query::flame::FlameView;
 use crate::query::groups::GroupBy;
 use crate::query::heat_map::HeatMapGrid;
+use crate::query::sample_table::SampleBy;
 use crate::query::scheduling::ScheduledKind;
 use crate::symbols::sources::SourceMap;
 
@@ -37,10 +38,10 @@ pub(super) struct Stats {
     pub(crate) sources: Sources,
     pub(crate) scope: ScopeArgs,
     pub(crate) by: GroupBy,
-    /// Filters names of spans or of functions.
+    /// Filters names of spans, or the rows of samples.
     pub(crate) name: Option<Regex>,
     /// Queries samples even if there are spans.
-    pub(crate) of_samples: bool,
+    pub(crate) samples: Option<SampleBy>,
     pub(crate) format: RowFormat,
     /// Queries counters instead of spans.
     pub(crate) counters: bool,

@@ -21,6 +21,7 @@ use crate::export::check;
 use crate::export::table::{RowFormat, json_id, json_text};
 use crate::model::Id;
 use crate::query::groups::GroupBy;
+use crate::query::sample_table::SampleBy;
 use crate::query::samples::SampleHistogram;
 use crate::query::totals::{
     GrowingTotals, LabelCell, NUMBER_COLUMNS, NameTotals, Totals, add_up, label_cells, label_columns,
@@ -46,7 +47,8 @@ fn print_once(stats: &Stats, how: &Load) -> Result<(), CliError> {
         return heat_map_stats::print(&snapshot, &scope, grid, stats.format, how);
     }
     let summary = snapshot.summary();
-    if stats.of_samples || (summary.spans == 0 && summary.samples > 0 && stats.by == GroupBy::default()) {
+    let has_samples_alone = summary.spans == 0 && summary.samples > 0 && stats.by == GroupBy::default();
+    if let Some(by) = stats.samples.or_else(|| has_samples_alone.then(SampleBy::default)) {
         let (scope, progress) = (stats.scope.on(&snapshot)?, Progress::default());
         let line = ProgressLine::start(&progress, how.progress);
         let counted = SampleHistogram::count(&snapshot, &scope, &Cancel::default(), &progress);
@@ -56,7 +58,7 @@ fn print_once(stats: &Stats, how: &Load) -> Result<(), CliError> {
         if histogram.events().is_empty() {
             say_no_samples(&snapshot);
         }
-        return sample_stats::print(&snapshot, &histogram, stats.name.as_ref(), stats.format);
+        return sample_stats::print(&snapshot, &histogram, (by, stats.name.as_ref()), stats.format);
     }
     let scope = stats.scope.named(stats.name.as_ref()).on(&snapshot)?;
     let (growing, progress) = (GrowingTotals::grouped(stats.by.clone()), Progress::default());

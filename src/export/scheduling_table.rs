@@ -114,7 +114,8 @@ fn scheduled_values<'s>(snapshot: &'s Snapshot, all: &Scheduling, row: &Schedule
     values
 }
 
-fn thread_values(snapshot: &Snapshot, track: TrackIdx) -> [TableValue<'_>; 4] {
+/// Returns the thread, its id, its process and its id.
+pub(crate) fn thread_values(snapshot: &Snapshot, track: TrackIdx) -> [TableValue<'_>; 4] {
     let track = snapshot.track(track);
     let [process, pid] = process_values(snapshot, track.process);
     [text_value(&track.name), id_value(&track.key.tid), process, pid]

@@ -12,6 +12,9 @@ use super::stacks::CallPaths;
 use crate::base::cancel::{Cancel, Cancelled};
 use crate::model::TrackIdx;
 
+/// The text of the row of samples without a stack.
+pub(crate) const NO_FRAMES: &str = "[no frames]";
+
 /// A property to group samples by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum SampleBy {
@@ -75,6 +78,16 @@ impl SampleTable {
             }
         };
         Ok(Self { paths, picture, rows })
+    }
+
+    /// Returns the text of a module's row.
+    #[must_use]
+    pub(crate) fn module_label(&self, function: FunctionIdx) -> &str {
+        match self.picture.functions.module(function) {
+            _ if function == FunctionIdx::ROOT => NO_FRAMES,
+            "" => "[no module]",
+            module => module,
+        }
     }
 
     /// Returns the event of a row: that of the table, or its own.

@@ -189,12 +189,17 @@ pub fn from_samples(
 ) -> Result<CallPaths, Cancelled> {
     let histogram = SampleHistogram::count(snapshot, scope, cancel, progress)?;
     let wanted = histogram.events().iter().position(|it| Some(it) == event);
-    let event = wanted.or_else(|| histogram.default_event(snapshot));
-    let tree = event.map(|event| from_histogram(snapshot, &histogram, event)).unwrap_or_default();
+    Ok(paths_of_event(snapshot, &histogram, wanted.or_else(|| histogram.default_event(snapshot))))
+}
+
+/// Returns the call paths of one event's samples in a histogram; none without an event.
+#[must_use]
+pub(crate) fn paths_of_event(snapshot: &Snapshot, histogram: &SampleHistogram, event: Option<usize>) -> CallPaths {
+    let tree = event.map(|event| from_histogram(snapshot, histogram, event)).unwrap_or_default();
     let event_sums = (0..histogram.events().len()).map(|event| histogram.total(event)).collect();
     let tracks = event.map(|event| histogram.tracks(event)).unwrap_or_default();
     let (events, work) = (histogram.events().to_vec(), histogram.work);
-    Ok(CallPaths { tree, events, event, event_sums, tracks, work, missing: SampleSum::default() })
+    CallPaths { tree, events, event, event_sums, tracks, work, missing: SampleSum::default() }
 }
 
 /// Returns the call paths of one event's samples, by weight.

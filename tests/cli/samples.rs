@@ -139,6 +139,45 @@ fn collapsed_stacks_are_in_the_unit_that_is_named_and_each_unit_is_kept_by_itsel
 }
 
 #[test]
+fn samples_are_summed_by_module_thread_and_event_with_recursion_counted_once() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("trace.json");
+    let frames = json!({
+        "1": { "name": "main", "category": "app" },
+        "2": { "name": "read", "category": "libc", "parent": "1" },
+        "3": { "name": "callback", "category": "app", "parent": "2" },
+        "4": { "name": "lost" },
+    });
+    // Threads and innermost frames.
+    let taken = [(7, "1"), (7, "2"), (7, "3"), (8, "3"), (8, "4")];
+    let sample = |(number, (tid, frame))| json!({ "cpu": 0, "tid": tid, "ts": number, "name": "cycles", "weight": 10, "sf": frame });
+    let samples: Vec<Value> = taken.into_iter().enumerate().map(sample).collect();
+    let named = json!([
+        { "ph": "M", "pid": 1, "tid": 7, "name": "thread_name", "args": { "name": "=worker, 7" } },
+        { "ph": "i", "pid": 1, "tid": 7, "name": "started", "ts": 0 },
+    ]);
+    let trace = json!({ "traceEvents": named, "stackFrames": frames, "samples": samples });
+    std::fs::write(&file, trace.to_string()).expect("written");
+    let stats = |options: &[&str]| {
+        let printed = longspan(&[&["stats", "--no-cache", text(&file)], options].concat()).done();
+        printed.lines().skip(1).map(str::to_owned).collect::<Vec<_>>()
+    };
+    let event_of = |row: &String| row.split(',').take(2).collect::<Vec<_>>().join(",");
+    let event = event_of(&stats(&["--samples=event"])[0]);
+    let with_event = |rows: &[&str]| rows.iter().map(|row| format!("{event},{row}")).collect::<Vec<_>>();
+    let modules = ["app,3,4,3,4", "libc,1,3,1,3", "[no module],1,1,1,1"];
+    assert_eq!(stats(&["--samples=module"]), with_event(&modules));
+    assert_eq!(stats(&["--samples=module", "--name", "^l"]), with_event(&modules[1..2]));
+    assert_eq!(stats(&["--samples=thread"]), with_event(&["\"=worker, 7\",7,,1,3,3,3,3", ",8,,,2,2,2,2"]));
+    assert_eq!(stats(&["--samples=event"]), with_event(&["5,5,5,5"]));
+    assert_eq!(stats(&["--samples=function"]), stats(&["--samples"]));
+    let lines = longspan(&["stats", "--no-cache", "--samples=thread", "--format", "jsonl", text(&file)]).done();
+    let first: Value = serde_json::from_str(lines.lines().next().expect("a row")).expect("JSON");
+    assert_eq!((&first["thread"], &first["tid"], &first["self_samples"]), (&json!("=worker, 7"), &json!(7), &json!(3)));
+    longspan(&["stats", "--no-cache", "--samples=module", "--by", "name", text(&file)]).failed(2);
+}
+
+#[test]
 fn samples_of_austin_last_as_long_as_their_lines_say_also_the_last_of_a_thread() {
     let folder = tempfile::tempdir().expect("a folder");
     let (file, profile) = (folder.path().join("austin.txt"), folder.path().join("p.pb.gz"));

@@ -96,6 +96,9 @@ fn the_command_line_prints_the_functions_of_the_module_in_the_field() {
     let mut session = with_samples();
     session.click("By module");
     rows_are(&mut session, &["app, self", "libc, self"]);
+    session.click("Copy as command");
+    let printed = run_by_shell(&copied(&session).expect("a command"));
+    assert!(printed.contains("clock,ns,libc,2000000") && printed.contains("clock,ns,app,"), "{printed}");
     session.harness.get_by_label_contains("libc, self").click();
     session.harness.step();
     rows_are(&mut session, &["wait, self"]);

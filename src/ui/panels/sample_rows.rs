@@ -15,7 +15,7 @@ use crate::export::values::{TableSource, TableValue, TableValueWriter};
 use crate::model::sample_measure::NANOSECONDS;
 use crate::query::Snapshot;
 use crate::query::flame::{FunctionIdx, FunctionKey};
-use crate::query::sample_table::{SampleBy, SampleGroup, SampleGroupRow, SampleTable};
+use crate::query::sample_table::{NO_FRAMES, SampleBy, SampleGroup, SampleGroupRow, SampleTable};
 use crate::query::samples::SampleSum;
 use crate::scene::labels::shown;
 use crate::scene::titles::{process_title, track_title};
@@ -207,12 +207,9 @@ impl<'a> SampleTexts<'a> {
     fn name(self, key: SampleGroup) -> Cow<'a, str> {
         let functions = &self.table.picture.functions;
         match key {
-            SampleGroup::Function(FunctionIdx::ROOT) | SampleGroup::Module(FunctionIdx::ROOT) => "[no frames]".into(),
+            SampleGroup::Function(FunctionIdx::ROOT) => NO_FRAMES.into(),
             SampleGroup::Function(function) => functions.text(self.snapshot, function).into(),
-            SampleGroup::Module(function) => match functions.module(function) {
-                "" => "[no module]".into(),
-                module => module.into(),
-            },
+            SampleGroup::Module(function) => self.table.module_label(function).into(),
             SampleGroup::Thread(track) => track_title(self.snapshot.track(track)).0.into(),
             SampleGroup::Event(event) => {
                 self.table.paths.events.get(event).map(|it| (*it.name).into()).unwrap_or_default()

@@ -280,7 +280,9 @@ impl DockPanel for SamplesPanel {
     }
 
     fn tools(&self) -> PanelTools {
-        PanelTools { copies: true, exports: true, has_command: self.by == SampleBy::Function }
+        // The command line searches other names of threads.
+        let has_command = matches!(self.by, SampleBy::Function | SampleBy::Module) || self.words.is_empty();
+        PanelTools { copies: true, exports: true, has_command }
     }
 
     fn copied(&self, _snapshot: &Snapshot, cells: Cells) -> Option<String> {
@@ -292,7 +294,13 @@ impl DockPanel for SamplesPanel {
     }
 
     fn command_line(&self) -> Option<PanelCommandLine> {
-        let mut options = vec!["--samples".to_owned()];
+        let by = match self.by {
+            SampleBy::Function => "",
+            SampleBy::Module => "=module",
+            SampleBy::Thread => "=thread",
+            SampleBy::Event => "=event",
+        };
+        let mut options = vec![format!("--samples{by}")];
         // The command line searches names only. It prints all functions if some are shown because of their modules.
         if !self.words.is_empty() && self.rows.have_words_in_names() {
             options.extend(["--name".to_owned(), format!("(?i){}", regex::escape(&self.words))]);
