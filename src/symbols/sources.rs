@@ -1,5 +1,8 @@
 //! Reads source files. Their paths in debug information are from the build machine, and untrusted. A file is opened
 //! only below the user's source and symbol folders, and below the folder of the trace.
+//!
+//! A source folder without a prefix is searched for the end of the path, as debuggers do: most folders have moved since
+//! the build.
 
 use std::path::{Path, PathBuf};
 
@@ -9,10 +12,15 @@ use super::paths::{real_folder, without_parents};
 /// Size limit of a source file; generated ones have some megabytes.
 const FILE_BYTES_MAX: u64 = 16 << 20;
 
+/// Limit for the components of a path that are looked for in a folder; sources of packages have some ten.
+const ENDS_MAX: usize = 32;
+
 /// A source folder, and the path prefix that it replaces.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct SourceMap {
     from: PathBuf,
+    /// Whether the folder may hold the files of any other path.
+    is_searched: bool,
     /// The folder without `..`, with links resolved.
     folder: PathBuf,
 }
@@ -25,7 +33,7 @@ impl SourceMap {
         let absolute = std::path::absolute(folder).ok().filter(|_| !folder.is_empty())?;
         let from = if text.contains('=') { Some(PathBuf::from(from)) } else { without_parents(&absolute) };
         let from = from.filter(|from| !from.as_os_str().is_empty())?;
-        Some(Self { from, folder: real_folder(&absolute) })
+        Some(Self { from, is_searched: !text.contains('='), folder: real_folder(&absolute) })
     }
 }
 
@@ -99,7 +107,24 @@ impl SourceFolders {
                 Err(_) => problem = SourceProblem::Unreadable,
             }
         }
-        Err(problem)
+        self.find(&recorded).ok_or(problem)
+    }
+
+    /// Searches the folders without a prefix for the longest end of a path.
+    fn find(&self, recorded: &Path) -> Option<SourceText> {
+        let components: Vec<_> = recorded.components().skip(1).collect();
+        let first = components.len().saturating_sub(ENDS_MAX);
+        for from in first..components.len() {
+            let end: PathBuf = components[from..].iter().collect();
+            for map in self.maps.iter().filter(|map| map.is_searched) {
+                if let Ok(file) = self.roots.open(&map.folder.join(&end))
+                    && let Some(text) = file.read_all(FILE_BYTES_MAX)
+                {
+                    return Some(SourceText::new(file.path, &text));
+                }
+            }
+        }
+        None
     }
 }
 
@@ -126,6 +151,38 @@ mod tests {
     use super::*;
 
     #[test]
+    fn sources_that_have_moved_are_found_by_the_longest_end_of_their_path() {
+        let folder = tempfile::tempdir().unwrap();
+        for (file, text) in [("main.c", "top"), ("src/main.c", "src"), ("lib/src/main.c", "lib"), ("a.c/b.c", "deep")] {
+            let path = folder.path().join(file);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        }
+        let map = SourceMap::parse(folder.path().to_str().unwrap()).unwrap();
+        let folders = SourceFolders::for_traces([], &[], vec![map]);
+        let found = |path: &str| folders.read(path).ok().map(|text| text.line(1).unwrap().to_owned());
+        let cases = [
+            ("/build/7/lib/src/main.c", "lib"),
+            ("/build/7/other/src/main.c", "src"),
+            ("/build/7/other/main.c", "top"),
+            ("/main.c", "top"),
+            ("/x/a.c/../a.c/b.c", "deep"),
+        ];
+        for (path, text) in cases {
+            assert_eq!(found(path).as_deref(), Some(text), "{path}");
+        }
+        let long = format!("{}/src/main.c", "/d".repeat(2000));
+        assert_eq!(found(&long).as_deref(), Some("src"));
+        // A folder of that name is no file.
+        for path in ["/build/a.c", "/build/none.c", "/", "/build/main.c/"] {
+            assert_eq!(found(path).as_deref(), path.ends_with("main.c/").then_some("top"), "{path}");
+        }
+        let replaced = SourceMap::parse(&format!("/build={}", folder.path().display())).unwrap();
+        let folders = SourceFolders::for_traces([], &[], vec![replaced]);
+        assert!(folders.read("/elsewhere/src/main.c").is_err(), "a folder with a prefix is for that prefix");
+    }
+
+    #[test]
     fn files_are_opened_below_named_folders_alone() {
         let (named, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         std::fs::create_dir(named.path().join("src")).unwrap();
@@ -142,7 +199,7 @@ mod tests {
         assert_eq!(first(&format!("{folder}/src/a.c")), one);
         let outside = other.path().join("b.c").display().to_string();
         let above = format!("/build/x/../..{outside}");
-        for path in [&*outside, &above, "/build/xy/src/a.c", "/etc/passwd", "src/a.c", ""] {
+        for path in [&*outside, &above, "/build/xy/src/c.c", "/etc/passwd", "src/a.c", ""] {
             assert_eq!(first(path), Err(SourceProblem::NotNamed), "{path}");
         }
         assert_eq!(first("/build/x/src/b.c"), Err(SourceProblem::Missing));
