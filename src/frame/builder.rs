@@ -290,7 +290,7 @@ fn push_counter(
     let mut cells = Vec::new();
     tiles.counter(TileOwner::Lane(lane.lane), buckets, &mut cells);
     let range = (form != CounterForm::Value).then(|| {
-        cells = form.cells(buckets, &cells);
+        cells = form.cells(&cells);
         range_in(&cells, buckets).unwrap_or_default()
     });
     let (min, max) = range.or_else(|| tiles.counter_range(TileOwner::Lane(lane.lane))).unwrap_or_default();

@@ -40,7 +40,7 @@ pub(super) fn push_overlaid(
             let range = if row.form == CounterForm::Value {
                 tiles.counter_range(owner)
             } else {
-                cells = row.form.cells(buckets, &cells);
+                cells = row.form.cells(&cells);
                 range_in(&cells, buckets)
             };
             (cells, range.unwrap_or_default())

@@ -74,6 +74,8 @@ pub struct CounterCell {
     pub(crate) first_bucket: i64,
     /// Number of buckets in the run; more than one only if no value starts in it.
     pub(crate) bucket_count: u32,
+    /// Time of the last value that starts in it.
+    pub(crate) sampled_ns: Option<i64>,
     /// Smallest value, including the one that is current at the start.
     pub(crate) min: f64,
     /// Largest value, including the one that is current at the start.

@@ -68,19 +68,21 @@ pub fn counter(snapshot: &Snapshot, lane: LaneIdx, buckets: Buckets, cells: &mut
         if next_bucket > bucket {
             if let Some(value) = current_value {
                 let bucket_count = (next_bucket - bucket) as u32;
-                cells.push(CounterCell { first_bucket: bucket, bucket_count, min: value, max: value, last: value });
+                let [min, max, last] = [value; 3];
+                cells.push(CounterCell { first_bucket: bucket, bucket_count, sampled_ns: None, min, max, last });
             }
             bucket = next_bucket;
             continue;
         }
         let to = first_in(&mut cursor, buckets, bucket + 1);
         let range = cursor.min_max(from, to);
-        let last =
-            to.row.checked_sub(1).and_then(|row| cursor.row(row)).map_or(range.max, |row| f64::from_bits(row.value));
+        let last_row = to.row.checked_sub(1).and_then(|row| cursor.row(row));
+        let last = last_row.map_or(range.max, |row| f64::from_bits(row.value));
         let held_value = current_value.unwrap_or(f64::NAN);
         cells.push(CounterCell {
             first_bucket: bucket,
             bucket_count: 1,
+            sampled_ns: last_row.map(|row| row.start_ns),
             min: range.min.min(held_value),
             max: range.max.max(held_value),
             last,

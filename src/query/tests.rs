@@ -148,8 +148,10 @@ proptest! {
         let mut cells = Vec::new();
         counter(&snapshot, LaneIdx(0), buckets, &mut cells);
         let mut found: Vec<Option<(f64, f64, f64)>> = vec![None; bucket_count as usize];
-        for CounterCell { first_bucket, bucket_count, min, max, last } in cells {
+        let mut sampled: Vec<(i64, i64)> = Vec::new();
+        for CounterCell { first_bucket, bucket_count, sampled_ns, min, max, last } in cells {
             (0..i64::from(bucket_count)).for_each(|k| found[(first_bucket + k - buckets.first) as usize] = Some((min, max, last)));
+            sampled.extend(sampled_ns.map(|ts_ns| (first_bucket, ts_ns)));
         }
         for bucket in buckets.first..buckets.end() {
             let value = |row: &Row| f64::from_bits(row.value);
@@ -161,6 +163,13 @@ proptest! {
             });
             prop_assert_eq!(found[(bucket - buckets.first) as usize], expected);
         }
+        let mut last_of_bucket: Vec<(i64, i64)> = Vec::new();
+        for start_ns in rows.iter().map(|row| row.start_ns) {
+            let bucket = start_ns >> width_log2;
+            last_of_bucket.retain(|(known, _)| *known != bucket);
+            last_of_bucket.extend((buckets.first..buckets.end()).contains(&bucket).then_some((bucket, start_ns)));
+        }
+        prop_assert_eq!(sampled, last_of_bucket);
     }
 
     #[test]

@@ -1,5 +1,6 @@
-//! Counters as changes or rates instead of values. A column with a sample has the net change since the previous sample.
-//! A rate is this change divided by the time since then, and holds for that time. A rate needs samples on both sides.
+//! Counters as changes or rates instead of values. A column with samples has the net change since the last sample
+//! before it. A rate is this change divided by the time between the last samples of both columns, and holds up to the
+//! end of the column. A rate needs samples on both sides.
 //!
 //! The changes equal the differences between the last values of consecutive buckets with a sample.
 
@@ -42,34 +43,36 @@ impl CounterForm {
 
     /// Returns the cells of a counter in this form, in time order.
     #[must_use]
-    pub(crate) fn cells(self, buckets: Buckets, values: &[CounterCell]) -> Vec<CounterCell> {
+    pub(crate) fn cells(self, values: &[CounterCell]) -> Vec<CounterCell> {
         if self == Self::Value {
             return values.to_vec();
         }
-        let bucket_ns = 2f64.powi(buckets.width_log2.cast_signed());
         let mut cells = Vec::new();
         let mut push = |first_bucket: i64, end: i64, value: f64| {
             if let Some(bucket_count) = u32::try_from(end - first_bucket).ok().filter(|&count| count > 0) {
-                cells.push(CounterCell { first_bucket, bucket_count, min: value, max: value, last: value });
+                let [min, max, last] = [value; 3];
+                cells.push(CounterCell { first_bucket, bucket_count, sampled_ns: None, min, max, last });
             }
         };
-        // The value at the end of the last bucket with a sample, and the end of that bucket.
-        let mut before: Option<(f64, i64)> = None;
+        // The last sample, its time, and the end of its bucket.
+        let mut before: Option<(f64, i64, i64)> = None;
         for cell in values {
-            // A cell of several buckets has no sample.
-            if cell.bucket_count > 1 {
+            let Some(sampled_ns) = cell.sampled_ns else {
                 if self == Self::Change && before.is_some() {
                     push(cell.first_bucket, cell.end_bucket(), 0.0);
                 }
                 continue;
-            }
-            if let Some((value, since)) = before.filter(|_| cell.last.is_finite()) {
+            };
+            if let Some((value, before_ns, since)) = before.filter(|_| cell.last.is_finite()) {
                 let change = cell.last - value;
-                let first = if self == Self::Rate { since.min(cell.first_bucket) } else { cell.first_bucket };
-                let passed_ns = (cell.end_bucket() - first) as f64 * bucket_ns;
-                push(first, cell.end_bucket(), if self == Self::Rate { change * 1e9 / passed_ns } else { change });
+                if self == Self::Change {
+                    push(cell.first_bucket, cell.end_bucket(), change);
+                } else {
+                    let passed_ns = (i128::from(sampled_ns) - i128::from(before_ns)).max(1) as f64;
+                    push(since.min(cell.first_bucket), cell.end_bucket(), change * 1e9 / passed_ns);
+                }
             }
-            before = cell.last.is_finite().then_some((cell.last, cell.end_bucket()));
+            before = cell.last.is_finite().then_some((cell.last, sampled_ns, cell.end_bucket()));
         }
         cells
     }
@@ -91,20 +94,22 @@ mod tests {
 
     use super::*;
 
-    /// Oracle: computes the cells of samples by a loop over all buckets of eight nanoseconds.
-    fn values(samples: &[(i64, f64)], buckets: i64) -> Vec<CounterCell> {
+    /// Oracle: computes the cells of samples by a loop over all buckets of eight nanoseconds. Buckets without a sample
+    /// form runs of at most `longest_run`: tiles cut them, also to a single bucket.
+    fn values(samples: &[(i64, f64)], buckets: i64, longest_run: u32) -> Vec<CounterCell> {
         let mut cells: Vec<CounterCell> = Vec::new();
         for bucket in 0..buckets {
-            let within: Vec<f64> =
-                samples.iter().filter(|(ts, _)| ts >> 3 == bucket).map(|(_, value)| *value).collect();
+            let within: Vec<(i64, f64)> = samples.iter().filter(|(ts, _)| ts >> 3 == bucket).copied().collect();
             let held = samples.iter().rfind(|(ts, _)| *ts >> 3 < bucket).map(|(_, value)| *value);
-            let all = || within.iter().copied().chain(held);
-            let Some(last) = within.last().copied().or(held) else { continue };
+            let all = || within.iter().map(|(_, value)| *value).chain(held);
+            let Some(last) = within.last().map(|(_, value)| *value).or(held) else { continue };
             let (min, max) = (all().fold(f64::MAX, f64::min), all().fold(f64::MIN, f64::max));
-            match cells.last_mut().filter(|_| within.is_empty()) {
-                Some(run) if run.bucket_count > 1 => run.bucket_count += 1,
-                // A single bucket has a sample, unlike a run of buckets.
-                _ => cells.push(CounterCell { first_bucket: bucket, bucket_count: 1, min, max, last }),
+            let sampled_ns = within.last().map(|(ts, _)| *ts);
+            match cells.last_mut() {
+                Some(run) if sampled_ns.or(run.sampled_ns).is_none() && run.bucket_count < longest_run => {
+                    run.bucket_count += 1;
+                }
+                _ => cells.push(CounterCell { first_bucket: bucket, bucket_count: 1, sampled_ns, min, max, last }),
             }
         }
         cells
@@ -112,59 +117,57 @@ mod tests {
 
     proptest! {
         #[test]
-        fn changes_and_rates_are_those_of_the_last_values_of_buckets(
-            steps in proptest::collection::vec((0i64..12, -50i32..50), 1..60),
+        fn changes_and_rates_are_those_of_the_last_samples_of_buckets_however_runs_are_cut(
+            steps in proptest::collection::vec((prop_oneof![0i64..9, 0i64..60], -50i32..50), 1..60),
+            longest_run in 1u32..5,
         ) {
-            // A sample in each bucket, or gaps of at least three buckets: shorter gaps are not runs.
             let mut ts = 0;
             let samples: Vec<(i64, f64)> = steps.iter().map(|&(step, value)| {
-                ts += if step < 9 { step % 9 } else { 40 };
+                ts += step;
                 (ts, f64::from(value))
             }).collect();
-            let mut cells = values(&samples, (ts >> 3) + 3);
-            // The run after the last sample of a bucket, as the store gives it.
-            let mut merged: Vec<CounterCell> = Vec::new();
-            for cell in cells.drain(..) {
-                let has_sample = samples.iter().any(|(at, _)| *at >> 3 == cell.first_bucket);
-                let follows_run = merged.last().is_some_and(|run| !samples.iter().any(|(at, _)| *at >> 3 == run.first_bucket));
-                match merged.last_mut() {
-                    Some(run) if !has_sample && follows_run => run.bucket_count += cell.bucket_count,
-                    _ => merged.push(cell),
-                }
-            }
-            let buckets = Buckets { first: 0, count: 1000, width_log2: 3 };
+            let cells = values(&samples, (ts >> 3) + 3, longest_run);
             let mut ends: Vec<(i64, f64)> = Vec::new();
             for &(at, value) in &samples {
-                ends.retain(|(bucket, _)| *bucket != at >> 3);
-                ends.push((at >> 3, value));
+                ends.retain(|(before, _)| *before >> 3 != at >> 3);
+                ends.push((at, value));
             }
-            let changes: Vec<(i64, f64)> = ends.windows(2).map(|pair| (pair[1].0, pair[1].1 - pair[0].1)).collect();
-            let found = CounterForm::Change.cells(buckets, &merged);
-            for (bucket, change) in &changes {
-                let cell = found.iter().find(|cell| (cell.first_bucket..cell.end_bucket()).contains(bucket));
-                prop_assert_eq!(cell.map(|cell| cell.last), Some(*change), "bucket {}", bucket);
+            let found = CounterForm::Change.cells(&cells);
+            let mut changes: Vec<(i64, f64)> = Vec::new();
+            for cell in &found {
+                changes.extend((cell.first_bucket..cell.end_bucket()).map(|bucket| (bucket, cell.last)));
             }
-            let rates = CounterForm::Rate.cells(buckets, &merged);
-            for (pair, (bucket, change)) in ends.windows(2).zip(&changes) {
-                let cell = rates.iter().find(|cell| cell.end_bucket() == bucket + 1).expect("a rate");
-                prop_assert_eq!((cell.first_bucket, cell.last), (pair[0].0 + 1, change * 1e9 / ((bucket - pair[0].0) as f64 * 8.0)));
-            }
-            prop_assert_eq!(rates.len(), changes.len());
-            prop_assert_eq!(CounterForm::Value.cells(buckets, &merged), merged);
+            let change_in = |bucket: i64| {
+                let pair = ends.windows(2).find(|pair| pair[1].0 >> 3 == bucket);
+                (bucket, pair.map_or(0.0, |pair| pair[1].1 - pair[0].1))
+            };
+            let first_bucket = (ends[0].0 >> 3) + 1;
+            prop_assert_eq!(changes, (first_bucket..(ts >> 3) + 3).map(change_in).collect::<Vec<_>>());
+            let rates = CounterForm::Rate.cells(&cells);
+            let rates: Vec<_> = rates.iter().map(|cell| (cell.first_bucket, cell.end_bucket(), cell.last)).collect();
+            let expected = ends.windows(2).map(|pair| {
+                let [(from_ns, from), (to_ns, to)] = [pair[0], pair[1]];
+                ((from_ns >> 3) + 1, (to_ns >> 3) + 1, (to - from) * 1e9 / (to_ns - from_ns) as f64)
+            });
+            prop_assert_eq!(rates, expected.collect::<Vec<_>>());
+            prop_assert_eq!(CounterForm::Value.cells(&cells), cells);
         }
     }
 
     #[test]
     fn values_that_are_no_numbers_have_no_change_and_neither_has_the_first() {
-        let cell = |first_bucket, last| CounterCell { first_bucket, bucket_count: 1, min: last, max: last, last };
+        let cell = |first_bucket, last| {
+            let (min, max, sampled_ns) = (last, last, Some(first_bucket));
+            CounterCell { first_bucket, bucket_count: 1, sampled_ns, min, max, last }
+        };
         let buckets = Buckets { first: 0, count: 9, width_log2: 0 };
         let values = [cell(0, 4.0), cell(1, 6.0), cell(2, f64::NAN), cell(3, 1.0), cell(4, -1.0)];
-        let found = CounterForm::Change.cells(buckets, &values);
+        let found = CounterForm::Change.cells(&values);
         assert_eq!(found.iter().map(|cell| (cell.first_bucket, cell.last)).collect::<Vec<_>>(), [(1, 2.0), (4, -2.0)]);
         assert_eq!(range_in(&found, buckets), Some((-2.0, 2.0)));
         assert_eq!(range_in(&found, Buckets { count: 2, ..buckets }), Some((2.0, 2.0)));
         assert_eq!(range_in(&[], buckets), None);
-        let rates = CounterForm::Rate.cells(buckets, &values);
+        let rates = CounterForm::Rate.cells(&values);
         assert_eq!(rates[0].last, 2e9);
     }
 }

@@ -176,7 +176,7 @@ pub(crate) fn stack(counters: &[Vec<CounterCell>]) -> Stack {
     for pair in edges.windows(2) {
         let (first_bucket, end) = (pair[0], pair[1]);
         let Some(bucket_count) = u32::try_from(end - first_bucket).ok() else { continue };
-        let mut sum = CounterCell { first_bucket, bucket_count, min: 0.0, max: 0.0, last: 0.0 };
+        let mut sum = CounterCell { first_bucket, bucket_count, sampled_ns: None, min: 0.0, max: 0.0, last: 0.0 };
         let (mut has_value, mut changing) = (false, 0);
         for ((cells, next), level) in counters.iter().zip(&mut next).zip(&mut levels) {
             while cells.get(*next).is_some_and(|cell| cell.end_bucket() <= first_bucket) {
@@ -215,7 +215,7 @@ mod tests {
                 let first_bucket = at + gap;
                 at = first_bucket + i64::from(bucket_count);
                 let (min, max, last) = (f64::from(last - below), f64::from(last + above), f64::from(last));
-                CounterCell { first_bucket, bucket_count, min, max, last }
+                CounterCell { first_bucket, bucket_count, sampled_ns: None, min, max, last }
             });
             cells.collect()
         })
@@ -269,14 +269,18 @@ mod tests {
 
     #[test]
     fn a_value_that_is_no_number_takes_no_part_in_a_sum() {
-        let cell = |last| CounterCell { first_bucket: 0, bucket_count: 2, min: last, max: last, last };
+        let cell =
+            |last| CounterCell { first_bucket: 0, bucket_count: 2, sampled_ns: None, min: last, max: last, last };
         let Stack { levels, .. } = stack(&[vec![cell(1.0)], vec![cell(f64::NAN)], vec![cell(3.0)]]);
         assert_eq!((levels[1].cells.len(), levels[2].base[0], levels[2].cells[0].last), (0, 1.0, 4.0));
     }
 
     #[test]
     fn the_range_of_a_stack_is_that_of_its_sums_in_view() {
-        let cell = |first_bucket, last| CounterCell { first_bucket, bucket_count: 1, min: last, max: last, last };
+        let cell = |first_bucket, last| {
+            let (min, max, sampled_ns) = (last, last, Some(first_bucket));
+            CounterCell { first_bucket, bucket_count: 1, sampled_ns, min, max, last }
+        };
         // Used and free memory: one falls where the other rises, and the sum is always 100.
         let used = vec![cell(0, 10.0), cell(1, 80.0), cell(2, 30.0)];
         let free = vec![cell(0, 90.0), cell(1, 20.0), cell(2, 70.0)];

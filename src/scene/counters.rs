@@ -253,7 +253,7 @@ mod tests {
     }
 
     fn cell(first_bucket: i64, bucket_count: u32, min: f64, max: f64) -> CounterCell {
-        CounterCell { first_bucket, bucket_count, min, max, last: max }
+        CounterCell { first_bucket, bucket_count, sampled_ns: None, min, max, last: max }
     }
 
     #[test]

@@ -104,7 +104,7 @@ mod tests {
     use crate::query::argument_path::ArgumentPath;
 
     fn cell(min: f64, max: f64) -> CounterCell {
-        CounterCell { first_bucket: 0, bucket_count: 1, min, max, last: max }
+        CounterCell { first_bucket: 0, bucket_count: 1, sampled_ns: None, min, max, last: max }
     }
 
     #[test]

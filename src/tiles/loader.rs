@@ -283,7 +283,14 @@ mod tests {
         fn counter(&self, _: TileOwner, buckets: Buckets, cells: &mut Vec<CounterCell>) -> ReadCount {
             self.pass();
             let (min, max, last) = (-1.0, 1.0, 0.0);
-            cells.push(CounterCell { first_bucket: buckets.first, bucket_count: buckets.count, min, max, last });
+            cells.push(CounterCell {
+                first_bucket: buckets.first,
+                bucket_count: buckets.count,
+                sampled_ns: None,
+                min,
+                max,
+                last,
+            });
             ReadCount { queries: u64::from(buckets.count), ..ReadCount::default() }
         }
     }

@@ -82,6 +82,7 @@ impl TileCell for CounterCell {
                     shared.min = shared.min.min(cell.min);
                     shared.max = shared.max.max(cell.max);
                     shared.last = cell.last;
+                    shared.sampled_ns = cell.sampled_ns.or(shared.sampled_ns);
                 }
                 from = first + 1;
             }
@@ -144,24 +145,29 @@ mod tests {
         cells
     }
 
-    /// Returns the values of a counter with these changes in each bucket, by a plain scan: smallest, largest, last.
-    fn scan_counter(buckets: Buckets, changes: &[(i64, i64)]) -> Vec<(i64, [f64; 3])> {
+    /// A bucket, the time of its last change, and its smallest, largest and last value.
+    type CounterBucket = (i64, Option<i64>, [f64; 3]);
+
+    /// Returns the buckets of a counter with these changes, by a plain scan.
+    fn scan_counter(buckets: Buckets, changes: &[(i64, i64)]) -> Vec<CounterBucket> {
         let mut values = Vec::new();
         for bucket in buckets.first..buckets.end() {
             let (from, to) = (buckets.start_ns(bucket), buckets.start_ns(bucket + 1));
             let held = changes.iter().rev().find(|change| change.0 < from).map(|change| change.1);
-            let within = changes.iter().filter(|change| (from..to).contains(&change.0)).map(|change| change.1);
-            let taken: Vec<i64> = held.into_iter().chain(within).collect();
+            let within: Vec<_> = changes.iter().filter(|change| (from..to).contains(&change.0)).collect();
+            let taken: Vec<i64> = held.into_iter().chain(within.iter().map(|change| change.1)).collect();
             if let (Some(&min), Some(&max), Some(&last)) = (taken.iter().min(), taken.iter().max(), taken.last()) {
-                values.push((bucket, [min, max, last].map(|value| value as f64)));
+                let changed_ns = within.last().map(|change| change.0);
+                values.push((bucket, changed_ns, [min, max, last].map(|value| value as f64)));
             }
         }
         values
     }
 
-    fn by_bucket(cells: &[CounterCell]) -> Vec<(i64, [f64; 3])> {
+    fn by_bucket(cells: &[CounterCell]) -> Vec<CounterBucket> {
         let buckets = |cell: &CounterCell| cell.first_bucket..cell.end_bucket();
-        cells.iter().flat_map(|cell| buckets(cell).map(|bucket| (bucket, [cell.min, cell.max, cell.last]))).collect()
+        let of_bucket = |cell: &CounterCell, bucket| (bucket, cell.sampled_ns, [cell.min, cell.max, cell.last]);
+        cells.iter().flat_map(|cell| buckets(cell).map(move |bucket| of_bucket(cell, bucket))).collect()
     }
 
     proptest! {
@@ -192,17 +198,21 @@ mod tests {
             let changes: Vec<(i64, i64)> = steps.iter().map(|&(gap, value)| { now_ns += gap; (now_ns, value) }).collect();
             let narrow = Buckets { first: 0, count: 1024, width_log2: 4 };
             let wide = Buckets { first: 0, count: 512, width_log2: 5 };
-            let cells = scan_counter(narrow, &changes).into_iter().map(|(first_bucket, [min, max, last])| CounterCell {
-                first_bucket, bucket_count: 1, min, max, last,
-            });
-            prop_assert_eq!(by_bucket(&CounterCell::wider(cells)), scan_counter(wide, &changes));
+            let mut cells: Vec<CounterCell> = Vec::new();
+            for (first_bucket, sampled_ns, [min, max, last]) in scan_counter(narrow, &changes) {
+                match cells.last_mut().filter(|run| sampled_ns.or(run.sampled_ns).is_none()) {
+                    Some(run) => run.bucket_count += 1,
+                    None => cells.push(CounterCell { first_bucket, bucket_count: 1, sampled_ns, min, max, last }),
+                }
+            }
+            prop_assert_eq!(by_bucket(&CounterCell::wider(cells.into_iter())), scan_counter(wide, &changes));
         }
 
         #[test]
         fn a_narrower_answer_covers_the_same_time_and_no_more_than_is_wanted(
             first in -100_i64..100, count in 1_u32..50, levels in 0_u32..6, from in -4000_i64..4000, len in 0_i64..4000,
         ) {
-            let cell = CounterCell { first_bucket: first, bucket_count: count, min: 0.0, max: 0.0, last: 0.0 };
+            let cell = CounterCell { first_bucket: first, bucket_count: count, sampled_ns: Some(7), min: 0.0, max: 0.0, last: 0.0 };
             let covered = |bucket: i64| (first..first + i64::from(count)).contains(&(bucket >> levels));
             let expected: Vec<i64> = (from..from + len).filter(|&bucket| covered(bucket)).collect();
             let found = cell.narrower(levels, from..from + len);

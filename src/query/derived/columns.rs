@@ -70,7 +70,8 @@ impl DerivedSeries {
             let summary = self.between((first, end), (start_ns, last_ns), &mut work);
             if let Some(PointSummary { least: min, most: max }) = summary {
                 let run = u32::try_from(run).unwrap_or(u32::MAX);
-                let cell = CounterCell { first_bucket: bucket, bucket_count: run, min, max, last: max };
+                let cell =
+                    CounterCell { first_bucket: bucket, bucket_count: run, sampled_ns: None, min, max, last: max };
                 match out.last_mut().filter(|last| last.end_bucket() == bucket && last.min == min && last.max == max) {
                     Some(last) => last.bucket_count += run,
                     None => out.push(cell),
