@@ -21,6 +21,9 @@ pub struct Viewport {
     scroll_px: f64,
     capture_start_ns: i64,
     capture_end_ns: i64,
+    /// The times that can be shown, besides a margin: those of the trace, unless more are allowed.
+    first_ns: i64,
+    last_ns: i64,
 }
 
 impl Viewport {
@@ -36,6 +39,8 @@ impl Viewport {
             scroll_px: 0.0,
             capture_start_ns: start_ns,
             capture_end_ns: end_ns.max(start_ns),
+            first_ns: start_ns,
+            last_ns: end_ns.max(start_ns),
         };
         view.show_all();
         view
@@ -105,7 +110,7 @@ impl Viewport {
     /// Shows the whole trace with a margin.
     pub(crate) fn show_all(&mut self) {
         self.ns_per_px = self.ns_per_px_max();
-        self.show_middle_of(self.capture_start_ns, self.capture_end_ns);
+        self.show_middle_of(self.first_ns, self.last_ns);
     }
 
     /// Shows a time range, with a tenth of the width free on either side.
@@ -122,6 +127,12 @@ impl Viewport {
         self.ns_per_px = (range_ns / self.width_px).clamp(NS_PER_PX_MIN, self.ns_per_px_max());
         (self.start_ns, self.start_fraction_ns) = (start_ns, 0.0);
         self.keep_in_bounds();
+    }
+
+    /// Allows the view to show a time range that reaches beyond the trace.
+    pub(crate) fn allow(&mut self, start_ns: i64, end_ns: i64) {
+        self.first_ns = self.first_ns.min(start_ns);
+        self.last_ns = self.last_ns.max(end_ns);
     }
 
     /// Brings a time range into view without changing the zoom; does nothing if it is in view already.
@@ -178,6 +189,7 @@ impl Viewport {
     pub(crate) fn with_time_of(&self, other: &Self) -> Self {
         let mut view = Self { scroll_px: self.scroll_px, height_px: self.height_px, width_px: self.width_px, ..*other };
         (view.capture_start_ns, view.capture_end_ns) = (self.capture_start_ns, self.capture_end_ns);
+        (view.first_ns, view.last_ns) = (self.first_ns, self.last_ns);
         view.ns_per_px = view.ns_per_px.clamp(NS_PER_PX_MIN, view.ns_per_px_max());
         view.keep_in_bounds();
         view
@@ -214,6 +226,7 @@ impl Viewport {
     pub(crate) fn set_capture(&mut self, start_ns: i64, end_ns: i64) {
         let shows_all = self.ns_per_px >= self.ns_per_px_max();
         (self.capture_start_ns, self.capture_end_ns) = (start_ns, end_ns.max(start_ns));
+        (self.first_ns, self.last_ns) = (self.capture_start_ns, self.capture_end_ns);
         if shows_all {
             self.show_all();
         } else {
@@ -244,8 +257,8 @@ impl Viewport {
 
     /// Returns the widest zoom: the whole trace and its margins.
     fn ns_per_px_max(&self) -> f64 {
-        let capture_ns = difference_ns(self.capture_end_ns, self.capture_start_ns);
-        (capture_ns / (1.0 - 2.0 * MARGIN) / self.width_px).max(NS_PER_PX_MIN)
+        let whole_ns = difference_ns(self.last_ns, self.first_ns);
+        (whole_ns / (1.0 - 2.0 * MARGIN) / self.width_px).max(NS_PER_PX_MIN)
     }
 
     fn show_middle_of(&mut self, start_ns: i64, end_ns: i64) {
@@ -259,12 +272,11 @@ impl Viewport {
 
     fn keep_in_bounds(&mut self) {
         let view_ns = self.width_ns();
-        let to_first = difference_ns(self.capture_start_ns, self.start_ns) - self.start_fraction_ns - MARGIN * view_ns;
-        let to_last =
-            difference_ns(self.capture_end_ns, self.start_ns) - self.start_fraction_ns - (1.0 - MARGIN) * view_ns;
-        // Fully zoomed out, the trace fits exactly; rounding must not make it jump.
+        let to_first = difference_ns(self.first_ns, self.start_ns) - self.start_fraction_ns - MARGIN * view_ns;
+        let to_last = difference_ns(self.last_ns, self.start_ns) - self.start_fraction_ns - (1.0 - MARGIN) * view_ns;
+        // Fully zoomed out, it fits exactly; rounding must not make it jump.
         if to_first >= to_last {
-            self.show_middle_of(self.capture_start_ns, self.capture_end_ns);
+            self.show_middle_of(self.first_ns, self.last_ns);
         } else if to_first > 0.0 {
             self.shift(to_first);
         } else if to_last < 0.0 {
@@ -409,6 +421,21 @@ mod tests {
         assert!(view.x_from_time(500) > 50.0 && view.x_from_time(900) < 950.0);
         view.show_exactly(1000, 2000);
         assert!(view.x_from_time(1000).abs() < 1e-9 && (view.x_from_time(2000) - 1000.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn an_allowed_range_beyond_the_trace_is_shown_exactly_and_stays() {
+        for (start_ns, end_ns) in [(500, 5000), (-700, 20), (3000, 4000), (-100, 1100)] {
+            let mut view = Viewport::covering(0, 1000, 1000.0, 100.0);
+            view.allow(start_ns, end_ns);
+            view.show_exactly(start_ns, end_ns);
+            view.resize(1000.0, 80.0);
+            view.scroll(1.0, 500.0);
+            assert!(view.x_from_time(start_ns).abs() < 1e-9, "{start_ns} {end_ns}");
+            let end_px = view.x_from_time(end_ns);
+            assert!((end_px - 1000.0).abs() < 1e-9, "{start_ns} {end_ns}: {end_px}");
+            assert_eq!(view.capture_end_ns(), 1000);
+        }
     }
 
     #[test]

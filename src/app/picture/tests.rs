@@ -41,6 +41,25 @@ fn the_picture_shows_spans_in_their_colours_at_their_times() {
 }
 
 #[test]
+fn a_range_that_reaches_beyond_the_trace_is_drawn_as_it_is() {
+    let end_ns = snapshot(TWO_SPANS).end_ns();
+    let range = |from_ns, to_ns| {
+        let scope = Scope { from_ns: Some(from_ns), to_ns: Some(to_ns), ..Scope::default() };
+        picture(TWO_SPANS, &PictureOptions { scope, ..options(1.0) })
+    };
+    // The trace takes the first third of the canvas, then the last.
+    let (first, _) = columns_of(&range(0, 3 * end_ns), "alpha");
+    let (_, end) = columns_of(&range(0, 3 * end_ns), "omega");
+    assert!((230..=231).contains(&first) && (first + 254..=first + 259).contains(&end), "{first} to {end}");
+    let (first, _) = columns_of(&range(-2 * end_ns, end_ns), "alpha");
+    let (_, end) = columns_of(&range(-2 * end_ns, end_ns), "omega");
+    assert!((742..=746).contains(&first) && (998..=1000).contains(&end), "{first} to {end}");
+    let after = range(2 * end_ns, 3 * end_ns);
+    let color = Palette::new(Shade::Dark).text_color("omega").0;
+    assert!((0..after.width).all(|x| (0..after.height).all(|y| after.at(x, y) != color)), "nothing is there");
+}
+
+#[test]
 fn at_twice_the_scale_the_rectangles_grow_with_the_text() {
     let single = picture(TWO_SPANS, &options(1.0));
     let double = picture(TWO_SPANS, &options(2.0));

@@ -222,9 +222,9 @@ impl Timeline {
         self.view.jump(to);
     }
 
-    /// Shows exactly `[start_ns, end_ns)`, at once.
+    /// Shows exactly `[start_ns, end_ns)`, at once, also beyond the trace.
     pub(crate) fn show_exactly(&mut self, start_ns: i64, end_ns: i64) {
-        self.view.show_exactly(start_ns, end_ns);
+        self.view.show_beyond(start_ns, end_ns);
     }
 
     /// Scrolls a time into view.

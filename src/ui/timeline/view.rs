@@ -185,6 +185,12 @@ impl ViewState {
         self.now.show_exactly(start_ns, end_ns);
     }
 
+    /// Shows exactly `[start_ns, end_ns)`, at once, also beyond the trace.
+    pub(super) fn show_beyond(&mut self, start_ns: i64, end_ns: i64) {
+        self.now.allow(start_ns, end_ns);
+        self.now.show_exactly(start_ns, end_ns);
+    }
+
     /// Shows a range once the width of the canvas is known; ignores an empty range.
     pub(super) fn show_when_sized(&mut self, start_ns: i64, end_ns: i64) {
         self.to_show = Some((start_ns, end_ns)).filter(|(start_ns, end_ns)| start_ns < end_ns);
