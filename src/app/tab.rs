@@ -12,7 +12,7 @@ use super::timeline_keeper::TimelineKeeper;
 use crate::app::event::{TabId, TabWake, TaskEvent, TaskId, Wake};
 use crate::export::ExportFormat;
 use crate::export::derived::DerivedCounter;
-use crate::model::Sources;
+use crate::model::{SourceFile, Sources};
 use crate::ui::chrome::live_badge::LiveStatus;
 use crate::ui::panels::derived::DerivedPanel;
 use crate::ui::panels::sources::SourcesPanel;
@@ -54,6 +54,8 @@ pub(super) struct Tab {
     pub(crate) moved_from: Option<SavedTimeline>,
     /// The running export, to restart if the store is damaged.
     pub(crate) export: Option<RunningExport>,
+    /// The export that a second request to close the tab stops.
+    pub(crate) told_of_export: Option<TaskId>,
     /// The last error, shown below the timeline until another replaces it.
     pub(crate) message: Option<TabMessage>,
     /// The text of the status bar beside the counts.
@@ -94,6 +96,7 @@ impl Tab {
             derived: DerivedPanel::default(),
             moved_from: None,
             export: None,
+            told_of_export: None,
             message: None,
             note: String::new(),
         }
@@ -162,8 +165,26 @@ impl Tab {
         self.keeper.attend(self.capture.as_ref()?, folders?, now_s)
     }
 
-    /// Returns whether it shows that trace.
+    /// Returns whether it shows that trace, by whatever path.
     pub(super) fn is_of(&self, sources: &Sources) -> bool {
-        self.follow.is_none() && self.capture.as_ref().is_some_and(|capture| capture.sources == *sources)
+        self.follow.is_none() && self.capture.as_ref().is_some_and(|capture| are_same_files(&capture.sources, sources))
     }
+
+    /// Returns whether closing would stop an export that the user has not been told of.
+    pub(super) fn must_tell_of_export(&mut self) -> bool {
+        let id = self.running.as_ref().filter(|_| self.export.is_some()).map(|running| running.id);
+        let is_told = id == self.told_of_export;
+        self.told_of_export = id;
+        !is_told && id.is_some()
+    }
+}
+
+/// Returns whether these are the same files with the same offsets. The paths may differ: relative ones, links.
+fn are_same_files(one: &Sources, other: &Sources) -> bool {
+    let is_same = |(one, other): (&SourceFile, &SourceFile)| {
+        let [path, other_path] = [one, other].map(|file| file.path().canonicalize());
+        one.offset_ns == other.offset_ns
+            && (one == other || path.ok().is_some_and(|path| other_path.is_ok_and(|other| path == other)))
+    };
+    one == other || one.files().len() == other.files().len() && one.files().iter().zip(other.files()).all(is_same)
 }

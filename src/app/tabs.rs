@@ -108,6 +108,11 @@ impl App {
         if tab >= self.tabs.len() {
             return;
         }
+        if self.tabs[tab].must_tell_of_export() {
+            self.show_tab(tab);
+            "An export is being written: close the tab again to stop it.".clone_into(&mut self.tabs[tab].note);
+            return;
+        }
         self.tabs[tab].keep(self.options.folders.as_ref());
         if self.tabs.len() == 1 {
             // A window always has a tab, even if it is empty.

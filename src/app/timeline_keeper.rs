@@ -25,6 +25,9 @@ pub(super) struct TimelineKeeper {
     writes: u64,
     /// Number of the last write that was finished: an older state never replaces a newer one.
     written: Arc<Mutex<u64>>,
+    /// The reason why the state cannot be written, until it is shown.
+    failed: Arc<Mutex<Option<String>>>,
+    has_told: bool,
 }
 
 impl TimelineKeeper {
@@ -33,12 +36,16 @@ impl TimelineKeeper {
         self.is_changed = true;
     }
 
+    /// Returns why changes cannot be saved, the first time that this fails.
+    pub(super) fn take_failure(&mut self) -> Option<String> {
+        let failed = self.failed.lock().ok()?.take()?;
+        (!std::mem::replace(&mut self.has_told, true)).then_some(failed)
+    }
+
     /// Saves earlier changes in the background. Returns the seconds until it must be called again, if there are unsaved
     /// changes.
     pub(super) fn attend(&mut self, capture: &OpenCapture, folders: &Folders, now_s: f64) -> Option<f64> {
-        let view = capture.timeline.place_in_view();
-        let has_moved = self.last_view.replace(view).is_some_and(|before| before != view);
-        if std::mem::take(&mut self.is_changed) || has_moved {
+        if self.has_changed(capture) {
             self.changed_s.get_or_insert(now_s);
         }
         let left_s = DELAY_S - (now_s - self.changed_s?);
@@ -53,24 +60,43 @@ impl TimelineKeeper {
         None
     }
 
-    /// Saves the state at once, before the trace is closed.
+    /// Saves unsaved changes at once, before the trace is closed. Without any, another window may have saved newer ones.
     pub(super) fn finish(&mut self, capture: &OpenCapture, folders: &Folders) {
-        if capture.is_whole() {
+        let is_unsaved = self.has_changed(capture) || self.changed_s.is_some();
+        if is_unsaved && capture.is_whole() {
             self.write(capture, folders)();
         }
-        *self = Self { writes: self.writes, written: Arc::clone(&self.written), ..Self::default() };
+        *self = Self {
+            writes: self.writes,
+            written: Arc::clone(&self.written),
+            failed: Arc::clone(&self.failed),
+            ..Self::default()
+        };
+    }
+
+    /// Returns whether anything has changed since the last call.
+    fn has_changed(&mut self, capture: &OpenCapture) -> bool {
+        let view = capture.timeline.place_in_view();
+        let has_moved = self.last_view.replace(view).is_some_and(|before| before != view);
+        std::mem::take(&mut self.is_changed) || has_moved
     }
 
     fn write(&mut self, capture: &OpenCapture, folders: &Folders) -> impl FnOnce() + Send + use<> {
         self.writes += 1;
         let (number, written, folders) = (self.writes, Arc::clone(&self.written), folders.clone());
+        let failed = Arc::clone(&self.failed);
         let (sources, state): (Sources, SavedTimeline) = (capture.sources.clone(), capture.timeline.to_keep());
         move || {
             let Ok(mut written) = written.lock() else { return };
             if *written < number {
                 *written = number;
                 // The trace may have been removed; its state is then not needed.
-                folders.keep_timeline(&sources, &state).ok();
+                if let Err(error) = folders.keep_timeline(&sources, &state)
+                    && sources.files().iter().all(|file| file.path().exists())
+                    && let Ok(mut failed) = failed.lock()
+                {
+                    *failed = Some(format!("Markers and the view cannot be kept: {error}"));
+                }
             }
         }
     }

@@ -112,7 +112,7 @@ impl App {
     }
 
     /// Starts to export the trace of a tab.
-    pub(super) fn export_in(&mut self, at: usize, export: RunningExport) {
+    pub(in crate::app) fn export_in(&mut self, at: usize, export: RunningExport) {
         let id = self.next_task();
         let tab = &mut self.tabs[at];
         tab.export = Some(export.clone());

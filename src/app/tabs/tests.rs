@@ -2,10 +2,14 @@
 
 use std::sync::Arc;
 
+use crate::app::preferences::Folders;
+use crate::app::tab::RunningExport;
 use crate::app::tasks::LoadSource;
 use crate::app::tests::{Session, TWO_SPANS, file};
+use crate::export::ExportFormat;
 use crate::model::Sources;
-use crate::ui::command::{Command, NavigationStep, TabCommand, TimelineCommand};
+use crate::ui::command::{BookmarkCommand, Command, NavigationStep, TabCommand, TimelineCommand};
+use crate::ui::questions::SelectedScope;
 
 fn width_ns(session: &mut Session) -> f64 {
     session.app.timeline_mut().map_or(0.0, |timeline| timeline.view().width_ns())
@@ -87,6 +91,73 @@ fn a_capture_that_is_open_is_shown_where_it_is_and_one_that_cannot_be_opened_lea
     assert!(session.app.tab_titles().iter().all(|title| !title.has_failed));
     let recent = serde_json::to_string(&session.app.preferences.recent).unwrap();
     assert!(recent.contains("one.json") && recent.contains("two.json") && !recent.contains("bad.json"), "{recent}");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_capture_that_is_open_is_found_by_another_path_of_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let one = file(folder.path(), "one.json", TWO_SPANS);
+    let link = folder.path().join("link.json");
+    std::os::unix::fs::symlink(&one, &link).unwrap();
+    let mut session = Session::new();
+    for path in [&one, &link, &folder.path().join("../").join(folder.path().file_name().unwrap()).join("one.json")] {
+        session.app.open_in_tab(LoadSource::Files(Sources::from(path)));
+        session.finish_tasks();
+        assert_eq!(session.app.tab_count(), 1, "{}", path.display());
+    }
+}
+
+#[test]
+fn an_untouched_window_does_not_replace_the_markers_of_another() {
+    let folder = tempfile::tempdir().unwrap();
+    let folders = Folders { config: folder.path().join("config"), state: folder.path().join("state") };
+    let capture = file(folder.path(), "two.json", TWO_SPANS);
+    let open = || {
+        let mut session = Session::with_folders(folders.clone());
+        session.app.open_files(std::slice::from_ref(&capture));
+        session.finish_tasks();
+        (0..4).for_each(|_| session.frame(Vec::new()));
+        session
+    };
+    let (mut one, mut other) = (open(), open());
+    one.app.act(Command::Timeline(TimelineCommand::Bookmark(BookmarkCommand::Add)));
+    one.frame(Vec::new());
+    one.app.keep();
+    other.app.keep();
+    assert_eq!(open().app.timeline_mut().unwrap().marks().all().len(), 1);
+}
+
+#[test]
+fn a_state_that_cannot_be_written_is_told_once() {
+    let folder = tempfile::tempdir().unwrap();
+    // A file in place of the folder.
+    let state = file(folder.path(), "state", "");
+    let mut session = Session::with_folders(Folders { config: folder.path().join("config"), state });
+    session.app.open_files(&[file(folder.path(), "two.json", TWO_SPANS)]);
+    session.finish_tasks();
+    session.frame(Vec::new());
+    for _ in 0..2 {
+        session.app.act(Command::Timeline(TimelineCommand::Bookmark(BookmarkCommand::Add)));
+        (0..12).for_each(|_| session.frame(Vec::new()));
+        session.until("the note", |session| session.app.note().contains("cannot be kept"));
+    }
+    assert_eq!(session.app.note().matches("cannot be kept").count(), 1, "{}", session.app.note());
+}
+
+#[test]
+fn a_tab_that_is_writing_an_export_is_closed_by_the_second_request() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut session = Session::new();
+    session.app.open_files(&[file(folder.path(), "one.json", TWO_SPANS)]);
+    session.finish_tasks();
+    let (scope, derived, path) = (SelectedScope::default(), Vec::new(), folder.path().join("out.longspan"));
+    session.app.export_in(0, RunningExport { format: ExportFormat::Native { compact: false }, scope, derived, path });
+    session.app.act(Command::Tab(TabCommand::Close));
+    assert_eq!(session.app.title(), "one.json - Longspan");
+    assert!(session.app.note().contains("close the tab again"), "{}", session.app.note());
+    session.app.act(Command::Tab(TabCommand::Close));
+    assert_eq!(session.app.title(), "Longspan");
 }
 
 #[test]
