@@ -3,7 +3,7 @@
 
 use std::cmp::Reverse;
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
 use super::counter_form::CounterForm;
@@ -89,21 +89,48 @@ impl Arrangement {
         self.overlays = self.overlays.iter().filter_map(|overlay| overlay.without(counters)).collect();
     }
 
-    /// Returns the rows of tracks, with each overlay in the row of its first counter.
-    fn with_overlays(&self, tracks: Vec<TrackRows>) -> Vec<TrackRows> {
+    /// Returns tracks with all counters of the rows that they share with others.
+    #[must_use]
+    pub(crate) fn with_counters(&self, tracks: Vec<TrackIdx>) -> Vec<TrackIdx> {
         if self.overlays.is_empty() {
             return tracks;
         }
-        let leads = self.overlays.iter().map(|overlay| (overlay.lead(), overlay.counters().count() as u32));
-        let leads: FxHashMap<TrackIdx, u32> = leads.collect();
-        let others = self.overlays.iter().flat_map(|overlay| overlay.counters().skip(1));
-        let others: FxHashSet<TrackIdx> = others.collect();
-        let rows = tracks.into_iter().filter(|rows| !others.contains(&rows.track));
-        let with_curves = |rows: TrackRows| match leads.get(&rows.track) {
-            Some(&curves) => TrackRows { curves, starts_folded: false, ..rows },
-            None => rows,
+        let leads = self.overlays.iter().map(|overlay| (overlay.lead(), overlay));
+        let leads: FxHashMap<TrackIdx, &CounterOverlay> = leads.collect();
+        let mut all = tracks;
+        for at in 0..all.len() {
+            all.extend(leads.get(&all[at]).into_iter().flat_map(|overlay| overlay.counters().skip(1)));
+        }
+        all
+    }
+
+    /// Returns the rows of tracks, with each overlay in the row of its first counter. If a filter leaves that out, its
+    /// row takes the place of another counter.
+    fn with_overlays(&self, snapshot: &Snapshot, tracks: Vec<TrackRows>) -> Vec<TrackRows> {
+        if self.overlays.is_empty() {
+            return tracks;
+        }
+        let counters = (0..).zip(&self.overlays).flat_map(|(at, overlay)| overlay.counters().map(move |it| (it, at)));
+        let overlay_of: FxHashMap<TrackIdx, usize> = counters.collect();
+        let overlay_at = |rows: &TrackRows| overlay_of.get(&rows.track).copied();
+        let mut places: Vec<Option<TrackIdx>> = vec![None; self.overlays.len()];
+        for rows in &tracks {
+            if let Some(at) = overlay_at(rows)
+                && (places[at].is_none() || rows.track == self.overlays[at].lead())
+            {
+                places[at] = Some(rows.track);
+            }
+        }
+        let with_curves = |rows: TrackRows| match overlay_at(&rows) {
+            Some(at) if places[at] == Some(rows.track) => {
+                let overlay = &self.overlays[at];
+                let curves = overlay.counters().count() as u32;
+                Some(TrackRows { curves, starts_folded: false, ..rows_of(snapshot, overlay.lead()) })
+            }
+            Some(_) => None,
+            None => Some(rows),
         };
-        rows.map(with_curves).collect()
+        tracks.into_iter().filter_map(with_curves).collect()
     }
 }
 
@@ -119,7 +146,8 @@ struct Candidate {
 /// Lays out the tracks of a trace by an arrangement.
 #[must_use]
 pub(crate) fn layout(snapshot: &Snapshot, arrangement: &Arrangement, heights: &RowHeights) -> RowLayout {
-    let tracks = arrangement.with_overlays(tracks(snapshot, arrangement.order, &arrangement.filter));
+    let tracks = tracks(snapshot, arrangement.order, &arrangement.filter);
+    let tracks = arrangement.with_overlays(snapshot, tracks);
     RowLayout::new(tracks, |lane| snapshot.lane(lane).kind, &arrangement.folded, heights)
 }
 

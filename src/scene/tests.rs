@@ -162,3 +162,26 @@ fn counters_of_an_overlay_have_one_row_and_each_its_own_again() {
     let unknown = CounterOverlay::new(&[TrackIdx(77), a], false).unwrap();
     assert_eq!(overlaid_row(&snapshot, &unknown, &[]), None);
 }
+
+#[test]
+fn a_shared_row_stands_for_all_of_its_counters_and_is_found_by_each() {
+    let counter = |series: &str| format!(r#"{{"ph":"C","name":"n","pid":1,"ts":1,"args":{{"{series}":1}}}}"#);
+    let snapshot = snapshot(&format!("[{}]", ["apple", "pear", "plum"].map(counter).join(",")));
+    let [a, b, c] = [0, 1, 2].map(TrackIdx);
+    let mut arrangement = Arrangement::default();
+    assert_eq!(arrangement.with_counters(vec![a, c]), [a, c]);
+    arrangement.overlay(CounterOverlay::new(&[a, c], true).unwrap());
+    assert_eq!(arrangement.with_counters(vec![a, b]), [a, b, c]);
+    assert_eq!(arrangement.with_counters(vec![b]), [b]);
+    for (filter, expected) in [
+        ("apple", [true, false, false]),
+        ("plum", [true, false, false]),
+        ("pear", [false, true, false]),
+        ("", [true, true, false]),
+    ] {
+        let arrangement = Arrangement { filter: filter.to_owned(), ..arrangement.clone() };
+        let layout = arrange::layout(&snapshot, &arrangement, &RowHeights::at_scale(1.0));
+        let shown = [a, b, c].map(|track| layout.group_of(GroupKind::Track(track)).is_some());
+        assert_eq!(shown, expected, "{filter}");
+    }
+}

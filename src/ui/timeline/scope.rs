@@ -45,7 +45,7 @@ impl Timeline {
     /// Returns the tracks of a process, a group or a track. The chart of samples has no rows of its own, so the track
     /// with the samples is added.
     fn tracks_with_rows_of(&self, kind: GroupKind) -> Vec<TrackIdx> {
-        let mut tracks = self.rows.layout.tracks_of(kind);
+        let mut tracks = self.tracks.arrangement().with_counters(self.rows.layout.tracks_of(kind));
         if let GroupKind::Track(track) = kind
             && self.snapshot.track(track).key.kind.is_derived()
         {
@@ -179,6 +179,7 @@ impl Timeline {
                 if innermost.clone().next().is_some() { innermost.collect() } else { headers.iter().collect() };
             tracks.extend(heads.into_iter().flat_map(|&kind| self.rows.layout.tracks_of(kind)));
         }
+        let tracks = self.tracks.arrangement().with_counters(tracks);
         if tracks.is_empty() { TrackSet::ALL } else { tracks.into_iter().collect() }
     }
 }
