@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::filter::{TextTest, quoted};
-use super::groups::{GroupBy, NameKey, PlaceKey, SpanGroup, first_names};
+use super::groups::{GroupBy, NameKey, PlaceKey, SpanGroup, first_names, first_tracks};
 use super::matcher::Matcher;
 use super::scope::Scope;
 use super::snapshot::Snapshot;
@@ -65,7 +65,10 @@ impl GroupChoice {
         };
         let place = self.group.place;
         let tracks = match track {
-            Some(PlaceKey::Thread) => TrackSet::from_fn(place as usize + 1, |track| track.0 == place),
+            Some(PlaceKey::Thread) => {
+                let first_tracks = first_tracks(snapshot);
+                TrackSet::from_fn(first_tracks.len(), |track| first_tracks[track.index()].0 == place)
+            }
             Some(PlaceKey::Process) => TrackSet::from_fn(snapshot.tracks().tracks.len(), |track| {
                 snapshot.track(track).process.index() == place as usize
             }),

@@ -10,7 +10,7 @@ use rustc_hash::FxHashMap;
 
 use super::argument_path::ArgumentPath;
 use super::snapshot::Snapshot;
-use crate::model::{NameIdx, TrackIdx};
+use crate::model::{NameIdx, Track, TrackIdx};
 
 /// A grouping key that follows from the name of a span.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -143,8 +143,8 @@ pub(super) struct Grouping {
     track: Option<PlaceKey>,
     /// By name, the first name of its category; empty unless grouped by category.
     first_names: Vec<NameIdx>,
-    /// By track, its process; empty unless grouped by process.
-    processes: Vec<u32>,
+    /// By track, its process or the first track of the same name; empty unless grouped by these.
+    places: Vec<u32>,
 }
 
 impl Grouping {
@@ -155,10 +155,14 @@ impl Grouping {
             GroupBy::Argument(_) => (Some(NameKey::Name), None),
         };
         let first_names = if name == Some(NameKey::Category) { first_names(snapshot) } else { Vec::new() };
-        let has_processes = track == Some(PlaceKey::Process);
-        let tracks = snapshot.tracks().tracks.iter().filter(|_| has_processes);
-        let processes = tracks.map(|track| track.process.index() as u32).collect();
-        Self { name, track, first_names, processes }
+        let places = match track {
+            Some(PlaceKey::Thread) => first_tracks(snapshot).into_iter().map(|track| track.0).collect(),
+            Some(PlaceKey::Process) => {
+                snapshot.tracks().tracks.iter().map(|track| track.process.index() as u32).collect()
+            }
+            None => Vec::new(),
+        };
+        Self { name, track, first_names, places }
     }
 
     /// Returns whether spans of one name on two tracks may be in two groups.
@@ -172,12 +176,7 @@ impl Grouping {
             Some(NameKey::Name) => name,
             Some(NameKey::Category) => self.first_names.get(name.index()).copied().unwrap_or(name),
         };
-        let place = match self.track {
-            None => 0,
-            Some(PlaceKey::Thread) => track.0,
-            Some(PlaceKey::Process) => self.processes.get(track.index()).copied().unwrap_or(0),
-        };
-        SpanGroup { name, place }
+        SpanGroup { name, place: self.places.get(track.index()).copied().unwrap_or(0) }
     }
 }
 
@@ -187,6 +186,15 @@ pub(super) fn first_names(snapshot: &Snapshot) -> Vec<NameIdx> {
     // Name indices have 32 bits.
     let names = (0..snapshot.names().len() as u32).map(NameIdx);
     names.map(|name| *first.entry(snapshot.names().get(name).category).or_insert(name)).collect()
+}
+
+/// Returns, by track, the first track of the same ids and name: async operations of one name have a track each, but the
+/// same label.
+pub(super) fn first_tracks(snapshot: &Snapshot) -> Vec<TrackIdx> {
+    let mut first = FxHashMap::default();
+    let tracks = snapshot.tracks().tracks.iter().zip((0..).map(TrackIdx));
+    let label = |track: &Track| (track.process, track.key.kind, track.key.tid.clone(), track.name.clone());
+    tracks.map(|(track, idx)| *first.entry(label(track)).or_insert(idx)).collect()
 }
 
 #[cfg(test)]

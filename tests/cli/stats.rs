@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::path::Path;
 
 use crate::harness::{data, folder, longspan, records, spans_of, text};
 
@@ -60,8 +61,17 @@ fn grouped(rows: &[Vec<String>], columns: &[usize]) -> BTreeMap<Vec<String>, (u6
 
 #[test]
 fn groups_are_sums_over_the_listed_spans() {
-    let file = data("go_trace.json");
-    let spans = records(&spans_of(&file));
+    for file in ["go_trace.json", "tracing_chrome_async.json.gz"] {
+        groups_are_sums_of(&data(file));
+    }
+    for wrong in ["thread,process", "names", "arg:"] {
+        let error = longspan(&["stats", "--by", wrong, text(&data("go_trace.json"))]).failed(2);
+        assert!(error.contains("expected name, category"));
+    }
+}
+
+fn groups_are_sums_of(file: &Path) {
+    let spans = records(&spans_of(file));
     // Keys, and the corresponding columns of `spans`.
     let cases: [(&str, &str, &[usize]); 6] = [
         ("name", "name,category", &[3, 4]),
@@ -72,7 +82,7 @@ fn groups_are_sums_over_the_listed_spans() {
         ("category,process", "category,pid,process", &[4, 5, 7]),
     ];
     for (keys, columns, cells) in cases {
-        let csv = longspan(&["stats", "--no-cache", "--by", keys, text(&file)]).done();
+        let csv = longspan(&["stats", "--no-cache", "--by", keys, text(file)]).done();
         assert!(csv.starts_with(&format!("{columns},{NUMBERS}\n")), "{csv}");
         let found = records(&csv);
         let number = |row: &[String], column: usize| row[cells.len() + column].parse::<u64>().expect("a number");
@@ -80,13 +90,11 @@ fn groups_are_sums_over_the_listed_spans() {
         let groups: BTreeMap<_, _> =
             found.iter().map(|row| (row[..cells.len()].to_vec(), (number(row, 0), number(row, 1)))).collect();
         assert_eq!(groups, grouped(&spans, cells), "{keys}");
+        assert_eq!(groups.len(), found.len(), "{keys}: each group has one row");
         let has_distinct = keys.contains("name");
         assert!(found.iter().all(|row| row[cells.len() + 8].is_empty() != has_distinct), "{keys}");
-        let lines = longspan(&["stats", "--no-cache", "--format", "jsonl", "--by", keys, text(&file)]).done();
+        let lines = longspan(&["stats", "--no-cache", "--format", "jsonl", "--by", keys, text(file)]).done();
         assert_eq!(lines.lines().count(), found.len(), "{keys}");
-    }
-    for wrong in ["thread,process", "names", "arg:"] {
-        assert!(longspan(&["stats", "--by", wrong, text(&file)]).failed(2).contains("expected name, category"));
     }
 }
 
