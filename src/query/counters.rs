@@ -204,6 +204,9 @@ fn of_lane(
     let mut cursor = LaneCursor::new(snapshot.store(), lane);
     let from = scope.from_ns.map_or(0, |from_ns| cursor.first_from(from_ns).row);
     let end = scope.to_ns.map_or(snapshot.lane(lane).rows, |to_ns| cursor.first_from(to_ns).row).max(from);
+    if scope.from_ns.is_some_and(|from_ns| from_ns > snapshot.end_ns()) {
+        return Ok(None);
+    }
     let mut weighed = Weighed::default();
     // The value before the range, unless another one starts with the range.
     if let Some(from_ns) = scope.from_ns
@@ -222,8 +225,8 @@ fn of_lane(
         }
     }
     let (Some((first, since_ns)), Some((min, max))) = (weighed.first, weighed.range) else { return Ok(None) };
-    // A trace ends with its last event; a range may extend beyond it.
-    let to_ns = scope.to_ns.unwrap_or_else(|| snapshot.end_ns()).max(since_ns);
+    // Beyond the end of the trace, no value is known.
+    let to_ns = scope.to_ns.map_or(snapshot.end_ns(), |to_ns| to_ns.min(snapshot.end_ns())).max(since_ns);
     weighed.hold_until(to_ns);
     Ok(Some(CounterStats {
         track: snapshot.lane(lane).track,

@@ -196,8 +196,12 @@ proptest! {
         }
         let scope = Scope::from_range(from, Some(to));
         let found = counters(&snapshot, &scope, &Cancel::default(), &Progress::default()).unwrap();
+        if from.is_some_and(|from| from > snapshot.end_ns()) {
+            prop_assert!(found.is_empty(), "beyond the end of the trace, no value is known");
+            return Ok(());
+        }
         // The current value at each nanosecond of the range: that of the last sample.
-        let (first_ns, end_ns) = (from.unwrap_or(i64::MIN), to);
+        let (first_ns, end_ns) = (from.unwrap_or(i64::MIN), to.min(snapshot.end_ns()));
         let value = |row: &Row| Some(f64::from_bits(row.value)).filter(|value| value.is_finite());
         let inside: Vec<&Row> =
             rows.iter().filter(|row| row.start_ns >= first_ns && row.start_ns < to).collect();

@@ -190,3 +190,23 @@ fn what_cannot_be_derived_is_refused_before_the_trace_is_read() {
     }
     assert!(!output.exists());
 }
+
+#[test]
+fn a_negative_sum_of_counters_does_not_become_zero_in_the_last_step_of_a_range() {
+    let folder = folder();
+    let (file, out) = (folder.path().join("negative.json"), folder.path().join("out.longspan"));
+    let value = |ts: i64, value: i64| format!(r#"{{"ph":"C","ts":{ts},"name":"t","pid":1,"args":{{"c":{value}}}}}"#);
+    let rows = [value(0, -20), value(10, -10), value(25, -5), r#"{"ph":"X","ts":0,"dur":33,"name":"s"}"#.to_owned()];
+    fs::write(&file, format!("[{}]", rows.join(","))).expect("written");
+    for (range, expected) in [
+        (&["--to", "29us"][..], &[(0, -20.0), (10_000, -10.0), (20_000, -5.0)][..]),
+        (&["--from", "5us", "--to", "12us"], &[(5_000, -10.0)]),
+    ] {
+        let derive = ["--derive", r#"sum:counter."t c" every:10us"#, "--format", "native"];
+        let words = ["export", "--no-cache", text(&file), "-o", text(&out)];
+        longspan(&[&words[..], &derive, range].concat()).done();
+        let found = counters(&out);
+        let (_, sums) = found.iter().find(|(name, _)| name.starts_with("sum")).unwrap_or_else(|| panic!("{found:?}"));
+        assert_eq!(sums, expected, "{range:?}");
+    }
+}

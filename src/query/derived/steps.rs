@@ -56,7 +56,10 @@ impl CounterSteps {
         // A step of one nanosecond is a point.
         let width_ns = self.every_ns.unwrap_or(1).max(1);
         let last_ns = start_ns.saturating_add_unsigned(width_ns - 1);
-        let value = self.series.value((start_ns, last_ns), &mut ColumnWork::default());
+        // At its end, a sum of counters falls to zero, which is above negative values.
+        let is_sum = self.series.meaning == PointMeaning::Level;
+        let value_end_ns = if is_sum { last_ns.min(self.last_ns) } else { last_ns };
+        let value = self.series.value((start_ns, value_end_ns), &mut ColumnWork::default());
         let next_point_ns = self.series.first_point(start_ns);
         let next_ns = match next_point_ns {
             Some(point_ns) if point_ns <= last_ns => start_ns.checked_add_unsigned(width_ns),
