@@ -3,8 +3,11 @@
 
 use super::error::CliError;
 use super::messages::say;
+use crate::base::cancel::Cancel;
+use crate::base::progress::Progress;
 use crate::query::Snapshot;
 use crate::query::samples::SampleHistogram;
+use crate::query::scope::Scope;
 
 /// Prints why there are no samples: the trace has none, or its scope.
 pub(super) fn say_no_samples(snapshot: &Snapshot) {
@@ -15,8 +18,15 @@ pub(super) fn say_no_samples(snapshot: &Snapshot) {
     }
 }
 
-/// Returns the index of the requested or the default event; `None` without samples. Returns an error if no event, or
-/// several, have that name.
+/// Returns whether the samples outside of the scope have an event.
+fn is_elsewhere(wanted: &str, snapshot: &Snapshot) -> bool {
+    let all = SampleHistogram::count(snapshot, &Scope::default(), &Cancel::default(), &Progress::default());
+    let all = all.unwrap_or_default(); // never cancelled
+    all.events().iter().any(|event| *event.name == *wanted || event.title() == wanted)
+}
+
+/// Returns the index of the requested or the default event; `None` without samples of it in the scope. Returns an error
+/// if no event of the trace, or several, have that name.
 pub(super) fn chosen_event(
     event: Option<&str>,
     snapshot: &Snapshot,
@@ -34,7 +44,7 @@ pub(super) fn chosen_event(
         };
         return match rows.filter(is_meant).collect::<Vec<_>>()[..] {
             [row] => Ok(Some(row)),
-            [] if histogram.events().is_empty() => Ok(None),
+            [] if is_elsewhere(wanted, snapshot) => Ok(None),
             [] => Err(CliError::Usage(format!("--event {wanted}: the samples are of {}", titles()))),
             _ => Err(CliError::Usage(format!("--event {wanted}: give its unit too, of {}", titles()))),
         };

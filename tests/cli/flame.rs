@@ -219,6 +219,21 @@ fn an_event_is_chosen_by_its_name_and_no_two_are_added_up() {
     assert_eq!(folded(&[text(&data("go_cpu.pprof"))]).values().sum::<u64>(), 1_130_000_000);
     let unknown = longspan(&["flame", "--no-cache", text(&file), "--event", "cycles"]).failed(2);
     assert!(unknown.contains("`page-faults (count)`"), "{unknown}");
+    // An event without samples in the range is no mistake.
+    let script = "t 1/1 5.0: 10 cycles:\n\t1000 f (/bin/x)\n\nt 1/1 9.0: 10 page-faults:\n\t2000 g (/bin/x)\n\n";
+    let folder = tempfile::tempdir().expect("a folder");
+    let two = folder.path().join("two.txt");
+    std::fs::write(&two, script).expect("written");
+    let in_range = |event: &str| {
+        let words = ["flame", "--no-cache", text(&two), "--event", event, "--from", "4s", "--to", "6s"];
+        let run = longspan(&words);
+        (run.status, run.stdout.clone(), run.stderr.clone())
+    };
+    let (status, printed, told) = in_range("page-faults");
+    assert_eq!((status, printed.as_str()), (Some(0), ""), "{told}");
+    assert!(told.contains("no samples in this part"), "{told}");
+    assert_eq!(in_range("cycles").1.lines().count(), 1);
+    assert_eq!(in_range("instructions").0, Some(2));
     let told = longspan(&["dump", "--no-cache", "--no-symbols", text(&file)]).done();
     let of_events = |event: &str| told.lines().filter(|line| line.contains(event)).count();
     assert_eq!(of_events("page-faults"), 48);
