@@ -4,7 +4,7 @@
 //! The caller either waits for all tiles ([`Tiles::prepare`], for pictures), or loads them in the background and draws
 //! coarser ones meanwhile ([`super::loader`], for the window).
 
-use std::ops::RangeInclusive;
+use std::ops::{Range, RangeInclusive};
 
 use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -287,13 +287,13 @@ impl Tiles {
     }
 
     /// Switches to a later snapshot of the same trace, with other lane indices. The old tiles are loaded again, and
-    /// drawn until then.
-    pub(crate) fn outdate(&mut self, owner_now: impl Fn(TileOwner) -> Option<TileOwner>) {
+    /// drawn until then, within the new bounds of their lanes: nothing beyond them would be loaded again.
+    pub(crate) fn outdate(&mut self, owner_now: impl Fn(TileOwner) -> Option<(TileOwner, LaneInfo)>) {
         self.spans.outdate(&owner_now);
         self.counters.outdate(&owner_now);
         let ranges = std::mem::take(&mut self.counter_ranges).into_iter();
         let outdated =
-            ranges.map(|(owner, range)| Some((owner_now(owner)?, CounterRange { is_outdated: true, ..range })));
+            ranges.map(|(owner, range)| Some((owner_now(owner)?.0, CounterRange { is_outdated: true, ..range })));
         self.counter_ranges = outdated.flatten().collect();
         self.failed.clear();
     }
@@ -400,10 +400,22 @@ impl<T: TileCell> TileMap<T> {
         self.cells = self.tiles.values().map(|tile| tile.cells.len() + 1).sum();
     }
 
-    fn outdate(&mut self, owner_now: &impl Fn(TileOwner) -> Option<TileOwner>) {
+    fn outdate(&mut self, owner_now: &impl Fn(TileOwner) -> Option<(TileOwner, LaneInfo)>) {
         let before = std::mem::take(&mut self.tiles);
         let outdated = before.into_iter().filter_map(|(key, tile)| {
-            Some((TileKey { owner: owner_now(key.owner)?, ..key }, Tile { is_outdated: true, ..tile }))
+            let (owner, info) = owner_now(key.owner)?;
+            let (key, left) = (TileKey { owner, ..key }, reached_buckets(&info, key.width_log2));
+            if !reaches(&info, key) {
+                return None;
+            }
+            let covered = buckets_of_tile(key);
+            let is_whole = left.start <= covered.first && covered.end() <= left.end;
+            let cells = if is_whole {
+                tile.cells
+            } else {
+                tile.cells.iter().filter_map(|cell| cell.narrower(0, left.clone())).collect()
+            };
+            Some((key, Tile { cells, is_outdated: true, ..tile }))
         });
         self.tiles = outdated.collect();
         self.cells = self.tiles.values().map(|tile| tile.cells.len() + 1).sum();
@@ -429,6 +441,13 @@ fn reaches(info: &LaneInfo, key: TileKey) -> bool {
     info.rows > 0 && !starts_later && !ended_before
 }
 
+/// Returns the buckets in which a lane has any data.
+fn reached_buckets(info: &LaneInfo, width_log2: u32) -> Range<i64> {
+    // As in `reaches`, a counter has no end.
+    let end = if info.kind == LaneKind::Counter { i64::MAX } else { (info.end_ns >> width_log2).saturating_add(1) };
+    info.start_ns >> width_log2..end
+}
+
 /// Returns the range of a counter over all time; NaN values are ignored.
 fn whole_range(source: &dyn TileSource, owner: TileOwner) -> (f64, f64) {
     let Some(info) = source.info(owner) else { return (0.0, 0.0) };
@@ -443,3 +462,6 @@ fn whole_range(source: &dyn TileSource, owner: TileOwner) -> (f64, f64) {
         .reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))
         .unwrap_or((0.0, 0.0))
 }
+
+#[cfg(test)]
+mod tests;

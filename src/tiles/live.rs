@@ -46,7 +46,9 @@ impl LiveTiles {
     /// ones are loaded.
     pub(crate) fn update_snapshot(&mut self, earlier: &Snapshot, later: &Snapshot, pool: Option<&LoaderPool>) {
         self.tiles.outdate(|owner| match owner {
-            TileOwner::Lane(lane) => later.lane_since(earlier, lane).map(TileOwner::Lane),
+            TileOwner::Lane(lane) => {
+                later.lane_since(earlier, lane).map(|lane| (TileOwner::Lane(lane), later.lane(lane)))
+            }
             // Summaries are built again for the later snapshot.
             TileOwner::Process(_) | TileOwner::Tracks(_) => None,
         });

@@ -417,7 +417,7 @@ mod tests {
         let mut tiles = Tiles::default();
         tiles.prepare(&*capture, view(500, 12), &LANES);
         let (before, asked) = (shown(&tiles, view(500, 12)), capture.asked());
-        tiles.outdate(Some);
+        tiles.outdate(|owner| Some((owner, capture.info(owner)?)));
         assert!(tiles.begin_frame(&*capture, view(500, 12), &LANES).len() >= asked, "all is asked again");
         tiles.end_frame(&*capture, view(500, 12), &LANES);
         assert!(tiles.pending() > 0 && tiles.unknown().is_empty());

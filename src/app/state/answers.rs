@@ -234,7 +234,14 @@ impl App {
         let is_same = |earlier: &Timeline| grows || !was_live || snapshot.has_tracks_of(earlier.snapshot());
         // While more is sorted, the view stays.
         let (mut timeline, is_mended) = match before {
-            Some(timeline) if is_same(&timeline) => (timeline.with_snapshot(snapshot), is_mended),
+            Some(timeline) if is_same(&timeline) => {
+                let mut timeline = timeline.with_snapshot(snapshot);
+                // The sort numbers names differently, so the spans of old tiles would have the names of others.
+                if was_live && !grows {
+                    timeline.rest();
+                }
+                (timeline, is_mended)
+            }
             before => {
                 let mut timeline = Timeline::new(snapshot, self.budget, &self.theme, navigation);
                 timeline.set_density(self.preferences.density);
