@@ -163,11 +163,13 @@ mod tests {
 
     use super::*;
     use crate::live::feed::LiveName;
+    use crate::live::pairs::RowOrder;
 
     fn line(name: &str, track: (TrackKind, &str), value: RowValue) -> String {
         let name = Arc::new(LiveName { text: name.into(), category: None });
         let track = TrackKey { kind: track.0, pid: Id::Number(1), tid: Id::None, name: track.1.into(), slot: 0 };
-        let row = LiveRow { ts_ns: 5, value, name, track: Arc::new(track), args: Box::default() };
+        let (track, order) = (Arc::new(track), RowOrder::default());
+        let row = LiveRow { ts_ns: 5, value, name, track, args: Box::default(), order };
         text(&SourceRow { row: &row, names: &LiveNames::default(), late_ns: 0, source: 0, came: Instant::now() })
     }
 

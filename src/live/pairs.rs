@@ -44,6 +44,15 @@ pub(crate) struct LiveFlow {
     pub(crate) is_placed: bool,
 }
 
+/// The position of a row among the events of its track.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct RowOrder {
+    pub(crate) begin: u64,
+    /// The end of a span that came as a begin and an end, which nest by their positions. Other spans nest by their
+    /// times.
+    pub(crate) end: Option<u64>,
+}
+
 /// A row: a span, a point or a value, with its names.
 #[derive(Debug, Clone)]
 pub(crate) struct LiveRow {
@@ -53,6 +62,7 @@ pub(crate) struct LiveRow {
     pub(crate) track: Arc<TrackKey>,
     /// One JSON object, or empty.
     pub(crate) args: Box<str>,
+    pub(crate) order: RowOrder,
 }
 
 impl LiveRow {
@@ -134,6 +144,8 @@ struct WaitingBegin {
     start_ns: i64,
     name: Arc<LiveName>,
     args: Box<str>,
+    /// Its position among all events.
+    number: u64,
 }
 
 /// The current state of a thread.
@@ -142,6 +154,8 @@ struct EnteredState {
     since_ns: i64,
     name: Arc<LiveName>,
     is_awake: bool,
+    /// Its position among all events.
+    number: u64,
 }
 
 /// The steps of an async id.
@@ -153,8 +167,8 @@ struct AsyncSteps {
     start_ns: i64,
 }
 
-/// Called with track, start and name of each open span.
-pub(crate) type EachOpen<'a> = dyn FnMut(&Arc<TrackKey>, i64, &Arc<LiveName>) + 'a;
+/// Called with track, start, name and position of each open span.
+pub(crate) type EachOpen<'a> = dyn FnMut(&Arc<TrackKey>, i64, &Arc<LiveName>, u64) + 'a;
 
 /// The open spans of the tracks of a source.
 #[derive(Debug, Default)]
@@ -165,6 +179,8 @@ pub(crate) struct LivePairs {
     steps: FxHashMap<u64, AsyncSteps>,
     states: FxHashMap<Arc<TrackKey>, EnteredState>,
     open_count: usize,
+    /// Number of events so far.
+    events: u64,
     pub(crate) losses: Losses,
 }
 
@@ -174,24 +190,28 @@ impl LivePairs {
         let (name, track) = (Arc::clone(live.name()), Arc::clone(live.track()));
         let LiveEvent { event, args, stack, .. } = live;
         let ts_ns = event.ts_ns;
-        let row = |value, args| LiveRow { ts_ns, value, name: Arc::clone(&name), track: Arc::clone(&track), args };
+        self.events += 1;
+        let number = self.events;
+        let order = RowOrder { begin: number, end: None };
+        let row =
+            |value, args| LiveRow { ts_ns, value, name: Arc::clone(&name), track: Arc::clone(&track), args, order };
         match event.payload() {
             Payload::Span { dur_ns, is_unfinished } => {
                 let dur_ns = (!is_unfinished).then_some(dur_ns);
                 let is_scheduling = matches!(track.kind, TrackKind::Cpu | TrackKind::State);
                 let value = if is_scheduling { RowValue::Scheduling { dur_ns } } else { RowValue::Span { dur_ns } };
-                out(LiveRow { ts_ns, value, name, track, args });
+                out(LiveRow { ts_ns, value, name, track, args, order });
             }
             Payload::Begin { .. } => {
                 let key = OpenKey::Track(Arc::clone(&track));
-                self.begin(key, WaitingBegin { track, start_ns: ts_ns, name, args });
+                self.begin(key, WaitingBegin { track, start_ns: ts_ns, name, args, number });
             }
             Payload::End { is_unnamed } => {
                 let name = (!is_unnamed).then_some(&*name.text);
                 self.end(&OpenKey::Track(track), name, ts_ns, &args, out);
             }
             Payload::Async(id) => {
-                let begin = WaitingBegin { track, start_ns: ts_ns, name, args };
+                let begin = WaitingBegin { track, start_ns: ts_ns, name, args, number };
                 self.asynchronous(id, event.kind, event.flags.has(EventFlags::UNNAMED), begin, out);
             }
             Payload::Instant => out(row(RowValue::Instant, args)),
@@ -220,16 +240,17 @@ impl LivePairs {
         self.open_count = 0;
         rows.extend(std::mem::take(&mut self.states).into_iter().map(|(track, entered)| {
             let value = RowValue::Scheduling { dur_ns: None };
-            LiveRow { ts_ns: entered.since_ns, value, name: entered.name, track, args: Box::default() }
+            let order = RowOrder { begin: entered.number, end: None };
+            LiveRow { ts_ns: entered.since_ns, value, name: entered.name, track, args: Box::default(), order }
         }));
-        rows.sort_by(|a, b| (a.ts_ns, &a.name.text).cmp(&(b.ts_ns, &b.name.text)));
+        rows.sort_by_key(|row| (row.ts_ns, row.order.begin));
         rows.into_iter().for_each(out);
     }
 
-    /// Calls `each` for all open spans and states: track, start and name.
+    /// Calls `each` for all open spans and states: track, start, name and position.
     pub(crate) fn each_open(&self, each: &mut EachOpen<'_>) {
-        self.open.values().flatten().for_each(|begin| each(&begin.track, begin.start_ns, &begin.name));
-        self.states.iter().for_each(|(track, entered)| each(track, entered.since_ns, &entered.name));
+        self.open.values().flatten().for_each(|begin| each(&begin.track, begin.start_ns, &begin.name, begin.number));
+        self.states.iter().for_each(|(track, entered)| each(track, entered.since_ns, &entered.name, entered.number));
     }
 
     fn lose(&mut self, loss: Loss, ts_ns: i64) {
@@ -277,7 +298,7 @@ impl LivePairs {
             }
             EventKind::AsyncStepPast => {
                 let start_ns = std::mem::replace(&mut steps.start_ns, ts_ns);
-                out(WaitingBegin { start_ns, ..event }.ended(ts_ns, ""));
+                out(WaitingBegin { start_ns, ..event }.ended(ts_ns, "", None));
             }
             _ => out(LiveRow { value: RowValue::Instant, ..event.unended() }),
         }
@@ -303,6 +324,8 @@ impl LivePairs {
         if open.is_empty() {
             self.open.remove(key);
         }
+        // Spans of an async id need not nest.
+        let number = matches!(key, OpenKey::Track(_)).then_some(self.events);
         if is_mismatched {
             self.lose(Loss::MismatchedEnd, ts_ns);
         }
@@ -311,7 +334,7 @@ impl LivePairs {
             if !is_outer {
                 self.lose(Loss::TruncatedSpan, begin.start_ns);
             }
-            out(begin.ended(ts_ns, if is_outer { args } else { "" }));
+            out(begin.ended(ts_ns, if is_outer { args } else { "" }, number));
         }
     }
 
@@ -330,7 +353,7 @@ impl LivePairs {
         if open.is_empty() {
             self.open.remove(key);
         }
-        out(begin.ended(ts_ns, args));
+        out(begin.ended(ts_ns, args, None));
     }
 
     fn state(
@@ -350,21 +373,23 @@ impl LivePairs {
             if self.states.len() >= OPEN_MAX {
                 self.lose(Loss::OverLimit, ts_ns);
             } else {
-                self.states.insert(Arc::clone(&track), EnteredState { since_ns: ts_ns, name, is_awake });
+                self.states
+                    .insert(Arc::clone(&track), EnteredState { since_ns: ts_ns, name, is_awake, number: self.events });
             }
         }
         // A state of no duration is dropped.
         if let Some(before) = before.filter(|before| before.since_ns < ts_ns) {
             let value = RowValue::Scheduling { dur_ns: Some(ts_ns.abs_diff(before.since_ns)) };
-            out(LiveRow { ts_ns: before.since_ns, value, name: before.name, track, args: Box::default() });
+            let order = RowOrder { begin: before.number, end: None };
+            out(LiveRow { ts_ns: before.since_ns, value, name: before.name, track, args: Box::default(), order });
         }
     }
 }
 
 impl WaitingBegin {
-    /// Returns the span with its end at a time, with the arguments of the end.
-    fn ended(self, ts_ns: i64, end_args: &str) -> LiveRow {
-        let Self { track, start_ns, name, args } = self;
+    /// Returns the span with its end at a time, with the arguments and the position of the end.
+    fn ended(self, ts_ns: i64, end_args: &str, end: Option<u64>) -> LiveRow {
+        let Self { track, start_ns, name, args, number } = self;
         let dur_ns = Some(ts_ns.max(start_ns).abs_diff(start_ns));
         let args = if end_args.is_empty() {
             args
@@ -373,13 +398,15 @@ impl WaitingBegin {
             let merged = detail(&args).ended_by(&detail(end_args));
             Detail::decode(&merged).args_json.into()
         };
-        LiveRow { ts_ns: start_ns, value: RowValue::Span { dur_ns }, name, track, args }
+        let order = RowOrder { begin: number, end };
+        LiveRow { ts_ns: start_ns, value: RowValue::Span { dur_ns }, name, track, args, order }
     }
 
     /// Returns the span without an end.
     fn unended(self) -> LiveRow {
-        let Self { track, start_ns, name, args } = self;
-        LiveRow { ts_ns: start_ns, value: RowValue::Span { dur_ns: None }, name, track, args }
+        let Self { track, start_ns, name, args, number } = self;
+        let order = RowOrder { begin: number, end: None };
+        LiveRow { ts_ns: start_ns, value: RowValue::Span { dur_ns: None }, name, track, args, order }
     }
 }
 

@@ -212,9 +212,9 @@ impl LivePicture {
             Detail { args_json: &row.args, ..Detail::default() }.encode_into(&mut self.blob);
             self.store.push_detail(&self.blob)?.0
         };
-        let start_ns = row.ts_ns;
+        let (start_ns, order) = (row.ts_ns, row.order);
         let is_unended = matches!(row.value, RowValue::Span { dur_ns: None } | RowValue::Scheduling { dur_ns: None });
-        // In a source that has ended, it lasts until now.
+        // It lasts until now, and grows.
         let end_ns =
             if is_unended { self.summary.end_ns.max(start_ns) } else { start_ns.saturating_add_unsigned(row.dur_ns()) };
         self.summary.start_ns = self.summary.start_ns.min(start_ns);
@@ -225,20 +225,23 @@ impl LivePicture {
         let added = match &row.value {
             RowValue::Span { .. } | RowValue::Scheduling { .. } => {
                 summary.spans += 1;
-                state.add(
-                    store,
-                    track,
-                    WindowRow { start_ns, value: WindowValue::Span { end_ns }, name: name.0, detail },
-                )?
+                let endless = OpenRow { start_ns, begin: order.begin, name: name.0, detail };
+                if is_unended && state.add_endless(endless) {
+                    Added::InWindow
+                } else {
+                    let value = WindowValue::Span { end_ns };
+                    state.add(store, track, WindowRow { start_ns, order, value, name: name.0, detail })?
+                }
             }
             RowValue::Instant => {
                 summary.instants += 1;
-                state.add(store, track, WindowRow { start_ns, value: WindowValue::Instant, name: name.0, detail })?
+                let row = WindowRow { start_ns, order, value: WindowValue::Instant, name: name.0, detail };
+                state.add(store, track, row)?
             }
             RowValue::Flow(LiveFlow { id, point, is_placed }) => {
                 summary.flows += 1;
                 let value = WindowValue::Flow { id: *id, is_placed: *is_placed };
-                state.add(store, track, WindowRow { start_ns, value, name: name.0, detail: point.to_bits() })?
+                state.add(store, track, WindowRow { start_ns, order, value, name: name.0, detail: point.to_bits() })?
             }
             RowValue::Counter(value) => {
                 summary.counters += 1;
@@ -418,11 +421,11 @@ impl LivePicture {
     /// Returns the open spans by track.
     fn open_rows(&mut self, session: &LiveSession) -> OpenRows {
         let mut open = OpenRows::default();
-        session.each_open(&mut |source, key, start_ns, name| {
+        session.each_open(&mut |source, key, start_ns, name, begin| {
             if let Some(track) = self.track(source, key) {
                 let name = self.name(name).0;
                 self.summary.end_ns = self.summary.end_ns.max(start_ns);
-                open.entry(track).or_default().push(OpenRow { start_ns, name });
+                open.entry(track).or_default().push(OpenRow { start_ns, begin, name, detail: 0 });
             }
         });
         open

@@ -5,16 +5,19 @@
 //!
 //! Within the window, the result equals the placement of all spans by the final sort.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use smallvec::SmallVec;
 
+use super::pairs::RowOrder;
 use crate::ingest::lanes::OpenLanes;
 
 /// A span, an instant or a flow point that has arrived.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct WindowRow {
     pub(super) start_ns: i64,
+    pub(super) order: RowOrder,
     pub(super) value: WindowValue,
     pub(super) name: u32,
     /// The bits of a flow point.
@@ -46,10 +49,27 @@ impl WindowRow {
 }
 
 /// An open span.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct OpenRow {
     pub(super) start_ns: i64,
+    /// The position of its begin among the events of its track.
+    pub(super) begin: u64,
     pub(super) name: u32,
+    /// Its arguments, once it is known to have no end.
+    pub(super) detail: u64,
+}
+
+impl OpenRow {
+    fn key(&self) -> (i64, u64) {
+        (self.start_ns, self.begin)
+    }
+
+    /// Returns it as a row that is as long as it is so far.
+    fn until(&self, now_ns: i64) -> WindowRow {
+        let &Self { start_ns, begin, name, detail } = self;
+        let value = WindowValue::Span { end_ns: now_ns.max(start_ns) };
+        WindowRow { start_ns, order: RowOrder { begin, end: None }, value, name, detail }
+    }
 }
 
 /// A row with its lane.
@@ -68,8 +88,10 @@ pub(super) enum PlacedRow {
 pub(super) struct TrackWindow {
     /// The lanes occupied by settled spans; open ones are begins.
     lanes: OpenLanes<()>,
-    /// The lanes of settled open spans, by start and name.
-    reserved: BTreeMap<OpenRow, SmallVec<[u16; 1]>>,
+    /// Settled open spans with their lanes, by start and begin.
+    reserved: BTreeMap<(i64, u64), (OpenRow, u16)>,
+    /// Spans that are known to have no end, and are not settled.
+    endless: Vec<OpenRow>,
     /// Ended spans, by end and lane, until the rows before their end are placed.
     ended: BTreeMap<(i64, u16), WindowRow>,
     rows: Vec<WindowRow>,
@@ -90,26 +112,35 @@ impl TrackWindow {
         self.rows.len() + self.ended.len()
     }
 
-    /// Returns whether a settled span is open, so that it grows.
-    pub(super) fn has_reserved(&self) -> bool {
-        !self.reserved.is_empty()
+    /// Returns whether a span grows that is settled, or has no end.
+    pub(super) fn has_growing(&self) -> bool {
+        !self.reserved.is_empty() || !self.endless.is_empty()
     }
 
     /// Adds a row. Returns it if it starts before the settled time.
     pub(super) fn add(&mut self, row: WindowRow) -> Result<(), WindowRow> {
         if self.settled_to_ns.is_none_or(|settled_ns| row.start_ns >= settled_ns) {
-            self.is_sorted &= self.rows.last().is_none_or(|last| order(last) <= order(&row));
+            self.is_sorted &= self.rows.last().is_none_or(|last| last.start_ns < row.start_ns);
             self.rows.push(row);
             return Ok(());
         }
         let Some(end_ns) = row.end_ns() else { return Err(row) };
-        let key = OpenRow { start_ns: row.start_ns, name: row.name };
-        let Some(lanes) = self.reserved.get_mut(&key) else { return Err(row) };
-        let Some(lane) = lanes.pop() else { return Err(row) };
-        if lanes.is_empty() {
-            self.reserved.remove(&key);
-        }
+        let key = (row.start_ns, row.order.begin);
+        let Some((_, lane)) = self.reserved.remove(&key) else { return Err(row) };
         self.ended.insert((end_ns, lane), row);
+        Ok(())
+    }
+
+    /// Adds a span that has no end, because its source has ended. Returns it if it starts before the settled time and
+    /// was not open then.
+    pub(super) fn add_endless(&mut self, open: OpenRow) -> Result<(), OpenRow> {
+        if let Some((reserved, _)) = self.reserved.get_mut(&open.key()) {
+            *reserved = open;
+        } else if self.settled_to_ns.is_some_and(|settled_ns| open.start_ns < settled_ns) {
+            return Err(open);
+        } else {
+            self.endless.push(open);
+        }
         Ok(())
     }
 
@@ -122,8 +153,9 @@ impl TrackWindow {
     /// Places all rows of the window, and `open`, which last until `now_ns`. Rows of a lane come in order.
     pub(super) fn place(&mut self, open: &mut Vec<OpenRow>, now_ns: i64, out: &mut dyn FnMut(PlacedRow)) {
         self.sort();
-        let mut lanes = self.lanes.clone();
+        let (mut lanes, mut empty) = (self.lanes.clone(), EmptySpans::default());
         self.take_reserved(open);
+        open.extend(&self.endless);
         let mut ended = self.ended.iter().peekable();
         each_in_order(&self.rows, open, |next| {
             let start_ns = next.start_ns();
@@ -131,12 +163,11 @@ impl TrackWindow {
                 lanes.take_begin(*lane);
                 out(PlacedRow::Span { lane: *lane, row: *row, is_open: false });
             }
-            place_next(&mut lanes, &next, now_ns, out);
+            place_next((&mut lanes, &mut empty), &next, now_ns, out);
         });
         ended.for_each(|((_, lane), row)| out(PlacedRow::Span { lane: *lane, row: *row, is_open: false }));
-        for (&OpenRow { start_ns, name }, lanes) in &self.reserved {
-            let row = open_row(start_ns, now_ns, name);
-            lanes.iter().for_each(|&lane| out(PlacedRow::Span { lane, row, is_open: true }));
+        for &(open, lane) in self.reserved.values() {
+            out(PlacedRow::Span { lane, row: open.until(now_ns), is_open: true });
         }
     }
 
@@ -145,10 +176,13 @@ impl TrackWindow {
     pub(super) fn settle(&mut self, to_ns: i64, open: &mut Vec<OpenRow>, out: &mut dyn FnMut(PlacedRow)) {
         self.sort();
         self.take_reserved(open);
+        open.extend(&self.endless);
+        self.endless.retain(|open| open.start_ns >= to_ns);
         let count = self.rows.partition_point(|row| row.start_ns < to_ns);
         open.retain(|open| open.start_ns < to_ns);
         let rows: Vec<WindowRow> = self.rows.drain(..count).collect();
         let Self { lanes, ended, reserved, .. } = self;
+        let mut empty = EmptySpans::default();
         let mut release = |lanes: &mut OpenLanes<()>, ts_ns: i64, out: &mut dyn FnMut(PlacedRow)| {
             while let Some(first) = ended.first_entry().filter(|first| first.key().0 <= ts_ns) {
                 let ((_, lane), row) = first.remove_entry();
@@ -162,10 +196,10 @@ impl TrackWindow {
                 Next::Open(open) => {
                     lanes.close_ended(open.start_ns);
                     if let Some(lane) = lanes.place_begin((), true) {
-                        reserved.entry(open).or_default().push(lane);
+                        reserved.insert(open.key(), (open, lane));
                     }
                 }
-                Next::Row(_) => place_next(lanes, &next, to_ns, out),
+                Next::Row(_) => place_next((lanes, &mut empty), &next, to_ns, out),
             }
         });
         release(lanes, to_ns, out);
@@ -180,22 +214,52 @@ impl TrackWindow {
 
     fn sort(&mut self) {
         if !self.is_sorted {
-            // The rows are nearly sorted, which a stable sort handles fast.
-            self.rows.sort_by_key(order);
+            sort(&mut self.rows);
             self.is_sorted = true;
         }
     }
 }
 
-/// The sort key: time; among spans with the same start the longest first, then points.
-fn order(row: &WindowRow) -> (i64, bool, i64) {
-    let end_ns = row.end_ns();
-    (row.start_ns, end_ns.is_none(), end_ns.map_or(0, i64::saturating_neg))
+/// Sorts rows by time, as the final sort does. Those of one time keep the order of their begins, points are last, and
+/// longer spans precede shorter ones in the positions of the spans that nest by their times.
+fn sort(rows: &mut [WindowRow]) {
+    // The rows are nearly sorted, which a stable sort handles fast.
+    rows.sort_by_key(|row| (row.start_ns, row.end_ns().is_none(), row.order.begin));
+    let mut by_times: Vec<(usize, WindowRow)> = Vec::new();
+    for tied in rows.chunk_by_mut(|a, b| a.start_ns == b.start_ns) {
+        if tied.len() < 2 {
+            continue;
+        }
+        let nests_by_times = |row: &WindowRow| row.order.end.is_none() && row.end_ns().is_some();
+        by_times.extend(tied.iter().enumerate().filter(|(_, row)| nests_by_times(row)).map(|(at, row)| (at, *row)));
+        let positions: SmallVec<[usize; 4]> = by_times.iter().map(|(at, _)| *at).collect();
+        by_times.sort_by_key(|(_, row)| row.end_ns().map(Reverse));
+        positions.into_iter().zip(by_times.drain(..)).for_each(|(at, (_, row))| tied[at] = row);
+    }
 }
 
-/// Returns an open span, as long as it is so far.
-fn open_row(start_ns: i64, now_ns: i64, name: u32) -> WindowRow {
-    WindowRow { start_ns, value: WindowValue::Span { end_ns: now_ns.max(start_ns) }, name, detail: 0 }
+/// Begins and ends of one time that nest: spans without a duration, which occupy no lane.
+#[derive(Debug, Default)]
+struct EmptySpans {
+    start_ns: i64,
+    /// The positions of their ends, outermost first.
+    ends: SmallVec<[u64; 4]>,
+}
+
+impl EmptySpans {
+    /// Returns the number of empty spans around a row, and adds the row if it is one.
+    fn around(&mut self, row: &WindowRow) -> u16 {
+        let Some(end) = row.order.end.filter(|_| row.end_ns() == Some(row.start_ns)) else { return 0 };
+        if self.start_ns != row.start_ns {
+            (self.start_ns, self.ends) = (row.start_ns, SmallVec::new());
+        }
+        while self.ends.last().is_some_and(|&around| around < row.order.begin) {
+            self.ends.pop();
+        }
+        let count = u16::try_from(self.ends.len()).unwrap_or(u16::MAX);
+        self.ends.push(end);
+        count
+    }
 }
 
 impl Next {
@@ -209,10 +273,15 @@ impl Next {
 
 /// Calls `each` for all rows in time order. Open spans contain those that start with them.
 fn each_in_order(rows: &[WindowRow], open: &mut [OpenRow], mut each: impl FnMut(Next)) {
-    open.sort_by_key(|open| open.start_ns);
+    open.sort_by_key(OpenRow::key);
     let mut open = open.iter().peekable();
     for row in rows {
-        while let Some(open) = open.next_if(|open| open.start_ns <= row.start_ns) {
+        // Only a span of a begin and an end may have ended before another begins at the same time.
+        let is_before = |open: &OpenRow| {
+            open.start_ns < row.start_ns
+                || open.start_ns == row.start_ns && (row.order.end.is_none() || open.begin < row.order.begin)
+        };
+        while let Some(open) = open.next_if(|open| is_before(open)) {
             each(Next::Open(*open));
         }
         each(Next::Row(*row));
@@ -221,7 +290,12 @@ fn each_in_order(rows: &[WindowRow], open: &mut [OpenRow], mut each: impl FnMut(
 }
 
 /// Places one row. A span beyond the last lane is left out, as by the final sort.
-fn place_next(lanes: &mut OpenLanes<()>, next: &Next, now_ns: i64, out: &mut dyn FnMut(PlacedRow)) {
+fn place_next(
+    (lanes, empty): (&mut OpenLanes<()>, &mut EmptySpans),
+    next: &Next,
+    now_ns: i64,
+    out: &mut dyn FnMut(PlacedRow),
+) {
     lanes.close_ended(next.start_ns());
     match *next {
         Next::Row(row) => match row.value {
@@ -231,15 +305,16 @@ fn place_next(lanes: &mut OpenLanes<()>, next: &Next, now_ns: i64, out: &mut dyn
                 out(PlacedRow::Flow { id, around, row });
             }
             WindowValue::Span { end_ns } => {
-                if let Some(placed) = lanes.place_complete(end_ns) {
-                    out(PlacedRow::Span { lane: placed.lane, row, is_open: false });
+                let around = empty.around(&row);
+                let lane = lanes.place_complete(end_ns).and_then(|placed| placed.lane.checked_add(around));
+                if let Some(lane) = lane {
+                    out(PlacedRow::Span { lane, row, is_open: false });
                 }
             }
         },
-        Next::Open(OpenRow { start_ns, name }) => {
-            let row = open_row(start_ns, now_ns, name);
+        Next::Open(open) => {
             if let Some(lane) = lanes.place_begin((), true) {
-                out(PlacedRow::Span { lane, row, is_open: true });
+                out(PlacedRow::Span { lane, row: open.until(now_ns), is_open: true });
             }
         }
     }

@@ -78,8 +78,8 @@ pub(crate) struct SourceRow<'a> {
     pub(crate) came: Instant,
 }
 
-/// Called with the index of a source, and track, start and name of each of its open spans.
-pub(crate) type EachOpenOf<'a> = dyn FnMut(usize, &Arc<TrackKey>, i64, &Arc<LiveName>) + 'a;
+/// Called with the index of a source, and track, start, name and position of each of its open spans.
+pub(crate) type EachOpenOf<'a> = dyn FnMut(usize, &Arc<TrackKey>, i64, &Arc<LiveName>, u64) + 'a;
 
 /// The result of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -407,10 +407,10 @@ impl LiveSession {
         self.sources.iter().enumerate().map(|(position, source)| (&source.path, self.orderer.late(position)))
     }
 
-    /// Calls `each` for the open spans of all sources: index of the source, track, start, name.
+    /// Calls `each` for the open spans of all sources: index of the source, track, start, name, position.
     pub(crate) fn each_open(&self, each: &mut EachOpenOf<'_>) {
         for (position, source) in self.sources.iter().enumerate() {
-            source.pairs.each_open(&mut |track, start_ns, name| each(position, track, start_ns, name));
+            source.pairs.each_open(&mut |track, start_ns, name, begin| each(position, track, start_ns, name, begin));
         }
     }
 

@@ -15,10 +15,16 @@ use crate::store::{LaneIdx, LaneKind, Row};
 /// Limit for the lanes of late spans. Beyond it, a span is left to the final sort.
 const LATE_LANES_MAX: usize = 256;
 
+/// Limit for the spans of a track without an end, each of which is placed again in each picture. Beyond it, a span lasts
+/// until its arrival.
+const ENDLESS_MAX: usize = 4096;
+
 /// A track with its lanes.
 #[derive(Debug, Default)]
 pub(super) struct LiveTrack {
     window: TrackWindow,
+    /// Number of spans without an end.
+    endless: usize,
     spans: Vec<LaneIdx>,
     /// Lanes of late spans, with their ends.
     late: Vec<(LaneIdx, i64)>,
@@ -105,6 +111,14 @@ impl LiveTrack {
         };
         store.push(lane, span_row(&late))?;
         Ok(Added::Apart)
+    }
+
+    /// Adds a span that has no end. Returns false if it is late, or one of too many.
+    pub(super) fn add_endless(&mut self, open: OpenRow) -> bool {
+        let is_added = self.endless < ENDLESS_MAX && self.window.add_endless(open).is_ok();
+        self.endless += usize::from(is_added);
+        self.is_changed |= is_added;
+        is_added
     }
 
     /// Adds a counter value or a sample. Returns the I/O error of a failed write.
@@ -244,7 +258,7 @@ impl LiveTrack {
             points.sort();
             store.set_moving(points.lane, &mut points.rows.clone(), false);
         }
-        self.is_changed = !open.is_empty() || self.window.has_reserved();
+        self.is_changed = !open.is_empty() || self.window.has_growing();
         Ok(())
     }
 }

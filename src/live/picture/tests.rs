@@ -179,6 +179,50 @@ fn the_last_picture_has_the_rows_of_the_trace_that_is_opened_when_it_is_finished
 }
 
 #[test]
+fn spans_that_begin_and_end_together_nest_as_in_the_finished_trace_and_open_ones_have_no_end() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut lines = Vec::new();
+    // Pseudo-random numbers that are the same each time.
+    let mut drawn = 1_u64;
+    let mut below = |most: u64| {
+        drawn = drawn.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (drawn >> 33) % most
+    };
+    let (mut ts, mut depths) = (0, [0; 3]);
+    for number in 0..3000 {
+        ts += below(2) * below(4);
+        let tid = below(3) as usize;
+        if depths[tid] > 2 && below(2) == 0 {
+            depths[tid] -= 1;
+            lines.push(format!(r#"{{"ph":"E","pid":1,"tid":{tid},"ts":{ts}}}"#));
+        } else if depths[tid] < 9 {
+            depths[tid] += 1;
+            let args = format!(r#"{{"number":{number}}}"#);
+            lines.push(format!(r#"{{"ph":"B","pid":1,"tid":{tid},"name":"n{number}","ts":{ts},"args":{args}}}"#));
+        }
+    }
+    // The end of its track is that of an open span in the finished trace.
+    lines.extend((0..3).map(|tid| format!(r#"{{"ph":"i","pid":1,"tid":{tid},"name":"last","ts":{ts}}}"#)));
+    let text = format!("[{}]", lines.join(",\n"));
+    let whole = offline(folder.path(), &text);
+    let unfinished = |store: &Store| -> Vec<bool> {
+        let lanes = (0..store.lane_count()).map(|lane| store.lane(LaneIdx(lane)));
+        lanes.map(|lane| lane.is_unfinished(lane.info().rows - 1)).collect()
+    };
+    assert!(unfinished(&whole).iter().filter(|unfinished| **unfinished).count() >= 6);
+    let small = PictureLimits { window_rows: 200, settled_rows: 500 };
+    for (limits, every) in [(LIMITS, 10_000), (small, 70)] {
+        let (snapshot, picture) = picture_of(folder.path(), &text, limits, every);
+        assert_eq!(picture.late(), LateRows::default());
+        let (shown, expected) = (rows(snapshot.store()), rows(&whole));
+        assert_eq!(shown.iter().zip(&expected).find(|(shown, expected)| shown != expected), None);
+        assert_eq!(shown.len(), expected.len());
+        assert_eq!(unfinished(snapshot.store()), unfinished(&whole));
+        std::fs::remove_file(folder.path().join("pipe")).unwrap();
+    }
+}
+
+#[test]
 fn the_work_of_a_picture_does_not_grow_with_what_came_before() {
     let folder = tempfile::tempdir().unwrap();
     let small = PictureLimits { window_rows: 4096, settled_rows: 1 << 20 };

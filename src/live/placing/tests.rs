@@ -6,7 +6,7 @@ use super::*;
 
 /// Returns the lanes of all rows as the final sort assigns them.
 fn offline(mut rows: Vec<WindowRow>) -> Vec<(u16, WindowRow)> {
-    rows.sort_by_key(order);
+    sort(&mut rows);
     let mut lanes = OpenLanes::<()>::default();
     let place = |row: WindowRow| {
         lanes.close_ended(row.start_ns);
@@ -16,7 +16,17 @@ fn offline(mut rows: Vec<WindowRow>) -> Vec<(u16, WindowRow)> {
 }
 
 fn span(start_ns: i64, end_ns: i64, name: u32) -> WindowRow {
-    WindowRow { start_ns, value: WindowValue::Span { end_ns }, name, detail: 0 }
+    let order = RowOrder { begin: u64::from(name), end: None };
+    WindowRow { start_ns, order, value: WindowValue::Span { end_ns }, name, detail: 0 }
+}
+
+fn open(start_ns: i64, name: u32) -> OpenRow {
+    OpenRow { start_ns, begin: u64::from(name), name, detail: 0 }
+}
+
+/// A total order, to compare rows.
+fn key(&(lane, row): &(u16, WindowRow)) -> (i64, u32, u16) {
+    (row.start_ns, row.name, lane)
 }
 
 /// The settled rows, and the window after them.
@@ -49,7 +59,7 @@ impl Shown {
             let end_ns = ends.insert(lane, row.end_ns().unwrap()).unwrap_or(i64::MIN);
             assert!(row.start_ns >= end_ns, "lane {lane}: {row:?} starts before {end_ns}");
         }
-        all.sort_by_key(|(lane, row)| (order(row), *lane));
+        all.sort_by_key(key);
         all
     }
 }
@@ -80,33 +90,35 @@ proptest! {
             }
             if count % 7 == 0 {
                 let mut expected = offline(rows[..=count].to_vec());
-                expected.sort_by_key(|(lane, row)| (order(row), *lane));
+                expected.sort_by_key(key);
                 prop_assert_eq!(shown.picture(&[], 1000), expected);
             }
         }
         let mut expected = offline(rows);
-        expected.sort_by_key(|(lane, row)| (order(row), *lane));
+        expected.sort_by_key(key);
         prop_assert_eq!(shown.picture(&[], 1000), expected);
     }
 
-    /// Begins and ends of one stack; the window is settled anywhere, even inside open spans.
+    /// Begins and ends of one stack, some of one time; the window is settled anywhere, even inside open spans.
     #[test]
     fn spans_that_are_open_keep_their_lanes_when_what_is_in_them_is_settled(
-        steps in proptest::collection::vec((any::<bool>(), 1i64..5, 0u8..10), 1..200),
+        steps in proptest::collection::vec((any::<bool>(), prop_oneof![Just(0i64), 1i64..5], 0u8..10), 1..200),
     ) {
         let (mut shown, mut stack, mut ended) = (Shown::default(), Vec::<OpenRow>::new(), Vec::new());
         let mut now_ns = 0;
-        for (name, (begins, after_ns, settles)) in (0u32..).zip(steps) {
+        let mut end = |open: OpenRow, number: u32, now_ns: i64, shown: &mut Shown| {
+            let mut row = span(open.start_ns, now_ns, open.name);
+            row.order.end = Some(u64::from(number));
+            shown.window.add(row).unwrap();
+            ended.push(row);
+        };
+        for (number, (begins, after_ns, settles)) in (0u32..).zip(steps) {
             now_ns += after_ns;
             match stack.pop() {
-                Some(open) if !begins => {
-                    let row = span(open.start_ns, now_ns, open.name);
-                    shown.window.add(row).unwrap();
-                    ended.push(row);
-                }
-                open => {
-                    stack.extend(open);
-                    stack.push(OpenRow { start_ns: now_ns, name });
+                Some(open) if !begins => end(open, number, now_ns, &mut shown),
+                popped => {
+                    stack.extend(popped);
+                    stack.push(open(now_ns, number));
                 }
             }
             if settles == 0 {
@@ -116,12 +128,18 @@ proptest! {
         }
         while let Some(open) = stack.pop() {
             now_ns += 1;
-            let row = span(open.start_ns, now_ns, open.name);
-            shown.window.add(row).unwrap();
-            ended.push(row);
+            end(open, u32::MAX, now_ns, &mut shown);
         }
-        let mut expected = offline(ended);
-        expected.sort_by_key(|(lane, row)| (order(row), *lane));
+        // The depth of a span is the number of spans that are open when it begins. Ends of earlier spans come before
+        // the begins of one time.
+        let is_around = |around: &&WindowRow, row: &WindowRow| {
+            around.order.begin < row.order.begin
+                && around.order.end > Some(row.order.begin)
+                && (around.end_ns() > Some(row.start_ns) || around.start_ns == row.start_ns)
+        };
+        let depth = |row: &WindowRow| ended.iter().filter(|around| is_around(around, row)).count();
+        let mut expected: Vec<_> = ended.iter().map(|row| (u16::try_from(depth(row)).unwrap(), *row)).collect();
+        expected.sort_by_key(key);
         prop_assert_eq!(shown.picture(&[], now_ns), expected);
     }
 }
@@ -143,13 +161,29 @@ fn what_starts_before_the_settled_rows_is_given_back_and_moves_nothing() {
 #[test]
 fn an_instant_is_below_the_spans_that_are_open_around_it() {
     let mut window = TrackWindow::default();
-    let instant = WindowRow { start_ns: 5, value: WindowValue::Instant, name: 3, detail: 0 };
+    let order = RowOrder::default();
+    let instant = WindowRow { start_ns: 5, order, value: WindowValue::Instant, name: 3, detail: 0 };
     [instant, span(2, 8, 2), span(0, 10, 1)].into_iter().for_each(|row| window.add(row).unwrap());
     let mut depths = Vec::new();
-    window.place(&mut vec![OpenRow { start_ns: 1, name: 9 }], 10, &mut |placed| {
+    window.place(&mut vec![open(1, 9)], 10, &mut |placed| {
         if let PlacedRow::Instant { depth, .. } = placed {
             depths.push(depth);
         }
     });
     assert_eq!(depths, [3]);
+}
+
+#[test]
+fn a_span_without_an_end_grows_in_its_lane_with_its_arguments() {
+    let mut window = TrackWindow::default();
+    window.add_endless(OpenRow { detail: 7, ..open(1, 1) }).unwrap();
+    window.settle(5, &mut vec![open(3, 2)], &mut |placed| panic!("{placed:?}"));
+    window.add_endless(OpenRow { detail: 8, ..open(3, 2) }).unwrap();
+    let late = open(2, 3);
+    assert_eq!(window.add_endless(late), Err(late), "its lane is unknown");
+    let mut placed = Vec::new();
+    window.place(&mut Vec::new(), 20, &mut |row| placed.push(row));
+    let row = |start_ns, name, detail| WindowRow { detail, ..open(start_ns, name).until(20) };
+    let expected = [(0, row(1, 1, 7)), (1, row(3, 2, 8))];
+    assert_eq!(placed, expected.map(|(lane, row)| PlacedRow::Span { lane, row, is_open: true }));
 }
