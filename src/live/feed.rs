@@ -4,7 +4,7 @@
 use std::io;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, Sender, bounded};
 use rustc_hash::FxHashMap;
@@ -35,6 +35,9 @@ const MANY: usize = 8;
 
 /// Silence after which the format is detected from the bytes so far.
 const HEAD_SILENCE: Duration = Duration::from_millis(250);
+
+/// Time after the first bytes from which on the same is done for a source that is slow but never silent.
+const HEAD_TIME: Duration = Duration::from_millis(500);
 
 /// Limit for the remembered tracks of a source; beyond it, all are forgotten and sent again.
 const TRACKS_MAX: usize = 1 << 16;
@@ -198,8 +201,9 @@ impl Feed {
         let lost = |_| ReadError::from(Cancelled);
         let mut arrivals = self.arrivals.lock().map_err(lost)?;
         let mut head = Vec::new();
+        let mut began = None;
         loop {
-            let state = match arrivals.wait(HEAD_SILENCE) {
+            let mut state = match arrivals.wait(HEAD_SILENCE) {
                 Came::Bytes => StreamState::Flowing,
                 Came::Nothing => StreamState::Quiet,
                 Came::End => StreamState::Ended,
@@ -213,6 +217,9 @@ impl Feed {
                     return Ok(None);
                 }
                 continue;
+            }
+            if state == StreamState::Flowing && began.get_or_insert_with(Instant::now).elapsed() >= HEAD_TIME {
+                state = StreamState::Quiet;
             }
             match recognise_live(&head, state) {
                 None => {}
@@ -382,3 +389,6 @@ impl ArrivalKey {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,37 @@
+//! Tests when the events of a slow source are parsed.
+
+use std::io::Write as _;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use super::*;
+use crate::live::arrivals::{self, LiveInput, Pace, Say};
+
+/// A line every 50 ms is never silent for long, and takes 12 seconds to fill the head.
+#[test]
+fn a_source_of_few_lines_that_is_never_silent_is_parsed_before_its_head_is_full() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("pipe");
+    let made = std::process::Command::new("mkfifo").arg(&path).status().expect("mkfifo");
+    assert!(made.success());
+    let (to, is_seen) = (path.clone(), Arc::new(AtomicBool::new(false)));
+    let seen = Arc::clone(&is_seen);
+    let writer = std::thread::spawn(move || {
+        let mut pipe = std::fs::File::options().write(true).open(to).unwrap();
+        let (mut lines, mut bytes) = (0, 0);
+        while !seen.load(Ordering::SeqCst) && bytes < HEAD_BYTES {
+            let line = format!("7 1795166531.{lines:06} getpid() = 7\n");
+            pipe.write_all(line.as_bytes()).unwrap();
+            (lines, bytes) = (lines + 1, bytes + line.len());
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        bytes
+    });
+    let say: Say = Arc::new(|text| assert_eq!(text, "", "nothing to say"));
+    let (stop, input) = (Cancel::default(), LiveInput::Input(path.clone().into()));
+    let (arrivals, _) = arrivals::start(&input, &stop, &say, None, Pace::Waits).unwrap();
+    let fed = start(arrivals, path, &Memory::default(), stop, SourceCount::Few);
+    while !matches!(fed.recv().unwrap(), Fed::Events(_)) {}
+    is_seen.store(true, Ordering::SeqCst);
+    let bytes = writer.join().unwrap();
+    assert!(bytes < HEAD_BYTES, "{bytes} bytes came before the first event");
+}
