@@ -354,7 +354,7 @@ impl LivePicture {
         let meta = Meta {
             names: Arc::clone(&self.shared_names),
             stacks: Arc::clone(&self.shared_stacks),
-            tracks: self.registry.tables().clone(),
+            tracks: self.registry.named_tables(),
             losses: self.losses(session),
             summary,
         };

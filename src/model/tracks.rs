@@ -347,14 +347,18 @@ impl Registry {
         let processes = &mut self.tables.processes;
         for ThreadMetadata { pid, kernel_name, .. } in self.threads.iter().filter(|thread| thread.pid == thread.tid) {
             let is_same = |process: &ProcessIdx| processes[process.index()].pid == *pid;
-            let process = self.process_index.find(hash(pid), is_same).copied();
-            if let (Some(process), Some(name)) = (process, kernel_name) {
-                let process = &mut processes[process.index()];
-                if process.name.is_empty() {
-                    process.name = (&**name).into();
-                }
+            let process = self.process_index.find(hash(pid), is_same).map(|process| &mut processes[process.index()]);
+            if let (Some(process), Some(name)) = (process.filter(|process| process.name.is_empty()), kernel_name) {
+                process.name = (&**name).into();
             }
         }
+    }
+
+    /// Returns the tables as they are if no more metadata comes.
+    pub(crate) fn named_tables(&mut self) -> TrackTables {
+        let unnamed = self.tables.processes.clone();
+        self.name_processes();
+        TrackTables { processes: std::mem::replace(&mut self.tables.processes, unnamed), ..self.tables.clone() }
     }
 
     /// Creates a registry with this maximum index.

@@ -223,6 +223,21 @@ fn spans_that_begin_and_end_together_nest_as_in_the_finished_trace_and_open_ones
 }
 
 #[test]
+fn a_process_has_the_name_of_its_main_thread_as_in_the_finished_trace() {
+    let folder = tempfile::tempdir().unwrap();
+    let sample = |comm: &str, tid: u64, time: u64| {
+        format!("{comm}  7238/{tid}  [001]  100.{time:06}:  250000 cycles:\n\t  55d0c0 work+0x10 (/bin/app)\n\n")
+    };
+    let text = [sample("Worker", 7240, 1), sample("before", 7238, 2), sample("Main", 7238, 3)].concat();
+    let names = |store: &Store| -> Vec<String> {
+        store.meta().tracks.processes.iter().map(|process| process.name.to_string()).collect()
+    };
+    let (snapshot, _) = picture_of(folder.path(), &text, LIMITS, 1);
+    let expected = names(&offline(folder.path(), &text));
+    assert_eq!((names(snapshot.store()), expected.iter().any(|name| name == "Main")), (expected.clone(), true));
+}
+
+#[test]
 fn the_work_of_a_picture_does_not_grow_with_what_came_before() {
     let folder = tempfile::tempdir().unwrap();
     let small = PictureLimits { window_rows: 4096, settled_rows: 1 << 20 };
