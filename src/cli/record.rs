@@ -24,7 +24,7 @@ use crate::live::arrivals::{LiveInput, Pace};
 use crate::live::feed::FeedError;
 use crate::live::follow::sources_of;
 use crate::live::session::{LiveSession, LiveStep, SessionCounts, SessionOptions};
-use crate::live::spool_files::SpoolFiles;
+use crate::live::spool_files::{SpoolFiles, unread_paths};
 use crate::model::{SourceFile, Sources};
 use crate::query::Snapshot;
 
@@ -99,9 +99,12 @@ pub(super) fn write(record: &Record, how: &Load) -> Result<(), CliError> {
     let checked = check(folder).and_then(|()| check(&std::env::temp_dir()));
     // The sort reports the losses of whole traces, and no event is late to it.
     let sorted = checked.and_then(|()| sort(&sources, how)).inspect_err(|_| report(&losses, late));
-    match sorted.and_then(|snapshot| publish(record, &snapshot, how)) {
-        Ok(written) => {
-            spool.remove(&left_out);
+    let published = sorted.and_then(|snapshot| Ok((publish(record, &snapshot, how)?, snapshot)));
+    match published {
+        Ok((written, snapshot)) => {
+            let unread = unread_paths(&sources, &snapshot.store().meta().losses);
+            unread.iter().for_each(|path| say(format_args!("{}: cannot be read, and is left there", path.display())));
+            spool.remove(&[left_paths, unread].concat());
             say_written(record, &written);
             if is_cut { Err(CliError::CutRecording) } else { Ok(()) }
         }

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::spool_folder::SpoolNote;
 use crate::base::files;
-use crate::model::{SourceFile, Sources};
+use crate::model::{Loss, Losses, SourceFile, Sources};
 
 /// Minimum free space on the disk, for other programs.
 const FREE_BYTES_MIN: u64 = 256 << 20;
@@ -143,11 +143,21 @@ impl SpoolFiles {
         self.0.beside.store(bytes, Ordering::Relaxed);
     }
 
-    /// Removes the files once they are in the recording, except those of some sources.
-    pub(crate) fn remove(&self, without: &[usize]) {
-        let made = self.made().into_iter().filter(|(source, _)| !without.contains(source));
-        made.for_each(|(_, path)| drop(fs::remove_file(path)));
+    /// Removes the files once they are in the recording, except for some.
+    pub(crate) fn remove(&self, without: &[PathBuf]) {
+        let made = self.paths().into_iter().filter(|path| !without.contains(path));
+        made.for_each(|path| drop(fs::remove_file(path)));
     }
+}
+
+/// Returns the files of recorded sources that could not be read by a sort with these losses: nothing else has their
+/// bytes.
+pub(crate) fn unread_paths(sources: &Sources, losses: &Losses) -> Vec<PathBuf> {
+    let unread: Vec<_> = losses.iter().filter(|lost| lost.loss == Loss::UnreadableFile).map(|lost| lost.file).collect();
+    // Losses of very many files have no names.
+    let is_unread = |name: &str| unread.iter().any(|file| file.is_none_or(|file| file == name));
+    let names = sources.names().into_iter().enumerate().filter(|(_, name)| is_unread(name));
+    names.map(|(position, _)| sources.path_to_read(position).to_owned()).collect()
 }
 
 impl Shared {

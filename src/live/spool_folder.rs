@@ -85,6 +85,14 @@ impl SpoolFolder {
         self.path.take()
     }
 
+    /// Leaves some of its files, and returns its path.
+    pub(crate) fn keep_only(self, files: &[PathBuf]) -> Option<PathBuf> {
+        let path = self.keep()?;
+        let left = LeftFolder::from_path(path.clone())?;
+        left.files.iter().filter(|file| !files.contains(file)).for_each(|file| drop(fs::remove_file(file)));
+        Some(path)
+    }
+
     pub(crate) fn path(&self) -> &Path {
         self.path.as_deref().unwrap_or(Path::new(""))
     }

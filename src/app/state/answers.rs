@@ -10,6 +10,7 @@ use crate::app::tasks;
 use crate::base::time::grouped_digits;
 use crate::ingest::Loaded;
 use crate::ingest::spool::is_unseekable;
+use crate::live::spool_files::unread_paths;
 use crate::model::Sources;
 use crate::query::Snapshot;
 use crate::symbols::report::ModuleReport;
@@ -188,8 +189,14 @@ impl App {
                 if let Some(note) = loaded.report.note {
                     tab.add_note(&note);
                 }
-                // The spool is no longer needed.
-                let was_followed = tab.follow.take().is_some();
+                let follow = tab.follow.take();
+                let was_followed = follow.is_some();
+                // The spool is no longer needed, except for data that is not in the store.
+                let unread = unread_paths(&sources, &loaded.store.meta().losses);
+                let spool = follow.and_then(|mut follow| follow.spool.take()).filter(|_| !unread.is_empty());
+                if let Some(folder) = spool.and_then(|spool| spool.keep_only(&unread)) {
+                    tab.add_note(&format!("What cannot be read is left in {}", folder.display()));
+                }
                 let export = tab.export.take();
                 let opened_s = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
                 let bytes = loaded.store.meta().summary.source_bytes;
