@@ -5,10 +5,19 @@
 //! released. An event that comes after a later one was released is released at once, with its lateness. A full queue
 //! rejects the next event, so that its source waits: nothing is dropped.
 //!
+//! A source whose times stay far before those of another, and advance no faster than the caller's clock, has another
+//! clock, such as the time since the start of the system. Its times are shifted to those of the other.
+//!
 //! Equivalent to a stable sort of all events by time, once all have arrived.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::{BinaryHeap, VecDeque};
+
+/// How far the times of a source may be before those of another, beyond the delay, if both have one clock.
+const BEHIND_NS: u64 = 10_000_000_000;
+
+/// How long a source has to catch up, beyond the delay.
+const CATCH_UP_NS: u64 = 2_000_000_000;
 
 /// The settings of an orderer. Times are nanoseconds of the caller's clock.
 #[derive(Debug, Clone, Copy)]
@@ -86,6 +95,12 @@ struct SourceQueue<T> {
     /// Events that arrived after a later one; inserting them into the sorted queue would move others.
     strays: BinaryHeap<Reverse<Waiting<T>>>,
     newest_ns: Option<i64>,
+    /// The time of the last event that arrived; a single wrong time does not last.
+    last_ns: Option<i64>,
+    /// Added to all times: the distance to the clock of another source.
+    shift_ns: i64,
+    /// Since when its times are far before those of another source.
+    behind: Option<Behind>,
     /// When the last event arrived, or when the source started.
     last_came_ns: u64,
     bytes: usize,
@@ -96,11 +111,29 @@ struct SourceQueue<T> {
     late: LateEvents,
 }
 
+/// A source whose times are far before those of another.
+#[derive(Debug, Clone, Copy)]
+struct Behind {
+    since_ns: u64,
+    /// The time of its last event then.
+    last_ns: i64,
+}
+
 impl<T> SourceQueue<T> {
+    /// Returns the shifted time and the number of the next event.
     fn first(&self) -> Option<(i64, u64)> {
         let stray = self.strays.peek().map(|Reverse(stray)| stray.rank());
         let next = self.in_order.front().map(Waiting::rank);
-        stray.into_iter().chain(next).min()
+        let (key_ns, number) = stray.into_iter().chain(next).min()?;
+        Some((self.shifted(key_ns), number))
+    }
+
+    fn shifted(&self, key_ns: i64) -> i64 {
+        key_ns.saturating_add(self.shift_ns)
+    }
+
+    fn newest(&self) -> Option<i64> {
+        self.newest_ns.map(|newest_ns| self.shifted(newest_ns))
     }
 
     fn take_first(&mut self) -> Option<Waiting<T>> {
@@ -137,6 +170,8 @@ pub(crate) struct Orderer<T> {
     release_to_ns: Option<i64>,
     last_released_ns: Option<i64>,
     pushed: u64,
+    /// Sources whose times were shifted, until they are taken.
+    shifted: Vec<usize>,
     /// The latest time of the caller's clock, which may step back.
     now_ns: u64,
 }
@@ -154,6 +189,7 @@ impl<T> Orderer<T> {
             release_to_ns: None,
             last_released_ns: None,
             pushed: 0,
+            shifted: Vec::new(),
             now_ns,
         }
     }
@@ -166,6 +202,9 @@ impl<T> Orderer<T> {
             in_order: VecDeque::new(),
             strays: BinaryHeap::new(),
             newest_ns: None,
+            last_ns: None,
+            shift_ns: 0,
+            behind: None,
             last_came_ns: self.now_ns,
             bytes: 0,
             is_awaited,
@@ -213,6 +252,7 @@ impl<T> Orderer<T> {
             queue.strays.push(Reverse(waiting));
         }
         queue.newest_ns = queue.newest_ns.max(Some(key_ns));
+        queue.last_ns = Some(key_ns);
         Ok(())
     }
 
@@ -238,6 +278,7 @@ impl<T> Orderer<T> {
         self.now_ns = self.now_ns.max(now_ns);
         if self.last_tick_ns.is_none_or(|last_ns| self.now_ns - last_ns >= self.limits.tick_ns) {
             self.last_tick_ns = Some(self.now_ns);
+            self.shift_clocks();
             if let Some(key_ns) = self.watermark() {
                 self.watermarks.push_back(Watermark { noted_ns: self.now_ns, key_ns });
             }
@@ -255,12 +296,60 @@ impl<T> Orderer<T> {
         let live = || self.active().iter().map(|&source| &self.queues[source]).filter(|queue| !queue.has_ended);
         let is_idle = |queue: &&SourceQueue<T>| self.now_ns - queue.last_came_ns >= self.limits.idle_ns;
         if live().all(|queue| is_idle(&queue)) {
-            return self.active.iter().filter_map(|&source| self.queues[source].newest_ns).max();
+            return self.active.iter().filter_map(|&source| self.queues[source].newest()).max();
         }
         // A source without events may still have an earlier one.
         let is_waited_for = |queue: &&SourceQueue<T>| queue.is_awaited || queue.newest_ns.is_some();
-        let newest = live().filter(is_waited_for).filter(|queue| !is_idle(queue)).map(|queue| queue.newest_ns);
+        let newest = live().filter(is_waited_for).filter(|queue| !is_idle(queue)).map(SourceQueue::newest);
         newest.min().flatten()
+    }
+
+    /// Shifts the times of sources that stay behind. Those of one clock get the same shift, so that they stay in order.
+    fn shift_clocks(&mut self) {
+        let catch_up_ns = self.limits.delay_ns.saturating_add(CATCH_UP_NS);
+        let behind_ns = self.limits.delay_ns.saturating_add(BEHIND_NS);
+        let has_come = |queue: &SourceQueue<T>| self.now_ns - queue.last_came_ns < catch_up_ns;
+        let queues = || self.active.iter().map(|&source| &self.queues[source]);
+        let latest = queues().filter(|queue| has_come(queue) || queue.first().is_some());
+        let latest = latest.filter_map(|queue| Some((queue.shifted(queue.last_ns?), queue.last_came_ns)));
+        let Some((latest_ns, latest_came_ns)) = latest.max() else { return };
+        let is_behind = |time_ns: i64| time_ns < latest_ns && time_ns.abs_diff(latest_ns) > behind_ns;
+        for position in 0..self.active.len() {
+            let source = self.active[position];
+            let queue = &self.queues[source];
+            let Some(last_ns) = queue.last_ns.filter(|&last_ns| has_come(queue) && is_behind(queue.shifted(last_ns)))
+            else {
+                self.queues[source].behind = None;
+                continue;
+            };
+            let now = Behind { since_ns: self.now_ns, last_ns };
+            let behind = queue.behind.unwrap_or(now);
+            let waited_ns = self.now_ns - behind.since_ns;
+            if waited_ns < catch_up_ns {
+                self.queues[source].behind = Some(behind);
+                continue;
+            }
+            if last_ns > behind.last_ns && last_ns.abs_diff(behind.last_ns) > waited_ns.saturating_mul(2) {
+                // A file that is read from its start, for example.
+                self.queues[source].behind = Some(now);
+                continue;
+            }
+            let near = |shift_ns: &i64| last_ns.saturating_add(*shift_ns).abs_diff(latest_ns) <= behind_ns;
+            let of_others = self.active.iter().map(|&other| self.queues[other].shift_ns);
+            // Both clocks advance like that of the caller.
+            let since_latest_ns = queue.last_came_ns.cast_signed().saturating_sub(latest_came_ns.cast_signed());
+            let distance_ns = || latest_ns.saturating_add(since_latest_ns).saturating_sub(last_ns);
+            let shift_ns = of_others.filter(near).min().unwrap_or_else(distance_ns);
+            let queue = &mut self.queues[source];
+            // It was late by another clock.
+            (queue.shift_ns, queue.behind, queue.late) = (shift_ns, None, LateEvents::default());
+            self.shifted.push(source);
+        }
+    }
+
+    /// Returns the sources whose times have been shifted since the last call.
+    pub(crate) fn take_shifted(&mut self) -> Vec<usize> {
+        std::mem::take(&mut self.shifted)
     }
 
     /// Returns the next released event, the earliest first.

@@ -109,6 +109,8 @@ struct LiveSource {
     has_ended: bool,
     comes_by_itself: bool,
     is_no_trace: bool,
+    /// Whether its times were shifted.
+    has_own_clock: bool,
     names: LiveNames,
     pairs: LivePairs,
     /// Rows of its tables that are not taken yet.
@@ -192,6 +194,7 @@ impl LiveSession {
             has_ended: false,
             comes_by_itself: count == SourceCount::Many,
             is_no_trace: false,
+            has_own_clock: false,
             names: LiveNames::default(),
             pairs: LivePairs::default(),
             tables: Vec::new(),
@@ -276,6 +279,7 @@ impl LiveSession {
         }
         if self.orderer.has_waiting() {
             self.orderer.tick(nanos(self.began.elapsed()));
+            self.say_shifted();
         }
         has_worked |= self.release(out)?;
         for position in active {
@@ -292,6 +296,20 @@ impl LiveSession {
         }
         self.wait();
         Ok(LiveStep::Waited)
+    }
+
+    /// Tells the user which sources have another clock, once each; of connections, only the first one.
+    fn say_shifted(&mut self) {
+        for position in self.orderer.take_shifted() {
+            let is_connection = self.sources[position].comes_by_itself;
+            let is_known = |source: &LiveSource| source.has_own_clock && source.comes_by_itself == is_connection;
+            let is_said = self.sources[position].has_own_clock || is_connection && self.sources.iter().any(is_known);
+            self.sources[position].has_own_clock = true;
+            if !is_said {
+                let path = self.sources[position].path.display();
+                (self.say)(format!("{path}: its clock is not that of other sources; its rows come as they arrive"));
+            }
+        }
     }
 
     /// Queues the events of a source, as far as they fit.

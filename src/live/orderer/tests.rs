@@ -185,6 +185,97 @@ fn sources_that_come_later_hold_up_nothing_and_cost_nothing_once_they_are_over()
     assert_eq!(released(&mut orderer), [70_000]);
 }
 
+const MS: u64 = 1_000_000;
+
+/// The limits of a session, and room for a second of events of three sources.
+const SESSION: OrdererLimits =
+    OrdererLimits { delay_ns: 100 * MS, tick_ns: 10 * MS, idle_ns: 100 * MS, queues_bytes: 300 };
+
+/// Pushes an event per source and 10 ms for `seconds`, whose time is that of the caller's clock, plus `offsets_ns`.
+/// Returns the released events with their sources, how late they were, and the most time between arrival and release.
+fn by_clocks(
+    orderer: &mut TimeOrderer,
+    offsets_ns: &[i64],
+    seconds: std::ops::Range<u64>,
+) -> (Vec<(usize, i64, u64)>, u64) {
+    let (mut gone, mut most_ns) = (Vec::new(), 0);
+    for now_ns in (seconds.start * 1000..seconds.end * 1000).step_by(10).map(|ms| ms * MS) {
+        for (source, offset_ns) in offsets_ns.iter().enumerate() {
+            let time = now_ns as i64 + offset_ns;
+            // A full queue blocks its source; here, the event is left out.
+            orderer.push(source, time, 1, time, now_ns).ok();
+        }
+        orderer.tick(now_ns);
+        while let Some(event) = orderer.pop() {
+            most_ns = most_ns.max(now_ns - event.came_ns);
+            gone.push((event.source, event.item, event.late_ns));
+        }
+    }
+    (gone, most_ns)
+}
+
+#[test]
+fn sources_with_other_clocks_are_released_by_arrival_and_those_of_one_clock_stay_in_order() {
+    const EPOCH: i64 = 1_795_166_531_000_000_000;
+    let mut orderer = with_sources(SESSION, 3, 0);
+    // Two since the start of the system, 7 ms apart, and one since 1970.
+    let offsets = [0, EPOCH, 7 * MS as i64];
+    by_clocks(&mut orderer, &offsets, 0..3);
+    let mut shifted = orderer.take_shifted();
+    shifted.sort_unstable();
+    assert_eq!(shifted, [0, 2], "each is said once");
+    let (gone, most_ns) = by_clocks(&mut orderer, &offsets, 3..60);
+    assert!(most_ns <= 120 * MS, "{most_ns} ns");
+    assert!(gone.len() >= 3 * 5600 && gone.iter().all(|&(.., late_ns)| late_ns == 0), "{}", gone.len());
+    let of_system: Vec<i64> = gone.iter().filter(|(source, ..)| *source != 1).map(|(_, time, _)| *time).collect();
+    assert!(of_system.is_sorted() && of_system.len() >= 2 * 5600);
+    assert_eq!(orderer.take_shifted(), [] as [usize; 0]);
+    assert_eq!([0, 1, 2].map(|source| orderer.late(source)), [LateEvents::default(); 3]);
+}
+
+#[test]
+fn a_source_that_is_silent_in_between_is_late_by_no_other_clock() {
+    let mut orderer = with_sources(SESSION, 2, 0);
+    let mut late_ns = 0;
+    for now_ns in (0..20_000).step_by(10).map(|ms| ms * MS) {
+        let time = now_ns as i64;
+        orderer.push(0, time + 1_000_000_000_000_000, 1, time, now_ns).expect("room");
+        if now_ns % (300 * MS) == 0 {
+            orderer.push(1, time, 1, time, now_ns).expect("room");
+        }
+        orderer.tick(now_ns);
+        while let Some(event) = orderer.pop() {
+            late_ns = if now_ns > 3000 * MS { event.late_ns.max(late_ns) } else { 0 };
+        }
+    }
+    assert!(late_ns < 300 * MS, "{late_ns}");
+    assert!(orderer.late(1).most_ns < 300 * MS);
+}
+
+/// A trace of an hour beside one that runs: its times are far behind, and catch up.
+#[test]
+fn a_file_that_is_read_from_its_start_stays_in_order_with_what_runs() {
+    let limits = OrdererLimits { queues_bytes: usize::MAX, ..SESSION };
+    let mut orderer = with_sources(limits, 2, 0);
+    let hour_ns = 3_600_000 * MS as i64;
+    let mut gone = Vec::new();
+    for step in 0..3600 {
+        // A second of its time each 10 ms, for 36 seconds of wall time.
+        let now_ns = step * 10 * MS;
+        let time = step as i64 * 1_000 * MS as i64;
+        orderer.push(0, time, 1, time, now_ns).expect("room");
+        let time = hour_ns + now_ns as i64;
+        orderer.push(1, time, 1, time, now_ns).expect("room");
+        orderer.tick(now_ns);
+        gone.extend(released(&mut orderer));
+    }
+    orderer.end(0);
+    orderer.end(1);
+    gone.extend(released(&mut orderer));
+    assert!(gone.is_sorted() && gone.len() == 7200);
+    assert_eq!(orderer.take_shifted(), [] as [usize; 0]);
+}
+
 /// A step of a schedule.
 #[derive(Debug, Clone)]
 enum Step {
