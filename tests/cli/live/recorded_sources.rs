@@ -53,6 +53,24 @@ fn a_recording_of_several_sources_names_them_as_other_commands_do() {
     assert_eq!(pids(&spans_of(&out)), expected);
 }
 
+/// The bytes of a pipe are nowhere else.
+#[test]
+fn the_data_of_a_source_that_cannot_be_read_is_left_beside_the_recording() {
+    let folder = folder();
+    let [first, second] = ["first", "second"].map(|name| fifo(folder.path(), name));
+    let out = folder.path().join("out.longspan");
+    let garbage = vec![0xe7; 5000];
+    let writers = [(first.clone(), garbage.clone()), (second.clone(), chrome(10).into_bytes())]
+        .map(|(path, bytes)| std::thread::spawn(move || fs::write(path, bytes).expect("written")));
+    let answer = longspan(&["record", text(&first), text(&second), "-o", text(&out)]);
+    writers.into_iter().for_each(|writer| writer.join().expect("written"));
+    let said = answer.stderr.lines().find_map(|line| line.strip_suffix(": cannot be read, and is left there"));
+    let left = said.and_then(|line| line.strip_prefix("longspan: ")).unwrap_or_else(|| panic!("{}", answer.stderr));
+    assert_eq!(fs::read(left).expect("there"), garbage);
+    assert_eq!(spans_of(&out).lines().count(), 21);
+    assert_eq!(fs::read_dir(folder.path()).expect("there").count(), 4, "nothing else is left");
+}
+
 /// Nobody reads a pipe while the recording runs, and the files beside it would be in its folder.
 #[test]
 fn a_recording_into_a_pipe_or_a_device_is_refused_at_once() {
