@@ -109,8 +109,6 @@ struct LiveSource {
     has_ended: bool,
     comes_by_itself: bool,
     is_no_trace: bool,
-    /// Whether its times were shifted.
-    has_own_clock: bool,
     names: LiveNames,
     pairs: LivePairs,
     /// Rows of its tables that are not taken yet.
@@ -135,6 +133,8 @@ pub(crate) struct LiveSession {
     is_stopping: bool,
     keeps_tables: bool,
     rows: u64,
+    /// Sources with another clock, as far as that was said.
+    own_clocks: Vec<usize>,
     /// Tolerated lateness of batched events.
     tolerated_ns: u64,
 }
@@ -161,6 +161,7 @@ impl LiveSession {
             is_stopping: false,
             keeps_tables: options.keeps_tables,
             rows: 0,
+            own_clocks: Vec::new(),
             tolerated_ns: nanos(tolerated),
         };
         for input in inputs {
@@ -194,7 +195,6 @@ impl LiveSession {
             has_ended: false,
             comes_by_itself: count == SourceCount::Many,
             is_no_trace: false,
-            has_own_clock: false,
             names: LiveNames::default(),
             pairs: LivePairs::default(),
             tables: Vec::new(),
@@ -301,11 +301,10 @@ impl LiveSession {
     /// Tells the user which sources have another clock, once each; of connections, only the first one.
     fn say_shifted(&mut self) {
         for position in self.orderer.take_shifted() {
-            let is_connection = self.sources[position].comes_by_itself;
-            let is_known = |source: &LiveSource| source.has_own_clock && source.comes_by_itself == is_connection;
-            let is_said = self.sources[position].has_own_clock || is_connection && self.sources.iter().any(is_known);
-            self.sources[position].has_own_clock = true;
-            if !is_said {
+            let is_connection = |source: usize| self.sources[source].comes_by_itself;
+            let is_same = |other: usize| other == position || is_connection(other) && is_connection(position);
+            if !self.own_clocks.iter().any(|&other| is_same(other)) {
+                self.own_clocks.push(position);
                 let path = self.sources[position].path.display();
                 (self.say)(format!("{path}: its clock is not that of other sources; its rows come as they arrive"));
             }
