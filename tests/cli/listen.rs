@@ -456,14 +456,16 @@ fn what_is_no_export_from_this_machine_is_refused_with_its_status() {
         assert_eq!(found, status, "{request}\n{whole}");
         assert!(!whole.contains("Access-Control"), "{whole}");
     }
+    let (_, head) = send(&mut to(port), format!("HEAD /v1/traces HTTP/1.1\r\n{local}\r\n\r\n").as_bytes());
+    assert!(head.starts_with("HTTP/1.1 405") && head.ends_with("\r\n\r\n"), "no body: {head}");
     assert_eq!(send(&mut to(port), b"\x16\x03\x01\x02\x00\x01").0, 400, "TLS");
     // 100 MiB of zeros in 100 KiB.
     let bomb = Command::new("sh").args(["-c", "head -c 100M /dev/zero | gzip -c"]).output().expect("packed").stdout;
     let (status, whole) = send(&mut to(port), &post(port, &format!("{JSON}Content-Encoding: gzip\r\n"), &bomb));
     assert_eq!(status, 413, "{whole}");
     listening.until_said("OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf");
-    // Valid clients are still served.
-    assert_eq!(send(&mut to(port), good.as_bytes()).0, 200);
+    // Valid clients are still served, also with a query.
+    assert_eq!(send(&mut to(port), good.replace("/v1/traces", "/v1/traces?x=1").as_bytes()).0, 200);
     // Listens only on loopback addresses.
     let listens = |file: &str| {
         let all = fs::read_to_string(file).unwrap_or_default();

@@ -165,11 +165,13 @@ pub(super) struct HttpConnection {
     stream: TcpStream,
     stop: Cancel,
     ahead: Vec<u8>,
+    /// Whether the last request asks for the head of its response only.
+    is_head: bool,
 }
 
 impl HttpConnection {
     pub(super) fn new(stream: TcpStream, stop: Cancel) -> Self {
-        Self { stream, stop, ahead: Vec::new() }
+        Self { stream, stop, ahead: Vec::new(), is_head: false }
     }
 
     /// Reads the head of the next request.
@@ -187,6 +189,7 @@ impl HttpConnection {
                 return Err(NoRequest::Tls);
             } else if let Some((head, len)) = parsed(&self.ahead)?.filter(|(_, len)| *len <= HEAD_BYTES_MAX) {
                 self.ahead.drain(..len);
+                self.is_head = head.method == "HEAD";
                 return Ok(head);
             }
             if self.ahead.len() > HEAD_BYTES_MAX {
@@ -240,7 +243,7 @@ impl HttpConnection {
              X-Content-Type-Options: nosniff\r\n{more}Connection: {connection}\r\n\r\n"
         )
         .into_bytes();
-        bytes.extend_from_slice(text);
+        bytes.extend_from_slice(if self.is_head { b"" } else { text });
         self.stream.set_write_timeout(Some(ANSWER_TIME))?;
         self.stream.write_all(&bytes)
     }

@@ -187,7 +187,8 @@ impl Server {
         if !head.host.as_deref().is_some_and(is_this_machine) {
             return Err(NoRequest::Refused(421, "requests must name this machine: 127.0.0.1 or localhost"));
         }
-        if head.path != PATH {
+        // A query changes nothing.
+        if head.path.split('?').next() != Some(PATH) {
             return Err(NoRequest::Refused(404, "only traces are received, at /v1/traces"));
         }
         if head.method != "POST" {
