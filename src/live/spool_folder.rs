@@ -221,6 +221,19 @@ mod tests {
     }
 
     #[test]
+    fn a_folder_of_which_some_files_are_kept_has_no_others() {
+        let parent = tempfile::tempdir().unwrap();
+        let folder = SpoolFolder::new(parent.path()).unwrap();
+        let [read, unread] = ["received.spool", "received.2.spool"].map(|name| folder.path().join(name));
+        for path in [&read, &unread] {
+            fs::write(path, "12345").unwrap();
+        }
+        let path = folder.keep_only(std::slice::from_ref(&unread)).unwrap();
+        let [left] = &LeftFolder::all(parent.path()).unwrap()[..] else { panic!("one") };
+        assert_eq!((&left.path, &left.files, read.exists()), (&path, &vec![unread], false));
+    }
+
+    #[test]
     fn a_folder_is_listed_once_nobody_needs_it_and_nothing_else_ever() {
         let parent = tempfile::tempdir().unwrap();
         let all = || LeftFolder::all(parent.path()).unwrap();
