@@ -8,6 +8,7 @@ mod controls;
 mod copied;
 mod counters;
 mod derived;
+mod details;
 mod dock;
 mod files;
 mod finding;

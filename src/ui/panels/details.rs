@@ -1,5 +1,7 @@
 //! The details of the selected row: its times, its position, its arguments, its parents and children.
 
+mod values;
+
 use egui::{RichText, ScrollArea, Ui};
 use serde_json::Value as Json;
 
@@ -7,7 +9,6 @@ use super::elided::{elided, tip};
 use super::value_menu::{self, PanelValue};
 use crate::base::time::{duration_text, elapsed_text, grouped_digits, seconds_text, utc_clock_text, utc_day_text};
 use crate::model::{Id, NameIdx, Process, StackIdx, Track};
-use crate::query::argument_path::{ArgumentPath, value_text};
 use crate::query::cursor::LaneCursor;
 use crate::query::filter::quoted;
 use crate::query::flame::FunctionKey;
@@ -15,7 +16,7 @@ use crate::query::flow_chain::FlowChain;
 use crate::query::groups::{GroupBy, NameKey, PlaceKey};
 use crate::query::overlay::FrameLine;
 use crate::query::{Description, Snapshot, family};
-use crate::scene::labels::{shown, shown_name};
+use crate::scene::labels::shown_name;
 use crate::scene::titles::{process_title, track_title};
 use crate::store::lane::{LaneKind, RowIdx};
 use crate::ui::command::{AppCommand, Command, TimelineCommand};
@@ -23,12 +24,10 @@ use crate::ui::questions::SampledFunction;
 use crate::ui::theme::Theme;
 use crate::ui::widgets::context_menu::context_menu;
 use crate::ui::widgets::reading_order::on_screen;
+use values::{NAME_POINTS, pair, show_arguments, show_raw};
 
 /// Maximum number of children listed.
 const CHILDREN_MAX: usize = 12;
-
-/// Minimum width of the labels, in points.
-const NAME_POINTS: f32 = 92.0;
 
 /// Below this width the panel has one column.
 const COLUMNS_POINTS: f32 = 600.0;
@@ -207,8 +206,8 @@ impl DetailsPanel {
         let mut fact = |label: &str, text: String, filter: Option<String>| {
             if !text.is_empty() {
                 let by = group_key(label).filter(|_| is_span);
-                let value = PanelValue { filter, ..PanelValue::new(text.as_str()) }.grouped_by(by);
-                commands.extend(pair(ui, theme, (label, NAME_POINTS), &shown(&text), &value));
+                let value = || PanelValue { filter, ..PanelValue::new(text.as_str()) }.grouped_by(by);
+                commands.extend(pair(ui, theme, (label, NAME_POINTS), &text, value));
             }
         };
         let filter_of = |key: &str, text: &str| (!text.is_empty()).then(|| format!("{key}:{}", quoted(text)));
@@ -255,17 +254,10 @@ impl DetailsPanel {
             Ok(None) => {
                 ui.label(RichText::new("None").color(theme.weak_text));
             }
-            Ok(Some(args @ Json::Object(members))) => {
-                let width = keys_width(ui, members.iter().map(|(key, value)| (key.as_str(), value)));
-                for (index, (key, value)) in members.iter().enumerate() {
-                    let keys = MemberKeys { args, keys: vec![key] };
-                    show_value(ui, theme, (key, width), (value, Some(keys)), index, commands);
-                }
-            }
-            Ok(Some(value)) => show_value(ui, theme, ("value", NAME_POINTS), (value, None), 0, commands),
+            Ok(Some(args)) => show_arguments(ui, theme, args, commands),
             Err(error) => {
                 ui.label(RichText::new(format!("Not readable as JSON: {error}")).color(theme.error));
-                ui.add(egui::Label::new(RichText::new(shown(&self.description.args_json)).monospace()).wrap());
+                show_raw(ui, theme, &self.description.args_json);
             }
         }
     }
@@ -372,64 +364,6 @@ fn innermost_function(snapshot: &Snapshot, row: RowIdx) -> Option<SampledFunctio
     Some(SampledFunction { key, event: None })
 }
 
-/// The keys of a member in the arguments of a row, outermost first.
-struct MemberKeys<'a> {
-    args: &'a Json,
-    keys: Vec<&'a str>,
-}
-
-impl<'a> MemberKeys<'a> {
-    /// Returns the keys of a member of this one.
-    fn inside(&self, key: &'a str) -> Self {
-        Self { args: self.args, keys: self.keys.iter().copied().chain([key]).collect() }
-    }
-}
-
-/// Shows one argument; objects and arrays are expandable. At most some hundred members of each are shown, to keep the
-/// frame time bounded. No filter can express the members of arrays, which have no keys.
-fn show_value<'a>(
-    ui: &mut Ui,
-    theme: &Theme,
-    (key, width): (&str, f32),
-    (value, keys): (&'a Json, Option<MemberKeys<'a>>),
-    salt: usize,
-    commands: &mut Vec<Command>,
-) {
-    const MEMBERS_MAX: usize = 200;
-    let mut nested = |summary: String, members: Vec<(String, &'a Json, Option<MemberKeys<'a>>)>| {
-        let title = format!("{}  {summary}", shown(key));
-        egui::CollapsingHeader::new(title).id_salt((key, salt)).default_open(members.len() <= 8).show(ui, |ui| {
-            let hidden = members.len().saturating_sub(MEMBERS_MAX);
-            let width = keys_width(ui, members.iter().take(MEMBERS_MAX).map(|(key, value, _)| (key.as_str(), *value)));
-            for (index, (key, value, keys)) in members.into_iter().take(MEMBERS_MAX).enumerate() {
-                show_value(ui, theme, (&key, width), (value, keys), index, commands);
-            }
-            if hidden > 0 {
-                ui.label(RichText::new(format!("and {hidden} more")).color(theme.weak_text));
-            }
-        });
-    };
-    match value {
-        Json::Object(members) => {
-            let inside = |key: &'a str| keys.as_ref().map(|keys| keys.inside(key));
-            let members = members.iter().map(|(key, value)| (key.clone(), value, inside(key)));
-            nested(format!("{{{}}}", members.len()), members.collect());
-        }
-        Json::Array(items) => nested(
-            format!("[{}]", items.len()),
-            items.iter().enumerate().map(|(index, value)| (index.to_string(), value, None)).collect(),
-        ),
-        plain => {
-            let text = value_text(plain);
-            let path = keys.and_then(|MemberKeys { args, keys }| ArgumentPath::of_member(args, &keys));
-            let filter = path.as_ref().map(|path| path.filter(&text));
-            let by = path.map(GroupBy::Argument);
-            let value = PanelValue { filter, ..PanelValue::new(&*text) }.of_argument(key).grouped_by(by);
-            commands.extend(pair(ui, theme, (&shown(key), width), &shown(&text), &value));
-        }
-    }
-}
-
 /// Returns the grouping key of a fact, if there is one.
 fn group_key(label: &str) -> Option<GroupBy> {
     let (name, track) = match label {
@@ -439,37 +373,6 @@ fn group_key(label: &str) -> Option<GroupBy> {
         _ => return None,
     };
     Some(GroupBy::Keys { name, track })
-}
-
-/// Returns the width of the label column for plain values: that of the longest label, as long as values have more.
-fn keys_width<'a>(ui: &Ui, members: impl Iterator<Item = (&'a str, &'a Json)>) -> f32 {
-    /// Maximum share of the width for labels.
-    const PART_MAX: f32 = 0.45;
-    let font = egui::TextStyle::Body.resolve(ui.style());
-    let plain = members.filter(|(_, value)| !value.is_object() && !value.is_array());
-    let width = |key: &str| ui.fonts_mut(|fonts| key.chars().map(|letter| fonts.glyph_width(&font, letter)).sum());
-    let longest = plain.map(|(key, _)| width(key)).fold(0.0, f32::max);
-    longest.ceil().min(ui.available_width() * PART_MAX).max(NAME_POINTS)
-}
-
-/// Shows a label beside a value, which can be selected, copied, and wrapped. A right click opens the menu of the value.
-/// Returns the chosen command.
-fn pair(ui: &mut Ui, theme: &Theme, (name, width): (&str, f32), text: &str, value: &PanelValue) -> Option<Command> {
-    let mut chosen = None;
-    ui.horizontal_top(|ui| {
-        let name = egui::Label::new(RichText::new(on_screen(name)).color(theme.weak_text)).truncate();
-        let size = egui::vec2(width, ui.text_style_height(&egui::TextStyle::Body));
-        ui.allocate_ui_with_layout(size, egui::Layout::left_to_right(egui::Align::Min), |ui| {
-            ui.set_min_width(width);
-            ui.add(name);
-        });
-        // A text that can be copied keeps its stored order: reordered text must not be selectable.
-        let ordered = on_screen(text);
-        let is_as_written = matches!(ordered, std::borrow::Cow::Borrowed(_));
-        let label = egui::Label::new(&*ordered).selectable(is_as_written).sense(egui::Sense::CLICK).wrap();
-        context_menu(&ui.add(label)).show(|ui| chosen = value_menu::show(ui, value));
-    });
-    chosen
 }
 
 fn scrolled(ui: &mut Ui, salt: &str, content: impl FnOnce(&mut Ui)) {

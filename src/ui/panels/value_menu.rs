@@ -8,6 +8,7 @@ use crate::query::filter::quoted;
 use crate::query::groups::GroupBy;
 use crate::ui::command::{AppCommand, Command, PanelCommand};
 use crate::ui::questions::SampledFunction;
+use crate::ui::widgets::field::FIELD_BYTES_MAX;
 
 /// A value shown by a panel.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -77,7 +78,8 @@ pub(super) fn show(ui: &mut Ui, value: &PanelValue) -> Option<Command> {
     if let Some(key) = &value.key {
         entry(ui, "Copy key", Command::App(AppCommand::CopyText(key.clone())));
     }
-    if let Some(filter) = &value.filter {
+    // The field of the search would cut a longer filter.
+    if let Some(filter) = value.filter.as_ref().filter(|filter| filter.len() <= FIELD_BYTES_MAX) {
         entry(ui, "Find spans with this value", Command::Panel(PanelCommand::SearchFor(filter.clone())));
     }
     if let Some(by) = &value.group_by {

@@ -1,0 +1,62 @@
+//! The details of a span with many or long arguments and with many flows: a frame shows a part, and says so.
+
+use egui::{Key, Modifiers, Vec2, vec2};
+use egui_kittest::kittest::{NodeT, Queryable};
+use serde_json::{Map, Value, json};
+
+use crate::copied::copied;
+use crate::session::Session;
+
+const SCREEN: Vec2 = vec2(1280.0, 800.0);
+
+/// Opens a trace whose first span has these arguments, and selects it.
+fn with_arguments(args: &Value) -> Session {
+    let mut session = Session::empty(SCREEN, 1.0);
+    let span = json!({"ph": "X", "name": "big", "pid": 1, "tid": 1, "ts": 0, "dur": 1000, "args": args});
+    session.open_text("big.json", &json!([span]).to_string());
+    session.harness.run_steps(3);
+    session.press(Modifiers::NONE, Key::CloseBracket);
+    session.until("the span", |session| session.summary().contains("Selected: big"));
+    session.harness.run_steps(3);
+    session
+}
+
+#[test]
+fn a_long_value_is_shown_in_part_and_copied_whole() {
+    let text = "word and ".repeat(100_000);
+    let mut session = with_arguments(&json!({"text": text}));
+    let longest = session.node_texts().iter().map(String::len).max();
+    assert!(longest < Some(5000), "{longest:?}");
+    assert!(session.says("and 874.9 KiB more"), "{}", session.node_texts().join("\n"));
+    let value = session.harness.get_by_label_contains("word and").rect();
+    session.right_click(value.min + vec2(20.0, 8.0));
+    session.until("the menu", |session| session.says("Copy value"));
+    assert!(!session.says("Find spans with this value"), "no field takes so much");
+    session.click("Copy value");
+    assert!(copied(&session).is_some_and(|copy| copy == text));
+    let mut session = with_arguments(&json!({"k".repeat(100_000): 7, "after": "it"}));
+    let longest = session.node_texts().iter().map(String::len).max();
+    assert!(longest < Some(5000), "{longest:?}");
+    assert!(session.says("after"), "{}", session.node_texts().join("\n"));
+    session.click("Copy");
+    assert!(copied(&session).is_some_and(|copy| copy.len() > 100_000));
+}
+
+#[test]
+fn of_many_arguments_the_first_are_shown_with_the_number_of_the_others() {
+    let keys: Map<String, Value> = (0..1500).map(|number| (format!("key{number:04}"), json!("v"))).collect();
+    let session = with_arguments(&Value::Object(keys));
+    let shown = |session: &Session, what: &str| {
+        let labels = session.harness.query_all_by_role(egui::Role::Label);
+        labels.filter(|label| label.accesskit_node().value().is_some_and(|text| text.starts_with(what))).count()
+    };
+    assert_eq!(shown(&session, "key"), 200);
+    assert!(session.says("and 1\u{2009}300 more"));
+    let items: Vec<_> = (0..1500).map(|number| format!("item{number}")).collect();
+    let mut session = with_arguments(&json!({"list": items}));
+    assert!(!session.says("item0"), "it is folded");
+    session.click("list  [1500]");
+    session.until("its members", |session| session.says("item199"));
+    assert_eq!(shown(&session, "item"), 200);
+    assert!(session.says("and 1\u{2009}300 more"));
+}
