@@ -15,7 +15,7 @@ use crate::ui::chrome::status_bar;
 use crate::ui::chrome::status_bar::StatusLine;
 use crate::ui::chrome::tab_bar;
 use crate::ui::chrome::{message, progress, welcome};
-use crate::ui::command::{AppCommand, Command, TimelineCommand};
+use crate::ui::command::{AppCommand, COPY_BYTES_MAX, Command, TimelineCommand};
 use crate::ui::command_table::{MenuList, UiState};
 use crate::ui::keys::{is_behind_another, keep_for_field, pressed};
 use crate::ui::panels::PanelContext;
@@ -142,6 +142,12 @@ impl App {
         let mut effects = Vec::new();
         for command in commands {
             match self.act(command) {
+                Some(Effect::Copy(text)) if text.len() > COPY_BYTES_MAX => {
+                    let limit_mib = COPY_BYTES_MAX >> 20;
+                    self.set_note(format!(
+                        "Nothing is copied: it is longer than {limit_mib} MiB. Export... writes tables of any length."
+                    ));
+                }
                 Some(Effect::Copy(text)) => ui.ctx().copy_text(text),
                 Some(effect @ (Effect::Dialog { .. } | Effect::Paste | Effect::Quit)) => effects.push(effect),
                 None => {}

@@ -21,6 +21,10 @@ use crate::scene::palette::Colors;
 use crate::scene::rows::{GroupKind, TrackDensity};
 use crate::store::lane::RowIdx;
 
+/// Limit for a copied text. An X server passes a text of the clipboard in one request of at most 16 MiB; the program that
+/// pastes a longer one would wait forever.
+pub(crate) const COPY_BYTES_MAX: usize = 15 << 20;
+
 /// A command, by the part of the program that runs it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Command {
@@ -53,6 +57,7 @@ pub(crate) enum AppCommand {
     CopyPanel(Panel),
     /// Copies the command line with the same result as a panel.
     CopyCommandLine(Panel),
+    /// Copies this text, if it has at most [`COPY_BYTES_MAX`].
     CopyText(String),
     /// Saves the height of the dock, in points, in the preferences.
     KeepDockHeight(u16),

@@ -43,6 +43,15 @@ fn a_long_value_is_shown_in_part_and_copied_whole() {
 }
 
 #[test]
+fn what_is_too_long_for_the_clipboard_is_not_copied_and_this_is_said() {
+    let mut session = with_arguments(&json!({"text": "w".repeat((15 << 20) + 1)}));
+    session.click("Copy");
+    assert_eq!(copied(&session), None);
+    session.harness.run_steps(2);
+    assert!(session.says("Nothing is copied: it is longer than 15 MiB. Export... writes tables of any length."));
+}
+
+#[test]
 fn of_many_arguments_the_first_are_shown_with_the_number_of_the_others() {
     let keys: Map<String, Value> = (0..1500).map(|number| (format!("key{number:04}"), json!("v"))).collect();
     let session = with_arguments(&Value::Object(keys));

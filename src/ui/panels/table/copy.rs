@@ -2,6 +2,7 @@
 
 use super::{Rows, TableCell, TableColumn};
 use crate::base::csv::Cells;
+use crate::ui::command::COPY_BYTES_MAX;
 use crate::ui::panels::number::TableNumber;
 
 /// Rows that decide the unit of a column.
@@ -14,7 +15,7 @@ pub(super) fn row(rows: &dyn Rows, visible: &[usize], row: u64, cells: Cells) ->
     String::from_utf8_lossy(&text).into_owned()
 }
 
-/// Returns the headers and all rows, for the visible columns.
+/// Returns the headers and all rows, for the visible columns. Stops after [`COPY_BYTES_MAX`].
 #[must_use]
 pub(super) fn all(rows: &dyn Rows, columns: &[TableColumn], visible: &[usize], cells: Cells) -> String {
     let heads = visible.iter().map(|&number| {
@@ -29,6 +30,10 @@ pub(super) fn all(rows: &dyn Rows, columns: &[TableColumn], visible: &[usize], c
     for row in 0..rows.count() {
         write_row(&mut text, rows, visible, row, cells);
         text.push(b'\n');
+        // It is too long to be copied; millions of rows would take seconds and gigabytes.
+        if text.len() > COPY_BYTES_MAX {
+            break;
+        }
     }
     String::from_utf8_lossy(&text).into_owned()
 }

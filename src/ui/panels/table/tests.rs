@@ -7,6 +7,7 @@ use egui::{Event, Key, Modifiers, pos2, vec2};
 
 use super::*;
 use crate::scene::color::Shade;
+use crate::ui::command::COPY_BYTES_MAX;
 use crate::ui::panels::PanelContext;
 
 /// Rows that count reads of their cells.
@@ -115,6 +116,13 @@ fn the_work_of_a_frame_goes_with_the_rows_in_view_and_not_with_those_of_the_tabl
     many.table.reveal(99_999_999);
     assert!(many.frame(Vec::new()) <= asked + 4);
     assert_eq!(many.rows.last.get(), 99_999_999, "the last row is shown");
+}
+
+#[test]
+fn a_table_that_is_too_long_to_be_copied_is_not_formatted_to_its_end() {
+    let screen = Screen::new(100_000_000);
+    let text = screen.table.copied(&COLUMNS, &screen.rows, Cells::default());
+    assert!((COPY_BYTES_MAX + 1..COPY_BYTES_MAX + 100).contains(&text.len()), "{}", text.len());
 }
 
 #[test]
