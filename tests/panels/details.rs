@@ -69,3 +69,22 @@ fn of_many_arguments_the_first_are_shown_with_the_number_of_the_others() {
     assert_eq!(shown(&session, "item"), 200);
     assert!(session.says("and 1\u{2009}300 more"));
 }
+
+#[test]
+fn of_many_flows_the_first_are_shown_with_the_number_of_the_others() {
+    let mut session = Session::empty(SCREEN, 1.0);
+    let mut events = vec![json!({"ph": "X", "name": "sink", "pid": 1, "tid": 1, "ts": 0, "dur": 10000})];
+    for id in 0..60 {
+        let flow = |ph: &str, tid: i64, ts: i64| json!({"ph": ph, "bp": "e", "name": "f", "cat": "c", "id": id, "pid": 1, "tid": tid, "ts": ts});
+        events.push(json!({"ph": "X", "name": format!("source{id}"), "pid": 1, "tid": 2, "ts": id * 10, "dur": 8}));
+        events.extend([flow("s", 2, id * 10 + 1), flow("f", 1, 5000 + id)]);
+    }
+    session.open_text("flows.json", &Value::Array(events).to_string());
+    session.harness.run_steps(3);
+    session.press(Modifiers::NONE, Key::CloseBracket);
+    session.until("the flows", |session| session.says("Incoming flows"));
+    let links = |session: &Session| session.node_texts().iter().filter(|text| text.starts_with("Link: source")).count();
+    assert_eq!(links(&session), 50);
+    assert!(session.says("and 10 more"), "{}", session.node_texts().join("\n"));
+    assert!(!session.says("Outgoing flows"));
+}

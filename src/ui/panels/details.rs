@@ -68,9 +68,15 @@ struct SpanFlows {
     woken_by: Option<(String, RowIdx)>,
     /// The CPU run of a state, or the state of a run.
     same_run: Option<(String, RowIdx)>,
-    arriving: Vec<(String, RowIdx)>,
-    leaving: Vec<(String, RowIdx)>,
+    arriving: FlowEnds,
+    leaving: FlowEnds,
     is_cut: bool,
+}
+
+/// The first flows of one direction, and the number of the others.
+struct FlowEnds {
+    first: Vec<(String, RowIdx)>,
+    hidden: usize,
 }
 
 impl DetailsPanel {
@@ -128,11 +134,15 @@ impl DetailsPanel {
             let name = named(snapshot.names().get(snapshot.row(other).name).text);
             (format!("{name}  ·  {}", track_title(track).0), other)
         };
+        let ends_of = |rows: Vec<RowIdx>| FlowEnds {
+            first: rows.iter().take(LINKS_MAX).map(|&row| other_end(row)).collect(),
+            hidden: rows.len().saturating_sub(LINKS_MAX),
+        };
         self.flows = Some(SpanFlows {
             woken_by: chain.waking.map(|link| other_end(link.from)),
             same_run: chain.same_run.map(other_end),
-            arriving: chain.incoming(self.row).take(LINKS_MAX).map(|link| other_end(link.from)).collect(),
-            leaving: chain.outgoing(self.row).take(LINKS_MAX).map(|link| other_end(link.to)).collect(),
+            arriving: ends_of(chain.incoming(self.row).map(|link| link.from).collect()),
+            leaving: ends_of(chain.outgoing(self.row).map(|link| link.to).collect()),
             is_cut: chain.is_cut,
         });
     }
@@ -278,9 +288,13 @@ impl DetailsPanel {
                 }
             }
             for (title, ends) in [("Incoming flows", &flows.arriving), ("Outgoing flows", &flows.leaving)] {
-                if !ends.is_empty() {
+                if !ends.first.is_empty() {
                     heading(ui, theme, title);
-                    ends.iter().for_each(|(text, row)| link(ui, text, *row));
+                    ends.first.iter().for_each(|(text, row)| link(ui, text, *row));
+                }
+                if ends.hidden > 0 {
+                    let more = format!("and {} more", grouped_digits(ends.hidden as u64));
+                    ui.label(RichText::new(more).color(theme.weak_text));
                 }
             }
             if flows.is_cut {
