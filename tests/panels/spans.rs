@@ -161,6 +161,23 @@ fn the_listed_spans_are_copied_as_a_table_and_of_many_those_in_view() {
 }
 
 #[test]
+fn a_span_without_length_has_a_duration_of_zero_unlike_an_instant() {
+    let mut session = Session::empty(SCREEN, 1.0);
+    let span = |name: &str, dur: i64| format!(r#"{{"ph":"X","name":"{name}","pid":1,"tid":1,"ts":1,"dur":{dur}}}"#);
+    let instant = r#"{"ph":"i","name":"point","pid":1,"tid":1,"ts":3,"s":"t"}"#;
+    session.open_text("zero.json", &format!("[{},{instant}]", span("empty", 0)));
+    session.press(Modifiers::COMMAND, Key::L);
+    session.until("the list", |session| session.says("With instants"));
+    session.click("With instants");
+    until_rows(&mut session, &["empty", "point"]);
+    assert!(rows(&session)[0].ends_with(", 0 ns"), "{:?}", rows(&session));
+    session.click("Copy");
+    let table = copied(&session).expect("a table");
+    let durations: Vec<_> = table.lines().skip(1).map(|line| line.split('\t').nth(1)).collect();
+    assert_eq!(durations, [Some("0"), Some("")], "{table}");
+}
+
+#[test]
 fn a_list_that_is_not_answered_is_not_exact_and_says_that_it_is_counted() {
     let mut session = with_list();
     // No answer arrives in these frames.

@@ -17,7 +17,7 @@ use crate::query::filter::quoted;
 use crate::query::search::Hit;
 use crate::scene::labels::shown_name;
 use crate::scene::titles::{process_title, track_title};
-use crate::store::lane::RowIdx;
+use crate::store::lane::{LaneKind, RowIdx};
 use crate::ui::command::{Command, PanelCommand, TimelineCommand};
 use crate::ui::questions::{HitsOf, Question};
 
@@ -221,6 +221,11 @@ impl HitRows<'_> {
         self.process(hit).map(process_title).unwrap_or_default()
     }
 
+    /// Returns the duration of a span; `None` for rows of other kinds.
+    fn dur_ns(&self, hit: &Hit) -> Option<u64> {
+        (self.snapshot.lane(hit.row.lane).kind == LaneKind::Spans).then_some(hit.dur_ns)
+    }
+
     fn start(&self, hit: &Hit) -> String {
         elapsed_text(hit.start_ns.saturating_sub(self.snapshot.start_ns())).trim_end_matches(" s").to_owned()
     }
@@ -246,7 +251,10 @@ impl Rows for HitRows<'_> {
         let Some(hit) = hit_at(self.page, row) else { return TableCell::Empty };
         match column {
             0 => TableCell::Text(self.name(&hit)),
-            1 if hit.dur_ns > 0 => TableCell::Number(TableNumber::Duration(hit.dur_ns.into())),
+            1 => match self.dur_ns(&hit) {
+                Some(dur_ns) => TableCell::Number(TableNumber::Duration(dur_ns.into())),
+                None => TableCell::Empty,
+            },
             2 => TableCell::Text(format!("{} s", self.start(&hit)).into()),
             3 => TableCell::Text(self.track(&hit).into()),
             4 => TableCell::Text(self.process_title(&hit).into()),
@@ -257,7 +265,7 @@ impl Rows for HitRows<'_> {
     fn spoken(&self, row: u64) -> String {
         let Some(hit) = hit_at(self.page, row) else { return String::new() };
         let (name, track, start) = (self.name(&hit), self.track(&hit), self.start(&hit));
-        let dur = if hit.dur_ns > 0 { format!(", {}", duration_text(hit.dur_ns)) } else { String::new() };
+        let dur = self.dur_ns(&hit).map(|dur_ns| format!(", {}", duration_text(dur_ns))).unwrap_or_default();
         format!("{name}, {track}, at {start} s{dur}")
     }
 
@@ -265,7 +273,10 @@ impl Rows for HitRows<'_> {
         let Some(hit) = hit_at(self.page, row) else { return PanelValue::default() };
         match column {
             0 => PanelValue::from_name(self.snapshot.names().get(hit.name).text, hit.name),
-            1 if hit.dur_ns > 0 => PanelValue::new(hit.dur_ns.to_string()).found_by(format!("dur={}ns", hit.dur_ns)),
+            1 => match self.dur_ns(&hit) {
+                Some(dur_ns) => PanelValue::new(dur_ns.to_string()).found_by(format!("dur={dur_ns}ns")),
+                None => PanelValue::default(),
+            },
             2 => PanelValue::new(self.start(&hit)),
             3 => {
                 let track = self.track(&hit);

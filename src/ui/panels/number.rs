@@ -105,16 +105,17 @@ impl TableNumber {
         };
         let (whole_points, used_points) = (width(&whole), width(&fraction));
         let point_x = cell.right() - unit_points - fraction_points;
-        let left = point_x - whole_points;
+        let aligned = point_x - whole_points;
+        // A number without space left of the point uses that right of it.
+        let gap = if aligned < cell.left() { UNIT_GAP } else { fraction_points - used_points + UNIT_GAP };
         let mut job = LayoutJob::default();
         job.append(&format!("{whole}{fraction}"), 0.0, TextFormat::simple(font.clone(), color));
         if !unit.is_empty() {
-            let gap = fraction_points - used_points + UNIT_GAP;
             job.append(unit, gap, TextFormat::simple(font.clone(), unit_color));
         }
         let galley = painter.layout_job(job);
         // A number that is too wide for its column keeps its first digits.
-        let left = left.max(cell.left());
+        let left = aligned.max(cell.left()).min(cell.right() - galley.size().x).max(cell.left());
         painter.galley(pos2(left, cell.center().y - galley.size().y / 2.0), galley, color);
     }
 }
@@ -209,6 +210,33 @@ mod tests {
         {
             assert_eq!(TableNumber::Share { part, whole }.text(), text);
         }
+    }
+
+    /// Returns the right end of a number that is painted into a cell from 0, and the left end.
+    fn painted_ends(number: TableNumber, width: f32) -> (f32, f32) {
+        let ctx = egui::Context::default();
+        let cell = Rect::from_min_size(pos2(0.0, 0.0), egui::vec2(width, 19.0));
+        let mut output = ctx.run_ui(egui::RawInput::default(), |ui| {
+            number.paint(ui.painter(), cell, &FontId::proportional(12.0), (Color32::WHITE, Color32::GRAY));
+        });
+        // egui requires that textures are taken or freed.
+        output.textures_delta.clear();
+        let text = output.shapes.iter().find_map(|clipped| match &clipped.shape {
+            egui::Shape::Text(text) => Some(text),
+            _ => None,
+        });
+        text.map(|text| (text.pos.x, text.pos.x + text.galley.size().x)).expect("a text")
+    }
+
+    #[test]
+    fn a_number_without_a_fraction_uses_its_space_before_the_unit_is_cut() {
+        let hours = TableNumber::Duration(277_777 * u128::from(HOUR_NS));
+        let (left, right) = painted_ends(hours, 68.0);
+        assert!(left >= 0.0 && right <= 68.0, "{left} to {right}");
+        // Too wide: the first digits stay.
+        assert_eq!(painted_ends(hours, 20.0).0, 0.0);
+        let (_, aligned) = painted_ends(TableNumber::Duration(416_812_345), 68.0);
+        assert!((67.0..=68.0).contains(&aligned), "{aligned}");
     }
 
     proptest! {
