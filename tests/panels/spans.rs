@@ -178,6 +178,19 @@ fn a_span_without_length_has_a_duration_of_zero_unlike_an_instant() {
 }
 
 #[test]
+fn no_row_is_marked_without_a_selected_span() {
+    let mut session = with_list();
+    session.until("five rows", |session| rows(session).len() == 5);
+    let row = rows(&session)[1].clone();
+    session.click(&row);
+    session.until("its mark", |session| marked(session).len() == 1);
+    session.give("Clear selection");
+    session.until("no selection", |session| !session.summary().contains("Selected"));
+    session.harness.run_steps(2);
+    assert_eq!(marked(&session), [""; 0]);
+}
+
+#[test]
 fn a_list_that_is_not_answered_is_not_exact_and_says_that_it_is_counted() {
     let mut session = with_list();
     // No answer arrives in these frames.

@@ -56,15 +56,13 @@ pub(super) struct ListContent<'a> {
     pub(super) absence: Option<&'a str>,
 }
 
-/// A list: its table, the loaded page, and the current row.
+/// A list: its table and the loaded page.
 #[derive(Debug)]
 pub(super) struct HitList {
     name: &'static str,
     table: TableView,
     page: (u64, Vec<Hit>),
     asked: Option<u64>,
-    /// Index of the row that was navigated to last.
-    current: Option<u64>,
     clicked: Option<RowIdx>,
     shows_beside: bool,
 }
@@ -73,12 +71,12 @@ impl HitList {
     /// Creates a list. `name` is the noun for its rows, and the name of its saved layout.
     pub(super) fn new(name: &'static str, sorted_by: Option<usize>) -> Self {
         let table = TableView::new(name, ROW_POINTS, sorted_by);
-        Self { name, table, page: (0, Vec::new()), asked: None, current: None, clicked: None, shows_beside: false }
+        Self { name, table, page: (0, Vec::new()), asked: None, clicked: None, shows_beside: false }
     }
 
     /// Drops the rows; the table keeps its columns.
     pub(super) fn forget(&mut self) {
-        (self.page, self.asked, self.current, self.clicked) = ((0, Vec::new()), None, None, None);
+        (self.page, self.asked, self.clicked) = ((0, Vec::new()), None, None);
     }
 
     /// Drops the rows and scrolls to the top.
@@ -95,7 +93,6 @@ impl HitList {
 
     /// Scrolls a row to the middle of the view.
     pub(super) fn reveal(&mut self, number: u64) {
-        self.current = Some(number);
         self.table.reveal(number);
     }
 
@@ -122,7 +119,7 @@ impl HitList {
     pub(super) fn copied(&self, rows: ListRows<'_>, snapshot: &Snapshot, cells: Cells) -> String {
         let hits = self.copied_hits(rows);
         let (total, page) = (hits.len() as u64, (0, hits));
-        let rows = HitRows { things: self.name, total, page, current: None, selected: None, snapshot };
+        let rows = HitRows { things: self.name, total, page, selected: None, snapshot };
         self.table.copied(&COLUMNS, &rows, cells)
     }
 
@@ -169,12 +166,11 @@ impl HitList {
             ListRows::All(hits) => (hits.len() as u64, (0, hits), None),
         };
         let (snapshot, selected) = (view.snapshot(), view.timeline.selected());
-        let mut shown_rows = HitRows { things: self.name, total, page, current: self.current, selected, snapshot };
+        let mut shown_rows = HitRows { things: self.name, total, page, selected, snapshot };
         let look = view.context.table(self.name, absence.filter(|_| total == 0));
         let mut shown = self.table.show(ui, columns, &mut shown_rows, &look);
-        let clicked = shown.clicked.and_then(|row| Some((row, hit_at(page, row)?)));
-        if let Some((number, hit)) = clicked {
-            (self.current, self.clicked) = (Some(number), Some(hit.row));
+        if let Some(hit) = shown.clicked.and_then(|row| hit_at(page, row)) {
+            self.clicked = Some(hit.row);
             shown.commands.push(Command::Timeline(TimelineCommand::Reveal(hit.row)));
         }
         if let (Some(row), Some(of), None) = (shown.missing, of, self.asked) {
@@ -198,7 +194,6 @@ struct HitRows<'a> {
     things: &'static str,
     total: u64,
     page: (u64, &'a [Hit]),
-    current: Option<u64>,
     selected: Option<RowIdx>,
     snapshot: &'a Snapshot,
 }
@@ -241,10 +236,7 @@ impl Rows for HitRows<'_> {
     }
 
     fn is_chosen(&self, row: u64) -> bool {
-        match (self.selected, hit_at(self.page, row)) {
-            (Some(selected), Some(hit)) => hit.row == selected,
-            (Some(_) | None, _) => self.current == Some(row),
-        }
+        self.selected.is_some_and(|selected| hit_at(self.page, row).is_some_and(|hit| hit.row == selected))
     }
 
     fn cell(&self, row: u64, column: usize) -> TableCell<'_> {
@@ -325,8 +317,7 @@ mod tests {
         let hit =
             |lane| Hit { start_ns: 0, row: RowIdx { lane: LaneIdx(lane), row: 0 }, dur_ns: 1000, name: NameIdx::EMPTY };
         let hits = [hit(0), hit(1)];
-        let rows =
-            HitRows { things: "spans", total: 2, page: (0, &hits), current: None, selected: None, snapshot: &snapshot };
+        let rows = HitRows { things: "spans", total: 2, page: (0, &hits), selected: None, snapshot: &snapshot };
         let column = COLUMNS.iter().position(|column| column.title == "Process").expect("the column");
         let shown = [0, 1].map(|row| match rows.cell(row, column) {
             TableCell::Text(text) => text.into_owned(),
