@@ -363,3 +363,22 @@ fn the_error_of_a_search_is_beside_its_buttons_and_in_the_list() {
         assert!(button.right() <= close.left() && close.right() <= width, "at {width}: {button} {close}");
     }
 }
+
+#[test]
+fn the_words_of_the_last_search_are_replaced_by_typing() {
+    let mut session = Session::with_capture(SCREEN, 1.0);
+    session.press(Modifiers::COMMAND, Key::F);
+    session.harness.run_steps(2);
+    session.type_text("read");
+    session.until("the hits", |session| session.says("Label: 2 hits"));
+    session.press(Modifiers::NONE, Key::Escape);
+    session.harness.run_steps(2);
+    for word in ["write", "request"] {
+        session.press(Modifiers::COMMAND, Key::F);
+        session.harness.run_steps(2);
+        session.type_text(word);
+        let is_typed = |text: &String| text.starts_with("TextInput: Search") && text.ends_with(word);
+        session.until(word, |session| session.node_texts().iter().any(is_typed));
+        assert!(!session.says(&format!("read{word}")) && !session.says("writerequest"));
+    }
+}

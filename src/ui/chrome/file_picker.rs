@@ -6,8 +6,6 @@ mod list;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use egui::text::{CCursor, CCursorRange};
-use egui::text_edit::TextEditState;
 use egui::{Key, Modifiers, Response, RichText, Ui};
 pub(crate) use list::FolderEntry;
 use list::{EntryClick, FolderList};
@@ -270,10 +268,7 @@ impl PickerKeys {
 /// Selects a suggested name without its extension, so that typing replaces it.
 fn select_stem(ui: &Ui, field: &Response, name: &str) {
     let stem = name.find('.').map_or(name, |dot| &name[..dot]);
-    let mut state = TextEditState::load(ui.ctx(), field.id).unwrap_or_default();
-    let range = CCursorRange::two(CCursor::new(0), CCursor::new(stem.chars().count()));
-    state.cursor.set_char_range(Some(range));
-    state.store(ui.ctx(), field.id);
+    field::select_first(ui, field, stem.chars().count());
 }
 
 fn now_s() -> u64 {

@@ -41,6 +41,8 @@ const EXAMPLES: [(&str, &str); 11] = [
 pub(crate) struct SearchPanel {
     text: String,
     focuses: bool,
+    /// Whether the next frame selects the text.
+    selects: bool,
     /// Whether it was closed since its last query.
     is_closed: bool,
     error: Option<String>,
@@ -58,6 +60,7 @@ impl Default for SearchPanel {
         Self {
             text: String::new(),
             focuses: false,
+            selects: false,
             is_closed: false,
             error: None,
             hits: None,
@@ -70,9 +73,10 @@ impl Default for SearchPanel {
 }
 
 impl SearchPanel {
-    /// Focuses the field in the next frame. Returns the query for its text if that was closed before.
+    /// Focuses the field in the next frame, and selects its text, which typing replaces. Returns the query for the text
+    /// if that was closed before.
     pub(crate) fn reopen(&mut self) -> Option<Question> {
-        self.focuses = true;
+        (self.focuses, self.selects) = (true, true);
         if std::mem::take(&mut self.is_closed) { self.question() } else { None }
     }
 
@@ -211,6 +215,9 @@ impl SearchPanel {
         response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::TextInput, true, "Search"));
         if std::mem::take(&mut self.focuses) {
             response.request_focus();
+        }
+        if std::mem::take(&mut self.selects) {
+            field::select_all(ui, &response, &self.text);
         }
         // Escape clears this field; otherwise it would drop the focus and clear the selection too.
         let filter = egui::EventFilter { escape: true, horizontal_arrows: true, ..egui::EventFilter::default() };

@@ -4,7 +4,8 @@
 use std::any::TypeId;
 use std::ops::Range;
 
-use egui::text::CharIndex;
+use egui::text::{CCursor, CCursorRange, CharIndex};
+use egui::text_edit::TextEditState;
 use egui::{Color32, EventFilter, Id, Key, Modifiers, Response, Role, TextBuffer, TextEdit, Ui, Vec2, WidgetInfo};
 
 /// Longer than any name, path or query; a line of this length is laid out within milliseconds.
@@ -42,6 +43,18 @@ pub(crate) fn add_table_filter(ui: &mut Ui, words: &mut String, label: &str, wid
         response.surrender_focus();
     }
     response.changed() || leaves
+}
+
+/// Selects all of a field's text, so that typing replaces it.
+pub(crate) fn select_all(ui: &Ui, field: &Response, text: &str) {
+    select_first(ui, field, text.chars().count());
+}
+
+/// Selects the first letters of a field's text.
+pub(crate) fn select_first(ui: &Ui, field: &Response, letters: usize) {
+    let mut state = TextEditState::load(ui.ctx(), field.id).unwrap_or_default();
+    state.cursor.set_char_range(Some(CCursorRange::two(CCursor::new(0), CCursor::new(letters))));
+    state.store(ui.ctx(), field.id);
 }
 
 /// Returns whether a field has cut text since the last call.
