@@ -311,3 +311,54 @@ fn only_the_tracks_of_the_scope_are_shown_and_the_others_are_one_click_away() {
     session.click("3 hidden tracks: show");
     session.until("all of them", |session| session.says("Thread 2") && session.says("Process 9"));
 }
+
+#[test]
+fn the_field_for_the_name_of_a_scope_has_the_keys_and_the_last_saved_scope_is_in_reach() {
+    let mut session = Session::with_capture(vec2(900.0, 500.0), 1.0);
+    session.harness.run_steps(3);
+    click_head(&mut session, "main", CTRL);
+    session.harness.run_steps(2);
+    let save_as = |session: &mut Session, name: &str| {
+        session.click("Save scope");
+        session.harness.run_steps(2);
+        // Letters outside the field would be shortcuts: m adds a marker.
+        session.type_text(name);
+        session.press(Modifiers::NONE, Key::Enter);
+        session.harness.run_steps(2);
+    };
+    for number in 0..50 {
+        save_as(&mut session, &format!("my scope {number}"));
+    }
+    assert!(!session.says("Marker 1") && !session.says("Name of the scope"), "{}", session.node_texts().join("\n"));
+    save_as(&mut session, "one more");
+    assert!(session.says("At most 50: forget one, or replace one by its name."));
+    assert!(session.says("Name of the scope"), "the field stays open");
+    let screen = egui::Rect::from_min_size(egui::Pos2::ZERO, vec2(900.0, 500.0));
+    let first = session.harness.get_by_label("my scope 0").rect();
+    assert!(screen.contains_rect(first), "{first:?}");
+    session.harness.event(egui::Event::PointerMoved(first.center()));
+    session.harness.step();
+    for _ in 0..30 {
+        session.harness.event(egui::Event::MouseWheel {
+            unit: egui::MouseWheelUnit::Line,
+            delta: vec2(0.0, -10.0),
+            modifiers: Modifiers::NONE,
+            phase: egui::TouchPhase::Move,
+            source: egui::MouseWheelSource::Unknown,
+        });
+        session.harness.step();
+    }
+    let last = session.harness.get_by_label("my scope 49").rect();
+    assert!(screen.contains_rect(last), "{last:?}");
+    session.click("Forget the scope my scope 49");
+    session.harness.run_steps(2);
+    assert!(!session.says("At most 50"), "{}", session.node_texts().join("\n"));
+    session.press(Modifiers::NONE, Key::Escape);
+    session.harness.run_steps(2);
+    session.click("Go");
+    session.harness.run_steps(2);
+    session.click("Saved scopes");
+    session.harness.run_steps(3);
+    let first = session.harness.get_by_label("my scope 0").rect();
+    assert!(screen.contains_rect(first), "{first:?}");
+}

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use egui::containers::menu::{MenuButton, MenuConfig};
-use egui::{Align, Key, Layout, Modifiers, PopupCloseBehavior, RichText, Role, Ui, WidgetInfo};
+use egui::{Align, Key, Layout, Modifiers, PopupCloseBehavior, RichText, Role, ScrollArea, Ui, WidgetInfo};
 
 use super::elided::tip;
 
@@ -14,10 +14,11 @@ use crate::query::Snapshot;
 use crate::query::filter::Filter;
 use crate::scene::labels::{shorten_middle, shown};
 use crate::scene::titles::{process_title, track_title};
+use crate::ui::chrome::menu_bar;
 use crate::ui::command::{Command, DERIVE_CHOICES, DerivedCommand, RowCommand, ScopeCommand, TimelineCommand};
 use crate::ui::questions::SelectedScope;
 use crate::ui::theme::Theme;
-use crate::ui::timeline::named_scopes::NamedScope;
+use crate::ui::timeline::named_scopes::{NAMED_SCOPES_MAX, NamedScope};
 use crate::ui::timeline::state::Timeline;
 use crate::ui::widgets::field;
 use crate::ui::widgets::reading_order::on_screen;
@@ -38,6 +39,8 @@ pub(crate) struct ScopeBar {
     error: Option<String>,
     /// Name for saving the scope.
     name: String,
+    /// Whether the field of the name takes the keys in the next frame.
+    focuses_name: bool,
 }
 
 impl ScopeBar {
@@ -111,7 +114,10 @@ impl ScopeBar {
 
     /// Shows the button that saves the scope under a name, with the saved scopes.
     fn show_saved(&mut self, ui: &mut Ui, saved: &[NamedScope], theme: &Theme) -> Option<ScopeCommand> {
+        /// Space for the field and the edges of the popup.
+        const AROUND_POINTS: f32 = 110.0;
         let mut chosen = None;
+        let is_full = saved.len() >= NAMED_SCOPES_MAX && !saved.iter().any(|named| named.is_named(&self.name));
         let config = MenuConfig::new().close_behavior(PopupCloseBehavior::CloseOnClickOutside);
         let (button, _) = MenuButton::new("Save scope").config(config).ui(ui, |ui| {
             ui.horizontal(|ui| {
@@ -119,21 +125,35 @@ impl ScopeBar {
                     field.hint_text("A name for this scope").desired_width(240.0).background_color(theme.canvas)
                 });
                 response.widget_info(|| WidgetInfo::labeled(Role::TextInput, true, "Name of the scope"));
+                if std::mem::take(&mut self.focuses_name) {
+                    response.request_focus();
+                    field::select_all(ui, &response, &self.name);
+                }
                 let enters = response.lost_focus() && ui.input(|input| input.key_pressed(Key::Enter));
-                let can_save = !self.name.trim().is_empty();
+                let can_save = !self.name.trim().is_empty() && !is_full;
                 let saves = ui.add_enabled(can_save, egui::Button::new("Save")).clicked();
                 if can_save && (saves || enters) {
                     chosen = Some(ScopeCommand::Save(self.name.trim().to_owned()));
                     ui.close();
+                } else if enters {
+                    response.request_focus();
                 }
             });
+            if is_full {
+                let full = format!("At most {NAMED_SCOPES_MAX}: forget one, or replace one by its name.");
+                ui.label(RichText::new(full).color(theme.weak_text));
+            }
             if !saved.is_empty() {
                 ui.separator();
-                chosen = chosen.take().or(show_named(ui, saved));
+                // A popup gets less height than the window has, and would scroll too early.
+                let most = ui.ctx().content_rect().height() - AROUND_POINTS;
+                let area = ScrollArea::vertical().max_height(most).min_scrolled_height(most);
+                let listed = area.show(ui, |ui| show_list(ui, saved)).inner;
+                chosen = chosen.take().or(listed);
             }
         });
         if button.clicked() {
-            self.name = self.suggested_name();
+            (self.name, self.focuses_name) = (self.suggested_name(), true);
         }
         chosen
     }
@@ -175,6 +195,14 @@ impl ScopeBar {
 /// Shows the saved scopes in an open menu: a click restores one, its cross deletes it.
 pub(crate) fn show_named(ui: &mut Ui, saved: &[NamedScope]) -> Option<ScopeCommand> {
     let mut chosen = None;
+    menu_bar::scrolled(ui, |ui| chosen = show_list(ui, saved));
+    chosen
+}
+
+fn show_list(ui: &mut Ui, saved: &[NamedScope]) -> Option<ScopeCommand> {
+    /// Space for the scroll bar, which would cover the crosses.
+    const BAR_POINTS: f32 = 10.0;
+    let mut chosen = None;
     for (number, named) in saved.iter().enumerate() {
         let name = shown(&named.name);
         let short = shorten_middle(&name, LETTERS_MAX, |_| 1.0).unwrap_or_default();
@@ -189,6 +217,7 @@ pub(crate) fn show_named(ui: &mut Ui, saved: &[NamedScope]) -> Option<ScopeComma
             if forgets.on_hover_text(label).clicked() {
                 chosen = Some(ScopeCommand::Forget(number));
             }
+            ui.add_space(BAR_POINTS);
         });
     }
     chosen

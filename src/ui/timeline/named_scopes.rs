@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::model::{TrackIdx, TrackSet};
 use crate::ui::questions::SelectedScope;
 
-/// Limit for the scopes of one trace: as many as fit in a menu.
+/// Limit for the scopes of one trace: a longer list is no help.
 pub(crate) const NAMED_SCOPES_MAX: usize = 50;
 
 /// Limit for the letters of a name.
@@ -23,6 +23,11 @@ pub(crate) struct NamedScope {
 }
 
 impl NamedScope {
+    /// Returns whether a scope that is saved under this name replaces this one.
+    pub(crate) fn is_named(&self, name: &str) -> bool {
+        name.trim().chars().take(NAME_LETTERS_MAX).eq(self.name.chars())
+    }
+
     pub(super) fn new(name: &str, scope: &SelectedScope) -> Self {
         let tracks = (!scope.tracks.is_all()).then(|| {
             let mut runs: Vec<(u32, u32)> = Vec::new();
