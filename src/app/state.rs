@@ -453,8 +453,13 @@ impl App {
     pub(super) fn act_on_timeline(&mut self, at: usize, command: TimelineCommand) {
         let tab = &mut self.tabs[at];
         tab.keeper.note_change();
-        if let Some(job) = tab.timeline_mut().and_then(|timeline| timeline.act(command)) {
+        let Some(timeline) = tab.timeline_mut() else { return };
+        let (job, note) = (timeline.act(command), timeline.take_derived_note());
+        if let Some(job) = job {
             tasks::arrange(job, &tab.wake);
+        }
+        if let Some(note) = note {
+            tab.note = note;
         }
     }
 

@@ -58,6 +58,41 @@ fn the_field_has_the_keys_each_time_that_the_list_is_opened() {
 }
 
 #[test]
+fn the_field_keeps_the_keys_after_enter_and_too_many_tracks_are_said() {
+    let mut session = opened();
+    session.give("Derived tracks");
+    session.harness.run_steps(2);
+    for number in 0..16 {
+        session.type_text(&format!("count dur>{number}us"));
+        session.press(Modifiers::NONE, Key::Enter);
+        session.harness.run_steps(2);
+    }
+    assert!(!session.says("Marker 1"));
+    assert!(session.says("At most 16: remove one to add another."), "{}", session.node_texts().join("\n"));
+    session.press(Modifiers::NONE, Key::Escape);
+    session.give("Derive rate of the scope");
+    session.until("why there is none", |session| session.says("At most 16 derived tracks: remove one to add another."));
+}
+
+#[test]
+fn the_list_fits_a_small_window() {
+    let mut session = opened();
+    session.give("Derived tracks");
+    session.harness.run_steps(2);
+    for number in 0..6 {
+        session.type_text(&format!("count dur>{number}us"));
+        session.press(Modifiers::NONE, Key::Enter);
+        session.harness.run_steps(2);
+    }
+    let size = vec2(700.0, 450.0);
+    session.harness.set_size(size);
+    session.harness.run_steps(4);
+    let window = session.harness.get_by_role_and_label(egui::Role::Window, "Derived tracks").rect();
+    let screen = egui::Rect::from_min_size(Pos2::ZERO, size).expand(1.0);
+    assert!(screen.contains_rect(window), "{window:?}");
+}
+
+#[test]
 fn a_track_of_any_text_is_made_with_its_range_its_values_and_its_name() {
     let mut session = opened();
     session.give("Derived tracks");

@@ -1,6 +1,6 @@
 //! The list of derived tracks, with controls to add, rename and remove them.
 
-use egui::{Key, RichText, Role, Ui, WidgetInfo, vec2};
+use egui::{Id, Key, RichText, Role, ScrollArea, Ui, WidgetInfo, vec2};
 
 use crate::query::derived::DerivedTrack;
 use crate::scene::labels::shown;
@@ -37,6 +37,13 @@ impl DerivedPanel {
     /// Shows the list, and the field for a new track.
     pub(crate) fn show(&mut self, ui: &mut Ui, timeline: &Timeline, theme: &Theme) -> Vec<Command> {
         let mut commands = Vec::new();
+        // The content of a small window scrolls.
+        let most = ui.ctx().content_rect().height() - 120.0;
+        ScrollArea::vertical().max_height(most).show(ui, |ui| self.show_content(ui, timeline, theme, &mut commands));
+        commands
+    }
+
+    fn show_content(&mut self, ui: &mut Ui, timeline: &Timeline, theme: &Theme, commands: &mut Vec<Command>) {
         let mut ask = |command| commands.push(Command::Timeline(TimelineCommand::Derived(command)));
         egui::Grid::new("derived tracks").num_columns(3).spacing([12.0, 4.0]).show(ui, |ui| {
             for row in timeline.derived() {
@@ -55,13 +62,12 @@ impl DerivedPanel {
             ui.label(
                 RichText::new(format!("At most {DERIVED_MAX}: remove one to add another.")).color(theme.weak_text),
             );
-            return commands;
+            return;
         }
         ui.add_space(6.0);
         if let Some(command) = self.show_field(ui, timeline, theme) {
             ask(command);
         }
-        commands
     }
 
     fn show_field(&mut self, ui: &mut Ui, timeline: &Timeline, theme: &Theme) -> Option<DerivedCommand> {
@@ -70,7 +76,9 @@ impl DerivedPanel {
         ui.horizontal(|ui| {
             let size = vec2(FIELD_POINTS, ui.spacing().interact_size.y);
             let response = field::add_sized(ui, size, &mut self.text, |field| {
-                field.hint_text("rate name:read").background_color(theme.canvas)
+                let field = field.hint_text("rate name:read").background_color(theme.canvas);
+                // The same below any number of tracks, so that the focus stays.
+                field.id(Id::unique("field of the derived tracks"))
             });
             response.widget_info(|| WidgetInfo::labeled(Role::TextInput, true, "Kind and filter of a derived track"));
             let pass = ui.ctx().cumulative_pass_nr();
@@ -81,6 +89,10 @@ impl DerivedPanel {
                 self.error = None;
             }
             enters = response.lost_focus() && ui.input(|input| input.key_pressed(Key::Enter));
+            if enters {
+                // For the next track.
+                response.request_focus();
+            }
             enters |= ui.button("Add").clicked();
         });
         let scope = timeline.scope();

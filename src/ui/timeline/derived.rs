@@ -54,6 +54,8 @@ pub(crate) enum DerivedState {
 pub(super) struct DerivedRows {
     rows: Vec<DerivedRow>,
     last: u64,
+    /// Whether a track was left out because there are as many as the limit.
+    is_refused: bool,
     /// Whether exports leave them out.
     is_left_out: bool,
 }
@@ -108,12 +110,21 @@ impl DerivedRows {
     }
 
     pub(super) fn add(&mut self, kind: DerivedKind, scope: SelectedScope, name: &str) {
-        let is_known = self.rows.iter().any(|row| row.kind == kind && row.scope == scope);
-        if self.rows.len() < DERIVED_MAX && !is_known {
-            self.last += 1;
-            let (id, state) = (DerivedId(self.last), DerivedState::Waiting);
-            self.rows.push(DerivedRow { id, name: name.to_owned(), kind, scope, state });
+        if self.rows.iter().any(|row| row.kind == kind && row.scope == scope) {
+            return;
         }
+        if self.rows.len() >= DERIVED_MAX {
+            self.is_refused = true;
+            return;
+        }
+        self.last += 1;
+        let (id, state) = (DerivedId(self.last), DerivedState::Waiting);
+        self.rows.push(DerivedRow { id, name: name.to_owned(), kind, scope, state });
+    }
+
+    /// Returns whether a track was left out since the last call.
+    pub(super) fn take_refused(&mut self) -> bool {
+        std::mem::take(&mut self.is_refused)
     }
 
     pub(super) fn row_mut(&mut self, id: DerivedId) -> Option<&mut DerivedRow> {
@@ -166,7 +177,8 @@ impl DerivedRows {
             scope: row.scope.clone(),
             state: row.state.clone(),
         };
-        Self { rows: self.rows.iter().map(still).collect(), last: self.last, is_left_out: self.is_left_out }
+        let rows = self.rows.iter().map(still).collect();
+        Self { rows, last: self.last, is_left_out: self.is_left_out, is_refused: false }
     }
 }
 

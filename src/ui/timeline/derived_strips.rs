@@ -5,7 +5,7 @@ use egui::{
     Align2, Color32, FontId, PopupCloseBehavior, Pos2, Rect, RichText, Role, Sense, Stroke, Ui, WidgetInfo, pos2, vec2,
 };
 
-use super::derived::{DerivedRow, DerivedState};
+use super::derived::{DERIVED_MAX, DerivedRow, DerivedState};
 use super::layout::TimelineLayout;
 use super::state::Timeline;
 use crate::base::shell::quoted;
@@ -57,6 +57,11 @@ impl Timeline {
             DerivedCommand::Export(is_wanted) => self.derived.export(is_wanted),
         }
         self.derived_pane.redraw();
+    }
+
+    /// Returns a sentence if a derived track was left out since the last call.
+    pub(crate) fn take_derived_note(&mut self) -> Option<String> {
+        self.derived.take_refused().then(|| format!("At most {DERIVED_MAX} derived tracks: remove one to add another."))
     }
 
     /// Sets the state of a derived track, if it still exists.
