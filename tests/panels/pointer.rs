@@ -336,3 +336,20 @@ fn back_and_forward_restore_the_rows_in_view() {
     assert_eq!(view(&mut session), whole);
     assert_eq!(first_names(&session), elsewhere);
 }
+
+#[test]
+fn a_click_at_the_pin_of_a_track_unpins_it_and_hides_nothing() {
+    let mut session = opened();
+    let name = head(&session, "main 1").expect("a name").center();
+    session.right_click(name);
+    session.click("Pin the track to the top");
+    session.harness.event(Event::PointerMoved(canvas(&session).center()));
+    session.until("the pin", |session| session.says("Button: Unpin"));
+    session.harness.run_steps(3);
+    let pin = session.harness.query_all_by_label("Unpin").next().expect("a pin").rect().center();
+    session.left_click(pin);
+    session.harness.event(Event::PointerMoved(canvas(&session).center()));
+    session.until("no pin", |session| !session.says("Button: Unpin"));
+    session.harness.run_steps(2);
+    assert!(session.says("main 1, unfolded") && !session.says("hidden track"), "{}", session.node_texts().join("\n"));
+}

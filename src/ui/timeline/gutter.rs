@@ -282,6 +282,17 @@ enum Sign {
     Cross,
 }
 
+impl Sign {
+    /// Returns how many buttons have space to its right. It is the same with and without the pointer, so that a click
+    /// at a pin never meets the cross.
+    fn slot(self) -> f32 {
+        match self {
+            Self::Cross => 0.0,
+            Self::Pin => 1.0,
+        }
+    }
+}
+
 impl Buttons {
     const WIDTH: f32 = 18.0;
 
@@ -299,14 +310,14 @@ impl Buttons {
     }
 
     fn width(&self) -> f32 {
-        Self::WIDTH * self.0.len() as f32
+        self.0.iter().map(|button| (button.sign.slot() + 1.0) * Self::WIDTH).fold(0.0, f32::max)
     }
 
     fn show(self, ui: &Ui, id: Id, name: &Name<'_>, middle: f32, theme: &Theme, commands: &mut Vec<Command>) {
-        let mut right = name.rect.right() - 6.0;
+        let right = name.rect.right() - 6.0;
         for button in self.0 {
-            let place = Rect::from_center_size(pos2(right - Self::WIDTH / 2.0, middle), vec2(Self::WIDTH, 18.0));
-            right -= Self::WIDTH;
+            let x = right - (button.sign.slot() + 0.5) * Self::WIDTH;
+            let place = Rect::from_center_size(pos2(x, middle), vec2(Self::WIDTH, 18.0));
             let response = ui.interact(place.intersect(name.clip), id.with(button.label), Sense::click());
             let color = if response.hovered() || button.strong { theme.accent } else { theme.weak_text };
             paint_sign(&ui.painter_at(name.clip), place.center(), button.sign, button.strong, color);
