@@ -1,6 +1,8 @@
 //! Draws the flows of the selected span, and the waking of the selected run, as curves between spans. A link to a span
 //! in a folded row ends at the row of the group; a link to a hidden span is not drawn.
 
+use std::collections::HashSet;
+
 use egui::epaint::CubicBezierShape;
 use egui::{Color32, Pos2, Shape, Stroke, Ui, pos2, vec2};
 
@@ -17,17 +19,37 @@ pub(super) fn paint(timeline: &Timeline, ui: &Ui, layout: &TimelineLayout, theme
     let Some(chain) = timeline.overlays.flows_of(selected) else { return };
     let [_, rows] = timeline.panes(layout);
     let painter = ui.painter_at(rows.canvas);
-    for link in chain.links.iter().chain(&chain.waking) {
+    let curves = chain.links.iter().chain(&chain.waking).filter_map(|link| {
         let touches = link.from == selected || link.to == selected;
+        ends(timeline, &rows, link).map(|(from, to)| FlowCurve { from, to, touches })
+    });
+    for FlowCurve { from, to, touches } in distinct(curves) {
         let color = if touches { theme.accent } else { theme.weak_text };
-        if let Some((from, to)) = ends(timeline, &rows, link) {
-            let stroke = Stroke::new(if touches { 2.0 } else { 1.2 }, color);
-            // An outline in the background colour, so that the curve is visible on spans of its own colour.
-            painter.add(curve(from, to, Stroke::new(stroke.width + 2.0, theme.canvas)));
-            painter.add(curve(from, to, stroke));
-            painter.add(head(to, color));
-        }
+        let stroke = Stroke::new(if touches { 2.0 } else { 1.2 }, color);
+        // An outline in the background colour, so that the curve is visible on spans of its own colour.
+        painter.add(curve(from, to, Stroke::new(stroke.width + 2.0, theme.canvas)));
+        painter.add(curve(from, to, stroke));
+        painter.add(head(to, color));
     }
+}
+
+/// A curve between two points of the window.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct FlowCurve {
+    from: Pos2,
+    to: Pos2,
+    /// Whether it is a link of the selected span.
+    touches: bool,
+}
+
+/// Returns the curves without those that the outline of an earlier one would cover. A span with a thousand flows has
+/// hundreds of them in the same pixels.
+fn distinct(curves: impl Iterator<Item = FlowCurve>) -> Vec<FlowCurve> {
+    /// Distance of two curves that can be told apart: the width of one.
+    const APART: f32 = 2.0;
+    let cell = |at: Pos2| ((at.x / APART).round() as i32, (at.y / APART).round() as i32);
+    let mut taken = HashSet::new();
+    curves.filter(|curve| taken.insert((cell(curve.from), cell(curve.to), curve.touches))).collect()
 }
 
 /// Returns both ends of a link in the window; `None` if no part of it can be in view.
@@ -68,4 +90,23 @@ fn curve(from: Pos2, to: Pos2, stroke: Stroke) -> Shape {
 
 fn head(at: Pos2, color: Color32) -> Shape {
     Shape::convex_polygon(vec![at, at + vec2(-7.0, -4.0), at + vec2(-7.0, 4.0)], color, Stroke::NONE)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_the_curves_in_the_same_pixels_one_is_drawn() {
+        let curve = |number: u16, points: f32, touches: bool| {
+            let from = pos2(10.0 + f32::from(number) * points, 20.0);
+            FlowCurve { from, to: pos2(300.0, 80.0), touches }
+        };
+        let near: Vec<_> = (0..1000).map(|number| curve(number, 0.01, true)).collect();
+        assert!((5..=7).contains(&distinct(near.into_iter()).len()));
+        let apart: Vec<_> = (0..100).map(|number| curve(number, 2.0, true)).collect();
+        assert_eq!(distinct(apart.clone().into_iter()), apart);
+        // A link of the selected span has another colour.
+        assert_eq!(distinct([true, false].into_iter().map(|touches| curve(0, 0.0, touches))).len(), 2);
+    }
 }
