@@ -37,6 +37,7 @@ use crate::symbols::lookup::{TraceFrames, look_up, overlay};
 use crate::symbols::report::report;
 use crate::symbols::sources::SourceFolders;
 use crate::symbols::unwind::SymbolUnwinding;
+use crate::ui::panels::group_lines::GroupLines;
 use crate::ui::questions::{
     Answer, CodeAnswer, CodeQuestion, FlameAnswer, FoundNames, GroupFacts, HeatMapQuestion, NameQuery, NamedTrace,
     PathsOf, PathsQuestion, Question, QuestionKind, SampleQuestion, SchedulingAnswer, SchedulingQuestion,
@@ -284,7 +285,7 @@ fn answer(
             let own = GrowingTotals::grouped(by);
             let growing = growing.unwrap_or(&own);
             add_up(snapshot, &scope.with_filter(snapshot, ""), growing, cancel, progress)?;
-            Some(Answer::Totals(Arc::new(growing.so_far())))
+            Some(Answer::Totals(Box::new(GroupLines::new(Arc::new(growing.so_far()), snapshot))))
         }
         Question::Group(group, selected) => {
             let scope = group.narrow(snapshot, selected.with_filter(snapshot, "").spans());

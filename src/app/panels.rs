@@ -95,8 +95,8 @@ impl Panels {
         let look = (frame.inner_margin(egui::Margin::symmetric(12, 6)), context.theme);
         let mut shown = Vec::new();
         commands.extend(dock.show(ui, look, &heads, context.dock_points, |ui, panel| {
-            if let Some(totals) = analysis.totals_so_far().filter(|_| panel == Panel::Statistics) {
-                set.statistics.take_totals(&totals, view.snapshot());
+            if panel == Panel::Statistics {
+                set.statistics.take_so_far(|| analysis.totals_so_far(), view.snapshot());
             }
             shown.extend(set.get_mut(panel).show(ui, &view));
         }));
@@ -348,7 +348,7 @@ impl Panels {
                 return row;
             }
             Answer::Pixels(filtered) => timeline.set_matching(&filtered),
-            Answer::Totals(totals) => set.statistics.take_totals(&totals, timeline.snapshot()),
+            Answer::Totals(lines) => set.statistics.take_lines(*lines),
             Answer::Group(facts) => set.statistics.take_facts(facts),
             Answer::Samples(answer) => set.samples.set_answer(&answer, timeline.snapshot()),
             Answer::Sandwich(answer) => set.samples.set_sandwich(answer),

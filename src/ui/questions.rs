@@ -23,13 +23,13 @@ use crate::query::scheduling_order::SchedulingColumn;
 use crate::query::scope::Scope;
 use crate::query::search::{Hit, Hits};
 use crate::query::stacks::CallPaths;
-use crate::query::totals::Totals;
 use crate::store::lane::RowIdx;
 use crate::symbols::code::choice::NoFunction;
 use crate::symbols::code::listing::FunctionCode;
 use crate::symbols::lookup::TraceNames;
 use crate::symbols::report::ModuleReport;
 use crate::symbols::sources::SourceMap;
+use crate::ui::panels::group_lines::GroupLines;
 
 /// A time range, from its first nanosecond to the first after it; `None` for the whole trace.
 pub(crate) type TimeRange = Option<(i64, i64)>;
@@ -306,7 +306,7 @@ pub enum Answer {
     Neighbour(Option<(u64, Hit)>),
     /// Answers [`Question::Namesake`].
     Namesake(Option<Hit>),
-    Totals(Arc<Totals>),
+    Totals(Box<GroupLines>),
     Group(Arc<GroupFacts>),
     Paths(Arc<FlameAnswer>),
     Samples(Arc<SampleTable>),

@@ -80,23 +80,29 @@ impl NameTotals {
     /// counted yet, a deviation that overflows, and an unknown union time.
     #[must_use]
     pub(crate) fn numbers(&self) -> [Option<u128>; NUMBER_COLUMNS.len()] {
-        let time = |ns: u64| Some(u128::from(ns));
+        std::array::from_fn(|column| self.number(column))
+    }
+
+    /// Returns the number of one of [`NUMBER_COLUMNS`].
+    #[must_use]
+    pub(crate) fn number(&self, column: usize) -> Option<u128> {
         let quantile = |part: f64| self.quantile_ns(part).map(u128::from);
-        [
-            time(self.count),
-            Some(self.total_ns),
-            Some(self.self_ns),
-            time(self.mean_ns()),
-            quantile(0.5),
-            quantile(0.99),
-            time(self.min_ns),
-            time(self.max_ns),
-            self.union_ns,
-            self.deviation_ns().map(|ns| ns.round() as u128),
-            quantile(0.9),
-            quantile(0.95),
-            time(self.unfinished),
-        ]
+        match column {
+            0 => Some(self.count.into()),
+            1 => Some(self.total_ns),
+            2 => Some(self.self_ns),
+            3 => Some(self.mean_ns().into()),
+            4 => quantile(0.5),
+            5 => quantile(0.99),
+            6 => Some(self.min_ns.into()),
+            7 => Some(self.max_ns.into()),
+            8 => self.union_ns,
+            9 => self.deviation_ns().map(|ns| ns.round() as u128),
+            10 => quantile(0.9),
+            11 => quantile(0.95),
+            12 => Some(self.unfinished.into()),
+            _ => None,
+        }
     }
 
     /// Returns the distribution of whole durations.

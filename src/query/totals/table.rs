@@ -53,6 +53,18 @@ impl Totals {
         self.rows.get(*self.index.get(&group)? as usize)
     }
 
+    /// Returns the totals in a row of [`Self::numbered`].
+    #[must_use]
+    pub(crate) fn at(&self, row: u32) -> &NameTotals {
+        &self.rows[row as usize]
+    }
+
+    /// Returns all groups with a span and their rows, in no particular order.
+    pub(crate) fn numbered(&self) -> impl Iterator<Item = (u32, SpanGroup, &NameTotals)> {
+        let rows = (0..).zip(&self.groups).zip(&self.rows);
+        rows.filter(|(_, totals)| totals.count > 0).map(|((row, group), totals)| (row, *group, totals))
+    }
+
     /// Returns all groups with a span, sorted by name, then by track.
     #[must_use]
     pub(crate) fn by_group(&self) -> Vec<(SpanGroup, &NameTotals)> {

@@ -1,12 +1,11 @@
 //! The rows of the statistics table: one per group of spans, such as those of a name, with its sums and durations.
 
-use std::borrow::Cow;
-use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use super::answer_state::SKETCH_ERROR;
 use super::elided::tip;
-use super::group_label::{category_label, group_label, group_word};
+use super::group_label::group_word;
+use super::group_lines::{GroupLine, GroupLines, add};
 use super::number::{self, TableNumber};
 use super::table::{Rows, TableCell, TableColumn};
 use super::value_menu::PanelValue;
@@ -16,7 +15,7 @@ use crate::export::SinkError;
 use crate::export::values::{TableSource, TableValue, TableValueWriter};
 use crate::query::Snapshot;
 use crate::query::group_choice::GroupChoice;
-use crate::query::groups::{GroupBy, NameKey, SpanGroup};
+use crate::query::groups::{GroupBy, SpanGroup};
 use crate::query::totals::{LabelCell, NUMBER_COLUMNS, NameTotals, Totals, label_cells, label_columns};
 use crate::scene::labels::shown;
 use crate::ui::command::{AppCommand, Command};
@@ -132,38 +131,12 @@ const fn number(title: &'static str) -> TableColumn {
     TableColumn { title, width: NUMBER_POINTS, is_number: true, is_sortable: true }
 }
 
-/// A row of the table; the numbers to sort by are computed once.
-#[derive(Debug, Clone)]
-struct Line {
-    group: SpanGroup,
-    label: String,
-    /// Category of the name, if names of other categories have the same label; otherwise empty.
-    category: String,
-    /// Tooltip of the group; may be empty.
-    more: String,
-    numbers: [Number; NUMBERS],
-    /// Whether the quantiles come from a sketch.
-    is_sketched: bool,
-}
-
-impl Line {
-    /// Returns the label with the category that tells it apart.
-    fn text(&self) -> Cow<'_, str> {
-        if self.category.is_empty() {
-            return Cow::Borrowed(&self.label);
-        }
-        Cow::Owned(format!("{}  ·  {}", self.label, self.category))
-    }
-}
-
 /// The rows of the table.
 #[derive(Debug, Default)]
 pub(super) struct GroupRows {
-    /// The totals of the lines, and their trace.
-    of: Option<(Arc<Totals>, Snapshot)>,
+    /// One per group, sorted; `None` until something is counted.
+    lines: Option<GroupLines>,
     by: GroupBy,
-    /// One per group, sorted.
-    lines: Vec<Line>,
     /// Indices of the lines whose label matches the words. Updated when either changes, because there may be a million.
     shown: Vec<u32>,
     words: String,
@@ -173,34 +146,29 @@ pub(super) struct GroupRows {
     /// Whether several visible rows have one name, in different categories.
     has_category: bool,
     pub(super) chosen: Option<SpanGroup>,
-    /// Sums of all lines, and of the visible ones.
-    sums: [u128; NUMBERS],
+    /// Sums of the visible lines.
     shown_sums: [u128; NUMBERS],
-    /// Largest number of each column among the visible lines.
-    largest: [u128; NUMBERS],
+    /// Largest number of the sorted column among the visible lines.
+    largest: u128,
 }
 
 impl GroupRows {
-    pub(super) fn set_totals(&mut self, totals: &Arc<Totals>, snapshot: &Snapshot) {
-        self.by = totals.by().clone();
-        self.lines = totals.by_group().into_iter().map(|(group, row)| line(totals, group, row, snapshot)).collect();
-        add_categories(&mut self.lines, &self.by, snapshot);
-        self.of = Some((Arc::clone(totals), snapshot.clone()));
-        self.sums = sums(self.lines.iter());
+    pub(super) fn set_lines(&mut self, lines: GroupLines) {
+        self.by = lines.totals().by().clone();
+        self.lines = Some(lines);
         self.sort_lines();
     }
 
     /// Drops the lines; the words and the order stay.
     pub(super) fn forget(&mut self) {
-        (self.of, self.chosen) = (None, None);
-        self.lines.clear();
+        (self.lines, self.chosen) = (None, None);
         self.filter();
     }
 
     /// Returns the totals of the lines.
     #[must_use]
     pub(super) fn totals(&self) -> Option<&Totals> {
-        self.of.as_ref().map(|(totals, _)| &**totals)
+        self.lines.as_ref().map(|lines| &**lines.totals())
     }
 
     /// Shows only groups whose label contains these words.
@@ -215,15 +183,16 @@ impl GroupRows {
 
     /// Returns whether no group has spans.
     pub(super) fn has_no_line(&self) -> bool {
-        self.lines.is_empty()
+        self.lines.as_ref().is_none_or(|lines| lines.all().is_empty())
     }
 
-    pub(super) fn group(&self, row: u64) -> SpanGroup {
-        self.line(row).group
+    pub(super) fn group(&self, row: u64) -> Option<SpanGroup> {
+        self.line(row).map(|(_, line)| line.group)
     }
 
     pub(super) fn row_of(&self, group: SpanGroup) -> Option<u64> {
-        self.shown.iter().position(|&line| self.lines[line as usize].group == group).map(|row| row as u64)
+        let lines = self.lines.as_ref()?.all();
+        self.shown.iter().position(|&line| lines[line as usize].group == group).map(|row| row as u64)
     }
 
     /// Returns a group to narrow a scope by; `None` if that is impossible.
@@ -253,39 +222,55 @@ impl GroupRows {
     /// Returns the rows as shown, in nanoseconds, for a file; empty if nothing is counted yet.
     #[must_use]
     pub(super) fn to_export(&self, snapshot: &Snapshot) -> GroupExport {
-        let (totals, snapshot) = self.of.clone().unwrap_or_else(|| (Arc::default(), snapshot.clone()));
-        let groups = self.shown.iter().map(|&line| self.lines[line as usize].group).collect();
-        GroupExport { totals, snapshot, groups }
+        let Some(lines) = &self.lines else {
+            return GroupExport { totals: Arc::default(), snapshot: snapshot.clone(), groups: Vec::new() };
+        };
+        let groups = self.shown.iter().map(|&line| lines.all()[line as usize].group).collect();
+        GroupExport { totals: Arc::clone(lines.totals()), snapshot: lines.snapshot().clone(), groups }
     }
 
-    fn line(&self, row: u64) -> &Line {
-        &self.lines[self.shown[row as usize] as usize]
+    /// Returns a visible line.
+    fn line(&self, row: u64) -> Option<(&GroupLines, GroupLine)> {
+        let lines = self.lines.as_ref()?;
+        Some((lines, *lines.all().get(*self.shown.get(usize::try_from(row).ok()?)? as usize)?))
+    }
+
+    fn number(&self, row: u64, number: usize) -> Number {
+        self.line(row).and_then(|(lines, line)| lines.numbers(line).number(number))
     }
 
     fn sort_lines(&mut self) {
-        if let Some((column, ascending)) = self.sorted_by {
-            let number = GroupColumn::ALL[column].number();
-            self.lines.sort_by(|a, b| {
-                let order = match number {
-                    None => (&a.label, &a.category).cmp(&(&b.label, &b.category)),
-                    Some(number) => a.numbers[number].cmp(&b.numbers[number]),
-                };
-                let order = if ascending { order } else { order.reverse() };
-                order.then(a.group.cmp(&b.group))
-            });
+        if let (Some((column, ascending)), Some(lines)) = (self.sorted_by, &mut self.lines) {
+            lines.sort(GroupColumn::ALL[column].number(), ascending);
         }
         self.filter();
     }
 
     fn filter(&mut self) {
-        let numbered = (0..).zip(&self.lines);
-        let matching = numbered.filter(|(_, line)| line.text().to_lowercase().contains(&self.words));
-        self.shown = matching.map(|(number, _)| number).collect();
-        let lines = || self.shown.iter().map(|&line| &self.lines[line as usize]);
-        let largest = std::array::from_fn(|number| lines().filter_map(|line| line.numbers[number]).max().unwrap_or(0));
-        self.has_category = self.shown.len() > 1 && lines().any(|line| !line.category.is_empty());
-        (self.shown_sums, self.largest, self.has_sketched) =
-            (sums(lines()), largest, lines().any(|line| line.is_sketched));
+        let Some(lines) = &self.lines else {
+            (self.shown, self.shown_sums, self.largest) = (Vec::new(), [0; NUMBERS], 0);
+            (self.has_category, self.has_sketched) = (false, false);
+            return;
+        };
+        let numbered = (0..).zip(lines.all());
+        // The texts of a million lines take a part of a second.
+        (self.shown, self.shown_sums) = if self.words.is_empty() {
+            (numbered.map(|(number, _)| number).collect(), *lines.sums())
+        } else {
+            let mut sums = [0; NUMBERS];
+            let matching = numbered.filter(|(_, line)| lines.text(**line).to_lowercase().contains(&self.words));
+            let shown = matching.inspect(|(_, line)| add(&mut sums, lines.numbers(**line)));
+            (shown.map(|(number, _)| number).collect(), sums)
+        };
+        let shown = || self.shown.iter().map(|&line| lines.all()[line as usize]);
+        let has_category = self.shown.len() > 1 && shown().any(|line| line.has_category);
+        let has_sketched = shown().any(|line| line.is_sketched);
+        (self.has_category, self.has_sketched) = (has_category, has_sketched);
+        // The lines are in the order of the column, so the largest is at an end.
+        let number = self.sorted_by.and_then(|(column, _)| GroupColumn::ALL[column].number());
+        let ends = [0, self.shown.len().saturating_sub(1) as u64];
+        let numbers = ends.map(|row| number.and_then(|number| self.number(row, number)));
+        self.largest = numbers.into_iter().flatten().max().unwrap_or(0);
     }
 
     /// Returns the number that shares refer to: the sorted column if it has a sum, else the total.
@@ -294,12 +279,13 @@ impl GroupRows {
         sorted.and_then(GroupColumn::number).unwrap_or(1)
     }
 
-    fn cell_of(&self, column: usize, numbers: &[Number; NUMBERS]) -> TableCell<'_> {
+    fn cell_of(&self, column: usize, number: impl Fn(usize) -> Number) -> TableCell<'_> {
         let shared = self.shared();
         let column = GroupColumn::ALL[column];
-        let Some(value) = numbers[column.number().unwrap_or(shared)] else { return TableCell::Empty };
+        let Some(value) = number(column.number().unwrap_or(shared)) else { return TableCell::Empty };
+        let whole = || self.lines.as_ref().map_or(0, |lines| lines.sums()[shared]);
         TableCell::Number(match column.number() {
-            None => TableNumber::Share { part: value, whole: self.sums[shared] },
+            None => TableNumber::Share { part: value, whole: whole() },
             Some(_) if column.is_count() => TableNumber::Count(u64::try_from(value).unwrap_or(u64::MAX)),
             Some(_) => TableNumber::Duration(value),
         })
@@ -312,24 +298,24 @@ impl Rows for GroupRows {
     }
 
     fn cell(&self, row: u64, column: usize) -> TableCell<'_> {
-        let line = self.line(row);
+        let Some((lines, line)) = self.line(row) else { return TableCell::Empty };
         match GroupColumn::ALL[column] {
-            GroupColumn::Label if line.category.is_empty() => TableCell::Text(shown(&line.label)),
-            GroupColumn::Label => TableCell::Text(shown(&line.text()).into_owned().into()),
-            _ => self.cell_of(column, &line.numbers),
+            GroupColumn::Label => TableCell::Text(shown(&lines.text(line)).into_owned().into()),
+            _ => self.cell_of(column, |number| lines.numbers(line).number(number)),
         }
     }
 
     fn spoken(&self, row: u64) -> String {
-        shown(&self.line(row).text()).into_owned()
+        self.line(row).map(|(lines, line)| shown(&lines.text(line)).into_owned()).unwrap_or_default()
     }
 
     fn value(&self, row: u64, column: usize) -> PanelValue {
-        let Line { group, label, numbers, .. } = self.line(row);
-        let filter = self.of.as_ref().zip(self.choice(*group)).and_then(|((_, snapshot), it)| it.filter(snapshot));
-        let number = GroupColumn::ALL[column].number().and_then(|number| numbers[number]);
+        let Some((lines, line)) = self.line(row) else { return PanelValue::default() };
+        let (label, _) = lines.label(line);
+        let filter = self.choice(line.group).and_then(|choice| choice.filter(lines.snapshot()));
+        let number = GroupColumn::ALL[column].number().and_then(|number| self.number(row, number));
         match (GroupColumn::ALL[column], self.cell(row, column)) {
-            (GroupColumn::Label, _) if self.by == GroupBy::default() => PanelValue::from_name(label, group.name),
+            (GroupColumn::Label, _) if self.by == GroupBy::default() => PanelValue::from_name(&label, line.group.name),
             (GroupColumn::Label, _) => PanelValue { filter, ..PanelValue::new(label) },
             (GroupColumn::Min | GroupColumn::Max, TableCell::Number(shown)) => {
                 let filter = filter.map(|filter| format!("dur={}ns {filter}", number.unwrap_or(0)));
@@ -341,12 +327,13 @@ impl Rows for GroupRows {
     }
 
     fn is_chosen(&self, row: u64) -> bool {
-        self.chosen == Some(self.line(row).group)
+        self.chosen.is_some() && self.chosen == self.group(row)
     }
 
     fn bar(&self, row: u64, column: usize) -> Option<f64> {
+        self.sorted_by.filter(|(sorted, _)| *sorted == column)?;
         let number = GroupColumn::ALL[column].number()?;
-        Some(number::fraction(self.line(row).numbers[number]?, self.largest[number]))
+        Some(number::fraction(self.number(row, number)?, self.largest))
     }
 
     fn total(&self, column: usize) -> Option<TableCell<'_>> {
@@ -359,21 +346,22 @@ impl Rows for GroupRows {
                 let is_split = self.by == GroupBy::default() && self.has_category;
                 TableCell::Text(if is_split { format!("{counted} and categories") } else { counted }.into())
             }
-            GroupColumn::Share => self.cell_of(column, &self.shown_sums.map(Some)),
-            sum if sum.has_sum() => self.cell_of(column, &self.shown_sums.map(Some)),
+            GroupColumn::Share => self.cell_of(column, |number| Some(self.shown_sums[number])),
+            sum if sum.has_sum() => self.cell_of(column, |number| Some(self.shown_sums[number])),
             _ => TableCell::Empty,
         })
     }
 
     fn more(&self, row: u64, column: usize) -> Option<String> {
-        let Line { label, more, is_sketched, .. } = self.line(row);
+        let (lines, line) = self.line(row)?;
         if let (true, TableCell::Number(number)) =
-            (*is_sketched && GroupColumn::ALL[column].is_quantile(), self.cell(row, column))
+            (line.is_sketched && GroupColumn::ALL[column].is_quantile(), self.cell(row, column))
         {
             return Some(format!("{}\n{SKETCH_ERROR}", number.exact()));
         }
+        let (label, more) = lines.label(line);
         let has_more = GroupColumn::ALL[column] == GroupColumn::Label && !more.is_empty();
-        has_more.then(|| format!("{}\n{}", tip(label), tip(more)))
+        has_more.then(|| format!("{}\n{}", tip(&label), tip(&more)))
     }
 
     fn sort(&mut self, column: usize, ascending: bool) {
@@ -429,44 +417,5 @@ fn label_value(cell: LabelCell<'_>) -> TableValue<'_> {
             text if text.is_empty() => TableValue::Empty,
             text => TableValue::Text(text.into()),
         },
-    }
-}
-
-fn sums<'l>(lines: impl Iterator<Item = &'l Line>) -> [u128; NUMBERS] {
-    lines.fold([0; NUMBERS], |mut sums, line| {
-        sums.iter_mut().zip(line.numbers).for_each(|(sum, number)| *sum = sum.saturating_add(number.unwrap_or(0)));
-        sums
-    })
-}
-
-fn line(totals: &Totals, group: SpanGroup, row: &NameTotals, snapshot: &Snapshot) -> Line {
-    let (label, more) = group_label(totals, group, snapshot);
-    Line {
-        group,
-        label,
-        category: String::new(),
-        more,
-        numbers: row.numbers(),
-        is_sketched: row.quantile_error() > 0.0,
-    }
-}
-
-/// Adds the category to lines whose label is that of names in several categories.
-fn add_categories(lines: &mut [Line], by: &GroupBy, snapshot: &Snapshot) {
-    if !matches!(by, GroupBy::Keys { name: Some(NameKey::Name), .. }) {
-        return;
-    }
-    let mut names = HashMap::with_capacity(lines.len());
-    let mut repeated = HashSet::new();
-    for Line { label, group, .. } in &*lines {
-        if *names.entry(label.as_str()).or_insert(group.name) != group.name && !repeated.contains(label) {
-            repeated.insert(label.clone());
-        }
-    }
-    if repeated.is_empty() {
-        return;
-    }
-    for line in lines.iter_mut().filter(|line| line.group != SpanGroup::OTHERS && repeated.contains(&line.label)) {
-        category_label(snapshot.names().get(line.group.name).category).clone_into(&mut line.category);
     }
 }

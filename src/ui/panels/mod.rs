@@ -14,6 +14,7 @@ pub(crate) mod dock_panel;
 mod elided;
 pub(crate) mod flame;
 mod group_label;
+pub(crate) mod group_lines;
 mod group_rows;
 pub(crate) mod heat_map;
 mod hit_list;

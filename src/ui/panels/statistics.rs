@@ -2,6 +2,7 @@
 //! the durations, the distribution over time, and the longest spans of the selected group.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use egui::{ComboBox, RichText, Role, ScrollArea, Ui, WidgetInfo};
 
@@ -9,6 +10,7 @@ use super::PanelContext;
 use super::answer_state::{Exactness, show_counting, show_exactness};
 use super::dock_panel::{DockPanel, PanelTools, PanelView};
 use super::group_label::{group_label, group_word};
+use super::group_lines::GroupLines;
 use super::group_rows::{FIRST_SORTED, GroupRows};
 use super::table::TableView;
 use crate::base::csv::Cells;
@@ -71,6 +73,8 @@ pub(crate) struct StatisticsPanel {
     /// The group whose row is to be scrolled into view.
     to_reveal: Option<SpanGroup>,
     facts: Option<Arc<GroupFacts>>,
+    /// When partial totals are shown again.
+    rests_until: Option<Instant>,
 }
 
 impl Default for StatisticsPanel {
@@ -84,6 +88,7 @@ impl Default for StatisticsPanel {
             words: String::new(),
             to_reveal: None,
             facts: None,
+            rests_until: None,
         }
     }
 }
@@ -116,10 +121,24 @@ impl StatisticsPanel {
         self.is_stopped = true;
     }
 
-    /// Sets complete or partial totals, unless they have other keys by now.
-    pub(crate) fn take_totals(&mut self, totals: &Arc<Totals>, snapshot: &Snapshot) {
-        if *totals.by() == self.by {
-            self.rows.set_totals(totals, snapshot);
+    /// Sets the lines of complete or partial totals, unless they have other keys by now.
+    pub(crate) fn take_lines(&mut self, lines: GroupLines) {
+        if *lines.totals().by() == self.by {
+            self.rows.set_lines(lines);
+        }
+    }
+
+    /// Shows partial totals. A million groups take a second, so that most frames leave the table as it is.
+    pub(crate) fn take_so_far(&mut self, so_far: impl FnOnce() -> Option<Arc<Totals>>, snapshot: &Snapshot) {
+        /// Part of the time that is spent with partial totals.
+        const PART: u32 = 20;
+        let start = Instant::now();
+        if self.rests_until.is_some_and(|until| start < until) {
+            return;
+        }
+        if let Some(totals) = so_far() {
+            self.take_lines(GroupLines::new(totals, snapshot));
+            self.rests_until = Some(Instant::now() + start.elapsed() * PART);
         }
     }
 
@@ -276,7 +295,7 @@ impl StatisticsPanel {
         }
         let columns = self.rows.columns();
         let mut shown = self.table.show(ui, &columns, &mut self.rows, &context.table(TABLE, absence));
-        let chosen = shown.clicked.map(|row| self.rows.group(row));
+        let chosen = shown.clicked.and_then(|row| self.rows.group(row));
         shown.commands.extend(chosen.and_then(|group| self.choose_shown(group)));
         shown.commands
     }
