@@ -149,10 +149,10 @@ fn split_period(before: &[u8]) -> (&[u8], Option<u64>) {
     split().unwrap_or((before, None))
 }
 
-/// Splits `comm pid/tid` or `comm tid`.
+/// Splits `comm pid/tid` or `comm tid`; without a name, ids of five digits begin the line.
 fn task_ids(text: &[u8]) -> Option<(&[u8], Option<i64>, i64)> {
-    let (comm, ids) = text.split_at(memchr::memrchr(b' ', text)?);
-    let mut ids = ids[1..].split(|&byte| byte == b'/');
+    let (comm, ids) = text.split_at(memchr::memrchr(b' ', text).map_or(0, |space| space + 1));
+    let mut ids = ids.split(|&byte| byte == b'/');
     let first = number(ids.next())?;
     let (pid, tid) = match ids.next() {
         Some(tid) => (Some(first), number(Some(tid))?),

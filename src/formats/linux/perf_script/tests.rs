@@ -393,3 +393,18 @@ fn records_of_the_recorder_are_skipped_but_for_what_it_lost() {
     let reading = read(text);
     assert_eq!((reading.events.len(), reading.lost()), (2, vec![(Loss::RecorderLost, 25)]));
 }
+
+#[test]
+fn ids_that_begin_a_line_are_ids() {
+    // As `-F pid,tid,time,ip,sym` and `-F tid,time,event` print them; ids of fewer digits have spaces before them.
+    let reading =
+        read("22051/22053 14507.463829: \n\t    55 leaf\n\t    56 main\n\n 9051/9053  14507.463830: \n\t    55 leaf\n");
+    let ids = |pid, tid| (Id::Number(pid), Id::Number(tid));
+    let found: Vec<_> = reading.events.iter().map(|event| (event.track.pid.clone(), event.track.tid.clone())).collect();
+    assert_eq!(found, [ids(22051, 22053), ids(9051, 9053)]);
+    assert_eq!((reading.events[0].stack.len(), reading.lost()), (2, vec![]));
+    let reading = read("22053 14507.463829: cycles: \n22053 14507.463830: cycles: \n");
+    let found: Vec<_> = reading.events.iter().map(|event| (event.ts_ns, event.track.tid.clone())).collect();
+    assert_eq!(found, [(14_507_463_829_000, Id::Number(22053)), (14_507_463_830_000, Id::Number(22053))]);
+    assert_eq!(reading.lost(), []);
+}
