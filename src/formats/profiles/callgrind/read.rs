@@ -36,12 +36,15 @@ fn looks_like_callgrind(head: &[u8]) -> bool {
         return true;
     }
     let is_heading = |line: &[u8]| {
-        [&b"version:"[..], b"creator:", b"desc:", b"cmd:", b"positions:"].iter().any(|key| line.starts_with(key))
+        let keys = [&b"version:"[..], b"creator:", b"desc:", b"cmd:", b"positions:", b"event:"];
+        keys.iter().any(|key| line.starts_with(key))
     };
     let mut headings = 0;
-    for line in lines.take(60) {
+    let mut first_lines = lines.by_ref().take(60);
+    while let Some(line) = first_lines.next() {
         if line.starts_with(b"events:") {
-            return headings > 0;
+            // All other headings are optional.
+            return headings > 0 || first_lines.any(|line| line.starts_with(b"fn="));
         }
         if is_heading(line) {
             headings += 1;

@@ -167,3 +167,16 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn all_headings_but_the_kinds_of_cost_are_optional() {
+    // As `pyprof2calltree` writes them.
+    let text = "event: ns : Nanoseconds\nevents: ns\nsummary: 7\nfl=/a/b.py\nfn=f\n3 7\n";
+    let without_names = text.strip_prefix("event: ns : Nanoseconds\n").expect("the heading");
+    for text in [text, without_names] {
+        assert_eq!(format_of(text.as_bytes()), Some("Callgrind profile"));
+        let reading = read(text);
+        assert_eq!((stacks(&reading, "ns"), reading.lost()), (vec![("f (b.py)".to_owned(), 7)], vec![]));
+    }
+    assert_eq!(format_of(b"events: none\nfunction=f\n"), None);
+}
