@@ -177,6 +177,8 @@ losses! {
     UnmatchedAsyncEnd = Changed, "unmatched_async_end", "The end of an asynchronous span has no begin in the trace, usually because recording began inside the span; it is shown as an instant.";
     /// A weight that is not a whole number of its unit.
     RoundedWeight = Changed, "rounded_weight", "The weight of a sample has a fraction that its unit cannot hold; it is shown rounded.";
+    /// A last line without a line break.
+    UnendedLine = Changed, "unended_line", "The last line has no line break; it is shown as it is. Some tools never write one; if recording was interrupted, the end of the line may be missing.";
 }
 
 /// The losses of one kind in one file.

@@ -35,6 +35,13 @@ impl TextLine<'_> {
     pub(crate) fn loss(&self) -> Loss {
         if self.has_end { Loss::BadRecord } else { Loss::Truncated }
     }
+
+    /// Counts a parsed line without a terminator: some tools never write the last one, others were interrupted.
+    pub(crate) fn count_missing_end(&self, batch: &mut BatchBuilder) {
+        if !self.has_end {
+            batch.lose(Loss::UnendedLine, self.place());
+        }
+    }
 }
 
 /// Parses the lines of a format.

@@ -125,9 +125,9 @@ impl LineParser for Austin {
         if bytes.is_empty() || bytes.starts_with(b"#") {
             return;
         }
-        // A truncated file may cut the metric.
-        let sample = Sample::from_line(bytes).filter(|_| line.has_end);
+        let sample = Sample::from_line(bytes);
         let Some(Sample { pid, tid, frames, metric }) = sample else { return batch.lose(line.loss(), line.place()) };
+        line.count_missing_end(batch);
         let is_memory = self.mode.as_deref() == Some("memory");
         if is_memory && metric < 0 {
             // Freed memory does not belong in an allocation profile.
@@ -221,10 +221,12 @@ mod tests {
         let found: Vec<_> =
             reading.events.iter().map(|event| (event.ts_ns, event.stack.join(" > "), event.args.as_str())).collect();
         let args = |bytes: u64| format!(r#"{{"event":"memory","unit":"bytes","period":{bytes}}}"#);
-        let [ten, five, seven] = [10, 5, 7].map(args);
-        let expected = [(0, "f (a.py:3) > :GC:", &*ten), (0, "", &*five), (5, "<module> (y.py:1)", &*seven)];
+        let [ten, five, seven, one] = [10, 5, 7, 1].map(args);
+        // The last sample may be whole, without its line break.
+        let expected =
+            [(0, "f (a.py:3) > :GC:", &*ten), (0, "", &*five), (5, "<module> (y.py:1)", &*seven), (12, "cut", &*one)];
         assert_eq!(found, expected.map(|(ts_ns, stack, args)| (ts_ns, stack.to_owned(), args)));
-        assert_eq!(reading.lost(), [(Loss::BadRecord, 1), (Loss::Truncated, 1), (Loss::IgnoredPhase, 1)]);
+        assert_eq!(reading.lost(), [(Loss::BadRecord, 1), (Loss::IgnoredPhase, 1), (Loss::UnendedLine, 1)]);
         assert_eq!(format_of(b"P1;T0:1;a.py:f:3 10\nP1;T0:1;a.py:f:3 10\n"), Some("Austin samples"));
         assert_eq!(format_of(b"main;f 10\n"), Some("Collapsed stacks"));
     }

@@ -277,12 +277,13 @@ impl<'c> CallgrindParser<'c> {
         if next == NextLine::Jump {
             return;
         }
-        // The last number may be truncated.
-        if !line.has_end {
+        let words = || text.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
+        if !line.has_end && words().count() < self.positions + self.events.len() {
             return batch.lose(Loss::Truncated, line.place());
         }
         let Some(current) = self.current else { return batch.lose(Loss::BadRecord, line.place()) };
-        let costs = text.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()).skip(self.positions);
+        line.count_missing_end(batch);
+        let costs = words().skip(self.positions);
         for (event, cost) in costs.take(self.events.len()).enumerate() {
             let Some(cost) = std::str::from_utf8(cost).ok().and_then(|cost| cost.parse::<u64>().ok()) else {
                 batch.lose(Loss::BadNumber, line.place());

@@ -180,3 +180,16 @@ fn all_headings_but_the_kinds_of_cost_are_optional() {
     }
     assert_eq!(format_of(b"events: none\nfunction=f\n"), None);
 }
+
+#[test]
+fn a_whole_last_line_without_a_line_break_has_its_costs() {
+    // As yappi writes it.
+    let text = "version: 1\nevents: a b\nfn=f\n3 7 8\nfn=g\n4 5 60";
+    let reading = read(text);
+    assert_eq!(stacks(&reading, "a"), [("f".to_owned(), 7), ("g".to_owned(), 5)]);
+    assert_eq!(stacks(&reading, "b"), [("f".to_owned(), 8), ("g".to_owned(), 60)]);
+    assert_eq!(reading.lost(), [(Loss::UnendedLine, 1)]);
+    let cut = read(text.strip_suffix(" 60").expect("the last cost"));
+    assert_eq!(stacks(&cut, "a"), [("f".to_owned(), 7)]);
+    assert_eq!(cut.lost(), [(Loss::Truncated, 1)]);
+}
