@@ -43,7 +43,9 @@ fn looks_like_firefox(head: &[u8]) -> bool {
     let key = inside.strip_prefix(b"{").map(<[u8]>::trim_ascii_start).unwrap_or_default();
     let begins =
         [&b"\"meta\""[..], b"\"libs\"", b"\"shared\"", b"\"threads\""].iter().any(|first| key.starts_with(first));
-    begins && !has("traceEvents") && (has("preprocessedProfileVersion") || has("interval") || has("stackwalk"))
+    // Firefox itself writes long lists of libraries, categories and markers before the interval.
+    let keys = ["preprocessedProfileVersion", "interval", "stackwalk", "breakpadId", "categories", "markerSchema"];
+    begins && !has("traceEvents") && keys.into_iter().any(has)
 }
 
 /// Creates a reader of a profile.

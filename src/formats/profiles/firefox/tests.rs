@@ -1,6 +1,6 @@
 //! Tests of both forms, on a samply profile and on generated profiles.
 
-use crate::formats::testing::{Reading, data, read, read_bytes, read_path};
+use crate::formats::testing::{Reading, data, format_of, read, read_bytes, read_path};
 use crate::model::{EventFlags, EventKind, Id, Loss, Metadata, ModuleKind, SampleMeasure};
 
 const GECKO: &str = r#"{"meta":{"version":24,"interval":1,"startTime":1000.5,"categories":[{"name":"Other"},{"name":"JS"}]},
@@ -29,6 +29,25 @@ const PROCESSED: &str = r#"{"meta":{"interval":1,"startTime":1000,"preprocessedP
 fn samples(reading: &Reading) -> Vec<(i64, &Id, Vec<&str>)> {
     let samples = reading.events.iter().filter(|event| event.kind == EventKind::Sample);
     samples.map(|event| (event.ts_ns, &event.track.tid, event.stack.iter().map(String::as_str).collect())).collect()
+}
+
+#[test]
+fn long_lists_before_the_interval_are_those_of_a_profile() {
+    let lib =
+        r#"{"start":0,"end":100,"offset":0,"name":"libxul.so","path":"/usr/lib/libxul.so","breakpadId":"B5A80C40"}"#;
+    let libs = format!(r#"{{"libs":[{}],"#, vec![lib; 1000].join(","));
+    let schema = r#"{"name":"tracing","chartLabel":"{marker.data.x}","display":["marker-chart","timeline-overview"]}"#;
+    let meta = format!(
+        r#"{{"meta":{{"version":24,"startTime":1000.5,"categories":[{{"name":"Other"}},{{"name":"JS"}}],"markerSchema":[{}],"#,
+        vec![schema; 1000].join(",")
+    );
+    let events = read(GECKO).events;
+    let with_libs = GECKO.replacen('{', &libs, 1).replace("\n\"libs\":[],", "");
+    let with_schema = GECKO.replacen(&GECKO[..GECKO.find("\"interval\"").expect("the interval")], &meta, 1);
+    for text in [with_libs, with_schema] {
+        assert_eq!(format_of(&text.as_bytes()[..4096]), Some("Firefox profile"));
+        assert_eq!(read(&text).events, events);
+    }
 }
 
 #[test]
