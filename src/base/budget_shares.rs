@@ -38,6 +38,8 @@ pub(crate) enum BudgetShare {
     ChromePieces,
     /// The text of Chrome's table of stack frames; the table built from it takes about as much again.
     ChromeFrameText,
+    /// Parts of V8 profiles in Chrome JSON that wait for earlier parts.
+    ChromeProfiles,
     /// Blocks of Perfetto packets in flight.
     PerfettoBlocks,
     /// OTLP spans waiting for a layout.
@@ -52,7 +54,7 @@ pub(crate) enum BudgetShare {
 
 impl BudgetShare {
     #[cfg(test)]
-    const ALL: [Self; 13] = [
+    const ALL: [Self; 14] = [
         Self::ParsedChunks,
         Self::OpenRuns,
         Self::ChunksAhead,
@@ -61,6 +63,7 @@ impl BudgetShare {
         Self::Names,
         Self::ChromePieces,
         Self::ChromeFrameText,
+        Self::ChromeProfiles,
         Self::PerfettoBlocks,
         Self::OtlpSpans,
         Self::DocumentTables,
@@ -79,6 +82,7 @@ impl BudgetShare {
             Self::StoreRows => (4, &[Sort, Import]),
             Self::Names => (16, &[ReadChrome, ReadPerfetto, ReadOtlp, ReadDocument, ReadPerf, Sort, Import, AddUp]),
             Self::ChromePieces | Self::ChromeFrameText => (8, &[ReadChrome]),
+            Self::ChromeProfiles => (16, &[ReadChrome]),
             Self::PerfettoBlocks => (8, &[ReadPerfetto]),
             Self::OtlpSpans => (4, &[ReadOtlp]),
             Self::DocumentTables => (4, &[ReadDocument]),

@@ -53,7 +53,7 @@ pub(super) struct ChromeBatch {
     pub(super) batch: Batch,
     /// Threads in the batch whose process is not recorded.
     pub(super) unowned: Vec<UnownedThread>,
-    /// Parts of V8 profiles, in order.
+    /// Parts of V8 profiles, as in the trace.
     pub(super) profiles: Vec<ProfilePart>,
     /// Whether a stack frame was referenced without a table of frames.
     pub(super) wants_frames: bool,
@@ -212,8 +212,7 @@ impl<'a> ChromeEvents<'a> {
 
     fn take_instant(&mut self, record: &ChromeRecord<'a>, spot: Spot) {
         // The samples of the profile are shown instead of the instant.
-        if record[RecordField::Name].is_text(b"CpuProfile") && self.take_profile(record, spot.place, ProfileRole::Whole)
-        {
+        if record[RecordField::Name].is_text(b"CpuProfile") && self.take_profile(record, spot, ProfileRole::Whole) {
             return;
         }
         let nobody = JsonValue::default();

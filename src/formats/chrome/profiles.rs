@@ -1,8 +1,10 @@
 //! V8 CPU profiles in trace events: a `Profile` event, then `ProfileChunk`s with new nodes, samples, and the
-//! microseconds between samples. Each chunk depends on those before it, so one thread parses them in order. Samples are
-//! on the thread of the `Profile` event. A `CpuProfile`, as written by webpack and older Chrome, is a complete profile
-//! in one event.
+//! microseconds between samples. Each chunk depends on those before it in time. Events may be in any order, so the parts
+//! wait for earlier ones, as far as their share of the memory allows, and one thread parses them. Samples are on the
+//! thread of the `Profile` event. A `CpuProfile`, as written by webpack and older Chrome, is a complete profile in one
+//! event.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
@@ -23,13 +25,14 @@ pub(super) struct ProfilePart {
     /// Id of the profile in its process.
     pub(super) id: Box<[u8]>,
     pub(super) role: ProfileRole,
+    pub(super) ts_ns: i64,
     /// Argument `data` as JSON text.
     pub(super) data: Box<str>,
     pub(super) place: SourcePos,
 }
 
 /// Role of an event in its profile.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum ProfileRole {
     /// Starts a profile, and has its start time.
     Start,
@@ -37,6 +40,13 @@ pub(super) enum ProfileRole {
     Chunk,
     /// A complete profile.
     Whole,
+}
+
+impl ProfilePart {
+    /// Returns its approximate bytes in memory.
+    fn bytes(&self) -> u64 {
+        (size_of::<(PartOrder, Self)>() + self.id.len() + self.data.len()) as u64
+    }
 }
 
 impl ProfileRole {
@@ -51,9 +61,19 @@ impl ProfileRole {
     }
 }
 
+/// The order of parts: by time, starts first, then as in the trace.
+type PartOrder = (i64, ProfileRole, u64);
+
 /// The profiles of a trace.
 #[derive(Debug)]
 pub(super) struct Profiles {
+    /// Parts that may follow others which have not been read yet.
+    waiting: BTreeMap<PartOrder, ProfilePart>,
+    waiting_bytes: u64,
+    /// Number of parts so far.
+    parts: u64,
+    /// Whether frames have callers that the stacks of this batch lack.
+    has_late_callers: bool,
     open: FxHashMap<(Id, Box<[u8]>), V8Profile>,
     batch: BatchBuilder,
 }
@@ -63,6 +83,8 @@ struct V8Profile {
     calls: Calls,
     now_ns: i64,
     key: TrackKey,
+    /// Time of the latest chunk.
+    chunk_ns: i64,
 }
 
 #[derive(Deserialize)]
@@ -92,26 +114,54 @@ struct V8CallTree<'a> {
 
 impl Profiles {
     pub(super) fn new(chunk_limits: ChunkLimits) -> Self {
-        Self { open: FxHashMap::default(), batch: BatchBuilder::new(chunk_limits) }
+        Self {
+            waiting: BTreeMap::new(),
+            waiting_bytes: 0,
+            parts: 0,
+            has_late_callers: false,
+            open: FxHashMap::default(),
+            batch: BatchBuilder::new(chunk_limits),
+        }
     }
 
-    /// Adds the next event of a profile; returns the batch of samples once it is full.
-    pub(super) fn add_part(&mut self, part: ProfilePart) -> Option<Batch> {
+    /// Adds a part, which waits for earlier ones.
+    pub(super) fn push(&mut self, part: ProfilePart) {
+        self.waiting_bytes += part.bytes();
+        self.parts += 1;
+        self.waiting.insert((part.ts_ns, part.role, self.parts), part);
+    }
+
+    /// Adds the samples of the earliest part if the waiting parts exceed a limit. Returns false if they do not.
+    pub(super) fn apply_earliest(&mut self, bytes_max: u64) -> bool {
+        if self.waiting_bytes <= bytes_max {
+            return false;
+        }
+        let Some((_, part)) = self.waiting.pop_first() else { return false };
+        self.waiting_bytes -= part.bytes();
+        self.apply(part);
+        true
+    }
+
+    /// Returns the batch of samples once it is full, or if the next samples have other stacks.
+    pub(super) fn full_batch(&mut self) -> Option<Batch> {
+        let has_late_callers = std::mem::take(&mut self.has_late_callers);
+        (self.batch.is_full() || has_late_callers).then(|| self.rest())
+    }
+
+    fn apply(&mut self, part: ProfilePart) {
         let Ok(data) = serde_json::from_str::<Data<'_>>(&part.data) else {
-            self.batch.lose(Loss::BadRecord, part.place);
-            return None;
+            return self.batch.lose(Loss::BadRecord, part.place);
         };
         let key = (part.pid, part.id);
         let mut alone = None;
         if part.role != ProfileRole::Chunk {
             let start = data.start_time.or(data.cpu_profile.start_time);
             let Some(now_ns) = start.and_then(|time| TimeUnit::Microseconds.nanos(time).ok()) else {
-                self.batch.lose(Loss::BadTime, part.place);
-                return None;
+                return self.batch.lose(Loss::BadTime, part.place);
             };
             let (kind, pid, tid) = (TrackKind::Thread, key.0.clone(), part.tid);
             let track = TrackKey { kind, pid, tid, name: Arc::default(), slot: 0 };
-            let begun = V8Profile { calls: Calls::default(), now_ns, key: track };
+            let begun = V8Profile { calls: Calls::default(), now_ns, key: track, chunk_ns: i64::MIN };
             if part.role == ProfileRole::Whole {
                 alone = Some(begun);
             } else {
@@ -119,11 +169,15 @@ impl Profiles {
             }
         }
         let Some(profile) = alone.as_mut().or_else(|| self.open.get_mut(&key)) else {
-            self.batch.lose(Loss::MissingState, part.place);
-            return None;
+            return self.batch.lose(Loss::MissingState, part.place);
         };
-        profile.add_data(&data, part.place, &mut self.batch);
-        self.batch.is_full().then(|| self.rest())
+        // The samples after it already have their times, so those of this part have no known time.
+        let is_late = part.ts_ns < profile.chunk_ns;
+        if part.role == ProfileRole::Chunk {
+            profile.chunk_ns = profile.chunk_ns.max(part.ts_ns);
+        }
+        self.has_late_callers |= is_late;
+        profile.add_data(&data, is_late, part.place, &mut self.batch);
     }
 
     /// Returns the pending samples, sorted.
@@ -135,7 +189,8 @@ impl Profiles {
 }
 
 impl V8Profile {
-    fn add_data(&mut self, data: &Data<'_>, place: SourcePos, batch: &mut BatchBuilder) {
+    /// Adds nodes and samples; those of a late part are only counted.
+    fn add_data(&mut self, data: &Data<'_>, is_late: bool, place: SourcePos, batch: &mut BatchBuilder) {
         let V8CallTree { nodes, samples, .. } = &data.cpu_profile;
         let profile_deltas = &data.cpu_profile.time_deltas;
         let time_deltas = if data.time_deltas.is_empty() { profile_deltas } else { &data.time_deltas };
@@ -148,6 +203,10 @@ impl V8Profile {
             match next_ns {
                 Some(next_ns) => self.now_ns = next_ns,
                 None => batch.lose(Loss::BadTime, place),
+            }
+            if is_late {
+                batch.lose(Loss::OverLimit, place);
+                continue;
             }
             let Some(stack) = self.calls.stack(node, batch, place) else {
                 batch.lose(Loss::MissingText, place);

@@ -221,6 +221,8 @@ struct Follower<'a> {
     /// References to frames of a live stream. They are lost only if no table follows.
     unresolved: Losses,
     profiles: Profiles,
+    /// Limit for the parts of profiles that wait for earlier ones. In a live stream, they do not wait.
+    profile_bytes_max: u64,
     /// The kernel trace, while its string continues.
     system: Option<SystemTrace>,
     /// Process of the first thread with each thread id.
@@ -241,6 +243,7 @@ impl<'a> Follower<'a> {
             frames,
             unresolved: Losses::default(),
             profiles: Profiles::new(context.chunk_limits),
+            profile_bytes_max: BudgetShare::ChromeProfiles.bytes(&context.budget),
             system: None,
             owners: FxHashMap::default(),
             spare,
@@ -282,6 +285,9 @@ impl<'a> Follower<'a> {
     fn parse_all(mut self, mut splitter: Splitter) -> Result<(), Stop> {
         while let Some(piece) = splitter.next_piece()? {
             self.context.cancel.check().map_err(ReadError::from)?;
+            if splitter.is_live() {
+                self.profile_bytes_max = 0;
+            }
             let _charge = self.context.budget.charge(3 * piece.bytes.len() as u64);
             if splitter.is_live() && self.carry.len() < LIVE_CARRY_BYTES {
                 self.enough_bytes = 0;
@@ -408,7 +414,16 @@ impl<'a> Follower<'a> {
         }
         self.accept(batch)?;
         for part in profiles {
-            if let Some(samples) = self.profiles.add_part(part) {
+            self.profiles.push(part);
+            self.apply_profiles(self.profile_bytes_max)?;
+        }
+        Ok(())
+    }
+
+    /// Adds the samples of the earliest parts of profiles, until the others have at most these bytes.
+    fn apply_profiles(&mut self, bytes_max: u64) -> Result<(), Stop> {
+        while self.profiles.apply_earliest(bytes_max) {
+            if let Some(samples) = self.profiles.full_batch() {
                 self.accept(samples)?;
             }
         }
@@ -433,6 +448,7 @@ impl<'a> Follower<'a> {
     fn end(mut self, cut_at: Option<u64>) -> Result<(), Stop> {
         self.advance(true)?;
         self.take_system_text(true)?;
+        self.apply_profiles(0)?;
         let samples = self.profiles.rest();
         self.accept(samples)?;
         if !self.envelope.has_frames() {

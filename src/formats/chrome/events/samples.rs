@@ -61,7 +61,7 @@ impl<'a> ChromeEvents<'a> {
     /// Adds an event of phase `P`.
     pub(super) fn take_sample(&mut self, record: &ChromeRecord<'a>, spot: Spot) {
         if let Some(role) = ProfileRole::from_name(record[RecordField::Name].text)
-            && self.take_profile(record, spot.place, role)
+            && self.take_profile(record, spot, role)
         {
             return;
         }
@@ -71,7 +71,8 @@ impl<'a> ChromeEvents<'a> {
     }
 
     /// Adds a V8 profile event; returns false if it contains no profile.
-    pub(super) fn take_profile(&mut self, record: &ChromeRecord<'a>, place: SourcePos, role: ProfileRole) -> bool {
+    pub(super) fn take_profile(&mut self, record: &ChromeRecord<'a>, spot: Spot, role: ProfileRole) -> bool {
+        let Spot { place, ts_ns, .. } = spot;
         let data = member(&record[RecordField::Args], b"data");
         let has_profile = role != ProfileRole::Whole || member(&data, b"cpuProfile").shape == Shape::Object;
         if data.shape != Shape::Object || !has_profile {
@@ -83,6 +84,7 @@ impl<'a> ChromeEvents<'a> {
             tid: id(&record[RecordField::Tid], &mut repairs),
             id: record[RecordField::Id].text.into(),
             role,
+            ts_ns,
             data: valid_json(&data, &mut repairs).into(),
             place,
         });

@@ -1,6 +1,9 @@
 //! Tests of samples, and of the stacks of other events.
 
 use super::*;
+use crate::base::budget::Budget;
+use crate::formats::ReadContext;
+use crate::formats::testing::read_with;
 
 const FRAMES: &str = r#"{"1":{"name":"main","category":"app"},"2":{"name":"parse","parent":"1"},"3":{"name":"lost","parent":9},
     "4":{"name":"a","parent":5},"5":{"name":"b","parent":4},"0x6":{"name":"p\u00e9","parent":2}}"#;
@@ -224,6 +227,41 @@ fn profiles_of_v8_come_together_from_their_chunks() {
     for piece_bytes in (1..=text.len()).step_by(11) {
         assert_eq!(read_in_pieces(text.as_bytes(), piece_bytes).expect("a capture"), reading, "{piece_bytes}");
     }
+}
+
+#[test]
+fn parts_of_a_profile_may_be_in_any_order() {
+    let reading = read(&format!("[{}]", PROFILE.join(",")));
+    for order in [[4, 3, 2, 1, 0], [2, 0, 4, 1, 3], [0, 1, 4, 3, 2], [2, 3, 0, 1, 4]] {
+        let text = format!("[{}]", order.map(|part: usize| PROFILE[part]).join(","));
+        let shuffled = read(&text);
+        assert_eq!((samples(&shuffled), shuffled.lost()), (samples(&reading), reading.lost()), "{order:?}");
+        for piece_bytes in (1..=text.len()).step_by(97) {
+            assert_eq!(read_in_pieces(text.as_bytes(), piece_bytes).expect("a capture"), shuffled, "{piece_bytes}");
+        }
+    }
+}
+
+#[test]
+fn parts_beyond_the_memory_that_come_late_are_counted_and_the_later_ones_are_right() {
+    // The sixteenth part of the budget has none of the long chunks.
+    let chunk = |node: u32, ts: u32, padding: usize| {
+        let caller = node - 1;
+        let nodes = format!(r#"{{"id":{node},"parent":{caller},"callFrame":{{"functionName":"f{node}"}}}}"#);
+        let profile = format!(r#"{{"nodes":[{nodes}],"samples":[{node}]}}"#);
+        let lines = "1,".repeat(padding);
+        let data = format!(r#"{{"cpuProfile":{profile},"timeDeltas":[10],"lines":[{lines}1]}}"#);
+        format!(r#"{{"name":"ProfileChunk","ph":"P","pid":1,"tid":9,"id":"0x1","ts":{ts},"args":{{"data":{data}}}}}"#)
+    };
+    let root = r#"{"name":"ProfileChunk","ph":"P","pid":1,"tid":9,"id":"0x1","ts":15,"args":{"data":{"cpuProfile":{"nodes":[{"id":1,"callFrame":{"functionName":"(root)"}}],"samples":[]},"timeDeltas":[]}}}"#;
+    let chunks = [chunk(3, 30, 40_000), chunk(4, 40, 40_000), chunk(2, 20, 1), chunk(5, 50, 1)];
+    let text = format!("[{},{root},{}]", PROFILE[0], chunks.join(","));
+    let small = ReadContext { budget: Budget::new(1 << 20), ..ReadContext::default() };
+    let file = file_of(text.as_bytes());
+    let reading = read_with(file.path(), &small).expect("a capture");
+    let times: Vec<i64> = samples(&reading).iter().map(|sample| sample.0).collect();
+    assert_eq!((times, reading.lost()), (vec![110_000, 120_000, 140_000], vec![(Loss::OverLimit, 1)]));
+    assert_eq!(samples(&reading)[2].3, "f2;f3;f4;f5");
 }
 
 #[test]
