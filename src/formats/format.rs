@@ -2,6 +2,7 @@
 
 use super::error::ReadError;
 use super::input::source::Source;
+use super::json::sniff::has_chrome_events;
 use super::reader::{ReadContext, Reader};
 
 /// A kind of data that a reader extracts.
@@ -66,6 +67,9 @@ pub(crate) enum Opener {
 }
 
 impl Format {
+    /// Name of the format of all JSON without the keys of another one.
+    pub(crate) const ANY_JSON: &str = "Chrome JSON";
+
     /// Returns whether it is an archive.
     #[must_use]
     pub fn is_archive(&self) -> bool {
@@ -73,7 +77,8 @@ impl Format {
     }
 }
 
-/// Returns the first of `formats` that matches a source: its head, or else its first lines if the head cuts one.
+/// Returns the first of `formats` that matches a source: its head, or else its first lines if the head cuts one, or else a
+/// longer head. The longer one is read only if a text has no known format, or if JSON has the keys of none.
 ///
 /// # Errors
 /// If the source cannot be read.
@@ -82,10 +87,19 @@ pub(crate) fn recognise_source(
     source: &mut Source,
 ) -> Result<Option<&'static Format>, ReadError> {
     let known = recognise(formats, source.head());
-    if known.is_some() {
+    if known.is_some_and(|format| format.name != Format::ANY_JSON || has_chrome_events(source.head())) {
         return Ok(known);
     }
-    Ok(source.read_head_lines()?.and_then(|lines| recognise(formats, &lines)))
+    if known.is_none()
+        && let Some(lines) = source.read_head_lines()?
+        && let Some(format) = recognise(formats, &lines)
+    {
+        return Ok(Some(format));
+    }
+    match source.read_long_head()? {
+        Some(head) if known.is_none() || !has_chrome_events(head) => Ok(recognise(formats, head)),
+        _ => Ok(known),
+    }
 }
 
 /// Returns the first of `formats` that matches the head of decompressed data.

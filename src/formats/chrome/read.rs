@@ -32,7 +32,7 @@ use crate::model::{Batch, Id, Loss, Losses, SourcePos, TrackKind};
 
 /// Chrome's trace event format, and all JSON that no other format recognises.
 pub(crate) const FORMAT: Format = Format {
-    name: "Chrome JSON",
+    name: Format::ANY_JSON,
     record: "An event is an object with ph, ts, pid and tid, in an array or in one under traceEvents.",
     sniff: looks_like_json,
     shows: &Shown::ALL,

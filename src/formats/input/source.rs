@@ -15,6 +15,9 @@ use crate::formats::{ChunkLimits, ReadContext, ReadError};
 /// Number of leading bytes for format detection: enough for the keys that distinguish JSON formats.
 pub const HEAD_BYTES: usize = 4096;
 
+/// Number of bytes by which the head of a text grows if it has no known format.
+const HEAD_STEP_BYTES: usize = 64 << 10;
+
 /// An opened file: a reader of its decompressed bytes.
 pub struct Source {
     path: PathBuf,
@@ -131,22 +134,48 @@ impl Source {
     pub(crate) fn read_head_lines(&mut self) -> Result<Option<Vec<u8>>, ReadError> {
         /// Longer lines are skipped by the readers.
         const LINE_BYTES_MAX: usize = 1 << 20;
-        const STEP_BYTES: usize = 64 << 10;
-        let is_text = |head: &[u8]| head.iter().all(|&byte| byte >= b' ' || byte.is_ascii_whitespace());
-        if self.head.len() < HEAD_BYTES || self.head_read > 0 || self.is_live() || !is_text(&self.head) {
+        if !self.has_longer_text() {
             return Ok(None);
         }
         let mut end = None;
         while end.is_none() && self.head.len() <= HEAD_BYTES + LINE_BYTES_MAX {
             let known = self.head.len();
-            self.head.resize(known + STEP_BYTES, 0);
-            let read = read_full(&mut self.rest, &mut self.head[known..]);
-            self.head.truncate(known + *read.as_ref().unwrap_or(&0));
-            let len = read.map_err(|source| ReadError::Io { path: self.path.clone(), offset: known as u64, source })?;
+            let len = self.lengthen_head()?;
             let line_break = memchr::memchr(b'\n', &self.head[known..]).map(|at| known + at);
-            end = line_break.or((len < STEP_BYTES).then_some(known + len));
+            end = line_break.or((len < HEAD_STEP_BYTES).then_some(known + len));
         }
         Ok(end.map(|end| [&self.head[..end], b"\n"].concat()))
+    }
+
+    /// Returns a longer head of a text, for formats whose first record follows a long beginning. `None` if the head is the
+    /// whole file or no text. Reads return all bytes again.
+    pub(crate) fn read_long_head(&mut self) -> Result<Option<&[u8]>, ReadError> {
+        if !self.has_longer_text() {
+            return Ok(None);
+        }
+        if self.head.len() == HEAD_BYTES {
+            self.lengthen_head()?;
+        }
+        Ok(Some(&self.head[..self.head.len().min(HEAD_BYTES + HEAD_STEP_BYTES)]))
+    }
+
+    /// Returns whether the head is a part of a text that may be read further.
+    fn has_longer_text(&self) -> bool {
+        // Terminals write escapes.
+        let is_text = |byte: &u8| *byte >= b' ' || byte.is_ascii_whitespace() || *byte == 0x1b;
+        self.head.len() >= HEAD_BYTES
+            && self.head_read == 0
+            && !self.is_live()
+            && self.head.iter().take(HEAD_BYTES).all(is_text)
+    }
+
+    /// Appends a step to the head, and returns its length, which is shorter at the end only.
+    fn lengthen_head(&mut self) -> Result<usize, ReadError> {
+        let known = self.head.len();
+        self.head.resize(known + HEAD_STEP_BYTES, 0);
+        let read = read_full(&mut self.rest, &mut self.head[known..]);
+        self.head.truncate(known + *read.as_ref().unwrap_or(&0));
+        read.map_err(|source| ReadError::Io { path: self.path.clone(), offset: known as u64, source })
     }
 
     /// Returns the offset, in decompressed bytes, at which the data is truncated or damaged; known at its end.

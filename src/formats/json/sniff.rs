@@ -22,6 +22,11 @@ pub(crate) fn has_key(head: &[u8], key: &str) -> bool {
     key_positions.any(|at| head[at + quoted.len()..].trim_ascii_start().starts_with(b":"))
 }
 
+/// Returns whether JSON has the keys of Chrome's events.
+pub(crate) fn has_chrome_events(head: &[u8]) -> bool {
+    has_key(head, "ph") || has_key(head, "traceEvents")
+}
+
 /// Returns whether text starts like a JSON object or array, after an optional byte order mark and white space. Log
 /// lines often start with a time or a level in brackets, and PHP stacks with `{main}`.
 pub(crate) fn looks_like_json(head: &[u8]) -> bool {

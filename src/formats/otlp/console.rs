@@ -15,6 +15,7 @@ use self::span::{ConsoleSpan, Unread};
 use super::layout::Layout;
 use crate::formats::ReadError;
 use crate::formats::input::lines::{LineParser, Output, TextLine, head_lines};
+use crate::formats::input::source::HEAD_BYTES;
 use crate::formats::json::outline::Outline;
 use crate::formats::output::batch::BatchBuilder;
 use crate::model::{Loss, SourcePos};
@@ -29,6 +30,7 @@ pub(super) fn looks_like_console(head: &[u8]) -> bool {
     for line in head_lines(&head) {
         if line.starts_with(b"{") {
             let rest = &head[at.min(head.len())..];
+            let rest = &rest[..rest.len().min(HEAD_BYTES)];
             let object = &rest[..memmem::find(rest, b"\n}").unwrap_or(rest.len())];
             let outline = Outline::from_head(if line.len() > 1 { line } else { object });
             if outline.has_all(&["context.trace_id", "context.span_id", "start_time"])
