@@ -1,7 +1,7 @@
 //! The description of a format; each has a [`Format`] constant in the table of [`super::sniff`].
 
 use super::error::ReadError;
-use super::input::source::Source;
+use super::input::source::{Source, without_mark};
 use super::json::sniff::has_chrome_events;
 use super::reader::{ReadContext, Reader};
 
@@ -102,8 +102,9 @@ pub(crate) fn recognise_source(
     }
 }
 
-/// Returns the first of `formats` that matches the head of decompressed data.
+/// Returns the first of `formats` that matches the head of decompressed data, with or without a byte order mark.
 #[must_use]
 pub(crate) fn recognise(formats: &'static [Format], head: &[u8]) -> Option<&'static Format> {
+    let head = without_mark(head);
     formats.iter().find(|format| (format.sniff)(head))
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::Reader;
 use super::input::decimal::nanos_from_nanos;
 use super::input::lines::{LineParser, TextLine};
-use super::input::source::Source;
+use super::input::source::{Source, without_mark};
 use super::output::args::ArgsWriter;
 use super::output::batch::{BatchBuilder, bare, text};
 use crate::formats::format::{Format, Opener, Shown};
@@ -79,7 +79,7 @@ enum Fit {
 impl Columns {
     /// Parses the first line; returns `None` if a needed column is missing.
     fn from_line(line: &[u8]) -> Option<Self> {
-        let line = line.strip_prefix("\u{feff}".as_bytes()).unwrap_or(line).trim_ascii_end();
+        let line = without_mark(line).trim_ascii_end();
         SEPARATORS.iter().find_map(|&separator| {
             let names: Vec<Box<[u8]>> = quoted_cells(line, separator)?.into_iter().map(Cow::into).collect();
             let find = |name: &str| names.iter().position(|column| **column == *name.as_bytes());

@@ -1,7 +1,7 @@
 //! Text formats with one record per line. Iterates over lines with bounded memory, and drives their parsers. A line
 //! that is too long is counted and skipped.
 
-use super::source::Source;
+use super::source::{Source, without_mark};
 use crate::base::budget::Budget;
 use crate::formats::output::batch::BatchBuilder;
 use crate::formats::{BatchSink, ReadContext, ReadError, Reader, StreamReader};
@@ -215,7 +215,7 @@ impl LineReader {
         let bytes = &self.buffer[start..start + len];
         let bytes = if has_end { bytes.strip_suffix(b"\r").unwrap_or(bytes) } else { bytes };
         let offset = self.offset + start as u64;
-        let bytes = if offset == 0 { bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes) } else { bytes };
+        let bytes = if offset == 0 { without_mark(bytes) } else { bytes };
         Ok(Some(TextLine { bytes, offset, has_end }))
     }
 
@@ -237,7 +237,7 @@ impl LineReader {
 pub(crate) fn head_lines(head: &[u8]) -> impl Iterator<Item = &[u8]> {
     let is_whole = head.len() < super::source::HEAD_BYTES;
     let end = if is_whole { head.len() } else { memchr::memrchr(b'\n', head).unwrap_or(0) };
-    let head = head[..end].strip_prefix("\u{feff}".as_bytes()).unwrap_or(&head[..end]);
+    let head = without_mark(&head[..end]);
     head.split(|&byte| byte == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line))
 }
 

@@ -123,10 +123,15 @@ impl Source {
         matches!(self.rest, Remainder::Blocks(_))
     }
 
-    /// Returns the first bytes, up to [`HEAD_BYTES`]; reads return them again.
+    /// Returns the first bytes, up to [`HEAD_BYTES`], without a byte order mark; reads return all of them again.
     #[must_use]
     pub fn head(&self) -> &[u8] {
-        &self.head
+        without_mark(&self.head)
+    }
+
+    /// Returns the length of the byte order mark, 0 if there is none.
+    pub(crate) fn mark_len(&self) -> u64 {
+        (self.head.len() - self.head().len()) as u64
     }
 
     /// Returns the lines at the start of a text, up to the one that the head cuts, which gets a line break. `None` if the
@@ -265,6 +270,12 @@ impl Read for FileReader {
         self.progress.advance(len as u64);
         Ok(len)
     }
+}
+
+/// Returns the bytes after a byte order mark of UTF-8, or all bytes if there is none.
+#[must_use]
+pub(crate) fn without_mark(bytes: &[u8]) -> &[u8] {
+    bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes)
 }
 
 /// Formats the start of some bytes for an error message: as text if possible, else in hexadecimal.

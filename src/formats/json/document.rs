@@ -41,6 +41,8 @@ const KEY_BYTES_MAX: usize = 256;
 pub(crate) struct Document {
     path: PathBuf,
     file: File,
+    /// Offset of the first document, after a byte order mark.
+    start: u64,
     len: u64,
     block_bytes: usize,
     context: ReadContext,
@@ -81,6 +83,7 @@ impl Document {
         let (path, is_plain, block_bytes) =
             (source.path().to_owned(), !source.is_packed(), source.block_bytes(BLOCK_BYTES));
         let io_error = |source| ReadError::Io { path: path.clone(), offset: 0, source };
+        let start = source.mark_len();
         let file = if is_plain {
             File::open(&path).map_err(io_error)?
         } else {
@@ -89,12 +92,12 @@ impl Document {
         let len = file.metadata().map_err(io_error)?.len();
         let context = context.clone();
         let (is_cut, kept_bytes, ends_at) = (Cell::default(), Cell::default(), Cell::default());
-        Ok(Self { path, file, len, block_bytes, context, is_plain, is_cut, kept_bytes, ends_at })
+        Ok(Self { path, file, start, len, block_bytes, context, is_plain, is_cut, kept_bytes, ends_at })
     }
 
     /// Returns the extent of the first document, with all that follows it.
     pub(crate) fn whole(&self) -> JsonExtent {
-        JsonExtent { start: 0, end: self.len }
+        JsonExtent { start: self.start, end: self.len }
     }
 
     /// Returns the document that follows the one that was read last, for formats whose files may be joined.

@@ -22,7 +22,6 @@ const KEYS_NAMED_MAX: usize = 6;
 impl Outline {
     /// Collects the keys as far as the head is valid JSON.
     pub(crate) fn from_head(head: &[u8]) -> Self {
-        let head = head.strip_prefix("\u{feff}".as_bytes()).unwrap_or(head);
         let mut outline = Self::default();
         // Ends at damage or at the end of the head; keys up to there count.
         let _ = outline.read(&mut Scanner::new(head, 0));

@@ -3,6 +3,8 @@
 //! It is strict about structure, so that damage is detected at the first invalid byte. It is lenient inside strings and
 //! about scalars (`NaN`, raw control characters), since real tracers write those.
 
+use crate::formats::input::source::without_mark;
+
 /// The reason why a value cannot be skipped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Broken {
@@ -88,6 +90,12 @@ pub(crate) struct Scanner<'a> {
 impl<'a> Scanner<'a> {
     pub(crate) fn new(bytes: &'a [u8], pos: usize) -> Self {
         Self { bytes, pos }
+    }
+
+    /// Skips a byte order mark.
+    pub(crate) fn skip_mark(&mut self) {
+        let rest = &self.bytes[self.pos..];
+        self.pos += rest.len() - without_mark(rest).len();
     }
 
     /// Returns the next byte that is not white space, without consuming it.

@@ -6,8 +6,7 @@ use crate::formats::input::source::HEAD_BYTES;
 
 /// Parses a document that is complete in the head; `None` for a longer one, or one of another shape.
 pub(crate) fn whole_document<'h, T: Deserialize<'h>>(head: &'h [u8]) -> Option<T> {
-    let text = head.strip_prefix("\u{feff}".as_bytes()).unwrap_or(head);
-    serde_json::from_slice(text).ok().filter(|_| head.len() < HEAD_BYTES)
+    serde_json::from_slice(head).ok().filter(|_| head.len() < HEAD_BYTES)
 }
 
 /// Like [`whole_document`] for an object only: a structure can also be parsed from an array of its members.
@@ -27,10 +26,9 @@ pub(crate) fn has_chrome_events(head: &[u8]) -> bool {
     has_key(head, "ph") || has_key(head, "traceEvents")
 }
 
-/// Returns whether text starts like a JSON object or array, after an optional byte order mark and white space. Log
+/// Returns whether text starts like a JSON object or array, after optional white space. Log
 /// lines often start with a time or a level in brackets, and PHP stacks with `{main}`.
 pub(crate) fn looks_like_json(head: &[u8]) -> bool {
-    let head = head.strip_prefix("\u{feff}".as_bytes()).unwrap_or(head);
     match head.trim_ascii_start() {
         [b'{', rest @ ..] => {
             let first = rest.trim_ascii_start().first();

@@ -19,7 +19,7 @@ pub(super) const WITHOUT_SPANS: &str = "metrics or logs of OpenTelemetry without
 
 /// Returns whether this is JSON whose first key is `resourceSpans`, in either spelling, or that of metrics or logs.
 pub(super) fn is_json_request(head: &[u8]) -> bool {
-    let text = head.strip_prefix("\u{feff}".as_bytes()).unwrap_or(head).trim_ascii_start();
+    let text = head.trim_ascii_start();
     let key = text.strip_prefix(b"{").map(<[u8]>::trim_ascii_start).unwrap_or_default();
     let begins = |keys: &[&str]| keys.iter().any(|name| key.starts_with(format!("\"{name}\"").as_bytes()));
     begins(&["resourceSpans", "resource_spans", "resourceMetrics", "resourceLogs"])

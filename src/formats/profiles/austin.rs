@@ -34,7 +34,8 @@ const FRAMES_MAX: usize = 1 << 16;
 /// Returns whether the text starts with austin's heading, or with a sample.
 fn looks_like_austin(head: &[u8]) -> bool {
     let mut lines = head_lines(head).filter(|line| !line.trim_ascii().is_empty());
-    head.starts_with(b"# austin") || lines.next().is_some_and(|line| Sample::from_line(line).is_some())
+    head.trim_ascii_start().starts_with(b"# austin")
+        || lines.next().is_some_and(|line| Sample::from_line(line).is_some())
 }
 
 /// Creates a reader of samples.

@@ -40,7 +40,7 @@ pub(crate) const FORMAT: Format = Format {
 fn looks_like_collapsed(head: &[u8]) -> bool {
     let mut deep = 0;
     // Austin's lines look similar, but have different frames and weights.
-    if head.starts_with(b"# austin") {
+    if head.trim_ascii_start().starts_with(b"# austin") {
         return false;
     }
     let mut lines = head_lines(head).filter(|line| !is_blank(line)).peekable();

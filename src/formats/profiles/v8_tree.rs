@@ -39,12 +39,13 @@ pub(super) trait V8TreeBuilder {
     ) -> Result<(), ReadStop>;
 }
 
-/// Reads the members of the object at the scanner, and counts what follows it. `member` reads each value.
+/// Reads the members of the object that a document is, and counts what follows it. `member` reads each value.
 pub(super) fn read_members(
     scanner: &mut Scanner<'_>,
     batch: &mut BatchBuilder,
     mut member: impl FnMut(&[u8], &mut Scanner<'_>, &mut BatchBuilder) -> Result<(), ReadStop>,
 ) -> Result<(), ReadStop> {
+    scanner.skip_mark();
     scanner.expect(b'{')?;
     loop {
         match scanner.peek()? {

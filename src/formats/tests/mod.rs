@@ -1,5 +1,6 @@
 //! Tests that compare several formats with one oracle.
 
+mod byte_order_marks;
 mod long_beginnings;
 mod numbers;
 mod samples;

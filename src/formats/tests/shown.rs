@@ -35,7 +35,7 @@ fn shown_of(event: &Seen) -> impl Iterator<Item = Shown> {
 }
 
 /// Returns the files of a folder and its subfolders.
-fn files_in(folder: &Path) -> Vec<PathBuf> {
+pub(super) fn files_in(folder: &Path) -> Vec<PathBuf> {
     let entries = folder.read_dir().expect("a folder").map(|entry| entry.expect("an entry").path());
     let (folders, mut files): (Vec<_>, Vec<_>) = entries.partition(|path| path.is_dir());
     files.extend(folders.iter().flat_map(|folder| files_in(folder)));

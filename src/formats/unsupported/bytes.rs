@@ -89,7 +89,7 @@ pub(super) fn is_heaptrack(head: &[u8]) -> bool {
 
 /// Returns whether the text starts like an HTML page.
 pub(super) fn is_page(head: &[u8]) -> bool {
-    let head = head.strip_prefix("\u{feff}".as_bytes()).unwrap_or(head).trim_ascii_start();
+    let head = head.trim_ascii_start();
     let begins = |text: &[u8]| head.get(..text.len()).is_some_and(|head| head.eq_ignore_ascii_case(text));
     begins(b"<!doctype html") || begins(b"<html")
 }
@@ -201,7 +201,7 @@ pub(super) fn first_line_has(head: &[u8], texts: &[&str]) -> bool {
 
 /// Returns whether this is a JSON object whose first key is this one.
 pub(super) fn begins_with_key(head: &[u8], key: &str) -> bool {
-    let head = head.strip_prefix("\u{feff}".as_bytes()).unwrap_or(head).trim_ascii_start();
+    let head = head.trim_ascii_start();
     let first = head.strip_prefix(b"{").map(<[u8]>::trim_ascii_start).unwrap_or_default();
     first.starts_with(format!("\"{key}\"").as_bytes())
 }
@@ -218,7 +218,7 @@ pub(super) fn has_xray_id(head: &[u8]) -> bool {
 
 /// Returns the name of the first element of an XML document, after its declaration, document type and comments.
 pub(super) fn first_element(head: &[u8]) -> &[u8] {
-    let mut rest = head.strip_prefix("\u{feff}".as_bytes()).unwrap_or(head).trim_ascii_start();
+    let mut rest = head.trim_ascii_start();
     loop {
         let end: &[u8] = match rest {
             [b'<', b'?', ..] => b"?>",

@@ -39,7 +39,7 @@ pub(crate) const FORMAT: Format = Format {
 /// Returns whether this is JSON whose first key is that of a profile.
 fn looks_like_firefox(head: &[u8]) -> bool {
     let has = |key| has_key(head, key);
-    let inside = head.strip_prefix("\u{feff}".as_bytes()).unwrap_or(head).trim_ascii_start();
+    let inside = head.trim_ascii_start();
     let key = inside.strip_prefix(b"{").map(<[u8]>::trim_ascii_start).unwrap_or_default();
     let begins =
         [&b"\"meta\""[..], b"\"libs\"", b"\"shared\"", b"\"threads\""].iter().any(|first| key.starts_with(first));
