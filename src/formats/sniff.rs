@@ -74,13 +74,13 @@ pub fn open(path: &Path, context: &ReadContext) -> Result<Reader, ReadError> {
 /// # Errors
 /// As the format refuses input.
 pub fn open_as(format: &Format, source: Source, context: &ReadContext) -> Result<Reader, ReadError> {
-    let (path, trailing) = (source.path().to_owned(), source.trailing());
+    let (path, end) = (source.path().to_owned(), source.packed_end());
     let mut reader = match format.opener {
         Opener::Capture(open) => open(source, context)?,
         Opener::Archive(open) => open(source, FORMATS),
     };
-    if let Some(trailing) = trailing {
-        reader = trailing.counted_by(reader);
+    if let Some(end) = end {
+        reader = end.counted_by(reader);
     }
     Ok(checked(reader, path, RecordKind::new(format)))
 }

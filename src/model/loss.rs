@@ -298,6 +298,15 @@ impl Losses {
         }
     }
 
+    /// Adds a message to losses of a kind that have none.
+    pub(crate) fn explain(&mut self, loss: Loss, reason: &str) {
+        for ((_, kind), entry) in &mut self.0 {
+            if *kind == loss && entry.reason.is_none() {
+                entry.reason = Some(cut(reason).into());
+            }
+        }
+    }
+
     /// Returns the losses with `file` prepended to their file, and their times moved by `offset_ns`.
     #[must_use]
     pub(crate) fn in_file(self, file: Option<&Arc<str>>, offset_ns: i64) -> Self {

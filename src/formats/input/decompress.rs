@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crossbeam_channel::{Receiver, bounded};
 
 use super::ahead::count_threads;
-use super::gzip::GzMembers;
-use super::trailing::TrailingSlot;
+use super::members::{MemberKind, Members};
+use super::packed_end::{Damage, EndSlot, PackedEnd};
 use crate::base::threads;
 use crate::formats::ChunkLimits;
 use crate::formats::reader::SMALL_BYTES;
@@ -80,7 +80,7 @@ impl Compression {
     pub(crate) fn detect(head: &[u8]) -> Option<Self> {
         match head {
             [0x1f, 0x8b, 8, ..] => Some(Self::Gzip),
-            [0x28, 0xb5, 0x2f, 0xfd, ..] => Some(Self::Zstd),
+            [a, b, c, d, ..] if MemberKind::Zstd.begins_with(&[*a, *b, *c, *d]) => Some(Self::Zstd),
             [b'T' | b'c', ..] => atrace_lines(head).map(Self::Atrace),
             [0xff, 0xfe, ..] => Some(Self::Utf16(Endian::Little)),
             [0xfe, 0xff, ..] => Some(Self::Utf16(Endian::Big)),
@@ -94,7 +94,7 @@ impl Compression {
         self,
         mut packed: Box<dyn BufRead + Send>,
         block_bytes: usize,
-        trailing: &TrailingSlot,
+        end: &EndSlot,
     ) -> io::Result<Box<dyn Read + Send>> {
         Ok(match self {
             Self::Atrace(lines) => {
@@ -102,8 +102,8 @@ impl Compression {
                 Box::new(flate2::bufread::ZlibDecoder::new(packed))
             }
             Self::Utf16(endian) => Box::new(Utf16::new(packed, endian, block_bytes)),
-            Self::Gzip => Box::new(GzMembers::new(packed, trailing.clone())),
-            Self::Zstd => Box::new(zstd::Decoder::with_buffer(packed)?),
+            Self::Gzip => Box::new(Members::new(MemberKind::Gzip, packed, end.clone())?),
+            Self::Zstd => Box::new(Members::new(MemberKind::Zstd, packed, end.clone())?),
         })
     }
 }
@@ -187,19 +187,23 @@ struct Decompressor {
     block_bytes: usize,
     unpacked_bytes: u64,
     most_bytes: u64,
+    end: EndSlot,
 }
 
 impl Decompressor {
-    fn new(packed: Box<dyn Read + Send>, block_bytes: usize, most_bytes: u64, trailing: &TrailingSlot) -> Self {
+    fn new(packed: Box<dyn Read + Send>, block_bytes: usize, most_bytes: u64, end: &EndSlot) -> Self {
         let failed_reads = Arc::new(AtomicU64::new(0));
         let watched = Box::new(Watched { inner: packed, failed_reads: failed_reads.clone() });
-        let (reader, last) = match unpacked(watched, block_bytes, trailing) {
+        let (reader, last) = match unpacked(watched, block_bytes, end) {
             Ok(reader) => (Some(reader), None),
             Err(error) if failed_reads.load(Ordering::Relaxed) > 0 => (None, Some(Sent::Failed(error))),
             // The reader treats this as truncated data.
-            Err(_) => (None, None),
+            Err(error) => {
+                end.set(PackedEnd::Damaged(Damage::from_error(0, &error)));
+                (None, None)
+            }
         };
-        Self { reader, last, failed_reads, block_bytes, unpacked_bytes: 0, most_bytes }
+        Self { reader, last, failed_reads, block_bytes, unpacked_bytes: 0, most_bytes, end: end.clone() }
     }
 }
 
@@ -225,11 +229,19 @@ impl Iterator for Decompressor {
         self.unpacked_bytes += filled as u64;
         // Without a final message, the reader treats the data as truncated.
         let is_cut = self.unpacked_bytes > self.most_bytes;
+        if is_cut {
+            let limit = format!("it is longer than {} bytes, a limit that guards the disk", self.most_bytes);
+            error = Some(io::Error::other(limit));
+        }
         self.last = match error {
             // The disk failed, not the data.
             Some(failure) if !is_cut && self.failed_reads.load(Ordering::Relaxed) > 0 => Some(Sent::Failed(failure)),
-            None if !is_cut && !is_full => Some(Sent::End),
-            _ => None,
+            Some(failure) => {
+                self.end.set(PackedEnd::Damaged(Damage::from_error(self.unpacked_bytes, &failure)));
+                None
+            }
+            None if !is_full => Some(Sent::End),
+            None => None,
         };
         if is_cut || !is_full {
             self.reader = None;
@@ -239,27 +251,44 @@ impl Iterator for Decompressor {
 }
 
 /// Unpacks all layers, up to the limit.
-fn unpacked(
-    packed: Box<dyn Read + Send>,
-    block_bytes: usize,
-    trailing: &TrailingSlot,
-) -> io::Result<Box<dyn Read + Send>> {
+fn unpacked(packed: Box<dyn Read + Send>, block_bytes: usize, end: &EndSlot) -> io::Result<Box<dyn Read + Send>> {
     let mut reader = packed;
     for _ in 0..LAYERS_MAX {
-        let mut head = vec![0; PACKING_BYTES];
-        let len = read_full(&mut reader, &mut head)?;
-        head.truncate(len);
+        let (head, error) = read_head(&mut reader);
         let packing = Compression::detect(&head);
-        reader = Box::new(io::Cursor::new(head).chain(reader));
+        reader = Box::new(io::Cursor::new(head).chain(FailedRead(error)).chain(reader));
         match packing {
             None => break,
             Some(packing) => {
                 let packed = Box::new(BufReader::with_capacity(block_bytes, reader));
-                reader = packing.unpack(packed, block_bytes, trailing)?;
+                reader = packing.unpack(packed, block_bytes, end)?;
             }
         }
     }
     Ok(reader)
+}
+
+/// Reads the first [`PACKING_BYTES`], or those before an error.
+fn read_head(reader: &mut impl Read) -> (Vec<u8>, Option<io::Error>) {
+    let (mut head, mut filled) = (vec![0; PACKING_BYTES], 0);
+    let error = loop {
+        match read_some(reader, &mut head[filled..]) {
+            Ok(0) => break None,
+            Ok(len) => filled += len,
+            Err(error) => break Some(error),
+        }
+    };
+    head.truncate(filled);
+    (head, error)
+}
+
+/// Fails once if there is an error, and else is empty.
+struct FailedRead(Option<io::Error>);
+
+impl Read for FailedRead {
+    fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+        self.0.take().map_or(Ok(0), Err)
+    }
 }
 
 /// Counts read errors of the file, to distinguish them from damaged data.
@@ -299,8 +328,8 @@ pub(crate) struct Blocks {
     read: usize,
     /// Whether the data ended properly, and was not truncated.
     pub(crate) ended: bool,
-    /// Data after the end of the compressed data.
-    pub(crate) trailing: TrailingSlot,
+    /// The end of the compressed data, if it is not that of the file.
+    pub(crate) end: EndSlot,
 }
 
 impl Blocks {
@@ -308,15 +337,15 @@ impl Blocks {
     /// refuses a thread. Input beyond the size limits counts as truncated.
     pub(crate) fn new(packed: Box<dyn Read + Send>, packed_bytes: u64, chunk_limits: ChunkLimits) -> Self {
         let most_bytes = packed_bytes.saturating_mul(UNPACKED_RATIO_MAX).max(UNPACKED_BYTES_MIN);
-        let trailing = TrailingSlot::default();
+        let end = EndSlot::default();
         let decompressing = if chunk_limits.is_small(packed_bytes) {
             let block_bytes = chunk_limits.block_bytes.unwrap_or(SMALL_BYTES).max(1);
-            Decompressing::Here(Box::new(Decompressor::new(packed, block_bytes, most_bytes, &trailing)))
+            Decompressing::Here(Box::new(Decompressor::new(packed, block_bytes, most_bytes, &end)))
         } else {
             let block_bytes = chunk_limits.block_bytes.unwrap_or(BLOCK_BYTES).max(1);
             let (blocks, receiver) = bounded(BLOCKS_AHEAD);
             count_threads(1);
-            let slot = trailing.clone();
+            let slot = end.clone();
             // Passed once the thread runs, since a thread that is refused drops what it owns.
             let (input, given) = bounded(1);
             let started = threads::start("decompress", move || {
@@ -329,10 +358,10 @@ impl Blocks {
                 input.send(packed).ok(); // the thread waits for it
                 Decompressing::Ahead(receiver)
             } else {
-                Decompressing::Here(Box::new(Decompressor::new(packed, block_bytes, most_bytes, &trailing)))
+                Decompressing::Here(Box::new(Decompressor::new(packed, block_bytes, most_bytes, &end)))
             }
         };
-        Self { decompressing, block: Vec::new(), read: 0, ended: false, trailing }
+        Self { decompressing, block: Vec::new(), read: 0, ended: false, end }
     }
 }
 

@@ -6,7 +6,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use super::decompress::{Blocks, Compression, read_full, read_some};
-use super::trailing::TrailingSlot;
+use super::packed_end::EndSlot;
 use crate::base::files::{self, FileKind};
 use crate::base::progress::{Progress, Stage};
 use crate::formats::reader::SMALL_BYTES;
@@ -70,12 +70,13 @@ impl Source {
             source.unpack().map_err(io_error)?;
         }
         if source.head.is_empty() {
-            return match source.cut_at {
-                Some(_) => Err(ReadError::Malformed {
+            let end = source.packed_end().unwrap_or_default();
+            return match end.damage() {
+                Some(damage) => Err(ReadError::Malformed {
                     path: path.to_owned(),
                     offset: 0,
                     expected: "compressed data".to_owned(),
-                    found: "none that can be decompressed".to_owned(),
+                    found: format!("none that can be decompressed: {}", damage.error),
                 }),
                 None => Err(ReadError::Empty { path: path.to_owned() }),
             };
@@ -189,10 +190,10 @@ impl Source {
         self.cut_at
     }
 
-    /// Returns where data after the end of the compressed data is stored. `None` if the file is not compressed.
-    pub(crate) fn trailing(&self) -> Option<TrailingSlot> {
+    /// Returns the end of the compressed data, which is known at its end. `None` if the file is not compressed.
+    pub(crate) fn packed_end(&self) -> Option<EndSlot> {
         match &self.rest {
-            Remainder::Blocks(blocks) => Some(blocks.trailing.clone()),
+            Remainder::Blocks(blocks) => Some(blocks.end.clone()),
             Remainder::Plain(_) | Remainder::Live(_) => None,
         }
     }

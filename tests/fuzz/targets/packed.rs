@@ -19,7 +19,8 @@ fn bytes_of(packed: &[u8], block_bytes: Option<usize>) -> Option<(Vec<u8>, Optio
     let head = source.head().to_vec();
     let mut bytes = Vec::new();
     source.by_ref().take(UNPACKED_BYTES_MAX).read_to_end(&mut bytes).expect("a file in memory");
-    assert!(bytes.starts_with(&head), "the head is read again");
+    let unmarked = bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(&bytes);
+    assert!(unmarked.starts_with(&head), "the head is read again");
     Some((bytes, source.cut_at()))
 }
 
@@ -39,9 +40,9 @@ fn assert_alike(one: Option<&(Vec<u8>, Option<u64>)>, other: Option<&(Vec<u8>, O
 
 /// Returns whether bytes would be unpacked, or unpacked once more.
 fn is_packed(bytes: &[u8]) -> bool {
-    [&b"\x1f\x8b\x08"[..], b"\x28\xb5\x2f\xfd", b"TRACE:\nx", b"\xff\xfe", b"\xfe\xff"]
-        .iter()
-        .any(|magic| bytes.starts_with(magic))
+    let is_skippable = matches!(bytes, [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..]);
+    let magics = [&b"\x1f\x8b\x08"[..], b"\x28\xb5\x2f\xfd", b"TRACE:\nx", b"\xff\xfe", b"\xfe\xff"];
+    is_skippable || magics.iter().any(|magic| bytes.starts_with(magic))
 }
 
 /// Returns the bytes up to the first damage, unpacked at once by the library, and whether there is damage. Data after

@@ -272,10 +272,10 @@ impl ArchiveReader<'_> {
         let Opener::Capture(open) = format.opener else { return Err(nested(member.file.path())) };
         let text = || Source::open(member.file.path(), &self.context);
         self.attachments.add(&member.name.text, format.name, text, &self.context.cancel)?;
-        let (path, kind, trailing) = (member.file.path(), RecordKind::new(format), source.trailing());
+        let (path, kind, end) = (member.file.path(), RecordKind::new(format), source.packed_end());
         let mut reader = open(source, &self.context)?;
-        if let Some(trailing) = trailing {
-            reader = trailing.counted_by(reader);
+        if let Some(end) = end {
+            reader = end.counted_by(reader);
         }
         let reader = checked(reader, path.to_owned(), kind);
         let base = member.name.text.rsplit('/').next().unwrap_or_default();

@@ -1,0 +1,142 @@
+//! Ends of compressed data that are not those of its file: other data follows, or the rest is damaged. The decompressor
+//! finds them, and the reader of the trace counts them as a loss.
+
+use std::io;
+use std::sync::{Arc, OnceLock};
+
+use crate::formats::{BatchSink, ReadContext, ReadError, Reader, StreamReader};
+use crate::model::{Batch, Loss, Losses, SourcePos};
+
+/// An end of compressed data that is not that of its file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum PackedEnd {
+    Trailing(TrailingData),
+    Damaged(Damage),
+}
+
+/// The end of compressed data that other data follows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct TrailingData {
+    /// Offset in the decompressed data at which it ends.
+    pub(crate) offset: u64,
+    /// Offset in the compressed data of what follows.
+    pub(crate) packed_offset: u64,
+}
+
+/// Compressed data that cannot be decompressed further.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Damage {
+    /// Offset in the decompressed data at which it ends.
+    pub(crate) offset: u64,
+    /// Message of the decompressor.
+    pub(crate) error: Box<str>,
+}
+
+impl Damage {
+    pub(super) fn from_error(offset: u64, error: &io::Error) -> Self {
+        let mut text = match error.kind() {
+            io::ErrorKind::UnexpectedEof => "it ends early".to_owned(),
+            _ => error.to_string(),
+        };
+        // A message of the zstd library.
+        if text.contains("too much memory") {
+            text += "; decompress it with `zstd -d --long=31`";
+        }
+        Self { offset, error: text.into() }
+    }
+
+    fn reason(&self) -> String {
+        format!("The compressed data cannot be decompressed further: {}. What came before is shown.", self.error)
+    }
+}
+
+/// The end of the compressed data of a file, which may be found on another thread.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct EndSlot(Arc<OnceLock<PackedEnd>>);
+
+impl EndSlot {
+    pub(super) fn set(&self, end: PackedEnd) {
+        // Only the first is counted.
+        _ = self.0.set(end);
+    }
+
+    /// Returns the end, which is known at the end of the data; `None` if it is that of the file.
+    pub(crate) fn get(&self) -> Option<&PackedEnd> {
+        self.0.get()
+    }
+
+    /// Returns the damage that ended the data.
+    pub(crate) fn damage(&self) -> Option<&Damage> {
+        match self.get()? {
+            PackedEnd::Damaged(damage) => Some(damage),
+            PackedEnd::Trailing(_) => None,
+        }
+    }
+
+    /// Returns a reader that also counts this end.
+    pub(crate) fn counted_by(self, reader: Reader) -> Reader {
+        match reader {
+            Reader::Stream(reader) => Reader::Stream(Box::new(PackedReader { reader, end: self })),
+            chunks @ Reader::Chunks(_) => chunks,
+        }
+    }
+}
+
+struct PackedReader {
+    reader: Box<dyn StreamReader>,
+    end: EndSlot,
+}
+
+impl StreamReader for PackedReader {
+    fn read(&mut self, sink: &mut dyn BatchSink, context: &ReadContext) -> Result<(), ReadError> {
+        let mut counting = PackedSink { sink: &mut *sink, end: &self.end, is_truncated: false };
+        self.reader.read(&mut counting, context)?;
+        let is_truncated = counting.is_truncated;
+        let mut losses = Losses::default();
+        match self.end.get() {
+            Some(PackedEnd::Trailing(TrailingData { offset, packed_offset })) => {
+                let reason = format!(
+                    "More data follows the end of the compressed data, from its byte {packed_offset} on; it is not shown."
+                );
+                losses.add_because(&reason, Loss::TrailingData, SourcePos::Offset(*offset));
+            }
+            // A checksum may differ after the end of the trace.
+            Some(PackedEnd::Damaged(damage)) if !is_truncated => {
+                losses.add_because(&damage.reason(), Loss::Truncated, SourcePos::Offset(damage.offset));
+            }
+            _ => return Ok(()),
+        }
+        sink.accept(Batch { losses, ..Batch::default() })
+    }
+}
+
+/// Forwards batches, and adds the reason to the loss of what the damage truncates.
+struct PackedSink<'a> {
+    sink: &'a mut dyn BatchSink,
+    end: &'a EndSlot,
+    is_truncated: bool,
+}
+
+impl BatchSink for PackedSink<'_> {
+    fn accept(&mut self, mut batch: Batch) -> Result<(), ReadError> {
+        if batch.losses.count(Loss::Truncated) > 0 {
+            self.is_truncated = true;
+            if let Some(damage) = self.end.damage() {
+                batch.losses.explain(Loss::Truncated, &damage.reason());
+            }
+        }
+        self.sink.accept(batch)
+    }
+
+    fn position(&self) -> usize {
+        self.sink.position()
+    }
+
+    fn move_from(&mut self, position: usize, by_ns: i64) -> bool {
+        self.sink.move_from(position, by_ns)
+    }
+
+    fn tell(&mut self, sentence: String) {
+        self.sink.tell(sentence);
+    }
+}
