@@ -36,27 +36,30 @@ pub(crate) const FORMAT: Format = Format {
     opener: Opener::Capture(|source, context| Ok(open(source, context.weight_unit, context.no_names()))),
 };
 
-/// Returns whether the first lines are stacks with weights.
+/// Returns whether the first lines are stacks with weights, all but a fifth, which profilers may have printed among them.
 fn looks_like_collapsed(head: &[u8]) -> bool {
-    let mut deep = 0;
+    let (mut stacks, mut others, mut deep) = (0, 0, 0);
     // Austin's lines look similar, but have different frames and weights.
     if head.trim_ascii_start().starts_with(b"# austin") {
         return false;
     }
-    let mut lines = head_lines(head).filter(|line| !is_blank(line)).peekable();
-    let is_empty = lines.peek().is_none();
-    let all = lines.all(|line| {
-        deep += usize::from(line.contains(&b';'));
-        split(line).is_some() && !line.iter().any(|&byte| byte < b' ' && byte != b'\t')
-    });
-    all && deep > 0 && !is_empty
+    for line in head_lines(head).filter(|line| !is_blank(line)) {
+        if line.iter().any(|&byte| byte < b' ' && byte != b'\t') {
+            return false;
+        }
+        let is_stack = split(line).is_some();
+        (stacks, others) = (stacks + usize::from(is_stack), others + usize::from(!is_stack));
+        deep += usize::from(is_stack && line.contains(&b';'));
+    }
+    deep > 0 && 4 * others <= stacks
 }
 
 /// Creates a reader of collapsed stacks.
 fn open(source: Source, unit: Option<WeightUnit>, no_names: Names) -> Reader {
     let is_pair = |line: &[u8]| split(line).is_some_and(|(stack, _)| is_of_pair(stack) && is_of_pair(line));
     let is_difference = {
-        let mut lines = head_lines(source.head()).filter(|line| !is_blank(line)).peekable();
+        let is_stack = |line: &&[u8]| !is_blank(line) && split(line).is_some();
+        let mut lines = head_lines(source.head()).filter(is_stack).peekable();
         lines.peek().is_some() && lines.all(is_pair)
     };
     let names = no_names.limited(FRAMES_MAX);
@@ -384,6 +387,16 @@ mod tests {
         assert_eq!(read_bytes(&packed).expect("stacks").events.len(), 1);
         for text in [deep, format!("{} 3", "x".repeat(1 << 20)), format!("\x01;{} 3", "x;".repeat(5000))] {
             assert!(read_bytes(text.as_bytes()).is_err());
+        }
+    }
+
+    #[test]
+    fn a_few_lines_of_other_text_do_not_hide_a_trace() {
+        let reading = read("WARNING: 3 samples lost!\na;b 10 12\na;c 5 3\na 1 2\nb 1 2\n");
+        assert_eq!(reading.lost(), [(Loss::BadRecord, 1)]);
+        assert_eq!(reading.events.len(), 4 + 4, "before and after");
+        for text in ["a;b 1\nx = y;\n", "x = 1;\ny = 2;\nreturn x; 3\n", "a;b 1\nc;d 2\n\x01;a\ne;f 3\ng;h 1\n"] {
+            assert!(!looks_like_collapsed(text.as_bytes()), "{text:?}");
         }
     }
 
