@@ -61,6 +61,21 @@ pub(super) fn write_object<'k, T: WriteJson>(members: impl IntoIterator<Item = (
     json.push('}');
 }
 
+/// Writes the trace id, the span id and the attributes of a link to another span.
+pub(super) fn write_link<'k, T: WriteJson>(
+    [trace_id, span_id]: [&str; 2],
+    attributes: impl IntoIterator<Item = (&'k str, T)>,
+    json: &mut String,
+) {
+    json.push_str("{\"trace_id\":");
+    push_quoted(json, trace_id);
+    json.push_str(",\"span_id\":");
+    push_quoted(json, span_id);
+    json.push_str(",\"attributes\":");
+    write_object(attributes, json);
+    json.push('}');
+}
+
 /// Writes a number; infinities and NaN become strings, since JSON has no literals for them.
 pub(super) fn write_double(value: f64, json: &mut String) {
     use std::fmt::Write as _;

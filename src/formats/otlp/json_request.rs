@@ -4,7 +4,9 @@
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
-use super::attributes::{Attributes, WriteJson, kind_name, status_name, write_double, write_list, write_object};
+use super::attributes::{
+    Attributes, WriteJson, kind_name, status_name, write_double, write_link, write_list, write_object,
+};
 use super::ids::{SPAN_BYTES, TRACE_BYTES, id_text};
 use super::layout::{Layout, Point, ServiceSpan, span_id};
 use crate::formats::ReadError;
@@ -112,10 +114,21 @@ struct JsonSpan<'a> {
     attributes: Vec<KeyValue<'a>>,
     #[serde(borrow, default, deserialize_with = "or_default")]
     events: Vec<JsonEvent<'a>>,
-    #[serde(borrow)]
-    links: Option<&'a RawValue>,
+    #[serde(borrow, default, deserialize_with = "or_default")]
+    links: Vec<JsonLink<'a>>,
     #[serde(borrow)]
     status: Option<JsonStatus<'a>>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct JsonLink<'a> {
+    #[serde(default, deserialize_with = "or_default", alias = "trace_id")]
+    trace_id: String,
+    #[serde(default, deserialize_with = "or_default", alias = "span_id")]
+    span_id: String,
+    #[serde(borrow, default, deserialize_with = "or_default")]
+    attributes: Vec<KeyValue<'a>>,
 }
 
 #[derive(Deserialize)]
@@ -204,6 +217,20 @@ impl WriteJson for JsonAnyValue<'_> {
         } else {
             json.push_str("null");
         }
+    }
+}
+
+impl WriteJson for JsonLink<'_> {
+    fn write_json(&self, json: &mut String) {
+        let ids = [id_text(&self.trace_id, TRACE_BYTES), id_text(&self.span_id, SPAN_BYTES)];
+        let attributes = self.attributes.iter().map(|attribute| (attribute.key.as_str(), &attribute.value));
+        write_link(ids.each_ref().map(|id| &**id), attributes, json);
+    }
+}
+
+impl WriteJson for Vec<JsonLink<'_>> {
+    fn write_json(&self, json: &mut String) {
+        write_list(self, json);
     }
 }
 
@@ -347,8 +374,8 @@ impl JsonDecoder {
         for attribute in &span.attributes {
             attributes.value(attribute.key.as_bytes(), &attribute.value);
         }
-        if let Some(links) = span.links.filter(|links| links.get() != "[]" && links.get() != "null") {
-            attributes.value(b"links", &Raw(links));
+        if !span.links.is_empty() {
+            attributes.value(b"links", &span.links);
         }
         let args = attributes.finish();
         let mut points = Vec::with_capacity(span.events.len());
@@ -375,15 +402,6 @@ impl JsonDecoder {
             points,
             place,
         });
-    }
-}
-
-/// JSON text that is written unchanged.
-struct Raw<'a>(&'a RawValue);
-
-impl WriteJson for Raw<'_> {
-    fn write_json(&self, json: &mut String) {
-        json.push_str(self.0.get());
     }
 }
 

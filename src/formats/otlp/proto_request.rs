@@ -1,6 +1,8 @@
 //! A `ResourceSpans` message, and its spans. Metrics and log records in their place are skipped.
 
-use super::attributes::{Attributes, WriteJson, kind_name, status_name, write_double, write_list, write_object};
+use super::attributes::{
+    Attributes, WriteJson, kind_name, status_name, write_double, write_link, write_list, write_object,
+};
 use super::fields::{
     any_value, array_value, event, key_value, kvlist, link, log_record, metric, resource, resource_spans, scope,
     scope_spans, span, status,
@@ -83,16 +85,12 @@ impl WriteJson for ProtoLink<'_> {
         let id = |number| {
             Fields::new(self.0).find(|field| field.number == number).map_or(String::new(), |id| hex(id.value.bytes()))
         };
-        json.push_str("{\"trace_id\":");
-        push_quoted(json, &id(link::TRACE_ID));
-        json.push_str(",\"span_id\":");
-        push_quoted(json, &id(link::SPAN_ID));
-        json.push_str(",\"attributes\":");
+        let ids = [id(link::TRACE_ID), id(link::SPAN_ID)];
         let members: Vec<_> = Fields::new(self.0).filter(|field| field.number == link::ATTRIBUTES).collect();
         let members: Vec<_> = members.iter().map(|member| key_value(member.value.bytes(), 0)).collect();
         let texts: Vec<_> = members.iter().map(|member| String::from_utf8_lossy(member.0)).collect();
-        write_object(texts.iter().map(|text| &**text).zip(members.iter().map(|member| member.1)), json);
-        json.push('}');
+        let attributes = texts.iter().map(|text| &**text).zip(members.iter().map(|member| member.1));
+        write_link(ids.each_ref().map(|id| &**id), attributes, json);
     }
 }
 
@@ -198,13 +196,16 @@ impl ProtoDecoder {
         self.attributes.begin();
         self.attributes.text("scope", scope);
         self.attributes.text("kind", kind_name(kind));
+        let (mut code, mut message) = (0, &b""[..]);
         for field in Fields::new(status) {
             match field.number {
-                status::MESSAGE => self.attributes.text("message", &String::from_utf8_lossy(field.value.bytes())),
-                status::CODE => self.attributes.text("status", status_name(field.value.number())),
+                status::MESSAGE => message = field.value.bytes(),
+                status::CODE => code = field.value.number(),
                 _ => {}
             }
         }
+        self.attributes.text("status", status_name(code));
+        self.attributes.text("message", &String::from_utf8_lossy(message));
         self.attributes.text("trace_id", &hex(trace));
         self.attributes.text("span_id", &hex(id));
         self.attributes.text("parent_span_id", &hex(parent.unwrap_or_default()));

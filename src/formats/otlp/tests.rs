@@ -183,11 +183,11 @@ fn attributes_events_and_links_are_kept_whatever_their_types() {
         {"key":"b","value":{"boolValue":true}},{"key":"l","value":{"arrayValue":{"values":[{"stringValue":"x"},{}]}}},
         {"key":"o","value":{"kvlistValue":{"values":[{"key":"k","value":{"intValue":1}}]}}}],
         "events":[{"timeUnixNano":"7","name":"row","attributes":[{"key":"n","value":{"intValue":0}}]}],
-        "links":[{"traceId":"t"}]}]}]}]}"#,
+        "links":[{"traceId":"IaF/uFj+icx/BOgGYvSlPQ==","spanId":"xytqEl9VpYM=","attributes":[{"key":"l","value":{"intValue":"1"}}],"flags":256}]}]}]}]}"#,
     );
     assert_eq!(
         reading.events[0].args,
-        r#"{"kind":"CLIENT","status":"ERROR","message":"no","trace_id":"21a17fb858fe89cc7f04e80662f4a53d","span_id":"a","i":9007199254740993,"d":1.5,"b":true,"l":["x",null],"o":{"k":1},"links":[{"traceId":"t"}]}"#
+        r#"{"kind":"CLIENT","status":"ERROR","message":"no","trace_id":"21a17fb858fe89cc7f04e80662f4a53d","span_id":"a","i":9007199254740993,"d":1.5,"b":true,"l":["x",null],"o":{"k":1},"links":[{"trace_id":"21a17fb858fe89cc7f04e80662f4a53d","span_id":"c72b6a125f55a583","attributes":{"l":1}}]}"#
     );
     assert_eq!((reading.events[1].ts_ns, &*reading.events[1].name, &*reading.events[1].args), (7, "row", r#"{"n":0}"#));
     assert_eq!(reading.lost(), []);
