@@ -41,10 +41,20 @@ fn looks_like_firefox(head: &[u8]) -> bool {
     let has = |key| has_key(head, key);
     let inside = head.trim_ascii_start();
     let key = inside.strip_prefix(b"{").map(<[u8]>::trim_ascii_start).unwrap_or_default();
-    let begins =
-        [&b"\"meta\""[..], b"\"libs\"", b"\"shared\"", b"\"threads\""].iter().any(|first| key.starts_with(first));
-    // Firefox itself writes long lists of libraries, categories and markers before the interval.
-    let keys = ["preprocessedProfileVersion", "interval", "stackwalk", "breakpadId", "categories", "markerSchema"];
+    let begins = [&b"\"meta\""[..], b"\"libs\"", b"\"shared\"", b"\"threads\"", b"\"counters\""]
+        .iter()
+        .any(|first| key.starts_with(first));
+    // Firefox itself writes long lists of libraries, categories and markers before the interval. Sorted keys begin with
+    // counters.
+    let keys = [
+        "preprocessedProfileVersion",
+        "interval",
+        "stackwalk",
+        "breakpadId",
+        "categories",
+        "markerSchema",
+        "mainThreadIndex",
+    ];
     begins && !has("traceEvents") && keys.into_iter().any(has)
 }
 

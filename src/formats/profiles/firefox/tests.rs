@@ -44,8 +44,11 @@ fn long_lists_before_the_interval_are_those_of_a_profile() {
     let events = read(GECKO).events;
     let with_libs = GECKO.replacen('{', &libs, 1).replace("\n\"libs\":[],", "");
     let with_schema = GECKO.replacen(&GECKO[..GECKO.find("\"interval\"").expect("the interval")], &meta, 1);
-    for text in [with_libs, with_schema] {
-        assert_eq!(format_of(&text.as_bytes()[..4096]), Some("Firefox profile"));
+    // The order of `jq -S`.
+    let counters = r#"{"counters":[{"category":"Memory","description":"heap","mainThreadIndex":0}],"#;
+    let with_counters = GECKO.replacen('{', counters, 1);
+    for text in [with_libs, with_schema, with_counters] {
+        assert_eq!(format_of(&text.as_bytes()[..text.len().min(4096)]), Some("Firefox profile"));
         assert_eq!(read(&text).events, events);
     }
 }
