@@ -383,10 +383,12 @@ fn sources(files: Vec<PathBuf>, LowOffsets { offsets, unit }: LowOffsets) -> Res
     }
     let mut moved = vec![false; files.len()];
     for (file, offset_ns) in offsets {
-        let is_meant = |source: &SourceFile| {
-            source.input == input(PathBuf::from(&file)) || source.path().file_name() == Some(OsStr::new(&file))
-        };
-        let meant: Vec<usize> = (0..files.len()).filter(|&position| is_meant(&files[position])).collect();
+        let is_path = |source: &SourceFile| source.input == input(PathBuf::from(&file));
+        let is_name = |source: &SourceFile| source.path().file_name() == Some(OsStr::new(&file));
+        // The path of one FILE may be the name of others.
+        let has_path = files.iter().any(is_path);
+        let is_meant = |&row: &usize| if has_path { is_path(&files[row]) } else { is_name(&files[row]) };
+        let meant: Vec<usize> = (0..files.len()).filter(is_meant).collect();
         let problem = match meant[..] {
             [position] if !moved[position] => {
                 (files[position].offset_ns, moved[position]) = (offset_ns, true);
@@ -394,6 +396,7 @@ fn sources(files: Vec<PathBuf>, LowOffsets { offsets, unit }: LowOffsets) -> Res
             }
             [_] => "the file has an offset already",
             [] => "no FILE has that name",
+            _ if has_path => "that FILE is given more than once; give one of them by another path, such as a link",
             _ => "several FILEs have that name; give the path of one",
         };
         return Err(CliError::Usage(format!("--offset {file}: {problem}")));

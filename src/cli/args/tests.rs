@@ -27,8 +27,13 @@ fn an_offset_is_for_the_file_of_that_path_or_name() {
     assert_eq!(offsets("x/a b"), [0, 0]);
     assert_eq!(offsets("x/a b --offset a=+1.5ms --offset b=-2"), [1_500_000, -2]);
     assert_eq!(offsets("x/a y/a --offset y/a=1s"), [0, 1_000_000_000]);
+    assert_eq!(offsets("a y/a --offset a=1s"), [1_000_000_000, 0]);
     assert_eq!(offsets("x=1 --offset x=1=3ns"), [3]);
     assert_eq!(offsets("a - --offset=-=4ns"), [0, 4]);
+    for (words, expected) in [("a a --offset a=1", "more than once"), ("x/a y/a --offset a=1", "give the path")] {
+        let error = command(&format!("longspan info {words}")).expect_err("ambiguous").to_string();
+        assert!(error.contains(expected), "{error}");
+    }
 }
 
 #[test]
