@@ -59,6 +59,25 @@ fn paths_of_spans_have_their_own_time_in_any_scope_and_from_both_ends() {
     assert_eq!(folded(&[file, "--samples"]), BTreeMap::new());
 }
 
+/// Lines that begin with `# ` are comments.
+#[test]
+fn paths_whose_first_name_begins_like_a_comment_are_read_back() {
+    let folder = folder();
+    let file = folder.path().join("comments.json");
+    let span = |name: &str, ts: u32| {
+        format!(
+            r##"{{"name":"{name}","ph":"X","ts":{ts},"dur":2,"pid":1,"tid":1}},{{"name":"# in","ph":"X","ts":{ts},"dur":1,"pid":1,"tid":1}}"##
+        )
+    };
+    fs::write(&file, format!("[{},{},{}]", span("# hash", 1), span("#", 5), span("#x", 9))).expect("written");
+    let lines = longspan(&["flame", "--no-cache", text(&file)]).done();
+    let stacks = folder.path().join("stacks.txt");
+    fs::write(&stacks, &lines).expect("written");
+    let paths_of = |root: &str| [(root.to_owned(), 1000), (format!("{root};# in"), 1000)];
+    let expected: BTreeMap<_, _> = ["\\# hash", "\\#", "#x"].into_iter().flat_map(paths_of).collect();
+    assert_eq!(folded(&[text(&stacks)]), expected);
+}
+
 #[test]
 fn json_has_the_nodes_of_the_tree_with_their_totals() {
     let folder = folder();

@@ -1,5 +1,6 @@
 //! Writes folded stacks: a line per path, `outer;inner;innermost weight`, as flame graph tools read them. Semicolons in
-//! names become commas, and control characters are escaped, because both would end a name.
+//! names become commas, and control characters are escaped, because both would end a name. A backslash precedes the
+//! `#` of a line that would be a comment.
 
 use std::io::{self, Write};
 
@@ -24,10 +25,12 @@ pub(crate) fn write_folded(graph: &FlameGraph<'_>, out: &mut dyn Write) -> io::R
         path.clear();
         path.extend(graph.path(FlameNodeIdx(row)));
         for (position, &text) in path.iter().rev().enumerate() {
+            let text = if text.is_empty() { NO_NAME } else { text };
             if position > 0 {
                 out.write_all(b";")?;
+            } else if text == "#" || text.starts_with("# ") {
+                out.write_all(b"\\")?;
             }
-            let text = if text.is_empty() { NO_NAME } else { text };
             out.write_all(escaped(text).replace(';', ",").as_bytes())?;
         }
         if path.is_empty() {
