@@ -40,6 +40,8 @@ pub(super) struct StackFrames {
     by_id: FxHashMap<Box<[u8]>, u32>,
     /// Whether the table may come later, in a live stream.
     pub(super) is_awaited: bool,
+    /// Why the table could not be read, if it takes too much memory.
+    pub(super) too_large: Option<Box<str>>,
     /// Losses in the texts of the table, and from its row limit.
     pub(super) losses: Losses,
 }
@@ -77,7 +79,7 @@ impl StackFrames {
             match next_byte(&mut input)? {
                 Some(b',' | b':') => drop(input.skip(1)?),
                 Some(b'"') => {
-                    let key = value(&mut input, KEY_BYTES_MAX, context)?;
+                    let key = value(&mut input, KEY_BYTES_MAX, context)?.text();
                     let Some(b':') = next_byte(&mut input)? else { return Ok(Self::default()) };
                     input.skip(1)?;
                     if key.as_deref() != Some(br#""stackFrames""#) {
@@ -87,8 +89,13 @@ impl StackFrames {
                     let offset = input.offset();
                     let mut frames = Self::default();
                     match value(&mut input, text_bytes_max, context)? {
-                        Some(text) => frames.read(text.trim_ascii_start(), offset),
-                        None => frames.losses.add(Loss::OverLimit, SourcePos::Offset(offset)),
+                        ValueText::Whole(text) => frames.read(text.trim_ascii_start(), offset),
+                        ValueText::TooLong(bytes) => {
+                            let enough =
+                                bytes.div_ceil(text_bytes_max as u64).saturating_mul(context.budget.limit_bytes());
+                            frames.too_large = Some(too_large(bytes, enough));
+                        }
+                        ValueText::Cut => {}
                     }
                     return Ok(frames);
                 }
@@ -214,14 +221,42 @@ fn next_byte(input: &mut ByteReader) -> Result<Option<u8>, ReadError> {
     }
 }
 
+/// Returns the reason why events have no stacks if the table of `bytes` bytes needs the memory limit `enough_bytes`.
+fn too_large(bytes: u64, enough_bytes: u64) -> Box<str> {
+    let mebibytes = enough_bytes.div_ceil(1 << 20);
+    format!(
+        "The table of stack frames has {bytes} bytes, too many for the memory that --memory gives; events are shown without their stacks. `--memory {mebibytes}MiB` suffices."
+    )
+    .into()
+}
+
+/// A value that was skipped.
+enum ValueText {
+    Whole(Vec<u8>),
+    /// Its length.
+    TooLong(u64),
+    /// The file ends in it.
+    Cut,
+}
+
+impl ValueText {
+    fn text(self) -> Option<Vec<u8>> {
+        match self {
+            Self::Whole(text) => Some(text),
+            Self::TooLong(_) | Self::Cut => None,
+        }
+    }
+}
+
 /// Skips a value, and returns its text if it is complete and at most `len_max` bytes long.
-fn value(input: &mut ByteReader, len_max: usize, context: &ReadContext) -> Result<Option<Vec<u8>>, ReadError> {
+fn value(input: &mut ByteReader, len_max: usize, context: &ReadContext) -> Result<ValueText, ReadError> {
+    let start = input.offset();
     let (mut skip, mut text) = (Skip::default(), Some(Vec::new()));
     loop {
         context.cancel.check()?;
         let block = input.peek(BLOCK_BYTES)?;
         if block.is_empty() {
-            return Ok(None);
+            return Ok(ValueText::Cut);
         }
         let end = skip.advance(block);
         let taken = &block[..end.unwrap_or(block.len())];
@@ -234,7 +269,7 @@ fn value(input: &mut ByteReader, len_max: usize, context: &ReadContext) -> Resul
         let len = taken.len() as u64;
         input.skip(len)?;
         if end.is_some() {
-            return Ok(text);
+            return Ok(text.map_or_else(|| ValueText::TooLong(input.offset() - start), ValueText::Whole));
         }
     }
 }

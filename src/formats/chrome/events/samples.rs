@@ -152,8 +152,11 @@ impl<'a> ChromeEvents<'a> {
         })
     }
 
-    /// Counts a reference to frames that are not in the table.
+    /// Counts a reference to frames that are not in the table, or to a table that is too large.
     fn lose_frames(&mut self, place: SourcePos) {
+        if let Some(reason) = self.frames.and_then(|frames| frames.too_large.as_deref()) {
+            return self.losses.add_because(reason, Loss::OverLimit, place);
+        }
         let is_awaited = self.frames.is_some_and(|frames| frames.is_awaited);
         let losses = if is_awaited { &mut self.unresolved } else { &mut self.losses };
         losses.add(Loss::MissingText, place);

@@ -79,6 +79,20 @@ fn a_deep_stack_is_whole_in_a_sample_and_cut_in_an_argument() {
 }
 
 #[test]
+fn a_table_of_frames_that_exceeds_the_memory_is_the_reason_of_missing_stacks() {
+    let events =
+        r#"[{"ph":"P","ts":1,"sf":1},{"ph":"X","ts":2,"dur":1,"pid":1,"tid":1,"sf":1},{"ph":"P","ts":3,"sf":2}]"#;
+    let frames: Vec<_> = (0..3000).map(|id| format!(r#""{id}":{{"name":"{}"}}"#, "x".repeat(100))).collect();
+    let file = file_of(format!(r#"{{"traceEvents":{events},"stackFrames":{{{}}}}}"#, frames.join(",")).as_bytes());
+    let context = |limit_bytes| ReadContext { budget: Budget::new(limit_bytes), ..ReadContext::default() };
+    let reading = read_with(file.path(), &context(1 << 20)).expect("a capture");
+    assert_eq!((reading.events.len(), reading.lost()), (3, vec![(Loss::OverLimit, 3)]));
+    let advice = reading.losses.iter().next().map(|lost| lost.advice.into_owned()).expect("one");
+    assert!(advice.ends_with("`--memory 3MiB` suffices."), "{advice}");
+    assert_eq!(read_with(file.path(), &context(3 << 20)).expect("a capture").lost(), []);
+}
+
+#[test]
 fn events_with_long_stacks_are_read_in_several_batches() {
     let long = "x".repeat(60_000);
     let events: Vec<_> =
