@@ -96,6 +96,31 @@ pub trait BatchSink {
     }
 }
 
+/// Passes batches on to another sink, after `watch` has seen and may have changed them.
+pub(crate) struct WatchedSink<'a, W> {
+    pub(crate) sink: &'a mut dyn BatchSink,
+    pub(crate) watch: W,
+}
+
+impl<W: FnMut(&mut Batch)> BatchSink for WatchedSink<'_, W> {
+    fn accept(&mut self, mut batch: Batch) -> Result<(), ReadError> {
+        (self.watch)(&mut batch);
+        self.sink.accept(batch)
+    }
+
+    fn position(&self) -> usize {
+        self.sink.position()
+    }
+
+    fn move_from(&mut self, position: usize, by_ns: i64) -> bool {
+        self.sink.move_from(position, by_ns)
+    }
+
+    fn tell(&mut self, sentence: String) {
+        self.sink.tell(sentence);
+    }
+}
+
 /// A format that is parsed sequentially.
 pub trait StreamReader: Send {
     /// Reads the whole trace, and passes on batches in file order. Damage is counted in their losses.

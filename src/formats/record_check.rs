@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::format::Format;
 use super::input::source::{Source, excerpt};
+use super::reader::WatchedSink;
 use super::{BatchSink, ReadContext, ReadError, Reader, StreamReader};
 use crate::model::{Batch, Losses, SourcePos};
 
@@ -39,39 +40,16 @@ struct CheckedReader {
 
 impl StreamReader for CheckedReader {
     fn read(&mut self, sink: &mut dyn BatchSink, context: &ReadContext) -> Result<(), ReadError> {
-        let mut sink = RecordSink { sink, has_events: false, losses: Losses::default() };
-        self.reader.read(&mut sink, context)?;
-        let RecordSink { has_events, losses, .. } = sink;
+        // The losses before the first event.
+        let (mut has_events, mut losses) = (false, Losses::default());
+        let watch = |batch: &mut Batch| {
+            if !has_events {
+                has_events = !batch.chunk.events.is_empty();
+                losses.merge(&batch.losses);
+            }
+        };
+        self.reader.read(&mut WatchedSink { sink, watch }, context)?;
         if has_events { Ok(()) } else { check(&self.path, self.kind, &losses, context) }
-    }
-}
-
-/// Forwards batches, and collects the losses before the first event.
-struct RecordSink<'a> {
-    sink: &'a mut dyn BatchSink,
-    has_events: bool,
-    losses: Losses,
-}
-
-impl BatchSink for RecordSink<'_> {
-    fn accept(&mut self, batch: Batch) -> Result<(), ReadError> {
-        if !self.has_events {
-            self.has_events = !batch.chunk.events.is_empty();
-            self.losses.merge(&batch.losses);
-        }
-        self.sink.accept(batch)
-    }
-
-    fn position(&self) -> usize {
-        self.sink.position()
-    }
-
-    fn move_from(&mut self, position: usize, by_ns: i64) -> bool {
-        self.sink.move_from(position, by_ns)
-    }
-
-    fn tell(&mut self, sentence: String) {
-        self.sink.tell(sentence);
     }
 }
 

@@ -4,6 +4,7 @@
 use std::io;
 use std::sync::{Arc, OnceLock};
 
+use crate::formats::reader::WatchedSink;
 use crate::formats::{BatchSink, ReadContext, ReadError, Reader, StreamReader};
 use crate::model::{Batch, Loss, Losses, SourcePos};
 
@@ -89,9 +90,17 @@ struct PackedReader {
 
 impl StreamReader for PackedReader {
     fn read(&mut self, sink: &mut dyn BatchSink, context: &ReadContext) -> Result<(), ReadError> {
-        let mut counting = PackedSink { sink: &mut *sink, end: &self.end, is_truncated: false };
-        self.reader.read(&mut counting, context)?;
-        let is_truncated = counting.is_truncated;
+        let mut is_truncated = false;
+        // Adds the reason to the loss of what the damage truncates.
+        let watch = |batch: &mut Batch| {
+            if batch.losses.count(Loss::Truncated) > 0 {
+                is_truncated = true;
+                if let Some(damage) = self.end.damage() {
+                    batch.losses.explain(Loss::Truncated, &damage.reason());
+                }
+            }
+        };
+        self.reader.read(&mut WatchedSink { sink: &mut *sink, watch }, context)?;
         let mut losses = Losses::default();
         match self.end.get() {
             Some(PackedEnd::Trailing(TrailingData { offset, packed_offset })) => {
@@ -107,36 +116,5 @@ impl StreamReader for PackedReader {
             _ => return Ok(()),
         }
         sink.accept(Batch { losses, ..Batch::default() })
-    }
-}
-
-/// Forwards batches, and adds the reason to the loss of what the damage truncates.
-struct PackedSink<'a> {
-    sink: &'a mut dyn BatchSink,
-    end: &'a EndSlot,
-    is_truncated: bool,
-}
-
-impl BatchSink for PackedSink<'_> {
-    fn accept(&mut self, mut batch: Batch) -> Result<(), ReadError> {
-        if batch.losses.count(Loss::Truncated) > 0 {
-            self.is_truncated = true;
-            if let Some(damage) = self.end.damage() {
-                batch.losses.explain(Loss::Truncated, &damage.reason());
-            }
-        }
-        self.sink.accept(batch)
-    }
-
-    fn position(&self) -> usize {
-        self.sink.position()
-    }
-
-    fn move_from(&mut self, position: usize, by_ns: i64) -> bool {
-        self.sink.move_from(position, by_ns)
-    }
-
-    fn tell(&mut self, sentence: String) {
-        self.sink.tell(sentence);
     }
 }
