@@ -160,12 +160,12 @@ impl App {
         self.keep_preferences();
         let now_s = ui.input(|input| input.time);
         let folders = self.options.folders.as_ref();
-        // A tab that was left right after a change is saved as well.
         for tab in &mut self.tabs {
             if let Some(failure) = tab.keeper.take_failure() {
                 tab.add_note(&failure);
             }
         }
+        // A tab that was left right after a change is saved as well.
         let waits_s = self.tabs.iter_mut().filter_map(|tab| tab.keep_changes(folders, now_s));
         if let Some(wait_s) = waits_s.min_by(f64::total_cmp) {
             ui.ctx().request_repaint_after_secs(wait_s as f32);

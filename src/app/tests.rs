@@ -71,6 +71,15 @@ impl Session {
         Self::with(AppOptions { load: load_options(), folders: Some(folders), ..AppOptions::default() })
     }
 
+    /// Opens a trace with its saved state.
+    pub(super) fn opened(folders: &Folders, capture: &Path) -> Self {
+        let mut session = Self::with_folders(folders.clone());
+        session.app.open_files(&[capture.to_owned()]);
+        session.finish_tasks();
+        session.frame(Vec::new());
+        session
+    }
+
     fn with(options: AppOptions) -> Self {
         let (sender, events) = channel();
         let sender = Mutex::new(sender);
@@ -345,14 +354,7 @@ fn what_was_arranged_marked_and_chosen_is_there_when_the_capture_is_opened_again
     let folder = tempfile::tempdir().unwrap();
     let folders = Folders { config: folder.path().join("config"), state: folder.path().join("state") };
     let capture = file(folder.path(), "two.json", TWO_SPANS);
-    let open = || {
-        let mut session = Session::with_folders(folders.clone());
-        session.app.open_files(std::slice::from_ref(&capture));
-        session.finish_tasks();
-        session.frame(Vec::new());
-        session
-    };
-    let mut session = open();
+    let mut session = Session::opened(&folders, &capture);
     let pin = Command::Timeline(TimelineCommand::Rows(RowCommand::TogglePin(TrackIdx(0))));
     let zoom = Command::Timeline(TimelineCommand::Step(NavigationStep::ZoomIn));
     let colors = Colors { by: ColorBy::Track, ..Colors::default() };
@@ -366,7 +368,7 @@ fn what_was_arranged_marked_and_chosen_is_there_when_the_capture_is_opened_again
     (0..4).for_each(|_| session.frame(Vec::new()));
     let view = *session.app.timeline_mut().unwrap().view();
     session.app.keep();
-    let mut again = open();
+    let mut again = Session::opened(&folders, &capture);
     assert_eq!(again.app.theme().shade, Shade::Light);
     let timeline = again.app.timeline_mut().unwrap();
     assert_eq!(timeline.colors(), colors);

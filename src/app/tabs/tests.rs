@@ -113,19 +113,13 @@ fn an_untouched_window_does_not_replace_the_markers_of_another() {
     let folder = tempfile::tempdir().unwrap();
     let folders = Folders { config: folder.path().join("config"), state: folder.path().join("state") };
     let capture = file(folder.path(), "two.json", TWO_SPANS);
-    let open = || {
-        let mut session = Session::with_folders(folders.clone());
-        session.app.open_files(std::slice::from_ref(&capture));
-        session.finish_tasks();
-        (0..4).for_each(|_| session.frame(Vec::new()));
-        session
-    };
-    let (mut one, mut other) = (open(), open());
+    let [mut one, mut other] = [(); 2].map(|()| Session::opened(&folders, &capture));
+    (0..3).for_each(|_| other.frame(Vec::new()));
     one.app.act(Command::Timeline(TimelineCommand::Bookmark(BookmarkCommand::Add)));
     one.frame(Vec::new());
     one.app.keep();
     other.app.keep();
-    assert_eq!(open().app.timeline_mut().unwrap().marks().all().len(), 1);
+    assert_eq!(Session::opened(&folders, &capture).app.timeline_mut().unwrap().marks().all().len(), 1);
 }
 
 #[test]
@@ -133,10 +127,8 @@ fn a_state_that_cannot_be_written_is_told_once() {
     let folder = tempfile::tempdir().unwrap();
     // A file in place of the folder.
     let state = file(folder.path(), "state", "");
-    let mut session = Session::with_folders(Folders { config: folder.path().join("config"), state });
-    session.app.open_files(&[file(folder.path(), "two.json", TWO_SPANS)]);
-    session.finish_tasks();
-    session.frame(Vec::new());
+    let folders = Folders { config: folder.path().join("config"), state };
+    let mut session = Session::opened(&folders, &file(folder.path(), "two.json", TWO_SPANS));
     for _ in 0..2 {
         session.app.act(Command::Timeline(TimelineCommand::Bookmark(BookmarkCommand::Add)));
         (0..12).for_each(|_| session.frame(Vec::new()));
