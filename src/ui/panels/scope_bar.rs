@@ -122,7 +122,8 @@ impl ScopeBar {
         let (button, _) = MenuButton::new("Save scope").config(config).ui(ui, |ui| {
             ui.horizontal(|ui| {
                 let response = field::add(ui, &mut self.name, |field| {
-                    field.hint_text("A name for this scope").desired_width(240.0).background_color(theme.canvas)
+                    let field = field.hint_text("A name for this scope").align(egui::Align2::LEFT_CENTER);
+                    field.desired_width(240.0).background_color(theme.canvas)
                 });
                 response.widget_info(|| WidgetInfo::labeled(Role::TextInput, true, "Name of the scope"));
                 if std::mem::take(&mut self.focuses_name) {
