@@ -48,7 +48,7 @@ impl Shown {
 pub struct Format {
     /// Display name.
     pub name: &'static str,
-    /// A sentence that describes a record, for the error about a trace without a readable one.
+    /// A sentence that describes a record, for the error about a trace without readable records.
     pub(crate) record: &'static str,
     /// Returns whether decompressed data with this head is probably in the format.
     pub(crate) sniff: fn(head: &[u8]) -> bool,
@@ -77,8 +77,10 @@ impl Format {
     }
 }
 
-/// Returns the first of `formats` that matches a source: its head, or else its first lines if the head cuts one, or else a
-/// longer head. The longer one is read only if a text has no known format, or if JSON has the keys of none.
+/// Returns the first of `formats` that matches the head of a source.
+///
+/// If none does, its first lines and then a longer head are tried, since the head may end within a record. JSON without
+/// the keys of any format is decided by the longer head too.
 ///
 /// # Errors
 /// If the source cannot be read.

@@ -117,7 +117,7 @@ fn is_binary(head: &[u8]) -> bool {
 /// Creates the reader of a live source.
 ///
 /// # Errors
-/// As the format refuses input.
+/// If the format refuses the input.
 pub(crate) fn open_live(
     live: &LiveFormat,
     source: Source,

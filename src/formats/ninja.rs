@@ -16,7 +16,8 @@ use crate::model::{Event, EventKind, Id, Loss, Metadata, SourcePos, TrackKey, Tr
 
 const HEADER: &[u8] = b"# ninja log v";
 
-/// Limit for commands of one layout. Larger builds are laid out in parts, which may take more rows.
+/// Limit for the commands of one layout, which are in memory. Larger builds are laid out in parts, which may take more
+/// rows.
 const COMMANDS_MAX: usize = 1 << 17;
 
 pub(crate) const FORMAT: Format = Format {
@@ -118,6 +119,21 @@ impl NinjaCommand {
     fn is_same_as(&self, other: &Self) -> bool {
         self.start_ns == other.start_ns && self.end_ns == other.end_ns && self.hash == other.hash
     }
+
+    fn args<'a>(&self, args: &'a mut ArgsWriter) -> &'a str {
+        args.clear();
+        args.text("hash", &self.hash);
+        args.text("mtime", &self.modified);
+        if self.outputs.len() > 1 {
+            args.key("", b"outputs");
+            for (position, output) in self.outputs.iter().enumerate() {
+                args.json.push(if position == 0 { '[' } else { ',' });
+                push_quoted(&mut args.json, &String::from_utf8_lossy(output));
+            }
+            args.json.push(']');
+        }
+        args.finish()
+    }
 }
 
 impl NinjaLog {
@@ -146,23 +162,6 @@ impl NinjaLog {
             batch.push(Event { value, detail, ..bare(command.start_ns, EventKind::Complete, track, name) });
         }
         self.commands = commands;
-    }
-}
-
-impl NinjaCommand {
-    fn args<'a>(&self, args: &'a mut ArgsWriter) -> &'a str {
-        args.clear();
-        args.text("hash", &self.hash);
-        args.text("mtime", &self.modified);
-        if self.outputs.len() > 1 {
-            args.key("", b"outputs");
-            for (position, output) in self.outputs.iter().enumerate() {
-                args.json.push(if position == 0 { '[' } else { ',' });
-                push_quoted(&mut args.json, &String::from_utf8_lossy(output));
-            }
-            args.json.push(']');
-        }
-        args.finish()
     }
 }
 

@@ -1,5 +1,5 @@
-//! Rejects a trace that has records but no readable event. An empty timeline would not tell the user what is wrong. A
-//! trace without records, such as an empty array, is a trace without events.
+//! Rejects a trace that has records but no readable event, since an empty timeline would not tell the user what is
+//! wrong. Accepts a trace without records, such as an empty array.
 
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
@@ -40,7 +40,7 @@ struct CheckedReader {
 
 impl StreamReader for CheckedReader {
     fn read(&mut self, sink: &mut dyn BatchSink, context: &ReadContext) -> Result<(), ReadError> {
-        // The losses before the first event.
+        // Only losses before the first event matter.
         let (mut has_events, mut losses) = (false, Losses::default());
         let watch = |batch: &mut Batch| {
             if !has_events {
@@ -73,7 +73,7 @@ pub(crate) fn check(path: &Path, kind: RecordKind, losses: &Losses, context: &Re
     };
     // The general advice assumes that the rest of the file is shown.
     let reason = Some(&*first.advice).filter(|advice| *advice != first.loss.advice());
-    // Reasons that are errors do not end like a sentence.
+    // Reasons that come from errors have no full stop.
     let reason = reason.map_or_else(String::new, |reason| format!(" {}.", reason.trim_end_matches('.')));
     Err(ReadError::NoEvents {
         path: path.to_owned(),

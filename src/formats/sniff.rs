@@ -72,7 +72,7 @@ pub fn open(path: &Path, context: &ReadContext) -> Result<Reader, ReadError> {
 /// Opens a trace in this format, even if another one is detected.
 ///
 /// # Errors
-/// As the format refuses input.
+/// If the format refuses the input.
 pub fn open_as(format: &Format, source: Source, context: &ReadContext) -> Result<Reader, ReadError> {
     let (path, end) = (source.path().to_owned(), source.packed_end());
     let mut reader = match format.opener {

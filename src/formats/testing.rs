@@ -83,7 +83,7 @@ impl BatchSink for CollectingSink {
         names.truncate(batch.names_before as usize);
         names.extend(batch.names);
         assert!(batch.chunk.events.is_sorted_by_key(|event| event.ts_ns), "readers sort their batches");
-        // Splits merged ends off again; an end sorts before all other events of its time.
+        // Splits off the ends that were merged into their begins. An end sorts before all other events of its time.
         let is_ended = |event: &&Event| event.kind == EventKind::Begin && event.value > 0;
         let end_of = |begin: &Event| Event {
             ts_ns: begin.ts_ns.strict_add_unsigned(begin.value),
@@ -144,17 +144,17 @@ pub(super) fn read_cut(bytes: &[u8], block_bytes: usize, batch_events: usize) ->
 }
 
 pub(super) fn read_with(path: &Path, context: &ReadContext) -> Result<Reading, ReadError> {
-    let mut taker = CollectingSink::default();
+    let mut sink = CollectingSink::default();
     match sniff::open(path, context)? {
-        Reader::Stream(mut reader) => match reader.read(&mut taker, context) {
+        Reader::Stream(mut reader) => match reader.read(&mut sink, context) {
             // Tests of readers check the losses.
-            Err(ReadError::NoEvents { .. }) => assert!(has_nothing_read(&taker.reading)),
-            Ok(()) => assert!(!has_nothing_read(&taker.reading), "a trace that opens empty and has losses"),
+            Err(ReadError::NoEvents { .. }) => assert!(has_nothing_read(&sink.reading)),
+            Ok(()) => assert!(!has_nothing_read(&sink.reading), "a trace that opens empty and has losses"),
             Err(error) => return Err(error),
         },
         Reader::Chunks(_) => panic!("not a stream"),
     }
-    Ok(taker.reading)
+    Ok(sink.reading)
 }
 
 /// Returns whether there were records but no event.
@@ -165,7 +165,7 @@ fn has_nothing_read(reading: &Reading) -> bool {
 /// Number of initial bytes of a live stream in tests.
 const LIVE_HEAD_BYTES: usize = 64;
 
-/// A reader that returns bytes in pieces of these lengths, repeatedly.
+/// A reader that returns bytes in pieces of these lengths, again from the first after the last.
 struct Pieces {
     bytes: Vec<u8>,
     taken: usize,
@@ -190,14 +190,14 @@ pub(super) fn read_live(bytes: &[u8], lens: &[usize]) -> Result<Reading, ReadErr
     let context = context(1);
     let head_len = bytes.len().min(super::input::source::HEAD_BYTES);
     let live = recognise_live(&bytes[..head_len], StreamState::Ended).expect("enough").expect("a format of streams");
-    // Initially, only the header of a format is available.
+    // At first, only the header of the format has arrived.
     let head_len = bytes.len().min(LIVE_HEAD_BYTES);
     let rest = Box::new(Pieces { bytes: bytes[head_len..].to_vec(), taken: 0, lens: lens.to_vec(), reads: 0 });
     let head = bytes[..head_len].to_vec();
     let source = super::input::source::Source::live(Path::new("stream"), head, rest, &context);
-    let mut taker = CollectingSink::default();
-    open_live(live, source, &context)?.read(&mut taker, &context)?;
-    Ok(taker.reading)
+    let mut sink = CollectingSink::default();
+    open_live(live, source, &context)?.read(&mut sink, &context)?;
+    Ok(sink.reading)
 }
 
 /// Reads bytes as a file.

@@ -1,5 +1,5 @@
 //! Tracy zones and plots as exported by `tracy-csvexport -u -p`:
-//! `name,src_file,src_line,ns_since_start,exec_time_ns,thread,value`. Nothing is quoted, so that names and values may
+//! `name,src_file,src_line,ns_since_start,exec_time_ns,thread,value`. Tracy quotes nothing, so names and values may
 //! contain separators. Tracy's own traces are refused in `unsupported`.
 
 use std::borrow::Cow;
@@ -97,8 +97,8 @@ impl Columns {
         })
     }
 
-    /// Splits a line into one cell per column. Files that another program wrote may have quoted cells. Without its end,
-    /// a line must fit well: a name with separators may be cut such that other numbers are at the columns of the times.
+    /// Splits a line into one cell per column. Other programs may quote cells. A truncated line must fit well, since
+    /// numbers in its name may be in the place of the times.
     fn split<'a>(&self, line: &'a [u8], has_end: bool) -> Option<TracyRow<'a>> {
         let plain = || line.split(|&byte| byte == self.separator).map(Cow::Borrowed).collect::<Vec<_>>();
         let quoted = || if line.contains(&b'"') { quoted_cells(line, self.separator) } else { None };
@@ -129,7 +129,7 @@ impl Columns {
                 cells.splice(first..=first + more, [Cow::Owned(whole)]);
             }
         };
-        // The later column first, since joined cells move those after them.
+        // The later column first, since joining cells moves those after them.
         let of_value = self.value.map(|value| (value, surplus - of_name));
         match of_value {
             Some((value, more)) if value > self.name => {
@@ -164,7 +164,7 @@ impl Columns {
             && self.file.is_none_or(|file| !is_integer(cell(file)))
     }
 
-    /// Returns whether only the name, the time and the value are set. Values are numbers.
+    /// Returns whether only the name, the time and the value are set, and whether the value is a number.
     fn is_plot(&self, cells: &[Cow<'_, [u8]>], of_name: usize, surplus: usize) -> bool {
         let cell = |column| &*cells[self.cell_index(column, of_name, surplus)];
         let (Some(file), Some(line), Some(thread), Some(value)) = (self.file, self.line, self.thread, self.value)
@@ -379,7 +379,7 @@ mod tests {
     }
 
     proptest! {
-        /// No cell of a name is a number, as no file name is one.
+        /// Names have no numeric parts and files no numeric names, which would make a line ambiguous.
         #[test]
         fn what_tracy_writes_is_read_back(
             name in "[a-z<>:\" ]{0,5}(,[a-z<> \"]{1,5}){0,4}",
@@ -387,7 +387,7 @@ mod tests {
             numbers in prop::array::uniform4(0..u32::MAX),
             value in "[a-z0-9=\" ]{0,5}(,[a-z0-9 \"]{0,5}){0,9}",
         ) {
-            // A cell that is quoted as a whole may be of another program.
+            // A quoted cell is read as one of another program.
             prop_assume!(!name.starts_with('"') && !value.starts_with('"'));
             let [line, start, duration, thread] = numbers;
             let reading = read(&format!("{HEADER}{name},{file},{line},{start},{duration},{thread},{value}\n"));
