@@ -1,6 +1,6 @@
-//! Spans printed by OpenTelemetry console exporters between other program output: multi-line objects as JSON (Python,
-//! Go) or as JavaScript (Node.js), also in colours. Other lines are counted only, also objects such as JSON logs.
-//! Java's logging exporter prints no times, and the text formats of .NET and Rust are not supported.
+//! Spans that OpenTelemetry console exporters print between other program output: multi-line objects as JSON (Python,
+//! Go) or as JavaScript (Node.js), possibly in colours. Other lines, including JSON logs, are only counted. Refuses the
+//! text formats of .NET and Rust. Java's logging exporter prints no times.
 
 mod inspect;
 mod span;
@@ -20,7 +20,7 @@ use crate::formats::json::outline::Outline;
 use crate::formats::output::batch::BatchBuilder;
 use crate::model::{Loss, SourcePos};
 
-/// Limit for the text of a span, which takes some KiB.
+/// Limit for the text of a span, which usually takes a few KiB.
 const SPAN_TEXT_MAX: usize = 1 << 20;
 
 /// Returns whether any line starts an object that is a span of a console exporter.
@@ -52,7 +52,7 @@ fn is_inspected(text: &[u8]) -> bool {
     has(b"traceId: '") && has(b"\n  timestamp: ") && has(b"\n  duration: ")
 }
 
-/// Returns whether damaged text is probably of a span: it has the ids of one, or begins as exporters do.
+/// Returns whether damaged text is probably a span: it has the ids of one, or begins as exporters begin one.
 fn is_of_span(text: &[u8]) -> bool {
     let has = |key: &[u8]| memmem::find(text, key).is_some();
     has(b"\"context\"") && has(b"\"trace_id\"")
@@ -90,7 +90,7 @@ pub(super) struct ConsoleSpans {
 }
 
 impl ConsoleSpans {
-    /// Counts the current object, which is not a whole span: as lost, or as lines of the program.
+    /// Counts the current object, which is not a whole span, as lost or as lines of the program.
     fn lose(&self, loss: Loss, place: SourcePos, batch: &mut BatchBuilder) {
         if is_of_span(&self.text) {
             return batch.lose(loss, place);

@@ -80,7 +80,7 @@ fn open(mut source: Source, context: &ReadContext) -> Result<Reader, ReadError> 
     Ok(Reader::Stream(Box::new(OneRequest { source: Some(source) })))
 }
 
-/// If the first line is longer, it is the only one: collectors write requests of some MiB at most.
+/// A longer first line is the only one: collectors write requests of a few MiB at most.
 const LINE_BYTES_USUAL: usize = 4 << 20;
 
 /// Parses a file with one request per line.
@@ -90,7 +90,7 @@ struct Requests {
 }
 
 impl LineParser for Requests {
-    /// Limit for a line; the largest usual requests have some MiB.
+    /// Limit for a line; the largest usual requests have a few MiB.
     const LINE_BYTES_MAX: usize = 64 << 20;
 
     fn line(&mut self, line: TextLine<'_>, batch: &mut BatchBuilder) {

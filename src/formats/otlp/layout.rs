@@ -19,8 +19,11 @@ use crate::formats::output::batch::{BatchBuilder, bare};
 use crate::model::args::Detail;
 use crate::model::{Event, EventFlags, EventKind, Id, Loss, Metadata, SourcePos, TrackKey, TrackKind};
 
-/// Approximate bytes of a span without its texts.
-const SPAN_BYTES: usize = 160;
+/// Approximate memory of a span without its texts.
+const SPAN_MEMORY_BYTES: usize = 160;
+
+/// Approximate memory of a span event without its texts.
+const POINT_MEMORY_BYTES: usize = 48;
 
 /// A span that has no row yet.
 #[derive(Debug)]
@@ -98,8 +101,8 @@ impl Layout {
 
     /// Adds a span to the next layout.
     pub(crate) fn push(&mut self, span: ServiceSpan) {
-        let points = span.points.iter().map(|point| point.args.len() + point.name.len() + 48);
-        self.bytes += SPAN_BYTES + span.name.len() + span.args.len() + points.sum::<usize>();
+        let points = span.points.iter().map(|point| point.args.len() + point.name.len() + POINT_MEMORY_BYTES);
+        self.bytes += SPAN_MEMORY_BYTES + span.name.len() + span.args.len() + points.sum::<usize>();
         self.spans.push(span);
     }
 
@@ -190,22 +193,22 @@ impl Service {
             self.busy.pop();
             self.free.insert(row);
         }
-        let place = self.free.pop_first().unwrap_or_else(|| {
+        let index = self.free.pop_first().unwrap_or_else(|| {
             self.rows.push(SpanRow { open: Vec::new(), last_end_ns: i64::MIN });
             self.rows.len() - 1
         });
-        let row = &mut self.rows[place];
+        let row = &mut self.rows[index];
         row.open.clear();
         row.last_end_ns = row.last_end_ns.max(end_ns);
         // Its children end no later.
-        self.busy.push(Reverse((end_ns, place)));
-        place
+        self.busy.push(Reverse((end_ns, index)));
+        index
     }
 
     /// Closes all spans, since the next layout may start earlier.
     fn close_all(&mut self) {
         self.free.clear();
-        self.busy = self.rows.iter().zip(0..).map(|(row, place)| Reverse((row.last_end_ns, place))).collect();
+        self.busy = self.rows.iter().zip(0..).map(|(row, index)| Reverse((row.last_end_ns, index))).collect();
         self.rows.iter_mut().for_each(|row| row.open.clear());
     }
 }
@@ -213,7 +216,7 @@ impl Service {
 /// Name of every row: rows are not threads of the service.
 const ROW_NAME: &str = "Spans";
 
-/// Services have no process ids.
+/// Returns a number for a service, since services have no process ids.
 fn pid(service: u32) -> Id {
     Id::Number(i64::from(service) + 1)
 }
@@ -242,7 +245,8 @@ fn emit(batch: &mut BatchBuilder, span: &ServiceSpan, row: usize) {
     }
 }
 
-/// Adds a flow to the start of the span, from the start of the parent or, if that is later, from the same time.
+/// Adds a flow from the parent to the start of the span. It begins at the start of the parent, or with the span if the
+/// parent starts later.
 fn arrow(
     batch: &mut BatchBuilder,
     span: &ServiceSpan,

@@ -1,6 +1,6 @@
 //! Requests in the log of a program, as Java's exporter of OTLP JSON to a logger writes them. Each is on a line of its
 //! own, without line breaks, after the time, thread and level that the logger adds. It is a whole request, or one
-//! `ResourceSpans`. Other lines are counted only.
+//! `ResourceSpans`. Other lines are only counted.
 
 use memchr::memmem;
 use serde::Deserialize;
@@ -16,7 +16,7 @@ use crate::model::Loss;
 /// The first bytes of all forms of requests.
 const BEGINNING: &[u8] = b"{\"resource";
 
-/// The package of Java's exporters. Java's default logger writes their class on a line before that of the request.
+/// The package of Java's exporters. Java's default logger writes their class on the line before the request.
 const EXPORTERS: &[u8] = b"io.opentelemetry.exporter.logging.otlp.";
 
 /// Returns whether any line has a request after the prefix of a logger. The last line may be incomplete.
@@ -47,7 +47,7 @@ pub(super) struct LoggedRequests {
 }
 
 impl LineParser for LoggedRequests {
-    /// Limit for a line, as for requests alone.
+    /// Limit for a line, as in files of requests.
     const LINE_BYTES_MAX: usize = 64 << 20;
 
     fn line(&mut self, line: TextLine<'_>, batch: &mut BatchBuilder) {

@@ -1,10 +1,10 @@
 //! OpenTelemetry traces: export requests as JSON, per line or as one document, or as protobuf.
 //!
 //! These spans have no threads, and arrive in order of their ends. Each service becomes a process, and `layout`
-//! arranges its spans in rows. A span goes below its parent if it fits there, else on the first free row with a flow
-//! from its parent. `json` and `proto` read requests alone, `sized` requests with their sizes, `logged` requests in the
-//! log of a program; `json_request` and `proto_request` decode them. `console` reads the output of console exporters.
-//! `attributes` writes span attributes, and `received` concatenates requests received over HTTP.
+//! arranges its spans in rows. A span goes below its parent if it fits there, else on the first free row, with a flow
+//! from its parent. `json` and `proto` read files of requests, `sized` requests with their sizes, and `logged` requests
+//! in the log of a program; `json_request` and `proto_request` decode them. `console` reads the output of console
+//! exporters. `attributes` writes span attributes, and `received` concatenates requests received over HTTP.
 
 mod attributes;
 mod console;

@@ -19,8 +19,11 @@ use crate::model::{Loss, SourcePos};
 /// Tag of `ResourceSpans`, the only field of a request.
 const TAG: u8 = bytes_tag(request::RESOURCE_SPANS) as u8;
 
-/// Maximal bytes of a tag and a length.
-const HEADER_BYTES: usize = 11;
+/// Maximum length of a varint.
+const VARINT_BYTES_MAX: usize = 10;
+
+/// Maximum bytes of a tag and a length.
+const HEADER_BYTES: usize = 1 + VARINT_BYTES_MAX;
 
 pub(crate) const FORMAT: Format = Format {
     name: "OpenTelemetry protobuf",
@@ -91,12 +94,12 @@ impl StreamReader for Protobuf {
                     }
                     input.skip(taken)?;
                 }
-                None if before < 10 => {
+                None if before < VARINT_BYTES_MAX => {
                     batch.lose(Loss::Truncated, place);
                     break;
                 }
                 _ => {
-                    // The format has no markers to resynchronise.
+                    // The format has no markers by which the reader could resynchronise.
                     batch.lose(Loss::BadRecord, place);
                     break;
                 }

@@ -4,7 +4,8 @@
 use serde::de::IgnoredAny;
 
 use super::fields::{any_value, key_value, request, resource, resource_spans};
-use crate::formats::protobuf::decode::{Fields, bytes_tag};
+use crate::formats::protobuf::decode::Fields;
+use crate::formats::protobuf::encode::push_bytes;
 use crate::formats::protobuf::numbers::FieldNumber;
 
 /// First line of a JSON stream, so that the format is detected independently of the first request.
@@ -32,26 +33,15 @@ pub(crate) fn protobuf_messages(body: &[u8]) -> Option<Vec<u8>> {
     let mut fields = Fields::new(body);
     let mut messages = Vec::with_capacity(body.len());
     for field in fields.by_ref().filter(|field| field.number == request::RESOURCE_SPANS) {
-        append(&mut messages, request::RESOURCE_SPANS, field.value.bytes());
+        push_bytes(&mut messages, request::RESOURCE_SPANS, field.value.bytes());
     }
     (!fields.is_broken()).then_some(messages)
 }
 
 fn message(field: FieldNumber, bytes: &[u8]) -> Vec<u8> {
     let mut message = Vec::new();
-    append(&mut message, field, bytes);
+    push_bytes(&mut message, field, bytes);
     message
-}
-
-fn append(out: &mut Vec<u8>, field: FieldNumber, bytes: &[u8]) {
-    out.push(bytes_tag(field) as u8);
-    let mut len = bytes.len();
-    while len >= 0x80 {
-        out.push(len as u8 | 0x80);
-        len >>= 7;
-    }
-    out.push(len as u8);
-    out.extend_from_slice(bytes);
 }
 
 #[cfg(test)]

@@ -17,7 +17,7 @@ use crate::formats::protobuf::decode::{Fields, bytes_tag, take_varint};
 use crate::formats::{BatchSink, ReadContext, ReadError, StreamReader};
 use crate::model::{Loss, SourcePos};
 
-/// Limit for a request, packed or not; the largest usual ones have some MiB.
+/// Limit for a request, packed or not; the largest usual ones have a few MiB.
 const REQUEST_BYTES_MAX: usize = RESOURCE_BYTES_MAX;
 
 /// First bytes of a zstd frame.
@@ -44,7 +44,7 @@ impl SizePrefix {
         len <= REQUEST_BYTES_MAX && if is_packed { is_packed_request(bytes, len) } else { is_request(bytes, len) }
     }
 
-    /// Maximal length of a prefix.
+    /// Maximum length of a prefix.
     fn len_max(self) -> usize {
         match self {
             Self::FourBytes => 4,
@@ -64,8 +64,8 @@ impl SizePrefix {
     }
 }
 
-/// Returns whether a protobuf request of `len` bytes begins with a resource with an attribute, each within the message
-/// around it.
+/// Returns whether a protobuf request of `len` bytes begins with a resource that has an attribute, and each message fits
+/// into the one around it.
 fn is_request(bytes: &[u8], len: usize) -> bool {
     let path = [request::RESOURCE_SPANS, resource_spans::RESOURCE, resource::ATTRIBUTES, key_value::KEY];
     let mut room = (bytes, len);
@@ -82,8 +82,8 @@ fn is_request(bytes: &[u8], len: usize) -> bool {
     room.0.split_at_checked(room.1).is_some_and(|(key, rest)| is_attribute_key(key) && rest.first() == Some(&value_tag))
 }
 
-/// Returns whether a zstd frame of `len` bytes holds a request. A frame beyond the head has only its header checked,
-/// since a block is unpacked as a whole.
+/// Returns whether a zstd frame of `len` bytes holds a request. Only the header is checked of a frame that is longer than
+/// the head, since a block is unpacked as a whole.
 fn is_packed_request(bytes: &[u8], len: usize) -> bool {
     if bytes.len() < len {
         return zstd::zstd_safe::get_frame_content_size(bytes).is_ok();
@@ -188,7 +188,7 @@ struct SizedDecoder {
 }
 
 impl SizedDecoder {
-    /// Decodes a message, compressed or not. One that is not whole has the requests before its end.
+    /// Decodes a message, compressed or not. A truncated message yields the resources before the cut.
     fn message(&mut self, bytes: &[u8], is_whole: bool, place: SourcePos, batch: &mut BatchBuilder) -> MessageFit {
         if !bytes.starts_with(ZSTD) {
             self.request(bytes, is_whole, place, batch);

@@ -48,7 +48,7 @@ fn fixed(number: u32, value: i64) -> Vec<u8> {
     [&[(number << 3 | 1) as u8][..], &value.to_le_bytes()].concat()
 }
 
-/// Writes the same request as protobuf; ids are bytes, so their text differs.
+/// Writes the same requests as protobuf; ids are bytes, so their text differs.
 fn protobuf(spans: &[Plain]) -> Vec<u8> {
     let id = |number: u64| number.to_be_bytes();
     let of = |service: usize| {

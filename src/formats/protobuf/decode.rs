@@ -40,7 +40,7 @@ impl<'a> Fields<'a> {
         self.broken
     }
 
-    /// Returns the next tag, field number and wire type in one number, for the hottest loops; `None` at the end. The
+    /// Returns the next tag, which combines field number and wire type; `None` at the end. For the hottest loops: the
     /// caller then reads the value with [`Self::varint`], [`Self::bytes`] or [`Self::value`].
     #[expect(clippy::inline_always, reason = "the innermost loop of a reader: a call costs as much as a field")]
     #[inline(always)]
@@ -98,7 +98,7 @@ impl<'a> Fields<'a> {
         self.whole(|_| Some(ProtoField { number: FieldNumber::new(number?), value: value? }))
     }
 
-    /// Reads a value; a truncated one ends the iteration.
+    /// Reads with `take`; a truncated value ends the iteration.
     #[expect(clippy::inline_always, reason = "as above")]
     #[inline(always)]
     fn whole<T>(&mut self, take: impl FnOnce(&mut &'a [u8]) -> Option<T>) -> Option<T> {
@@ -130,7 +130,7 @@ pub(crate) const fn varint_tag(number: FieldNumber) -> u64 {
 
 /// Returns the tag of a text or message field.
 pub(crate) const fn bytes_tag(number: FieldNumber) -> u64 {
-    (number.get() as u64) << 3 | 2
+    (number.get() as u64) << 3 | wire_type::LENGTH_DELIMITED
 }
 
 impl<'a> Iterator for Fields<'a> {
@@ -237,8 +237,8 @@ pub(crate) fn take_varint(bytes: &mut &[u8]) -> Option<u64> {
     }
 }
 
-/// Decodes the varint at the start of `bytes`, and returns it with its length; 0 if it is truncated. Takes and returns
-/// values, so that the caller's position stays in registers.
+/// Decodes the varint at the start of `bytes`, and returns it with its length; both are 0 if it is truncated. Takes and
+/// returns values, so that the caller's position stays in registers.
 #[inline(never)]
 fn long_varint(bytes: &[u8]) -> (u64, usize) {
     if let Some(word) = bytes.first_chunk()

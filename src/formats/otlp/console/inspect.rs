@@ -1,12 +1,12 @@
-//! Parses the text of `util.inspect` of Node.js as JSON values: objects with unquoted keys, strings in any quotes, class
-//! names, and marks of what was left out, which stay as texts. JSON with `NaN` is such a text too. Refuses other text.
+//! Parses the text of `util.inspect` of Node.js as JSON values: objects with unquoted keys, strings in any quotes, and
+//! class names. Marks of omitted parts stay as strings. JSON with `NaN` is such text too. Refuses other text.
 
 use serde_json::{Map, Number, Value};
 
 /// Limit for nesting. Node.js prints three levels.
 const DEPTH_MAX: u32 = 64;
 
-/// Parses a value, and returns it with the number of elements and values that were left out of the text.
+/// Parses a value, and returns it with the number of elements and values that the text omits.
 pub(super) fn parse(text: &str) -> Option<(Value, u64)> {
     let mut parser = InspectParser { rest: text, omitted: 0 };
     let value = parser.value(0)?;
@@ -57,7 +57,7 @@ impl<'t> InspectParser<'t> {
         Some(omission)
     }
 
-    /// Consumes a bracket that is no array: `[Object]`, `[Circular *1]`, `[Function: f]`.
+    /// Consumes a bracket that is not an array: `[Object]`, `[Circular *1]`, `[Function: f]`.
     fn mark(&mut self) -> Option<&'t str> {
         let inner = self.rest.strip_prefix('[')?;
         let is_number = inner.starts_with("NaN") || inner.starts_with("Infinity");
@@ -169,7 +169,7 @@ impl<'t> InspectParser<'t> {
             "" => None,
             "null" | "undefined" => Some(Value::Null),
             "true" | "false" => Some((word == "true").into()),
-            // JSON has no such numbers.
+            // JSON has no literals for these numbers.
             "NaN" | "Infinity" | "-Infinity" => Some(word.into()),
             _ => match serde_json::from_str::<Number>(word) {
                 Ok(number) => Some(Value::Number(number)),

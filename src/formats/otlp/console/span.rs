@@ -85,7 +85,7 @@ fn events(value: &Value, pointer: &str, event: impl Fn(&Value) -> Option<Console
     (events, bad_events)
 }
 
-/// Returns links in the form that requests of other encodings have: the ids at these pointers, and attributes.
+/// Returns links as the other encodings have them: the ids at these pointers, and the attributes under this key.
 fn links(value: &Value, pointer: &str, [trace_id, span_id, attributes]: [&str; 3]) -> Vec<Value> {
     let id = |link: &Value, key: &str| text_at(link, key).trim_start_matches("0x").to_owned();
     let printed = items(value, pointer).iter().filter(|item| item.is_object());
@@ -100,7 +100,7 @@ fn links(value: &Value, pointer: &str, [trace_id, span_id, attributes]: [&str; 3
 pub(super) enum Unread {
     /// It is a span without a valid time or id.
     BadSpan,
-    /// It is no span, or not an object at all.
+    /// It is not a span, or not an object at all.
     Other,
 }
 
@@ -183,7 +183,7 @@ impl ConsoleSpan {
     fn from_node(value: &Value) -> Option<Self> {
         /// Offset to the numbers of OTLP, where 0 means unspecified.
         const KINDS_BEGIN_AT: u64 = 1;
-        let micros = |key: &str| Some((value.get(key)?.as_f64()? * 1000.0).round() as i64);
+        let nanos_from_micros_at = |key: &str| Some((value.get(key)?.as_f64()? * 1000.0).round() as i64);
         let event = |event: &Value| {
             let time = items(event, "/time");
             let ts_ns = time.first()?.as_i64()?.checked_mul(1_000_000_000)?.checked_add(time.get(1)?.as_i64()?)?;
@@ -191,7 +191,8 @@ impl ConsoleSpan {
         };
         // Microseconds since 1970 are exact only as integers.
         let start = value.get("timestamp")?;
-        let start_ns = start.as_i64().and_then(|start| start.checked_mul(1000)).or_else(|| micros("timestamp"))?;
+        let start_ns = start.as_i64().and_then(|start| start.checked_mul(1000));
+        let start_ns = start_ns.or_else(|| nanos_from_micros_at("timestamp"))?;
         let parent = value.get("parentId").and_then(Value::as_str).map(str::to_owned);
         let parent = parent.or_else(|| Some(text_at(value, "/parentSpanContext/spanId")));
         let (events, bad_events) = events(value, "/events", event);
@@ -202,7 +203,7 @@ impl ConsoleSpan {
             name: text_at(value, "/name"),
             service: service(&members(value.pointer("/resource/attributes"))),
             start_ns,
-            end_ns: start_ns.saturating_add(micros("duration")?),
+            end_ns: start_ns.saturating_add(nanos_from_micros_at("duration")?),
             kind: kind_name(value.get("kind").and_then(Value::as_u64).unwrap_or(0).saturating_add(KINDS_BEGIN_AT))
                 .to_owned(),
             scope: text_at(value, "/instrumentationScope/name"),
