@@ -31,9 +31,9 @@ pub(super) struct FxtEventBuilder {
     args: ArgsWriter,
     /// Numeric arguments, for counters: name and value.
     numbers: Vec<(Vec<u8>, f64)>,
-    /// The last argument named `process`, which thread kernel objects have.
+    /// The argument `process` of the current record; only kernel objects that are threads have one.
     process: Option<u64>,
-    /// Buffer of the bytes that [`Self::joined`] hashes.
+    /// Scratch for the bytes that [`Self::joined`] hashes.
     scratch: Vec<u8>,
 }
 
@@ -94,7 +94,7 @@ impl<'a> FxtRecord<'a, '_> {
         Some(thread.or_nobody())
     }
 
-    /// Converts a time. `None`, with a loss, if it exceeds 64 bits.
+    /// Converts a time. Counts a loss and returns `None` if it exceeds 64 bits.
     fn nanos(&mut self, ticks: u64) -> Option<i64> {
         let nanos = self.provider.nanos(ticks);
         if nanos.is_none() {
@@ -105,7 +105,7 @@ impl<'a> FxtRecord<'a, '_> {
 }
 
 impl FxtEventBuilder {
-    /// Ends the trace.
+    /// Adds the runs that last to the end of the trace.
     pub(super) fn finish(&mut self, batch: &mut BatchBuilder) {
         self.scheduler.finish(batch, SourcePos::Offset(0));
     }
@@ -333,7 +333,7 @@ impl FxtEventBuilder {
             self.scheduler.wake(record.batch, ts_ns, &previous, None, record.place);
             return Some(());
         }
-        // Dying and dead threads are X, like all states that the specification does not define.
+        // Dying and dead threads become X, as do all states that the specification does not define.
         let letters: &[u8] = match state {
             thread_state::NEW | thread_state::RUNNING => b"R",
             thread_state::SUSPENDED => b"T",

@@ -1,4 +1,4 @@
-//! Reads the records in sequence.
+//! Iterates over the records, and keeps the tables of each provider. Skips damage up to the next known header.
 
 use rustc_hash::FxHashMap;
 
@@ -22,7 +22,7 @@ const RECORDS_PER_CHECK: u64 = 4096;
 /// Limit for providers; a trace has a few dozen.
 const PROVIDERS_MAX: usize = 1 << 16;
 
-/// The largest blob that the reader skips. A larger one counts as damage, since a large record has a size of 32 bits.
+/// Limit for a large record, 1 GiB. A larger one counts as damage, since a wrong size of 32 bits could skip 32 GiB.
 const LARGE_WORDS_MAX: u64 = 1 << 27;
 
 pub(crate) const FORMAT: Format = Format {
@@ -51,7 +51,9 @@ struct FxtParser {
     batch: BatchBuilder,
     events: FxtEventBuilder,
     providers: FxHashMap<u32, Provider>,
+    /// Id of the current provider.
     provider: u32,
+    /// Stands in for providers that have no tables yet, and for those beyond the limit.
     nowhere: Provider,
 }
 
@@ -88,7 +90,7 @@ impl StreamReader for Fxt {
             // type.
             let words = size(header).filter(|_| !in_damage || is_known(record::RECORD_TYPE.get(header)));
             let Some(words) = words else {
-                // The length is damaged: the reader searches word by word, and counts one loss.
+                // The length is damaged: the reader searches word by word, but counts only one loss.
                 if !in_damage {
                     parser.batch.lose(Loss::BadRecord, place);
                 }
@@ -198,7 +200,8 @@ impl FxtParser {
         match metadata::METADATA_TYPE.get(header) {
             metadata_type::PROVIDER_INFO => {
                 self.select(provider, place);
-                words.text(provider_info::NAME_LENGTH.get(header) as usize)?; // its name says nothing about a process
+                // The name of a provider is not that of a process.
+                words.text(provider_info::NAME_LENGTH.get(header) as usize)?;
             }
             metadata_type::PROVIDER_SECTION => self.select(provider, place),
             metadata_type::PROVIDER_EVENT if event_id == provider_event_id::BUFFER_FILLED_UP => {
@@ -215,6 +218,7 @@ impl FxtParser {
         Some(())
     }
 
+    /// Makes a provider the current one.
     fn select(&mut self, provider: u32, place: SourcePos) {
         if self.providers.len() >= PROVIDERS_MAX && !self.providers.contains_key(&provider) {
             self.batch.lose(Loss::OverLimit, place);

@@ -1,4 +1,4 @@
-//! Words, headers and arguments, little endian.
+//! Reads the little-endian words and padded texts of a record, and decodes string references.
 
 use super::fields::string_ref;
 

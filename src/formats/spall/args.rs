@@ -1,4 +1,4 @@
-//! Arguments of a span, which both kinds of Spall traces store as one text.
+//! Converts the arguments of a span, which both Spall formats store as one text.
 
 use crate::formats::output::args::ArgsWriter;
 use crate::formats::output::batch::BatchBuilder;

@@ -1,6 +1,6 @@
 //! Reads version 3 of Spall's automatic format, in which the compiler instruments each function. Each buffer has the
 //! events of one thread; times and addresses are deltas to the previous event. A function is named by its address until
-//! it is symbolized. Callers are left out, since spans nest in them.
+//! it is symbolized. The caller in an event is ignored, since the enclosing span already shows it.
 
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ const EVENTS_PER_CHECK: u32 = 1024;
 /// Code is within this distance of the start of the program, as compilers assume by default.
 const IMAGE_BYTES_MAX: u64 = 1 << 31;
 
-/// Maximum number of cached function names.
+/// Limit for cached function names; a full cache is cleared.
 const FUNCTIONS_MAX: usize = 1 << 16;
 
 /// Opens a reader. Returns [`ReadError::Malformed`] for other versions and invalid clocks.
@@ -98,6 +98,7 @@ struct AutoParser<'a> {
     batch: BatchBuilder,
     sink: &'a mut dyn BatchSink,
     context: &'a ReadContext,
+    /// Events since the last check.
     unchecked: u32,
 }
 
@@ -119,7 +120,7 @@ struct Functions {
     program: Vec<u8>,
     modules: FrameModules,
     rows: FxHashMap<u64, NameIdx>,
-    /// Number of the table that the rows belong to.
+    /// Number of the name table that the rows belong to.
     names_number: u32,
 }
 

@@ -102,6 +102,7 @@ struct SpallParser<'a> {
     batch: BatchBuilder,
     sink: &'a mut dyn BatchSink,
     context: &'a ReadContext,
+    /// Events since the last check.
     unchecked: u32,
 }
 
@@ -116,7 +117,7 @@ struct SpallEventBuilder {
 }
 
 impl SpallParser<'_> {
-    /// Reads versions 0 and 1: events up to the end.
+    /// Reads versions 0 and 1: events up to the end of the trace.
     fn stream(&mut self) -> Result<(), ReadError> {
         loop {
             let at_hand = self.await_event(VERSION_STREAM, EVENT_BYTES_MAX)?;
@@ -191,7 +192,7 @@ impl SpallParser<'_> {
         }
     }
 
-    /// Reads versions 2 and 3: buffers up to the end. After a damaged event, the rest of its buffer is skipped.
+    /// Reads versions 2 and 3: buffers up to the end of the trace. A damaged event costs the rest of its buffer.
     fn buffers(&mut self) -> Result<(), ReadError> {
         let has_process = self.version == VERSION_BUFFERS;
         let header_bytes = if has_process { BUFFER_HEADER_BYTES } else { THREAD_BUFFER_HEADER_BYTES };
@@ -273,7 +274,7 @@ impl SpallParser<'_> {
     }
 }
 
-/// Returns whether several consecutive events of version 1 have valid times and text as names.
+/// Returns whether the next events, up to [`EVENTS_TRUSTED`], are begins or ends of version 1 with valid times and text.
 fn makes_sense(mut bytes: &[u8]) -> bool {
     for _ in 0..EVENTS_TRUSTED {
         if bytes.is_empty() {

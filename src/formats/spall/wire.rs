@@ -6,7 +6,7 @@ pub(super) const MAGIC: [u8; 8] = 0x0bad_f00d_u64.to_le_bytes();
 /// First 8 bytes of the automatic format, whose events are recorded by compiler instrumentation.
 pub(super) const MAGIC_AUTOMATIC: [u8; 8] = 0xabad_f00d_u64.to_le_bytes();
 
-/// Versions in which each event has its thread and time. They differ only in the number.
+/// Versions in which each event has its thread and time. Only their numbers differ.
 pub(super) const VERSION_FIRST: u64 = 0;
 pub(super) const VERSION_STREAM: u64 = 1;
 
@@ -36,8 +36,8 @@ pub(super) const BUFFER_HEADER_BYTES: usize = 20;
 /// Header of a buffer in version 2: length and thread, 4 bytes each.
 pub(super) const THREAD_BUFFER_HEADER_BYTES: usize = 8;
 
-/// Header of the automatic format: magic, version, nanoseconds per tick and start address of the program, 8 bytes each,
-/// then the length of the program's path in 2 bytes. The path follows.
+/// Header of the automatic format. Magic, version, nanoseconds per tick and start address of the program have 8 bytes
+/// each. The length of the program's path has 2 bytes, and the path follows.
 pub(super) const AUTO_HEADER_BYTES: usize = 34;
 
 /// Header of a buffer in the automatic format: length and thread of 4 bytes each, first time in 8 bytes, maximum depth
@@ -111,13 +111,13 @@ impl<'a> SpallBytes<'a> {
         Ok(self.array::<1>()?[0])
     }
 
-    /// Reads a text after its length in one byte.
+    /// Reads a length of one byte and the text after it.
     fn short_text(&mut self) -> Result<&'a [u8], NoEvent> {
         let len = self.byte()?;
         self.bytes(len.into())
     }
 
-    /// Reads a number whose length is given by the lowest bits of `len_bits`.
+    /// Reads a number; the lowest bits of `len_bits` are the binary logarithm of its length in bytes.
     fn delta(&mut self, len_bits: u8) -> Result<u64, NoEvent> {
         let len = 1 << (len_bits & auto_event::LEN_BITS);
         let mut number = [0; 8];
@@ -146,12 +146,12 @@ pub(super) fn event(version: u64, bytes: &[u8]) -> Result<SpallEvent<'_>, NoEven
     let what = match (event_type, version) {
         (event_type::STREAM_OVER, _) => SpallEventKind::Over,
         (event_type::BEGIN, VERSION_FIRST | VERSION_STREAM) => {
-            front.byte()?; // a category, which no tool shows
+            front.byte()?; // the category, which no tool shows
             let at = front.thread_and_time()?;
             named(&mut front, at)?
         }
         (event_type::BEGIN, VERSION_THREADS) => {
-            front.byte()?;
+            front.byte()?; // the category
             let at = front.ticks()?;
             named(&mut front, at)?
         }
@@ -206,11 +206,11 @@ mod auto_event {
     pub(super) const END: u8 = 1;
     pub(super) const EXTENDED: u8 = 2;
 
-    /// The only kind of extended events.
+    /// The kind of an extended event is in the two bits below; only begins exist.
     pub(super) const EXTENDED_SHIFT: u32 = 4;
     pub(super) const BEGIN: u8 = 1;
 
-    /// Lengths in bytes are powers of two.
+    /// Mask of two bits: the binary logarithm of a length in bytes, or an extended kind.
     pub(super) const LEN_BITS: u8 = 3;
     pub(super) const TICKS_SHIFT: u32 = 4;
     pub(super) const ADDRESS_SHIFT: u32 = 2;
