@@ -21,10 +21,10 @@ pub(super) const KERNEL: u64 = BOOTTIME;
 /// Limit for stored readings, 32 MiB; snapshots are seconds apart.
 const READINGS_MAX: usize = 2 << 20;
 
-/// Limit for clocks in a snapshot; real ones have some ten.
+/// Limit for clocks in a snapshot; real ones have about ten.
 const CLOCKS_IN_SNAPSHOT_MAX: usize = 32;
 
-/// Limit for links of a clock: an event whose clock has no link to the trace clock searches all of them.
+/// Limit for links of a clock, since an event whose clock has no link to the trace clock searches all of them.
 const LINKS_MAX: usize = 64;
 
 /// Limit for clocks; each sequence has two or three. Clocks beyond it are treated as one.
@@ -54,18 +54,20 @@ struct Clock {
     unit_ns: u64,
     /// Whether each time is relative to the previous one.
     is_incremental: bool,
+    /// The last time of an incremental clock.
     newest_ns: i64,
+    /// Whether it belongs to one sequence.
     is_own: bool,
-    /// Snapshot readings together with other clocks.
+    /// Readings in snapshots that also have another clock.
     links: Vec<ClockLink>,
-    /// Last shift to the trace clock, valid for a range of times.
+    /// The most recently used shift to the trace clock.
     recent: Option<Shift>,
 }
 
 #[derive(Debug)]
 struct ClockLink {
     to: usize,
-    /// Time on this clock, and the offset of the other clock.
+    /// Times on this clock, each with the offset of the other clock.
     readings: Vec<(i64, i64)>,
 }
 
@@ -205,8 +207,8 @@ impl Clocks {
         Some((row, ns))
     }
 
-    /// Stores the offsets of a snapshot to the trace clock, or to all global clocks if it is missing. Links between all
-    /// pairs would take quadratic memory.
+    /// Stores the offsets of a snapshot to the trace clock, or to all global clocks if the snapshot lacks it. Links
+    /// between all pairs would take quadratic memory.
     fn link(&mut self, readings: &[(usize, i64)], place: SourcePos, losses: &mut Losses) {
         let has_primary = readings.iter().any(|&(row, _)| Some(row) == self.primary);
         for &(to, to_ns) in readings {

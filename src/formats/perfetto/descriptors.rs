@@ -181,7 +181,7 @@ impl Descriptors {
         }
     }
 
-    /// Drops the descriptors, but keeps pending metadata and losses.
+    /// Drops the track descriptors and the processes of threads. Keeps pids, and pending metadata and losses.
     pub(super) fn forget(&mut self) {
         self.by_uuid.clear();
         self.process_of.clear();

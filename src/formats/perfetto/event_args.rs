@@ -1,4 +1,4 @@
-//! Writes arguments of track events to details: annotations, typed arguments, source locations, stacks.
+//! Writes the arguments of track events into their details: annotations, typed arguments, source locations, stacks.
 
 use super::event_builder::{PerfettoEventBuilder, TrackEvent};
 use super::fields::{inline_callstack, inline_frame, task_execution, track_event};

@@ -1,4 +1,4 @@
-//! Shared parts of all event kinds: names, tracks, counters, thread time, flows.
+//! Builds the parts that all kinds of track events share: names, tracks, counters, thread times, flows.
 
 use std::ops::Deref;
 
@@ -86,7 +86,7 @@ impl PerfettoEventBuilder<'_> {
             Some(legacy) if event.name_iid == 0 => legacy.name_iid,
             _ => event.name_iid,
         };
-        // Iid 0 is no category if there are none, but a missing one in `CATEGORY_IIDS`.
+        // Iid 0 means no category, but in `CATEGORY_IIDS` it is the iid of a missing one.
         let has_known_category = event.categories == 0 || event.categories == 1 && event.category_iid != 0;
         let is_simple = event.name.is_none() && has_known_category && !event.has_inline_category;
         if is_simple
@@ -267,12 +267,12 @@ impl PerfettoEventBuilder<'_> {
         }
     }
 
-    /// Adds a value of a counter, or sets the thread's own time to it.
+    /// Adds a value of a counter, or sets the thread time to it.
     fn further_counter(&mut self, uuid: Option<u64>, value: u64, ts_ns: i64, thread_ts_ns: &mut Option<i64>) {
         let Some(uuid) = uuid else { return self.batch.lose(Loss::BadCounter, self.place) };
         let counter = self.tracks.descriptor(uuid).and_then(|descriptor| descriptor.counter);
         match counter {
-            // Shown beside the span's own time rather than drawn: it is one value for each end of a span.
+            // Shown with the span rather than drawn as a counter: each end of a span has one value.
             Some(counter) if counter.is_thread_time => {
                 let value =
                     if counter.is_incremental { self.sum(uuid, value.cast_signed()) } else { value.cast_signed() };

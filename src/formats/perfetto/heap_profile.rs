@@ -1,5 +1,6 @@
-//! Heap profiles of Android: for each stack, the bytes that it has allocated since the profile before, and those that are
-//! in use. They are samples at the time of the profile, on a row of their process for each of the two.
+//! Heap profiles of Android: the bytes that each stack has allocated since the previous profile, those in use, and
+//! those in use at the maximum. They become samples at the time of the profile, on one track of the process for each of
+//! these.
 
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -17,7 +18,7 @@ use crate::formats::protobuf::decode::{Fields, ProtoValue};
 use crate::model::args::Detail;
 use crate::model::{Id, Loss, SourcePos, TrackKey, TrackKind};
 
-/// Limit for stacks whose totals are kept; programs have some hundred thousand.
+/// Limit for stacks whose totals are kept; programs have several hundred thousand.
 const TOTALS_MAX: usize = 1 << 20;
 
 /// The heap of a profile that does not name it.
@@ -41,7 +42,7 @@ impl HeapProfiles<'_> {
             let process = field.value.bytes();
             let own = last(process, process_heap::TIMESTAMP).map(ProtoValue::number).filter(|&raw| raw != 0);
             let own = own.map(|raw| self.clocks.time(id, Some(builtin_clock::MONOTONIC_COARSE), raw));
-            // Without a snapshot of that clock, the time of the packet is nearer.
+            // Without a snapshot of that clock, the time of the packet is a better estimate.
             let time = own.filter(|time| matches!(time, Time::Known(_))).or(time).or(own);
             let ts_ns = match time {
                 Some(Time::Known(ts_ns)) => ts_ns,

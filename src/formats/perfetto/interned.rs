@@ -5,8 +5,8 @@ use rustc_hash::FxHashMap;
 /// Iids up to this index an array; others use a hash table.
 const DENSE_IIDS_MAX: u64 = 4096;
 
-/// Returns whether the value of an iid belongs in an array of this length: not if it would be mostly empty, since one
-/// iid in each of many sequences could fill the memory.
+/// Returns whether the value of an iid belongs in an array of this length. A mostly empty array is refused, since one
+/// large iid in each of many sequences could fill the memory.
 #[inline]
 pub(super) fn is_dense(iid: u64, len: usize) -> bool {
     iid < DENSE_IIDS_MAX && iid <= 2 * len as u64 + 64

@@ -79,7 +79,7 @@ impl PerfettoEventBuilder<'_> {
         }
     }
 
-    /// Adds the version 2 flow of an event, which leaves it, reaches it, or both.
+    /// Adds the flow of version 2 that leaves an event, reaches it, or both.
     pub(super) fn bound_flow(&mut self, legacy: &Legacy<'_>, made: &Event) {
         let Some(bind_id) = legacy.bind_id else { return };
         let kind = match legacy.flow_direction {

@@ -1,9 +1,9 @@
-//! Parses the legacy Chrome event inside a track event.
+//! Parses the fields of a legacy Chrome event inside a track event.
 
 use super::fields::legacy_event;
 use crate::formats::protobuf::decode::Fields;
 
-/// Fields of a legacy event.
+/// A legacy event.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Legacy<'a> {
     pub(super) name_iid: u64,

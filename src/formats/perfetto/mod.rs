@@ -3,9 +3,14 @@
 //!
 //! In reading order: `packets` splits the trace into packets, `parse` parses their fields on several threads.
 //! `descriptors` collects tracks, processes and threads, `clocks` converts times, and `sequence` is the state of one
-//! packet sequence. `track_event`, `legacy`, `ftrace` and `profile` build events, `args` and `schema` write plain and
-//! typed arguments. `order` sorts tracks, and `read` drives it all. `write` writes traces, with `annotate` for
-//! arguments.
+//! packet sequence. `track_event`, `legacy`, `ftrace` and `profile` build events, `args` and `values` write plain and
+//! typed arguments, by the types of `schema`. `order` sorts tracks, and `read` drives it all. `write` writes traces,
+//! with `annotate` for arguments.
+//!
+//! The decoder of `ftrace` also decodes all other packets of kernels and devices, by methods in many files. The
+//! `kernel_*` files handle kernel events, most of them by tables. `android_packets`, `etw`, `frame_timeline`,
+//! `generic_kernel`, `gpu_packets`, `log_packets`, `process_stats` and `system_*` handle packets of their own, with the
+//! helpers of `packet_events`. All field numbers are in `fields` and the `*_fields` files.
 //!
 //! A second pass collects all descriptors, but only if an event needs one that follows it, as 69 events in a Chromium
 //! trace do.

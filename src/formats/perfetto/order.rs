@@ -1,5 +1,5 @@
-//! Sorts the tracks of a process by rank and name of siblings on every level, and gives each track a sort index.
-//! Processes with tracks in order of appearance are left out.
+//! Sorts the tracks of a process by the ranks or names of siblings on every level, and gives each track a sort index.
+//! Leaves out processes whose tracks are in order of appearance.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -26,7 +26,7 @@ pub(super) fn sort_indices(tracks: &PerfettoTracks) -> Vec<Metadata> {
     let mut appeared: FxHashMap<u64, usize> = FxHashMap::default();
     let mut ordered: FxHashSet<&Id> = FxHashSet::default();
     for (position, &(uuid, track)) in used.iter().enumerate() {
-        for (uuid, order) in line(uuid, described) {
+        for (uuid, order) in ancestry(uuid, described) {
             appeared.entry(uuid).or_insert(position);
             if order != ChildOrder::Appearance {
                 ordered.insert(&tracks.key(track).pid);
@@ -39,21 +39,21 @@ pub(super) fn sort_indices(tracks: &PerfettoTracks) -> Vec<Metadata> {
         .filter(|(key, _)| ordered.contains(&key.pid))
         .map(|(key, uuid)| (key, path(uuid, described, &appeared)))
         .collect();
-    // Within each process: this does not order processes.
+    // Sorting by pid only groups the tracks; it does not order processes.
     paths.sort_by(|(a, a_path), (b, b_path)| a.pid.cmp(&b.pid).then_with(|| a_path.cmp(b_path)));
     // Merged tracks, such as siblings of the same name, share an index.
-    let mut together: FxHashMap<(&Id, &Id, &str), i64> = FxHashMap::default();
+    let mut shared_indices: FxHashMap<(&Id, &Id, &str), i64> = FxHashMap::default();
     let numbered = paths.iter().zip(1..).map(|((key, _), position)| {
         let is_shared = !key.name.is_empty() && key.slot >= TrackKey::SLOT_SIBLING && key.slot < TrackKey::SLOT_ALONE;
         let group = (&key.pid, &key.tid, &*key.name);
-        let sort_index = if is_shared { *together.entry(group).or_insert(position) } else { position };
+        let sort_index = if is_shared { *shared_indices.entry(group).or_insert(position) } else { position };
         Metadata::TrackSortIndex { key: (*key).clone(), sort_index }
     });
     numbered.collect()
 }
 
 /// Returns a track and its parents, innermost first, each with the child ordering of its parent.
-fn line(uuid: u64, described: &Descriptors) -> impl Iterator<Item = (u64, ChildOrder)> {
+fn ancestry(uuid: u64, described: &Descriptors) -> impl Iterator<Item = (u64, ChildOrder)> {
     let mut next = Some(uuid);
     let step = move || {
         let uuid = next?;
@@ -71,7 +71,7 @@ fn line(uuid: u64, described: &Descriptors) -> impl Iterator<Item = (u64, ChildO
 
 /// Returns the sort keys of a track and its parents, outermost first.
 fn path(uuid: u64, described: &Descriptors, appeared: &FxHashMap<u64, usize>) -> Vec<OrderStep> {
-    let steps = line(uuid, described).map(|(uuid, order)| {
+    let steps = ancestry(uuid, described).map(|(uuid, order)| {
         let descriptor = described.get(uuid);
         OrderStep {
             rank: descriptor.filter(|_| order == ChildOrder::Rank).map_or(0, |descriptor| descriptor.rank),

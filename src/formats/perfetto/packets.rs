@@ -15,7 +15,7 @@ use crate::model::{Loss, Losses, SourcePos};
 pub(super) const PACKET_TAG: u8 = bytes_tag(trace::PACKET) as u8;
 
 /// Limit for the bytes of a packet, packed or unpacked; a longer one is damage. Writers stay below 512 KiB, but a
-/// screenshot may take some MiB.
+/// screenshot may take a few MiB.
 pub(super) const PACKET_BYTES_MAX: usize = 64 << 20;
 
 /// Read size; small enough that parsed packets stay in the cache of a core until the interpreting thread reads them.
@@ -24,7 +24,7 @@ const READ_BYTES: usize = 64 * 1024;
 /// Limit for packets in a block. Bounds the parse results of packets without content.
 const BLOCK_PACKETS_MAX: usize = 4096;
 
-/// Limit for nested bundles; deeper nesting is an accident or an attack.
+/// Limit for nested bundles; deeper nesting is damage or an attack.
 pub(super) const BUNDLES_MAX: u32 = 2;
 
 /// Limit for the length of the first packet after damage; otherwise one wrong length would hide everything after it.
@@ -358,8 +358,8 @@ impl Bundle {
     }
 }
 
-/// Calls `take` with the content and position of each packet of a block, and of each bundle in it, that has a field
-/// which is wanted.
+/// Calls `take` with the content and position of each packet that has a wanted field. Includes the packets of bundles
+/// in the block.
 pub(super) fn each_unpacked(
     block: &PacketBlock,
     depth: u32,

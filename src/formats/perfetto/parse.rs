@@ -1,12 +1,12 @@
 //! Parses the fields of packets that do not depend on earlier packets: positions of their parts, and scalar fields of
-//! their track event. So blocks are parsed in parallel; `read` interprets them in order.
+//! their track event. Blocks can therefore be parsed in parallel; `read` interprets them in order.
 
 use super::fields::{sequence_flags, trace_packet, track_event};
 use super::packets::{Bundle, PacketBlock, Part};
 use crate::formats::protobuf::decode::{Fields, ProtoField, ProtoValue, bytes_tag, small_field, varint_tag};
 use crate::formats::protobuf::numbers::FieldNumber;
 
-/// Limit for bundles of a block that are unpacked ahead; a recorded bundle has some hundred KiB. Others are unpacked
+/// Limit for bundles of a block that are unpacked ahead; a recorded bundle has several hundred KiB. Others are unpacked
 /// when they are interpreted.
 const UNPACKED_AHEAD_BYTES: usize = 4 << 20;
 
@@ -66,7 +66,7 @@ pub(super) struct EventFields {
     /// Iid of the last category.
     pub(super) category_iid: u64,
     pub(super) categories: u32,
-    /// The last of the values of further counters that are whole numbers.
+    /// The last whole-number value of an extra counter.
     pub(super) counter_value: u64,
     pub(super) counter_values: u32,
     /// Type of the event; a value that does not fit becomes `u32::MAX`, which is also unknown.
@@ -129,7 +129,7 @@ impl ParsedBlock {
         let block_bytes = |block: &PacketBlock, table: &PacketTable| {
             let table_bytes =
                 table.packets.capacity() * size_of::<PacketFields>() + table.more.capacity() * size_of::<RareFields>();
-            block.bytes.capacity() + block.packets.capacity() * 12 + table_bytes
+            block.bytes.capacity() + block.packets.capacity() * size_of::<(u32, Part)>() + table_bytes
         };
         let bundle_bytes: usize =
             self.bundles.iter().map(|(_, unpacked)| block_bytes(&unpacked.bundle.block, &unpacked.table)).sum();
@@ -332,7 +332,7 @@ impl PacketParser<'_> {
     /// Returns the packet's row of rare fields, adding it if needed.
     fn more(&mut self) -> &mut RareFields {
         if self.packet.more == 0 {
-            // A block has some thousand packets.
+            // A block has at most a few thousand packets.
             self.packet.more = self.more.len() as u32;
             self.more.push(RareFields::default());
         }

@@ -1,5 +1,5 @@
-//! Resolves reused pids. If another track descriptor gives a pid another name or start time, it is a new process, whose
-//! id has a count appended. Also resolves the numbers that stand for missing ids.
+//! Resolves reused pids: another track descriptor, with another name or start time, makes a pid that of a new process.
+//! The id of a new process has a count appended. Also resolves the numbers that stand for missing ids.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -44,7 +44,7 @@ impl Pids {
         if self.missing_tids.contains(&tid) { Id::None } else { Id::Number(tid) }
     }
 
-    /// Notes that a number stands for the missing id of the process that a track descriptor describes.
+    /// Marks a number as a stand-in for the missing id of the process that a track descriptor describes.
     pub(super) fn add_missing(&mut self, pid: i64, uuid: u64) {
         if self.by_uuid.len() < PIDS_MAX {
             let owner = PidOwner { uuid, count: 1, is_missing: true, ..PidOwner::default() };
@@ -53,7 +53,7 @@ impl Pids {
         }
     }
 
-    /// Notes that a number stands for the missing id of a thread.
+    /// Marks a number as a stand-in for the missing id of a thread.
     pub(super) fn add_missing_thread(&mut self, tid: i64) {
         if self.missing_tids.len() < PIDS_MAX {
             self.missing_tids.insert(tid);

@@ -1,5 +1,5 @@
 //! Call stack samples: of kernel counters, and of Chromium's own threads. Stacks, frames and functions are interned
-//! tables of the sequence. Ignores heap profiles, which have no times.
+//! tables of the sequence, which `heap_profile` uses too.
 
 use std::borrow::Cow;
 
@@ -145,8 +145,8 @@ impl PerfettoStackTables {
         batch.name(&shown.text, shown.category.as_ref().map(|category| category.as_bytes()), place)
     }
 
-    /// Returns the function of a frame; `None` if the frame is named by its address. An empty name is one of its own if
-    /// it has an iid, since recorders have 0 for no name, and if there is no file to show instead.
+    /// Returns the function of a frame; `None` if the frame is named by its address. An empty name counts only if its
+    /// iid is not 0, which recorders use for no name, and if there is no file to show instead.
     fn function(&self, frame: &PerfettoFrame) -> Option<&[u8]> {
         let name = self.functions.get(frame.function)?;
         let has_file = self.mappings.get(frame.mapping).is_some_and(|mapping| !mapping.path.is_empty());
@@ -229,8 +229,8 @@ impl PerfettoSample {
     }
 }
 
-/// Returns the stacks of a streaming profile, each with the microseconds since the sample before. Missing stacks are
-/// `None`, since their time counts for those after them.
+/// Returns the stacks of a streaming profile, each with the microseconds since the previous sample. Missing stacks are
+/// `None`, since later samples are relative to them.
 pub(super) fn streamed(bytes: &[u8]) -> impl Iterator<Item = (Option<u64>, i64)> + '_ {
     let distances = numbers_in(bytes, streaming_profile_packet::TIMESTAMP_DELTA_US).map(|us| us as i64);
     let stacks = numbers_in(bytes, streaming_profile_packet::CALLSTACK_IID).map(Some).chain(std::iter::repeat(None));

@@ -40,10 +40,10 @@ use crate::formats::{BatchSink, ChunkLimits, ReadContext, ReadError, Reader, Str
 use crate::model::args::Detail;
 use crate::model::{Batch, Loss, LossValue, Losses, Metadata, SourcePos, StackIdx};
 
-/// Limit for packet sequences; recordings have some thousand.
+/// Limit for packet sequences; usual recordings have a few thousand.
 const SEQUENCES_MAX: usize = 1 << 18;
 
-/// Queue length of unsorted batches, some MiB: enough to absorb differences between batches.
+/// Queue length of unsorted batches, a few MiB each: enough to absorb differences between batches.
 const BATCHES_AHEAD: usize = 4;
 
 /// Typical memory of a parsed block: eight times its bytes.
@@ -455,8 +455,8 @@ impl Decoder {
         self.batch.push_sample(ts_ns, track, stack, detail);
     }
 
-    /// Adds samples of the sequence's thread. Each has the time since the previous one; the time of the packet is the
-    /// time of its writing.
+    /// Adds samples of the sequence's thread. Each has the time since the previous sample. The time of the packet is
+    /// ignored, since it is that of the writing.
     fn streamed_samples(&mut self, bytes: &[u8], (id, row): (u32, usize), place: SourcePos) {
         let sequence = &mut self.sequences.all[row];
         let track = sequence.any_thread().cloned().map(|(pid, tid)| self.tracks.thread_of(pid, tid));

@@ -47,7 +47,7 @@ impl SampleDefaults {
         defaults
     }
 
-    /// Adds the event, its period and the unit as arguments, with the same names as in other sample readers.
+    /// Adds the event, its period and the unit as arguments, with the keys that other readers of samples use.
     pub(super) fn write_measure(&self, args: &mut ArgsWriter) {
         if !self.event.is_empty() {
             args.text("event", &self.event);
@@ -96,7 +96,7 @@ fn read_timebase(bytes: &[u8]) -> (Box<[u8]>, Option<u64>) {
     let hertz = number(timebase::FREQUENCY).filter(|&hertz| is_time && hertz > 0);
     let by_frequency = || hertz.map(|hertz| NANOS_PER_SECOND / hertz);
     let period = number(timebase::PERIOD);
-    // A period of 0 is a sample that counts nothing.
+    // A sample with a period of 0 counts nothing.
     (name, period.filter(|&period| period > 0).or_else(by_frequency).or(period))
 }
 

@@ -13,7 +13,7 @@ use crate::formats::protobuf::decode::{Fields, ProtoValue};
 use crate::formats::protobuf::numbers::FieldNumber;
 use crate::model::{Id, NameIdx};
 
-/// Limit for remembered pairs of name and category; a sequence has some hundred.
+/// Limit for remembered pairs of name and category; a sequence has several hundred.
 const KNOWN_NAMES_MAX: usize = 1 << 16;
 
 /// State of one packet sequence.
@@ -216,7 +216,7 @@ impl Sequence {
         self.defaults = defaults;
     }
 
-    /// Returns the row of a name and category in the name table of this number, if it is cached.
+    /// Returns the row of a name and category in the name table with this number, if it is cached.
     #[inline]
     pub(super) fn known_name(&self, table: u32, name: u64, category: u64) -> Option<NameIdx> {
         match self.recent_names.get(name as usize) {

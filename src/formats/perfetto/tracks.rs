@@ -39,7 +39,7 @@ pub(super) struct PerfettoTracks {
     counters_of: FxHashMap<u64, (TrackNumber, Counter)>,
     /// Units of counters that are new since the previous batch.
     new_units: Vec<Metadata>,
-    /// Number of tracks that differ only by slot.
+    /// Number of tracks of each key, which differ only by slot.
     alike: FxHashMap<TrackKey, u32>,
     /// Name of each merge group, by parent and merge key.
     merged: FxHashMap<(Option<u64>, Box<str>), Box<str>>,
@@ -285,8 +285,8 @@ impl PerfettoTracks {
         TrackKey { slot, ..key }
     }
 
-    /// Returns the name of a span track. Tracks of the same name are merged. So all tracks of a merge key get the name
-    /// of the first, and those of another key a different one.
+    /// Returns the name of a span track. Tracks of the same name are merged, so all tracks of a merge key get the name
+    /// of the first, and those of another key a different name.
     fn merged_name(&mut self, descriptor: &Descriptor) -> Box<str> {
         let name = self.name_below(descriptor);
         if descriptor.merge_key.is_empty() {
@@ -302,8 +302,8 @@ impl PerfettoTracks {
         name
     }
 
-    /// Returns the name of a span track, prefixed by those of its parents up to thread or process. Otherwise queues of
-    /// the same name on two devices would be merged.
+    /// Returns the name of a span track, prefixed by those of its parents below the thread or process. Otherwise queues
+    /// of the same name on two devices would be merged.
     fn name_below(&self, descriptor: &Descriptor) -> Box<str> {
         let translated = self.described.translations.track(&descriptor.name);
         let mut path = translated.unwrap_or_else(|| descriptor.name.clone());

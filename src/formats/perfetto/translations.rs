@@ -1,5 +1,5 @@
-//! Translation tables for shortened or obfuscated names of spans and process tracks. They apply to the events after
-//! them.
+//! Translation tables for shortened or obfuscated names of spans and process tracks, and for hashed names of triggers.
+//! They apply to the events after them.
 
 use rustc_hash::FxHashMap;
 

@@ -15,7 +15,7 @@ use crate::model::args::Detail;
 use crate::model::{Loss, Losses, SourcePos};
 
 /// Limit for nested values, below the limit of 128 of the JSON parser minus the enclosing object.
-const VALUES_DEEP_MAX: u32 = 120;
+const VALUE_DEPTH_MAX: u32 = 120;
 
 /// The message whose entries become members of the enclosing message, under their own names.
 const ANNOTATION: &str = ".perfetto.protos.DebugAnnotation";
@@ -115,7 +115,7 @@ impl ValueWriter<'_, '_> {
 
     fn annotation(&mut self, bytes: &[u8], depth: u32) {
         let begins_at = self.json.len();
-        if depth > VALUES_DEEP_MAX {
+        if depth > VALUE_DEPTH_MAX {
             self.lose(Loss::DeepNesting);
             self.json.push_str("null");
             return;
@@ -131,7 +131,7 @@ impl ValueWriter<'_, '_> {
                 continue;
             }
             if self.json.len() > Detail::ARGS_BYTES_MAX {
-                break; // too long to be shown
+                break; // too long to be kept
             }
             match field.number {
                 _ if is_member && (close.is_some() || self.json.len() == begins_at) => {
@@ -154,7 +154,7 @@ impl ValueWriter<'_, '_> {
                     }
                     self.annotation(value.bytes(), depth + 1);
                 }
-                _ if self.json.len() > begins_at => {} // the first value is the one
+                _ if self.json.len() > begins_at => {} // only the first value counts
                 debug_annotation::BOOL_VALUE => self.json.push_str(if value.number() == 0 { "false" } else { "true" }),
                 debug_annotation::UINT_VALUE => self.display(value.number()),
                 debug_annotation::INT_VALUE => self.display(value.signed()),
@@ -189,7 +189,7 @@ impl ValueWriter<'_, '_> {
 
     /// Writes a legacy nested value, in which keys and values of a dictionary are separate lists.
     fn nested(&mut self, bytes: &[u8], depth: u32) {
-        if depth > VALUES_DEEP_MAX {
+        if depth > VALUE_DEPTH_MAX {
             self.lose(Loss::DeepNesting);
             self.json.push_str("null");
             return;
@@ -251,7 +251,7 @@ impl ValueWriter<'_, '_> {
     }
 
     fn double(&mut self, value: f64) {
-        // JSON has no NaN and infinities.
+        // JSON has no literals for NaN and infinities.
         let _ = if value.is_finite() { write!(self.json, "{value:?}") } else { write!(self.json, "\"{value}\"") };
     }
 
@@ -441,7 +441,7 @@ impl TypedWriter<'_, '_> {
                 }
             }
             field_type::TYPE_DOUBLE | field_type::TYPE_FLOAT => {
-                // Prints the digits of its own width. JSON has no NaN and infinities.
+                // A float has fewer digits than a double. JSON has no literals for NaN and infinities.
                 let text = match value {
                     ProtoValue::Fixed32(bits) => format!("{:?}", f32::from_bits(bits)),
                     other => format!("{:?}", other.double()),
@@ -506,11 +506,11 @@ fn push_base64(json: &mut String, bytes: &[u8]) {
     json.push('"');
     for group in bytes.chunks(3) {
         let bits =
-            group.iter().enumerate().fold(0u32, |bits, (place, &byte)| bits | u32::from(byte) << (16 - 8 * place));
-        for place in 0..4 {
-            let is_there = place <= group.len();
-            let letter = LETTERS[(bits >> (18 - 6 * place) & 63) as usize];
-            json.push(if is_there { letter as char } else { '=' });
+            group.iter().enumerate().fold(0u32, |bits, (index, &byte)| bits | u32::from(byte) << (16 - 8 * index));
+        for index in 0..4 {
+            let is_padding = index > group.len();
+            let letter = LETTERS[(bits >> (18 - 6 * index) & 63) as usize];
+            json.push(if is_padding { '=' } else { letter as char });
         }
     }
     json.push('"');

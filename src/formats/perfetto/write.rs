@@ -90,7 +90,7 @@ pub(crate) type Overlap = u16;
 
 /// Writes a trace. All writing methods return the I/O errors of the output.
 #[derive(Debug)]
-#[expect(clippy::struct_excessive_bools, reason = "what the packets so far have said, and what is told in which way")]
+#[expect(clippy::struct_excessive_bools, reason = "independent facts about the trace and the packets so far")]
 pub(crate) struct PerfettoWriter<'a, W> {
     out: W,
     names: &'a Names,
@@ -496,7 +496,7 @@ impl<'a, W: Write> PerfettoWriter<'a, W> {
         (self.id_number(&track.key.pid), self.id_number(&track.key.tid))
     }
 
-    /// Returns the number of an id, or a generated one for text and for a missing id: 0 is the idle process.
+    /// Returns the number of an id, or a generated one for text and for a missing id, since 0 is the idle process.
     fn id_number(&mut self, id: &Id) -> u64 {
         let number = match id {
             Id::Number(number) => *number,
