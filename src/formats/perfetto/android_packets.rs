@@ -16,13 +16,13 @@ use crate::formats::protobuf::decode::{Fields, ProtoValue};
 use crate::formats::protobuf::numbers::FieldNumber;
 use crate::model::{Id, Loss};
 
-/// Limit for apps, energy consumers, power states and wakelocks; phones have some hundred.
+/// Limit for apps, energy consumers, power states and wakelocks; phones have several hundred.
 const KEPT_MAX: usize = 1 << 16;
 
-/// Uids below are those of the system; those of apps follow.
+/// First uid of an app; lower uids belong to the system.
 const FIRST_APP_UID: u64 = 10_000;
 
-/// Properties that Android sets for a trace: the property, and the counter or track that atrace continues.
+/// Properties that Android sets for a trace, each with the counter or track on which atrace markers continue.
 const PROPERTIES: &[(&str, &str)] = &[
     ("debug.tracing.screen_state", "ScreenState"),
     ("debug.tracing.screen_brightness", "ScreenBrightness"),
@@ -100,7 +100,7 @@ impl FtraceDecoder<'_> {
         }
     }
 
-    /// Adds the values of properties: counters and instants that markers of programs continue. Others are instants.
+    /// Adds the values of properties. Known ones share the counters and tracks of atrace markers; others are instants.
     fn properties(&mut self, ts_ns: i64, bytes: &[u8]) {
         for field in Fields::new(bytes).filter(|field| field.number == property::VALUES) {
             let name = text_in(field.value.bytes(), property_value::NAME);
@@ -123,7 +123,7 @@ impl FtraceDecoder<'_> {
         }
     }
 
-    /// Adds the processor time of each app on each cluster. The first time is absolute, later ones are differences.
+    /// Adds the processor time of each app on each cluster. The first value is absolute, later ones are differences.
     fn times_of_uids(&mut self, ts_ns: i64, bytes: &[u8]) {
         if let Some(clusters) = last(bytes, uid_times::CLUSTER_COUNT).map(ProtoValue::number) {
             self.kernel.devices.clusters = usize::try_from(clusters).unwrap_or(usize::MAX).min(KEPT_MAX);
@@ -233,7 +233,7 @@ impl FtraceDecoder<'_> {
         }
     }
 
-    /// Adds the packets of a bundle, which have one context: each with its time, or their sum.
+    /// Adds the packets of a bundle, which share a context: each at its time, or their sum.
     fn network_bundle(&mut self, ts_ns: i64, bytes: &[u8]) {
         let own = last(bytes, network_bundle::CTX).map(ProtoValue::bytes);
         let interned = last(bytes, network_bundle::IID).map(ProtoValue::number);
@@ -317,7 +317,8 @@ impl FtraceDecoder<'_> {
         }
     }
 
-    /// Adds the time that each wakelock of the kernel was held. The first time is absolute, later ones are differences.
+    /// Adds the time that each wakelock of the kernel was held. The first value is absolute, later ones are
+    /// differences.
     fn kernel_wakelocks(&mut self, ts_ns: i64, bytes: &[u8]) {
         for field in Fields::new(bytes).filter(|field| field.number == kernel_wakelock_data::WAKELOCK) {
             let wakelock = field.value.bytes();

@@ -17,7 +17,7 @@ use crate::formats::protobuf::decode::{Fields, ProtoValue};
 use crate::formats::protobuf::numbers::FieldNumber;
 use crate::model::{Id, Loss, LossValue};
 
-/// Limit for operations that have not ended; programs have some thousand.
+/// Limit for operations that have not ended; systems have a few thousand.
 const OPERATIONS_MAX: usize = 1 << 16;
 
 /// Operations on files by the opcode of their event.
@@ -322,13 +322,13 @@ impl FtraceDecoder<'_> {
         if operations.len() >= OPERATIONS_MAX {
             return self.batch.lose(Loss::OverLimit, self.place);
         }
-        // A request that is used again has ended without an event.
+        // A reused request has ended without an event.
         if let Some(open) = operations.insert(number_in(bytes, start.request), operation) {
             self.push_half_operation(&open);
         }
     }
 
-    /// Adds the operation that ends. One that began before the recording is an instant.
+    /// Adds the operation that ends. The end of one that began before the recording is an instant.
     fn end_operation(&mut self, (ts_ns, tid): (i64, i64), bytes: &[u8]) {
         let request = number_in(bytes, file_op_end::IRP_PTR);
         let Some(operation) = self.kernel.devices.file_operations.remove(&request) else {
@@ -375,7 +375,7 @@ impl FtraceDecoder<'_> {
         self.push_message(operation.ts_ns, track, operation.name.as_bytes(), Some(b"file"));
     }
 
-    /// Returns the process of a thread, as far as it is known.
+    /// Returns the process of a thread, or that with the number of the thread if it is unknown.
     fn process_of(&self, tid: i64) -> Id {
         self.tracks.process_now(self.kernel.scheduler.process(tid).unwrap_or(tid))
     }

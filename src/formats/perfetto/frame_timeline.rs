@@ -1,5 +1,5 @@
-//! Frames of Android. For each, the compositor reports the time that an app or itself was expected to take and the time
-//! that it took, with the kind of jank; older versions report the steps of each buffer.
+//! Frames of Android. For each frame of an app and each of its own, the compositor reports the expected and the actual
+//! time, with the kind of jank. Older versions report the steps of each buffer.
 
 use super::fields::trace_packet;
 use super::ftrace::FtraceDecoder;
@@ -14,10 +14,10 @@ use crate::formats::protobuf::decode::{Fields, ProtoValue};
 use crate::formats::protobuf::numbers::FieldNumber;
 use crate::model::{Id, Loss};
 
-/// Limit for frames that have not ended; apps have some tens.
+/// Limit for frames that have not ended; apps have a few dozen.
 const OPEN_FRAMES_MAX: usize = 1 << 16;
 
-/// The start of a frame: its message, its track, and its fields.
+/// The message that starts a frame, with its track and its fields.
 struct FrameStart {
     event: FieldNumber,
     track: &'static str,

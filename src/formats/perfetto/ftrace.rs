@@ -1,5 +1,5 @@
 //! Ftrace events of the kernel: scheduling, CPU frequencies, system calls, and program markers such as `B|pid|name`.
-//! All others are spans and counters by the tables of `kernel_spans` and `kernel_counters`, or instants.
+//! All others become spans, counters or instants by the tables of the `kernel_*` files.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -129,7 +129,7 @@ impl<'t> FtraceDecoder<'t> {
         }
     }
 
-    /// Adds the runs that last to the end of the trace, and events that wait for others.
+    /// Adds the runs that last to the end of the trace, and the events that waited for later ones.
     pub(super) fn finish(&mut self) {
         self.finish_gpu_counters();
         self.finish_operations();
@@ -223,7 +223,7 @@ impl<'t> FtraceDecoder<'t> {
                 let thread = BinderThread { ts_ns, tid, track, place: self.place };
                 self.kernel.binder.add_event(self.batch, thread, binder_event(number, event));
             }
-            // The transaction or its return has the same information.
+            // The transaction and its return have the same information.
             Some((ftrace_event::BINDER_COMMAND, _)) => {}
             Some((number @ (ftrace_event::SYS_ENTER | ftrace_event::SYS_EXIT), call)) => {
                 let Some(ts_ns) = self.time(clock, raw) else { return };
@@ -262,7 +262,7 @@ impl<'t> FtraceDecoder<'t> {
         }
     }
 
-    /// Handles the events listed in tables: counters, spans and driver markers. Others are instants.
+    /// Handles the events listed in tables, as counters, spans and driver markers. Others are instants.
     fn table_event(&mut self, (clock, raw): (BundleClock, u64), event: &KernelEvent<'_>) {
         let is_rss = matches!(event.number, ftrace_event::RSS_STAT | ftrace_event::RSS_STAT_THROTTLED);
         let (has_counters, is_span) = (has_counters(event.number), event.is_span());

@@ -1,5 +1,5 @@
-//! GPU activity that drivers report in packets of their own: counters, stages of rendering and computing on each
-//! hardware queue, log messages, memory, frequencies, and Vulkan's submissions and memory.
+//! GPU activity that drivers report in packets of their own: counters, log messages, memory and frequencies. Also
+//! stages of rendering and computing on each hardware queue, and the submissions and memory of Vulkan.
 
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -20,7 +20,7 @@ use crate::formats::protobuf::decode::{Fields, ProtoValue};
 use crate::formats::protobuf::numbers::FieldNumber;
 use crate::model::{Id, Loss};
 
-/// Limit for described counters, queues, stages and named objects; drivers have some hundred.
+/// Limit for described counters, queues, stages and named objects; drivers have several hundred.
 const KEPT_MAX: usize = 1 << 16;
 
 /// Units of counters by enum value; 0 is none.
@@ -197,7 +197,7 @@ impl FtraceDecoder<'_> {
         Some(scope)
     }
 
-    /// Adds counter values. A value is that of the time since the previous sample, so it is shown from there.
+    /// Adds counter values. A value covers the time since the previous sample, so it is shown from that sample on.
     fn gpu_counters(&mut self, ts_ns: i64, bytes: &[u8]) {
         let Some(scope) = self.counter_scope(bytes) else {
             return self.batch.lose(Loss::MissingState, self.place);
@@ -238,7 +238,7 @@ impl FtraceDecoder<'_> {
         }
     }
 
-    /// Adds the queues and stages of an old packet, which are numbered in order. Returns whether the packet has any.
+    /// Adds the queues and stages that old packets number in order. Returns whether the packet has any.
     fn describe_stages(&mut self, bytes: &[u8]) -> bool {
         let Some(specifications) = last(bytes, render_stage::SPECIFICATIONS).map(ProtoValue::bytes) else {
             return false;
@@ -382,7 +382,7 @@ impl FtraceDecoder<'_> {
                 i128::from(size) - i128::from(before)
             }
             vulkan_memory_operation::OP_DESTROY | vulkan_memory_operation::OP_DESTROY_BOUND => {
-                // One that was allocated before the recording is not in the sum.
+                // Memory that was allocated before the recording is not in the sum.
                 let Some(size) = devices.vulkan_memory.remove(&key) else {
                     return self.batch.lose(Loss::IgnoredPacket, self.place);
                 };

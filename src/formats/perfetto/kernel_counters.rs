@@ -1,5 +1,5 @@
 //! Tables of the kernel events that are counters or driver markers, and their fields. Also decodes battery counters,
-//! which are separate packets.
+//! which have packets of their own.
 
 use super::device_fields::{
     clk_rate_event, devfreq_event, f2fs_latency_event, fastrpc_event, kgsl_frequency_event, memory_record_event,
@@ -39,6 +39,7 @@ impl KernelCounter {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum CounterOwner {
+    /// None: the counter is global.
     Capture,
     /// The process whose pid is in this field; pid 0 is global.
     Process(FieldNumber),
@@ -301,7 +302,7 @@ const MARKERS: &[DriverMarker] = &[
         begins: None,
         value: Some(dpu_mark_event::VALUE),
     },
-    // Both messages have these fields.
+    // The message has the same fields as the one before.
     DriverMarker {
         event: ftrace_event::PANEL_WRITE_GENERIC,
         pid: dpu_mark_event::PID,

@@ -1,5 +1,5 @@
-//! Kernel events that are spans only together with others: requests of block devices and video devices, GPU commands,
-//! buffers, wakeup sources, suspension, and states of devices.
+//! Kernel events that form spans only together with others: requests of block and video devices, GPU commands, buffers,
+//! wakeup sources, suspension, and states of devices.
 
 use super::clocks::KERNEL;
 use super::device_fields::{
@@ -21,7 +21,7 @@ use crate::formats::output::batch::bare;
 use crate::formats::protobuf::numbers::FieldNumber;
 use crate::model::{Event, EventFlags, EventKind, Id, Loss, NameIdx};
 
-/// Limit for spans that have not ended.
+/// Limit for spans that have not ended, and for each other table of devices.
 const OPEN_MAX: usize = 1 << 18;
 
 /// Frequency of the clock of Adreno GPUs.
@@ -29,7 +29,7 @@ const ADRENO_HERTZ: i128 = 19_200_000;
 
 const NS_PER_S: i128 = 1_000_000_000;
 
-/// Start of the names of the events that are states of a Mali GPU's microcontroller.
+/// Prefix of the names of events that are states of a Mali GPU's microcontroller.
 const MALI_STATES: &str = "mali_mali_PM_MCU_";
 
 /// Commands of virtual video devices.
@@ -105,7 +105,7 @@ struct DeviceSpan {
 }
 
 impl FtraceDecoder<'_> {
-    /// Handles an event of this file. Returns false if it is not one, or has to be an instant too.
+    /// Handles an event of this file. Returns false if it is not one, or must also be handled as another event.
     pub(super) fn device_event(&mut self, ts_ns: i64, event: &KernelEvent<'_>) -> bool {
         let bytes = event.bytes;
         match event.number {
@@ -348,7 +348,7 @@ impl FtraceDecoder<'_> {
         !is_buffer
     }
 
-    /// Returns the time in an event that a processor of its own wrote; without one, that of the event.
+    /// Converts the time that another processor wrote into an event; without one, returns the time of the event.
     fn own_time(&mut self, ts_ns: i64, own: u64) -> Option<i64> {
         if own == 0 {
             return Some(ts_ns);
@@ -396,9 +396,9 @@ impl FtraceDecoder<'_> {
         self.batch.push(bare(ts_ns, EventKind::Begin, index, name));
     }
 
-    /// Adds the end of a process that the kernel kills to free memory.
+    /// Adds an instant of a process that the kernel kills to free memory.
     fn push_victim(&mut self, ts_ns: i64, event: &KernelEvent<'_>) {
-        // The pid of the older event is in another field.
+        // The older event has the pid in another field.
         let (name, pid) = match event.number {
             ftrace_event::MARK_VICTIM => ("mem.oom_kill", signed_in(event.bytes, victim_event::PID)),
             _ => ("mem.lmk", signed_in(event.bytes, low_memory_event::PID)),

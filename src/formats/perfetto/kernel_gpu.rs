@@ -1,5 +1,5 @@
-//! Jobs of GPU schedulers, and fences of DMA buffers: spans on a track for each ring and timeline. Both run in order, so
-//! a job begins when the one before it is done.
+//! Jobs of GPU schedulers, and fences of DMA buffers: spans on a track for each ring and timeline. Both run in order,
+//! so a job begins when the one before it is done.
 
 use super::ftrace::FtraceDecoder;
 use super::kernel_fields::{
@@ -12,11 +12,11 @@ use crate::formats::protobuf::decode::ProtoValue;
 use crate::model::args::Detail;
 use crate::model::{Event, EventKind, Id, Loss, TrackIdx, TrackKey, TrackKind};
 
-/// Limit for jobs and fences in flight; drivers queue some hundreds.
+/// Limit for jobs and fences in flight; drivers queue several hundred.
 const IN_FLIGHT_MAX: usize = 1 << 16;
 
 impl QueuedJob {
-    /// Returns the name of its span, and the key of its number.
+    /// Returns the name of its span, and the argument key of its number.
     fn shown(self) -> (&'static str, &'static str) {
         match self.fence {
             Fence::Address(_) => ("job", "gpu sched job"),
@@ -73,7 +73,7 @@ impl FtraceDecoder<'_> {
                 let fence = Fence::Job(number(drm_done_event::FENCE_CONTEXT), number(drm_done_event::FENCE_SEQNO));
                 self.end_by(ts_ns, fence, event);
             }
-            // Some drivers emit no fences; they run from their initialisation.
+            // Some drivers do not emit fences: their fences run from the initialisation.
             ftrace_event::DMA_FENCE_INIT => {
                 let (job, track) = buffer();
                 if !self.kernel.gpu.emitting.contains(&number(dma_fence_event::CONTEXT)) {

@@ -1,5 +1,5 @@
-//! Kernel events without a meaning of their own: instants of their thread, with all fields as arguments, as text of
-//! ftrace shows them. Events and fields that nothing describes are named by number.
+//! Kernel events without a meaning of their own: instants of their thread, with all fields as arguments, as in the text
+//! of ftrace. Undescribed events and fields are named by number.
 
 use std::borrow::Cow;
 

@@ -1,5 +1,5 @@
-//! Memory use of processes, from `rss_stat` events. An event that is not about the running process names only an
-//! address space, whose process is taken from the last event of that process itself.
+//! Memory use of processes, from `rss_stat` events. An event about another process than the running one has only an
+//! address space. Its process is that of the last event about this address space from the process itself.
 
 use super::ftrace::FtraceDecoder;
 use super::kernel_fields::{ftrace_event, rss_event, rss_throttled_event};

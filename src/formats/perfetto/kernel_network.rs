@@ -1,5 +1,5 @@
-//! Network events of the kernel: counters of the data that each device received and sent, and a track for each TCP
-//! connection with its states as spans.
+//! Network events of the kernel. Each device has counters of received and sent data, and each TCP connection has a
+//! track with its states as spans.
 
 use super::ftrace::FtraceDecoder;
 use super::kernel_fields::{ftrace_event, net_device_event, socket_state_event};

@@ -1,5 +1,5 @@
-//! Pairs of kernel events that are the start and the end of a span, with the fields of both as arguments. Most are on
-//! their thread; interrupts and the code of hypervisors are on the track of their CPU.
+//! Pairs of kernel events that start and end a span, with the fields of both as arguments. Most spans are on their
+//! thread; interrupts and hypervisor code are on tracks of their CPU.
 
 use super::device_fields::{i2c_event, workqueue_event};
 use super::ftrace::FtraceDecoder;
@@ -11,7 +11,7 @@ use crate::formats::output::batch::bare;
 use crate::formats::protobuf::numbers::FieldNumber;
 use crate::model::{Event, EventFlags, EventKind, Loss};
 
-/// A pair of events: the start, the end, the name and the category of the span, and its track if it is not the thread.
+/// A pair of events: start, end, the span's name and category, and its track if it is not on the thread.
 struct KernelPair(FieldNumber, FieldNumber, &'static [NamePart], &'static str, &'static [NamePart]);
 
 const THREAD: &[NamePart] = &[];
@@ -189,7 +189,7 @@ const PAIRS: &[KernelPair] = &[
     ),
 ];
 
-/// Returns the pair of an event, and its part.
+/// Returns the pair of an event, and whether the event begins or ends the span.
 fn pair_of(event: FieldNumber) -> Option<(&'static KernelPair, EventKind)> {
     PAIRS.iter().find_map(|pair| match event {
         _ if event == pair.0 => Some((pair, EventKind::Begin)),

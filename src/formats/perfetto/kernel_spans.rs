@@ -32,9 +32,10 @@ struct KernelSpan {
     args: &'static [(&'static str, FieldNumber)],
 }
 
+/// The part of a span that an event is.
 enum SpanPart {
     Is(EventKind),
-    /// Depends on the value of a field; events with other values are ignored.
+    /// Depends on the value of a field; events with other values are not in the table.
     Of(FieldNumber, &'static [(u64, EventKind)]),
 }
 

@@ -1,4 +1,4 @@
-//! State between kernel events of one device, and between statistics of one disk.
+//! State that persists between the kernel events and packets of devices, disks and networks.
 
 use std::collections::VecDeque;
 
@@ -45,7 +45,8 @@ pub(super) struct Network {
     pub(super) connections_seen: u64,
 }
 
-/// The last totals of a disk: sectors and milliseconds of three kinds of transfers, then flushes and their milliseconds.
+/// The last totals of a disk: sectors and milliseconds of three kinds of transfers, then flushes and their
+/// milliseconds.
 pub(super) type DiskTotals = [u64; 8];
 
 /// State across packets of devices.

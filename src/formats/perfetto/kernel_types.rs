@@ -1,4 +1,4 @@
-//! Names of kernel events and their fields, from the descriptors of a bundle and for Perfetto's own events from
+//! Names of kernel events and their fields, from the descriptors in bundles. Those of Perfetto's own events are in
 //! `kernel_types.txt`, which `tests/proto/perfetto_types.py` generates.
 
 use std::sync::LazyLock;
@@ -17,7 +17,7 @@ const DESCRIBED_MAX: usize = 1 << 14;
 /// Limit for fields of a described event. The largest of Perfetto's has 28.
 const FIELDS_MAX: usize = 256;
 
-/// The events that Perfetto defines. Most traces need none of them, so they are parsed with the first.
+/// The events that Perfetto defines. Most traces need none of them, so the first use parses the table.
 static BUILT_IN: LazyLock<FxHashMap<FieldNumber, KernelEventType>> =
     LazyLock::new(|| built_in(include_str!("kernel_types.txt")));
 

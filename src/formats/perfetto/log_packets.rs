@@ -1,5 +1,5 @@
-//! Messages in packets of their own: Android's log and systemd's journal, on the thread that wrote each, statistics of
-//! Android, and triggers of the recording.
+//! Messages in packets of their own. Those of Android's log and systemd's journal are on the thread that wrote them;
+//! statistics of Android and triggers of the recording are on their own tracks.
 
 use super::clocks::Time;
 use super::fields::{builtin_clock, trace_packet};
@@ -101,8 +101,8 @@ impl FtraceDecoder<'_> {
         self.push_message(ts_ns, track, name, None);
     }
 
-    /// Adds the messages of Android's statistics daemon, which has times in the packet. Their types are not in the trace,
-    /// so they are named by number.
+    /// Adds the messages of Android's statistics daemon, whose times are in the packet. Their types are not in the
+    /// trace, so they are named by number.
     pub(super) fn statsd_atoms(&mut self, time: Option<Time>, bytes: &[u8]) {
         let mut times = numbers_in(bytes, statsd_atom::TIMESTAMP_NANOS);
         for field in Fields::new(bytes).filter(|field| field.number == statsd_atom::ATOM) {

@@ -1,4 +1,4 @@
-//! Builds events of packets and kernel events from tables: arguments by field, spans that may overlap, and instants.
+//! Builds events for packets and kernel events: arguments from tables of fields, spans that may overlap, and instants.
 
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -71,7 +71,7 @@ pub(super) fn async_id(kind: &str, numbers: &[u64]) -> u64 {
 }
 
 impl FtraceDecoder<'_> {
-    /// Returns the time of a packet. A packet without one is a loss, unless it describes something for later ones.
+    /// Returns the time of a packet. A packet without one is a loss, unless it describes something for later packets.
     pub(super) fn required_time(&mut self, ts_ns: Option<i64>, describes: bool) -> Option<i64> {
         if ts_ns.is_none() && !describes {
             self.batch.lose(Loss::BadTime, self.place);
@@ -79,20 +79,20 @@ impl FtraceDecoder<'_> {
         ts_ns
     }
 
-    /// Returns the track of spans that may overlap; of no process if `pid` is `None`.
+    /// Returns the track of spans that may overlap; of no process if `pid` is [`Id::None`].
     pub(super) fn overlapping_track(&mut self, pid: Id, name: &str) -> TrackNumber {
         let (kind, tid, slot) = (TrackKind::Async, Id::None, TrackKey::SLOT_NAMED);
         self.tracks.number(TrackKey { kind, pid, tid, name: name.into(), slot })
     }
 
-    /// Returns the track of instants beside those spans.
+    /// Returns the track of a name whose spans do not overlap, or that only has instants.
     pub(super) fn instant_track(&mut self, pid: Id, name: &str) -> TrackIdx {
         let (kind, tid, slot) = (TrackKind::Async, Id::None, TrackKey::SLOT_ALONE);
         let track = self.tracks.number(TrackKey { kind, pid, tid, name: name.into(), slot });
         self.batch.track(track, self.tracks)
     }
 
-    /// Returns the row of a payload with the arguments written so far; 0 if there are none.
+    /// Stores the arguments written so far, and returns the index of their details; 0 if there are none.
     pub(super) fn written_args(&mut self) -> u32 {
         match self.kernel.args.finish() {
             "" => 0,

@@ -37,7 +37,7 @@ const COUNTERS: &[ProcessCounter] = &[
 ];
 
 impl FtraceDecoder<'_> {
-    /// Adds the counters of the processes in a packet. Open files are counted as ignored.
+    /// Adds the counters of the processes in a packet. Lists of open files are counted as ignored.
     pub(super) fn process_stats(&mut self, ts_ns: i64, bytes: &[u8]) {
         let mut has_files = false;
         for polled in Fields::new(bytes).filter(|field| field.number == process_stats::PROCESSES) {

@@ -9,7 +9,7 @@ use crate::formats::protobuf::decode::{Fields, ProtoValue};
 use crate::formats::protobuf::numbers::FieldNumber;
 use crate::model::Loss;
 
-/// Limit for power rails; boards have some tens.
+/// Limit for power rails; boards have a few dozen.
 const RAILS_MAX: usize = 1 << 16;
 
 const NS_PER_MS: u64 = 1_000_000;
@@ -43,7 +43,7 @@ impl FtraceDecoder<'_> {
         }
     }
 
-    /// Handles the names of rails, and their cumulative energy since boot in µWs.
+    /// Handles the names of rails, and adds their cumulative energy since boot in µWs.
     fn power_rails(&mut self, ts_ns: Option<i64>, bytes: &[u8]) {
         let session = last(bytes, power_rails::SESSION_UUID).map_or(0, ProtoValue::number);
         for field in Fields::new(bytes).filter(|field| field.number == power_rails::RAIL_DESCRIPTOR) {

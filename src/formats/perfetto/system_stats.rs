@@ -19,16 +19,16 @@ use crate::model::Loss;
 
 const BYTES_PER_KIB: f64 = 1024.0;
 
-/// Size of a page, if the trace does not tell. Some phones have pages of 16 KiB.
+/// Size of a page if the trace does not state it. Some phones have pages of 16 KiB.
 const PAGE_BYTES: u64 = 4096;
 
 const BYTES_PER_SECTOR: f64 = 512.0;
 
-const BYTES_PER_MB: f64 = 1024.0 * 1024.0;
+const BYTES_PER_MIB: f64 = 1024.0 * 1024.0;
 
 const MS_PER_S: f64 = 1000.0;
 
-/// Limit for disks whose last values are kept; machines have some tens.
+/// Limit for disks whose last values are kept; machines have a few dozen.
 const DISKS_MAX: usize = 1 << 12;
 
 /// Lines of `/proc/meminfo`, by enum value; 0 is undefined.
@@ -126,7 +126,7 @@ impl FtraceDecoder<'_> {
                         None => has_others = true,
                     }
                 }
-                // Both messages have these fields.
+                // `VmstatValue` has the same fields as `MeminfoValue`.
                 sys_stats::VMSTAT => match VMSTAT.get(&number(value, sys_stats_memory::KEY)) {
                     Some(name) => {
                         self.push_global(ts_ns, (name, ""), number(value, sys_stats_memory::VALUE) as f64);
@@ -176,8 +176,8 @@ impl FtraceDecoder<'_> {
                 }
                 sys_stats::CPUIDLE_STATE => {
                     let cpu = number(value, cpu_idle_state::CPU_ID);
-                    let is_entry = cpu_idle_state::CPUIDLE_STATE_ENTRY;
-                    for entry in Fields::new(value.bytes()).filter(|field| field.number == is_entry) {
+                    let entry_field = cpu_idle_state::CPUIDLE_STATE_ENTRY;
+                    for entry in Fields::new(value.bytes()).filter(|field| field.number == entry_field) {
                         let state = text(entry.value, cpu_idle_state_entry::STATE);
                         let us = number(entry.value, cpu_idle_state_entry::DURATION_US) as f64;
                         self.push_global(ts_ns, (&format!("CPU {cpu} time in {state}"), "µs"), us);
@@ -224,7 +224,7 @@ impl FtraceDecoder<'_> {
         let (node, zone) = (text(value, buddy_info::NODE), text(value, buddy_info::ZONE));
         let page_bytes = self.page_bytes();
         let counts = numbers_in(value.bytes(), buddy_info::ORDER_PAGES);
-        // Each order doubles the block; a kernel has some eleven.
+        // Each order doubles the block; kernels have about eleven.
         for (order, count) in (0..u32::BITS).zip(counts) {
             let block_kib = (page_bytes / BYTES_PER_KIB) * f64::from(order).exp2();
             let name = format!("mem.buddyinfo[{node}, {zone}, {block_kib} KiB]");
@@ -232,14 +232,14 @@ impl FtraceDecoder<'_> {
         }
     }
 
-    /// Adds what a disk has transferred since the packet before, and at which rate. The first packet of a disk has
-    /// totals since boot only.
+    /// Adds the amounts and rates that a disk has transferred since the previous packet. The first packet of a disk
+    /// only has totals since boot, so it adds nothing.
     fn disk(&mut self, ts_ns: i64, value: ProtoValue<'_>) {
         let device = text(value, disk_stat::DEVICE_NAME);
         let mut totals: DiskTotals = [0; 8];
-        for (place, &(sectors, time_ms, _)) in TRANSFERS.iter().enumerate() {
-            totals[2 * place] = number(value, sectors);
-            totals[2 * place + 1] = number(value, time_ms);
+        for (index, &(sectors, time_ms, _)) in TRANSFERS.iter().enumerate() {
+            totals[2 * index] = number(value, sectors);
+            totals[2 * index + 1] = number(value, time_ms);
         }
         totals[6] = number(value, disk_stat::FLUSH_COUNT);
         totals[7] = number(value, disk_stat::FLUSH_TIME_MS);
@@ -247,13 +247,13 @@ impl FtraceDecoder<'_> {
             return self.batch.lose(Loss::OverLimit, self.place);
         }
         let Some(before) = self.kernel.disks.insert(device.as_str().into(), totals) else { return };
-        let since = |place: usize| totals[place].saturating_sub(before[place]) as f64;
+        let since = |index: usize| totals[index].saturating_sub(before[index]) as f64;
         let mut push = |what: &str, unit: &str, value: f64| {
             self.push_global(ts_ns, (&format!("diskstat.[{device}].{what}"), unit), value);
         };
-        for (place, &(_, _, transfer)) in TRANSFERS.iter().enumerate() {
-            let amount = since(2 * place) * BYTES_PER_SECTOR / BYTES_PER_MB;
-            let time_ms = since(2 * place + 1);
+        for (index, &(_, _, transfer)) in TRANSFERS.iter().enumerate() {
+            let amount = since(2 * index) * BYTES_PER_SECTOR / BYTES_PER_MIB;
+            let time_ms = since(2 * index + 1);
             push(&format!("{transfer}_amount"), "MB", amount);
             let rate = if time_ms > 0.0 { amount * MS_PER_S / time_ms } else { 0.0 };
             push(&format!("{transfer}_throughput"), "MB/s", rate);
