@@ -10,7 +10,7 @@ use super::kernel_state::{Fence, QueuedJob};
 use crate::formats::output::batch::bare;
 use crate::formats::protobuf::decode::ProtoValue;
 use crate::model::args::Detail;
-use crate::model::{Event, EventKind, Id, Loss, TrackIdx, TrackKey, TrackKind};
+use crate::model::{Event, EventKind, Loss};
 
 /// Limit for jobs and fences in flight; drivers queue several hundred.
 const IN_FLIGHT_MAX: usize = 1 << 16;
@@ -155,12 +155,5 @@ impl FtraceDecoder<'_> {
         let track = self.own_track(track);
         let name = self.batch.name(name.as_bytes(), Some(b"graphics"), self.place);
         self.batch.push(Event { detail, ..bare(ts_ns, kind, track, name) });
-    }
-
-    /// Returns the track of a device or a stream that belongs to no process.
-    pub(super) fn own_track(&mut self, name: &str) -> TrackIdx {
-        let (pid, tid, slot) = (Id::None, Id::None, TrackKey::SLOT_ALONE);
-        let track = self.tracks.number(TrackKey { kind: TrackKind::Async, pid, tid, name: name.into(), slot });
-        self.batch.track(track, self.tracks)
     }
 }

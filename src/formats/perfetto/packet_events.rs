@@ -92,6 +92,11 @@ impl FtraceDecoder<'_> {
         self.batch.track(track, self.tracks)
     }
 
+    /// Returns the track of a device or a stream that belongs to no process.
+    pub(super) fn own_track(&mut self, name: &str) -> TrackIdx {
+        self.instant_track(Id::None, name)
+    }
+
     /// Stores the arguments written so far, and returns the index of their details; 0 if there are none.
     pub(super) fn written_args(&mut self) -> u32 {
         match self.kernel.args.finish() {

@@ -6,7 +6,7 @@ use super::{read, values};
 use crate::formats::testing::Reading;
 use crate::model::{EventKind as K, Loss};
 
-/// Returns the time, track, name and arguments of each event.
+/// Returns the time, kind, track, name and arguments of each event, including counters.
 fn shown(reading: &Reading) -> Vec<(i64, K, &str, &str, &str)> {
     let events = reading.events.iter();
     events.map(|event| (event.ts_ns, event.kind, &*event.track.name, &*event.name, &*event.args)).collect()

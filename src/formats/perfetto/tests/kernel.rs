@@ -1,14 +1,9 @@
 //! Tests of kernel events.
 
-use super::encode::{Message, clock, message};
+use super::encode::{Message, bundle, clock, kernel_event, message};
 use super::*;
 use crate::model::EventKind as K;
 use crate::model::{Id, Metadata, TrackKind};
-
-fn bundle(events: impl IntoIterator<Item = Message>) -> Message {
-    let bundle = events.into_iter().fold(message().number(1, 3), |bundle, event| bundle.message(2, event));
-    message().number(10, 1).message(1, bundle)
-}
 
 /// Returns a switch from a thread that goes to sleep.
 fn switch(ts_ns: u64, previous: u64, tid: u64, name: &str) -> Message {
@@ -321,11 +316,6 @@ fn events_of_the_tables_are_counters_and_markers_and_batteries_have_counters() {
     assert_eq!(units, ["", "", "kHz", "kHz", "", "", "", "kHz", "", "µAh", "µA"]);
     let spans: Vec<_> = reading.kinds().into_iter().filter(|(_, kind, _)| matches!(kind, K::Begin | K::End)).collect();
     assert_eq!((spans, reading.lost()), (vec![(7, K::Begin, "frame"), (8, K::End, "")], vec![]));
-}
-
-/// Returns an ftrace event with a message in this field.
-fn kernel_event(ts_ns: u64, tid: u64, number: u32, event: Message) -> Message {
-    message().number(1, ts_ns).number(2, tid).message(number, event)
 }
 
 #[test]

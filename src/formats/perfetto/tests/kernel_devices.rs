@@ -1,15 +1,8 @@
 //! Kernel events that are spans together with others, and states and counters of devices.
 
 use super::encode::{bundle, kernel_event, message};
-use super::{read, values};
-use crate::formats::testing::Reading;
+use super::{read, shown, values};
 use crate::model::{Event, EventFlags, EventKind as K, Loss};
-
-/// Returns the time, track, name and arguments of each event that is not a counter.
-fn shown(reading: &Reading) -> Vec<(i64, K, &str, &str, &str)> {
-    let events = reading.events.iter().filter(|event| event.kind != K::Counter);
-    events.map(|event| (event.ts_ns, event.kind, &*event.track.name, &*event.name, &*event.args)).collect()
-}
 
 #[test]
 fn pairs_of_events_are_spans_with_the_fields_of_both() {

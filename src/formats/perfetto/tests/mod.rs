@@ -25,6 +25,12 @@ fn values(reading: &Reading) -> Vec<(i64, String, &str, f64)> {
     counters.map(|event| (event.ts_ns, event.track.pid.to_string(), &*event.track.name, value(event.value))).collect()
 }
 
+/// Returns the time, kind, track, name and arguments of each event that is not a counter.
+fn shown(reading: &Reading) -> Vec<(i64, EventKind, &str, &str, &str)> {
+    let events = reading.events.iter().filter(|event| event.kind != EventKind::Counter);
+    events.map(|event| (event.ts_ns, event.kind, &*event.track.name, &*event.name, &*event.args)).collect()
+}
+
 /// Reads packets that must be a valid trace.
 pub(super) fn read(packets: impl IntoIterator<Item = encode::Message>) -> Reading {
     read_bytes(&encode::capture(packets)).expect("a capture")

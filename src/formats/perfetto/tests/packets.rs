@@ -1,15 +1,9 @@
 //! Packets of devices, Android and Windows: frames, GPUs, energy, wakelocks, network packets and operations on files.
 
 use super::encode::{Message, message, packet};
-use super::read;
+use super::{read, shown};
 use crate::formats::testing::Reading;
 use crate::model::{EventKind as K, Id, Loss, Metadata};
-
-/// Returns the time, track, name and arguments of each event that is not a counter.
-fn shown(reading: &Reading) -> Vec<(i64, K, &str, &str, &str)> {
-    let events = reading.events.iter().filter(|event| event.kind != K::Counter);
-    events.map(|event| (event.ts_ns, event.kind, &*event.track.name, &*event.name, &*event.args)).collect()
-}
 
 /// Returns the time, name, value and unit of each counter value.
 fn values(reading: &Reading) -> Vec<(i64, &str, f64, &str)> {
