@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_are_keys_of_other_formats_mislead_nobody() {
+    fn values_that_equal_keys_of_other_formats_do_not_change_the_format() {
         let profile = r#"{"nodes":[{"id":1,"callFrame":{"functionName":"ph"}},{"id":2,"callFrame":{"functionName":"traceEvents"}}]"#;
         assert_eq!(format_of(profile.as_bytes()), Some("V8 CPU profile"));
         let trace = r#"[{"name":"speedscope","ph":"B"},{"name":"\"nodes\" \"callFrame\" \"functionName\""}]"#;
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_capture_is_none() {
+    fn files_that_are_no_traces_have_no_format() {
         let texts = ["plain text;\nof two lines", "name,count\na,1\n", "a b\n1 2\n", "\n\n", ";;; 1 x"];
         for text in texts {
             assert_eq!(format_of(text.as_bytes()), None, "{text:?}");

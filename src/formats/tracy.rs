@@ -381,7 +381,7 @@ mod tests {
     proptest! {
         /// Names have no numeric parts and files no numeric names, which would make a line ambiguous.
         #[test]
-        fn what_tracy_writes_is_read_back(
+        fn zones_are_read_back_as_tracy_writes_them(
             name in "[a-z<>:\" ]{0,5}(,[a-z<> \"]{1,5}){0,4}",
             file in "[a-z./ ]{1,9}",
             numbers in prop::array::uniform4(0..u32::MAX),

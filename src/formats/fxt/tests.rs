@@ -157,7 +157,7 @@ fn switches_wakings_and_names_of_threads() {
 }
 
 #[test]
-fn weights_of_switches_are_priorities_and_a_thread_of_the_smallest_one_is_none() {
+fn weights_of_switches_are_priorities_and_the_smallest_weight_means_idle() {
     let switch = |ts: u64, (from, from_weight): (u64, i32), (to, to_weight): (u64, i32)| {
         let weight = |name, weight: i32| arg(1, name, u64::from(weight.cast_unsigned()), &[]);
         let weights = [weight("incoming_weight", to_weight), weight("outgoing_weight", from_weight)].concat();
@@ -175,7 +175,7 @@ fn weights_of_switches_are_priorities_and_a_thread_of_the_smallest_one_is_none()
 }
 
 #[test]
-fn what_the_recorder_lost_and_blobs_are_counted() {
+fn losses_of_the_recorder_and_blobs_are_counted() {
     let reading = read(&[
         record(3 << 16 | 1 << 20, &[]),
         record(5 | inline("blob") << 16 | 3 << 32, &[padded("blob"), padded("abc")]),

@@ -84,7 +84,7 @@ fn placed(reading: &Reading) -> Vec<(Id, Id, i64, i64, String)> {
 }
 
 #[test]
-fn null_is_as_good_as_nothing_wherever_an_exporter_writes_it() {
+fn null_means_absent_in_every_field() {
     let line = r#"{"resourceSpans":[{"resource":null,"scopeSpans":null},{"resource":{"attributes":null},"scopeSpans":[
         {"scope":null,"spans":null},{"scope":{"name":null},"spans":[{"traceId":null,"spanId":"1","parentSpanId":null,"name":null,
         "kind":null,"startTimeUnixNano":"5","endTimeUnixNano":"7","attributes":[{"key":null,"value":null},{"key":"k","value":{"arrayValue":{"values":null}}}],
@@ -127,7 +127,7 @@ proptest! {
 }
 
 #[test]
-fn a_child_stands_below_its_parent_and_one_that_does_not_fit_has_an_arrow() {
+fn a_child_is_below_its_parent_and_one_that_does_not_fit_has_a_flow() {
     // Two overlapping children of one parent, and one in another service.
     let spans = [(10, 50, 1, 0, 0), (20, 40, 2, 1, 0), (30, 45, 3, 1, 0), (22, 30, 4, 2, 1)];
     for reading in [read(&json(&spans)), read_bytes(&protobuf(&spans)).expect("a capture")] {
@@ -223,7 +223,7 @@ fn a_real_capture_has_every_span_and_event_with_its_own_times() {
 }
 
 #[test]
-fn damage_costs_its_line_and_a_cut_what_is_behind_it() {
+fn damage_costs_its_line_and_a_cut_the_lines_after_it() {
     let spans = [(10, 50, 1, 0, 0), (20, 40, 2, 1, 0), (30, 45, 3, 1, 1)];
     let whole = json(&spans);
     let second = whole.find('\n').expect("a line") + 1;
@@ -304,7 +304,7 @@ fn requests_read_the_same_within_arrays_and_answers_of_tools() {
 }
 
 #[test]
-fn spans_that_exporters_print_are_those_of_their_programs() {
+fn spans_of_console_exporters_are_read() {
     let corpus = |name: &str| {
         let path = data("").join("../fuzz/corpus/otlp_json").join(name);
         std::fs::read_to_string(path).expect("a small capture")

@@ -91,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_number_is_of_another_process_once_another_track_says_another_name_or_start() {
+    fn another_track_with_another_name_or_start_makes_a_pid_another_process() {
         let mut pids = Pids::default();
         let first = Id::Number(5);
         let second = Id::Text("5 (2)".into());

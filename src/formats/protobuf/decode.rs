@@ -280,7 +280,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn a_length_beyond_the_end_breaks_the_walk_and_reads_nothing_beyond_it() {
+    fn a_length_beyond_the_end_ends_the_iteration_as_broken() {
         let mut fields = Fields::new(&[0x08, 0x96, 0x01, 0x12, 5, b'a']);
         assert_eq!(fields.next(), Some(ProtoField { number: FieldNumber::new(1), value: ProtoValue::Varint(150) }));
         assert_eq!(fields.next(), None);
@@ -296,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn two_bytes_are_a_small_field_just_when_a_walk_finds_one_that_ends_behind_them() {
+    fn small_returns_two_bytes_only_if_they_are_a_whole_varint_field() {
         for pair in 0..=u16::MAX {
             let bytes = [&pair.to_le_bytes()[..], &[7]].concat();
             let (mut walk, mut small) = (Fields::new(&bytes), Fields::new(&bytes));
@@ -326,7 +326,7 @@ mod tests {
         }
 
         #[test]
-        fn any_bytes_are_walked_to_an_end(bytes: Vec<u8>) {
+        fn iteration_over_any_bytes_ends(bytes: Vec<u8>) {
             prop_assert!(Fields::new(&bytes).count() <= bytes.len());
             prop_assert!(ProtoValue::Bytes(&bytes).numbers(false).count() <= bytes.len());
             prop_assert!(ProtoValue::Bytes(&bytes).numbers(true).count() <= bytes.len());

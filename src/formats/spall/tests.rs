@@ -327,7 +327,7 @@ fn damage_in_the_middle_costs_what_it_hits() {
 }
 
 #[test]
-fn what_cannot_be_read_is_refused_with_its_place() {
+fn unreadable_headers_are_refused_with_their_position() {
     let error = |bytes: &[u8]| read_bytes(bytes).expect_err("refused").to_string();
     let automatic = header_of_automatic();
     assert!(error(&[&automatic[..8], &[1], &automatic[9..]].concat()).contains("automatic kind, found version 1"));

@@ -49,7 +49,7 @@ fn bytes_between_packets_are_stepped_over_and_counted_once() {
 
 /// The byte after a packet, which may be in the next block, confirms its length.
 #[test]
-fn damage_at_the_border_of_two_blocks_reads_as_anywhere_else() {
+fn damage_at_the_border_of_two_blocks_reads_like_damage_inside_one() {
     for at in 0..small().len() {
         for wrong in [0, 0x0a, 0xff] {
             let mut bytes = small();
@@ -63,7 +63,7 @@ fn damage_at_the_border_of_two_blocks_reads_as_anywhere_else() {
 }
 
 #[test]
-fn a_category_of_number_0_is_missing_each_time_it_is_asked_for() {
+fn a_category_of_iid_0_is_missing_in_every_event() {
     let of_category = |ts: u64, iid: Option<u64>| {
         let event = message().number(9, 3).number(10, 1).number(11, 7);
         packet(ts).message(11, iid.into_iter().fold(event, |event, iid| event.number(3, iid)))

@@ -13,7 +13,7 @@ const INSTANT: u64 = 3;
 const COUNTER: u64 = 4;
 
 #[test]
-fn spans_instants_and_flows_of_a_thread_that_is_described_behind_them() {
+fn spans_instants_and_flows_of_a_thread_that_is_described_after_them() {
     let flows = message().number(9, BEGIN).number(11, 7).bytes(23, "a").bytes(22, "c").bytes(22, "d").fixed(47, 99);
     let reading = read([
         packet(10).message(11, flows),
@@ -87,7 +87,7 @@ fn tracks_of_one_merge_key_share_a_name_and_those_of_another_have_another() {
 }
 
 #[test]
-fn two_tracks_of_one_name_stay_two_and_stand_in_their_process() {
+fn two_tracks_of_one_name_stay_two_and_belong_to_their_process() {
     let alone =
         message().number(10, 1).message(60, message().number(1, 4).number(5, 1).bytes(2, "queue").number(15, 2));
     let reading = read([
@@ -114,13 +114,13 @@ fn two_tracks_of_one_name_stay_two_and_stand_in_their_process() {
 }
 
 #[test]
-fn a_circle_of_parents_ends() {
+fn a_cycle_of_parents_ends() {
     let reading = read([child(2, 3, "x"), child(3, 2, "y"), event(1, BEGIN, 2, "a")]);
     assert_eq!(reading.events[0].track.pid, Id::None);
 }
 
 #[test]
-fn interned_texts_are_of_their_writer_and_end_when_it_begins_anew() {
+fn interned_texts_belong_to_their_sequence_until_its_state_is_cleared() {
     let interned = |name: &str| message().message(2, message().number(1, 1).bytes(2, name));
     let named = |ts_ns: u64, sequence: u64| {
         let event = message().number(9, INSTANT).number(10, 1);
@@ -141,7 +141,7 @@ fn interned_texts_are_of_their_writer_and_end_when_it_begins_anew() {
 }
 
 #[test]
-fn clocks_lead_to_the_captures_own_by_the_snapshot_before() {
+fn times_are_converted_by_the_previous_clock_snapshot() {
     let snapshot = |clocks: Vec<Message>| {
         let snapshot = clocks.into_iter().fold(message(), |snapshot, clock| snapshot.message(1, clock));
         message().number(10, 1).message(6, snapshot)
@@ -208,7 +208,7 @@ fn counters_are_multiplied_and_summed_and_the_threads_own_time_goes_to_its_spans
 }
 
 #[test]
-fn a_counter_has_its_unit_wherever_its_name_stands() {
+fn a_counter_has_its_unit_wherever_it_is_named() {
     let described = |uuid: u64, more: fn(Message) -> Message, counter: Message| {
         message().number(10, 1).message(60, more(message().number(1, uuid).message(8, counter)))
     };
@@ -310,7 +310,7 @@ fn annotations_become_one_json_object_however_they_nest() {
 }
 
 #[test]
-fn older_events_by_their_phases() {
+fn legacy_events_are_read_by_their_phases() {
     let phase = |ts_ns: u64, phase: char, more: fn(Message) -> Message| {
         let legacy = more(message().number(2, u64::from(phase)));
         packet(ts_ns).message(11, message().bytes(23, "n").bytes(22, "c").number(11, 7).message(6, legacy))
@@ -360,7 +360,7 @@ fn older_events_by_their_phases() {
 }
 
 #[test]
-fn the_oldest_captures_tell_times_as_distances_from_a_thread_descriptor() {
+fn times_of_the_oldest_traces_are_relative_to_a_thread_descriptor() {
     let descriptor = message().number(1, 1).number(2, 2).number(6, 1000).number(7, 50);
     let snapshot = message().message(1, clock(6, 1_000_000)).message(1, clock(3, 1_000_000));
     let event = |delta_us: u64| message().number(9, INSTANT).bytes(23, "i").number(1, delta_us).number(2, 3);
@@ -410,7 +410,7 @@ fn an_interned_correlation_id_is_its_text() {
 }
 
 #[test]
-fn events_of_the_track_0_are_those_of_their_sequences_thread() {
+fn events_on_track_0_belong_to_the_thread_of_their_sequence() {
     let of_thread = message().number(10, 1).message(44, message().number(1, 5).number(2, 6));
     let reading = read([of_thread, event(10, BEGIN, 0, "a"), event(20, END, 0, "")]);
     assert!(reading.events.iter().all(|event| event.track.kind == TrackKind::Thread));
@@ -453,7 +453,7 @@ fn events_without_a_track_belong_to_the_thread_that_their_writer_described_or_th
 }
 
 #[test]
-fn a_process_that_has_the_number_of_one_before_is_another() {
+fn a_process_that_reuses_a_pid_is_another_process() {
     let packets = [
         process(10, 5, "first"),
         thread(11, 5, 6, "t"),
@@ -495,7 +495,7 @@ fn processes_and_threads_are_ordered_by_rank_where_the_capture_says_so() {
 }
 
 #[test]
-fn distances_of_a_counter_add_up_also_where_they_are_doubles() {
+fn incremental_counters_add_up_even_if_their_values_are_doubles() {
     let counter = message().number(1, 9).bytes(2, "c").message(8, message().number(4, 10).number(5, 1));
     let value = |at, double: f64| {
         packet(at).message(11, message().number(9, COUNTER).number(11, 9).fixed(44, double.to_bits()))

@@ -79,7 +79,7 @@ fn system_calls_are_spans_of_their_threads_named_as_the_machine_numbers_them() {
     assert_eq!(args, [r#"{"fields":"3, 7ffd","cpu":3}"#, r#"{"cpu":3}"#, r#"{"ret":-11,"cpu":3}"#]);
     let track = &reading.events[0].track;
     assert_eq!((track.kind, &track.pid, &track.tid), (TrackKind::Thread, &Id::Number(5), &Id::Number(7)));
-    assert_eq!(reading.lost(), [(Loss::BadRecord, 1)], "a call that is not told which");
+    assert_eq!(reading.lost(), [(Loss::BadRecord, 1)], "a call without a number");
     // The machine type may follow the events, or be missing.
     assert_eq!(read([events()]).kinds()[1], (20, K::Begin, "syscall 64"));
 }
@@ -121,7 +121,7 @@ fn switches_and_wakings_as_columns_are_the_same() {
 }
 
 #[test]
-fn an_old_kernel_tells_states_by_other_bits() {
+fn an_old_kernel_encodes_states_by_other_bits() {
     let of_release = |release: &str| {
         let system = message().message(45, message().message(1, message().bytes(3, release)));
         let parked = message().number(1, 10).message(4, message().number(2, 7).number(4, 512).number(6, 0));
@@ -172,7 +172,7 @@ fn markers_of_programs() {
 }
 
 #[test]
-fn a_bundle_of_another_clock_is_brought_to_the_captures_clock() {
+fn a_bundle_of_another_clock_is_converted_to_the_trace_clock() {
     let events = |bundle: Message| bundle.number(1, 3).message(2, print(10, 11, "B|10|draw\n"));
     // The local clock of the kernel, with a reading of it and of the trace clock.
     let local = events(message().number(5, 3).number(6, 8).number(7, 108).message(8, message()));

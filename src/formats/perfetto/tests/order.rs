@@ -32,7 +32,7 @@ fn ordered_names(reading: &Reading) -> Vec<(i64, String)> {
 }
 
 #[test]
-fn siblings_stand_by_rank_or_name_on_every_level_where_the_capture_says_so() {
+fn siblings_are_sorted_by_rank_or_name_on_every_level_that_orders_them() {
     let counter = message().number(1, 20).number(5, 3).bytes(2, "b").message(8, message());
     let value = packet(9).message(11, message().number(9, 4).number(11, 20).number(30, 2));
     let reading = read([
@@ -56,7 +56,7 @@ fn siblings_stand_by_rank_or_name_on_every_level_where_the_capture_says_so() {
 }
 
 #[test]
-fn nothing_is_said_of_a_process_whose_tracks_stand_as_they_appear() {
+fn a_process_with_tracks_in_order_of_appearance_has_no_sort_indices() {
     let reading = read([
         process(1, 50, "app"),
         process(2, 51, "other"),
@@ -78,7 +78,7 @@ fn nothing_is_said_of_a_process_whose_tracks_stand_as_they_appear() {
 }
 
 #[test]
-fn places_go_out_and_come_back() {
+fn sort_indices_are_read_back_as_written() {
     let mut registry = Registry::default();
     let key = |kind, pid, name: &str| TrackKey { kind, pid, tid: Id::None, name: name.into(), slot: 0 };
     let tracks = [
@@ -112,7 +112,7 @@ fn places_go_out_and_come_back() {
 }
 
 #[test]
-fn a_circle_of_ordered_parents_ends() {
+fn a_cycle_of_ordered_parents_ends() {
     let reading = read([below(2, 3, "x", 3, 1), below(3, 2, "y", 3, 1), event(1, 1, 2, "a")]);
     assert_eq!(ordered_names(&reading).len(), 1);
 }

@@ -35,7 +35,7 @@ fn stacks(reading: &Reading) -> Vec<(i64, Vec<&str>)> {
 }
 
 #[test]
-fn samples_of_the_kernels_counters_have_their_stacks_and_what_was_lost_is_told() {
+fn samples_of_kernel_counters_have_their_stacks_and_lost_ones_are_counted() {
     let sample = |ts_ns: u64, tid: u64, stack: u64| {
         let sample = message().number(1, 3).number(2, 5).number(3, tid).number(4, stack);
         message().number(8, ts_ns).number(10, 1).message(66, sample)
@@ -61,7 +61,7 @@ fn samples_of_the_kernels_counters_have_their_stacks_and_what_was_lost_is_told()
 }
 
 #[test]
-fn samples_of_chromium_are_told_by_the_time_from_one_to_the_next() {
+fn times_of_chromium_samples_are_relative_to_the_previous_sample() {
     let thread = message().number(1, 5).number(2, 7).number(6, 1000);
     let reading = read([
         message().number(10, 1).number(13, 1).message(44, thread).message(12, tables()),
@@ -93,7 +93,7 @@ fn args_of_a_sample(defaults: Message, sample: Message) -> String {
 }
 
 #[test]
-fn samples_have_the_event_and_period_of_their_writers_defaults_with_the_counters_read_beside_it() {
+fn samples_have_the_event_and_period_of_their_defaults_and_the_counts_of_followers() {
     let by_period = message().number(1, 5000).number(4, 10);
     let sample = message().number(1, 3).number(5, 2).number(6, 15_000).bytes(7, [4, 9]);
     assert_eq!(

@@ -75,7 +75,7 @@ proptest! {
     }
 
     #[test]
-    fn any_bytes_behind_a_capture_are_read_to_an_end(bytes: Vec<u8>) {
+    fn reading_ends_with_any_bytes_after_a_trace(bytes: Vec<u8>) {
         let events = [Written { ts_ns: 1, kind: 3, thread: 1, name: "first".into(), interned: true }];
         let whole = encoded(&events);
         let reading = read_bytes(&[&whole[..], &bytes].concat()).expect("a capture");

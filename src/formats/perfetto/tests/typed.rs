@@ -133,7 +133,7 @@ fn an_annotation_that_is_a_message_is_shown_by_its_type_and_unknown_fields_by_th
 }
 
 #[test]
-fn messages_of_no_known_type_end_at_a_depth() {
+fn messages_of_unknown_type_end_at_the_depth_limit() {
     let deep = (0..200).fold(message().number(1, 1), |inner, _| message().message(1, inner));
     let annotation = message().bytes(10, "deep").message(14, deep);
     let reading = read([packet(5).message(11, message().number(9, 3).message(4, annotation))]);
@@ -142,7 +142,7 @@ fn messages_of_no_known_type_end_at_a_depth() {
 }
 
 #[test]
-fn without_a_description_only_what_belongs_to_the_format_is_shown() {
+fn without_a_descriptor_only_types_of_the_format_are_shown() {
     let mojo = message().bytes(3, "viz").number(2, 5).number(60, 1);
     let event = message().number(9, 3).number(11, 7).message(38, mojo).message(2000, message()).bytes(49, [8, 1, 8, 2]);
     let reading = read([thread(7, 1, 2, "t"), packet(5).message(11, event)]);
@@ -155,7 +155,7 @@ fn without_a_description_only_what_belongs_to_the_format_is_shown() {
 }
 
 #[test]
-fn messages_in_messages_end_at_a_depth_and_damage_costs_what_is_damaged() {
+fn nested_messages_end_at_the_depth_limit_and_damage_costs_itself() {
     let deep = (0..200).fold(message(), |inner, _| message().message(21, inner));
     let reading = read([described(), thread(7, 1, 2, "t"), spans(deep)]);
     assert_eq!(reading.lost(), [(Loss::DeepNesting, 1)]);
