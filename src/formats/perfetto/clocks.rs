@@ -27,7 +27,7 @@ const CLOCKS_IN_SNAPSHOT_MAX: usize = 32;
 /// Limit for links of a clock, since an event whose clock has no link to the trace clock searches all of them.
 const LINKS_MAX: usize = 64;
 
-/// Limit for clocks; each sequence has two or three. Clocks beyond it are treated as one.
+/// Limit for clocks; each sequence has two or three. Clocks beyond it are treated as the first clock.
 const CLOCKS_MAX: usize = 1 << 20;
 
 /// The clocks of a trace and the offsets between them.
