@@ -54,8 +54,8 @@ fn is_page(head: &[u8]) -> bool {
 
 /// Returns whether a line is a header or comment, not an event.
 fn is_note(line: &[u8]) -> bool {
-    let is_about = [&b"#"[..], b"TRACE:", b"capturing trace", b"cpus=", b"version =", b"CPU "];
-    let is_about = is_about.iter().any(|begin| line.starts_with(begin));
+    let beginnings = [&b"#"[..], b"TRACE:", b"capturing trace", b"cpus=", b"version =", b"CPU "];
+    let is_about = beginnings.iter().any(|begin| line.starts_with(begin));
     // A function graph has rulers around each switch.
     let is_ruler = || line.trim_ascii().iter().all(|&byte| byte == b'-');
     is_ruler() || is_about && !line.contains(&b']')

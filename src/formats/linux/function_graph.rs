@@ -58,7 +58,7 @@ impl<'a> GraphLine<'a> {
     pub(crate) fn from_line(line: &'a [u8]) -> Option<Self> {
         let mut rest = line.trim_ascii();
         let mut ts_ns = None;
-        if let Some((before, behind)) = cell(rest)
+        if let Some((before, after)) = cell(rest)
             && before.contains(&b'.')
         {
             // Relative times of the latency format are in microseconds.
@@ -67,7 +67,7 @@ impl<'a> GraphLine<'a> {
                 None => nanos_from_seconds(before),
             };
             if let Ok(time) = time {
-                (ts_ns, rest) = (Some(time), behind);
+                (ts_ns, rest) = (Some(time), after);
             }
         }
         let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
@@ -86,9 +86,9 @@ impl<'a> GraphLine<'a> {
         // The flags of the latency format are one short word.
         let is_flags = |text: &[u8]| !text.is_empty() && text.len() <= 8 && !text.contains(&b' ');
         if is_flags(column)
-            && let Some((next, behind)) = cell(code).filter(|(next, _)| is_duration(next))
+            && let Some((next, after)) = cell(code).filter(|(next, _)| is_duration(next))
         {
-            (column, code) = (next, behind);
+            (column, code) = (next, after);
         }
         let is_arrow = |text: &[u8]| text.starts_with(b"====") || text.starts_with(b"<===");
         if is_arrow(column) || is_arrow(code) {

@@ -1,8 +1,8 @@
 //! Text of `perf script`. Each event is a line `comm pid/tid [cpu] time: period event: fields`, then the stack,
 //! innermost frame first, and an empty line. An event without fields is a sample, and so is one with a stack. Scheduler
-//! events also become scheduling, system calls spans, others instants. Names stay as `perf` prints them, which shows
-//! unresolved addresses as their file. Lines without times are placed a millisecond apart, which is reported as a loss.
-//! Branches, registers and instructions are ignored.
+//! events also become scheduling, system calls spans, others instants. Names stay as `perf` prints them; unresolved
+//! addresses are named after their file, as in `[libc.so.6]`. Lines without times are placed a millisecond apart, which
+//! is reported as a loss. Branches, registers and instructions are ignored.
 
 mod header;
 

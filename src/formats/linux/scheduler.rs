@@ -26,7 +26,7 @@ use crate::model::{Event, EventFlags, EventKind, Id, Loss, Metadata, SourcePos, 
 /// Limit for CPUs; machines have fewer.
 const CPUS_MAX: usize = 1 << 16;
 
-/// Limit for threads, each some hundred bytes here and in the tables; traces have fewer.
+/// Limit for threads, which take a few hundred bytes each here and in the tables; traces have fewer.
 const THREADS_MAX: usize = 1 << 20;
 
 /// A thread as in an event.

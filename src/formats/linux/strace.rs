@@ -1,8 +1,8 @@
 //! The output of `strace`, `ltrace` and `perf trace`: one line per call, `PID time name(args) = result <seconds>`. With
-//! `-T` a call is a span; without it only a call that another thread interrupted has two times, and all others are
-//! instants. A call that a message or output of the program cuts goes on in a line without a time. The stacks of `-k`
-//! are samples at the starts of their calls. The table of sums that `-C` prints after the calls has no times, so the
-//! reader skips it.
+//! `-T` a call is a span. Without it, only a call that another thread interrupted has two times, and all others are
+//! instants. A call that a message or output of the program cuts off continues in a line without a time. The stacks of
+//! `-k` are samples at the starts of their calls. The summary table that `-C` prints after the calls has no times, so
+//! the reader skips it.
 
 mod clock;
 mod line;

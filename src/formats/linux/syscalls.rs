@@ -17,7 +17,7 @@ const FORGOTTEN_NUMBER: i64 = -1;
 pub(crate) struct SystemCall<'a> {
     pub(crate) kind: EventKind,
     pub(crate) name: Cow<'a, [u8]>,
-    /// Whether the exit does not say of which call it is; then it is the call that its thread is in.
+    /// Whether the exit does not name its call, which is then the current one of its thread.
     is_of_any_call: bool,
 }
 
@@ -96,7 +96,8 @@ pub(crate) struct CallThread {
 }
 
 impl ThreadCalls {
-    /// Returns the event of an entry or exit, in order of time. Returns `None` if the span of the call has ended before.
+    /// Returns the event of an entry or exit; these must be in order of time. Returns `None` if the span of the call
+    /// has already ended.
     ///
     /// Ends the call before an entry, so that calls whose exits were not recorded last until the next.
     pub(crate) fn event(
@@ -128,7 +129,7 @@ impl ThreadCalls {
         open.map(|call| *call = CurrentCall::Ended).is_some()
     }
 
-    /// Forgets the call of an earlier thread with the id of a new one, such as `exit`, which has no exit. Returns
+    /// Forgets the call of an earlier thread with the id of a new one, such as `exit`, which never returns. Returns
     /// whether its span was open.
     pub(crate) fn start_thread(&mut self, tid: i64) -> bool {
         self.0.remove(&tid) == Some(CurrentCall::Open)

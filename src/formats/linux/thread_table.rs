@@ -1,5 +1,5 @@
-//! A table by thread id. A trace may have a million threads, so rows are in a list, which grows without free places, and
-//! the hash table has positions only.
+//! A table with a row for each thread id. A trace may have a million threads, so the hash table, whose free slots take
+//! memory, has only positions. The rows are in a list, whose spare capacity is never touched.
 
 use std::hash::BuildHasher;
 
@@ -11,7 +11,7 @@ use smallvec::SmallVec;
 /// The name of a thread. The kernel's names have at most 15 bytes, which need no allocation.
 pub(super) type TaskName = SmallVec<[u8; 16]>;
 
-/// A row for each of some threads.
+/// Rows by thread id.
 #[derive(Debug)]
 pub(super) struct ThreadTable<T> {
     rows: Vec<(i64, T)>,
@@ -53,12 +53,12 @@ impl<T> ThreadTable<T> {
         let rehash = |&position: &u32| hash(rows[position as usize].0);
         let position = match self.positions.entry(hash(tid), is_same, rehash) {
             Entry::Occupied(entry) => *entry.get() as usize,
-            Entry::Vacant(place) => {
+            Entry::Vacant(slot) => {
                 if rows.len() >= count_max.min(Self::COUNT_MAX) {
                     return None;
                 }
                 let position = rows.len();
-                place.insert(position as u32);
+                slot.insert(position as u32);
                 rows.push((tid, new()));
                 position
             }

@@ -8,7 +8,7 @@ use crate::formats::input::byte_reader::ByteReader;
 use crate::formats::input::source::{Source, excerpt};
 use crate::formats::{ReadContext, ReadError};
 
-/// Limit for each section; ids and attributes take some KiB, so a larger size means damage.
+/// Limit for each section; ids and attributes take a few KiB, so a larger size means damage.
 pub(super) const HEADER_BYTES_MAX: u64 = 16 << 20;
 
 /// Feature bit of the tracepoint descriptions.

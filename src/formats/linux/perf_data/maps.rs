@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 use super::modules::{KERNEL, MapModules, MappedFile};
 use crate::model::ModuleKind;
 
-/// Limit for mappings of all processes; real traces have some thousand.
+/// Limit for mappings of all processes; real traces have a few thousand.
 const MAPS_MAX: usize = 1 << 20;
 
 /// Process id for functions that the kernel generates at run time, such as BPF programs.

@@ -38,7 +38,7 @@ pub(super) struct MappedFile<'a> {
 pub(super) struct FileIdentity {
     pub(super) device: u64,
     pub(super) inode: u64,
-    /// Changes when a file system uses an inode again. 0 if unknown: perf writes it for processes that it found.
+    /// Changes when a file system uses an inode again. 0 if unknown, as for files mapped before the recording.
     pub(super) generation: u64,
 }
 
@@ -97,7 +97,7 @@ impl MapModules {
     pub(super) fn row(&mut self, pid: i64, (start, offset): (u64, u64), file: &MappedFile<'_>) -> Option<usize> {
         let text = String::from_utf8_lossy(&file.path[..file.path.len().min(PATH_BYTES_MAX)]);
         let jit = u32::try_from(pid).ok().filter(|_| ANONYMOUS.iter().any(|name| text.starts_with(name)));
-        // The name of the kernel is followed by the symbol that identifies its build.
+        // The name of the kernel is followed by a symbol, whose address gives the KASLR offset.
         let kernel = KERNEL_NAMES.iter().find(|&&name| text.starts_with(name));
         let (path, kind, anchor): (Arc<str>, _, _) = if let Some(pid) = jit {
             (format!("/tmp/perf-{pid}.map").into(), ModuleKind::Jit(pid), None)
@@ -190,8 +190,9 @@ impl MapModules {
 
     /// Returns a module with its current build-id.
     ///
-    /// perf lists the build-id that the file at a path had in the end. If other files were there before, it is probably
-    /// that of the last one, whose inode shows the doubt. A file whose inode was used again is gone.
+    /// perf lists the build-id that the file at a path had in the end. If the path had several files, it is probably
+    /// that of the last one. That module keeps its inode, so that its build-id is not taken as certain. A file whose
+    /// inode was used again no longer exists.
     pub(super) fn module(&self, row: usize) -> Module {
         let MapModule { path, category, kind, build_id, identity, anchor, .. } = &self.rows[row];
         let files = self.paths.get(path).copied().unwrap_or_default();

@@ -1,5 +1,5 @@
 //! User stacks recorded as bytes with registers (`--call-graph dwarf`). Passes them to the unwinder, which has access
-//! to the files. Supports x86-64 only; stacks of other machines have the innermost frame alone.
+//! to the files. Supports x86-64 only; stacks of other machines keep only their innermost frame.
 
 use super::maps::{FramePlace, Maps};
 use super::wire::{PerfBytes, ProgramState};

@@ -126,12 +126,12 @@ impl PerfParser<'_> {
             }
             let body = record[RECORD_HEADER_BYTES..].to_vec();
             input.skip(len as u64)?;
-            let behind = self.record(kind, misc, &body, offset)?;
-            if kind == kind::TRACING_DATA && behind <= HEADER_BYTES_MAX {
-                let described = self.header.describe_tracepoints(input.peek(behind as usize)?);
+            let payload_bytes = self.record(kind, misc, &body, offset)?;
+            if kind == kind::TRACING_DATA && payload_bytes <= HEADER_BYTES_MAX {
+                let described = self.header.describe_tracepoints(input.peek(payload_bytes as usize)?);
                 self.batch.batch.losses.add_many(Loss::BadRecord, place, u64::from(described.is_none()));
             }
-            if behind > 0 && !input.skip(behind)? {
+            if payload_bytes > 0 && !input.skip(payload_bytes)? {
                 self.batch.lose(Loss::Truncated, place);
             }
         }
@@ -261,8 +261,8 @@ impl PerfParser<'_> {
         }
         let mut rest = &bytes[..];
         while let Some((kind, misc, len)) = record_header(rest) {
-            let Some((record, behind)) = rest.split_at_checked(len) else { break };
-            rest = behind;
+            let Some((record, after)) = rest.split_at_checked(len) else { break };
+            rest = after;
             if !matches!(kind, kind::COMPRESSED | kind::COMPRESSED2) {
                 self.record(kind, misc, &record[RECORD_HEADER_BYTES..], offset)?;
             }

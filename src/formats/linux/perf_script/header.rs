@@ -149,7 +149,7 @@ fn split_period(before: &[u8]) -> (&[u8], Option<u64>) {
     split().unwrap_or((before, None))
 }
 
-/// Splits `comm pid/tid` or `comm tid`; without a name, ids of five digits begin the line.
+/// Splits `comm pid/tid` or `comm tid`. Without a name, ids that fill their five columns start the line.
 fn task_ids(text: &[u8]) -> Option<(&[u8], Option<i64>, i64)> {
     let (comm, ids) = text.split_at(memchr::memrchr(b' ', text).map_or(0, |space| space + 1));
     let mut ids = ids.split(|&byte| byte == b'/');

@@ -7,7 +7,7 @@ use super::line::{StraceClock, StraceRecord};
 pub(super) const DAY_NS: i64 = 86_400_000_000_000;
 
 #[derive(Debug, Default)]
-#[expect(clippy::struct_field_names, reason = "the unit stands in each name")]
+#[expect(clippy::struct_field_names, reason = "each name ends with its unit")]
 pub(super) struct LineClock {
     /// Offset of the current day, and the last time of day.
     day_ns: i64,

@@ -1,5 +1,6 @@
-//! Finds the thread of a line. A terminal shows process ids only while several processes run, so the main thread
-//! has lines with and without an id. Both are in one row, whose number is 0 if its id is not in the head of the file.
+//! Finds the thread of a line. `strace` prints process ids to a terminal only while several processes run, so the main
+//! thread has lines with and without an id. Both are on one track, whose number is 0 if the head of the file lacks the
+//! id.
 
 use std::sync::Arc;
 
@@ -19,8 +20,8 @@ const THREADS_MAX: usize = 1 << 20;
 pub(super) struct LineThreads {
     /// Id of the main thread, once known. Its lines have [`MAIN_TID`] all the same.
     main_id: Option<i64>,
-    /// Number of its row: the id if it was known from the start, or else 0.
-    main_row_tid: i64,
+    /// Number of its track: the id if it was known from the start, or else 0.
+    main_track_tid: i64,
     has_lines_without_id: bool,
     /// Threads that are not the main one, until that is known.
     children: FxHashSet<i64>,
@@ -33,7 +34,7 @@ pub(super) struct LineThreads {
 impl LineThreads {
     /// Creates the threads of a file whose main thread may be known.
     pub(super) fn with_main(main_id: Option<i64>) -> Self {
-        Self { main_id, main_row_tid: main_id.unwrap_or(MAIN_TID), ..Self::default() }
+        Self { main_id, main_track_tid: main_id.unwrap_or(MAIN_TID), ..Self::default() }
     }
 
     /// Returns the id of the main thread, once known.
@@ -84,7 +85,7 @@ impl LineThreads {
         if self.has_lines_without_id || !self.running.is_empty() {
             self.add_child(id);
         } else if self.main_id.is_none() {
-            (self.main_id, self.main_row_tid) = (Some(id), id);
+            (self.main_id, self.main_track_tid) = (Some(id), id);
         }
     }
 
@@ -92,9 +93,9 @@ impl LineThreads {
         self.running.remove(&tid);
     }
 
-    /// Returns the key of a thread's row; `strace` does not record its process.
+    /// Returns the key of a thread's track; `strace` does not record its process.
     pub(super) fn key(&self, tid: i64) -> TrackKey {
-        thread(if tid == MAIN_TID { self.main_row_tid } else { tid })
+        thread(if tid == MAIN_TID { self.main_track_tid } else { tid })
     }
 
     /// Names a thread, unless the name is empty or known.
@@ -105,10 +106,10 @@ impl LineThreads {
         }
     }
 
-    /// Adds the name of a thread, with its id if the row does not have it.
+    /// Adds the name of a thread, with its id if the track does not have it.
     fn push_name(&self, tid: i64, name: &[u8], batch: &mut BatchBuilder, place: SourcePos) {
         let mut name = text(name, place, &mut batch.batch.losses);
-        if let Some(id) = self.main_id.filter(|&id| tid == MAIN_TID && self.main_row_tid != id) {
+        if let Some(id) = self.main_id.filter(|&id| tid == MAIN_TID && self.main_track_tid != id) {
             name = format!("{name} ({id})").into();
         }
         batch.batch.metadata.push(Metadata::ThreadName { pid: Id::None, tid: self.key(tid).tid, name });
@@ -135,7 +136,7 @@ impl LineThreads {
         }
     }
 
-    /// Sets the id of the main thread, whose row is already named by number 0.
+    /// Sets the id of the main thread, whose track already has the number 0.
     fn set_main(&mut self, id: i64, batch: &mut BatchBuilder, place: SourcePos) {
         self.main_id = Some(id);
         self.children = FxHashSet::default();

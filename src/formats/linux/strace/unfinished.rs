@@ -1,5 +1,5 @@
-//! Calls that do not end in the line of their start: another thread interrupts the line, a call nests in them, or other
-//! output cuts the line. Memory is bounded, and calls beyond the limits are counted or shown unfinished.
+//! Calls that do not end in the line of their start. Another thread interrupts them, another call nests in them, or
+//! other output cuts the line. Memory is bounded, and calls beyond the limits are counted or shown as unfinished.
 
 use smallvec::SmallVec;
 
@@ -123,7 +123,8 @@ impl Strace {
         }
     }
 
-    /// Decides what the call was that was cut and does not continue.
+    /// Settles a cut call that has no continuation: it stays unfinished, counts as damage, or ends at the line that
+    /// resumed it.
     pub(super) fn settle_cut(&mut self, batch: &mut BatchBuilder) {
         let Some(CutCall { call, tid, resumed, loss }) = self.cut.take() else { return };
         match (loss, resumed) {
