@@ -19,7 +19,7 @@ use crate::formats::{ReadError, Reader};
 use crate::model::sample_measure::SAMPLES;
 use crate::model::{Loss, Losses, NameIdx, Names, SourcePos, WeightUnit};
 
-/// Limit for frames and for names, about 100 bytes each; real graphs have some thousand.
+/// Limit for frames and for names, about 100 bytes each; real graphs have a few thousand.
 const FRAMES_MAX: u32 = 1 << 22;
 
 /// Fixed-point factor of weights; exact for six decimals.
@@ -36,7 +36,8 @@ pub(crate) const FORMAT: Format = Format {
     opener: Opener::Capture(|source, context| Ok(open(source, context.weight_unit, context.no_names()))),
 };
 
-/// Returns whether the first lines are stacks with weights, all but a fifth, which profilers may have printed among them.
+/// Returns whether at least four fifths of the first lines are stacks with weights, since profilers may print messages
+/// among them. One of the stacks must have several frames.
 fn looks_like_collapsed(head: &[u8]) -> bool {
     let (mut stacks, mut others, mut deep) = (0, 0, 0);
     // Austin's lines look similar, but have different frames and weights.
@@ -237,7 +238,7 @@ impl Collapsed {
 
 /// Returns the rows in drawing order: callees before their callers, siblings in order of first appearance.
 fn depth_first(rows: &[CollapsedRow]) -> Vec<u32> {
-    /// No row has this index, since there are fewer than 2^22.
+    /// No row has this index, since there are at most 2^22.
     const NONE: u32 = u32::MAX;
     let root = rows.len();
     let (mut first_callee, mut next_sibling) = (vec![NONE; rows.len() + 1], vec![NONE; rows.len()]);

@@ -8,7 +8,7 @@ use crate::formats::output::modules::AddressFrame;
 use crate::formats::output::row_index::next_row;
 use crate::model::{Loss, NameIdx, SourcePos, StackIdx};
 
-/// Limit for frames of a stack; no thread has as many.
+/// Limit for frames of a stack; no thread nests as deep.
 const FRAMES_MAX: u32 = 1 << 16;
 
 /// Frames with their callers, numbered from 0.
@@ -248,7 +248,7 @@ mod tests {
         for _ in 0..count {
             frames.push_titled(None, title);
         }
-        // Walking from each frame to the root would take some ten billion steps.
+        // Walking from each frame to the root would take about ten billion steps.
         let refused = (1..count).filter(|&frame| !frames.set_caller(frame, frame - 1)).count();
         assert_eq!(refused, 3);
         assert!(!frames.set_caller(9, count) && !frames.set_caller(count, 9));

@@ -1,6 +1,6 @@
 //! speedscope files: profiles with a shared frame table, each a thread here. Evented profiles become begins and ends;
 //! units other than time are drawn 1 ms wide, bytes 1 ns. Sampled profiles become consecutive samples, drawn as wide as
-//! they weigh, like in speedscope. Counts of which one has a fraction are shown in millionths.
+//! they weigh, as in speedscope. Counts of which one has a fraction are shown in millionths.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -26,7 +26,7 @@ use crate::model::{
 /// Bytes of a frame without its title.
 const FRAME_BYTES: usize = size_of::<Box<str>>();
 
-/// Duration of a sample without a weight: a weight of 1 in a unit other than time.
+/// Duration of a sample in a unit of time that lacks a weight, if no sample before it has one.
 const UNWEIGHTED_NS: u64 = 1_000_000;
 
 pub(crate) const FORMAT: Format = Format {

@@ -57,8 +57,8 @@ pub(crate) struct Calls {
     callers: FxHashMap<u64, u64>,
     /// By missing caller: its children.
     waiting: FxHashMap<u64, Vec<u64>>,
-    /// Children that may be joined, because a node of theirs was added since the last join.
-    came: Vec<u64>,
+    /// Nodes to join with their callers: those that were added since the last join, and their children.
+    joinable: Vec<u64>,
     /// Nodes with hits, and their counts.
     hits: Vec<(u64, u64)>,
 }
@@ -87,16 +87,16 @@ impl Calls {
         }
         self.callers.extend(node.parent.map(|parent| (node.id, parent)));
         self.callers.extend(node.children.iter().map(|&child| (child, node.id)));
-        self.came.push(node.id);
-        self.came.extend(&node.children);
-        self.came.extend(self.waiting.remove(&node.id).into_iter().flatten());
+        self.joinable.push(node.id);
+        self.joinable.extend(&node.children);
+        self.joinable.extend(self.waiting.remove(&node.id).into_iter().flatten());
     }
 
     /// Joins new nodes with their callers. Returns the number of nodes that cannot be joined because they would form a
     /// cycle.
     pub(crate) fn join(&mut self) -> u64 {
         let mut refused = 0;
-        for child in self.came.drain(..) {
+        for child in self.joinable.drain(..) {
             let Some(&caller) = self.callers.get(&child) else { continue };
             match (self.rows.get(&child), self.rows.get(&caller)) {
                 (Some(&child_row), Some(&caller_row)) => {

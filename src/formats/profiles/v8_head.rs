@@ -1,6 +1,6 @@
-//! V8 CPU profiles before 2016, which tools for Node.js wrote for longer: a nested call tree under `head`, then the
-//! sampled node ids and their times. Buffers the whole document, since a tree cannot be split; refuses one that exceeds
-//! a share of the memory budget.
+//! V8 CPU profiles in the form before 2016, which tools for Node.js wrote for longer. They have a nested call tree
+//! under `head`, then the sampled node ids and their times. Buffers the whole document, since a tree cannot be split.
+//! Refuses one that exceeds a share of the memory budget.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -120,7 +120,7 @@ impl HeadDocument<'_> {
     /// Builds the call tree from the nodes.
     fn take_calls(&mut self, batch: &mut BatchBuilder) -> Calls {
         let mut calls = Calls::default();
-        // A unique number: a profile without ids has no samples.
+        // A node without an id gets a unique one; no sample refers to it.
         let id = |node: &HeadNode, number: u32| node.id.unwrap_or(u64::MAX - u64::from(number));
         for (number, node) in (0..).zip(&self.nodes) {
             let parent = node.caller.and_then(|caller| Some(id(self.nodes.get(caller as usize)?, caller)));

@@ -41,7 +41,7 @@ impl WeightScale {
         let weight = unit.parse_nanos(text).ok()?;
         let text = std::str::from_utf8(text).ok()?.trim_matches('"');
         let exact = text.parse::<f64>().ok()? * self.one() as f64;
-        // Sums of floats differ from decimals after some 15 digits; such noise is no fraction.
+        // Sums of floats differ from decimals after about 15 digits; such noise is not a fraction.
         let has_rest = (exact - weight as f64).abs() > f64::max(1e-3, exact.abs() * 1e-12);
         let is_zeroed = weight == 0 && exact != 0.0;
         Some(ScaledWeight { weight, is_rounded: is_zeroed || (has_rest && !matches!(self, Self::Time(_))) })

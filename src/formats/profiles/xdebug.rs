@@ -24,7 +24,7 @@ pub(crate) const FORMAT: Format = Format {
     opener: Opener::Capture(|source, _| Ok(open(source))),
 };
 
-/// Limit for the bytes of open calls. PHP nests some thousand deep.
+/// Limit for the bytes of open calls. PHP nests a few thousand deep.
 const OPEN_BYTES_MAX: usize = 64 << 20;
 
 /// Approximate bytes of a call without its texts.
@@ -74,8 +74,8 @@ fn number(text: Option<&[u8]>) -> Option<u64> {
 
 impl LineParser for Xdebug {
     fn line(&mut self, line: TextLine<'_>, batch: &mut BatchBuilder) {
-        let is_heading = [&b"Version: "[..], b"File format: ", b"TRACE START", b"TRACE END"];
-        if line.bytes.trim_ascii().is_empty() || is_heading.iter().any(|begin| line.bytes.starts_with(begin)) {
+        let headings = [&b"Version: "[..], b"File format: ", b"TRACE START", b"TRACE END"];
+        if line.bytes.trim_ascii().is_empty() || headings.iter().any(|begin| line.bytes.starts_with(begin)) {
             return;
         }
         if !self.is_named {

@@ -13,7 +13,7 @@ use crate::formats::output::batch::{BatchBuilder, bare};
 use crate::model::args::Detail;
 use crate::model::{Event, EventFlags, EventKind, Id, Loss, Metadata, NameIdx, SourcePos, TrackKey, TrackKind};
 
-/// Limit for open calls; PHP's memory does not allow as many.
+/// Limit for open calls; PHP runs out of memory earlier.
 const OPEN_MAX: usize = 1 << 16;
 
 /// Returns whether the heading is followed by a call in this format.
@@ -53,7 +53,7 @@ impl<'a> TextRecord<'a> {
         if text.is_empty() {
             return Some(Self { ts_ns, memory, kind: TextKind::End, depth: 0, text });
         }
-        // Two spaces per level, after one more.
+        // Two spaces per level, after one for a call and two for a return.
         let (kind, before, text) = match text.strip_prefix(b"-> ") {
             Some(call) => (TextKind::Call, 1, call),
             None => (TextKind::Return, 2, text.strip_prefix(b">=>")?),

@@ -139,7 +139,7 @@ struct Timings<'a> {
     receive: Option<&'a RawValue>,
 }
 
-/// Phases of this much more than the total are rounded. Fractions of floating-point milliseconds differ by less.
+/// Excess of the phases over the total that still counts as rounding. Floating-point milliseconds differ by less.
 const ROUNDING_NS: i64 = 1000;
 
 impl Timings<'_> {
@@ -153,7 +153,7 @@ impl Timings<'_> {
 
     /// Returns whether `connect` is long enough for `dns`, and `send` for `connect`. Playwright measures all three from
     /// the start in requests of its API.
-    fn is_connect_sent(&self) -> bool {
+    fn is_timed_from_start(&self) -> bool {
         let [dns_ns, connect_ns, send_ns] = [self.dns, self.connect, self.send].map(|ms| taken_ns(ms).unwrap_or(0));
         connect_ns > 0 && (dns_ns..=send_ns).contains(&connect_ns)
     }
@@ -286,7 +286,7 @@ pub(super) fn take_entry(
     let end_ns = start_ns.saturating_add(took_ns);
     let (name, args) = (title(entry), args(entry, is_over));
     push(start_ns, end_ns, "", None, &name, &args);
-    let is_nested = is_over && timings.is_connect_sent();
+    let is_nested = is_over && timings.is_timed_from_start();
     let mut now_ns = start_ns;
     let connect_ns = start_ns.saturating_add(taken_ns(timings.blocked).unwrap_or(0));
     for (phase, ns) in phases {
@@ -317,7 +317,7 @@ fn title(entry: &HarEntry<'_>) -> String {
     format!("{method} {url}").trim().to_owned()
 }
 
-/// Returns the arguments of a request. They have the numbers of its phases if these do not fit into it.
+/// Returns the arguments of a request. `has_phases` adds the durations of its phases, which do not fit into its span.
 fn args(entry: &HarEntry<'_>, has_phases: bool) -> Box<str> {
     let mut args = ArgsWriter::default();
     let text = |args: &mut ArgsWriter, key: &str, text: Option<&str>| {

@@ -58,7 +58,7 @@ struct NextSpan<'a> {
 }
 
 impl LineParser for NextJs {
-    /// Long builds write lines of some MiB.
+    /// Long builds write lines of several MiB.
     const LINE_BYTES_MAX: usize = 64 << 20;
 
     fn line(&mut self, line: TextLine<'_>, batch: &mut BatchBuilder) {

@@ -1,7 +1,7 @@
-//! Playwright traces (`trace.zip`), with a JSON object per line. `trace.trace` has calls, which become spans below their
-//! parents with their logs, and console messages and program output, which become instants. `trace.network` has
-//! requests in the form of HAR entries. Times are shifted to the time since 1970, so that both files share a timeline.
-//! Snapshots, pictures and inputs are ignored, and lines of other types counted.
+//! Playwright traces (`trace.zip`), with a JSON object per line. `trace.trace` has calls, which become spans below
+//! their parents with their logs. Its console messages and program output become spans without a duration.
+//! `trace.network` has requests in the form of HAR entries. Times are shifted to the time since 1970, so that both
+//! files share a timeline. Snapshots, pictures and inputs are ignored, and lines of other types counted.
 
 use rustc_hash::FxHashMap;
 use serde::Deserialize;
@@ -153,7 +153,7 @@ struct MessageText {
 }
 
 impl LineParser for Playwright {
-    /// Snapshots of large pages have some MiB.
+    /// Snapshots of large pages have several MiB.
     const LINE_BYTES_MAX: usize = 64 << 20;
 
     fn line(&mut self, line: TextLine<'_>, batch: &mut BatchBuilder) {

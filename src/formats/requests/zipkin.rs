@@ -25,7 +25,7 @@ pub(crate) const FORMAT: Format = Format {
         let outline = Outline::from_head(source.head());
         let first = source.head().trim_ascii_start();
         let first = first[..memchr::memchr(b'\n', first).unwrap_or(first.len())].trim_ascii();
-        if outline.has_all(&["traceId"]) && first.ends_with(b"}") || is_array_a_line(source.head()) {
+        if outline.has_all(&["traceId"]) && first.ends_with(b"}") || has_array_lines(source.head()) {
             return Ok(input::lines::open(source, SpanLines::new(take_line)));
         }
         let is_nested = outline.has_all(&["[][].traceId"]) || has_empty_traces(source.head());
@@ -63,7 +63,7 @@ fn has_empty_traces(head: &[u8]) -> bool {
 }
 
 /// Returns whether the first two lines are arrays of objects.
-fn is_array_a_line(head: &[u8]) -> bool {
+fn has_array_lines(head: &[u8]) -> bool {
     let is_array = |line: &&[u8]| line.starts_with(b"[{") && line.ends_with(b"}]");
     head_lines(head).filter(|line| !line.is_empty()).take(2).filter(is_array).count() == 2
 }

@@ -92,7 +92,7 @@ impl CallGraph {
         let (self_costs, incoming) = (vec![0; self.events].into(), vec![0; self.events].into());
         let (calls, places) = (Vec::new(), FxHashMap::default());
         self.functions.push(CostFunction { title: title.into(), self_costs, calls, places, incoming });
-        // Its calls are charged in advance: a function calls some ten others.
+        // Its calls are charged in advance: a function calls about ten others.
         let calls_bytes = 10 * (8 * self.events + 6 * size_of::<u64>());
         (Some(row), 2 * title.len() + size_of::<CostFunction>() + 4 * size_of::<u64>() + 16 * self.events + calls_bytes)
     }

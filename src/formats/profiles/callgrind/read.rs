@@ -23,7 +23,7 @@ pub(crate) const FORMAT: Format = Format {
 /// Limit for kinds of cost; a full cache simulation has thirteen.
 const EVENTS_MAX: usize = 32;
 
-/// Limit for a line; C++ names may have some thousand letters.
+/// Limit for a line; C++ names may have a few thousand letters.
 const LINE_BYTES_MAX: usize = 1 << 20;
 
 /// Lines between checks for cancellation.

@@ -332,8 +332,8 @@ impl<'d> FirefoxEventBuilder<'d, '_> {
         Ok(())
     }
 
-    /// Stores the data of a marker with strings for their indices, and returns its detail index; 0 for none, and for
-    /// data that is not an object.
+    /// Stores the data of a marker, with strings in place of their indices. Returns its detail index; 0 if there is
+    /// none, or if it is not an object.
     fn arguments(&mut self, data: Option<&[u8]>, texts: &FirefoxTexts<'_>, markers: &Markers, place: SourcePos) -> u32 {
         let Some(data) = data.filter(|data| data.starts_with(b"{")) else { return 0 };
         let Ok(data) = serde_json::from_slice::<&RawValue>(data) else {

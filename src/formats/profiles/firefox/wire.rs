@@ -11,7 +11,7 @@ use crate::formats::ReadError;
 use crate::formats::json::document::{Document, Elements, JsonExtent};
 use crate::model::{BuildId, Loss, Losses};
 
-/// Limit for members of an object; real ones have some ten.
+/// Limit for members of an object; real ones have about ten.
 const MEMBERS_MAX: usize = 1024;
 
 /// Marker phases; all others are instants.

@@ -1,5 +1,5 @@
-//! The frames that a profile asks to drop, such as those inside of an allocator: `drop_frames` is a regular expression of
-//! function names, and `keep_frames` one of exceptions. As in `go tool pprof`, a matching frame and its callees are
+//! The frames that a profile asks to drop, such as those inside of an allocator. `drop_frames` is a regular expression
+//! of function names, and `keep_frames` one of exceptions. As in `go tool pprof`, a matching frame and its callees are
 //! dropped, so that their cost is that of the caller. A stack that begins with matching frames keeps these.
 //!
 //! A bad or large expression drops nothing, which is a loss.
@@ -10,14 +10,14 @@ use rustc_hash::FxHashMap;
 use super::tables::LocationFrame;
 use crate::model::{Loss, Losses, SourcePos};
 
-/// Limit for the text of an expression; that of gperftools has some thousand bytes.
+/// Limit for the text of an expression; that of gperftools has a few thousand bytes.
 const EXPRESSION_BYTES_MAX: usize = 64 << 10;
 
 /// Limit for a compiled expression.
 const COMPILED_BYTES_MAX: usize = 1 << 20;
 
-/// Limit for the names that are matched, since a hostile expression takes long for each byte. A hundred thousand
-/// functions have some 6 MiB.
+/// Limit for the names that are matched, since a hostile expression takes long for each byte. The names of a hundred
+/// thousand functions have about 6 MiB.
 const MATCHED_BYTES_MAX: usize = 16 << 20;
 
 const BAD_EXPRESSION: &str =
@@ -51,8 +51,9 @@ impl<'m> DroppedFrames<'m> {
         Self { drop, keep: keep_frames, ..Self::default() }
     }
 
-    /// Returns the number of frames of a location to keep, of `frames`, outermost first. `has_kept` becomes true at the
-    /// first location of a stack without a frame to drop, from which on frames are dropped.
+    /// Returns how many of the frames of a location to keep; `frames` are outermost first. `has_kept` becomes true at
+    /// the first location of a stack without a frame to drop. Until then, a location that begins with such a frame is
+    /// kept.
     pub(super) fn kept(&mut self, frames: &[LocationFrame<'m>], has_kept: &mut bool, losses: &mut Losses) -> usize {
         let is_dropped = |frame: &LocationFrame<'m>| match frame {
             LocationFrame::Name(name) => self.drops(name, losses),
