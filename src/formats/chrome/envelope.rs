@@ -53,8 +53,8 @@ enum EnvelopeStage {
         is_escaped: bool,
     },
     Closed,
-    /// Something follows the end, or replaces a member. It is counted once, and the rest is ignored.
-    Left,
+    /// Other bytes follow the end, or are in place of a member. They are counted once, and the rest is ignored.
+    Abandoned,
 }
 
 /// Limit for keys in an error message.
@@ -96,7 +96,7 @@ impl Envelope {
     /// Returns whether the input may end here without a loss. The array form may end anywhere, since tracers leave it
     /// open to be crash-safe.
     pub(super) fn may_end(&self) -> bool {
-        !self.is_object || matches!(self.stage, EnvelopeStage::Closed | EnvelopeStage::Left)
+        !self.is_object || matches!(self.stage, EnvelopeStage::Closed | EnvelopeStage::Abandoned)
     }
 
     /// Returns an error if the input ended at `offset` without a trace. `is_recognised` means that there was an event.
@@ -174,7 +174,7 @@ impl Envelope {
                             return Err(no_capture("an object for each event"));
                         }
                         losses.add(Loss::BadRecord, SourcePos::Offset(offset_here));
-                        self.stage = EnvelopeStage::Left;
+                        self.stage = EnvelopeStage::Abandoned;
                         continue;
                     }
                     self.array_found = true;
@@ -191,7 +191,7 @@ impl Envelope {
                         Err(Broken::Incomplete) => return Ok((before, Follows::Envelope)),
                         Err(_) if self.array_found => {
                             losses.add(Loss::BadRecord, SourcePos::Offset(offset_here));
-                            self.stage = EnvelopeStage::Left;
+                            self.stage = EnvelopeStage::Abandoned;
                         }
                         Err(_) => return Err(no_capture("a key and its value")),
                     },
@@ -204,9 +204,9 @@ impl Envelope {
                 }
                 EnvelopeStage::Closed => {
                     losses.add(Loss::BadRecord, SourcePos::Offset(offset_here));
-                    self.stage = EnvelopeStage::Left;
+                    self.stage = EnvelopeStage::Abandoned;
                 }
-                EnvelopeStage::Left | EnvelopeStage::Value(_) | EnvelopeStage::SystemText { .. } => {
+                EnvelopeStage::Abandoned | EnvelopeStage::Value(_) | EnvelopeStage::SystemText { .. } => {
                     return Ok((bytes.len(), Follows::Envelope));
                 }
             }

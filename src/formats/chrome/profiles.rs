@@ -1,8 +1,8 @@
 //! V8 CPU profiles in trace events: a `Profile` event, then `ProfileChunk`s with new nodes, samples, and the
-//! microseconds between samples. Each chunk depends on those before it in time. Events may be in any order, so the parts
-//! wait for earlier ones, as far as their share of the memory allows, and one thread parses them. Samples are on the
-//! thread of the `Profile` event. A `CpuProfile`, as written by webpack and older Chrome, is a complete profile in one
-//! event.
+//! microseconds between samples. Each chunk depends on those before it in time, but events may be in any order. So the
+//! parts wait for earlier ones, as far as their share of the memory allows, and one thread parses them. Samples are on
+//! the thread of the `Profile` event. A `CpuProfile`, as written by webpack and older Chrome, is a complete profile in
+//! one event.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,8 +1,8 @@
 //! Cuts a trace into pieces that probably start at a record, so that threads parse them in parallel.
 //!
 //! Cuts are guesses: whether a brace opens a record depends on every quote before it, and counting quotes would cost a
-//! sequential pass. So it searches for a complete event near the end of each piece, and cuts before it. The parse of
-//! the previous piece verifies the cut; a wrong guess costs time, never a record.
+//! sequential pass. So the splitter searches for a complete event near the end of each piece, and cuts before it. The
+//! parse of the previous piece verifies the cut; a wrong guess costs time, never a record.
 
 use crossbeam_channel::Receiver;
 
@@ -10,7 +10,7 @@ use super::records::{ArrayPosition, NextEvent, next_event};
 use crate::formats::ReadError;
 use crate::formats::input::source::Source;
 
-/// Bytes of a piece: some 20 thousand events, which sort within the cache of a core.
+/// Bytes of a piece: about 20 thousand events, which sort within the cache of a core.
 pub(super) const PIECE_BYTES: usize = 2 << 20;
 
 /// Distance from the end of the first search for a cut: a few hundred common records.

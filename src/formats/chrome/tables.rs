@@ -24,7 +24,7 @@ struct RecentRow<'a, T> {
 /// Category of `performance.measure` in web pages.
 const USER_TIMINGS: &str = "blink.user_timing";
 
-/// A hundred functions take most of the time of most programs, and a thousand nearly all.
+/// Limit for recent pairs. A hundred functions take most of the time of most programs, and a thousand nearly all.
 const RECENT_SLOTS_MAX: usize = 1024;
 
 /// The most recent pairs of values, each at the slot of one of them: records repeat them.

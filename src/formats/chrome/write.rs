@@ -149,7 +149,7 @@ impl<'a, W: Write> ChromeJsonWriter<'a, W> {
     /// the series name.
     fn counter(&mut self, event: &Event, value: f64, track: Option<&Track>) -> io::Result<()> {
         let whole = track.map_or("", |track| &*track.key.name);
-        // The format has no field of a unit.
+        // The format has no field for a unit.
         let unit = self.tracks.units.get(&event.track).filter(|unit| unit_in_name(whole) != Some(unit));
         let whole = &*unit.map_or(Cow::Borrowed(whole), |unit| format!("{whole} ({unit})").into());
         let (name, id, series) = counter_parts(whole, self.names.get(event.name).text);
@@ -162,7 +162,7 @@ impl<'a, W: Write> ChromeJsonWriter<'a, W> {
         if let Some(id) = id {
             write!(self.line, ",\"id\":{id}")?;
         }
-        // JSON has no NaN and infinities.
+        // JSON has neither NaN nor infinities.
         let value = serde_json::Number::from_f64(value).map_or_else(|| quoted(&value.to_string()), |it| it.to_string());
         write!(self.line, ",\"args\":{{{series}:{value}}}")?;
         self.end_line()
@@ -184,7 +184,7 @@ impl<'a, W: Write> ChromeJsonWriter<'a, W> {
         }
         if event.flags.has(EventFlags::PLACED) && event.depth != 0 {
             // Only this program reads `place`. Others cannot bind a flow to an instant, to a span that ends at this
-            // time, or to a span whose child starts at this time.
+            // time, or to one whose child starts then.
             write!(self.line, ",\"place\":{}", event.depth)?;
         }
         Ok(())

@@ -32,8 +32,10 @@ pub(crate) fn jobs_ahead(threads: usize) -> usize {
 }
 
 /// Runs `work` on the jobs that `next` returns, at most `ahead` at a time, and passes the results to `take` in order.
-/// Fails with the first error of `take`, and then starts no more jobs. `next` runs on its own thread and `work` on
-/// `threads` threads, or fewer if the system refuses some; with fewer than two, everything runs on the calling thread.
+/// Fails with the first error of `take`, and then starts no more jobs.
+///
+/// `next` runs on its own thread, and `work` on `threads` threads, or on fewer if the system refuses some. With fewer
+/// than two threads, everything runs on the calling thread.
 pub(crate) fn in_order<J: Send, D: Send, E>(
     (threads, ahead): (usize, usize),
     mut next: impl FnMut() -> Option<J> + Send,

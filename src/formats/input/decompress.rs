@@ -14,7 +14,7 @@ use crate::base::threads;
 use crate::formats::ChunkLimits;
 use crate::formats::reader::SMALL_BYTES;
 
-/// Bytes of a block that is passed between threads: large enough that passing it costs nothing.
+/// Bytes of a block that is passed between threads: large enough that passing it costs next to nothing.
 const BLOCK_BYTES: usize = 256 * 1024;
 
 /// Bytes of a decompression step: at damage, a decoder loses the whole step.
@@ -282,7 +282,7 @@ fn read_head(reader: &mut impl Read) -> (Vec<u8>, Option<io::Error>) {
     (head, error)
 }
 
-/// Fails once if there is an error, and else is empty.
+/// Fails once if there is an error, and is empty otherwise.
 struct FailedRead(Option<io::Error>);
 
 impl Read for FailedRead {

@@ -1,5 +1,5 @@
 //! Unpacks gzip and zstd: one member or frame after the other, as `cat`, `bgzip`, `pigz` and `pzstd` write them. Zeros
-//! after the last one are padding, as `gzip` has it, and other data there is reported.
+//! after the last one are padding, as for `gzip`, and other data there is reported.
 
 use std::io::{self, BufRead, Chain, Cursor, Read};
 

@@ -135,8 +135,8 @@ impl Source {
         (self.head.len() - self.head().len()) as u64
     }
 
-    /// Returns the lines at the start of a text, up to the one that the head cuts, which gets a line break. `None` if the
-    /// head is the whole file or no text, or if the line is too long. Reads return all bytes again.
+    /// Returns the lines at the start of a text, up to the one that the head cuts, which gets a line break. `None` if
+    /// the head is the whole file or no text, or if the line is too long. Reads return all bytes again.
     pub(crate) fn read_head_lines(&mut self) -> Result<Option<Vec<u8>>, ReadError> {
         /// Longer lines are skipped by the readers.
         const LINE_BYTES_MAX: usize = 1 << 20;
@@ -153,8 +153,8 @@ impl Source {
         Ok(end.map(|end| [&self.head[..end], b"\n"].concat()))
     }
 
-    /// Returns a longer head of a text, for formats whose first record follows a long beginning. `None` if the head is the
-    /// whole file or no text. Reads return all bytes again.
+    /// Returns a longer head of a text, for formats whose first record follows a long beginning. `None` if the head is
+    /// the whole file or no text. Reads return all bytes again.
     pub(crate) fn read_long_head(&mut self) -> Result<Option<&[u8]>, ReadError> {
         if !self.has_longer_text() {
             return Ok(None);
@@ -167,7 +167,7 @@ impl Source {
 
     /// Returns whether the head is a part of a text that may be read further.
     fn has_longer_text(&self) -> bool {
-        // Terminals write escapes.
+        // A recorded terminal has escape sequences.
         let is_text = |byte: &u8| *byte >= b' ' || byte.is_ascii_whitespace() || *byte == 0x1b;
         self.head.len() >= HEAD_BYTES
             && self.head_read == 0

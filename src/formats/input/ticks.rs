@@ -4,7 +4,7 @@
 /// Length of a tick.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct TickLength {
-    /// Microseconds, as `mantissa` times 2 to the `exponent`.
+    /// Length in units of `unit_ns`, as `mantissa` times 2 to the `exponent`.
     mantissa: u64,
     exponent: i32,
     unit_ns: u128,

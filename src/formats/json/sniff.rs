@@ -26,8 +26,8 @@ pub(crate) fn has_chrome_events(head: &[u8]) -> bool {
     has_key(head, "ph") || has_key(head, "traceEvents")
 }
 
-/// Returns whether text starts like a JSON object or array, after optional white space. Log
-/// lines often start with a time or a level in brackets, and PHP stacks with `{main}`.
+/// Returns whether text starts like a JSON object or array, after optional white space. Log lines often start with a
+/// time or a level in brackets, and PHP stacks with `{main}`.
 pub(crate) fn looks_like_json(head: &[u8]) -> bool {
     match head.trim_ascii_start() {
         [b'{', rest @ ..] => {

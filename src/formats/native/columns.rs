@@ -2,7 +2,7 @@
 //! a [`Chunk`] and bytes, independent of files; refuses chunks above [`DECODED_BYTES_MAX`].
 //!
 //! Each field of the events is split into planes of one byte each: all lowest bytes, then all second bytes, and so on.
-//! High bytes of neighbouring events are alike and low bytes are noise, so the high planes compress to almost nothing
+//! High bytes of neighbouring events are alike, and low bytes are noise. So the high planes compress to almost nothing,
 //! and the low ones are copied. A plane of equal bytes is not stored. Compared to rows with the same compressor, this
 //! takes a third fewer bytes, and a third of the time to write and to read.
 //!
@@ -12,7 +12,7 @@
 //! | then | the length of each section, 4 bytes each |
 //! | then | the sections: stored planes by `planes::WIDTHS`, stored planes of detail lengths, detail bytes |
 //!
-//! Each section is a separate zstd frame, since planes have little in common: a single frame takes 5% more space, and a
+//! Each section is a separate zstd frame, since planes have little in common. A single frame takes 5% more space, and a
 //! quarter more time to read. A section that does not shrink is stored raw, which its length reveals. Times are stored
 //! as the zigzag of the wrapping delta to the previous event, which is exact for all of `i64`. Details are stored as
 //! the delta to the last one.

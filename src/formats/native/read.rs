@@ -61,7 +61,7 @@ fn open_unpacked(unpacked: &Path, path: &Path, context: &ReadContext) -> Result<
     read_file_header(&file, &mut losses)?;
     let (entries, is_whole) = match directory(&file) {
         Some(entries) => (entries, true),
-        None => (recover::hop(&file, context, &mut losses)?, false),
+        None => (recover::find_chunks(&file, context, &mut losses)?, false),
     };
 
     let (mut tables, mut stacks) = (TablesRead::new(context.no_names()), Stacks::default());

@@ -10,7 +10,7 @@ use crate::model::{Loss, Losses, SourcePos};
 const WINDOW_BYTES: usize = 1 << 20;
 
 /// Finds all intact chunks, in file order. Fails on I/O errors and cancellation.
-pub(super) fn hop(
+pub(super) fn find_chunks(
     file: &CaptureFile,
     context: &ReadContext,
     losses: &mut Losses,

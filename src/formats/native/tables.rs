@@ -29,7 +29,7 @@ pub struct TablesPatch {
     pub(crate) tracks: Vec<(TrackIdx, Track)>,
     /// Losses since the previous patch.
     pub(crate) losses: Losses,
-    /// New and changed units of counters. Last, where readers of before do not look; patches of before end without.
+    /// New and changed units of counters. They are last: older readers ignore them, and older patches end before them.
     #[serde(deserialize_with = "units_if_any")]
     pub(crate) units: Vec<(TrackIdx, Arc<str>)>,
 }

@@ -11,7 +11,7 @@ use super::wire::{
 };
 use crate::model::{Chunk, EventFlags, EventKind, Losses, Names, Stacks, TrackTables};
 
-/// Events in a chunk, if the writer may choose: 2 MiB in memory, some 300 KiB in the file. Small enough to fetch on
+/// Events in a chunk, if the writer may choose: 2 MiB in memory, about 300 KiB in the file. Small enough to fetch on
 /// demand, and large enough that header and seek do not matter.
 pub(crate) const CHUNK_EVENTS: usize = 64 * 1024;
 

@@ -16,7 +16,7 @@ const BATCH_EVENTS: usize = 20_000;
 /// Limit for preallocated events of a batch: 2 MiB.
 const RESERVED_EVENTS_MAX: usize = 1 << 16;
 
-/// Limits for rows and text bytes of a name table, after which a batch starts a new one. A program has some thousand
+/// Limits for rows and text bytes of a name table, after which a batch starts a new one. A program has a few thousand
 /// names; the limits bound the memory of a trace with a distinct name for every span.
 const NAMES_MAX: usize = 1 << 16;
 const NAME_BYTES_MAX: usize = 8 << 20;
@@ -42,7 +42,7 @@ pub(crate) struct BatchBuilder {
     pub(crate) number: u32,
     names: NameTable,
     track_rows: FxHashMap<TrackKey, TrackIdx>,
-    /// The counters whose units are stated: once for all batches.
+    /// The counters whose units were added, which happens once for all batches.
     with_units: FxHashSet<TrackKey>,
     /// Batch and row by track number.
     numbered_rows: Vec<(u32, TrackIdx)>,

@@ -44,8 +44,8 @@ pub(super) fn is_xray(head: &[u8]) -> bool {
     (1..=5).contains(&version) && kind <= 1 && flags <= 3 && CLOCKS_HZ.contains(&clock_hz)
 }
 
-/// Returns whether this is the first buffer of an ETW log: its size, a power of two, the used part, and a log header
-/// with the same buffer size.
+/// Returns whether this is the first buffer of an ETW log. It starts with its size, a power of two, and the used part;
+/// a log header with the same buffer size follows.
 pub(super) fn is_etl(head: &[u8]) -> bool {
     let word = |at: usize| u32_at(head, at).unwrap_or(0);
     let size = word(0);
@@ -158,8 +158,8 @@ pub(super) fn is_phpspy(head: &[u8]) -> bool {
     lines.next().is_some_and(|line| is_frame(line, b"0 ")) && lines.next().is_some_and(|line| is_frame(line, b"1 "))
 }
 
-/// Returns whether this is a profile of Go's `net/http/pprof` with `debug=1`. The heap profiles of gperftools begin like
-/// Go's, but do not have the type `heap`.
+/// Returns whether this is a profile of Go's `net/http/pprof` with `debug=1`. The heap profiles of gperftools begin
+/// like Go's, but do not have the type `heap`.
 pub(super) fn is_go_text_profile(head: &[u8]) -> bool {
     let first = head_lines(head).next().unwrap_or_default();
     let has = |text: &[u8]| memchr::memmem::find(first, text).is_some();

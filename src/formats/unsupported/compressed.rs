@@ -1,5 +1,5 @@
-//! Compressions that are not unpacked, and the commands that unpack them. A text may begin like a zlib header, so that
-//! formats of traces are tried first.
+//! Compressions that are not unpacked, and the commands that unpack them. A text may begin like a zlib header, so trace
+//! formats are tried first.
 
 use super::table::Sniff::Head;
 use super::table::UnsupportedFormat;
@@ -54,8 +54,8 @@ fn is_bzip2(head: &[u8]) -> bool {
     block.starts_with(b"1AY&SY") || block.starts_with(b"\x17\x72\x45\x38\x50\x90")
 }
 
-/// Returns whether this is a header of lzma, which has no magic number: the usual properties, the size of the dictionary,
-/// and that of the data, or ones if it is unknown.
+/// Returns whether this is a header of lzma, which has no magic number. It has the usual properties, the size of the
+/// dictionary, and that of the data; all bits of an unknown size are ones.
 fn is_lzma(head: &[u8]) -> bool {
     /// Sizes of data from 256 GiB on are implausible, as for `xz`.
     const BYTES_MAX: u64 = 1 << 38;

@@ -111,15 +111,15 @@ impl<'d> Elements<'d> {
 
     /// Skips to the next byte `first` after a comma.
     fn seek(&mut self, first: u8) -> Result<(), ReadError> {
-        let mut is_behind_comma = false;
+        let mut is_after_comma = false;
         loop {
             let mut first_at = None;
             for (position, &byte) in self.window.unread().iter().enumerate() {
-                if is_behind_comma && byte == first {
+                if is_after_comma && byte == first {
                     first_at = Some(position);
                     break;
                 }
-                is_behind_comma = byte == b',' || (is_behind_comma && byte.is_ascii_whitespace());
+                is_after_comma = byte == b',' || (is_after_comma && byte.is_ascii_whitespace());
             }
             let len = self.window.unread().len();
             self.window.advance(first_at.unwrap_or(len));

@@ -30,8 +30,8 @@ enum SkimState {
 }
 
 impl Skim {
-    /// Continues with the next bytes. Returns the length of the value in them if it ends there: up to its closing
-    /// bracket, or up to the byte after a string or a number.
+    /// Continues with the next bytes. Returns the length of the value in them if it ends there. An object or
+    /// an array ends after its closing bracket, and any other value at the separator after it.
     pub(super) fn skip(&mut self, bytes: &[u8]) -> Option<usize> {
         let mut position = 0;
         while let Some(&byte) = bytes.get(position) {

@@ -87,7 +87,8 @@ struct ArchiveReader<'a> {
     refused: Option<ReadError>,
     /// Error of the first unreadable file that is only an attachment if the archive has a Playwright trace.
     refused_attachment: Option<ReadError>,
-    /// Error of the first nested archive, which more likely holds the traces than an unreadable file is one.
+    /// Error of the first nested archive. It takes precedence, since the traces are more likely in there than in an
+    /// unreadable file.
     nested: Option<ReadError>,
 }
 

@@ -19,7 +19,7 @@ const BLOCK_BYTES: u64 = 512;
 /// Bytes between checks for cancellation.
 const SKIP_BYTES: u64 = 1 << 20;
 
-/// Limit for the extended header of a file. Real ones have some hundred bytes, or some KiB with extended attributes.
+/// Limit for the extended header of a file. Real ones have a few hundred bytes, or a few KiB with extended attributes.
 const RECORD_BYTES_MAX: u64 = 1 << 20;
 
 /// Returns whether a file is a tar archive without entries: two blocks of zeros, or as many as a record has.
