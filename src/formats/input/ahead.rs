@@ -105,7 +105,7 @@ mod tests {
     use crate::base::threads::tests::with_only;
 
     #[test]
-    fn what_is_done_is_taken_in_order_and_no_more_is_begun_than_may_be() {
+    fn results_arrive_in_order_and_jobs_in_flight_are_bounded() {
         for threads in [1, 2, 5] {
             let (begun, taken) = (AtomicUsize::new(0), AtomicUsize::new(0));
             let next = || {

@@ -106,7 +106,7 @@ mod tests {
     use crate::formats::testing::file_of;
 
     #[test]
-    fn bytes_come_in_order_whatever_is_asked_for_at_once() {
+    fn bytes_come_in_order_for_any_request_size() {
         let bytes: Vec<u8> = (0..700_000u32).flat_map(u32::to_le_bytes).collect();
         let file = file_of(&bytes);
         let mut input = ByteReader::new(Source::open(file.path(), &ReadContext::default()).expect("a file"));

@@ -410,7 +410,7 @@ mod tests {
 
     /// The whole text is one block, which must not be lost completely.
     #[test]
-    fn what_stands_before_damage_in_a_block_is_unpacked() {
+    fn data_before_damage_in_a_block_is_unpacked() {
         let text: String = (0..20_000).map(|number| (number * 7919 % 20_011).to_string() + "\n").collect();
         assert!(text.len() < BLOCK_BYTES);
         let mut packed = Vec::new();

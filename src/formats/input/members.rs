@@ -196,7 +196,7 @@ mod tests {
     proptest! {
         /// An empty member is the end of BGZF.
         #[test]
-        fn members_are_those_of_the_package_and_zeros_after_them_nothing(
+        fn members_are_those_of_flate2_and_zeros_after_them_are_padding(
             texts in prop::collection::vec("[a-z]{0,200}", 1..6),
             zeros in 0..600usize,
             other in prop::collection::vec(any::<u8>(), 0..9),
@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn damage_is_told_with_its_reason() {
+    fn damage_is_reported_with_its_reason() {
         let zstd_checked = {
             let mut encoder = zstd::Encoder::new(Vec::new(), 0).expect("an encoder");
             encoder.include_checksum(true).expect("an option");

@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_are_found_where_they_are_and_texts_that_read_like_keys_are_none() {
+    fn keys_have_their_paths_and_texts_that_read_like_keys_are_none() {
         assert_eq!(
             paths(r#"{"log":{"version":"1.2","pages":[{"id":1}],"creator":{}},"b":[]}"#).join(" "),
             "b log log.creator log.pages log.pages[].id log.version"

@@ -306,7 +306,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn switches_are_read_in_both_spellings_whatever_the_names() {
+    fn switches_are_read_in_both_spellings_for_any_names() {
         let long: &[u8] =
             b"prev_comm=a b=c pid=1 prev_pid=7 prev_prio=120 prev_state=R+ ==> next_comm===> x next_pid=8 next_prio=-1";
         let (previous, state, next) = switch_from_fields(long).expect("a switch");

@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn fields_of_samples_end_before_what_only_the_machine_means() {
+    fn fields_of_samples_end_before_machine_state() {
         for (fields, said, frame) in [
             ("7f12 main+0x10 (/bin/a)", "", "7f12 main+0x10 (/bin/a)"),
             (
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn names_of_tracepoints_are_told_from_restricted_events() {
+    fn tracepoints_are_distinguished_from_events_with_modifiers() {
         for (event, is_hardware) in [
             ("cycles", true),
             ("cpu-clock:uhH", true),

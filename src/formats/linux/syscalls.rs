@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_tell_calls_in_each_form_with_their_arguments_or_their_result() {
+    fn lines_of_each_form_have_the_call_and_its_arguments_or_result() {
         let (begin, end) = (EventKind::Begin, EventKind::End);
         for (name, fields, expected) in [
             ("sys_read", "fd: 3, count: 2", Some((begin, "sys_read", "fd: 3, count: 2"))),

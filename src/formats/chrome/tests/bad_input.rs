@@ -17,7 +17,7 @@ fn error_of(bytes: &[u8]) -> String {
 }
 
 #[test]
-fn what_is_no_capture_is_refused_with_what_was_found() {
+fn other_files_are_refused_with_the_bytes_found() {
     assert_eq!(error_of(b""), "FILE: the file is empty");
     for (bytes, found) in [(&b"\x01\x02\xff"[..], "01 02 ff"), (b"hello", "\"hello\"")] {
         let error = error_of(bytes);
@@ -82,7 +82,7 @@ fn empty_captures_are_captures() {
 }
 
 #[test]
-fn the_object_form_finds_its_events_wherever_the_key_stands() {
+fn the_object_form_finds_its_events_wherever_the_key_is() {
     let before = r#""stackFrames":{"1":{"name":"}],{\""}},"displayTimeUnit":"ns","#;
     let after = r#","sample":[{"ph":"X"}],"systemTraceEvents":"[{\"ph\":1}]","otherData":null,"traceEvents":[{"ph":"i","ts":9}] "#;
     let reading = read(&format!("\u{feff}\n{{{before}\"traceEvents\" : [{}]{after}}}\n", spans(2).join(",")));

@@ -196,7 +196,7 @@ fn metadata_needs_no_time_and_unknown_kinds_are_counted() {
 }
 
 #[test]
-fn what_happens_to_objects_stands_on_one_track_of_their_process() {
+fn events_of_objects_are_on_one_track_of_their_process() {
     let events = clean(
         r#"{"ph":"N","name":"Layer","cat":"cc","pid":1,"tid":2,"id":"0x9","ts":1},{"ph":"O","name":"Layer","pid":1,"tid":3,"id2":{"local":7},"ts":2,"tts":1,"args":{"snapshot":{"a":1}}},
            {"ph":"D","name":"Tree","pid":1,"tid":2,"id":"0x9","ts":3,"args":{}},{"ph":"N","name":"Layer","pid":2,"ts":4}"#,
@@ -266,7 +266,7 @@ fn the_first_letter_of_a_phase_is_what_it_means() {
 }
 
 #[test]
-fn what_pages_measure_is_on_tracks_of_one_name() {
+fn measures_of_pages_are_on_tracks_of_one_name() {
     let measure = |name: &str, id: u32, ts: u32| {
         let part = |ph: &str, ts: u32| {
             format!(r#"{{"ph":"{ph}","cat":"blink.user_timing","id":{id},"name":"{name}","pid":1,"tid":1,"ts":{ts}}}"#)

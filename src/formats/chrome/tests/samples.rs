@@ -17,7 +17,7 @@ fn samples(reading: &Reading) -> Vec<(i64, &TrackKey, &str, String, &str)> {
 }
 
 #[test]
-fn samples_have_their_stacks_wherever_the_table_stands() {
+fn samples_have_their_stacks_wherever_the_table_is() {
     let events = r#"[{"ph":"P","ts":1,"pid":1,"tid":2,"sf":2,"name":"cycles","args":{"a":1},"weight":3},
         {"ph":"P","ts":2,"pid":1,"tid":2,"sf":"0x6"},{"ph":"P","ts":3,"pid":1,"tid":2,"stack":["main","x"]},
         {"ph":"P","ts":4,"pid":1,"tid":2,"name":"alone"},{"ph":"P","ts":5,"pid":1,"tid":2},
@@ -45,7 +45,7 @@ fn samples_have_their_stacks_wherever_the_table_stands() {
 }
 
 #[test]
-fn a_stack_that_is_not_in_the_table_or_is_a_circle_is_counted() {
+fn a_stack_that_is_not_in_the_table_or_is_a_cycle_is_counted() {
     let events =
         r#"[{"ph":"P","ts":1,"sf":3},{"ph":"P","ts":2,"sf":4},{"ph":"P","ts":3,"sf":77},{"ph":"P","ts":4,"sf":1}]"#;
     let reading = read(&format!(r#"{{"traceEvents":{events},"stackFrames":{FRAMES}}}"#));

@@ -138,7 +138,7 @@ fn tables_beyond_their_share_of_the_budget_are_refused_and_what_is_dropped_makes
 }
 
 #[test]
-fn what_follows_a_document_is_another_one_or_counted_and_a_stray_brace_is_neither() {
+fn data_after_a_document_is_another_one_or_counted_and_a_stray_brace_is_neither() {
     let lost_at = |text: &str, block_bytes: usize| {
         let document = open(text.as_bytes(), block_bytes);
         let [a] = document.pick(document.whole(), ["a"]).expect("read");

@@ -35,7 +35,7 @@ fn lines_with_and_without_groups_and_flags_are_read() {
 }
 
 #[test]
-fn system_calls_that_are_told_by_number_are_spans_and_not_begins_without_end() {
+fn system_calls_by_number_are_spans_with_an_end() {
     let reading = read(
         "# tracer: nop\n#\n            bash-7    [000] .....  0.000001: sys_exit: NR 1 = 2\n\
                 bash-7    [000] .....  0.000002: sys_enter: NR 33 (b, 1, 55fa4b38f9bc)\n\
@@ -114,7 +114,7 @@ fn a_page_of_systrace_is_read_inside_of_its_trace_only() {
 }
 
 #[test]
-fn what_atrace_compressed_is_unpacked() {
+fn compressed_output_of_atrace_is_unpacked() {
     use std::io::Write as _;
     let text = "# tracer: nop\n app-7 (5) [000] ...1 1.000001: tracing_mark_write: B|5|draw\n";
     let mut packed = flate2::write::ZlibEncoder::new(b"TRACE:\n".to_vec(), flate2::Compression::default());
@@ -124,7 +124,7 @@ fn what_atrace_compressed_is_unpacked() {
 }
 
 #[test]
-fn lines_that_were_lost_and_lines_that_are_damaged_are_counted() {
+fn lost_lines_and_damaged_lines_are_counted() {
     let good = "a-7 [000] 1.000001: my_event: x\n";
     let reading = read(&format!("# tracer: nop\n{good}CPU:3 [LOST 15 EVENTS]\ngarbage\na-7 [000] x: y\n{good}"));
     assert_eq!(reading.events.len(), 2);
@@ -221,7 +221,7 @@ fn functions_of_a_graph_are_spans_that_nest() {
 }
 
 #[test]
-fn times_follow_flags_without_a_gap_and_what_atrace_says_before_is_no_line() {
+fn times_may_follow_flags_without_a_gap_and_the_heading_of_atrace_is_skipped() {
     let text = "capturing trace... done\nTRACE:\ncpus=8\n\
         kworker/u16:1-77    (   77) [004] ....316.196720: tracing_mark_write: B|77|a\n\
         kworker/u16:1-77    (   77) [004] d..1316.196730: tracing_mark_write: E|77\n\
@@ -268,7 +268,7 @@ fn asynchronous_spans_with_a_track_have_its_name() {
 }
 
 #[test]
-fn calls_of_binder_are_spans_of_both_ends_with_a_flow_and_end_where_there_is_no_answer() {
+fn binder_calls_are_spans_of_both_ends_with_a_flow_and_end_without_a_reply() {
     let at = |tid: u32, micros: u32, event: &str| format!("a-{tid} [000] ..... 1.{micros:06}: {event}\n");
     let call = |id: u32, flags: &str, reply: u32| {
         format!(

@@ -11,7 +11,7 @@ fn seen(reading: &Reading) -> Vec<(i64, u64, EventKind, &str, String)> {
 }
 
 #[test]
-fn without_times_functions_stand_one_behind_the_other_by_their_durations_on_each_cpu() {
+fn without_times_functions_follow_each_other_by_their_durations_on_each_cpu() {
     let reading = read(
         "# tracer: function_graph\n#\n# CPU  DURATION                  FUNCTION CALLS\n# |     |   |\n\
          \x20 0)               |  sys_open() {\n\
@@ -90,7 +90,7 @@ fn calls() -> impl Strategy<Value = Vec<MeantCall>> {
 
 proptest! {
     #[test]
-    fn any_calls_without_times_have_their_durations_and_stand_behind_each_other(calls in calls()) {
+    fn any_calls_without_times_have_their_durations_and_follow_each_other(calls in calls()) {
         let (mut text, mut expected, mut now_ns) = ("# tracer: function_graph\n".to_owned(), Vec::new(), 0);
         for call in &calls {
             call.draw(now_ns, &mut text, &mut expected);
@@ -106,7 +106,7 @@ proptest! {
 }
 
 #[test]
-fn with_times_and_tasks_functions_are_where_they_were() {
+fn with_times_and_tasks_functions_are_on_their_threads_at_their_times() {
     let reading = read(
         "# tracer: function_graph\n\
          \x20 360.774522 |   1)   bash-39a-94   |               |  a() {\n\
@@ -127,7 +127,7 @@ fn with_times_and_tasks_functions_are_where_they_were() {
 }
 
 #[test]
-fn a_switch_tells_whose_functions_are_open_and_whose_come_next() {
+fn a_switch_names_the_tasks_of_the_functions_before_and_after_it() {
     let reading = read(
         "# tracer: function_graph\n\
          \x20 2)               |  schedule() {\n\

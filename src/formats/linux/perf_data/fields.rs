@@ -191,7 +191,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn fields_are_what_their_descriptions_say() {
+    fn fields_have_the_kinds_of_their_descriptions() {
         let kinds = |line: &str| {
             TracepointField::from_line(line).map(|field| (field.name, field.offset, field.bytes, field.kind))
         };
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn values_are_those_of_the_record_and_one_that_is_too_short_has_those_that_fit() {
+    fn a_record_that_is_too_short_has_the_fields_that_fit() {
         let description = "name: x\nID: 7\nformat:\n\
             \tfield:int less;\toffset:0;\tsize:2;\tsigned:1;\n\
             \tfield:unsigned more;\toffset:2;\tsize:4;\tsigned:0;\n\

@@ -126,7 +126,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn records_come_in_order_once_nothing_can_come_before_them() {
+    fn records_are_released_in_order_once_no_earlier_one_can_follow() {
         let mut rounds = Rounds::default();
         let push = |rounds: &mut Rounds, time_ns: i64| {
             rounds.push(Some(time_ns), kind::SAMPLE, 0, &time_ns.to_le_bytes(), 0);

@@ -189,7 +189,7 @@ fn system_calls_are_the_spans_that_perf_script_prints() {
 }
 
 #[test]
-fn system_calls_that_are_told_by_number_are_the_spans_that_perf_script_prints() {
+fn system_calls_by_number_are_the_spans_that_perf_script_prints() {
     let reading = read_path(&data("perf_raw_calls.data.gz")).expect("a capture");
     let printed = read_path(&data("perf_raw_calls_script.txt.gz")).expect("a capture");
     assert_eq!((reading.lost(), printed.lost()), (vec![], vec![]));
@@ -324,7 +324,7 @@ fn times(reading: &Reading) -> Vec<i64> {
 }
 
 #[test]
-fn a_pipe_tells_its_attributes_among_the_records() {
+fn a_pipe_has_its_attributes_among_the_records() {
     let map = |start: u64| {
         let ids = [7u32.to_le_bytes(), 7u32.to_le_bytes()].concat();
         record(
@@ -383,7 +383,7 @@ fn a_capture_that_is_cut_anywhere_keeps_the_records_before_the_cut() {
 }
 
 #[test]
-fn damage_is_stepped_over_and_what_was_lost_is_counted() {
+fn damage_is_skipped_and_lost_records_are_counted() {
     let lost = record(2, &[5u64.to_le_bytes(), 17u64.to_le_bytes()].concat());
     let records =
         [sample(10, 1), vec![0xff; 16], lost, sample(20, 2), record(9, &[1, 2, 3, 4, 5, 6, 7, 8]), sample(30, 3)];
@@ -394,7 +394,7 @@ fn damage_is_stepped_over_and_what_was_lost_is_counted() {
 }
 
 #[test]
-fn what_cannot_be_read_is_refused_with_its_place() {
+fn unreadable_headers_are_refused_with_their_position() {
     let error = |bytes: &[u8]| read_bytes(bytes).expect_err("refused").to_string();
     assert!(error(b"2ELIFREP\0\0\0\0\0\0\0\x68").contains("big-endian"));
     assert!(

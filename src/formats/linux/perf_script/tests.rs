@@ -153,7 +153,7 @@ fn samples_without_the_name_of_their_event_are_samples_and_other_numbers_are_no_
 }
 
 #[test]
-fn places_in_the_source_below_frames_are_told_with_them() {
+fn source_positions_below_frames_are_added_to_their_names() {
     let reading = read(
         "a 7/8 5.000001: cycles: \n\t55 leaf+0x2 (/bin/a)\n  main.c:12\n\t56 main+0x9 (/bin/a)\n  x y.c:140\n\n\
          a 7/8 5.000002: cycles: \n\t55 leaf+0x2 (/bin/a)\n  no number\n\n\
@@ -233,7 +233,7 @@ fn distances_of_times_are_added_up_and_times_that_begin_at_zero_are_not() {
 }
 
 #[test]
-fn threads_without_ids_are_told_apart_by_their_names() {
+fn threads_without_ids_are_distinguished_by_their_names() {
     let text = "my prog  1.5:   250000 cycles: \n\t55 main+0x1 (/x)\n\nother  1.6:   250000 cycles: \n\t55 main+0x1 (/x)\n\n\
         my prog  1.7:   250000 cycles: \n\t56 f+0x1 (/x)\n";
     let reading = read(text);
@@ -245,7 +245,7 @@ fn threads_without_ids_are_told_apart_by_their_names() {
 }
 
 #[test]
-fn threads_that_clone_made_are_in_their_process() {
+fn threads_that_clone_creates_are_in_their_process() {
     let text = "a 7 [000] 1.000001: task:task_newtask: pid=8 comm=a clone_flags=3d0f00 oom_score_adj=0\n\
         a 7 [000] 1.000002: task:task_newtask: pid=9 comm=a clone_flags=1200000 oom_score_adj=0\n\
         a 8 [000] 1.000003: my:event: x=1\na 9 [000] 1.000004: my:event: x=1\n";
@@ -295,7 +295,7 @@ fn fields_may_be_added_and_left_out_and_the_samples_are_the_same() {
 }
 
 #[test]
-fn events_without_names_are_samples_or_what_their_fields_say() {
+fn events_without_names_are_recognised_by_their_fields() {
     let reading = read(
         "a 7/7 [000] 1.000001: prev_comm=a prev_pid=7 prev_prio=120 prev_state=S ==> next_comm=b next_pid=9 next_prio=120\n\
          a 7/7 [000] 1.000002: runtime=5 [ns]\na 7/7 [000] 1.000003: fd: 0x1, count: 2\n",
@@ -314,7 +314,7 @@ fn events_without_names_are_samples_or_what_their_fields_say() {
 }
 
 #[test]
-fn samples_without_times_are_one_after_the_other_and_a_loss_says_so() {
+fn samples_without_times_follow_each_other_and_are_a_loss() {
     let stack = |name: &str| format!("\t55aa {name}+0x2 (/bin/a)\n\t56aa main+0x9 (/bin/a)\n\n");
     for (first, second, tids) in [
         ("a 7/8 [001] 5 cycles: \n", "b 9/9 [001] 5 cycles: \n", [8, 9]),

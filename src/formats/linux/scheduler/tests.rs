@@ -54,7 +54,7 @@ fn fed(feed: &[SchedulerCall<'_>]) -> (Vec<Seen>, Vec<Batch>) {
 }
 
 #[test]
-fn a_switch_ends_the_run_before_it_and_says_what_both_threads_do() {
+fn a_switch_ends_the_run_before_it_and_sets_the_states_of_both_threads() {
     let idle = task(0, "swapper/2");
     let (seen, batches) = fed(&[
         &|scheduler, _| scheduler.set_process(7, 5),
@@ -109,7 +109,7 @@ fn a_switch_from_another_thread_than_the_one_that_runs_is_counted() {
 }
 
 #[test]
-fn a_thread_that_has_gone_on_elsewhere_keeps_its_state_where_a_lost_switch_shows() {
+fn a_lost_switch_keeps_the_state_of_a_thread_that_runs_on_another_cpu() {
     let on = |cpu, switch: Switch<'static>| Switch { cpu, ..switch };
     let (seen, _) = fed(&[
         &|scheduler, batch| scheduler.switch(batch, &on(2, switch(10, task(0, ""), "R", task(7, "a"))), PLACE),

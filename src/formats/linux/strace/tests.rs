@@ -109,7 +109,7 @@ fn lines_that_are_no_calls_are_counted_and_the_rest_is_shown() {
 }
 
 #[test]
-fn the_table_of_sums_behind_the_calls_is_no_damage() {
+fn the_summary_table_after_the_calls_is_no_damage() {
     let table = "% time     seconds  usecs/call     calls    errors syscall\n------ ----------- ----------- --------- --------- ----------------\n 62.50    0.000500         250         2         1 openat\n 37.50    0.000300         300         1           read\n------ ----------- ----------- --------- --------- ----------------\n100.00    0.000800                     3         1 total\n";
     let call = "7 1795166531.000001 getpid() = 7\n";
     let reading = read(&format!("{call}{table}{call}"));
@@ -148,7 +148,7 @@ fn distances_from_the_line_before_add_up_to_times() {
 }
 
 #[test]
-fn what_stands_between_the_time_and_the_call_is_no_part_of_it() {
+fn columns_between_the_time_and_the_call_are_skipped() {
     for between in
         ["(+     0.000027) ", "[ 257] ", "[00007f56f6ba8b1d] ", "[ 257] [????????????????] ", "[0x401136] ", "  "]
     {
@@ -192,7 +192,7 @@ fn lines_without_a_process_are_those_of_the_only_one_that_runs() {
 }
 
 #[test]
-fn stacks_below_calls_are_samples_at_their_begins() {
+fn stacks_below_calls_are_samples_at_their_starts() {
     let reading = read(
         "7 1795166531.000001 brk(NULL) = 0x5 <0.000003>\n > /lib/ld.so(_dl_start+0x1e7f) [0x1a2ff]\n > /lib/ld.so(+0x5) [0x5]\n > main+0x1 [0x2]\n\
          7 1795166531.000009 getpid() = 7 <0.000003>\n",

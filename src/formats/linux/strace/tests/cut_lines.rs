@@ -61,7 +61,7 @@ fn a_call_that_a_message_cuts_may_be_interrupted_or_never_end() {
 }
 
 #[test]
-fn lines_that_begin_like_calls_and_go_on_nowhere_are_counted() {
+fn lines_that_begin_like_calls_and_do_not_continue_are_counted() {
     let call = "7 1795166531.000001 getpid() = 7\n";
     let reading = read(&format!("{call}7 1795166531.000002 write(2, \"x\n{call}, 5) = 3 <0.000001>\nx = 5\n"));
     assert_eq!((reading.names(), reading.lost()), (vec!["getpid"; 2], vec![(Loss::BadRecord, 3)]));
