@@ -72,7 +72,7 @@ pub fn open(path: &Path, context: &ReadContext) -> Result<Reader, ReadError> {
 /// Opens a trace in this format, even if another one is detected.
 ///
 /// # Errors
-/// If the format refuses the input.
+/// As the format refuses input.
 pub fn open_as(format: &Format, source: Source, context: &ReadContext) -> Result<Reader, ReadError> {
     let (path, end) = (source.path().to_owned(), source.packed_end());
     let mut reader = match format.opener {
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn values_that_equal_keys_of_other_formats_do_not_change_the_format() {
+    fn names_that_are_keys_of_other_formats_do_not_mislead() {
         let profile = r#"{"nodes":[{"id":1,"callFrame":{"functionName":"ph"}},{"id":2,"callFrame":{"functionName":"traceEvents"}}]"#;
         assert_eq!(format_of(profile.as_bytes()), Some("V8 CPU profile"));
         let trace = r#"[{"name":"speedscope","ph":"B"},{"name":"\"nodes\" \"callFrame\" \"functionName\""}]"#;
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn files_that_are_no_traces_have_no_format() {
+    fn other_files_have_no_format() {
         let texts = ["plain text;\nof two lines", "name,count\na,1\n", "a b\n1 2\n", "\n\n", ";;; 1 x"];
         for text in texts {
             assert_eq!(format_of(text.as_bytes()), None, "{text:?}");

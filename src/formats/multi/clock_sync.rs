@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn names_of_batches_before_hold_as_long_as_they_are_said_to() {
+    fn names_last_until_a_batch_starts_another_table() {
         let mut syncs = ClockSyncs::default();
         let sync = |ts_ns, name| (ts_ns, name, r#"{"sync_id":1}"#);
         syncs.look_at(&batch(0, &["", "clock_sync"], &[sync(5, 0)]), 0);
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn what_says_no_id_or_one_without_end_or_too_many_is_passed_over() {
+    fn syncs_without_an_id_with_a_long_one_or_beyond_the_limit_are_ignored() {
         let mut syncs = ClockSyncs::default();
         let long = format!(r#"{{"sync_id":"{}"}}"#, "x".repeat(ID_BYTES_MAX));
         let odd =

@@ -306,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn units_are_read_back_and_readers_and_patches_of_before_do_without() {
+    fn units_are_read_back_and_older_readers_and_patches_do_without_them() {
         let mut tables = tables(&[track(1, "a"), track(2, "b")]);
         tables.units.insert(TrackIdx(1), "bytes".into());
         let mut written = TablesWritten::default();

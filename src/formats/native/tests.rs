@@ -246,7 +246,7 @@ fn a_file_full_of_magics_is_searched_once() {
 }
 
 #[test]
-fn what_the_recorder_lost_is_told() {
+fn losses_of_the_recorder_are_reported() {
     let mut writer = NativeWriter::new(Vec::new(), false).unwrap();
     let sample = sample();
     writer.write_tables(&sample.names, &sample.tracks).unwrap();

@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn an_end_that_says_more_or_has_no_begin_in_its_batch_stays() {
+    fn an_end_with_more_than_a_time_or_without_a_begin_in_its_batch_stays() {
         let named = (EventKind::End, EventFlags::NONE);
         assert_eq!(left(&[at(0, BEGIN), at(5, named)], &[]), [(0, 0), (5, 0)]);
         assert_eq!(left(&[at(0, BEGIN), at(5, END)], &[1]), [(0, 0), (5, 0)]);

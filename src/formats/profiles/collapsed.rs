@@ -294,7 +294,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn each_stack_is_one_sample_that_weighs_what_its_lines_weigh_beside_those_that_begin_alike(
+        fn each_stack_is_one_sample_with_the_weight_of_its_lines_and_common_prefixes_are_adjacent(
             lines in proptest::collection::vec(("[ab](;[ab]){0,4}", 0u64..50), 1..20),
         ) {
             let lines: Vec<String> = lines.iter().map(|(stack, weight)| format!("{stack} {weight}")).collect();
@@ -344,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stack_without_frames_is_shown_as_that_and_hides_no_capture() {
+    fn a_stack_without_frames_has_a_name_and_does_not_prevent_detection() {
         // The format of py-spy.
         let found = seen("main;f 1\n 3\nmain;g 2\n");
         assert_eq!(found, lines(&[("main;f", 1), ("main;g", 2), ("[no frames]", 3)]));

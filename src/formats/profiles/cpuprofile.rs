@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn nodes_that_tell_their_parents_make_the_same_stacks() {
+    fn nodes_with_parents_make_the_same_stacks() {
         let by_parents = PROFILE
             .replace(r#","children":[2,4]"#, "")
             .replace(r#","children":[3]"#, r#","parent":1"#)
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn what_follows_a_profile_is_counted_with_its_place() {
+    fn data_after_a_profile_is_counted_with_its_position() {
         let start = r#"{"nodes":[{"id":1,"hitCount":2,"callFrame":{"functionName":"f"}}],"startTime":0"#;
         let hits = format!("{start}}}");
         for one in [format!(r#"{start},"samples":[1],"timeDeltas":[5]}}"#), hits, format!(r#"{{"profile":{start}}}}}"#)]

@@ -172,7 +172,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn stacks_share_their_callers_and_no_caller_makes_a_circle() {
+    fn stacks_share_their_callers_and_no_caller_makes_a_cycle() {
         let mut frames = FrameTable::default();
         let titles = [&b"main"[..], b"f", b"g", b"later"].map(|name| frames.push_title(name));
         assert!(frames.push_titled(None, titles[0]) && frames.push_titled(Some(0), titles[1]));
@@ -216,7 +216,7 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn callers_in_any_order_are_taken_as_by_walking_all_the_way_up(
+        fn callers_in_any_order_are_accepted_as_by_walking_to_the_root(
             told in proptest::collection::vec((0..24u32, 0..24u32), 0..120),
             first in proptest::collection::vec(proptest::option::of(0..24u32), 24),
         ) {
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn a_deep_stack_that_is_told_from_the_outside_in_is_joined_at_once() {
+    fn a_deep_stack_is_joined_without_walking_to_the_root_each_time() {
         let mut frames = FrameTable::default();
         let title = frames.push_title(b"f");
         let count = 4 * FRAMES_MAX;
@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stack_that_is_too_deep_begins_anew() {
+    fn a_stack_that_is_too_deep_restarts() {
         let mut frames = FrameTable::default();
         let title = frames.push_title(b"f");
         let refused = (0..FRAMES_MAX + 2).filter(|&row| !frames.push_titled(row.checked_sub(1), title)).count();

@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn what_follows_a_profile_is_counted() {
+    fn data_after_a_profile_is_counted() {
         let one = r#"{"head":{"callFrame":{"functionName":"f"},"selfSize":5,"children":[]}}"#;
         for (rest, lost) in
             [("\n \n", vec![]), (one, vec![(Loss::TrailingData, 1)]), (" x", vec![(Loss::TrailingData, 1)])]

@@ -104,7 +104,7 @@ fn a_file_without_records_is_a_trace_without_events() {
 }
 
 #[test]
-fn every_format_that_is_read_says_what_a_record_of_it_is() {
+fn every_supported_format_describes_its_records() {
     for format in FORMATS.iter().filter(|format| !format.shows.is_empty() || format.is_archive()) {
         assert!(format.record.ends_with('.'), "{}", format.name);
     }

@@ -159,7 +159,7 @@ fn the_calls_of_playwright_have_their_logs_and_its_requests_their_phases() {
 }
 
 #[test]
-fn each_is_told_from_the_others_by_its_keys() {
+fn each_format_is_recognised_by_its_keys() {
     let rows = [
         ("zipkin/spans.json", "Zipkin"),
         ("zipkin/traces.json", "Zipkin"),

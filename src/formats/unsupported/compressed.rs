@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_begins_alike_is_not_taken_for_compressed() {
+    fn similar_files_are_not_taken_for_compressed() {
         let texts: [&[u8]; 14] = [
             b"BZh9 is a level\n",
             b"BZh01AY&SY",

@@ -308,7 +308,7 @@ fn unread_formats_in_the_docs_are_those_of_the_tables() {
 }
 
 #[test]
-fn what_only_begins_alike_is_not_taken_for_them() {
+fn similar_files_are_not_refused() {
     let texts: [&[u8]; 24] = [
         b"go 1.22 is out, and so is the trace of it\n",
         b"v 1.2 is out\nand more\n",

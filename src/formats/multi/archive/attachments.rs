@@ -102,7 +102,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_of_bodies_are_found_wherever_a_block_ends_and_texts_that_read_like_them_are_none() {
+    fn names_of_bodies_are_found_at_any_block_boundary_and_similar_texts_are_none() {
         let har = |fill: usize| {
             format!(
                 r#"{{"x":"{}","_file":"a\u002eb","_file" : null,"t":"\"_file\":\"no\"","p":{{"_file" :

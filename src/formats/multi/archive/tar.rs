@@ -296,7 +296,7 @@ mod tests {
     proptest! {
         /// Names of more than 100 bytes need extended headers.
         #[test]
-        fn every_file_is_where_the_package_finds_it(
+        fn every_file_is_where_the_tar_package_finds_it(
             files in prop::collection::vec(("[a-zé/]{1,260}", prop::collection::vec(any::<u8>(), 0..1500), any::<bool>()), 0..5),
         ) {
             let mut builder = tar::Builder::new(Vec::new());

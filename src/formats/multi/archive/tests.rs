@@ -164,7 +164,7 @@ fn damage_of_one_file_leaves_the_others() {
 }
 
 #[test]
-fn what_holds_no_capture_is_refused() {
+fn archives_without_a_trace_are_refused() {
     let inner = zip_of(&[("ninja", &bytes_of("ninja_log.txt"))]);
     for archive in [zip_of(&[("text", b"plain\n")]), tar_of(&[("text", b"plain\n")])] {
         let error = read_bytes(&archive).expect_err("refused").to_string();
@@ -317,7 +317,7 @@ fn attachments_of_a_trace_of_playwright_are_no_losses_and_those_of_others_are() 
 }
 
 #[test]
-fn what_playwright_adds_to_a_trace_is_no_loss_and_a_trace_of_a_header_opens_empty() {
+fn empty_logs_of_playwright_are_no_loss_and_a_trace_of_a_header_opens_empty() {
     let trace = std::fs::read(data("../fuzz/corpus/playwright/small.trace")).expect("a file");
     let files: [(&str, &[u8]); 3] =
         [("attachments/c5b7", b"# Text"), ("0-trace.network", b""), ("0-trace.trace", &trace)];

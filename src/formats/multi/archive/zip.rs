@@ -327,14 +327,14 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_file_is_what_the_package_unpacks(files in files(), comment in "[a-z]{0,40}|PK\u{5}\u{6}[a-z]{0,40}") {
+        fn every_file_is_as_zip_unpacks_it(files in files(), comment in "[a-z]{0,40}|PK\u{5}\u{6}[a-z]{0,40}") {
             let archive = written(&files, &comment);
             prop_assert_eq!(listed(&archive), Some(listed_by_package(&archive)));
         }
 
         /// Self-extracting programs are such files.
         #[test]
-        fn what_was_put_before_an_archive_is_passed_over(files in files(), before in "[a-z]{1,100}") {
+        fn data_before_an_archive_is_skipped(files in files(), before in "[a-z]{1,100}") {
             let archive = [before.as_bytes(), &written(&files, "")].concat();
             prop_assert_eq!(listed(&archive), Some(listed_by_package(&archive)));
         }

@@ -42,7 +42,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(if cfg!(debug_assertions) { 128 } else { 512 }))]
 
     #[test]
-    fn whatever_goes_in_comes_out(chunk in any_chunk()) {
+    fn any_chunk_is_decoded_as_it_was_encoded(chunk in any_chunk()) {
         prop_assert_eq!(decode(&encode(&chunk).unwrap()), Ok(chunk));
     }
 

@@ -101,7 +101,7 @@ fn recursion_and_small_shares_keep_the_sums_and_damage_costs_its_line() {
 }
 
 #[test]
-fn cachegrind_has_functions_without_calls_and_other_text_is_none_of_both() {
+fn cachegrind_has_functions_without_calls_and_other_text_is_neither() {
     let text =
         "desc: I1 cache: 32768 B\ncmd: ls\nevents: Ir I1mr\nfl=/a/b.c\nfn=main\n7 100 2\n8 20 .\nsummary: 120 2\n";
     let reading = read(text);

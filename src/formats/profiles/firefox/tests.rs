@@ -231,7 +231,7 @@ fn older_counters_in_groups_and_those_of_the_gecko_form_are_of_their_process() {
 }
 
 #[test]
-fn files_of_version_58_stand_in_a_table_of_sources_and_libraries_before_41_in_their_thread() {
+fn files_since_version_58_are_in_a_table_of_sources_and_libraries_before_41_in_their_thread() {
     let sources = r#""libs":[],"shared":{"sources":{"length":2,"id":[null,null],"filename":[0,2]}}"#;
     let late = PROCESSED
         .replace(r#""libs":[{"name":"libc.so.6"}]"#, sources)

@@ -239,7 +239,7 @@ fn sums_of_a_profile_of_go_are_those_of_go_tool_pprof_top() {
 }
 
 #[test]
-fn values_below_zero_have_a_row_of_their_own_with_what_became_less() {
+fn negative_values_have_a_track_of_their_own() {
     let negative = message().bytes(1, &[1]).number(2, (-4i64).cast_unsigned()).number(2, 3);
     let least = message().bytes(1, &[1]).number(2, i64::MIN.cast_unsigned()).number(2, 0);
     let reading = read_bytes(&small().message(2, negative).message(2, least).0).expect("a profile");
@@ -314,7 +314,7 @@ fn a_profile_beyond_its_share_of_the_budget_is_refused_with_the_limit() {
 }
 
 #[test]
-fn a_profile_is_told_from_the_other_formats_that_begin_with_the_same_byte() {
+fn a_profile_is_distinguished_from_formats_that_begin_with_the_same_byte() {
     assert_eq!(format_of(&small().0), Some("pprof"));
     assert_eq!(format_of(&gzip(&small().0)), Some("pprof"));
     // A type without a unit, in a profile with samples only.
@@ -366,7 +366,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
 
     #[test]
-    fn what_is_written_is_read_however_the_bytes_are_cut(
+    fn written_samples_are_read_back_for_any_block_size(
         meant in prop::collection::vec(
             (prop::collection::vec("[a-z]{1,2}(\\+0x[1-9a-f]{1,3})?", 0..6), [0u64..3, 0..1 << 40], prop::option::of(any::<i64>())),
             1..20,

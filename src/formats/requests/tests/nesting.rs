@@ -82,7 +82,7 @@ fn a_servers_half_without_that_of_its_client_is_below_the_parent() {
 }
 
 #[test]
-fn a_request_is_as_long_as_its_time_says_whatever_its_phases_sum_up_to() {
+fn a_request_has_its_total_time_for_any_sum_of_its_phases() {
     let har = |time: &str, timings: &str| {
         let text = format!(
             r#"{{"log":{{"version":"1.2","creator":{{}},"entries":[{{"startedDateTime":0,"time":{time},"request":{{"method":"GET","url":"r"}},"timings":{{{timings}}}}}]}}}}"#
