@@ -394,7 +394,7 @@ impl<'a> Follower<'a> {
         self.unresolved.merge(&unresolved);
         self.recognised += recognised;
         self.unrecognised += unrecognised;
-        self.position = if position == ArrayPosition::Behind {
+        self.position = if position == ArrayPosition::After {
             self.envelope.array_closed();
             None
         } else {

@@ -25,7 +25,7 @@ pub(super) enum ArrayPosition {
     /// Inside a record that is skipped.
     Skipping(Skip),
     /// After the closing bracket of the array.
-    Behind,
+    After,
 }
 
 /// Result of parsing some bytes of the array.
@@ -87,7 +87,7 @@ impl RecordParser<'_> {
             ArrayPosition::Between { comma_due } => self.between(comma_due),
             ArrayPosition::Damaged { before } => self.damaged(before),
             ArrayPosition::Skipping(skip) => self.skipping(skip),
-            ArrayPosition::Behind => None,
+            ArrayPosition::After => None,
         }
     }
 
@@ -103,7 +103,7 @@ impl RecordParser<'_> {
                 b'{' => return self.record(comma_due),
                 b']' => {
                     self.pos += 1;
-                    return Some(ArrayPosition::Behind);
+                    return Some(ArrayPosition::After);
                 }
                 _ => return Some(self.damage()),
             }

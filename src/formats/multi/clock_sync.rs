@@ -88,9 +88,9 @@ impl ClockSyncs {
 impl KnownSyncs {
     /// Returns the offset from a file's clock to that of the earlier files, and the id of the shared clock sync.
     /// Returns `None` if they share none.
-    pub(crate) fn behind(&self, syncs: &ClockSyncs) -> Option<(i64, Box<str>)> {
-        let behind = |sync: &Sync| self.at_ns.get(&sync.id)?.checked_sub(sync.at_ns);
-        syncs.all.iter().find_map(|sync| Some((behind(sync)?, sync.id.clone())))
+    pub(crate) fn offset_ns(&self, syncs: &ClockSyncs) -> Option<(i64, Box<str>)> {
+        let offset_ns = |sync: &Sync| self.at_ns.get(&sync.id)?.checked_sub(sync.at_ns);
+        syncs.all.iter().find_map(|sync| Some((offset_ns(sync)?, sync.id.clone())))
     }
 
     /// Adds the clock syncs of a file, shifted by `by_ns`.

@@ -60,7 +60,7 @@ impl<'a> NamespacedSink<'a> {
     /// Ends the file. Shifts it to the clock of earlier files if they share a clock sync, which also adjusts its UTC
     /// offset. Returns whether the file had events.
     pub(crate) fn finish(self, known_syncs: &mut KnownSyncs) -> Result<bool, ReadError> {
-        let (mut by_ns, id) = known_syncs.behind(&self.clock_syncs).unwrap_or_default();
+        let (mut by_ns, id) = known_syncs.offset_ns(&self.clock_syncs).unwrap_or_default();
         if by_ns != 0 {
             let (file, by) = (&self.scope.file, signed_time_text(by_ns));
             if self.sink.move_from(self.start, by_ns) {

@@ -24,7 +24,7 @@ fn samples_have_their_stacks_wherever_the_table_is() {
         {"ph":"P","ts":6,"pid":1,"tid":2,"stack":[],"name":"none"},{"name":"s","ph":"X","ts":7,"dur":1,"pid":1,"tid":2}]"#;
     let before =
         format!(r#"{{"other":["stackFrames",{{"stackFrames":1}}],"stackFrames":{FRAMES},"traceEvents":{events}}}"#);
-    let behind = format!(r#"{{"traceEvents":{events}, "stackFrames" : {FRAMES} }}"#);
+    let after = format!(r#"{{"traceEvents":{events}, "stackFrames" : {FRAMES} }}"#);
     let track = &thread(1, 2);
     let expected = [
         (1000, track, "cycles", "main;parse".to_owned(), r#"{"a":1,"weight":3}"#),
@@ -34,7 +34,7 @@ fn samples_have_their_stacks_wherever_the_table_is() {
         (5000, track, "", String::new(), ""),
         (6000, track, "none", String::new(), ""),
     ];
-    for text in [before, behind] {
+    for text in [before, after] {
         let reading = read(&text);
         assert_eq!(samples(&reading), expected, "{text}");
         assert!(reading.losses.is_empty() && reading.events.len() == 7);
