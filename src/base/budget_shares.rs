@@ -26,7 +26,7 @@ pub(crate) enum BudgetShare {
     ParsedChunks,
     /// Open runs of the merge; further ones are spilled.
     OpenRuns,
-    /// Chunks that are loaded before the merge takes them, but for one.
+    /// Chunks that are loaded before the merge takes them. One is always loaded, whatever its size.
     ChunksAhead,
     /// Events of one time that wait for each other, arguments of open spans, and charts of samples. More are spilled.
     WaitingEvents,

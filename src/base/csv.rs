@@ -14,7 +14,7 @@ pub struct Cells {
     pub(crate) escaped: bool,
 }
 
-/// First letters by which spreadsheets recognise formulas, even after trimming white space.
+/// First characters by which spreadsheets recognise a formula; they trim the white space among them.
 const FORMULA_STARTS: [char; 7] = ['=', '+', '-', '@', '\t', '\r', '\n'];
 
 impl Cells {

@@ -10,6 +10,7 @@ pub(crate) struct EndTree {
 }
 
 impl EndTree {
+    /// Number of leaves of a new tree, so that a few more depths do not rebuild it.
     const DEPTHS_MIN: usize = 64;
 
     /// Sets or clears the end at a depth. Returns the number of nodes visited.

@@ -1,5 +1,5 @@
 //! Platform-specific file operations: positional reads and writes, file identity, permissions. One file for Unix and
-//! one for Windows, with the same functions; no other module has platform-specific file code.
+//! one for Windows, with the same functions, so that other modules rarely need a `cfg`.
 
 use std::fs::{self, Metadata};
 use std::io;
@@ -48,6 +48,18 @@ impl FileKind {
     }
 }
 
+impl std::fmt::Display for FileKind {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::File => "a file",
+            Self::Folder => "a folder",
+            Self::Pipe => "a pipe",
+            Self::Socket => "a socket",
+            Self::Device => "a device",
+        })
+    }
+}
+
 /// Returns the path at the end of a chain of links, whether or not it exists. Returns an error for a cycle of links.
 pub(crate) fn link_target(path: &Path) -> io::Result<PathBuf> {
     /// Limit for the links to follow, as in the kernel.
@@ -66,18 +78,6 @@ pub(crate) fn link_target(path: &Path) -> io::Result<PathBuf> {
 #[must_use]
 pub(crate) fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
-}
-
-impl std::fmt::Display for FileKind {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            Self::File => "a file",
-            Self::Folder => "a folder",
-            Self::Pipe => "a pipe",
-            Self::Socket => "a socket",
-            Self::Device => "a device",
-        })
-    }
 }
 
 #[cfg(test)]

@@ -2,13 +2,13 @@
 //! buckets; a scale is given by the binary logarithm of that number. No bucket crosses one of a coarser scale, and only
 //! duration 0 is in the first bucket.
 
-/// Binary logarithm of the buckets per octave of the finest scale: a bucket is at most 1/32 wide.
+/// Binary logarithm of the buckets per octave of the finest scale: a bucket is at most 1/32 as wide as its durations.
 pub(crate) const FINEST_LOG2: u32 = 5;
 
 /// Number of buckets of the finest scale, up to the longest duration.
 pub(crate) const FINEST_BUCKETS: usize = bucket_of(u64::MAX, FINEST_LOG2) + 1;
 
-/// Returns the bucket of a duration. Durations smaller than the buckets of an octave have one each.
+/// Returns the bucket of a duration. Durations below the number of buckets per octave have a bucket each.
 #[must_use]
 pub(crate) const fn bucket_of(dur_ns: u64, octave_log2: u32) -> usize {
     let octave = (u64::BITS - dur_ns.leading_zeros()).saturating_sub(octave_log2 + 1);

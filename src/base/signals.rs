@@ -28,7 +28,7 @@ struct ToStop {
     describe_rest: Box<dyn Fn() -> Option<String> + Send + Sync>,
 }
 
-/// Whether that signal was SIGINT, as sent by Ctrl+C.
+/// Whether the signal that cancelled the work was SIGINT, as sent by Ctrl+C.
 #[cfg(unix)]
 static IS_INTERRUPTED: AtomicBool = AtomicBool::new(false);
 

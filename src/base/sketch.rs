@@ -1,8 +1,8 @@
 //! A sketch of a distribution of durations in little memory: exact for few durations, else counted in buckets of a
 //! logarithmic scale.
 //!
-//! An octave has 32 buckets, so a quantile from buckets has an error of at most 1/32; smallest and largest are exact.
-//! Sketches of parts add up to that of the whole, in any order.
+//! An octave has 32 buckets, so a quantile from buckets has an error of at most 1/32. Sketches of parts add up to that
+//! of the whole, in any order.
 
 use serde::{Deserialize, Serialize};
 
@@ -28,7 +28,7 @@ pub(crate) enum Sketch {
 /// A bar of a histogram.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct SketchBar {
-    /// Smallest duration in it.
+    /// Smallest duration that counts for the bar, whether or not there is one.
     pub(crate) least_ns: u64,
     pub(crate) most_ns: u64,
     /// Number of durations.
@@ -110,7 +110,7 @@ impl Sketch {
         }
     }
 
-    /// Number of durations.
+    /// Returns the number of durations.
     #[must_use]
     pub(crate) fn count(&self) -> u64 {
         match self {
@@ -154,7 +154,7 @@ impl Sketch {
     }
 
     /// Returns the durations as bars of a logarithmic scale, with `2^bars_per_octave_log2` bars per octave, up to 32.
-    /// From the first non-empty bar to the last, including empty ones.
+    /// They reach from the first non-empty bar to the last, including empty ones.
     #[must_use]
     pub(crate) fn bars(&self, bars_per_octave_log2: u32) -> Vec<SketchBar> {
         let mut counted = self.clone();
@@ -210,11 +210,11 @@ fn add_to(first: &mut usize, counts: &mut Vec<u32>, bucket: usize, count: u32) {
         counts.splice(0..0, std::iter::repeat_n(0, *first - bucket));
         *first = bucket;
     }
-    let place = bucket - *first;
-    if place >= counts.len() {
-        counts.resize(place + 1, 0);
+    let position = bucket - *first;
+    if position >= counts.len() {
+        counts.resize(position + 1, 0);
     }
-    counts[place] = counts[place].saturating_add(count);
+    counts[position] = counts[position].saturating_add(count);
 }
 
 #[cfg(test)]

@@ -18,7 +18,8 @@ use super::files;
 const PREFIX: &str = ".longspan-";
 const EXTENSION: &str = ".tmp";
 
-/// Distinguishes the number of a temporary from all others: longer than a count ever gets.
+/// Digits appended to the number of a renamed folder: the result is longer than any count, so no other temporary has
+/// it.
 #[cfg(unix)]
 const UNUSED_DIGITS: &str = "0000000000";
 

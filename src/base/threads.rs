@@ -1,5 +1,5 @@
-//! Threads that the system may refuse, as below a limit of processes. The work then continues on fewer threads, at
-//! least on the one that asked.
+//! Threads that the system may refuse, such as at a process limit. The work then continues on fewer threads, at least
+//! on the calling one.
 
 use std::io;
 use std::sync::Mutex;

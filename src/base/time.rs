@@ -1,12 +1,13 @@
-//! Formats times and durations. Times are `i64` nanoseconds everywhere; nothing here uses floating point.
+//! Formats times, durations, ages and counts, and parses dates. Times are `i64` nanoseconds everywhere; nothing here
+//! uses floating point.
 
 use chrono::{DateTime, FixedOffset};
 
 /// Times from one hour on are shown in hours, minutes and seconds.
 pub(crate) const HOUR_NS: u64 = 3600 * 1_000_000_000;
 
-/// Formats a duration: up to four significant digits of the largest unit, such as `1.234 ms`, and from one hour on `1 h
-/// 53 min 20 s`.
+/// Formats a duration: up to four significant digits of the largest unit, such as `1.234 ms`. From one hour on, it has
+/// hours, minutes and seconds, such as `1 h 53 min 20 s`.
 ///
 /// Further digits are truncated, never rounded up, so that a span never appears longer than it is.
 #[must_use]
@@ -78,7 +79,7 @@ pub(crate) fn epoch_nanos(text: &str) -> Option<i64> {
     parsed.ok()?.timestamp_nanos_opt()
 }
 
-/// Formats a count in groups of three digits, such as `1 234 567`.
+/// Formats a count in groups of three digits with thin spaces between, such as `1 234 567`.
 #[must_use]
 pub(crate) fn grouped_digits(count: u64) -> String {
     let digits = count.to_string();
@@ -92,7 +93,7 @@ pub(crate) fn grouped_digits(count: u64) -> String {
     grouped
 }
 
-/// Formats the age of something.
+/// Formats an age, such as `5 minutes ago`.
 #[must_use]
 pub(crate) fn ago_text(seconds: u64) -> String {
     let (count, unit) = match seconds {

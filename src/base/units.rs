@@ -104,7 +104,7 @@ fn scaled(text: &str, units: &[(&str, u64)]) -> Result<i128, Problem> {
         return Err(Problem::NoNumber);
     }
     let fraction = fraction.trim_end_matches('0');
-    // an i128 holds 38 digits: 20 for 64 bits before the point, and at most 13 after it by unit
+    // An `i128` holds 38 digits: 64 bits need 20 before the point, and the largest unit has at most 13 after it.
     if whole.trim_start_matches('0').len() > 20 {
         return Err(Problem::TooLarge);
     }

@@ -102,14 +102,13 @@ pub(crate) fn free_bytes(folder: &Path) -> Option<u64> {
 
 /// Returns device and inode of a file, which distinguish it from another file at the same path.
 pub(crate) fn identity(metadata: &Metadata) -> (u64, u64) {
-    use std::os::unix::fs::MetadataExt;
     (metadata.dev(), metadata.ino())
 }
 
 /// Returns whether both paths are the same existing file. Opens neither, because opening a pipe blocks.
 #[must_use]
 pub(crate) fn is_same_file(a: &Path, b: &Path) -> bool {
-    let numbers = |path| fs::metadata(path).map(|metadata| (metadata.dev(), metadata.ino())).ok();
+    let numbers = |path| fs::metadata(path).map(|metadata| identity(&metadata)).ok();
     numbers(a).is_some_and(|numbers_of_a| numbers(b) == Some(numbers_of_a))
 }
 
