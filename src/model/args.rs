@@ -37,8 +37,8 @@ const HAS_THREAD_TS: u8 = 1;
 const HAS_THREAD_DUR: u8 = 2;
 
 impl<'a> Detail<'a> {
-    /// Maximum size of one event's arguments, in bytes. The arguments of a begin and its end together stay below the 64
-    /// MiB limit of a chunk, which readers enforce for traces and for spilled chunks.
+    /// Maximum size of one event's arguments, in bytes. The merged arguments of a begin and its end then fit in a
+    /// chunk, for which readers enforce a limit of 64 MiB.
     pub(crate) const ARGS_BYTES_MAX: usize = 16 << 20;
 
     /// Appends the blob of this detail: a byte of flags, the fixed fields that are present, and the JSON text.
@@ -103,7 +103,8 @@ impl<'a> Detail<'a> {
     }
 }
 
-/// Merges two JSON objects into one. A text that is not an object is returned unchanged.
+/// Merges two JSON objects into one; members of `ended` win. If only one text is an object, returns that; if neither
+/// is, returns `begun`.
 fn merge_objects(begun: &str, ended: &str) -> String {
     type Object = serde_json::Map<String, serde_json::Value>;
     match (serde_json::from_str::<Object>(begun), serde_json::from_str::<Object>(ended)) {

@@ -9,7 +9,8 @@ pub struct Chunk {
     pub events: Vec<Event>,
     /// The rows referenced by [`Event::detail`].
     pub details: Details,
-    /// Maximum lateness of an event, in nanoseconds: its distance to the latest earlier event. Set by [`Chunk::sort`].
+    /// Maximum lateness of an event: how much earlier it is than the latest of the events ahead of it. Set by
+    /// [`Chunk::sort`].
     pub max_lateness_ns: u64,
 }
 

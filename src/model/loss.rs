@@ -238,18 +238,18 @@ impl Losses {
     /// Number of entries that have counts by value: an archive with very many files must take little memory.
     const VALUED_ENTRIES_MAX: usize = 256;
 
-    pub(crate) fn add(&mut self, loss: Loss, place: SourcePos) {
-        self.add_many(loss, place, 1);
+    pub(crate) fn add(&mut self, loss: Loss, pos: SourcePos) {
+        self.add_many(loss, pos, 1);
     }
 
-    /// Adds `count` losses; `place` is the position of the first one.
-    pub(crate) fn add_many(&mut self, loss: Loss, place: SourcePos, count: u64) {
-        self.count_in(None, loss, &LossEntry::new(place, count));
+    /// Adds `count` losses, the first of them at `pos`.
+    pub(crate) fn add_many(&mut self, loss: Loss, pos: SourcePos, count: u64) {
+        self.count_in(None, loss, &LossEntry::new(pos, count));
     }
 
     /// Adds a loss of a value that was not understood.
-    pub(crate) fn add_value(&mut self, loss: Loss, value: LossValue, place: SourcePos) {
-        self.add(loss, place);
+    pub(crate) fn add_value(&mut self, loss: Loss, value: LossValue, pos: SourcePos) {
+        self.add(loss, pos);
         if self.0.len() <= Self::VALUED_ENTRIES_MAX
             && let Some(entry) = self.0.get_mut(&(None, loss))
         {
@@ -258,18 +258,18 @@ impl Losses {
     }
 
     /// Adds a loss in one of several files.
-    pub(crate) fn add_in(&mut self, file: Option<&Arc<str>>, loss: Loss, place: SourcePos) {
-        self.count_in(file.cloned(), loss, &LossEntry::new(place, 1));
+    pub(crate) fn add_in(&mut self, file: Option<&Arc<str>>, loss: Loss, pos: SourcePos) {
+        self.count_in(file.cloned(), loss, &LossEntry::new(pos, 1));
     }
 
     /// Adds a loss with a message.
-    pub(crate) fn add_because(&mut self, reason: &str, loss: Loss, place: SourcePos) {
-        self.add_many_because(reason, loss, place, 1);
+    pub(crate) fn add_because(&mut self, reason: &str, loss: Loss, pos: SourcePos) {
+        self.add_many_because(reason, loss, pos, 1);
     }
 
     /// Adds `count` losses with a message.
-    pub(crate) fn add_many_because(&mut self, reason: &str, loss: Loss, place: SourcePos, count: u64) {
-        self.count_in(None, loss, &LossEntry { reason: Some(cut(reason).into()), ..LossEntry::new(place, count) });
+    pub(crate) fn add_many_because(&mut self, reason: &str, loss: Loss, pos: SourcePos, count: u64) {
+        self.count_in(None, loss, &LossEntry { reason: Some(cut(reason).into()), ..LossEntry::new(pos, count) });
     }
 
     fn count_in(&mut self, file: Option<Arc<str>>, loss: Loss, more: &LossEntry) {

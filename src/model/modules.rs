@@ -13,6 +13,7 @@ pub(crate) const MODULES_MAX: usize = 1 << 14;
 pub struct BuildId(Box<[u8]>);
 
 impl BuildId {
+    /// Length of a SHA-256 hash, the longest build-id that linkers write.
     const BYTES_MAX: usize = 32;
 
     /// Number of bytes of the build-id that Breakpad uses.
@@ -34,6 +35,7 @@ impl BuildId {
     /// Decodes a build-id from hexadecimal digits, such as a code-id; `None` if the text is not a build-id.
     #[must_use]
     pub(crate) fn from_hex(digits: &[u8]) -> Option<Self> {
+        /// Length of the shortest build-id that linkers write; shorter digits may be any number.
         const BYTES_MIN: usize = 8;
         let pairs = digits.chunks_exact(2);
         let is_whole = pairs.remainder().is_empty() && (BYTES_MIN..=Self::BYTES_MAX).contains(&pairs.len());

@@ -162,13 +162,13 @@ impl Names {
         Some(NameRow { text, category })
     }
 
-    /// Replaces the text of one row. The row can no longer be found by its text, neither the old one nor the new one.
-    /// Does nothing if all indices are in use.
+    /// Replaces the text of one row, by which look-ups find it from then on, unless an earlier row is equal. Does
+    /// nothing if all indices are in use.
     pub(crate) fn rename(&mut self, name: NameIdx, text: &str) {
         if let Some(text) = self.intern_text(text)
             && let Some(row) = self.rows.get_mut(name.index())
         {
-            // The hash table has rows by their old texts.
+            // The hash table has the row by its old text, so the next look-up fills it anew.
             self.row_index = HashTable::new();
             row.text = text;
         }
@@ -180,8 +180,8 @@ impl Names {
         self.over_limit
     }
 
-    /// Appends a row even if the name exists, for tables whose rows must keep their positions; look-ups then find the
-    /// new row. A row beyond the maximum index is counted in [`Self::over_limit`], and becomes the empty name.
+    /// Appends a row even if the name exists, for tables whose rows must keep their positions. Look-ups find the first
+    /// of equal rows. A row beyond the maximum index is counted in [`Self::over_limit`], and becomes the empty name.
     pub(crate) fn push(&mut self, text: &str, category: Option<&str>) -> NameIdx {
         let pushed = self.push_row(text, category);
         self.over_limit += u64::from(pushed.is_none());
@@ -215,7 +215,7 @@ impl Names {
         }
     }
 
-    /// Fills the hash table of rows, if the table was deserialized.
+    /// Fills the hash table of rows, if it is empty.
     fn index_rows(&mut self) {
         if self.row_index.is_empty() {
             let rows = &self.rows;

@@ -110,7 +110,7 @@ struct MeasureArgs<'a> {
 }
 
 impl<'a> SampleMeasure<'a> {
-    /// Parses the arguments of a sample. A period that is not an integer is ignored.
+    /// Parses the arguments of a sample. A period that is not an unsigned integer is ignored.
     #[must_use]
     pub(crate) fn from_args(args_json: &'a str) -> Self {
         if let Some(measure) = Self::from_flat_args(args_json) {
@@ -163,8 +163,8 @@ impl<'a> SampleMeasure<'a> {
         }
     }
 
-    /// Returns the width of the sample in a profile without times: a nanosecond per nanosecond or byte, a microsecond
-    /// per other unit.
+    /// Returns the width of the sample in a profile without times: its weight if that is a time, a nanosecond per byte,
+    /// and a microsecond per other unit.
     #[must_use]
     pub(crate) fn drawn_ns(&self) -> u64 {
         self.weight.saturating_mul(match &*self.unit {

@@ -67,16 +67,16 @@ impl TextSpill {
         Self::new(&self.folder, Arc::clone(&self.disk), self.held_bytes_max)
     }
 
-    /// Appends text to the file, which has `length` bytes, and maps the whole file.
-    fn append(&mut self, letters: &str, length: usize) -> io::Result<MappedTexts> {
+    /// Appends text to the file, which has `file_bytes` bytes, and maps the whole file.
+    fn append(&mut self, letters: &str, file_bytes: usize) -> io::Result<MappedTexts> {
         let file = match &mut self.file {
             Some(file) => file,
             none => none
                 .insert(tempfile::tempfile_in(&self.folder).or_else(|_| tempfile::tempfile_in(std::env::temp_dir()))?),
         };
-        self.disk.write_all_at(file, letters.as_bytes(), length as u64)?;
+        self.disk.write_all_at(file, letters.as_bytes(), file_bytes as u64)?;
         let map = Arc::new(Mapped::from_store(file, Path::new("the names of a trace that is being loaded"))?);
-        Ok(MappedTexts { map, bytes: 0..length + letters.len(), has_lengths: false })
+        Ok(MappedTexts { map, bytes: 0..file_bytes + letters.len(), has_lengths: false })
     }
 }
 

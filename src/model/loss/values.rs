@@ -30,7 +30,7 @@ impl Display for LossValue {
     }
 }
 
-/// Counts by value, for the smallest values only: so the counts do not depend on how the trace is split into batches.
+/// Counts by value, for the smallest values only, so that they do not depend on how the trace is split into batches.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct LossValues(BTreeMap<LossValue, u64>);
 
