@@ -1,14 +1,13 @@
-//! Samples in order of time in, a flame chart out: for each depth the spans in which consecutive samples share the path
-//! down to it. Knows one thread at a time; writes nothing, and keeps one stack and the gaps of some samples.
-//! A sample costs no more than the frames that it does not share with the one before.
+//! Builds the flame chart of one thread from samples in time order: at each depth, a span lasts while consecutive
+//! samples share the path down to it. Does no I/O, and stores one stack and the gaps between some samples. A sample
+//! costs only the frames that it does not share with the one before.
 //!
-//! The slow answer: take all samples of the thread, of several at one time the last. Each counts until the next
-//! one; but if that comes later than `IDLE_GAPS` times the usual gap, and for the last one, only for the usual
-//! gap, since the thread was not sampled from there on. A frame runs while samples that touch in time have the
-//! same path down to it.
+//! The slow answer takes all samples of the thread, and of several at one time the last. Each sample lasts until the
+//! next one. The thread was idle if that comes later than `IDLE_GAPS` times the usual gap: the sample then lasts for
+//! the usual gap, as the last sample does. A frame runs while samples that touch in time share the path down to it.
 //!
-//! The usual gap at a sample is the median of `WINDOW` gaps (the lower of two in the middle): of those up to the one
-//! that follows it, so that it changes with the rate of the sampler; for the first samples, of the first gaps.
+//! The usual gap at a sample is the median of `WINDOW` gaps, the lower of the two in the middle. These are the gaps up
+//! to the next sample, so that it follows the rate of the sampler. For the first samples, they are the first gaps.
 
 use std::collections::VecDeque;
 use std::io;
@@ -18,13 +17,15 @@ use smallvec::SmallVec;
 
 use crate::model::{NameIdx, StackIdx, Stacks};
 
-/// Gaps in the median: a second of a usual sampler, and little to sort for each sample.
+/// Number of gaps in the median: about a second of a usual sampler, and little to sort per sample.
 const WINDOW: usize = 64;
-/// A sampler that is late skips a beat or two, also on a busy machine; a gap of more beats means that the thread did
-/// not run, or was not looked at.
+
+/// Usual gaps after which the thread counts as idle. A late sampler on a busy machine skips one or two samples; after
+/// more, the thread did not run or was not sampled.
 const IDLE_GAPS: u64 = 5;
-/// Frames below this depth are in the samples, and not in the chart: a lane for each level of an endless
-/// recursion would hide all others.
+
+/// Depth limit of a chart. Deeper frames are only in the samples, because the lanes of an endless recursion would hide
+/// all others.
 pub(crate) const DEPTH_MAX: usize = 1024;
 
 /// A frame that ran for a while.
@@ -32,9 +33,9 @@ pub(crate) const DEPTH_MAX: usize = 1024;
 pub(crate) struct FlameSpan {
     /// 0 for the outermost frames.
     pub(crate) depth: u16,
-    /// When it was first seen.
+    /// Time of its first sample.
     pub(crate) start_ns: i64,
-    /// When something else was seen, or the usual gap after it was seen last.
+    /// Time of the first sample without it, or the usual gap after its last sample.
     pub(crate) end_ns: i64,
     /// The name of the function.
     pub(crate) name: NameIdx,
@@ -43,14 +44,14 @@ pub(crate) struct FlameSpan {
 /// A sample: its time and its stack.
 pub(crate) type TimedStack = (i64, StackIdx);
 
-/// The samples of one thread on their way to a chart. A trace may have a million threads with a few samples each, so a
-/// chart of one sample needs no allocation, and one of a few samples only a small one.
+/// The growing chart of one thread. A trace may have a million threads with a few samples each. A chart of one sample
+/// thus needs no allocation, and one of a few samples a small one.
 #[derive(Debug, Default)]
 pub(crate) enum FlameChart {
     #[default]
     Empty,
     One(i64, StackIdx),
-    /// Too few samples to draw: the usual gap is not known yet.
+    /// Too few samples to draw, because the usual gap is not known yet.
     Few(Box<SmallVec<[TimedStack; 4]>>),
     Drawn(Box<DrawnChart>),
 }
@@ -62,26 +63,26 @@ const _: () = assert!(size_of::<FlameChart>() <= 16);
 pub(crate) struct DrawnChart {
     /// The last sample, whose gap to the next one is not known yet.
     waiting: Option<TimedStack>,
-    /// The gaps that the usual one is the median of.
+    /// The last gaps in time order, whose median is the usual gap.
     gaps: VecDeque<u64>,
-    /// The same gaps from the shortest.
+    /// The same gaps, shortest first.
     sorted_gaps: Vec<u64>,
-    /// The frames that run, outermost first, with the time since which they do. A caller is an earlier row of the
-    /// table than what it calls, so they are sorted.
+    /// The open frames, outermost first, with their starts. They are sorted, because a caller is an earlier row of the
+    /// table than its callees.
     open: Vec<(StackIdx, i64)>,
-    /// The stack of the last sample, of which `open` lacks the frames that are too deep.
+    /// The stack of the last sample. `open` lacks its frames that are too deep.
     last: StackIdx,
-    /// The frames of a stack that do not run yet, innermost first.
+    /// Scratch space: the frames of a stack that are not open yet, innermost first.
     #[serde(skip)]
     new: Vec<StackIdx>,
-    /// The time up to which the open frames run.
+    /// The time up to which the open frames are known to run.
     open_to_ns: i64,
     /// Whether a stack had more frames than are drawn.
     too_deep: bool,
 }
 
 impl FlameChart {
-    /// Takes the next sample, no earlier than those before, and appends the spans that are known to be over.
+    /// Adds the next sample, in time order, and appends the spans that have ended.
     pub(crate) fn sample(&mut self, ts_ns: i64, stack: StackIdx, stacks: &Stacks, spans: &mut Vec<FlameSpan>) {
         match self {
             Self::Empty => *self = Self::One(ts_ns, stack),
@@ -102,7 +103,7 @@ impl FlameChart {
         }
     }
 
-    /// Takes a sample that is drawn up to `end_ns`, where the one after it begins: of a profile without times.
+    /// Adds a sample of a profile without times: it lasts until `end_ns`, where the next one begins.
     pub(crate) fn hold(
         &mut self,
         (ts_ns, end_ns): (i64, i64),
@@ -114,11 +115,11 @@ impl FlameChart {
             *self = Self::Drawn(Box::default());
         }
         if let Self::Drawn(drawn) = self {
-            drawn.stand(ts_ns, end_ns, stack, stacks, spans);
+            drawn.draw_until(ts_ns, end_ns, stack, stacks, spans);
         }
     }
 
-    /// Ends the chart with what still runs, and says whether frames were too deep to be drawn.
+    /// Ends the open frames. Returns whether frames were too deep to be drawn.
     pub(crate) fn finish(self, stacks: &Stacks, spans: &mut Vec<FlameSpan>) -> bool {
         let mut drawn = match self {
             Self::Empty => return false,
@@ -127,7 +128,7 @@ impl FlameChart {
             Self::Drawn(drawn) => *drawn,
         };
         if let Some((ts_ns, stack)) = drawn.waiting {
-            drawn.stand(ts_ns, ts_ns.saturating_add_unsigned(drawn.usual_ns()), stack, stacks, spans);
+            drawn.draw_until(ts_ns, ts_ns.saturating_add_unsigned(drawn.usual_ns()), stack, stacks, spans);
         }
         drawn.close(0, stacks, spans);
         drawn.too_deep
@@ -145,7 +146,7 @@ impl FlameChart {
         }
     }
 
-    /// The spans that run, as far as is known.
+    /// Iterates over the open frames as spans that end at the time up to which they are known to run.
     pub(crate) fn open_spans<'a>(&'a self, stacks: &'a Stacks) -> impl Iterator<Item = FlameSpan> + 'a {
         let drawn = if let Self::Drawn(drawn) = self { Some(drawn) } else { None };
         drawn.into_iter().flat_map(|drawn| drawn.open_spans(stacks))
@@ -169,7 +170,7 @@ impl DrawnChart {
         size_of::<Self>() + gaps + frames
     }
 
-    /// Draws all samples but the last, which waits.
+    /// Draws all samples except the last, whose gap is not known yet.
     fn from_samples(samples: &[TimedStack], stacks: &Stacks, spans: &mut Vec<FlameSpan>) -> Self {
         let mut drawn = Self { waiting: samples.last().copied(), ..Self::default() };
         for pair in samples.windows(2) {
@@ -201,16 +202,16 @@ impl DrawnChart {
         })
     }
 
-    /// Draws a sample that another follows at `next_ns`.
+    /// Draws a sample whose next one is at `next_ns`.
     fn draw(&mut self, (ts_ns, stack): (i64, StackIdx), next_ns: i64, stacks: &Stacks, spans: &mut Vec<FlameSpan>) {
         let usual_ns = self.usual_ns();
         let is_idle = ts_ns.abs_diff(next_ns) > usual_ns.saturating_mul(IDLE_GAPS);
         let end_ns = if is_idle { ts_ns.saturating_add_unsigned(usual_ns) } else { next_ns };
-        self.stand(ts_ns, end_ns, stack, stacks, spans);
+        self.draw_until(ts_ns, end_ns, stack, stacks, spans);
     }
 
-    /// Applies a sample that counts for `ts_ns..end_ns`.
-    fn stand(&mut self, ts_ns: i64, end_ns: i64, stack: StackIdx, stacks: &Stacks, spans: &mut Vec<FlameSpan>) {
+    /// Draws a sample that lasts for `ts_ns..end_ns`.
+    fn draw_until(&mut self, ts_ns: i64, end_ns: i64, stack: StackIdx, stacks: &Stacks, spans: &mut Vec<FlameSpan>) {
         let touches = self.open_to_ns == ts_ns;
         let stack = if stack.index() < stacks.len() { stack } else { StackIdx::EMPTY };
         if !touches || self.last != stack {
@@ -249,7 +250,7 @@ impl DrawnChart {
         match self.open.binary_search_by_key(&frame, |&(open, _)| open) {
             Ok(depth) => depth + 1,
             Err(_) if frame == StackIdx::EMPTY => 0,
-            // It is below the frames that are drawn.
+            // The frame is below the drawn frames.
             Err(_) => self.open.len(),
         }
     }
@@ -277,7 +278,7 @@ impl DrawnChart {
         }));
     }
 
-    /// The median of the gaps that are known; 0 while there is none.
+    /// Returns the median of the known gaps; 0 without any.
     fn usual_ns(&self) -> u64 {
         let middle = self.sorted_gaps.len().saturating_sub(1) / 2;
         self.sorted_gaps.get(middle).copied().unwrap_or(0)

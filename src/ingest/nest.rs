@@ -32,7 +32,7 @@ use crate::model::{
 };
 use crate::store::{DetailRef, LaneIdx, LaneKind, Meta, Row, Store, Summary};
 
-/// Takes sorted events and writes lanes.
+/// Nests the sorted events of a trace, and writes the rows to lanes.
 pub struct Nester<'a> {
     writer: RowSink<'a>,
     names: &'a Arc<Names>,
@@ -41,7 +41,7 @@ pub struct Nester<'a> {
     tracks: TrackNests,
     charts: SampleCharts<'a>,
     asyncs: AsyncTrees,
-    /// By track of the capture.
+    /// By track of the trace.
     roles: Vec<TrackRole>,
     open_blobs: OpenBlobs<'a>,
     tied: TiedEvents<'a>,
@@ -58,19 +58,19 @@ pub struct Nested {
     pub summary: Summary,
 }
 
-/// How the events of a track are taken.
+/// Where the events of a track become rows.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum TrackRole {
-    /// They are rows of that track.
+    /// On the track itself.
     Own,
-    /// It shares rows with others of its name.
+    /// On tracks that all siblings of its name share.
     Sibling,
-    /// There are none: its rows are made here.
+    /// Nowhere: the rows of the track are derived here, so events on it are refused.
     Derived,
 }
 
 impl<'a> Nester<'a> {
-    /// Starts on an empty store. Adds the tracks of asynchronous trees and of charts to `registry`.
+    /// Creates a nester for an empty store. It adds the tracks of async trees and of charts to `registry`.
     pub fn new(
         writer: impl Into<RowSink<'a>>,
         names: &'a Arc<Names>,
@@ -174,7 +174,7 @@ impl<'a> Nester<'a> {
     }
 
     fn finish_state(&mut self, track: TrackIdx, state: &Entered, last_ns: i64) -> io::Result<()> {
-        // One that begins at the last moment is not over, so that it is shown without length.
+        // A state that begins at the last moment has not ended, so it gets a row even without length.
         let lane = self.push_state_row(track, state, last_ns)?;
         self.writer.mark_unfinished(lane);
         Ok(())

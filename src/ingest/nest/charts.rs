@@ -1,4 +1,4 @@
-//! Samples, which are rows of their thread and spans of a chart beside it. A trace may have a million threads with one
+//! Samples: rows of their thread, and spans of a flame chart beside it. A trace may have a million threads with one
 //! sample each, so charts are small entries of one table.
 
 use std::io;
@@ -15,7 +15,7 @@ use crate::model::sample_measure::sample_event;
 use crate::model::{Event, Loss, SampleMeasure, StackIdx, Stacks, TrackIdx, TrackKey, TrackKind};
 use crate::store::{LaneKind, Row};
 
-/// The most charts of one thread: recorders have some ten events.
+/// Maximum number of charts per thread; recorders have about ten events.
 const CHARTS_MAX: usize = 64;
 
 /// The charts of all threads.
@@ -31,7 +31,7 @@ pub(super) struct SampleCharts<'a> {
     last_event: EventIdx,
     /// Memory of the charts beside their entries.
     held_bytes: usize,
-    /// The bytes above which a chart that grows is spilled, and where its samples go from then on.
+    /// The memory limit above which growing charts are spilled, and the destination of their further samples.
     spill: Option<(usize, SampleSpill<'a>)>,
     /// Scratch space.
     spans: Vec<FlameSpan>,
@@ -59,10 +59,10 @@ struct SampledTrack {
 /// The samples of one event of a thread.
 struct EventChart {
     chart: FlameChart,
-    /// The lanes of spans that are drawn before the end of the trace.
+    /// The lanes of spans that were written before the end of the trace.
     lanes: Option<Box<SpanLanes>>,
     event: EventIdx,
-    /// The track that they are laid out on.
+    /// The track of the chart.
     track: TrackIdx,
     /// The thread's next chart.
     next: ChartSlot,
@@ -72,11 +72,12 @@ struct EventChart {
 
 const _: () = assert!(size_of::<EventChart>() <= 40);
 
-/// The search for the chart of an event.
+/// The result of a search for the chart of an event.
 enum FoundChart {
     At(ChartSlot),
-    /// There is none. The thread has `first` and `last`, or no chart.
+    /// The event has none yet.
     Missing {
+        /// The first and last chart of the thread, if it has any.
         first_and_last: Option<(ChartSlot, ChartSlot)>,
     },
 }
@@ -84,7 +85,7 @@ enum FoundChart {
 impl<'a> SampleCharts<'a> {
     pub(super) fn spilling(file: &'a SpillFile, bytes: u64) -> Self {
         let held_bytes_max = usize::try_from(bytes / 2).unwrap_or(usize::MAX);
-        // A sorter takes a quarter of its bytes: others use four at once.
+        // A sorter takes a quarter of its limit, because up to four may exist at once. Here there is only one.
         Self { spill: Some((held_bytes_max, SampleSpill::within(file, bytes * 2))), ..Self::default() }
     }
 
@@ -102,7 +103,7 @@ impl<'a> SampleCharts<'a> {
 
     /// Returns the index of an event, if it has a chart.
     fn event(&mut self, event: &str) -> Option<EventIdx> {
-        // Most samples have no event, and a comparison of nothing is a call.
+        // Most samples have no event, and a comparison of empty texts would be a call.
         let is_same = |name: &str| name.len() == event.len() && (event.is_empty() || *name == *event);
         if !self.events.get(self.last_event.0 as usize).is_some_and(|last| is_same(last)) {
             self.last_event = *self.event_index.get(event)?;
@@ -135,7 +136,7 @@ impl<'a> SampleCharts<'a> {
             self.event_index.insert(event.into(), index);
             index
         });
-        // Each has a track, whose indices are as wide.
+        // Each chart has a track, and track indices have 32 bits.
         let slot = ChartSlot(self.charts.len() as u32);
         let (chart, lanes, next, is_spilled) = (FlameChart::Empty, None, ChartSlot::NONE, false);
         self.charts.push(EventChart { chart, lanes, event, track, next, is_spilled });
@@ -148,7 +149,7 @@ impl<'a> SampleCharts<'a> {
 }
 
 impl EventChart {
-    /// Takes a sample, and appends the spans that are known to be over.
+    /// Adds a sample, and appends the spans that have ended.
     fn take(&mut self, sample: SpilledSample, is_untimed: bool, stacks: &Stacks, spans: &mut Vec<FlameSpan>) {
         let SpilledSample { ts_ns, stack, drawn_ns } = sample;
         if is_untimed {
@@ -209,8 +210,8 @@ impl Nester<'_> {
         self.registry.tables().tracks[track.index()].key.slot == TrackKey::SLOT_UNTIMED
     }
 
-    /// Returns the chart of an event's samples of a thread, which is added if it is new. The name of an event is in that
-    /// of its track once there are several. `None` where no track is left for it.
+    /// Returns the chart for an event of a thread, and adds it if it is new. Once a thread has several, the names of
+    /// their tracks include the events. Returns `None` if no track is left.
     fn chart_of(&mut self, track: TrackIdx, event: &str) -> Option<ChartSlot> {
         let first_and_last = match self.charts.find(track, event) {
             FoundChart::At(slot) => return Some(slot),
@@ -235,7 +236,7 @@ impl Nester<'_> {
         Some(self.charts.add((track, chart_track), event, first_and_last.map(|(_, last)| last)))
     }
 
-    /// Ends all charts with what still runs.
+    /// Ends all charts at their last samples, and writes the remaining spans.
     pub(super) fn finish_charts(&mut self) -> io::Result<()> {
         let spill = self.charts.spill.take();
         let mut spilled = spill.map(|(_, spill)| spill.into_samples()).transpose()?;
@@ -264,7 +265,7 @@ impl Nester<'_> {
         Ok(())
     }
 
-    /// Writes what is known of a chart. It is made for the eye, so it is counted nowhere.
+    /// Writes the completed spans of a chart. They are derived, so no count of the summary includes them.
     fn push_flames(&mut self, track: TrackIdx, lanes: &mut SpanLanes) -> io::Result<()> {
         let mut spans = std::mem::take(&mut self.charts.spans);
         for span in spans.drain(..) {

@@ -23,8 +23,8 @@ pub(super) struct OpenBlobs<'a> {
     spilled: Vec<u8>,
 }
 
-/// Handle of the arguments of a begin, in one word: 0 for none, an odd number for a position in memory, and an even
-/// number for an offset in the spill file, where their length precedes them.
+/// Handle of the arguments of a begin, in one word: 0 for none, an odd number for a position in memory, an even number
+/// for an offset in the spill file. In the file, their length precedes them.
 #[derive(Debug, Default)]
 pub(super) struct OpenBlob(u64);
 
@@ -90,7 +90,7 @@ impl<'a> OpenBlobs<'a> {
     }
 }
 
-/// The memory of arguments, and of the position that is free after them.
+/// Returns the memory of arguments, including their later entry in the list of free positions.
 fn bytes_in_memory(blob_bytes: usize) -> u64 {
     let allocated = if blob_bytes > Blob::new().inline_size() { blob_bytes } else { 0 };
     (size_of::<Blob>() + size_of::<u32>() + allocated) as u64

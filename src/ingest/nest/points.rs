@@ -1,5 +1,4 @@
-//! Events that are not nested among the spans of their track: instants, values, points of
-//! flows, states of threads.
+//! Events that do not nest among the spans of their track: instants, counter values, flow points, thread states.
 
 use std::io;
 
@@ -14,7 +13,7 @@ impl Nester<'_> {
         let state = self.track(track);
         state.open.close_ended(event.ts_ns);
         state.saw(event.ts_ns);
-        // A sorted capture has it already; else it goes below the spans that are open around it.
+        // A sorted trace stores the depth. Otherwise, the instant goes below the spans that are open around it.
         let depth =
             if event.flags.has(EventFlags::PLACED) { u64::from(event.depth) } else { state.open.count() as u64 };
         let existing_lane = state.instants.get();
@@ -49,7 +48,7 @@ impl Nester<'_> {
         self.writer.push(lane, row)
     }
 
-    /// Ends the state before, and notes the one that begins. One that takes no time is none.
+    /// Ends the previous state of a thread and enters the next one. A state without length gets no row.
     pub(super) fn state(&mut self, event: &Event, blob: &[u8]) -> io::Result<()> {
         let before = self.tracks.state(event.track).entered;
         if event.flags.has(EventFlags::FROM_REST) && before.is_some_and(|before| before.is_awake) {
@@ -73,7 +72,7 @@ impl Nester<'_> {
         self.push_state_row(track, state, end_ns).map(Some)
     }
 
-    /// Adds the row of a state, also of one that takes no time.
+    /// Adds the row of a state, even if the state has no length.
     pub(super) fn push_state_row(&mut self, track: TrackIdx, state: &Entered, end_ns: i64) -> io::Result<LaneIdx> {
         let value = end_ns.abs_diff(state.since_ns);
         let row = Row { start_ns: state.since_ns, value, detail: state.detail, name: state.name.0 };

@@ -1,5 +1,5 @@
-//! Samples that wait in the spill file, since the charts of many threads do not fit into memory. They are drawn at the
-//! end of the trace, chart by chart, so one chart at a time is in memory.
+//! Samples in the spill file, for traces whose charts do not fit in memory. They are drawn at the end of the trace,
+//! chart by chart, with one chart in memory at a time.
 
 use std::io;
 
@@ -8,15 +8,15 @@ use crate::ingest::spill::SpillFile;
 use crate::ingest::tie_sort::{SortedTies, TieSorter, TieSpill, Tied};
 use crate::model::{Event, EventKind, NameIdx, StackIdx, TrackIdx};
 
-/// Takes samples in order of time.
+/// Collects samples in time order.
 #[derive(Debug)]
 pub(super) struct SampleSpill<'a> {
     file: &'a SpillFile,
-    /// The number of the chart takes the place of a track.
+    /// Sorts by chart number, which is stored as the track.
     sorter: TieSorter<'a>,
 }
 
-/// The samples by chart, and in order of time for each.
+/// The samples by chart, each in time order.
 pub(super) struct SpilledSamples<'a> {
     file: &'a SpillFile,
     sorted: SortedTies<'a>,
@@ -25,7 +25,7 @@ pub(super) struct SpilledSamples<'a> {
 
 /// The next record of a chart.
 pub(super) enum Spilled {
-    /// The chart of all samples before, which comes first.
+    /// The chart of the samples that were not spilled. It comes first.
     Chart(FlameChart),
     Sample(SpilledSample),
 }
@@ -34,12 +34,12 @@ pub(super) enum Spilled {
 pub(super) struct SpilledSample {
     pub(super) ts_ns: i64,
     pub(super) stack: StackIdx,
-    /// For how long it is drawn, in a profile without times.
+    /// Width of the sample in a profile without times.
     pub(super) drawn_ns: u64,
 }
 
 impl<'a> SampleSpill<'a> {
-    /// Takes about `bytes` of memory.
+    /// Creates a collection that takes about `bytes` of memory.
     pub(super) fn within(file: &'a SpillFile, bytes: u64) -> Self {
         Self { file, sorter: TieSorter::by_key(TieSpill::within(file, bytes), |tied| tied.event.track.0.into()) }
     }
@@ -49,7 +49,7 @@ impl<'a> SampleSpill<'a> {
         self.sorter.push(record(chart, sample.ts_ns, sample.stack, [sample.drawn_ns, 0]))
     }
 
-    /// Adds what a chart has so far. Fails as [`Self::push`] does.
+    /// Adds the state of a chart. Fails as [`Self::push`] does.
     pub(super) fn push_chart(&mut self, chart: u32, so_far: FlameChart) -> io::Result<()> {
         let samples = match so_far {
             FlameChart::Empty => return Ok(()),

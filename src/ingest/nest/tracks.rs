@@ -1,5 +1,7 @@
-//! The state of each track while its events are nested. A trace may have millions of tracks, most of them without spans,
-//! so only a track with events of its own has one, and the state of few tracks is in a box or in a table of its own.
+//! The state of each track while its events are nested.
+//!
+//! A trace may have millions of tracks, most of them without spans. Only a track with events has an entry here, and
+//! rarely used parts of it are boxed or in another table.
 
 use smallvec::SmallVec;
 
@@ -31,7 +33,7 @@ pub(super) struct TrackNest {
     pub(super) open: OpenLanes<OpenBegin>,
     /// The last time in the rows of spans and instants; the smallest time before the first.
     pub(super) end_ns: i64,
-    /// Ends of begins that say when they end.
+    /// Ends that came with their begins.
     ends: Option<Box<PendingEnds>>,
 }
 
@@ -56,7 +58,7 @@ impl LaneSlot {
     }
 }
 
-/// The states of a thread. Mostly its track has no other events, and thus no [`TrackNest`].
+/// The states of a thread. Its track usually has no other events, and thus no [`TrackNest`].
 pub(super) struct StateTrack {
     pub(super) track: TrackIdx,
     /// The lane of its rows, unless the track has a [`TrackNest`].
@@ -68,7 +70,7 @@ pub(super) struct StateTrack {
 
 const _: () = assert!(size_of::<StateTrack>() <= 40);
 
-/// A state of a thread.
+/// The state that a thread is in.
 #[derive(Clone, Copy)]
 pub(super) struct Entered {
     pub(super) since_ns: i64,
@@ -148,7 +150,7 @@ impl TrackNests {
         self.known_state(track)?.entered.take()
     }
 
-    /// Removes the state of some thread, with its track.
+    /// Removes the current state of any thread, and returns it with its track.
     pub(super) fn take_any_entered(&mut self) -> Option<(TrackIdx, Entered)> {
         while let Some(last) = self.states.last_mut() {
             if let Some(entered) = last.entered.take() {
@@ -159,7 +161,7 @@ impl TrackNests {
         None
     }
 
-    /// Sorts the last track first, so that [`Self::last`] returns them in order.
+    /// Sorts the nests by falling track, so that [`Self::last`] returns the first track first.
     pub(super) fn sort_by_falling_track(&mut self) {
         self.nests.sort_unstable_by_key(|nest| std::cmp::Reverse(nest.track));
         for (nest, position) in self.nests.iter().zip(0..) {
@@ -171,7 +173,7 @@ impl TrackNests {
         self.nests.last().map(|nest| nest.track)
     }
 
-    /// Drops the last nest. A block of them releases its memory, since the store builds its lanes meanwhile.
+    /// Drops the last nest. Memory is released block by block, because the store needs it for its lanes meanwhile.
     pub(super) fn drop_last(&mut self) {
         self.nests.pop();
         if self.nests.len().is_multiple_of(Self::DROPPED_AT_ONCE) {
