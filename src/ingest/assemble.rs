@@ -1,5 +1,5 @@
-//! Maps the batches of a reader to the tables of the trace, in trace order, so that indices do not depend on which
-//! worker parsed a batch.
+//! Maps the batches of a reader to the tables of the trace. Batches come in trace order, so that indices do not depend
+//! on which worker parsed them.
 
 use super::chunk_cache::ChunkCache;
 use crate::base::progress::Progress;

@@ -23,7 +23,7 @@ pub(crate) struct ChunkCache {
 
 #[derive(Debug)]
 enum CachedChunk {
-    Memory(Chunk, #[expect(dead_code, reason = "gives its bytes back when the chunk goes")] Charge),
+    Memory(Chunk, #[expect(dead_code, reason = "returns its bytes to the budget on drop")] Charge),
     Spilled { block: SpilledBlock, max_lateness_ns: u64 },
     Taken,
 }

@@ -6,7 +6,7 @@
 //! der Beek (Superluminal), except that unopened chunks are not in the table. Their heads never change, so a sorted
 //! list with a cursor suffices.
 //!
-//! With more than a few hundred open runs, a move in the array costs more than in a heap, so the latest runs are in a
+//! With more than a few hundred open runs, a move in the array costs more than in a heap. The latest runs are then in a
 //! heap.
 //!
 //! This module does no I/O.

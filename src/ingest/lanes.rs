@@ -6,7 +6,7 @@
 //!
 //! A scan over all open spans would be quadratic. A list ordered by lane needs no scan if spans nest, at any depth, and
 //! only a short one if few spans are open. An operation that would scan more than `FEW` spans converts the list to an
-//! index (`lane_index`), which takes O(log n), until few spans are open again.
+//! index (`lane_index`) with steps of O(log n). The index serves until few spans are open again.
 
 use smallvec::SmallVec;
 
@@ -151,7 +151,9 @@ impl<T, const FEW: usize> OpenLanes<T, FEW> {
 
     /// Returns the lane of the innermost closable begin with this name text.
     pub(crate) fn innermost_named(&mut self, text: StrIdx, text_of: impl Fn(&T) -> StrIdx) -> Option<u16> {
-        let is_named = |open: &OpenSpan<T>| matches!(&open.until, Until::End(payload) if open.closable && text_of(payload) == text);
+        let is_named = |open: &OpenSpan<T>| {
+            open.closable && matches!(&open.until, Until::End(payload) if text_of(payload) == text)
+        };
         match self.scan(is_named) {
             Scan::At(position) => Some(self.list.open[position].lane),
             Scan::Nowhere => None,

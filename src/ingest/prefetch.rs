@@ -44,8 +44,8 @@ struct Waiting {
 type Loaded = Result<Chunk, ReadError>;
 
 impl<'a> Prefetch<'a> {
-    /// Starts `threads` loaders that fetch and sort chunks of `source` in `order`, as far ahead of the merge as `limits`
-    /// allow. If the system refuses all, chunks are loaded on the thread of the merge.
+    /// Starts `threads` loaders that fetch and sort chunks of `source` in `order`, as far ahead of the merge as
+    /// `limits` allow. If the system refuses all, chunks are loaded on the thread of the merge.
     pub(crate) fn start<'scope>(
         scope: &'scope Scope<'scope, 'a>,
         source: &'a dyn ChunkSource,

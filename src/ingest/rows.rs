@@ -156,8 +156,8 @@ impl RowSink<'_> {
 
     /// See [`StoreWriter::push`]. Returns the I/O error of a write; if the writer is on another thread, a placeholder
     /// for the error that [`write_behind`] returns.
-    // Inlined: the row is then built in its final position. A call would copy it right after its fields were stored one
-    // by one, and the store forwarding stalls would cost a fifth of a load.
+    // Inlined, so that the row is built in its final position. A call would copy it right after its fields were stored
+    // one by one. The stalls of store forwarding would cost a fifth of a load.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "measured; see above")]
     pub(crate) fn push(&mut self, lane: LaneIdx, row: Row) -> io::Result<()> {
@@ -167,7 +167,7 @@ impl RowSink<'_> {
                 let end_ns = &mut queue.lane_ends_ns[lane.index()];
                 *end_ns = (*end_ns).max(row.start_ns.saturating_add_unsigned(row.value));
                 queue.parcel.steps.push(RowStep::Row { lane, row });
-                if queue.parcel.steps.len() >= STEPS { queue.hand_over() } else { Ok(()) }
+                if queue.parcel.steps.len() >= STEPS { queue.send_parcel() } else { Ok(()) }
             }
         }
     }
@@ -181,7 +181,7 @@ impl RowSink<'_> {
                 queue.parcel.blobs.extend_from_slice(blob);
                 queue.parcel.steps.push(RowStep::Detail { bytes: blob.len() });
                 if queue.parcel.blobs.len() >= BLOB_BYTES {
-                    queue.hand_over()?;
+                    queue.send_parcel()?;
                 }
                 Ok(queue.details.next(blob))
             }
@@ -206,7 +206,7 @@ impl RowSink<'_> {
                 Ok(writer.preview(meta))
             }
             Way::Elsewhere(queue) => {
-                queue.hand_over()?;
+                queue.send_parcel()?;
                 let (reply, preview) = bounded(1);
                 queue.messages.send(WriterMessage::Preview(Box::new(meta), reply)).map_err(|_| stopped())?;
                 preview.recv().map_err(|_| stopped())
@@ -218,13 +218,14 @@ impl RowSink<'_> {
     pub(crate) fn finish(self) -> io::Result<()> {
         match self.0 {
             Way::Here(_) => Ok(()),
-            Way::Elsewhere(mut queue) => queue.hand_over(),
+            Way::Elsewhere(mut queue) => queue.send_parcel(),
         }
     }
 }
 
 impl Queue {
-    fn hand_over(&mut self) -> io::Result<()> {
+    /// Sends the parcel to the writer, and takes an empty one.
+    fn send_parcel(&mut self) -> io::Result<()> {
         let parcel = std::mem::replace(&mut self.parcel, self.spares.try_recv().unwrap_or_default());
         self.messages.send(WriterMessage::Write(parcel)).map_err(|_| stopped())
     }

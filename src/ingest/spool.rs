@@ -23,7 +23,7 @@ const BLOCK_BYTES: usize = 256 * 1024;
 const BLOCKS_AHEAD: usize = 4;
 
 /// Interval at which a wait for the other end checks for cancellation.
-const LOOK_AROUND: Duration = Duration::from_millis(20);
+const CANCEL_INTERVAL: Duration = Duration::from_millis(20);
 
 /// Minimum free space to leave on the disk, for other programs.
 const FREE_BYTES_MIN: u64 = 256 << 20;
@@ -139,11 +139,11 @@ fn copy(
     progress: &Progress,
 ) -> Result<(), LoadError> {
     let failed = |source| LoadError::Keep { folder: folder.into(), source };
-    let (mut offset, mut looked_at) = (0, 0);
+    let (mut offset, mut checked_at) = (0, 0);
     check_room(folder).map_err(failed)?;
     loop {
         cancel.check()?;
-        let block = match blocks.recv_timeout(LOOK_AROUND) {
+        let block = match blocks.recv_timeout(CANCEL_INTERVAL) {
             Ok(Ok(block)) => block,
             Ok(Err(source)) => return Err(ReadError::Io { path: path.into(), offset, source }.into()),
             Err(RecvTimeoutError::Timeout) => continue,
@@ -152,9 +152,9 @@ fn copy(
         file.write_all(&block).map_err(failed)?;
         offset += block.len() as u64;
         progress.advance(block.len() as u64);
-        if offset - looked_at >= ROOM_STEP_BYTES {
+        if offset - checked_at >= ROOM_STEP_BYTES {
             check_room(folder).map_err(failed)?;
-            looked_at = offset;
+            checked_at = offset;
         }
     }
 }

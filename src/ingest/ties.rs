@@ -2,8 +2,8 @@
 //!
 //! Ends of earlier spans move before the begins, but not before other events ahead of the first begin: these are still
 //! inside the earlier spans. Longer complete spans go first, so that a parent that is written after its child nests
-//! correctly. All other events keep their order, and so do spans with a given lane: an empty one before a longer one of
-//! its lane does not overlap it.
+//! correctly. All other events keep their order. So do spans with a given lane, where an empty one may come before a
+//! longer one without overlap.
 
 use super::steps;
 use super::text_stack::TextStack;
