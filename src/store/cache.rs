@@ -192,9 +192,9 @@ impl Cache {
         self.shrink_to(0, None)
     }
 
-    /// Removes the least recently used stores until the rest take at most `bytes_max`, and returns their size. The
-    /// store of `spared` is never removed, and is counted first. Returns an error if the folder or a store cannot be
-    /// removed.
+    /// Keeps the most recently used stores that fit in `bytes_max`, and removes all others. A large store may go while
+    /// an older, smaller one stays. The store of `spared` is never removed, and is counted first. Returns the size of
+    /// the removed stores, or an error if the folder or a store cannot be removed.
     pub(crate) fn shrink_to(&self, bytes_max: u64, spared: Option<&CacheKey>) -> io::Result<u64> {
         let spared = spared.map(|key| self.path_of(key));
         let mut entries = self.entries()?;

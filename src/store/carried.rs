@@ -2,8 +2,8 @@
 //!
 //! | bytes of a part | content |
 //! |---|---|
-//! | 24 | version, number of entries, time before which all rows are present |
-//! | 16 per entry | track, kind and size |
+//! | 24 | version, number of entries, time before which all rows are present, number of rows in earlier parts |
+//! | 16 per entry | track, depth, kind, whether the last row has an end, sizes |
 //! | rest | extents and blocks, each padded to 8 bytes |
 //!
 //! The reader repacks all rows, lane by lane, on all threads. Forests, pyramids and the order of rows are derived

@@ -24,8 +24,8 @@ use crate::model::{Losses, Names, Stacks, TrackIdx, TrackTables};
 /// First bytes of a store file.
 pub(crate) const MAGIC: [u8; 8] = *b"LSSTORE\x01";
 
-/// Incremented whenever the meaning of any byte changes, or a reader makes something else of the same file: cached stores
-/// of an older version are made again.
+/// Incremented whenever the meaning of any byte changes, or a reader derives something else from the same trace. Cached
+/// stores of an older version are then built again.
 pub(crate) const VERSION: u32 = 15;
 
 /// Version of extents and details, which other files embed. Incremented only when these change.
@@ -104,7 +104,7 @@ impl Trailer {
         whole.then_some(trailer)
     }
 
-    /// Reads the version from the tail of a store, of at least 32 bytes. All versions have the same tail.
+    /// Reads the version from the tail of a store, of at least 24 bytes. All versions have the same tail.
     #[must_use]
     pub(crate) fn version_of(tail: &[u8]) -> Option<u32> {
         let last = tail.last_chunk::<24>()?;
@@ -167,7 +167,7 @@ pub struct Meta {
     pub stacks: Arc<Stacks>,
     /// Processes and tracks, with their metadata.
     pub tracks: TrackTables,
-    /// Counted losses, by kind and track.
+    /// Counted losses, by file and kind.
     pub losses: Losses,
     /// Counts over the whole trace.
     pub summary: Summary,

@@ -1,9 +1,9 @@
 //! Builds one lane of a store: rows are pushed in time order, and packed extents come out.
 //!
-//! The same rows with the same block and extent boundaries give the same bytes, so a store that is rebuilt from another
-//! file ([`carried`](super::carried)) equals the original.
+//! The same rows with the same block and extent boundaries give the same bytes. A store that is rebuilt from another
+//! file ([`carried`](super::carried)) thus equals the original.
 //!
-//! A trace may have millions of lanes with a few rows each. A lane without pending rows takes 64 bytes: the pending
+//! A trace may have millions of lanes with a few rows each. A lane without pending rows takes 56 bytes: the pending
 //! rows and blocks are boxed, and the pyramid starts only with enough rows.
 
 use std::fs::File;

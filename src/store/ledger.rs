@@ -314,7 +314,7 @@ impl Ledger {
             return (Vec::new(), from..from);
         }
         let fan_out = (self.index.fan_out as usize).max(2);
-        let (mut nodes, mut behind) = (Vec::new(), Vec::new());
+        let (mut nodes, mut later) = (Vec::new(), Vec::new());
         let (mut start, mut stop) = (first, end);
         let mut width = 1;
         let mut level_first = 0;
@@ -331,7 +331,7 @@ impl Ledger {
             // The last node of a level is the last child of its parent, even if the parent has fewer than `fan_out`.
             while start < stop && !stop.is_multiple_of(fan_out) && stop != count {
                 stop -= 1;
-                behind.push(node(stop));
+                later.push(node(stop));
             }
             if start >= stop {
                 break;
@@ -340,7 +340,7 @@ impl Ledger {
             width *= fan_out;
             level_first += count;
         }
-        nodes.extend(behind.into_iter().rev());
+        nodes.extend(later.into_iter().rev());
         (nodes, leaves[first]..leaves[end])
     }
 

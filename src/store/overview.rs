@@ -1,8 +1,8 @@
 //! A small pyramid of time buckets per lane: the longest span that touches each bucket, for zoomed-out views.
 //!
 //! Zoomed fully out, an exact query per pixel reads a few cold cache lines of the forest for each pixel. The pyramid
-//! answers the same query from a few contiguous kilobytes. Bucket widths are powers of two in absolute time, so the
-//! buckets of a level are unions of lower ones, and align with the buckets of a view.
+//! answers the same query from a few contiguous kilobytes. Bucket widths are powers of two in absolute time. The
+//! buckets of a level are thus unions of lower ones, and align with the buckets of a view.
 //!
 //! Equivalent to: for each bucket, the longest of the spans that touch it, the first of equals.
 

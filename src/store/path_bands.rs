@@ -71,9 +71,11 @@ pub(super) fn have_trees(store: &Store, tracks: &[TrackPaths], leaf_rows: u64) -
     tracks.iter().map(|track| tracks.len() > 1 && rows(track) >= 2 * leaf_rows.max(1)).collect()
 }
 
-/// Division of the budget: one quarter for the paths of all tracks, one for those of the tracks swept at once, one for
-/// the sums of a band, or of two whose sums no longer grow, and one for the growing nodes. Leaves of single tracks are
-/// swept once the bands are, so they use the first three.
+/// Division of the budget into quarters.
+///
+/// The first is for the paths of all tracks, the second for those of the tracks that are swept at once. The third is
+/// for the sums of a band, or of two whose sums no longer grow, and the fourth for the growing nodes. Leaves of single
+/// tracks are swept after the bands, so they use the first three.
 pub(super) struct PathMemoryPlan {
     pub(super) paths_max: usize,
     pub(super) track_paths_max: usize,

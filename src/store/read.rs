@@ -112,7 +112,7 @@ impl Store {
         let section = |section, part| trailer.section(&map, section).ok_or_else(|| damaged(part));
         let details = section(Section::Details, "table of details")?;
         let details = details.chunks_exact(size_of::<DetailBlock>()).map(bytemuck::pod_read_unaligned).collect();
-        // The checksum proves that these bytes were written by us, so their indices are valid.
+        // The checksum shows that a store writer wrote these bytes, so their indices are valid.
         let in_map = |bytes: &[u8]| {
             let start = bytes.as_ptr() as usize - map.as_ptr() as usize;
             start..start + bytes.len()
@@ -394,7 +394,7 @@ impl<'a> Lane<'a> {
         self.record.rows
     }
 
-    /// Returns whether the last row has no end in the trace.
+    /// Returns whether a row has no end in the trace, which only the last one may lack.
     #[must_use]
     pub(crate) fn is_unfinished(&self, row: u64) -> bool {
         self.record.unfinished != 0 && row + 1 == self.record.rows

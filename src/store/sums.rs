@@ -1,5 +1,5 @@
 //! Sums of spans by name over one range of time: counts, times, whole durations. Sums of disjoint ranges are additive,
-//! so an index may store them for slices of time.
+//! so a ledger stores them for slices of time.
 
 use std::cmp::Ordering;
 
