@@ -5,8 +5,7 @@
 //! | `read` | whose name contains it, in any case |
 //! | `/^read_(all|some)$/` | whose name matches the regular expression |
 //! | `~rdall` | whose name has these letters in this order |
-//! | `cat:io`, `thread:worker`, `process:db` | whose category, track or process contains it; or `cat:/re/`, `thread:~w`
-//! |
+//! | `cat:io`, `thread:worker`, `process:db` | whose category, track or process contains it; or `cat:/re/`, `cat:~i` |
 //! | `dur>1ms`, `dur>=5us`, `dur<2s`, `dur<=1s` | by duration |
 //! | `start>=1.5s`, `start<2s` | by start on the trace's clock, in nanoseconds or with a unit |
 //! | `arg.url=/index.html` | whose argument `url` equals this; `arg.a.b` is the key `a.b`, or a member of an object |
@@ -295,7 +294,7 @@ impl SpanPosition {
     }
 }
 
-/// Writes the word that the filter parser reads.
+/// Writes the value of `within:` that the filter parser reads.
 impl std::fmt::Display for SpanPosition {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Self { track, depth, start_ns } = self;
@@ -342,7 +341,7 @@ fn expression(text: &str, any_case: bool) -> Result<Regex, String> {
     RegexBuilder::new(text).case_insensitive(any_case).build().map_err(|error| regex_reason(&error))
 }
 
-/// Returns why an expression is invalid, in one line. The package draws the expression with a caret under it as well.
+/// Returns why an expression is invalid, in one line. The `regex` crate also draws the expression with a caret below.
 pub(crate) fn regex_reason(error: &regex::Error) -> String {
     let text = error.to_string();
     let last = text.lines().last().unwrap_or_default();

@@ -76,8 +76,8 @@ struct Best {
 }
 
 impl Best {
-    /// Returns whether rows from `first_ns` until the next start at `next_ns` lie in one bucket whose match is at least
-    /// as long as the longest of them.
+    /// Returns whether rows that start from `first_ns` to `next_ns` lie in one bucket with a match at least as long as
+    /// the longest of them.
     fn has_longer(&self, first_ns: i64, next_ns: Option<i64>, longest: Option<&LongestNs>) -> bool {
         let (Some(next_ns), Some(longest)) = (next_ns, longest) else { return false };
         let bucket = self.buckets.bucket_at(first_ns);

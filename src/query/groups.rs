@@ -117,6 +117,7 @@ impl FromStr for GroupBy {
     }
 }
 
+/// A row of a totals table: the spans with one value of each key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct SpanGroup {
     /// The name, the first name of the category, or the index of the value; 0 for groups by track alone.

@@ -2,9 +2,9 @@
 //! open.
 //!
 //! Per track, the matching spans become a step function of time: the smallest open depth. A row is inside if that depth
-//! is smaller than its own, so a row costs one step of a binary search for any number of lanes. The function of a track
-//! is computed on first use, and cached while all of them fit in [`STEPS_KEPT_MAX`]. For a track with more, it is
-//! computed for the time of one block.
+//! is smaller than its own. Each row thus costs one binary search for any number of lanes. The function of a track is
+//! computed on first use, and cached while all of them fit in [`STEPS_KEPT_MAX`]. For a track with more, it is computed
+//! for the time of one block.
 //!
 //! The naive way searches, for each row, the lanes above it for the span that is open at its start.
 

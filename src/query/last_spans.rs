@@ -161,8 +161,8 @@ impl Depths {
 
     fn put(&mut self, depth: u16, span: LastSpan) {
         let index = usize::from(depth);
-        let last_ns = self.spans.get(usize::from(self.last)).filter(|last| last.id != NO_SPAN.id);
-        let later = last_ns.map(|last| span.start_ns.cmp(&last.start_ns));
+        let last = self.spans.get(usize::from(self.last)).filter(|last| last.id != NO_SPAN.id);
+        let later = last.map(|last| span.start_ns.cmp(&last.start_ns));
         if self.spans.len() <= index {
             if index < Self::EXACT {
                 self.spans.reserve_exact(index + 1 - self.spans.len());

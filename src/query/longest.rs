@@ -2,8 +2,8 @@
 //!
 //! A best-first search. A priority queue holds parts of the scope, each with an upper bound for its spans: lanes,
 //! forest nodes, extents, blocks. The part with the largest bound is replaced by its children, until a single span is
-//! on top: no other can be longer. So `n` spans cost about `n` paths down the forests, plus one query per lane for the
-//! longest span of its range, for any number of rows.
+//! on top: no other can be longer. For any number of rows, `n` spans cost about `n` paths down the forests. Each lane
+//! costs one query, for the longest span of its range.
 //!
 //! A name filter starts with the nodes of the ledger, which have the longest span of each name; the forests have only
 //! the overall longest. All filters except tracks and a minimum duration test the rows of whole extents, several at

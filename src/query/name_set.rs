@@ -36,7 +36,7 @@ impl NameSet {
         self.bits.get(name as usize / 64).is_some_and(|word| word >> (name % 64) & 1 != 0)
     }
 
-    /// Returns a bit per row of a block that has one of these names.
+    /// Returns a bit per row of a block that has one of these names. Bits beyond the rows of the block may be set.
     pub(super) fn rows_of(&self, block: &Block<'_>) -> u64 {
         let (least, most) = block.name_bounds();
         if most < self.bounds.0 || least > self.bounds.1 {

@@ -27,7 +27,7 @@ pub(crate) struct FrameLines {
     rows: FxHashMap<Box<str>, u32>,
 }
 
-/// A function at the address of a frame, with its current source line.
+/// A function at the address of a frame, with its source line there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct FrameLine {
     pub(crate) function: NameIdx,

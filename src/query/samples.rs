@@ -84,7 +84,8 @@ impl SampleHistogram {
         }
     }
 
-    /// Reads all samples in time order: it decides which events exceed the limit, and filters test blocks in order.
+    /// Reads all samples in time order. The order decides which events exceed the limit, and filters need it to test
+    /// each block once.
     fn in_order(snapshot: &Snapshot, scope: &Scope, cancel: &Cancel, progress: &Progress) -> Result<Self, Cancelled> {
         let mut histogram = Self::default();
         progress.begin(Stage::Counting, snapshot.summary().samples);

@@ -1,11 +1,11 @@
 //! All rows that match a filter: counted exactly, and listed in time order, a page at a time.
 //!
 //! If the ledger has the numbers of hits, they are counted by its slices of time, and no rows are read before the first
-//! page. Otherwise, and for rare hits, counting scans the extents that may have a match once, on all threads, and stores
+//! page. Otherwise, and for rare hits, counting scans the extents that may have a match once, on all threads. It stores
 //! the count of each: 16 bytes per extent of up to 4,096 rows.
 //!
-//! Pages, ranks and neighbours are answered from these counts and from the extents around the requested time; no list of
-//! hits is ever built.
+//! Pages, ranks and neighbours are answered from these counts and from the extents around the requested time; no list
+//! of hits is ever built.
 //!
 //! Equivalent to all rows of the trace that match every term, sorted by start, lane and row.
 
@@ -37,8 +37,8 @@ use crate::store::{LaneIdx, LaneKind, RowIdx};
 /// Extents that one thread scans at once: some 10 ms if none can be skipped.
 const EXTENTS_AT_ONCE: usize = 1024;
 
-/// Maximum number of extents per hit of a search without a scan. A page of a hundred hits then reads some 6,400 extents,
-/// which takes some 20 ms.
+/// Maximum number of extents per hit of a search without a scan. A page of a hundred hits then reads some 6,400
+/// extents, which takes some 20 ms.
 const EXTENTS_PER_HIT: u64 = 64;
 
 /// A row that matches, sorted by start, then lane, then row.
@@ -138,8 +138,8 @@ pub fn search(snapshot: &Snapshot, scope: &Scope, cancel: &Cancel, progress: &Pr
     Ok(Hits(Arc::new(HitTable { snapshot, matcher, lanes, slices, total, ticks })))
 }
 
-/// Returns the hits by slices and the number of hits, as far as at most `rows_max` rows outside the ledger's nodes must be
-/// read for them. Returns `Cancelled` if cancelled.
+/// Returns the hits by slices and the number of hits. Both are `None` if more than `rows_max` rows outside the nodes of
+/// the ledger would have to be read for them. Returns `Cancelled` if cancelled.
 fn known_hits(
     snapshot: &Snapshot,
     scope: &Scope,

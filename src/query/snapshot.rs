@@ -224,10 +224,10 @@ impl Snapshot {
         let lane = self.lane_since(earlier, row.lane)?;
         let mut cursor = LaneCursor::new(self.store(), lane);
         let first = cursor.first_from(earlier_span.start_ns).row;
-        // A restarted import may number the names otherwise.
+        // A restarted import may number the names differently.
         let name = earlier.raw_names().get(earlier_span.name);
         let is_same = |span: Span| span.start_ns == earlier_span.start_ns && self.raw_names().get(span.name) == name;
-        // Instants may share a time; spans that do have zero length.
+        // Rows may share a time; of the spans that do, all but the last have no length.
         let mut same_time = (first..).map_while(|row| {
             let span = cursor.span(row).filter(|span| span.start_ns == earlier_span.start_ns)?;
             Some((row, span))
@@ -235,7 +235,7 @@ impl Snapshot {
         let kind = self.lane(lane).kind;
         let row = match kind {
             LaneKind::Spans => same_time.find(|&(_, span)| is_same(span)),
-            // Tries the same index among the rows of its time first.
+            // Equal rows of one time differ only in their index.
             _ => same_time.find(|&(number, span)| number == row.row && is_same(span)),
         };
         row.map(|(row, _)| RowIdx { lane, row })
@@ -248,8 +248,8 @@ impl Snapshot {
         before.len() <= tracks.len() && tracks.iter().zip(before).all(|(track, before)| track.key == before.key)
     }
 
-    /// Returns whether the lanes are those of an earlier picture of the same running trace, in the same order. Takes
-    /// constant time, because a window asks for each picture.
+    /// Returns whether the lanes are those of an earlier snapshot of the same live trace, in the same order. Takes
+    /// constant time, because the window asks for every snapshot.
     #[must_use]
     pub(crate) fn has_lanes_of(&self, earlier: &Self) -> bool {
         let generation = self.store().lane_generation();

@@ -1,7 +1,7 @@
 //! The spans of one track around a time that moves forward: which are open, which started last, which come next.
 //!
-//! A track may have 65,536 lanes. Each step reads only the lanes in which a span starts on the way, so many times in
-//! order cost as much as the spans between them. A time before the last one restarts the sweep.
+//! A track may have 65,536 lanes. Each step reads only the lanes in which a span starts on the way. Many times in order
+//! thus cost as much as the spans between them. A time before the last one restarts the sweep.
 
 use std::collections::{BTreeMap, BTreeSet};
 

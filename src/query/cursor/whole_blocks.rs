@@ -12,6 +12,7 @@ use crate::store::extent::BlockEntry;
 use crate::store::iforest::{self, LongestNs};
 use crate::store::{LaneKind, Span};
 
+/// The position of a block in its lane.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub(crate) struct BlockIdx {
     pub(super) extent: usize,

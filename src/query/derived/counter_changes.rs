@@ -13,7 +13,7 @@ use crate::store::block::BLOCK_ROWS;
 use crate::store::details::DetailReader;
 use crate::store::{LaneIdx, LaneKind};
 
-/// Returns the lanes of the counters with a name, or with this name before a unit, each with the rows of the scope and
+/// Returns the lanes of the counters with a name, or with this name before a unit. Each has the rows of the scope and
 /// the one before. `every_row` is a scope without a filter, because row filters do not apply to counters.
 pub(super) fn counter_lanes<'a>(
     snapshot: &'a Snapshot,

@@ -87,7 +87,7 @@ impl DerivedKind {
             "concurrency" => Self::Concurrency,
             "busy" => Self::Busy,
             "max-duration" => Self::MaxDuration,
-            _ => Self::of_share(word).or_else(|| Self::sum(word, written)).ok_or_else(|| {
+            _ => Self::quantile(word).or_else(|| Self::sum(word, written)).ok_or_else(|| {
                 format!(
                     "`{word}`: expected count, rate, concurrency, busy, max-duration, p50 (p1 to p99), \
                      sum:arg.KEY, such as sum:arg.bytes, or sum:counter.NAME"
@@ -97,7 +97,7 @@ impl DerivedKind {
     }
 
     /// Parses a word such as `p99`.
-    fn of_share(word: &str) -> Option<Self> {
+    fn quantile(word: &str) -> Option<Self> {
         let percent = word.strip_prefix('p')?;
         let percent = percent.parse().ok().filter(|number: &u8| number.to_string() == percent);
         percent.filter(|percent| (1..100).contains(percent)).map(Self::Quantile)

@@ -16,7 +16,8 @@ use crate::base::cancel::Cancel;
 use crate::base::mapped::Mapped;
 use crate::base::temporary::Scratch;
 
-/// Points per node of the first level, and nodes per node above.
+/// Points per node of the first level, and nodes per node above. All levels together then take a fifteenth of the bytes
+/// of the points.
 pub(super) const FAN_OUT: usize = 16;
 
 /// Nodes built between two checks for cancellation.

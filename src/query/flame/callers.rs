@@ -123,8 +123,8 @@ fn expand(
     Ok(outward)
 }
 
-/// Sorts paths by their next function, and returns the range of each. Paths without one are added to `own_sum`; paths at
-/// the same node are merged.
+/// Sorts paths by their next function, and returns the range of each. Paths without one are added to `own_sum`; paths
+/// at the same node are merged.
 fn take_apart(tree: &FlameTree, paths: &mut [OutwardPath], own_sum: &mut SampleSum) -> Vec<Range<usize>> {
     let function = |path: &OutwardPath| {
         let FlameNode { function, .. } = *tree.node(path.at);

@@ -158,6 +158,7 @@ impl Functions {
     }
 }
 
+/// Assigns indices to the functions of a view, each the first time that it occurs.
 #[derive(Debug)]
 pub(super) struct FunctionBuilder<'s> {
     snapshot: &'s Snapshot,

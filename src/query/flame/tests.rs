@@ -38,7 +38,6 @@ fn paths(count: usize, seed: u64) -> Vec<Path> {
 
 fn snapshot() -> (Snapshot, Vec<NameIdx>) {
     let mut names = Names::default();
-    // Each name occurs a second time, as another row that looks the same.
     let rows = NAMES.map(|(name, module)| names.intern(name, module)).to_vec();
     let file = tempfile::tempfile().unwrap();
     let writer = StoreWriter::new(file.try_clone().unwrap(), 1 << 20).unwrap();
@@ -67,7 +66,7 @@ fn is(function: &Shown, key: &FunctionKey) -> bool {
     function.0 == *key.name && key.module.as_ref().is_none_or(|module| function.1 == **module)
 }
 
-/// Returns the functions of a path after the edits; `None` if it is hidden. `len` counts its frames.
+/// Returns the functions of a path after the edits; `None` if it is hidden.
 fn edited(path: &[usize], view: &FlameView, focus: Option<&FunctionKey>) -> Option<Vec<Shown>> {
     let has = |edit: &FlameEdit| view.edits.contains(edit);
     let mut functions: Vec<(Shown, bool)> = Vec::new();

@@ -8,9 +8,10 @@ use crate::base::cancel::{Cancel, Cancelled};
 use crate::query::samples::SampleSum;
 use crate::query::stacks::CallTree;
 
-/// Nodes between two checks for cancellation: some milliseconds.
+/// Steps between two checks for cancellation: some milliseconds.
 const STEPS_BETWEEN_CHECKS: u64 = 64 * 1024;
 
+/// The direction in which the paths of a flame graph are read.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Hash)]
 pub(crate) enum FlameShape {
     /// From the outermost function to its callees.

@@ -2,7 +2,7 @@
 
 use crate::query::scope::Scope;
 
-/// Maximum number of columns; more than some per pixel of a large screen add no detail.
+/// Maximum number of columns: about one per pixel of a large screen.
 pub(crate) const COLUMNS_MAX: usize = 4096;
 
 /// A time range in equal columns. A range up to `i64::MAX` includes that time.

@@ -1,7 +1,7 @@
 //! Counts the hits of a search by slices of time, for filters that the ledger answers. A rank or a page then reads the
 //! rows of one slice, and no search of all rows comes before.
 //!
-//! Spans are counted from the leaves of the ledger. Instants, samples, and the rows at both edges of the scope are read.
+//! Spans are counted from the leaves of the ledger. Instants, samples, and rows at both edges of the scope are read.
 //!
 //! Equivalent to counting the starts of all hits between the bounds of the slices.
 
@@ -41,8 +41,8 @@ pub(super) struct Slice {
 }
 
 impl SliceCounts {
-    /// Counts the hits of a scope by its plan and the scans of all rows outside the nodes. Returns `None` if the nodes are
-    /// not those of all tracks, or if a leaf is damaged.
+    /// Counts the hits of a scope by its plan and the scans of all rows outside the nodes. Returns `None` if the nodes
+    /// are not those of all tracks, or if a leaf is damaged.
     ///
     /// # Errors
     /// Returns `Cancelled` if cancelled.

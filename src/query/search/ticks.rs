@@ -1,7 +1,7 @@
 //! Marks where in a trace the hits of a search start, for a map of its whole time.
 //!
-//! Blocks whose parts are all marked are not read, so few are if there are many hits. If a search has counted the hits of
-//! each extent, extents within one part are not read either.
+//! Blocks whose parts are all marked are not read, so few are read if there are many hits. If a search has counted the
+//! hits of each extent, extents within one part are not read either.
 //!
 //! Equivalent to marking the part of each hit.
 

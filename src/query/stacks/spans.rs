@@ -1,7 +1,7 @@
 //! Call paths of spans. With a path ledger, a range costs a few nodes and a sweep of both its edges; without one, a
 //! sweep of all rows. Paths are those of the whole trace, so a range has the same paths either way.
 //!
-//! If the ledger is pruned, small paths are merged into the others of their parents, and the answer has the bound of
+//! If the ledger is pruned, small paths are merged into the others of their parents. The answer then has a bound of
 //! what a path may lack. A sweep has all paths.
 
 use std::sync::Mutex;
@@ -28,7 +28,8 @@ use crate::store::sweep::{BlockFilter, EveryRow, PathSweep};
 /// Paths per task before they are merged into the whole: some 16 MiB.
 const TASK_PATHS_MAX: usize = 1 << 17;
 
-/// Number of paths above the limit at which the sum over all sweeps is pruned: as many as in a task.
+/// Room above the limit for the sum over all sweeps, which is pruned only after the paths of a task are added. A task
+/// may exceed [`TASK_PATHS_MAX`] by the paths of its last range.
 const PATHS_BEYOND: usize = 1 << 18;
 
 /// Pruning thresholds of a task, used if all tasks have too many paths.
@@ -172,7 +173,7 @@ impl SweptSums {
         is_too_many
     }
 
-    /// Adds pruned sums.
+    /// Adds pruned sums. Returns true, because there are still too many paths.
     fn add_pruned(&mut self, pruned: &PrunedPaths, folded: u64) -> bool {
         let (rows, sums) = pruned.rows();
         self.whole.merge(&rows, &sums);

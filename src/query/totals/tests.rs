@@ -18,7 +18,7 @@ use crate::query::scope::Scope;
 use crate::store::Store;
 use crate::store::ledger::LedgerShape;
 
-/// Count, total, self, union, whole durations, shortest, longest.
+/// Count, total, self, union, and sorted whole durations of a name.
 type Expected = (u64, u128, u128, u128, Vec<u64>);
 
 /// Returns the length of the union of ranges.
