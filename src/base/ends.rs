@@ -132,7 +132,10 @@ mod tests {
     proptest! {
         #[test]
         fn the_deepest_end_is_the_one_that_a_scan_finds(
-            steps in proptest::collection::vec((0usize..150, prop::option::of(-9i64..9), 0usize..200, -9i64..10), 0..300),
+            steps in proptest::collection::vec(
+                (0usize..150, prop::option::of(-9i64..9), 0usize..200, -9i64..10),
+                0..300,
+            ),
         ) {
             let (mut tree, mut ends) = (EndTree::default(), DepthEnds::default());
             let (mut of_tree, mut of_ends) = (vec![None; 150], vec![None; 150]);

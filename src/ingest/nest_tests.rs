@@ -181,15 +181,23 @@ proptest! {
     fn complete_spans_take_the_lanes_that_a_scan_finds(
         raw in proptest::collection::vec((0i64..60, 0i64..25, 0u32..TRACKS, 1u32..6), 0..120),
     ) {
-        let events =
-            raw.iter().map(|&(start, dur, track, name)| event(EventKind::Complete, start, dur as u64, track, name)).collect();
+        let events = raw
+            .iter()
+            .map(|&(start, dur, track, name)| event(EventKind::Complete, start, dur as u64, track, name))
+            .collect();
         let (seen, nested) = spans_of(events);
         prop_assert_eq!(nested.summary.spans, raw.len() as u64);
         for track in 0..TRACKS {
-            let mut spans: Vec<_> = raw.iter().filter(|span| span.2 == track).map(|&(start, dur, _, name)| (start, start + dur, name)).collect();
-            let of_track = seen.iter().filter(|seen| seen.0 == track);
-            let found: Vec<_> = of_track.map(|&(_, depth, start, dur, name, _)| (depth, start, start + dur as i64, name)).collect();
-            let mut found = found;
+            let mut spans: Vec<_> = raw
+                .iter()
+                .filter(|span| span.2 == track)
+                .map(|&(start, dur, _, name)| (start, start + dur, name))
+                .collect();
+            let mut found: Vec<_> = seen
+                .iter()
+                .filter(|seen| seen.0 == track)
+                .map(|&(_, depth, start, dur, name, _)| (depth, start, start + dur as i64, name))
+                .collect();
             found.sort_unstable();
             prop_assert_eq!(found, complete_oracle(&mut spans));
         }
@@ -197,7 +205,10 @@ proptest! {
 
     #[test]
     fn begins_and_ends_pair_up_as_with_a_stack(
-        raw in proptest::collection::vec((1i64..4, prop_oneof![3 => Just(true), 2 => Just(false)], 0u32..TRACKS, 1u32..4, any::<bool>()), 0..150),
+        raw in proptest::collection::vec(
+            (1i64..4, prop_oneof![3 => Just(true), 2 => Just(false)], 0u32..TRACKS, 1u32..4, any::<bool>()),
+            0..150,
+        ),
     ) {
         // Distinct times, so that trace order and time order are the same.
         let mut ts_ns = 0;

@@ -237,7 +237,8 @@ mod tests {
                 Tied { event, blob_start: position as u64, blob_bytes: 0 }
             };
             let events: Vec<_> = keys.iter().enumerate().map(tied).collect();
-            let (mut sorter, mut list) = (TieSorter::by_key(spill, |tied| tied.event.value), TieSorter::in_order(spill));
+            let mut sorter = TieSorter::by_key(spill, |tied| tied.event.value);
+            let mut list = TieSorter::in_order(spill);
             for &tied in &events {
                 sorter.push(tied).unwrap();
                 list.push(tied).unwrap();

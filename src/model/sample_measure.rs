@@ -372,8 +372,10 @@ mod tests {
         fn flat_arguments_are_measured_as_a_parser_of_json_would(
             args in proptest::collection::vec((
                 proptest::sample::select(vec!["event", "unit", "period", "cpu", "e\"x", "é"]),
-                proptest::sample::select(vec!["7", "0", "007", "-5", "1.5", "18446744073709551616", "null", "{}", "\"ns\"",
-                    "\"cpu-clock:u\"", "\"a\\nb\"", "\"\"", "\"\t\"", "[1]", "true", ""]),
+                proptest::sample::select(vec![
+                    "7", "0", "007", "-5", "1.5", "18446744073709551616", "null", "{}", "\"ns\"", "\"cpu-clock:u\"",
+                    "\"a\\nb\"", "\"\"", "\"\t\"", "[1]", "true", "",
+                ]),
             ), 0..4),
             cut in 0usize..80,
         ) {

@@ -245,7 +245,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn texts_come_back_by_index_also_after_they_were_written(expected in proptest::collection::vec(".{0,12}", 0..40)) {
+        fn texts_come_back_by_index_also_after_they_were_written(
+            expected in proptest::collection::vec(".{0,12}", 0..40),
+        ) {
             let mut texts = Texts::default();
             expected.iter().for_each(|text| texts.push(text));
             let bytes = postcard::to_stdvec(&texts).unwrap();
@@ -288,7 +290,8 @@ mod tests {
             }
             for texts in [&spilled, &mapped, &spilled.clone()] {
                 prop_assert!(texts.iter().eq(expected.iter().chain(&more)));
-                prop_assert!((0..).take(texts.len()).all(|k| texts.bytes(StrIdx(k)) == texts.get(StrIdx(k)).as_bytes()));
+                let mut indices = (0..).map(StrIdx).take(texts.len());
+                prop_assert!(indices.all(|index| texts.bytes(index) == texts.get(index).as_bytes()));
                 prop_assert_eq!(texts.get(StrIdx(texts.len() as u32)), "");
             }
         }

@@ -26,7 +26,7 @@ const NEAR_MAX: u64 = 10_000;
 /// Limit for the points collected of its flows.
 const POINTS_MAX: usize = 100_000;
 
-/// Limit for the rows that are mapped to a later picture of a trace that still runs.
+/// Limit for the rows that are mapped to a later snapshot of a live trace.
 const MAPPED_MAX: usize = 64;
 
 /// A connection of two spans.
@@ -70,8 +70,8 @@ impl FlowChain {
         self.links.iter().filter(move |link| link.to == row)
     }
 
-    /// Maps the flows to a later picture of the trace. Returns `None` if a row has moved, or if there are too many rows
-    /// to map between two frames; the flows must then be searched again.
+    /// Maps the flows to a later snapshot of the trace. Returns `None` if a row has moved, or if there are too many
+    /// rows to map between two frames; the flows must then be searched again.
     #[must_use]
     pub(crate) fn since(&self, earlier: &Snapshot, later: &Snapshot) -> Option<Self> {
         if self.links.len() > MAPPED_MAX {

@@ -241,7 +241,8 @@ mod tests {
             let (mut spans, mut oracles) = (LastSpans::default(), [(); 3].map(|()| OpenSpanOracle::default()));
             // Starts at `i64::MIN`, which no sentinel may be mistaken for.
             let (mut now_ns, mut depths) = (i64::MIN, [0u16; 3]);
-            for (id, ((track, later_ns, dur_ns, is_outer), (place, reach_ns))) in (0u64..).zip(steps.into_iter().zip(places)) {
+            let steps = steps.into_iter().zip(places);
+            for (id, ((track, later_ns, dur_ns, is_outer), (place, reach_ns))) in (0u64..).zip(steps) {
                 if later_ns > 0 {
                     now_ns += later_ns;
                     depths = [place % depth_max; 3];

@@ -208,7 +208,10 @@ mod tests {
         }
 
         #[test]
-        fn any_bytes_decode_to_something_without_a_panic(bytes in proptest::collection::vec(any::<u8>(), 0..200), rows in 0usize..100) {
+        fn any_bytes_decode_to_something_without_a_panic(
+            bytes in proptest::collection::vec(any::<u8>(), 0..200),
+            rows in 0usize..100,
+        ) {
             let mut back = Vec::new();
             Block::new(&bytes, rows, 0).decode(&mut back);
             prop_assert!(!back.is_empty());

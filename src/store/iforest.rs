@@ -181,7 +181,10 @@ mod tests {
 
     proptest! {
         #[test]
-        fn counters_know_their_smallest_and_largest(values in proptest::collection::vec(-1e9f64..1e9, 1..200), cut in 0usize..200) {
+        fn counters_know_their_smallest_and_largest(
+            values in proptest::collection::vec(-1e9f64..1e9, 1..200),
+            cut in 0usize..200,
+        ) {
             let mut nodes = Vec::new();
             values.iter().for_each(|&value| push(&mut nodes, MinMax::from_value(value)));
             let start = cut % values.len();

@@ -474,7 +474,11 @@ mod tests {
 
         #[test]
         fn packed_sums_come_back(
-            raw in proptest::collection::btree_map(any::<u32>(), (any::<u64>(), any::<u64>(), 0u64..9, any::<u64>()), 0..40),
+            raw in proptest::collection::btree_map(
+                any::<u32>(),
+                (any::<u64>(), any::<u64>(), 0u64..9, any::<u64>()),
+                0..40,
+            ),
         ) {
             let sums: Vec<(NameIdx, NameSums)> = raw.into_iter().map(|(name, (total, part, starts, square))| {
                 let mut sums = NameSums { total_ns: u128::from(total) * 7, ..NameSums::EMPTY };

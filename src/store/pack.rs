@@ -147,7 +147,10 @@ mod tests {
         }
 
         #[test]
-        fn the_reader_of_each_width_reads_what_one_value_after_the_other_reads(bits in 0u32..=64, column in prop::collection::vec(any::<u8>(), 512)) {
+        fn the_reader_of_each_width_reads_what_one_value_after_the_other_reads(
+            bits in 0u32..=64,
+            column in prop::collection::vec(any::<u8>(), 512),
+        ) {
             let column = &column[..packed_bytes(FULL, bits)];
             let mut at_once = [1; FULL];
             if unpack_full(column, bits, &mut at_once) {

@@ -318,7 +318,8 @@ mod tests {
             prop_assert!(drained.iter().all(|(_, sums)| !sums.is_empty()));
             let paths: std::collections::BTreeSet<_> = drained.iter().map(|&(path, _)| path).collect();
             prop_assert_eq!(paths.len(), drained.len());
-            prop_assert_eq!(drained.iter().map(|(_, sums)| sums.starts).sum::<u64>(), (first.len() + second.len()) as u64);
+            let starts: u64 = drained.iter().map(|(_, sums)| sums.starts).sum();
+            prop_assert_eq!(starts, (first.len() + second.len()) as u64);
             prop_assert!(merged.drain().is_empty());
         }
 

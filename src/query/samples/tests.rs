@@ -361,12 +361,13 @@ proptest! {
         let (_file, snapshot) = store(&samples, Some(shape), budget_bytes);
         let some: Vec<_> = (0..3).filter(|track| tracks >> track & 1 != 0).map(TrackIdx).collect();
         let ends = (Some(snapshot.end_ns()), Some(snapshot.end_ns() + 1));
-        let ranges = ranges.chunks(2).map(|range| (range[0], range[1])).chain([(None, None), (None, ends.0), (None, ends.1)]);
-        for (from_ns, to_ns) in ranges {
+        let ranges = ranges.chunks(2).map(|range| (range[0], range[1]));
+        for (from_ns, to_ns) in ranges.chain([(None, None), (None, ends.0), (None, ends.1)]) {
             let in_range = Scope::from_range(from_ns, to_ns);
             for scope in [in_range.clone(), in_range.with_tracks(&some)] {
                 let histogram = counted(&snapshot, &scope);
-                prop_assert_eq!(counts(&snapshot, &histogram), naive(&samples, &scope), "{:?}..{:?} {:?}", from_ns, to_ns, some);
+                let (found, expected) = (counts(&snapshot, &histogram), naive(&samples, &scope));
+                prop_assert_eq!(found, expected, "{:?}..{:?} {:?}", from_ns, to_ns, some);
             }
         }
     }
