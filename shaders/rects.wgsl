@@ -9,7 +9,7 @@ struct Canvas {
 
 @group(0) @binding(0) var<uniform> canvas: Canvas;
 
-// The bits of a look.
+// The bits of a style.
 const EDGE = 1u;
 const TORN = 2u;
 const DIAMOND = 4u;
@@ -37,7 +37,7 @@ fn corner(
     return Corner(vec4<f32>(unit.x, -unit.y, 0.0, 1.0), at_px, edges, color, style);
 }
 
-// How much of a pixel lies inside a box with round corners; `inside` is the distance to the box's edges.
+// Returns the coverage of a pixel by a box with round corners: its edge fades over one pixel.
 fn round_corners(at_px: vec2<f32>, edges: vec4<f32>, radius_px: f32) -> f32 {
     let middle = (edges.xy + edges.zw) * 0.5;
     let half_size = (edges.zw - edges.xy) * 0.5;
@@ -46,7 +46,7 @@ fn round_corners(at_px: vec2<f32>, edges: vec4<f32>, radius_px: f32) -> f32 {
     return clamp(0.5 - distance, 0.0, 1.0);
 }
 
-// A zigzag that eats into the right edge.
+// Returns the coverage of a pixel by a box whose right edge is a zigzag. It cuts at most half of a narrow box.
 fn torn(at_px: vec2<f32>, edges: vec4<f32>) -> f32 {
     let tooth_px = 5.0 * canvas.scale;
     let depth_px = min(tooth_px, (edges.z - edges.x) * 0.5);
@@ -54,10 +54,12 @@ fn torn(at_px: vec2<f32>, edges: vec4<f32>) -> f32 {
     return clamp(edges.z - depth_px * along - at_px.x + 0.5, 0.0, 1.0);
 }
 
+// Returns the coverage of a pixel by the largest diamond inside a box.
 fn diamond(at_px: vec2<f32>, edges: vec4<f32>) -> f32 {
     let middle = (edges.xy + edges.zw) * 0.5;
     let reach_px = min(edges.z - edges.x, edges.w - edges.y) * 0.5;
     let from_middle = abs(at_px - middle);
+    // 0.7071 is the root of 1/2: it converts the sum of both distances to the distance from the edge.
     return clamp((reach_px - from_middle.x - from_middle.y) * 0.7071 + 0.5, 0.0, 1.0);
 }
 
@@ -68,7 +70,7 @@ fn pixel(in: Corner) -> @location(0) vec4<f32> {
     if (in.style & EDGE) != 0u {
         let line_px = max(1.0, floor(canvas.scale));
         opacity *= round_corners(in.at_px, in.edges, 2.0 * canvas.scale);
-        // Darker on the right and the bottom alone: neighbours share one line between them.
+        // Darker only at the right and the bottom, so that neighbours share one line.
         let to_edge = min(in.edges.z - in.at_px.x, in.edges.w - in.at_px.y);
         color *= select(1.0, 0.72, to_edge < line_px);
     }

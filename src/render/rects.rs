@@ -239,7 +239,7 @@ impl LayerBuffers {
         }
         for (index, part) in rects.instances.chunks(RECTS_PER_BUFFER_MAX).enumerate() {
             if self.buffers.get(index).is_none_or(|buffer| buffer.capacity < part.len()) {
-                // Doubling makes the growth cost constant per rectangle.
+                // Powers of two make the cost of growth constant per rectangle; 4096 rectangles are 96 KiB.
                 let capacity = part.len().next_power_of_two().clamp(4096, RECTS_PER_BUFFER_MAX);
                 let fresh = InstanceBuffer { buffer: instance_buffer(device, capacity), capacity, count: 0 };
                 self.buffers.truncate(index);
@@ -302,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn the_shader_takes_the_attributes_as_they_are_laid_out() {
+    fn the_shader_declares_the_attributes_as_they_are_laid_out() {
         let module = module();
         let entry = module.entry_points.iter().find(|entry| entry.name == "corner").expect("the vertex stage");
         for attribute in INSTANCE_ATTRIBUTES {
@@ -333,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn the_shader_knows_the_looks_by_the_same_bits() {
+    fn the_shader_has_the_bits_of_rect_style() {
         for (name, style) in [("EDGE", RectStyle::EDGE), ("TORN", RectStyle::TORN), ("DIAMOND", RectStyle::DIAMOND)] {
             assert!(SHADER.contains(&format!("const {name} = {}u;", style.0)), "{name}");
         }
