@@ -104,8 +104,8 @@ impl Arrangement {
         all
     }
 
-    /// Returns the rows of tracks, with each overlay in the row of its first counter. If a filter leaves that out, its
-    /// row takes the place of another counter.
+    /// Returns the rows of tracks, with each overlay in the row of its first counter. If a filter leaves that out, the
+    /// overlay is in the row of another of its counters.
     fn with_overlays(&self, snapshot: &Snapshot, tracks: Vec<TrackRows>) -> Vec<TrackRows> {
         if self.overlays.is_empty() {
             return tracks;
@@ -113,16 +113,17 @@ impl Arrangement {
         let counters = (0..).zip(&self.overlays).flat_map(|(at, overlay)| overlay.counters().map(move |it| (it, at)));
         let overlay_of: FxHashMap<TrackIdx, usize> = counters.collect();
         let overlay_at = |rows: &TrackRows| overlay_of.get(&rows.track).copied();
-        let mut places: Vec<Option<TrackIdx>> = vec![None; self.overlays.len()];
+        // By overlay: the track whose row shows it.
+        let mut owners: Vec<Option<TrackIdx>> = vec![None; self.overlays.len()];
         for rows in &tracks {
             if let Some(at) = overlay_at(rows)
-                && (places[at].is_none() || rows.track == self.overlays[at].lead())
+                && (owners[at].is_none() || rows.track == self.overlays[at].lead())
             {
-                places[at] = Some(rows.track);
+                owners[at] = Some(rows.track);
             }
         }
         let with_curves = |rows: TrackRows| match overlay_at(&rows) {
-            Some(at) if places[at] == Some(rows.track) => {
+            Some(at) if owners[at] == Some(rows.track) => {
                 let overlay = &self.overlays[at];
                 let curves = overlay.counters().count() as u32;
                 Some(TrackRows { curves, starts_folded: false, ..rows_of(snapshot, overlay.lead()) })

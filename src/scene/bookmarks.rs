@@ -53,8 +53,8 @@ impl Bookmarks {
         }
         self.made += 1;
         let id = BookmarkId(self.made);
-        let place = self.all.partition_point(|mark| mark.ts_ns <= ts_ns);
-        self.all.insert(place, Bookmark { id, ts_ns, name: format!("Marker {}", self.made) });
+        let index = self.all.partition_point(|mark| mark.ts_ns <= ts_ns);
+        self.all.insert(index, Bookmark { id, ts_ns, name: format!("Marker {}", self.made) });
         self.choose(id);
     }
 
@@ -65,7 +65,7 @@ impl Bookmarks {
         }
     }
 
-    /// Renames a bookmark; an empty name is ignored.
+    /// Renames a bookmark; the name may be empty.
     pub(crate) fn rename(&mut self, id: BookmarkId, name: &str) {
         if let Some(mark) = self.all.iter_mut().find(|mark| mark.id == id) {
             name.clone_into(&mut mark.name);
@@ -101,7 +101,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn marks_stand_in_order_of_time_whatever_the_order_in_which_they_were_made() {
+    fn bookmarks_are_sorted_by_time() {
         let mut marks = Bookmarks::default();
         [50, 10, 30, 30].into_iter().for_each(|ts_ns| marks.add(ts_ns));
         let times: Vec<_> = marks.all().iter().map(|mark| mark.ts_ns).collect();
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn the_two_that_were_made_or_chosen_last_are_measured_and_one_that_is_gone_is_not() {
+    fn the_last_two_selected_are_measured_and_a_removed_one_is_not() {
         let mut marks = Bookmarks::default();
         marks.add(500);
         assert_eq!(marks.measured(), None);

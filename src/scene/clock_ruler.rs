@@ -1,5 +1,5 @@
-//! Ticks by wall-clock time in UTC: round times of day, dates if a view spans several days, and fractions counted from
-//! a whole second if it spans few. Time zones are not supported, because traces do not record theirs.
+//! Ticks by wall-clock time in UTC: round times of day, and dates if a view spans several days. A view of few seconds
+//! counts fractions from a whole second. Time zones are not supported, because traces do not record theirs.
 
 use super::ruler::{GAP_DIGITS, Ruler, Tick, ticks_from};
 use super::viewport::Viewport;
@@ -139,10 +139,10 @@ mod tests {
     use crate::scene::ruler::tests::check_labels;
 
     /// 2026-11-21 14:02:03 UTC.
-    const NOON_NS: i64 = 1_795_269_723 * SECOND_NS;
+    const CLOCK_NS: i64 = 1_795_269_723 * SECOND_NS;
 
     #[test]
-    fn a_time_of_day_has_the_decimals_that_tell_pixels_apart() {
+    fn a_time_of_day_has_the_decimals_that_distinguish_pixels() {
         for (ns_per_px, text) in [
             (5e9, "1:06:52"),
             (1e9, "1:06:52"),
@@ -166,27 +166,27 @@ mod tests {
     }
 
     #[test]
-    fn ticks_stand_at_round_times_of_day_wherever_the_clock_of_the_capture_begins() {
+    fn ticks_are_at_round_times_of_day_wherever_the_trace_starts() {
         // The trace starts a quarter of a second after a whole one.
-        let (base, ticks) = labels(0, 8 * SECOND_NS, NOON_NS + SECOND_NS / 4);
+        let (base, ticks) = labels(0, 8 * SECOND_NS, CLOCK_NS + SECOND_NS / 4);
         assert_eq!(base, "2026-11-21 UTC");
         assert_eq!(ticks[0], (SECOND_NS * 3 / 4, "14:02:04".to_owned()));
         assert_eq!(ticks[1], (SECOND_NS * 7 / 4, "14:02:05".to_owned()));
     }
 
     #[test]
-    fn midnight_is_told_by_its_day() {
-        let (_, ticks) = labels(0, 24 * 3600 * SECOND_NS, NOON_NS);
+    fn midnight_is_labelled_with_its_date() {
+        let (_, ticks) = labels(0, 24 * 3600 * SECOND_NS, CLOCK_NS);
         assert!(ticks.iter().any(|(_, label)| label == "2026-11-22"), "{ticks:?}");
         assert!(ticks.iter().any(|(_, label)| label == "18:00:00"), "{ticks:?}");
     }
 
     #[test]
-    fn parts_of_a_second_count_from_one_that_is_named() {
-        let (base, ticks) = labels(SECOND_NS, SECOND_NS + 500_000_000, NOON_NS);
+    fn fractions_of_a_second_count_from_the_base() {
+        let (base, ticks) = labels(SECOND_NS, SECOND_NS + 500_000_000, CLOCK_NS);
         assert_eq!(base, "2026-11-21 14:02:04 UTC");
         assert_eq!(ticks[0], (SECOND_NS, "+0 ms".to_owned()));
-        let (base, ticks) = labels(SECOND_NS + 123_456_789, SECOND_NS + 123_456_889, NOON_NS);
+        let (base, ticks) = labels(SECOND_NS + 123_456_789, SECOND_NS + 123_456_889, CLOCK_NS);
         assert_eq!(base, "2026-11-21 14:02:04.123456 UTC");
         assert_eq!(ticks[0].1, "+790 ns");
     }

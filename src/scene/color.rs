@@ -26,8 +26,8 @@ impl Rgba {
         Self([self.0[0], self.0[1], self.0[2], opacity])
     }
 
-    /// Returns near-black or white, whichever has more contrast on this colour; black if neither reaches a contrast of
-    /// 4.5.
+    /// Returns near-black or white, whichever has more contrast on this colour; black if neither reaches 4.5, the
+    /// minimum of WCAG 2 for text.
     #[must_use]
     pub(crate) fn text_on(self) -> Self {
         const DARK: Rgba = Rgba::opaque(0x12, 0x14, 0x18);
@@ -49,7 +49,7 @@ impl Rgba {
     }
 }
 
-/// Returns the contrast of two opaque colours of WCAG 2: 1 for equal ones, 21 for black and white.
+/// Returns the contrast ratio of WCAG 2 of two opaque colours: 1 for equal ones, 21 for black and white.
 #[must_use]
 pub(crate) fn contrast(a: Rgba, b: Rgba) -> f64 {
     let (a, b) = (a.luminance(), b.luminance());
@@ -83,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn text_reads_on_every_colour_that_there_is() {
+    fn text_is_readable_on_every_colour() {
         // Every fifth value of each channel, with both ends.
         let channel = || (0..=255_u8).step_by(5);
         for (red, green, blue) in
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn white_and_black_come_out_of_the_conversion() {
+    fn oklch_converts_to_white_and_black() {
         assert_eq!(rgba_from_oklch(1.0, 0.0, 0.0), Rgba::opaque(255, 255, 255));
         assert_eq!(rgba_from_oklch(0.0, 0.0, 0.0), Rgba::opaque(0, 0, 0));
     }

@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn values_that_are_no_numbers_have_no_change_and_neither_has_the_first() {
+    fn neither_the_first_value_nor_one_that_is_not_finite_has_a_change() {
         let cell = |first_bucket, last| {
             let (min, max, sampled_ns) = (last, last, Some(first_bucket));
             CounterCell { first_bucket, bucket_count: 1, sampled_ns, min, max, last }

@@ -109,11 +109,11 @@ pub(crate) fn overlaid_row(
         let Some(lane) = counter_lane(snapshot, track) else { continue };
         let unit = snapshot.tracks().unit(track);
         let known = units.iter().position(|known| known == unit);
-        let place = known.unwrap_or(units.len());
+        let index = known.unwrap_or(units.len());
         if known.is_none() {
             units.push(unit.to_owned());
         }
-        curves.push(OverlaidCurve { track, lane, unit: place });
+        curves.push(OverlaidCurve { track, lane, unit: index });
     }
     let lead = curves.first().filter(|first| first.track == overlay.lead && curves.len() > 1)?.lane;
     let is_stacked = overlay.is_stacked && units.len() == 1;
@@ -143,7 +143,8 @@ pub(crate) struct StackLevel {
 pub(crate) struct Stack {
     /// From bottom to top.
     pub(crate) levels: Vec<StackLevel>,
-    /// Sums of all counters that occur: every one where a single counter changes, or else the one at the end of the cell.
+    /// Sums of all counters: the whole range in cells in which at most one counter changes, else only the sum at the
+    /// end of the cell.
     pub(crate) sums: Vec<CounterCell>,
 }
 
@@ -268,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_that_is_no_number_takes_no_part_in_a_sum() {
+    fn a_value_that_is_not_finite_is_left_out_of_a_sum() {
         let cell =
             |last| CounterCell { first_bucket: 0, bucket_count: 2, sampled_ns: None, min: last, max: last, last };
         let Stack { levels, .. } = stack(&[vec![cell(1.0)], vec![cell(f64::NAN)], vec![cell(3.0)]]);

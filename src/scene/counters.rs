@@ -75,8 +75,8 @@ pub(crate) fn range_ends(least: f64, most: f64) -> [String; 2] {
     if ends[0] == ends[1] && least < most { [least, most].map(exact_value_text) } else { ends }
 }
 
-/// Formats a recorded value in full, with grouped digits: as many as every decimal number has in a double, so without
-/// the noise of binary fractions.
+/// Formats a recorded value in full, with grouped digits. It has at most the 15 digits that a double preserves of every
+/// decimal number, so binary fractions add no noise.
 #[must_use]
 pub(crate) fn exact_value_text(value: f64) -> String {
     /// C's `DBL_DIG`.
@@ -164,7 +164,7 @@ pub(crate) fn rects_above(
     // The last value holds until the end of the trace, and no further.
     let right_px = view.x_from_time(view.capture_end_ns()).ceil().min(view.width_px() + 2.0);
     let mut last: Option<CounterColumn> = None;
-    for (place, cell) in cells.iter().enumerate() {
+    for (index, cell) in cells.iter().enumerate() {
         if !(cell.min.is_finite() && cell.max.is_finite()) {
             continue;
         }
@@ -173,7 +173,7 @@ pub(crate) fn rects_above(
         #[expect(clippy::cast_possible_truncation, reason = "cut to the canvas")]
         let (x0, x1) = (x0 as f32, x1.min(right_px) as f32);
         // Areas meet at the values at the end of a column.
-        let base_y = base.get(place).map_or(zero_y, |&value| y_of(value));
+        let base_y = base.get(index).map_or(zero_y, |&value| y_of(value));
         let next = CounterColumn { x0, x1, top: y_of(cell.max), bottom: y_of(cell.min), base_y };
         if next.x1 <= next.x0 {
             // A column narrower than a pixel adds its range to the column that has the pixel.
@@ -344,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn no_number_and_no_range_still_draw_inside_the_row() {
+    fn values_that_are_not_finite_and_an_empty_range_are_drawn_inside_the_row() {
         for (min, max) in [(f64::NAN, f64::NAN), (0.0, 0.0), (f64::MIN, f64::MAX), (-3.0, -1.0)] {
             let cells = [cell(0, 10, min, max), cell(10, 10, f64::NAN, 1.0), cell(20, 10, f64::NEG_INFINITY, 0.0)];
             for rect in drawn(&cells, Scale::for_values(min, max)) {

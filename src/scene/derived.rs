@@ -30,6 +30,7 @@ pub(crate) fn scale(kind: &DerivedKind, (least, most): (f64, f64)) -> Scale {
             Scale::for_values(least, most)
         }
         DerivedKind::Count | DerivedKind::Rate | DerivedKind::Quantile(_) | DerivedKind::Sum(_) => {
+            // Subtracted, because a negated zero would be shown as -0.
             Scale::for_values(0.0 - rounded_up(-least), rounded_up(most))
         }
     }
@@ -71,7 +72,7 @@ pub(crate) fn range_text(kind: &DerivedKind, scale: Scale, width_ns: u64) -> Str
     }
 }
 
-/// Returns the text of a column's value; `None` for a column without one.
+/// Returns the text of a column's value. `cell` is `None` for a column without one.
 #[must_use]
 pub(crate) fn column_text(kind: &DerivedKind, cell: Option<&CounterCell>, width_ns: u64) -> String {
     let width = duration_text(width_ns);

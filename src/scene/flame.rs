@@ -4,10 +4,10 @@
 use crate::query::flame::{FlameNodeIdx, FlameTree, FunctionIdx, Measure};
 use crate::query::samples::SampleSum;
 
-/// Bars narrower than this are merged into one.
+/// Bars narrower than this, in points, are merged into one.
 const WIDTH_MIN: f64 = 1.5;
 
-/// Limit for the bars of a picture: some ten per row of pixels of a large screen. Deeper levels need a focus.
+/// Limit for the bars of a picture: some ninety per row of pixels of a large screen. Deeper levels need a zoom.
 const BARS_MAX: usize = 200_000;
 
 /// A bar of a [`FlameLayout`].
@@ -89,8 +89,8 @@ impl FlameLayout {
                 layout.is_cut = true;
                 break;
             }
-            for place in first..end {
-                let BarContent::Node(node) = layout.bars[place].content else { continue };
+            for index in first..end {
+                let BarContent::Node(node) = layout.bars[index].content else { continue };
                 let children = tree.children(node);
                 let is_wide = |child: &FlameNodeIdx| weight(*child) as f64 * per_weight >= WIDTH_MIN;
                 // Sorted heaviest first, so those that are wide enough come first.
@@ -104,7 +104,7 @@ impl FlameLayout {
                 let drawn_count = drawn.len();
                 let mut others = tree.node(node).total;
                 others.subtract(tree.node(node).own);
-                let mut left = f64::from(layout.bars[place].left);
+                let mut left = f64::from(layout.bars[index].left);
                 let mut push = |content: BarContent, weight: u64| {
                     let right = left + weight as f64 * per_weight;
                     layout.bars.push(FlameBar { content, left: left as f32, right: right as f32 });
@@ -125,7 +125,7 @@ impl FlameLayout {
         layout
     }
 
-    /// Number of levels, including that of the root.
+    /// Returns the number of levels, including that of the root.
     #[must_use]
     pub(crate) fn levels(&self) -> usize {
         self.levels.len().saturating_sub(1)

@@ -32,15 +32,15 @@ pub(crate) fn text_room(view: &Viewport, run: &ColumnRun, padding_px: f64) -> Op
 const LETTERS_MIN: usize = 12;
 
 /// Returns `text` if it fits `room_px`, else shortens it. First it drops the source location that some tracers append,
-/// such as ` (main.js:12)`; then its middle, or its end if fewer than twelve letters fit. Returns `None` if not even
-/// two letters fit.
+/// such as ` (main.js:12)`. Then it drops the middle, or the end if fewer than twelve letters fit. Returns `None` if
+/// not even two letters fit.
 #[must_use]
 pub(crate) fn shorten_label(text: &str, room_px: f32, mut advance_px: impl FnMut(char) -> f32) -> Option<Cow<'_, str>> {
     let short = shorten_middle(text, room_px, &mut advance_px)?;
     if matches!(short, Cow::Borrowed(_)) {
         return Some(short);
     }
-    let named = without_place(text);
+    let named = without_location(text);
     let short = if named.len() == text.len() { short } else { shorten_middle(named, room_px, &mut advance_px)? };
     if matches!(short, Cow::Borrowed(_)) || short.chars().count() > LETTERS_MIN {
         return Some(short);
@@ -55,11 +55,11 @@ pub(crate) fn shorten_label(text: &str, room_px: f32, mut advance_px: impl FnMut
 }
 
 /// Strips the source location at the end of a name, unless it is all of the name.
-fn without_place(text: &str) -> &str {
-    let Some((name, place)) = text.strip_suffix(')').and_then(|text| text.rsplit_once(" (")) else { return text };
-    let line = place.rsplit_once(':').map_or("", |(_, line)| line);
-    let is_place = !line.is_empty() && line.bytes().all(|byte| byte.is_ascii_digit());
-    if is_place && !name.is_empty() { name } else { text }
+fn without_location(text: &str) -> &str {
+    let Some((name, location)) = text.strip_suffix(')').and_then(|text| text.rsplit_once(" (")) else { return text };
+    let line = location.rsplit_once(':').map_or("", |(_, line)| line);
+    let is_location = !line.is_empty() && line.bytes().all(|byte| byte.is_ascii_digit());
+    if is_location && !name.is_empty() { name } else { text }
 }
 
 /// Returns `text` if it fits `room_px`, else its start and its end around an ellipsis; `None` if not even that fits.
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn short_places_keep_the_beginning_and_long_ones_both_ends() {
+    fn a_narrow_label_keeps_the_beginning_and_a_wide_one_both_ends() {
         let label = |text, letters| shorten_label(text, letters, |_| 1.0).map(Cow::into_owned);
         assert_eq!(label("request", 7.0).as_deref(), Some("request"));
         assert_eq!(label("std::collections", 8.0).as_deref(), Some("std::co…"));
@@ -139,19 +139,19 @@ mod tests {
     }
 
     #[test]
-    fn the_place_in_the_source_goes_before_any_letter_of_the_name() {
+    fn the_source_location_is_dropped_before_any_letter_of_the_name() {
         let label = |text, letters| shorten_label(text, letters, |_| 1.0).map(Cow::into_owned);
         assert_eq!(label("run (main.js:12)", 16.0).as_deref(), Some("run (main.js:12)"));
         assert_eq!(label("run (main.js:12)", 15.0).as_deref(), Some("run"));
         assert_eq!(label("evaluate (main.js:12)", 5.0).as_deref(), Some("eval…"));
         for kept in ["f (int)", "operator()", " (a:1)", "f (a:1) g", "f (a:)"] {
-            assert_eq!(without_place(kept), kept);
+            assert_eq!(without_location(kept), kept);
         }
     }
 
     proptest! {
         #[test]
-        fn what_is_shown_of_a_label_fits(text in "\\PC{0,40}( \\(a:[0-9]\\))?", room in 0.0_f32..50.0) {
+        fn a_shortened_label_fits(text in "\\PC{0,40}( \\(a:[0-9]\\))?", room in 0.0_f32..50.0) {
             let advance = |letter: char| if letter.is_ascii() { 1.0 } else { 2.5 };
             if let Some(label) = shorten_label(&text, room, advance) {
                 let width: f32 = label.chars().map(advance).sum();
@@ -160,7 +160,7 @@ mod tests {
         }
 
         #[test]
-        fn what_is_shown_fits(text in "\\PC{0,40}", room in 0.0_f32..50.0) {
+        fn a_text_without_its_middle_fits(text in "\\PC{0,40}", room in 0.0_f32..50.0) {
             let advance = |letter: char| if letter.is_ascii() { 1.0 } else { 2.5 };
             if let Some(label) = shorten_middle(&text, room, advance) {
                 let width: f32 = label.chars().map(advance).sum();

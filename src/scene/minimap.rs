@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn the_window_stands_where_the_view_is_and_never_vanishes() {
+    fn the_window_is_where_the_view_is_and_never_vanishes() {
         let (map, mut view) = parts();
         let (x0, x1) = map.window(&view);
         assert!((x0 - 200.0).abs() < 0.1 && (x1 - 400.0).abs() < 0.1, "{x0} {x1}");
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn a_capture_of_one_moment_has_a_map_too() {
+    fn a_trace_of_one_instant_has_a_minimap() {
         let map = Minimap::new(5, 5, 100.0);
         let view = Viewport::covering(5, 5, 100.0, 100.0);
         let (x0, x1) = map.window(&view);

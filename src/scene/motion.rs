@@ -53,7 +53,7 @@ impl Glide {
     /// Starts panning at this velocity; `None` if it is too slow.
     #[must_use]
     pub(crate) fn new(velocity_px_s: [f64; 2]) -> Option<Self> {
-        /// A pointer that stops before the release is slower than this.
+        /// A pointer that the user stops before the release is slower than this.
         const MEANT_PX_S: f64 = 200.0;
         let speed = velocity_px_s[0].hypot(velocity_px_s[1]);
         (speed.is_finite() && speed >= MEANT_PX_S).then_some(Self { velocity_px_s })
@@ -63,6 +63,7 @@ impl Glide {
     pub(crate) fn advance(&mut self, seconds: f64) -> ([f64; 2], bool) {
         /// Time in which the speed falls to a third.
         const SLOWING_S: f64 = 0.25;
+        /// A quarter of a pixel per frame at 60 frames per second, which is not visible as motion.
         const STOPPED_PX_S: f64 = 15.0;
         let left = (-seconds.clamp(0.0, 1.0) / SLOWING_S).exp();
         let way = self.velocity_px_s.map(|velocity| velocity * SLOWING_S * (1.0 - left));

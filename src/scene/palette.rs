@@ -66,7 +66,7 @@ struct StateColors {
     asleep: Rgba,
 }
 
-/// Durations have a colour per quarter of a power of ten: neighbours can still be distinguished, and neighbouring
+/// Durations have a colour per quarter of a power of ten. Such colours can still be distinguished, and neighbouring
 /// columns of nearly equal durations are one rectangle.
 const STEPS_PER_DECADE: usize = 4;
 
@@ -108,8 +108,8 @@ impl Palette {
     /// Returns the colour of a text.
     #[must_use]
     pub fn text_color(&self, text: &str) -> Rgba {
-        let place = xxh3_64(text.as_bytes()) % self.named.len() as u64;
-        usize::try_from(place).ok().and_then(|place| self.named.get(place)).copied().unwrap_or_default()
+        let index = xxh3_64(text.as_bytes()) % self.named.len() as u64;
+        usize::try_from(index).ok().and_then(|index| self.named.get(index)).copied().unwrap_or_default()
     }
 
     /// Returns the colour of a name if nothing else is known: by its category, if that determines colours.
@@ -145,8 +145,8 @@ impl Palette {
 
     /// Returns the colour of a curve in a row of several, distinguishable by all viewers.
     #[must_use]
-    pub(crate) fn series_color(&self, place: usize) -> Rgba {
-        self.series[place % SERIES]
+    pub(crate) fn series_color(&self, index: usize) -> Rgba {
+        self.series[index % SERIES]
     }
 
     /// Returns the property that determines the colours.
@@ -193,7 +193,7 @@ pub(crate) fn decades_ns() -> impl Iterator<Item = u64> {
     (0..=DECADES as u32).map(|decade| SHORTEST_NS * 10_u64.pow(decade))
 }
 
-/// 32 hues are the most that can be told apart side by side; each comes in three lightnesses.
+/// Returns 32 hues, the most that can be distinguished side by side, each in three lightnesses.
 fn usual(shade: Shade) -> Vec<Rgba> {
     const HUES: u32 = 32;
     const LIGHTNESSES: u32 = 3;
@@ -209,9 +209,9 @@ fn usual(shade: Shade) -> Vec<Rgba> {
     (0..HUES * LIGHTNESSES).map(color).collect()
 }
 
+/// Returns the hues of Okabe and Ito (2008), each twice. The lightnesses were found by search: they keep all fourteen
+/// farthest apart for each kind of colour blindness, which a test checks.
 #[expect(clippy::unreadable_literal, reason = "colours are written so")]
-/// The hues of Okabe and Ito (2008), each twice. The lightnesses were found by search: they keep all fourteen farthest
-/// apart for each kind of colour blindness, which a test checks.
 fn color_blind(shade: Shade) -> &'static [u32] {
     match shade {
         Shade::Dark => &[
@@ -225,9 +225,9 @@ fn color_blind(shade: Shade) -> &'static [u32] {
     }
 }
 
-#[expect(clippy::unreadable_literal, reason = "colours are written so")]
 /// Returns the colours of curves. They are the most distinct ones of a grid for each kind of colour blindness, and
 /// contrast with the background. A test checks the distances. The first colours are the most distinct.
+#[expect(clippy::unreadable_literal, reason = "colours are written so")]
 fn series(shade: Shade) -> [Rgba; SERIES] {
     let colors: [u32; SERIES] = match shade {
         Shade::Dark => [0xf0a50f, 0x87ffff, 0xb478ff, 0xe10f0f, 0xffff87, 0x4b8796, 0x961ee1, 0x87c3d2],
@@ -242,9 +242,9 @@ pub(crate) fn densities(shade: Shade) -> [Rgba; DURATION_STEPS] {
     ramp(Hues::ColorBlind, shade)
 }
 
-#[expect(clippy::unreadable_literal, reason = "colours are written so")]
 /// Returns colours from short to long: viridis, or cividis for colour-blind users, without the end that blends into the
 /// background.
+#[expect(clippy::unreadable_literal, reason = "colours are written so")]
 fn ramp(hues: Hues, shade: Shade) -> [Rgba; DURATION_STEPS] {
     /// Nine of the colours of viridis (S. van der Walt and N. Smith, 2015), evenly spaced.
     const VIRIDIS: &[u32] = &[0x440154, 0x472d7b, 0x3b528b, 0x2c728e, 0x21908c, 0x27ad81, 0x5dc863, 0xaadc32, 0xfde725];

@@ -110,7 +110,7 @@ impl Columns {
         Self { pieces, column_px }
     }
 
-    /// Number of [`Columns::runs`].
+    /// Returns the number of [`Columns::runs`].
     #[must_use]
     pub(crate) fn run_count(&self, palette: &Palette) -> usize {
         self.pieces.len() - self.pieces.windows(2).filter(|pair| are_one(&pair[0], &pair[1], palette)).count()
@@ -144,12 +144,12 @@ pub(crate) struct ColumnPacker<'a> {
     /// Spans shorter than this are narrower than a pixel. Divisions by the width of a pixel are much of the work in a
     /// crowded lane. Such a span needs none, and the edge between neighbouring buckets needs one instead of two.
     surely_narrow_ns: f64,
-    /// The bucket after the last merged run, and its start.
+    /// The bucket after the last cell that fills its buckets, and the x of its start in pixels.
     edge: (i64, f64),
 }
 
 impl<'a> ColumnPacker<'a> {
-    /// Starts with room for `cells` cells of buckets of a view.
+    /// Reserves space for `cells` cells of buckets of a view.
     #[must_use]
     pub(crate) fn new(view: &'a Viewport, buckets: Buckets, cells: usize) -> Self {
         let pieces = Vec::with_capacity(cells.min(view.width_px() as usize + 2));

@@ -1,4 +1,4 @@
-//! Traces as text, for tests of whole traces.
+//! Traces from text, for the tests of other modules, and tests of the arrangement of whole traces.
 
 use std::io::Write;
 
@@ -39,7 +39,7 @@ fn shown(snapshot: &Snapshot, order: TrackOrder, filter: &str) -> Vec<String> {
 }
 
 #[test]
-fn tracks_stand_in_the_order_that_is_asked_for_and_those_of_a_process_together() {
+fn tracks_are_in_the_chosen_order_and_those_of_a_process_together() {
     let snapshot = threads(&[
         ("beta", "worker 10", 50),
         ("beta", "worker 9", 30),
@@ -164,7 +164,7 @@ fn counters_of_an_overlay_have_one_row_and_each_its_own_again() {
 }
 
 #[test]
-fn a_shared_row_stands_for_all_of_its_counters_and_is_found_by_each() {
+fn a_shared_row_selects_all_of_its_counters_and_is_found_by_each() {
     let counter = |series: &str| format!(r#"{{"ph":"C","name":"n","pid":1,"ts":1,"args":{{"{series}":1}}}}"#);
     let snapshot = snapshot(&format!("[{}]", ["apple", "pear", "plum"].map(counter).join(",")));
     let [a, b, c] = [0, 1, 2].map(TrackIdx);

@@ -22,8 +22,8 @@ pub(crate) fn process_title(process: &Process) -> String {
     shown(&text).into_owned()
 }
 
-/// Shortens the name of a process that is named by its command line: to the value of Chromium's `--type=`, or else to
-/// the program without its folders. Keeps any other name.
+/// Shortens the name of a process that is its command line: to the value of Chromium's `--type=`, or else to the
+/// program without its folders. Keeps any other name.
 fn short_name(name: &str) -> Cow<'_, str> {
     let mut words = name.split_ascii_whitespace();
     let Some(program) = words.next() else { return Cow::Borrowed(name) };
@@ -83,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_id_that_stands_for_none_is_no_number_of_a_thread() {
+    fn a_placeholder_id_is_not_shown_as_the_number_of_a_thread() {
         let json = r#"[{"ph":"X","name":"a","pid":-1,"tid":-1,"ts":0,"dur":1},
             {"ph":"X","name":"a","pid":-2,"tid":-2,"ts":0,"dur":1}]"#;
         let snapshot = crate::scene::tests::snapshot(json);
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_of_blanks_is_no_name() {
+    fn a_name_of_blanks_counts_as_missing() {
         let json = r#"[{"ph":"X","name":"a","pid":3,"tid":108,"ts":0,"dur":1},
             {"ph":"M","name":"process_name","pid":3,"args":{"name":" "}},
             {"ph":"M","name":"thread_name","pid":3,"tid":108,"args":{"name":"\t "}}]"#;

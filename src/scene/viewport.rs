@@ -382,7 +382,7 @@ mod tests {
         }
 
         #[test]
-        fn no_sequence_of_moves_loses_the_capture(
+        fn no_sequence_of_moves_loses_the_trace(
             moves in prop::collection::vec((0..3, -5000.0..5000.0, 0.01..100.0), 1..40),
             length_ns in 0_i64..i64::MAX,
         ) {
@@ -409,7 +409,7 @@ mod tests {
     }
 
     #[test]
-    fn a_capture_of_one_instant_is_in_the_middle() {
+    fn a_trace_of_one_instant_is_in_the_middle() {
         let view = Viewport::covering(EPOCH_NS, EPOCH_NS, 1000.0, 100.0);
         assert!((view.x_from_time(EPOCH_NS) - 500.0).abs() < 1.0);
     }

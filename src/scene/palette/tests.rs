@@ -65,7 +65,7 @@ fn every_color() -> impl Iterator<Item = (Rgba, Shade)> {
 }
 
 #[test]
-fn text_reads_on_every_colour() {
+fn text_is_readable_on_every_span_colour() {
     assert!(every_color().count() > 300);
     for (color, _) in every_color() {
         assert!(contrast(color, color.text_on()) >= 4.5, "{color:?}");
@@ -73,7 +73,7 @@ fn text_reads_on_every_colour() {
 }
 
 #[test]
-fn no_colour_is_lost_in_its_ground() {
+fn every_colour_is_visible_on_its_background() {
     for (color, shade) in every_color() {
         let (ground, least) = match shade {
             Shade::Dark => (Rgba::opaque(0x16, 0x18, 0x1d), 3.0),
@@ -84,7 +84,7 @@ fn no_colour_is_lost_in_its_ground() {
 }
 
 #[test]
-fn states_of_threads_are_told_apart_by_any_eyes_and_sleep_is_nearest_to_the_ground() {
+fn thread_states_are_distinguishable_by_all_viewers_and_sleep_is_closest_to_the_background() {
     const STATES: [&str; 4] = ["Sleeping", "Running", "Runnable (preempted)", "Uninterruptible sleep"];
     for (shade, ground) in [(Shade::Dark, Rgba::opaque(0x16, 0x18, 0x1d)), (Shade::Light, Rgba::opaque(255, 255, 255))]
     {
@@ -106,7 +106,7 @@ fn states_of_threads_are_told_apart_by_any_eyes_and_sleep_is_nearest_to_the_grou
 }
 
 #[test]
-fn no_two_colours_for_colour_blind_eyes_are_near_each_other_to_any_eyes() {
+fn colours_of_the_colour_blind_safe_palette_are_distinguishable_by_all_viewers() {
     for shade in SHADES {
         let colors = palette(Hues::ColorBlind, ColorBy::Name, shade).named;
         for blindness in ALL {
@@ -122,7 +122,7 @@ fn no_two_colours_for_colour_blind_eyes_are_near_each_other_to_any_eyes() {
 
 /// Shows that the simulation can fail: it finds the usual name colours too close.
 #[test]
-fn the_usual_colours_of_names_do_not_hold_for_colour_blind_eyes() {
+fn the_usual_colours_of_names_are_too_close_for_colour_blind_viewers() {
     let colors = palette(Hues::Usual, ColorBy::Name, Shade::Dark).named;
     let of_one_lightness = &colors[..32];
     let nearest = |blindness: Blindness| {
@@ -135,7 +135,7 @@ fn the_usual_colours_of_names_do_not_hold_for_colour_blind_eyes() {
 }
 
 #[test]
-fn a_duration_ten_times_as_long_is_told_apart_by_any_eyes_and_longer_is_always_farther_from_the_ground() {
+fn a_duration_ten_times_as_long_is_distinguishable_and_longer_has_more_contrast() {
     for (shade, hues) in SHADES.into_iter().flat_map(|shade| HUES.map(|hues| (shade, hues))) {
         let ramp = palette(hues, ColorBy::Duration, shade).ramp;
         for blindness in ALL {
@@ -160,7 +160,7 @@ fn a_name_keeps_its_colour_and_names_differ() {
 }
 
 #[test]
-fn each_power_of_ten_has_its_own_steps_and_what_is_beyond_has_the_last() {
+fn each_power_of_ten_has_its_own_steps_and_longer_durations_have_the_last() {
     let steps: Vec<usize> = decades_ns().map(duration_step).collect();
     assert_eq!(steps, [0, 4, 8, 12, 16, 20, 24, 28, 31]);
     assert_eq!((duration_step(0), duration_step(99), duration_step(u64::MAX)), (0, 0, 31));
@@ -168,7 +168,7 @@ fn each_power_of_ten_has_its_own_steps_and_what_is_beyond_has_the_last() {
 }
 
 #[test]
-fn a_span_has_the_colour_of_what_counts_and_of_nothing_else() {
+fn a_span_has_the_colour_of_the_chosen_property_only() {
     let name = |text, category| NameRow { text, category };
     let (red, blue) = (Rgba::opaque(255, 0, 0), Rgba::opaque(0, 0, 255));
     let color = |by, name, dur_ns, track| palette(Hues::Usual, by, Shade::Dark).span_color(name, dur_ns, track);
@@ -187,7 +187,7 @@ fn a_span_has_the_colour_of_what_counts_and_of_nothing_else() {
 }
 
 #[test]
-fn curves_of_one_row_are_told_apart_by_any_eyes_and_stand_out_from_the_ground() {
+fn curves_of_one_row_are_distinguishable_by_all_viewers_and_contrast_with_the_background() {
     for (shade, ground) in SHADES.into_iter().zip([Rgba::opaque(0x16, 0x18, 0x1d), Rgba::opaque(255, 255, 255)]) {
         let series = palette(Hues::Usual, ColorBy::Name, shade).series;
         assert_eq!(series.len(), crate::scene::counter_overlay::OVERLAID_MAX);

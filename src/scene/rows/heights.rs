@@ -13,7 +13,7 @@ pub enum TrackDensity {
 
 /// The heights of rows in whole pixels, so that rows are sharp.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[expect(clippy::struct_field_names, reason = "the unit stands in each name")]
+#[expect(clippy::struct_field_names, reason = "each name ends with its unit")]
 pub struct RowHeights {
     pub(crate) header_px: u32,
     pub(crate) span_px: u32,
@@ -43,8 +43,7 @@ impl RowHeights {
     pub(crate) fn new(density: TrackDensity, scale: f32) -> Self {
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "some ten pixels, and clamped")]
         let px = |points: f32| (points * scale).round().clamp(1.0, 1000.0) as u32;
-        // The first is that of a header, in which the strip of a folded process is drawn below the middle of the
-        // name.
+        // A header is high enough for the strip of a folded process, which takes 70 % of it.
         let [header, span, instant, counter, padding, track_min] = match density {
             TrackDensity::Compact => [22.0, 14.0, 12.0, 28.0, 1.0, 18.0],
             TrackDensity::Normal => [26.0, 19.0, 15.0, 40.0, 3.0, 24.0],

@@ -1,5 +1,5 @@
-//! The lanes of one track, top to bottom. They are not stored: a track has instants, samples, counters and spans in
-//! this order, so the position of a lane follows from the number of each.
+//! The lanes of one track, top to bottom: instants, samples, counters and spans. They are not stored, because the
+//! position of a lane follows from the number of each kind.
 
 use std::ops::Range;
 

@@ -166,7 +166,7 @@ proptest! {
     }
 
     #[test]
-    fn changes_one_by_one_end_where_a_new_layout_begins(
+    fn changes_one_by_one_equal_a_new_layout(
         lane_counts in lane_counts(),
         before in folded_ones(),
         after in folded_ones(),
@@ -188,7 +188,7 @@ proptest! {
     }
 
     #[test]
-    fn every_group_and_every_lane_is_found_where_it_stands(lane_counts in lane_counts(), folded in folded_ones()) {
+    fn every_group_and_every_lane_is_found_at_its_position(lane_counts in lane_counts(), folded in folded_ones()) {
         let tracks = tracks(&lane_counts);
         let layout = tracks.layout(&folded);
         let (groups, lanes, _) = tracks.walked(&folded);
@@ -240,7 +240,7 @@ fn a_track_of_flows_alone_takes_no_room() {
 }
 
 #[test]
-fn pinned_rows_stand_below_each_other_without_headers() {
+fn pinned_rows_follow_each_other_without_headers() {
     let tracks = tracks(&[(0, 0, 0, 2, 0); 9]);
     let chosen = [&tracks.rows[8], &tracks.rows[1]].map(Clone::clone);
     let kind_of = |lane: LaneIdx| tracks.kinds[lane.index()];
@@ -259,7 +259,7 @@ fn denser_rows_are_lower_and_none_is_without_height() {
 
 /// A million lanes of 80 thousand threads: frames and folding need no walk over them.
 #[test]
-fn a_million_lanes_are_searched_and_folded_in_no_time() {
+fn a_million_lanes_are_searched_and_folded_without_a_walk() {
     let tracks = tracks(&vec![(0, 0, 0, 12, 0); 80_000]);
     let mut layout = tracks.layout(&Folded::default());
     let began = std::time::Instant::now();
