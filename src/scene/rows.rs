@@ -91,13 +91,14 @@ pub struct RowLayout {
     /// By index in `rows`: the heights, even in folded processes.
     row_sums: FenwickHeights,
     /// By track: its index in `rows`, or [`NOWHERE`].
-    place_of_track: Vec<u32>,
+    index_of_track: Vec<u32>,
     /// By the lead of a group: the index of its header in `rows`.
-    place_of_head: FxHashMap<TrackIdx, u32>,
+    index_of_head: FxHashMap<TrackIdx, u32>,
     /// By process: its index in `processes`, or [`NOWHERE`].
-    place_of_process: Vec<u32>,
+    index_of_process: Vec<u32>,
 }
 
+/// The index of a track or process that is not laid out.
 const NOWHERE: u32 = u32::MAX;
 
 /// A process with visible tracks.
@@ -123,7 +124,7 @@ enum RowOfLayout {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct HeadOfGroup {
     lead: TrackIdx,
-    process_place: u32,
+    process_index: u32,
     tracks: u32,
     hidden_tracks: u32,
     folded: bool,
@@ -171,20 +172,20 @@ impl RowLayout {
     #[must_use]
     pub(crate) fn groups_within(&self, top_px: u64, bottom_px: u64) -> Vec<Group> {
         let mut groups = Vec::new();
-        let mut place = self.process_sums.at(top_px);
-        while let Some(process) = self.processes.get(place) {
-            let header_top_px = self.process_sums.before(place);
+        let mut index = self.process_sums.at(top_px);
+        while let Some(process) = self.processes.get(index) {
+            let header_top_px = self.process_sums.before(index);
             if header_top_px >= bottom_px {
                 break;
             }
             let tracks_top_px = header_top_px + u64::from(process.header_px);
             if process.header_px > 0 && tracks_top_px > top_px {
-                groups.push(self.header_group(place, header_top_px));
+                groups.push(self.header_group(index, header_top_px));
             }
             if !process.folded {
                 self.rows_within(process, tracks_top_px, top_px..bottom_px, &mut groups);
             }
-            place = self.process_sums.at(header_top_px + u64::from(self.process_sums.height(place)));
+            index = self.process_sums.at(header_top_px + u64::from(self.process_sums.height(index)));
         }
         groups
     }
@@ -192,14 +193,14 @@ impl RowLayout {
     /// Adds the rows of a process that touch some pixels. Its first row starts at `rows_top_px`.
     fn rows_within(&self, process: &ProcessRows, rows_top_px: u64, pixels: Range<u64>, groups: &mut Vec<Group>) {
         let before_px = self.row_sums.before(process.rows.start as usize);
-        let mut place = self.row_sums.at(before_px + pixels.start.saturating_sub(rows_top_px));
-        while place < process.rows.end as usize {
-            let within_px = self.row_sums.before(place) - before_px;
+        let mut index = self.row_sums.at(before_px + pixels.start.saturating_sub(rows_top_px));
+        while index < process.rows.end as usize {
+            let within_px = self.row_sums.before(index) - before_px;
             if rows_top_px + within_px >= pixels.end {
                 break;
             }
-            groups.push(self.row_group(place, rows_top_px + within_px));
-            place = self.row_sums.at(before_px + within_px + u64::from(self.row_sums.height(place)));
+            groups.push(self.row_group(index, rows_top_px + within_px));
+            index = self.row_sums.at(before_px + within_px + u64::from(self.row_sums.height(index)));
         }
     }
 
@@ -236,8 +237,8 @@ impl RowLayout {
     pub(crate) fn group_of(&self, kind: GroupKind) -> Option<Group> {
         match kind {
             GroupKind::Process(process) => {
-                let place = self.place_of_process(process)?;
-                (self.processes[place].header_px > 0).then(|| self.header_group(place, self.process_sums.before(place)))
+                let index = self.index_of_process(process)?;
+                (self.processes[index].header_px > 0).then(|| self.header_group(index, self.process_sums.before(index)))
             }
             GroupKind::Tracks(lead) => self.shown_row(self.head_of(lead)?.0),
             GroupKind::Track(track) => self.shown_row(self.lanes_of(track)?.0),
@@ -245,29 +246,29 @@ impl RowLayout {
     }
 
     /// Returns a row that has a height, unless its process is folded.
-    fn shown_row(&self, place: usize) -> Option<Group> {
-        let process_place = self.rows[place].process_place();
-        let process = &self.processes[process_place];
-        if process.folded || self.row_sums.height(place) == 0 {
+    fn shown_row(&self, index: usize) -> Option<Group> {
+        let process_index = self.rows[index].process_index();
+        let process = &self.processes[process_index];
+        if process.folded || self.row_sums.height(index) == 0 {
             return None;
         }
-        let within_px = self.row_sums.before(place) - self.row_sums.before(process.rows.start as usize);
-        let top_px = self.process_sums.before(process_place) + u64::from(process.header_px) + within_px;
-        Some(self.row_group(place, top_px))
+        let within_px = self.row_sums.before(index) - self.row_sums.before(process.rows.start as usize);
+        let top_px = self.process_sums.before(process_index) + u64::from(process.header_px) + within_px;
+        Some(self.row_group(index, top_px))
     }
 
     /// Returns the tracks of a process or group, or the one track, in display order, including hidden ones.
     #[must_use]
     pub(crate) fn tracks_of(&self, kind: GroupKind) -> Vec<TrackIdx> {
-        let places = match kind {
+        let indices = match kind {
             GroupKind::Process(process) => {
-                let range = self.place_of_process(process).map_or(0..0, |place| self.processes[place].rows.clone());
+                let range = self.index_of_process(process).map_or(0..0, |index| self.processes[index].rows.clone());
                 range.start as usize..range.end as usize
             }
-            GroupKind::Tracks(lead) => self.head_of(lead).map_or(0..0, |(place, head)| head.members(place)),
+            GroupKind::Tracks(lead) => self.head_of(lead).map_or(0..0, |(index, head)| head.members(index)),
             GroupKind::Track(track) => return vec![track],
         };
-        let tracks = self.rows[places].iter().filter_map(|row| match row {
+        let tracks = self.rows[indices].iter().filter_map(|row| match row {
             RowOfLayout::Track(lanes) => Some(lanes.track),
             RowOfLayout::Head(_) => None,
         });
@@ -279,7 +280,7 @@ impl RowLayout {
     pub(crate) fn is_folded(&self, kind: GroupKind) -> bool {
         match kind {
             GroupKind::Process(process) => {
-                self.place_of_process(process).is_some_and(|place| self.processes[place].folded)
+                self.index_of_process(process).is_some_and(|index| self.processes[index].folded)
             }
             GroupKind::Tracks(lead) => self.head_of(lead).is_some_and(|(_, head)| head.folded),
             GroupKind::Track(track) => self.lanes_of(track).is_some_and(|(_, lanes)| lanes.folded),
@@ -290,27 +291,27 @@ impl RowLayout {
     pub(crate) fn set_folded(&mut self, kind: GroupKind, folded: bool) {
         match kind {
             GroupKind::Process(process) => {
-                if let Some(place) = self.place_of_process(process) {
-                    self.processes[place].folded = folded;
-                    self.update_process(place);
+                if let Some(index) = self.index_of_process(process) {
+                    self.processes[index].folded = folded;
+                    self.update_process(index);
                 }
             }
             GroupKind::Tracks(lead) => {
-                if let Some((place, head)) = self.head_of(lead) {
-                    self.rows[place] = RowOfLayout::Head(HeadOfGroup { folded, ..head });
-                    for member in head.members(place) {
+                if let Some((index, head)) = self.head_of(lead) {
+                    self.rows[index] = RowOfLayout::Head(HeadOfGroup { folded, ..head });
+                    for member in head.members(index) {
                         if let RowOfLayout::Track(lanes) = &mut self.rows[member] {
                             lanes.in_folded_group = folded;
                         }
                         self.measure_row(member);
                     }
-                    self.update_row(place);
+                    self.update_row(index);
                 }
             }
             GroupKind::Track(track) => {
-                if let Some((place, lanes)) = self.lanes_of(track) {
-                    self.rows[place] = RowOfLayout::Track(LanesOfTrack { folded, ..lanes });
-                    self.update_row(place);
+                if let Some((index, lanes)) = self.lanes_of(track) {
+                    self.rows[index] = RowOfLayout::Track(LanesOfTrack { folded, ..lanes });
+                    self.update_row(index);
                 }
             }
         }
@@ -318,17 +319,17 @@ impl RowLayout {
 
     /// Hides a track or shows it again. A group whose tracks are all hidden has no header.
     pub(crate) fn set_hidden(&mut self, track: TrackIdx, hidden: bool) {
-        let Some((place, lanes)) = self.lanes_of(track) else { return };
-        self.rows[place] = RowOfLayout::Track(LanesOfTrack { hidden, ..lanes });
-        self.measure_row(place);
-        if lanes.head_place != NOWHERE
+        let Some((index, lanes)) = self.lanes_of(track) else { return };
+        self.rows[index] = RowOfLayout::Track(LanesOfTrack { hidden, ..lanes });
+        self.measure_row(index);
+        if lanes.head_index != NOWHERE
             && lanes.hidden != hidden
-            && let RowOfLayout::Head(head) = &mut self.rows[lanes.head_place as usize]
+            && let RowOfLayout::Head(head) = &mut self.rows[lanes.head_index as usize]
         {
             head.hidden_tracks = if hidden { head.hidden_tracks + 1 } else { head.hidden_tracks - 1 };
-            self.measure_row(lanes.head_place as usize);
+            self.measure_row(lanes.head_index as usize);
         }
-        self.update_row(place);
+        self.update_row(index);
     }
 
     fn push_tracks(
@@ -350,19 +351,19 @@ impl RowLayout {
             }
             if self.processes.last().is_none_or(|last| last.process != track.process) {
                 let start = self.rows.len() as u32;
-                set_place(&mut self.place_of_process, track.process.index(), self.processes.len());
+                set_index(&mut self.index_of_process, track.process.index(), self.processes.len());
                 let (process, rows) = (track.process, start..start);
                 self.processes.push(ProcessRows { process, rows, tracks: 0, header_px: 0, folded: false });
             }
-            let process_place = (self.processes.len() - 1) as u32;
+            let process_index = (self.processes.len() - 1) as u32;
             let hidden = folded.hidden.contains(&track.track);
             let group = track.group.filter(|_| self.has_headers);
-            let head = group.and_then(|group| self.join(&group, process_place, hidden, folded));
-            set_place(&mut self.place_of_track, track.track.index(), self.rows.len());
+            let head = group.and_then(|group| self.join(&group, process_index, hidden, folded));
+            set_index(&mut self.index_of_track, track.track.index(), self.rows.len());
             self.rows.push(RowOfLayout::Track(LanesOfTrack {
                 track: track.track,
-                process_place,
-                head_place: head.map_or(NOWHERE, |(place, _)| place),
+                process_index,
+                head_index: head.map_or(NOWHERE, |(index, _)| index),
                 first: track.lanes.start,
                 instants,
                 samples: samples - instants,
@@ -384,91 +385,91 @@ impl RowLayout {
     fn join(
         &mut self,
         group: &TrackGroup,
-        process_place: u32,
+        process_index: u32,
         is_hidden: bool,
         folded: &Folded,
     ) -> Option<(u32, HeadOfGroup)> {
         let lead = group.lead;
-        let known = self.place_of_head.get(&lead).copied();
-        let is_last = matches!(self.rows.last(), Some(RowOfLayout::Track(last)) if Some(last.head_place) == known);
-        let place = known.filter(|_| is_last).unwrap_or(self.rows.len() as u32);
+        let known = self.index_of_head.get(&lead).copied();
+        let is_last = matches!(self.rows.last(), Some(RowOfLayout::Track(last)) if Some(last.head_index) == known);
+        let index = known.filter(|_| is_last).unwrap_or(self.rows.len() as u32);
         if !is_last {
             let folded = folded.has_group(group);
-            self.rows.push(RowOfLayout::Head(HeadOfGroup { lead, process_place, tracks: 0, hidden_tracks: 0, folded }));
-            self.place_of_head.insert(lead, place);
+            self.rows.push(RowOfLayout::Head(HeadOfGroup { lead, process_index, tracks: 0, hidden_tracks: 0, folded }));
+            self.index_of_head.insert(lead, index);
         }
-        let RowOfLayout::Head(head) = &mut self.rows[place as usize] else { return None };
+        let RowOfLayout::Head(head) = &mut self.rows[index as usize] else { return None };
         head.tracks += 1;
         head.hidden_tracks += u32::from(is_hidden);
-        Some((place, *head))
+        Some((index, *head))
     }
 
     fn add_up(&mut self) {
         let heights = self.heights_px();
         self.row_sums = FenwickHeights::new(self.rows.iter().map(|row| row.height_px(&heights)).collect());
-        let processes = (0..self.processes.len()).map(|place| self.measure_process(place)).collect();
+        let processes = (0..self.processes.len()).map(|index| self.measure_process(index)).collect();
         self.process_sums = FenwickHeights::new(processes);
     }
 
-    fn measure_row(&mut self, place: usize) {
-        let height_px = self.rows[place].height_px(&self.heights_px());
-        self.row_sums.set(place, height_px);
+    fn measure_row(&mut self, index: usize) {
+        let height_px = self.rows[index].height_px(&self.heights_px());
+        self.row_sums.set(index, height_px);
     }
 
-    fn update_row(&mut self, place: usize) {
-        self.measure_row(place);
-        self.update_process(self.rows[place].process_place());
+    fn update_row(&mut self, index: usize) {
+        self.measure_row(index);
+        self.update_process(self.rows[index].process_index());
     }
 
-    fn update_process(&mut self, place: usize) {
-        let height_px = self.measure_process(place);
-        self.process_sums.set(place, height_px);
+    fn update_process(&mut self, index: usize) {
+        let height_px = self.measure_process(index);
+        self.process_sums.set(index, height_px);
     }
 
     /// Returns the height of a process including its header, which it has while one of its tracks is visible.
-    fn measure_process(&mut self, place: usize) -> u32 {
-        let rows = self.processes[place].rows.clone();
+    fn measure_process(&mut self, index: usize) -> u32 {
+        let rows = self.processes[index].rows.clone();
         let rows_px = self.row_sums.before(rows.end as usize) - self.row_sums.before(rows.start as usize);
         let header_px = if rows_px > 0 && self.has_headers { self.heights_px().header_px } else { 0 };
-        let process = &mut self.processes[place];
+        let process = &mut self.processes[index];
         process.header_px = header_px;
         let shown_px = if process.folded { 0 } else { rows_px };
         // Beyond 4 billion pixels, some 200 million lanes of one process, the last ones cannot be scrolled to.
         u32::try_from(shown_px + u64::from(header_px)).unwrap_or(u32::MAX)
     }
 
-    fn header_group(&self, place: usize, top_px: u64) -> Group {
-        let process = &self.processes[place];
+    fn header_group(&self, index: usize, top_px: u64) -> Group {
+        let process = &self.processes[index];
         let folded_lanes = if process.folded { process.tracks } else { 0 };
         Group { kind: GroupKind::Process(process.process), top_px, height_px: process.header_px, folded_lanes }
     }
 
-    fn row_group(&self, place: usize, top_px: u64) -> Group {
-        let (kind, folded_lanes) = match &self.rows[place] {
+    fn row_group(&self, index: usize, top_px: u64) -> Group {
+        let (kind, folded_lanes) = match &self.rows[index] {
             RowOfLayout::Head(head) => (GroupKind::Tracks(head.lead), if head.folded { head.tracks } else { 0 }),
             RowOfLayout::Track(lanes) => (GroupKind::Track(lanes.track), lanes.spans - lanes.shown_spans()),
         };
-        Group { kind, top_px, height_px: self.row_sums.height(place), folded_lanes }
+        Group { kind, top_px, height_px: self.row_sums.height(index), folded_lanes }
     }
 
     fn lanes_of(&self, track: TrackIdx) -> Option<(usize, LanesOfTrack)> {
-        let place = *self.place_of_track.get(track.index()).filter(|&&place| place != NOWHERE)? as usize;
-        match self.rows[place] {
-            RowOfLayout::Track(lanes) => Some((place, lanes)),
+        let index = *self.index_of_track.get(track.index()).filter(|&&index| index != NOWHERE)? as usize;
+        match self.rows[index] {
+            RowOfLayout::Track(lanes) => Some((index, lanes)),
             RowOfLayout::Head(_) => None,
         }
     }
 
     fn head_of(&self, lead: TrackIdx) -> Option<(usize, HeadOfGroup)> {
-        let place = *self.place_of_head.get(&lead)? as usize;
-        match self.rows[place] {
-            RowOfLayout::Head(head) => Some((place, head)),
+        let index = *self.index_of_head.get(&lead)? as usize;
+        match self.rows[index] {
+            RowOfLayout::Head(head) => Some((index, head)),
             RowOfLayout::Track(_) => None,
         }
     }
 
-    fn place_of_process(&self, process: ProcessIdx) -> Option<usize> {
-        self.place_of_process.get(process.index()).filter(|&&place| place != NOWHERE).map(|&place| place as usize)
+    fn index_of_process(&self, process: ProcessIdx) -> Option<usize> {
+        self.index_of_process.get(process.index()).filter(|&&index| index != NOWHERE).map(|&index| index as usize)
     }
 
     fn heights_px(&self) -> RowHeights {
@@ -477,9 +478,9 @@ impl RowLayout {
 }
 
 impl RowOfLayout {
-    fn process_place(&self) -> usize {
-        let (Self::Head(HeadOfGroup { process_place, .. }) | Self::Track(LanesOfTrack { process_place, .. })) = self;
-        *process_place as usize
+    fn process_index(&self) -> usize {
+        let (Self::Head(HeadOfGroup { process_index, .. }) | Self::Track(LanesOfTrack { process_index, .. })) = self;
+        *process_index as usize
     }
 
     fn height_px(&self, heights: &RowHeights) -> u32 {
@@ -493,16 +494,16 @@ impl RowOfLayout {
 
 impl HeadOfGroup {
     /// Returns the indices of its tracks.
-    fn members(&self, place: usize) -> Range<usize> {
-        place + 1..place + 1 + self.tracks as usize
+    fn members(&self, index: usize) -> Range<usize> {
+        index + 1..index + 1 + self.tracks as usize
     }
 }
 
-fn set_place(places: &mut Vec<u32>, index: usize, place: usize) {
-    if places.len() <= index {
-        places.resize(index + 1, NOWHERE);
+fn set_index(indices: &mut Vec<u32>, key: usize, index: usize) {
+    if indices.len() <= key {
+        indices.resize(key + 1, NOWHERE);
     }
-    places[index] = place as u32;
+    indices[key] = index as u32;
 }
 
 #[cfg(test)]

@@ -21,9 +21,9 @@ pub(crate) struct LaneRow {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct LanesOfTrack {
     pub(super) track: TrackIdx,
-    pub(super) process_place: u32,
+    pub(super) process_index: u32,
     /// The index of its group's header among the rows, or [`NOWHERE`](super::NOWHERE).
-    pub(super) head_place: u32,
+    pub(super) head_index: u32,
     pub(super) first: u32,
     pub(super) instants: u32,
     pub(super) samples: u32,
