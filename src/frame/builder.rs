@@ -130,7 +130,7 @@ pub fn build(
     let lanes: Vec<DrawnLane> = rows
         .par_iter()
         .map(|row| {
-            let (y0, y1) = place(view, row);
+            let (y0, y1) = lane_edges(view, row);
             let mut packer = ColumnPacker::new(view, buckets, tiles.span_count(TileOwner::Lane(row.lane), buckets));
             if row.kind != LaneKind::Counter {
                 tiles.each_span(TileOwner::Lane(row.lane), buckets, |cell| packer.push_cell(cell));
@@ -307,7 +307,7 @@ fn push_counter(
 }
 
 /// Returns the upper and the lower edge of a lane on the canvas.
-fn place(view: &Viewport, row: &LaneRow) -> (f32, f32) {
+fn lane_edges(view: &Viewport, row: &LaneRow) -> (f32, f32) {
     let y0 = view.y_on_canvas(row.top_px);
     #[expect(clippy::cast_precision_loss, reason = "some ten pixels")]
     let height = row.height_px as f32;
@@ -438,14 +438,14 @@ mod tests {
     }
 
     #[test]
-    fn lanes_out_of_view_are_not_asked() {
+    fn lanes_out_of_view_are_not_queried() {
         let mut fixture = fixture(1_000_000, 1_000_000);
         let asked = fixture.frame(RectBudget::HARDWARE).read.queries;
         assert!(asked < 64 * 5000, "{asked}");
     }
 
     #[test]
-    fn dragging_asks_only_for_what_came_into_view() {
+    fn dragging_queries_only_what_came_into_view() {
         let mut fixture = fixture(20, 10_000_000);
         fixture.view.show_exactly(50_000_000, 50_000_000 + 1920 * 100);
         let first = fixture.frame(RectBudget::HARDWARE);
@@ -458,7 +458,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_known_from_earlier_frames_gives_the_same_picture_as_asking_anew() {
+    fn cached_tiles_give_the_same_picture_as_fresh_ones() {
         let mut fixture = fixture(5, 100_000);
         for step in 0..60 {
             fixture.view.zoom(1.17, f64::from(step * 31 % 1920));

@@ -46,10 +46,10 @@ pub(super) fn push_overlaid(
             (cells, range.unwrap_or_default())
         })
         .collect();
-    let band = |place: usize, fill_opacity| CounterBand {
+    let band = |index: usize, fill_opacity| CounterBand {
         y0: y0 + (2.0 * pixels_per_point).round(),
         y1,
-        color: palette.series_color(place),
+        color: palette.series_color(index),
         line_px: (if row.is_stacked { 1.0 } else { 1.5 } * pixels_per_point).round().max(1.0),
         fill_opacity,
     };
@@ -57,16 +57,16 @@ pub(super) fn push_overlaid(
         let cells: Vec<_> = curves.into_iter().map(|(cells, _)| cells).collect();
         let stack = stack(&cells);
         let (min, max) = stack.range_of_levels(buckets);
-        for (place, level) in stack.levels.iter().enumerate() {
-            let (band, scale) = (band(place, STACK_OPACITY), Scale::for_values(min, max));
+        for (index, level) in stack.levels.iter().enumerate() {
+            let (band, scale) = (band(index, STACK_OPACITY), Scale::for_values(min, max));
             counters::rects_above(view, buckets, (&level.cells, &level.base), scale, &band, rects);
         }
         return vec![stack.range_of_sums(buckets)];
     }
     let ranges = ranges(row, curves.iter().map(|(_, range)| *range));
-    for (place, ((cells, _), curve)) in curves.iter().zip(&row.curves).enumerate() {
+    for (index, ((cells, _), curve)) in curves.iter().zip(&row.curves).enumerate() {
         let (min, max) = ranges.get(curve.unit).copied().unwrap_or_default();
-        counters::rects(view, buckets, cells, Scale::for_values(min, max), &band(place, 0), rects);
+        counters::rects(view, buckets, cells, Scale::for_values(min, max), &band(index, 0), rects);
     }
     ranges
 }
@@ -89,8 +89,8 @@ mod tests {
     use crate::store::lane::LaneIdx;
 
     fn row(units: &[usize]) -> OverlaidRow {
-        let curve = |(place, &unit): (usize, &usize)| {
-            let number = place as u32;
+        let curve = |(index, &unit): (usize, &usize)| {
+            let number = index as u32;
             OverlaidCurve { track: TrackIdx(number), lane: LaneIdx(number), unit }
         };
         OverlaidRow {
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn the_lanes_of_a_row_are_asked_for_where_its_lead_is_in_view() {
+    fn the_lanes_of_a_row_are_loaded_while_its_lead_is_in_view() {
         let lane = |number| (TileOwner::Lane(LaneIdx(number)), LaneKind::Counter);
         let rows = [row(&[0, 0, 0])];
         assert_eq!(other_lanes(&[lane(0), lane(2)], &rows), [lane(1)]);

@@ -67,11 +67,11 @@ impl RangeCache {
             self.block_ranges.clear();
             self.series.clone_from(&query.series);
         }
-        (0..query.series.len()).map(|place| self.range(place, query.buckets)).collect()
+        (0..query.series.len()).map(|index| self.range(index, query.buckets)).collect()
     }
 
-    fn range(&mut self, place: usize, buckets: Buckets) -> (f64, f64) {
-        let series = &self.series[place];
+    fn range(&mut self, index: usize, buckets: Buckets) -> (f64, f64) {
+        let series = &self.series[index];
         if let Some(range) = series.steady_range() {
             return range;
         }
@@ -79,7 +79,7 @@ impl RangeCache {
         let log2 = if series.is_of_quantiles() { 11 } else { 14 };
         let (first, last) = (buckets.first >> log2, buckets.end().saturating_sub(1).max(buckets.first) >> log2);
         let block = |number: i64| {
-            let entry = self.block_ranges.entry((place, buckets.width_log2, number));
+            let entry = self.block_ranges.entry((index, buckets.width_log2, number));
             *entry.or_insert_with(|| block_range(series, buckets.width_log2, number << log2, 1 << log2))
         };
         (first..=last)
@@ -120,15 +120,15 @@ impl ColumnAnswer {
 
     /// Returns the columns of a series, if it was in the query.
     pub(crate) fn cells(&self, series: &Arc<DerivedSeries>) -> Option<&[CounterCell]> {
-        self.cells.get(self.place_of(series)?).map(Vec::as_slice)
+        self.cells.get(self.index_of(series)?).map(Vec::as_slice)
     }
 
     /// Returns the value range of a series in the view and for some views around it.
     pub(crate) fn range(&self, series: &Arc<DerivedSeries>) -> Option<(f64, f64)> {
-        self.ranges.get(self.place_of(series)?).copied()
+        self.ranges.get(self.index_of(series)?).copied()
     }
 
-    fn place_of(&self, series: &Arc<DerivedSeries>) -> Option<usize> {
+    fn index_of(&self, series: &Arc<DerivedSeries>) -> Option<usize> {
         self.query.series.iter().position(|other| Arc::ptr_eq(other, series))
     }
 }

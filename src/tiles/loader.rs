@@ -317,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn with_patience_all_is_known_and_as_if_it_was_asked_at_once() {
+    fn with_patience_all_tiles_are_loaded_and_equal_those_of_a_blocking_load() {
         let capture = Arc::new(Gated::default());
         let (mut tiles, mut at_once) = (Tiles::default(), Tiles::default());
         let _ = loader_of(&capture).prepare(&mut tiles, wanted(view(500, 12)), LONG);
@@ -328,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slow_disk_holds_no_frame_and_coarser_answers_stand_in() {
+    fn a_slow_disk_delays_no_frame_and_wider_tiles_are_drawn_meanwhile() {
         let capture = Arc::new(Gated::default());
         let loader = loader_of(&capture);
         let mut tiles = Tiles::default();
@@ -354,7 +354,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_longer_wanted_is_no_longer_asked() {
+    fn tiles_that_are_no_longer_needed_are_not_queried() {
         let capture = Arc::new(Gated::default());
         let loader = loader_of(&capture);
         let mut tiles = Tiles::default();
@@ -371,7 +371,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_asked_ahead_is_there_when_it_is_wanted() {
+    fn prefetched_tiles_are_loaded_when_they_are_needed() {
         let capture = Arc::new(Gated::default());
         let loader = loader_of(&capture);
         let mut tiles = Tiles::default();
@@ -387,7 +387,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_that_panics_is_veiled_and_takes_nothing_with_it() {
+    fn a_query_that_panics_leaves_its_tile_unknown_and_the_worker_running() {
         let capture = Arc::new(Gated::default());
         let loader = loader_of(&capture);
         let mut tiles = Tiles::default();
@@ -402,7 +402,7 @@ mod tests {
     }
 
     #[test]
-    fn zooming_out_asks_for_nothing_that_follows_from_narrower_buckets() {
+    fn zooming_out_queries_nothing_that_narrower_tiles_answer() {
         let capture = Arc::new(Gated::default());
         let mut tiles = Tiles::default();
         tiles.prepare(&*capture, Buckets { first: 1024, count: 1024, width_log2: 5 }, &LANES);
@@ -412,7 +412,7 @@ mod tests {
     }
 
     #[test]
-    fn while_more_is_sorted_what_is_known_stays_until_it_is_answered_anew() {
+    fn outdated_tiles_are_drawn_until_their_new_answers_arrive() {
         let capture = Arc::new(Gated::default());
         let mut tiles = Tiles::default();
         tiles.prepare(&*capture, view(500, 12), &LANES);
@@ -425,7 +425,7 @@ mod tests {
     }
 
     #[test]
-    fn a_zoom_in_looks_ahead_to_where_it_goes() {
+    fn a_zoom_in_prefetches_the_buckets_that_it_needs_next() {
         let mut before = Viewport::covering(0, 1 << 40, 1000.0, 100.0);
         before.show_exactly(1 << 30, (1 << 30) + 1_000_000);
         let mut now = before;
@@ -442,7 +442,7 @@ mod tests {
     }
 
     #[test]
-    fn a_quick_zoom_finds_its_answers_there_frame_for_frame_if_they_come_in_between() {
+    fn a_quick_zoom_has_every_tile_prefetched_and_queries_few_more() {
         let capture = Arc::new(Gated::default());
         let loader = loader_of(&capture);
         let mut tiles = Tiles::default();

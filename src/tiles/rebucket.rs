@@ -172,7 +172,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn wider_buckets_say_what_asking_for_them_would(
+        fn wider_buckets_equal_a_query_for_them(
             steps in prop::collection::vec((0_i64..60, prop_oneof![0_i64..9, 0_i64..200]), 1..60),
             base in -500_i64..500,
         ) {
@@ -191,7 +191,7 @@ mod tests {
         }
 
         #[test]
-        fn wider_buckets_of_a_counter_say_what_asking_for_them_would(
+        fn wider_buckets_of_a_counter_equal_a_query_for_them(
             steps in prop::collection::vec((1_i64..200, -5_i64..5), 1..60),
         ) {
             let mut now_ns = 0;

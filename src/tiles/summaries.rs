@@ -24,7 +24,7 @@ use crate::store::iforest::{self, LongestNs};
 use crate::store::lane::{LaneIdx, LaneInfo, LaneKind};
 
 /// Minimum number of lanes for a precomputed summary; with fewer, a tile takes at most some 20 ms.
-const LANES_ASKED_AHEAD: usize = 512;
+const PRECOMPUTED_LANES_MIN: usize = 512;
 
 /// Bits of a cell's row for the row in its lane; the rest is the index of the lane in the process.
 const ROW_BITS: u32 = 40;
@@ -43,10 +43,10 @@ struct LaneSummary {
     /// All lanes of the process, longest span first.
     lanes: Arc<Vec<RankedLane>>,
     /// Indices into `lanes` of this summary; `None` for all of them.
-    places: Option<Vec<u32>>,
+    indices: Option<Vec<u32>>,
     info: LaneInfo,
     /// The precomputed answer for buckets of the whole trace.
-    ahead: Option<(Buckets, Vec<Cell>)>,
+    precomputed: Option<(Buckets, Vec<Cell>)>,
 }
 
 /// A lane, with its longest span for ranking.
@@ -62,10 +62,11 @@ impl TrackSummaries {
     /// Summarises the processes of a trace. Those with very many lanes are queried completely for `buckets`. Returns
     /// [`Cancelled`] if cancelled.
     pub(crate) fn from_snapshot(snapshot: &Snapshot, buckets: Buckets, cancel: &Cancel) -> Result<Self, Cancelled> {
-        Self::asking_ahead_from(LANES_ASKED_AHEAD, snapshot, buckets, cancel)
+        Self::with_lanes_min(PRECOMPUTED_LANES_MIN, snapshot, buckets, cancel)
     }
 
-    fn asking_ahead_from(
+    /// Does so for processes and groups of at least `lanes_min` lanes.
+    fn with_lanes_min(
         lanes_min: usize,
         snapshot: &Snapshot,
         buckets: Buckets,
@@ -80,14 +81,14 @@ impl TrackSummaries {
         for (process, mut lanes) in of_processes {
             lanes.sort_by_key(|ranked| (std::cmp::Reverse(ranked.longest_ns), ranked.lane));
             let lanes = Arc::new(lanes);
-            let mut places: BTreeMap<TrackIdx, Vec<u32>> = BTreeMap::new();
-            for (ranked, place) in lanes.iter().zip(0..) {
+            let mut indices: BTreeMap<TrackIdx, Vec<u32>> = BTreeMap::new();
+            for (ranked, index) in lanes.iter().zip(0..) {
                 if let Some(group) = snapshot.group_of(snapshot.lane(ranked.lane).track) {
-                    places.entry(group.lead).or_default().push(place);
+                    indices.entry(group.lead).or_default().push(index);
                 }
             }
-            for (lead, places) in places {
-                groups.extend(LaneSummary::new(snapshot, &lanes, Some(places)).map(|summary| (lead, summary)));
+            for (lead, indices) in indices {
+                groups.extend(LaneSummary::new(snapshot, &lanes, Some(indices)).map(|summary| (lead, summary)));
             }
             processes.extend(LaneSummary::new(snapshot, &lanes, None).map(|summary| (process, summary)));
         }
@@ -95,7 +96,7 @@ impl TrackSummaries {
         // In a fixed order, so that runs are reproducible.
         large.sort_by_key(|summary| (summary.ranked(0).map(|(_, ranked)| ranked.lane), summary.len()));
         for summary in large.into_iter().filter(|summary| summary.len() >= lanes_min) {
-            summary.ahead = Some((buckets, summary.ask_all(snapshot, buckets, cancel)?));
+            summary.precomputed = Some((buckets, summary.query_all(snapshot, buckets, cancel)?));
         }
         Ok(Self { snapshot: snapshot.clone(), processes, groups })
     }
@@ -109,8 +110,8 @@ impl TrackSummaries {
     /// Returns the track of a row of a summary.
     #[must_use]
     pub(crate) fn track_of(&self, owner: TileOwner, row: u64) -> Option<TrackIdx> {
-        let place = usize::try_from(row >> ROW_BITS).ok()?;
-        let ranked = self.get(owner)?.lanes.get(place)?;
+        let index = usize::try_from(row >> ROW_BITS).ok()?;
+        let ranked = self.get(owner)?.lanes.get(index)?;
         Some(self.snapshot.lane(ranked.lane).track)
     }
 
@@ -141,7 +142,7 @@ impl TileSource for TrackSummaries {
     }
 
     fn longest(&self, owner: TileOwner, buckets: Buckets, cells: &mut Vec<Cell>) -> ReadCount {
-        self.get(owner).map(|summary| summary.ask(&self.snapshot, buckets, cells)).unwrap_or_default()
+        self.get(owner).map(|summary| summary.query(&self.snapshot, buckets, cells)).unwrap_or_default()
     }
 
     fn counter(&self, _: TileOwner, _: Buckets, _: &mut Vec<CounterCell>) -> ReadCount {
@@ -177,14 +178,14 @@ impl RankedLane {
 
 impl LaneSummary {
     /// Summarises some lanes; `None` if there are none.
-    fn new(snapshot: &Snapshot, lanes: &Arc<Vec<RankedLane>>, places: Option<Vec<u32>>) -> Option<Self> {
+    fn new(snapshot: &Snapshot, lanes: &Arc<Vec<RankedLane>>, indices: Option<Vec<u32>>) -> Option<Self> {
         let first = lanes.first()?.lane;
         let info = LaneInfo { kind: LaneKind::Spans, depth: 0, rows: 0, ..snapshot.lane(first) };
-        let mut summary = Self { lanes: Arc::clone(lanes), places, info, ahead: None };
-        for place in 0..summary.len() {
-            let (_, ranked) = summary.ranked(place)?;
+        let mut summary = Self { lanes: Arc::clone(lanes), indices, info, precomputed: None };
+        for index in 0..summary.len() {
+            let (_, ranked) = summary.ranked(index)?;
             let info = &mut summary.info;
-            (info.start_ns, info.end_ns) = match place {
+            (info.start_ns, info.end_ns) = match index {
                 0 => (ranked.start_ns, ranked.end_ns),
                 _ => (info.start_ns.min(ranked.start_ns), info.end_ns.max(ranked.end_ns)),
             };
@@ -194,28 +195,28 @@ impl LaneSummary {
     }
 
     fn len(&self) -> usize {
-        self.places.as_ref().map_or(self.lanes.len(), Vec::len)
+        self.indices.as_ref().map_or(self.lanes.len(), Vec::len)
     }
 
     /// Returns the lane of a rank within the summary, and its index among the lanes of the process.
     fn ranked(&self, rank: usize) -> Option<(usize, RankedLane)> {
-        let place = match &self.places {
-            Some(places) => *places.get(rank)? as usize,
+        let index = match &self.indices {
+            Some(indices) => *indices.get(rank)? as usize,
             None => rank,
         };
-        Some((place, *self.lanes.get(place)?))
+        Some((index, *self.lanes.get(index)?))
     }
 
     /// Queries every lane, on all cores.
-    fn ask_all(&self, snapshot: &Snapshot, buckets: Buckets, cancel: &Cancel) -> Result<Vec<Cell>, Cancelled> {
+    fn query_all(&self, snapshot: &Snapshot, buckets: Buckets, cancel: &Cancel) -> Result<Vec<Cell>, Cancelled> {
         const LANES: usize = 64;
         let parts = (0..self.len().div_ceil(LANES)).into_par_iter().map(|part| {
             cancel.check()?;
             let (mut longest, mut cells) = (Longest::new(buckets), Vec::new());
-            for (place, ranked) in (part * LANES..(part + 1) * LANES).map_while(|rank| self.ranked(rank)) {
+            for (index, ranked) in (part * LANES..(part + 1) * LANES).map_while(|rank| self.ranked(rank)) {
                 cells.clear();
                 pixels::longest(snapshot, ranked.lane, buckets, &mut cells);
-                longest.take_lane(place, &cells);
+                longest.take_lane(index, &cells);
             }
             Ok(longest)
         });
@@ -229,10 +230,11 @@ impl LaneSummary {
         Ok(whole.into_cells())
     }
 
-    fn ask(&self, snapshot: &Snapshot, buckets: Buckets, out: &mut Vec<Cell>) -> ReadCount {
+    /// Queries the lanes that the precomputed cells leave open, longest span first.
+    fn query(&self, snapshot: &Snapshot, buckets: Buckets, out: &mut Vec<Cell>) -> ReadCount {
         let mut longest = Longest::new(buckets);
         let mut open = 0..buckets.count as usize;
-        if let Some((known_buckets, known_cells)) = &self.ahead {
+        if let Some((known_buckets, known_cells)) = &self.precomputed {
             if buckets.width_log2 >= known_buckets.width_log2 {
                 let levels = buckets.width_log2 - known_buckets.width_log2;
                 let wide = (0..levels).fold(known_cells.clone(), |cells, _| Cell::wider(cells.into_iter()));
@@ -247,7 +249,7 @@ impl LaneSummary {
         }
         let mut count = ReadCount::default();
         let mut cells = Vec::new();
-        for (place, ranked) in (0..).map_while(|rank| self.ranked(rank)) {
+        for (index, ranked) in (0..).map_while(|rank| self.ranked(rank)) {
             // No remaining lane has a longer span than this one.
             let shortest_ns = longest.shortest_in(open.clone());
             if open.is_empty() || shortest_ns.is_some_and(|shortest_ns| ranked.longest_ns <= shortest_ns) {
@@ -265,7 +267,7 @@ impl LaneSummary {
             }
             cells.clear();
             count = count.plus(pixels::longest(snapshot, ranked.lane, part, &mut cells));
-            longest.take_lane(place, &cells);
+            longest.take_lane(index, &cells);
         }
         out.extend(longest.into_cells());
         count
@@ -287,8 +289,8 @@ impl Longest {
     }
 
     /// Merges the cells of the lane at an index of the process.
-    fn take_lane(&mut self, place: usize, cells: &[Cell]) {
-        let of_lane = (place as u64) << ROW_BITS;
+    fn take_lane(&mut self, index: usize, cells: &[Cell]) {
+        let of_lane = (index as u64) << ROW_BITS;
         self.take_cells(cells.iter().map(|cell| Cell { row: of_lane | cell.row, ..*cell }));
     }
 
@@ -314,8 +316,8 @@ impl Longest {
     }
 
     fn put(&mut self, cell: Cell) {
-        let place = usize::try_from(cell.first_bucket - self.buckets.first).unwrap_or(usize::MAX);
-        let Some(best) = self.best.get_mut(place) else { return };
+        let index = usize::try_from(cell.first_bucket - self.buckets.first).unwrap_or(usize::MAX);
+        let Some(best) = self.best.get_mut(index) else { return };
         match best {
             Some(best_cell) => {
                 let first_rows = best_cell.first_rows.plus(cell.first_rows);
@@ -361,8 +363,8 @@ impl Longest {
         for (first, end) in gaps.filter(|(first, end)| first < end) {
             let (from_ns, to_ns) = (wider_buckets.start_ns(first), wider_buckets.start_ns(end));
             // Both widths are powers of two, so a narrower bucket lies in one wider bucket.
-            let place = |ts_ns: i64| usize::try_from(self.buckets.bucket_at(ts_ns).saturating_sub(self.buckets.first));
-            let (from, to) = (place(from_ns).unwrap_or(0), place(to_ns).unwrap_or(0));
+            let index = |ts_ns: i64| usize::try_from(self.buckets.bucket_at(ts_ns).saturating_sub(self.buckets.first));
+            let (from, to) = (index(from_ns).unwrap_or(0), index(to_ns).unwrap_or(0));
             let count = self.empty.len();
             self.empty[from.min(count)..to.min(count)].fill(true);
         }
@@ -377,8 +379,8 @@ impl Longest {
     }
 
     /// Returns the shortest of the longest spans in some buckets that are not empty; `None` while any has none.
-    fn shortest_in(&self, places: std::ops::Range<usize>) -> Option<u64> {
-        let non_empty = self.best[places.clone()].iter().zip(&self.empty[places]).filter(|(_, empty)| !**empty);
+    fn shortest_in(&self, indices: std::ops::Range<usize>) -> Option<u64> {
+        let non_empty = self.best[indices.clone()].iter().zip(&self.empty[indices]).filter(|(_, empty)| !**empty);
         non_empty.map(|(best, _)| best.map(|cell| cell.dur_ns())).min().flatten()
     }
 
@@ -411,7 +413,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(40))]
         #[test]
-        fn each_bucket_has_the_longest_span_of_all_tracks_however_many_were_asked_ahead(
+        fn each_bucket_has_the_longest_span_of_all_tracks_however_many_are_precomputed(
             // Some overlap others of their thread without nesting: the longer may be in the deeper lane.
             spans in prop::collection::vec((0_u32..12, 0_i64..4000, 1_i64..600), 1..120),
             width_log2 in 8_u32..20,
@@ -423,9 +425,9 @@ mod tests {
             });
             let snapshot = snapshot(&format!("[{}]", lines.collect::<Vec<_>>().join(",")));
             // 4.6 ms of a trace in buckets of 16 us.
-            let ahead = Buckets { first: 0, count: 400, width_log2: 14 };
+            let precomputed = Buckets { first: 0, count: 400, width_log2: 14 };
             let lanes =
-                TrackSummaries::asking_ahead_from(lanes_min, &snapshot, ahead, &Cancel::default()).unwrap();
+                TrackSummaries::with_lanes_min(lanes_min, &snapshot, precomputed, &Cancel::default()).unwrap();
             let process = TileOwner::Process(ProcessIdx(0));
             let buckets = Buckets { first, count: 100, width_log2 };
             let mut cells = Vec::new();
@@ -467,8 +469,7 @@ mod tests {
         assert_eq!(groups.iter().map(|group| group.0).collect::<Vec<_>>(), [40, 4]);
         let buckets = Buckets { first: 0, count: 500, width_log2: 12 };
         for lanes_min in [1, usize::MAX] {
-            let summaries =
-                TrackSummaries::asking_ahead_from(lanes_min, &snapshot, buckets, &Cancel::default()).unwrap();
+            let summaries = TrackSummaries::with_lanes_min(lanes_min, &snapshot, buckets, &Cancel::default()).unwrap();
             for (name, lead, longest_us) in [("request", groups[0].1, 539), ("timer", groups[1].1, 900)] {
                 let owner = TileOwner::Tracks(lead);
                 let mut cells = Vec::new();
@@ -485,7 +486,7 @@ mod tests {
     }
 
     #[test]
-    fn lanes_that_cannot_hold_a_longer_span_are_not_asked() {
+    fn lanes_that_cannot_hold_a_longer_span_are_not_queried() {
         // One thread with a span over everything, and three hundred with short ones.
         let short = (0..300).map(|thread| {
             format!(r#",{{"ph":"X","name":"short","pid":1,"tid":{},"ts":{},"dur":2}}"#, thread + 2, thread * 3)
@@ -493,7 +494,7 @@ mod tests {
         let long = r#"{"ph":"X","name":"long","pid":1,"tid":1,"ts":0,"dur":1000}"#;
         let snapshot = snapshot(&format!("[{long}{}]", short.collect::<String>()));
         let buckets = Buckets { first: 0, count: 200, width_log2: 12 };
-        let lanes = TrackSummaries::asking_ahead_from(usize::MAX, &snapshot, buckets, &Cancel::default()).unwrap();
+        let lanes = TrackSummaries::with_lanes_min(usize::MAX, &snapshot, buckets, &Cancel::default()).unwrap();
         let mut cells = Vec::new();
         let read = lanes.longest(TileOwner::Process(ProcessIdx(0)), buckets, &mut cells);
         assert_eq!((cells.len(), cells[0].end_ns - cells[0].start_ns), (1, 1_000_000));

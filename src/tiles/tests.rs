@@ -68,16 +68,16 @@ fn scrolling_takes_no_more_for_more_threads_whatever_their_order_and_with_a_filt
 }
 
 /// Returns the reads of the only process's summary for a view of [`COLUMNS`] buckets from `from_ns`.
-fn asked_for_a_strip(snapshot: &Snapshot, width_log2: u32, from_ns: i64) -> ReadCount {
-    let ahead = Buckets { first: 0, count: 1200, width_log2: 12 };
-    let lanes = TrackSummaries::from_snapshot(snapshot, ahead, &Cancel::default()).unwrap();
+fn reads_of_a_strip(snapshot: &Snapshot, width_log2: u32, from_ns: i64) -> ReadCount {
+    let precomputed = Buckets { first: 0, count: 1200, width_log2: 12 };
+    let lanes = TrackSummaries::from_snapshot(snapshot, precomputed, &Cancel::default()).unwrap();
     let mut cells = Vec::new();
     let buckets = Buckets { first: from_ns >> width_log2, count: COLUMNS as u32, width_log2 };
     lanes.longest(TileOwner::Process(ProcessIdx(0)), buckets, &mut cells)
 }
 
 #[test]
-fn a_strip_asks_no_more_for_more_threads_or_spans_than_it_has_columns() {
+fn a_strip_queries_no_more_for_more_threads_or_spans() {
     /// The lanes that are queried one by one, times a few queries for each; with more lanes, all would be precomputed.
     const LANES: u64 = 512;
     // From the whole trace to a few microseconds, both busy and idle.
@@ -85,17 +85,17 @@ fn a_strip_asks_no_more_for_more_threads_or_spans_than_it_has_columns() {
         let snapshot = busy_threads(threads, spans);
         for width_log2 in [14, 12, 10, 8, 6] {
             for from_ns in [1_000_000, 4_200_000] {
-                let asked = asked_for_a_strip(&snapshot, width_log2, from_ns);
+                let reads = reads_of_a_strip(&snapshot, width_log2, from_ns);
                 let most = if u64::from(threads) < LANES { 8 * LANES } else { 2 * COLUMNS };
                 let what = format!("{threads} threads of {spans} spans, buckets of 2^{width_log2} ns from {from_ns}");
-                assert!(asked.queries <= most && asked.blocks <= most, "{asked:?} for {what}");
+                assert!(reads.queries <= most && reads.blocks <= most, "{reads:?} for {what}");
             }
         }
     }
 }
 
 #[test]
-fn the_map_holds_as_many_parts_however_many_threads_and_spans_it_stands_for() {
+fn the_map_has_as_many_buckets_for_any_number_of_threads_and_spans() {
     for (threads, spans) in [(1, 4), (1, 4000), (3000, 2)] {
         let summary = TraceSummary::from_snapshot(&busy_threads(threads, spans), &Cancel::default()).unwrap();
         // Two for each column of the widest map: what a frame scans.

@@ -66,8 +66,8 @@ impl TraceSummary {
         Self { buckets: Some(buckets), filled, ..Self::default() }
     }
 
-    /// Returns the load of each of `columns` equal parts of `[start_ns, end_ns)`, relative to the busiest. It is the
-    /// root of the count, so that small counts stay visible beside large ones.
+    /// Returns the load of each of `columns` equal parts of `[start_ns, end_ns)`, relative to the busiest. Square
+    /// roots of the counts are compared, so that small counts stay visible beside large ones.
     #[must_use]
     pub(crate) fn columns(&self, start_ns: i64, end_ns: i64, columns: usize) -> Vec<f32> {
         let Some(buckets) = self.buckets else { return vec![0.0; columns] };
