@@ -21,7 +21,7 @@ use crate::scene::palette::Colors;
 use crate::scene::rows::{GroupKind, TrackDensity};
 use crate::store::lane::RowIdx;
 
-/// Limit for a copied text. An X server passes a text of the clipboard in one request of at most 16 MiB; the program that
+/// Limit for a copied text. An X server passes a text of the clipboard in one request of at most 16 MiB. A program that
 /// pastes a longer one would wait forever.
 pub(crate) const COPY_BYTES_MAX: usize = 15 << 20;
 

@@ -34,7 +34,7 @@ impl PanelCommandLine {
         Self { command, options: Vec::new(), query: None, scope: None }
     }
 
-    /// Returns the whole line, with the scope of the window and its folders of symbols; `None` if no options select
+    /// Returns the whole line, with the scope of the window and its symbol folders. Returns `None` if no options select
     /// exactly the tracks of the scope.
     #[must_use]
     pub(crate) fn text(

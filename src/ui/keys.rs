@@ -63,8 +63,8 @@ struct ActiveShortcuts {
     is_typing: bool,
     /// Whether a table row has the keyboard focus.
     is_in_table: bool,
-    /// Shortcuts with more modifiers come first: Shift and Alt do not keep a plain key from matching.
-    /// Each with its command and whether that is enabled.
+    /// Each with its command and whether that is enabled. Shortcuts with more modifiers come first, because Shift and
+    /// Alt do not keep a plain key from matching.
     shortcuts: Vec<(&'static KeyboardShortcut, &'static CommandEntry, bool)>,
 }
 

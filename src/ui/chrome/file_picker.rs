@@ -132,7 +132,7 @@ impl Picker {
                 typed.request_focus();
                 select_stem(ui, &typed, &self.path_text);
             }
-            self.follow(ui, &keys, &mut commands);
+            self.handle_keys(ui, &keys, &mut commands);
             ui.add_space(6.0);
             ui.horizontal(|ui| {
                 let is_ready = !self.path_text.trim().is_empty();
@@ -154,7 +154,7 @@ impl Picker {
     }
 
     /// Handles the keys that move through the list while the field has the focus.
-    fn follow(&mut self, ui: &Ui, keys: &PickerKeys, commands: &mut Vec<Command>) {
+    fn handle_keys(&mut self, ui: &Ui, keys: &PickerKeys, commands: &mut Vec<Command>) {
         let parent = self.folder.parent().filter(|_| keys.goes_up).map(Path::to_owned);
         commands.extend(parent.map(|parent| self.enter(parent)));
         let Some(Ok(list)) = &mut self.listing else { return };

@@ -1,5 +1,5 @@
-//! The status of a running trace in the status bar: event rate, delay of the picture, late events, free disk space, and
-//! buttons to follow, pause and stop.
+//! The status of a running trace in the status bar: event rate, delay of the picture, late events and free disk space.
+//! Beside it are buttons to follow, pause and stop.
 
 use std::fmt::Write as _;
 use std::time::Duration;

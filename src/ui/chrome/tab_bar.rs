@@ -42,16 +42,16 @@ pub(crate) fn show(ui: &mut Ui, tabs: &[TabTitle], theme: &Theme) -> Option<TabC
     egui::ScrollArea::horizontal().id_salt("tabs").max_width(room).show(ui, |ui| {
         ui.with_layout(Layout::left_to_right(Align::Center), |ui| {
             ui.spacing_mut().item_spacing.x = 2.0;
-            for (place, tab) in tabs.iter().enumerate() {
+            for (index, tab) in tabs.iter().enumerate() {
                 let response = show_tab(ui, tab, width - 2.0, theme, &mut |close| {
                     if close {
-                        command = Some(TabCommand::CloseAt(place));
+                        command = Some(TabCommand::CloseAt(index));
                     }
                 });
                 if response.middle_clicked() {
-                    command = Some(TabCommand::CloseAt(place));
+                    command = Some(TabCommand::CloseAt(index));
                 } else if response.clicked() && command.is_none() {
-                    command = Some(TabCommand::Show(place));
+                    command = Some(TabCommand::Show(index));
                 }
                 if tab.is_shown {
                     response.scroll_to_me(None);
@@ -67,9 +67,9 @@ fn show_list(ui: &mut Ui, tabs: &[TabTitle]) -> Option<TabCommand> {
     let button = ui.menu_button("…", |ui| {
         let mut chosen = None;
         menu_bar::scrolled(ui, |ui| {
-            for (place, tab) in tabs.iter().enumerate() {
+            for (index, tab) in tabs.iter().enumerate() {
                 if ui.selectable_label(tab.is_shown, shown(&tab.text)).clicked() {
-                    chosen = Some(TabCommand::Show(place));
+                    chosen = Some(TabCommand::Show(index));
                     ui.close();
                 }
             }

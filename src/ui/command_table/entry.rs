@@ -32,7 +32,7 @@ pub(crate) struct UiState {
     pub(crate) has_span: bool,
     /// Whether the statistics table is shown.
     pub(crate) has_table: bool,
-    /// Whether a time range is selected.
+    /// Whether the scope is restricted to some time, tracks or spans.
     pub(crate) has_scope: bool,
     /// Whether the scope is restricted to some tracks.
     pub(crate) has_scope_tracks: bool,

@@ -34,6 +34,8 @@ const ROW_POINTS: f32 = 19.0;
 /// Columns before the numbers.
 const NAME: usize = 0;
 const PROCESS: usize = 1;
+/// The first of the numbers, and the only integer.
+const SAMPLES: usize = 2;
 /// The column after the numbers.
 const UNIT: usize = 10;
 
@@ -275,7 +277,7 @@ impl Rows for CounterRows {
             NAME => TableCell::Text(shown(&line.name)),
             PROCESS => TableCell::Text(shown(&line.process)),
             UNIT => TableCell::Text(shown(&line.unit)),
-            2 => TableCell::Number(TableNumber::Count(line.stats.samples)),
+            SAMPLES => TableCell::Number(TableNumber::Count(line.stats.samples)),
             _ => line.number(column).map_or(TableCell::Empty, |value| TableCell::Number(TableNumber::Value(value))),
         }
     }

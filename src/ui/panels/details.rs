@@ -247,8 +247,8 @@ impl DetailsPanel {
         let sign = if description.start_ns < 0 { "-" } else { "" };
         fact("Clock", format!("{sign}{} ns", grouped_digits(description.start_ns.unsigned_abs())), None);
         fact("UTC", self.utc_text().unwrap_or_default(), None);
-        for (place, line) in self.lines.iter().enumerate() {
-            fact(if place == 0 { "Source" } else { "Inlined in" }, line.clone(), None);
+        for (index, line) in self.lines.iter().enumerate() {
+            fact(if index == 0 { "Source" } else { "Inlined in" }, line.clone(), None);
         }
     }
 
@@ -421,8 +421,8 @@ fn with_id(name: &str, id: &Id) -> String {
     if id.is_empty() { name.to_owned() } else { format!("{name} ({id})") }
 }
 
-/// Formats the share of a duration in another, such as `  12.5 %`. Truncates instead of rounding up, and shows `< 0.1
-/// %` for a share that would be 0. Empty if there is no other.
+/// Formats the share of a duration in another, such as `  12.5 %`. Truncates instead of rounding up; a share that
+/// would be 0 is `< 0.1 %`. Empty if the other is 0.
 fn share_text(part_ns: u64, whole_ns: u64) -> String {
     if whole_ns == 0 {
         return String::new();

@@ -301,9 +301,9 @@ impl Rows for SampleRows {
     }
 
     fn bar(&self, row: u64, column: usize) -> Option<f64> {
-        let place = [OWN, TOTAL, OWN_SAMPLES, SAMPLES].iter().position(|&it| it == column)?;
+        let index = [OWN, TOTAL, OWN_SAMPLES, SAMPLES].iter().position(|&it| it == column)?;
         let (_, row) = self.row(row)?;
-        Some(number::fraction(number_of(row, column).into(), self.largest[place].into()))
+        Some(number::fraction(number_of(row, column).into(), self.largest[index].into()))
     }
 
     fn total(&self, column: usize) -> Option<TableCell<'_>> {

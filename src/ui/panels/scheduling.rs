@@ -156,9 +156,9 @@ impl SchedulingPanel {
 impl DockPanel for SchedulingPanel {
     fn show(&mut self, ui: &mut Ui, view: &PanelView<'_>) -> Vec<Command> {
         let mut commands = self.show_head(ui, view);
-        let place = self.kind as usize;
-        let look = view.context.table(KINDS[place].2, self.absence());
-        let response = self.tables[place].show(ui, columns(self.kind), &mut self.rows, &look);
+        let index = self.kind as usize;
+        let look = view.context.table(KINDS[index].2, self.absence());
+        let response = self.tables[index].show(ui, columns(self.kind), &mut self.rows, &look);
         commands.extend(response.commands);
         if let Some(unit) = response.clicked.and_then(|row| self.rows.unit(row)) {
             commands.extend(self.choose(unit, view.snapshot()));

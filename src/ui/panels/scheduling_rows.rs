@@ -97,10 +97,10 @@ const fn time(title: &'static str) -> TableColumn {
 
 const fn columns_of<const N: usize>(fields: &[(TableColumn, Field); N]) -> [TableColumn; N] {
     let mut columns = [fields[0].0; N];
-    let mut place = 0;
-    while place < N {
-        columns[place] = fields[place].0;
-        place += 1;
+    let mut index = 0;
+    while index < N {
+        columns[index] = fields[index].0;
+        index += 1;
     }
     columns
 }

@@ -42,6 +42,9 @@ const MENU_POINTS: f32 = 400.0;
 /// Height of a row, in points.
 const ROW_POINTS: f32 = 19.0;
 
+/// Width in points below which the toolbar is reduced.
+const NARROW_POINTS: f32 = 640.0;
+
 /// The keys in the menu; span arguments are too many for a menu.
 const KEYS: [GroupBy; 8] = {
     const fn keys(name: Option<NameKey>, track: Option<PlaceKey>) -> GroupBy {
@@ -128,17 +131,17 @@ impl StatisticsPanel {
         }
     }
 
-    /// Shows partial totals. A million groups take a second, so that most frames leave the table as it is.
+    /// Shows partial totals. A million groups take a second, so most frames leave the table as it is.
     pub(crate) fn take_so_far(&mut self, so_far: impl FnOnce() -> Option<Arc<Totals>>, snapshot: &Snapshot) {
-        /// Part of the time that is spent with partial totals.
-        const PART: u32 = 20;
+        /// The pause after partial totals, as a multiple of the time that they took.
+        const PAUSE_FACTOR: u32 = 20;
         let start = Instant::now();
         if self.rests_until.is_some_and(|until| start < until) {
             return;
         }
         if let Some(totals) = so_far() {
             self.take_lines(GroupLines::new(totals, snapshot));
-            self.rests_until = Some(Instant::now() + start.elapsed() * PART);
+            self.rests_until = Some(Instant::now() + start.elapsed() * PAUSE_FACTOR);
         }
     }
 
@@ -412,6 +415,3 @@ impl DockPanel for StatisticsPanel {
 fn ask(question: Question) -> Command {
     Command::Panel(PanelCommand::Ask(question))
 }
-
-/// Below this width the toolbar is reduced.
-const NARROW_POINTS: f32 = 640.0;

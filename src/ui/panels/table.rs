@@ -52,6 +52,7 @@ pub(crate) enum TableCell<'a> {
     Number(TableNumber),
 }
 
+/// The rows of a table, which formats only those in view.
 pub(crate) trait Rows {
     fn count(&self) -> u64;
 
@@ -225,8 +226,8 @@ impl TableView {
             let id = Id::unique(("table", self.name));
             let painting = Painting { columns, visible, edges, look, id };
             let before = self.layout.clone();
-            let has_hand = self.show_heads(ui, &painting, rows, width);
-            if self.layout != before || has_hand {
+            let is_resized = self.show_heads(ui, &painting, rows, width);
+            if self.layout != before || is_resized {
                 // Saved once the drag ends.
                 let is_down = ui.input(|input| input.pointer.any_down());
                 response
@@ -274,11 +275,12 @@ impl TableView {
         Some(f32::from(width.clamp(WIDTH_MIN, WIDTH_MAX)))
     }
 
-    /// Shows the header: a click sorts, a drag of an edge resizes. Returns whether a drag of an edge ended.
+    /// Shows the header: a click sorts, a drag of an edge resizes. Returns whether a drag of an edge ended,
+    /// or a double click reset a width.
     fn show_heads(&mut self, ui: &mut Ui, painting: &Painting<'_>, rows: &mut dyn Rows, width: f32) -> bool {
         let Painting { columns, edges, look, .. } = painting;
         let header = ui.allocate_exact_size(vec2(width, HEAD_POINTS), Sense::hover()).0;
-        let mut has_let_go = false;
+        let mut is_resized = false;
         for &number in &painting.visible {
             let column = &columns[number];
             let (left, right) = edges[number];
@@ -302,9 +304,9 @@ impl TableView {
                 self.sort_by(number, column.is_number);
                 rows.sort(number, self.layout.ascending);
             }
-            has_let_go |= self.drag_edge(ui, painting, cell, number);
+            is_resized |= self.drag_edge(ui, painting, cell, number);
         }
-        has_let_go
+        is_resized
     }
 
     /// Sorts names ascending, numbers descending; a second click reverses the order.
@@ -314,6 +316,7 @@ impl TableView {
         self.layout.sorted_by = Some(column);
     }
 
+    /// Resizes a column; a double click resets its width. Returns whether that is complete.
     fn drag_edge(&mut self, ui: &Ui, painting: &Painting<'_>, head: Rect, column: usize) -> bool {
         const GRIP_POINTS: f32 = 3.0;
         let title = painting.columns[column].title;

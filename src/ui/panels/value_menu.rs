@@ -1,5 +1,5 @@
-//! The context menu of a value, the same in every panel. It copies the value or the key of an argument, searches spans
-//! that have the value, groups by its key, or shows the code of a function.
+//! The context menu of a value, the same in every panel. It copies the value or the key of an argument, or searches
+//! for spans with the value. It also groups by the key, and shows the code of a function.
 
 use egui::Ui;
 

@@ -1,5 +1,5 @@
-//! The line above the track names: the number of hidden tracks, and a filter that a jump to a span has cleared, each
-//! with a button to undo it.
+//! The line above the track names. It has the number of hidden tracks and the filter that a jump to a span has cleared,
+//! each with a button to undo it.
 
 use egui::{Rect, RichText, Ui, UiBuilder, vec2};
 

@@ -180,7 +180,7 @@ impl Timeline {
     pub(super) fn legend(&self, track: TrackIdx) -> Vec<(Color32, String)> {
         let row = self.row_led_by(track);
         let curves = row.iter().flat_map(|row| row.curves.iter().enumerate());
-        let entries = curves.map(|(place, curve)| (self.series_color(place), self.counter_name(curve.track)));
+        let entries = curves.map(|(index, curve)| (self.series_color(index), self.counter_name(curve.track)));
         let mut entries: Vec<_> = entries.collect();
         // The order from top to bottom of a stack.
         if row.is_some_and(|row| row.is_stacked) {
@@ -189,8 +189,8 @@ impl Timeline {
         entries
     }
 
-    fn series_color(&self, place: usize) -> Color32 {
-        let [red, green, blue, _] = self.palette.series_color(place).0;
+    fn series_color(&self, index: usize) -> Color32 {
+        let [red, green, blue, _] = self.palette.series_color(index).0;
         Color32::from_rgb(red, green, blue)
     }
 
@@ -218,14 +218,14 @@ impl Timeline {
         };
         let mut sum = None;
         let mut lines: Vec<TipLine> = Vec::new();
-        for (place, curve) in row.curves.iter().enumerate() {
+        for (index, curve) in row.curves.iter().enumerate() {
             let held = value_at(&self.snapshot, curve.lane, picked.ts_ns);
             let text = held.map_or("none".to_owned(), |held| self.held_text(curve.track, held));
             if let Some(held) = held.filter(|held| held.value.is_finite()) {
                 *sum.get_or_insert(0.0) += held.value;
             }
             let text = format!("{}: {text}", on_screen(&shown(&self.counter_name(curve.track))));
-            lines.push(TipLine { color: Some(self.series_color(place)), text });
+            lines.push(TipLine { color: Some(self.series_color(index)), text });
         }
         if let Some(sum) = sum.filter(|_| row.is_stacked) {
             lines.reverse();
@@ -257,8 +257,8 @@ pub(super) fn paint_legend(ui: &Ui, theme: &Theme, entries: &[(Color32, String)]
     const SIDE: f32 = 8.0;
     let painter = ui.painter_at(clip);
     let font = FontId::proportional(11.0);
-    for (place, (color, name)) in entries.iter().enumerate() {
-        let middle = rect.top() + LEGEND_POINTS * (place as f32 + 0.5);
+    for (index, (color, name)) in entries.iter().enumerate() {
+        let middle = rect.top() + LEGEND_POINTS * (index as f32 + 0.5);
         if middle + LEGEND_POINTS / 2.0 > rect.bottom() + 1.0 {
             break;
         }

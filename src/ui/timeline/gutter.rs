@@ -366,10 +366,11 @@ struct Name<'a> {
 /// Height of the line of a name.
 const NAME_POINTS: f32 = 22.0;
 
-/// The room for the arrow before a name.
+/// Width of the arrow before a name.
 const INDENT: f32 = 22.0;
 
-/// Paints a name, with room to its right for buttons. Returns the height of its middle, and where free room begins.
+/// Paints a name, with space to its right for buttons. Returns the height of its middle, and the top of the free space
+/// below.
 fn paint(ui: &Ui, theme: &Theme, name: &Name<'_>, buttons_width: f32) -> (f32, f32) {
     let painter = ui.painter_at(name.clip);
     let is_process = matches!(name.group.kind, GroupKind::Process(_));

@@ -1,5 +1,5 @@
-//! The minimap of the whole trace above the ruler: how busy it is over time, hits and losses, and the view as a window
-//! that can be dragged.
+//! The minimap of the whole trace above the ruler. It shows how busy the trace is over time, hits and losses, and the
+//! view as a window that can be dragged.
 
 use egui::{CursorIcon, Pos2, Rect, Sense, Stroke, StrokeKind, Ui, pos2};
 

@@ -1,9 +1,8 @@
 //! Navigation of a timeline: animated jumps, which are recorded in the history; drags; and kinetic panning.
 
-use super::layout::TimelineLayout;
-use egui::Pos2;
-use egui::Ui;
+use egui::{Pos2, Ui};
 
+use super::layout::TimelineLayout;
 use super::state::Timeline;
 use super::tracks::ArrangeJob;
 use crate::model::TrackIdx;

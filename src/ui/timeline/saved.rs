@@ -1,5 +1,5 @@
-//! The state of a timeline that is saved until its trace is opened again: the view, the arrangement of rows, the
-//! bookmarks, the named scopes, the derived tracks.
+//! The part of a timeline that is saved until its trace is opened again: view, arrangement of rows, bookmarks, named
+//! scopes and derived tracks.
 
 use serde::{Deserialize, Serialize};
 
@@ -60,8 +60,8 @@ impl Timeline {
         (view.start_ns(), view.end_ns(), self.view.now().scroll_px())
     }
 
-    /// Restores a saved timeline, except for what the user has changed since the trace is open, which may have been long
-    /// before all of it was sorted. Returns the layout to compute in the background.
+    /// Restores a saved timeline, except for what the user has changed since the trace was opened. That may be long
+    /// before all of it is sorted. Returns the layout to compute in the background.
     #[must_use]
     pub fn restore(&mut self, saved: SavedTimeline) -> Option<ArrangeJob> {
         if self.overlays.bookmarks().all().is_empty() {

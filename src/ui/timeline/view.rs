@@ -70,7 +70,7 @@ impl ViewState {
         let moves = to != *self.target();
         if moves {
             self.leave();
-            self.fly(Some(to));
+            self.fly(to);
         }
         moves
     }
@@ -83,7 +83,7 @@ impl ViewState {
     /// Flies to a view within a longer movement, such as repeated zooming.
     pub(super) fn nudge(&mut self, to: Viewport) {
         self.history.moved(self.place(), self.frame_s);
-        self.fly(Some(to));
+        self.fly(to);
     }
 
     /// Returns the view that is shown or flown to, over the present rows, with its scope.
@@ -114,7 +114,7 @@ impl ViewState {
 
     fn return_to(&mut self, place: Option<(Viewport, SelectedScope)>) -> Option<(f64, SelectedScope)> {
         let (view, scope) = place?;
-        self.fly(Some(view));
+        self.fly(view);
         self.scope = scope.clone();
         Some((view.scroll_px(), scope))
     }
@@ -170,8 +170,8 @@ impl ViewState {
         Some(down_px)
     }
 
-    fn fly(&mut self, to: Option<Viewport>) {
-        let Some(to) = to else { return };
+    /// Moves to a view, animated if the settings say so.
+    fn fly(&mut self, to: Viewport) {
         let to = self.now.with_time_of(&to);
         self.glide = None;
         self.flight = self.navigation.animation.then(|| Flight::new(self.now, to));

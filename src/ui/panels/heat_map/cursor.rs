@@ -1,5 +1,5 @@
-//! Pointer and keyboard on a heat map: the hovered cell with its tooltip, a drag over cells, the cursor of the arrow
-//! keys, and the context menu.
+//! Pointer and keyboard on a heat map: the tooltip of the hovered cell, a drag over cells, the cursor of the arrow
+//! keys, the context menu.
 
 use egui::{Key, PointerButton, Rect, Response, Sense, Stroke, StrokeKind, Ui};
 
@@ -61,7 +61,7 @@ pub(super) struct HandContext<'a> {
     pub(super) theme: &'a Theme,
 }
 
-/// The cell that the keyboard moves.
+/// The cells of the cursor, of a drag, and of the context menu.
 #[derive(Debug, Default)]
 pub(super) struct CellHand {
     /// The cursor of the arrow keys.
@@ -161,7 +161,7 @@ impl CellHand {
 }
 
 impl HandContext<'_> {
-    /// Returns the cell under the cursor as a text for screen readers.
+    /// Describes the whole map for screen readers.
     fn label(&self) -> String {
         let cells = &self.picture.cells;
         let of = if self.name.is_empty() { String::new() } else { format!(" of {}", shown(self.name)) };

@@ -47,7 +47,7 @@ pub(super) fn paint_cell(painter: &Painter, cell: Rect, content: &TableCell<'_>,
     }
 }
 
-/// Returns the rectangle of the text.
+/// Paints a text, elided to the width of its cell, and returns its rectangle.
 pub(super) fn paint_text(painter: &Painter, cell: Rect, text: &str, is_right: bool, color: Color32) -> Rect {
     let inside = cell.shrink2(vec2(4.0, 0.0));
     let font = FontId::proportional(12.0);

@@ -39,8 +39,8 @@ pub(super) fn all(rows: &dyn Rows, columns: &[TableColumn], visible: &[usize], c
 }
 
 fn write_row(text: &mut Vec<u8>, rows: &dyn Rows, visible: &[usize], row: u64, cells: Cells) {
-    for (place, &column) in visible.iter().enumerate() {
-        if place > 0 {
+    for (index, &column) in visible.iter().enumerate() {
+        if index > 0 {
             text.push(b'\t');
         }
         match rows.cell(row, column) {
