@@ -136,7 +136,7 @@ mod tests {
     use crate::model::WeightUnit;
 
     #[test]
-    fn a_line_has_the_unit_of_the_weights_and_the_folders_of_symbols() {
+    fn a_line_has_the_unit_of_the_weights_and_the_symbol_folders() {
         let snapshot = crate::scene::tests::snapshot(r#"[{"ph":"X","name":"a","pid":1,"tid":1,"ts":0,"dur":1}]"#);
         let sources = Sources::from("/t/x.folded").with_weight_unit(Some(WeightUnit::Milliseconds));
         let scope = SelectedScope::default();
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn a_shell_reads_each_word_as_it_is() {
+    fn words_are_quoted_only_if_a_shell_would_change_them() {
         assert_eq!(quoted("/tmp/a-b_c.json"), "/tmp/a-b_c.json");
         assert_eq!(quoted(""), "''");
         assert_eq!(quoted("it's $HOME"), r"'it'\''s $HOME'");
@@ -163,7 +163,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn a_real_shell_gives_every_word_back() {
+    fn a_real_shell_reads_every_quoted_word_unchanged() {
         use std::os::unix::ffi::OsStrExt;
         for word in ["a b", "'", "''\"", "$(rm x) `y` \\ !", "-x", "a\nb\tc", "\u{202e}é", "*?[a]{b,c}~#&;|<>"] {
             assert_eq!(read_by_shell(&quoted(word)), word.as_bytes(), "{word:?}");

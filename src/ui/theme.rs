@@ -209,7 +209,7 @@ mod tests {
     use crate::scene::color::contrast;
 
     #[test]
-    fn text_reads_on_every_ground() {
+    fn text_has_enough_contrast_on_every_background() {
         let usual = [Shade::Dark, Shade::Light].map(|shade| (Theme::new(shade), 4.0, 1.0));
         let high = [Shade::Dark, Shade::Light].map(|shade| (Theme::with_high_contrast(shade), 7.0, 4.0));
         for (theme, weak_min, line_min) in usual.iter().chain(&high) {

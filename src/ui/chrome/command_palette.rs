@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn words_in_any_order_find_a_command_and_a_name_that_begins_so_stands_first() {
+    fn words_match_in_any_order_and_a_prefix_of_the_title_ranks_first() {
         let titles =
             |words: &str| matching_entries(words, &state(true)).iter().map(|entry| entry.title).collect::<Vec<_>>();
         assert_eq!(titles("TRACKS compact"), ["Compact tracks"]);
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_done_now_is_not_offered() {
+    fn disabled_commands_are_not_listed() {
         assert!(matching_entries("whole trace", &state(false)).is_empty());
         assert_eq!(matching_entries("whole trace", &state(true)).len(), 1);
     }

@@ -126,7 +126,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_badge_says_how_much_comes_how_late_and_what_room_is_left() {
+    fn the_badge_has_the_event_rate_the_delay_and_the_free_disk_space() {
         let status = LiveStatus {
             rows_per_s: 1204.4,
             behind: Some(Duration::from_millis(142)),

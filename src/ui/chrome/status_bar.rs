@@ -112,7 +112,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_profile_is_not_said_to_hold_no_spans_and_a_trace_not_to_hold_no_samples() {
+    fn kinds_of_events_that_a_trace_lacks_are_left_out() {
         let said = [(0, 0), (1, 0), (12, 0), (0, 1), (0, 1204), (34, 12)]
             .map(|(spans, samples)| events_text(spans, samples, (0, 7)));
         let expected =

@@ -26,7 +26,7 @@ fn keys_in_the_docs_are_those_of_the_table() {
 }
 
 #[test]
-fn no_key_has_two_meanings_and_no_command_two_names() {
+fn no_two_commands_share_a_key_or_a_title() {
     // A key may have another meaning while a trace runs.
     for left_out in [When::Live, When::StillSpan] {
         let entries = TABLE.iter().filter(|entry| entry.when != left_out);
@@ -46,7 +46,7 @@ fn no_key_has_two_meanings_and_no_command_two_names() {
 }
 
 #[test]
-fn the_commands_of_a_menu_stand_together_and_begin_without_a_line() {
+fn the_commands_of_a_menu_are_adjacent_and_start_without_a_separator() {
     let menus: Vec<_> = TABLE.iter().map(|entry| entry.menu).collect();
     let mut order = menus.clone();
     order.dedup();
@@ -58,7 +58,7 @@ fn the_commands_of_a_menu_stand_together_and_begin_without_a_line() {
 }
 
 #[test]
-fn a_menu_has_twelve_entries_at_most_and_those_of_a_submenu_stand_together() {
+fn a_menu_has_at_most_twelve_entries_and_those_of_a_submenu_are_adjacent() {
     for menu in Menu::ALL {
         let entries: Vec<_> = TABLE.iter().filter(|entry| entry.menu == menu).collect();
         let shown: Vec<_> = entries.chunk_by(|a, b| a.submenu.is_some() && a.submenu == b.submenu).collect();

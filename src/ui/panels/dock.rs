@@ -276,7 +276,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_tab_that_was_shown_before_comes_back_when_one_closes() {
+    fn closing_a_tab_shows_the_previous_one() {
         let mut dock = Dock::default();
         assert_eq!(dock.active(&[]), None);
         dock.activate(Panel::Statistics);
@@ -304,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn steps_go_round() {
+    fn steps_wrap_around() {
         let mut dock = Dock::default();
         let open = [Panel::Details, Panel::Statistics, Panel::Search];
         let mut seen = Vec::new();

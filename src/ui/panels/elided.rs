@@ -36,13 +36,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn where_no_letter_fits_is_an_ellipsis() {
+    fn a_text_of_which_no_letter_fits_is_an_ellipsis() {
         assert_eq!(elide("request", 1.0, |_| 1.0), "…");
         assert_eq!(elide("", 3.0, |_| 1.0), "");
     }
 
     #[test]
-    fn a_tip_has_five_hundred_letters_whole_and_a_book_in_part() {
+    fn a_tooltip_shows_five_hundred_letters_and_cuts_a_megabyte() {
         let name = "n".repeat(500);
         assert_eq!(tip(&name), name);
         let book = "é".repeat(1 << 20);

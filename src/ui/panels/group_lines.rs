@@ -188,7 +188,7 @@ mod tests {
         {"ph":"X","name":"c","cat":"io","pid":1,"tid":2,"ts":300,"dur":10}]"#;
 
     #[test]
-    fn lines_are_sorted_by_numbers_and_labels_with_the_category_of_names_in_several() {
+    fn lines_are_sorted_by_number_or_label_and_ambiguous_names_have_their_category() {
         let mut lines = lines_of(TRACE, "name");
         assert_eq!(texts(&lines), ["b  ·  net", "a", "b  ·  io", "c"]);
         assert_eq!(lines.sums()[..3], [4, 100_000, 100_000]);
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn pairs_have_the_category_of_their_name_if_it_is_in_several() {
+    fn pairs_with_an_ambiguous_name_have_its_category() {
         let lines = lines_of(TRACE, "name,process");
         let with_category = lines.all().iter().filter(|line| line.has_category).count();
         assert_eq!(with_category, 2, "{:?}", texts(&lines));

@@ -309,7 +309,7 @@ mod tests {
     use crate::store::lane::LaneIdx;
 
     #[test]
-    fn threads_of_one_name_are_told_apart_by_their_process_which_is_a_filter() {
+    fn equal_thread_names_have_their_process_beside_them_which_is_a_filter() {
         let json = r#"[{"ph":"M","name":"process_name","pid":7,"args":{"name":"Renderer \"a\""}},
             {"ph":"X","name":"draw","pid":7,"tid":7,"ts":0,"dur":1},
             {"ph":"X","name":"draw","pid":8,"tid":8,"ts":0,"dur":1}]"#;

@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn values_have_a_letter_for_a_power_of_a_thousand_and_small_ones_are_not_nothing() {
+    fn large_values_have_a_metric_prefix_and_small_ones_are_not_rounded_to_zero() {
         for (value, text) in
             [(3.0, "3"), (-2.5, "-2.5"), (12_345.0, "12.35 k"), (9_999.0, "9999"), (0.0003, "3.00e-4"), (0.0, "0")]
         {
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn shares_have_one_decimal_and_little_is_not_nothing() {
+    fn shares_have_one_decimal_and_small_ones_are_not_rounded_to_zero() {
         for (part, whole, text) in
             [(1, 3, "33.3 %"), (0, 3, "0.0 %"), (1, 1_000_000, "< 0.1 %"), (3, 3, "100.0 %"), (1, 0, "- %")]
         {
@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_without_a_fraction_uses_its_space_before_the_unit_is_cut() {
+    fn a_number_without_a_fraction_uses_the_space_of_a_fraction_before_its_unit_is_cut() {
         let hours = TableNumber::Duration(277_777 * u128::from(HOUR_NS));
         let (left, right) = painted_ends(hours, 68.0);
         assert!(left >= 0.0 && right <= 68.0, "{left} to {right}");
@@ -241,7 +241,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_text_is_never_more_than_the_duration_and_less_than_a_thousandth_below(ns in 1_000u64..10_000_000_000_000) {
+        fn a_text_is_at_most_the_duration_and_less_than_a_thousandth_below(ns in 1_000u64..10_000_000_000_000) {
             let text = TableNumber::Duration(ns.into()).text().replace('\u{2009}', "");
             let (digits, unit) = text.split_once(' ').unwrap();
             let unit_ns = match unit { "h" => 3600e9, "s" => 1e9, "ms" => 1e6, _ => 1e3 };

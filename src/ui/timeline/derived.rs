@@ -188,7 +188,7 @@ mod tests {
     use crate::query::argument_path::ArgumentPath;
 
     #[test]
-    fn what_was_changed_by_hand_makes_no_track() {
+    fn invalid_saved_tracks_are_ignored() {
         let snapshot = crate::scene::tests::snapshot(r#"[{"ph":"X","name":"a","pid":1,"tid":1,"ts":1,"dur":1}]"#);
         let mut rows = DerivedRows::default();
         let text =
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn tracks_come_back_as_they_were_and_none_twice() {
+    fn saved_tracks_are_restored_unchanged_and_none_twice() {
         let snapshot = crate::scene::tests::snapshot(r#"[{"ph":"X","name":"a","pid":1,"tid":1,"ts":1,"dur":1}]"#);
         let mut rows = DerivedRows::default();
         let scope = SelectedScope { range: Some((5, 1_000_005)), filter: "name:a".into(), ..SelectedScope::default() };

@@ -97,7 +97,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn of_the_curves_in_the_same_pixels_one_is_drawn() {
+    fn of_curves_in_the_same_pixels_one_is_drawn() {
         let curve = |number: u16, points: f32, touches: bool| {
             let from = pos2(10.0 + f32::from(number) * points, 20.0);
             FlowCurve { from, to: pos2(300.0, 80.0), touches }

@@ -70,7 +70,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_saved_scope_comes_back_as_it_was(
+        fn a_saved_scope_is_restored_unchanged(
             tracks in prop::option::of(prop::collection::btree_set(0u32..200, 1..40)),
             range in prop::option::of((-50i64..50, 51i64..100)),
         ) {
@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_changed_by_hand_selects_no_nonsense() {
+    fn an_invalid_saved_scope_selects_everything() {
         let text = r#"{"name":"x","range":[5,5],"tracks":[[9,2],[900,4000000000]],"filter":"dur>soon"}"#;
         let named: NamedScope = serde_json::from_str(text).unwrap();
         assert!(named.to_scope(20).is_whole());

@@ -114,7 +114,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_text_takes_what_fits_whole_letters_only() {
+    fn a_long_insertion_is_cut_after_the_last_whole_letter_that_fits() {
         let mut text = "a".repeat(FIELD_BYTES_MAX - 3);
         let mut bounded = BoundedText { text: &mut text, overflows: false };
         assert_eq!(bounded.insert_text("b", CharIndex::from(0)), 1);

@@ -23,7 +23,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn letters_that_no_font_has_are_as_wide_as_their_boxes() {
+    fn letters_without_a_glyph_are_as_wide_as_their_boxes() {
         let ctx = egui::Context::default();
         ctx.begin_pass(egui::RawInput::default());
         for size in [9.0, 11.0, 13.0] {

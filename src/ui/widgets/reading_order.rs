@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn words_from_right_to_left_stand_in_the_order_in_which_they_are_read() {
+    fn right_to_left_words_are_in_visual_order() {
         for (text, shown) in [
             ("plain: f(x) -> 10 %", "plain: f(x) -> 10 %"),
             ("名前 é", "名前 é"),
@@ -122,7 +122,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_letter_stands_where_the_algorithm_of_unicode_puts_it(
+        fn every_letter_is_where_the_unicode_bidirectional_algorithm_puts_it(
             // Hebrew letters with and without a point, Arabic letters, punctuation and Latin letters.
             text in "([a-c0-2 ().,/é]|[\u{5d0}-\u{5d3}]\u{5b0}?|[\u{628}-\u{62b}]){0,24}"
         ) {

@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn folders_come_first_in_every_order_and_ties_are_in_order_of_names() {
+    fn folders_come_first_in_every_order_and_ties_are_sorted_by_name() {
         let mut list = list();
         assert_eq!(names(&list), ["attic", "Zoo", "A.json", "a.json", "b.json"]);
         list.sort_by(EntryColumn::Name);
@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn steps_end_at_the_first_and_the_last_row() {
+    fn steps_stop_at_the_first_and_the_last_row() {
         let mut list = list();
         assert_eq!(list.step(-1), Some("b.json"), "upwards from nowhere is the last");
         assert_eq!(list.step(1), Some("b.json"));

@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn inner_jumps_are_nearer_to_the_text() {
+    fn inner_jumps_are_closer_to_the_text() {
         let jumps = placed(&[(0, 9), (2, 5), (8, 6), (4, 3), (20, 30)]);
         let column =
             |from: u64| jumps.columns.iter().position(|column| column.iter().any(|jump| jump.from == from)).unwrap();
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn jumps_are_those_of_the_instructions_without_calls_and_targets_elsewhere() {
+    fn calls_and_jumps_out_of_the_function_have_no_arrow() {
         let instruction = |start: u64, target: Option<u64>, is_jump: bool| DecodedInstruction {
             range: start..start + 2,
             text: String::new(),
@@ -172,7 +172,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_column_has_two_at_a_row_and_those_in_view_are_those_of_a_scan(
+        fn jumps_of_a_column_do_not_overlap_and_those_in_view_equal_a_scan(
             jumps in prop::collection::vec((0..60u64, 0..60u64), 0..50),
             start in 0..70u64,
             len in 0..30u64,

@@ -109,7 +109,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_span_and_one_sample_are_no_spans_and_samples() {
+    fn counts_of_one_are_singular() {
         let text = |things: &'static str, samples: u64| {
             let amounts = Amounts { unit: NANOSECONDS.to_owned(), things };
             amounts.text(SampleSum { samples, weight: 2000 })

@@ -174,7 +174,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_step_back_leads_to_the_state_before_and_forward_again() {
+    fn a_step_back_restores_the_previous_state_and_a_step_forward_the_next() {
         let mut history = FlameHistory::default();
         let key = FunctionKey { name: "f".into(), module: None };
         history.zoom(FlamePart::Tree, vec![key.clone()]);

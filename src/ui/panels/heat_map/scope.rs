@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn cells_of_cells_have_their_bounds_once() {
+    fn a_cell_within_a_cell_narrows_its_bounds_instead_of_repeating_them() {
         let axis = HeatMapAxis::new(0, 1000, 10);
         let cells = CellBounds { times_ns: Some((100, 200)), durations_ns: Some((8, 15)) };
         let made = cells.scope(&of("cat:io", None), "name:/^a b$/", &axis);
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn both_ends_of_time_and_of_durations_can_be_said() {
+    fn the_extremes_of_time_and_duration_have_a_filter() {
         let axis = HeatMapAxis::new(i64::MIN, i64::MAX, 2);
         let zero = CellBounds { times_ns: Some((0, i64::MAX)), durations_ns: Some((0, 0)) };
         let made = zero.scope(&SelectedScope::default(), "", &axis);

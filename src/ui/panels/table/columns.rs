@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn names_in_later_columns_have_a_part_of_the_spare_room() {
+    fn names_in_later_columns_have_a_part_of_the_spare_width() {
         let layout = TableLayout::default();
         assert_eq!(widths(&layout, [None; 4], 400.0), [100.0, 80.0, 150.0, 70.0]);
         assert_eq!(widths(&layout, [None; 4], 300.0), [100.0, 80.0, 150.0, 70.0], "a table scrolls");

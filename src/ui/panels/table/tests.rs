@@ -105,7 +105,7 @@ impl Screen {
 }
 
 #[test]
-fn the_work_of_a_frame_goes_with_the_rows_in_view_and_not_with_those_of_the_table() {
+fn the_work_of_a_frame_depends_on_the_rows_in_view_and_not_on_the_length_of_the_table() {
     let mut few = Screen::new(1_000);
     let mut many = Screen::new(100_000_000);
     few.frame(Vec::new());
@@ -119,14 +119,14 @@ fn the_work_of_a_frame_goes_with_the_rows_in_view_and_not_with_those_of_the_tabl
 }
 
 #[test]
-fn a_table_that_is_too_long_to_be_copied_is_not_formatted_to_its_end() {
+fn a_table_too_long_to_copy_is_not_formatted_to_its_end() {
     let screen = Screen::new(100_000_000);
     let text = screen.table.copied(&COLUMNS, &screen.rows, Cells::default());
     assert!((COPY_BYTES_MAX + 1..COPY_BYTES_MAX + 100).contains(&text.len()), "{}", text.len());
 }
 
 #[test]
-fn the_keys_lead_through_a_hundred_million_rows() {
+fn the_keys_scroll_through_a_hundred_million_rows() {
     let mut screen = Screen::new(100_000_000);
     screen.frame(Vec::new());
     screen.click(pos2(50.0, 60.0));
@@ -146,7 +146,7 @@ fn the_keys_lead_through_a_hundred_million_rows() {
 }
 
 #[test]
-fn widths_that_were_kept_are_bounded_and_an_order_by_no_column_is_passed_over() {
+fn saved_widths_are_clamped_and_a_saved_order_by_an_unknown_column_is_ignored() {
     let mut screen = Screen::new(10);
     // The first column, which cannot be hidden, and one that does not exist.
     let (widths, hidden) = (vec![None, Some(60_000)], [0, 9].into());
