@@ -1,8 +1,10 @@
 //! Threads for background work, in which a panic is an ordinary error.
 
-use crate::app::event::TaskError;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use crate::app::event::TaskError;
+
+/// Starts a thread that runs to its end unobserved. Its name is also the purpose in the error, as in `load`.
 pub(super) fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> Result<(), TaskError> {
     let spawned = std::thread::Builder::new().name(name.to_owned()).spawn(work);
     spawned.map(drop).map_err(|error| TaskError::Failed(format!("cannot start a thread to {name}: {error}")))

@@ -28,8 +28,8 @@ pub(crate) fn demo_capture(folder: &Path, cancel: &Cancel) -> Result<PathBuf, St
     Ok(path)
 }
 
-/// Returns the folder if only this user can write to it, or else a private temporary folder: a file in another user's
-/// folder may be anything.
+/// Returns the folder if only this user can write to it, or else a private temporary folder. A file in a folder of
+/// another user may be anything.
 fn private_folder(folder: &Path) -> io::Result<PathBuf> {
     let made = folder.parent().map_or(Ok(()), fs::create_dir_all).and_then(|()| files::make_private_folder(folder));
     if made.is_ok() {

@@ -1,15 +1,16 @@
-//! System fonts for letters missing from the window's fonts: other scripts, symbols, emoji. They are not loaded until
-//! such a letter is to be shown; then one is searched in the background, and the letters are drawn again. Fonts are
-//! memory-mapped by the library that finds them.
+//! System fonts for letters missing from the window's fonts: other scripts, symbols, emoji. The first frame with such a
+//! letter starts a search for a font in the background; once it ends, the letters are drawn again. The library that
+//! finds the fonts memory-maps them.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::app::background::{guarded, spawn};
-use crate::app::event::{TaskEvent, Wake};
 use egui::FontFamily;
 use egui::epaint::text::{FallbackRequest, FontInsert, FontProvider};
 use egui_system_font_provider::SystemFontProvider;
+
+use crate::app::background::{guarded, spawn};
+use crate::app::event::{TaskEvent, Wake};
 
 /// A letter and its font family.
 type Letter = (FontFamily, char);

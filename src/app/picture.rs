@@ -50,7 +50,7 @@ impl Default for PictureOptions {
     }
 }
 
-/// Draws a trace as the window would show it, and writes a PNG, which replaces a file only when it is complete, and
+/// Draws a trace as the window would show it, and writes a PNG. The PNG replaces a file only when it is complete, and
 /// never one of `sources`. Returns [`AppError::Gpu`] if nothing can draw, or [`AppError::Write`] if the file cannot be
 /// written.
 pub(crate) fn render_png(

@@ -19,6 +19,7 @@ use crate::scene::color::Shade;
 use crate::scene::palette::Colors;
 use crate::scene::rows::TrackDensity;
 use crate::store::cache::CacheKey;
+use crate::ui::command_table::{TEXT_PERCENT_MAX, TEXT_PERCENT_MIN};
 use crate::ui::panels::dock::Dock;
 use crate::ui::panels::preferences::SOURCE_FOLDERS_MAX;
 use crate::ui::settings::{Navigation, SecondStart, TableLayout};
@@ -120,7 +121,7 @@ impl Folders {
         let (saved, note) = read::<Preferences>(&self.preferences_path());
         let mut preferences = saved.unwrap_or_default();
         // A font size of 0 percent would make the preferences unreadable, and so impossible to fix.
-        preferences.text_percent = preferences.text_percent.clamp(60, 200);
+        preferences.text_percent = preferences.text_percent.clamp(TEXT_PERCENT_MIN, TEXT_PERCENT_MAX);
         preferences.memory_bytes = preferences.memory_bytes.max(MEMORY_BYTES_MIN);
         preferences.source_folders.truncate(SOURCE_FOLDERS_MAX);
         (preferences, note)

@@ -64,11 +64,11 @@ impl App {
 
     /// Returns title and state of each tab, for the tab bar.
     pub(super) fn tab_titles(&self) -> Vec<TabTitle> {
-        let title = |(place, tab): (usize, &Tab)| TabTitle {
+        let title = |(index, tab): (usize, &Tab)| TabTitle {
             text: tab.title(),
             part: tab.running.as_ref().map(|running| running.progress.view().fraction().unwrap_or(0.0)),
             has_failed: tab.message.as_ref().is_some_and(|message| message.is_of_tab),
-            is_shown: place == self.shown_tab,
+            is_shown: index == self.shown_tab,
         };
         self.tabs.iter().enumerate().map(title).collect()
     }

@@ -1,10 +1,11 @@
 //! Passes the files of a second start to the open window, through a socket in a private folder of the user. Nothing
 //! listens on a network.
 //!
-//! The process that holds the lock beside the socket owns the socket, so a new window removes the socket of a crashed
-//! process but never of a live one. A message is `LSP1`, the length of the rest, and for each file its offset, the
-//! length of its path and its path; numbers are little-endian. The response is one byte from the event loop: a window
-//! that hangs takes no files.
+//! The process that holds the lock beside the socket owns the socket. So a new window removes the socket of a crashed
+//! process but never of a live one.
+//!
+//! A message is `LSP1`, the length of the rest, and for each file its offset, the length of its path, and its path.
+//! Numbers are little-endian. The response is one byte from the event loop, so a window that hangs takes no files.
 
 use std::fs::{self, File, Permissions};
 use std::io::{self, Read, Write};
@@ -36,8 +37,8 @@ const MAGIC: &[u8; 4] = b"LSP1";
 const TAKEN: u8 = b'y';
 
 impl SingleInstance {
-    /// Returns the instance of the user's display, in the user's runtime folder, or in a folder below `state` if the
-    /// system has none, as after `su`. Returns `None` without a private folder.
+    /// Returns the instance of the user's display, in the user's runtime folder. If the system has none, as after `su`,
+    /// it is in a folder below `state`. Returns `None` without a private folder.
     #[must_use]
     pub(crate) fn for_user(state: Option<&Path>) -> Option<Self> {
         let display = ["WAYLAND_DISPLAY", "DISPLAY"].into_iter().find_map(|name| std::env::var(name).ok());
