@@ -24,7 +24,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_panic_in_the_work_is_a_message() {
+    fn a_panic_of_background_work_is_an_error() {
         let result: Result<(), _> = guarded(|| panic!("index out of bounds"));
         assert!(matches!(result, Err(TaskError::Failed(message)) if message.contains("index out of bounds")));
     }

@@ -98,7 +98,7 @@ mod tests {
     use crate::ui::purpose::Purpose;
 
     #[test]
-    fn an_export_has_the_derived_tracks_that_are_made_unless_they_are_left_out() {
+    fn an_export_has_the_computed_derived_tracks_unless_they_are_left_out() {
         let folder = tempfile::tempdir().unwrap();
         let capture = file(folder.path(), "a.json", NESTED);
         let mut session = Session::new();

@@ -305,7 +305,7 @@ mod portal {
         }
 
         #[test]
-        fn the_desktop_is_believed_whether_its_portal_is_old_or_new() {
+        fn old_and_new_portals_give_the_settings_of_the_desktop() {
             for is_old in [false, true] {
                 let settings_of = |settings: &[(&str, &str, Value<'_>)]| {
                     let bus = Bus::new();
@@ -334,7 +334,7 @@ mod portal {
         }
 
         #[test]
-        fn what_changes_on_the_desktop_is_told_once_and_what_does_not_concern_us_not_at_all() {
+        fn each_change_of_a_setting_is_reported_once_and_unrelated_ones_never() {
             let bus = Bus::new();
             let desktop = Desktop::new(&bus, false, &[(APPEARANCE, "color-scheme", Value::U32(1))]);
             let received = bus.watch_settings();
@@ -359,7 +359,7 @@ mod portal {
         }
 
         #[test]
-        fn a_portal_that_is_started_anew_is_asked_again_and_listened_to() {
+        fn a_restarted_portal_is_queried_and_watched_again() {
             let bus = Bus::new();
             let received = {
                 let _desktop = Desktop::new(&bus, false, &[(APPEARANCE, "color-scheme", Value::U32(1))]);
@@ -377,7 +377,7 @@ mod portal {
         }
 
         #[test]
-        fn a_bus_without_a_desktop_and_no_bus_at_all_ask_for_nothing() {
+        fn without_a_bus_or_a_desktop_the_settings_are_the_defaults() {
             assert_eq!(Bus::new().watch_settings().recv_timeout(LONG).unwrap(), DesktopSettings::default());
             let mut received = Vec::new();
             watch(Builder::address("unix:path=/nowhere/at/all"), |settings| received.push(settings));

@@ -110,7 +110,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_dialog_offers_the_chosen_format_first_and_then_every_other_one() {
+    fn a_dialog_lists_the_chosen_format_first_and_then_every_other_one() {
         let names = |purpose| filters(purpose).into_iter().map(|(name, _)| name).collect::<Vec<_>>();
         let perfetto = names(Purpose::Export(ExportFormat::Perfetto));
         assert_eq!((perfetto[0], perfetto[1], perfetto.len()), ("Perfetto trace", "Longspan trace", 7));

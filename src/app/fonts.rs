@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn a_letter_is_looked_for_in_the_background_once_and_found_when_it_is_asked_again() {
+    fn a_letter_is_searched_once_in_the_background_and_then_has_its_font() {
         let (sender, told) = channel();
         let sender = Mutex::new(sender);
         let wake: Wake = Arc::new(move |event| sender.lock().unwrap().send(event).unwrap());
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn a_picture_waits_for_its_fonts_and_each_kind_of_letters_has_its_own() {
+    fn a_picture_waits_for_its_fonts_which_differ_by_family() {
         let fonts = Fonts::at_once();
         fonts.cache().finder = Some(made());
         assert_eq!(ask(&fonts, &FontFamily::Proportional, "字").as_deref(), Some("han"));
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn a_finder_that_fails_leaves_boxes_and_what_was_found_before() {
+    fn a_finder_that_panics_finds_no_more_fonts_and_keeps_those_found() {
         let fonts = Fonts::at_once();
         fonts.cache().finder = Some(made());
         assert_eq!(ask(&fonts, &FontFamily::Proportional, "a").as_deref(), Some("latin"));

@@ -50,7 +50,7 @@ fn shows_search(session: &Session) -> bool {
 }
 
 #[test]
-fn escape_behind_the_key_of_the_search_closes_the_search_and_keeps_the_selection_however_fast_it_comes() {
+fn escape_right_after_ctrl_f_closes_the_search_and_keeps_the_selection() {
     for gap in [None, Some(0), Some(1), Some(2), Some(3)] {
         let mut session = with_alpha_selected();
         give(&mut session, tap(Modifiers::COMMAND, Key::F).to_vec(), None);
@@ -68,7 +68,7 @@ fn escape_behind_the_key_of_the_search_closes_the_search_and_keeps_the_selection
 }
 
 #[test]
-fn escape_before_the_key_of_the_search_lets_go_of_the_selection() {
+fn escape_right_before_ctrl_f_clears_the_selection() {
     let mut session = with_alpha_selected();
     give(&mut session, [plain(Key::Escape), tap(Modifiers::COMMAND, Key::F)].concat(), None);
     assert!(shows_search(&session));
@@ -76,7 +76,7 @@ fn escape_before_the_key_of_the_search_lets_go_of_the_selection() {
 }
 
 #[test]
-fn letters_behind_the_key_of_the_search_are_searched_for_and_are_no_commands() {
+fn letters_right_after_ctrl_f_are_searched_and_run_no_commands() {
     for gap in [None, Some(0), Some(1), Some(2), Some(3)] {
         let mut session = with_alpha_selected();
         let before = *session.app.timeline_mut().unwrap().view();
@@ -96,7 +96,7 @@ fn letters_behind_the_key_of_the_search_are_searched_for_and_are_no_commands() {
 }
 
 #[test]
-fn words_behind_the_key_of_a_field_are_for_the_list_of_commands_and_for_the_filter_of_rows_as_well() {
+fn words_right_after_their_shortcut_reach_the_command_palette_and_the_track_filter() {
     let shift = Modifiers::COMMAND | Modifiers::SHIFT;
     let typed = |key, text: &str| [tap(shift, key).to_vec(), vec![Event::Text(text.to_owned())]].concat();
     let mut session = with_alpha_selected();
@@ -110,7 +110,7 @@ fn words_behind_the_key_of_a_field_are_for_the_list_of_commands_and_for_the_filt
 }
 
 #[test]
-fn the_key_of_the_search_that_is_held_keeps_nothing_waiting() {
+fn a_held_search_shortcut_delays_no_later_key() {
     let mut session = with_alpha_selected();
     let [pressed, released] = tap(Modifiers::COMMAND, Key::F);
     let mut events = vec![pressed; 200];

@@ -19,7 +19,7 @@ fn drag(session: &mut Session, way: &[egui::Pos2], button: egui::PointerButton) 
 }
 
 #[test]
-fn the_last_movement_of_a_drag_counts_also_when_the_hand_lets_go_within_its_frame() {
+fn the_last_movement_of_a_drag_counts_if_the_release_is_in_its_frame() {
     let mut session = Session::new();
     session.app.show_capture(snapshot(TWO_SPANS), "two".into(), false);
     session.frame(Vec::new());
@@ -51,7 +51,7 @@ fn the_last_movement_of_a_drag_counts_also_when_the_hand_lets_go_within_its_fram
 }
 
 #[test]
-fn a_click_selects_what_is_under_it_keys_go_on_from_there_and_escape_lets_go() {
+fn a_click_selects_a_span_keys_step_from_it_and_escape_clears_it() {
     let mut session = Session::new();
     session.app.show_capture(snapshot(TWO_SPANS), "two".into(), false);
     session.frame(Vec::new());
@@ -71,7 +71,7 @@ fn a_click_selects_what_is_under_it_keys_go_on_from_there_and_escape_lets_go() {
 }
 
 #[test]
-fn a_step_back_returns_to_the_view_that_was_left_and_a_range_is_let_go_before_the_span() {
+fn a_step_back_restores_the_previous_view_and_escape_clears_the_range_before_the_span() {
     let mut session = Session::new();
     session.app.show_capture(snapshot(TWO_SPANS), "two".into(), false);
     session.frame(Vec::new());
@@ -105,7 +105,7 @@ fn a_step_back_returns_to_the_view_that_was_left_and_a_range_is_let_go_before_th
 }
 
 #[test]
-fn a_revealed_span_is_shown_whatever_is_folded_hidden_or_filtered() {
+fn a_revealed_span_is_shown_even_if_it_was_folded_hidden_or_filtered() {
     let mut session = Session::new();
     session.app.show_capture(snapshot(TWO_SPANS), "two".into(), false);
     session.frame(Vec::new());
@@ -125,7 +125,7 @@ fn a_revealed_span_is_shown_whatever_is_folded_hidden_or_filtered() {
 }
 
 #[test]
-fn the_details_do_not_hide_the_span_that_they_are_of() {
+fn the_details_panel_does_not_cover_the_selected_span() {
     let threads = (0..40).map(|tid| format!(r#"{{"ph":"X","name":"t{tid}","pid":1,"tid":{tid},"ts":0,"dur":400}}"#));
     let mut session = Session::new();
     let json = format!("[{}]", threads.collect::<Vec<_>>().join(","));
@@ -182,7 +182,7 @@ fn held_keys_zoom_and_the_home_key_shows_everything_again() {
 }
 
 #[test]
-fn a_key_that_is_held_longer_than_the_ctrl_of_its_command_does_not_move_the_view() {
+fn a_shortcut_key_held_longer_than_its_modifier_does_not_move_the_view() {
     let mut session = Session::new();
     session.app.show_capture(snapshot(TWO_SPANS), "two".into(), false);
     session.frame(Vec::new());

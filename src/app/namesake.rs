@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn neighbours_of_a_name_are_those_of_a_search_for_exactly_this_name() {
+    fn namesake_steps_equal_those_through_the_hits_of_a_search() {
         let snapshot = trace();
         for name in ["rare", "long", "often"] {
             let filter = Filter::parse(&format!("name:{}", quoted(name))).expect("a filter");

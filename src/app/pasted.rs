@@ -102,7 +102,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_names_a_file_by_its_whole_path_or_its_address() {
+    fn a_pasted_line_is_an_absolute_path_or_a_file_url() {
         for (line, path) in [
             ("/a/b c.json", "/a/b c.json"),
             ("\"/a/b c.json\"", "/a/b c.json"),

@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn preferences_come_back_as_they_were_kept_and_missing_ones_are_those_of_a_new_user() {
+    fn preferences_are_restored_unchanged_and_missing_ones_have_defaults() {
         let root = tempfile::tempdir().unwrap();
         let folders = folders(root.path());
         assert_eq!(folders.preferences(), (Preferences::default(), None));
@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_disk_leaves_the_preferences_that_were_kept() {
+    fn a_full_disk_leaves_the_saved_preferences_unchanged() {
         /// Writes half of the data of the request that fails.
         #[derive(Debug)]
         struct Full(std::sync::atomic::AtomicU32);
@@ -305,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn a_broken_file_is_set_aside_and_told_of_at_whatever_byte_it_breaks() {
+    fn a_file_cut_at_any_byte_is_set_aside_with_a_notice() {
         let root = tempfile::tempdir().unwrap();
         let folders = folders(root.path());
         folders.keep_preferences(&Preferences::default()).unwrap();
@@ -323,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_kept_of_a_capture_comes_back_until_the_capture_changes() {
+    fn a_saved_timeline_is_restored_until_its_trace_changes() {
         let root = tempfile::tempdir().unwrap();
         let folders = folders(root.path());
         let path = root.path().join("capture.json");
@@ -342,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn of_many_captures_the_oldest_is_forgotten() {
+    fn the_oldest_saved_timelines_are_deleted() {
         let root = tempfile::tempdir().unwrap();
         for number in 0..5 {
             fs::write(root.path().join(format!("{number}")), "").unwrap();

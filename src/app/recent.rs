@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn several_files_are_one_entry_with_what_each_is_moved_by_and_single_ones_are_read_as_they_always_were() {
+    fn several_files_are_one_entry_with_their_offsets_and_old_entries_are_read() {
         let mut recent = RecentTraces::default();
         recent.note(&Sources::from("/a.json"));
         recent.note(&moved(&[("/b.json", 0), ("/c.json", -5)]));
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn size_and_time_are_kept_with_the_capture_that_was_loaded() {
+    fn size_and_time_are_saved_with_the_loaded_trace() {
         let mut recent = RecentTraces::default();
         recent.note(&Sources::from("/a.json"));
         recent.note(&moved(&[("/b.json", 0), ("/c.json", -5)]));
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_opened_again_comes_to_the_top_once_and_the_oldest_is_forgotten() {
+    fn a_trace_opened_again_moves_to_the_top_and_the_oldest_is_dropped() {
         let mut recent = RecentTraces::default();
         for number in 0..20 {
             recent.note(&Sources::from(&format!("/{number}")));

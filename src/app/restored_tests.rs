@@ -25,7 +25,7 @@ fn preview_of_two_spans() -> Snapshot {
 }
 
 #[test]
-fn a_saved_timeline_comes_back_when_all_is_sorted_except_for_what_has_moved_since() {
+fn a_saved_timeline_is_restored_after_a_preview_unless_the_user_has_moved_the_view() {
     let folder = tempfile::tempdir().unwrap();
     let folders = Folders { config: folder.path().join("config"), state: folder.path().join("state") };
     let sources = Sources::from(&file(folder.path(), "two.json", TWO_SPANS));

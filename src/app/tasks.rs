@@ -350,7 +350,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_typed_home_folder_is_found_wherever_the_picker_is() {
+    fn a_typed_tilde_is_the_home_folder_wherever_the_picker_is() {
         let home = dirs::home_dir().expect("a home folder");
         assert_eq!(in_home(Path::new("/some/where/~/traces/a.json")), Some(home.join("traces/a.json")));
         assert_eq!(in_home(Path::new("/some/where/~a/b")), None);

@@ -221,7 +221,7 @@ pub(super) const NESTED: &str = r#"[
     {"ph":"X","name":"read","pid":1,"tid":1,"ts":500,"dur":100},{"ph":"X","name":"idle","pid":1,"tid":2,"ts":0,"dur":500}]"#;
 
 #[test]
-fn a_search_counts_dims_the_rest_and_goes_from_hit_to_hit() {
+fn a_search_counts_hits_dims_other_spans_and_steps_through_hits() {
     let mut session = Session::new();
     session.app.show_capture(snapshot(NESTED), "nested".into(), false);
     session.frame(Vec::new());
@@ -255,7 +255,7 @@ const PROFILE: &str = r#"{
     "stackFrames":{"1":{"name":"outer"},"2":{"name":"inner","parent":"1"}}}"#;
 
 #[test]
-fn a_search_counts_the_bars_of_samples_that_it_lights_up() {
+fn a_search_counts_the_bars_of_samples_that_match() {
     let mut session = Session::new();
     session.app.show_capture(snapshot(PROFILE), "profile".into(), false);
     session.chord(egui::Key::F);
@@ -267,7 +267,7 @@ fn a_search_counts_the_bars_of_samples_that_it_lights_up() {
 }
 
 #[test]
-fn statistics_without_a_line_say_why() {
+fn empty_statistics_have_their_reason() {
     let mut session = Session::new();
     session.app.show_capture(snapshot(NESTED), "nested".into(), false);
     session.chord(egui::Key::T);
@@ -284,7 +284,7 @@ fn statistics_without_a_line_say_why() {
 }
 
 #[test]
-fn statistics_of_all_spans_sort_by_a_column_and_tell_more_of_a_chosen_name() {
+fn statistics_are_sorted_by_a_column_and_have_details_of_a_name() {
     let mut session = Session::new();
     session.app.show_capture(snapshot(NESTED), "nested".into(), false);
     session.chord(egui::Key::T);
@@ -327,7 +327,7 @@ fn statistics_of_all_spans_sort_by_a_column_and_tell_more_of_a_chosen_name() {
 }
 
 #[test]
-fn counting_that_is_stopped_says_that_not_all_is_counted_and_goes_on_when_asked_to() {
+fn stopped_counting_is_shown_as_incomplete_and_can_be_resumed() {
     let mut session = Session::new();
     session.app.show_capture(snapshot(NESTED), "nested".into(), false);
     session.chord(egui::Key::T);
@@ -338,7 +338,7 @@ fn counting_that_is_stopped_says_that_not_all_is_counted_and_goes_on_when_asked_
 }
 
 #[test]
-fn a_flame_graph_stacks_what_runs_within_what() {
+fn a_flame_graph_has_a_bar_for_each_name() {
     let mut session = Session::new();
     session.app.show_capture(snapshot(NESTED), "nested".into(), false);
     session.chord(egui::Key::G);
@@ -350,7 +350,7 @@ fn a_flame_graph_stacks_what_runs_within_what() {
 }
 
 #[test]
-fn what_was_arranged_marked_and_chosen_is_there_when_the_capture_is_opened_again() {
+fn pins_bookmarks_view_and_colours_are_restored_with_the_trace() {
     let folder = tempfile::tempdir().unwrap();
     let folders = Folders { config: folder.path().join("config"), state: folder.path().join("state") };
     let capture = file(folder.path(), "two.json", TWO_SPANS);
@@ -379,7 +379,7 @@ fn what_was_arranged_marked_and_chosen_is_there_when_the_capture_is_opened_again
 }
 
 #[test]
-fn keys_behind_a_dialog_move_nothing_and_escape_closes_the_dialog() {
+fn keys_do_not_reach_the_timeline_behind_a_dialog_and_escape_closes_it() {
     let folder = tempfile::tempdir().unwrap();
     let bad = file(folder.path(), "bad.json", "this is no trace");
     let mut session = Session::new();
@@ -397,7 +397,7 @@ fn keys_behind_a_dialog_move_nothing_and_escape_closes_the_dialog() {
 }
 
 #[test]
-fn a_damaged_store_is_sorted_again_while_it_is_looked_at() {
+fn a_damaged_store_is_sorted_again_while_it_is_shown() {
     let folder = tempfile::tempdir().unwrap();
     let spans =
         (0..5000).map(|k| format!(r#"{{"ph":"X","name":"s{}","pid":1,"tid":1,"ts":{},"dur":9}}"#, k % 7, 10 * k));
@@ -434,7 +434,7 @@ fn a_damaged_store_is_sorted_again_while_it_is_looked_at() {
 }
 
 #[test]
-fn an_export_of_a_damaged_store_starts_over_when_the_capture_is_sorted_again() {
+fn an_export_of_a_damaged_store_restarts_once_the_trace_is_sorted_again() {
     let folder = tempfile::tempdir().unwrap();
     let spans = (0..30_000).map(|k| format!(r#"{{"ph":"X","name":"s","pid":1,"tid":1,"ts":{},"dur":9}}"#, 10 * k));
     let capture = file(folder.path(), "a.json", &format!("[{}]", spans.collect::<Vec<_>>().join(",")));
@@ -467,7 +467,7 @@ fn an_export_of_a_damaged_store_starts_over_when_the_capture_is_sorted_again() {
 }
 
 #[test]
-fn an_unreadable_trace_is_a_message_and_the_capture_before_it_stays() {
+fn an_unreadable_trace_is_a_message_and_the_shown_trace_stays() {
     let folder = tempfile::tempdir().unwrap();
     let bad = file(folder.path(), "bad.json", "this is no trace");
     let mut session = Session::new();
@@ -508,7 +508,7 @@ fn several_files_are_one_timeline_and_a_folder_among_them_is_left_out() {
 }
 
 #[test]
-fn what_is_looked_at_stays_in_view_while_more_is_sorted() {
+fn the_view_stays_where_it_is_while_more_is_sorted() {
     let mut session = Session::new();
     session.app.show_capture(snapshot(TWO_SPANS), "two".into(), true);
     session.frame(Vec::new());
@@ -520,7 +520,7 @@ fn what_is_looked_at_stays_in_view_while_more_is_sorted() {
 }
 
 #[test]
-fn a_capture_without_events_is_shown() {
+fn a_trace_without_events_is_shown() {
     let mut session = Session::new();
     session.app.show_capture(snapshot("[]"), "empty".into(), false);
     session.frame(Vec::new());
@@ -529,7 +529,7 @@ fn a_capture_without_events_is_shown() {
 }
 
 #[test]
-fn memory_that_the_command_line_gives_wins_over_the_preferences_whatever_its_size() {
+fn a_memory_limit_of_the_command_line_overrides_the_preferences() {
     let folder = tempfile::tempdir().unwrap();
     let folders = Folders { config: folder.path().join("config"), state: folder.path().join("state") };
     let preferred = 256 << 20;
@@ -544,7 +544,7 @@ fn memory_that_the_command_line_gives_wins_over_the_preferences_whatever_its_siz
 }
 
 #[test]
-fn the_theme_and_the_movement_are_the_desktops_until_others_are_chosen() {
+fn theme_and_animation_follow_the_desktop_until_the_user_chooses() {
     let folder = tempfile::tempdir().unwrap();
     let folders = Folders { config: folder.path().join("config"), state: folder.path().join("state") };
     let mut session = Session::with_folders(folders);
@@ -562,7 +562,7 @@ fn the_theme_and_the_movement_are_the_desktops_until_others_are_chosen() {
 }
 
 #[test]
-fn the_desktops_contrast_and_size_of_text_are_followed_while_the_window_is_open() {
+fn the_window_follows_the_contrast_and_font_size_of_the_desktop() {
     let mut session = Session::new();
     session.frame(Vec::new());
     let usual = (session.app.theme().clone(), session.context.zoom_factor());
@@ -579,7 +579,7 @@ fn the_desktops_contrast_and_size_of_text_are_followed_while_the_window_is_open(
 }
 
 #[test]
-fn names_that_arrive_keep_the_view_the_selection_and_the_map() {
+fn symbols_found_later_change_neither_view_nor_selection_nor_minimap() {
     let mut session = Session::new();
     let snapshot = snapshot(TWO_SPANS);
     session.app.show_capture(snapshot.clone(), "two".into(), false);

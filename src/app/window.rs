@@ -517,7 +517,7 @@ mod tests {
     use super::{fitting, icon};
 
     #[test]
-    fn the_icon_of_the_window_is_a_picture_in_the_pixels_that_windows_take() {
+    fn the_window_icon_decodes_to_rgba_pixels() {
         assert!(icon().is_some());
     }
 

@@ -12,7 +12,7 @@ use crate::ui::panel::Panel;
 use crate::ui::purpose::Purpose;
 
 #[test]
-fn an_export_carries_the_store_unless_it_is_to_be_compact() {
+fn an_export_contains_the_store_unless_it_is_compact() {
     let folder = tempfile::tempdir().unwrap();
     let snapshot = snapshot(TWO_SPANS);
     let mut session = Session::new();
@@ -38,7 +38,7 @@ fn an_export_carries_the_store_unless_it_is_to_be_compact() {
 }
 
 #[test]
-fn a_name_without_an_ending_gets_one_and_replaces_no_file_that_was_not_named() {
+fn a_name_without_an_ending_gets_one_and_overwrites_no_file() {
     let folder = tempfile::tempdir().unwrap();
     let mut session = Session::new();
     session.app.show_capture(snapshot(TWO_SPANS), "two".into(), false);
@@ -70,7 +70,7 @@ fn a_name_without_an_ending_gets_one_and_replaces_no_file_that_was_not_named() {
 }
 
 #[test]
-fn a_trace_that_runs_is_exported_as_far_as_it_has_come() {
+fn a_running_trace_is_exported_as_far_as_it_was_read() {
     let folder = tempfile::tempdir().unwrap();
     let (running, output) = (folder.path().join("running.json"), folder.path().join("so far.longspan"));
     std::fs::write(&running, TWO_SPANS.trim_end_matches(']')).unwrap();
@@ -90,7 +90,7 @@ fn a_trace_that_runs_is_exported_as_far_as_it_has_come() {
 }
 
 #[test]
-fn every_name_that_is_offered_asks_for_the_format_that_was_chosen() {
+fn every_suggested_name_has_the_ending_of_its_format() {
     for format in [
         ExportFormat::NATIVE,
         ExportFormat::ChromeJson { gzip: false },
@@ -105,7 +105,7 @@ fn every_name_that_is_offered_asks_for_the_format_that_was_chosen() {
 }
 
 #[test]
-fn names_that_are_offered_keep_two_exports_of_one_capture_apart() {
+fn the_exports_of_one_trace_have_different_suggested_names() {
     let compact = Purpose::Export(ExportFormat::Native { compact: true });
     let names = [Purpose::Export(ExportFormat::NATIVE), compact, Purpose::ExportSelected]
         .map(|purpose| purpose.suggested_name("trace.json.gz"));
@@ -113,7 +113,7 @@ fn names_that_are_offered_keep_two_exports_of_one_capture_apart() {
 }
 
 #[test]
-fn a_typed_path_of_a_file_that_exists_is_written_only_after_a_question() {
+fn a_typed_path_of_an_existing_file_is_overwritten_only_after_a_question() {
     let key = |key, modifiers| egui::Event::Key { key, physical_key: None, pressed: true, repeat: false, modifiers };
     for name in ["old.csv", ".old.csv"] {
         let folder = tempfile::tempdir().unwrap();
@@ -151,7 +151,7 @@ fn the_notice_after_an_export_counts_samples_of_a_profile() {
 }
 
 #[test]
-fn a_table_of_spans_has_the_durations_of_the_command_line_for_unfinished_ones_too() {
+fn an_exported_table_has_the_durations_of_the_command_line_even_of_unfinished_spans() {
     let trace = r#"[
         {"ph":"B","name":"open","pid":1,"tid":1,"ts":0},
         {"ph":"X","name":"done","pid":1,"tid":1,"ts":1,"dur":5}]"#;

@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_pressed_before_the_answer_are_steps_of_their_own() {
+    fn keys_pressed_before_an_answer_are_further_steps() {
         let snapshot = snapshot(TWO_SPANS);
         let mut steps = Namesakes::default();
         assert_eq!(steps.step(row(3), true), Some(question(3, true)));
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn the_status_is_about_the_row_that_no_step_has_left() {
+    fn the_note_is_shown_only_for_the_row_of_the_last_step() {
         let snapshot = snapshot(TWO_SPANS);
         let mut steps = Namesakes::default();
         assert_eq!(steps.step(row(0), true), Some(question(0, true)));

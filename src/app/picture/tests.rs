@@ -41,7 +41,7 @@ fn the_picture_shows_spans_in_their_colours_at_their_times() {
 }
 
 #[test]
-fn a_range_that_reaches_beyond_the_trace_is_drawn_as_it_is() {
+fn a_range_beyond_the_trace_is_drawn_unclamped() {
     let end_ns = snapshot(TWO_SPANS).end_ns();
     let range = |from_ns, to_ns| {
         let scope = Scope { from_ns: Some(from_ns), to_ns: Some(to_ns), ..Scope::default() };
@@ -74,7 +74,7 @@ fn at_twice_the_scale_the_rectangles_grow_with_the_text() {
 }
 
 #[test]
-fn a_picture_is_the_same_every_time() {
+fn pictures_are_reproducible() {
     assert!(picture(TWO_SPANS, &options(1.0)) == picture(TWO_SPANS, &options(1.0)));
 }
 
@@ -95,7 +95,7 @@ fn timeline_picture(change: impl FnOnce(&mut Session), size: PictureSize) -> Pix
 }
 
 #[test]
-fn a_picture_of_the_timeline_is_what_the_window_shows_of_it_and_no_more() {
+fn a_picture_of_the_timeline_has_what_the_window_shows_of_it_and_no_more() {
     let whole = timeline_picture(|_| {}, PictureSize::AsShown);
     let (alpha, omega) = (columns_of(&whole, "alpha"), columns_of(&whole, "omega"));
     let expected = 770.0 * 0.9 * 0.4;
@@ -169,7 +169,7 @@ fn a_picture_too_large_for_the_card_is_refused_with_its_limit() {
 }
 
 #[test]
-fn spans_of_one_duration_have_one_colour_when_that_is_what_counts_and_the_bar_below_tells_which() {
+fn spans_are_coloured_by_duration_with_a_key_below_them() {
     let colors = Colors { by: ColorBy::Duration, hues: Hues::ColorBlind };
     let palette = Palette::from_colors(colors, Shade::Dark);
     let pixels = picture(TWO_SPANS, &PictureOptions { colors, ..options(1.0) });

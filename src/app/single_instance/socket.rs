@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn messages_come_back_and_those_that_are_cut_or_too_long_are_none() {
+    fn messages_are_decoded_unchanged_and_cut_or_long_ones_refused() {
         let mut odd = files(&["/a b", "/"]).files().to_vec();
         odd.push(SourceFile::new(PathBuf::from(std::ffi::OsString::from_vec(vec![b'/', 0xff])), i64::MIN));
         let odd = Sources::new(odd);
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_handed_over_reaches_the_one_window_that_hosts_and_nobody_when_it_is_gone() {
+    fn files_reach_the_only_host_and_no_window_once_it_is_closed() {
         let folder = folder();
         let instance = SingleInstance::in_folder(folder.path(), ":77/x").unwrap();
         assert!(matches!(instance.hand_over(&files(&["/a"])), Err(HandOverError::NoWindow)));
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn a_window_that_takes_files_at_once_is_heard() {
+    fn an_immediate_response_is_received() {
         let folder = folder();
         let instance = SingleInstance::in_folder(folder.path(), "w").unwrap();
         let (events, taken) = channel();
@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn a_window_that_does_not_answer_in_time_takes_nothing_also_when_it_comes_to_itself() {
+    fn a_window_that_answers_too_late_takes_no_files() {
         let folder = folder();
         let instance = SingleInstance::in_folder(folder.path(), "").unwrap();
         let (events, hung) = channel();
@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_that_others_can_enter_is_no_place_to_meet() {
+    fn a_folder_that_others_can_enter_is_refused() {
         let folder = folder();
         fs::set_permissions(folder.path(), Permissions::from_mode(0o755)).unwrap();
         assert_eq!(SingleInstance::in_folder(folder.path(), ":0"), None);

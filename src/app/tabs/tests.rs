@@ -16,7 +16,7 @@ fn width_ns(session: &mut Session) -> f64 {
 }
 
 #[test]
-fn each_tab_keeps_its_own_view_and_keys_go_through_them_and_close_them() {
+fn each_tab_has_its_own_view_and_keys_switch_and_close_tabs() {
     let folder = tempfile::tempdir().unwrap();
     let mut session = Session::new();
     for name in ["one.json", "two.json", "three.json"] {
@@ -50,7 +50,7 @@ fn each_tab_keeps_its_own_view_and_keys_go_through_them_and_close_them() {
 }
 
 #[test]
-fn a_load_goes_on_in_a_tab_that_is_not_shown_and_a_closed_one_takes_nothing() {
+fn a_hidden_tab_continues_to_load_and_a_closed_one_ignores_events() {
     let folder = tempfile::tempdir().unwrap();
     let [one, two] = ["one.json", "two.json"].map(|name| file(folder.path(), name, TWO_SPANS));
     let mut session = Session::new();
@@ -73,7 +73,7 @@ fn a_load_goes_on_in_a_tab_that_is_not_shown_and_a_closed_one_takes_nothing() {
 }
 
 #[test]
-fn a_capture_that_is_open_is_shown_where_it_is_and_one_that_cannot_be_opened_leaves_no_tab() {
+fn an_open_trace_is_shown_in_its_tab_and_an_unreadable_one_leaves_no_tab() {
     let folder = tempfile::tempdir().unwrap();
     let [one, two] = ["one.json", "two.json"].map(|name| file(folder.path(), name, TWO_SPANS));
     let bad = file(folder.path(), "bad.json", "this is no trace");
@@ -95,7 +95,7 @@ fn a_capture_that_is_open_is_shown_where_it_is_and_one_that_cannot_be_opened_lea
 
 #[cfg(unix)]
 #[test]
-fn a_capture_that_is_open_is_found_by_another_path_of_it() {
+fn an_open_trace_is_found_by_any_path_to_it() {
     let folder = tempfile::tempdir().unwrap();
     let one = file(folder.path(), "one.json", TWO_SPANS);
     let link = folder.path().join("link.json");
@@ -109,7 +109,7 @@ fn a_capture_that_is_open_is_found_by_another_path_of_it() {
 }
 
 #[test]
-fn an_untouched_window_does_not_replace_the_markers_of_another() {
+fn an_unchanged_window_does_not_overwrite_the_bookmarks_of_another() {
     let folder = tempfile::tempdir().unwrap();
     let folders = Folders { config: folder.path().join("config"), state: folder.path().join("state") };
     let capture = file(folder.path(), "two.json", TWO_SPANS);
@@ -123,7 +123,7 @@ fn an_untouched_window_does_not_replace_the_markers_of_another() {
 }
 
 #[test]
-fn a_state_that_cannot_be_written_is_told_once() {
+fn a_state_that_cannot_be_written_is_reported_once() {
     let folder = tempfile::tempdir().unwrap();
     // A file in place of the folder.
     let state = file(folder.path(), "state", "");
@@ -153,7 +153,7 @@ fn a_tab_that_is_writing_an_export_is_closed_by_the_second_request() {
 }
 
 #[test]
-fn the_title_of_a_tab_whose_own_file_cannot_be_opened_says_so() {
+fn a_tab_whose_file_cannot_be_opened_is_marked_as_failed() {
     let folder = tempfile::tempdir().unwrap();
     let bad = file(folder.path(), "bad.json", "this is no trace");
     let mut session = Session::new();
