@@ -143,8 +143,8 @@ pub(crate) struct StackLevel {
 pub(crate) struct Stack {
     /// From bottom to top.
     pub(crate) levels: Vec<StackLevel>,
-    /// Sums of all counters: the whole range in cells in which at most one counter changes, else only the sum at the
-    /// end of the cell.
+    /// Sums of all counters. A cell in which at most one counter changes has the whole range; any other has only the
+    /// sum at its end.
     pub(crate) sums: Vec<CounterCell>,
 }
 

@@ -1,5 +1,5 @@
-//! Pointer and keyboard on a heat map: the tooltip of the hovered cell, a drag over cells, the cursor of the arrow
-//! keys, the context menu.
+//! Pointer and keyboard on a heat map: tooltip of the hovered cell, drag over cells, cursor of the arrow keys, context
+//! menu.
 
 use egui::{Key, PointerButton, Rect, Response, Sense, Stroke, StrokeKind, Ui};
 
