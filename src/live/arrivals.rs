@@ -1,6 +1,6 @@
 //! Reads the bytes of a source as they arrive: stdin, a pipe, a growing file, the output of a command, a connection. A
-//! thread reads them, because a blocking read cannot be interrupted. It blocks while the receiver
-//! is busy: nothing is dropped.
+//! thread reads them, because a blocking read cannot be interrupted. Nothing is dropped: while the receiver is busy, the
+//! thread blocks, or sends the spooled bytes later.
 
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -32,7 +32,7 @@ const BLOCKS_AHEAD: usize = 8;
 const CONNECTION_BLOCK_BYTES: usize = 16 << 10;
 const CONNECTION_BLOCKS_AHEAD: usize = 2;
 
-/// Interval for checking a file for more bytes, and a wait for cancellation.
+/// Interval at which files are checked for more bytes, and waits for cancellation.
 pub(super) const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 /// Time for which small reads are collected, so that a thousand lines per second are not a thousand batches.
@@ -110,7 +110,7 @@ pub(crate) struct Arrivals {
     stop: Cancel,
     stopped: Option<Instant>,
     last_came: Instant,
-    /// The unread bytes of a block.
+    /// The last received block, and the number of its bytes that are taken.
     block: Vec<u8>,
     taken: usize,
     /// Allowed silence of a source after a request to stop.
@@ -130,6 +130,7 @@ pub(crate) struct StreamEnd {
 }
 
 impl StreamEnd {
+    /// Returns whether another trace follows. Resets that, for the end of the next trace.
     pub(crate) fn is_followed(&self) -> bool {
         self.is_followed.swap(false, Ordering::Relaxed)
     }
@@ -147,7 +148,7 @@ pub(super) struct ReadingThread {
     pub(super) say: Say,
     bytes: Arc<AtomicU64>,
     spool: Option<SpoolPart>,
-    /// Set once the source is ahead of its reader, which then reads the spool.
+    /// Set once the source is ahead of the receiver, which then gets the bytes of the spool.
     lag: Option<Arc<Lag>>,
 }
 
@@ -290,7 +291,7 @@ impl ReadingThread {
         }
     }
 
-    /// Sends bytes to the parser. Returns false once the receiver is gone.
+    /// Spools bytes, and sends them to the parser. Returns false if spooling fails, or once the receiver is gone.
     pub(super) fn hand_on(&mut self, block: Vec<u8>) -> bool {
         self.keep(&block) && self.send(block)
     }
@@ -348,7 +349,7 @@ impl ReadingThread {
         self.out.send(Arrival::Failed(error)).ok(); // the receiver may be gone
     }
 
-    /// Starts another trace of the source. Returns false once the receiver is gone.
+    /// Starts another trace of the source, in its own spool file. Returns false once the receiver is gone.
     pub(super) fn begin_trace(&mut self) -> bool {
         if let Some(spool) = &mut self.spool {
             spool.next();
@@ -491,7 +492,7 @@ impl Read for ArrivalReader {
                 thread::sleep(COLLECT_FOR.saturating_sub(last.elapsed()));
             }
             let mut filled = arrivals.take_bytes(buffer);
-            // Takes everything available except the end, which the next read reports.
+            // Takes the rest of what is available. An end is left for the next read to report.
             while filled < buffer.len() && filled < DRIBBLE_BYTES && !arrivals.received.is_empty() {
                 match arrivals.wait(Duration::ZERO) {
                     Came::Bytes => filled += arrivals.take_bytes(&mut buffer[filled..]),

@@ -21,7 +21,7 @@ use crate::model::{
     Batch, Details, Event, EventFlags, EventKind, Losses, Metadata, NameIdx, NameRow, StackIdx, Stacks, TrackKey,
 };
 
-/// Events per batch: few, because a batch is as late as its first event.
+/// Events per batch: few, because the first event of a batch waits for the others.
 const BATCH_EVENTS: usize = 4096;
 
 /// Bytes per read.
@@ -36,7 +36,7 @@ const MANY: usize = 8;
 /// Silence after which the format is detected from the bytes so far.
 const HEAD_SILENCE: Duration = Duration::from_millis(250);
 
-/// Time after the first bytes from which on the same is done for a source that is slow but never silent.
+/// Time after the first bytes at which the same is done for a source that is slow but never silent.
 const HEAD_TIME: Duration = Duration::from_millis(500);
 
 /// Limit for the remembered tracks of a source; beyond it, all are forgotten and sent again.
@@ -330,13 +330,13 @@ impl BatchSink for FeedSink<'_> {
         events.retain(|event| event.track.index() < tracks.len());
         events.iter_mut().for_each(|event| event.name = self.row_of(event.name, &mut rows));
         let tables = Arc::new(LiveTables { names: rows, tracks });
-        self.send(Fed::Events(self.apart(&events, &batch.chunk.details, &batch.stacks, &tables)))
+        self.send(Fed::Events(self.split_batch(&events, &batch.chunk.details, &batch.stacks, &tables)))
     }
 }
 
 impl FeedSink<'_> {
     /// Splits a batch into events with their ordering times, sorted by these.
-    fn apart(
+    fn split_batch(
         &self,
         batch: &[Event],
         details: &Details,

@@ -46,7 +46,7 @@ pub(crate) struct FollowOptions {
     pub(crate) memory: Memory,
     /// How long events wait for earlier ones; `None` uses a default by source.
     pub(crate) delay: Option<Duration>,
-    /// A matching row ends it.
+    /// A matching row ends the session.
     pub(crate) until: Option<LiveFilter>,
     /// Asks the sources to end.
     pub(crate) stop: Cancel,
@@ -253,7 +253,7 @@ struct Following {
     picture: LivePicture,
     files: SpoolFiles,
     counts: FollowCounts,
-    /// When the oldest row arrived that no picture has.
+    /// When the oldest row that is in no picture arrived.
     came: Option<Instant>,
     /// When rows were last counted.
     shown: Instant,

@@ -100,7 +100,7 @@ impl GrowingFile {
         Ok(form)
     }
 
-    /// Takes the end that was held back, when the trace ends with it.
+    /// Takes the closing brackets that were held back, because the trace ends with them.
     fn take_held(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.held)
     }
@@ -201,7 +201,7 @@ impl ReadingThread {
         }
     }
 
-    /// Sends the end of a file that was held back. Returns false once the receiver is gone.
+    /// Sends the closing brackets that were held back. Returns false once the receiver is gone.
     fn hand_on_held(&mut self, file: &mut GrowingFile) -> bool {
         let held = file.take_held();
         held.is_empty() || self.hand_on(held)

@@ -27,12 +27,12 @@ pub(super) struct Lag {
 struct LagState {
     kept_bytes: u64,
     has_ended: bool,
-    /// The receiver is gone.
+    /// The receiver is gone, or a read has failed.
     is_over: bool,
 }
 
 impl Lag {
-    /// Starts a thread that sends a file from a position on; `bytes` are spooled so far. `send` blocks, and returns
+    /// Starts a thread that sends a file from a position on; `kept_bytes` are spooled so far. `send` blocks, and returns
     /// false once the receiver is gone. Returns the error of the system.
     pub(super) fn start(
         path: &Path,

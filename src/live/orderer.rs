@@ -170,7 +170,7 @@ pub(crate) struct Orderer<T> {
     release_to_ns: Option<i64>,
     last_released_ns: Option<i64>,
     pushed: u64,
-    /// Sources whose times were shifted, until they are taken.
+    /// Sources whose times were shifted since [`Orderer::take_shifted`] was last called.
     shifted: Vec<usize>,
     /// The latest time of the caller's clock, which may step back.
     now_ns: u64,
@@ -336,12 +336,12 @@ impl<T> Orderer<T> {
             }
             let near = |shift_ns: &i64| last_ns.saturating_add(*shift_ns).abs_diff(latest_ns) <= behind_ns;
             let of_others = self.active.iter().map(|&other| self.queues[other].shift_ns);
-            // Both clocks advance like that of the caller.
+            // Both clocks are assumed to advance like that of the caller.
             let since_latest_ns = queue.last_came_ns.cast_signed().saturating_sub(latest_came_ns.cast_signed());
             let distance_ns = || latest_ns.saturating_add(since_latest_ns).saturating_sub(last_ns);
             let shift_ns = of_others.filter(near).min().unwrap_or_else(distance_ns);
             let queue = &mut self.queues[source];
-            // It was late by another clock.
+            // Its lateness so far was measured by another clock.
             (queue.shift_ns, queue.behind, queue.late) = (shift_ns, None, LateEvents::default());
             self.shifted.push(source);
         }

@@ -63,7 +63,7 @@ pub(crate) struct LateRows {
     pub(crate) left_out: u64,
 }
 
-/// The retained part of a running trace: its last time, or its last bytes.
+/// The retained part of a running trace: its last nanoseconds, or its last bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum KeptPart {
     Time(u64),
@@ -214,7 +214,7 @@ impl LivePicture {
         };
         let (start_ns, order) = (row.ts_ns, row.order);
         let is_unended = matches!(row.value, RowValue::Span { dur_ns: None } | RowValue::Scheduling { dur_ns: None });
-        // It lasts until now, and grows.
+        // A span without an end lasts until now, and grows.
         let end_ns =
             if is_unended { self.summary.end_ns.max(start_ns) } else { start_ns.saturating_add_unsigned(row.dur_ns()) };
         self.summary.start_ns = self.summary.start_ns.min(start_ns);

@@ -64,7 +64,7 @@ impl OpenRow {
         (self.start_ns, self.begin)
     }
 
-    /// Returns it as a row that is as long as it is so far.
+    /// Returns the span as a row that ends now.
     fn until(&self, now_ns: i64) -> WindowRow {
         let &Self { start_ns, begin, name, detail } = self;
         let value = WindowValue::Span { end_ns: now_ns.max(start_ns) };
@@ -112,7 +112,7 @@ impl TrackWindow {
         self.rows.len() + self.ended.len()
     }
 
-    /// Returns whether a span grows that is settled, or has no end.
+    /// Returns whether a span outside of the moving rows still grows: a settled one, or one without an end.
     pub(super) fn has_growing(&self) -> bool {
         !self.reserved.is_empty() || !self.endless.is_empty()
     }

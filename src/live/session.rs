@@ -47,7 +47,7 @@ pub(crate) struct SessionOptions {
     pub(crate) memory: Memory,
     /// How long events wait for earlier ones; `None` uses a default by source.
     pub(crate) delay: Option<Duration>,
-    /// Whether late rows, as in a batch, are placed later, so that nothing waits for them.
+    /// Whether late rows, such as those of a batch, are placed when they arrive, so that nothing waits for them.
     pub(crate) places_late: bool,
     /// Asks the sources to end.
     pub(crate) stop: Cancel,
@@ -107,7 +107,8 @@ struct LiveSource {
     /// Events that do not fit in the queue yet.
     pending: VecDeque<(i64, LiveEvent)>,
     has_ended: bool,
-    comes_by_itself: bool,
+    /// Whether it connected to a listener.
+    is_connection: bool,
     is_no_trace: bool,
     names: LiveNames,
     pairs: LivePairs,
@@ -133,7 +134,7 @@ pub(crate) struct LiveSession {
     is_stopping: bool,
     keeps_tables: bool,
     rows: u64,
-    /// Sources with another clock, as far as that was said.
+    /// Sources with another clock that the user was told about.
     own_clocks: Vec<usize>,
     /// Tolerated lateness of batched events.
     tolerated_ns: u64,
@@ -193,7 +194,7 @@ impl LiveSession {
             command,
             pending: VecDeque::new(),
             has_ended: false,
-            comes_by_itself: count == SourceCount::Many,
+            is_connection: count == SourceCount::Many,
             is_no_trace: false,
             names: LiveNames::default(),
             pairs: LivePairs::default(),
@@ -301,7 +302,7 @@ impl LiveSession {
     /// Tells the user which sources have another clock, once each; of connections, only the first one.
     fn say_shifted(&mut self) {
         for position in self.orderer.take_shifted() {
-            let is_connection = |source: usize| self.sources[source].comes_by_itself;
+            let is_connection = |source: usize| self.sources[source].is_connection;
             let is_same = |other: usize| other == position || is_connection(other) && is_connection(position);
             if !self.own_clocks.iter().any(|&other| is_same(other)) {
                 self.own_clocks.push(position);
@@ -324,12 +325,12 @@ impl LiveSession {
                 Ok(Fed::Metadata(metadata)) => {
                     let rows = metadata.iter().cloned().map(LiveTableRow::Metadata).filter(|_| self.keeps_tables);
                     source.tables.extend(rows);
-                    metadata.into_iter().for_each(|word| source.names.apply(word));
+                    metadata.into_iter().for_each(|item| source.names.apply(item));
                 }
                 Ok(Fed::Events(events)) => source.pending = events.into(),
                 Ok(Fed::Losses(losses)) => source.losses.merge(&losses),
                 Ok(Fed::Refused(error)) => {
-                    source.is_no_trace = source.comes_by_itself && error.is_no_trace();
+                    source.is_no_trace = source.is_connection && error.is_no_trace();
                     source.refused.push(error);
                 }
                 Ok(Fed::End(error)) => source.errors.extend(error),

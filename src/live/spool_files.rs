@@ -44,7 +44,8 @@ pub(crate) struct SpoolPart {
     /// `None` until a byte arrives.
     file: Option<(PathBuf, File)>,
     file_bytes: u64,
-    unlooked_bytes: u64,
+    /// Bytes written since the last check of the free space.
+    unchecked_bytes: u64,
 }
 
 impl SpoolFiles {
@@ -56,8 +57,8 @@ impl SpoolFiles {
         Self(Arc::new(Shared { output: output.to_owned(), bytes_max, bytes, beside, made }))
     }
 
-    /// Creates the file of a source, by its index in the recording. Returns the path of a conflicting file, left by an
-    /// earlier recording.
+    /// Prepares the file of a source, by its index in the recording; it is created with the first byte. Returns an error
+    /// with the path of a file that an earlier recording left.
     pub(super) fn part(&self, source: usize) -> Result<SpoolPart, (PathBuf, io::Error)> {
         let path = self.0.path_of(0);
         if path.exists() && self.paths().is_empty() {
@@ -69,7 +70,7 @@ impl SpoolFiles {
             source,
             file: None,
             file_bytes: 0,
-            unlooked_bytes: ROOM_STEP_BYTES,
+            unchecked_bytes: ROOM_STEP_BYTES,
         })
     }
 
@@ -184,9 +185,9 @@ impl Shared {
 impl SpoolPart {
     pub(super) fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
         let len = bytes.len() as u64;
-        self.unlooked_bytes += len;
-        if self.unlooked_bytes >= ROOM_STEP_BYTES {
-            self.unlooked_bytes = 0;
+        self.unchecked_bytes += len;
+        if self.unchecked_bytes >= ROOM_STEP_BYTES {
+            self.unchecked_bytes = 0;
             check_room(files::folder_of(&self.shared.output))?;
         }
         let beside = self.shared.beside.load(Ordering::Relaxed);

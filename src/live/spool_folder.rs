@@ -50,7 +50,7 @@ pub struct LeftFolder {
     /// The recorded bytes, file by file.
     pub(crate) files: Vec<PathBuf>,
     pub(crate) bytes: u64,
-    /// Last recorded bytes, if the system reports it.
+    /// When the last bytes were recorded, if the system reports it.
     pub(crate) changed: Option<SystemTime>,
     note: SpoolNote,
 }
@@ -85,7 +85,7 @@ impl SpoolFolder {
         self.path.take()
     }
 
-    /// Leaves some of its files, and returns its path.
+    /// Keeps the folder with some of its files, and returns its path.
     pub(crate) fn keep_only(self, files: &[PathBuf]) -> Option<PathBuf> {
         let path = self.keep()?;
         let left = LeftFolder::from_path(path.clone())?;

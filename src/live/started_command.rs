@@ -53,7 +53,8 @@ impl StartedCommand {
 }
 
 impl Drop for StartedCommand {
-    /// Sends a termination signal: programs that shells start in the background ignore Ctrl+C.
+    /// Terminates a program that was interrupted and still runs: those that shells start in the background ignore
+    /// Ctrl+C.
     fn drop(&mut self) {
         #[cfg(unix)]
         if self.was_asked.load(Ordering::SeqCst) && !self.has_ended.load(Ordering::SeqCst) {

@@ -91,7 +91,7 @@ impl LiveTrack {
         self.window.len() + self.points.as_ref().map_or(0, |points| points.rows.len())
     }
 
-    /// Adds a span or an instant. Returns the I/O error of a failed write.
+    /// Adds a span, an instant or a flow point. Returns the I/O error of a failed write.
     pub(super) fn add(&mut self, store: &mut GrowingStore, track: TrackIdx, row: WindowRow) -> io::Result<Added> {
         self.is_changed = true;
         let Err(late) = self.window.add(row) else { return Ok(Added::InWindow) };

@@ -114,7 +114,7 @@ impl OtlpStreams {
         if let Some(stream) = slot {
             return Some(stream.clone());
         }
-        // A rendezvous channel: after sending, a request is being spooled.
+        // A rendezvous channel: once a request is sent, its spooling has begun.
         let (stream, waiting) = bounded(0);
         let read = move |thread: ReadingThread| pump(thread, encoding, &waiting);
         let source = NewSource { name: encoding.name().into(), sends_batches: true, read: Box::new(read) };

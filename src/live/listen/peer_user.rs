@@ -12,9 +12,9 @@ use crate::base::files;
 /// The tables by protocol version. A version 6 socket may have connected to a version 4 address.
 const TABLES: [&str; 2] = ["/proc/net/tcp", "/proc/net/tcp6"];
 
-/// Attempts: the table is read in parts, and may miss a row that moves meanwhile.
-const LOOKS: u32 = 3;
-const BETWEEN_LOOKS: Duration = Duration::from_millis(10);
+/// Reads of the table: it is read in parts, and a read may miss a row that moves meanwhile.
+const ATTEMPTS: u32 = 3;
+const BETWEEN_ATTEMPTS: Duration = Duration::from_millis(10);
 
 /// The user at the other end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,9 +28,9 @@ pub(super) enum PeerUser {
 /// Looks up the user at the other end of a connection.
 pub(super) fn peer_user(stream: &TcpStream) -> PeerUser {
     let (Ok(peer), Ok(own_addr)) = (stream.peer_addr(), stream.local_addr()) else { return PeerUser::Gone };
-    for look in 0..LOOKS {
-        if look > 0 {
-            thread::sleep(BETWEEN_LOOKS);
+    for attempt in 0..ATTEMPTS {
+        if attempt > 0 {
+            thread::sleep(BETWEEN_ATTEMPTS);
         }
         let tables: Vec<String> = TABLES.iter().filter_map(|path| std::fs::read_to_string(path).ok()).collect();
         // Other systems have no such table, and some hide it.

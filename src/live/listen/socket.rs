@@ -52,7 +52,7 @@ pub(super) fn listen(
     Ok(new)
 }
 
-/// Binds a listener in a new private folder.
+/// Binds a listener, and creates its folder, which must be private.
 fn bind(path: &Path) -> io::Result<UnixListener> {
     files::make_secret_folder(files::folder_of(path))?;
     match fs::symlink_metadata(path) {
@@ -91,7 +91,7 @@ impl Listening {
                     }
                 }
                 Err(_) if is_last => break,
-                // Also without free file handles: open connections continue.
+                // There may be no free file handles: open connections continue, and free some.
                 Err(_) => thread::sleep(LOOK_EVERY),
             }
         }
