@@ -40,11 +40,11 @@ struct Report {
     /// Maximum number of lanes in view of any frame.
     lanes_in_view: usize,
     frames: u32,
-    /// Times of the warm frames, like all following fields.
+    /// The warm frames, whose fields are those of the object itself.
     #[serde(flatten)]
     warm: Distributions,
     cold: Option<Distributions>,
-    /// Times of the frames that waited for all of their answers.
+    /// The frames that waited for all of their answers.
     whole: Distributions,
     /// The GPU that the window would use here.
     adapter: Option<String>,
@@ -220,8 +220,8 @@ impl Script {
         let mut steps = Vec::new();
         let (mut before, mut due) = (view, Instant::now());
         for frame in 0..self.frames {
-            let look = Look { snapshot, layout: &layout, before: &before, view: &view, loader: loader.as_ref() };
-            let mut step = pool.install(|| look.measured(&mut tiles, options));
+            let input = FrameInput { snapshot, layout: &layout, before: &before, view: &view, loader: loader.as_ref() };
+            let mut step = pool.install(|| input.measured(&mut tiles, options));
             let cpu_before = processor_time();
             (step.pass, step.zoom) = (pass, whole_ns / view.width_ns());
             before = view;
@@ -238,8 +238,8 @@ impl Script {
     }
 }
 
-/// The view of one frame.
-struct Look<'a> {
+/// The input of one frame.
+struct FrameInput<'a> {
     snapshot: &'a Snapshot,
     layout: &'a RowLayout,
     before: &'a Viewport,
@@ -247,7 +247,7 @@ struct Look<'a> {
     loader: Option<&'a TileLoader>,
 }
 
-impl Look<'_> {
+impl FrameInput<'_> {
     /// Builds the frame as the window does, and measures its queries separately.
     fn measured(&self, tiles: &mut Tiles, options: FrameOptions<'_>) -> FrameTiming {
         let (began, cpu_before) = (Instant::now(), processor_time());
@@ -348,7 +348,7 @@ impl Distributions {
     }
 }
 
-/// Returns the smallest value that is at least as large as `percent` of all.
+/// Returns the smallest value that is at least as large as `percent` % of all values.
 fn percentile<T: Copy>(sorted: &[T], percent: usize) -> Option<T> {
     let rank = (sorted.len() * percent).div_ceil(100).max(1);
     sorted.get(rank - 1).copied()

@@ -16,7 +16,7 @@ pub(super) fn print(shell: Shell) -> Result<(), CliError> {
     to_stdout(|out| Ok(out.write_all(&script)?))
 }
 
-/// Removes the terminators of values, which no one can type but zsh would be given.
+/// Removes the terminators of values: nobody can type them, and the script for zsh would contain them.
 fn without_terminators(command: Command) -> Command {
     command.mut_args(|arg| arg.value_terminator(Resettable::Reset)).mut_subcommands(without_terminators)
 }

@@ -103,7 +103,7 @@ fn refresh(places: &Places, installed: bool) -> Result<Vec<&'static str>, CliErr
         without.push("update-mime-database");
     }
     if !ran("update-desktop-database", &places.data.join("applications")) {
-        // It only writes this list, which desktops read.
+        // The tool would write this list, which desktops read.
         let before = fs::read_to_string(&places.cache).unwrap_or_default();
         write(&places.cache, &with_program(&before, installed))?;
     }
@@ -158,7 +158,7 @@ fn quoted(word: &str) -> String {
     quoted + "\""
 }
 
-/// Adds this program to the list of programs by type, or removes it; the rest stays.
+/// Adds this program to the list of programs by MIME type, or removes it; other programs stay.
 fn with_program(before: &str, installed: bool) -> String {
     let mut lines: Vec<String> = before.lines().map(str::to_owned).collect();
     if lines.is_empty() {

@@ -59,7 +59,7 @@ pub(super) enum CliError {
     /// A file could not be created or changed.
     #[error("{}: cannot write: {source}", path.display())]
     File { path: PathBuf, source: io::Error },
-    /// The window could not be opened, or a picture not be drawn.
+    /// The window could not be opened, or a picture could not be drawn.
     #[cfg(feature = "window")]
     #[error(transparent)]
     App(#[from] crate::app::AppError),

@@ -9,7 +9,7 @@ use crate::query::Snapshot;
 use crate::query::samples::SampleHistogram;
 use crate::query::scope::Scope;
 
-/// Prints why there are no samples: the trace has none, or its scope.
+/// Prints why there are no samples: there are none in the trace, or in the scope.
 pub(super) fn say_no_samples(snapshot: &Snapshot) {
     if snapshot.summary().samples == 0 {
         say("this trace holds no samples: record with perf, samply or another sampling profiler");
@@ -18,7 +18,7 @@ pub(super) fn say_no_samples(snapshot: &Snapshot) {
     }
 }
 
-/// Returns whether the samples outside of the scope have an event.
+/// Returns whether samples outside of the scope are of the wanted event.
 fn is_elsewhere(wanted: &str, snapshot: &Snapshot) -> bool {
     let all = SampleHistogram::count(snapshot, &Scope::default(), &Cancel::default(), &Progress::default());
     let all = all.unwrap_or_default(); // never cancelled

@@ -49,7 +49,7 @@ fn print_once(flame: &Flame, how: &Load) -> Result<(), CliError> {
     let measure = flame.view.measure;
     if !missing.is_empty() {
         let hint = if flame.is_exact { "" } else { "; --exact counts all spans" };
-        say(format_args!("{}{hint}", told_apart(&picture, measure, missing)));
+        say(format_args!("{}{hint}", missing_text(&picture, measure, missing)));
     }
     let is_inverted = flame.view.shape == FlameShape::Inverted;
     let unit = if measure == Measure::Count { things } else { &*unit };
@@ -79,12 +79,12 @@ struct Paths {
     event: Box<str>,
     unit: Box<str>,
     things: &'static str,
-    /// Maximum that a path may lack.
+    /// Maximum that a path may lack, because small paths were merged.
     missing: SampleSum,
 }
 
-/// Describes the error of a picture that lacks small paths.
-fn told_apart(picture: &FlamePicture, measure: Measure, missing: SampleSum) -> String {
+/// Describes what a picture lacks whose small paths were merged.
+fn missing_text(picture: &FlamePicture, measure: Measure, missing: SampleSum) -> String {
     let percent = |part: SampleSum| measure.of(part) as f64 * 100.0 / measure.of(picture.whole).max(1) as f64;
     if picture.is_path_by_path {
         let most = percent(missing);

@@ -81,8 +81,8 @@ pub(super) struct LowOffsets {
 #[derive(Debug, Args)]
 pub(super) struct LowCapture {
     /// The trace; several files share one timeline; - is stdin, and pipes are accepted
-    // Without a terminator, the parser gives a file before an option to the positional after the files. No argument
-    // contains this one, so all positionals are files; [`super::last_argument`] splits off the last.
+    // Without a terminator, the parser takes a file before an option for the argument that follows the files. No
+    // argument contains this one, so all positionals are files; `last_argument` splits off the last.
     #[arg(value_name = "FILE", required = true, value_terminator = "\0", value_parser = file_or_empty())]
     pub(crate) files: Vec<PathBuf>,
     #[command(flatten)]

@@ -55,7 +55,7 @@ pub(super) struct LowFollowLimits {
     pub(crate) delay: Option<u64>,
 }
 
-/// The file format of rows as they come.
+/// The format of rows that are printed as they arrive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum LowTailFormat {
     /// Text: time, duration, process and thread, name, arguments

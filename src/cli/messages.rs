@@ -31,7 +31,7 @@ pub(super) fn counted(count: u64, thing: &str) -> String {
     format!("{count} {thing}{ending}")
 }
 
-/// Formats a text of several lines, such as an error in an expression, that repeats arguments of any content.
+/// Formats a text of several lines that repeats arguments, such as an error in an expression.
 pub(super) fn lines_about(text: &str, words: &[OsString]) -> String {
     // A line break in an argument could start a line that looks like another message.
     if words.iter().any(has_control) { escaped(text).into_owned() } else { text.to_owned() }

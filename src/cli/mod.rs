@@ -77,7 +77,7 @@ pub fn run(words: impl IntoIterator<Item = OsString>) -> ExitCode {
         Err(answer) => return printed(&answer, &words),
     };
     let command = CliCommand::from_low(low);
-    // Before all others, since no command works without these.
+    // These threads start before all others, since no command works without them.
     let threads = start_query_threads().map_err(CliError::Threads);
     signals::watch(say);
     let error = match command.and_then(|command| threads.and_then(|()| perform(command))) {
@@ -100,7 +100,7 @@ pub fn run(words: impl IntoIterator<Item = OsString>) -> ExitCode {
 /// Prints the parser's answer: a help text, the version or a usage error.
 fn printed(answer: &clap::Error, words: &[OsString]) -> ExitCode {
     match messages::answer(answer, words) {
-        // A usage error has nowhere to go but the stderr that has just failed.
+        // A usage error is for stderr, so its failure could not be reported there.
         _ if answer.use_stderr() => ExitCode::from(WRONG_USAGE),
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
             say(CliError::Output(error));

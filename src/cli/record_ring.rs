@@ -1,5 +1,5 @@
-//! `longspan record --keep`: records the last part of running sources. Rows are stored like those of a live window,
-//! where the oldest can be dropped, and written as one trace in the end. A killed recording leaves nothing.
+//! `longspan record --keep`: records the last part of running sources. Rows are stored like those of a live window, so
+//! that the oldest can be dropped, and are written as one trace at the end. A killed recording leaves nothing.
 
 use std::time::{Duration, Instant};
 

@@ -26,8 +26,8 @@ pub(super) struct ScopeArgs {
 }
 
 impl TimeBounds {
-    /// Checks the range. Returns [`CliError::Usage`] if both bounds are of one kind, and the end is not after the
-    /// start.
+    /// Checks the range, as far as that is possible without a trace: both bounds must be of one kind. Returns
+    /// [`CliError::Usage`] if the end is not after the start.
     pub(super) fn check(self) -> Result<(), CliError> {
         match (self.from, self.to) {
             (Some(TimeArg::Absolute(from)), Some(TimeArg::Absolute(to)))

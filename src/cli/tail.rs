@@ -19,7 +19,7 @@ use crate::model::{Loss, Losses};
 /// Bytes buffered for a write.
 const OUT_BYTES: usize = 64 << 10;
 
-/// Prints rows until all sources have ended, or a signal arrives.
+/// Prints rows until all sources have ended, a signal arrives or a row matches.
 pub(super) fn print(tail: &TailArgs) -> Result<(), CliError> {
     let stop = Cancel::default();
     signals::stop_first(stop.clone(), || None);
@@ -38,7 +38,7 @@ pub(super) fn print(tail: &TailArgs) -> Result<(), CliError> {
     loop {
         let mut is_met = false;
         let step = session.step(&mut |row| {
-            // The rows after it are not wanted.
+            // Rows after the one that matches `--until` are not printed.
             if is_met || has_met {
                 return Ok(());
             }

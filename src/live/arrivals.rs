@@ -1,6 +1,6 @@
 //! Reads the bytes of a source as they arrive: stdin, a pipe, a growing file, the output of a command, a connection. A
-//! thread reads them, because a blocking read cannot be interrupted. Nothing is dropped: while the receiver is busy, the
-//! thread blocks, or sends the spooled bytes later.
+//! thread reads them, because a blocking read cannot be interrupted. Nothing is dropped: while the receiver is busy,
+//! the thread blocks, or sends the spooled bytes later.
 
 use std::ffi::OsString;
 use std::fs::{self, File};

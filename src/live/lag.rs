@@ -32,8 +32,8 @@ struct LagState {
 }
 
 impl Lag {
-    /// Starts a thread that sends a file from a position on; `kept_bytes` are spooled so far. `send` blocks, and returns
-    /// false once the receiver is gone. Returns the error of the system.
+    /// Starts a thread that sends a file from a position on; `kept_bytes` are spooled so far. `send` blocks, and
+    /// returns false once the receiver is gone. Returns the error of the system.
     pub(super) fn start(
         path: &Path,
         from: u64,

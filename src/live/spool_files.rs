@@ -57,8 +57,8 @@ impl SpoolFiles {
         Self(Arc::new(Shared { output: output.to_owned(), bytes_max, bytes, beside, made }))
     }
 
-    /// Prepares the file of a source, by its index in the recording; it is created with the first byte. Returns an error
-    /// with the path of a file that an earlier recording left.
+    /// Prepares the file of a source, by its index in the recording; it is created with the first byte. Returns an
+    /// error with the path of a file that an earlier recording left.
     pub(super) fn part(&self, source: usize) -> Result<SpoolPart, (PathBuf, io::Error)> {
         let path = self.0.path_of(0);
         if path.exists() && self.paths().is_empty() {

@@ -35,7 +35,7 @@ fn flatten(path: &mut String, value: Value, pairs: &mut Vec<(String, Value)>) {
                 path.truncate(length);
             }
         }
-        // an empty container is still information
+        // An empty container is still information.
         plain => pairs.push((path.clone(), plain)),
     }
 }

@@ -1,7 +1,8 @@
-//! `longspan dump`: everything known about a trace, as JSON lines. Each object has its kind under `t`: process, thread,
-//! track. Then, in time order: slices (instants are slices without duration), CPU runs, thread states, samples, counter
-//! values and flows. Losses are last. Times are in nanoseconds; ids are assigned here and mean nothing elsewhere.
-//! Tables, kinds and columns are those of Perfetto.
+//! `longspan dump`: everything known about a trace, as JSON lines. Each object has its kind under `t`.
+//!
+//! Processes, threads and tracks come first. Slices (instants are slices without duration), CPU runs, thread states,
+//! samples, counter values and flows follow in time order; losses are last. Times are in nanoseconds; ids are assigned
+//! here and mean nothing elsewhere. Tables, kinds and columns are those of Perfetto.
 
 mod flat_args;
 mod flows;
