@@ -1,8 +1,11 @@
-//! Spans that Chrome JSON holds only as a begin and an end. Readers nest the complete spans of one time by their
-//! lengths, longest first, and Perfetto before all begins of that time. So a span after an empty one of its time would
-//! become its parent, and one inside a span that never ends would be around it. As a begin, it stays where it is. A
-//! span that overlaps an open one remains complete, since ends close the innermost begin. So does one around a span
-//! that never ends, since its end would close that one too. Memory holds the open spans.
+//! Spans that Chrome JSON represents correctly only as a begin and an end.
+//!
+//! Readers nest the complete spans of one time by their lengths, longest first; Perfetto places them before all begins
+//! of that time. So a span after an empty one of its time would become its parent, and a span inside one that never
+//! ends would be around it. As a begin, it stays where it is.
+//!
+//! A span that overlaps an open one remains complete, since an end closes the innermost begin. So does a span around
+//! one that never ends, since its end would close that one too. Memory holds the open spans.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};
@@ -44,7 +47,7 @@ pub(super) struct BegunSpans {
     preceded: FxHashSet<TrackIdx>,
     /// Outermost first.
     open: FxHashMap<TrackIdx, Vec<Event>>,
-    /// The ends of the open spans: time, depth from the inside, and track.
+    /// The ends of the open spans: time, depth (the innermost first) and track.
     ends: BinaryHeap<Reverse<(i64, Reverse<u16>, TrackIdx)>>,
 }
 

@@ -115,7 +115,7 @@ impl OpenFlows {
 /// The open async spans.
 #[derive(Debug, Default)]
 struct Asyncs {
-    /// Pending ends by time; at one time the innermost first.
+    /// Pending ends by time.
     ends: BTreeMap<EndKey, Event>,
     /// Open spans by track, in order of begin.
     open: FxHashMap<TrackIdx, AsyncSpans>,
@@ -123,7 +123,7 @@ struct Asyncs {
     last_number: u64,
 }
 
-/// Time, depth from the outside, sequence number.
+/// Time, depth (the innermost first), sequence number.
 type EndKey = (i64, Reverse<u16>, u64);
 
 fn key_of(span: &AsyncSpan) -> EndKey {

@@ -33,7 +33,7 @@ pub(crate) struct Excerpt {
     pub(crate) lanes: Vec<LaneIdx>,
     /// Start and end of the range; the end is exclusive.
     pub(crate) range: (Option<i64>, Option<i64>),
-    /// Filter of the rows; `None` for all.
+    /// Filter of the rows in the range; `None` for all.
     matcher: Option<Arc<Matcher>>,
     /// Rows from outside, in time order, parents first.
     pub(crate) outside: Vec<SortedRow>,
@@ -149,7 +149,7 @@ impl Excerpt {
         from_ns.is_some_and(|from_ns| start_ns < from_ns) || to_ns.is_some_and(|to_ns| start_ns >= to_ns)
     }
 
-    /// Returns whether a row is already in the range.
+    /// Returns whether a row already belongs to the part.
     fn contains(&self, snapshot: &Snapshot, row: RowIdx) -> bool {
         let span = snapshot.row(row);
         let (from_ns, to_ns) = self.range;

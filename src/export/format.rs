@@ -90,7 +90,7 @@ impl ExportFormat {
     pub(crate) fn for_name(self, path: PathBuf) -> Result<(PathBuf, Self), PackedName> {
         Ok(match Self::of_name(&path)? {
             None => (with_ending(path, self.ending()), self),
-            // A name does not determine the variant, so that of `self` is kept.
+            // A name does not determine the options of a format, so those of `self` are kept.
             Some(Self::Native { .. }) if matches!(self, Self::Native { .. }) => (path, self),
             Some(Self::Parquet { .. }) if matches!(self, Self::Parquet { .. }) => (path, self),
             Some(Self::Csv { .. }) if matches!(self, Self::Csv { .. }) => (path, self),

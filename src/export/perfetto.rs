@@ -1,7 +1,8 @@
-//! Writes a Perfetto trace in time order. Spans are begins and ends there, which pair up as a stack, so a span that
-//! overlaps another without nesting goes to a separate row beside the track. Memory holds the open spans, and the
-//! events of one time, because a flow is a field of its event. A flow that leaves where nothing is open is written with
-//! its event, at that event's time.
+//! Writes a Perfetto trace in time order. Spans are begins and ends there, which pair up as a stack. So a span that
+//! overlaps another without nesting goes to a separate row beside the track.
+//!
+//! Memory holds the open spans, and the events of one time, because a flow is a field of its event. A flow that leaves
+//! where nothing is open is written within the last event of its track.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -84,7 +85,7 @@ struct Open {
     event: Event,
 }
 
-/// Time, depth from the outside, sequence number, track and row.
+/// Time, depth (the innermost first), sequence number, track and row.
 type End = (i64, Reverse<u16>, u64, TrackIdx, Overlap);
 
 /// Writes begins and ends in time order.
@@ -110,7 +111,7 @@ struct Ordered<'a, W> {
     snapshot: &'a Snapshot,
 }
 
-/// Returns whether it is a flow point that leaves or passes through the span around it.
+/// Returns whether an event is a flow point that leaves or passes through the span around it.
 fn goes_last(pending: &PendingEvent) -> bool {
     match pending.event.kind {
         EventKind::FlowStart | EventKind::FlowStep => true,

@@ -19,7 +19,7 @@ use crate::query::scope::Scope;
 /// The default level: profiles are small.
 const GZIP_LEVEL: u32 = 6;
 
-/// Limit for the value types of a profile; further events are skipped, and counted as not written.
+/// Limit for the value types of a profile. Samples of further events are neither written nor counted.
 const TYPES_MAX: usize = 64;
 
 /// Samples with a common stack, thread and labels.

@@ -22,6 +22,7 @@ const TIED_ROWS_MAX: usize = 64 * 1024;
 /// A row, and whether it lies outside of the excerpt.
 type Marked = (SortedRow, bool);
 
+/// An iteration over the rows of an excerpt.
 pub(crate) struct ExportRows<'a> {
     snapshot: &'a Snapshot,
     excerpt: &'a Excerpt,

@@ -91,7 +91,7 @@ pub(crate) trait TableSource: Send {
     fn to_csv(&self, cells: Cells) -> String {
         let (mut text, columns) = (Vec::new(), self.columns());
         if let Ok(mut table) = TableValueWriter::begin(&mut text, ValueFormat::Csv(cells), &columns) {
-            // writing to memory cannot fail, and nothing cancels it
+            // Writing to memory cannot fail, and nothing cancels it.
             self.write(&mut table, &Cancel::default(), &Progress::default()).ok();
         }
         String::from_utf8_lossy(&text).into_owned()

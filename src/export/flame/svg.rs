@@ -1,5 +1,5 @@
-//! Draws an SVG without scripts or external resources: bars by depth, callers below their callees as in other flame
-//! graphs, with a tooltip each. Bars too narrow to see and levels too deep to draw are left out, with a note of their
+//! Draws an SVG without scripts or external resources: bars by depth, the roots at the bottom as in other flame graphs,
+//! with a tooltip each. Bars too narrow to see and levels too deep to draw are left out, with a note of their
 //! number.
 
 use std::hash::BuildHasher;
@@ -11,10 +11,11 @@ use super::FlameGraph;
 use crate::base::escape::escaped;
 use crate::query::flame::FlameNodeIdx;
 
-/// Width of the picture in pixels.
+/// Width of the picture in pixels, like all following lengths.
 const WIDTH: f64 = 1200.0;
-/// Margin at the sides, above and below the bars.
+/// Margin at the sides and below the bars.
 const MARGIN: f64 = 10.0;
+/// Height of the title and the note above the bars.
 const HEADER: f64 = 42.0;
 /// Height of a level.
 const LEVEL: f64 = 17.0;

@@ -21,7 +21,7 @@ impl EventTable {
             Payload::Counter(_) => Self::Counters,
             Payload::Flow { .. } => Self::Flows,
             Payload::Sample(_) => Self::Samples,
-            // Stores have no begins, ends, async events and states: these are spans.
+            // Stores have no begins, ends, async events or states: these have become spans.
             Payload::Instant
             | Payload::Begin { .. }
             | Payload::End { .. }
