@@ -115,12 +115,12 @@ impl NameCache {
     }
 
     fn path_of(&self, build_id: &BuildId, kind: ModuleKind) -> PathBuf {
-        let way = match kind {
+        let suffix = match kind {
             ModuleKind::Linked => "-linked",
             ModuleKind::Image => "-image",
             _ => "",
         };
-        self.folder.join(format!("{build_id}{way}.{EXTENSION}"))
+        self.folder.join(format!("{build_id}{suffix}.{EXTENSION}"))
     }
 }
 

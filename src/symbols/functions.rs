@@ -43,6 +43,7 @@ impl FunctionTable {
         })
     }
 
+    /// Adds the functions of another table; of two at one address, the better one is kept.
     fn with(mut self, others: Self) -> Self {
         let after = self.names.len() as u32;
         let moved =
@@ -121,7 +122,7 @@ fn rows(elf: &ElfFile, symbols: &[u8], names: &[u8]) -> Vec<SymbolRow> {
     rows
 }
 
-/// Keeps the best function per address.
+/// Sorts functions by address, and keeps the best of each address.
 fn sort(rows: &mut Vec<SymbolRow>) {
     rows.sort_by_key(|row| (row.address, row.rank));
     rows.dedup_by_key(|row| row.address);

@@ -111,8 +111,8 @@ impl GoLines {
     }
 
     /// Returns a 4-byte field of a function's description, by index.
-    fn field(&self, function: usize, place: usize) -> Option<u32> {
-        u32_at(&self.bytes, function.checked_add(place * 4)?)
+    fn field(&self, function: usize, index: usize) -> Option<u32> {
+        u32_at(&self.bytes, function.checked_add(index * 4)?)
     }
 
     fn name(&self, function: usize) -> Option<&[u8]> {

@@ -35,8 +35,8 @@ impl<T> Default for LatestRangesBuilder<T> {
 }
 
 impl<T: Copy> LatestRangesBuilder<T> {
-    /// Adds a range over the earlier ones, of which the rest stays. It adds two parts at most, and removes the others,
-    /// so the work is logarithmic on average.
+    /// Adds a range, which replaces the covered parts of earlier ones. A range adds two parts at most, and each part is
+    /// removed once, so the work is logarithmic on average.
     pub(super) fn push(&mut self, start: u64, end: u64, value: T) {
         if start >= end {
             return;

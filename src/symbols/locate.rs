@@ -148,7 +148,7 @@ impl Locator {
     /// Returns the candidate paths of a module's file, in order.
     pub(super) fn candidates(&self, module: &Module) -> Vec<ModulePath> {
         let mut all = Vec::new();
-        let recorded: Vec<&Path> = recorded_paths(module).filter(|path| is_plain(path)).collect();
+        let recorded: Vec<&Path> = recorded_paths(module).filter(|path| has_no_parents(path)).collect();
         for folder in self.given.iter().chain(&self.beside) {
             let is_given = self.given.contains(folder);
             let mut add = |path: PathBuf| all.push(ModulePath { path, is_given });
@@ -293,8 +293,8 @@ fn recorded_paths(module: &Module) -> impl Iterator<Item = &Path> {
     [Some(&*module.path), original].into_iter().flatten().map(Path::new)
 }
 
-/// Returns whether a recorded path has no `..`.
-fn is_plain(path: &Path) -> bool {
+/// Returns whether a recorded path has no `..`. It may be relative.
+fn has_no_parents(path: &Path) -> bool {
     path.components().all(|part| matches!(part, std::path::Component::RootDir | std::path::Component::Normal(_)))
 }
 

@@ -20,6 +20,9 @@ use crate::model::{Module, ModuleKind, NameIdx, Names, StackIdx, Stacks};
 use crate::query::Snapshot;
 use crate::query::overlay::{FrameLines, NameOverlay};
 
+/// Rows between two checks for cancellation.
+const ROWS_BETWEEN_CHECKS: usize = 64 * 1024;
+
 /// Separates the functions of one frame, from the compiled one to the innermost inlined one.
 pub(super) const INLINED: &str = " \u{203a} ";
 
@@ -193,7 +196,7 @@ pub(crate) fn overlay(
     let mut ends = vec![StackIdx::EMPTY];
     let mut calls = vec![StackIdx::EMPTY];
     for (number, row) in stacks.rows().iter().enumerate() {
-        if number.is_multiple_of(64 * 1024) {
+        if number.is_multiple_of(ROWS_BETWEEN_CHECKS) {
             cancel.check()?;
         }
         let parent = row.parent.index();
@@ -206,7 +209,7 @@ pub(crate) fn overlay(
         calls.push(if is_caller { shown.push(&mut overlay.stacks, below, row.name, true) } else { end });
     }
     for (number, (name, _)) in frames.sorted().into_iter().enumerate() {
-        if number.is_multiple_of(64 * 1024) {
+        if number.is_multiple_of(ROWS_BETWEEN_CHECKS) {
             cancel.check()?;
         }
         shown.add(name);
@@ -216,7 +219,7 @@ pub(crate) fn overlay(
     Ok(Some(overlay))
 }
 
-/// The visible names, built on demand.
+/// The names of the overlay, built on demand.
 struct ShownNames<'a> {
     frames: &'a TraceFrames,
     trace_names: &'a TraceNames,

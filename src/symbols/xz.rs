@@ -1,5 +1,5 @@
 //! Decodes the xz container as used by `MiniDebugInfo`: one stream of blocks, compressed by LZMA2 without other
-//! filters. Output and dictionary are bounded. Rejects other filters, and content with a wrong checksum.
+//! filters. Output and dictionary are bounded. Rejects other filters, and content with a wrong CRC.
 
 use std::io::Read as _;
 
@@ -19,7 +19,7 @@ const HAS_PACKED_SIZE: u8 = 0x40;
 const HAS_SIZE: u8 = 0x80;
 const MORE_FILTERS: u8 = 3;
 
-/// Sizes of checksums by type: none, 4 and 8 bytes. Other types are not verified.
+/// Sizes of checksums by type. Only the CRCs, of types 1 and 4, are verified.
 const SUM_BYTES: [usize; 16] = [0, 4, 4, 4, 8, 8, 8, 16, 16, 16, 32, 32, 32, 64, 64, 64];
 const SUM_32: u8 = 1;
 const SUM_64: u8 = 4;

@@ -57,22 +57,22 @@ impl Disorder {
             let release = self.position + distance + self.random.below(distance);
             self.strays.push(Reverse(Stray { release, number: self.position, event, blob: blob.into() }));
         } else {
-            self.let_go(event, blob);
+            self.emit(event, blob);
         }
         while self.chunk.events.len() < CHUNK_EVENTS
             && let Some(stray) = self.released()
         {
-            self.let_go(stray.event, &stray.blob);
+            self.emit(stray.event, &stray.blob);
         }
         (self.chunk.events.len() >= CHUNK_EVENTS).then(|| self.take_chunk())
     }
 
-    /// Returns the rest.
+    /// Returns the last chunks, with all events that are still delayed.
     #[must_use]
     pub(super) fn finish(mut self) -> Vec<Chunk> {
         let mut chunks = Vec::new();
         while let Some(Reverse(stray)) = self.strays.pop() {
-            self.let_go(stray.event, &stray.blob);
+            self.emit(stray.event, &stray.blob);
             if self.chunk.events.len() >= CHUNK_EVENTS {
                 chunks.push(self.take_chunk());
             }
@@ -94,7 +94,7 @@ impl Disorder {
         std::mem::replace(&mut self.chunk, chunk)
     }
 
-    fn let_go(&mut self, mut event: Event, blob: &[u8]) {
+    fn emit(&mut self, mut event: Event, blob: &[u8]) {
         event.detail = if blob.is_empty() { 0 } else { self.chunk.details.push_blob(blob) };
         self.chunk.events.push(event);
     }

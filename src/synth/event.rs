@@ -1,4 +1,4 @@
-//! Generated events without values.
+//! Creates generated events.
 
 use crate::model::{Event, EventKind, NameIdx, TrackIdx};
 

@@ -1,6 +1,7 @@
 //! Generates traces of any size from a seed. They resemble real programs: frames, workers, nested calls, bursts, idle
 //! gaps, log-normal durations and a few thousand names. A given fraction of events is out of order. The same seed gives
-//! the same bytes on every machine. Memory does not grow with the trace.
+//! the same bytes on every machine. Memory does not grow with the trace; in random order, it
+//! holds a 256th of the events.
 
 mod disorder;
 mod event;

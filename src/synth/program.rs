@@ -1,5 +1,5 @@
-//! The model of a traced program: its processes and threads, its functions and its call graph. The same for the same
-//! seed; the only model of time is how a thread spends it.
+//! The model of a traced program: its processes and threads, its functions and its call graph. The same seed gives the
+//! same program. The only model of time is how a thread spends it.
 
 use std::sync::Arc;
 

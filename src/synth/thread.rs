@@ -52,7 +52,7 @@ pub(super) struct Thread {
 /// soon.
 const PROCESS_PHASES: u32 = 48;
 
-/// Returns the start of a frame of a process, which every part of the program computes independently.
+/// Returns the start of a frame of a process. Every part of the generator computes it independently.
 #[must_use]
 pub(super) fn frame_start_ns(seed: u64, process: u32, frame: u64) -> i64 {
     let jitter_ns = Random::new(seed ^ 0xf7a3e, frame).below(FRAME_NS / 20);

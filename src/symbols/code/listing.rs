@@ -75,7 +75,7 @@ pub(crate) struct Assembly {
 pub(crate) struct InstructionLine {
     pub(crate) decoded: DecodedInstruction,
     pub(crate) sums: OwnAndTotal,
-    /// The function that it calls or jumps to, unless it is the same.
+    /// The function that it calls or jumps to, unless that is the listed one.
     pub(crate) callee: Option<String>,
     /// The functions inlined here, outermost first.
     pub(crate) inlined: String,
@@ -178,7 +178,7 @@ impl ListedFunction<'_> {
         Ok((all, lines.map(|(&(file, line), &sums)| ((file.to_owned(), line), sums)).collect()))
     }
 
-    /// Disassembles the compiled function with most samples of the function, and resolves each instruction.
+    /// Disassembles the compiled function with the most samples of the listed one, and resolves each instruction.
     fn assembly(&self, code: &ModuleCode) -> Result<Result<(Assembly, AddressNames), NoAssembly>, Cancelled> {
         let Some((whole, symbol)) = self.most_sampled(code)? else { return Ok(Err(NoAssembly::NoSymbol)) };
         let Some((path, decoded)) = code.decode(&whole) else { return Ok(Err(NoAssembly::NoCode)) };
@@ -216,7 +216,7 @@ impl ListedFunction<'_> {
         Ok(Ok((assembly, names)))
     }
 
-    /// Returns bounds and name of the compiled function with most samples of the function, the first of equals.
+    /// Returns bounds and name of the compiled function with the most samples of the listed one, the first of equals.
     fn most_sampled(&self, code: &ModuleCode) -> Result<Option<(Range<u64>, String)>, Cancelled> {
         let mut starts: PlaceRows<u64> = PlaceRows::new();
         let sums = self.samples.sums(self.cancel, |frame, is_innermost, rows| {

@@ -228,7 +228,7 @@ fn is_in(unit: &UnitRef<'_, SectionReader<'_, '_>>, target: Target) -> bool {
     !target.is_shared && DebugInfoOffset(target.offset).to_unit_offset(&unit.header).is_some()
 }
 
-/// Returns the direct name of a function, which is described at a target.
+/// Returns the name that the entry of a function itself has; the entry is at a target.
 fn own_name<'a, 'f>(
     unit: &UnitRef<'_, SectionReader<'a, 'f>>,
     target: Target,
@@ -238,7 +238,7 @@ fn own_name<'a, 'f>(
     let linkage_name = function.linkage_name.and_then(text).map(|text| RawName { text, unscoped: None });
     linkage_name.or_else(|| {
         let text = function.name.and_then(text)?;
-        // GCC also writes linkage names of parts of functions here.
+        // Here GCC also writes the linkage names of parts of functions.
         Some(RawName { text, unscoped: (!text.starts_with(b"_Z")).then_some(target) })
     })
 }

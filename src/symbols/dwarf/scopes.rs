@@ -9,10 +9,10 @@ use rustc_hash::FxHashMap;
 
 use super::sections::SectionReader;
 
-/// Bytes of a unit per recorded entry; real units have some 40. Later entries of others have no scope.
+/// Bytes of a unit per recorded entry; real units have some 40. In a unit with less, later entries have no scope.
 const BYTES_PER_ROW: usize = 16;
 
-/// Limit for scopes around one another.
+/// Limit for nested scopes.
 const DEPTH_MAX: usize = 64;
 
 /// The target of a reference.
@@ -24,7 +24,7 @@ pub(super) struct Target {
     pub(super) offset: usize,
 }
 
-/// The scopes of units that others refer to, each read once for all threads. By the place of the unit.
+/// The scopes of units that others refer to, by the position of the unit. Each is read once for all threads.
 #[derive(Debug, Default)]
 pub(super) struct SharedScopes(Mutex<FxHashMap<Target, Arc<OnceLock<UnitScopes>>>>);
 
@@ -135,7 +135,7 @@ fn is_scope(tag: gimli::DwTag) -> bool {
     )
 }
 
-/// Returns the name of a scope that has none, as in other tools. GCC writes none of lambdas.
+/// Returns the name of a scope that has none, as in other tools. GCC writes no names of lambdas.
 pub(super) fn label(tag: gimli::DwTag) -> &'static str {
     match tag {
         gimli::DW_TAG_namespace => "(anonymous namespace)",

@@ -190,7 +190,7 @@ struct EnclosingFunction {
     depth: isize,
     /// The function, if it contains wanted addresses.
     function: Option<u32>,
-    /// Number of inlined functions that enclose it, including itself.
+    /// Number of enclosing inlined functions, including itself.
     inlined: usize,
 }
 
@@ -298,7 +298,7 @@ impl<'u, 'a, 'f, 'w> UnitWalk<'u, 'a, 'f, 'w> {
     }
 
     /// Completes the name of a compiled function at an address from the symbol table. GCC writes no linkage names of
-    /// functions of one file. Functions of C among those of C++ have no scopes.
+    /// functions that are local to a file. Functions of C in a unit of C++ have no scopes.
     fn with_linkage_name(&self, name: RawName<'a>, address: u64) -> RawName<'a> {
         let Some(symbol) = name.unscoped.and_then(|_| self.symbols.find(address)) else { return name };
         let mangled = without_suffix(symbol).map(|text| RawName { text, unscoped: None });

@@ -76,7 +76,7 @@ impl<'a> FrameMemory<'a> {
         if self.is_past_end.get() { StackEnd::BytesEnd } else { StackEnd::Damaged }
     }
 
-    /// Steps to the caller. The first function may not have moved the stack pointer yet; each caller is further up.
+    /// Steps to the caller, which must be further up. Only the first function may not have moved the stack pointer yet.
     /// Returns [`StackEnd::Whole`] if there is no caller, or else why it is unknown.
     pub(super) fn step(&mut self, rule: &FrameRule, is_first: bool) -> Result<(), StackEnd> {
         let frame = match &rule.frame {
