@@ -10,6 +10,7 @@ mod derive;
 pub(crate) mod desktop;
 pub(crate) mod dialogs;
 mod display;
+pub(crate) mod drawn_frames;
 pub(crate) mod event;
 mod follow;
 pub(crate) mod follow_request;

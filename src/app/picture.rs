@@ -71,12 +71,7 @@ pub(crate) fn render_png(
 pub fn render(snapshot: Snapshot, options: &PictureOptions) -> Result<Pixels, GpuError> {
     let gpu = Gpu::headless()?;
     let mut painter = Painter::new(&gpu, readback::FORMAT);
-    let navigation = Some(Navigation::STILL);
-    let app_options = AppOptions { shade: options.shade, colors: options.colors, navigation, ..AppOptions::default() };
-    let mut app = App::new(app_options, Arc::new(|_| {}));
-    // Without the name of the GPU, so that a picture is the same on any machine.
-    app.set_adapter(String::new(), gpu.is_software());
-    app.wait_for_fonts();
+    let mut app = app_without_window(&gpu, options.shade, options.colors);
     let Scope { from_ns, to_ns, .. } = options.scope;
     let range = (from_ns.unwrap_or(snapshot.start_ns()), to_ns.unwrap_or(snapshot.end_ns()));
     let summary = TraceSummary::from_snapshot(&snapshot, &Cancel::default());
@@ -109,6 +104,17 @@ pub fn render(snapshot: Snapshot, options: &PictureOptions) -> Result<Pixels, Gp
     }
     let picture = show(&mut app);
     paint_offscreen(&gpu, &mut painter, options.size_px, picture)
+}
+
+/// Creates an app that draws without a window: nothing moves by itself, and no background work is answered.
+pub(super) fn app_without_window(gpu: &Gpu, shade: Shade, colors: Colors) -> App {
+    let navigation = Some(Navigation::STILL);
+    let options = AppOptions { shade, colors, navigation, ..AppOptions::default() };
+    let mut app = App::new(options, Arc::new(|_| {}));
+    // Without the name of the GPU, so that a picture is the same on any machine.
+    app.set_adapter(String::new(), gpu.is_software());
+    app.wait_for_fonts();
+    app
 }
 
 /// Dims everything that does not match.

@@ -8,14 +8,15 @@ use std::time::Duration;
 use clap_complete::Shell;
 use regex::Regex;
 
+use super::bench::Bench;
 use super::error::CliError;
 use super::last_argument::split_last;
 use super::live_args::{Follow, follow_args, listen_args, live_filter, live_sources};
 use super::live_rows::LiveRowFormat;
 use super::low_args::{
-    LowAnnotate, LowArgs, LowCapture, LowCells, LowCommand, LowCommon, LowExport, LowFlame, LowMan, LowOffsets,
-    LowProgress, LowRecord, LowRender, LowRows, LowScope, LowSearch, LowSpans, LowStats, LowSymbols, LowSynth,
-    LowWindow,
+    LowAnnotate, LowArgs, LowBench, LowCapture, LowCells, LowCommand, LowCommon, LowExport, LowFlame, LowMan,
+    LowOffsets, LowProgress, LowRecord, LowRender, LowRows, LowScope, LowSearch, LowSpans, LowStats, LowSymbols,
+    LowSynth, LowWindow,
 };
 use super::low_cache::{LowCacheAction, LowCacheClear};
 use super::low_choices::{LowColorBy, LowFlameFormat, LowFormat, LowHues, LowRowFormat, LowTheme, LowUnit};
@@ -68,7 +69,7 @@ pub(super) enum CliCommand {
     Dump { sources: Sources, load: Load },
     CacheList { folder: PathBuf },
     CacheClear { folder: PathBuf, followed: bool },
-    Bench { sources: Sources, frames: u32, size: SizeArg, load: Load },
+    Bench { bench: Bench, load: Load },
     Completions { shell: Shell },
     ManPage { command: Option<String> },
     ManPages { folder: PathBuf },
@@ -269,11 +270,9 @@ impl CliCommand {
                     Self::CacheClear { folder: cache_folder(which.cache)?, followed }
                 }
             },
-            Some(LowCommand::Bench(low)) => Self::Bench {
-                sources: capture(low.capture)?,
-                frames: low.frames,
-                size: low.size,
-                load: load(low.common)?,
+            Some(LowCommand::Bench(LowBench { capture: sources, frames, size, draw, common })) => Self::Bench {
+                bench: Bench { sources: capture(sources)?, frames, size, draws: draw },
+                load: load(common)?,
             },
             Some(LowCommand::Completions(low)) => Self::Completions { shell: low.shell },
             Some(LowCommand::Man(LowMan { output: Some(folder), .. })) => Self::ManPages { folder },

@@ -1,5 +1,5 @@
 //! `longspan bench`: a scripted zoom from the whole trace to one span and back, frame by frame as the window builds
-//! them, with the cost of each frame. Measures CPU work: nothing is drawn.
+//! them, with the cost of each frame. Measures CPU work: nothing is drawn, unless [`Bench::draws`] adds a run that is.
 //!
 //! The zoom runs three times. *Cold*: the page cache of the store is dropped first, so that it is read from disk. This
 //! needs a cached store, because a store without a name cannot be reopened. *Warm*: with all pages in memory. Both run
@@ -7,18 +7,21 @@
 //! are late. *Whole*: warm, with every frame waiting for all of its answers, which shows their cost. Each run starts
 //! with an empty tile cache.
 
+pub(super) mod report;
+
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use rayon::ThreadPool;
-use serde::Serialize;
 
+use self::report::{Distributions, Drawn, FrameTiming, Pass, Report};
 use super::args::Load;
 use super::error::CliError;
 use super::load::{load, starting_over};
 use super::stdout::to_stdout;
 use super::units::SizeArg;
+use super::window::draw_frames;
 use crate::base::escape::write_json;
 use crate::export::check;
 use crate::frame::{self, FrameOptions, RectBudget};
@@ -26,106 +29,31 @@ use crate::model::Sources;
 use crate::query::Snapshot;
 use crate::scene::color::Shade;
 use crate::scene::palette::Palette;
-use crate::scene::rects::Rect;
 use crate::scene::rows::{Folded, RowHeights, RowLayout, TrackRows};
 use crate::scene::viewport::Viewport;
 use crate::store::{LaneIdx, LaneKind, RowIdx};
 use crate::tiles::Tiles;
 use crate::tiles::loader::{FRAME_PATIENCE, LoaderPool, TileLoader, TileRequest, ahead_of_zoom};
 
-/// The printed object; its names are a contract with scripts.
-#[derive(Debug, Serialize)]
-struct Report {
-    spans: u64,
-    /// Maximum number of lanes in view of any frame.
-    lanes_in_view: usize,
-    frames: u32,
-    /// The warm frames, whose fields are those of the object itself.
-    #[serde(flatten)]
-    warm: Distributions,
-    cold: Option<Distributions>,
-    /// The frames that waited for all of their answers.
-    whole: Distributions,
-    /// The GPU that the window would use here.
-    adapter: Option<String>,
-    steps: Vec<FrameTiming>,
-}
-
-#[derive(Debug, Serialize)]
-struct Distributions {
-    queries_per_frame: Distribution<u64>,
-    ns_per_query: Distribution<f64>,
-    /// CPU time of all threads while the frame was built.
-    cpu_ms: Percentiles,
-    /// Wall time from the start of the frame to its rectangles; longer if other programs use the CPU.
-    wall_ms: Percentiles,
-    /// CPU time of all threads between frames, for late answers and prefetches.
-    between_ms: Percentiles,
-    read_bytes: Distribution<u64>,
-    instances: Distribution<u64>,
-    uploaded_bytes: Distribution<u64>,
-    late: Late,
-}
-
-/// Frames with a tile drawn coarser than it should be, because its answer was late.
-#[derive(Debug, Serialize)]
-struct Late {
-    frames: usize,
-    /// Longest run of such frames.
-    frames_in_a_row: usize,
-    tiles: Distribution<u64>,
-}
-
-#[derive(Debug, Serialize)]
-struct Distribution<T> {
-    p50: T,
-    max: T,
-}
-
-#[derive(Debug, Serialize)]
-struct Percentiles {
-    p50: f64,
-    p95: f64,
-    p99: f64,
-    max: f64,
-}
-
-/// The measurements of one frame.
-#[derive(Debug, Clone, Copy, Serialize)]
-struct FrameTiming {
-    pass: Pass,
-    /// Zoom factor relative to the whole trace.
-    zoom: f64,
-    queries: u64,
-    cpu_ms: f64,
-    wall_ms: f64,
-    between_ms: f64,
-    /// Wall time per query of all threads together; `None` without queries.
-    ns_per_query: Option<f64>,
-    read_bytes: u64,
-    late_tiles: u64,
-    #[serde(skip)]
-    instances: u64,
-    #[serde(skip)]
-    lanes: usize,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-enum Pass {
-    Cold,
-    Warm,
-    Whole,
+/// The arguments of the benchmark.
+#[derive(Debug, Clone)]
+pub(super) struct Bench {
+    pub(super) sources: Sources,
+    pub(super) frames: u32,
+    pub(super) size: SizeArg,
+    /// Whether to draw the frames as well.
+    pub(super) draws: bool,
 }
 
 /// Runs the benchmark, and prints one JSON object.
-pub(super) fn print(sources: &Sources, frames: u32, size: SizeArg, how: &Load) -> Result<(), CliError> {
+pub(super) fn print(bench: &Bench, how: &Load) -> Result<(), CliError> {
     #[cfg(feature = "window")]
     crate::app::restart::without_device_layer();
-    starting_over(sources, how, |how| print_once(sources, frames, size, how))
+    starting_over(&bench.sources, how, |how| print_once(bench, how))
 }
 
-fn print_once(sources: &Sources, frames: u32, size: SizeArg, how: &Load) -> Result<(), CliError> {
+fn print_once(bench: &Bench, how: &Load) -> Result<(), CliError> {
+    let Bench { sources, frames, size, draws } = bench;
     let loaded = load(sources, how)?;
     let store_path = loaded.store.path().to_owned();
     let pool = rayon::ThreadPoolBuilder::new().num_threads(how.threads).build();
@@ -135,7 +63,7 @@ fn print_once(sources: &Sources, frames: u32, size: SizeArg, how: &Load) -> Resu
         Some((_, false)) => RectBudget::HARDWARE,
         _ => RectBudget::SOFTWARE,
     };
-    let script = Script { frames, size, rects };
+    let script = Script { frames: *frames, size: *size, rects };
 
     let mut steps = Vec::new();
     let store = if how.cache.is_some() && store_path.is_file() {
@@ -151,6 +79,7 @@ fn print_once(sources: &Sources, frames: u32, size: SizeArg, how: &Load) -> Resu
     script.run(&snapshot, Pass::Whole, &pool)?; // reads the pages into memory
     steps.extend(script.run(&snapshot, Pass::Whole, &pool)?);
     steps.extend(script.run(&snapshot, Pass::Warm, &pool)?);
+    let drawn = draws.then(|| script.draw(&snapshot)).transpose()?;
     check(snapshot.store())?;
 
     let distributions =
@@ -158,11 +87,12 @@ fn print_once(sources: &Sources, frames: u32, size: SizeArg, how: &Load) -> Resu
     let report = Report {
         spans: snapshot.summary().spans,
         lanes_in_view: steps.iter().map(|step| step.lanes).max().unwrap_or(0),
-        frames,
+        frames: *frames,
         warm: distributions(Pass::Warm),
         cold: (steps.first().map(|step| step.pass) == Some(Pass::Cold)).then(|| distributions(Pass::Cold)),
         whole: distributions(Pass::Whole),
         adapter: adapter.map(|(name, _)| name),
+        drawn,
         steps,
     };
     to_stdout(|out| {
@@ -180,7 +110,7 @@ struct Script {
 }
 
 /// Frame time at 60 frames per second.
-const FRAME_TIME: Duration = Duration::from_nanos(1_000_000_000 / 60);
+pub(super) const FRAME_TIME: Duration = Duration::from_nanos(1_000_000_000 / 60);
 
 impl Script {
     /// Zooms in for half of the frames, and out again for the rest.
@@ -196,6 +126,7 @@ impl Script {
         let layout = layout_of(snapshot);
         let (width_px, height_px) = (f64::from(self.size.width_px), f64::from(self.size.height_px));
         let mut view = Viewport::covering(snapshot.start_ns(), snapshot.end_ns(), width_px, height_px);
+        let zoom = Zoom::new(snapshot, &view, self.frames);
         let palette = Palette::new(Shade::Dark);
         let options = FrameOptions {
             palette: &palette,
@@ -206,16 +137,9 @@ impl Script {
             overlaid: &[],
         };
         let whole_ns = view.width_ns();
-        let (middle_ns, target_ns) = match target(snapshot) {
-            Some(row) => {
-                let span = snapshot.row(row);
-                scroll_to(&mut view, &layout, snapshot, row);
-                (span.start_ns.saturating_add_unsigned(span.dur_ns / 2), ns(span.dur_ns) * 3.0)
-            }
-            None => (snapshot.start_ns(), whole_ns),
-        };
-        let half = (self.frames / 2).max(1);
-        let factor = (whole_ns / target_ns.max(1.0)).max(1.0).powf(1.0 / f64::from(half));
+        if let Some(row) = target(snapshot) {
+            scroll_to(&mut view, &layout, snapshot, row);
+        }
         let mut tiles = Tiles::default();
         let mut steps = Vec::new();
         let (mut before, mut due) = (view, Instant::now());
@@ -231,10 +155,55 @@ impl Script {
             }
             step.between_ms = processor_time_since(cpu_before).map_or(0.0, |time| time.as_secs_f64() * 1e3);
             steps.push(step);
-            let factor = if frame < half { factor } else { factor.recip() };
-            view.zoom(factor, view.x_from_time(middle_ns));
+            zoom.advance(&mut view, frame);
         }
         Ok(steps)
+    }
+
+    /// Draws the frames of the zoom offscreen, as the window draws them.
+    fn draw(&self, snapshot: &Snapshot) -> Result<Drawn, CliError> {
+        let (width_px, height_px) = (f64::from(self.size.width_px), f64::from(self.size.height_px));
+        let mut view = Viewport::covering(snapshot.start_ns(), snapshot.end_ns(), width_px, height_px);
+        let zoom = Zoom::new(snapshot, &view, self.frames);
+        let ranges = (0..self.frames).map(|frame| {
+            let range = (view.start_ns(), view.end_ns());
+            zoom.advance(&mut view, frame);
+            range
+        });
+        let frames = draw_frames(snapshot, target(snapshot), ranges.collect(), self.size)?;
+        Ok(Drawn::from_frames(&frames))
+    }
+}
+
+/// A zoom to the middle of a span and back.
+struct Zoom {
+    middle_ns: i64,
+    /// Factor from one frame to the next.
+    factor: f64,
+    /// Frames until it turns back.
+    half: u32,
+}
+
+impl Zoom {
+    /// A zoom from `view`, until a span takes a third of it.
+    fn new(snapshot: &Snapshot, view: &Viewport, frames: u32) -> Self {
+        let whole_ns = view.width_ns();
+        let (middle_ns, target_ns) = match target(snapshot) {
+            Some(row) => {
+                let span = snapshot.row(row);
+                (span.start_ns.saturating_add_unsigned(span.dur_ns / 2), ns(span.dur_ns) * 3.0)
+            }
+            None => (snapshot.start_ns(), whole_ns),
+        };
+        let half = (frames / 2).max(1);
+        let factor = (whole_ns / target_ns.max(1.0)).max(1.0).powf(1.0 / f64::from(half));
+        Self { middle_ns, factor, half }
+    }
+
+    /// Moves the view of a frame to that of the next.
+    fn advance(&self, view: &mut Viewport, frame: u32) {
+        let factor = if frame < self.half { self.factor } else { self.factor.recip() };
+        view.zoom(factor, view.x_from_time(self.middle_ns));
     }
 }
 
@@ -310,50 +279,6 @@ fn scroll_to(view: &mut Viewport, layout: &RowLayout, snapshot: &Snapshot, row: 
     view.scroll_to(ns(lane.top_px) - view.height_px() / 2.0, ns(layout.height_px()));
 }
 
-impl Distributions {
-    fn from_steps(steps: &[FrameTiming]) -> Self {
-        let whole = |measure: fn(&FrameTiming) -> u64| {
-            let mut values: Vec<u64> = steps.iter().map(measure).collect();
-            values.sort_unstable();
-            Distribution { p50: percentile(&values, 50).unwrap_or(0), max: values.last().copied().unwrap_or(0) }
-        };
-        let sorted = |mut values: Vec<f64>| {
-            values.sort_unstable_by(f64::total_cmp);
-            values
-        };
-        let query_ns = sorted(steps.iter().filter_map(|step| step.ns_per_query).collect());
-        let percentiles = |values| {
-            let values = sorted(values);
-            let at_percent = |percent| percentile(&values, percent).unwrap_or(0.0);
-            Percentiles { p50: at_percent(50), p95: at_percent(95), p99: at_percent(99), max: at_percent(100) }
-        };
-        Self {
-            queries_per_frame: whole(|step| step.queries),
-            ns_per_query: Distribution {
-                p50: percentile(&query_ns, 50).unwrap_or(0.0),
-                max: query_ns.last().copied().unwrap_or(0.0),
-            },
-            cpu_ms: percentiles(steps.iter().map(|step| step.cpu_ms).collect()),
-            wall_ms: percentiles(steps.iter().map(|step| step.wall_ms).collect()),
-            between_ms: percentiles(steps.iter().map(|step| step.between_ms).collect()),
-            read_bytes: whole(|step| step.read_bytes),
-            instances: whole(|step| step.instances),
-            uploaded_bytes: whole(|step| step.instances * size_of::<Rect>() as u64),
-            late: Late {
-                frames: steps.iter().filter(|step| step.late_tiles > 0).count(),
-                frames_in_a_row: steps.split(|step| step.late_tiles == 0).map(<[FrameTiming]>::len).max().unwrap_or(0),
-                tiles: whole(|step| step.late_tiles),
-            },
-        }
-    }
-}
-
-/// Returns the smallest value that is at least as large as `percent` % of all values.
-fn percentile<T: Copy>(sorted: &[T], percent: usize) -> Option<T> {
-    let rank = (sorted.len() * percent).div_ceil(100).max(1);
-    sorted.get(rank - 1).copied()
-}
-
 /// Returns the name of the GPU, and whether it is a software renderer.
 #[cfg(feature = "window")]
 fn adapter() -> Option<(String, bool)> {
@@ -396,17 +321,4 @@ fn drop_pages(_path: &Path) -> std::io::Result<()> {
 #[expect(clippy::cast_precision_loss, reason = "what is measured has three digits")]
 fn ns(count: u64) -> f64 {
     count as f64
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn percentiles_are_values_that_were_measured() {
-        let values: Vec<u32> = (1..=200).collect();
-        assert_eq!([50, 95, 99, 100].map(|percent| percentile(&values, percent)), [100, 190, 198, 200].map(Some));
-        assert_eq!(percentile(&[7], 50), Some(7));
-        assert_eq!(percentile::<u32>(&[], 50), None);
-    }
 }

@@ -503,6 +503,9 @@ pub(super) struct LowBench {
     /// Size of a frame in pixels
     #[arg(long, value_name = "WxH", default_value = "1920x1080")]
     pub(crate) size: SizeArg,
+    /// Also draw the frames offscreen, and measure the GPU
+    #[arg(long)]
+    pub(crate) draw: bool,
     #[command(flatten)]
     pub(crate) common: LowCommon,
 }

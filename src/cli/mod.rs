@@ -146,7 +146,7 @@ fn perform(command: CliCommand) -> Result<(), CliError> {
         CliCommand::Export { export, load } => export::write(&export, &load),
         CliCommand::Render { render, load } => window::render(&render, &load),
         CliCommand::Synth(args) => synth::write(&args),
-        CliCommand::Bench { sources, frames, size, load } => bench::print(&sources, frames, size, &load),
+        CliCommand::Bench { bench, load } => bench::print(&bench, &load),
         CliCommand::Completions { shell } => completions::print(shell),
         CliCommand::ManPage { command } => man::print(command.as_deref()),
         CliCommand::ManPages { folder } => man::write_all(&folder),

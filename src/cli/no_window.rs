@@ -1,9 +1,13 @@
 //! The commands that draw, in a build without the feature `window`: each is an error.
 
 use super::args::{Load, Render};
+use super::bench::report::DrawnFrame;
 use super::error::CliError;
 use super::live_args::Follow;
+use super::units::SizeArg;
 use crate::model::Sources;
+use crate::query::Snapshot;
+use crate::store::RowIdx;
 
 pub(crate) fn open(_sources: Sources, _follow: Option<Follow>, _demo: bool, _how: &Load) -> Result<(), CliError> {
     Err(CliError::NoWindow)
@@ -14,5 +18,14 @@ pub(crate) fn demo(_how: &Load) -> Result<(), CliError> {
 }
 
 pub(crate) fn render(_: &Render, _: &Load) -> Result<(), CliError> {
+    Err(CliError::NoWindow)
+}
+
+pub(crate) fn draw_frames(
+    _: &Snapshot,
+    _: Option<RowIdx>,
+    _: Vec<(i64, i64)>,
+    _: SizeArg,
+) -> Result<Vec<DrawnFrame>, CliError> {
     Err(CliError::NoWindow)
 }

@@ -1,6 +1,8 @@
 //! `longspan FILE...`, `longspan demo`, `longspan render`: everything that draws, in the window or into a PNG file.
 
 use super::args::{Load, Render};
+use super::bench::FRAME_TIME;
+use super::bench::report::DrawnFrame;
 use super::error::CliError;
 use super::live_args::Follow;
 use super::load::starting_over;
@@ -11,6 +13,7 @@ use super::symbols::load_with_names;
 use super::units::SizeArg;
 use crate::app::demo::demo_capture;
 use crate::app::desktop;
+use crate::app::drawn_frames::{self, FrameCost, FrameViews};
 use crate::app::follow_request::FollowRequest;
 use crate::app::picture::{PictureOptions, render_png};
 use crate::app::preferences::Folders;
@@ -23,8 +26,10 @@ use crate::ingest::LoadError;
 use crate::ingest::spool::{is_pipe, is_unseekable};
 use crate::live::arrivals::LiveInput;
 use crate::model::{Input, SourceFile, Sources};
+use crate::query::Snapshot;
 use crate::scene::color::Shade;
 use crate::scene::palette::Colors;
+use crate::store::RowIdx;
 
 /// The file of the demo picture without a display.
 const DEMO_PICTURE: &str = "longspan-demo.png";
@@ -107,6 +112,19 @@ fn render_once(render: &Render, how: &Load) -> Result<(), CliError> {
     let shade = shade.or_else(|| desktop::settings().shade).unwrap_or_default();
     let options = PictureOptions { size_px, scale: *scale, scope, shade, colors: *colors, title };
     Ok(render_png(&snapshot, &options, sources, output)?)
+}
+
+/// Draws a frame for each time range offscreen, with `row` in view, at the pace of a display.
+pub(super) fn draw_frames(
+    snapshot: &Snapshot,
+    row: Option<RowIdx>,
+    ranges: Vec<(i64, i64)>,
+    SizeArg { width_px, height_px }: SizeArg,
+) -> Result<Vec<DrawnFrame>, CliError> {
+    let views = FrameViews { row, ranges, size_px: [width_px, height_px], frame_time: FRAME_TIME };
+    let costs = drawn_frames::draw_frames(snapshot, &views).map_err(AppError::from)?;
+    let frame = |FrameCost { interface, submit, gpu, late_tiles }| DrawnFrame { interface, submit, gpu, late_tiles };
+    Ok(costs.into_iter().map(frame).collect())
 }
 
 /// Returns whether there may be a display; only systems with a display server can be without.

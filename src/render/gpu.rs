@@ -93,6 +93,12 @@ impl Gpu {
         self.lost.get().map(String::as_str)
     }
 
+    /// Waits until all submitted work is done. Returns [`GpuError::Lost`] if the GPU is lost meanwhile.
+    pub(crate) fn finish(&self) -> Result<(), GpuError> {
+        let done = self.device.poll(wgpu::PollType::wait_indefinitely());
+        done.map(drop).map_err(|error| GpuError::Lost { reason: error.to_string() })
+    }
+
     /// Returns whether rendering is done in software, so that a frame should have fewer rectangles.
     #[must_use]
     pub(crate) fn is_software(&self) -> bool {

@@ -28,6 +28,39 @@ impl Pixels {
     }
 }
 
+/// A texture to paint onto in place of a window.
+pub(crate) struct OffscreenTarget {
+    texture: wgpu::Texture,
+    view: wgpu::TextureView,
+}
+
+impl OffscreenTarget {
+    /// Creates a texture of this size and format. Returns [`GpuError::TooLarge`] if the GPU does not support the size.
+    pub(crate) fn new(gpu: &Gpu, format: wgpu::TextureFormat, [width, height]: [u32; 2]) -> Result<Self, GpuError> {
+        let limit = gpu.texture_side_max();
+        if width == 0 || height == 0 || width.max(height) > limit {
+            return Err(GpuError::TooLarge { width, height, limit });
+        }
+        let texture = gpu.device.create_texture(&wgpu::TextureDescriptor {
+            label: Some("offscreen"),
+            size: wgpu::Extent3d { width, height, depth_or_array_layers: 1 },
+            mip_level_count: 1,
+            sample_count: 1,
+            dimension: wgpu::TextureDimension::D2,
+            format,
+            usage: wgpu::TextureUsages::RENDER_ATTACHMENT | wgpu::TextureUsages::COPY_SRC,
+            view_formats: &[],
+        });
+        let view = texture.create_view(&wgpu::TextureViewDescriptor::default());
+        Ok(Self { texture, view })
+    }
+
+    /// Returns the view that a [`Painter`] paints onto.
+    pub(crate) fn view(&self) -> &wgpu::TextureView {
+        &self.view
+    }
+}
+
 /// Paints a picture onto a new texture, in the format of its `painter`, and reads it back. Returns
 /// [`GpuError::TooLarge`] if the GPU does not support the size, or [`GpuError::Lost`] if it is lost meanwhile.
 pub(crate) fn paint_offscreen(
@@ -36,23 +69,8 @@ pub(crate) fn paint_offscreen(
     [width, height]: [u32; 2],
     picture: Picture,
 ) -> Result<Pixels, GpuError> {
-    let limit = gpu.texture_side_max();
-    if width == 0 || height == 0 || width.max(height) > limit {
-        return Err(GpuError::TooLarge { width, height, limit });
-    }
-    let size = wgpu::Extent3d { width, height, depth_or_array_layers: 1 };
-    let texture = gpu.device.create_texture(&wgpu::TextureDescriptor {
-        label: Some("offscreen"),
-        size,
-        mip_level_count: 1,
-        sample_count: 1,
-        dimension: wgpu::TextureDimension::D2,
-        format: painter.format(),
-        usage: wgpu::TextureUsages::RENDER_ATTACHMENT | wgpu::TextureUsages::COPY_SRC,
-        view_formats: &[],
-    });
-    let view = texture.create_view(&wgpu::TextureViewDescriptor::default());
-    painter.paint(gpu, &view, [width, height], picture);
+    let target = OffscreenTarget::new(gpu, painter.format(), [width, height])?;
+    painter.paint(gpu, target.view(), [width, height], picture);
     let row_bytes = width * 4;
     let padded_row_bytes = row_bytes.next_multiple_of(wgpu::COPY_BYTES_PER_ROW_ALIGNMENT);
     let buffer = gpu.device.create_buffer(&wgpu::BufferDescriptor {
@@ -63,7 +81,7 @@ pub(crate) fn paint_offscreen(
     });
     let mut encoder = gpu.device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some("readback") });
     encoder.copy_texture_to_buffer(
-        texture.as_image_copy(),
+        target.texture.as_image_copy(),
         wgpu::TexelCopyBufferInfo {
             buffer: &buffer,
             layout: wgpu::TexelCopyBufferLayout {
@@ -72,15 +90,15 @@ pub(crate) fn paint_offscreen(
                 rows_per_image: Some(height),
             },
         },
-        size,
+        target.texture.size(),
     );
     gpu.queue.submit([encoder.finish()]);
     let (answer, mapped) = std::sync::mpsc::channel();
     buffer.map_async(wgpu::MapMode::Read, .., move |result| {
         answer.send(result).ok(); // the receiver is gone once the device is lost
     });
+    gpu.finish()?;
     let lost = |reason: &dyn std::fmt::Display| GpuError::Lost { reason: reason.to_string() };
-    gpu.device.poll(wgpu::PollType::wait_indefinitely()).map_err(|error| lost(&error))?;
     mapped.recv().map_err(|error| lost(&error))?.map_err(|error| lost(&error))?;
     let mapped = buffer.get_mapped_range(..).map_err(|error| lost(&error))?;
     let mut rgba = Vec::with_capacity(row_bytes as usize * height as usize);

@@ -21,6 +21,24 @@ fn a_picture_has_the_size_that_was_asked_for_and_something_in_it() {
 
 #[cfg(feature = "window")]
 #[test]
+fn the_frames_of_a_zoom_are_drawn_only_if_asked_for() {
+    let capture = data("viztracer_ring.json.gz");
+    let report = |more: &[&str]| {
+        let words = ["bench", "--no-cache", text(&capture), "--frames", "5", "--size", "300x200"];
+        let printed = longspan(&[&words[..], more].concat()).done();
+        serde_json::from_str::<serde_json::Value>(&printed).expect("one JSON object")
+    };
+    assert!(report(&[])["drawn"].is_null());
+    let drawn = &report(&["--draw"])["drawn"];
+    let ms = |part: &str, at: &str| drawn[part][at].as_f64().unwrap_or_else(|| panic!("{part} has no {at}: {drawn}"));
+    for part in ["interface_ms", "submit_ms", "gpu_ms"] {
+        assert!(ms(part, "p50") > 0.0 && ms(part, "p50") <= ms("frame_ms", "p50"), "{part}: {drawn}");
+        assert!(ms(part, "p50") <= ms(part, "p99") && ms(part, "p99") <= ms(part, "max"), "{part}: {drawn}");
+    }
+}
+
+#[cfg(feature = "window")]
+#[test]
 fn each_way_to_colour_spans_draws_another_picture() {
     let folder = folder();
     let output = folder.path().join("picture.png");

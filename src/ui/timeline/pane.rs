@@ -111,7 +111,6 @@ impl Pane {
         ranges.iter().find(|(known, _)| *known == lane).map(|(_, ranges)| &**ranges)
     }
 
-    #[cfg(test)]
     pub(super) fn last_frame(&self) -> Option<&TimelineFrame> {
         self.drawn.as_ref().map(|drawn| &drawn.frame)
     }

@@ -260,7 +260,6 @@ impl Timeline {
     }
 
     /// Returns the last frame, for benchmarks.
-    #[cfg(test)]
     #[must_use]
     pub(crate) fn last_frame(&self) -> Option<&crate::frame::TimelineFrame> {
         self.rows.last_frame()
