@@ -5,6 +5,7 @@
 //! of the whole, in any order.
 
 use serde::{Deserialize, Serialize};
+use smallvec::SmallVec;
 
 use super::log_scale::{FINEST_BUCKETS, FINEST_LOG2, bucket_bounds, bucket_of};
 
@@ -14,8 +15,8 @@ const EXACT_MAX: usize = 128;
 /// The distribution of some durations.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) enum Sketch {
-    /// The durations, in any order.
-    Exact(Vec<u64>),
+    /// The durations, in any order. Most of a million names have one span or two, so these need no allocation.
+    Exact(SmallVec<[u64; 2]>),
     /// Counts of consecutive buckets.
     Counted {
         /// Index of the first bucket.
@@ -57,20 +58,14 @@ impl Eq for Sketch {}
 
 impl Default for Sketch {
     fn default() -> Self {
-        Self::Exact(Vec::new())
+        Self::Exact(SmallVec::new())
     }
 }
 
 impl Sketch {
     pub(crate) fn add(&mut self, dur_ns: u64) {
         match self {
-            Self::Exact(values) if values.len() < EXACT_MAX => {
-                if values.is_empty() {
-                    // Most of a million names have one span.
-                    values.reserve_exact(1);
-                }
-                values.push(dur_ns);
-            }
+            Self::Exact(values) if values.len() < EXACT_MAX => values.push(dur_ns),
             Self::Exact(_) => {
                 self.count_all();
                 self.add(dur_ns);

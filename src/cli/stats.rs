@@ -70,12 +70,13 @@ fn print_once(stats: &Stats, how: &Load) -> Result<(), CliError> {
     if totals.by().is_pair() && totals.has_others() {
         return Err(CliError::TooManyGroups { most: Totals::PAIRS_MAX });
     }
-    let mut rows = totals.by_group();
+    // A trace may have millions of names, so rows are sorted by their indices.
+    let mut rows: Vec<u32> = totals.numbered().map(|(row, ..)| row).collect();
     // Sorted by name among equal times, because the order of names is that of the trace.
-    rows.sort_by(|&(one, numbers), &(other, others)| {
-        let label = |group| label_cells(&totals, group, &snapshot).into_iter().map(|(_, cell)| cell);
-        let by_label = || label(one).cmp(label(other)).then(one.cmp(&other));
-        others.total_ns.cmp(&numbers.total_ns).then_with(by_label)
+    rows.sort_unstable_by(|&one, &other| {
+        let label = |row| label_cells(&totals, totals.group_at(row), &snapshot).into_iter().map(|(_, cell)| cell);
+        let by_label = || label(one).cmp(label(other)).then(totals.group_at(one).cmp(&totals.group_at(other)));
+        totals.at(other).total_ns.cmp(&totals.at(one).total_ns).then_with(by_label)
     });
     to_stdout(|out| {
         if let RowFormat::Csv(_) = stats.format {
@@ -84,8 +85,8 @@ fn print_once(stats: &Stats, how: &Load) -> Result<(), CliError> {
             }
             writeln!(out, "{},{QUANTILE_ERROR}", NUMBER_COLUMNS.join(","))?;
         }
-        for (group, numbers) in rows {
-            let cells = label_cells(&totals, group, &snapshot);
+        for row in rows {
+            let (cells, numbers) = (label_cells(&totals, totals.group_at(row), &snapshot), totals.at(row));
             match stats.format {
                 RowFormat::Csv(how) => csv_row(out, &cells, numbers, how)?,
                 RowFormat::JsonLines => json_row(out, &cells, numbers)?,

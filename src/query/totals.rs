@@ -145,6 +145,7 @@ impl<'a> TotalsQuestion<'a> {
                         !store.ledger_node(node, |name, sums: NameSums| {
                             if matcher.has_name(name) {
                                 table.sums.merge(name, &sums);
+                                pool.limit(table);
                             }
                         })
                     });

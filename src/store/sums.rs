@@ -154,6 +154,12 @@ impl SumTable {
         Self { slots: vec![NO_SLOT; name_count], names: Vec::new(), sums: Vec::new(), until: Vec::new(), range: 0 }
     }
 
+    /// Returns the number of names with sums.
+    #[must_use]
+    pub(crate) fn len(&self) -> usize {
+        self.names.len()
+    }
+
     /// Returns the slot of a name, valid until the table is drained.
     #[inline]
     pub(crate) fn slot(&mut self, name: NameIdx) -> usize {

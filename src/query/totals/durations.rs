@@ -3,6 +3,7 @@
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
+use super::pool::GROUPS_MAX;
 use super::table::GrowingTotals;
 use crate::base::cancel::{Cancel, Cancelled};
 use crate::base::progress::Progress;
@@ -46,6 +47,9 @@ pub(super) fn count_durations(
                 if matcher.has_name(name) {
                     // Sketches of all tracks are used only if groups do not depend on tracks.
                     sketches.entry(grouping.group(name, TrackIdx(0))).or_default().merge(sketch);
+                    if sketches.len() > GROUPS_MAX {
+                        add(std::mem::take(&mut sketches));
+                    }
                 }
             });
             add(sketches);
@@ -63,16 +67,25 @@ pub(super) fn count_durations(
         })
         .collect();
     judge_extents(&scans, EXTENTS_AT_ONCE, (cancel, progress), |scan, extents| {
-        add(sketches_of(scan, extents, grouping));
+        each_sketches(scan, extents, grouping, add);
         Ok(())
     })
 }
 
-fn sketches_of(scan: &LaneScan<'_>, extents: &[usize], grouping: &Grouping) -> FxHashMap<SpanGroup, Sketch> {
+/// Calls `each` with the sketches of the matching rows, of at most some [`GROUPS_MAX`] groups at a time.
+fn each_sketches(
+    scan: &LaneScan<'_>,
+    extents: &[usize],
+    grouping: &Grouping,
+    each: impl Fn(FxHashMap<SpanGroup, Sketch>),
+) {
     let mut sketches: FxHashMap<SpanGroup, Sketch> = FxHashMap::default();
     let track = scan.lane().info().track;
     let mut reader = DetailReader::default();
     for &extent in extents {
+        if sketches.len() > GROUPS_MAX {
+            each(std::mem::take(&mut sketches));
+        }
         for (_, hits) in scan.blocks(extent, 0, &mut reader) {
             let (mut durs, mut names) = ([0; BLOCK_ROWS], [0; BLOCK_ROWS]);
             hits.block.values(&mut durs);
@@ -83,7 +96,7 @@ fn sketches_of(scan: &LaneScan<'_>, extents: &[usize], grouping: &Grouping) -> F
             }
         }
     }
-    sketches
+    each(sketches);
 }
 
 /// Returns the sketch nodes within a scope, and the parts of it that they leave.

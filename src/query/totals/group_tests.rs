@@ -118,8 +118,12 @@ fn groups_are_those_of_a_loop_over_all_spans_with_and_without_a_ledger() {
                         for ((label, row), expected) in found.iter().zip(expected.values()) {
                             let (count, total_ns, self_ns, union_ns, durs, unfinished) = expected;
                             let what = format!("{label} in {what}");
-                            assert_eq!((row.count, row.unfinished), (*count, *unfinished), "counts of {what}");
-                            let times = (row.total_ns, row.self_ns, row.union_ns);
+                            assert_eq!(
+                                (row.count, u64::from(row.unfinished)),
+                                (*count, *unfinished),
+                                "counts of {what}"
+                            );
+                            let times = (row.total_ns, row.self_ns, row.union_ns());
                             assert_eq!(times, (*total_ns, *self_ns, *union_ns), "times of {what}");
                             assert_eq!((Some(&row.min_ns), Some(&row.max_ns)), (durs.first(), durs.last()), "{what}");
                             let median = durs[durs.len().div_ceil(2) - 1];

@@ -3,7 +3,7 @@
 use crate::base::sketch::Sketch;
 use crate::store::sums::NameSums;
 
-/// Totals of the spans of one name, or of another group.
+/// Totals of the spans of one name, or of another group. A trace may have millions of them, so they are 144 bytes.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct NameTotals {
     /// Spans that reach into the range.
@@ -12,9 +12,8 @@ pub(crate) struct NameTotals {
     pub(crate) total_ns: u128,
     /// Self time: the part of the total in which no child runs.
     pub(crate) self_ns: u128,
-    /// Time in which at least one span of the group is open on its track: recursion counts once. `None` if the sums of
-    /// the names do not give it.
-    pub(crate) union_ns: Option<u128>,
+    /// Time in which at least one span of the group is open on its track, if `has_union`.
+    union_ns: u128,
     /// Sum of whole durations, including spans that the range cuts.
     pub(crate) whole_ns: u128,
     /// Squares of whole durations, in square nanoseconds; saturates.
@@ -23,8 +22,11 @@ pub(crate) struct NameTotals {
     pub(crate) min_ns: u64,
     /// Longest whole duration.
     pub(crate) max_ns: u64,
-    /// Spans without an end in the trace; they last until the last event of their track.
-    pub(crate) unfinished: u64,
+    /// Spans without an end in the trace; they last until the last event of their track. At most one per lane, whose
+    /// indices have 32 bits.
+    pub(crate) unfinished: u32,
+    /// Whether the sums of the names give the union of the group.
+    has_union: bool,
     pub(super) sketch: Sketch,
 }
 
@@ -35,7 +37,14 @@ pub(crate) const NUMBER_COLUMNS: [&str; 13] =
 impl NameTotals {
     /// Creates empty totals. `has_union` says whether the added sums give the union of the group.
     pub(super) fn new(has_union: bool) -> Self {
-        Self { union_ns: has_union.then_some(0), ..Self::default() }
+        Self { has_union, ..Self::default() }
+    }
+
+    /// Returns the time in which at least one span of the group is open on its track: recursion counts once. `None` if
+    /// the sums of the names do not give it.
+    #[must_use]
+    pub(crate) fn union_ns(&self) -> Option<u128> {
+        self.has_union.then_some(self.union_ns)
     }
 
     /// Returns the mean of whole durations.
@@ -96,7 +105,7 @@ impl NameTotals {
             5 => quantile(0.99),
             6 => Some(self.min_ns.into()),
             7 => Some(self.max_ns.into()),
-            8 => self.union_ns,
+            8 => self.union_ns(),
             9 => self.deviation_ns().map(|ns| ns.round() as u128),
             10 => quantile(0.9),
             11 => quantile(0.95),
@@ -118,8 +127,18 @@ impl NameTotals {
         self.count += sums.starts;
         self.total_ns += sums.total_ns;
         self.self_ns += sums.total_ns - sums.covered_ns;
-        self.union_ns = self.union_ns.map(|union_ns| union_ns + sums.union_ns);
+        self.union_ns += sums.union_ns;
         self.whole_ns += sums.whole_ns;
         self.whole_squares = self.whole_squares.saturating_add(sums.whole_squares);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn totals_of_a_million_names_stay_small() {
+        assert_eq!(size_of::<NameTotals>(), 144);
     }
 }

@@ -14,8 +14,8 @@ use crate::store::sums::{Additive as _, NameSums, SumTable};
 /// Time that each thread sums before its sums are shown.
 const SHOWN_EVERY: Duration = Duration::from_millis(100);
 
-/// Groups per thread before they are merged into the visible totals: some 16 MiB.
-const GROUPS_MAX: usize = 1 << 16;
+/// Groups or names per thread before they are merged into the visible totals: some 4 MiB of either.
+pub(super) const GROUPS_MAX: usize = 1 << 15;
 
 /// The sums and sketches of one task.
 pub(super) struct TaskTable {
@@ -69,14 +69,23 @@ impl<'a> TablePool<'a> {
         let spare = self.tables.lock().ok().and_then(|mut tables| tables.pop());
         let mut table = spare.unwrap_or_else(|| TaskTable::new(self.name_count));
         let result = work(&mut table);
-        if table.shown.elapsed() > SHOWN_EVERY || table.groups.len() > GROUPS_MAX {
+        if table.shown.elapsed() > SHOWN_EVERY {
             self.show(&mut table);
             table.shown = Instant::now();
         }
+        self.limit(&mut table);
         if let Ok(mut tables) = self.tables.lock() {
             tables.push(table);
         }
         result
+    }
+
+    /// Merges the sums of a table that has too many.
+    #[inline]
+    pub(super) fn limit(&self, table: &mut TaskTable) {
+        if table.groups.len().max(table.sums.len()).max(table.sketches.len()) > GROUPS_MAX {
+            self.show(table);
+        }
     }
 
     /// Merges the sums of all tables.

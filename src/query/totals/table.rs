@@ -1,8 +1,11 @@
 //! Tables of totals by name or by another key, and tables that are still being summed.
 
+use std::hash::BuildHasher as _;
 use std::sync::{Arc, Mutex};
 
-use rustc_hash::FxHashMap;
+use hashbrown::HashTable;
+use hashbrown::hash_table::Entry;
+use rustc_hash::FxBuildHasher;
 
 use super::numbers::NameTotals;
 use super::values::GroupValue;
@@ -15,8 +18,8 @@ use crate::query::groups::{GroupBy, SpanGroup};
 #[derive(Debug, Clone, Default)]
 pub struct Totals {
     by: GroupBy,
-    /// Index of each group in the lists.
-    index: FxHashMap<SpanGroup, u32>,
+    /// Hash table of the indices into the lists, which is a third of a map with groups as keys.
+    index: HashTable<u32>,
     groups: Vec<SpanGroup>,
     rows: Vec<NameTotals>,
     /// Texts of the argument values that are grouped by.
@@ -50,7 +53,7 @@ impl Totals {
     /// Returns the totals of one group.
     #[must_use]
     pub(crate) fn of_group(&self, group: SpanGroup) -> Option<&NameTotals> {
-        self.rows.get(*self.index.get(&group)? as usize)
+        Some(&self.rows[self.index_of(group)? as usize])
     }
 
     /// Returns the totals in a row of [`Self::numbered`].
@@ -63,6 +66,12 @@ impl Totals {
     pub(crate) fn numbered(&self) -> impl Iterator<Item = (u32, SpanGroup, &NameTotals)> {
         let rows = (0..).zip(&self.groups).zip(&self.rows);
         rows.filter(|(_, totals)| totals.count > 0).map(|((row, group), totals)| (row, *group, totals))
+    }
+
+    /// Returns the group of a row of [`Self::numbered`].
+    #[must_use]
+    pub(crate) fn group_at(&self, row: u32) -> SpanGroup {
+        self.groups[row as usize]
     }
 
     /// Returns all groups with a span, sorted by name, then by track.
@@ -82,17 +91,33 @@ impl Totals {
     /// Returns whether groups beyond the limit are merged in [`SpanGroup::OTHERS`].
     #[must_use]
     pub(crate) fn has_others(&self) -> bool {
-        self.index.contains_key(&SpanGroup::OTHERS)
+        self.index_of(SpanGroup::OTHERS).is_some()
+    }
+
+    fn index_of(&self, group: SpanGroup) -> Option<u32> {
+        self.index.find(hash(group), |&index| self.groups[index as usize] == group).copied()
     }
 
     pub(super) fn row(&mut self, group: SpanGroup) -> &mut NameTotals {
         let is_full = self.by.is_pair() && self.rows.len() >= Self::PAIRS_MAX;
-        let group = if is_full && !self.index.contains_key(&group) { SpanGroup::OTHERS } else { group };
-        let index = *self.index.entry(group).or_insert_with(|| {
-            self.groups.push(group);
-            self.rows.push(NameTotals::new(self.by.has_union()));
-            self.rows.len() as u32 - 1
-        });
+        let group = if is_full && self.index_of(group).is_none() { SpanGroup::OTHERS } else { group };
+        let groups = &mut self.groups;
+        let entry = self.index.entry(
+            hash(group),
+            |&index| groups[index as usize] == group,
+            |&index| hash(groups[index as usize]),
+        );
+        let index = match entry {
+            Entry::Occupied(index) => *index.get(),
+            Entry::Vacant(free) => {
+                // Names and tracks have 32 bits, and pairs of them a limit.
+                let index = groups.len() as u32;
+                free.insert(index);
+                groups.push(group);
+                self.rows.push(NameTotals::new(self.by.has_union()));
+                index
+            }
+        };
         &mut self.rows[index as usize]
     }
 
@@ -101,6 +126,10 @@ impl Totals {
         let old_count = self.values.len().min(texts.len());
         self.values.extend_from_slice(&texts[old_count..]);
     }
+}
+
+fn hash(group: SpanGroup) -> u64 {
+    FxBuildHasher.hash_one(group)
 }
 
 impl GrowingTotals {

@@ -116,7 +116,7 @@ fn assert_totals(totals: &Totals, expected: &BTreeMap<u32, Expected>, what: &str
         let what = format!("name {} of {what}", name.0);
         assert_eq!(row.count, *count, "count of {what}");
         assert_eq!(
-            (row.total_ns, row.self_ns, row.union_ns),
+            (row.total_ns, row.self_ns, row.union_ns()),
             (*total_ns, *self_ns, Some(*union_ns)),
             "times of {what}"
         );
