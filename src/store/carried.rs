@@ -57,7 +57,7 @@ struct PartEntry {
     /// 1 if the last row of the lane has no end in the trace.
     unfinished: u8,
     bytes: u32,
-    /// Uncompressed size of a block of details.
+    /// Uncompressed size of a block of details; of a dropped one without bytes.
     raw_bytes: u32,
 }
 
@@ -75,7 +75,7 @@ impl Store {
             .collect();
         let first_start_ns = |&(lane, extent): &(LaneIdx, usize)| self.lane(lane).extents()[extent].first_start_ns;
         extents.sort_by_key(|place| (first_start_ns(place), *place));
-        CarriedParts { store: self, extents, next_extent: 0, next_detail: 0, rows: 0, is_over: false }
+        CarriedParts { store: self, extents, next_extent: 0, next_detail: 0, details_end: 0, rows: 0, is_over: false }
     }
 }
 
@@ -87,6 +87,8 @@ pub struct CarriedParts<'a> {
     extents: Vec<(LaneIdx, usize)>,
     next_extent: usize,
     next_detail: usize,
+    /// End of the written blocks of details in the concatenation of all blobs.
+    details_end: u64,
     /// Rows in the parts returned.
     rows: u64,
     is_over: bool,
@@ -141,11 +143,18 @@ impl CarriedParts<'_> {
         Some([bytemuck::bytes_of(&header), bytemuck::cast_slice(&entries), &body].concat())
     }
 
-    /// Adds the blocks of details that lie before `offset` in the file.
+    /// Adds the blocks of details that lie before `offset` in the file. Blocks that a ring has dropped are entries
+    /// without bytes, so that references keep their meaning.
     fn push_details(&mut self, offset: u64, entries: &mut Vec<PartEntry>, body: &mut Vec<u8>) -> Option<()> {
         while let Some((block, packed)) = self.store.detail_block(self.next_detail)
             && block.offset < offset
         {
+            while self.details_end < block.stream_start {
+                let raw_bytes = u32::try_from(block.stream_start - self.details_end).unwrap_or(u32::MAX);
+                entries.push(PartEntry { kind: DETAILS, raw_bytes, ..PartEntry::zeroed() });
+                self.details_end += u64::from(raw_bytes);
+            }
+            self.details_end += u64::from(block.raw_bytes);
             let (bytes, raw_bytes) = (block.packed_bytes, block.raw_bytes);
             entries.push(PartEntry { kind: DETAILS, bytes, raw_bytes, ..PartEntry::zeroed() });
             push_padded(body, packed?);
@@ -299,6 +308,7 @@ impl CarriedStore {
             packing.into_iter().map(|(lane, packing)| (lane, packing.packed)).collect();
         for (&(entry, bytes), place) in pieces.iter().zip(&places) {
             match place {
+                None if bytes.is_empty() => self.writer.details.skip(entry.raw_bytes),
                 None if details::unpacked_bytes(bytes) != Some(u64::from(entry.raw_bytes)) => return Ok(Err(NoStore)),
                 None => self.writer.details.push_block(bytes, entry.raw_bytes, &mut self.writer.file)?,
                 &Some((lane, extent)) => {

@@ -130,6 +130,11 @@ impl DetailWriter {
         Ok(())
     }
 
+    /// Leaves out blocks of `raw_bytes` that were dropped, so that later references stay valid.
+    pub(super) fn skip(&mut self, raw_bytes: u32) {
+        self.stream_start += u64::from(raw_bytes);
+    }
+
     /// Returns the upper limit for a [`DetailRef`] into the written blocks.
     #[must_use]
     pub(crate) fn end(&self) -> u64 {

@@ -538,7 +538,9 @@ fn a_ring_keeps_the_last_part_whole_counts_the_rest_and_gives_the_disk_back() {
         assert_eq!(wait(&mut child, &words), Some(0), "{said}");
         let gone = said.lines().find_map(|line| line.strip_suffix(" rows went, the oldest first, as --keep asks"));
         let gone: u64 = gone.and_then(|line| line.strip_prefix("longspan: ")?.parse().ok()).expect("said");
-        let kept = slices(&longspan(&["dump", text(&out), "--no-cache"]).done());
+        let opened = longspan(&["dump", text(&out), "--no-cache"]);
+        assert!(!opened.stderr.contains("sorted again"), "the sorted store is used: {}", opened.stderr);
+        let kept = slices(&opened.done());
         assert_eq!(kept.len() as u64 + gone, SPANS, "{said}");
         // The last spans of each thread, without a gap.
         for thread in 0..4 {
