@@ -34,6 +34,8 @@ pub(super) struct OpenCapture {
     pub(crate) grows: bool,
     /// Whether it was already imported again because its store was damaged; that is tried only once.
     pub(crate) is_mended: bool,
+    /// Whether it is the last picture of a running trace that has ended and is not sorted again.
+    pub(super) is_last_picture: bool,
     pub(super) saved: SavedState,
     /// Whether its stacks would change with files found since.
     pub(crate) has_other_stacks: bool,
@@ -59,6 +61,7 @@ impl OpenCapture {
             details: None,
             grows,
             is_mended: false,
+            is_last_picture: false,
             saved: SavedState::Pending,
             has_other_stacks: false,
             id,
@@ -79,6 +82,11 @@ impl OpenCapture {
         self.timeline.snapshot().summary().sorted_to_ns.is_none()
     }
 
+    /// Returns whether it has all rows that it will ever have.
+    pub(super) fn is_final(&self) -> bool {
+        self.is_whole() || self.is_last_picture
+    }
+
     /// Computes the next waiting derived track, once the trace is completely sorted.
     pub(super) fn make_derived(&mut self, load: &LoadOptions, wake: &TabWake) {
         let rows = self.timeline.derived();
@@ -89,7 +97,7 @@ impl OpenCapture {
             return;
         }
         self.derive = None;
-        if self.grows || !self.is_whole() || self.timeline.is_live() {
+        if self.grows || !self.is_final() || self.timeline.is_live() {
             return;
         }
         let Some(row) = rows.iter().find(|row| matches!(row.state, DerivedState::Waiting)) else { return };

@@ -272,9 +272,9 @@ impl App {
         self.tab().capture.as_ref().map_or(self.preferences.colors, |capture| capture.timeline.colors())
     }
 
-    /// Returns whether the trace can be exported: it is completely sorted or still runs, and no export is in progress.
+    /// Returns whether the trace can be exported: it is final or still runs, and no export is in progress.
     pub(super) fn can_export(&self) -> bool {
-        let is_ready = |capture: &OpenCapture| capture.is_whole() || self.tab().follow.is_some();
+        let is_ready = |capture: &OpenCapture| capture.is_final() || self.tab().follow.is_some();
         self.tab().capture.as_ref().is_some_and(is_ready) && self.tab().running.is_none()
     }
 

@@ -68,3 +68,22 @@ fn a_program_is_followed_and_ends_with_the_window() {
     let is_gone = || state().is_none_or(|stat| stat.contains(") Z"));
     crate::session::until("the program ends", || is_gone().then_some(()));
 }
+
+#[test]
+fn the_kept_part_of_a_program_can_be_exported_after_its_end() {
+    let session = Session::with_reader();
+    let output = session.folder.path().join("kept.longspan");
+    let script = r#"echo '['; for n in 1 2 3 4 5; do
+        echo '{"ph":"X","pid":1,"tid":1,"name":"alpha","ts":'$n'000,"dur":900},'; done"#;
+    let window = session.open(&["--keep", "1h", "--", "/bin/sh", "-c", script]);
+    window.until_said("export it to keep it for longer");
+    window.settled();
+    window.key("ctrl+s");
+    window.until_said("Export the sorted trace");
+    window.settled();
+    window.enter(text(&output));
+    window.until("the exported file", |_| output.is_file().then_some(()));
+    let spans = session.command(&["spans", "--no-cache", "--format", "csv", text(&output)]).output();
+    let spans = String::from_utf8(spans.expect("the program starts").stdout).expect("text");
+    assert_eq!(spans.lines().count(), 6, "{spans}");
+}

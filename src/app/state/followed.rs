@@ -149,6 +149,7 @@ impl App {
         tab.follow = None;
         tab.stop_growing();
         if let Some(capture) = &mut tab.capture {
+            capture.is_last_picture = true;
             capture.timeline.set_still();
         }
     }
