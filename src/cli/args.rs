@@ -429,6 +429,10 @@ fn record(low: LowRecord) -> Result<CliCommand, CliError> {
         let message = "-o -: a recording is kept in files beside OUT, so that OUT must be a file";
         return Err(CliError::Usage(message.to_owned()));
     }
+    if !matches!(ExportFormat::of_name(&output), Ok(None | Some(ExportFormat::Native { .. }))) {
+        let message = "-o: a recording is a Longspan trace, OUT.longspan; write other formats with `longspan export`";
+        return Err(CliError::Usage(message.to_owned()));
+    }
     let until = live_filter("--until", until)?;
     let (inputs, delay) = live_inputs(live)?;
     let (cache, symbols) = (None, Vec::new());

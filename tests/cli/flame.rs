@@ -340,6 +340,22 @@ fn collapsed_stacks_come_back_as_they_were_read_in_the_unit_of_samples() {
 }
 
 #[test]
+fn a_picture_of_any_names_is_valid_xml() {
+    let folder = folder();
+    let file = folder.path().join("names.json");
+    let names = ["a\u{1}b", "a\u{fffe}b", "a\u{ffff}b", "<a & \"b\">"];
+    let events = names.map(|name| {
+        let name = serde_json::to_string(name).expect("text");
+        format!(r#"{{"ph":"X","name":{name},"pid":1,"tid":1,"ts":0,"dur":1000}}"#)
+    });
+    std::fs::write(&file, format!("[{}]", events.join(","))).expect("written");
+    let picture = longspan(&["flame", "--no-cache", "--format", "svg", text(&file)]).done();
+    assert!(picture.contains("a\u{fffd}b") && picture.contains("&lt;a &amp; &quot;b&quot;&gt;"), "{picture}");
+    let is_allowed = |c: char| matches!(c, '\t' | '\n' | '\r' | ' '..='\u{fffd}' | '\u{10000}'..);
+    assert!(picture.chars().all(is_allowed));
+}
+
+#[test]
 fn a_flame_graph_as_a_profile_has_the_weights_of_its_paths() {
     let folder = folder();
     let file = folder.path().join("flame.pprof");

@@ -562,6 +562,10 @@ fn a_ring_keeps_the_last_part_whole_counts_the_rest_and_gives_the_disk_back() {
         let refused = longspan(&["record", "-", "-o", text(&out), &keep]).failed(2);
         assert!(refused.contains("expected a time such as 30min, or bytes such as 20GB"), "{refused}");
     }
+    for name in ["out.json", "out.json.gz", "out.csv", "out.pftrace", "out.parquet"] {
+        let refused = longspan(&["record", "-", "-o", text(&folder.path().join(name))]).failed(2);
+        assert!(refused.contains("write other formats with `longspan export`"), "{refused}");
+    }
 }
 
 #[test]

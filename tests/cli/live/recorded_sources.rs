@@ -11,18 +11,18 @@ use crate::harness::{folder, longspan, records, spans_of, text};
 fn a_recording_never_replaces_its_source_and_fails_at_once_if_it_cannot_be_written() {
     let folder = folder();
     let at = |name: &str| folder.path().join(name);
-    fs::write(at("trace.json"), chrome(100)).expect("written");
+    fs::write(at("trace.longspan"), chrome(100)).expect("written");
     fs::write(at("other.json"), chrome(100)).expect("written");
-    fs::hard_link(at("trace.json"), at("hard")).expect("linked");
-    std::os::unix::fs::symlink("trace.json", at("soft")).expect("linked");
-    std::os::unix::fs::symlink("later.json", at("later")).expect("linked");
+    fs::hard_link(at("trace.longspan"), at("hard")).expect("linked");
+    std::os::unix::fs::symlink("trace.longspan", at("soft")).expect("linked");
+    std::os::unix::fs::symlink("later.longspan", at("later")).expect("linked");
     for (source, output) in [
-        ("trace.json", "trace.json"),
-        ("trace.json", "soft"),
-        ("trace.json", "hard"),
-        ("soft", "trace.json"),
-        ("later.json", "later.json"),
-        ("later.json", "later"),
+        ("trace.longspan", "trace.longspan"),
+        ("trace.longspan", "soft"),
+        ("trace.longspan", "hard"),
+        ("soft", "trace.longspan"),
+        ("later.longspan", "later.longspan"),
+        ("later.longspan", "later"),
     ] {
         let (other, source, output) = (at("other.json"), at(source), at(output));
         for keep in [&[][..], &["--keep", "1min"]] {
@@ -31,8 +31,8 @@ fn a_recording_never_replaces_its_source_and_fails_at_once_if_it_cannot_be_writt
             assert!(refused.contains("is an open trace; choose another file"), "{refused}");
         }
     }
-    assert_eq!(fs::read(at("trace.json")).expect("there"), chrome(100).as_bytes());
-    let source = at("trace.json");
+    assert_eq!(fs::read(at("trace.longspan")).expect("there"), chrome(100).as_bytes());
+    let source = at("trace.longspan");
     for keep in [&[][..], &["--keep", "1min"]] {
         let words = [&["record", text(&source), "-o", text(folder.path())], keep].concat();
         assert!(longspan(&words).failed(1).contains("is a folder"));
