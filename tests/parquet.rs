@@ -275,6 +275,17 @@ fn row_groups_know_their_times_so_that_a_query_can_leave_them_out() {
 }
 
 #[test]
+fn counters_are_found_by_name_in_every_format() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let snapshot = load(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/chromium.pftrace.gz"));
+    let output = folder.path().join("out");
+    let report = export_to(&snapshot, &output, &ExportOptions::whole(WHOLE));
+    let counters = rows(&output.join("counters.parquet"));
+    assert!(report.counters > 0 && counters.len() as u64 == report.counters);
+    assert!(counters.iter().all(|row| row["name"] != Field::Str(String::new())), "{:?}", counters[0]);
+}
+
+#[test]
 fn by_process_every_row_is_in_the_files_of_its_process() {
     let folder = tempfile::tempdir().expect("a folder");
     let snapshot = demo(folder.path(), 30_000);

@@ -155,7 +155,8 @@ fn pruned(graph: &FlameGraph, scale: f64, whole: u64) -> String {
     }
 }
 
-/// Escapes text for XML, which has no control characters.
+/// Escapes text for XML, which has neither control characters nor U+FFFE and U+FFFF.
 fn xml(text: &str) -> String {
-    escaped(text).replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+    let text = text.replace(['\u{fffe}', '\u{ffff}'], "\u{fffd}");
+    escaped(&text).replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }

@@ -135,9 +135,13 @@ impl<'a> EventCells<'a> {
     }
 
     fn what(&mut self, event: &Event, row: &mut Vec<ParquetCell>) {
-        let (text, category) = self.name(event.name);
-        row.extend([ParquetCell::Text(text), category, ParquetCell::Int(event.track.0.into())]);
+        let (mut text, category) = self.name(event.name);
         let tables = self.tables;
+        // Counters of some formats have the name of their track alone.
+        if text.is_empty() && event.kind == EventKind::Counter {
+            text = tables.tracks[event.track.index()].name.as_bytes().to_vec().into();
+        }
+        row.extend([ParquetCell::Text(text), category, ParquetCell::Int(event.track.0.into())]);
         let TrackCells { pid, tid, process, thread, track } =
             self.tracks.get(event.track, || TrackCells::from_track(tables, event.track));
         row.extend([pid, tid, process, thread, track].map(Clone::clone));
