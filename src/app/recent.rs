@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+use crate::base::files;
 use crate::model::{SourceFile, Sources};
 use crate::ui::recent::{RecentFacts, RecentTrace};
 
@@ -29,8 +30,7 @@ impl RecentTraces {
     pub(crate) fn note_facts(&mut self, sources: &Sources, facts: RecentFacts) {
         let wanted = paths(sources);
         // Paths in the list are absolute.
-        let absolute = |path: &PathBuf| std::path::absolute(path).unwrap_or_else(|_| path.clone());
-        let wanted: Vec<_> = wanted.iter().map(absolute).collect();
+        let wanted: Vec<_> = wanted.iter().map(|path| files::absolute(path)).collect();
         if let Some(trace) = self.0.iter_mut().find(|trace| paths(&trace.sources) == wanted) {
             trace.facts = Some(facts);
         }
@@ -43,7 +43,7 @@ impl RecentTraces {
             return;
         }
         let absolute = |file: &SourceFile| {
-            let path = std::path::absolute(file.path()).unwrap_or_else(|_| file.path().to_owned());
+            let path = files::absolute(file.path());
             path.to_str().is_some().then_some(SourceFile::new(path, file.offset_ns))
         };
         let files: Option<Vec<_>> = sources.files().iter().map(absolute).collect();

@@ -22,6 +22,7 @@ use super::tab::Tab;
 use super::tasks::{self, LoadSource, file_name};
 use crate::app::event::{TabId, TaskId, Wake};
 use crate::base::escape::escaped;
+use crate::base::files;
 use crate::base::time::grouped_digits;
 use crate::frame::RectBudget;
 use crate::ingest::LoadOptions;
@@ -525,5 +526,5 @@ impl App {
 /// Returns the folder of the first file that has one; input from a pipe has none.
 fn folder_of(sources: &Sources) -> Option<PathBuf> {
     let file = sources.files().iter().find(|file| !is_unseekable(&file.input))?;
-    Some(std::path::absolute(file.path()).ok()?.parent()?.to_owned())
+    Some(files::absolute(file.path()).parent()?.to_owned())
 }

@@ -3,7 +3,7 @@
 
 use std::fs::{self, Metadata};
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 #[cfg(unix)]
 #[path = "files/unix.rs"]
@@ -80,12 +80,40 @@ pub(crate) fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
+/// Returns the absolute path without `..`, which is that of the linked folder after a link. Paths with `..` have other
+/// parents than their folders, and two of them may be one file.
+#[must_use]
+pub(crate) fn absolute(path: &Path) -> PathBuf {
+    let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let goes_up = absolute.components().any(|part| part == Component::ParentDir);
+    let real = goes_up.then(|| Some(folder_of(&absolute).canonicalize().ok()?.join(absolute.file_name()?))).flatten();
+    real.unwrap_or(absolute)
+}
+
 #[cfg(test)]
 mod tests {
     use std::fs::{File, OpenOptions};
     use std::io::ErrorKind;
 
     use super::*;
+
+    #[test]
+    fn absolute_paths_go_up_to_the_folder_above_even_after_a_link() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        std::fs::create_dir_all(root.join("one/two")).unwrap();
+        File::create(root.join("one/trace.json")).unwrap();
+        assert_eq!(absolute(&root.join("one/two/../trace.json")), root.join("one/trace.json"));
+        assert_eq!(absolute(&root.join("one/trace.json")), root.join("one/trace.json"));
+        // A missing folder is named as it was written.
+        assert_eq!(absolute(&root.join("none/../trace.json")), root.join("none/../trace.json"));
+        #[cfg(unix)]
+        {
+            std::os::unix::fs::symlink(root.join("one/two"), root.join("link")).unwrap();
+            assert_eq!(absolute(&root.join("link/../trace.json")), root.join("one/trace.json"));
+            assert_eq!(absolute(&root.join("link/trace.json")), root.join("link/trace.json"));
+        }
+    }
 
     #[test]
     fn what_is_written_by_position_is_read_by_position_and_not_beyond_the_end() {
