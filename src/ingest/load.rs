@@ -98,7 +98,7 @@ pub enum LoadError {
     #[error(transparent)]
     Read(#[from] ReadError),
     /// The store cannot be written.
-    #[error("{}: cannot write the sorted store: {source}", folder.display())]
+    #[error("{}: cannot write the sorted store: {source}{}", folder.display(), room_hint(source))]
     Write { folder: PathBuf, source: io::Error },
     /// Input from a pipe cannot be stored.
     #[error("{}: cannot store input from a pipe: {source}", folder.display())]
@@ -115,6 +115,16 @@ pub enum LoadError {
     /// The trace has more chunks than 32 bits can count.
     #[error("{sources}: has {chunks} chunks; the maximum is 4,294,967,295")]
     TooManyChunks { sources: String, chunks: usize },
+}
+
+/// Returns what helps if the disk is full.
+fn room_hint(source: &io::Error) -> &'static str {
+    match source.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+            "; free some space there, or choose another folder with --cache DIR"
+        }
+        _ => "",
+    }
 }
 
 impl LoadError {
