@@ -2,8 +2,9 @@
 //! opened only below the given folders.
 
 use super::args::{Annotate, Load};
+use super::empty_answers::say_no_samples;
 use super::error::CliError;
-use super::event_choice::{chosen_event, say_no_samples};
+use super::event_choice::chosen_event;
 use super::load::{load, starting_over};
 use super::messages::say;
 use super::progress_line::ProgressLine;

@@ -1,6 +1,7 @@
 //! `longspan stats --counters`: the counters of a scope, in track order.
 
 use super::args::Load;
+use super::empty_answers::say_no_counters;
 use super::error::CliError;
 use super::progress_line::ProgressLine;
 use super::stdout::to_stdout;
@@ -21,6 +22,9 @@ pub(super) fn print(snapshot: &Snapshot, scope: &Scope, format: RowFormat, how: 
     let counter_rows = counters(snapshot, scope, &Cancel::default(), &progress).unwrap_or_default(); // never cancelled
     drop(line);
     check(snapshot.store())?;
+    if counter_rows.is_empty() {
+        say_no_counters(snapshot);
+    }
     to_stdout(|out| {
         let mut table = TableValueWriter::begin(out, value_format(format), &COUNTER_COLUMNS)?;
         for counter in &counter_rows {

@@ -9,15 +9,6 @@ use crate::query::Snapshot;
 use crate::query::samples::SampleHistogram;
 use crate::query::scope::Scope;
 
-/// Prints why there are no samples: there are none in the trace, or in the scope.
-pub(super) fn say_no_samples(snapshot: &Snapshot) {
-    if snapshot.summary().samples == 0 {
-        say("this trace holds no samples: record with perf, samply or another sampling profiler");
-    } else {
-        say("no samples in this part");
-    }
-}
-
 /// Returns whether samples outside of the scope are of the wanted event.
 fn is_elsewhere(wanted: &str, snapshot: &Snapshot) -> bool {
     let all = SampleHistogram::count(snapshot, &Scope::default(), &Cancel::default(), &Progress::default());

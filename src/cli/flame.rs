@@ -2,8 +2,9 @@
 //! event.
 
 use super::args::{Flame, FlameFormat, Load};
+use super::empty_answers::{say_no_samples, say_no_spans};
 use super::error::CliError;
-use super::event_choice::{chosen_event, say_no_samples};
+use super::event_choice::chosen_event;
 use super::load::starting_over;
 use super::messages::say;
 use super::progress_line::ProgressLine;
@@ -43,6 +44,9 @@ fn print_once(flame: &Flame, how: &Load) -> Result<(), CliError> {
         return Ok(()); // never cancelled
     };
     drop(tree);
+    if !is_of_samples && picture.whole == SampleSum::default() {
+        say_no_spans(&snapshot);
+    }
     if picture.folded > 0 {
         say(format_args!("{} paths count for their callers: there are too many", picture.folded));
     }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::args::Load;
 use super::counter_stats::value_format;
+use super::empty_answers::say_no_spans;
 use super::error::CliError;
 use super::progress_line::ProgressLine;
 use super::stdout::to_stdout;
@@ -34,6 +35,9 @@ pub(super) fn print(
     drop(line);
     check(snapshot.store())?;
     let Ok(map) = counted else { return Ok(()) }; // never cancelled
+    if map.spans == 0 {
+        say_no_spans(snapshot);
+    }
     let cells = Arc::new(map.cells(grid.octave_log2));
     let table = HeatMapTable { map: Arc::new(map), cells };
     to_stdout(|out| {

@@ -11,6 +11,7 @@ mod completions;
 mod counter_stats;
 mod desktop;
 mod dump;
+mod empty_answers;
 mod error;
 mod event_choice;
 mod export;

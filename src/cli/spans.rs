@@ -2,9 +2,9 @@
 //! lane at a time.
 
 use super::args::{Load, SpanChoice, Spans};
+use super::empty_answers::say_no_spans;
 use super::error::CliError;
 use super::load::starting_over;
-use super::messages::say;
 use super::stdout::rows_to_stdout;
 use super::symbols::load_with_names;
 use crate::base::cancel::Cancel;
@@ -29,23 +29,21 @@ pub(super) fn print(spans: &Spans, how: &Load) -> Result<(), CliError> {
 
 fn print_once(spans: &Spans, how: &Load) -> Result<(), CliError> {
     let snapshot = load_with_names(&spans.sources, how)?;
-    let samples = snapshot.summary().samples;
-    if snapshot.summary().spans == 0 && samples > 0 {
-        say(format_args!(
-            "{}: holds {samples} samples and no spans: `longspan stats` adds them up by function, `longspan flame` by \
-             path, `longspan dump` lists them",
-            spans.sources
-        ));
-    }
     let scope = spans.scope.on(&snapshot)?.spans();
-    match spans.choice {
+    let has_rows = match spans.choice {
         SpanChoice::First { count } => print_in_order(&snapshot, &scope, count, spans.format),
         SpanChoice::Longest { count } => print_longest(&snapshot, &scope, count, spans.format),
+    }?;
+    if !has_rows {
+        say_no_spans(&snapshot);
     }
+    Ok(())
 }
 
-fn print_in_order(snapshot: &Snapshot, scope: &Scope, count: u64, format: RowFormat) -> Result<(), CliError> {
-    let Ok(hits) = search(snapshot, scope, &Cancel::default(), &Progress::default()) else { return Ok(()) };
+/// Prints the first `count` spans. Returns whether there are any.
+fn print_in_order(snapshot: &Snapshot, scope: &Scope, count: u64, format: RowFormat) -> Result<bool, CliError> {
+    let Ok(hits) = search(snapshot, scope, &Cancel::default(), &Progress::default()) else { return Ok(true) };
+    let mut has_rows = false;
     rows_to_stdout(snapshot.store(), |out| {
         let mut table = TableWriter::begin(out, format)?;
         let mut left = count;
@@ -56,6 +54,7 @@ fn print_in_order(snapshot: &Snapshot, scope: &Scope, count: u64, format: RowFor
             tied.clear();
             tied.extend(hits.next());
             let Some(&first) = tied.first() else { break };
+            has_rows = true;
             while tied.len() < TIED_MAX
                 && let Some(hit) = hits.next_if(|hit| hit.start_ns == first.start_ns)
             {
@@ -68,11 +67,13 @@ fn print_in_order(snapshot: &Snapshot, scope: &Scope, count: u64, format: RowFor
             left = left.saturating_sub(tied.len() as u64);
         }
         Ok(())
-    })
+    })?;
+    Ok(has_rows)
 }
 
-fn print_longest(snapshot: &Snapshot, scope: &Scope, count: u64, format: RowFormat) -> Result<(), CliError> {
-    let mut longest = LongestSpans::new(snapshot, scope);
+/// Prints the longest `count` spans. Returns whether there are any.
+fn print_longest(snapshot: &Snapshot, scope: &Scope, count: u64, format: RowFormat) -> Result<bool, CliError> {
+    let (mut longest, mut has_rows) = (LongestSpans::new(snapshot, scope), false);
     rows_to_stdout(snapshot.store(), |out| {
         let mut table = TableWriter::begin(out, format)?;
         let mut left = count;
@@ -82,10 +83,12 @@ fn print_longest(snapshot: &Snapshot, scope: &Scope, count: u64, format: RowForm
             for hit in &hits {
                 table.row(&row(snapshot, hit))?;
             }
+            has_rows |= !hits.is_empty();
             left = if hits.len() < page { 0 } else { left - page as u64 };
         }
         Ok(())
-    })
+    })?;
+    Ok(has_rows)
 }
 
 fn row<'a>(snapshot: &'a Snapshot, hit: &Hit) -> TableRow<'a> {

@@ -5,8 +5,8 @@ use std::io::{self, Write};
 
 use super::args::{Load, Stats};
 use super::counter_stats;
+use super::empty_answers::{say_no_samples, say_no_spans};
 use super::error::CliError;
-use super::event_choice::say_no_samples;
 use super::heat_map_stats;
 use super::load::starting_over;
 use super::progress_line::ProgressLine;
@@ -72,6 +72,9 @@ fn print_once(stats: &Stats, how: &Load) -> Result<(), CliError> {
     }
     // A trace may have millions of names, so rows are sorted by their indices.
     let mut rows: Vec<u32> = totals.numbered().map(|(row, ..)| row).collect();
+    if rows.is_empty() {
+        say_no_spans(&snapshot);
+    }
     // Sorted by name among equal times, because the order of names is that of the trace.
     rows.sort_unstable_by(|&one, &other| {
         let label = |row| label_cells(&totals, totals.group_at(row), &snapshot).into_iter().map(|(_, cell)| cell);

@@ -261,7 +261,7 @@ fn an_event_is_chosen_by_its_name_and_no_two_are_added_up() {
 #[test]
 fn spans_of_a_trace_of_samples_says_what_lists_them() {
     let answer = longspan(&["spans", "--no-cache", text(&data("perf_events.data.gz"))]);
-    assert!(answer.stderr.contains("holds 191 samples and no spans: `longspan stats`"), "{}", answer.stderr);
+    assert!(answer.stderr.contains("this trace has 191 samples and no spans: `longspan stats`"), "{}", answer.stderr);
     assert_eq!(answer.done().lines().count(), 1);
 }
 

@@ -49,6 +49,27 @@ fn totals_are_sums_over_the_listed_spans_with_the_most_time_first() {
     }
 }
 
+#[test]
+fn an_empty_table_says_why_on_stderr() {
+    let (spans, samples) = (data("go_trace.json"), data("go_cpu.pprof"));
+    let said = |words: &[&str], file: &Path| {
+        let answer = longspan(&[words, &["--no-cache", text(file)]].concat());
+        assert_eq!(answer.status, Some(0), "{words:?}: {answer:?}");
+        assert!(answer.stdout.lines().count() <= 1, "{words:?}: {answer:?}");
+        answer.stderr
+    };
+    for words in [&["stats"][..], &["spans"], &["spans", "--longest", "5"], &["flame"], &["stats", "--heat-map"]] {
+        let nothing = said(&[words, &["--filter", "name:no_such_name"]].concat(), &spans);
+        assert!(nothing.contains("no spans in this part"), "{words:?}: {nothing}");
+    }
+    for words in [&["spans"][..], &["stats", "--by", "thread"], &["stats", "--heat-map"]] {
+        let nothing = said(words, &samples);
+        assert!(nothing.contains("samples and no spans: `longspan stats`"), "{words:?}: {nothing}");
+    }
+    let nothing = said(&["stats", "--counters"], &samples);
+    assert!(nothing.contains("this trace has no counters"), "{nothing}");
+}
+
 /// By the cells of some columns: the number of spans, and their time.
 fn grouped(rows: &[Vec<String>], columns: &[usize]) -> BTreeMap<Vec<String>, (u64, u64)> {
     let mut groups: BTreeMap<Vec<String>, (u64, u64)> = BTreeMap::new();
