@@ -77,11 +77,11 @@ pub(crate) fn draw_frames(snapshot: &Snapshot, views: &FrameViews) -> Result<Vec
             // Nothing answers the effects: a frame alone is measured.
             app.show(ui);
         });
-        let interface = began.elapsed();
+        let (interface, built) = (began.elapsed(), Instant::now());
         painter.paint(&gpu, target.view(), views.size_px, picture);
-        let submit = began.elapsed() - interface;
+        let (submit, submitted) = (built.elapsed(), Instant::now());
         gpu.finish()?;
-        let gpu = began.elapsed() - interface - submit;
+        let gpu = submitted.elapsed();
         let late_tiles = app.timeline_mut().and_then(|timeline| Some(timeline.last_frame()?.pending)).unwrap_or(0);
         if frame >= WARM_UP_FRAMES {
             costs.push(FrameCost { interface, submit, gpu, late_tiles });

@@ -8,7 +8,6 @@ use std::time::Duration;
 use clap_complete::Shell;
 use regex::Regex;
 
-use super::bench::Bench;
 use super::error::CliError;
 use super::last_argument::split_last;
 use super::live_args::{Follow, follow_args, listen_args, live_filter, live_sources};
@@ -73,6 +72,15 @@ pub(super) enum CliCommand {
     Completions { shell: Shell },
     ManPage { command: Option<String> },
     ManPages { folder: PathBuf },
+}
+
+#[derive(Debug, Clone)]
+pub(super) struct Bench {
+    pub(crate) sources: Sources,
+    pub(crate) frames: u32,
+    pub(crate) size: SizeArg,
+    /// Whether to draw the frames as well.
+    pub(crate) draws: bool,
 }
 
 /// The options of every import.

@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 use rayon::ThreadPool;
 
 use self::report::{Distributions, Drawn, FrameTiming, Pass, Report};
-use super::args::Load;
+use super::args::{Bench, Load};
 use super::error::CliError;
 use super::load::{load, starting_over};
 use super::stdout::to_stdout;
@@ -25,7 +25,6 @@ use super::window::draw_frames;
 use crate::base::escape::write_json;
 use crate::export::check;
 use crate::frame::{self, FrameOptions, RectBudget};
-use crate::model::Sources;
 use crate::query::Snapshot;
 use crate::scene::color::Shade;
 use crate::scene::palette::Palette;
@@ -34,16 +33,6 @@ use crate::scene::viewport::Viewport;
 use crate::store::{LaneIdx, LaneKind, RowIdx};
 use crate::tiles::Tiles;
 use crate::tiles::loader::{FRAME_PATIENCE, LoaderPool, TileLoader, TileRequest, ahead_of_zoom};
-
-/// The arguments of the benchmark.
-#[derive(Debug, Clone)]
-pub(super) struct Bench {
-    pub(super) sources: Sources,
-    pub(super) frames: u32,
-    pub(super) size: SizeArg,
-    /// Whether to draw the frames as well.
-    pub(super) draws: bool,
-}
 
 /// Runs the benchmark, and prints one JSON object.
 pub(super) fn print(bench: &Bench, how: &Load) -> Result<(), CliError> {
