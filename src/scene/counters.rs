@@ -168,25 +168,22 @@ pub(crate) fn rects_above(
         if !(cell.min.is_finite() && cell.max.is_finite()) {
             continue;
         }
-        let x0 = view.x_from_time(buckets.start_ns(cell.first_bucket)).round().max(-2.0);
-        let x1 = view.x_from_time(buckets.start_ns(cell.end_bucket())).round();
+        let start_px = view.x_from_time(buckets.start_ns(cell.first_bucket)).max(-2.0);
+        let end_px = view.x_from_time(buckets.start_ns(cell.end_bucket())).round().min(right_px);
+        let pixel_px = start_px.floor().min(right_px - 1.0);
         #[expect(clippy::cast_possible_truncation, reason = "cut to the canvas")]
-        let (x0, x1) = (x0 as f32, x1.min(right_px) as f32);
+        let (x0, x1, pixel_x0) = (start_px.round() as f32, end_px as f32, pixel_px as f32);
         // Areas meet at the values at the end of a column.
         let base_y = base.get(index).map_or(zero_y, |&value| y_of(value));
-        let next = CounterColumn { x0, x1, top: y_of(cell.max), bottom: y_of(cell.min), base_y };
+        let x0 = last.map_or(x0, |last: CounterColumn| x0.max(last.x1));
+        let mut next = CounterColumn { x0, x1, top: y_of(cell.max), bottom: y_of(cell.min), base_y };
         if next.x1 <= next.x0 {
-            // A column narrower than a pixel adds its range to the column that has the pixel.
-            if let Some(run) = &mut last {
-                if run.x1 - run.x0 > 1.0 {
-                    let before = CounterColumn { x1: run.x1 - 1.0, ..*run };
-                    before.push(band, out);
-                    run.x0 = before.x1;
-                }
-                run.top = run.top.min(next.top);
-                run.bottom = run.bottom.max(next.bottom);
+            // A column narrower than a pixel gets its pixel, or adds its range to the column that has it.
+            if let Some(last) = last.as_mut().filter(|last| last.x1 > pixel_x0) {
+                last.extend_last_pixel(&next, band, out);
+                continue;
             }
-            continue;
+            (next.x0, next.x1) = (pixel_x0, pixel_x0 + 1.0);
         }
         match &mut last {
             Some(last) if last.x1 >= next.x0 && last.is_alike(&next) => last.x1 = next.x1,
@@ -216,6 +213,17 @@ struct CounterColumn {
 impl CounterColumn {
     fn is_alike(&self, other: &Self) -> bool {
         (self.top, self.bottom, self.base_y) == (other.top, other.bottom, other.base_y)
+    }
+
+    /// Adds the range of another column to the last pixel of this one, and appends the pixels before it.
+    fn extend_last_pixel(&mut self, other: &Self, band: &CounterBand, out: &mut Vec<Rect>) {
+        if self.x1 - self.x0 > 1.0 {
+            let before = Self { x1: self.x1 - 1.0, ..*self };
+            before.push(band, out);
+            self.x0 = before.x1;
+        }
+        self.top = self.top.min(other.top);
+        self.bottom = self.bottom.max(other.bottom);
     }
 
     fn push(self, band: &CounterBand, out: &mut Vec<Rect>) {
@@ -332,6 +340,26 @@ mod tests {
         rects(&view, Buckets::covering(0, 1024, 1), &cells, Scale::for_values(0.0, 8.0), &BAND, &mut out);
         let peak: Vec<_> = out.iter().filter(|rect| rect.y0 == 10.0).collect();
         assert!(!peak.is_empty() && peak.iter().all(|rect| rect.x1 - rect.x0 == 1.0), "{out:?}");
+    }
+
+    #[test]
+    fn a_peak_narrower_than_a_pixel_is_drawn_in_its_pixel_at_the_start_after_a_gap_and_at_the_end() {
+        let mut view = Viewport::covering(0, 1024, 256.0, 100.0);
+        view.show_exactly(0, 1024);
+        let peak_x = |cells: &[CounterCell]| {
+            let mut out = Vec::new();
+            rects(&view, Buckets::covering(0, 1024, 1), cells, Scale::for_values(0.0, 8.0), &BAND, &mut out);
+            out.iter().filter(|rect| rect.y0 == 10.0).map(|rect| (rect.x0, rect.x1)).collect::<Vec<_>>()
+        };
+        let low = |first_bucket, bucket_count| cell(first_bucket, bucket_count, 1.0, 1.0);
+        let peak = |first_bucket| cell(first_bucket, 1, 8.0, 8.0);
+        // Four buckets per pixel: a column for the fill and one for the curve.
+        let pixel = |x: f32| vec![(x, x + 1.0)];
+        assert_eq!(peak_x(&[peak(1)]), pixel(0.0));
+        assert_eq!(peak_x(&[peak(400), low(401, 80)]), pixel(100.0));
+        assert_eq!(peak_x(&[low(0, 40), cell(40, 360, f64::NAN, f64::NAN), peak(401), low(402, 80)]), pixel(100.0));
+        assert_eq!(peak_x(&[low(0, 40), peak(1023)]), pixel(255.0));
+        assert_eq!(peak_x(&[low(0, 1024), peak(1024)]), pixel(255.0));
     }
 
     #[test]
