@@ -33,6 +33,7 @@ use crate::symbols::unwind::SymbolUnwinding;
 use crate::ui::chrome::command_palette::CommandPalette;
 use crate::ui::chrome::file_picker::Picker;
 use crate::ui::command::{AppCommand, Command, NavigationStep, PanelCommand, TimelineCommand, ToolWindow};
+use crate::ui::command_table::{TEXT_PERCENT_MAX, TEXT_PERCENT_MIN};
 use crate::ui::purpose::Purpose;
 use crate::ui::settings::Navigation;
 use crate::ui::theme::Theme;
@@ -436,7 +437,7 @@ impl App {
             }
             AppCommand::ShowCommands => self.palette = Some(CommandPalette::default()),
             AppCommand::SetTextPercent(percent) => {
-                self.preferences.text_percent = percent;
+                self.preferences.text_percent = percent.clamp(TEXT_PERCENT_MIN, TEXT_PERCENT_MAX);
                 self.themed = false;
             }
             AppCommand::CopyText(text) => return Some(Effect::Copy(text)),

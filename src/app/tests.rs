@@ -23,6 +23,7 @@ use crate::scene::palette::{ColorBy, Colors};
 use crate::ui::command::{
     AppCommand, BookmarkCommand, Command, NavigationStep, PanelCommand, RowCommand, TimelineCommand,
 };
+use crate::ui::command_table::{TEXT_PERCENT_MAX, TEXT_PERCENT_MIN};
 use crate::ui::panel::Panel;
 use crate::ui::purpose::Purpose;
 use crate::ui::settings::Navigation;
@@ -572,7 +573,10 @@ fn the_window_follows_the_contrast_and_font_size_of_the_desktop() {
     (0..2).for_each(|_| session.frame(Vec::new()));
     assert_eq!(session.app.theme(), &crate::ui::theme::Theme::with_high_contrast(Shade::Dark));
     assert!((session.context.zoom_factor() - 1.8).abs() < 1e-3, "{}", session.context.zoom_factor());
-    session.app.act(Command::App(AppCommand::SetTextPercent(100)));
+    for (percent, expected) in [(205, TEXT_PERCENT_MAX), (0, TEXT_PERCENT_MIN), (100, 100)] {
+        session.app.act(Command::App(AppCommand::SetTextPercent(percent)));
+        assert_eq!(session.app.preferences.text_percent, expected);
+    }
     session.app.handle(TaskEvent::DesktopChanged(DesktopSettings::default()));
     (0..2).for_each(|_| session.frame(Vec::new()));
     assert_eq!((session.app.theme().clone(), session.context.zoom_factor()), usual);

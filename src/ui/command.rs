@@ -85,6 +85,7 @@ pub(crate) enum AppCommand {
     SetShade(Option<Shade>),
     SetColors(Colors),
     /// Sets the font size in percent of the default.
+    /// Sets the font size in percent, as far as its limits allow.
     SetTextPercent(u16),
     SetNavigation(Navigation),
     SetSecondStart(SecondStart),

@@ -228,11 +228,11 @@ pub(crate) const TABLE: &[CommandEntry] = &[
         .checked(|state| state.density == TrackDensity::Tall)
         .within("Track height"),
     entry(Menu::View, "Larger text", &[ctrl(Key::Plus), ctrl(Key::Equals)], When::Always, |state| {
-        Command::App(AppCommand::SetTextPercent((state.text_percent + 10).min(TEXT_PERCENT_MAX)))
+        Command::App(AppCommand::SetTextPercent(state.text_percent.saturating_add(10)))
     })
     .within("Text size"),
     entry(Menu::View, "Smaller text", &[ctrl(Key::Minus)], When::Always, |state| {
-        Command::App(AppCommand::SetTextPercent((state.text_percent - 10).max(TEXT_PERCENT_MIN)))
+        Command::App(AppCommand::SetTextPercent(state.text_percent.saturating_sub(10)))
     })
     .within("Text size"),
     entry(Menu::View, "Normal text", &[ctrl(Key::Num0)], When::Always, |_| {

@@ -117,8 +117,12 @@ fn show_look(lines: &mut Lines, state: &UiState) {
         ui.label(format!("{percent} %"));
         let larger = ui.add_enabled(percent < TEXT_PERCENT_MAX, Button::new("+")).on_hover_text("Larger text");
         larger.widget_info(|| WidgetInfo::labeled(Role::Button, percent < TEXT_PERCENT_MAX, "Larger text"));
-        let changed = if larger.clicked() { percent + 10 } else { percent - if smaller.clicked() { 10 } else { 0 } };
-        (changed != percent).then_some(Command::App(AppCommand::SetTextPercent(changed)))
+        let step = |changed| Some(Command::App(AppCommand::SetTextPercent(changed)));
+        match (larger.clicked(), smaller.clicked()) {
+            (true, _) => step(percent.saturating_add(10)),
+            (false, true) => step(percent.saturating_sub(10)),
+            (false, false) => None,
+        }
     });
     let heights = [TrackDensity::Compact, TrackDensity::Normal, TrackDensity::Tall]
         .map(|density| (density, density_title(density)));
