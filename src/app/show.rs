@@ -293,6 +293,7 @@ impl App {
             has_span: timeline.is_some_and(|timeline| timeline.selected().is_some()),
             has_table: tab.panels.shows_statistics(),
             has_scope: timeline.is_some_and(|timeline| !timeline.scope().is_whole()),
+            has_scope_time: timeline.is_some_and(|timeline| timeline.scope().range.is_some()),
             has_scope_tracks: timeline.is_some_and(|timeline| !timeline.scope().tracks.is_all()),
             counters: timeline.map(Timeline::counter_choice).unwrap_or_default(),
             is_searching: tab.panels.is_searching(),

@@ -153,6 +153,7 @@ mod tests {
             has_table: false,
             has_scope_tracks: false,
             has_scope: false,
+            has_scope_time: false,
             counters: crate::scene::counter_overlay::CounterChoice::default(),
             is_searching: false,
             has_hits: false,
@@ -187,5 +188,9 @@ mod tests {
     fn disabled_commands_are_not_listed() {
         assert!(matching_entries("whole trace", &state(false)).is_empty());
         assert_eq!(matching_entries("whole trace", &state(true)).len(), 1);
+        let of_tracks = UiState { has_scope: true, has_scope_tracks: true, ..state(true) };
+        assert!(matching_entries("fit selection", &of_tracks).is_empty(), "no time is selected");
+        let of_time = UiState { has_scope: true, has_scope_time: true, ..state(true) };
+        assert_eq!(matching_entries("fit selection", &of_time).len(), 1);
     }
 }

@@ -34,6 +34,8 @@ pub(crate) struct UiState {
     pub(crate) has_table: bool,
     /// Whether the scope is restricted to some time, tracks or spans.
     pub(crate) has_scope: bool,
+    /// Whether the scope is restricted to some time.
+    pub(crate) has_scope_time: bool,
     /// Whether the scope is restricted to some tracks.
     pub(crate) has_scope_tracks: bool,
     /// The changes that the counters of the scope allow.
@@ -123,7 +125,7 @@ impl CommandEntry {
             When::Files => state.files > 1,
             When::Span => state.has_span,
             When::Table => state.has_table,
-            When::Selection => state.has_span || state.has_scope,
+            When::Selection => state.has_span || state.has_scope_time,
             When::Clearable => state.has_span || state.has_scope || state.is_searching,
             When::Hits => state.has_hits,
             When::Past => state.has_past,
