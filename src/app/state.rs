@@ -456,7 +456,7 @@ impl App {
         let tab = &mut self.tabs[at];
         tab.keeper.note_change();
         let Some(timeline) = tab.timeline_mut() else { return };
-        let (job, note) = (timeline.act(command), timeline.take_derived_note());
+        let (job, note) = (timeline.act(command), timeline.take_note());
         if let Some(job) = job {
             tasks::arrange(job, &tab.wake);
         }

@@ -53,7 +53,7 @@ pub(crate) struct Arrangement {
 }
 
 /// Maximum number of rows of several counters, since a frame checks each.
-const OVERLAYS_MAX: usize = 64;
+pub(crate) const OVERLAYS_MAX: usize = 64;
 
 impl Arrangement {
     /// Returns whether only the header of a process, the header of a group, or the outermost spans of a track are
@@ -76,17 +76,26 @@ impl Arrangement {
         self.overlays.iter().find(|overlay| overlay.has(track))
     }
 
-    /// Draws counters in one row, and no longer in others.
-    pub(crate) fn overlay(&mut self, overlay: CounterOverlay) {
-        self.separate(&overlay.counters().collect::<Vec<_>>());
-        if self.overlays.len() < OVERLAYS_MAX {
-            self.overlays.push(overlay);
+    /// Draws counters in one row, and no longer in others. Returns false and changes nothing if there are too many such
+    /// rows.
+    #[must_use]
+    pub(crate) fn overlay(&mut self, overlay: CounterOverlay) -> bool {
+        let mut overlays = self.overlays_without(&overlay.counters().collect::<Vec<_>>());
+        let has_room = overlays.len() < OVERLAYS_MAX;
+        if has_room {
+            overlays.push(overlay);
+            self.overlays = overlays;
         }
+        has_room
     }
 
     /// Draws counters in separate rows.
     pub(crate) fn separate(&mut self, counters: &[TrackIdx]) {
-        self.overlays = self.overlays.iter().filter_map(|overlay| overlay.without(counters)).collect();
+        self.overlays = self.overlays_without(counters);
+    }
+
+    fn overlays_without(&self, counters: &[TrackIdx]) -> Vec<CounterOverlay> {
+        self.overlays.iter().filter_map(|overlay| overlay.without(counters)).collect()
     }
 
     /// Returns tracks with all counters of the rows that they share with others.

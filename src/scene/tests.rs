@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use super::arrange::{self, Arrangement, TrackOrder};
+use super::arrange::{self, Arrangement, OVERLAYS_MAX, TrackOrder};
 use super::counter_overlay::{CounterOverlay, have_one_unit, overlaid_row};
 use super::rows::{Folded, GroupKind, RowHeights};
 use crate::base::cancel::Cancel;
@@ -146,18 +146,28 @@ fn counters_of_an_overlay_have_one_row_and_each_its_own_again() {
         let layout = arrange::layout(&snapshot, arrangement, &RowHeights::at_scale(1.0));
         [a, b, c].map(|track| layout.group_of(GroupKind::Track(track)).is_some())
     };
-    arrangement.overlay(CounterOverlay::new(&[b, c], true).unwrap());
+    assert!(arrangement.overlay(CounterOverlay::new(&[b, c], true).unwrap()));
     assert_eq!(shown(&arrangement), [true, true, false]);
     let row = overlaid_row(&snapshot, &arrangement.overlays[0], &[]).unwrap();
     assert_eq!((row.curves.len(), row.units.as_slice(), row.is_stacked), (2, &[String::new()][..], true));
     // A counter is in one row only, and the rest of the other overlay is removed.
-    arrangement.overlay(CounterOverlay::new(&[a, b], true).unwrap());
+    assert!(arrangement.overlay(CounterOverlay::new(&[a, b], true).unwrap()));
     assert_eq!((shown(&arrangement), arrangement.overlays.len()), ([true, false, true], 1));
     let row = overlaid_row(&snapshot, &arrangement.overlays[0], &[]).unwrap();
     assert_eq!((row.units.len(), row.is_stacked), (2, false), "nanoseconds and numbers are no sum");
     assert!(!have_one_unit(&snapshot, &[a, b]) && have_one_unit(&snapshot, &[b, c]));
     arrangement.separate(&[b]);
     assert_eq!((shown(&arrangement), arrangement.overlays.len()), ([true; 3], 0));
+    // One more row than is allowed is refused, and nothing changes.
+    let pair = |number: usize, is_stacked| {
+        let [first, second] = [2 * number, 2 * number + 1].map(|track| TrackIdx(track as u32));
+        CounterOverlay::new(&[first, second], is_stacked).unwrap()
+    };
+    assert!((0..OVERLAYS_MAX).all(|number| arrangement.overlay(pair(number, false))));
+    let full = arrangement.clone();
+    assert!(!arrangement.overlay(pair(OVERLAYS_MAX, false)));
+    assert_eq!(arrangement, full);
+    assert!(arrangement.overlay(pair(0, true)), "it takes the place of another");
     // An overlay of another trace, as in saved state.
     let unknown = CounterOverlay::new(&[TrackIdx(77), a], false).unwrap();
     assert_eq!(overlaid_row(&snapshot, &unknown, &[]), None);
@@ -170,7 +180,7 @@ fn a_shared_row_selects_all_of_its_counters_and_is_found_by_each() {
     let [a, b, c] = [0, 1, 2].map(TrackIdx);
     let mut arrangement = Arrangement::default();
     assert_eq!(arrangement.with_counters(vec![a, c]), [a, c]);
-    arrangement.overlay(CounterOverlay::new(&[a, c], true).unwrap());
+    assert!(arrangement.overlay(CounterOverlay::new(&[a, c], true).unwrap()));
     assert_eq!(arrangement.with_counters(vec![a, b]), [a, b, c]);
     assert_eq!(arrangement.with_counters(vec![b]), [b]);
     for (filter, expected) in [

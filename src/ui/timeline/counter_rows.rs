@@ -138,12 +138,12 @@ impl Timeline {
         }
     }
 
-    /// Draws counters in one row. Returns false if they cannot share one.
+    /// Draws counters in one row. Returns false if they cannot share one, or if there are too many such rows.
     pub(super) fn overlay_counters(&mut self, of: Option<GroupKind>, is_stacked: bool) -> bool {
         let counters = self.counters_of(of);
         let is_stacked = is_stacked && have_one_unit(&self.snapshot, &counters);
         let overlay = CounterOverlay::new(&counters, is_stacked);
-        overlay.map(|overlay| self.tracks.overlay_counters(overlay)).is_some()
+        overlay.is_some_and(|overlay| self.tracks.overlay_counters(overlay))
     }
 
     /// Returns the name of a shared row and the range of each unit; `None` for other tracks.

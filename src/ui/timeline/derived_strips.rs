@@ -10,6 +10,7 @@ use super::layout::TimelineLayout;
 use super::state::Timeline;
 use crate::base::shell::quoted;
 use crate::base::time::{duration_text, grouped_digits};
+use crate::scene::arrange::OVERLAYS_MAX;
 use crate::scene::labels::{shorten_middle, shown};
 use crate::ui::command::{AppCommand, Command, DerivedCommand, DerivedId, TimelineCommand, ToolWindow};
 use crate::ui::theme::{LABEL_POINTS, Theme};
@@ -59,9 +60,13 @@ impl Timeline {
         self.derived_pane.redraw();
     }
 
-    /// Returns a sentence if a derived track was left out since the last call.
-    pub(crate) fn take_derived_note(&mut self) -> Option<String> {
-        self.derived.take_refused().then(|| format!("At most {DERIVED_MAX} derived tracks: remove one to add another."))
+    /// Returns a sentence if a derived track or a row of several counters was refused since the last call.
+    pub(crate) fn take_note(&mut self) -> Option<String> {
+        if self.derived.take_refused() {
+            return Some(format!("At most {DERIVED_MAX} derived tracks: remove one to add another."));
+        }
+        let is_refused = self.tracks.take_refused_overlay();
+        is_refused.then(|| format!("At most {OVERLAYS_MAX} rows of several counters: separate one to add another."))
     }
 
     /// Sets the state of a derived track, if it still exists.

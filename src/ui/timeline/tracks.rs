@@ -35,6 +35,8 @@ pub(super) struct TrackState {
     focuses_filter: bool,
     /// The filter that a jump has cleared, until another is set.
     cleared_filter: String,
+    /// Whether a row of several counters was refused.
+    is_overlay_refused: bool,
 }
 
 impl TrackState {
@@ -135,9 +137,16 @@ impl TrackState {
         CounterForm::of(track, &self.arrangement.counters)
     }
 
-    /// Draws counters in one row. All take the form of the first.
-    pub(super) fn overlay_counters(&mut self, overlay: CounterOverlay) {
-        self.arrangement.overlay(overlay);
+    /// Draws counters in one row. All take the form of the first. Returns false if there are too many such rows.
+    pub(super) fn overlay_counters(&mut self, overlay: CounterOverlay) -> bool {
+        let is_overlaid = self.arrangement.overlay(overlay);
+        self.is_overlay_refused |= !is_overlaid;
+        is_overlaid
+    }
+
+    /// Returns whether a row of several counters was refused since the last call.
+    pub(super) fn take_refused_overlay(&mut self) -> bool {
+        std::mem::take(&mut self.is_overlay_refused)
     }
 
     pub(super) fn separate_counters(&mut self, counters: &[TrackIdx]) {
