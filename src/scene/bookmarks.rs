@@ -1,5 +1,7 @@
 //! The user's bookmarks: points in time, named, sorted by time, with the one that intervals are measured from.
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 
 /// Identifies a bookmark; never reused.
@@ -12,6 +14,22 @@ pub(crate) struct Bookmark {
     pub(crate) id: BookmarkId,
     pub(crate) ts_ns: i64,
     pub(crate) name: String,
+}
+
+impl Bookmark {
+    /// Returns the name to show: the default one if it has none.
+    #[must_use]
+    pub(crate) fn title(&self) -> Cow<'_, str> {
+        if self.name.trim().is_empty() { self.id.default_name().into() } else { (&*self.name).into() }
+    }
+}
+
+impl BookmarkId {
+    /// Returns the name of a bookmark that the user has not named.
+    #[must_use]
+    pub(crate) fn default_name(self) -> String {
+        format!("Marker {}", self.0)
+    }
 }
 
 /// The bookmarks of a trace.
@@ -54,7 +72,7 @@ impl Bookmarks {
         self.made += 1;
         let id = BookmarkId(self.made);
         let index = self.all.partition_point(|mark| mark.ts_ns <= ts_ns);
-        self.all.insert(index, Bookmark { id, ts_ns, name: format!("Marker {}", self.made) });
+        self.all.insert(index, Bookmark { id, ts_ns, name: id.default_name() });
         self.choose(id);
     }
 
@@ -65,7 +83,7 @@ impl Bookmarks {
         }
     }
 
-    /// Renames a bookmark; the name may be empty.
+    /// Renames a bookmark. One with an empty name is shown under its default name.
     pub(crate) fn rename(&mut self, id: BookmarkId, name: &str) {
         if let Some(mark) = self.all.iter_mut().find(|mark| mark.id == id) {
             name.clone_into(&mut mark.name);
@@ -109,6 +127,17 @@ mod tests {
         assert_eq!(marks.next(30, true).map(|mark| mark.ts_ns), Some(50));
         assert_eq!(marks.next(30, false).map(|mark| mark.ts_ns), Some(10));
         assert_eq!(marks.next(50, true), None);
+    }
+
+    #[test]
+    fn a_bookmark_with_an_empty_name_is_shown_under_its_default_name() {
+        let mut marks = Bookmarks::default();
+        marks.add(7);
+        for (name, title) in [("start", "start"), ("", "Marker 1"), (" ", "Marker 1"), ("end", "end")] {
+            marks.rename(BookmarkId(1), name);
+            let mark = &marks.all()[0];
+            assert_eq!((&*mark.name, &*mark.title()), (name, title));
+        }
     }
 
     #[test]

@@ -32,10 +32,10 @@ pub(crate) fn show(ui: &mut Ui, timeline: &Timeline, theme: &Theme) -> Vec<Comma
                 let mut name = mark.name.clone();
                 let size = vec2(NAME_POINTS, ui.spacing().interact_size.y);
                 let response = field::add_sized(ui, size, &mut name, |field| {
-                    field.id_salt(("marker", mark.id)).background_color(theme.canvas)
+                    field.id_salt(("marker", mark.id)).hint_text(mark.id.default_name()).background_color(theme.canvas)
                 });
                 response.widget_info(|| {
-                    WidgetInfo::labeled(Role::TextInput, true, format!("Name of {}", shown(&mark.name)))
+                    WidgetInfo::labeled(Role::TextInput, true, format!("Name of {}", shown(&mark.title())))
                 });
                 if response.changed() {
                     ask(BookmarkCommand::Rename(mark.id, name));

@@ -122,7 +122,8 @@ pub(super) fn flags<'a>(timeline: &'a Timeline, ui: &Ui, layout: &TimelineLayout
         if x_px < -f64::from(NAME_POINTS * timeline.scale()) || x_px > timeline.view.now().width_px() {
             continue;
         }
-        let shown = shown(&mark.name);
+        let title = mark.title();
+        let shown = shown(&title);
         let (name, width) = ui.fonts_mut(|fonts| {
             let name = shorten_middle(&shown, NAME_POINTS, |letter| letter_width(fonts, &font, letter));
             let name = name.unwrap_or_default().into_owned();
@@ -158,13 +159,13 @@ pub(super) fn show(
         let response =
             ui.interact(place.intersect(layout.ruler), ui.scope_id().with(("marker", mark.id)), Sense::click());
         response.widget_info(|| {
-            egui::WidgetInfo::labeled(egui::Role::Button, true, format!("Marker {}", shown(&mark.name)))
+            egui::WidgetInfo::labeled(egui::Role::Button, true, format!("Marker {}", shown(&mark.title())))
         });
         if response.clicked() {
             commands.push(Command::Timeline(TimelineCommand::Bookmark(BookmarkCommand::Choose(mark.id))));
         }
         context_menu(&response).show(|ui| flag_menu(ui, timeline, mark, &mut commands));
-        response.on_hover_text(format!("{}\n{}", mark.name, bookmark_time_text(timeline, mark)));
+        response.on_hover_text(format!("{}\n{}", mark.title(), bookmark_time_text(timeline, mark)));
     }
     commands
 }
