@@ -4,10 +4,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::app::event::TaskError;
 
-/// Starts a thread that runs to its end unobserved. Its name is also the purpose in the error, as in `load`.
+/// Starts a thread that runs to its end unobserved. The error contains its name.
 pub(super) fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> Result<(), TaskError> {
     let spawned = std::thread::Builder::new().name(name.to_owned()).spawn(work);
-    spawned.map(drop).map_err(|error| TaskError::Failed(format!("cannot start a thread to {name}: {error}")))
+    spawned.map(drop).map_err(|error| TaskError::Failed(format!("cannot start the thread \"{name}\": {error}")))
 }
 
 /// Runs work, and converts a panic to an error, so that it does not end the window.
