@@ -491,8 +491,17 @@ impl App {
         tab.running = Some(tasks::load(id, source, options, &tab.wake));
     }
 
-    /// Imports the files of the open trace again, with other offsets. The view stays.
+    /// Imports the files of the open trace again, with other offsets. The view stays. A trace from a pipe is left as it
+    /// is, because its input is gone.
     fn move_files(&mut self, sources: Sources) {
+        if let Some(file) = sources.files().iter().find(|file| is_unseekable(&file.input)) {
+            // The displayed files return to their offsets.
+            if let Some(timeline) = self.tab_mut().timeline_mut() {
+                timeline.move_file(None);
+            }
+            let path = file.path().to_string_lossy();
+            return self.set_note(format!("{} cannot be read again, so the offsets stay.", escaped(&path)));
+        }
         let view = self.tab().capture.as_ref().map(|capture| capture.timeline.to_keep());
         self.load(LoadSource::Files(sources));
         self.tab_mut().moved_from = view;

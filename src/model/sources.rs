@@ -153,7 +153,8 @@ impl Sources {
         names_of(&self.files, |file| counts.get(&base(file)) == Some(&1))
     }
 
-    /// Returns the same sources with an additional offset for the file with this name, as in [`Sources::names`].
+    /// Returns the same sources with an additional offset for the file with this name, as in [`Sources::names`]. The
+    /// files are read themselves, because a load removes their copies.
     #[must_use]
     pub(crate) fn moved_by(&self, name: &str, by_ns: i64) -> Self {
         let files = self.files.iter().zip(self.names()).map(|(file, file_name)| {

@@ -8,7 +8,8 @@ use crate::app::tasks::LoadSource;
 use crate::app::tests::{Session, TWO_SPANS, file};
 use crate::export::ExportFormat;
 use crate::model::Sources;
-use crate::ui::command::{BookmarkCommand, Command, NavigationStep, TabCommand, TimelineCommand};
+use crate::scene::tests::snapshot;
+use crate::ui::command::{AppCommand, BookmarkCommand, Command, NavigationStep, TabCommand, TimelineCommand};
 use crate::ui::questions::SelectedScope;
 
 fn width_ns(session: &mut Session) -> f64 {
@@ -161,4 +162,14 @@ fn a_tab_whose_file_cannot_be_opened_is_marked_as_failed() {
     session.finish_tasks();
     assert!(session.app.message().is_some());
     assert!(session.app.tab_titles()[0].has_failed);
+}
+
+#[test]
+fn a_trace_from_a_pipe_is_not_read_again_to_move_it() {
+    let mut session = Session::new();
+    session.app.show_capture(snapshot(TWO_SPANS), "/dev/stdin".into(), false);
+    session.app.act(Command::App(AppCommand::MoveFileBy("stdin".into(), 1000)));
+    assert!(session.app.note().contains("/dev/stdin cannot be read again"), "{}", session.app.note());
+    session.frame(Vec::new());
+    assert_eq!(session.app.timeline_mut().unwrap().snapshot().summary().spans, 2);
 }
