@@ -217,6 +217,15 @@ impl GrowingStore {
     /// rows. Returns the error of the system.
     pub(crate) fn drop_before(&mut self, to_ns: i64, each: &mut dyn FnMut(DroppedRows)) -> io::Result<()> {
         let Some(mut ring) = self.ring.take() else { return Ok(()) };
+        let ranges = self.drop_rows(to_ns, each);
+        let dropped = if ranges.is_empty() { Ok(()) } else { self.release(&mut ring, ranges) };
+        let made = dropped.and_then(|()| ring.make_holes(self.file.file()));
+        self.ring = Some(ring);
+        made
+    }
+
+    /// Drops the rows of [`Self::drop_before`]. Returns the ranges of their extents in the file.
+    fn drop_rows(&mut self, to_ns: i64, each: &mut dyn FnMut(DroppedRows)) -> Vec<Range<u64>> {
         let mut ranges = Vec::new();
         for lane in &mut self.lanes {
             let count = lane.droppable(to_ns);
@@ -238,23 +247,28 @@ impl GrowingStore {
                 each(DroppedRows { track: lane.track, kind: lane.kind, rows: rows + of_memory });
             }
         }
-        if !ranges.is_empty() {
-            ring.kept_bytes -= ranges.iter().map(|range| range.end - range.start).sum::<u64>();
-            // All details are flushed first, so that no later detail is in a dropped block.
-            self.details.flush(&mut self.file)?;
+        ranges
+    }
+
+    /// Releases the ranges of dropped extents, and those of their details, once no picture reads them. Returns the
+    /// error of the system.
+    fn release(&mut self, ring: &mut Ring, mut ranges: Vec<Range<u64>>) -> io::Result<()> {
+        ring.kept_bytes -= ranges.iter().map(|range| range.end - range.start).sum::<u64>();
+        // All details are flushed first, so that no later detail is in a dropped block. If that fails, the details
+        // stay until the next call.
+        let flushed = self.details.flush(&mut self.file);
+        if flushed.is_ok() {
             let first_detail = self.lanes.iter().filter_map(GrowingLane::first_detail).min();
             ranges.extend(self.details.drop_before(first_detail.unwrap_or(u64::MAX)));
-            // Later pictures get a map of their own, so the old map is released with the pictures before.
-            self.map = None;
-            ring.pending.push_back((std::mem::take(&mut ring.maps), ranges));
-            let extent_count: usize = self.lanes.iter().map(|lane| lane.ring_extents.len()).sum();
-            if self.extents.len() > 2 * extent_count + 4096 {
-                self.extents =
-                    ExtentLog::compacted(&self.extents, self.lanes.iter_mut().map(|lane| &mut lane.extents))?;
-            }
         }
-        let made = ring.make_holes(self.file.file());
-        self.ring = Some(ring);
-        made
+        // Later pictures get a map of their own, so the old map is released with the pictures before.
+        self.map = None;
+        ring.pending.push_back((std::mem::take(&mut ring.maps), ranges));
+        flushed?;
+        let extent_count: usize = self.lanes.iter().map(|lane| lane.ring_extents.len()).sum();
+        if self.extents.len() > 2 * extent_count + 4096 {
+            self.extents = ExtentLog::compacted(&self.extents, self.lanes.iter_mut().map(|lane| &mut lane.extents))?;
+        }
+        Ok(())
     }
 }

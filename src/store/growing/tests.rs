@@ -242,3 +242,22 @@ fn the_oldest_extents_go_whole_and_what_is_shown_stays_until_nobody_shows_it() {
     assert!(growing.kept_bytes() <= bytes_max && growing.kept_bytes() > bytes_max / 2, "{}", growing.kept_bytes());
     assert_eq!(growing.cut_for(bytes_max), None);
 }
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_ring_stays_bounded_after_a_failed_write() {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let mut growing = GrowingStore::new(file.reopen().unwrap(), 0).unwrap();
+    growing.keep_ring().unwrap();
+    let lane = growing.add_lane(TrackIdx(0), LaneKind::Spans, 0).unwrap();
+    (0..10).for_each(|number| growing.push(lane, row(number)).unwrap());
+    let kept_bytes = growing.ring.as_ref().unwrap().kept_bytes;
+    assert!(kept_bytes > 0);
+    // The file can only be read, and the next append has to write the full buffer.
+    growing.push_detail(b"detail").unwrap();
+    growing.file = AppendFile::new(File::open(file.path()).unwrap(), Arc::new(SystemDisk));
+    growing.file.append(&vec![0; 2 << 20]).unwrap();
+    growing.drop_before(row(5).start_ns, &mut |_| {}).unwrap_err();
+    let ring = growing.ring.as_ref().expect("the ring");
+    assert!(ring.kept_bytes < kept_bytes, "{}", ring.kept_bytes);
+}
