@@ -1,5 +1,5 @@
 //! The base of every other module: time, units, cancellation, progress, density, the memory budget, files, disks,
-//! mapped and temporary files, threads, signals, escaping and CSV cells. Independent of traces.
+//! free space, mapped and temporary files, threads, signals, escaping and CSV cells. Independent of traces.
 
 pub(crate) mod budget;
 pub(crate) mod budget_shares;
@@ -10,6 +10,7 @@ pub(crate) mod disk;
 pub(crate) mod ends;
 pub(crate) mod escape;
 pub(crate) mod files;
+pub(crate) mod free_space;
 #[cfg(test)]
 pub(crate) mod generated_docs;
 pub(crate) mod log_scale;

@@ -3,7 +3,7 @@
 //! it is complete. Refuses an output that is a source.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use super::args::{Load, Record, ShowProgress};
@@ -94,9 +94,8 @@ pub(super) fn write(record: &Record, how: &Load) -> Result<(), CliError> {
         report(&losses, late);
         return Err(nothing_recorded(last));
     }
-    // Space for the store, and then for the output.
-    let check = |folder: &Path| spool.check_sort(rows, 2, folder).map_err(CliError::NoRoomToSort);
-    let checked = check(folder).and_then(|()| check(&std::env::temp_dir()));
+    // The store is in the folder for temporary files, and then the output in its own.
+    let checked = spool.check_sort(rows, &[&std::env::temp_dir(), folder]).map_err(CliError::NoRoomToSort);
     // The sort reports the losses of whole traces, and no event is late to it.
     let sorted = checked.and_then(|()| sort(&sources, how)).inspect_err(|_| report(&losses, late));
     let published = sorted.and_then(|snapshot| Ok((publish(record, &snapshot, how)?, snapshot)));

@@ -9,7 +9,8 @@ use std::time::Duration;
 
 use super::load::LoadError;
 use crate::base::cancel::Cancel;
-use crate::base::files::{self, FileKind};
+use crate::base::files::FileKind;
+use crate::base::free_space;
 use crate::base::progress::{Progress, Stage};
 use crate::base::temporary::Scratch;
 use crate::base::threads;
@@ -24,12 +25,6 @@ const BLOCKS_AHEAD: usize = 4;
 
 /// Interval at which a wait for the other end checks for cancellation.
 const CANCEL_INTERVAL: Duration = Duration::from_millis(20);
-
-/// Minimum free space to leave on the disk, for other programs.
-const FREE_BYTES_MIN: u64 = 256 << 20;
-
-/// Number of bytes between checks of the free space.
-const ROOM_STEP_BYTES: u64 = 16 << 20;
 
 /// Returns whether only this process can read the input, or only once: standard input, open files and pipes.
 #[must_use]
@@ -140,7 +135,7 @@ fn copy(
 ) -> Result<(), LoadError> {
     let failed = |source| LoadError::Keep { folder: folder.into(), source };
     let (mut offset, mut checked_at) = (0, 0);
-    check_room(folder).map_err(failed)?;
+    free_space::check(folder).map_err(failed)?;
     loop {
         cancel.check()?;
         let block = match blocks.recv_timeout(CANCEL_INTERVAL) {
@@ -152,21 +147,10 @@ fn copy(
         file.write_all(&block).map_err(failed)?;
         offset += block.len() as u64;
         progress.advance(block.len() as u64);
-        if offset - checked_at >= ROOM_STEP_BYTES {
-            check_room(folder).map_err(failed)?;
+        if offset - checked_at >= free_space::CHECK_EVERY_BYTES {
+            free_space::check(folder).map_err(failed)?;
             checked_at = offset;
         }
-    }
-}
-
-fn check_room(folder: &Path) -> io::Result<()> {
-    match files::free_bytes(folder) {
-        Some(free) if free < FREE_BYTES_MIN => {
-            let why = format!("only {free} bytes are free there, and Longspan keeps {FREE_BYTES_MIN} free");
-            Err(io::Error::new(io::ErrorKind::StorageFull, why))
-        }
-        // If the system does not report free space, the disk is written until it is full.
-        _ => Ok(()),
     }
 }
 

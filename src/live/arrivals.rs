@@ -299,8 +299,7 @@ impl ReadingThread {
     /// Writes bytes to the spool. Returns false on failure.
     pub(super) fn keep(&mut self, block: &[u8]) -> bool {
         let Some(spool) = &mut self.spool else { return true };
-        let Err(source) = spool.write(block) else { return true };
-        let path = spool.path().to_owned();
+        let Err((path, source)) = spool.write(block) else { return true };
         self.fail(ArrivalError::Spool { path, source });
         false
     }

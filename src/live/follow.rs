@@ -244,8 +244,9 @@ pub(crate) fn follow(options: &FollowOptions, say: &Say, viewer: &mut dyn Viewer
     // For a source that ended far ahead of its picture, the rest is assumed to have as many rows per byte.
     let rows = (u128::from(rows) * u128::from(following.files.bytes().max(bytes)) / u128::from(bytes.max(1))) as u64;
     drop(session);
-    let unsorted = following.files.check_sort(rows, 1, folder).err();
-    Ok(FollowEnd { sources, spool, errors, losses, late, unsorted, is_picture_alone: options.kept.is_some() })
+    let unsorted = following.files.check_sort(rows, &[folder]).err();
+    let is_picture_alone = options.kept.is_some();
+    Ok(FollowEnd { sources, spool, errors, lost, losses, late, unsorted, is_picture_alone })
 }
 
 /// The state of [`follow`] between its steps.

@@ -2,6 +2,7 @@
 //! that all of them can be opened after the program was killed. There is a file per source and trace. Never replaces a
 //! file, and never fills the disk.
 
+use std::ffi::OsStr;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
@@ -10,13 +11,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::spool_folder::SpoolNote;
 use crate::base::files;
+use crate::base::free_space::{self, CHECK_EVERY_BYTES, FREE_BYTES_MIN};
 use crate::model::{Loss, Losses, SourceFile, Sources};
-
-/// Minimum free space on the disk, for other programs.
-const FREE_BYTES_MIN: u64 = 256 << 20;
-
-/// Bytes between two checks of the free space.
-const ROOM_STEP_BYTES: u64 = 16 << 20;
 
 /// The files of a recording.
 #[derive(Debug, Clone)]
@@ -60,8 +56,9 @@ impl SpoolFiles {
     /// Prepares the file of a source, by its index in the recording; it is created with the first byte. Returns an
     /// error with the path of a file that an earlier recording left.
     pub(super) fn part(&self, source: usize) -> Result<SpoolPart, (PathBuf, io::Error)> {
-        let path = self.0.path_of(0);
-        if path.exists() && self.paths().is_empty() {
+        if self.paths().is_empty()
+            && let Some(path) = self.0.earlier_file()
+        {
             let why = "an earlier recording left it there: open it, and remove it";
             return Err((path, io::Error::new(io::ErrorKind::AlreadyExists, why)));
         }
@@ -70,7 +67,7 @@ impl SpoolFiles {
             source,
             file: None,
             file_bytes: 0,
-            unchecked_bytes: ROOM_STEP_BYTES,
+            unchecked_bytes: CHECK_EVERY_BYTES,
         })
     }
 
@@ -126,17 +123,21 @@ impl SpoolFiles {
         self.made().into_iter().filter(|(source, _)| sources.contains(source)).map(|(_, path)| path).collect()
     }
 
-    /// Returns an error sentence if a folder has not enough space for `times` stores of `rows` rows: the error
-    /// must not come after an hour of sorting.
-    pub(crate) fn check_sort(&self, rows: u64, times: u64, folder: &Path) -> Result<(), String> {
-        let needed = bytes_to_sort(rows, self.bytes()).saturating_mul(times);
-        match files::free_bytes(folder) {
-            Some(free) if free.saturating_sub(FREE_BYTES_MIN) < needed => Err(format!(
-                "it is not sorted: that may take {needed} bytes in {}, where {free} are free, and {FREE_BYTES_MIN} stay so",
-                folder.display()
-            )),
-            _ => Ok(()), // a full disk reports itself
-        }
+    /// Returns an error sentence if one of `folders` has not enough space for a store of `rows` rows, of which each
+    /// gets one: the error must not come after an hour of sorting.
+    pub(crate) fn check_sort(&self, rows: u64, folders: &[&Path]) -> Result<(), String> {
+        folders.iter().try_for_each(|folder| {
+            let stores = folders.iter().filter(|other| free_space::is_same_disk(folder, other)).count();
+            let needed = bytes_to_sort(rows, self.bytes()).saturating_mul(stores as u64);
+            match files::free_bytes(folder) {
+                Some(free) if free.saturating_sub(FREE_BYTES_MIN) < needed => Err(format!(
+                    "it is not sorted: that may take {needed} bytes in {}, where {free} are free, and \
+                     {FREE_BYTES_MIN} stay so",
+                    folder.display()
+                )),
+                _ => Ok(()), // a full disk reports itself
+            }
+        })
     }
 
     /// Counts bytes that are written beside the files.
@@ -169,6 +170,20 @@ impl Shared {
         name.into()
     }
 
+    /// Returns the first of these files that exists. Its number is that of any source or trace.
+    fn earlier_file(&self) -> Option<PathBuf> {
+        let output = self.output.file_name()?.as_encoded_bytes();
+        let number_of = |name: &OsStr| {
+            let number = name.as_encoded_bytes().strip_prefix(output)?.strip_suffix(b".spool")?;
+            Some(number.to_owned()) // empty, or as in `.2`
+        };
+        let is_number =
+            |text: &[u8]| text.strip_prefix(b".").is_some_and(|digits| digits.iter().all(u8::is_ascii_digit));
+        let is_spool = |name: &OsStr| number_of(name).is_some_and(|number| number.is_empty() || is_number(&number));
+        let entries = fs::read_dir(files::folder_of(&self.output)).ok()?.flatten();
+        entries.filter(|entry| is_spool(&entry.file_name())).map(|entry| entry.path()).min()
+    }
+
     fn make(&self, source: usize) -> Result<(PathBuf, File), (PathBuf, io::Error)> {
         let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
         let path = self.path_of(made.len());
@@ -183,24 +198,26 @@ impl Shared {
 }
 
 impl SpoolPart {
-    pub(super) fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+    /// Appends bytes to the file. Returns the error of a failed write, with the path that it is about.
+    pub(super) fn write(&mut self, bytes: &[u8]) -> Result<(), (PathBuf, io::Error)> {
         let len = bytes.len() as u64;
         self.unchecked_bytes += len;
-        if self.unchecked_bytes >= ROOM_STEP_BYTES {
+        if self.unchecked_bytes >= CHECK_EVERY_BYTES {
             self.unchecked_bytes = 0;
-            check_room(files::folder_of(&self.shared.output))?;
+            let folder = files::folder_of(&self.shared.output);
+            free_space::check(folder).map_err(|error| (folder.to_owned(), error))?;
         }
         let beside = self.shared.beside.load(Ordering::Relaxed);
         if self.shared.bytes.fetch_add(len, Ordering::Relaxed) + len + beside > self.shared.bytes_max {
             self.shared.bytes.fetch_sub(len, Ordering::Relaxed);
             let why = format!("the {} bytes of --disk-cap are used up", self.shared.bytes_max);
-            return Err(io::Error::new(io::ErrorKind::QuotaExceeded, why));
+            return Err((self.path().to_owned(), io::Error::new(io::ErrorKind::QuotaExceeded, why)));
         }
-        let (_, file) = match &mut self.file {
+        let (path, file) = match &mut self.file {
             Some(file) => file,
-            none => none.insert(self.shared.make(self.source).map_err(|(_, error)| error)?),
+            none => none.insert(self.shared.make(self.source)?),
         };
-        file.write_all(bytes)?;
+        file.write_all(bytes).map_err(|error| (path.clone(), error))?;
         self.file_bytes += len;
         Ok(())
     }
@@ -227,16 +244,6 @@ fn bytes_to_sort(rows: u64, bytes: u64) -> u64 {
     if rows == 0 { bytes } else { rows.saturating_mul(ROW_BYTES).saturating_add(bytes / 4) }
 }
 
-fn check_room(folder: &Path) -> io::Result<()> {
-    match files::free_bytes(folder) {
-        Some(free) if free < FREE_BYTES_MIN => {
-            let why = format!("only {free} bytes are free there, and Longspan keeps {FREE_BYTES_MIN} free");
-            Err(io::Error::new(io::ErrorKind::StorageFull, why))
-        }
-        _ => Ok(()), // a full disk reports itself
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -245,11 +252,49 @@ mod tests {
     fn a_sort_that_cannot_fit_is_refused_before_it_begins() {
         let folder = tempfile::tempdir().unwrap();
         let files = SpoolFiles::beside(&folder.path().join("out"), u64::MAX);
-        assert_eq!(files.check_sort(1000, 2, folder.path()), Ok(()));
-        let refused = files.check_sort(u64::MAX / 64, 2, folder.path()).unwrap_err();
+        let path = folder.path();
+        assert_eq!(files.check_sort(1000, &[path, path]), Ok(()));
+        let refused = files.check_sort(u64::MAX / 64, &[path, path]).unwrap_err();
         assert!(refused.contains("it is not sorted") && refused.contains("are free"), "{refused}");
         assert_eq!((bytes_to_sort(0, 1000), bytes_to_sort(10, 1000)), (1000, 320 + 250));
         assert!(bytes_to_sort(u64::MAX, u64::MAX) == u64::MAX, "no overflow");
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn each_disk_needs_room_for_what_is_written_there() {
+        let (folder, memory) = (tempfile::tempdir().unwrap(), Path::new("/dev/shm"));
+        let files = SpoolFiles::beside(&folder.path().join("out"), u64::MAX);
+        let room = |folder| files::free_bytes(folder).unwrap_or(0).saturating_sub(FREE_BYTES_MIN);
+        // Two thirds of the free space: one store fits, and two do not.
+        let rows = |bytes: u64| bytes / 3 * 2 / 32;
+        let (path, room_there) = (folder.path(), room(folder.path()));
+        assert_eq!(files.check_sort(rows(room_there), &[path]), Ok(()));
+        assert!(files.check_sort(rows(room_there), &[path, path]).is_err());
+        if free_space::is_same_disk(path, memory) || room(memory) == 0 {
+            return; // there is no second disk
+        }
+        assert_eq!(files.check_sort(rows(room_there.min(room(memory))), &[path, memory]), Ok(()));
+    }
+
+    #[test]
+    fn a_file_that_an_earlier_recording_left_is_refused_by_its_own_path() {
+        let folder = tempfile::tempdir().unwrap();
+        let (output, left) = (folder.path().join("out"), folder.path().join("out.2.spool"));
+        for name in ["out", "out.x.spool", "outer.spool", "out.2.spool.txt"] {
+            fs::write(folder.path().join(name), "").unwrap();
+        }
+        let files = SpoolFiles::beside(&output, u64::MAX);
+        assert!(files.part(0).is_ok());
+        fs::write(&left, "").unwrap();
+        assert_eq!(files.part(0).map(drop).unwrap_err().0, left);
+        // A file that appears later is named by the write that finds it.
+        fs::remove_file(&left).unwrap();
+        let [mut first, mut second] = [0, 1].map(|source| files.part(source).unwrap());
+        fs::write(&left, "").unwrap();
+        first.write(b"first").unwrap();
+        let (path, error) = second.write(b"second").unwrap_err();
+        assert_eq!((path, error.kind()), (left, io::ErrorKind::AlreadyExists));
     }
 
     /// The second source writes first, and the first one is replaced by another trace.
@@ -279,7 +324,7 @@ mod tests {
         part.write(&[0; 40]).unwrap();
         files.set_beside(50);
         part.write(&[0; 10]).unwrap();
-        assert_eq!(part.write(&[0]).unwrap_err().kind(), io::ErrorKind::QuotaExceeded);
+        assert_eq!(part.write(&[0]).unwrap_err().1.kind(), io::ErrorKind::QuotaExceeded);
         assert_eq!((files.bytes(), files.sources(&[], &[]).files().len()), (50, 0));
     }
 }
