@@ -76,8 +76,8 @@ pub(super) fn write(record: &Record, part: KeptPart, how: &Load) -> Result<(), C
     let mut end = follow(&options, &say_live(), &mut last).map_err(CliError::Follow)?;
     last.line.end(&last.session_counts());
     report(&end.losses, end.late);
-    let is_whole = end.errors.is_empty();
-    let reason = if last.snapshot.is_none() { end.errors.pop() } else { None };
+    let is_whole = end.errors.is_empty() && end.lost.is_empty();
+    let reason = if last.snapshot.is_none() { end.errors.pop().or_else(|| end.lost.pop()) } else { None };
     end.errors.iter().for_each(say);
     let dropped = last.counts.dropped;
     if dropped > 0 {

@@ -122,6 +122,8 @@ pub struct FollowEnd {
     pub(crate) spool: SpoolFolder,
     /// Reasons why it is incomplete.
     pub(crate) errors: Vec<String>,
+    /// Reasons why traces are neither shown nor recorded, which the viewer was already told.
+    pub(crate) lost: Vec<String>,
     /// The losses of each source with its path, and those of the picture.
     pub(crate) losses: Vec<(PathBuf, Losses)>,
     pub(crate) late: LateEvents,
@@ -176,6 +178,7 @@ pub(crate) fn follow(options: &FollowOptions, say: &Say, viewer: &mut dyn Viewer
     let mut due = Instant::now();
     let mut has_waited = false;
     let mut counts_due = Instant::now();
+    let mut lost = Vec::new();
     loop {
         let (mut is_met, Following { picture, came, files, .. }) = (false, &mut following);
         // The name of a track comes before its rows.
@@ -192,8 +195,12 @@ pub(crate) fn follow(options: &FollowOptions, say: &Say, viewer: &mut dyn Viewer
         }
         session.take_refused().into_iter().for_each(|refused| {
             let is_left_out = session.listens() && refused.is_no_trace();
-            let then = if is_left_out { "It is left out" } else { "It is recorded, and shown when it has ended" };
+            let is_recorded = !is_left_out && options.kept.is_none();
+            let then = if is_recorded { "It is recorded, and shown when it has ended" } else { "It is left out" };
             viewer.show(Followed::Said(format!("{refused}. {then}")));
+            if !is_left_out && !is_recorded {
+                lost.push(refused.to_string());
+            }
         });
         if picture.is_full() {
             picture.settle(&session).map_err(write_error)?;

@@ -50,6 +50,22 @@ fn a_recording_that_is_not_sorted_reports_what_its_parser_has_lost() {
 }
 
 #[test]
+fn a_bounded_recording_of_a_source_that_cannot_be_read_says_that_it_is_left_out() {
+    let folder = folder();
+    let [bad, good, out] = ["bad.txt", "good.json", "out.longspan"].map(|name| folder.path().join(name));
+    fs::write(&bad, "hello\nworld\n").expect("written");
+    fs::write(&good, DAMAGED).expect("written");
+    let words = ["record", "-o", text(&out), "--keep", "30min", "--"];
+    let said = longspan(&[&words[..], &["cat", text(&bad)]].concat()).failed(1);
+    assert!(said.contains("It is left out") && said.contains("nothing is recorded"), "{said}");
+    assert!(!said.contains("It is recorded") && !said.contains("no data was received"), "{said}");
+    // The others are written, and the status tells that one is missing.
+    let words = ["record", text(&bad), "-", "-o", text(&out), "--keep", "30min", "--until", "name:d"];
+    let (status, _, said) = fed(&words, DAMAGED.as_bytes(), 1000);
+    assert!(status == Some(1) && said.contains("It is left out") && said.contains("spans written"), "{said}");
+}
+
+#[test]
 fn frames_that_follow_their_events_are_no_issue_of_a_stream() {
     let folder = folder();
     let (path, out) = (data("go_trace.json"), folder.path().join("out.longspan"));
