@@ -98,7 +98,7 @@ fn json(out: &mut dyn Write, &SourceRow { row, names, late_ns, .. }: &SourceRow<
     let kind = match &row.value {
         RowValue::Span { .. } | RowValue::Instant => "slice",
         RowValue::Scheduling { .. } if track.kind == TrackKind::Cpu => "sched",
-        RowValue::Scheduling { .. } => "state",
+        RowValue::Scheduling { .. } => "thread_state",
         RowValue::Counter(_) => "counter",
         RowValue::Sample(_) => "sample",
         RowValue::Flow(_) => "flow",
@@ -132,9 +132,19 @@ fn json(out: &mut dyn Write, &SourceRow { row, names, late_ns, .. }: &SourceRow<
         Some(category) => json_text(out, category)?,
         None => out.write_all(b"null")?,
     }
+    // The track of a CPU run is its CPU; its arguments name the thread that ran.
+    let args = (!args.is_empty()).then(|| serde_json::from_str::<Value>(args).map_err(|_| args));
     for (key, id) in [("pid", &track.pid), ("tid", &track.tid)] {
         write!(out, ",\"{key}\":")?;
-        json_id(out, id)?;
+        match &args {
+            Some(Ok(args)) if kind == "sched" => write_json(&mut *out, &args[key])?,
+            _ if kind == "sched" => out.write_all(b"null")?,
+            _ => json_id(out, id)?,
+        }
+    }
+    if kind == "sched" {
+        out.write_all(b",\"cpu\":")?;
+        json_id(out, &track.tid)?;
     }
     for (key, text) in
         [("process", names.process(track)), ("thread", names.thread(track)), ("track", track_name(track))]
@@ -142,12 +152,12 @@ fn json(out: &mut dyn Write, &SourceRow { row, names, late_ns, .. }: &SourceRow<
         write!(out, ",\"{key}\":")?;
         json_text(out, text)?;
     }
-    if !args.is_empty() {
+    if let Some(args) = args {
         // Parsed, because the trace may have formatted it in lines, and so that names in it cannot control a terminal.
         out.write_all(b",\"args\":")?;
-        match serde_json::from_str::<Value>(args) {
+        match args {
             Ok(value) => write_json(&mut *out, &value)?,
-            Err(_) => json_text(out, args)?,
+            Err(text) => json_text(out, text)?,
         }
     }
     if late_ns > 0 {
@@ -165,12 +175,35 @@ mod tests {
     use crate::live::feed::LiveName;
     use crate::live::pairs::RowOrder;
 
-    fn line(name: &str, track: (TrackKind, &str), value: RowValue) -> String {
+    /// Writes a row without its line feed.
+    fn written(format: LiveRowFormat, name: &str, track: TrackKey, value: RowValue, args: &str) -> String {
         let name = Arc::new(LiveName { text: name.into(), category: None });
-        let track = TrackKey { kind: track.0, pid: Id::Number(1), tid: Id::None, name: track.1.into(), slot: 0 };
         let (track, order) = (Arc::new(track), RowOrder::default());
-        let row = LiveRow { ts_ns: 5, value, name, track, args: Box::default(), order };
-        text(&SourceRow { row: &row, names: &LiveNames::default(), late_ns: 0, source: 0, came: Instant::now() })
+        let row = LiveRow { ts_ns: 5, value, name, track, args: args.into(), order };
+        let row = SourceRow { row: &row, names: &LiveNames::default(), late_ns: 0, source: 0, came: Instant::now() };
+        let mut out = Vec::new();
+        write(&mut out, format, &row).unwrap();
+        String::from_utf8(out).unwrap().trim_end_matches('\n').to_owned()
+    }
+
+    fn line(name: &str, track: (TrackKind, &str), value: RowValue) -> String {
+        let track = TrackKey { kind: track.0, pid: Id::Number(1), tid: Id::None, name: track.1.into(), slot: 0 };
+        written(LiveRowFormat::Text, name, track, value, "")
+    }
+
+    #[test]
+    fn a_run_on_a_cpu_has_the_ids_of_its_thread_and_states_have_the_kind_of_dump() {
+        let json = |kind, pid, tid, args| {
+            let track = TrackKey { kind, pid, tid: Id::Number(tid), name: "".into(), slot: 0 };
+            let value = RowValue::Scheduling { dur_ns: Some(7) };
+            let line = written(LiveRowFormat::JsonLines, "app", track, value, args);
+            let line: Value = serde_json::from_str(&line).unwrap();
+            ["t", "pid", "tid", "cpu"].map(|key| line.get(key).map(ToString::to_string).unwrap_or_default())
+        };
+        let args = r#"{"pid":12,"tid":34,"end_state":"S"}"#;
+        assert_eq!(json(TrackKind::Cpu, Id::None, 3, args), [r#""sched""#, "12", "34", "3"]);
+        assert_eq!(json(TrackKind::Cpu, Id::None, 3, ""), [r#""sched""#, "null", "null", "3"]);
+        assert_eq!(json(TrackKind::State, Id::Number(12), 34, ""), [r#""thread_state""#, "12", "34", ""]);
     }
 
     #[test]
