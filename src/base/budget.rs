@@ -123,13 +123,15 @@ impl Budget {
         let memory = &self.0.memory;
         let limit = (self.limit_bytes() as f64 * share) as u64;
         let used = self.0.use_bytes.try_add(bytes, limit)?;
-        if memory.0.use_bytes.try_add(bytes, memory.limit_bytes()).is_none() {
-            if used > memory.least_bytes() {
+        match memory.0.use_bytes.try_add(bytes, memory.limit_bytes()) {
+            Some(used_of_all) => memory.0.use_bytes.raise_peak(used_of_all),
+            None if used > memory.least_bytes() => {
                 self.0.use_bytes.remove(bytes);
                 return None;
             }
-            memory.0.use_bytes.add(bytes);
+            None => memory.0.use_bytes.add(bytes),
         }
+        self.0.use_bytes.raise_peak(used);
         Some(Charge { budget: self.clone(), bytes })
     }
 }
@@ -137,14 +139,18 @@ impl Budget {
 impl Use {
     fn add(&self, bytes: u64) {
         let now = self.now.fetch_add(bytes, Ordering::Relaxed) + bytes;
-        self.peak.fetch_max(now, Ordering::Relaxed);
+        self.raise_peak(now);
     }
 
-    /// Adds `bytes` if at most `limit` are in use afterwards, and returns the new total.
+    fn raise_peak(&self, bytes: u64) {
+        self.peak.fetch_max(bytes, Ordering::Relaxed);
+    }
+
+    /// Adds `bytes` if at most `limit` are in use afterwards, and returns the new total. The peak stays, because the
+    /// caller may still refuse them.
     fn try_add(&self, bytes: u64, limit: u64) -> Option<u64> {
         let fits = |now: u64| now.checked_add(bytes).filter(|&sum| sum <= limit);
         let before = self.now.try_update(Ordering::Relaxed, Ordering::Relaxed, fits).ok()?;
-        self.peak.fetch_max(before + bytes, Ordering::Relaxed);
         Some(before + bytes)
     }
 
@@ -212,6 +218,7 @@ mod tests {
         assert_eq!((first.limit_bytes(), second.limit_bytes()), (50 << 20, 50 << 20));
         assert!(first.try_charge(1, 1.0).is_none(), "it holds more than its part");
         assert!(second.try_charge(41 << 20, 1.0).is_none(), "so much is not left");
+        assert_eq!(second.peak_bytes(), 0, "nothing was charged");
         let charge = second.try_charge(40 << 20, 1.0);
         assert!(charge.is_some());
         drop(held);
