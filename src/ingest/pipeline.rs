@@ -175,7 +175,7 @@ fn load(
             summary,
         };
         match import_store(&*parts, meta, &target, context, &mut previews, started) {
-            Ok(()) => return publish(place, target),
+            Ok(()) => return publish(place, target, &previews),
             Err(ImportError::NoStore(_)) => {}
             Err(ImportError::Write(source)) => return Err(place.write_error(source)),
             Err(ImportError::Read(error)) => return Err(read_error(error, place)),
@@ -209,8 +209,7 @@ fn load(
                 let finish = |ledger: Option<&LedgerContext<'_>>| writer.finish_with_ledger(meta, ledger, show);
                 with_ledger(context, started, target.has_ledgers, finish).map_err(|error| place.write_error(error))?;
                 context.cancel.check()?;
-                place.notes.extend(previews.note());
-                return publish(place, target);
+                return publish(place, target, &previews);
             }
             Err(MergeError::HeaderLied { chunk }) if corrected => {
                 return Err(LoadError::Changing { sources: sources.to_string(), chunk });
@@ -231,8 +230,9 @@ fn load(
     }
 }
 
-/// Publishes the store in `target`, and opens it.
-fn publish(place: &mut StoreTarget, target: StoreFile) -> Result<Store, LoadError> {
+/// Publishes the store in `target`, and opens it. Notes failed previews.
+fn publish(place: &mut StoreTarget, target: StoreFile, previews: &Previews<'_>) -> Result<Store, LoadError> {
+    place.notes.extend(previews.note());
     let (file, path) = place.keep(target).map_err(|error| place.write_error(error))?;
     Ok(Store::from_file(&file, &path)?)
 }
@@ -355,4 +355,23 @@ fn sort_into(
     let meta = Meta { names, stacks, tracks: TrackTables::default(), losses, summary };
     let all_lost = (merged_events == 0 && !heads.is_empty()).then_some(stats.losses);
     Ok(Sorted { writer, meta, all_lost })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ingest::CachePolicy;
+
+    #[test]
+    fn a_published_store_has_a_note_about_failed_previews() {
+        let options = LoadOptions { cache: CachePolicy::None, ..LoadOptions::default() };
+        let mut place = StoreTarget::for_once(&Sources::from("test"), &options);
+        let target = place.start().unwrap();
+        target.writer(0).unwrap().finish(&Meta::default()).unwrap();
+        let mut sink = |_| ();
+        let mut previews = Previews::new(Some(&mut sink));
+        previews.send(|| Ok(Err(io::Error::other("no map is left")))).unwrap();
+        publish(&mut place, target, &previews).unwrap();
+        assert!(place.notes.concat().contains("no map is left"), "{:?}", place.notes);
+    }
 }
