@@ -49,9 +49,8 @@ struct ProfileRows {
 pub(super) fn write(task: &Task<'_>, scope: &Scope, out: Out<'_>) -> Result<ExportReport, SinkError> {
     let snapshot = task.snapshot;
     let mut rows = ProfileRows { labels: vec![Box::default()], ..ProfileRows::default() };
-    each_sample(snapshot, scope, task.cancel, |sample, stack, args_json| {
+    each_sample(snapshot, scope, (task.cancel, task.progress), |sample, stack, args_json| {
         rows.add(snapshot, snapshot.lane(sample.index.lane).track, stack, args_json);
-        task.progress.advance(1);
     })?;
     write_packed(&rows.message(snapshot, scope), out)?;
     Ok(ExportReport { samples: rows.samples, ..ExportReport::default() })

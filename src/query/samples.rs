@@ -24,7 +24,7 @@ use crate::store::sample_node::TrackSamples;
 use crate::store::{DetailRef, LaneIdx, LaneKind};
 
 /// Rows between two checks for cancellation: some milliseconds.
-const ROWS_BETWEEN_CHECKS: usize = 16 * 1024;
+const ROWS_BETWEEN_CHECKS: u64 = 16 * 1024;
 
 /// A row of [`SampleHistogram::functions`].
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -89,11 +89,8 @@ impl SampleHistogram {
     fn in_order(snapshot: &Snapshot, scope: &Scope, cancel: &Cancel, progress: &Progress) -> Result<Self, Cancelled> {
         let mut histogram = Self::default();
         progress.begin(Stage::Counting, snapshot.summary().samples);
-        each_sample(snapshot, scope, cancel, |sample, stack, args_json| {
+        each_sample(snapshot, scope, (cancel, progress), |sample, stack, args_json| {
             histogram.work.rows += 1;
-            if histogram.work.rows.is_multiple_of(ROWS_BETWEEN_CHECKS as u64) {
-                progress.advance(ROWS_BETWEEN_CHECKS as u64);
-            }
             let first = (sample.row.start_ns, sample.index.row);
             let measure = SampleMeasure::from_args(args_json);
             histogram.add(snapshot.lane(sample.index.lane).track, first, stack, Some(&measure));
@@ -194,12 +191,12 @@ impl SampleHistogram {
     }
 }
 
-/// Calls `take` with the row, stack and arguments of each sample in `scope`, in time order. Returns `Cancelled` if
-/// cancelled.
+/// Calls `take` with the row, stack and arguments of each sample in `scope`, in time order. `progress` advances by the
+/// samples read, also by those that the filter excludes. Returns `Cancelled` if cancelled.
 pub(crate) fn each_sample(
     snapshot: &Snapshot,
     scope: &Scope,
-    cancel: &Cancel,
+    (cancel, progress): (&Cancel, &Progress),
     mut take: impl FnMut(&SortedRow, StackIdx, &str),
 ) -> Result<(), Cancelled> {
     let tracks = scope.event_tracks(snapshot);
@@ -208,16 +205,21 @@ pub(crate) fn each_sample(
     let judged = !scope.matcher.is_every_row_of_lane();
     let mut filter = judged.then(|| RowFilter::new(snapshot, std::sync::Arc::clone(&scope.matcher)));
     let mut reader = DetailReader::default();
-    for (number, row) in SortedRows::new(snapshot, lanes, scope.from_ns, scope.to_ns).enumerate() {
-        if number.is_multiple_of(ROWS_BETWEEN_CHECKS) {
+    cancel.check()?;
+    let mut unreported = 0;
+    for row in SortedRows::new(snapshot, lanes, scope.from_ns, scope.to_ns) {
+        if unreported == ROWS_BETWEEN_CHECKS {
             cancel.check()?;
+            progress.advance(std::mem::take(&mut unreported));
         }
+        unreported += 1;
         if filter.as_mut().is_some_and(|filter| !filter.passes(&row)) {
             continue;
         }
         let detail = Detail::decode(snapshot.store().detail(DetailRef(row.row.detail), &mut reader));
         take(&row, StackIdx::from_value(row.row.value), detail.args_json);
     }
+    progress.advance(unreported);
     Ok(())
 }
 

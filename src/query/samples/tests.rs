@@ -215,7 +215,10 @@ fn a_filter_judges_each_sample() {
     let matcher = Matcher::new(&snapshot, &Filter::parse("arg.event=cpu-clock f2").unwrap());
     let scope = Scope::from_matcher(matcher);
     let is_hit = |sample: &&Meant| sample.event == "cpu-clock" && sample.path.last() == Some(&3);
-    let histogram = counted(&snapshot, &scope);
+    let progress = Progress::default();
+    let histogram = SampleHistogram::count(&snapshot, &scope, &Cancel::default(), &progress).unwrap();
+    let view = progress.view();
+    assert_eq!((view.done, view.total), (800, 800), "samples that do not match are read too");
     let found: u64 = (0..histogram.events().len()).map(|event| histogram.total(event).samples).sum();
     assert_eq!(found, samples.iter().filter(is_hit).count() as u64);
     assert!(histogram.events().iter().all(|event| &*event.name == "cpu-clock"));
