@@ -42,9 +42,10 @@ impl TrackChoice {
     }
 }
 
-/// Anchors an expression to a whole text: 1 does not match an id of 12.
+/// Anchors an expression to a whole text: 1 does not match an id of 12. A line feed ends a comment, which would
+/// otherwise include the end of the group.
 fn whole(expression: &Regex) -> Option<Regex> {
-    Regex::new(&format!("^(?:{expression})$")).ok()
+    ["", "\n"].iter().find_map(|end| Regex::new(&format!("^(?:{expression}{end})$")).ok())
 }
 
 /// The part of a trace that a query covers. The default is the whole trace.

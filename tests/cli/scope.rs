@@ -84,6 +84,7 @@ fn every_command_means_the_same_part_by_the_same_options() {
         (vec!["--process", "12"], Box::new(is(5, "12"))),
         (vec!["--thread", "main"], Box::new(is(8, "main"))),
         (vec!["--thread", "21", "--process", "Browser"], Box::new(is(6, "21"))),
+        (vec!["--thread", "(?x)21 # worker", "--process", "Browser"], Box::new(is(6, "21"))),
         (vec!["--thread", "main", "--process", "Rend"], Box::new(|row| row[7] == "Renderer" && row[8] == "main")),
         (vec!["--track", "Renderer", "--thread", "work"], Box::new(|row| row[6] == "32")),
         (vec!["--filter", "dur>5us"], Box::new(|row| row[1] == "9000")),
