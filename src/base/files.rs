@@ -74,6 +74,14 @@ pub(crate) fn link_target(path: &Path) -> io::Result<PathBuf> {
     Err(io::Error::other("too many links"))
 }
 
+/// Flips a bit of the byte at `offset`.
+#[cfg(test)]
+pub(crate) fn damage_at(file: &fs::File, offset: u64) {
+    let mut byte = [0];
+    read_exact_at(file, &mut byte, offset).unwrap();
+    write_all_at(file, &[byte[0] ^ 1], offset).unwrap();
+}
+
 /// Returns the folder of a path.
 #[must_use]
 pub(crate) fn folder_of(path: &Path) -> &Path {

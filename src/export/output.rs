@@ -236,6 +236,7 @@ fn resolved(path: &Path) -> Option<PathBuf> {
 }
 
 #[cfg(test)]
+#[cfg(unix)]
 mod tests {
     use std::os::unix::fs::PermissionsExt as _;
 

@@ -174,9 +174,8 @@ pub(super) fn count_within(
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::FileExt as _;
-
     use super::*;
+    use crate::base::files::damage_at;
     use crate::query::filter::Filter;
     use crate::query::ledger_traces::{RandomSequence, SMALL, TraceSpan, category, ranges, spans, store};
     use crate::query::matcher::Matcher;
@@ -278,10 +277,7 @@ mod tests {
         for tree in [None, Some(TrackIdx(1))] {
             let tree = ledger.tree(tree).expect("a tree");
             let (nodes, _) = ledger.cover(tree, 0, ledger.bounds_ns().len() as u32 - 1);
-            let at = ledger.offset(nodes[0]);
-            let mut byte = [0];
-            file.read_exact_at(&mut byte, at).unwrap();
-            file.write_all_at(&[byte[0] ^ 1], at).unwrap();
+            damage_at(&file, ledger.offset(nodes[0]));
         }
         let damaged = Snapshot::new(Store::from_file(&file, "test".as_ref()).unwrap().into());
         for scope in [Scope::default(), Scope::default().with_tracks(&[TrackIdx(1)])] {

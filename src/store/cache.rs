@@ -403,6 +403,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg(unix)]
     fn a_planted_link_is_not_followed() {
         let folder = tempfile::tempdir().unwrap();
         let link = folder.path().join("longspan");

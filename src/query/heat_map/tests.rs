@@ -1,12 +1,12 @@
 //! Heat maps against an oracle: a loop over a plain list of spans, with rows found by comparing durations.
 
 use std::collections::BTreeMap;
-use std::os::unix::fs::FileExt as _;
 
 use super::cells::HeatCells;
 use super::sketched::SketchedWork;
 use super::{HeatCell, HeatMap, HeatMapAxis, coarse_heat_map, heat_map, sketched};
 use crate::base::cancel::Cancel;
+use crate::base::files::write_all_at;
 use crate::base::progress::Progress;
 use crate::model::{NameIdx, TrackIdx};
 use crate::query::Snapshot;
@@ -201,7 +201,7 @@ fn a_damaged_node_is_never_believed_and_rows_are_asked_for_again_after_a_stop() 
     while let Some(child) = ledger.children(node).first() {
         node = *child;
     }
-    file.write_all_at(&[0xff; 3], ledger.offset(node)).unwrap();
+    write_all_at(&file, &[0xff; 3], ledger.offset(node)).unwrap();
     let damaged = Snapshot::new(Store::from_file(&file, "test".as_ref()).unwrap().into());
     assert_eq!(coarse(&damaged, "", whole), None);
     let expected = oracle(&list, whole, 4, |_| true);

@@ -1,9 +1,8 @@
 //! The longest spans against an oracle: all matching spans, sorted by duration.
 
-use std::os::unix::fs::FileExt as _;
-
 use super::{LongestSpans, LongestWork};
 use crate::base::cancel::Cancel;
+use crate::base::files::damage_at;
 use crate::model::{NameIdx, TrackIdx};
 use crate::query::Snapshot;
 use crate::query::filter::Filter;
@@ -137,10 +136,7 @@ fn rows_of_a_damaged_node_are_read_instead() {
     let (nodes, _) = ledger.cover(tree, 0, ledger.bounds_ns().len() as u32 - 1);
     let child = ledger.children(nodes[0])[1];
     for node in [child, ledger.children(child)[0]] {
-        let at = ledger.offset(node);
-        let mut byte = [0];
-        file.read_exact_at(&mut byte, at).unwrap();
-        file.write_all_at(&[byte[0] ^ 1], at).unwrap();
+        damage_at(&file, ledger.offset(node));
     }
     let damaged = Snapshot::new(Store::from_file(&file, "test".as_ref()).unwrap().into());
     let scope = Scope::from_matcher(Matcher::new(&damaged, &Filter::parse("\"name 3\"").unwrap()));

@@ -2,12 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
-use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 
 use proptest::prelude::*;
 
 use super::*;
+use crate::base::files::damage_at;
 use crate::model::sample_measure::OTHER_EVENTS;
 use crate::model::{Id, NameIdx, Names, Registry, Stacks, TrackIdx, TrackSet};
 use crate::query::filter::Filter;
@@ -413,9 +413,7 @@ fn a_damaged_node_is_read_row_by_row_and_said() {
     let slices = trees.bounds_ns().len() as u32 - 1;
     for tree in [None, Some(TrackIdx(2))] {
         let (nodes, _) = trees.cover(trees.tree(tree).expect("a tree"), 0, slices);
-        let (at, mut byte) = (trees.offset(nodes[0]), [0]);
-        file.read_exact_at(&mut byte, at).unwrap();
-        file.write_all_at(&[byte[0] ^ 1], at).unwrap();
+        damage_at(&file, trees.offset(nodes[0]));
     }
     let damaged = Snapshot::new(Store::from_file(&file, "test".as_ref()).unwrap().into());
     for (number, scope) in [Scope::default(), Scope::default().with_tracks(&[TrackIdx(2)])].iter().enumerate() {

@@ -3,10 +3,10 @@
 mod pruned;
 
 use std::collections::BTreeMap;
-use std::os::unix::fs::FileExt;
 
 use super::*;
 use crate::base::cancel::Cancel;
+use crate::base::files::damage_at;
 use crate::base::progress::Progress;
 use crate::model::{NameIdx, TrackIdx};
 use crate::query::filter::Filter;
@@ -221,9 +221,7 @@ fn a_damaged_node_of_paths_is_swept_instead_and_said() {
     let trees = snapshot.store().path_ledger().expect("a ledger").trees();
     for tree in [None, Some(TrackIdx(2))] {
         let (nodes, _) = trees.cover(trees.tree(tree).expect("a tree"), 0, trees.bounds_ns().len() as u32 - 1);
-        let (at, mut byte) = (trees.offset(nodes[0]), [0]);
-        file.read_exact_at(&mut byte, at).unwrap();
-        file.write_all_at(&[byte[0] ^ 1], at).unwrap();
+        damage_at(&file, trees.offset(nodes[0]));
     }
     let damaged = Snapshot::new(Store::from_file(&file, "test".as_ref()).unwrap().into());
     let paths = naive_paths(&spans);

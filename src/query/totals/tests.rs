@@ -2,12 +2,12 @@
 //! thousand spans make trees of many levels.
 
 use std::collections::BTreeMap;
-use std::os::unix::fs::FileExt as _;
 
 use proptest::prelude::*;
 
 use super::{GrowingTotals, Totals, TotalsWork, add_up};
 use crate::base::cancel::Cancel;
+use crate::base::files::damage_at;
 use crate::base::progress::Progress;
 use crate::model::{NameIdx, TrackIdx};
 use crate::query::Snapshot;
@@ -268,10 +268,7 @@ fn a_damaged_node_is_swept_instead_and_said() {
     let (nodes, _) = ledger.cover(tree, 0, ledger.bounds_ns().len() as u32 - 1);
     let (sketches, _) = ledger.cover(ledger.sketches().expect("sketches"), 0, ledger.bounds_ns().len() as u32 - 1);
     for node in [nodes[0], sketches[0]] {
-        let at = ledger.offset(node);
-        let mut byte = [0];
-        file.read_exact_at(&mut byte, at).unwrap();
-        file.write_all_at(&[byte[0] ^ 1], at).unwrap();
+        damage_at(&file, ledger.offset(node));
     }
     let damaged = Snapshot::new(Store::from_file(&file, "test".as_ref()).unwrap().into());
     let (totals, work) = totals(&damaged, "", &Scope::default());
