@@ -361,7 +361,7 @@ impl App {
     fn act_on_app(&mut self, command: AppCommand) -> Option<Effect> {
         match command {
             AppCommand::Choose(Purpose::Export(_) | Purpose::ExportSelected) if !self.can_export() => {
-                self.set_note("Only what is sorted to its end can be exported.".to_owned());
+                self.set_note("Only a completely sorted trace can be exported.".to_owned());
             }
             AppCommand::Choose(purpose) => {
                 let suggested_name = self.suggested_name(purpose);

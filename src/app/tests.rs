@@ -273,10 +273,10 @@ fn empty_statistics_have_their_reason() {
     session.app.show_capture(snapshot(NESTED), "nested".into(), false);
     session.chord(egui::Key::T);
     session.until("the table", |session| session.shows("idle"));
-    assert!(!session.shows("No name has these words."));
+    assert!(!session.shows("No name matches."));
     assert!(session.click_text("Filter names"));
     session.frame(vec![egui::Event::Text("nobody".into())]);
-    session.until("that no name fits", |session| session.shows("No name has these words."));
+    session.until("that no name fits", |session| session.shows("No name matches."));
 
     let mut session = Session::new();
     session.app.show_capture(snapshot(PROFILE), "profile".into(), false);

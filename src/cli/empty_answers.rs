@@ -25,7 +25,7 @@ pub(super) fn say_no_counters(snapshot: &Snapshot) {
 /// Says why there are no samples.
 pub(super) fn say_no_samples(snapshot: &Snapshot) {
     if snapshot.summary().samples == 0 {
-        say("this trace holds no samples: record with perf, samply or another sampling profiler");
+        say("this trace has no samples: record with perf, samply or another sampling profiler");
     } else {
         say("no samples in this part");
     }

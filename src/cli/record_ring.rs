@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use super::args::{Load, Record};
 use super::error::CliError;
-use super::messages::{counted, say};
+use super::messages::say;
 use super::record::{RecordLine, check_output, nothing_recorded, publish, say_written};
 use super::tail::{report, say_live};
 use crate::base::budget::Memory;
@@ -80,8 +80,10 @@ pub(super) fn write(record: &Record, part: KeptPart, how: &Load) -> Result<(), C
     let reason = if last.snapshot.is_none() { end.errors.pop().or_else(|| end.lost.pop()) } else { None };
     end.errors.iter().for_each(say);
     let dropped = last.counts.dropped;
-    if dropped > 0 {
-        say(format_args!("{} went, the oldest first, as --keep asks", counted(dropped, "row")));
+    match dropped {
+        0 => {}
+        1 => say("the oldest row was dropped (--keep)"),
+        _ => say(format_args!("{dropped} oldest rows were dropped (--keep)")),
     }
     let snapshot = last.snapshot.ok_or_else(|| nothing_recorded(reason))?;
     let written = publish(record, &snapshot, how)?;

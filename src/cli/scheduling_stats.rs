@@ -34,7 +34,7 @@ pub(super) fn print(
     drop(line);
     check(snapshot.store())?;
     if !scheduling.is_in_trace {
-        say(format_args!("this trace holds no scheduling: record sched_switch with ftrace, perf sched or Perfetto"));
+        say(format_args!("this trace has no scheduling data: record sched_switch with ftrace, perf sched or Perfetto"));
     }
     let sorted_by = match kind {
         ScheduledKind::Cpus => (SchedulingColumn::Name, true),

@@ -24,7 +24,7 @@ pub enum ExportError {
     #[error("{}: already exists; this format needs a new or an empty folder", path.display())]
     IsThere { path: PathBuf },
     /// The trace has no samples, and the format has nothing else.
-    #[error("{}: the trace holds no samples, and a pprof profile contains only samples", path.display())]
+    #[error("{}: the trace has no samples, and a pprof profile contains only samples", path.display())]
     NoSamples { path: PathBuf },
     /// The format moves times before 0 to begin at 0, and its readers have 63 bits.
     #[error("{}: the trace lasts {dur_ns} ns; a Perfetto trace with times before 0 lasts {} ns at most", path.display(), i64::MAX)]

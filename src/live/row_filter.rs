@@ -20,8 +20,8 @@ impl LiveFilter {
         };
         match filter.terms.iter().find_map(needs_store) {
             Some(word) => Err(format!(
-                "{word} is not for traces that still run: the span that is above may be written after those in it; \
-                 record the trace, and search in that"
+                "{word} needs a complete trace, because a span may be written after those in it: record the trace, \
+                 and search the recording"
             )),
             None => Ok(Self(filter)),
         }

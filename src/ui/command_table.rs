@@ -61,13 +61,13 @@ pub(crate) const TABLE: &[CommandEntry] = &[
     entry(Menu::File, "Export sorted trace...", &[ctrl(Key::S)], When::Export, |_| {
         Command::App(AppCommand::Choose(Purpose::Export(ExportFormat::NATIVE)))
     })
-    .hint("With its index: opens in half the time, takes two to ten times the room")
+    .hint("With its index: opens in half the time, but is two to ten times as large")
     .within("Export")
     .section(),
     entry(Menu::File, "Export sorted trace, compact...", &[], When::Export, |_| {
         Command::App(AppCommand::Choose(Purpose::Export(ExportFormat::Native { compact: true })))
     })
-    .hint("Without its index, which whoever opens it makes again: mostly less than half the bytes")
+    .hint("Without its index, which is rebuilt when it is opened: mostly less than half the size")
     .within("Export"),
     entry(Menu::File, "Export as Chrome JSON...", &[], When::Export, |_| {
         Command::App(AppCommand::Choose(Purpose::Export(ExportFormat::ChromeJson { gzip: false })))
@@ -156,7 +156,7 @@ pub(crate) const TABLE: &[CommandEntry] = &[
     })
     .within("Panels"),
     entry(Menu::View, "Panel in full height", &[], When::Capture, |_| Command::Panel(PanelCommand::ToggleFull))
-        .hint("All of the room for the panel; Esc gives it back")
+        .hint("Maximizes the panel; Esc restores it")
         .within("Panels"),
     entry(Menu::View, "Colour by name", &[], When::Always, |state| {
         Command::App(AppCommand::SetColors(Colors { by: ColorBy::Name, ..state.colors }))
@@ -322,7 +322,7 @@ pub(crate) const TABLE: &[CommandEntry] = &[
     .within("Live"),
     entry(Menu::Go, "Pause the picture", &[], When::Live, |_| Command::App(AppCommand::Live(LiveCommand::TogglePause)))
         .checked(|state| state.is_paused)
-        .hint("What comes is kept all the same")
+        .hint("Data is still received")
         .within("Live"),
     entry(Menu::Go, "Stop following", &[], When::Live, |_| Command::App(AppCommand::Live(LiveCommand::Stop)))
         .hint("Ends the sources, and sorts everything that came")
@@ -398,13 +398,13 @@ pub(crate) const TABLE: &[CommandEntry] = &[
         .hint("The difference to the sample before")
         .within("Counters"),
     entry(Menu::Rows, "Show counters as rates", &[], When::ScopeCounters, |_| counter_form(CounterForm::Rate))
-        .hint("The change a second")
+        .hint("Change per second")
         .within("Counters"),
     entry(Menu::Rows, "Derive rate of the scope", &[], When::Capture, |_| derive(DerivedKind::Rate))
-        .hint("A track of how many rows of the scope start a second")
+        .hint("A track with the starts per second in the scope")
         .within("Derive"),
     entry(Menu::Rows, "Derive concurrency of the scope", &[], When::Capture, |_| derive(DerivedKind::Concurrency))
-        .hint("A track of how many spans of the scope are open at one time")
+        .hint("A track with the number of open spans in the scope")
         .within("Derive"),
     entry(Menu::Rows, "Derive longest duration of the scope", &[], When::Capture, |_| derive(DerivedKind::MaxDuration))
         .within("Derive"),

@@ -44,7 +44,7 @@ const FILES: &[(&str, Expected)] = &[
     ("dotnet.speedscope.json", Read(&[("spans", 3)])),
     ("onnx.json", Read(&[("spans", 2)])),
     ("kineto.json", Read(&[("spans", 3), ("instants", 3)])),
-    ("any.html", Refused(&["a page (HTML) in which Longspan finds none"])),
+    ("any.html", Refused(&["an HTML page without a trace"])),
     ("bugreport.txt", Refused(&["bug report of Android", "systrace.pftrace"])),
     ("java-gc.log", Refused(&["unrecognised file format"])),
     ("nsys.sqlite.gz", Refused(&["Nsight Systems", "nsys2json"])),

@@ -210,7 +210,7 @@ fn scheduling_is_of_the_scope_and_clipped_to_its_range() {
 #[test]
 fn a_trace_without_scheduling_says_so_and_prints_the_head_alone() {
     let answer = longspan(&["stats", "--no-cache", "--scheduling=cpu", text(&data("go_trace.json"))]);
-    assert!(answer.stderr.contains("this trace holds no scheduling"), "{}", answer.stderr);
+    assert!(answer.stderr.contains("this trace has no scheduling data"), "{}", answer.stderr);
     assert_eq!(answer.done(), "cpu,busy,idle,slices,longest_run,utilisation\n");
     let refused = longspan(&["stats", "--scheduling", "--by", "name", text(&data("go_trace.json"))]).failed(2);
     assert!(refused.contains("cannot be used with"), "{refused}");

@@ -14,10 +14,10 @@ fn a_filter_that_no_track_passes_is_said_and_cleared_with_a_click() {
     session.press(Modifiers::COMMAND | Modifiers::SHIFT, Key::F);
     session.harness.step();
     session.type_text("no such track");
-    session.until("the reason", |session| session.says("No track has these words in its name."));
+    session.until("the reason", |session| session.says("No track name matches."));
     session.click("Clear the filter");
     session.until("the tracks", |session| session.says("Button: main 1, unfolded"));
-    assert!(!session.says("No track has these words"));
+    assert!(!session.says("No track name matches"));
 }
 
 #[test]
@@ -39,7 +39,7 @@ fn a_trace_without_events_says_so_and_leads_to_its_import_issues() {
     session.click("Import issues say why");
     session.until("the issues", |session| session.says("no event"));
     session.press(Modifiers::COMMAND, Key::E);
-    session.until("the samples", |session| session.says("This trace holds no samples."));
+    session.until("the samples", |session| session.says("This trace has no samples."));
     assert!(!session.says("of its spans"), "{}", session.node_texts().join("\n"));
 }
 

@@ -18,7 +18,7 @@ const PANELS: [(&str, &str); 9] = [
     ("Keys", "Mouse and held keys"),
     ("Statistics", "ListItem: request"),
     ("Flame graph", "Image: Flame graph of"),
-    ("Samples", "This trace holds no samples."),
+    ("Samples", "This trace has no samples."),
     ("Search...", "TextInput: Search"),
     ("Open by path", "Open a trace"),
 ];

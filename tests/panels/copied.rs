@@ -106,7 +106,7 @@ fn paths_that_are_pasted_are_opened_together_and_what_is_none_is_said() {
     let mut session = Session::empty(SCREEN, 1.0);
     session.harness.step();
     session.harness.event(Event::Paste("a sentence\nand another".to_owned()));
-    session.until("the note", |session| session.harness.state().note() == "What was copied is no path of a file.");
+    session.until("the note", |session| session.harness.state().note() == "The copied text is not a file path.");
     let second = session.capture.with_file_name("a copy.json");
     std::fs::copy(&session.capture, &second).expect("copied");
     let address = format!("file://{}", second.display()).replace(' ', "%20");

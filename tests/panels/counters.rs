@@ -104,7 +104,7 @@ fn a_counter_is_drawn_as_its_changes_or_its_rate_and_that_is_kept_with_the_trace
     };
     choose(&mut session, "Show its changes");
     session.until("the changes", |session| session.says("queue length change -2 to 4, unfolded"));
-    choose(&mut session, "Show its rate a second");
+    choose(&mut session, "Show its rate per second");
     // 4 in 100 us and -2 in 300 us.
     let has_rates = |session: &Session| session.says("queue length -6667 to 40k /s, unfolded");
     session.until("the rates", has_rates);

@@ -131,10 +131,10 @@ fn a_heat_map_grows_with_the_trace() {
 fn a_derived_track_waits_for_the_end_and_is_of_all_that_came() {
     let (mut written, mut session) = Written::followed();
     session.give("Derive concurrency of the scope");
-    session.until("it says so", |session| session.says("Concurrency: all, waits until the trace ends"));
+    session.until("it says so", |session| session.says("Concurrency: all, waiting until the trace ends"));
     written.add(30);
     session.until("more spans", |session| session.says("40 spans"));
-    assert!(session.says("Concurrency: all, waits until the trace ends"));
+    assert!(session.says("Concurrency: all, waiting until the trace ends"));
     session.give("Stop following");
     session.until("the track", |session| session.says("Derived track Concurrency: all, 0 to 1"));
 }
@@ -164,14 +164,14 @@ fn what_a_killed_window_followed_is_offered_opened_and_deleted_only_when_it_is_s
     let mut session = Session::with_cache(cache.path());
     session.until("it is offered again", |session| has_button(session, "Recover app.json"));
     session.click("Delete...");
-    session.until("it asks", |session| session.says("Nothing else has what came of app.json"));
+    session.until("it asks", |session| session.says("This is the only copy of the data from app.json"));
     session.click("Keep it");
     session.until("it is kept", |session| !session.says("app.json"));
     assert!(left.exists());
     let mut session = Session::with_cache(cache.path());
     session.until("it is offered again", |session| has_button(session, "Recover app.json"));
     session.click("Delete...");
-    session.until("it asks", |session| session.says("Nothing else has"));
+    session.until("it asks", |session| session.says("This is the only copy"));
     let label = session.node_texts().into_iter().find(|text| text.starts_with("Button: Delete ")).expect("a button");
     session.click(label.trim_start_matches("Button: "));
     session.until("it is gone", |session| session.says("deleted") && !session.says("Recover"));

@@ -99,7 +99,7 @@ fn shares_of_time_of_a_thread_a_cpu_and_a_process_become_tracks() {
 #[test]
 fn a_trace_without_scheduling_says_so() {
     let mut session = opened(r#"[{"ph":"X","name":"all","pid":1,"tid":1,"ts":0,"dur":1000}]"#);
-    session.until("the reason", |session| session.says("This trace holds no scheduling"));
+    session.until("the reason", |session| session.says("This trace has no scheduling data"));
     assert!(rows(&session).is_empty());
 }
 

@@ -45,7 +45,7 @@ impl App {
     pub(super) fn open_pasted(&mut self, pasted: Pasted) {
         let Pasted { lines, paths, missing, chosen } = pasted;
         if paths == 0 {
-            self.set_note("What was copied is no path of a file.".to_owned());
+            self.set_note("The copied text is not a file path.".to_owned());
             return;
         }
         self.open_chosen(chosen);

@@ -70,7 +70,7 @@ impl App {
         let left = self.cut_short.found.iter().find(|left| left.path == folder)?;
         let held = left.hold();
         if held.is_none() {
-            self.set_note("It is gone, or open in another window.".to_owned());
+            self.set_note("The data was removed, or is open in another window.".to_owned());
             self.forget_cut_short(folder);
         }
         held

@@ -73,7 +73,7 @@ impl App {
         let Some(table) = tab.panels.table_of(panel, &snapshot) else { return Ok(()) };
         let is_long = table.rows() > SHORT_ROWS_MAX;
         if is_long && !can_export {
-            return Err("Only what is sorted to its end can be exported.".to_owned());
+            return Err("Only a completely sorted trace can be exported.".to_owned());
         }
         let running = tasks::write_table(id, (snapshot, capture.sources.clone()), table, (named, format), &tab.wake);
         if is_long {
@@ -105,8 +105,10 @@ impl App {
         let derived = rows.into_iter().filter_map(counter).collect();
         match missing {
             0 => {}
-            1 => self.set_note("1 derived track is not made, and left out of the export.".to_owned()),
-            count => self.set_note(format!("{count} derived tracks are not made, and left out of the export.")),
+            1 => self.set_note("1 derived track is not computed yet, and is left out of the export.".to_owned()),
+            count => {
+                self.set_note(format!("{count} derived tracks are not computed yet, and are left out of the export."))
+            }
         }
         derived
     }

@@ -322,7 +322,7 @@ impl LineParser for Ftrace {
             _ if self.has_viewer_data => {
                 Some("a page (HTML) of a trace viewer such as trace2html: open the JSON that it was made of")
             }
-            _ => Some("a page (HTML) in which Longspan finds none"),
+            _ => Some("an HTML page without a trace"),
         }
     }
 

@@ -68,8 +68,9 @@ impl<'a> NamespacedSink<'a> {
                 self.sink.tell(format!("{file} is moved by {by}, {to}."));
             } else {
                 by_ns = 0;
-                self.sink
-                    .tell(format!("{file} is not moved by {by}, as its clock sync {id} asks: no times reach so far."));
+                self.sink.tell(format!(
+                    "{file} cannot be moved by {by} to match its clock sync {id}: its times would be out of range."
+                ));
             }
         }
         known_syncs.add_file(self.clock_syncs, by_ns);

@@ -344,7 +344,7 @@ impl HttpConnection {
     }
 }
 
-const BAD_CHUNK: NoRequest = NoRequest::Refused(400, "the chunks of the body are not as HTTP has them");
+const BAD_CHUNK: NoRequest = NoRequest::Refused(400, "malformed chunked body");
 
 /// Parses the head at the start of some bytes, and returns it with its length; `None` while it is incomplete.
 fn parsed(bytes: &[u8]) -> Result<Option<(RequestHead, usize)>, NoRequest> {

@@ -50,9 +50,9 @@ pub(crate) fn show(ui: &mut Ui, status: &LiveStatus, theme: &Theme) -> Option<Co
         ui.label(RichText::new(late_text(status)).small().color(color)).on_hover_text(late_hint(status));
     }
     if status.dropped > 0 {
-        let text = format!("{} oldest gone", grouped_digits(status.dropped));
+        let text = format!("{} oldest dropped", grouped_digits(status.dropped));
         ui.label(RichText::new(text).small().color(theme.weak_text))
-            .on_hover_text("Only the last part is kept, as --keep says: older spans go");
+            .on_hover_text("Only the most recent part is kept (--keep); older spans are dropped");
     }
     let is_little = status.free_bytes.is_some_and(|free| free < FREE_BYTES_FEW);
     let color = if is_little { theme.warning } else { theme.weak_text };
@@ -69,7 +69,7 @@ pub(crate) fn show(ui: &mut Ui, status: &LiveStatus, theme: &Theme) -> Option<Co
     }
     let hint = "The view stands still; new data is still received (Space)";
     if status.is_paused {
-        button(ui, true, "Resume", "Show what has come meanwhile", LiveCommand::TogglePause);
+        button(ui, true, "Resume", "Show the data received meanwhile", LiveCommand::TogglePause);
     } else {
         button(ui, true, "Pause", hint, LiveCommand::TogglePause);
     }

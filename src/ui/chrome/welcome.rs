@@ -58,7 +58,7 @@ pub(crate) fn show(
         }
         if !cut_short.traces.is_empty() {
             ui.add_space(14.0);
-            ui.label(RichText::new("Followed until the window was ended").small().color(theme.warning));
+            ui.label(RichText::new("Followed until the window was closed").small().color(theme.warning));
             for trace in cut_short.traces.iter().take(CUT_SHORT_MAX) {
                 let is_asked = cut_short.asked.as_ref() == Some(&trace.folder);
                 command = show_cut_short(ui, trace, is_asked, now_s, theme).or(command.take());
@@ -99,8 +99,10 @@ fn show_cut_short(ui: &mut Ui, trace: &CutShortTrace, is_asked: bool, now_s: u64
     let width = ui.data(|data| data.get_temp::<f32>(id)).unwrap_or(300.0);
     let row = ui.allocate_ui_with_layout(egui::vec2(width, 20.0), Layout::left_to_right(Align::Center), |ui| {
         if is_asked {
-            ui.label(RichText::new(format!("Nothing else has what came of {title}.")).small().color(theme.warning));
-            button(ui, format!("Delete {}", bytes_text(trace.bytes)), "It cannot be had back", CutShortCommand::Delete);
+            ui.label(
+                RichText::new(format!("This is the only copy of the data from {title}.")).small().color(theme.warning),
+            );
+            button(ui, format!("Delete {}", bytes_text(trace.bytes)), "This cannot be undone", CutShortCommand::Delete);
             button(ui, "Keep it".to_owned(), "Offer it again at the next start", CutShortCommand::Keep);
         } else {
             button(ui, format!("Recover {title}"), "Sort everything that came, and show it", CutShortCommand::Open);

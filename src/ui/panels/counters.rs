@@ -108,7 +108,7 @@ impl CountersPanel {
                 } else if progress.is_none() && self.counters.is_some() {
                     show_exactness(ui, Exactness::Exact, view.snapshot(), theme);
                 }
-                let filter = if scope.filter.is_empty() { "" } else { ", its filter aside" };
+                let filter = if scope.filter.is_empty() { "" } else { ", ignoring its filter" };
                 let text = scope.title() + filter;
                 ui.add(egui::Label::new(RichText::new(text).color(theme.weak_text)).truncate());
             });
@@ -128,7 +128,7 @@ impl CountersPanel {
         if counters.is_empty() {
             return Some("No counter has a value here: take more time or other tracks into the scope.");
         }
-        self.rows.shown.is_empty().then_some("No counter has these words.")
+        self.rows.shown.is_empty().then_some("No counter matches.")
     }
 }
 

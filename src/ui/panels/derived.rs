@@ -144,11 +144,11 @@ fn show_row(ui: &mut Ui, row: &DerivedRow, theme: &Theme) -> Option<DerivedComma
         chosen = Some(DerivedCommand::Rename(row.id, name));
     }
     let (text, button, command) = match &row.state {
-        DerivedState::Waiting => ("waits", "Stop", DerivedCommand::Stop(row.id)),
+        DerivedState::Waiting => ("waiting", "Stop", DerivedCommand::Stop(row.id)),
         DerivedState::Making(_) => ("counting", "Stop", DerivedCommand::Stop(row.id)),
-        DerivedState::Made(_) => ("", "Make again", DerivedCommand::Make(row.id)),
-        DerivedState::Stopped => ("stopped", "Make again", DerivedCommand::Make(row.id)),
-        DerivedState::Failed(_) => ("failed", "Make again", DerivedCommand::Make(row.id)),
+        DerivedState::Made(_) => ("", "Recompute", DerivedCommand::Make(row.id)),
+        DerivedState::Stopped => ("stopped", "Recompute", DerivedCommand::Make(row.id)),
+        DerivedState::Failed(_) => ("failed", "Recompute", DerivedCommand::Make(row.id)),
     };
     ui.label(RichText::new(text).color(theme.weak_text));
     ui.horizontal(|ui| {

@@ -206,7 +206,7 @@ impl Dock {
             tabs.show(ui, |ui| ui.horizontal(|ui| self.show_tabs(ui, heads, active, tabs_room)));
             ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
                 let response = ui.add(Button::selectable(self.is_full, "Full"));
-                if response.on_hover_text("All of the room for the panel; Esc gives it back").clicked() {
+                if response.on_hover_text("Maximizes the panel; Esc restores it").clicked() {
                     commands.push(Command::Panel(PanelCommand::ToggleFull));
                 }
                 if tools == PanelTools::default() {

@@ -150,7 +150,7 @@ impl SamplesPanel {
             ui.label(RichText::new(scope.title()).color(theme.weak_text));
         }
         for (by, title) in BY {
-            ui.selectable_value(&mut self.by, by, title).on_hover_text("What samples are added up by");
+            ui.selectable_value(&mut self.by, by, title).on_hover_text("Group samples by");
         }
         if self.by != SampleBy::Event {
             self.show_events(ui);
@@ -165,7 +165,7 @@ impl SamplesPanel {
                 commands.push(Command::Panel(PanelCommand::StopSamples));
             }
         } else if self.is_stopped {
-            ui.label(RichText::new("stopped: this is not counted").color(theme.warning));
+            ui.label(RichText::new("stopped: not counted").color(theme.warning));
             if ui.button("Count").clicked() {
                 self.question = None;
             }
@@ -205,15 +205,15 @@ impl SamplesPanel {
         let answer = self.answer.as_ref()?;
         let summary = view.snapshot().summary();
         if summary.samples == 0 && summary.spans == 0 {
-            return Some("This trace holds no samples.");
+            return Some("This trace has no samples.");
         }
         if summary.samples == 0 {
-            return Some("This trace holds no samples. The flame graph and the statistics are of its spans.");
+            return Some("This trace has no samples. The flame graph and the statistics are of its spans.");
         }
         if answer.rows.is_empty() {
             return Some("No samples here: take more time or other tracks into the scope.");
         }
-        self.rows.is_empty().then_some("No name has these words.")
+        self.rows.is_empty().then_some("No name matches.")
     }
 
     fn show_table(&mut self, ui: &mut Ui, view: &PanelView<'_>, commands: &mut Vec<Command>) {

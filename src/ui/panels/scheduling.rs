@@ -123,7 +123,7 @@ impl SchedulingPanel {
     fn absence(&self) -> Option<&'static str> {
         let answer = self.answer.as_ref().filter(|answer| answer.kind == self.kind)?;
         if !answer.scheduling.is_in_trace {
-            return Some("This trace holds no scheduling: record sched_switch with ftrace, perf sched or Perfetto.");
+            return Some("This trace has no scheduling data: record sched_switch with ftrace, perf sched or Perfetto.");
         }
         if answer.scheduling.of(self.kind).is_empty() {
             return Some(match self.kind {
@@ -133,7 +133,7 @@ impl SchedulingPanel {
                 }
             });
         }
-        (self.rows.count() == 0).then_some("No name has these words.")
+        (self.rows.count() == 0).then_some("No name matches.")
     }
 
     fn choose(&mut self, unit: ScheduledUnit, snapshot: &Snapshot) -> Option<Command> {

@@ -373,7 +373,7 @@ fn show_examples(ui: &mut Ui, theme: &Theme) -> Option<Command> {
     let mut chosen = None;
     // Line height of text, not of buttons.
     ui.spacing_mut().interact_size.y = ui.text_style_height(&egui::TextStyle::Body);
-    ui.label("Type above what to look for. All of the words must hold.");
+    ui.label("Type above what to look for. A hit matches all words.");
     egui::Grid::new("examples").num_columns(2).spacing([16.0, 2.0]).show(ui, |ui| {
         for (word, meaning) in EXAMPLES {
             if ui.link(RichText::new(word).monospace()).clicked() {

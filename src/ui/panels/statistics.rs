@@ -281,7 +281,7 @@ impl StatisticsPanel {
             return None;
         }
         if !self.rows.has_no_line() {
-            return Some(format!("No {} has these words.", group_word(&self.by).singular()));
+            return Some(format!("No {} matches.", group_word(&self.by).singular()));
         }
         let summary = snapshot.summary();
         let samples =

@@ -23,7 +23,7 @@ pub(super) fn show(timeline: &Timeline, ui: &mut Ui, layout: &TimelineLayout, th
         (text, (!snapshot.losses().is_empty()).then(issues))
     } else if !arrangement.filter.trim().is_empty() {
         let clear = ("Clear the filter", rows(RowCommand::Filter(String::new())));
-        ("No track has these words in its name.", Some(clear))
+        ("No track name matches.", Some(clear))
     } else if !arrangement.folded.hidden.is_empty() {
         ("All tracks are hidden.", Some(("Show them", rows(RowCommand::ShowHidden))))
     } else {

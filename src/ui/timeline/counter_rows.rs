@@ -113,7 +113,7 @@ impl Timeline {
                     let text = match form {
                         CounterForm::Value => "Show its values",
                         CounterForm::Change => "Show its changes",
-                        CounterForm::Rate => "Show its rate a second",
+                        CounterForm::Rate => "Show its rate per second",
                     };
                     RowChoice::new(text, RowCommand::ShowCounterAs(track, form))
                 });

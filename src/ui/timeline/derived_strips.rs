@@ -104,8 +104,8 @@ impl Timeline {
         Some(match &row.state {
             DerivedState::Made(series) if series.rows() == 0 => ("no rows: nothing passes".to_owned(), theme.weak_text),
             DerivedState::Made(_) => return None,
-            DerivedState::Waiting if self.is_live() => ("waits until the trace ends".to_owned(), theme.weak_text),
-            DerivedState::Waiting => ("waits until the trace is sorted".to_owned(), theme.weak_text),
+            DerivedState::Waiting if self.is_live() => ("waiting until the trace ends".to_owned(), theme.weak_text),
+            DerivedState::Waiting => ("waiting until the trace is sorted".to_owned(), theme.weak_text),
             DerivedState::Making(progress) => {
                 let part = progress.view().fraction().unwrap_or(0.0);
                 (format!("counting: {:.0} %", part * 100.0), theme.weak_text)
@@ -196,7 +196,7 @@ fn menu(ui: &mut Ui, row: &DerivedRow, theme: &Theme) -> Vec<Command> {
         match row.state {
             DerivedState::Making(_) | DerivedState::Waiting => ("Stop", derived(DerivedCommand::Stop(row.id))),
             DerivedState::Made(_) | DerivedState::Stopped | DerivedState::Failed(_) => {
-                ("Make again", derived(DerivedCommand::Make(row.id)))
+                ("Recompute", derived(DerivedCommand::Make(row.id)))
             }
         },
         ("Copy as an option of export", Command::App(AppCommand::CopyText(format!("--derive {option}")))),

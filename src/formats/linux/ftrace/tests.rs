@@ -103,7 +103,7 @@ fn a_page_of_systrace_is_read_inside_of_its_trace_only() {
         assert_eq!(reading.lost(), []);
     }
     let page = read_bytes(b"<html>\n<p>no trace</p>\n</html>\n").expect_err("no trace").to_string();
-    assert!(page.ends_with("byte 0: expected a trace, found a page (HTML) in which Longspan finds none"), "{page}");
+    assert!(page.ends_with("byte 0: expected a trace, found an HTML page without a trace"), "{page}");
     let viewer =
         "<!DOCTYPE html>\n<html>\n<script id=\"viewer-data\" type=\"application/json\">\nH4sI\n</script></html>\n";
     let page = read_bytes(viewer.as_bytes()).expect_err("no trace").to_string();

@@ -85,7 +85,7 @@ impl PerfHeader {
                 return malformed(
                     attrs_at,
                     "attributes before the records",
-                    "attributes that end behind them".to_owned(),
+                    "attributes that overlap the records".to_owned(),
                 );
             };
             let mut section = PerfBytes(section);

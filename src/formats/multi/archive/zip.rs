@@ -216,7 +216,7 @@ impl<R: Read> Read for Checked<R> {
         let len = self.content.read(buffer)?;
         self.crc.update(&buffer[..len]);
         if len == 0 && !buffer.is_empty() && self.crc.sum() != self.expected {
-            return Err(io::Error::new(io::ErrorKind::InvalidData, "the sum of the content is another"));
+            return Err(io::Error::new(io::ErrorKind::InvalidData, "the checksum of the content differs"));
         }
         Ok(len)
     }

@@ -194,7 +194,7 @@ impl FlamePanel {
             }
         } else if self.is_stopped {
             let is_pruned = self.question.as_ref().is_some_and(|question| question.is_exact);
-            let text = if is_pruned { "stopped: small paths are others" } else { "stopped: this is not counted" };
+            let text = if is_pruned { "stopped: small paths are others" } else { "stopped: not counted" };
             ui.label(RichText::new(text).color(theme.warning));
             if ui.button("Count").clicked() {
                 self.question = None;
