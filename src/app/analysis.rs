@@ -39,8 +39,8 @@ use crate::symbols::sources::SourceFolders;
 use crate::symbols::unwind::SymbolUnwinding;
 use crate::ui::panels::group_lines::GroupLines;
 use crate::ui::questions::{
-    Answer, CodeAnswer, CodeQuestion, FlameAnswer, FoundNames, GroupFacts, HeatMapQuestion, NameQuery, NamedTrace,
-    PathsOf, PathsQuestion, Question, QuestionKind, SampleQuestion, SchedulingAnswer, SchedulingQuestion,
+    Answer, CodeAnswer, CodeQuestion, FlameAnswer, GroupFacts, HeatMapQuestion, NameQuery, NamedTrace, PathsOf,
+    PathsQuestion, PtrEq, Question, QuestionKind, SampleQuestion, SchedulingAnswer, SchedulingQuestion,
 };
 
 /// Number of longest spans listed for a group.
@@ -183,7 +183,7 @@ fn find_names(
     let has_other_stacks = query.compares_stacks && !unwinding.are_same(&query.sources, &snapshot.tracks().unwound);
     let located = query.folders.first().filter(|_| query.compares_stacks && !has_other_stacks);
     let unused_folder = located.filter(|folder| !found.uses_folder(folder)).cloned();
-    let (found, modules) = (FoundNames(Arc::new(found)), Arc::new(modules));
+    let (found, modules) = (PtrEq(Arc::new(found)), Arc::new(modules));
     Ok(NamedTrace { overlay, found, modules, has_other_stacks, missing_folder, unused_folder })
 }
 

@@ -6,7 +6,7 @@ use egui::{RichText, Ui};
 
 use super::capture::OpenCapture;
 use super::follow::FollowTask;
-use super::state::{App, Effect};
+use super::state::{App, Effect, WindowEffect};
 use crate::scene::labels::shown;
 use crate::scene::palette::Colors;
 use crate::ui::chrome::command_palette::Outcome;
@@ -46,7 +46,7 @@ impl App {
     }
 
     /// Shows everything and handles the input of a frame.
-    pub fn show(&mut self, ui: &mut Ui) -> Vec<Effect> {
+    pub fn show(&mut self, ui: &mut Ui) -> Vec<WindowEffect> {
         self.apply_theme(ui.ctx());
         self.mend();
         self.unwind_again();
@@ -138,7 +138,7 @@ impl App {
     }
 
     /// Runs the commands of a frame, and saves changes. Returns the effects for the window.
-    fn end_frame(&mut self, ui: &Ui, commands: Vec<Command>) -> Vec<Effect> {
+    fn end_frame(&mut self, ui: &Ui, commands: Vec<Command>) -> Vec<WindowEffect> {
         let mut effects = Vec::new();
         for command in commands {
             match self.act(command) {
@@ -149,7 +149,7 @@ impl App {
                     ));
                 }
                 Some(Effect::Copy(text)) => ui.ctx().copy_text(text),
-                Some(effect @ (Effect::Dialog { .. } | Effect::Paste | Effect::Quit)) => effects.push(effect),
+                Some(Effect::Window(effect)) => effects.push(effect),
                 None => {}
             }
         }

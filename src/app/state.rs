@@ -39,9 +39,17 @@ use crate::ui::settings::Navigation;
 use crate::ui::theme::Theme;
 use crate::ui::timeline::state::Timeline;
 
+/// An action of a command beyond the state of the application.
+#[derive(Debug)]
+pub(super) enum Effect {
+    /// Copies a text to the clipboard.
+    Copy(String),
+    Window(WindowEffect),
+}
+
 /// An action that only the window can perform.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Effect {
+pub enum WindowEffect {
     /// Shows a dialog of the desktop.
     Dialog {
         purpose: Purpose,
@@ -52,8 +60,6 @@ pub enum Effect {
     },
     /// Reads the clipboard, for [`App::paste`].
     Paste,
-    /// Copies a text to the clipboard; [`App::show`] runs it.
-    Copy(String),
     Quit,
 }
 
@@ -365,10 +371,14 @@ impl App {
             }
             AppCommand::Choose(purpose) => {
                 let suggested_name = self.suggested_name(purpose);
-                return Some(Effect::Dialog { purpose, suggested_name, folder: self.dialog_folder() });
+                return Some(Effect::Window(WindowEffect::Dialog {
+                    purpose,
+                    suggested_name,
+                    folder: self.dialog_folder(),
+                }));
             }
             AppCommand::Write(purpose, path) => self.write(purpose, path),
-            AppCommand::Paste => return Some(Effect::Paste),
+            AppCommand::Paste => return Some(Effect::Window(WindowEffect::Paste)),
             AppCommand::OpenPasted(text) => self.paste(text),
             AppCommand::CopySpan => return self.selected_span_text().map(Effect::Copy),
             AppCommand::CopyTable => return self.statistics_csv().map(Effect::Copy),
@@ -384,7 +394,7 @@ impl App {
                 return Some(Effect::Copy(text));
             }
             AppCommand::CopyCommandLine(panel) => return self.command_line(panel).map(Effect::Copy),
-            AppCommand::Quit => return Some(Effect::Quit),
+            AppCommand::Quit => return Some(Effect::Window(WindowEffect::Quit)),
             AppCommand::Open(sources) => self.open(sources),
             AppCommand::MoveFiles(sources) => self.move_files(sources),
             AppCommand::MoveFileBy(file, by_ns) => {

@@ -16,7 +16,7 @@ use winit::window::{Icon, Theme, UserAttentionType, Window, WindowAttributes, Wi
 use super::follow_request::FollowRequest;
 use super::preferences::WindowPlace;
 use super::single_instance::{HandOverError, SingleInstance};
-use super::state::{App, Effect};
+use super::state::{App, WindowEffect};
 use super::tasks;
 use super::{AppError, AppOptions};
 use super::{dialogs, display, keyboard};
@@ -350,20 +350,15 @@ impl Shell {
         }
     }
 
-    fn carry_out(&mut self, event_loop: &ActiveEventLoop, effect: Effect) {
+    fn carry_out(&mut self, event_loop: &ActiveEventLoop, effect: WindowEffect) {
         match effect {
-            Effect::Quit => event_loop.exit(),
-            Effect::Copy(text) => {
-                if let Some(open) = &self.window {
-                    open.egui.egui_ctx().copy_text(text);
-                }
-            }
-            Effect::Paste => {
+            WindowEffect::Quit => event_loop.exit(),
+            WindowEffect::Paste => {
                 let copied = self.window.as_mut().and_then(|open| open.egui.clipboard_text());
                 self.app.paste(copied.unwrap_or_default());
                 self.request_redraw();
             }
-            Effect::Dialog { purpose, suggested_name, folder } => {
+            WindowEffect::Dialog { purpose, suggested_name, folder } => {
                 if let Some(open) = &self.window {
                     dialogs::choose(&open.window, purpose, &suggested_name, folder, &self.wake);
                 }

@@ -44,7 +44,7 @@ fn print_once(spans: &Spans, how: &Load) -> Result<(), CliError> {
 fn print_in_order(snapshot: &Snapshot, scope: &Scope, count: u64, format: RowFormat) -> Result<bool, CliError> {
     let Ok(hits) = search(snapshot, scope, &Cancel::default(), &Progress::default()) else { return Ok(true) };
     let mut has_rows = false;
-    rows_to_stdout(snapshot.store(), |out| {
+    rows_to_stdout(snapshot, |out| {
         let mut table = TableWriter::begin(out, format)?;
         let mut left = count;
         let mut hits = hits.from(i64::MIN).peekable();
@@ -74,7 +74,7 @@ fn print_in_order(snapshot: &Snapshot, scope: &Scope, count: u64, format: RowFor
 /// Prints the longest `count` spans. Returns whether there are any.
 fn print_longest(snapshot: &Snapshot, scope: &Scope, count: u64, format: RowFormat) -> Result<bool, CliError> {
     let (mut longest, mut has_rows) = (LongestSpans::new(snapshot, scope), false);
-    rows_to_stdout(snapshot.store(), |out| {
+    rows_to_stdout(snapshot, |out| {
         let mut table = TableWriter::begin(out, format)?;
         let mut left = count;
         while left > 0 {

@@ -4,7 +4,8 @@ use std::io::{self, BufWriter, Write};
 
 use super::error::CliError;
 use crate::export::check;
-use crate::store::Store;
+use crate::export::guarded::GuardedWriter;
+use crate::query::Snapshot;
 
 /// Bytes per write to a pipe.
 const STDOUT_BYTES: usize = 1 << 16;
@@ -16,38 +17,20 @@ pub(super) fn to_stdout(write: impl FnOnce(&mut dyn Write) -> Result<(), CliErro
     Ok(out.flush()?)
 }
 
-/// Runs `write`, which writes rows of `store`, with a buffered stdout. For a damaged store, returns an error and drops
-/// the buffered bytes.
+/// Runs `write`, which writes rows of `snapshot`, with a buffered stdout. For a damaged store, returns an error and
+/// drops the buffered bytes.
 pub(super) fn rows_to_stdout(
-    store: &Store,
+    snapshot: &Snapshot,
     write: impl FnOnce(&mut dyn Write) -> Result<(), CliError>,
 ) -> Result<(), CliError> {
-    let mut out = BufWriter::with_capacity(STDOUT_BYTES, Guarded { out: io::stdout().lock(), store, bytes: 0 });
+    let mut guarded = GuardedWriter::new(io::stdout().lock());
+    guarded.guard(snapshot);
+    let mut out = BufWriter::with_capacity(STDOUT_BYTES, guarded);
     let written = write(&mut out);
-    if let Err(damaged) = check(store) {
+    if let Err(damaged) = check(snapshot.store()) {
         let (guarded, _) = out.into_parts();
-        return Err(damaged.streamed(guarded.bytes > 0).into());
+        return Err(damaged.streamed(guarded.bytes() > 0).into());
     }
     written?;
     Ok(out.flush()?)
-}
-
-/// Counts bytes, and rejects more once the store is found damaged. Bytes written before that are correct.
-struct Guarded<'a, W> {
-    out: W,
-    store: &'a Store,
-    bytes: u64,
-}
-
-impl<W: Write> Write for Guarded<'_, W> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        check(self.store).map_err(io::Error::other)?;
-        let taken = self.out.write(bytes)?;
-        self.bytes += taken as u64;
-        Ok(taken)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.out.flush()
-    }
 }

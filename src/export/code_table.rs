@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use super::error::SinkError;
-use super::values::{TableSource, TableValue, TableValueWriter};
+use super::values::{TableSource, TableValue, TableValueWriter, write_rows};
 use crate::base::cancel::Cancel;
 use crate::base::progress::Progress;
 use crate::query::flame::OwnAndTotal;
@@ -68,22 +68,15 @@ impl TableSource for CodeTable {
     fn write(&self, table: &mut TableValueWriter<'_>, cancel: &Cancel, progress: &Progress) -> Result<(), SinkError> {
         match self.side {
             CodeSide::Source => {
-                for (file, line) in self.code.files.iter().flat_map(|file| file.lines.iter().map(move |it| (file, it)))
-                {
-                    cancel.check()?;
-                    table.row(&source_values(file, line))?;
-                    progress.advance(1);
-                }
+                let values = |file| move |line| source_values(file, line);
+                let rows = self.code.files.iter().flat_map(|file| file.lines.iter().map(values(file)));
+                write_rows(rows, table, cancel, progress)
             }
             CodeSide::Assembly => {
-                for instruction in self.code.assembly.iter().flat_map(|it| &it.instructions) {
-                    cancel.check()?;
-                    table.row(&assembly_values(instruction))?;
-                    progress.advance(1);
-                }
+                let rows = self.code.assembly.iter().flat_map(|it| &it.instructions).map(assembly_values);
+                write_rows(rows, table, cancel, progress)
             }
         }
-        Ok(())
     }
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::error::SinkError;
-use super::values::{TableSource, TableValue, TableValueWriter};
+use super::values::{TableSource, TableValue, TableValueWriter, write_rows};
 use crate::base::cancel::Cancel;
 use crate::base::progress::Progress;
 use crate::model::Id;
@@ -26,12 +26,7 @@ impl TableSource for CounterTable {
     }
 
     fn write(&self, table: &mut TableValueWriter<'_>, cancel: &Cancel, progress: &Progress) -> Result<(), SinkError> {
-        for counter in self.counters.iter() {
-            cancel.check()?;
-            table.row(&counter_values(&self.snapshot, counter))?;
-            progress.advance(1);
-        }
-        Ok(())
+        write_rows(self.counters.iter().map(|counter| counter_values(&self.snapshot, counter)), table, cancel, progress)
     }
 }
 

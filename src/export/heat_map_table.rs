@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use super::error::SinkError;
-use super::values::{TableSource, TableValue, TableValueWriter};
+use super::values::{TableSource, TableValue, TableValueWriter, write_rows};
 use crate::base::cancel::Cancel;
 use crate::base::progress::Progress;
 use crate::query::heat_map::{HeatCell, HeatCells, HeatMap};
@@ -42,11 +42,6 @@ impl TableSource for HeatMapTable {
     }
 
     fn write(&self, table: &mut TableValueWriter<'_>, cancel: &Cancel, progress: &Progress) -> Result<(), SinkError> {
-        for values in self.values() {
-            cancel.check()?;
-            table.row(&values)?;
-            progress.advance(1);
-        }
-        Ok(())
+        write_rows(self.values(), table, cancel, progress)
     }
 }

@@ -15,6 +15,7 @@ mod error;
 pub(crate) mod excerpt;
 pub(crate) mod flame;
 pub(crate) mod format;
+pub(crate) mod guarded;
 pub(crate) mod heat_map_table;
 pub(crate) mod native;
 mod options;

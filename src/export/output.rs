@@ -6,7 +6,8 @@ use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use super::error::{ExportError, check};
+use super::error::ExportError;
+use super::guarded::GuardedWriter;
 use crate::base::disk::SystemDisk;
 use crate::base::files::{self, folder_of, link_target};
 use crate::base::replace::Replacement;
@@ -25,17 +26,9 @@ const BUFFER_BYTES: usize = 1 << 20;
 pub(crate) struct OutputFile {
     /// The path as given by the user, for errors.
     path: PathBuf,
-    writer: BufWriter<Counted>,
+    writer: BufWriter<GuardedWriter<File>>,
     /// Publishes the complete file; `None` for devices and the like.
     replacement: Option<Replacement>,
-}
-
-#[derive(Debug)]
-struct Counted {
-    file: File,
-    bytes: u64,
-    /// The exported store: writes fail once it is found damaged.
-    guarded: Option<Snapshot>,
 }
 
 impl OutputFile {
@@ -66,7 +59,7 @@ impl OutputFile {
 
     /// Rejects more bytes once the store of `snapshot` is found damaged. Bytes written before that are correct.
     pub(crate) fn guard(&mut self, snapshot: &Snapshot) {
-        self.writer.get_mut().guarded = Some(snapshot.clone());
+        self.writer.get_mut().guard(snapshot);
     }
 
     /// Returns the writer of the file.
@@ -78,7 +71,8 @@ impl OutputFile {
     pub(crate) fn publish(self) -> Result<u64, ExportError> {
         let Self { path, writer, replacement } = self;
         let failed = |source| ExportError::Io { path: path.clone(), source };
-        let Counted { file, bytes, .. } = writer.into_inner().map_err(|error| failed(error.into_error()))?;
+        let guarded = writer.into_inner().map_err(|error| failed(error.into_error()))?;
+        let (bytes, file) = (guarded.bytes(), guarded.into_inner());
         if let Some(replacement) = replacement {
             file.sync_all().map_err(failed)?;
             replacement.publish(&SystemDisk).map_err(failed)?;
@@ -90,8 +84,8 @@ impl OutputFile {
     #[must_use]
     pub(crate) fn discard(self) -> bool {
         // Taken apart first, because dropping the writer would flush its buffer.
-        let (counted, _) = self.writer.into_parts();
-        self.replacement.is_none() && counted.bytes > 0
+        let (guarded, _) = self.writer.into_parts();
+        self.replacement.is_none() && guarded.bytes() > 0
     }
 }
 
@@ -202,23 +196,8 @@ fn existing_folder_of(path: &Path) -> io::Result<&Path> {
     if folder.is_dir() { Ok(folder) } else { Err(absent()) }
 }
 
-impl Write for Counted {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        if let Some(snapshot) = &self.guarded {
-            check(snapshot.store()).map_err(io::Error::other)?;
-        }
-        let written = self.file.write(bytes)?;
-        self.bytes += written as u64;
-        Ok(written)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.file.flush()
-    }
-}
-
-fn buffered(file: File) -> BufWriter<Counted> {
-    BufWriter::with_capacity(BUFFER_BYTES, Counted { file, bytes: 0, guarded: None })
+fn buffered(file: File) -> BufWriter<GuardedWriter<File>> {
+    BufWriter::with_capacity(BUFFER_BYTES, GuardedWriter::new(file))
 }
 
 /// Returns whether both paths are the same file: through a link, a hard link, or another spelling. The file may not

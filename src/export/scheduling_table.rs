@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::error::SinkError;
-use super::values::{TableSource, TableValue, TableValueWriter};
+use super::values::{TableSource, TableValue, TableValueWriter, write_rows};
 use crate::base::cancel::Cancel;
 use crate::base::progress::Progress;
 use crate::model::{Id, ProcessIdx, TrackIdx};
@@ -70,12 +70,7 @@ impl TableSource for SchedulingTable {
     }
 
     fn write(&self, table: &mut TableValueWriter<'_>, cancel: &Cancel, progress: &Progress) -> Result<(), SinkError> {
-        for values in self.values() {
-            cancel.check()?;
-            table.row(&values)?;
-            progress.advance(1);
-        }
-        Ok(())
+        write_rows(self.values(), table, cancel, progress)
     }
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::error::SinkError;
-use super::values::{TableSource, TableValue, TableValueWriter};
+use super::values::{TableSource, TableValue, TableValueWriter, write_rows};
 use crate::base::cancel::Cancel;
 use crate::base::progress::Progress;
 use crate::query::Snapshot;
@@ -28,12 +28,7 @@ impl TableSource for SymbolTable {
     }
 
     fn write(&self, table: &mut TableValueWriter<'_>, cancel: &Cancel, progress: &Progress) -> Result<(), SinkError> {
-        for module in self.modules.iter() {
-            cancel.check()?;
-            table.row(&symbol_values(&self.snapshot, module))?;
-            progress.advance(1);
-        }
-        Ok(())
+        write_rows(self.modules.iter().map(|module| symbol_values(&self.snapshot, module)), table, cancel, progress)
     }
 }
 

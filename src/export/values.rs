@@ -98,6 +98,21 @@ pub(crate) trait TableSource: Send {
     }
 }
 
+/// Writes rows and counts each in `progress`. Returns an error if the output fails, or if cancelled.
+pub(super) fn write_rows<'v, R: AsRef<[TableValue<'v>]>>(
+    rows: impl IntoIterator<Item = R>,
+    table: &mut TableValueWriter<'_>,
+    cancel: &Cancel,
+    progress: &Progress,
+) -> Result<(), SinkError> {
+    for row in rows {
+        cancel.check()?;
+        table.row(row.as_ref())?;
+        progress.advance(1);
+    }
+    Ok(())
+}
+
 /// Writes rows of values in one format.
 pub(crate) struct TableValueWriter<'a> {
     out: &'a mut dyn Write,

@@ -16,16 +16,14 @@ use super::totals::{GrowingTotals, add_up};
 use crate::base::cancel::Cancel;
 use crate::base::progress::Progress;
 use crate::model::{Id, NameIdx, Names, Registry, TrackIdx, TrackKey, TrackKind, TrackSet};
+use crate::query::ledger_traces::RandomSequence;
 use crate::store::{LaneKind, Meta, Row, Store, StoreWriter, Summary};
 
 /// Builds two tracks of three lanes. Spans may reach beyond the span above them, like spans that overlap without
 /// nesting.
 fn capture(rows_per_lane: usize, seed: u64) -> Snapshot {
-    let mut state = seed | 1;
-    let mut below = move |bound: u64| {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (state >> 33) % bound
-    };
+    let mut sequence = RandomSequence(seed | 1);
+    let mut below = move |bound: u64| sequence.below(bound);
     let (mut names, mut registry) = (Names::default(), Registry::default());
     for name in 0..9 {
         names.intern(&format!("name {name}"), None);

@@ -9,6 +9,7 @@
 
 use rayon::prelude::*;
 
+use super::compensated_sum::CompensatedSum;
 use super::cursor::LaneCursor;
 use super::scope::Scope;
 use super::snapshot::Snapshot;
@@ -128,7 +129,7 @@ struct Weighed {
     first: Option<(f64, i64)>,
     last: f64,
     range: Option<(f64, f64)>,
-    sum: Compensated,
+    sum: CompensatedSum,
     /// Whether the sum is scaled by [`SCALE`].
     is_scaled: bool,
     held_ns: u64,
@@ -157,7 +158,7 @@ impl Weighed {
             let held_ns = ts_ns.abs_diff(since_ns);
             if value.abs() > LARGE && !self.is_scaled {
                 self.is_scaled = true;
-                self.sum = Compensated { sum: self.sum.sum * SCALE, lost: self.sum.lost * SCALE };
+                self.sum = self.sum.scaled(SCALE);
             }
             let value = if self.is_scaled { value * SCALE } else { value };
             self.sum.add(value * held_ns as f64);
@@ -170,27 +171,8 @@ impl Weighed {
         if self.held_ns == 0 {
             return self.last;
         }
-        let mean = self.sum.total() / self.held_ns as f64;
+        let mean = self.sum.value() / self.held_ns as f64;
         if self.is_scaled { mean / SCALE } else { mean }
-    }
-}
-
-/// A sum with compensation of rounding errors: millions of small terms are not lost against a large sum.
-#[derive(Debug, Default)]
-struct Compensated {
-    sum: f64,
-    lost: f64,
-}
-
-impl Compensated {
-    fn add(&mut self, value: f64) {
-        let sum = self.sum + value;
-        self.lost += if self.sum.abs() >= value.abs() { (self.sum - sum) + value } else { (value - sum) + self.sum };
-        self.sum = sum;
-    }
-
-    fn total(&self) -> f64 {
-        self.sum + self.lost
     }
 }
 

@@ -18,16 +18,14 @@ use super::{Buckets, Snapshot, filtered};
 use crate::base::cancel::Cancel;
 use crate::base::progress::Progress;
 use crate::model::{Id, NameIdx, Names, Registry, TrackIdx, TrackKey, TrackKind, TrackSet};
+use crate::query::ledger_traces::RandomSequence;
 use crate::store::{LaneIdx, LaneKind, Meta, Row, Store, StoreWriter, Summary};
 
 /// Builds three tracks with instants and lanes of spans, on a clock so coarse that starts and ends coincide. One span
 /// in three has no duration, and the last of a lane may have no end.
 fn trace(lanes_per_track: u16, rows_per_lane: usize, seed: u64) -> Snapshot {
-    let mut state = seed | 1;
-    let mut below = move |bound: u64| {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (state >> 33) % bound
-    };
+    let mut sequence = RandomSequence(seed | 1);
+    let mut below = move |bound: u64| sequence.below(bound);
     let (mut names, mut registry) = (Names::default(), Registry::default());
     for name in ["Run", "Paint", "Layout", "Read", "Idle"] {
         names.intern(name, None);

@@ -17,6 +17,7 @@ use crate::base::disk::SystemDisk;
 use crate::base::progress::Progress;
 use crate::model::args::Detail;
 use crate::model::{Id, NameIdx, Names, Registry, TrackIdx, TrackKey, TrackKind};
+use crate::query::ledger_traces::RandomSequence;
 use crate::store::details::DetailReader;
 use crate::store::ledger::LedgerShape;
 use crate::store::ledger_build::LedgerContext;
@@ -36,11 +37,8 @@ fn capture_with_ledger(
     seed: u64,
     ledger: Option<LedgerShape>,
 ) -> Snapshot {
-    let mut state = seed | 1;
-    let mut below = move |bound: u64| {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (state >> 33) % bound
-    };
+    let mut sequence = RandomSequence(seed | 1);
+    let mut below = move |bound: u64| sequence.below(bound);
     let mut names = Names::default();
     for name in 0..60 {
         names.intern(&format!("Task {name:02}"), [None, Some("io"), Some("gpu")][name % 3]);

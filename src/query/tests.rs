@@ -14,6 +14,7 @@ use super::{Buckets, Cell, CounterCell, RowCount, Snapshot};
 use crate::base::cancel::Cancel;
 use crate::base::progress::Progress;
 use crate::model::{Id, Registry, TrackIdx, TrackKey, TrackKind};
+use crate::query::ledger_traces::RandomSequence;
 use crate::store::{LaneIdx, LaneKind, Meta, Row, Store, StoreWriter, Summary};
 
 fn snapshot_of(lanes: &[(LaneKind, Vec<Row>)], write_held_every: usize) -> Snapshot {
@@ -441,11 +442,8 @@ fn a_view_of_everything_reads_as_much_of_a_large_lane_as_of_a_small_one() {
 
 #[test]
 fn at_some_blocks_a_bucket_most_stay_packed() {
-    let mut state = 7_u64;
-    let mut random = |below: u64| {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (state >> 33) % below
-    };
+    let mut sequence = RandomSequence(7);
+    let mut random = move |below: u64| sequence.below(below);
     let mut free_ns = 0;
     let rows: Vec<Row> = (0..1 << 17)
         .map(|name| {

@@ -163,17 +163,26 @@ pub(crate) struct SchedulingQuestion {
     pub(crate) known: Option<KnownScheduling>,
 }
 
-/// Finished scheduling sums.
-#[derive(Debug, Clone)]
-pub(crate) struct KnownScheduling(pub(crate) Arc<Scheduling>);
+/// A shared result, which equals only itself.
+#[derive(Debug)]
+pub(crate) struct PtrEq<T>(pub(crate) Arc<T>);
 
-impl PartialEq for KnownScheduling {
+impl<T> Clone for PtrEq<T> {
+    fn clone(&self) -> Self {
+        Self(Arc::clone(&self.0))
+    }
+}
+
+impl<T> PartialEq for PtrEq<T> {
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }
 }
 
-impl Eq for KnownScheduling {}
+impl<T> Eq for PtrEq<T> {}
+
+/// Finished scheduling sums.
+pub(crate) type KnownScheduling = PtrEq<Scheduling>;
 
 /// A query for a sample table.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -199,16 +208,7 @@ pub(crate) struct PathsQuestion {
 }
 
 /// Counted call paths.
-#[derive(Debug, Clone)]
-pub(crate) struct KnownPaths(pub(crate) Arc<CallPaths>);
-
-impl PartialEq for KnownPaths {
-    fn eq(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.0, &other.0)
-    }
-}
-
-impl Eq for KnownPaths {}
+pub(crate) type KnownPaths = PtrEq<CallPaths>;
 
 /// The source of call paths.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -243,16 +243,7 @@ pub(crate) struct CodeQuestion {
 }
 
 /// The resolved names of a trace's addresses.
-#[derive(Debug, Clone)]
-pub(crate) struct FoundNames(pub(crate) Arc<TraceNames>);
-
-impl PartialEq for FoundNames {
-    fn eq(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.0, &other.0)
-    }
-}
-
-impl Eq for FoundNames {}
+pub(crate) type FoundNames = PtrEq<TraceNames>;
 
 /// The kind of a query. A query replaces an earlier one of its kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

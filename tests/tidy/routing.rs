@@ -17,6 +17,7 @@ const ROUTED: &[&str] = &[
     "Panel",
     "ToolWindow",
     "Effect",
+    "WindowEffect",
     "Question",
     "Answer",
     "TaskEvent",

@@ -41,7 +41,7 @@ pub(super) fn print(sources: &Sources, how: &Load) -> Result<(), CliError> {
 
 fn print_once(sources: &Sources, how: &Load) -> Result<(), CliError> {
     let snapshot = load_with_names(sources, how)?;
-    rows_to_stdout(snapshot.store(), |out| {
+    rows_to_stdout(&snapshot, |out| {
         let utids = tables::print(&snapshot, out)?;
         let mut dump = Dump::new(&snapshot, &utids, out);
         for row in SortedRows::new(&snapshot, snapshot.capture_lanes(), None, None) {

@@ -1,6 +1,7 @@
 //! The meaning of point values, and how running values continue from one part to the next.
 
 use super::entries::TimedValue;
+use crate::query::compensated_sum::CompensatedSum;
 
 /// The meaning of the values of points.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,7 +32,7 @@ pub(super) enum RunningValue {
     /// Open spans, and the total time of open spans up to a time.
     OpenTime { open: u64, time_ns: u64, until_ns: i64 },
     /// The sum of changes.
-    Level(ExactSum),
+    Level(CompensatedSum),
 }
 
 impl RunningValue {
@@ -39,7 +40,7 @@ impl RunningValue {
         match meaning {
             PointMeaning::RowsSoFar | PointMeaning::Open => Self::Number { meaning, sum: 0 },
             PointMeaning::OpenTime => Self::OpenTime { open: 0, time_ns: 0, until_ns: i64::MIN },
-            PointMeaning::Level => Self::Level(ExactSum::default()),
+            PointMeaning::Level => Self::Level(CompensatedSum::default()),
             PointMeaning::Longest | PointMeaning::Durations | PointMeaning::Sum => Self::Single(meaning),
         }
     }
@@ -88,26 +89,6 @@ impl RunningValue {
                 extremes(&mut points.iter().map(|point| f64::from_bits(point.value)))
             }
         }
-    }
-}
-
-/// A sum with its rounding error, so that changes up and down cancel out.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct ExactSum {
-    sum: f64,
-    correction: f64,
-}
-
-impl ExactSum {
-    fn add(&mut self, value: f64) {
-        let sum = self.sum + value;
-        let (large, small) = if self.sum.abs() >= value.abs() { (self.sum, value) } else { (value, self.sum) };
-        self.correction += (large - sum) + small;
-        self.sum = sum;
-    }
-
-    fn value(self) -> f64 {
-        self.sum + self.correction
     }
 }
 

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::*;
 use crate::model::{NameIdx, Names};
+use crate::query::ledger_traces::RandomSequence;
 use crate::store::{Meta, Store, StoreWriter};
 
 /// Names of the paths, with their modules: two functions of one name, unnamed ones, some of the kernel, and an idle
@@ -24,11 +25,8 @@ const NAMES: [(&str, Option<&str>); 9] = [
 type Path = (Vec<usize>, SampleSum);
 
 fn paths(count: usize, seed: u64) -> Vec<Path> {
-    let mut state = seed | 1;
-    let mut below = move |bound: u64| {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (state >> 33) % bound
-    };
+    let mut sequence = RandomSequence(seed | 1);
+    let mut below = move |bound: u64| sequence.below(bound);
     let path = |_| {
         let frames = (0..below(7)).map(|_| below(NAMES.len() as u64) as usize).collect();
         (frames, SampleSum { samples: below(3), weight: below(1000) })

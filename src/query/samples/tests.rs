@@ -12,6 +12,7 @@ use crate::model::sample_measure::OTHER_EVENTS;
 use crate::model::{Id, NameIdx, Names, Registry, Stacks, TrackIdx, TrackSet};
 use crate::query::filter::Filter;
 use crate::query::flame::FunctionIdx;
+use crate::query::ledger_traces::RandomSequence;
 use crate::query::matcher::Matcher;
 use crate::query::sample_table::{SampleBy, SampleGroup, SampleTable};
 use crate::query::stacks::{CallTree, NodeIdx, from_histogram, from_samples};
@@ -34,11 +35,8 @@ struct Meant {
 const EVENTS: [&str; 3] = ["cpu-clock", "page-faults", ""];
 
 fn meant(count: usize, seed: u64) -> Vec<Meant> {
-    let mut state = seed | 1;
-    let mut below = move |bound: u64| {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (state >> 33) % bound
-    };
+    let mut sequence = RandomSequence(seed | 1);
+    let mut below = move |bound: u64| sequence.below(bound);
     let mut ts_ns = 0;
     let samples = (0..count).map(|_| {
         ts_ns += below(4) as i64;

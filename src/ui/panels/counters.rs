@@ -10,7 +10,6 @@ use super::answer_state::{Exactness, show_counting, show_exactness};
 use super::dock_panel::{DockPanel, PanelTools, PanelView};
 use super::number::TableNumber;
 use super::table::{Rows, TableCell, TableColumn, TableView};
-use super::value_menu::PanelValue;
 use crate::base::csv::Cells;
 use crate::export::counter_table::CounterTable;
 use crate::export::values::TableSource;
@@ -286,15 +285,6 @@ impl Rows for CounterRows {
         let CounterLine { stats, name, .. } = self.line(row);
         let text = |value| TableNumber::Value(value).text();
         format!("{}, from {} to {}, mean {}", shown(name), text(stats.min), text(stats.max), text(stats.mean))
-    }
-
-    fn value(&self, row: u64, column: usize) -> PanelValue {
-        let text = match self.cell(row, column) {
-            TableCell::Empty => String::new(),
-            TableCell::Text(text) => text.into_owned(),
-            TableCell::Number(number) => number.copied(),
-        };
-        PanelValue::new(text)
     }
 
     fn is_chosen(&self, row: u64) -> bool {

@@ -6,6 +6,7 @@ use egui::{RichText, ScrollArea, Ui};
 use serde_json::Value as Json;
 
 use super::elided::{elided, tip};
+use super::number::TableNumber;
 use super::value_menu::{self, PanelValue};
 use crate::base::time::{duration_text, elapsed_text, grouped_digits, seconds_text, utc_clock_text, utc_day_text};
 use crate::model::{Id, NameIdx, Process, StackIdx, Track};
@@ -421,17 +422,10 @@ fn with_id(name: &str, id: &Id) -> String {
     if id.is_empty() { name.to_owned() } else { format!("{name} ({id})") }
 }
 
-/// Formats the share of a duration in another, such as `  12.5 %`. Truncates instead of rounding up; a share that
-/// would be 0 is `< 0.1 %`. Empty if the other is 0.
+/// Formats the share of a duration in another, such as `  12.5 %`. Empty if the other is 0.
 fn share_text(part_ns: u64, whole_ns: u64) -> String {
-    if whole_ns == 0 {
-        return String::new();
-    }
-    let tenths = u128::from(part_ns) * 1000 / u128::from(whole_ns);
-    if tenths == 0 && part_ns > 0 {
-        return "  < 0.1 %".to_owned();
-    }
-    format!("  {}.{} %", tenths / 10, tenths % 10)
+    let share = || TableNumber::Share { part: part_ns.into(), whole: whole_ns.into() };
+    if whole_ns == 0 { String::new() } else { format!("  {}", share().text()) }
 }
 
 fn signed_duration_text(dur_ns: i64) -> String {

@@ -288,11 +288,7 @@ impl Rows for SampleRows {
             let function = SampledFunction { key: self.function(row), event };
             return PanelValue::from_name(&name, idx).of_function(Some(function));
         }
-        match self.cell(row, column) {
-            TableCell::Empty => PanelValue::default(),
-            TableCell::Text(text) => PanelValue::new(text),
-            TableCell::Number(number) => PanelValue::new(number.copied()),
-        }
+        self.cell(row, column).value()
     }
 
     fn is_chosen(&self, row: u64) -> bool {

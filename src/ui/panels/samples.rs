@@ -22,7 +22,7 @@ use crate::ui::command::{Command, PanelCommand, TimelineCommand};
 use crate::ui::command_line::PanelCommandLine;
 use crate::ui::panel::Panel;
 use crate::ui::questions::{
-    FlameAnswer, KnownPaths, PathsOf, PathsQuestion, Question, QuestionKind, SampleQuestion, SelectedScope,
+    FlameAnswer, PathsOf, PathsQuestion, PtrEq, Question, QuestionKind, SampleQuestion, SelectedScope,
 };
 use crate::ui::widgets::field;
 use crate::ui::widgets::reading_order::on_screen;
@@ -122,7 +122,7 @@ impl SamplesPanel {
             return None;
         }
         let is_counted = self.counted.as_ref().is_some_and(|(known, event)| (known, event) == (scope, &self.event));
-        let known = self.answer.as_ref().filter(|_| is_counted).map(|answer| KnownPaths(Arc::clone(&answer.paths)));
+        let known = self.answer.as_ref().filter(|_| is_counted).map(|answer| PtrEq(Arc::clone(&answer.paths)));
         let question = SampleQuestion { scope: scope.clone(), event: self.event.clone(), by: self.by, known };
         (self.question, self.is_stopped, self.error) = (Some(question.clone()), false, None);
         Some(Command::Panel(PanelCommand::Ask(Question::Samples(Box::new(question)))))
@@ -136,7 +136,7 @@ impl SamplesPanel {
             return None;
         }
         let view = FlameView { shape: FlameShape::Sandwich(function.clone()), ..FlameView::default() };
-        let known = Some(KnownPaths(Arc::clone(&answer.paths)));
+        let known = Some(PtrEq(Arc::clone(&answer.paths)));
         let of = PathsOf::Samples(self.event.clone());
         let question = PathsQuestion { scope: question.scope.clone(), of, view, known, is_exact: false };
         Some(Command::Panel(PanelCommand::Ask(Question::Sandwich(Box::new(question)))))

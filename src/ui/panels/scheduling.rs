@@ -16,9 +16,7 @@ use crate::query::scheduling::{ScheduledKind, ScheduledUnit};
 use crate::ui::command::{Command, PanelCommand, TimelineCommand};
 use crate::ui::command_line::PanelCommandLine;
 use crate::ui::panel::Panel;
-use crate::ui::questions::{
-    KnownScheduling, Question, QuestionKind, SchedulingAnswer, SchedulingQuestion, SelectedScope,
-};
+use crate::ui::questions::{PtrEq, Question, QuestionKind, SchedulingAnswer, SchedulingQuestion, SelectedScope};
 use crate::ui::widgets::field;
 
 /// Height of a row, in points.
@@ -80,7 +78,7 @@ impl SchedulingPanel {
             return None;
         }
         let known = self.answer.as_ref().filter(|_| self.counted.as_ref() == Some(scope));
-        let known = known.map(|answer| KnownScheduling(Arc::clone(&answer.scheduling)));
+        let known = known.map(|answer| PtrEq(Arc::clone(&answer.scheduling)));
         let question = SchedulingQuestion { scope: scope.clone(), kind: self.kind, sorted_by, words, known };
         (self.question, self.error) = (Some(question.clone()), None);
         Some(Command::Panel(PanelCommand::Ask(Question::Scheduling(Box::new(question)))))

@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use super::number::{self, TableNumber};
 use super::table::{Rows, TableCell, TableColumn};
-use super::value_menu::PanelValue;
 use crate::base::time::grouped_digits;
 use crate::export::scheduling_table::SchedulingTable;
 use crate::query::Snapshot;
@@ -251,14 +250,6 @@ impl Rows for SchedulingRows {
                 let wait = text(row.longest_wait_ns);
                 format!("{name}, on CPU {busy}, {slices}, longest wait {wait}")
             }
-        }
-    }
-
-    fn value(&self, row: u64, column: usize) -> PanelValue {
-        match self.cell(row, column) {
-            TableCell::Empty => PanelValue::default(),
-            TableCell::Text(text) => PanelValue::new(text),
-            TableCell::Number(number) => PanelValue::new(number.copied()),
         }
     }
 

@@ -9,7 +9,6 @@ use super::answer_state::show_progress;
 use super::dock_panel::{DockPanel, PanelTools, PanelView};
 use super::number::TableNumber;
 use super::table::{Rows, TableCell, TableColumn, TableView};
-use super::value_menu::PanelValue;
 use crate::base::csv::Cells;
 use crate::export::symbol_table::SymbolTable;
 use crate::export::values::TableSource;
@@ -287,15 +286,6 @@ impl Rows for ModuleRows {
         let line = self.line(row);
         let command = line.report.command.as_ref().map(|command| format!(", {command}")).unwrap_or_default();
         format!("{}, {}, {} samples{command}", shown(&line.name), line.state, line.report.samples)
-    }
-
-    fn value(&self, row: u64, column: usize) -> PanelValue {
-        let text = match self.cell(row, column) {
-            TableCell::Empty => String::new(),
-            TableCell::Text(text) => text.into_owned(),
-            TableCell::Number(number) => number.copied(),
-        };
-        PanelValue::new(text)
     }
 
     fn is_chosen(&self, row: u64) -> bool {

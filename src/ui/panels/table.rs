@@ -52,6 +52,17 @@ pub(crate) enum TableCell<'a> {
     Number(TableNumber),
 }
 
+impl TableCell<'_> {
+    /// Returns the value of the cell, with the exact number.
+    pub(crate) fn value(self) -> PanelValue {
+        match self {
+            Self::Empty => PanelValue::default(),
+            Self::Text(text) => PanelValue::new(text),
+            Self::Number(number) => PanelValue::new(number.copied()),
+        }
+    }
+}
+
 /// The rows of a table, which formats only those in view.
 pub(crate) trait Rows {
     fn count(&self) -> u64;
@@ -62,7 +73,9 @@ pub(crate) trait Rows {
     fn spoken(&self, row: u64) -> String;
 
     /// Returns the value of a cell for its context menu.
-    fn value(&self, row: u64, column: usize) -> PanelValue;
+    fn value(&self, row: u64, column: usize) -> PanelValue {
+        self.cell(row, column).value()
+    }
 
     /// Returns whether a row is loaded. Rows of a paged answer are loaded on demand.
     fn is_loaded(&self, _row: u64) -> bool {

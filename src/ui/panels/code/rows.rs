@@ -12,7 +12,6 @@ use crate::scene::labels::shown;
 use crate::symbols::code::listing::FunctionCode;
 use crate::ui::panels::number::TableNumber;
 use crate::ui::panels::table::{Rows, RowsInView, TableCell, TableColumn};
-use crate::ui::panels::value_menu::PanelValue;
 use crate::ui::theme::Theme;
 
 /// Replacement of a tab.
@@ -190,15 +189,6 @@ impl Rows for CodeRows {
             None => text.into_owned(),
             Some(sums) => format!("{place}: {text}, self {}, total {}", sums.own.samples, sums.total.samples),
         }
-    }
-
-    fn value(&self, row: u64, column: usize) -> PanelValue {
-        let text = match self.cell(row, column) {
-            TableCell::Empty => String::new(),
-            TableCell::Text(text) => text.into_owned(),
-            TableCell::Number(number) => number.copied(),
-        };
-        PanelValue::new(text)
     }
 
     fn indent(&self, column: usize) -> f32 {

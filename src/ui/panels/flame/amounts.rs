@@ -10,6 +10,7 @@ use crate::query::stacks::CallPaths;
 use crate::scene::flame::BarContent;
 use crate::scene::labels::shown;
 use crate::ui::panels::elided::tip;
+use crate::ui::panels::number::TableNumber;
 use crate::ui::widgets::reading_order::on_screen;
 
 /// The meaning of the sums of a call tree.
@@ -92,7 +93,7 @@ impl Amounts {
 
 /// Formats a share in percent.
 pub(super) fn share_text(part: u64, whole: u64) -> String {
-    format!("{:.1} %", part as f64 * 100.0 / whole.max(1) as f64)
+    TableNumber::Share { part: part.into(), whole: whole.into() }.text()
 }
 
 /// Returns the name of the bar for children that are too narrow; `None` if their number is unknown.

@@ -26,7 +26,7 @@ use crate::ui::chrome::menu_bar;
 use crate::ui::command::{Command, PanelCommand};
 use crate::ui::command_line::PanelCommandLine;
 use crate::ui::panel::Panel;
-use crate::ui::questions::{FlameAnswer, KnownPaths, PathsOf, PathsQuestion, Question, QuestionKind, SelectedScope};
+use crate::ui::questions::{FlameAnswer, PathsOf, PathsQuestion, PtrEq, Question, QuestionKind, SelectedScope};
 use crate::ui::theme::Theme;
 use crate::ui::widgets::context_menu::context_menu;
 use crate::ui::widgets::field;
@@ -117,11 +117,8 @@ impl FlamePanel {
             }
         }
         let is_counted = self.counted.as_ref().is_some_and(|(known, known_of)| (known, known_of) == (scope, &of));
-        let known = self
-            .answer
-            .as_ref()
-            .filter(|_| is_counted && !is_exact)
-            .map(|answer| KnownPaths(Arc::clone(&answer.paths)));
+        let known =
+            self.answer.as_ref().filter(|_| is_counted && !is_exact).map(|answer| PtrEq(Arc::clone(&answer.paths)));
         let question = PathsQuestion { scope: scope.clone(), of, view: view.clone(), known, is_exact };
         (self.question, self.is_stopped, self.is_answered) = (Some(question.clone()), false, false);
         Some(Command::Panel(PanelCommand::Ask(Question::Paths(Box::new(question)))))
