@@ -3,7 +3,7 @@
 use serde::Deserialize;
 
 use super::console::{ConsoleSpans, looks_like_console};
-use super::json_request::{JsonDecoder, Request, WITHOUT_SPANS, is_json_request};
+use super::json_request::{JsonDecoder, Request, WITHOUT_SPANS, is_json_request, no_spans};
 use super::logged::{LoggedRequests, looks_like_logged};
 use crate::formats::format::{Format, Opener, Shown};
 use crate::formats::input::lines::{LineParser, Output, TextLine};
@@ -128,9 +128,13 @@ struct OneRequest {
 impl StreamReader for OneRequest {
     fn read(&mut self, sink: &mut dyn BatchSink, context: &ReadContext) -> Result<(), ReadError> {
         let Some(source) = self.source.take() else { return Ok(()) };
+        let path = source.path().to_owned();
         let document = Document::open(source, context)?;
         let (mut decoder, mut batch) = (JsonDecoder::default(), BatchBuilder::new(context.chunk_limits));
         decoder.take_document(&document, &mut Output::new(&mut batch, &mut *sink, context))?;
+        if decoder.has_others_only() {
+            return Err(no_spans(path));
+        }
         decoder.layout.flush(&mut Output::new(&mut batch, &mut *sink, context))?;
         document.count_rest(&mut batch.batch.losses)?;
         batch.flush(sink)

@@ -1,6 +1,8 @@
 //! A JSON request, and its spans. Ids should be hexadecimal, but base64 is converted. Integers may be quoted, enums may
 //! be names or numbers, and `null` means absent.
 
+use std::path::PathBuf;
+
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
@@ -18,6 +20,11 @@ use crate::model::{Loss, SourcePos};
 
 /// Description of a file with metrics or logs only.
 pub(super) const WITHOUT_SPANS: &str = "metrics or logs of OpenTelemetry without spans";
+
+/// Creates the error for a file with metrics or logs only.
+pub(super) fn no_spans(path: PathBuf) -> ReadError {
+    ReadError::Malformed { path, offset: 0, expected: "a trace".to_owned(), found: WITHOUT_SPANS.to_owned() }
+}
 
 /// Returns whether this is JSON whose first key is `resourceSpans`, in either spelling, or that of metrics or logs.
 pub(super) fn is_json_request(head: &[u8]) -> bool {
@@ -304,6 +311,7 @@ impl JsonDecoder {
         while let Some((key, value)) = members.next()? {
             match &*key {
                 b"resourceSpans" | b"resource_spans" | b"batches" => self.take_resources(document, value, out)?,
+                b"resourceMetrics" | b"resourceLogs" => self.has_others |= document.is_array(value)?,
                 b"trace" | b"result" => {
                     let [spans] = document.pick(value, ["resourceSpans"])?;
                     if let Some(spans) = spans {
@@ -317,6 +325,7 @@ impl JsonDecoder {
     }
 
     fn take_resources(&mut self, document: &Document, all: JsonExtent, out: &mut Output<'_>) -> Result<(), ReadError> {
+        self.has_spans |= document.is_array(all)?;
         let mut resources = document.items(Some(all));
         while let Some(of_resource) = resources.next()? {
             let keys = ["resource", "scopeSpans", "scope_spans", "instrumentationLibrarySpans"];

@@ -2,7 +2,7 @@
 //! time, of at most 64 MiB. Requests with their sizes are read by `sized`.
 
 use super::fields::{key_value, request, resource, resource_spans};
-use super::json_request::WITHOUT_SPANS;
+use super::json_request::no_spans;
 use super::layout::Layout;
 use super::proto_request::{ProtoDecoder, RESOURCE_BYTES_MAX, is_attribute_key};
 use super::sized::{SizePrefix, SizedRequests};
@@ -109,8 +109,7 @@ impl StreamReader for Protobuf {
             }
         }
         if decoder.has_others && !decoder.has_spans {
-            let (expected, found) = ("a trace".to_owned(), WITHOUT_SPANS.to_owned());
-            return Err(ReadError::Malformed { path, offset: 0, expected, found });
+            return Err(no_spans(path));
         }
         layout.flush(&mut Output::new(&mut batch, &mut *sink, context))?;
         if let Some(offset) = input.source().cut_at()

@@ -6,7 +6,7 @@
 use std::io::Read as _;
 
 use super::fields::{key_value, request, resource, resource_spans};
-use super::json_request::{JsonDecoder, Request, WITHOUT_SPANS, is_json_request};
+use super::json_request::{JsonDecoder, Request, is_json_request, no_spans};
 use super::proto_request::{ProtoDecoder, RESOURCE_BYTES_MAX, is_attribute_key};
 use crate::formats::input::byte_reader::ByteReader;
 use crate::formats::input::lengths::saturating_len;
@@ -161,7 +161,7 @@ impl StreamReader for SizedRequests {
             }
         }
         if decoder.has_others_only() {
-            return malformed(0, "a trace".to_owned(), WITHOUT_SPANS.to_owned());
+            return Err(no_spans(path));
         }
         decoder.json.layout.flush(&mut Output::new(&mut batch, &mut *sink, context))?;
         if let Some(offset) = input.source().cut_at()

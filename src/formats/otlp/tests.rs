@@ -299,8 +299,20 @@ fn requests_read_the_same_within_arrays_and_answers_of_tools() {
     }
     let two = read(&format!("[{request},\n{request}]\n"));
     assert_eq!(two.events.len(), 2);
-    let error = crate::formats::testing::read_bytes(b"{\"resourceMetrics\":[{}]}\n").expect_err("no spans").to_string();
-    assert!(error.contains("metrics or logs of OpenTelemetry"), "{error}");
+    let of_lines = "{\n  \"resourceMetrics\": [{}]\n}\n{\n  \"resourceSpans\": []\n}\n";
+    assert_eq!(read(of_lines).lost(), [], "a document with spans beside one with metrics");
+}
+
+#[test]
+fn metrics_or_logs_without_spans_are_refused_on_one_line_and_on_several() {
+    for text in [
+        "{\"resourceMetrics\":[{}]}\n",
+        "{\n  \"resourceMetrics\": [{}]\n}\n",
+        "{\n  \"resourceLogs\": [\n    {}\n  ]\n}\n{\n  \"resourceMetrics\": []\n}\n",
+    ] {
+        let error = read_bytes(text.as_bytes()).expect_err("no spans").to_string();
+        assert!(error.contains("byte 0: expected a trace, found metrics or logs of OpenTelemetry"), "{error}");
+    }
 }
 
 #[test]
