@@ -2,7 +2,8 @@
 //! each layout, so a larger trace may take more rows than necessary.
 //!
 //! Spans are sorted by start, longer first. A span goes on the row of its parent if the parent is innermost there and
-//! does not end before it. Otherwise it goes on the first row of its service without an open span.
+//! does not end before it. Otherwise it goes on the first row of its service without an open span. A span that has not
+//! ended keeps its row to the end of the trace.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};
@@ -40,6 +41,18 @@ pub(crate) struct ServiceSpan {
     pub(crate) args: Box<str>,
     pub(crate) points: Vec<Point>,
     pub(crate) place: SourcePos,
+}
+
+impl ServiceSpan {
+    /// Returns whether the span has not ended: exporters write 0 as its end.
+    fn is_unfinished(&self) -> bool {
+        self.end_ns == 0 && self.start_ns > 0
+    }
+
+    /// Returns the time at which the span leaves its row.
+    fn row_end_ns(&self) -> i64 {
+        if self.is_unfinished() { i64::MAX } else { self.end_ns }
+    }
 }
 
 /// A span event.
@@ -139,26 +152,26 @@ impl Layout {
         let mut spans = std::mem::take(&mut self.spans);
         self.bytes = 0;
         self.join_halves(&mut spans);
-        spans.sort_by_key(|span| (span.start_ns, Reverse(span.end_ns)));
+        spans.sort_by_key(|span| (span.start_ns, Reverse(span.row_end_ns())));
         // Row and start of each laid-out span, for its children.
         let mut placed: FxHashMap<u64, (u32, usize, i64)> = FxHashMap::default();
         for span in &spans {
+            let end_ns = span.row_end_ns();
             let parent_span = span.parent.and_then(|parent| placed.get(&parent).copied());
             let service = &mut self.services[span.service as usize];
             let below = parent_span.filter(|&(parent_service, row, _)| {
-                parent_service == span.service
-                    && service.rows[row].has_room_below(span.parent, span.start_ns, span.end_ns)
+                parent_service == span.service && service.rows[row].has_room_below(span.parent, span.start_ns, end_ns)
             });
             let rows_before = service.rows.len();
             let row = match below {
                 Some((_, row, _)) => row,
-                None => service.free_row(span.start_ns, span.end_ns),
+                None => service.free_row(span.start_ns, end_ns),
             };
             if service.rows.len() > rows_before {
                 let TrackKey { pid, tid, .. } = key(span.service, row);
                 out.batch.batch.metadata.push(Metadata::ThreadName { pid, tid, name: ROW_NAME.into() });
             }
-            service.rows[row].open.push((span.id, span.end_ns));
+            service.rows[row].open.push((span.id, end_ns));
             placed.insert(span.id, (span.service, row, span.start_ns));
             emit(out.batch, span, row);
             if let Some((parent_service, parent_row, parent_start_ns)) = parent_span.filter(|_| below.is_none()) {
@@ -232,9 +245,8 @@ fn emit(batch: &mut BatchBuilder, span: &ServiceSpan, row: usize) {
     let detail = batch.batch.chunk.details.push(&Detail { args_json: &span.args, ..Detail::default() });
     let mut event = Event { detail, ..bare(span.start_ns, EventKind::Complete, track, name) };
     match span.end_ns.checked_sub(span.start_ns) {
+        _ if span.is_unfinished() => event.flags = EventFlags::UNFINISHED,
         Some(dur_ns) if dur_ns >= 0 => event.value = dur_ns.unsigned_abs(),
-        // Exporters write 0 for a span that has not ended.
-        _ if span.end_ns == 0 => event.flags = EventFlags::UNFINISHED,
         _ => batch.lose(Loss::NegativeDuration, place),
     }
     batch.push(event);

@@ -6,7 +6,7 @@ mod sized;
 use proptest::prelude::*;
 
 use crate::formats::testing::{Reading, data, read, read_bytes, read_path};
-use crate::model::{EventKind, Id, Loss, Metadata};
+use crate::model::{EventFlags, EventKind, Id, Loss, Metadata};
 
 /// A span to write: start, end, id, parent (0 for none), service.
 type Plain = (i64, i64, u64, u64, usize);
@@ -143,6 +143,19 @@ fn a_child_is_below_its_parent_and_one_that_does_not_fit_has_a_flow() {
         assert_eq!(arrows.len(), 4);
         assert_eq!(reading.lost(), []);
         assert!(reading.events[0].args.starts_with(r#"{"scope":"lib","kind":"SERVER","trace_id":"#));
+    }
+}
+
+#[test]
+fn an_unfinished_span_keeps_its_row_to_the_end() {
+    // A child of the unfinished span, and a later span without a parent.
+    let spans = [(10, 0, 1, 0, 0), (20, 40, 2, 1, 0), (50, 60, 3, 0, 0)];
+    for reading in [read(&json(&spans)), read_bytes(&protobuf(&spans)).expect("a capture")] {
+        let row = |name: &str| &reading.events.iter().find(|event| event.name == name).expect("shown").track.tid;
+        assert_eq!([row("s1"), row("s2"), row("s3")], [&Id::Number(1), &Id::Number(1), &Id::Number(2)]);
+        let flags: Vec<_> = reading.events.iter().map(|event| event.flags).collect();
+        assert_eq!(flags, [EventFlags::UNFINISHED, EventFlags::NONE, EventFlags::NONE], "three spans and no flow");
+        assert_eq!(reading.lost(), []);
     }
 }
 
