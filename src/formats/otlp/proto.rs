@@ -11,19 +11,10 @@ use crate::formats::input::byte_reader::ByteReader;
 use crate::formats::input::lines::Output;
 use crate::formats::input::source::Source;
 use crate::formats::output::batch::BatchBuilder;
-use crate::formats::protobuf::decode::{bytes_tag, take_varint};
+use crate::formats::protobuf::decode::{FieldHead, bytes_tag, take_varint};
 use crate::formats::protobuf::numbers::FieldNumber;
 use crate::formats::{BatchSink, ReadContext, ReadError, Reader, StreamReader};
-use crate::model::{Loss, SourcePos};
-
-/// Tag of `ResourceSpans`, the only field of a request.
-const TAG: u8 = bytes_tag(request::RESOURCE_SPANS) as u8;
-
-/// Maximum length of a varint.
-const VARINT_BYTES_MAX: usize = 10;
-
-/// Maximum bytes of a tag and a length.
-const HEADER_BYTES: usize = 1 + VARINT_BYTES_MAX;
+use crate::model::{Loss, LossValue, SourcePos};
 
 pub(crate) const FORMAT: Format = Format {
     name: "OpenTelemetry protobuf",
@@ -73,37 +64,38 @@ impl StreamReader for Protobuf {
         loop {
             context.cancel.check()?;
             let place = SourcePos::Offset(input.offset());
-            if input.would_wait(HEADER_BYTES) {
+            if input.would_wait(FieldHead::BYTES_MAX) {
                 layout.flush(&mut Output::new(&mut batch, &mut *sink, context))?;
                 batch.flush_if_any(sink)?;
             }
-            let mut head = input.peek(HEADER_BYTES)?;
-            let Some((&tag, rest)) = head.split_first() else { break };
-            head = rest;
-            let before = head.len();
-            let len = take_varint(&mut head).and_then(|len| usize::try_from(len).ok());
-            let header = 1 + (before - head.len()) as u64;
-            match len {
-                Some(len) if tag == TAG && len <= RESOURCE_BYTES_MAX => {
-                    input.skip(header)?;
-                    let bytes = input.peek(len)?;
-                    let (taken, is_cut) = (bytes.len() as u64, bytes.len() < len);
-                    decoder.resource_spans(bytes, place, &mut layout, &mut batch);
-                    if is_cut {
-                        batch.lose(Loss::Truncated, place);
-                    }
-                    input.skip(taken)?;
-                }
-                None if before < VARINT_BYTES_MAX => {
-                    batch.lose(Loss::Truncated, place);
-                    break;
-                }
-                _ => {
-                    // The format has no markers by which the reader could resynchronise.
-                    batch.lose(Loss::BadRecord, place);
-                    break;
-                }
+            let head = input.peek(FieldHead::BYTES_MAX)?;
+            if head.is_empty() {
+                break;
             }
+            let field = FieldHead::decode(head).and_then(|field| match usize::try_from(field.content_bytes) {
+                Ok(len) if len <= RESOURCE_BYTES_MAX => Ok((field, len)),
+                _ => Err(Loss::BadRecord),
+            });
+            let (field, len) = match field {
+                Ok(field) => field,
+                Err(loss) => {
+                    // The format has no markers by which the reader could resynchronise.
+                    batch.lose(loss, place);
+                    break;
+                }
+            };
+            input.skip(field.head_bytes)?;
+            let bytes = input.peek(len)?;
+            let (taken, is_cut) = (bytes.len() as u64, bytes.len() < len);
+            if field.tag == bytes_tag(request::RESOURCE_SPANS) {
+                decoder.resource_spans(bytes, place, &mut layout, &mut batch);
+            } else {
+                batch.lose_value(Loss::IgnoredPacket, LossValue::Number("field", field.tag >> 3), place);
+            }
+            if is_cut {
+                batch.lose(Loss::Truncated, place);
+            }
+            input.skip(taken)?;
             if layout.is_full(&context.budget) {
                 layout.flush(&mut Output::new(&mut batch, &mut *sink, context))?;
             }

@@ -5,7 +5,7 @@ mod sized;
 
 use proptest::prelude::*;
 
-use crate::formats::testing::{Reading, data, read, read_bytes, read_path};
+use crate::formats::testing::{Reading, data, read, read_bytes, read_cut, read_path};
 use crate::model::{EventFlags, EventKind, Id, Loss, Metadata};
 
 /// A span to write: start, end, id, parent (0 for none), service.
@@ -157,6 +157,24 @@ fn an_unfinished_span_keeps_its_row_to_the_end() {
         assert_eq!(flags, [EventFlags::UNFINISHED, EventFlags::NONE, EventFlags::NONE], "three spans and no flow");
         assert_eq!(reading.lost(), []);
     }
+}
+
+#[test]
+fn unknown_fields_between_resources_are_skipped_and_counted() {
+    let [first, second] = [(10, 50, 1, 0, 0), (20, 40, 2, 0, 1)].map(|span| protobuf(&[span]));
+    let others = [field(15, b"later"), fixed(15, 7), vec![15 << 3, 0x81, 1], vec![15 << 3 | 5, 1, 2, 3, 4]];
+    let expected = read_bytes(&[first.clone(), second.clone()].concat()).expect("a capture");
+    let bytes = [first.clone(), others.concat(), second.clone()].concat();
+    for reading in [read_bytes(&bytes).expect("a capture"), read_cut(&bytes, 7, 3).expect("a capture")] {
+        assert_eq!((&reading.events, reading.lost()), (&expected.events, vec![(Loss::IgnoredPacket, 4)]));
+    }
+    // Damage ends the reading: a group, and field number 0.
+    for damage in [vec![15 << 3 | 3], field(0, b"zero")] {
+        let reading = read_bytes(&[first.clone(), damage, second.clone()].concat()).expect("a capture");
+        assert_eq!((placed(&reading).len(), reading.lost()), (1, vec![(Loss::BadRecord, 1)]));
+    }
+    let cut = read_bytes(&[first, field(15, b"later")[..4].to_vec()].concat()).expect("a capture");
+    assert_eq!(cut.lost(), [(Loss::Truncated, 1), (Loss::IgnoredPacket, 1)]);
 }
 
 #[test]

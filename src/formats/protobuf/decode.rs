@@ -2,6 +2,10 @@
 //! bytes end the iteration, and [`Fields::is_broken`] reports it.
 
 use super::numbers::{FieldNumber, wire_type};
+use crate::model::Loss;
+
+/// Maximum bytes of a varint.
+const VARINT_BYTES_MAX: usize = 10;
 
 /// Iterator over the fields of a message.
 #[derive(Debug, Clone)]
@@ -109,6 +113,50 @@ impl<'a> Fields<'a> {
         }
         taken
     }
+}
+
+/// The start of a field in a stream of fields, which may be longer than the bytes at hand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct FieldHead {
+    /// Number and wire type, as returned by [`bytes_tag`].
+    pub(crate) tag: u64,
+    /// Bytes before the content: the tag, and the length of a text or message.
+    pub(crate) head_bytes: u64,
+    /// Bytes of the content.
+    pub(crate) content_bytes: u64,
+}
+
+impl FieldHead {
+    /// Maximum bytes that are decoded: two varints.
+    pub(crate) const BYTES_MAX: usize = 2 * VARINT_BYTES_MAX;
+
+    /// Decodes the head at the start of `bytes`. Fails with [`Loss::Truncated`] if it continues after their end, and
+    /// with [`Loss::BadRecord`] if it is no field.
+    pub(crate) fn decode(bytes: &[u8]) -> Result<Self, Loss> {
+        let mut rest = bytes;
+        let tag = take_varint(&mut rest).ok_or_else(|| no_varint(rest))?;
+        if !(1..1 << 29).contains(&(tag >> 3)) {
+            return Err(Loss::BadRecord);
+        }
+        let before = rest.len();
+        let content_bytes = match tag & wire_type::MASK {
+            wire_type::VARINT => {
+                let mut value = rest;
+                take_varint(&mut value).ok_or_else(|| no_varint(value))?;
+                (before - value.len()) as u64
+            }
+            wire_type::FIXED64 => size_of::<u64>() as u64,
+            wire_type::FIXED32 => size_of::<u32>() as u64,
+            wire_type::LENGTH_DELIMITED => take_varint(&mut rest).ok_or_else(|| no_varint(rest))?,
+            _ => return Err(Loss::BadRecord),
+        };
+        Ok(Self { tag, head_bytes: (bytes.len() - rest.len()) as u64, content_bytes })
+    }
+}
+
+/// Returns why bytes do not start with a varint.
+fn no_varint(bytes: &[u8]) -> Loss {
+    if bytes.len() < VARINT_BYTES_MAX { Loss::Truncated } else { Loss::BadRecord }
 }
 
 fn take_chunk<'a, const LEN: usize>(bytes: &mut &'a [u8]) -> Option<&'a [u8; LEN]> {
@@ -247,7 +295,7 @@ fn long_varint(bytes: &[u8]) -> (u64, usize) {
         return whole;
     }
     let mut number = 0;
-    for (position, &byte) in bytes.iter().take(10).enumerate() {
+    for (position, &byte) in bytes.iter().take(VARINT_BYTES_MAX).enumerate() {
         // Bits beyond the 64th are dropped, as in every implementation.
         number |= u64::from(byte & 0x7f) << (7 * position);
         if byte < 0x80 {
@@ -286,6 +334,27 @@ mod tests {
         assert_eq!(fields.next(), None);
         assert!(fields.is_broken());
         assert_eq!(fields.next(), None);
+    }
+
+    #[test]
+    fn the_head_of_a_field_is_decoded_for_every_wire_type() {
+        let head = |tag, head_bytes, content_bytes| Ok(FieldHead { tag, head_bytes, content_bytes });
+        for (bytes, expected) in [
+            (&[0x08, 0x96, 0x01, 0xff][..], head(0x08, 1, 2)),
+            (&[0x09], head(0x09, 1, 8)),
+            (&[0x0a, 0x81, 0x01], head(0x0a, 3, 129)),
+            (&[0xfd, 0x01], head(0xfd, 2, 4)),
+            (&[], Err(Loss::Truncated)),
+            (&[0x80], Err(Loss::Truncated)),
+            (&[0x08], Err(Loss::Truncated)),
+            (&[0x0a, 0x80], Err(Loss::Truncated)),
+            (&[0x02, 0x00], Err(Loss::BadRecord)),
+            (&[0x0b, 0x00], Err(Loss::BadRecord)),
+            (&[0x80; FieldHead::BYTES_MAX], Err(Loss::BadRecord)),
+            (&[0xff, 0xff, 0xff, 0xff, 0xff, 0x01], Err(Loss::BadRecord)),
+        ] {
+            assert_eq!(FieldHead::decode(bytes), expected, "{bytes:x?}");
+        }
     }
 
     #[test]
