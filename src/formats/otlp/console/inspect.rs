@@ -105,10 +105,16 @@ impl<'t> InspectParser<'t> {
                     let value = self.value(depth + 1)?;
                     members.insert(key, value);
                 } else {
-                    // An element of a set.
+                    // An element of a set, or the key of a map entry that is not a word.
                     (self.rest, self.omitted) = before;
                     let value = self.value(depth + 1)?;
-                    members.insert(members.len().to_string(), value);
+                    self.rest = self.rest.trim_start();
+                    if self.take("=>") {
+                        let entry = self.value(depth + 1)?;
+                        members.insert(value.to_string(), entry);
+                    } else {
+                        members.insert(members.len().to_string(), value);
+                    }
                 }
             }
             self.end_of_element('}')?;
@@ -273,6 +279,12 @@ mod tests {
             ),
             ("<ref *1> { a: [Circular *1] }", r#"{"a":"[Circular *1]"}"#, 1),
             ("{ t: TraceState { m: Map(1) { 'a' => 'b' } } }", r#"{"t":{"TraceState":{"m":{"Map(1)":{"a":"b"}}}}}"#, 0),
+            ("{ m: Map(1) { { a: 1 } => 2 } }", r#"{"m":{"Map(1)":{"{\"a\":1}":2}}}"#, 0),
+            (
+                "{ m: Map(2) { [ 1, 'y' ] => 'x', Point { x: [Array] } => { c: 3 } } }",
+                r#"{"m":{"Map(2)":{"[1,\"y\"]":"x","{\"Point\":{\"x\":\"[Array]\"}}":{"c":3}}}}"#,
+                1,
+            ),
             ("{ s: Set(2) { 1, 'x' }, [Symbol(k)]: 1 }", r#"{"s":{"Set(2)":{"0":1,"1":"x"}},"[Symbol(k)]":1}"#, 0),
             ("[Object: null prototype] { a: Symbol(b, c) }", r#"{"a":"Symbol(b, c)"}"#, 0),
             ("{ d: 2024-01-02T03:04:05.678Z, e: [], f: {} }", r#"{"d":"2024-01-02T03:04:05.678Z","e":[],"f":{}}"#, 0),
