@@ -120,11 +120,7 @@ impl StreamReader for Fxt {
             input.skip(len as u64)?;
             parser.batch.flush_if_full(sink, context)?;
         }
-        if let Some(offset) = input.source().cut_at()
-            && parser.batch.batch.losses.count(Loss::Truncated) == 0
-        {
-            parser.batch.lose(Loss::Truncated, SourcePos::Offset(offset));
-        }
+        parser.batch.lose_cut(input.source().cut_at());
         parser.events.finish(&mut parser.batch);
         parser.batch.flush(sink)
     }

@@ -133,11 +133,7 @@ impl<P: LineParser> StreamReader for TextCapture<P> {
             return Err(ReadError::Malformed { path, offset: 0, expected, found });
         }
         self.parser.finish(&mut Output::new(&mut batch, &mut *sink, context))?;
-        if let Some(offset) = lines.source.cut_at()
-            && batch.batch.losses.count(Loss::Truncated) == 0
-        {
-            batch.lose(Loss::Truncated, SourcePos::Offset(offset));
-        }
+        batch.lose_cut(lines.source.cut_at());
         batch.flush(sink)
     }
 }

@@ -164,11 +164,7 @@ impl StreamReader for SizedRequests {
             return Err(no_spans(path));
         }
         decoder.json.layout.flush(&mut Output::new(&mut batch, &mut *sink, context))?;
-        if let Some(offset) = input.source().cut_at()
-            && batch.batch.losses.count(Loss::Truncated) == 0
-        {
-            batch.lose(Loss::Truncated, SourcePos::Offset(offset));
-        }
+        batch.lose_cut(input.source().cut_at());
         batch.flush(sink)
     }
 }

@@ -106,6 +106,16 @@ impl BatchBuilder {
         self.batch.losses.add_value(loss, value, place);
     }
 
+    /// Counts the end of the data before the end of the input, unless a truncated record is counted already. `cut_at` is
+    /// its offset.
+    pub(crate) fn lose_cut(&mut self, cut_at: Option<u64>) {
+        if let Some(offset) = cut_at
+            && self.batch.losses.count(Loss::Truncated) == 0
+        {
+            self.lose(Loss::Truncated, SourcePos::Offset(offset));
+        }
+    }
+
     /// Adds an event. Events must be in file order, since an end may be merged into its begin.
     // Inlining builds the event in its final place. A copy right after its fields were written one by one would stall
     // until those writes complete.

@@ -83,11 +83,7 @@ impl StreamReader for SpallAuto {
         let mut parser = AutoParser { input, builder, batch, sink, context, unchecked: 0 };
         parser.buffers()?;
         let AutoParser { input, mut batch, sink, .. } = parser;
-        if let Some(offset) = input.source().cut_at()
-            && batch.batch.losses.count(Loss::Truncated) == 0
-        {
-            batch.lose(Loss::Truncated, SourcePos::Offset(offset));
-        }
+        batch.lose_cut(input.source().cut_at());
         batch.flush(sink)
     }
 }
@@ -192,9 +188,7 @@ impl AutoParser<'_> {
                 }
             };
             if !self.input.skip(step)? {
-                if self.batch.batch.losses.count(Loss::Truncated) == 0 {
-                    self.batch.lose(Loss::Truncated, place);
-                }
+                self.batch.lose_cut(Some(offset));
                 return Ok(());
             }
             self.check()?;

@@ -86,11 +86,7 @@ impl StreamReader for Spall {
             _ => parser.buffers()?,
         }
         let cut_at = parser.input.source().cut_at();
-        if let Some(offset) = cut_at
-            && parser.batch.batch.losses.count(Loss::Truncated) == 0
-        {
-            parser.batch.lose(Loss::Truncated, SourcePos::Offset(offset));
-        }
+        parser.batch.lose_cut(cut_at);
         parser.batch.flush(sink)
     }
 }
@@ -246,9 +242,7 @@ impl SpallParser<'_> {
                 }
             };
             if !self.input.skip(step)? {
-                if self.batch.batch.losses.count(Loss::Truncated) == 0 {
-                    self.batch.lose(Loss::Truncated, SourcePos::Offset(offset));
-                }
+                self.batch.lose_cut(Some(offset));
                 return Ok(());
             }
             self.check()?;

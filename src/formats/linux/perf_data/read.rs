@@ -83,11 +83,7 @@ impl StreamReader for PerfData {
         parser.records(&mut input, end)?;
         parser.release(true)?;
         parser.builder.finish(&mut parser.batch);
-        if let Some(offset) = input.source().cut_at()
-            && parser.batch.batch.losses.count(Loss::Truncated) == 0
-        {
-            parser.batch.lose(Loss::Truncated, SourcePos::Offset(offset));
-        }
+        parser.batch.lose_cut(input.source().cut_at());
         parser.batch.flush(parser.sink)
     }
 }

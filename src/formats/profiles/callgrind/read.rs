@@ -9,7 +9,7 @@ use crate::formats::input::source::Source;
 use crate::formats::output::batch::BatchBuilder;
 use crate::formats::profiles::pprof::tables::ProfileMemory;
 use crate::formats::{BatchSink, ReadContext, ReadError, Reader, StreamReader};
-use crate::model::{Loss, SourcePos};
+use crate::model::Loss;
 
 /// Profiles of callgrind, and of other tools that write its format.
 pub(crate) const FORMAT: Format = Format {
@@ -74,11 +74,7 @@ impl StreamReader for Callgrind {
                 context.cancel.check()?;
             }
         }
-        if let Some(offset) = lines.cut_at()
-            && batch.batch.losses.count(Loss::Truncated) == 0
-        {
-            batch.lose(Loss::Truncated, SourcePos::Offset(offset));
-        }
+        batch.lose_cut(lines.cut_at());
         let CallgrindParser { graph, events, .. } = parser;
         for (row, event) in events.iter().enumerate() {
             emit(&graph, row, event, &mut batch, sink, context)?;

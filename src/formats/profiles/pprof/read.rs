@@ -90,11 +90,7 @@ impl StreamReader for Pprof {
         let (message, cut_at) = read_message(&mut source, &mut memory)?;
         let mut batch = BatchBuilder::new(context.chunk_limits);
         let tables = ProfileTables::read(&message, &mut memory, &mut batch.batch.losses)?;
-        if let Some(offset) = cut_at
-            && batch.batch.losses.count(Loss::Truncated) == 0
-        {
-            batch.lose(Loss::Truncated, SourcePos::Offset(offset));
-        }
+        batch.lose_cut(cut_at);
         let mut stacks = PprofStacks::default();
         let mut dropped = DroppedFrames::new(tables.drop_frames(), &mut batch.batch.losses);
         let mut samples = Vec::new();
