@@ -67,6 +67,12 @@ impl<'a> FxtRecord<'a, '_> {
         self.batch.lose(loss, self.place);
     }
 
+    /// Counts a record whose subtype is undefined, and skips its fields.
+    fn lose_undefined(&mut self, loss: Loss, value: LossValue) {
+        self.lose_value(loss, value);
+        self.words.skip_rest();
+    }
+
     /// Returns the text of a string reference in the header.
     fn text(&mut self, reference: BitField) -> Option<&'a [u8]> {
         let text = self.provider.text(TextRef::from_bits(reference.get(self.header)), &mut self.words)?;
@@ -116,23 +122,30 @@ impl FxtEventBuilder {
         let (category, name_text) = (record.text(event::CATEGORY)?, record.text(event::NAME)?);
         self.arguments(event::NUMBER_OF_ARGUMENTS.get(record.header), record)?;
         self.scheduler.set_process(thread.thread.cast_signed(), thread.process.cast_signed());
-        let Some(ts_ns) = record.nanos(ticks) else { return Some(()) };
         let event_type = event::EVENT_TYPE.get(record.header);
+        // The number of a counter, the end of a span, or the id of an async span or a flow.
+        let last_word = match event_type {
+            event_type::INSTANT | event_type::DURATION_BEGIN | event_type::DURATION_END => 0,
+            event_type::COUNTER | event_type::DURATION_COMPLETE..=event_type::FLOW_END => record.words.word()?,
+            _ => {
+                record.lose_undefined(Loss::UnknownPhase, LossValue::Number("event type", event_type));
+                return Some(());
+            }
+        };
+        let Some(ts_ns) = record.nanos(ticks) else { return Some(()) };
         if event_type == event_type::COUNTER {
-            let counter = record.words.word()?;
-            self.counters(ts_ns, thread, name_text, counter, record);
+            self.counters(ts_ns, thread, name_text, last_word, record);
             return Some(());
         }
         let name = record.batch.name(name_text, Some(category), record.place);
         let track = record.batch.track_with(&key(TrackKind::Thread, thread));
         let mut event = bare(ts_ns, EventKind::Instant, track, name);
         match event_type {
-            event_type::INSTANT => {}
             event_type::DURATION_BEGIN => event.kind = EventKind::Begin,
             event_type::DURATION_END => event.kind = EventKind::End,
             event_type::DURATION_COMPLETE => {
                 event.kind = EventKind::Complete;
-                let end_ns = record.provider.nanos(record.words.word()?);
+                let end_ns = record.provider.nanos(last_word);
                 match end_ns.and_then(|end_ns| end_ns.checked_sub(ts_ns)) {
                     Some(dur_ns) if dur_ns >= 0 => event.value = dur_ns.unsigned_abs(),
                     _ => record.lose(Loss::NegativeDuration),
@@ -144,7 +157,7 @@ impl FxtEventBuilder {
                     event_type::ASYNC_INSTANT => EventKind::AsyncInstant,
                     _ => EventKind::AsyncEnd,
                 };
-                event.value = self.joined(record.words.word()?, category, &thread.process.to_le_bytes());
+                event.value = self.joined(last_word, category, &thread.process.to_le_bytes());
                 let group =
                     TrackKey { name: String::from_utf8_lossy(category).into(), ..key(TrackKind::Async, thread) };
                 event.track = record.batch.track_with(&group);
@@ -155,13 +168,10 @@ impl FxtEventBuilder {
                     event_type::FLOW_STEP => EventKind::FlowStep,
                     _ => EventKind::FlowEnd,
                 };
-                event.value = self.joined(record.words.word()?, category, name_text);
+                event.value = self.joined(last_word, category, name_text);
                 event.flags = EventFlags::BIND_ENCLOSING;
             }
-            _ => {
-                record.lose_value(Loss::UnknownPhase, LossValue::Number("event type", event_type));
-                return Some(());
-            }
+            _ => {}
         }
         let detail = Detail { args_json: self.args.finish(), ..Detail::default() };
         event.detail = record.batch.batch.chunk.details.push(&detail);
@@ -282,7 +292,7 @@ impl FxtEventBuilder {
     pub(super) fn scheduling(&mut self, record: &mut FxtRecord<'_, '_>) -> Option<()> {
         let record_type = scheduling::SCHEDULING_RECORD_TYPE.get(record.header);
         if record_type > scheduling_record_type::THREAD_WAKEUP {
-            record.lose_value(Loss::IgnoredPacket, LossValue::Number("scheduling record", record_type));
+            record.lose_undefined(Loss::IgnoredPacket, LossValue::Number("scheduling record", record_type));
             return Some(());
         }
         let ticks = record.words.word()?;

@@ -188,6 +188,25 @@ fn losses_of_the_recorder_and_blobs_are_counted() {
 }
 
 #[test]
+fn an_event_that_cannot_be_shown_is_counted_once() {
+    let late = u64::MAX;
+    let value = arg(2, "a", 3, &[]);
+    let reading = read(&[
+        event(0, late, "instant", &[], &[]),
+        event(1, late, "counter", &[value], &[0]),
+        event(4, late, "complete", &[], &[late]),
+        event(5, late, "async", &[], &[7]),
+        event(10, late, "flow", &[], &[7]),
+        event(0, 1, "good", &[], &[]),
+    ]);
+    assert_eq!((reading.short(), reading.lost()), (vec![(1, 0, "good")], vec![(Loss::BadTime, 5)]));
+    let scheduling = record(8 | 5 << 60, &[words(&[1, 2, 3])]);
+    let reading = read(&[event(11, 1, "unknown", &[], &[1, 2]), scheduling, event(0, 2, "good", &[], &[])]);
+    assert_eq!(reading.short(), [(2, 0, "good")]);
+    assert_eq!(reading.lost(), [(Loss::UnknownPhase, 1), (Loss::IgnoredPacket, 1)]);
+}
+
+#[test]
 fn a_capture_that_is_cut_anywhere_keeps_all_records_before_the_cut() {
     let records: Vec<_> = (0..4u64).map(|ts| event(4, ts, "name", &[], &[ts + 1])).collect();
     let whole = capture(&records);

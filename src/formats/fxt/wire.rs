@@ -39,6 +39,11 @@ impl<'a> Words<'a> {
         Some(Self { bytes: words })
     }
 
+    /// Skips all other words.
+    pub(super) fn skip_rest(&mut self) {
+        self.bytes = &[];
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         self.bytes.is_empty()
     }
