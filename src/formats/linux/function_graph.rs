@@ -180,7 +180,9 @@ impl FunctionGraph {
             (None, Some(&Some(tid))) => GraphOwner::Task(tid),
             (None, _) => GraphOwner::Cpu(cpu),
         };
-        if self.now_ns.len() + self.open.len() >= STACKS_MAX {
+        let is_new = drawn.ts_ns.is_none() && !self.now_ns.contains_key(&cpu)
+            || matches!(drawn.what, GraphEvent::Entry(_)) && !self.open.contains_key(&owner);
+        if is_new && self.now_ns.len() + self.open.len() >= STACKS_MAX {
             return batch.lose(Loss::OverLimit, place);
         }
         let now_ns = drawn.ts_ns.unwrap_or_else(|| *self.now_ns.entry(cpu).or_default());
@@ -195,7 +197,7 @@ impl FunctionGraph {
             }
             GraphEvent::Leaf(name, dur_ns) => Self::span(owner, name, now_ns, dur_ns, batch, place),
             GraphEvent::Exit(dur_ns) => {
-                let Some(OpenFunction { name, start_ns }) = self.open.entry(owner).or_default().pop() else {
+                let Some(OpenFunction { name, start_ns }) = self.close_function(owner) else {
                     return batch.lose(Loss::UnmatchedEnd, SourcePos::Time(now_ns));
                 };
                 // The difference of times is more exact than the duration, which excludes the overhead of the tracer.
@@ -212,6 +214,16 @@ impl FunctionGraph {
             let newest_ns = self.now_ns.entry(cpu).or_default();
             *newest_ns = then_ns.max(*newest_ns);
         }
+    }
+
+    /// Takes the innermost open function of an owner.
+    fn close_function(&mut self, owner: GraphOwner) -> Option<OpenFunction> {
+        let open = self.open.get_mut(&owner)?;
+        let function = open.pop();
+        if open.is_empty() {
+            self.open.remove(&owner);
+        }
+        function
     }
 
     /// Adds the functions that never ended.

@@ -53,6 +53,32 @@ fn without_times_functions_follow_each_other_by_their_durations_on_each_cpu() {
     assert_eq!(reading.lost(), [(Loss::UnmatchedEnd, 1), (Loss::NoTimes, 1)]);
 }
 
+#[test]
+fn functions_that_have_ended_take_no_place_below_the_limit() {
+    let mut text = "# tracer: function_graph\n#\n".to_owned();
+    let tasks = STACKS_MAX + 10;
+    for tid in 1..=tasks {
+        text.extend([
+            format!(" 1.000000 |  0)  a-{tid}  |               |  f() {{\n"),
+            format!(" 1.000002 |  0)  a-{tid}  |   2.000 us    |  }}\n"),
+        ]);
+    }
+    let reading = read(&text);
+    assert_eq!((reading.events.len(), reading.lost()), (tasks, vec![]));
+}
+
+#[test]
+fn beyond_the_limit_of_tasks_only_new_tasks_are_lost() {
+    let mut text = "# tracer: function_graph\n#\n".to_owned();
+    for tid in 1..=STACKS_MAX + 1 {
+        text.extend([format!(" 1.000000 |  0)  a-{tid}  |               |  f() {{\n")]);
+    }
+    text += " 1.000002 |  0)  a-1  |   2.000 us    |  }\n 1.000003 |  0)  a-2  |   2.000 us    |  g();\n";
+    let reading = read(&text);
+    assert_eq!(reading.lost(), [(Loss::OverLimit, 1)]);
+    assert_eq!(reading.events.iter().filter(|event| event.kind == EventKind::Complete).count(), 2);
+}
+
 /// A function with its self time and its callees.
 #[derive(Debug, Clone)]
 struct MeantCall(u64, Vec<MeantCall>);
