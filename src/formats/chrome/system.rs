@@ -11,6 +11,9 @@ use crate::model::{Batch, Loss, SourcePos};
 /// Maximum length of an escape: a backslash, `u` and four digits.
 const ESCAPE_BYTES: usize = 6;
 
+/// First UTF-16 unit that is the second half of a pair.
+const LOW_SURROGATES: u16 = 0xdc00;
+
 /// Parses the string.
 pub(super) struct SystemTrace {
     parser: Ftrace,
@@ -21,6 +24,8 @@ pub(super) struct SystemTrace {
     is_too_long: bool,
     /// An incomplete escape.
     escape: Vec<u8>,
+    /// The first half of a surrogate pair, until its second half.
+    first_half: Option<u16>,
 }
 
 impl SystemTrace {
@@ -32,13 +37,14 @@ impl SystemTrace {
             line_offset: 0,
             is_too_long: false,
             escape: Vec::new(),
+            first_half: None,
         }
     }
 
     /// Appends raw text of the string, which starts at `offset` of the trace.
     pub(super) fn add_text(&mut self, text: &[u8], offset: u64) {
         for (&byte, offset) in text.iter().zip(offset..) {
-            if self.line.is_empty() && self.escape.is_empty() {
+            if self.is_at_start() && self.escape.is_empty() {
                 self.line_offset = offset;
             }
             if !self.escape.is_empty() || byte == b'\\' {
@@ -70,19 +76,54 @@ impl SystemTrace {
                 char::REPLACEMENT_CHARACTER
             }
             [_, b'u', ref digits @ ..] => {
-                let code = std::str::from_utf8(digits).ok().and_then(|digits| u32::from_str_radix(digits, 16).ok());
-                code.and_then(char::from_u32).unwrap_or(char::REPLACEMENT_CHARACTER)
+                let unit = std::str::from_utf8(digits).ok().and_then(|digits| u16::from_str_radix(digits, 16).ok());
+                self.escape.clear();
+                return self.push_unit(unit);
             }
             [_, other, ..] => other.into(),
         };
         self.escape.clear();
+        self.push_char(letter);
+    }
+
+    /// Appends a UTF-16 unit, once the character is complete; `None` is not a unit.
+    fn push_unit(&mut self, unit: Option<u16>) {
+        let unit = unit.unwrap_or(char::REPLACEMENT_CHARACTER as u16);
+        let first = self.first_half.take();
+        let mut units = char::decode_utf16(first.into_iter().chain([unit])).peekable();
+        while let Some(decoded) = units.next() {
+            match decoded {
+                Ok(letter) => self.push_char(letter),
+                // A first half waits for the next unit.
+                Err(half) if units.peek().is_none() && half.unpaired_surrogate() < LOW_SURROGATES => {
+                    self.first_half = Some(half.unpaired_surrogate());
+                }
+                Err(_) => self.push_char(char::REPLACEMENT_CHARACTER),
+            }
+        }
+    }
+
+    fn push_char(&mut self, letter: char) {
         if letter == '\n' {
             return self.end_line(true);
         }
         self.push(letter.encode_utf8(&mut [0; 4]).as_bytes());
     }
 
+    /// Returns whether the line has no text yet.
+    fn is_at_start(&self) -> bool {
+        self.line.is_empty() && self.first_half.is_none()
+    }
+
+    /// Replaces the first half of a surrogate pair that has no second half.
+    fn end_half(&mut self) {
+        if self.first_half.take().is_some() {
+            self.push_char(char::REPLACEMENT_CHARACTER);
+        }
+    }
+
     fn push(&mut self, bytes: &[u8]) {
+        self.end_half();
         if self.line.len() + bytes.len() <= <Ftrace as LineParser>::LINE_BYTES_MAX {
             self.line.extend_from_slice(bytes);
         } else {
@@ -91,6 +132,7 @@ impl SystemTrace {
     }
 
     fn end_line(&mut self, has_end: bool) {
+        self.end_half();
         let line = std::mem::take(&mut self.line);
         let place = SourcePos::Offset(self.line_offset);
         if std::mem::take(&mut self.is_too_long) {
@@ -121,7 +163,7 @@ impl SystemTrace {
         sink: &mut dyn BatchSink,
         context: &ReadContext,
     ) -> Result<Batch, ReadError> {
-        if !self.line.is_empty() {
+        if !self.is_at_start() {
             self.end_line(!is_cut);
         }
         self.parser.finish(&mut Output::new(&mut self.batch, sink, context))?;

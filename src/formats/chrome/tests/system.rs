@@ -33,6 +33,25 @@ fn the_kernels_trace_is_read_as_it_is_alone_however_the_document_is_cut() {
 }
 
 #[test]
+fn a_pair_of_escaped_surrogates_is_one_character_and_a_half_is_replaced() {
+    for (meant, escaped) in [
+        ("\u{1f600}", r"\ud83d\uDE00"),
+        ("\u{fffd}x\u{fffd}", r"\ud83dx\ude00"),
+        ("\u{fffd}\u{1f600}\u{fffd} ", r"\ud83d\ud83d\ude00\ude00\b"),
+        ("\u{fffd}\u{e9}", r"\ud83d\u00e9"),
+    ] {
+        let expected = read(&TEXT.replace('\u{e9}', meant));
+        let quoted = serde_json::to_string(TEXT).expect("text").replace('\u{e9}', escaped);
+        let text = format!(r#"{{"systemTraceEvents":{quoted}}}"#);
+        assert_eq!((&read(&text).events, read(&text).lost()), (&expected.events, vec![]), "{escaped}");
+        for piece_bytes in [1, 3, 5] {
+            let reading = read_in_pieces(text.as_bytes(), piece_bytes).expect("a trace");
+            assert_eq!(reading.events, expected.events, "{escaped} {piece_bytes}");
+        }
+    }
+}
+
+#[test]
 fn a_string_that_is_cut_anywhere_keeps_the_lines_before_the_cut() {
     let text = document(TEXT);
     let (start, end) = (text.find("# tracer").expect("a string"), text.find(",\"otherData").expect("its end"));
