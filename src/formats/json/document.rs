@@ -220,7 +220,7 @@ impl TableCharge<'_> {
         let Document { path, context, kept_bytes, .. } = self.document;
         self.bytes += bytes as u64;
         kept_bytes.set(kept_bytes.get() + bytes as u64);
-        if self.bytes / CHARGE_BYTES > self.charges.len() as u64 {
+        while self.bytes / CHARGE_BYTES > self.charges.len() as u64 {
             self.charges.push(context.budget.charge(CHARGE_BYTES));
         }
         let limit = BudgetShare::DocumentTables.bytes(&context.budget);

@@ -138,6 +138,16 @@ fn tables_beyond_their_share_of_the_budget_are_refused_and_what_is_dropped_makes
 }
 
 #[test]
+fn a_large_addition_is_charged_as_a_whole() {
+    let file = file_of(b"{}");
+    let context = ReadContext { budget: Budget::new(64 << 20), ..ReadContext::default() };
+    let document = Document::open(Source::open(file.path(), &context).expect("a file"), &context).expect("a document");
+    let mut charge = document.table_charge();
+    charge.add(5 << 20, 7).expect("room");
+    assert_eq!(context.budget.peak_bytes(), 5 << 20);
+}
+
+#[test]
 fn data_after_a_document_is_another_one_or_counted_and_a_stray_brace_is_neither() {
     let lost_at = |text: &str, block_bytes: usize| {
         let document = open(text.as_bytes(), block_bytes);
