@@ -285,7 +285,7 @@ impl Losses {
         let none_yet = || LossEntry { reason: more.reason.clone(), ..LossEntry::new(more.first, 0) };
         let has_values = self.0.len() < Self::VALUED_ENTRIES_MAX;
         let entry = self.0.entry(key).or_insert_with(none_yet);
-        entry.count += more.count;
+        entry.count = entry.count.saturating_add(more.count);
         if has_values {
             entry.values.merge(&more.values);
         }
@@ -346,19 +346,25 @@ impl Losses {
     /// Returns the number of losses of a kind, over all files.
     #[must_use]
     pub fn count(&self, loss: Loss) -> u64 {
-        self.0.iter().filter(|((_, kind), _)| *kind == loss).map(|(_, entry)| entry.count).sum()
+        self.sum(|kind| kind == loss)
     }
 
     /// Returns the number of losses of a severity.
     #[must_use]
     pub(crate) fn count_of(&self, severity: Severity) -> u64 {
-        self.0.iter().filter(|((_, loss), _)| loss.severity() == severity).map(|(_, entry)| entry.count).sum()
+        self.sum(|loss| loss.severity() == severity)
     }
 
     /// Returns the number of all losses, over all kinds and files.
     #[must_use]
     pub fn total(&self) -> u64 {
-        self.0.values().map(|entry| entry.count).sum()
+        self.sum(|_| true)
+    }
+
+    /// Sums the counts of some kinds. Saturates, since counts of the recorder are as recorded.
+    fn sum(&self, is_counted: impl Fn(Loss) -> bool) -> u64 {
+        let counted = self.0.iter().filter(|((_, loss), _)| is_counted(*loss));
+        counted.fold(0, |sum: u64, (_, entry)| sum.saturating_add(entry.count))
     }
 
     /// Returns whether nothing was lost.
@@ -405,6 +411,18 @@ mod tests {
         let named = member.in_file(Some(&long), 0).in_file(Some(&long), 0);
         let lost = named.iter().next().expect("one");
         assert_eq!((lost.file.map(str::len), lost.advice.len()), (Some(4096), 4096));
+    }
+
+    #[test]
+    fn forged_counts_saturate() {
+        let mut losses = Losses::default();
+        for loss in [Loss::Overlap, Loss::Overlap, Loss::Truncated] {
+            losses.add_many(loss, SourcePos::Offset(0), u64::MAX);
+        }
+        losses.add_in(Some(&"a".into()), Loss::Overlap, SourcePos::Offset(0));
+        losses.merge(&losses.clone());
+        assert_eq!((losses.total(), losses.count(Loss::Overlap)), (u64::MAX, u64::MAX));
+        assert_eq!(losses.count_of(Loss::Overlap.severity()), u64::MAX);
     }
 
     #[test]
