@@ -200,7 +200,8 @@ impl<'a> Extent<'a> {
             return None;
         }
         let directory_end = size_of::<ExtentHeader>() + header.blocks as usize * size_of::<BlockEntry>();
-        let nodes_end = directory_end + iforest::node_count(header.blocks as usize) * header.node_bytes as usize;
+        let nodes_bytes = iforest::node_count(header.blocks as usize).checked_mul(header.node_bytes as usize)?;
+        let nodes_end = directory_end.checked_add(nodes_bytes)?;
         let directory = bytes.get(size_of::<ExtentHeader>()..directory_end)?;
         Some(Self {
             bytes,
@@ -266,5 +267,19 @@ impl<'a> Extent<'a> {
         let Some(entry) = self.directory.get(block) else { return &[] };
         let end = self.directory.get(block + 1).map_or(self.bytes.len(), |next| next.offset as usize);
         self.bytes.get(entry.offset as usize..end).unwrap_or(&[])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_header_with_forged_sizes_is_refused() {
+        let sizes = [(u32::MAX, u32::MAX), (u32::MAX, 0), (1, u32::MAX), (1, 16)];
+        for (blocks, node_bytes) in sizes {
+            let header = ExtentHeader { checksum: 0, magic: EXTENT_MAGIC, blocks, rows: 1, node_bytes, bytes: 32 };
+            assert!(Extent::new(bytemuck::bytes_of(&header)).is_none(), "{blocks} blocks, {node_bytes} bytes a node");
+        }
     }
 }
