@@ -14,7 +14,7 @@ const MAPS_MAX: usize = 1 << 20;
 /// Process id for functions that the kernel generates at run time, such as BPF programs.
 const KERNEL_FUNCTIONS: i64 = -2;
 
-/// Mappings by process and start.
+/// Mappings by process and start. The mappings of a process do not overlap.
 #[derive(Debug, Default)]
 pub(super) struct Maps {
     by_process: FxHashMap<i64, BTreeMap<u64, CodeMap>>,
@@ -61,9 +61,33 @@ impl Maps {
             return false;
         }
         let Some(module) = self.modules.row(pid, (start, offset), file) else { return false };
-        let map = CodeMap { end: start.saturating_add(len), offset, code: Code::File(module) };
-        self.count += usize::from(self.by_process.entry(pid).or_default().insert(start, map).is_none());
+        self.insert(pid, start, CodeMap { end: start.saturating_add(len), offset, code: Code::File(module) });
         true
+    }
+
+    /// Adds a mapping in place of the parts of older ones that it covers. An empty one covers nothing.
+    fn insert(&mut self, pid: i64, start: u64, map: CodeMap) {
+        let end = map.end;
+        if end <= start {
+            return;
+        }
+        let maps = self.by_process.entry(pid).or_default();
+        let before = maps.len();
+        // Without overlaps, the ends have the order of the starts.
+        let covered = maps.range(..end).rev().take_while(|(_, older)| older.end > start);
+        let covered: Vec<u64> = covered.map(|(&older_start, _)| older_start).collect();
+        for older_start in covered {
+            let Some(older) = maps.remove(&older_start) else { continue };
+            if older.end > end {
+                let offset = older.offset.wrapping_add(end - older_start);
+                maps.insert(end, CodeMap { offset, ..older.clone() });
+            }
+            if older_start < start {
+                maps.insert(older_start, CodeMap { end: start, ..older });
+            }
+        }
+        maps.insert(start, map);
+        self.count = self.count + maps.len() - before;
     }
 
     /// Registers a kernel function. Returns `false` if there are too many.
@@ -72,8 +96,7 @@ impl Maps {
             return false;
         }
         let code = Code::Function(String::from_utf8_lossy(name).into());
-        let map = CodeMap { end: start.saturating_add(len), offset: 0, code };
-        self.count += usize::from(self.by_process.entry(KERNEL_FUNCTIONS).or_default().insert(start, map).is_none());
+        self.insert(KERNEL_FUNCTIONS, start, CodeMap { end: start.saturating_add(len), offset: 0, code });
         true
     }
 
@@ -146,6 +169,31 @@ mod tests {
 
     fn file(path: &[u8]) -> MappedFile<'_> {
         MappedFile { path, build_id: None, identity: None }
+    }
+
+    #[test]
+    fn a_new_mapping_replaces_the_parts_of_older_ones_that_it_covers() {
+        let mut maps = Maps::default();
+        let frame = |maps: &mut Maps, address| {
+            let place = maps.place(7, address);
+            maps.text(&place).text
+        };
+        maps.add(7, 0x1000, 0x4000, 0x100, &file(b"/a"));
+        maps.add(7, 0x2000, 0x1000, 0, &file(b"/b"));
+        let around = [0x1fff, 0x2000, 0x2fff, 0x3000, 0x4fff].map(|address| frame(&mut maps, address));
+        assert_eq!(around, ["a+0x10ff", "b+0x0", "b+0xfff", "a+0x2100", "a+0x40ff"]);
+        assert_eq!(maps.count, 3);
+        // It covers the end of the first, all of the second, and the start of the third.
+        maps.add(7, 0x1800, 0x2000, 0, &file(b"/c"));
+        let around = [0x17ff, 0x1800, 0x2800, 0x37ff, 0x3800].map(|address| frame(&mut maps, address));
+        assert_eq!(around, ["a+0x8ff", "c+0x0", "c+0x1000", "c+0x1fff", "a+0x2900"]);
+        maps.add(7, 0x800, 0x5000, 0, &file(b"/d"));
+        assert_eq!((frame(&mut maps, 0x2500), maps.count), ("d+0x1d00".to_owned(), 1));
+        // A mapping at the end of the address space, and one without bytes.
+        maps.add(7, u64::MAX - 0xf, 0x10, 0, &file(b"/e"));
+        maps.add(7, 0x900, 0, 0, &file(b"/f"));
+        let both = (frame(&mut maps, u64::MAX - 1), frame(&mut maps, 0x900));
+        assert_eq!((both, maps.count), (("e+0xe".to_owned(), "d+0x100".to_owned()), 2));
     }
 
     #[test]
