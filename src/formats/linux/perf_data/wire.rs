@@ -64,6 +64,9 @@ pub(super) mod sample_type {
 /// Branch flag: a hardware index precedes the branches.
 const BRANCH_INDEX: u64 = 1 << 17;
 
+/// Branch flag: the counts of each branch follow the branches.
+const BRANCH_COUNTERS: u64 = 1 << 19;
+
 /// Bytes of a recorded branch: from, to, flags.
 const BRANCH_BYTES: usize = 24;
 
@@ -321,7 +324,8 @@ impl<'a> ProgramState<'a> {
         if attr.sample_type & BRANCH_STACK != 0 {
             let count = usize::try_from(front.u64()?).ok()?;
             let index = if attr.branches & BRANCH_INDEX != 0 { 8 } else { 0 };
-            front.bytes(count.checked_mul(BRANCH_BYTES)?.checked_add(index)?)?;
+            let counts = if attr.branches & BRANCH_COUNTERS != 0 { 8 } else { 0 };
+            front.bytes(count.checked_mul(BRANCH_BYTES + counts)?.checked_add(index)?)?;
         }
         let (mut abi, mut registers) = (0, &[][..]);
         if attr.sample_type & REGISTERS != 0 {
@@ -374,5 +378,28 @@ impl CountFormat {
         let count = group.map_or(Some(1), |count| usize::try_from(count).ok())?;
         let numbers = count.checked_mul(each)?.checked_add(usize::from(group.is_some()))?;
         front.bytes(numbers.checked_mul(8)?.checked_add(self.time_bytes())?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn branches_before_the_registers_are_skipped_in_every_layout() {
+        let sample_type = sample_type::BRANCH_STACK | sample_type::REGISTERS | sample_type::STACK_BYTES;
+        for (branches, header_words, branch_words) in
+            [(0, 0, 3), (BRANCH_INDEX, 1, 3), (BRANCH_COUNTERS, 0, 4), (BRANCH_INDEX | BRANCH_COUNTERS, 1, 4)]
+        {
+            let attr = Attr { sample_type, branches, registers: 0b101, ..Attr::default() };
+            let skipped = vec![9; header_words + 2 * branch_words];
+            let program = [2, 70, 71, 8, 80, 8];
+            let words = [&[2][..], &skipped, &program].concat();
+            let body: Vec<u8> = words.into_iter().flat_map(u64::to_le_bytes).collect();
+            let program = PerfSample::read(&attr, &body).and_then(|sample| sample.program).expect("a stack");
+            let registers: Vec<u8> = [70_u64, 71].into_iter().flat_map(u64::to_le_bytes).collect();
+            assert_eq!((program.abi, program.registers), (2, &*registers), "{branches:#x}");
+            assert_eq!(program.stack, 80_u64.to_le_bytes(), "{branches:#x}");
+        }
     }
 }
