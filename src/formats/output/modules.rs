@@ -1,6 +1,7 @@
 //! Files of unresolved frames as modules of the trace, one for each path and build-id. Function names are looked up
 //! after the load. Excludes memory without a file.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -13,7 +14,25 @@ use crate::model::{BuildId, Metadata, Module, ModuleKind};
 const PATH_BYTES_MAX: usize = 4096;
 
 /// Paths of anonymous mappings, which hold generated code.
-const ANONYMOUS: [&str; 4] = ["//anon", "/anon_hugepage", "/dev/zero", "/memfd:"];
+const ANONYMOUS: [&str; 3] = ["//anon", "/anon_hugepage", "/dev/zero"];
+
+/// Start of the paths of files in memory.
+const IN_MEMORY: &str = "/memfd:";
+
+/// Returns the path of a mapping as text, truncated to the limit.
+pub(crate) fn path_text(path: &[u8]) -> Cow<'_, str> {
+    String::from_utf8_lossy(&path[..path.len().min(PATH_BYTES_MAX)])
+}
+
+/// Returns whether a path is that of an anonymous mapping.
+pub(crate) fn is_anonymous(path: &str) -> bool {
+    ANONYMOUS.iter().any(|name| path.starts_with(name))
+}
+
+/// Returns whether a path is that of memory without a file on disk, such as `[stack]`.
+pub(crate) fn is_memory(path: &str) -> bool {
+    path.starts_with('[') || path.starts_with(IN_MEMORY) || is_anonymous(path)
+}
 
 /// The modules so far.
 #[derive(Debug, Default)]
@@ -45,7 +64,7 @@ impl FrameModules {
             return AddressFrame { text: format!("{address:#x}").into(), category: None };
         }
         let text = [file, format!("+{address:#x}").as_bytes()].concat();
-        let path = String::from_utf8_lossy(&path[..path.len().min(PATH_BYTES_MAX)]);
+        let path = path_text(path);
         AddressFrame { text, category: self.category(&path, build_id, kind, batch) }
     }
 
@@ -73,7 +92,7 @@ impl FrameModules {
         let kind = match path {
             "[vdso]" => ModuleKind::Vdso,
             path if path.starts_with("[kernel") => ModuleKind::Kernel,
-            path if path.starts_with('[') || ANONYMOUS.iter().any(|name| path.starts_with(name)) => ModuleKind::Unknown,
+            path if is_memory(path) => ModuleKind::Unknown,
             _ => kind,
         };
         let build_id = key.1.clone();
