@@ -31,7 +31,6 @@ use crate::export::code_table::CodeSide;
 use crate::export::format::ends_in_gz;
 use crate::export::output::{STDOUT, is_stdout};
 use crate::export::table::RowFormat;
-use crate::export::values::ValueFormat;
 use crate::live::arrivals::LiveInput;
 use crate::live::picture::KeptPart;
 use crate::live::row_filter::LiveFilter;
@@ -330,10 +329,7 @@ fn annotate(low: LowAnnotate) -> Result<CliCommand, CliError> {
         side: if low.assembly { CodeSide::Assembly } else { CodeSide::Source },
         source_maps: low.source_map.into_iter().map(map).collect::<Result<_, _>>()?,
         event,
-        format: match row_format(low.format, low.cells)? {
-            RowFormat::Csv(cells) => ValueFormat::Csv(cells),
-            RowFormat::JsonLines => ValueFormat::JsonLines,
-        },
+        format: row_format(low.format, low.cells)?.into(),
     };
     Ok(CliCommand::Annotate { annotate, load: load(common)? })
 }

@@ -10,7 +10,7 @@ use crate::base::progress::Progress;
 use crate::export::check;
 use crate::export::counter_table::counter_values;
 use crate::export::table::RowFormat;
-use crate::export::values::{TableValueWriter, ValueFormat};
+use crate::export::values::TableValueWriter;
 use crate::query::Snapshot;
 use crate::query::counters::{COUNTER_COLUMNS, counters};
 use crate::query::scope::Scope;
@@ -26,18 +26,11 @@ pub(super) fn print(snapshot: &Snapshot, scope: &Scope, format: RowFormat, how: 
         say_no_counters(snapshot);
     }
     to_stdout(|out| {
-        let mut table = TableValueWriter::begin(out, value_format(format), &COUNTER_COLUMNS)?;
+        let mut table = TableValueWriter::begin(out, format.into(), &COUNTER_COLUMNS)?;
         for counter in &counter_rows {
             table.row(&counter_values(snapshot, counter))?;
         }
         table.end()?;
         Ok(())
     })
-}
-
-pub(super) fn value_format(format: RowFormat) -> ValueFormat {
-    match format {
-        RowFormat::Csv(cells) => ValueFormat::Csv(cells),
-        RowFormat::JsonLines => ValueFormat::JsonLines,
-    }
 }

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use super::args::Load;
-use super::counter_stats::value_format;
 use super::empty_answers::say_no_spans;
 use super::error::CliError;
 use super::progress_line::ProgressLine;
@@ -41,7 +40,7 @@ pub(super) fn print(
     let cells = Arc::new(map.cells(grid.octave_log2));
     let table = HeatMapTable { map: Arc::new(map), cells };
     to_stdout(|out| {
-        let mut rows = TableValueWriter::begin(out, value_format(format), &HEAT_MAP_COLUMNS)?;
+        let mut rows = TableValueWriter::begin(out, format.into(), &HEAT_MAP_COLUMNS)?;
         for values in table.values() {
             rows.row(&values)?;
         }

@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use regex::Regex;
 
-use super::counter_stats::value_format;
 use super::error::CliError;
 use super::stdout::to_stdout;
 use crate::base::cancel::Cancel;
@@ -32,7 +31,7 @@ pub(super) fn print(
 ) -> Result<(), CliError> {
     let columns = [&EVENT_COLUMNS[..], group_columns(by), &NUMBER_COLUMNS].concat();
     to_stdout(|out| {
-        let mut table = TableValueWriter::begin(out, value_format(format), &columns)?;
+        let mut table = TableValueWriter::begin(out, format.into(), &columns)?;
         for (event, described) in histogram.events().iter().enumerate() {
             let text = |text: &str| TableValue::Text(text.to_owned().into());
             let mut write = |matched: &str, group: &[TableValue<'_>], own: SampleSum, total: SampleSum| {

@@ -4,7 +4,6 @@
 use std::sync::Arc;
 
 use super::args::Load;
-use super::counter_stats::value_format;
 use super::error::CliError;
 use super::messages::say;
 use super::progress_line::ProgressLine;
@@ -43,7 +42,7 @@ pub(super) fn print(
     let order = Arc::new(order(snapshot, &scheduling, kind, sorted_by, "", &cancel).unwrap_or_default());
     let table = SchedulingTable { snapshot: snapshot.clone(), scheduling, kind, order };
     to_stdout(|out| {
-        let mut rows = TableValueWriter::begin(out, value_format(format), scheduling_columns(kind))?;
+        let mut rows = TableValueWriter::begin(out, format.into(), scheduling_columns(kind))?;
         for values in table.values() {
             rows.row(&values)?;
         }

@@ -12,8 +12,7 @@ use crate::base::cancel::Cancel;
 use crate::base::progress::Progress;
 use crate::export::check;
 use crate::export::symbol_table::{SYMBOL_COLUMNS, symbol_values};
-use crate::export::table::RowFormat;
-use crate::export::values::{TableValueWriter, ValueFormat};
+use crate::export::values::TableValueWriter;
 use crate::model::{SourceFile, Sources};
 use crate::query::Snapshot;
 use crate::symbols::cache::NameCache;
@@ -47,12 +46,8 @@ fn print_once(symbols: &Symbols, how: &Load) -> Result<(), CliError> {
     drop(line);
     check(snapshot.store())?;
     let Ok(rows) = rows else { return Ok(()) }; // never cancelled
-    let format = match symbols.format {
-        RowFormat::Csv(cells) => ValueFormat::Csv(cells),
-        RowFormat::JsonLines => ValueFormat::JsonLines,
-    };
     to_stdout(|out| {
-        let mut table = TableValueWriter::begin(out, format, &SYMBOL_COLUMNS)?;
+        let mut table = TableValueWriter::begin(out, symbols.format.into(), &SYMBOL_COLUMNS)?;
         for row in &rows {
             table.row(&symbol_values(&snapshot, row))?;
         }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::error::SinkError;
 use super::format::with_ending;
-use super::table::json_text;
+use super::table::{RowFormat, json_text};
 use crate::base::cancel::Cancel;
 use crate::base::csv::Cells;
 use crate::base::progress::Progress;
@@ -58,6 +58,15 @@ pub(crate) enum ValueFormat {
 #[error("{}: tables are written as .csv, .json or .jsonl: give a name with one of these extensions", path.display())]
 pub(crate) struct NoTableName {
     pub(crate) path: PathBuf,
+}
+
+impl From<RowFormat> for ValueFormat {
+    fn from(format: RowFormat) -> Self {
+        match format {
+            RowFormat::Csv(cells) => Self::Csv(cells),
+            RowFormat::JsonLines => Self::JsonLines,
+        }
+    }
 }
 
 impl ValueFormat {
