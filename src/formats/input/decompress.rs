@@ -392,15 +392,12 @@ mod tests {
     use crate::base::threads::tests::with_only;
     use crate::formats::ReadContext;
     use crate::formats::input::source::Source;
-    use crate::formats::testing::file_of;
+    use crate::formats::testing::{file_of, gzip};
 
     #[test]
     fn a_file_is_unpacked_without_a_thread_of_its_own() {
         let text: Vec<u8> = (0..2 * BLOCK_BYTES as u32).flat_map(|number| (number * 7919).to_le_bytes()).collect();
-        let mut packed = Vec::new();
-        let mut encoder = flate2::read::GzEncoder::new(&*text, flate2::Compression::fast());
-        encoder.read_to_end(&mut packed).expect("in memory");
-        let file = file_of(&packed);
+        let file = file_of(&gzip(&text));
         let mut source = with_only(0, || Source::open(file.path(), &ReadContext::default())).expect("a file");
         assert!(!source.is_small());
         let mut found = Vec::new();
@@ -413,9 +410,7 @@ mod tests {
     fn data_before_damage_in_a_block_is_unpacked() {
         let text: String = (0..20_000).map(|number| (number * 7919 % 20_011).to_string() + "\n").collect();
         assert!(text.len() < BLOCK_BYTES);
-        let mut packed = Vec::new();
-        let mut encoder = flate2::read::GzEncoder::new(text.as_bytes(), flate2::Compression::default());
-        encoder.read_to_end(&mut packed).expect("in memory");
+        let mut packed = gzip(text.as_bytes());
         let damaged_at = packed.len() * 9 / 10;
         packed[damaged_at..damaged_at + 64].fill(0xff);
         let file = file_of(&packed);

@@ -162,22 +162,14 @@ impl BufRead for CountedBytes {
 
 #[cfg(test)]
 mod tests {
-    use flate2::Compression;
     use flate2::bufread::MultiGzDecoder;
-    use flate2::read::GzEncoder;
     use proptest::prelude::*;
 
     use super::*;
-    use crate::formats::testing::{read_bytes, read_cut};
+    use crate::formats::testing::{gzip, read_bytes, read_cut};
     use crate::model::{Loss, SourcePos};
 
     const TRACE: &[u8] = br#"[{"ph":"X","name":"a","ts":1,"dur":2,"pid":1,"tid":1},{"ph":"i","ts":3}]"#;
-
-    fn packed(text: &[u8]) -> Vec<u8> {
-        let mut packed = Vec::new();
-        GzEncoder::new(text, Compression::default()).read_to_end(&mut packed).expect("in memory");
-        packed
-    }
 
     /// Unpacks with a buffer of `block_bytes`; returns `None` for damage.
     fn unpacked(packed: &[u8], block_bytes: usize) -> (Option<Vec<u8>>, Option<PackedEnd>) {
@@ -202,7 +194,7 @@ mod tests {
             other in prop::collection::vec(any::<u8>(), 0..9),
             block_bytes in 1..80usize,
         ) {
-            let members = texts.iter().flat_map(|text| packed(text.as_bytes())).collect::<Vec<_>>();
+            let members = texts.iter().flat_map(|text| gzip(text.as_bytes())).collect::<Vec<_>>();
             let mut text = Vec::new();
             MultiGzDecoder::new(&members[..]).read_to_end(&mut text).expect("members");
             prop_assert_eq!(text, texts.concat().into_bytes());
@@ -225,7 +217,7 @@ mod tests {
 
         #[test]
         fn a_cut_within_a_member_is_damage(text in "[a-z]{1,200}", block_bytes in 1..80usize) {
-            for member in [packed(text.as_bytes()), zstd_packed(text.as_bytes())] {
+            for member in [gzip(text.as_bytes()), zstd_packed(text.as_bytes())] {
                 for len in 1..member.len() {
                     let cut = [&member, &member[..len]].concat();
                     prop_assert_eq!(unpacked(&cut, block_bytes), (None, None), "{} bytes", len);
@@ -242,7 +234,7 @@ mod tests {
         one.extend(u32::try_from(frame.len()).expect("short").to_le_bytes());
         one.extend(&frame);
         let twice = one.repeat(2);
-        let expected = read_bytes(&packed(TRACE).repeat(2)).expect("a trace").events;
+        let expected = read_bytes(&gzip(TRACE).repeat(2)).expect("a trace").events;
         for block_bytes in [1, 7, 4096] {
             assert_eq!(unpacked(&twice, block_bytes), (Some(TRACE.repeat(2)), None), "{block_bytes}");
         }
@@ -265,7 +257,7 @@ mod tests {
             io::Write::write_all(&mut encoder, TRACE).expect("in memory");
             encoder.finish().expect("in memory")
         };
-        for (mut member, checksum_from_end) in [(packed(TRACE), 8), (zstd_checked, 4)] {
+        for (mut member, checksum_from_end) in [(gzip(TRACE), 8), (zstd_checked, 4)] {
             assert_eq!(lost(&member), []);
             let len = member.len();
             let [(Loss::Truncated, advice)] = &lost(&member[..len - 2])[..] else { panic!("one loss") };
@@ -288,7 +280,7 @@ mod tests {
     #[test]
     fn short_data_before_damage_is_read() {
         let text = br#"[{"ph":"X","name":"a","ts":1,"dur":2},{"ph":"i"}]"#;
-        let member = packed(text);
+        let member = gzip(text);
         let reading = read_bytes(&member[..member.len() - 4]).expect("a trace");
         assert_eq!((reading.events.len(), reading.losses.count(Loss::Truncated)), (1, 1));
     }
@@ -296,7 +288,7 @@ mod tests {
     #[test]
     fn padding_is_no_loss_and_other_data_after_the_end_is_not_a_truncation() {
         let events = read_bytes(TRACE).expect("a trace").events;
-        let member = packed(TRACE);
+        let member = gzip(TRACE);
         let padded = [&member[..], &[0; 512]].concat();
         for block_bytes in [1, 7, 4096] {
             let reading = read_cut(&padded, block_bytes, 100).expect("a trace");

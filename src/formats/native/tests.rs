@@ -1,6 +1,6 @@
 //! Tests of whole files: round trips, cuts at every byte, and flips of every header bit.
 
-use std::io::{Read as _, Write};
+use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -9,6 +9,7 @@ use proptest::prelude::*;
 use super::wire::{ChunkHeader, FileHeader, FileTrailer};
 use super::write::{EncodedChunk, NativeWriter};
 use super::{read, wire};
+use crate::formats::testing::{file_of, gzip};
 use crate::formats::{ChunkedCapture, ReadContext, ReadError};
 use crate::model::args::Detail;
 use crate::model::{
@@ -291,11 +292,7 @@ fn a_sample_that_points_beyond_the_stacks_makes_its_chunk_malformed() {
 
 #[test]
 fn an_error_names_the_file_that_is_packed_and_not_the_one_that_it_was_unpacked_to() {
-    let mut packed = Vec::new();
-    let cut = &sample().bytes[..10];
-    flate2::read::GzEncoder::new(cut, flate2::Compression::fast()).read_to_end(&mut packed).unwrap();
-    let mut file = tempfile::NamedTempFile::new().unwrap();
-    file.write_all(&packed).unwrap();
+    let file = file_of(&gzip(&sample().bytes[..10]));
     let error = crate::formats::sniff::open(file.path(), &ReadContext::default()).err().unwrap();
     let expected = format!("{}: byte 10: expected 24 bytes of header", file.path().display());
     assert!(error.to_string().starts_with(&expected), "{error}");

@@ -4,7 +4,7 @@
 use std::io::Write as _;
 
 use crate::formats::sniff::{self, FORMATS};
-use crate::formats::testing::{context, file_of};
+use crate::formats::testing::{context, file_of, gzip};
 use crate::formats::{BatchSink, ReadError, Reader};
 use crate::model::Batch;
 
@@ -112,9 +112,7 @@ fn every_supported_format_describes_its_records() {
 
 #[test]
 fn the_first_place_is_that_of_the_unpacked_text() {
-    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
-    encoder.write_all(BAD[0].1).expect("written");
-    let error = read(&encoder.finish().expect("written")).expect_err("refused").to_string();
+    let error = read(&gzip(BAD[0].1)).expect_err("refused").to_string();
     assert!(error.contains(BAD[0].2), "{error}");
 }
 

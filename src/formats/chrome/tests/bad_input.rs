@@ -5,6 +5,7 @@ use std::io::Write as _;
 use std::path::Path;
 
 use super::*;
+use crate::formats::testing::gzip;
 
 fn spans(count: usize) -> Vec<String> {
     (0..count).map(|k| format!(r#"{{"name":"s{k}","ph":"X","ts":{k},"dur":1,"pid":1,"tid":1}}"#)).collect()
@@ -222,12 +223,6 @@ fn a_capture_inside_of_arguments_is_not_mistaken_for_the_capture() {
     for piece_bytes in [1, 64, 500, 1000, 2000] {
         assert_eq!(read_in_pieces(text.as_bytes(), piece_bytes).expect("a capture"), reading, "{piece_bytes}");
     }
-}
-
-fn gzip(bytes: &[u8]) -> Vec<u8> {
-    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
-    gzip.write_all(bytes).expect("memory");
-    gzip.finish().expect("memory")
 }
 
 #[test]

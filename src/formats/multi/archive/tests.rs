@@ -8,7 +8,7 @@ use crate::formats::input::unpack::{Allowance, Ended};
 use crate::formats::native::write::NativeWriter;
 use crate::formats::output::batch::bare;
 use crate::formats::reader::SMALL_BYTES;
-use crate::formats::testing::{Reading, data, file_of, read_bytes, read_cut};
+use crate::formats::testing::{Reading, data, file_of, gzip, read_bytes, read_cut};
 use crate::formats::{ReadContext, Reader, sniff};
 use crate::model::args::Detail;
 use crate::model::{
@@ -38,12 +38,6 @@ fn tar_of(files: &[(&str, &[u8])]) -> Vec<u8> {
         builder.append_data(&mut header, name, *bytes).expect("written");
     }
     builder.into_inner().expect("written")
-}
-
-fn gzip(bytes: &[u8]) -> Vec<u8> {
-    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
-    encoder.write_all(bytes).expect("written");
-    encoder.finish().expect("written")
 }
 
 fn names(reading: &Reading) -> Vec<(String, String)> {

@@ -1,12 +1,11 @@
 //! Tests of pprof profiles: one of Go against the output of `go tool pprof`, and small generated ones.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::Write as _;
 
 use proptest::prelude::*;
 
 use super::write::{PprofLabel, PprofWriter};
-use crate::formats::testing::{Reading, Seen, data, file_of, format_of, read_bytes, read_cut, read_path};
+use crate::formats::testing::{Reading, Seen, data, file_of, format_of, gzip, read_bytes, read_cut, read_path};
 use crate::formats::{BatchSink, ReadContext, ReadError, Reader, sniff};
 use crate::model::{Batch, Id, Loss, Metadata, SampleMeasure, StackIdx};
 
@@ -43,12 +42,6 @@ impl PprofMessage {
 
 fn message() -> PprofMessage {
     PprofMessage::default()
-}
-
-fn gzip(bytes: &[u8]) -> Vec<u8> {
-    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::new(6));
-    encoder.write_all(bytes).expect("into memory");
-    encoder.finish().expect("into memory")
 }
 
 /// Returns row, stack, weight and labels of samples.
