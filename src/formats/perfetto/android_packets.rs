@@ -4,6 +4,7 @@
 use super::fields::trace_packet;
 use super::ftrace::FtraceDecoder;
 use super::kernel_names::{last, numbers_in};
+use super::limits::has_room;
 use super::packet_events::ArgForm::{Bits, Known, Text, Unsigned};
 use super::packet_events::{PacketArg, async_id, number_in, signed_in, text_in, write_args};
 use super::packet_fields::kernel_wakelock_type;
@@ -138,7 +139,7 @@ impl FtraceDecoder<'_> {
         for (&uid, times) in uids.iter().zip(times.chunks(clusters)) {
             for (cluster, &time) in times.iter().enumerate() {
                 let known = &mut self.kernel.devices.uid_times;
-                if known.len() >= KEPT_MAX && !known.contains_key(&(uid, cluster)) {
+                if !has_room(known, &(uid, cluster), KEPT_MAX) {
                     return self.batch.lose(Loss::OverLimit, self.place);
                 }
                 let is_first = !known.contains_key(&(uid, cluster));
@@ -172,12 +173,12 @@ impl FtraceDecoder<'_> {
         for field in Fields::new(descriptor).filter(|field| field.number == energy_descriptor::ENERGY_CONSUMERS) {
             let consumer = field.value.bytes();
             let consumers = &mut self.kernel.devices.consumers;
-            if consumers.len() >= KEPT_MAX {
+            let id = number_in(consumer, energy_consumer::ENERGY_CONSUMER_ID);
+            if has_room(consumers, &id, KEPT_MAX) {
+                consumers.insert(id, text_in(consumer, energy_consumer::NAME).into());
+            } else {
                 self.batch.lose(Loss::OverLimit, self.place);
-                break;
             }
-            let name = text_in(consumer, energy_consumer::NAME);
-            consumers.insert(number_in(consumer, energy_consumer::ENERGY_CONSUMER_ID), name.into());
         }
         true
     }
@@ -203,15 +204,15 @@ impl FtraceDecoder<'_> {
             has_any = true;
             let state = field.value.bytes();
             let states = &mut self.kernel.devices.entity_states;
-            if states.len() >= KEPT_MAX {
-                self.batch.lose(Loss::OverLimit, self.place);
-                break;
-            }
             let (entity, name) =
                 (text_in(state, power_entity_state::ENTITY_NAME), text_in(state, power_entity_state::STATE_NAME));
             let key =
                 (number_in(state, power_entity_state::ENTITY_INDEX), number_in(state, power_entity_state::STATE_INDEX));
-            states.insert(key, format!("Entity residency: {entity} is {name}").into());
+            if has_room(states, &key, KEPT_MAX) {
+                states.insert(key, format!("Entity residency: {entity} is {name}").into());
+            } else {
+                self.batch.lose(Loss::OverLimit, self.place);
+            }
         }
         has_any
     }
@@ -327,11 +328,12 @@ impl FtraceDecoder<'_> {
             let kind = if is_native { "Native" } else { "Kernel" };
             let name = text_in(wakelock, kernel_wakelock::WAKELOCK_NAME);
             let known = &mut self.kernel.devices.kernel_wakelocks;
-            if known.len() >= KEPT_MAX {
-                return self.batch.lose(Loss::OverLimit, self.place);
-            }
             let id = number_in(wakelock, kernel_wakelock::WAKELOCK_ID);
-            known.insert(id, (format!("Wakelock {name} ({kind})").into(), 0));
+            if has_room(known, &id, KEPT_MAX) {
+                known.insert(id, (format!("Wakelock {name} ({kind})").into(), 0));
+            } else {
+                self.batch.lose(Loss::OverLimit, self.place);
+            }
         }
         for (id, ms) in numbers_in(bytes, kernel_wakelock_data::WAKELOCK_ID)
             .zip(numbers_in(bytes, kernel_wakelock_data::TIME_HELD_MILLIS))

@@ -10,6 +10,7 @@ use super::fields::{
     process_tree_process, process_tree_thread, sibling_merge_behavior, system_info, thread_descriptor, thread_ordering,
     trace_packet, track_descriptor, utsname,
 };
+use super::limits::has_room;
 use super::own_fields::{own_process_descriptor, own_thread_descriptor};
 use super::packet_fields::{kernel_process, kernel_process_tree, kernel_thread};
 use super::packets::{PacketBlock, Packets, each_unpacked};
@@ -241,7 +242,7 @@ impl Descriptors {
                 descriptor.name = name.into();
             }
         }
-        if self.by_uuid.len() >= DESCRIPTORS_MAX && !self.by_uuid.contains_key(&uuid) {
+        if !has_room(&self.by_uuid, &uuid, DESCRIPTORS_MAX) {
             return self.losses.add(Loss::OverLimit, place);
         }
         self.name_and_order(&descriptor);

@@ -5,6 +5,7 @@ use super::clocks::KERNEL;
 use super::ftrace::FtraceDecoder;
 use super::kernel_names::last;
 use super::kernel_state::FileOperation;
+use super::limits::has_room;
 use super::packet_events::ArgForm::{Known, Signed, Text, Unsigned};
 use super::packet_events::{PacketArg, async_id, known, number_in, signed_in, write_args};
 use super::packet_fields::{
@@ -319,11 +320,12 @@ impl FtraceDecoder<'_> {
         let operation =
             FileOperation { ts_ns, tid: signed_in(bytes, start.thread), name, args: args.json.as_str().into() };
         let operations = &mut self.kernel.devices.file_operations;
-        if operations.len() >= OPERATIONS_MAX {
+        let request = number_in(bytes, start.request);
+        if !has_room(operations, &request, OPERATIONS_MAX) {
             return self.batch.lose(Loss::OverLimit, self.place);
         }
         // A reused request has ended without an event.
-        if let Some(open) = operations.insert(number_in(bytes, start.request), operation) {
+        if let Some(open) = operations.insert(request, operation) {
             self.push_half_operation(&open);
         }
     }

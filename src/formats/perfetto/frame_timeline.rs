@@ -4,6 +4,7 @@
 use super::fields::trace_packet;
 use super::ftrace::FtraceDecoder;
 use super::kernel_names::last;
+use super::limits::has_room;
 use super::packet_events::ArgForm::{Bits, Known, Signed, Text, Unsigned};
 use super::packet_events::{PacketArg, async_id, known, number_in, signed_in, text_in, write_args};
 use super::packet_fields::{
@@ -160,7 +161,7 @@ impl FtraceDecoder<'_> {
         let cookie = signed_in(event, expected_display_frame::COOKIE);
         let pid = self.tracks.process_now(signed_in(event, start.pid));
         let track = self.overlapping_track(pid, start.track);
-        if self.kernel.devices.frames.len() >= OPEN_FRAMES_MAX {
+        if !has_room(&self.kernel.devices.frames, &cookie, OPEN_FRAMES_MAX) {
             return self.batch.lose(Loss::OverLimit, self.place);
         }
         self.kernel.devices.frames.insert(cookie, track);

@@ -7,6 +7,7 @@ use super::fields::trace_packet;
 use super::ftrace::FtraceDecoder;
 use super::kernel_names::{last, numbers_in};
 use super::kernel_state::{GpuCounter, PreviousSample};
+use super::limits::has_room;
 use super::packet_events::ArgForm::{Text, Unsigned};
 use super::packet_events::{PacketArg, async_id, known, number_in, signed_in, text_in, write_args};
 use super::packet_fields::{
@@ -176,11 +177,12 @@ impl FtraceDecoder<'_> {
             let counter = number_in(spec, gpu_counter_spec::COUNTER_ID);
             let name = text_in(spec, gpu_counter_spec::NAME);
             let name = if name.is_empty() { format!("GPU counter {counter}") } else { name };
-            if self.kernel.devices.gpu_counters.len() >= KEPT_MAX {
-                return self.batch.lose(Loss::OverLimit, self.place);
-            }
             let described = GpuCounter { name: name.into(), unit: unit.into() };
-            self.kernel.devices.gpu_counters.insert((scope, counter), described);
+            if has_room(&self.kernel.devices.gpu_counters, &(scope, counter), KEPT_MAX) {
+                self.kernel.devices.gpu_counters.insert((scope, counter), described);
+            } else {
+                self.batch.lose(Loss::OverLimit, self.place);
+            }
         }
     }
 
@@ -334,9 +336,9 @@ impl FtraceDecoder<'_> {
             return false;
         };
         let objects = &mut self.kernel.devices.vulkan_objects;
-        if objects.len() < KEPT_MAX {
-            let name = text_in(named, vulkan_object_name::OBJECT_NAME);
-            objects.insert(number_in(named, vulkan_object_name::OBJECT), name.into());
+        let object = number_in(named, vulkan_object_name::OBJECT);
+        if has_room(objects, &object, KEPT_MAX) {
+            objects.insert(object, text_in(named, vulkan_object_name::OBJECT_NAME).into());
         } else {
             self.batch.lose(Loss::OverLimit, self.place);
         }
@@ -374,7 +376,7 @@ impl FtraceDecoder<'_> {
                 return self.batch.lose(Loss::IgnoredPacket, self.place);
             }
             vulkan_memory_operation::OP_CREATE | vulkan_memory_operation::OP_BIND => {
-                if devices.vulkan_memory.len() >= KEPT_MAX {
+                if !has_room(&devices.vulkan_memory, &key, KEPT_MAX) {
                     return self.batch.lose(Loss::OverLimit, self.place);
                 }
                 let size = number(vulkan_memory::MEMORY_SIZE);

@@ -7,6 +7,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use super::clocks::{Clocks, Time};
 use super::fields::builtin_clock;
 use super::kernel_names::last;
+use super::limits::has_room;
 use super::packet_events::{number_in, signed_in, text_in};
 use super::packet_fields::{heap_sample, process_heap, profile_packet};
 use super::sequence::Sequence;
@@ -80,7 +81,7 @@ impl HeapProfiles<'_> {
             let freed = number_in(sample, heap_sample::SELF_FREED);
             let totals = &mut self.sequence.heap_totals;
             let key = (pid, heap_hash, stack);
-            if totals.len() >= TOTALS_MAX && !totals.contains_key(&key) {
+            if !has_room(totals, &key, TOTALS_MAX) {
                 self.batch.lose(Loss::OverLimit, self.place);
                 continue;
             }

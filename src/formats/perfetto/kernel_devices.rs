@@ -14,6 +14,7 @@ use super::kernel_fields::{ftrace_event, heap_event, v4l2_event};
 use super::kernel_instants::write_typed;
 use super::kernel_names::KernelEvent;
 use super::kernel_state::AdrenoCommands;
+use super::limits::has_room;
 use super::packet_events::ArgForm::Unsigned;
 use super::packet_events::{PacketArg, async_id, known, number_in, signed_in, text_in, write_args};
 use super::tracks::TrackNumber;
@@ -113,8 +114,11 @@ impl FtraceDecoder<'_> {
             ftrace_event::VIRTIO_VIDEO_CMD_DONE => self.video_command(ts_ns, event, "Responses"),
             ftrace_event::KGSL_ADRENO_CMDBATCH_QUEUED => {
                 let contexts = &mut self.kernel.devices.adreno_contexts;
-                if contexts.len() < OPEN_MAX {
-                    contexts.insert(number_in(bytes, adreno_queued::ID), event.tid);
+                let context = number_in(bytes, adreno_queued::ID);
+                if has_room(contexts, &context, OPEN_MAX) {
+                    contexts.insert(context, event.tid);
+                } else {
+                    self.batch.lose(Loss::OverLimit, self.place);
                 }
                 return false;
             }
@@ -323,7 +327,7 @@ impl FtraceDecoder<'_> {
         let is_buffer = event.number == ftrace_event::DMA_HEAP_STAT;
         let open = &mut self.kernel.devices.open_spans;
         let begun = if is_begin { None } else { open.remove(&id) };
-        if is_begin && open.len() >= OPEN_MAX {
+        if is_begin && !has_room(open, &id, OPEN_MAX) {
             self.batch.lose(Loss::OverLimit, self.place);
             return true;
         }
@@ -385,7 +389,7 @@ impl FtraceDecoder<'_> {
     fn push_state(&mut self, ts_ns: i64, track: &str, state: &str) {
         let index = self.own_track(track);
         let states = &mut self.kernel.devices.state_tracks;
-        if states.len() >= OPEN_MAX {
+        if states.len() >= OPEN_MAX && !states.contains(track) {
             return self.batch.lose(Loss::OverLimit, self.place);
         }
         if !states.insert(track.into()) {

@@ -4,6 +4,7 @@
 use super::ftrace::FtraceDecoder;
 use super::kernel_fields::{ftrace_event, net_device_event, socket_state_event};
 use super::kernel_names::{KernelEvent, last};
+use super::limits::has_room;
 use crate::formats::output::batch::bare;
 use crate::formats::protobuf::decode::ProtoValue;
 use crate::model::{Event, EventFlags, EventKind, Loss};
@@ -59,7 +60,7 @@ impl FtraceDecoder<'_> {
         let device = last(event.bytes, net_device_event::NAME).map_or(&b""[..], ProtoValue::bytes);
         let name = format!("{} {what}", String::from_utf8_lossy(device));
         let bytes = &mut self.kernel.network.bytes;
-        if bytes.len() >= KEPT_MAX && !bytes.contains_key(&*name) {
+        if !has_room(bytes, &*name, KEPT_MAX) {
             return self.batch.lose(Loss::OverLimit, self.place);
         }
         let total = bytes.entry(name.as_str().into()).or_default();

@@ -7,6 +7,7 @@ use rustc_hash::FxHashMap;
 
 use super::fields::{field_descriptor, field_type, message_descriptor};
 use super::kernel_fields::generic_descriptor;
+use super::limits::has_room;
 use super::schema::lossy;
 use crate::formats::protobuf::decode::{Fields, ProtoValue};
 use crate::formats::protobuf::numbers::FieldNumber;
@@ -62,7 +63,7 @@ impl KernelTypes {
                 _ => {}
             }
         }
-        if self.0.len() >= DESCRIBED_MAX && !self.0.contains_key(&event) {
+        if !has_room(&self.0, &event, DESCRIBED_MAX) {
             return false;
         }
         self.0.insert(event, described);

@@ -10,7 +10,7 @@
 //! The decoder of `ftrace` also decodes all other packets of kernels and devices, by methods in many files. The
 //! `kernel_*` files handle kernel events, most of them by tables. `android_packets`, `etw`, `frame_timeline`,
 //! `generic_kernel`, `gpu_packets`, `log_packets`, `process_stats` and `system_*` handle packets of their own, with the
-//! helpers of `packet_events`. All field numbers are in `fields` and the `*_fields` files.
+//! helpers of `packet_events`. All field numbers are in `fields` and the `*_fields` files, and `limits` bounds tables.
 //!
 //! A second pass collects all descriptors, but only if an event needs one that follows it, as 69 events in a Chromium
 //! trace do.
@@ -45,6 +45,7 @@ mod kernel_state;
 mod kernel_types;
 mod legacy;
 mod legacy_event;
+mod limits;
 mod log_packets;
 mod order;
 pub(crate) mod own_fields;

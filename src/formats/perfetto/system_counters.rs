@@ -4,6 +4,7 @@ use super::clocks::{KERNEL, Time};
 use super::fields::trace_packet;
 use super::ftrace::FtraceDecoder;
 use super::kernel_names::last;
+use super::limits::has_room;
 use super::statistics_fields::{display_state, power_rails, rail_descriptor, rail_energy};
 use crate::formats::protobuf::decode::{Fields, ProtoValue};
 use crate::formats::protobuf::numbers::FieldNumber;
@@ -54,10 +55,11 @@ impl FtraceDecoder<'_> {
             let known_rail = KNOWN_RAILS.iter().find(|(rail, _)| *rail == name);
             let name =
                 known_rail.map_or_else(|| format!("power.{name}_uws"), |(_, part)| format!("power.rails.{part}"));
-            if self.kernel.rails.len() >= RAILS_MAX {
-                return self.batch.lose(Loss::OverLimit, self.place);
+            if has_room(&self.kernel.rails, &(session, index), RAILS_MAX) {
+                self.kernel.rails.insert((session, index), name.into());
+            } else {
+                self.batch.lose(Loss::OverLimit, self.place);
             }
-            self.kernel.rails.insert((session, index), name.into());
         }
         for field in Fields::new(bytes).filter(|field| field.number == power_rails::ENERGY_DATA) {
             let field_value = |number| last(field.value.bytes(), number).map(ProtoValue::number);

@@ -9,6 +9,7 @@ use super::ftrace::FtraceDecoder;
 use super::kernel_names::{last, numbers_in};
 use super::kernel_spans::SOFTIRQS;
 use super::kernel_state::DiskTotals;
+use super::limits::has_room;
 use super::statistics_fields::{
     buddy_info, cpu_idle_state, cpu_idle_state_entry, cpu_times, device_frequency, disk_stat, interrupt_count,
     pressure, pressure_resource, slab_info, sys_stats, sys_stats_memory, thermal_zone,
@@ -243,7 +244,7 @@ impl FtraceDecoder<'_> {
         }
         totals[6] = number(value, disk_stat::FLUSH_COUNT);
         totals[7] = number(value, disk_stat::FLUSH_TIME_MS);
-        if self.kernel.disks.len() >= DISKS_MAX && !self.kernel.disks.contains_key(&*device) {
+        if !has_room(&self.kernel.disks, &*device, DISKS_MAX) {
             return self.batch.lose(Loss::OverLimit, self.place);
         }
         let Some(before) = self.kernel.disks.insert(device.as_str().into(), totals) else { return };

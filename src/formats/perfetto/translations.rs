@@ -4,6 +4,7 @@
 use rustc_hash::FxHashMap;
 
 use super::fields::{slice_names, track_names, translation, translation_table};
+use super::limits;
 use super::packet_fields::{trigger_name, trigger_names};
 use crate::formats::protobuf::decode::Fields;
 use crate::formats::protobuf::numbers::FieldNumber;
@@ -41,8 +42,9 @@ impl Translations {
                     let part = Fields::new(entry.value.bytes()).find(|field| field.number == number);
                     part.map_or(&b""[..], |field| field.value.bytes())
                 };
-                if names.len() < NAMES_MAX {
-                    names.insert(field_bytes(translation::KEY).into(), field_bytes(translation::VALUE).into());
+                let key = field_bytes(translation::KEY);
+                if limits::has_room(names, key, NAMES_MAX) {
+                    names.insert(key.into(), field_bytes(translation::VALUE).into());
                 } else {
                     has_room = false;
                 }
@@ -52,10 +54,8 @@ impl Translations {
     }
 
     fn take_triggers(&mut self, table: &[u8]) -> bool {
+        let mut has_room = true;
         for entry in Fields::new(table).filter(|field| field.number == trigger_names::HASH_TO_NAME) {
-            if self.triggers.len() >= NAMES_MAX {
-                return false;
-            }
             let (mut hash, mut name) = (0, &b""[..]);
             for field in Fields::new(entry.value.bytes()) {
                 match field.number {
@@ -64,9 +64,13 @@ impl Translations {
                     _ => {}
                 }
             }
-            self.triggers.insert(hash, name.into());
+            if limits::has_room(&self.triggers, &hash, NAMES_MAX) {
+                self.triggers.insert(hash, name.into());
+            } else {
+                has_room = false;
+            }
         }
-        true
+        has_room
     }
 
     /// Returns the name of a trigger by its hash.

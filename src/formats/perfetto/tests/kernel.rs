@@ -1,6 +1,6 @@
 //! Tests of kernel events.
 
-use super::encode::{Message, bundle, clock, kernel_event, message};
+use super::encode::{Message, bundle, clock, kernel_event, message, packet};
 use super::*;
 use crate::model::EventKind as K;
 use crate::model::{Id, Metadata, TrackKind};
@@ -440,6 +440,34 @@ fn the_system_has_counters_of_memory_clocks_rails_and_the_display() {
     assert_eq!(units, ["bytes", "kHz", "kHz", "MHz", "", "", "µWs", "µWs"]);
     let lost = [(Loss::BadTime, 1), (Loss::MissingState, 1), (Loss::IgnoredPacket, 1)];
     assert!(lost.iter().all(|loss| reading.lost().contains(loss)), "{:?}", reading.lost());
+}
+
+#[test]
+fn names_of_rails_and_wakelocks_change_at_their_limit_and_new_ones_are_counted() {
+    const RAILS: u64 = 1 << 16;
+    let rail = |index: u64, name: &str| message().number(1, index).bytes(2, name);
+    let energy = |index: u64| message().number(1, index).number(3, 11);
+    let all = (0..RAILS).fold(message(), |rails, index| rails.message(1, rail(index, "old")));
+    let late = [RAILS, 0].into_iter().fold(message(), |rails, index| rails.message(1, rail(index, "new")));
+    let values_of = |packets: Vec<Message>| {
+        let reading = read(packets);
+        let values: Vec<_> = values(&reading).into_iter().map(|(.., name, value)| (name.to_owned(), value)).collect();
+        (values, reading.lost())
+    };
+    let packets = vec![
+        message().number(10, 1).message(40, all),
+        packet(4).message(40, late.message(2, energy(0)).message(2, energy(RAILS))),
+    ];
+    let lost = vec![(Loss::OverLimit, 1), (Loss::MissingState, 1)];
+    let (mut found, found_lost) = values_of(packets);
+    assert_eq!((found.pop(), found_lost.clone()), (Some(("power.new_uws".to_owned(), 11.0)), lost.clone()));
+    let wakelock = |id: u64, name: &str| message().number(1, id).bytes(2, name);
+    let all = (0..RAILS).fold(message(), |locks, id| locks.message(1, wakelock(id, "old")));
+    let late = [RAILS, 0].into_iter().fold(message(), |locks, id| locks.message(1, wakelock(id, "new")));
+    let late = late.number(2, 0).number(2, RAILS).number(3, 7).number(3, 7);
+    let packets = vec![packet(1).message(115, all), packet(4).message(115, late)];
+    let (found, found_lost) = values_of(packets);
+    assert_eq!((found, found_lost), (vec![("Wakelock new (Kernel)".to_owned(), 7.0)], lost));
 }
 
 #[test]
