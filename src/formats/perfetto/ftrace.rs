@@ -1,7 +1,7 @@
 //! Ftrace events of the kernel: scheduling, CPU frequencies, system calls, and program markers such as `B|pid|name`.
 //! All others become spans, counters or instants by the tables of the `kernel_*` files.
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 
 use super::clocks::{Clocks, KERNEL, Time};
 use super::descriptors::Descriptors;
@@ -44,8 +44,8 @@ pub(super) struct Kernel {
     binder: Binder,
     /// Process of each address space in `rss_stat` events.
     pub(super) spaces: FxHashMap<u64, i64>,
-    /// Threads within a CMA allocation.
-    pub(super) allocating: FxHashSet<i64>,
+    /// Threads within a CMA allocation, with the pages that it has moved, as members of an object.
+    pub(super) allocating: FxHashMap<i64, Box<str>>,
     /// Counter names of power rails, by session and index.
     pub(super) rails: FxHashMap<(u64, u64), Box<str>>,
     pub(super) gpu: DeviceQueues,

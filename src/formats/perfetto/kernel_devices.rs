@@ -140,11 +140,11 @@ impl FtraceDecoder<'_> {
                 return false;
             }
             ftrace_event::MM_ALLOC_CONTIG_MIGRATE_RANGE_INFO => {
-                if self.kernel.allocating.contains(&event.tid) {
+                if let Some(moved) = self.kernel.allocating.get_mut(&event.tid) {
                     let args = &mut self.kernel.args;
                     args.clear();
                     write_args(args, bytes, MOVED_PAGES);
-                    self.kernel.devices.moved_pages.insert(event.tid, args.json.as_str().into());
+                    *moved = args.json.as_str().into();
                 }
                 return false;
             }

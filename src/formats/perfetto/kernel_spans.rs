@@ -12,6 +12,7 @@ use super::kernel_names::NamePart::{
     Cpu, Field, Function, HexUnlessZero, Known, Number as NumberOf, Text, ThreeDigits,
 };
 use super::kernel_names::{KernelEvent, NamePart, last};
+use super::limits::has_room;
 use crate::formats::output::batch::bare;
 use crate::formats::protobuf::decode::ProtoValue;
 use crate::formats::protobuf::numbers::FieldNumber;
@@ -327,9 +328,7 @@ impl FtraceDecoder<'_> {
     /// Adds the span start, span end or instant of an event in the table.
     pub(super) fn push_span(&mut self, ts_ns: i64, event: &KernelEvent<'_>) {
         let Some((span, kind)) = span_of(event) else { return };
-        if !self.is_open_allocation(event) {
-            return;
-        }
+        let Some(moved) = self.begin_or_end_allocation(event) else { return };
         let track = if span.track.is_empty() {
             let pid = self.kernel.scheduler.process(event.tid).unwrap_or(event.tid);
             self.tracks.thread(pid, event.tid)
@@ -347,11 +346,7 @@ impl FtraceDecoder<'_> {
                 None => {}
             }
         }
-        if event.number == ftrace_event::CMA_ALLOC_FINISH
-            && let Some(moved) = self.kernel.devices.moved_pages.remove(&event.tid)
-        {
-            args.json.push_str(&moved);
-        }
+        args.json.push_str(&moved);
         let detail = match args.finish() {
             "" => 0,
             args_json => self.batch.batch.chunk.details.push(&Detail { args_json, ..Detail::default() }),
@@ -366,19 +361,22 @@ impl FtraceDecoder<'_> {
         self.batch.push(Event { detail, flags, ..bare(ts_ns, kind, track, name) });
     }
 
-    /// Returns false for the second end of a CMA allocation, since some kernels emit two; true for all other events.
-    fn is_open_allocation(&mut self, event: &KernelEvent<'_>) -> bool {
+    /// Begins or ends the CMA allocation of an event. Returns the pages that an ended one has moved, as members of an
+    /// object: none for other events. Returns `None` for the second end of one, since some kernels emit two.
+    fn begin_or_end_allocation(&mut self, event: &KernelEvent<'_>) -> Option<Box<str>> {
         let allocating = &mut self.kernel.allocating;
         match event.number {
             ftrace_event::CMA_ALLOC_START => {
-                if allocating.len() >= ALLOCATING_MAX {
+                if !has_room(allocating, &event.tid, ALLOCATING_MAX) {
                     allocating.clear();
                 }
-                allocating.insert(event.tid);
-                true
+                allocating.insert(event.tid, Box::default());
+                Some(Box::default())
             }
-            ftrace_event::CMA_ALLOC_INFO | ftrace_event::CMA_ALLOC_FINISH => allocating.remove(&event.tid),
-            _ => true,
+            // The event has the pages as its own fields.
+            ftrace_event::CMA_ALLOC_INFO => allocating.remove(&event.tid).map(|_| Box::default()),
+            ftrace_event::CMA_ALLOC_FINISH => allocating.remove(&event.tid),
+            _ => Some(Box::default()),
         }
     }
 }

@@ -99,8 +99,6 @@ pub(super) struct Devices {
     pub(super) adreno_commands: Vec<AdrenoCommands>,
     /// Offset from the clock of an Adreno GPU to that of the trace.
     pub(super) adreno_offset_ns: Option<i128>,
-    /// The pages that the CMA allocation of each thread has moved, as members of an object.
-    pub(super) moved_pages: FxHashMap<i64, Box<str>>,
 }
 
 /// An operation on a file of Windows.

@@ -143,6 +143,19 @@ fn an_allocation_has_the_pages_that_it_moved() {
 }
 
 #[test]
+fn an_allocation_has_no_pages_that_an_earlier_one_moved() {
+    let reading = read([bundle([
+        kernel_event(1, 7, 465, message().bytes(3, "area")),
+        kernel_event(2, 7, 577, message().number(3, 10)),
+        kernel_event(3, 7, 466, message()),
+        kernel_event(4, 7, 465, message().bytes(3, "area")),
+        kernel_event(5, 7, 576, message()),
+    ])]);
+    let ends: Vec<_> = reading.events.iter().filter(|event| event.kind == K::End).map(|event| &*event.args).collect();
+    assert_eq!(ends[1], "");
+}
+
+#[test]
 fn wakeup_sources_and_suspension_are_spans() {
     let named = |name: &str| message().bytes(1, name);
     let suspend = |start| named("syscore").number(2, 3).number(3, start);
