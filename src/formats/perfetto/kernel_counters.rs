@@ -354,6 +354,9 @@ const BATTERY: &[(FieldNumber, &str, &str)] = &[
     (battery_counters::VOLTAGE_UV, "voltage_uv", "µV"),
 ];
 
+/// The idle state of a CPU that has left its state, which the kernel writes as [`u32::MAX`].
+const NOT_IDLE: f64 = -1.0;
+
 /// Returns the owners, names, units and values of the counters of an event.
 pub(super) fn counter_values<'e>(
     event: &'e KernelEvent<'e>,
@@ -361,8 +364,8 @@ pub(super) fn counter_values<'e>(
     let rows = COUNTERS.iter().filter(|row| row.event == event.number);
     rows.flat_map(|row| row.counters.iter().map(move |counter| (row.owner, counter))).map(|(owner, counter)| {
         let value = last(event.bytes, counter.value).map_or(0, ProtoValue::signed);
-        // u32::MAX means that the CPU left its idle state.
-        let value = if value == i64::from(u32::MAX) { -1.0 } else { value as f64 };
+        let has_left_idle = event.number == ftrace_event::CPU_IDLE && value == i64::from(u32::MAX);
+        let value = if has_left_idle { NOT_IDLE } else { value as f64 };
         (owner, event.name(&counter.name), counter.unit, value)
     })
 }

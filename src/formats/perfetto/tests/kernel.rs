@@ -443,6 +443,19 @@ fn the_system_has_counters_of_memory_clocks_rails_and_the_display() {
 }
 
 #[test]
+fn the_largest_number_is_an_idle_state_that_has_ended_and_a_value_of_other_counters() {
+    let largest = || message().number(1, u32::MAX.into()).number(2, u32::MAX.into()).number(3, 6);
+    let idle = message().number(1, u32::MAX.into()).number(2, 6);
+    let reading = read([bundle([kernel_event(1, 0, 13, idle), kernel_event(2, 0, 12, largest())])]);
+    let values: Vec<_> = values(&reading).into_iter().map(|(_, _, name, value)| (name, value)).collect();
+    let largest = f64::from(u32::MAX);
+    assert_eq!(
+        values,
+        [("CPU 6 idle state", -1.0), ("Cpu 6 Max Freq Limit", largest), ("Cpu 6 Min Freq Limit", largest)]
+    );
+}
+
+#[test]
 fn names_of_rails_and_wakelocks_change_at_their_limit_and_new_ones_are_counted() {
     const RAILS: u64 = 1 << 16;
     let rail = |index: u64, name: &str| message().number(1, index).bytes(2, name);
