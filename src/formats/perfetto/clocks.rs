@@ -4,6 +4,8 @@
 use rustc_hash::FxHashMap;
 
 use super::fields::{builtin_clock, clock, clock_snapshot};
+use super::limits::has_room;
+use crate::formats::output::batch::BatchBuilder;
 use crate::formats::protobuf::decode::Fields;
 use crate::model::{Loss, Losses, SourcePos};
 
@@ -88,6 +90,23 @@ pub(super) enum Time {
     Foreign(i64),
     /// A time that overflows 64 bits.
     Bad,
+}
+
+impl Time {
+    /// Returns a usable time, and counts a loss for others.
+    pub(super) fn usable(self, batch: &mut BatchBuilder, place: SourcePos) -> Option<i64> {
+        match self {
+            Self::Known(ts_ns) => Some(ts_ns),
+            Self::Foreign(ts_ns) => {
+                batch.lose(Loss::UnknownClock, place);
+                Some(ts_ns)
+            }
+            Self::Bad => {
+                batch.lose(Loss::BadTime, place);
+                None
+            }
+        }
+    }
 }
 
 impl Clocks {

@@ -150,17 +150,7 @@ impl<'t> FtraceDecoder<'t> {
 
     /// Returns a usable time, and counts a loss for others.
     pub(super) fn usable(&mut self, time: Time) -> Option<i64> {
-        match time {
-            Time::Known(ts_ns) => Some(ts_ns),
-            Time::Foreign(ts_ns) => {
-                self.batch.lose(Loss::UnknownClock, self.place);
-                Some(ts_ns)
-            }
-            Time::Bad => {
-                self.batch.lose(Loss::BadTime, self.place);
-                None
-            }
-        }
+        time.usable(self.batch, self.place)
     }
 
     fn event(&mut self, cpu: u64, clock: BundleClock, bytes: &[u8]) {

@@ -45,17 +45,7 @@ impl HeapProfiles<'_> {
             let own = own.map(|raw| self.clocks.time(id, Some(builtin_clock::MONOTONIC_COARSE), raw));
             // Without a snapshot of that clock, the time of the packet is a better estimate.
             let time = own.filter(|time| matches!(time, Time::Known(_))).or(time).or(own);
-            let ts_ns = match time {
-                Some(Time::Known(ts_ns)) => ts_ns,
-                Some(Time::Foreign(ts_ns)) => {
-                    self.batch.lose(Loss::UnknownClock, self.place);
-                    ts_ns
-                }
-                Some(Time::Bad) | None => {
-                    self.batch.lose(Loss::BadTime, self.place);
-                    continue;
-                }
-            };
+            let Some(ts_ns) = time.unwrap_or(Time::Bad).usable(self.batch, self.place) else { continue };
             let is_incomplete = [
                 process_heap::REJECTED_CONCURRENT,
                 process_heap::BUFFER_OVERRAN,

@@ -413,17 +413,7 @@ impl Decoder {
 
     /// Returns a usable time, and counts a loss for others.
     fn usable_time(&mut self, time: Option<Time>, place: SourcePos) -> Option<i64> {
-        match time {
-            Some(Time::Known(ts_ns)) => Some(ts_ns),
-            Some(Time::Foreign(ts_ns)) => {
-                self.batch.lose(Loss::UnknownClock, place);
-                Some(ts_ns)
-            }
-            Some(Time::Bad) | None => {
-                self.batch.lose(Loss::BadTime, place);
-                None
-            }
-        }
+        time.unwrap_or(Time::Bad).usable(&mut self.batch, place)
     }
 
     fn perf_sample(&mut self, bytes: &[u8], time: Option<Time>, row: usize, place: SourcePos) {
@@ -475,9 +465,8 @@ impl Decoder {
             };
             let raw = sequence.newest_us.checked_mul(1000).and_then(|ns| u64::try_from(ns).ok());
             let time = raw.map_or(Time::Bad, |ns| self.clocks.time(id, Some(MONOTONIC), ns));
-            match time {
-                Time::Known(ts_ns) | Time::Foreign(ts_ns) => self.batch.push_sample(ts_ns, track, stack, 0),
-                Time::Bad => self.batch.lose(Loss::BadTime, place),
+            if let Some(ts_ns) = time.usable(&mut self.batch, place) {
+                self.batch.push_sample(ts_ns, track, stack, 0);
             }
         }
     }

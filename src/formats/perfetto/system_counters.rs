@@ -65,10 +65,8 @@ impl FtraceDecoder<'_> {
             let field_value = |number| last(field.value.bytes(), number).map(ProtoValue::number);
             let own_time = field_value(rail_energy::TIMESTAMP_MS).and_then(|ms| ms.checked_mul(NS_PER_MS));
             let own_time = own_time.map(|ns| self.clocks.time(self.sequence, Some(KERNEL), ns));
-            let ts_ns = match own_time {
-                Some(Time::Known(ts_ns) | Time::Foreign(ts_ns)) => Some(ts_ns),
-                Some(Time::Bad) | None => ts_ns,
-            };
+            let own_time = own_time.filter(|time| !matches!(time, Time::Bad)).and_then(|time| self.usable(time));
+            let ts_ns = own_time.or(ts_ns);
             let rail = field_value(rail_energy::INDEX).unwrap_or(0);
             match (ts_ns, self.kernel.rails.get(&(session, rail)).cloned()) {
                 (Some(ts_ns), Some(name)) => {

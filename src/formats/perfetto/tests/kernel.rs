@@ -443,6 +443,18 @@ fn the_system_has_counters_of_memory_clocks_rails_and_the_display() {
 }
 
 #[test]
+fn the_own_time_of_a_rail_needs_a_snapshot_of_its_clock() {
+    let energy = message().number(1, 4).number(2, 6).number(3, 11);
+    let reading = read([
+        message().number(10, 1).message(6, message().message(1, clock(3, 5)).number(2, 3)),
+        message().number(10, 1).message(40, message().message(1, message().number(1, 4).bytes(2, "main"))),
+        message().number(10, 1).message(40, message().message(2, energy)),
+    ]);
+    assert_eq!(reading.events.iter().map(|event| event.ts_ns).collect::<Vec<_>>(), [6_000_000]);
+    assert_eq!(reading.lost(), [(Loss::UnknownClock, 1)]);
+}
+
+#[test]
 fn the_largest_number_is_an_idle_state_that_has_ended_and_a_value_of_other_counters() {
     let largest = || message().number(1, u32::MAX.into()).number(2, u32::MAX.into()).number(3, 6);
     let idle = message().number(1, u32::MAX.into()).number(2, 6);
