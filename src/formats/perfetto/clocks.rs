@@ -29,7 +29,7 @@ const CLOCKS_IN_SNAPSHOT_MAX: usize = 32;
 /// Limit for links of a clock, since an event whose clock has no link to the trace clock searches all of them.
 const LINKS_MAX: usize = 64;
 
-/// Limit for clocks; each sequence has two or three. Clocks beyond it are treated as the first clock.
+/// Limit for clocks; each sequence has two or three. Times of clocks beyond it are not converted.
 const CLOCKS_MAX: usize = 1 << 20;
 
 /// The clocks of a trace and the offsets between them.
@@ -120,8 +120,8 @@ impl Clocks {
             match field.number {
                 clock_snapshot::CLOCKS if readings.len() < CLOCKS_IN_SNAPSHOT_MAX => {
                     match self.reading(sequence, field.value.bytes()) {
-                        Some(reading) => readings.push(reading),
-                        None => losses.add(Loss::BadTime, place),
+                        Ok(reading) => readings.push(reading),
+                        Err(loss) => losses.add(loss, place),
                     }
                 }
                 clock_snapshot::CLOCKS => losses.add(Loss::OverLimit, place),
@@ -133,7 +133,7 @@ impl Clocks {
             losses.add(Loss::BadRecord, place);
         }
         if self.primary.is_none() {
-            self.primary = Some(self.row(ClockKey { sequence: 0, id: primary }));
+            self.primary = self.row(ClockKey { sequence: 0, id: primary });
         }
         self.link(&readings, place, losses);
     }
@@ -159,7 +159,9 @@ impl Clocks {
     }
 
     fn clock_time(&mut self, sequence: u32, id: u64, raw: u64) -> Time {
-        let row = self.row(key(sequence, id));
+        let Some(row) = self.row(key(sequence, id)) else {
+            return i64::try_from(raw).map_or(Time::Bad, Time::Foreign);
+        };
         let clock = &mut self.all[row];
         let Some(mut ns) = raw.checked_mul(clock.unit_ns).and_then(|ns| i64::try_from(ns).ok()) else {
             return Time::Bad;
@@ -208,7 +210,8 @@ impl Clocks {
         Some(Shift { from_ns: if row == 0 { i64::MIN } else { from_ns }, until_ns, later_ns })
     }
 
-    fn reading(&mut self, sequence: u32, bytes: &[u8]) -> Option<(usize, i64)> {
+    /// Decodes a reading: the row of its clock, and its time.
+    fn reading(&mut self, sequence: u32, bytes: &[u8]) -> Result<(usize, i64), Loss> {
         let (mut id, mut raw, mut is_incremental, mut unit_ns) = (0, 0, false, 1);
         for field in Fields::new(bytes) {
             match field.number {
@@ -219,11 +222,11 @@ impl Clocks {
                 _ => {}
             }
         }
-        let row = self.row(key(sequence, id));
-        let ns = i64::try_from(raw.checked_mul(unit_ns)?).ok()?;
+        let row = self.row(key(sequence, id)).ok_or(Loss::OverLimit)?;
+        let ns = raw.checked_mul(unit_ns).and_then(|ns| i64::try_from(ns).ok()).ok_or(Loss::BadTime)?;
         let clock = &mut self.all[row];
         (clock.unit_ns, clock.is_incremental, clock.newest_ns, clock.recent) = (unit_ns, is_incremental, ns, None);
-        Some((row, ns))
+        Ok((row, ns))
     }
 
     /// Stores the offsets of a snapshot to the trace clock, or to all global clocks if the snapshot lacks it. Links
@@ -268,23 +271,24 @@ impl Clocks {
         }
     }
 
+    /// Returns the row of a clock; `None` for a new one if there are too many.
     #[inline]
-    fn row(&mut self, key: ClockKey) -> usize {
+    fn row(&mut self, key: ClockKey) -> Option<usize> {
         match self.recent {
-            Some((recent, row)) if recent == key => row,
+            Some((recent, row)) if recent == key => Some(row),
             _ => {
-                let row = self.look_up(key);
+                let row = self.look_up(key)?;
                 self.recent = Some((key, row));
-                row
+                Some(row)
             }
         }
     }
 
-    fn look_up(&mut self, key: ClockKey) -> usize {
-        if self.all.len() >= CLOCKS_MAX && !self.rows.contains_key(&key) {
-            return 0;
+    fn look_up(&mut self, key: ClockKey) -> Option<usize> {
+        if !has_room(&self.rows, &key, CLOCKS_MAX) {
+            return None;
         }
-        *self.rows.entry(key).or_insert_with(|| {
+        Some(*self.rows.entry(key).or_insert_with(|| {
             self.all.push(Clock {
                 unit_ns: 1,
                 is_incremental: false,
@@ -294,11 +298,48 @@ impl Clocks {
                 recent: None,
             });
             self.all.len() - 1
-        })
+        }))
     }
 }
 
 /// Returns the key of a clock; ids 64 to 127 are local to a sequence.
 fn key(sequence: u32, id: u64) -> ClockKey {
     ClockKey { sequence: if (64..128).contains(&id) { sequence } else { 0 }, id }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::formats::protobuf::encode::{push_message, push_number};
+
+    /// Returns a snapshot of clocks and their times.
+    fn snapshot(clocks: &[(u64, u64)]) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        for &(id, ts) in clocks {
+            push_message(&mut bytes, clock_snapshot::CLOCKS, |bytes| {
+                push_number(bytes, clock::CLOCK_ID, id);
+                push_number(bytes, clock::TIMESTAMP, ts);
+            });
+        }
+        bytes
+    }
+
+    #[test]
+    fn times_of_clocks_beyond_the_limit_are_unknown() {
+        let (mut clocks, mut losses) = (Clocks::default(), Losses::default());
+        let (place, last) = (SourcePos::Offset(0), u32::MAX);
+        let both = snapshot(&[(BOOTTIME, 1000), (64, 10)]);
+        clocks.snapshot(1, &both, place, &mut losses);
+        for sequence in 2..=CLOCKS_MAX as u32 {
+            clocks.time(sequence, Some(64), 0);
+        }
+        assert_eq!(clocks.time(last, Some(64), 7), Time::Foreign(7));
+        // The second snapshot of the trace clock is known, that of the last clock is not.
+        clocks.snapshot(last, &both, place, &mut losses);
+        assert_eq!((losses.count(Loss::OverLimit), losses.total()), (1, 1));
+        assert_eq!(clocks.time(last, Some(64), 7), Time::Foreign(7));
+        assert_eq!(clocks.time(last, Some(64), u64::MAX), Time::Bad);
+        assert_eq!(clocks.time(1, Some(64), 11), Time::Known(1001));
+        assert_eq!(clocks.time(last, Some(BOOTTIME), 5), Time::Known(5));
+    }
 }
