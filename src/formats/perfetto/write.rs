@@ -99,6 +99,8 @@ pub(crate) struct PerfettoWriter<'a, W> {
     /// Nanoseconds added to all times.
     later_ns: u64,
     made_up: FxHashMap<Id, i64>,
+    /// The first track of each thread, by process and thread id.
+    threads: FxHashMap<(&'a Id, &'a Id), u32>,
     /// Whether a name is interned, by name row. `stacked` is the same by stack row.
     named: Vec<bool>,
     stacked: Vec<bool>,
@@ -139,6 +141,7 @@ impl<'a, W: Write> PerfettoWriter<'a, W> {
             tracks,
             later_ns: if start_ns < 0 { start_ns.unsigned_abs() } else { 0 },
             made_up: FxHashMap::default(),
+            threads: first_threads(tracks),
             named: vec![false; names.len()],
             stacked: vec![false; stacks.len()],
             framed: vec![false; names.len()],
@@ -443,12 +446,9 @@ impl<'a, W: Write> PerfettoWriter<'a, W> {
             return self.end_packet(None, trace_packet::TRACK_DESCRIPTOR);
         }
         let of_thread = track.key.tid != Id::None && track.key.kind != TrackKind::Cpu;
-        let is_thread = |other: &Track| {
-            other.key.kind == TrackKind::Thread && (&other.key.pid, &other.key.tid) == (&track.key.pid, &track.key.tid)
-        };
-        let mut rows = (0u32..).zip(&self.tracks.tracks);
-        let parent = match of_thread.then(|| rows.find(|(_, other)| is_thread(other))).flatten() {
-            Some((thread, _)) => Some(uuid(thread, 0)),
+        let thread = self.threads.get(&(&track.key.pid, &track.key.tid)).filter(|_| of_thread);
+        let parent = match thread {
+            Some(&thread) => Some(uuid(thread, 0)),
             None => (track.key.pid != Id::None).then_some(PROCESS_BIT | u64::from(track.process.0)),
         };
         if let Some(parent) = parent {
@@ -553,6 +553,15 @@ pub(crate) fn has_tasks(tracks: &TrackTables) -> bool {
     tracks_of_kind(TrackKind::Cpu).next().is_some()
         && tracks_of_kind(TrackKind::Cpu).all(is_number)
         && tracks_of_kind(TrackKind::State).all(is_task)
+}
+
+/// Returns the first track of each thread.
+fn first_threads(tracks: &TrackTables) -> FxHashMap<(&Id, &Id), u32> {
+    let mut threads = FxHashMap::default();
+    for (row, track) in (0u32..).zip(&tracks.tracks).filter(|(_, track)| track.key.kind == TrackKind::Thread) {
+        threads.entry((&track.key.pid, &track.key.tid)).or_insert(row);
+    }
+    threads
 }
 
 /// Returns whether a track has a rank among its siblings; threads have a sort index instead.

@@ -111,6 +111,24 @@ fn states_of_a_thread_without_a_process_are_spans_since_a_change_of_state_would_
 }
 
 #[test]
+fn counters_of_threads_stay_with_their_threads() {
+    let of = |kind, pid, tid, name: &str| TrackKey { name: name.into(), ..key(kind, Id::Number(pid), Id::Number(tid)) };
+    let keys: Vec<_> = [(1, 1), (1, 7), (2, 7)]
+        .into_iter()
+        .flat_map(|(pid, tid)| [of(TrackKind::Counter, pid, tid, "count"), of(TrackKind::Thread, pid, tid, "")])
+        .collect();
+    let (names, stacks, mut registry) = (Names::default(), Stacks::default(), Registry::default());
+    let tracks: Vec<_> = keys.iter().map(|key| registry.track(key).expect("a track")).collect();
+    let mut writer = PerfettoWriter::new(Vec::new(), &names, &stacks, registry.tables(), 0).expect("to memory");
+    for (ts_ns, &track) in (0..).zip(tracks.iter().step_by(2)) {
+        writer.counter(&bare(ts_ns, EventKind::Counter, track, NameIdx::EMPTY)).expect("to memory");
+    }
+    let reading = read_bytes(&writer.finish().expect("to memory")).expect("a trace");
+    let found: Vec<_> = reading.events.into_iter().map(|event| event.track).collect();
+    assert_eq!(found, keys.into_iter().step_by(2).collect::<Vec<_>>());
+}
+
+#[test]
 fn a_frame_without_a_name_is_not_read_back_as_an_address() {
     let (mut names, mut stacks, mut registry) = (Names::default(), Stacks::default(), Registry::default());
     let [main, leaf] = ["main", "leaf"].map(|name| names.intern(name, None));
