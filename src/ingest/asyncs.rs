@@ -3,11 +3,14 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::hash::BuildHasher;
 use std::sync::Arc;
 
-use rustc_hash::FxHashMap;
+use hashbrown::HashTable;
+use hashbrown::hash_table::Entry;
+use rustc_hash::{FxBuildHasher, FxHashMap};
 
-use crate::model::{Event, Id, Metadata, Names, Registry, StrIdx, Track, TrackIdx, TrackKey, TrackKind};
+use crate::model::{Event, Id, Metadata, Names, Registry, Track, TrackIdx, TrackKey, TrackKind};
 
 /// First slot of sibling rows, which are separate from those of async ids. Also the maximum number of open trees per
 /// group.
@@ -17,9 +20,9 @@ const SIBLING_ROWS: u32 = 1 << 29;
 #[derive(Debug, Default)]
 pub(crate) struct AsyncTrees {
     open: FxHashMap<TreeId, AsyncTree>,
-    groups: Vec<Slots>,
-    /// Index of each group in `groups`.
-    group_index: FxHashMap<TreeGroup, u32>,
+    groups: Vec<TreeGroup>,
+    /// Positions in `groups`.
+    group_index: HashTable<u32>,
 }
 
 /// The identity of an async tree.
@@ -29,22 +32,6 @@ pub(crate) enum TreeId {
     Id(u64),
     /// The track of its events in the trace.
     Sibling(TrackIdx),
-}
-
-/// Async trees that share tracks: those with one name in one process, or thread.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-struct TreeGroup {
-    pid: Id,
-    tid: Id,
-    name: GroupName,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-enum GroupName {
-    /// The name of the tree's first event.
-    Event(StrIdx),
-    /// The name of the track in the trace.
-    Track(Arc<str>),
 }
 
 #[derive(Debug)]
@@ -58,18 +45,27 @@ struct AsyncTree {
     step_start_ns: i64,
 }
 
-/// The slots of a group; the lowest free one is taken first.
+/// Async trees that share tracks: those with one name in one process, or thread. The name is that of the track in the
+/// trace, or that of the first event. The lowest free slot is taken first.
 #[derive(Debug)]
-struct Slots {
+struct TreeGroup {
+    pid: Id,
+    tid: Id,
     /// Name of all tracks of the group.
     name: Arc<str>,
+    /// Whether the trees are those of sibling tracks, which have slots of their own.
+    is_sibling: bool,
     free: BinaryHeap<Reverse<u32>>,
     count: u32,
 }
 
-impl Slots {
+impl TreeGroup {
+    fn key(&self) -> GroupKey<'_> {
+        GroupKey { pid: &self.pid, tid: &self.tid, name: &self.name, is_sibling: self.is_sibling }
+    }
+
     /// Takes the lowest free slot; `None` if the group has the maximum number of open trees.
-    fn take(&mut self) -> Option<u32> {
+    fn take_slot(&mut self) -> Option<u32> {
         if let Some(Reverse(slot)) = self.free.pop() {
             return Some(slot);
         }
@@ -79,6 +75,27 @@ impl Slots {
         }
         self.count += 1;
         Some(slot)
+    }
+}
+
+/// The fields that identify a group.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+struct GroupKey<'a> {
+    pid: &'a Id,
+    tid: &'a Id,
+    name: &'a str,
+    is_sibling: bool,
+}
+
+impl GroupKey<'_> {
+    fn hash(&self) -> u64 {
+        FxBuildHasher.hash_one(self)
+    }
+
+    fn to_group(self) -> TreeGroup {
+        let Self { pid, tid, name, is_sibling } = self;
+        let (pid, tid, name) = (pid.clone(), tid.clone(), name.into());
+        TreeGroup { pid, tid, name, is_sibling, free: BinaryHeap::new(), count: 0 }
     }
 }
 
@@ -100,36 +117,40 @@ impl AsyncTrees {
         let Track { key: source, sort_index, .. } = &registry.tables().tracks[event.track.index()];
         let sort_index = *sort_index;
         let is_sibling = matches!(id, TreeId::Sibling(_));
-        let name = if (is_sibling || source.slot == TrackKey::SLOT_NAMED) && !source.name.is_empty() {
-            GroupName::Track(source.name.clone())
-        } else {
-            GroupName::Event(names.text_index(event.name))
-        };
-        let (pid, tid) = (source.pid.clone(), source.tid.clone());
-        let text = || match &name {
-            GroupName::Track(name) => Arc::clone(name),
-            GroupName::Event(_) => names.get(event.name).text.into(),
-        };
-        let position = u32::try_from(self.groups.len()).ok()?;
-        let group = TreeGroup { pid: pid.clone(), tid: tid.clone(), name: name.clone() };
-        let group = *self.group_index.entry(group).or_insert_with(|| {
-            self.groups.push(Slots { name: text(), free: BinaryHeap::new(), count: 0 });
-            position
-        });
-        let slots = &mut self.groups[group as usize];
-        let slot = slots.take()?;
+        let is_named = (is_sibling || source.slot == TrackKey::SLOT_NAMED) && !source.name.is_empty();
+        let name = if is_named { &*source.name } else { names.get(event.name).text };
+        let position = self.group(GroupKey { pid: &source.pid, tid: &source.tid, name, is_sibling })?;
+        let group = &mut self.groups[position as usize];
+        let slot = group.take_slot()?;
         let row = if is_sibling { SIBLING_ROWS + slot } else { slot };
-        let key = TrackKey { kind: TrackKind::Async, pid, tid, name: Arc::clone(&slots.name), slot: row };
+        let (pid, tid, name) = (group.pid.clone(), group.tid.clone(), Arc::clone(&group.name));
+        let key = TrackKey { kind: TrackKind::Async, pid, tid, name, slot: row };
         let Some(track) = registry.track(&key) else {
-            slots.free.push(Reverse(slot));
+            group.free.push(Reverse(slot));
             return None;
         };
         if sort_index != 0 {
             registry.apply(&Metadata::TrackSortIndex { key, sort_index });
         }
-        let tree = AsyncTree { track, group, slot, in_step: false, step_start_ns: event.ts_ns };
+        let tree = AsyncTree { track, group: position, slot, in_step: false, step_start_ns: event.ts_ns };
         self.open.insert(id, tree);
         Some(track)
+    }
+
+    /// Returns the position of a group, adding it if needed; `None` if all positions are in use.
+    fn group(&mut self, key: GroupKey<'_>) -> Option<u32> {
+        let groups = &mut self.groups;
+        let is_same = |&position: &u32| groups[position as usize].key() == key;
+        let rehash = |&position: &u32| groups[position as usize].key().hash();
+        match self.group_index.entry(key.hash(), is_same, rehash) {
+            Entry::Occupied(entry) => Some(*entry.get()),
+            Entry::Vacant(slot) => {
+                let position = u32::try_from(groups.len()).ok()?;
+                slot.insert(position);
+                groups.push(key.to_group());
+                Some(position)
+            }
+        }
     }
 
     /// Closes a tree and frees its slot.

@@ -2,6 +2,7 @@
 
 mod limits;
 mod samples;
+mod shared_rows;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -412,47 +413,6 @@ fn a_sorted_capture_keeps_its_lanes_and_one_that_contradicts_itself_loses_nothin
     assert_eq!(seen.len(), 4);
     assert_eq!(seen[..2], expected[..2]);
     assert!(seen.contains(&(0, 3, 0, 0, 2, false)));
-}
-
-#[test]
-fn sibling_tracks_share_rows_over_time_and_never_at_once() {
-    let mut names = Names::default();
-    for name in ["a", "b", "c"] {
-        names.intern(name, None);
-    }
-    let mut registry = Registry::default();
-    for slot in 0..3 {
-        let slot = TrackKey::SLOT_SIBLING + slot;
-        let (pid, tid, name) = (Id::Number(1), Id::None, "queue".into());
-        let key = TrackKey { kind: TrackKind::Async, pid, tid, name, slot };
-        registry.track(&key);
-        registry.apply(&Metadata::TrackSortIndex { key, sort_index: 7 });
-    }
-    let mut writer = StoreWriter::new(tempfile::tempfile().unwrap(), 1 << 20).unwrap();
-    let (names, stacks) = (Arc::new(names), Arc::default());
-    let mut nester = Nester::new(&mut writer, &names, &stacks, &mut registry);
-    let on = |track: u32, event: Event| Event { track: TrackIdx(track), ..event };
-    let events = [
-        on(0, begin(0, 1)),
-        on(1, begin(5, 2)),
-        on(0, end(10, 1)),
-        on(2, begin(20, 3)),
-        on(1, end(30, 2)),
-        on(2, end(40, 3)),
-        on(2, end(50, 3)),
-    ];
-    let chunk = Chunk { events: events.to_vec(), ..Chunk::default() };
-    let mut table = HeadTable::default();
-    table.insert(OpenRun { chunk, origin: Origin::One(0), next: 0, rest: None, charge: Budget::default().charge(0) });
-    while table.open() > 0 {
-        table.advance(None, |run| nester.add_run(&run)).unwrap().0.unwrap();
-    }
-    let nested = nester.finish().unwrap();
-    let rows: Vec<&str> = registry.tables().tracks.iter().skip(3).map(|track| &*track.name).collect();
-    assert_eq!(rows, ["queue", "queue"], "the third track takes the row of the first");
-    assert!(registry.tables().tracks.iter().all(|track| track.sort_index == 7), "rows stand where their tracks do");
-    assert_eq!(nested.summary.spans, 3);
-    assert_eq!(nested.losses.count(Loss::UnmatchedEnd), 1);
 }
 
 #[test]

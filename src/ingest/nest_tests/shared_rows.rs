@@ -1,0 +1,77 @@
+//! Async trees that share rows over time.
+
+use super::*;
+
+#[test]
+fn sibling_tracks_share_rows_over_time_and_never_at_once() {
+    let mut names = Names::default();
+    for name in ["a", "b", "c"] {
+        names.intern(name, None);
+    }
+    let mut registry = Registry::default();
+    for slot in 0..3 {
+        let slot = TrackKey::SLOT_SIBLING + slot;
+        let (pid, tid, name) = (Id::Number(1), Id::None, "queue".into());
+        let key = TrackKey { kind: TrackKind::Async, pid, tid, name, slot };
+        registry.track(&key);
+        registry.apply(&Metadata::TrackSortIndex { key, sort_index: 7 });
+    }
+    let mut writer = StoreWriter::new(tempfile::tempfile().unwrap(), 1 << 20).unwrap();
+    let (names, stacks) = (Arc::new(names), Arc::default());
+    let mut nester = Nester::new(&mut writer, &names, &stacks, &mut registry);
+    let on = |track: u32, event: Event| Event { track: TrackIdx(track), ..event };
+    let events = [
+        on(0, begin(0, 1)),
+        on(1, begin(5, 2)),
+        on(0, end(10, 1)),
+        on(2, begin(20, 3)),
+        on(1, end(30, 2)),
+        on(2, end(40, 3)),
+        on(2, end(50, 3)),
+    ];
+    let chunk = Chunk { events: events.to_vec(), ..Chunk::default() };
+    let mut table = HeadTable::default();
+    table.insert(OpenRun { chunk, origin: Origin::One(0), next: 0, rest: None, charge: Budget::default().charge(0) });
+    while table.open() > 0 {
+        table.advance(None, |run| nester.add_run(&run)).unwrap().0.unwrap();
+    }
+    let nested = nester.finish().unwrap();
+    let rows: Vec<&str> = registry.tables().tracks.iter().skip(3).map(|track| &*track.name).collect();
+    assert_eq!(rows, ["queue", "queue"], "the third track takes the row of the first");
+    assert!(registry.tables().tracks.iter().all(|track| track.sort_index == 7), "rows stand where their tracks do");
+    assert_eq!(nested.summary.spans, 3);
+    assert_eq!(nested.losses.count(Loss::UnmatchedEnd), 1);
+}
+
+#[test]
+fn trees_named_by_their_track_and_by_their_event_share_no_row_at_once() {
+    let mut registry = Registry::default();
+    let slots = [("n1", TrackKey::SLOT_SIBLING), ("", TrackKey::SLOT_SIBLING + 1), ("n1", TrackKey::SLOT_NAMED)];
+    for (name, slot) in slots {
+        let (pid, tid, name) = (Id::Number(1), Id::None, name.into());
+        registry.track(&TrackKey { kind: TrackKind::Async, pid, tid, name, slot });
+    }
+    let on = |track: u32, event: Event| Event { track: TrackIdx(track), ..event };
+    let siblings = [on(0, begin(0, 1)), on(1, begin(1, 1)), on(0, end(5, 1)), on(1, end(9, 1))];
+    let id = |track, kind, ts_ns, id, name| event(kind, ts_ns, id, track, name);
+    registry.track(&TrackKey {
+        kind: TrackKind::Async,
+        pid: Id::Number(1),
+        tid: Id::None,
+        name: Arc::default(),
+        slot: 0,
+    });
+    let ids = [
+        id(2, EventKind::AsyncBegin, 100, 1, 2),
+        id(3, EventKind::AsyncBegin, 101, 2, 1),
+        id(2, EventKind::AsyncEnd, 105, 1, 2),
+        id(3, EventKind::AsyncEnd, 109, 2, 1),
+    ];
+    let events = [siblings, ids].concat();
+    let result = nest_in(registry, events, &Details::default(), (TrackKind::Thread, 0), Stacks::default());
+    let spans = result.spans();
+    let times: Vec<_> = spans.iter().map(|&(_, depth, start, dur, ..)| (depth, start, dur)).collect();
+    assert_eq!(times, [(0, 0, 5), (0, 1, 8), (0, 100, 5), (0, 101, 8)]);
+    let tracks: std::collections::BTreeSet<_> = spans.iter().map(|span| span.0).collect();
+    assert_eq!(tracks.len(), 4);
+}
