@@ -1,14 +1,24 @@
 //! Demangles function names of C++ and Rust. A mangled name can expand without end, so the output is bounded; an
-//! invalid name is kept.
+//! invalid name is kept. The middle of a long name is replaced by a hash, so that different functions stay different.
 
 mod rewrite;
 
 use std::fmt::{self, Write};
 
 use cpp_demangle::{DemangleOptions, ParseOptions, Symbol};
+use xxhash_rust::xxh3::xxh3_64;
 
-/// Longer names are cut. C++ templates reach some thousand bytes.
+/// Longer names are shortened. C++ templates reach some thousand bytes.
 pub(super) const NAME_BYTES_MAX: usize = 4096;
+
+/// Bytes of the end of a shortened name, which has the name of a method and its parameters.
+const END_BYTES: usize = 1024;
+
+/// Limit for a demangled name before it is shortened.
+const DEMANGLED_BYTES_MAX: usize = 256 << 10;
+
+/// Longer mangled names stay mangled.
+const MANGLED_BYTES_MAX: usize = 64 << 10;
 
 /// Nesting limit of a mangled name; real ones have some ten levels.
 const NESTING_MAX: u32 = 96;
@@ -19,13 +29,20 @@ struct DemangledName(String);
 
 impl Write for DemangledName {
     fn write_str(&mut self, text: &str) -> fmt::Result {
-        let room = NAME_BYTES_MAX - self.0.len().min(NAME_BYTES_MAX);
+        let room = DEMANGLED_BYTES_MAX - self.0.len().min(DEMANGLED_BYTES_MAX);
         if text.len() <= room {
             self.0.push_str(text);
             return Ok(());
         }
         self.0.push_str(&text[..text.floor_char_boundary(room)]);
         Err(fmt::Error)
+    }
+}
+
+impl DemangledName {
+    /// Returns whether the text is a name. One that is not completely written is only used if it is shortened anyway.
+    fn has_name(&self, written: fmt::Result) -> bool {
+        written.is_ok() || self.0.len() > 2 * NAME_BYTES_MAX
     }
 }
 
@@ -41,12 +58,24 @@ pub(super) fn demangle_without_return_type(mangled: &[u8]) -> String {
 }
 
 fn demangle_with(mangled: &[u8], options: DemangleOptions) -> String {
-    let text = String::from_utf8_lossy(&mangled[..mangled.len().min(NAME_BYTES_MAX * 4)]);
+    let text = String::from_utf8_lossy(mangled);
+    if mangled.len() > MANGLED_BYTES_MAX {
+        return shortened(&text, mangled);
+    }
     let (name, suffix) = split_suffix(&text);
     let with_suffix = |end: usize| Some(cpp(&text[..end], options)? + &text[end..]);
     let readable = rust(name).or_else(|| cpp(name, options)).map(|name| name + suffix);
     let readable = readable.or_else(|| later_suffixes(&text).find_map(with_suffix));
-    cut(readable.unwrap_or_else(|| text.into_owned()))
+    let readable = readable.unwrap_or_else(|| text.into_owned());
+    if readable.len() > NAME_BYTES_MAX { shortened(&readable, mangled) } else { readable }
+}
+
+/// Replaces the middle of a long name by a hash of the mangled name. Ends may be equal, and an expansion has no end.
+fn shortened(name: &str, mangled: &[u8]) -> String {
+    let middle = format!("\u{2026}{:08x}\u{2026}", xxh3_64(mangled) as u32);
+    let start = name.floor_char_boundary(NAME_BYTES_MAX - END_BYTES - middle.len());
+    let end = name.ceil_char_boundary(name.len() - END_BYTES);
+    [&name[..start], &middle, &name[end..]].concat()
 }
 
 /// Returns a mangled name without the suffix of a clone; `None` for other names.
@@ -77,7 +106,7 @@ fn rust(name: &str) -> Option<String> {
     let symbol = rustc_demangle::try_demangle(name).ok()?;
     let mut text = DemangledName::default();
     let written = write!(text, "{symbol:#}");
-    (written.is_ok() || text.0.len() >= NAME_BYTES_MAX / 2).then_some(text.0)
+    text.has_name(written).then_some(text.0)
 }
 
 fn cpp(name: &str, options: DemangleOptions) -> Option<String> {
@@ -99,18 +128,11 @@ fn written(symbol: &Symbol<&str>, options: DemangleOptions) -> Option<String> {
     let mut text = DemangledName::default();
     let written = symbol.structured_demangle(&mut text, &options.recursion_limit(NESTING_MAX));
     // The demangler leaves a comma before an empty parameter pack.
-    (written.is_ok() || text.0.len() >= NAME_BYTES_MAX / 2).then(|| text.0.replace(", >", ">"))
+    text.has_name(written).then(|| text.0.replace(", >", ">"))
 }
 
 fn parsed(name: &str) -> Option<Symbol<&str>> {
     Symbol::new_with_options(name, &ParseOptions::default().recursion_limit(NESTING_MAX)).ok()
-}
-
-fn cut(mut text: String) -> String {
-    if text.len() > NAME_BYTES_MAX {
-        text.truncate(text.floor_char_boundary(NAME_BYTES_MAX));
-    }
-    text
 }
 
 #[cfg(test)]
@@ -163,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn a_short_name_that_stands_for_a_long_one_is_cut() {
+    fn a_short_name_that_stands_for_a_long_one_is_shortened() {
         // Each substitution doubles the text.
         let twice = |at| format!("S{}_S{}_E1aI", to_36(at), to_36(at));
         let doubling = (0..24).map(twice).collect::<Vec<_>>().concat();
@@ -171,6 +193,27 @@ mod tests {
         assert!(demangle(long.as_bytes()).len() <= NAME_BYTES_MAX);
         let deep = format!("_Z1f{}i", "P".repeat(100_000));
         assert!(demangle(deep.as_bytes()).len() <= NAME_BYTES_MAX);
+    }
+
+    #[test]
+    fn long_names_that_differ_at_their_end_or_in_their_middle_stay_different() {
+        let name = |size: usize, middle: &str, method: &str| {
+            let arguments = format!("{}{middle}{}", "3Map".repeat(size), "3Map".repeat(size));
+            demangle(format!("_ZN1LI{arguments}E{}{method}Ei", method.len()).as_bytes())
+        };
+        let long = |middle, method| name(1200, middle, method);
+        let names = [long("i", "alpha"), long("i", "beta"), long("c", "beta"), long("c", "beta")];
+        for (name, end) in names.iter().zip(["alpha", "beta", "beta", "beta"]) {
+            assert!(name.starts_with("L<Map, Map, "), "{name}");
+            assert!(name.ends_with(&format!("Map, Map>::{end}(int)")), "{name}");
+            assert!(name.contains('\u{2026}') && name.len() <= NAME_BYTES_MAX, "{name}");
+        }
+        assert!(names[0] != names[1] && names[1] != names[2] && names[2] == names[3]);
+        let short = name(100, "i", "alpha");
+        assert!(short.len() > 1000 && !short.contains('\u{2026}'), "{short}");
+        let mangled = |end: &str| demangle(format!("_Z{}{end}", "a".repeat(70_000)).as_bytes());
+        assert_ne!(mangled("x"), mangled("y"));
+        assert!(mangled("x").len() <= NAME_BYTES_MAX);
     }
 
     fn to_36(number: u32) -> char {
