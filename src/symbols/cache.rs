@@ -52,9 +52,13 @@ impl NameCache {
         Self { folder: cache.join("names") }
     }
 
-    /// Returns the names of a build, whose addresses are of the given kind; `None` if there are none, or if they are
-    /// unreadable.
+    /// Returns the names of a build, whose addresses are of the given kind; `None` if there are none, if they are
+    /// unreadable, or if another user could have written them.
     pub(super) fn get(&self, build_id: &BuildId, kind: ModuleKind) -> Option<KeptNames> {
+        let folders = self.folder.parent().into_iter().chain([&*self.folder]);
+        if folders.map(files::check_private_folder).any(|checked| checked.is_err()) {
+            return None;
+        }
         let path = self.path_of(build_id, kind);
         let is_short = fs::metadata(&path).ok()?.len() <= FILE_BYTES_MAX;
         let bytes = is_short.then(|| fs::read(&path).ok()).flatten()?;
@@ -85,8 +89,11 @@ impl NameCache {
     }
 
     fn make_folder(&self) -> std::io::Result<()> {
-        if let Some(parent) = self.folder.parent() {
-            fs::create_dir_all(parent)?;
+        if let Some(cache) = self.folder.parent() {
+            if let Some(parent) = cache.parent() {
+                fs::create_dir_all(parent)?;
+            }
+            files::make_private_folder(cache)?;
         }
         files::make_private_folder(&self.folder)
     }
@@ -158,6 +165,24 @@ mod tests {
         }
         assert!(cache.clear() > 0);
         assert_eq!((fs::read_dir(folder.path().join("names")).unwrap().count(), cache.clear()), (0, 0));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_folder_that_others_can_write_is_neither_read_nor_written() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let folder = tempfile::tempdir().unwrap();
+        let cache = NameCache::in_folder(folder.path());
+        let id = BuildId::new(&[1; 20]).unwrap();
+        cache.put(&id, KIND, &kept(7));
+        let set_mode = |path: &Path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+        for path in [folder.path().to_owned(), folder.path().join("names")] {
+            set_mode(&path, 0o777);
+            cache.put(&id, KIND, &kept(8));
+            assert_eq!(cache.get(&id, KIND), None, "{}", path.display());
+            set_mode(&path, 0o700);
+            assert_eq!(cache.get(&id, KIND), Some(kept(7)), "{}", path.display());
+        }
     }
 
     #[test]

@@ -150,9 +150,14 @@ pub(crate) fn make_secret_folder(path: &Path) -> io::Result<()> {
 /// belongs to another user, or is writable by others.
 pub(crate) fn make_private_folder(path: &Path) -> io::Result<()> {
     match DirBuilder::new().mode(0o700).create(path) {
-        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
-        _ => {}
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
+        _ => check_private_folder(path),
     }
+}
+
+/// Checks an existing folder. Returns an error if it is a link or no folder, belongs to another user, or is writable by
+/// others.
+pub(crate) fn check_private_folder(path: &Path) -> io::Result<()> {
     let refused = |kind, why: String| Err(io::Error::new(kind, format!("{} {why}", path.display())));
     // A link planted in a shared folder would let its owner choose where files go.
     let metadata = fs::symlink_metadata(path)?;

@@ -108,9 +108,13 @@ pub(crate) fn inherit_rights(_: &File, _: &Metadata) {}
 /// no folder.
 pub(crate) fn make_private_folder(path: &Path) -> io::Result<()> {
     match fs::create_dir(path) {
-        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
-        _ => {}
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
+        _ => check_private_folder(path),
     }
+}
+
+/// Checks an existing folder. Returns an error if it is a link or no folder.
+pub(crate) fn check_private_folder(path: &Path) -> io::Result<()> {
     if !fs::symlink_metadata(path)?.is_dir() {
         let message = format!("{} is a link or no folder", path.display());
         return Err(io::Error::new(io::ErrorKind::NotADirectory, message));
