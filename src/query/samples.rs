@@ -17,6 +17,7 @@ use super::snapshot::Snapshot;
 use crate::base::cancel::{Cancel, Cancelled};
 use crate::base::progress::{Progress, Stage};
 use crate::model::args::Detail;
+use crate::model::sample_measure::SAMPLES;
 pub(crate) use crate::model::{SampleEvent, SampleSum};
 use crate::model::{SampleEvents, SampleMeasure, StackIdx, StrIdx, Track, TrackIdx, TrackKey, TrackKind};
 use crate::store::details::DetailReader;
@@ -78,10 +79,22 @@ impl SampleHistogram {
         } else {
             None
         };
-        match counted {
-            Some(histogram) => Ok(histogram),
-            None => Self::in_order(snapshot, scope, cancel, progress),
+        let histogram = match counted {
+            Some(histogram) => histogram,
+            None => Self::in_order(snapshot, scope, cancel, progress)?,
+        };
+        Ok(histogram.with_represented_samples())
+    }
+
+    /// Counts the samples that each row represents: a line of collapsed stacks stands for as many as its weight.
+    fn with_represented_samples(mut self) -> Self {
+        for (event, sums) in self.events.rows().iter().zip(&mut self.sums) {
+            if &*event.unit == SAMPLES {
+                sums.stacks.values_mut().for_each(|sum| sum.samples = sum.weight);
+                sums.tracks.values_mut().for_each(|samples| samples.sum.samples = samples.sum.weight);
+            }
         }
+        self
     }
 
     /// Reads all samples in time order. The order decides which events exceed the limit, and filters need it to test

@@ -337,6 +337,29 @@ fn collapsed_stacks_come_back_as_they_were_read_in_the_unit_of_samples() {
     let weight = |line: &&str| line.rsplit(' ').next().expect("a weight").parse::<u64>().expect("a number");
     let whole: u64 = expected.iter().map(weight).sum();
     assert!(picture.contains(&format!("{whole} samples of stacks")), "{whole} in {}", &picture[..2000]);
+    // Counts and profiles are of samples, not of lines.
+    let mut counted: Vec<String> = folded_lines(&["--count", text(&path)]);
+    counted.sort_unstable();
+    assert_eq!(counted, expected);
+    let folder = folder();
+    let profile = folder.path().join("flame.pb.gz");
+    fs::write(&profile, written_profile(&[text(&path)])).expect("written");
+    assert_eq!(folded(&[text(&profile), "--event", "samples"]), folded(&[text(&path)]));
+    let stats = longspan(&["stats", "--no-cache", "--samples=event", text(&path)]).done();
+    assert!(stats.ends_with(&format!(",samples,{whole},{whole},{whole},{whole}\n")), "{stats}");
+}
+
+/// Returns a flame graph as a pprof profile.
+fn written_profile(words: &[&str]) -> Vec<u8> {
+    let words = [&["flame", "--no-cache", "--format", "pprof"], words].concat();
+    let output = crate::harness::command(&words).output().expect("it runs");
+    assert!(output.status.success());
+    output.stdout
+}
+
+/// Returns the lines of a flame graph.
+fn folded_lines(words: &[&str]) -> Vec<String> {
+    longspan(&[&["flame", "--no-cache"], words].concat()).done().lines().map(str::to_owned).collect()
 }
 
 #[test]
@@ -360,16 +383,19 @@ fn a_flame_graph_as_a_profile_has_the_weights_of_its_paths() {
     let folder = folder();
     let file = folder.path().join("flame.pprof");
     let written = |words: &[&str]| {
-        let output = crate::harness::command(&[&["flame", "--no-cache", "--format", "pprof"], words].concat())
-            .output()
-            .expect("it runs");
-        assert!(output.status.success());
-        fs::write(&file, output.stdout).expect("written");
+        fs::write(&file, written_profile(words)).expect("written");
         folded(&[text(&file), "--event", words.last().expect("a word")])
     };
     let capture = data("perf_events.data.gz");
     let expected = folded(&[text(&capture), "--event", "cpu-clock"]);
     assert_eq!(written(&[text(&capture), "--event", "cpu-clock"]), expected);
+    // The event `samples` of a Go profile is a count already.
+    let profile = data("go_cpu.pprof");
+    let words = [text(&profile), "--event", "samples"];
+    let expected = folded(&words);
+    assert_eq!(written(&words), expected);
+    let listed = longspan(&["stats", "--no-cache", "--samples=event", text(&file)]).done();
+    assert_eq!(listed.lines().count(), 2, "{listed}");
 }
 
 /// Encodes a protobuf field with a message or text.

@@ -11,13 +11,13 @@ use crate::query::flame::FlameNodeIdx;
 pub(crate) fn write_pprof(graph: &FlameGraph<'_>, out: &mut dyn Write) -> io::Result<()> {
     let FlameGraph { event, unit, things, .. } = *graph;
     let kind = if event.is_empty() { "time" } else { event };
-    // A weight that equals the count is omitted.
-    let has_weight = unit != things;
     let types = [(things, pprof_unit(things)), (kind, pprof_unit(unit))];
-    let mut writer = PprofWriter::new(types.into_iter().take(if has_weight { 2 } else { 1 }));
+    // Weights that are counts are written once.
+    let has_count = unit != things && types[0] != types[1];
+    let mut writer = PprofWriter::new(types.into_iter().take(if has_count { 2 } else { 1 }));
     for (row, node) in (0..).zip(graph.nodes()).filter(|(_, node)| !node.own.is_empty()) {
         let values = [node.own.samples, graph.weights(node).1];
-        writer.add(graph.path(FlameNodeIdx(row)), if has_weight { &values } else { &values[..1] }, &[]);
+        writer.add(graph.path(FlameNodeIdx(row)), if has_count { &values } else { &values[1..] }, &[]);
     }
     write_packed(&writer.finish(0, 0), out)
 }

@@ -50,11 +50,10 @@ impl Amounts {
         format!("{} {}", grouped_digits(weight), on_screen(&shown(&self.unit)))
     }
 
-    /// Formats a sum with its count. A line of collapsed stacks counts as the samples that it represents.
+    /// Formats a sum with its count.
     pub(super) fn text(&self, sum: SampleSum) -> String {
-        let count = if self.has_weight() { sum.samples } else { sum.weight };
-        let things = if count == 1 { self.things.trim_end_matches('s') } else { self.things };
-        let count = format!("{} {things}", grouped_digits(count));
+        let things = if sum.samples == 1 { self.things.trim_end_matches('s') } else { self.things };
+        let count = format!("{} {things}", grouped_digits(sum.samples));
         if self.has_weight() { format!("{}, {count}", self.weight(sum.weight)) } else { count }
     }
 
@@ -118,6 +117,6 @@ mod tests {
         let texts = [text("spans", 1), text("spans", 2), text(SAMPLES, 1), text(SAMPLES, 0)];
         assert_eq!(texts, ["2 µs, 1 span", "2 µs, 2 spans", "2 µs, 1 sample", "2 µs, 0 samples"]);
         let stacks = Amounts { unit: SAMPLES.to_owned(), things: SAMPLES };
-        assert_eq!(stacks.text(SampleSum { samples: 1, weight: 61 }), "61 samples", "a line that stands for many");
+        assert_eq!(stacks.text(SampleSum { samples: 61, weight: 61 }), "61 samples");
     }
 }
