@@ -303,11 +303,6 @@ impl ElfFile {
         })?;
         self.file.read(offset, len, len)
     }
-
-    /// Returns the link-time address of the start of the file's image in memory.
-    pub(super) fn image_address(&self) -> Option<u64> {
-        self.segments.0.iter().find(|segment| segment.kind == LOAD_SEGMENT).map(|segment| segment.address)
-    }
 }
 
 impl Segments {
@@ -322,14 +317,20 @@ impl Segments {
         code.address.checked_add(offset - code.offset)
     }
 
-    /// Converts a file offset to a link-time address for a standalone debug file, assuming that the two are equal, as
-    /// linkers usually make them. Returns `None` if no code is there.
+    /// Converts a file offset to a link-time address for a standalone debug file, assuming that all segments have the
+    /// offsets of their addresses from the first one, as linkers usually make them. Returns `None` if no code is there.
     pub(super) fn address_of_lost_offset(&self, offset: u64) -> Option<u64> {
+        let address = self.image_address()?.checked_add(offset)?;
         let holds = |segment: &Segment| {
             let is_code = segment.kind == LOAD_SEGMENT && segment.flags & EXECUTABLE_SEGMENT != 0;
-            is_code && offset.checked_sub(segment.address).is_some_and(|within| within < segment.memory_bytes)
+            is_code && address.checked_sub(segment.address).is_some_and(|within| within < segment.memory_bytes)
         };
-        self.0.iter().any(holds).then_some(offset)
+        self.0.iter().any(holds).then_some(address)
+    }
+
+    /// Returns the link-time address of the start of the file's image in memory.
+    pub(super) fn image_address(&self) -> Option<u64> {
+        self.0.iter().find(|segment| segment.kind == LOAD_SEGMENT).map(|segment| segment.address)
     }
 }
 

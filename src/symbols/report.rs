@@ -92,7 +92,7 @@ fn command(module: &Module, build_id: Option<&BuildId>, state: NameState, trace:
     match state {
         // Tools that pack `.dwo` files differ too much to suggest one.
         NameState::Complete
-        | NameState::SplitMissing
+        | NameState::NoFunction
         | NameState::Ambiguous
         | NameState::Nameless
         | NameState::Unwanted => None,

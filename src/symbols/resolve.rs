@@ -58,15 +58,17 @@ pub(crate) fn resolve(
     if module.is_ambiguous {
         return Ok(ModuleNames { state: NameState::Ambiguous, ..ModuleNames::default() });
     }
-    match module.kind {
-        ModuleKind::Unknown => Ok(ModuleNames { state: NameState::Nameless, ..ModuleNames::default() }),
-        ModuleKind::Jit(pid) => Ok(of_jit(pid, addresses, locator)),
-        ModuleKind::Kernel | ModuleKind::KernelModule => of_kernel(module, addresses, locator, bytes_max, cancel),
+    let names = match module.kind {
+        ModuleKind::Unknown => ModuleNames { state: NameState::Nameless, ..ModuleNames::default() },
+        ModuleKind::Jit(pid) => of_jit(pid, addresses, locator),
+        ModuleKind::Kernel | ModuleKind::KernelModule => of_kernel(module, addresses, locator, bytes_max, cancel)?,
         ModuleKind::File | ModuleKind::Vdso | ModuleKind::Linked | ModuleKind::Image => {
             let names = of_file(module, addresses, locator, bytes_max, cancel)?;
-            Ok(ModuleNames { is_verified: names.is_verified && module.is_build_certain(), ..names })
+            ModuleNames { is_verified: names.is_verified && module.is_build_certain(), ..names }
         }
-    }
+    };
+    let is_empty = names.state == NameState::Complete && names.names.named() == 0 && !addresses.is_empty();
+    Ok(ModuleNames { state: if is_empty { NameState::NoFunction } else { names.state }, ..names })
 }
 
 fn failed(search: &ModuleSearch) -> ModuleNames {

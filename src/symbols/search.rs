@@ -219,7 +219,7 @@ impl ModuleSearch {
     pub(super) fn linked_address(&self, kind: ModuleKind, address: u64) -> Option<u64> {
         match kind {
             ModuleKind::Linked => Some(address),
-            ModuleKind::Image => address.checked_add(self.best()?.elf.image_address()?),
+            ModuleKind::Image => address.checked_add(self.best()?.elf.segments().image_address()?),
             _ => {
                 let loaded = self.files.iter().find_map(|file| file.elf.segments().address_of_offset(address));
                 loaded.or_else(|| self.best()?.elf.segments().address_of_lost_offset(address))

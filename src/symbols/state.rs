@@ -30,6 +30,8 @@ pub(crate) enum NameState {
     SplitMissing,
     /// No file was searched, because the user wants addresses.
     Unwanted,
+    /// The files have no function at any of the addresses.
+    NoFunction,
 }
 
 impl NameState {
@@ -47,6 +49,7 @@ impl NameState {
             Self::Ambiguous => "several builds",
             Self::Hidden => "hidden",
             Self::Nameless => "no names",
+            Self::NoFunction => "no function",
             Self::SplitMissing => "no dwo files",
         }
     }

@@ -313,8 +313,13 @@ fn outermost(chains: &[Chain]) -> Vec<&str> {
 
 #[test]
 fn a_stripped_program_has_the_names_of_its_debug_file() {
+    // The second one is linked at a fixed address.
+    ["-pie", "-no-pie"].into_iter().for_each(check_stripped);
+}
+
+fn check_stripped(kind: &str) {
     let folder = tempfile::tempdir().unwrap();
-    let whole = compile(folder.path(), "whole", C_PROGRAM, &["gcc", "-O2", "-g", "-Wl,--build-id"]);
+    let whole = compile(folder.path(), "whole", C_PROGRAM, &["gcc", "-O2", "-g", kind, "-Wl,--build-id"]);
     let (work, debug) = (folder.path().join("work"), tempfile::tempdir().unwrap());
     let digits = build_id(&whole).unwrap().to_string();
     let kept = debug.path().join(".build-id").join(&digits[..2]);
@@ -326,6 +331,7 @@ fn a_stripped_program_has_the_names_of_its_debug_file() {
     let theirs = addr2line(&whole, &addresses);
     std::fs::remove_file(&whole).unwrap();
 
+    let recorded = module(&work);
     let (ours, module) = named(&work, &addresses, &locator_of(folder.path()));
     assert_eq!(module.state, NameState::Stripped);
     assert!(ours.iter().all(Vec::is_empty));
@@ -334,9 +340,13 @@ fn a_stripped_program_has_the_names_of_its_debug_file() {
     let (ours, module) = named(&work, &addresses, &both);
     assert_eq!((module.state, module.is_verified), (NameState::Complete, true));
     assert_same(&ours, &theirs, &addresses);
-    // With the debug file only: the linker of this machine leaves offsets of code equal to addresses.
-    let (ours, _) = named(&work, &addresses, &locator_of(debug.path()));
+    // With the debug file only: the linker of this machine leaves distances of code as in the file.
+    let (ours, names) = named(&work, &addresses, &locator_of(debug.path()));
     assert_same(&ours, &theirs, &addresses);
+    assert_eq!(names.state, NameState::Complete);
+    // No function is at these offsets.
+    let names = named_with(&recorded, &[1, 0x00ff_0000], &both);
+    assert_eq!((names.names.named(), names.state), (0, NameState::NoFunction));
 }
 
 #[test]
