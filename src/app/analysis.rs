@@ -2,7 +2,6 @@
 //! cancelled.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::sync::Arc;
 
 use crate::app::background::{guarded, spawn};
@@ -176,8 +175,8 @@ fn find_names(
     let frames = TraceFrames::of(snapshot);
     let found = look_up(snapshot, &frames, &locator, query.bytes_max, cancel, progress)?;
     let overlay = overlay(snapshot, &frames, &found, cancel)?.map(Arc::new);
-    let trace = paths().next().unwrap_or(Path::new(""));
-    let modules = report(snapshot, &frames, &found, trace, cancel, progress)?;
+    let traces: Vec<_> = paths().collect();
+    let modules = report(snapshot, &frames, &found, &traces, cancel, progress)?;
     let missing_folder = query.folders.iter().find_map(|folder| Some((folder.clone(), folder_problem(folder)?)));
     let unwinding = SymbolUnwinding { folders: query.folders.clone(), has_system: true };
     let has_other_stacks = query.compares_stacks && !unwinding.are_same(&query.sources, &snapshot.tracks().unwound);

@@ -41,8 +41,8 @@ fn print_once(symbols: &Symbols, how: &Load) -> Result<(), CliError> {
     };
     let progress = Progress::default();
     let line = ProgressLine::start(&progress, how.progress);
-    let trace = symbols.sources.files().first().map(|file| file.path().to_owned()).unwrap_or_default();
-    let rows = report(&snapshot, &frames, &trace_names, &trace, &Cancel::default(), &progress);
+    let traces: Vec<_> = symbols.sources.files().iter().map(SourceFile::path).collect();
+    let rows = report(&snapshot, &frames, &trace_names, &traces, &Cancel::default(), &progress);
     drop(line);
     check(snapshot.store())?;
     let Ok(rows) = rows else { return Ok(()) }; // never cancelled

@@ -73,7 +73,7 @@ impl Roots {
 
     /// Returns whether a path without `..` is lexically below one of the folders. Does not access the file system,
     /// because the path may be on a network file system.
-    fn holds(&self, path: &Path) -> bool {
+    pub(super) fn holds(&self, path: &Path) -> bool {
         is_plain(path) && self.folders.iter().any(|folder| path.starts_with(folder))
     }
 

@@ -230,6 +230,15 @@ impl Locator {
         unique(near.chain(copies).chain(recorded.clone().filter(|_| self.has_system)).collect())
     }
 
+    /// Returns the folder of a `.dwo` file whose recorded path is outside the searched folders: that of the build, or
+    /// else that of the file.
+    pub(super) fn outside_folder(&self, folder: &Path, path: &Path) -> Option<PathBuf> {
+        let recorded = without_parents(&folder.join(path)).filter(|path| path.is_absolute())?;
+        let build = without_parents(folder).filter(|build| recorded.starts_with(build));
+        let folder = build.or_else(|| Some(recorded.parent()?.to_owned()));
+        folder.filter(|_| !self.roots.holds(&recorded))
+    }
+
     /// Iterates over the candidate paths of a shared debug file, named by a path and a build-id.
     pub(super) fn shared(&self, path: &Path, id: &BuildId) -> impl Iterator<Item = PathBuf> {
         let near = self.given.iter().chain(&self.beside).flat_map(|folder| stores_below(folder));

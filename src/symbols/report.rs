@@ -13,6 +13,9 @@ use crate::query::Snapshot;
 use crate::query::samples::SampleHistogram;
 use crate::query::scope::Scope;
 
+/// Shows the addresses of the kernel to all users: at 0 the first setting hides them where the second one is above 1.
+const HIDDEN_COMMAND: &str = "sudo sysctl kernel.kptr_restrict=0 kernel.perf_event_paranoid=1";
+
 /// The report of a module: counts, or the reason for missing names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ModuleReport {
@@ -32,13 +35,13 @@ pub(crate) struct ModuleReport {
     pub(crate) command: Option<String>,
 }
 
-/// Returns the modules of a trace, those with the most samples first. `trace` is the path in commands. Returns
+/// Returns the modules of a trace, those with the most samples first. `traces` are the paths in commands. Returns
 /// `Cancelled` if cancelled.
 pub(crate) fn report(
     snapshot: &Snapshot,
     frames: &TraceFrames,
     trace_names: &TraceNames,
-    trace: &Path,
+    traces: &[&Path],
     cancel: &Cancel,
     progress: &Progress,
 ) -> Result<Vec<ModuleReport>, Cancelled> {
@@ -49,6 +52,7 @@ pub(crate) fn report(
         let names = trace_names.modules.get(place);
         let state = names.map_or(NameState::Unwanted, |names| names.state);
         let build_id = module.build_id.as_ref().or_else(|| names?.own_build_id.as_ref());
+        let split_folder = names.and_then(|names| names.split_folder.as_deref());
         let (frames, named) = counts[place];
         ModuleReport {
             module: place,
@@ -57,7 +61,7 @@ pub(crate) fn report(
             named,
             is_verified: names.filter(|_| named > 0).map(|names| names.is_verified),
             file: names.and_then(|names| Some(names.path.as_ref()?.display().to_string())),
-            command: command(module, build_id, state, trace),
+            command: command((module, build_id), (state, split_folder), traces),
             state,
         }
     };
@@ -87,21 +91,29 @@ fn samples_by_module(
 }
 
 /// Returns the command that installs missing names, if one is known. The build-id is that of the trace or of the file.
-fn command(module: &Module, build_id: Option<&BuildId>, state: NameState, trace: &Path) -> Option<String> {
+/// `split_folder` has missing `.dwo` files.
+fn command(
+    (module, build_id): (&Module, Option<&BuildId>),
+    (state, split_folder): (NameState, Option<&Path>),
+    traces: &[&Path],
+) -> Option<String> {
     let fetched = || Some(format!("debuginfod-find debuginfo {}", build_id?));
+    let searched = |folder: &Path| {
+        let traces: Vec<_> = traces.iter().map(|trace| shell::quoted_path(trace)).collect();
+        // The root of the file system is never searched.
+        folder.parent()?;
+        Some(format!("longspan symbols {} --symbols {}", traces.join(" "), shell::quoted_path(folder)))
+    };
     match state {
-        // Tools that pack `.dwo` files differ too much to suggest one.
         NameState::Complete
         | NameState::NoFunction
         | NameState::Ambiguous
         | NameState::Nameless
         | NameState::Unwanted => None,
-        NameState::Hidden => Some("sudo sysctl kernel.kptr_restrict=0".to_owned()),
-        NameState::OutsideRoots => {
-            let folder = Path::new(&*module.path).parent().filter(|folder| folder.parent().is_some())?;
-            let (trace, folder) = (shell::quoted_path(trace), shell::quoted_path(folder));
-            Some(format!("longspan symbols {trace} --symbols {folder}"))
-        }
+        NameState::Hidden => Some(HIDDEN_COMMAND.to_owned()),
+        NameState::OutsideRoots => searched(Path::new(&*module.path).parent()?),
+        // Tools that pack `.dwo` files differ too much to suggest one.
+        NameState::SplitMissing => searched(split_folder?),
         // Functions listed by a process itself cannot be fetched.
         _ if matches!(module.kind, ModuleKind::Jit(_)) => None,
         NameState::FunctionsOnly
@@ -118,13 +130,18 @@ mod tests {
 
     #[test]
     fn commands_name_the_build_or_the_folder_and_cannot_be_more_than_one() {
-        let trace = Path::new("/t/perf.data");
+        let traces = [Path::new("/t/perf.data"), Path::new("/t/second one.data")];
         let module = Module { path: "/a b;reboot/c'd/work".into(), ..Module::default() };
-        let outside = command(&module, None, NameState::OutsideRoots, trace);
-        assert_eq!(outside.unwrap(), r"longspan symbols /t/perf.data --symbols '/a b;reboot/c'\''d'");
-        assert_eq!(command(&module, None, NameState::NoFile, trace), None);
+        let unknown = |state, split: Option<&str>| command((&module, None), (state, split.map(Path::new)), &traces);
+        let searched = r"longspan symbols /t/perf.data '/t/second one.data' --symbols";
+        let outside = unknown(NameState::OutsideRoots, None);
+        assert_eq!(outside.unwrap(), format!(r"{searched} '/a b;reboot/c'\''d'"));
+        assert_eq!(unknown(NameState::SplitMissing, Some("/build")).unwrap(), format!("{searched} /build"));
+        assert_eq!([None, Some("/")].map(|split| unknown(NameState::SplitMissing, split)), [None, None]);
+        assert_eq!(unknown(NameState::NoFile, None), None);
         let id = BuildId::new(&[0xab, 0xcd]);
-        let known = |state| command(&module, id.as_ref(), state, trace);
+        let known = |state| command((&module, id.as_ref()), (state, None), &traces);
+        assert!(known(NameState::Hidden).unwrap().ends_with(" kernel.kptr_restrict=0 kernel.perf_event_paranoid=1"));
         assert_eq!(known(NameState::OtherBuild).unwrap(), "debuginfod-find debuginfo abcd");
         assert_eq!([NameState::Complete, NameState::Unwanted].map(known), [None, None]);
     }

@@ -36,6 +36,8 @@ pub(crate) struct ModuleNames {
     pub(crate) own_build_id: Option<BuildId>,
     /// The searched paths of all used files, also of those that the file names.
     pub(super) used: Vec<PathBuf>,
+    /// The folder of missing `.dwo` files that is outside the searched folders.
+    pub(super) split_folder: Option<PathBuf>,
 }
 
 impl ModuleNames {
@@ -164,7 +166,7 @@ pub(super) fn names_of(
     cancel: &Cancel,
 ) -> Result<ModuleNames, Cancelled> {
     let (path, is_verified) = (Some(best.elf.file.path.clone()), best.is_verified);
-    let mut used = Vec::new();
+    let (mut used, mut split_folder) = (Vec::new(), None);
     let (names, state) = match DebugInfo::read(&best.elf, bytes_max) {
         Ok(Some(mut info)) => {
             if let Some(shared) = &best.shared {
@@ -173,7 +175,7 @@ pub(super) fn names_of(
             let wanted = WantedUnits::find(&info, pairs, cancel)?;
             let split = add_split_files(&mut info, &wanted, &best.elf.file.path, locator, bytes_max, cancel)?;
             let state = if split.has_all { NameState::Complete } else { NameState::SplitMissing };
-            used = split.used;
+            (used, split_folder) = (split.used, split.outside);
             (dwarf::names(&info, pairs, &wanted, functions, cancel)?, state)
         }
         Ok(None) if let Some(lines) = GoLines::read(&best.elf, bytes_max) => (lines.names(pairs), NameState::Complete),
@@ -188,7 +190,7 @@ pub(super) fn names_of(
         }
         Err(_) => (names_of_functions(pairs, functions), NameState::Unreadable),
     };
-    Ok(ModuleNames { names, state, path, is_verified, used, own_build_id: None })
+    Ok(ModuleNames { names, state, path, is_verified, used, split_folder, own_build_id: None })
 }
 
 /// Resolves addresses of a kernel: from its file with symbols, or else from a list of the kernel or of perf.

@@ -21,6 +21,8 @@ pub(super) struct SplitFiles {
     pub(super) has_all: bool,
     /// The searched paths of the files.
     pub(super) used: Vec<PathBuf>,
+    /// The folder of a missing file that is outside the searched folders.
+    pub(super) outside: Option<PathBuf>,
 }
 
 /// Adds the files of the split units that contain wanted addresses, at most `bytes_max` of debug information. `program`
@@ -48,7 +50,10 @@ pub(super) fn add_split_files(
             }
         }
     }
-    Ok(SplitFiles { has_all: search.missing.is_empty(), used: search.used })
+    let (missing, used) = (search.missing, search.used);
+    let mut without_file = wanted.split().filter(|unit| missing.contains(&unit.id));
+    let outside = without_file.find_map(|unit| locator.outside_folder(&unit.folder, &unit.path));
+    Ok(SplitFiles { has_all: missing.is_empty(), used, outside })
 }
 
 /// A search for the files of units.

@@ -128,8 +128,14 @@ fn parts_outside_the_roots_are_not_opened() {
     std::fs::rename(&program, &moved).unwrap();
     let all = functions_of(&moved);
     // The recorded folder still has the files, but was not given by the user.
-    let state = |locator: &Locator| named(&moved, &all, locator).1.state;
-    assert_eq!(state(&locator_of(folder.path())), NameState::SplitMissing);
+    let state = |locator: &Locator| {
+        let names = named(&moved, &all, locator).1;
+        (names.state, names.split_folder)
+    };
+    let outside = Some(elsewhere.path().to_path_buf());
+    assert_eq!(state(&locator_of(folder.path())), (NameState::SplitMissing, outside));
     let given = [folder.path().to_path_buf(), elsewhere.path().to_path_buf()];
-    assert_eq!(state(&Locator::without_system([], &given)), NameState::Complete);
+    assert_eq!(state(&Locator::without_system([], &given)), (NameState::Complete, None));
+    std::fs::remove_file(elsewhere.path().join("second.dwo")).unwrap();
+    assert_eq!(state(&Locator::without_system([], &given)), (NameState::SplitMissing, None), "searched in vain");
 }
