@@ -476,7 +476,8 @@ fn load(common: LowCommon) -> Result<Load, CliError> {
     };
     check_memory(common.memory)?;
     // A missing folder is not a usage error, but a file never has files below it.
-    if let Some(problem) = common.symbols.iter().filter(|path| path.exists()).find_map(|path| folder_problem(path)) {
+    let mut present = common.symbols.iter().filter(|path| path.try_exists().unwrap_or(true));
+    if let Some(problem) = present.find_map(|path| folder_problem(path)) {
         return Err(CliError::Usage(format!("--symbols {problem}")));
     }
     let is_usual = common.memory.is_none()

@@ -85,7 +85,10 @@ impl Locator {
             if let Ok(folder) = std::path::absolute(folder) {
                 locator.roots.add(&folder);
             }
-            locator.given.push(real_folder(folder));
+            // A folder that cannot be entered says nothing about the files in it.
+            if !is_denied(folder) {
+                locator.given.push(real_folder(folder));
+            }
         }
         for trace in traces {
             let Ok(trace) = std::path::absolute(trace) else { continue };
@@ -273,10 +276,13 @@ impl Locator {
 /// Returns why a path given by the user cannot be searched; for an archive, with the command to unpack it.
 #[must_use]
 pub(crate) fn folder_problem(path: &Path) -> Option<String> {
+    let shown = escaped(&path.display().to_string()).into_owned();
+    if is_denied(path) {
+        return Some(format!("{shown}: permission denied"));
+    }
     if path.is_dir() {
         return None;
     }
-    let shown = escaped(&path.display().to_string()).into_owned();
     if !path.exists() {
         return Some(format!("{shown}: no such folder"));
     }
@@ -288,6 +294,12 @@ pub(crate) fn folder_problem(path: &Path) -> Option<String> {
     let (file, folder) =
         (shell::quoted_path(path), shell::quoted_path(&path.with_file_name(format!("{name}-symbols"))));
     Some(format!("{shown}: an archive; unpack it and name the folder: mkdir -p {folder} && tar -xf {file} -C {folder}"))
+}
+
+/// Returns whether the user must not open the files of a folder.
+fn is_denied(folder: &Path) -> bool {
+    let inside = std::fs::metadata(folder.join("."));
+    inside.is_err_and(|error| error.kind() == std::io::ErrorKind::PermissionDenied)
 }
 
 /// Removes duplicates, and keeps the order.

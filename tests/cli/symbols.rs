@@ -241,6 +241,35 @@ fn an_archive_of_perf_says_how_it_becomes_a_folder_that_names_functions() {
 }
 
 /// A trace in Spall's automatic format: `main` is entered and calls `inner`.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_folder_that_may_not_be_entered_is_refused_with_the_reason() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let folder = folder();
+    let file = recording(folder.path(), &program(folder.path(), ""));
+    let locked = folder.path().join("locked");
+    fs::create_dir(&locked).expect("made");
+    fs::set_permissions(&locked, fs::Permissions::from_mode(0)).expect("locked");
+    let longspan = env!("CARGO_BIN_EXE_longspan");
+    // Root enters any folder unless it gives that up.
+    let start = || {
+        if fs::read_dir(&locked).is_err() {
+            return Command::new(longspan);
+        }
+        let mut command = Command::new("setpriv");
+        command.args(["--bounding-set=-dac_override,-dac_read_search", longspan]);
+        command
+    };
+    let below = locked.join("below");
+    for refused in [&locked, &below] {
+        let arguments = ["symbols", "--no-cache", text(&file), "--symbols", text(refused)];
+        let output = start().args(arguments).output().expect("setpriv, which .ci/setup installs");
+        let message = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{message}");
+        assert!(message.contains(&format!("{}: permission denied", text(refused))), "{message}");
+    }
+}
+
 #[test]
 fn spans_of_instrumented_functions_have_their_names() {
     let folder = folder();
