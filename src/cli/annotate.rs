@@ -19,6 +19,7 @@ use crate::export::{SinkError, check};
 use crate::formats::native::write::WriteError;
 use crate::model::SourceFile;
 use crate::query::Snapshot;
+use crate::query::flame::is_before_parameters;
 use crate::query::samples::SampleHistogram;
 use crate::symbols::code::choice::{NoFunction, choose};
 use crate::symbols::code::listing::{FunctionCode, list};
@@ -74,8 +75,7 @@ fn print_once(annotate: &Annotate, how: &Load) -> Result<(), CliError> {
 
 /// Returns whether the trace itself names a sampled function so, as profiles without addresses do.
 fn is_sampled_by_name(name: &str, snapshot: &Snapshot, histogram: &SampleHistogram) -> bool {
-    let is_meant =
-        |function: &str| function.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('('));
+    let is_meant = |function: &str| function == name || is_before_parameters(name, function);
     (0..histogram.events().len())
         .any(|row| histogram.functions(snapshot, row).iter().any(|function| is_meant(function.name)))
 }

@@ -40,7 +40,12 @@ fn print_once(flame: &Flame, how: &Load) -> Result<(), CliError> {
     drop(line);
     check(snapshot.store())?;
     let Paths { tree, event, unit, things, missing } = paths?;
-    let Ok(picture) = FlamePicture::new(&snapshot, &tree, &flame.view, &Cancel::default()) else {
+    let mut view = flame.view.clone();
+    let mismatches = view.complete_names(&snapshot, &tree);
+    for (name, mismatch) in mismatches.iter().filter(|_| !how.is_again && !tree.whole().is_empty()) {
+        say(format_args!("{name}: {mismatch}"));
+    }
+    let Ok(picture) = FlamePicture::new(&snapshot, &tree, &view, &Cancel::default()) else {
         return Ok(()); // never cancelled
     };
     drop(tree);

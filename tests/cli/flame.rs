@@ -469,6 +469,13 @@ fn views_of_the_command_line_are_those_of_a_plain_fold() {
     assert_eq!(folded(&[file, "--focus", "b;x"]), paths([("b,x", 50_000)]));
     assert_eq!(folded(&[file, "--focus", "b;x", "--inverted", "--count"]), paths([("b,x", 2)]));
     assert_eq!(folded(&[file, "--count"]), paths([("a", 2), ("a;b,x", 2), ("a;<c> & \"d\"", 1)]));
+    for (option, name) in [("--focus", "b"), ("--hide", "A"), ("--merge", "no"), ("--collapse-recursion-of", "x")] {
+        let answer = longspan(&["flame", "--no-cache", file, option, name]);
+        assert!(answer.stderr.contains(&format!("{name}: no function has this name")), "{}", answer.stderr);
+    }
+    let answer = longspan(&["flame", "--no-cache", file, "--collapse-module", "m", "--hide", "a", "--hide", "b;x"]);
+    assert_eq!(answer.stderr.lines().count(), 1, "{}", answer.stderr);
+    assert!(answer.stderr.contains("m: no function is in this module"), "{}", answer.stderr);
     // Real addresses: each path by module has the sum of its addresses.
     let perf = data("perf_events.data.gz");
     let by_module = folded(&[text(&perf), "--by-module", "--collapse-recursion"]);
@@ -487,6 +494,20 @@ fn views_of_the_command_line_are_those_of_a_plain_fold() {
     let kernel = folded(&[text(&perf), "--by-module", "--merge-kernel"]);
     assert!(kernel.keys().all(|path| !path.contains("kernel")), "{kernel:?}");
     assert_eq!(kernel.values().sum::<u64>(), by_module.values().sum::<u64>());
+}
+
+#[test]
+fn a_function_is_also_named_without_its_parameters() {
+    let folder = folder();
+    let file = folder.path().join("stacks.txt");
+    fs::write(&file, "main;f(int) 1\nmain;f(int);g(int) 2\nmain;g(char) 4\n").expect("written");
+    let file = text(&file);
+    assert_eq!(folded(&[file, "--focus", "f"]), paths([("f(int)", 1), ("f(int);g(int)", 2)]));
+    assert_eq!(folded(&[file, "--hide", "f"]), paths([("main;g(char)", 4)]));
+    let answer = longspan(&["flame", "--no-cache", file, "--focus", "g"]);
+    let several = "g: several functions have this name: `g(char)`, `g(int)`";
+    assert!(answer.stderr.contains(several), "{}", answer.stderr);
+    assert_eq!(answer.done(), "");
 }
 
 #[test]

@@ -9,6 +9,7 @@ mod functions;
 mod sums;
 mod tree;
 mod view;
+mod view_names;
 
 use crate::base::cancel::{Cancel, Cancelled};
 use crate::query::Snapshot;
@@ -19,6 +20,7 @@ pub(crate) use functions::{FunctionIdx, FunctionKey, Functions};
 pub(crate) use sums::{FoundFunctions, OwnAndTotal};
 pub(crate) use tree::{FlameNode, FlameNodeIdx, FlameTree, Measure};
 pub(crate) use view::{FlameEdit, FlameShape, FlameView};
+pub(crate) use view_names::is_before_parameters;
 
 #[cfg(test)]
 pub(crate) use tree::{test_tree, tree_of_functions};

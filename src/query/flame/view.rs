@@ -128,6 +128,16 @@ impl<'s, 'v> ViewBuilder<'s, 'v> {
         Ok(builder.finish())
     }
 
+    /// Returns the functions of all paths, also of hidden ones.
+    pub(super) fn functions_of(mut self, calls: &CallTree) -> Functions {
+        let by_module = self.has(&FlameEdit::UnnamedByModule);
+        for call in calls.nodes().iter().skip(1) {
+            let function = self.functions.function(call.name, by_module);
+            self.shown(function);
+        }
+        self.finish()
+    }
+
     /// Returns the function that represents another in the view.
     fn shown(&mut self, function: FunctionIdx) -> FunctionIdx {
         let module = self.functions.functions().module(function);

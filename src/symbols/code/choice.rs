@@ -4,6 +4,7 @@ use std::fmt;
 
 use crate::model::Module;
 use crate::query::Snapshot;
+use crate::query::flame::is_before_parameters;
 use crate::symbols::lookup::TraceNames;
 
 /// Limit for the candidates in an error.
@@ -64,7 +65,7 @@ pub(crate) fn choose(
             let choice = || FunctionChoice { name: function.to_owned(), module: row };
             if function == name {
                 exact.push(choice());
-            } else if function.strip_prefix(name).is_some_and(|rest| rest.starts_with('(')) {
+            } else if is_before_parameters(name, function) {
                 short.push(choice());
             }
         }
