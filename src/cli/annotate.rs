@@ -111,6 +111,9 @@ fn say_what_is_missing(code: &FunctionCode, side: CodeSide) {
         }
         CodeSide::Source => {
             for file in &code.files {
+                if let Some(path) = file.opened.as_ref().ok().filter(|_| file.is_newer) {
+                    say(format_args!("{}: newer than the program, so its lines may be others", path.display()));
+                }
                 let Err(problem) = &file.opened else { continue };
                 let folder = std::path::Path::new(&file.recorded).parent().unwrap_or(std::path::Path::new("/"));
                 let hint = match problem {

@@ -2,6 +2,7 @@
 //! available tables. Without such a file, returns no names and the reason.
 
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use super::cache::KeptNames;
 use super::demangle::demangle;
@@ -41,6 +42,11 @@ pub(crate) struct ModuleNames {
 }
 
 impl ModuleNames {
+    /// Returns when the file that the names come from was built, by its modification time.
+    pub(super) fn built(&self) -> Option<SystemTime> {
+        std::fs::metadata(self.path.as_ref()?).ok()?.modified().ok()
+    }
+
     /// Adds the files of a search.
     fn with_search(mut self, search: ModuleSearch) -> Self {
         self.used.extend(search.used);

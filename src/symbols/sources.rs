@@ -5,8 +5,9 @@
 //! the build.
 
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
-use super::file::{OpenError, Roots};
+use super::file::{InputFile, OpenError, Roots};
 use super::paths::{real_folder, without_parents};
 
 /// Size limit of a source file; generated ones have some megabytes.
@@ -70,6 +71,7 @@ impl SourceProblem {
 #[derive(Debug)]
 pub(super) struct SourceText {
     pub(super) path: PathBuf,
+    pub(super) modified: Option<SystemTime>,
     text: String,
     /// End offset of each line, without its line break.
     ends: Vec<usize>,
@@ -99,8 +101,7 @@ impl SourceFolders {
         for path in mapped.chain([recorded.clone()]) {
             match self.roots.open(&path) {
                 Ok(file) => {
-                    let text = file.read_all(FILE_BYTES_MAX).ok_or(SourceProblem::Unreadable)?;
-                    return Ok(SourceText::new(file.path, &text));
+                    return SourceText::read(file).ok_or(SourceProblem::Unreadable);
                 }
                 Err(OpenError::OutsideRoots) => {}
                 Err(OpenError::Missing) => problem = SourceProblem::Missing,
@@ -118,9 +119,9 @@ impl SourceFolders {
             let end: PathBuf = components[from..].iter().collect();
             for map in self.maps.iter().filter(|map| map.is_searched) {
                 if let Ok(file) = self.roots.open(&map.folder.join(&end))
-                    && let Some(text) = file.read_all(FILE_BYTES_MAX)
+                    && let Some(text) = SourceText::read(file)
                 {
-                    return Some(SourceText::new(file.path, &text));
+                    return Some(text);
                 }
             }
         }
@@ -129,11 +130,18 @@ impl SourceFolders {
 }
 
 impl SourceText {
+    /// Reads a file; `None` if it is too large or unreadable.
+    fn read(file: InputFile) -> Option<Self> {
+        let bytes = file.read_all(FILE_BYTES_MAX)?;
+        let modified = file.metadata().and_then(|metadata| metadata.modified().ok());
+        Some(Self { modified, ..Self::new(file.path, &bytes) })
+    }
+
     fn new(path: PathBuf, bytes: &[u8]) -> Self {
         let text = String::from_utf8_lossy(bytes).into_owned();
         let ends = memchr::memchr_iter(b'\n', text.as_bytes());
         let last = (!text.ends_with('\n')).then_some(text.len());
-        Self { path, ends: ends.chain(last).collect(), text }
+        Self { path, modified: None, ends: ends.chain(last).collect(), text }
     }
 
     /// Returns a line by its 1-based number.

@@ -279,6 +279,17 @@ fn lines_have_the_sums_of_dump_by_addr2line_and_texts_of_named_folders_alone() {
         }
         assert!(shown.windows(2).all(|pair| number(&pair[0][1]) + 1 == number(&pair[1][1])), "{shown:?}");
     }
+    // Lines of a source file that was changed after the build may be others.
+    let annotate = || {
+        let words = [&symbols[..], &[text(&file), "work", "--source-map", &map]].concat();
+        longspan(&[&["annotate", "--no-cache"], &words[..]].concat()).stderr
+    };
+    let source = elsewhere.path().join("work.c");
+    assert!(!annotate().contains("newer"), "{}", annotate());
+    let later = std::time::SystemTime::now() + std::time::Duration::from_secs(60);
+    let changed = fs::File::options().append(true).open(&source).expect("opened");
+    changed.set_modified(later).expect("changed");
+    assert!(annotate().contains(&format!("{}: newer than the program", text(&source))), "{}", annotate());
     // A part of the time has a part of the samples.
     let words = [&symbols[..], &[text(&file), "work", "--to", "+5us", "--format", "json"]].concat();
     let rows = longspan(&[&["annotate", "--no-cache"], &words[..]].concat()).done();

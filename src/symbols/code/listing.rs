@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::PathBuf;
+use std::time::SystemTime;
 
 use super::assembly::{DecodedInstruction, InstructionSet, decode, decoded_part};
 use super::choice::FunctionChoice;
@@ -46,6 +47,8 @@ pub(crate) struct SourceListing {
     pub(crate) recorded: String,
     /// The file that was read.
     pub(crate) opened: Result<PathBuf, SourceProblem>,
+    /// Whether the file was changed after the program was built.
+    pub(crate) is_newer: bool,
     pub(crate) lines: Vec<SourceLine>,
 }
 
@@ -122,6 +125,7 @@ pub(crate) fn list(
     let module = &samples.snapshot.tracks().modules[function.module as usize];
     let listed = ListedFunction { samples, function, locator, bytes_max, cancel };
     let (sums, mut lines) = listed.line_sums()?;
+    let built = samples.found.modules.get(function.module as usize).and_then(|names| names.built());
     let assembly = match ModuleCode::open(module, locator, bytes_max, cancel)? {
         Ok(code) => listed.assembly(&code)?,
         Err(reason) => Err(reason),
@@ -137,7 +141,7 @@ pub(crate) fn list(
         module: module.category.clone(),
         event: samples.histogram.events()[samples.event].clone(),
         sums,
-        files: listings(&lines, folders),
+        files: listings(&lines, folders, built),
         assembly: assembly.map(|(assembly, _)| assembly),
     })
 }
@@ -235,7 +239,7 @@ impl ListedFunction<'_> {
 }
 
 /// Combines lines with the text of their files.
-fn listings(lines: &LineSums, folders: &SourceFolders) -> Vec<SourceListing> {
+fn listings(lines: &LineSums, folders: &SourceFolders, built: Option<SystemTime>) -> Vec<SourceListing> {
     let mut files: BTreeMap<&str, Vec<(u32, OwnAndTotal)>> = BTreeMap::new();
     for ((file, line), &sums) in lines {
         files.entry(file).or_default().push((*line, sums));
@@ -244,17 +248,22 @@ fn listings(lines: &LineSums, folders: &SourceFolders) -> Vec<SourceListing> {
         |lines: &[(u32, OwnAndTotal)]| -> u128 { lines.iter().map(|(_, sums)| u128::from(sums.total.weight)).sum() };
     let mut files: Vec<_> = files.into_iter().collect();
     files.sort_by_key(|(_, lines)| std::cmp::Reverse(weight(lines)));
-    files.into_iter().map(|(file, lines)| listing(file, &lines, folders)).collect()
+    files.into_iter().map(|(file, lines)| listing(file, &lines, folders, built)).collect()
 }
 
 /// Returns the lines of a file from the first to the last of a function, with context.
-fn listing(file: &str, line_sums: &[(u32, OwnAndTotal)], folders: &SourceFolders) -> SourceListing {
+fn listing(
+    file: &str,
+    line_sums: &[(u32, OwnAndTotal)],
+    folders: &SourceFolders,
+    built: Option<SystemTime>,
+) -> SourceListing {
     let recorded = file.to_owned();
     let text = match folders.read(file) {
         Ok(text) => text,
         Err(problem) => {
             let lines = line_sums.iter().map(|&(number, sums)| SourceLine { number, sums, text: None }).collect();
-            return SourceListing { recorded, opened: Err(problem), lines };
+            return SourceListing { recorded, opened: Err(problem), is_newer: false, lines };
         }
     };
     let mut rows: BTreeMap<u32, OwnAndTotal> = line_sums.iter().copied().collect();
@@ -267,7 +276,9 @@ fn listing(file: &str, line_sums: &[(u32, OwnAndTotal)], folders: &SourceFolders
         }
     }
     let line = |(number, sums)| SourceLine { number, sums, text: text.line(number).map(str::to_owned) };
-    SourceListing { recorded, opened: Ok(text.path.clone()), lines: rows.into_iter().map(line).collect() }
+    let is_newer = text.modified.zip(built).is_some_and(|(modified, built)| modified > built);
+    let lines = rows.into_iter().map(line).collect();
+    SourceListing { recorded, opened: Ok(text.path.clone()), is_newer, lines }
 }
 
 /// The files of a module, one of which has its code.

@@ -133,6 +133,7 @@ fn lines(code: &FunctionCode) -> Vec<CodeRow> {
     let mut rows = Vec::new();
     for file in &code.files {
         let head = match &file.opened {
+            Ok(path) if file.is_newer => format!("{} (newer than the program)", path.display()),
             Ok(path) => path.display().to_string(),
             Err(problem) => format!("{} ({})", file.recorded, problem.label()),
         };
