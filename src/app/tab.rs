@@ -60,6 +60,8 @@ pub(super) struct Tab {
     pub(crate) message: Option<TabMessage>,
     /// The text of the status bar beside the counts.
     pub(crate) note: String,
+    /// The part of `note` about missing names or running work, which is cleared once it is no longer true.
+    passing_note: String,
 }
 
 /// An error that is shown until the user closes it.
@@ -99,6 +101,7 @@ impl Tab {
             told_of_export: None,
             message: None,
             note: String::new(),
+            passing_note: String::new(),
         }
     }
 
@@ -123,6 +126,20 @@ impl Tab {
             self.note.push_str("  ");
         }
         self.note.push_str(note);
+    }
+
+    /// Replaces the text of the status bar by one that will no longer be true later.
+    pub(super) fn set_passing_note(&mut self, note: String) {
+        self.note.clone_from(&note);
+        self.passing_note = note;
+    }
+
+    /// Clears the last passing note, and leaves other text.
+    pub(super) fn clear_passing_note(&mut self) {
+        let passing = std::mem::take(&mut self.passing_note);
+        if !passing.is_empty() {
+            self.note = self.note.replacen(&passing, "", 1).trim().to_owned();
+        }
     }
 
     pub(super) fn timeline_mut(&mut self) -> Option<&mut Timeline> {
@@ -187,4 +204,26 @@ fn are_same_files(one: &Sources, other: &Sources) -> bool {
             && (one == other || path.ok().is_some_and(|path| other_path.is_ok_and(|other| path == other)))
     };
     one == other || one.files().len() == other.files().len() && one.files().iter().zip(other.files()).all(is_same)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_passing_note_is_cleared_and_leaves_others() {
+        let wake: Wake = Arc::new(|_| {});
+        let mut tab = Tab::new(TabId(0), &wake);
+        tab.set_passing_note("4 of 8 functions have names".to_owned());
+        tab.clear_passing_note();
+        assert_eq!(tab.note, "");
+        tab.set_passing_note("4 of 8 functions have names".to_owned());
+        tab.add_note("A file was written");
+        tab.clear_passing_note();
+        assert_eq!(tab.note, "A file was written");
+        tab.set_passing_note("The trace is sorted again".to_owned());
+        "Stopped.".clone_into(&mut tab.note);
+        tab.clear_passing_note();
+        assert_eq!(tab.note, "Stopped.");
+    }
 }

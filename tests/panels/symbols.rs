@@ -107,6 +107,7 @@ fn stacks_are_unwound_again_when_their_files_are_located() {
     session.until("a whole stack", |session| session.says(&whole));
     session.give("Symbols");
     session.until("names", |session| session.says("/deep, named, 1 samples"));
+    assert!(!session.says("Files that stacks are unwound by were found"), "{}", session.node_texts().join("\n"));
 }
 
 #[test]

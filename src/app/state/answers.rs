@@ -36,11 +36,13 @@ fn show_names(tab: &mut Tab, named: &NamedTrace) {
     let sum = |number: fn(&ModuleReport) -> u64| named.modules.iter().map(number).sum::<u64>();
     let (found, all) = (sum(|module| module.named), sum(|module| module.frames));
     if found < all {
-        tab.note = format!(
+        tab.set_passing_note(format!(
             "{} of {} functions have names: Analyze > Symbols says which files lack them",
             grouped_digits(found),
             grouped_digits(all)
-        );
+        ));
+    } else {
+        tab.clear_passing_note();
     }
     capture.has_other_stacks = named.has_other_stacks;
     tab.capture = Some(capture);

@@ -50,7 +50,8 @@ impl App {
         }
         let sources = capture.sources.clone();
         self.load(LoadSource::Files(sources));
-        "Files that stacks are unwound by were found; the trace is sorted again.".clone_into(&mut self.tab_mut().note);
+        let note = "Files that stacks are unwound by were found; the trace is sorted again.";
+        self.tab_mut().set_passing_note(note.to_owned());
         if let Some(capture) = &mut self.tab_mut().capture {
             (capture.grows, capture.has_other_stacks) = (true, false);
         }
