@@ -43,6 +43,23 @@ fn a_long_value_is_shown_in_part_and_copied_whole() {
 }
 
 #[test]
+fn the_name_of_a_parent_does_not_push_the_other_facts_away() {
+    let mut session = Session::empty(SCREEN, 1.0);
+    let name = format!("outer<{}>::end", "Map, ".repeat(800));
+    let span = |name: &str, dur: u64| json!({"ph": "X", "name": name, "pid": 1, "tid": 1, "ts": 0, "dur": dur});
+    session.open_text("long.json", &json!([span(&name, 1000), span("inner", 500)]).to_string());
+    session.harness.run_steps(3);
+    for (key, selected) in [(Key::CloseBracket, "outer"), (Key::ArrowDown, "inner")] {
+        session.press(Modifiers::NONE, key);
+        session.until("the span", |session| session.summary().contains(&format!("Selected: {selected}")));
+    }
+    session.until("the share", |session| session.says("50.0 % of outer<Map"));
+    let texts = session.node_texts();
+    let share = texts.iter().find(|text| text.contains("50.0 % of outer<Map")).expect("the share");
+    assert!(share.len() < 200 && share.ends_with(">::end"), "{share}");
+}
+
+#[test]
 fn what_is_too_long_for_the_clipboard_is_not_copied_and_this_is_said() {
     let mut session = with_arguments(&json!({"text": "w".repeat((15 << 20) + 1)}));
     session.click("Copy");

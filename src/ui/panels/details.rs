@@ -2,6 +2,8 @@
 
 mod values;
 
+use std::borrow::Cow;
+
 use egui::{RichText, ScrollArea, Ui};
 use serde_json::Value as Json;
 
@@ -17,7 +19,7 @@ use crate::query::flow_chain::FlowChain;
 use crate::query::groups::{GroupBy, NameKey, PlaceKey};
 use crate::query::overlay::FrameLine;
 use crate::query::{Description, Snapshot, family};
-use crate::scene::labels::shown_name;
+use crate::scene::labels::{shorten_middle, shown_name};
 use crate::scene::titles::{process_title, track_title};
 use crate::store::lane::{LaneKind, RowIdx};
 use crate::ui::command::{AppCommand, Command, TimelineCommand};
@@ -29,6 +31,9 @@ use values::{NAME_POINTS, pair, show_arguments, show_raw};
 
 /// Maximum number of children listed.
 const CHILDREN_MAX: usize = 12;
+
+/// Limit for the letters of a fact, which may have the name of another span; its tooltip has more.
+const FACT_LETTERS_MAX: f32 = 160.0;
 
 /// Below this width the panel has one column.
 const COLUMNS_POINTS: f32 = 600.0;
@@ -218,7 +223,9 @@ impl DetailsPanel {
             if !text.is_empty() {
                 let by = group_key(label).filter(|_| is_span);
                 let value = || PanelValue { filter, ..PanelValue::new(text.as_str()) }.grouped_by(by);
-                commands.extend(pair(ui, theme, (label, NAME_POINTS), &text, value));
+                let short = shorten_middle(&text, FACT_LETTERS_MAX, |_| 1.0).unwrap_or_default();
+                let whole = matches!(short, Cow::Owned(_)).then_some(&*text);
+                commands.extend(pair(ui, theme, (label, NAME_POINTS), (&short, whole), value));
             }
         };
         let filter_of = |key: &str, text: &str| (!text.is_empty()).then(|| format!("{key}:{}", quoted(text)));

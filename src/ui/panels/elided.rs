@@ -4,12 +4,12 @@ use std::borrow::Cow;
 
 use egui::{FontId, Painter};
 
-use crate::scene::labels::{shorten_label, shown};
+use crate::scene::labels::{shorten_label, shorten_middle, shown};
 use crate::ui::widgets::letters::letter_width;
 use crate::ui::widgets::reading_order::on_screen;
 
-/// Limit for the bytes of a tooltip, which must fit on the screen. Copies have the rest.
-const TIP_BYTES_MAX: usize = 4096;
+/// Limit for the letters of a name in a tooltip: some fifteen lines. Copies have the rest.
+const TIP_LETTERS_MAX: f32 = 1200.0;
 
 /// Returns the part of a text that fits in `points`.
 pub(super) fn elided<'t>(painter: &Painter, text: &'t str, points: f32, font: &FontId) -> Cow<'t, str> {
@@ -20,15 +20,10 @@ fn elide(text: &str, room: f32, advance: impl FnMut(char) -> f32) -> Cow<'_, str
     shorten_label(text, room, advance).unwrap_or(Cow::Borrowed("…"))
 }
 
-/// Returns a whole name for a tooltip, with control characters escaped.
+/// Returns a name for a tooltip, with control characters escaped. A very long one lacks its middle.
 #[must_use]
 pub(super) fn tip(text: &str) -> String {
-    let end = text.floor_char_boundary(TIP_BYTES_MAX);
-    let mut tip = on_screen(&shown(&text[..end])).into_owned();
-    if end < text.len() {
-        tip.push('…');
-    }
-    tip
+    on_screen(&shown(&shorten_middle(text, TIP_LETTERS_MAX, |_| 1.0).unwrap_or_default())).into_owned()
 }
 
 #[cfg(test)]
@@ -45,7 +40,8 @@ mod tests {
     fn a_tooltip_shows_five_hundred_letters_and_cuts_a_megabyte() {
         let name = "n".repeat(500);
         assert_eq!(tip(&name), name);
-        let book = "é".repeat(1 << 20);
-        assert!(tip(&book).ends_with('…') && tip(&book).len() < 2 * TIP_BYTES_MAX);
+        let book = format!("{}.end", "é".repeat(1 << 20));
+        assert!(tip(&book).starts_with("éé") && tip(&book).ends_with(".end") && tip(&book).contains('…'));
+        assert_eq!(tip(&book).chars().count(), TIP_LETTERS_MAX as usize);
     }
 }

@@ -12,6 +12,7 @@ use crate::query::groups::GroupBy;
 use crate::scene::labels::shown;
 use crate::ui::chrome::progress::bytes_text;
 use crate::ui::command::Command;
+use crate::ui::panels::elided::tip;
 use crate::ui::panels::value_menu::{self, PanelValue};
 use crate::ui::theme::Theme;
 use crate::ui::widgets::context_menu::context_menu;
@@ -120,7 +121,7 @@ fn show_value<'a>(
         let by = path.map(GroupBy::Argument);
         PanelValue { filter, ..PanelValue::new(&*text) }.of_argument(key).grouped_by(by)
     };
-    commands.extend(pair(ui, theme, (key, width), &text, in_menu));
+    commands.extend(pair(ui, theme, (key, width), (&text, None), in_menu));
 }
 
 /// Returns the width of the label column for plain values: that of the longest label, as long as values have more.
@@ -137,13 +138,13 @@ fn keys_width<'a>(ui: &Ui, members: impl Iterator<Item = (&'a str, &'a Json)>) -
     longest.ceil().min(ui.available_width() * PART_MAX).max(NAME_POINTS)
 }
 
-/// Shows a label beside a value, which can be selected, copied, and wrapped. A right click opens the menu of the whole
-/// value, which is built only then. Returns the chosen command.
+/// Shows a label beside a value, which can be selected, copied, and wrapped. A shortened value has the whole one in its
+/// tooltip. A right click opens the menu of the whole value, which is built only then. Returns the chosen command.
 pub(super) fn pair(
     ui: &mut Ui,
     theme: &Theme,
     (name, width): (&str, f32),
-    text: &str,
+    (text, whole): (&str, Option<&str>),
     value: impl FnOnce() -> PanelValue,
 ) -> Option<Command> {
     let mut chosen = None;
@@ -162,7 +163,10 @@ pub(super) fn pair(
             let ordered = on_screen(&safe);
             let is_as_written = matches!(ordered, Cow::Borrowed(_));
             let label = egui::Label::new(&*ordered).selectable(is_as_written).sense(egui::Sense::CLICK).wrap();
-            let response = ui.add(label);
+            let mut response = ui.add(label);
+            if let Some(whole) = whole {
+                response = response.on_hover_text(tip(whole));
+            }
             if hidden > 0 {
                 show_rest(ui, theme, &bytes_text(hidden as u64));
             }
