@@ -42,6 +42,7 @@ mod tests;
 mod timeline_keeper;
 #[cfg(test)]
 mod track_reads_tests;
+mod typed_path;
 pub(crate) mod window;
 #[cfg(test)]
 mod written_tests;

@@ -11,6 +11,7 @@ use egui::Ui;
 
 use super::analysis::Analysis;
 use crate::app::event::{TabWake, TaskError, TaskId};
+use crate::app::typed_path::absolute_folder;
 use crate::base::csv::Cells;
 use crate::export::values::TableSource;
 use crate::model::Sources;
@@ -397,7 +398,8 @@ impl Panels {
     /// Resolves names again, with a folder searched first.
     fn locate(&mut self, folder: PathBuf, snapshot: &Snapshot, wake: &TabWake) {
         let Some(mut query) = self.name_query.clone() else { return };
-        query.folders.retain(|known| *known != folder);
+        let folder = absolute_folder(&folder);
+        query.folders.retain(|known| absolute_folder(known) != folder);
         query.folders.insert(0, folder);
         (query.is_wanted, query.is_located, query.compares_stacks) = (true, true, true);
         self.find_names(query, snapshot, wake);

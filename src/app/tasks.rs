@@ -12,6 +12,7 @@ use crate::app::background::{guarded, spawn};
 use crate::app::event::{DialogChoice, TabEvent, TabWake, TaskError, TaskEvent, TaskId, Wake};
 use crate::app::offscreen::{TimelinePicture, write_png};
 use crate::app::pasted::Pasted;
+use crate::app::typed_path::in_home;
 use crate::base::cancel::Cancel;
 use crate::base::escape::escaped;
 use crate::base::progress::Progress;
@@ -315,13 +316,6 @@ fn chosen(purpose: Purpose, path: PathBuf) -> TaskEvent {
     TaskEvent::Chosen(DialogChoice::Chosen(purpose, vec![path]))
 }
 
-/// Expands `~` to the home folder; the typed text was already joined to the current folder.
-fn in_home(path: &Path) -> Option<PathBuf> {
-    let mut parts = path.components();
-    parts.find(|part| part.as_os_str() == "~")?;
-    Some(dirs::home_dir()?.join(parts.as_path()))
-}
-
 fn listing(folder: &Path) -> std::io::Result<Vec<FolderEntry>> {
     /// Limit for a list that users scroll through; other names can still be typed.
     const ENTRIES_MAX: usize = 10_000;
@@ -348,13 +342,6 @@ pub(crate) fn file_name(path: &Path) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_typed_tilde_is_the_home_folder_wherever_the_picker_is() {
-        let home = dirs::home_dir().expect("a home folder");
-        assert_eq!(in_home(Path::new("/some/where/~/traces/a.json")), Some(home.join("traces/a.json")));
-        assert_eq!(in_home(Path::new("/some/where/~a/b")), None);
-    }
 
     #[test]
     fn a_folder_is_listed_with_sizes_and_a_missing_one_is_an_error() {
