@@ -147,6 +147,13 @@ impl Functions {
         FunctionKey { name: self.text(snapshot, function).into(), module }
     }
 
+    /// Returns whether a function has this key.
+    #[must_use]
+    pub(super) fn has_key(&self, snapshot: &Snapshot, function: FunctionIdx, key: &FunctionKey) -> bool {
+        *self.text(snapshot, function) == *key.name
+            && key.module.as_ref().is_none_or(|module| **module == *self.module(function))
+    }
+
     /// Iterates over all functions except the root and the others.
     pub(crate) fn all(&self) -> impl Iterator<Item = FunctionIdx> + use<> {
         (2..self.rows.len() as u32).map(FunctionIdx)
@@ -254,8 +261,7 @@ impl<'s> FunctionBuilder<'s> {
     /// Returns whether a function has this key.
     #[must_use]
     pub(super) fn has_key(&self, function: FunctionIdx, key: &FunctionKey) -> bool {
-        *self.functions.text(self.snapshot, function) == *key.name
-            && key.module.as_ref().is_none_or(|module| **module == *self.functions.module(function))
+        self.functions.has_key(self.snapshot, function, key)
     }
 
     /// Returns whether a processor or a program is idle in a function.

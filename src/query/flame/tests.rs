@@ -308,3 +308,19 @@ fn a_view_that_is_stopped_says_so() {
     let view = FlameView { shape: FlameShape::Inverted, ..FlameView::default() };
     assert!(FlamePicture::new(&snapshot, &calls, &view, &cancel).is_err());
 }
+
+#[test]
+fn functions_that_no_path_has_are_dropped_from_a_view_also_below_hidden_ones() {
+    let (snapshot, rows) = snapshot();
+    // main, read of libc, and do_work.
+    let tree = tree_of(&[(vec![0, 1, 5], SampleSum { samples: 1, weight: 1 })], &rows);
+    let module = |name: &str| FlameEdit::CollapseModule(name.into());
+    let known = [FlameEdit::Hide(key("read", "libc.so")), FlameEdit::Merge(key("do_work", "app")), module("app")];
+    let lost =
+        [FlameEdit::Hide(key("read", "vmlinux")), FlameEdit::CollapseRecursionOf(key("[pie]", "pie")), module("pie")];
+    let edits = known.iter().chain(&lost).chain(&[FlameEdit::HideIdle]).cloned().collect();
+    let mut view = FlameView { edits, focus: Some(key("libc.so+0x10", "libc.so")), ..FlameView::default() };
+    view.retain_known(&snapshot, &tree);
+    assert_eq!(view.edits, [&known[..], &[FlameEdit::HideIdle]].concat());
+    assert_eq!(view.focus, None);
+}

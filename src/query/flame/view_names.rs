@@ -43,6 +43,9 @@ pub(crate) fn is_before_parameters(name: &str, function: &str) -> bool {
 impl FlameView {
     /// Completes the names of functions, and returns those of functions and modules that the paths lack.
     pub(crate) fn complete_names(&mut self, snapshot: &Snapshot, calls: &CallTree) -> Vec<(Box<str>, NameMismatch)> {
+        if !self.has_names() {
+            return Vec::new();
+        }
         let functions = ViewBuilder::new(FunctionBuilder::new(snapshot), self).functions_of(calls);
         let names: BTreeSet<&str> = functions.all().map(|function| functions.text(snapshot, function)).collect();
         let mut mismatches = Vec::new();
@@ -68,6 +71,39 @@ impl FlameView {
         });
         mismatches.extend(modules.map(|module| (module.clone(), NameMismatch::NoModule)));
         mismatches
+    }
+
+    /// Drops the edits and the focus of functions and modules that the paths lack.
+    pub(crate) fn retain_known(&mut self, snapshot: &Snapshot, calls: &CallTree) {
+        if !self.has_names() {
+            return;
+        }
+        let functions = ViewBuilder::new(FunctionBuilder::new(snapshot), self).functions_of(calls);
+        let has = |key: &FunctionKey| functions.all().any(|function| functions.has_key(snapshot, function, key));
+        self.focus.take_if(|key| !has(key));
+        self.edits.retain(|edit| match edit {
+            FlameEdit::Hide(key) | FlameEdit::Merge(key) | FlameEdit::CollapseRecursionOf(key) => has(key),
+            FlameEdit::CollapseModule(module) => has_module(&functions, module),
+            FlameEdit::CollapseRecursion
+            | FlameEdit::MergeKernel
+            | FlameEdit::HideIdle
+            | FlameEdit::UnnamedByModule => true,
+        });
+    }
+
+    /// Returns whether the view names a function or a module.
+    fn has_names(&self) -> bool {
+        let has_name = |edit: &FlameEdit| match edit {
+            FlameEdit::Hide(_)
+            | FlameEdit::Merge(_)
+            | FlameEdit::CollapseRecursionOf(_)
+            | FlameEdit::CollapseModule(_) => true,
+            FlameEdit::CollapseRecursion
+            | FlameEdit::MergeKernel
+            | FlameEdit::HideIdle
+            | FlameEdit::UnnamedByModule => false,
+        };
+        self.focus.is_some() || self.edits.iter().any(has_name)
     }
 }
 

@@ -70,6 +70,8 @@ pub(crate) struct FlamePanel {
     menu: Option<(FlamePart, FlameNodeIdx)>,
     /// Whether to scroll the function of a sandwich into view.
     reveals: bool,
+    /// Whether functions may have other names than in the view, which the next exact answer tells.
+    checks_names: bool,
 }
 
 impl FlamePanel {
@@ -78,6 +80,10 @@ impl FlamePanel {
         (self.answer, self.is_answered, self.missing_points) = (Some(Arc::clone(answer)), true, None);
         self.menu = None;
         self.reveals = answer.picture.callers.is_some();
+        if self.checks_names && answer.paths.is_exact() {
+            self.checks_names = false;
+            self.history.current.retain_known(snapshot, answer);
+        }
         self.search(snapshot);
     }
 
@@ -446,7 +452,8 @@ impl DockPanel for FlamePanel {
     fn forget(&mut self) -> Option<Question> {
         let (event, history) = (self.event.take(), std::mem::take(&mut self.history));
         let words = std::mem::take(&mut self.words);
-        *self = Self { samples: self.samples, event, history, look: self.look, words, ..Self::default() };
+        let (samples, look) = (self.samples, self.look);
+        *self = Self { samples, event, history, look, words, checks_names: true, ..Self::default() };
         None
     }
 

@@ -4,6 +4,7 @@ use crate::query::Snapshot;
 use crate::query::flame::{
     FlameEdit, FlameNodeIdx, FlamePicture, FlameShape, FlameTree, FlameView, FunctionKey, Measure,
 };
+use crate::ui::questions::FlameAnswer;
 
 /// Limit for the history.
 const STATES_MAX: usize = 100;
@@ -29,6 +30,19 @@ impl Default for FlameState {
     fn default() -> Self {
         let view = FlameView { edits: vec![FlameEdit::UnnamedByModule], ..FlameView::default() };
         Self { view, roots: [Vec::new(), Vec::new()] }
+    }
+}
+
+impl FlameState {
+    /// Drops the edits, the focus and the bars of functions that have other names now.
+    pub(super) fn retain_known(&mut self, snapshot: &Snapshot, answer: &FlameAnswer) {
+        self.view.retain_known(snapshot, &answer.paths.tree);
+        for part in [FlamePart::Tree, FlamePart::Callers] {
+            let root = &mut self.roots[part as usize];
+            *root = tree_of(&answer.picture, part).map_or_else(Vec::new, |tree| {
+                keys_of(snapshot, &answer.picture, tree, node_of(snapshot, &answer.picture, tree, root))
+            });
+        }
     }
 }
 
@@ -171,7 +185,32 @@ pub(super) fn node_of(
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
+    use crate::base::cancel::Cancel;
+    use crate::model::NameIdx;
+    use crate::query::samples::SampleSum;
+    use crate::query::stacks::{CallPaths, CallTree};
+
+    #[test]
+    fn functions_that_have_other_names_now_are_in_no_edit_and_no_path() {
+        let snapshot = crate::scene::tests::snapshot(r#"[{"ph":"X","name":"alpha","pid":1,"tid":1,"ts":0,"dur":4}]"#);
+        let mut names = (0..snapshot.names().len()).map(|row| NameIdx(row as u32));
+        let alpha = names.find(|&name| snapshot.names().get(name).text == "alpha").expect("a span");
+        let tree = CallTree::from_paths([([alpha], SampleSum { samples: 1, weight: 1 })].into_iter());
+        let key = |name: &str| FunctionKey { name: name.into(), module: Some("".into()) };
+        let mut state = FlameState::default();
+        let picture = FlamePicture::new(&snapshot, &tree, &state.view, &Cancel::default()).expect("a picture");
+        let (paths, picture) = (Arc::new(CallPaths { tree, ..CallPaths::default() }), Arc::new(picture));
+        state.view.edits.extend([FlameEdit::Hide(key("[pie]")), FlameEdit::Merge(key("alpha"))]);
+        state.view.focus = Some(key("pie+0x5"));
+        state.roots = [vec![key("alpha"), key("[pie]")], vec![key("[pie]")]];
+        state.retain_known(&snapshot, &FlameAnswer { paths, picture });
+        assert_eq!(state.view.edits, [FlameEdit::UnnamedByModule, FlameEdit::Merge(key("alpha"))]);
+        assert_eq!(state.view.focus, None);
+        assert_eq!(state.roots, [vec![key("alpha")], vec![]]);
+    }
 
     #[test]
     fn a_step_back_restores_the_previous_state_and_a_step_forward_the_next() {
