@@ -2,9 +2,15 @@
 
 use egui::{Label, ProgressBar, RichText, Ui};
 
+use super::elided::tip;
 use crate::base::progress::Progress;
 use crate::query::Snapshot;
+use crate::scene::labels::{shorten_label, shown};
 use crate::ui::theme::Theme;
+use crate::ui::widgets::reading_order::on_screen;
+
+/// Limit for the letters of an error beside a button.
+const ERROR_LETTERS_MAX: f32 = 60.0;
 
 /// The exactness of a complete answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,6 +33,18 @@ pub(super) fn show_progress(ui: &mut Ui, progress: &Progress, word: &str, theme:
     let part = progress.view().fraction().unwrap_or(0.0);
     ui.add(ProgressBar::new(part).desired_width(60.0).desired_height(6.0));
     ui.label(RichText::new(format!("{word}: {:.0} %", part * 100.0)).color(theme.warning))
+}
+
+/// Shows why a query has no complete answer: the message of its failure, or else `stopped`.
+pub(super) fn show_stopped(ui: &mut Ui, stopped: &str, error: Option<&str>, theme: &Theme) {
+    match error {
+        // The button beside it must stay in view.
+        Some(error) => {
+            let text = shorten_label(error, ERROR_LETTERS_MAX, |_| 1.0).unwrap_or_default();
+            ui.label(RichText::new(on_screen(&shown(&text))).color(theme.error)).on_hover_text(tip(error))
+        }
+        None => ui.label(RichText::new(stopped).color(theme.warning)),
+    };
 }
 
 /// Shows the exactness of a complete answer, in the rest of the line.

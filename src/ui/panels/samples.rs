@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use egui::{ComboBox, RichText, ScrollArea, Ui};
 
-use super::answer_state::{Exactness, show_counting, show_exactness};
+use super::answer_state::{Exactness, show_counting, show_exactness, show_stopped};
 use super::dock_panel::{DockPanel, PanelTools, PanelView};
 use super::flame::{Sandwich, SandwichResponse};
 use super::sample_rows::{FIRST_SORTED, SampleRows, columns};
@@ -135,6 +135,7 @@ impl SamplesPanel {
         if std::mem::replace(is_asked, true) {
             return None;
         }
+        self.sandwich.begin();
         let view = FlameView { shape: FlameShape::Sandwich(function.clone()), ..FlameView::default() };
         let known = Some(PtrEq(Arc::clone(&answer.paths)));
         let of = PathsOf::Samples(self.event.clone());
@@ -165,7 +166,7 @@ impl SamplesPanel {
                 commands.push(Command::Panel(PanelCommand::StopSamples));
             }
         } else if self.is_stopped {
-            ui.label(RichText::new("stopped: not counted").color(theme.warning));
+            show_stopped(ui, "stopped: not counted", self.error.as_deref(), theme);
             if ui.button("Count").clicked() {
                 self.question = None;
             }
@@ -174,9 +175,7 @@ impl SamplesPanel {
             if ui.button("Close").clicked() {
                 commands.push(Command::Panel(PanelCommand::Toggle(Panel::Samples)));
             }
-            if let Some(error) = &self.error {
-                ui.add(egui::Label::new(RichText::new(error).color(theme.error)).truncate());
-            } else if progress.is_none() && self.answer.is_some() && !self.is_stopped {
+            if progress.is_none() && self.answer.is_some() && !self.is_stopped {
                 show_exactness(ui, Exactness::Exact, view.snapshot(), theme);
             }
         });
@@ -319,8 +318,13 @@ impl DockPanel for SamplesPanel {
     }
 
     fn fail(&mut self, kind: QuestionKind, message: &str) {
-        if kind == QuestionKind::Samples && !message.is_empty() {
-            self.error = Some(message.to_owned());
+        match kind {
+            QuestionKind::Samples => {
+                self.stopped();
+                self.error = (!message.is_empty()).then(|| message.to_owned());
+            }
+            QuestionKind::Sandwich => self.sandwich.fail(message),
+            _ => {}
         }
     }
 }

@@ -7,7 +7,7 @@ use std::time::Instant;
 use egui::{ComboBox, RichText, Role, ScrollArea, Ui, WidgetInfo};
 
 use super::PanelContext;
-use super::answer_state::{Exactness, show_counting, show_exactness};
+use super::answer_state::{Exactness, show_counting, show_exactness, show_stopped};
 use super::dock_panel::{DockPanel, PanelTools, PanelView};
 use super::group_label::{group_label, group_word};
 use super::group_lines::GroupLines;
@@ -70,6 +70,10 @@ pub(crate) struct StatisticsPanel {
     question: Option<(SelectedScope, GroupBy)>,
     /// Whether the query was cancelled before all spans were counted.
     is_stopped: bool,
+    /// The message of a failed query of totals.
+    error: Option<String>,
+    /// The message of a failed query about the selected group; empty if it was cancelled.
+    facts_error: Option<String>,
     rows: GroupRows,
     table: TableView,
     words: String,
@@ -86,6 +90,8 @@ impl Default for StatisticsPanel {
             by: GroupBy::default(),
             question: None,
             is_stopped: false,
+            error: None,
+            facts_error: None,
             rows: GroupRows::default(),
             table: TableView::new(TABLE, ROW_POINTS, Some(FIRST_SORTED)),
             words: String::new(),
@@ -102,6 +108,7 @@ impl StatisticsPanel {
         self.group_by(GroupBy::default());
         let group = SpanGroup::from_name(name);
         (self.rows.chosen, self.facts, self.to_reveal) = (Some(group), None, Some(group));
+        self.facts_error = None;
         self.words.clear();
         self.rows.set_words("");
         let scope = self.question.as_ref().map(|(scope, _)| scope.clone());
@@ -152,14 +159,15 @@ impl StatisticsPanel {
 
     /// Selects a group whose row is in view.
     fn choose_shown(&mut self, group: SpanGroup) -> Option<Command> {
-        (self.rows.chosen, self.facts) = (Some(group), None);
+        (self.rows.chosen, self.facts, self.facts_error) = (Some(group), None, None);
         let (scope, _) = self.question.as_ref()?;
         Some(ask(Question::Group(self.rows.choice(group)?, scope.clone())))
     }
 
     /// Queries the totals of a scope, and the facts about the selected group in it.
     fn ask_all(&mut self, scope: &SelectedScope) -> Vec<Command> {
-        (self.question, self.facts, self.is_stopped) = (Some((scope.clone(), self.by.clone())), None, false);
+        (self.question, self.is_stopped, self.error) = (Some((scope.clone(), self.by.clone())), false, None);
+        (self.facts, self.facts_error) = (None, None);
         // Values have other indices in other totals.
         if matches!(self.by, GroupBy::Argument(_)) {
             self.rows.chosen = None;
@@ -262,9 +270,9 @@ impl StatisticsPanel {
                 commands.push(Command::Panel(PanelCommand::StopCounting));
             }
         } else if self.is_stopped {
-            ui.label(RichText::new("stopped: not all spans are counted").color(theme.warning));
+            show_stopped(ui, "stopped: not all spans are counted", self.error.as_deref(), theme);
             if ui.button("Count all").clicked() {
-                self.is_stopped = false;
+                (self.is_stopped, self.error) = (false, None);
                 commands.push(ask(Question::Totals(scope.clone(), self.by.clone())));
             }
         }
@@ -342,7 +350,13 @@ impl StatisticsPanel {
             }
             let Some(choice) = choice else { return };
             let Some(facts) = self.facts.as_ref().filter(|facts| facts.group == choice) else {
-                ui.spinner();
+                match &self.facts_error {
+                    Some(error) => {
+                        let error = Some(&**error).filter(|error| !error.is_empty());
+                        show_stopped(ui, "stopped: a click on the row counts it", error, theme);
+                    }
+                    None => _ = ui.spinner(),
+                }
                 return;
             };
             let (from_ns, to_ns) = facts.range;
@@ -375,13 +389,19 @@ impl StatisticsPanel {
 impl DockPanel for StatisticsPanel {
     fn forget(&mut self) -> Option<Question> {
         (self.question, self.is_stopped, self.facts) = (None, false, None);
+        (self.error, self.facts_error) = (None, None);
         self.rows.forget();
         None
     }
 
-    fn fail(&mut self, kind: QuestionKind, _message: &str) {
-        if kind == QuestionKind::Totals {
-            self.stopped();
+    fn fail(&mut self, kind: QuestionKind, message: &str) {
+        match kind {
+            QuestionKind::Totals => {
+                self.stopped();
+                self.error = (!message.is_empty()).then(|| message.to_owned());
+            }
+            QuestionKind::Group => self.facts_error = Some(message.to_owned()),
+            _ => {}
         }
     }
 
@@ -414,4 +434,24 @@ impl DockPanel for StatisticsPanel {
 
 fn ask(question: Question) -> Command {
     Command::Panel(PanelCommand::Ask(question))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn failed_queries_say_why_until_they_are_repeated() {
+        let mut panel = StatisticsPanel::default();
+        let scope = SelectedScope::default();
+        panel.ask_all(&scope);
+        panel.fail(QuestionKind::Totals, "it is damaged");
+        panel.fail(QuestionKind::Group, "it is too");
+        assert_eq!((panel.is_stopped, panel.error.as_deref()), (true, Some("it is damaged")));
+        assert_eq!(panel.facts_error.as_deref(), Some("it is too"));
+        panel.ask_all(&scope);
+        assert!(!panel.is_stopped && panel.error.is_none() && panel.facts_error.is_none());
+        panel.fail(QuestionKind::Totals, "");
+        assert!(panel.is_stopped && panel.error.is_none(), "it was cancelled");
+    }
 }

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use egui::{Button, ComboBox, RichText, ScrollArea, Ui};
 
-use super::answer_state::{Exactness, show_counting, show_exactness};
+use super::answer_state::{Exactness, show_counting, show_exactness, show_stopped};
 use super::dock_panel::{DockPanel, PanelTools, PanelView};
 use super::elided::{elided, tip};
 use crate::base::progress::Progress;
@@ -56,6 +56,8 @@ pub(crate) struct FlamePanel {
     /// The query that the answer belongs to, or will.
     question: Option<PathsQuestion>,
     is_stopped: bool,
+    /// The message of a failed query.
+    error: Option<String>,
     answer: Option<Arc<FlameAnswer>>,
     /// Whether the answer to that query has arrived.
     is_answered: bool,
@@ -127,6 +129,7 @@ impl FlamePanel {
             self.answer.as_ref().filter(|_| is_counted && !is_exact).map(|answer| PtrEq(Arc::clone(&answer.paths)));
         let question = PathsQuestion { scope: scope.clone(), of, view: view.clone(), known, is_exact };
         (self.question, self.is_stopped, self.is_answered) = (Some(question.clone()), false, false);
+        self.error = None;
         Some(Command::Panel(PanelCommand::Ask(Question::Paths(Box::new(question)))))
     }
 
@@ -198,7 +201,7 @@ impl FlamePanel {
         } else if self.is_stopped {
             let is_pruned = self.question.as_ref().is_some_and(|question| question.is_exact);
             let text = if is_pruned { "stopped: small paths are others" } else { "stopped: not counted" };
-            ui.label(RichText::new(text).color(theme.warning));
+            show_stopped(ui, text, self.error.as_deref(), theme);
             if ui.button("Count").clicked() {
                 self.question = None;
             }
@@ -457,6 +460,13 @@ impl DockPanel for FlamePanel {
         None
     }
 
+    fn fail(&mut self, kind: QuestionKind, message: &str) {
+        if kind == QuestionKind::Paths {
+            self.stopped();
+            self.error = (!message.is_empty()).then(|| message.to_owned());
+        }
+    }
+
     fn show(&mut self, ui: &mut Ui, view: &PanelView<'_>) -> Vec<Command> {
         self.show_all(ui, view)
     }
@@ -474,5 +484,24 @@ impl DockPanel for FlamePanel {
             options.extend(event.into_iter().flat_map(|event| ["--event".to_owned(), event.title()]));
         }
         Some(PanelCommandLine { options, ..PanelCommandLine::new("flame") })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failed_query_says_why_and_can_be_repeated() {
+        let mut panel = FlamePanel::default();
+        let asks = |panel: &mut FlamePanel| panel.ask(&SelectedScope::default()).is_some();
+        assert!(asks(&mut panel) && !asks(&mut panel));
+        panel.fail(QuestionKind::Samples, "of another panel");
+        assert!(!panel.is_stopped && panel.error.is_none());
+        panel.fail(QuestionKind::Paths, "it is damaged");
+        assert_eq!((panel.is_stopped, panel.error.as_deref()), (true, Some("it is damaged")));
+        // The button beside the message.
+        panel.question = None;
+        assert!(asks(&mut panel) && !panel.is_stopped && panel.error.is_none());
     }
 }

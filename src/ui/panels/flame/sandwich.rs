@@ -9,6 +9,7 @@ use super::picture::{FlameCanvas, LaidOut};
 use super::state::tree_of;
 use crate::query::flame::{FlameNodeIdx, FunctionKey, Measure};
 use crate::scene::flame::{BarContent, BarOrder};
+use crate::ui::panels::answer_state::show_stopped;
 use crate::ui::panels::dock_panel::PanelView;
 use crate::ui::questions::FlameAnswer;
 
@@ -16,6 +17,8 @@ use crate::ui::questions::FlameAnswer;
 #[derive(Debug, Default)]
 pub(crate) struct Sandwich {
     answer: Option<Arc<FlameAnswer>>,
+    /// The message of a failed query; empty if it was cancelled.
+    error: Option<String>,
     laid_out: LaidOut,
     /// Whether to scroll the function into view.
     reveals: bool,
@@ -30,12 +33,28 @@ pub(crate) enum SandwichResponse {
 
 impl Sandwich {
     pub(crate) fn set_answer(&mut self, answer: Arc<FlameAnswer>) {
-        (self.answer, self.reveals) = (Some(answer), true);
+        (self.answer, self.error, self.reveals) = (Some(answer), None, true);
+    }
+
+    /// Shows that another picture is queried.
+    pub(crate) fn begin(&mut self) {
+        self.error = None;
+    }
+
+    /// Shows why there is no picture.
+    pub(crate) fn fail(&mut self, message: &str) {
+        (self.answer, self.error) = (None, Some(message.to_owned()));
     }
 
     pub(crate) fn show(&mut self, ui: &mut Ui, view: &PanelView<'_>) -> SandwichResponse {
         let Some(answer) = self.answer.clone() else {
-            ui.spinner();
+            match &self.error {
+                Some(error) => {
+                    let error = Some(&**error).filter(|error| !error.is_empty());
+                    show_stopped(ui, "stopped: a click on the function counts it", error, view.context.theme);
+                }
+                None => _ = ui.spinner(),
+            }
             return SandwichResponse::Nothing;
         };
         let (snapshot, theme, picture) = (view.snapshot(), view.context.theme, &answer.picture);
