@@ -47,6 +47,8 @@ pub(crate) struct FlamePicture {
     pub(crate) others: SampleSum,
     /// Whether each path is a bar of its own, top down, so that no bar lacks more than one path.
     pub(crate) is_path_by_path: bool,
+    /// The measure by which children are sorted, heaviest first.
+    pub(crate) measure: Measure,
 }
 
 impl FlamePicture {
@@ -88,6 +90,7 @@ impl FlamePicture {
             folded,
             others,
             is_path_by_path,
+            measure: view.measure,
         })
     }
 }

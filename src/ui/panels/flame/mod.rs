@@ -361,7 +361,8 @@ impl FlamePanel {
     fn show_bars(&mut self, ui: &mut Ui, view: &PanelView<'_>, commands: &mut Vec<Command>) {
         let Some(answer) = self.answer.clone() else { return };
         let (snapshot, theme, picture) = (view.snapshot(), view.context.theme, &answer.picture);
-        let measure = self.history.current.view.measure;
+        // Bars are sorted by the measure of the answer, until that of another one arrives.
+        let measure = picture.measure;
         let amounts = Amounts::new(&answer.paths);
         if measure.of(picture.tree.node(FlameNodeIdx::ROOT).total) == 0 {
             let absence = self.absence(picture.counted, &amounts, snapshot.summary(), view.scope().is_whole());
