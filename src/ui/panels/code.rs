@@ -45,7 +45,7 @@ pub(crate) struct CodePanel {
     folder: String,
     source_maps: Vec<(String, SourceMap)>,
     /// The source folders of the preferences, which come after those added here.
-    preferred: Vec<(String, SourceMap)>,
+    preferred: Vec<(String, Option<SourceMap>)>,
     error: Option<String>,
     /// Whether the function has no samples in the scope.
     is_unsampled: bool,
@@ -79,14 +79,15 @@ impl CodePanel {
     /// next.
     pub(crate) fn set_preferred(&mut self, folders: &[String]) {
         if !self.preferred.iter().map(|(text, _)| text).eq(folders) {
-            let known = folders.iter().filter_map(|text| Some((text.clone(), SourceMap::parse(text)?)));
-            self.preferred = known.collect();
+            // Those that are not valid are kept too, so that they are parsed once.
+            self.preferred = folders.iter().map(|text| (text.clone(), SourceMap::parse(text))).collect();
         }
     }
 
     /// Iterates over the source folders, those added here first.
-    fn all_maps(&self) -> impl Iterator<Item = &(String, SourceMap)> {
-        self.source_maps.iter().chain(&self.preferred)
+    fn all_maps(&self) -> impl Iterator<Item = (&str, &SourceMap)> {
+        let added = self.source_maps.iter().map(|(text, map)| (&**text, map));
+        added.chain(self.preferred.iter().filter_map(|(text, map)| Some((&**text, map.as_ref()?))))
     }
 
     /// Sets the listing of the function, or the reason for its absence.
@@ -255,5 +256,22 @@ impl DockPanel for CodePanel {
         if kind == QuestionKind::Code && !message.is_empty() {
             self.error = Some(message.to_owned());
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn folders_of_the_preferences_are_parsed_once_even_if_one_is_wrong() {
+        let mut panel = CodePanel::default();
+        let folders = ["=/x".to_owned(), "/a".to_owned()];
+        panel.set_preferred(&folders);
+        let shown: Vec<&str> = panel.all_maps().map(|(text, _)| text).collect();
+        assert_eq!(shown, ["/a"]);
+        let parsed = panel.preferred.as_ptr();
+        panel.set_preferred(&folders);
+        assert_eq!(panel.preferred.as_ptr(), parsed);
     }
 }
