@@ -45,6 +45,7 @@ mod stdout;
 mod symbols;
 mod synth;
 mod tail;
+mod task_args;
 mod units;
 #[cfg_attr(not(feature = "window"), path = "no_window.rs")]
 mod window;

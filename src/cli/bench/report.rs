@@ -81,11 +81,11 @@ pub(super) struct Drawn {
 
 /// The cost of one drawn frame.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::cli) struct DrawnFrame {
-    pub(in crate::cli) interface: Duration,
-    pub(in crate::cli) submit: Duration,
-    pub(in crate::cli) gpu: Duration,
-    pub(in crate::cli) late_tiles: usize,
+pub(crate) struct DrawnFrame {
+    pub(crate) interface: Duration,
+    pub(crate) submit: Duration,
+    pub(crate) gpu: Duration,
+    pub(crate) late_tiles: usize,
 }
 
 /// The measurements of one frame.
