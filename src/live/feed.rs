@@ -311,6 +311,10 @@ impl BatchSink for FeedSink<'_> {
         self.names.extend(batch.names.into_iter().map(Arc::new));
         self.used.resize(self.names.len(), (0, 0));
         self.batches += 1;
+        let moves: Vec<Metadata> = batch.metadata.iter().filter(|metadata| metadata.is_move()).cloned().collect();
+        if !moves.is_empty() {
+            self.send(Fed::Metadata(moves))?;
+        }
         let mut new = Vec::new();
         let tracks: Vec<Arc<TrackKey>> = batch.tracks.into_iter().map(|key| self.track(key, &mut new)).collect();
         if !new.is_empty() {

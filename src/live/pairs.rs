@@ -7,7 +7,9 @@ use rustc_hash::FxHashMap;
 
 use super::feed::{LiveEvent, LiveName};
 use crate::model::args::Detail;
-use crate::model::{EventFlags, EventKind, Id, Loss, Losses, Metadata, Payload, SourcePos, TrackKey, TrackKind};
+use crate::model::{
+    EventFlags, EventKind, Id, Loss, Losses, Metadata, OF_THREAD, Payload, SourcePos, TrackKey, TrackKind,
+};
 use crate::store::flow::FlowPoint;
 
 /// Limit for open spans. A program has some thousand; more are counted as lost.
@@ -101,6 +103,13 @@ impl LiveNames {
             Metadata::ProcessName { pid, name } => keep(&mut self.processes, pid, name),
             Metadata::ThreadName { pid, tid, name } => keep(&mut self.threads, (pid, tid), name),
             Metadata::KernelName { pid, tid, name } => keep(&mut self.kernel, (pid, tid), name),
+            Metadata::ThreadProcess { tid, before, pid } => {
+                for names in [&mut self.threads, &mut self.kernel] {
+                    if let Some(name) = names.remove(&(before.clone(), tid.clone())) {
+                        names.entry((pid.clone(), tid.clone())).or_insert(name);
+                    }
+                }
+            }
             Metadata::ProcessFile { .. }
             | Metadata::ProcessLabels { .. }
             | Metadata::ProcessSortIndex { .. }
@@ -178,6 +187,8 @@ pub(crate) struct LivePairs {
     /// The steps of the ids in `open`.
     steps: FxHashMap<u64, AsyncSteps>,
     states: FxHashMap<Arc<TrackKey>, EnteredState>,
+    /// The tracks of threads that have moved to their process, by their former keys, which queued events still have.
+    moved: FxHashMap<Arc<TrackKey>, Arc<TrackKey>>,
     open_count: usize,
     /// Number of events so far.
     events: u64,
@@ -187,7 +198,12 @@ pub(crate) struct LivePairs {
 impl LivePairs {
     /// Adds the next event, and passes the rows that it completes to `out`.
     pub(crate) fn add(&mut self, live: LiveEvent, out: &mut dyn FnMut(LiveRow)) {
-        let (name, track) = (Arc::clone(live.name()), Arc::clone(live.track()));
+        let (name, mut track) = (Arc::clone(live.name()), Arc::clone(live.track()));
+        if !self.moved.is_empty()
+            && let Some(moved) = self.moved.get(&track)
+        {
+            track = Arc::clone(moved);
+        }
         let LiveEvent { event, args, stack, .. } = live;
         let ts_ns = event.ts_ns;
         self.events += 1;
@@ -227,6 +243,27 @@ impl LivePairs {
                 out(row(RowValue::Flow(flow), Box::default()));
             }
             Payload::State { is_awake, is_from_rest } => self.state((track, name), ts_ns, is_awake, is_from_rest, out),
+        }
+    }
+
+    /// Moves the open spans and the state of a thread whose process is now known.
+    pub(crate) fn apply(&mut self, metadata: &Metadata) {
+        let Metadata::ThreadProcess { tid, before, pid } = metadata else { return };
+        for (kind, slot) in OF_THREAD {
+            if self.moved.len() >= NAMES_MAX {
+                return;
+            }
+            let old_key = TrackKey { kind, pid: before.clone(), tid: tid.clone(), name: Arc::default(), slot };
+            let new_key = Arc::new(TrackKey { pid: pid.clone(), ..old_key.clone() });
+            let old_key = Arc::new(old_key);
+            if let Some(state) = self.states.remove(&old_key) {
+                self.states.insert(Arc::clone(&new_key), state);
+            }
+            if let Some(mut open) = self.open.remove(&OpenKey::Track(Arc::clone(&old_key))) {
+                open.iter_mut().for_each(|begin| begin.track = Arc::clone(&new_key));
+                self.open.insert(OpenKey::Track(Arc::clone(&new_key)), open);
+            }
+            self.moved.insert(old_key, new_key);
         }
     }
 

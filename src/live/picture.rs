@@ -484,6 +484,10 @@ impl LivePicture {
             | Metadata::ThreadName { pid, .. }
             | Metadata::KernelName { pid, .. }
             | Metadata::ThreadSortIndex { pid, .. } => self.id_apart(source, pid),
+            Metadata::ThreadProcess { before, pid, .. } => {
+                self.id_apart(source, before);
+                self.id_apart(source, pid);
+            }
             Metadata::TrackSortIndex { key, .. } | Metadata::CounterUnit { key, .. } => {
                 self.id_apart(source, &mut key.pid);
             }

@@ -325,7 +325,10 @@ impl LiveSession {
                 Ok(Fed::Metadata(metadata)) => {
                     let rows = metadata.iter().cloned().map(LiveTableRow::Metadata).filter(|_| self.keeps_tables);
                     source.tables.extend(rows);
-                    metadata.into_iter().for_each(|item| source.names.apply(item));
+                    for item in metadata {
+                        source.pairs.apply(&item);
+                        source.names.apply(item);
+                    }
                 }
                 Ok(Fed::Events(events)) => source.pending = events.into(),
                 Ok(Fed::Losses(losses)) => source.losses.merge(&losses),

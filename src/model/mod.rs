@@ -29,5 +29,5 @@ pub(crate) use stacks::{StackIdx, StackRow, Stacks};
 pub(crate) use texts::{StrIdx, TextSpill};
 pub(crate) use track_set::TrackSet;
 pub(crate) use tracks::{
-    Id, Metadata, Process, ProcessIdx, Registry, Track, TrackIdx, TrackKey, TrackKind, TrackTables,
+    Id, Metadata, OF_THREAD, Process, ProcessIdx, Registry, Track, TrackIdx, TrackKey, TrackKind, TrackTables,
 };

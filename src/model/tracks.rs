@@ -8,7 +8,7 @@ use std::sync::Arc;
 use bytemuck::{Pod, Zeroable};
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
-use rustc_hash::{FxBuildHasher, FxHashMap};
+use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
 use serde::{Deserialize, Serialize};
 
 use super::counter_unit::unit_in_name;
@@ -52,6 +52,18 @@ pub enum Id {
     Number(i64),
     /// Any other text, or a number beyond 64 bits.
     Text(IdText),
+}
+
+impl Id {
+    /// Returns whether it is this number, even if the name of a file follows it.
+    #[must_use]
+    pub(crate) fn is_number(&self, number: i64) -> bool {
+        match self {
+            Self::None => false,
+            Self::Number(id_number) => *id_number == number,
+            Self::Text(text) => text.split_once(" in ").is_some_and(|(id, _)| id.parse() == Ok(number)),
+        }
+    }
 }
 
 /// The text of an [`Id`], in one machine word: a trace with a million threads stores four ids for each.
@@ -193,6 +205,9 @@ pub enum Metadata {
     ThreadName { pid: Id, tid: Id, name: Box<str> },
     /// The kernel's name (comm) of a thread, used if it has no other name.
     KernelName { pid: Id, tid: Id, name: Box<str> },
+    /// The process of a thread whose process was unknown. Its earlier events and names are those of process `before`.
+    /// The tracks of its own batch are in the new process, so it is applied before they are added.
+    ThreadProcess { tid: Id, before: Id, pid: Id },
     /// Sort index of a thread.
     ThreadSortIndex { pid: Id, tid: Id, sort_index: i64 },
     /// Sort index of a track other than a thread's.
@@ -205,6 +220,13 @@ pub enum Metadata {
     Module { module: Box<Module> },
     /// A module that stacks were unwound with.
     Unwound { module: Box<UnwoundModule> },
+}
+
+impl Metadata {
+    /// Returns whether it moves tracks, which must happen before those of its batch are added.
+    pub(crate) fn is_move(&self) -> bool {
+        matches!(self, Self::ThreadProcess { .. })
+    }
 }
 
 /// The processes and tracks of a trace.
@@ -246,8 +268,8 @@ impl TrackTables {
     }
 }
 
-/// Kinds and slots of tracks that inherit the name and sort index of their thread.
-const OF_THREAD: [(TrackKind, u32); 3] =
+/// Kinds and slots of tracks that have the process, name and sort index of their thread.
+pub(crate) const OF_THREAD: [(TrackKind, u32); 3] =
     [(TrackKind::Thread, 0), (TrackKind::State, 0), (TrackKind::Thread, TrackKey::SLOT_UNTIMED)];
 
 /// Collects processes and tracks during a load, and assigns each a stable index.
@@ -267,6 +289,8 @@ pub struct Registry {
     orders: FxHashMap<TrackKey, i64>,
     /// The units of counters that have had no event yet.
     units: FxHashMap<TrackKey, Arc<str>>,
+    /// Processes that a thread was moved from. They are dropped at the end of a load if they have no other track.
+    left_processes: FxHashSet<ProcessIdx>,
     /// Names of threads and of derived tracks, many of which may have the same.
     track_names: SharedTexts,
     /// Maximum index of a track, a process, or a row of `threads`.
@@ -284,6 +308,7 @@ impl Default for Registry {
             thread_index: HashTable::new(),
             orders: FxHashMap::default(),
             units: FxHashMap::default(),
+            left_processes: FxHashSet::default(),
             track_names: SharedTexts::default(),
             index_max: u32::MAX - 1,
             over_limit: 0,
@@ -336,6 +361,7 @@ impl Registry {
     /// looked up, which most sorts do not need.
     pub(crate) fn drop_metadata(&mut self) {
         self.name_processes();
+        self.drop_left_processes();
         let Self { index_max, over_limit, .. } = *self;
         let tables = std::mem::take(&mut self.tables);
         *self = Self { tables, index_max, over_limit, ..Self::default() };
@@ -471,6 +497,7 @@ impl Registry {
                 let name = self.track_names.share(name);
                 self.apply_to_thread(pid, tid, |thread| thread.kernel_name = Some(name));
             }
+            Metadata::ThreadProcess { tid, before, pid } => self.move_thread(tid, before, pid),
             Metadata::ThreadSortIndex { pid, tid, sort_index } => {
                 self.apply_to_thread(pid, tid, |thread| thread.sort_index = Some(*sort_index));
             }
@@ -488,6 +515,56 @@ impl Registry {
             Metadata::Module { module } => self.add_module(module),
             Metadata::Unwound { module } => self.add_unwound(module),
         }
+    }
+
+    /// Moves the tracks of a thread to another process, unless that has its own tracks of the thread.
+    fn move_thread(&mut self, tid: &Id, before: &Id, pid: &Id) {
+        for (kind, slot) in OF_THREAD {
+            let old_key = TrackKey { kind, pid: before.clone(), tid: tid.clone(), name: Arc::default(), slot };
+            let new_key = TrackKey { pid: pid.clone(), ..old_key.clone() };
+            let Some(track) = self.find_track(&old_key).filter(|_| self.find_track(&new_key).is_none()) else {
+                continue;
+            };
+            let Some(process) = self.process(pid) else {
+                self.over_limit += 1;
+                return;
+            };
+            if let Ok(entry) = self.track_index.find_entry(hash(&old_key), |other| *other == track) {
+                entry.remove();
+            }
+            let moved = &mut self.tables.tracks[track.index()];
+            self.left_processes.insert(moved.process);
+            (moved.key, moved.process) = (new_key, process);
+            let tracks = &self.tables.tracks;
+            let key = &tracks[track.index()].key;
+            self.track_index.insert_unique(hash(key), track, |track| hash(&tracks[track.index()].key));
+        }
+        if let Some(thread) = self.find_thread(before, tid) {
+            let thread = &mut self.threads[thread];
+            let (name, kernel_name) = (thread.name.take(), thread.kernel_name.take());
+            self.apply_to_thread(pid, tid, |thread| {
+                thread.name = thread.name.take().or(name);
+                thread.kernel_name = thread.kernel_name.take().or(kernel_name);
+            });
+        }
+    }
+
+    /// Drops the processes that threads were moved from and that have no tracks.
+    fn drop_left_processes(&mut self) {
+        let mut empty = std::mem::take(&mut self.left_processes);
+        self.tables.tracks.iter().for_each(|track| _ = empty.remove(&track.process));
+        if empty.is_empty() {
+            return;
+        }
+        let mut new_index = Vec::with_capacity(self.tables.processes.len());
+        let mut kept = 0;
+        for index in (0..).map(ProcessIdx).take(self.tables.processes.len()) {
+            new_index.push(ProcessIdx(kept));
+            kept += u32::from(!empty.contains(&index));
+        }
+        let mut index = (0..).map(ProcessIdx);
+        self.tables.processes.retain(|_| index.next().is_none_or(|index| !empty.contains(&index)));
+        self.tables.tracks.iter_mut().for_each(|track| track.process = new_index[track.process.index()]);
     }
 
     /// Adds a module, or merges its description from another file of the trace. Modules beyond the maximum are dropped:

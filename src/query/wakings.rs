@@ -10,7 +10,7 @@ use super::cursor::LaneCursor;
 use super::snapshot::Snapshot;
 use crate::base::cancel::{Cancel, Cancelled};
 use crate::model::args::Detail;
-use crate::model::{Id, TrackIdx, TrackKind};
+use crate::model::{TrackIdx, TrackKind};
 use crate::store::details::DetailReader;
 use crate::store::{LaneIdx, LaneKind, RowIdx};
 
@@ -22,6 +22,17 @@ const RUNNING: &str = "Running";
 struct ThreadIds {
     pid: i64,
     tid: i64,
+}
+
+impl ThreadIds {
+    /// Returns whether the process may have been unknown when the row was read: the thread counts as its own process.
+    fn has_no_process(self) -> bool {
+        self.pid == self.tid
+    }
+
+    fn is_same_thread(self, other: Self) -> bool {
+        self.tid == other.tid && (self.pid == other.pid || self.has_no_process() || other.has_no_process())
+    }
 }
 
 /// The links of a scheduling row.
@@ -80,7 +91,8 @@ impl<'a> Links<'a> {
         for cpu in self.cpus() {
             self.cancel.check()?;
             let ran = self.rows_at(cpu, woken_ns).into_iter().flatten();
-            waker = waker.or_else(|| ran.into_iter().find(|&run| self.ids(run, "pid", "tid") == Some(ids)));
+            let is_waker = |&run: &RowIdx| self.ids(run, "pid", "tid").is_some_and(|ran| ran.is_same_thread(ids));
+            waker = waker.or_else(|| ran.into_iter().find(is_waker));
         }
         Ok(RunLinks { waking: waker.map(|waker| (waker, woken_ns)), same_run: state })
     }
@@ -103,7 +115,8 @@ impl<'a> Links<'a> {
         for cpu in self.cpus() {
             self.cancel.check()?;
             let is_same = |&run: &RowIdx| {
-                self.ids(run, "pid", "tid").is_some_and(|ids| is_id(&key.pid, ids.pid) && is_id(&key.tid, ids.tid))
+                let ids = self.ids(run, "pid", "tid").filter(|ids| key.tid.is_number(ids.tid));
+                ids.is_some_and(|ids| key.pid.is_number(ids.pid) || ids.has_no_process())
             };
             if let Some(run) = self.starting_at(cpu, start_ns).into_iter().find(is_same) {
                 return Ok(Some(run));
@@ -141,11 +154,11 @@ impl<'a> Links<'a> {
         let mut of_other = None;
         for track in self.tracks(TrackKind::State) {
             let key = &self.snapshot.track(track).key;
-            if !is_id(&key.tid, ids.tid) {
+            if !key.tid.is_number(ids.tid) {
                 continue;
             }
             self.cancel.check()?;
-            if is_id(&key.pid, ids.pid) {
+            if key.pid.is_number(ids.pid) {
                 return Ok(Some(track));
             }
             of_other.get_or_insert(track);
@@ -194,15 +207,6 @@ impl<'a> Links<'a> {
     }
 }
 
-/// Returns whether an id is this number, even if a file name follows it.
-fn is_id(id: &Id, number: i64) -> bool {
-    match id {
-        Id::None => false,
-        Id::Number(id_number) => *id_number == number,
-        Id::Text(text) => text.split(" in ").next() == Some(number.to_string().as_str()),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -231,7 +235,7 @@ mod tests {
         let mut rows = lanes.flat_map(|lane| (0..snapshot.lane(lane).rows).map(move |row| RowIdx { lane, row }));
         let is_meant = |row: &RowIdx| {
             let key = &snapshot.track(snapshot.lane(row.lane).track).key;
-            let is_track = (key.kind, &key.tid) == (kind, &Id::Number(tid));
+            let is_track = key.kind == kind && key.tid.is_number(tid);
             is_track && snapshot.row(*row).start_ns - snapshot.start_ns() == start_us * 1000
         };
         rows.rfind(is_meant).expect("a row")

@@ -248,3 +248,34 @@ fn wakers_are_those_of_the_lines_of_perf_script() {
         assert!(count > 100, "{file}: {count}");
     }
 }
+
+/// The process of a thread is in its own lines only, so that a switch to it or a wakeup may come before.
+#[test]
+fn a_thread_that_is_switched_to_before_its_process_is_known_is_one_thread() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("trace.txt");
+    let switch = |line: &str, from: (&str, u64, &str), to: (&str, u64)| {
+        let ((from, from_tid, state), (to, to_tid)) = (from, to);
+        let before = format!("prev_comm={from} prev_pid={from_tid} prev_prio=120 prev_state={state}");
+        format!("{line}: sched_switch: {before} ==> next_comm={to} next_pid={to_tid} next_prio=120\n")
+    };
+    let lines = [
+        "# tracer: nop\n".to_owned(),
+        switch("<idle>-0 (-----) [000] d..2 1.000000", ("swapper/0", 0, "R"), ("worker", 103)),
+        switch("worker-103 ( 100) [000] d..2 1.001000", ("worker", 103, "S"), ("main", 100)),
+        switch("main-100 ( 100) [000] d..2 2.000000", ("main", 100, "S"), ("swapper/0", 0)),
+    ];
+    fs::write(&file, lines.concat()).expect("written");
+    let rows = scheduling(&file, &["--scheduling"]);
+    let running = |thread: &str, tid: &str| {
+        let row = &rows[&(thread.to_owned(), tid.to_owned())];
+        (row[0].clone(), row[1].clone(), row[2].clone())
+    };
+    assert_eq!(rows.len(), 2, "{rows:?}");
+    assert_eq!(running("worker", "103"), ("main".to_owned(), "100".to_owned(), "1000000".to_owned()));
+    assert_eq!(running("main", "100"), ("main".to_owned(), "100".to_owned(), "999000000".to_owned()));
+    let dumped = dump(&file);
+    assert!(!dumped.iter().any(|line| line["t"] == "process" && line["pid"] == 103), "{dumped:?}");
+    let last = dumped.iter().find(|line| line["t"] == "thread_state" && line["state"] == "Running").expect("a state");
+    assert_eq!((&last["ts"], &last["dur"]), (&json!(1_000_000_000), &json!(1_000_000)));
+}

@@ -121,7 +121,7 @@ impl FxtEventBuilder {
         let thread = record.thread(event::THREAD)?;
         let (category, name_text) = (record.text(event::CATEGORY)?, record.text(event::NAME)?);
         self.arguments(event::NUMBER_OF_ARGUMENTS.get(record.header), record)?;
-        self.scheduler.set_process(thread.thread.cast_signed(), thread.process.cast_signed());
+        self.scheduler.learn_process(record.batch, thread.thread.cast_signed(), thread.process.cast_signed());
         let event_type = event::EVENT_TYPE.get(record.header);
         // The number of a counter, the end of a span, or the id of an async span or a flow.
         let last_word = match event_type {
@@ -275,13 +275,15 @@ impl FxtEventBuilder {
         let koid = record.words.word()?;
         let name = record.text(kernel_object::NAME)?;
         self.arguments(kernel_object::NUMBER_OF_ARGUMENTS.get(record.header), record)?;
-        let batch = &mut record.batch.batch;
-        let name = text(name, record.place, &mut batch.losses);
+        let name = text(name, record.place, &mut record.batch.batch.losses);
         match (kernel_object::KERNEL_OBJECT_TYPE.get(record.header), self.process) {
-            (kernel_object_type::PROCESS, _) => batch.metadata.push(Metadata::ProcessName { pid: id(koid), name }),
+            (kernel_object_type::PROCESS, _) => {
+                record.batch.batch.metadata.push(Metadata::ProcessName { pid: id(koid), name });
+            }
             (kernel_object_type::THREAD, Some(process)) => {
-                self.scheduler.set_process(koid.cast_signed(), process.cast_signed());
-                batch.metadata.push(Metadata::ThreadName { pid: id(process), tid: id(koid), name });
+                self.scheduler.learn_process(record.batch, koid.cast_signed(), process.cast_signed());
+                let tid = id(koid);
+                record.batch.batch.metadata.push(Metadata::ThreadName { pid: id(process), tid, name });
             }
             (kind, _) => record.lose_value(Loss::IgnoredMetadata, LossValue::Number("object type", kind)),
         }
@@ -301,7 +303,7 @@ impl FxtEventBuilder {
             use legacy_context_switch as fields;
             let mut task = |thread, priority: BitField| -> Option<SchedulerTask<'_>> {
                 let thread = record.thread(thread)?;
-                self.scheduler.set_process(thread.thread.cast_signed(), thread.process.cast_signed());
+                self.scheduler.learn_process(record.batch, thread.thread.cast_signed(), thread.process.cast_signed());
                 let priority = Some(priority.get(record.header).cast_signed());
                 Some(SchedulerTask { tid: thread.thread.cast_signed(), name: b"", priority })
             };

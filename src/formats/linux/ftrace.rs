@@ -292,7 +292,7 @@ impl LineParser for Ftrace {
         };
         self.has_record = true;
         if let Some(tgid) = record.tgid {
-            self.kernel.scheduler.set_process(record.tid, tgid);
+            self.kernel.scheduler.learn_process(batch, record.tid, tgid);
         }
         if record.is_stack() {
             self.stack = Some(StackOwner { ts_ns: record.ts_ns, tid: record.tid, place: line.place() });

@@ -275,7 +275,7 @@ impl PerfScript {
             ts_ns = self.now_ns;
         }
         if let Some(pid) = pid {
-            self.kernel.scheduler.set_process(tid, pid);
+            self.kernel.scheduler.learn_process(batch, tid, pid);
         }
         let event = if event.is_empty() && !fields.is_empty() { event_of_fields(fields) } else { event };
         let short = event.strip_prefix(b"sched:").or(event.strip_prefix(b"task:")).unwrap_or(event);

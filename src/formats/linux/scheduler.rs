@@ -1,8 +1,8 @@
 //! The kernel scheduler, from the events of any tracer: the thread that runs on each CPU, and the states of all
 //! threads.
 //!
-//! Use one [`Scheduler`] per trace. Call [`Scheduler::set_process`] as soon as the process of a thread is known; until
-//! then a thread counts as its own process. Call [`Scheduler::switch`] for each `sched_switch`, [`Scheduler::wake`] for
+//! Use one [`Scheduler`] per trace. Call [`Scheduler::learn_process`] for each event that states the process of a
+//! thread; until then a thread counts as its own process. Call [`Scheduler::switch`] for each `sched_switch`, [`Scheduler::wake`] for
 //! each `sched_waking`, `sched_wakeup` and `sched_wakeup_new`, [`Scheduler::blocked`] for each `sched_blocked_reason`,
 //! and [`Scheduler::finish`] at the end. Switches of one CPU must be in order. Switches of different CPUs and wakeups
 //! need not be, since thread states are sorted later.
@@ -21,7 +21,9 @@ use super::thread_table::{TaskName, ThreadTable};
 use crate::formats::output::args::ArgsWriter;
 use crate::formats::output::batch::{BatchBuilder, bare};
 use crate::model::args::Detail;
-use crate::model::{Event, EventFlags, EventKind, Id, Loss, Metadata, SourcePos, TrackIdx, TrackKey, TrackKind};
+use crate::model::{
+    Event, EventFlags, EventKind, Id, Loss, Metadata, NameIdx, SourcePos, TrackIdx, TrackKey, TrackKind,
+};
 
 /// Limit for CPUs; machines have fewer.
 const CPUS_MAX: usize = 1 << 16;
@@ -82,6 +84,16 @@ struct ScheduledThread {
     cpu: Option<u64>,
 }
 
+impl ScheduledThread {
+    fn new(pid: i64) -> Self {
+        Self { pid, name: TaskName::new(), states: (u32::MAX, TrackIdx(0)), left: None, cpu: None }
+    }
+}
+
+fn thread_key(kind: TrackKind, pid: i64, tid: i64) -> TrackKey {
+    TrackKey { kind, pid: Id::Number(pid), tid: Id::Number(tid), name: Arc::default(), slot: 0 }
+}
+
 /// A state that a thread enters.
 #[derive(Debug, Clone, Copy)]
 struct NewState<'a> {
@@ -107,10 +119,27 @@ pub(crate) struct BlockedReason<'a> {
 }
 
 impl Scheduler {
-    /// Sets the process of a thread.
+    /// Sets the process of a thread that has no events before, or none that belong to this thread.
     pub(crate) fn set_process(&mut self, tid: i64, pid: i64) {
         if let Some(process) = self.process_of.get_or_add(tid, THREADS_MAX, || pid) {
             *process = pid;
+        }
+    }
+
+    /// Sets the process of a running thread. If it was unknown, the tracks of the thread move to the process. If it was
+    /// another one, the id has a new thread.
+    pub(crate) fn learn_process(&mut self, batch: &mut BatchBuilder, tid: i64, pid: i64) {
+        let before = self.process(tid);
+        if before == Some(pid) {
+            return;
+        }
+        self.set_process(tid, pid);
+        if before.is_some() || pid == tid || self.process(tid).is_none() {
+            return;
+        }
+        batch.move_thread(tid, tid, pid);
+        if let Some(thread) = self.threads.get_mut(tid) {
+            thread.pid = pid;
         }
     }
 
@@ -324,8 +353,7 @@ impl Scheduler {
         let track = batch.track_with(&TrackKey { kind: TrackKind::Cpu, pid: Id::None, tid, name, slot });
         let name = batch.name(&ran.name, None, place);
         self.args.clear();
-        let pid = self.threads.get(ran.tid).map_or(ran.tid, |thread| thread.pid);
-        self.args.signed("pid", pid);
+        self.args.signed("pid", self.threads.get(ran.tid).map_or(ran.tid, |thread| thread.pid));
         self.args.signed("tid", ran.tid);
         if let Some(priority) = ran.priority {
             self.args.signed("prio", priority);
@@ -357,10 +385,22 @@ impl Scheduler {
         if task.tid == 0 {
             return;
         }
+        self.end_former(batch, ts_ns, task.tid);
         let Some(track) = self.state_track(batch, task, place) else { return batch.lose(Loss::OverLimit, place) };
         let NewState { name, letters, flags, detail } = state;
         let name = batch.name(name.as_bytes(), (!name.is_empty()).then_some(letters.as_bytes()), place);
         batch.push(Event { detail, flags, ..bare(ts_ns, EventKind::State, track, name) });
+    }
+
+    /// Ends the state of the thread that had this id before, in another process.
+    fn end_former(&mut self, batch: &mut BatchBuilder, ts_ns: i64, tid: i64) {
+        let pid = self.process(tid).unwrap_or(tid);
+        if let Some(former) = self.threads.get_mut(tid).filter(|thread| thread.pid != pid) {
+            let track = batch.track_with(&thread_key(TrackKind::State, former.pid, tid));
+            batch.push(bare(ts_ns, EventKind::State, track, NameIdx::EMPTY));
+            let name = std::mem::take(&mut former.name);
+            *former = ScheduledThread { name, ..ScheduledThread::new(pid) };
+        }
     }
 
     /// Returns the state track of a thread. Adds the thread name to the batch if it changed.
@@ -372,12 +412,7 @@ impl Scheduler {
     ) -> Option<TrackIdx> {
         let tid = task.tid;
         let pid = self.process(tid).unwrap_or(tid);
-        let nowhere = (u32::MAX, TrackIdx(0));
-        let new = || ScheduledThread { pid, name: TaskName::new(), states: nowhere, left: None, cpu: None };
-        let thread = self.threads.get_or_add(tid, THREADS_MAX, new)?;
-        if thread.pid != pid {
-            (thread.pid, thread.states) = (pid, nowhere);
-        }
+        let thread = self.threads.get_or_add(tid, THREADS_MAX, || ScheduledThread::new(pid))?;
         if !task.name.is_empty() && *thread.name != *task.name {
             thread.name = task.name.into();
             let name = crate::formats::output::batch::text(task.name, place, &mut batch.batch.losses);
@@ -387,10 +422,9 @@ impl Scheduler {
         if number == batch.number {
             return Some(track);
         }
-        let key = |kind| TrackKey { kind, pid: Id::Number(pid), tid: Id::Number(tid), name: Arc::default(), slot: 0 };
         // Creates the thread track even if the thread has no spans.
-        batch.track_with(&key(TrackKind::Thread));
-        let track = batch.track_with(&key(TrackKind::State));
+        batch.track_with(&thread_key(TrackKind::Thread, pid, tid));
+        let track = batch.track_with(&thread_key(TrackKind::State, pid, tid));
         thread.states = (batch.number, track);
         Some(track)
     }

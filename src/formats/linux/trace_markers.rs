@@ -25,9 +25,9 @@ pub(crate) fn marker(scheduler: &mut Scheduler, batch: &mut BatchBuilder, writte
     let pid = parts.next().and_then(|pid| std::str::from_utf8(pid).ok()).and_then(|pid| pid.parse::<i64>().ok());
     let rest = parts.next().unwrap_or_default();
     if let Some(pid) = pid
-        && matches!(kind, b"B" | b"I")
+        && matches!(kind, b"B" | b"E" | b"I")
     {
-        scheduler.set_process(tid, pid);
+        scheduler.learn_process(batch, tid, pid);
     }
     let thread = || {
         let pid = scheduler.process(tid).or(pid).unwrap_or(tid);

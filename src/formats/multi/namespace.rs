@@ -106,6 +106,10 @@ impl<'a> NamespacedSink<'a> {
             | Metadata::ThreadName { pid, .. }
             | Metadata::KernelName { pid, .. }
             | Metadata::ThreadSortIndex { pid, .. } => self.id(pid),
+            Metadata::ThreadProcess { before, pid, .. } => {
+                self.id(before);
+                self.id(pid);
+            }
             Metadata::TrackSortIndex { key, .. } | Metadata::CounterUnit { key, .. } => self.id(&mut key.pid),
             // The UTC offset is added at the end of the file.
             Metadata::Utc { .. } | Metadata::Module { .. } | Metadata::Unwound { .. } => {}

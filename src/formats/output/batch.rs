@@ -1,13 +1,15 @@
 //! Collects events into batches: assigns rows to names and tracks, and emits full batches. For single-threaded readers.
 
+use std::sync::Arc;
+
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::paired_ends::PairedEnds;
 use super::row_index::{bounded_row, next_row};
 use crate::formats::{BatchSink, ChunkLimits, ReadContext, ReadError};
 use crate::model::{
-    Batch, Event, EventFlags, EventKind, Loss, LossValue, Losses, Metadata, NameIdx, NameRow, Names, SourcePos,
-    StackIdx, TrackIdx, TrackKey, TrackKind,
+    Batch, Event, EventFlags, EventKind, Id, Loss, LossValue, Losses, Metadata, NameIdx, NameRow, Names, OF_THREAD,
+    SourcePos, StackIdx, TrackIdx, TrackKey, TrackKind,
 };
 
 /// Events of a batch; large enough that its tables are small in comparison.
@@ -179,6 +181,20 @@ impl BatchBuilder {
         let row = self.push_track(None, key.clone());
         self.track_rows.insert(key.clone(), row);
         row
+    }
+
+    /// Moves a thread to its process, which was unknown until now, with all of its tracks so far.
+    pub(crate) fn move_thread(&mut self, tid: i64, before: i64, pid: i64) {
+        let [tid, before, pid] = [tid, before, pid].map(Id::Number);
+        for (kind, slot) in OF_THREAD {
+            let mut key = TrackKey { kind, pid: before.clone(), tid: tid.clone(), name: Arc::default(), slot };
+            if let Some(row) = self.track_rows.remove(&key) {
+                key.pid.clone_from(&pid);
+                self.batch.tracks[row.index()].clone_from(&key);
+                self.track_rows.insert(key, row);
+            }
+        }
+        self.batch.metadata.push(Metadata::ThreadProcess { tid, before, pid });
     }
 
     /// Returns the row of the counter with this key. `unit` is the unit of its values, or empty.

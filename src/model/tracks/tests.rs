@@ -121,3 +121,27 @@ fn the_unit_of_a_counter_applies_whether_it_comes_before_or_after_the_events() {
     assert_eq!(registry.track(&counter("late")), Some(TrackIdx(1)));
     assert_eq!(registry.tables().unit(TrackIdx(1)), "", "a sort that starts over has other tracks");
 }
+
+#[test]
+fn a_thread_whose_process_comes_late_has_its_earlier_track_and_names_and_no_empty_process_is_left() {
+    let mut registry = Registry::default();
+    let [early, other] = [thread(7, 7), thread(9, 9)].map(|key| registry.track(&key).unwrap());
+    let id = Id::Number;
+    registry.apply(&Metadata::KernelName { pid: id(7), tid: id(7), name: "worker".into() });
+    let to_process = Metadata::ThreadProcess { tid: id(7), before: id(7), pid: id(5) };
+    // The registry applies it before the tracks of its batch, and again in its order.
+    registry.apply(&to_process);
+    assert_eq!(registry.track(&thread(5, 7)), Some(early));
+    registry.apply(&to_process);
+    let reused = registry.track(&thread(9, 7)).unwrap();
+    assert_ne!(reused, early, "the same number in another process");
+    registry.drop_metadata();
+    let tables = registry.tables();
+    let pids: Vec<&Id> = tables.processes.iter().map(|process| &process.pid).collect();
+    assert_eq!(pids, [&id(9), &id(5)]);
+    assert!(tables.processes.iter().all(|process| process.name.is_empty()), "{:?}", tables.processes);
+    let process_of = |track: TrackIdx| tables.processes[tables.tracks[track.index()].process.index()].pid.clone();
+    assert_eq!([early, other, reused].map(process_of), [id(5), id(9), id(9)]);
+    assert_eq!(&*tables.tracks[early.index()].name, "worker");
+    assert_eq!(registry.track(&thread(5, 7)), Some(early), "the hash tables are built again");
+}

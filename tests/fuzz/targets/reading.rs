@@ -216,6 +216,7 @@ fn last_words(metadata: &[Metadata]) -> BTreeMap<String, &Metadata> {
         Metadata::ProcessSortIndex { pid, .. } => format!("process order {pid:?}"),
         Metadata::ThreadName { pid, tid, .. } => format!("thread name {pid:?} {tid:?}"),
         Metadata::KernelName { pid, tid, .. } => format!("kernel name {pid:?} {tid:?}"),
+        Metadata::ThreadProcess { before, tid, .. } => format!("process of {before:?} {tid:?}"),
         Metadata::ThreadSortIndex { pid, tid, .. } => format!("thread order {pid:?} {tid:?}"),
         Metadata::TrackSortIndex { key, .. } => format!("track order {key:?}"),
         Metadata::CounterUnit { key, .. } => format!("unit {key:?}"),

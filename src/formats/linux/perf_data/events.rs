@@ -132,7 +132,7 @@ impl PerfEventBuilder {
     fn name(&mut self, record: PerfRecord<'_>, place: SourcePos, batch: &mut BatchBuilder) -> Option<()> {
         let mut front = PerfBytes(record.body);
         let (pid, tid) = (front.i32()?, front.i32()?);
-        self.scheduler.set_process(tid.into(), pid.into());
+        self.scheduler.learn_process(batch, tid.into(), pid.into());
         if record.misc & EXEC != 0 {
             self.maps.forget(pid.into());
         }
@@ -195,7 +195,7 @@ impl PerfEventBuilder {
         let sample = PerfSample::read(attr, record.body)?;
         let ts_ns = record.time_ns;
         if sample.tid > 0 {
-            self.scheduler.set_process(sample.tid, sample.pid);
+            self.scheduler.learn_process(batch, sample.tid, sample.pid);
         }
         let is_tracepoint = attr.kind == attr_type::TRACEPOINT;
         let is_scheduling = is_tracepoint && self.scheduling(&attr.name, ts_ns, &sample, place, batch).is_some();

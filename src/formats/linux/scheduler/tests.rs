@@ -122,6 +122,45 @@ fn a_lost_switch_keeps_the_state_of_a_thread_that_runs_on_another_cpu() {
     assert_eq!(states, [(10, "Running"), (20, "Running"), (40, "Sleeping")]);
 }
 
+/// The process, the tid and the name of each state.
+fn states_by_process(batches: &[Batch]) -> Vec<(String, String, String)> {
+    let of = |batch: &Batch| -> Vec<_> {
+        let states = batch.chunk.events.iter().filter(|event| event.kind == EventKind::State);
+        let named = states.map(|event| {
+            let key = &batch.tracks[event.track.index()];
+            (key.pid.to_string(), key.tid.to_string(), batch.names[event.name.index()].text.to_string())
+        });
+        named.collect()
+    };
+    batches.iter().flat_map(of).collect()
+}
+
+#[test]
+fn a_thread_that_runs_before_its_process_is_known_is_one_thread() {
+    let (mut scheduler, mut batch, mut taken) =
+        (Scheduler::default(), BatchBuilder::new(ChunkLimits::default()), Taken::default());
+    scheduler.switch(&mut batch, &switch(10, task(0, ""), "R", task(7, "a")), PLACE);
+    scheduler.learn_process(&mut batch, 7, 5);
+    scheduler.switch(&mut batch, &switch(30, task(7, "a"), "S", task(0, "")), PLACE);
+    batch.flush(&mut taken).unwrap();
+    let state = |name: &str| ("5".to_owned(), "7".to_owned(), name.to_owned());
+    assert_eq!(states_by_process(&taken.0), [state("Running"), state("Sleeping")]);
+    let [tid, before, pid] = [7, 7, 5].map(Id::Number);
+    assert!(taken.0[0].metadata.contains(&Metadata::ThreadProcess { tid, before, pid }));
+}
+
+#[test]
+fn a_new_thread_of_the_id_of_another_ends_the_state_of_the_former() {
+    let (_, batches) = fed(&[
+        &|scheduler, batch| scheduler.learn_process(batch, 7, 5),
+        &|scheduler, batch| scheduler.switch(batch, &switch(10, task(7, "a"), "S", task(0, "")), PLACE),
+        &|scheduler, _| scheduler.set_process(7, 6),
+        &|scheduler, batch| scheduler.wake(batch, 20, &task(7, "b"), None, PLACE),
+    ]);
+    let state = |pid: &str, name: &str| (pid.to_owned(), "7".to_owned(), name.to_owned());
+    assert_eq!(states_by_process(&batches), [state("5", "Sleeping"), state("5", ""), state("6", "Runnable")]);
+}
+
 #[test]
 fn a_thread_that_ends_is_in_no_state() {
     let (seen, _) = fed(&[&|scheduler, batch| {
