@@ -335,6 +335,11 @@ impl ThreadMetadata {
         track.sort_index = self.sort_index.unwrap_or(track.sort_index);
     }
 
+    /// Returns whether its number is that of its process.
+    fn is_main(&self) -> bool {
+        self.pid == self.tid || matches!(self.tid, Id::Number(tid) if self.pid.is_number(tid))
+    }
+
     fn is_of(&self, pid: &Id, tid: &Id) -> bool {
         (&self.pid, &self.tid) == (pid, tid)
     }
@@ -367,11 +372,11 @@ impl Registry {
         *self = Self { tables, index_max, over_limit, ..Self::default() };
     }
 
-    /// Names unnamed processes like their main threads, which have the same id, by the kernel's name.
+    /// Names unnamed processes like their main threads, which have the same number, by the kernel's name.
     fn name_processes(&mut self) {
         self.index_processes();
         let processes = &mut self.tables.processes;
-        for ThreadMetadata { pid, kernel_name, .. } in self.threads.iter().filter(|thread| thread.pid == thread.tid) {
+        for ThreadMetadata { pid, kernel_name, .. } in self.threads.iter().filter(|thread| thread.is_main()) {
             let is_same = |process: &ProcessIdx| processes[process.index()].pid == *pid;
             let process = self.process_index.find(hash(pid), is_same).map(|process| &mut processes[process.index()]);
             if let (Some(process), Some(name)) = (process.filter(|process| process.name.is_empty()), kernel_name) {

@@ -59,14 +59,20 @@ fn a_process_without_a_name_is_called_as_the_kernel_calls_its_main_thread() {
     for (pid, tid, name) in [(1, 1, "main"), (1, 7, "worker"), (2, 2, "comm"), (3, 8, "other"), (4, 4, "absent")] {
         registry.apply(&kernel(pid, tid, name));
     }
-    for key in [thread(1, 7), thread(2, 2), thread(3, 8)] {
+    let of_file = |number: i64| Id::Text(format!("{number} in b.txt").into());
+    for (pid, tid) in [(5, 5), (6, 7)] {
+        registry.apply(&Metadata::KernelName { pid: of_file(pid), tid: Id::Number(tid), name: "main".into() });
+    }
+    let later = [5, 6].map(|pid| TrackKey { pid: of_file(pid), ..thread(5, 5) });
+    for key in [thread(1, 7), thread(2, 2), thread(3, 8)].into_iter().chain(later) {
         registry.track(&key).unwrap();
     }
     registry.drop_metadata();
     let names = registry.tables().processes.iter().map(|process| (process.pid.clone(), &*process.name));
     let names: std::collections::BTreeMap<_, _> = names.collect();
     let number = Id::Number;
-    assert_eq!(names, [(number(1), "main"), (number(2), "told"), (number(3), "")].into());
+    let of_one = [(number(1), "main"), (number(2), "told"), (number(3), "")];
+    assert_eq!(names, of_one.into_iter().chain([(of_file(5), "main"), (of_file(6), "")]).collect());
 }
 
 #[test]
