@@ -9,6 +9,7 @@ mod asynchronous;
 mod charts;
 mod open_blobs;
 mod points;
+mod scheduling_ends;
 mod spans;
 mod spilled_samples;
 mod tied;
@@ -19,6 +20,7 @@ use std::sync::Arc;
 
 use self::charts::SampleCharts;
 use self::open_blobs::OpenBlobs;
+use self::scheduling_ends::SchedulingEnds;
 use self::tied::TiedEvents;
 use self::tracks::{Entered, TrackNest, TrackNests};
 use super::asyncs::AsyncTrees;
@@ -39,6 +41,7 @@ pub struct Nester<'a> {
     stacks: &'a Arc<Stacks>,
     registry: &'a mut Registry,
     tracks: TrackNests,
+    scheduling_ends: SchedulingEnds,
     charts: SampleCharts<'a>,
     asyncs: AsyncTrees,
     /// By track of the trace.
@@ -65,6 +68,8 @@ enum TrackRole {
     Own,
     /// On tracks that all siblings of its name share.
     Sibling,
+    /// On the track itself, as runs on a CPU.
+    Cpu,
     /// Nowhere: the rows of the track are derived here, so events on it are refused.
     Derived,
 }
@@ -80,6 +85,7 @@ impl<'a> Nester<'a> {
         let siblings = TrackKey::SLOT_SIBLING..TrackKey::SLOT_ALONE;
         let role = |key: &TrackKey| match key.kind {
             TrackKind::Async if siblings.contains(&key.slot) => TrackRole::Sibling,
+            TrackKind::Cpu => TrackRole::Cpu,
             kind if kind.is_derived() => TrackRole::Derived,
             _ => TrackRole::Own,
         };
@@ -88,6 +94,7 @@ impl<'a> Nester<'a> {
             writer: writer.into(),
             names,
             stacks,
+            scheduling_ends: SchedulingEnds::new(registry),
             registry,
             tracks: TrackNests::default(),
             charts: SampleCharts::default(),
@@ -157,13 +164,12 @@ impl<'a> Nester<'a> {
         for position in (0..self.tracks.len()).rev() {
             self.end_known(self.tracks.at(position), i64::MAX)?;
         }
-        let last_ns = self.summary.end_ns;
         while let Some(track) = self.tracks.last() {
-            self.finish_track(track, last_ns)?;
+            self.finish_track(track)?;
             self.tracks.drop_last();
         }
         while let Some((track, state)) = self.tracks.take_any_entered() {
-            self.finish_state(track, &state, last_ns)?;
+            self.finish_state(track, &state)?;
         }
         self.finish_charts()?;
         self.writer.finish()?;
@@ -173,16 +179,18 @@ impl<'a> Nester<'a> {
         Ok(Nested { losses: self.losses, summary: self.summary })
     }
 
-    fn finish_state(&mut self, track: TrackIdx, state: &Entered, last_ns: i64) -> io::Result<()> {
+    /// Ends an open state at the last scheduling event of its file, as open runs on CPUs do.
+    fn finish_state(&mut self, track: TrackIdx, state: &Entered) -> io::Result<()> {
+        let last_ns = self.scheduling_ends.last_ns(self.registry, track).max(state.since_ns);
         // A state that begins at the last moment has not ended, so it gets a row even without length.
         let lane = self.push_state_row(track, state, last_ns)?;
         self.writer.mark_unfinished(lane);
         Ok(())
     }
 
-    fn finish_track(&mut self, track: TrackIdx, last_ns: i64) -> io::Result<()> {
+    fn finish_track(&mut self, track: TrackIdx) -> io::Result<()> {
         if let Some(state) = self.tracks.take_entered(track) {
-            self.finish_state(track, &state, last_ns)?;
+            self.finish_state(track, &state)?;
         }
         let nest = self.track(track);
         let end_ns = nest.end_ns;

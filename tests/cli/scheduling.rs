@@ -249,6 +249,31 @@ fn wakers_are_those_of_the_lines_of_perf_script() {
     }
 }
 
+/// Several files: the threads and processes of each have the times and names that they have alone.
+#[test]
+fn scheduling_of_a_file_does_not_change_with_other_files() {
+    let (perf, ftrace) = (data("perf_sched_script.txt.gz"), data("ftrace.txt.gz"));
+    for [first, second] in [[&perf, &ftrace], [&ftrace, &perf]] {
+        for kind in ["--scheduling", "--scheduling=process"] {
+            // The utilisation is of the whole range, which is longer.
+            let without_utilisation = |rows: BTreeMap<(String, String), Vec<String>>| -> BTreeMap<_, _> {
+                rows.into_iter().map(|(key, mut row)| (key, row.drain(..row.len() - 1).collect::<Vec<_>>())).collect()
+            };
+            let alone = without_utilisation(scheduling(second, &[kind]));
+            let words = ["stats", "--no-cache", "--no-symbols", kind, text(first), text(second)];
+            let both = records(&longspan(&words).done());
+            let pid_column = if kind == "--scheduling" { 3 } else { 1 };
+            let of_second = both.into_iter().filter_map(|mut row| {
+                let (pid, file) = row[pid_column].split_once(" in ")?;
+                assert!(text(second).ends_with(file), "{row:?}");
+                row[pid_column] = pid.to_owned();
+                Some(((row[0].clone(), row[1].clone()), row[2..].to_vec()))
+            });
+            assert_eq!(without_utilisation(of_second.collect()), alone, "{kind} of {}", text(second));
+        }
+    }
+}
+
 /// The process of a thread is in its own lines only, so that a switch to it or a wakeup may come before.
 #[test]
 fn a_thread_that_is_switched_to_before_its_process_is_known_is_one_thread() {

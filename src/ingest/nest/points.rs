@@ -50,6 +50,7 @@ impl Nester<'_> {
 
     /// Ends the previous state of a thread and enters the next one. A state without length gets no row.
     pub(super) fn state(&mut self, event: &Event, blob: &[u8]) -> io::Result<()> {
+        self.scheduling_ends.add(self.registry, event.track, event.ts_ns);
         let before = self.tracks.state(event.track).entered;
         if event.flags.has(EventFlags::FROM_REST) && before.is_some_and(|before| before.is_awake) {
             return Ok(());

@@ -2,8 +2,8 @@
 
 use std::io;
 
-use super::Nester;
 use super::open_blobs::OpenBlob;
+use super::{Nester, TrackRole};
 use crate::model::args::Detail;
 use crate::model::{Event, EventFlags, Loss, NameIdx, TrackIdx};
 use crate::store::{LaneIdx, Row};
@@ -58,6 +58,9 @@ impl Nester<'_> {
         }
         let (row, end_ns) = self.complete_row_of(event, blob)?;
         self.track(event.track).saw(end_ns);
+        if self.roles.get(event.track.index()) == Some(&TrackRole::Cpu) {
+            self.scheduling_ends.add(self.registry, event.track, end_ns);
+        }
         self.push_to(lane, row, end_ns)?;
         if event.flags.has(EventFlags::UNFINISHED) {
             self.writer.mark_unfinished(lane);

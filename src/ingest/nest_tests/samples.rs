@@ -121,7 +121,9 @@ proptest! {
             Event { flags, ..event(EventKind::State, ts_ns, 0, 0, name) }
         });
         let last_ns = 100;
-        let events = events.chain([event(EventKind::Instant, last_ns, 0, 1, 1)]).collect();
+        // The last scheduling event is of another thread; what follows it does not extend the states.
+        let last = [event(EventKind::State, last_ns, 0, 1, 0), event(EventKind::Instant, last_ns + 50, 0, 1, 1)];
+        let events = events.chain(last).collect();
         let result = nest(events, &Details::default(), TrackKind::State);
         prop_assert_eq!(result.spans(), states_by_scan(&changes, last_ns));
     }
