@@ -12,7 +12,7 @@ use rustc_hash::FxHashSet;
 use super::derived::PlacedCounter;
 use super::options::ExportOptions;
 use crate::base::cancel::{Cancel, Cancelled};
-use crate::model::{ProcessIdx, TrackIdx};
+use crate::model::{ProcessIdx, TrackIdx, TrackKind};
 use crate::query::Snapshot;
 use crate::query::cursor::LaneCursor;
 use crate::query::matcher::Matcher;
@@ -119,6 +119,20 @@ impl Excerpt {
             outside: self.outside.iter().copied().filter(|row| is_spans(row.index.lane)).collect(),
             derived: Vec::new(),
         }
+    }
+
+    /// Returns whether it has the run on a CPU of each running thread whose states it has. Only then do the ends of
+    /// runs give the states.
+    #[must_use]
+    pub(crate) fn has_runs_of_states(&self, snapshot: &Snapshot) -> bool {
+        let is_of = |kind: TrackKind| move |lane: &LaneIdx| snapshot.track(snapshot.lane(*lane).track).key.kind == kind;
+        let lanes = || self.lanes.iter().copied();
+        let has_states = lanes().any(|lane| is_of(TrackKind::State)(&lane));
+        let has_all_cpus = || {
+            let cpus_of_trace = snapshot.capture_lanes().filter(is_of(TrackKind::Cpu)).count();
+            lanes().filter(is_of(TrackKind::Cpu)).count() == cpus_of_trace
+        };
+        self.matcher.is_none() && (!has_states || has_all_cpus())
     }
 
     /// Returns its rows within the range, in time order.

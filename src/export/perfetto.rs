@@ -14,7 +14,7 @@ use serde_json::Value;
 use super::error::SinkError;
 use super::excerpt::Excerpt;
 use super::task::{ExportReport, Out, Task};
-use crate::formats::perfetto::write::{FlowOf, Overlap, PerfettoWriter, TaskRun, has_tasks};
+use crate::formats::perfetto::write::{FlowOf, Overlap, PerfettoWriter, TaskRun, WrittenTrace, has_tasks};
 use crate::model::args::Detail;
 use crate::model::{Event, EventFlags, EventKind, Id, Payload, TrackIdx, TrackKind};
 use crate::query::Snapshot;
@@ -37,7 +37,9 @@ pub(super) fn write(task: &Task<'_>, excerpt: &Excerpt, out: Out<'_>) -> Result<
     if start_ns < 0 && i64::try_from(dur_ns).is_err() {
         return Err(SinkError::TooLong { dur_ns });
     }
-    let writer = PerfettoWriter::new(out, snapshot.names(), snapshot.stacks(), task.tables, start_ns)?;
+    let has_tasks = has_tasks(task.tables) && excerpt.has_runs_of_states(snapshot);
+    let trace = WrittenTrace { names: snapshot.names(), stacks: snapshot.stacks(), tracks: task.tables, has_tasks };
+    let writer = PerfettoWriter::new(out, trace, start_ns)?;
     let mut ordered = Ordered {
         writer,
         open: FxHashMap::default(),
@@ -47,7 +49,7 @@ pub(super) fn write(task: &Task<'_>, excerpt: &Excerpt, out: Out<'_>) -> Result<
         owners: FxHashMap::default(),
         last: 0,
         newest_ns: FxHashMap::default(),
-        has_tasks: has_tasks(task.tables),
+        has_tasks,
         run_ends: BinaryHeap::new(),
         snapshot,
     };

@@ -12,7 +12,7 @@ use super::event::event;
 use super::{Synth, SynthOptions};
 use crate::formats::chrome::write::ChromeJsonWriter;
 use crate::formats::native::write::{EncodedChunk, NativeWriter, WriteError};
-use crate::formats::perfetto::write::PerfettoWriter;
+use crate::formats::perfetto::write::{PerfettoWriter, WrittenTrace};
 use crate::model::{Chunk, Event, EventKind, Losses, NameIdx, Stacks, TrackIdx};
 
 /// Chunks encoded at once, with as many more queued: some 64 MiB at 2 MiB each.
@@ -63,7 +63,7 @@ pub fn write_chrome_json<W: Write>(synth: &Synth, out: W) -> io::Result<W> {
 /// Returns I/O errors, and [`io::ErrorKind::Unsupported`] for anything but spans, which would have to be sorted.
 pub fn write_perfetto<W: Write>(synth: &Synth, out: W) -> io::Result<W> {
     let stacks = Stacks::default();
-    let mut writer = PerfettoWriter::new(out, synth.names(), &stacks, synth.tracks(), 0)?;
+    let mut writer = PerfettoWriter::new(out, WrittenTrace::whole(synth.names(), &stacks, synth.tracks()), 0)?;
     let in_order = Synth::new(SynthOptions { disorder: 0.0, ..synth.options.clone() });
     let (chunks, made) = mpsc::sync_channel::<Chunk>(CHUNKS_AT_ONCE);
     std::thread::scope(|scope| {

@@ -249,6 +249,27 @@ fn wakers_are_those_of_the_lines_of_perf_script() {
     }
 }
 
+/// The states of a thread without the runs on CPUs are slices, so that no time is lost.
+#[test]
+fn a_perfetto_export_of_one_thread_has_all_of_its_time_on_cpus() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (file, out) = (data("perf_sched_script.txt.gz"), folder.path().join("out.pftrace"));
+    let rows = scheduling(&file, &["--scheduling", "--thread", "7238"]);
+    let running = rows.values().next().expect("a thread")[2].clone();
+    longspan(&["export", "--no-cache", text(&file), "-o", text(&out), "--thread", "7238"]).done();
+    let totals = longspan(&["stats", "--no-cache", text(&out)]).done();
+    let of_running = records(&totals).into_iter().find(|row| row[0] == "Running").expect("states");
+    assert!(of_running.contains(&running), "{of_running:?}, {running} ns");
+    // A filter may leave out the runs, too.
+    let filter = ["--filter", "cat:/^Running$/"];
+    longspan(&[&["export", "--no-cache", text(&file), "-o", text(&out)][..], &filter].concat()).done();
+    let count = |file: &Path, options: &[&str]| {
+        let csv = longspan(&[&["stats", "--no-cache", text(file)][..], options].concat()).done();
+        records(&csv).into_iter().map(|row| (row[0].clone(), row[2].clone())).collect::<Vec<_>>()
+    };
+    assert_eq!(count(&out, &[]), count(&file, &filter));
+}
+
 /// Several files: the threads and processes of each have the times and names that they have alone.
 #[test]
 fn scheduling_of_a_file_does_not_change_with_other_files() {

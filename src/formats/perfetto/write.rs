@@ -8,7 +8,7 @@
 //! | counter | a value of a counter track |
 //! | flow | an id of the event that it binds to, or a legacy flow event if it binds by time |
 //! | sample | a `PerfSample` with an interned callstack |
-//! | CPU run, thread state | generic kernel thread state changes, if the trace has both |
+//! | CPU run, thread state | generic kernel thread state changes, if the part has the runs of all states |
 //! | process, thread | descriptors, before all events; made-up numbers for ids that are text or missing |
 //!
 //! Times cannot be negative in this format, so a trace that starts before 0 is shifted to start at 0. Thread times are
@@ -88,6 +88,23 @@ fn state_number(letters: &str) -> u64 {
 /// A row below a track for spans that do not nest; 0 is the track itself.
 pub(crate) type Overlap = u16;
 
+/// The tables of the trace to write.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct WrittenTrace<'a> {
+    pub(crate) names: &'a Names,
+    pub(crate) stacks: &'a Stacks,
+    pub(crate) tracks: &'a TrackTables,
+    /// Whether CPU runs and thread states are written as state changes, not as slices: see [`has_tasks`].
+    pub(crate) has_tasks: bool,
+}
+
+impl<'a> WrittenTrace<'a> {
+    /// Describes a trace that is written as a whole.
+    pub(crate) fn whole(names: &'a Names, stacks: &'a Stacks, tracks: &'a TrackTables) -> Self {
+        Self { names, stacks, tracks, has_tasks: has_tasks(tracks) }
+    }
+}
+
 /// Writes a trace. All writing methods return the I/O errors of the output.
 #[derive(Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "independent facts about the trace and the packets so far")]
@@ -127,13 +144,8 @@ pub(crate) struct PerfettoWriter<'a, W> {
 
 impl<'a, W: Write> PerfettoWriter<'a, W> {
     /// Writes the descriptors of processes and tracks; `start_ns` is the smallest time of the trace.
-    pub(crate) fn new(
-        out: W,
-        names: &'a Names,
-        stacks: &'a Stacks,
-        tracks: &'a TrackTables,
-        start_ns: i64,
-    ) -> io::Result<Self> {
+    pub(crate) fn new(out: W, trace: WrittenTrace<'a>, start_ns: i64) -> io::Result<Self> {
+        let WrittenTrace { names, stacks, tracks, has_tasks } = trace;
         let mut writer = Self {
             out,
             names,
@@ -148,7 +160,7 @@ impl<'a, W: Write> PerfettoWriter<'a, W> {
             is_mapped: false,
             keys: AnnotationKeys::default(),
             is_ordered: tracks.tracks.iter().any(has_rank),
-            has_tasks: has_tasks(tracks),
+            has_tasks,
             overlaps: FxHashSet::default(),
             is_begun: false,
             sampled: SampleTimebase::default(),

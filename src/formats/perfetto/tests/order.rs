@@ -3,7 +3,7 @@
 use super::encode::{Message, event, message, packet, process};
 use super::*;
 use crate::formats::output::batch::bare;
-use crate::formats::perfetto::write::PerfettoWriter;
+use crate::formats::perfetto::write::{PerfettoWriter, WrittenTrace};
 use crate::model::{Id, Metadata, NameIdx, Names, Registry, Stacks, TrackIdx, TrackKey, TrackKind};
 
 /// Returns a child track with its child ordering and its rank.
@@ -93,7 +93,8 @@ fn sort_indices_are_read_back_as_written() {
         registry.apply(&Metadata::TrackSortIndex { key: key.clone(), sort_index: *sort_index });
     }
     let (names, stacks) = (Names::default(), Stacks::default());
-    let mut writer = PerfettoWriter::new(Vec::new(), &names, &stacks, registry.tables(), 0).expect("to memory");
+    let mut writer =
+        PerfettoWriter::new(Vec::new(), WrittenTrace::whole(&names, &stacks, registry.tables()), 0).expect("to memory");
     for (row, (key, _)) in (0..).zip(&tracks) {
         let kind = if key.kind == TrackKind::Counter { EventKind::Counter } else { EventKind::Instant };
         let event = bare(i64::from(row), kind, TrackIdx(row), NameIdx::EMPTY);

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::*;
 use crate::formats::output::batch::bare;
-use crate::formats::perfetto::write::{PerfettoWriter, has_tasks};
+use crate::formats::perfetto::write::{PerfettoWriter, WrittenTrace, has_tasks};
 use crate::model::args::Detail;
 use crate::model::{Event, Id, Metadata, NameIdx, Names, Registry, StackIdx, Stacks, TrackKey, TrackKind};
 
@@ -16,7 +16,8 @@ fn key(kind: TrackKind, pid: Id, tid: Id) -> TrackKey {
 fn samples_with(args: &[&str]) -> Vec<String> {
     let (names, stacks, mut registry) = (Names::default(), Stacks::default(), Registry::default());
     let track = registry.track(&key(TrackKind::Thread, Id::Number(5), Id::Number(7))).expect("a track");
-    let mut writer = PerfettoWriter::new(Vec::new(), &names, &stacks, registry.tables(), 0).expect("to memory");
+    let mut writer =
+        PerfettoWriter::new(Vec::new(), WrittenTrace::whole(&names, &stacks, registry.tables()), 0).expect("to memory");
     for (ts_ns, args_json) in (0..).zip(args) {
         let mut blob = Vec::new();
         Detail { args_json, ..Detail::default() }.encode_into(&mut blob);
@@ -53,7 +54,8 @@ fn tracks_of(keys: &[TrackKey], name: Option<&str>) -> (Vec<TrackKey>, Vec<Metad
     if let Some(name) = name {
         registry.apply(&Metadata::ProcessName { pid: Id::None, name: name.into() });
     }
-    let mut writer = PerfettoWriter::new(Vec::new(), &names, &stacks, registry.tables(), 0).expect("to memory");
+    let mut writer =
+        PerfettoWriter::new(Vec::new(), WrittenTrace::whole(&names, &stacks, registry.tables()), 0).expect("to memory");
     for (ts_ns, &track) in (0..).zip(&tracks) {
         writer.instant(&bare(ts_ns, EventKind::Instant, track, NameIdx::EMPTY), &[], &[]).expect("to memory");
     }
@@ -91,7 +93,8 @@ fn a_process_without_an_id_is_described_only_for_its_threads() {
         let mut registry = Registry::default();
         keys.iter().for_each(|key| _ = registry.track(key));
         let (names, stacks) = (Names::default(), Stacks::default());
-        let writer = PerfettoWriter::new(Vec::new(), &names, &stacks, registry.tables(), 0).expect("to memory");
+        let writer = PerfettoWriter::new(Vec::new(), WrittenTrace::whole(&names, &stacks, registry.tables()), 0)
+            .expect("to memory");
         writer.finish().expect("to memory")
     };
     let number = key(TrackKind::Thread, Id::Number(1), Id::Number(1));
@@ -137,7 +140,8 @@ fn a_frame_without_a_name_is_not_read_back_as_an_address() {
         stack = stacks.intern(stack, name);
     }
     let track = registry.track(&key(TrackKind::Thread, Id::Number(5), Id::Number(7))).expect("a track");
-    let mut writer = PerfettoWriter::new(Vec::new(), &names, &stacks, registry.tables(), 0).expect("to memory");
+    let mut writer =
+        PerfettoWriter::new(Vec::new(), WrittenTrace::whole(&names, &stacks, registry.tables()), 0).expect("to memory");
     writer.sample(&Event::at(1, track, NameIdx::EMPTY).sample(stack), &[]).expect("to memory");
     let reading = read_bytes(&writer.finish().expect("to memory")).expect("a trace");
     assert_eq!(
