@@ -313,6 +313,26 @@ fn only_the_tracks_of_the_scope_are_shown_and_the_others_are_one_click_away() {
 }
 
 #[test]
+fn the_tracks_of_a_scope_are_shown_also_if_they_were_hidden() {
+    let mut session = Session::with_two_files(SCREEN);
+    session.harness.run_steps(3);
+    for track in ["Thread 2, unfolded", "main 1, unfolded"] {
+        let name = session.harness.get_by_label(track).rect().center();
+        session.right_click(name);
+        session.click("Statistics of the track");
+        session.until("the scope", |session| session.says("Show only these"));
+    }
+    session.click("Show only these");
+    session.until("one track", |session| session.says("3 hidden tracks: show") && !session.says("Thread 2"));
+    // The first of the two scopes.
+    session.press(Modifiers::ALT, Key::ArrowLeft);
+    session.harness.run_steps(2);
+    session.click("Show only these");
+    session.until("the other track", |session| session.says("Thread 2, in the scope"));
+    assert!(session.says("3 hidden tracks: show") && !session.says("main 1, in the scope"));
+}
+
+#[test]
 fn the_field_for_the_name_of_a_scope_has_the_keys_and_the_last_saved_scope_is_in_reach() {
     let mut session = Session::with_capture(vec2(900.0, 500.0), 1.0);
     session.harness.run_steps(3);

@@ -32,7 +32,7 @@ impl Timeline {
                 self.hide(&tracks);
             }
             RowCommand::ShowOnlyScope => {
-                self.hide_others(&self.scope().tracks.clone());
+                self.choose_shown(&self.scope().tracks.clone());
                 return self.arrange();
             }
             RowCommand::ShowHidden => {
@@ -90,18 +90,24 @@ impl Timeline {
         self.arrange()
     }
 
-    /// Hides all tracks except these.
+    /// Shows these tracks, and hides all others.
     pub(crate) fn show_only(&mut self, tracks: &TrackSet) {
-        self.hide_others(tracks);
+        self.choose_shown(tracks);
         if let Some(job) = self.arrange() {
             self.set_arranged(job.run());
         }
     }
 
-    fn hide_others(&mut self, tracks: &TrackSet) {
+    /// Shows these tracks, and hides all others, in the next layout.
+    fn choose_shown(&mut self, tracks: &TrackSet) {
         let snapshot = self.snapshot.clone();
-        let others = snapshot.display_order().iter().filter(|&&track| !tracks.contains(track));
-        others.for_each(|&track| self.tracks.hide(track));
+        for &track in snapshot.display_order() {
+            if tracks.contains(track) {
+                self.tracks.unhide(track);
+            } else {
+                self.tracks.hide(track);
+            }
+        }
     }
 
     /// Sets rows that were laid out in the background, unless a later layout was requested.
