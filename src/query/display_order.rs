@@ -16,7 +16,7 @@ pub(super) fn display_order(store: &Store) -> Vec<TrackIdx> {
         .map(|track| TrackIdx(track as u32))
         .filter(|&track| !store.lanes_of(track).is_empty())
         .collect();
-    let threads = threads_of_beside(&tables.tracks);
+    let threads = ThreadsOfTracks::new(&tables.tracks);
     // No key of a track is stored, since keys of a million tracks would take more memory than their rows.
     order.sort_unstable_by_key(|&index| {
         let beside = match tables.tracks[index.index()].key.kind {
@@ -24,7 +24,7 @@ pub(super) fn display_order(store: &Store) -> Vec<TrackIdx> {
             TrackKind::Samples => 1,
             _ => 0,
         };
-        let above = threads.get(index.index()).copied().unwrap_or(index);
+        let above = threads.of(index);
         let track = &tables.tracks[above.index()];
         let process_order = tables.processes[track.process.index()].sort_index;
         // The tracks of an async group are together where its first one appeared.
@@ -40,8 +40,24 @@ pub(super) fn display_order(store: &Store) -> Vec<TrackIdx> {
     order
 }
 
-/// Returns the track beside which each track is shown: thread states are above the spans of their thread, its samples
-/// below; all others stand alone. Empty if no track is beside another.
+/// The track beside which each track is shown: thread states are above the spans of their thread, its samples below.
+pub(crate) struct ThreadsOfTracks {
+    /// Empty if no track is beside another.
+    by_track: Vec<TrackIdx>,
+}
+
+impl ThreadsOfTracks {
+    pub(crate) fn new(tracks: &[Track]) -> Self {
+        Self { by_track: threads_of_beside(tracks) }
+    }
+
+    /// Returns the thread of a track with thread states or samples, and any other track itself.
+    #[must_use]
+    pub(crate) fn of(&self, track: TrackIdx) -> TrackIdx {
+        self.by_track.get(track.index()).copied().unwrap_or(track)
+    }
+}
+
 fn threads_of_beside(tracks: &[Track]) -> Vec<TrackIdx> {
     let is_beside = |track: &Track| matches!(track.key.kind, TrackKind::State | TrackKind::Samples);
     if !tracks.iter().any(is_beside) {

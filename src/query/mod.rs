@@ -8,7 +8,7 @@ pub(crate) mod counters;
 pub(crate) mod cursor;
 pub(crate) mod derived;
 pub(crate) mod describe;
-mod display_order;
+pub(crate) mod display_order;
 pub(crate) mod family;
 pub(crate) mod filter;
 pub(crate) mod filtered;

@@ -10,9 +10,10 @@ use super::counter_form::CounterForm;
 use super::counter_overlay::CounterOverlay;
 use super::rows::{Folded, GroupKind, RowHeights, RowLayout, TrackRows};
 use super::titles::{command_line, group_title, process_title, track_title};
-use crate::model::{Process, ProcessIdx, TrackIdx};
+use crate::model::{Process, ProcessIdx, TrackIdx, TrackKind};
 use crate::query::Snapshot;
 use crate::query::counters::is_flat_zero;
+use crate::query::display_order::ThreadsOfTracks;
 use crate::query::longest::longest_of_lane;
 use crate::store::lane::LaneIdx;
 
@@ -147,6 +148,9 @@ impl Arrangement {
 /// A track with its sort keys.
 struct Candidate {
     rows: TrackRows,
+    /// The thread with its states and samples, which stay together; any other track itself.
+    thread: TrackIdx,
+    /// Title of the thread, or of the track itself.
     title: String,
     first_ns: i64,
     events: u64,
@@ -185,6 +189,7 @@ pub(crate) fn tracks(snapshot: &Snapshot, order: TrackOrder, filter: &str) -> Ve
         return snapshot.display_order().iter().map(|&track| rows_of(snapshot, track)).collect();
     }
     let tables = snapshot.tracks();
+    let threads = ThreadsOfTracks::new(&tables.tracks);
     let mut process_texts: FxHashMap<ProcessIdx, String> = FxHashMap::default();
     let mut candidates = Vec::new();
     for &index in snapshot.display_order() {
@@ -200,7 +205,9 @@ pub(crate) fn tracks(snapshot: &Snapshot, order: TrackOrder, filter: &str) -> Ve
                 continue;
             }
         }
-        candidates.push(candidate(snapshot, index, title, order));
+        let thread = threads.of(index);
+        let title = if thread == index { title } else { track_title(snapshot.track(thread)).0 };
+        candidates.push(candidate(snapshot, (index, thread), title, order));
     }
     sort(snapshot, order, &mut candidates);
     candidates.into_iter().map(|candidate| candidate.rows).collect()
@@ -217,7 +224,12 @@ fn rows_of(snapshot: &Snapshot, track: TrackIdx) -> TrackRows {
     }
 }
 
-fn candidate(snapshot: &Snapshot, track: TrackIdx, title: String, order: TrackOrder) -> Candidate {
+fn candidate(
+    snapshot: &Snapshot,
+    (track, thread): (TrackIdx, TrackIdx),
+    title: String,
+    order: TrackOrder,
+) -> Candidate {
     let rows = rows_of(snapshot, track);
     let (mut first_ns, mut events, mut longest_ns) = (i64::MAX, 0, 0);
     if matches!(order, TrackOrder::FirstEvent | TrackOrder::Activity) {
@@ -226,15 +238,16 @@ fn candidate(snapshot: &Snapshot, track: TrackIdx, title: String, order: TrackOr
             events += lane.rows;
         }
     }
-    if order == TrackOrder::Longest {
+    // A state such as sleeping is no span.
+    if order == TrackOrder::Longest && snapshot.track(track).key.kind != TrackKind::State {
         let longest = rows.lanes.clone().map(|lane| longest_of_lane(snapshot, LaneIdx(lane)));
         longest_ns = longest.max().unwrap_or(0);
     }
-    Candidate { rows, title, first_ns, events, longest_ns }
+    Candidate { rows, thread, title, first_ns, events, longest_ns }
 }
 
 /// Sorts tracks stably, so that equal ones stay in trace order. Tracks of a process stay together, and so do those of a
-/// group.
+/// group, and those of a thread.
 fn sort(snapshot: &Snapshot, order: TrackOrder, tracks: &mut [Candidate]) {
     match order {
         TrackOrder::Captured => {}
@@ -248,8 +261,8 @@ fn sort(snapshot: &Snapshot, order: TrackOrder, tracks: &mut [Candidate]) {
                 let process = track.rows.process;
                 let in_group = track.rows.group.map(|group| (pieces(&group_title(snapshot, &group)), group.lead));
                 let own = pieces(&track.title);
-                let (unit, lead) = in_group.unwrap_or_else(|| (own.clone(), track.rows.track));
-                (keys.get(&process).cloned(), process, unit, lead, own)
+                let (unit, lead) = in_group.unwrap_or_else(|| (own.clone(), track.thread));
+                (keys.get(&process).cloned(), process, unit, lead, own, track.thread)
             });
         }
         TrackOrder::FirstEvent => sort_by(tracks, |track| track.first_ns, i64::min, |first_ns| first_ns),
@@ -258,28 +271,33 @@ fn sort(snapshot: &Snapshot, order: TrackOrder, tracks: &mut [Candidate]) {
     }
 }
 
-/// Sorts by a value per track: processes by the combined value of their tracks, then groups likewise, then tracks.
+/// Sorts by a value per track: processes by the combined value of their tracks, then groups and threads likewise.
 fn sort_by<T: Copy, K: Ord>(
     tracks: &mut [Candidate],
     of: impl Fn(&Candidate) -> T,
     combine: impl Fn(T, T) -> T,
     key: impl Fn(T) -> K,
 ) {
-    let (mut processes, mut groups) = (FxHashMap::default(), FxHashMap::default());
+    let (mut processes, mut groups, mut threads) = (FxHashMap::default(), FxHashMap::default(), FxHashMap::default());
+    let mut numbers: FxHashMap<TrackIdx, usize> = FxHashMap::default();
     for track in tracks.iter() {
         let value = of(track);
         let sum = |sum: &mut T| *sum = combine(*sum, value);
+        let next = numbers.len();
+        numbers.entry(track.thread).or_insert(next);
         processes.entry(track.rows.process).and_modify(sum).or_insert(value);
+        threads.entry(track.thread).and_modify(sum).or_insert(value);
         if let Some(group) = track.rows.group {
             groups.entry(group.lead).and_modify(sum).or_insert(value);
         }
     }
     tracks.sort_by_cached_key(|track| {
-        let (process, own) = (track.rows.process, of(track));
+        let process = track.rows.process;
+        let own = threads.get(&track.thread).copied().unwrap_or_else(|| of(track));
         let group = track.rows.group.map(|group| group.lead);
         let of_group = group.and_then(|lead| groups.get(&lead).copied()).unwrap_or(own);
         let of_process = processes.get(&process).copied().unwrap_or(own);
-        (key(of_process), process, key(of_group), group, key(own))
+        (key(of_process), process, key(of_group), group, key(own), numbers.get(&track.thread))
     });
 }
 

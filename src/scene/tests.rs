@@ -8,7 +8,7 @@ use super::rows::{Folded, GroupKind, RowHeights};
 use crate::base::cancel::Cancel;
 use crate::base::progress::Progress;
 use crate::ingest::{self, CachePolicy, LoadOptions};
-use crate::model::{ProcessIdx, TrackIdx};
+use crate::model::{ProcessIdx, TrackIdx, TrackKind};
 use crate::query::Snapshot;
 
 /// Imports a trace of Chrome JSON.
@@ -109,6 +109,45 @@ fn tracks_of_a_group_stay_together_in_every_order() {
             .collect();
         assert_eq!(runs.len(), 3, "{order:?}: {runs:?}");
         assert_eq!(tracks.len(), 4 + 4 + 4 + 2);
+    }
+}
+
+#[test]
+fn states_stay_with_their_thread_in_every_order_and_are_no_spans() {
+    let switch = |head: &str, from: &str, to: &str| {
+        let [(from, from_tid), (to, to_tid)] = [from, to].map(|task| task.split_once('-').unwrap());
+        let before = format!("prev_comm={from} prev_pid={from_tid} prev_prio=120 prev_state=S");
+        format!("{head}: sched_switch: {before} ==> next_comm={to} next_pid={to_tid} next_prio=120\n")
+    };
+    let marker = |head: &str, text: &str| format!("{head}: tracing_mark_write: {text}\n");
+    // Thread "b" sleeps for a minute, and "a" has the longest span.
+    let lines = [
+        "# tracer: nop\n".to_owned(),
+        switch("<idle>-0 (-----) [000] .... 1.000000", "idle-0", "b-8"),
+        marker("b-8 ( 7) [000] .... 1.000010", "B|7|short"),
+        marker("b-8 ( 7) [000] .... 1.000020", "E|7"),
+        switch("b-8 ( 7) [000] .... 1.000030", "b-8", "a-7"),
+        marker("a-7 ( 7) [000] .... 1.000040", "B|7|long"),
+        marker("a-7 ( 7) [000] .... 2.000000", "E|7"),
+        switch("a-7 ( 7) [000] .... 2.000010", "a-7", "idle-0"),
+        switch("<idle>-0 (-----) [000] .... 61.000000", "idle-0", "b-8"),
+        switch("b-8 ( 7) [000] .... 61.000010", "b-8", "idle-0"),
+    ];
+    let snapshot = snapshot(&lines.concat());
+    for order in TrackOrder::ALL {
+        let tracks = arrange::tracks(&snapshot, order, "");
+        let keys = tracks.iter().map(|rows| &snapshot.track(rows.track).key);
+        let of_threads: Vec<_> = keys
+            .filter(|key| matches!(key.kind, TrackKind::State | TrackKind::Thread))
+            .map(|key| (key.tid.to_string(), key.kind))
+            .collect();
+        let pair = |tid: &str| [(tid.to_owned(), TrackKind::State), (tid.to_owned(), TrackKind::Thread)];
+        // By events and by the first one, "b" is before "a".
+        let expected = match order {
+            TrackOrder::Name | TrackOrder::Longest => [pair("7"), pair("8")],
+            _ => [pair("8"), pair("7")],
+        };
+        assert_eq!(of_threads, expected.concat(), "{order:?}");
     }
 }
 
