@@ -136,7 +136,9 @@ impl Arrangement {
             Some(at) if owners[at] == Some(rows.track) => {
                 let overlay = &self.overlays[at];
                 let curves = overlay.counters().count() as u32;
-                Some(TrackRows { curves, starts_folded: false, ..rows_of(snapshot, overlay.lead()) })
+                // It stays between the tracks of its owner, whose process may be another one.
+                let (process, group) = (rows.process, rows.group);
+                Some(TrackRows { curves, process, group, starts_folded: false, ..rows_of(snapshot, overlay.lead()) })
             }
             Some(_) => None,
             None => Some(rows),

@@ -152,6 +152,24 @@ fn states_stay_with_their_thread_in_every_order_and_are_no_spans() {
 }
 
 #[test]
+fn an_overlay_whose_lead_is_filtered_out_stays_in_the_process_of_the_other() {
+    let counter = |pid: u32, name: &str| format!(r#"{{"ph":"C","name":"{name}","pid":{pid},"ts":5,"args":{{"v":7}}}}"#);
+    let lines = [counter(1, "a"), counter(2, "b"), counter(2, "c"), counter(2, "d")];
+    let snapshot = snapshot(&format!("[{}]", lines.join(",")));
+    let track = |name: &str| {
+        let tracks = &snapshot.tracks().tracks;
+        TrackIdx(tracks.iter().position(|track| track.name.starts_with(name)).unwrap() as u32)
+    };
+    let mut arrangement = Arrangement { filter: "2".to_owned(), ..Arrangement::default() };
+    arrangement.overlay(CounterOverlay::new(&[track("a"), track("c")], false).unwrap());
+    let layout = arrange::layout(&snapshot, &arrangement, &RowHeights::at_scale(1.0));
+    let groups = layout.groups_within(0, layout.height_px());
+    let heads = groups.iter().filter(|group| matches!(group.kind, GroupKind::Process(_)));
+    assert_eq!(heads.count(), 1, "{groups:?}");
+    assert!(layout.group_of(GroupKind::Track(track("a"))).is_some(), "the row of the overlay");
+}
+
+#[test]
 fn a_filter_finds_every_word_in_the_names_of_tracks_and_processes() {
     let snapshot = threads(&[("Alpha", "Main", 1), ("Alpha", "worker", 2), ("beta", "main", 3)]);
     assert_eq!(shown(&snapshot, TrackOrder::Captured, "main"), ["Main", "main"]);
