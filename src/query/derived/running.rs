@@ -32,7 +32,7 @@ pub(super) enum RunningValue {
     /// Open spans, and the total time of open spans up to a time.
     OpenTime { open: u64, time_ns: u64, until_ns: i64 },
     /// The sum of changes.
-    Level(CompensatedSum),
+    Level(OverflowingSum),
 }
 
 impl RunningValue {
@@ -40,7 +40,7 @@ impl RunningValue {
         match meaning {
             PointMeaning::RowsSoFar | PointMeaning::Open => Self::Number { meaning, sum: 0 },
             PointMeaning::OpenTime => Self::OpenTime { open: 0, time_ns: 0, until_ns: i64::MIN },
-            PointMeaning::Level => Self::Level(CompensatedSum::default()),
+            PointMeaning::Level => Self::Level(OverflowingSum::default()),
             PointMeaning::Longest | PointMeaning::Durations | PointMeaning::Sum => Self::Single(meaning),
         }
     }
@@ -92,6 +92,34 @@ impl RunningValue {
     }
 }
 
+/// A sum with its rounding errors, so that changes up and down cancel out. It may overflow for a time: huge values are
+/// summed at a smaller scale, since no change undoes an infinity.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct OverflowingSum {
+    usual: CompensatedSum,
+    /// Sum of the huge values, divided by [`Self::SCALE`].
+    huge: CompensatedSum,
+}
+
+impl OverflowingSum {
+    /// 2^64, so that even the largest values of 2^64 counters do not overflow.
+    const SCALE: f64 = 18_446_744_073_709_551_616.0;
+    /// Values from here on are huge; as many as counters exist stay finite below it.
+    const HUGE: f64 = f64::MAX / Self::SCALE;
+
+    fn add(&mut self, value: f64) {
+        if value.abs() < Self::HUGE {
+            self.usual.add(value);
+        } else {
+            self.huge.add(value / Self::SCALE);
+        }
+    }
+
+    fn value(self) -> f64 {
+        self.huge.value() * Self::SCALE + self.usual.value()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -107,6 +135,22 @@ mod tests {
         assert_eq!(sum.carry_on(&mut rest), (-1.0, 3.25));
         let values: Vec<f64> = rest.iter().map(|point| f64::from_bits(point.value)).collect();
         assert_eq!(values, [3.25, 0.0, -1.0]);
+    }
+
+    #[test]
+    fn a_sum_that_overflows_recovers() {
+        let mut sum = RunningValue::new(PointMeaning::Level);
+        let mut points = Vec::new();
+        let mut previous = 0.0;
+        for (value, ts_ns) in [1.0, 1.7e308, 0.0, 5.0, 6.0].into_iter().zip(0..) {
+            for change in [-previous, value, -previous, value] {
+                points.push(TimedValue { ts_ns, value: f64::to_bits(change) });
+            }
+            previous = value;
+        }
+        sum.carry_on(&mut points);
+        let values: Vec<f64> = points.iter().map(|point| f64::from_bits(point.value)).collect();
+        assert_eq!(values, [2.0, f64::INFINITY, 0.0, 10.0, 12.0]);
     }
 
     #[test]
