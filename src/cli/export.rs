@@ -67,7 +67,7 @@ fn derived(
         if series.rows() == 0 {
             say(format_args!("--derive '{track}' has no rows: its counter stays at 0"));
         }
-        Ok(DerivedCounter { track: track.clone(), series })
+        Ok(DerivedCounter { name: track.to_string(), track: track.clone(), series })
     };
     wanted.derived.iter().map(make).collect()
 }

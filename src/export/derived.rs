@@ -11,7 +11,8 @@ use crate::query::derived::{CounterSteps, DerivedSeries, DerivedTrack};
 /// A derived track that is written as a counter.
 #[derive(Debug, Clone)]
 pub struct DerivedCounter {
-    /// Its text is the name of the counter.
+    /// The name of the counter.
+    pub(crate) name: String,
     pub(crate) track: DerivedTrack,
     pub(crate) series: Arc<DerivedSeries>,
 }
@@ -36,7 +37,7 @@ pub(super) fn with_derived<'a>(tables: &'a TrackTables, derived: &[DerivedCounte
         tables.processes.push(Process::default());
     }
     for counter in derived {
-        let name: Arc<str> = unused_name(&tables, &counter.track.to_string());
+        let name: Arc<str> = unused_name(&tables, &counter.name);
         let key = TrackKey { kind: TrackKind::Counter, pid: Id::None, tid: Id::None, name: Arc::clone(&name), slot: 0 };
         let unit = counter.track.kind.unit();
         if !unit.is_empty() {

@@ -12,6 +12,7 @@ use crate::export::derived::DerivedCounter;
 use crate::export::format::with_ending;
 use crate::export::values::ValueFormat;
 use crate::model::Sources;
+use crate::query::derived::DerivedTrack;
 use crate::render::GpuError;
 use crate::render::readback::Pixels;
 use crate::ui::panel::Panel;
@@ -100,8 +101,10 @@ impl App {
     fn derived_to_export(&mut self, format: ExportFormat) -> Vec<DerivedCounter> {
         let Some(capture) = self.tab().capture.as_ref().filter(|_| format.has_counters()) else { return Vec::new() };
         let (rows, missing) = capture.timeline.derived_to_export();
-        let counter =
-            |row: &DerivedRow| Some(DerivedCounter { track: row.definition(), series: row.series()?.clone() });
+        let counter = |row: &DerivedRow| {
+            let (name, track) = (row.exported_name(), DerivedTrack::new(row.kind.clone(), &row.scope.filter));
+            Some(DerivedCounter { name, track, series: row.series()?.clone() })
+        };
         let derived = rows.into_iter().filter_map(counter).collect();
         match missing {
             0 => {}

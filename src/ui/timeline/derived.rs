@@ -82,10 +82,21 @@ impl DerivedRow {
         format!("{}: {rows}", kind_title(&self.kind))
     }
 
-    /// Returns the option of `longspan export` that computes the same for the rows of its filter.
+    /// Returns the definition that computes the same in `longspan export`; `None` for chosen tracks or a range, which a
+    /// definition does not have.
     #[must_use]
-    pub(crate) fn definition(&self) -> DerivedTrack {
-        DerivedTrack::new(self.kind.clone(), &self.scope.filter)
+    pub(crate) fn definition(&self) -> Option<DerivedTrack> {
+        let SelectedScope { range, tracks, filter } = &self.scope;
+        (range.is_none() && tracks.is_all()).then(|| DerivedTrack::new(self.kind.clone(), filter))
+    }
+
+    /// Returns the name of its counter in an export.
+    #[must_use]
+    pub(crate) fn exported_name(&self) -> String {
+        match self.definition() {
+            Some(definition) if self.name.is_empty() => definition.to_string(),
+            _ => self.title(),
+        }
     }
 
     /// Returns its series, once it is computed.
@@ -197,6 +208,23 @@ mod tests {
         let text = text.replace(r#",{"kind":7}"#, "");
         rows.restore(&serde_json::from_str::<Vec<SavedDerived>>(&text).unwrap(), &snapshot);
         assert_eq!(rows.all().iter().map(DerivedRow::title).collect::<Vec<_>>(), ["Rate: all"]);
+    }
+
+    #[test]
+    fn a_track_is_exported_by_its_name_and_only_one_of_all_tracks_has_a_definition() {
+        let mut rows = DerivedRows::default();
+        let all = SelectedScope { filter: "cat:io".into(), ..SelectedScope::default() };
+        let of_one = SelectedScope { tracks: [crate::model::TrackIdx(0)].into_iter().collect(), ..all.clone() };
+        let ranged = SelectedScope { range: Some((0, 1_000_000)), ..all.clone() };
+        let names = [(&all, ""), (&of_one, ""), (&ranged, "")];
+        names.iter().for_each(|&(scope, name)| rows.add(DerivedKind::Busy, scope.clone(), name));
+        rows.add(DerivedKind::Rate, of_one.clone(), "main: io");
+        let exported: Vec<_> = rows.all().iter().map(DerivedRow::exported_name).collect();
+        let title = |number: usize| rows.all()[number].title();
+        assert_eq!(exported, ["busy cat:io".to_owned(), title(1), title(2), "main: io".to_owned()]);
+        assert!(title(1).ends_with("cat:io \u{b7} 1 track"), "{}", title(1));
+        let defined: Vec<_> = rows.all().iter().map(|row| row.definition().is_some()).collect();
+        assert_eq!(defined, [true, false, false, false]);
     }
 
     #[test]

@@ -173,6 +173,9 @@ fn paint_name(ui: &Ui, strip: Rect, (title, range): (&str, &str), is_hovered: bo
     }
 }
 
+/// The entry that copies the definition of a derived track.
+const COPY_OPTION: &str = "Copy as an option of export";
+
 /// Shows the menu of a derived track.
 fn menu(ui: &mut Ui, row: &DerivedRow, theme: &Theme) -> Vec<Command> {
     let derived = |command| Command::Timeline(TimelineCommand::Derived(command));
@@ -191,7 +194,9 @@ fn menu(ui: &mut Ui, row: &DerivedRow, theme: &Theme) -> Vec<Command> {
         );
     }
     ui.separator();
-    let option = quoted(&row.definition().to_string());
+    let option = row.definition().map(|definition| quoted(&definition.to_string()));
+    let has_option = option.is_some();
+    let copy = Command::App(AppCommand::CopyText(format!("--derive {}", option.unwrap_or_default())));
     let entries = [
         match row.state {
             DerivedState::Making(_) | DerivedState::Waiting => ("Stop", derived(DerivedCommand::Stop(row.id))),
@@ -199,12 +204,14 @@ fn menu(ui: &mut Ui, row: &DerivedRow, theme: &Theme) -> Vec<Command> {
                 ("Recompute", derived(DerivedCommand::Make(row.id)))
             }
         },
-        ("Copy as an option of export", Command::App(AppCommand::CopyText(format!("--derive {option}")))),
+        (COPY_OPTION, copy),
         ("Derived tracks...", Command::App(AppCommand::Toggle(ToolWindow::Derived))),
         ("Remove", derived(DerivedCommand::Remove(row.id))),
     ];
     for (text, command) in entries {
-        if ui.button(text).clicked() {
+        let is_possible = text != COPY_OPTION || has_option;
+        let response = ui.add_enabled(is_possible, egui::Button::new(text));
+        if response.on_disabled_hover_text("The option has no choice of tracks and no range").clicked() {
             chosen.push(command);
             ui.close();
         }
