@@ -22,7 +22,7 @@ use crate::query::over_time::over_time;
 use crate::query::sample_table::SampleTable;
 use crate::query::samples::SampleHistogram;
 use crate::query::scheduling::scheduling;
-use crate::query::scheduling_order::order;
+use crate::query::scheduling_order::{ScheduledFilter, order};
 use crate::query::scope::Scope;
 use crate::query::search::{Hits, search};
 use crate::query::stacks::{self, CallPaths};
@@ -245,12 +245,13 @@ fn answer(
             Some(Answer::Counters(Arc::new(counters(snapshot, &scope, cancel, progress)?)))
         }
         Question::Scheduling(question) => {
-            let SchedulingQuestion { scope, kind, sorted_by, words, known } = *question;
+            let SchedulingQuestion { scope, kind, sorted_by, words, process, known } = *question;
             let scheduling = match known {
                 Some(known) => known.0,
                 None => Arc::new(scheduling(snapshot, &scope.with_filter(snapshot, ""), cancel, progress)?),
             };
-            let order = Arc::new(order(snapshot, &scheduling, kind, sorted_by, &words, cancel)?);
+            let filter = ScheduledFilter { words: &words, process };
+            let order = Arc::new(order(snapshot, &scheduling, kind, sorted_by, filter, cancel)?);
             let sum = scheduling.sum(kind, &order);
             Some(Answer::Scheduling(Arc::new(SchedulingAnswer { scheduling, kind, sorted_by, order, sum })))
         }

@@ -16,7 +16,7 @@ use crate::export::table::RowFormat;
 use crate::export::values::TableValueWriter;
 use crate::query::Snapshot;
 use crate::query::scheduling::{ScheduledKind, ThreadState, scheduling};
-use crate::query::scheduling_order::{SchedulingColumn, order};
+use crate::query::scheduling_order::{ScheduledFilter, SchedulingColumn, order};
 use crate::query::scope::Scope;
 
 /// Prints the scheduling of the scope, or a note on stderr if the trace has none.
@@ -39,7 +39,9 @@ pub(super) fn print(
         ScheduledKind::Cpus => (SchedulingColumn::Name, true),
         ScheduledKind::Threads | ScheduledKind::Processes => (SchedulingColumn::Time(ThreadState::Running), false),
     };
-    let order = Arc::new(order(snapshot, &scheduling, kind, sorted_by, "", &cancel).unwrap_or_default());
+    let order = Arc::new(
+        order(snapshot, &scheduling, kind, sorted_by, ScheduledFilter::default(), &cancel).unwrap_or_default(),
+    );
     let table = SchedulingTable { snapshot: snapshot.clone(), scheduling, kind, order };
     to_stdout(|out| {
         let mut rows = TableValueWriter::begin(out, format.into(), scheduling_columns(kind))?;

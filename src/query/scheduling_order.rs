@@ -6,7 +6,7 @@ use std::cmp::Ordering;
 use super::scheduling::{ScheduledKind, ScheduledTime, ScheduledUnit, Scheduling, ThreadState};
 use super::snapshot::Snapshot;
 use crate::base::cancel::{Cancel, Cancelled};
-use crate::model::{Id, Process};
+use crate::model::{Id, Process, ProcessIdx};
 
 /// Rows between two checks for cancellation.
 const ROWS_BETWEEN_CHECKS: usize = 1 << 14;
@@ -25,16 +25,33 @@ pub(crate) enum SchedulingColumn {
     LongestWait,
 }
 
-/// Returns the rows of a kind that match the words, sorted by a column. The sort is stable.
-///
-/// `words` are in lower case; a thread matches by its name or id, or the name or id of its process. Returns `Cancelled`
-/// if cancelled.
+/// The wanted rows of a table.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct ScheduledFilter<'a> {
+    /// Words in lower case; a thread matches by its name or id, or the name or id of its process.
+    pub(crate) words: &'a str,
+    /// The process of the threads; `None` for those of all.
+    pub(crate) process: Option<ProcessIdx>,
+}
+
+impl ScheduledFilter<'_> {
+    fn passes(self, snapshot: &Snapshot, row: &ScheduledTime) -> bool {
+        let of_process = match (self.process, row.unit) {
+            (Some(process), ScheduledUnit::Thread(track)) => snapshot.track(track).process == process,
+            _ => true,
+        };
+        of_process && (self.words.is_empty() || has_words(snapshot, row, self.words))
+    }
+}
+
+/// Returns the rows of a kind that pass the filter, sorted by a column. The sort is stable. Returns `Cancelled` if
+/// cancelled.
 pub(crate) fn order(
     snapshot: &Snapshot,
     scheduling: &Scheduling,
     kind: ScheduledKind,
     (column, ascending): (SchedulingColumn, bool),
-    words: &str,
+    filter: ScheduledFilter<'_>,
     cancel: &Cancel,
 ) -> Result<Vec<u32>, Cancelled> {
     let rows = scheduling.of(kind);
@@ -43,7 +60,7 @@ pub(crate) fn order(
         if (number as usize).is_multiple_of(ROWS_BETWEEN_CHECKS) {
             cancel.check()?;
         }
-        if words.is_empty() || has_words(snapshot, row, words) {
+        if filter.passes(snapshot, row) {
             order.push(number);
         }
     }

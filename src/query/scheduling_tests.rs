@@ -8,7 +8,7 @@ use super::filter::Filter;
 use super::ledger_traces::{RandomSequence, SMALL, ranges};
 use super::matcher::Matcher;
 use super::scheduling::{ScheduledKind, ScheduledTime, ScheduledUnit, Scheduling, ThreadState, scheduling};
-use super::scheduling_order::{SchedulingColumn, order};
+use super::scheduling_order::{ScheduledFilter, SchedulingColumn, order};
 use super::scope::Scope;
 use crate::base::cancel::Cancel;
 use crate::base::progress::Progress;
@@ -247,13 +247,18 @@ fn orders_are_those_of_a_stable_sort_and_words_are_of_threads_and_processes() {
     let machine = Machine::new(30, 12, 12, 9);
     let snapshot = machine.snapshot(None);
     let found = asked(&snapshot, &Scope::default());
-    let ordered = |kind, by, words: &str| order(&snapshot, &found, kind, by, words, &Cancel::default()).unwrap();
+    let filtered = |kind, by, filter| order(&snapshot, &found, kind, by, filter, &Cancel::default()).unwrap();
+    let ordered = |kind, by, words| filtered(kind, by, ScheduledFilter { words, process: None });
     let running = SchedulingColumn::Time(ThreadState::Running);
     let by_time = ordered(ScheduledKind::Threads, (running, false), "");
     let rows = found.of(ScheduledKind::Threads);
     let mut expected: Vec<u32> = (0..rows.len() as u32).collect();
     expected.sort_by_key(|&row| (u64::MAX - rows[row as usize].time_ns(ThreadState::Running), row));
     assert_eq!(by_time, expected);
+    let process = Some(snapshot.track(TrackIdx(4)).process);
+    let mut of_process = filtered(ScheduledKind::Threads, (running, false), ScheduledFilter { words: "", process });
+    of_process.sort_unstable();
+    assert_eq!(of_process.iter().map(|&row| track(&rows[row as usize])).collect::<Vec<_>>(), [3, 4, 5]);
     let cpus = ordered(ScheduledKind::Cpus, (SchedulingColumn::Name, true), "");
     assert_eq!(cpus, (0..12).collect::<Vec<_>>(), "10 is after 2");
     let named = ordered(ScheduledKind::Threads, (SchedulingColumn::Name, true), "thread 1");
@@ -263,6 +268,9 @@ fn orders_are_those_of_a_stable_sort_and_words_are_of_threads_and_processes() {
     assert_eq!(ordered(ScheduledKind::Processes, (SchedulingColumn::Threads, false), "nothing"), [0; 0]);
     let stopped = Cancel::default();
     stopped.cancel();
-    assert!(order(&snapshot, &found, ScheduledKind::Threads, (running, true), "", &stopped).is_err());
+    assert!(
+        order(&snapshot, &found, ScheduledKind::Threads, (running, true), ScheduledFilter::default(), &stopped)
+            .is_err()
+    );
     assert!(scheduling(&snapshot, &Scope::default(), &stopped, &Progress::default()).is_err());
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::base::time::duration_text;
 use crate::frame::filtered::Filtered;
-use crate::model::{Sources, TrackSet};
+use crate::model::{ProcessIdx, Sources, TrackSet};
 use crate::query::Snapshot;
 use crate::query::counters::CounterStats;
 use crate::query::filter::Filter;
@@ -159,6 +159,8 @@ pub(crate) struct SchedulingQuestion {
     pub(crate) sorted_by: (SchedulingColumn, bool),
     /// Lower-case words that names must contain; may be empty.
     pub(crate) words: String,
+    /// The process of the threads; `None` for those of all.
+    pub(crate) process: Option<ProcessIdx>,
     /// The scheduling of the scope if it is known, so that only sorting is left.
     pub(crate) known: Option<KnownScheduling>,
 }

@@ -77,6 +77,24 @@ fn threads_processes_and_cpus_have_their_times_and_are_sorted_by_a_click() {
 }
 
 #[test]
+fn a_click_on_a_process_shows_its_threads_only() {
+    // Two processes of one name.
+    let mut session = opened(&TRACE.replace("calm", "busy"));
+    session.until("the threads", |session| rows(session).len() == 2);
+    session.click("Processes");
+    session.until("the processes", |session| rows(session).iter().any(|row| row.starts_with("busy 8,")));
+    let second = rows(&session).into_iter().find(|row| row.starts_with("busy 8,")).expect("listed");
+    session.click(&second);
+    session.until("its thread", |session| rows(session).len() == 1 && rows(session)[0].contains("on CPU 2.000 ms"));
+    session.click("CPUs");
+    session.until("the CPU", |session| rows(session) == ["CPU 0, busy 6.000 ms, 4 slices"]);
+    session.click("Threads");
+    session.until("its thread", |session| rows(session).len() == 1);
+    session.click("Show the threads of all processes");
+    session.until("all threads", |session| rows(session).len() == 2);
+}
+
+#[test]
 fn shares_of_time_of_a_thread_a_cpu_and_a_process_become_tracks() {
     let mut session = opened(TRACE);
     session.give("Scheduling");

@@ -8,11 +8,14 @@ use egui::{RichText, Ui};
 use super::answer_state::{Exactness, show_counting, show_exactness};
 use super::dock_panel::{DockPanel, PanelTools, PanelView};
 use super::scheduling_rows::{SchedulingRows, columns, first_sorted};
+use super::scope_bar::part;
 use super::table::{Rows as _, TableView};
 use crate::base::csv::Cells;
 use crate::export::values::TableSource;
+use crate::model::ProcessIdx;
 use crate::query::Snapshot;
 use crate::query::scheduling::{ScheduledKind, ScheduledUnit};
+use crate::scene::titles::process_title;
 use crate::ui::command::{Command, PanelCommand, TimelineCommand};
 use crate::ui::command_line::PanelCommandLine;
 use crate::ui::panel::Panel;
@@ -43,6 +46,8 @@ pub(crate) struct SchedulingPanel {
     rows: SchedulingRows,
     tables: [TableView; 3],
     words: String,
+    /// The process whose threads are shown; `None` for the threads of all.
+    process: Option<ProcessIdx>,
     error: Option<String>,
 }
 
@@ -56,6 +61,7 @@ impl Default for SchedulingPanel {
             rows: SchedulingRows::default(),
             tables: KINDS.map(|(kind, _, table)| TableView::new(table, ROW_POINTS, first_sorted(kind))),
             words: String::new(),
+            process: None,
             error: None,
         }
     }
@@ -71,15 +77,16 @@ impl SchedulingPanel {
     fn ask(&mut self, scope: &SelectedScope) -> Option<Command> {
         let (sorted_by, words) = (self.rows.sorted_by(), self.words.to_lowercase());
         let is_asked = |question: &SchedulingQuestion| {
-            (&question.scope, question.kind, question.sorted_by, &question.words)
-                == (scope, self.kind, sorted_by, &words)
+            (&question.scope, question.kind, question.sorted_by, &question.words, question.process)
+                == (scope, self.kind, sorted_by, &words, self.process)
         };
         if self.question.as_ref().is_some_and(is_asked) {
             return None;
         }
         let known = self.answer.as_ref().filter(|_| self.counted.as_ref() == Some(scope));
         let known = known.map(|answer| PtrEq(Arc::clone(&answer.scheduling)));
-        let question = SchedulingQuestion { scope: scope.clone(), kind: self.kind, sorted_by, words, known };
+        let (kind, process) = (self.kind, self.process);
+        let question = SchedulingQuestion { scope: scope.clone(), kind, sorted_by, words, process, known };
         (self.question, self.error) = (Some(question.clone()), None);
         Some(Command::Panel(PanelCommand::Ask(Question::Scheduling(Box::new(question)))))
     }
@@ -94,6 +101,12 @@ impl SchedulingPanel {
                 ui.selectable_value(&mut self.kind, kind, title);
             }
             field::add_table_filter(ui, &mut self.words, "Filter names", 130.0, theme.canvas);
+            let process = self.process.filter(|_| self.kind == ScheduledKind::Threads);
+            if let Some(process) = process.and_then(|process| view.snapshot().tracks().processes.get(process.index()))
+                && part(ui, &process_title(process), "Show the threads of all processes", theme)
+            {
+                self.process = None;
+            }
             if let Some(progress) = progress {
                 show_counting(ui, progress, theme);
             }
@@ -134,17 +147,14 @@ impl SchedulingPanel {
         (self.rows.count() == 0).then_some("No name matches.")
     }
 
-    fn choose(&mut self, unit: ScheduledUnit, snapshot: &Snapshot) -> Option<Command> {
+    fn choose(&mut self, unit: ScheduledUnit) -> Option<Command> {
         self.rows.chosen = Some(unit);
         match unit {
             ScheduledUnit::Thread(track) | ScheduledUnit::Cpu(track) => {
                 Some(Command::Timeline(TimelineCommand::ShowTrack(track)))
             }
             ScheduledUnit::Process(process) => {
-                // Shows the threads of a process: the words also match names and ids of processes.
-                let process = snapshot.tracks().processes.get(process.index())?;
-                self.words = if process.name.is_empty() { process.pid.to_string() } else { process.name.to_string() };
-                self.kind = ScheduledKind::Threads;
+                (self.process, self.kind) = (Some(process), ScheduledKind::Threads);
                 None
             }
         }
@@ -159,7 +169,7 @@ impl DockPanel for SchedulingPanel {
         let response = self.tables[index].show(ui, columns(self.kind), &mut self.rows, &look);
         commands.extend(response.commands);
         if let Some(unit) = response.clicked.and_then(|row| self.rows.unit(row)) {
-            commands.extend(self.choose(unit, view.snapshot()));
+            commands.extend(self.choose(unit));
         }
         // Runs after the table, which restores the saved sort order.
         commands.extend(self.ask(view.scope()));
@@ -189,6 +199,7 @@ impl DockPanel for SchedulingPanel {
 
     fn forget(&mut self) -> Option<Question> {
         (self.question, self.counted, self.answer, self.error) = (None, None, None, None);
+        self.process = None;
         self.rows.clear();
         None
     }

@@ -225,7 +225,7 @@ fn show_list(ui: &mut Ui, saved: &[NamedScope]) -> Option<ScopeCommand> {
 }
 
 /// Shows a part of the scope with its cross, and returns whether that was clicked.
-fn part(ui: &mut Ui, text: &str, cross_label: &str, theme: &Theme) -> bool {
+pub(super) fn part(ui: &mut Ui, text: &str, cross_label: &str, theme: &Theme) -> bool {
     ui.label(RichText::new(on_screen(text)).strong());
     let clicked = cross(ui, cross_label, theme);
     ui.label(RichText::new("\u{b7}").color(theme.weak_text));
