@@ -209,6 +209,10 @@ pub(crate) fn scheduling(
         };
         let row = threads.entry(track).or_insert_with(|| ScheduledTime::new(ScheduledUnit::Thread(track)));
         row.add_state(state, totals);
+        if state == ThreadState::Running && totals.min_ns == 0 {
+            // A thread has at most one run that takes no time: one that is open at the end.
+            row.slices -= 1;
+        }
     })?;
     answer.threads = threads.into_values().collect();
     answer.threads.sort_unstable_by_key(|row| row.unit);

@@ -56,9 +56,11 @@ impl Machine {
             let mut now_ns = random.below(50) as i64 - 20;
             // The last CPU is idle except for one run.
             let count = if track + 1 == 2 * threads + cpus { 1 } else { stays_each / u64::from(1 + track % 3) };
-            for _ in 0..count {
+            for number in 0..count {
                 now_ns += (random.below(2) * random.below(9)) as i64;
-                let dur_ns = random.below(40) * random.below(7);
+                // Of the states of a thread, only the last may take no time, as it has not ended.
+                let least_ns = u64::from(track < threads && number + 1 < count);
+                let dur_ns = (random.below(40) * random.below(7)).max(least_ns);
                 stays.push(Stay { track, start_ns: now_ns, dur_ns, state: random.below(8) as usize });
                 now_ns += dur_ns as i64;
             }
@@ -128,7 +130,7 @@ impl Machine {
             let word = if stay.track < self.threads { STATES[stay.state].2 } else { "running" };
             let sums = expected.entry(stay.track).or_default().entry(word).or_default();
             sums.0 += (end_ns.min(to_ns) - stay.start_ns.max(from_ns)).max(0) as u64;
-            sums.1 += 1;
+            sums.1 += u64::from(stay.dur_ns > 0 || stay.track >= self.threads);
             sums.2 = sums.2.max(stay.dur_ns);
         }
         expected

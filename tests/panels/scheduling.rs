@@ -40,7 +40,8 @@ fn threads_processes_and_cpus_have_their_times_and_are_sorted_by_a_click() {
     let mut session = opened(TRACE);
     session.until("the threads", |session| rows(session).len() == 2);
     let found = rows(&session);
-    assert!(found[0].starts_with("busy, on CPU 4.000 ms, 3 slices, longest wait 1.000 ms"), "{found:?}");
+    // The run that begins at the end of the trace takes no time.
+    assert!(found[0].starts_with("busy, on CPU 4.000 ms, 2 slices, longest wait 1.000 ms"), "{found:?}");
     assert!(found[1].starts_with("calm, on CPU 2.000 ms, 1 slice, longest wait 3.000 ms"), "{found:?}");
     assert!(session.says("Label: exact"));
     session.click("Copy");
