@@ -102,9 +102,10 @@ pub mod model {
     pub use crate::model::loss::{Loss, Losses, Lost};
     pub use crate::model::modules::{BuildId, Module, ModuleKind};
     pub use crate::model::names::{NameIdx, NameRow, Names};
+    pub use crate::model::registry::Registry;
     pub use crate::model::sources::Sources;
     pub use crate::model::stacks::{StackIdx, Stacks};
-    pub use crate::model::tracks::{Id, Metadata, ProcessIdx, Registry, TrackIdx, TrackKey, TrackKind};
+    pub use crate::model::tracks::{Id, Metadata, ProcessIdx, TrackIdx, TrackKey, TrackKind};
     pub mod args {
         pub use crate::model::args::Detail;
     }

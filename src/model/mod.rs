@@ -8,6 +8,7 @@ pub(crate) mod event;
 pub(crate) mod loss;
 pub(crate) mod modules;
 pub(crate) mod names;
+pub(crate) mod registry;
 pub(crate) mod sample_measure;
 mod shared_texts;
 pub(crate) mod sources;
@@ -23,11 +24,12 @@ pub(crate) use event::{Event, EventFlags, EventKind, Payload};
 pub(crate) use loss::{Loss, LossValue, Losses, Lost, Severity, SourcePos};
 pub(crate) use modules::{BuildId, Module, ModuleKind};
 pub(crate) use names::{NameIdx, NameRow, Names};
+pub(crate) use registry::Registry;
 pub(crate) use sample_measure::{SampleEvent, SampleEvents, SampleMeasure, SampleSum, WeightUnit};
 pub(crate) use sources::{Input, SourceFile, Sources};
 pub(crate) use stacks::{StackIdx, StackRow, Stacks};
 pub(crate) use texts::{StrIdx, TextSpill};
 pub(crate) use track_set::TrackSet;
 pub(crate) use tracks::{
-    Id, Metadata, OF_THREAD, Process, ProcessIdx, Registry, Track, TrackIdx, TrackKey, TrackKind, TrackTables,
+    Id, Metadata, OF_THREAD, Process, ProcessIdx, Track, TrackIdx, TrackKey, TrackKind, TrackTables,
 };

@@ -1,6 +1,7 @@
 //! Processes, threads and tracks: names and sort indices before and after their events.
 
 use super::*;
+use crate::model::counter_unit::unit_in_name;
 
 fn thread(pid: i64, tid: i64) -> TrackKey {
     TrackKey { kind: TrackKind::Thread, pid: Id::Number(pid), tid: Id::Number(tid), name: Arc::default(), slot: 0 }
