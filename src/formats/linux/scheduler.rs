@@ -2,10 +2,10 @@
 //! threads.
 //!
 //! Use one [`Scheduler`] per trace. Call [`Scheduler::learn_process`] for each event that states the process of a
-//! thread; until then a thread counts as its own process. Call [`Scheduler::switch`] for each `sched_switch`, [`Scheduler::wake`] for
-//! each `sched_waking`, `sched_wakeup` and `sched_wakeup_new`, [`Scheduler::blocked`] for each `sched_blocked_reason`,
-//! and [`Scheduler::finish`] at the end. Switches of one CPU must be in order. Switches of different CPUs and wakeups
-//! need not be, since thread states are sorted later.
+//! thread; until then a thread counts as its own process. Call [`Scheduler::switch`] for each `sched_switch`,
+//! [`Scheduler::wake`] for each `sched_waking`, `sched_wakeup` and `sched_wakeup_new`, [`Scheduler::blocked`] for each
+//! `sched_blocked_reason`, and [`Scheduler::finish`] at the end. Switches of one CPU must be in order. Switches of
+//! different CPUs and wakeups need not be, since thread states are sorted later.
 //!
 //! A state entered by a wakeup has its waker as `waker_pid` and `waker_tid`, if the tracer records it. Waker thread 0
 //! is an interrupt on an idle CPU.
@@ -119,7 +119,7 @@ pub(crate) struct BlockedReason<'a> {
 }
 
 impl Scheduler {
-    /// Sets the process of a thread that has no events before, or none that belong to this thread.
+    /// Sets the process of a thread that starts, or that has no events yet.
     pub(crate) fn set_process(&mut self, tid: i64, pid: i64) {
         if let Some(process) = self.process_of.get_or_add(tid, THREADS_MAX, || pid) {
             *process = pid;
