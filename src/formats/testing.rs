@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 use super::output::batch::bare;
 use super::{BatchSink, ChunkLimits, ReadContext, ReadError, Reader, sniff};
 use crate::model::args::Detail;
-use crate::model::{Batch, Event, EventFlags, EventKind, Loss, Losses, Metadata, NameIdx, NameRow, StackIdx, TrackKey};
+use crate::model::{
+    Batch, Event, EventFlags, EventKind, Loss, Losses, Metadata, NameIdx, NameRow, OF_THREAD, StackIdx, TrackKey,
+};
 
 /// An event with its indices resolved.
 #[derive(Debug, Clone, PartialEq)]
@@ -35,6 +37,17 @@ pub(super) struct Reading {
 }
 
 impl Reading {
+    /// Moves the events of a thread whose process is now known.
+    fn move_thread(&mut self, said: &Metadata) {
+        let Metadata::ThreadProcess { tid, before, pid } = said else { return };
+        for track in self.events.iter_mut().map(|event| &mut event.track) {
+            let is_of_thread = OF_THREAD.contains(&(track.kind, track.slot)) && track.name.is_empty();
+            if is_of_thread && (&track.pid, &track.tid) == (before, tid) {
+                track.pid.clone_from(pid);
+            }
+        }
+    }
+
     /// Returns the kinds of losses with their counts.
     pub(super) fn lost(&self) -> Vec<(Loss, u64)> {
         self.losses.iter().map(|lost| (lost.loss, lost.count)).collect()
@@ -82,6 +95,7 @@ impl BatchSink for CollectingSink {
         let Self { reading, names } = self;
         names.truncate(batch.names_before as usize);
         names.extend(batch.names);
+        batch.metadata.iter().for_each(|said| reading.move_thread(said));
         assert!(batch.chunk.events.is_sorted_by_key(|event| event.ts_ns), "readers sort their batches");
         // Splits off the ends that were merged into their begins. An end sorts before all other events of its time.
         let is_ended = |event: &&Event| event.kind == EventKind::Begin && event.value > 0;

@@ -12,6 +12,7 @@ use longspan::facade::formats::{BatchSink, ChunkLimits, ChunkedCapture, ReadCont
 use longspan::facade::model::args::Detail;
 use longspan::facade::model::{
     Batch, Chunk, Event, EventFlags, EventKind, Loss, Losses, Lost, Metadata, NameIdx, NameRow, StackIdx, TrackKey,
+    TrackKind,
 };
 
 /// No format takes less than half a byte per event; more events mean that bytes are read repeatedly.
@@ -100,11 +101,27 @@ struct ReadingSink {
     names: Vec<NameRow<Box<str>>>,
 }
 
+impl Reading {
+    /// Moves the events of a thread whose process is now known.
+    fn move_thread(&mut self, said: &Metadata) {
+        let Metadata::ThreadProcess { tid, before, pid } = said else { return };
+        for TrackKey { kind, pid: process, tid: thread, name, .. } in
+            self.events.iter_mut().map(|event| &mut event.track)
+        {
+            let is_of_thread = matches!(kind, TrackKind::Thread | TrackKind::State) && name.is_empty();
+            if is_of_thread && (&*process, &*thread) == (before, tid) {
+                process.clone_from(pid);
+            }
+        }
+    }
+}
+
 impl BatchSink for ReadingSink {
     fn accept(&mut self, batch: Batch) -> Result<(), ReadError> {
         let Self { reading, names } = self;
         names.truncate(batch.names_before as usize);
         names.extend(batch.names);
+        batch.metadata.iter().for_each(|said| reading.move_thread(said));
         assert!(batch.chunk.events.is_sorted_by_key(|event| event.ts_ns), "readers sort their batches");
         let name = |name: NameIdx| {
             let row = &names[name.index()];
