@@ -7,7 +7,7 @@
 //! are late. *Whole*: warm, with every frame waiting for all of its answers, which shows their cost. Each run starts
 //! with an empty tile cache.
 
-pub(super) mod report;
+mod report;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -99,7 +99,7 @@ struct Script {
 }
 
 /// Frame time at 60 frames per second.
-pub(super) const FRAME_TIME: Duration = Duration::from_nanos(1_000_000_000 / 60);
+const FRAME_TIME: Duration = Duration::from_nanos(1_000_000_000 / 60);
 
 impl Script {
     /// Zooms in for half of the frames, and out again for the rest.
@@ -159,7 +159,7 @@ impl Script {
             zoom.advance(&mut view, frame);
             range
         });
-        let frames = draw_frames(snapshot, target(snapshot), ranges.collect(), self.size)?;
+        let frames = draw_frames(snapshot, target(snapshot), ranges.collect(), self.size, FRAME_TIME)?;
         Ok(Drawn::from_frames(&frames))
     }
 }

@@ -1,7 +1,9 @@
 //! The commands that draw, in a build without the feature `window`: each is an error.
 
+use std::time::Duration;
+
 use super::args::{Load, Render};
-use super::bench::report::DrawnFrame;
+use super::drawn_frame::DrawnFrame;
 use super::error::CliError;
 use super::live_args::Follow;
 use super::units::SizeArg;
@@ -26,6 +28,7 @@ pub(crate) fn draw_frames(
     _: Option<RowIdx>,
     _: Vec<(i64, i64)>,
     _: SizeArg,
+    _: Duration,
 ) -> Result<Vec<DrawnFrame>, CliError> {
     Err(CliError::NoWindow)
 }

@@ -1,8 +1,9 @@
 //! `longspan FILE...`, `longspan demo`, `longspan render`: everything that draws, in the window or into a PNG file.
 
+use std::time::Duration;
+
 use super::args::{Load, Render};
-use super::bench::FRAME_TIME;
-use super::bench::report::DrawnFrame;
+use super::drawn_frame::DrawnFrame;
 use super::error::CliError;
 use super::live_args::Follow;
 use super::load::starting_over;
@@ -114,14 +115,15 @@ fn render_once(render: &Render, how: &Load) -> Result<(), CliError> {
     Ok(render_png(&snapshot, &options, sources, output)?)
 }
 
-/// Draws a frame for each time range offscreen, with `row` in view, at the pace of a display.
+/// Draws a frame for each time range offscreen, with `row` in view, one every `frame_time`.
 pub(super) fn draw_frames(
     snapshot: &Snapshot,
     row: Option<RowIdx>,
     ranges: Vec<(i64, i64)>,
     SizeArg { width_px, height_px }: SizeArg,
+    frame_time: Duration,
 ) -> Result<Vec<DrawnFrame>, CliError> {
-    let views = FrameViews { row, ranges, size_px: [width_px, height_px], frame_time: FRAME_TIME };
+    let views = FrameViews { row, ranges, size_px: [width_px, height_px], frame_time };
     let costs = drawn_frames::draw_frames(snapshot, &views).map_err(AppError::from)?;
     let frame = |FrameCost { interface, submit, gpu, late_tiles }| DrawnFrame { interface, submit, gpu, late_tiles };
     Ok(costs.into_iter().map(frame).collect())

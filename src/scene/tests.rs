@@ -161,7 +161,7 @@ fn an_overlay_whose_lead_is_filtered_out_stays_in_the_process_of_the_other() {
         TrackIdx(tracks.iter().position(|track| track.name.starts_with(name)).unwrap() as u32)
     };
     let mut arrangement = Arrangement { filter: "2".to_owned(), ..Arrangement::default() };
-    arrangement.overlay(CounterOverlay::new(&[track("a"), track("c")], false).unwrap());
+    assert!(arrangement.overlay(CounterOverlay::new(&[track("a"), track("c")], false).unwrap()));
     let layout = arrange::layout(&snapshot, &arrangement, &RowHeights::at_scale(1.0));
     let groups = layout.groups_within(0, layout.height_px());
     let heads = groups.iter().filter(|group| matches!(group.kind, GroupKind::Process(_)));

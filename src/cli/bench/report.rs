@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 
+use crate::cli::drawn_frame::DrawnFrame;
 use crate::scene::rects::Rect;
 
 /// The printed object; its names are a contract with scripts.
@@ -77,15 +78,6 @@ pub(super) struct Drawn {
     /// All three together.
     frame_ms: Percentiles,
     late: Late,
-}
-
-/// The cost of one drawn frame.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct DrawnFrame {
-    pub(crate) interface: Duration,
-    pub(crate) submit: Duration,
-    pub(crate) gpu: Duration,
-    pub(crate) late_tiles: usize,
 }
 
 /// The measurements of one frame.

@@ -122,7 +122,8 @@ fn counters_of_threads_stay_with_their_threads() {
         .collect();
     let (names, stacks, mut registry) = (Names::default(), Stacks::default(), Registry::default());
     let tracks: Vec<_> = keys.iter().map(|key| registry.track(key).expect("a track")).collect();
-    let mut writer = PerfettoWriter::new(Vec::new(), &names, &stacks, registry.tables(), 0).expect("to memory");
+    let trace = WrittenTrace::whole(&names, &stacks, registry.tables());
+    let mut writer = PerfettoWriter::new(Vec::new(), trace, 0).expect("to memory");
     for (ts_ns, &track) in (0..).zip(tracks.iter().step_by(2)) {
         writer.counter(&bare(ts_ns, EventKind::Counter, track, NameIdx::EMPTY)).expect("to memory");
     }
