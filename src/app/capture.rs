@@ -25,17 +25,25 @@ pub(super) enum SavedState {
     Restored,
 }
 
+/// Whether more of a trace will be shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Growth {
+    /// The running import will show more of it.
+    Grows,
+    /// It was imported, maybe in part.
+    Ended,
+    /// It is the last picture of a followed trace, which is not sorted again.
+    LastPicture,
+}
+
 /// An open trace.
 pub(super) struct OpenCapture {
     pub(crate) sources: Sources,
     pub(crate) timeline: Timeline,
     pub(crate) details: Option<DetailsPanel>,
-    /// Whether the running import will show more of it.
-    pub(crate) grows: bool,
+    pub(super) growth: Growth,
     /// Whether it was already imported again because its store was damaged; that is tried only once.
     pub(crate) is_mended: bool,
-    /// Whether it is the last picture of a running trace that has ended and is not sorted again.
-    pub(super) is_last_picture: bool,
     pub(super) saved: SavedState,
     /// Whether its stacks would change with files found since.
     pub(crate) has_other_stacks: bool,
@@ -59,9 +67,8 @@ impl OpenCapture {
             sources,
             timeline,
             details: None,
-            grows,
+            growth: if grows { Growth::Grows } else { Growth::Ended },
             is_mended: false,
-            is_last_picture: false,
             saved: SavedState::Pending,
             has_other_stacks: false,
             id,
@@ -82,9 +89,14 @@ impl OpenCapture {
         self.timeline.snapshot().summary().sorted_to_ns.is_none()
     }
 
+    /// Returns whether the running import will show more of it.
+    pub(super) fn grows(&self) -> bool {
+        self.growth == Growth::Grows
+    }
+
     /// Returns whether it has all rows that it will ever have.
     pub(super) fn is_final(&self) -> bool {
-        self.is_whole() || self.is_last_picture
+        self.is_whole() || self.growth == Growth::LastPicture
     }
 
     /// Computes the next waiting derived track, once the trace is completely sorted.
@@ -97,7 +109,7 @@ impl OpenCapture {
             return;
         }
         self.derive = None;
-        if self.grows || !self.is_final() || self.timeline.is_live() {
+        if self.grows() || !self.is_final() || self.timeline.is_live() {
             return;
         }
         let Some(row) = rows.iter().find(|row| matches!(row.state, DerivedState::Waiting)) else { return };

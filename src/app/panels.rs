@@ -4,7 +4,7 @@
 mod namesakes;
 mod set;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use egui::Ui;
@@ -213,7 +213,7 @@ impl Panels {
                 self.analysis.stop(QuestionKind::Paths);
                 self.set.flame.stopped();
             }
-            PanelCommand::LocateSymbols(folder) => self.locate(folder, timeline.snapshot(), wake),
+            PanelCommand::LocateSymbols(folder) => self.locate(&folder, timeline.snapshot(), wake),
             PanelCommand::StopNaming => {
                 self.analysis.stop(QuestionKind::Names);
                 self.set.symbols.stopped();
@@ -396,9 +396,9 @@ impl Panels {
     }
 
     /// Resolves names again, with a folder searched first.
-    fn locate(&mut self, folder: PathBuf, snapshot: &Snapshot, wake: &TabWake) {
+    fn locate(&mut self, folder: &Path, snapshot: &Snapshot, wake: &TabWake) {
         let Some(mut query) = self.name_query.clone() else { return };
-        let folder = absolute_folder(&folder);
+        let folder = absolute_folder(folder);
         query.folders.retain(|known| absolute_folder(known) != folder);
         query.folders.insert(0, folder);
         (query.is_wanted, query.is_located, query.compares_stacks) = (true, true, true);

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::capture::OpenCapture;
+use super::capture::{Growth, OpenCapture};
 use super::follow::FollowTask;
 use super::panels::Panels;
 use super::preferences::Folders;
@@ -138,7 +138,8 @@ impl Tab {
     pub(super) fn clear_passing_note(&mut self) {
         let passing = std::mem::take(&mut self.passing_note);
         if !passing.is_empty() {
-            self.note = self.note.replacen(&passing, "", 1).trim().to_owned();
+            let rest = self.note.replacen(&passing, "", 1);
+            rest.trim().clone_into(&mut self.note);
         }
     }
 
@@ -166,7 +167,7 @@ impl Tab {
     /// Marks the open trace as no longer growing.
     pub(super) fn stop_growing(&mut self) {
         if let Some(capture) = &mut self.capture {
-            capture.grows = false;
+            capture.growth = Growth::Ended;
         }
     }
 

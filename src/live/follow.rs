@@ -162,15 +162,7 @@ pub(crate) fn follow(options: &FollowOptions, say: &Say, viewer: &mut dyn Viewer
         keeps_tables: true,
     };
     let mut session = LiveSession::start(&options.inputs, &session_options, say)?;
-    let memory_bytes = options.memory.limit_bytes();
-    let held_bytes = usize::try_from(memory_bytes / NAMES_PART).unwrap_or(usize::MAX);
-    let names = Names::spilling(TextSpill::new(spool.path(), Arc::new(SystemDisk), held_bytes));
-    let file = tempfile::tempfile_in(spool.path()).map_err(in_folder)?;
-    let limits = PictureLimits::within(memory_bytes);
-    let mut picture = LivePicture::new(file, names, limits).map_err(in_folder)?;
-    if let Some(part) = options.kept {
-        picture.keep_part(part).map_err(in_folder)?;
-    }
+    let picture = picture_beside(&spool, options).map_err(in_folder)?;
     let counts = FollowCounts::default();
     let mut following = Following { picture, files, counts, came: None, shown: Instant::now() };
     let (mut noted, mut note_due) = (SpoolNote::default(), Instant::now());
@@ -254,6 +246,19 @@ pub(crate) fn follow(options: &FollowOptions, say: &Say, viewer: &mut dyn Viewer
     let unsorted = following.files.check_sort(rows, &[folder]).err();
     let is_picture_alone = options.kept.is_some();
     Ok(FollowEnd { sources, spool, errors, lost, losses, late, unsorted, is_picture_alone })
+}
+
+/// Creates a picture without rows, whose file is in the folder of the spool.
+fn picture_beside(spool: &SpoolFolder, options: &FollowOptions) -> io::Result<LivePicture> {
+    let memory_bytes = options.memory.limit_bytes();
+    let held_bytes = usize::try_from(memory_bytes / NAMES_PART).unwrap_or(usize::MAX);
+    let names = Names::spilling(TextSpill::new(spool.path(), Arc::new(SystemDisk), held_bytes));
+    let file = tempfile::tempfile_in(spool.path())?;
+    let mut picture = LivePicture::new(file, names, PictureLimits::within(memory_bytes))?;
+    if let Some(part) = options.kept {
+        picture.keep_part(part)?;
+    }
+    Ok(picture)
 }
 
 /// The state of [`follow`] between its steps.

@@ -286,7 +286,7 @@ fn lines_have_the_sums_of_dump_by_addr2line_and_texts_of_named_folders_alone() {
     };
     let source = elsewhere.path().join("work.c");
     assert!(!annotate().contains("newer"), "{}", annotate());
-    let later = std::time::SystemTime::now() + std::time::Duration::from_secs(60);
+    let later = std::time::SystemTime::now() + std::time::Duration::from_mins(1);
     let changed = fs::File::options().append(true).open(&source).expect("opened");
     changed.set_modified(later).expect("changed");
     assert!(annotate().contains(&format!("{}: newer than the program", text(&source))), "{}", annotate());

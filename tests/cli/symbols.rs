@@ -249,7 +249,7 @@ fn a_folder_that_may_not_be_entered_is_refused_with_the_reason() {
     let file = recording(folder.path(), &program(folder.path(), ""));
     let locked = folder.path().join("locked");
     fs::create_dir(&locked).expect("made");
-    fs::set_permissions(&locked, fs::Permissions::from_mode(0)).expect("locked");
+    fs::set_permissions(&locked, fs::Permissions::from_mode(0o000)).expect("locked");
     let longspan = env!("CARGO_BIN_EXE_longspan");
     // Root enters any folder unless it gives that up.
     let start = || {

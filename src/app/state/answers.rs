@@ -235,7 +235,7 @@ impl App {
         let (id, navigation) = (self.next_task(), self.navigation());
         let renews_answers = self.renews_answers(at, &snapshot);
         let tab = &mut self.tabs[at];
-        let before = tab.capture.take().filter(|open| open.grows);
+        let before = tab.capture.take().filter(OpenCapture::grows);
         let (is_mended, saved_state) = before.as_ref().map(|open| (open.is_mended, open.saved)).unwrap_or_default();
         let (before, flows) = before.map(|open| (open.timeline, open.flows)).unzip();
         let was_live = before.as_ref().is_some_and(Timeline::is_live);

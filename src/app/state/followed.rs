@@ -4,6 +4,7 @@
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
+use crate::app::capture::Growth;
 use crate::app::event::TaskError;
 use crate::app::follow::{self, FollowTask};
 use crate::app::follow_request::FollowRequest;
@@ -149,7 +150,7 @@ impl App {
         tab.follow = None;
         tab.stop_growing();
         if let Some(capture) = &mut tab.capture {
-            capture.is_last_picture = true;
+            capture.growth = Growth::LastPicture;
             capture.timeline.set_still();
         }
     }

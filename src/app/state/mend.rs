@@ -2,6 +2,7 @@
 //! files that were found since.
 
 use super::{App, LoadSource};
+use crate::app::capture::Growth;
 use crate::app::tab::TabMessage;
 use crate::ingest::CachePolicy;
 use crate::store::cache::Cache;
@@ -38,7 +39,7 @@ impl App {
         }
         "The sorted store of this trace was damaged; the trace is sorted again.".clone_into(&mut self.tab_mut().note);
         if let Some(capture) = &mut self.tab_mut().capture {
-            (capture.grows, capture.is_mended) = (true, true);
+            (capture.growth, capture.is_mended) = (Growth::Grows, true);
         }
     }
 
@@ -53,7 +54,7 @@ impl App {
         let note = "Files that stacks are unwound by were found; the trace is sorted again.";
         self.tab_mut().set_passing_note(note.to_owned());
         if let Some(capture) = &mut self.tab_mut().capture {
-            (capture.grows, capture.has_other_stacks) = (true, false);
+            (capture.growth, capture.has_other_stacks) = (Growth::Grows, false);
         }
     }
 }

@@ -110,7 +110,7 @@ impl App {
             0 => {}
             1 => self.set_note("1 derived track is not computed yet, and is left out of the export.".to_owned()),
             count => {
-                self.set_note(format!("{count} derived tracks are not computed yet, and are left out of the export."))
+                self.set_note(format!("{count} derived tracks are not computed yet, and are left out of the export."));
             }
         }
         derived

@@ -41,7 +41,7 @@ mod tests {
         let name = "n".repeat(500);
         assert_eq!(tip(&name), name);
         let book = format!("{}.end", "é".repeat(1 << 20));
-        assert!(tip(&book).starts_with("éé") && tip(&book).ends_with(".end") && tip(&book).contains('…'));
+        assert!(tip(&book).starts_with("éé") && tip(&book).ends_with("end") && tip(&book).contains('…'));
         assert_eq!(tip(&book).chars().count(), TIP_LETTERS_MAX as usize);
     }
 }

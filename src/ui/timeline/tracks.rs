@@ -35,8 +35,8 @@ pub(super) struct TrackState {
     focuses_filter: bool,
     /// The filter that a jump has cleared, until another is set.
     cleared_filter: String,
-    /// Whether a row of several counters was refused.
-    is_overlay_refused: bool,
+    /// Rows of several counters that were refused.
+    refused_overlays: u32,
 }
 
 impl TrackState {
@@ -140,13 +140,13 @@ impl TrackState {
     /// Draws counters in one row. All take the form of the first. Returns false if there are too many such rows.
     pub(super) fn overlay_counters(&mut self, overlay: CounterOverlay) -> bool {
         let is_overlaid = self.arrangement.overlay(overlay);
-        self.is_overlay_refused |= !is_overlaid;
+        self.refused_overlays += u32::from(!is_overlaid);
         is_overlaid
     }
 
     /// Returns whether a row of several counters was refused since the last call.
     pub(super) fn take_refused_overlay(&mut self) -> bool {
-        std::mem::take(&mut self.is_overlay_refused)
+        std::mem::take(&mut self.refused_overlays) > 0
     }
 
     pub(super) fn separate_counters(&mut self, counters: &[TrackIdx]) {
