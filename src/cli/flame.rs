@@ -48,10 +48,11 @@ fn print_once(flame: &Flame, how: &Load) -> Result<(), CliError> {
     let Ok(picture) = FlamePicture::new(&snapshot, &tree, &view, &Cancel::default()) else {
         return Ok(()); // never cancelled
     };
-    drop(tree);
-    if !is_of_samples && picture.whole == SampleSum::default() {
+    // Edits of the view may hide all of them.
+    if !is_of_samples && tree.whole().is_empty() {
         say_no_spans(&snapshot);
     }
+    drop(tree);
     if picture.folded > 0 {
         say(format_args!("{} paths count for their callers: there are too many", picture.folded));
     }

@@ -130,7 +130,8 @@ fn collapsed_stacks_are_in_the_unit_that_is_named_and_each_unit_is_kept_by_itsel
         rows.lines().nth(1).expect("a row").to_owned()
     };
     for _ in 0..2 {
-        assert_eq!(stats(&[]), "stacks,samples,f,3,3,1,1");
+        // The weights are the numbers of samples.
+        assert_eq!(stats(&[]), "stacks,samples,f,3,3,3,3");
         assert_eq!(stats(&["--unit", "ms"]), "stacks,ns,f,3000000,3000000,1,1");
         assert_eq!(stats(&["--unit", "bytes"]), "stacks,bytes,f,3,3,1,1");
     }
