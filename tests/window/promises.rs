@@ -206,6 +206,10 @@ const PROMISES: &[(&str, &[&str])] = &[
             "live::a_program_is_followed_and_ends_with_the_window",
         ],
     ),
+    (
+        "what --keep has kept can be exported when the trace has ended",
+        &["live::the_kept_part_of_a_program_can_be_exported_after_its_end"],
+    ),
     ("nothing to do, nothing done", &["work::a_window_in_which_nothing_happens_uses_no_processor"]),
 ];
 
