@@ -1,11 +1,9 @@
 //! Builds the ledger of a completely written store: sweeps bands of slices, each track on its own thread, and appends
-//! the nodes to the file. With fewer tracks than threads, several threads share the slices of a track: of 16 threads of
-//! a game, two have most of the spans.
+//! the nodes to the file.
 //!
 //! Memory is bounded by a budget. If the sums of all tracks do not fit, the store gets no ledger, and queries sweep its
 //! rows. If only the trees of single tracks do not fit, the tracks with the most rows get one.
 
-use std::collections::BTreeMap;
 use std::io;
 use std::ops::Range;
 use std::sync::Mutex;
@@ -50,45 +48,12 @@ const TASKS: usize = 64;
 /// Maximum number of tracks per task.
 const TRACKS_PER_TASK: usize = 16;
 
-/// Tasks per thread and band, if slices allow: tracks differ in their rows.
-const TASKS_PER_THREAD: usize = 4;
-
 /// A track of events with spans.
 struct TrackBuild {
     track: TrackIdx,
     lanes: Range<u32>,
     rows: u64,
-    tree: Option<Mutex<TrackTree>>,
-}
-
-/// The tree of one track, whose slices are swept in any order.
-struct TrackTree {
-    nodes: TreeBuilder<ByName<NameSums>>,
-    /// The next slice to add.
-    next: usize,
-    /// Sums of later slices.
-    waiting: BTreeMap<usize, ByName<NameSums>>,
-}
-
-impl TrackTree {
-    fn new(nodes: TreeBuilder<ByName<NameSums>>) -> Self {
-        Self { nodes, next: 0, waiting: BTreeMap::new() }
-    }
-
-    /// Skips to a slice. No sums are waiting.
-    fn skip_to(&mut self, slice: usize) {
-        self.next = slice;
-    }
-
-    /// Adds the sums of a slice, and those that waited for it.
-    fn add(&mut self, slice: usize, sums: ByName<NameSums>) -> Result<(), postcard::Error> {
-        self.waiting.insert(slice, sums);
-        while let Some(sums) = self.waiting.remove(&self.next) {
-            self.nodes.add_slice(&sums, self.next)?;
-            self.next += 1;
-        }
-        Ok(())
-    }
+    tree: Option<Box<TreeBuilder<ByName<NameSums>>>>,
 }
 
 /// Builds the ledger of all rows of `store`, whose file `out` appends to. Returns `None` for a small trace, for more
@@ -114,12 +79,11 @@ pub(super) fn build(
     let bounds_ns = slice_bounds(lanes, shape.slice_rows.max(open_rows));
     let slices = bounds_ns.len() - 1;
     let names = store.meta().names.len();
-    let Some(mut plan) = MemoryPlan::new(context, names, slices, rows) else { return Ok(None) };
-    let tracks_per_task = tracks.len().div_ceil(TASKS).clamp(1, TRACKS_PER_TASK);
-    let parts = plan.share_tracks(tracks.len().div_ceil(tracks_per_task), names, shape);
+    let Some(plan) = MemoryPlan::new(context, names, slices, rows) else { return Ok(None) };
     plan.give_trees(&mut tracks, names, shape);
 
     let mut progress = LedgerProgress::begin(context.progress, LedgerPart::Names, slices);
+    let tracks_per_task = tracks.len().div_ceil(TASKS).min(TRACKS_PER_TASK);
     let mut whole = TreeBuilder::new(None, shape.fan_out);
     let mut sketches: Option<TreeBuilder<ByName<Sketch>>> =
         plan.has_sketches.then(|| TreeBuilder::new(None, shape.fan_out));
@@ -130,25 +94,17 @@ pub(super) fn build(
         }
         let band = first..(first + plan.band_slices).min(slices);
         let band_sums: Vec<Mutex<SumTable>> = band.clone().map(|_| Mutex::new(SumTable::new(names))).collect();
-        for tree in tracks.iter_mut().filter_map(TrackBuild::tree) {
-            tree.skip_to(band.start);
-        }
-        let tasks: Vec<_> = tracks
-            .chunks(tracks_per_task)
-            .flat_map(|tracks| split(band.clone(), parts).map(move |slices| (tracks, slices)))
-            .collect();
         // Packing fails only for a node of 4 GiB, and there are not that many names.
-        tasks
-            .into_par_iter()
-            .try_for_each(|(tracks, slices)| -> Result<(), postcard::Error> {
-                let sums = &band_sums[slices.start - band.start..slices.end - band.start];
+        tracks
+            .par_chunks_mut(tracks_per_task)
+            .try_for_each(|tracks| -> Result<(), postcard::Error> {
                 let spare = tables.lock().ok().and_then(|mut tables| tables.pop());
                 let mut task_tables = spare.unwrap_or_else(|| TaskTables {
                     sums: SumTable::new(names),
                     sketches: plan.has_sketches.then(SketchTable::default),
                 });
                 for track in tracks {
-                    track.sweep(store, &bounds_ns, slices.clone(), &mut task_tables, sums)?;
+                    track.sweep(store, &bounds_ns, band.clone(), &mut task_tables, &band_sums)?;
                 }
                 if let Ok(mut tables) = tables.lock() {
                     tables.push(task_tables);
@@ -171,28 +127,17 @@ pub(super) fn build(
             sketches.close_leaf(band.end).map_err(io::Error::other)?;
             sketches.write(out)?;
         }
-        for tree in tracks.iter_mut().filter_map(TrackBuild::tree) {
-            tree.nodes.write(out)?;
+        for tree in tracks.iter_mut().filter_map(|track| track.tree.as_deref_mut()) {
+            tree.write(out)?;
         }
         progress.advance(band.len());
     }
     let mut trees = vec![finish(whole, slices, out)?];
-    for tree in tracks.into_iter().filter_map(|track| track.tree?.into_inner().ok()) {
-        trees.push(finish(tree.nodes, slices, out)?);
+    for tree in tracks.into_iter().filter_map(|track| track.tree) {
+        trees.push(finish(*tree, slices, out)?);
     }
     let sketches = sketches.map(|tree| finish(tree, slices, out)).transpose()?;
     Ok(Some(LedgerIndex { bounds_ns, fan_out: shape.fan_out, trees, sketches }))
-}
-
-/// Splits slices into at most `parts` runs of about equal length.
-pub(super) fn split(slices: Range<usize>, parts: usize) -> impl Iterator<Item = Range<usize>> {
-    let length = slices.len().div_ceil(parts.max(1)).max(1);
-    slices.clone().step_by(length).map(move |start| start..(start + length).min(slices.end))
-}
-
-/// Returns into how many parts the slices of a band are split, so that `tasks` of a whole band keep all threads busy.
-pub(super) fn parts_of_band(tasks: usize, band_slices: usize) -> usize {
-    (TASKS_PER_THREAD * rayon::current_num_threads()).div_ceil(tasks.max(1)).clamp(1, band_slices.max(1))
 }
 
 /// Ends a tree that covers all slices.
@@ -269,21 +214,6 @@ impl MemoryPlan {
         Some(Self { band_slices, tree_bytes: rest - (band_slices - 1) * slice, has_sketches })
     }
 
-    /// Returns into how many parts the slices of a band are split, for `tasks` of a whole band. Sums of tracks then wait
-    /// for earlier slices, so there is one part if these do not fit in half of the memory of trees.
-    fn share_tracks(&mut self, tasks: usize, names: usize, shape: &LedgerShape) -> usize {
-        let parts = parts_of_band(tasks, self.band_slices);
-        let slice_rows = usize::try_from(shape.slice_rows).unwrap_or(usize::MAX);
-        let used = tasks.saturating_mul(names).min(slice_rows);
-        let waiting_bytes = self.band_slices.saturating_mul(used).saturating_mul(size_of::<(NameIdx, NameSums)>());
-        if parts > 1 && waiting_bytes <= self.tree_bytes / 2 {
-            self.tree_bytes -= waiting_bytes;
-            parts
-        } else {
-            1
-        }
-    }
-
     /// Starts trees for the tracks with the most rows, until the memory is used up.
     fn give_trees(&self, tracks: &mut [TrackBuild], names: usize, shape: &LedgerShape) {
         if tracks.len() < 2 {
@@ -303,45 +233,32 @@ impl MemoryPlan {
             left = rest;
             let mut tree = TreeBuilder::new(Some(tracks[track].track), shape.fan_out);
             tree.leaf_rows = shape.leaf_rows;
-            tracks[track].tree = Some(Mutex::new(TrackTree::new(tree)));
+            tracks[track].tree = Some(Box::new(tree));
         }
     }
 }
 
 impl TrackBuild {
-    /// Returns the track's own tree, if it has one.
-    fn tree(&mut self) -> Option<&mut TrackTree> {
-        self.tree.as_mut()?.get_mut().ok()
-    }
-
-    /// Adds the sums of a slice to the track's own tree, if it has one.
-    fn add_to_tree(&self, slice: usize, sums: ByName<NameSums>) -> Result<(), postcard::Error> {
-        match self.tree.as_ref().map(Mutex::lock) {
-            Some(Ok(mut tree)) => tree.add(slice, sums),
-            _ => Ok(()),
-        }
-    }
-
-    /// Adds up a run of slices, for all tracks and for the track's own tree.
+    /// Adds up the slices of a band, for all tracks and for the track's own tree.
     fn sweep(
-        &self,
+        &mut self,
         store: &Store,
         bounds_ns: &[i64],
-        slices: Range<usize>,
+        band: Range<usize>,
         tables: &mut TaskTables,
-        slice_sums: &[Mutex<SumTable>],
+        band_sums: &[Mutex<SumTable>],
     ) -> Result<(), postcard::Error> {
-        let from_ns = bounds_ns[slices.start];
+        let from_ns = bounds_ns[band.start];
         let (first_ns, last_ns) = self.lanes.clone().fold((i64::MAX, i64::MIN), |(first_ns, last_ns), lane| {
             let info = store.lane(LaneIdx(lane)).info();
             (first_ns.min(info.start_ns), last_ns.max(info.end_ns))
         });
-        let is_last = slices.end + 1 == bounds_ns.len();
-        if last_ns < from_ns || (!is_last && first_ns >= bounds_ns[slices.end]) {
-            return slices.into_iter().try_for_each(|slice| self.add_to_tree(slice, Vec::new()));
+        let is_last = band.end + 1 == bounds_ns.len();
+        if last_ns < from_ns || (!is_last && first_ns >= bounds_ns[band.end]) {
+            return Ok(());
         }
         let mut sweep = TrackSweep::new(store, self.lanes.clone(), from_ns, EveryRow);
-        for (slice, sums) in slices.zip(slice_sums) {
+        for (slice, sums) in band.zip(band_sums) {
             // The last slice includes rows that start exactly at the end.
             let to_ns = if slice + 2 == bounds_ns.len() { i64::MAX } else { bounds_ns[slice + 1] };
             let TaskTables { sums: task_sums, sketches } = &mut *tables;
@@ -350,12 +267,15 @@ impl TrackBuild {
                 None => sweep.sum_to(to_ns, task_sums, |_, _| {}),
             }
             let sorted = task_sums.drain();
-            if !sorted.is_empty()
-                && let Ok(mut sums) = sums.lock()
-            {
+            if sorted.is_empty() {
+                continue;
+            }
+            if let Ok(mut sums) = sums.lock() {
                 sorted.iter().for_each(|(name, added)| sums.merge(*name, added));
             }
-            self.add_to_tree(slice, sorted)?;
+            if let Some(tree) = &mut self.tree {
+                tree.add_slice(&sorted, slice)?;
+            }
         }
         Ok(())
     }

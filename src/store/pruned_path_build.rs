@@ -14,7 +14,7 @@ use rayon::prelude::*;
 use super::append::AppendFile;
 use super::bounded_tree::BoundedTree;
 use super::ledger::LedgerIndex;
-use super::ledger_build::{LedgerContext, parts_of_band, span_rows, split};
+use super::ledger_build::{LedgerContext, span_rows};
 use super::ledger_progress::{LedgerPart, LedgerProgress};
 use super::path_bands::{BandPaths, PathMemoryPlan, TRACKS_PER_TASK, TrackPaths, have_trees, starts, tracks_of};
 use super::path_ledger::{PathLedgerIndex, PathShape};
@@ -74,14 +74,14 @@ pub(super) fn build(
         for ((track, leaves), swept) in tracks.iter_mut().zip(&mut leaves).zip(swept) {
             match swept {
                 SweptTrack::Paths(swept) => {
-                    for (slice, sums) in swept.iter().flat_map(|paths| &paths.slices) {
+                    for (slice, sums) in &swept.slices {
                         let rows = starts(sums);
                         track.rows += rows;
                         if let Some(leaves) = leaves {
                             leaves.add_slice(*slice, rows, shape.pruned_leaf_rows);
                         }
                     }
-                    bands.extend(swept);
+                    bands.push(swept);
                 }
                 SweptTrack::Rejected => track.swept_from = band.first().copied(),
                 SweptTrack::Empty => {}
@@ -162,42 +162,22 @@ struct SliceSums {
 enum SweptTrack {
     /// No span is in the band.
     Empty,
-    /// The paths of consecutive runs of slices.
-    Paths(Vec<BandPaths>),
+    Paths(BandPaths),
     /// There are too many paths, or sums that do not add up.
     Rejected,
 }
 
-/// A band has too many paths of a track, or sums that do not add up.
-struct TooManyPaths;
-
-/// Sweeps all tracks. With fewer tracks than threads, several threads share the slices of a track.
 fn sweep_tracks(
     store: &Store,
     tracks: &[TrackPaths],
     (bounds_ns, band): (&[i64], &[usize]),
     tables: &PathTables,
 ) -> Vec<SweptTrack> {
-    let parts = parts_of_band(tracks.len(), band.len());
-    let tasks: Vec<_> =
-        tracks.iter().flat_map(|track| split(0..band.len(), parts).map(move |slices| (track, &band[slices]))).collect();
-    let sweep = |(track, slices): &(&TrackPaths, &[usize])| {
-        let paths = track.sweep(store, bounds_ns, slices, tables)?;
-        Some(checked(paths).ok_or(TooManyPaths))
+    let sweep = |track: &TrackPaths| match track.sweep(store, bounds_ns, band, tables) {
+        None => SweptTrack::Empty,
+        Some(paths) => checked(paths).map_or(SweptTrack::Rejected, SweptTrack::Paths),
     };
-    let swept: Vec<Option<Result<BandPaths, TooManyPaths>>> =
-        tasks.par_iter().with_max_len(TRACKS_PER_TASK).map(sweep).collect();
-    let parts = split(0..band.len(), parts).count().max(1);
-    let mut swept = swept.into_iter();
-    let of_track = |_: &TrackPaths| {
-        let of_track: Vec<_> = swept.by_ref().take(parts).flatten().collect();
-        match of_track.into_iter().collect::<Result<Vec<_>, _>>() {
-            Ok(paths) if paths.is_empty() => SweptTrack::Empty,
-            Ok(paths) => SweptTrack::Paths(paths),
-            Err(TooManyPaths) => SweptTrack::Rejected,
-        }
-    };
-    tracks.iter().map(of_track).collect()
+    tracks.par_iter().with_max_len(TRACKS_PER_TASK).map(sweep).collect()
 }
 
 impl SweptBand<'_> {

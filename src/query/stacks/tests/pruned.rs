@@ -146,8 +146,7 @@ fn the_store_of_pruned_paths_does_not_depend_on_the_number_of_threads() {
         (paths.tree, paths.missing)
     };
     let expected = made();
-    // With more threads than tracks, several share a track.
-    for threads in [1, 2, 3, 16] {
+    for threads in 1..4 {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         let (tree, missing) = pool.install(made);
         assert_eq!((of_tree(&tree), missing), (of_tree(&expected.0), expected.1), "{threads} threads");
