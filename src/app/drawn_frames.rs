@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use super::offscreen::Headless;
 use super::picture::app_without_window;
 use crate::base::cancel::Cancel;
+use crate::frame::FrameCost;
 use crate::model::Sources;
 use crate::query::Snapshot;
 use crate::render::readback::{self, OffscreenTarget};
@@ -26,19 +27,6 @@ pub(crate) struct FrameViews {
     pub(crate) size_px: [u32; 2],
     /// Time from one frame to the next.
     pub(crate) frame_time: Duration,
-}
-
-/// The cost of one frame.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct FrameCost {
-    /// Time for layout, queries, rectangles and triangles.
-    pub(crate) interface: Duration,
-    /// Time to upload them, and to submit the commands.
-    pub(crate) submit: Duration,
-    /// Time from then until the GPU has finished.
-    pub(crate) gpu: Duration,
-    /// Tiles drawn coarser than they should be, because their answers were late.
-    pub(crate) late_tiles: usize,
 }
 
 /// Frames before the first measured one: they lay out, and compile what the driver compiles on first use.
@@ -68,7 +56,7 @@ pub(crate) fn draw_frames(snapshot: &Snapshot, views: &FrameViews) -> Result<Vec
         let began = Instant::now();
         if let Some(timeline) = app.timeline_mut() {
             if let Some(row) = views.row.filter(|_| frame + 1 == WARM_UP_FRAMES) {
-                // Nothing is filtered or folded away, so no rows have to be arranged first.
+                // A row in a group that starts folded stays hidden: nothing arranges rows here.
                 drop(timeline.reveal(row));
             }
             timeline.show_exactly(from_ns, to_ns);

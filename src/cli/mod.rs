@@ -10,7 +10,6 @@ mod cache;
 mod completions;
 mod counter_stats;
 mod desktop;
-mod drawn_frame;
 mod dump;
 mod empty_answers;
 mod error;

@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use super::args::{Load, Render};
-use super::drawn_frame::DrawnFrame;
 use super::error::CliError;
 use super::live_args::Follow;
 use super::units::SizeArg;
+use crate::frame::FrameCost;
 use crate::model::Sources;
 use crate::query::Snapshot;
 use crate::store::RowIdx;
@@ -29,6 +29,6 @@ pub(crate) fn draw_frames(
     _: Vec<(i64, i64)>,
     _: SizeArg,
     _: Duration,
-) -> Result<Vec<DrawnFrame>, CliError> {
+) -> Result<Vec<FrameCost>, CliError> {
     Err(CliError::NoWindow)
 }

@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use super::args::{Load, Render};
-use super::drawn_frame::DrawnFrame;
 use super::error::CliError;
 use super::live_args::Follow;
 use super::load::starting_over;
@@ -14,7 +13,7 @@ use super::symbols::load_with_names;
 use super::units::SizeArg;
 use crate::app::demo::demo_capture;
 use crate::app::desktop;
-use crate::app::drawn_frames::{self, FrameCost, FrameViews};
+use crate::app::drawn_frames::{self, FrameViews};
 use crate::app::follow_request::FollowRequest;
 use crate::app::picture::{PictureOptions, render_png};
 use crate::app::preferences::Folders;
@@ -23,6 +22,7 @@ use crate::app::{self, AppError, AppOptions, SymbolOptions};
 use crate::base::cancel::Cancel;
 use crate::base::escape::escaped;
 use crate::formats::ReadError;
+use crate::frame::FrameCost;
 use crate::ingest::LoadError;
 use crate::ingest::spool::{is_pipe, is_unseekable};
 use crate::live::arrivals::LiveInput;
@@ -122,11 +122,9 @@ pub(super) fn draw_frames(
     ranges: Vec<(i64, i64)>,
     SizeArg { width_px, height_px }: SizeArg,
     frame_time: Duration,
-) -> Result<Vec<DrawnFrame>, CliError> {
+) -> Result<Vec<FrameCost>, CliError> {
     let views = FrameViews { row, ranges, size_px: [width_px, height_px], frame_time };
-    let costs = drawn_frames::draw_frames(snapshot, &views).map_err(AppError::from)?;
-    let frame = |FrameCost { interface, submit, gpu, late_tiles }| DrawnFrame { interface, submit, gpu, late_tiles };
-    Ok(costs.into_iter().map(frame).collect())
+    Ok(drawn_frames::draw_frames(snapshot, &views).map_err(AppError::from)?)
 }
 
 /// Returns whether there may be a display; only systems with a display server can be without.

@@ -2,6 +2,7 @@
 //! of [`crate::tiles`].
 
 mod builder;
+mod cost;
 pub(crate) mod filtered;
 mod lane_tracks;
 mod overlaid;
@@ -9,4 +10,5 @@ pub(crate) mod summary_strip;
 
 pub(crate) use builder::TimelineFrame;
 pub use builder::{FrameOptions, RectBudget, build, lanes_in_view};
+pub(crate) use cost::FrameCost;
 pub(crate) use overlaid::other_lanes;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use crate::cli::drawn_frame::DrawnFrame;
+use crate::frame::FrameCost;
 use crate::scene::rects::Rect;
 
 /// The printed object; its names are a contract with scripts.
@@ -156,8 +156,8 @@ impl Late {
 }
 
 impl Drawn {
-    pub(super) fn from_frames(frames: &[DrawnFrame]) -> Self {
-        let times = |time: fn(&DrawnFrame) -> Duration| {
+    pub(super) fn from_frames(frames: &[FrameCost]) -> Self {
+        let times = |time: fn(&FrameCost) -> Duration| {
             Percentiles::from_values(frames.iter().map(|frame| time(frame).as_secs_f64() * 1e3).collect())
         };
         Self {

@@ -1,16 +1,16 @@
-//! The cost of a frame drawn offscreen, in builds with and without the window.
+//! The cost of a frame that is drawn until the GPU has finished it.
 
 use std::time::Duration;
 
-/// The cost of one drawn frame.
+/// The cost of one frame.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct DrawnFrame {
+pub(crate) struct FrameCost {
     /// Time for layout, queries, rectangles and triangles.
     pub(crate) interface: Duration,
     /// Time to upload them, and to submit the commands.
     pub(crate) submit: Duration,
     /// Time from then until the GPU has finished.
     pub(crate) gpu: Duration,
-    /// Tiles drawn coarser than they should be.
+    /// Tiles drawn coarser than they should be, because their answers were late.
     pub(crate) late_tiles: usize,
 }
