@@ -33,22 +33,23 @@ pub(crate) fn start_scoped<'scope, T: Send + 'scope>(
     Builder::new().name(name.to_owned()).spawn_scoped(scope, work)
 }
 
-/// Starts the threads of all queries: one per core, or fewer if the system refuses as many. Without this, the first
-/// query starts them, and panics if it cannot.
+/// Starts the threads of all queries: one per core up to `limit`, or fewer if the system refuses as many. Without this,
+/// the first query starts them, and panics if it cannot.
 ///
 /// # Errors
 /// Returns the error of the system if it refuses every thread.
-pub(crate) fn start_query_threads() -> io::Result<()> {
+pub(crate) fn start_query_threads(limit: usize) -> io::Result<()> {
     /// Time in which threads that have ended leave the count of the system.
     const LEAVING: Duration = Duration::from_millis(10);
-    let cores = thread::available_parallelism().map_or(1, usize::from);
-    let started = count_startable(cores + 1)?;
-    let mut pool = rayon::ThreadPoolBuilder::new();
-    if started <= cores {
+    let wanted = thread::available_parallelism().map_or(1, usize::from).min(limit);
+    let started = count_startable(wanted + 1)?;
+    let mut count = wanted;
+    if started <= wanted {
         thread::sleep(LEAVING);
         // The rest is left to loads.
-        pool = pool.num_threads((started / 2).max(1));
+        count = (started / 2).max(1);
     }
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(count).thread_name(|number| format!("query {number}"));
     match pool.build_global() {
         // Without a source, the threads run already.
         Err(error) if std::error::Error::source(&error).is_some() => Err(io::Error::other(error)),
@@ -111,7 +112,7 @@ pub(crate) mod tests {
         assert_eq!(count_startable(3).unwrap(), 3);
         assert_eq!(with_only(2, || count_startable(3)).unwrap(), 2);
         assert!(with_only(0, || count_startable(3)).is_err());
-        assert!(with_only(0, start_query_threads).is_err());
-        assert!(start_query_threads().is_ok() && start_query_threads().is_ok(), "they may run already");
+        assert!(with_only(0, || start_query_threads(usize::MAX)).is_err());
+        assert!(start_query_threads(2).is_ok() && start_query_threads(1).is_ok(), "they may run already");
     }
 }

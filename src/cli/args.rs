@@ -176,6 +176,35 @@ impl CliCommand {
             Some(LowCommand::Man(LowMan { command, output: None })) => Self::ManPage { command },
         })
     }
+
+    /// Returns the limit for the threads of the command.
+    pub(super) fn threads(&self) -> usize {
+        match self {
+            Self::Window { load, .. }
+            | Self::Demo { load }
+            | Self::Info { load, .. }
+            | Self::Spans { load, .. }
+            | Self::Stats { load, .. }
+            | Self::Flame { load, .. }
+            | Self::Search { load, .. }
+            | Self::Symbols { load, .. }
+            | Self::Annotate { load, .. }
+            | Self::Export { load, .. }
+            | Self::Render { load, .. }
+            | Self::Record { load, .. }
+            | Self::Dump { load, .. }
+            | Self::Bench { load, .. } => load.threads,
+            Self::InstallDesktop
+            | Self::UninstallDesktop
+            | Self::Synth(_)
+            | Self::Tail(_)
+            | Self::CacheList { .. }
+            | Self::CacheClear { .. }
+            | Self::Completions { .. }
+            | Self::ManPage { .. }
+            | Self::ManPages { .. } => usize::MAX,
+        }
+    }
 }
 
 fn window(low: LowWindow) -> Result<CliCommand, CliError> {

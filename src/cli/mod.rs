@@ -80,7 +80,8 @@ pub fn run(words: impl IntoIterator<Item = OsString>) -> ExitCode {
     };
     let command = CliCommand::from_low(low);
     // These threads start before all others, since no command works without them.
-    let threads = start_query_threads().map_err(CliError::Threads);
+    let limit = command.as_ref().map_or(usize::MAX, CliCommand::threads);
+    let threads = start_query_threads(limit).map_err(CliError::Threads);
     signals::watch(say);
     let error = match command.and_then(|command| threads.and_then(|()| perform(command))) {
         Ok(()) => return ExitCode::SUCCESS,

@@ -204,3 +204,32 @@ fn what_is_neither_a_file_nor_a_pipe_is_named_as_what_it_is() {
     }
     longspan(&["info", "-", "-"]).failed(2);
 }
+
+/// Counts the threads of a process for queries.
+#[cfg(target_os = "linux")]
+fn query_threads(process: u32) -> usize {
+    let tasks = fs::read_dir(format!("/proc/{process}/task")).expect("it runs");
+    let names = tasks.filter_map(|task| fs::read_to_string(task.ok()?.path().join("comm")).ok());
+    names.filter(|name| name.starts_with("query ")).count()
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn queries_and_ledgers_have_no_more_threads_than_asked_for() {
+    let cores = std::thread::available_parallelism().expect("Linux").get();
+    for (options, expected) in [(["--threads", "1"].as_slice(), 1), (&["--threads", "1000"], cores), (&[], cores)] {
+        let mut child =
+            command(&[&["stats", "--no-cache", "-"], options].concat()).stdin(Stdio::piped()).spawn().unwrap();
+        // The command waits for its input.
+        let input = child.stdin.take().expect("a pipe");
+        let began = std::time::Instant::now();
+        while query_threads(child.id()) != expected && began.elapsed().as_secs() < 20 {
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
+        // Threads that start late are counted as well.
+        std::thread::sleep(std::time::Duration::from_millis(100));
+        assert_eq!(query_threads(child.id()), expected, "{options:?}");
+        drop(input);
+        child.wait().expect("it ends");
+    }
+}
