@@ -26,7 +26,7 @@ use crate::query::scheduling_order::{ScheduledFilter, order};
 use crate::query::scope::Scope;
 use crate::query::search::{Hits, search};
 use crate::query::stacks::{self, CallPaths};
-use crate::query::totals::{GrowingTotals, Totals, add_up};
+use crate::query::totals::{GrowingTotals, add_up};
 use crate::symbols::cache::NameCache;
 use crate::symbols::code::choice::{NoFunction, choose};
 use crate::symbols::code::listing::list;
@@ -36,7 +36,9 @@ use crate::symbols::lookup::{TraceFrames, look_up, overlay};
 use crate::symbols::report::report;
 use crate::symbols::sources::SourceFolders;
 use crate::symbols::unwind::SymbolUnwinding;
+use crate::ui::panels::counter_lines::CounterLines;
 use crate::ui::panels::group_lines::GroupLines;
+use crate::ui::panels::table_order::OrderedRows;
 use crate::ui::questions::{
     Answer, CodeAnswer, CodeQuestion, FlameAnswer, GroupFacts, HeatMapQuestion, NameQuery, NamedTrace, PathsOf,
     PathsQuestion, PtrEq, Question, QuestionKind, SampleQuestion, SchedulingAnswer, SchedulingQuestion,
@@ -59,7 +61,7 @@ struct RunningQuery {
     id: TaskId,
     progress: Progress,
     cancel: Cancel,
-    /// The partial totals of a totals query.
+    /// The partial totals that a query counts or reads.
     growing: Option<Arc<GrowingTotals>>,
 }
 
@@ -80,8 +82,18 @@ impl Analysis {
         wake: &TabWake,
     ) {
         let kind = question.kind();
-        let by = if let Question::Totals(_, by) = &question { Some(by.clone()) } else { None };
-        let growing = by.map(|by| Arc::new(GrowingTotals::grouped(by)));
+        let growing = match &question {
+            Question::Totals(_, by) => {
+                self.stop(QuestionKind::PartialTotals);
+                Some(Arc::new(GrowingTotals::grouped(by.clone())))
+            }
+            Question::PartialTotals => match self.running.get(&QuestionKind::Totals) {
+                Some(totals) => totals.growing.clone(),
+                // The totals are complete by now.
+                None => return,
+            },
+            _ => None,
+        };
         let (snapshot, hits, totals) = (snapshot.clone(), hits.cloned(), growing.clone());
         self.start(id, kind, growing, wake, move |cancel, progress| {
             answer(question, &snapshot, hits, totals.as_deref(), cancel, progress)
@@ -141,13 +153,6 @@ impl Analysis {
     #[must_use]
     pub(super) fn progress(&self, kind: QuestionKind) -> Option<&Progress> {
         self.running.get(&kind).map(|running| &running.progress)
-    }
-
-    /// Returns the partial totals of a running query.
-    #[must_use]
-    pub(super) fn totals_so_far(&self) -> Option<Arc<Totals>> {
-        let growing = self.running.get(&QuestionKind::Totals)?.growing.as_ref()?;
-        Some(Arc::new(growing.so_far()))
     }
 
     /// Returns whether any query is running, so that the window must poll.
@@ -242,7 +247,8 @@ fn answer(
         }
         Question::Counters(scope) => {
             let scope = scope.with_filter(snapshot, "");
-            Some(Answer::Counters(Arc::new(counters(snapshot, &scope, cancel, progress)?)))
+            let counters = counters(snapshot, &scope, cancel, progress)?;
+            Some(Answer::Counters(Arc::new(CounterLines::new(snapshot, counters))))
         }
         Question::Scheduling(question) => {
             let SchedulingQuestion { scope, kind, sorted_by, words, process, known } = *question;
@@ -285,7 +291,23 @@ fn answer(
             let own = GrowingTotals::grouped(by);
             let growing = growing.unwrap_or(&own);
             add_up(snapshot, &scope.with_filter(snapshot, ""), growing, cancel, progress)?;
-            Some(Answer::Totals(Box::new(GroupLines::new(Arc::new(growing.so_far()), snapshot))))
+            Some(Answer::Totals(Arc::new(GroupLines::new(Arc::new(growing.so_far()), snapshot, cancel)?)))
+        }
+        Question::PartialTotals => match growing {
+            Some(growing) => {
+                let lines = GroupLines::new(Arc::new(growing.so_far()), snapshot, cancel)?;
+                Some(Answer::PartialTotals(Arc::new(lines)))
+            }
+            None => None,
+        },
+        Question::OrderGroups(lines, sort) => {
+            Some(Answer::OrderedGroups(Arc::new(OrderedRows::new(lines.0, sort, cancel)?)))
+        }
+        Question::OrderSamples(lines, sort) => {
+            Some(Answer::OrderedSamples(Arc::new(OrderedRows::new(lines.0, sort, cancel)?)))
+        }
+        Question::OrderCounters(lines, sort) => {
+            Some(Answer::OrderedCounters(Arc::new(OrderedRows::new(lines.0, sort, cancel)?)))
         }
         Question::Group(group, selected) => {
             let scope = group.narrow(snapshot, selected.with_filter(snapshot, "").spans());

@@ -96,9 +96,6 @@ impl Panels {
         let look = (frame.inner_margin(egui::Margin::symmetric(12, 6)), context.theme);
         let mut shown = Vec::new();
         commands.extend(dock.show(ui, look, &heads, context.dock_points, |ui, panel| {
-            if panel == Panel::Statistics {
-                set.statistics.take_so_far(|| analysis.totals_so_far(), view.snapshot());
-            }
             shown.extend(set.get_mut(panel).show(ui, &view));
         }));
         commands.extend(shown);
@@ -335,7 +332,8 @@ impl Panels {
             Answer::Page(HitsOf::Spans, first, hits) => set.spans.take_page(first, hits),
             Answer::Spans(hits) => set.spans.take_hits(hits),
             Answer::Longest(hits) => set.spans.take_longest(hits),
-            Answer::Counters(counters) => set.counters.take_counters(counters, timeline.snapshot()),
+            Answer::Counters(counters) => set.counters.take_counters(counters),
+            Answer::OrderedCounters(ordered) => set.counters.set_ordered(ordered),
             Answer::HeatMap(map) => set.heat_map.set_map(map),
             Answer::HeatMapSketch(map) => set.heat_map.set_sketch(map),
             Answer::Scheduling(answer) => set.scheduling.set_answer(&answer, timeline.snapshot()),
@@ -349,7 +347,14 @@ impl Panels {
                 return row;
             }
             Answer::Pixels(filtered) => timeline.set_matching(&filtered),
-            Answer::Totals(lines) => set.statistics.take_lines(*lines),
+            Answer::Totals(lines) => {
+                // Partial totals that arrive later would replace these.
+                self.analysis.stop(QuestionKind::PartialTotals);
+                set.statistics.take_lines(lines);
+            }
+            Answer::PartialTotals(lines) => set.statistics.take_partial_lines(lines),
+            Answer::OrderedGroups(ordered) => set.statistics.set_ordered(ordered),
+            Answer::OrderedSamples(ordered) => set.samples.set_ordered(ordered),
             Answer::Group(facts) => set.statistics.take_facts(facts),
             Answer::Samples(answer) => set.samples.set_answer(&answer, timeline.snapshot()),
             Answer::Sandwich(answer) => set.samples.set_sandwich(answer),

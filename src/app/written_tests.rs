@@ -42,6 +42,8 @@ fn a_name_without_an_ending_gets_one_and_overwrites_no_file() {
     let folder = tempfile::tempdir().unwrap();
     let mut session = Session::new();
     session.app.show_capture(snapshot(TWO_SPANS), "two".into(), false);
+    session.chord(egui::Key::T);
+    session.until("the statistics", |session| session.shows("2 names"));
     let mut write = |purpose, name: &str| {
         session.app.handle(TaskEvent::Chosen(DialogChoice::Chosen(purpose, vec![folder.path().join(name)])));
         // A refused name starts nothing.
@@ -54,6 +56,8 @@ fn a_name_without_an_ending_gets_one_and_overwrites_no_file() {
     assert_eq!(write(export, "c"), None);
     assert_eq!(write(export, "c.json"), None);
     assert_eq!(write(Purpose::Table(Panel::Statistics), "table"), None);
+    let uncounted = write(Purpose::Table(Panel::Counters), "counters").unwrap_or_default();
+    assert!(uncounted.contains("The table has no rows yet."), "{uncounted}");
     let mut names: Vec<_> = std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     names.sort();
     assert_eq!(names, ["c.json", "c.longspan", "table.csv"]);

@@ -28,19 +28,19 @@ pub(crate) const COUNTER_COLUMNS: [&str; 12] =
 
 /// The statistics of a counter within a range.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct CounterStats {
+pub(crate) struct CounterStats {
     pub(crate) track: TrackIdx,
-    pub samples: u64,
-    pub min: f64,
-    pub max: f64,
+    pub(crate) samples: u64,
+    pub(crate) min: f64,
+    pub(crate) max: f64,
     /// Time-weighted mean; the last value if no value holds for any time.
-    pub mean: f64,
+    pub(crate) mean: f64,
     /// Value at the start of the range, or else the first one in it.
-    pub first: f64,
+    pub(crate) first: f64,
     /// Value at the end of the range.
-    pub last: f64,
+    pub(crate) last: f64,
     /// Time from the first value to the end of the range, in nanoseconds.
-    pub known_ns: u64,
+    pub(crate) known_ns: u64,
 }
 
 impl CounterStats {

@@ -8,7 +8,6 @@ use crate::base::time::duration_text;
 use crate::frame::filtered::Filtered;
 use crate::model::{ProcessIdx, Sources, TrackSet};
 use crate::query::Snapshot;
-use crate::query::counters::CounterStats;
 use crate::query::filter::Filter;
 use crate::query::flame::{FlamePicture, FlameView, FunctionKey};
 use crate::query::group_choice::GroupChoice;
@@ -29,7 +28,10 @@ use crate::symbols::code::listing::FunctionCode;
 use crate::symbols::lookup::TraceNames;
 use crate::symbols::report::ModuleReport;
 use crate::symbols::sources::SourceMap;
+use crate::ui::panels::counter_lines::CounterLines;
 use crate::ui::panels::group_lines::GroupLines;
+use crate::ui::panels::sample_lines::SampleLines;
+use crate::ui::panels::table_order::{OrderedRows, TableSort};
 
 /// A time range, from its first nanosecond to the first after it; `None` for the whole trace.
 pub(crate) type TimeRange = Option<(i64, i64)>;
@@ -109,6 +111,14 @@ pub(crate) enum Question {
     },
     /// Spans grouped by keys.
     Totals(SelectedScope, GroupBy),
+    /// The groups that are counted so far by a running [`Question::Totals`].
+    PartialTotals,
+    /// Groups in the order of a column.
+    OrderGroups(PtrEq<GroupLines>, TableSort),
+    /// Rows of a sample table in the order of a column.
+    OrderSamples(PtrEq<SampleLines>, TableSort),
+    /// Counters in the order of a column.
+    OrderCounters(PtrEq<CounterLines>, TableSort),
     /// Details of one group of spans.
     Group(GroupChoice, SelectedScope),
     /// Samples by group.
@@ -263,6 +273,10 @@ pub enum QuestionKind {
     Neighbour,
     Namesake,
     Totals,
+    PartialTotals,
+    GroupOrder,
+    SampleOrder,
+    CounterOrder,
     Group,
     Paths,
     Samples,
@@ -288,8 +302,7 @@ pub enum Answer {
     Spans(Hits),
     /// Answers [`Question::Longest`], longest first.
     Longest(Arc<Vec<Hit>>),
-    /// Counters in track order.
-    Counters(Arc<Vec<CounterStats>>),
+    Counters(Arc<CounterLines>),
     Scheduling(Arc<SchedulingAnswer>),
     HeatMap(Arc<HeatMap>),
     HeatMapSketch(Arc<HeatMap>),
@@ -299,7 +312,11 @@ pub enum Answer {
     Neighbour(Option<(u64, Hit)>),
     /// Answers [`Question::Namesake`].
     Namesake(Option<Hit>),
-    Totals(Box<GroupLines>),
+    Totals(Arc<GroupLines>),
+    PartialTotals(Arc<GroupLines>),
+    OrderedGroups(Arc<OrderedRows<GroupLines>>),
+    OrderedSamples(Arc<OrderedRows<SampleLines>>),
+    OrderedCounters(Arc<OrderedRows<CounterLines>>),
     Group(Arc<GroupFacts>),
     Paths(Arc<FlameAnswer>),
     Samples(Arc<SampleTable>),
@@ -378,6 +395,10 @@ impl Question {
             Self::Neighbour { .. } => QuestionKind::Neighbour,
             Self::Namesake { .. } => QuestionKind::Namesake,
             Self::Totals(..) => QuestionKind::Totals,
+            Self::PartialTotals => QuestionKind::PartialTotals,
+            Self::OrderGroups(..) => QuestionKind::GroupOrder,
+            Self::OrderSamples(..) => QuestionKind::SampleOrder,
+            Self::OrderCounters(..) => QuestionKind::CounterOrder,
             Self::Group(..) => QuestionKind::Group,
             Self::Paths(..) => QuestionKind::Paths,
             Self::Samples(_) => QuestionKind::Samples,

@@ -71,7 +71,9 @@ impl App {
         let tab = self.tab_mut();
         let Some(capture) = &tab.capture else { return Ok(()) };
         let snapshot = capture.timeline.snapshot().clone();
-        let Some(table) = tab.panels.table_of(panel, &snapshot) else { return Ok(()) };
+        let Some(table) = tab.panels.table_of(panel, &snapshot) else {
+            return Err("The table has no rows yet. Export it again when they are counted.".to_owned());
+        };
         let is_long = table.rows() > SHORT_ROWS_MAX;
         if is_long && !can_export {
             return Err("Only a completely sorted trace can be exported.".to_owned());

@@ -35,6 +35,11 @@ pub(super) fn show_progress(ui: &mut Ui, progress: &Progress, word: &str, theme:
     ui.label(RichText::new(format!("{word}: {:.0} %", part * 100.0)).color(theme.warning))
 }
 
+/// Shows that the rows of a large table are being sorted or filtered in the background.
+pub(super) fn show_sorting(ui: &mut Ui, theme: &Theme) {
+    ui.label(RichText::new("sorting").color(theme.warning)).on_hover_text("The rows are still in their previous order");
+}
+
 /// Shows why a query has no complete answer: the message of its failure, or else `stopped`.
 pub(super) fn show_stopped(ui: &mut Ui, stopped: &str, error: Option<&str>, theme: &Theme) {
     match error {

@@ -1,5 +1,5 @@
-//! The lines of the statistics table: one per group of spans, in the order of a column. There may be a million, so a line
-//! is small: its texts and numbers are looked up in the totals when it is shown.
+//! The lines of the statistics table, one per group of spans, and their order by a column. There may be a million, so a
+//! line is small: its texts and numbers are looked up in the totals when it is shown.
 
 use std::borrow::Cow;
 use std::collections::hash_map::Entry;
@@ -7,7 +7,10 @@ use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::group_columns::GroupColumn;
 use super::group_label::{category_label, group_label};
+use super::table_order::{TableData, TableSort, matching_rows, sort_rows};
+use crate::base::cancel::{Cancel, Cancelled};
 use crate::query::Snapshot;
 use crate::query::groups::{GroupBy, NameKey, SpanGroup};
 use crate::query::totals::{NUMBER_COLUMNS, NameTotals, Totals};
@@ -15,8 +18,8 @@ use crate::query::totals::{NUMBER_COLUMNS, NameTotals, Totals};
 /// Numbers of a group: counts, and durations in nanoseconds.
 const NUMBERS: usize = NUMBER_COLUMNS.len();
 
-/// Index of the total, which lines are sorted by first.
-const TOTAL: usize = 1;
+/// Lines between two checks for cancellation.
+const LINES_BETWEEN_CHECKS: usize = 1 << 14;
 
 /// A line of the table.
 #[derive(Debug, Clone, Copy)]
@@ -35,26 +38,43 @@ pub(super) struct GroupLine {
 pub struct GroupLines {
     totals: Arc<Totals>,
     snapshot: Snapshot,
+    /// In the order of their groups.
     lines: Vec<GroupLine>,
     /// Sums of all lines.
     sums: [u128; NUMBERS],
-    /// The number that the lines are sorted by, `None` for the label, and whether the order is ascending.
-    order: (Option<usize>, bool),
+}
+
+/// Properties of the matching lines as a whole.
+#[derive(Debug, Default)]
+pub struct GroupFacts {
+    /// Sums of the matching lines.
+    pub(super) sums: [u128; NUMBERS],
+    /// The largest number of the sort column.
+    pub(super) largest: u128,
+    /// Whether quantiles of a line come from a sketch.
+    pub(super) has_sketched: bool,
+    /// Whether several lines have one name, in different categories.
+    pub(super) has_category: bool,
 }
 
 impl GroupLines {
-    /// Creates the lines of some totals, largest total first. A million take a second.
-    #[must_use]
-    pub(crate) fn new(totals: Arc<Totals>, snapshot: &Snapshot) -> Self {
+    /// Creates the lines of some totals. A million take a second.
+    ///
+    /// # Errors
+    /// Returns `Cancelled` if cancelled.
+    pub(crate) fn new(totals: Arc<Totals>, snapshot: &Snapshot, cancel: &Cancel) -> Result<Self, Cancelled> {
         let (mut lines, mut sums) = (Vec::new(), [0; NUMBERS]);
         for (row, group, sum) in totals.numbered() {
+            if lines.len().is_multiple_of(LINES_BETWEEN_CHECKS) {
+                cancel.check()?;
+            }
             add(&mut sums, sum);
             lines.push(GroupLine { group, row, is_sketched: sum.quantile_error() > 0.0, has_category: false });
         }
-        let mut lines = Self { totals, snapshot: snapshot.clone(), lines, sums, order: (Some(TOTAL), false) };
-        lines.mark_categories();
-        lines.sort_lines();
-        lines
+        lines.sort_unstable_by_key(|line| line.group);
+        let mut lines = Self { totals, snapshot: snapshot.clone(), lines, sums };
+        lines.mark_categories(cancel)?;
+        Ok(lines)
     }
 
     pub(super) fn totals(&self) -> &Arc<Totals> {
@@ -90,42 +110,13 @@ impl GroupLines {
         if line.has_category { format!("{label}  ·  {}", self.category(line)) } else { label }
     }
 
-    /// Sorts by a number, or by the label.
-    pub(super) fn sort(&mut self, number: Option<usize>, ascending: bool) {
-        if self.order != (number, ascending) {
-            self.order = (number, ascending);
-            self.sort_lines();
-        }
-    }
-
-    fn sort_lines(&mut self) {
-        let (number, ascending) = self.order;
-        self.lines = match number {
-            Some(number) => self.sorted_by(ascending, |line| self.numbers(line).number(number)),
-            None => self.sorted_by(ascending, |line| {
-                let category = if line.has_category { self.category(line) } else { "" };
-                (self.label(line).0, category)
-            }),
-        };
-    }
-
-    /// Returns the lines in the order of a key, and those of one key in the order of their groups.
-    fn sorted_by<K: Ord>(&self, ascending: bool, key: impl Fn(GroupLine) -> K) -> Vec<GroupLine> {
-        let mut keyed: Vec<_> = self.lines.iter().map(|&line| (key(line), line)).collect();
-        keyed.sort_unstable_by(|(a, a_line), (b, b_line)| {
-            let order = if ascending { a.cmp(b) } else { b.cmp(a) };
-            order.then(a_line.group.cmp(&b_line.group))
-        });
-        keyed.into_iter().map(|(_, line)| line).collect()
-    }
-
     fn category(&self, line: GroupLine) -> &str {
         category_label(self.snapshot.names().get(line.group.name).category)
     }
 
     /// Marks lines whose label is that of names in several categories.
-    fn mark_categories(&mut self) {
-        let &GroupBy::Keys { name: Some(NameKey::Name), track } = self.totals.by() else { return };
+    fn mark_categories(&mut self, cancel: &Cancel) -> Result<(), Cancelled> {
+        let &GroupBy::Keys { name: Some(NameKey::Name), track } = self.totals.by() else { return Ok(()) };
         let (snapshot, totals) = (&self.snapshot, &self.totals);
         let label = |line: &GroupLine| match track {
             None => Cow::Borrowed(snapshot.names().get(line.group.name).text),
@@ -133,7 +124,10 @@ impl GroupLines {
         };
         let mut names = FxHashMap::default();
         let mut repeated = FxHashSet::default();
-        for line in &self.lines {
+        for (number, line) in self.lines.iter().enumerate() {
+            if number.is_multiple_of(LINES_BETWEEN_CHECKS) {
+                cancel.check()?;
+            }
             match names.entry(label(line)) {
                 Entry::Vacant(entry) => {
                     entry.insert(line.group.name);
@@ -145,18 +139,59 @@ impl GroupLines {
             }
         }
         if repeated.is_empty() {
-            return;
+            return Ok(());
         }
         let has_category = |line: &GroupLine| line.group != SpanGroup::OTHERS && repeated.contains(&label(line));
         let marks: Vec<bool> = self.lines.iter().map(has_category).collect();
         self.lines.iter_mut().zip(marks).for_each(|(line, mark)| line.has_category = mark);
+        Ok(())
+    }
+}
+
+impl TableData for GroupLines {
+    type Facts = GroupFacts;
+
+    fn count(&self) -> usize {
+        self.lines.len()
+    }
+
+    fn order(&self, sort: &TableSort, cancel: &Cancel) -> Result<(Vec<u32>, GroupFacts), Cancelled> {
+        let has_words = |line| sort.words.is_empty() || self.text(line).to_lowercase().contains(&sort.words);
+        let mut rows = matching_rows(self.lines.len(), cancel, |row| has_words(self.lines[row]))?;
+        let number = |column: usize, line| self.numbers(line).number(GroupColumn::ALL[column].number()?);
+        match sort.column {
+            Some((column, ascending)) if GroupColumn::ALL[column] == GroupColumn::Label => {
+                let key = |row: usize| {
+                    let line = self.lines[row];
+                    (self.label(line).0, if line.has_category { self.category(line) } else { "" })
+                };
+                sort_rows(&mut rows, ascending, cancel, key, Ord::cmp)?;
+            }
+            Some((column, ascending)) => {
+                sort_rows(&mut rows, ascending, cancel, |row| number(column, self.lines[row]), Ord::cmp)?;
+            }
+            None => {}
+        }
+        let mut facts = GroupFacts::default();
+        let is_repeated = rows.len() > 1;
+        for &row in &rows {
+            let line = self.lines[row as usize];
+            add(&mut facts.sums, self.numbers(line));
+            facts.has_sketched |= line.is_sketched;
+            facts.has_category |= is_repeated && line.has_category;
+        }
+        // The lines are in the order of the column, so the largest is at an end.
+        let ends = [rows.first(), rows.last()].into_iter().flatten();
+        let numbers = ends.filter_map(|&row| number(sort.column?.0, self.lines[row as usize]));
+        facts.largest = numbers.max().unwrap_or(0);
+        Ok((rows, facts))
     }
 }
 
 /// Adds the numbers of a group to sums. Quantiles and the like have none.
-pub(super) fn add(sums: &mut [u128; NUMBERS], of: &NameTotals) {
+fn add(sums: &mut [u128; NUMBERS], of: &NameTotals) {
     /// The count, the total, the self time, the distinct time, and the unfinished spans.
-    const SUMMED: [usize; 5] = [0, TOTAL, 2, 8, 12];
+    const SUMMED: [usize; 5] = [0, 1, 2, 8, 12];
     for number in SUMMED {
         sums[number] = sums[number].saturating_add(of.number(number).unwrap_or(0));
     }
@@ -164,21 +199,27 @@ pub(super) fn add(sums: &mut [u128; NUMBERS], of: &NameTotals) {
 
 #[cfg(test)]
 mod tests {
+    use super::super::table_order::OrderedRows;
     use super::*;
-    use crate::base::cancel::Cancel;
     use crate::base::progress::Progress;
     use crate::query::scope::Scope;
     use crate::query::totals::{GrowingTotals, add_up};
 
-    fn lines_of(json: &str, by: &str) -> GroupLines {
+    fn lines_of(json: &str, by: &str) -> Arc<GroupLines> {
         let snapshot = crate::scene::tests::snapshot(json);
         let growing = GrowingTotals::grouped(by.parse().unwrap());
         add_up(&snapshot, &Scope::default(), &growing, &Cancel::default(), &Progress::default()).unwrap();
-        GroupLines::new(Arc::new(growing.so_far()), &snapshot)
+        Arc::new(GroupLines::new(Arc::new(growing.so_far()), &snapshot, &Cancel::default()).unwrap())
     }
 
-    fn texts(lines: &GroupLines) -> Vec<String> {
-        lines.all().iter().map(|&line| lines.text(line)).collect()
+    fn ordered(lines: &Arc<GroupLines>, column: GroupColumn, ascending: bool, words: &str) -> OrderedRows<GroupLines> {
+        let sort = TableSort { column: Some((column as usize, ascending)), words: words.to_owned() };
+        OrderedRows::new(Arc::clone(lines), sort, &Cancel::default()).unwrap()
+    }
+
+    fn texts(ordered: &OrderedRows<GroupLines>) -> Vec<String> {
+        let lines = &ordered.data;
+        ordered.rows.iter().map(|&row| lines.text(lines.all()[row as usize])).collect()
     }
 
     const TRACE: &str = r#"[
@@ -189,25 +230,38 @@ mod tests {
 
     #[test]
     fn lines_are_sorted_by_number_or_label_and_ambiguous_names_have_their_category() {
-        let mut lines = lines_of(TRACE, "name");
-        assert_eq!(texts(&lines), ["b  ·  net", "a", "b  ·  io", "c"]);
+        let lines = lines_of(TRACE, "name");
+        assert_eq!(texts(&ordered(&lines, GroupColumn::Total, false, "")), ["b  ·  net", "a", "b  ·  io", "c"]);
         assert_eq!(lines.sums()[..3], [4, 100_000, 100_000]);
-        lines.sort(Some(TOTAL), true);
         // Equal ones keep the order of their groups.
-        assert_eq!(texts(&lines), ["b  ·  io", "c", "a", "b  ·  net"]);
-        lines.sort(None, true);
-        assert_eq!(texts(&lines), ["a", "b  ·  io", "b  ·  net", "c"]);
-        lines.sort(None, false);
-        assert_eq!(texts(&lines), ["c", "b  ·  net", "b  ·  io", "a"]);
-        let totals: Vec<_> = lines.all().iter().map(|&line| lines.numbers(line).total_ns).collect();
+        let by_total = ordered(&lines, GroupColumn::Total, true, "");
+        assert_eq!(texts(&by_total), ["b  ·  io", "c", "a", "b  ·  net"]);
+        assert_eq!((by_total.facts.sums, by_total.facts.largest), (*lines.sums(), 50_000));
+        assert_eq!(texts(&ordered(&lines, GroupColumn::Label, true, "")), ["a", "b  ·  io", "b  ·  net", "c"]);
+        let by_label = ordered(&lines, GroupColumn::Label, false, "");
+        assert_eq!(texts(&by_label), ["c", "b  ·  net", "b  ·  io", "a"]);
+        let totals: Vec<_> =
+            by_label.rows.iter().map(|&row| lines.numbers(lines.all()[row as usize]).total_ns).collect();
         assert_eq!(totals, [10_000, 50_000, 10_000, 30_000]);
+    }
+
+    #[test]
+    fn words_match_names_and_their_categories_and_sums_are_of_the_matching_lines() {
+        let lines = lines_of(TRACE, "name");
+        let io = ordered(&lines, GroupColumn::Total, false, "io");
+        assert_eq!(texts(&io), ["b  ·  io"], "a category counts only where it is shown");
+        assert_eq!((io.facts.sums[..2].to_vec(), io.facts.has_category), (vec![1, 10_000], false));
+        let both = ordered(&lines, GroupColumn::Count, true, "b");
+        assert_eq!((both.facts.sums[..2].to_vec(), both.facts.has_category), (vec![2, 60_000], true));
+        let none = ordered(&lines, GroupColumn::Total, false, "x");
+        assert_eq!((none.rows.len(), none.facts.largest), (0, 0));
     }
 
     #[test]
     fn pairs_with_an_ambiguous_name_have_its_category() {
         let lines = lines_of(TRACE, "name,process");
         let with_category = lines.all().iter().filter(|line| line.has_category).count();
-        assert_eq!(with_category, 2, "{:?}", texts(&lines));
+        assert_eq!(with_category, 2, "{lines:?}");
         assert!(lines_of(TRACE, "thread").all().iter().all(|line| !line.has_category));
         assert!(lines_of(TRACE, "category").all().iter().all(|line| !line.has_category));
     }

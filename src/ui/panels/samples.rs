@@ -5,11 +5,13 @@ use std::sync::Arc;
 
 use egui::{ComboBox, RichText, ScrollArea, Ui};
 
-use super::answer_state::{Exactness, show_counting, show_exactness, show_stopped};
+use super::answer_state::{Exactness, show_counting, show_exactness, show_sorting, show_stopped};
 use super::dock_panel::{DockPanel, PanelTools, PanelView};
 use super::flame::{Sandwich, SandwichResponse};
+use super::sample_lines::SampleLines;
 use super::sample_rows::{FIRST_SORTED, SampleRows, columns};
 use super::table::TableView;
+use super::table_order::OrderedRows;
 use crate::base::csv::Cells;
 use crate::export::values::TableSource;
 use crate::query::Snapshot;
@@ -96,6 +98,11 @@ impl SamplesPanel {
         }
     }
 
+    /// Shows rows that were ordered in the background.
+    pub(crate) fn set_ordered(&mut self, ordered: Arc<OrderedRows<SampleLines>>) {
+        self.rows.set_ordered(ordered);
+    }
+
     /// Sets the callers and callees of the selected function.
     pub(crate) fn set_sandwich(&mut self, answer: Arc<FlameAnswer>) {
         self.sandwich.set_answer(answer);
@@ -170,6 +177,10 @@ impl SamplesPanel {
             if ui.button("Count").clicked() {
                 self.question = None;
             }
+        } else if self.error.is_some() {
+            show_stopped(ui, "", self.error.as_deref(), theme);
+        } else if !self.rows.is_in_order() {
+            show_sorting(ui, theme);
         }
         ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
             if ui.button("Close").clicked() {
@@ -271,6 +282,9 @@ impl DockPanel for SamplesPanel {
         let has_chosen = self.chosen.is_some() && self.by == SampleBy::Function && place.width() > NARROW_POINTS;
         let table = if has_chosen { place.with_max_x(place.left() + place.width() * TABLE_PART) } else { place };
         ui.scope_builder(egui::UiBuilder::new().max_rect(table), |ui| self.show_table(ui, view, &mut commands));
+        // Runs after the table, which restores the saved sort order.
+        let order = self.rows.to_order().map(|(lines, sort)| Question::OrderSamples(PtrEq(lines), sort));
+        commands.extend(order.map(|order| Command::Panel(PanelCommand::Ask(order))));
         if has_chosen {
             let beside = place.with_min_x(table.right() + 14.0);
             ui.scope_builder(egui::UiBuilder::new().max_rect(beside), |ui| self.show_sandwich(ui, view, &mut commands));
@@ -323,6 +337,7 @@ impl DockPanel for SamplesPanel {
                 self.stopped();
                 self.error = (!message.is_empty()).then(|| message.to_owned());
             }
+            QuestionKind::SampleOrder if !message.is_empty() => self.error = Some(message.to_owned()),
             QuestionKind::Sandwich => self.sandwich.fail(message),
             _ => {}
         }

@@ -7,12 +7,14 @@ use std::time::Instant;
 use egui::{ComboBox, RichText, Role, ScrollArea, Ui, WidgetInfo};
 
 use super::PanelContext;
-use super::answer_state::{Exactness, show_counting, show_exactness, show_stopped};
+use super::answer_state::{Exactness, show_counting, show_exactness, show_sorting, show_stopped};
 use super::dock_panel::{DockPanel, PanelTools, PanelView};
+use super::group_columns::FIRST_SORTED;
 use super::group_label::{group_label, group_word};
 use super::group_lines::GroupLines;
-use super::group_rows::{FIRST_SORTED, GroupRows};
+use super::group_rows::GroupRows;
 use super::table::TableView;
+use super::table_order::OrderedRows;
 use crate::base::csv::Cells;
 use crate::base::progress::Progress;
 use crate::base::time::{duration_text, elapsed_text, grouped_digits};
@@ -21,13 +23,12 @@ use crate::model::NameIdx;
 use crate::query::Snapshot;
 use crate::query::group_choice::GroupChoice;
 use crate::query::groups::{GroupBy, NameKey, PlaceKey, SpanGroup};
-use crate::query::totals::Totals;
 use crate::scene::labels::shown;
 use crate::ui::command::{Command, PanelCommand, TimelineCommand};
 use crate::ui::command_line::PanelCommandLine;
 use crate::ui::command_table::key_of;
 use crate::ui::panel::Panel;
-use crate::ui::questions::{GroupFacts, Question, QuestionKind, SelectedScope};
+use crate::ui::questions::{GroupFacts, PtrEq, Question, QuestionKind, SelectedScope};
 use crate::ui::theme::Theme;
 use crate::ui::widgets::bars::Bars;
 use crate::ui::widgets::field;
@@ -77,10 +78,11 @@ pub(crate) struct StatisticsPanel {
     rows: GroupRows,
     table: TableView,
     words: String,
-    /// The group whose row is to be scrolled into view.
-    to_reveal: Option<SpanGroup>,
+    /// The group whose row is to be scrolled into view, and the generation of the rows that lack it.
+    to_reveal: Option<(SpanGroup, Option<u64>)>,
     facts: Option<Arc<GroupFacts>>,
-    /// When partial totals are shown again.
+    /// When partial totals were requested, and when they are next.
+    asked_at: Option<Instant>,
     rests_until: Option<Instant>,
 }
 
@@ -97,6 +99,7 @@ impl Default for StatisticsPanel {
             words: String::new(),
             to_reveal: None,
             facts: None,
+            asked_at: None,
             rests_until: None,
         }
     }
@@ -107,7 +110,7 @@ impl StatisticsPanel {
     pub(crate) fn choose(&mut self, name: NameIdx) -> Option<Question> {
         self.group_by(GroupBy::default());
         let group = SpanGroup::from_name(name);
-        (self.rows.chosen, self.facts, self.to_reveal) = (Some(group), None, Some(group));
+        (self.rows.chosen, self.facts, self.to_reveal) = (Some(group), None, Some((group, None)));
         self.facts_error = None;
         self.words.clear();
         self.rows.set_words("");
@@ -131,25 +134,39 @@ impl StatisticsPanel {
         self.is_stopped = true;
     }
 
-    /// Sets the lines of complete or partial totals, unless they have other keys by now.
-    pub(crate) fn take_lines(&mut self, lines: GroupLines) {
+    /// Sets the lines of complete totals, unless other keys are requested by now.
+    pub(crate) fn take_lines(&mut self, lines: Arc<GroupLines>) {
         if *lines.totals().by() == self.by {
             self.rows.set_lines(lines);
         }
     }
 
-    /// Shows partial totals. A million groups take a second, so most frames leave the table as it is.
-    pub(crate) fn take_so_far(&mut self, so_far: impl FnOnce() -> Option<Arc<Totals>>, snapshot: &Snapshot) {
-        /// The pause after partial totals, as a multiple of the time that they took.
-        const PAUSE_FACTOR: u32 = 20;
-        let start = Instant::now();
-        if self.rests_until.is_some_and(|until| start < until) {
-            return;
+    /// Sets the lines of partial totals.
+    pub(crate) fn take_partial_lines(&mut self, lines: Arc<GroupLines>) {
+        /// The pause after partial totals, as a multiple of the time that they took, so that counting goes on.
+        const PAUSE_FACTOR: u32 = 4;
+        let now = Instant::now();
+        let took = self.asked_at.take().map(|asked_at| now.duration_since(asked_at));
+        self.rests_until = took.map(|took| now + took * PAUSE_FACTOR);
+        self.take_lines(lines);
+    }
+
+    /// Shows lines that were ordered in the background.
+    pub(crate) fn set_ordered(&mut self, ordered: Arc<OrderedRows<GroupLines>>) {
+        self.rows.set_ordered(ordered);
+    }
+
+    /// Returns the queries for partial totals while spans are counted, and for the order of many lines.
+    fn ask_lines(&mut self, view: &PanelView<'_>) -> Vec<Command> {
+        let is_counting = (view.progress)(QuestionKind::Totals).is_some();
+        let is_due = (view.progress)(QuestionKind::PartialTotals).is_none()
+            && self.rests_until.is_none_or(|until| until <= Instant::now());
+        let partial = (is_counting && is_due).then_some(Question::PartialTotals);
+        if partial.is_some() {
+            self.asked_at = Some(Instant::now());
         }
-        if let Some(totals) = so_far() {
-            self.take_lines(GroupLines::new(totals, snapshot));
-            self.rests_until = Some(Instant::now() + start.elapsed() * PAUSE_FACTOR);
-        }
+        let order = self.rows.to_order().map(|(lines, sort)| Question::OrderGroups(PtrEq(lines), sort));
+        partial.into_iter().chain(order).map(ask).collect()
     }
 
     /// Sets the facts about the selected group.
@@ -246,6 +263,8 @@ impl StatisticsPanel {
             let absence = self.absence(snapshot, ui.ctx()).filter(|_| progress.is_none());
             commands.extend(self.show_table(ui, absence.as_deref(), context));
         });
+        // Runs after the table, which restores the saved sort order.
+        commands.extend(self.ask_lines(view));
         if has_facts {
             let beside = place.with_min_x(table.right() + 14.0);
             ui.scope_builder(egui::UiBuilder::new().max_rect(beside), |ui| {
@@ -275,11 +294,15 @@ impl StatisticsPanel {
                 (self.is_stopped, self.error) = (false, None);
                 commands.push(ask(Question::Totals(scope.clone(), self.by.clone())));
             }
+        } else if self.error.is_some() {
+            show_stopped(ui, "", self.error.as_deref(), theme);
+        } else if !self.rows.is_in_order() {
+            show_sorting(ui, theme);
         }
     }
 
     fn exactness(&self) -> Exactness {
-        if self.rows.has_sketched { Exactness::SketchedQuantiles } else { Exactness::Exact }
+        if self.rows.has_sketched() { Exactness::SketchedQuantiles } else { Exactness::Exact }
     }
 
     /// Returns the reason for an empty table, once all is counted.
@@ -300,9 +323,12 @@ impl StatisticsPanel {
     }
 
     fn show_table(&mut self, ui: &mut Ui, absence: Option<&str>, context: PanelContext<'_>) -> Vec<Command> {
-        if let Some(row) = self.to_reveal.and_then(|group| self.rows.row_of(group)) {
-            self.to_reveal = None;
-            self.table.reveal(row);
+        if let Some((group, _)) = self.to_reveal.filter(|(_, missed)| *missed != Some(self.rows.generation())) {
+            let row = self.rows.row_of(group);
+            self.to_reveal = row.is_none().then(|| (group, Some(self.rows.generation())));
+            if let Some(row) = row {
+                self.table.reveal(row);
+            }
         }
         let columns = self.rows.columns();
         let mut shown = self.table.show(ui, &columns, &mut self.rows, &context.table(TABLE, absence));
@@ -400,6 +426,7 @@ impl DockPanel for StatisticsPanel {
                 self.stopped();
                 self.error = (!message.is_empty()).then(|| message.to_owned());
             }
+            QuestionKind::GroupOrder if !message.is_empty() => self.error = Some(message.to_owned()),
             QuestionKind::Group => self.facts_error = Some(message.to_owned()),
             _ => {}
         }
@@ -417,8 +444,8 @@ impl DockPanel for StatisticsPanel {
         Some(self.table.copied(&self.rows.columns(), &self.rows, cells))
     }
 
-    fn to_export(&self, snapshot: &Snapshot) -> Option<Box<dyn TableSource>> {
-        Some(Box::new(self.rows.to_export(snapshot)))
+    fn to_export(&self, _snapshot: &Snapshot) -> Option<Box<dyn TableSource>> {
+        Some(Box::new(self.rows.to_export()?))
     }
 
     fn command_line(&self) -> Option<PanelCommandLine> {

@@ -1,0 +1,128 @@
+//! The lines of the counters table, one per counter of the scope, and their order by a column. Texts are looked up when a
+//! line is shown.
+
+use std::cmp::Ordering;
+
+use super::table::TableColumn;
+use super::table_order::{TableData, TableSort, matching_rows, sort_rows};
+use crate::base::cancel::{Cancel, Cancelled};
+use crate::query::Snapshot;
+use crate::query::counters::CounterStats;
+use crate::scene::titles::{process_title, track_title};
+
+/// Columns before the numbers.
+pub(super) const NAME: usize = 0;
+pub(super) const PROCESS: usize = 1;
+/// The first of the numbers, and the only integer.
+pub(super) const SAMPLES: usize = 2;
+/// The column after the numbers.
+pub(super) const UNIT: usize = 10;
+
+pub(super) const COLUMNS: [TableColumn; 11] = [
+    TableColumn { title: "Counter", width: 160.0, is_number: false, is_sortable: true },
+    TableColumn { title: "Process", width: 120.0, is_number: false, is_sortable: true },
+    number("Samples"),
+    number("Min"),
+    number("Max"),
+    number("Mean"),
+    number("Change"),
+    number("Rate /s"),
+    number("First"),
+    number("Last"),
+    TableColumn { title: "Unit", width: 60.0, is_number: false, is_sortable: true },
+];
+
+const fn number(title: &'static str) -> TableColumn {
+    TableColumn { title, width: 76.0, is_number: true, is_sortable: true }
+}
+
+/// The counters of a scope, in track order.
+#[derive(Debug)]
+pub struct CounterLines {
+    snapshot: Snapshot,
+    counters: Vec<CounterStats>,
+}
+
+impl CounterLines {
+    pub(crate) fn new(snapshot: &Snapshot, counters: Vec<CounterStats>) -> Self {
+        Self { snapshot: snapshot.clone(), counters }
+    }
+
+    pub(super) fn snapshot(&self) -> &Snapshot {
+        &self.snapshot
+    }
+
+    pub(super) fn line(&self, row: usize) -> CounterLine<'_> {
+        CounterLine { snapshot: &self.snapshot, stats: &self.counters[row] }
+    }
+}
+
+/// A counter and its texts.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct CounterLine<'a> {
+    snapshot: &'a Snapshot,
+    pub(super) stats: &'a CounterStats,
+}
+
+impl<'a> CounterLine<'a> {
+    pub(super) fn name(self) -> String {
+        track_title(self.snapshot.track(self.stats.track)).0
+    }
+
+    pub(super) fn process(self) -> String {
+        let process = self.snapshot.track(self.stats.track).process;
+        process_title(&self.snapshot.tracks().processes[process.index()])
+    }
+
+    pub(super) fn unit(self) -> &'a str {
+        self.snapshot.tracks().unit(self.stats.track)
+    }
+
+    /// Returns the number of a column; `None` for texts and unknown rates.
+    pub(super) fn number(self, column: usize) -> Option<f64> {
+        let stats = self.stats;
+        match COLUMNS[column].title {
+            "Samples" => Some(stats.samples as f64),
+            "Min" => Some(stats.min),
+            "Max" => Some(stats.max),
+            "Mean" => Some(stats.mean),
+            "Change" => Some(stats.change()),
+            "Rate /s" => stats.rate(),
+            "First" => Some(stats.first),
+            "Last" => Some(stats.last),
+            _ => None,
+        }
+    }
+}
+
+impl TableData for CounterLines {
+    type Facts = ();
+
+    fn count(&self) -> usize {
+        self.counters.len()
+    }
+
+    fn order(&self, sort: &TableSort, cancel: &Cancel) -> Result<(Vec<u32>, ()), Cancelled> {
+        let line = |row| self.line(row);
+        let has_words = |row| sort.words.is_empty() || line(row).name().to_lowercase().contains(&sort.words);
+        let mut rows = matching_rows(self.counters.len(), cancel, has_words)?;
+        match sort.column {
+            Some((NAME, ascending)) => sort_rows(&mut rows, ascending, cancel, |row| line(row).name(), Ord::cmp)?,
+            Some((PROCESS, ascending)) => sort_rows(&mut rows, ascending, cancel, |row| line(row).process(), Ord::cmp)?,
+            Some((UNIT, ascending)) => sort_rows(&mut rows, ascending, cancel, |row| line(row).unit(), Ord::cmp)?,
+            Some((column, ascending)) => {
+                sort_rows(&mut rows, ascending, cancel, |row| line(row).number(column), compare_numbers)?;
+            }
+            None => {}
+        }
+        Ok((rows, ()))
+    }
+}
+
+/// Compares numbers, with unknown ones before all others.
+fn compare_numbers(one: &Option<f64>, other: &Option<f64>) -> Ordering {
+    match (one, other) {
+        (Some(one), Some(other)) => one.total_cmp(other),
+        (one, other) => one.is_some().cmp(&other.is_some()),
+    }
+}

@@ -1,0 +1,108 @@
+//! The columns of the statistics table: the label of a group and its numbers.
+
+use super::table::TableColumn;
+
+/// A column of the table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum GroupColumn {
+    Label,
+    Count,
+    Total,
+    Share,
+    Own,
+    Mean,
+    Median,
+    P99,
+    Min,
+    Max,
+    Distinct,
+    Deviation,
+    P90,
+    P95,
+    Unfinished,
+}
+
+impl GroupColumn {
+    pub(super) const ALL: [Self; 15] = [
+        Self::Label,
+        Self::Count,
+        Self::Total,
+        Self::Share,
+        Self::Own,
+        Self::Mean,
+        Self::Median,
+        Self::P99,
+        Self::Min,
+        Self::Max,
+        Self::Distinct,
+        Self::Deviation,
+        Self::P90,
+        Self::P95,
+        Self::Unfinished,
+    ];
+
+    /// Returns the index of the column's number among the columns of the copied table.
+    pub(super) fn number(self) -> Option<usize> {
+        match self {
+            Self::Label | Self::Share => None,
+            Self::Count => Some(0),
+            Self::Total => Some(1),
+            Self::Own => Some(2),
+            Self::Mean => Some(3),
+            Self::Median => Some(4),
+            Self::P99 => Some(5),
+            Self::Min => Some(6),
+            Self::Max => Some(7),
+            Self::Distinct => Some(8),
+            Self::Deviation => Some(9),
+            Self::P90 => Some(10),
+            Self::P95 => Some(11),
+            Self::Unfinished => Some(12),
+        }
+    }
+
+    pub(super) fn is_quantile(self) -> bool {
+        matches!(self, Self::Median | Self::P90 | Self::P95 | Self::P99)
+    }
+
+    pub(super) fn is_count(self) -> bool {
+        matches!(self, Self::Count | Self::Unfinished)
+    }
+
+    /// Returns whether the numbers of all groups have a meaningful sum.
+    pub(super) fn has_sum(self) -> bool {
+        matches!(self, Self::Count | Self::Total | Self::Own | Self::Distinct | Self::Unfinished)
+    }
+}
+
+/// Width of a number column, enough for all leading digits.
+const NUMBER_POINTS: f32 = 76.0;
+
+/// Width of a label of two names.
+pub(super) const PAIR_POINTS: f32 = 260.0;
+
+/// The columns of the table of spans by name. Labels have space for some twenty letters.
+pub(super) const COLUMNS: [TableColumn; GroupColumn::ALL.len()] = [
+    TableColumn { title: "Name", width: 140.0, is_number: false, is_sortable: true },
+    number("Count"),
+    number("Total"),
+    TableColumn { width: 58.0, is_sortable: false, ..number("Share") },
+    number("Self"),
+    number("Mean"),
+    number("p50"),
+    number("p99"),
+    number("Min"),
+    number("Max"),
+    number("Distinct"),
+    number("Deviation"),
+    number("p90"),
+    number("p95"),
+    number("Unfinished"),
+];
+
+/// Column of the default sort order.
+pub(super) const FIRST_SORTED: usize = GroupColumn::Total as usize;
+
+const fn number(title: &'static str) -> TableColumn {
+    TableColumn { title, width: NUMBER_POINTS, is_number: true, is_sortable: true }
+}
