@@ -23,7 +23,7 @@ use crate::ui::panel::Panel;
 use crate::ui::panels::PanelContext;
 use crate::ui::panels::details::DetailsPanel;
 use crate::ui::panels::dock::{Dock, DockHead};
-use crate::ui::panels::dock_panel::{DockPanel as _, PanelView};
+use crate::ui::panels::dock_panel::{DockPanel, PanelView};
 use crate::ui::panels::scope_bar::{SCOPE_BAR_POINTS, ScopeBar};
 use crate::ui::questions::{
     Answer, CodeQuestion, CodeRequest, FoundNames, HitsOf, NameQuery, NamedTrace, Question, QuestionKind,
@@ -52,13 +52,22 @@ pub(super) struct Panels {
 }
 
 impl Panels {
-    /// Drops all answers, because another trace or more of it is open.
+    /// Drops all answers, because another trace is open.
     pub(super) fn forget(&mut self, snapshot: &Snapshot, wake: &TabWake) {
+        self.scope_bar.forget();
+        self.ask_again(|panel| panel.forget(), snapshot, wake);
+    }
+
+    /// Queries again, because the trace has grown. Its rows are where they were.
+    pub(super) fn renew(&mut self, snapshot: &Snapshot, wake: &TabWake) {
+        self.ask_again(|panel| panel.renew(), snapshot, wake);
+    }
+
+    fn ask_again(&mut self, ask: impl Fn(&mut dyn DockPanel) -> Option<Question>, snapshot: &Snapshot, wake: &TabWake) {
         (self.analysis, self.namesakes) = (Analysis::default(), Namesakes::default());
         (self.named, self.found) = (None, None);
-        self.scope_bar.forget();
         for panel in Panel::ALL {
-            let question = self.set.get_mut(panel).forget();
+            let question = ask(self.set.get_mut(panel));
             if let Some(question) = question.filter(|_| self.dock.is_open(panel)) {
                 self.ask(question, snapshot, wake);
             }

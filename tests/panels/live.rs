@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io::Write as _;
 
 use egui::{Key, Modifiers, vec2};
-use egui_kittest::kittest::Queryable;
+use egui_kittest::kittest::{NodeT, Queryable};
 
 use crate::session::Session;
 
@@ -116,6 +116,50 @@ fn statistics_and_a_search_are_about_what_is_there() {
     session.until("the hits", |session| session.says("10 hits"));
     written.add(90);
     session.until("the hits among more spans", |session| session.says("100 hits"));
+}
+
+/// Returns the rows of the list by their accessibility labels.
+fn rows(session: &Session) -> Vec<String> {
+    let rows = session.harness.query_all_by_role(egui::Role::ListItem);
+    rows.map(|row| row.accesskit_node().label().unwrap_or_default()).collect()
+}
+
+#[test]
+fn statistics_keep_their_rows_and_the_selected_one_while_the_trace_grows() {
+    let (mut written, mut session) = Written::followed();
+    session.press(Modifiers::COMMAND, Key::T);
+    session.until("the statistics", |session| rows(session) == ["step"]);
+    session.click("step");
+    session.until("the selected name", |session| session.says("Durations") && session.says("Over time"));
+    written.add(90);
+    session.until("the totals of more spans", |session| {
+        assert_eq!(rows(session), ["step"], "the table is never empty");
+        assert!(session.says("Durations") && session.says("Over time"), "the name stays selected");
+        session.says("Count 100")
+    });
+}
+
+#[test]
+fn a_list_of_spans_stays_where_it_was_scrolled_to_while_the_trace_grows() {
+    let (mut written, mut session) = Written::followed();
+    written.add(490);
+    session.until("more spans", |session| session.says("500 spans"));
+    session.press(Modifiers::COMMAND, Key::L);
+    session.click("By time");
+    session.until("the rows", |session| session.says("500 of the whole trace") && !rows(session).is_empty());
+    let first = rows(&session)[0].clone();
+    session.click(&first);
+    session.press(Modifiers::NONE, Key::PageDown);
+    session.press(Modifiers::NONE, Key::PageDown);
+    session.until("other rows", |session| rows(session).first().is_some_and(|row| *row != first));
+    let shown = rows(&session);
+    written.add(100);
+    session.until("more rows", |session| {
+        assert_eq!(rows(session), shown, "the rows in view stay");
+        session.says("600 of the whole trace")
+    });
+    session.harness.run_steps(5);
+    assert_eq!(rows(&session), shown);
 }
 
 #[test]

@@ -5,6 +5,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use crate::app::capture::{OpenCapture, SavedState};
 use crate::app::event::{DialogChoice, TabEvent, TaskError, TaskEvent};
 use crate::app::state::App;
+use crate::app::state::followed::AnswerRenewal;
 use crate::app::tab::{Tab, TabMessage};
 use crate::app::tasks;
 use crate::base::time::grouped_digits;
@@ -233,7 +234,7 @@ impl App {
 
     pub(super) fn show_capture_in(&mut self, at: usize, snapshot: Snapshot, sources: Sources, grows: bool) {
         let (id, navigation) = (self.next_task(), self.navigation());
-        let renews_answers = self.renews_answers(at, &snapshot);
+        let renewal = self.answer_renewal(at, &snapshot);
         let tab = &mut self.tabs[at];
         let before = tab.capture.take().filter(OpenCapture::grows);
         let (is_mended, saved_state) = before.as_ref().map(|open| (open.is_mended, open.saved)).unwrap_or_default();
@@ -264,8 +265,10 @@ impl App {
         if !grows {
             timeline.set_still();
         }
-        if renews_answers {
-            tab.panels.forget(timeline.snapshot(), &tab.wake);
+        match renewal {
+            AnswerRenewal::Forget => tab.panels.forget(timeline.snapshot(), &tab.wake),
+            AnswerRenewal::Renew => tab.panels.renew(timeline.snapshot(), &tab.wake),
+            AnswerRenewal::Wait => {}
         }
         let mut capture = OpenCapture::new(id, sources, timeline, grows, &tab.wake);
         capture.is_mended = is_mended;

@@ -21,6 +21,17 @@ use crate::ui::command::LiveCommand;
 /// Minimum time between two updates of the panels while a trace grows.
 const ANSWERS_EVERY: Duration = Duration::from_secs(1);
 
+/// How the answers of the panels follow to a new picture of the trace.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum AnswerRenewal {
+    /// They are of other rows.
+    Forget,
+    /// They are outdated, and stay until new ones arrive.
+    Renew,
+    /// They are recent enough.
+    Wait,
+}
+
 impl App {
     /// Follows sources in a new tab, or in the active tab if it is empty.
     pub(crate) fn follow(&mut self, request: FollowRequest) {
@@ -111,20 +122,27 @@ impl App {
         capture.timeline.set_live_summary(TraceSummary::from_filled(buckets, filled));
     }
 
-    /// Returns whether to query the panels of a tab again for a new picture. Queries run at most once a second and one
-    /// at a time, unless rows have moved.
-    pub(super) fn renews_answers(&mut self, at: usize, later: &Snapshot) -> bool {
+    /// Returns how the panels of a tab follow to a new picture. Queries run at most once a second and one at a time,
+    /// unless rows have moved.
+    pub(super) fn answer_renewal(&mut self, at: usize, later: &Snapshot) -> AnswerRenewal {
         let tab = &mut self.tabs[at];
         let is_busy = tab.panels.is_busy();
-        let Some(follow) = tab.follow.as_mut().filter(|follow| follow.is_running()) else { return true };
+        let Some(follow) = tab.follow.as_mut().filter(|follow| follow.is_running()) else {
+            return AnswerRenewal::Forget;
+        };
         let earlier = tab.capture.as_ref().map(|open| open.timeline.snapshot());
         let is_due = !is_busy && follow.answered.is_none_or(|answered| answered.elapsed() >= ANSWERS_EVERY);
-        let renews = is_due || !earlier.is_some_and(|earlier| later.has_lanes_of(earlier));
-        follow.has_unanswered = !renews;
-        if renews {
+        let renewal = match earlier {
+            Some(earlier) if !later.has_lanes_of(earlier) => AnswerRenewal::Forget,
+            None => AnswerRenewal::Forget,
+            Some(_) if is_due => AnswerRenewal::Renew,
+            Some(_) => AnswerRenewal::Wait,
+        };
+        follow.has_unanswered = renewal == AnswerRenewal::Wait;
+        if renewal != AnswerRenewal::Wait {
             follow.answered = Some(Instant::now());
         }
-        renews
+        renewal
     }
 
     /// Queries the panels again once that is due, for the last picture of a trace that is silent.
@@ -138,7 +156,7 @@ impl App {
             return;
         }
         (follow.has_unanswered, follow.answered) = (false, Some(Instant::now()));
-        tab.panels.forget(capture.timeline.snapshot(), &tab.wake);
+        tab.panels.renew(capture.timeline.snapshot(), &tab.wake);
     }
 
     /// Keeps the last picture of an ended trace that is not sorted.

@@ -70,7 +70,7 @@ impl CountersPanel {
             if field::add_table_filter(ui, &mut self.words, "Filter counters", 130.0, theme.canvas) {
                 self.rows.lines.set_words(&self.words);
             }
-            if let Some(progress) = progress {
+            if let Some(progress) = progress.filter(|_| self.rows.lines.shown().is_none()) {
                 show_counting(ui, progress, theme);
             } else if !self.rows.lines.is_in_order() {
                 show_sorting(ui, theme);
@@ -81,7 +81,7 @@ impl CountersPanel {
                 }
                 if let Some(error) = &self.error {
                     ui.add(egui::Label::new(RichText::new(error).color(theme.error)).truncate());
-                } else if progress.is_none() && self.rows.lines.shown().is_some() {
+                } else if self.rows.lines.shown().is_some() {
                     show_exactness(ui, Exactness::Exact, view.snapshot(), theme);
                 }
                 let filter = if scope.filter.is_empty() { "" } else { ", ignoring its filter" };
@@ -150,6 +150,11 @@ impl DockPanel for CountersPanel {
     fn forget(&mut self) -> Option<Question> {
         (self.asked, self.error) = (None, None);
         self.rows.lines.clear();
+        None
+    }
+
+    fn renew(&mut self) -> Option<Question> {
+        (self.asked, self.error) = (None, None);
         None
     }
 

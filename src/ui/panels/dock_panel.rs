@@ -82,9 +82,14 @@ pub(crate) trait DockPanel {
         None
     }
 
-    /// Drops all answers, because another trace or more of it is open. Returns the query that an open panel starts at
-    /// once.
+    /// Drops all answers, because another trace is open. Returns the query that an open panel starts at once.
     fn forget(&mut self) -> Option<Question>;
+
+    /// Queries again, because the trace has grown. Answers stay until the new ones arrive, so that they do not flicker,
+    /// and lists keep their scroll position.
+    fn renew(&mut self) -> Option<Question> {
+        self.forget()
+    }
 
     /// Handles a query without an answer, of any panel. The message is empty if the query was cancelled.
     fn fail(&mut self, _kind: QuestionKind, _message: &str) {}

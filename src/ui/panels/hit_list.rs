@@ -63,6 +63,8 @@ pub(super) struct HitList {
     table: TableView,
     page: (u64, Vec<Hit>),
     asked: Option<u64>,
+    /// Whether the page is that of an earlier answer, and shown until it is loaded again.
+    is_outdated: bool,
     clicked: Option<RowIdx>,
     shows_beside: bool,
 }
@@ -71,12 +73,18 @@ impl HitList {
     /// Creates a list. `name` is the noun for its rows, and the name of its saved layout.
     pub(super) fn new(name: &'static str, sorted_by: Option<usize>) -> Self {
         let table = TableView::new(name, ROW_POINTS, sorted_by);
-        Self { name, table, page: (0, Vec::new()), asked: None, clicked: None, shows_beside: false }
+        Self { name, table, page: (0, Vec::new()), asked: None, is_outdated: false, clicked: None, shows_beside: false }
     }
 
     /// Drops the rows; the table keeps its columns.
     pub(super) fn forget(&mut self) {
         (self.page, self.asked, self.clicked) = ((0, Vec::new()), None, None);
+        self.is_outdated = false;
+    }
+
+    /// Loads the page again, because the answer has changed. The scroll position stays.
+    pub(super) fn renew(&mut self) {
+        (self.asked, self.is_outdated) = (None, !self.page.1.is_empty());
     }
 
     /// Drops the rows and scrolls to the top.
@@ -88,7 +96,7 @@ impl HitList {
     /// Sets the loaded page, whose first row has the index `first`.
     pub(super) fn take_page(&mut self, first: u64, hits: Vec<Hit>) {
         self.page = (first, hits);
-        self.asked = None;
+        (self.asked, self.is_outdated) = (None, false);
     }
 
     /// Scrolls a row to the middle of the view.
@@ -173,9 +181,10 @@ impl HitList {
             self.clicked = Some(hit.row);
             shown.commands.push(Command::Timeline(TimelineCommand::Reveal(hit.row)));
         }
-        if let (Some(row), Some(of), None) = (shown.missing, of, self.asked) {
-            // Starts some rows earlier, for scrolling up.
-            let first = row.saturating_sub(PAGE_ROWS as u64 / 4);
+        // A page starts some rows earlier, for scrolling up.
+        let missing = shown.missing.map(|row| row.saturating_sub(PAGE_ROWS as u64 / 4));
+        let outdated = self.is_outdated.then_some(self.page.0);
+        if let (Some(first), Some(of), None) = (missing.or(outdated), of, self.asked) {
             self.asked = Some(first);
             shown.commands.push(Command::Panel(PanelCommand::Ask(Question::Page(of, first, PAGE_ROWS))));
         }

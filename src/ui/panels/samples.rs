@@ -63,6 +63,8 @@ pub(crate) struct SamplesPanel {
     table: TableView,
     words: String,
     is_stopped: bool,
+    /// Whether the answer is that of an earlier part of the trace, which stays until the next one arrives.
+    is_outdated: bool,
     error: Option<String>,
     /// The selected function, and whether its callers and callees were queried.
     chosen: Option<(FunctionKey, bool)>,
@@ -81,6 +83,7 @@ impl Default for SamplesPanel {
             table: TableView::new(TABLE, ROW_POINTS, Some(FIRST_SORTED)),
             words: String::new(),
             is_stopped: false,
+            is_outdated: false,
             error: None,
             chosen: None,
             sandwich: Sandwich::default(),
@@ -92,7 +95,7 @@ impl SamplesPanel {
     pub(crate) fn set_answer(&mut self, answer: &Arc<SampleTable>, snapshot: &Snapshot) {
         self.counted = self.question.as_ref().map(|question| (question.scope.clone(), question.event.clone()));
         self.rows.set_table(answer, snapshot);
-        self.answer = Some(Arc::clone(answer));
+        (self.answer, self.is_outdated) = (Some(Arc::clone(answer)), false);
         if let Some((_, is_asked)) = &mut self.chosen {
             *is_asked = false;
         }
@@ -152,7 +155,7 @@ impl SamplesPanel {
 
     fn show_head(&mut self, ui: &mut Ui, view: &PanelView<'_>, commands: &mut Vec<Command>) {
         let (theme, scope) = (view.context.theme, view.scope());
-        let progress = (view.progress)(QuestionKind::Samples);
+        let progress = (view.progress)(QuestionKind::Samples).filter(|_| !self.is_outdated);
         ui.label(RichText::new("Samples").strong());
         if ui.available_width() >= NARROW_POINTS {
             ui.label(RichText::new(scope.title()).color(theme.weak_text));
@@ -328,6 +331,11 @@ impl DockPanel for SamplesPanel {
         if let Some((_, is_asked)) = &mut self.chosen {
             *is_asked = false;
         }
+        None
+    }
+
+    fn renew(&mut self) -> Option<Question> {
+        (self.question, self.counted, self.error, self.is_outdated) = (None, None, None, self.answer.is_some());
         None
     }
 

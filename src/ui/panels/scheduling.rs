@@ -107,7 +107,7 @@ impl SchedulingPanel {
             {
                 self.process = None;
             }
-            if let Some(progress) = progress {
+            if let Some(progress) = progress.filter(|_| self.answer.is_none()) {
                 show_counting(ui, progress, theme);
             }
             ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
@@ -116,7 +116,7 @@ impl SchedulingPanel {
                 }
                 if let Some(error) = &self.error {
                     ui.add(egui::Label::new(RichText::new(error).color(theme.error)).truncate());
-                } else if progress.is_none() && self.answer.is_some() {
+                } else if self.answer.is_some() {
                     show_exactness(ui, Exactness::Exact, view.snapshot(), theme);
                 }
                 if ui.max_rect().width() >= NARROW_POINTS {
@@ -201,6 +201,11 @@ impl DockPanel for SchedulingPanel {
         (self.question, self.counted, self.answer, self.error) = (None, None, None, None);
         self.process = None;
         self.rows.clear();
+        None
+    }
+
+    fn renew(&mut self) -> Option<Question> {
+        (self.question, self.counted, self.error) = (None, None, None);
         None
     }
 

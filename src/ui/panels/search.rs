@@ -122,9 +122,13 @@ impl SearchPanel {
 
     /// Sets the hits, and returns the query that waited for them.
     pub(crate) fn take_hits(&mut self, hits: Hits) -> Option<Question> {
-        self.hits = Some(hits);
         self.current = None;
-        self.list.restart();
+        // The hits of a trace that has grown keep the scroll position.
+        if self.hits.replace(hits).is_some() {
+            self.list.renew();
+        } else {
+            self.list.restart();
+        }
         self.awaits_hits.take()
     }
 
@@ -280,7 +284,7 @@ impl SearchPanel {
     fn show_state(&self, ui: &mut Ui, progress: Option<&Progress>, theme: &Theme) {
         if let Some(error) = &self.error {
             spoken::announce(&ui.add(egui::Label::new(RichText::new(error).color(theme.error)).truncate()));
-        } else if let Some(progress) = progress {
+        } else if let Some(progress) = progress.filter(|_| self.hits.is_none()) {
             let view = progress.view();
             ui.add(egui::ProgressBar::new(view.fraction().unwrap_or(0.0)).desired_width(80.0).desired_height(6.0));
             let is_known = view.stage == Stage::Listing;
@@ -318,6 +322,13 @@ impl DockPanel for SearchPanel {
         *self = Self { text: std::mem::take(&mut self.text), ..Self::default() };
         let question = self.question();
         self.is_closed = is_closed;
+        question
+    }
+
+    fn renew(&mut self) -> Option<Question> {
+        let (hits, awaits_hits, is_closed) = (self.hits.take(), self.awaits_hits.take(), self.is_closed);
+        let question = self.question();
+        (self.hits, self.awaits_hits, self.is_closed) = (hits, awaits_hits, is_closed);
         question
     }
 

@@ -46,6 +46,8 @@ impl SpanOrder {
 pub(crate) struct SpansPanel {
     order: SpanOrder,
     question: Option<(SelectedScope, SpanOrder)>,
+    /// Whether the trace has grown since the query.
+    needs_renewal: bool,
     /// The spans in time order; `None` until they are counted.
     hits: Option<Hits>,
     longest: Option<Arc<Vec<Hit>>>,
@@ -62,6 +64,7 @@ impl Default for SpansPanel {
         Self {
             order: SpanOrder::default(),
             question: None,
+            needs_renewal: false,
             hits: None,
             longest: None,
             longest_count: LONGEST_FIRST,
@@ -79,17 +82,21 @@ impl SpansPanel {
         self.hits.as_ref()
     }
 
+    /// Sets the rows in time order; the scroll position stays if the trace has grown.
     pub(crate) fn take_hits(&mut self, hits: Hits) {
-        self.hits = Some(hits);
-        self.list.restart();
-        self.followed = None;
+        if self.hits.replace(hits).is_some() {
+            self.list.renew();
+        } else {
+            self.list.restart();
+            self.followed = None;
+        }
     }
 
     pub(crate) fn take_page(&mut self, first: u64, hits: Vec<Hit>) {
         self.list.take_page(first, hits);
     }
 
-    /// Sets the longest spans; the scroll position stays if the list is extended.
+    /// Sets the longest spans; the scroll position stays if the list is extended or the trace has grown.
     pub(crate) fn take_longest(&mut self, hits: Arc<Vec<Hit>>) {
         if self.longest.is_none() {
             self.list.restart();
@@ -114,14 +121,19 @@ impl SpansPanel {
         self.order != SpanOrder::Longest
     }
 
-    /// Queries the spans of another scope or in another order.
+    /// Queries the spans of another scope or in another order, or those of a trace that has grown.
     fn ask(&mut self, scope: &SelectedScope) -> Option<Question> {
+        let needs_renewal = std::mem::take(&mut self.needs_renewal);
         if self.question.as_ref().is_some_and(|(asked_scope, order)| (asked_scope, *order) == (scope, self.order)) {
-            return None;
+            if !needs_renewal {
+                return None;
+            }
+        } else {
+            self.question = Some((scope.clone(), self.order));
+            (self.hits, self.longest, self.longest_count) = (None, None, LONGEST_FIRST);
+            self.list.forget();
         }
-        self.question = Some((scope.clone(), self.order));
-        (self.hits, self.longest, self.error, self.longest_count) = (None, None, None, LONGEST_FIRST);
-        self.list.forget();
+        self.error = None;
         let with_instants = self.order == SpanOrder::Events;
         Some(match self.order {
             SpanOrder::Longest => Question::Longest(scope.clone(), self.longest_count),
@@ -170,7 +182,7 @@ impl SpansPanel {
             for (order, text) in SpanOrder::ALL {
                 ui.selectable_value(&mut self.order, order, text);
             }
-            if let Some(progress) = progress {
+            if let Some(progress) = progress.filter(|_| !is_answered) {
                 show_counting(ui, progress, theme);
             }
             ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
@@ -179,7 +191,7 @@ impl SpansPanel {
                 }
                 if let Some(error) = &self.error {
                     ui.add(egui::Label::new(RichText::new(error).color(theme.error)).truncate());
-                } else if progress.is_none() && is_answered {
+                } else if is_answered {
                     show_exactness(ui, Exactness::Exact, snapshot, theme);
                 }
                 let text = format!("{} {}", self.count_text(progress.is_some()), view.scope().title());
@@ -282,6 +294,11 @@ impl DockPanel for SpansPanel {
 
     fn forget(&mut self) -> Option<Question> {
         *self = Self { order: self.order, ..Self::default() };
+        None
+    }
+
+    fn renew(&mut self) -> Option<Question> {
+        self.needs_renewal = true;
         None
     }
 

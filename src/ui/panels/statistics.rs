@@ -69,6 +69,10 @@ pub(crate) struct StatisticsPanel {
     by: GroupBy,
     /// The scope and the keys of the totals, complete or partial; `None` if nothing was queried.
     question: Option<(SelectedScope, GroupBy)>,
+    /// Whether the trace has grown since the query.
+    needs_renewal: bool,
+    /// Whether the lines are those of an earlier part of the trace, which stay until the next answer.
+    keeps_lines: bool,
     /// Whether the query was cancelled before all spans were counted.
     is_stopped: bool,
     /// The message of a failed query of totals.
@@ -91,6 +95,8 @@ impl Default for StatisticsPanel {
         Self {
             by: GroupBy::default(),
             question: None,
+            needs_renewal: false,
+            keeps_lines: false,
             is_stopped: false,
             error: None,
             facts_error: None,
@@ -161,7 +167,7 @@ impl StatisticsPanel {
         let is_counting = (view.progress)(QuestionKind::Totals).is_some();
         let is_due = (view.progress)(QuestionKind::PartialTotals).is_none()
             && self.rests_until.is_none_or(|until| until <= Instant::now());
-        let partial = (is_counting && is_due).then_some(Question::PartialTotals);
+        let partial = (is_counting && is_due && !self.keeps_lines).then_some(Question::PartialTotals);
         if partial.is_some() {
             self.asked_at = Some(Instant::now());
         }
@@ -183,8 +189,12 @@ impl StatisticsPanel {
 
     /// Queries the totals of a scope, and the facts about the selected group in it.
     fn ask_all(&mut self, scope: &SelectedScope) -> Vec<Command> {
-        (self.question, self.is_stopped, self.error) = (Some((scope.clone(), self.by.clone())), false, None);
-        (self.facts, self.facts_error) = (None, None);
+        let question = Some((scope.clone(), self.by.clone()));
+        self.keeps_lines = std::mem::take(&mut self.needs_renewal) && self.question == question;
+        if !self.keeps_lines {
+            self.facts = None;
+        }
+        (self.question, self.is_stopped, self.error, self.facts_error) = (question, false, None, None);
         // Values have other indices in other totals.
         if matches!(self.by, GroupBy::Argument(_)) {
             self.rows.chosen = None;
@@ -228,7 +238,8 @@ impl StatisticsPanel {
         let (snapshot, scope, context, theme) = (view.snapshot(), view.scope(), view.context, view.context.theme);
         let progress = (view.progress)(QuestionKind::Totals);
         let mut commands = Vec::new();
-        if self.question.as_ref().is_none_or(|(asked_scope, by)| asked_scope != scope || *by != self.by) {
+        let is_asked = |(asked_scope, by): &(SelectedScope, GroupBy)| asked_scope == scope && *by == self.by;
+        if self.needs_renewal || !self.question.as_ref().is_some_and(is_asked) {
             commands.extend(self.ask_all(scope));
         }
         ui.horizontal(|ui| {
@@ -246,12 +257,12 @@ impl StatisticsPanel {
             if field::add_table_filter(ui, &mut self.words, hint, width, theme.canvas) {
                 self.rows.set_words(&self.words);
             }
-            self.show_progress(ui, progress, scope, theme, &mut commands);
+            self.show_progress(ui, progress.filter(|_| !self.keeps_lines), scope, theme, &mut commands);
             ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
                 if ui.button("Close").clicked() {
                     commands.push(Command::Panel(PanelCommand::Toggle(Panel::Statistics)));
                 }
-                if progress.is_none() && self.rows.totals().is_some() && !self.is_stopped {
+                if (progress.is_none() || self.keeps_lines) && self.rows.totals().is_some() && !self.is_stopped {
                     show_exactness(ui, self.exactness(), snapshot, theme);
                 }
             });
@@ -420,6 +431,11 @@ impl DockPanel for StatisticsPanel {
         None
     }
 
+    fn renew(&mut self) -> Option<Question> {
+        self.needs_renewal = true;
+        None
+    }
+
     fn fail(&mut self, kind: QuestionKind, message: &str) {
         match kind {
             QuestionKind::Totals => {
@@ -480,5 +496,23 @@ mod tests {
         assert!(!panel.is_stopped && panel.error.is_none() && panel.facts_error.is_none());
         panel.fail(QuestionKind::Totals, "");
         assert!(panel.is_stopped && panel.error.is_none(), "it was cancelled");
+    }
+
+    #[test]
+    fn the_lines_of_a_trace_that_grows_stay_unless_the_scope_changes() {
+        let mut panel = StatisticsPanel::default();
+        let (scope, other) =
+            (SelectedScope::default(), SelectedScope { range: Some((0, 1)), ..SelectedScope::default() });
+        panel.renew();
+        panel.ask_all(&scope);
+        assert!(!panel.keeps_lines, "nothing is counted yet");
+        panel.ask_all(&scope);
+        assert!(!panel.keeps_lines, "the trace has not grown");
+        panel.renew();
+        panel.ask_all(&scope);
+        assert!(panel.keeps_lines && !panel.needs_renewal);
+        panel.renew();
+        panel.ask_all(&other);
+        assert!(!panel.keeps_lines, "they are of another scope");
     }
 }

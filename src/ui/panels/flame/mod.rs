@@ -61,6 +61,8 @@ pub(crate) struct FlamePanel {
     answer: Option<Arc<FlameAnswer>>,
     /// Whether the answer to that query has arrived.
     is_answered: bool,
+    /// Whether the answer is that of an earlier part of the trace, which stays until the next one arrives.
+    is_outdated: bool,
     /// Maximum width in points that a bar of the last frame may lack; `None` before the answer is drawn.
     missing_points: Option<f64>,
     /// The scope and the source of the answered paths.
@@ -80,7 +82,7 @@ impl FlamePanel {
     pub(crate) fn set_answer(&mut self, answer: &Arc<FlameAnswer>, snapshot: &Snapshot) {
         self.counted = self.question.as_ref().map(|question| (question.scope.clone(), question.of.clone()));
         (self.answer, self.is_answered, self.missing_points) = (Some(Arc::clone(answer)), true, None);
-        self.menu = None;
+        (self.menu, self.is_outdated) = (None, false);
         self.reveals = answer.picture.callers.is_some();
         if self.checks_names && answer.paths.is_exact() {
             self.checks_names = false;
@@ -168,7 +170,7 @@ impl FlamePanel {
             ui.selectable_value(&mut self.samples, true, "Samples");
             self.show_events(ui);
         }
-        self.show_progress(ui, progress, theme, commands);
+        self.show_progress(ui, progress.filter(|_| !self.is_outdated), theme, commands);
         self.show_missing(ui, theme);
         let folded = self.answer.as_ref().map_or(0, |answer| answer.picture.folded);
         if folded > 0 {
@@ -458,6 +460,11 @@ impl DockPanel for FlamePanel {
         let words = std::mem::take(&mut self.words);
         let (samples, look) = (self.samples, self.look);
         *self = Self { samples, event, history, look, words, checks_names: true, ..Self::default() };
+        None
+    }
+
+    fn renew(&mut self) -> Option<Question> {
+        (self.question, self.counted, self.error, self.is_outdated) = (None, None, None, self.answer.is_some());
         None
     }
 
