@@ -40,70 +40,57 @@ pub(crate) fn is_before_parameters(name: &str, function: &str) -> bool {
     function.strip_prefix(name).is_some_and(|rest| rest.starts_with('('))
 }
 
+/// The function or module to which an edit of a view is limited.
+enum EditSubject<'v> {
+    Function(&'v mut FunctionKey),
+    Module(&'v str),
+}
+
+impl FlameEdit {
+    fn subject(&mut self) -> Option<EditSubject<'_>> {
+        match self {
+            Self::Hide(key) | Self::Merge(key) | Self::CollapseRecursionOf(key) => Some(EditSubject::Function(key)),
+            Self::CollapseModule(module) => Some(EditSubject::Module(module)),
+            Self::CollapseRecursion | Self::MergeKernel | Self::HideIdle | Self::UnnamedByModule => None,
+        }
+    }
+}
+
 impl FlameView {
     /// Completes the names of functions, and returns those of functions and modules that the paths lack.
     pub(crate) fn complete_names(&mut self, snapshot: &Snapshot, calls: &CallTree) -> Vec<(Box<str>, NameMismatch)> {
-        if !self.has_names() {
+        if self.subjects().next().is_none() {
             return Vec::new();
         }
         let functions = ViewBuilder::new(FunctionBuilder::new(snapshot), self).functions_of(calls);
         let names: BTreeSet<&str> = functions.all().map(|function| functions.text(snapshot, function)).collect();
-        let mut mismatches = Vec::new();
-        let mut complete = |key: &mut FunctionKey| {
-            if let Err(mismatch) = complete(key, &names) {
-                mismatches.push((key.name.clone(), mismatch));
-            }
-        };
-        self.focus.iter_mut().for_each(&mut complete);
-        for edit in &mut self.edits {
-            match edit {
-                FlameEdit::Hide(key) | FlameEdit::Merge(key) | FlameEdit::CollapseRecursionOf(key) => complete(key),
-                FlameEdit::CollapseModule(_)
-                | FlameEdit::CollapseRecursion
-                | FlameEdit::MergeKernel
-                | FlameEdit::HideIdle
-                | FlameEdit::UnnamedByModule => {}
-            }
-        }
-        let modules = self.edits.iter().filter_map(|edit| match edit {
-            FlameEdit::CollapseModule(module) if !has_module(&functions, module) => Some(module),
-            _ => None,
+        let checked = self.subjects().map(|subject| match subject {
+            EditSubject::Function(key) => complete(key, &names).map_err(|mismatch| (key.name.clone(), mismatch)),
+            EditSubject::Module(module) if has_module(&functions, module) => Ok(()),
+            EditSubject::Module(module) => Err((module.into(), NameMismatch::NoModule)),
         });
-        mismatches.extend(modules.map(|module| (module.clone(), NameMismatch::NoModule)));
-        mismatches
+        checked.filter_map(Result::err).collect()
     }
 
     /// Drops the edits and the focus of functions and modules that the paths lack.
     pub(crate) fn retain_known(&mut self, snapshot: &Snapshot, calls: &CallTree) {
-        if !self.has_names() {
+        if self.subjects().next().is_none() {
             return;
         }
         let functions = ViewBuilder::new(FunctionBuilder::new(snapshot), self).functions_of(calls);
         let has = |key: &FunctionKey| functions.all().any(|function| functions.has_key(snapshot, function, key));
         self.focus.take_if(|key| !has(key));
-        self.edits.retain(|edit| match edit {
-            FlameEdit::Hide(key) | FlameEdit::Merge(key) | FlameEdit::CollapseRecursionOf(key) => has(key),
-            FlameEdit::CollapseModule(module) => has_module(&functions, module),
-            FlameEdit::CollapseRecursion
-            | FlameEdit::MergeKernel
-            | FlameEdit::HideIdle
-            | FlameEdit::UnnamedByModule => true,
+        self.edits.retain_mut(|edit| match edit.subject() {
+            Some(EditSubject::Function(key)) => has(key),
+            Some(EditSubject::Module(module)) => has_module(&functions, module),
+            None => true,
         });
     }
 
-    /// Returns whether the view names a function or a module.
-    fn has_names(&self) -> bool {
-        let has_name = |edit: &FlameEdit| match edit {
-            FlameEdit::Hide(_)
-            | FlameEdit::Merge(_)
-            | FlameEdit::CollapseRecursionOf(_)
-            | FlameEdit::CollapseModule(_) => true,
-            FlameEdit::CollapseRecursion
-            | FlameEdit::MergeKernel
-            | FlameEdit::HideIdle
-            | FlameEdit::UnnamedByModule => false,
-        };
-        self.focus.is_some() || self.edits.iter().any(has_name)
+    /// Returns the functions and modules that the view names.
+    fn subjects(&mut self) -> impl Iterator<Item = EditSubject<'_>> {
+        let focus = self.focus.iter_mut().map(EditSubject::Function);
+        focus.chain(self.edits.iter_mut().filter_map(FlameEdit::subject))
     }
 }
 
