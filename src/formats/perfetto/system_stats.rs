@@ -1,6 +1,7 @@
 //! Counters of the whole system that Perfetto polls from `/proc` and `/sys`: memory, processor time, interrupts,
 //! frequencies, disks, pressure, temperatures and idle states.
 
+use std::borrow::Cow;
 use std::sync::LazyLock;
 
 use rustc_hash::FxHashMap;
@@ -10,6 +11,7 @@ use super::kernel_names::{last, numbers_in};
 use super::kernel_spans::SOFTIRQS;
 use super::kernel_state::DiskTotals;
 use super::limits::has_room;
+use super::packet_events::{known, number_in, text_in};
 use super::statistics_fields::{
     buddy_info, cpu_idle_state, cpu_idle_state_entry, cpu_times, device_frequency, disk_stat, interrupt_count,
     pressure, pressure_resource, slab_info, sys_stats, sys_stats_memory, thermal_zone,
@@ -117,73 +119,10 @@ impl FtraceDecoder<'_> {
         for field in Fields::new(bytes) {
             let value = field.value;
             match field.number {
-                sys_stats::MEMINFO => {
-                    let name = usize::try_from(number(value, sys_stats_memory::KEY)).ok();
-                    match name.and_then(|key| MEMORY.get(key)).filter(|name| !name.is_empty()) {
-                        Some(name) => {
-                            let bytes = number(value, sys_stats_memory::VALUE) as f64 * BYTES_PER_KIB;
-                            self.push_global(ts_ns, (name, "bytes"), bytes);
-                        }
-                        None => has_others = true,
-                    }
-                }
-                // `VmstatValue` has the same fields as `MeminfoValue`.
-                sys_stats::VMSTAT => match VMSTAT.get(&number(value, sys_stats_memory::KEY)) {
-                    Some(name) => {
-                        self.push_global(ts_ns, (name, ""), number(value, sys_stats_memory::VALUE) as f64);
-                    }
-                    None => has_others = true,
-                },
-                sys_stats::CPU_STAT => {
-                    let cpu = number(value, cpu_times::CPU_ID);
-                    for &(field, mode) in CPU_MODES {
-                        if let Some(time) = last(value.bytes(), field) {
-                            self.push_global(ts_ns, (&format!("CPU {cpu} {mode}"), "ns"), time.number() as f64);
-                        }
-                    }
-                }
-                sys_stats::NUM_IRQ => {
-                    let name = format!("IRQ {} count", number(value, interrupt_count::IRQ));
-                    self.push_global(ts_ns, (&name, ""), number(value, interrupt_count::COUNT) as f64);
-                }
-                sys_stats::NUM_SOFTIRQ => {
-                    let irq = number(value, interrupt_count::IRQ);
-                    let softirq = SOFTIRQS.iter().find(|&&(softirq, _)| softirq == irq);
-                    let name = softirq.map_or_else(|| irq.to_string(), |(_, name)| (*name).to_owned());
-                    let count = number(value, interrupt_count::COUNT) as f64;
-                    self.push_global(ts_ns, (&format!("SoftIRQ {name} count"), ""), count);
-                }
-                sys_stats::DEVFREQ => {
-                    let name = format!("{} Frequency", text(value, device_frequency::KEY));
-                    self.push_global(ts_ns, (&name, "kHz"), number(value, device_frequency::VALUE) as f64);
-                }
-                sys_stats::BUDDY_INFO => self.buddy_info(ts_ns, value),
-                sys_stats::DISK_STAT => self.disk(ts_ns, value),
-                sys_stats::PSI => {
-                    let resource = number(value, pressure::RESOURCE);
-                    match PRESSURE.iter().find(|&&(known_resource, _)| known_resource == resource) {
-                        Some((_, name)) => {
-                            let total_ns = number(value, pressure::TOTAL_NS) as f64;
-                            self.push_global(ts_ns, (&format!("psi.{name}"), "ns"), total_ns);
-                        }
-                        None => has_others = true,
-                    }
-                }
-                sys_stats::THERMAL_ZONE => {
-                    let kind = text(value, thermal_zone::TYPE);
-                    let name = if kind.is_empty() { text(value, thermal_zone::NAME) } else { kind };
-                    let degrees = number(value, thermal_zone::TEMP) as f64;
-                    self.push_global(ts_ns, (&format!("{name} Temperature"), "°C"), degrees);
-                }
-                sys_stats::CPUIDLE_STATE => {
-                    let cpu = number(value, cpu_idle_state::CPU_ID);
-                    let entry_field = cpu_idle_state::CPUIDLE_STATE_ENTRY;
-                    for entry in Fields::new(value.bytes()).filter(|field| field.number == entry_field) {
-                        let state = text(entry.value, cpu_idle_state_entry::STATE);
-                        let us = number(entry.value, cpu_idle_state_entry::DURATION_US) as f64;
-                        self.push_global(ts_ns, (&format!("CPU {cpu} time in {state}"), "µs"), us);
-                    }
-                }
+                sys_stats::CPU_STAT => self.cpu_times(ts_ns, value.bytes()),
+                sys_stats::BUDDY_INFO => self.buddy_info(ts_ns, value.bytes()),
+                sys_stats::DISK_STAT => self.disk(ts_ns, value.bytes()),
+                sys_stats::CPUIDLE_STATE => self.idle_states(ts_ns, value.bytes()),
                 sys_stats::CPUFREQ_KHZ => {
                     for khz in value.numbers(false) {
                         self.push_frequency(ts_ns, cpu, khz as f64);
@@ -195,20 +134,12 @@ impl FtraceDecoder<'_> {
                         self.push_global(ts_ns, ("gpufreq", "MHz"), mhz as f64);
                     }
                 }
-                sys_stats::SLAB_INFO => {
-                    let field_value = |field| number(value, field) as f64;
-                    let pages = field_value(slab_info::PAGES_PER_SLAB) * field_value(slab_info::NUM_SLABS);
-                    let name = format!("mem.slab.{}", text(value, slab_info::NAME));
-                    let page_bytes = self.page_bytes();
-                    self.push_global(ts_ns, (&name, "bytes"), pages * page_bytes);
-                }
-                sys_stats::NUM_FORKS => self.push_global(ts_ns, ("num_forks", ""), value.number() as f64),
-                sys_stats::NUM_IRQ_TOTAL => self.push_global(ts_ns, ("num_irq_total", ""), value.number() as f64),
-                sys_stats::NUM_SOFTIRQ_TOTAL => {
-                    self.push_global(ts_ns, ("num_softirq_total", ""), value.number() as f64);
-                }
+                sys_stats::SLAB_INFO => self.slab(ts_ns, value.bytes()),
                 sys_stats::COLLECTION_END_TIMESTAMP => {}
-                _ => has_others = true,
+                number => match single_counter(number, value) {
+                    Some((name, unit, value)) => self.push_global(ts_ns, (&name, unit), value),
+                    None => has_others = true,
+                },
             }
         }
         if has_others {
@@ -216,15 +147,44 @@ impl FtraceDecoder<'_> {
         }
     }
 
+    /// Adds the times that a CPU has spent in each mode.
+    fn cpu_times(&mut self, ts_ns: i64, times: &[u8]) {
+        let cpu = number_in(times, cpu_times::CPU_ID);
+        for &(field, mode) in CPU_MODES {
+            if let Some(time_ns) = last(times, field) {
+                self.push_global(ts_ns, (&format!("CPU {cpu} {mode}"), "ns"), time_ns.number() as f64);
+            }
+        }
+    }
+
+    /// Adds the times that a CPU has spent in each idle state.
+    fn idle_states(&mut self, ts_ns: i64, states: &[u8]) {
+        let cpu = number_in(states, cpu_idle_state::CPU_ID);
+        for entry in Fields::new(states).filter(|field| field.number == cpu_idle_state::CPUIDLE_STATE_ENTRY) {
+            let state = text_in(entry.value.bytes(), cpu_idle_state_entry::STATE);
+            let time_us = number_in(entry.value.bytes(), cpu_idle_state_entry::DURATION_US);
+            self.push_global(ts_ns, (&format!("CPU {cpu} time in {state}"), "µs"), time_us as f64);
+        }
+    }
+
+    /// Adds the memory of a slab cache of the kernel.
+    fn slab(&mut self, ts_ns: i64, slab: &[u8]) {
+        let field_value = |field| number_in(slab, field) as f64;
+        let pages = field_value(slab_info::PAGES_PER_SLAB) * field_value(slab_info::NUM_SLABS);
+        let name = format!("mem.slab.{}", text_in(slab, slab_info::NAME));
+        let page_bytes = self.page_bytes();
+        self.push_global(ts_ns, (&name, "bytes"), pages * page_bytes);
+    }
+
     fn page_bytes(&mut self) -> f64 {
         self.tracks.all_described().page_bytes.unwrap_or(PAGE_BYTES) as f64
     }
 
     /// Adds the free blocks of each size in a memory zone.
-    fn buddy_info(&mut self, ts_ns: i64, value: ProtoValue<'_>) {
-        let (node, zone) = (text(value, buddy_info::NODE), text(value, buddy_info::ZONE));
+    fn buddy_info(&mut self, ts_ns: i64, info: &[u8]) {
+        let (node, zone) = (text_in(info, buddy_info::NODE), text_in(info, buddy_info::ZONE));
         let page_bytes = self.page_bytes();
-        let counts = numbers_in(value.bytes(), buddy_info::ORDER_PAGES);
+        let counts = numbers_in(info, buddy_info::ORDER_PAGES);
         // Each order doubles the block; kernels have about eleven.
         for (order, count) in (0..u32::BITS).zip(counts) {
             let block_kib = (page_bytes / BYTES_PER_KIB) * f64::from(order).exp2();
@@ -235,15 +195,15 @@ impl FtraceDecoder<'_> {
 
     /// Adds the amounts and rates that a disk has transferred since the previous packet. The first packet of a disk
     /// only has totals since boot, so it adds nothing.
-    fn disk(&mut self, ts_ns: i64, value: ProtoValue<'_>) {
-        let device = text(value, disk_stat::DEVICE_NAME);
+    fn disk(&mut self, ts_ns: i64, stat: &[u8]) {
+        let device = text_in(stat, disk_stat::DEVICE_NAME);
         let mut totals: DiskTotals = [0; 8];
         for (index, &(sectors, time_ms, _)) in TRANSFERS.iter().enumerate() {
-            totals[2 * index] = number(value, sectors);
-            totals[2 * index + 1] = number(value, time_ms);
+            totals[2 * index] = number_in(stat, sectors);
+            totals[2 * index + 1] = number_in(stat, time_ms);
         }
-        totals[6] = number(value, disk_stat::FLUSH_COUNT);
-        totals[7] = number(value, disk_stat::FLUSH_TIME_MS);
+        totals[6] = number_in(stat, disk_stat::FLUSH_COUNT);
+        totals[7] = number_in(stat, disk_stat::FLUSH_TIME_MS);
         if !has_room(&self.kernel.disks, &*device, DISKS_MAX) {
             return self.batch.lose(Loss::OverLimit, self.place);
         }
@@ -264,12 +224,47 @@ impl FtraceDecoder<'_> {
     }
 }
 
-fn number(message: ProtoValue<'_>, field: FieldNumber) -> u64 {
-    last(message.bytes(), field).map_or(0, ProtoValue::number)
-}
-
-fn text(message: ProtoValue<'_>, field: FieldNumber) -> String {
-    String::from_utf8_lossy(last(message.bytes(), field).map_or(&b""[..], ProtoValue::bytes)).into_owned()
+/// Returns name, unit and value of a statistic that is one counter. Returns `None` if the statistic or its key is unknown.
+fn single_counter(number: FieldNumber, value: ProtoValue<'_>) -> Option<(Cow<'static, str>, &'static str, f64)> {
+    let bytes = value.bytes();
+    Some(match number {
+        sys_stats::MEMINFO => {
+            let key = usize::try_from(number_in(bytes, sys_stats_memory::KEY)).ok()?;
+            let name = *MEMORY.get(key).filter(|name| !name.is_empty())?;
+            (name.into(), "bytes", number_in(bytes, sys_stats_memory::VALUE) as f64 * BYTES_PER_KIB)
+        }
+        // `VmstatValue` has the same fields as `MeminfoValue`.
+        sys_stats::VMSTAT => {
+            let name = *VMSTAT.get(&number_in(bytes, sys_stats_memory::KEY))?;
+            (name.into(), "", number_in(bytes, sys_stats_memory::VALUE) as f64)
+        }
+        sys_stats::NUM_IRQ => {
+            let name = format!("IRQ {} count", number_in(bytes, interrupt_count::IRQ));
+            (name.into(), "", number_in(bytes, interrupt_count::COUNT) as f64)
+        }
+        sys_stats::NUM_SOFTIRQ => {
+            let irq = number_in(bytes, interrupt_count::IRQ);
+            let name = known(irq, SOFTIRQS).map_or_else(|| irq.to_string(), str::to_owned);
+            (format!("SoftIRQ {name} count").into(), "", number_in(bytes, interrupt_count::COUNT) as f64)
+        }
+        sys_stats::DEVFREQ => {
+            let name = format!("{} Frequency", text_in(bytes, device_frequency::KEY));
+            (name.into(), "kHz", number_in(bytes, device_frequency::VALUE) as f64)
+        }
+        sys_stats::PSI => {
+            let resource = known(number_in(bytes, pressure::RESOURCE), PRESSURE)?;
+            (format!("psi.{resource}").into(), "ns", number_in(bytes, pressure::TOTAL_NS) as f64)
+        }
+        sys_stats::THERMAL_ZONE => {
+            let kind = text_in(bytes, thermal_zone::TYPE);
+            let name = if kind.is_empty() { text_in(bytes, thermal_zone::NAME) } else { kind };
+            (format!("{name} Temperature").into(), "°C", number_in(bytes, thermal_zone::TEMP) as f64)
+        }
+        sys_stats::NUM_FORKS => ("num_forks".into(), "", value.number() as f64),
+        sys_stats::NUM_IRQ_TOTAL => ("num_irq_total".into(), "", value.number() as f64),
+        sys_stats::NUM_SOFTIRQ_TOTAL => ("num_softirq_total".into(), "", value.number() as f64),
+        _ => return None,
+    })
 }
 
 #[cfg(test)]
