@@ -168,96 +168,89 @@ impl<'t> FtraceDecoder<'t> {
         let (Some(raw), false) = (raw, fields.is_broken()) else {
             return self.batch.lose(Loss::BadRecord, self.place);
         };
-        match what {
-            Some((ftrace_event::PRINT, print)) => {
-                let Some(ts_ns) = self.time(clock, raw) else { return };
-                let text = Fields::new(print).find(|field| field.number == print_event::BUF);
+        let Some((number, bytes)) = what else { return self.batch.lose(Loss::IgnoredPacket, self.place) };
+        // These events only describe threads, so an unusable time loses nothing.
+        match number {
+            ftrace_event::SCHED_BLOCKED_REASON => return self.blocked(bytes),
+            ftrace_event::TASK_NEWTASK => return self.new_task(tid, bytes),
+            ftrace_event::TASK_RENAME => return self.rename_task(tid, bytes),
+            // The transaction and its return have the same information.
+            ftrace_event::BINDER_COMMAND => return,
+            _ => {}
+        }
+        let Some(ts_ns) = self.time(clock, raw) else { return };
+        match number {
+            ftrace_event::PRINT => {
+                let text = Fields::new(bytes).find(|field| field.number == print_event::BUF);
                 let text = text.map_or(&b""[..], |field| field.value.bytes());
                 marker(&mut self.kernel.scheduler, self.batch, MarkerSource { ts_ns, tid, place: self.place }, text);
             }
-            Some((ftrace_event::SCHED_SWITCH, switch)) => {
-                let Some(ts_ns) = self.time(clock, raw) else { return };
-                self.switch(cpu, ts_ns, switch);
+            ftrace_event::SCHED_SWITCH => self.switch(cpu, ts_ns, bytes),
+            ftrace_event::SCHED_WAKEUP | ftrace_event::SCHED_WAKING | ftrace_event::SCHED_WAKEUP_NEW => {
+                self.wake(ts_ns, tid, bytes);
             }
-            // These three messages share the fields below.
-            Some((
-                ftrace_event::SCHED_WAKEUP | ftrace_event::SCHED_WAKING | ftrace_event::SCHED_WAKEUP_NEW,
-                waking,
-            )) => {
-                let Some(ts_ns) = self.time(clock, raw) else { return };
-                let mut task = SchedulerTask::default();
-                for field in Fields::new(waking) {
-                    match field.number {
-                        sched_waking_event::COMM => task.name = field.value.bytes(),
-                        sched_waking_event::PID => task.tid = field.value.signed(),
-                        _ => {}
-                    }
-                }
-                self.kernel.scheduler.wake(self.batch, ts_ns, &task, Some(tid), self.place);
-            }
-            Some((ftrace_event::CPU_FREQUENCY, frequency)) => {
-                let Some(ts_ns) = self.time(clock, raw) else { return };
-                self.frequency(ts_ns, frequency);
-            }
-            Some((ftrace_event::SCHED_BLOCKED_REASON, reason)) => self.blocked(reason),
-            Some((
-                number @ (ftrace_event::BINDER_TRANSACTION
-                | ftrace_event::BINDER_TRANSACTION_RECEIVED
-                | ftrace_event::BINDER_RETURN),
-                event,
-            )) => {
-                let Some(ts_ns) = self.time(clock, raw) else { return };
-                let pid = self.kernel.scheduler.process(tid).unwrap_or(tid);
-                let track = self.tracks.thread(pid, tid);
-                let track = self.batch.track(track, self.tracks);
-                let thread = BinderThread { ts_ns, tid, track, place: self.place };
-                self.kernel.binder.add_event(self.batch, thread, binder_event(number, event));
-            }
-            // The transaction and its return have the same information.
-            Some((ftrace_event::BINDER_COMMAND, _)) => {}
-            Some((number @ (ftrace_event::SYS_ENTER | ftrace_event::SYS_EXIT), call)) => {
-                let Some(ts_ns) = self.time(clock, raw) else { return };
-                self.system_call(ts_ns, (tid, cpu), number, call);
-            }
-            // These two only set process and name of a thread.
-            Some((ftrace_event::TASK_NEWTASK, task)) => {
-                let (mut new, mut name, mut flags) = (0, &b""[..], 0);
-                for field in Fields::new(task) {
-                    match field.number {
-                        task_newtask_event::PID => new = field.value.signed(),
-                        task_newtask_event::COMM => name = field.value.bytes(),
-                        task_newtask_event::CLONE_FLAGS => flags = field.value.number(),
-                        _ => {}
-                    }
-                }
-                self.kernel.scheduler.new_task(tid, new, flags);
-                self.kernel.scheduler.rename(self.batch, new, name, self.place);
-            }
-            Some((ftrace_event::TASK_RENAME, task)) => {
-                let (mut renamed, mut name) = (tid, &b""[..]);
-                for field in Fields::new(task) {
-                    match field.number {
-                        task_rename_event::PID => renamed = field.value.signed(),
-                        task_rename_event::NEWCOMM => name = field.value.bytes(),
-                        _ => {}
-                    }
-                }
-                self.kernel.scheduler.rename(self.batch, renamed, name, self.place);
-            }
-            Some((number, bytes)) => {
-                let event = KernelEvent { number, bytes, cpu, tid, symbols: self.symbols() };
-                self.table_event((clock, raw), &event);
-            }
-            None => self.batch.lose(Loss::IgnoredPacket, self.place),
+            ftrace_event::CPU_FREQUENCY => self.frequency(ts_ns, bytes),
+            ftrace_event::BINDER_TRANSACTION
+            | ftrace_event::BINDER_TRANSACTION_RECEIVED
+            | ftrace_event::BINDER_RETURN => self.binder(ts_ns, tid, binder_event(number, bytes)),
+            ftrace_event::SYS_ENTER | ftrace_event::SYS_EXIT => self.system_call(ts_ns, (tid, cpu), number, bytes),
+            _ => self.table_event(ts_ns, &KernelEvent { number, bytes, cpu, tid, symbols: self.symbols() }),
         }
     }
 
+    /// Sets the process and the name of a new thread.
+    fn new_task(&mut self, maker: i64, bytes: &[u8]) {
+        let (mut tid, mut name, mut flags) = (0, &b""[..], 0);
+        for field in Fields::new(bytes) {
+            match field.number {
+                task_newtask_event::PID => tid = field.value.signed(),
+                task_newtask_event::COMM => name = field.value.bytes(),
+                task_newtask_event::CLONE_FLAGS => flags = field.value.number(),
+                _ => {}
+            }
+        }
+        self.kernel.scheduler.new_task(maker, tid, flags);
+        self.kernel.scheduler.rename(self.batch, tid, name, self.place);
+    }
+
+    /// Sets the name of a thread; of the one that emitted the event if it states none.
+    fn rename_task(&mut self, emitter: i64, bytes: &[u8]) {
+        let (mut tid, mut name) = (emitter, &b""[..]);
+        for field in Fields::new(bytes) {
+            match field.number {
+                task_rename_event::PID => tid = field.value.signed(),
+                task_rename_event::NEWCOMM => name = field.value.bytes(),
+                _ => {}
+            }
+        }
+        self.kernel.scheduler.rename(self.batch, tid, name, self.place);
+    }
+
+    /// Handles the three messages of a thread that is woken, which share their fields.
+    fn wake(&mut self, ts_ns: i64, waker: i64, bytes: &[u8]) {
+        let mut task = SchedulerTask::default();
+        for field in Fields::new(bytes) {
+            match field.number {
+                sched_waking_event::COMM => task.name = field.value.bytes(),
+                sched_waking_event::PID => task.tid = field.value.signed(),
+                _ => {}
+            }
+        }
+        self.kernel.scheduler.wake(self.batch, ts_ns, &task, Some(waker), self.place);
+    }
+
+    fn binder(&mut self, ts_ns: i64, tid: i64, event: BinderEvent) {
+        let pid = self.kernel.scheduler.process(tid).unwrap_or(tid);
+        let track = self.tracks.thread(pid, tid);
+        let track = self.batch.track(track, self.tracks);
+        self.kernel.binder.add_event(self.batch, BinderThread { ts_ns, tid, track, place: self.place }, event);
+    }
+
     /// Handles the events listed in tables, as counters, spans and driver markers. Others are instants.
-    fn table_event(&mut self, (clock, raw): (BundleClock, u64), event: &KernelEvent<'_>) {
+    fn table_event(&mut self, ts_ns: i64, event: &KernelEvent<'_>) {
         let is_rss = matches!(event.number, ftrace_event::RSS_STAT | ftrace_event::RSS_STAT_THROTTLED);
         let (has_counters, is_span) = (has_counters(event.number), event.is_span());
         let text = marker_text(event.number, event.tid, event.bytes);
-        let Some(ts_ns) = self.time(clock, raw) else { return };
         if event.is_of_gpu() {
             return self.gpu_event(ts_ns, event);
         }
