@@ -118,37 +118,73 @@ impl LineParser for Strace {
         if self.last_call.is_some()
             && let Some(frame) = stack_line(line.bytes)
         {
-            if line.has_end {
-                self.frames.push(frame);
-            } else {
-                batch.lose(Loss::Truncated, place);
-            }
-            return;
+            return if line.has_end { self.frames.push(frame) } else { batch.lose(Loss::Truncated, place) };
         }
         self.stack(batch);
-        let Some(record) = parse_record(line.bytes) else {
-            if self.cut.is_some()
-                && let Some(rest) = CallRest::continuing(line.bytes)
-            {
-                self.attach(line.bytes);
-                return self.continue_cut(batch, rest, place);
-            }
-            let begins_table = line.bytes.trim_ascii_start().starts_with(b"% time ");
-            self.is_in_table = begins_table || self.is_in_table && is_of_table(line.bytes);
-            return match (begins_table, self.is_in_table) {
-                (false, true) => {}
-                (true, _) => batch.lose(Loss::IgnoredMetadata, place),
-                _ => batch.lose(line.loss(), place),
-            };
-        };
+        match parse_record(line.bytes) {
+            Some(record) => self.record(&record, line, batch),
+            None => self.continuation(line, batch),
+        }
+    }
+
+    fn finish(&mut self, out: &mut Output<'_>) -> Result<(), ReadError> {
+        self.stack(out.batch);
+        self.settle_cut(out.batch);
+        let waiting = std::mem::take(&mut self.waiting).into_iter();
+        let mut waiting: Vec<_> =
+            waiting.flat_map(|(tid, calls)| calls.into_iter().map(move |call| (tid, call))).collect();
+        waiting.sort_by_key(|(tid, call)| (call.start_ns, *tid));
+        for (_, call) in waiting {
+            self.endless(out.batch, &call);
+            out.flush_if_full()?;
+        }
+        Ok(())
+    }
+}
+
+/// A complete call.
+struct CompleteCall<'a> {
+    tid: i64,
+    /// Thread of its end, which differs for the `execve` of a thread.
+    end_tid: i64,
+    start_ns: i64,
+    dur_ns: Option<i64>,
+    name: &'a [u8],
+    args: &'a [u8],
+    result: Option<&'a [u8]>,
+    place: SourcePos,
+}
+
+impl Strace {
+    /// Handles a line without a time: the rest of a cut call, the summary table of `-C`, or damage.
+    fn continuation(&mut self, line: TextLine<'_>, batch: &mut BatchBuilder) {
+        let place = line.place();
+        if self.cut.is_some()
+            && let Some(rest) = CallRest::continuing(line.bytes)
+        {
+            self.attach(line.bytes);
+            return self.continue_cut(batch, rest, place);
+        }
+        let begins_table = line.bytes.trim_ascii_start().starts_with(b"% time ");
+        self.is_in_table = begins_table || self.is_in_table && is_of_table(line.bytes);
+        match (begins_table, self.is_in_table) {
+            (false, true) => {}
+            (true, _) => batch.lose(Loss::IgnoredMetadata, place),
+            _ => batch.lose(line.loss(), place),
+        }
+    }
+
+    /// Adds a line with a time: a call, a part of a call, or a note.
+    fn record(&mut self, record: &StraceRecord<'_>, line: TextLine<'_>, batch: &mut BatchBuilder) {
+        let place = line.place();
         self.is_in_table = false;
         self.settle_cut(batch);
-        let Some(ts_ns) = self.clock.time(&record) else { return batch.lose(Loss::BadTime, place) };
+        let Some(ts_ns) = self.clock.time(record) else { return batch.lose(Loss::BadTime, place) };
         if matches!(record.clock, StraceClock::Utc { .. }) && !std::mem::replace(&mut self.has_utc, true) {
             batch.batch.metadata.push(Metadata::Utc { offset_ns: 0 });
         }
         let main_calls = self.waiting.get(&MAIN_TID).into_iter().flatten().map(|call| &*call.name);
-        let tid = self.threads.of_line(&record, main_calls, batch, place);
+        let tid = self.threads.of_line(record, main_calls, batch, place);
         self.threads.name(tid, record.comm, batch, place);
         let is_shown = record.what != StraceEvent::Skipped;
         self.last_call = Some(LastCall { tid, start_ns: ts_ns, place, is_shown });
@@ -188,50 +224,24 @@ impl LineParser for Strace {
                 let loss = (!is_by_message).then(|| line.loss());
                 self.cut = Some(CutCall { call: call.unwrap_or_else(|| begun(name, args)), tid, resumed, loss });
             }
-            StraceEvent::Note(note) => {
-                if note.starts_with(b"exited ") || note.starts_with(b"killed ") {
-                    self.threads.exit(tid);
-                }
-                if let Some(id) = note.strip_prefix(b"superseded by execve in pid ").and_then(number) {
-                    self.supersede(batch, tid, self.threads.tid_of(id));
-                }
-                let (track, name) = (batch.track_with(&self.threads.key(tid)), batch.name(note, None, place));
-                batch.push(bare(ts_ns, EventKind::Instant, track, name));
-            }
+            StraceEvent::Note(note) => self.note(batch, tid, ts_ns, note, place),
             StraceEvent::Skipped => batch.lose(Loss::IgnoredMetadata, place),
             StraceEvent::Unknown => batch.lose(line.loss(), place),
         }
     }
 
-    fn finish(&mut self, out: &mut Output<'_>) -> Result<(), ReadError> {
-        self.stack(out.batch);
-        self.settle_cut(out.batch);
-        let waiting = std::mem::take(&mut self.waiting).into_iter();
-        let mut waiting: Vec<_> =
-            waiting.flat_map(|(tid, calls)| calls.into_iter().map(move |call| (tid, call))).collect();
-        waiting.sort_by_key(|(tid, call)| (call.start_ns, *tid));
-        for (_, call) in waiting {
-            self.endless(out.batch, &call);
-            out.flush_if_full()?;
+    /// Adds a signal or the exit of a thread as an instant.
+    fn note(&mut self, batch: &mut BatchBuilder, tid: i64, ts_ns: i64, note: &[u8], place: SourcePos) {
+        if note.starts_with(b"exited ") || note.starts_with(b"killed ") {
+            self.threads.exit(tid);
         }
-        Ok(())
+        if let Some(id) = note.strip_prefix(b"superseded by execve in pid ").and_then(number) {
+            self.supersede(batch, tid, self.threads.tid_of(id));
+        }
+        let (track, name) = (batch.track_with(&self.threads.key(tid)), batch.name(note, None, place));
+        batch.push(bare(ts_ns, EventKind::Instant, track, name));
     }
-}
 
-/// A complete call.
-struct CompleteCall<'a> {
-    tid: i64,
-    /// Thread of its end, which differs for the `execve` of a thread.
-    end_tid: i64,
-    start_ns: i64,
-    dur_ns: Option<i64>,
-    name: &'a [u8],
-    args: &'a [u8],
-    result: Option<&'a [u8]>,
-    place: SourcePos,
-}
-
-impl Strace {
     /// Reads the message at the end of a line that a process was attached.
     fn attach(&mut self, line: &[u8]) {
         if let Some(id) = attached_process(line) {
