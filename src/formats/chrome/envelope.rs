@@ -57,6 +57,9 @@ enum EnvelopeStage {
     Abandoned,
 }
 
+/// The result of a step: what follows if the caller must act, or the expected syntax if the input is not a trace.
+type EnvelopeStep = Result<Option<Follows>, &'static str>;
+
 /// Limit for keys in an error message.
 const KEYS_NAMED_MAX: usize = 5;
 
@@ -137,80 +140,106 @@ impl Envelope {
                 continue;
             }
             if let EnvelopeStage::SystemText { is_escaped } = self.stage {
-                let text = &bytes[before..];
-                let (len, stage) = text_len(text, is_escaped);
-                self.system_text = Some((text[..len].to_vec(), offset.saturating_add(before as u64)));
-                let is_closed = matches!(stage, EnvelopeStage::Members);
-                self.stage = stage;
+                let len = self.system_text(&bytes[before..], is_escaped, offset.saturating_add(before as u64));
                 // The caller takes the text before the next call.
-                return Ok((before + len + usize::from(is_closed), Follows::Envelope));
+                return Ok((before + len, Follows::Envelope));
             }
             let Ok(byte) = scanner.peek() else { return Ok((scanner.pos, Follows::Envelope)) };
             let here = scanner.pos;
             let offset_here = offset.saturating_add(here as u64);
-            let no_capture = |expected| {
-                let found = excerpt(&bytes[here..]);
-                NoCapture { offset: offset_here, expected, found }
-            };
-            match self.stage {
-                EnvelopeStage::Start => match byte {
-                    // A byte order mark.
-                    0xef if bytes[here..].starts_with("\u{feff}".as_bytes()) => scanner.pos += 3,
-                    b'[' => {
-                        scanner.pos += 1;
-                        self.is_certain = true;
-                        self.stage = EnvelopeStage::ArrayOpened;
-                    }
-                    b'{' => {
-                        scanner.pos += 1;
-                        self.is_object = true;
-                        self.stage = EnvelopeStage::Members;
-                    }
-                    _ => return Err(no_capture("JSON")),
-                },
-                EnvelopeStage::ArrayOpened => {
-                    if !matches!(byte, b'{' | b']' | b',') {
-                        if !self.array_found {
-                            return Err(no_capture("an object for each event"));
-                        }
-                        losses.add(Loss::BadRecord, SourcePos::Offset(offset_here));
-                        self.stage = EnvelopeStage::Abandoned;
-                        continue;
-                    }
-                    self.array_found = true;
-                    return Ok((here, Follows::Records));
-                }
-                EnvelopeStage::Members => match byte {
-                    b',' => scanner.pos += 1,
-                    b'}' => {
-                        scanner.pos += 1;
-                        self.stage = EnvelopeStage::Closed;
-                    }
-                    _ => match self.member(&mut scanner, losses, offset_here) {
-                        Ok(()) => {}
-                        Err(Broken::Incomplete) => return Ok((before, Follows::Envelope)),
-                        Err(_) if self.array_found => {
-                            losses.add(Loss::BadRecord, SourcePos::Offset(offset_here));
-                            self.stage = EnvelopeStage::Abandoned;
-                        }
-                        Err(_) => return Err(no_capture("a key and its value")),
-                    },
-                },
-                // Another trace appended to the file.
-                EnvelopeStage::Closed if self.array_found && matches!(byte, b'[' | b'{') => {
-                    scanner.pos += 1;
-                    self.is_object = byte == b'{';
-                    self.stage = if self.is_object { EnvelopeStage::Members } else { EnvelopeStage::ArrayOpened };
-                }
+            let follows = match self.stage {
+                EnvelopeStage::Start => self.start(&mut scanner, &bytes[here..]),
+                EnvelopeStage::ArrayOpened => self.enter_array(byte, losses, offset_here),
+                EnvelopeStage::Members => self.next_member(&mut scanner, byte, losses, offset_here),
                 EnvelopeStage::Closed => {
-                    losses.add(Loss::BadRecord, SourcePos::Offset(offset_here));
-                    self.stage = EnvelopeStage::Abandoned;
+                    self.next_document(&mut scanner, byte, losses, offset_here);
+                    Ok(None)
                 }
                 EnvelopeStage::Abandoned | EnvelopeStage::Value(_) | EnvelopeStage::SystemText { .. } => {
                     return Ok((bytes.len(), Follows::Envelope));
                 }
+            };
+            match follows {
+                Ok(None) => {}
+                Ok(Some(follows)) => return Ok((here, follows)),
+                Err(expected) => {
+                    let found = excerpt(&bytes[here..]);
+                    return Err(NoCapture { offset: offset_here, expected, found });
+                }
             }
         }
+    }
+
+    /// Takes the text of the kernel trace up to its closing quote. Returns the number of consumed bytes.
+    fn system_text(&mut self, text: &[u8], is_escaped: bool, offset: u64) -> usize {
+        let (len, stage) = text_len(text, is_escaped);
+        self.system_text = Some((text[..len].to_vec(), offset));
+        self.stage = stage;
+        len + usize::from(matches!(stage, EnvelopeStage::Members))
+    }
+
+    /// Parses the opening bracket of the document.
+    fn start(&mut self, scanner: &mut Scanner<'_>, rest: &[u8]) -> EnvelopeStep {
+        const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
+        if rest.starts_with(BYTE_ORDER_MARK) {
+            scanner.pos += BYTE_ORDER_MARK.len();
+            return Ok(None);
+        }
+        self.is_object = rest.starts_with(b"{");
+        if !self.is_object && !rest.starts_with(b"[") {
+            return Err("JSON");
+        }
+        scanner.pos += 1;
+        self.is_certain = !self.is_object;
+        self.stage = if self.is_object { EnvelopeStage::Members } else { EnvelopeStage::ArrayOpened };
+        Ok(None)
+    }
+
+    /// Checks the first byte of the array: the start of an event, or its end.
+    fn enter_array(&mut self, byte: u8, losses: &mut Losses, offset: u64) -> EnvelopeStep {
+        if matches!(byte, b'{' | b']' | b',') {
+            self.array_found = true;
+            return Ok(Some(Follows::Records));
+        }
+        if !self.array_found {
+            return Err("an object for each event");
+        }
+        self.abandon(losses, offset);
+        Ok(None)
+    }
+
+    /// Parses the next member of the object, or its end.
+    fn next_member(&mut self, scanner: &mut Scanner<'_>, byte: u8, losses: &mut Losses, offset: u64) -> EnvelopeStep {
+        match byte {
+            b',' => scanner.pos += 1,
+            b'}' => {
+                scanner.pos += 1;
+                self.stage = EnvelopeStage::Closed;
+            }
+            _ => match self.member(scanner, losses, offset) {
+                Ok(()) => {}
+                Err(Broken::Incomplete) => return Ok(Some(Follows::Envelope)),
+                Err(_) if self.array_found => self.abandon(losses, offset),
+                Err(_) => return Err("a key and its value"),
+            },
+        }
+        Ok(None)
+    }
+
+    /// Enters another trace that is appended to the file.
+    fn next_document(&mut self, scanner: &mut Scanner<'_>, byte: u8, losses: &mut Losses, offset: u64) {
+        if !self.array_found || !matches!(byte, b'[' | b'{') {
+            return self.abandon(losses, offset);
+        }
+        scanner.pos += 1;
+        self.is_object = byte == b'{';
+        self.stage = if self.is_object { EnvelopeStage::Members } else { EnvelopeStage::ArrayOpened };
+    }
+
+    /// Counts damage, and ignores the rest.
+    fn abandon(&mut self, losses: &mut Losses, offset: u64) {
+        losses.add(Loss::BadRecord, SourcePos::Offset(offset));
+        self.stage = EnvelopeStage::Abandoned;
     }
 
     /// Parses a key and its colon, and the opening bracket of its value if that is an event array.
