@@ -90,69 +90,15 @@ impl CliCommand {
             Some(LowCommand::Info(info)) => {
                 Self::Info { sources: capture(info.capture)?, json: info.json, load: load(info.common)? }
             }
-            Some(LowCommand::Spans(LowSpans { rows, limit, longest })) => {
-                let (Rows { sources, scope, name, format }, load) = row_args(rows)?;
-                let first = SpanChoice::First { count: limit.unwrap_or(u64::MAX) };
-                let choice = longest.map_or(first, |count| SpanChoice::Longest { count });
-                let spans = Spans { sources, scope: scope.named(name.as_ref()), choice, format };
-                Self::Spans { spans, load }
-            }
-            Some(LowCommand::Stats(LowStats { subject, rows, by })) => {
-                let (Rows { sources, scope, name, format }, load) = row_args(rows)?;
-                let LowStatsOf { samples, counters, scheduling, heat_map } = subject;
-                let (samples, scheduling) = (samples.map(Into::into), scheduling.map(Into::into));
-                let stats = Stats { sources, scope, by, name, samples, format, counters, scheduling, heat_map };
-                Self::Stats { stats, load }
-            }
-            Some(LowCommand::Flame(low)) => {
-                let LowFlame { capture: files, scope, samples, event, edits, exact: is_exact, format, common } = low;
-                let format = match format {
-                    LowFlameFormat::Folded => FlameFormat::Folded,
-                    LowFlameFormat::Svg => FlameFormat::Svg,
-                    LowFlameFormat::Json => FlameFormat::Json,
-                    LowFlameFormat::Pprof if edits.inverted => {
-                        let message = "--inverted is not for --format pprof: its tools invert a profile themselves";
-                        return Err(CliError::Usage(message.to_owned()));
-                    }
-                    LowFlameFormat::Pprof => {
-                        refuse_terminal(Path::new(STDOUT))?;
-                        FlameFormat::Pprof
-                    }
-                };
-                let (sources, scope) = (capture(files)?, scope_args(scope)?);
-                let view = FlameView::from(edits);
-                let flame = Flame { sources, scope, of_samples: samples, event, view, is_exact, format };
-                Self::Flame { flame, load: load(common)? }
-            }
-            Some(LowCommand::Search(LowSearch { capture: files, query, scope, common })) => {
-                let (files, query) = split_last(files, query, "QUERY")?;
-                let mut scope = scope_args(scope)?;
-                scope.filter.terms.extend(filter("QUERY", &query)?.terms);
-                Self::Search { search: Search { sources: capture(files)?, scope }, load: load(common)? }
-            }
+            Some(LowCommand::Spans(low)) => spans(low)?,
+            Some(LowCommand::Stats(low)) => stats(low)?,
+            Some(LowCommand::Flame(low)) => flame(low)?,
+            Some(LowCommand::Search(low)) => search(low)?,
             Some(LowCommand::Symbols(low)) => symbols(low)?,
             Some(LowCommand::Annotate(low)) => annotate(low)?,
             Some(LowCommand::Export(low)) => export(low)?,
-            Some(LowCommand::Render(low)) => {
-                let LowRender { capture: files, output, size, scale, theme, color, palette, scope, common } = low;
-                let (colors, scope) = (colors(color, palette), scope_args(scope)?);
-                let shade = match theme {
-                    LowTheme::Dark => Some(Shade::Dark),
-                    LowTheme::Light => Some(Shade::Light),
-                    LowTheme::System => None,
-                };
-                let (sources, output) = (capture(files)?, to_write(output));
-                refuse_terminal(&output)?;
-                let render = Render { sources, output, size, scale, shade, colors, scope };
-                Self::Render { render, load: load(common)? }
-            }
-            Some(LowCommand::Synth(low)) => {
-                let LowSynth { output, spans, threads, depth, disorder, seed, format } = low;
-                let format = generated_format(&output, format)?;
-                let output = to_write(output);
-                refuse_terminal(&output)?;
-                Self::Synth(SynthArgs { output, spans, threads, depth, disorder, seed, format })
-            }
+            Some(LowCommand::Render(low)) => render(low)?,
+            Some(LowCommand::Synth(low)) => synth(low)?,
             Some(LowCommand::Tail(low)) => Self::Tail(tail(low)?),
             Some(LowCommand::Record(low)) => record(low)?,
             Some(LowCommand::Listen(low)) => {
@@ -221,6 +167,53 @@ fn row_args(low: LowRows) -> Result<(Rows, Load), CliError> {
     let (scope, name) = (scope_args(scope)?, expression("--name", name)?);
     let rows = Rows { sources: capture(files)?, scope, name, format };
     Ok((rows, load(common)?))
+}
+
+fn spans(low: LowSpans) -> Result<CliCommand, CliError> {
+    let LowSpans { rows, limit, longest } = low;
+    let (Rows { sources, scope, name, format }, load) = row_args(rows)?;
+    let first = SpanChoice::First { count: limit.unwrap_or(u64::MAX) };
+    let choice = longest.map_or(first, |count| SpanChoice::Longest { count });
+    let spans = Spans { sources, scope: scope.named(name.as_ref()), choice, format };
+    Ok(CliCommand::Spans { spans, load })
+}
+
+fn stats(low: LowStats) -> Result<CliCommand, CliError> {
+    let LowStats { subject, rows, by } = low;
+    let (Rows { sources, scope, name, format }, load) = row_args(rows)?;
+    let LowStatsOf { samples, counters, scheduling, heat_map } = subject;
+    let (samples, scheduling) = (samples.map(Into::into), scheduling.map(Into::into));
+    let stats = Stats { sources, scope, by, name, samples, format, counters, scheduling, heat_map };
+    Ok(CliCommand::Stats { stats, load })
+}
+
+fn flame(low: LowFlame) -> Result<CliCommand, CliError> {
+    let LowFlame { capture: files, scope, samples, event, edits, exact: is_exact, format, common } = low;
+    let format = match format {
+        LowFlameFormat::Folded => FlameFormat::Folded,
+        LowFlameFormat::Svg => FlameFormat::Svg,
+        LowFlameFormat::Json => FlameFormat::Json,
+        LowFlameFormat::Pprof if edits.inverted => {
+            let message = "--inverted is not for --format pprof: its tools invert a profile themselves";
+            return Err(CliError::Usage(message.to_owned()));
+        }
+        LowFlameFormat::Pprof => {
+            refuse_terminal(Path::new(STDOUT))?;
+            FlameFormat::Pprof
+        }
+    };
+    let (sources, scope) = (capture(files)?, scope_args(scope)?);
+    let view = FlameView::from(edits);
+    let flame = Flame { sources, scope, of_samples: samples, event, view, is_exact, format };
+    Ok(CliCommand::Flame { flame, load: load(common)? })
+}
+
+fn search(low: LowSearch) -> Result<CliCommand, CliError> {
+    let LowSearch { capture: files, query, scope, common } = low;
+    let (files, query) = split_last(files, query, "QUERY")?;
+    let mut scope = scope_args(scope)?;
+    scope.filter.terms.extend(filter("QUERY", &query)?.terms);
+    Ok(CliCommand::Search { search: Search { sources: capture(files)?, scope }, load: load(common)? })
 }
 
 fn symbols(low: LowSymbols) -> Result<CliCommand, CliError> {
@@ -485,6 +478,28 @@ fn export_format(low: &LowExport) -> Result<ExportFormat, CliError> {
         _ if cells.csv_safe => Err(csv_safe_is_for_csv()),
         _ => Ok(format),
     }
+}
+
+fn render(low: LowRender) -> Result<CliCommand, CliError> {
+    let LowRender { capture: files, output, size, scale, theme, color, palette, scope, common } = low;
+    let (colors, scope) = (colors(color, palette), scope_args(scope)?);
+    let shade = match theme {
+        LowTheme::Dark => Some(Shade::Dark),
+        LowTheme::Light => Some(Shade::Light),
+        LowTheme::System => None,
+    };
+    let (sources, output) = (capture(files)?, to_write(output));
+    refuse_terminal(&output)?;
+    let render = Render { sources, output, size, scale, shade, colors, scope };
+    Ok(CliCommand::Render { render, load: load(common)? })
+}
+
+fn synth(low: LowSynth) -> Result<CliCommand, CliError> {
+    let LowSynth { output, spans, threads, depth, disorder, seed, format } = low;
+    let format = generated_format(&output, format)?;
+    let output = to_write(output);
+    refuse_terminal(&output)?;
+    Ok(CliCommand::Synth(SynthArgs { output, spans, threads, depth, disorder, seed, format }))
 }
 
 /// Returns the format of a generated trace, which not all formats can hold.
