@@ -4,7 +4,7 @@ use super::tests::{Session, TWO_SPANS, snapshot};
 use crate::model::TrackIdx;
 use crate::scene::rows::GroupKind;
 use crate::store::{LaneIdx, RowIdx};
-use crate::ui::command::{AppCommand, BookmarkCommand, Command, NavigationStep, RowCommand, TimelineCommand};
+use crate::ui::command::{BookmarkCommand, Command, NavigationStep, RowCommand, SettingCommand, TimelineCommand};
 
 /// Presses at a point, moves along `way`, and releases in the frame of the last movement, as on a slow machine.
 fn drag(session: &mut Session, way: &[egui::Pos2], button: egui::PointerButton) {
@@ -23,7 +23,7 @@ fn the_last_movement_of_a_drag_counts_if_the_release_is_in_its_frame() {
     let mut session = Session::new();
     session.app.show_capture(snapshot(TWO_SPANS), "two".into(), false);
     session.frame(Vec::new());
-    let still = Command::App(AppCommand::SetNavigation(crate::ui::settings::Navigation::STILL));
+    let still = Command::Setting(SettingCommand::Navigation(crate::ui::settings::Navigation::STILL));
     session.app.act(still);
     (0..4).for_each(|_| drop(session.app.act(Command::Timeline(TimelineCommand::Step(NavigationStep::ZoomIn)))));
     session.frame(Vec::new());
@@ -36,13 +36,13 @@ fn the_last_movement_of_a_drag_counts_if_the_release_is_in_its_frame() {
     session.frame(Vec::new());
     assert_eq!(*session.app.timeline_mut().unwrap().view(), after, "and no further");
     let throws = crate::ui::settings::Navigation { inertia: true, ..crate::ui::settings::Navigation::STILL };
-    session.app.act(Command::App(AppCommand::SetNavigation(throws)));
+    session.app.act(Command::Setting(SettingCommand::Navigation(throws)));
     drag(&mut session, &way, egui::PointerButton::Primary);
     (0..30).for_each(|_| session.frame(Vec::new()));
     let thrown = *session.app.timeline_mut().unwrap().view();
     let moved_px = after.x_from_time(thrown.start_ns());
     assert!(moved_px > 200.0, "with ten frames a second too, it goes on: {moved_px} pixels");
-    session.app.act(Command::App(AppCommand::SetNavigation(crate::ui::settings::Navigation::STILL)));
+    session.app.act(Command::Setting(SettingCommand::Navigation(crate::ui::settings::Navigation::STILL)));
     let after = thrown;
     drag(&mut session, &way, egui::PointerButton::Middle);
     let (from_ns, to_ns) = session.app.timeline_mut().unwrap().range().expect("a slice of time");
@@ -187,7 +187,7 @@ fn a_shortcut_key_held_longer_than_its_modifier_does_not_move_the_view() {
     session.app.show_capture(snapshot(TWO_SPANS), "two".into(), false);
     session.frame(Vec::new());
     // S alone zooms out, so the view must be able to zoom out.
-    session.app.act(Command::App(AppCommand::SetNavigation(crate::ui::settings::Navigation::STILL)));
+    session.app.act(Command::Setting(SettingCommand::Navigation(crate::ui::settings::Navigation::STILL)));
     (0..4).for_each(|_| drop(session.app.act(Command::Timeline(TimelineCommand::Step(NavigationStep::ZoomIn)))));
     session.frame(Vec::new());
     let before = *session.app.timeline_mut().unwrap().view();

@@ -6,6 +6,7 @@ pub(crate) mod copied;
 mod cut_short;
 mod followed;
 mod mend;
+mod settings;
 mod written;
 
 use std::path::PathBuf;
@@ -23,7 +24,6 @@ use super::tasks::{self, LoadSource, file_name};
 use crate::app::event::{TabId, TaskId, Wake};
 use crate::base::escape::escaped;
 use crate::base::files;
-use crate::base::time::grouped_digits;
 use crate::frame::RectBudget;
 use crate::ingest::LoadOptions;
 use crate::ingest::spool::is_unseekable;
@@ -33,7 +33,6 @@ use crate::symbols::unwind::SymbolUnwinding;
 use crate::ui::chrome::command_palette::CommandPalette;
 use crate::ui::chrome::file_picker::Picker;
 use crate::ui::command::{AppCommand, Command, NavigationStep, PanelCommand, TimelineCommand, ToolWindow};
-use crate::ui::command_table::{TEXT_PERCENT_MAX, TEXT_PERCENT_MIN};
 use crate::ui::purpose::Purpose;
 use crate::ui::settings::Navigation;
 use crate::ui::theme::Theme;
@@ -344,6 +343,7 @@ impl App {
     pub(super) fn act(&mut self, command: Command) -> Option<Effect> {
         match command {
             Command::App(command) => return self.act_on_app(command),
+            Command::Setting(command) => self.act_on_setting(command),
             Command::Tab(command) => self.act_on_tabs(command),
             Command::Timeline(TimelineCommand::Step(NavigationStep::LetGo)) if self.tab().panels.is_searching() => {
                 return self.act(Command::Panel(PanelCommand::CloseSearch));
@@ -382,17 +382,7 @@ impl App {
             AppCommand::OpenPasted(text) => self.paste(text),
             AppCommand::CopySpan => return self.selected_span_text().map(Effect::Copy),
             AppCommand::CopyTable => return self.statistics_csv().map(Effect::Copy),
-            AppCommand::CopyPanel(panel) => {
-                let cells = self.cells();
-                let tab = self.tab_mut();
-                let snapshot = tab.capture.as_ref()?.timeline.snapshot();
-                let text = tab.panels.copied(panel, snapshot, cells)?;
-                if let Some((copied, all)) = tab.panels.copied_part(panel) {
-                    let (copied, all) = (grouped_digits(copied), grouped_digits(all));
-                    self.set_note(format!("{copied} of {all} rows are copied. Export... writes all of them."));
-                }
-                return Some(Effect::Copy(text));
-            }
+            AppCommand::CopyPanel(panel) => return self.panel_text(panel).map(Effect::Copy),
             AppCommand::CopyCommandLine(panel) => return self.command_line(panel).map(Effect::Copy),
             AppCommand::Quit => return Some(Effect::Window(WindowEffect::Quit)),
             AppCommand::Open(sources) => self.open(sources),
@@ -414,47 +404,8 @@ impl App {
                 }
             }
             AppCommand::Dismiss => self.tab_mut().message = None,
-            AppCommand::SetShade(shade) => {
-                self.preferences.shade = shade;
-                self.set_theme();
-            }
-            AppCommand::SetColors(colors) => {
-                self.preferences.colors = colors;
-                if let Some(timeline) = self.timeline_mut() {
-                    timeline.set_colors(colors);
-                }
-            }
-            AppCommand::SetNavigation(navigation) => {
-                self.preferences.navigation = Some(navigation);
-                self.timelines().for_each(|timeline| timeline.set_navigation(navigation));
-            }
-            AppCommand::SetSecondStart(second_start) => self.preferences.second_start = second_start,
-            AppCommand::SetCsvSafe(csv_safe) => self.preferences.csv_safe = csv_safe,
-            AppCommand::SetSourceFolders(folders) => self.preferences.source_folders = folders,
-            AppCommand::SetSizes(sizes) => {
-                self.preferences.memory_bytes = sizes.memory_bytes;
-                self.preferences.cache_bytes = sizes.cache_bytes;
-                self.options.load.memory.set_limit_bytes(sizes.memory_bytes);
-                self.options.load.cache_bytes_max = sizes.cache_bytes;
-            }
-            AppCommand::SetDensity(density) => {
-                self.preferences.density = density;
-                for tab in &mut self.tabs {
-                    if let Some(job) = tab.timeline_mut().and_then(|timeline| timeline.change_density(density)) {
-                        tasks::arrange(job, &tab.wake);
-                    }
-                }
-            }
             AppCommand::ShowCommands => self.palette = Some(CommandPalette::default()),
-            AppCommand::SetTextPercent(percent) => {
-                self.preferences.text_percent = percent.clamp(TEXT_PERCENT_MIN, TEXT_PERCENT_MAX);
-                self.themed = false;
-            }
             AppCommand::CopyText(text) => return Some(Effect::Copy(text)),
-            AppCommand::KeepTable(name, layout) => {
-                self.preferences.tables.insert(name.to_owned(), layout);
-            }
-            AppCommand::KeepDockHeight(points) => self.preferences.dock_points = points,
             AppCommand::Toggle(window) => self.shown.toggle(window),
             AppCommand::Live(command) => self.act_on_live(command),
             AppCommand::CutShort(command) => self.act_on_cut_short(command),

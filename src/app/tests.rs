@@ -21,7 +21,7 @@ use crate::query::Snapshot;
 use crate::scene::color::Shade;
 use crate::scene::palette::{ColorBy, Colors};
 use crate::ui::command::{
-    AppCommand, BookmarkCommand, Command, NavigationStep, PanelCommand, RowCommand, TimelineCommand,
+    AppCommand, BookmarkCommand, Command, NavigationStep, PanelCommand, RowCommand, SettingCommand, TimelineCommand,
 };
 use crate::ui::command_table::{TEXT_PERCENT_MAX, TEXT_PERCENT_MIN};
 use crate::ui::panel::Panel;
@@ -361,9 +361,9 @@ fn pins_bookmarks_view_and_colours_are_restored_with_the_trace() {
     let colors = Colors { by: ColorBy::Track, ..Colors::default() };
     let (mark, light) = (
         Command::Timeline(TimelineCommand::Bookmark(BookmarkCommand::Add)),
-        Command::App(AppCommand::SetShade(Some(Shade::Light))),
+        Command::Setting(SettingCommand::Shade(Some(Shade::Light))),
     );
-    for command in [pin, mark, zoom, light, Command::App(AppCommand::SetColors(colors))] {
+    for command in [pin, mark, zoom, light, Command::Setting(SettingCommand::Colors(colors))] {
         session.app.act(command);
     }
     (0..4).for_each(|_| session.frame(Vec::new()));
@@ -554,11 +554,11 @@ fn theme_and_animation_follow_the_desktop_until_the_user_chooses() {
     session.app.handle(TaskEvent::DesktopChanged(settings));
     session.frame(Vec::new());
     assert_eq!((session.app.theme().shade, session.app.navigation()), (Shade::Light, Navigation::STILL));
-    session.app.act(Command::App(AppCommand::SetShade(Some(Shade::Dark))));
-    session.app.act(Command::App(AppCommand::SetNavigation(Navigation::default())));
+    session.app.act(Command::Setting(SettingCommand::Shade(Some(Shade::Dark))));
+    session.app.act(Command::Setting(SettingCommand::Navigation(Navigation::default())));
     session.app.handle(TaskEvent::DesktopChanged(settings));
     assert_eq!((session.app.theme().shade, session.app.navigation()), (Shade::Dark, Navigation::default()));
-    session.app.act(Command::App(AppCommand::SetShade(None)));
+    session.app.act(Command::Setting(SettingCommand::Shade(None)));
     assert_eq!(session.app.theme().shade, Shade::Light);
 }
 
@@ -569,12 +569,12 @@ fn the_window_follows_the_contrast_and_font_size_of_the_desktop() {
     let usual = (session.app.theme().clone(), session.context.zoom_factor());
     let large = DesktopSettings { has_high_contrast: true, text_percent: 150, ..DesktopSettings::default() };
     session.app.handle(TaskEvent::DesktopChanged(large));
-    session.app.act(Command::App(AppCommand::SetTextPercent(120)));
+    session.app.act(Command::Setting(SettingCommand::TextPercent(120)));
     (0..2).for_each(|_| session.frame(Vec::new()));
     assert_eq!(session.app.theme(), &crate::ui::theme::Theme::with_high_contrast(Shade::Dark));
     assert!((session.context.zoom_factor() - 1.8).abs() < 1e-3, "{}", session.context.zoom_factor());
     for (percent, expected) in [(205, TEXT_PERCENT_MAX), (0, TEXT_PERCENT_MIN), (100, 100)] {
-        session.app.act(Command::App(AppCommand::SetTextPercent(percent)));
+        session.app.act(Command::Setting(SettingCommand::TextPercent(percent)));
         assert_eq!(session.app.preferences.text_percent, expected);
     }
     session.app.handle(TaskEvent::DesktopChanged(DesktopSettings::default()));

@@ -29,6 +29,7 @@ pub(crate) const COPY_BYTES_MAX: usize = 15 << 20;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Command {
     App(AppCommand),
+    Setting(SettingCommand),
     Tab(TabCommand),
     /// Commands for the timeline of the active tab.
     Timeline(TimelineCommand),
@@ -36,7 +37,7 @@ pub(crate) enum Command {
     Panel(PanelCommand),
 }
 
-/// Files, preferences, dialogs and tool windows.
+/// Files, dialogs, copied texts and tool windows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum AppCommand {
     /// Opens a file dialog of the system.
@@ -59,10 +60,6 @@ pub(crate) enum AppCommand {
     CopyCommandLine(Panel),
     /// Copies this text, if it has at most [`COPY_BYTES_MAX`].
     CopyText(String),
-    /// Saves the height of the dock, in points, in the preferences.
-    KeepDockHeight(u16),
-    /// Saves the layout of a table in the preferences, by its name.
-    KeepTable(&'static str, TableLayout),
     /// Opens the window's own file picker.
     ShowPicker,
     OpenDemo,
@@ -81,26 +78,34 @@ pub(crate) enum AppCommand {
     Cancel,
     Dismiss,
     Quit,
-    /// Sets the theme; `None` follows the desktop.
-    SetShade(Option<Shade>),
-    SetColors(Colors),
-    /// Sets the font size in percent of the default.
-    /// Sets the font size in percent, as far as its limits allow.
-    SetTextPercent(u16),
-    SetNavigation(Navigation),
-    SetSecondStart(SecondStart),
-    /// Sets whether CSV escapes text that a spreadsheet would take for a formula.
-    SetCsvSafe(bool),
-    SetSizes(Sizes),
-    /// Sets the folders in which source files are looked up, in all tabs, as `FOLDER` or `FROM=FOLDER`.
-    SetSourceFolders(Vec<String>),
-    /// Sets the track height, in all tabs.
-    SetDensity(TrackDensity),
     ShowCommands,
     /// Shows or hides a tool window.
     Toggle(ToolWindow),
     Live(LiveCommand),
     CutShort(CutShortCommand),
+}
+
+/// Sets a preference, which is saved.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum SettingCommand {
+    /// The theme; `None` follows the desktop.
+    Shade(Option<Shade>),
+    Colors(Colors),
+    /// The font size in percent of the default, as far as its limits allow.
+    TextPercent(u16),
+    Navigation(Navigation),
+    SecondStart(SecondStart),
+    /// Whether CSV escapes text that a spreadsheet would take for a formula.
+    CsvSafe(bool),
+    Sizes(Sizes),
+    /// The folders in which source files are looked up, in all tabs, as `FOLDER` or `FROM=FOLDER`.
+    SourceFolders(Vec<String>),
+    /// The track height, in all tabs.
+    Density(TrackDensity),
+    /// The height of the dock, in points.
+    DockHeight(u16),
+    /// The layout of a table, by its name.
+    Table(&'static str, TableLayout),
 }
 
 /// For a trace whose live window was killed, by its folder.

@@ -19,7 +19,7 @@ use crate::scene::palette::{ColorBy, Colors, Hues};
 use crate::scene::rows::TrackDensity;
 use crate::ui::command::{
     AppCommand, BookmarkCommand, Command, DerivedCommand, LiveCommand, NavigationStep, PanelCommand, RowCommand,
-    TabCommand, TimelineCommand, ToolWindow,
+    SettingCommand, TabCommand, TimelineCommand, ToolWindow,
 };
 use crate::ui::panel::Panel;
 use crate::ui::purpose::{PictureSize, Purpose};
@@ -159,39 +159,41 @@ pub(crate) const TABLE: &[CommandEntry] = &[
         .hint("Maximizes the panel; Esc restores it")
         .within("Panels"),
     entry(Menu::View, "Colour by name", &[], When::Always, |state| {
-        Command::App(AppCommand::SetColors(Colors { by: ColorBy::Name, ..state.colors }))
+        Command::Setting(SettingCommand::Colors(Colors { by: ColorBy::Name, ..state.colors }))
     })
     .checked(|state| state.colors.by == ColorBy::Name)
     .within("Colours")
     .section(),
     entry(Menu::View, "Colour by category", &[], When::Always, |state| {
-        Command::App(AppCommand::SetColors(Colors { by: ColorBy::Category, ..state.colors }))
+        Command::Setting(SettingCommand::Colors(Colors { by: ColorBy::Category, ..state.colors }))
     })
     .checked(|state| state.colors.by == ColorBy::Category)
     .within("Colours"),
     entry(Menu::View, "Colour by thread", &[], When::Always, |state| {
-        Command::App(AppCommand::SetColors(Colors { by: ColorBy::Track, ..state.colors }))
+        Command::Setting(SettingCommand::Colors(Colors { by: ColorBy::Track, ..state.colors }))
     })
     .checked(|state| state.colors.by == ColorBy::Track)
     .within("Colours"),
     entry(Menu::View, "Colour by duration", &[], When::Always, |state| {
-        Command::App(AppCommand::SetColors(Colors { by: ColorBy::Duration, ..state.colors }))
+        Command::Setting(SettingCommand::Colors(Colors { by: ColorBy::Duration, ..state.colors }))
     })
     .checked(|state| state.colors.by == ColorBy::Duration)
     .within("Colours"),
     entry(Menu::View, "Colour-blind-safe palette", &[], When::Always, |state| {
         let hues = if state.colors.hues == Hues::ColorBlind { Hues::Usual } else { Hues::ColorBlind };
-        Command::App(AppCommand::SetColors(Colors { hues, ..state.colors }))
+        Command::Setting(SettingCommand::Colors(Colors { hues, ..state.colors }))
     })
     .checked(|state| state.colors.hues == Hues::ColorBlind)
     .within("Colours"),
-    entry(Menu::View, "Dark theme", &[], When::Always, |_| Command::App(AppCommand::SetShade(Some(Shade::Dark))))
+    entry(Menu::View, "Dark theme", &[], When::Always, |_| Command::Setting(SettingCommand::Shade(Some(Shade::Dark))))
         .checked(|state| state.shade == Some(Shade::Dark))
         .within("Theme"),
-    entry(Menu::View, "Light theme", &[], When::Always, |_| Command::App(AppCommand::SetShade(Some(Shade::Light))))
-        .checked(|state| state.shade == Some(Shade::Light))
-        .within("Theme"),
-    entry(Menu::View, "Theme of the desktop", &[], When::Always, |_| Command::App(AppCommand::SetShade(None)))
+    entry(Menu::View, "Light theme", &[], When::Always, |_| {
+        Command::Setting(SettingCommand::Shade(Some(Shade::Light)))
+    })
+    .checked(|state| state.shade == Some(Shade::Light))
+    .within("Theme"),
+    entry(Menu::View, "Theme of the desktop", &[], When::Always, |_| Command::Setting(SettingCommand::Shade(None)))
         .checked(|state| state.shade.is_none())
         .within("Theme"),
     entry(Menu::View, "Ruler from the start of the trace", &[], When::Capture, |_| {
@@ -215,48 +217,53 @@ pub(crate) const TABLE: &[CommandEntry] = &[
     .checked(|state| state.ruler_origin == RulerOrigin::Utc)
     .within("Ruler"),
     entry(Menu::View, "Compact tracks", &[], When::Always, |_| {
-        Command::App(AppCommand::SetDensity(TrackDensity::Compact))
+        Command::Setting(SettingCommand::Density(TrackDensity::Compact))
     })
     .checked(|state| state.density == TrackDensity::Compact)
     .within("Track height"),
     entry(Menu::View, "Normal tracks", &[], When::Always, |_| {
-        Command::App(AppCommand::SetDensity(TrackDensity::Normal))
+        Command::Setting(SettingCommand::Density(TrackDensity::Normal))
     })
     .checked(|state| state.density == TrackDensity::Normal)
     .within("Track height"),
-    entry(Menu::View, "Tall tracks", &[], When::Always, |_| Command::App(AppCommand::SetDensity(TrackDensity::Tall)))
-        .checked(|state| state.density == TrackDensity::Tall)
-        .within("Track height"),
+    entry(Menu::View, "Tall tracks", &[], When::Always, |_| {
+        Command::Setting(SettingCommand::Density(TrackDensity::Tall))
+    })
+    .checked(|state| state.density == TrackDensity::Tall)
+    .within("Track height"),
     entry(Menu::View, "Larger text", &[ctrl(Key::Plus), ctrl(Key::Equals)], When::Always, |state| {
-        Command::App(AppCommand::SetTextPercent(state.text_percent.saturating_add(10)))
+        Command::Setting(SettingCommand::TextPercent(state.text_percent.saturating_add(10)))
     })
     .within("Text size"),
     entry(Menu::View, "Smaller text", &[ctrl(Key::Minus)], When::Always, |state| {
-        Command::App(AppCommand::SetTextPercent(state.text_percent.saturating_sub(10)))
+        Command::Setting(SettingCommand::TextPercent(state.text_percent.saturating_sub(10)))
     })
     .within("Text size"),
     entry(Menu::View, "Normal text", &[ctrl(Key::Num0)], When::Always, |_| {
-        Command::App(AppCommand::SetTextPercent(100))
+        Command::Setting(SettingCommand::TextPercent(100))
     })
     .within("Text size"),
     entry(Menu::View, "Wheel scrolls, Ctrl + wheel zooms", &[], When::Always, |state| {
-        Command::App(AppCommand::SetNavigation(Navigation { wheel: Wheel::Scrolls, ..state.navigation }))
+        Command::Setting(SettingCommand::Navigation(Navigation { wheel: Wheel::Scrolls, ..state.navigation }))
     })
     .checked(|state| state.navigation.wheel == Wheel::Scrolls)
     .within("Navigation")
     .section(),
     entry(Menu::View, "Wheel zooms, Ctrl + wheel scrolls", &[], When::Always, |state| {
-        Command::App(AppCommand::SetNavigation(Navigation { wheel: Wheel::Zooms, ..state.navigation }))
+        Command::Setting(SettingCommand::Navigation(Navigation { wheel: Wheel::Zooms, ..state.navigation }))
     })
     .checked(|state| state.navigation.wheel == Wheel::Zooms)
     .within("Navigation"),
     entry(Menu::View, "Kinetic panning", &[], When::Always, |state| {
-        Command::App(AppCommand::SetNavigation(Navigation { inertia: !state.navigation.inertia, ..state.navigation }))
+        Command::Setting(SettingCommand::Navigation(Navigation {
+            inertia: !state.navigation.inertia,
+            ..state.navigation
+        }))
     })
     .checked(|state| state.navigation.inertia)
     .within("Navigation"),
     entry(Menu::View, "Animate zoom", &[], When::Always, |state| {
-        Command::App(AppCommand::SetNavigation(Navigation {
+        Command::Setting(SettingCommand::Navigation(Navigation {
             animation: !state.navigation.animation,
             ..state.navigation
         }))

@@ -7,6 +7,7 @@ const MODULES: &[&str] = &["ui", "app"];
 const ROUTED: &[&str] = &[
     "Command",
     "AppCommand",
+    "SettingCommand",
     "TabCommand",
     "TimelineCommand",
     "PanelCommand",

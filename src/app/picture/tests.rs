@@ -4,7 +4,7 @@ use super::*;
 use crate::app::offscreen::TimelinePicture;
 use crate::app::tests::{Session, TWO_SPANS, snapshot};
 use crate::scene::palette::{ColorBy, Hues, Palette};
-use crate::ui::command::{AppCommand, Command, NavigationStep, PanelCommand, TimelineCommand};
+use crate::ui::command::{Command, NavigationStep, PanelCommand, SettingCommand, TimelineCommand};
 use crate::ui::purpose::PictureSize;
 
 /// Draws the picture of a trace. A machine that cannot draw fails the test instead of skipping it.
@@ -132,7 +132,7 @@ fn a_picture_of_the_timeline_has_its_zoom_its_selection_and_its_theme() {
     let plain = timeline_picture(|_| {}, PictureSize::AsShown);
     assert!(count(&plain, selection) < 10);
     let light = timeline_picture(
-        |session| drop(session.app.act(Command::App(AppCommand::SetShade(Some(Shade::Light))))),
+        |session| drop(session.app.act(Command::Setting(SettingCommand::Shade(Some(Shade::Light))))),
         PictureSize::AsShown,
     );
     assert!(count(&light, selection) > 100_000, "a white canvas");

@@ -4,6 +4,7 @@ use super::App;
 use crate::app::pasted::Pasted;
 use crate::app::tab::TabMessage;
 use crate::app::tasks;
+use crate::base::time::grouped_digits;
 use crate::ui::panel::Panel;
 
 impl App {
@@ -18,6 +19,19 @@ impl App {
         let tab = self.tab_mut();
         let snapshot = tab.capture.as_ref()?.timeline.snapshot().clone();
         Some(tab.panels.table_of(Panel::Statistics, &snapshot)?.to_csv(cells))
+    }
+
+    /// Returns the table of a panel as text; shows a note if that is only a part of it.
+    pub(super) fn panel_text(&mut self, panel: Panel) -> Option<String> {
+        let cells = self.cells();
+        let tab = self.tab_mut();
+        let snapshot = tab.capture.as_ref()?.timeline.snapshot();
+        let text = tab.panels.copied(panel, snapshot, cells)?;
+        if let Some((copied, all)) = tab.panels.copied_part(panel) {
+            let (copied, all) = (grouped_digits(copied), grouped_digits(all));
+            self.set_note(format!("{copied} of {all} rows are copied. Export... writes all of them."));
+        }
+        Some(text)
     }
 
     /// Returns the command line with the same result as a panel; shows a note if there is none.

@@ -4,7 +4,7 @@
 use egui::epaint::text::FontsView;
 use egui::{Button, Frame, Rect, Role, ScrollArea, Sense, Ui, WidgetInfo, scroll_area};
 
-use crate::ui::command::{AppCommand, Command, PanelCommand};
+use crate::ui::command::{AppCommand, Command, PanelCommand, SettingCommand};
 use crate::ui::panel::Panel;
 use crate::ui::purpose::Purpose;
 use crate::ui::theme::Theme;
@@ -257,7 +257,7 @@ impl Dock {
             self.dragged = Some((dock.bottom() - at.y).clamp(POINTS_MIN.min(most), most));
         }
         let points = self.dragged.take_if(|_| response.drag_stopped())?;
-        Some(Command::App(AppCommand::KeepDockHeight(points.round() as u16)))
+        Some(Command::Setting(SettingCommand::DockHeight(points.round() as u16)))
     }
 }
 

@@ -8,7 +8,7 @@ use crate::scene::labels::shown;
 use crate::scene::palette::{ColorBy, Colors, Hues};
 use crate::scene::rows::TrackDensity;
 use crate::symbols::sources::SourceMap;
-use crate::ui::command::{AppCommand, Command};
+use crate::ui::command::{Command, SettingCommand};
 use crate::ui::command_table::{TEXT_PERCENT_MAX, TEXT_PERCENT_MIN, UiState};
 use crate::ui::settings::{Navigation, SecondStart, Sizes, Wheel};
 use crate::ui::theme::Theme;
@@ -109,7 +109,7 @@ impl Lines<'_> {
 
 fn show_look(lines: &mut Lines, state: &UiState) {
     let shades = [(Some(Shade::Dark), "Dark"), (Some(Shade::Light), "Light"), (None, "Follow system")];
-    lines.choose(("Theme", ""), state.shade, &shades, |chosen| Command::App(AppCommand::SetShade(chosen)));
+    lines.choose(("Theme", ""), state.shade, &shades, |chosen| Command::Setting(SettingCommand::Shade(chosen)));
     let percent = state.text_percent;
     lines.add("Font size", "", |ui| {
         let smaller = ui.add_enabled(percent > TEXT_PERCENT_MIN, Button::new("-")).on_hover_text("Smaller text");
@@ -117,7 +117,7 @@ fn show_look(lines: &mut Lines, state: &UiState) {
         ui.label(format!("{percent} %"));
         let larger = ui.add_enabled(percent < TEXT_PERCENT_MAX, Button::new("+")).on_hover_text("Larger text");
         larger.widget_info(|| WidgetInfo::labeled(Role::Button, percent < TEXT_PERCENT_MAX, "Larger text"));
-        let step = |changed| Some(Command::App(AppCommand::SetTextPercent(changed)));
+        let step = |changed| Some(Command::Setting(SettingCommand::TextPercent(changed)));
         match (larger.clicked(), smaller.clicked()) {
             (true, _) => step(percent.saturating_add(10)),
             (false, true) => step(percent.saturating_sub(10)),
@@ -126,8 +126,9 @@ fn show_look(lines: &mut Lines, state: &UiState) {
     });
     let heights = [TrackDensity::Compact, TrackDensity::Normal, TrackDensity::Tall]
         .map(|density| (density, density_title(density)));
-    lines
-        .choose(("Track height", ""), state.density, &heights, |density| Command::App(AppCommand::SetDensity(density)));
+    lines.choose(("Track height", ""), state.density, &heights, |density| {
+        Command::Setting(SettingCommand::Density(density))
+    });
     let colors = state.colors;
     let by = [
         (ColorBy::Name, "Name"),
@@ -137,26 +138,26 @@ fn show_look(lines: &mut Lines, state: &UiState) {
     ];
     let why = "Of this trace and of those opened from now on";
     lines.choose(("Colour of spans", why), colors.by, &by, |by| {
-        Command::App(AppCommand::SetColors(Colors { by, ..colors }))
+        Command::Setting(SettingCommand::Colors(Colors { by, ..colors }))
     });
     let hues = [(Hues::Usual, "Usual"), (Hues::ColorBlind, "Colour-blind-safe")];
     let why = "The colour-blind-safe palette has fewer colours, farther apart";
     lines.choose(("Colours", why), colors.hues, &hues, |hues| {
-        Command::App(AppCommand::SetColors(Colors { hues, ..colors }))
+        Command::Setting(SettingCommand::Colors(Colors { hues, ..colors }))
     });
 }
 
 fn show_movement(lines: &mut Lines, navigation: Navigation) {
     let wheels = [(Wheel::Scrolls, "Scrolls the tracks"), (Wheel::Zooms, "Zooms")];
     lines.choose(("The wheel", "With Ctrl it does the other"), navigation.wheel, &wheels, |wheel| {
-        Command::App(AppCommand::SetNavigation(Navigation { wheel, ..navigation }))
+        Command::Setting(SettingCommand::Navigation(Navigation { wheel, ..navigation }))
     });
     let on_off = [(true, "On"), (false, "Off")];
     lines.choose(("Kinetic panning", ""), navigation.inertia, &on_off, |inertia| {
-        Command::App(AppCommand::SetNavigation(Navigation { inertia, ..navigation }))
+        Command::Setting(SettingCommand::Navigation(Navigation { inertia, ..navigation }))
     });
     lines.choose(("Animate zoom", ""), navigation.animation, &on_off, |animation| {
-        Command::App(AppCommand::SetNavigation(Navigation { animation, ..navigation }))
+        Command::Setting(SettingCommand::Navigation(Navigation { animation, ..navigation }))
     });
 }
 
@@ -166,7 +167,7 @@ fn show_captures(lines: &mut Lines, sizes: Sizes, second_start: SecondStart) {
     let starts = [(SecondStart::Tab, "In a tab here"), (SecondStart::Window, "In a window of its own")];
     let why = "With a double click, or from the command line";
     let title = "A trace that is opened elsewhere";
-    lines.choose((title, why), second_start, &starts, |chosen| Command::App(AppCommand::SetSecondStart(chosen)));
+    lines.choose((title, why), second_start, &starts, |chosen| Command::Setting(SettingCommand::SecondStart(chosen)));
     let size = |ui: &mut Ui, bytes: u64, unit: u64, suffix: &str| {
         let mut units = bytes / unit;
         let value = DragValue::new(&mut units).suffix(suffix).range(least(unit)..=1 << 20).speed(1.0);
@@ -175,19 +176,19 @@ fn show_captures(lines: &mut Lines, sizes: Sizes, second_start: SecondStart) {
     let why = "Of each that runs; more makes loads of disordered traces faster";
     lines.add("Import memory limit", why, |ui| {
         let memory_bytes = size(ui, sizes.memory_bytes, MIB, " MiB")?;
-        Some(Command::App(AppCommand::SetSizes(Sizes { memory_bytes, ..sizes })))
+        Some(Command::Setting(SettingCommand::Sizes(Sizes { memory_bytes, ..sizes })))
     });
     let why = "Sorted traces that open at once (least recently used go first)";
     lines.add("Cache size", why, |ui| {
         let cache_bytes = size(ui, sizes.cache_bytes, GIB, " GiB")?;
-        Some(Command::App(AppCommand::SetSizes(Sizes { cache_bytes, ..sizes })))
+        Some(Command::Setting(SettingCommand::Sizes(Sizes { cache_bytes, ..sizes })))
     });
 }
 
 /// Adds the source folders: a line for each, and one to add another.
 fn show_sources(lines: &mut Lines, folders: &[String]) {
     let theme = lines.theme;
-    let with = |folders: Vec<String>| Some(Command::App(AppCommand::SetSourceFolders(folders)));
+    let with = |folders: Vec<String>| Some(Command::Setting(SettingCommand::SourceFolders(folders)));
     let why = "The Code panel reads below these; FROM=FOLDER: paths below FROM";
     lines.add("Source folders", why, |ui| {
         let id = ui.scope_id().with("source folder");
@@ -219,7 +220,7 @@ fn show_tables(lines: &mut Lines, csv_safe: bool) {
     let values = [(false, "Kept as it is"), (true, "Marked")];
     let why = "Marked: an apostrophe before = + - @, for spreadsheets";
     lines.choose(("Text like a formula in CSV", why), csv_safe, &values, |chosen| {
-        Command::App(AppCommand::SetCsvSafe(chosen))
+        Command::Setting(SettingCommand::CsvSafe(chosen))
     });
 }
 

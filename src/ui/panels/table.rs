@@ -17,7 +17,7 @@ use super::table_keys::{RowMove, copies, hold, take_steps};
 use super::value_menu::{self, PanelValue};
 use crate::base::csv::Cells;
 use crate::ui::chrome::menu_bar;
-use crate::ui::command::{AppCommand, Command};
+use crate::ui::command::{AppCommand, Command, SettingCommand};
 use crate::ui::settings::TableLayout;
 use crate::ui::theme::Theme;
 use crate::ui::widgets::context_menu::context_menu;
@@ -243,9 +243,9 @@ impl TableView {
             if self.layout != before || is_resized {
                 // Saved once the drag ends.
                 let is_down = ui.input(|input| input.pointer.any_down());
-                response
-                    .commands
-                    .extend((!is_down).then(|| Command::App(AppCommand::KeepTable(self.name, self.layout.clone()))));
+                response.commands.extend(
+                    (!is_down).then(|| Command::Setting(SettingCommand::Table(self.name, self.layout.clone()))),
+                );
             }
             if let Some(absence) = look.absence {
                 ui.label(egui::RichText::new(absence).color(look.theme.weak_text));

@@ -5,7 +5,7 @@ use egui::{Rect, Ui, UiBuilder, vec2};
 use super::state::Timeline;
 use crate::scene::arrange::TrackOrder;
 use crate::scene::rows::TrackDensity;
-use crate::ui::command::{AppCommand, Command, RowCommand, TimelineCommand};
+use crate::ui::command::{Command, RowCommand, SettingCommand, TimelineCommand};
 use crate::ui::theme::Theme;
 use crate::ui::widgets::field;
 
@@ -91,7 +91,7 @@ fn arrange_menu(ui: &mut Ui, timeline: &Timeline) -> Option<Command> {
     ui.separator();
     ui.label(egui::RichText::new("Height").small().weak());
     for density in [TrackDensity::Compact, TrackDensity::Normal, TrackDensity::Tall] {
-        let command = Command::App(AppCommand::SetDensity(density));
+        let command = Command::Setting(SettingCommand::Density(density));
         choose(ui, timeline.tracks.density() == density, density_title(density), command);
     }
     ui.separator();
