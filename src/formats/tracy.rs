@@ -9,6 +9,7 @@ use super::Reader;
 use super::input::decimal::nanos_from_nanos;
 use super::input::lines::{LineParser, TextLine};
 use super::input::source::{Source, without_mark};
+use super::input::text::parsed;
 use super::output::args::ArgsWriter;
 use super::output::batch::{BatchBuilder, bare, text};
 use crate::formats::format::{Format, Opener, Shown};
@@ -174,17 +175,13 @@ impl Columns {
         [file, line, self.duration, thread].iter().all(|&column| cell(column).is_empty())
             && of_name == surplus
             && is_integer(cell(self.start))
-            && number(cell(value)).is_some()
+            && parsed::<f64>(cell(value)).is_some()
     }
 }
 
 fn is_integer(text: &[u8]) -> bool {
     let digits = text.strip_prefix(b"-").unwrap_or(text);
     !digits.is_empty() && digits.iter().all(u8::is_ascii_digit)
-}
-
-fn number(text: &[u8]) -> Option<f64> {
-    std::str::from_utf8(text).ok()?.parse().ok()
 }
 
 /// Splits a line of CSV into cells, which may be quoted. Returns `None` if a quoted cell has no end, or more after it.
@@ -234,7 +231,7 @@ impl LineParser for Zones {
         }
         let Ok(dur_ns) = nanos_from_nanos(&row.cells[columns.duration]) else { return batch.lose(line.loss(), place) };
         let thread = columns.thread.map_or(&b""[..], |thread| &row.cells[thread]);
-        let tid = std::str::from_utf8(thread).ok().and_then(|tid| tid.parse().ok());
+        let tid = parsed(thread);
         let key = TrackKey {
             kind: TrackKind::Thread,
             pid: Id::None,
@@ -262,7 +259,7 @@ impl LineParser for Zones {
 
 /// Adds a value of a plot.
 fn plot(columns: &Columns, cells: &[Cow<'_, [u8]>], ts_ns: i64, place: SourcePos, batch: &mut BatchBuilder) {
-    let value = columns.value.and_then(|value| number(&cells[value])).filter(|value| value.is_finite());
+    let value = columns.value.and_then(|value| parsed::<f64>(&cells[value])).filter(|value| value.is_finite());
     let Some(value) = value else { return batch.lose(Loss::BadCounter, place) };
     let name = &cells[columns.name];
     let key = TrackKey {

@@ -2,6 +2,7 @@
 
 use rustc_hash::FxHashMap;
 
+use crate::formats::input::text::parsed;
 use crate::formats::json::scan::{JsonValue, Shape};
 use crate::formats::json::text::{Repairs, decode};
 use crate::formats::output::row_index::bounded_row;
@@ -208,7 +209,7 @@ pub(super) fn id(value: &JsonValue<'_>, repairs: &mut Repairs) -> Id {
     if value.is_absent() {
         return Id::None;
     }
-    let number = std::str::from_utf8(value.text).ok().and_then(|text| text.parse().ok());
+    let number = parsed(value.text);
     match number {
         Some(number) if value.shape == Shape::Scalar => Id::Number(number),
         _ => Id::Text(bounded_text(value, repairs).into()),

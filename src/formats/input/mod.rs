@@ -9,5 +9,6 @@ pub(crate) mod lines;
 mod members;
 pub(crate) mod packed_end;
 pub(crate) mod source;
+pub(crate) mod text;
 pub(crate) mod ticks;
 pub(crate) mod unpack;

@@ -9,7 +9,8 @@ use super::scheduler::{BlockedReason, Scheduler, SchedulerTask, Switch, TaskStat
 use super::syscalls::{CallThread, SystemCall, ThreadCalls, end_of_current};
 use super::thread_table::{TaskName, ThreadTable};
 use super::trace_markers::{MarkerSource, marker};
-use crate::formats::input::decimal::nanos_from_micros;
+use super::tracer_text::function_dur_ns;
+use crate::formats::input::text::parsed;
 use crate::formats::output::args::ArgsWriter;
 use crate::formats::output::batch::{BatchBuilder, bare};
 use crate::model::args::Detail;
@@ -46,7 +47,7 @@ impl KernelText {
     pub(crate) fn add_event(&mut self, batch: &mut BatchBuilder, event: &TextEvent<'_>) {
         let &TextEvent { ts_ns, tid, cpu, name, fields, place, .. } = event;
         self.name_task(batch, event);
-        let cpu_or_field = |key: &[u8]| number(value(fields, key)).and_then(|cpu| u64::try_from(cpu).ok()).or(cpu);
+        let cpu_or_field = |key: &[u8]| number(fields, key).and_then(|cpu| u64::try_from(cpu).ok()).or(cpu);
         match name {
             b"sched_switch" => match (cpu, switch_from_fields(fields)) {
                 (Some(cpu), Some((previous, state, next))) => {
@@ -63,7 +64,7 @@ impl KernelText {
                 None => batch.lose(Loss::BadRecord, place),
             },
             b"cpu_frequency" | b"cpu_idle" => {
-                let (Some(cpu), Some(state)) = (cpu_or_field(b"cpu_id"), number(value(fields, b"state"))) else {
+                let (Some(cpu), Some(state)) = (cpu_or_field(b"cpu_id"), number(fields, b"state")) else {
                     return batch.lose(Loss::BadCounter, place);
                 };
                 let (label, unit) = if name == b"cpu_idle" { ("idle state", "") } else { ("frequency", "kHz") };
@@ -91,7 +92,7 @@ impl KernelText {
             b"task_newtask" => {
                 let flags = value(fields, b"clone_flags").and_then(|flags| std::str::from_utf8(flags).ok());
                 let flags = flags.and_then(|flags| u64::from_str_radix(flags.trim_start_matches("0x"), 16).ok());
-                if let (Some(new), Some(flags)) = (number(value(fields, b"pid")), flags) {
+                if let (Some(new), Some(flags)) = (number(fields, b"pid"), flags) {
                     if self.calls.start_thread(new) {
                         self.end_call(batch, ts_ns, new);
                     }
@@ -101,14 +102,14 @@ impl KernelText {
             }
             b"task_rename" => {
                 if let (Some(tid), Some(name)) =
-                    (number(value(fields, b"pid")), name_before(fields, b"newcomm", b"oom_score_adj"))
+                    (number(fields, b"pid"), name_before(fields, b"newcomm", b"oom_score_adj"))
                 {
                     self.scheduler.rename(batch, tid, name, place);
                 }
                 self.other(batch, event);
             }
             b"sched_blocked_reason" => {
-                let Some(tid) = number(value(fields, b"pid")) else { return batch.lose(Loss::BadRecord, place) };
+                let Some(tid) = number(fields, b"pid") else { return batch.lose(Loss::BadRecord, place) };
                 let is_io_wait = value(fields, b"iowait") == Some(b"1");
                 // The function without its offset.
                 let caller = value(fields, b"caller").unwrap_or_default();
@@ -149,12 +150,9 @@ impl KernelText {
             shown.name = batch.name(name, None, place);
         }
         if kind == EventKind::Complete {
-            // `+ 12.5 us`: the mark before a long duration is dropped.
-            let micros = drawn.strip_suffix(b"us").map(<[u8]>::trim_ascii_end);
-            let micros = micros.and_then(|text| text.rsplit(|&byte| byte == b' ').next());
-            match micros.and_then(|micros| nanos_from_micros(micros).ok()).map(u64::try_from) {
-                Some(Ok(dur_ns)) => shown.value = dur_ns,
-                _ => batch.lose(Loss::BadNumber, place),
+            match function_dur_ns(drawn) {
+                Some(dur_ns) => shown.value = dur_ns,
+                None => batch.lose(Loss::BadNumber, place),
             }
         }
         batch.push(shown);
@@ -217,8 +215,9 @@ impl KernelText {
     }
 }
 
-pub(crate) fn number(text: Option<&[u8]>) -> Option<i64> {
-    std::str::from_utf8(text?).ok()?.parse().ok()
+/// Returns the number after ` key=`.
+fn number(fields: &[u8], key: &[u8]) -> Option<i64> {
+    value(fields, key).and_then(parsed)
 }
 
 /// Returns the text after ` key=`, up to the next space.
@@ -251,11 +250,11 @@ fn binder_from_fields(name: &[u8], fields: &[u8]) -> Option<BinderEvent> {
     if name == b"binder_return" {
         return Some(BinderEvent::Return { code: hexadecimal(b"cmd")? });
     }
-    let id = number(value(fields, b"transaction"))?;
+    let id = number(fields, b"transaction")?;
     if name == b"binder_transaction_received" {
         return Some(BinderEvent::Received { id });
     }
-    let numeric_field = |key: &[u8]| number(value(fields, key)).unwrap_or(0);
+    let numeric_field = |key: &[u8]| number(fields, key).unwrap_or(0);
     Some(BinderEvent::Transaction(BinderTransaction {
         id,
         to_node: numeric_field(b"dest_node"),
@@ -268,9 +267,9 @@ fn binder_from_fields(name: &[u8], fields: &[u8]) -> Option<BinderEvent> {
 }
 
 fn task_from_fields(fields: &[u8]) -> Option<SchedulerTask<'_>> {
-    if let Some(tid) = number(value(fields, b"pid")) {
+    if let Some(tid) = number(fields, b"pid") {
         let name = name_before(fields, b"comm", b"pid").unwrap_or_default();
-        return Some(SchedulerTask { tid, name, priority: number(value(fields, b"prio")) });
+        return Some(SchedulerTask { tid, name, priority: number(fields, b"prio") });
     }
     // `name:tid [priority] ..`, as `perf` formats the events that it knows.
     short_task(fields).map(|(task, _)| task)
@@ -281,7 +280,7 @@ fn switch_from_fields(fields: &[u8]) -> Option<(SchedulerTask<'_>, &[u8], Schedu
     let (before, after) = (&fields[..arrow], &fields[arrow + 5..]);
     let long = |fields, [name, tid, priority]: [&[u8]; 3]| {
         let name = name_before(fields, name, tid).unwrap_or_default();
-        Some(SchedulerTask { tid: number(value(fields, tid))?, name, priority: number(value(fields, priority)) })
+        Some(SchedulerTask { tid: number(fields, tid)?, name, priority: number(fields, priority) })
     };
     if let Some(next) = long(after, [b"next_comm", b"next_pid", b"next_prio"]) {
         let previous = long(before, [b"prev_comm", b"prev_pid", b"prev_prio"])?;
@@ -295,9 +294,9 @@ fn switch_from_fields(fields: &[u8]) -> Option<(SchedulerTask<'_>, &[u8], Schedu
 fn short_task(text: &[u8]) -> Option<(SchedulerTask<'_>, &[u8])> {
     let open = memchr::memmem::find(text, b" [")?;
     let colon = memchr::memrchr(b':', &text[..open])?;
-    let tid = number(Some(&text[colon + 1..open]))?;
+    let tid = parsed(&text[colon + 1..open])?;
     let close = open + memchr::memchr(b']', &text[open..])?;
-    let priority = number(Some(&text[open + 2..close]));
+    let priority = parsed(&text[open + 2..close]);
     Some((SchedulerTask { tid, name: &text[..colon], priority }, &text[close + 1..]))
 }
 

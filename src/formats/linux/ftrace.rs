@@ -6,13 +6,15 @@
 mod switch_line;
 
 use self::switch_line::SwitchLine;
-use super::event_text::{KernelText, TextEvent, number};
+use super::event_text::{KernelText, TextEvent};
 use super::function_graph::{FunctionGraph, GraphLine};
 use super::scheduler::{SchedulerTask, Switch};
+use super::tracer_text::comm_and_tid;
 use crate::formats::format::{Format, Opener, Shown};
 use crate::formats::input::decimal::{nanos_from_micros, nanos_from_nanos, nanos_from_seconds};
 use crate::formats::input::lines::{LineParser, Output, TextLine, head_lines};
 use crate::formats::input::source::Source;
+use crate::formats::input::text::{parsed, split_word};
 use crate::formats::json::sniff::looks_like_json;
 use crate::formats::output::args::ArgsWriter;
 use crate::formats::output::batch::{BatchBuilder, bare};
@@ -123,13 +125,14 @@ impl<'a> FtraceRecord<'a> {
         // Task names are arbitrary. The CPU is the first number in brackets between a task and a time.
         memchr::memmem::find_iter(line, b"[").find_map(|open| {
             let close = open + memchr::memchr(b']', &line[open..])?;
-            let cpu = u64::try_from(number(Some(&line[open + 1..close]))?).ok()?;
+            let cpu = u64::try_from(parsed::<i64>(&line[open + 1..close])?).ok()?;
             let (task, tid, tgid) = task(line[..open].trim_ascii_end())?;
-            let (mut word, mut rest) = word(line[close + 1..].trim_ascii_start());
-            if !word.ends_with(b":") || !word[0].is_ascii_digit() {
+            let (mut word, mut rest) = split_word(line[close + 1..].trim_ascii_start());
+            let is_time = |word: &[u8]| word.ends_with(b":") && word[0].is_ascii_digit();
+            if !is_time(word) {
                 match without_flags(word) {
-                    time if time.ends_with(b":") && time[0].is_ascii_digit() => word = time,
-                    _ => (word, rest) = self::word(rest),
+                    time if is_time(time) => word = time,
+                    _ => (word, rest) = split_word(rest),
                 }
             }
             let time = word.strip_suffix(b":")?;
@@ -155,7 +158,7 @@ impl<'a> FtraceRecord<'a> {
             let before = before.trim_ascii_end();
             let (owner, flags) = before.split_at(memchr::memrchr(b' ', before)? + 1);
             let digits = flags.iter().take_while(|byte| byte.is_ascii_digit()).count();
-            let cpu = u64::try_from(number(Some(&flags[..digits]))?).ok()?;
+            let cpu = u64::try_from(parsed::<i64>(&flags[..digits])?).ok()?;
             if !(3..=8).contains(&(flags.len() - digits)) || !flags.iter().all(is_flag) {
                 return None;
             }
@@ -195,13 +198,12 @@ fn task(text: &[u8]) -> Option<(&[u8], i64, Option<i64>)> {
         Some(inside) => {
             let open = memchr::memrchr(b'(', inside)?;
             // Dashes stand for an unknown group.
-            (text[..open].trim_ascii_end(), number(Some(inside[open + 1..].trim_ascii())))
+            (text[..open].trim_ascii_end(), parsed(inside[open + 1..].trim_ascii()))
         }
         None => (text, None),
     };
-    let dash = memchr::memrchr(b'-', text)?;
-    let tid = number(Some(&text[dash + 1..])).filter(|&tid| tid >= 0)?;
-    Some((text[..dash].trim_ascii_start(), tid, tgid))
+    let (comm, tid) = comm_and_tid(text)?;
+    Some((comm.trim_ascii_start(), tid, tgid))
 }
 
 /// Strips the name of the trace buffer that `trace-cmd` prints before the task: `host:      comm`.
@@ -236,11 +238,6 @@ fn without_flags(word: &[u8]) -> &[u8] {
     let Some(point) = memchr::memrchr(b'.', word) else { return word };
     let digits = word[..point].iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
     &word[(point - digits).max(FLAGS.min(point))..]
-}
-
-fn word(text: &[u8]) -> (&[u8], &[u8]) {
-    let (word, rest) = text.split_at(memchr::memchr(b' ', text).unwrap_or(text.len()));
-    (if word.is_empty() { b" " } else { word }, rest.trim_ascii_start())
 }
 
 impl LineParser for Ftrace {
@@ -390,7 +387,7 @@ fn lost_events(line: &[u8]) -> Option<u64> {
         _ => lost.strip_prefix(b"LOST ").and_then(|lost| lost.strip_suffix(b" EVENTS")),
     };
     let count = count.or_else(|| lost.strip_suffix(b" EVENTS DROPPED"))?;
-    u64::try_from(number(Some(count))?).ok()
+    u64::try_from(parsed::<i64>(count)?).ok()
 }
 
 #[cfg(test)]

@@ -8,8 +8,9 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use super::event_text::number;
+use super::tracer_text::{comm_and_tid, function_dur_ns};
 use crate::formats::input::decimal::{nanos_from_micros, nanos_from_seconds};
+use crate::formats::input::text::parsed;
 use crate::formats::output::args::ArgsWriter;
 use crate::formats::output::batch::{BatchBuilder, bare};
 use crate::model::args::Detail;
@@ -71,7 +72,7 @@ impl<'a> GraphLine<'a> {
             }
         }
         let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
-        let cpu = u32::try_from(number(Some(&rest[..digits]))?).ok()?;
+        let cpu = u32::try_from(parsed::<i64>(&rest[..digits])?).ok()?;
         rest = rest[digits..].strip_prefix(b")")?.trim_ascii_start();
         if let Some(arrow) = memchr::memmem::find(rest, b"=>")
             && let (Some(before), Some(after)) = (task(&rest[..arrow]), task(&rest[arrow + 2..]))
@@ -99,13 +100,13 @@ impl<'a> GraphLine<'a> {
         }
         let name = || &code[..memchr::memchr(b'(', code).unwrap_or(code.len())];
         let what = if code.starts_with(b"}") {
-            GraphEvent::Exit(duration(column))
+            GraphEvent::Exit(function_dur_ns(column))
         } else if let Some(text) = code.strip_prefix(b"/*") {
             GraphEvent::Comment(text.strip_suffix(b"*/").unwrap_or(text).trim_ascii())
         } else if code.ends_with(b"{") || memchr::memmem::find(code, b" { /*").is_some() {
             GraphEvent::Entry(name())
         } else if memchr::memchr(b';', code).is_some() {
-            GraphEvent::Leaf(name(), duration(column))
+            GraphEvent::Leaf(name(), function_dur_ns(column))
         } else {
             return None;
         };
@@ -120,22 +121,13 @@ fn cell(text: &[u8]) -> Option<(&[u8], &[u8])> {
 }
 
 fn task(text: &[u8]) -> Option<GraphTask<'_>> {
-    let text = text.trim_ascii();
-    let dash = memchr::memrchr(b'-', text)?;
-    let tid = number(Some(&text[dash + 1..])).filter(|&tid| tid >= 0)?;
-    Some(GraphTask { name: text[..dash].trim_ascii(), tid })
+    let (name, tid) = comm_and_tid(text.trim_ascii())?;
+    Some(GraphTask { name: name.trim_ascii(), tid })
 }
 
 /// Returns whether a column is a duration column: empty, or a number of microseconds.
 fn is_duration(column: &[u8]) -> bool {
     column.is_empty() || column.ends_with(b"us")
-}
-
-/// Parses a duration such as `+ 12.5 us`, where `+` marks a long one.
-fn duration(column: &[u8]) -> Option<u64> {
-    let micros = column.strip_suffix(b"us")?.trim_ascii_end();
-    let micros = micros.rsplit(|&byte| byte == b' ').next()?;
-    nanos_from_micros(micros).ok().and_then(|ns| u64::try_from(ns).ok())
 }
 
 /// The owner of a call stack: a task, or a CPU whose task is not recorded.

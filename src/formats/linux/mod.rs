@@ -12,3 +12,4 @@ pub(crate) mod strace;
 pub(crate) mod syscalls;
 mod thread_table;
 pub(crate) mod trace_markers;
+mod tracer_text;

@@ -8,12 +8,13 @@ mod header;
 
 use rustc_hash::FxHashMap;
 
-use self::header::{HeaderForm, ScriptHeader, is_task_line, split_word};
-use super::event_text::{KernelText, TextEvent, number};
+use self::header::{HeaderForm, ScriptHeader, is_task_line};
+use super::event_text::{KernelText, TextEvent};
 use super::perf_fields::{event_of_fields, is_hardware_event, is_machine_line, sampled_fields};
 use crate::formats::format::{Format, Opener, Shown};
 use crate::formats::input::lines::{LineParser, Output, TextLine, head_lines};
 use crate::formats::input::source::Source;
+use crate::formats::input::text::{parsed, split_word};
 use crate::formats::output::args::ArgsWriter;
 use crate::formats::output::batch::{BatchBuilder, bare};
 use crate::formats::{ReadError, Reader};
@@ -219,7 +220,7 @@ impl LineParser for PerfScript {
         if is_task_line(bytes) {
             self.sample(batch);
             let lost = memchr::memmem::find(bytes, b"PERF_RECORD_LOST lost ").map(|at| &bytes[at + 22..]);
-            if let Some(lost) = number(lost).and_then(|lost| u64::try_from(lost).ok()) {
+            if let Some(lost) = lost.and_then(parsed::<i64>).and_then(|lost| u64::try_from(lost).ok()) {
                 batch.batch.losses.add_many(Loss::RecorderLost, line.place(), lost);
             }
             return;

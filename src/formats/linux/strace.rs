@@ -16,13 +16,14 @@ use smallvec::SmallVec;
 use self::clock::LineClock;
 use self::line::{
     CallRest, StackLine, StraceClock, StraceEvent, StraceRecord, attached_process, is_of_table, number, stack_line,
-    tracer_message, word,
+    tracer_message,
 };
 use self::threads::{LineThreads, MAIN_TID};
 use self::unfinished::{CutCall, UnfinishedCall};
 use crate::formats::format::{Format, Opener, Shown};
 use crate::formats::input::lines::{LineParser, Output, TextLine, head_lines};
 use crate::formats::input::source::Source;
+use crate::formats::input::text::split_word;
 use crate::formats::output::args::ArgsWriter;
 use crate::formats::output::batch::{BatchBuilder, bare};
 use crate::formats::{ChunkLimits, ReadError, Reader};
@@ -56,7 +57,7 @@ pub(crate) fn looks_like_strace_without_times(head: &[u8]) -> bool {
         return false;
     };
     // Only a process id may precede the call.
-    let (first, after) = word(line.trim_ascii_start());
+    let (first, after) = split_word(line.trim_ascii_start());
     let rest = if number(first).is_some() { after } else { line.trim_ascii_start() };
     matches!(StraceEvent::from_text(rest), StraceEvent::Call { .. } | StraceEvent::Begun { .. })
         && !looks_like_strace(head)

@@ -6,6 +6,7 @@ use std::borrow::Cow;
 
 use rustc_hash::FxHashMap;
 
+use crate::formats::input::text::parsed;
 use crate::formats::output::batch::{BatchBuilder, bare};
 use crate::model::{Event, EventFlags, EventKind, NameIdx, SourcePos, TrackIdx};
 
@@ -56,7 +57,7 @@ impl<'a> SystemCall<'a> {
             // `NR 1 (3, 7ffd31a171fc, ..)` and `NR 1 = 16`
             let numbered = fields.strip_prefix(b"NR ")?;
             let (number, detail) = numbered.split_at(memchr::memchr(b' ', numbered)?);
-            let number = std::str::from_utf8(number).ok()?.parse().ok()?;
+            let number = parsed(number)?;
             let detail = detail.trim_ascii();
             let detail = match kind {
                 EventKind::End => detail.strip_prefix(b"= ").unwrap_or(detail),

@@ -5,6 +5,7 @@
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::scheduler::Scheduler;
+use crate::formats::input::text::parsed;
 use crate::formats::output::batch::{BatchBuilder, bare};
 use crate::model::{Event, EventFlags, EventKind, Id, Loss, NameIdx, SourcePos, TrackKey, TrackKind};
 
@@ -22,7 +23,7 @@ pub(crate) fn marker(scheduler: &mut Scheduler, batch: &mut BatchBuilder, writte
     let text = text.trim_ascii_end();
     let mut parts = text.splitn(3, |&byte| byte == b'|');
     let kind = parts.next().unwrap_or_default();
-    let pid = parts.next().and_then(|pid| std::str::from_utf8(pid).ok()).and_then(|pid| pid.parse::<i64>().ok());
+    let pid = parts.next().and_then(parsed::<i64>);
     let rest = parts.next().unwrap_or_default();
     if let Some(pid) = pid
         && matches!(kind, b"B" | b"E" | b"I")

@@ -1,7 +1,7 @@
 //! Parses the switches and wakeups that the tracers `wakeup`, `wakeup_rt` and `wakeup_dl` print without an event name:
 //! `7:120:S ==> [001] 9: 94:R sh` switches from thread 7 to thread 9, and `7:120:R + [001] 9: 94:R sh` wakes thread 9.
 
-use crate::formats::linux::event_text::number;
+use crate::formats::input::text::parsed;
 use crate::formats::linux::scheduler::{SchedulerTask, TaskState};
 
 /// A switch, or a wakeup by the previous thread.
@@ -24,7 +24,7 @@ impl<'a> SwitchLine<'a> {
         };
         let target = rest.trim_ascii_start().strip_prefix(b"[")?;
         let close = memchr::memchr(b']', target)?;
-        number(Some(&target[..close]))?;
+        parsed::<i64>(&target[..close])?;
         let (next, _, name) = parse_task(&target[close + 1..])?;
         let next = SchedulerTask { name: name.trim_ascii(), ..next };
         Some(Self { is_wakeup, previous, previous_state: TaskState::from_letters(state), next })
@@ -36,8 +36,8 @@ fn parse_task(text: &[u8]) -> Option<(SchedulerTask<'_>, &[u8], &[u8])> {
     let (tid, rest) = text.split_at(memchr::memchr(b':', text)?);
     let rest = &rest[1..];
     let (priority, rest) = rest.split_at(memchr::memchr(b':', rest)?);
-    let tid = number(Some(tid.trim_ascii())).filter(|&tid| tid >= 0)?;
-    let priority = Some(number(Some(priority.trim_ascii()))?);
+    let tid = parsed(tid.trim_ascii()).filter(|&tid| tid >= 0)?;
+    let priority = Some(parsed(priority.trim_ascii())?);
     let (state, rest) = rest[1..].split_at_checked(1)?;
     (rest.is_empty() || rest.starts_with(b" ")).then_some((SchedulerTask { tid, name: b"", priority }, state, rest))
 }

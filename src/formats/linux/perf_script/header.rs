@@ -2,7 +2,7 @@
 
 use crate::formats::input::decimal::nanos_from_seconds;
 use crate::formats::input::lines::head_lines;
-use crate::formats::linux::event_text::number;
+use crate::formats::input::text::{parsed, split_word};
 use crate::formats::linux::perf_fields::without_misc;
 
 /// The form of the header lines, which all have the same fields.
@@ -81,9 +81,9 @@ impl<'a> ScriptHeader<'a> {
                 (None, false) => (before, None, None),
                 (None, true) => return None,
             };
-            let rest = line[colon + 1..].trim_ascii_start();
+            let rest = line[colon + 1..].trim_ascii();
             let (word, after) = split_word(rest);
-            let (period, rest) = match number(Some(word)) {
+            let (period, rest) = match parsed::<i64>(word) {
                 Some(period) => (u64::try_from(period).ok(), after),
                 None => (None, rest),
             };
@@ -127,7 +127,7 @@ fn split_cpu(before: &[u8]) -> (&[u8], Option<u64>) {
         let open = memchr::memrchr(b'[', inside)?;
         let digits = &inside[open + 1..];
         let is_padded = digits.len() >= CPU_DIGITS && digits.iter().all(u8::is_ascii_digit);
-        let cpu = u64::try_from(number(Some(digits).filter(|_| is_padded))?).ok()?;
+        let cpu = u64::try_from(parsed::<i64>(digits).filter(|_| is_padded)?).ok()?;
         Some((before[..open].trim_ascii_end(), Some(cpu)))
     };
     split().unwrap_or((before, None))
@@ -139,7 +139,7 @@ fn split_period(before: &[u8]) -> (&[u8], Option<u64>) {
     const PERIOD_WIDTH: usize = 10;
     let split = || {
         let space = memchr::memrchr(b' ', before)?;
-        let period = u64::try_from(number(Some(&before[space + 1..]))?).ok()?;
+        let period = u64::try_from(parsed::<i64>(&before[space + 1..])?).ok()?;
         let rest = before[..space].trim_ascii_end();
         let is_last = before.len() - rest.len() > PERIOD_WIDTH
             || split_cpu(rest).1.is_some()
@@ -153,17 +153,12 @@ fn split_period(before: &[u8]) -> (&[u8], Option<u64>) {
 fn task_ids(text: &[u8]) -> Option<(&[u8], Option<i64>, i64)> {
     let (comm, ids) = text.split_at(memchr::memrchr(b' ', text).map_or(0, |space| space + 1));
     let mut ids = ids.split(|&byte| byte == b'/');
-    let first = number(ids.next())?;
+    let first = parsed(ids.next()?)?;
     let (pid, tid) = match ids.next() {
-        Some(tid) => (Some(first), number(Some(tid))?),
+        Some(tid) => (Some(first), parsed(tid)?),
         None => (None, first),
     };
     Some((comm, pid, tid))
-}
-
-pub(super) fn split_word(text: &[u8]) -> (&[u8], &[u8]) {
-    let (word, rest) = text.split_at(memchr::memchr(b' ', text).unwrap_or(text.len()));
-    (word, rest.trim_ascii())
 }
 
 /// Returns whether this is a line of `--show-task-events`, `--show-mmap-events` and the like, such as

@@ -2,6 +2,7 @@
 //! become [`StraceEvent::Unknown`].
 
 use crate::formats::input::decimal::nanos_from_seconds;
+use crate::formats::input::text::{parsed, split_word};
 
 /// Times with fewer digits before the point are relative.
 const EPOCH_DIGITS: usize = 9;
@@ -116,7 +117,7 @@ impl<'a> StraceRecord<'a> {
             rest = after;
         }
         let (tid, comm) = owner.map_or((None, &b""[..]), |(tid, comm)| (Some(tid), comm));
-        let (time, rest) = word(rest);
+        let (time, rest) = split_word(rest);
         let tick_ns = tick_ns(time);
         let (ns, clock) = if let Some(ns) = time_of_day(time) {
             (ns, StraceClock::TimeOfDay { tick_ns })
@@ -144,7 +145,7 @@ fn process(text: &[u8]) -> Option<NamedProcess<'_>> {
 
 /// Parses the process at the start of a line, and returns it and the rest. Names may contain spaces.
 fn process_before_time(text: &[u8]) -> Option<(NamedProcess<'_>, &[u8])> {
-    let (first, after) = word(text);
+    let (first, after) = split_word(text);
     if let Some(process) = process(first) {
         return Some((process, after));
     }
@@ -295,7 +296,7 @@ pub(super) fn attached_process(line: &[u8]) -> Option<i64> {
 
 /// Parses `strace: Process 12 attached`, also `detached` and `attached with 3 threads`.
 fn process_message(text: &[u8]) -> Option<ProcessMessage> {
-    let (id, what) = word(text.strip_prefix(MESSAGE)?);
+    let (id, what) = split_word(text.strip_prefix(MESSAGE)?);
     let is_attached = what == b"attached" || what.starts_with(b"attached with ");
     (is_attached || what == b"detached").then_some(())?;
     Some(ProcessMessage { id: number(id)?, is_attached })
@@ -329,7 +330,7 @@ pub(super) fn stack_line(line: &[u8]) -> Option<StackLine> {
 
 /// Returns whether a line may belong to a summary table: a ruler, or a percentage followed by more.
 pub(super) fn is_of_table(line: &[u8]) -> bool {
-    let (first, rest) = word(line.trim_ascii());
+    let (first, rest) = split_word(line.trim_ascii());
     let is_share = || first.contains(&b'.') && first.iter().all(|&byte| byte.is_ascii_digit() || byte == b'.');
     first.starts_with(b"---") || is_share() && !rest.is_empty()
 }
@@ -341,14 +342,10 @@ fn note(line: &[u8]) -> &[u8] {
     note.strip_suffix(mark).unwrap_or(note).trim_ascii_end()
 }
 
-pub(super) fn word(text: &[u8]) -> (&[u8], &[u8]) {
-    let (word, rest) = text.split_at(memchr::memchr(b' ', text).unwrap_or(text.len()));
-    (word, rest.trim_ascii_start())
-}
-
+/// Parses a number without a sign.
 pub(super) fn number(text: &[u8]) -> Option<i64> {
     let is_number = !text.is_empty() && text.iter().all(u8::is_ascii_digit);
-    is_number.then(|| std::str::from_utf8(text).ok()?.parse().ok()).flatten()
+    if is_number { parsed(text) } else { None }
 }
 
 /// Returns the unit of a time's last digit.

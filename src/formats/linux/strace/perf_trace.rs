@@ -3,15 +3,16 @@
 //! boot. A call already running when the recording starts has no start time and is skipped. Without system calls there
 //! is no column of durations, as in `0.055 comm/12 sched:sched_switch(..)`.
 
-use super::line::{StraceClock, StraceEvent, StraceRecord, number, word};
+use super::line::{StraceClock, StraceEvent, StraceRecord, number};
 use crate::formats::input::decimal::nanos_from_millis;
+use crate::formats::input::text::split_word;
 
 /// Number of decimals of a time in milliseconds.
 const DECIMALS: usize = 3;
 
 /// Parses a line; returns `None` if it is not from `perf trace`.
 pub(super) fn record(line: &[u8]) -> Option<StraceRecord<'_>> {
-    let (time, rest) = word(line.trim_ascii_start());
+    let (time, rest) = split_word(line.trim_ascii_start());
     let column = rest.strip_prefix(b"(");
     let (dur_ns, rest) = match column {
         Some(inside) => {
@@ -61,14 +62,14 @@ fn is_tracepoint(call: &[u8]) -> bool {
 fn owner(text: &[u8]) -> (Option<i64>, &[u8], &[u8]) {
     let named = || {
         memchr::memchr_iter(b'/', text).filter_map(|slash| {
-            let (id, call) = word(&text[slash + 1..]);
+            let (id, call) = split_word(&text[slash + 1..]);
             Some((Some(number(id)?), &text[..slash], call))
         })
     };
     if let Some(owner) = named().find(|(.., call)| begins_call(call)).or_else(|| named().next()) {
         return owner;
     }
-    let (id, call) = word(text);
+    let (id, call) = split_word(text);
     match number(id) {
         Some(tid) => (Some(tid), b"", call),
         None => (None, b"", text),

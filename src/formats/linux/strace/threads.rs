@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::line::{StraceEvent, StraceRecord, number, word};
+use super::line::{StraceEvent, StraceRecord, number};
+use crate::formats::input::text::split_word;
 use crate::formats::output::batch::{BatchBuilder, text};
 use crate::model::{Id, Metadata, SourcePos, TrackKey, TrackKind};
 
@@ -157,7 +158,7 @@ fn is_fork(name: &[u8]) -> bool {
 fn created_thread(what: StraceEvent<'_>) -> Option<i64> {
     match what {
         StraceEvent::Call { name, result, .. } | StraceEvent::Resumed { name, result, .. } if is_fork(name) => {
-            number(word(result).0).filter(|&id| id > 0)
+            number(split_word(result).0).filter(|&id| id > 0)
         }
         _ => None,
     }

@@ -11,6 +11,7 @@ use crate::formats::ReadError;
 use crate::formats::input::decompress::read_full;
 use crate::formats::input::lengths::saturating_len;
 use crate::formats::input::source::Source;
+use crate::formats::input::text::parsed;
 use crate::formats::input::unpack::Allowance;
 
 /// Block size of tar archives.
@@ -244,7 +245,7 @@ impl Described {
         while let Some((key, value, rest)) = first_record(records) {
             match key {
                 b"path" => self.name = Some(MemberName::from_bytes(value)),
-                b"size" => self.bytes = std::str::from_utf8(value).ok().and_then(|text| text.parse().ok()),
+                b"size" => self.bytes = parsed(value),
                 b"GNU.sparse.name" => (self.name, self.is_sparse) = (Some(MemberName::from_bytes(value)), true),
                 _ if key.starts_with(b"GNU.sparse.") => self.is_sparse = true,
                 _ => {}
@@ -257,7 +258,7 @@ impl Described {
 /// Returns key and value of the first record, and the bytes after it.
 fn first_record(records: &[u8]) -> Option<(&[u8], &[u8], &[u8])> {
     let blank = records.iter().take(20).position(|&byte| byte == b' ')?;
-    let len: usize = std::str::from_utf8(&records[..blank]).ok()?.parse().ok()?;
+    let len: usize = parsed(&records[..blank])?;
     let (record, rest) = records.split_at_checked(len)?;
     let text = record.get(blank + 1..)?.strip_suffix(b"\n")?;
     let equals = text.iter().position(|&byte| byte == b'=')?;
