@@ -108,8 +108,6 @@ impl BegunSpans {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use super::*;
     use crate::model::{Id, Names, Registry, Stacks, TrackKey, TrackKind};
 
@@ -119,7 +117,7 @@ mod tests {
         let (mut names, mut registry) = (Names::default(), Registry::default());
         let mut event_of = |&(ts_ns, tid, depth, name, dur_ns): &(i64, i64, u16, &str, i64)| {
             let (kind, pid, tid) = (TrackKind::Thread, Id::Number(1), Id::Number(tid));
-            let key = TrackKey { kind, pid, tid, name: Arc::default(), slot: 0 };
+            let key = TrackKey::new(kind, pid, tid);
             let event = Event::at(ts_ns, registry.track(&key).expect("a track"), names.intern(name, None));
             event.span(u64::try_from(dur_ns).unwrap_or(0), dur_ns < 0).placed(depth)
         };

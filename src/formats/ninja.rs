@@ -1,8 +1,6 @@
 //! Logs of the Ninja build tool: a line per output, `start end mtime output hash`, with times in milliseconds since the
 //! start of the build. A log has no threads, so parallel commands are arranged in rows. Each build is a process.
 
-use std::sync::Arc;
-
 use super::input::decimal::nanos_from_millis;
 use super::input::lines::{LineParser, Output, TextLine};
 use super::input::source::Source;
@@ -12,7 +10,7 @@ use super::output::pack::PackedRows;
 use super::{ReadError, Reader};
 use crate::formats::format::{Format, Opener, Shown};
 use crate::model::args::Detail;
-use crate::model::{Event, EventKind, Id, Loss, Metadata, SourcePos, TrackKey, TrackKind};
+use crate::model::{Event, EventKind, Id, Loss, Metadata, SourcePos, TrackKey};
 
 const HEADER: &[u8] = b"# ninja log v";
 
@@ -154,7 +152,7 @@ impl NinjaLog {
                 batch.batch.metadata.push(Metadata::ThreadName { pid: pid.clone(), tid: tid.clone(), name });
                 batch.batch.metadata.push(Metadata::ThreadSortIndex { pid, tid, sort_index: row as i64 });
             }
-            let key = TrackKey { kind: TrackKind::Thread, pid, tid, name: Arc::default(), slot: 0 };
+            let key = TrackKey::thread(pid, tid);
             let (track, name) = (batch.track_with(&key), batch.name(&command.outputs[0], None, command.place));
             let args_json = command.args(&mut self.args);
             let detail = batch.batch.chunk.details.push(&Detail { args_json, ..Detail::default() });

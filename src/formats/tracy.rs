@@ -3,7 +3,6 @@
 //! contain separators. Tracy's own traces are refused in `unsupported`.
 
 use std::borrow::Cow;
-use std::sync::Arc;
 
 use super::Reader;
 use super::input::decimal::nanos_from_nanos;
@@ -232,13 +231,10 @@ impl LineParser for Zones {
         let Ok(dur_ns) = nanos_from_nanos(&row.cells[columns.duration]) else { return batch.lose(line.loss(), place) };
         let thread = columns.thread.map_or(&b""[..], |thread| &row.cells[thread]);
         let tid = parsed(thread);
-        let key = TrackKey {
-            kind: TrackKind::Thread,
-            pid: Id::None,
-            tid: tid.map_or_else(|| Id::Text(String::from_utf8_lossy(thread).into()), Id::Number),
-            name: Arc::default(),
-            slot: 0,
-        };
+        let key = TrackKey::thread(
+            Id::None,
+            tid.map_or_else(|| Id::Text(String::from_utf8_lossy(thread).into()), Id::Number),
+        );
         let (track, name) = (batch.track_with(&key), batch.name(&row.cells[columns.name], None, place));
         self.args.clear();
         for (column, cell) in columns.names.iter().zip(&row.cells) {

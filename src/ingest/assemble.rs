@@ -126,7 +126,7 @@ mod tests {
         assembler.registry = Registry::with_limit(1);
         let thread = |tid| {
             let (kind, pid, tid) = (TrackKind::Thread, Id::Number(1), Id::Number(tid));
-            TrackKey { kind, pid, tid, name: Arc::default(), slot: 0 }
+            TrackKey::new(kind, pid, tid)
         };
         let events = [2, 0, 1, 2].into_iter().zip(10..);
         let events = events.map(|(track, ts_ns)| Event::at(ts_ns, TrackIdx(track), NameIdx::EMPTY)).collect();

@@ -137,7 +137,7 @@ mod tests {
     use crate::base::budget::Memory;
     use crate::ingest::store_target::StoreTarget;
     use crate::ingest::{CachePolicy, LoadOptions};
-    use crate::model::{Id, Registry, Sources, TrackIdx, TrackKey, TrackKind};
+    use crate::model::{Id, Registry, Sources, TrackIdx, TrackKey};
     use crate::store::{LaneIdx, Row, StoreWriter};
 
     /// Spans of a single lane: about six parts.
@@ -174,7 +174,7 @@ mod tests {
     fn meta() -> Meta {
         let (pid, tid) = (Id::Number(1), Id::Number(1));
         let mut registry = Registry::default();
-        registry.track(&TrackKey { kind: TrackKind::Thread, pid, tid, name: Arc::default(), slot: 0 });
+        registry.track(&TrackKey::thread(pid, tid));
         Meta { tracks: registry.tables().clone(), ..Meta::default() }
     }
 

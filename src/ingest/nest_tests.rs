@@ -111,7 +111,7 @@ fn nest_spilling(
     }
     for track in 0..TRACKS {
         let tid = Id::Number(i64::from(track));
-        registry.track(&TrackKey { kind, pid: Id::Number(1), tid, name: Arc::default(), slot });
+        registry.track(&TrackKey { slot, ..TrackKey::new(kind, Id::Number(1), tid) });
     }
     let file = tempfile::tempfile().unwrap();
     let mut writer = StoreWriter::new(file.try_clone().unwrap(), 1 << 20).unwrap();
@@ -514,7 +514,7 @@ fn a_preview_has_all_that_ended_and_all_that_waited_before_its_time() {
         let mut registry = Registry::default();
         for tid in 0..2 {
             let (kind, tid) = (TrackKind::Thread, Id::Number(tid));
-            registry.track(&TrackKey { kind, pid: Id::Number(1), tid, name: Arc::default(), slot: 0 });
+            registry.track(&TrackKey::new(kind, Id::Number(1), tid));
         }
         registry
     };

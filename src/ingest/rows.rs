@@ -239,7 +239,6 @@ fn stopped() -> io::Error {
 #[cfg(test)]
 mod tests {
     use std::io::Read as _;
-    use std::sync::Arc;
 
     use super::*;
     use crate::base::threads::tests::with_only;
@@ -287,7 +286,7 @@ mod tests {
         let mut writer = StoreWriter::new(tempfile::tempfile().unwrap(), 1 << 20).unwrap();
         let mut tracks = Registry::default();
         let (kind, pid, tid) = (TrackKind::Thread, Id::Number(1), Id::Number(1));
-        tracks.track(&TrackKey { kind, pid, tid, name: Arc::default(), slot: 0 });
+        tracks.track(&TrackKey::new(kind, pid, tid));
         let meta = Meta { tracks: tracks.tables().clone(), ..Meta::default() };
         let (rows, written) = write_behind(&mut writer, 2, |mut sink| {
             let lane = sink.add_lane(TrackIdx(0), LaneKind::Spans, 0).unwrap();

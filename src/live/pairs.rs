@@ -253,7 +253,7 @@ impl LivePairs {
             if self.moved.len() >= NAMES_MAX {
                 return;
             }
-            let old_key = TrackKey { kind, pid: before.clone(), tid: tid.clone(), name: Arc::default(), slot };
+            let old_key = TrackKey { slot, ..TrackKey::new(kind, before.clone(), tid.clone()) };
             let new_key = Arc::new(TrackKey { pid: pid.clone(), ..old_key.clone() });
             let old_key = Arc::new(old_key);
             if let Some(state) = self.states.remove(&old_key) {

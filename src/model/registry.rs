@@ -265,7 +265,7 @@ impl Registry {
     /// Moves the tracks of a thread to another process, unless that has its own tracks of the thread.
     fn move_thread(&mut self, tid: &Id, before: &Id, pid: &Id) {
         for (kind, slot) in OF_THREAD {
-            let old_key = TrackKey { kind, pid: before.clone(), tid: tid.clone(), name: Arc::default(), slot };
+            let old_key = TrackKey { slot, ..TrackKey::new(kind, before.clone(), tid.clone()) };
             let new_key = TrackKey { pid: pid.clone(), ..old_key.clone() };
             let Some(track) = self.find_track(&old_key).filter(|_| self.find_track(&new_key).is_none()) else {
                 continue;
@@ -372,7 +372,7 @@ impl Registry {
         };
         change(&mut self.threads[thread]);
         for (kind, slot) in OF_THREAD {
-            let key = TrackKey { kind, pid: pid.clone(), tid: tid.clone(), name: Arc::default(), slot };
+            let key = TrackKey { slot, ..TrackKey::new(kind, pid.clone(), tid.clone()) };
             if let Some(track) = self.find_track(&key) {
                 self.threads[thread].apply_to(&mut self.tables.tracks[track.index()]);
             }

@@ -154,6 +154,18 @@ impl TrackKey {
     pub(crate) const SLOT_UNTIMED: u32 = 1;
     /// An async track with async ids, whose trees have the name of the track and not of their first event.
     pub(crate) const SLOT_NAMED: u32 = Self::SLOT_ALONE + 1;
+
+    /// Creates the key of a track that its kind and ids identify.
+    #[inline]
+    pub(crate) fn new(kind: TrackKind, pid: Id, tid: Id) -> Self {
+        Self { kind, pid, tid, name: Arc::default(), slot: 0 }
+    }
+
+    /// Creates the key of a thread; its process may be [`Id::None`].
+    #[inline]
+    pub(crate) fn thread(pid: Id, tid: Id) -> Self {
+        Self::new(TrackKind::Thread, pid, tid)
+    }
 }
 
 /// A process of the trace.

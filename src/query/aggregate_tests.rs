@@ -1,7 +1,6 @@
 //! Totals, longest spans, durations over time and call paths against naive loops over all rows.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use super::Snapshot;
 use super::filter::Filter;
@@ -15,7 +14,7 @@ use super::stacks::{self, CallTree, NodeIdx};
 use super::totals::{GrowingTotals, add_up};
 use crate::base::cancel::Cancel;
 use crate::base::progress::Progress;
-use crate::model::{Id, NameIdx, Names, Registry, TrackIdx, TrackKey, TrackKind, TrackSet};
+use crate::model::{Id, NameIdx, Names, Registry, TrackIdx, TrackKey, TrackSet};
 use crate::query::ledger_traces::RandomSequence;
 use crate::store::{LaneKind, Meta, Row, Store, StoreWriter, Summary};
 
@@ -33,7 +32,7 @@ fn capture(rows_per_lane: usize, seed: u64) -> Snapshot {
     let mut end_ns = 0;
     for tid in 0..2 {
         let (pid, tid) = (Id::Number(1), Id::Number(tid));
-        let key = TrackKey { kind: TrackKind::Thread, pid, tid, name: Arc::default(), slot: 0 };
+        let key = TrackKey::thread(pid, tid);
         let track = registry.track(&key).unwrap();
         for depth in 0..3 {
             let lane = writer.add_lane(track, LaneKind::Spans, depth).unwrap();

@@ -1,7 +1,5 @@
 //! `in:` and `within:` against an oracle: for each row, a loop over all spans of its track.
 
-use std::sync::Arc;
-
 use proptest::prelude::*;
 
 use super::filter::{Filter, SpanPosition, Test};
@@ -17,7 +15,7 @@ use super::totals::{GrowingTotals, add_up};
 use super::{Buckets, Snapshot, filtered};
 use crate::base::cancel::Cancel;
 use crate::base::progress::Progress;
-use crate::model::{Id, NameIdx, Names, Registry, TrackIdx, TrackKey, TrackKind, TrackSet};
+use crate::model::{Id, NameIdx, Names, Registry, TrackIdx, TrackKey, TrackSet};
 use crate::query::ledger_traces::RandomSequence;
 use crate::store::{LaneIdx, LaneKind, Meta, Row, Store, StoreWriter, Summary};
 
@@ -34,7 +32,7 @@ fn trace(lanes_per_track: u16, rows_per_lane: usize, seed: u64) -> Snapshot {
     let mut writer = StoreWriter::new(file.try_clone().unwrap(), 1 << 24).unwrap();
     for tid in 0..3 {
         let (pid, tid) = (Id::Number(tid % 2), Id::Number(tid));
-        let key = TrackKey { kind: TrackKind::Thread, pid, tid, name: Arc::default(), slot: 0 };
+        let key = TrackKey::thread(pid, tid);
         let track = registry.track(&key).unwrap();
         let instants = writer.add_lane(track, LaneKind::Instants, 0).unwrap();
         let mut ts_ns = -20;

@@ -1,13 +1,12 @@
 //! Test traces with ledgers: random spans as a plain list for oracles, and the store of the same spans.
 
 use std::fs::File;
-use std::sync::Arc;
 
 use super::Snapshot;
 use crate::base::cancel::Cancel;
 use crate::base::progress::Progress;
 use crate::model::args::Detail;
-use crate::model::{Id, Names, Registry, TrackIdx, TrackKey, TrackKind};
+use crate::model::{Id, Names, Registry, TrackIdx, TrackKey};
 use crate::store::ledger::LedgerShape;
 use crate::store::ledger_build::LedgerContext;
 use crate::store::path_ledger::{PathLedger, PathShape};
@@ -146,7 +145,7 @@ fn store_of_shapes(
     let mut writer = StoreWriter::new(file.try_clone().unwrap(), 1 << 24).unwrap();
     for tid in 0..=spans.iter().map(|span| span.track).max().unwrap_or(0) {
         let (pid, tid) = (Id::Number(process(tid).into()), Id::Number(tid.into()));
-        registry.track(&TrackKey { kind: TrackKind::Thread, pid, tid, name: Arc::default(), slot: 0 });
+        registry.track(&TrackKey::thread(pid, tid));
     }
     let mut lane = None;
     for span in spans {

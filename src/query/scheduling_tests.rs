@@ -1,7 +1,6 @@
 //! Scheduling tables against an oracle: a loop over all states and runs.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use super::Snapshot;
 use super::filter::Filter;
@@ -79,7 +78,7 @@ impl Machine {
         for kind in [TrackKind::State, TrackKind::Thread] {
             for thread in 0..self.threads {
                 let (pid, tid) = (Id::Number(Self::process_of(thread)), Id::Number(thread.into()));
-                registry.track(&TrackKey { kind, pid: pid.clone(), tid: tid.clone(), name: Arc::default(), slot: 0 });
+                registry.track(&TrackKey::new(kind, pid.clone(), tid.clone()));
                 registry.apply(&Metadata::ThreadName { pid, tid, name: format!("thread {}", thread % 2).into() });
             }
         }

@@ -1,7 +1,6 @@
 //! Filters, searches and filtered pixels against oracles: scans over all rows.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
 
 use proptest::prelude::*;
 
@@ -46,7 +45,7 @@ fn capture_with_ledger(
     let mut registry = Registry::default();
     for lane in 0..lanes as i64 {
         let (pid, tid) = (Id::Number(lane % 2), Id::Number(lane));
-        registry.track(&TrackKey { kind: TrackKind::Thread, pid, tid, name: Arc::default(), slot: 0 });
+        registry.track(&TrackKey::thread(pid, tid));
     }
     let file = tempfile::tempfile().unwrap();
     let disk = std::sync::Arc::new(SystemDisk);
@@ -235,7 +234,7 @@ fn profile() -> Snapshot {
     let (mut names, mut registry) = (Names::default(), Registry::default());
     let [main, read] = ["main", "read"].map(|name| names.intern(name, None).0);
     let (pid, tid) = (Id::Number(1), Id::Number(1));
-    let key = TrackKey { kind: TrackKind::Thread, pid, tid, name: Arc::default(), slot: 0 };
+    let key = TrackKey::thread(pid, tid);
     let thread = registry.track(&key).unwrap();
     let chart = registry.derived(thread, TrackKind::Samples, "", "samples").unwrap();
     let file = tempfile::tempfile().unwrap();

@@ -13,13 +13,13 @@ use super::scope::Scope;
 use super::{Buckets, Cell, CounterCell, RowCount, Snapshot};
 use crate::base::cancel::Cancel;
 use crate::base::progress::Progress;
-use crate::model::{Id, Registry, TrackIdx, TrackKey, TrackKind};
+use crate::model::{Id, Registry, TrackIdx, TrackKey};
 use crate::query::ledger_traces::RandomSequence;
 use crate::store::{LaneIdx, LaneKind, Meta, Row, Store, StoreWriter, Summary};
 
 fn snapshot_of(lanes: &[(LaneKind, Vec<Row>)], write_held_every: usize) -> Snapshot {
     let mut registry = Registry::default();
-    let key = TrackKey { kind: TrackKind::Thread, pid: Id::None, tid: Id::None, name: Arc::default(), slot: 0 };
+    let key = TrackKey::thread(Id::None, Id::None);
     registry.track(&key);
     let file = tempfile::tempfile().unwrap();
     let mut writer = StoreWriter::new(file.try_clone().unwrap(), 1 << 24).unwrap();
@@ -359,7 +359,7 @@ fn a_preview_shows_all_rows_so_far_and_stays_as_it_is_while_more_come() {
     let file = tempfile::tempfile().unwrap();
     let mut writer = StoreWriter::new(file, 1 << 24).unwrap();
     let mut registry = Registry::default();
-    registry.track(&TrackKey { kind: TrackKind::Thread, pid: Id::None, tid: Id::None, name: Arc::default(), slot: 0 });
+    registry.track(&TrackKey::thread(Id::None, Id::None));
     let meta = || Meta { tracks: registry.tables().clone(), ..Meta::default() };
     let lane = writer.add_lane(TrackIdx(0), LaneKind::Spans, 0).unwrap();
     let mut previews = Vec::new();

@@ -15,7 +15,7 @@ use super::lane::{DetailRef, LaneIdx, LaneKind};
 use super::read::Store;
 use super::signature::NameSignature;
 use super::writer::StoreWriter;
-use crate::model::{Id, NameIdx, Names, Registry, StackIdx, Stacks, TrackIdx, TrackKey, TrackKind};
+use crate::model::{Id, NameIdx, Names, Registry, StackIdx, Stacks, TrackIdx, TrackKey};
 
 const NAMES: u32 = 5;
 const STACKS: u32 = 3;
@@ -30,13 +30,7 @@ fn meta() -> Meta {
     let mut parent = StackIdx::default();
     (1..STACKS).for_each(|name| parent = stacks.intern(parent, NameIdx(name)));
     for tid in 0..2 {
-        let key = TrackKey {
-            kind: TrackKind::Thread,
-            pid: Id::Number(1),
-            tid: Id::Number(tid),
-            name: Arc::default(),
-            slot: 0,
-        };
+        let key = TrackKey::thread(Id::Number(1), Id::Number(tid));
         registry.track(&key);
     }
     let tracks = registry.tables().clone();

@@ -1,10 +1,8 @@
 //! The model of a traced program: its processes and threads, its functions and its call graph. The same seed gives the
 //! same program. The only model of time is how a thread spends it.
 
-use std::sync::Arc;
-
 use super::random::Random;
-use crate::model::{Id, Metadata, NameIdx, Names, Registry, TrackIdx, TrackKey, TrackKind, TrackTables};
+use crate::model::{Id, Metadata, NameIdx, Names, Registry, TrackIdx, TrackKey, TrackTables};
 
 /// Functions per level of the call graph: few roots, many leaves, some three thousand names in all.
 const LEVELS: [usize; 6] = [48, 160, 400, 700, 900, 900];
@@ -204,7 +202,7 @@ fn plan_thread(registry: &mut Registry, thread: u32) -> Option<ThreadPlan> {
         registry.apply(&Metadata::ProcessName { pid: pid.clone(), name: name.into() });
         registry.apply(&Metadata::ProcessSortIndex { pid: pid.clone(), sort_index: process.into() });
     }
-    let key = TrackKey { kind: TrackKind::Thread, pid: pid.clone(), tid: tid.clone(), name: Arc::default(), slot: 0 };
+    let key = TrackKey::thread(pid.clone(), tid.clone());
     let track = registry.track(&key)?;
     registry.apply(&Metadata::ThreadName { pid: pid.clone(), tid: tid.clone(), name: name.into() });
     registry.apply(&Metadata::ThreadSortIndex { pid, tid, sort_index: place.into() });

@@ -5,7 +5,6 @@
 //! one event.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 use serde::Deserialize;
@@ -15,7 +14,7 @@ use crate::formats::ChunkLimits;
 use crate::formats::json::document::TimeUnit;
 use crate::formats::output::batch::BatchBuilder;
 use crate::formats::profiles::v8_calls::{Calls, V8CallNode};
-use crate::model::{Batch, Id, Loss, SourcePos, TrackKey, TrackKind};
+use crate::model::{Batch, Id, Loss, SourcePos, TrackKey};
 
 /// An event of a profile.
 #[derive(Debug)]
@@ -159,8 +158,7 @@ impl Profiles {
             let Some(now_ns) = start.and_then(|time| TimeUnit::Microseconds.nanos(time).ok()) else {
                 return self.batch.lose(Loss::BadTime, part.place);
             };
-            let (kind, pid, tid) = (TrackKind::Thread, key.0.clone(), part.tid);
-            let track = TrackKey { kind, pid, tid, name: Arc::default(), slot: 0 };
+            let track = TrackKey::thread(key.0.clone(), part.tid);
             let begun = V8Profile { calls: Calls::default(), now_ns, key: track, chunk_ns: i64::MIN };
             if part.role == ProfileRole::Whole {
                 alone = Some(begun);

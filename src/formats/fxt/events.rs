@@ -1,7 +1,5 @@
 //! Converts records to events. `None` means that a record ends before its last field.
 
-use std::sync::Arc;
-
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::fields::{
@@ -44,7 +42,7 @@ fn id(koid: u64) -> Id {
 
 fn key(kind: TrackKind, thread: ThreadId) -> TrackKey {
     let tid = if kind == TrackKind::Thread { id(thread.thread) } else { Id::None };
-    TrackKey { kind, pid: id(thread.process), tid, name: Arc::default(), slot: 0 }
+    TrackKey::new(kind, id(thread.process), tid)
 }
 
 /// A record with the state of its parser.

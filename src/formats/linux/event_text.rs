@@ -2,8 +2,6 @@
 //! CPU and state tracks, CPU frequency and idle events counters, system calls and graph functions spans. Markers become
 //! the events that they describe. All other events are instants on their thread.
 
-use std::sync::Arc;
-
 use super::binder::{Binder, BinderEvent, BinderThread, BinderTransaction};
 use super::scheduler::{BlockedReason, Scheduler, SchedulerTask, Switch, TaskState};
 use super::syscalls::{CallThread, SystemCall, ThreadCalls, end_of_current};
@@ -167,7 +165,7 @@ impl KernelText {
     pub(crate) fn thread(&self, tid: i64) -> TrackKey {
         let pid = self.scheduler.process(tid).unwrap_or(tid);
         let (pid, tid) = (Id::Number(pid), Id::Number(tid));
-        TrackKey { kind: TrackKind::Thread, pid, tid, name: Arc::default(), slot: 0 }
+        TrackKey::thread(pid, tid)
     }
 
     /// Adds the name of a thread to the batch if it changed.

@@ -4,8 +4,6 @@
 //! Without times, each call on a CPU starts where the previous one ended. Durations and nesting are exact, but idle
 //! time between calls is unknown, which is reported as one loss.
 
-use std::sync::Arc;
-
 use rustc_hash::FxHashMap;
 
 use super::tracer_text::{comm_and_tid, function_dur_ns};
@@ -14,7 +12,7 @@ use crate::formats::input::text::parsed;
 use crate::formats::output::args::ArgsWriter;
 use crate::formats::output::batch::{BatchBuilder, bare};
 use crate::model::args::Detail;
-use crate::model::{Event, EventFlags, EventKind, Id, Loss, Metadata, SourcePos, TrackKey, TrackKind};
+use crate::model::{Event, EventFlags, EventKind, Id, Loss, Metadata, SourcePos, TrackKey};
 
 /// Limit for nested functions; the kernel's own graph stack has 50 entries.
 const DEPTH_MAX: usize = 1024;
@@ -328,7 +326,7 @@ impl GraphOwner {
             Self::Cpu(cpu) => (Id::None, Id::Text(format!("CPU {cpu}").into())),
             Self::Task(tid) => (Id::Number(tid), Id::Number(tid)),
         };
-        TrackKey { kind: TrackKind::Thread, pid, tid, name: Arc::default(), slot: 0 }
+        TrackKey::thread(pid, tid)
     }
 }
 

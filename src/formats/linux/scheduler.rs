@@ -13,8 +13,6 @@
 //! Each CPU has a track with a span for each run of a thread, named after the thread. Its arguments are `pid`, `tid`,
 //! `prio` and `end_state`. The idle thread 0 has no spans. Each thread has a state track.
 
-use std::sync::Arc;
-
 use rustc_hash::FxHashMap;
 
 use super::thread_table::{TaskName, ThreadTable};
@@ -91,7 +89,7 @@ impl ScheduledThread {
 }
 
 fn thread_key(kind: TrackKind, pid: i64, tid: i64) -> TrackKey {
-    TrackKey { kind, pid: Id::Number(pid), tid: Id::Number(tid), name: Arc::default(), slot: 0 }
+    TrackKey::new(kind, Id::Number(pid), Id::Number(tid))
 }
 
 /// A state that a thread enters.

@@ -8,7 +8,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::formats::output::row_index::bounded_row;
 use crate::model::{
-    Id, Losses, Module, NameIdx, NameRow, Names, Process, ProcessIdx, Track, TrackIdx, TrackKey, TrackKind, TrackTables,
+    Id, Losses, Module, NameIdx, NameRow, Names, Process, ProcessIdx, Track, TrackIdx, TrackKey, TrackTables,
 };
 
 /// Limit for missing rows before a patch: far more than a patch has, far fewer than fill memory.
@@ -201,7 +201,7 @@ fn check_distance(table: &'static str, first: usize, have: usize) -> Result<(), 
 fn lost_track(row: usize) -> Track {
     let name: Box<str> = format!("(lost track {row})").into();
     let tid = Id::Text(name.as_ref().into());
-    let key = TrackKey { kind: TrackKind::Thread, pid: Id::None, tid, name: Arc::default(), slot: 0 };
+    let key = TrackKey::thread(Id::None, tid);
     Track { key, process: ProcessIdx(0), name: name.into(), sort_index: 0 }
 }
 
@@ -210,13 +210,7 @@ mod tests {
     use super::*;
 
     fn track(tid: i64, name: &str) -> Track {
-        let key = TrackKey {
-            kind: TrackKind::Thread,
-            pid: Id::Number(1),
-            tid: Id::Number(tid),
-            name: Arc::default(),
-            slot: 0,
-        };
+        let key = TrackKey::thread(Id::Number(1), Id::Number(tid));
         Track { key, process: ProcessIdx(0), name: name.into(), sort_index: 0 }
     }
 

@@ -2,7 +2,6 @@
 
 use std::io::Write;
 use std::path::Path;
-use std::sync::Arc;
 
 use proptest::prelude::*;
 
@@ -14,7 +13,7 @@ use crate::formats::{ChunkedCapture, ReadContext, ReadError};
 use crate::model::args::Detail;
 use crate::model::{
     Chunk, Event, EventFlags, EventKind, Id, Loss, Losses, NameIdx, Names, Registry, SourcePos, StackIdx, Stacks,
-    TrackIdx, TrackKey, TrackKind, TrackTables,
+    TrackIdx, TrackKey, TrackTables,
 };
 
 const CHUNKS: usize = 4;
@@ -36,13 +35,7 @@ fn sample() -> SampleCapture {
     let mut writer = NativeWriter::new(Vec::new(), false).unwrap();
     let (mut chunks, mut places) = (Vec::new(), Vec::new());
     for number in 0..CHUNKS {
-        let key = TrackKey {
-            kind: TrackKind::Thread,
-            pid: Id::Number(1),
-            tid: Id::Number(number as i64),
-            name: Arc::default(),
-            slot: 0,
-        };
+        let key = TrackKey::thread(Id::Number(1), Id::Number(number as i64));
         let track = registry.track(&key).unwrap();
         let name = names.intern(&format!("name {number}"), Some("category"));
         let mut chunk = Chunk::default();

@@ -7,7 +7,6 @@
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};
-use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use xxhash_rust::xxh3::xxh3_64;
@@ -18,7 +17,7 @@ use crate::formats::ReadError;
 use crate::formats::input::lines::Output;
 use crate::formats::output::batch::{BatchBuilder, bare};
 use crate::model::args::Detail;
-use crate::model::{Event, EventFlags, EventKind, Id, Loss, Metadata, SourcePos, TrackKey, TrackKind};
+use crate::model::{Event, EventFlags, EventKind, Id, Loss, Metadata, SourcePos, TrackKey};
 
 /// Approximate memory of a span without its texts.
 const SPAN_MEMORY_BYTES: usize = 160;
@@ -236,7 +235,7 @@ fn pid(service: u32) -> Id {
 
 fn key(service: u32, row: usize) -> TrackKey {
     let tid = Id::Number(row as i64 + 1);
-    TrackKey { kind: TrackKind::Thread, pid: pid(service), tid, name: Arc::default(), slot: 0 }
+    TrackKey::thread(pid(service), tid)
 }
 
 fn emit(batch: &mut BatchBuilder, span: &ServiceSpan, row: usize) {

@@ -1,7 +1,5 @@
 //! Collects events into batches: assigns rows to names and tracks, and emits full batches. For single-threaded readers.
 
-use std::sync::Arc;
-
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::paired_ends::PairedEnds;
@@ -187,7 +185,7 @@ impl BatchBuilder {
     pub(crate) fn move_thread(&mut self, tid: i64, before: i64, pid: i64) {
         let [tid, before, pid] = [tid, before, pid].map(Id::Number);
         for (kind, slot) in OF_THREAD {
-            let mut key = TrackKey { kind, pid: before.clone(), tid: tid.clone(), name: Arc::default(), slot };
+            let mut key = TrackKey { slot, ..TrackKey::new(kind, before.clone(), tid.clone()) };
             if let Some(row) = self.track_rows.remove(&key) {
                 key.pid.clone_from(&pid);
                 self.batch.tracks[row.index()].clone_from(&key);

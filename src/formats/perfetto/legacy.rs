@@ -1,7 +1,5 @@
 //! Legacy Chrome JSON events inside track events: a phase and its fields.
 
-use std::sync::Arc;
-
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::args::{annotation_number, annotation_text};
@@ -198,8 +196,7 @@ impl PerfettoEventBuilder<'_> {
             (None, None) => return None,
             (_, Some(tid)) => {
                 let pid = self.process(event, legacy);
-                let key =
-                    TrackKey { kind: TrackKind::Thread, pid, tid: Id::Number(tid), name: Arc::default(), slot: 0 };
+                let key = TrackKey::thread(pid, Id::Number(tid));
                 self.tracks.number(key)
             }
             (Some(pid), None) => {

@@ -169,7 +169,7 @@ impl PerfettoTracks {
 
     pub(super) fn thread_of(&mut self, pid: Id, tid: i64) -> TrackNumber {
         let tid = self.pids_now().thread_id(tid);
-        self.number(plain(TrackKind::Thread, pid, tid))
+        self.number(TrackKey::thread(pid, tid))
     }
 
     /// Returns the process of a pid at the current packet.
@@ -182,12 +182,12 @@ impl PerfettoTracks {
     }
 
     pub(super) fn process(&mut self, pid: Id) -> TrackNumber {
-        self.number(plain(TrackKind::Process, pid, Id::None))
+        self.number(TrackKey::new(TrackKind::Process, pid, Id::None))
     }
 
     /// Returns the root track.
     pub(super) fn global(&mut self) -> TrackNumber {
-        self.number(plain(TrackKind::Global, Id::None, Id::None))
+        self.number(TrackKey::new(TrackKind::Global, Id::None, Id::None))
     }
 
     /// Returns the table of replaced names.
@@ -346,8 +346,4 @@ impl BatchBuilder {
     pub(super) fn track(&mut self, track: TrackNumber, tracks: &PerfettoTracks) -> TrackIdx {
         self.numbered_track(track.0, || tracks.key(track).clone())
     }
-}
-
-fn plain(kind: TrackKind, pid: Id, tid: Id) -> TrackKey {
-    TrackKey { kind, pid, tid, name: Arc::default(), slot: 0 }
 }

@@ -3,8 +3,6 @@
 //! `file:function:line`. The metric is the time since the previous sample of the thread in microseconds, or the bytes
 //! allocated. There are no timestamps: samples of a thread are consecutive from zero.
 
-use std::sync::Arc;
-
 use rustc_hash::FxHashMap;
 
 use crate::formats::format::{Format, Opener, Shown};
@@ -15,7 +13,7 @@ use crate::formats::output::batch::{BatchBuilder, text};
 use crate::formats::{Reader, input};
 use crate::model::args::Detail;
 use crate::model::sample_measure::{BYTES, NANOSECONDS};
-use crate::model::{Id, Loss, Metadata, StackIdx, TrackKey, TrackKind};
+use crate::model::{Id, Loss, Metadata, StackIdx, TrackKey};
 
 pub(crate) const FORMAT: Format = Format {
     name: "Austin samples",
@@ -163,13 +161,7 @@ impl LineParser for Austin {
         self.args.number("period", weight);
         let detail = Detail { args_json: self.args.finish(), ..Detail::default() };
         let detail = batch.batch.chunk.details.push(&detail);
-        let key = TrackKey {
-            kind: TrackKind::Thread,
-            pid: Id::Number(pid),
-            tid,
-            name: Arc::default(),
-            slot: TrackKey::SLOT_UNTIMED,
-        };
+        let key = TrackKey { slot: TrackKey::SLOT_UNTIMED, ..TrackKey::thread(Id::Number(pid), tid) };
         let track = batch.track_with(&key);
         batch.push_sample(ts_ns, track, stack, detail);
     }

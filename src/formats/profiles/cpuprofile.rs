@@ -2,8 +2,6 @@
 //! microseconds, or timestamps. The `(root)` node is omitted from stacks, since all have it. Without samples, the hit
 //! counts of nodes are weights.
 
-use std::sync::Arc;
-
 use super::v8_calls::{Calls, V8CallNode};
 use super::v8_head;
 use crate::formats::format::{Format, Opener, Shown};
@@ -12,7 +10,7 @@ use crate::formats::json::document::{Document, Element, JsonExtent, TableCharge,
 use crate::formats::json::sniff::{has_key, looks_like_json};
 use crate::formats::output::batch::BatchBuilder;
 use crate::formats::{BatchSink, ReadContext, ReadError, Reader, StreamReader};
-use crate::model::{Id, Loss, Metadata, SourcePos, TrackKey, TrackKind};
+use crate::model::{Id, Loss, Metadata, SourcePos, TrackKey};
 
 /// Default sampling interval of V8.
 const USUAL_INTERVAL_NS: i64 = 1_000_000;
@@ -65,7 +63,7 @@ impl StreamReader for CpuProfile {
         let (pid, tid) = (Id::None, Id::Number(1));
         let (name, same_tid) = ("JavaScript".into(), tid.clone());
         batch.batch.metadata.push(Metadata::ThreadName { pid: pid.clone(), tid: same_tid, name });
-        let key = TrackKey { kind: TrackKind::Thread, pid, tid, name: Arc::default(), slot: 0 };
+        let key = TrackKey::thread(pid, tid);
         let start = start.map_or(Ok(Vec::new()), |start| document.text(start))?;
         let mut now_ns = TimeUnit::Microseconds.parse_nanos(&start).unwrap_or_else(|_| {
             batch.lose(Loss::BadTime, SourcePos::Time(0));

@@ -3,7 +3,6 @@
 //! they weigh, as in speedscope. Counts of which one has a fraction are shown in millionths.
 
 use std::borrow::Cow;
-use std::sync::Arc;
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -20,7 +19,6 @@ use crate::model::args::Detail;
 use crate::model::sample_measure::{BYTES, COUNT, NANOSECONDS};
 use crate::model::{
     EventKind, Id, Loss, LossValue, Metadata, NameIdx, SampleMeasure, SourcePos, StackIdx, TrackIdx, TrackKey,
-    TrackKind,
 };
 
 /// Bytes of a frame without its title.
@@ -99,7 +97,7 @@ impl StreamReader for Speedscope {
             let name = profile.title().into();
             batch.batch.metadata.push(Metadata::ThreadName { pid: Id::None, tid: tid.clone(), name });
             let slot = if profile.kind == "sampled" { TrackKey::SLOT_UNTIMED } else { 0 };
-            let key = TrackKey { kind: TrackKind::Thread, pid: Id::None, tid, name: Arc::default(), slot };
+            let key = TrackKey { slot, ..TrackKey::thread(Id::None, tid) };
             let document = &document;
             let (frames, args) = (&frames, ArgsWriter::default());
             let mut builder =

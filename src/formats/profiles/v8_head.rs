@@ -3,7 +3,6 @@
 //! Refuses one that exceeds a share of the memory budget.
 
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use super::pprof::tables::{ProfileMemory, read_message};
 use super::v8_calls::{CallFrame, Calls, V8CallNode};
@@ -15,7 +14,7 @@ use crate::formats::json::scan::{Broken, JsonValue, Scanner};
 use crate::formats::json::text::{Repairs, decode};
 use crate::formats::output::batch::BatchBuilder;
 use crate::formats::{BatchSink, ReadContext, ReadError, Reader, StreamReader};
-use crate::model::{Id, Loss, Metadata, SourcePos, TrackKey, TrackKind};
+use crate::model::{Id, Loss, Metadata, SourcePos, TrackKey};
 
 /// Default sampling interval of V8.
 const USUAL_INTERVAL_NS: i64 = 1_000_000;
@@ -144,7 +143,7 @@ impl HeadDocument<'_> {
         let (pid, tid) = (Id::None, Id::Number(1));
         let named = Metadata::ThreadName { pid: pid.clone(), tid: tid.clone(), name: "JavaScript".into() };
         batch.batch.metadata.push(named);
-        let key = TrackKey { kind: TrackKind::Thread, pid, tid, name: Arc::default(), slot: 0 };
+        let key = TrackKey::thread(pid, tid);
         let samples = self.samples.as_deref().unwrap_or_default();
         let start_ns = self.start_ns.unwrap_or(0);
         let whole_ns = self.end_ns.and_then(|end_ns| end_ns.checked_sub(start_ns)).filter(|&ns| ns > 0);

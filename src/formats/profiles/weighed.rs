@@ -1,12 +1,10 @@
 //! Rows of samples without times: one per measure, on which samples are drawn as wide as they weigh. For aggregated
 //! profiles.
 
-use std::sync::Arc;
-
 use crate::formats::output::args::ArgsWriter;
 use crate::formats::output::batch::BatchBuilder;
 use crate::model::args::Detail;
-use crate::model::{Id, Loss, Metadata, SampleMeasure, SourcePos, StackIdx, TrackKey, TrackKind};
+use crate::model::{Id, Loss, Metadata, SampleMeasure, SourcePos, StackIdx, TrackKey};
 
 /// The row of a measure.
 pub(super) struct WeighedRow {
@@ -22,13 +20,7 @@ impl WeighedRow {
     pub(super) fn new(event: &str, unit: &str, sort_index: i64, batch: &mut BatchBuilder) -> Self {
         let title = format!("{event} ({unit})");
         let tid = Id::Text(title.as_str().into());
-        let key = TrackKey {
-            kind: TrackKind::Thread,
-            pid: Id::None,
-            tid: tid.clone(),
-            name: Arc::default(),
-            slot: TrackKey::SLOT_UNTIMED,
-        };
+        let key = TrackKey { slot: TrackKey::SLOT_UNTIMED, ..TrackKey::thread(Id::None, tid.clone()) };
         let named = Metadata::ThreadName { pid: Id::None, tid: tid.clone(), name: title.into() };
         batch.batch.metadata.extend([named, Metadata::ThreadSortIndex { pid: Id::None, tid, sort_index }]);
         Self { key, event: event.into(), unit: unit.into(), now_ns: 0, args: ArgsWriter::default() }

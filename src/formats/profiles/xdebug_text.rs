@@ -3,8 +3,6 @@
 //! values (`>=> value`); otherwise a call lasts until the next one that is not nested in it. Variable values are
 //! ignored.
 
-use std::sync::Arc;
-
 use crate::formats::ReadError;
 use crate::formats::input::decimal::nanos_from_seconds;
 use crate::formats::input::lines::{LineParser, Output, TextLine, head_lines};
@@ -164,7 +162,7 @@ impl XdebugText {
 
 /// Returns the key of the single PHP thread.
 pub(super) fn thread() -> TrackKey {
-    TrackKey { kind: TrackKind::Thread, pid: Id::None, tid: Id::Number(1), name: Arc::default(), slot: 0 }
+    TrackKey::thread(Id::None, Id::Number(1))
 }
 
 pub(super) fn name_thread(batch: &mut BatchBuilder) {

@@ -2,8 +2,6 @@
 //! events of one thread; times and addresses are deltas to the previous event. A function is named by its address until
 //! it is symbolized. The caller in an event is ignored, since the enclosing span already shows it.
 
-use std::sync::Arc;
-
 use rustc_hash::FxHashMap;
 
 use super::args::args_detail;
@@ -16,9 +14,7 @@ use crate::formats::output::args::ArgsWriter;
 use crate::formats::output::batch::{BatchBuilder, bare, text};
 use crate::formats::output::modules::{FrameModules, file_name};
 use crate::formats::{BatchSink, ReadContext, ReadError, Reader, StreamReader};
-use crate::model::{
-    Event, EventFlags, EventKind, Id, Loss, Metadata, ModuleKind, NameIdx, SourcePos, TrackKey, TrackKind,
-};
+use crate::model::{Event, EventFlags, EventKind, Id, Loss, Metadata, ModuleKind, NameIdx, SourcePos, TrackKey};
 
 /// Number of events between checks for cancellation and for a full batch.
 const EVENTS_PER_CHECK: u32 = 1024;
@@ -217,7 +213,7 @@ impl AutoEventBuilder {
         }
         let Some(ts_ns) = self.tick.nanos(self.ticks) else { return batch.lose(Loss::BadTime, place) };
         let tid = Id::Number(self.tid.into());
-        let key = TrackKey { kind: TrackKind::Thread, pid: Id::None, tid, name: Arc::default(), slot: 0 };
+        let key = TrackKey::thread(Id::None, tid);
         let track = batch.track_with(&key);
         let event = match what {
             AutoEventKind::Enter { .. } => {

@@ -1,7 +1,5 @@
 //! Reads the manual format of Spall and emits its events.
 
-use std::sync::Arc;
-
 use super::args::args_detail;
 use super::wire::{
     BUFFER_HEADER_BYTES, EVENT_BYTES_MAX, HEADER_BYTES, MAGIC, MAGIC_AUTOMATIC, NoEvent, SpallEventKind, SpallTime,
@@ -15,7 +13,7 @@ use crate::formats::input::ticks::TickLength;
 use crate::formats::output::args::ArgsWriter;
 use crate::formats::output::batch::{BatchBuilder, bare, text};
 use crate::formats::{BatchSink, ReadContext, ReadError, Reader, StreamReader};
-use crate::model::{Event, EventFlags, EventKind, Id, Loss, Metadata, SourcePos, TrackKey, TrackKind};
+use crate::model::{Event, EventFlags, EventKind, Id, Loss, Metadata, SourcePos, TrackKey};
 
 /// Number of events between checks for cancellation and for a full batch.
 const EVENTS_PER_CHECK: u32 = 1024;
@@ -315,7 +313,7 @@ impl SpallEventBuilder {
         };
         let Some(ts_ns) = ts_ns else { return batch.lose(Loss::BadTime, self.place) };
         let tid = Id::Number(tid.into());
-        let key = TrackKey { kind: TrackKind::Thread, pid, tid, name: Arc::default(), slot: 0 };
+        let key = TrackKey::thread(pid, tid);
         let (track, name) = (batch.track_with(&key), batch.name(name, None, self.place));
         let detail = if args.is_empty() { 0 } else { args_detail(args, &mut self.args, batch) };
         let flags = if kind == EventKind::End { EventFlags::UNNAMED } else { EventFlags::NONE };

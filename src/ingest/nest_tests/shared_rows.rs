@@ -54,13 +54,7 @@ fn trees_named_by_their_track_and_by_their_event_share_no_row_at_once() {
     let on = |track: u32, event: Event| Event { track: TrackIdx(track), ..event };
     let siblings = [on(0, begin(0, 1)), on(1, begin(1, 1)), on(0, end(5, 1)), on(1, end(9, 1))];
     let id = |track, kind, ts_ns, id, name| event(kind, ts_ns, id, track, name);
-    registry.track(&TrackKey {
-        kind: TrackKind::Async,
-        pid: Id::Number(1),
-        tid: Id::None,
-        name: Arc::default(),
-        slot: 0,
-    });
+    registry.track(&TrackKey::new(TrackKind::Async, Id::Number(1), Id::None));
     let ids = [
         id(2, EventKind::AsyncBegin, 100, 1, 2),
         id(3, EventKind::AsyncBegin, 101, 2, 1),

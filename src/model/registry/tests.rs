@@ -4,7 +4,7 @@ use super::*;
 use crate::model::counter_unit::unit_in_name;
 
 fn thread(pid: i64, tid: i64) -> TrackKey {
-    TrackKey { kind: TrackKind::Thread, pid: Id::Number(pid), tid: Id::Number(tid), name: Arc::default(), slot: 0 }
+    TrackKey::thread(Id::Number(pid), Id::Number(tid))
 }
 
 #[test]

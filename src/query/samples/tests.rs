@@ -70,7 +70,7 @@ fn store(samples: &[Meant], shape: Option<SampleShape>, budget_bytes: usize) -> 
     let mut writer = StoreWriter::new(file.try_clone().unwrap(), 1 << 24).unwrap();
     let lanes = [0, 1, 2].map(|tid| {
         let (pid, tid) = (Id::Number(1), Id::Number(tid));
-        let key = TrackKey { kind: TrackKind::Thread, pid, tid, name: Arc::default(), slot: 0 };
+        let key = TrackKey::thread(pid, tid);
         writer.add_lane(registry.track(&key).unwrap(), LaneKind::Samples, 0).unwrap()
     });
     for sample in samples {

@@ -9,7 +9,7 @@ use crate::store::{StoreWriter, Summary};
 fn meta() -> Meta {
     let mut tracks = Registry::default();
     let (kind, pid, tid) = (TrackKind::Thread, Id::Number(1), Id::Number(1));
-    tracks.track(&TrackKey { kind, pid, tid, name: Arc::default(), slot: 0 });
+    tracks.track(&TrackKey::new(kind, pid, tid));
     Meta { tracks: tracks.tables().clone(), summary: Summary::default(), ..Meta::default() }
 }
 

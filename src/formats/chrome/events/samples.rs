@@ -6,7 +6,6 @@
 //! arguments.
 
 use std::borrow::Cow;
-use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
@@ -122,7 +121,7 @@ impl<'a> ChromeEvents<'a> {
         }
         let track = TrackIdx(bounded_row(tracks.len()));
         self.owners.unowned.insert(tid.clone(), self.unowned.len());
-        tracks.push(TrackKey { kind: TrackKind::Thread, pid: Id::None, tid, name: Arc::default(), slot: 0 });
+        tracks.push(TrackKey::thread(Id::None, tid));
         self.unowned.push(UnownedThread { track, owner });
         track
     }

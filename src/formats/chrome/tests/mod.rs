@@ -9,8 +9,6 @@ mod real;
 mod samples;
 mod system;
 
-use std::sync::Arc;
-
 use crate::formats::ReadError;
 use crate::formats::input::source::Source;
 use crate::formats::testing::{
@@ -26,5 +24,5 @@ pub(super) fn read_in_pieces(bytes: &[u8], piece_bytes: usize) -> Result<Reading
 /// Returns the key of a thread.
 pub(super) fn thread(pid: i64, tid: i64) -> TrackKey {
     let (pid, tid) = (Id::Number(pid), Id::Number(tid));
-    TrackKey { kind: TrackKind::Thread, pid, tid, name: Arc::default(), slot: 0 }
+    TrackKey::thread(pid, tid)
 }

@@ -18,9 +18,7 @@ use crate::formats::output::args::ArgsWriter;
 use crate::formats::output::batch::{BatchBuilder, bare};
 use crate::model::args::Detail;
 use crate::model::unwind::StackEnd;
-use crate::model::{
-    BuildId, Event, EventKind, Id, Loss, Metadata, NameIdx, SourcePos, StackIdx, TrackIdx, TrackKey, TrackKind,
-};
+use crate::model::{BuildId, Event, EventKind, Id, Loss, Metadata, NameIdx, SourcePos, StackIdx, TrackIdx, TrackKey};
 
 /// Flag of a ksymbol record: the kernel has unregistered the function.
 const FUNCTION_GONE: u32 = 1;
@@ -55,7 +53,7 @@ fn number(id: i32) -> Id {
 
 fn thread_key(pid: i64, tid: i64) -> TrackKey {
     let (pid, tid) = (Id::Number(pid), Id::Number(tid));
-    TrackKey { kind: TrackKind::Thread, pid, tid, name: Arc::default(), slot: 0 }
+    TrackKey::thread(pid, tid)
 }
 
 impl PerfEventBuilder {

@@ -2,14 +2,12 @@
 //! thread has lines with and without an id. Both are on one track, whose number is 0 if the head of the file lacks the
 //! id.
 
-use std::sync::Arc;
-
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::line::{StraceEvent, StraceRecord, number};
 use crate::formats::input::text::split_word;
 use crate::formats::output::batch::{BatchBuilder, text};
-use crate::model::{Id, Metadata, SourcePos, TrackKey, TrackKind};
+use crate::model::{Id, Metadata, SourcePos, TrackKey};
 
 /// Number of the main thread while its id is unknown; no thread has it.
 pub(super) const MAIN_TID: i64 = 0;
@@ -147,7 +145,7 @@ impl LineThreads {
 }
 
 fn thread(tid: i64) -> TrackKey {
-    TrackKey { kind: TrackKind::Thread, pid: Id::None, tid: Id::Number(tid), name: Arc::default(), slot: 0 }
+    TrackKey::thread(Id::None, Id::Number(tid))
 }
 
 fn is_fork(name: &[u8]) -> bool {

@@ -1,7 +1,6 @@
 //! Tests of generated archives, with recorded traces.
 
 use std::io::Write as _;
-use std::sync::Arc;
 
 use crate::formats::input::ahead::STARTED;
 use crate::formats::input::unpack::{Allowance, Ended};
@@ -11,9 +10,7 @@ use crate::formats::reader::SMALL_BYTES;
 use crate::formats::testing::{Reading, data, file_of, gzip, read_bytes, read_cut};
 use crate::formats::{ReadContext, Reader, sniff};
 use crate::model::args::Detail;
-use crate::model::{
-    Chunk, Event, EventKind, Id, Loss, Losses, Metadata, NameIdx, Names, Registry, Stacks, TrackKey, TrackKind,
-};
+use crate::model::{Chunk, Event, EventKind, Id, Loss, Losses, Metadata, NameIdx, Names, Registry, Stacks, TrackKey};
 
 fn bytes_of(file: &str) -> Vec<u8> {
     std::fs::read(data(file)).expect("a file")
@@ -103,7 +100,7 @@ fn native() -> Vec<u8> {
     let mut writer = NativeWriter::new(Vec::new(), false).expect("written");
     for number in 0..2 {
         let (pid, tid) = (Id::Number(5), Id::Number(number));
-        let key = TrackKey { kind: TrackKind::Thread, pid, tid, name: Arc::default(), slot: 0 };
+        let key = TrackKey::thread(pid, tid);
         let (track, name) = (registry.track(&key).unwrap(), names.intern(&format!("span {number}"), Some("cat")));
         let stack = stacks.intern_path([names.intern("main", None), names.intern("leaf", None)]);
         let mut chunk = Chunk::default();

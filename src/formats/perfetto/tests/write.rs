@@ -1,7 +1,5 @@
 //! Tests of written data that Perfetto's messages have no field for: it is read back as it was.
 
-use std::sync::Arc;
-
 use super::*;
 use crate::formats::output::batch::bare;
 use crate::formats::perfetto::write::{PerfettoWriter, WrittenTrace, has_tasks};
@@ -9,7 +7,7 @@ use crate::model::args::Detail;
 use crate::model::{Event, Id, Metadata, NameIdx, Names, Registry, StackIdx, Stacks, TrackKey, TrackKind};
 
 fn key(kind: TrackKind, pid: Id, tid: Id) -> TrackKey {
-    TrackKey { kind, pid, tid, name: Arc::default(), slot: 0 }
+    TrackKey::new(kind, pid, tid)
 }
 
 /// Reads samples of one thread with these arguments, and returns their arguments.

@@ -4,7 +4,6 @@ mod samples;
 
 use std::borrow::Cow;
 use std::rc::Rc;
-use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 use serde_json::value::RawValue;
@@ -234,7 +233,7 @@ impl<'d> FirefoxEventBuilder<'d, '_> {
             let (pid, tid) = (pid.clone(), tid.clone());
             metadata.push(Metadata::ThreadName { pid, tid, name: name.into() });
         }
-        let key = TrackKey { kind: TrackKind::Thread, pid: pid.clone(), tid, name: Arc::default(), slot: 0 };
+        let key = TrackKey::thread(pid.clone(), tid);
         let thread = FirefoxThread {
             key,
             samples: members.get("samples"),

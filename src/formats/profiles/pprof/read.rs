@@ -3,8 +3,6 @@
 //! units are never added. Ignores values that are not positive, and timestamps of single events in newer profiles
 //! (`Breakdown`).
 
-use std::sync::Arc;
-
 use super::dropped_frames::DroppedFrames;
 use super::fields::{profile, value_type};
 use super::stacks::{PprofSample, PprofStacks};
@@ -18,7 +16,7 @@ use crate::formats::protobuf::numbers::FieldNumber;
 use crate::formats::{BatchSink, ReadContext, ReadError, Reader, StreamReader};
 use crate::model::args::Detail;
 use crate::model::sample_measure::NANOSECONDS;
-use crate::model::{Id, Loss, Metadata, SampleMeasure, SourcePos, TrackKey, TrackKind};
+use crate::model::{Id, Loss, Metadata, SampleMeasure, SourcePos, TrackKey};
 
 pub(crate) const FORMAT: Format = Format {
     name: "pprof",
@@ -165,8 +163,7 @@ fn track_key(tables: &ProfileTables<'_>, row: TypeRow) -> TrackKey {
     let is_again = tables.types[..row.type_index].contains(&tables.types[row.type_index]);
     let number = if is_again { format!(" #{}", row.type_index + 1) } else { String::new() };
     let title = format!("{}{} ({}){number}", tables.text(kind), row.suffix(), unit_text(tables, unit));
-    let (kind, tid) = (TrackKind::Thread, Id::Text(title.into()));
-    TrackKey { kind, pid: Id::None, tid, name: Arc::default(), slot: TrackKey::SLOT_UNTIMED }
+    TrackKey { slot: TrackKey::SLOT_UNTIMED, ..TrackKey::thread(Id::None, Id::Text(title.into())) }
 }
 
 /// Names the tracks in the order of the profile, with the default type first; without one, the last type is the
