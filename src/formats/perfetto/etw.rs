@@ -379,7 +379,7 @@ impl FtraceDecoder<'_> {
 
     /// Returns the process of a thread, or that with the number of the thread if it is unknown.
     fn process_of(&self, tid: i64) -> Id {
-        self.tracks.process_now(self.kernel.scheduler.process(tid).unwrap_or(tid))
+        self.tracks.process_now(self.pid_of(tid))
     }
 }
 

@@ -27,7 +27,7 @@ use crate::formats::output::batch::{BatchBuilder, bare};
 use crate::formats::protobuf::decode::{Fields, ProtoValue};
 use crate::formats::protobuf::numbers::FieldNumber;
 use crate::model::args::Detail;
-use crate::model::{Event, EventKind, Id, Loss, NameIdx, SourcePos};
+use crate::model::{Event, EventKind, Id, Loss, NameIdx, SourcePos, TrackIdx};
 
 /// State of kernel events across bundles.
 #[derive(Debug, Default)]
@@ -148,6 +148,17 @@ impl<'t> FtraceDecoder<'t> {
         self.usable(time)
     }
 
+    /// Returns the process id of a thread, or the thread id if the process is unknown.
+    pub(super) fn pid_of(&self, tid: i64) -> i64 {
+        self.kernel.scheduler.process(tid).unwrap_or(tid)
+    }
+
+    /// Returns the track of a thread.
+    pub(super) fn thread_track(&mut self, tid: i64) -> TrackIdx {
+        let track = self.tracks.thread(self.pid_of(tid), tid);
+        self.batch.track(track, self.tracks)
+    }
+
     /// Returns a usable time, and counts a loss for others.
     pub(super) fn usable(&mut self, time: Time) -> Option<i64> {
         time.usable(self.batch, self.place)
@@ -240,9 +251,7 @@ impl<'t> FtraceDecoder<'t> {
     }
 
     fn binder(&mut self, ts_ns: i64, tid: i64, event: BinderEvent) {
-        let pid = self.kernel.scheduler.process(tid).unwrap_or(tid);
-        let track = self.tracks.thread(pid, tid);
-        let track = self.batch.track(track, self.tracks);
+        let track = self.thread_track(tid);
         self.kernel.binder.add_event(self.batch, BinderThread { ts_ns, tid, track, place: self.place }, event);
     }
 
@@ -278,7 +287,7 @@ impl<'t> FtraceDecoder<'t> {
             self.video_flow(ts_ns, event);
         }
         for (owner, name, unit, value) in counter_values(event) {
-            let pid = self.kernel.scheduler.process(event.tid).unwrap_or(event.tid);
+            let pid = self.pid_of(event.tid);
             let track = match owner {
                 CounterOwner::Capture => self.tracks.named_counter(Id::None, &name, unit),
                 CounterOwner::Thread => self.tracks.thread_counter(pid, event.tid, &name, unit),
@@ -336,9 +345,7 @@ impl<'t> FtraceDecoder<'t> {
         args.number("cpu", cpu);
         let detail = Detail { args_json: args.finish(), ..Detail::default() };
         let detail = self.batch.batch.chunk.details.push(&detail);
-        let pid = self.kernel.scheduler.process(tid).unwrap_or(tid);
-        let track = self.tracks.thread(pid, tid);
-        let (track, name) = (self.batch.track(track, self.tracks), self.batch.name(&call.name, None, self.place));
+        let (track, name) = (self.thread_track(tid), self.batch.name(&call.name, None, self.place));
         self.batch.push(Event { detail, ..bare(ts_ns, call.kind, track, name) });
     }
 

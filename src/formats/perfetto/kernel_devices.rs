@@ -233,8 +233,7 @@ impl FtraceDecoder<'_> {
             }
             ftrace_event::DMA_HEAP_STAT => {
                 let change = signed_in(bytes, heap_event::LEN);
-                let pid = self.kernel.scheduler.process(event.tid).unwrap_or(event.tid);
-                let pid = self.tracks.process_now(pid);
+                let pid = self.tracks.process_now(self.pid_of(event.tid));
                 DeviceSpan {
                     is_begin: change > 0,
                     track: self.overlapping_track(pid, "mem.dma_buffer"),
@@ -467,7 +466,7 @@ impl FtraceDecoder<'_> {
             return self.batch.lose(Loss::BadTime, self.place);
         };
         let &AdrenoCommands { tid, context, priority, timestamp, .. } = commands;
-        let pid = self.tracks.process_now(self.kernel.scheduler.process(tid).unwrap_or(tid));
+        let pid = self.tracks.process_now(self.pid_of(tid));
         let track = self.overlapping_track(pid, &format!("GPU (Ctx={context}, Prio={priority})"));
         let args = &mut self.kernel.args;
         args.clear();
@@ -492,9 +491,7 @@ impl FtraceDecoder<'_> {
         };
         let number = |field| number_in(event.bytes, field);
         let key = [number(v4l2_event::MINOR), number(v4l2_event::TYPE), number(v4l2_event::INDEX)];
-        let pid = self.kernel.scheduler.process(event.tid).unwrap_or(event.tid);
-        let track = self.tracks.thread(pid, event.tid);
-        let track = self.batch.track(track, self.tracks);
+        let track = self.thread_track(event.tid);
         let (depth, flags) = (Event::FLOW_OF_INSTANT, EventFlags::BIND_ENCLOSING);
         let value = async_id("v4l2", &key);
         self.batch.push(Event { value, depth, flags, ..bare(ts_ns, kind, track, NameIdx::EMPTY) });

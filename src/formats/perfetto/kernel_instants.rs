@@ -32,9 +32,7 @@ impl FtraceDecoder<'_> {
         args.number("cpu", event.cpu);
         let detail = Detail { args_json: args.finish(), ..Detail::default() };
         let detail = self.batch.batch.chunk.details.push(&detail);
-        let pid = self.kernel.scheduler.process(event.tid).unwrap_or(event.tid);
-        let track = self.tracks.thread(pid, event.tid);
-        let track = self.batch.track(track, self.tracks);
+        let track = self.thread_track(event.tid);
         let name = self.batch.name(name.as_bytes(), None, self.place);
         self.batch.push(Event { detail, ..bare(ts_ns, EventKind::Instant, track, name) });
     }

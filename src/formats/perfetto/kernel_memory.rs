@@ -30,7 +30,7 @@ impl FtraceDecoder<'_> {
         let Some(&name) = member.and_then(|member| MEMBERS.get(member)) else {
             return self.batch.lose(Loss::BadRecord, self.place);
         };
-        let own_pid = self.kernel.scheduler.process(event.tid).unwrap_or(event.tid);
+        let own_pid = self.pid_of(event.tid);
         let pid = match (field_value(is_current).map(ProtoValue::number), field_value(space).map(ProtoValue::number)) {
             (Some(0), Some(space)) => match self.kernel.spaces.get(&space) {
                 Some(&pid) => pid,

@@ -216,9 +216,7 @@ impl FtraceDecoder<'_> {
         }
         let detail = self.written_args();
         let track = if track.is_empty() {
-            let pid = self.kernel.scheduler.process(event.tid).unwrap_or(event.tid);
-            let track = self.tracks.thread(pid, event.tid);
-            self.batch.track(track, self.tracks)
+            self.thread_track(event.tid)
         } else {
             self.own_track(&event.name(track))
         };
