@@ -2,7 +2,7 @@
 //! packets.
 
 use super::fields::trace_packet;
-use super::ftrace::FtraceDecoder;
+use super::ftrace::KernelEventBuilder;
 use super::kernel_names::{last, numbers_in};
 use super::limits::has_room;
 use super::packet_events::ArgForm::{Bits, Known, Text, Unsigned};
@@ -77,7 +77,7 @@ pub(super) fn is_of_android(kind: FieldNumber) -> bool {
     )
 }
 
-impl FtraceDecoder<'_> {
+impl KernelEventBuilder<'_> {
     /// Decodes a packet of one of these kinds. Packets that only describe consumers and states need no time.
     pub(super) fn android_packet(&mut self, kind: FieldNumber, ts_ns: Option<i64>, bytes: &[u8]) {
         let described = match kind {

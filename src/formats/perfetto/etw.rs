@@ -2,7 +2,7 @@
 //! and memory as counters.
 
 use super::clocks::KERNEL;
-use super::ftrace::FtraceDecoder;
+use super::ftrace::KernelEventBuilder;
 use super::kernel_names::last;
 use super::kernel_state::FileOperation;
 use super::limits::has_room;
@@ -226,7 +226,7 @@ const MEMORY: &[(FieldNumber, &str)] = &[
     (memory_information::COMMIT_PAGE_COUNT, "mem.commit_pages"),
 ];
 
-impl FtraceDecoder<'_> {
+impl KernelEventBuilder<'_> {
     /// Decodes the events of a packet, which have times of their own.
     pub(super) fn etw_bundle(&mut self, bytes: &[u8]) {
         self.kernel.begin(self.tracks.all_described());

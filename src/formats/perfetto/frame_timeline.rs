@@ -2,7 +2,7 @@
 //! time, with the kind of jank. Older versions report the steps of each buffer.
 
 use super::fields::trace_packet;
-use super::ftrace::FtraceDecoder;
+use super::ftrace::KernelEventBuilder;
 use super::kernel_names::last;
 use super::limits::has_room;
 use super::packet_events::ArgForm::{Bits, Known, Signed, Text, Unsigned};
@@ -135,7 +135,7 @@ pub(super) fn is_frame(kind: FieldNumber) -> bool {
     matches!(kind, trace_packet::FRAME_TIMELINE_EVENT | trace_packet::GRAPHICS_FRAME_EVENT)
 }
 
-impl FtraceDecoder<'_> {
+impl KernelEventBuilder<'_> {
     /// Decodes a packet of one of these kinds.
     pub(super) fn frame(&mut self, kind: FieldNumber, ts_ns: i64, bytes: &[u8]) {
         let events = Fields::new(bytes).filter_map(|field| match field.value {

@@ -66,8 +66,8 @@ impl Kernel {
     }
 }
 
-/// Decodes bundles of ftrace events.
-pub(super) struct FtraceDecoder<'t> {
+/// Builds the events of ftrace bundles, and of packets about the system, its devices and its logs.
+pub(super) struct KernelEventBuilder<'t> {
     pub(super) kernel: &'t mut Kernel,
     pub(super) clocks: &'t mut Clocks,
     pub(super) tracks: &'t mut PerfettoTracks,
@@ -85,7 +85,7 @@ struct BundleClock {
     later_ns: i64,
 }
 
-impl<'t> FtraceDecoder<'t> {
+impl<'t> KernelEventBuilder<'t> {
     /// Decodes the bundle of one CPU.
     pub(super) fn bundle(&mut self, bytes: &[u8]) {
         self.kernel.begin(self.tracks.all_described());

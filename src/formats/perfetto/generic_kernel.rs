@@ -1,7 +1,7 @@
 //! Scheduling of non-Linux kernels: packets with one thread state change each, thread names, and CPU frequencies.
 
 use super::fields::trace_packet;
-use super::ftrace::FtraceDecoder;
+use super::ftrace::KernelEventBuilder;
 use super::kernel_fields::{kernel_frequency_event, kernel_rename_event, task_state, task_state_event};
 use crate::formats::linux::scheduler::{SchedulerTask, TaskChange};
 use crate::formats::protobuf::decode::Fields;
@@ -19,7 +19,7 @@ pub(super) fn is_generic_kernel(kind: FieldNumber) -> bool {
     )
 }
 
-impl FtraceDecoder<'_> {
+impl KernelEventBuilder<'_> {
     /// Decodes a packet of one of these kinds.
     pub(super) fn generic_kernel(&mut self, kind: FieldNumber, ts_ns: i64, bytes: &[u8]) {
         self.kernel.begin(self.tracks.all_described());

@@ -4,7 +4,7 @@
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::fields::trace_packet;
-use super::ftrace::FtraceDecoder;
+use super::ftrace::KernelEventBuilder;
 use super::kernel_names::{last, numbers_in};
 use super::kernel_state::{GpuCounter, PreviousSample};
 use super::limits::has_room;
@@ -114,7 +114,7 @@ pub(super) fn is_of_gpu_driver(kind: FieldNumber) -> bool {
     )
 }
 
-impl FtraceDecoder<'_> {
+impl KernelEventBuilder<'_> {
     /// Decodes a packet of one of these kinds. Packets that only describe counters or stages need no time.
     pub(super) fn gpu_packet(&mut self, kind: FieldNumber, ts_ns: Option<i64>, bytes: &[u8]) {
         let described = match kind {

@@ -9,7 +9,7 @@ use super::device_fields::{
     video_command_event, video_resource_event, virtual_gpu_event, wakeup_event,
 };
 use super::fields::builtin_clock;
-use super::ftrace::FtraceDecoder;
+use super::ftrace::KernelEventBuilder;
 use super::kernel_fields::{ftrace_event, heap_event, v4l2_event};
 use super::kernel_instants::write_typed;
 use super::kernel_names::KernelEvent;
@@ -105,7 +105,7 @@ struct DeviceSpan {
     id: u64,
 }
 
-impl FtraceDecoder<'_> {
+impl KernelEventBuilder<'_> {
     /// Handles an event of this file. Returns false if it is not one, or must also be handled as another event.
     pub(super) fn device_event(&mut self, ts_ns: i64, event: &KernelEvent<'_>) -> bool {
         let bytes = event.bytes;

@@ -1,7 +1,7 @@
 //! Jobs of GPU schedulers, and fences of DMA buffers: spans on a track for each ring and timeline. Both run in order,
 //! so a job begins when the one before it is done.
 
-use super::ftrace::FtraceDecoder;
+use super::ftrace::KernelEventBuilder;
 use super::kernel_fields::{
     dma_fence_event, drm_done_event, drm_process_event, drm_run_event, drm_start_event, ftrace_event,
 };
@@ -42,7 +42,7 @@ impl KernelEvent<'_> {
     }
 }
 
-impl FtraceDecoder<'_> {
+impl KernelEventBuilder<'_> {
     /// Queues the job of an event, or ends it.
     pub(super) fn gpu_event(&mut self, ts_ns: i64, event: &KernelEvent<'_>) {
         let number = |field| last(event.bytes, field).map_or(0, ProtoValue::number);

@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 
-use super::ftrace::FtraceDecoder;
+use super::ftrace::KernelEventBuilder;
 use super::kernel_fields::{ftrace_event, generic_event, generic_field};
 use super::kernel_names::{KernelEvent, last};
 use super::kernel_types::KernelTypes;
@@ -16,7 +16,7 @@ use crate::model::{Event, EventKind, Loss};
 /// Limit for arguments of an event; the rest is counted as a loss.
 const ARGS_MAX: usize = 256;
 
-impl FtraceDecoder<'_> {
+impl KernelEventBuilder<'_> {
     /// Adds the instant of an event.
     pub(super) fn push_instant(&mut self, ts_ns: i64, event: &KernelEvent<'_>) {
         let args = &mut self.kernel.args;

@@ -1,7 +1,7 @@
 //! Memory use of processes, from `rss_stat` events. An event about another process than the running one has only an
 //! address space. Its process is that of the last event about this address space from the process itself.
 
-use super::ftrace::FtraceDecoder;
+use super::ftrace::KernelEventBuilder;
 use super::kernel_fields::{ftrace_event, rss_event, rss_throttled_event};
 use super::kernel_names::{KernelEvent, last};
 use crate::formats::protobuf::decode::ProtoValue;
@@ -13,7 +13,7 @@ const SPACES_MAX: usize = 1 << 18;
 /// Kinds of memory, by kernel number.
 const MEMBERS: [&str; 4] = ["mem.rss.file", "mem.rss.anon", "mem.swap", "mem.rss.shmem"];
 
-impl FtraceDecoder<'_> {
+impl KernelEventBuilder<'_> {
     /// Adds the counter value of an `rss_stat` event.
     pub(super) fn rss(&mut self, ts_ns: i64, event: &KernelEvent<'_>) {
         let (member, size, is_current, space) = match event.number {

@@ -1,7 +1,7 @@
 //! Network events of the kernel. Each device has counters of received and sent data, and each TCP connection has a
 //! track with its states as spans.
 
-use super::ftrace::FtraceDecoder;
+use super::ftrace::KernelEventBuilder;
 use super::kernel_fields::{ftrace_event, net_device_event, socket_state_event};
 use super::kernel_names::{KernelEvent, last};
 use super::limits::has_room;
@@ -46,7 +46,7 @@ impl KernelEvent<'_> {
     }
 }
 
-impl FtraceDecoder<'_> {
+impl KernelEventBuilder<'_> {
     pub(super) fn network_event(&mut self, ts_ns: i64, event: &KernelEvent<'_>) {
         match event.number {
             ftrace_event::NETIF_RECEIVE_SKB => self.transfer(ts_ns, event, "Received KB"),

@@ -1,7 +1,7 @@
 //! Tables of the kernel events that start or end a span, or are instants: their names, tracks and arguments. Interrupts
 //! and drivers have their own tracks; other events are on the track of their thread.
 
-use super::ftrace::FtraceDecoder;
+use super::ftrace::KernelEventBuilder;
 use super::kernel_fields::{
     cma_info_event, cma_start_event, drm_job_event, drm_queue_event, fence_wait_event, ftrace_event,
     funcgraph_entry_event, funcgraph_exit_event, irq_entry_event, irq_exit_event, kprobe_event, kprobe_type,
@@ -324,7 +324,7 @@ impl KernelEvent<'_> {
     }
 }
 
-impl FtraceDecoder<'_> {
+impl KernelEventBuilder<'_> {
     /// Adds the span start, span end or instant of an event in the table.
     pub(super) fn push_span(&mut self, ts_ns: i64, event: &KernelEvent<'_>) {
         let Some((span, kind)) = span_of(event) else { return };

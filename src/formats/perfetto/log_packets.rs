@@ -3,7 +3,7 @@
 
 use super::clocks::Time;
 use super::fields::{builtin_clock, trace_packet};
-use super::ftrace::FtraceDecoder;
+use super::ftrace::KernelEventBuilder;
 use super::kernel_names::{last, numbers_in};
 use super::packet_events::ArgForm::{Known, Text, Unsigned};
 use super::packet_events::{PacketArg, signed_in, write_args};
@@ -63,7 +63,7 @@ pub(super) fn is_trigger(kind: FieldNumber) -> bool {
     matches!(kind, trace_packet::TRIGGER | trace_packet::CHROME_TRIGGER | trace_packet::CLONE_SNAPSHOT_TRIGGER)
 }
 
-impl FtraceDecoder<'_> {
+impl KernelEventBuilder<'_> {
     /// Adds the messages of a log packet, which have times of their own.
     pub(super) fn android_log(&mut self, bytes: &[u8]) {
         for field in Fields::new(bytes).filter(|field| field.number == android_log::EVENTS) {

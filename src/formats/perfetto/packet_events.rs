@@ -2,7 +2,7 @@
 
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::ftrace::FtraceDecoder;
+use super::ftrace::KernelEventBuilder;
 use super::kernel_names::last;
 use super::tracks::TrackNumber;
 use crate::formats::output::args::ArgsWriter;
@@ -70,7 +70,7 @@ pub(super) fn async_id(kind: &str, numbers: &[u64]) -> u64 {
     xxh3_64(&kind.bytes().chain(numbers).collect::<Vec<u8>>())
 }
 
-impl FtraceDecoder<'_> {
+impl KernelEventBuilder<'_> {
     /// Returns the time of a packet. A packet without one is a loss, unless it describes something for later packets.
     pub(super) fn required_time(&mut self, ts_ns: Option<i64>, describes: bool) -> Option<i64> {
         if ts_ns.is_none() && !describes {

@@ -12,7 +12,7 @@ use super::descriptors;
 use super::event_builder::{PerfettoEventBuilder, TrackEvent};
 use super::fields::trace_packet;
 use super::frame_timeline::is_frame;
-use super::ftrace::{FtraceDecoder, Kernel};
+use super::ftrace::{Kernel, KernelEventBuilder};
 use super::generic_kernel::is_generic_kernel;
 use super::gpu_packets::is_of_gpu_driver;
 use super::heap_profile::HeapProfiles;
@@ -334,50 +334,50 @@ impl Decoder {
                     data,
                 );
             }
-            trace_packet::FTRACE_EVENTS => self.ftrace_decoder(fields.sequence, Some(row), place).bundle(data),
+            trace_packet::FTRACE_EVENTS => self.kernel_events(fields.sequence, Some(row), place).bundle(data),
             trace_packet::BATTERY => {
                 let Some(ts_ns) = self.usable_time(time, place) else { return };
-                self.ftrace_decoder(fields.sequence, Some(row), place).battery(ts_ns, data);
+                self.kernel_events(fields.sequence, Some(row), place).battery(ts_ns, data);
             }
             kind if is_system_counters(kind) => {
-                self.ftrace_decoder(fields.sequence, Some(row), place).system_counters(kind, time, data);
+                self.kernel_events(fields.sequence, Some(row), place).system_counters(kind, time, data);
             }
-            trace_packet::ANDROID_LOG => self.ftrace_decoder(fields.sequence, Some(row), place).android_log(data),
+            trace_packet::ANDROID_LOG => self.kernel_events(fields.sequence, Some(row), place).android_log(data),
             trace_packet::STATSD_ATOM => {
-                self.ftrace_decoder(fields.sequence, Some(row), place).statsd_atoms(time, data);
+                self.kernel_events(fields.sequence, Some(row), place).statsd_atoms(time, data);
             }
             trace_packet::JOURNALD_EVENT => {
                 let Some(ts_ns) = self.usable_time(time, place) else { return };
-                self.ftrace_decoder(fields.sequence, Some(row), place).journal_message(ts_ns, data);
+                self.kernel_events(fields.sequence, Some(row), place).journal_message(ts_ns, data);
             }
             kind if is_trigger(kind) => {
                 let Some(ts_ns) = self.usable_time(time, place) else { return };
-                self.ftrace_decoder(fields.sequence, Some(row), place).trigger(kind, ts_ns, data);
+                self.kernel_events(fields.sequence, Some(row), place).trigger(kind, ts_ns, data);
             }
-            trace_packet::ETW_EVENTS => self.ftrace_decoder(fields.sequence, Some(row), place).etw_bundle(data),
+            trace_packet::ETW_EVENTS => self.kernel_events(fields.sequence, Some(row), place).etw_bundle(data),
             kind if is_frame(kind) => {
                 let Some(ts_ns) = self.usable_time(time, place) else { return };
-                self.ftrace_decoder(fields.sequence, Some(row), place).frame(kind, ts_ns, data);
+                self.kernel_events(fields.sequence, Some(row), place).frame(kind, ts_ns, data);
             }
             kind if is_of_gpu_driver(kind) || is_of_android(kind) => {
                 let ts_ns = match time {
                     None => None,
                     Some(_) => self.usable_time(time, place),
                 };
-                let mut decoder = self.ftrace_decoder(fields.sequence, Some(row), place);
+                let mut events = self.kernel_events(fields.sequence, Some(row), place);
                 if is_of_android(kind) {
-                    decoder.android_packet(kind, ts_ns, data);
+                    events.android_packet(kind, ts_ns, data);
                 } else {
-                    decoder.gpu_packet(kind, ts_ns, data);
+                    events.gpu_packet(kind, ts_ns, data);
                 }
             }
             trace_packet::PROCESS_STATS => {
                 let Some(ts_ns) = self.usable_time(time, place) else { return };
-                self.ftrace_decoder(fields.sequence, Some(row), place).process_stats(ts_ns, data);
+                self.kernel_events(fields.sequence, Some(row), place).process_stats(ts_ns, data);
             }
             kind if is_generic_kernel(kind) => {
                 let Some(ts_ns) = self.usable_time(time, place) else { return };
-                self.ftrace_decoder(fields.sequence, Some(row), place).generic_kernel(kind, ts_ns, data);
+                self.kernel_events(fields.sequence, Some(row), place).generic_kernel(kind, ts_ns, data);
             }
             // The thread of the descriptor becomes the default thread of the sequence.
             trace_packet::TRACK_DESCRIPTOR | trace_packet::THREAD_DESCRIPTOR => {
@@ -471,15 +471,15 @@ impl Decoder {
         }
     }
 
-    fn ftrace_decoder(&mut self, sequence: u32, row: Option<usize>, place: SourcePos) -> FtraceDecoder<'_> {
+    fn kernel_events(&mut self, sequence: u32, row: Option<usize>, place: SourcePos) -> KernelEventBuilder<'_> {
         let (kernel, clocks) = (&mut self.kernel, &mut self.clocks);
         let texts = row.and_then(|row| self.sequences.all.get(row)).map(|sequence| &sequence.texts);
         let (tracks, batch) = (&mut self.tracks, &mut self.batch);
-        FtraceDecoder { kernel, clocks, tracks, batch, texts, sequence, place }
+        KernelEventBuilder { kernel, clocks, tracks, batch, texts, sequence, place }
     }
 
     fn finish(mut self, emit: EmitBatch<'_>, losses: &Losses) -> Result<(), ReadError> {
-        self.ftrace_decoder(0, None, SourcePos::Offset(0)).finish();
+        self.kernel_events(0, None, SourcePos::Offset(0)).finish();
         self.batch.batch.losses.merge(losses);
         self.batch.batch.metadata.extend(sort_indices(&self.tracks));
         if let Some(offset_ns) = self.clocks.utc_offset_ns() {

@@ -2,7 +2,7 @@
 
 use super::clocks::{KERNEL, Time};
 use super::fields::trace_packet;
-use super::ftrace::FtraceDecoder;
+use super::ftrace::KernelEventBuilder;
 use super::kernel_names::last;
 use super::limits::has_room;
 use super::statistics_fields::{display_state, power_rails, rail_descriptor, rail_energy};
@@ -28,7 +28,7 @@ pub(super) fn is_system_counters(kind: FieldNumber) -> bool {
     matches!(kind, trace_packet::SYS_STATS | trace_packet::POWER_RAILS | trace_packet::INITIAL_DISPLAY_STATE)
 }
 
-impl FtraceDecoder<'_> {
+impl KernelEventBuilder<'_> {
     /// Decodes a packet of one of these kinds. Only power rails may have individual times.
     pub(super) fn system_counters(&mut self, kind: FieldNumber, time: Option<Time>, bytes: &[u8]) {
         let ts_ns = time.filter(|time| !matches!(time, Time::Bad)).and_then(|time| self.usable(time));

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 
 use rustc_hash::FxHashMap;
 
-use super::ftrace::FtraceDecoder;
+use super::ftrace::KernelEventBuilder;
 use super::kernel_names::{last, numbers_in};
 use super::kernel_spans::SOFTIRQS;
 use super::kernel_state::DiskTotals;
@@ -112,7 +112,7 @@ const TRANSFERS: &[(FieldNumber, FieldNumber, &str)] = &[
     (disk_stat::DISCARD_SECTORS, disk_stat::DISCARD_TIME_MS, "discard"),
 ];
 
-impl FtraceDecoder<'_> {
+impl KernelEventBuilder<'_> {
     /// Adds the counters of a packet; unknown ones are counted as ignored.
     pub(super) fn sys_stats(&mut self, ts_ns: i64, bytes: &[u8]) {
         let (mut cpu, mut has_others) = (0, false);
