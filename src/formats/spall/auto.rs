@@ -5,6 +5,7 @@
 use rustc_hash::FxHashMap;
 
 use super::args::args_detail;
+use super::event_check::EventCheck;
 use super::wire::{AUTO_BUFFER_HEADER_BYTES, AUTO_HEADER_BYTES, AutoEvent, AutoEventKind, NoEvent, VERSION_BUFFERS};
 use crate::formats::input::byte_reader::ByteReader;
 use crate::formats::input::lengths::saturating_len;
@@ -15,9 +16,6 @@ use crate::formats::output::batch::{BatchBuilder, bare, text};
 use crate::formats::output::modules::{FrameModules, file_name};
 use crate::formats::{BatchSink, ReadContext, ReadError, Reader, StreamReader};
 use crate::model::{Event, EventFlags, EventKind, Id, Loss, Metadata, ModuleKind, NameIdx, SourcePos, TrackKey};
-
-/// Number of events between checks for cancellation and for a full batch.
-const EVENTS_PER_CHECK: u32 = 1024;
 
 /// Code is within this distance of the start of the program, as compilers assume by default.
 const IMAGE_BYTES_MAX: u64 = 1 << 31;
@@ -76,7 +74,7 @@ impl StreamReader for SpallAuto {
         let functions = Functions { base: self.base, program, ..Functions::default() };
         let args = ArgsWriter::default();
         let builder = AutoEventBuilder { tick: self.tick, functions, args, tid: 0, ticks: 0, address: 0 };
-        let mut parser = AutoParser { input, builder, batch, sink, context, unchecked: 0 };
+        let mut parser = AutoParser { input, builder, batch, sink, context, check: EventCheck::default() };
         parser.buffers()?;
         let AutoParser { input, mut batch, sink, .. } = parser;
         batch.lose_cut(input.source().cut_at());
@@ -90,8 +88,7 @@ struct AutoParser<'a> {
     batch: BatchBuilder,
     sink: &'a mut dyn BatchSink,
     context: &'a ReadContext,
-    /// Events since the last check.
-    unchecked: u32,
+    check: EventCheck,
 }
 
 /// Builds the events of a buffer.
@@ -187,19 +184,9 @@ impl AutoParser<'_> {
                 self.batch.lose_cut(Some(offset));
                 return Ok(());
             }
-            self.check()?;
+            self.check.count(&mut self.batch, self.sink, self.context)?;
         }
         Ok(())
-    }
-
-    fn check(&mut self) -> Result<(), ReadError> {
-        self.unchecked += 1;
-        if self.unchecked < EVENTS_PER_CHECK {
-            return Ok(());
-        }
-        self.unchecked = 0;
-        self.context.cancel.check()?;
-        self.batch.flush_if_full(self.sink, self.context)
     }
 }
 

@@ -1,6 +1,7 @@
 //! Reads the manual format of Spall and emits its events.
 
 use super::args::args_detail;
+use super::event_check::EventCheck;
 use super::wire::{
     BUFFER_HEADER_BYTES, EVENT_BYTES_MAX, HEADER_BYTES, MAGIC, MAGIC_AUTOMATIC, NoEvent, SpallEventKind, SpallTime,
     THREAD_BUFFER_HEADER_BYTES, VERSION_BUFFERS, VERSION_FIRST, VERSION_STREAM, VERSION_THREADS, event,
@@ -14,9 +15,6 @@ use crate::formats::output::args::ArgsWriter;
 use crate::formats::output::batch::{BatchBuilder, bare, text};
 use crate::formats::{BatchSink, ReadContext, ReadError, Reader, StreamReader};
 use crate::model::{Event, EventFlags, EventKind, Id, Loss, Metadata, SourcePos, TrackKey};
-
-/// Number of events between checks for cancellation and for a full batch.
-const EVENTS_PER_CHECK: u32 = 1024;
 
 /// Number of consecutive valid events that end a damaged region.
 const EVENTS_TRUSTED: usize = 3;
@@ -78,7 +76,7 @@ impl StreamReader for Spall {
             args: ArgsWriter::default(),
         };
         let (batch, version) = (BatchBuilder::new(context.chunk_limits), self.version);
-        let mut parser = SpallParser { input, version, builder, batch, sink, context, unchecked: 0 };
+        let mut parser = SpallParser { input, version, builder, batch, sink, context, check: EventCheck::default() };
         match version {
             VERSION_FIRST | VERSION_STREAM => parser.stream()?,
             _ => parser.buffers()?,
@@ -96,8 +94,7 @@ struct SpallParser<'a> {
     batch: BatchBuilder,
     sink: &'a mut dyn BatchSink,
     context: &'a ReadContext,
-    /// Events since the last check.
-    unchecked: u32,
+    check: EventCheck,
 }
 
 /// Builds the events of one thread.
@@ -143,7 +140,7 @@ impl SpallParser<'_> {
                 }
             };
             self.skip(step, place)?;
-            self.check()?;
+            self.check.count(&mut self.batch, self.sink, self.context)?;
         }
     }
 
@@ -243,7 +240,7 @@ impl SpallParser<'_> {
                 self.batch.lose_cut(Some(offset));
                 return Ok(());
             }
-            self.check()?;
+            self.check.count(&mut self.batch, self.sink, self.context)?;
         }
         Ok(())
     }
@@ -253,16 +250,6 @@ impl SpallParser<'_> {
             self.batch.lose(Loss::Truncated, place);
         }
         Ok(())
-    }
-
-    fn check(&mut self) -> Result<(), ReadError> {
-        self.unchecked += 1;
-        if self.unchecked < EVENTS_PER_CHECK {
-            return Ok(());
-        }
-        self.unchecked = 0;
-        self.context.cancel.check()?;
-        self.batch.flush_if_full(self.sink, self.context)
     }
 }
 
