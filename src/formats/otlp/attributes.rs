@@ -15,15 +15,39 @@ pub(super) trait WriteJson {
     fn write_json(&self, json: &mut String);
 }
 
+/// The texts of a span that are not attributes; empty if it has none.
+#[derive(Debug)]
+pub(super) struct SpanTexts<'a> {
+    pub(super) scope: &'a str,
+    pub(super) kind: &'a str,
+    pub(super) status: &'a str,
+    pub(super) message: &'a str,
+    pub(super) trace_id: &'a str,
+    pub(super) span_id: &'a str,
+    pub(super) parent_span_id: &'a str,
+}
+
 impl Attributes {
+    /// Begins the object of a span event.
     pub(super) fn begin(&mut self) {
         self.args.clear();
     }
 
-    /// Adds a text unless it is empty.
-    pub(super) fn text(&mut self, key: &str, value: &str) {
-        if !value.is_empty() {
-            self.args.text(key, value.as_bytes());
+    /// Begins the object of a span with its texts.
+    pub(super) fn begin_span(&mut self, texts: &SpanTexts<'_>) {
+        self.args.clear();
+        for (key, text) in [
+            ("scope", texts.scope),
+            ("kind", texts.kind),
+            ("status", texts.status),
+            ("message", texts.message),
+            ("trace_id", texts.trace_id),
+            ("span_id", texts.span_id),
+            ("parent_span_id", texts.parent_span_id),
+        ] {
+            if !text.is_empty() {
+                self.args.text(key, text.as_bytes());
+            }
         }
     }
 

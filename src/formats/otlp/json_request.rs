@@ -7,7 +7,7 @@ use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
 use super::attributes::{
-    Attributes, WriteJson, kind_name, status_name, write_double, write_link, write_list, write_object,
+    Attributes, SpanTexts, WriteJson, kind_name, status_name, write_double, write_link, write_list, write_object,
 };
 use super::ids::{SPAN_BYTES, TRACE_BYTES, id_text};
 use super::layout::{Layout, Point, ServiceSpan, span_id};
@@ -366,20 +366,16 @@ impl JsonDecoder {
         let parent = span.parent_span_id.as_deref().map(|parent| id_text(parent, SPAN_BYTES));
         let parent = parent.filter(|parent| parent.bytes().any(|byte| byte != b'0'));
         let attributes = &mut self.attributes;
-        attributes.begin();
-        let kind = span.kind.map_or("", |kind| enumeration(kind, "SPAN_KIND_", kind_name));
         let code = span.status.as_ref().and_then(|status| status.code);
-        for (key, text) in [
-            ("scope", scope),
-            ("kind", kind),
-            ("status", code.map_or("", |code| enumeration(code, "STATUS_CODE_", status_name))),
-            ("message", span.status.as_ref().map_or("", |status| &status.message)),
-            ("trace_id", &trace_id),
-            ("span_id", &own_id),
-            ("parent_span_id", parent.as_deref().unwrap_or_default()),
-        ] {
-            attributes.text(key, text);
-        }
+        attributes.begin_span(&SpanTexts {
+            scope,
+            kind: span.kind.map_or("", |kind| enumeration(kind, "SPAN_KIND_", kind_name)),
+            status: code.map_or("", |code| enumeration(code, "STATUS_CODE_", status_name)),
+            message: span.status.as_ref().map_or("", |status| &status.message),
+            trace_id: &trace_id,
+            span_id: &own_id,
+            parent_span_id: parent.as_deref().unwrap_or_default(),
+        });
         for attribute in &span.attributes {
             attributes.value(attribute.key.as_bytes(), &attribute.value);
         }

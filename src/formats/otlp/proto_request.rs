@@ -1,7 +1,7 @@
 //! A `ResourceSpans` message, and its spans. Metrics and log records in their place are skipped.
 
 use super::attributes::{
-    Attributes, WriteJson, kind_name, status_name, write_double, write_link, write_list, write_object,
+    Attributes, SpanTexts, WriteJson, kind_name, status_name, write_double, write_link, write_list, write_object,
 };
 use super::fields::{
     any_value, array_value, event, key_value, kvlist, link, log_record, metric, resource, resource_spans, scope,
@@ -193,9 +193,6 @@ impl ProtoDecoder {
             return Err(Some(Loss::BadTime));
         };
         let parent = Some(parent).filter(|parent| parent.iter().any(|&byte| byte != 0));
-        self.attributes.begin();
-        self.attributes.text("scope", scope);
-        self.attributes.text("kind", kind_name(kind));
         let (mut code, mut message) = (0, &b""[..]);
         for field in Fields::new(status) {
             match field.number {
@@ -204,11 +201,15 @@ impl ProtoDecoder {
                 _ => {}
             }
         }
-        self.attributes.text("status", status_name(code));
-        self.attributes.text("message", &String::from_utf8_lossy(message));
-        self.attributes.text("trace_id", &hex(trace));
-        self.attributes.text("span_id", &hex(id));
-        self.attributes.text("parent_span_id", &hex(parent.unwrap_or_default()));
+        self.attributes.begin_span(&SpanTexts {
+            scope,
+            kind: kind_name(kind),
+            status: status_name(code),
+            message: &String::from_utf8_lossy(message),
+            trace_id: &hex(trace),
+            span_id: &hex(id),
+            parent_span_id: &hex(parent.unwrap_or_default()),
+        });
         for field in Fields::new(bytes).filter(|field| field.number == span::ATTRIBUTES) {
             let (key, value) = key_value(field.value.bytes(), 0);
             self.attributes.value(key, &value);

@@ -4,9 +4,8 @@ use serde_json::{Map, Value, json};
 
 use super::inspect;
 use crate::base::time::epoch_nanos;
-use crate::formats::otlp::attributes::kind_name;
+use crate::formats::otlp::attributes::{Attributes, SpanTexts, WriteJson, kind_name};
 use crate::formats::otlp::layout::{Layout, Point, ServiceSpan, span_id};
-use crate::formats::output::args::ArgsWriter;
 use crate::formats::output::batch::BatchBuilder;
 use crate::model::{Loss, SourcePos};
 
@@ -221,32 +220,33 @@ impl ConsoleSpan {
     pub(super) fn push(self, place: SourcePos, layout: &mut Layout, batch: &mut BatchBuilder) {
         let service = layout.service(self.service.as_deref().unwrap_or("unknown service"), batch);
         let parent = self.parent.filter(|parent| parent.bytes().any(|byte| byte != b'0'));
-        let mut args = ArgsWriter::default();
-        for (key, text) in [
-            ("scope", self.scope.as_str()),
-            ("kind", &self.kind),
-            ("status", if self.status == "UNSET" { "" } else { &self.status }),
-            ("message", &self.message),
-            ("trace_id", &self.trace_id),
-            ("span_id", &self.id),
-            ("parent_span_id", parent.as_deref().unwrap_or_default()),
-        ] {
-            if !text.is_empty() {
-                args.text(key, text.as_bytes());
-            }
+        let mut attributes = Attributes::default();
+        attributes.begin_span(&SpanTexts {
+            scope: &self.scope,
+            kind: &self.kind,
+            status: if self.status == "UNSET" { "" } else { &self.status },
+            message: &self.message,
+            trace_id: &self.trace_id,
+            span_id: &self.id,
+            parent_span_id: parent.as_deref().unwrap_or_default(),
+        });
+        for (key, value) in &self.attributes {
+            attributes.value(key.as_bytes(), value);
         }
-        write_attributes(&self.attributes, &mut args);
         if !self.links.is_empty() {
-            args.key("", b"links");
-            args.json.push_str(&Value::from(self.links).to_string());
+            attributes.value(b"links", &Value::from(self.links));
         }
+        let args = attributes.finish();
         batch.batch.losses.add_many(Loss::BadTime, place, self.bad_events);
         batch.batch.losses.add_many_because(OMITTED, Loss::RecorderLost, place, self.omitted);
         let mut points = Vec::with_capacity(self.events.len());
         for event in &self.events {
-            let mut args = ArgsWriter::default();
-            write_attributes(&event.attributes, &mut args);
-            points.push(Point { ts_ns: event.ts_ns, name: event.name.as_bytes().into(), args: args.finish().into() });
+            attributes.begin();
+            for (key, value) in &event.attributes {
+                attributes.value(key.as_bytes(), value);
+            }
+            let name = event.name.as_bytes().into();
+            points.push(Point { ts_ns: event.ts_ns, name, args: attributes.finish() });
         }
         let id_of = |id: &str| span_id(self.trace_id.as_bytes(), id.as_bytes());
         layout.push(ServiceSpan {
@@ -256,16 +256,15 @@ impl ConsoleSpan {
             parent: parent.as_deref().map(id_of),
             service,
             name: self.name.as_bytes().into(),
-            args: args.finish().into(),
+            args,
             points,
             place,
         });
     }
 }
 
-fn write_attributes(attributes: &[(String, Value)], args: &mut ArgsWriter) {
-    for (key, value) in attributes {
-        args.key("", key.as_bytes());
-        args.json.push_str(&value.to_string());
+impl WriteJson for Value {
+    fn write_json(&self, json: &mut String) {
+        json.push_str(&self.to_string());
     }
 }
