@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::scan::LaneScan;
 use super::scope::Scope;
-use super::slices::{Slices, only_track};
+use super::slices::{Slices, only_track, time_of};
 use super::snapshot::Snapshot;
 use crate::model::TrackIdx;
 use crate::store::LaneIdx;
@@ -69,28 +69,27 @@ impl Plan {
         // With a single track, the tree of all tracks is its tree.
         let only = only_track(snapshot);
         let whole = (is_every_track && (!source.by_track || only.is_some())).then(|| ledger.tree(None)).flatten();
-        let whole = whole.map(|tree| ledger.cover(tree, slices.from, slices.to)).filter(|(nodes, _)| !nodes.is_empty());
-        let whole_cover = whole.map(|(nodes, covered)| {
+        let whole_cover = whole.and_then(|tree| slices.cover(ledger, tree)).map(|(nodes, covered)| {
             plan.nodes.extend(nodes.into_iter().map(|node| (node, only.unwrap_or(TrackIdx(0)))));
             covered
         });
         for track in scope.event_tracks(snapshot) {
             let covered = whole_cover.clone().or_else(|| {
-                let (nodes, covered) = ledger.cover(ledger.tree(Some(track))?, slices.from, slices.to);
-                plan.nodes.extend(nodes.iter().map(|&node| (node, track)));
-                (!nodes.is_empty()).then_some(covered)
+                let (nodes, covered) = slices.cover(ledger, ledger.tree(Some(track))?)?;
+                plan.nodes.extend(nodes.into_iter().map(|node| (node, track)));
+                Some(covered)
             });
             let Some(covered) = covered else {
                 plan.sweep(snapshot, track, from_ns, to_ns, true);
                 continue;
             };
-            let bounds_ns = ledger.bounds_ns();
-            if !(slices.is_from_start && covered.start == 0) {
-                plan.sweep(snapshot, track, from_ns, bounds_ns[covered.start as usize], true);
-            }
             let end = source.swept_from(track).map_or(covered.end, |slice| slice.clamp(covered.start, covered.end));
-            if (end as usize) + 1 < bounds_ns.len() {
-                plan.sweep(snapshot, track, bounds_ns[end as usize], to_ns, false);
+            let edges = slices.edges(ledger, &(covered.start..end));
+            if let Some(before_ns) = edges.before_ns {
+                plan.sweep(snapshot, track, from_ns, before_ns, true);
+            }
+            if let Some(after_ns) = edges.after_ns {
+                plan.sweep(snapshot, track, after_ns, to_ns, false);
             }
         }
         plan
@@ -113,16 +112,14 @@ impl Plan {
         damaged: &[(LedgerNode, TrackIdx)],
     ) {
         let Some(ledger) = source.ledger else { return };
-        let bounds_ns = ledger.bounds_ns();
         for (node, _) in damaged {
             let track = ledger.track_of(*node);
             let tracks = track.map_or_else(|| Scope::default().event_tracks(snapshot), |track| vec![track]);
             for track in tracks {
                 let end = source.swept_from(track).map_or(node.to, |slice| slice.min(node.to));
                 if end > node.from {
-                    let is_last = end as usize + 1 == bounds_ns.len();
-                    let to_ns = if is_last { i64::MAX } else { bounds_ns[end as usize] };
-                    self.sweep(snapshot, track, bounds_ns[node.from as usize], to_ns, false);
+                    let (from_ns, to_ns) = time_of(ledger, node.from..end);
+                    self.sweep(snapshot, track, from_ns, to_ns.unwrap_or(i64::MAX), false);
                 }
             }
         }

@@ -7,10 +7,10 @@ use crate::base::cancel::{Cancel, Cancelled};
 use crate::base::progress::{Progress, Stage};
 use crate::model::{SampleEvents, TrackIdx};
 use crate::query::scope::Scope;
-use crate::query::slices::Slices;
+use crate::query::slices::{Slices, time_of};
 use crate::query::snapshot::Snapshot;
 use crate::store::LaneIdx;
-use crate::store::ledger::{Ledger, LedgerNode};
+use crate::store::ledger::LedgerNode;
 use crate::store::sample_ledger::SampleLedger;
 use crate::store::sample_rows::{SamplePart, each_measured, sample_lanes};
 use crate::store::slice_bounds::slice_bounds;
@@ -69,17 +69,15 @@ impl SamplePlan {
         });
         // The leaves of all tracks have the same bounds, so their edges are the same.
         let whole = ledger.as_ref().filter(|_| has_all).and_then(|(trees, slices)| {
-            let (nodes, covered) = trees.cover(trees.tree(None)?, slices.from, slices.to);
-            (!nodes.is_empty()).then_some((nodes, covered))
+            slices.cover(trees, trees.tree(None)?)
         });
         for &(track, lane) in &plan.tracks {
             let covered = match (&whole, &ledger) {
                 (Some((_, covered)), Some((trees, slices))) => Some((*trees, slices, covered.clone())),
                 (None, Some((trees, slices))) => trees.tree(Some(track)).and_then(|tree| {
-                    let (nodes, covered) = trees.cover(tree, slices.from, slices.to);
-                    let is_some = !nodes.is_empty();
+                    let (nodes, covered) = slices.cover(trees, tree)?;
                     plan.nodes.extend(nodes);
-                    is_some.then_some((*trees, slices, covered))
+                    Some((*trees, slices, covered))
                 }),
                 _ => None,
             };
@@ -88,17 +86,17 @@ impl SamplePlan {
                 let is_there = info.end_ns >= part.from_ns && part.is_before_end(info.start_ns);
                 plan.parts.extend(is_there.then_some(part));
             };
+            let from_ns = from_ns.unwrap_or(i64::MIN);
             let Some((trees, slices, covered)) = covered else {
-                push(SamplePart { lane, from_ns: from_ns.unwrap_or(i64::MIN), to_ns });
+                push(SamplePart { lane, from_ns, to_ns });
                 continue;
             };
-            let bounds_ns = trees.bounds_ns();
-            if !(slices.is_from_start && covered.start == 0) {
-                let from_ns = from_ns.unwrap_or(i64::MIN);
-                push(SamplePart { lane, from_ns, to_ns: Some(bounds_ns[covered.start as usize]) });
+            let edges = slices.edges(trees, &covered);
+            if edges.before_ns.is_some() {
+                push(SamplePart { lane, from_ns, to_ns: edges.before_ns });
             }
-            if (covered.end as usize) + 1 < bounds_ns.len() {
-                push(SamplePart { lane, from_ns: bounds_ns[covered.end as usize], to_ns });
+            if let Some(from_ns) = edges.after_ns {
+                push(SamplePart { lane, from_ns, to_ns });
             }
         }
         plan.nodes.extend(whole.into_iter().flat_map(|(nodes, _)| nodes));
@@ -109,19 +107,12 @@ impl SamplePlan {
     fn read_damaged(&mut self, snapshot: &Snapshot, damaged: &[LedgerNode]) {
         let Some(trees) = snapshot.store().sample_ledger().map(SampleLedger::trees) else { return };
         for node in damaged {
-            let (from_ns, to_ns) = time_of(trees, node);
+            let (from_ns, to_ns) = time_of(trees, node.from..node.to);
             let track = trees.track_of(*node);
             let lanes = self.tracks.iter().filter(|(own_track, _)| track.is_none_or(|track| track == *own_track));
             self.parts.extend(lanes.map(|&(_, lane)| SamplePart { lane, from_ns, to_ns }));
         }
     }
-}
-
-/// Returns the time of a node; the last slice includes samples exactly at its end.
-fn time_of(trees: &Ledger, node: &LedgerNode) -> (i64, Option<i64>) {
-    let bounds_ns = trees.bounds_ns();
-    let is_last = node.to as usize + 1 == bounds_ns.len();
-    (bounds_ns[node.from as usize], (!is_last).then(|| bounds_ns[node.to as usize]))
 }
 
 /// Reads the samples of parts on all threads, each a time range of all parts: their details are side by side.
