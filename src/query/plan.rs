@@ -2,10 +2,14 @@
 
 use std::ops::Range;
 
+use rayon::prelude::*;
+
 use super::scan::LaneScan;
 use super::scope::Scope;
 use super::slices::{Slices, only_track, time_of};
 use super::snapshot::Snapshot;
+use crate::base::cancel::{Cancel, Cancelled};
+use crate::base::progress::{Progress, Stage};
 use crate::model::TrackIdx;
 use crate::store::LaneIdx;
 use crate::store::ledger::{Ledger, LedgerNode};
@@ -51,6 +55,29 @@ pub(super) struct Sweep {
     pub(super) to_ns: i64,
     /// Whether spans that are open at the start count as starting in the range.
     pub(super) counts_open: bool,
+}
+
+impl Sweep {
+    /// Returns whether spans may start in the range. `i64::MAX` means no end: a span may start right there.
+    pub(super) fn has_starts(&self) -> bool {
+        self.to_ns > self.from_ns || self.to_ns == i64::MAX
+    }
+}
+
+/// Passes sweeps to `take` on all threads, some at a time. `progress` counts sweeps. Returns `Cancelled` if cancelled.
+pub(super) fn each_sweep(
+    sweeps: &[Sweep],
+    (cancel, progress): (&Cancel, &Progress),
+    take: impl Fn(&[Sweep]) + Sync,
+) -> Result<(), Cancelled> {
+    progress.begin(Stage::Counting, sweeps.len() as u64);
+    let at_once = (sweeps.len() / 256).clamp(1, 64);
+    sweeps.par_chunks(at_once).try_for_each(|sweeps| {
+        cancel.check()?;
+        take(sweeps);
+        progress.advance(sweeps.len() as u64);
+        Ok(())
+    })
 }
 
 impl Plan {

@@ -104,6 +104,12 @@ impl Scope {
         Self { spans_only: true, ..self }
     }
 
+    /// Drops an end at `i64::MAX`, so that no sweep needs a time after it.
+    #[must_use]
+    pub(super) fn without_last_ns(self) -> Self {
+        Self { to_ns: self.to_ns.filter(|&to_ns| to_ns < i64::MAX), ..self }
+    }
+
     /// Restricts the scope to the tracks that `choice` selects.
     #[must_use]
     pub fn on_tracks(self, snapshot: &Snapshot, choice: &TrackChoice) -> Self {

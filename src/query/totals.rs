@@ -31,7 +31,7 @@ use self::values::ValueTable;
 use super::argument_path::ArgumentPath;
 use super::groups::{GroupBy, Grouping, SpanGroup};
 use super::matcher::Matcher;
-use super::plan::{Plan, PlanSource, Sweep};
+use super::plan::{Plan, PlanSource, Sweep, each_sweep};
 use super::scope::Scope;
 use super::snapshot::Snapshot;
 use crate::base::cancel::{Cancel, Cancelled};
@@ -103,7 +103,7 @@ impl<'a> TotalsQuestion<'a> {
     fn new(snapshot: &'a Snapshot, scope: &Scope, growing: &'a GrowingTotals) -> Self {
         let by = growing.by();
         let grouping = Grouping::new(snapshot, &by);
-        Self { snapshot, scope: spans_of(scope), by, grouping, growing }
+        Self { snapshot, scope: scope.clone().spans().without_last_ns(), by, grouping, growing }
     }
 
     /// Returns whether rows are read for sums, so that durations are counted in the same pass.
@@ -159,10 +159,7 @@ impl<'a> TotalsQuestion<'a> {
         work.damaged_nodes = damaged.len() as u64;
         plan.sweep_damaged(snapshot, &source, &damaged);
         work.sweeps = plan.sweeps.len() as u64;
-        progress.begin(Stage::Counting, plan.sweeps.len() as u64);
-        let at_once = (plan.sweeps.len() / 256).clamp(1, 64);
-        let swept = plan.sweeps.par_chunks(at_once).try_for_each(|sweeps| {
-            cancel.check()?;
+        let swept = each_sweep(&plan.sweeps, (cancel, progress), |sweeps| {
             pool.with(|table| {
                 for sweep in sweeps {
                     if matcher.is_every_row_of_lane() {
@@ -172,8 +169,6 @@ impl<'a> TotalsQuestion<'a> {
                     }
                 }
             });
-            progress.advance(sweeps.len() as u64);
-            Ok(())
         });
         pool.finish();
         swept.map(|()| work)
@@ -221,16 +216,10 @@ impl<'a> TotalsQuestion<'a> {
         if sweep.counts_open {
             swept.count_open(sweep.to_ns, sums, &mut count);
         }
-        // `i64::MAX` means no end: a span may start right there.
-        if sweep.to_ns > sweep.from_ns || sweep.to_ns == i64::MAX {
+        if sweep.has_starts() {
             swept.sum_to(sweep.to_ns, sums, &mut count);
         }
     }
-}
-
-/// Narrows a scope to spans. `i64::MAX` means no end, so that a sweep does not need a time after it.
-fn spans_of(scope: &Scope) -> Scope {
-    Scope { to_ns: scope.to_ns.filter(|&to_ns| to_ns < i64::MAX), ..scope.clone().spans() }
 }
 
 /// Passes the rows that match a filter.

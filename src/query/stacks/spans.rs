@@ -7,13 +7,11 @@
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use rayon::prelude::*;
-
 use super::{CallNode, CallPaths, CallTree, NODES_MAX, NodeIdx};
 use crate::base::cancel::{Cancel, Cancelled};
-use crate::base::progress::{Progress, Stage};
+use crate::base::progress::Progress;
 use crate::model::TrackIdx;
-use crate::query::plan::{Plan, PlanSource, Sweep};
+use crate::query::plan::{Plan, PlanSource, Sweep, each_sweep};
 use crate::query::samples::{CountWork, SampleSum};
 use crate::query::scope::Scope;
 use crate::query::snapshot::Snapshot;
@@ -88,8 +86,7 @@ pub(super) fn add_up(
     cancel: &Cancel,
     progress: &Progress,
 ) -> Result<CallPaths, Cancelled> {
-    // `i64::MAX` means no end, so that a sweep does not need a time after it.
-    let scope = Scope { to_ns: scope.to_ns.filter(|&to_ns| to_ns < i64::MAX), ..scope.clone() };
+    let scope = scope.clone().without_last_ns();
     // Ledgers cover all spans.
     let is_filtered = !scope.matcher.is_every_row_of_lane();
     let mut plan = if is_filtered { Plan::of_rows(snapshot, &scope) } else { Plan::new(snapshot, &scope, source) };
@@ -211,7 +208,6 @@ fn sweep(
     cancel: &Cancel,
     progress: &Progress,
 ) -> Result<u64, Cancelled> {
-    progress.begin(Stage::Counting, sweeps.len() as u64);
     let (tables, rows): (Mutex<Vec<PathSumTable>>, AtomicU64) = (Mutex::default(), AtomicU64::new(0));
     let (swept, has_too_many) = (Mutex::new(swept), AtomicBool::new(false));
     let add_to_whole = |sums: &PathSumTable| {
@@ -226,9 +222,7 @@ fn sweep(
             has_too_many.fetch_or(is_too_many, Ordering::Relaxed);
         }
     };
-    let at_once = (sweeps.len() / 256).clamp(1, 64);
-    sweeps.par_chunks(at_once).try_for_each(|sweeps| {
-        cancel.check()?;
+    each_sweep(sweeps, (cancel, progress), |sweeps| {
         let spare = tables.lock().ok().and_then(|mut tables| tables.pop());
         let mut sums = spare.unwrap_or_else(|| PathSumTable::new(NODES_MAX));
         for sweep in sweeps {
@@ -246,8 +240,6 @@ fn sweep(
         if let Ok(mut tables) = tables.lock() {
             tables.push(sums);
         }
-        progress.advance(sweeps.len() as u64);
-        Ok(())
     })?;
     tables.into_inner().unwrap_or_default().iter().for_each(add_to_whole);
     Ok(rows.into_inner())
@@ -259,8 +251,7 @@ fn sweep_into(snapshot: &Snapshot, sweep: &Sweep, rows: impl BlockFilter, sums: 
     if sweep.counts_open {
         swept.count_open(sweep.to_ns, sums);
     }
-    // `i64::MAX` means no end: a span may start right there.
-    if sweep.to_ns > sweep.from_ns || sweep.to_ns == i64::MAX {
+    if sweep.has_starts() {
         swept.sum_to(sweep.to_ns, sums);
     }
     swept.rows()
