@@ -68,9 +68,8 @@ impl SamplePlan {
             (trees, Slices::new(trees, from_ns, to_ns))
         });
         // The leaves of all tracks have the same bounds, so their edges are the same.
-        let whole = ledger.as_ref().filter(|_| has_all).and_then(|(trees, slices)| {
-            slices.cover(trees, trees.tree(None)?)
-        });
+        let whole =
+            ledger.as_ref().filter(|_| has_all).and_then(|(trees, slices)| slices.cover(trees, trees.tree(None)?));
         for &(track, lane) in &plan.tracks {
             let covered = match (&whole, &ledger) {
                 (Some((_, covered)), Some((trees, slices))) => Some((*trees, slices, covered.clone())),

@@ -176,16 +176,19 @@ fn a_switch_names_the_tasks_of_the_functions_before_and_after_it() {
 fn lines_that_are_cut_or_damaged_cost_themselves_only() {
     let whole = " 0)               |  f() {\n 0)   1.5 us      |    g();\n 0)   2.5 us      |  }\n";
     let text = format!("# tracer: function_graph\n{whole}");
+    let undamaged = read(&text);
+    let undamaged = seen(&undamaged);
+    assert_eq!(undamaged.len(), 2);
     for len in 0..=text.len() {
         let head = &text[..len];
         let Ok(reading) = crate::formats::testing::read_bytes(head.as_bytes()) else { continue };
-        let ends = head.matches("g();").count();
-        assert!(reading.events.len() >= ends, "{len}");
+        let leaves = head.matches("g();").count();
+        assert_eq!(reading.events.iter().filter(|event| event.name == "g").count(), leaves, "{len}");
     }
     for (line, lost) in [(" 0) x us | g();", Loss::BadNumber), (" 0) nonsense | g();", Loss::BadRecord)] {
         let reading = read(&format!("{text}{line}\n"));
         assert_eq!(reading.losses.count(lost), 1, "{line}");
-        assert_eq!(reading.events[..2].len(), 2);
+        assert_eq!(seen(&reading)[..2], undamaged, "{line}");
     }
     for line in ["0)", "|", "0) |", "0) | ", "1.5 | 2) | 3 us |", "0) a-1 => ", "99999999999) | f();", "0) } | x"] {
         assert_eq!(GraphLine::from_line(line.as_bytes()), None, "{line}");

@@ -250,19 +250,46 @@ fn damage_costs_what_it_hits() {
     assert_eq!(lost(small().message(2, message().bytes(1, &[99]).bytes(2, &[1, 1]))), [(Loss::MissingText, 1)]);
     assert_eq!(lost(small().message(2, message().bytes(1, &[1]).bytes(2, &[1]))), [(Loss::BadRecord, 1)]);
     assert_eq!(lost(small().message(2, message().bytes(1, &[1]).bytes(2, &[1, 2, 3]))), [(Loss::BadRecord, 1)]);
+}
+
+/// Returns number and end of each field of a message, whose fields are numbers or bytes.
+fn field_ends(bytes: &[u8]) -> Vec<(u64, usize)> {
+    let varint = |at: &mut usize| {
+        let len = bytes[*at..].iter().position(|byte| *byte < 0x80).expect("the last byte") + 1;
+        let digits = &bytes[*at..*at + len];
+        *at += len;
+        digits.iter().rev().fold(0, |number, byte| number << 7 | u64::from(byte & 0x7f))
+    };
+    let (mut at, mut ends) = (0, Vec::new());
+    while at < bytes.len() {
+        let (tag, value) = (varint(&mut at), varint(&mut at));
+        at += if tag & 7 == 2 { value as usize } else { 0 };
+        ends.push((tag >> 3, at));
+    }
+    ends
+}
+
+#[test]
+fn a_cut_costs_the_samples_after_it_and_is_counted() {
     let whole = small().0;
-    let all = samples(&read_bytes(&whole).expect("a profile"));
+    let ends = field_ends(&whole);
+    let sample_ends: Vec<usize> = ends.iter().filter(|(field, _)| *field == 2).map(|&(_, end)| end).collect();
+    // The weights of each sample that are not 0.
+    let weights = [2, 1, 1, 1];
     // The types and the first sample suffice for detection.
     for len in 36..whole.len() {
-        // A cut between two fields looks like the end.
         let reading = read_bytes(&whole[..len]).expect("a profile");
-        assert!(reading.events.len() <= all.len(), "{len}");
+        let complete = sample_ends.iter().filter(|&&end| end <= len).count();
+        assert_eq!(reading.events.len(), weights[..complete].iter().sum::<usize>(), "{len}");
+        // A cut between two fields looks like the end.
+        let is_between = ends.iter().any(|&(_, end)| end == len);
+        assert_eq!(reading.losses.count(Loss::Truncated), u64::from(!is_between), "{len}");
     }
     let packed = gzip(&whole);
-    for len in 40..packed.len() {
-        if let Ok(reading) = read_bytes(&packed[..len]) {
-            assert_eq!(reading.losses.count(Loss::Truncated), 1, "{len}");
-        }
+    let readings: Vec<_> = (40..packed.len()).filter_map(|len| read_bytes(&packed[..len]).ok()).collect();
+    assert!(!readings.is_empty());
+    for reading in readings {
+        assert_eq!(reading.losses.count(Loss::Truncated), 1);
     }
 }
 
