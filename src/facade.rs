@@ -47,7 +47,7 @@ pub mod export {
 pub mod formats {
     pub use crate::formats::error::ReadError;
     pub use crate::formats::reader::{
-        BatchSink, ChunkHead, ChunkLimits, ChunkSource, ChunkedCapture, ReadContext, Reader,
+        BatchSink, ChunkHead, ChunkLimits, ChunkSource, ChunkedTrace, ReadContext, Reader,
     };
     pub mod sniff {
         pub use crate::formats::format::Format;

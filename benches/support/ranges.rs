@@ -59,7 +59,7 @@ impl Trace {
             started.elapsed().as_secs_f64(),
             loaded.report.cached,
         );
-        let mut tracks: Vec<TrackIdx> = snapshot.capture_lanes().map(|lane| snapshot.lane(lane).track).collect();
+        let mut tracks: Vec<TrackIdx> = snapshot.event_lanes().map(|lane| snapshot.lane(lane).track).collect();
         tracks.dedup();
         let scopes = scopes.and_then(|scopes| usize::try_from(scopes).ok());
         Ok(Self { snapshot, tracks, scopes, _folder: folder })

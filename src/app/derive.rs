@@ -100,9 +100,9 @@ mod tests {
     #[test]
     fn an_export_has_the_computed_derived_tracks_unless_they_are_left_out() {
         let folder = tempfile::tempdir().unwrap();
-        let capture = file(folder.path(), "a.json", NESTED);
+        let trace = file(folder.path(), "a.json", NESTED);
         let mut session = Session::new();
-        session.app.open_files(&[capture]);
+        session.app.open_files(&[trace]);
         session.finish_tasks();
         let derived = |command| Command::Timeline(TimelineCommand::Derived(command));
         session.app.act(derived(DerivedCommand::AddOfScope(DerivedKind::Concurrency)));

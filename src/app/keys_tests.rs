@@ -26,7 +26,7 @@ fn letter(key: Key) -> [Event; 3] {
 
 fn with_alpha_selected() -> Session {
     let mut session = Session::new();
-    session.app.show_capture(snapshot(TWO_SPANS), "two".into(), false);
+    session.app.show_trace(snapshot(TWO_SPANS), "two".into(), false);
     session.app.act(Command::Timeline(TimelineCommand::Select(Some(RowIdx { lane: LaneIdx(0), row: 0 }))));
     session.frame(Vec::new());
     assert_eq!(session.selected_name().as_deref(), Some("alpha"));

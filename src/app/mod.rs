@@ -3,7 +3,6 @@
 
 mod analysis;
 mod background;
-mod capture;
 mod cut_short;
 pub(crate) mod demo;
 mod derive;
@@ -22,6 +21,7 @@ mod keys_tests;
 mod moving_tests;
 mod namesake;
 mod offscreen;
+mod open_trace;
 mod panels;
 mod pasted;
 pub(crate) mod picture;

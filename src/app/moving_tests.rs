@@ -21,7 +21,7 @@ fn drag(session: &mut Session, way: &[egui::Pos2], button: egui::PointerButton) 
 #[test]
 fn the_last_movement_of_a_drag_counts_if_the_release_is_in_its_frame() {
     let mut session = Session::new();
-    session.app.show_capture(snapshot(TWO_SPANS), "two".into(), false);
+    session.app.show_trace(snapshot(TWO_SPANS), "two".into(), false);
     session.frame(Vec::new());
     let still = Command::Setting(SettingCommand::Navigation(crate::ui::settings::Navigation::STILL));
     session.app.act(still);
@@ -53,7 +53,7 @@ fn the_last_movement_of_a_drag_counts_if_the_release_is_in_its_frame() {
 #[test]
 fn a_click_selects_a_span_keys_step_from_it_and_escape_clears_it() {
     let mut session = Session::new();
-    session.app.show_capture(snapshot(TWO_SPANS), "two".into(), false);
+    session.app.show_trace(snapshot(TWO_SPANS), "two".into(), false);
     session.frame(Vec::new());
     // Probes downwards at a time within the first span, until its row is hit.
     let hit = (0..20).any(|step| {
@@ -73,7 +73,7 @@ fn a_click_selects_a_span_keys_step_from_it_and_escape_clears_it() {
 #[test]
 fn a_step_back_restores_the_previous_view_and_escape_clears_the_range_before_the_span() {
     let mut session = Session::new();
-    session.app.show_capture(snapshot(TWO_SPANS), "two".into(), false);
+    session.app.show_trace(snapshot(TWO_SPANS), "two".into(), false);
     session.frame(Vec::new());
     let settle = |session: &mut Session, command| {
         session.app.act(command);
@@ -107,7 +107,7 @@ fn a_step_back_restores_the_previous_view_and_escape_clears_the_range_before_the
 #[test]
 fn a_revealed_span_is_shown_even_if_it_was_folded_hidden_or_filtered() {
     let mut session = Session::new();
-    session.app.show_capture(snapshot(TWO_SPANS), "two".into(), false);
+    session.app.show_trace(snapshot(TWO_SPANS), "two".into(), false);
     session.frame(Vec::new());
     let row = RowIdx { lane: LaneIdx(0), row: 1 };
     for command in [
@@ -129,7 +129,7 @@ fn the_details_panel_does_not_cover_the_selected_span() {
     let threads = (0..40).map(|tid| format!(r#"{{"ph":"X","name":"t{tid}","pid":1,"tid":{tid},"ts":0,"dur":400}}"#));
     let mut session = Session::new();
     let json = format!("[{}]", threads.collect::<Vec<_>>().join(","));
-    session.app.show_capture(snapshot(&json), "many".into(), false);
+    session.app.show_trace(snapshot(&json), "many".into(), false);
     session.frame(Vec::new());
     let before = session.app.timeline_mut().unwrap().view().height_px();
     // Probes upwards from the bottom of the canvas, until a row is hit.
@@ -149,7 +149,7 @@ fn the_details_panel_does_not_cover_the_selected_span() {
 #[test]
 fn a_tap_that_ends_within_a_frame_still_zooms() {
     let mut session = Session::new();
-    session.app.show_capture(snapshot(TWO_SPANS), "two".into(), false);
+    session.app.show_trace(snapshot(TWO_SPANS), "two".into(), false);
     session.frame(Vec::new());
     let whole = session.app.timeline_mut().unwrap().view().ns_per_px();
     let event = |pressed| egui::Event::Key {
@@ -170,7 +170,7 @@ fn a_tap_that_ends_within_a_frame_still_zooms() {
 #[test]
 fn held_keys_zoom_and_the_home_key_shows_everything_again() {
     let mut session = Session::new();
-    session.app.show_capture(snapshot(TWO_SPANS), "two".into(), false);
+    session.app.show_trace(snapshot(TWO_SPANS), "two".into(), false);
     session.frame(Vec::new());
     let ns_per_px = |session: &mut Session| session.app.timeline_mut().unwrap().view().ns_per_px();
     let whole = ns_per_px(&mut session);
@@ -184,7 +184,7 @@ fn held_keys_zoom_and_the_home_key_shows_everything_again() {
 #[test]
 fn a_shortcut_key_held_longer_than_its_modifier_does_not_move_the_view() {
     let mut session = Session::new();
-    session.app.show_capture(snapshot(TWO_SPANS), "two".into(), false);
+    session.app.show_trace(snapshot(TWO_SPANS), "two".into(), false);
     session.frame(Vec::new());
     // S alone zooms out, so the view must be able to zoom out.
     session.app.act(Command::Setting(SettingCommand::Navigation(crate::ui::settings::Navigation::STILL)));

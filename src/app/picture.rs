@@ -75,7 +75,7 @@ pub fn render(snapshot: Snapshot, options: &PictureOptions) -> Result<Pixels, Gp
     let Scope { from_ns, to_ns, .. } = options.scope;
     let range = (from_ns.unwrap_or(snapshot.start_ns()), to_ns.unwrap_or(snapshot.end_ns()));
     let summary = TraceSummary::from_snapshot(&snapshot, &Cancel::default());
-    app.show_capture(snapshot, Sources::from(&options.title), false);
+    app.show_trace(snapshot, Sources::from(&options.title), false);
     app.leave_damage();
     if let Some(timeline) = app.timeline_mut() {
         timeline.wait_for_all();

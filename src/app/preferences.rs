@@ -145,13 +145,13 @@ impl Folders {
     /// Reads the saved timeline of a trace, if the trace has not changed since. Returns a sentence if the file cannot
     /// be read.
     #[must_use]
-    pub(crate) fn timeline(&self, capture: &Sources) -> (Option<SavedTimeline>, Option<String>) {
-        self.timeline_path(capture).map_or((None, None), |path| read(&path))
+    pub(crate) fn timeline(&self, trace: &Sources) -> (Option<SavedTimeline>, Option<String>) {
+        self.timeline_path(trace).map_or((None, None), |path| read(&path))
     }
 
     /// Saves the timeline of a trace. Returns the I/O error of the write, or an error for a trace that is gone.
-    pub(crate) fn keep_timeline(&self, capture: &Sources, timeline: &SavedTimeline) -> io::Result<()> {
-        let path = self.timeline_path(capture).ok_or(io::ErrorKind::NotFound)?;
+    pub(crate) fn keep_timeline(&self, trace: &Sources, timeline: &SavedTimeline) -> io::Result<()> {
+        let path = self.timeline_path(trace).ok_or(io::ErrorKind::NotFound)?;
         write(&path, timeline)?;
         forget_oldest(&self.state.join("captures"), KEPT_MAX)
     }
@@ -160,8 +160,8 @@ impl Folders {
         self.config.join("preferences.json")
     }
 
-    fn timeline_path(&self, capture: &Sources) -> Option<PathBuf> {
-        let key = CacheKey::from_sources(capture).ok()?;
+    fn timeline_path(&self, trace: &Sources) -> Option<PathBuf> {
+        let key = CacheKey::from_sources(trace).ok()?;
         Some(self.state.join("captures").join(format!("{}.json", key.as_str())))
     }
 }
@@ -327,18 +327,18 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let folders = folders(root.path());
         let path = root.path().join("capture.json");
-        let capture = Sources::from(&path);
+        let trace = Sources::from(&path);
         fs::write(&path, "[]").unwrap();
-        assert_eq!(folders.timeline(&capture), (None, None));
+        assert_eq!(folders.timeline(&trace), (None, None));
         let arrangement = Arrangement { order: TrackOrder::Name, pinned: vec![TrackIdx(3)], ..Arrangement::default() };
         let color_by = Some(ColorBy::Track);
         let saved = SavedTimeline { start_ns: -5, end_ns: i64::MAX, arrangement, color_by, ..SavedTimeline::default() };
-        folders.keep_timeline(&capture, &saved).unwrap();
-        assert_eq!(folders.timeline(&capture), (Some(saved), None));
+        folders.keep_timeline(&trace, &saved).unwrap();
+        assert_eq!(folders.timeline(&trace), (Some(saved), None));
         fs::write(&path, "[ ]").unwrap();
-        assert_eq!(folders.timeline(&capture), (None, None));
+        assert_eq!(folders.timeline(&trace), (None, None));
         fs::remove_file(&path).unwrap();
-        assert!(folders.keep_timeline(&capture, &SavedTimeline::default()).is_err());
+        assert!(folders.keep_timeline(&trace, &SavedTimeline::default()).is_err());
     }
 
     #[test]

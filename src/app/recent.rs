@@ -22,7 +22,7 @@ pub struct RecentTraces(Vec<RecentTrace>);
 impl RecentTraces {
     /// Returns the traces, the latest first.
     #[must_use]
-    pub(crate) fn captures(&self) -> &[RecentTrace] {
+    pub(crate) fn traces(&self) -> &[RecentTrace] {
         &self.0
     }
 
@@ -90,8 +90,8 @@ impl From<Vec<RecentEntry>> for RecentTraces {
             RecentEntry::Files(files) => RecentTrace { sources: of_files(files), facts: None },
             RecentEntry::Known { files, facts } => RecentTrace { sources: of_files(files), facts: Some(facts) },
         };
-        let captures = entries.into_iter().map(trace).filter(|trace| !trace.sources.files().is_empty());
-        Self(captures.take(RECENT_MAX).collect())
+        let traces = entries.into_iter().map(trace).filter(|trace| !trace.sources.files().is_empty());
+        Self(traces.take(RECENT_MAX).collect())
     }
 }
 
@@ -116,7 +116,7 @@ mod tests {
     use super::*;
 
     fn sources(recent: &RecentTraces) -> Vec<Sources> {
-        recent.captures().iter().map(|trace| trace.sources.clone()).collect()
+        recent.traces().iter().map(|trace| trace.sources.clone()).collect()
     }
 
     fn moved(files: &[(&str, i64)]) -> Sources {
@@ -150,7 +150,7 @@ mod tests {
         assert_eq!(serde_json::from_str::<RecentTraces>(&text).unwrap(), recent);
         // Opening it again clears the facts.
         recent.note(&Sources::from("/a.json"));
-        assert_eq!(recent.captures()[0], RecentTrace { sources: Sources::from("/a.json"), facts: None });
+        assert_eq!(recent.traces()[0], RecentTrace { sources: Sources::from("/a.json"), facts: None });
     }
 
     #[test]
@@ -159,12 +159,12 @@ mod tests {
         for number in 0..20 {
             recent.note(&Sources::from(&format!("/{number}")));
         }
-        assert_eq!(recent.captures().len(), RECENT_MAX);
+        assert_eq!(recent.traces().len(), RECENT_MAX);
         recent.note(&moved(&[("/15", 7)]));
-        assert_eq!(recent.captures().len(), RECENT_MAX);
+        assert_eq!(recent.traces().len(), RECENT_MAX);
         assert_eq!(sources(&recent)[..2], [moved(&[("/15", 7)]), Sources::from("/19")]);
         assert!(!sources(&recent).contains(&Sources::from("/15")));
         recent.note(&Sources::default());
-        assert_eq!(recent.captures().len(), RECENT_MAX);
+        assert_eq!(recent.traces().len(), RECENT_MAX);
     }
 }

@@ -34,7 +34,7 @@ fn a_saved_timeline_is_restored_after_a_preview_unless_the_user_has_moved_the_vi
     folders.keep_timeline(&sources, &saved).unwrap();
     let begun = |has_moved| {
         let mut session = Session::with_folders(folders.clone());
-        session.app.show_capture(preview_of_two_spans(), sources.clone(), true);
+        session.app.show_trace(preview_of_two_spans(), sources.clone(), true);
         session.frame(Vec::new());
         if has_moved {
             session.app.act(Command::Timeline(TimelineCommand::Step(NavigationStep::ZoomIn)));
@@ -48,13 +48,13 @@ fn a_saved_timeline_is_restored_after_a_preview_unless_the_user_has_moved_the_vi
     for has_moved in [false, true] {
         let mut session = begun(has_moved);
         let start_ns = if has_moved { session.app.timeline_mut().unwrap().view().start_ns() } else { 300_000 };
-        session.app.show_capture(snapshot(TWO_SPANS), sources.clone(), true);
+        session.app.show_trace(snapshot(TWO_SPANS), sources.clone(), true);
         session.frame(Vec::new());
         let timeline = session.app.timeline_mut().unwrap();
         assert_eq!((timeline.view().start_ns(), timeline.arrangement().pinned.len()), (start_ns, 1), "{has_moved}");
         // The complete store changes nothing any more.
         session.app.act(Command::Timeline(TimelineCommand::Rows(RowCommand::TogglePin(TrackIdx(0)))));
-        session.app.show_capture(snapshot(TWO_SPANS), sources.clone(), false);
+        session.app.show_trace(snapshot(TWO_SPANS), sources.clone(), false);
         session.frame(Vec::new());
         let timeline = session.app.timeline_mut().unwrap();
         assert_eq!((timeline.view().start_ns(), timeline.arrangement().pinned.len()), (start_ns, 0), "{has_moved}");

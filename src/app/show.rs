@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use egui::{RichText, Ui};
 
-use super::capture::OpenCapture;
 use super::follow::FollowTask;
+use super::open_trace::OpenTrace;
 use super::state::{App, Effect, WindowEffect};
 use crate::scene::labels::shown;
 use crate::scene::palette::Colors;
@@ -59,9 +59,9 @@ impl App {
         commands.extend(pressed(ui, &state));
         egui::Panel::top("menu").frame(frame.inner_margin(egui::Margin::symmetric(6, 3))).show(ui, |ui| {
             commands.extend(menu_bar::show(ui, &state, |ui, list| match list {
-                MenuList::Recent => recent_menu(ui, self.preferences.recent.captures()),
+                MenuList::Recent => recent_menu(ui, self.preferences.recent.traces()),
                 MenuList::SavedScopes => {
-                    let timeline = self.tab().capture.as_ref().map(|capture| &capture.timeline);
+                    let timeline = self.tab().trace.as_ref().map(|trace| &trace.timeline);
                     saved_scopes_menu(ui, timeline.map(Timeline::named_scopes).unwrap_or_default())
                 }
             }));
@@ -81,40 +81,40 @@ impl App {
         let (tab, theme) = (&mut tabs[*shown_tab], &*theme);
         let bar = frame.inner_margin(egui::Margin::symmetric(10, 0));
         egui::Panel::bottom("status").exact_size(STATUS_POINTS).frame(bar).show(ui, |ui| {
-            let timeline = tab.capture.as_ref().map(|capture| &capture.timeline);
+            let timeline = tab.trace.as_ref().map(|trace| &trace.timeline);
             let live = tab.live_status();
             let of_selected = timeline.and_then(|timeline| tab.panels.note(timeline));
             let status = StatusLine {
-                title: &tab.capture.as_ref().map(OpenCapture::title).unwrap_or_default(),
+                title: &tab.trace.as_ref().map(OpenTrace::title).unwrap_or_default(),
                 note: of_selected.as_ref().unwrap_or(&tab.note),
                 palette: timeline.map(Timeline::palette),
                 live: live.as_ref(),
             };
             commands.extend(status_bar::show(ui, timeline.map(Timeline::snapshot), status, theme));
         });
-        if let Some(capture) = &mut tab.capture {
-            capture.look_up_selected(&tab.wake);
-            capture.make_derived(&self.options.load, &tab.wake);
+        if let Some(trace) = &mut tab.trace {
+            trace.look_up_selected(&tab.wake);
+            trace.make_derived(&self.options.load, &tab.wake);
             tab.panels.set_source_folders(&self.preferences.source_folders);
             let (tables, dock_points) = (&self.preferences.tables, self.preferences.dock_points);
             let context = PanelContext { theme, cells, tables, dock_points };
-            let shown = (&capture.timeline, capture.details.as_ref());
+            let shown = (&trace.timeline, trace.details.as_ref());
             commands.extend(tab.panels.show(ui, frame, shown, context));
         }
         let central = egui::CentralPanel::no_frame().show(ui, |ui| {
-            if let Some(capture) = tab.capture.as_mut().filter(|_| !tab.panels.is_full()) {
-                commands.extend(capture.timeline.show(ui, theme));
-                tab.panels.attend(&capture.timeline, &tab.wake);
+            if let Some(trace) = tab.trace.as_mut().filter(|_| !tab.panels.is_full()) {
+                commands.extend(trace.timeline.show(ui, theme));
+                tab.panels.attend(&trace.timeline, &tab.wake);
                 return;
             }
             ui.painter().rect_filled(ui.max_rect(), 0.0, theme.canvas);
             if tab.follow.is_some() {
                 let text = format!("Waiting for the first events of {}", tab.title());
                 ui.centered_and_justified(|ui| ui.label(RichText::new(shown(&text)).color(theme.weak_text)));
-            } else if tab.running.is_none() && tab.capture.is_none() && !tab.awaits_capture {
+            } else if tab.running.is_none() && tab.trace.is_none() && !tab.awaits_trace {
                 commands.extend(welcome::show(
                     ui,
-                    self.preferences.recent.captures(),
+                    self.preferences.recent.traces(),
                     &self.cut_short.offered,
                     self.takes_drops,
                     theme,
@@ -194,7 +194,7 @@ impl App {
         let tab = &mut self.tabs[self.shown_tab];
         if let Some(running) = &tab.running {
             // Beside the picture if there is one, else in the middle.
-            let (align, offset) = match &tab.capture {
+            let (align, offset) = match &tab.trace {
                 Some(_) => {
                     let below = ctx.content_rect().bottom() - central_bottom;
                     // A maximised panel leaves no timeline.
@@ -208,25 +208,25 @@ impl App {
             // Ten times a second is enough for a progress bar.
             ctx.request_repaint_after(std::time::Duration::from_millis(100));
         }
-        if let Some(capture) = &tab.capture {
-            let snapshot = capture.timeline.snapshot();
+        if let Some(trace) = &tab.trace {
+            let snapshot = trace.timeline.snapshot();
             in_the_middle("Import issues", &ctx).open(&mut self.shown.losses).default_width(460.0).show(&ctx, |ui| {
                 commands.extend(losses::list(ui, snapshot.losses(), snapshot.start_ns(), theme));
             });
         }
-        if let Some(capture) = &tab.capture {
+        if let Some(trace) = &tab.trace {
             in_the_middle("Markers", &ctx).open(&mut self.shown.bookmarks).default_width(460.0).show(&ctx, |ui| {
-                commands.extend(bookmarks::show(ui, &capture.timeline, theme));
+                commands.extend(bookmarks::show(ui, &trace.timeline, theme));
             });
         }
-        if let Some(capture) = &tab.capture {
+        if let Some(trace) = &tab.trace {
             in_the_middle("Derived tracks", &ctx).open(&mut self.shown.derived).default_width(460.0).show(&ctx, |ui| {
-                commands.extend(tab.derived.show(ui, &capture.timeline, theme));
+                commands.extend(tab.derived.show(ui, &trace.timeline, theme));
             });
         }
-        if let Some(capture) = tab.capture.as_ref().filter(|capture| capture.sources.files().len() > 1) {
+        if let Some(trace) = tab.trace.as_ref().filter(|trace| trace.sources.files().len() > 1) {
             in_the_middle("Files", &ctx).open(&mut self.shown.sources).default_width(600.0).show(&ctx, |ui| {
-                commands.extend(tab.sources.show(ui, &capture.sources, &capture.timeline, theme));
+                commands.extend(tab.sources.show(ui, &trace.sources, &trace.timeline, theme));
             });
         }
         let sizes = Sizes { memory_bytes: self.preferences.memory_bytes, cache_bytes: self.preferences.cache_bytes };
@@ -269,23 +269,23 @@ impl App {
 
     /// Returns the colour scheme of the open trace, or else of the next one.
     fn colors(&self) -> Colors {
-        self.tab().capture.as_ref().map_or(self.preferences.colors, |capture| capture.timeline.colors())
+        self.tab().trace.as_ref().map_or(self.preferences.colors, |trace| trace.timeline.colors())
     }
 
     /// Returns whether the trace can be exported: it is final or still runs, and no export is in progress.
     pub(super) fn can_export(&self) -> bool {
-        let is_ready = |capture: &OpenCapture| capture.is_final() || self.tab().follow.is_some();
-        self.tab().capture.as_ref().is_some_and(is_ready) && self.tab().running.is_none()
+        let is_ready = |trace: &OpenTrace| trace.is_final() || self.tab().follow.is_some();
+        self.tab().trace.as_ref().is_some_and(is_ready) && self.tab().running.is_none()
     }
 
     fn ui_state(&self) -> UiState {
         let tab = self.tab();
-        let timeline = tab.capture.as_ref().map(|capture| &capture.timeline);
+        let timeline = tab.trace.as_ref().map(|trace| &trace.timeline);
         let arrangement = timeline.map(Timeline::arrangement);
         UiState {
             tabs: self.tabs.len(),
-            files: tab.capture.as_ref().map_or(0, |capture| capture.sources.files().len()),
-            has_capture: timeline.is_some(),
+            files: tab.trace.as_ref().map_or(0, |trace| trace.sources.files().len()),
+            has_trace: timeline.is_some(),
             can_export: self.can_export(),
             is_busy: tab.running.is_some(),
             is_live: self.is_live(),

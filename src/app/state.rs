@@ -13,10 +13,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::AppOptions;
-use super::capture::OpenCapture;
 use super::cut_short::CutShortTraces;
 use super::desktop::DesktopSettings;
 use super::fonts::Fonts;
+use super::open_trace::OpenTrace;
 use super::pasted::Chosen;
 use super::preferences::{Preferences, WindowPlace};
 use super::tab::Tab;
@@ -183,8 +183,8 @@ impl App {
     /// Returns the title of the window.
     #[must_use]
     pub fn title(&self) -> String {
-        match &self.tab().capture {
-            Some(capture) => format!("{} - Longspan", escaped(&capture.title())),
+        match &self.tab().trace {
+            Some(trace) => format!("{} - Longspan", escaped(&trace.title())),
             None => "Longspan".to_owned(),
         }
     }
@@ -209,7 +209,7 @@ impl App {
     /// Returns the files of the open trace; empty without one.
     #[must_use]
     pub fn shown_sources(&self) -> Sources {
-        self.tab().capture.as_ref().map(|capture| capture.sources.clone()).unwrap_or_default()
+        self.tab().trace.as_ref().map(|trace| trace.sources.clone()).unwrap_or_default()
     }
 
     /// Sets the GPU that draws: it determines the limit of rectangles, and widgets must be styled again.
@@ -277,8 +277,8 @@ impl App {
     }
 
     /// Hides the welcome page, because a trace is opened after the first frame.
-    pub(crate) fn await_capture(&mut self) {
-        self.tab_mut().awaits_capture = true;
+    pub(crate) fn await_trace(&mut self) {
+        self.tab_mut().awaits_trace = true;
     }
 
     /// Opens files as one trace. Folders among them are skipped, with a note in the status bar.
@@ -356,8 +356,8 @@ impl App {
             }
             Command::Panel(command) => {
                 let tab = &mut self.tabs[self.shown_tab];
-                if let Some(capture) = &mut tab.capture {
-                    tab.panels.act(command, &mut capture.timeline, &tab.wake);
+                if let Some(trace) = &mut tab.trace {
+                    tab.panels.act(command, &mut trace.timeline, &tab.wake);
                 }
             }
         }
@@ -438,7 +438,7 @@ impl App {
         tab.message = None;
         tab.moved_from = None;
         tab.export = None;
-        tab.awaits_capture = false;
+        tab.awaits_trace = false;
         tab.follow = None;
         // The open trace no longer grows, because another is imported.
         tab.stop_growing();
@@ -463,7 +463,7 @@ impl App {
             let path = file.path().to_string_lossy();
             return self.set_note(format!("{} cannot be read again, so the offsets stay.", escaped(&path)));
         }
-        let view = self.tab().capture.as_ref().map(|capture| capture.timeline.to_keep());
+        let view = self.tab().trace.as_ref().map(|trace| trace.timeline.to_keep());
         self.load(LoadSource::Files(sources));
         self.tab_mut().moved_from = view;
     }
@@ -479,12 +479,12 @@ impl App {
 
     /// Returns the initial folder of a dialog: that of the active trace, or else of the last opened one.
     fn dialog_folder(&self) -> Option<PathBuf> {
-        let shown = self.tab().capture.as_ref().and_then(|capture| folder_of(&capture.sources));
+        let shown = self.tab().trace.as_ref().and_then(|trace| folder_of(&trace.sources));
         shown.or_else(|| self.folder.clone()).filter(|folder| folder.is_dir())
     }
 
     fn suggested_name(&self, purpose: Purpose) -> String {
-        let title = self.tab().capture.as_ref().map(OpenCapture::title).unwrap_or_default();
+        let title = self.tab().trace.as_ref().map(OpenTrace::title).unwrap_or_default();
         purpose.suggested_name(&title)
     }
 

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::capture::{Growth, OpenCapture};
 use super::follow::FollowTask;
+use super::open_trace::{Growth, OpenTrace};
 use super::panels::Panels;
 use super::preferences::Folders;
 use super::tasks::FileTask;
@@ -36,10 +36,10 @@ pub(super) struct Tab {
     pub(crate) id: TabId,
     /// Sends events of background work to this tab.
     pub(crate) wake: TabWake,
-    pub(crate) capture: Option<OpenCapture>,
+    pub(crate) trace: Option<OpenTrace>,
     pub(crate) keeper: TimelineKeeper,
     /// Whether a trace is about to open, so that the welcome page would only flash.
-    pub(crate) awaits_capture: bool,
+    pub(crate) awaits_trace: bool,
     pub(crate) running: Option<FileTask>,
     /// The trace that it follows, until it is completely sorted.
     pub(crate) follow: Option<FollowTask>,
@@ -87,9 +87,9 @@ impl Tab {
         Self {
             id,
             wake,
-            capture: None,
+            trace: None,
             keeper: TimelineKeeper::default(),
-            awaits_capture: false,
+            awaits_trace: false,
             running: None,
             follow: None,
             short_tables: Vec::new(),
@@ -107,9 +107,9 @@ impl Tab {
 
     /// Returns its title: the trace, or the one being imported.
     pub(super) fn title(&self) -> String {
-        match (&self.capture, &self.follow, &self.running) {
+        match (&self.trace, &self.follow, &self.running) {
             (_, Some(follow), _) => follow.sources.title(),
-            (Some(capture), ..) => capture.title(),
+            (Some(trace), ..) => trace.title(),
             (None, None, Some(running)) => running.sources.title(),
             (None, None, None) => "New tab".to_owned(),
         }
@@ -117,7 +117,7 @@ impl Tab {
 
     /// Returns whether nothing is open or being opened.
     pub(super) fn is_empty(&self) -> bool {
-        self.capture.is_none() && self.running.is_none() && self.follow.is_none()
+        self.trace.is_none() && self.running.is_none() && self.follow.is_none()
     }
 
     /// Appends to the text of the status bar.
@@ -144,7 +144,7 @@ impl Tab {
     }
 
     pub(super) fn timeline_mut(&mut self) -> Option<&mut Timeline> {
-        self.capture.as_mut().map(|capture| &mut capture.timeline)
+        self.trace.as_mut().map(|trace| &mut trace.timeline)
     }
 
     /// Returns whether this task is running here.
@@ -154,7 +154,7 @@ impl Tab {
 
     /// Returns the status of the trace that it follows.
     pub(super) fn live_status(&self) -> Option<LiveStatus> {
-        let timeline = self.capture.as_ref().map(|capture| &capture.timeline);
+        let timeline = self.trace.as_ref().map(|trace| &trace.timeline);
         let follow = self.follow.as_ref().filter(|follow| follow.is_running())?;
         Some(follow.status(timeline.is_none_or(Timeline::follows)))
     }
@@ -166,26 +166,26 @@ impl Tab {
 
     /// Marks the open trace as no longer growing.
     pub(super) fn stop_growing(&mut self) {
-        if let Some(capture) = &mut self.capture {
-            capture.growth = Growth::Ended;
+        if let Some(trace) = &mut self.trace {
+            trace.growth = Growth::Ended;
         }
     }
 
     /// Saves the timeline of the trace before it is closed.
     pub(super) fn keep(&mut self, folders: Option<&Folders>) {
-        if let (Some(capture), Some(folders)) = (&self.capture, folders) {
-            self.keeper.finish(capture, folders);
+        if let (Some(trace), Some(folders)) = (&self.trace, folders) {
+            self.keeper.finish(trace, folders);
         }
     }
 
     /// Saves the timeline soon after a change. Returns the seconds until this must be called again, if ever.
     pub(super) fn keep_changes(&mut self, folders: Option<&Folders>, now_s: f64) -> Option<f64> {
-        self.keeper.attend(self.capture.as_ref()?, folders?, now_s)
+        self.keeper.attend(self.trace.as_ref()?, folders?, now_s)
     }
 
     /// Returns whether it shows that trace, by whatever path.
     pub(super) fn is_of(&self, sources: &Sources) -> bool {
-        self.follow.is_none() && self.capture.as_ref().is_some_and(|capture| are_same_files(&capture.sources, sources))
+        self.follow.is_none() && self.trace.as_ref().is_some_and(|trace| are_same_files(&trace.sources, sources))
     }
 
     /// Returns whether closing would stop an export that the user has not been told of.

@@ -36,7 +36,7 @@ impl App {
             self.show_tab_for_more();
         }
         // A note about the start also belongs to the trace that opens with it.
-        if !self.tab().awaits_capture {
+        if !self.tab().awaits_trace {
             self.tab_mut().note.clear();
         }
         self.load(source);

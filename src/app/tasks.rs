@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::UNIX_EPOCH;
 
-use super::demo::{demo_capture, demo_folder, demo_path};
+use super::demo::{demo_folder, demo_path, demo_trace};
 use super::desktop;
 use crate::app::background::{guarded, spawn};
 use crate::app::event::{DialogChoice, TabEvent, TabWake, TaskError, TaskEvent, TaskId, Wake};
@@ -79,7 +79,7 @@ pub(crate) fn load(id: TaskId, source: LoadSource, options: LoadOptions, wake: &
         let result = guarded(|| {
             let sources = match source {
                 LoadSource::Files(sources) => sources,
-                LoadSource::Demo => Sources::from(&demo_capture(&demo_folder(), &cancel).map_err(TaskError::Failed)?),
+                LoadSource::Demo => Sources::from(&demo_trace(&demo_folder(), &cancel).map_err(TaskError::Failed)?),
             };
             let mut show = |store| previews(TabEvent::Previewed(id, Snapshot::new(store)));
             open_with_previews(&sources, &options, &cancel, &progress, Some(&mut show)).map_err(load_error)

@@ -73,9 +73,9 @@ impl Session {
     }
 
     /// Opens a trace with its saved state.
-    pub(super) fn opened(folders: &Folders, capture: &Path) -> Self {
+    pub(super) fn opened(folders: &Folders, trace: &Path) -> Self {
         let mut session = Self::with_folders(folders.clone());
-        session.app.open_files(&[capture.to_owned()]);
+        session.app.open_files(&[trace.to_owned()]);
         session.finish_tasks();
         session.frame(Vec::new());
         session
@@ -224,7 +224,7 @@ pub(super) const NESTED: &str = r#"[
 #[test]
 fn a_search_counts_hits_dims_other_spans_and_steps_through_hits() {
     let mut session = Session::new();
-    session.app.show_capture(snapshot(NESTED), "nested".into(), false);
+    session.app.show_trace(snapshot(NESTED), "nested".into(), false);
     session.frame(Vec::new());
     // The first frame may be drawn before its tiles are loaded.
     session.until("all spans", |session| session.bright_and_dim() == (4, 0));
@@ -258,7 +258,7 @@ const PROFILE: &str = r#"{
 #[test]
 fn a_search_counts_the_bars_of_samples_that_match() {
     let mut session = Session::new();
-    session.app.show_capture(snapshot(PROFILE), "profile".into(), false);
+    session.app.show_trace(snapshot(PROFILE), "profile".into(), false);
     session.chord(egui::Key::F);
     session.frame(Vec::new());
     session.frame(vec![egui::Event::Text("outer".into())]);
@@ -270,7 +270,7 @@ fn a_search_counts_the_bars_of_samples_that_match() {
 #[test]
 fn empty_statistics_have_their_reason() {
     let mut session = Session::new();
-    session.app.show_capture(snapshot(NESTED), "nested".into(), false);
+    session.app.show_trace(snapshot(NESTED), "nested".into(), false);
     session.chord(egui::Key::T);
     session.until("the table", |session| session.shows("idle"));
     assert!(!session.shows("No name matches."));
@@ -279,7 +279,7 @@ fn empty_statistics_have_their_reason() {
     session.until("that no name fits", |session| session.shows("No name matches."));
 
     let mut session = Session::new();
-    session.app.show_capture(snapshot(PROFILE), "profile".into(), false);
+    session.app.show_trace(snapshot(PROFILE), "profile".into(), false);
     session.chord(egui::Key::T);
     session.until("where to look", |session| session.texts.iter().any(|text| text.contains("adds up samples")));
 }
@@ -287,7 +287,7 @@ fn empty_statistics_have_their_reason() {
 #[test]
 fn statistics_are_sorted_by_a_column_and_have_details_of_a_name() {
     let mut session = Session::new();
-    session.app.show_capture(snapshot(NESTED), "nested".into(), false);
+    session.app.show_trace(snapshot(NESTED), "nested".into(), false);
     session.chord(egui::Key::T);
     let order = |session: &Session| {
         let is_name = |text: &&String| ["work", "read", "idle"].contains(&text.as_str());
@@ -330,7 +330,7 @@ fn statistics_are_sorted_by_a_column_and_have_details_of_a_name() {
 #[test]
 fn stopped_counting_is_shown_as_incomplete_and_can_be_resumed() {
     let mut session = Session::new();
-    session.app.show_capture(snapshot(NESTED), "nested".into(), false);
+    session.app.show_trace(snapshot(NESTED), "nested".into(), false);
     session.chord(egui::Key::T);
     session.app.act(Command::Panel(PanelCommand::StopCounting));
     session.until("that it is stopped", |session| session.shows("stopped: not all spans are counted"));
@@ -341,7 +341,7 @@ fn stopped_counting_is_shown_as_incomplete_and_can_be_resumed() {
 #[test]
 fn a_flame_graph_has_a_bar_for_each_name() {
     let mut session = Session::new();
-    session.app.show_capture(snapshot(NESTED), "nested".into(), false);
+    session.app.show_trace(snapshot(NESTED), "nested".into(), false);
     session.chord(egui::Key::G);
     session.until("the bars", |session| {
         let after = session.texts.iter().skip_while(|text| *text != "Flame graph");
@@ -354,8 +354,8 @@ fn a_flame_graph_has_a_bar_for_each_name() {
 fn pins_bookmarks_view_and_colours_are_restored_with_the_trace() {
     let folder = tempfile::tempdir().unwrap();
     let folders = Folders { config: folder.path().join("config"), state: folder.path().join("state") };
-    let capture = file(folder.path(), "two.json", TWO_SPANS);
-    let mut session = Session::opened(&folders, &capture);
+    let trace = file(folder.path(), "two.json", TWO_SPANS);
+    let mut session = Session::opened(&folders, &trace);
     let pin = Command::Timeline(TimelineCommand::Rows(RowCommand::TogglePin(TrackIdx(0))));
     let zoom = Command::Timeline(TimelineCommand::Step(NavigationStep::ZoomIn));
     let colors = Colors { by: ColorBy::Track, ..Colors::default() };
@@ -369,7 +369,7 @@ fn pins_bookmarks_view_and_colours_are_restored_with_the_trace() {
     (0..4).for_each(|_| session.frame(Vec::new()));
     let view = *session.app.timeline_mut().unwrap().view();
     session.app.keep();
-    let mut again = Session::opened(&folders, &capture);
+    let mut again = Session::opened(&folders, &trace);
     assert_eq!(again.app.theme().shade, Shade::Light);
     let timeline = again.app.timeline_mut().unwrap();
     assert_eq!(timeline.colors(), colors);
@@ -384,7 +384,7 @@ fn keys_do_not_reach_the_timeline_behind_a_dialog_and_escape_closes_it() {
     let folder = tempfile::tempdir().unwrap();
     let bad = file(folder.path(), "bad.json", "this is no trace");
     let mut session = Session::new();
-    session.app.show_capture(snapshot(TWO_SPANS), "two".into(), false);
+    session.app.show_trace(snapshot(TWO_SPANS), "two".into(), false);
     session.app.open_files(&[bad]);
     session.finish_tasks();
     session.frame(Vec::new());
@@ -402,10 +402,10 @@ fn a_damaged_store_is_sorted_again_while_it_is_shown() {
     let folder = tempfile::tempdir().unwrap();
     let spans =
         (0..5000).map(|k| format!(r#"{{"ph":"X","name":"s{}","pid":1,"tid":1,"ts":{},"dur":9}}"#, k % 7, 10 * k));
-    let capture = file(folder.path(), "a.json", &format!("[{}]", spans.collect::<Vec<_>>().join(",")));
+    let trace = file(folder.path(), "a.json", &format!("[{}]", spans.collect::<Vec<_>>().join(",")));
     let cache = folder.path().join("cache");
     let load = LoadOptions { cache: CachePolicy::Folder(cache.clone()), ..LoadOptions::default() };
-    ingest::open(&capture, &load, &Cancel::default(), &Progress::default()).unwrap();
+    ingest::open(&trace, &load, &Cancel::default(), &Progress::default()).unwrap();
     let kept = std::fs::read_dir(&cache).unwrap().map(|entry| entry.unwrap().path());
     let kept = kept.into_iter().find(|path| path.extension().is_some_and(|ending| ending == "lsstore")).unwrap();
     let mut bytes = std::fs::read(&kept).unwrap();
@@ -414,7 +414,7 @@ fn a_damaged_store_is_sorted_again_while_it_is_shown() {
     std::fs::write(&kept, bytes).unwrap();
 
     let mut session = Session::with(AppOptions { load, ..AppOptions::default() });
-    session.app.open_files(&[capture]);
+    session.app.open_files(&[trace]);
     session.finish_tasks();
     session.app.timeline_mut().unwrap().wait_for_all();
     session.app.timeline_mut().unwrap().show_exactly(1000, 2000);
@@ -438,10 +438,10 @@ fn a_damaged_store_is_sorted_again_while_it_is_shown() {
 fn an_export_of_a_damaged_store_restarts_once_the_trace_is_sorted_again() {
     let folder = tempfile::tempdir().unwrap();
     let spans = (0..30_000).map(|k| format!(r#"{{"ph":"X","name":"s","pid":1,"tid":1,"ts":{},"dur":9}}"#, 10 * k));
-    let capture = file(folder.path(), "a.json", &format!("[{}]", spans.collect::<Vec<_>>().join(",")));
+    let trace = file(folder.path(), "a.json", &format!("[{}]", spans.collect::<Vec<_>>().join(",")));
     let (cache, out) = (folder.path().join("cache"), folder.path().join("out.csv"));
     let load = LoadOptions { cache: CachePolicy::Folder(cache), ..LoadOptions::default() };
-    let loaded = ingest::open(&capture, &load, &Cancel::default(), &Progress::default()).unwrap();
+    let loaded = ingest::open(&trace, &load, &Cancel::default(), &Progress::default()).unwrap();
     let kept = loaded.store.path().to_owned();
     drop(loaded);
     let whole = std::fs::read(&kept).unwrap();
@@ -454,7 +454,7 @@ fn an_export_of_a_damaged_store_restarts_once_the_trace_is_sorted_again() {
         std::fs::write(&kept, bytes).unwrap();
         std::fs::write(&out, "old").unwrap();
         let mut session = Session::with(AppOptions { load: load.clone(), ..AppOptions::default() });
-        session.app.open_files(std::slice::from_ref(&capture));
+        session.app.open_files(std::slice::from_ref(&trace));
         session.finish_tasks();
         session.app.act(Command::App(AppCommand::Write(Purpose::Export(ExportFormat::CSV), out.clone())));
         while !session.app.note().contains("written to") {
@@ -472,7 +472,7 @@ fn an_unreadable_trace_is_a_message_and_the_shown_trace_stays() {
     let folder = tempfile::tempdir().unwrap();
     let bad = file(folder.path(), "bad.json", "this is no trace");
     let mut session = Session::new();
-    session.app.show_capture(snapshot(TWO_SPANS), "two".into(), false);
+    session.app.show_trace(snapshot(TWO_SPANS), "two".into(), false);
     session.app.open_files(&[bad]);
     session.finish_tasks();
     session.frame(Vec::new());
@@ -511,10 +511,10 @@ fn several_files_are_one_timeline_and_a_folder_among_them_is_left_out() {
 #[test]
 fn the_view_stays_where_it_is_while_more_is_sorted() {
     let mut session = Session::new();
-    session.app.show_capture(snapshot(TWO_SPANS), "two".into(), true);
+    session.app.show_trace(snapshot(TWO_SPANS), "two".into(), true);
     session.frame(Vec::new());
     session.app.timeline_mut().unwrap().show_exactly(100_000, 200_000);
-    session.app.show_capture(snapshot(TWO_SPANS), "two".into(), false);
+    session.app.show_trace(snapshot(TWO_SPANS), "two".into(), false);
     session.frame(Vec::new());
     let view = *session.app.timeline_mut().unwrap().view();
     assert!(view.x_from_time(100_000).abs() < 1e-6, "{view:?}");
@@ -523,7 +523,7 @@ fn the_view_stays_where_it_is_while_more_is_sorted() {
 #[test]
 fn a_trace_without_events_is_shown() {
     let mut session = Session::new();
-    session.app.show_capture(snapshot("[]"), "empty".into(), false);
+    session.app.show_trace(snapshot("[]"), "empty".into(), false);
     session.frame(Vec::new());
     session.press(egui::Key::W);
     assert!(session.app.timeline_mut().unwrap().summary().contains("0 tracks"));
@@ -586,14 +586,14 @@ fn the_window_follows_the_contrast_and_font_size_of_the_desktop() {
 fn symbols_found_later_change_neither_view_nor_selection_nor_minimap() {
     let mut session = Session::new();
     let snapshot = snapshot(TWO_SPANS);
-    session.app.show_capture(snapshot.clone(), "two".into(), false);
+    session.app.show_trace(snapshot.clone(), "two".into(), false);
     session.until("the map", |session| session.app.timeline_mut().is_some_and(|it| it.has_trace_summary()));
     session.press(egui::Key::Plus);
     session.press(egui::Key::CloseBracket);
-    let capture = session.app.tab_mut().capture.take().unwrap();
-    let before = (capture.timeline.place_in_view(), capture.timeline.selected());
+    let trace = session.app.tab_mut().trace.take().unwrap();
+    let before = (trace.timeline.place_in_view(), trace.timeline.selected());
     assert!(before.1.is_some(), "a span is selected");
-    let timeline = capture.timeline.with_names(snapshot.with_overlay(None));
+    let timeline = trace.timeline.with_names(snapshot.with_overlay(None));
     assert_eq!((timeline.place_in_view(), timeline.selected()), before);
     assert!(timeline.has_trace_summary());
 }

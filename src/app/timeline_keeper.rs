@@ -5,7 +5,7 @@
 use std::sync::{Arc, Mutex};
 
 use super::background::spawn;
-use super::capture::OpenCapture;
+use super::open_trace::OpenTrace;
 use super::preferences::Folders;
 use crate::model::Sources;
 use crate::ui::timeline::saved::SavedTimeline;
@@ -44,8 +44,8 @@ impl TimelineKeeper {
 
     /// Saves earlier changes in the background. Returns the seconds until it must be called again, if there are unsaved
     /// changes.
-    pub(super) fn attend(&mut self, capture: &OpenCapture, folders: &Folders, now_s: f64) -> Option<f64> {
-        if self.has_changed(capture) {
+    pub(super) fn attend(&mut self, trace: &OpenTrace, folders: &Folders, now_s: f64) -> Option<f64> {
+        if self.has_changed(trace) {
             self.changed_s.get_or_insert(now_s);
         }
         let left_s = DELAY_S - (now_s - self.changed_s?);
@@ -53,18 +53,18 @@ impl TimelineKeeper {
             return Some(left_s);
         }
         self.changed_s = None;
-        if capture.is_whole() {
-            let write = self.write(capture, folders);
+        if trace.is_whole() {
+            let write = self.write(trace, folders);
             spawn("keep", write).ok(); // it is saved when the tab closes
         }
         None
     }
 
     /// Saves unsaved changes at once, before the trace is closed. Without any, another window may have saved newer ones.
-    pub(super) fn finish(&mut self, capture: &OpenCapture, folders: &Folders) {
-        let is_unsaved = self.has_changed(capture) || self.changed_s.is_some();
-        if is_unsaved && capture.is_whole() {
-            self.write(capture, folders)();
+    pub(super) fn finish(&mut self, trace: &OpenTrace, folders: &Folders) {
+        let is_unsaved = self.has_changed(trace) || self.changed_s.is_some();
+        if is_unsaved && trace.is_whole() {
+            self.write(trace, folders)();
         }
         *self = Self {
             writes: self.writes,
@@ -75,17 +75,17 @@ impl TimelineKeeper {
     }
 
     /// Returns whether anything has changed since the last call.
-    fn has_changed(&mut self, capture: &OpenCapture) -> bool {
-        let view = capture.timeline.place_in_view();
+    fn has_changed(&mut self, trace: &OpenTrace) -> bool {
+        let view = trace.timeline.place_in_view();
         let has_moved = self.last_view.replace(view).is_some_and(|before| before != view);
         std::mem::take(&mut self.is_changed) || has_moved
     }
 
-    fn write(&mut self, capture: &OpenCapture, folders: &Folders) -> impl FnOnce() + Send + use<> {
+    fn write(&mut self, trace: &OpenTrace, folders: &Folders) -> impl FnOnce() + Send + use<> {
         self.writes += 1;
         let (number, written, folders) = (self.writes, Arc::clone(&self.written), folders.clone());
         let failed = Arc::clone(&self.failed);
-        let (sources, state): (Sources, SavedTimeline) = (capture.sources.clone(), capture.timeline.to_keep());
+        let (sources, state): (Sources, SavedTimeline) = (trace.sources.clone(), trace.timeline.to_keep());
         move || {
             let Ok(mut written) = written.lock() else { return };
             if *written < number {

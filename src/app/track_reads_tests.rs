@@ -19,7 +19,7 @@ fn opened(tracks: usize) -> Session {
     }
     let json = format!("{}]", json.trim_end_matches(','));
     let mut session = Session::new();
-    session.app.show_capture(snapshot(&json), "many".into(), false);
+    session.app.show_trace(snapshot(&json), "many".into(), false);
     (0..30).for_each(|_| settle(&mut session));
     session
 }

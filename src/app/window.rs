@@ -99,7 +99,7 @@ fn run_loop(
     let host = instance.and_then(|instance| instance.host(&shell.wake).ok().flatten());
     shell.opening_note = note;
     if shell.demo || shell.follow.is_some() || !shell.sources.files().is_empty() {
-        shell.app.await_capture();
+        shell.app.await_trace();
     }
     // `run_app` would drop the display when it returns, but a clipboard thread of the window still uses it. Declared
     // before the shell, the display is dropped after it, even while a panic unwinds.

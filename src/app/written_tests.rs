@@ -16,7 +16,7 @@ fn an_export_contains_the_store_unless_it_is_compact() {
     let folder = tempfile::tempdir().unwrap();
     let snapshot = snapshot(TWO_SPANS);
     let mut session = Session::new();
-    session.app.show_capture(snapshot.clone(), "two".into(), false);
+    session.app.show_trace(snapshot.clone(), "two".into(), false);
     let mut exported = |format, options: ExportOptions| {
         let name = format!("output.{}", options.format.ending());
         let (output, expected) = (folder.path().join(name), folder.path().join("expected"));
@@ -41,7 +41,7 @@ fn an_export_contains_the_store_unless_it_is_compact() {
 fn a_name_without_an_ending_gets_one_and_overwrites_no_file() {
     let folder = tempfile::tempdir().unwrap();
     let mut session = Session::new();
-    session.app.show_capture(snapshot(TWO_SPANS), "two".into(), false);
+    session.app.show_trace(snapshot(TWO_SPANS), "two".into(), false);
     session.chord(egui::Key::T);
     session.until("the statistics", |session| session.shows("2 names"));
     let mut write = |purpose, name: &str| {
@@ -123,7 +123,7 @@ fn a_typed_path_of_an_existing_file_is_overwritten_only_after_a_question() {
         let folder = tempfile::tempdir().unwrap();
         let path = super::tests::file(folder.path(), name, "old");
         let mut session = Session::new();
-        session.app.show_capture(snapshot(TWO_SPANS), "two".into(), false);
+        session.app.show_trace(snapshot(TWO_SPANS), "two".into(), false);
         let purpose = Purpose::Export(ExportFormat::CSV);
         session.app.handle(TaskEvent::Chosen(DialogChoice::NoDialog(purpose)));
         session.until("the picker", |session| session.shows("Export"));
@@ -147,7 +147,7 @@ fn the_notice_after_an_export_counts_samples_of_a_profile() {
         {"cpu":0,"tid":1,"ts":2,"name":"cycles","sf":1,"weight":1}]}"#;
     let folder = tempfile::tempdir().unwrap();
     let mut session = Session::new();
-    session.app.show_capture(snapshot(profile), "profile".into(), false);
+    session.app.show_trace(snapshot(profile), "profile".into(), false);
     let (purpose, output) = (Purpose::Export(ExportFormat::NATIVE), folder.path().join("output.longspan"));
     session.app.handle(TaskEvent::Chosen(DialogChoice::Chosen(purpose, vec![output])));
     session.finish_tasks();
@@ -162,7 +162,7 @@ fn an_exported_table_has_the_durations_of_the_command_line_even_of_unfinished_sp
     let (folder, snapshot) = (tempfile::tempdir().unwrap(), snapshot(trace));
     let (table, expected) = (folder.path().join("table.csv"), folder.path().join("expected.csv"));
     let mut session = Session::new();
-    session.app.show_capture(snapshot.clone(), "two".into(), false);
+    session.app.show_trace(snapshot.clone(), "two".into(), false);
     session.app.act(Command::Panel(PanelCommand::Toggle(Panel::Spans)));
     session.until("the spans", |session| session.shows("2 of the whole trace"));
     session.app.act(Command::App(AppCommand::Write(Purpose::Table(Panel::Spans), table.clone())));
@@ -185,7 +185,7 @@ fn an_exported_table_has_the_durations_of_the_command_line_even_of_unfinished_sp
 fn the_progress_of_a_task_is_above_the_docked_panel() {
     let folder = tempfile::tempdir().unwrap();
     let mut session = Session::new();
-    session.app.show_capture(snapshot(TWO_SPANS), "two".into(), false);
+    session.app.show_trace(snapshot(TWO_SPANS), "two".into(), false);
     session.app.act(Command::Panel(PanelCommand::Toggle(Panel::Spans)));
     session.until("the spans", |session| session.shows("2 of the whole trace"));
     let output = folder.path().join("output.csv");

@@ -13,9 +13,9 @@ use super::last_argument::split_last;
 use super::live_args::{Follow, follow_args, listen_args, live_filter, live_sources};
 use super::live_rows::LiveRowFormat;
 use super::low_args::{
-    LowAnnotate, LowArgs, LowBench, LowCapture, LowCells, LowCommand, LowCommon, LowExport, LowFlame, LowMan,
-    LowOffsets, LowProgress, LowRecord, LowRender, LowRows, LowScope, LowSearch, LowSpans, LowStats, LowSymbols,
-    LowSynth, LowWindow,
+    LowAnnotate, LowArgs, LowBench, LowCells, LowCommand, LowCommon, LowExport, LowFlame, LowMan, LowOffsets,
+    LowProgress, LowRecord, LowRender, LowRows, LowScope, LowSearch, LowSpans, LowStats, LowSymbols, LowSynth,
+    LowTrace, LowWindow,
 };
 use super::low_cache::{LowCacheAction, LowCacheClear};
 use super::low_choices::{LowColorBy, LowFlameFormat, LowFormat, LowHues, LowRowFormat, LowTheme, LowUnit};
@@ -88,7 +88,7 @@ impl CliCommand {
             None => window(low.window)?,
             Some(LowCommand::Demo(demo)) => Self::Demo { load: load(demo.common)? },
             Some(LowCommand::Info(info)) => {
-                Self::Info { sources: capture(info.capture)?, json: info.json, load: load(info.common)? }
+                Self::Info { sources: trace(info.trace)?, json: info.json, load: load(info.common)? }
             }
             Some(LowCommand::Spans(low)) => spans(low)?,
             Some(LowCommand::Stats(low)) => stats(low)?,
@@ -106,15 +106,15 @@ impl CliCommand {
                 let (sources, demo) = (Sources::default(), false);
                 Self::Window { sources, follow: Some(follow), demo, load: load(common)? }
             }
-            Some(LowCommand::Dump(low)) => Self::Dump { sources: capture(low.capture)?, load: load(low.common)? },
+            Some(LowCommand::Dump(low)) => Self::Dump { sources: trace(low.trace)?, load: load(low.common)? },
             Some(LowCommand::Cache(low)) => match low.action {
                 LowCacheAction::List(which) => Self::CacheList { folder: cache_folder(which.cache)? },
                 LowCacheAction::Clear(LowCacheClear { followed, which }) => {
                     Self::CacheClear { folder: cache_folder(which.cache)?, followed }
                 }
             },
-            Some(LowCommand::Bench(LowBench { capture: sources, frames, size, draw, common })) => Self::Bench {
-                bench: Bench { sources: capture(sources)?, frames, size, draws: draw },
+            Some(LowCommand::Bench(LowBench { trace: sources, frames, size, draw, common })) => Self::Bench {
+                bench: Bench { sources: trace(sources)?, frames, size, draws: draw },
                 load: load(common)?,
             },
             Some(LowCommand::Completions(low)) => Self::Completions { shell: low.shell },
@@ -162,10 +162,10 @@ fn window(low: LowWindow) -> Result<CliCommand, CliError> {
 
 /// Validates the arguments of a command that reads rows, and of its import.
 fn row_args(low: LowRows) -> Result<(Rows, Load), CliError> {
-    let LowRows { capture: files, scope, name, format, cells, common } = low;
+    let LowRows { trace: files, scope, name, format, cells, common } = low;
     let format = row_format(format, cells)?;
     let (scope, name) = (scope_args(scope)?, expression("--name", name)?);
-    let rows = Rows { sources: capture(files)?, scope, name, format };
+    let rows = Rows { sources: trace(files)?, scope, name, format };
     Ok((rows, load(common)?))
 }
 
@@ -188,7 +188,7 @@ fn stats(low: LowStats) -> Result<CliCommand, CliError> {
 }
 
 fn flame(low: LowFlame) -> Result<CliCommand, CliError> {
-    let LowFlame { capture: files, scope, samples, event, edits, exact: is_exact, format, common } = low;
+    let LowFlame { trace: files, scope, samples, event, edits, exact: is_exact, format, common } = low;
     let format = match format {
         LowFlameFormat::Folded => FlameFormat::Folded,
         LowFlameFormat::Svg => FlameFormat::Svg,
@@ -202,28 +202,28 @@ fn flame(low: LowFlame) -> Result<CliCommand, CliError> {
             FlameFormat::Pprof
         }
     };
-    let (sources, scope) = (capture(files)?, scope_args(scope)?);
+    let (sources, scope) = (trace(files)?, scope_args(scope)?);
     let view = FlameView::from(edits);
     let flame = Flame { sources, scope, of_samples: samples, event, view, is_exact, format };
     Ok(CliCommand::Flame { flame, load: load(common)? })
 }
 
 fn search(low: LowSearch) -> Result<CliCommand, CliError> {
-    let LowSearch { capture: files, query, scope, common } = low;
+    let LowSearch { trace: files, query, scope, common } = low;
     let (files, query) = split_last(files, query, "QUERY")?;
     let mut scope = scope_args(scope)?;
     scope.filter.terms.extend(filter("QUERY", &query)?.terms);
-    Ok(CliCommand::Search { search: Search { sources: capture(files)?, scope }, load: load(common)? })
+    Ok(CliCommand::Search { search: Search { sources: trace(files)?, scope }, load: load(common)? })
 }
 
 fn symbols(low: LowSymbols) -> Result<CliCommand, CliError> {
-    let LowSymbols { capture: files, format, cells, common } = low;
-    let symbols = Symbols { sources: capture(files)?, format: row_format(format, cells)? };
+    let LowSymbols { trace: files, format, cells, common } = low;
+    let symbols = Symbols { sources: trace(files)?, format: row_format(format, cells)? };
     Ok(CliCommand::Symbols { symbols, load: load(common)? })
 }
 
 fn annotate(low: LowAnnotate) -> Result<CliCommand, CliError> {
-    let LowAnnotate { capture: files, function, module, event, scope, common, .. } = low;
+    let LowAnnotate { trace: files, function, module, event, scope, common, .. } = low;
     if common.no_symbols {
         let message = "--no-symbols is not for `annotate`: without names there is no function";
         return Err(CliError::Usage(message.to_owned()));
@@ -234,7 +234,7 @@ fn annotate(low: LowAnnotate) -> Result<CliCommand, CliError> {
         SourceMap::parse(&text).ok_or_else(usage)
     };
     let annotate = Annotate {
-        sources: capture(files)?,
+        sources: trace(files)?,
         scope: scope_args(scope)?,
         function,
         module,
@@ -276,7 +276,7 @@ fn refuse_terminal(output: &Path) -> Result<(), CliError> {
     Ok(())
 }
 
-fn capture(low: LowCapture) -> Result<Sources, CliError> {
+fn trace(low: LowTrace) -> Result<Sources, CliError> {
     if low.files.iter().any(|file| file.as_os_str().is_empty()) {
         return Err(CliError::Usage("FILE is empty: give a path, or - for stdin".to_owned()));
     }
@@ -449,11 +449,11 @@ fn expression(option: &str, text: Option<String>) -> Result<Option<Regex>, CliEr
 
 fn export(low: LowExport) -> Result<CliCommand, CliError> {
     let format = export_format(&low)?;
-    let LowExport { capture: files, output, scope, symbolized: is_symbolized, derive: derived, common, .. } = low;
+    let LowExport { trace: files, output, scope, symbolized: is_symbolized, derive: derived, common, .. } = low;
     if !derived.is_empty() && !format.has_counters() {
         return Err(CliError::Usage(format!("--derive makes counters, and {} holds none", format.label())));
     }
-    let (scope, sources, output) = (scope_args(scope)?, capture(files)?, to_write(output));
+    let (scope, sources, output) = (scope_args(scope)?, trace(files)?, to_write(output));
     if !matches!(format, ExportFormat::Csv { .. }) {
         refuse_terminal(&output)?;
     }
@@ -481,14 +481,14 @@ fn export_format(low: &LowExport) -> Result<ExportFormat, CliError> {
 }
 
 fn render(low: LowRender) -> Result<CliCommand, CliError> {
-    let LowRender { capture: files, output, size, scale, theme, color, palette, scope, common } = low;
+    let LowRender { trace: files, output, size, scale, theme, color, palette, scope, common } = low;
     let (colors, scope) = (colors(color, palette), scope_args(scope)?);
     let shade = match theme {
         LowTheme::Dark => Some(Shade::Dark),
         LowTheme::Light => Some(Shade::Light),
         LowTheme::System => None,
     };
-    let (sources, output) = (capture(files)?, to_write(output));
+    let (sources, output) = (trace(files)?, to_write(output));
     refuse_terminal(&output)?;
     let render = Render { sources, output, size, scale, shade, colors, scope };
     Ok(CliCommand::Render { render, load: load(common)? })

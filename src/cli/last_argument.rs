@@ -1,14 +1,10 @@
 //! The last positional argument of commands that have one after their files.
 
 use super::error::CliError;
-use super::low_args::LowCapture;
+use super::low_args::LowTrace;
 
 /// Splits the last positional argument off the files, among which the parser leaves it.
-pub(super) fn split_last(
-    mut low: LowCapture,
-    last: Option<String>,
-    name: &str,
-) -> Result<(LowCapture, String), CliError> {
+pub(super) fn split_last(mut low: LowTrace, last: Option<String>, name: &str) -> Result<(LowTrace, String), CliError> {
     let usage = |problem: &str| CliError::Usage(format!("{name} {problem}"));
     let last = match last {
         Some(last) => last,

@@ -79,7 +79,7 @@ pub(super) struct LowOffsets {
 
 /// The files that a command loads.
 #[derive(Debug, Args)]
-pub(super) struct LowCapture {
+pub(super) struct LowTrace {
     /// The trace; several files share one timeline; - is stdin, and pipes are accepted
     // Without a terminator, the parser takes a file before an option for the argument that follows the files. No
     // argument contains this one, so all positionals are files; `last_argument` splits off the last.
@@ -218,7 +218,7 @@ pub(super) struct LowDemo {
 #[derive(Debug, Args)]
 pub(super) struct LowInfo {
     #[command(flatten)]
-    pub(crate) capture: LowCapture,
+    pub(crate) trace: LowTrace,
     /// Print one JSON object
     #[arg(long)]
     pub(crate) json: bool,
@@ -230,7 +230,7 @@ pub(super) struct LowInfo {
 #[derive(Debug, Args)]
 pub(super) struct LowRows {
     #[command(flatten)]
-    pub(crate) capture: LowCapture,
+    pub(crate) trace: LowTrace,
     #[command(flatten)]
     pub(crate) scope: LowScope,
     /// Only spans whose name contains a match of this regular expression; for samples, functions, modules, threads
@@ -274,7 +274,7 @@ pub(super) struct LowStats {
 #[derive(Debug, Args)]
 pub(super) struct LowFlame {
     #[command(flatten)]
-    pub(crate) capture: LowCapture,
+    pub(crate) trace: LowTrace,
     #[command(flatten)]
     pub(crate) scope: LowScope,
     /// The call paths of samples, even if the trace has spans
@@ -298,7 +298,7 @@ pub(super) struct LowFlame {
 #[derive(Debug, Args)]
 pub(super) struct LowSearch {
     #[command(flatten)]
-    pub(crate) capture: LowCapture,
+    pub(crate) trace: LowTrace,
     #[arg(
         value_name = "QUERY",
         required = true,
@@ -315,7 +315,7 @@ pub(super) struct LowSearch {
 #[derive(Debug, Args)]
 pub(super) struct LowSymbols {
     #[command(flatten)]
-    pub(crate) capture: LowCapture,
+    pub(crate) trace: LowTrace,
     /// Output format
     #[arg(long, default_value = "csv")]
     pub(crate) format: LowRowFormat,
@@ -328,7 +328,7 @@ pub(super) struct LowSymbols {
 #[derive(Debug, Args)]
 pub(super) struct LowAnnotate {
     #[command(flatten)]
-    pub(crate) capture: LowCapture,
+    pub(crate) trace: LowTrace,
     /// The function: its name as `stats` prints it, or what is before its parameters
     #[arg(value_name = "FUNCTION", required = true, conflicts_with = "files")]
     pub(crate) function: Option<String>,
@@ -370,7 +370,7 @@ pub(super) struct LowCells {
 #[derive(Debug, Args)]
 pub(super) struct LowExport {
     #[command(flatten)]
-    pub(crate) capture: LowCapture,
+    pub(crate) trace: LowTrace,
     /// The file to write, replaced only once everything is written; - is stdout
     #[arg(short, long, value_name = "OUT")]
     pub(crate) output: PathBuf,
@@ -403,7 +403,7 @@ pub(super) struct LowExport {
 #[derive(Debug, Args)]
 pub(super) struct LowRender {
     #[command(flatten)]
-    pub(crate) capture: LowCapture,
+    pub(crate) trace: LowTrace,
     /// The PNG file to write; - is stdout
     #[arg(short, long, value_name = "PNG")]
     pub(crate) output: PathBuf,
@@ -488,7 +488,7 @@ pub(super) struct LowListen {
 #[derive(Debug, Args)]
 pub(super) struct LowDump {
     #[command(flatten)]
-    pub(crate) capture: LowCapture,
+    pub(crate) trace: LowTrace,
     #[command(flatten)]
     pub(crate) common: LowCommon,
 }
@@ -496,7 +496,7 @@ pub(super) struct LowDump {
 #[derive(Debug, Args)]
 pub(super) struct LowBench {
     #[command(flatten)]
-    pub(crate) capture: LowCapture,
+    pub(crate) trace: LowTrace,
     /// Number of frames
     #[arg(long, value_name = "N", default_value = "240", value_parser = clap::value_parser!(u32).range(2..=1_000_000))]
     pub(crate) frames: u32,

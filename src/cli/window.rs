@@ -11,7 +11,7 @@ use super::scope::ScopeArgs;
 use super::stdout::to_stdout;
 use super::symbols::load_with_names;
 use super::units::SizeArg;
-use crate::app::demo::demo_capture;
+use crate::app::demo::demo_trace;
 use crate::app::desktop;
 use crate::app::drawn_frames::{self, FrameViews};
 use crate::app::follow_request::FollowRequest;
@@ -88,10 +88,10 @@ pub(super) fn demo(how: &Load) -> Result<(), CliError> {
         }
     }
     let folder = how.cache.clone().unwrap_or_else(std::env::temp_dir);
-    let capture = demo_capture(&folder, &Cancel::default()).map_err(CliError::Demo)?;
+    let trace = demo_trace(&folder, &Cancel::default()).map_err(CliError::Demo)?;
     let picture = std::env::current_dir()?.join(DEMO_PICTURE);
     let size = SizeArg { width_px: 1920, height_px: 1080 };
-    let (sources, colors, scope) = (Sources::from(&capture), Colors::default(), ScopeArgs::default());
+    let (sources, colors, scope) = (Sources::from(&trace), Colors::default(), ScopeArgs::default());
     let (output, shade) = (picture.clone(), Some(Shade::Dark));
     render(&Render { sources, output, size, scale: 1.0, shade, colors, scope }, how)?;
     let picture = picture.display().to_string();

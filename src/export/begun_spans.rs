@@ -28,7 +28,7 @@ type Unfinished = FxHashMap<TrackIdx, BTreeSet<Place>>;
 /// Returns the spans that never end. Reads one row of each lane that has one.
 pub(super) fn unfinished_spans(snapshot: &Snapshot) -> Unfinished {
     let mut places = Unfinished::default();
-    for index in snapshot.capture_lanes() {
+    for index in snapshot.event_lanes() {
         let lane = snapshot.store().lane(index);
         let Some(last) = lane.rows().checked_sub(1).filter(|&last| lane.is_unfinished(last)) else { continue };
         let Some(row) = LaneCursor::new(snapshot.store(), index).row(last) else { continue };

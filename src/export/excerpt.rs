@@ -59,7 +59,7 @@ impl Iterator for ExcerptRows<'_> {
 impl Excerpt {
     /// Selects the part given by `options`. Returns `Cancelled` if cancelled.
     pub(crate) fn new(snapshot: &Snapshot, options: &ExportOptions, cancel: &Cancel) -> Result<Self, Cancelled> {
-        let all = || snapshot.capture_lanes();
+        let all = || snapshot.event_lanes();
         let Scope { from_ns, to_ns, matcher, .. } = &options.scope;
         let matcher = (!matcher.is_every_row_of_lane()).then(|| Arc::clone(matcher));
         let tracks = options.scope.span_tracks(snapshot);
@@ -129,7 +129,7 @@ impl Excerpt {
         let lanes = || self.lanes.iter().copied();
         let has_states = lanes().any(|lane| is_of(TrackKind::State)(&lane));
         let has_all_cpus = || {
-            let cpus_of_trace = snapshot.capture_lanes().filter(is_of(TrackKind::Cpu)).count();
+            let cpus_of_trace = snapshot.event_lanes().filter(is_of(TrackKind::Cpu)).count();
             lanes().filter(is_of(TrackKind::Cpu)).count() == cpus_of_trace
         };
         self.matcher.is_none() && (!has_states || has_all_cpus())
@@ -188,7 +188,7 @@ impl Excerpt {
         if flows.is_empty() {
             return Ok(());
         }
-        for lane in snapshot.capture_lanes().filter(is_flows) {
+        for lane in snapshot.event_lanes().filter(is_flows) {
             let mut connected = ConnectedSpans::new(snapshot, snapshot.lane(lane).track);
             for point in SortedRows::new(snapshot, [lane], None, None) {
                 if point.index.row.is_multiple_of(POINTS_BETWEEN_CHECKS) {

@@ -61,7 +61,7 @@ pub struct Format {
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Opener {
     /// A trace. Formats that read by position open the path again and drop the source.
-    Capture(fn(source: Source, context: &ReadContext) -> Result<Reader, ReadError>),
+    Trace(fn(source: Source, context: &ReadContext) -> Result<Reader, ReadError>),
     /// An archive with members in any of `formats`, the most specific first.
     Archive(fn(source: Source, formats: &'static [Format]) -> Reader),
 }

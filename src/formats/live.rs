@@ -125,7 +125,7 @@ pub(crate) fn open_live(
 ) -> Result<Box<dyn StreamReader>, ReadError> {
     let path = source.path().to_owned();
     let reader = match live.format.opener {
-        Opener::Capture(open) => open(source, context)?,
+        Opener::Trace(open) => open(source, context)?,
         Opener::Archive(open) => open(source, &[]),
     };
     match reader {

@@ -40,6 +40,6 @@ mod tests;
 
 pub(crate) use error::ReadError;
 pub(crate) use reader::{
-    BatchSink, ChunkHead, ChunkLimits, ChunkSource, ChunkedCapture, ReadContext, Reader, StoreParts, StreamReader,
+    BatchSink, ChunkHead, ChunkLimits, ChunkSource, ChunkedTrace, ReadContext, Reader, StoreParts, StreamReader,
     TraceFiles,
 };

@@ -23,7 +23,7 @@ pub(crate) const FORMAT: Format = Format {
     record: "A command is a line of start, end, time of change, output and hash, with tabs between them.",
     sniff: looks_like_ninja_log,
     shows: &[Shown::Spans, Shown::Arguments],
-    opener: Opener::Capture(|source, _| Ok(open(source))),
+    opener: Opener::Trace(|source, _| Ok(open(source))),
 };
 
 /// Returns whether a file starts like a Ninja log.

@@ -169,7 +169,7 @@ pub(crate) trait StoreParts: Send + Sync {
 }
 
 /// A trace whose chunks can be fetched in any order, with the tables that they refer to.
-pub struct ChunkedCapture {
+pub struct ChunkedTrace {
     /// Reads the chunks of events.
     pub source: Box<dyn ChunkSource>,
     /// The table of [`crate::model::Event::name`].
@@ -189,5 +189,5 @@ pub enum Reader {
     /// A trace that is parsed sequentially.
     Stream(Box<dyn StreamReader>),
     /// A trace that is read chunk by chunk.
-    Chunks(Box<ChunkedCapture>),
+    Chunks(Box<ChunkedTrace>),
 }

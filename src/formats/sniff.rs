@@ -76,7 +76,7 @@ pub fn open(path: &Path, context: &ReadContext) -> Result<Reader, ReadError> {
 pub fn open_as(format: &Format, source: Source, context: &ReadContext) -> Result<Reader, ReadError> {
     let (path, end) = (source.path().to_owned(), source.packed_end());
     let mut reader = match format.opener {
-        Opener::Capture(open) => open(source, context)?,
+        Opener::Trace(open) => open(source, context)?,
         Opener::Archive(open) => open(source, FORMATS),
     };
     if let Some(end) = end {

@@ -24,7 +24,7 @@ pub(crate) const FORMAT: Format = Format {
     record: "A zone is a line of the columns that the first line names.",
     sniff: looks_like_zones,
     shows: &[Shown::Spans, Shown::Counters, Shown::Arguments],
-    opener: Opener::Capture(|source, _| Ok(open(source))),
+    opener: Opener::Trace(|source, _| Ok(open(source))),
 };
 
 /// Returns whether the first line has the columns of exported zones.

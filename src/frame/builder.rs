@@ -384,7 +384,7 @@ mod tests {
     }
 
     struct FrameFixture {
-        capture: Regular,
+        trace: Regular,
         layout: RowLayout,
         view: Viewport,
         tiles: Tiles,
@@ -401,7 +401,7 @@ mod tests {
             curves: 0,
         }];
         FrameFixture {
-            capture: Regular { rows },
+            trace: Regular { rows },
             layout: RowLayout::new(tracks, |_| LaneKind::Spans, &Folded::default(), &RowHeights::at_scale(1.0)),
             view: Viewport::covering(0, rows * 100, 1920.0, 1080.0),
             tiles: Tiles::default(),
@@ -419,8 +419,8 @@ mod tests {
                 counters: &[],
                 overlaid: &[],
             };
-            self.tiles.prepare(&self.capture, self.view.buckets(), &lanes_in_view(&self.layout, &self.view));
-            build(&self.capture, &Names::default(), &self.layout, &self.view, &self.tiles, options)
+            self.tiles.prepare(&self.trace, self.view.buckets(), &lanes_in_view(&self.layout, &self.view));
+            build(&self.trace, &Names::default(), &self.layout, &self.view, &self.tiles, options)
         }
     }
 

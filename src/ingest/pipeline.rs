@@ -22,7 +22,7 @@ use crate::base::budget_shares::BudgetShare;
 use crate::base::cancel::Cancel;
 use crate::base::progress::{Progress, Stage};
 use crate::formats::{
-    self, ChunkLimits, ChunkSource, ChunkedCapture, ReadContext, ReadError, Reader, StoreParts, TraceFiles,
+    self, ChunkLimits, ChunkSource, ChunkedTrace, ReadContext, ReadError, Reader, StoreParts, TraceFiles,
 };
 use crate::model::{Loss, Losses, Names, Registry, SourcePos, Sources, Stacks, TrackTables};
 use crate::store::ledger_build::LedgerContext;
@@ -130,7 +130,7 @@ struct Sorted {
 }
 
 /// The input of the merge: chunks, with the tables that their events reference.
-struct Capture {
+struct MergeInput {
     source: Box<dyn ChunkSource>,
     names: Arc<Names>,
     stacks: Arc<Stacks>,
@@ -159,19 +159,19 @@ fn load(
     let reader = formats::multi::files::open(sources, context)?;
     let mut target = place.start().map_err(|error| place.write_error(error))?;
     let spill = Arc::new(place.spill().map_err(|error| place.write_error(error))?);
-    let mut capture = read(reader, source_bytes, &spill, context).map_err(|error| read_error(error, place))?;
-    place.notes.append(&mut capture.notes);
+    let mut trace = read(reader, source_bytes, &spill, context).map_err(|error| read_error(error, place))?;
+    place.notes.append(&mut trace.notes);
 
-    if let Some(parts) = capture.store.take() {
-        let chunks = capture.source.heads().len() as u64;
-        let end_ns = last_ns(capture.source.heads());
+    if let Some(parts) = trace.store.take() {
+        let chunks = trace.source.heads().len() as u64;
+        let end_ns = last_ns(trace.source.heads());
         let load = LoadStats { chunks, ..LoadStats::default() };
         let summary = Summary { end_ns, source_bytes, load, ..Summary::default() };
         let meta = Meta {
-            names: Arc::clone(&capture.names),
-            stacks: Arc::clone(&capture.stacks),
-            tracks: capture.registry.tables().clone(),
-            losses: capture.losses.clone(),
+            names: Arc::clone(&trace.names),
+            stacks: Arc::clone(&trace.stacks),
+            tracks: trace.registry.tables().clone(),
+            losses: trace.losses.clone(),
             summary,
         };
         match import_store(&*parts, meta, &target, context, &mut previews, started) {
@@ -186,25 +186,25 @@ fn load(
         place.notes.push(note);
         target = place.start().map_err(|error| place.write_error(error))?;
     }
-    capture.registry.drop_metadata();
-    let captured_tracks = capture.registry.tables().tracks.len();
-    let mut heads = capture.source.heads().to_vec();
+    trace.registry.drop_metadata();
+    let trace_tracks = trace.registry.tables().tracks.len();
+    let mut heads = trace.source.heads().to_vec();
     let mut corrected = false;
     loop {
-        capture.registry.truncate_tracks(captured_tracks);
-        let merged = sort_into(&mut capture, &heads, &target, &spill, context, &mut previews);
+        trace.registry.truncate_tracks(trace_tracks);
+        let merged = sort_into(&mut trace, &heads, &target, &spill, context, &mut previews);
         match merged {
             Ok(Sorted { writer, mut meta, all_lost }) => {
                 if let Some(lost) = all_lost {
                     formats::native::batches::check_chunks(sources.path_to_read(0), &lost, context)?;
                 }
-                meta.tracks = std::mem::take(&mut capture.registry).into_tables();
+                meta.tracks = std::mem::take(&mut trace.registry).into_tables();
                 context.progress.begin(Stage::Publishing, 0);
                 meta.summary.source_bytes = source_bytes;
                 meta.summary.load.seconds = started.elapsed().as_secs_f64();
                 // Free the tables before the store builds its own: a million threads or names take hundreds of
                 // megabytes.
-                drop(capture);
+                drop(trace);
                 let show = |store: &Arc<Store>| previews.send_sorted(store);
                 let finish = |ledger: Option<&LedgerContext<'_>>| writer.finish_with_ledger(meta, ledger, show);
                 with_ledger(context, started, target.has_ledgers, finish).map_err(|error| place.write_error(error))?;
@@ -216,7 +216,7 @@ fn load(
             }
             Err(MergeError::HeaderLied { .. }) => {
                 // Rare and possibly malicious. An additional pass over all chunks sorts every event correctly.
-                heads = true_heads(&*capture.source, &context.cancel, &mut capture.losses)?;
+                heads = true_heads(&*trace.source, &context.cancel, &mut trace.losses)?;
                 corrected = true;
                 target = place.start().map_err(|error| place.write_error(error))?;
             }
@@ -254,7 +254,7 @@ fn read(
     source_bytes: u64,
     spill: &Arc<SpillFile>,
     context: &ReadContext,
-) -> Result<Capture, ReadError> {
+) -> Result<MergeInput, ReadError> {
     Ok(match reader {
         Reader::Stream(mut reader) => {
             context.progress.begin(Stage::Parsing, source_bytes);
@@ -264,14 +264,14 @@ fn read(
             let Assembler { names, stacks, registry, mut losses, chunks, notes, .. } = assembler;
             count_over_limit(names.over_limit() + stacks.over_limit() + registry.over_limit(), &mut losses);
             let (names, stacks) = (Arc::new(names), Arc::new(stacks));
-            Capture { source: Box::new(chunks), names, stacks, registry, losses, notes, store: None }
+            MergeInput { source: Box::new(chunks), names, stacks, registry, losses, notes, store: None }
         }
         Reader::Chunks(chunked) => {
-            let ChunkedCapture { source, names, tracks, stacks, mut losses, store } = *chunked;
+            let ChunkedTrace { source, names, tracks, stacks, mut losses, store } = *chunked;
             count_over_limit(names.over_limit() + stacks.over_limit(), &mut losses);
             let (names, stacks) = (Arc::new(names), Arc::new(stacks));
             let registry = Registry::from_tables(tracks);
-            Capture { source, names, stacks, registry, losses, notes: Vec::new(), store }
+            MergeInput { source, names, stacks, registry, losses, notes: Vec::new(), store }
         }
     })
 }
@@ -290,7 +290,7 @@ fn last_ns(heads: &[formats::ChunkHead]) -> i64 {
 
 /// Sorts and nests all events into `target`; its tables are still to be written.
 fn sort_into(
-    capture: &mut Capture,
+    trace: &mut MergeInput,
     heads: &[formats::ChunkHead],
     target: &StoreFile,
     spill: &SpillFile,
@@ -308,7 +308,7 @@ fn sort_into(
         MergeContext { cancel: &context.cancel, budget: &context.budget, spill, threads: context.threads };
     let mut merged_events = 0;
     let (sorted, written) = write_behind(&mut writer, context.threads, |rows| -> Result<_, MergeError<io::Error>> {
-        let Capture { source, names, stacks, registry, .. } = capture;
+        let MergeInput { source, names, stacks, registry, .. } = trace;
         let waiting_bytes = BudgetShare::WaitingEvents.bytes(&context.budget);
         let mut nester = Nester::new(rows, names, stacks, registry).spilling(spill, waiting_bytes);
         let mut unreported = 0;
@@ -334,7 +334,7 @@ fn sort_into(
     // If writing failed, the nesting only reports that it did; this error has the cause.
     written.map_err(MergeError::Sink)?;
     let (stats, nested) = sorted?;
-    let mut losses = capture.losses.clone();
+    let mut losses = trace.losses.clone();
     losses.merge(&stats.losses);
     losses.merge(&nested.losses);
     if heads.is_empty() && losses.count(Loss::NoEvents) == 0 {
@@ -351,7 +351,7 @@ fn sort_into(
         head_moves: stats.head_moves,
         spilled_bytes: spill.bytes(),
     };
-    let (names, stacks) = (Arc::clone(&capture.names), Arc::clone(&capture.stacks));
+    let (names, stacks) = (Arc::clone(&trace.names), Arc::clone(&trace.stacks));
     let meta = Meta { names, stacks, tracks: TrackTables::default(), losses, summary };
     let all_lost = (merged_events == 0 && !heads.is_empty()).then_some(stats.losses);
     Ok(Sorted { writer, meta, all_lost })

@@ -212,15 +212,15 @@ mod tests {
 
     #[test]
     fn a_batch_finds_its_place_among_the_stacks_of_the_capture() {
-        let mut capture = Stacks::default();
-        capture.intern_path([7, 8].map(NameIdx));
+        let mut trace = Stacks::default();
+        trace.intern_path([7, 8].map(NameIdx));
         let mut batch = Stacks::default();
         let known = batch.intern_path([1, 2].map(NameIdx));
         let new = batch.intern_path([1, 3].map(NameIdx));
-        let here = capture.absorb(&batch, |name| NameIdx(name.0 + 6));
-        assert_eq!(frames(&capture, here[known.index()]), [8, 7]);
-        assert_eq!(frames(&capture, here[new.index()]), [9, 7]);
-        assert_eq!(capture.len(), 4);
+        let here = trace.absorb(&batch, |name| NameIdx(name.0 + 6));
+        assert_eq!(frames(&trace, here[known.index()]), [8, 7]);
+        assert_eq!(frames(&trace, here[new.index()]), [9, 7]);
+        assert_eq!(trace.len(), 4);
         assert_eq!(here[0], StackIdx::EMPTY);
     }
 

@@ -20,7 +20,7 @@ use crate::store::{LaneKind, Meta, Row, Store, StoreWriter, Summary};
 
 /// Builds two tracks of three lanes. Spans may reach beyond the span above them, like spans that overlap without
 /// nesting.
-fn capture(rows_per_lane: usize, seed: u64) -> Snapshot {
+fn trace(rows_per_lane: usize, seed: u64) -> Snapshot {
     let mut sequence = RandomSequence(seed | 1);
     let mut below = move |bound: u64| sequence.below(bound);
     let (mut names, mut registry) = (Names::default(), Registry::default());
@@ -56,7 +56,7 @@ fn capture(rows_per_lane: usize, seed: u64) -> Snapshot {
 
 /// Returns all spans that overlap the range, with their track and depth.
 fn spans(snapshot: &Snapshot, scope: &Scope) -> Vec<(SortedRow, TrackIdx, u16)> {
-    let rows = SortedRows::new(snapshot, snapshot.capture_lanes(), scope.from_ns, scope.to_ns);
+    let rows = SortedRows::new(snapshot, snapshot.event_lanes(), scope.from_ns, scope.to_ns);
     let rows = rows.map(|row| {
         let lane = snapshot.lane(row.index.lane);
         (row, lane.track, lane.depth)
@@ -81,7 +81,7 @@ fn scopes(end_ns: i64) -> [Scope; 4] {
 
 #[test]
 fn the_longest_are_those_of_a_full_sort() {
-    let snapshot = capture(3000, 8);
+    let snapshot = trace(3000, 8);
     for scope in scopes(snapshot.end_ns()) {
         for filter in ["", "\"name 8\"", "nothing", "dur<50"] {
             let matcher = Matcher::new(&snapshot, &Filter::parse(filter).unwrap());
@@ -107,7 +107,7 @@ fn the_longest_are_those_of_a_full_sort() {
 
 #[test]
 fn every_start_is_in_its_part_of_time() {
-    let snapshot = capture(2000, 4);
+    let snapshot = trace(2000, 4);
     let (from_ns, to_ns) = (snapshot.end_ns() / 5, snapshot.end_ns() / 2);
     let matcher = Matcher::new(&snapshot, &Filter::parse("/[1-4]/").unwrap());
     let scope = Scope::from_range(Some(from_ns), Some(to_ns)).matching(matcher.clone());
@@ -143,7 +143,7 @@ fn paths_of(tree: &CallTree) -> Paths {
 
 #[test]
 fn call_paths_are_those_of_the_spans_around() {
-    let snapshot = capture(250, 6);
+    let snapshot = trace(250, 6);
     for scope in scopes(snapshot.end_ns()) {
         let all = spans(&snapshot, &scope);
         let mut expected = Paths::new();
@@ -185,7 +185,7 @@ fn call_paths_are_those_of_the_spans_around() {
 
 #[test]
 fn work_that_is_stopped_says_so() {
-    let snapshot = capture(100, 6);
+    let snapshot = trace(100, 6);
     let cancel = Cancel::default();
     cancel.cancel();
     let (scope, progress) = (Scope::default(), Progress::default());

@@ -143,7 +143,7 @@ impl Scope {
 
     /// Returns the event tracks in scope that have lanes.
     pub(crate) fn event_tracks(&self, snapshot: &Snapshot) -> Vec<TrackIdx> {
-        let tracks = snapshot.capture_lanes().map(|lane| snapshot.lane(lane).track);
+        let tracks = snapshot.event_lanes().map(|lane| snapshot.lane(lane).track);
         let mut tracks: Vec<TrackIdx> = tracks.filter(|&track| self.has_track(track)).collect();
         // The lanes of a track are contiguous.
         tracks.dedup();

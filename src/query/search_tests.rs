@@ -25,17 +25,12 @@ use crate::store::sample_ledger::SampleShape;
 use crate::store::{DetailRef, LaneKind, Meta, Row, Store, StoreWriter, Summary};
 
 /// Builds lanes of a few tracks with spans that do not overlap. One name in a hundred is rare.
-fn capture(lanes: usize, rows_per_lane: usize, seed: u64) -> Snapshot {
-    capture_with_ledger(lanes, [rows_per_lane; 2], seed, None)
+fn trace(lanes: usize, rows_per_lane: usize, seed: u64) -> Snapshot {
+    trace_with_ledger(lanes, [rows_per_lane; 2], seed, None)
 }
 
 /// The same with numbers of spans and instants per lane, and a ledger of a shape.
-fn capture_with_ledger(
-    lanes: usize,
-    [spans, instants]: [usize; 2],
-    seed: u64,
-    ledger: Option<LedgerShape>,
-) -> Snapshot {
+fn trace_with_ledger(lanes: usize, [spans, instants]: [usize; 2], seed: u64, ledger: Option<LedgerShape>) -> Snapshot {
     let mut sequence = RandomSequence(seed | 1);
     let mut below = move |bound: u64| sequence.below(bound);
     let mut names = Names::default();
@@ -112,7 +107,7 @@ fn passes(snapshot: &Snapshot, filter: &Filter, track: TrackIdx, row: &Row, read
 
 fn scanned(snapshot: &Snapshot, filter: &Filter, range: (Option<i64>, Option<i64>)) -> Vec<Hit> {
     let mut reader = DetailReader::default();
-    let mut hits: Vec<Hit> = SortedRows::new(snapshot, snapshot.capture_lanes(), range.0, range.1)
+    let mut hits: Vec<Hit> = SortedRows::new(snapshot, snapshot.event_lanes(), range.0, range.1)
         .filter(|row| passes(snapshot, filter, snapshot.lane(row.index.lane).track, &row.row, &mut reader))
         .map(|row| Hit {
             start_ns: row.row.start_ns,
@@ -153,14 +148,14 @@ fn whole(range: (Option<i64>, Option<i64>)) -> Scope {
 
 #[test]
 fn every_filter_finds_what_a_scan_finds_page_by_page_and_in_both_directions() {
-    check_every_filter(&capture(5, 9000, 11), 0..=0);
+    check_every_filter(&trace(5, 9000, 11), 0..=0);
 }
 
 #[test]
 fn hits_that_the_ledger_counts_are_those_of_a_scan() {
     for (slice_rows, seed) in [(300, 11), (4000, 12)] {
         let shape = LedgerShape { rows_min: 1, slice_rows, leaf_rows: 100, fan_out: 3, sketch_slices: 2 };
-        let snapshot = capture_with_ledger(5, [9000, 300], seed, Some(shape));
+        let snapshot = trace_with_ledger(5, [9000, 300], seed, Some(shape));
         assert!(snapshot.store().ledger().is_some_and(|ledger| ledger.bounds_ns().len() > 8));
         check_every_filter(&snapshot, 4..=2 * FILTERS.len());
     }
@@ -208,7 +203,7 @@ fn check_every_filter(snapshot: &Snapshot, by_slices: std::ops::RangeInclusive<u
 
 #[test]
 fn a_rare_name_is_found_without_reading_what_cannot_hold_it() {
-    let snapshot = capture(2, 40_000, 5);
+    let snapshot = trace(2, 40_000, 5);
     let filter = Filter::parse("\"Task 52\"").unwrap();
     let matcher = Matcher::new(&snapshot, &filter);
     let expected = scanned(&snapshot, &filter, (None, None));
@@ -273,7 +268,7 @@ fn the_bars_of_samples_are_found_where_they_are_seen_and_not_where_events_are_li
 
 #[test]
 fn a_search_that_is_stopped_says_so() {
-    let snapshot = capture(2, 5000, 5);
+    let snapshot = trace(2, 5000, 5);
     let cancel = Cancel::default();
     cancel.cancel();
     assert!(search(&snapshot, &Scope::default(), &cancel, &Progress::default()).is_err());
@@ -281,7 +276,7 @@ fn a_search_that_is_stopped_says_so() {
 
 #[test]
 fn progress_ends_with_all_rows_and_all_hits() {
-    let snapshot = capture(3, 5000, 9);
+    let snapshot = trace(3, 5000, 9);
     let progress = Progress::default();
     let matcher = Matcher::new(&snapshot, &Filter::parse("task").unwrap());
     let hits = search(&snapshot, &Scope::from_matcher(matcher), &Cancel::default(), &progress).unwrap();
@@ -300,7 +295,7 @@ proptest! {
         width_log2 in 0u32..20,
         count in 1i64..300,
     ) {
-        let snapshot = capture(4, 3000, seed);
+        let snapshot = trace(4, 3000, seed);
         let parsed = Filter::parse(filter).unwrap();
         let start_ns = (snapshot.end_ns() as f64 * start) as i64;
         let buckets = Buckets::covering(start_ns, start_ns + (count << width_log2), 1 << width_log2);

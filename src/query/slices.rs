@@ -95,7 +95,7 @@ pub(super) fn starts_in(snapshot: &Snapshot, scope: &Scope, node: LedgerNode) ->
 
 /// Returns the track of all event spans, if there is only one.
 pub(super) fn only_track(snapshot: &Snapshot) -> Option<TrackIdx> {
-    let lanes = snapshot.capture_lanes().map(|lane| snapshot.lane(lane));
+    let lanes = snapshot.event_lanes().map(|lane| snapshot.lane(lane));
     let mut tracks = lanes.filter(|lane| lane.kind == LaneKind::Spans).map(|lane| lane.track);
     let first = tracks.next()?;
     tracks.all(|track| track == first).then_some(first)

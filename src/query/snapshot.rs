@@ -183,7 +183,7 @@ impl Snapshot {
     }
 
     /// Iterates over the lanes of trace events, without derived lanes: those that are listed and exported.
-    pub fn capture_lanes(&self) -> impl Iterator<Item = LaneIdx> + '_ {
+    pub fn event_lanes(&self) -> impl Iterator<Item = LaneIdx> + '_ {
         let lanes = (0..self.store().lane_count()).map(LaneIdx);
         lanes.filter(|&lane| !self.track(self.lane(lane).track).key.kind.is_derived())
     }

@@ -22,7 +22,8 @@ use crate::store::lane::LaneIdx;
 pub(crate) enum TrackOrder {
     /// Trace order.
     #[default]
-    Captured,
+    #[serde(rename = "Captured")]
+    Trace,
     /// By name, with numbers compared by value.
     Name,
     /// By first event.
@@ -34,7 +35,7 @@ pub(crate) enum TrackOrder {
 }
 
 impl TrackOrder {
-    pub(crate) const ALL: [Self; 5] = [Self::Captured, Self::Name, Self::FirstEvent, Self::Activity, Self::Longest];
+    pub(crate) const ALL: [Self; 5] = [Self::Trace, Self::Name, Self::FirstEvent, Self::Activity, Self::Longest];
 }
 
 /// The arrangement of rows: order, filter, folded and pinned tracks.
@@ -187,7 +188,7 @@ pub(crate) fn pinned_layout(snapshot: &Snapshot, arrangement: &Arrangement, heig
 #[must_use]
 pub(crate) fn tracks(snapshot: &Snapshot, order: TrackOrder, filter: &str) -> Vec<TrackRows> {
     let words: Vec<String> = filter.split_whitespace().map(str::to_lowercase).collect();
-    if order == TrackOrder::Captured && words.is_empty() {
+    if order == TrackOrder::Trace && words.is_empty() {
         return snapshot.display_order().iter().map(|&track| rows_of(snapshot, track)).collect();
     }
     let tables = snapshot.tracks();
@@ -252,7 +253,7 @@ fn candidate(
 /// group, and those of a thread.
 fn sort(snapshot: &Snapshot, order: TrackOrder, tracks: &mut [Candidate]) {
     match order {
-        TrackOrder::Captured => {}
+        TrackOrder::Trace => {}
         TrackOrder::Name => {
             let processes = &snapshot.tracks().processes;
             let keys: FxHashMap<ProcessIdx, Vec<Piece>> = tracks

@@ -162,7 +162,7 @@ pub(crate) fn rects_above(
     let y_of = |value: f64| band.y1 - (scale.part(value) * height).round() as f32;
     let zero_y = y_of(0.0);
     // The last value holds until the end of the trace, and no further.
-    let right_px = view.x_from_time(view.capture_end_ns()).ceil().min(view.width_px() + 2.0);
+    let right_px = view.x_from_time(view.trace_end_ns()).ceil().min(view.width_px() + 2.0);
     let mut last: Option<CounterColumn> = None;
     for (index, cell) in cells.iter().enumerate() {
         if !(cell.min.is_finite() && cell.max.is_finite()) {

@@ -357,7 +357,7 @@ mod tests {
         assert_ne!(duration_step(20_000), duration_step(90_000));
         let spans: Vec<_> = (0..100).map(|n| (n * 100_000, if n < 60 { 20_000 } else { 90_000 }, 7)).collect();
         let mut view = view();
-        view.set_capture(0, 100_000_000);
+        view.set_trace(0, 100_000_000);
         view.show_exactly(0, 100_000_000);
         assert_eq!(drawn(&view, &spans, 1.0).len(), 1);
         let drawn = drawn_by(ColorBy::Duration, &view, &spans, 1.0);

@@ -49,7 +49,7 @@ fn tracks_are_in_the_chosen_order_and_those_of_a_process_together() {
         ("beta", "worker 9", 80),
         ("beta", "worker 9", 90),
     ]);
-    assert_eq!(shown(&snapshot, TrackOrder::Captured, ""), ["worker 10", "worker 9", "main", "idle"]);
+    assert_eq!(shown(&snapshot, TrackOrder::Trace, ""), ["worker 10", "worker 9", "main", "idle"]);
     assert_eq!(shown(&snapshot, TrackOrder::Name, ""), ["idle", "main", "worker 9", "worker 10"]);
     assert_eq!(shown(&snapshot, TrackOrder::FirstEvent, ""), ["worker 9", "worker 10", "main", "idle"]);
     assert_eq!(shown(&snapshot, TrackOrder::Activity, ""), ["worker 9", "worker 10", "main", "idle"]);
@@ -172,10 +172,10 @@ fn an_overlay_whose_lead_is_filtered_out_stays_in_the_process_of_the_other() {
 #[test]
 fn a_filter_finds_every_word_in_the_names_of_tracks_and_processes() {
     let snapshot = threads(&[("Alpha", "Main", 1), ("Alpha", "worker", 2), ("beta", "main", 3)]);
-    assert_eq!(shown(&snapshot, TrackOrder::Captured, "main"), ["Main", "main"]);
-    assert_eq!(shown(&snapshot, TrackOrder::Captured, "ALPHA main"), ["Main"]);
+    assert_eq!(shown(&snapshot, TrackOrder::Trace, "main"), ["Main", "main"]);
+    assert_eq!(shown(&snapshot, TrackOrder::Trace, "ALPHA main"), ["Main"]);
     assert_eq!(shown(&snapshot, TrackOrder::Name, "alpha"), ["Main", "worker"]);
-    assert_eq!(shown(&snapshot, TrackOrder::Captured, "gamma"), [""; 0]);
+    assert_eq!(shown(&snapshot, TrackOrder::Trace, "gamma"), [""; 0]);
 }
 
 #[test]

@@ -19,8 +19,8 @@ pub struct Viewport {
     width_px: f64,
     height_px: f64,
     scroll_px: f64,
-    capture_start_ns: i64,
-    capture_end_ns: i64,
+    trace_start_ns: i64,
+    trace_end_ns: i64,
     /// The times that can be shown, besides a margin: those of the trace, unless more are allowed.
     first_ns: i64,
     last_ns: i64,
@@ -37,8 +37,8 @@ impl Viewport {
             width_px: width_px.max(1.0),
             height_px: height_px.max(1.0),
             scroll_px: 0.0,
-            capture_start_ns: start_ns,
-            capture_end_ns: end_ns.max(start_ns),
+            trace_start_ns: start_ns,
+            trace_end_ns: end_ns.max(start_ns),
             first_ns: start_ns,
             last_ns: end_ns.max(start_ns),
         };
@@ -73,8 +73,8 @@ impl Viewport {
 
     /// Returns the end of the trace.
     #[must_use]
-    pub(crate) fn capture_end_ns(&self) -> i64 {
-        self.capture_end_ns
+    pub(crate) fn trace_end_ns(&self) -> i64 {
+        self.trace_end_ns
     }
 
     /// Returns the time that one pixel covers.
@@ -188,7 +188,7 @@ impl Viewport {
     #[must_use]
     pub(crate) fn with_time_of(&self, other: &Self) -> Self {
         let mut view = Self { scroll_px: self.scroll_px, height_px: self.height_px, width_px: self.width_px, ..*other };
-        (view.capture_start_ns, view.capture_end_ns) = (self.capture_start_ns, self.capture_end_ns);
+        (view.trace_start_ns, view.trace_end_ns) = (self.trace_start_ns, self.trace_end_ns);
         (view.first_ns, view.last_ns) = (self.first_ns, self.last_ns);
         view.ns_per_px = view.ns_per_px.clamp(NS_PER_PX_MIN, view.ns_per_px_max());
         view.keep_in_bounds();
@@ -223,10 +223,10 @@ impl Viewport {
     }
 
     /// Sets new ends of the trace. A view of the whole trace stays one.
-    pub(crate) fn set_capture(&mut self, start_ns: i64, end_ns: i64) {
+    pub(crate) fn set_trace(&mut self, start_ns: i64, end_ns: i64) {
         let shows_all = self.ns_per_px >= self.ns_per_px_max();
-        (self.capture_start_ns, self.capture_end_ns) = (start_ns, end_ns.max(start_ns));
-        (self.first_ns, self.last_ns) = (self.capture_start_ns, self.capture_end_ns);
+        (self.trace_start_ns, self.trace_end_ns) = (start_ns, end_ns.max(start_ns));
+        (self.first_ns, self.last_ns) = (self.trace_start_ns, self.trace_end_ns);
         if shows_all {
             self.show_all();
         } else {
@@ -434,7 +434,7 @@ mod tests {
             assert!(view.x_from_time(start_ns).abs() < 1e-9, "{start_ns} {end_ns}");
             let end_px = view.x_from_time(end_ns);
             assert!((end_px - 1000.0).abs() < 1e-9, "{start_ns} {end_ns}: {end_px}");
-            assert_eq!(view.capture_end_ns(), 1000);
+            assert_eq!(view.trace_end_ns(), 1000);
         }
     }
 

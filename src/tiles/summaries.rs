@@ -404,7 +404,7 @@ mod tests {
 
     /// Returns all spans of the trace as `(start_ns, end_ns)`.
     fn spans_of(snapshot: &Snapshot) -> Vec<(i64, i64)> {
-        let lanes = snapshot.capture_lanes().filter(|&lane| snapshot.lane(lane).kind == LaneKind::Spans);
+        let lanes = snapshot.event_lanes().filter(|&lane| snapshot.lane(lane).kind == LaneKind::Spans);
         let rows =
             lanes.flat_map(|lane| (0..snapshot.lane(lane).rows).map(move |row| crate::store::RowIdx { lane, row }));
         rows.map(|row| snapshot.row(row)).map(|span| (span.start_ns, span.end_ns())).collect()

@@ -48,7 +48,7 @@ fn scrolling_takes_no_more_for_more_threads_whatever_their_order_and_with_a_filt
         (TrackOrder::FirstEvent, ""),
         (TrackOrder::Name, ""),
         (TrackOrder::Activity, "7"),
-        (TrackOrder::Captured, "7"),
+        (TrackOrder::Trace, "7"),
     ] {
         let most = of_all.each_ref().map(|snapshot| {
             let arrangement = Arrangement { order, filter: filter.to_owned(), ..Arrangement::default() };

@@ -83,7 +83,7 @@ fn track_options(snapshot: &Snapshot, tracks: &TrackSet) -> Option<Vec<(&'static
         return Some(Vec::new());
     }
     let is_event = |track: TrackIdx| !snapshot.track(track).key.kind.is_derived();
-    let mut all: Vec<TrackIdx> = snapshot.capture_lanes().map(|lane| snapshot.lane(lane).track).collect();
+    let mut all: Vec<TrackIdx> = snapshot.event_lanes().map(|lane| snapshot.lane(lane).track).collect();
     all.retain(|&track| is_event(track));
     // The lanes of a track are contiguous.
     all.dedup();

@@ -89,11 +89,11 @@ pub(crate) const TABLE: &[CommandEntry] = &[
         Command::App(AppCommand::Choose(Purpose::ExportSelected))
     })
     .within("Export"),
-    entry(Menu::File, "Export image...", &[ctrl_shift(Key::S)], When::Capture, |_| {
+    entry(Menu::File, "Export image...", &[ctrl_shift(Key::S)], When::Trace, |_| {
         Command::App(AppCommand::Choose(Purpose::Picture(PictureSize::AsShown)))
     })
     .within("Export image"),
-    entry(Menu::File, "Export image @2x...", &[], When::Capture, |_| {
+    entry(Menu::File, "Export image @2x...", &[], When::Trace, |_| {
         Command::App(AppCommand::Choose(Purpose::Picture(PictureSize::Doubled)))
     })
     .within("Export image"),
@@ -107,14 +107,14 @@ pub(crate) const TABLE: &[CommandEntry] = &[
     entry(Menu::Edit, "Clear selection", &[plain(Key::Escape)], When::Clearable, |_| {
         Command::Timeline(TimelineCommand::Step(NavigationStep::LetGo))
     }),
-    entry(Menu::Edit, "Search...", &[ctrl(Key::F)], When::Capture, |_| Command::Panel(PanelCommand::Search)).section(),
+    entry(Menu::Edit, "Search...", &[ctrl(Key::F)], When::Trace, |_| Command::Panel(PanelCommand::Search)).section(),
     entry(Menu::Edit, "Next hit", &[plain(Key::F3)], When::Hits, |_| {
         Command::Panel(PanelCommand::GoToHit { forward: true })
     }),
     entry(Menu::Edit, "Previous hit", &[shift(Key::F3)], When::Hits, |_| {
         Command::Panel(PanelCommand::GoToHit { forward: false })
     }),
-    entry(Menu::Edit, "Add marker", &[plain(Key::M)], When::Capture, |_| {
+    entry(Menu::Edit, "Add marker", &[plain(Key::M)], When::Trace, |_| {
         Command::Timeline(TimelineCommand::Bookmark(BookmarkCommand::Add))
     })
     .section(),
@@ -127,35 +127,35 @@ pub(crate) const TABLE: &[CommandEntry] = &[
     entry(Menu::Edit, "Measure between the last two", &[shift(Key::M)], When::Marks(2), |_| {
         Command::Timeline(TimelineCommand::Bookmark(BookmarkCommand::Measure))
     }),
-    entry(Menu::Edit, "Markers", &[ctrl(Key::M)], When::Capture, |_| {
+    entry(Menu::Edit, "Markers", &[ctrl(Key::M)], When::Trace, |_| {
         Command::App(AppCommand::Toggle(ToolWindow::Bookmarks))
     }),
     entry(Menu::Edit, "Preferences...", &[ctrl(Key::Comma)], When::Always, |_| {
         Command::App(AppCommand::Toggle(ToolWindow::Preferences))
     })
     .section(),
-    entry(Menu::View, "Whole trace", &[plain(Key::Home), plain(Key::Num0)], When::Capture, |_| {
+    entry(Menu::View, "Whole trace", &[plain(Key::Home), plain(Key::Num0)], When::Trace, |_| {
         Command::Timeline(TimelineCommand::Step(NavigationStep::Whole))
     }),
     entry(Menu::View, "Fit selection", &[plain(Key::F)], When::Selection, |_| {
         Command::Timeline(TimelineCommand::Step(NavigationStep::Selection))
     }),
-    entry(Menu::View, "Zoom in", &[plain(Key::Plus), plain(Key::Equals)], When::Capture, |_| {
+    entry(Menu::View, "Zoom in", &[plain(Key::Plus), plain(Key::Equals)], When::Trace, |_| {
         Command::Timeline(TimelineCommand::Step(NavigationStep::ZoomIn))
     }),
-    entry(Menu::View, "Zoom out", &[plain(Key::Minus)], When::Capture, |_| {
+    entry(Menu::View, "Zoom out", &[plain(Key::Minus)], When::Trace, |_| {
         Command::Timeline(TimelineCommand::Step(NavigationStep::ZoomOut))
     }),
-    entry(Menu::View, "Next panel", &[plain(Key::F6)], When::Capture, |_| {
+    entry(Menu::View, "Next panel", &[plain(Key::F6)], When::Trace, |_| {
         Command::Panel(PanelCommand::NextPanel { forward: true })
     })
     .within("Panels")
     .section(),
-    entry(Menu::View, "Previous panel", &[shift(Key::F6)], When::Capture, |_| {
+    entry(Menu::View, "Previous panel", &[shift(Key::F6)], When::Trace, |_| {
         Command::Panel(PanelCommand::NextPanel { forward: false })
     })
     .within("Panels"),
-    entry(Menu::View, "Panel in full height", &[], When::Capture, |_| Command::Panel(PanelCommand::ToggleFull))
+    entry(Menu::View, "Panel in full height", &[], When::Trace, |_| Command::Panel(PanelCommand::ToggleFull))
         .hint("Maximizes the panel; Esc restores it")
         .within("Panels"),
     entry(Menu::View, "Colour by name", &[], When::Always, |state| {
@@ -196,7 +196,7 @@ pub(crate) const TABLE: &[CommandEntry] = &[
     entry(Menu::View, "Theme of the desktop", &[], When::Always, |_| Command::Setting(SettingCommand::Shade(None)))
         .checked(|state| state.shade.is_none())
         .within("Theme"),
-    entry(Menu::View, "Ruler from the start of the trace", &[], When::Capture, |_| {
+    entry(Menu::View, "Ruler from the start of the trace", &[], When::Trace, |_| {
         Command::Timeline(TimelineCommand::Bookmark(BookmarkCommand::Origin(RulerOrigin::Start)))
     })
     .checked(|state| state.ruler_origin == RulerOrigin::Start)
@@ -206,7 +206,7 @@ pub(crate) const TABLE: &[CommandEntry] = &[
     })
     .checked(|state| state.ruler_origin == RulerOrigin::Mark)
     .within("Ruler"),
-    entry(Menu::View, "Ruler by the trace's clock", &[], When::Capture, |_| {
+    entry(Menu::View, "Ruler by the trace's clock", &[], When::Trace, |_| {
         Command::Timeline(TimelineCommand::Bookmark(BookmarkCommand::Origin(RulerOrigin::Clock)))
     })
     .checked(|state| state.ruler_origin == RulerOrigin::Clock)
@@ -276,17 +276,17 @@ pub(crate) const TABLE: &[CommandEntry] = &[
     entry(Menu::Go, "Forward", &[alt(Key::ArrowRight)], When::Future, |_| {
         Command::Timeline(TimelineCommand::Step(NavigationStep::Forward))
     }),
-    entry(Menu::Go, "Previous span", &[plain(Key::OpenBracket), plain(Key::Comma)], When::Capture, |_| {
+    entry(Menu::Go, "Previous span", &[plain(Key::OpenBracket), plain(Key::Comma)], When::Trace, |_| {
         Command::Timeline(TimelineCommand::Step(NavigationStep::Previous))
     })
     .section(),
-    entry(Menu::Go, "Next span", &[plain(Key::CloseBracket), plain(Key::Period)], When::Capture, |_| {
+    entry(Menu::Go, "Next span", &[plain(Key::CloseBracket), plain(Key::Period)], When::Trace, |_| {
         Command::Timeline(TimelineCommand::Step(NavigationStep::Next))
     }),
-    entry(Menu::Go, "Parent span", &[plain(Key::ArrowUp)], When::Capture, |_| {
+    entry(Menu::Go, "Parent span", &[plain(Key::ArrowUp)], When::Trace, |_| {
         Command::Timeline(TimelineCommand::Step(NavigationStep::Parent))
     }),
-    entry(Menu::Go, "Longest span inside", &[plain(Key::ArrowDown)], When::Capture, |_| {
+    entry(Menu::Go, "Longest span inside", &[plain(Key::ArrowDown)], When::Trace, |_| {
         Command::Timeline(TimelineCommand::Step(NavigationStep::Child))
     }),
     entry(Menu::Go, "Previous of this name", &[ctrl(Key::ArrowUp)], When::Span, |_| {
@@ -297,28 +297,28 @@ pub(crate) const TABLE: &[CommandEntry] = &[
         Command::Panel(PanelCommand::GoToNamesake { forward: true })
     })
     .hint("The first one after the selected span with its name, on any track"),
-    entry(Menu::Go, "Earlier", &[plain(Key::ArrowLeft)], When::Capture, |_| {
+    entry(Menu::Go, "Earlier", &[plain(Key::ArrowLeft)], When::Trace, |_| {
         Command::Timeline(TimelineCommand::Step(NavigationStep::Left))
     })
     .within("Move")
     .section(),
-    entry(Menu::Go, "Later", &[plain(Key::ArrowRight)], When::Capture, |_| {
+    entry(Menu::Go, "Later", &[plain(Key::ArrowRight)], When::Trace, |_| {
         Command::Timeline(TimelineCommand::Step(NavigationStep::Right))
     })
     .within("Move"),
-    entry(Menu::Go, "Rows above", &[shift(Key::ArrowUp)], When::Capture, |_| {
+    entry(Menu::Go, "Rows above", &[shift(Key::ArrowUp)], When::Trace, |_| {
         Command::Timeline(TimelineCommand::Step(NavigationStep::Up))
     })
     .within("Move"),
-    entry(Menu::Go, "Rows below", &[shift(Key::ArrowDown)], When::Capture, |_| {
+    entry(Menu::Go, "Rows below", &[shift(Key::ArrowDown)], When::Trace, |_| {
         Command::Timeline(TimelineCommand::Step(NavigationStep::Down))
     })
     .within("Move"),
-    entry(Menu::Go, "Page up", &[plain(Key::PageUp)], When::Capture, |_| {
+    entry(Menu::Go, "Page up", &[plain(Key::PageUp)], When::Trace, |_| {
         Command::Timeline(TimelineCommand::Step(NavigationStep::PageUp))
     })
     .within("Move"),
-    entry(Menu::Go, "Page down", &[plain(Key::PageDown)], When::Capture, |_| {
+    entry(Menu::Go, "Page down", &[plain(Key::PageDown)], When::Trace, |_| {
         Command::Timeline(TimelineCommand::Step(NavigationStep::PageDown))
     })
     .within("Move"),
@@ -340,7 +340,7 @@ pub(crate) const TABLE: &[CommandEntry] = &[
         Command::Tab(TabCommand::Previous)
     })
     .followed_by(MenuList::SavedScopes),
-    entry(Menu::Rows, "Filter tracks", &[ctrl_shift(Key::F)], When::Capture, |_| {
+    entry(Menu::Rows, "Filter tracks", &[ctrl_shift(Key::F)], When::Trace, |_| {
         Command::Timeline(TimelineCommand::Rows(RowCommand::FocusFilter))
     }),
     entry(Menu::Rows, "Fold or unfold the track", &[plain(Key::Space)], When::StillSpan, |_| {
@@ -350,10 +350,10 @@ pub(crate) const TABLE: &[CommandEntry] = &[
     entry(Menu::Rows, "Pin or unpin the track", &[plain(Key::P)], When::Span, |_| {
         Command::Timeline(TimelineCommand::Rows(RowCommand::TogglePinOfSelected))
     }),
-    entry(Menu::Rows, "Fold all processes", &[ctrl(Key::OpenBracket)], When::Capture, |_| {
+    entry(Menu::Rows, "Fold all processes", &[ctrl(Key::OpenBracket)], When::Trace, |_| {
         Command::Timeline(TimelineCommand::Rows(RowCommand::FoldAll(true)))
     }),
-    entry(Menu::Rows, "Unfold all", &[ctrl(Key::CloseBracket)], When::Capture, |_| {
+    entry(Menu::Rows, "Unfold all", &[ctrl(Key::CloseBracket)], When::Trace, |_| {
         Command::Timeline(TimelineCommand::Rows(RowCommand::FoldAll(false)))
     }),
     entry(Menu::Rows, "Show only the tracks of the scope", &[], When::ScopeTracks, |_| {
@@ -362,28 +362,28 @@ pub(crate) const TABLE: &[CommandEntry] = &[
     entry(Menu::Rows, "Show hidden tracks", &[], When::Hidden, |_| {
         Command::Timeline(TimelineCommand::Rows(RowCommand::ShowHidden))
     }),
-    entry(Menu::Rows, "Trace order", &[], When::Capture, |_| {
-        Command::Timeline(TimelineCommand::Rows(RowCommand::Order(TrackOrder::Captured)))
+    entry(Menu::Rows, "Trace order", &[], When::Trace, |_| {
+        Command::Timeline(TimelineCommand::Rows(RowCommand::Order(TrackOrder::Trace)))
     })
-    .checked(|state| state.order == TrackOrder::Captured)
+    .checked(|state| state.order == TrackOrder::Trace)
     .within("Order")
     .section(),
-    entry(Menu::Rows, "Order by name", &[], When::Capture, |_| {
+    entry(Menu::Rows, "Order by name", &[], When::Trace, |_| {
         Command::Timeline(TimelineCommand::Rows(RowCommand::Order(TrackOrder::Name)))
     })
     .checked(|state| state.order == TrackOrder::Name)
     .within("Order"),
-    entry(Menu::Rows, "Order by first event", &[], When::Capture, |_| {
+    entry(Menu::Rows, "Order by first event", &[], When::Trace, |_| {
         Command::Timeline(TimelineCommand::Rows(RowCommand::Order(TrackOrder::FirstEvent)))
     })
     .checked(|state| state.order == TrackOrder::FirstEvent)
     .within("Order"),
-    entry(Menu::Rows, "Order by number of events", &[], When::Capture, |_| {
+    entry(Menu::Rows, "Order by number of events", &[], When::Trace, |_| {
         Command::Timeline(TimelineCommand::Rows(RowCommand::Order(TrackOrder::Activity)))
     })
     .checked(|state| state.order == TrackOrder::Activity)
     .within("Order"),
-    entry(Menu::Rows, "Order by longest span", &[], When::Capture, |_| {
+    entry(Menu::Rows, "Order by longest span", &[], When::Trace, |_| {
         Command::Timeline(TimelineCommand::Rows(RowCommand::Order(TrackOrder::Longest)))
     })
     .checked(|state| state.order == TrackOrder::Longest)
@@ -407,42 +407,40 @@ pub(crate) const TABLE: &[CommandEntry] = &[
     entry(Menu::Rows, "Show counters as rates", &[], When::ScopeCounters, |_| counter_form(CounterForm::Rate))
         .hint("Change per second")
         .within("Counters"),
-    entry(Menu::Rows, "Derive rate of the scope", &[], When::Capture, |_| derive(DerivedKind::Rate))
+    entry(Menu::Rows, "Derive rate of the scope", &[], When::Trace, |_| derive(DerivedKind::Rate))
         .hint("A track with the starts per second in the scope")
         .within("Derive"),
-    entry(Menu::Rows, "Derive concurrency of the scope", &[], When::Capture, |_| derive(DerivedKind::Concurrency))
+    entry(Menu::Rows, "Derive concurrency of the scope", &[], When::Trace, |_| derive(DerivedKind::Concurrency))
         .hint("A track with the number of open spans in the scope")
         .within("Derive"),
-    entry(Menu::Rows, "Derive longest duration of the scope", &[], When::Capture, |_| derive(DerivedKind::MaxDuration))
+    entry(Menu::Rows, "Derive longest duration of the scope", &[], When::Trace, |_| derive(DerivedKind::MaxDuration))
         .within("Derive"),
-    entry(Menu::Rows, "Derived tracks", &[], When::Capture, |_| Command::App(AppCommand::Toggle(ToolWindow::Derived)))
+    entry(Menu::Rows, "Derived tracks", &[], When::Trace, |_| Command::App(AppCommand::Toggle(ToolWindow::Derived)))
         .hint("Tracks of any filter: rate, count, concurrency, share of time, durations, sums")
         .within("Derive"),
     entry(Menu::Analyze, "Details", &[], When::Span, |_| Command::Panel(PanelCommand::Toggle(Panel::Details))),
-    entry(Menu::Analyze, "Statistics", &[ctrl(Key::T)], When::Capture, |_| {
+    entry(Menu::Analyze, "Statistics", &[ctrl(Key::T)], When::Trace, |_| {
         Command::Panel(PanelCommand::Toggle(Panel::Statistics))
     }),
-    entry(Menu::Analyze, "Spans", &[ctrl(Key::L)], When::Capture, |_| {
-        Command::Panel(PanelCommand::Toggle(Panel::Spans))
-    }),
-    entry(Menu::Analyze, "Counters", &[], When::Capture, |_| Command::Panel(PanelCommand::Toggle(Panel::Counters))),
-    entry(Menu::Analyze, "Flame graph", &[ctrl(Key::G)], When::Capture, |_| {
+    entry(Menu::Analyze, "Spans", &[ctrl(Key::L)], When::Trace, |_| Command::Panel(PanelCommand::Toggle(Panel::Spans))),
+    entry(Menu::Analyze, "Counters", &[], When::Trace, |_| Command::Panel(PanelCommand::Toggle(Panel::Counters))),
+    entry(Menu::Analyze, "Flame graph", &[ctrl(Key::G)], When::Trace, |_| {
         Command::Panel(PanelCommand::Toggle(Panel::Flame))
     })
     .section(),
-    entry(Menu::Analyze, "Samples", &[ctrl(Key::E)], When::Capture, |_| {
+    entry(Menu::Analyze, "Samples", &[ctrl(Key::E)], When::Trace, |_| {
         Command::Panel(PanelCommand::Toggle(Panel::Samples))
     })
     .hint("Samples by function, module, thread or event"),
-    entry(Menu::Analyze, "Heat map", &[], When::Capture, |_| Command::Panel(PanelCommand::Toggle(Panel::HeatMap)))
+    entry(Menu::Analyze, "Heat map", &[], When::Trace, |_| Command::Panel(PanelCommand::Toggle(Panel::HeatMap)))
         .hint("How long spans take, by when they start: latency over time"),
-    entry(Menu::Analyze, "Scheduling", &[], When::Capture, |_| Command::Panel(PanelCommand::Toggle(Panel::Scheduling)))
+    entry(Menu::Analyze, "Scheduling", &[], When::Trace, |_| Command::Panel(PanelCommand::Toggle(Panel::Scheduling)))
         .hint("Time of threads, processes and CPUs: running, ready and waiting"),
-    entry(Menu::Analyze, "Code", &[], When::Capture, |_| Command::Panel(PanelCommand::Toggle(Panel::Code)))
+    entry(Menu::Analyze, "Code", &[], When::Trace, |_| Command::Panel(PanelCommand::Toggle(Panel::Code)))
         .hint("Source lines and instructions of a function with its samples")
         .section(),
-    entry(Menu::Analyze, "Symbols", &[], When::Capture, |_| Command::Panel(PanelCommand::Toggle(Panel::Symbols))),
-    entry(Menu::Analyze, "Import issues", &[], When::Capture, |_| Command::App(AppCommand::Toggle(ToolWindow::Losses))),
+    entry(Menu::Analyze, "Symbols", &[], When::Trace, |_| Command::Panel(PanelCommand::Toggle(Panel::Symbols))),
+    entry(Menu::Analyze, "Import issues", &[], When::Trace, |_| Command::App(AppCommand::Toggle(ToolWindow::Losses))),
     entry(Menu::Analyze, "Files and their clocks", &[], When::Files, |_| {
         Command::App(AppCommand::Toggle(ToolWindow::Sources))
     }),

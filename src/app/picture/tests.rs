@@ -81,7 +81,7 @@ fn pictures_are_reproducible() {
 /// Draws the timeline of the two spans as a window of 1000 x 600 points, after a `change`.
 fn timeline_picture(change: impl FnOnce(&mut Session), size: PictureSize) -> Pixels {
     let mut session = Session::new();
-    session.app.show_capture(snapshot(TWO_SPANS), "two".into(), false);
+    session.app.show_trace(snapshot(TWO_SPANS), "two".into(), false);
     session.frame(Vec::new());
     change(&mut session);
     (0..4).for_each(|_| session.frame(Vec::new()));

@@ -2,8 +2,8 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use crate::app::capture::{OpenCapture, SavedState};
 use crate::app::event::{DialogChoice, TabEvent, TaskError, TaskEvent};
+use crate::app::open_trace::{OpenTrace, SavedState};
 use crate::app::state::App;
 use crate::app::state::followed::AnswerRenewal;
 use crate::app::tab::{Tab, TabMessage};
@@ -25,12 +25,12 @@ use crate::ui::timeline::state::Timeline;
 
 /// Shows resolved names, with the same view and selection.
 fn show_names(tab: &mut Tab, named: &NamedTrace) {
-    let Some(mut capture) = tab.capture.take() else { return };
-    let snapshot = capture.timeline.snapshot().with_overlay(named.overlay.clone());
-    if named.overlay.is_some() || capture.timeline.snapshot().overlay().is_some() {
-        capture.timeline = capture.timeline.with_names(snapshot.clone());
+    let Some(mut trace) = tab.trace.take() else { return };
+    let snapshot = trace.timeline.snapshot().with_overlay(named.overlay.clone());
+    if named.overlay.is_some() || trace.timeline.snapshot().overlay().is_some() {
+        trace.timeline = trace.timeline.with_names(snapshot.clone());
         // Looked up again with the names.
-        capture.details = None;
+        trace.details = None;
         tab.panels.forget(&snapshot, &tab.wake);
     }
     tab.panels.set_modules(named, &snapshot);
@@ -45,8 +45,8 @@ fn show_names(tab: &mut Tab, named: &NamedTrace) {
     } else {
         tab.clear_passing_note();
     }
-    capture.has_other_stacks = named.has_other_stacks;
-    tab.capture = Some(capture);
+    trace.has_other_stacks = named.has_other_stacks;
+    tab.trace = Some(trace);
 }
 
 impl App {
@@ -103,7 +103,7 @@ impl App {
             TabEvent::Previewed(id, snapshot) if tab.runs(id) => {
                 if let Some(running) = &tab.running {
                     let sources = running.sources.clone();
-                    self.show_capture_in(at, snapshot, sources, true);
+                    self.show_trace_in(at, snapshot, sources, true);
                 }
             }
             TabEvent::Loaded(id, result) if tab.runs(id) => self.handle_loaded(at, result),
@@ -119,7 +119,7 @@ impl App {
                         tab.note = format!("{events} in {bytes} written to {}", path.display());
                     }
                     // The next frame imports the trace again, and then restarts the export.
-                    Err(TaskError::Damaged(_)) if tab.capture.as_ref().is_some_and(|open| !open.is_mended) => {}
+                    Err(TaskError::Damaged(_)) if tab.trace.as_ref().is_some_and(|open| !open.is_mended) => {}
                     Err(error) => {
                         tab.export = None;
                         self.fail(at, "The trace could not be written", error, true);
@@ -127,18 +127,18 @@ impl App {
                 }
             }
             TabEvent::Summarised(of, summary) => {
-                if let Some(capture) = &mut tab.capture {
-                    capture.set_summary(of, summary);
+                if let Some(trace) = &mut tab.trace {
+                    trace.set_summary(of, summary);
                 }
             }
             TabEvent::FlowsFound(of, row, flows) => {
-                if let Some(capture) = &mut tab.capture {
-                    capture.set_flows(of, row, flows);
+                if let Some(trace) = &mut tab.trace {
+                    trace.set_flows(of, row, flows);
                 }
             }
             TabEvent::Derived(of, made) => {
-                if let Some(capture) = &mut tab.capture {
-                    capture.show_derived(of, *made);
+                if let Some(trace) = &mut tab.trace {
+                    trace.show_derived(of, *made);
                 }
             }
             TabEvent::Arranged(arranged) => {
@@ -147,9 +147,9 @@ impl App {
                 }
             }
             TabEvent::Answered(id, kind, answer) => {
-                let Some(capture) = &mut tab.capture else { return };
+                let Some(trace) = &mut tab.trace else { return };
                 let answer = answer.map(|answer| *answer);
-                let row = tab.panels.take_answer((id, kind), answer, &mut capture.timeline, &tab.wake);
+                let row = tab.panels.take_answer((id, kind), answer, &mut trace.timeline, &tab.wake);
                 if let Some(named) = tab.panels.take_named() {
                     show_names(tab, &named);
                 } else if let Some(row) = row {
@@ -210,7 +210,7 @@ impl App {
                     }
                     self.preferences.recent.note_facts(&sources, RecentFacts { bytes, opened_s });
                 }
-                self.show_capture_in(at, Snapshot::new(loaded.store), sources, false);
+                self.show_trace_in(at, Snapshot::new(loaded.store), sources, false);
                 if let Some(export) = export {
                     self.export_in(at, export);
                 }
@@ -226,17 +226,17 @@ impl App {
                 if let Some(timeline) = tab.timeline_mut() {
                     timeline.move_file(None);
                 }
-                let is_of_tab = tab.capture.as_ref().is_none_or(|open| open.sources == sources);
+                let is_of_tab = tab.trace.as_ref().is_none_or(|open| open.sources == sources);
                 self.fail(at, "The trace cannot be opened", error, is_of_tab);
             }
         }
     }
 
-    pub(super) fn show_capture_in(&mut self, at: usize, snapshot: Snapshot, sources: Sources, grows: bool) {
+    pub(super) fn show_trace_in(&mut self, at: usize, snapshot: Snapshot, sources: Sources, grows: bool) {
         let (id, navigation) = (self.next_task(), self.navigation());
         let renewal = self.answer_renewal(at, &snapshot);
         let tab = &mut self.tabs[at];
-        let before = tab.capture.take().filter(OpenCapture::grows);
+        let before = tab.trace.take().filter(OpenTrace::grows);
         let (is_mended, saved_state) = before.as_ref().map(|open| (open.is_mended, open.saved)).unwrap_or_default();
         let (before, flows) = before.map(|open| (open.timeline, open.flows)).unzip();
         let was_live = before.as_ref().is_some_and(Timeline::is_live);
@@ -270,33 +270,33 @@ impl App {
             AnswerRenewal::Renew => tab.panels.renew(timeline.snapshot(), &tab.wake),
             AnswerRenewal::Wait => {}
         }
-        let mut capture = OpenCapture::new(id, sources, timeline, grows, &tab.wake);
-        capture.is_mended = is_mended;
-        if grows && capture.timeline.is_live() {
+        let mut trace = OpenTrace::new(id, sources, timeline, grows, &tab.wake);
+        trace.is_mended = is_mended;
+        if grows && trace.timeline.is_live() {
             // Known flows stay in view until the next answer.
-            capture.flows = flows.unwrap_or_default();
+            trace.flows = flows.unwrap_or_default();
         }
         // Only what is known of the whole trace is saved, so its timeline is restored before it may be saved again.
-        let is_due = saved_state == SavedState::Pending && !was_live && capture.is_whole();
+        let is_due = saved_state == SavedState::Pending && !was_live && trace.is_whole();
         let folders = self.options.folders.as_ref().filter(|_| is_due);
         let (saved, note) = match tab.moved_from.take() {
             Some(view) => (Some(view), None),
-            None => folders.map(|folders| folders.timeline(&capture.sources)).unwrap_or_default(),
+            None => folders.map(|folders| folders.timeline(&trace.sources)).unwrap_or_default(),
         };
         tab.add_note(&note.unwrap_or_default());
-        capture.saved = if is_due || saved.is_some() { SavedState::Restored } else { saved_state };
-        if let Some(job) = saved.and_then(|saved| capture.timeline.restore(saved)) {
+        trace.saved = if is_due || saved.is_some() { SavedState::Restored } else { saved_state };
+        if let Some(job) = saved.and_then(|saved| trace.timeline.restore(saved)) {
             tasks::arrange(job, &tab.wake);
         }
         if !grows {
-            let query = self.options.symbols.query(&capture.sources, &self.options.load);
-            tab.panels.find_names_again(query, capture.timeline.snapshot(), &tab.wake);
+            let query = self.options.symbols.query(&trace.sources, &self.options.load);
+            tab.panels.find_names_again(query, trace.timeline.snapshot(), &tab.wake);
         }
-        tab.capture = Some(capture);
+        tab.trace = Some(trace);
     }
 
     /// Shows a trace imported from `sources`, complete or, if it `grows`, partial.
-    pub(crate) fn show_capture(&mut self, snapshot: Snapshot, sources: Sources, grows: bool) {
-        self.show_capture_in(self.shown_tab, snapshot, sources, grows);
+    pub(crate) fn show_trace(&mut self, snapshot: Snapshot, sources: Sources, grows: bool) {
+        self.show_trace_in(self.shown_tab, snapshot, sources, grows);
     }
 }

@@ -10,14 +10,14 @@ use crate::ui::panel::Panel;
 impl App {
     /// Returns the selected span as text; `None` without a selection.
     pub(super) fn selected_span_text(&self) -> Option<String> {
-        Some(self.tab().capture.as_ref()?.details.as_ref()?.as_text())
+        Some(self.tab().trace.as_ref()?.details.as_ref()?.as_text())
     }
 
     /// Returns the statistics table as CSV.
     pub(super) fn statistics_csv(&mut self) -> Option<String> {
         let cells = self.cells();
         let tab = self.tab_mut();
-        let snapshot = tab.capture.as_ref()?.timeline.snapshot().clone();
+        let snapshot = tab.trace.as_ref()?.timeline.snapshot().clone();
         Some(tab.panels.table_of(Panel::Statistics, &snapshot)?.to_csv(cells))
     }
 
@@ -25,7 +25,7 @@ impl App {
     pub(super) fn panel_text(&mut self, panel: Panel) -> Option<String> {
         let cells = self.cells();
         let tab = self.tab_mut();
-        let snapshot = tab.capture.as_ref()?.timeline.snapshot();
+        let snapshot = tab.trace.as_ref()?.timeline.snapshot();
         let text = tab.panels.copied(panel, snapshot, cells)?;
         if let Some((copied, all)) = tab.panels.copied_part(panel) {
             let (copied, all) = (grouped_digits(copied), grouped_digits(all));
@@ -38,9 +38,9 @@ impl App {
     pub(super) fn command_line(&mut self, panel: Panel) -> Option<String> {
         let line = self.tab_mut().panels.command_line(panel)?;
         let tab = self.tab();
-        let capture = tab.capture.as_ref()?;
-        let (snapshot, scope) = (capture.timeline.snapshot(), capture.timeline.scope());
-        let text = line.text(&capture.sources, snapshot, scope, tab.panels.symbol_folders(snapshot));
+        let trace = tab.trace.as_ref()?;
+        let (snapshot, scope) = (trace.timeline.snapshot(), trace.timeline.scope());
+        let text = line.text(&trace.sources, snapshot, scope, tab.panels.symbol_folders(snapshot));
         if text.is_none() {
             self.set_note(
                 "No options of a command name exactly these tracks: take whole processes or threads.".to_owned(),

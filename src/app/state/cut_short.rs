@@ -55,7 +55,7 @@ impl App {
         let sources = held.folder.sources();
         let tab = &mut self.tabs[self.shown_tab];
         tab.message = None;
-        tab.awaits_capture = false;
+        tab.awaits_trace = false;
         tab.running = Some(tasks::load_spooled(id, sources, load, &tab.wake));
         tab.add_note(&format!(
             "Export it to keep it for longer: so far it is in {}",

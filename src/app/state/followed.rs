@@ -4,10 +4,10 @@
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use crate::app::capture::Growth;
 use crate::app::event::TaskError;
 use crate::app::follow::{self, FollowTask};
 use crate::app::follow_request::FollowRequest;
+use crate::app::open_trace::Growth;
 use crate::app::state::App;
 use crate::app::tab::TabMessage;
 use crate::app::tasks;
@@ -41,7 +41,7 @@ impl App {
         self.tabs[at].keep(self.options.folders.as_ref());
         let tab = &mut self.tabs[at];
         tab.message = None;
-        tab.awaits_capture = false;
+        tab.awaits_trace = false;
         tab.follow = Some(follow::start(id, request, &self.options.load, &tab.wake));
     }
 
@@ -68,7 +68,7 @@ impl App {
         let at = self.shown_tab;
         let tab = &mut self.tabs[at];
         let Some(follow) = tab.follow.as_mut().filter(|follow| follow.is_running()) else { return };
-        let follows = tab.capture.as_ref().is_some_and(|capture| capture.timeline.follows());
+        let follows = tab.trace.as_ref().is_some_and(|trace| trace.timeline.follows());
         let unshown = match command {
             LiveCommand::Stop => {
                 follow.stop();
@@ -77,8 +77,8 @@ impl App {
             LiveCommand::TogglePause => follow.pause(!follow.is_paused()),
             LiveCommand::Follow | LiveCommand::FollowOrPause if follow.is_paused() || !follows => {
                 let unshown = follow.pause(false);
-                if let Some(capture) = &mut tab.capture {
-                    capture.timeline.follow();
+                if let Some(trace) = &mut tab.trace {
+                    trace.timeline.follow();
                 }
                 unshown
             }
@@ -109,17 +109,17 @@ impl App {
         let tab = &mut self.tabs[at];
         let Some(sources) = tab.follow.as_ref().map(|follow| follow.sources.clone()) else { return };
         // Something else was open here before.
-        let is_first = !tab.capture.as_ref().is_some_and(|capture| capture.timeline.is_live());
+        let is_first = !tab.trace.as_ref().is_some_and(|trace| trace.timeline.is_live());
         if is_first {
             tab.stop_growing();
         }
-        self.show_capture_in(at, snapshot, sources, true);
-        let Some(capture) = &mut self.tabs[at].capture else { return };
+        self.show_trace_in(at, snapshot, sources, true);
+        let Some(trace) = &mut self.tabs[at].trace else { return };
         if is_first {
-            capture.timeline.set_live();
+            trace.timeline.set_live();
         }
         let (buckets, filled) = density.filled();
-        capture.timeline.set_live_summary(TraceSummary::from_filled(buckets, filled));
+        trace.timeline.set_live_summary(TraceSummary::from_filled(buckets, filled));
     }
 
     /// Returns how the panels of a tab follow to a new picture. Queries run at most once a second and one at a time,
@@ -130,7 +130,7 @@ impl App {
         let Some(follow) = tab.follow.as_mut().filter(|follow| follow.is_running()) else {
             return AnswerRenewal::Forget;
         };
-        let earlier = tab.capture.as_ref().map(|open| open.timeline.snapshot());
+        let earlier = tab.trace.as_ref().map(|open| open.timeline.snapshot());
         let is_due = !is_busy && follow.answered.is_none_or(|answered| answered.elapsed() >= ANSWERS_EVERY);
         let renewal = match earlier {
             Some(earlier) if !later.has_lanes_of(earlier) => AnswerRenewal::Forget,
@@ -149,14 +149,14 @@ impl App {
     pub(in crate::app) fn renew_late_answers(&mut self, ctx: &egui::Context) {
         let tab = self.tab_mut();
         let Some(follow) = tab.follow.as_mut().filter(|follow| follow.has_unanswered) else { return };
-        let Some(capture) = &tab.capture else { return };
+        let Some(trace) = &tab.trace else { return };
         let left = follow.answered.map_or(Duration::ZERO, |answered| ANSWERS_EVERY.saturating_sub(answered.elapsed()));
         if !left.is_zero() || tab.panels.is_busy() {
             ctx.request_repaint_after(left.max(Duration::from_millis(100)));
             return;
         }
         (follow.has_unanswered, follow.answered) = (false, Some(Instant::now()));
-        tab.panels.renew(capture.timeline.snapshot(), &tab.wake);
+        tab.panels.renew(trace.timeline.snapshot(), &tab.wake);
     }
 
     /// Keeps the last picture of an ended trace that is not sorted.
@@ -167,9 +167,9 @@ impl App {
         let tab = &mut self.tabs[at];
         tab.follow = None;
         tab.stop_growing();
-        if let Some(capture) = &mut tab.capture {
-            capture.growth = Growth::LastPicture;
-            capture.timeline.set_still();
+        if let Some(trace) = &mut tab.trace {
+            trace.growth = Growth::LastPicture;
+            trace.timeline.set_still();
         }
     }
 

@@ -2,7 +2,7 @@
 //! files that were found since.
 
 use super::{App, LoadSource};
-use crate::app::capture::Growth;
+use crate::app::open_trace::Growth;
 use crate::app::tab::TabMessage;
 use crate::ingest::CachePolicy;
 use crate::store::cache::Cache;
@@ -10,19 +10,19 @@ use crate::store::cache::Cache;
 impl App {
     /// Leaves a damaged store to the caller, which has no tabs to import into.
     pub(in crate::app) fn leave_damage(&mut self) {
-        if let Some(capture) = &mut self.tab_mut().capture {
-            capture.is_mended = true;
+        if let Some(trace) = &mut self.tab_mut().trace {
+            trace.is_mended = true;
         }
     }
 
     /// Imports a trace again whose cached store is damaged. The view stays.
     pub(in crate::app) fn mend(&mut self) {
-        let Some(capture) = &self.tab().capture else { return };
-        let store = capture.timeline.snapshot().store();
-        if self.tab().running.is_some() || self.tab().follow.is_some() || capture.is_mended || store.damaged() == 0 {
+        let Some(trace) = &self.tab().trace else { return };
+        let store = trace.timeline.snapshot().store();
+        if self.tab().running.is_some() || self.tab().follow.is_some() || trace.is_mended || store.damaged() == 0 {
             return;
         }
-        let (sources, forgotten) = (capture.sources.clone(), Cache::forget(store.path()));
+        let (sources, forgotten) = (trace.sources.clone(), Cache::forget(store.path()));
         // Imports of other tabs keep their cache.
         let cache = self.options.load.cache.clone();
         if forgotten.is_err() {
@@ -38,23 +38,23 @@ impl App {
                 Some(TabMessage::of_tab("The sorted store is damaged", format!("{sources}: {error}")));
         }
         "The sorted store of this trace was damaged; the trace is sorted again.".clone_into(&mut self.tab_mut().note);
-        if let Some(capture) = &mut self.tab_mut().capture {
-            (capture.growth, capture.is_mended) = (Growth::Grows, true);
+        if let Some(trace) = &mut self.tab_mut().trace {
+            (trace.growth, trace.is_mended) = (Growth::Grows, true);
         }
     }
 
     /// Imports a trace again whose stacks can be unwound with files that the user has just added. The view stays.
     pub(in crate::app) fn unwind_again(&mut self) {
-        let Some(capture) = &self.tab().capture else { return };
-        if self.tab().running.is_some() || self.tab().follow.is_some() || !capture.has_other_stacks {
+        let Some(trace) = &self.tab().trace else { return };
+        if self.tab().running.is_some() || self.tab().follow.is_some() || !trace.has_other_stacks {
             return;
         }
-        let sources = capture.sources.clone();
+        let sources = trace.sources.clone();
         self.load(LoadSource::Files(sources));
         let note = "Files that stacks are unwound by were found; the trace is sorted again.";
         self.tab_mut().set_passing_note(note.to_owned());
-        if let Some(capture) = &mut self.tab_mut().capture {
-            (capture.growth, capture.has_other_stacks) = (Growth::Grows, false);
+        if let Some(trace) = &mut self.tab_mut().trace {
+            (trace.growth, trace.has_other_stacks) = (Growth::Grows, false);
         }
     }
 }

@@ -35,8 +35,8 @@ impl App {
             }
             Purpose::Export(format) => self.export(format, SelectedScope::default(), &path),
             Purpose::ExportSelected => {
-                let capture = self.tab().capture.as_ref();
-                let scope = capture.map(|capture| capture.timeline.scope().clone()).unwrap_or_default();
+                let trace = self.tab().trace.as_ref();
+                let scope = trace.map(|trace| trace.timeline.scope().clone()).unwrap_or_default();
                 self.export(ExportFormat::NATIVE, scope, &path)
             }
             Purpose::Table(panel) => self.write_table(panel, &path),
@@ -69,8 +69,8 @@ impl App {
         check_free(path, &named)?;
         let (id, can_export) = (self.next_task(), self.can_export());
         let tab = self.tab_mut();
-        let Some(capture) = &tab.capture else { return Ok(()) };
-        let snapshot = capture.timeline.snapshot().clone();
+        let Some(trace) = &tab.trace else { return Ok(()) };
+        let snapshot = trace.timeline.snapshot().clone();
         let Some(table) = tab.panels.table_of(panel, &snapshot) else {
             return Err("The table has no rows yet. Export it again when they are counted.".to_owned());
         };
@@ -78,7 +78,7 @@ impl App {
         if is_long && !can_export {
             return Err("Only a completely sorted trace can be exported.".to_owned());
         }
-        let running = tasks::write_table(id, (snapshot, capture.sources.clone()), table, (named, format), &tab.wake);
+        let running = tasks::write_table(id, (snapshot, trace.sources.clone()), table, (named, format), &tab.wake);
         if is_long {
             tab.running = Some(running);
         } else {
@@ -101,8 +101,8 @@ impl App {
 
     /// Returns the derived tracks that an export of the active tab writes; shows a note if some are not computed yet.
     fn derived_to_export(&mut self, format: ExportFormat) -> Vec<DerivedCounter> {
-        let Some(capture) = self.tab().capture.as_ref().filter(|_| format.has_counters()) else { return Vec::new() };
-        let (rows, missing) = capture.timeline.derived_to_export();
+        let Some(trace) = self.tab().trace.as_ref().filter(|_| format.has_counters()) else { return Vec::new() };
+        let (rows, missing) = trace.timeline.derived_to_export();
         let counter = |row: &DerivedRow| {
             let (name, track) = (row.exported_name(), DerivedTrack::new(row.kind.clone(), &row.scope.filter));
             Some(DerivedCounter { name, track, series: row.series()?.clone() })
@@ -128,8 +128,8 @@ impl App {
             // A running trace has no index.
             format = ExportFormat::Native { compact: true };
         }
-        if let Some(capture) = &tab.capture {
-            let (snapshot, sources) = (capture.timeline.snapshot().clone(), capture.sources.clone());
+        if let Some(trace) = &tab.trace {
+            let (snapshot, sources) = (trace.timeline.snapshot().clone(), trace.sources.clone());
             tab.running = Some(tasks::export(id, (snapshot, sources), (format, scope, derived), path, &tab.wake));
         }
     }
@@ -153,9 +153,9 @@ impl App {
     fn draw(&mut self, size: PictureSize, path: &Path) {
         let theme = self.theme.clone();
         let tab = self.tab_mut();
-        if let Some(capture) = &tab.capture {
-            let picture = TimelinePicture::from_timeline(&capture.timeline, theme, size);
-            tasks::draw(path.to_owned(), picture, capture.sources.clone(), &tab.wake);
+        if let Some(trace) = &tab.trace {
+            let picture = TimelinePicture::from_timeline(&trace.timeline, theme, size);
+            tasks::draw(path.to_owned(), picture, trace.sources.clone(), &tab.wake);
             tab.note = format!("Drawing {}...", file_name(path));
         }
     }

@@ -113,14 +113,14 @@ fn an_open_trace_is_found_by_any_path_to_it() {
 fn an_unchanged_window_does_not_overwrite_the_bookmarks_of_another() {
     let folder = tempfile::tempdir().unwrap();
     let folders = Folders { config: folder.path().join("config"), state: folder.path().join("state") };
-    let capture = file(folder.path(), "two.json", TWO_SPANS);
-    let [mut one, mut other] = [(); 2].map(|()| Session::opened(&folders, &capture));
+    let trace = file(folder.path(), "two.json", TWO_SPANS);
+    let [mut one, mut other] = [(); 2].map(|()| Session::opened(&folders, &trace));
     (0..3).for_each(|_| other.frame(Vec::new()));
     one.app.act(Command::Timeline(TimelineCommand::Bookmark(BookmarkCommand::Add)));
     one.frame(Vec::new());
     one.app.keep();
     other.app.keep();
-    assert_eq!(Session::opened(&folders, &capture).app.timeline_mut().unwrap().marks().all().len(), 1);
+    assert_eq!(Session::opened(&folders, &trace).app.timeline_mut().unwrap().marks().all().len(), 1);
 }
 
 #[test]
@@ -167,7 +167,7 @@ fn a_tab_whose_file_cannot_be_opened_is_marked_as_failed() {
 #[test]
 fn a_trace_from_a_pipe_is_not_read_again_to_move_it() {
     let mut session = Session::new();
-    session.app.show_capture(snapshot(TWO_SPANS), "/dev/stdin".into(), false);
+    session.app.show_trace(snapshot(TWO_SPANS), "/dev/stdin".into(), false);
     session.app.act(Command::App(AppCommand::MoveFileBy("stdin".into(), 1000)));
     assert!(session.app.note().contains("/dev/stdin cannot be read again"), "{}", session.app.note());
     session.frame(Vec::new());

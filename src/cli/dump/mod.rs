@@ -44,7 +44,7 @@ fn print_once(sources: &Sources, how: &Load) -> Result<(), CliError> {
     rows_to_stdout(&snapshot, |out| {
         let utids = tables::print(&snapshot, out)?;
         let mut dump = Dump::new(&snapshot, &utids, out);
-        for row in SortedRows::new(&snapshot, snapshot.capture_lanes(), None, None) {
+        for row in SortedRows::new(&snapshot, snapshot.event_lanes(), None, None) {
             dump.row(&row)?;
         }
         dump.states()?;

@@ -12,14 +12,14 @@ fn slices(snapshot: &Snapshot) -> Vec<Value> {
     let (mut tables, mut out) = (Vec::new(), Vec::new());
     let utids = tables::print(snapshot, &mut tables).unwrap();
     let mut dump = Dump::new(snapshot, &utids, &mut out);
-    SortedRows::new(snapshot, snapshot.capture_lanes(), None, None).for_each(|row| dump.row(&row).unwrap());
+    SortedRows::new(snapshot, snapshot.event_lanes(), None, None).for_each(|row| dump.row(&row).unwrap());
     let lines = std::str::from_utf8(&out).unwrap().lines().map(|line| serde_json::from_str(line).unwrap());
     lines.filter(|line: &Value| line["t"] == "slice").collect()
 }
 
 /// Returns the number of the innermost earlier span that is open for all of each row.
 fn scanned(snapshot: &Snapshot) -> Vec<Option<u64>> {
-    let rows: Vec<SortedRow> = SortedRows::new(snapshot, snapshot.capture_lanes(), None, None).collect();
+    let rows: Vec<SortedRow> = SortedRows::new(snapshot, snapshot.event_lanes(), None, None).collect();
     let depth = |row: &SortedRow| match row.kind {
         LaneKind::Instants => row.row.value as u16,
         _ => snapshot.lane(row.index.lane).depth,

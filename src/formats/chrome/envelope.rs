@@ -9,7 +9,7 @@ use crate::model::{Loss, LossValue, Losses, SourcePos};
 
 /// The reason why the input is not a trace: the byte offset, the expected syntax, and the bytes there.
 #[derive(Debug)]
-pub(super) struct NoCapture {
+pub(super) struct NotATrace {
     pub(super) offset: u64,
     pub(super) expected: &'static str,
     pub(super) found: String,
@@ -103,7 +103,7 @@ impl Envelope {
     }
 
     /// Returns an error if the input ended at `offset` without a trace. `is_recognised` means that there was an event.
-    pub(super) fn at_end(&self, offset: u64, is_recognised: bool) -> Result<(), NoCapture> {
+    pub(super) fn at_end(&self, offset: u64, is_recognised: bool) -> Result<(), NotATrace> {
         let is_empty_object = matches!(self.stage, EnvelopeStage::Closed) && self.keys.is_empty();
         // A lone opening bracket is an unclosed array.
         if self.array_found && (self.is_certain || is_recognised)
@@ -117,7 +117,7 @@ impl Envelope {
         } else {
             format!("an object with the keys {}", self.keys.join(", "))
         };
-        Err(NoCapture { offset, expected: "an array of events, or an object with the key traceEvents", found })
+        Err(NotATrace { offset, expected: "an array of events, or an object with the key traceEvents", found })
     }
 
     /// Continues through `bytes`, which start at `offset`. Returns the number of consumed bytes and what follows.
@@ -126,7 +126,7 @@ impl Envelope {
         bytes: &[u8],
         offset: u64,
         losses: &mut Losses,
-    ) -> Result<(usize, Follows), NoCapture> {
+    ) -> Result<(usize, Follows), NotATrace> {
         let mut scanner = Scanner::new(bytes, 0);
         loop {
             let before = scanner.pos;
@@ -164,7 +164,7 @@ impl Envelope {
                 Ok(Some(follows)) => return Ok((here, follows)),
                 Err(expected) => {
                     let found = excerpt(&bytes[here..]);
-                    return Err(NoCapture { offset: offset_here, expected, found });
+                    return Err(NotATrace { offset: offset_here, expected, found });
                 }
             }
         }

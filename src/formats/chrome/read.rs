@@ -11,7 +11,7 @@ use std::thread;
 use crossbeam_channel::{Receiver, Sender, bounded, unbounded};
 use rustc_hash::FxHashMap;
 
-use super::envelope::{Envelope, Follows, NoCapture};
+use super::envelope::{Envelope, Follows, NotATrace};
 use super::events::{ChromeBatch, UnownedThread};
 use super::frames::StackFrames;
 use super::profiles::Profiles;
@@ -36,7 +36,7 @@ pub(crate) const FORMAT: Format = Format {
     record: "An event is an object with ph, ts, pid and tid, in an array or in one under traceEvents.",
     sniff: looks_like_json,
     shows: &Shown::ALL,
-    opener: Opener::Capture(|source, _| Ok(open(source))),
+    opener: Opener::Trace(|source, _| Ok(open(source))),
 };
 
 fn open(source: Source) -> Reader {
@@ -92,7 +92,7 @@ impl StreamReader for ChromeJson {
         };
         read.map_err(|stop| match stop {
             Stop::Read(error) => error,
-            Stop::NoCapture(NoCapture { offset, expected, found }) => {
+            Stop::NotATrace(NotATrace { offset, expected, found }) => {
                 let found = if expected == EVENTS { found + &shapes::nearest(&head) } else { found };
                 ReadError::Malformed { path, offset, expected: expected.to_owned(), found }
             }
@@ -178,7 +178,7 @@ const EVENTS: &str = "the events of a trace, each with a phase (`ph`)";
 /// The reason for an early end of the read.
 enum Stop {
     Read(ReadError),
-    NoCapture(NoCapture),
+    NotATrace(NotATrace),
 }
 
 impl From<ReadError> for Stop {
@@ -187,9 +187,9 @@ impl From<ReadError> for Stop {
     }
 }
 
-impl From<NoCapture> for Stop {
-    fn from(error: NoCapture) -> Self {
-        Self::NoCapture(error)
+impl From<NotATrace> for Stop {
+    fn from(error: NotATrace) -> Self {
+        Self::NotATrace(error)
     }
 }
 
@@ -351,7 +351,7 @@ impl<'a> Follower<'a> {
         }
         if self.position.is_none() && self.carry.len() >= RECORD_BYTES_MAX {
             let found = "a longer one".to_owned();
-            return Err(NoCapture { offset: self.offset, expected: "a key below 64 MiB", found }.into());
+            return Err(NotATrace { offset: self.offset, expected: "a key below 64 MiB", found }.into());
         }
         self.enough_bytes = (2 * self.carry.len()).min(RECORD_BYTES_MAX);
         Ok(())
@@ -462,7 +462,7 @@ impl<'a> Follower<'a> {
                 1 => "1 object without".to_owned(),
                 many => format!("{many} objects without"),
             };
-            return Err(NoCapture { offset: 0, expected: EVENTS, found }.into());
+            return Err(NotATrace { offset: 0, expected: EVENTS, found }.into());
         }
         let is_whole = cut_at.is_none() && self.envelope.may_end();
         if !is_whole && !self.truncated {

@@ -30,7 +30,7 @@ pub(crate) const FORMAT: Format = Format {
     record: "A record is words of 64 bits, the first with its type and its length.",
     sniff: looks_like_fxt,
     shows: &[Shown::Spans, Shown::Instants, Shown::Counters, Shown::Flows, Shown::Arguments, Shown::Scheduling],
-    opener: Opener::Capture(|source, _| Ok(open(source))),
+    opener: Opener::Trace(|source, _| Ok(open(source))),
 };
 
 /// Returns whether a trace begins with the magic record.

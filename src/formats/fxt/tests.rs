@@ -51,13 +51,13 @@ fn arg(kind: u64, name: &str, upper: u64, rest: &[Vec<u8>]) -> Vec<u8> {
     record(kind | inline(name) << 16 | upper << 32, &[&[padded(name)], rest].concat())
 }
 
-fn capture(records: &[Vec<u8>]) -> Vec<u8> {
+fn trace(records: &[Vec<u8>]) -> Vec<u8> {
     let start = [words(&[MAGIC]), string(1, "cat"), thread(1, 100, 101)];
     [&start[..], records].concat().concat()
 }
 
 fn read(records: &[Vec<u8>]) -> Reading {
-    read_bytes(&capture(records)).expect("a capture")
+    read_bytes(&trace(records)).expect("a trace")
 }
 
 #[test]
@@ -210,10 +210,10 @@ fn an_event_that_cannot_be_shown_is_counted_once() {
 #[test]
 fn a_capture_that_is_cut_anywhere_keeps_all_records_before_the_cut() {
     let records: Vec<_> = (0..4u64).map(|ts| event(4, ts, "name", &[], &[ts + 1])).collect();
-    let whole = capture(&records);
-    let first = capture(&[]).len();
+    let whole = trace(&records);
+    let first = trace(&[]).len();
     for len in first..whole.len() {
-        let reading = read_bytes(&whole[..len]).expect("a capture");
+        let reading = read_bytes(&whole[..len]).expect("a trace");
         let size = records[0].len();
         assert_eq!(reading.events.len(), (len - first) / size, "{len} bytes");
         assert_eq!(reading.losses.total(), u64::from(!(len - first).is_multiple_of(size)), "{len} bytes");
@@ -256,10 +256,10 @@ proptest! {
     #[test]
     fn flipped_bytes_never_stop_the_reading(at in 8usize..400, byte: u8) {
         let records: Vec<_> = (0..8u64).map(|ts| event(4, ts, "name", &[arg(4, "u", 0, &[words(&[ts])])], &[ts + 1])).collect();
-        let mut bytes = capture(&records);
+        let mut bytes = trace(&records);
         let at = 8 + at % (bytes.len() - 8);
         bytes[at] = byte;
-        let reading = read_bytes(&bytes).expect("a capture");
+        let reading = read_bytes(&bytes).expect("a trace");
         let is_all = reading.events.len() >= records.len();
         prop_assert!(is_all || reading.losses.total() > 0, "nothing vanishes uncounted");
     }

@@ -100,15 +100,15 @@ impl<'a> Output<'a> {
 
 /// Creates a reader for a text format.
 pub(crate) fn open(source: Source, parser: impl LineParser + 'static) -> Reader {
-    Reader::Stream(Box::new(TextCapture { source: Some(source), parser }))
+    Reader::Stream(Box::new(TextTrace { source: Some(source), parser }))
 }
 
-struct TextCapture<P> {
+struct TextTrace<P> {
     source: Option<Source>,
     parser: P,
 }
 
-impl<P: LineParser> StreamReader for TextCapture<P> {
+impl<P: LineParser> StreamReader for TextTrace<P> {
     fn read(&mut self, sink: &mut dyn BatchSink, context: &ReadContext) -> Result<(), ReadError> {
         let Some(source) = self.source.take() else { return Ok(()) };
         let path = source.path().to_owned();

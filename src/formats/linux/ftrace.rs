@@ -27,7 +27,7 @@ pub(crate) const FORMAT: Format = Format {
     record: "An event is a line of task, processor in brackets, time and event: \"bash-977 [000] 17284.993652: sched_switch: ...\".",
     sniff: looks_like_ftrace,
     shows: &Shown::ALL,
-    opener: Opener::Capture(|source, _| Ok(open(source))),
+    opener: Opener::Trace(|source, _| Ok(open(source))),
 };
 
 /// Returns whether this is trace text, or a page that may contain some.

@@ -26,7 +26,7 @@ pub(crate) const FORMAT: Format = Format {
     record: "An event is a line of command, thread, time and event: \"bash 977 [000] 17284.993652: cycles: ...\".",
     sniff: looks_like_perf_script,
     shows: &[Shown::Spans, Shown::Instants, Shown::Arguments, Shown::Scheduling, Shown::Samples],
-    opener: Opener::Capture(|source, _| Ok(open(source))),
+    opener: Opener::Trace(|source, _| Ok(open(source))),
 };
 
 /// Returns whether the first line that is not a comment is an event of `perf script`.

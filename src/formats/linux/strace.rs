@@ -35,7 +35,7 @@ pub(crate) const FORMAT: Format = Format {
     record: "A call is a line of time and call: \"977 1795166531.000001 getpid() = 977 <0.000004>\".",
     sniff: looks_like_strace,
     shows: &[Shown::Spans, Shown::Instants, Shown::Arguments, Shown::Samples],
-    opener: Opener::Capture(|source, _| Ok(open(source))),
+    opener: Opener::Trace(|source, _| Ok(open(source))),
 };
 
 /// Parses a line of `perf trace`, or else of `strace` or `ltrace`. Returns `None` if it is of neither.

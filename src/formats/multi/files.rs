@@ -61,6 +61,6 @@ impl StreamReader for MultiFileReader {
 fn read_file(path: &Path, sink: &mut dyn BatchSink, context: &ReadContext) -> Result<(), ReadError> {
     match sniff::open(path, context)? {
         Reader::Stream(mut reader) => reader.read(sink, context),
-        Reader::Chunks(capture) => batches::read(&capture, path, sink, context),
+        Reader::Chunks(trace) => batches::read(&trace, path, sink, context),
     }
 }

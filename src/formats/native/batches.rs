@@ -6,7 +6,7 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 
 use crate::formats::record_check::{RecordKind, check};
-use crate::formats::{BatchSink, ChunkedCapture, ReadContext, ReadError};
+use crate::formats::{BatchSink, ChunkedTrace, ReadContext, ReadError};
 use crate::model::{
     Batch, EventKind, Id, Loss, Losses, Metadata, NameIdx, NameRow, Names, SourcePos, StackIdx, Stacks, Track,
     TrackIdx, TrackKind, TrackTables,
@@ -21,20 +21,20 @@ pub(super) const CHUNKS: RecordKind =
 /// # Errors
 /// Returns the errors of a stream, also if all chunks are damaged.
 pub(crate) fn read(
-    capture: &ChunkedCapture,
+    trace: &ChunkedTrace,
     path: &Path,
     sink: &mut dyn BatchSink,
     context: &ReadContext,
 ) -> Result<(), ReadError> {
     let (mut has_events, mut lost) = (false, Losses::default());
-    let (metadata, losses) = (described(&capture.tracks), capture.losses.clone());
+    let (metadata, losses) = (described(&trace.tracks), trace.losses.clone());
     sink.accept(Batch { names: vec![NameRow::default()], metadata, losses, ..Batch::default() })?;
-    for (number, head) in capture.source.heads().iter().enumerate() {
+    for (number, head) in trace.source.heads().iter().enumerate() {
         context.cancel.check()?;
-        match capture.source.load(number) {
+        match trace.source.load(number) {
             Ok(chunk) => {
                 let mut batch = Batch { chunk, names: vec![NameRow::default()], ..Batch::default() };
-                let ChunkedCapture { names, tracks, stacks, .. } = capture;
+                let ChunkedTrace { names, tracks, stacks, .. } = trace;
                 renumber(Tables { names, tracks, stacks }, &mut batch);
                 batch.chunk.sort();
                 has_events |= !batch.chunk.events.is_empty();

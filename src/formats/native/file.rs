@@ -12,14 +12,14 @@ use crate::formats::ReadError;
 
 /// A trace file with its path, for errors.
 #[derive(Debug)]
-pub(super) struct CaptureFile {
+pub(super) struct NativeFile {
     file: File,
     path: PathBuf,
     /// Length of the file when it was opened; later growth is ignored.
     pub(super) bytes: u64,
 }
 
-impl CaptureFile {
+impl NativeFile {
     /// Opens a file; refuses non-files with [`ReadError::NotAFile`] and empty ones with [`ReadError::Empty`].
     pub(super) fn open(path: &Path) -> Result<Self, ReadError> {
         let io = |source| ReadError::Io { path: path.into(), offset: 0, source };

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::batches::{CHUNKS, check_chunks};
 use super::columns;
-use super::file::CaptureFile;
+use super::file::NativeFile;
 use super::live::LiveNative;
 use super::recover;
 use super::stacks::{self, StacksPatch};
@@ -17,7 +17,7 @@ use crate::base::progress::Progress;
 use crate::formats::format::{Format, Opener, Shown};
 use crate::formats::input::source::Source;
 use crate::formats::input::unpack::unpacked_to_file;
-use crate::formats::{ChunkHead, ChunkSource, ChunkedCapture, ReadContext, ReadError, Reader, StoreParts};
+use crate::formats::{ChunkHead, ChunkSource, ChunkedTrace, ReadContext, ReadError, Reader, StoreParts};
 use crate::model::{Chunk, Event, EventFlags, EventKind, Loss, Losses, Module, SourcePos, StackIdx, Stacks};
 
 pub(crate) const FORMAT: Format = Format {
@@ -25,7 +25,7 @@ pub(crate) const FORMAT: Format = Format {
     record: CHUNKS.record,
     sniff: |head| head.starts_with(&MAGIC),
     shows: &Shown::ALL,
-    opener: Opener::Capture(open_source),
+    opener: Opener::Trace(open_source),
 };
 
 /// Opens a native trace. It is read by position, so a compressed file is unpacked first.
@@ -37,11 +37,11 @@ fn open_source(source: Source, context: &ReadContext) -> Result<Reader, ReadErro
     let unpacked = if source.is_packed() { Some(unpacked_to_file(source, context)?) } else { None };
     // The temporary file is deleted once it is open.
     let bytes = unpacked.as_ref().map_or(path.as_path(), |file| file.path());
-    let (capture, lost) = open_unpacked(bytes, &path, context)?;
-    if capture.source.heads().is_empty() {
+    let (trace, lost) = open_unpacked(bytes, &path, context)?;
+    if trace.source.heads().is_empty() {
         check_chunks(&path, &lost, context)?;
     }
-    Ok(Reader::Chunks(Box::new(capture)))
+    Ok(Reader::Chunks(Box::new(trace)))
 }
 
 /// Opens a trace: reads its directory and tables, but not its events.
@@ -49,14 +49,14 @@ fn open_source(source: Source, context: &ReadContext) -> Result<Reader, ReadErro
 /// # Errors
 /// For a file that is unreadable, not a native trace, or of another version. Damage after the file header is not an
 /// error, but a loss.
-pub fn open(path: &Path, context: &ReadContext) -> Result<ChunkedCapture, ReadError> {
-    open_unpacked(path, path, context).map(|(capture, _)| capture)
+pub fn open(path: &Path, context: &ReadContext) -> Result<ChunkedTrace, ReadError> {
+    open_unpacked(path, path, context).map(|(trace, _)| trace)
 }
 
 /// Like [`open`], for a trace that was unpacked to another file: errors have the path of the original. Also returns the
 /// losses of this read, without those that the trace contains.
-fn open_unpacked(unpacked: &Path, path: &Path, context: &ReadContext) -> Result<(ChunkedCapture, Losses), ReadError> {
-    let file = CaptureFile::open(unpacked)?.with_path(path);
+fn open_unpacked(unpacked: &Path, path: &Path, context: &ReadContext) -> Result<(ChunkedTrace, Losses), ReadError> {
+    let file = NativeFile::open(unpacked)?.with_path(path);
     let mut losses = Losses::default();
     read_file_header(&file, &mut losses)?;
     let (entries, is_whole) = match directory(&file) {
@@ -124,13 +124,13 @@ fn open_unpacked(unpacked: &Path, path: &Path, context: &ReadContext) -> Result<
         progress: context.progress.clone(),
     };
     let store = has_store.then(|| Box::new(store) as Box<dyn StoreParts>);
-    Ok((ChunkedCapture { source: Box::new(source), names, tracks, stacks, losses, store }, lost))
+    Ok((ChunkedTrace { source: Box::new(source), names, tracks, stacks, losses, store }, lost))
 }
 
 /// The chunks of an opened trace.
 #[derive(Debug)]
 struct NativeSource {
-    file: Arc<CaptureFile>,
+    file: Arc<NativeFile>,
     heads: Vec<ChunkHead>,
     chunks: Vec<DirectoryEntry>,
     names: usize,
@@ -175,7 +175,7 @@ impl ChunkSource for NativeSource {
 /// The parts of the store in an opened trace.
 #[derive(Debug)]
 struct NativeStore {
-    file: Arc<CaptureFile>,
+    file: Arc<NativeFile>,
     parts: Vec<DirectoryEntry>,
     progress: Progress,
 }
@@ -207,7 +207,7 @@ impl NativeSource {
 }
 
 /// Verifies the file header. Damage after its magic is a loss, since chunks do not depend on it.
-fn read_file_header(file: &CaptureFile, losses: &mut Losses) -> Result<(), ReadError> {
+fn read_file_header(file: &NativeFile, losses: &mut Losses) -> Result<(), ReadError> {
     let Some(header) = file.record::<FileHeader>(0)? else {
         return Err(file.malformed(file.bytes, format!("{} bytes of header", FileHeader::BYTES), "the end".into()));
     };
@@ -224,7 +224,7 @@ fn read_file_header(file: &CaptureFile, losses: &mut Losses) -> Result<(), ReadE
 }
 
 /// Returns the directory of a finished file, if it and all its offsets are valid.
-fn directory(file: &CaptureFile) -> Option<Vec<DirectoryEntry>> {
+fn directory(file: &NativeFile) -> Option<Vec<DirectoryEntry>> {
     let trailer_offset = file.bytes.checked_sub(FileTrailer::BYTES)?;
     let trailer = file.record::<FileTrailer>(trailer_offset).ok()??;
     let header = file.record::<ChunkHeader>(trailer.directory_offset).ok()??;

@@ -1,7 +1,7 @@
 //! Finds the chunks of a trace with a missing or damaged directory, by following headers. After a damaged header,
 //! searches for the next intact one. Counts the skipped chunks.
 
-use super::file::CaptureFile;
+use super::file::NativeFile;
 use super::wire::{ALIGNMENT, CHUNK_MAGIC, ChunkHeader, ChunkKind, DirectoryEntry, FileHeader, FileTrailer};
 use crate::formats::{ReadContext, ReadError};
 use crate::model::{Loss, Losses, SourcePos};
@@ -11,7 +11,7 @@ const WINDOW_BYTES: usize = 1 << 20;
 
 /// Finds all intact chunks, in file order. Fails on I/O errors and cancellation.
 pub(super) fn find_chunks(
-    file: &CaptureFile,
+    file: &NativeFile,
     context: &ReadContext,
     losses: &mut Losses,
 ) -> Result<Vec<DirectoryEntry>, ReadError> {
@@ -64,7 +64,7 @@ pub(super) fn find_chunks(
 /// Finds the next intact header from `offset` that `follows` the previous chunks. Candidates are checked within the
 /// window, so that a file full of magics costs no additional reads.
 fn search(
-    file: &CaptureFile,
+    file: &NativeFile,
     context: &ReadContext,
     mut offset: u64,
     follows: impl Fn(&DirectoryEntry) -> bool,

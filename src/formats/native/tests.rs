@@ -9,7 +9,7 @@ use super::wire::{ChunkHeader, FileHeader, FileTrailer};
 use super::write::{EncodedChunk, NativeWriter};
 use super::{read, wire};
 use crate::formats::testing::{file_of, gzip};
-use crate::formats::{ChunkedCapture, ReadContext, ReadError};
+use crate::formats::{ChunkedTrace, ReadContext, ReadError};
 use crate::model::args::Detail;
 use crate::model::{
     Chunk, Event, EventFlags, EventKind, Id, Loss, Losses, NameIdx, Names, Registry, SourcePos, StackIdx, Stacks,
@@ -59,15 +59,15 @@ fn sample() -> SampleCapture {
     SampleCapture { chunks, names, tracks: registry.tables().clone(), losses, bytes, places }
 }
 
-fn open(bytes: &[u8]) -> Result<ChunkedCapture, ReadError> {
+fn open(bytes: &[u8]) -> Result<ChunkedTrace, ReadError> {
     let mut file = tempfile::NamedTempFile::new().unwrap();
     file.write_all(bytes).unwrap();
     read::open(file.path(), &ReadContext::default())
 }
 
 /// Returns all chunks that load, and the number of those that do not.
-fn load_all(capture: &ChunkedCapture) -> (Vec<Chunk>, usize) {
-    let chunks: Vec<_> = (0..capture.source.heads().len()).map(|chunk| capture.source.load(chunk)).collect();
+fn load_all(trace: &ChunkedTrace) -> (Vec<Chunk>, usize) {
+    let chunks: Vec<_> = (0..trace.source.heads().len()).map(|chunk| trace.source.load(chunk)).collect();
     let failed = chunks.iter().filter(|chunk| chunk.is_err()).count();
     (chunks.into_iter().flatten().collect(), failed)
 }
@@ -75,15 +75,15 @@ fn load_all(capture: &ChunkedCapture) -> (Vec<Chunk>, usize) {
 #[test]
 fn a_capture_comes_back_as_it_was_written() {
     let sample = sample();
-    let capture = open(&sample.bytes).unwrap();
-    assert_eq!(load_all(&capture), (sample.chunks.clone(), 0));
-    assert_eq!(capture.tracks, sample.tracks);
-    assert_eq!(capture.losses, sample.losses);
-    assert_eq!(capture.names.len(), sample.names.len());
-    for (head, chunk) in capture.source.heads().iter().zip(&sample.chunks) {
+    let trace = open(&sample.bytes).unwrap();
+    assert_eq!(load_all(&trace), (sample.chunks.clone(), 0));
+    assert_eq!(trace.tracks, sample.tracks);
+    assert_eq!(trace.losses, sample.losses);
+    assert_eq!(trace.names.len(), sample.names.len());
+    for (head, chunk) in trace.source.heads().iter().zip(&sample.chunks) {
         assert_eq!((Some(head.min_ts_ns), head.events), (chunk.min_ts_ns(), EVENTS_IN_CHUNK as u32));
         for event in &chunk.events {
-            assert_eq!(capture.names.get(event.name), sample.names.get(event.name));
+            assert_eq!(trace.names.get(event.name), sample.names.get(event.name));
         }
     }
 }
@@ -128,9 +128,9 @@ proptest! {
             chunks.push(chunk);
         }
         let bytes = writer.finish(&Losses::default()).unwrap();
-        let capture = open(&bytes).unwrap();
-        prop_assert_eq!(load_all(&capture), (chunks, 0));
-        prop_assert!(capture.losses.is_empty());
+        let trace = open(&bytes).unwrap();
+        prop_assert_eq!(load_all(&trace), (chunks, 0));
+        prop_assert!(trace.losses.is_empty());
     }
 }
 
@@ -143,15 +143,15 @@ fn a_file_cut_at_any_byte_keeps_every_chunk_before_the_cut() {
             assert!(matches!(opened, Err(ReadError::Empty { .. } | ReadError::Malformed { .. })), "{cut}");
             continue;
         }
-        let capture = opened.unwrap();
+        let trace = opened.unwrap();
         // A cut in the padding after a payload loses no data, but its chunk counts as truncated.
         let whole = sample.places.iter().filter(|place| place.end <= cut as u64).count();
-        assert_eq!(load_all(&capture), (sample.chunks[..whole].to_vec(), 0), "{cut}");
-        assert!(!capture.losses.is_empty(), "{cut}: a cut must be counted");
+        assert_eq!(load_all(&trace), (sample.chunks[..whole].to_vec(), 0), "{cut}");
+        assert!(!trace.losses.is_empty(), "{cut}: a cut must be counted");
         for event in sample.chunks[..whole].iter().flat_map(|chunk| &chunk.events) {
-            assert_eq!(capture.names.get(event.name), sample.names.get(event.name), "{cut}");
+            assert_eq!(trace.names.get(event.name), sample.names.get(event.name), "{cut}");
             assert_eq!(
-                capture.tracks.tracks[event.track.index()].key,
+                trace.tracks.tracks[event.track.index()].key,
                 sample.tracks.tracks[event.track.index()].key,
                 "{cut}"
             );
@@ -186,12 +186,12 @@ fn a_flipped_bit_in_a_chunk_header_costs_that_chunk_and_is_counted() {
         for end in [sample.bytes.len(), without_directory] {
             let mut bytes = sample.bytes[..end].to_vec();
             bytes[(place.start + bit / 8) as usize] ^= 1 << (bit % 8);
-            let capture = open(&bytes).unwrap();
-            let (chunks, failed) = load_all(&capture);
+            let trace = open(&bytes).unwrap();
+            let (chunks, failed) = load_all(&trace);
             let mut expected = sample.chunks.clone();
             expected.remove(1);
             assert_eq!(chunks, expected, "bit {bit}");
-            assert_eq!(failed as u64 + capture.losses.count(Loss::BadChunk), 1, "bit {bit}");
+            assert_eq!(failed as u64 + trace.losses.count(Loss::BadChunk), 1, "bit {bit}");
         }
     }
 }
@@ -203,15 +203,15 @@ fn a_flipped_bit_anywhere_is_an_error_or_counted_and_never_changes_an_event() {
         for bit in 0..8 {
             let mut bytes = sample.bytes.clone();
             bytes[byte] ^= 1 << bit;
-            let Ok(capture) = open(&bytes) else {
+            let Ok(trace) = open(&bytes) else {
                 assert!(byte < 12, "byte {byte}: only the magic and the version make a file unreadable");
                 continue;
             };
-            let (chunks, failed) = load_all(&capture);
+            let (chunks, failed) = load_all(&trace);
             assert!(chunks.len() + failed >= CHUNKS - 1, "byte {byte}");
             assert!(chunks.iter().all(|chunk| sample.chunks.contains(chunk)), "byte {byte}");
             let padding = bytes[byte] == 1 << bit && chunks == sample.chunks;
-            assert!(padding || failed > 0 || capture.losses != sample.losses, "byte {byte}: a loss must be counted");
+            assert!(padding || failed > 0 || trace.losses != sample.losses, "byte {byte}: a loss must be counted");
         }
     }
 }
@@ -234,9 +234,9 @@ fn a_file_full_of_magics_is_searched_once() {
         bytes.extend_from_slice(&wire::CHUNK_MAGIC.to_le_bytes());
         bytes.extend_from_slice(&[0; 4]);
     }
-    let capture = open(&bytes).unwrap();
-    assert_eq!(capture.losses.count(Loss::Truncated), 1);
-    assert!(capture.source.heads().is_empty());
+    let trace = open(&bytes).unwrap();
+    assert_eq!(trace.losses.count(Loss::Truncated), 1);
+    assert!(trace.source.heads().is_empty());
 }
 
 #[test]
@@ -245,8 +245,8 @@ fn losses_of_the_recorder_are_reported() {
     let sample = sample();
     writer.write_tables(&sample.names, &sample.tracks).unwrap();
     writer.write_encoded(&EncodedChunk::new(&sample.chunks[0]).unwrap().with_lost_before(9)).unwrap();
-    let capture = open(&writer.finish(&Losses::default()).unwrap()).unwrap();
-    assert_eq!(capture.losses.count(Loss::RecorderLost), 9);
+    let trace = open(&writer.finish(&Losses::default()).unwrap()).unwrap();
+    assert_eq!(trace.losses.count(Loss::RecorderLost), 9);
 }
 
 #[test]
@@ -259,9 +259,9 @@ fn an_event_that_points_beyond_the_tables_makes_its_chunk_malformed() {
         chunk.events[3].name = name;
         chunk.events[3].track = track;
         writer.write_chunk(&chunk).unwrap();
-        let capture = open(&writer.finish(&Losses::default()).unwrap()).unwrap();
-        assert!(matches!(capture.source.load(0), Err(ReadError::Malformed { .. })));
-        assert!(capture.source.load(1).is_err(), "there is no second chunk");
+        let trace = open(&writer.finish(&Losses::default()).unwrap()).unwrap();
+        assert!(matches!(trace.source.load(0), Err(ReadError::Malformed { .. })));
+        assert!(trace.source.load(1).is_err(), "there is no second chunk");
     }
 }
 
@@ -277,9 +277,9 @@ fn a_sample_that_points_beyond_the_stacks_makes_its_chunk_malformed() {
         let mut chunk = sample.chunks[0].clone();
         (chunk.events[3].kind, chunk.events[3].value) = (EventKind::Sample, value);
         writer.write_chunk(&chunk).unwrap();
-        let capture = open(&writer.finish(&Losses::default()).unwrap()).unwrap();
-        assert_eq!(capture.source.load(0).is_ok(), is_there);
-        assert_eq!(capture.stacks.get(stack).name, NameIdx(1));
+        let trace = open(&writer.finish(&Losses::default()).unwrap()).unwrap();
+        assert_eq!(trace.source.load(0).is_ok(), is_there);
+        assert_eq!(trace.stacks.get(stack).name, NameIdx(1));
     }
 }
 

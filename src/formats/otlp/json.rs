@@ -19,7 +19,7 @@ pub(crate) const FORMAT: Format = Format {
     record: "A span is an object with traceId, spanId, name, startTimeUnixNano and endTimeUnixNano.",
     sniff: looks_like_otlp,
     shows: &[Shown::Spans, Shown::Instants, Shown::Flows, Shown::Arguments],
-    opener: Opener::Capture(open),
+    opener: Opener::Trace(open),
 };
 
 /// Returns whether this is JSON with requests, or text with requests or printed spans in it.

@@ -21,7 +21,7 @@ pub(crate) const FORMAT: Format = Format {
     record: "A record is a ResourceSpans message with ScopeSpans, whose spans have a start and an end.",
     sniff: looks_like_otlp,
     shows: &[Shown::Spans, Shown::Instants, Shown::Flows, Shown::Arguments],
-    opener: Opener::Capture(|source, _| Ok(open(source))),
+    opener: Opener::Trace(|source, _| Ok(open(source))),
 };
 
 /// Returns whether a file starts with a request, or with its size and a request.

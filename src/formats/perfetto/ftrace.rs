@@ -289,7 +289,7 @@ impl<'t> KernelEventBuilder<'t> {
         for (owner, name, unit, value) in counter_values(event) {
             let pid = self.pid_of(event.tid);
             let track = match owner {
-                CounterOwner::Capture => self.tracks.named_counter(Id::None, &name, unit),
+                CounterOwner::Global => self.tracks.named_counter(Id::None, &name, unit),
                 CounterOwner::Thread => self.tracks.thread_counter(pid, event.tid, &name, unit),
                 CounterOwner::Process(field) => match last(event.bytes, field).map_or(0, ProtoValue::signed) {
                     0 => self.tracks.named_counter(Id::None, &name, unit),

@@ -40,7 +40,7 @@ impl KernelCounter {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum CounterOwner {
     /// None: the counter is global.
-    Capture,
+    Global,
     /// The process whose pid is in this field; pid 0 is global.
     Process(FieldNumber),
     /// The thread of the event.
@@ -105,16 +105,16 @@ const MEMORY_EVENTS: &[(u64, &str)] = &[
 const SIGNAL_PROCESSORS: &[(u64, &str)] = &[(0, "ADSP"), (1, "MDSP"), (2, "SDSP"), (3, "CDSP")];
 
 /// Creates the global counters of an event.
-const fn of_capture(event: FieldNumber, counters: &'static [KernelCounter]) -> KernelCounters {
-    KernelCounters { event, owner: CounterOwner::Capture, counters }
+const fn global_counters(event: FieldNumber, counters: &'static [KernelCounter]) -> KernelCounters {
+    KernelCounters { event, owner: CounterOwner::Global, counters }
 }
 
 const COUNTERS: &[KernelCounters] = &[
-    of_capture(
+    global_counters(
         ftrace_event::CPU_IDLE,
         &[numbered(cpu_idle_event::STATE, "CPU ", cpu_idle_event::CPU_ID, " idle state")],
     ),
-    of_capture(
+    global_counters(
         ftrace_event::CPU_FREQUENCY_LIMITS,
         &[
             numbered(
@@ -133,7 +133,7 @@ const COUNTERS: &[KernelCounters] = &[
             .in_unit("kHz"),
         ],
     ),
-    of_capture(
+    global_counters(
         ftrace_event::SCHED_CPU_UTIL_CFS,
         &[
             numbered(cpu_util_event::CPU_UTIL, "Cpu ", cpu_util_event::CPU, " Util"),
@@ -141,27 +141,30 @@ const COUNTERS: &[KernelCounters] = &[
             numbered(cpu_util_event::NR_RUNNING, "Cpu ", cpu_util_event::CPU, " Nr Running"),
         ],
     ),
-    of_capture(
+    global_counters(
         ftrace_event::GPU_FREQUENCY,
         &[numbered(gpu_frequency_event::STATE, "GPU ", gpu_frequency_event::GPU_ID, " frequency").in_unit("kHz")],
     ),
     // The three clock events share these fields.
-    of_capture(
+    global_counters(
         ftrace_event::CLOCK_SET_RATE,
         &[named(clock_event::STATE, clock_event::NAME, " Frequency").in_unit("Hz")],
     ),
-    of_capture(ftrace_event::CLOCK_ENABLE, &[named(clock_event::STATE, clock_event::NAME, " State")]),
-    of_capture(ftrace_event::CLOCK_DISABLE, &[named(clock_event::STATE, clock_event::NAME, " State")]),
-    of_capture(
+    global_counters(ftrace_event::CLOCK_ENABLE, &[named(clock_event::STATE, clock_event::NAME, " State")]),
+    global_counters(ftrace_event::CLOCK_DISABLE, &[named(clock_event::STATE, clock_event::NAME, " State")]),
+    global_counters(
         ftrace_event::THERMAL_TEMPERATURE,
         &[named(thermal_event::TEMP, thermal_event::THERMAL_ZONE, " Temperature").in_unit("m°C")],
     ),
-    of_capture(
+    global_counters(
         ftrace_event::KGSL_GPU_FREQUENCY,
         &[numbered(kgsl_frequency_event::GPU_FREQ, "GPU ", kgsl_frequency_event::GPU_ID, " frequency").in_unit("kHz")],
     ),
-    of_capture(ftrace_event::DEVFREQ_FREQUENCY, &[named(devfreq_event::FREQ, devfreq_event::DEV_NAME, " Frequency")]),
-    of_capture(
+    global_counters(
+        ftrace_event::DEVFREQ_FREQUENCY,
+        &[named(devfreq_event::FREQ, devfreq_event::DEV_NAME, " Frequency")],
+    ),
+    global_counters(
         ftrace_event::CLK_SET_RATE,
         &[named(clk_rate_event::RATE, clk_rate_event::NAME, " Frequency").in_unit("Hz")],
     ),
@@ -179,21 +182,24 @@ const COUNTERS: &[KernelCounters] = &[
             memory_event(memory_record_event::AVG_LAT, ".avg_lat").in_unit("µs"),
         ],
     },
-    of_capture(ftrace_event::FASTRPC_DMA_STAT, &[fastrpc(fastrpc_event::TOTAL_ALLOCATED, "mem.fastrpc[")]),
+    global_counters(ftrace_event::FASTRPC_DMA_STAT, &[fastrpc(fastrpc_event::TOTAL_ALLOCATED, "mem.fastrpc[")]),
     KernelCounters {
         event: ftrace_event::FASTRPC_DMA_STAT,
         owner: CounterOwner::Thread,
         counters: &[fastrpc(fastrpc_event::LEN, "mem.fastrpc_change[")],
     },
-    of_capture(ftrace_event::CDEV_UPDATE, &[named(cooling_event::TARGET, cooling_event::TYPE, " Cooling Device")]),
-    of_capture(ftrace_event::UFSHCD_CLK_GATING, &[alone(ufs_clock_event::STATE, "io.ufs.clkgating")]),
-    of_capture(ftrace_event::DMA_HEAP_STAT, &[alone(heap_event::TOTAL_ALLOCATED, "mem.dma_heap").in_unit("bytes")]),
+    global_counters(ftrace_event::CDEV_UPDATE, &[named(cooling_event::TARGET, cooling_event::TYPE, " Cooling Device")]),
+    global_counters(ftrace_event::UFSHCD_CLK_GATING, &[alone(ufs_clock_event::STATE, "io.ufs.clkgating")]),
+    global_counters(
+        ftrace_event::DMA_HEAP_STAT,
+        &[alone(heap_event::TOTAL_ALLOCATED, "mem.dma_heap").in_unit("bytes")],
+    ),
     KernelCounters {
         event: ftrace_event::DMA_HEAP_STAT,
         owner: CounterOwner::Thread,
         counters: &[alone(heap_event::LEN, "mem.dma_heap_change").in_unit("bytes")],
     },
-    of_capture(ftrace_event::ION_STAT, &[alone(ion_event::TOTAL_ALLOCATED, "mem.ion").in_unit("bytes")]),
+    global_counters(ftrace_event::ION_STAT, &[alone(ion_event::TOTAL_ALLOCATED, "mem.ion").in_unit("bytes")]),
     KernelCounters {
         event: ftrace_event::ION_STAT,
         owner: CounterOwner::Thread,
@@ -204,7 +210,7 @@ const COUNTERS: &[KernelCounters] = &[
         owner: CounterOwner::Process(gpu_memory_event::PID),
         counters: &[alone(gpu_memory_event::SIZE, "GPU Memory").in_unit("bytes")],
     },
-    of_capture(
+    global_counters(
         ftrace_event::F2FS_IOSTAT_LATENCY,
         &[
             f2fs_latency(f2fs_latency_event::D_RD_PEAK, "].read_data_peak"),
@@ -236,7 +242,7 @@ const COUNTERS: &[KernelCounters] = &[
             f2fs_latency(f2fs_latency_event::M_WR_AS_CNT, "].write_async_meta_cnt"),
         ],
     ),
-    of_capture(
+    global_counters(
         ftrace_event::F2FS_IOSTAT,
         &[
             f2fs(f2fs_event::APP_RIO, "].read_app_total"),

@@ -57,7 +57,7 @@ pub(crate) const FORMAT: Format = Format {
     record: "A record is a TracePacket message in field 1.",
     sniff: looks_like_perfetto,
     shows: &Shown::ALL,
-    opener: Opener::Capture(|source, _| Ok(open(source))),
+    opener: Opener::Trace(|source, _| Ok(open(source))),
 };
 
 /// Creates a reader for a Perfetto trace.

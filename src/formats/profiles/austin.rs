@@ -20,7 +20,7 @@ pub(crate) const FORMAT: Format = Format {
     record: "A sample is a line of process, thread, frames and a number: \"P1;T1;main.py:f:3 100\".",
     sniff: looks_like_austin,
     shows: &[Shown::Arguments, Shown::Samples],
-    opener: Opener::Capture(|source, _| Ok(open(source))),
+    opener: Opener::Trace(|source, _| Ok(open(source))),
 };
 
 /// Limit for threads; samples of further threads are counted as lost.

@@ -33,7 +33,7 @@ pub(crate) const FORMAT: Format = Format {
     record: "A stack is a line of frames and a number: \"main;f;g 12\".",
     sniff: looks_like_collapsed,
     shows: &[Shown::Samples, Shown::Arguments],
-    opener: Opener::Capture(|source, context| Ok(open(source, context.weight_unit, context.no_names()))),
+    opener: Opener::Trace(|source, context| Ok(open(source, context.weight_unit, context.no_names()))),
 };
 
 /// Returns whether at least four fifths of the first lines are stacks with weights, since profilers may print messages

@@ -21,7 +21,7 @@ pub(crate) const FORMAT: Format = Format {
     record: "A sample is a number of a node in samples, with its time in timeDeltas.",
     sniff: looks_like_cpuprofile,
     shows: &[Shown::Arguments, Shown::Samples],
-    opener: Opener::Capture(|source, _| Ok(open(source))),
+    opener: Opener::Trace(|source, _| Ok(open(source))),
 };
 
 /// Returns whether this is JSON with the nodes of a profile.

@@ -23,7 +23,7 @@ pub(crate) const FORMAT: Format = Format {
     record: "An allocation is a node with selfSize and a callFrame, below head.",
     sniff: |head| looks_like_json(head) && Outline::from_head(head).has_all(&["head.callFrame"]),
     shows: &[Shown::Arguments, Shown::Samples],
-    opener: Opener::Capture(|source, _| Ok(Reader::Stream(Box::new(HeapProfile { source: Some(source) })))),
+    opener: Opener::Trace(|source, _| Ok(Reader::Stream(Box::new(HeapProfile { source: Some(source) })))),
 };
 
 struct HeapProfile {

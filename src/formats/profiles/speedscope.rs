@@ -32,7 +32,7 @@ pub(crate) const FORMAT: Format = Format {
     record: "A record is an event of an evented profile, or a stack and its weight of a sampled one.",
     sniff: looks_like_speedscope,
     shows: &[Shown::Spans, Shown::Arguments, Shown::Samples],
-    opener: Opener::Capture(|source, _| Ok(open(source))),
+    opener: Opener::Trace(|source, _| Ok(open(source))),
 };
 
 /// Returns whether this is JSON that mentions speedscope, or has its structure.

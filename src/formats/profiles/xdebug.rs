@@ -21,7 +21,7 @@ pub(crate) const FORMAT: Format = Format {
     record: "A call is a line of depth, number, 0, time, memory and function, with tabs between them.",
     sniff: looks_like_xdebug,
     shows: &[Shown::Spans, Shown::Counters, Shown::Arguments],
-    opener: Opener::Capture(|source, _| Ok(open(source))),
+    opener: Opener::Trace(|source, _| Ok(open(source))),
 };
 
 /// Limit for the bytes of open calls. PHP nests a few thousand deep.

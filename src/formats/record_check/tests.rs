@@ -25,8 +25,8 @@ fn read(bytes: &[u8]) -> Result<usize, ReadError> {
     let mut count = EventCount::default();
     match sniff::open(file.path(), &context(1))? {
         Reader::Stream(mut reader) => reader.read(&mut count, &context(1))?,
-        Reader::Chunks(capture) => {
-            crate::formats::native::batches::read(&capture, file.path(), &mut count, &context(1))?;
+        Reader::Chunks(trace) => {
+            crate::formats::native::batches::read(&trace, file.path(), &mut count, &context(1))?;
         }
     }
     Ok(count.0)

@@ -24,7 +24,7 @@ pub(crate) const FORMAT: Format = Format {
     record: "A request is an object in log.entries with startedDateTime and time.",
     sniff: looks_like_har,
     shows: &[Shown::Spans, Shown::Instants, Shown::Arguments],
-    opener: Opener::Capture(|source, _| {
+    opener: Opener::Trace(|source, _| {
         Ok(Reader::Stream(Box::new(SpanDocument { source: Some(source), decoder: Har::default() })))
     }),
 };

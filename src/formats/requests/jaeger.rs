@@ -24,7 +24,7 @@ pub(crate) const FORMAT: Format = Format {
     record: "A span is an object with traceID, spanID, operationName, startTime and duration.",
     sniff: looks_like_jaeger,
     shows: &[Shown::Spans, Shown::Instants, Shown::Flows, Shown::Arguments],
-    opener: Opener::Capture(|source, _| {
+    opener: Opener::Trace(|source, _| {
         if is_lines(&Outline::from_head(source.head())) {
             return Ok(input::lines::open(source, SpanLines::new(take_line)));
         }

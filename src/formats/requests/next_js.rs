@@ -26,7 +26,7 @@ pub(crate) const FORMAT: Format = Format {
             && Outline::from_head(head).has_all(&["[].traceId", "[].id", "[].timestamp", "[].duration", "[].startTime"])
     },
     shows: &[Shown::Spans, Shown::Flows, Shown::Arguments],
-    opener: Opener::Capture(|source, _| Ok(input::lines::open(source, NextJs::default()))),
+    opener: Opener::Trace(|source, _| Ok(input::lines::open(source, NextJs::default()))),
 };
 
 #[derive(Default)]

@@ -25,7 +25,7 @@ pub(crate) const FORMAT: Format = Format {
     record: "A record is a line with an object that has a type and a time.",
     sniff: looks_like_playwright,
     shows: &[Shown::Spans, Shown::Instants, Shown::Flows, Shown::Arguments],
-    opener: Opener::Capture(|source, _| Ok(input::lines::open(source, Playwright::default()))),
+    opener: Opener::Trace(|source, _| Ok(input::lines::open(source, Playwright::default()))),
 };
 
 /// Limit for the bytes of open calls.

@@ -21,7 +21,7 @@ pub(crate) const FORMAT: Format = Format {
     record: "A span is an object with traceId, id, timestamp and duration.",
     sniff: looks_like_zipkin,
     shows: &[Shown::Spans, Shown::Instants, Shown::Flows, Shown::Arguments],
-    opener: Opener::Capture(|source, _| {
+    opener: Opener::Trace(|source, _| {
         let outline = Outline::from_head(source.head());
         let first = source.head().trim_ascii_start();
         let first = first[..memchr::memchr(b'\n', first).unwrap_or(first.len())].trim_ascii();

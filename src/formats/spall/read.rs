@@ -25,7 +25,7 @@ pub(crate) const FORMAT: Format = Format {
     record: "A record is a byte for its type and fields of fixed length.",
     sniff: looks_like_spall,
     shows: &[Shown::Spans, Shown::Instants, Shown::Arguments],
-    opener: Opener::Capture(|source, _| open(source)),
+    opener: Opener::Trace(|source, _| open(source)),
 };
 
 /// Returns whether a trace begins like one of the two Spall formats.

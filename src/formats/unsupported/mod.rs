@@ -35,7 +35,7 @@ pub(super) const FORMAT: Format = Format {
     record: "",
     sniff: |head| find(UNSUPPORTED, head).is_some(),
     shows: &[],
-    opener: Opener::Capture(|source, _| refuse(source, UNSUPPORTED)),
+    opener: Opener::Trace(|source, _| refuse(source, UNSUPPORTED)),
 };
 
 /// Formats that are refused only if no other format matches.
@@ -44,7 +44,7 @@ pub(super) const LATE_FORMAT: Format = Format {
     record: "",
     sniff: |head| find(LATE, head).is_some(),
     shows: &[],
-    opener: Opener::Capture(|source, _| refuse(source, LATE)),
+    opener: Opener::Trace(|source, _| refuse(source, LATE)),
 };
 
 /// Bytes of a database that are searched for table names. Its first page may only refer to the pages that list the

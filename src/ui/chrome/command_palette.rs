@@ -140,11 +140,11 @@ mod tests {
     use super::*;
     use crate::ui::settings::Navigation;
 
-    fn state(has_capture: bool) -> UiState {
+    fn state(has_trace: bool) -> UiState {
         UiState {
             tabs: 1,
             files: 1,
-            has_capture,
+            has_trace,
             can_export: false,
             is_live: false,
             is_paused: false,
@@ -164,7 +164,7 @@ mod tests {
             colors: crate::scene::palette::Colors::default(),
             text_percent: 100,
             navigation: Navigation::default(),
-            order: crate::scene::arrange::TrackOrder::Captured,
+            order: crate::scene::arrange::TrackOrder::Trace,
             density: crate::scene::rows::TrackDensity::Normal,
             marks: 0,
             ruler_origin: crate::ui::settings::RulerOrigin::Start,

@@ -19,7 +19,7 @@ pub(crate) struct UiState {
     /// Number of files of the open trace.
     pub(crate) files: usize,
     /// Whether a trace is open.
-    pub(crate) has_capture: bool,
+    pub(crate) has_trace: bool,
     /// Whether the trace can be exported: it is completely sorted or still runs, and no export is in progress.
     pub(crate) can_export: bool,
     /// Whether an import or an export is in progress.
@@ -71,7 +71,7 @@ pub(super) enum When {
     Always,
     Closable,
     Tabs,
-    Capture,
+    Trace,
     Files,
     Span,
     Table,
@@ -119,9 +119,9 @@ impl CommandEntry {
     pub(crate) fn is_enabled(&self, state: &UiState) -> bool {
         match self.when {
             When::Always => true,
-            When::Closable => state.has_capture || state.is_busy || state.is_live || state.tabs > 1,
+            When::Closable => state.has_trace || state.is_busy || state.is_live || state.tabs > 1,
             When::Tabs => state.tabs > 1,
-            When::Capture => state.has_capture,
+            When::Trace => state.has_trace,
             When::Files => state.files > 1,
             When::Span => state.has_span,
             When::Table => state.has_table,

@@ -44,7 +44,7 @@ pub(crate) fn show(
             lines.begin("Movement");
             show_movement(lines, state.navigation);
             lines.begin("Traces");
-            show_captures(lines, sizes, second_start);
+            show_imports(lines, sizes, second_start);
             show_sources(lines, source_folders);
             lines.begin("Tables");
             show_tables(lines, csv_safe);
@@ -161,7 +161,7 @@ fn show_movement(lines: &mut Lines, navigation: Navigation) {
     });
 }
 
-fn show_captures(lines: &mut Lines, sizes: Sizes, second_start: SecondStart) {
+fn show_imports(lines: &mut Lines, sizes: Sizes, second_start: SecondStart) {
     const MIB: u64 = 1 << 20;
     const GIB: u64 = 1 << 30;
     let starts = [(SecondStart::Tab, "In a tab here"), (SecondStart::Window, "In a window of its own")];

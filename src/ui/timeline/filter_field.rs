@@ -13,7 +13,7 @@ use crate::ui::widgets::field;
 #[must_use]
 pub(crate) fn order_title(order: TrackOrder) -> &'static str {
     match order {
-        TrackOrder::Captured => "Trace order",
+        TrackOrder::Trace => "Trace order",
         TrackOrder::Name => "By name",
         TrackOrder::FirstEvent => "By first event",
         TrackOrder::Activity => "By number of events",

@@ -229,6 +229,6 @@ impl ViewState {
 
     /// Sets other bounds of the trace.
     pub(super) fn set_bounds(&mut self, start_ns: i64, end_ns: i64) {
-        self.now.set_capture(start_ns, end_ns);
+        self.now.set_trace(start_ns, end_ns);
     }
 }

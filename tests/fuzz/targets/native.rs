@@ -7,7 +7,7 @@ use longspan::facade::formats::native::read;
 use longspan::facade::formats::native::stacks::StacksPatch;
 use longspan::facade::formats::native::tables::{TablesPatch, TablesRead};
 use longspan::facade::formats::native::write::NativeWriter;
-use longspan::facade::formats::{ChunkedCapture, ReadContext, Reader};
+use longspan::facade::formats::{ChunkedTrace, ReadContext, Reader};
 use longspan::facade::model::Stacks;
 
 use super::reading::{self, check_reading, file_of};
@@ -43,7 +43,7 @@ pub(super) fn check(bytes: &[u8]) {
 }
 
 /// Writes a trace with the same tables and all chunks that can be loaded.
-fn write(capture: &ChunkedCapture) -> Vec<u8> {
+fn write(capture: &ChunkedTrace) -> Vec<u8> {
     let mut writer = NativeWriter::new(Vec::new(), false).expect("into memory");
     writer.write_tables(&capture.names, &capture.tracks).expect("into memory");
     writer.write_stacks(&capture.stacks).expect("into memory");

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use longspan::facade::formats::sniff::{self, FORMATS, Format};
 use longspan::facade::formats::source::Source;
-use longspan::facade::formats::{BatchSink, ChunkLimits, ChunkedCapture, ReadContext, ReadError, Reader};
+use longspan::facade::formats::{BatchSink, ChunkLimits, ChunkedTrace, ReadContext, ReadError, Reader};
 use longspan::facade::model::args::Detail;
 use longspan::facade::model::{
     Batch, Chunk, Event, EventFlags, EventKind, Loss, Losses, Lost, Metadata, NameIdx, NameRow, StackIdx, TrackKey,
@@ -150,8 +150,8 @@ pub(super) fn read(reader: Reader, context: &ReadContext) -> Result<Reading, Rea
 }
 
 /// Reads every chunk that can be loaded.
-fn read_chunks(capture: &ChunkedCapture) -> Reading {
-    let ChunkedCapture { source, names, tracks, stacks, losses, .. } = capture;
+fn read_chunks(capture: &ChunkedTrace) -> Reading {
+    let ChunkedTrace { source, names, tracks, stacks, losses, .. } = capture;
     let mut reading = Reading { losses: losses.clone(), ..Reading::default() };
     for (number, head) in source.heads().iter().enumerate() {
         let Ok(chunk) = source.load(number) else { continue };

@@ -45,7 +45,7 @@ pub(super) fn kept_store(path: &Path, folder: &Path) -> Vec<u8> {
 /// Returns all rows of a trace, by time.
 pub(super) fn rows(snapshot: &Snapshot) -> Vec<Row> {
     let mut reader = DetailReader::default();
-    SortedRows::new(snapshot, snapshot.capture_lanes(), None, None)
+    SortedRows::new(snapshot, snapshot.event_lanes(), None, None)
         .map(|row| row_of(snapshot, &row, &mut reader))
         .collect()
 }

@@ -25,7 +25,7 @@ pub(crate) const FORMAT: Format = Format {
     record: "A record is a header of type and length, and a sample laid out as the attributes of its event say.",
     sniff: looks_like_perf_data,
     shows: &[Shown::Spans, Shown::Instants, Shown::Arguments, Shown::Scheduling, Shown::Samples],
-    opener: Opener::Capture(|source, _| open(source)),
+    opener: Opener::Trace(|source, _| open(source)),
 };
 
 /// Returns whether a file starts like perf data.

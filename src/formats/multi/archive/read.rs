@@ -270,7 +270,7 @@ impl ArchiveReader<'_> {
             Err(error) => return Err(error),
         };
         let Some(format) = recognise_source(self.formats, &mut source)? else { return Ok(false) };
-        let Opener::Capture(open) = format.opener else { return Err(nested(member.file.path())) };
+        let Opener::Trace(open) = format.opener else { return Err(nested(member.file.path())) };
         let text = || Source::open(member.file.path(), &self.context);
         self.attachments.add(&member.name.text, format.name, text, &self.context.cancel)?;
         let (path, kind, end) = (member.file.path(), RecordKind::new(format), source.packed_end());
@@ -285,7 +285,7 @@ impl ArchiveReader<'_> {
         let mut namespaced = NamespacedSink::new(&mut *self.sink, scope);
         let read = match reader {
             Reader::Stream(mut reader) => reader.read(&mut namespaced, &self.context),
-            Reader::Chunks(capture) => batches::read(&capture, path, &mut namespaced, &self.context),
+            Reader::Chunks(trace) => batches::read(&trace, path, &mut namespaced, &self.context),
         };
         self.read += usize::from(namespaced.finish(&mut self.clock_syncs)?);
         read.map(|()| true)

@@ -47,12 +47,12 @@ fn names(reading: &Reading) -> Vec<(String, String)> {
 #[test]
 fn all_captures_of_an_archive_are_on_one_timeline_and_their_processes_stay_apart() {
     let (ninja, go) = (bytes_of("ninja_log.txt"), bytes_of("go_trace.json"));
-    let alone = [read_bytes(&ninja).expect("a capture"), read_bytes(&go).expect("a capture")];
+    let alone = [read_bytes(&ninja).expect("a trace"), read_bytes(&go).expect("a trace")];
     let files: [(&str, &[u8]); 4] =
         [("a/.ninja", b"hidden"), ("a/ninja_log", &ninja), ("b/go.json", &go), ("readme.txt", b"plain text\n")];
     let packed = [zip_of(&files), tar_of(&files), gzip(&tar_of(&files)), gzip(&zip_of(&files))];
     for archive in packed {
-        let reading = read_bytes(&archive).expect("a capture");
+        let reading = read_bytes(&archive).expect("a trace");
         let mut expected = names(&alone[0]);
         expected.extend(names(&alone[1]).into_iter().map(|(pid, name)| {
             let pid = if pid.is_empty() { "b/go.json".to_owned() } else { format!("{pid} in b/go.json") };
@@ -76,7 +76,7 @@ fn labels_that_a_capture_gives_win_over_the_name_of_its_file() {
         {"ph":"X","name":"other","pid":8,"tid":8,"ts":1,"dur":2},{"ph":"X","name":"a","pid":7,"tid":7,"ts":1,"dur":2}]"#;
     let archive = tar_of(&[("a.json", json.as_bytes()), ("b.json", br#"[{"ph":"i","name":"b","pid":9,"ts":1}]"#)]);
     for block_bytes in [1, 100, 1 << 20] {
-        let reading = read_cut(&archive, block_bytes, 1).expect("a capture");
+        let reading = read_cut(&archive, block_bytes, 1).expect("a trace");
         let of_process = |number: i64| {
             let mut labels = reading.metadata.iter().filter_map(|told| match told {
                 Metadata::ProcessLabels { pid, labels } if *pid == Id::Number(number) => Some(&**labels),
@@ -91,7 +91,7 @@ fn labels_that_a_capture_gives_win_over_the_name_of_its_file() {
 #[test]
 fn a_capture_that_is_alone_in_its_archive_is_what_it_is_outside_of_it() {
     let ninja = bytes_of("ninja_log.txt");
-    assert_eq!(read_bytes(&zip_of(&[("log", &ninja)])).expect("a capture"), read_bytes(&ninja).expect("a capture"));
+    assert_eq!(read_bytes(&zip_of(&[("log", &ninja)])).expect("a trace"), read_bytes(&ninja).expect("a trace"));
 }
 
 /// Returns a native trace: two threads with names, arguments and a sample with its stack.
@@ -118,7 +118,7 @@ fn native() -> Vec<u8> {
 #[test]
 fn a_native_capture_is_read_beside_others_and_inside_of_gzip() {
     let ninja = bytes_of("ninja_log.txt");
-    let reading = read_bytes(&zip_of(&[("ninja", &ninja), ("x.longspan", &native())])).expect("a capture");
+    let reading = read_bytes(&zip_of(&[("ninja", &ninja), ("x.longspan", &native())])).expect("a trace");
     let of_native: Vec<_> =
         reading.events.iter().filter(|event| event.track.pid.to_string() == "5 in x.longspan").collect();
     let found: Vec<_> = of_native.iter().map(|event| (event.ts_ns, event.value, &*event.name, &*event.args)).collect();
@@ -128,12 +128,12 @@ fn a_native_capture_is_read_beside_others_and_inside_of_gzip() {
     assert_eq!(reading.lost(), []);
 
     let file = file_of(&gzip(&native()));
-    match sniff::open(file.path(), &ReadContext::default()).expect("a capture") {
-        Reader::Chunks(capture) => {
-            assert_eq!(capture.source.heads().len(), 2);
-            assert_eq!(capture.source.load(1).expect("a chunk").events.len(), 2);
+    match sniff::open(file.path(), &ReadContext::default()).expect("a trace") {
+        Reader::Chunks(trace) => {
+            assert_eq!(trace.source.heads().len(), 2);
+            assert_eq!(trace.source.load(1).expect("a chunk").events.len(), 2);
         }
-        Reader::Stream(_) => panic!("a native capture is read by position"),
+        Reader::Stream(_) => panic!("a native trace is read by position"),
     }
 }
 
@@ -141,15 +141,15 @@ fn a_native_capture_is_read_beside_others_and_inside_of_gzip() {
 fn damage_of_one_file_leaves_the_others() {
     let ninja = bytes_of("ninja_log.txt");
     let files: [(&str, &[u8]); 2] = [("bad.json.gz", b"\x1f\x8b\x08nothing"), ("good", &ninja)];
-    let reading = read_bytes(&zip_of(&files)).expect("a capture");
+    let reading = read_bytes(&zip_of(&files)).expect("a trace");
     assert_eq!(reading.events.len(), 42);
     assert_eq!(reading.lost(), [(Loss::UnreadableMember, 1)]);
     // A truncated archive shows the files before the cut.
     let whole = tar_of(&[("one", &ninja), ("two", &ninja)]);
-    let reading = read_bytes(&whole[..whole.len() - 2600]).expect("a capture");
+    let reading = read_bytes(&whole[..whole.len() - 2600]).expect("a trace");
     assert!(reading.events.len() > 42 && reading.losses.total() > 0, "{:?}", reading.lost());
     for len in (600..3000).step_by(97) {
-        let reading = read_bytes(&whole[..len]).expect("a capture");
+        let reading = read_bytes(&whole[..len]).expect("a trace");
         assert!(reading.losses.total() > 0 || len % 512 == 0, "{len} bytes: {:?}", reading.lost());
     }
 }
@@ -186,7 +186,7 @@ fn an_archive_of_very_much_is_ended_at_the_limit_and_all_files_share_it() {
 /// Reads a file like [`read_bytes`], and counts the threads that the reader started.
 fn read_counting_threads(bytes: &[u8]) -> (Reading, usize) {
     let before = STARTED.get();
-    let reading = read_bytes(bytes).expect("a capture");
+    let reading = read_bytes(bytes).expect("a trace");
     (reading, STARTED.get() - before)
 }
 
@@ -250,7 +250,7 @@ fn a_file_that_cannot_be_unpacked_is_named_with_the_reason() {
         let mut two = zip_of(&[("one", &ninja), ("two", &ninja)]);
         let second = memchr::memmem::rfind(&two, b"PK\x01\x02").expect("an entry");
         two[second + at..second + at + 2].copy_from_slice(&value.to_le_bytes());
-        let reading = read_bytes(&two).expect("a capture");
+        let reading = read_bytes(&two).expect("a trace");
         let lost: Vec<_> =
             reading.losses.iter().map(|lost| (lost.loss, lost.file, lost.advice.contains(why))).collect();
         assert_eq!((reading.events.len(), lost), (42, vec![(Loss::UnreadableMember, Some("two"), true)]));
@@ -279,7 +279,7 @@ fn an_archive_in_an_archive_is_named_with_what_to_do() {
             assert!(error.contains(said), "{error}");
         }
         // Traces beside it are read, and it is a loss.
-        let reading = read_bytes(&zip_of(&[("log", &ninja), ("in", inner)])).expect("a capture");
+        let reading = read_bytes(&zip_of(&[("log", &ninja), ("in", inner)])).expect("a trace");
         let lost: Vec<_> = reading.losses.iter().map(|lost| (lost.loss, lost.file, lost.count)).collect();
         assert_eq!((reading.events.len(), lost), (42, vec![(Loss::UnreadableMember, Some("in"), 1)]));
     }
@@ -301,8 +301,8 @@ fn attachments_of_a_trace_of_playwright_are_no_losses_and_those_of_others_are() 
     let files = |trace: &[u8]| {
         zip_of(&[("resources/a.html", b"<html>"), ("t", trace), ("src/b.mjs", b"f()"), ("t.stacks", b"x")])
     };
-    assert_eq!(read_bytes(&files(&trace)).expect("a capture").lost(), [(Loss::IgnoredMetadata, 3)]);
-    let lost = read_bytes(&files(&bytes_of("ninja_log.txt"))).expect("a capture").lost();
+    assert_eq!(read_bytes(&files(&trace)).expect("a trace").lost(), [(Loss::IgnoredMetadata, 3)]);
+    let lost = read_bytes(&files(&bytes_of("ninja_log.txt"))).expect("a trace").lost();
     let count = |loss| lost.iter().filter(|lost| lost.0 == loss).map(|lost| lost.1).sum::<u64>();
     assert_eq!((count(Loss::UnknownMember), count(Loss::UnreadableMember), lost.len()), (2, 1, 3), "{lost:?}");
 }
@@ -312,7 +312,7 @@ fn empty_logs_of_playwright_are_no_loss_and_a_trace_of_a_header_opens_empty() {
     let trace = std::fs::read(data("../fuzz/corpus/playwright/small.trace")).expect("a file");
     let files: [(&str, &[u8]); 3] =
         [("attachments/c5b7", b"# Text"), ("0-trace.network", b""), ("0-trace.trace", &trace)];
-    assert_eq!(read_bytes(&zip_of(&files)).expect("a capture").lost(), [(Loss::IgnoredMetadata, 2)]);
+    assert_eq!(read_bytes(&zip_of(&files)).expect("a trace").lost(), [(Loss::IgnoredMetadata, 2)]);
     let header = &trace[..trace.iter().position(|&byte| byte == b'\n').expect("a line")];
     let png: &[u8] = b"\x89PNG\r\n\x1a\n";
     for picture in ["resources/a.png", "attachments/b"] {
@@ -332,7 +332,7 @@ fn bodies_that_a_har_names_are_no_losses_and_other_files_are() {
         let path = |name: &str| format!("{folder}{name}");
         let [body, posted, log, other] = ["b.png", "p.txt", "har.har", "c.png"].map(path);
         let archive = zip_of(&[(&body, png), (&posted, b"text"), (&log, har), (&other, png), ("b/b.png", png)]);
-        let reading = read_bytes(&archive).expect("a capture");
+        let reading = read_bytes(&archive).expect("a trace");
         let mut lost = reading.lost();
         lost.sort();
         assert_eq!(lost, [(Loss::IgnoredMetadata, 2), (Loss::UnreadableMember, 1), (Loss::UnreadableMember, 1)]);

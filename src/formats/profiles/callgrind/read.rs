@@ -17,7 +17,7 @@ pub(crate) const FORMAT: Format = Format {
     record: "A cost is a line of numbers below a function: \"fn=main\", then \"3 100\".",
     sniff: looks_like_callgrind,
     shows: &[Shown::Arguments, Shown::Samples],
-    opener: Opener::Capture(|source, _| Ok(Reader::Stream(Box::new(Callgrind { source: Some(source) })))),
+    opener: Opener::Trace(|source, _| Ok(Reader::Stream(Box::new(Callgrind { source: Some(source) })))),
 };
 
 /// Limit for kinds of cost; a full cache simulation has thirteen.

@@ -32,7 +32,7 @@ pub(crate) const FORMAT: Format = Format {
     record: "A sample is a row of samples in a thread, with a stack and a time.",
     sniff: looks_like_firefox,
     shows: &[Shown::Spans, Shown::Instants, Shown::Counters, Shown::Arguments, Shown::Samples],
-    opener: Opener::Capture(|source, _| Ok(open(source))),
+    opener: Opener::Trace(|source, _| Ok(open(source))),
 };
 
 /// Returns whether this is JSON whose first key is that of a profile.

@@ -23,7 +23,7 @@ pub(crate) const FORMAT: Format = Format {
     record: "A record is a Sample message, which names locations and has a value for each type.",
     sniff: looks_like_pprof,
     shows: &[Shown::Arguments, Shown::Samples],
-    opener: Opener::Capture(|source, _| Ok(open(source))),
+    opener: Opener::Trace(|source, _| Ok(open(source))),
 };
 
 /// The first byte of a sample in a profile: field 2, with a length.

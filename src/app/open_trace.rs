@@ -37,7 +37,7 @@ pub(super) enum Growth {
 }
 
 /// An open trace.
-pub(super) struct OpenCapture {
+pub(super) struct OpenTrace {
     pub(crate) sources: Sources,
     pub(crate) timeline: Timeline,
     pub(crate) details: Option<DetailsPanel>,
@@ -59,7 +59,7 @@ pub(super) struct OpenCapture {
     pub(super) flows: SelectedFlows,
 }
 
-impl OpenCapture {
+impl OpenTrace {
     /// Opens a trace. Its summary is computed at once, or for a preview when the import ends.
     pub(super) fn new(id: TaskId, sources: Sources, timeline: Timeline, grows: bool, wake: &TabWake) -> Self {
         let summary = (!grows).then(|| tasks::summarise(id, timeline.snapshot().clone(), wake));
