@@ -1,5 +1,5 @@
-//! Follows running traces in the background for a tab. The window takes one picture at a time, so a slow screen gets
-//! fewer pictures and never a queue.
+//! Follows running traces in the background for a tab. The window takes one snapshot at a time, so a slow screen gets
+//! fewer snapshots and never a queue.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -26,21 +26,21 @@ pub(super) struct FollowTask {
     pub(super) id: TaskId,
     pub(super) sources: Sources,
     stop: Cancel,
-    /// Whether another picture can be taken.
+    /// Whether another snapshot can be taken.
     is_ready: Arc<AtomicBool>,
     pub(super) counts: FollowCounts,
-    /// Whether the picture is paused. Events are recorded meanwhile.
+    /// Whether the snapshot is paused. Events are recorded meanwhile.
     is_paused: bool,
-    /// The last picture that arrived while paused.
+    /// The last snapshot that arrived while paused.
     unshown: Option<(Snapshot, LiveDensity)>,
     /// The recorded bytes, once the sources have ended.
     pub(super) spool: Option<SpoolFolder>,
     is_over: bool,
     /// Closed when the work ends.
     ended: Receiver<()>,
-    /// When the panels last queried a picture.
+    /// When the panels last queried a snapshot.
     pub(super) answered: Option<Instant>,
-    /// Whether a later picture is shown than the one that the panels queried.
+    /// Whether a later snapshot is shown than the one that the panels queried.
     pub(super) has_unanswered: bool,
 }
 
@@ -74,22 +74,22 @@ impl FollowTask {
         self.is_paused
     }
 
-    /// Takes a picture, and returns it unless paused.
+    /// Takes a snapshot, and returns it unless paused.
     pub(super) fn take(
         &mut self,
-        picture: (Snapshot, LiveDensity),
+        snapshot: (Snapshot, LiveDensity),
         counts: FollowCounts,
     ) -> Option<(Snapshot, LiveDensity)> {
         self.counts = counts;
         self.is_ready.store(true, Ordering::SeqCst);
         if self.is_paused {
-            self.unshown = Some(picture);
+            self.unshown = Some(snapshot);
             return None;
         }
-        Some(picture)
+        Some(snapshot)
     }
 
-    /// Pauses or resumes. Returns the picture to show after resuming.
+    /// Pauses or resumes. Returns the snapshot to show after resuming.
     pub(super) fn pause(&mut self, is_paused: bool) -> Option<(Snapshot, LiveDensity)> {
         self.is_paused = is_paused;
         if is_paused { None } else { self.unshown.take() }
@@ -133,7 +133,7 @@ impl FollowTask {
     }
 }
 
-/// Sends the pictures of a followed trace to the window.
+/// Sends the snapshots of a followed trace to the window.
 struct TabViewer {
     id: TaskId,
     wake: TabWake,
@@ -146,7 +146,7 @@ impl Viewer for TabViewer {
     }
 
     fn show(&mut self, followed: Followed) {
-        if matches!(followed, Followed::Picture(..)) {
+        if matches!(followed, Followed::Snapshot(..)) {
             self.is_ready.store(false, Ordering::SeqCst);
         }
         (self.wake)(TabEvent::Followed(self.id, Box::new(followed)));

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::live::arrivals::LiveInput;
 use crate::live::follow::source_of;
-use crate::live::picture::KeptPart;
+use crate::live::live_store::KeptPart;
 use crate::live::row_filter::LiveFilter;
 use crate::model::Sources;
 

@@ -32,8 +32,8 @@ pub(super) enum Growth {
     Grows,
     /// It was imported, maybe in part.
     Ended,
-    /// It is the last picture of a followed trace, which is not sorted again.
-    LastPicture,
+    /// It is the last snapshot of a followed trace, which is not sorted again.
+    LastSnapshot,
 }
 
 /// An open trace.
@@ -96,7 +96,7 @@ impl OpenTrace {
 
     /// Returns whether it has all rows that it will ever have.
     pub(super) fn is_final(&self) -> bool {
-        self.is_whole() || self.growth == Growth::LastPicture
+        self.is_whole() || self.growth == Growth::LastSnapshot
     }
 
     /// Computes the next waiting derived track, once the trace is completely sorted.

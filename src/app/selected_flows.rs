@@ -1,5 +1,5 @@
 //! The flows of the selected row, searched in the background. Pictures of a running trace have other row indices: known
-//! flows are mapped to the next picture, and searched again once a second.
+//! flows are mapped to the next snapshot, and searched again once a second.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -57,10 +57,10 @@ impl SelectedFlows {
             let (snapshot, at) = (snapshot.clone(), Instant::now());
             self.asked = Some(Asked { id, snapshot, row, at, has_answer: false, _task: task });
         }
-        self.in_picture(snapshot)
+        self.in_snapshot(snapshot)
     }
 
-    /// Handles an answer, if it is awaited. Returns the flows in the current picture.
+    /// Handles an answer, if it is awaited. Returns the flows in the current snapshot.
     pub(super) fn take(
         &mut self,
         of: TaskId,
@@ -71,10 +71,10 @@ impl SelectedFlows {
         let asked = self.asked.as_mut().filter(|asked| asked.id == of && asked.row == row)?;
         asked.has_answer = true;
         self.found = Some(Found { snapshot: asked.snapshot.clone(), row, flows });
-        self.in_picture(shown)
+        self.in_snapshot(shown)
     }
 
-    fn in_picture(&self, shown: &Snapshot) -> Option<Arc<FlowChain>> {
+    fn in_snapshot(&self, shown: &Snapshot) -> Option<Arc<FlowChain>> {
         let Found { snapshot, flows, .. } = self.found.as_ref()?;
         if std::ptr::eq(snapshot.store(), shown.store()) {
             return Some(Arc::clone(flows));

@@ -8,7 +8,7 @@ use super::low_args::{LowCommon, LowListen};
 use super::low_live::{LowFollow, LowFollowLimits};
 use crate::live::arrivals::LiveInput;
 use crate::live::listen::OTLP_PORT;
-use crate::live::picture::KeptPart;
+use crate::live::live_store::KeptPart;
 use crate::live::row_filter::LiveFilter;
 use crate::model::{SourceFile, Sources};
 use crate::query::filter::Filter;

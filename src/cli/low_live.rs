@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 
 use crate::base::units::{bytes, signed_time_ns};
-use crate::live::picture::KeptPart;
+use crate::live::live_store::KeptPart;
 
 /// Sources that still run.
 #[derive(Debug, Args)]

@@ -12,37 +12,37 @@ use crate::base::budget::Memory;
 use crate::base::cancel::Cancel;
 use crate::base::{files, signals};
 use crate::live::follow::{FollowCounts, FollowOptions, Followed, Viewer, follow};
+use crate::live::live_store::KeptPart;
 use crate::live::orderer::LateEvents;
-use crate::live::picture::KeptPart;
 use crate::live::session::SessionCounts;
 use crate::query::Snapshot;
 
 /// Interval at which the oldest rows are dropped.
 const PICTURE_EVERY: Duration = Duration::from_secs(1);
 
-/// Keeps the last picture, and shows the counts.
-struct LastPicture {
+/// Keeps the last snapshot, and shows the counts.
+struct LastSnapshot {
     snapshot: Option<Snapshot>,
     counts: FollowCounts,
     taken: Instant,
     line: RecordLine,
 }
 
-impl LastPicture {
+impl LastSnapshot {
     fn session_counts(&self) -> SessionCounts {
         let FollowCounts { rows, late, most_late_ns, disk_bytes, .. } = self.counts;
         SessionCounts { bytes: disk_bytes, rows, late: LateEvents { count: late, most_ns: most_late_ns } }
     }
 }
 
-impl Viewer for LastPicture {
+impl Viewer for LastSnapshot {
     fn is_ready(&self) -> bool {
         self.taken.elapsed() >= PICTURE_EVERY
     }
 
     fn show(&mut self, followed: Followed) {
         match followed {
-            Followed::Picture(snapshot, _, counts) => {
+            Followed::Snapshot(snapshot, _, counts) => {
                 (self.snapshot, self.counts, self.taken) = (Some(snapshot), counts, Instant::now());
             }
             Followed::Counts(counts) => self.counts = counts,
@@ -72,7 +72,7 @@ pub(super) fn write(record: &Record, part: KeptPart, how: &Load) -> Result<(), C
         kept: Some(part),
     };
     let line = RecordLine::new(how.progress);
-    let mut last = LastPicture { snapshot: None, counts: FollowCounts::default(), taken: Instant::now(), line };
+    let mut last = LastSnapshot { snapshot: None, counts: FollowCounts::default(), taken: Instant::now(), line };
     let mut end = follow(&options, &say_live(), &mut last).map_err(CliError::Follow)?;
     last.line.end(&last.session_counts());
     report(&end.losses, end.late);

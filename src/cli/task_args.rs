@@ -9,7 +9,7 @@ use super::units::SizeArg;
 use crate::base::budget::Memory;
 use crate::export::ExportFormat;
 use crate::live::arrivals::LiveInput;
-use crate::live::picture::KeptPart;
+use crate::live::live_store::KeptPart;
 use crate::live::row_filter::LiveFilter;
 use crate::model::Sources;
 use crate::query::derived::DerivedTrack;

@@ -156,7 +156,7 @@ pub(super) struct ReadingThread {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Pace {
     Waits,
-    /// The source may be far ahead of its picture.
+    /// The source may be far ahead of its snapshots.
     RunsAhead,
 }
 

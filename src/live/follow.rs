@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 use super::arrivals::{ArrivalError, LiveInput, Pace, Say};
 use super::density::LiveDensity;
 use super::feed::FeedError;
+use super::live_store::{KeptPart, LiveStore, LiveStoreLimits};
 use super::orderer::LateEvents;
-use super::picture::{KeptPart, LivePicture, PictureLimits};
 use super::row_filter::LiveFilter;
 use super::session::{LiveSession, LiveStep, SessionCounts, SessionOptions};
 use super::spool_files::SpoolFiles;
@@ -21,16 +21,16 @@ use crate::base::disk::SystemDisk;
 use crate::model::{Input, Losses, Names, SourceFile, Sources, TextSpill};
 use crate::query::Snapshot;
 
-/// Minimum interval of pictures; a shorter one would not be noticed.
-const PICTURE_EVERY: Duration = Duration::from_millis(50);
+/// Minimum interval of snapshots; a shorter one would not be noticed.
+const SNAPSHOT_EVERY: Duration = Duration::from_millis(50);
 
-/// Pictures take time from the stream, so the interval is at least this multiple of the time of a picture.
+/// Snapshots take time from the stream, so the interval is at least this multiple of the time of a snapshot.
 const COST_SHARE: u32 = 8;
 
 /// The same multiple if everything that arrived is parsed, so that the stream waits for nothing.
 const COST_SHARE_UNHURRIED: u32 = 2;
 
-/// Interval of updated counts without a new picture.
+/// Interval of updated counts without a new snapshot.
 const COUNTS_EVERY: Duration = Duration::from_secs(1);
 
 /// Interval of the note about the recorded bytes, in case the process is killed.
@@ -54,7 +54,7 @@ pub(crate) struct FollowOptions {
     pub(crate) folder: PathBuf,
     /// Limit for the bytes on disk.
     pub(crate) disk_cap: u64,
-    /// The part to retain, in the picture only; `None` records everything.
+    /// The part to retain, in the live store only; `None` records everything.
     pub(crate) kept: Option<KeptPart>,
 }
 
@@ -63,9 +63,9 @@ pub(crate) struct FollowOptions {
 pub struct FollowCounts {
     pub(crate) rows: u64,
     pub(crate) rows_per_s: f64,
-    /// Age of the oldest row of the last picture when it was built; `None` if nothing arrived lately.
+    /// Age of the oldest row of the last snapshot when it was built; `None` if nothing arrived lately.
     pub(crate) behind: Option<Duration>,
-    /// Bytes that are spooled but not parsed: the source is faster than the picture.
+    /// Bytes that are spooled but not parsed: the source is faster than the live store.
     pub(crate) unread_bytes: u64,
     pub(crate) late: u64,
     /// The source with the most late events, if any.
@@ -98,17 +98,17 @@ impl FollowCounts {
 /// An update of a followed trace.
 #[derive(Debug)]
 pub enum Followed {
-    /// A picture, with the density of its time.
-    Picture(Snapshot, LiveDensity, FollowCounts),
-    /// The counts have changed, without a new picture.
+    /// A snapshot, with the density of its time.
+    Snapshot(Snapshot, LiveDensity, FollowCounts),
+    /// The counts have changed, without a new snapshot.
     Counts(FollowCounts),
     /// A sentence for the user.
     Said(String),
 }
 
-/// Receives the pictures of a followed trace.
+/// Receives the snapshots of a followed trace.
 pub(crate) trait Viewer {
-    /// Returns whether the last picture was taken, so that another one may be sent.
+    /// Returns whether the last snapshot was taken, so that another one may be sent.
     fn is_ready(&self) -> bool;
     fn show(&mut self, followed: Followed);
 }
@@ -124,13 +124,13 @@ pub struct FollowEnd {
     pub(crate) errors: Vec<String>,
     /// Reasons why traces are neither shown nor recorded, which the viewer was already told.
     pub(crate) lost: Vec<String>,
-    /// The losses of each source with its path, and those of the picture.
+    /// The losses of each source with its path, and those of the live store.
     pub(crate) losses: Vec<(PathBuf, Losses)>,
     pub(crate) late: LateEvents,
     /// The reason why it cannot be sorted.
     pub(crate) unsorted: Option<String>,
-    /// Whether nothing but the last picture is retained.
-    pub(crate) is_picture_alone: bool,
+    /// Whether nothing but the last snapshot is retained.
+    pub(crate) has_snapshot_only: bool,
 }
 
 /// The reason why nothing can be followed, or no more.
@@ -162,9 +162,9 @@ pub(crate) fn follow(options: &FollowOptions, say: &Say, viewer: &mut dyn Viewer
         keeps_tables: true,
     };
     let mut session = LiveSession::start(&options.inputs, &session_options, say)?;
-    let picture = picture_beside(&spool, options).map_err(in_folder)?;
+    let live_store = store_beside(&spool, options).map_err(in_folder)?;
     let counts = FollowCounts::default();
-    let mut following = Following { picture, files, counts, came: None, shown: Instant::now() };
+    let mut following = Following { live_store, files, counts, came: None, shown: Instant::now() };
     let (mut noted, mut note_due) = (SpoolNote::default(), Instant::now());
     let write_error = |source| FollowError::Write { folder: folder.clone(), source };
     let mut due = Instant::now();
@@ -172,13 +172,13 @@ pub(crate) fn follow(options: &FollowOptions, say: &Say, viewer: &mut dyn Viewer
     let mut counts_due = Instant::now();
     let mut lost = Vec::new();
     loop {
-        let (mut is_met, Following { picture, came, files, .. }) = (false, &mut following);
+        let (mut is_met, Following { live_store, came, files, .. }) = (false, &mut following);
         // The name of a track comes before its rows.
-        picture.take_tables(&mut session);
+        live_store.take_tables(&mut session);
         let step = session.step(&mut |row| {
             is_met |= options.until.as_ref().is_some_and(|until| until.takes(row.row, row.names));
             came.get_or_insert(row.came);
-            picture.add(&row)
+            live_store.add(&row)
         });
         let step = step.map_err(write_error)?;
         if is_met && !options.stop.is_cancelled() {
@@ -194,25 +194,25 @@ pub(crate) fn follow(options: &FollowOptions, say: &Say, viewer: &mut dyn Viewer
                 lost.push(refused.to_string());
             }
         });
-        if picture.is_full() {
-            picture.settle(&session).map_err(write_error)?;
+        if live_store.is_full() {
+            live_store.settle(&session).map_err(write_error)?;
         }
-        files.set_beside(picture.file_bytes());
+        files.set_beside(live_store.file_bytes());
         let now = Instant::now();
         let is_over = step == LiveStep::Done;
         has_waited |= step == LiveStep::Waited;
-        let has_room = options.kept.is_none() || picture.file_bytes() < options.disk_cap;
+        let has_room = options.kept.is_none() || live_store.file_bytes() < options.disk_cap;
         if !has_room && !options.stop.is_cancelled() {
             viewer.show(Followed::Said(format!("the {} bytes of --disk-cap are used up", options.disk_cap)));
             options.stop.cancel();
         }
-        if picture.has_changed() && (is_over || now >= due && viewer.is_ready()) {
-            let snapshot = picture.snapshot(&session).map_err(write_error)?;
+        if live_store.has_changed() && (is_over || now >= due && viewer.is_ready()) {
+            let snapshot = live_store.snapshot(&session).map_err(write_error)?;
             let share = if std::mem::take(&mut has_waited) { COST_SHARE_UNHURRIED } else { COST_SHARE };
-            due = now + PICTURE_EVERY.max(now.elapsed() * share);
+            due = now + SNAPSHOT_EVERY.max(now.elapsed() * share);
             counts_due = now + COUNTS_EVERY;
-            let density = following.picture.density().clone();
-            viewer.show(Followed::Picture(snapshot, density, following.count(&session)));
+            let density = following.live_store.density().clone();
+            viewer.show(Followed::Snapshot(snapshot, density, following.count(&session)));
         } else if now >= counts_due {
             counts_due = now + COUNTS_EVERY;
             let before = following.counts.clone();
@@ -239,34 +239,34 @@ pub(crate) fn follow(options: &FollowOptions, say: &Say, viewer: &mut dyn Viewer
     let sources = following.files.sources(&sources_of(&options.inputs, &session), &session.left_out());
     let SessionCounts { rows, bytes, late } = session.counts();
     let mut losses = session.named_losses();
-    losses.push(("the picture".into(), following.picture.own_losses()));
-    // For a source that ended far ahead of its picture, the rest is assumed to have as many rows per byte.
+    losses.push(("the picture".into(), following.live_store.own_losses()));
+    // For a source that ended far ahead of its snapshots, the rest is assumed to have as many rows per byte.
     let rows = (u128::from(rows) * u128::from(following.files.bytes().max(bytes)) / u128::from(bytes.max(1))) as u64;
     drop(session);
     let unsorted = following.files.check_sort(rows, &[folder]).err();
-    let is_picture_alone = options.kept.is_some();
-    Ok(FollowEnd { sources, spool, errors, lost, losses, late, unsorted, is_picture_alone })
+    let has_snapshot_only = options.kept.is_some();
+    Ok(FollowEnd { sources, spool, errors, lost, losses, late, unsorted, has_snapshot_only })
 }
 
-/// Creates a picture without rows, whose file is in the folder of the spool.
-fn picture_beside(spool: &SpoolFolder, options: &FollowOptions) -> io::Result<LivePicture> {
+/// Creates a live store without rows, whose file is in the folder of the spool.
+fn store_beside(spool: &SpoolFolder, options: &FollowOptions) -> io::Result<LiveStore> {
     let memory_bytes = options.memory.limit_bytes();
     let held_bytes = usize::try_from(memory_bytes / NAMES_PART).unwrap_or(usize::MAX);
     let names = Names::spilling(TextSpill::new(spool.path(), Arc::new(SystemDisk), held_bytes));
     let file = tempfile::tempfile_in(spool.path())?;
-    let mut picture = LivePicture::new(file, names, PictureLimits::within(memory_bytes))?;
+    let mut live_store = LiveStore::new(file, names, LiveStoreLimits::within(memory_bytes))?;
     if let Some(part) = options.kept {
-        picture.keep_part(part)?;
+        live_store.keep_part(part)?;
     }
-    Ok(picture)
+    Ok(live_store)
 }
 
 /// The state of [`follow`] between its steps.
 struct Following {
-    picture: LivePicture,
+    live_store: LiveStore,
     files: SpoolFiles,
     counts: FollowCounts,
-    /// When the oldest row that is in no picture arrived.
+    /// When the oldest row that is in no snapshot arrived.
     came: Option<Instant>,
     /// When rows were last counted.
     shown: Instant,
@@ -297,9 +297,9 @@ impl Following {
             late,
             latest_source: latest.map(|(path, _)| path.clone()),
             most_late_ns,
-            apart: self.picture.late().apart,
-            dropped: self.picture.dropped(),
-            disk_bytes: self.files.bytes() + self.picture.file_bytes(),
+            apart: self.live_store.late().apart,
+            dropped: self.live_store.dropped(),
+            disk_bytes: self.files.bytes() + self.live_store.file_bytes(),
             free_bytes: self.files.free_bytes(),
         };
         self.counts.clone()

@@ -3,13 +3,14 @@
 //!
 //! [`arrivals`] reads a stream, a growing file ([`growing_file`]) or the output of a command, and first writes every
 //! byte to [`spool_files`] if it is recorded. [`lag`] keeps the window from blocking a source that is faster than its
-//! picture. [`started_command`] ends a command with all its descendants. [`listen`] accepts sources that connect.
+//! snapshot. [`started_command`] ends a command with all its descendants. [`listen`] accepts sources that connect.
 //! [`feed`] runs the reader of the format, and splits its batches. [`orderer`] sorts the events of all sources,
 //! [`pairs`] makes rows of them, [`row_filter`] selects rows, and [`session`] combines all of these in steps.
 //!
-//! [`picture`] writes the rows to a store that is queried while it grows, with names and tracks through [`arc_cache`].
-//! [`placing`] assigns lanes to spans, [`tracks`] writes those that no longer move, and [`density`] counts them for the
-//! minimap. [`follow`] shows pictures of a session until it ends; [`spool_folder`] holds the recorded bytes.
+//! [`live_store`] writes the rows to a store that is queried while it grows, with names and tracks through
+//! [`arc_cache`]. [`placing`] assigns lanes to spans, [`tracks`] writes those that no longer move, and [`density`]
+//! counts them for the minimap. [`follow`] shows snapshots of a session until it ends; [`spool_folder`] holds the
+//! recorded bytes.
 
 mod arc_cache;
 pub(crate) mod arrivals;
@@ -19,9 +20,9 @@ pub(crate) mod follow;
 mod growing_file;
 mod lag;
 pub(crate) mod listen;
+pub(crate) mod live_store;
 pub(crate) mod orderer;
 pub(crate) mod pairs;
-pub(crate) mod picture;
 mod placing;
 pub(crate) mod row_filter;
 pub(crate) mod session;

@@ -1,5 +1,5 @@
 //! Assigns lanes to the spans of one track while they arrive. Spans that are written at their ends come after their
-//! children, so the latest ones stay in a window. Each picture places them again in order of start. Rows before the
+//! children, so the latest ones stay in a window. Each snapshot places them again in order of start. Rows before the
 //! window are settled, and keep their lanes. A span that comes later than that is rejected, and the caller gives it a
 //! separate lane. Independent of store, names and clock.
 //!

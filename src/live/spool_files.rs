@@ -25,7 +25,7 @@ struct Shared {
     /// Limit for the bytes of all files.
     bytes_max: u64,
     bytes: AtomicU64,
-    /// Bytes written beside them, by pictures.
+    /// Bytes written beside them, by snapshots.
     beside: AtomicU64,
     /// Files with a byte, in order of creation, each with the index of its source.
     made: Mutex<Vec<(usize, PathBuf)>>,

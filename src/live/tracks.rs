@@ -15,8 +15,8 @@ use crate::store::{LaneIdx, LaneKind, Row};
 /// Limit for the lanes of late spans. Beyond it, a span is left to the final sort.
 const LATE_LANES_MAX: usize = 256;
 
-/// Limit for the spans of a track without an end, each of which is placed again in each picture. Beyond it, a span lasts
-/// until its arrival.
+/// Limit for the spans of a track without an end, each of which is placed again in each snapshot. Beyond it, a span
+/// lasts until its arrival.
 const ENDLESS_MAX: usize = 4096;
 
 /// A track with its lanes.
@@ -38,7 +38,7 @@ pub(super) struct LiveTrack {
     placed_flows: Vec<Row>,
     /// Times of moving rows that are counted on the minimap.
     counted: Vec<(i64, i64)>,
-    /// Whether the next picture has to place the window.
+    /// Whether the next snapshot has to place the window.
     pub(super) is_changed: bool,
 }
 
@@ -72,7 +72,7 @@ pub(super) struct LiveChart {
     is_changed: bool,
 }
 
-/// The placement of a row in the picture.
+/// The placement of a row in the snapshot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Added {
     InWindow,
@@ -206,7 +206,7 @@ impl LiveTrack {
         store.push(lane, row)
     }
 
-    /// Places the window for a picture. Returns an error when the lane indices are used up.
+    /// Places the window for a snapshot. Returns an error when the lane indices are used up.
     pub(super) fn place(
         &mut self,
         (store, density): (&mut GrowingStore, &mut LiveDensity),

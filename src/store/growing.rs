@@ -1,7 +1,7 @@
 //! A store that is queried while it grows, many times a second.
 //!
 //! Settled rows go to a file as full extents, once. The rest, settled or still moving, is packed in memory and shared
-//! by all pictures until it changes. A picture never flushes a partial extent: its cost follows the changes and the
+//! by all previews until it changes. A preview never flushes a partial extent: its cost follows the changes and the
 //! number of lanes and extents. There is no overview and no ledger; the final sorted store has both. [`ring`] drops the
 //! oldest extents of a bounded store.
 
@@ -52,12 +52,12 @@ pub(crate) struct GrowingStore {
     /// Rows in memory that no longer move.
     settled_rows: usize,
     settled_rows_max: usize,
-    /// Rows packed in memory since the start: the work of pictures.
+    /// Rows packed in memory since the start: the work of previews.
     packed_rows: u64,
-    /// The lanes of the last picture in order, and their generation.
+    /// The lanes of the last preview in order, and their generation.
     shown_lanes: Vec<usize>,
     generation: LaneGeneration,
-    /// Whether the depth of a lane has changed since the last picture.
+    /// Whether the depth of a lane has changed since the last preview.
     has_moved_lanes: bool,
     /// Dropped rows; `None` for an unbounded store.
     ring: Option<Ring>,
@@ -188,13 +188,13 @@ impl GrowingStore {
     }
 
     /// Returns the number of rows packed in memory since the start.
-    #[cfg_attr(not(test), expect(dead_code, reason = "tests bound the work of a picture by it"))]
+    #[cfg_attr(not(test), expect(dead_code, reason = "tests bound the work of a preview by it"))]
     pub(crate) fn packed_rows(&self) -> u64 {
         self.packed_rows
     }
 
     /// Returns all rows as a store to query. Returns the I/O error of a failed write or map.
-    pub(crate) fn picture(&mut self, meta: Meta) -> io::Result<Store> {
+    pub(crate) fn preview(&mut self, meta: Meta) -> io::Result<Store> {
         self.details.flush(&mut self.file)?;
         let map = self.mapped()?;
         let mut order: Vec<usize> = (0..self.lanes.len()).filter(|&lane| !self.lanes[lane].is_empty()).collect();
@@ -266,7 +266,7 @@ impl GrowingLane {
         self.rows == 0 && self.settled.is_empty() && self.moving.is_empty()
     }
 
-    /// The sort key among the lanes of a picture.
+    /// The sort key among the lanes of a preview.
     fn order(&self) -> (TrackIdx, LaneKind, u16) {
         (self.track, self.kind, self.depth)
     }

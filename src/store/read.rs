@@ -48,11 +48,11 @@ pub struct Store {
     tables: StoreTables,
     extents: Verified,
     details: Verified,
-    /// Generation of a picture of a trace that still runs.
+    /// Generation of a preview of a trace that still runs.
     generation: Option<LaneGeneration>,
 }
 
-/// Identifies the lanes of pictures of a trace that still runs. Pictures of one generation have the same lanes in the
+/// Identifies the lanes of previews of a trace that still runs. Previews of one generation have the same lanes in the
 /// same order, which saves comparing lane by lane.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct LaneGeneration(u64);
@@ -217,7 +217,7 @@ impl Store {
         Some(Self { path: path.into(), lane_count, track_lanes, tables, extents, details, generation: None })
     }
 
-    /// Marks the store as a picture of a trace that still runs.
+    /// Marks the store as a preview of a trace that still runs.
     #[must_use]
     pub(super) fn with_generation(self, generation: LaneGeneration) -> Self {
         Self { generation: Some(generation), ..self }

@@ -1,5 +1,5 @@
-//! Running traces in their tabs: pictures as they arrive, commands of the user, and the final sort, which replaces the
-//! last picture.
+//! Running traces in their tabs: snapshots as they arrive, commands of the user, and the final sort, which replaces the
+//! last snapshot.
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -21,7 +21,7 @@ use crate::ui::command::LiveCommand;
 /// Minimum time between two updates of the panels while a trace grows.
 const ANSWERS_EVERY: Duration = Duration::from_secs(1);
 
-/// How the answers of the panels follow to a new picture of the trace.
+/// How the answers of the panels follow to a new snapshot of the trace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum AnswerRenewal {
     /// They are of other rows.
@@ -85,8 +85,8 @@ impl App {
             LiveCommand::Follow => None,
             LiveCommand::FollowOrPause => follow.pause(true),
         };
-        if let Some(picture) = unshown {
-            self.show_live(at, picture);
+        if let Some(snapshot) = unshown {
+            self.show_live(at, snapshot);
         }
     }
 
@@ -94,9 +94,9 @@ impl App {
         let tab = &mut self.tabs[at];
         let Some(follow) = &mut tab.follow else { return };
         match followed {
-            Followed::Picture(snapshot, density, counts) => {
-                if let Some(picture) = follow.take((snapshot, density), counts) {
-                    self.show_live(at, picture);
+            Followed::Snapshot(snapshot, density, counts) => {
+                if let Some(snapshot) = follow.take((snapshot, density), counts) {
+                    self.show_live(at, snapshot);
                 }
             }
             Followed::Counts(counts) => follow.counts = counts,
@@ -122,7 +122,7 @@ impl App {
         trace.timeline.set_live_summary(TraceSummary::from_filled(buckets, filled));
     }
 
-    /// Returns how the panels of a tab follow to a new picture. Queries run at most once a second and one at a time,
+    /// Returns how the panels of a tab follow to a new snapshot. Queries run at most once a second and one at a time,
     /// unless rows have moved.
     pub(super) fn answer_renewal(&mut self, at: usize, later: &Snapshot) -> AnswerRenewal {
         let tab = &mut self.tabs[at];
@@ -145,7 +145,7 @@ impl App {
         renewal
     }
 
-    /// Queries the panels again once that is due, for the last picture of a trace that is silent.
+    /// Queries the panels again once that is due, for the last snapshot of a trace that is silent.
     pub(in crate::app) fn renew_late_answers(&mut self, ctx: &egui::Context) {
         let tab = self.tab_mut();
         let Some(follow) = tab.follow.as_mut().filter(|follow| follow.has_unanswered) else { return };
@@ -159,21 +159,21 @@ impl App {
         tab.panels.renew(trace.timeline.snapshot(), &tab.wake);
     }
 
-    /// Keeps the last picture of an ended trace that is not sorted.
-    fn keep_last_picture(&mut self, at: usize, unshown: Option<(Snapshot, LiveDensity)>) {
-        if let Some(picture) = unshown {
-            self.show_live(at, picture);
+    /// Keeps the last snapshot of an ended trace that is not sorted.
+    fn keep_last_snapshot(&mut self, at: usize, unshown: Option<(Snapshot, LiveDensity)>) {
+        if let Some(snapshot) = unshown {
+            self.show_live(at, snapshot);
         }
         let tab = &mut self.tabs[at];
         tab.follow = None;
         tab.stop_growing();
         if let Some(trace) = &mut tab.trace {
-            trace.growth = Growth::LastPicture;
+            trace.growth = Growth::LastSnapshot;
             trace.timeline.set_still();
         }
     }
 
-    /// Sorts an ended trace in the background. The last picture stays until then.
+    /// Sorts an ended trace in the background. The last snapshot stays until then.
     pub(super) fn sort_followed(&mut self, at: usize, end: Result<Box<FollowEnd>, TaskError>) {
         let id = self.next_task();
         let load = self.options.load.clone();
@@ -185,14 +185,14 @@ impl App {
         tab.note.clear();
         match end {
             Ok(end) => {
-                let FollowEnd { sources, spool, errors, unsorted, is_picture_alone, .. } = *end;
+                let FollowEnd { sources, spool, errors, unsorted, has_snapshot_only, .. } = *end;
                 if !errors.is_empty() {
                     let text = format!("{}. What came before is shown.", errors.join(". "));
                     tab.message = Some(TabMessage::of_tab("Not everything could be followed", text));
                 }
-                if is_picture_alone {
+                if has_snapshot_only {
                     tab.add_note("The last picture is all that was kept: export it to keep it for longer");
-                    self.keep_last_picture(at, unshown);
+                    self.keep_last_snapshot(at, unshown);
                     return;
                 }
                 if sources.files().is_empty() {
@@ -212,7 +212,7 @@ impl App {
                     let folder = spool.keep().unwrap_or_default();
                     let text = format!("{why}. Everything that came is in {}", folder.display());
                     tab.message = Some(TabMessage::of_tab("There is no room to sort what came", text));
-                    self.keep_last_picture(at, unshown);
+                    self.keep_last_snapshot(at, unshown);
                     return;
                 }
                 follow.end(spool);
@@ -224,8 +224,8 @@ impl App {
                 self.fail(at, "The trace cannot be followed", error, true);
             }
         }
-        if let Some(picture) = unshown {
-            self.show_live(at, picture);
+        if let Some(snapshot) = unshown {
+            self.show_live(at, snapshot);
         }
     }
 }

@@ -7,14 +7,14 @@ use std::sync::Mutex;
 use super::*;
 use crate::ingest::{self, CachePolicy, LoadOptions};
 
-type OnPicture = Box<dyn FnMut(&Snapshot)>;
+type OnSnapshot = Box<dyn FnMut(&Snapshot)>;
 
-/// A viewer that keeps each picture.
+/// A viewer that keeps each snapshot.
 #[derive(Default)]
 struct Kept {
-    pictures: Vec<(Snapshot, FollowCounts)>,
+    snapshots: Vec<(Snapshot, FollowCounts)>,
     said: Vec<String>,
-    on_picture: Option<OnPicture>,
+    on_snapshot: Option<OnSnapshot>,
 }
 
 impl Viewer for Kept {
@@ -24,11 +24,11 @@ impl Viewer for Kept {
 
     fn show(&mut self, followed: Followed) {
         match followed {
-            Followed::Picture(snapshot, _, counts) => {
-                if let Some(on_picture) = &mut self.on_picture {
-                    on_picture(&snapshot);
+            Followed::Snapshot(snapshot, _, counts) => {
+                if let Some(on_snapshot) = &mut self.on_snapshot {
+                    on_snapshot(&snapshot);
                 }
-                self.pictures.push((snapshot, counts));
+                self.snapshots.push((snapshot, counts));
             }
             Followed::Counts(_) => {}
             Followed::Said(text) => self.said.push(text),
@@ -77,8 +77,8 @@ fn a_file_that_grows_is_shown_as_it_grows_and_sorted_exactly_at_the_end() {
         written
     };
     let mut expected = grow();
-    kept.on_picture = Some(Box::new(move |snapshot| {
-        // Each picture shows what was written before it; only then does the file grow.
+    kept.on_snapshot = Some(Box::new(move |snapshot| {
+        // Each snapshot shows what was written before it; only then does the file grow.
         if snapshot.summary().spans == expected {
             if expected >= 2500 {
                 stop.cancel();
@@ -88,8 +88,8 @@ fn a_file_that_grows_is_shown_as_it_grows_and_sorted_exactly_at_the_end() {
         }
     }));
     let end = follow(&options, &silent(), &mut kept).unwrap();
-    assert!(kept.pictures.len() >= 5 && kept.said.is_empty() && end.errors.is_empty());
-    let (last, counts) = kept.pictures.last().unwrap();
+    assert!(kept.snapshots.len() >= 5 && kept.said.is_empty() && end.errors.is_empty());
+    let (last, counts) = kept.snapshots.last().unwrap();
     assert_eq!(last.summary().spans, 2500);
     assert!(last.summary().sorted_to_ns.is_some());
     assert!(counts.disk_bytes > 0 && counts.late == 0, "{counts:?}");
@@ -118,7 +118,7 @@ fn a_command_is_followed_to_its_end_or_until_a_span_passes() {
     let command = |seconds: &str| LiveInput::Command(["sh", "-c", script, "sh", seconds].map(Into::into).to_vec());
     let mut kept = Kept::default();
     let end = follow(&options(folder.path(), vec![command("0")]), &silent(), &mut kept).unwrap();
-    assert_eq!(kept.pictures.last().unwrap().0.summary().spans, 400);
+    assert_eq!(kept.snapshots.last().unwrap().0.summary().spans, 400);
     assert_eq!(end.sources.title(), "sh");
     // A program that does not end is asked to.
     let mut options = options(folder.path(), vec![command("60")]);
@@ -158,7 +158,7 @@ fn wait_for_spool(followed: &Path, bytes: u64) {
 }
 
 #[test]
-fn a_pipe_whose_writer_has_ended_is_not_read_at_the_speed_of_its_picture() {
+fn a_pipe_whose_writer_has_ended_is_not_read_at_the_speed_of_its_snapshots() {
     const SPANS: u64 = 250_000;
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("whole.json");
@@ -166,11 +166,11 @@ fn a_pipe_whose_writer_has_ended_is_not_read_at_the_speed_of_its_picture() {
     std::fs::write(&path, &text).unwrap();
     let command = LiveInput::Command(vec!["cat".into(), path.into()]);
     let mut kept = Kept::default();
-    // A fast machine would read everything before the program ends, so the first picture lasts until then.
+    // A fast machine would read everything before the program ends, so the first snapshot lasts until then.
     let (followed, bytes) = (folder.path().join("cache"), text.len() as u64);
-    kept.on_picture = Some(Box::new(move |_| wait_for_spool(&followed, bytes)));
+    kept.on_snapshot = Some(Box::new(move |_| wait_for_spool(&followed, bytes)));
     let end = follow(&options(folder.path(), vec![command]), &silent(), &mut kept).unwrap();
-    let (_, counts) = kept.pictures.last().expect("a picture");
+    let (_, counts) = kept.snapshots.last().expect("a snapshot");
     assert!(counts.rows < SPANS / 2, "{counts:?}");
     assert!(end.errors.is_empty() && end.unsorted.is_none(), "{:?}", end.errors);
     assert_eq!(std::fs::read(end.spool.path().join("received.spool")).unwrap(), text.as_bytes());

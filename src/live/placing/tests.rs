@@ -42,8 +42,8 @@ impl Shown {
         self.window.settle(to_ns, &mut open.to_vec(), &mut |placed| settled.extend(span_of(placed)));
     }
 
-    /// Returns all ended spans of the picture, sorted by start and lane, and checks each lane.
-    fn picture(&mut self, open: &[OpenRow], now_ns: i64) -> Vec<(u16, WindowRow)> {
+    /// Returns all ended spans of the snapshot, sorted by start and lane, and checks each lane.
+    fn snapshot(&mut self, open: &[OpenRow], now_ns: i64) -> Vec<(u16, WindowRow)> {
         let mut all = self.settled.clone();
         let mut in_lanes = all.clone();
         self.window.place(&mut open.to_vec(), now_ns, &mut |placed| {
@@ -91,12 +91,12 @@ proptest! {
             if count % 7 == 0 {
                 let mut expected = offline(rows[..=count].to_vec());
                 expected.sort_by_key(key);
-                prop_assert_eq!(shown.picture(&[], 1000), expected);
+                prop_assert_eq!(shown.snapshot(&[], 1000), expected);
             }
         }
         let mut expected = offline(rows);
         expected.sort_by_key(key);
-        prop_assert_eq!(shown.picture(&[], 1000), expected);
+        prop_assert_eq!(shown.snapshot(&[], 1000), expected);
     }
 
     /// Begins and ends of one stack, some of one time; the window is settled anywhere, even inside open spans.
@@ -124,7 +124,7 @@ proptest! {
             if settles == 0 {
                 shown.settle(now_ns, &stack);
             }
-            shown.picture(&stack, now_ns);
+            shown.snapshot(&stack, now_ns);
         }
         while let Some(open) = stack.pop() {
             now_ns += 1;
@@ -140,7 +140,7 @@ proptest! {
         let depth = |row: &WindowRow| ended.iter().filter(|around| is_around(around, row)).count();
         let mut expected: Vec<_> = ended.iter().map(|row| (u16::try_from(depth(row)).unwrap(), *row)).collect();
         expected.sort_by_key(key);
-        prop_assert_eq!(shown.picture(&[], now_ns), expected);
+        prop_assert_eq!(shown.snapshot(&[], now_ns), expected);
     }
 }
 
@@ -149,10 +149,10 @@ fn what_starts_before_the_settled_rows_is_given_back_and_moves_nothing() {
     let mut shown = Shown::default();
     (0..10).for_each(|number| shown.window.add(span(number * 10, number * 10 + 5, 1)).unwrap());
     shown.settle(60, &[]);
-    let before = shown.picture(&[], 100);
+    let before = shown.snapshot(&[], 100);
     let late = span(0, 200, 7);
     assert_eq!(shown.window.add(late), Err(late));
-    assert_eq!(shown.picture(&[], 100), before);
+    assert_eq!(shown.snapshot(&[], 100), before);
     assert_eq!(shown.window.len(), 4);
     // A span that starts at the edge is not late.
     assert_eq!(shown.window.add(span(60, 100, 8)), Ok(()));

@@ -1,5 +1,5 @@
-//! Drops the oldest extents of a growing store, whole: a ring bounded by time or by bytes. Rows that a visible picture
-//! may read stay in the file until the picture is dropped.
+//! Drops the oldest extents of a growing store, whole: a ring bounded by time or by bytes. Rows that a visible preview
+//! may read stay in the file until the preview is dropped.
 //!
 //! An extent is dropped once the next row of its lane starts no later than the oldest retained time. So every span that
 //! reaches into that time is kept.
@@ -31,13 +31,13 @@ pub(super) struct Ring {
     pub(super) kept_bytes: u64,
     /// Freed ranges of the file by start: the end, and the bytes without a hole yet.
     freed: BTreeMap<u64, (u64, u64)>,
-    /// Dropped ranges that earlier pictures may still read.
+    /// Dropped ranges that earlier previews may still read.
     pending: VecDeque<PendingRanges>,
-    /// Maps that pictures still hold.
+    /// Maps that previews still hold.
     maps: Vec<Weak<Mapped>>,
 }
 
-/// Ranges of the file, with the maps of all pictures that may read them.
+/// Ranges of the file, with the maps of all previews that may read them.
 type PendingRanges = (Vec<Weak<Mapped>>, Vec<Range<u64>>);
 
 /// A retained extent, as the ring needs it.
@@ -76,13 +76,13 @@ fn first_detail<'a>(rows: impl Iterator<Item = &'a Row>) -> Option<u64> {
 }
 
 impl Ring {
-    /// Registers a map that pictures read.
+    /// Registers a map that previews read.
     pub(super) fn note_map(&mut self, map: &Arc<Mapped>) {
         self.maps.retain(|weak_map| weak_map.strong_count() > 0);
         self.maps.push(Arc::downgrade(map));
     }
 
-    /// Punches holes into ranges that no picture can read. Returns the error of the system.
+    /// Punches holes into ranges that no preview can read. Returns the error of the system.
     fn make_holes(&mut self, file: &File) -> io::Result<()> {
         while let Some((maps, _)) = self.pending.front()
             && maps.iter().all(|map| map.strong_count() == 0)
@@ -250,7 +250,7 @@ impl GrowingStore {
         ranges
     }
 
-    /// Releases the ranges of dropped extents, and those of their details, once no picture reads them. Returns the
+    /// Releases the ranges of dropped extents, and those of their details, once no preview reads them. Returns the
     /// error of the system.
     fn release(&mut self, ring: &mut Ring, mut ranges: Vec<Range<u64>>) -> io::Result<()> {
         ring.kept_bytes -= ranges.iter().map(|range| range.end - range.start).sum::<u64>();
@@ -261,7 +261,7 @@ impl GrowingStore {
             let first_detail = self.lanes.iter().filter_map(GrowingLane::first_detail).min();
             ranges.extend(self.details.drop_before(first_detail.unwrap_or(u64::MAX)));
         }
-        // Later pictures get a map of their own, so the old map is released with the pictures before.
+        // Later previews get a map of their own, so the old map is released with the previews before.
         self.map = None;
         ring.pending.push_back((std::mem::take(&mut ring.maps), ranges));
         flushed?;

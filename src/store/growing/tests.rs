@@ -1,4 +1,4 @@
-//! Pictures of a growing store against a store that is written at once.
+//! Previews of a growing store against a store that is written at once.
 
 use super::*;
 use crate::model::{Id, NameIdx, Registry, TrackKey, TrackKind};
@@ -37,7 +37,7 @@ fn rows_of(store: &Store) -> Vec<(u16, Vec<Row>, u64)> {
 }
 
 #[test]
-fn a_picture_at_any_moment_has_the_rows_of_a_store_that_is_written_then() {
+fn a_preview_at_any_moment_has_the_rows_of_a_store_that_is_written_then() {
     let mut growing = GrowingStore::new(tempfile::tempfile().unwrap(), 6000).unwrap();
     let lanes = [0, 1].map(|depth| growing.add_lane(TrackIdx(0), LaneKind::Spans, depth).unwrap());
     let mut pushed = [Vec::new(), Vec::new()];
@@ -52,7 +52,7 @@ fn a_picture_at_any_moment_has_the_rows_of_a_store_that_is_written_then() {
         let mut moving: Vec<Row> = (next..next + step % 7).map(row).collect();
         let with_moving: Vec<Row> = pushed[1].iter().chain(&moving).copied().collect();
         growing.set_moving(lanes[1], &mut moving, false);
-        let store = growing.picture(meta()).unwrap();
+        let store = growing.preview(meta()).unwrap();
         let mut offline = StoreWriter::new(tempfile::tempfile().unwrap(), 1 << 20).unwrap();
         for (depth, rows) in [&pushed[0], &with_moving].into_iter().enumerate().filter(|(_, rows)| !rows.is_empty()) {
             let lane = offline.add_lane(TrackIdx(0), LaneKind::Spans, depth as u16).unwrap();
@@ -70,10 +70,10 @@ fn rows_at_the_end_of_a_lane_pack_few_of_those_before_and_a_change_packs_those_a
     let lane = growing.add_lane(TrackIdx(0), LaneKind::Spans, 0).unwrap();
     let moving = |range: std::ops::Range<u64>| range.map(row).collect::<Vec<Row>>();
     growing.set_moving(lane, &mut moving(0..20_000), false);
-    growing.picture(meta()).unwrap();
+    growing.preview(meta()).unwrap();
     let mut before = growing.packed_rows();
-    let mut picture = |growing: &mut GrowingStore, rows: std::ops::Range<u64>| {
-        let store = growing.picture(meta()).unwrap();
+    let mut preview = |growing: &mut GrowingStore, rows: std::ops::Range<u64>| {
+        let store = growing.preview(meta()).unwrap();
         assert_eq!(rows_of(&store)[0].1, moving(rows), "all rows in order");
         let packed = growing.packed_rows() - std::mem::replace(&mut before, growing.packed_rows());
         packed as usize
@@ -83,41 +83,41 @@ fn rows_at_the_end_of_a_lane_pack_few_of_those_before_and_a_change_packs_those_a
         (step * 300..(step + 1) * 300).for_each(|number| growing.push(lane, row(number)).unwrap());
         let end = 20_000 + step * 100;
         growing.set_moving(lane, &mut moving((step + 1) * 300..end), false);
-        let packed = picture(&mut growing, 0..end);
+        let packed = preview(&mut growing, 0..end);
         assert!(packed <= 2 * PACKED_ROWS, "{packed} in step {step}");
     }
     let mut changed = moving(12_000..23_900);
     changed[5000].value += 1;
     growing.set_moving(lane, &mut changed.clone(), false);
     let before = growing.packed_rows();
-    let store = growing.picture(meta()).unwrap();
+    let store = growing.preview(meta()).unwrap();
     assert_eq!(rows_of(&store)[0].1[12_000..], changed);
     let packed = (growing.packed_rows() - before) as usize;
     assert!((6900..6900 + PACKED_ROWS).contains(&packed), "{packed}");
 }
 
 #[test]
-fn a_picture_of_what_has_not_changed_packs_nothing_and_one_that_is_shown_stays_as_it_was() {
+fn a_preview_of_what_has_not_changed_packs_nothing_and_one_that_is_shown_stays_as_it_was() {
     let mut growing = GrowingStore::new(tempfile::tempfile().unwrap(), 1 << 20).unwrap();
     let lanes: Vec<LaneIdx> =
         (0..50).map(|depth| growing.add_lane(TrackIdx(0), LaneKind::Spans, depth).unwrap()).collect();
     for number in 0..50 * 1000 {
         growing.push(lanes[(number % 50) as usize], row(number)).unwrap();
     }
-    let before = growing.picture(meta()).unwrap();
+    let before = growing.preview(meta()).unwrap();
     assert_eq!(growing.packed_rows(), 50_000);
     let shown = rows_of(&before);
     growing.push(lanes[7], row(50_000)).unwrap();
     growing.set_moving(lanes[7], &mut vec![row(50_001)], true);
-    let after = growing.picture(meta()).unwrap();
+    let after = growing.preview(meta()).unwrap();
     assert_eq!(growing.packed_rows(), 50_000 + 1002 - PACKED_ROWS as u64, "the end of the lane that has changed");
     assert!(after.lane(LaneIdx(7)).is_unfinished(1001) && !after.lane(LaneIdx(6)).is_unfinished(999));
-    drop(growing.picture(meta()).unwrap());
+    drop(growing.preview(meta()).unwrap());
     assert_eq!(growing.packed_rows(), 51_002 - PACKED_ROWS as u64, "nothing");
-    // Rows written to the file later change none of the rows in the picture.
+    // Rows written to the file later change none of the rows in the preview.
     (0..200_000).for_each(|number| growing.push(lanes[3], row(60_000 + number)).unwrap());
     assert_eq!(rows_of(&before), shown);
-    assert_eq!(rows_of(&growing.picture(meta()).unwrap())[3].1.len(), 201_000);
+    assert_eq!(rows_of(&growing.preview(meta()).unwrap())[3].1.len(), 201_000);
 }
 
 #[test]
@@ -127,20 +127,20 @@ fn details_can_be_read_as_soon_as_they_are_shown() {
     for number in 0..40u64 {
         let DetailRef(detail) = growing.push_detail(format!("blob {number}").as_bytes()).unwrap();
         growing.push(lane, Row { detail, ..row(number) }).unwrap();
-        let store = growing.picture(meta()).unwrap();
+        let store = growing.preview(meta()).unwrap();
         let mut reader = DetailReader::default();
         assert_eq!(store.detail(DetailRef(detail), &mut reader), format!("blob {number}").as_bytes());
     }
 }
 
 #[test]
-fn pictures_are_of_one_generation_until_a_lane_comes_or_moves() {
+fn previews_are_of_one_generation_until_a_lane_comes_or_moves() {
     let mut growing = GrowingStore::new(tempfile::tempfile().unwrap(), 1000).unwrap();
     let lanes: Vec<LaneIdx> =
         (0..40).map(|depth| growing.add_lane(TrackIdx(0), LaneKind::Spans, depth).unwrap()).collect();
     let mut generations = Vec::new();
-    let mut picture = |growing: &mut GrowingStore| {
-        generations.push(growing.picture(meta()).unwrap().lane_generation().unwrap());
+    let mut preview = |growing: &mut GrowingStore| {
+        generations.push(growing.preview(meta()).unwrap().lane_generation().unwrap());
     };
     for lane in &lanes[..39] {
         growing.push(*lane, row(1)).unwrap();
@@ -154,12 +154,12 @@ fn pictures_are_of_one_generation_until_a_lane_comes_or_moves() {
             growing.set_depth(lanes[3], 45);
         }
         growing.push(lanes[number as usize % 39], row(number)).unwrap();
-        picture(&mut growing);
+        preview(&mut growing);
     }
     let changes = generations.windows(2).filter(|pair| pair[0] != pair[1]).count();
-    assert_eq!(changes, 2, "of 100 pictures");
+    assert_eq!(changes, 2, "of 100 previews");
     let mut other = GrowingStore::new(tempfile::tempfile().unwrap(), 1000).unwrap();
-    let generation = other.picture(meta()).unwrap().lane_generation();
+    let generation = other.preview(meta()).unwrap().lane_generation();
     assert!(!generations.contains(&generation.unwrap()), "of another trace");
 }
 
@@ -195,7 +195,7 @@ fn the_oldest_extents_go_whole_and_what_is_shown_stays_until_nobody_shows_it() {
         }
         let to_ns = row(number.saturating_sub(100_000)).start_ns;
         growing.drop_before(to_ns, &mut |dropped| gone += dropped.rows).unwrap();
-        let store = growing.picture(meta()).unwrap();
+        let store = growing.preview(meta()).unwrap();
         let rows = rows_of(&store);
         assert_eq!(store.damaged_in_all(), 0, "after {number}");
         assert_eq!(rows.last().unwrap().1, [root]);
@@ -220,13 +220,13 @@ fn the_oldest_extents_go_whole_and_what_is_shown_stays_until_nobody_shows_it() {
             shown = Some((store, rows));
         }
         if number == 299_999 {
-            // The earlier picture is unchanged, though most of its rows were dropped.
+            // The earlier preview is unchanged, though most of its rows were dropped.
             let (store, rows) = shown.take().unwrap();
             assert_eq!(rows_of(&store), rows);
             assert_eq!(store.damaged_in_all(), 0);
         }
     }
-    // Some 3 of 14 MiB are retained; the picture delayed the holes.
+    // Some 3 of 14 MiB are retained; the preview delayed the holes.
     let (now_bytes, written) = (disk_bytes(&on_disk), growing.file_bytes());
     assert!(written > 12 << 20 && now_bytes < written / 3, "{now_bytes} of {written}");
     assert!(now_bytes < growing.kept_bytes() + (4 << 20), "{now_bytes} for {}", growing.kept_bytes());

@@ -1,7 +1,7 @@
-//! The picture of a running trace: rows in as they arrive, snapshots out, of the same type as those of a sorted trace.
+//! The store of a running trace: rows in as they arrive, snapshots out, of the same type as those of a sorted trace.
 //! Rows that may still move are limited in number; the others are on disk.
 //!
-//! A picture is a preview: nested async spans have no tracks of their own, and spans that come later than the window
+//! A snapshot is a preview: nested async spans have no tracks of their own, and spans that come later than the window
 //! are shown below the others. The final sort puts everything in its place.
 
 use std::collections::BTreeMap;
@@ -34,19 +34,19 @@ const WINDOW_NS: i64 = 10_000_000_000;
 const CHARTS_MAX: usize = 4096;
 
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct PictureLimits {
-    /// Rows that may still move, in all tracks; each picture places them.
+pub(crate) struct LiveStoreLimits {
+    /// Rows that may still move, in all tracks; each snapshot places them.
     pub(crate) window_rows: usize,
     /// Rows to be written.
     pub(crate) settled_rows: usize,
 }
 
-impl PictureLimits {
-    /// Returns limits that keep a picture within about a quarter of the given memory.
+impl LiveStoreLimits {
+    /// Returns limits that keep a live store within about a quarter of the given memory.
     pub(crate) fn within(memory_bytes: u64) -> Self {
-        /// Bytes of a row: in its window, and twice each in its lane and packed, for this picture and the one shown.
+        /// Bytes of a row: in its window, and twice each in its lane and packed, for this snapshot and the one shown.
         const ROW_BYTES: u64 = 192;
-        /// More would take longer than the interval of pictures.
+        /// More would take longer than the interval of snapshots.
         const WINDOW_ROWS_MAX: u64 = 1 << 18;
         let rows = memory_bytes / 8 / ROW_BYTES;
         let clamped = |most: u64| usize::try_from(rows.clamp(1 << 12, most)).unwrap_or(usize::MAX);
@@ -76,9 +76,9 @@ const TRIM_STEPS: u64 = 32;
 /// Cuts per trim: rows and their details are not cut in the same proportion.
 const CUTS_MAX: usize = 3;
 
-/// The picture of a running trace.
-pub(crate) struct LivePicture {
-    limits: PictureLimits,
+/// The store of a running trace.
+pub(crate) struct LiveStore {
+    limits: LiveStoreLimits,
     store: GrowingStore,
     names: Names,
     /// A copy for snapshots, renewed when names arrive.
@@ -108,9 +108,9 @@ pub(crate) struct LivePicture {
     has_changed: bool,
 }
 
-impl LivePicture {
-    /// Creates an empty picture, whose rows go to an empty file. Returns the I/O error of a failed write.
-    pub(crate) fn new(file: File, names: Names, limits: PictureLimits) -> io::Result<Self> {
+impl LiveStore {
+    /// Creates an empty store, whose rows go to an empty file. Returns the I/O error of a failed write.
+    pub(crate) fn new(file: File, names: Names, limits: LiveStoreLimits) -> io::Result<Self> {
         let store = GrowingStore::new(file, limits.settled_rows)?;
         let shared_names = Arc::new(names.clone());
         Ok(Self {
@@ -139,7 +139,7 @@ impl LivePicture {
         })
     }
 
-    /// Limits the picture to its latest rows. Returns an error if the disk cannot punch holes.
+    /// Limits the store to its latest rows. Returns an error if the disk cannot punch holes.
     pub(crate) fn keep_part(&mut self, part: KeptPart) -> io::Result<()> {
         self.kept_part = Some(part);
         self.store.keep_ring()
@@ -150,7 +150,7 @@ impl LivePicture {
         self.dropped
     }
 
-    /// Returns whether anything arrived since the last picture.
+    /// Returns whether anything arrived since the last snapshot.
     pub(crate) fn has_changed(&self) -> bool {
         self.has_changed
     }
@@ -160,7 +160,7 @@ impl LivePicture {
         self.window_rows > self.limits.window_rows
     }
 
-    /// Returns the density of the last picture.
+    /// Returns the density of the last snapshot.
     pub(crate) fn density(&self) -> &LiveDensity {
         &self.density
     }
@@ -358,10 +358,10 @@ impl LivePicture {
             losses: self.losses(session),
             summary,
         };
-        Ok(Snapshot::new(Arc::new(self.store.picture(meta)?)))
+        Ok(Snapshot::new(Arc::new(self.store.preview(meta)?)))
     }
 
-    /// Drops the oldest rows, if the picture is limited and enough has arrived since the last trim. All rows in memory
+    /// Drops the oldest rows, if the store is limited and enough has arrived since the last trim. All rows in memory
     /// are in the store by now, so their details are known.
     fn trim(&mut self, now_ns: i64) -> io::Result<()> {
         let (at_ns, at_bytes) = self.trimmed;
@@ -411,7 +411,7 @@ impl LivePicture {
         losses
     }
 
-    /// Returns the losses of the picture itself, which belong to no source.
+    /// Returns the losses of the store itself, which belong to no source.
     pub(super) fn own_losses(&self) -> Losses {
         let mut losses = Losses::default();
         losses.add_many(Loss::OverLimit, SourcePos::Time(self.summary.end_ns), self.late.left_out);

@@ -1,4 +1,4 @@
-//! Pictures of streams, compared with the store of the whole file; and the work of a picture counted.
+//! Snapshots of streams, compared with the store of the whole file; and the work of a snapshot counted.
 
 use std::io::Write as _;
 use std::path::Path;
@@ -12,21 +12,21 @@ use crate::live::arrivals::{LiveInput, Pace, Say};
 use crate::live::session::{LiveStep, SessionOptions};
 use crate::store::{LaneIdx, Store};
 
-const LIMITS: PictureLimits = PictureLimits { window_rows: 1 << 18, settled_rows: 1 << 20 };
+const LIMITS: LiveStoreLimits = LiveStoreLimits { window_rows: 1 << 18, settled_rows: 1 << 20 };
 
-/// Builds the picture of a pipe with this text, renewed every `every` rows.
-fn picture_of(folder: &Path, text: &str, limits: PictureLimits, every: usize) -> (Snapshot, LivePicture) {
-    picture_of_parts(folder, [text, ""], 0, limits, every)
+/// Builds the snapshot of a pipe with this text, renewed every `every` rows.
+fn store_of(folder: &Path, text: &str, limits: LiveStoreLimits, every: usize) -> (Snapshot, LiveStore) {
+    store_of_parts(folder, [text, ""], 0, limits, every)
 }
 
-/// Builds the picture of two texts; the second is written once this many rows of the first have arrived.
-fn picture_of_parts(
+/// Builds the snapshot of two texts; the second is written once this many rows of the first have arrived.
+fn store_of_parts(
     folder: &Path,
     [text, later]: [&str; 2],
     rows_before: usize,
-    limits: PictureLimits,
+    limits: LiveStoreLimits,
     every: usize,
-) -> (Snapshot, LivePicture) {
+) -> (Snapshot, LiveStore) {
     let path = folder.join("pipe");
     let made = std::process::Command::new("mkfifo").arg(&path).status().expect("mkfifo");
     assert!(made.success());
@@ -50,25 +50,25 @@ fn picture_of_parts(
     let say: Say = Arc::new(|text| assert_eq!(text, "", "nothing to say"));
     let mut session = LiveSession::start(&[LiveInput::Input(path.into())], &options, &say).unwrap();
     let file = tempfile::tempfile_in(folder).unwrap();
-    let mut picture = LivePicture::new(file, Names::default(), limits).unwrap();
+    let mut live_store = LiveStore::new(file, Names::default(), limits).unwrap();
     let (mut added, mut all) = (0, 0);
     loop {
         if all >= rows_before {
             have_come.send(()).ok(); // the writer waits for the first, and may have ended
         }
-        picture.take_tables(&mut session);
+        live_store.take_tables(&mut session);
         let step = session.step(&mut |row| {
             added += 1;
             all += 1;
-            picture.add(&row)
+            live_store.add(&row)
         });
         let step = step.unwrap();
-        if picture.is_full() {
-            picture.settle(&session).unwrap();
+        if live_store.is_full() {
+            live_store.settle(&session).unwrap();
         }
         if added >= every {
             added = 0;
-            let snapshot = picture.snapshot(&session).unwrap();
+            let snapshot = live_store.snapshot(&session).unwrap();
             assert_eq!(snapshot.store().damaged_in_all(), 0);
         }
         if step == LiveStep::Done {
@@ -76,7 +76,7 @@ fn picture_of_parts(
         }
     }
     writer.join().unwrap();
-    (picture.snapshot(&session).unwrap(), picture)
+    (live_store.snapshot(&session).unwrap(), live_store)
 }
 
 /// Returns all rows: track, kind and depth of the lane, start, duration, name, category and arguments.
@@ -152,22 +152,22 @@ fn trace(calls: u64) -> String {
 }
 
 #[test]
-fn the_last_picture_has_the_rows_of_the_trace_that_is_opened_when_it_is_finished() {
+fn the_last_snapshot_has_the_rows_of_the_trace_that_is_opened_when_it_is_finished() {
     let folder = tempfile::tempdir().unwrap();
     let text = trace(3000);
     let expected = rows(&offline(folder.path(), &text));
     // Also with very small limits: parents come right after their children.
-    let small = PictureLimits { window_rows: 2000, settled_rows: 5000 };
+    let small = LiveStoreLimits { window_rows: 2000, settled_rows: 5000 };
     for (limits, every) in [(LIMITS, 5000), (small, 700)] {
-        let (snapshot, picture) = picture_of(folder.path(), &text, limits, every);
+        let (snapshot, live_store) = store_of(folder.path(), &text, limits, every);
         assert_eq!(rows(snapshot.store()), expected);
-        assert_eq!(picture.late(), LateRows::default());
+        assert_eq!(live_store.late(), LateRows::default());
         let summary = snapshot.summary();
         assert_eq!((summary.spans, summary.instants, summary.counters), (3000 * 7, 3000, 3000));
         assert_eq!(summary.flows, 6000);
         // The minimap counts outermost rows: calls, and the span around the instant.
         let starts = outermost(&snapshot);
-        let (buckets, filled) = picture.density().filled();
+        let (buckets, filled) = live_store.density().filled();
         let touching = |bucket: i64| {
             let of = |ts_ns: i64| ts_ns >> buckets.width_log2;
             starts.iter().filter(|(start, end)| of(*start) <= bucket && bucket <= of(*end)).count() as u32
@@ -210,10 +210,10 @@ fn spans_that_begin_and_end_together_nest_as_in_the_finished_trace_and_open_ones
         lanes.map(|lane| lane.is_unfinished(lane.info().rows - 1)).collect()
     };
     assert!(unfinished(&whole).iter().filter(|unfinished| **unfinished).count() >= 6);
-    let small = PictureLimits { window_rows: 200, settled_rows: 500 };
+    let small = LiveStoreLimits { window_rows: 200, settled_rows: 500 };
     for (limits, every) in [(LIMITS, 10_000), (small, 70)] {
-        let (snapshot, picture) = picture_of(folder.path(), &text, limits, every);
-        assert_eq!(picture.late(), LateRows::default());
+        let (snapshot, live_store) = store_of(folder.path(), &text, limits, every);
+        assert_eq!(live_store.late(), LateRows::default());
         let (shown, expected) = (rows(snapshot.store()), rows(&whole));
         assert_eq!(shown.iter().zip(&expected).find(|(shown, expected)| shown != expected), None);
         assert_eq!(shown.len(), expected.len());
@@ -232,16 +232,16 @@ fn a_process_has_the_name_of_its_main_thread_as_in_the_finished_trace() {
     let names = |store: &Store| -> Vec<String> {
         store.meta().tracks.processes.iter().map(|process| process.name.to_string()).collect()
     };
-    let (snapshot, _) = picture_of(folder.path(), &text, LIMITS, 1);
+    let (snapshot, _) = store_of(folder.path(), &text, LIMITS, 1);
     let expected = names(&offline(folder.path(), &text));
     assert_eq!((names(snapshot.store()), expected.iter().any(|name| name == "Main")), (expected.clone(), true));
 }
 
 #[test]
-fn the_work_of_a_picture_does_not_grow_with_what_came_before() {
+fn the_work_of_a_snapshot_does_not_grow_with_what_came_before() {
     let folder = tempfile::tempdir().unwrap();
-    let small = PictureLimits { window_rows: 4096, settled_rows: 1 << 20 };
-    let (_, mut picture) = picture_of(folder.path(), &trace(20_000), small, usize::MAX);
+    let small = LiveStoreLimits { window_rows: 4096, settled_rows: 1 << 20 };
+    let (_, mut live_store) = store_of(folder.path(), &trace(20_000), small, usize::MAX);
     let options = SessionOptions {
         memory: Memory::default(),
         delay: Some(std::time::Duration::ZERO),
@@ -253,15 +253,15 @@ fn the_work_of_a_picture_does_not_grow_with_what_came_before() {
     };
     let say: Say = Arc::new(drop);
     let session = LiveSession::start(&[], &options, &say).unwrap();
-    let before = picture.store.packed_rows();
-    picture.tracks.iter_mut().for_each(|track| track.is_changed = true);
-    picture.snapshot(&session).unwrap();
-    let packed = picture.store.packed_rows() - before;
+    let before = live_store.store.packed_rows();
+    live_store.tracks.iter_mut().for_each(|track| track.is_changed = true);
+    live_store.snapshot(&session).unwrap();
+    let packed = live_store.store.packed_rows() - before;
     // At most the moving rows, and less than one extent for each of some twelve lanes.
     assert!(packed <= 4096 + 12 * 4096, "{packed} of 240,000 rows");
-    let before = picture.store.packed_rows();
-    picture.snapshot(&session).unwrap();
-    assert_eq!(picture.store.packed_rows(), before, "nothing has changed");
+    let before = live_store.store.packed_rows();
+    live_store.snapshot(&session).unwrap();
+    assert_eq!(live_store.store.packed_rows(), before, "nothing has changed");
 }
 
 #[test]
@@ -271,9 +271,9 @@ fn a_parent_that_comes_after_the_window_is_shown_below_and_counted() {
     let root = r#",{"ph":"X","pid":1,"tid":1,"name":"root","ts":0,"dur":300000}]"#;
     // The trace has 27,000 rows, far more than the limit of the window.
     let (parts, rows_before) = ([&text[..text.len() - 1], root], 20_000);
-    let small = PictureLimits { window_rows: 1000, settled_rows: 5000 };
-    let (snapshot, picture) = picture_of_parts(folder.path(), parts, rows_before, small, 500);
-    assert_eq!(picture.late(), LateRows { apart: 1, left_out: 0 });
+    let small = LiveStoreLimits { window_rows: 1000, settled_rows: 5000 };
+    let (snapshot, live_store) = store_of_parts(folder.path(), parts, rows_before, small, 500);
+    assert_eq!(live_store.late(), LateRows { apart: 1, left_out: 0 });
     let root: Vec<_> = rows(snapshot.store()).into_iter().filter(|row| row.5.starts_with("root")).collect();
     assert_eq!((root.len(), root[0].2, root[0].4), (1, 2, 300_000_000), "the lane after those of calls and children");
 }
