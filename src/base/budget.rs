@@ -146,8 +146,8 @@ impl Use {
         self.peak.fetch_max(bytes, Ordering::Relaxed);
     }
 
-    /// Adds `bytes` if at most `limit` are in use afterwards, and returns the new total. The peak stays, because the
-    /// caller may still refuse them.
+    /// Adds `bytes` if at most `limit` are in use afterwards, and returns the new total. The peak does not
+    /// change, because the caller may still refuse the bytes.
     fn try_add(&self, bytes: u64, limit: u64) -> Option<u64> {
         let fits = |now: u64| now.checked_add(bytes).filter(|&sum| sum <= limit);
         let before = self.now.try_update(Ordering::Relaxed, Ordering::Relaxed, fits).ok()?;

@@ -82,7 +82,7 @@ impl Temporary {
         loop {
             let path = folder.join(name(COUNT.fetch_add(1, Ordering::Relaxed)));
             let made = {
-                // Under one lock, so that a signal finds either nothing or a registered temporary.
+                // One lock covers both steps, so a signal finds either nothing or a registered temporary.
                 let mut live = live();
                 let made = make(&path);
                 if made.is_ok() {

@@ -95,7 +95,7 @@ struct SourceQueue<T> {
     /// Events that arrived after a later one; inserting them into the sorted queue would move others.
     strays: BinaryHeap<Reverse<Waiting<T>>>,
     newest_ns: Option<i64>,
-    /// The time of the last event that arrived; a single wrong time does not last.
+    /// The time of the last event that arrived. Unlike `newest_ns`, it recovers from a single wrong time.
     last_ns: Option<i64>,
     /// Added to all times: the distance to the clock of another source.
     shift_ns: i64,

@@ -247,7 +247,7 @@ struct EmptySpans {
 }
 
 impl EmptySpans {
-    /// Returns the number of empty spans around a row, and adds the row if it is one.
+    /// Returns the number of empty spans around a row. Adds the row if it is an empty span itself.
     fn around(&mut self, row: &WindowRow) -> u16 {
         let Some(end) = row.order.end.filter(|_| row.end_ns() == Some(row.start_ns)) else { return 0 };
         if self.start_ns != row.start_ns {

@@ -288,7 +288,7 @@ mod tests {
         assert!(files.part(0).is_ok());
         fs::write(&left, "").unwrap();
         assert_eq!(files.part(0).map(drop).unwrap_err().0, left);
-        // A file that appears later is named by the write that finds it.
+        // If the file appears later, the write that finds it reports its path.
         fs::remove_file(&left).unwrap();
         let [mut first, mut second] = [0, 1].map(|source| files.part(source).unwrap());
         fs::write(&left, "").unwrap();

@@ -58,7 +58,7 @@ struct Points {
 #[derive(Debug, Default)]
 struct LaneRows {
     rows: Vec<Row>,
-    /// Whether the last has not ended.
+    /// Whether the last row is a span that has not ended.
     is_open: bool,
 }
 

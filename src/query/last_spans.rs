@@ -239,7 +239,7 @@ mod tests {
             places in prop::collection::vec((0u16..95, 0i64..12), 300),
         ) {
             let (mut spans, mut oracles) = (LastSpans::default(), [(); 3].map(|()| OpenSpanOracle::default()));
-            // Starts at `i64::MIN`, which no sentinel may be mistaken for.
+            // A span may start at `i64::MIN`, so no sentinel may have that value.
             let (mut now_ns, mut depths) = (i64::MIN, [0u16; 3]);
             let steps = steps.into_iter().zip(places);
             for (id, ((track, later_ns, dur_ns, is_outer), (place, reach_ns))) in (0u64..).zip(steps) {

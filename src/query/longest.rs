@@ -358,7 +358,7 @@ impl LongestSpans {
         let LanePart { lane: index, bound_ns, .. } = self.lanes[lane];
         let store_lane = self.snapshot.store().lane(index);
         let bound_ns = bound_at(store_lane.forest(), position).min(bound_ns);
-        // The first leaf of a node is as far to its left as it has leaves on each side.
+        // A node has as many leaves on its left as on its right, so its first leaf is that far to its left.
         let record = &store_lane.extents()[first_leaf(position, half)];
         let first = (record.first_start_ns, RowIdx { lane: index, row: record.first_row });
         self.push(QueuePart { bound_ns, first, content: PartContent::Extents { lane, position, half } });

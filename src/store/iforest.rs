@@ -67,7 +67,7 @@ pub(crate) fn node_count(leaves: usize) -> usize {
 /// Appends a leaf and completes the nodes that end with it. O(1) amortised.
 pub fn push<A: Aggregate>(nodes: &mut Vec<A>, leaf: A) {
     if !nodes.is_empty() {
-        // The odd position before the leaf is completed below, or by a later leaf.
+        // The odd position before the leaf holds a node that is completed below, or by a later leaf.
         nodes.push(A::IDENTITY);
     }
     nodes.push(leaf);

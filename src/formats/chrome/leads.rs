@@ -97,7 +97,7 @@ impl Lead {
 }
 
 impl LeadIdx {
-    /// The position before the opening brace of a record. As a next lead, it means none.
+    /// The position before the opening brace of a record. As the next lead, it means that there is none.
     pub(super) const START: Self = Self(0);
     /// The position after a lead that is not in the table.
     const UNKNOWN: Self = Self(1);

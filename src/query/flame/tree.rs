@@ -91,7 +91,7 @@ impl FlameTree {
         &self.children[first..end]
     }
 
-    /// Returns whether one of the children merges all paths directly below without a node of their own.
+    /// Returns whether one of the children stands for the paths directly below that have no node of their own.
     #[must_use]
     pub(crate) fn has_others(&self, node: FlameNodeIdx) -> bool {
         self.with_others.binary_search(&node).is_ok()

@@ -48,7 +48,7 @@ fn names_of(
     group_frames: &[AddressFrames<'_>],
     functions: &FunctionTable,
 ) -> AddressNames {
-    // Among several units, the first with a function, or else the first with a line.
+    // Among several units, the first with a function is chosen, or else the first with a line.
     let mut chosen: Vec<Option<(usize, usize)>> = vec![None; wanted.len()];
     for (group, frames) in group_frames.iter().enumerate() {
         for (row, address) in frames.addresses.iter().enumerate() {

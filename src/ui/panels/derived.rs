@@ -77,7 +77,7 @@ impl DerivedPanel {
             let size = vec2(FIELD_POINTS, ui.spacing().interact_size.y);
             let response = field::add_sized(ui, size, &mut self.text, |field| {
                 let field = field.hint_text("rate name:read").background_color(theme.canvas);
-                // The same below any number of tracks, so that the focus stays.
+                // The id does not depend on the tracks above, so the field keeps the focus.
                 field.id(Id::unique("field of the derived tracks"))
             });
             response.widget_info(|| WidgetInfo::labeled(Role::TextInput, true, "Kind and filter of a derived track"));

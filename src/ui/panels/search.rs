@@ -213,7 +213,7 @@ impl SearchPanel {
         let width = room.clamp(60.0, FIELD_POINTS);
         let response = field::add(ui, &mut self.text, |field| {
             let field = field.hint_text(hint).background_color(theme.canvas).desired_width(width);
-            // The same on one line and on two, so that the focus stays.
+            // The id does not depend on the line of the field, so the field keeps the focus.
             field.id(egui::Id::unique("field of the search"))
         });
         response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::TextInput, true, "Search"));

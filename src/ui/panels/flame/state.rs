@@ -18,7 +18,8 @@ pub(super) enum FlamePart {
     Callers = 1,
 }
 
-/// A view, and the path of the bar that fills the width of each part, from the root's child; empty for the root.
+/// A view and its zoom: for each part, the path of the bar that fills the width. The path starts at the child of the
+/// root, and is empty for the root itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct FlameState {
     pub(super) view: FlameView,
