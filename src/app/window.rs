@@ -324,7 +324,7 @@ impl Shell {
                 Err(error) => self.fail(event_loop, error.into()),
             },
             Presented::DeviceLost if open.losses_in_a_row >= LOSSES_MAX => {
-                let reason = "it was lost again and again".to_owned();
+                let reason = "it was lost repeatedly".to_owned();
                 self.fail(event_loop, crate::render::GpuError::Lost { reason }.into());
             }
             Presented::DeviceLost => self.replace_device(event_loop),

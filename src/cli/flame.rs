@@ -54,7 +54,7 @@ fn print_once(flame: &Flame, how: &Load) -> Result<(), CliError> {
     }
     drop(tree);
     if picture.folded > 0 {
-        say(format_args!("{} paths count for their callers: there are too many", picture.folded));
+        say(format_args!("{} paths are counted for their callers, because there are too many", picture.folded));
     }
     let measure = flame.view.measure;
     if !missing.is_empty() {

@@ -117,7 +117,7 @@ pub(super) fn write(record: &Record, how: &Load) -> Result<(), CliError> {
 /// Returns a sentence about the received data that is on disk, if any.
 fn describe_spool(spool: &SpoolFiles) -> Option<String> {
     let paths: Vec<PathBuf> = spool.paths().into_iter().filter(|path| path.exists()).collect();
-    (!paths.is_empty()).then(|| format!("everything that came is kept: {}", Sources::unmoved(paths)))
+    (!paths.is_empty()).then(|| format!("all received data is kept: {}", Sources::unmoved(paths)))
 }
 
 pub(super) fn say_written(record: &Record, written: &ExportReport) {

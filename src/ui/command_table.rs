@@ -292,11 +292,11 @@ pub(crate) const TABLE: &[CommandEntry] = &[
     entry(Menu::Go, "Previous of this name", &[ctrl(Key::ArrowUp)], When::Span, |_| {
         Command::Panel(PanelCommand::GoToNamesake { forward: false })
     })
-    .hint("The last one before the selected span with its name, on any track"),
+    .hint("The last span of the same name before the selected one, on any track"),
     entry(Menu::Go, "Next of this name", &[ctrl(Key::ArrowDown)], When::Span, |_| {
         Command::Panel(PanelCommand::GoToNamesake { forward: true })
     })
-    .hint("The first one after the selected span with its name, on any track"),
+    .hint("The first span of the same name after the selected one, on any track"),
     entry(Menu::Go, "Earlier", &[plain(Key::ArrowLeft)], When::Trace, |_| {
         Command::Timeline(TimelineCommand::Step(NavigationStep::Left))
     })
@@ -332,7 +332,7 @@ pub(crate) const TABLE: &[CommandEntry] = &[
         .hint("Data is still received")
         .within("Live"),
     entry(Menu::Go, "Stop following", &[], When::Live, |_| Command::App(AppCommand::Live(LiveCommand::Stop)))
-        .hint("Ends the sources, and sorts everything that came")
+        .hint("Ends the sources and sorts all received data")
         .within("Live"),
     entry(Menu::Go, "Next tab", &[ctrl(Key::Tab), ctrl(Key::PageDown)], When::Tabs, |_| Command::Tab(TabCommand::Next))
         .section(),

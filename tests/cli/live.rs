@@ -314,7 +314,7 @@ fn a_recording_is_the_finished_file_sorted_and_leaves_nothing_beside_it() {
     // After a failure, the old output and all received bytes are kept.
     let whole = fs::read(&out).expect("written");
     let (status, _, errors) = fed(&words, b"plain text\n", 100);
-    assert!(status == Some(1) && errors.contains("everything that came is kept"), "{errors}");
+    assert!(status == Some(1) && errors.contains("all received data is kept"), "{errors}");
     let spool = folder.path().join("out.longspan.spool");
     assert_eq!((fs::read(&out).expect("there"), fs::read(&spool).expect("kept")), (whole, b"plain text\n".to_vec()));
     let (status, _, errors) = fed(&words, stream.as_bytes(), 10_000);
@@ -387,7 +387,7 @@ fn a_recording_that_has_no_room_to_be_sorted_says_so_and_keeps_everything() {
     let rows = longspan(&["spans", text(&path), "--no-cache"]).done().lines().count();
     let expected = ["status", "1", "out.longspan.spool", &rows.to_string()];
     assert_eq!(printed.split_whitespace().collect::<Vec<_>>(), expected, "{said}");
-    assert!(said.contains("it is not sorted") && said.contains("everything that came is kept"), "{said}");
+    assert!(said.contains("it is not sorted") && said.contains("all received data is kept"), "{said}");
 }
 
 #[test]

@@ -220,7 +220,7 @@ impl App {
                 tab.stop_growing();
                 let kept = tab.follow.take().and_then(|mut follow| follow.spool.take()?.keep());
                 if let Some(folder) = kept {
-                    tab.add_note(&format!("Everything that came is in {}", folder.display()));
+                    tab.add_note(&format!("All received data is in {}", folder.display()));
                 }
                 // Files with new offsets return to their previous ones.
                 if let Some(timeline) = tab.timeline_mut() {

@@ -210,7 +210,7 @@ impl App {
                 }
                 if let Some(why) = unsorted {
                     let folder = spool.keep().unwrap_or_default();
-                    let text = format!("{why}. Everything that came is in {}", folder.display());
+                    let text = format!("{why}. All received data is in {}", folder.display());
                     tab.message = Some(TabMessage::of_tab("There is no room to sort what came", text));
                     self.keep_last_snapshot(at, unshown);
                     return;

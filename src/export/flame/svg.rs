@@ -136,7 +136,7 @@ fn left_out(narrow: u64, deep: u64, folded: u64) -> String {
     let parts = [
         (narrow, format!("{narrow} bars below {BAR_MIN} pixels are left out")),
         (deep, format!("{deep} bars below level {LEVELS_MAX} are left out")),
-        (folded, format!("{folded} paths count for their callers: there are too many")),
+        (folded, format!("{folded} paths are counted for their callers, because there are too many")),
     ];
     parts.into_iter().filter(|&(count, _)| count > 0).map(|(_, text)| text).collect::<Vec<_>>().join("; ")
 }

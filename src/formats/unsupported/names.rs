@@ -23,10 +23,10 @@ pub(super) struct FolderFormat {
     pub(super) advice: &'static str,
 }
 
-const PIX: [&str; 2] = ["a capture of PIX", "PIX shows it; none is known that converts it"];
+const PIX: [&str; 2] = ["a capture of PIX", "PIX shows it; no known tool converts it"];
 const UPROF: [&str; 2] = [
     "a recording of AMD uProf",
-    "`AMDuProfCLI report` prints it; none is known that converts it. Record with `perf record -g PROGRAM` instead",
+    "`AMDuProfCLI report` prints it; no known tool converts it. Record with `perf record -g PROGRAM` instead",
 ];
 const DOTTRACE: [&str; 2] =
     ["a snapshot of dotTrace", "dotTrace shows it; record with `dotnet-trace collect --format Speedscope` instead"];
@@ -63,17 +63,17 @@ pub(super) const EXTENSIONS: &[NamedFormat] = &[
     NamedFormat {
         extension: "rgp",
         found: "a profile of Radeon GPU Profiler",
-        advice: "the tool that recorded it shows it; none is known that converts it",
+        advice: "the tool that recorded it shows it; no known tool converts it",
     },
     NamedFormat {
         extension: "binlog",
         found: "a binary log of MSBuild",
-        advice: "the MSBuild Structured Log Viewer shows it; none is known that converts it",
+        advice: "the MSBuild Structured Log Viewer shows it; no known tool converts it",
     },
     NamedFormat {
         extension: "ue4stats",
         found: "statistics of Unreal Engine",
-        advice: "Unreal Frontend shows them; none is known that converts them",
+        advice: "Unreal Frontend shows them; no known tool converts them",
     },
     NamedFormat {
         extension: "jps",
@@ -99,7 +99,7 @@ pub(super) const FOLDERS: &[FolderFormat] = &[
     FolderFormat {
         files: &["version", "events", "mmaps"],
         found: "a recording of rr",
-        advice: "`rr replay FOLDER` replays it; none is known that converts it",
+        advice: "`rr replay FOLDER` replays it; no known tool converts it",
     },
     FolderFormat {
         files: &["log.xml", "map.xml"],
@@ -109,12 +109,12 @@ pub(super) const FOLDERS: &[FolderFormat] = &[
     FolderFormat {
         files: &["captured.xml", "session.xml"],
         found: "a capture of Arm Streamline",
-        advice: "Streamline shows it; none is known that converts it",
+        advice: "Streamline shows it; no known tool converts it",
     },
     FolderFormat {
         files: &["meta.db", "profile.db"],
         found: "a database of HPCToolkit",
-        advice: "hpcviewer shows it; none is known that converts it",
+        advice: "hpcviewer shows it; no known tool converts it",
     },
     FolderFormat {
         files: &["Info.plist", "Data"],

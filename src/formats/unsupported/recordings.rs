@@ -10,7 +10,7 @@ const JFR_PRINT: [&str; 2] = [
     "what `jfr print` prints",
     "convert the recording itself with async-profiler's `jfrconv -o collapsed RECORDING stacks.txt`",
 ];
-const SHOWN_BY_ITS_TOOL: &str = "the tool that recorded it shows it; none is known that converts it";
+const SHOWN_BY_ITS_TOOL: &str = "the tool that recorded it shows it; no known tool converts it";
 
 /// Recordings that first bytes or keys identify with certainty.
 pub(super) const RECORDINGS: &[UnsupportedFormat] = &[
@@ -32,7 +32,7 @@ pub(super) const RECORDINGS: &[UnsupportedFormat] = &[
     UnsupportedFormat {
         sniff: Head(|head| head.starts_with(b"GFXR") && head.iter().take(64).any(|&byte| byte == 0)),
         found: "a capture of GFXReconstruct",
-        advice: "it holds calls of a graphics interface to replay; no tool is known that converts it",
+        advice: "it holds calls of a graphics interface to replay; no known tool converts it",
     },
     UnsupportedFormat {
         sniff: Head(|head| head.starts_with(b"B00P")),
@@ -53,7 +53,7 @@ pub(super) const RECORDINGS: &[UnsupportedFormat] = &[
     UnsupportedFormat {
         sniff: Head(|head| head.starts_with(b"*version\n") && has_line(head, b"data-file-overflow=")),
         found: "a method trace of Android",
-        advice: "Android Studio shows it; none is known that converts it. Record a system trace (Perfetto) instead",
+        advice: "Android Studio shows it; no known tool converts it. Record a system trace (Perfetto) instead",
     },
     UnsupportedFormat {
         sniff: Head(|head| head.starts_with(b"\x09LYRTRACE") || head.starts_with(b"\x09WINTRACE")),
@@ -65,12 +65,12 @@ pub(super) const RECORDINGS: &[UnsupportedFormat] = &[
             ["HPCRUN-", "HPCTRACE", "HPCTOOLKIT"].iter().any(|magic| head.starts_with(magic.as_bytes()))
         }),
         found: "a measurement of HPCToolkit",
-        advice: "hpcviewer shows it; none is known that converts it",
+        advice: "hpcviewer shows it; no known tool converts it",
     },
     UnsupportedFormat {
         sniff: Head(|head| head.starts_with(b"#Paraver (")),
         found: "a trace of Paraver (Extrae)",
-        advice: "Paraver shows it; none is known that converts it",
+        advice: "Paraver shows it; no known tool converts it",
     },
     UnsupportedFormat {
         sniff: Head(|head| has_word(&head[..head.len().min(128)], b" templated_functions")),
@@ -110,7 +110,7 @@ pub(super) const RECORDINGS: &[UnsupportedFormat] = &[
     UnsupportedFormat {
         sniff: Keys(&["Traces", "Traces[].Segments"]),
         found: "traces of AWS X-Ray",
-        advice: "none is known that converts them; export by OTLP to a collector, and open what its file exporter writes",
+        advice: "no known tool converts them; export by OTLP to a collector, and open what its file exporter writes",
     },
     UnsupportedFormat {
         sniff: Keys(&["dataForRoots", "version"]),
@@ -120,17 +120,17 @@ pub(super) const RECORDINGS: &[UnsupportedFormat] = &[
     UnsupportedFormat {
         sniff: Keys(&["recording", "overview"]),
         found: "a recording of Safari's Web Inspector",
-        advice: "the Web Inspector shows it; none is known that converts it",
+        advice: "the Web Inspector shows it; no known tool converts it",
     },
     UnsupportedFormat {
         sniff: Keys(&["fileType", "profile"]),
         found: "a recording of the old tools of Firefox",
-        advice: "none is known that converts it; record with the profiler of Firefox (profiler.firefox.com)",
+        advice: "no known tool converts it; record with the profiler of Firefox (profiler.firefox.com)",
     },
     UnsupportedFormat {
         sniff: Keys(&["axisLabelX", "shortUnitsX"]),
         found: "a trace of KUtrace",
-        advice: "its page shows it; none is known that converts it",
+        advice: "its page shows it; no known tool converts it",
     },
     UnsupportedFormat {
         sniff: Head(|head| head.starts_with(b"PML_")),
@@ -150,7 +150,7 @@ pub(super) const RECORDINGS: &[UnsupportedFormat] = &[
     UnsupportedFormat {
         sniff: Head(is_value_dump),
         found: "a waveform (VCD)",
-        advice: "GTKWave shows it; none is known that converts it",
+        advice: "GTKWave shows it; no known tool converts it",
     },
     UnsupportedFormat {
         sniff: Head(|head| head.starts_with(b"PeriodType: ")),
@@ -170,7 +170,7 @@ pub(super) const RECORDINGS: &[UnsupportedFormat] = &[
     UnsupportedFormat {
         sniff: Head(|head| has_line(head, b"<trace-query-result>") || has_line(head, b"<trace-toc>")),
         found: "what `xctrace export` prints",
-        advice: "none is known that converts it; record with `samply record` instead",
+        advice: "no known tool converts it; record with `samply record` instead",
     },
     UnsupportedFormat {
         sniff: Head(|head| head.starts_with(b"0SECTION ")),

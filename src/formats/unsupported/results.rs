@@ -89,7 +89,7 @@ pub(super) const RESULTS: &[UnsupportedFormat] = &[
     UnsupportedFormat {
         sniff: Keys(&["[].Plan"]),
         found: "a plan of PostgreSQL",
-        advice: "it holds durations without times; no tool is known that converts it",
+        advice: "it holds durations without times; no known tool converts it",
     },
     UnsupportedFormat {
         sniff: Head(|head| head.starts_with(b"PAR1") || head.starts_with(b"ARROW1")),

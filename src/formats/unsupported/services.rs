@@ -11,9 +11,9 @@ const fn json(keys: &'static [&'static str], [found, advice]: [&'static str; 2])
 }
 
 const MANY_BY_OTLP: &str =
-    "none is known that converts them; export by OTLP to a collector, and open what its file exporter writes";
+    "no known tool converts them; export by OTLP to a collector, and open what its file exporter writes";
 const ONE_BY_OTLP: &str =
-    "none is known that converts it; export by OTLP to a collector, and open what its file exporter writes";
+    "no known tool converts it; export by OTLP to a collector, and open what its file exporter writes";
 const DATADOG: [&str; 2] = [
     "spans of Datadog",
     "send them to a collector with a receiver for Datadog, and open what its file exporter writes",
@@ -22,17 +22,17 @@ const SIGNOZ: [&str; 2] = ["a trace of SigNoz", ONE_BY_OTLP];
 const SENTRY: [&str; 2] = ["transactions of Sentry", MANY_BY_OTLP];
 const SENTRY_PROFILE: [&str; 2] = [
     "a profile of Sentry",
-    "none is known that converts it; record with `py-spy record -f speedscope`, `node --cpu-prof` or another profiler that is read",
+    "no known tool converts it; record with `py-spy record -f speedscope`, `node --cpu-prof` or another profiler that is read",
 ];
 const CLOUD_TRACE: [&str; 2] = ["a trace of Google Cloud Trace", ONE_BY_OTLP];
 const ROCPROF: &str = "record with `rocprofv3 --output-format pftrace`, and open the .pftrace";
 const GITHUB: [&str; 2] = [
     "jobs of GitHub Actions",
-    "none is known that converts them; the action otel-cicd-action exports runs by OTLP to a collector: open what its file exporter writes",
+    "no known tool converts them; the action otel-cicd-action exports runs by OTLP to a collector: open what its file exporter writes",
 ];
 const BUILDKITE: [&str; 2] = [
     "builds of Buildkite",
-    "none is known that converts them; trace the steps themselves, for example with a profile of the build tool",
+    "no known tool converts them; trace the steps themselves, for example with a profile of the build tool",
 ];
 const NSYS_JSON: [&str; 2] = ["a report of Nsight Systems as JSON", NSYS[1]];
 
@@ -79,7 +79,7 @@ pub(super) const SERVICES: &[UnsupportedFormat] = &[
     UnsupportedFormat {
         sniff: Head(|head| begins_with_key(head, "resourceProfiles")),
         found: "profiles of OpenTelemetry",
-        advice: "none is known that converts them; export pprof, or record with `perf record -g PROGRAM` instead",
+        advice: "no known tool converts them; export pprof, or record with `perf record -g PROGRAM` instead",
     },
     json(&["Type", "CudaEvent"], NSYS_JSON),
     json(&["Type", "TraceProcessEvent"], NSYS_JSON),

@@ -36,10 +36,9 @@ pub(super) const CTF: [&str; 2] = [
     "a trace in the Common Trace Format (LTTng)",
     "`babeltrace2 FOLDER` prints it as text, which Longspan does not read either; Trace Compass shows it",
 ];
-pub(super) const OTF2: [&str; 2] =
-    ["a trace in the Open Trace Format 2", "no tool is known that converts it; Vampir shows it"];
+pub(super) const OTF2: [&str; 2] = ["a trace in the Open Trace Format 2", "no known tool converts it; Vampir shows it"];
 pub(super) const UTRACE: [&str; 2] =
-    ["a trace of Unreal Insights", "no tool is known that converts it; Unreal Insights shows and exports it as tables"];
+    ["a trace of Unreal Insights", "no known tool converts it; Unreal Insights shows and exports it as tables"];
 pub(super) const NSYS: [&str; 2] = [
     "a report of Nsight Systems",
     "export it with `nsys export --type sqlite REPORT`, and convert that with nsys2json: `nsys2json -f REPORT.sqlite -o trace.json`",
@@ -111,7 +110,7 @@ pub(super) const UNSUPPORTED: &[UnsupportedFormat] = &[
     UnsupportedFormat {
         sniff: Head(|head| head.starts_with(b"\x5e\x97\xca\xfd")),
         found: "a recording of sysprof",
-        advice: "no tool is known that converts it; sysprof shows it. Record with `perf record` instead",
+        advice: "no known tool converts it; sysprof shows it. Record with `perf record` instead",
     },
     UnsupportedFormat {
         sniff: Head(is_pstats),
@@ -175,17 +174,17 @@ pub(super) const UNSUPPORTED: &[UnsupportedFormat] = &[
     UnsupportedFormat {
         sniff: Head(|head| head.starts_with(b"desc: ") && has_line(head, b"time_unit: ")),
         found: "a profile of valgrind's massif",
-        advice: "no tool is known that converts it; `ms_print CAPTURE` prints it",
+        advice: "no known tool converts it; `ms_print CAPTURE` prints it",
     },
     UnsupportedFormat {
         sniff: Head(|head| is_page_with(head, "<title>Cargo Build Timings")),
         found: "a page of `cargo build --timings`",
-        advice: "it is a page for a browser; no tool is known that converts it",
+        advice: "it is a page for a browser; no known tool converts it",
     },
     UnsupportedFormat {
         sniff: Head(|head| is_page_with(head, "bokeh")),
         found: "a performance report of Dask",
-        advice: "it is a page for a browser; no tool is known that converts it",
+        advice: "it is a page for a browser; no known tool converts it",
     },
     UnsupportedFormat {
         // The second is in the template of VizTracer and of examples of catapult.
@@ -210,7 +209,7 @@ pub(super) const UNSUPPORTED: &[UnsupportedFormat] = &[
     UnsupportedFormat {
         sniff: Keys(&["constants", "constants.logEventTypes"]),
         found: "a log of Chrome's network (NetLog)",
-        advice: "https://netlog-viewer.appspot.com shows it; no tool is known that converts it",
+        advice: "https://netlog-viewer.appspot.com shows it; no known tool converts it",
     },
     UnsupportedFormat {
         sniff: Keys(&["snapshot", "snapshot.meta"]),
@@ -230,17 +229,17 @@ pub(super) const UNSUPPORTED: &[UnsupportedFormat] = &[
     UnsupportedFormat {
         sniff: Keys(&["query_name", "children"]),
         found: "a profile of a query of DuckDB",
-        advice: "it holds durations without times; no tool is known that converts it",
+        advice: "it holds durations without times; no known tool converts it",
     },
     UnsupportedFormat {
         sniff: Keys(&["cumulative_rows_scanned", "children"]),
         found: "a profile of a query of DuckDB",
-        advice: "it holds durations without times; no tool is known that converts it",
+        advice: "it holds durations without times; no known tool converts it",
     },
     UnsupportedFormat {
         sniff: Head(|head| head.starts_with(b"{\"Event\":\"SparkListener")),
         found: "an event log of Spark",
-        advice: "Spark's history server shows it; no tool is known that converts it",
+        advice: "Spark's history server shows it; no known tool converts it",
     },
     UnsupportedFormat {
         sniff: Keys(&["event", "sid", "thread", "time"]),
@@ -255,7 +254,7 @@ pub(super) const UNSUPPORTED: &[UnsupportedFormat] = &[
     UnsupportedFormat {
         sniff: Keys(&["dhatFileVersion"]),
         found: "a profile of DHAT",
-        advice: "dh_view.html of valgrind shows it; no tool is known that converts it",
+        advice: "dh_view.html of valgrind shows it; no known tool converts it",
     },
 ];
 
@@ -328,7 +327,7 @@ pub(super) const LATE: &[UnsupportedFormat] = &[
     UnsupportedFormat {
         sniff: Head(|head| has_word(head, b") (+?.?????????) ") || has_word(head, b"] (+?.?????????) ")),
         found: "what babeltrace prints",
-        advice: "no tool is known that converts it; Trace Compass shows the trace that it was made of",
+        advice: "no known tool converts it; Trace Compass shows the trace that it was made of",
     },
     UnsupportedFormat {
         sniff: Head(|head| head.starts_with(b"[    0.000000] ")),

@@ -57,7 +57,7 @@ pub(crate) fn show(ui: &mut Ui, status: &LiveStatus, theme: &Theme) -> Option<Co
     let is_little = status.free_bytes.is_some_and(|free| free < FREE_BYTES_FEW);
     let color = if is_little { theme.warning } else { theme.weak_text };
     ui.label(RichText::new(disk_text(status)).small().color(color))
-        .on_hover_text("Everything that comes is kept on disk until the trace is closed");
+        .on_hover_text("All received data is kept on disk until the trace is closed");
     let mut button = |ui: &mut Ui, is_enabled: bool, text: &str, hint: &str, wanted: LiveCommand| {
         let button = ui.add_enabled(is_enabled, egui::Button::new(RichText::new(text).small()).small());
         if button.on_hover_text(hint).clicked() {
@@ -73,7 +73,7 @@ pub(crate) fn show(ui: &mut Ui, status: &LiveStatus, theme: &Theme) -> Option<Co
     } else {
         button(ui, true, "Pause", hint, LiveCommand::TogglePause);
     }
-    let hint = "End the sources, and sort everything that came";
+    let hint = "End the sources and sort all received data";
     button(ui, !status.is_stopping, "Stop", hint, LiveCommand::Stop);
     command
 }

@@ -105,7 +105,7 @@ fn show_cut_short(ui: &mut Ui, trace: &CutShortTrace, is_asked: bool, now_s: u64
             button(ui, format!("Delete {}", bytes_text(trace.bytes)), "This cannot be undone", CutShortCommand::Delete);
             button(ui, "Keep it".to_owned(), "Offer it again at the next start", CutShortCommand::Keep);
         } else {
-            button(ui, format!("Recover {title}"), "Sort everything that came, and show it", CutShortCommand::Open);
+            button(ui, format!("Recover {title}"), "Sort all received data and show it", CutShortCommand::Open);
             ui.label(RichText::new(cut_short_text(trace, now_s)).small().color(theme.weak_text));
             button(ui, "Later".to_owned(), "Keep it, and offer it again at the next start", CutShortCommand::Keep);
             button(ui, "Delete...".to_owned(), "Ask whether to delete it", CutShortCommand::AskToDelete);

@@ -19,7 +19,7 @@ const EXAMPLES: [(&str, &str); 8] = [
     ("concurrency cat:io", "spans that are open at one time"),
     ("busy cat:Running", "the share of time that spans are open; 100 % for each"),
     ("max-duration", "the longest of the spans that start"),
-    ("p99 name:read", "the duration that 99 of 100 do not exceed; of many, from a sketch"),
+    ("p99 name:read", "the duration that 99 % do not exceed; an estimate if there are many"),
     ("sum:arg.bytes name:read", "the sum of an argument; arg.a.b is a member of an object"),
     ("sum:counter.rss", "the sum of the counters of a name; a filter takes processes"),
 ];

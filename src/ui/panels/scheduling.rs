@@ -120,7 +120,7 @@ impl SchedulingPanel {
                     show_exactness(ui, Exactness::Exact, view.snapshot(), theme);
                 }
                 if ui.max_rect().width() >= NARROW_POINTS {
-                    let filter = if scope.filter.is_empty() { "" } else { ", its filter of spans aside" };
+                    let filter = if scope.filter.is_empty() { "" } else { ", without its span filter" };
                     let text = scope.title() + filter;
                     ui.add(egui::Label::new(RichText::new(text).color(theme.weak_text)).truncate());
                 }

@@ -29,7 +29,7 @@ const EXAMPLES: [(&str, &str); 11] = [
     ("\"a b\"", "the quoted text as it stands"),
     ("dur>1ms", "spans that take longer; also <, <=, >=, ="),
     ("thread:worker", "tracks by name or id; also process:, cat:"),
-    ("in:RunTask", "spans inside one of such a name"),
+    ("in:RunTask", "spans inside a span of that name"),
     ("within:main/2@1500", "spans inside the one of depth 2 on main that starts at 1500 ns"),
     ("arg.url:index", "an argument that has these letters"),
     ("arg.url=/index.html", "an argument that is exactly this"),

@@ -62,7 +62,7 @@ fn a_later_signal_ends_the_program_and_says_what_is_left() {
         if is_ring {
             assert!(said.contains("out.longspan: is not written, and nothing is kept"), "{said}");
         } else {
-            assert!(said.contains(&format!("everything that came is kept: {}", text(&spool))), "{said}");
+            assert!(said.contains(&format!("all received data is kept: {}", text(&spool))), "{said}");
             assert_eq!(longspan(&["spans", text(&spool), "--no-cache"]).done().lines().count(), 2);
             fs::remove_file(&spool).expect("there");
         }
