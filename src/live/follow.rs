@@ -150,89 +150,30 @@ pub(crate) fn follow(options: &FollowOptions, say: &Say, viewer: &mut dyn Viewer
     let folder = &options.folder;
     let in_folder = |source| FollowError::Folder { folder: folder.clone(), source };
     let spool = SpoolFolder::new(folder).map_err(in_folder)?;
-    let files = SpoolFiles::beside(&spool.path().join("received"), options.disk_cap);
-    let session_options = SessionOptions {
-        memory: options.memory.clone(),
-        delay: options.delay,
-        places_late: true,
-        pace: Pace::RunsAhead,
-        stop: options.stop.clone(),
-        // The front of a byte stream cannot be dropped, because later bytes refer to it.
-        spool: options.kept.is_none().then(|| files.clone()),
-        keeps_tables: true,
-    };
-    let mut session = LiveSession::start(&options.inputs, &session_options, say)?;
-    let live_store = store_beside(&spool, options).map_err(in_folder)?;
-    let counts = FollowCounts::default();
-    let mut following = Following { live_store, files, counts, came: None, shown: Instant::now() };
-    let (mut noted, mut note_due) = (SpoolNote::default(), Instant::now());
     let write_error = |source| FollowError::Write { folder: folder.clone(), source };
-    let mut due = Instant::now();
-    let mut has_waited = false;
-    let mut counts_due = Instant::now();
+    let files = SpoolFiles::beside(&spool.path().join("received"), options.disk_cap);
+    let mut session = LiveSession::start(&options.inputs, &session_options(options, &files), say)?;
+    let mut following = Following::new(store_beside(&spool, options).map_err(in_folder)?, files);
     let mut lost = Vec::new();
     loop {
-        let (mut is_met, Following { live_store, came, files, .. }) = (false, &mut following);
-        // The name of a track comes before its rows.
-        live_store.take_tables(&mut session);
-        let step = session.step(&mut |row| {
-            is_met |= options.until.as_ref().is_some_and(|until| until.takes(row.row, row.names));
-            came.get_or_insert(row.came);
-            live_store.add(&row)
-        });
-        let step = step.map_err(write_error)?;
+        let (step, is_met) = following.step(&mut session, options).map_err(write_error)?;
         if is_met && !options.stop.is_cancelled() {
             viewer.show(Followed::Said("A span passes --until: the recording ends".to_owned()));
             options.stop.cancel();
         }
-        session.take_refused().into_iter().for_each(|refused| {
-            let is_left_out = session.listens() && refused.is_no_trace();
-            let is_recorded = !is_left_out && options.kept.is_none();
-            let then = if is_recorded { "It is recorded, and shown when it has ended" } else { "It is left out" };
-            viewer.show(Followed::Said(format!("{refused}. {then}")));
-            if !is_left_out && !is_recorded {
-                lost.push(refused.to_string());
-            }
-        });
-        if live_store.is_full() {
-            live_store.settle(&session).map_err(write_error)?;
-        }
-        files.set_beside(live_store.file_bytes());
-        let now = Instant::now();
-        let is_over = step == LiveStep::Done;
-        has_waited |= step == LiveStep::Waited;
-        let has_room = options.kept.is_none() || live_store.file_bytes() < options.disk_cap;
+        lost.extend(say_refused(&mut session, options, viewer));
+        let has_room = options.kept.is_none() || following.live_store.file_bytes() < options.disk_cap;
         if !has_room && !options.stop.is_cancelled() {
             viewer.show(Followed::Said(format!("the {} bytes of --disk-cap are used up", options.disk_cap)));
             options.stop.cancel();
         }
-        if live_store.has_changed() && (is_over || now >= due && viewer.is_ready()) {
-            let snapshot = live_store.snapshot(&session).map_err(write_error)?;
-            let share = if std::mem::take(&mut has_waited) { COST_SHARE_UNHURRIED } else { COST_SHARE };
-            due = now + SNAPSHOT_EVERY.max(now.elapsed() * share);
-            counts_due = now + COUNTS_EVERY;
-            let density = following.live_store.density().clone();
-            viewer.show(Followed::Snapshot(snapshot, density, following.count(&session)));
-        } else if now >= counts_due {
-            counts_due = now + COUNTS_EVERY;
-            let before = following.counts.clone();
-            let counts = following.count(&session);
-            if counts.reads_as(&before) {
-                following.counts.free_bytes = before.free_bytes;
-            } else {
-                viewer.show(Followed::Counts(counts));
-            }
-        }
+        let is_over = step == LiveStep::Done;
+        following.show(&session, viewer, is_over).map_err(write_error)?;
         if is_over {
             break;
         }
-        if now >= note_due && options.kept.is_none() {
-            note_due = now + NOTE_EVERY;
-            let note = following.files.note(session.counts().rows, &sources_of(&options.inputs, &session));
-            if note != noted {
-                spool.write_note(&note);
-                noted = note;
-            }
+        if options.kept.is_none() {
+            following.write_note(&spool, &options.inputs, &session);
         }
     }
     let errors = session.take_errors().iter().map(FeedError::to_string).collect();
@@ -246,6 +187,34 @@ pub(crate) fn follow(options: &FollowOptions, say: &Say, viewer: &mut dyn Viewer
     let unsorted = following.files.check_sort(rows, &[folder]).err();
     let has_snapshot_only = options.kept.is_some();
     Ok(FollowEnd { sources, spool, errors, lost, losses, late, unsorted, has_snapshot_only })
+}
+
+fn session_options(options: &FollowOptions, files: &SpoolFiles) -> SessionOptions {
+    SessionOptions {
+        memory: options.memory.clone(),
+        delay: options.delay,
+        places_late: true,
+        pace: Pace::RunsAhead,
+        stop: options.stop.clone(),
+        // The front of a byte stream cannot be dropped, because later bytes refer to it.
+        spool: options.kept.is_none().then(|| files.clone()),
+        keeps_tables: true,
+    }
+}
+
+/// Shows why sources are not read. Returns the reasons of those whose bytes are not recorded either.
+fn say_refused(session: &mut LiveSession, options: &FollowOptions, viewer: &mut dyn Viewer) -> Vec<String> {
+    let mut lost = Vec::new();
+    for refused in session.take_refused() {
+        let is_left_out = session.listens() && refused.is_no_trace();
+        let is_recorded = !is_left_out && options.kept.is_none();
+        let then = if is_recorded { "It is recorded, and shown when it has ended" } else { "It is left out" };
+        viewer.show(Followed::Said(format!("{refused}. {then}")));
+        if !is_left_out && !is_recorded {
+            lost.push(refused.to_string());
+        }
+    }
+    lost
 }
 
 /// Creates a live store without rows, whose file is in the folder of the spool.
@@ -270,9 +239,87 @@ struct Following {
     came: Option<Instant>,
     /// When rows were last counted.
     shown: Instant,
+    /// Whether the stream has waited since the last snapshot, because everything that arrived was parsed.
+    has_waited: bool,
+    snapshot_due: Instant,
+    counts_due: Instant,
+    /// The last written note, and when the next is due.
+    noted: SpoolNote,
+    note_due: Instant,
 }
 
 impl Following {
+    fn new(live_store: LiveStore, files: SpoolFiles) -> Self {
+        let now = Instant::now();
+        Self {
+            live_store,
+            files,
+            counts: FollowCounts::default(),
+            came: None,
+            shown: now,
+            has_waited: false,
+            snapshot_due: now,
+            counts_due: now,
+            noted: SpoolNote::default(),
+            note_due: now,
+        }
+    }
+
+    /// Adds the rows of a step to the store. Returns the step, and whether a row passes `options.until`.
+    fn step(&mut self, session: &mut LiveSession, options: &FollowOptions) -> io::Result<(LiveStep, bool)> {
+        let (mut is_met, Self { live_store, came, .. }) = (false, &mut *self);
+        // The name of a track comes before its rows.
+        live_store.take_tables(session);
+        let step = session.step(&mut |row| {
+            is_met |= options.until.as_ref().is_some_and(|until| until.takes(row.row, row.names));
+            came.get_or_insert(row.came);
+            live_store.add(&row)
+        })?;
+        if live_store.is_full() {
+            live_store.settle(session)?;
+        }
+        self.files.set_beside(self.live_store.file_bytes());
+        self.has_waited |= step == LiveStep::Waited;
+        Ok((step, is_met))
+    }
+
+    /// Shows a snapshot if rows have arrived and one is due, or else the counts once they are due.
+    fn show(&mut self, session: &LiveSession, viewer: &mut dyn Viewer, is_over: bool) -> io::Result<()> {
+        let now = Instant::now();
+        if self.live_store.has_changed() && (is_over || now >= self.snapshot_due && viewer.is_ready()) {
+            let snapshot = self.live_store.snapshot(session)?;
+            let share = if std::mem::take(&mut self.has_waited) { COST_SHARE_UNHURRIED } else { COST_SHARE };
+            self.snapshot_due = now + SNAPSHOT_EVERY.max(now.elapsed() * share);
+            self.counts_due = now + COUNTS_EVERY;
+            let density = self.live_store.density().clone();
+            viewer.show(Followed::Snapshot(snapshot, density, self.count(session)));
+        } else if now >= self.counts_due {
+            self.counts_due = now + COUNTS_EVERY;
+            let before = self.counts.clone();
+            let counts = self.count(session);
+            if counts.reads_as(&before) {
+                self.counts.free_bytes = before.free_bytes;
+            } else {
+                viewer.show(Followed::Counts(counts));
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes the note about the recorded bytes if it is due and has changed.
+    fn write_note(&mut self, spool: &SpoolFolder, inputs: &[LiveInput], session: &LiveSession) {
+        let now = Instant::now();
+        if now < self.note_due {
+            return;
+        }
+        self.note_due = now + NOTE_EVERY;
+        let note = self.files.note(session.counts().rows, &sources_of(inputs, session));
+        if note != self.noted {
+            spool.write_note(&note);
+            self.noted = note;
+        }
+    }
+
     fn count(&mut self, session: &LiveSession) -> FollowCounts {
         let all = session.counts();
         let seconds = self.shown.elapsed().as_secs_f64();

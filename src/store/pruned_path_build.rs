@@ -74,13 +74,7 @@ pub(super) fn build(
         for ((track, leaves), swept) in tracks.iter_mut().zip(&mut leaves).zip(swept) {
             match swept {
                 SweptTrack::Paths(swept) => {
-                    for (slice, sums) in &swept.slices {
-                        let rows = starts(sums);
-                        track.rows += rows;
-                        if let Some(leaves) = leaves {
-                            leaves.add_slice(*slice, rows, shape.pruned_leaf_rows);
-                        }
-                    }
+                    count_starts(track, leaves.as_mut(), &swept, shape.pruned_leaf_rows);
                     bands.push(swept);
                 }
                 SweptTrack::Rejected => track.swept_from = band.first().copied(),
@@ -97,17 +91,17 @@ pub(super) fn build(
         return Ok(None);
     }
     let mut trees: Vec<_> = whole.finish(slices, out)?.into_iter().collect();
-    let mut swept_from = Vec::new();
     for (track, leaves) in tracks.iter().zip(&mut leaves) {
-        let end = track.swept_from.unwrap_or(slices);
-        if end < slices {
-            // Slices fit 32 bits, because leaves are numbered by them.
-            swept_from.push((track.track, end as u32));
-        }
         if let Some(leaves) = leaves {
-            leaves.finish(end);
+            leaves.finish(track.swept_from.unwrap_or(slices));
         }
     }
+    let swept_from = tracks.iter().filter_map(|track| {
+        let slice = track.swept_from.filter(|&slice| slice < slices)?;
+        // Slices fit 32 bits, because leaves are numbered by them.
+        Some((track.track, slice as u32))
+    });
+    let swept_from = swept_from.collect();
     let leaves: Vec<TrackLeaves> = leaves.into_iter().flatten().collect();
     let Some(track_trees) = track_path_trees::build(store, context, plan, (&leaves, bounds_ns), out)? else {
         return Ok(None);
@@ -118,6 +112,17 @@ pub(super) fn build(
     }
     let trees = LedgerIndex { bounds_ns: bounds_ns.to_vec(), fan_out: shape.fan_out, trees, sketches: None };
     Ok(Some(PathLedgerIndex { paths: Vec::new(), swept_from, trees }))
+}
+
+/// Counts the spans of a track that start in a band, and adds its slices to the leaves of its own tree.
+fn count_starts(track: &mut TrackPaths, mut leaves: Option<&mut TrackLeaves>, band: &BandPaths, leaf_rows: u64) {
+    for (slice, sums) in &band.slices {
+        let rows = starts(sums);
+        track.rows += rows;
+        if let Some(leaves) = &mut leaves {
+            leaves.add_slice(*slice, rows, leaf_rows);
+        }
+    }
 }
 
 /// Returns the paths of a track in a band; `None` if there are too many, or if children of a span overlap each other.
