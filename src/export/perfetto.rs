@@ -129,8 +129,8 @@ impl<W: Write> Ordered<'_, W> {
         let Some(ts_ns) = pending.first().map(|pending| pending.event.ts_ns) else { return Ok(()) };
         self.end_before(ts_ns, false)?;
         self.find_owners(&pending);
-        for place in 0..pending.len() {
-            self.bind_flow(&mut pending, place)?;
+        for index in 0..pending.len() {
+            self.bind_flow(&mut pending, index)?;
         }
         self.end_before(ts_ns, true)?;
         self.end_runs(ts_ns)?;
@@ -230,18 +230,18 @@ impl<W: Write> Ordered<'_, W> {
         if !pending.iter().any(is_bound) {
             return;
         }
-        for (place, PendingEvent { event, .. }) in pending.iter().enumerate() {
+        for (index, PendingEvent { event, .. }) in pending.iter().enumerate() {
             match event.kind {
-                EventKind::Complete => self.owners.insert((event.track, Some(event.depth)), place),
-                EventKind::Instant => self.owners.insert((event.track, None), place),
+                EventKind::Complete => self.owners.insert((event.track, Some(event.depth)), index),
+                EventKind::Instant => self.owners.insert((event.track, None), index),
                 _ => None,
             };
         }
     }
 
     /// Writes a flow with its event, or before the end of the span around it.
-    fn bind_flow(&mut self, pending: &mut [PendingEvent], place: usize) -> std::io::Result<()> {
-        let event = pending[place].event;
+    fn bind_flow(&mut self, pending: &mut [PendingEvent], index: usize) -> std::io::Result<()> {
+        let event = pending[index].event;
         let Payload::Flow { id, .. } = event.payload() else { return Ok(()) };
         let point = FlowPoint::from_event(&event, None);
         let flow = FlowOf { id, ends: event.kind == EventKind::FlowEnd };
@@ -252,12 +252,12 @@ impl<W: Write> Ordered<'_, W> {
         };
         if let Some(&owner) = owner {
             pending[owner].flows.push(flow);
-            pending[place].is_done = true;
+            pending[index].is_done = true;
             return Ok(());
         }
         let ending = self.ending_at(event.track, event.ts_ns, point.depth);
         if let Some(ending) = ending {
-            pending[place].is_done = true;
+            pending[index].is_done = true;
             if point.bound == FlowBound::Span {
                 ending.flows.push(flow);
             } else {

@@ -151,8 +151,8 @@ impl HeadTable {
         if self.is_far(key) {
             self.far.push(Reverse((key, slot)));
         } else {
-            let place = self.heads.partition_point(|&(head, _)| head > key);
-            self.heads.insert(place, (key, slot));
+            let index = self.heads.partition_point(|&(head, _)| head > key);
+            self.heads.insert(index, (key, slot));
             if self.heads.len() > Self::NEAR_MAX {
                 self.far.extend(self.heads.drain(..Self::NEAR_MAX / 2).map(Reverse));
             }
@@ -193,7 +193,7 @@ impl HeadTable {
     ) -> Option<(R, Option<OpenRun>)> {
         let &(_, slot) = self.heads.last()?;
         let second = match self.heads.len().checked_sub(2) {
-            Some(place) => Some(self.heads[place].0),
+            Some(index) => Some(self.heads[index].0),
             None => self.far.peek().map(|Reverse((key, _))| *key),
         };
         let limit = second.into_iter().chain(limit).min();
@@ -243,19 +243,19 @@ impl HeadTable {
             return;
         }
         let last = self.heads.len() - 1;
-        let mut place = last;
+        let mut index = last;
         // Usually one or two swaps.
-        while place > 0 && self.heads[place - 1].0 < key && last - place < 4 {
-            self.heads[place] = self.heads[place - 1];
-            place -= 1;
+        while index > 0 && self.heads[index - 1].0 < key && last - index < 4 {
+            self.heads[index] = self.heads[index - 1];
+            index -= 1;
         }
-        if place > 0 && self.heads[place - 1].0 < key {
-            let far = self.heads[..place].partition_point(|&(head, _)| head > key);
-            self.heads.copy_within(far..place, far + 1);
-            place = far;
+        if index > 0 && self.heads[index - 1].0 < key {
+            let far = self.heads[..index].partition_point(|&(head, _)| head > key);
+            self.heads.copy_within(far..index, far + 1);
+            index = far;
         }
-        self.moves += (last - place) as u64;
-        self.heads[place] = (key, slot);
+        self.moves += (last - index) as u64;
+        self.heads[index] = (key, slot);
     }
 }
 

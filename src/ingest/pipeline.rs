@@ -56,19 +56,19 @@ pub fn open_with_previews(
     let context = context(sources, options, cancel, progress);
     let once = StoreTarget::for_once(sources, options);
     let received = SpooledInput::spool(sources, once.folder(), cancel, progress)?;
-    let (sources, mut place) = match &received {
+    let (sources, mut target) = match &received {
         Some(received) => (&received.sources, once),
         None => (sources, StoreTarget::choose(sources, options)?),
     };
-    let cached_store = place.cached_store().filter(|store| !needs_unwinding(store, sources, &context, &mut place));
+    let cached_store = target.cached_store().filter(|store| !needs_unwinding(store, sources, &context, &mut target));
     let (store, cached) = if let Some(store) = cached_store {
         (store, true)
     } else {
-        let loaded = load(sources, &mut place, &context, Previews::new(previews), started);
+        let loaded = load(sources, &mut target, &context, Previews::new(previews), started);
         (loaded.map_err(|error| error.named(sources))?, false)
     };
     progress.begin(Stage::Done, 0);
-    let note = (!place.notes.is_empty()).then(|| place.notes.join(" "));
+    let note = (!target.notes.is_empty()).then(|| target.notes.join(" "));
     let report = LoadReport { cached, seconds: started.elapsed().as_secs_f64(), note };
     Ok(Loaded { store: Arc::new(store), report })
 }
@@ -85,23 +85,23 @@ pub(crate) fn open_spooled(
 ) -> Result<Loaded, LoadError> {
     let started = Instant::now();
     let context = context(sources, options, cancel, progress);
-    let mut place = StoreTarget::for_once(sources, options);
-    let store = load(sources, &mut place, &context, Previews::new(None), started);
+    let mut target = StoreTarget::for_once(sources, options);
+    let store = load(sources, &mut target, &context, Previews::new(None), started);
     let store = store.map_err(|error| error.named(sources))?;
     progress.begin(Stage::Done, 0);
-    let note = (!place.notes.is_empty()).then(|| place.notes.join(" "));
+    let note = (!target.notes.is_empty()).then(|| target.notes.join(" "));
     let report = LoadReport { cached: false, seconds: started.elapsed().as_secs_f64(), note };
     Ok(Loaded { store: Arc::new(store), report })
 }
 
 /// Returns whether the stacks of a cached store must be unwound again, because the module files have changed. If so,
 /// adds a note.
-fn needs_unwinding(store: &Store, sources: &Sources, context: &ReadContext, place: &mut StoreTarget) -> bool {
+fn needs_unwinding(store: &Store, sources: &Sources, context: &ReadContext, target: &mut StoreTarget) -> bool {
     let unwound = &store.meta().tracks.unwound;
     let files = context.unwind_files.as_ref().filter(|_| !unwound.is_empty());
     let needs = files.is_some_and(|files| !files.files.are_same(sources, unwound));
     if needs {
-        place.notes.push(format!("{sources} is sorted again, because files for unwinding its stacks have changed."));
+        target.notes.push(format!("{sources} is sorted again, because files for unwinding its stacks have changed."));
     }
     needs
 }
@@ -143,7 +143,7 @@ struct MergeInput {
 
 fn load(
     sources: &Sources,
-    place: &mut StoreTarget,
+    target: &mut StoreTarget,
     context: &ReadContext,
     mut previews: Previews<'_>,
     started: Instant,
@@ -154,94 +154,95 @@ fn load(
         let io_error = |source| ReadError::Io { path: path.into(), offset: 0, source };
         source_bytes += fs::metadata(path).map_err(io_error)?.len();
     }
-    let text_spill = Arc::new(place.text_spill(BudgetShare::Names.bytes(&context.budget)));
+    let text_spill = Arc::new(target.text_spill(BudgetShare::Names.bytes(&context.budget)));
     let context = &ReadContext { text_spill: Some(text_spill), ..context.clone() };
     let reader = formats::multi::files::open(sources, context)?;
-    let mut target = place.start().map_err(|error| place.write_error(error))?;
-    let spill = Arc::new(place.spill().map_err(|error| place.write_error(error))?);
-    let mut trace = read(reader, source_bytes, &spill, context).map_err(|error| read_error(error, place))?;
-    place.notes.append(&mut trace.notes);
+    let mut store_file = target.start().map_err(|error| target.write_error(error))?;
+    let spill = Arc::new(target.spill().map_err(|error| target.write_error(error))?);
+    let mut input = read(reader, source_bytes, &spill, context).map_err(|error| read_error(error, target))?;
+    target.notes.append(&mut input.notes);
 
-    if let Some(parts) = trace.store.take() {
-        let chunks = trace.source.heads().len() as u64;
-        let end_ns = last_ns(trace.source.heads());
+    if let Some(parts) = input.store.take() {
+        let chunks = input.source.heads().len() as u64;
+        let end_ns = last_ns(input.source.heads());
         let load = LoadStats { chunks, ..LoadStats::default() };
         let summary = Summary { end_ns, source_bytes, load, ..Summary::default() };
         let meta = Meta {
-            names: Arc::clone(&trace.names),
-            stacks: Arc::clone(&trace.stacks),
-            tracks: trace.registry.tables().clone(),
-            losses: trace.losses.clone(),
+            names: Arc::clone(&input.names),
+            stacks: Arc::clone(&input.stacks),
+            tracks: input.registry.tables().clone(),
+            losses: input.losses.clone(),
             summary,
         };
-        match import_store(&*parts, meta, &target, context, &mut previews, started) {
-            Ok(()) => return publish(place, target, &previews),
+        match import_store(&*parts, meta, &store_file, context, &mut previews, started) {
+            Ok(()) => return publish(target, store_file, &previews),
             Err(ImportError::NoStore(_)) => {}
-            Err(ImportError::Write(source)) => return Err(place.write_error(source)),
-            Err(ImportError::Read(error)) => return Err(read_error(error, place)),
+            Err(ImportError::Write(source)) => return Err(target.write_error(source)),
+            Err(ImportError::Read(error)) => return Err(read_error(error, target)),
             Err(ImportError::Cancelled(cancelled)) => return Err(cancelled.into()),
         }
         let note =
             format!("The sorted store in {sources} is damaged or of another version: its events were sorted again.");
-        place.notes.push(note);
-        target = place.start().map_err(|error| place.write_error(error))?;
+        target.notes.push(note);
+        store_file = target.start().map_err(|error| target.write_error(error))?;
     }
-    trace.registry.drop_metadata();
-    let trace_tracks = trace.registry.tables().tracks.len();
-    let mut heads = trace.source.heads().to_vec();
+    input.registry.drop_metadata();
+    let trace_tracks = input.registry.tables().tracks.len();
+    let mut heads = input.source.heads().to_vec();
     let mut corrected = false;
     loop {
-        trace.registry.truncate_tracks(trace_tracks);
-        let merged = sort_into(&mut trace, &heads, &target, &spill, context, &mut previews);
+        input.registry.truncate_tracks(trace_tracks);
+        let merged = sort_into(&mut input, &heads, &store_file, &spill, context, &mut previews);
         match merged {
             Ok(Sorted { writer, mut meta, all_lost }) => {
                 if let Some(lost) = all_lost {
                     formats::native::batches::check_chunks(sources.path_to_read(0), &lost, context)?;
                 }
-                meta.tracks = std::mem::take(&mut trace.registry).into_tables();
+                meta.tracks = std::mem::take(&mut input.registry).into_tables();
                 context.progress.begin(Stage::Publishing, 0);
                 meta.summary.source_bytes = source_bytes;
                 meta.summary.load.seconds = started.elapsed().as_secs_f64();
                 // Free the tables before the store builds its own: a million threads or names take hundreds of
                 // megabytes.
-                drop(trace);
+                drop(input);
                 let show = |store: &Arc<Store>| previews.send_sorted(store);
                 let finish = |ledger: Option<&LedgerContext<'_>>| writer.finish_with_ledger(meta, ledger, show);
-                with_ledger(context, started, target.has_ledgers, finish).map_err(|error| place.write_error(error))?;
+                with_ledger(context, started, store_file.has_ledgers, finish)
+                    .map_err(|error| target.write_error(error))?;
                 context.cancel.check()?;
-                return publish(place, target, &previews);
+                return publish(target, store_file, &previews);
             }
             Err(MergeError::HeaderLied { chunk }) if corrected => {
                 return Err(LoadError::Changing { sources: sources.to_string(), chunk });
             }
             Err(MergeError::HeaderLied { .. }) => {
                 // Rare and possibly malicious. An additional pass over all chunks sorts every event correctly.
-                heads = true_heads(&*trace.source, &context.cancel, &mut trace.losses)?;
+                heads = true_heads(&*input.source, &context.cancel, &mut input.losses)?;
                 corrected = true;
-                target = place.start().map_err(|error| place.write_error(error))?;
+                store_file = target.start().map_err(|error| target.write_error(error))?;
             }
             Err(MergeError::TooManyChunks { chunks }) => {
                 return Err(LoadError::TooManyChunks { sources: sources.to_string(), chunks });
             }
-            Err(MergeError::Sink(error) | MergeError::Spill(error)) => return Err(place.write_error(error)),
-            Err(MergeError::Read(error)) => return Err(read_error(error, place)),
+            Err(MergeError::Sink(error) | MergeError::Spill(error)) => return Err(target.write_error(error)),
+            Err(MergeError::Read(error)) => return Err(read_error(error, target)),
             Err(MergeError::Cancelled(cancelled)) => return Err(cancelled.into()),
         }
     }
 }
 
-/// Publishes the store in `target`, and opens it. Notes failed previews.
-fn publish(place: &mut StoreTarget, target: StoreFile, previews: &Previews<'_>) -> Result<Store, LoadError> {
-    place.notes.extend(previews.note());
-    let (file, path) = place.keep(target).map_err(|error| place.write_error(error))?;
+/// Publishes the store in `store_file`, and opens it. Notes failed previews.
+fn publish(target: &mut StoreTarget, store_file: StoreFile, previews: &Previews<'_>) -> Result<Store, LoadError> {
+    target.notes.extend(previews.note());
+    let (file, path) = target.keep(store_file).map_err(|error| target.write_error(error))?;
     Ok(Store::from_file(&file, &path)?)
 }
 
 /// Maps a failure to store events to an error of the spill file; the reader itself has not failed.
-fn read_error(error: ReadError, place: &StoreTarget) -> LoadError {
+fn read_error(error: ReadError, target: &StoreTarget) -> LoadError {
     match error {
         ReadError::Sink(source) => match source.downcast::<io::Error>() {
-            Ok(source) => place.write_error(*source),
+            Ok(source) => target.write_error(*source),
             Err(source) => ReadError::Sink(source).into(),
         },
         ReadError::Cancelled(cancelled) => cancelled.into(),
@@ -288,11 +289,11 @@ fn last_ns(heads: &[formats::ChunkHead]) -> i64 {
     heads.iter().map(|head| head.max_ts_ns).max().unwrap_or(i64::MIN)
 }
 
-/// Sorts and nests all events into `target`; its tables are still to be written.
+/// Sorts and nests all events into `store_file`; its tables are still to be written.
 fn sort_into(
-    trace: &mut MergeInput,
+    input: &mut MergeInput,
     heads: &[formats::ChunkHead],
-    target: &StoreFile,
+    store_file: &StoreFile,
     spill: &SpillFile,
     context: &ReadContext,
     previews: &mut Previews<'_>,
@@ -303,12 +304,12 @@ fn sort_into(
     let last_ns = last_ns(heads);
     context.progress.begin(Stage::Sorting, events);
     let held_bytes = usize::try_from(BudgetShare::StoreRows.bytes(&context.budget)).unwrap_or(usize::MAX);
-    let mut writer = target.writer(held_bytes).map_err(MergeError::Sink)?;
+    let mut writer = store_file.writer(held_bytes).map_err(MergeError::Sink)?;
     let merge_context =
         MergeContext { cancel: &context.cancel, budget: &context.budget, spill, threads: context.threads };
     let mut merged_events = 0;
     let (sorted, written) = write_behind(&mut writer, context.threads, |rows| -> Result<_, MergeError<io::Error>> {
-        let MergeInput { source, names, stacks, registry, .. } = trace;
+        let MergeInput { source, names, stacks, registry, .. } = input;
         let waiting_bytes = BudgetShare::WaitingEvents.bytes(&context.budget);
         let mut nester = Nester::new(rows, names, stacks, registry).spilling(spill, waiting_bytes);
         let mut unreported = 0;
@@ -334,7 +335,7 @@ fn sort_into(
     // If writing failed, the nesting only reports that it did; this error has the cause.
     written.map_err(MergeError::Sink)?;
     let (stats, nested) = sorted?;
-    let mut losses = trace.losses.clone();
+    let mut losses = input.losses.clone();
     losses.merge(&stats.losses);
     losses.merge(&nested.losses);
     if heads.is_empty() && losses.count(Loss::NoEvents) == 0 {
@@ -351,7 +352,7 @@ fn sort_into(
         head_moves: stats.head_moves,
         spilled_bytes: spill.bytes(),
     };
-    let (names, stacks) = (Arc::clone(&trace.names), Arc::clone(&trace.stacks));
+    let (names, stacks) = (Arc::clone(&input.names), Arc::clone(&input.stacks));
     let meta = Meta { names, stacks, tracks: TrackTables::default(), losses, summary };
     let all_lost = (merged_events == 0 && !heads.is_empty()).then_some(stats.losses);
     Ok(Sorted { writer, meta, all_lost })
@@ -365,13 +366,13 @@ mod tests {
     #[test]
     fn a_published_store_has_a_note_about_failed_previews() {
         let options = LoadOptions { cache: CachePolicy::None, ..LoadOptions::default() };
-        let mut place = StoreTarget::for_once(&Sources::from("test"), &options);
-        let target = place.start().unwrap();
-        target.writer(0).unwrap().finish(&Meta::default()).unwrap();
+        let mut target = StoreTarget::for_once(&Sources::from("test"), &options);
+        let store_file = target.start().unwrap();
+        store_file.writer(0).unwrap().finish(&Meta::default()).unwrap();
         let mut sink = |_| ();
         let mut previews = Previews::new(Some(&mut sink));
         previews.send(|| Ok(Err(io::Error::other("no map is left")))).unwrap();
-        publish(&mut place, target, &previews).unwrap();
-        assert!(place.notes.concat().contains("no map is left"), "{:?}", place.notes);
+        publish(&mut target, store_file, &previews).unwrap();
+        assert!(target.notes.concat().contains("no map is left"), "{:?}", target.notes);
     }
 }

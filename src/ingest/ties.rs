@@ -66,26 +66,26 @@ impl EndsFirst {
 
 /// Sorts complete spans without a given lane by duration, longest first, among their own positions.
 fn longer_complete_spans_first<T>(items: &mut [T], event_of: &impl Fn(&T) -> &Event) {
-    let places: Vec<usize> = (0..items.len()).filter(|&place| goes_by_length(event_of(&items[place]))).collect();
-    let sorted = places.windows(2).all(|pair| length(event_of(&items[pair[0]])) >= length(event_of(&items[pair[1]])));
+    let indices: Vec<usize> = (0..items.len()).filter(|&index| goes_by_length(event_of(&items[index]))).collect();
+    let sorted = indices.windows(2).all(|pair| length(event_of(&items[pair[0]])) >= length(event_of(&items[pair[1]])));
     if sorted {
         return;
     }
-    let mut by_length = places.clone();
-    by_length.sort_by_key(|&place| std::cmp::Reverse(length(event_of(&items[place]))));
+    let mut by_length = indices.clone();
+    by_length.sort_by_key(|&index| std::cmp::Reverse(length(event_of(&items[index]))));
     // `from[k]` is the position of the item that goes to position k.
     let mut from: Vec<usize> = (0..items.len()).collect();
-    places.iter().zip(by_length).for_each(|(&place, source)| from[place] = source);
+    indices.iter().zip(by_length).for_each(|(&index, source)| from[index] = source);
     // Each cycle of the permutation is walked once.
     for start in 0..items.len() {
-        let mut place = start;
-        while from[place] != start {
+        let mut index = start;
+        while from[index] != start {
             steps::add(1);
-            let source = std::mem::replace(&mut from[place], place);
-            items.swap(place, source);
-            place = source;
+            let source = std::mem::replace(&mut from[index], index);
+            items.swap(index, source);
+            index = source;
         }
-        from[place] = place;
+        from[index] = index;
     }
 }
 

@@ -294,7 +294,7 @@ impl<'a> LaneCursor<'a> {
         let left = self.longest_in_block(from, BLOCK_ROWS);
         let after = BlockIdx { extent: from.extent, block: from.block + 1 };
         let between = self.longest_of_blocks(after, BlockIdx { extent: to.extent, block: to.block });
-        let between = between.and_then(|place| self.place_of_longest(place));
+        let between = between.and_then(|index| self.place_of_longest(index));
         let right = if to.slot > 0 {
             let start = LanePosition { slot: 0, row: to.row - to.slot as u64, ..to };
             self.longest_in_block(start, to.slot)
@@ -400,8 +400,8 @@ impl<'a> LaneCursor<'a> {
     /// Decodes a block unless it is cached.
     fn decode(&mut self, extent: usize, block: usize) -> Option<&Decoded<'a>> {
         let is_known = |decoded: &Decoded<'_>| (decoded.extent, decoded.block) == (extent, block);
-        if let Some(place) = self.decoded.iter().position(is_known) {
-            return Some(&self.decoded[place]);
+        if let Some(index) = self.decoded.iter().position(is_known) {
+            return Some(&self.decoded[index]);
         }
         let extent_data = self.extent(extent)?;
         let entry = extent_data.directory().get(block)?;
@@ -409,9 +409,9 @@ impl<'a> LaneCursor<'a> {
         let first_row = self.lane.extents()[extent].first_row + u64::from(entry.first_row);
         self.count.blocks += 1;
         self.count.bytes += packed.bytes() as u64;
-        let place = self.oldest;
-        self.oldest = (place + 1) % DECODED_BLOCKS;
-        let decoded = &mut self.decoded[place];
+        let index = self.oldest;
+        self.oldest = (index + 1) % DECODED_BLOCKS;
+        let decoded = &mut self.decoded[index];
         // Assigned field by field: times and values are decoded in place.
         (decoded.extent, decoded.block, decoded.packed) = (extent, block, packed);
         (decoded.first_row, decoded.extent_blocks) = (first_row, extent_data.blocks());

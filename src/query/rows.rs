@@ -143,12 +143,12 @@ impl Iterator for SortedRows<'_> {
 
     fn next(&mut self) -> Option<SortedRow> {
         let mut head = self.heads.peek_mut()?;
-        let Reverse((ts_ns, rank, place)) = *head;
+        let Reverse((ts_ns, rank, lane_index)) = *head;
         if self.to_ns.is_some_and(|to_ns| ts_ns >= to_ns) {
             return None;
         }
-        let lane = &mut self.lanes[place as usize];
-        let rows = self.decoded.block_of(place, lane, self.snapshot);
+        let lane = &mut self.lanes[lane_index as usize];
+        let rows = self.decoded.block_of(lane_index, lane, self.snapshot);
         let row = rows.get(usize::from(lane.slot)).copied().unwrap_or_default();
         let index = RowIdx { lane: lane.index, row: lane.row };
         let unfinished = self.snapshot.store().lane(lane.index).is_unfinished(lane.row);
@@ -162,7 +162,7 @@ impl Iterator for SortedRows<'_> {
             lane.next_block(self.snapshot)
         };
         match next_ns {
-            Some(next_ns) => *head = Reverse((next_ns, rank, place)),
+            Some(next_ns) => *head = Reverse((next_ns, rank, lane_index)),
             None => drop(std::collections::binary_heap::PeekMut::pop(head)),
         }
         Some(sorted)
@@ -191,12 +191,12 @@ impl LaneRows {
 
 impl DecodedBlocks {
     /// Returns the rows of a lane's current block.
-    fn block_of(&mut self, place: u32, lane: &mut LaneRows, snapshot: &Snapshot) -> &[Row] {
-        let owns_block = self.blocks.get(lane.decoded as usize).is_some_and(|block| block.lane == place);
+    fn block_of(&mut self, lane_index: u32, lane: &mut LaneRows, snapshot: &Snapshot) -> &[Row] {
+        let owns_block = self.blocks.get(lane.decoded as usize).is_some_and(|block| block.lane == lane_index);
         if !owns_block {
             lane.decoded = self.free_block() as u32;
             let block = &mut self.blocks[lane.decoded as usize];
-            block.lane = place;
+            block.lane = lane_index;
             block.rows.clear();
         }
         let block = &mut self.blocks[lane.decoded as usize];
@@ -223,10 +223,10 @@ impl DecodedBlocks {
             return self.blocks.len() - 1;
         }
         loop {
-            let place = self.hand;
-            self.hand = (place + 1) % self.blocks.len();
-            if !std::mem::take(&mut self.blocks[place].used) {
-                return place;
+            let index = self.hand;
+            self.hand = (index + 1) % self.blocks.len();
+            if !std::mem::take(&mut self.blocks[index].used) {
+                return index;
             }
         }
     }

@@ -306,7 +306,7 @@ impl Hits {
     /// Iterates over the hits that start at or after `ts_ns`, in order.
     pub(crate) fn from(&self, ts_ns: i64) -> impl Iterator<Item = Hit> + '_ {
         let mut heads = BinaryHeap::new();
-        for (place, hits) in self.0.lanes.iter().enumerate() {
+        for (lane_index, hits) in self.0.lanes.iter().enumerate() {
             let scan = self.scan(hits);
             let records = scan.lane().extents();
             // The last extent that starts before may still have some.
@@ -314,7 +314,7 @@ impl Hits {
             let next = next.saturating_sub(1);
             if let Some(&(extent, _)) = hits.extents.get(next) {
                 let bound_ns = records[extent].first_start_ns.max(ts_ns);
-                let stream = Stream { place, next, block: 0, hits: Vec::new() };
+                let stream = Stream { lane_index, next, block: 0, hits: Vec::new() };
                 heads.push(Reverse(Head { at: (bound_ns, hits.lane), is_bound: true, stream }));
             }
         }
@@ -350,25 +350,25 @@ impl Hits {
         let mut best: Option<Hit> = None;
         // By lane, latest first: an upper bound for the starts of the remaining hits.
         let mut bounds = BinaryHeap::new();
-        for (place, hits) in self.0.lanes.iter().enumerate() {
+        for (lane_index, hits) in self.0.lanes.iter().enumerate() {
             let records = self.scan(hits).lane().extents();
             let after = hits.extents.partition_point(|&(extent, _)| records[extent].first_start_ns <= ts_ns);
             let Some(&(extent, _)) = after.checked_sub(1).and_then(|last| hits.extents.get(last)) else { continue };
             let next_ns = records.get(extent + 1).map_or(ts_ns, |next| next.first_start_ns);
-            bounds.push((next_ns.min(ts_ns), place, after));
+            bounds.push((next_ns.min(ts_ns), lane_index, after));
         }
         let mut reader = DetailReader::default();
-        while let Some((bound_ns, place, after)) = bounds.pop() {
+        while let Some((bound_ns, lane_index, after)) = bounds.pop() {
             if best.is_some_and(|best| best.start_ns > bound_ns) {
                 break;
             }
-            let hits = &self.0.lanes[place];
+            let hits = &self.0.lanes[lane_index];
             let Some(&(extent, _)) = after.checked_sub(1).and_then(|last| hits.extents.get(last)) else { continue };
             let scan = self.scan(hits);
             let hits = scan.blocks(extent, 0, &mut reader).flat_map(|(_, block)| hits_of(&scan, &block));
             match hits.filter(is_before).last() {
                 Some(hit) => best = best.max(Some(hit)),
-                None => bounds.push((scan.lane().extents()[extent].first_start_ns, place, after - 1)),
+                None => bounds.push((scan.lane().extents()[extent].first_start_ns, lane_index, after - 1)),
             }
         }
         best
@@ -401,7 +401,7 @@ impl Hits {
     /// last extent.
     fn advance(&self, head: &mut Head, ts_ns: i64, reader: &mut DetailReader) -> bool {
         let stream = &mut head.stream;
-        let hits = &self.0.lanes[stream.place];
+        let hits = &self.0.lanes[stream.lane_index];
         let scan = self.scan(hits);
         let Some(&(extent, _)) = hits.extents.get(stream.next) else { return false };
         let mut blocks = scan.blocks(extent, stream.block, reader);
@@ -427,7 +427,7 @@ impl Hits {
 #[derive(Debug)]
 struct Stream {
     /// Index into the lanes with hits.
-    place: usize,
+    lane_index: usize,
     /// Index into the extents with hits.
     next: usize,
     block: usize,

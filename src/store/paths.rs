@@ -221,8 +221,8 @@ impl PathSumTable {
     /// are skipped.
     pub(crate) fn merge(&mut self, rows: &[PathRow], sums: &[PathSums]) {
         let mut has_sums: Vec<bool> = sums.iter().map(|sums| !sums.is_empty()).collect();
-        for (place, row) in rows.iter().enumerate().rev() {
-            if has_sums[place] {
+        for (index, row) in rows.iter().enumerate().rev() {
+            if has_sums[index] {
                 has_sums[row.parent.index()] = true;
             }
         }
@@ -230,11 +230,11 @@ impl PathSumTable {
         if let Some(of_root) = sums.first() {
             self.add(PathIdx::ROOT, *of_root);
         }
-        for (place, row) in rows.iter().enumerate().skip(1).filter(|&(place, _)| has_sums[place]) {
+        for (index, row) in rows.iter().enumerate().skip(1).filter(|&(index, _)| has_sums[index]) {
             let above = own_paths[row.parent.index()];
             let path = self.path(above, row.name, PathIdx::ROOT);
-            own_paths[place] = path;
-            self.add(path, Self::within(path, above, sums[place]));
+            own_paths[index] = path;
+            self.add(path, Self::within(path, above, sums[index]));
         }
     }
 
@@ -278,15 +278,15 @@ mod tests {
 
     /// Returns the sums of a table's paths, keyed by their names.
     fn by_names(table: &PathSumTable) -> BTreeMap<Vec<u32>, PathSums> {
-        let names = |mut place: usize| {
+        let names = |mut index: usize| {
             let mut names = Vec::new();
-            while place > 0 {
-                names.push(table.paths()[place].name.0);
-                place = table.paths()[place].parent.index();
+            while index > 0 {
+                names.push(table.paths()[index].name.0);
+                index = table.paths()[index].parent.index();
             }
             names
         };
-        (0..table.paths().len()).map(|place| (names(place), table.sums()[place])).collect()
+        (0..table.paths().len()).map(|index| (names(index), table.sums()[index])).collect()
     }
 
     fn table(rows: &[(u32, u32, u64)], max: usize) -> PathSumTable {

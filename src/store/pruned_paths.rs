@@ -79,13 +79,13 @@ impl PrunedPaths {
     pub(crate) fn new(rows: &[PathRow], sums: &[PathSums], shape: PruneShape) -> Option<Self> {
         let mut below_ns = vec![0_u128; rows.len()];
         let mut starts: Vec<u64> = sums.iter().map(|sums| sums.starts).collect();
-        for (place, row) in rows.iter().enumerate().skip(1).rev() {
-            if row.name != OTHERS && below_ns[place] > sums[place].total_ns {
+        for (index, row) in rows.iter().enumerate().skip(1).rev() {
+            if row.name != OTHERS && below_ns[index] > sums[index].total_ns {
                 return None;
             }
             let above = row.parent.index();
-            below_ns[above] = below_ns[above].saturating_add(sums[place].total_ns);
-            starts[above] += starts[place];
+            below_ns[above] = below_ns[above].saturating_add(sums[index].total_ns);
+            starts[above] += starts[index];
         }
         let whole =
             PathSums { starts: starts.first().copied().unwrap_or(0), total_ns: below_ns.first().copied().unwrap_or(0) };
@@ -93,10 +93,10 @@ impl PrunedPaths {
         let least_starts = whole.starts / shape.count_parts.max(1);
         let is_few = rows.len() <= shape.few_paths;
         let mut is_kept = vec![false; rows.len()];
-        for (place, row) in rows.iter().enumerate().skip(1).rev() {
-            let is_large = is_few || sums[place].total_ns > least_ns || starts[place] > least_starts;
-            if is_kept[place] || is_large && row.name != OTHERS {
-                is_kept[place] = true;
+        for (index, row) in rows.iter().enumerate().skip(1).rev() {
+            let is_large = is_few || sums[index].total_ns > least_ns || starts[index] > least_starts;
+            if is_kept[index] || is_large && row.name != OTHERS {
+                is_kept[index] = true;
                 is_kept[row.parent.index()] = true;
             }
         }
@@ -104,10 +104,10 @@ impl PrunedPaths {
         let mut missing = PathSums::default();
         // Spans without a path count as *others* of the root.
         others.iter_mut().zip(sums).take(1).for_each(|(others, sums)| others.add(sums));
-        for (place, row) in rows.iter().enumerate().skip(1) {
+        for (index, row) in rows.iter().enumerate().skip(1) {
             let above = row.parent.index();
-            if !is_kept[place] && (is_kept[above] || above == 0) {
-                let pruned = PathSums { starts: starts[place], total_ns: sums[place].total_ns };
+            if !is_kept[index] && (is_kept[above] || above == 0) {
+                let pruned = PathSums { starts: starts[index], total_ns: sums[index].total_ns };
                 others[above].add(&pruned);
                 if row.name != OTHERS {
                     missing.starts = missing.starts.max(pruned.starts);
@@ -115,8 +115,8 @@ impl PrunedPaths {
                 }
             }
         }
-        let kept_rows = rows.iter().zip(sums).enumerate().skip(1).filter(|&(place, _)| is_kept[place]);
-        let kept_rows = kept_rows.map(|(place, (row, sums))| (row.parent.0, row.name, place as u32, *sums));
+        let kept_rows = rows.iter().zip(sums).enumerate().skip(1).filter(|&(index, _)| is_kept[index]);
+        let kept_rows = kept_rows.map(|(index, (row, sums))| (row.parent.0, row.name, index as u32, *sums));
         let others = (0..).zip(others).filter(|(_, others)| !others.is_empty());
         // Others have no paths below them.
         let others = others.map(|(above, others)| (above, OTHERS, u32::MAX, others));
@@ -175,9 +175,9 @@ fn in_tree_order(mut paths: Vec<(u32, NameIdx, u32, PathSums)>) -> Vec<PathEntry
             waiting.pop();
             continue;
         };
-        let (_, name, place, sums) = paths[next];
+        let (_, name, index, sums) = paths[next];
         entries.push(PathEntry { depth: waiting.len() as u32, name, sums });
-        waiting.push(if place == u32::MAX { 0..0 } else { below(place) });
+        waiting.push(if index == u32::MAX { 0..0 } else { below(index) });
     }
     entries
 }

@@ -293,12 +293,12 @@ impl StartQueue {
     fn replace_first(&mut self, next: Option<(i64, u32)>) {
         if let Some(next) = next.filter(|next| self.far.peek().is_none_or(|Reverse(first)| next <= first)) {
             // Moves the starts before it in place, which is cheaper than a removal and an insertion.
-            let Some(mut place) = self.near.len().checked_sub(1) else { return };
-            while place > 0 && self.near[place - 1] < next {
-                self.near[place] = self.near[place - 1];
-                place -= 1;
+            let Some(mut index) = self.near.len().checked_sub(1) else { return };
+            while index > 0 && self.near[index - 1] < next {
+                self.near[index] = self.near[index - 1];
+                index -= 1;
             }
-            self.near[place] = next;
+            self.near[index] = next;
             return;
         }
         self.near.pop();
