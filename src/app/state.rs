@@ -345,7 +345,9 @@ impl App {
             Command::App(command) => return self.act_on_app(command),
             Command::Setting(command) => self.act_on_setting(command),
             Command::Tab(command) => self.act_on_tabs(command),
-            Command::Timeline(TimelineCommand::Step(NavigationStep::LetGo)) if self.tab().panels.is_searching() => {
+            Command::Timeline(TimelineCommand::Step(NavigationStep::ClearSelection))
+                if self.tab().panels.is_searching() =>
+            {
                 return self.act(Command::Panel(PanelCommand::CloseSearch));
             }
             Command::Timeline(command) => {

@@ -200,7 +200,7 @@ pub(crate) enum NavigationStep {
     /// The longest child of the selected span; scrolls down if no span is in view.
     Child,
     /// Closes the search, or else clears the scope, or else the selected span.
-    LetGo,
+    ClearSelection,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

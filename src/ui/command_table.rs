@@ -105,7 +105,7 @@ pub(crate) const TABLE: &[CommandEntry] = &[
     entry(Menu::Edit, "Copy the span", &[COPY], When::Span, |_| Command::App(AppCommand::CopySpan)),
     entry(Menu::Edit, "Copy the statistics as CSV", &[], When::Table, |_| Command::App(AppCommand::CopyTable)),
     entry(Menu::Edit, "Clear selection", &[plain(Key::Escape)], When::Clearable, |_| {
-        Command::Timeline(TimelineCommand::Step(NavigationStep::LetGo))
+        Command::Timeline(TimelineCommand::Step(NavigationStep::ClearSelection))
     }),
     entry(Menu::Edit, "Search...", &[ctrl(Key::F)], When::Trace, |_| Command::Panel(PanelCommand::Search)).section(),
     entry(Menu::Edit, "Next hit", &[plain(Key::F3)], When::Hits, |_| {

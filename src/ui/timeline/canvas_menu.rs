@@ -176,7 +176,7 @@ fn scope_section(scope: &SelectedScope) -> MenuSection {
     ];
     let more = [
         item("Export the scope...", "", export),
-        item("Clear the scope", "Clear selection", step(NavigationStep::LetGo)),
+        item("Clear the scope", "Clear selection", step(NavigationStep::ClearSelection)),
     ];
     let length = scope.range.map(|(from_ns, to_ns)| duration_text(to_ns.abs_diff(from_ns)));
     let title = length.map_or("Scope".to_owned(), |length| format!("Scope: {length}"));

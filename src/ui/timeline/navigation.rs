@@ -89,7 +89,7 @@ impl Timeline {
             NavigationStep::Next => return self.reveal_neighbour(true),
             NavigationStep::Parent => return self.reveal_relative(family::parent),
             NavigationStep::Child => return self.reveal_relative(family::longest_child),
-            NavigationStep::LetGo => self.selection.clear_one(),
+            NavigationStep::ClearSelection => self.selection.clear_one(),
         }
         None
     }
