@@ -9,7 +9,7 @@ use rustc_hash::FxHashMap;
 
 use super::error::SinkError;
 use super::task::{ExportReport, Out, Task};
-use crate::formats::profiles::pprof::write::{PprofLabel, PprofWriter};
+use crate::formats::profiles::pprof::write::{PprofFrame, PprofLabel, PprofWriter};
 use crate::model::sample_measure::{NANOSECONDS, SAMPLES, SampleMeasure};
 use crate::model::{Id, StackIdx, TrackIdx, TrackKey};
 use crate::query::Snapshot;
@@ -138,10 +138,13 @@ impl ProfileRows {
             let kind = if event.name.is_empty() { SAMPLES } else { &event.name };
             (kind, pprof_unit(&event.unit))
         });
-        let mut writer = PprofWriter::new(kinds);
+        let mut writer = PprofWriter::new(kinds, &snapshot.tracks().modules);
         let mut values = Vec::new();
         for (key, key_values) in &self.keys {
-            let frames = snapshot.frames(key.stack).map(|name| snapshot.names().get(name).text);
+            let frames = snapshot.frames(key.stack).map(|name| {
+                let row = snapshot.names().get(name);
+                PprofFrame { text: row.text, module: row.category.filter(|category| !category.is_empty()) }
+            });
             values.clear();
             values.extend_from_slice(key_values);
             values.resize(self.events.len(), 0);

@@ -26,6 +26,8 @@ pub(super) struct Seen {
     pub(super) args: String,
     /// Functions of a sample, outermost first; its value is then unused.
     pub(super) stack: Vec<String>,
+    /// Categories of the functions, which are those of their modules.
+    pub(super) modules: Vec<Option<String>>,
 }
 
 /// Everything that a reader emitted, sorted by time and, at equal times, in file order.
@@ -117,8 +119,8 @@ impl BatchSink for CollectingSink {
             }
             let is_sample = event.kind == EventKind::Sample;
             let frames = batch.stacks.frames(StackIdx::from_value(if is_sample { event.value } else { 0 }));
-            let mut stack: Vec<String> = frames.map(|name| names[name.index()].text.to_string()).collect();
-            stack.reverse();
+            let mut frames: Vec<_> = frames.map(|name| &names[name.index()]).collect();
+            frames.reverse();
             reading.events.push(Seen {
                 ts_ns: event.ts_ns,
                 kind: event.kind,
@@ -132,7 +134,8 @@ impl BatchSink for CollectingSink {
                 thread_ts_ns: detail.thread_ts_ns,
                 thread_dur_ns: detail.thread_dur_ns,
                 args: detail.args_json.to_owned(),
-                stack,
+                stack: frames.iter().map(|name| name.text.to_string()).collect(),
+                modules: frames.iter().map(|name| name.category.as_deref().map(str::to_owned)).collect(),
             });
         }
         reading.events.sort_by_key(|event| event.ts_ns);

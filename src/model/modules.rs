@@ -72,6 +72,12 @@ impl BuildId {
     }
 }
 
+impl AsRef<[u8]> for BuildId {
+    fn as_ref(&self) -> &[u8] {
+        &self.0
+    }
+}
+
 impl fmt::Display for BuildId {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.iter().try_for_each(|byte| write!(formatter, "{byte:02x}"))
@@ -102,6 +108,42 @@ pub enum ModuleKind {
 }
 
 impl ModuleKind {
+    /// Number of low bits of [`Self::number`] that distinguish the kinds; the process id of JIT code is above them.
+    const KIND_BITS: u32 = 8;
+
+    /// Returns the number of the kind in exported profiles, which files written earlier rely on.
+    #[must_use]
+    pub(crate) fn number(self) -> u64 {
+        match self {
+            Self::File => 1,
+            Self::Kernel => 2,
+            Self::KernelModule => 3,
+            Self::Vdso => 4,
+            Self::Jit(pid) => 5 | u64::from(pid) << Self::KIND_BITS,
+            Self::Unknown => 6,
+            Self::Linked => 7,
+            Self::Image => 8,
+        }
+    }
+
+    /// Converts the number of a kind; `None` for 0 and other numbers that no kind has.
+    #[must_use]
+    pub(crate) fn from_number(number: u64) -> Option<Self> {
+        let pid = u32::try_from(number >> Self::KIND_BITS).ok()?;
+        let kind = match number & ((1 << Self::KIND_BITS) - 1) {
+            1 => Self::File,
+            2 => Self::Kernel,
+            3 => Self::KernelModule,
+            4 => Self::Vdso,
+            5 => Self::Jit(pid),
+            6 => Self::Unknown,
+            7 => Self::Linked,
+            8 => Self::Image,
+            _ => return None,
+        };
+        (kind.number() == number).then_some(kind)
+    }
+
     /// Returns whether the address of a calling frame is the return address, which is after the call.
     #[must_use]
     pub(crate) fn has_return_addresses(self) -> bool {
@@ -184,6 +226,16 @@ mod tests {
         for other in ["0x1169", "w+0x", "w+0x1169 ", "w+0x+1", "w+0x10000000000000000", ""] {
             assert_eq!(address_of(other), None, "{other}");
         }
+    }
+
+    #[test]
+    fn numbers_of_kinds_are_those_of_files_written_earlier() {
+        use ModuleKind::{File, Image, Jit, Kernel, KernelModule, Linked, Unknown, Vdso};
+        let kinds = [File, Kernel, KernelModule, Vdso, Jit(0), Unknown, Linked, Image, Jit(7), Jit(u32::MAX)];
+        let numbers = [1, 2, 3, 4, 5, 6, 7, 8, 0x705, 0x00ff_ffff_ff05];
+        assert_eq!(kinds.map(ModuleKind::number), numbers);
+        assert_eq!(numbers.map(ModuleKind::from_number), kinds.map(Some));
+        assert_eq!([0, 9, 0x101, 0x0100_0000_0005, u64::MAX].map(ModuleKind::from_number), [None; 5]);
     }
 
     #[test]

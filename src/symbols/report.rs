@@ -3,6 +3,8 @@
 
 use std::path::Path;
 
+use rustc_hash::FxHashMap;
+
 use super::lookup::{TraceFrames, TraceNames};
 use super::state::NameState;
 use crate::base::cancel::{Cancel, Cancelled};
@@ -23,7 +25,7 @@ pub(crate) struct ModuleReport {
     pub(crate) module: usize,
     /// Samples with a frame in the module.
     pub(crate) samples: u64,
-    /// Distinct frames, and the resolved ones.
+    /// Distinct frames with an address, and the resolved ones.
     pub(crate) frames: u64,
     pub(crate) named: u64,
     pub(crate) state: NameState,
@@ -46,14 +48,15 @@ pub(crate) fn report(
     progress: &Progress,
 ) -> Result<Vec<ModuleReport>, Cancelled> {
     let modules = &snapshot.tracks().modules;
-    let samples = samples_by_module(snapshot, frames, cancel, progress)?;
+    let samples = samples_by_module(snapshot, cancel, progress)?;
     let counts = frames.counts(trace_names);
     let row = |(place, module): (usize, &Module)| {
         let names = trace_names.modules.get(place);
-        let state = names.map_or(NameState::Unwanted, |names| names.state);
+        let (frames, named) = counts[place];
+        // Without an address, the recorder has already named all functions.
+        let state = if frames == 0 { NameState::Complete } else { names.map_or(NameState::Unwanted, |it| it.state) };
         let build_id = module.build_id.as_ref().or_else(|| names?.own_build_id.as_ref());
         let split_folder = names.and_then(|names| names.split_folder.as_deref());
-        let (frames, named) = counts[place];
         ModuleReport {
             module: place,
             samples: samples[place],
@@ -71,18 +74,16 @@ pub(crate) fn report(
 }
 
 /// Counts the samples with a frame in each module.
-fn samples_by_module(
-    snapshot: &Snapshot,
-    frames: &TraceFrames,
-    cancel: &Cancel,
-    progress: &Progress,
-) -> Result<Vec<u64>, Cancelled> {
+fn samples_by_module(snapshot: &Snapshot, cancel: &Cancel, progress: &Progress) -> Result<Vec<u64>, Cancelled> {
+    let (modules, names) = (&snapshot.tracks().modules, snapshot.raw_names());
+    let rows: FxHashMap<&str, usize> = modules.iter().map(|module| &*module.category).zip(0..).collect();
+    let module_of = |name| rows.get(names.get(name).category?).copied();
     let histogram = SampleHistogram::count(snapshot, &Scope::default(), cancel, progress)?;
-    let mut samples = vec![0; snapshot.tracks().modules.len()];
+    let mut samples = vec![0; modules.len()];
     let mut seen = Vec::new();
     for (stack, sum) in (0..histogram.events().len()).flat_map(|event| histogram.stacks(event)) {
         seen.clear();
-        seen.extend(snapshot.raw_stacks().frames(stack).filter_map(|name| Some(frames.get(name)?.module as usize)));
+        seen.extend(snapshot.raw_stacks().frames(stack).filter_map(module_of));
         seen.sort_unstable();
         seen.dedup();
         seen.iter().for_each(|&module| samples[module] += sum.samples);

@@ -237,3 +237,49 @@ fn frames_of_other_recorders_have_the_names_of_their_addresses() {
         assert_eq!((&*own[4], &*own[5]), ("0", "other build"), "{name}");
     }
 }
+
+/// Returns samples by module, functions with their modules, and modules with their build-ids, as the trace shows them.
+fn modules_of(file: &Path) -> [Vec<Vec<String>>; 3] {
+    let file = text(file);
+    let sorted = |mut rows: Vec<Vec<String>>| {
+        rows.sort();
+        rows
+    };
+    let weights = |grouping: &str| {
+        let table = records(&longspan(&["stats", "--no-cache", file, grouping]).done());
+        // Samples of one stack are merged in a profile, so these are not counted.
+        sorted(table.into_iter().map(|row| row[2..5].to_vec()).collect())
+    };
+    let symbols = records(&longspan(&["symbols", "--no-cache", file]).done());
+    let named = symbols.into_iter().map(|row| [&row[..2], &row[3..6]].concat());
+    [weights("--samples=module"), weights("--samples=function"), sorted(named.collect())]
+}
+
+#[test]
+fn modules_of_functions_and_addresses_survive_pprof_and_perfetto() {
+    let folder = folder();
+    let moved = Moved::compile(folder.path());
+    let code_id = format!(r#""codeId":"{}","breakpadId":"{}""#, moved.digits(), "0".repeat(33));
+    let at = |name: &str| folder.path().join(name);
+    let files = [
+        ("stacks.pftrace", perfetto(&moved)),
+        ("heap.pb", pprof(&moved)),
+        ("samply.json", samply(&moved, &code_id).into()),
+    ];
+    for (name, bytes) in files {
+        fs::write(at(name), bytes).expect("written");
+        // Addresses are looked up after the export, functions before.
+        for symbols in [&[][..], &["--symbolized"]] {
+            let (recorded, native) = (at(name), at("native.longspan"));
+            let words = ["export", "--no-cache", text(&recorded), "-o", text(&native)];
+            longspan(&[&words[..], symbols].concat()).done();
+            let expected = modules_of(&native);
+            assert!(expected[0].iter().any(|row| row[0] == "moved"), "{name}: {expected:?}");
+            for other in ["other.pb.gz", "other.pftrace"] {
+                longspan(&["export", "--no-cache", text(&native), "-o", text(&at(other))]).done();
+                longspan(&["export", "--no-cache", text(&at(other)), "-o", text(&at("again.longspan"))]).done();
+                assert_eq!(modules_of(&at("again.longspan")), expected, "{name}, {symbols:?}, {other}");
+            }
+        }
+    }
+}

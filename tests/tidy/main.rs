@@ -27,6 +27,7 @@ const NUMBERS: &[&str] = &[
     "src/formats/perfetto/statistics_fields.rs",
     "src/formats/otlp/fields.rs",
     "src/formats/profiles/pprof/fields.rs",
+    "src/formats/profiles/pprof/own_fields.rs",
     "src/formats/protobuf/",
 ];
 

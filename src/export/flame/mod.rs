@@ -55,10 +55,15 @@ impl<'a> FlameGraph<'a> {
 
     /// Iterates over the names of a path, innermost first.
     fn path(&self, node: FlameNodeIdx) -> impl Iterator<Item = &'a str> + '_ {
+        self.nodes_of_path(node).map(|node| self.text(node))
+    }
+
+    /// Iterates over the nodes of a path, innermost first, without the root.
+    fn nodes_of_path(&self, node: FlameNodeIdx) -> impl Iterator<Item = &'a FlameNode> + use<'a> {
         let below_root = |node: FlameNodeIdx| (node != FlameNodeIdx::ROOT).then_some(node);
         let tree = &self.picture.tree;
         let nodes = std::iter::successors(below_root(node), move |at| below_root(tree.node(*at).parent));
-        nodes.map(|node| self.text(tree.node(node)))
+        nodes.map(|node| tree.node(node))
     }
 
     /// Formats a weight with its unit.

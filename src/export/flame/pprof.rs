@@ -4,7 +4,8 @@ use std::io::{self, Write};
 
 use super::FlameGraph;
 use crate::export::pprof::{pprof_unit, write_packed};
-use crate::formats::profiles::pprof::write::PprofWriter;
+use crate::formats::profiles::pprof::write::{PprofFrame, PprofWriter};
+use crate::model::sample_measure::SAMPLES;
 use crate::query::flame::FlameNodeIdx;
 
 /// Writes a tree that is not inverted. Returns the I/O error of `out`.
@@ -14,10 +15,17 @@ pub(crate) fn write_pprof(graph: &FlameGraph<'_>, out: &mut dyn Write) -> io::Re
     let types = [(things, pprof_unit(things)), (kind, pprof_unit(unit))];
     // Weights that are counts are written once.
     let has_count = unit != things && types[0] != types[1];
-    let mut writer = PprofWriter::new(types.into_iter().take(if has_count { 2 } else { 1 }));
+    // The category of a span is no module.
+    let (snapshot, is_of_samples) = (graph.snapshot, things == SAMPLES);
+    let modules = &snapshot.tracks().modules;
+    let mut writer = PprofWriter::new(types.into_iter().take(if has_count { 2 } else { 1 }), modules);
     for (row, node) in (0..).zip(graph.nodes()).filter(|(_, node)| !node.own.is_empty()) {
         let values = [node.own.samples, graph.weights(node).1];
-        writer.add(graph.path(FlameNodeIdx(row)), if has_count { &values } else { &values[1..] }, &[]);
+        let frames = graph.nodes_of_path(FlameNodeIdx(row)).map(|node| PprofFrame {
+            text: graph.text(node),
+            module: graph.picture.functions.category(snapshot, node.function).filter(|_| is_of_samples),
+        });
+        writer.add(frames, if has_count { &values } else { &values[1..] }, &[]);
     }
     write_packed(&writer.finish(0, 0), out)
 }

@@ -1,4 +1,4 @@
-//! Files of unresolved frames as modules of the trace, one for each path and build-id. Function names are looked up
+//! Files of frames as modules of the trace, one for each path and build-id. Names of unresolved frames are looked up
 //! after the load. Excludes memory without a file.
 
 use std::borrow::Cow;
@@ -7,7 +7,7 @@ use std::sync::Arc;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::batch::BatchBuilder;
-use crate::model::modules::MODULES_MAX;
+use crate::model::modules::{MODULES_MAX, address_of};
 use crate::model::{BuildId, Metadata, Module, ModuleKind};
 
 /// Limit for paths, as in Linux.
@@ -34,6 +34,11 @@ pub(crate) fn is_memory(path: &str) -> bool {
     path.starts_with('[') || path.starts_with(IN_MEMORY) || is_anonymous(path)
 }
 
+/// Returns whether a function's name, such as `main+0x12`, would be taken for an address in its module.
+pub(crate) fn is_like_address(name: &[u8]) -> bool {
+    std::str::from_utf8(name).is_ok_and(|name| address_of(name).is_some())
+}
+
 /// The modules so far.
 #[derive(Debug, Default)]
 pub(crate) struct FrameModules {
@@ -42,10 +47,10 @@ pub(crate) struct FrameModules {
     paths: FxHashSet<Box<str>>,
 }
 
-/// An unresolved frame, as shown until its function is looked up.
+/// A frame: a function, or an address that is shown until its function is looked up.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct AddressFrame {
-    /// `file+0xaddress`, or the address alone if no file is known.
+pub(crate) struct ModuleFrame {
+    /// A name, `file+0xaddress`, or the address alone if no file is known.
     pub(crate) text: Vec<u8>,
     pub(crate) category: Option<Arc<str>>,
 }
@@ -58,14 +63,28 @@ impl FrameModules {
         (path, build_id): (&[u8], Option<BuildId>),
         (kind, address): (ModuleKind, u64),
         batch: &mut BatchBuilder,
-    ) -> AddressFrame {
+    ) -> ModuleFrame {
         let file = file_name(path);
         if file.is_empty() {
-            return AddressFrame { text: format!("{address:#x}").into(), category: None };
+            return ModuleFrame { text: format!("{address:#x}").into(), category: None };
         }
         let text = [file, format!("+{address:#x}").as_bytes()].concat();
         let path = path_text(path);
-        AddressFrame { text, category: self.category(&path, build_id, kind, batch) }
+        ModuleFrame { text, category: self.category(&path, build_id, kind, batch) }
+    }
+
+    /// Returns the category of the named functions in a file; `None` if no file is known. Names like addresses must not
+    /// have one: see [`is_like_address`].
+    pub(crate) fn of_function(
+        &mut self,
+        (path, build_id): (&[u8], Option<BuildId>),
+        kind: ModuleKind,
+        batch: &mut BatchBuilder,
+    ) -> Option<Arc<str>> {
+        if file_name(path).is_empty() {
+            return None;
+        }
+        self.category(&path_text(path), build_id, kind, batch)
     }
 
     /// Returns the frame category of a module; `None` for a new one if there are too many.
@@ -103,6 +122,33 @@ impl FrameModules {
     }
 }
 
+/// The modules of a trace by the category of their frames, for writers.
+#[derive(Debug)]
+pub(crate) struct ModulesByCategory<'m>(FxHashMap<&'m str, &'m Module>);
+
+/// A module to write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct WrittenModule<'m> {
+    pub(crate) path: &'m str,
+    pub(crate) build_id: Option<&'m BuildId>,
+    pub(crate) kind: ModuleKind,
+}
+
+impl<'m> ModulesByCategory<'m> {
+    pub(crate) fn new(modules: &'m [Module]) -> Self {
+        Self(modules.iter().map(|module| (&*module.category, module)).collect())
+    }
+
+    /// Returns the module of a frame category, which is a path that cannot be resolved if the trace does not describe
+    /// it.
+    pub(crate) fn get(&self, category: &'m str) -> WrittenModule<'m> {
+        match self.0.get(category) {
+            Some(module) => WrittenModule { path: &module.path, build_id: module.build_id.as_ref(), kind: module.kind },
+            None => WrittenModule { path: category, build_id: None, kind: ModuleKind::Unknown },
+        }
+    }
+}
+
 /// Returns the last component of a path, with either separator.
 pub(crate) fn file_name(path: &[u8]) -> &[u8] {
     path.rsplit(|byte| b"/\\".contains(byte)).next().unwrap_or_default()
@@ -129,6 +175,10 @@ mod tests {
         assert_eq!(frame("", id(1)), ("0x12".to_owned(), None));
         assert_eq!(frame(r"C:\b\c.dll", None), shown("c.dll+0x12", r"C:\b\c.dll".to_owned()));
         assert_eq!(frame("//anon", None).0, "anon+0x12");
+        let mut function = |path: &str| modules.of_function((path.as_bytes(), id(2)), ModuleKind::Linked, &mut batch);
+        assert_eq!(function("/lib/a.so"), Some(Arc::from(format!("/lib/a.so (build {})", "02".repeat(20)))));
+        assert_eq!(function(""), None);
+        assert_eq!(["main+0x12", "main", "+0x"].map(|name| is_like_address(name.as_bytes())), [true, false, false]);
         let kinds = batch.batch.metadata.iter().map(|it| match it {
             Metadata::Module { module } => module.kind,
             _ => unreachable!("nothing else is made"),

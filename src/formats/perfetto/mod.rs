@@ -5,7 +5,7 @@
 //! `descriptors` collects tracks, processes and threads, `clocks` converts times, and `sequence` is the state of one
 //! packet sequence. `track_event`, `legacy`, `ftrace` and `profile` build events, `args` and `values` write plain and
 //! typed arguments, by the types of `schema`. `order` sorts tracks, and `read` drives it all. `write` writes traces,
-//! with `annotate` for arguments.
+//! with `annotate` for arguments and `interned_stacks` for samples.
 //!
 //! The decoder of `ftrace` also decodes all other packets of kernels and devices, by methods in many files. The
 //! `kernel_*` files handle kernel events, most of them by tables. `android_packets`, `etw`, `frame_timeline`,
@@ -31,6 +31,7 @@ mod generic_kernel;
 mod gpu_packets;
 mod heap_profile;
 mod interned;
+mod interned_stacks;
 mod kernel_counters;
 mod kernel_devices;
 pub(crate) mod kernel_fields;

@@ -15,6 +15,10 @@ proto_numbers! {
         // The same for `tid`.
         HAS_NO_ID = 20_000,
     }
+    fields own_mapping = "perfetto.protos.Mapping" {
+        // The kind of the module, which defines the base of its addresses. The path is one text, which may be relative.
+        MODULE_KIND = 20_000,
+    }
     fields own_sample_defaults = "perfetto.protos.PerfSampleDefaults" {
         // The unit of periods, a text.
         PERIOD_UNIT = 20_000,

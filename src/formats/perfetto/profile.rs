@@ -10,8 +10,9 @@ use super::fields::{
 };
 use super::interned::Interned;
 use super::kernel_names::numbers_in;
+use super::own_fields::own_mapping;
 use crate::formats::output::batch::BatchBuilder;
-use crate::formats::output::modules::FrameModules;
+use crate::formats::output::modules::{FrameModules, ModuleFrame, is_like_address};
 use crate::formats::protobuf::decode::{Fields, ProtoValue};
 use crate::formats::protobuf::numbers::FieldNumber;
 use crate::model::{BuildId, Loss, ModuleKind, NameIdx, SourcePos, StackIdx};
@@ -52,6 +53,15 @@ struct PerfettoMapping {
     build_id: u64,
     /// Components of its path.
     path: Box<[u64]>,
+    /// Number of the kind of module, in files that this program wrote.
+    kind: Option<u64>,
+}
+
+impl PerfettoMapping {
+    /// Returns the kind of the module; without a number, that of other recorders.
+    fn module_kind(&self) -> ModuleKind {
+        self.kind.map_or(ModuleKind::Linked, |kind| ModuleKind::from_number(kind).unwrap_or(ModuleKind::Unknown))
+    }
 }
 
 impl PerfettoStackTables {
@@ -61,7 +71,7 @@ impl PerfettoStackTables {
         let mut text: &[u8] = &[];
         let mut numbers: Vec<u64> = Vec::new();
         let mut entry = PerfettoFrame::default();
-        let mut build_id = 0;
+        let (mut build_id, mut kind) = (0, None);
         for field in Fields::new(bytes) {
             let value = field.value;
             match (table, field.number) {
@@ -80,6 +90,7 @@ impl PerfettoStackTables {
                 (interned_data::FRAMES, frame::MAPPING_ID) => entry.mapping = value.number(),
                 (interned_data::FRAMES, frame::REL_PC) => entry.address = value.number(),
                 (interned_data::MAPPINGS, mapping::BUILD_ID) => build_id = value.number(),
+                (interned_data::MAPPINGS, own_mapping::MODULE_KIND) => kind = Some(value.number()),
                 (interned_data::CALLSTACKS, callstack::FRAME_IDS)
                 | (interned_data::MAPPINGS, mapping::PATH_STRING_IDS) => {
                     let room = FRAMES_MAX.saturating_sub(numbers.len());
@@ -97,7 +108,9 @@ impl PerfettoStackTables {
             }
             interned_data::MAPPING_PATHS => self.paths.put(iid, text.into()),
             interned_data::BUILD_IDS => self.build_ids.put(iid, text.into()),
-            interned_data::MAPPINGS => self.mappings.put(iid, PerfettoMapping { build_id, path: numbers.into() }),
+            interned_data::MAPPINGS => {
+                self.mappings.put(iid, PerfettoMapping { build_id, path: numbers.into(), kind });
+            }
             _ => return false,
         }
         true
@@ -136,12 +149,19 @@ impl PerfettoStackTables {
             batch.lose(Loss::MissingText, place);
             return NameIdx::EMPTY;
         };
-        if let Some(function) = self.function(frame) {
-            return batch.name(function, None, place);
-        }
-        let file = self.mappings.get(frame.mapping).map(|mapping| (self.path(mapping), self.build_id(mapping)));
-        let (path, build_id) = file.unwrap_or_default();
-        let shown = modules.frame((&path, build_id), (ModuleKind::Linked, frame.address), batch);
+        let mapping = self.mappings.get(frame.mapping);
+        let (path, build_id) = mapping.map(|mapping| (self.path(mapping), self.build_id(mapping))).unwrap_or_default();
+        let kind = mapping.map_or(ModuleKind::Linked, PerfettoMapping::module_kind);
+        let shown = match self.function(frame) {
+            Some(function) => {
+                // Names like addresses are addresses only in files that this program wrote.
+                let is_own = mapping.is_some_and(|mapping| mapping.kind.is_some());
+                let is_in_module = is_own || !is_like_address(function);
+                let category = is_in_module.then(|| modules.of_function((&path, build_id), kind, batch)).flatten();
+                ModuleFrame { text: function.into(), category }
+            }
+            None => modules.frame((&path, build_id), (kind, frame.address), batch),
+        };
         batch.name(&shown.text, shown.category.as_ref().map(|category| category.as_bytes()), place)
     }
 
@@ -153,11 +173,13 @@ impl PerfettoStackTables {
         (!name.is_empty() || frame.function != 0 && !has_file).then_some(name)
     }
 
-    /// Joins the components of a mapping path; the first one may already be the whole path.
+    /// Joins the components of a mapping path; the first one may already be the whole path, as it is in files that this
+    /// program wrote.
     fn path(&self, mapping: &PerfettoMapping) -> Vec<u8> {
         let mut path = Vec::new();
         for part in mapping.path.iter().filter_map(|&part| self.paths.get(part)) {
-            let is_whole = path.is_empty() && (part.starts_with(b"/") || part.starts_with(b"["));
+            let is_first_whole = mapping.kind.is_some() || part.starts_with(b"/") || part.starts_with(b"[");
+            let is_whole = path.is_empty() && is_first_whole;
             path.extend_from_slice(if is_whole { b"" } else { b"/" });
             path.extend_from_slice(part);
             if path.len() > PATH_BYTES_MAX {

@@ -21,10 +21,11 @@ use serde_json::Value;
 
 use super::annotate::AnnotationKeys;
 use super::fields::{
-    callstack, child_ordering, counter_descriptor, counter_unit, cpu_mode, frame, interned_data, interned_string,
-    legacy_event, mapping, perf_sample, perf_sample_defaults, process_descriptor, sequence_flags, thread_descriptor,
-    timebase, trace, trace_packet, trace_packet_defaults, track_descriptor, track_event, track_event_type,
+    child_ordering, counter_descriptor, counter_unit, cpu_mode, interned_data, interned_string, legacy_event,
+    perf_sample, perf_sample_defaults, process_descriptor, sequence_flags, thread_descriptor, timebase, trace,
+    trace_packet, trace_packet_defaults, track_descriptor, track_event, track_event_type,
 };
+use super::interned_stacks::InternedStacks;
 use super::kernel_fields::{task_state, task_state_event};
 use super::own_fields::{own_process_descriptor, own_sample_defaults, own_thread_descriptor};
 use crate::formats::protobuf::encode::{push_bytes, push_fixed64, push_message, push_number};
@@ -36,8 +37,6 @@ use crate::model::{
 
 /// The packet sequence of all packets.
 const SEQUENCE: u64 = 1;
-/// The mapping of all frames: Perfetto drops frames without one.
-const MAPPING: u64 = 1;
 /// First number for an id that is text or missing: above the ids of real systems, within the range of the format.
 const MADE_UP_IDS: i64 = 0x7000_0000;
 /// Number of track index bits in a uuid; the bits above are the overlap row.
@@ -107,24 +106,18 @@ impl<'a> WrittenTrace<'a> {
 
 /// Writes a trace. All writing methods return the I/O errors of the output.
 #[derive(Debug)]
-#[expect(clippy::struct_excessive_bools, reason = "independent facts about the trace and the packets so far")]
 pub(crate) struct PerfettoWriter<'a, W> {
     out: W,
     names: &'a Names,
-    stacks: &'a Stacks,
     tracks: &'a TrackTables,
     /// Nanoseconds added to all times.
     later_ns: u64,
     made_up: FxHashMap<Id, i64>,
     /// The first track of each thread, by process and thread id.
     threads: FxHashMap<(&'a Id, &'a Id), u32>,
-    /// Whether a name is interned, by name row. `stacked` is the same by stack row.
+    /// Whether a name is interned, by name row.
     named: Vec<bool>,
-    stacked: Vec<bool>,
-    /// Whether the frame of a function is interned, by name row.
-    framed: Vec<bool>,
-    /// Whether the mapping is interned.
-    is_mapped: bool,
+    interned_stacks: InternedStacks<'a>,
     keys: AnnotationKeys,
     /// Whether some tracks other than threads have a rank among their siblings.
     is_ordered: bool,
@@ -149,15 +142,12 @@ impl<'a, W: Write> PerfettoWriter<'a, W> {
         let mut writer = Self {
             out,
             names,
-            stacks,
             tracks,
             later_ns: if start_ns < 0 { start_ns.unsigned_abs() } else { 0 },
             made_up: FxHashMap::default(),
             threads: first_threads(tracks),
             named: vec![false; names.len()],
-            stacked: vec![false; stacks.len()],
-            framed: vec![false; names.len()],
-            is_mapped: false,
+            interned_stacks: InternedStacks::new(names, stacks, &tracks.modules),
             keys: AnnotationKeys::default(),
             is_ordered: tracks.tracks.iter().any(has_rank),
             has_tasks,
@@ -250,7 +240,7 @@ impl<'a, W: Write> PerfettoWriter<'a, W> {
     /// Writes a sample with its encoded details, and its stack if it is new.
     pub(crate) fn sample(&mut self, sample: &Event, blob: &[u8]) -> io::Result<()> {
         let stack = StackIdx::from_value(sample.value);
-        self.intern_stack(stack);
+        self.interned_stacks.intern(stack, &mut self.interned);
         let (pid, tid) = self.track_ids(sample.track.index());
         let args: Value = serde_json::from_str(Detail::decode(blob).args_json).unwrap_or_default();
         self.sample_defaults(&args);
@@ -354,41 +344,6 @@ impl<'a, W: Write> PerfettoWriter<'a, W> {
             let field = if flow.ends { track_event::TERMINATING_FLOW_IDS } else { track_event::FLOW_IDS };
             push_fixed64(&mut self.message, field, flow.id);
         }
-    }
-
-    /// Interns a stack and its frames, one frame for each function.
-    fn intern_stack(&mut self, stack: StackIdx) {
-        let Some(is_interned) = self.stacked.get_mut(stack.index()) else { return };
-        if std::mem::replace(is_interned, true) {
-            return;
-        }
-        if !std::mem::replace(&mut self.is_mapped, true) {
-            push_message(&mut self.interned, interned_data::MAPPINGS, |bytes| {
-                push_number(bytes, mapping::IID, MAPPING);
-            });
-        }
-        let mut frames: Vec<NameIdx> = self.stacks.frames(stack).collect();
-        frames.reverse();
-        for &name in &frames {
-            let Some(framed) = self.framed.get_mut(name.index()) else { continue };
-            if !std::mem::replace(framed, true) {
-                let iid = u64::from(name.0) + 1;
-                push_message(&mut self.interned, interned_data::FUNCTION_NAMES, |bytes| {
-                    push_number(bytes, interned_string::IID, iid);
-                    push_bytes(bytes, interned_string::STR, self.names.get(name).text.as_bytes());
-                });
-                push_message(&mut self.interned, interned_data::FRAMES, |bytes| {
-                    push_number(bytes, frame::IID, iid);
-                    push_number(bytes, frame::FUNCTION_NAME_ID, iid);
-                    push_number(bytes, frame::MAPPING_ID, MAPPING);
-                    push_number(bytes, frame::REL_PC, iid);
-                });
-            }
-        }
-        push_message(&mut self.interned, interned_data::CALLSTACKS, |bytes| {
-            push_number(bytes, callstack::IID, u64::from(stack.0) + 1);
-            frames.iter().for_each(|name| push_number(bytes, callstack::FRAME_IDS, u64::from(name.0) + 1));
-        });
     }
 
     fn process(&mut self, row: usize) -> io::Result<()> {

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use crate::formats::output::batch::BatchBuilder;
-use crate::formats::output::modules::AddressFrame;
+use crate::formats::output::modules::ModuleFrame;
 use crate::formats::output::row_index::next_row;
 use crate::model::{Loss, NameIdx, SourcePos, StackIdx};
 
@@ -56,11 +56,11 @@ impl FrameTable {
 
     /// Adds a title that many rows may share.
     pub(crate) fn push_title(&mut self, name: &[u8]) -> u32 {
-        self.push_address(AddressFrame { text: name.into(), category: None })
+        self.push_address(ModuleFrame { text: name.into(), category: None })
     }
 
     /// Adds the title of an address frame.
-    pub(crate) fn push_address(&mut self, frame: AddressFrame) -> u32 {
+    pub(crate) fn push_address(&mut self, frame: ModuleFrame) -> u32 {
         // An index beyond the table means an empty name.
         let title = next_row(self.titles.len()).unwrap_or(u32::MAX);
         self.titles.push(FrameTitle { text: frame.text.into(), category: frame.category });

@@ -49,7 +49,7 @@ fn every_constant_has_the_number_of_the_public_definitions() {
 
 #[test]
 fn the_fields_that_this_program_adds_are_free_in_their_messages() {
-    for &(message, name, number) in perfetto::own_fields::ALL {
+    for &(message, name, number) in &[perfetto::own_fields::ALL, pprof::own_fields::ALL].concat() {
         let mut fields = rows().filter(|(of, ..)| *of == message).peekable();
         assert!(fields.peek().is_some(), "{message}");
         assert!(fields.all(|(_, field, other)| (field.to_uppercase() != name) && other < number), "{message}.{name}");

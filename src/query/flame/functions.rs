@@ -114,6 +114,13 @@ impl Functions {
         module.map_or("", |module| inside(&self.modules[module.0 as usize]))
     }
 
+    /// Returns the category of the name, which is that of its module; `None` for a whole module.
+    #[must_use]
+    pub(crate) fn category<'a>(&self, snapshot: &'a Snapshot, function: FunctionIdx) -> Option<&'a str> {
+        let FunctionText::Name(name) = self.rows[function.index()].text else { return None };
+        snapshot.names().get(name).category.filter(|category| !category.is_empty())
+    }
+
     /// Returns the index of the module, below [`Self::module_count`]; `None` if unknown.
     #[must_use]
     pub(crate) fn module_row(&self, function: FunctionIdx) -> Option<usize> {

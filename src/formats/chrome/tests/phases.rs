@@ -32,6 +32,7 @@ fn a_complete_span_has_all_its_fields() {
         thread_dur_ns: Some(250),
         args: r#"{"a" : [1]}"#.into(),
         stack: Vec::new(),
+        modules: Vec::new(),
     };
     assert_eq!(events, [expected]);
 }

@@ -123,6 +123,7 @@ fn expected(meant: &MeantRecord) -> Seen {
         thread_dur_ns: None,
         args: meant.args.as_deref().map(meant_args).unwrap_or_default(),
         stack: Vec::new(),
+        modules: Vec::new(),
     }
 }
 

@@ -4,7 +4,9 @@ use super::*;
 use crate::formats::output::batch::bare;
 use crate::formats::perfetto::write::{PerfettoWriter, WrittenTrace, has_tasks};
 use crate::model::args::Detail;
-use crate::model::{Event, Id, Metadata, NameIdx, Names, Registry, StackIdx, Stacks, TrackKey, TrackKind};
+use crate::model::{
+    BuildId, Event, Id, Metadata, Module, ModuleKind, NameIdx, Names, Registry, StackIdx, Stacks, TrackKey, TrackKind,
+};
 
 fn key(kind: TrackKind, pid: Id, tid: Id) -> TrackKey {
     TrackKey::new(kind, pid, tid)
@@ -147,4 +149,50 @@ fn a_frame_without_a_name_is_not_read_back_as_an_address() {
         (reading.lost(), &reading.events[0].stack[..]),
         (vec![], &["main", "", "leaf", ""].map(String::from)[..])
     );
+}
+
+#[test]
+fn modules_of_frames_come_back_with_their_build_ids_and_kinds() {
+    let module = |category: &str, path: &str, build_id: &[u8], kind| Module {
+        category: category.into(),
+        path: path.into(),
+        build_id: BuildId::new(build_id),
+        kind,
+        ..Module::default()
+    };
+    let modules = [
+        module("/bin/work", "/bin/work", &[1; 20], ModuleKind::File),
+        module("/bin/work (build 0203)", "/bin/work", &[2, 3], ModuleKind::Image),
+        module("relative.so", "relative.so", &[], ModuleKind::Linked),
+    ];
+    let frames = [
+        ("main", Some("/bin/work")),
+        ("main", None),
+        ("main", Some("/bin/work (build 0203)")),
+        ("work+0x12", Some("/bin/work")),
+        ("sin", Some("relative.so")),
+        ("f", Some("unlisted")),
+        ("main+0x12", None),
+    ];
+    let (mut names, mut stacks, mut registry) = (Names::default(), Stacks::default(), Registry::default());
+    for module in &modules {
+        registry.apply(&Metadata::Module { module: Box::new(module.clone()) });
+    }
+    let stack = stacks.intern_path(frames.map(|(text, module)| names.intern(text, module)));
+    let track = registry.track(&key(TrackKind::Thread, Id::Number(5), Id::Number(7))).expect("a track");
+    let mut writer =
+        PerfettoWriter::new(Vec::new(), WrittenTrace::whole(&names, &stacks, registry.tables()), 0).expect("to memory");
+    writer.sample(&Event::at(1, track, NameIdx::EMPTY).sample(stack), &[]).expect("to memory");
+    let reading = read_bytes(&writer.finish().expect("to memory")).expect("a trace");
+    assert_eq!(reading.lost(), []);
+    let sample = &reading.events[0];
+    let found: Vec<_> =
+        sample.stack.iter().map(String::as_str).zip(sample.modules.iter().map(Option::as_deref)).collect();
+    assert_eq!(found, frames);
+    let unlisted = module("unlisted", "unlisted", &[], ModuleKind::Unknown);
+    let read = reading.metadata.into_iter().filter_map(|it| match it {
+        Metadata::Module { module } => Some(*module),
+        _ => None,
+    });
+    assert_eq!(read.collect::<Vec<_>>(), [&modules[..], &[unlisted]].concat());
 }

@@ -6,7 +6,7 @@ use super::wire::{FirefoxRow, FirefoxStackTables, FirefoxTable, Library};
 use crate::formats::ReadError;
 use crate::formats::json::document::{Document, JsonExtent, TableCharge};
 use crate::formats::output::batch::BatchBuilder;
-use crate::formats::output::modules::{AddressFrame, FrameModules};
+use crate::formats::output::modules::{FrameModules, ModuleFrame};
 use crate::formats::profiles::frames::FrameTable;
 use crate::model::{Loss, Losses, ModuleKind, SourcePos};
 
@@ -101,7 +101,7 @@ impl<'d> FirefoxStacks<'d> {
                     let file = (library.path().as_bytes(), library.build_id());
                     modules.frame(file, (ModuleKind::Image, address), batch)
                 }
-                None => AddressFrame { text: names.title(&row).into(), category: None },
+                None => ModuleFrame { text: names.title(&row).into(), category: None },
             };
             charge.add(FrameTable::TITLE_BYTES + frame.text.len(), row.offset)?;
             frames.push_address(frame);

@@ -56,7 +56,7 @@ impl<'m> DroppedFrames<'m> {
     /// kept.
     pub(super) fn kept(&mut self, frames: &[LocationFrame<'m>], has_kept: &mut bool, losses: &mut Losses) -> usize {
         let is_dropped = |frame: &LocationFrame<'m>| match frame {
-            LocationFrame::Name(name) => self.drops(name, losses),
+            LocationFrame::Name(name, _) => self.drops(name, losses),
             LocationFrame::Address(_) => false,
         };
         match frames.iter().position(is_dropped) {
@@ -117,7 +117,7 @@ mod tests {
         let (mut text, mut has_kept) = (Vec::new(), false);
         for location in stack {
             let frames: Vec<&str> = location.split('+').collect();
-            let named: Vec<_> = frames.iter().map(|name| LocationFrame::Name(name.as_bytes())).collect();
+            let named: Vec<_> = frames.iter().map(|name| LocationFrame::Name(name.as_bytes(), None)).collect();
             let count = dropped.kept(&named, &mut has_kept, &mut losses);
             text.extend_from_slice(&frames[..count]);
             if count < frames.len() && has_kept {
@@ -170,7 +170,7 @@ mod tests {
         for expressions in [["(", ""], ["a{1000}{1000}{1000}", ""], [&*long, ""], ["f", "["]] {
             let mut losses = Losses::default();
             let mut dropped = DroppedFrames::new(expressions.map(str::as_bytes), &mut losses);
-            assert_eq!(dropped.kept(&[LocationFrame::Name(b"f")], &mut true, &mut losses), 1);
+            assert_eq!(dropped.kept(&[LocationFrame::Name(b"f", None)], &mut true, &mut losses), 1);
             assert_eq!(losses.count(Loss::BadRecord), 1, "{}", &expressions[0][..1]);
         }
     }

@@ -43,6 +43,7 @@ proto_numbers! {
         FILE_OFFSET = 4,
         FILENAME = 5,
         BUILD_ID = 6,
+        HAS_FUNCTIONS = 7,
     }
     fields location = "perftools.profiles.Location" {
         ID = 1,

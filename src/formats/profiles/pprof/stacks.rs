@@ -7,10 +7,10 @@ use rustc_hash::FxHashMap;
 
 use super::dropped_frames::DroppedFrames;
 use super::fields::{label, sample};
-use super::tables::{LocationFrame, ProfileTables};
+use super::tables::{LocationFrame, MappedModules, ProfileTables};
 use crate::formats::output::args::{ArgsWriter, push_quoted};
 use crate::formats::output::batch::BatchBuilder;
-use crate::formats::output::modules::{AddressFrame, FrameModules};
+use crate::formats::output::modules::ModuleFrame;
 use crate::formats::profiles::frames::FrameTable;
 use crate::formats::protobuf::decode::{Fields, ProtoValue};
 use crate::model::args::Detail;
@@ -52,7 +52,7 @@ struct LocationRow {
 #[derive(Default)]
 pub(super) struct PprofStacks {
     pub(super) frames: FrameTable,
-    modules: FrameModules,
+    modules: MappedModules,
     /// Row by caller (0 for none, else its row + 1) and title.
     rows: FxHashMap<(u32, u32), u32>,
     /// Rows of locations with several frames. A few bytes may list a location with thousands of frames again.
@@ -142,7 +142,7 @@ impl PprofStacks {
     /// Returns the row of a frame, adding it if needed; that of its caller if there are too many.
     fn frame(&mut self, caller: Option<u32>, frame: LocationFrame<'_>) -> Option<u32> {
         let frame = match frame {
-            LocationFrame::Name(name) => AddressFrame { text: name.into(), category: None },
+            LocationFrame::Name(name, category) => ModuleFrame { text: name.into(), category },
             LocationFrame::Address(frame) => frame,
         };
         let key = (frame.text.as_slice().into(), frame.category.clone());

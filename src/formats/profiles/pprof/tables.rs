@@ -4,15 +4,17 @@
 use std::borrow::Cow;
 use std::io::Read as _;
 use std::path::Path;
+use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
 use super::fields::{function, line, location, mapping, profile, value_type};
+use super::own_fields::own_mapping;
 use crate::base::budget::Charge;
 use crate::base::budget_shares::BudgetShare;
 use crate::formats::input::source::Source;
 use crate::formats::output::batch::BatchBuilder;
-use crate::formats::output::modules::{AddressFrame, FrameModules};
+use crate::formats::output::modules::{FrameModules, ModuleFrame, is_like_address};
 use crate::formats::protobuf::decode::{Fields, ProtoField, ProtoValue};
 use crate::formats::protobuf::numbers::FieldNumber;
 use crate::formats::{ReadContext, ReadError};
@@ -80,6 +82,7 @@ struct CodeMapping {
     file_offset: u64,
     file: usize,
     build_id: usize,
+    kind: ModuleKind,
 }
 
 /// An address, with its functions.
@@ -94,8 +97,15 @@ struct CodeLocation {
 /// A frame of a location.
 #[derive(Debug)]
 pub(super) enum LocationFrame<'m> {
-    Name(&'m [u8]),
-    Address(AddressFrame),
+    Name(&'m [u8], Option<Arc<str>>),
+    Address(ModuleFrame),
+}
+
+/// The modules of the trace, with those of functions by mapping id, which nearly every frame looks up.
+#[derive(Debug, Default)]
+pub(super) struct MappedModules {
+    modules: FrameModules,
+    by_mapping: FxHashMap<u64, Option<Arc<str>>>,
 }
 
 #[derive(Debug, Default)]
@@ -226,7 +236,7 @@ impl<'m> ProfileTables<'m> {
     pub(super) fn each_frame(
         &self,
         id: u64,
-        modules: &mut FrameModules,
+        modules: &mut MappedModules,
         batch: &mut BatchBuilder,
         mut take: impl FnMut(LocationFrame<'m>),
     ) -> Option<()> {
@@ -242,20 +252,37 @@ impl<'m> ProfileTables<'m> {
                 [] if has_address || function.is_none() => {
                     LocationFrame::Address(self.address(location, modules, batch))
                 }
-                name => LocationFrame::Name(name),
+                name if is_like_address(name) => LocationFrame::Name(name, None),
+                name => LocationFrame::Name(name, self.module(location.mapping, modules, batch)),
             });
         }
         Some(())
     }
 
     /// Returns the frame of an address: file and offset, or the address alone if it is not mapped.
-    fn address(&self, location: &CodeLocation, modules: &mut FrameModules, batch: &mut BatchBuilder) -> AddressFrame {
+    fn address(&self, location: &CodeLocation, modules: &mut MappedModules, batch: &mut BatchBuilder) -> ModuleFrame {
         let mapping = self.mappings.get(&location.mapping).copied().unwrap_or_default();
-        let text = |row: usize| self.texts.get(row).copied().unwrap_or_default();
-        let path = text(mapping.file);
+        let (path, build_id) = self.file(&mapping);
         let offset = location.address.wrapping_sub(mapping.start).wrapping_add(mapping.file_offset);
         let address = if path.is_empty() { location.address } else { offset };
-        modules.frame((path, BuildId::from_hex(text(mapping.build_id))), (ModuleKind::File, address), batch)
+        modules.modules.frame((path, build_id), (mapping.kind, address), batch)
+    }
+
+    /// Returns the category of the functions in a mapping; `None` if its file is unknown.
+    fn module(&self, id: u64, modules: &mut MappedModules, batch: &mut BatchBuilder) -> Option<Arc<str>> {
+        if let Some(category) = modules.by_mapping.get(&id) {
+            return category.clone();
+        }
+        let mapping = self.mappings.get(&id)?;
+        let category = modules.modules.of_function(self.file(mapping), mapping.kind, batch);
+        modules.by_mapping.insert(id, category.clone());
+        category
+    }
+
+    /// Returns path and build-id of a mapped file.
+    fn file(&self, mapping: &CodeMapping) -> (&'m [u8], Option<BuildId>) {
+        let text = |row: usize| self.texts.get(row).copied().unwrap_or_default();
+        (text(mapping.file), BuildId::from_hex(text(mapping.build_id)))
     }
 }
 
@@ -287,10 +314,18 @@ fn typed(parts: &mut Fields<'_>) -> (usize, usize) {
 }
 
 fn read_mapping(parts: &mut Fields<'_>) -> (u64, CodeMapping) {
-    let wanted = [mapping::ID, mapping::MEMORY_START, mapping::FILE_OFFSET, mapping::FILENAME, mapping::BUILD_ID];
-    let [id, start, file_offset, file, build_id] = numbers(parts, wanted);
+    let wanted = [
+        mapping::ID,
+        mapping::MEMORY_START,
+        mapping::FILE_OFFSET,
+        mapping::FILENAME,
+        mapping::BUILD_ID,
+        own_mapping::MODULE_KIND,
+    ];
+    let [id, start, file_offset, file, build_id, kind] = numbers(parts, wanted);
+    let kind = ModuleKind::from_number(kind).unwrap_or_default();
     let [file, build_id] = [file, build_id].map(|row| usize::try_from(row).unwrap_or(usize::MAX));
-    (id, CodeMapping { start, file_offset, file, build_id })
+    (id, CodeMapping { start, file_offset, file, build_id, kind })
 }
 
 fn read_location(parts: &mut Fields<'_>) -> (u64, CodeLocation) {

@@ -4,10 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
 
-use super::write::{PprofLabel, PprofWriter};
+use super::fields::{mapping, profile};
+use super::write::{PprofFrame, PprofLabel, PprofWriter};
+use crate::formats::protobuf::decode::{Fields, ProtoValue};
 use crate::formats::testing::{Reading, Seen, data, file_of, format_of, gzip, read_bytes, read_cut, read_path};
 use crate::formats::{BatchSink, ReadContext, ReadError, Reader, sniff};
-use crate::model::{Batch, Id, Loss, Metadata, SampleMeasure, StackIdx};
+use crate::model::{Batch, BuildId, Id, Loss, Metadata, Module, ModuleKind, SampleMeasure, StackIdx};
 
 /// A message builder, independent of the writer.
 #[derive(Clone, Default)]
@@ -358,11 +360,12 @@ fn a_profile_is_distinguished_from_formats_that_begin_with_the_same_byte() {
 type Written = (Vec<String>, [u64; 2], Option<i64>);
 
 fn written(samples: &[Written]) -> Vec<u8> {
-    let mut writer = PprofWriter::new([("cpu", "nanoseconds"), ("hits", "count")]);
+    let mut writer = PprofWriter::new([("cpu", "nanoseconds"), ("hits", "count")], &[]);
     for (frames, values, label) in samples {
         let text = PprofLabel::Text { key: "k".into(), value: "v".into() };
         let label = label.map(|value| PprofLabel::Number { key: "n".into(), value, unit: "bytes".into() });
-        writer.add(frames.iter().map(String::as_str), values, &[Some(text), label].map(Vec::from_iter).concat());
+        let frames = frames.iter().map(|text| PprofFrame { text, module: None });
+        writer.add(frames, values, &[Some(text), label].map(Vec::from_iter).concat());
     }
     writer.finish(0, 0)
 }
@@ -373,6 +376,60 @@ fn addresses_in_files_come_back_as_they_went_in() {
     let stack: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
     let reading = read_bytes(&written(&[(stack.clone(), [5, 0], None)])).expect("a profile");
     assert_eq!(reading.events[0].stack.iter().rev().collect::<Vec<_>>(), stack.iter().collect::<Vec<_>>());
+}
+
+#[test]
+fn modules_come_back_with_their_build_ids_and_only_functions_that_are_unknown_are_looked_up() {
+    let module = |category: &str, path: &str, byte: u8, kind| Module {
+        category: category.into(),
+        path: path.into(),
+        build_id: BuildId::new(&[byte; 20]),
+        kind,
+        ..Module::default()
+    };
+    let [first, second, library] =
+        ["/bin/work", "/bin/work (build 0202020202020202020202020202020202020202)", "/l/c.so"];
+    let modules = [
+        module(library, library, 0, ModuleKind::Linked),
+        module(first, "/bin/work", 1, ModuleKind::File),
+        module(second, "/bin/work", 2, ModuleKind::Jit(7)),
+    ];
+    let stack = [
+        ("c.so+0x12", Some(library)),
+        ("sin", Some(library)),
+        ("main", Some(second)),
+        // The outermost one of a path is read first.
+        ("main", Some(first)),
+        ("main", None),
+        ("f", Some("unlisted")),
+        // Not the file of the module, so it is the name of a function, which would read as an address.
+        ("main+0x12", Some(first)),
+    ];
+    let mut writer = PprofWriter::new([("cpu", "nanoseconds")], &modules);
+    writer.add(stack.map(|(text, module)| PprofFrame { text, module }), &[5], &[]);
+    let bytes = writer.finish(0, 0);
+    let reading = read_bytes(&bytes).expect("a profile");
+    let sample = &reading.events[0];
+    let found: Vec<_> = sample.stack.iter().cloned().zip(sample.modules.iter().cloned()).rev().collect();
+    let mut expected = stack.map(|(text, module)| (text.to_owned(), module.map(str::to_owned)));
+    expected[6].1 = None;
+    assert_eq!(found, expected);
+    let read = |category: &str| {
+        reading.metadata.iter().find_map(|it| match it {
+            Metadata::Module { module } if *module.category == *category => Some((**module).clone()),
+            _ => None,
+        })
+    };
+    assert_eq!([library, first, second].map(read), modules.map(Some));
+    assert_eq!(read("unlisted").map(|module| module.kind), Some(ModuleKind::Unknown));
+    // The program is the first mapping, as readers expect.
+    let mappings = Fields::new(&bytes).filter(|field| field.number == profile::MAPPING);
+    let flags = mappings.map(|field| {
+        let ProtoValue::Bytes(bytes) = field.value else { panic!("a message") };
+        let number = |of| Fields::new(bytes).find(|part| part.number == of).map_or(0, |part| part.value.number());
+        (number(mapping::ID), number(mapping::HAS_FUNCTIONS))
+    });
+    assert_eq!(flags.collect::<Vec<_>>(), [(2, 1), (3, 1), (4, 1), (1, 0)]);
 }
 
 #[test]

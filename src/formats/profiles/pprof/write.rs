@@ -1,12 +1,18 @@
-//! Writes samples as a pprof profile. Locations are functions by name. A name such as `file+0x12` is written as an
-//! address in a mapping, which pprof tools can symbolise. Buffers the message, which has one sample for each stack and
-//! set of labels.
+//! Writes samples as a pprof profile. Locations are functions by name, in the mapping of their module. A name such as
+//! `file+0x12` is written as an address in a mapping, which pprof tools can symbolise. Buffers the message, which has one
+//! sample for each stack and set of labels.
+
+use std::collections::hash_map::Entry;
 
 use rustc_hash::FxHashMap;
 
 use super::fields::{function, label, line, location, mapping, profile, sample, value_type};
+use super::own_fields::own_mapping;
+use crate::formats::output::modules::{ModulesByCategory, WrittenModule, file_name, is_memory};
 use crate::formats::protobuf::encode::{push_bytes, push_message, push_number, push_varint};
 use crate::formats::protobuf::numbers::FieldNumber;
+use crate::model::modules::address_of;
+use crate::model::{Module, ModuleKind};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum PprofLabel {
@@ -22,31 +28,57 @@ pub(crate) enum PprofLabel {
     },
 }
 
+/// A frame to write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct PprofFrame<'f> {
+    pub(crate) text: &'f str,
+    /// The category of its module, if it is in one.
+    pub(crate) module: Option<&'f str>,
+}
+
+/// A mapping, encoded at the end.
+#[derive(Debug)]
+struct PprofMapping {
+    file: u64,
+    /// Row of the build-id in hexadecimal digits; 0 for none.
+    build_id: u64,
+    /// `None` for a file known only by the text of a frame.
+    kind: Option<ModuleKind>,
+    /// Whether it may be the program: neither a library nor the kernel.
+    may_be_program: bool,
+    /// Whether each location has a function, so that pprof does not look up any.
+    has_functions: bool,
+}
+
 /// A profile being built.
 #[derive(Debug)]
-pub(crate) struct PprofWriter {
+pub(crate) struct PprofWriter<'m> {
     message: Vec<u8>,
     texts: Vec<Box<str>>,
     text_rows: FxHashMap<Box<str>, u64>,
-    /// Location ids by frame name.
-    locations: FxHashMap<Box<str>, u64>,
-    /// Mapping ids by file name.
-    mappings: FxHashMap<Box<str>, u64>,
-    /// Encoded mappings. `code` has the encoded locations and functions.
-    mapped: Vec<u8>,
+    /// Location ids by mapping id and frame text.
+    locations: FxHashMap<(u64, Box<str>), u64>,
+    modules: ModulesByCategory<'m>,
+    /// Mapping ids by category of a module, and by file name.
+    module_mappings: FxHashMap<&'m str, u64>,
+    file_mappings: FxHashMap<Box<str>, u64>,
+    mappings: Vec<PprofMapping>,
+    /// The encoded locations and functions.
     code: Vec<u8>,
 }
 
-impl PprofWriter {
-    /// Creates a profile with these value types and their units.
-    pub(crate) fn new<'t>(types: impl IntoIterator<Item = (&'t str, &'t str)>) -> Self {
+impl<'m> PprofWriter<'m> {
+    /// Creates a profile with these value types and their units, of frames in these modules.
+    pub(crate) fn new<'t>(types: impl IntoIterator<Item = (&'t str, &'t str)>, modules: &'m [Module]) -> Self {
         let mut writer = Self {
             message: Vec::new(),
             texts: vec![Box::default()],
             text_rows: [(Box::default(), 0)].into_iter().collect(),
             locations: FxHashMap::default(),
-            mappings: FxHashMap::default(),
-            mapped: Vec::new(),
+            modules: ModulesByCategory::new(modules),
+            module_mappings: FxHashMap::default(),
+            file_mappings: FxHashMap::default(),
+            mappings: Vec::new(),
             code: Vec::new(),
         };
         for (kind, unit) in types {
@@ -60,7 +92,12 @@ impl PprofWriter {
     }
 
     /// Adds a sample: frames, innermost first, a value for each type, and labels.
-    pub(crate) fn add<'f>(&mut self, frames: impl IntoIterator<Item = &'f str>, values: &[u64], labels: &[PprofLabel]) {
+    pub(crate) fn add(
+        &mut self,
+        frames: impl IntoIterator<Item = PprofFrame<'m>>,
+        values: &[u64],
+        labels: &[PprofLabel],
+    ) {
         let locations: Vec<u64> = frames.into_iter().map(|frame| self.location(frame)).collect();
         let rows: Vec<[u64; 4]> = labels.iter().map(|label| self.label(label)).collect();
         push_message(&mut self.message, profile::SAMPLE, |message| {
@@ -89,7 +126,7 @@ impl PprofWriter {
     /// none.
     pub(crate) fn finish(mut self, time_ns: i64, duration_ns: u64) -> Vec<u8> {
         let mut message = std::mem::take(&mut self.message);
-        message.append(&mut self.mapped);
+        self.push_mappings(&mut message);
         message.append(&mut self.code);
         for text in &self.texts {
             push_bytes(&mut message, profile::STRING_TABLE, text.as_bytes());
@@ -121,48 +158,105 @@ impl PprofWriter {
         }
     }
 
-    fn location(&mut self, name: &str) -> u64 {
-        if let Some(&id) = self.locations.get(name) {
-            return id;
-        }
+    fn location(&mut self, frame: PprofFrame<'m>) -> u64 {
+        let text = frame.text;
+        let (mapping_id, address) = match (frame.module, address_in_file(text)) {
+            (Some(category), _) => {
+                let module = self.modules.get(category);
+                (self.module_mapping(category, module), address_in_module(text, module))
+            }
+            (None, Some((file, offset))) => (self.file_mapping(file), Some(offset)),
+            (None, None) => (0, None),
+        };
         let id = self.locations.len() as u64 + 1;
-        self.locations.insert(name.into(), id);
-        if let Some((file, offset)) = address_in_file(name) {
-            let mapping_id = self.mapping(file);
-            push_message(&mut self.code, profile::LOCATION, |message| {
-                push_number(message, location::ID, id);
-                push_number(message, location::MAPPING_ID, mapping_id);
-                push_number(message, location::ADDRESS, offset);
-            });
-            return id;
-        }
-        let name = self.text(name);
+        match self.locations.entry((mapping_id, text.into())) {
+            Entry::Occupied(entry) => return *entry.get(),
+            Entry::Vacant(entry) => entry.insert(id),
+        };
+        let name = if address.is_some() { 0 } else { self.text(text) };
         push_message(&mut self.code, profile::LOCATION, |message| {
             push_number(message, location::ID, id);
-            push_message(message, location::LINE, |message| push_number(message, line::FUNCTION_ID, id));
+            if mapping_id != 0 {
+                push_number(message, location::MAPPING_ID, mapping_id);
+            }
+            match address {
+                Some(address) => push_number(message, location::ADDRESS, address),
+                None => push_message(message, location::LINE, |message| push_number(message, line::FUNCTION_ID, id)),
+            }
         });
-        push_message(&mut self.code, profile::FUNCTION, |message| {
-            push_number(message, function::ID, id);
-            push_number(message, function::NAME, name);
-            push_number(message, function::SYSTEM_NAME, name);
-        });
+        if address.is_none() {
+            push_message(&mut self.code, profile::FUNCTION, |message| {
+                push_number(message, function::ID, id);
+                push_number(message, function::NAME, name);
+                push_number(message, function::SYSTEM_NAME, name);
+            });
+        } else if let Some(mapping) = self.mappings.get_mut((mapping_id as usize).saturating_sub(1)) {
+            mapping.has_functions = false;
+        }
         id
     }
 
     /// Returns the id of the mapping of a file, whose addresses are file offsets.
-    fn mapping(&mut self, file: &str) -> u64 {
-        if let Some(&id) = self.mappings.get(file) {
+    fn file_mapping(&mut self, file: &str) -> u64 {
+        if let Some(&id) = self.file_mappings.get(file) {
             return id;
         }
-        let id = self.mappings.len() as u64 + 1;
-        self.mappings.insert(file.into(), id);
-        let file = self.text(file);
-        push_message(&mut self.mapped, profile::MAPPING, |message| {
-            push_number(message, mapping::ID, id);
-            push_number(message, mapping::FILENAME, file);
-        });
+        let id = self.push_mapping(file, None, None);
+        self.file_mappings.insert(file.into(), id);
         id
     }
+
+    fn module_mapping(&mut self, category: &'m str, module: WrittenModule<'m>) -> u64 {
+        if let Some(&id) = self.module_mappings.get(category) {
+            return id;
+        }
+        let build_id = module.build_id.map(ToString::to_string);
+        let id = self.push_mapping(module.path, build_id.as_deref(), Some(module.kind));
+        self.module_mappings.insert(category, id);
+        id
+    }
+
+    fn push_mapping(&mut self, path: &str, build_id: Option<&str>, kind: Option<ModuleKind>) -> u64 {
+        let may_be_program = !is_memory(path) && !is_library(path);
+        let (file, build_id) = (self.text(path), build_id.map_or(0, |build_id| self.text(build_id)));
+        self.mappings.push(PprofMapping { file, build_id, kind, may_be_program, has_functions: true });
+        self.mappings.len() as u64
+    }
+
+    /// Encodes the mappings, first those that may be the program: readers show the first one as the program.
+    fn push_mappings(&self, message: &mut Vec<u8>) {
+        let mut rows: Vec<_> = (1..).zip(&self.mappings).collect();
+        rows.sort_by_key(|(_, row)| !row.may_be_program);
+        for (id, row) in rows {
+            push_message(message, profile::MAPPING, |message| {
+                push_number(message, mapping::ID, id);
+                push_number(message, mapping::FILENAME, row.file);
+                if row.build_id != 0 {
+                    push_number(message, mapping::BUILD_ID, row.build_id);
+                }
+                if row.has_functions {
+                    push_number(message, mapping::HAS_FUNCTIONS, 1);
+                }
+                if let Some(kind) = row.kind {
+                    push_number(message, own_mapping::MODULE_KIND, kind.number());
+                }
+            });
+        }
+    }
+}
+
+/// Returns the address of an unnamed frame in its module, whose text is the file name and the address.
+fn address_in_module(text: &str, module: WrittenModule<'_>) -> Option<u64> {
+    let (file, digits) = text.rsplit_once("+0x")?;
+    let is_unnamed = file.as_bytes() == file_name(module.path.as_bytes()) && !digits.starts_with('0');
+    address_of(text).filter(|_| is_unnamed)
+}
+
+/// Returns whether a path is that of a shared library.
+fn is_library(path: &str) -> bool {
+    // The path may be of another system.
+    let file = String::from_utf8_lossy(file_name(path.as_bytes())).to_ascii_lowercase();
+    file.split('.').skip(1).any(|part| matches!(part, "so" | "dll" | "dylib"))
 }
 
 /// Parses `file+0x12`; returns `None` for function names, recognised by an empty file, spaces, parentheses or slashes.
