@@ -454,6 +454,10 @@ fn export(low: LowExport) -> Result<CliCommand, CliError> {
         return Err(CliError::Usage(format!("--derive makes counters, and {} holds none", format.label())));
     }
     let (scope, sources, output) = (scope_args(scope)?, trace(files)?, to_write(output));
+    if matches!(format, ExportFormat::Parquet { .. }) && is_stdout(&output) {
+        let message = "Parquet is a folder of tables, which stdout cannot be: give a new folder, as in -o tables.parquet; --format csv writes the spans to stdout";
+        return Err(CliError::Usage(message.to_owned()));
+    }
     if !matches!(format, ExportFormat::Csv { .. }) {
         refuse_terminal(&output)?;
     }

@@ -136,8 +136,29 @@ fn what_is_exported_to_stdout_is_what_the_file_would_hold_and_all_else_is_on_std
     }
     let made = longspan(&["synth", "--spans", "100", "--format", "chrome", "-o", "-"]).done();
     assert!(made.starts_with("{\"displayTimeUnit\""), "{made}");
-    let refused = longspan(&["export", text(&capture), "--format", "parquet", "-o", "-"]).failed(1);
-    assert!(refused.contains("needs a new or an empty folder"), "{refused}");
+    let refused = longspan(&["export", text(&capture), "--format", "parquet", "-o", "-"]).failed(2);
+    assert!(refused.contains("Parquet is a folder of tables, which stdout cannot be"), "{refused}");
+    // The harness runs all commands with an empty stdin.
+    let empty = longspan(&["info", "--no-cache", "-"]).failed(1);
+    assert!(empty.contains("/dev/stdin: the file is empty"), "{empty}");
+}
+
+#[test]
+fn tables_that_were_exported_are_named_with_what_to_open_instead() {
+    let folder = folder();
+    let at = |name: &str| folder.path().join(name);
+    let capture = data("go_trace.json");
+    let outputs = [("t.csv", "(CSV)"), ("t.parquet", "a folder of tables"), ("t.parquet/spans.parquet", "Parquet")];
+    for (output, kind) in outputs {
+        if !output.contains('/') {
+            longspan(&["export", "--no-cache", text(&capture), "-o", text(&at(output))]).done();
+        }
+        let refused = longspan(&["info", "--no-cache", text(&at(output))]).failed(1);
+        assert!(refused.contains(kind) && refused.contains("open the trace that it was made of"), "{refused}");
+    }
+    let by_process = at("by.parquet");
+    longspan(&["export", "--no-cache", text(&capture), "-o", text(&by_process), "--by-process"]).done();
+    assert!(longspan(&["info", "--no-cache", text(&by_process)]).failed(1).contains("a folder of tables"));
 }
 
 #[test]

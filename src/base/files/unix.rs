@@ -86,6 +86,13 @@ pub(super) fn special_kind(metadata: &Metadata) -> FileKind {
     }
 }
 
+/// Returns whether this is `/dev/null`, which is always empty.
+#[must_use]
+pub(crate) fn is_null_device(metadata: &Metadata) -> bool {
+    let null = fs::metadata("/dev/null");
+    metadata.file_type().is_char_device() && null.is_ok_and(|null| null.rdev() == metadata.rdev())
+}
+
 /// Returns a path that reopens an open file even if it has no name; `None` on systems without.
 #[must_use]
 pub(crate) fn path_of_open(file: &File) -> Option<PathBuf> {

@@ -73,6 +73,12 @@ pub(super) fn special_kind(_: &Metadata) -> FileKind {
     FileKind::Device
 }
 
+/// Returns `false`: the null device has no metadata.
+#[must_use]
+pub(crate) fn is_null_device(_: &Metadata) -> bool {
+    false
+}
+
 /// Returns `None`: there is no path that reopens an open file.
 #[must_use]
 pub(crate) fn path_of_open(_: &File) -> Option<PathBuf> {

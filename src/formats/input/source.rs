@@ -50,6 +50,9 @@ impl Source {
         let io_error = |source| ReadError::Io { path: path.to_owned(), offset: 0, source };
         // Checked before opening, since opening a pipe waits for its other end.
         let metadata = std::fs::metadata(path).map_err(io_error)?;
+        if files::is_null_device(&metadata) {
+            return Err(ReadError::Empty { path: path.to_owned() });
+        }
         if !metadata.is_file() {
             return Err(ReadError::NotAFile { path: path.to_owned(), kind: FileKind::from_metadata(&metadata) });
         }

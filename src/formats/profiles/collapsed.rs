@@ -15,7 +15,7 @@ use crate::formats::input::decimal::nanos_from_millis;
 use crate::formats::input::lines::{LineParser, Output, TextLine, head_lines};
 use crate::formats::input::source::Source;
 use crate::formats::output::batch::{BatchBuilder, text};
-use crate::formats::{ReadError, Reader};
+use crate::formats::{ReadError, Reader, unsupported};
 use crate::model::sample_measure::SAMPLES;
 use crate::model::{Loss, Losses, NameIdx, Names, SourcePos, WeightUnit};
 
@@ -37,7 +37,7 @@ pub(crate) const FORMAT: Format = Format {
 };
 
 /// Returns whether at least four fifths of the first lines are stacks with weights, since profilers may print messages
-/// among them. One of the stacks must have several frames.
+/// among them. One of the stacks must have several frames, or all must look like functions.
 fn looks_like_collapsed(head: &[u8]) -> bool {
     let (mut stacks, mut others, mut deep) = (0, 0, 0);
     // Austin's lines look similar, but have different frames and weights.
@@ -52,7 +52,24 @@ fn looks_like_collapsed(head: &[u8]) -> bool {
         (stacks, others) = (stacks + usize::from(is_stack), others + usize::from(!is_stack));
         deep += usize::from(is_stack && line.contains(&b';'));
     }
-    deep > 0 && 4 * others <= stacks
+    if deep > 0 { 4 * others <= stacks } else { others == 0 && are_functions(head) }
+}
+
+/// Returns whether each of several lines is a function with a whole weight, without comments. Texts that other tools
+/// print are none.
+fn are_functions(head: &[u8]) -> bool {
+    let is_function = |line: &[u8]| {
+        let Some((name, LineWeight::Millionths(weight))) = split(line) else { return false };
+        let is_first = |byte: &u8| byte.is_ascii_alphabetic() || !byte.is_ascii() || b"_[<(".contains(byte);
+        // Statistics of systems have colons and equals signs before their numbers.
+        let is_name = line.first().is_some_and(is_first) && !name.ends_with(b":") && !name.contains(&b'=');
+        is_name && weight > 0 && weight.is_multiple_of(MILLIONTHS)
+    };
+    let mut lines = head_lines(head).filter(|line| !line.trim_ascii().is_empty()).peekable();
+    lines.next().is_some_and(is_function)
+        && lines.peek().is_some()
+        && lines.all(is_function)
+        && !unsupported::is_late(head)
 }
 
 /// Creates a reader of collapsed stacks.
@@ -397,6 +414,26 @@ mod tests {
         assert_eq!(reading.lost(), [(Loss::BadRecord, 1)]);
         assert_eq!(reading.events.len(), 4 + 4, "before and after");
         for text in ["a;b 1\nx = y;\n", "x = 1;\ny = 2;\nreturn x; 3\n", "a;b 1\nc;d 2\n\x01;a\ne;f 3\ng;h 1\n"] {
+            assert!(!looks_like_collapsed(text.as_bytes()), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn stacks_of_one_frame_each_are_recognised_if_every_line_is_one() {
+        let found = seen("main 12\nfoo(int, char) 3\nvec![] (a.rs:7) 1\n_start 2");
+        let expected = [("main", 12), ("foo(int, char)", 3), ("vec![] (a.rs:7)", 1), ("_start", 2)];
+        assert_eq!(found, lines(&expected));
+        for text in [
+            "main 12\n",
+            "main 12\nno weight\nf 1\ng 1\nh 1\ni 1\n",
+            "# HELP go_threads Number of threads\ngo_threads 8\ngo_info 1\n",
+            "MemTotal: 12\nMemFree: 13\n",
+            "nr_free = 12\nnr_used = 13\n",
+            "main 1\nf 0\n",
+            "main 1.5\nf 2\n",
+            "12 main 3\n4 f 3\n",
+            "name,count\na 1\n",
+        ] {
             assert!(!looks_like_collapsed(text.as_bytes()), "{text:?}");
         }
     }

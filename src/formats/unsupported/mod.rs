@@ -69,6 +69,11 @@ pub(super) fn is_compressed(head: &[u8]) -> bool {
     find(&[compressed::COMPRESSED], head).is_some()
 }
 
+/// Returns whether no other format should take the first bytes, though one that matches with certainty comes first.
+pub(super) fn is_late(head: &[u8]) -> bool {
+    find(LATE, head).is_some()
+}
+
 /// Returns the error with the name of the format and a way to convert it.
 fn refuse(mut source: Source, tables: &'static [&'static [UnsupportedFormat]]) -> Result<Reader, ReadError> {
     let path = source.path().to_owned();

@@ -1,5 +1,6 @@
 //! Unsupported formats that are detected by file extension, by the files of a folder, or by the tables of a database.
 
+use super::printed::OWN_TABLE;
 use super::table::{CTF, ETL, NSYS, OTF2, UTRACE};
 
 /// A database, detected by its tables.
@@ -96,6 +97,11 @@ pub(super) const FOLDERS: &[FolderFormat] = &[
         advice: "convert it with `uftrace dump --chrome -d FOLDER > trace.json` and open trace.json",
     },
     FolderFormat { files: &["metadata"], found: CTF[0], advice: CTF[1] },
+    FolderFormat {
+        files: &["tracks.parquet", "stacks.parquet", "losses.parquet"],
+        found: "a folder of tables that Longspan wrote (Parquet)",
+        advice: OWN_TABLE,
+    },
     FolderFormat {
         files: &["version", "events", "mmaps"],
         found: "a recording of rr",

@@ -6,11 +6,21 @@ use super::table::{NSYS, UnsupportedFormat};
 
 const TRACY_ZONES: &str =
     "export the zones of the trace with `tracy-csvexport -u trace.tracy > zones.csv` and open zones.csv";
+/// Parts of a trace that are exported for other programs.
+pub(super) const OWN_TABLE: &str = "it is for databases and scripts; open the trace that it was made of, or export that as .longspan, .json or .pftrace";
 const LOG: &str =
     "it holds messages and no spans; trace the steps themselves, for example with a profile of the build tool";
 
+/// The first columns of spans that this program exports or lists as text.
+const OWN_COLUMNS: &[u8] = b"ts,dur,depth,name,category,pid,tid,process,thread,track";
+
 /// Texts of tools.
 pub(super) const PRINTED: &[UnsupportedFormat] = &[
+    UnsupportedFormat {
+        sniff: Head(|head| head.starts_with(OWN_COLUMNS)),
+        found: "a table of spans that Longspan wrote (CSV)",
+        advice: OWN_TABLE,
+    },
     UnsupportedFormat {
         sniff: Head(|head| first_line_has(head, &["src_file", "total_ns", "mean_ns", "std_ns"])),
         found: "sums of Tracy's zones",

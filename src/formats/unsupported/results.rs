@@ -94,7 +94,7 @@ pub(super) const RESULTS: &[UnsupportedFormat] = &[
     UnsupportedFormat {
         sniff: Head(|head| head.starts_with(b"PAR1") || head.starts_with(b"ARROW1")),
         found: "a table (Parquet, Arrow)",
-        advice: "Longspan writes such tables and reads none; open the trace that it was made of",
+        advice: "if Longspan wrote it, open the trace that it was made of, or export that as .longspan, .json or .pftrace",
     },
     UnsupportedFormat {
         sniff: Head(|head| head.starts_with(b"bplist00")),

@@ -168,6 +168,11 @@ const REFUSED: &[(&[u8], &str)] = &[
     (br#"{"header":{"event":"Allocation failed"},"javascriptStack":{}}"#, "--cpu-prof"),
     (br#"[{"Plan":{"Node Type":"Seq Scan"},"Execution Time":1.5}]"#, "PostgreSQL"),
     (b"PAR1\x15\x04", "Parquet"),
+    (
+        b"ts,dur,depth,name,category,pid,tid,process,thread,track,outside,args\n1,2,0,a,,1,1,,,,false,\n",
+        "export that as",
+    ),
+    (b"ts,dur,depth,name,category,pid,tid,process,thread,track\n1,2,0,a;b,,1,1,,,3\n", "Longspan wrote (CSV)"),
     (b"bplist00\xd4\x01", "property list"),
     (b"\xcf\xfa\xed\xfe\x07\0\0\x01", "samply record PROGRAM"),
     (b"\xca\xfe\xba\xbe\0\0\0\x02", "samply record PROGRAM"),
