@@ -44,6 +44,8 @@ pub(super) struct PerfHeader {
     pub(super) build_ids: Vec<u8>,
     /// `None` in pipe mode: up to the end of input.
     pub(super) data_bytes: Option<u64>,
+    /// Number of feature sections.
+    sections: usize,
 }
 
 impl PerfHeader {
@@ -92,6 +94,7 @@ impl PerfHeader {
             let ids = section.u64().zip(section.u64()).and_then(|(at, len)| slice(at, len)).unwrap_or_default();
             header.add(attr, ids);
         }
+        header.sections = (0..FEATURE_BITS).filter(|&bit| has_section(&head, bit)).count();
         let sections_at = data_at.saturating_add(data_bytes);
         if let Some(bytes) = section(&path, sections_at, &head, TRACING_DATA, context)? {
             header.describe_tracepoints(&bytes);
@@ -108,6 +111,26 @@ impl PerfHeader {
         }
         input.skip(data_at)?;
         Ok(header)
+    }
+
+    /// Returns the offset after the last feature section, whose table is at `at`. Returns `None` for an input that ends
+    /// before it, or is past the table.
+    pub(super) fn sections_end(&self, input: &mut ByteReader, at: u64) -> Result<Option<u64>, ReadError> {
+        if at.checked_sub(input.offset()).is_none_or(|distance| distance > 0) {
+            return Ok(None);
+        }
+        let table_bytes = 16 * self.sections;
+        let table = input.peek(table_bytes)?;
+        if table.len() < table_bytes {
+            return Ok(None);
+        }
+        let (words, _) = table.as_chunks::<8>();
+        let (sections, _) = words.as_chunks::<2>();
+        let ends = sections.iter().map(|place| {
+            let [offset, len] = place.map(u64::from_le_bytes);
+            offset.saturating_add(len)
+        });
+        Ok(Some(ends.fold(at + table_bytes as u64, u64::max)))
     }
 
     /// Adds an attribute with its ids.
@@ -168,6 +191,11 @@ impl PerfHeader {
     }
 }
 
+/// Returns whether the file has the section of a feature.
+fn has_section(head: &[u8], bit: u64) -> bool {
+    head.get(72 + bit as usize / 8).is_some_and(|byte| byte >> (bit % 8) & 1 != 0)
+}
+
 /// Reads a feature section after the records. The section table is at offset `at`, with offset and length of each
 /// section in bit order. A truncated file has no sections; its events then have default names and no fields.
 fn section(
@@ -177,7 +205,7 @@ fn section(
     bit: u64,
     context: &ReadContext,
 ) -> Result<Option<Vec<u8>>, ReadError> {
-    let has = |bit: u64| head.get(72 + bit as usize / 8).is_some_and(|byte| byte >> (bit % 8) & 1 != 0);
+    let has = |bit: u64| has_section(head, bit);
     if !has(bit) {
         return Ok(None);
     }

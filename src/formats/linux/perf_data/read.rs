@@ -5,7 +5,7 @@ use std::io::Write as _;
 use super::events::PerfEventBuilder;
 use super::header::{ARCH, EVENT_DESC, HEADER_BYTES_MAX, PerfHeader, begins, is_big_endian};
 use super::rounds::{PerfRecord, Rounds};
-use super::wire::{Attr, PerfBytes, RECORD_HEADER_BYTES, kind};
+use super::wire::{Attr, MAGIC, PerfBytes, RECORD_HEADER_BYTES, kind};
 use crate::formats::format::{Format, Opener, Shown};
 use crate::formats::input::byte_reader::ByteReader;
 use crate::formats::input::source::Source;
@@ -19,6 +19,9 @@ const RECORDS_PER_CHECK: u64 = 4096;
 /// Limit for the output of a compressed record, which has less than 64 KiB of input. Larger output means a
 /// decompression bomb.
 const UNPACKED_BYTES_MAX: usize = 64 << 20;
+
+/// Message of the loss of another recording in the same file.
+const APPENDED: &str = "Another recording follows in the same file, as in files joined by `cat`; it is not shown. Open each recording from a file of its own.";
 
 pub(crate) const FORMAT: Format = Format {
     name: "perf.data",
@@ -81,6 +84,7 @@ impl StreamReader for PerfData {
         // Build-ids before the damage are used; other frames keep their addresses.
         let _ = parser.builder.list_build_ids(&std::mem::take(&mut parser.header.build_ids));
         parser.records(&mut input, end)?;
+        parser.lose_appended(&mut input, end)?;
         parser.release(true)?;
         parser.builder.finish(&mut parser.batch);
         parser.batch.lose_cut(input.source().cut_at());
@@ -100,6 +104,9 @@ impl PerfParser<'_> {
             let place = SourcePos::Offset(offset);
             let head = input.peek(RECORD_HEADER_BYTES)?;
             let header = record_header(head);
+            if end.is_none() && begins(head) {
+                return Ok(());
+            }
             let Some((kind, misc, len)) = header else {
                 let is_at_end = head.is_empty() && end.is_none();
                 if head.len() < RECORD_HEADER_BYTES {
@@ -130,6 +137,21 @@ impl PerfParser<'_> {
             if payload_bytes > 0 && !input.skip(payload_bytes)? {
                 self.batch.lose(Loss::Truncated, place);
             }
+        }
+        Ok(())
+    }
+
+    /// Counts another recording after this one, as in files joined by `cat`. One in pipe mode has no known end, so it
+    /// ends where the next one begins.
+    fn lose_appended(&mut self, input: &mut ByteReader, end: Option<u64>) -> Result<(), ReadError> {
+        if let Some(end) = end {
+            let Some(sections_end) = self.header.sections_end(input, end)? else { return Ok(()) };
+            if !input.skip(sections_end.saturating_sub(input.offset()))? {
+                return Ok(());
+            }
+        }
+        if begins(input.peek(MAGIC.len())?) {
+            self.batch.batch.losses.add_because(APPENDED, Loss::TrailingData, SourcePos::Offset(input.offset()));
         }
         Ok(())
     }

@@ -1,5 +1,6 @@
 //! Tests of the whole reader, on two recordings against the output of `perf script`, and on generated files.
 
+mod appended;
 mod calls;
 mod times;
 

@@ -177,6 +177,11 @@ impl ArchiveReader<'_> {
             let entry = match tar.next(&mut self.allowance, &self.context.cancel)? {
                 TarStep::Entry(entry) => entry,
                 TarStep::End => return Ok(()),
+                TarStep::Trailing { offset } => {
+                    let reason = "Data follows the end of the archive and is no archive itself; it is not shown.";
+                    self.losses.add_because(reason, Loss::TrailingData, SourcePos::Offset(offset));
+                    return Ok(());
+                }
                 TarStep::Damaged { offset } => {
                     self.losses.add(Loss::Truncated, SourcePos::Offset(offset));
                     return Ok(());

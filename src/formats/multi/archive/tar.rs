@@ -1,5 +1,6 @@
-//! Reads a tar archive sequentially. Buffers one header and at most [`RECORD_BYTES_MAX`] of its extended header,
-//! whatever sizes the archive claims. Neither interprets content nor writes files.
+//! Reads a tar archive sequentially, and the archives appended to it, as GNU tar does with `--ignore-zeros`. Buffers one
+//! header and at most [`RECORD_BYTES_MAX`] of its extended header, whatever sizes the archive claims. Neither interprets
+//! content nor writes files.
 
 use std::io::{self, Read};
 
@@ -40,8 +41,10 @@ pub(crate) fn is_empty_tar(source: &mut Source) -> Result<bool, ReadError> {
 pub(super) enum TarStep {
     /// A file, a folder or a link; its content follows.
     Entry(TarEntry),
-    /// The regular end of the archive.
+    /// The end of the file.
     End,
+    /// Data that is no archive follows the end of the archive, from this offset on.
+    Trailing { offset: u64 },
     /// There is no valid header at this offset, and no way to resynchronise.
     Damaged { offset: u64 },
     /// The entry at this offset exceeds what the archive may unpack to.
@@ -94,6 +97,7 @@ impl<R: Read> TarReader<R> {
     /// cancellation: a read error ends the archive like damage.
     pub(super) fn next(&mut self, allowance: &mut Allowance, cancel: &Cancel) -> Result<TarStep, ReadError> {
         let mut described = Described::default();
+        let mut is_after_end = false;
         loop {
             cancel.check()?;
             let offset = self.next;
@@ -107,15 +111,30 @@ impl<R: Read> TarReader<R> {
                 return Ok(TarStep::Damaged { offset });
             };
             self.offset += len as u64;
-            let is_end = len == 0 || (len as u64 == BLOCK_BYTES && header.as_bytes().iter().all(|&byte| byte == 0));
-            if is_end {
+            let is_zero = header.as_bytes()[..len].iter().all(|&byte| byte == 0);
+            if len == 0 || is_zero && (is_after_end || len as u64 == BLOCK_BYTES) {
                 let is_between = described.name.is_none() && described.bytes.is_none() && !described.is_long;
-                return Ok(if is_between { TarStep::End } else { TarStep::Damaged { offset } });
+                if !is_between {
+                    return Ok(TarStep::Damaged { offset });
+                }
+                if (len as u64) < BLOCK_BYTES {
+                    return Ok(TarStep::End);
+                }
+                // Zeros end an archive and fill its last record; another archive may follow.
+                if allowance.left_bytes < BLOCK_BYTES {
+                    return Ok(TarStep::OverLimit { offset });
+                }
+                allowance.left_bytes -= BLOCK_BYTES;
+                self.next = self.offset;
+                is_after_end = true;
+                continue;
             }
+            let no_header = || if is_after_end { TarStep::Trailing { offset } } else { TarStep::Damaged { offset } };
             if (len as u64) < BLOCK_BYTES {
-                return Ok(TarStep::Damaged { offset });
+                return Ok(no_header());
             }
-            let Some(claimed) = self.begin(&header, &described) else { return Ok(TarStep::Damaged { offset }) };
+            let Some(claimed) = self.begin(&header, &described) else { return Ok(no_header()) };
+            is_after_end = false;
             let kind = header.entry_type();
             // Files are read up to the limit; other large entries are useless.
             if claimed > allowance.left_bytes && !is_file(kind) {

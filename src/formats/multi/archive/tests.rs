@@ -10,7 +10,9 @@ use crate::formats::reader::SMALL_BYTES;
 use crate::formats::testing::{Reading, data, file_of, gzip, read_bytes, read_cut};
 use crate::formats::{ReadContext, Reader, sniff};
 use crate::model::args::Detail;
-use crate::model::{Chunk, Event, EventKind, Id, Loss, Losses, Metadata, NameIdx, Names, Registry, Stacks, TrackKey};
+use crate::model::{
+    Chunk, Event, EventKind, Id, Loss, Losses, Metadata, NameIdx, Names, Registry, SourcePos, Stacks, TrackKey,
+};
 
 fn bytes_of(file: &str) -> Vec<u8> {
     std::fs::read(data(file)).expect("a file")
@@ -67,6 +69,26 @@ fn all_captures_of_an_archive_are_on_one_timeline_and_their_processes_stay_apart
         };
         assert!(labelled("ninja_log") && labelled("go.json"));
     }
+}
+
+#[test]
+fn archives_appended_to_another_are_read_and_other_data_after_it_is_counted() {
+    let ninja = bytes_of("ninja_log.txt");
+    let [first, second] = ["a.log", "b.log"].map(|name| tar_of(&[(name, &ninja)]));
+    let together = names(&read_bytes(&tar_of(&[("a.log", &ninja), ("b.log", &ninja)])).expect("a capture"));
+    // Archives end with two blocks of zeros, and GNU tar fills a record of 20 blocks.
+    for padding in [0, 512, 10_240] {
+        let joined = [&first[..], &vec![0; padding], &second].concat();
+        for archive in [gzip(&joined), joined] {
+            let reading = read_bytes(&archive).expect("a capture");
+            assert_eq!((names(&reading), reading.lost()), (together.clone(), vec![]), "{padding}");
+        }
+    }
+    let garbage = [&first[..], b"no archive"].concat();
+    let reading = read_bytes(&garbage).expect("a capture");
+    let lost: Vec<_> = reading.losses.iter().map(|lost| (lost.loss, lost.first)).collect();
+    assert_eq!(lost, [(Loss::TrailingData, SourcePos::Offset(first.len() as u64))]);
+    assert!(read_bytes(&[&first[..], &[0; 100]].concat()).expect("a capture").losses.is_empty());
 }
 
 /// Process labels may precede the first event, in another batch.
