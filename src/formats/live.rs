@@ -4,7 +4,8 @@
 use super::error::ReadError;
 use super::format::{Format, Opener};
 use super::input::decompress::Compression;
-use super::input::source::{HEAD_BYTES, Source, excerpt};
+use super::input::source::{HEAD_BYTES, LONG_HEAD_BYTES, Source, excerpt, is_text};
+use super::json::sniff::has_chrome_events;
 use super::reader::{ReadContext, Reader, StreamReader};
 use super::sniff::format_of;
 use super::unsupported::is_compressed;
@@ -82,19 +83,31 @@ fn live_names() -> String {
     LIVE.iter().map(|live| live.format.name).collect::<Vec<_>>().join(", ")
 }
 
-/// Detects the format of a stream; returns `None` if more bytes are needed.
+/// Detects the format of a stream; returns `None` if more bytes are needed. As in files, the first record of a text may
+/// begin within [`LONG_HEAD_BYTES`].
 pub(crate) fn recognise_live(head: &[u8], state: StreamState) -> Option<Result<&'static LiveFormat, NotLive>> {
-    let is_full = head.len() >= HEAD_BYTES || state == StreamState::Ended;
-    if !is_full && (state == StreamState::Flowing || !has_first_record(head)) {
+    let has_head = head.len() >= HEAD_BYTES || state == StreamState::Ended;
+    if !has_head && (state == StreamState::Flowing || !has_first_record(head)) {
         return None;
     }
-    // A truncated line may look like another format.
-    let whole_lines = memchr::memrchr(b'\n', head).map_or(head, |end| &head[..=end]);
-    let sniffed = if is_full || is_binary(head) { head } else { whole_lines };
     if Compression::detect(head).is_some() || is_compressed(head) {
         return Some(Err(NotLive::Compressed));
     }
-    match format_of(sniffed) {
+    let is_full = state == StreamState::Ended || head.len() >= head_limit(head);
+    let first = &head[..head.len().min(HEAD_BYTES)];
+    // A truncated line may look like another format.
+    let whole_lines = memchr::memrchr(b'\n', head).map_or(head, |end| &head[..=end]);
+    // JSON of any kind may have the keys of another format further on.
+    let is_certain = |format: &Format, part: &[u8]| {
+        format.name != Format::ANY_JSON || has_chrome_events(part) || is_full || !has_head
+    };
+    let of_part = |part: &[u8]| format_of(part).filter(|format| is_certain(format, part));
+    let format = if has_head || is_binary(head) {
+        of_part(first).or_else(|| of_part(whole_lines)).or_else(|| of_part(head).filter(|_| is_full))
+    } else {
+        of_part(whole_lines)
+    };
+    match format {
         Some(format) => {
             let live = LIVE.iter().find(|live| live.format.name == format.name);
             Some(live.ok_or(NotLive::Whole { format: format.name }))
@@ -102,6 +115,11 @@ pub(crate) fn recognise_live(head: &[u8], state: StreamState) -> Option<Result<&
         None if is_full => Some(Err(NotLive::Unrecognised { found: excerpt(head) })),
         None => None,
     }
+}
+
+/// Returns the number of bytes by which the format of a stream is detected at the latest.
+pub(crate) fn head_limit(head: &[u8]) -> usize {
+    if is_text(head) { LONG_HEAD_BYTES } else { HEAD_BYTES }
 }
 
 /// Returns whether the head suffices to detect the format if nothing more arrives for now.
@@ -146,6 +164,28 @@ mod tests {
     }
 
     #[test]
+    fn a_first_record_after_a_long_beginning_is_recognised_as_in_files() {
+        use StreamState::{Ended, Flowing, Quiet};
+        let sample = "a 8 5.000001: cycles: \n";
+        for lines in [100, 1200] {
+            let beginning = "# This line belongs to the beginning of the file.\n".repeat(lines);
+            let long = format!("{beginning}{sample}");
+            assert!(long.len() > HEAD_BYTES && long.len() < LONG_HEAD_BYTES);
+            for state in [Flowing, Quiet, Ended] {
+                assert_eq!(name(long.as_bytes(), state), Some(Ok("perf script")), "{lines} {state:?}");
+                let partly = name(&long.as_bytes()[..beginning.len() + 5], state);
+                assert_eq!(partly.is_none(), state != Ended, "half a record {lines} {state:?}");
+            }
+            assert_eq!([Flowing, Quiet].map(|state| name(beginning.as_bytes(), state)), [None, None]);
+        }
+        // The keys of Chrome's events may follow others.
+        let object = format!("{{\"metadata\":\"{}\",", "x".repeat(6000));
+        assert_eq!(name(object.as_bytes(), Flowing), None);
+        let events = format!("{object}\"traceEvents\":[{{\"ph\":\"i\",\"ts\":1}},\n");
+        assert_eq!(name(events.as_bytes(), Flowing), Some(Ok("Chrome JSON")));
+    }
+
+    #[test]
     fn a_stream_is_recognised_by_its_first_record_once_nothing_more_comes() {
         use StreamState::{Ended, Flowing, Quiet};
         let call = b"7 1795166531.000001 getpid() = 7\n";
@@ -158,7 +198,9 @@ mod tests {
         assert_eq!(name(b"{\"resourceSpans\":[]}\n", Quiet), Some(Ok("OpenTelemetry JSON")));
         assert_eq!(name(b"plain text\n", Quiet), None, "a tool may say something first");
         assert!(matches!(name(b"plain text\n", Ended), Some(Err(NotLive::Unrecognised { .. }))));
-        assert!(matches!(name(&[b'x'; HEAD_BYTES], Flowing), Some(Err(NotLive::Unrecognised { .. }))));
+        assert!(name(&[b'x'; HEAD_BYTES], Flowing).is_none(), "a record may follow");
+        assert!(matches!(name(&[1; HEAD_BYTES], Flowing), Some(Err(NotLive::Unrecognised { .. }))));
+        assert!(matches!(name(&vec![b'x'; LONG_HEAD_BYTES], Flowing), Some(Err(NotLive::Unrecognised { .. }))));
         for packed in [&b"\x1f\x8b\x08\0\0\0\0\0\0\x03abc"[..], b"\xfd7zXZ\0\0\x04", b"BZh91AY&SY"] {
             assert_eq!(name(packed, Ended), Some(Err(NotLive::Compressed)));
         }

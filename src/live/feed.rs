@@ -13,8 +13,8 @@ use super::arrivals::{ArrivalError, ArrivalReader, Arrivals, Came};
 use crate::base::budget::Memory;
 use crate::base::cancel::{Cancel, Cancelled};
 use crate::base::threads;
-use crate::formats::input::source::{HEAD_BYTES, Source};
-use crate::formats::live::{ArrivalKey, NotLive, StreamState, open_live, recognise_live};
+use crate::formats::input::source::{HEAD_BYTES, LONG_HEAD_BYTES, Source};
+use crate::formats::live::{ArrivalKey, NotLive, StreamState, head_limit, open_live, recognise_live};
 use crate::formats::{BatchSink, ChunkLimits, ReadContext, ReadError};
 use crate::model::args::Detail;
 use crate::model::{
@@ -202,16 +202,21 @@ impl Feed {
         let mut arrivals = self.arrivals.lock().map_err(lost)?;
         let mut head = Vec::new();
         let mut began = None;
+        let mut due_bytes = 0;
         loop {
             let mut state = match arrivals.wait(HEAD_SILENCE) {
                 Came::Bytes => StreamState::Flowing,
                 Came::Nothing => StreamState::Quiet,
                 Came::End => StreamState::Ended,
             };
-            let mut block = [0; HEAD_BYTES];
-            let room = HEAD_BYTES - head.len();
-            let len = if state == StreamState::Flowing { arrivals.take_bytes(&mut block[..room]) } else { 0 };
-            head.extend_from_slice(&block[..len]);
+            let came = state;
+            if state == StreamState::Flowing {
+                let known = head.len();
+                let limit = if known < HEAD_BYTES { HEAD_BYTES } else { head_limit(&head) };
+                head.resize(limit.max(known), 0);
+                let len = arrivals.take_bytes(&mut head[known..]);
+                head.truncate(known + len);
+            }
             if head.is_empty() {
                 if state == StreamState::Ended {
                     return Ok(None);
@@ -220,6 +225,13 @@ impl Feed {
             }
             if state == StreamState::Flowing && began.get_or_insert_with(Instant::now).elapsed() >= HEAD_TIME {
                 state = StreamState::Quiet;
+            }
+            // A long beginning that comes in many small parts is not searched again for each of them.
+            if came == StreamState::Flowing && head.len() < due_bytes {
+                continue;
+            }
+            if head.len() >= HEAD_BYTES {
+                due_bytes = (head.len() + head.len() / 16).min(LONG_HEAD_BYTES);
             }
             match recognise_live(&head, state) {
                 None => {}

@@ -60,20 +60,32 @@ impl ProfileRole {
     }
 }
 
+/// How long parts of a live stream wait for earlier ones, by the times of its events.
+const LIVE_WAIT_NS: u64 = 1_000_000_000;
+
 /// The order of parts: by time, starts first, then as in the trace.
 type PartOrder = (i64, ProfileRole, u64);
+
+/// The first of all parts.
+const FIRST: PartOrder = (i64::MIN, ProfileRole::Start, 0);
+
+/// The process of a profile, and its id in it.
+type ProfileKey = (Id, Box<[u8]>);
 
 /// The profiles of a trace.
 #[derive(Debug)]
 pub(super) struct Profiles {
     /// Parts that may follow others which have not been read yet.
     waiting: BTreeMap<PartOrder, ProfilePart>,
+    /// Chunks of a live stream whose start has not come in time, by their profile.
+    orphans: BTreeMap<(ProfileKey, PartOrder), ProfilePart>,
+    /// Bytes of all these parts.
     waiting_bytes: u64,
     /// Number of parts so far.
     parts: u64,
     /// Whether frames have callers that the stacks of this batch lack.
     has_late_callers: bool,
-    open: FxHashMap<(Id, Box<[u8]>), V8Profile>,
+    open: FxHashMap<ProfileKey, V8Profile>,
     batch: BatchBuilder,
 }
 
@@ -115,6 +127,7 @@ impl Profiles {
     pub(super) fn new(chunk_limits: ChunkLimits) -> Self {
         Self {
             waiting: BTreeMap::new(),
+            orphans: BTreeMap::new(),
             waiting_bytes: 0,
             parts: 0,
             has_late_callers: false,
@@ -135,10 +148,43 @@ impl Profiles {
         if self.waiting_bytes <= bytes_max {
             return false;
         }
-        let Some((_, part)) = self.waiting.pop_first() else { return false };
+        let first = self.waiting.pop_first().map(|(_, part)| part);
+        let Some(part) = first.or_else(|| self.orphans.pop_first().map(|(_, part)| part)) else { return false };
+        self.take(part);
+        true
+    }
+
+    /// Adds the samples of the earliest part of a live stream whose events are at `now_ns`, if no earlier part is
+    /// expected any more. Returns false if there is none.
+    pub(super) fn apply_settled(&mut self, now_ns: i64) -> bool {
+        let Some(first) = self.waiting.first_entry() else { return false };
+        if first.key().0 > now_ns.saturating_sub_unsigned(LIVE_WAIT_NS) {
+            return false;
+        }
+        let (order, part) = first.remove_entry();
+        let key = (part.pid.clone(), part.id.clone());
+        if part.role == ProfileRole::Chunk && !self.open.contains_key(&key) {
+            self.orphans.insert((key, order), part);
+            return true;
+        }
+        self.take(part);
+        true
+    }
+
+    /// Adds the samples of a part, and those of the chunks that have waited for it.
+    fn take(&mut self, part: ProfilePart) {
+        let started = (part.role == ProfileRole::Start).then(|| (part.pid.clone(), part.id.clone()));
         self.waiting_bytes -= part.bytes();
         self.apply(part);
-        true
+        let Some(key) = started else { return };
+        let first = (key, FIRST);
+        while let Some(next) = self.orphans.range(&first..).next().map(|(orphan, _)| orphan.clone())
+            && next.0 == first.0
+            && let Some(orphan) = self.orphans.remove(&next)
+        {
+            self.waiting_bytes -= orphan.bytes();
+            self.apply(orphan);
+        }
     }
 
     /// Returns the batch of samples once it is full, or if the next samples have other stacks.

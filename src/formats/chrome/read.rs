@@ -221,8 +221,10 @@ struct Follower<'a> {
     /// References to frames of a live stream. They are lost only if no table follows.
     unresolved: Losses,
     profiles: Profiles,
-    /// Limit for the parts of profiles that wait for earlier ones. In a live stream, they do not wait.
+    /// Limit for the parts of profiles that wait for earlier ones.
     profile_bytes_max: u64,
+    /// The latest time of a live stream, whose parts of profiles wait for a limited time only.
+    live_ns: Option<i64>,
     /// The kernel trace, while its string continues.
     system: Option<SystemTrace>,
     /// Process of the first thread with each thread id.
@@ -243,6 +245,7 @@ impl<'a> Follower<'a> {
             frames,
             unresolved: Losses::default(),
             profiles: Profiles::new(context.chunk_limits),
+            live_ns: None,
             profile_bytes_max: BudgetShare::ChromeProfiles.bytes(&context.budget),
             system: None,
             owners: FxHashMap::default(),
@@ -286,7 +289,7 @@ impl<'a> Follower<'a> {
         while let Some(piece) = splitter.next_piece()? {
             self.context.cancel.check().map_err(ReadError::from)?;
             if splitter.is_live() {
-                self.profile_bytes_max = 0;
+                self.live_ns.get_or_insert(i64::MIN);
             }
             let _charge = self.context.budget.charge(3 * piece.bytes.len() as u64);
             if splitter.is_live() && self.carry.len() < LIVE_CARRY_BYTES {
@@ -412,20 +415,33 @@ impl<'a> Follower<'a> {
                 self.owners.insert(track.tid.clone(), track.pid.clone());
             }
         }
+        let times = batch.chunk.events.iter().map(|event| event.ts_ns).chain(profiles.iter().map(|part| part.ts_ns));
+        let live_ns = self.live_ns.map(|live_ns| times.fold(live_ns, i64::max));
         self.accept(batch)?;
         for part in profiles {
             self.profiles.push(part);
             self.apply_profiles(self.profile_bytes_max)?;
         }
+        self.live_ns = live_ns;
+        if let Some(now_ns) = live_ns {
+            while self.profiles.apply_settled(now_ns) {
+                self.accept_full_samples()?;
+            }
+            // A live stream shows its samples as they come.
+            let samples = self.profiles.rest();
+            self.accept(samples)?;
+        }
         Ok(())
+    }
+
+    fn accept_full_samples(&mut self) -> Result<(), Stop> {
+        self.profiles.full_batch().map_or(Ok(()), |samples| self.accept(samples))
     }
 
     /// Adds the samples of the earliest parts of profiles, until the others have at most these bytes.
     fn apply_profiles(&mut self, bytes_max: u64) -> Result<(), Stop> {
         while self.profiles.apply_earliest(bytes_max) {
-            if let Some(samples) = self.profiles.full_batch() {
-                self.accept(samples)?;
-            }
+            self.accept_full_samples()?;
         }
         Ok(())
     }

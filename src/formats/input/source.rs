@@ -18,6 +18,9 @@ pub const HEAD_BYTES: usize = 4096;
 /// Number of bytes by which the head of a text grows if it has no known format.
 const HEAD_STEP_BYTES: usize = 64 << 10;
 
+/// Number of bytes of a text in which its first record may begin.
+pub(crate) const LONG_HEAD_BYTES: usize = HEAD_BYTES + HEAD_STEP_BYTES;
+
 /// An opened file: a reader of its decompressed bytes.
 pub struct Source {
     path: PathBuf,
@@ -165,17 +168,12 @@ impl Source {
         if self.head.len() == HEAD_BYTES {
             self.lengthen_head()?;
         }
-        Ok(Some(&self.head[..self.head.len().min(HEAD_BYTES + HEAD_STEP_BYTES)]))
+        Ok(Some(&self.head[..self.head.len().min(LONG_HEAD_BYTES)]))
     }
 
     /// Returns whether the head is a part of a text that may be read further.
     fn has_longer_text(&self) -> bool {
-        // A recorded terminal has escape sequences.
-        let is_text = |byte: &u8| *byte >= b' ' || byte.is_ascii_whitespace() || *byte == 0x1b;
-        self.head.len() >= HEAD_BYTES
-            && self.head_read == 0
-            && !self.is_live()
-            && self.head.iter().take(HEAD_BYTES).all(is_text)
+        self.head.len() >= HEAD_BYTES && self.head_read == 0 && !self.is_live() && is_text(&self.head)
     }
 
     /// Appends a step to the head, and returns its length, which is shorter at the end only.
@@ -274,6 +272,13 @@ impl Read for FileReader {
         self.progress.advance(len as u64);
         Ok(len)
     }
+}
+
+/// Returns whether the first bytes are those of a text.
+pub(crate) fn is_text(head: &[u8]) -> bool {
+    // A recorded terminal has escape sequences.
+    let is_of_text = |byte: &u8| *byte >= b' ' || byte.is_ascii_whitespace() || *byte == 0x1b;
+    head.iter().take(HEAD_BYTES).all(is_of_text)
 }
 
 /// Returns the bytes after a byte order mark of UTF-8, or all bytes if there is none.

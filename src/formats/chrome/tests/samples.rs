@@ -257,6 +257,31 @@ fn parts_of_a_profile_may_be_in_any_order() {
 }
 
 #[test]
+fn parts_of_a_profile_in_a_live_stream_may_be_in_any_order_even_if_its_start_is_late() {
+    let reading = read(&format!("[{}]", PROFILE.join(",")));
+    let later = r#"{"name":"later","ph":"i","pid":1,"tid":1,"ts":9000000}"#;
+    for order in [[0, 1, 2, 3, 4], [4, 3, 2, 1, 0], [2, 0, 4, 1, 3], [0, 1, 4, 3, 2]] {
+        let parts = order.map(|part: usize| PROFILE[part]);
+        // Within the time that parts wait; chunks that have waited in vain; parts that waited before more events.
+        let starts_first = order[..2] == [0, 1];
+        let texts = [
+            format!("[{}]", parts.join(",")),
+            format!("[{},{later}]", parts.join(",")),
+            format!("[{},{later},{},{}]", [PROFILE[4], PROFILE[3], PROFILE[2]].join(","), PROFILE[1], PROFILE[0]),
+        ];
+        for text in &texts[..if starts_first { 2 } else { 3 }] {
+            for lens in [&[100_000][..], &[300], &[1, 700, 30]] {
+                let mut live = read_live(text.as_bytes(), lens).expect("a stream");
+                live.events.retain(|event| event.name != "later");
+                assert_eq!((samples(&live), live.lost()), (samples(&reading), reading.lost()), "{text} {lens:?}");
+            }
+        }
+    }
+    let lost = read_live(format!("[{},{later}]", PROFILE[2]).as_bytes(), &[300]).expect("a stream").lost();
+    assert_eq!(lost, [(Loss::MissingState, 1)]);
+}
+
+#[test]
 fn parts_beyond_the_memory_that_come_late_are_counted_and_the_later_ones_are_right() {
     // The sixteenth part of the budget has none of the long chunks.
     let chunk = |node: u32, ts: u32, padding: usize| {
