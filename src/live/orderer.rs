@@ -6,15 +6,21 @@
 //! rejects the next event, so that its source waits: nothing is dropped.
 //!
 //! A source whose times stay far before those of another, and advance no faster than the caller's clock, has another
-//! clock, such as the time since the start of the system. Its times are shifted to those of the other.
+//! clock, such as the time since the start of the system. So has one whose times stay somewhat before those of another,
+//! if both have come without pauses, and with the same lag. Its times are shifted to those of the other.
 //!
 //! Equivalent to a stable sort of all events by time, once all have arrived.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::{BinaryHeap, VecDeque};
 
+use super::steady_lag::SteadyLag;
+
 /// How far the times of a source may be before those of another, beyond the delay, if both have one clock.
 const BEHIND_NS: u64 = 10_000_000_000;
+
+/// The same for sources whose lags are steady.
+const STEADILY_BEHIND_NS: u64 = 1_000_000_000;
 
 /// How long a source has to catch up, beyond the delay.
 const CATCH_UP_NS: u64 = 2_000_000_000;
@@ -101,6 +107,8 @@ struct SourceQueue<T> {
     shift_ns: i64,
     /// Since when its times are far before those of another source.
     behind: Option<Behind>,
+    /// The lag of its times, before they are shifted.
+    lag: SteadyLag,
     /// When the last event arrived, or when the source started.
     last_came_ns: u64,
     bytes: usize,
@@ -205,6 +213,7 @@ impl<T> Orderer<T> {
             last_ns: None,
             shift_ns: 0,
             behind: None,
+            lag: SteadyLag::default(),
             last_came_ns: self.now_ns,
             bytes: 0,
             is_awaited,
@@ -253,6 +262,7 @@ impl<T> Orderer<T> {
         }
         queue.newest_ns = queue.newest_ns.max(Some(key_ns));
         queue.last_ns = Some(key_ns);
+        queue.lag.add(key_ns, self.now_ns);
         Ok(())
     }
 
@@ -279,6 +289,7 @@ impl<T> Orderer<T> {
         if self.last_tick_ns.is_none_or(|last_ns| self.now_ns - last_ns >= self.limits.tick_ns) {
             self.last_tick_ns = Some(self.now_ns);
             self.shift_clocks();
+            self.shift_steady_clocks();
             if let Some(key_ns) = self.watermark() {
                 self.watermarks.push_back(Watermark { noted_ns: self.now_ns, key_ns });
             }
@@ -308,7 +319,8 @@ impl<T> Orderer<T> {
     fn shift_clocks(&mut self) {
         let catch_up_ns = self.limits.delay_ns.saturating_add(CATCH_UP_NS);
         let behind_ns = self.limits.delay_ns.saturating_add(BEHIND_NS);
-        let has_come = |queue: &SourceQueue<T>| self.now_ns - queue.last_came_ns < catch_up_ns;
+        let now_ns = self.now_ns;
+        let has_come = |queue: &SourceQueue<T>| now_ns - queue.last_came_ns < catch_up_ns;
         let queues = || self.active.iter().map(|&source| &self.queues[source]);
         let latest = queues().filter(|queue| has_come(queue) || queue.first().is_some());
         let latest = latest.filter_map(|queue| Some((queue.shifted(queue.last_ns?), queue.last_came_ns)));
@@ -340,11 +352,34 @@ impl<T> Orderer<T> {
             let since_latest_ns = queue.last_came_ns.cast_signed().saturating_sub(latest_came_ns.cast_signed());
             let distance_ns = || latest_ns.saturating_add(since_latest_ns).saturating_sub(last_ns);
             let shift_ns = of_others.filter(near).min().unwrap_or_else(distance_ns);
-            let queue = &mut self.queues[source];
-            // Its lateness so far was measured by another clock.
-            (queue.shift_ns, queue.behind, queue.late) = (shift_ns, None, LateEvents::default());
-            self.shifted.push(source);
+            self.shift(source, shift_ns);
         }
+    }
+
+    /// Shifts the times of sources that stay behind another one by the same distance. Batches are sent with pauses, and
+    /// the lag of buffered events varies, so that only other clocks remain.
+    fn shift_steady_clocks(&mut self) {
+        let behind_ns = self.limits.delay_ns.saturating_add(STEADILY_BEHIND_NS);
+        let lead_of = |source: usize| {
+            let queue: &SourceQueue<T> = &self.queues[source];
+            Some(queue.shifted(queue.lag.lead_ns(self.now_ns)?)).filter(|_| !queue.has_ended)
+        };
+        let leads: Vec<_> = self.active.iter().filter_map(|&source| Some((lead_of(source)?, source))).collect();
+        let Some(&(most_ns, _)) = leads.iter().max() else { return };
+        for (lead_ns, source) in leads {
+            let distance_ns = most_ns.saturating_sub(lead_ns);
+            if distance_ns.unsigned_abs() > behind_ns {
+                let shift_ns = self.queues[source].shift_ns.saturating_add(distance_ns);
+                self.shift(source, shift_ns);
+            }
+        }
+    }
+
+    fn shift(&mut self, source: usize, shift_ns: i64) {
+        let queue = &mut self.queues[source];
+        // Its lateness so far was measured by another clock.
+        (queue.shift_ns, queue.behind, queue.late) = (shift_ns, None, LateEvents::default());
+        self.shifted.push(source);
     }
 
     /// Returns the sources whose times have been shifted since the last call.

@@ -234,6 +234,45 @@ fn sources_with_other_clocks_are_released_by_arrival_and_those_of_one_clock_stay
 }
 
 #[test]
+fn sources_with_near_clocks_wait_for_no_other_once_the_distance_is_known() {
+    let limits = OrdererLimits { queues_bytes: usize::MAX, ..SESSION };
+    let mut orderer = with_sources(limits, 3, 0);
+    // Programs that count from their starts; the first two share a clock.
+    let offsets = [-5000, -5003, 0].map(|ms| ms * MS as i64);
+    by_clocks(&mut orderer, &offsets, 0..10);
+    let mut shifted = orderer.take_shifted();
+    shifted.sort_unstable();
+    assert_eq!(shifted, [0, 1], "each is said once");
+    let (gone, most_ns) = by_clocks(&mut orderer, &offsets, 10..30);
+    assert!(most_ns <= 120 * MS, "{most_ns} ns");
+    assert!(gone.iter().all(|&(.., late_ns)| late_ns == 0) && gone.len() >= 3 * 1990);
+    assert_eq!(orderer.take_shifted(), [] as [usize; 0]);
+}
+
+/// Three seconds are sent at once, or each event waits in a buffer for other ones: their clock is that of the other.
+#[test]
+fn sources_that_are_behind_by_batches_and_buffers_keep_their_times() {
+    let limits = OrdererLimits { queues_bytes: usize::MAX, ..SESSION };
+    for (every_ms, of_ms) in [(3000, 10), (700, 10), (3000, 3000), (6000, 2000)] {
+        let mut orderer = with_sources(limits, 2, 0);
+        let mut unsent = Vec::new();
+        for ms in (0..30_000).step_by(10) {
+            let (now_ns, time) = (ms * MS, (ms * MS) as i64);
+            orderer.push(0, time, 1, time, now_ns).expect("room");
+            if ms % of_ms == 0 {
+                unsent.push((time - 2500 * MS as i64, 1));
+            }
+            if ms % every_ms == 0 {
+                push_all(&mut orderer, &std::mem::take(&mut unsent), now_ns);
+            }
+            orderer.tick(now_ns);
+            released(&mut orderer);
+        }
+        assert_eq!(orderer.take_shifted(), [] as [usize; 0], "{every_ms} ms, {of_ms} ms");
+    }
+}
+
+#[test]
 fn a_source_that_is_silent_in_between_is_late_by_no_other_clock() {
     let mut orderer = with_sources(SESSION, 2, 0);
     let mut late_ns = 0;
