@@ -88,6 +88,16 @@ pub(super) struct HarEntry<'a> {
     priority: Option<String>,
 }
 
+impl HarEntry<'_> {
+    /// Returns whether the request was still running at the end of the recording: it has neither a total nor a phase nor
+    /// an answer. Requests without a duration, such as blocked ones, have a total of 0.
+    fn is_unfinished(&self) -> bool {
+        let is_answered = |response: &Response| response.status > 0 || response.error.is_some();
+        let has_phases = self.timings.phases().iter().any(|(_, ns)| ns.is_some_and(|ns| ns > 0));
+        taken_ns(self.time).is_none() && !has_phases && !self.response.as_ref().is_some_and(is_answered)
+    }
+}
+
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct HarRequest {
@@ -278,14 +288,19 @@ pub(super) fn take_entry(
         });
     };
     let (timings, took_ns) = (&entry.timings, taken_ns(entry.time).filter(|&ns| ns > 0));
+    if entry.time.is_some_and(|time| TimeUnit::Milliseconds.nanos(time).is_err()) {
+        batch.lose(Loss::BadNumber, place);
+    }
     let phases = timings.phases();
     let sum_ns = phases.iter().filter_map(|(_, ns)| *ns).fold(0, i64::saturating_add);
     // Failed requests may have no total.
     let took_ns = took_ns.unwrap_or(sum_ns);
     let is_over = sum_ns > took_ns.saturating_add(ROUNDING_NS);
-    let end_ns = start_ns.saturating_add(took_ns);
+    // A span with the end 0 is unfinished.
+    let is_unfinished = entry.is_unfinished();
+    let end_ns = if is_unfinished { i64::MAX } else { start_ns.saturating_add(took_ns) };
     let (name, args) = (title(entry), args(entry, is_over));
-    push(start_ns, end_ns, "", None, &name, &args);
+    push(start_ns, if is_unfinished { 0 } else { end_ns }, "", None, &name, &args);
     let is_nested = is_over && timings.is_timed_from_start();
     let mut now_ns = start_ns;
     let connect_ns = start_ns.saturating_add(taken_ns(timings.blocked).unwrap_or(0));

@@ -363,3 +363,29 @@ fn documents_that_were_appended_to_one_file_are_all_read_and_other_data_is_count
     let two = spans_of(&format!("[{trace},{trace}]")).0;
     assert_eq!(two, 2 * spans_of(&trace).0, "all traces of a bare array");
 }
+
+#[test]
+fn requests_that_never_ended_or_last_long_have_the_ends_that_are_known() {
+    let entry = |name: &str, members: &str| {
+        format!(r#"{{"startedDateTime":"2026-01-01T00:00:00Z","request":{{"method":"GET","url":"{name}"}}{members}}}"#)
+    };
+    let entries = [
+        entry("pending", r#","time":-1,"response":{"status":-1}"#),
+        entry("waiting", r#","time":null,"timings":{"wait":-1}"#),
+        entry("blocked", r#","time":0,"response":{"status":0}"#),
+        entry("failed", r#","response":{"status":0,"_error":"net::ERR_ABORTED"}"#),
+        // A socket that was open for 30 days.
+        entry("open", r#","time":2592000000,"response":{"status":101}"#),
+        entry("endless", r#","time":1e30,"response":{"status":200}"#),
+    ];
+    let text = format!(r#"{{"log":{{"version":"1.2","creator":{{"name":"c"}},"entries":[{}]}}}}"#, entries.join(","));
+    let reading = read(&text);
+    let of = |name: &str| {
+        let event = shown(&reading, &format!("GET {name}"));
+        (event.flags.has(EventFlags::UNFINISHED), event.value)
+    };
+    assert_eq!(["pending", "waiting"].map(of), [(true, 0); 2]);
+    assert_eq!(["blocked", "failed", "endless"].map(of), [(false, 0); 3]);
+    assert_eq!(of("open"), (false, 30 * 86_400 * 1_000_000_000));
+    assert_eq!(reading.lost(), [(Loss::BadNumber, 1)]);
+}
