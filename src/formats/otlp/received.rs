@@ -5,7 +5,7 @@ use serde::de::IgnoredAny;
 
 use super::fields::{any_value, key_value, request, resource, resource_spans};
 use crate::formats::protobuf::decode::Fields;
-use crate::formats::protobuf::encode::push_bytes;
+use crate::formats::protobuf::encode::{push_bytes, push_header};
 use crate::formats::protobuf::numbers::FieldNumber;
 
 /// First line of a JSON stream, so that the format is detected independently of the first request.
@@ -19,23 +19,44 @@ pub(crate) fn protobuf_head() -> Vec<u8> {
     message(request::RESOURCE_SPANS, &message(resource_spans::RESOURCE, &of_resource))
 }
 
-/// Converts a JSON request to a line; returns `None` if it is invalid.
-pub(crate) fn json_line(body: &[u8]) -> Option<Vec<u8>> {
-    let body = body.trim_ascii();
-    serde_json::from_slice::<IgnoredAny>(body).ok().filter(|_| body.starts_with(b"{"))?;
+/// Converts a JSON request to a line, in place; returns `false` if it is invalid.
+#[must_use]
+pub(crate) fn make_json_line(body: &mut Vec<u8>) -> bool {
+    let is_valid = serde_json::from_slice::<IgnoredAny>(body).is_ok();
+    if !is_valid || !body.trim_ascii_start().starts_with(b"{") {
+        return false;
+    }
+    body.truncate(body.trim_ascii_end().len());
     // Strings contain no raw line breaks, so this only changes white space.
-    let without_ends = body.iter().map(|&byte| if matches!(byte, b'\n' | b'\r') { b' ' } else { byte });
-    Some(without_ends.chain([b'\n']).collect())
+    body.iter_mut().filter(|byte| matches!(byte, b'\n' | b'\r')).for_each(|byte| *byte = b' ');
+    body.push(b'\n');
+    true
 }
 
-/// Returns the concatenated `ResourceSpans` of a protobuf request; `None` if it is invalid.
-pub(crate) fn protobuf_messages(body: &[u8]) -> Option<Vec<u8>> {
-    let mut fields = Fields::new(body);
-    let mut messages = Vec::with_capacity(body.len());
-    for field in fields.by_ref().filter(|field| field.number == request::RESOURCE_SPANS) {
-        push_bytes(&mut messages, request::RESOURCE_SPANS, field.value.bytes());
+/// Reduces a protobuf request to its concatenated `ResourceSpans`, in place; returns `false` if it is invalid.
+#[must_use]
+pub(crate) fn keep_protobuf_messages(body: &mut Vec<u8>) -> bool {
+    let (mut read, mut kept) = (0, 0);
+    let mut header = Vec::new();
+    loop {
+        let mut fields = Fields::new(&body[read..]);
+        let Some(field) = fields.next() else {
+            let is_whole = !fields.is_broken();
+            body.truncate(kept);
+            return is_whole;
+        };
+        let (number, len) = (field.number, field.value.bytes().len());
+        read = body.len() - fields.rest().len();
+        if number == request::RESOURCE_SPANS {
+            header.clear();
+            push_header(&mut header, number, len);
+            // A header is never shorter than this one, so no unread byte is overwritten.
+            let start = kept + header.len();
+            body.copy_within(read - len..read, start);
+            body[kept..start].copy_from_slice(&header);
+            kept = start + len;
+        }
     }
-    (!fields.is_broken()).then_some(messages)
 }
 
 fn message(field: FieldNumber, bytes: &[u8]) -> Vec<u8> {
@@ -57,7 +78,17 @@ mod tests {
 
     #[test]
     fn requests_become_parts_of_streams_and_others_are_refused() {
-        assert_eq!(json_line(b" {\r\n\"a\": \"x\\ny\"\n}\n").unwrap(), b"{  \"a\": \"x\\ny\" }\n");
+        let changed = |change: fn(&mut Vec<u8>) -> bool, body: &[u8]| {
+            let mut bytes = Vec::with_capacity(body.len() + 1);
+            bytes.extend_from_slice(body);
+            let place = bytes.as_ptr();
+            let is_valid = change(&mut bytes);
+            assert_eq!(bytes.as_ptr(), place, "nothing is copied");
+            is_valid.then_some(bytes)
+        };
+        let json_line = |body: &[u8]| changed(make_json_line, body);
+        let protobuf_messages = |body: &[u8]| changed(keep_protobuf_messages, body);
+        assert_eq!(json_line(b" {\r\n\"a\": \"x\\ny\"\n}\n").unwrap(), b" {  \"a\": \"x\\ny\" }\n");
         for wrong in ["", "[]", "{", "{}{}", "null", "\u{1}"] {
             assert_eq!(json_line(wrong.as_bytes()), None, "{wrong}");
         }
@@ -66,6 +97,9 @@ mod tests {
         // Fields of later versions of the format are skipped.
         let other = [0x7a, 1, 0];
         assert_eq!(protobuf_messages(&[&other[..], &resources, &other].concat()).unwrap(), resources);
+        // A length may be written with more bytes than it needs.
+        let loose = [&b"\x0a\x83\x80\x00"[..], b"abc", &resources].concat();
+        assert_eq!(protobuf_messages(&loose).unwrap(), [&b"\x0a\x03abc"[..], &resources].concat());
         assert_eq!(protobuf_messages(b"").unwrap(), b"");
         assert_eq!(protobuf_messages(&resources[..200]), None);
         assert_eq!(protobuf_messages(b"\xff\xff"), None);

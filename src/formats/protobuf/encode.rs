@@ -25,9 +25,14 @@ pub(crate) fn push_fixed64(bytes: &mut Vec<u8>, field: FieldNumber, value: u64) 
 
 /// Appends a text field, or a message that is already encoded.
 pub(crate) fn push_bytes(bytes: &mut Vec<u8>, field: FieldNumber, value: &[u8]) {
-    push_varint(bytes, u64::from(field.get()) << 3 | wire_type::LENGTH_DELIMITED);
-    push_varint(bytes, value.len() as u64);
+    push_header(bytes, field, value.len());
     bytes.extend_from_slice(value);
+}
+
+/// Appends the header of a text field or a message of this length.
+pub(crate) fn push_header(bytes: &mut Vec<u8>, field: FieldNumber, len: usize) {
+    push_varint(bytes, u64::from(field.get()) << 3 | wire_type::LENGTH_DELIMITED);
+    push_varint(bytes, len as u64);
 }
 
 /// Appends a message field that `fill` encodes. Reserves one byte for the length: most messages are shorter than 128

@@ -133,7 +133,8 @@ impl Body {
             return Err(Self::BUSY);
         }
         self.reserved += more;
-        self.bytes.reserve_exact(usize::try_from(more).unwrap_or(0));
+        // One more byte has room for the line break that ends a request in its stream.
+        self.bytes.reserve_exact(usize::try_from(more).unwrap_or(0) + 1);
         Ok(())
     }
 

@@ -8,7 +8,7 @@ use crossbeam_channel::{Receiver, SendTimeoutError, Sender, bounded};
 
 use super::NewSource;
 use super::http::Body;
-use crate::formats::otlp::received::{JSON_HEAD, json_line, protobuf_head, protobuf_messages};
+use crate::formats::otlp::received::{JSON_HEAD, keep_protobuf_messages, make_json_line, protobuf_head};
 use crate::live::arrivals::ReadingThread;
 
 /// How long a request waits for earlier ones.
@@ -90,12 +90,14 @@ impl OtlpStreams {
 
     /// Appends a request to its stream.
     pub(super) fn take(&self, encoding: OtlpEncoding, mut body: Body) -> Taken {
-        let framed = match encoding {
-            OtlpEncoding::Protobuf => protobuf_messages(&body.bytes),
-            OtlpEncoding::Json => json_line(&body.bytes),
+        // In place, since a copy would not count against the memory limit.
+        let is_valid = match encoding {
+            OtlpEncoding::Protobuf => keep_protobuf_messages(&mut body.bytes),
+            OtlpEncoding::Json => make_json_line(&mut body.bytes),
         };
-        let Some(framed) = framed else { return Taken::NotOtlp };
-        body.bytes = framed;
+        if !is_valid {
+            return Taken::NotOtlp;
+        }
         let Some(stream) = self.stream(encoding) else { return Taken::Over };
         let (confirm_sender, is_kept) = bounded(1);
         match stream.send_timeout(Waiting { body, confirm_sender }, PATIENCE) {
