@@ -30,8 +30,8 @@ struct LastSnapshot {
 
 impl LastSnapshot {
     fn session_counts(&self) -> SessionCounts {
-        let FollowCounts { rows, late, most_late_ns, disk_bytes, .. } = self.counts;
-        SessionCounts { bytes: disk_bytes, rows, late: LateEvents { count: late, most_ns: most_late_ns } }
+        let FollowCounts { rows, late, most_late_ns, received_bytes, .. } = self.counts;
+        SessionCounts { bytes: received_bytes, rows, late: LateEvents { count: late, most_ns: most_late_ns } }
     }
 }
 

@@ -76,7 +76,9 @@ pub struct FollowCounts {
     pub(crate) apart: u64,
     /// Dropped rows, oldest first.
     pub(crate) dropped: u64,
-    /// Size of the recording on disk.
+    /// Bytes received from all sources.
+    pub(crate) received_bytes: u64,
+    /// Size of the recording on disk; with `--keep`, 0 while all rows are in memory.
     pub(crate) disk_bytes: u64,
     /// Free bytes on that disk, if the system reports them.
     pub(crate) free_bytes: Option<u64>,
@@ -346,6 +348,7 @@ impl Following {
             most_late_ns,
             apart: self.live_store.late().apart,
             dropped: self.live_store.dropped(),
+            received_bytes: all.bytes,
             disk_bytes: self.files.bytes() + self.live_store.file_bytes(),
             free_bytes: self.files.free_bytes(),
         };

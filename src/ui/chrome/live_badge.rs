@@ -114,10 +114,14 @@ fn late_hint(status: &LiveStatus) -> String {
 }
 
 fn disk_text(status: &LiveStatus) -> String {
-    let used = bytes_text(status.disk_bytes);
+    // Rows of `--keep` are in memory until they are many.
+    let used = match status.disk_bytes {
+        0 => "nothing on disk yet".to_owned(),
+        bytes => format!("{} on disk", bytes_text(bytes)),
+    };
     match status.free_bytes {
-        Some(free) => format!("{used} on disk, {} free", bytes_text(free)),
-        None => format!("{used} on disk"),
+        Some(free) => format!("{used}, {} free", bytes_text(free)),
+        None => used,
     }
 }
 
@@ -146,6 +150,8 @@ mod tests {
         assert!(late_text(&status).starts_with("3 late, most of worker") && !late_text(&status).contains('\u{202e}'));
         assert!(late_hint(&status).contains("by at most 1.5"), "{}", late_hint(&status));
         assert!(late_hint(&status).contains("2 spans are shown below"));
-        assert!(disk_text(&status).ends_with("free"), "{}", disk_text(&status));
+        assert_eq!(disk_text(&status), "5.0 MiB on disk, 3.0 GiB free");
+        let in_memory = LiveStatus { disk_bytes: 0, free_bytes: None, ..status };
+        assert_eq!(disk_text(&in_memory), "nothing on disk yet");
     }
 }
