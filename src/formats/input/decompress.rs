@@ -1,4 +1,4 @@
-//! Decompresses input: gzip, zstd, zlib of `atrace`, UTF-16 text. Runs on its own thread, at most a few blocks ahead of
+//! Decompresses input: gzip, zstd, bzip2, zlib of `atrace`, UTF-16 text. Runs on its own thread, at most a few blocks ahead of
 //! the reader, whatever the packed data claims. Small files are unpacked on the reader's thread.
 
 use std::io::{self, BufRead, BufReader, Read};
@@ -27,7 +27,7 @@ const BLOCKS_AHEAD: usize = 8;
 const LAYERS_MAX: usize = 2;
 
 /// Limits for unpacked data, in bytes and as a multiple of the packed length. One layer of gzip reaches a ratio of
-/// 1,032; two reach a million, which only an attack needs.
+/// 1,032; two, or bzip2 of equal bytes, reach a million, which only an attack needs.
 const UNPACKED_BYTES_MIN: u64 = 1 << 30;
 const UNPACKED_RATIO_MAX: u64 = 4096;
 
@@ -60,6 +60,7 @@ pub(crate) fn read_some(reader: &mut impl Read, buffer: &mut [u8]) -> io::Result
 pub(crate) enum Compression {
     Gzip,
     Zstd,
+    Bzip2,
     /// Output of `atrace -z`: this many bytes of lines up to `TRACE:`, then zlib.
     Atrace(usize),
     /// UTF-16 text, as Windows consoles write it; it unpacks to UTF-8.
@@ -81,6 +82,7 @@ impl Compression {
         match head {
             [0x1f, 0x8b, 8, ..] => Some(Self::Gzip),
             [a, b, c, d, ..] if MemberKind::Zstd.begins_with(&[*a, *b, *c, *d]) => Some(Self::Zstd),
+            [b'B', ..] if is_bzip2(head) => Some(Self::Bzip2),
             [b'T' | b'c', ..] => atrace_lines(head).map(Self::Atrace),
             [0xff, 0xfe, ..] => Some(Self::Utf16(Endian::Little)),
             [0xfe, 0xff, ..] => Some(Self::Utf16(Endian::Big)),
@@ -88,7 +90,7 @@ impl Compression {
         }
     }
 
-    /// Unpacks one layer. Concatenated gzip members and zstd frames are one stream. The window of a zstd frame is at
+    /// Unpacks one layer. Concatenated gzip members, zstd frames and bzip2 streams are one stream. The window of a zstd frame is at
     /// most 128 MiB, as its highest level uses.
     fn unpack(
         self,
@@ -104,8 +106,15 @@ impl Compression {
             Self::Utf16(endian) => Box::new(Utf16::new(packed, endian, block_bytes)),
             Self::Gzip => Box::new(Members::new(MemberKind::Gzip, packed, end.clone())?),
             Self::Zstd => Box::new(Members::new(MemberKind::Zstd, packed, end.clone())?),
+            Self::Bzip2 => Box::new(Members::new(MemberKind::Bzip2, packed, end.clone())?),
         })
     }
+}
+
+/// Returns whether a level and a block of bzip2 follow the magic number, or the end of an empty file.
+fn is_bzip2(head: &[u8]) -> bool {
+    let Some([b'1'..=b'9', block @ ..]) = head.strip_prefix(b"BZh") else { return false };
+    block.starts_with(b"1AY&SY") || block.starts_with(b"\x17\x72\x45\x38\x50\x90")
 }
 
 /// Returns the length of the lines before the zlib data of `atrace -z`: `TRACE:`, optionally preceded by a status line.
@@ -403,6 +412,20 @@ mod tests {
         let mut found = Vec::new();
         source.read_to_end(&mut found).expect("read");
         assert!(found == text && source.cut_at().is_none());
+    }
+
+    #[test]
+    fn a_bomb_ends_at_the_limit_with_a_reason() {
+        let mut encoder = bzip2::write::BzEncoder::new(Vec::new(), bzip2::Compression::best());
+        io::Write::write_all(&mut encoder, &vec![0; 16 << 20]).expect("in memory");
+        // Streams one after the other are read as one.
+        let bomb = encoder.finish().expect("in memory").repeat(100);
+        assert!(bomb.len() < 10_000, "{} bytes", bomb.len());
+        let end = EndSlot::default();
+        let steps = Decompressor::new(Box::new(io::Cursor::new(bomb)), BLOCK_BYTES, 20 << 20, &end);
+        let bytes = steps.map(|step| if let Sent::Block(block) = step { block.len() } else { 0 }).sum::<usize>();
+        assert_eq!(bytes, (20 << 20) + BLOCK_BYTES);
+        assert!(end.damage().is_some_and(|damage| damage.error.contains("a limit that guards the disk")));
     }
 
     /// The whole text is one block, which must not be lost completely.

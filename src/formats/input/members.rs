@@ -1,10 +1,12 @@
-//! Unpacks gzip and zstd: one member or frame after the other, as `cat`, `bgzip`, `pigz` and `pzstd` write them. Zeros
-//! after the last one are padding, as for `gzip`, and other data there is reported.
+//! Unpacks gzip, zstd and bzip2: one member, frame or stream after the other, as `cat`, `bgzip`, `pigz`, `pzstd` and
+//! `pbzip2` write them. Zeros after the last one are padding, as for `gzip`, and other data there is reported.
 
 use std::io::{self, BufRead, Chain, Cursor, Read};
 
+use bzip2::{Decompress, Status};
 use flate2::bufread::GzDecoder;
 
+use super::lengths::saturating_len;
 use super::packed_end::{EndSlot, PackedEnd, TrailingData};
 
 /// A compression whose data is a sequence of members.
@@ -12,6 +14,7 @@ use super::packed_end::{EndSlot, PackedEnd, TrailingData};
 pub(super) enum MemberKind {
     Gzip,
     Zstd,
+    Bzip2,
 }
 
 impl MemberKind {
@@ -19,7 +22,7 @@ impl MemberKind {
     fn magic_len(self) -> usize {
         match self {
             Self::Gzip => 2,
-            Self::Zstd => 4,
+            Self::Zstd | Self::Bzip2 => 4,
         }
     }
 
@@ -30,6 +33,8 @@ impl MemberKind {
             // Skippable frames, with the lengths of the frames that follow or an index.
             (Self::Zstd, [0x50..=0x5f, rest @ ..]) => [0x2a, 0x4d, 0x18].starts_with(rest),
             (Self::Zstd, bytes) => [0x28, 0xb5, 0x2f, 0xfd].starts_with(bytes),
+            (Self::Bzip2, [b'B', b'Z', b'h', b'1'..=b'9']) => true,
+            (Self::Bzip2, bytes) => b"BZh".starts_with(bytes),
         }
     }
 }
@@ -39,6 +44,7 @@ type MemberBytes = Chain<Cursor<Vec<u8>>, CountedBytes>;
 enum Member {
     Gzip(Box<GzDecoder<MemberBytes>>),
     Zstd(zstd::Decoder<'static, MemberBytes>),
+    Bzip2(Box<Bzip2Stream>),
 }
 
 impl Member {
@@ -46,6 +52,7 @@ impl Member {
         Ok(match kind {
             MemberKind::Gzip => Self::Gzip(Box::new(GzDecoder::new(packed))),
             MemberKind::Zstd => Self::Zstd(zstd::Decoder::with_buffer(packed)?.single_frame()),
+            MemberKind::Bzip2 => Self::Bzip2(Box::new(Bzip2Stream::new(packed))),
         })
     }
 
@@ -53,6 +60,7 @@ impl Member {
         match self {
             Self::Gzip(decoder) => decoder.read(buffer),
             Self::Zstd(decoder) => decoder.read(buffer),
+            Self::Bzip2(decoder) => decoder.read(buffer),
         }
     }
 
@@ -61,8 +69,45 @@ impl Member {
         let packed = match self {
             Self::Gzip(decoder) => decoder.into_inner(),
             Self::Zstd(decoder) => decoder.finish(),
+            Self::Bzip2(stream) => stream.packed,
         };
         packed.into_inner().1
+    }
+}
+
+/// A stream of bzip2. Unlike the decoder of the package, it keeps the output of the step that finds damage: a checksum
+/// follows up to 900 KB of data.
+struct Bzip2Stream {
+    packed: MemberBytes,
+    decoder: Decompress,
+    has_ended: bool,
+    damage: Option<io::Error>,
+}
+
+impl Bzip2Stream {
+    fn new(packed: MemberBytes) -> Self {
+        Self { packed, decoder: Decompress::new(false), has_ended: false, damage: None }
+    }
+
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        while !self.has_ended && !buffer.is_empty() && self.damage.is_none() {
+            let input = self.packed.fill_buf()?;
+            let is_cut = input.is_empty();
+            let (read_before, written_before) = (self.decoder.total_in(), self.decoder.total_out());
+            let status = self.decoder.decompress(input, buffer);
+            let (read, written) = (self.decoder.total_in() - read_before, self.decoder.total_out() - written_before);
+            self.packed.consume(saturating_len(read));
+            match status {
+                Ok(Status::StreamEnd) => self.has_ended = true,
+                Ok(_) if is_cut && written == 0 => self.damage = Some(io::ErrorKind::UnexpectedEof.into()),
+                Ok(_) => {}
+                Err(error) => self.damage = Some(io::Error::new(io::ErrorKind::InvalidData, error)),
+            }
+            if written > 0 {
+                return Ok(saturating_len(written));
+            }
+        }
+        self.damage.take().map_or(Ok(0), Err)
     }
 }
 
@@ -173,7 +218,8 @@ mod tests {
 
     /// Unpacks with a buffer of `block_bytes`; returns `None` for damage.
     fn unpacked(packed: &[u8], block_bytes: usize) -> (Option<Vec<u8>>, Option<PackedEnd>) {
-        let kind = if MemberKind::Gzip.begins_with(&packed[..1]) { MemberKind::Gzip } else { MemberKind::Zstd };
+        let kinds = [MemberKind::Gzip, MemberKind::Zstd, MemberKind::Bzip2];
+        let kind = kinds.into_iter().find(|kind| kind.begins_with(&packed[..1])).expect("packed");
         let (end, mut text) = (EndSlot::default(), Vec::new());
         let packed = io::BufReader::with_capacity(block_bytes, Cursor::new(packed.to_vec()));
         let mut members = Members::new(kind, Box::new(packed), end.clone()).expect("a decoder");
@@ -183,6 +229,12 @@ mod tests {
 
     fn zstd_packed(text: &[u8]) -> Vec<u8> {
         zstd::encode_all(text, 0).expect("in memory")
+    }
+
+    fn bzip2_packed(text: &[u8]) -> Vec<u8> {
+        let mut encoder = bzip2::write::BzEncoder::new(Vec::new(), bzip2::Compression::fast());
+        io::Write::write_all(&mut encoder, text).expect("in memory");
+        encoder.finish().expect("in memory")
     }
 
     proptest! {
@@ -208,16 +260,18 @@ mod tests {
             };
             let end = at(&padded);
             prop_assert_eq!(unpacked(&[&padded[..], &other].concat(), block_bytes), (text.clone(), end));
-            let frames = texts.iter().flat_map(|text| zstd_packed(text.as_bytes())).collect::<Vec<_>>();
-            let padded = [&frames[..], &vec![0; zeros]].concat();
-            prop_assert_eq!(unpacked(&padded, block_bytes), (text.clone(), None));
-            let end = at(&padded);
-            prop_assert_eq!(unpacked(&[padded, other].concat(), block_bytes), (text, end));
+            for pack in [zstd_packed, bzip2_packed] {
+                let frames = texts.iter().flat_map(|text| pack(text.as_bytes())).collect::<Vec<_>>();
+                let padded = [&frames[..], &vec![0; zeros]].concat();
+                prop_assert_eq!(unpacked(&padded, block_bytes), (text.clone(), None));
+                let end = at(&padded);
+                prop_assert_eq!(unpacked(&[&padded[..], &other].concat(), block_bytes), (text.clone(), end));
+            }
         }
 
         #[test]
         fn a_cut_within_a_member_is_damage(text in "[a-z]{1,200}", block_bytes in 1..80usize) {
-            for member in [gzip(text.as_bytes()), zstd_packed(text.as_bytes())] {
+            for member in [gzip, zstd_packed, bzip2_packed].map(|pack: fn(&[u8]) -> Vec<u8>| pack(text.as_bytes())) {
                 for len in 1..member.len() {
                     let cut = [&member, &member[..len]].concat();
                     prop_assert_eq!(unpacked(&cut, block_bytes), (None, None), "{} bytes", len);
@@ -274,6 +328,27 @@ mod tests {
         let frame = [0x28, 0xb5, 0x2f, 0xfd, 0x00, 0xa8, 1, 0, 0];
         let error = read_bytes(&frame).expect_err("too large").to_string();
         assert!(error.contains("--long=31"), "{error}");
+    }
+
+    #[test]
+    fn bzip2_is_read_like_gzip_also_around_archives_and_with_damage() {
+        let packed = bzip2_packed(TRACE);
+        let reading = read_bytes(&packed).expect("a trace");
+        assert_eq!((reading.events, reading.losses.total()), (read_bytes(TRACE).expect("a trace").events, 0));
+        for len in (0..packed.len()).rev() {
+            // The only block has no data before its end, which is followed by the end of the stream.
+            let cut = read_bytes(&packed[..len]).map(|reading| reading.lost());
+            assert!(cut.as_ref().is_err() || cut.is_ok_and(|lost| lost == [(Loss::Truncated, 1)]), "{len}");
+        }
+        // The last bytes are the checksum of all blocks.
+        let mut damaged = bzip2_packed(TRACE);
+        let last = damaged.len() - 3;
+        damaged[last] ^= 0x10;
+        assert_eq!(lost(&damaged).iter().map(|lost| lost.0).collect::<Vec<_>>(), [Loss::Truncated]);
+        assert_eq!(lost(&[&packed[..], b"garbage"].concat())[0].0, Loss::TrailingData);
+        // Two layers of compression.
+        assert_eq!(read_bytes(&gzip(&packed)).expect("a trace").events.len(), 2);
+        assert!(read_bytes(b"BZh9 is a level\n").is_err() && read_bytes(b"BZh01AY&SY").is_err());
     }
 
     /// The layer inside is recognised by its first bytes.

@@ -30,7 +30,7 @@ const NAMED: &[PromisedFormat] = &[
 ];
 
 /// Endings of compressed files that are unpacked before detection.
-const UNPACKED: [&str; 2] = [".gz", ".zst"];
+const UNPACKED: [&str; 3] = [".gz", ".zst", ".bz2"];
 
 /// Returns a sentence about the format that a file name implies; empty if it implies none.
 pub(super) fn sentence(path: &Path) -> String {
@@ -56,7 +56,8 @@ mod tests {
         assert!(sentence(Path::new("my-perf.data")).contains("perf.data"));
         assert!(sentence(Path::new("a.json.zst")).contains("Chrome JSON"));
         // Files of other compressions are not unpacked, so their content says nothing about the format.
-        assert_eq!(["a.json.xz", "a.json.bz2"].map(|name| sentence(Path::new(name))), ["", ""]);
+        assert!(sentence(Path::new("a.json.bz2")).contains("Chrome JSON"));
+        assert_eq!(["a.json.xz", "a.json.lz4"].map(|name| sentence(Path::new(name))), ["", ""]);
         assert_eq!(sentence(Path::new("notes.txt")), "");
         assert_eq!(sentence(Path::new("json")), "");
         assert_eq!(sentence(Path::new("/")), "");

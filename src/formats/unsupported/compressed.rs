@@ -14,7 +14,6 @@ pub(super) const COMPRESSED: &[UnsupportedFormat] = &[
         "a file compressed by xz",
         "unpack it with `xz -dk FILE`, or with `xz -d` in a pipe",
     ),
-    packed(is_bzip2, "a file compressed by bzip2", "unpack it with `bzip2 -dk FILE`, or with `bzip2 -d` in a pipe"),
     packed(is_lzma, "a file compressed by lzma", "unpack it with `xz -dk FILE`, or with `xz -d` in a pipe"),
     packed(
         // The magic number of frames, and that of the older format, which the kernel uses.
@@ -48,12 +47,6 @@ pub(super) const COMPRESSED: &[UnsupportedFormat] = &[
     packed(is_zlib, "a file compressed by zlib", "unpack it with `pigz -dk FILE`, or with `pigz -d` in a pipe"),
 ];
 
-/// Returns whether a level and a block follow the magic number, or the end of an empty file.
-fn is_bzip2(head: &[u8]) -> bool {
-    let Some([b'1'..=b'9', block @ ..]) = head.strip_prefix(b"BZh") else { return false };
-    block.starts_with(b"1AY&SY") || block.starts_with(b"\x17\x72\x45\x38\x50\x90")
-}
-
 /// Returns whether this is a header of lzma, which has no magic number. It has the usual properties, the size of the
 /// dictionary, and that of the data; all bits of an unknown size are ones.
 fn is_lzma(head: &[u8]) -> bool {
@@ -86,8 +79,6 @@ mod tests {
 
     const BEGINNINGS: &[(&[u8], &str)] = &[
         (b"\xfd7zXZ\0\0\x04", "by xz, which Longspan does not read: unpack it with `xz -dk FILE`"),
-        (b"BZh91AY&SY", "bzip2 -dk FILE"),
-        (b"BZh1\x17\x72\x45\x38\x50\x90\0\0\0\0", "bzip2 -dk FILE"),
         (b"\x5d\0\0\x80\0\xff\xff\xff\xff\xff\xff\xff\xff\0", "by lzma"),
         (b"\x5d\0\0\0\x03\x10\x27\0\0\0\0\0\0\0", "by lzma"),
         (b"\x5d\0\0\xc0\0\x10\x27\0\0\0\0\0\0\0", "by lzma"),

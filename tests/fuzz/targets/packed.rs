@@ -41,7 +41,7 @@ fn assert_alike(one: Option<&(Vec<u8>, Option<u64>)>, other: Option<&(Vec<u8>, O
 /// Returns whether bytes would be unpacked, or unpacked once more.
 fn is_packed(bytes: &[u8]) -> bool {
     let is_skippable = matches!(bytes, [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..]);
-    let magics = [&b"\x1f\x8b\x08"[..], b"\x28\xb5\x2f\xfd", b"TRACE:\nx", b"\xff\xfe", b"\xfe\xff"];
+    let magics = [&b"\x1f\x8b\x08"[..], b"\x28\xb5\x2f\xfd", b"BZh", b"TRACE:\nx", b"\xff\xfe", b"\xfe\xff"];
     is_skippable || magics.iter().any(|magic| bytes.starts_with(magic))
 }
 
@@ -84,7 +84,9 @@ pub(super) fn check(bytes: &[u8]) {
     let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
     gzip.write_all(bytes).expect("into memory");
     let zstd = zstd::encode_all(bytes, 1).expect("into memory");
-    for packed in [gzip.finish().expect("into memory"), zstd] {
+    let mut bzip2 = bzip2::write::BzEncoder::new(Vec::new(), bzip2::Compression::fast());
+    bzip2.write_all(bytes).expect("into memory");
+    for packed in [gzip.finish().expect("into memory"), zstd, bzip2.finish().expect("into memory")] {
         assert_eq!(bytes_of(&packed, None), Some((bytes.to_vec(), None)));
         let half = bytes_of(&packed[..packed.len() / 2], Some(3));
         assert!(half.is_none_or(|(half, cut_at)| bytes.starts_with(&half) && cut_at == Some(half.len() as u64)));
