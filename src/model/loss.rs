@@ -179,6 +179,8 @@ losses! {
     RoundedWeight = Changed, "rounded_weight", "The weight of a sample has a fraction that its unit cannot hold; it is shown rounded.";
     /// A last line without a line break.
     UnendedLine = Changed, "unended_line", "The last line has no line break; it is shown as it is. Some tools never write one; if recording was interrupted, the end of the line may be missing.";
+    /// A packet with recorded data of a known kind that is not read.
+    UnreadPacket = Lost, "unread_packet", "A packet has recorded data of a kind that Longspan does not read; it is not shown. Perfetto shows it, at https://ui.perfetto.dev.";
 }
 
 /// The losses of one kind in one file.

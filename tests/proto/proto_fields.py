@@ -98,7 +98,7 @@ AppWakelockBundle AppWakelockInfo
 
 # Their fields in other messages.
 MOVED_FIELDS = {
-    "TracePacket": "frame_timeline_event network_packet network_packet_bundle app_wakelock_bundle",
+    "TracePacket": "heap_graph frame_timeline_event network_packet network_packet_bundle app_wakelock_bundle",
     "InternedData": "packet_context app_wakelock_info",
 }
 

@@ -39,6 +39,7 @@ proto_numbers! {
         GPU_COUNTER_EVENT = 52,
         GPU_RENDER_STAGE_EVENT = 53,
         STREAMING_PROFILE_PACKET = 54,
+        HEAP_GRAPH = 56,
         GRAPHICS_FRAME_EVENT = 57,
         TIMESTAMP_CLOCK_ID = 58,
         TRACE_PACKET_DEFAULTS = 59,
@@ -51,6 +52,8 @@ proto_numbers! {
         INITIAL_DISPLAY_STATE = 70,
         GPU_MEM_TOTAL_EVENT = 71,
         EXTENSION_DESCRIPTOR = 72,
+        STREAMING_ALLOCATION = 74,
+        STREAMING_FREE = 75,
         FRAME_TIMELINE_EVENT = 76,
         ANDROID_ENERGY_ESTIMATION_BREAKDOWN = 77,
         UI_STATE = 78,
@@ -79,6 +82,7 @@ proto_numbers! {
         GENERIC_GPU_FREQUENCY_EVENT = 129,
         JOURNALD_EVENT = 132,
         ZSTD_COMPRESSED_PACKETS = 133,
+        STACK_SAMPLE = 135,
     }
     values sequence_flags = "perfetto.protos.TracePacket.SequenceFlags" {
         SEQ_INCREMENTAL_STATE_CLEARED = 1,

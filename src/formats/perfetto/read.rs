@@ -396,7 +396,12 @@ impl Decoder {
             }
             FieldNumber::NONE => {}
             kind if is_about_the_recording(kind) => {}
-            kind => self.batch.lose_value(Loss::IgnoredPacket, LossValue::Number("packet", kind.get().into()), place),
+            kind => {
+                let unread = unread_data(kind).map(|name| (Loss::UnreadPacket, LossValue::text(name)));
+                let ignored = || (Loss::IgnoredPacket, LossValue::Number("packet", kind.get().into()));
+                let (loss, value) = unread.unwrap_or_else(ignored);
+                self.batch.lose_value(loss, value, place);
+            }
         }
     }
 
@@ -486,6 +491,16 @@ impl Decoder {
             self.batch.batch.metadata.push(Metadata::Utc { offset_ns });
         }
         emit(self.take_batch())
+    }
+}
+
+/// Returns the name of recorded data that is not read.
+fn unread_data(kind: FieldNumber) -> Option<&'static [u8]> {
+    match kind {
+        trace_packet::HEAP_GRAPH => Some(b"Java heap graph"),
+        trace_packet::STACK_SAMPLE => Some(b"stack sample (StackSample)"),
+        trace_packet::STREAMING_ALLOCATION | trace_packet::STREAMING_FREE => Some(b"streamed allocations"),
+        _ => None,
     }
 }
 

@@ -1,6 +1,6 @@
 //! Packets of devices, Android and Windows: frames, GPUs, energy, wakelocks, network packets and operations on files.
 
-use super::encode::{Message, message, packet};
+use super::encode::{Message, event, message, packet};
 use super::{read, shown};
 use crate::formats::testing::Reading;
 use crate::model::{EventKind as K, Id, Loss, Metadata};
@@ -488,4 +488,18 @@ fn an_event_of_vulkan_that_is_not_shown_is_counted() {
     let named = message().message(1, message().number(1, 5).number(2, 9).bytes(4, "image"));
     let reading = read([packet(1).message(65, message()), packet(2).message(65, named)]);
     assert_eq!((reading.events.len(), reading.lost()), (0, vec![(Loss::IgnoredPacket, 1)]));
+}
+
+#[test]
+fn recorded_data_that_is_not_read_is_a_loss_with_its_name() {
+    let unread = [(56, "Java heap graph"), (135, "stack sample (StackSample)"), (74, "streamed allocations")];
+    for (field, name) in unread {
+        let reading = read([event(1, 3, 0, "a"), packet(2).message(field, message().number(1, 7))]);
+        assert_eq!((reading.events.len(), reading.lost()), (1, vec![(Loss::UnreadPacket, 1)]), "{name}");
+        let advice = reading.losses.iter().next().map(|lost| lost.advice.into_owned()).unwrap_or_default();
+        assert!(advice.contains(name) && advice.contains("ui.perfetto.dev"), "{advice}");
+        // The helper requires an error for a trace of nothing else.
+        let alone = read([packet(2).message(field, message().number(1, 7))]);
+        assert_eq!(alone.lost(), [(Loss::UnreadPacket, 1)], "{name}");
+    }
 }
