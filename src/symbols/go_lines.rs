@@ -1,18 +1,19 @@
 //! The pclntab of Go programs: functions and lines for Go's own stack traces, present even without debug information
-//! and symbols (`-ldflags "-s -w"`). Tables before Go 1.18 are rejected. Inlined functions are not reported: their
-//! lines are those of the enclosing function, as in `go tool addr2line`.
+//! and symbols (`-ldflags "-s -w"`). Tables before Go 1.18 are rejected. Inlined functions are those of `go_inlined`;
+//! without them, their lines are those of the enclosing function, as in `go tool addr2line`.
 
 use std::cell::Cell;
 
 use super::demangle::demangle;
 use super::elf::ElfFile;
+use super::go_inlined::{GoInlined, GoLayout};
 use super::names::{AddressNames, AddressNamesBuilder, FunctionName};
 
 /// The sections of the table, in programs at fixed addresses and in others.
 const SECTIONS: [&str; 2] = [".gopclntab", ".data.rel.ro.gopclntab"];
 
-/// Magics from Go 1.18 and from Go 1.20. The fields used are the same.
-const MAGICS: [u32; 2] = [0xffff_fff0, 0xffff_fff1];
+/// Magics from Go 1.18 and from Go 1.20. The fields used are the same, except those of inlined functions.
+const MAGICS: [(u32, GoLayout); 2] = [(0xffff_fff0, GoLayout::GO_1_18), (0xffff_fff1, GoLayout::GO_1_20)];
 
 /// Bytes per row of the function table: entry address, and offset of the description.
 const ROW_BYTES: usize = 8;
@@ -20,6 +21,13 @@ const ROW_BYTES: usize = 8;
 /// Minimum steps for reading lines, and steps per byte of the table.
 const STEPS_MIN: u64 = 4 << 20;
 const STEPS_PER_BYTE: u64 = 64;
+
+/// Positions of the tables about inlined functions: of their index by address, and of their tree.
+const INLINED_VALUES: usize = 2;
+const INLINED_TREE: usize = 3;
+
+/// Limit for functions inlined into each other.
+const INLINED_MAX: usize = 64;
 
 /// The table of a program.
 #[derive(Debug)]
@@ -36,6 +44,7 @@ pub(super) struct GoLines {
     numbers_at: usize,
     rows_at: usize,
     steps_left: Cell<u64>,
+    inlined: Option<GoInlined>,
 }
 
 /// Returns whether a file has such a table.
@@ -48,10 +57,11 @@ impl GoLines {
     pub(super) fn read(elf: &ElfFile, bytes_max: u64) -> Option<Self> {
         let section = SECTIONS.iter().find_map(|name| elf.named(name))?;
         let bytes = elf.bytes_of(section, bytes_max)?;
-        let is_known = MAGICS.contains(&u32_at(&bytes, 0)?);
+        let magic = u32_at(&bytes, 0)?;
+        let &(_, layout) = MAGICS.iter().find(|(known, _)| *known == magic)?;
         // Two zeros, the quantum, and the size of an address.
         let &[0, 0, quantum, word_bytes] = bytes.get(4..8)? else { return None };
-        if !is_known || word_bytes != elf.address_bytes() || !matches!(quantum, 1 | 2 | 4) {
+        if word_bytes != elf.address_bytes() || !matches!(quantum, 1 | 2 | 4) {
             return None;
         }
         let word = |row: usize| match word_bytes {
@@ -63,7 +73,13 @@ impl GoLines {
         // Position-independent programs set it when they are loaded.
         let text = if text == 0 { elf.named(".text")?.address } else { text };
         let steps = STEPS_MIN.saturating_add((bytes.len() as u64).saturating_mul(STEPS_PER_BYTE));
+        let names_address = section.address.checked_add(word(3)?)?;
+        let has_long_words = word_bytes == 8;
+        let inlined = has_long_words
+            .then(|| GoInlined::read(elf, [section.address, names_address], layout, bytes_max / 2))
+            .flatten();
         Some(Self {
+            inlined,
             text,
             quantum: quantum.into(),
             functions,
@@ -81,13 +97,43 @@ impl GoLines {
     pub(super) fn names(&self, addresses: &[(u64, u64)]) -> AddressNames {
         let mut builder = AddressNamesBuilder::default();
         for &(frame_address, address) in addresses {
-            let function = self.function(address);
-            let name = function.and_then(|at| self.name(at)).map(demangle);
-            let line = name.is_some().then(|| self.line(function?, address)).flatten();
-            let (file, line) = line.unwrap_or_default();
-            builder.push(frame_address, name.iter().map(|name| FunctionName { name, file: &file, line }));
+            let functions = self.function(address).map(|at| self.functions(at, address)).unwrap_or_default();
+            let functions = functions.iter().map(|(name, (file, line))| FunctionName { name, file, line: *line });
+            builder.push(frame_address, functions);
         }
         builder.finish()
+    }
+
+    /// Returns the functions at an address with their lines, innermost first, by the description of the enclosing one.
+    fn functions(&self, function: usize, address: u64) -> Vec<(String, (String, u32))> {
+        let mut functions = Vec::new();
+        let mut at = address;
+        let Some(name) = self.name(function).map(demangle) else { return functions };
+        while functions.len() < INLINED_MAX
+            && let Some((inlined, caller)) = self.inlined(function, at)
+        {
+            functions.push((inlined, self.line(function, at).unwrap_or_default()));
+            at = caller;
+        }
+        functions.push((name, self.line(function, at).unwrap_or_default()));
+        functions
+    }
+
+    /// Returns the function that was inlined at an address, and an address in its caller.
+    fn inlined(&self, function: usize, address: u64) -> Option<(String, u64)> {
+        let inlined = self.inlined.as_ref()?;
+        let tables = inlined.layout.tables_field;
+        // The counts of two kinds of tables, the second one in the last byte before them.
+        let (values, data) = (self.field(function, 7)? as usize, self.field(function, tables - 1)? >> 24);
+        if values <= INLINED_VALUES || data as usize <= INLINED_TREE {
+            return None;
+        }
+        let entry = self.text.checked_add(self.field(function, 0)?.into())?;
+        let index = self.value(self.field(function, tables + INLINED_VALUES)?, entry, address)?;
+        let tree = self.field(function, tables.checked_add(values)? + INLINED_TREE)?;
+        let call = inlined.call(tree, u32::try_from(index).ok()?)?;
+        let name = self.text_at(self.names_at, call.name).filter(|name| !name.is_empty())?;
+        Some((demangle(name), entry.checked_add(call.caller_offset.into())?))
     }
 
     /// Returns the offset of the description of the function at an address.
