@@ -18,7 +18,9 @@ use super::low_args::{
     LowTrace, LowWindow,
 };
 use super::low_cache::{LowCacheAction, LowCacheClear};
-use super::low_choices::{LowColorBy, LowFlameFormat, LowFormat, LowHues, LowRowFormat, LowTheme, LowUnit};
+use super::low_choices::{
+    LowColorBy, LowFlameFormat, LowFormat, LowHues, LowRowFormat, LowTheme, LowTrackKind, LowUnit,
+};
 use super::low_live::{LowKept, LowLive, LowTail, LowTailFormat};
 use super::low_stats::LowStatsOf;
 pub(super) use super::question_args::{Annotate, Flame, FlameFormat, Search, SpanChoice, Spans, Stats, Symbols};
@@ -425,13 +427,14 @@ fn colors(by: LowColorBy, hues: LowHues) -> Colors {
 }
 
 fn scope_args(low: LowScope) -> Result<ScopeArgs, CliError> {
-    let LowScope { from, to, track, process, thread, filter: query } = low;
+    let LowScope { from, to, track, process, thread, kind, filter: query } = low;
     let range = TimeBounds { from, to };
     range.check()?;
     let tracks = TrackChoice {
         track: expression("--track", track)?,
         process: expression("--process", process)?,
         thread: expression("--thread", thread)?,
+        kinds: kind.into_iter().map(LowTrackKind::kind).collect(),
     };
     Ok(ScopeArgs { range, tracks, filter: filter("--filter", query.as_deref().unwrap_or_default())? })
 }

@@ -8,7 +8,9 @@ use clap_complete::Shell;
 
 use super::flame_view::LowFlameEdits;
 use super::low_cache::LowCache;
-use super::low_choices::{LowColorBy, LowFlameFormat, LowFormat, LowHues, LowRowFormat, LowTheme, LowUnit};
+use super::low_choices::{
+    LowColorBy, LowFlameFormat, LowFormat, LowHues, LowRowFormat, LowTheme, LowTrackKind, LowUnit,
+};
 use super::low_live::{LowFollow, LowFollowLimits, LowKept, LowLive, LowTail};
 use super::low_stats::LowStatsOf;
 use super::units::{SizeArg, TimeArg};
@@ -143,6 +145,9 @@ pub(super) struct LowScope {
     /// Only tracks whose name contains a match of this regular expression, or whose whole thread id matches
     #[arg(long, value_name = "RE", allow_hyphen_values = true)]
     pub(crate) thread: Option<String>,
+    /// Only tracks of this kind, such as a thread without its states; may be given several times
+    #[arg(long, value_name = "KIND", value_enum)]
+    pub(crate) kind: Vec<LowTrackKind>,
     /// Only rows that match a filter, such as 'dur>1ms cat:io in:RunTask -idle'; --help lists its terms
     #[arg(long, value_name = "QUERY", allow_hyphen_values = true, long_help = FILTER_HELP)]
     pub(crate) filter: Option<String>,

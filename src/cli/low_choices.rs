@@ -2,7 +2,7 @@
 
 use clap::ValueEnum;
 
-use crate::model::WeightUnit;
+use crate::model::{TrackKind, WeightUnit};
 
 /// The file format of rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -12,6 +12,39 @@ pub(super) enum LowRowFormat {
     /// One JSON object per line
     #[value(alias = "json")]
     Jsonl,
+}
+
+/// The kind of a track.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum LowTrackKind {
+    /// Spans, instants and samples of threads
+    Thread,
+    /// Scheduler states of threads
+    State,
+    /// Threads that run on each CPU
+    Cpu,
+    /// Async spans
+    Async,
+    /// Counters
+    Counter,
+    /// Events of a whole process
+    Process,
+    /// Events of the whole trace
+    Global,
+}
+
+impl LowTrackKind {
+    pub(super) fn kind(self) -> TrackKind {
+        match self {
+            Self::Thread => TrackKind::Thread,
+            Self::State => TrackKind::State,
+            Self::Cpu => TrackKind::Cpu,
+            Self::Async => TrackKind::Async,
+            Self::Counter => TrackKind::Counter,
+            Self::Process => TrackKind::Process,
+            Self::Global => TrackKind::Global,
+        }
+    }
 }
 
 /// The file format of a flame graph.

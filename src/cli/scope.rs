@@ -17,7 +17,7 @@ pub(super) struct TimeBounds {
     pub(super) to: Option<TimeArg>,
 }
 
-/// The options `--from --to --track --process --thread --filter`.
+/// The options `--from --to --track --process --thread --kind --filter`.
 #[derive(Debug, Clone, Default)]
 pub(super) struct ScopeArgs {
     pub(super) range: TimeBounds,
@@ -77,14 +77,17 @@ impl ScopeArgs {
     }
 
     fn say_what_misses(&self, snapshot: &Snapshot) {
-        let TrackChoice { track, process, thread } = self.tracks.clone();
+        let TrackChoice { track, process, thread, kinds } = self.tracks.clone();
+        let text = |expression: &Option<Regex>| expression.as_ref().map(Regex::to_string);
+        let kinds_text =
+            (!kinds.is_empty()).then(|| kinds.iter().map(|kind| kind.word()).collect::<Vec<_>>().join(" --kind "));
         let alone = [
-            ("--track", &track, TrackChoice { track: track.clone(), ..TrackChoice::default() }),
-            ("--process", &process, TrackChoice { process: process.clone(), ..TrackChoice::default() }),
-            ("--thread", &thread, TrackChoice { thread: thread.clone(), ..TrackChoice::default() }),
+            ("--track", text(&track), TrackChoice { track, ..TrackChoice::default() }),
+            ("--process", text(&process), TrackChoice { process, ..TrackChoice::default() }),
+            ("--thread", text(&thread), TrackChoice { thread, ..TrackChoice::default() }),
+            ("--kind", kinds_text, TrackChoice { kinds, ..TrackChoice::default() }),
         ];
-        let given: Vec<_> =
-            alone.into_iter().filter_map(|(name, text, choice)| Some((name, text.as_ref()?, choice))).collect();
+        let given: Vec<_> = alone.into_iter().filter_map(|(name, text, choice)| Some((name, text?, choice))).collect();
         let misses =
             |(_, _, choice): &&(_, _, TrackChoice)| Scope::default().on_tracks(snapshot, choice).tracks.is_empty();
         let mut missing = given.iter().filter(misses).peekable();

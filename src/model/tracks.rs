@@ -120,6 +120,21 @@ pub enum TrackKind {
 }
 
 impl TrackKind {
+    /// Returns the word for it in tables and options.
+    #[must_use]
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Self::Global => "global",
+            Self::Process => "process",
+            Self::Thread => "thread",
+            Self::Async => "async",
+            Self::Counter => "counter",
+            Self::Samples => "samples",
+            Self::Cpu => "cpu",
+            Self::State => "state",
+        }
+    }
+
     /// Returns whether the rows are derived from another track for display. They are not events of the trace, so they
     /// are not counted, listed or exported.
     #[must_use]

@@ -7,10 +7,10 @@ use regex::Regex;
 use super::buckets::Buckets;
 use super::matcher::Matcher;
 use super::snapshot::Snapshot;
-use crate::model::{TrackIdx, TrackSet};
+use crate::model::{TrackIdx, TrackKind, TrackSet};
 use crate::store::{LaneIdx, LaneKind};
 
-/// Selects tracks by expressions that must all match; without any, all tracks.
+/// Selects tracks by expressions and kinds that must all match; without any, all tracks.
 #[derive(Debug, Clone, Default)]
 pub struct TrackChoice {
     /// Matches within the name or id of the track or of its process.
@@ -19,13 +19,16 @@ pub struct TrackChoice {
     pub process: Option<Regex>,
     /// Matches within the name of the track, or all of the id of its thread.
     pub thread: Option<Regex>,
+    /// The kinds of tracks; all if empty. A kind includes the tracks that are derived from its rows.
+    pub kinds: Vec<TrackKind>,
 }
 
 impl TrackChoice {
     /// Returns the selected tracks.
     #[must_use]
     pub(crate) fn tracks(&self, snapshot: &Snapshot) -> TrackSet {
-        if self.track.is_none() && self.process.is_none() && self.thread.is_none() {
+        let has_kind = |kind| self.kinds.is_empty() || self.kinds.contains(&kind);
+        if self.track.is_none() && self.process.is_none() && self.thread.is_none() && self.kinds.is_empty() {
             return TrackSet::ALL;
         }
         let [process_id, thread_id] = [&self.process, &self.thread].map(|expression| whole(expression.as_ref()?));
@@ -34,8 +37,11 @@ impl TrackChoice {
             let track = snapshot.track(track);
             let process = &snapshot.tracks().processes[track.process.index()];
             let (pid, tid) = (track.key.pid.to_string(), track.key.tid.to_string());
+            // The only derived rows are those of samples, which are recorded on the tracks of threads.
+            let kind = if track.key.kind.is_derived() { TrackKind::Thread } else { track.key.kind };
             let in_any = |texts: &[&str]| texts.iter().any(|text| matches(&self.track, text));
-            (self.track.is_none() || in_any(&[&track.name, &process.name, &pid, &tid]))
+            has_kind(kind)
+                && (self.track.is_none() || in_any(&[&track.name, &process.name, &pid, &tid]))
                 && (self.process.is_none() || matches(&self.process, &process.name) || matches(&process_id, &pid))
                 && (self.thread.is_none() || matches(&self.thread, &track.name) || matches(&thread_id, &tid))
         })

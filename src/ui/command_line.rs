@@ -7,7 +7,7 @@ use regex::Regex;
 
 use super::questions::SelectedScope;
 use crate::base::shell::{quoted, quoted_path};
-use crate::model::{Id, Sources, TrackIdx, TrackSet};
+use crate::model::{Id, Sources, TrackIdx, TrackKind, TrackSet};
 use crate::query::Snapshot;
 use crate::query::scope::TrackChoice;
 
@@ -105,25 +105,37 @@ fn track_options(snapshot: &Snapshot, tracks: &TrackSet) -> Option<Vec<(&'static
     let id_of = |track: &TrackIdx| snapshot.track(*track).key.tid.to_string();
     let name_of = |track: &TrackIdx| snapshot.track(*track).name.to_string();
     let processes = any_of(wanted.iter().map(of_process).collect())?;
-    let candidates = [
+    let by_name = [
         (true, None),
         (false, Some(any_of(wanted.iter().map(id_of).collect()))),
         (false, Some(any_of(wanted.iter().map(name_of).collect()))),
         (true, Some(any_of(wanted.iter().map(id_of).collect()))),
         (true, Some(any_of(wanted.iter().map(name_of).collect()))),
     ];
-    candidates.into_iter().find_map(|(by_process, threads)| {
+    let kind_of = |&track: &TrackIdx| snapshot.track(track).key.kind;
+    let mut kinds: Vec<TrackKind> = wanted.iter().map(kind_of).collect();
+    kinds.sort_unstable();
+    kinds.dedup();
+    // Kinds that every track has select nothing more.
+    let by_kind = all.iter().any(|track| !kinds.contains(&kind_of(track))).then(|| {
+        let with_kinds = by_name.clone().map(|(by_process, threads)| (by_process, threads, kinds.clone()));
+        [(false, None, kinds.clone())].into_iter().chain(with_kinds)
+    });
+    let by_name = by_name.map(|(by_process, threads)| (by_process, threads, Vec::new()));
+    by_name.into_iter().chain(by_kind.into_iter().flatten()).find_map(|(by_process, threads, kinds)| {
         let process = by_process.then(|| processes.clone());
         let thread = match threads {
             Some(threads) => Some(threads?),
             None => None,
         };
         let expression = |text: &Option<String>| text.as_deref().map(Regex::new).transpose().ok();
-        let choice = TrackChoice { track: None, process: expression(&process)?, thread: expression(&thread)? };
+        let words: Vec<_> = kinds.iter().map(|kind| kind.word().to_owned()).collect();
+        let choice = TrackChoice { track: None, process: expression(&process)?, thread: expression(&thread)?, kinds };
         let taken = choice.tracks(snapshot);
         all.iter().all(|&track| taken.contains(track) == tracks.contains(track)).then(|| {
             let options = [("--process", process), ("--thread", thread)];
-            options.into_iter().filter_map(|(name, text)| Some((name, text?))).collect()
+            let named = options.into_iter().filter_map(|(name, text)| Some((name, text?)));
+            named.chain(words.into_iter().map(|word| ("--kind", word))).collect()
         })
     })
 }
@@ -145,6 +157,36 @@ mod tests {
         assert_eq!(text(&[]), "longspan flame --unit ms /t/x.folded");
         let symbols = ["/a b".into(), "/c".into()];
         assert_eq!(text(&symbols), "longspan flame --unit ms --symbols '/a b' --symbols /c /t/x.folded");
+    }
+
+    #[test]
+    fn a_thread_without_its_states_is_named_by_its_kind_and_each_line_selects_exactly_its_tracks() {
+        let switch = |ts: u32, from: u32, to: u32| {
+            format!(
+                "w 7/{from} [000] 1.{ts:06}: sched:sched_switch: prev_comm=w prev_pid={from} prev_prio=120 prev_state=S \
+                ==> next_comm=w next_pid={to} next_prio=120\n"
+            )
+        };
+        let waiting = "w 7/8 [000] 1.000004: sched:sched_stat_wait: comm=w pid=8 delay=1 [ns]\n";
+        let script = [switch(1, 8, 9), switch(2, 9, 8), switch(3, 8, 9), waiting.to_owned()].concat();
+        let snapshot = crate::scene::tests::snapshot(&script);
+        let tracks: Vec<TrackIdx> = snapshot.display_order().to_vec();
+        let of = |kind: TrackKind| -> Vec<TrackIdx> {
+            tracks.iter().copied().filter(|&track| snapshot.track(track).key.kind == kind).collect()
+        };
+        let options_of = |tracks: &[TrackIdx]| track_options(&snapshot, &tracks.iter().copied().collect());
+        let options = options_of(&of(TrackKind::Thread)).unwrap();
+        assert_eq!(options, [("--kind", "thread".to_owned())]);
+        let one = snapshot
+            .tracks()
+            .tracks
+            .iter()
+            .position(|track| (track.key.kind, track.key.tid.to_string().as_str()) == (TrackKind::State, "8"));
+        let options = options_of(&[TrackIdx(one.unwrap() as u32)]).unwrap();
+        assert_eq!(options, [("--thread", "^(8)$".to_owned()), ("--kind", "state".to_owned())]);
+        let kinds = [of(TrackKind::State), of(TrackKind::Cpu)].concat();
+        let options = options_of(&kinds).unwrap();
+        assert_eq!(options, [("--kind", "cpu".to_owned()), ("--kind", "state".to_owned())]);
     }
 
     #[test]

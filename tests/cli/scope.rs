@@ -132,6 +132,44 @@ fn every_command_means_the_same_part_by_the_same_options() {
 }
 
 #[test]
+fn a_kind_selects_its_tracks_alone_and_with_the_other_options() {
+    let folder = folder();
+    let file = folder.path().join("sched.txt");
+    let switch = |ts: u32, from: u32, to: u32| {
+        format!(
+            "w 7/{from} [000] 1.{ts:06}: sched:sched_switch: prev_comm=w prev_pid={from} prev_prio=120 prev_state=S \
+            ==> next_comm=w next_pid={to} next_prio=120\n"
+        )
+    };
+    fs::write(&file, [switch(1, 8, 9), switch(2, 9, 8), switch(4, 8, 9)].concat()).expect("written");
+    let of = |options: &[&str]| spans(&file, options).len();
+    let (all, states, cpus) = (of(&[]), of(&["--kind", "state"]), of(&["--kind", "cpu"]));
+    assert!(states > 0 && cpus > 0, "{states} {cpus}");
+    assert_eq!(all, states + cpus);
+    assert_eq!(of(&["--kind", "state", "--kind", "cpu"]), all);
+    let of_thread = of(&["--thread", "8", "--kind", "state"]);
+    assert!(of_thread > 0 && of_thread < states, "{of_thread} of {states}");
+    for (command, options) in [("stats", vec!["--kind", "cpu"]), ("export", vec!["--kind", "cpu"])] {
+        let output = folder.path().join("part.csv");
+        let write: &[&str] = if command == "export" { &["-o", text(&output)] } else { &[] };
+        let stdout = run(command, &file, &[&options, write].concat()).done();
+        let csv = if command == "export" { fs::read_to_string(&output).expect("written") } else { stdout };
+        assert!(records(&csv).len() <= cpus && !records(&csv).is_empty(), "{command}: {csv}");
+    }
+    let json = trace(folder.path());
+    assert_eq!(of_kind(&json, "thread"), 120);
+    let missing = run("spans", &json, &["--kind", "async"]);
+    assert!(missing.stderr.contains("nothing matches --kind async"), "{}", missing.stderr);
+    let refused = run("spans", &json, &["--kind", "thing"]).failed(2);
+    assert!(refused.contains("--kind"), "{refused}");
+}
+
+/// Returns the number of spans on tracks of a kind.
+fn of_kind(file: &Path, kind: &str) -> usize {
+    spans(file, &["--kind", kind]).len()
+}
+
+#[test]
 fn search_counts_instants_too_and_takes_its_words_with_the_filter() {
     let folder = folder();
     let file = trace(folder.path());

@@ -43,7 +43,8 @@ impl App {
         let text = line.text(&trace.sources, snapshot, scope, tab.panels.symbol_folders(snapshot));
         if text.is_none() {
             self.set_note(
-                "No options of a command name exactly these tracks: take whole processes or threads.".to_owned(),
+                "No options of a command name exactly these tracks: take whole processes, threads or kinds of tracks."
+                    .to_owned(),
             );
         }
         text

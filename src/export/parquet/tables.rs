@@ -6,7 +6,7 @@ use super::events::number;
 use super::file::Kind::{Int32, Int64, Text};
 use super::file::{Column, ParquetCell, TableFile};
 use crate::export::output::OutputFolder;
-use crate::model::{Id, StackIdx, TrackIdx, TrackKind, TrackTables};
+use crate::model::{Id, StackIdx, TrackIdx, TrackTables};
 use crate::query::Snapshot;
 
 const TRACKS: &[Column] = &[
@@ -48,21 +48,14 @@ pub(super) fn write_tracks(tables: &TrackTables, folder: &mut OutputFolder) -> i
     let mut table = TableFile::create(folder.file("tracks.parquet")?, TRACKS, Some("track_id"))?;
     for (id, track) in (0u32..).zip(&tables.tracks) {
         let Some(process) = tables.processes.get(track.process.index()) else { continue };
-        let kind = match track.key.kind {
-            TrackKind::Global => "global",
-            TrackKind::Process => "process",
-            TrackKind::Thread => "thread",
-            TrackKind::Async => "async",
-            TrackKind::Counter => "counter",
-            TrackKind::Cpu => "cpu",
-            TrackKind::State => "state",
-            // Derived for display, and without rows in any table.
-            TrackKind::Samples => continue,
-        };
+        // Derived for display, and without rows in any table.
+        if track.key.kind.is_derived() {
+            continue;
+        }
         let (pid, tid) = (&track.key.pid, &track.key.tid);
         table.push(&mut vec![
             ParquetCell::Int(id.into()),
-            ParquetCell::Text(kind.into()),
+            ParquetCell::Text(track.key.kind.word().into()),
             ParquetCell::text_or_null(&track.name),
             ParquetCell::Int(track.process.0.into()),
             ParquetCell::text_or_null(&process.name),
