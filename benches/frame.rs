@@ -33,6 +33,7 @@ fn main() -> io::Result<()> {
     let track = TrackRows {
         track: TrackIdx(0),
         process: ProcessIdx(0),
+        custom_group: None,
         lanes: 0..LANES,
         group: None,
         starts_folded: false,

@@ -248,6 +248,7 @@ fn layout_of(snapshot: &Snapshot) -> RowLayout {
     let tracks = snapshot.display_order().iter().map(|&track| TrackRows {
         track,
         process: snapshot.track(track).process,
+        custom_group: None,
         lanes: snapshot.lanes_of(track),
         group: None,
         starts_folded: false,

@@ -395,6 +395,7 @@ mod tests {
         let tracks = [TrackRows {
             track: TrackIdx(0),
             process: ProcessIdx(0),
+            custom_group: None,
             lanes: 0..lanes,
             group: None,
             starts_folded: false,

@@ -25,6 +25,33 @@ impl TrackSet {
         Self { words: Some(words.into()) }
     }
 
+    /// Returns the set of tracks below `count` in some runs of neighbours, both ends included.
+    #[must_use]
+    pub(crate) fn from_runs(count: usize, runs: &[(u32, u32)]) -> Self {
+        let end_of_all = u32::try_from(count).unwrap_or(u32::MAX);
+        // Runs that overlap are visited once.
+        let mut next = 0;
+        let tracks = runs.iter().flat_map(move |&(first, last)| {
+            let run = first.max(next)..last.saturating_add(1).min(end_of_all);
+            next = next.max(run.end);
+            run
+        });
+        tracks.map(TrackIdx).collect()
+    }
+
+    /// Returns the members as runs of neighbours, both ends included; none for the set of all tracks.
+    #[must_use]
+    pub(crate) fn runs(&self) -> Vec<(u32, u32)> {
+        let mut runs: Vec<(u32, u32)> = Vec::new();
+        for TrackIdx(track) in self.iter() {
+            match runs.last_mut() {
+                Some((_, last)) if *last + 1 == track => *last = track,
+                Some(_) | None => runs.push((track, track)),
+            }
+        }
+        runs
+    }
+
     /// Returns whether this is the set of all tracks.
     #[must_use]
     pub(crate) fn is_all(&self) -> bool {
@@ -53,6 +80,22 @@ impl TrackSet {
             }
         };
         Self { words }
+    }
+
+    /// Returns the members of this set that are not in the other; none if this is the set of all tracks.
+    #[must_use]
+    pub(crate) fn without(&self, other: &Self) -> Self {
+        self.iter().filter(|&track| !other.contains(track)).collect()
+    }
+
+    /// Returns whether a track is in both sets.
+    #[must_use]
+    pub(crate) fn intersects(&self, other: &Self) -> bool {
+        match (&self.words, &other.words) {
+            (None, _) => !other.is_empty(),
+            (_, None) => !self.is_empty(),
+            (Some(these), Some(those)) => these.iter().zip(&**those).any(|(these, those)| these & those != 0),
+        }
     }
 
     /// Iterates over the members in order; empty for the set of all tracks.
@@ -117,6 +160,11 @@ mod tests {
             prop_assert_eq!(TrackSet::from_fn(1000, |track| these.contains(&track.0)), many);
             prop_assert_eq!(first.intersection(&second), set(&these.intersection(&those).copied().collect()));
             prop_assert_eq!(TrackSet::from_fn(300, |track| these.contains(&track.0)), first.clone());
+            prop_assert_eq!(first.intersects(&second), these.intersection(&those).next().is_some());
+            prop_assert_eq!(first.without(&second), set(&these.difference(&those).copied().collect()));
+            prop_assert_eq!(TrackSet::from_runs(300, &first.runs()), first.clone());
+            let below = these.iter().copied().filter(|&track| track < 100).collect();
+            prop_assert_eq!(TrackSet::from_runs(100, &first.runs()), set(&below));
             prop_assert_eq!(TrackSet::ALL.intersection(&first), first);
         }
     }

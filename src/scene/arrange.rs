@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use super::counter_form::CounterForm;
 use super::counter_overlay::CounterOverlay;
-use super::rows::{Folded, GroupKind, RowHeights, RowLayout, TrackRows};
+use super::custom_groups::{CustomGroupId, CustomGroups};
+use super::rows::{Folded, GroupKind, RowHeights, RowLayout, RowSection, TrackRows};
 use super::titles::{command_line, group_title, process_title, track_title};
 use crate::model::{Process, ProcessIdx, TrackIdx, TrackKind};
 use crate::query::Snapshot;
@@ -52,17 +53,35 @@ pub(crate) struct Arrangement {
     pub(crate) counters: Vec<(TrackIdx, CounterForm)>,
     /// Counters that share a row.
     pub(crate) overlays: Vec<CounterOverlay>,
+    /// The groups that the user has made. Their saved form needs the number of tracks, so they are saved beside.
+    #[serde(skip)]
+    pub(crate) custom_groups: CustomGroups,
 }
 
 /// Maximum number of rows of several counters, since a frame checks each.
 pub(crate) const OVERLAYS_MAX: usize = 64;
 
 impl Arrangement {
+    /// Returns the header of the outermost level above a track.
+    #[must_use]
+    pub(crate) fn header_above(&self, snapshot: &Snapshot, track: TrackIdx) -> GroupKind {
+        let section = self.custom_groups.of(track).map(|group| RowSection::Custom(group.id));
+        section.unwrap_or_else(|| RowSection::Process(snapshot.track(track).process)).header()
+    }
+
+    /// Returns the header of the group of the trace that contains a track, unless it is in a group of the user.
+    #[must_use]
+    pub(crate) fn group_above(&self, snapshot: &Snapshot, track: TrackIdx) -> Option<GroupKind> {
+        let group = snapshot.group_of(track).filter(|_| self.custom_groups.of(track).is_none());
+        group.map(|group| GroupKind::Tracks(group.lead))
+    }
+
     /// Returns whether only the header of a process, the header of a group, or the outermost spans of a track are
     /// shown.
     #[must_use]
     pub(crate) fn is_folded(&self, snapshot: &Snapshot, kind: GroupKind) -> bool {
         match kind {
+            GroupKind::Custom(group) => self.folded.custom_groups.contains(&group),
             GroupKind::Process(process) => self.folded.processes.contains(&process),
             GroupKind::Tracks(lead) => snapshot.group_of(lead).is_some_and(|group| self.folded.has_group(&group)),
             GroupKind::Track(track) => {
@@ -138,8 +157,9 @@ impl Arrangement {
                 let overlay = &self.overlays[at];
                 let curves = overlay.counters().count() as u32;
                 // It stays between the tracks of its owner, whose process may be another one.
-                let (process, group) = (rows.process, rows.group);
-                Some(TrackRows { curves, process, group, starts_folded: false, ..rows_of(snapshot, overlay.lead()) })
+                let (process, group, custom_group) = (rows.process, rows.group, rows.custom_group);
+                let lead = rows_of(snapshot, overlay.lead());
+                Some(TrackRows { curves, process, group, custom_group, starts_folded: false, ..lead })
             }
             Some(_) => None,
             None => Some(rows),
@@ -163,7 +183,7 @@ struct Candidate {
 /// Lays out the tracks of a trace by an arrangement.
 #[must_use]
 pub(crate) fn layout(snapshot: &Snapshot, arrangement: &Arrangement, heights: &RowHeights) -> RowLayout {
-    let tracks = tracks(snapshot, arrangement.order, &arrangement.filter);
+    let tracks = tracks(snapshot, arrangement);
     let tracks = arrangement.with_overlays(snapshot, tracks);
     RowLayout::new(tracks, |lane| snapshot.lane(lane).kind, &arrangement.folded, heights)
 }
@@ -184,42 +204,61 @@ pub(crate) fn pinned_layout(snapshot: &Snapshot, arrangement: &Arrangement, heig
     RowLayout::without_headers(tracks, |lane| snapshot.lane(lane).kind, &folded, heights)
 }
 
-/// Returns the tracks that match a filter, in order; those of a process are adjacent.
+/// Returns the tracks that match the filter, in order; those of a section are adjacent.
 #[must_use]
-pub(crate) fn tracks(snapshot: &Snapshot, order: TrackOrder, filter: &str) -> Vec<TrackRows> {
+pub(crate) fn tracks(snapshot: &Snapshot, arrangement: &Arrangement) -> Vec<TrackRows> {
+    let Arrangement { order, filter, custom_groups, .. } = arrangement;
+    let order = *order;
     let words: Vec<String> = filter.split_whitespace().map(str::to_lowercase).collect();
-    if order == TrackOrder::Trace && words.is_empty() {
+    if order == TrackOrder::Trace && words.is_empty() && custom_groups.is_empty() {
         return snapshot.display_order().iter().map(|&track| rows_of(snapshot, track)).collect();
     }
     let tables = snapshot.tracks();
     let threads = ThreadsOfTracks::new(&tables.tracks);
+    let (custom_group_of, custom_titles) = (custom_groups.by_track(), titles_of(custom_groups));
     let mut process_texts: FxHashMap<ProcessIdx, String> = FxHashMap::default();
     let mut candidates = Vec::new();
     for &index in snapshot.display_order() {
         let track = snapshot.track(index);
         let (title, beside) = track_title(track);
+        let custom_group = custom_group_of.get(&index).copied();
         if !words.is_empty() {
             let process = process_texts
                 .entry(track.process)
                 .or_insert_with(|| searched_text(&tables.processes[track.process.index()]));
             let (title, beside) = (title.to_lowercase(), beside.to_lowercase());
-            let holds = |word: &String| title.contains(word) || beside.contains(word) || process.contains(word);
+            let custom = custom_group.and_then(|group| custom_titles.get(&group)).map(|title| title.to_lowercase());
+            let holds = |word: &String| {
+                let is_in_group = custom.as_ref().is_some_and(|custom| custom.contains(word));
+                title.contains(word) || beside.contains(word) || process.contains(word) || is_in_group
+            };
             if !words.iter().all(holds) {
                 continue;
             }
         }
         let thread = threads.of(index);
         let title = if thread == index { title } else { track_title(snapshot.track(thread)).0 };
-        candidates.push(candidate(snapshot, (index, thread), title, order));
+        let candidate = candidate(snapshot, (index, thread), title, order);
+        candidates.push(match custom_group {
+            // The heads of other groups would be a third level.
+            Some(_) => Candidate { rows: TrackRows { custom_group, group: None, ..candidate.rows }, ..candidate },
+            None => candidate,
+        });
     }
-    sort(snapshot, order, &mut candidates);
+    sort(snapshot, order, &custom_titles, &mut candidates);
     candidates.into_iter().map(|candidate| candidate.rows).collect()
+}
+
+/// Returns the names of groups.
+fn titles_of(groups: &CustomGroups) -> FxHashMap<CustomGroupId, String> {
+    groups.all().iter().map(|group| (group.id, group.title())).collect()
 }
 
 fn rows_of(snapshot: &Snapshot, track: TrackIdx) -> TrackRows {
     TrackRows {
         track,
         process: snapshot.track(track).process,
+        custom_group: None,
         lanes: snapshot.lanes_of(track),
         group: snapshot.group_of(track),
         starts_folded: is_flat_zero(snapshot, track),
@@ -249,23 +288,33 @@ fn candidate(
     Candidate { rows, thread, title, first_ns, events, longest_ns }
 }
 
-/// Sorts tracks stably, so that equal ones stay in trace order. Tracks of a process stay together, and so do those of a
+/// Sorts tracks stably, so that equal ones stay in trace order. Tracks of a section stay together, and so do those of a
 /// group, and those of a thread.
-fn sort(snapshot: &Snapshot, order: TrackOrder, tracks: &mut [Candidate]) {
+fn sort(
+    snapshot: &Snapshot,
+    order: TrackOrder,
+    custom_titles: &FxHashMap<CustomGroupId, String>,
+    tracks: &mut [Candidate],
+) {
     match order {
-        TrackOrder::Trace => {}
+        // Groups of the user come first, in the order in which they were made. Processes stay as they are.
+        TrackOrder::Trace => {
+            tracks.sort_by_key(|track| (track.rows.custom_group.is_none(), track.rows.custom_group))
+        }
         TrackOrder::Name => {
             let processes = &snapshot.tracks().processes;
-            let keys: FxHashMap<ProcessIdx, Vec<Piece>> = tracks
-                .iter()
-                .map(|track| (track.rows.process, pieces(&process_title(&processes[track.rows.process.index()]))))
-                .collect();
+            let title_of = |section: RowSection| match section {
+                RowSection::Custom(group) => custom_titles.get(&group).cloned().unwrap_or_default(),
+                RowSection::Process(process) => process_title(&processes[process.index()]),
+            };
+            let keys: FxHashMap<RowSection, Vec<Piece>> =
+                tracks.iter().map(|track| (track.rows.section(), pieces(&title_of(track.rows.section())))).collect();
             tracks.sort_by_cached_key(|track| {
-                let process = track.rows.process;
+                let section = track.rows.section();
                 let in_group = track.rows.group.map(|group| (pieces(&group_title(snapshot, &group)), group.lead));
                 let own = pieces(&track.title);
                 let (unit, lead) = in_group.unwrap_or_else(|| (own.clone(), track.thread));
-                (keys.get(&process).cloned(), process, unit, lead, own, track.thread)
+                (keys.get(&section).cloned(), section, unit, lead, own, track.thread)
             });
         }
         TrackOrder::FirstEvent => sort_by(tracks, |track| track.first_ns, i64::min, |first_ns| first_ns),
@@ -274,33 +323,33 @@ fn sort(snapshot: &Snapshot, order: TrackOrder, tracks: &mut [Candidate]) {
     }
 }
 
-/// Sorts by a value per track: processes by the combined value of their tracks, then groups and threads likewise.
+/// Sorts by a value per track: sections by the combined value of their tracks, then groups and threads likewise.
 fn sort_by<T: Copy, K: Ord>(
     tracks: &mut [Candidate],
     of: impl Fn(&Candidate) -> T,
     combine: impl Fn(T, T) -> T,
     key: impl Fn(T) -> K,
 ) {
-    let (mut processes, mut groups, mut threads) = (FxHashMap::default(), FxHashMap::default(), FxHashMap::default());
+    let (mut sections, mut groups, mut threads) = (FxHashMap::default(), FxHashMap::default(), FxHashMap::default());
     let mut numbers: FxHashMap<TrackIdx, usize> = FxHashMap::default();
     for track in tracks.iter() {
         let value = of(track);
         let sum = |sum: &mut T| *sum = combine(*sum, value);
         let next = numbers.len();
         numbers.entry(track.thread).or_insert(next);
-        processes.entry(track.rows.process).and_modify(sum).or_insert(value);
+        sections.entry(track.rows.section()).and_modify(sum).or_insert(value);
         threads.entry(track.thread).and_modify(sum).or_insert(value);
         if let Some(group) = track.rows.group {
             groups.entry(group.lead).and_modify(sum).or_insert(value);
         }
     }
     tracks.sort_by_cached_key(|track| {
-        let process = track.rows.process;
+        let section = track.rows.section();
         let own = threads.get(&track.thread).copied().unwrap_or_else(|| of(track));
         let group = track.rows.group.map(|group| group.lead);
         let of_group = group.and_then(|lead| groups.get(&lead).copied()).unwrap_or(own);
-        let of_process = processes.get(&process).copied().unwrap_or(own);
-        (key(of_process), process, key(of_group), group, key(own), numbers.get(&track.thread))
+        let of_section = sections.get(&section).copied().unwrap_or(own);
+        (key(of_section), section, key(of_group), group, key(own), numbers.get(&track.thread))
     });
 }
 

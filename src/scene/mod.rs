@@ -11,6 +11,7 @@ pub(crate) mod color;
 pub(crate) mod counter_form;
 pub(crate) mod counter_overlay;
 pub(crate) mod counters;
+pub(crate) mod custom_groups;
 pub(crate) mod derived;
 pub(crate) mod fenwick_heights;
 pub(crate) mod flame;

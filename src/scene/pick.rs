@@ -43,6 +43,7 @@ mod tests {
         let tracks = [TrackRows {
             track: TrackIdx(0),
             process: ProcessIdx(0),
+            custom_group: None,
             lanes: 0..50,
             group: None,
             starts_folded: false,
@@ -63,6 +64,7 @@ mod tests {
         let tracks = [TrackRows {
             track: TrackIdx(0),
             process: ProcessIdx(7),
+            custom_group: None,
             lanes: 0..1,
             group: None,
             starts_folded: false,

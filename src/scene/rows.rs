@@ -1,5 +1,5 @@
-//! The vertical layout of process headers, group headers, tracks and lanes. It is built once for an order of the
-//! tracks. Folding, unfolding and hiding take O(log n) per affected track, and a frame only searches the layout. So a
+//! The vertical layout of headers, tracks and lanes. A section is a process, or a group that the user has made; it may
+//! contain groups of the trace. The layout is built once for an order of the tracks. Folding, unfolding and hiding take O(log n) per affected track, and a frame only searches the layout. So a
 //! million lanes cost a frame no more than ten.
 
 mod heights;
@@ -14,6 +14,7 @@ pub(crate) use heights::{LEGEND_POINTS, TrackDensity};
 pub(crate) use lanes::LaneRow;
 use lanes::LanesOfTrack;
 
+use super::custom_groups::CustomGroupId;
 use super::fenwick_heights::FenwickHeights;
 use super::viewport::Viewport;
 use crate::model::{ProcessIdx, TrackIdx};
@@ -30,6 +31,9 @@ pub struct Folded {
     pub(crate) toggled_groups: FxHashSet<TrackIdx>,
     /// Folded tracks, which show only their outermost spans.
     pub(crate) tracks: FxHashSet<TrackIdx>,
+    /// Folded groups of the user, which are saved with the groups.
+    #[serde(skip)]
+    pub(crate) custom_groups: FxHashSet<CustomGroupId>,
     pub(crate) hidden: FxHashSet<TrackIdx>,
 }
 
@@ -48,6 +52,8 @@ pub struct TrackRows {
     pub track: TrackIdx,
     /// The process of the track.
     pub process: ProcessIdx,
+    /// The group of the user that shows the track instead of its process.
+    pub custom_group: Option<CustomGroupId>,
     /// Its lanes in the store's table: instants, samples, counters, spans, flows.
     pub lanes: Range<u32>,
     /// The group of the track. Tracks of a group are adjacent.
@@ -62,20 +68,50 @@ pub struct TrackRows {
 pub(crate) enum GroupKind {
     /// The header of a process.
     Process(ProcessIdx),
+    /// The header of a group that the user has made.
+    Custom(CustomGroupId),
     /// The header of a group of tracks, by its lead.
     Tracks(TrackIdx),
     /// All visible lanes of a track.
     Track(TrackIdx),
 }
 
-/// A process header, a group header, or a track.
+/// The tracks below one header of the outermost level.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) enum RowSection {
+    /// A group that the user has made.
+    Custom(CustomGroupId),
+    /// A process, without the tracks in groups of the user.
+    Process(ProcessIdx),
+}
+
+impl TrackRows {
+    /// Returns the section that shows the track.
+    #[must_use]
+    pub(crate) fn section(&self) -> RowSection {
+        self.custom_group.map_or(RowSection::Process(self.process), RowSection::Custom)
+    }
+}
+
+impl RowSection {
+    /// Returns its header.
+    #[must_use]
+    pub(crate) fn header(self) -> GroupKind {
+        match self {
+            Self::Custom(group) => GroupKind::Custom(group),
+            Self::Process(process) => GroupKind::Process(process),
+        }
+    }
+}
+
+/// A header, or a track.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Group {
     pub(crate) kind: GroupKind,
     /// Distance from the top of all rows.
     pub(crate) top_px: u64,
     pub(crate) height_px: u32,
-    /// Number of hidden lanes of a track, or of hidden tracks of a process or group.
+    /// Number of hidden lanes of a track, or of hidden tracks of a section or group.
     pub(crate) folded_lanes: u32,
 }
 
@@ -84,27 +120,29 @@ pub(crate) struct Group {
 pub struct RowLayout {
     heights: Option<RowHeights>,
     has_headers: bool,
-    processes: Vec<ProcessRows>,
+    sections: Vec<SectionRows>,
     rows: Vec<RowOfLayout>,
-    /// By index in `processes`: the header and, unless it is folded, the rows.
-    process_sums: FenwickHeights,
-    /// By index in `rows`: the heights, even in folded processes.
+    /// By index in `sections`: the header and, unless it is folded, the rows.
+    section_sums: FenwickHeights,
+    /// By index in `rows`: the heights, even in folded sections.
     row_sums: FenwickHeights,
     /// By track: its index in `rows`, or [`NOWHERE`].
     index_of_track: Vec<u32>,
     /// By the lead of a group: the index of its header in `rows`.
     index_of_head: FxHashMap<TrackIdx, u32>,
-    /// By process: its index in `processes`, or [`NOWHERE`].
+    /// By process: its index in `sections`, or [`NOWHERE`].
     index_of_process: Vec<u32>,
+    /// By group of the user: its index in `sections`.
+    index_of_custom: FxHashMap<CustomGroupId, u32>,
 }
 
 /// The index of a track or process that is not laid out.
 const NOWHERE: u32 = u32::MAX;
 
-/// A process with visible tracks.
+/// A section with visible tracks.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct ProcessRows {
-    process: ProcessIdx,
+struct SectionRows {
+    section: RowSection,
     /// Its group headers and tracks, as a range of the list of rows.
     rows: Range<u32>,
     tracks: u32,
@@ -113,7 +151,7 @@ struct ProcessRows {
     folded: bool,
 }
 
-/// A row below the header of a process.
+/// A row below the header of a section.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum RowOfLayout {
     Head(HeadOfGroup),
@@ -124,14 +162,14 @@ enum RowOfLayout {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct HeadOfGroup {
     lead: TrackIdx,
-    process_index: u32,
+    section_index: u32,
     tracks: u32,
     hidden_tracks: u32,
     folded: bool,
 }
 
 impl RowLayout {
-    /// Lays out tracks in the given order, in which those of a process are adjacent, with a header above each process.
+    /// Lays out tracks in the given order, in which those of a section are adjacent, with a header above each section.
     /// Takes O(n): a window does it in the background for many tracks.
     pub fn new(
         tracks: impl IntoIterator<Item = TrackRows>,
@@ -141,8 +179,11 @@ impl RowLayout {
     ) -> Self {
         let mut layout = Self { heights: Some(*heights), has_headers: true, ..Self::default() };
         layout.push_tracks(tracks, kind_of, folded);
-        for process in &mut layout.processes {
-            process.folded = folded.processes.contains(&process.process);
+        for rows in &mut layout.sections {
+            rows.folded = match rows.section {
+                RowSection::Custom(group) => folded.custom_groups.contains(&group),
+                RowSection::Process(process) => folded.processes.contains(&process),
+            };
         }
         layout.add_up();
         layout
@@ -164,17 +205,17 @@ impl RowLayout {
     /// Returns the height of all rows.
     #[must_use]
     pub(crate) fn height_px(&self) -> u64 {
-        self.process_sums.total()
+        self.section_sums.total()
     }
 
-    /// Returns the process headers and tracks that touch `[top_px, bottom_px)`. Work is bounded by these; rows without
+    /// Returns the headers and tracks that touch `[top_px, bottom_px)`. Work is bounded by these; rows without
     /// height, such as hidden tracks, are skipped by a search.
     #[must_use]
     pub(crate) fn groups_within(&self, top_px: u64, bottom_px: u64) -> Vec<Group> {
         let mut groups = Vec::new();
-        let mut index = self.process_sums.at(top_px);
-        while let Some(process) = self.processes.get(index) {
-            let header_top_px = self.process_sums.before(index);
+        let mut index = self.section_sums.at(top_px);
+        while let Some(process) = self.sections.get(index) {
+            let header_top_px = self.section_sums.before(index);
             if header_top_px >= bottom_px {
                 break;
             }
@@ -185,13 +226,13 @@ impl RowLayout {
             if !process.folded {
                 self.rows_within(process, tracks_top_px, top_px..bottom_px, &mut groups);
             }
-            index = self.process_sums.at(header_top_px + u64::from(self.process_sums.height(index)));
+            index = self.section_sums.at(header_top_px + u64::from(self.section_sums.height(index)));
         }
         groups
     }
 
     /// Adds the rows of a process that touch some pixels. Its first row starts at `rows_top_px`.
-    fn rows_within(&self, process: &ProcessRows, rows_top_px: u64, pixels: Range<u64>, groups: &mut Vec<Group>) {
+    fn rows_within(&self, process: &SectionRows, rows_top_px: u64, pixels: Range<u64>, groups: &mut Vec<Group>) {
         let before_px = self.row_sums.before(process.rows.start as usize);
         let mut index = self.row_sums.at(before_px + pixels.start.saturating_sub(rows_top_px));
         while index < process.rows.end as usize {
@@ -236,9 +277,9 @@ impl RowLayout {
     #[must_use]
     pub(crate) fn group_of(&self, kind: GroupKind) -> Option<Group> {
         match kind {
-            GroupKind::Process(process) => {
-                let index = self.index_of_process(process)?;
-                (self.processes[index].header_px > 0).then(|| self.header_group(index, self.process_sums.before(index)))
+            GroupKind::Custom(_) | GroupKind::Process(_) => {
+                let index = self.index_of_section(kind)?;
+                (self.sections[index].header_px > 0).then(|| self.header_group(index, self.section_sums.before(index)))
             }
             GroupKind::Tracks(lead) => self.shown_row(self.head_of(lead)?.0),
             GroupKind::Track(track) => self.shown_row(self.lanes_of(track)?.0),
@@ -247,13 +288,13 @@ impl RowLayout {
 
     /// Returns a row that has a height, unless its process is folded.
     fn shown_row(&self, index: usize) -> Option<Group> {
-        let process_index = self.rows[index].process_index();
-        let process = &self.processes[process_index];
+        let section_index = self.rows[index].section_index();
+        let process = &self.sections[section_index];
         if process.folded || self.row_sums.height(index) == 0 {
             return None;
         }
         let within_px = self.row_sums.before(index) - self.row_sums.before(process.rows.start as usize);
-        let top_px = self.process_sums.before(process_index) + u64::from(process.header_px) + within_px;
+        let top_px = self.section_sums.before(section_index) + u64::from(process.header_px) + within_px;
         Some(self.row_group(index, top_px))
     }
 
@@ -261,8 +302,8 @@ impl RowLayout {
     #[must_use]
     pub(crate) fn tracks_of(&self, kind: GroupKind) -> Vec<TrackIdx> {
         let indices = match kind {
-            GroupKind::Process(process) => {
-                let range = self.index_of_process(process).map_or(0..0, |index| self.processes[index].rows.clone());
+            GroupKind::Custom(_) | GroupKind::Process(_) => {
+                let range = self.index_of_section(kind).map_or(0..0, |index| self.sections[index].rows.clone());
                 range.start as usize..range.end as usize
             }
             GroupKind::Tracks(lead) => self.head_of(lead).map_or(0..0, |(index, head)| head.members(index)),
@@ -279,8 +320,8 @@ impl RowLayout {
     #[must_use]
     pub(crate) fn is_folded(&self, kind: GroupKind) -> bool {
         match kind {
-            GroupKind::Process(process) => {
-                self.index_of_process(process).is_some_and(|index| self.processes[index].folded)
+            GroupKind::Custom(_) | GroupKind::Process(_) => {
+                self.index_of_section(kind).is_some_and(|index| self.sections[index].folded)
             }
             GroupKind::Tracks(lead) => self.head_of(lead).is_some_and(|(_, head)| head.folded),
             GroupKind::Track(track) => self.lanes_of(track).is_some_and(|(_, lanes)| lanes.folded),
@@ -290,10 +331,10 @@ impl RowLayout {
     /// Folds or unfolds a process, a group or a track.
     pub(crate) fn set_folded(&mut self, kind: GroupKind, folded: bool) {
         match kind {
-            GroupKind::Process(process) => {
-                if let Some(index) = self.index_of_process(process) {
-                    self.processes[index].folded = folded;
-                    self.update_process(index);
+            GroupKind::Custom(_) | GroupKind::Process(_) => {
+                if let Some(index) = self.index_of_section(kind) {
+                    self.sections[index].folded = folded;
+                    self.update_section(index);
                 }
             }
             GroupKind::Tracks(lead) => {
@@ -349,20 +390,23 @@ impl RowLayout {
             if spans == 0 {
                 continue; // only flows, which have no rows
             }
-            if self.processes.last().is_none_or(|last| last.process != track.process) {
-                let start = self.rows.len() as u32;
-                set_index(&mut self.index_of_process, track.process.index(), self.processes.len());
-                let (process, rows) = (track.process, start..start);
-                self.processes.push(ProcessRows { process, rows, tracks: 0, header_px: 0, folded: false });
+            let section = track.section();
+            if self.sections.last().is_none_or(|last| last.section != section) {
+                let (start, index) = (self.rows.len() as u32, self.sections.len());
+                match section {
+                    RowSection::Custom(group) => drop(self.index_of_custom.insert(group, index as u32)),
+                    RowSection::Process(process) => set_index(&mut self.index_of_process, process.index(), index),
+                }
+                self.sections.push(SectionRows { section, rows: start..start, tracks: 0, header_px: 0, folded: false });
             }
-            let process_index = (self.processes.len() - 1) as u32;
+            let section_index = (self.sections.len() - 1) as u32;
             let hidden = folded.hidden.contains(&track.track);
             let group = track.group.filter(|_| self.has_headers);
-            let head = group.and_then(|group| self.join(&group, process_index, hidden, folded));
+            let head = group.and_then(|group| self.join(&group, section_index, hidden, folded));
             set_index(&mut self.index_of_track, track.track.index(), self.rows.len());
             self.rows.push(RowOfLayout::Track(LanesOfTrack {
                 track: track.track,
-                process_index,
+                section_index,
                 head_index: head.map_or(NOWHERE, |(index, _)| index),
                 first: track.lanes.start,
                 instants,
@@ -374,7 +418,7 @@ impl RowLayout {
                 hidden,
                 curves: track.curves,
             }));
-            if let Some(process) = self.processes.last_mut() {
+            if let Some(process) = self.sections.last_mut() {
                 process.rows.end = self.rows.len() as u32;
                 process.tracks += 1;
             }
@@ -385,7 +429,7 @@ impl RowLayout {
     fn join(
         &mut self,
         group: &TrackGroup,
-        process_index: u32,
+        section_index: u32,
         is_hidden: bool,
         folded: &Folded,
     ) -> Option<(u32, HeadOfGroup)> {
@@ -395,7 +439,7 @@ impl RowLayout {
         let index = known.filter(|_| is_last).unwrap_or(self.rows.len() as u32);
         if !is_last {
             let folded = folded.has_group(group);
-            self.rows.push(RowOfLayout::Head(HeadOfGroup { lead, process_index, tracks: 0, hidden_tracks: 0, folded }));
+            self.rows.push(RowOfLayout::Head(HeadOfGroup { lead, section_index, tracks: 0, hidden_tracks: 0, folded }));
             self.index_of_head.insert(lead, index);
         }
         let RowOfLayout::Head(head) = &mut self.rows[index as usize] else { return None };
@@ -407,8 +451,8 @@ impl RowLayout {
     fn add_up(&mut self) {
         let heights = self.heights_px();
         self.row_sums = FenwickHeights::new(self.rows.iter().map(|row| row.height_px(&heights)).collect());
-        let processes = (0..self.processes.len()).map(|index| self.measure_process(index)).collect();
-        self.process_sums = FenwickHeights::new(processes);
+        let processes = (0..self.sections.len()).map(|index| self.measure_section(index)).collect();
+        self.section_sums = FenwickHeights::new(processes);
     }
 
     fn measure_row(&mut self, index: usize) {
@@ -418,30 +462,30 @@ impl RowLayout {
 
     fn update_row(&mut self, index: usize) {
         self.measure_row(index);
-        self.update_process(self.rows[index].process_index());
+        self.update_section(self.rows[index].section_index());
     }
 
-    fn update_process(&mut self, index: usize) {
-        let height_px = self.measure_process(index);
-        self.process_sums.set(index, height_px);
+    fn update_section(&mut self, index: usize) {
+        let height_px = self.measure_section(index);
+        self.section_sums.set(index, height_px);
     }
 
-    /// Returns the height of a process including its header, which it has while one of its tracks is visible.
-    fn measure_process(&mut self, index: usize) -> u32 {
-        let rows = self.processes[index].rows.clone();
+    /// Returns the height of a section including its header, which it has while one of its tracks is visible.
+    fn measure_section(&mut self, index: usize) -> u32 {
+        let rows = self.sections[index].rows.clone();
         let rows_px = self.row_sums.before(rows.end as usize) - self.row_sums.before(rows.start as usize);
         let header_px = if rows_px > 0 && self.has_headers { self.heights_px().header_px } else { 0 };
-        let process = &mut self.processes[index];
+        let process = &mut self.sections[index];
         process.header_px = header_px;
         let shown_px = if process.folded { 0 } else { rows_px };
-        // Beyond 4 billion pixels, some 200 million lanes of one process, the last ones cannot be scrolled to.
+        // Beyond 4 billion pixels, some 200 million lanes of one section, the last ones cannot be scrolled to.
         u32::try_from(shown_px + u64::from(header_px)).unwrap_or(u32::MAX)
     }
 
     fn header_group(&self, index: usize, top_px: u64) -> Group {
-        let process = &self.processes[index];
+        let process = &self.sections[index];
         let folded_lanes = if process.folded { process.tracks } else { 0 };
-        Group { kind: GroupKind::Process(process.process), top_px, height_px: process.header_px, folded_lanes }
+        Group { kind: process.section.header(), top_px, height_px: process.header_px, folded_lanes }
     }
 
     fn row_group(&self, index: usize, top_px: u64) -> Group {
@@ -468,8 +512,14 @@ impl RowLayout {
         }
     }
 
-    fn index_of_process(&self, process: ProcessIdx) -> Option<usize> {
-        self.index_of_process.get(process.index()).filter(|&&index| index != NOWHERE).map(|&index| index as usize)
+    /// Returns the index of the section with this header.
+    fn index_of_section(&self, header: GroupKind) -> Option<usize> {
+        let index = match header {
+            GroupKind::Custom(group) => self.index_of_custom.get(&group),
+            GroupKind::Process(process) => self.index_of_process.get(process.index()),
+            GroupKind::Tracks(_) | GroupKind::Track(_) => None,
+        };
+        index.filter(|&&index| index != NOWHERE).map(|&index| index as usize)
     }
 
     fn heights_px(&self) -> RowHeights {
@@ -478,9 +528,9 @@ impl RowLayout {
 }
 
 impl RowOfLayout {
-    fn process_index(&self) -> usize {
-        let (Self::Head(HeadOfGroup { process_index, .. }) | Self::Track(LanesOfTrack { process_index, .. })) = self;
-        *process_index as usize
+    fn section_index(&self) -> usize {
+        let (Self::Head(HeadOfGroup { section_index, .. }) | Self::Track(LanesOfTrack { section_index, .. })) = self;
+        *section_index as usize
     }
 
     fn height_px(&self, heights: &RowHeights) -> u32 {

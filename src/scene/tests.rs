@@ -33,8 +33,12 @@ pub(crate) fn threads(spans: &[(&str, &str, u32)]) -> Snapshot {
     snapshot(&format!("[{}]", lines.collect::<Vec<_>>().join(",")))
 }
 
+fn in_order(order: TrackOrder) -> Arrangement {
+    Arrangement { order, ..Arrangement::default() }
+}
+
 fn shown(snapshot: &Snapshot, order: TrackOrder, filter: &str) -> Vec<String> {
-    let tracks = arrange::tracks(snapshot, order, filter);
+    let tracks = arrange::tracks(snapshot, &Arrangement { filter: filter.to_owned(), ..in_order(order) });
     tracks.iter().map(|rows| snapshot.track(rows.track).name.to_string()).collect()
 }
 
@@ -65,7 +69,7 @@ fn tracks_in_order_of_their_longest_span_are_those_of_a_loop_over_all_spans() {
     let texts: Vec<_> = spans.iter().map(|&(pid, tid, ts, dur)| span(pid, tid, ts, dur)).collect();
     let counter = r#"{"ph":"C","name":"n","pid":1,"ts":5,"args":{"v":999999999}}"#;
     let snapshot = snapshot(&format!("[{},{counter}]", texts.join(",")));
-    let tracks = arrange::tracks(&snapshot, TrackOrder::Longest, "");
+    let tracks = arrange::tracks(&snapshot, &in_order(TrackOrder::Longest));
     let longest = |pid: &str, tid: &str| {
         let of_track =
             spans.iter().filter(|(p, t, ..)| p.to_string() == pid && (tid.is_empty() || t.to_string() == tid));
@@ -102,7 +106,7 @@ fn tracks_of_a_group_stay_together_in_every_order() {
     let snapshot = snapshot(&format!("[{}]", lines.join(",")));
     assert_eq!(snapshot.groups().len(), 3);
     for order in TrackOrder::ALL {
-        let tracks = arrange::tracks(&snapshot, order, "");
+        let tracks = arrange::tracks(&snapshot, &in_order(order));
         let runs: Vec<_> = tracks
             .chunk_by(|one, next| one.group.is_some() && one.group == next.group)
             .filter_map(|run| run[0].group.map(|group| (group.lead, run.len())))
@@ -135,7 +139,7 @@ fn states_stay_with_their_thread_in_every_order_and_are_no_spans() {
     ];
     let snapshot = snapshot(&lines.concat());
     for order in TrackOrder::ALL {
-        let tracks = arrange::tracks(&snapshot, order, "");
+        let tracks = arrange::tracks(&snapshot, &in_order(order));
         let keys = tracks.iter().map(|rows| &snapshot.track(rows.track).key);
         let of_threads: Vec<_> = keys
             .filter(|key| matches!(key.kind, TrackKind::State | TrackKind::Thread))

@@ -50,7 +50,7 @@ impl LiveTiles {
                 later.lane_since(earlier, lane).map(|lane| (TileOwner::Lane(lane), later.lane(lane)))
             }
             // Summaries are built again for the later snapshot.
-            TileOwner::Process(_) | TileOwner::Tracks(_) => None,
+            TileOwner::Custom(_) | TileOwner::Process(_) | TileOwner::Tracks(_) => None,
         });
         self.load_with(Arc::new(later.clone()), pool);
     }

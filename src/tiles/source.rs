@@ -2,6 +2,7 @@
 
 use crate::model::{ProcessIdx, TrackIdx};
 use crate::query::{Buckets, Cell, CounterCell, ReadCount, Snapshot, pixels};
+use crate::scene::custom_groups::CustomGroupId;
 use crate::store::lane::{LaneIdx, LaneInfo};
 
 /// The owner of a tile: a lane of the store, or a process or group whose lanes are summarised as one.
@@ -9,6 +10,8 @@ use crate::store::lane::{LaneIdx, LaneInfo};
 pub enum TileOwner {
     /// A lane of the store.
     Lane(LaneIdx),
+    /// All lanes of a group that the user has made.
+    Custom(CustomGroupId),
     /// All lanes of a process.
     Process(ProcessIdx),
     /// All lanes of a group of tracks, identified by its lead.
@@ -29,21 +32,21 @@ impl TileSource for Snapshot {
     fn info(&self, owner: TileOwner) -> Option<LaneInfo> {
         match owner {
             TileOwner::Lane(lane) => Some(self.lane(lane)),
-            TileOwner::Process(_) | TileOwner::Tracks(_) => None,
+            TileOwner::Custom(_) | TileOwner::Process(_) | TileOwner::Tracks(_) => None,
         }
     }
 
     fn longest(&self, owner: TileOwner, buckets: Buckets, cells: &mut Vec<Cell>) -> ReadCount {
         match owner {
             TileOwner::Lane(lane) => pixels::longest(self, lane, buckets, cells),
-            TileOwner::Process(_) | TileOwner::Tracks(_) => ReadCount::default(),
+            TileOwner::Custom(_) | TileOwner::Process(_) | TileOwner::Tracks(_) => ReadCount::default(),
         }
     }
 
     fn counter(&self, owner: TileOwner, buckets: Buckets, cells: &mut Vec<CounterCell>) -> ReadCount {
         match owner {
             TileOwner::Lane(lane) => pixels::counter(self, lane, buckets, cells),
-            TileOwner::Process(_) | TileOwner::Tracks(_) => ReadCount::default(),
+            TileOwner::Custom(_) | TileOwner::Process(_) | TileOwner::Tracks(_) => ReadCount::default(),
         }
     }
 }

@@ -17,8 +17,9 @@ use rustc_hash::FxHashMap;
 use super::rebucket::TileCell;
 use super::source::{TileOwner, TileSource};
 use crate::base::cancel::{Cancel, Cancelled};
-use crate::model::{ProcessIdx, TrackIdx, TrackKind};
+use crate::model::{ProcessIdx, TrackIdx, TrackKind, TrackSet};
 use crate::query::{Buckets, Cell, CounterCell, ReadCount, RowCount, Snapshot, pixels};
+use crate::scene::custom_groups::{CustomGroupId, CustomGroups};
 use crate::scene::titles::track_title;
 use crate::store::iforest::{self, LongestNs};
 use crate::store::lane::{LaneIdx, LaneInfo, LaneKind};
@@ -36,11 +37,12 @@ pub(crate) struct TrackSummaries {
     processes: FxHashMap<ProcessIdx, LaneSummary>,
     /// By the lead of a group.
     groups: FxHashMap<TrackIdx, LaneSummary>,
+    custom_groups: FxHashMap<CustomGroupId, LaneSummary>,
 }
 
 #[derive(Debug, Clone)]
 struct LaneSummary {
-    /// All lanes of the process, longest span first.
+    /// All lanes of the process or of the user's group, longest span first.
     lanes: Arc<Vec<RankedLane>>,
     /// Indices into `lanes` of this summary; `None` for all of them.
     indices: Option<Vec<u32>>,
@@ -98,7 +100,23 @@ impl TrackSummaries {
         for summary in large.into_iter().filter(|summary| summary.len() >= lanes_min) {
             summary.precomputed = Some((buckets, summary.query_all(snapshot, buckets, cancel)?));
         }
-        Ok(Self { snapshot: snapshot.clone(), processes, groups })
+        Ok(Self { snapshot: snapshot.clone(), processes, groups, custom_groups: FxHashMap::default() })
+    }
+
+    /// Summarises the groups that the user has made. Reads no rows.
+    #[must_use]
+    pub(crate) fn from_custom_groups(snapshot: &Snapshot, groups: &CustomGroups) -> Self {
+        let summary_of = |tracks: &TrackSet| {
+            let tracks = tracks.iter().take_while(|track| track.index() < snapshot.tracks().tracks.len());
+            let lanes = tracks.flat_map(|track| lanes_of(snapshot, track));
+            let mut lanes: Vec<_> = lanes.map(|(lane, info)| RankedLane::new(snapshot, lane, info)).collect();
+            lanes.sort_by_key(|ranked| (std::cmp::Reverse(ranked.longest_ns), ranked.lane));
+            LaneSummary::new(snapshot, &Arc::new(lanes), None)
+        };
+        let summaries = groups.all().iter().filter_map(|group| Some((group.id, summary_of(&group.tracks)?)));
+        let custom_groups = summaries.collect();
+        let (processes, groups) = (FxHashMap::default(), FxHashMap::default());
+        Self { snapshot: snapshot.clone(), processes, groups, custom_groups }
     }
 
     /// Returns whether an owner has a summary.
@@ -122,6 +140,7 @@ impl TrackSummaries {
 
     fn get(&self, owner: TileOwner) -> Option<&LaneSummary> {
         match owner {
+            TileOwner::Custom(group) => self.custom_groups.get(&group),
             TileOwner::Process(process) => self.processes.get(&process),
             TileOwner::Tracks(lead) => self.groups.get(&lead),
             TileOwner::Lane(_) => None,
@@ -402,9 +421,10 @@ mod tests {
     use super::*;
     use crate::scene::tests::snapshot;
 
-    /// Returns all spans of the trace as `(start_ns, end_ns)`.
-    fn spans_of(snapshot: &Snapshot) -> Vec<(i64, i64)> {
+    /// Returns all spans of some tracks as `(start_ns, end_ns)`.
+    fn spans_of(snapshot: &Snapshot, tracks: &TrackSet) -> Vec<(i64, i64)> {
         let lanes = snapshot.event_lanes().filter(|&lane| snapshot.lane(lane).kind == LaneKind::Spans);
+        let lanes = lanes.filter(|&lane| tracks.contains(snapshot.lane(lane).track));
         let rows =
             lanes.flat_map(|lane| (0..snapshot.lane(lane).rows).map(move |row| crate::store::RowIdx { lane, row }));
         rows.map(|row| snapshot.row(row)).map(|span| (span.start_ns, span.end_ns())).collect()
@@ -428,19 +448,27 @@ mod tests {
             let precomputed = Buckets { first: 0, count: 400, width_log2: 14 };
             let lanes =
                 TrackSummaries::with_lanes_min(lanes_min, &snapshot, precomputed, &Cancel::default()).unwrap();
-            let process = TileOwner::Process(ProcessIdx(0));
+            let of_process = (lanes, TileOwner::Process(ProcessIdx(0)), TrackSet::ALL);
+            let some = TrackSet::from_fn(snapshot.tracks().tracks.len(), |track| track.0 % 3 != 1);
+            let mut groups = CustomGroups::default();
+            let group = TileOwner::Custom(groups.make(some.clone()).unwrap());
+            let of_group = (TrackSummaries::from_custom_groups(&snapshot, &groups), group, some);
             let buckets = Buckets { first, count: 100, width_log2 };
-            let mut cells = Vec::new();
-            lanes.longest(process, buckets, &mut cells);
-            let all = spans_of(&snapshot);
-            for bucket in buckets.first..buckets.end() {
+            for ((lanes, owner, tracks), bucket) in
+                [of_process, of_group].iter().flat_map(|of| (first..buckets.end()).map(move |bucket| (of, bucket)))
+            {
+                let owner = *owner;
+                let mut cells = Vec::new();
+                lanes.longest(owner, buckets, &mut cells);
+                let all = spans_of(&snapshot, tracks);
                 let (from, to) = (buckets.start_ns(bucket), buckets.start_ns(bucket + 1));
                 let longest = all.iter().filter(|span| span.0 < to && span.1 > from).map(|span| span.1 - span.0).max();
                 let cell = cells.iter().find(|cell| (cell.first_bucket..cell.end_bucket()).contains(&bucket));
                 let found = cell.map(|cell| i64::try_from(cell.dur_ns()).unwrap());
                 prop_assert_eq!(found, longest, "bucket {} of {}..{}", bucket, from, to);
                 if let Some(cell) = cell {
-                    let track = lanes.track_of(process, cell.row).unwrap();
+                    let track = lanes.track_of(owner, cell.row).unwrap();
+                    prop_assert!(tracks.contains(track));
                     let row = cell.row & ((1 << ROW_BITS) - 1);
                     let of_track = snapshot.lanes_of(track).map(LaneIdx).any(|lane| {
                         let span = snapshot.row(crate::store::RowIdx { lane, row });

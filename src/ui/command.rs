@@ -17,6 +17,7 @@ use crate::scene::arrange::TrackOrder;
 use crate::scene::bookmarks::BookmarkId;
 use crate::scene::color::Shade;
 use crate::scene::counter_form::CounterForm;
+use crate::scene::custom_groups::CustomGroupId;
 use crate::scene::palette::Colors;
 use crate::scene::rows::{GroupKind, TrackDensity};
 use crate::store::lane::RowIdx;
@@ -277,7 +278,27 @@ pub(crate) enum DerivedCommand {
     Export(bool),
 }
 
-/// Folding, pinning, hiding, sorting and filtering of tracks.
+/// Groups of tracks that the user makes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum CustomGroupCommand {
+    /// Makes a group of the tracks of the scope, and asks for its name.
+    GroupScope,
+    /// Adds the tracks of the scope to a group.
+    AddScope(CustomGroupId),
+    /// Removes the tracks of the scope from their groups.
+    UngroupScope,
+    /// Removes a track from its group.
+    Leave(TrackIdx),
+    /// Drops a group; its tracks return to their processes.
+    Ungroup(CustomGroupId),
+    /// Shows the field of a group's name.
+    StartNaming(CustomGroupId),
+    Rename(CustomGroupId, String),
+    /// Hides the field of the name.
+    EndNaming,
+}
+
+/// Folding, pinning, hiding, grouping, sorting and filtering of tracks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum RowCommand {
     ToggleFold(GroupKind),
@@ -303,6 +324,7 @@ pub(crate) enum RowCommand {
     },
     /// Draws counters in rows of their own again.
     SeparateCounters(Option<GroupKind>),
+    Group(CustomGroupCommand),
     Order(TrackOrder),
     /// Shows only rows whose names contain these words.
     Filter(String),

@@ -18,8 +18,8 @@ use crate::scene::counter_form::CounterForm;
 use crate::scene::palette::{ColorBy, Colors, Hues};
 use crate::scene::rows::TrackDensity;
 use crate::ui::command::{
-    AppCommand, BookmarkCommand, Command, DerivedCommand, LiveCommand, NavigationStep, PanelCommand, RowCommand,
-    SettingCommand, TabCommand, TimelineCommand, ToolWindow,
+    AppCommand, BookmarkCommand, Command, CustomGroupCommand, DerivedCommand, LiveCommand, NavigationStep,
+    PanelCommand, RowCommand, SettingCommand, TabCommand, TimelineCommand, ToolWindow,
 };
 use crate::ui::panel::Panel;
 use crate::ui::purpose::{PictureSize, Purpose};
@@ -38,6 +38,10 @@ fn counters(is_stacked: bool) -> Command {
 /// Draws the counters of the scope in a form.
 fn counter_form(form: CounterForm) -> Command {
     Command::Timeline(TimelineCommand::Rows(RowCommand::ShowCountersAs(form)))
+}
+
+fn group(command: CustomGroupCommand) -> Command {
+    Command::Timeline(TimelineCommand::Rows(RowCommand::Group(command)))
 }
 
 fn derive(kind: DerivedKind) -> Command {
@@ -362,6 +366,12 @@ pub(crate) const TABLE: &[CommandEntry] = &[
     entry(Menu::Rows, "Show hidden tracks", &[], When::Hidden, |_| {
         Command::Timeline(TimelineCommand::Rows(RowCommand::ShowHidden))
     }),
+    entry(Menu::Rows, "Group selected tracks...", &[], When::ScopeTracks, |_| group(CustomGroupCommand::GroupScope))
+        .hint("Shows the tracks of the scope under one header with a name")
+        .within("Groups"),
+    entry(Menu::Rows, "Ungroup selected tracks", &[], When::ScopeTracks, |_| group(CustomGroupCommand::UngroupScope))
+        .hint("Takes the tracks of the scope out of their groups")
+        .within("Groups"),
     entry(Menu::Rows, "Trace order", &[], When::Trace, |_| {
         Command::Timeline(TimelineCommand::Rows(RowCommand::Order(TrackOrder::Trace)))
     })

@@ -7,6 +7,7 @@ mod code;
 mod controls;
 mod copied;
 mod counters;
+mod custom_groups;
 mod derived;
 mod details;
 mod dock;

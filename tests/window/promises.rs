@@ -63,6 +63,10 @@ const PROMISES: &[(&str, &[&str])] = &[
         &["rows::a_pinned_track_stays_while_the_wheel_scrolls_the_rows_and_is_there_when_the_capture_is_opened_again"],
     ),
     ("rows hidden", &["hand::a_hidden_track_is_gone_until_all_that_is_hidden_is_shown_again"]),
+    (
+        "rows grouped under a name",
+        &["time::tracks_chosen_with_ctrl_are_grouped_under_a_typed_name_and_fold_to_a_strip_of_their_colours"],
+    ),
     ("rows filtered by text", &["rows::a_filter_leaves_the_rows_that_it_names_and_escape_brings_back_the_others"]),
     ("the order and the height of rows", &["kinds::rows_are_ordered_and_sized_as_chosen_and_stay_so"]),
     (

@@ -92,6 +92,34 @@ fn a_drag_with_shift_selects_time_and_tracks_and_ctrl_with_a_click_takes_one_awa
 }
 
 #[test]
+fn tracks_chosen_with_ctrl_are_grouped_under_a_typed_name_and_fold_to_a_strip_of_their_colours() {
+    let session = Session::with_reader();
+    let window = rows::opened(&session, "three.json", THREE_THREADS, "omega");
+    window.until_said("Timeline of 3 tracks");
+    for (name, scope) in [("first 1, unfolded", "first of Process 1"), ("third 3, unfolded", "2 threads of Process 1")]
+    {
+        let head = window.place_of(name);
+        window.point((head.left + 60, head.top + 10));
+        window.xdotool(&["keydown", "ctrl", "click", "1"]);
+        window.until_said(scope);
+        window.xdotool(&["keyup", "ctrl"]);
+    }
+    window.give("Group selected tracks...");
+    window.until_said("Name of the group");
+    window.xdotool(&["type", "--delay", "10", "Pair"]);
+    window.key("Return");
+    window.until_said("Pair 2 tracks, in the scope, unfolded");
+    window.press("Pair 2 tracks, in the scope, unfolded");
+    window.until_said("Pair 2 tracks, in the scope, folded");
+    let head = window.place_of("Pair 2 tracks, in the scope, folded");
+    let strip = Place { left: head.right, right: rows::ROWS.right, ..head };
+    window.until("the strip", |window| window.look().find_within(strip, span_color("alpha")));
+    // The remaining thread is below its own process.
+    let rest = window.place_of("second 2, unfolded");
+    assert!(rest.top > head.bottom, "{rest:?} {head:?}");
+}
+
+#[test]
 fn the_map_shows_where_spans_are_what_was_found_and_what_was_lost() {
     let session = Session::with_reader();
     let lossy = TWO_SPANS.replace(']', r#",{"ph":"E","pid":1,"tid":1,"ts":500000}]"#);

@@ -21,7 +21,7 @@ pub(crate) struct LaneRow {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct LanesOfTrack {
     pub(super) track: TrackIdx,
-    pub(super) process_index: u32,
+    pub(super) section_index: u32,
     /// The index of its group's header among the rows, or [`NOWHERE`](super::NOWHERE).
     pub(super) head_index: u32,
     pub(super) first: u32,

@@ -27,6 +27,11 @@ fn group_of(track: u32) -> Option<TrackGroup> {
     Some(TrackGroup { lead: TrackIdx(process * 4 + first), tracks, kind: TrackKind::Async, is_all: false })
 }
 
+/// Returns the group of the user that shows the tracks of every fourth process.
+fn custom_group_of(process: ProcessIdx) -> Option<CustomGroupId> {
+    (process.0 % 4 == 3).then_some(CustomGroupId(process.0))
+}
+
 /// Builds tracks with these lanes, four to a process.
 fn tracks(lane_counts: &[LaneCounts]) -> TrackFixture {
     let mut tracks = TrackFixture { rows: Vec::new(), kinds: Vec::new() };
@@ -45,7 +50,8 @@ fn tracks(lane_counts: &[LaneCounts]) -> TrackFixture {
         let lanes = start..tracks.kinds.len() as u32;
         let (track, process) = (TrackIdx(index), ProcessIdx(index / 4));
         let starts_folded = index % 5 == 2;
-        tracks.rows.push(TrackRows { track, process, lanes, group: group_of(index), starts_folded, curves: 0 });
+        let (group, custom_group) = (group_of(index), custom_group_of(process));
+        tracks.rows.push(TrackRows { track, process, custom_group, lanes, group, starts_folded, curves: 0 });
     }
     tracks
 }
@@ -75,11 +81,16 @@ impl TrackFixture {
                 !folded.hidden.contains(&other.track)
                     && other.lanes.clone().any(|lane| kind_of(lane) != LaneKind::Flows)
             });
-            let process_folded = folded.processes.contains(&track.process);
+            let process_folded = match track.custom_group {
+                Some(group) => folded.custom_groups.contains(&group),
+                None => folded.processes.contains(&track.process),
+            };
             if process != Some(track.process) && has_header {
                 process = Some(track.process);
                 let folded_lanes = if process_folded { shown_of(track.process) } else { 0 };
-                let (kind, height_px) = (GroupKind::Process(track.process), heights.header_px);
+                let process_head = GroupKind::Process(track.process);
+                let kind = track.custom_group.map_or(process_head, GroupKind::Custom);
+                let height_px = heights.header_px;
                 groups.push(Group { kind, top_px: y_px, height_px, folded_lanes });
                 y_px += u64::from(heights.header_px);
             }
@@ -139,6 +150,7 @@ fn folded_ones() -> impl Strategy<Value = Folded> {
     let some = |most: u32| prop::collection::hash_set(0..most, 0..6);
     (some(15), some(60), some(60), some(60)).prop_map(|(processes, tracks, hidden, groups)| Folded {
         toggled_groups: groups.into_iter().map(TrackIdx).collect(),
+        custom_groups: processes.iter().map(|&process| CustomGroupId(process)).collect(),
         processes: processes.into_iter().map(ProcessIdx).collect(),
         tracks: tracks.into_iter().map(TrackIdx).collect(),
         hidden: hidden.into_iter().map(TrackIdx).collect(),
@@ -175,6 +187,8 @@ proptest! {
         let mut layout = tracks.layout(&before);
         for process in (0..15).map(ProcessIdx) {
             layout.set_folded(GroupKind::Process(process), after.processes.contains(&process));
+            let group = CustomGroupId(process.0);
+            layout.set_folded(GroupKind::Custom(group), after.custom_groups.contains(&group));
         }
         for track in (0..60).map(TrackIdx) {
             if let Some(group) = group_of(track.0) {
@@ -220,7 +234,8 @@ fn a_group_of_many_tracks_begins_folded_and_one_of_which_all_are_hidden_has_no_h
     let group = TrackGroup { lead: TrackIdx(0), tracks: 9, kind: TrackKind::Async, is_all: false };
     let tracks = (0..9).map(|track| {
         let (track, lanes) = (TrackIdx(track), track * 2..track * 2 + 2);
-        TrackRows { track, process: ProcessIdx(0), lanes, group: Some(group), starts_folded: false, curves: 0 }
+        let (process, group) = (ProcessIdx(0), Some(group));
+        TrackRows { track, process, custom_group: None, lanes, group, starts_folded: false, curves: 0 }
     });
     let mut layout = RowLayout::new(tracks, |_| LaneKind::Spans, &Folded::default(), &heights());
     let shown = |layout: &RowLayout| layout.groups_within(0, 10_000).len();
@@ -282,6 +297,7 @@ fn no_frame_does_more_for_more_threads_however_they_are_folded_or_hidden() {
         let tracks = (0..processes).flat_map(of_process).map(|(process, track)| TrackRows {
             track: TrackIdx(track),
             process: ProcessIdx(process),
+            custom_group: None,
             lanes: track * 3..track * 3 + 3,
             group: (track % 16 >= 8).then_some(TrackGroup {
                 lead: TrackIdx(track / 16 * 16 + 8),
@@ -336,6 +352,7 @@ fn a_row_of_several_counters_has_a_line_for_each_of_them_and_folded_it_is_as_thi
     let rows = [0, 2, 8].into_iter().zip(0u32..).map(|(curves, track)| TrackRows {
         track: TrackIdx(track),
         process: ProcessIdx(0),
+        custom_group: None,
         lanes: track..track + 1,
         group: None,
         starts_folded: false,

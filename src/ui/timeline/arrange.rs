@@ -2,7 +2,7 @@
 //! layout, computed in the background for many tracks.
 
 use super::state::Timeline;
-use super::tracks::{ArrangeJob, ArrangeResult};
+use super::tracks::{ArrangeJob, ArrangeResult, Arranged};
 use crate::model::{TrackIdx, TrackSet};
 use crate::scene::counter_overlay::{CounterOverlay, counter_lane};
 use crate::scene::rows::{GroupKind, TrackDensity};
@@ -64,6 +64,7 @@ impl Timeline {
                 self.tracks.separate_counters(&self.with_rows_of(&counters));
                 return self.arrange();
             }
+            RowCommand::Group(command) => return self.change_groups(command),
             RowCommand::Order(order) => {
                 self.tracks.set_order(order);
                 return self.arrange();
@@ -112,9 +113,10 @@ impl Timeline {
 
     /// Sets rows that were laid out in the background, unless a later layout was requested.
     pub(crate) fn set_arranged(&mut self, arranged: ArrangeResult) {
-        let Some((layout, changed)) = self.tracks.accept(arranged) else { return };
+        let Some((Arranged { layout, summaries }, changed)) = self.tracks.accept(arranged) else { return };
         let anchor = if self.tracks.take_keep_first_row() { self.row_anchor() } else { None };
         self.rows.set_layout(layout);
+        self.set_custom_summaries(summaries.as_ref());
         for kind in changed {
             self.apply(kind);
         }
@@ -128,6 +130,10 @@ impl Timeline {
         }
         if let Some(row) = self.tracks.take_reveal() {
             self.scroll_to_row(row);
+        }
+        #[expect(clippy::cast_precision_loss, reason = "below 2^53")]
+        if let Some(header) = self.tracks.take_header().and_then(|header| self.rows.layout.group_of(header)) {
+            self.scroll_to(header.top_px as f64);
         }
     }
 
@@ -144,9 +150,7 @@ impl Timeline {
 
     /// Unfolds the parents of a track. Returns whether it is laid out at all.
     pub(super) fn uncover(&mut self, track: TrackIdx) -> bool {
-        let process = self.snapshot.track(track).process;
-        let group = self.snapshot.group_of(track).map(|group| GroupKind::Tracks(group.lead));
-        for kind in [Some(GroupKind::Process(process)), group, Some(GroupKind::Track(track))].into_iter().flatten() {
+        for kind in self.kinds_above(track).chain([GroupKind::Track(track)]) {
             if self.is_folded(kind) {
                 self.set_folded(kind, false);
             }
@@ -156,6 +160,23 @@ impl Timeline {
             self.rows_changed();
         }
         self.rows.layout.group_of(GroupKind::Track(track)).is_some()
+    }
+
+    /// Returns the header of the outermost level above a row, or the row itself if it is one.
+    pub(super) fn header_of(&self, kind: GroupKind) -> GroupKind {
+        match kind {
+            GroupKind::Custom(_) | GroupKind::Process(_) => kind,
+            // The user's groups have no groups of the trace.
+            GroupKind::Tracks(lead) => GroupKind::Process(self.snapshot.track(lead).process),
+            GroupKind::Track(track) => self.tracks.arrangement().header_above(&self.snapshot, track),
+        }
+    }
+
+    /// Returns the headers above a track, the outermost first.
+    pub(super) fn kinds_above(&self, track: TrackIdx) -> impl Iterator<Item = GroupKind> + use<> {
+        let arrangement = self.tracks.arrangement();
+        let header = arrangement.header_above(&self.snapshot, track);
+        [Some(header), arrangement.group_above(&self.snapshot, track)].into_iter().flatten()
     }
 
     /// Returns whether only the header of a process, the header of a group, or the outermost spans of a track are

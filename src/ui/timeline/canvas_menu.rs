@@ -118,7 +118,7 @@ fn group_section(timeline: &Timeline, kind: GroupKind, is_below_span: bool) -> M
     });
     let [name, ask] = match kind {
         GroupKind::Process(_) => ["The process", "Ask about the process"],
-        GroupKind::Tracks(_) => ["The group", "Ask about the group"],
+        GroupKind::Custom(_) | GroupKind::Tracks(_) => ["The group", "Ask about the group"],
         GroupKind::Track(_) => ["The track", "Ask about the track"],
     };
     if is_below_span {

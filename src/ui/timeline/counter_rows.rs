@@ -69,7 +69,7 @@ impl Timeline {
     pub(super) fn counters_of(&self, of: Option<GroupKind>) -> Vec<TrackIdx> {
         match of {
             None => self.selection.counters().to_vec(),
-            Some(GroupKind::Process(_)) => Vec::new(),
+            Some(GroupKind::Custom(_) | GroupKind::Process(_)) => Vec::new(),
             Some(GroupKind::Tracks(lead)) => {
                 let group = self.snapshot.group_of(lead).filter(|group| group.kind == TrackKind::Counter);
                 let is_small = group.is_some_and(|group| group.tracks as usize <= OVERLAID_MAX);
@@ -134,7 +134,7 @@ impl Timeline {
                 }
                 choices
             }
-            GroupKind::Process(_) | GroupKind::Track(_) => Vec::new(),
+            GroupKind::Custom(_) | GroupKind::Process(_) | GroupKind::Track(_) => Vec::new(),
         }
     }
 

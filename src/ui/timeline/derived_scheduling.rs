@@ -25,6 +25,9 @@ impl Timeline {
     /// Returns whether scheduling tracks are offered for a process, a group or a track.
     pub(super) fn has_scheduling(&self, kind: GroupKind) -> bool {
         match kind {
+            GroupKind::Custom(_) => match scheduled(self, kind) {
+                Scheduled::Cpus(tracks) | Scheduled::States(tracks) => !tracks.is_empty(),
+            },
             GroupKind::Process(_) => self.snapshot.has_states(),
             GroupKind::Tracks(track) | GroupKind::Track(track) => match self.snapshot.track(track).key.kind {
                 TrackKind::Cpu | TrackKind::State => true,
@@ -39,27 +42,34 @@ impl Timeline {
     /// Adds the scheduling tracks of a process, a thread, or of CPUs.
     pub(super) fn derive_scheduling(&mut self, kind: GroupKind) {
         let title = match kind {
+            GroupKind::Custom(group) => self.custom_group_text(group).0,
             GroupKind::Process(process) => self.process_text(process),
             GroupKind::Tracks(lead) => self.group_text(lead).0,
             GroupKind::Track(track) => self.track_text(track).0,
         };
+        let scheduled = scheduled(self, kind);
         let mut add = |tracks: TrackSet, filter: &str, state: &str| {
             if tracks.iter().next().is_some() {
                 let scope = SelectedScope { range: None, tracks, filter: filter.into() };
                 self.derived.add(DerivedKind::Busy, scope, &format!("{title}: {state}"));
             }
         };
-        match scheduled(&self.snapshot, kind) {
+        match scheduled {
             Scheduled::Cpus(tracks) => add(tracks, "", "busy"),
             Scheduled::States(tracks) => STATES.iter().for_each(|(state, filter)| add(tracks.clone(), filter, state)),
         }
     }
 }
 
-fn scheduled(snapshot: &crate::query::Snapshot, kind: GroupKind) -> Scheduled {
+fn scheduled(timeline: &Timeline, kind: GroupKind) -> Scheduled {
+    let snapshot = &timeline.snapshot;
     let of = |is_meant: &dyn Fn(TrackIdx) -> bool| TrackSet::from_fn(snapshot.tracks().tracks.len(), is_meant);
     let is_state = |track: TrackIdx| snapshot.track(track).key.kind == TrackKind::State;
     match kind {
+        GroupKind::Custom(group) => {
+            let tracks = timeline.tracks.arrangement().custom_groups.get(group).map(|group| &group.tracks);
+            Scheduled::States(of(&|track| is_state(track) && tracks.is_some_and(|tracks| tracks.contains(track))))
+        }
         GroupKind::Process(process) => {
             Scheduled::States(of(&|track| is_state(track) && snapshot.track(track).process == process))
         }

@@ -11,6 +11,7 @@ use super::state::Timeline;
 use crate::base::shell::quoted;
 use crate::base::time::{duration_text, grouped_digits};
 use crate::scene::arrange::OVERLAYS_MAX;
+use crate::scene::custom_groups::CUSTOM_GROUPS_MAX;
 use crate::scene::labels::{shorten_middle, shown};
 use crate::ui::command::{AppCommand, Command, DerivedCommand, DerivedId, TimelineCommand, ToolWindow};
 use crate::ui::theme::{LABEL_POINTS, Theme};
@@ -60,10 +61,13 @@ impl Timeline {
         self.derived_pane.redraw();
     }
 
-    /// Returns a sentence if a derived track or a row of several counters was refused since the last call.
+    /// Returns a sentence if a derived track, a group or a row of several counters was refused since the last call.
     pub(crate) fn take_note(&mut self) -> Option<String> {
         if self.derived.take_refused() {
             return Some(format!("At most {DERIVED_MAX} derived tracks: remove one to add another."));
+        }
+        if self.tracks.take_refused_group() {
+            return Some(format!("At most {CUSTOM_GROUPS_MAX} groups of tracks: ungroup one to make another."));
         }
         let is_refused = self.tracks.take_refused_overlay();
         is_refused.then(|| format!("At most {OVERLAYS_MAX} rows of several counters: separate one to add another."))

@@ -34,6 +34,8 @@ impl Timeline {
     /// Returns the file of some rows; `None` for a trace of one file.
     pub(super) fn file_of(&self, kind: GroupKind) -> Option<&Arc<str>> {
         let ProcessIdx(process) = match kind {
+            // Its tracks may be of several files.
+            GroupKind::Custom(_) => return None,
             GroupKind::Process(process) => process,
             GroupKind::Tracks(track) | GroupKind::Track(track) => self.snapshot.track(track).process,
         };

@@ -68,13 +68,12 @@ fn middle_of(timeline: &Timeline, rows: &ShownPane<'_>, row: RowIdx) -> Option<f
     /// Farther away, the curve's shape is not visible.
     const REACH: f32 = 4000.0;
     let track = timeline.snapshot.lane(row.lane).track;
-    let process = timeline.snapshot.track(track).process;
     let layout = &rows.pane.layout;
     let own = layout.row_of(row.lane, track).map(|place| (place.top_px, place.height_px));
     let group = || {
-        let tracks = timeline.snapshot.group_of(track).map(|group| GroupKind::Tracks(group.lead));
-        let kinds = [Some(GroupKind::Track(track)), tracks, Some(GroupKind::Process(process))];
-        let group = kinds.into_iter().flatten().find_map(|kind| layout.group_of(kind))?;
+        let mut above: Vec<_> = timeline.kinds_above(track).chain([GroupKind::Track(track)]).collect();
+        above.reverse();
+        let group = above.into_iter().find_map(|kind| layout.group_of(kind))?;
         Some((group.top_px, group.height_px))
     };
     let (top_px, height_px) = own.or_else(group)?;

@@ -3,6 +3,7 @@
 use egui::{Align2, Color32, FontId, Id, Painter, Pos2, Rect, Sense, Shape, Stroke, Ui, pos2, vec2};
 
 use super::counter_rows::{RowChoice, paint_legend};
+use super::custom_groups::show_name_field;
 use super::layout::TimelineLayout;
 use super::pane::ShownPane;
 use super::state::Timeline;
@@ -21,7 +22,7 @@ use crate::ui::widgets::letters::letter_width;
 use crate::ui::widgets::reading_order::on_screen;
 
 /// Shows the names in view, and returns the commands of their buttons.
-pub(super) fn show(timeline: &Timeline, ui: &Ui, layout: &TimelineLayout, theme: &Theme) -> Vec<Command> {
+pub(super) fn show(timeline: &Timeline, ui: &mut Ui, layout: &TimelineLayout, theme: &Theme) -> Vec<Command> {
     let mut commands = Vec::new();
     for shown in timeline.panes(layout) {
         let groups = shown.groups();
@@ -53,21 +54,18 @@ pub(super) fn show(timeline: &Timeline, ui: &Ui, layout: &TimelineLayout, theme:
     commands
 }
 
-/// Returns the sticky header: that of the process at the top, if it would be out of view, with its position. The next
+/// Returns the sticky header: that of the process or group at the top, if it would be out of view, with its position. The next
 /// header pushes it out.
 fn header_at_the_top(timeline: &Timeline, shown: &ShownPane<'_>, groups: &[Group]) -> Option<(Group, Rect)> {
-    let process = match groups.first()?.kind {
-        GroupKind::Process(process) => process,
-        GroupKind::Tracks(track) | GroupKind::Track(track) => timeline.snapshot.track(track).process,
-    };
-    let kind = GroupKind::Process(process);
+    let kind = timeline.header_of(groups.first()?.kind);
     let header = shown.pane.layout.group_of(kind)?;
     let band = shown.band(header.top_px, header.height_px);
-    // A folded process is only its header.
+    // A folded one is only its header.
     if band.top() >= shown.gutter.top() || timeline.is_folded(kind) {
         return None;
     }
-    let is_next = |group: &&Group| matches!(group.kind, GroupKind::Process(_)) && group.kind != kind;
+    let is_next =
+        |group: &&Group| matches!(group.kind, GroupKind::Custom(_) | GroupKind::Process(_)) && group.kind != kind;
     let next = groups.iter().find(is_next).map(|next| shown.band(next.top_px, next.height_px).top());
     let top = next.map_or(shown.gutter.top(), |next| shown.gutter.top().min(next - band.height()));
     Some((header, Rect::from_x_y_ranges(shown.gutter.x_range(), top..=top + band.height())))
@@ -85,7 +83,7 @@ struct Joint {
 /// Shows the name of a group, clipped to `clip`.
 fn show_group(
     timeline: &Timeline,
-    ui: &Ui,
+    ui: &mut Ui,
     (group, joint): (&Group, Joint),
     (rect, clip): (Rect, Rect),
     theme: &Theme,
@@ -102,17 +100,14 @@ fn show_group(
     let hovered = response.contains_pointer();
     let pinned = matches!(group.kind, GroupKind::Track(track) if timeline.tracks.is_pinned(track));
     let buttons = if hovered || pinned { Buttons::from_kind(group.kind, pinned, hovered) } else { Buttons::default() };
-    let level = match group.kind {
-        GroupKind::Process(_) => 0,
-        GroupKind::Tracks(_) => 1,
-        GroupKind::Track(track) => {
-            if timeline.snapshot.group_of(track).is_some() {
-                2
-            } else {
-                1
+    let level =
+        match group.kind {
+            GroupKind::Custom(_) | GroupKind::Process(_) => 0,
+            GroupKind::Tracks(_) => 1,
+            GroupKind::Track(track) => {
+                if timeline.tracks.arrangement().group_above(&timeline.snapshot, track).is_some() { 2 } else { 1 }
             }
-        }
-    };
+        };
     let (shown_title, shown_beside) = match group.kind {
         GroupKind::Track(track) if joint.with_above => (continued_title(timeline, track, &title), ""),
         _ => (&*title, &*beside),
@@ -127,7 +122,7 @@ fn show_group(
     }
     buttons.show(ui, id, &name, middle, theme, commands);
     let state = if folded { "folded" } else { "unfolded" };
-    let is_in_scope = !timeline.scope().tracks.is_all() && timeline.selection.has_group(group.kind);
+    let is_in_scope = !timeline.scope().tracks.is_all() && timeline.is_in_scope(group.kind);
     if is_in_scope {
         let bar = Rect::from_min_max(visible.min, pos2(visible.left() + 3.0, visible.bottom()));
         ui.painter_at(clip).rect_filled(bar, 0.0, theme.accent);
@@ -148,12 +143,19 @@ fn show_group(
         });
     }
     context_menu(&response).show(|ui| menu(ui, timeline, group.kind, commands));
+    if let GroupKind::Custom(named) = group.kind
+        && timeline.tracks.named() == Some(named)
+    {
+        let place = Rect::from_min_max(pos2(rect.left() + INDENT, rect.top() + 1.0), rect.max - vec2(4.0, 2.0));
+        commands.extend(show_name_field(timeline, ui, named, place.intersect(clip), theme));
+    }
     response.on_hover_text(tip(timeline, group.kind, &(title + &named), &beside));
 }
 
 /// Returns the name of a process, a group or a track, and the text beside it.
 fn title_of(timeline: &Timeline, kind: GroupKind) -> (String, String) {
     match kind {
+        GroupKind::Custom(group) => timeline.custom_group_text(group),
         GroupKind::Process(process) => (timeline.process_text(process), String::new()),
         GroupKind::Tracks(lead) => timeline.group_text(lead),
         GroupKind::Track(track) => timeline.overlaid_text(track).unwrap_or_else(|| timeline.track_text(track)),
@@ -197,7 +199,7 @@ fn cut_line(line: &str) -> String {
 pub(super) fn choices(timeline: &Timeline, kind: GroupKind) -> Vec<RowChoice> {
     let [fold, unfold, hide] = match kind {
         GroupKind::Process(_) => ["Fold the process", "Unfold the process", "Hide the process"],
-        GroupKind::Tracks(_) => ["Fold the group", "Unfold the group", "Hide the group"],
+        GroupKind::Custom(_) | GroupKind::Tracks(_) => ["Fold the group", "Unfold the group", "Hide the group"],
         GroupKind::Track(_) => ["Fold the track", "Unfold the track", "Hide the track"],
     };
     let fold = if timeline.is_folded(kind) { unfold } else { fold };
@@ -208,6 +210,7 @@ pub(super) fn choices(timeline: &Timeline, kind: GroupKind) -> Vec<RowChoice> {
     }
     choices.extend(timeline.counter_choices(kind));
     choices.push(RowChoice::new(hide, RowCommand::Hide(kind)));
+    choices.extend(timeline.group_choices(kind));
     choices
 }
 
@@ -216,7 +219,9 @@ pub(super) fn choices(timeline: &Timeline, kind: GroupKind) -> Vec<RowChoice> {
 pub(super) fn questions(timeline: &Timeline, kind: GroupKind) -> Vec<(&'static str, Vec<Command>)> {
     let [statistics, search, export] = match kind {
         GroupKind::Process(_) => ["Statistics of the process", "Search in the process", "Export the process..."],
-        GroupKind::Tracks(_) => ["Statistics of the group", "Search in the group", "Export the group..."],
+        GroupKind::Custom(_) | GroupKind::Tracks(_) => {
+            ["Statistics of the group", "Search in the group", "Export the group..."]
+        }
         GroupKind::Track(_) => ["Statistics of the track", "Search in the track", "Export the track..."],
     };
     let only = || scope(ScopeCommand::Only(kind));
@@ -356,7 +361,7 @@ struct Name<'a> {
     clip: Rect,
     title: &'a str,
     beside: &'a str,
-    /// Number of headers above it: none for a process, two for a track of a group.
+    /// Number of headers above it: none for a process or a group of the user, two for a track of a group.
     level: u8,
     folded: bool,
     hovered: bool,
@@ -373,29 +378,29 @@ const INDENT: f32 = 22.0;
 /// below.
 fn paint(ui: &Ui, theme: &Theme, name: &Name<'_>, buttons_width: f32) -> (f32, f32) {
     let painter = ui.painter_at(name.clip);
-    let is_process = matches!(name.group.kind, GroupKind::Process(_));
-    if is_process {
+    let is_header = matches!(name.group.kind, GroupKind::Custom(_) | GroupKind::Process(_));
+    if is_header {
         painter.rect_filled(name.rect, 0.0, theme.header);
     } else if name.hovered {
         painter.rect_filled(name.rect, 0.0, theme.raised);
     }
-    let line = Stroke::new(1.0, if is_process { theme.line } else { theme.grid });
+    let line = Stroke::new(1.0, if is_header { theme.line } else { theme.grid });
     if !name.joint.with_below {
         painter.hline(name.rect.x_range(), name.rect.bottom() - 0.5, line);
     }
     // The name stays in view while a part of its rows is.
-    let line_height = if is_process { name.rect.height() } else { NAME_POINTS.min(name.rect.height()) };
+    let line_height = if is_header { name.rect.height() } else { NAME_POINTS.min(name.rect.height()) };
     let top = name.rect.top().max(name.clip.top()).min(name.rect.bottom() - line_height);
-    let middle = top + line_height / 2.0 + if is_process { 0.0 } else { 1.0 };
+    let middle = top + line_height / 2.0 + if is_header { 0.0 } else { 1.0 };
     let left = name.rect.left() + 10.0 * f32::from(name.level);
     let color = if name.hovered { theme.text } else { theme.weak_text };
     painter.add(triangle(pos2(left + 12.0, middle), name.folded, color));
-    let font = if is_process { FontId::proportional(13.0) } else { FontId::proportional(LABEL_POINTS) };
+    let font = if is_header { FontId::proportional(13.0) } else { FontId::proportional(LABEL_POINTS) };
     let note = match name.group.folded_lanes {
         0 => name.beside.to_owned(),
-        _ if matches!(name.group.kind, GroupKind::Tracks(_)) => name.beside.to_owned(),
-        1 if is_process => "1 track".to_owned(),
-        folded if is_process => format!("{folded} tracks"),
+        _ if matches!(name.group.kind, GroupKind::Custom(_) | GroupKind::Tracks(_)) => name.beside.to_owned(),
+        1 if is_header => "1 track".to_owned(),
+        folded if is_header => format!("{folded} tracks"),
         folded => format!("+{folded}"),
     };
     let note_galley = painter.layout_no_wrap(note.clone(), FontId::proportional(11.0), theme.weak_text);

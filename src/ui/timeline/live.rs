@@ -83,12 +83,14 @@ impl Timeline {
     }
 
     /// Copies the view from another timeline of the same trace, whose tracks and names may have other indices. Copies
-    /// the visible time, the selected span and the selected time.
+    /// the visible time, the selected span, the selected time, derived tracks and the groups of the user.
     pub(crate) fn look_as(&mut self, other: &Self) {
         let (start_ns, end_ns, _) = other.place_in_view();
         self.view.show_when_sized(start_ns, end_ns);
         self.selection.select_range(other.selection.range());
         self.derived = other.derived.for_other(&self.snapshot);
+        let folded = other.tracks.arrangement().folded.custom_groups.clone();
+        self.tracks.set_groups(self.groups_of_other(other), folded);
         let row = other.selection.span().and_then(|row| self.snapshot.row_of_other(&other.snapshot, row));
         self.selection.select(row);
     }

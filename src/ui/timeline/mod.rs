@@ -6,6 +6,7 @@ pub(crate) mod bookmarks;
 mod canvas_menu;
 mod corner;
 mod counter_rows;
+mod custom_groups;
 pub(crate) mod derived;
 mod derived_pane;
 mod derived_scheduling;

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::model::{TrackIdx, TrackSet};
+use crate::model::TrackSet;
 use crate::ui::questions::SelectedScope;
 
 /// Limit for the scopes of one trace: a longer list is no help.
@@ -29,29 +29,16 @@ impl NamedScope {
     }
 
     pub(super) fn new(name: &str, scope: &SelectedScope) -> Self {
-        let tracks = (!scope.tracks.is_all()).then(|| {
-            let mut runs: Vec<(u32, u32)> = Vec::new();
-            for TrackIdx(track) in scope.tracks.iter() {
-                match runs.last_mut() {
-                    Some((_, last)) if *last + 1 == track => *last = track,
-                    Some(_) | None => runs.push((track, track)),
-                }
-            }
-            runs
-        });
+        let tracks = (!scope.tracks.is_all()).then(|| scope.tracks.runs());
         let name = name.chars().take(NAME_LETTERS_MAX).collect();
         Self { name, range: scope.range, tracks, filter: scope.filter.to_string() }
     }
 
     /// Converts to the scope of a trace with this many tracks. The file may have been edited by hand.
     pub(super) fn to_scope(&self, tracks: usize) -> SelectedScope {
-        let is_member = |runs: &[(u32, u32)], TrackIdx(track): TrackIdx| {
-            let after = runs.partition_point(|(first, _)| *first <= track);
-            after.checked_sub(1).is_some_and(|run| track <= runs[run].1)
-        };
         let tracks = match &self.tracks {
             None => TrackSet::ALL,
-            Some(runs) => TrackSet::from_fn(tracks, |track| is_member(runs, track)),
+            Some(runs) => TrackSet::from_runs(tracks, runs),
         };
         let is_valid = crate::query::filter::Filter::parse(&self.filter).is_ok();
         SelectedScope {
@@ -67,6 +54,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::model::TrackIdx;
 
     proptest! {
         #[test]

@@ -32,6 +32,8 @@ pub(super) struct Pane {
     tiles: LiveTiles,
     /// The summaries of folded processes and groups, once the trace summary is there.
     summaries: Option<SummaryTiles>,
+    /// The summaries of folded groups of the user.
+    custom_summaries: Option<SummaryTiles>,
     drawn: Option<Drawn>,
 }
 
@@ -65,7 +67,8 @@ pub(super) struct ShownPane<'a> {
 
 impl Pane {
     pub(super) fn new(layer: Layer) -> Self {
-        Self { layout: RowLayout::default(), layer, tiles: LiveTiles::default(), summaries: None, drawn: None }
+        let (layout, tiles) = (RowLayout::default(), LiveTiles::default());
+        Self { layout, layer, tiles, summaries: None, custom_summaries: None, drawn: None }
     }
 
     pub(super) fn set_layout(&mut self, layout: RowLayout) {
@@ -82,7 +85,7 @@ impl Pane {
     pub(super) fn rest(&mut self) {
         self.drawn = None;
         self.tiles.forget();
-        if let Some(summaries) = &mut self.summaries {
+        for summaries in self.summaries.iter_mut().chain(&mut self.custom_summaries) {
             summaries.tiles.forget();
         }
     }
@@ -96,6 +99,7 @@ impl Pane {
     pub(super) fn update_snapshot(&mut self, earlier: &Snapshot, later: &Snapshot, pool: Option<&LoaderPool>) {
         self.tiles.update_snapshot(earlier, later, pool);
         self.summaries = None;
+        self.custom_summaries = None;
         self.drawn = None;
     }
 
@@ -182,11 +186,13 @@ impl Pane {
 
     /// Sets the summaries of folded processes and groups, loaded with `pool`.
     pub(super) fn set_summaries(&mut self, heads: Option<&Arc<TrackSummaries>>, pool: Option<&LoaderPool>) {
-        self.summaries = heads.map(|heads| {
-            let mut tiles = LiveTiles::default();
-            tiles.load_with(Arc::clone(heads) as Arc<dyn TileSource>, pool);
-            SummaryTiles { heads: Arc::clone(heads), tiles }
-        });
+        self.summaries = heads.map(|heads| SummaryTiles::new(heads, pool));
+        self.drawn = None;
+    }
+
+    /// Sets the summaries of the user's groups, loaded with `pool`.
+    pub(super) fn set_custom_summaries(&mut self, heads: Option<&Arc<TrackSummaries>>, pool: Option<&LoaderPool>) {
+        self.custom_summaries = heads.map(|heads| SummaryTiles::new(heads, pool));
         self.drawn = None;
     }
 
@@ -199,18 +205,42 @@ impl Pane {
         deadline: Instant,
         frame: &mut TimelineFrame,
     ) {
-        /// Share of a header that is free above and below its strip.
-        const FREE_PART: f32 = 0.15;
-        let Some(summaries) = &mut self.summaries else { return };
         let (top_px, bottom_px) = view.pixels_in_view();
         let groups = self.layout.groups_within(top_px, bottom_px);
-        let folded = groups.iter().filter_map(|group| {
+        let folded: Vec<_> = groups.into_iter().filter(|group| self.layout.is_folded(group.kind)).collect();
+        for summaries in self.summaries.iter_mut().chain(&mut self.custom_summaries) {
+            summaries.draw(&folded, names, view, palette, deadline, frame);
+        }
+    }
+}
+
+impl SummaryTiles {
+    fn new(heads: &Arc<TrackSummaries>, pool: Option<&LoaderPool>) -> Self {
+        let mut tiles = LiveTiles::default();
+        tiles.load_with(Arc::clone(heads) as Arc<dyn TileSource>, pool);
+        Self { heads: Arc::clone(heads), tiles }
+    }
+
+    /// Adds the strips of those of the folded headers that have a summary here.
+    fn draw(
+        &mut self,
+        folded: &[Group],
+        names: &Names,
+        view: &Viewport,
+        palette: &Palette,
+        deadline: Instant,
+        frame: &mut TimelineFrame,
+    ) {
+        /// Share of a header that is free above and below its strip.
+        const FREE_PART: f32 = 0.15;
+        let folded = folded.iter().filter_map(|group| {
             let owner = match group.kind {
+                GroupKind::Custom(group) => TileOwner::Custom(group),
                 GroupKind::Process(process) => TileOwner::Process(process),
                 GroupKind::Tracks(lead) => TileOwner::Tracks(lead),
                 GroupKind::Track(_) => return None,
             };
-            (self.layout.is_folded(group.kind) && summaries.heads.has(owner)).then_some((group, owner))
+            self.heads.has(owner).then_some((group, owner))
         });
         let folded: Vec<_> = folded.collect();
         let owners: Vec<_> = folded.iter().map(|&(_, owner)| (owner, LaneKind::Spans)).collect();
@@ -219,8 +249,8 @@ impl Pane {
         }
         let buckets = view.buckets();
         let query = FrameQuery { view, buckets, owners: &owners, deadline };
-        let _pause = summaries.tiles.prepare(&*summaries.heads, query);
-        let tiles = summaries.tiles.known();
+        let _pause = self.tiles.prepare(&*self.heads, query);
+        let tiles = self.tiles.known();
         frame.pending += tiles.pending();
         let mut cells = Vec::new();
         for (group, owner) in folded {
@@ -230,7 +260,7 @@ impl Pane {
             let height = group.height_px as f32;
             let free = (height * FREE_PART).round();
             let band = SummaryBand { y0: y0 + free, y1: y0 + height - free, column_px: frame.column_px };
-            let summary = (owner, &*summaries.heads);
+            let summary = (owner, &*self.heads);
             summary_strip::rects(view, (buckets, &cells), band, summary, (names, palette), &mut frame.rects);
         }
     }
@@ -262,7 +292,7 @@ impl ShownPane<'_> {
         for (index, group) in groups.iter().enumerate() {
             let rect = self.band(group.top_px, group.height_px);
             match group.kind {
-                GroupKind::Process(_) => {
+                GroupKind::Custom(_) | GroupKind::Process(_) => {
                     painter.rect_filled(rect, 0.0, theme.header);
                 }
                 GroupKind::Track(_) if continues_thread(snapshot, &groups, index + 1) => {}

@@ -22,7 +22,7 @@ fn veil_tracks(timeline: &Timeline, ui: &Ui, layout: &TimelineLayout, theme: &Th
         return;
     }
     for shown in timeline.panes(layout) {
-        for group in shown.groups().into_iter().filter(|group| !timeline.selection.has_group(group.kind)) {
+        for group in shown.groups().into_iter().filter(|group| !timeline.is_in_scope(group.kind)) {
             let band = shown.band(group.top_px, group.height_px);
             let veil = Rect::from_x_y_ranges(x.clone(), band.y_range()).intersect(shown.canvas);
             if veil.is_positive() {

@@ -24,15 +24,11 @@ impl Timeline {
     /// Scrolls a row back to where it was. If it was folded, or is in a folded group or process, scrolls to the header,
     /// below the sticky header of its process.
     pub(super) fn return_to_anchor(&mut self, anchor: RowAnchor, folded: Option<GroupKind>) {
-        let process = match anchor.kind {
-            GroupKind::Process(process) => process,
-            GroupKind::Tracks(track) | GroupKind::Track(track) => self.snapshot.track(track).process,
-        };
+        let header = self.header_of(anchor.kind);
         let group = match anchor.kind {
-            GroupKind::Track(track) => self.snapshot.group_of(track).map(|group| GroupKind::Tracks(group.lead)),
-            GroupKind::Process(_) | GroupKind::Tracks(_) => None,
+            GroupKind::Track(track) => self.tracks.arrangement().group_above(&self.snapshot, track),
+            GroupKind::Custom(_) | GroupKind::Process(_) | GroupKind::Tracks(_) => None,
         };
-        let header = GroupKind::Process(process);
         let mut kinds = [Some(anchor.kind), group, Some(header)].into_iter().flatten();
         let Some(row) = kinds.find_map(|kind| self.rows.layout.group_of(kind)) else { return };
         let top_px = if row.kind == anchor.kind && folded != Some(anchor.kind) {

@@ -1,5 +1,5 @@
 //! The part of a timeline that is saved until its trace is opened again: view, arrangement of rows, bookmarks, named
-//! scopes and derived tracks.
+//! scopes, derived tracks and groups of the user.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,6 +9,7 @@ use super::state::Timeline;
 use super::tracks::ArrangeJob;
 use crate::scene::arrange::Arrangement;
 use crate::scene::bookmarks::Bookmarks;
+use crate::scene::custom_groups::{CustomGroups, SavedCustomGroup};
 use crate::scene::palette::{ColorBy, Colors};
 use crate::ui::settings::RulerOrigin;
 
@@ -31,6 +32,8 @@ pub struct SavedTimeline {
     pub(crate) scopes: Vec<NamedScope>,
     /// The derived tracks, which are computed again.
     pub(crate) derived: Vec<SavedDerived>,
+    /// The groups of tracks that the user has made.
+    pub(crate) custom_groups: Vec<SavedCustomGroup>,
 }
 
 impl Timeline {
@@ -50,6 +53,10 @@ impl Timeline {
             color_by: Some(self.colors().by),
             scopes: self.selection.saved().to_vec(),
             derived: self.derived.to_keep(),
+            custom_groups: {
+                let Arrangement { custom_groups, folded, .. } = self.tracks.arrangement();
+                custom_groups.to_saved(|group| folded.custom_groups.contains(&group))
+            },
         }
     }
 
@@ -84,6 +91,9 @@ impl Timeline {
                 self.set_colors(Colors { by, ..self.colors() });
             }
             self.tracks.restore(saved.arrangement, is_unmoved.then_some(saved.scrolled_part));
+            let track_count = self.snapshot.tracks().tracks.len();
+            let (groups, folded) = CustomGroups::from_saved(saved.custom_groups, track_count);
+            self.tracks.set_groups(groups, folded);
         }
         self.arrange()
     }

@@ -20,6 +20,11 @@ impl Timeline {
         self.selection.scope()
     }
 
+    /// Returns whether a track, or any track of a process or group, is in the scope.
+    pub(super) fn is_in_scope(&self, kind: GroupKind) -> bool {
+        self.selection.has_group(kind, &self.tracks.arrangement().custom_groups)
+    }
+
     /// Runs a command of the scope.
     pub(super) fn change_scope(&mut self, command: ScopeCommand) {
         match command {
@@ -165,10 +170,12 @@ impl Timeline {
             for group in shown.pane.layout.groups_within(content_px(top), content_px(bottom) + 1) {
                 match group.kind {
                     GroupKind::Track(track) => tracks.push(track),
-                    GroupKind::Process(_) | GroupKind::Tracks(_) if shown.pane.layout.is_folded(group.kind) => {
+                    GroupKind::Custom(_) | GroupKind::Process(_) | GroupKind::Tracks(_)
+                        if shown.pane.layout.is_folded(group.kind) =>
+                    {
                         tracks.extend(self.rows.layout.tracks_of(group.kind));
                     }
-                    GroupKind::Process(_) | GroupKind::Tracks(_) => headers.push(group.kind),
+                    GroupKind::Custom(_) | GroupKind::Process(_) | GroupKind::Tracks(_) => headers.push(group.kind),
                 }
             }
         }

@@ -6,6 +6,7 @@ use super::named_scopes::NamedScope;
 use crate::model::{ProcessIdx, TrackIdx, TrackKind, TrackSet};
 use crate::query::Snapshot;
 use crate::scene::counter_overlay::OVERLAID_MAX;
+use crate::scene::custom_groups::CustomGroups;
 use crate::scene::rows::GroupKind;
 use crate::store::lane::RowIdx;
 use crate::ui::questions::{SelectedScope, TimeRange};
@@ -53,8 +54,11 @@ impl Selection {
     }
 
     /// Returns whether a track, or any track of a process or group, is in the scope.
-    pub(super) fn has_group(&self, kind: GroupKind) -> bool {
+    pub(super) fn has_group(&self, kind: GroupKind, custom_groups: &CustomGroups) -> bool {
         match kind {
+            GroupKind::Custom(group) => {
+                custom_groups.get(group).is_some_and(|group| group.tracks.intersects(&self.scope.tracks))
+            }
             GroupKind::Track(track) => self.scope.tracks.contains(track),
             GroupKind::Process(process) => self.scope.tracks.is_all() || self.processes.contains(&process),
             GroupKind::Tracks(lead) => self.scope.tracks.is_all() || self.groups.contains(&lead),

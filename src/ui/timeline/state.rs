@@ -34,6 +34,7 @@ use crate::scene::titles::{group_title, process_title, track_title};
 use crate::scene::viewport::Viewport;
 use crate::store::lane::{LaneKind, RowIdx};
 use crate::tiles::loader::LoaderPool;
+use crate::tiles::summaries::TrackSummaries;
 use crate::tiles::trace_summary::TraceSummary;
 use crate::ui::settings::Navigation;
 use crate::ui::theme::Theme;
@@ -296,14 +297,25 @@ impl Timeline {
 
     /// Sets the summary of the whole trace.
     pub(crate) fn set_trace_summary(&mut self, summary: Arc<TraceSummary>) {
-        // Separate threads, so that queries of many lanes do not delay those of the rows.
-        let mut summary_pool = self.summary_pool.take();
-        if self.pool.is_some() && summary_pool.is_none() {
-            summary_pool = LoaderPool::start(SUMMARY_THREADS).ok();
-        }
-        self.summary_pool = summary_pool;
+        self.start_summary_pool();
         self.rows.set_summaries(summary.heads.as_ref(), self.summary_pool.as_ref());
         self.overlays.set_summary(summary);
+    }
+
+    /// Sets the summaries of the user's groups; `None` without groups.
+    pub(super) fn set_custom_summaries(&mut self, summaries: Option<&Arc<TrackSummaries>>) {
+        if summaries.is_some() {
+            self.start_summary_pool();
+        }
+        self.rows.set_custom_summaries(summaries, self.summary_pool.as_ref());
+    }
+
+    /// Starts the threads that load summaries: separate ones, so that queries of many lanes do not delay those of the
+    /// rows.
+    fn start_summary_pool(&mut self) {
+        if self.pool.is_some() && self.summary_pool.is_none() {
+            self.summary_pool = LoaderPool::start(SUMMARY_THREADS).ok();
+        }
     }
 
     /// Sets the minimap of a trace that still runs.

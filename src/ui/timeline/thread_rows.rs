@@ -9,7 +9,7 @@ use crate::scene::rows::{Group, GroupKind};
 pub(super) fn continues_thread(snapshot: &Snapshot, groups: &[Group], index: usize) -> bool {
     let track_at = |index: usize| match groups.get(index)?.kind {
         GroupKind::Track(track) => Some(track),
-        GroupKind::Process(_) | GroupKind::Tracks(_) => None,
+        GroupKind::Custom(_) | GroupKind::Process(_) | GroupKind::Tracks(_) => None,
     };
     let above = index.checked_sub(1).and_then(track_at);
     matches!((above, track_at(index)), (Some(above), Some(track)) if are_of_one_thread(snapshot, above, track))

@@ -1,6 +1,7 @@
 //! The arrangement of the tracks (order, folded and pinned tracks, filter, height) and the layouts derived from it.
 
 use std::hash::Hash;
+use std::sync::Arc;
 
 use rustc_hash::FxHashSet;
 
@@ -10,8 +11,10 @@ use crate::query::track_groups::TrackGroup;
 use crate::scene::arrange::{self, Arrangement, TrackOrder};
 use crate::scene::counter_form::CounterForm;
 use crate::scene::counter_overlay::CounterOverlay;
+use crate::scene::custom_groups::{CustomGroupId, CustomGroups};
 use crate::scene::rows::{GroupKind, RowHeights, RowLayout, TrackDensity};
 use crate::store::lane::RowIdx;
+use crate::tiles::summaries::TrackSummaries;
 
 /// Up to this many tracks are laid out within a frame, more in the background: a thousand take 0.5 ms.
 const TRACKS_AT_ONCE: usize = 2000;
@@ -37,6 +40,12 @@ pub(super) struct TrackState {
     cleared_filter: String,
     /// Rows of several counters that were refused.
     refused_overlays: u32,
+    /// Whether a group of the user was refused.
+    refuses_group: bool,
+    /// The group whose name is edited.
+    names: Option<CustomGroupId>,
+    /// Header to scroll to after the layout.
+    to_header: Option<GroupKind>,
 }
 
 impl TrackState {
@@ -89,19 +98,22 @@ impl TrackState {
     pub(super) fn toggle_folded(&mut self, kind: GroupKind) {
         let folded = &mut self.arrangement.folded;
         match kind {
+            GroupKind::Custom(group) => toggle(&mut folded.custom_groups, group),
             GroupKind::Process(process) => toggle(&mut folded.processes, process),
             GroupKind::Tracks(lead) => toggle(&mut folded.toggled_groups, lead),
             GroupKind::Track(track) => toggle(&mut folded.tracks, track),
         }
     }
 
-    /// Unfolds all tracks, and folds exactly the first `processes` processes. Unfolds some groups, and resets the
-    /// others.
+    /// Unfolds all tracks, and folds exactly the first `processes` processes, and with them the groups of the user.
+    /// Unfolds some groups of the trace, and resets the others.
     pub(super) fn fold_processes(&mut self, processes: u32, unfolded: &[TrackGroup]) {
         let folded = &mut self.arrangement.folded;
         folded.tracks.clear();
         folded.toggled_groups = unfolded.iter().filter(|group| group.starts_folded()).map(|group| group.lead).collect();
         folded.processes = (0..processes).map(ProcessIdx).collect();
+        let custom = self.arrangement.custom_groups.all().iter().map(|group| group.id);
+        folded.custom_groups = custom.filter(|_| processes > 0).collect();
     }
 
     pub(super) fn is_hidden(&self, track: TrackIdx) -> bool {
@@ -122,6 +134,51 @@ impl TrackState {
         let mut hidden: Vec<_> = std::mem::take(&mut self.arrangement.folded.hidden).into_iter().collect();
         hidden.sort_unstable();
         hidden
+    }
+
+    /// Changes the groups of the user. Those that are gone are no longer folded or named.
+    pub(super) fn change_groups<T>(&mut self, change: impl FnOnce(&mut CustomGroups) -> T) -> T {
+        let Arrangement { custom_groups, folded, .. } = &mut self.arrangement;
+        let changed = change(custom_groups);
+        folded.custom_groups.retain(|&group| custom_groups.get(group).is_some());
+        self.names.take_if(|group| custom_groups.get(*group).is_none());
+        changed
+    }
+
+    /// Replaces the groups of the user, and folds some of them.
+    pub(super) fn set_groups(&mut self, groups: CustomGroups, folded: impl IntoIterator<Item = CustomGroupId>) {
+        self.arrangement.custom_groups = groups;
+        self.arrangement.folded.custom_groups = folded.into_iter().collect();
+    }
+
+    /// Returns the group whose name is edited.
+    pub(super) fn named(&self) -> Option<CustomGroupId> {
+        self.names
+    }
+
+    /// Shows the field of a group's name, or hides it.
+    pub(super) fn edit_name(&mut self, group: Option<CustomGroupId>) {
+        self.names = group;
+    }
+
+    /// Scrolls to a header after the next layout.
+    pub(super) fn show_header_when_laid_out(&mut self, header: GroupKind) {
+        self.to_header = Some(header);
+    }
+
+    /// Takes the header to scroll to after a layout.
+    pub(super) fn take_header(&mut self) -> Option<GroupKind> {
+        self.to_header.take()
+    }
+
+    /// Records whether a group could not be made.
+    pub(super) fn refuse_group(&mut self, is_refused: bool) {
+        self.refuses_group = is_refused;
+    }
+
+    /// Returns whether a group could not be made since the last call.
+    pub(super) fn take_refused_group(&mut self) -> bool {
+        std::mem::take(&mut self.refuses_group)
     }
 
     /// Draws a counter in another form.
@@ -185,12 +242,12 @@ impl TrackState {
     }
 
     /// Accepts a layout, with the groups that changed while it was computed; `None` if another one was requested since.
-    pub(super) fn accept(&mut self, arranged: ArrangeResult) -> Option<(RowLayout, Vec<GroupKind>)> {
+    pub(super) fn accept(&mut self, arranged: ArrangeResult) -> Option<(Arranged, Vec<GroupKind>)> {
         if arranged.number != self.arranging {
             return None;
         }
         self.awaits_rows = false;
-        Some((arranged.layout, std::mem::take(&mut self.folded_meanwhile)))
+        Some((arranged.arranged, std::mem::take(&mut self.folded_meanwhile)))
     }
 
     /// Records that a group was folded or hidden, for a layout in progress.
@@ -253,7 +310,14 @@ pub struct ArrangeJob {
 #[derive(Debug)]
 pub struct ArrangeResult {
     number: u64,
-    layout: RowLayout,
+    arranged: Arranged,
+}
+
+/// A layout of all rows, and the summaries of the user's groups, if there are any.
+#[derive(Debug)]
+pub(super) struct Arranged {
+    pub(super) layout: RowLayout,
+    pub(super) summaries: Option<Arc<TrackSummaries>>,
 }
 
 impl ArrangeJob {
@@ -261,6 +325,9 @@ impl ArrangeJob {
     #[must_use]
     pub fn run(self) -> ArrangeResult {
         let layout = arrange::layout(&self.snapshot, &self.arrangement, &self.heights);
-        ArrangeResult { number: self.number, layout }
+        let groups = &self.arrangement.custom_groups;
+        let summaries =
+            (!groups.is_empty()).then(|| Arc::new(TrackSummaries::from_custom_groups(&self.snapshot, groups)));
+        ArrangeResult { number: self.number, arranged: Arranged { layout, summaries } }
     }
 }
