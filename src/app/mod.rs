@@ -40,6 +40,7 @@ pub(crate) mod tasks;
 #[cfg(test)]
 mod tests;
 mod timeline_keeper;
+mod track_ranks;
 #[cfg(test)]
 mod track_reads_tests;
 mod typed_path;

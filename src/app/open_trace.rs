@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::derive::{DeriveTask, state_of};
 use super::selected_flows::SelectedFlows;
 use super::tasks::{self, CancelOnDrop};
+use super::track_ranks::RankTask;
 use crate::app::event::{DerivedMade, TabWake, TaskId};
 use crate::ingest::LoadOptions;
 use crate::model::Sources;
@@ -14,6 +15,8 @@ use crate::tiles::trace_summary::TraceSummary;
 use crate::ui::panels::details::DetailsPanel;
 use crate::ui::timeline::derived::DerivedState;
 use crate::ui::timeline::state::Timeline;
+use crate::ui::timeline::track_ranks::TrackRanks;
+use crate::ui::timeline::tracks::ArrangeJob;
 
 /// The saved timeline of a trace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -57,6 +60,8 @@ pub(super) struct OpenTrace {
     _summary: Option<CancelOnDrop>,
     /// The known flows of the selected row.
     pub(super) flows: SelectedFlows,
+    /// The count of tracks for their order.
+    pub(super) ranks: RankTask,
 }
 
 impl OpenTrace {
@@ -76,6 +81,7 @@ impl OpenTrace {
             derived_tasks: 0,
             _summary: summary,
             flows: SelectedFlows::default(),
+            ranks: RankTask::default(),
         }
     }
 
@@ -127,6 +133,22 @@ impl OpenTrace {
         {
             self.timeline.set_derived(task.track(), state_of(made));
         }
+    }
+
+    /// Counts tracks for their order, if it needs that. Returns the layout to compute in the background.
+    pub(super) fn rank_tracks(&mut self, is_searching: bool, wake: &TabWake) -> Option<ArrangeJob> {
+        let grows = self.grows();
+        self.ranks.attend(&mut self.timeline, (grows, is_searching), wake)
+    }
+
+    /// Orders tracks by counts, if they are awaited. Returns the layout to compute in the background.
+    pub(super) fn take_ranks(&mut self, ranks: TrackRanks) -> Option<ArrangeJob> {
+        self.ranks.take(ranks, &mut self.timeline)
+    }
+
+    /// Returns the progress of a count for the order of tracks, or why the order has no effect.
+    pub(super) fn order_note(&self) -> Option<String> {
+        self.ranks.note().or_else(|| self.timeline.order_note().map(str::to_owned))
     }
 
     /// Looks up the selected row if the selection has changed.

@@ -7,6 +7,7 @@ use egui::{RichText, Ui};
 use super::follow::FollowTask;
 use super::open_trace::OpenTrace;
 use super::state::{App, Effect, WindowEffect};
+use super::tasks;
 use crate::scene::labels::shown;
 use crate::scene::palette::Colors;
 use crate::ui::chrome::command_palette::Outcome;
@@ -83,10 +84,11 @@ impl App {
         egui::Panel::bottom("status").exact_size(STATUS_POINTS).frame(bar).show(ui, |ui| {
             let timeline = tab.trace.as_ref().map(|trace| &trace.timeline);
             let live = tab.live_status();
+            let of_order = tab.trace.as_ref().and_then(OpenTrace::order_note).filter(|_| tab.note.is_empty());
             let of_selected = timeline.and_then(|timeline| tab.panels.note(timeline));
             let status = StatusLine {
                 title: &tab.trace.as_ref().map(OpenTrace::title).unwrap_or_default(),
-                note: of_selected.as_ref().unwrap_or(&tab.note),
+                note: of_selected.as_ref().or(of_order.as_ref()).unwrap_or(&tab.note),
                 palette: timeline.map(Timeline::palette),
                 live: live.as_ref(),
             };
@@ -95,6 +97,12 @@ impl App {
         if let Some(trace) = &mut tab.trace {
             trace.look_up_selected(&tab.wake);
             trace.make_derived(&self.options.load, &tab.wake);
+            if let Some(job) = trace.rank_tracks(tab.panels.is_searching(), &tab.wake) {
+                tasks::arrange(job, &tab.wake);
+            }
+            if trace.ranks.is_running() {
+                ui.ctx().request_repaint_after(std::time::Duration::from_millis(100));
+            }
             tab.panels.set_source_folders(&self.preferences.source_folders);
             let (tables, dock_points) = (&self.preferences.tables, self.preferences.dock_points);
             let context = PanelContext { theme, cells, tables, dock_points };

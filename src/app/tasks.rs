@@ -29,6 +29,7 @@ use crate::tiles::trace_summary::TraceSummary;
 use crate::ui::chrome::file_picker::FolderEntry;
 use crate::ui::purpose::Purpose;
 use crate::ui::questions::SelectedScope;
+use crate::ui::timeline::track_ranks::RankSource;
 use crate::ui::timeline::tracks::ArrangeJob;
 
 /// A running import or export. Dropping it cancels the work.
@@ -254,12 +255,26 @@ pub(crate) fn find_flows(id: TaskId, snapshot: Snapshot, row: RowIdx, wake: &Tab
     task
 }
 
+/// Counts the tracks for their order.
+#[must_use]
+pub(crate) fn rank_tracks(source: RankSource, progress: Progress, wake: &TabWake) -> CancelOnDrop {
+    let task = CancelOnDrop::default();
+    let (cancel, wake) = (task.0.clone(), Arc::clone(wake));
+    let work = move || {
+        if let Ok(ranks) = guarded(|| source.count(&cancel, &progress).map_err(|_| TaskError::Cancelled)) {
+            wake(TabEvent::Ranked(ranks));
+        }
+    };
+    spawn("rank", work).ok(); // without a thread the tracks stay as they are
+    task
+}
+
 /// Lays out rows that are too many for a frame.
 pub(crate) fn arrange(job: ArrangeJob, wake: &TabWake) {
     let wake = Arc::clone(wake);
     let work = move || {
         if let Ok(arranged) = guarded(|| Ok(job.run())) {
-            wake(TabEvent::Arranged(arranged));
+            wake(TabEvent::Arranged(Box::new(arranged)));
         }
     };
     spawn("arrange", work).ok(); // without a thread the rows stay as they are

@@ -5,10 +5,11 @@ use std::fmt::Write as _;
 use egui::{Event, Key, Modifiers, pos2};
 
 use super::tests::{Session, snapshot};
+use crate::model::{ProcessIdx, TrackIdx};
 use crate::query::snapshot::track_reads;
 use crate::scene::arrange::TrackOrder;
 use crate::scene::rows::GroupKind;
-use crate::ui::command::{Command, RowCommand, TimelineCommand};
+use crate::ui::command::{Command, CustomGroupCommand, RowCommand, ScopeCommand, TimelineCommand};
 
 /// Opens threads with a span each, in processes of a hundred.
 fn opened(tracks: usize) -> Session {
@@ -68,11 +69,15 @@ fn work(tracks: usize) -> Vec<(String, u64)> {
     ] {
         found.push((what.to_owned(), most_reads(&mut session, events)));
     }
+    let chosen = ScopeCommand::Toggle(GroupKind::Track(TrackIdx(3)));
+    session.app.act(Command::Timeline(TimelineCommand::Scope(chosen)));
     for (what, command) in [
         ("order by name", RowCommand::Order(TrackOrder::Name)),
+        ("order by busy time", RowCommand::Order(TrackOrder::Busy)),
+        ("group", RowCommand::Group(CustomGroupCommand::GroupScope)),
         ("filter", RowCommand::Filter("9".to_owned())),
         ("no filter", RowCommand::Filter(String::new())),
-        ("fold a process", RowCommand::ToggleFold(GroupKind::Process(crate::model::ProcessIdx(1)))),
+        ("fold a process", RowCommand::ToggleFold(GroupKind::Process(ProcessIdx(1)))),
     ] {
         let before = track_reads();
         session.app.act(rows(command));

@@ -46,11 +46,16 @@ pub(super) struct CountPlan {
 }
 
 impl CountPlan {
+    /// Plans with the nodes of all tracks where the scope has all of them, and with those of single tracks otherwise.
     pub(super) fn new(snapshot: &Snapshot, scope: &Scope) -> Self {
+        Self::with_nodes(snapshot, scope, scope.tracks.is_all() && scope.matcher.is_every_track())
+    }
+
+    /// Plans with the nodes of all tracks, or with those of single tracks.
+    fn with_nodes(snapshot: &Snapshot, scope: &Scope, is_every_track: bool) -> Self {
         let mut plan = Self { ranges: vec![RowsPart { scope: scope.clone(), with_open: true }], ..Self::default() };
         let ledger = snapshot.store().ledger().filter(|_| scope.matcher.is_by_name());
         let only = only_track(snapshot);
-        let is_every_track = scope.tracks.is_all() && scope.matcher.is_every_track();
         // The nodes of all tracks are used if the scope has all tracks.
         let whole = ledger.filter(|_| is_every_track).and_then(|ledger| ledger.tree(None));
         let whole = whole.map(|tree| plan.cover(snapshot, scope, (tree, None)));
@@ -88,6 +93,34 @@ impl CountPlan {
         scans.filter(|scan| !scan.rows.is_empty()).collect()
     }
 
+    /// Passes the number of matching spans of each node and its track to `add`. The rows of damaged nodes are added to
+    /// the lanes to scan.
+    fn count_nodes(&mut self, snapshot: &Snapshot, scope: &Scope, mut add: impl FnMut(Option<TrackIdx>, u64)) {
+        let matcher = &scope.matcher;
+        let mut damaged = Vec::new();
+        for &(node, track) in &self.nodes {
+            let mut starts = 0;
+            let is_intact = snapshot.store().ledger_node(node, |name, sums: NameSums| {
+                starts += if matcher.has_name(name) { sums.starts } else { 0 };
+            });
+            if is_intact {
+                add(track, starts);
+            } else {
+                damaged.extend(starts_in(snapshot, scope, node).map(|range| (range, track)));
+            }
+        }
+        for (range, track) in damaged {
+            self.ranges.push(range);
+            let range = self.ranges.len() - 1;
+            let lanes = scope.lanes(snapshot, matcher).filter(|&lane| {
+                let info = snapshot.lane(lane);
+                let is_event = !snapshot.track(info.track).key.kind.is_derived();
+                info.kind == LaneKind::Spans && is_event && track.is_none_or(|track| track == info.track)
+            });
+            self.lanes.extend(lanes.map(|lane| (lane, range)));
+        }
+    }
+
     /// Takes the nodes of a tree that are in scope. Returns the ranges that remain for each lane.
     fn cover(
         &mut self,
@@ -121,55 +154,65 @@ pub(super) fn count_within(
     progress: &Progress,
 ) -> Result<Option<HitCount>, Cancelled> {
     cancel.check()?;
-    let matcher = &scope.matcher;
     let mut plan = CountPlan::new(snapshot, scope);
     let mut count = HitCount { nodes: plan.nodes.len() as u64, ..HitCount::default() };
-    let mut damaged = Vec::new();
-    for &(node, track) in &plan.nodes {
-        let mut starts = 0;
-        let is_intact = snapshot.store().ledger_node(node, |name, sums: NameSums| {
-            starts += if matcher.has_name(name) { sums.starts } else { 0 };
-        });
-        if is_intact {
-            count.hits += starts;
-        } else {
-            damaged.extend(starts_in(snapshot, scope, node).map(|range| (range, track)));
-        }
-    }
+    plan.count_nodes(snapshot, scope, |_, hits| count.hits += hits);
     progress.add_events(count.hits);
-    for (range, track) in damaged {
-        plan.ranges.push(range);
-        let range = plan.ranges.len() - 1;
-        let lanes = scope.lanes(snapshot, matcher).filter(|&lane| {
-            let info = snapshot.lane(lane);
-            let is_event = !snapshot.track(info.track).key.kind.is_derived();
-            info.kind == LaneKind::Spans && is_event && track.is_none_or(|track| track == info.track)
-        });
-        plan.lanes.extend(lanes.map(|lane| (lane, range)));
-    }
     let scans = plan.scans(snapshot, scope);
     count.rows = scans.iter().map(|scan| scan.rows.end - scan.rows.start).sum();
     if count.rows > rows_max {
         return Ok(None);
     }
     progress.begin(Stage::Searching, count.rows);
-    let counted = scans.par_iter().map(|scan| {
-        let extents: Vec<usize> = scan.extents().collect();
-        let judged: u64 = extents.iter().map(|&extent| scan.rows_in(extent)).sum();
-        // Skipped rows count as done.
-        progress.advance((scan.rows.end - scan.rows.start).saturating_sub(judged));
-        let parts = extents.par_chunks(EXTENTS_AT_ONCE).map(|extents| {
-            cancel.check()?;
-            let mut reader = DetailReader::default();
-            let hits: u64 = extents.iter().map(|&extent| scan.count(extent, &mut reader)).sum();
-            progress.add_events(hits);
-            progress.advance(extents.iter().map(|&extent| scan.rows_in(extent)).sum());
-            Ok(hits)
-        });
-        parts.sum::<Result<u64, Cancelled>>()
-    });
+    let counted = scans.par_iter().map(|scan| count_rows(scan, cancel, progress));
     count.hits += counted.sum::<Result<u64, Cancelled>>()?;
     Ok(Some(count))
+}
+
+/// Counts the matching rows of each track, by track index: spans by the ledger nodes of single tracks where it has
+/// them.
+///
+/// # Errors
+/// Returns `Cancelled` if cancelled.
+pub(super) fn count_by_track(
+    snapshot: &Snapshot,
+    scope: &Scope,
+    cancel: &Cancel,
+    progress: &Progress,
+) -> Result<Vec<u64>, Cancelled> {
+    cancel.check()?;
+    let mut counts = vec![0; snapshot.tracks().tracks.len()];
+    let mut plan = CountPlan::with_nodes(snapshot, scope, false);
+    plan.count_nodes(snapshot, scope, |track, hits| {
+        if let Some(track) = track {
+            counts[track.index()] += hits;
+        }
+    });
+    let scans = plan.scans(snapshot, scope);
+    progress.begin(Stage::Searching, scans.iter().map(|scan| scan.rows.end - scan.rows.start).sum());
+    let counted = scans.par_iter().map(|scan| count_rows(scan, cancel, progress));
+    let counted = counted.collect::<Result<Vec<u64>, Cancelled>>()?;
+    for (scan, hits) in scans.iter().zip(counted) {
+        counts[snapshot.lane(scan.index).track.index()] += hits;
+    }
+    Ok(counts)
+}
+
+/// Counts the matching rows of a lane, on all threads.
+fn count_rows(scan: &LaneScan<'_>, cancel: &Cancel, progress: &Progress) -> Result<u64, Cancelled> {
+    let extents: Vec<usize> = scan.extents().collect();
+    let judged: u64 = extents.iter().map(|&extent| scan.rows_in(extent)).sum();
+    // Skipped rows count as done.
+    progress.advance((scan.rows.end - scan.rows.start).saturating_sub(judged));
+    let parts = extents.par_chunks(EXTENTS_AT_ONCE).map(|extents| {
+        cancel.check()?;
+        let mut reader = DetailReader::default();
+        let hits: u64 = extents.iter().map(|&extent| scan.count(extent, &mut reader)).sum();
+        progress.add_events(hits);
+        progress.advance(extents.iter().map(|&extent| scan.rows_in(extent)).sum());
+        Ok(hits)
+    });
+    parts.sum()
 }
 
 #[cfg(test)]
@@ -189,6 +232,15 @@ mod tests {
         let count = count(snapshot, &scope, &Cancel::default(), &progress).unwrap();
         assert!(progress.view().fraction().is_none_or(|part| part == 1.0));
         count
+    }
+
+    /// Counts each track.
+    fn counted_by_track(snapshot: &Snapshot, scope: &Scope, filter: &str) -> Vec<u64> {
+        let scope = scope.clone().matching(Matcher::new(snapshot, &Filter::parse(filter).unwrap()));
+        let counts = count_by_track(snapshot, &scope, &Cancel::default(), &Progress::default()).unwrap();
+        let hits = search(snapshot, &scope, &Cancel::default(), &Progress::default()).unwrap();
+        assert_eq!(hits.by_track(&Cancel::default(), &Progress::default()).unwrap(), counts, "{filter}");
+        counts
     }
 
     type Condition<'a> = &'a dyn Fn(&TraceSpan) -> bool;
@@ -225,6 +277,10 @@ mod tests {
                         for store in &stores {
                             let what = format!("{filter:?} {from_ns:?}..{to_ns:?} {:?}", scope.tracks);
                             assert_eq!(counted(store, &scope, filter).hits, expected, "{what}");
+                            for (hits, track) in counted_by_track(store, &scope, filter).into_iter().zip(0..) {
+                                let expected = spans.iter().filter(|span| span.track == track && is_hit(span)).count();
+                                assert_eq!(hits, expected as u64, "track {track} of {what}");
+                            }
                         }
                     }
                 }
@@ -282,7 +338,9 @@ mod tests {
         let damaged = Snapshot::new(Store::from_file(&file, "test".as_ref()).unwrap().into());
         for scope in [Scope::default(), Scope::default().with_tracks(&[TrackIdx(1)])] {
             let expected = spans.iter().filter(|span| scope.tracks.contains(TrackIdx(span.track)) && span.name == 4);
-            assert_eq!(counted(&damaged, &scope, "/^name 3$/").hits, expected.count() as u64);
+            let expected = expected.count() as u64;
+            assert_eq!(counted(&damaged, &scope, "/^name 3$/").hits, expected);
+            assert_eq!(counted_by_track(&damaged, &scope, "/^name 3$/").iter().sum::<u64>(), expected);
         }
         assert_eq!(damaged.store().damaged(), 2);
     }

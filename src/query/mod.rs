@@ -3,6 +3,7 @@
 
 pub(crate) mod argument_path;
 pub(crate) mod buckets;
+pub(crate) mod busy_time;
 mod compensated_sum;
 pub(crate) mod counters;
 pub(crate) mod cursor;

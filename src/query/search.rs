@@ -76,7 +76,7 @@ pub struct Hits(Arc<HitTable>);
 #[derive(Debug)]
 struct HitTable {
     snapshot: Snapshot,
-    matcher: Arc<Matcher>,
+    scope: Scope,
     lanes: Vec<LaneHits>,
     /// The hits by slices of time, if those of extents were not counted.
     slices: Option<SliceCounts>,
@@ -134,8 +134,8 @@ pub fn search(snapshot: &Snapshot, scope: &Scope, cancel: &Cancel, progress: &Pr
     drop(scans);
     let lanes: Vec<LaneHits> = lanes.into_iter().filter(|lane| !lane.extents.is_empty()).collect();
     let total = slices.as_ref().map_or_else(|| lanes.iter().map(|lane| lane.total).sum(), SliceCounts::total);
-    let (snapshot, matcher) = (snapshot.clone(), Arc::clone(matcher));
-    Ok(Hits(Arc::new(HitTable { snapshot, matcher, lanes, slices, total, ticks })))
+    let (snapshot, scope) = (snapshot.clone(), scope.clone());
+    Ok(Hits(Arc::new(HitTable { snapshot, scope, lanes, slices, total, ticks })))
 }
 
 /// Returns the hits by slices and the number of hits. Both are `None` if more than `rows_max` rows outside the nodes of
@@ -219,7 +219,29 @@ impl Hits {
 
     #[must_use]
     pub(crate) fn matcher(&self) -> &Arc<Matcher> {
-        &self.0.matcher
+        &self.0.scope.matcher
+    }
+
+    /// Returns whether both are of one search.
+    #[must_use]
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+
+    /// Returns the number of hits on each track, by track index. Reads rows only if they are counted by slices.
+    ///
+    /// # Errors
+    /// Returns `Cancelled` if cancelled.
+    pub(crate) fn by_track(&self, cancel: &Cancel, progress: &Progress) -> Result<Vec<u64>, Cancelled> {
+        let HitTable { snapshot, scope, lanes, slices, .. } = &*self.0;
+        if slices.is_some() {
+            return hit_count::count_by_track(snapshot, scope, cancel, progress);
+        }
+        let mut counts = vec![0; snapshot.tracks().tracks.len()];
+        for hits in lanes {
+            counts[snapshot.lane(hits.lane).track.index()] += hits.total;
+        }
+        Ok(counts)
     }
 
     /// Counts the hits that start before `ts_ns`. Reads at most one extent of each lane with a hit, or the rows of one
@@ -394,7 +416,7 @@ impl Hits {
     }
 
     fn scan(&self, hits: &LaneHits) -> LaneScan<'_> {
-        LaneScan::from_rows(&self.0.snapshot, &self.0.matcher, hits.lane, hits.rows.clone())
+        LaneScan::from_rows(&self.0.snapshot, &self.0.scope.matcher, hits.lane, hits.rows.clone())
     }
 
     /// Advances to the next block with a hit at or after `ts_ns`, or to the end of the extent. Returns false after the

@@ -33,10 +33,21 @@ pub(crate) enum TrackOrder {
     Activity,
     /// Longest span first.
     Longest,
+    /// Most time in outermost spans first.
+    Busy,
+    /// Most hits of the search first.
+    Hits,
 }
 
 impl TrackOrder {
-    pub(crate) const ALL: [Self; 5] = [Self::Trace, Self::Name, Self::FirstEvent, Self::Activity, Self::Longest];
+    pub(crate) const ALL: [Self; 7] =
+        [Self::Trace, Self::Name, Self::FirstEvent, Self::Activity, Self::Longest, Self::Busy, Self::Hits];
+
+    /// Returns whether the order needs a count of each track, which takes longer than a frame.
+    #[must_use]
+    pub(crate) fn is_ranked(self) -> bool {
+        matches!(self, Self::Busy | Self::Hits)
+    }
 }
 
 /// The arrangement of rows: order, filter, folded and pinned tracks.
@@ -178,12 +189,18 @@ struct Candidate {
     first_ns: i64,
     events: u64,
     longest_ns: u64,
+    rank: u64,
 }
 
-/// Lays out the tracks of a trace by an arrangement.
+/// Lays out the tracks of a trace by an arrangement. `ranks` are the counts that its order needs, by track index.
 #[must_use]
-pub(crate) fn layout(snapshot: &Snapshot, arrangement: &Arrangement, heights: &RowHeights) -> RowLayout {
-    let tracks = tracks(snapshot, arrangement);
+pub(crate) fn layout(
+    snapshot: &Snapshot,
+    arrangement: &Arrangement,
+    ranks: Option<&[u64]>,
+    heights: &RowHeights,
+) -> RowLayout {
+    let tracks = tracks(snapshot, arrangement, ranks);
     let tracks = arrangement.with_overlays(snapshot, tracks);
     RowLayout::new(tracks, |lane| snapshot.lane(lane).kind, &arrangement.folded, heights)
 }
@@ -204,11 +221,12 @@ pub(crate) fn pinned_layout(snapshot: &Snapshot, arrangement: &Arrangement, heig
     RowLayout::without_headers(tracks, |lane| snapshot.lane(lane).kind, &folded, heights)
 }
 
-/// Returns the tracks that match the filter, in order; those of a section are adjacent.
+/// Returns the tracks that match the filter, in order; those of a section are adjacent. Without the counts that the
+/// order needs, they are in trace order.
 #[must_use]
-pub(crate) fn tracks(snapshot: &Snapshot, arrangement: &Arrangement) -> Vec<TrackRows> {
+pub(crate) fn tracks(snapshot: &Snapshot, arrangement: &Arrangement, ranks: Option<&[u64]>) -> Vec<TrackRows> {
     let Arrangement { order, filter, custom_groups, .. } = arrangement;
-    let order = *order;
+    let order = if order.is_ranked() && ranks.is_none() { TrackOrder::Trace } else { *order };
     let words: Vec<String> = filter.split_whitespace().map(str::to_lowercase).collect();
     if order == TrackOrder::Trace && words.is_empty() && custom_groups.is_empty() {
         return snapshot.display_order().iter().map(|&track| rows_of(snapshot, track)).collect();
@@ -238,7 +256,8 @@ pub(crate) fn tracks(snapshot: &Snapshot, arrangement: &Arrangement) -> Vec<Trac
         }
         let thread = threads.of(index);
         let title = if thread == index { title } else { track_title(snapshot.track(thread)).0 };
-        let candidate = candidate(snapshot, (index, thread), title, order);
+        let rank = ranks.and_then(|ranks| ranks.get(index.index())).copied().unwrap_or(0);
+        let candidate = Candidate { rank, ..candidate(snapshot, (index, thread), title, order) };
         candidates.push(match custom_group {
             // The heads of other groups would be a third level.
             Some(_) => Candidate { rows: TrackRows { custom_group, group: None, ..candidate.rows }, ..candidate },
@@ -285,7 +304,7 @@ fn candidate(
         let longest = rows.lanes.clone().map(|lane| longest_of_lane(snapshot, LaneIdx(lane)));
         longest_ns = longest.max().unwrap_or(0);
     }
-    Candidate { rows, thread, title, first_ns, events, longest_ns }
+    Candidate { rows, thread, title, first_ns, events, longest_ns, rank: 0 }
 }
 
 /// Sorts tracks stably, so that equal ones stay in trace order. Tracks of a section stay together, and so do those of a
@@ -299,7 +318,7 @@ fn sort(
     match order {
         // Groups of the user come first, in the order in which they were made. Processes stay as they are.
         TrackOrder::Trace => {
-            tracks.sort_by_key(|track| (track.rows.custom_group.is_none(), track.rows.custom_group))
+            tracks.sort_by_key(|track| (track.rows.custom_group.is_none(), track.rows.custom_group));
         }
         TrackOrder::Name => {
             let processes = &snapshot.tracks().processes;
@@ -320,6 +339,7 @@ fn sort(
         TrackOrder::FirstEvent => sort_by(tracks, |track| track.first_ns, i64::min, |first_ns| first_ns),
         TrackOrder::Activity => sort_by(tracks, |track| track.events, |a, b| a + b, Reverse),
         TrackOrder::Longest => sort_by(tracks, |track| track.longest_ns, u64::max, Reverse),
+        TrackOrder::Busy | TrackOrder::Hits => sort_by(tracks, |track| track.rank, u64::saturating_add, Reverse),
     }
 }
 
@@ -330,27 +350,30 @@ fn sort_by<T: Copy, K: Ord>(
     combine: impl Fn(T, T) -> T,
     key: impl Fn(T) -> K,
 ) {
-    let (mut sections, mut groups, mut threads) = (FxHashMap::default(), FxHashMap::default(), FxHashMap::default());
-    let mut numbers: FxHashMap<TrackIdx, usize> = FxHashMap::default();
-    for track in tracks.iter() {
+    // By section, group or thread: the combined value, and the position of its first track.
+    let (mut sections, mut units, mut threads) = (FxHashMap::default(), FxHashMap::default(), FxHashMap::default());
+    for (position, track) in tracks.iter().enumerate() {
         let value = of(track);
-        let sum = |sum: &mut T| *sum = combine(*sum, value);
-        let next = numbers.len();
-        numbers.entry(track.thread).or_insert(next);
-        sections.entry(track.rows.section()).and_modify(sum).or_insert(value);
-        threads.entry(track.thread).and_modify(sum).or_insert(value);
-        if let Some(group) = track.rows.group {
-            groups.entry(group.lead).and_modify(sum).or_insert(value);
-        }
+        let add = |(sum, _): &mut (T, usize)| *sum = combine(*sum, value);
+        sections.entry(track.rows.section()).and_modify(add).or_insert((value, position));
+        units.entry(unit_of(track)).and_modify(add).or_insert((value, position));
+        threads.entry(track.thread).and_modify(add).or_insert((value, position));
     }
     tracks.sort_by_cached_key(|track| {
-        let section = track.rows.section();
-        let own = threads.get(&track.thread).copied().unwrap_or_else(|| of(track));
-        let group = track.rows.group.map(|group| group.lead);
-        let of_group = group.and_then(|lead| groups.get(&lead).copied()).unwrap_or(own);
-        let of_section = sections.get(&section).copied().unwrap_or(own);
-        (key(of_section), section, key(of_group), group, key(own), numbers.get(&track.thread))
+        let own = (of(track), 0);
+        let section = sections.get(&track.rows.section()).copied().unwrap_or(own);
+        let unit = units.get(&unit_of(track)).copied().unwrap_or(own);
+        let thread = threads.get(&track.thread).copied().unwrap_or(own);
+        // As in trace order, groups of the user come before processes.
+        let of_user = (track.rows.custom_group.is_none(), track.rows.custom_group);
+        (key(section.0), of_user, section.1, key(unit.0), unit.1, key(thread.0), thread.1)
     });
+}
+
+/// Returns the group of a track, or else its thread, which are ordered among each other within a section.
+fn unit_of(track: &Candidate) -> (RowSection, Option<TrackIdx>, TrackIdx) {
+    let lead = track.rows.group.map(|group| group.lead);
+    (track.rows.section(), lead, lead.unwrap_or(track.thread))
 }
 
 /// A part of a name: numbers sort before letters and by value, so `worker 9` comes before `worker 10`.

@@ -1,6 +1,9 @@
 //! Traces from text, for the tests of other modules, and tests of the arrangement of whole traces.
 
+use std::cmp::Reverse;
 use std::io::Write;
+
+use proptest::prelude::*;
 
 use super::arrange::{self, Arrangement, OVERLAYS_MAX, TrackOrder};
 use super::counter_overlay::{CounterOverlay, have_one_unit, overlaid_row};
@@ -8,7 +11,7 @@ use super::rows::{Folded, GroupKind, RowHeights};
 use crate::base::cancel::Cancel;
 use crate::base::progress::Progress;
 use crate::ingest::{self, CachePolicy, LoadOptions};
-use crate::model::{ProcessIdx, TrackIdx, TrackKind};
+use crate::model::{ProcessIdx, TrackIdx, TrackKind, TrackSet};
 use crate::query::Snapshot;
 
 /// Imports a trace of Chrome JSON.
@@ -38,7 +41,7 @@ fn in_order(order: TrackOrder) -> Arrangement {
 }
 
 fn shown(snapshot: &Snapshot, order: TrackOrder, filter: &str) -> Vec<String> {
-    let tracks = arrange::tracks(snapshot, &Arrangement { filter: filter.to_owned(), ..in_order(order) });
+    let tracks = arrange::tracks(snapshot, &Arrangement { filter: filter.to_owned(), ..in_order(order) }, None);
     tracks.iter().map(|rows| snapshot.track(rows.track).name.to_string()).collect()
 }
 
@@ -69,7 +72,7 @@ fn tracks_in_order_of_their_longest_span_are_those_of_a_loop_over_all_spans() {
     let texts: Vec<_> = spans.iter().map(|&(pid, tid, ts, dur)| span(pid, tid, ts, dur)).collect();
     let counter = r#"{"ph":"C","name":"n","pid":1,"ts":5,"args":{"v":999999999}}"#;
     let snapshot = snapshot(&format!("[{},{counter}]", texts.join(",")));
-    let tracks = arrange::tracks(&snapshot, &in_order(TrackOrder::Longest));
+    let tracks = arrange::tracks(&snapshot, &in_order(TrackOrder::Longest), None);
     let longest = |pid: &str, tid: &str| {
         let of_track =
             spans.iter().filter(|(p, t, ..)| p.to_string() == pid && (tid.is_empty() || t.to_string() == tid));
@@ -86,6 +89,68 @@ fn tracks_in_order_of_their_longest_span_are_those_of_a_loop_over_all_spans() {
         .collect();
     assert_eq!(found.len(), 15);
     assert!(found.is_sorted_by(|one, other| one >= other), "{found:?}");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(40))]
+    /// The oracle sorts lists of lists: processes by their sums, in each the groups and threads by theirs.
+    #[test]
+    fn counted_tracks_are_in_the_order_of_nested_stable_sorts(
+        ranks in prop::collection::vec(0_u64..5, 24),
+        grouped in prop::collection::btree_set(0_u32..24, 0..6),
+    ) {
+        // Six threads, four async tracks of a name and two counters in each of two processes.
+        let of_process = |pid: u32| {
+            let thread = |tid: u32| format!(r#"{{"ph":"X","name":"x","pid":{pid},"tid":{tid},"ts":{tid},"dur":1}}"#);
+            let event = |phase: &str, id: u32, ts: u32| {
+                format!(r#"{{"ph":"{phase}","cat":"c","name":"d","id":"{pid}-{id}","pid":{pid},"tid":1,"ts":{ts}}}"#)
+            };
+            let counter = |name: &str| format!(r#"{{"ph":"C","name":"{name}","pid":{pid},"ts":1,"args":{{"v":1}}}}"#);
+            let trees = (0..4).flat_map(|id| [event("b", id, id), event("e", id, 9)]).collect::<Vec<_>>();
+            let parts = [(1..7).map(thread).collect(), trees, ["a", "b"].map(counter).to_vec()];
+            parts.concat()
+        };
+        // The second process is first in trace order.
+        let order = r#"{"ph":"M","name":"process_sort_index","pid":2,"args":{"sort_index":-1}}"#.to_owned();
+        let snapshot = snapshot(&format!("[{}]", [of_process(1), of_process(2), vec![order]].concat().join(",")));
+        prop_assert_eq!(snapshot.display_order().len(), 24);
+        // Some tracks have no rows.
+        let ranks: Vec<u64> = (0..snapshot.tracks().tracks.len()).map(|track| ranks[track % 24]).collect();
+        let mut arrangement = in_order(TrackOrder::Busy);
+        let custom: TrackSet = grouped.iter().copied().map(TrackIdx).collect();
+        let _ = arrangement.custom_groups.make(custom.clone());
+        let found: Vec<_> = arrange::tracks(&snapshot, &arrangement, Some(&ranks)).iter().map(|row| row.track).collect();
+        let rank = |track: &TrackIdx| ranks[track.index()];
+        let sum = |tracks: &Vec<TrackIdx>| Reverse(tracks.iter().map(rank).sum::<u64>());
+        let parts_of = |tracks: Vec<TrackIdx>, unit: &dyn Fn(TrackIdx) -> u32| {
+            let mut parts: Vec<(u32, Vec<TrackIdx>)> = Vec::new();
+            for track in tracks {
+                match parts.iter_mut().find(|(of, _)| *of == unit(track)) {
+                    Some((_, tracks)) => tracks.push(track),
+                    None => parts.push((unit(track), vec![track])),
+                }
+            }
+            let mut parts: Vec<Vec<TrackIdx>> = parts.into_iter().map(|(_, tracks)| tracks).collect();
+            parts.sort_by_key(sum);
+            parts
+        };
+        let is_custom = |track: TrackIdx| custom.contains(track);
+        let all = snapshot.display_order().iter().copied();
+        let (grouped, others): (Vec<_>, Vec<_>) = all.partition(|&track| is_custom(track));
+        let section = |track: TrackIdx| if is_custom(track) { u32::MAX } else { snapshot.track(track).process.0 };
+        let unit = |track: TrackIdx| match snapshot.group_of(track).filter(|_| !is_custom(track)) {
+            Some(group) => 1000 + group.lead.0,
+            None => track.0,
+        };
+        let sections = parts_of([grouped, others].concat(), &section);
+        let units = sections.into_iter().flat_map(|tracks| parts_of(tracks, &unit));
+        let expected: Vec<_> = units.flat_map(|tracks| parts_of(tracks, &|track| track.0)).flatten().collect();
+        prop_assert_eq!(found, expected);
+        // Before the counts are known, tracks are in trace order.
+        let plain = in_order(TrackOrder::Hits);
+        let found = arrange::tracks(&snapshot, &plain, None);
+        prop_assert!(found.iter().map(|row| row.track).eq(snapshot.display_order().iter().copied()));
+    }
 }
 
 #[test]
@@ -106,7 +171,7 @@ fn tracks_of_a_group_stay_together_in_every_order() {
     let snapshot = snapshot(&format!("[{}]", lines.join(",")));
     assert_eq!(snapshot.groups().len(), 3);
     for order in TrackOrder::ALL {
-        let tracks = arrange::tracks(&snapshot, &in_order(order));
+        let tracks = arrange::tracks(&snapshot, &in_order(order), Some(&[]));
         let runs: Vec<_> = tracks
             .chunk_by(|one, next| one.group.is_some() && one.group == next.group)
             .filter_map(|run| run[0].group.map(|group| (group.lead, run.len())))
@@ -139,7 +204,7 @@ fn states_stay_with_their_thread_in_every_order_and_are_no_spans() {
     ];
     let snapshot = snapshot(&lines.concat());
     for order in TrackOrder::ALL {
-        let tracks = arrange::tracks(&snapshot, &in_order(order));
+        let tracks = arrange::tracks(&snapshot, &in_order(order), Some(&[]));
         let keys = tracks.iter().map(|rows| &snapshot.track(rows.track).key);
         let of_threads: Vec<_> = keys
             .filter(|key| matches!(key.kind, TrackKind::State | TrackKind::Thread))
@@ -166,7 +231,7 @@ fn an_overlay_whose_lead_is_filtered_out_stays_in_the_process_of_the_other() {
     };
     let mut arrangement = Arrangement { filter: "2".to_owned(), ..Arrangement::default() };
     assert!(arrangement.overlay(CounterOverlay::new(&[track("a"), track("c")], false).unwrap()));
-    let layout = arrange::layout(&snapshot, &arrangement, &RowHeights::at_scale(1.0));
+    let layout = arrange::layout(&snapshot, &arrangement, None, &RowHeights::at_scale(1.0));
     let groups = layout.groups_within(0, layout.height_px());
     let heads = groups.iter().filter(|group| matches!(group.kind, GroupKind::Process(_)));
     assert_eq!(heads.count(), 1, "{groups:?}");
@@ -204,7 +269,7 @@ fn counters_of_an_overlay_have_one_row_and_each_its_own_again() {
     let [a, b, c] = [0, 1, 2].map(TrackIdx);
     let mut arrangement = Arrangement::default();
     let shown = |arrangement: &Arrangement| {
-        let layout = arrange::layout(&snapshot, arrangement, &RowHeights::at_scale(1.0));
+        let layout = arrange::layout(&snapshot, arrangement, None, &RowHeights::at_scale(1.0));
         [a, b, c].map(|track| layout.group_of(GroupKind::Track(track)).is_some())
     };
     assert!(arrangement.overlay(CounterOverlay::new(&[b, c], true).unwrap()));
@@ -251,7 +316,7 @@ fn a_shared_row_selects_all_of_its_counters_and_is_found_by_each() {
         ("", [true, true, false]),
     ] {
         let arrangement = Arrangement { filter: filter.to_owned(), ..arrangement.clone() };
-        let layout = arrange::layout(&snapshot, &arrangement, &RowHeights::at_scale(1.0));
+        let layout = arrange::layout(&snapshot, &arrangement, None, &RowHeights::at_scale(1.0));
         let shown = [a, b, c].map(|track| layout.group_of(GroupKind::Track(track)).is_some());
         assert_eq!(shown, expected, "{filter}");
     }

@@ -52,7 +52,7 @@ fn scrolling_takes_no_more_for_more_threads_whatever_their_order_and_with_a_filt
     ] {
         let most = of_all.each_ref().map(|snapshot| {
             let arrangement = Arrangement { order, filter: filter.to_owned(), ..Arrangement::default() };
-            let layout = arrange::layout(snapshot, &arrangement, &RowHeights::at_scale(1.0));
+            let layout = arrange::layout(snapshot, &arrangement, None, &RowHeights::at_scale(1.0));
             let frames = (0..=layout.height_px() / VIEW_PX).map(|frame| {
                 let before = lookups::so_far();
                 let shown = layout.groups_within(frame * VIEW_PX, (frame + 1) * VIEW_PX).len();

@@ -398,6 +398,18 @@ pub(crate) const TABLE: &[CommandEntry] = &[
     })
     .checked(|state| state.order == TrackOrder::Longest)
     .within("Order"),
+    entry(Menu::Rows, "Order by busy time", &[], When::Trace, |_| {
+        Command::Timeline(TimelineCommand::Rows(RowCommand::Order(TrackOrder::Busy)))
+    })
+    .checked(|state| state.order == TrackOrder::Busy)
+    .hint("Most time in outermost spans first")
+    .within("Order"),
+    entry(Menu::Rows, "Order by hits of the search", &[], When::Trace, |_| {
+        Command::Timeline(TimelineCommand::Rows(RowCommand::Order(TrackOrder::Hits)))
+    })
+    .checked(|state| state.order == TrackOrder::Hits)
+    .hint("Most hits first; in trace order until a search has hits")
+    .within("Order"),
     entry(Menu::Rows, "Overlay counters", &[plain(Key::O)], When::Overlayable, |_| counters(false))
         .hint("Draws the two to eight counters of the scope in one row, with one scale for each unit")
         .within("Counters"),

@@ -39,4 +39,5 @@ mod symbols;
 mod tables;
 mod tabs;
 mod track_groups;
+mod track_order;
 mod track_statistics;

@@ -141,9 +141,15 @@ impl App {
                     trace.show_derived(of, *made);
                 }
             }
+            TabEvent::Ranked(ranks) => {
+                let job = tab.trace.as_mut().and_then(|trace| trace.take_ranks(ranks));
+                if let Some(job) = job {
+                    tasks::arrange(job, &tab.wake);
+                }
+            }
             TabEvent::Arranged(arranged) => {
                 if let Some(timeline) = tab.timeline_mut() {
-                    timeline.set_arranged(arranged);
+                    timeline.set_arranged(*arranged);
                 }
             }
             TabEvent::Answered(id, kind, answer) => {
@@ -238,7 +244,7 @@ impl App {
         let tab = &mut self.tabs[at];
         let before = tab.trace.take().filter(OpenTrace::grows);
         let (is_mended, saved_state) = before.as_ref().map(|open| (open.is_mended, open.saved)).unwrap_or_default();
-        let (before, flows) = before.map(|open| (open.timeline, open.flows)).unzip();
+        let (before, known) = before.map(|open| (open.timeline, (open.flows, open.ranks))).unzip();
         let was_live = before.as_ref().is_some_and(Timeline::is_live);
         // A followed trace is sorted again at its end, which may change the order of its tracks.
         let is_same = |earlier: &Timeline| grows || !was_live || snapshot.has_tracks_of(earlier.snapshot());
@@ -273,8 +279,8 @@ impl App {
         let mut trace = OpenTrace::new(id, sources, timeline, grows, &tab.wake);
         trace.is_mended = is_mended;
         if grows && trace.timeline.is_live() {
-            // Known flows stay in view until the next answer.
-            trace.flows = flows.unwrap_or_default();
+            // Known answers stay in view until the next ones.
+            (trace.flows, trace.ranks) = known.unwrap_or_default();
         }
         // Only what is known of the whole trace is saved, so its timeline is restored before it may be saved again.
         let is_due = saved_state == SavedState::Pending && !was_live && trace.is_whole();

@@ -18,6 +18,8 @@ pub(crate) fn order_title(order: TrackOrder) -> &'static str {
         TrackOrder::FirstEvent => "By first event",
         TrackOrder::Activity => "By number of events",
         TrackOrder::Longest => "By longest span",
+        TrackOrder::Busy => "By busy time",
+        TrackOrder::Hits => "By hits of the search",
     }
 }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashSet;
 
+use super::track_ranks::TrackRanks;
 use crate::model::{ProcessIdx, TrackIdx};
 use crate::query::Snapshot;
 use crate::query::track_groups::TrackGroup;
@@ -40,12 +41,14 @@ pub(super) struct TrackState {
     cleared_filter: String,
     /// Rows of several counters that were refused.
     refused_overlays: u32,
-    /// Whether a group of the user was refused.
-    refuses_group: bool,
+    /// Groups of the user that were refused.
+    refused_groups: u32,
     /// The group whose name is edited.
     names: Option<CustomGroupId>,
     /// Header to scroll to after the layout.
     to_header: Option<GroupKind>,
+    /// The last counts of tracks for an order.
+    ranks: Option<TrackRanks>,
 }
 
 impl TrackState {
@@ -63,7 +66,17 @@ impl TrackState {
 
     /// Returns the same arrangement without pending layouts.
     pub(super) fn arranged_alike(&self) -> Self {
-        Self { arrangement: self.arrangement.clone(), density: self.density, ..Self::default() }
+        let ranks = self.ranks.clone();
+        Self { arrangement: self.arrangement.clone(), density: self.density, ranks, ..Self::default() }
+    }
+
+    /// Returns the counts that tracks are ordered by, if the order needs any.
+    pub(super) fn ranks(&self) -> Option<&TrackRanks> {
+        self.ranks.as_ref().filter(|ranks| ranks.source.order() == self.arrangement.order)
+    }
+
+    pub(super) fn set_ranks(&mut self, ranks: Option<TrackRanks>) {
+        self.ranks = ranks;
     }
 
     /// Restores a saved arrangement and, if given, scroll position, before the rows are laid out.
@@ -173,12 +186,12 @@ impl TrackState {
 
     /// Records whether a group could not be made.
     pub(super) fn refuse_group(&mut self, is_refused: bool) {
-        self.refuses_group = is_refused;
+        self.refused_groups += u32::from(is_refused);
     }
 
     /// Returns whether a group could not be made since the last call.
     pub(super) fn take_refused_group(&mut self) -> bool {
-        std::mem::take(&mut self.refuses_group)
+        std::mem::take(&mut self.refused_groups) > 0
     }
 
     /// Draws a counter in another form.
@@ -236,6 +249,7 @@ impl TrackState {
             number: self.arranging,
             snapshot: snapshot.clone(),
             arrangement: self.arrangement.clone(),
+            ranks: self.ranks().map(|ranks| Arc::clone(&ranks.by_track)),
             heights: RowHeights::new(self.density, scale),
         };
         (job, self.awaits_rows)
@@ -303,6 +317,7 @@ pub struct ArrangeJob {
     number: u64,
     snapshot: Snapshot,
     arrangement: Arrangement,
+    ranks: Option<Arc<Vec<u64>>>,
     heights: RowHeights,
 }
 
@@ -324,7 +339,12 @@ impl ArrangeJob {
     /// Computes the layout, in time linear in the tracks.
     #[must_use]
     pub fn run(self) -> ArrangeResult {
-        let layout = arrange::layout(&self.snapshot, &self.arrangement, &self.heights);
+        let layout = arrange::layout(
+            &self.snapshot,
+            &self.arrangement,
+            self.ranks.as_ref().map(|ranks| &***ranks),
+            &self.heights,
+        );
         let groups = &self.arrangement.custom_groups;
         let summaries =
             (!groups.is_empty()).then(|| Arc::new(TrackSummaries::from_custom_groups(&self.snapshot, groups)));
