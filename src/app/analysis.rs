@@ -82,17 +82,15 @@ impl Analysis {
         wake: &TabWake,
     ) {
         let kind = question.kind();
-        let growing = match &question {
-            Question::Totals(_, by) => {
-                self.stop(QuestionKind::PartialTotals);
-                Some(Arc::new(GrowingTotals::grouped(by.clone())))
-            }
-            Question::PartialTotals => match self.running.get(&QuestionKind::Totals) {
-                Some(totals) => totals.growing.clone(),
-                // The totals are complete by now.
-                None => return,
-            },
-            _ => None,
+        let growing = if let Question::Totals(_, by) = &question {
+            self.stop(QuestionKind::PartialTotals);
+            Some(Arc::new(GrowingTotals::grouped(by.clone())))
+        } else if kind == QuestionKind::PartialTotals {
+            // Without a running query, the totals are complete.
+            let Some(totals) = self.running.get(&QuestionKind::Totals) else { return };
+            totals.growing.clone()
+        } else {
+            None
         };
         let (snapshot, hits, totals) = (snapshot.clone(), hits.cloned(), growing.clone());
         self.start(id, kind, growing, wake, move |cancel, progress| {

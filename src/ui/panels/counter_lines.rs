@@ -1,9 +1,9 @@
-//! The lines of the counters table, one per counter of the scope, and their order by a column. Texts are looked up when a
-//! line is shown.
+//! The lines of the counters table, one per counter of the scope, and their order by a column. Texts are looked up when
+//! a line is shown.
 
 use std::cmp::Ordering;
 
-use super::table::TableColumn;
+use super::table_column::TableColumn;
 use super::table_order::{TableData, TableSort, matching_rows, sort_rows};
 use crate::base::cancel::{Cancel, Cancelled};
 use crate::query::Snapshot;

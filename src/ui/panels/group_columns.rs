@@ -1,6 +1,6 @@
 //! The columns of the statistics table: the label of a group and its numbers.
 
-use super::table::TableColumn;
+use super::table_column::TableColumn;
 
 /// A column of the table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -46,7 +46,7 @@ pub struct GroupLines {
 
 /// Properties of the matching lines as a whole.
 #[derive(Debug, Default)]
-pub struct GroupFacts {
+pub struct GroupTableFacts {
     /// Sums of the matching lines.
     pub(super) sums: [u128; NUMBERS],
     /// The largest number of the sort column.
@@ -149,13 +149,13 @@ impl GroupLines {
 }
 
 impl TableData for GroupLines {
-    type Facts = GroupFacts;
+    type Facts = GroupTableFacts;
 
     fn count(&self) -> usize {
         self.lines.len()
     }
 
-    fn order(&self, sort: &TableSort, cancel: &Cancel) -> Result<(Vec<u32>, GroupFacts), Cancelled> {
+    fn order(&self, sort: &TableSort, cancel: &Cancel) -> Result<(Vec<u32>, GroupTableFacts), Cancelled> {
         let has_words = |line| sort.words.is_empty() || self.text(line).to_lowercase().contains(&sort.words);
         let mut rows = matching_rows(self.lines.len(), cancel, |row| has_words(self.lines[row]))?;
         let number = |column: usize, line| self.numbers(line).number(GroupColumn::ALL[column].number()?);
@@ -172,7 +172,7 @@ impl TableData for GroupLines {
             }
             None => {}
         }
-        let mut facts = GroupFacts::default();
+        let mut facts = GroupTableFacts::default();
         let is_repeated = rows.len() > 1;
         for &row in &rows {
             let line = self.lines[row as usize];

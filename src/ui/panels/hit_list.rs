@@ -7,7 +7,8 @@ use egui::Ui;
 
 use super::dock_panel::PanelView;
 use super::number::TableNumber;
-use super::table::{Rows, TableCell, TableColumn, TableView};
+use super::table::{Rows, TableCell, TableView};
+use super::table_column::TableColumn;
 use super::value_menu::PanelValue;
 use crate::base::csv::Cells;
 use crate::base::time::{duration_text, elapsed_text};

@@ -37,6 +37,7 @@ pub(crate) mod spans;
 pub(crate) mod statistics;
 pub(crate) mod symbols;
 mod table;
+mod table_column;
 pub(crate) mod table_keys;
 pub(crate) mod table_order;
 mod value_menu;

@@ -8,7 +8,8 @@ use super::number::{self, TableNumber};
 use super::sample_lines::{
     BESIDE, NAME, OWN, OWN_SAMPLES, OWN_SHARE, SAMPLES, SUMS, SampleLines, TOTAL, TOTAL_SHARE, number_of,
 };
-use super::table::{Rows, TableCell, TableColumn};
+use super::table::{Rows, TableCell};
+use super::table_column::TableColumn;
 use super::table_order::{OrderedRows, OrderedTable, TableSort};
 use super::value_menu::PanelValue;
 use crate::base::cancel::Cancel;

@@ -4,7 +4,8 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::number::{self, TableNumber};
-use super::table::{Rows, TableCell, TableColumn};
+use super::table::{Rows, TableCell};
+use super::table_column::TableColumn;
 use crate::base::time::grouped_digits;
 use crate::export::scheduling_table::SchedulingTable;
 use crate::query::Snapshot;

@@ -13,6 +13,7 @@ use columns::{choose_columns, visible};
 use egui::{Id, Painter, Rect, Role, ScrollArea, Sense, Ui, WidgetInfo, pos2, vec2};
 
 use super::number::TableNumber;
+use super::table_column::TableColumn;
 use super::table_keys::{RowMove, copies, hold, take_steps};
 use super::value_menu::{self, PanelValue};
 use crate::base::csv::Cells;
@@ -35,15 +36,6 @@ const BAR_POINTS: f32 = 14.0;
 /// Minimum and maximum width of a resized column, in points.
 const WIDTH_MIN: u16 = 30;
 const WIDTH_MAX: u16 = 4000;
-
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct TableColumn {
-    pub(crate) title: &'static str,
-    /// Default width in points. The first column takes the rest of the width, or this as a minimum.
-    pub(crate) width: f32,
-    pub(crate) is_number: bool,
-    pub(crate) is_sortable: bool,
-}
 
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum TableCell<'a> {

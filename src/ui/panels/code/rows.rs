@@ -11,7 +11,8 @@ use crate::query::flame::OwnAndTotal;
 use crate::scene::labels::shown;
 use crate::symbols::code::listing::FunctionCode;
 use crate::ui::panels::number::TableNumber;
-use crate::ui::panels::table::{Rows, RowsInView, TableCell, TableColumn};
+use crate::ui::panels::table::{Rows, RowsInView, TableCell};
+use crate::ui::panels::table_column::TableColumn;
 use crate::ui::theme::Theme;
 
 /// Replacement of a tab.
