@@ -60,7 +60,8 @@ impl TimelineKeeper {
         None
     }
 
-    /// Saves unsaved changes at once, before the trace is closed. Without any, another window may have saved newer ones.
+    /// Saves unsaved changes at once, before the trace is closed. Without any, another window may have saved newer
+    /// ones.
     pub(super) fn finish(&mut self, trace: &OpenTrace, folders: &Folders) {
         let is_unsaved = self.has_changed(trace) || self.changed_s.is_some();
         if is_unsaved && trace.is_whole() {

@@ -4,8 +4,9 @@
 //! [`arrivals`] reads a stream, a growing file ([`growing_file`]) or the output of a command, and first writes every
 //! byte to [`spool_files`] if it is recorded. [`lag`] keeps the window from blocking a source that is faster than its
 //! snapshot. [`started_command`] ends a command with all its descendants. [`listen`] accepts sources that connect.
-//! [`feed`] runs the reader of the format, and splits its batches. [`orderer`] sorts the events of all sources,
-//! with [`steady_lag`] for different clocks, [`pairs`] makes rows of them, [`row_filter`] selects rows, and [`session`] combines all of these in steps.
+//! [`feed`] runs the reader of the format, and splits its batches. [`orderer`] sorts the events of all sources, with
+//! [`steady_lag`] for different clocks, [`pairs`] makes rows of them, [`row_filter`] selects rows, and [`session`]
+//! combines all of these in steps.
 //!
 //! [`live_store`] writes the rows to a store that is queried while it grows, with names and tracks through
 //! [`arc_cache`]. [`placing`] assigns lanes to spans, [`tracks`] writes those that no longer move, and [`density`]

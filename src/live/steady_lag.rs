@@ -1,6 +1,6 @@
-//! The lag of a source: the distance of its event times to their arrival on the caller's clock. A lag that stays the same
-//! while events keep coming is the distance between two clocks. A source that sends batches, catches up or is buffered
-//! has a lag that varies, or pauses.
+//! The lag of a source: the distance of its event times to their arrival on the caller's clock. A lag that stays the
+//! same while events keep coming is the distance between two clocks. A source that sends batches, catches up or is
+//! buffered has a lag that varies, or pauses.
 
 /// How long a lag must be steady.
 const STEADY_FOR_NS: u64 = 3_000_000_000;

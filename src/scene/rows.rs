@@ -1,6 +1,6 @@
 //! The vertical layout of headers, tracks and lanes. A section is a process, or a group that the user has made; it may
-//! contain groups of the trace. The layout is built once for an order of the tracks. Folding, unfolding and hiding take O(log n) per affected track, and a frame only searches the layout. So a
-//! million lanes cost a frame no more than ten.
+//! contain groups of the trace. The layout is built once for an order of the tracks. Folding, unfolding and hiding take
+//! O(log n) per affected track, and a frame only searches the layout. So a million lanes cost a frame no more than ten.
 
 mod heights;
 mod lanes;

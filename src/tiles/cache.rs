@@ -1,5 +1,5 @@
-//! The tile cache. A tile is an aligned run of buckets. So a drag loads only what scrolls into view, and a zoom within a
-//! power of two loads nothing. A zoom out past a power of two derives the wider buckets from the narrower ones.
+//! The tile cache. A tile is an aligned run of buckets. So a drag loads only what scrolls into view, and a zoom within
+//! a power of two loads nothing. A zoom out past a power of two derives the wider buckets from the narrower ones.
 //!
 //! The caller either waits for all tiles ([`Tiles::prepare`], for pictures), or loads them in the background and draws
 //! coarser ones meanwhile ([`super::loader`], for the window).

@@ -140,8 +140,8 @@ fn the_listed_spans_are_copied_as_a_table_and_of_many_those_in_view() {
     session.click("Copy");
     let table = copied(&session).expect("a table");
     assert!(table.ends_with("flushed\t\t0.000950000 s\tThread 2\tserver 1\n"), "{table}");
-    // Pages of a long list are loaded as it is scrolled. The longest span is the last, unlike the first by time: rows of
-    // the other order would be seen.
+    // Pages of a long list are loaded as it is scrolled. The longest span is the last, unlike the first by time: rows
+    // of the other order would be seen.
     let mut session = Session::empty(SCREEN, 1.0);
     let span = |ts| format!(r#"{{"ph":"X","name":"s{ts}","pid":1,"tid":1,"ts":{ts},"dur":{}}}"#, 1 + ts / 1499);
     session.open_text("many.json", &format!("[{}]", (0..1500).map(span).collect::<Vec<_>>().join(",")));

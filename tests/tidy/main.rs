@@ -79,6 +79,9 @@ const OPENINGS: &[&str] = &["What", "Whatever", "Whoever", "So many", "As no", "
 /// A longer file contains more than one idea.
 const LINES_MAX: usize = 600;
 
+/// The width of `rustfmt.toml`, which leaves comments alone.
+const COMMENT_COLUMNS_MAX: usize = 120;
+
 #[test]
 fn the_repository_keeps_its_own_rules() {
     let files = source_files();
@@ -168,6 +171,10 @@ fn problems_of(path: &str, text: &str) -> Vec<String> {
         if let Some(opening) = paraphrase(line) {
             report(number + 1, format!("a comment opens with `{opening}`; open with the noun"));
         }
+        let columns = line.chars().count();
+        if line.trim_start().starts_with("//") && columns > COMMENT_COLUMNS_MAX {
+            report(number + 1, format!("a comment of {columns} columns; wrap it at {COMMENT_COLUMNS_MAX}"));
+        }
     }
     let code = code_of(text);
     let line_of = |at: usize| code[..at].matches('\n').count() + 1;
@@ -226,6 +233,10 @@ fn paraphrase(line: &str) -> Option<&'static str> {
     OPENINGS.iter().copied().find(|opening| words(text, opening).next() == Some(0))
 }
 
+/// A line of 121 columns.
+const LONG_COMMENT: &str = "// This comment is one column longer than the others may be, because the sentence goes on \
+                            and on up to its very last word";
+
 #[test]
 fn a_broken_rule_is_found_and_named() {
     let cases = [
@@ -244,6 +255,7 @@ fn a_broken_rule_is_found_and_named() {
         ("src/store/a.rs", "/// What it holds.\nstruct A;", "a.rs:3: a comment opens with `What`; open with the noun"),
         ("tests/a.rs", "    //! So many of them.", "opens with `So many`"),
         ("benches/a.rs", "fn f() {\n    // Whose it is.\n}", "a.rs:4: a comment opens with `Whose`"),
+        ("src/store/a.rs", LONG_COMMENT, "a.rs:3: a comment of 121 columns; wrap it at 120"),
         ("src/store/a.rs", "fn f() { todo!() }", "`todo!` is banned, use the thing itself"),
         ("src/store/a.rs", "fn f() { println!(\"x\"); }", "`println!` is banned"),
         ("src/cli/a.rs", "fn f() { eprintln!(\"x\"); }", "`eprintln!` is banned"),

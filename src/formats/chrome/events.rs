@@ -87,8 +87,8 @@ impl<'a> ChromeEvents<'a> {
         builder
     }
 
-    /// Returns whether the batch should be emitted before the piece ends. The stack frames of an event may be many times
-    /// longer than its record.
+    /// Returns whether the batch should be emitted before the piece ends. The stack frames of an event may be many
+    /// times longer than its record.
     pub(super) fn is_full(&self) -> bool {
         self.chunk.details.bytes.len() >= BATCH_DETAIL_BYTES
     }

@@ -37,8 +37,8 @@ pub(super) struct ParsedRecords {
     pub(super) consumed: usize,
 }
 
-/// Parses the complete records in `bytes`, which start at `offset` of the trace, until the batch is full. `at_end` means
-/// that nothing follows. Without `frames`, a result that refers to stack frames must be parsed again with them.
+/// Parses the complete records in `bytes`, which start at `offset` of the trace, until the batch is full. `at_end`
+/// means that nothing follows. Without `frames`, a result that refers to stack frames must be parsed again with them.
 pub(super) fn parse(
     bytes: &[u8],
     offset: u64,

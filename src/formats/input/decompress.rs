@@ -1,5 +1,5 @@
-//! Decompresses input: gzip, zstd, bzip2, zlib of `atrace`, UTF-16 text. Runs on its own thread, at most a few blocks ahead of
-//! the reader, whatever the packed data claims. Small files are unpacked on the reader's thread.
+//! Decompresses input: gzip, zstd, bzip2, zlib of `atrace`, UTF-16 text. Runs on its own thread, at most a few blocks
+//! ahead of the reader, whatever the packed data claims. Small files are unpacked on the reader's thread.
 
 use std::io::{self, BufRead, BufReader, Read};
 use std::sync::Arc;
@@ -90,8 +90,8 @@ impl Compression {
         }
     }
 
-    /// Unpacks one layer. Concatenated gzip members, zstd frames and bzip2 streams are one stream. The window of a zstd frame is at
-    /// most 128 MiB, as its highest level uses.
+    /// Unpacks one layer. Concatenated gzip members, zstd frames and bzip2 streams are one stream. The window of a zstd
+    /// frame is at most 128 MiB, as its highest level uses.
     fn unpack(
         self,
         mut packed: Box<dyn BufRead + Send>,

@@ -64,8 +64,8 @@ impl SizePrefix {
     }
 }
 
-/// Returns whether a protobuf request of `len` bytes begins with a resource that has an attribute, and each message fits
-/// into the one around it.
+/// Returns whether a protobuf request of `len` bytes begins with a resource that has an attribute, and each message
+/// fits into the one around it.
 fn is_request(bytes: &[u8], len: usize) -> bool {
     let path = [request::RESOURCE_SPANS, resource_spans::RESOURCE, resource::ATTRIBUTES, key_value::KEY];
     let mut room = (bytes, len);
@@ -82,8 +82,8 @@ fn is_request(bytes: &[u8], len: usize) -> bool {
     room.0.split_at_checked(room.1).is_some_and(|(key, rest)| is_attribute_key(key) && rest.first() == Some(&value_tag))
 }
 
-/// Returns whether a zstd frame of `len` bytes holds a request. Only the header is checked of a frame that is longer than
-/// the head, since a block is unpacked as a whole.
+/// Returns whether a zstd frame of `len` bytes holds a request. Only the header is checked of a frame that is longer
+/// than the head, since a block is unpacked as a whole.
 fn is_packed_request(bytes: &[u8], len: usize) -> bool {
     if bytes.len() < len {
         return zstd::zstd_safe::get_frame_content_size(bytes).is_ok();

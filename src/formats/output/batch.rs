@@ -106,8 +106,8 @@ impl BatchBuilder {
         self.batch.losses.add_value(loss, value, place);
     }
 
-    /// Counts the end of the data before the end of the input, unless a truncated record is counted already. `cut_at` is
-    /// its offset.
+    /// Counts the end of the data before the end of the input, unless a truncated record is counted already. `cut_at`
+    /// is its offset.
     pub(crate) fn lose_cut(&mut self, cut_at: Option<u64>) {
         if let Some(offset) = cut_at
             && self.batch.losses.count(Loss::Truncated) == 0

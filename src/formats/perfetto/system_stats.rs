@@ -224,7 +224,8 @@ impl KernelEventBuilder<'_> {
     }
 }
 
-/// Returns name, unit and value of a statistic that is one counter. Returns `None` if the statistic or its key is unknown.
+/// Returns name, unit and value of a statistic that is one counter. Returns `None` if the statistic or its key is
+/// unknown.
 fn single_counter(number: FieldNumber, value: ProtoValue<'_>) -> Option<(Cow<'static, str>, &'static str, f64)> {
     let bytes = value.bytes();
     Some(match number {

@@ -89,8 +89,8 @@ pub(super) struct HarEntry<'a> {
 }
 
 impl HarEntry<'_> {
-    /// Returns whether the request was still running at the end of the recording: it has neither a total nor a phase nor
-    /// an answer. Requests without a duration, such as blocked ones, have a total of 0.
+    /// Returns whether the request was still running at the end of the recording: it has neither a total nor a phase
+    /// nor an answer. Requests without a duration, such as blocked ones, have a total of 0.
     fn is_unfinished(&self) -> bool {
         let is_answered = |response: &Response| response.status > 0 || response.error.is_some();
         let has_phases = self.timings.phases().iter().any(|(_, ns)| ns.is_some_and(|ns| ns > 0));

@@ -253,7 +253,8 @@ impl SpallParser<'_> {
     }
 }
 
-/// Returns whether the next events, up to [`EVENTS_TRUSTED`], are begins or ends of version 1 with valid times and text.
+/// Returns whether the next events, up to [`EVENTS_TRUSTED`], are begins or ends of version 1 with valid times and
+/// text.
 fn makes_sense(mut bytes: &[u8]) -> bool {
     for _ in 0..EVENTS_TRUSTED {
         if bytes.is_empty() {

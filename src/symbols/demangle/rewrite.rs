@@ -1,4 +1,5 @@
-//! Rewrites mangled names of C++ that the demangler reads wrongly or not at all. Numbers of substitutions stay the same.
+//! Rewrites mangled names of C++ that the demangler reads wrongly or not at all. Numbers of substitutions stay the
+//! same.
 
 use super::parsed;
 

@@ -123,8 +123,8 @@ impl<'a, 'f> Origins<'a, 'f> {
         described(&UnitRef::new(dwarf, self.unit_at(dwarf, target)?), target, fuel)
     }
 
-    /// Returns the index of the text of all scopes around an entry, such as `a::b::`, in `texts`. `own` has the scopes of
-    /// the unit.
+    /// Returns the index of the text of all scopes around an entry, such as `a::b::`, in `texts`. `own` has the scopes
+    /// of the unit.
     pub(super) fn scope(
         &mut self,
         unit: &UnitRef<'_, SectionReader<'a, 'f>>,

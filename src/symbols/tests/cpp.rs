@@ -183,7 +183,8 @@ fn names_of_the_standard_library_are_those_of_another_demangler() {
     let (mut differ, mut rewritten) = (Vec::new(), 0);
     for (name, theirs) in names.iter().zip(theirs.lines()) {
         let ours = demangle(name.as_bytes());
-        // Packs of numbers, packs within other types, return types that are arrays, and names within functions are left.
+        // Packs of numbers, packs within other types, return types that are arrays, and names within functions are
+        // left.
         let is_left = ["JX", "IJDp", "Index_tuple", "RA2_", "_ZZ"].iter().any(|part| name.contains(part));
         if ours == *name || same_words(&ours) != same_words(theirs) && !is_left {
             differ.push(format!("{name}\n  {ours}\n  {theirs}"));

@@ -54,8 +54,8 @@ pub(super) fn show(timeline: &Timeline, ui: &mut Ui, layout: &TimelineLayout, th
     commands
 }
 
-/// Returns the sticky header: that of the process or group at the top, if it would be out of view, with its position. The next
-/// header pushes it out.
+/// Returns the sticky header: that of the process or group at the top, if it would be out of view, with its position.
+/// The next header pushes it out.
 fn header_at_the_top(timeline: &Timeline, shown: &ShownPane<'_>, groups: &[Group]) -> Option<(Group, Rect)> {
     let kind = timeline.header_of(groups.first()?.kind);
     let header = shown.pane.layout.group_of(kind)?;

@@ -1,5 +1,5 @@
-//! Orders of tracks by numbers that are counted in the background. Until these are known, tracks stay in trace order, or
-//! as they are.
+//! Orders of tracks by numbers that are counted in the background. Until these are known, tracks stay in trace order,
+//! or as they are.
 
 use super::state::Timeline;
 use super::track_ranks::{RankSource, TrackRanks};

@@ -1,6 +1,6 @@
-//! Reads a tar archive sequentially, and the archives appended to it, as GNU tar does with `--ignore-zeros`. Buffers one
-//! header and at most [`RECORD_BYTES_MAX`] of its extended header, whatever sizes the archive claims. Neither interprets
-//! content nor writes files.
+//! Reads a tar archive sequentially, and the archives appended to it, as GNU tar does with `--ignore-zeros`. Buffers
+//! one header and at most [`RECORD_BYTES_MAX`] of its extended header, whatever sizes the archive claims. Neither
+//! interprets content nor writes files.
 
 use std::io::{self, Read};
 
