@@ -38,7 +38,7 @@ use crate::symbols::sources::SourceFolders;
 use crate::symbols::unwind::SymbolUnwinding;
 use crate::ui::panels::counter_lines::CounterLines;
 use crate::ui::panels::group_lines::GroupLines;
-use crate::ui::panels::table_order::OrderedRows;
+use crate::ui::panels::table_order::{OrderedRows, TableData, TableSort};
 use crate::ui::questions::{
     Answer, CodeAnswer, CodeQuestion, FlameAnswer, GroupFacts, HeatMapQuestion, NameQuery, NamedTrace, PathsOf,
     PathsQuestion, PtrEq, Question, QuestionKind, SampleQuestion, SchedulingAnswer, SchedulingQuestion,
@@ -291,22 +291,13 @@ fn answer(
             add_up(snapshot, &scope.with_filter(snapshot, ""), growing, cancel, progress)?;
             Some(Answer::Totals(Arc::new(GroupLines::new(Arc::new(growing.so_far()), snapshot, cancel)?)))
         }
-        Question::PartialTotals => match growing {
-            Some(growing) => {
-                let lines = GroupLines::new(Arc::new(growing.so_far()), snapshot, cancel)?;
-                Some(Answer::PartialTotals(Arc::new(lines)))
-            }
-            None => None,
-        },
-        Question::OrderGroups(lines, sort) => {
-            Some(Answer::OrderedGroups(Arc::new(OrderedRows::new(lines.0, sort, cancel)?)))
+        Question::PartialTotals => {
+            let lines = growing.map(|growing| GroupLines::new(Arc::new(growing.so_far()), snapshot, cancel));
+            lines.transpose()?.map(|lines| Answer::PartialTotals(Arc::new(lines)))
         }
-        Question::OrderSamples(lines, sort) => {
-            Some(Answer::OrderedSamples(Arc::new(OrderedRows::new(lines.0, sort, cancel)?)))
-        }
-        Question::OrderCounters(lines, sort) => {
-            Some(Answer::OrderedCounters(Arc::new(OrderedRows::new(lines.0, sort, cancel)?)))
-        }
+        Question::OrderGroups(lines, sort) => Some(Answer::OrderedGroups(ordered(lines, sort, cancel)?)),
+        Question::OrderSamples(lines, sort) => Some(Answer::OrderedSamples(ordered(lines, sort, cancel)?)),
+        Question::OrderCounters(lines, sort) => Some(Answer::OrderedCounters(ordered(lines, sort, cancel)?)),
         Question::Group(group, selected) => {
             let scope = group.narrow(snapshot, selected.with_filter(snapshot, "").spans());
             let range = selected.range.unwrap_or((snapshot.start_ns(), snapshot.end_ns()));
@@ -329,6 +320,11 @@ fn answer(
         Question::Names(query) => Some(Answer::Names(Arc::new(find_names(&query, snapshot, cancel, progress)?))),
         Question::Paths(question) => Some(Answer::Paths(Arc::new(flame(&question, snapshot, cancel, progress)?))),
     })
+}
+
+/// Filters and sorts the rows of a table.
+fn ordered<D: TableData>(lines: PtrEq<D>, sort: TableSort, cancel: &Cancel) -> Result<Arc<OrderedRows<D>>, Cancelled> {
+    Ok(Arc::new(OrderedRows::new(lines.0, sort, cancel)?))
 }
 
 /// Counts the paths unless they are known, and builds their view.

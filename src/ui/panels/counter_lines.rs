@@ -111,7 +111,8 @@ impl TableData for CounterLines {
             Some((PROCESS, ascending)) => sort_rows(&mut rows, ascending, cancel, |row| line(row).process(), Ord::cmp)?,
             Some((UNIT, ascending)) => sort_rows(&mut rows, ascending, cancel, |row| line(row).unit(), Ord::cmp)?,
             Some((column, ascending)) => {
-                sort_rows(&mut rows, ascending, cancel, |row| line(row).number(column), compare_numbers)?;
+                let compare = |one: &_, other: &_| compare_numbers(*one, *other);
+                sort_rows(&mut rows, ascending, cancel, |row| line(row).number(column), compare)?;
             }
             None => {}
         }
@@ -120,9 +121,9 @@ impl TableData for CounterLines {
 }
 
 /// Compares numbers, with unknown ones before all others.
-fn compare_numbers(one: &Option<f64>, other: &Option<f64>) -> Ordering {
+fn compare_numbers(one: Option<f64>, other: Option<f64>) -> Ordering {
     match (one, other) {
-        (Some(one), Some(other)) => one.total_cmp(other),
+        (Some(one), Some(other)) => one.total_cmp(&other),
         (one, other) => one.is_some().cmp(&other.is_some()),
     }
 }

@@ -124,7 +124,7 @@ impl DockPanel for CountersPanel {
             commands.push(Command::Timeline(TimelineCommand::ShowTrack(track)));
         }
         // Runs after the table, which restores the saved sort order.
-        let order = self.rows.lines.to_ask().map(|(lines, sort)| Question::OrderCounters(PtrEq(lines), sort));
+        let order = self.rows.lines.take_request().map(|(lines, sort)| Question::OrderCounters(PtrEq(lines), sort));
         commands.extend(order.map(|order| Command::Panel(PanelCommand::Ask(order))));
         commands
     }

@@ -40,8 +40,8 @@ impl GroupRows {
     }
 
     /// Returns the lines to order in the background, and how.
-    pub(super) fn to_order(&mut self) -> Option<(Arc<GroupLines>, TableSort)> {
-        self.lines.to_ask()
+    pub(super) fn take_request(&mut self) -> Option<(Arc<GroupLines>, TableSort)> {
+        self.lines.take_request()
     }
 
     /// Shows lines that were ordered in the background.

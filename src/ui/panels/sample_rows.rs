@@ -73,8 +73,8 @@ impl SampleRows {
     }
 
     /// Returns the lines to order in the background, and how.
-    pub(super) fn to_order(&mut self) -> Option<(Arc<SampleLines>, TableSort)> {
-        self.lines.to_ask()
+    pub(super) fn take_request(&mut self) -> Option<(Arc<SampleLines>, TableSort)> {
+        self.lines.take_request()
     }
 
     /// Shows lines that were ordered in the background.

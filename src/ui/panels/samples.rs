@@ -286,7 +286,7 @@ impl DockPanel for SamplesPanel {
         let table = if has_chosen { place.with_max_x(place.left() + place.width() * TABLE_PART) } else { place };
         ui.scope_builder(egui::UiBuilder::new().max_rect(table), |ui| self.show_table(ui, view, &mut commands));
         // Runs after the table, which restores the saved sort order.
-        let order = self.rows.to_order().map(|(lines, sort)| Question::OrderSamples(PtrEq(lines), sort));
+        let order = self.rows.take_request().map(|(lines, sort)| Question::OrderSamples(PtrEq(lines), sort));
         commands.extend(order.map(|order| Command::Panel(PanelCommand::Ask(order))));
         if has_chosen {
             let beside = place.with_min_x(table.right() + 14.0);

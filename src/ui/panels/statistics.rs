@@ -171,7 +171,7 @@ impl StatisticsPanel {
         if partial.is_some() {
             self.asked_at = Some(Instant::now());
         }
-        let order = self.rows.to_order().map(|(lines, sort)| Question::OrderGroups(PtrEq(lines), sort));
+        let order = self.rows.take_request().map(|(lines, sort)| Question::OrderGroups(PtrEq(lines), sort));
         partial.into_iter().chain(order).map(ask).collect()
     }
 

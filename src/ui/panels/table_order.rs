@@ -100,7 +100,7 @@ impl<D: TableData> OrderedTable<D> {
     }
 
     /// Returns the order to make in the background, once.
-    pub(super) fn to_ask(&mut self) -> Option<(Arc<D>, TableSort)> {
+    pub(super) fn take_request(&mut self) -> Option<(Arc<D>, TableSort)> {
         let newest = self.newest.as_ref().filter(|_| !self.is_in_order())?;
         let is_same = |(data, sort): &(Arc<D>, TableSort)| Arc::ptr_eq(data, newest) && *sort == self.sort;
         if self.asked.as_ref().is_some_and(is_same) {
@@ -257,7 +257,7 @@ mod tests {
 
     /// Runs the order that the table asks for.
     fn answer(table: &mut OrderedTable<Numbers>) -> Option<Arc<OrderedRows<Numbers>>> {
-        let (data, sort) = table.to_ask()?;
+        let (data, sort) = table.take_request()?;
         Some(Arc::new(OrderedRows::new(data, sort, &Cancel::default()).unwrap()))
     }
 
@@ -274,7 +274,7 @@ mod tests {
         assert_eq!(rows, [2, 0, 1, 3]);
         table.set_words("1");
         assert_eq!((shown(&table), table.facts()), (vec![1, 12, 12], Some(&25)));
-        assert!(table.is_in_order() && table.to_ask().is_none());
+        assert!(table.is_in_order() && table.take_request().is_none());
         table.clear();
         assert_eq!((table.count(), table.facts(), table.row(0)), (0, None, None));
     }
@@ -286,7 +286,7 @@ mod tests {
         table.set_data(Arc::new(Numbers((0..large).collect())));
         assert_eq!((table.count(), table.is_in_order()), (0, false));
         let first = answer(&mut table).unwrap();
-        assert!(table.to_ask().is_none(), "one order is asked for once");
+        assert!(table.take_request().is_none(), "one order is asked for once");
         table.set_ordered(first);
         assert_eq!((shown(&table).len(), table.is_in_order()), (large as usize, true));
 
