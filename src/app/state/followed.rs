@@ -132,11 +132,12 @@ impl App {
         };
         let earlier = tab.trace.as_ref().map(|open| open.timeline.snapshot());
         let is_due = !is_busy && follow.answered.is_none_or(|answered| answered.elapsed() >= ANSWERS_EVERY);
-        let renewal = match earlier {
-            Some(earlier) if !later.has_lanes_of(earlier) => AnswerRenewal::Forget,
-            None => AnswerRenewal::Forget,
-            Some(_) if is_due => AnswerRenewal::Renew,
-            Some(_) => AnswerRenewal::Wait,
+        let renewal = if !earlier.is_some_and(|earlier| later.has_lanes_of(earlier)) {
+            AnswerRenewal::Forget
+        } else if is_due {
+            AnswerRenewal::Renew
+        } else {
+            AnswerRenewal::Wait
         };
         follow.has_unanswered = renewal == AnswerRenewal::Wait;
         if renewal != AnswerRenewal::Wait {

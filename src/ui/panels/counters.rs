@@ -9,6 +9,7 @@ use super::answer_state::{Exactness, show_counting, show_exactness, show_sorting
 use super::counter_lines::{COLUMNS, CounterLine, CounterLines, NAME, PROCESS, SAMPLES, UNIT};
 use super::dock_panel::{DockPanel, PanelTools, PanelView};
 use super::number::TableNumber;
+use super::renewal::Renewal;
 use super::table::{Rows, TableCell, TableView};
 use super::table_order::{OrderedRows, OrderedTable, TableData as _};
 use crate::base::csv::Cells;
@@ -33,6 +34,7 @@ const ROW_POINTS: f32 = 19.0;
 #[derive(Debug)]
 pub(crate) struct CountersPanel {
     asked: Option<SelectedScope>,
+    renewal: Renewal,
     rows: CounterRows,
     table: TableView,
     words: String,
@@ -43,6 +45,7 @@ impl Default for CountersPanel {
     fn default() -> Self {
         Self {
             asked: None,
+            renewal: Renewal::default(),
             rows: CounterRows::default(),
             table: TableView::new(TABLE, ROW_POINTS, None),
             words: String::new(),
@@ -53,6 +56,7 @@ impl Default for CountersPanel {
 
 impl CountersPanel {
     pub(crate) fn take_counters(&mut self, counters: Arc<CounterLines>) {
+        self.renewal.end();
         self.rows.lines.set_data(counters);
     }
 
@@ -63,14 +67,14 @@ impl CountersPanel {
 
     fn show_head(&mut self, ui: &mut Ui, view: &PanelView<'_>) -> Vec<Command> {
         let (theme, scope) = (view.context.theme, view.scope());
-        let progress = (view.progress)(QuestionKind::Counters);
+        let progress = self.renewal.progress((view.progress)(QuestionKind::Counters));
         let mut commands = Vec::new();
         ui.horizontal(|ui| {
             ui.label(RichText::new("Counters").strong());
             if field::add_table_filter(ui, &mut self.words, "Filter counters", 130.0, theme.canvas) {
                 self.rows.lines.set_words(&self.words);
             }
-            if let Some(progress) = progress.filter(|_| self.rows.lines.shown().is_none()) {
+            if let Some(progress) = progress {
                 show_counting(ui, progress, theme);
             } else if !self.rows.lines.is_in_order() {
                 show_sorting(ui, theme);
@@ -81,7 +85,7 @@ impl CountersPanel {
                 }
                 if let Some(error) = &self.error {
                     ui.add(egui::Label::new(RichText::new(error).color(theme.error)).truncate());
-                } else if self.rows.lines.shown().is_some() {
+                } else if progress.is_none() && self.rows.lines.shown().is_some() {
                     show_exactness(ui, Exactness::Exact, view.snapshot(), theme);
                 }
                 let filter = if scope.filter.is_empty() { "" } else { ", ignoring its filter" };
@@ -112,7 +116,7 @@ impl DockPanel for CountersPanel {
     fn show(&mut self, ui: &mut Ui, view: &PanelView<'_>) -> Vec<Command> {
         let scope = view.scope();
         let mut commands = self.show_head(ui, view);
-        if self.asked.as_ref() != Some(scope) {
+        if self.renewal.begin(self.asked.as_ref() == Some(scope)) {
             (self.asked, self.error) = (Some(scope.clone()), None);
             commands.push(Command::Panel(PanelCommand::Ask(Question::Counters(scope.clone()))));
         }
@@ -154,7 +158,7 @@ impl DockPanel for CountersPanel {
     }
 
     fn renew(&mut self) -> Option<Question> {
-        (self.asked, self.error) = (None, None);
+        self.renewal.request();
         None
     }
 

@@ -25,6 +25,7 @@ pub(crate) mod keys;
 pub(crate) mod losses;
 mod number;
 pub(crate) mod preferences;
+mod renewal;
 pub(crate) mod sample_lines;
 mod sample_rows;
 pub(crate) mod samples;

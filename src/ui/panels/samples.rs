@@ -8,6 +8,7 @@ use egui::{ComboBox, RichText, ScrollArea, Ui};
 use super::answer_state::{Exactness, show_counting, show_exactness, show_sorting, show_stopped};
 use super::dock_panel::{DockPanel, PanelTools, PanelView};
 use super::flame::{Sandwich, SandwichResponse};
+use super::renewal::Renewal;
 use super::sample_lines::SampleLines;
 use super::sample_rows::{FIRST_SORTED, SampleRows, columns};
 use super::table::TableView;
@@ -63,8 +64,7 @@ pub(crate) struct SamplesPanel {
     table: TableView,
     words: String,
     is_stopped: bool,
-    /// Whether the answer is that of an earlier part of the trace, which stays until the next one arrives.
-    is_outdated: bool,
+    renewal: Renewal,
     error: Option<String>,
     /// The selected function, and whether its callers and callees were queried.
     chosen: Option<(FunctionKey, bool)>,
@@ -83,7 +83,7 @@ impl Default for SamplesPanel {
             table: TableView::new(TABLE, ROW_POINTS, Some(FIRST_SORTED)),
             words: String::new(),
             is_stopped: false,
-            is_outdated: false,
+            renewal: Renewal::default(),
             error: None,
             chosen: None,
             sandwich: Sandwich::default(),
@@ -95,7 +95,8 @@ impl SamplesPanel {
     pub(crate) fn set_answer(&mut self, answer: &Arc<SampleTable>, snapshot: &Snapshot) {
         self.counted = self.question.as_ref().map(|question| (question.scope.clone(), question.event.clone()));
         self.rows.set_table(answer, snapshot);
-        (self.answer, self.is_outdated) = (Some(Arc::clone(answer)), false);
+        self.answer = Some(Arc::clone(answer));
+        self.renewal.end();
         if let Some((_, is_asked)) = &mut self.chosen {
             *is_asked = false;
         }
@@ -128,7 +129,7 @@ impl SamplesPanel {
         let is_asked = |question: &SampleQuestion| {
             (&question.scope, &question.event, question.by) == (scope, &self.event, self.by)
         };
-        if self.question.as_ref().is_some_and(is_asked) {
+        if !self.renewal.begin(self.question.as_ref().is_some_and(is_asked)) {
             return None;
         }
         let is_counted = self.counted.as_ref().is_some_and(|(known, event)| (known, event) == (scope, &self.event));
@@ -155,7 +156,7 @@ impl SamplesPanel {
 
     fn show_head(&mut self, ui: &mut Ui, view: &PanelView<'_>, commands: &mut Vec<Command>) {
         let (theme, scope) = (view.context.theme, view.scope());
-        let progress = (view.progress)(QuestionKind::Samples).filter(|_| !self.is_outdated);
+        let progress = self.renewal.progress((view.progress)(QuestionKind::Samples));
         ui.label(RichText::new("Samples").strong());
         if ui.available_width() >= NARROW_POINTS {
             ui.label(RichText::new(scope.title()).color(theme.weak_text));
@@ -335,7 +336,9 @@ impl DockPanel for SamplesPanel {
     }
 
     fn renew(&mut self) -> Option<Question> {
-        (self.question, self.counted, self.error, self.is_outdated) = (None, None, None, self.answer.is_some());
+        // The paths of the answer lack what has come since.
+        self.counted = None;
+        self.renewal.request();
         None
     }
 

@@ -7,6 +7,7 @@ use egui::{RichText, Ui};
 
 use super::answer_state::{Exactness, show_counting, show_exactness};
 use super::dock_panel::{DockPanel, PanelTools, PanelView};
+use super::renewal::Renewal;
 use super::scheduling_rows::{SchedulingRows, columns, first_sorted};
 use super::scope_bar::part;
 use super::table::{Rows as _, TableView};
@@ -40,6 +41,7 @@ const NARROW_POINTS: f32 = 620.0;
 pub(crate) struct SchedulingPanel {
     kind: ScheduledKind,
     question: Option<SchedulingQuestion>,
+    renewal: Renewal,
     /// The scope of the answer.
     counted: Option<SelectedScope>,
     answer: Option<Arc<SchedulingAnswer>>,
@@ -56,6 +58,7 @@ impl Default for SchedulingPanel {
         Self {
             kind: ScheduledKind::default(),
             question: None,
+            renewal: Renewal::default(),
             counted: None,
             answer: None,
             rows: SchedulingRows::default(),
@@ -70,6 +73,7 @@ impl Default for SchedulingPanel {
 impl SchedulingPanel {
     pub(crate) fn set_answer(&mut self, answer: &Arc<SchedulingAnswer>, snapshot: &Snapshot) {
         self.counted = self.question.as_ref().map(|question| question.scope.clone());
+        self.renewal.end();
         self.rows.set_answer(answer, snapshot);
         self.answer = Some(Arc::clone(answer));
     }
@@ -80,7 +84,7 @@ impl SchedulingPanel {
             (&question.scope, question.kind, question.sorted_by, &question.words, question.process)
                 == (scope, self.kind, sorted_by, &words, self.process)
         };
-        if self.question.as_ref().is_some_and(is_asked) {
+        if !self.renewal.begin(self.question.as_ref().is_some_and(is_asked)) {
             return None;
         }
         let known = self.answer.as_ref().filter(|_| self.counted.as_ref() == Some(scope));
@@ -93,7 +97,7 @@ impl SchedulingPanel {
 
     fn show_head(&mut self, ui: &mut Ui, view: &PanelView<'_>) -> Vec<Command> {
         let (theme, scope) = (view.context.theme, view.scope());
-        let progress = (view.progress)(QuestionKind::Scheduling);
+        let progress = self.renewal.progress((view.progress)(QuestionKind::Scheduling));
         let mut commands = Vec::new();
         ui.horizontal(|ui| {
             ui.label(RichText::new("Scheduling").strong());
@@ -107,7 +111,7 @@ impl SchedulingPanel {
             {
                 self.process = None;
             }
-            if let Some(progress) = progress.filter(|_| self.answer.is_none()) {
+            if let Some(progress) = progress {
                 show_counting(ui, progress, theme);
             }
             ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
@@ -116,7 +120,7 @@ impl SchedulingPanel {
                 }
                 if let Some(error) = &self.error {
                     ui.add(egui::Label::new(RichText::new(error).color(theme.error)).truncate());
-                } else if self.answer.is_some() {
+                } else if progress.is_none() && self.answer.is_some() {
                     show_exactness(ui, Exactness::Exact, view.snapshot(), theme);
                 }
                 if ui.max_rect().width() >= NARROW_POINTS {
@@ -205,7 +209,9 @@ impl DockPanel for SchedulingPanel {
     }
 
     fn renew(&mut self) -> Option<Question> {
-        (self.question, self.counted, self.error) = (None, None, None);
+        // The sums of the answer lack what has come since.
+        self.counted = None;
+        self.renewal.request();
         None
     }
 

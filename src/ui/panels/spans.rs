@@ -9,6 +9,7 @@ use super::answer_state::{Exactness, show_counting, show_exactness};
 use super::dock_panel::{DockPanel, PanelTools, PanelView};
 use super::hit_list::{COLUMNS, HitList, ListContent, ListRows};
 use super::hit_table::{HitExport, HitTableRows};
+use super::renewal::Renewal;
 use crate::base::csv::Cells;
 use crate::base::time::grouped_digits;
 use crate::export::values::TableSource;
@@ -46,8 +47,7 @@ impl SpanOrder {
 pub(crate) struct SpansPanel {
     order: SpanOrder,
     question: Option<(SelectedScope, SpanOrder)>,
-    /// Whether the trace has grown since the query.
-    needs_renewal: bool,
+    renewal: Renewal,
     /// The spans in time order; `None` until they are counted.
     hits: Option<Hits>,
     longest: Option<Arc<Vec<Hit>>>,
@@ -64,7 +64,7 @@ impl Default for SpansPanel {
         Self {
             order: SpanOrder::default(),
             question: None,
-            needs_renewal: false,
+            renewal: Renewal::default(),
             hits: None,
             longest: None,
             longest_count: LONGEST_FIRST,
@@ -84,6 +84,7 @@ impl SpansPanel {
 
     /// Sets the rows in time order; the scroll position stays if the trace has grown.
     pub(crate) fn take_hits(&mut self, hits: Hits) {
+        self.renewal.end();
         if self.hits.replace(hits).is_some() {
             self.list.renew();
         } else {
@@ -98,6 +99,7 @@ impl SpansPanel {
 
     /// Sets the longest spans; the scroll position stays if the list is extended or the trace has grown.
     pub(crate) fn take_longest(&mut self, hits: Arc<Vec<Hit>>) {
+        self.renewal.end();
         if self.longest.is_none() {
             self.list.restart();
             self.followed = None;
@@ -123,12 +125,11 @@ impl SpansPanel {
 
     /// Queries the spans of another scope or in another order, or those of a trace that has grown.
     fn ask(&mut self, scope: &SelectedScope) -> Option<Question> {
-        let needs_renewal = std::mem::take(&mut self.needs_renewal);
-        if self.question.as_ref().is_some_and(|(asked_scope, order)| (asked_scope, *order) == (scope, self.order)) {
-            if !needs_renewal {
-                return None;
-            }
-        } else {
+        let is_asked = |(asked_scope, order): &(SelectedScope, SpanOrder)| (asked_scope, *order) == (scope, self.order);
+        if !self.renewal.begin(self.question.as_ref().is_some_and(is_asked)) {
+            return None;
+        }
+        if !self.renewal.keeps_answer() {
             self.question = Some((scope.clone(), self.order));
             (self.hits, self.longest, self.longest_count) = (None, None, LONGEST_FIRST);
             self.list.forget();
@@ -174,7 +175,7 @@ impl SpansPanel {
     fn show_head(&mut self, ui: &mut Ui, view: &PanelView<'_>) -> Vec<Command> {
         let (theme, snapshot) = (view.context.theme, view.snapshot());
         let kind = if self.is_by_time() { QuestionKind::Spans } else { QuestionKind::Longest };
-        let progress = (view.progress)(kind);
+        let progress = self.renewal.progress((view.progress)(kind));
         let is_answered = self.hits.is_some() || self.longest.is_some();
         let mut commands = Vec::new();
         ui.horizontal(|ui| {
@@ -182,7 +183,7 @@ impl SpansPanel {
             for (order, text) in SpanOrder::ALL {
                 ui.selectable_value(&mut self.order, order, text);
             }
-            if let Some(progress) = progress.filter(|_| !is_answered) {
+            if let Some(progress) = progress {
                 show_counting(ui, progress, theme);
             }
             ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
@@ -191,7 +192,7 @@ impl SpansPanel {
                 }
                 if let Some(error) = &self.error {
                     ui.add(egui::Label::new(RichText::new(error).color(theme.error)).truncate());
-                } else if is_answered {
+                } else if progress.is_none() && is_answered {
                     show_exactness(ui, Exactness::Exact, snapshot, theme);
                 }
                 let text = format!("{} {}", self.count_text(progress.is_some()), view.scope().title());
@@ -298,7 +299,7 @@ impl DockPanel for SpansPanel {
     }
 
     fn renew(&mut self) -> Option<Question> {
-        self.needs_renewal = true;
+        self.renewal.request();
         None
     }
 

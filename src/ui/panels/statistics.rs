@@ -13,6 +13,7 @@ use super::group_columns::FIRST_SORTED;
 use super::group_label::{group_label, group_word};
 use super::group_lines::GroupLines;
 use super::group_rows::GroupRows;
+use super::renewal::Renewal;
 use super::table::TableView;
 use super::table_order::OrderedRows;
 use crate::base::csv::Cells;
@@ -69,10 +70,7 @@ pub(crate) struct StatisticsPanel {
     by: GroupBy,
     /// The scope and the keys of the totals, complete or partial; `None` if nothing was queried.
     question: Option<(SelectedScope, GroupBy)>,
-    /// Whether the trace has grown since the query.
-    needs_renewal: bool,
-    /// Whether the lines are those of an earlier part of the trace, which stay until the next answer.
-    keeps_lines: bool,
+    renewal: Renewal,
     /// Whether the query was cancelled before all spans were counted.
     is_stopped: bool,
     /// The message of a failed query of totals.
@@ -95,8 +93,7 @@ impl Default for StatisticsPanel {
         Self {
             by: GroupBy::default(),
             question: None,
-            needs_renewal: false,
-            keeps_lines: false,
+            renewal: Renewal::default(),
             is_stopped: false,
             error: None,
             facts_error: None,
@@ -142,6 +139,11 @@ impl StatisticsPanel {
 
     /// Sets the lines of complete totals, unless other keys are requested by now.
     pub(crate) fn take_lines(&mut self, lines: Arc<GroupLines>) {
+        self.renewal.end();
+        self.set_lines(lines);
+    }
+
+    fn set_lines(&mut self, lines: Arc<GroupLines>) {
         if *lines.totals().by() == self.by {
             self.rows.set_lines(lines);
         }
@@ -154,7 +156,7 @@ impl StatisticsPanel {
         let now = Instant::now();
         let took = self.asked_at.take().map(|asked_at| now.duration_since(asked_at));
         self.rests_until = took.map(|took| now + took * PAUSE_FACTOR);
-        self.take_lines(lines);
+        self.set_lines(lines);
     }
 
     /// Shows lines that were ordered in the background.
@@ -167,7 +169,7 @@ impl StatisticsPanel {
         let is_counting = (view.progress)(QuestionKind::Totals).is_some();
         let is_due = (view.progress)(QuestionKind::PartialTotals).is_none()
             && self.rests_until.is_none_or(|until| until <= Instant::now());
-        let partial = (is_counting && is_due && !self.keeps_lines).then_some(Question::PartialTotals);
+        let partial = (is_counting && is_due && !self.renewal.keeps_answer()).then_some(Question::PartialTotals);
         if partial.is_some() {
             self.asked_at = Some(Instant::now());
         }
@@ -190,8 +192,7 @@ impl StatisticsPanel {
     /// Queries the totals of a scope, and the facts about the selected group in it.
     fn ask_all(&mut self, scope: &SelectedScope) -> Vec<Command> {
         let question = Some((scope.clone(), self.by.clone()));
-        self.keeps_lines = std::mem::take(&mut self.needs_renewal) && self.question == question;
-        if !self.keeps_lines {
+        if !self.renewal.keeps_answer() {
             self.facts = None;
         }
         (self.question, self.is_stopped, self.error, self.facts_error) = (question, false, None, None);
@@ -236,12 +237,12 @@ impl StatisticsPanel {
     /// Shows the table and the selected group.
     fn show_all(&mut self, ui: &mut Ui, view: &PanelView<'_>) -> Vec<Command> {
         let (snapshot, scope, context, theme) = (view.snapshot(), view.scope(), view.context, view.context.theme);
-        let progress = (view.progress)(QuestionKind::Totals);
         let mut commands = Vec::new();
         let is_asked = |(asked_scope, by): &(SelectedScope, GroupBy)| asked_scope == scope && *by == self.by;
-        if self.needs_renewal || !self.question.as_ref().is_some_and(is_asked) {
+        if self.renewal.begin(self.question.as_ref().is_some_and(is_asked)) {
             commands.extend(self.ask_all(scope));
         }
+        let progress = self.renewal.progress((view.progress)(QuestionKind::Totals));
         ui.horizontal(|ui| {
             let of = scope.title();
             let is_narrow = ui.available_width() < NARROW_POINTS;
@@ -257,12 +258,12 @@ impl StatisticsPanel {
             if field::add_table_filter(ui, &mut self.words, hint, width, theme.canvas) {
                 self.rows.set_words(&self.words);
             }
-            self.show_progress(ui, progress.filter(|_| !self.keeps_lines), scope, theme, &mut commands);
+            self.show_progress(ui, progress, scope, theme, &mut commands);
             ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
                 if ui.button("Close").clicked() {
                     commands.push(Command::Panel(PanelCommand::Toggle(Panel::Statistics)));
                 }
-                if (progress.is_none() || self.keeps_lines) && self.rows.totals().is_some() && !self.is_stopped {
+                if progress.is_none() && self.rows.totals().is_some() && !self.is_stopped {
                     show_exactness(ui, self.exactness(), snapshot, theme);
                 }
             });
@@ -432,7 +433,7 @@ impl DockPanel for StatisticsPanel {
     }
 
     fn renew(&mut self) -> Option<Question> {
-        self.needs_renewal = true;
+        self.renewal.request();
         None
     }
 
@@ -496,23 +497,5 @@ mod tests {
         assert!(!panel.is_stopped && panel.error.is_none() && panel.facts_error.is_none());
         panel.fail(QuestionKind::Totals, "");
         assert!(panel.is_stopped && panel.error.is_none(), "it was cancelled");
-    }
-
-    #[test]
-    fn the_lines_of_a_trace_that_grows_stay_unless_the_scope_changes() {
-        let mut panel = StatisticsPanel::default();
-        let (scope, other) =
-            (SelectedScope::default(), SelectedScope { range: Some((0, 1)), ..SelectedScope::default() });
-        panel.renew();
-        panel.ask_all(&scope);
-        assert!(!panel.keeps_lines, "nothing is counted yet");
-        panel.ask_all(&scope);
-        assert!(!panel.keeps_lines, "the trace has not grown");
-        panel.renew();
-        panel.ask_all(&scope);
-        assert!(panel.keeps_lines && !panel.needs_renewal);
-        panel.renew();
-        panel.ask_all(&other);
-        assert!(!panel.keeps_lines, "they are of another scope");
     }
 }

@@ -14,6 +14,7 @@ use egui::{Button, ComboBox, RichText, ScrollArea, Ui};
 use super::answer_state::{Exactness, show_counting, show_exactness, show_stopped};
 use super::dock_panel::{DockPanel, PanelTools, PanelView};
 use super::elided::{elided, tip};
+use super::renewal::Renewal;
 use crate::base::progress::Progress;
 use crate::base::time::grouped_digits;
 use crate::query::Snapshot;
@@ -61,8 +62,7 @@ pub(crate) struct FlamePanel {
     answer: Option<Arc<FlameAnswer>>,
     /// Whether the answer to that query has arrived.
     is_answered: bool,
-    /// Whether the answer is that of an earlier part of the trace, which stays until the next one arrives.
-    is_outdated: bool,
+    renewal: Renewal,
     /// Maximum width in points that a bar of the last frame may lack; `None` before the answer is drawn.
     missing_points: Option<f64>,
     /// The scope and the source of the answered paths.
@@ -82,7 +82,8 @@ impl FlamePanel {
     pub(crate) fn set_answer(&mut self, answer: &Arc<FlameAnswer>, snapshot: &Snapshot) {
         self.counted = self.question.as_ref().map(|question| (question.scope.clone(), question.of.clone()));
         (self.answer, self.is_answered, self.missing_points) = (Some(Arc::clone(answer)), true, None);
-        (self.menu, self.is_outdated) = (None, false);
+        self.menu = None;
+        self.renewal.end();
         self.reveals = answer.picture.callers.is_some();
         if self.checks_names && answer.paths.is_exact() {
             self.checks_names = false;
@@ -119,7 +120,9 @@ impl FlamePanel {
         let view = &self.history.current.view;
         let is_asked = |question: &PathsQuestion| (&question.scope, &question.of, &question.view) == (scope, &of, view);
         let mut is_exact = false;
-        if let Some(question) = self.question.as_ref().filter(|question| is_asked(question)) {
+        let asked = self.question.as_ref().filter(|question| is_asked(question));
+        let begins = self.renewal.begin(asked.is_some());
+        if let Some(question) = asked.filter(|_| !begins) {
             let is_pruned = self.answer.as_ref().is_some_and(|answer| !answer.paths.is_exact());
             is_exact = self.is_answered && is_pruned && !question.is_exact && !self.is_stopped;
             if !is_exact {
@@ -140,7 +143,7 @@ impl FlamePanel {
         let snapshot = view.snapshot();
         let has_samples = snapshot.summary().samples > 0;
         let mut commands = Vec::new();
-        if self.question.is_none() {
+        if self.question.is_none() || self.renewal.is_due() {
             // A trace with samples but no spans shows its samples.
             self.samples = has_samples && (self.samples || snapshot.summary().spans == 0);
         }
@@ -158,7 +161,7 @@ impl FlamePanel {
     /// Shows the line with the source of the paths and the progress.
     fn show_head(&mut self, ui: &mut Ui, view: &PanelView<'_>, has_samples: bool, commands: &mut Vec<Command>) {
         let (snapshot, scope, theme) = (view.snapshot(), view.scope(), view.context.theme);
-        let progress = (view.progress)(QuestionKind::Paths);
+        let progress = self.renewal.progress((view.progress)(QuestionKind::Paths));
         ui.label(RichText::new("Flame graph").strong());
         if ui.available_width() >= NARROW_POINTS {
             ui.label(RichText::new(scope.title()).color(theme.weak_text));
@@ -170,7 +173,7 @@ impl FlamePanel {
             ui.selectable_value(&mut self.samples, true, "Samples");
             self.show_events(ui);
         }
-        self.show_progress(ui, progress.filter(|_| !self.is_outdated), theme, commands);
+        self.show_progress(ui, progress, theme, commands);
         self.show_missing(ui, theme);
         let folded = self.answer.as_ref().map_or(0, |answer| answer.picture.folded);
         if folded > 0 {
@@ -464,7 +467,9 @@ impl DockPanel for FlamePanel {
     }
 
     fn renew(&mut self) -> Option<Question> {
-        (self.question, self.counted, self.error, self.is_outdated) = (None, None, None, self.answer.is_some());
+        // The paths of the answer lack what has come since.
+        self.counted = None;
+        self.renewal.request();
         None
     }
 
