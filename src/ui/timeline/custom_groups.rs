@@ -23,7 +23,9 @@ impl Timeline {
         match command {
             CustomGroupCommand::GroupScope => {
                 let Some(made) = self.tracks.change_groups(|groups| groups.make(scope.clone())) else {
-                    self.tracks.refuse_group(!scope.is_all());
+                    if !scope.is_all() {
+                        self.tracks.refuse_group();
+                    }
                     return None;
                 };
                 self.tracks.edit_name(Some(made));

@@ -8,6 +8,7 @@ use egui::{
 use super::derived::{DERIVED_MAX, DerivedRow, DerivedState};
 use super::layout::TimelineLayout;
 use super::state::Timeline;
+use super::tracks::RefusedRow;
 use crate::base::shell::quoted;
 use crate::base::time::{duration_text, grouped_digits};
 use crate::scene::arrange::OVERLAYS_MAX;
@@ -66,11 +67,12 @@ impl Timeline {
         if self.derived.take_refused() {
             return Some(format!("At most {DERIVED_MAX} derived tracks: remove one to add another."));
         }
-        if self.tracks.take_refused_group() {
-            return Some(format!("At most {CUSTOM_GROUPS_MAX} groups of tracks: ungroup one to make another."));
-        }
-        let is_refused = self.tracks.take_refused_overlay();
-        is_refused.then(|| format!("At most {OVERLAYS_MAX} rows of several counters: separate one to add another."))
+        Some(match self.tracks.take_refused()? {
+            RefusedRow::Group => format!("At most {CUSTOM_GROUPS_MAX} groups of tracks: ungroup one to make another."),
+            RefusedRow::Overlay => {
+                format!("At most {OVERLAYS_MAX} rows of several counters: separate one to add another.")
+            }
+        })
     }
 
     /// Sets the state of a derived track, if it still exists.

@@ -39,16 +39,23 @@ pub(super) struct TrackState {
     focuses_filter: bool,
     /// The filter that a jump has cleared, until another is set.
     cleared_filter: String,
-    /// Rows of several counters that were refused.
-    refused_overlays: u32,
-    /// Groups of the user that were refused.
-    refused_groups: u32,
+    /// The last row that was refused, until the user is told.
+    refused: Option<RefusedRow>,
     /// The group whose name is edited.
     names: Option<CustomGroupId>,
     /// Header to scroll to after the layout.
     to_header: Option<GroupKind>,
     /// The last counts of tracks for an order.
     ranks: Option<TrackRanks>,
+}
+
+/// A row beyond a limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum RefusedRow {
+    /// A row of several counters.
+    Overlay,
+    /// A group of the user.
+    Group,
 }
 
 impl TrackState {
@@ -184,14 +191,14 @@ impl TrackState {
         self.to_header.take()
     }
 
-    /// Records whether a group could not be made.
-    pub(super) fn refuse_group(&mut self, is_refused: bool) {
-        self.refused_groups += u32::from(is_refused);
+    /// Records that a group could not be made.
+    pub(super) fn refuse_group(&mut self) {
+        self.refused = Some(RefusedRow::Group);
     }
 
-    /// Returns whether a group could not be made since the last call.
-    pub(super) fn take_refused_group(&mut self) -> bool {
-        std::mem::take(&mut self.refused_groups) > 0
+    /// Returns the row that was refused since the last call.
+    pub(super) fn take_refused(&mut self) -> Option<RefusedRow> {
+        self.refused.take()
     }
 
     /// Draws a counter in another form.
@@ -210,13 +217,10 @@ impl TrackState {
     /// Draws counters in one row. All take the form of the first. Returns false if there are too many such rows.
     pub(super) fn overlay_counters(&mut self, overlay: CounterOverlay) -> bool {
         let is_overlaid = self.arrangement.overlay(overlay);
-        self.refused_overlays += u32::from(!is_overlaid);
+        if !is_overlaid {
+            self.refused = Some(RefusedRow::Overlay);
+        }
         is_overlaid
-    }
-
-    /// Returns whether a row of several counters was refused since the last call.
-    pub(super) fn take_refused_overlay(&mut self) -> bool {
-        std::mem::take(&mut self.refused_overlays) > 0
     }
 
     pub(super) fn separate_counters(&mut self, counters: &[TrackIdx]) {
