@@ -36,6 +36,18 @@ pub(crate) fn threads(spans: &[(&str, &str, u32)]) -> Snapshot {
     snapshot(&format!("[{}]", lines.collect::<Vec<_>>().join(",")))
 }
 
+/// Builds threads 8 and 9 with states, and an event of thread 8.
+pub(crate) fn threads_with_states() -> Snapshot {
+    let switch = |ts: u32, from: u32, to: u32| {
+        format!(
+            "w 7/{from} [000] 1.{ts:06}: sched:sched_switch: prev_comm=w prev_pid={from} prev_prio=120 prev_state=S \
+            ==> next_comm=w next_pid={to} next_prio=120\n"
+        )
+    };
+    let waiting = "w 7/8 [000] 1.000004: sched:sched_stat_wait: comm=w pid=8 delay=1 [ns]\n";
+    snapshot(&[switch(1, 8, 9), switch(2, 9, 8), switch(3, 8, 9), waiting.to_owned()].concat())
+}
+
 fn in_order(order: TrackOrder) -> Arrangement {
     Arrangement { order, ..Arrangement::default() }
 }

@@ -161,15 +161,7 @@ mod tests {
 
     #[test]
     fn a_thread_without_its_states_is_named_by_its_kind_and_each_line_selects_exactly_its_tracks() {
-        let switch = |ts: u32, from: u32, to: u32| {
-            format!(
-                "w 7/{from} [000] 1.{ts:06}: sched:sched_switch: prev_comm=w prev_pid={from} prev_prio=120 prev_state=S \
-                ==> next_comm=w next_pid={to} next_prio=120\n"
-            )
-        };
-        let waiting = "w 7/8 [000] 1.000004: sched:sched_stat_wait: comm=w pid=8 delay=1 [ns]\n";
-        let script = [switch(1, 8, 9), switch(2, 9, 8), switch(3, 8, 9), waiting.to_owned()].concat();
-        let snapshot = crate::scene::tests::snapshot(&script);
+        let snapshot = crate::scene::tests::threads_with_states();
         let tracks: Vec<TrackIdx> = snapshot.display_order().to_vec();
         let of = |kind: TrackKind| -> Vec<TrackIdx> {
             tracks.iter().copied().filter(|&track| snapshot.track(track).key.kind == kind).collect()

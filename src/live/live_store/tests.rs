@@ -14,6 +14,19 @@ use crate::store::{LaneIdx, Store};
 
 const LIMITS: LiveStoreLimits = LiveStoreLimits { window_rows: 1 << 18, settled_rows: 1 << 20 };
 
+/// Returns the options of a session that shows each row at once.
+fn session_options() -> SessionOptions {
+    SessionOptions {
+        memory: Memory::default(),
+        delay: Some(std::time::Duration::ZERO),
+        places_late: true,
+        pace: Pace::Waits,
+        stop: Cancel::default(),
+        spool: None,
+        keeps_tables: true,
+    }
+}
+
 /// Builds the snapshot of a pipe with this text, renewed every `every` rows.
 fn store_of(folder: &Path, text: &str, limits: LiveStoreLimits, every: usize) -> (Snapshot, LiveStore) {
     store_of_parts(folder, [text, ""], 0, limits, every)
@@ -38,17 +51,8 @@ fn store_of_parts(
         wait.recv_timeout(std::time::Duration::from_mins(1)).expect("the rows before");
         pipe.write_all(later.as_bytes()).unwrap();
     });
-    let options = SessionOptions {
-        memory: Memory::default(),
-        delay: Some(std::time::Duration::ZERO),
-        places_late: true,
-        pace: Pace::Waits,
-        stop: Cancel::default(),
-        spool: None,
-        keeps_tables: true,
-    };
     let say: Say = Arc::new(|text| assert_eq!(text, "", "nothing to say"));
-    let mut session = LiveSession::start(&[LiveInput::Input(path.into())], &options, &say).unwrap();
+    let mut session = LiveSession::start(&[LiveInput::Input(path.into())], &session_options(), &say).unwrap();
     let file = tempfile::tempfile_in(folder).unwrap();
     let mut live_store = LiveStore::new(file, Names::default(), limits).unwrap();
     let (mut added, mut all) = (0, 0);
@@ -242,17 +246,8 @@ fn the_work_of_a_snapshot_does_not_grow_with_what_came_before() {
     let folder = tempfile::tempdir().unwrap();
     let small = LiveStoreLimits { window_rows: 4096, settled_rows: 1 << 20 };
     let (_, mut live_store) = store_of(folder.path(), &trace(20_000), small, usize::MAX);
-    let options = SessionOptions {
-        memory: Memory::default(),
-        delay: Some(std::time::Duration::ZERO),
-        places_late: true,
-        pace: Pace::Waits,
-        stop: Cancel::default(),
-        spool: None,
-        keeps_tables: true,
-    };
     let say: Say = Arc::new(drop);
-    let session = LiveSession::start(&[], &options, &say).unwrap();
+    let session = LiveSession::start(&[], &session_options(), &say).unwrap();
     let before = live_store.store.packed_rows();
     live_store.tracks.iter_mut().for_each(|track| track.is_changed = true);
     live_store.snapshot(&session).unwrap();

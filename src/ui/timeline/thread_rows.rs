@@ -29,15 +29,7 @@ mod tests {
 
     #[test]
     fn states_and_events_of_a_thread_are_joined_and_other_threads_are_not() {
-        let switch = |ts: u32, from: u32, to: u32| {
-            format!(
-                "w 7/{from} [000] 1.{ts:06}: sched:sched_switch: prev_comm=w prev_pid={from} prev_prio=120 prev_state=S \
-                ==> next_comm=w next_pid={to} next_prio=120\n"
-            )
-        };
-        let waiting = "w 7/8 [000] 1.000004: sched:sched_stat_wait: comm=w pid=8 delay=1 [ns]\n";
-        let script = [switch(1, 8, 9), switch(2, 9, 8), switch(3, 8, 9), waiting.to_owned()].concat();
-        let snapshot = crate::scene::tests::snapshot(&script);
+        let snapshot = crate::scene::tests::threads_with_states();
         let order = snapshot.display_order();
         let group = |&track| Group { kind: GroupKind::Track(track), top_px: 0, height_px: 20, folded_lanes: 0 };
         let groups: Vec<_> = order.iter().map(group).collect();
