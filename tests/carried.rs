@@ -25,7 +25,6 @@ fn load(path: &Path) -> Loaded {
     loaded.unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// Exports a whole trace.
 fn exported(from: &Loaded, output: &Path, format: ExportFormat) {
     let (snapshot, options) = (Snapshot::new(from.store.clone()), ExportOptions::whole(format));
     export(&snapshot, &"/none".into(), output, &options, &Cancel::default(), &Progress::default()).expect("exported");

@@ -8,12 +8,12 @@ use crate::ingest::{CachePolicy, LoadOptions};
 use crate::live::spool_folder::{FOLLOWED, HeldFolder, LeftFolder};
 use crate::ui::cut_short::CutShort;
 
-/// The interrupted traces.
+/// Traces that killed windows left in their spool folders.
 #[derive(Debug, Default)]
 pub(super) struct CutShortTraces {
     /// Traces to offer on the welcome page.
     pub(super) offered: CutShort,
-    /// All that were found.
+    /// All that the search at the start has found.
     pub(super) found: Vec<LeftFolder>,
     /// Open traces, with their locks.
     pub(super) held: Vec<HeldFolder>,

@@ -63,7 +63,6 @@ pub enum TabEvent {
     TableWritten(TaskId, PathBuf, Result<u64, TaskError>),
     /// A picture was written, or an error.
     Wrote(PathBuf, Result<(), String>),
-    /// The summary of a trace.
     Summarised(TaskId, Arc<TraceSummary>),
     /// The flows of the selected row.
     FlowsFound(TaskId, RowIdx, Arc<FlowChain>),

@@ -21,7 +21,7 @@ type LetterFonts = BTreeMap<Letter, Option<Option<FontInsert>>>;
 /// Finds a font that has a letter.
 type Finder = Box<dyn Fn(&FontFamily, char) -> Option<FontInsert> + Send>;
 
-/// The system fonts.
+/// The system fonts of letters that the window's fonts lack; each letter is searched once.
 #[derive(Clone)]
 pub(super) struct Fonts {
     cache: Arc<Mutex<FontCache>>,
@@ -55,7 +55,7 @@ impl Fonts {
         self.cache.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Searches all missing letters.
+    /// Searches fonts for all letters that have no result yet.
     fn look(&self) {
         let mut finder = self.cache().finder.take().unwrap_or_else(system_finder);
         loop {

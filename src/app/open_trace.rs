@@ -39,7 +39,6 @@ pub(super) enum Growth {
     LastSnapshot,
 }
 
-/// An open trace.
 pub(super) struct OpenTrace {
     pub(crate) sources: Sources,
     pub(crate) timeline: Timeline,

@@ -52,7 +52,6 @@ pub enum WindowEffect {
     /// Shows a dialog of the desktop.
     Dialog {
         purpose: Purpose,
-        /// Suggested file name.
         suggested_name: String,
         /// Initial folder.
         folder: Option<PathBuf>,

@@ -14,7 +14,6 @@ impl App {
         &self.tabs[self.shown_tab]
     }
 
-    /// Returns the active tab.
     pub(super) fn tab_mut(&mut self) -> &mut Tab {
         &mut self.tabs[self.shown_tab]
     }

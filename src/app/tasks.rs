@@ -45,7 +45,6 @@ pub(crate) struct FileTask {
 }
 
 impl FileTask {
-    /// Cancels the work.
     pub(crate) fn cancel(&self) {
         self.cancel.cancel();
     }
@@ -286,7 +285,7 @@ pub(crate) fn watch_desktop(wake: &Wake) {
     spawn("desktop", move || desktop::watch(|settings| wake(TaskEvent::DesktopChanged(settings)))).ok(); // without a thread the defaults apply
 }
 
-/// Parses a pasted text.
+/// Parses a pasted text in the background; sends [`TaskEvent::Pasted`].
 pub(crate) fn read_pasted(text: String, wake: &Wake) {
     let wake = Arc::clone(wake);
     spawn("paste", move || wake(TaskEvent::Pasted(Pasted::read(&text)))).ok(); // without a thread nothing is opened

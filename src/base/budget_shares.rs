@@ -46,7 +46,6 @@ pub(crate) enum BudgetShare {
     OtlpSpans,
     /// Tables of a JSON document.
     DocumentTables,
-    /// Unwind tables.
     UnwindTables,
     /// Sums by name while the ledger is built.
     Ledger,

@@ -7,13 +7,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 #[derive(Debug, Clone, Default)]
 pub struct Cancel(Arc<AtomicBool>);
 
-/// The work was cancelled.
+/// The error of work that stopped because its [`Cancel`] was set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("cancelled")]
 pub struct Cancelled;
 
 impl Cancel {
-    /// Requests cancellation.
+    /// Asks all work that shares the flag to stop; it stops at its next check.
     pub fn cancel(&self) {
         self.0.store(true, Ordering::Relaxed);
     }

@@ -15,7 +15,7 @@ pub trait Disk: Debug + Send + Sync {
     /// Returns the error of the system, such as a full disk.
     fn write_all_at(&self, file: &File, bytes: &[u8], offset: u64) -> io::Result<()>;
 
-    /// Syncs a file.
+    /// Waits until the content and the metadata of `file` are on the medium.
     ///
     /// # Errors
     /// Returns the error of the system, such as a failing medium.

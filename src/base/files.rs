@@ -29,7 +29,6 @@ pub enum FileKind {
     Folder,
     /// A pipe or similar input, which can be read once, front to back.
     Pipe,
-    /// A socket.
     Socket,
     /// A terminal, a disk and the like.
     Device,

@@ -148,7 +148,6 @@ impl Progress {
         self.counters.bytes.fetch_add(bytes, Ordering::Relaxed);
     }
 
-    /// Adds processed events.
     pub(crate) fn add_events(&self, events: u64) {
         self.counters.events.fetch_add(events, Ordering::Relaxed);
     }

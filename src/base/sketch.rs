@@ -17,7 +17,7 @@ const EXACT_MAX: usize = 128;
 pub(crate) enum Sketch {
     /// The durations, in any order. Most of a million names have one span or two, so these need no allocation.
     Exact(SmallVec<[u64; 2]>),
-    /// Counts of consecutive buckets.
+    /// Counts of consecutive buckets, for more than [`EXACT_MAX`] durations.
     Counted {
         /// Index of the first bucket.
         first: usize,
@@ -32,7 +32,6 @@ pub(crate) struct SketchBar {
     /// Smallest duration that counts for the bar, whether or not there is one.
     pub(crate) least_ns: u64,
     pub(crate) most_ns: u64,
-    /// Number of durations.
     pub(crate) count: u64,
 }
 

@@ -6,7 +6,7 @@ use std::sync::Mutex;
 use std::thread::{self, Builder, JoinHandle, Scope, ScopedJoinHandle};
 use std::time::Duration;
 
-/// Starts a thread.
+/// Starts a named thread that may outlive the caller.
 ///
 /// # Errors
 /// Returns the error of the system if it refuses the thread.

@@ -24,7 +24,7 @@ pub(super) struct LowFlameEdits {
     /// Count this function as a part of its callers
     #[arg(long, value_name = "NAME", allow_hyphen_values = true)]
     pub(crate) merge: Vec<String>,
-    /// Show neighbouring frames of this module, or category of spans, as one
+    /// Show neighbouring frames of this module, by its path or the end of it, or category of spans, as one
     #[arg(long, value_name = "MODULE", allow_hyphen_values = true)]
     pub(crate) collapse_module: Vec<String>,
     /// Show this function as one call where it calls itself, through others too

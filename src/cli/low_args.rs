@@ -265,7 +265,6 @@ pub(super) struct LowSpans {
 
 #[derive(Debug, Args)]
 pub(super) struct LowStats {
-    // Before the rows, whose last options have their own heading.
     #[command(flatten)]
     pub(crate) subject: LowStatsOf,
     #[command(flatten)]

@@ -105,7 +105,6 @@ pub(super) enum LowHues {
     Colorblind,
 }
 
-/// The unit of weights.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum LowUnit {
     Ns,

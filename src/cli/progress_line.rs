@@ -13,7 +13,6 @@ use crate::base::progress::{Progress, ProgressView, Stage};
 /// Interval of line updates: often enough to look alive, rarely enough to cost nothing.
 const LINE_EVERY: Duration = Duration::from_millis(100);
 
-/// Interval of log lines.
 const LOG_EVERY: Duration = Duration::from_secs(1);
 
 /// Silence of a pipe after which a message explains the wait.

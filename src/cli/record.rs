@@ -31,7 +31,6 @@ use crate::query::Snapshot;
 /// Interval of updates of the terminal line.
 const LINE_EVERY: Duration = Duration::from_millis(200);
 
-/// Interval of log lines.
 const LOG_EVERY: Duration = Duration::from_secs(1);
 
 /// Returns to the first column and erases to the end of the line.

@@ -22,7 +22,6 @@ const TIED_MAX: usize = 64 * 1024;
 /// Longest spans per query.
 const PAGE: usize = 1024;
 
-/// Prints the requested spans.
 pub(super) fn print(spans: &Spans, how: &Load) -> Result<(), CliError> {
     starting_over(&spans.sources, how, |how| print_once(spans, how))
 }

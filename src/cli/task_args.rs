@@ -30,7 +30,7 @@ pub(super) struct Load {
     pub(crate) progress: ShowProgress,
     /// Folders to search for debug files, before those of the system.
     pub(crate) symbols: Vec<PathBuf>,
-    /// Whether symbols are resolved.
+    /// Whether symbols are resolved; unset by `--no-symbols`.
     pub(crate) has_names: bool,
     /// Whether the sources were loaded before in this process: their losses are printed once.
     pub(crate) is_again: bool,

@@ -17,7 +17,6 @@ pub enum ExportError {
     /// The output is the trace itself, possibly under another name.
     #[error("{}: is an open trace; choose another file", path.display())]
     IsSource { path: PathBuf },
-    /// The path is a folder.
     #[error("{}: is a folder", path.display())]
     IsFolder { path: PathBuf },
     /// The format creates a folder, and the path exists already.

@@ -16,7 +16,7 @@ pub struct ExportOptions {
 }
 
 impl ExportOptions {
-    /// Exports the whole trace.
+    /// Exports all rows of the trace, without derived tracks.
     #[must_use]
     pub fn whole(format: ExportFormat) -> Self {
         Self { format, scope: Scope::default(), derived: Vec::new() }

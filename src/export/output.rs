@@ -21,7 +21,7 @@ pub(crate) const STDOUT: &str = if cfg!(unix) { "/dev/stdout" } else { "-" };
 /// Large enough that a disk sees few writes.
 const BUFFER_BYTES: usize = 1 << 20;
 
-/// A file being written.
+/// A file being written, or a device or pipe.
 #[derive(Debug)]
 pub(crate) struct OutputFile {
     /// The path as given by the user, for errors.

@@ -28,13 +28,13 @@ pub(crate) struct TableRow<'a> {
     pub(crate) ts_ns: i64,
     /// Duration; `None` if its end is missing from the trace.
     pub(crate) dur_ns: Option<u64>,
-    /// Nesting depth, from 0.
+    /// Nesting depth on the track; 0 for outermost.
     pub(crate) depth: u16,
     pub(crate) name: &'a str,
     pub(crate) category: Option<&'a str>,
     pub(crate) pid: &'a Id,
     pub(crate) tid: &'a Id,
-    /// Process name.
+    /// Process name; empty if the trace has none.
     pub(crate) process: &'a str,
     /// Thread name, for spans of threads.
     pub(crate) thread: &'a str,

@@ -13,7 +13,6 @@ pub enum ReadError {
     /// An I/O error.
     #[error("{}: cannot read at byte {offset}: {source}", path.display())]
     Io { path: PathBuf, offset: u64, source: std::io::Error },
-    /// The file is empty.
     #[error("{}: the file is empty", path.display())]
     Empty { path: PathBuf },
     /// The path is not a regular file.

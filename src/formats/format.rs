@@ -18,7 +18,6 @@ pub(crate) enum Shown {
     Arguments,
     /// Threads on CPUs, and the states of threads.
     Scheduling,
-    /// Call stack samples.
     Samples,
 }
 

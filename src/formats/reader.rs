@@ -9,14 +9,14 @@ use crate::base::progress::Progress;
 use crate::model::unwind::UnwindFiles;
 use crate::model::{Batch, Chunk, Losses, Names, Sources, Stacks, TextSpill, TrackTables, WeightUnit};
 
-/// Settings of a load.
+/// Settings of a load, shared by all its readers.
 #[derive(Debug, Clone, Default)]
 pub struct ReadContext {
     /// Asks the reader to stop.
     pub cancel: Cancel,
     /// Receives the counts of bytes and events.
     pub progress: Progress,
-    /// Bounds the read-ahead.
+    /// Bounds the memory of data that is read ahead.
     pub budget: Budget,
     /// Number of parser threads, at least 1.
     pub threads: usize,
@@ -72,7 +72,7 @@ impl ChunkLimits {
 
 /// Receives batches in file order.
 pub trait BatchSink {
-    /// Accepts the next batch.
+    /// Accepts the next batch in file order.
     ///
     /// # Errors
     /// [`ReadError::Sink`] if the batch cannot be stored; the reader then stops.
@@ -137,7 +137,7 @@ pub struct ChunkHead {
     pub min_ts_ns: i64,
     /// Largest start in the chunk by its header; for statistics and previews only.
     pub max_ts_ns: i64,
-    /// Number of events.
+    /// Number of events in the chunk.
     pub events: u32,
     /// Bytes in memory once loaded, for the budget.
     pub memory_bytes: u64,

@@ -5,7 +5,7 @@ use crate::query::Snapshot;
 use crate::scene::titles::track_title;
 use crate::store::lane::LaneIdx;
 
-/// The tracks of lanes.
+/// Looks up the track of a lane, and the text that its colour is derived from.
 pub trait LaneTracks: Sync {
     /// Returns the track of a lane.
     fn track(&self, lane: LaneIdx) -> TrackIdx;

@@ -19,7 +19,7 @@ pub(crate) struct Assembler<'a> {
     pub(crate) registry: Registry,
     pub(crate) losses: Losses,
     pub(crate) chunks: ChunkCache,
-    /// Messages for the user.
+    /// Sentences for the user, from the reader.
     pub(crate) notes: Vec<String>,
     /// Index in `names` of each of the reader's names. A reader may send a name once for many batches.
     known_names: Vec<NameIdx>,

@@ -47,7 +47,7 @@ pub struct OpenRun {
 pub enum Origin {
     /// All events come from one chunk.
     One(u32),
-    /// Chunk number by event.
+    /// The chunk number of each event, in the same order.
     Each(Vec<u32>),
 }
 

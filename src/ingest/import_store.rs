@@ -33,7 +33,6 @@ pub(super) enum ImportError {
     /// The trace can no longer be read.
     #[error(transparent)]
     Read(#[from] ReadError),
-    /// The load was cancelled.
     #[error(transparent)]
     Cancelled(#[from] Cancelled),
 }

@@ -106,7 +106,6 @@ pub enum LoadError {
     /// The new store cannot be opened.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// The load was cancelled.
     #[error(transparent)]
     Cancelled(#[from] Cancelled),
     /// Chunk headers of the trace contradict the events even after all chunks were read.

@@ -61,7 +61,6 @@ pub enum MergeError<E> {
     /// The trace can no longer be read.
     #[error(transparent)]
     Read(ReadError),
-    /// The load was cancelled.
     #[error(transparent)]
     Cancelled(#[from] Cancelled),
     /// A chunk contains events earlier than its header's minimum, and earlier than events already emitted. The merge

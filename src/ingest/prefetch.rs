@@ -103,7 +103,6 @@ impl<'a> Prefetch<'a> {
     }
 }
 
-/// Loads and sorts a chunk.
 fn load_sorted(source: &dyn ChunkSource, chunk: usize) -> Loaded {
     let mut loaded = source.load(chunk);
     if let Ok(chunk) = &mut loaded {

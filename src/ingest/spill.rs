@@ -72,7 +72,7 @@ impl SpillFile {
         Ok(SpilledBlock { offset, chunk_bytes, origins: u32::try_from(origins.len()).map_err(io::Error::other)? })
     }
 
-    /// Reads a block.
+    /// Reads a block back, with the chunk number of each event; see [`Self::write`].
     ///
     /// # Errors
     /// Any I/O error of a read, or a block that differs from what was written.

@@ -29,7 +29,7 @@ pub(super) struct TieSpill<'a> {
     pub(super) file: &'a SpillFile,
     /// Limit per sorter. At most four sorters exist at once, and each reads as much ahead.
     pub(super) held_events: usize,
-    /// Limit of argument bytes.
+    /// Limit for the bytes of collected arguments.
     pub(super) held_bytes: usize,
 }
 
@@ -64,7 +64,7 @@ pub(super) struct SortedTies<'a> {
 #[derive(Debug)]
 struct Cursor<'a> {
     file: &'a SpillFile,
-    /// Decoded events.
+    /// Events that were read ahead.
     block: vec::IntoIter<Tied>,
     parts: vec::IntoIter<RunPart>,
     part: RunPart,

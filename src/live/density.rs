@@ -28,7 +28,7 @@ impl LiveDensity {
         self.counts[end][1] = self.counts[end][1].saturating_add(1);
     }
 
-    /// Removes an added span.
+    /// Removes a span that was added with these times.
     pub(super) fn remove(&mut self, start_ns: i64, end_ns: i64) {
         let [start, end] = self.positions(start_ns, end_ns);
         self.counts[start][0] = self.counts[start][0].saturating_sub(1);

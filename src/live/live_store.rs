@@ -464,7 +464,6 @@ impl LiveStore {
         self.tracks.resize_with(self.registry.tables().tracks.len(), LiveTrack::default);
     }
 
-    /// Makes the ids of later sources distinct by their names, as for several files.
     fn id_apart(&self, source: usize, pid: &mut Id) {
         if source > 0 {
             let name = &*self.sources[source];

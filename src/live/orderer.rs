@@ -56,7 +56,6 @@ pub(crate) struct LateEvents {
     pub(crate) most_ns: u64,
 }
 
-/// A queued event.
 #[derive(Debug)]
 struct Waiting<T> {
     key_ns: i64,

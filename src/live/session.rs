@@ -72,7 +72,6 @@ pub(crate) struct SourceRow<'a> {
     pub(crate) names: &'a LiveNames,
     /// How far its event was before the latest one released earlier; 0 if it is in order.
     pub(crate) late_ns: u64,
-    /// Index of its source.
     pub(crate) source: usize,
     /// When its bytes were read.
     pub(crate) came: Instant,

@@ -208,7 +208,7 @@ impl<P: AsRef<Path> + ?Sized> From<&P> for Sources {
     }
 }
 
-/// The paths, for messages.
+/// Shows the paths in order, separated by commas.
 impl std::fmt::Display for Sources {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         for (position, file) in self.files.iter().enumerate() {

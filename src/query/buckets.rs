@@ -57,7 +57,7 @@ impl RowCount {
         }
     }
 
-    /// Adds two counts.
+    /// Adds two counts; [`Self::Many`] stands for any count from two.
     #[must_use]
     pub(crate) fn plus(self, other: Self) -> Self {
         match (self, other) {
@@ -80,7 +80,7 @@ pub struct CounterCell {
     pub(crate) min: f64,
     /// Largest value, including the one that is current at the start.
     pub(crate) max: f64,
-    /// Value at the end.
+    /// Value that is current at the end of the run.
     pub(crate) last: f64,
 }
 

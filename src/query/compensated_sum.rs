@@ -1,4 +1,4 @@
-//! Neumaier's sum of floats.
+//! Neumaier's compensated summation of floating-point numbers.
 
 /// A sum with its rounding error: millions of small terms are not lost against a large sum, and changes up and down
 /// cancel out.

@@ -114,9 +114,7 @@ pub(crate) struct BlockRows<'a> {
     slot: usize,
     /// Index of the first row in the lane.
     pub(crate) first_row: u64,
-    /// Start of each row.
     pub(crate) starts: &'a [i64],
-    /// Value of each row.
     pub(crate) values: &'a [u64],
     /// Position after the last row.
     pub(crate) end: LanePosition,

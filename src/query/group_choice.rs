@@ -153,7 +153,6 @@ mod tests {
                         let narrowed =
                             added_up(&snapshot, &choice.narrow(&snapshot, scope.clone()), GroupBy::default());
                         assert_eq!(count(&narrowed), (row.count, row.total_ns), "{group:?} by {by} of {filter:?}");
-                        // A filter matches names by their letters, so it may match more.
                         let Some(found) = choice.filter(&snapshot) else { continue };
                         let words = Matcher::new(&snapshot, &Filter::parse(&format!("{filter} {found}")).unwrap());
                         let found = added_up(&snapshot, &scope.clone().matching(words), GroupBy::default());

@@ -70,7 +70,6 @@ impl HeatMap {
         self.blur_ns == 0 && self.estimated_by == 1
     }
 
-    /// Multiplies all counts.
     fn multiply(&mut self, times: u64) {
         self.buckets.iter_mut().flatten().flat_map(|counts| counts.iter_mut()).for_each(|count| *count *= times);
         (self.spans, self.unfinished) = (self.spans * times, self.unfinished * times);

@@ -7,7 +7,7 @@ use crate::store::signature::NameSignature;
 /// A set of names of a trace.
 #[derive(Debug, Clone)]
 pub(super) struct NameSet {
-    /// One bit per name.
+    /// One bit per name of the trace, by index.
     bits: Vec<u64>,
     /// Smallest and largest name in the set; reversed if it is empty.
     bounds: (u32, u32),

@@ -34,10 +34,8 @@ pub enum SampleBy {
 pub(crate) enum SampleGroup {
     /// [`FunctionIdx::ROOT`] for samples without a stack.
     Function(FunctionIdx),
-    /// A function of the module.
     Module(FunctionIdx),
     Thread(TrackIdx),
-    /// Index of an event.
     Event(usize),
 }
 

@@ -59,7 +59,6 @@ pub(crate) enum ScheduledUnit {
     /// The state track of a thread.
     Thread(TrackIdx),
     Process(ProcessIdx),
-    /// The track of a CPU.
     Cpu(TrackIdx),
 }
 

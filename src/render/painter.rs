@@ -9,9 +9,7 @@ pub(crate) struct Picture {
     pub(crate) primitives: Vec<egui::ClippedPrimitive>,
     /// Glyphs and images that changed since the last picture.
     pub(crate) textures: egui::TexturesDelta,
-    /// Physical pixels per point.
     pub(crate) pixels_per_point: f32,
-    /// Background colour.
     pub(crate) background: egui::Color32,
 }
 

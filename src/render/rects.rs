@@ -64,9 +64,7 @@ pub(crate) struct Rects {
 pub(crate) enum Layer {
     #[default]
     Rows,
-    /// Pinned rows.
     Pinned,
-    /// Series of derived tracks.
     Derived,
 }
 

@@ -54,7 +54,7 @@ impl WindowSurface {
         &self.gpu
     }
 
-    /// Returns the painted size.
+    /// Returns the size of the surface in physical pixels.
     #[must_use]
     pub(crate) fn size_px(&self) -> [u32; 2] {
         [self.config.width, self.config.height]

@@ -21,13 +21,11 @@ use crate::store::lane::LaneIdx;
 /// The order of processes, and of the tracks within each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 pub(crate) enum TrackOrder {
-    /// Trace order.
     #[default]
     #[serde(rename = "Captured")]
     Trace,
     /// By name, with numbers compared by value.
     Name,
-    /// By first event.
     FirstEvent,
     /// Most events first.
     Activity,

@@ -44,7 +44,6 @@ pub(crate) struct Bookmarks {
 }
 
 impl Bookmarks {
-    /// Maximum number of bookmarks.
     const COUNT_MAX: usize = 1000;
 
     /// Returns all bookmarks, in time order.

@@ -206,7 +206,7 @@ struct CounterColumn {
     x1: f32,
     top: f32,
     bottom: f32,
-    /// Start of its fill.
+    /// Vertical position at which its fill starts.
     base_y: f32,
 }
 

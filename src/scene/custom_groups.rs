@@ -139,7 +139,6 @@ impl CustomGroups {
         Self(self.0.iter().map(renumbered).filter(|group| !group.tracks.is_empty()).collect())
     }
 
-    /// Returns the groups for saving.
     #[must_use]
     pub(crate) fn to_saved(&self, is_folded: impl Fn(CustomGroupId) -> bool) -> Vec<SavedCustomGroup> {
         let saved = |group: &CustomGroup| SavedCustomGroup {

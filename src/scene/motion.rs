@@ -72,7 +72,7 @@ impl Glide {
     }
 }
 
-/// The navigation history, backward and forward. A place is a view and the state that belongs to it.
+/// The navigation history, backward and forward. An entry is a view and the state that belongs to it.
 #[derive(Debug, Clone)]
 pub(crate) struct History<P> {
     past: Vec<P>,
@@ -87,7 +87,7 @@ impl<P> Default for History<P> {
 }
 
 impl<P: PartialEq> History<P> {
-    /// Limit for the history.
+    /// Limit for the steps of the history; the oldest is dropped.
     const LENGTH_MAX: usize = 200;
     /// Movements that follow each other within this time are one step.
     const PAUSE_S: f64 = 0.8;
@@ -131,7 +131,7 @@ impl<P: PartialEq> History<P> {
         self.moved_s = Some(now_s);
     }
 
-    /// Returns the place before `now`, which becomes the next forward step.
+    /// Returns the entry before `now`, which becomes the next forward step.
     pub(crate) fn back(&mut self, now: P) -> Option<P> {
         let view = self.past.pop()?;
         self.future.push(now);
@@ -139,7 +139,7 @@ impl<P: PartialEq> History<P> {
         Some(view)
     }
 
-    /// Returns the next forward place.
+    /// Returns the next forward entry.
     pub(crate) fn forward(&mut self, now: P) -> Option<P> {
         let view = self.future.pop()?;
         self.past.push(now);

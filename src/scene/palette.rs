@@ -37,7 +37,7 @@ pub enum Hues {
 pub struct Colors {
     /// The property that determines a span's colour.
     pub by: ColorBy,
-    /// The palette.
+    /// The set of hues to choose from.
     pub hues: Hues,
 }
 

@@ -94,7 +94,6 @@ impl TrackRows {
 }
 
 impl RowSection {
-    /// Returns its header.
     #[must_use]
     pub(crate) fn header(self) -> GroupKind {
         match self {

@@ -18,7 +18,7 @@ pub(crate) struct Ruler {
     pub(crate) base: String,
     /// The labelled ticks, left to right.
     pub(crate) ticks: Vec<Tick>,
-    /// Time between two ticks.
+    /// Time between two labelled ticks.
     pub(crate) step_ns: i64,
     /// Number of parts into which unlabelled ticks divide a step.
     pub(crate) parts: i64,

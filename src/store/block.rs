@@ -25,13 +25,13 @@ pub(crate) const BLOCK_BYTES_MAX: usize = HEADER_BYTES + BLOCK_ROWS * 28;
 /// One row of a lane of any kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Row {
-    /// Start time in nanoseconds.
+    /// Start in nanoseconds; the time of a row without duration.
     pub start_ns: i64,
     /// A duration, the bits of a counter value, a flow id, or the index of a stack, by the kind of the lane.
     pub value: u64,
     /// Reference to the arguments; 0 for none.
     pub detail: u64,
-    /// Index of the name.
+    /// Index in the names of the store.
     pub name: u32,
 }
 

@@ -13,7 +13,7 @@ const ITEM_BYTES: u64 = 8;
 
 pub(super) struct BoundedTree<C> {
     pub(super) nodes: TreeBuilder<C>,
-    /// Rows added.
+    /// Rows added so far; the limit of bytes grows with them.
     rows: u64,
     /// Limit for the bytes of the nodes, per 1024 rows.
     kilorow_bytes: u64,

@@ -62,7 +62,7 @@ pub(crate) struct BlockEntry {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 pub struct ExtentRecord {
-    /// Offset in the file.
+    /// Offset of the extent in the file of the store.
     pub(crate) offset: u64,
     /// Start of the first row in nanoseconds.
     pub first_start_ns: i64,

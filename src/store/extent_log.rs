@@ -18,7 +18,7 @@ pub(super) struct PackedExtent {
     pub(crate) record: ExtentRecord,
     /// Aggregate of its rows, as words.
     pub(crate) aggregate: [u64; 2],
-    /// Signature of its names.
+    /// Words of the [`signature`] of its names.
     pub(crate) signature: Vec<u64>,
 }
 
@@ -57,7 +57,7 @@ struct LogEntry {
 
 const _: () = assert!(size_of::<LogEntry>() == 48);
 
-/// See the module documentation.
+/// The extents of all lanes in file order, linked by lane.
 #[derive(Debug, Default)]
 pub(super) struct ExtentLog {
     entries: Vec<LogEntry>,

@@ -7,7 +7,7 @@ use crate::model::{Event, EventFlags, EventKind};
 pub enum FlowRole {
     /// The flow leaves its span.
     Start,
-    /// The flow passes through.
+    /// The flow arrives at its span, and leaves it again.
     Step,
     /// The flow arrives at its span.
     End,

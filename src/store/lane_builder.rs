@@ -23,7 +23,7 @@ use crate::model::{NameIdx, TrackIdx};
 /// block before [`ROWS_MIN`].
 const OVERVIEW_BEGINS_AT: u64 = ROWS_MIN - BLOCK_ROWS as u64;
 
-/// A lane under construction.
+/// A lane under construction, with its rows that are not written yet.
 #[derive(Debug)]
 pub(super) struct LaneBuilder {
     pub(crate) track: TrackIdx,
@@ -43,9 +43,9 @@ const _: () = assert!(size_of::<LaneBuilder>() == 56);
 /// Rows and blocks that are not written yet.
 #[derive(Debug, Default)]
 struct UnwrittenRows {
-    /// Rows to be packed.
+    /// Rows of the next block, at most [`BLOCK_ROWS`].
     rows: Vec<Row>,
-    /// Blocks to be written.
+    /// Packed blocks of the next extent.
     extent: ExtentBuilder,
 }
 

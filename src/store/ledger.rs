@@ -84,7 +84,6 @@ pub(crate) struct Ledger {
     verified: Verified,
 }
 
-/// A node of a ledger.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct LedgerNode {
     tree: usize,
@@ -147,7 +146,7 @@ pub(crate) trait NodeContent: Default {
     /// Prunes a complete node to its size limit; leaves have level 0. Does nothing by default.
     fn settle(&mut self, _level: usize) {}
 
-    /// Appends the packed content.
+    /// Appends the content to `out` in the encoding of the node's bytes.
     fn pack(&self, out: &mut Vec<u8>) -> postcard::Result<()>;
 
     /// Number of items, which take most of the bytes.

@@ -52,7 +52,7 @@ impl<'a> LedgerProgress<'a> {
         part
     }
 
-    /// Adds steps done.
+    /// Adds completed steps; those beyond the total do not count.
     pub(super) fn advance(&mut self, steps: usize) {
         self.done = (self.done + steps as u64).min(self.total);
         let units = u128::from(self.end - self.first) * u128::from(self.done) / u128::from(self.total);

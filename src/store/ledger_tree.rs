@@ -11,7 +11,7 @@ pub(super) struct TreeBuilder<C> {
     fan_out: usize,
     /// Minimum number of rows per leaf.
     pub(super) leaf_rows: u64,
-    /// The leaf under construction.
+    /// The leaf under construction: the sums of all rows since the last closed leaf.
     pub(super) leaf: C,
     /// Rows that start in that leaf.
     pub(super) rows: u64,
@@ -77,7 +77,7 @@ impl<C: NodeContent> TreeBuilder<C> {
         self.push_node(level + 1, parent)
     }
 
-    /// Writes the packed nodes.
+    /// Appends the packed nodes to the file, and sets the offsets of their records.
     pub(super) fn write(&mut self, out: &mut AppendFile) -> io::Result<()> {
         if self.packed.is_empty() {
             return Ok(());

@@ -145,7 +145,7 @@ pub(crate) struct OverviewShape {
     pub(crate) first: i64,
     /// Binary logarithm of the bucket width in nanoseconds.
     pub(crate) width_log2: u32,
-    /// Number of buckets.
+    /// Number of buckets; 0 for a lane without a pyramid.
     pub(crate) count: u32,
 }
 

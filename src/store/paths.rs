@@ -15,7 +15,7 @@ use super::ledger::{NodeItem, NodeKey};
 use super::sums::Additive;
 use crate::model::NameIdx;
 
-/// Index into a [`PathTable`].
+/// Index into a [`PathTable`], in which parents are before their children.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub(crate) struct PathIdx(pub(crate) u32);
 
@@ -120,7 +120,7 @@ impl PathRow {
 pub(crate) struct PathSums {
     /// Spans that start in the range.
     pub(crate) starts: u64,
-    /// Time of the spans within the range.
+    /// Time of the spans within the range. Those that fail a filter have the time of spans below them that pass.
     pub(crate) total_ns: u128,
 }
 
@@ -156,7 +156,7 @@ impl NodeItem for PathSums {
 #[derive(Debug)]
 pub(crate) struct PathSumTable {
     paths: PathTable,
-    /// Sums by path index.
+    /// Sums of each path of `paths`, at the same index.
     sums: Vec<PathSums>,
     /// Paths with sums, in any order.
     used: Vec<PathIdx>,
@@ -179,7 +179,6 @@ impl PathSumTable {
         self.paths.rows()
     }
 
-    /// Returns sums by path index.
     #[must_use]
     pub(crate) fn sums(&self) -> &[PathSums] {
         &self.sums

@@ -26,10 +26,8 @@ pub(crate) struct SamplePart {
 /// A sample of a lane.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct MeasuredRow {
-    /// Index of its part.
     pub(crate) part: usize,
     pub(crate) ts_ns: i64,
-    /// Index in the lane.
     pub(crate) row: u64,
     pub(crate) stack: StackIdx,
 }

@@ -28,7 +28,7 @@ pub(crate) struct NameSums {
     pub(crate) whole_squares: u128,
     /// Shortest whole duration; `u64::MAX` for none.
     pub(crate) min_ns: u64,
-    /// Longest whole duration.
+    /// Longest whole duration; 0 for none.
     pub(crate) max_ns: u64,
 }
 

@@ -10,7 +10,7 @@ use bytemuck::Pod;
 pub(super) enum Table<T> {
     /// A byte range of the map.
     Mapped(Range<usize>),
-    /// Rows in memory.
+    /// Rows in memory, as of a store under construction.
     Held(Vec<T>),
 }
 
@@ -32,7 +32,6 @@ impl<T: Pod> Table<T> {
         self.slice(map, 0, self.len() as u64)
     }
 
-    /// Returns a row by index.
     pub(super) fn get<'a>(&'a self, map: &'a [u8], row: usize) -> Option<&'a T> {
         match self {
             Self::Mapped(bytes) => {

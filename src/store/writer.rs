@@ -27,7 +27,7 @@ pub(crate) fn next_lane(lanes: usize) -> io::Result<LaneIdx> {
     next_index(lanes, "lanes").map(LaneIdx)
 }
 
-/// A store under construction.
+/// Writes the sorted rows of a trace to the file of a new store.
 #[derive(Debug)]
 pub struct StoreWriter {
     pub(super) file: AppendFile,

@@ -19,7 +19,6 @@ use crate::model::{BuildId, ModuleKind};
 /// Magic of a cache file; the last byte is its version.
 const MAGIC: [u8; 8] = *b"LSNAMES\x04";
 
-/// File extension.
 const EXTENSION: &str = "names";
 
 /// Size limit of one file, for some million addresses. More are resolved again.

@@ -10,7 +10,7 @@ const WORD_BYTES: usize = 8;
 /// Sections that may have the description of the module.
 const SECTIONS: [&str; 2] = [".noptrdata", ".data"];
 
-/// Section of the trees.
+/// Section that contains the trees of inlined calls.
 const CONSTANTS: &str = ".rodata";
 
 /// The positions that changed with Go 1.20.
@@ -41,7 +41,7 @@ pub(super) struct GoInlined {
 /// A call that was inlined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct InlinedCall {
-    /// Offset of its name.
+    /// Offset of its name in the table of names.
     pub(super) name: u32,
     /// Distance from the start of the enclosing function to an instruction of its caller, at the line of the call.
     pub(super) caller_offset: u32,

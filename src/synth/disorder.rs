@@ -21,7 +21,6 @@ pub(super) struct Disorder {
     random: Random,
     /// An event strays if 32 random bits are below this.
     threshold: u64,
-    /// Number of events added.
     position: u64,
     strays: BinaryHeap<Reverse<Stray>>,
     chunk: Chunk,

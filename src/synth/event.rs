@@ -1,4 +1,4 @@
-//! Creates generated events.
+//! A constructor of generated events, most of which set few fields.
 
 use crate::model::{Event, EventKind, NameIdx, TrackIdx};
 

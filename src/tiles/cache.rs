@@ -61,7 +61,7 @@ enum TileAnswer {
     Spans(Box<[Cell]>),
     Counter(Box<[CounterCell]>),
     Range(f64, f64),
-    /// The query failed.
+    /// The query failed; it is not repeated.
     Failed,
 }
 

@@ -10,7 +10,7 @@ use crate::query::{Buckets, Snapshot};
 use crate::scene::viewport::Viewport;
 use crate::store::lane::LaneKind;
 
-/// Tiles and their loader.
+/// The cached tiles, and the loader of missing ones.
 #[derive(Default)]
 pub(crate) struct LiveTiles {
     tiles: Tiles,
@@ -71,7 +71,7 @@ impl LiveTiles {
         Some(loader.prepare(&mut self.tiles, TileRequest { buckets, owners, ahead }, patience))
     }
 
-    /// Returns the cached tiles.
+    /// Returns the cached tiles; some of the last request may be missing.
     #[must_use]
     pub(crate) fn known(&self) -> &Tiles {
         &self.tiles

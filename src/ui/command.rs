@@ -141,7 +141,6 @@ pub(crate) enum TabCommand {
     /// One to the left, wrapping around.
     Previous,
     Show(usize),
-    /// Closes the active tab.
     Close,
     CloseAt(usize),
 }

@@ -83,10 +83,12 @@ pub(crate) enum Question {
     /// A page of an answer: the index of its first row, and the maximum number of rows.
     Page(HitsOf, u64, usize),
     /// All spans of a scope in time order, optionally with instants and samples.
-    Spans { scope: SelectedScope, with_instants: bool },
+    Spans {
+        scope: SelectedScope,
+        with_instants: bool,
+    },
     /// The longest spans of a scope, with their maximum number.
     Longest(SelectedScope, usize),
-    /// The counters of a scope.
     Counters(SelectedScope),
     /// The threads, processes or CPUs of a scope, sorted.
     Scheduling(Box<SchedulingQuestion>),
@@ -98,7 +100,6 @@ pub(crate) enum Question {
     NumberOf(RowIdx),
     /// The next hit after or before a position.
     Neighbour {
-        /// Whether to search forward.
         forward: bool,
         /// A time, and a row that starts then, if any.
         from: (i64, Option<RowIdx>),
@@ -106,7 +107,6 @@ pub(crate) enum Question {
     /// The next or previous row with the name of a row, on all tracks.
     Namesake {
         from: RowIdx,
-        /// Whether to search forward.
         forward: bool,
     },
     /// Spans grouped by keys.

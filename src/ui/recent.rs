@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::Sources;
 
-/// A recently opened trace.
+/// A trace in the list of recently opened ones.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct RecentTrace {
     pub(crate) sources: Sources,

@@ -7,10 +7,8 @@ use serde::{Deserialize, Serialize};
 /// The action of the wheel; Ctrl selects the other one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 pub(crate) enum Wheel {
-    /// Scrolls the tracks.
     #[default]
     Scrolls,
-    /// Zooms at the pointer.
     Zooms,
 }
 
@@ -75,7 +73,7 @@ pub enum SecondStart {
 pub struct TableLayout {
     /// Width by column, in points; `None` for the default.
     pub(crate) widths: Vec<Option<u16>>,
-    /// The sort column.
+    /// Index of the sort column; `None` for the default.
     pub(crate) sorted_by: Option<usize>,
     pub(crate) ascending: bool,
     /// The hidden columns; never the first.

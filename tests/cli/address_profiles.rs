@@ -61,7 +61,6 @@ impl Moved {
     }
 }
 
-/// A protobuf message.
 #[derive(Clone, Default)]
 struct Message(Vec<u8>);
 

@@ -13,7 +13,6 @@ use crate::harness::{folder, longspan, records, text};
 struct Call {
     start: i64,
     dur: i64,
-    /// The number in its name.
     name: i64,
     bytes: Option<i64>,
 }

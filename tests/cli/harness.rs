@@ -126,7 +126,6 @@ pub(crate) fn records(csv: &str) -> Vec<Vec<String>> {
     records
 }
 
-/// Decompresses a gzip file.
 pub(crate) fn gunzip(path: &Path) -> String {
     let file = std::fs::File::open(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     let mut text = String::new();

@@ -1,4 +1,4 @@
-//! The scheduling panel.
+//! Tests of the scheduling panel.
 
 use egui::vec2;
 use egui_kittest::kittest::{NodeT, Queryable};

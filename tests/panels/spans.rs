@@ -16,7 +16,7 @@ fn rows(session: &Session) -> Vec<String> {
     rows.map(|row| row.accesskit_node().label().unwrap_or_default()).collect()
 }
 
-/// Returns the selected rows.
+/// Returns the labels of the selected rows.
 fn marked(session: &Session) -> Vec<String> {
     let rows = session.harness.query_all_by_role(egui::Role::ListItem);
     let marked = rows.filter(|row| row.accesskit_node().toggled() == Some(egui::accesskit::Toggled::True));

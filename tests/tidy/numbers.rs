@@ -4,7 +4,7 @@
 
 use super::code::{is_word, words};
 
-/// The files to check.
+/// The files and folders to check.
 const HOMES: &[&str] = &[
     "src/formats/fxt/",
     "src/formats/linux/perf_data/",

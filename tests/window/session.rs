@@ -272,7 +272,7 @@ impl Window<'_> {
         self.xdotool(&["mouseup", button]);
     }
 
-    /// Drags without the release.
+    /// Presses at `from` and moves to `to` slowly, without the release.
     pub(crate) fn pull_with(&self, button: &str, from: (usize, usize), to: (usize, usize)) {
         /// With this number, the first step is within the tolerance of a click.
         const STEPS: usize = 20;

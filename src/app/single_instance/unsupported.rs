@@ -10,7 +10,6 @@ impl SingleInstance {
         None
     }
 
-    /// Always returns [`HandOverError::NoWindow`].
     pub(crate) fn hand_over(&self, _: &Sources) -> Result<(), HandOverError> {
         Err(HandOverError::NoWindow)
     }

@@ -8,7 +8,7 @@ use super::latest::Latest;
 use crate::model::TrackIdx;
 use crate::store::flow::{FlowBound, FlowPoint, FlowRole};
 
-/// Open flows.
+/// Open flows, by the span or the track that they have reached.
 #[derive(Debug, Default)]
 pub(super) struct FlowTracker {
     /// By flow: the last span that it was in.

@@ -157,7 +157,7 @@ impl<'a> Dump<'a> {
         utids.get(&ids).copied()
     }
 
-    /// Writes a CPU run.
+    /// Writes a CPU run, as a line of type `sched`.
     fn sched(&mut self, row: &SortedRow, track: TrackIdx) -> io::Result<()> {
         let args = self.args(row);
         let utid = args["pid"].as_i64().zip(args["tid"].as_i64()).and_then(|ids| self.utid(ids));

@@ -15,7 +15,7 @@ pub(crate) fn write_pprof(graph: &FlameGraph<'_>, out: &mut dyn Write) -> io::Re
     let types = [(things, pprof_unit(things)), (kind, pprof_unit(unit))];
     // Weights that are counts are written once.
     let has_count = unit != things && types[0] != types[1];
-    // The category of a span is no module.
+    // The category of a span is not a module.
     let (snapshot, is_of_samples) = (graph.snapshot, things == SAMPLES);
     let modules = &snapshot.tracks().modules;
     let mut writer = PprofWriter::new(types.into_iter().take(if has_count { 2 } else { 1 }), modules);

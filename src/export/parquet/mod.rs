@@ -60,7 +60,7 @@ pub(super) fn write(
     Ok(report)
 }
 
-/// The files being written.
+/// The tables being written, by [`EventTable`]; `None` for one without rows.
 #[derive(Default)]
 struct EventFiles([Option<TableFile>; EventTable::ALL.len()]);
 

@@ -28,7 +28,6 @@ pub(super) enum RecordField {
     Rare,
     /// A key with a leading dot, such as `.file` and `.line` of tracing-chrome. These are arguments too.
     Dotted,
-    /// Any other key.
     Unknown,
 }
 

@@ -86,7 +86,7 @@ fn read_predicted<'a>(
 }
 
 impl<'a> ChromeRecord<'a> {
-    /// Sets a member.
+    /// Sets the value of a member; keeps the key too of a rare or dotted one.
     #[inline]
     fn set(&mut self, field: RecordField, key: impl FnOnce() -> JsonValue<'a>, value: JsonValue<'a>) {
         self.values[field as usize] = value;

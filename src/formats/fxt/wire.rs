@@ -39,7 +39,6 @@ impl<'a> Words<'a> {
         Some(Self { bytes: words })
     }
 
-    /// Skips all other words.
     pub(super) fn skip_rest(&mut self) {
         self.bytes = &[];
     }

@@ -9,7 +9,6 @@ pub(crate) enum NumberError {
     /// Not a decimal number: `NaN`, `null`, `0x10`, or empty.
     #[error("not a decimal number")]
     NotANumber,
-    /// Exceeds 64-bit nanoseconds.
     #[error("outside of 64-bit nanoseconds")]
     OutOfRange,
 }

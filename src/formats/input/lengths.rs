@@ -1,4 +1,4 @@
-//! Conversions of lengths.
+//! Conversions of byte lengths from 64 bits to `usize`.
 
 /// Converts a byte length to `usize`, saturating on 32-bit machines: callers only compare it.
 #[must_use]

@@ -1,7 +1,6 @@
 //! Converts clock ticks to nanoseconds, exactly: the tick length is a float or a frequency. Multiplies in 128-bit
 //! integers and rounds once, half away from zero.
 
-/// Length of a tick.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct TickLength {
     /// Length in units of `unit_ns`, as `mantissa` times 2 to the `exponent`.
@@ -78,7 +77,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Naive conversion by division.
+    /// Converts by exact division, as a reference.
     fn slow(ticks: u64, micros: f64) -> Option<i64> {
         // These lengths have negative exponents, so the divisor is a power of two.
         let (mantissa, exponent) = parts(micros)?;

@@ -18,7 +18,6 @@ const UNPACKED_RATIO_MAX: u64 = 256;
 /// Bytes between checks for cancellation. Small, since each of perhaps a million files clears a block.
 const BLOCK_BYTES: usize = 64 << 10;
 
-/// Why unpacking ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Ended {
     AtItsEnd,

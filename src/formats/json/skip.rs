@@ -1,6 +1,6 @@
 //! Skips a JSON value of any size in pieces, in constant memory. Validates nothing but strings and brackets.
 
-/// Position inside a value.
+/// The state of skipping one value, between two pieces of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Skip {
     depth: u64,

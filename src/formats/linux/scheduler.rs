@@ -72,7 +72,6 @@ struct RunningTask {
 #[derive(Debug)]
 struct ScheduledThread {
     pid: i64,
-    /// Last known name.
     name: TaskName,
     /// Its state track in the batch of this number.
     states: (u32, TrackIdx),
@@ -516,7 +515,6 @@ const OLD_BITS: [(u64, u16); 13] = [
 ];
 
 impl TaskState {
-    /// Runnable, but not running.
     pub(crate) const RUNNABLE: Self = Self(0);
 
     /// Parses the letters of a text trace, such as `S`, `R+` or `D|K`.

@@ -143,7 +143,6 @@ impl LineParser for Strace {
     }
 }
 
-/// A complete call.
 struct CompleteCall<'a> {
     tid: i64,
     /// Thread of its end, which differs for the `execve` of a thread.

@@ -70,7 +70,6 @@ pub enum ColumnsError {
     /// The total length of the sections is wrong.
     #[error("sections of {have} bytes where their lengths say {need}")]
     Length { need: u64, have: u64 },
-    /// An unknown event kind.
     #[error("event kind {0}, which is not known")]
     UnknownKind(u32),
     /// A section does not decompress to the expected length.

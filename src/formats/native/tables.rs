@@ -121,7 +121,7 @@ pub enum PatchError {
     Known { first: usize, have: usize },
 }
 
-/// Tables built from patches.
+/// The tables that result from the patches applied so far.
 #[derive(Debug, Default)]
 pub struct TablesRead {
     pub(crate) names: Names,
@@ -137,7 +137,7 @@ impl TablesRead {
         Self { names: no_names, ..Self::default() }
     }
 
-    /// Applies the next patch.
+    /// Adds the rows of the next patch; rows of lost patches get placeholders.
     ///
     /// # Errors
     /// [`PatchError`] if the patch does not continue the tables, which are then unchanged.

@@ -34,11 +34,10 @@ pub(crate) const ALIGNMENT: u64 = 8;
 /// The value for no watermark.
 pub(crate) const NO_WATERMARK: i64 = i64::MIN;
 
-/// Header of a file.
+/// Header at the start of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 pub struct FileHeader {
-    /// Equals [`MAGIC`].
     pub(crate) magic: [u8; 8],
     /// Equals [`VERSION`]; readers refuse all others.
     pub(crate) version: u32,
@@ -48,17 +47,15 @@ pub struct FileHeader {
     pub(crate) checksum: u64,
 }
 
-/// Header of a chunk.
+/// Header before the payload of a chunk: all that is needed before the payload is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 pub struct ChunkHeader {
-    /// Equals [`CHUNK_MAGIC`].
     pub(crate) magic: u32,
     /// Byte of a [`ChunkKind`].
     pub(crate) kind: u8,
     /// Bits such as [`ChunkHeader::SORTED`] and [`ChunkHeader::PLACED`].
     pub(crate) flags: u8,
-    /// Zero in this version.
     pub(crate) reserved: u16,
     /// Index of the chunk in the file, from 0; a gap shows how many are missing.
     pub sequence: u32,
@@ -90,7 +87,7 @@ pub struct ChunkHeader {
 pub struct DirectoryEntry {
     /// Offset of the header in the file.
     pub offset: u64,
-    /// Copy of the header.
+    /// Copy of the header at `offset`.
     pub header: ChunkHeader,
 }
 
@@ -102,7 +99,6 @@ pub(crate) struct FileTrailer {
     pub(crate) directory_offset: u64,
     /// Checksum of the bytes before it.
     pub(crate) checksum: u64,
-    /// Equals [`TRAILER_MAGIC`].
     pub(crate) magic: [u8; 8],
 }
 

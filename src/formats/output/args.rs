@@ -67,7 +67,6 @@ impl ArgsWriter {
         push_quoted(&mut self.json, &String::from_utf8_lossy(value));
     }
 
-    /// Adds a signed number.
     pub(crate) fn signed(&mut self, key: &str, value: i64) {
         self.key("", key.as_bytes());
         let _ = write!(self.json, "{value}"); // to memory

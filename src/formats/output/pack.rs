@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};
 
-/// Rows of overlapping spans.
+/// Rows on which spans are placed without overlap.
 #[derive(Debug, Default)]
 pub(crate) struct PackedRows {
     /// Occupied rows, by the time at which they become free.

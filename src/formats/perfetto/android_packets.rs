@@ -38,7 +38,6 @@ const TEXT_PROPERTY: &str = "debug.tracing.device_state";
 /// Transport protocols by their number in IP.
 const TRANSPORTS: &[(u64, &str)] = &[(1, "ICMP"), (6, "TCP"), (17, "UDP"), (50, "ESP"), (58, "ICMPv6")];
 
-/// Flags of TCP.
 const TCP_FLAGS: &[(u64, &str)] = &[
     (0x1, "FIN"),
     (0x2, "SYN"),
@@ -50,7 +49,6 @@ const TCP_FLAGS: &[(u64, &str)] = &[
     (0x80, "CWR"),
 ];
 
-/// Arguments of network packets.
 const NETWORK_ARGS: &[PacketArg] = &[
     PacketArg("packet_transport", network_event::IP_PROTO, Known(TRANSPORTS)),
     PacketArg("socket_uid", network_event::UID, Unsigned),

@@ -92,7 +92,6 @@ pub(super) enum ChildOrder {
     Rank,
 }
 
-/// Interpretation of counter values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Counter {
     /// Whether it counts CPU time of the thread, which is shown as an attribute of spans.

@@ -81,7 +81,6 @@ const SEVERITIES: &[(u64, &str)] = &[
 /// Scopes of allocations by Vulkan drivers.
 const SCOPES: &[(u64, &str)] = &[(1, "COMMAND"), (2, "OBJECT"), (3, "CACHE"), (4, "DEVICE"), (5, "INSTANCE")];
 
-/// Arguments of a stage.
 const STAGE_ARGS: &[PacketArg] = &[
     PacketArg("event_id", render_stage::EVENT_ID, Unsigned),
     PacketArg("gpu_id", render_stage::GPU_ID, Unsigned),

@@ -101,7 +101,6 @@ const MEMORY_EVENTS: &[(u64, &str)] = &[
     (6, "kern_alloc"),
 ];
 
-/// Signal processors of phones.
 const SIGNAL_PROCESSORS: &[(u64, &str)] = &[(0, "ADSP"), (1, "MDSP"), (2, "SDSP"), (3, "CDSP")];
 
 /// Creates the global counters of an event.

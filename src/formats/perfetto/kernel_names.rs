@@ -6,7 +6,6 @@ use super::interned::Interned;
 use crate::formats::protobuf::decode::{Fields, ProtoValue};
 use crate::formats::protobuf::numbers::FieldNumber;
 
-/// A part of a name.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum NamePart {
     Text(&'static str),

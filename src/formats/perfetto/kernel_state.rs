@@ -35,7 +35,6 @@ pub(super) struct QueuedJob {
     pub(super) number: u64,
 }
 
-/// State across network events.
 #[derive(Debug, Default)]
 pub(super) struct Network {
     /// Transferred bytes by counter name.

@@ -17,7 +17,6 @@ use crate::model::Loss;
 /// Priorities of Android's log, by number.
 const PRIORITIES: [&str; 8] = ["", "", "verbose", "debug", "info", "warn", "error", "fatal"];
 
-/// Priorities of systemd's journal.
 const JOURNAL_PRIORITIES: &[(u64, &str)] = &[
     (0, "emergency"),
     (1, "alert"),

@@ -61,7 +61,6 @@ pub(super) struct Defaults {
     pub(super) samples: SampleDefaults,
 }
 
-/// Interned texts by kind.
 #[derive(Debug, Default)]
 pub(super) struct InternedTexts {
     pub(super) categories: Interned<Box<[u8]>>,

@@ -208,7 +208,6 @@ impl<'a, W: Write> PerfettoWriter<'a, W> {
         self.end_packet(Some(instant.ts_ns), trace_packet::TRACK_EVENT)
     }
 
-    /// Writes a counter value.
     pub(crate) fn counter(&mut self, value: &Event) -> io::Result<()> {
         push_number(&mut self.message, track_event::TYPE, track_event_type::TYPE_COUNTER);
         push_number(&mut self.message, track_event::TRACK_UUID, uuid(value.track.0, 0));

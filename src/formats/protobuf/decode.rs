@@ -122,7 +122,6 @@ pub(crate) struct FieldHead {
     pub(crate) tag: u64,
     /// Bytes before the content: the tag, and the length of a text or message.
     pub(crate) head_bytes: u64,
-    /// Bytes of the content.
     pub(crate) content_bytes: u64,
 }
 

@@ -2,7 +2,6 @@
 
 use super::numbers::{FieldNumber, wire_type};
 
-/// Appends a varint.
 pub(crate) fn push_varint(bytes: &mut Vec<u8>, mut value: u64) {
     while value >= 0x80 {
         bytes.push(value as u8 | 0x80);
@@ -11,13 +10,13 @@ pub(crate) fn push_varint(bytes: &mut Vec<u8>, mut value: u64) {
     bytes.push(value as u8);
 }
 
-/// Appends a varint field.
+/// Appends a tag and a varint.
 pub(crate) fn push_number(bytes: &mut Vec<u8>, field: FieldNumber, value: u64) {
     push_varint(bytes, u64::from(field.get()) << 3 | wire_type::VARINT);
     push_varint(bytes, value);
 }
 
-/// Appends an eight-byte field.
+/// Appends a tag and eight bytes, little endian.
 pub(crate) fn push_fixed64(bytes: &mut Vec<u8>, field: FieldNumber, value: u64) {
     push_varint(bytes, u64::from(field.get()) << 3 | wire_type::FIXED64);
     bytes.extend_from_slice(&value.to_le_bytes());

@@ -8,7 +8,6 @@ use crate::formats::testing::{context, file_of, gzip};
 use crate::formats::{BatchSink, ReadError, Reader};
 use crate::model::Batch;
 
-/// Counts the events.
 #[derive(Default)]
 struct EventCount(usize);
 

@@ -19,7 +19,6 @@ use crate::model::{Event, EventFlags, EventKind, Id, Loss, Metadata, SourcePos, 
 /// Number of consecutive valid events that end a damaged region.
 const EVENTS_TRUSTED: usize = 3;
 
-/// Both Spall formats.
 pub(crate) const FORMAT: Format = Format {
     name: "Spall",
     record: "A record is a byte for its type and fields of fixed length.",
@@ -100,7 +99,6 @@ struct SpallParser<'a> {
 /// Builds the events of one thread.
 struct SpallEventBuilder {
     tick: TickLength,
-    /// Process of the buffer.
     pid: Id,
     tid: u32,
     place: SourcePos,

@@ -19,7 +19,6 @@ struct MeantSpan {
     name: String,
 }
 
-/// A format and its writer.
 #[derive(Debug)]
 struct FormatWriter {
     format: &'static str,

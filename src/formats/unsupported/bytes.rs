@@ -2,7 +2,6 @@
 
 use crate::formats::input::lines::head_lines;
 
-/// Magic of `SQLite` databases.
 pub(super) const SQLITE: &[u8] = b"SQLite format 3\0";
 
 fn u32_at(head: &[u8], at: usize) -> Option<u32> {

@@ -36,7 +36,7 @@ const BUILDKITE: [&str; 2] = [
 ];
 const NSYS_JSON: [&str; 2] = ["a report of Nsight Systems as JSON", NSYS[1]];
 
-/// Documents of services.
+/// Documents of services that store traces, of build servers, and of profilers.
 pub(super) const SERVICES: &[UnsupportedFormat] = &[
     json(&["[][].trace_id", "[][].span_id", "[][].resource"], DATADOG),
     json(&["traces[][].trace_id", "traces[][].span_id", "traces[][].resource"], DATADOG),

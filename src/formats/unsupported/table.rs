@@ -12,7 +12,6 @@ use crate::formats::linux::strace;
 /// A format that is detected and refused.
 pub(super) struct UnsupportedFormat {
     pub(super) sniff: Sniff,
-    /// Description in the error.
     pub(super) found: &'static str,
     /// A way to obtain a supported trace.
     pub(super) advice: &'static str,

@@ -223,7 +223,7 @@ fn random_overlaps(count: i64) -> usize {
         .count()
 }
 
-/// Nested complete spans.
+/// Places complete spans, each inside the one before.
 fn nested(count: i64) -> usize {
     let mut lanes = OpenLanes::<StrIdx>::default();
     (0..count)

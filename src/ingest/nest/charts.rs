@@ -49,7 +49,6 @@ impl ChartSlot {
     const NONE: Self = Self(u32::MAX);
 }
 
-/// The samples of a track.
 #[derive(Clone, Copy)]
 struct SampledTrack {
     lane: LaneSlot,

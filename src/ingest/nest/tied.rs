@@ -66,7 +66,7 @@ impl<'a> TiedEvents<'a> {
 }
 
 impl<'a> Nester<'a> {
-    /// Nests the collected events.
+    /// Nests the collected events, track by track.
     pub(super) fn take_tied(&mut self) -> io::Result<()> {
         if let Some((spill, spilled)) = self.tied.take_spilled()? {
             return self.take_spilled(spill, spilled);

@@ -31,7 +31,7 @@ pub(super) struct TrackNest {
     pub(super) counter: LaneSlot,
     pub(super) flows: LaneSlot,
     pub(super) open: OpenLanes<OpenBegin>,
-    /// The last time in the rows of spans and instants; the smallest time before the first.
+    /// The last time of spans, instants, flow points and ends; the smallest time before the first.
     pub(super) end_ns: i64,
     /// Ends that came with their begins.
     ends: Option<Box<PendingEnds>>,

@@ -24,7 +24,6 @@ pub(crate) const OTLP_PORT: u16 = 4318;
 /// The OTLP port over gRPC, where exporters get a hint about the right port.
 const GRPC_PORT: u16 = 4317;
 
-/// Limit for concurrent exporters.
 const CONNECTIONS_MAX: usize = 64;
 
 /// Share of the memory limit for bodies, and their absolute limit.

@@ -315,7 +315,6 @@ fn a_file_that_is_read_from_its_start_stays_in_order_with_what_runs() {
     assert_eq!(orderer.take_shifted(), [] as [usize; 0]);
 }
 
-/// A step of a schedule.
 #[derive(Debug, Clone)]
 enum Step {
     /// An event of a source, at a distance from the wall time.

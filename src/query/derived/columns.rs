@@ -8,7 +8,6 @@ use crate::query::buckets::{Buckets, CounterCell};
 /// Amount of work for columns; repeats exactly for the same query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct ColumnWork {
-    /// Points probed by searches.
     pub(crate) probes: u64,
     /// Points and nodes combined.
     pub(crate) nodes: u64,

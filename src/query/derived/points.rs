@@ -32,7 +32,7 @@ pub(super) struct PartPoints {
     pub(super) judged: u64,
 }
 
-/// Summary of some points.
+/// Bounds of the values of some points; for sums, both are the sum.
 #[derive(Debug, Clone, Copy, PartialEq, Pod, Zeroable)]
 #[repr(C)]
 pub(super) struct PointSummary {
@@ -83,9 +83,8 @@ impl PointMeaning {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ShownValue {
     Plain,
-    /// Counts per second.
     PerSecond,
-    /// A percentile of durations.
+    /// A percentile of durations, 1 to 99.
     Quantile(u8),
 }
 

@@ -8,7 +8,6 @@ use crate::base::cancel::Cancelled;
 /// The folder for series, and the memory to build one.
 #[derive(Debug, Clone)]
 pub(crate) struct DerivedRoom {
-    /// Folder for temporary files.
     pub(crate) folder: PathBuf,
     /// Bytes of rows that are sorted in memory.
     pub(crate) held_bytes: u64,

@@ -25,13 +25,13 @@ pub(super) enum PointMeaning {
 /// Values that accumulate from point to point.
 #[derive(Debug)]
 pub(super) enum RunningValue {
-    /// Independent points.
+    /// Points whose values do not depend on those before.
     Single(PointMeaning),
     /// A running number; decreases within a part wrap.
     Number { meaning: PointMeaning, sum: u64 },
     /// Open spans, and the total time of open spans up to a time.
     OpenTime { open: u64, time_ns: u64, until_ns: i64 },
-    /// The sum of changes.
+    /// A level: the sum of the changes so far.
     Level(OverflowingSum),
 }
 

@@ -29,7 +29,7 @@ pub(super) struct SliceCounts {
     before: Vec<u64>,
 }
 
-/// One slice of time.
+/// A slice of time, with the number of hits before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Slice {
     /// First time; `None` for no start.

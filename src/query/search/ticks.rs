@@ -61,7 +61,7 @@ impl Ticks {
 
 /// A bitmap that all threads set.
 struct TickMap {
-    /// Start of each part.
+    /// First nanosecond of each of the [`PARTS`].
     starts_ns: Vec<i64>,
     words: Vec<AtomicU64>,
 }

@@ -18,9 +18,9 @@ pub(crate) struct NameTotals {
     pub(crate) whole_ns: u128,
     /// Squares of whole durations, in square nanoseconds; saturates.
     whole_squares: u128,
-    /// Shortest whole duration.
+    /// Shortest whole duration of a span.
     pub(crate) min_ns: u64,
-    /// Longest whole duration.
+    /// Longest whole duration of a span.
     pub(crate) max_ns: u64,
     /// Spans without an end in the trace; they last until the last event of their track. At most one per lane, whose
     /// indices have 32 bits.

@@ -54,7 +54,6 @@ pub(super) struct Origins<'a, 'f> {
     fuel: &'f Fuel<'f>,
     /// Sorted offsets of all units, of the file and of the shared one; read on the first reference.
     offsets: [Option<Vec<usize>>; 2],
-    /// By unit.
     units: FxHashMap<Target, Option<Box<Unit<SectionReader<'a, 'f>>>>>,
     names: FxHashMap<Target, Option<RawName<'a>>>,
     /// Scopes of units other than the current one, if it refers to others.

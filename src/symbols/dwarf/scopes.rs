@@ -12,7 +12,6 @@ use super::sections::SectionReader;
 /// Bytes of a unit per recorded entry; real units have some 40. In a unit with less, later entries have no scope.
 const BYTES_PER_ROW: usize = 16;
 
-/// Limit for nested scopes.
 const DEPTH_MAX: usize = 64;
 
 /// The target of a reference.

@@ -175,7 +175,6 @@ impl<'u, 'a, 'f> UnitFiles<'u, 'a, 'f> {
     }
 }
 
-/// An inlined function.
 #[derive(Debug, Clone, Copy)]
 struct InlinedCall<'a> {
     name: Option<RawName<'a>>,

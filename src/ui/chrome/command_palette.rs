@@ -20,7 +20,6 @@ pub(crate) struct CommandPalette {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Outcome {
     Open,
-    /// Closed without a command.
     Closed,
     Given(Command),
 }

@@ -53,7 +53,6 @@ pub(crate) struct UiState {
     pub(crate) colors: Colors,
     /// Font size, in percent of the default.
     pub(crate) text_percent: u16,
-    /// Navigation preferences.
     pub(crate) navigation: Navigation,
     pub(crate) order: TrackOrder,
     pub(crate) density: TrackDensity,

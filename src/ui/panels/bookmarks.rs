@@ -10,7 +10,7 @@ use crate::ui::timeline::bookmarks::bookmark_time_text;
 use crate::ui::timeline::state::Timeline;
 use crate::ui::widgets::field;
 
-/// Shows the list.
+/// Shows the markers with their names, times and distances.
 pub(crate) fn show(ui: &mut Ui, timeline: &Timeline, theme: &Theme) -> Vec<Command> {
     /// A name has space for some twenty letters; the grid alone would size it by its heading.
     const NAME_POINTS: f32 = 150.0;

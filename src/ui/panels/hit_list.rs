@@ -45,7 +45,6 @@ pub(super) const COLUMNS: [TableColumn; 5] = [
 pub(super) enum ListRows<'a> {
     /// A number of rows, loaded in pages.
     Paged(u64, HitsOf),
-    /// All hits, in memory.
     All(&'a [Hit]),
 }
 
@@ -306,7 +305,6 @@ impl Rows for HitRows<'_> {
     }
 }
 
-/// Capitalises a word.
 fn capitalised(word: &str) -> String {
     let (first, rest) = word.split_at_checked(1).unwrap_or((word, ""));
     format!("{}{rest}", first.to_ascii_uppercase())

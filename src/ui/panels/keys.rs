@@ -9,7 +9,6 @@ use crate::ui::theme::Theme;
 pub(crate) fn show(ui: &mut Ui, theme: &Theme) {
     /// Below this width the list has one column.
     const TWO_COLUMNS_POINTS: f32 = 800.0;
-    /// Gap between two columns.
     const GAP_POINTS: f32 = 24.0;
     /// Space for the frame of the window, the scroll bar and a margin.
     const AROUND_POINTS: f32 = 60.0;

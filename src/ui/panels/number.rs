@@ -7,7 +7,6 @@ use egui::{Color32, FontId, Painter, Rect, pos2};
 use crate::base::time::{HOUR_NS, grouped_digits};
 use crate::scene::counters::value_text;
 
-/// A number of a table.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum TableNumber {
     Count(u64),

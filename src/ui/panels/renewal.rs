@@ -11,7 +11,7 @@ pub(super) struct Renewal {
 }
 
 impl Renewal {
-    /// The trace has grown since the last query.
+    /// Records that the trace has grown since the last query.
     pub(super) fn request(&mut self) {
         self.is_due = true;
     }
@@ -30,7 +30,7 @@ impl Renewal {
         is_due || !is_asked
     }
 
-    /// The answer has arrived.
+    /// Records that the answer has arrived.
     pub(super) fn end(&mut self) {
         self.keeps_answer = false;
     }

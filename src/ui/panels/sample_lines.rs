@@ -23,7 +23,6 @@ pub(super) const TOTAL_SHARE: usize = 5;
 pub(super) const OWN_SAMPLES: usize = 6;
 pub(super) const SAMPLES: usize = 7;
 
-/// The columns of sums.
 pub(super) const SUMS: [usize; 4] = [OWN, TOTAL, OWN_SAMPLES, SAMPLES];
 
 /// The rows of a sample table and their texts.

@@ -18,7 +18,6 @@ use crate::ui::questions::SchedulingAnswer;
 /// The content of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Field {
-    /// A sortable column.
     Sorted(SchedulingColumn),
     /// The id of a thread.
     Id,

@@ -17,9 +17,7 @@ use crate::ui::settings::RulerOrigin;
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct SavedTimeline {
-    /// First nanosecond in view.
     pub(crate) start_ns: i64,
-    /// First nanosecond after the view.
     pub(crate) end_ns: i64,
     /// Scroll position as a fraction of the height of all rows, independent of the screen.
     pub(crate) scrolled_part: f64,

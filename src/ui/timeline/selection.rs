@@ -23,7 +23,7 @@ pub(super) struct Selection {
     groups: FxHashSet<TrackIdx>,
     /// The first counters of the scope, at most one more than a row can have; none if all tracks are in it.
     counters: Vec<TrackIdx>,
-    /// The user's saved scopes.
+    /// Scopes that the user has saved under a name.
     saved: Vec<NamedScope>,
 }
 

@@ -43,7 +43,7 @@ impl RankSource {
         }
     }
 
-    /// Counts each track.
+    /// Counts the busy time or the hits of each track.
     ///
     /// # Errors
     /// Returns `Cancelled` if cancelled.

@@ -31,7 +31,7 @@ impl<'d> Window<'d> {
         self.offset + self.taken as u64
     }
 
-    /// Consumes bytes.
+    /// Consumes `len` bytes, or all that are buffered if there are fewer.
     pub(super) fn advance(&mut self, len: usize) {
         self.taken = self.taken.saturating_add(len).min(self.bytes.len());
     }

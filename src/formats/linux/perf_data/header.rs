@@ -29,7 +29,6 @@ const FILE_HEADER_BYTES: usize = 104;
 /// Length of the header in pipe mode: the magic and this length.
 const PIPE_HEADER_BYTES: u64 = 16;
 
-/// Number of feature bits.
 const FEATURE_BITS: u64 = 256;
 
 /// Recording settings, and the extent of the records.

@@ -27,7 +27,7 @@ pub(super) struct StackLine {
     pub(super) module: Box<[u8]>,
 }
 
-/// A parsed line.
+/// A line, split into thread, time and event.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct StraceRecord<'a> {
     /// `None` without `-f`, which traces one thread.
@@ -42,7 +42,6 @@ pub(super) struct StraceRecord<'a> {
 /// The clock of a time, which was rounded down to a multiple of its tick.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum StraceClock {
-    /// Since 1970.
     Utc {
         tick_ns: i64,
     },

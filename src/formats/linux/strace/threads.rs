@@ -12,7 +12,6 @@ use crate::model::{Id, Metadata, SourcePos, TrackKey};
 /// Number of the main thread while its id is unknown; no thread has it.
 pub(super) const MAIN_TID: i64 = 0;
 
-/// Limit for remembered threads.
 const THREADS_MAX: usize = 1 << 20;
 
 #[derive(Debug, Default)]

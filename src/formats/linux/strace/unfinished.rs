@@ -53,7 +53,6 @@ impl UnfinishedCall {
 #[derive(Debug)]
 pub(super) struct CutCall {
     pub(super) call: UnfinishedCall,
-    /// Thread of the line.
     pub(super) tid: i64,
     /// Time and position of the line if it resumes the call.
     pub(super) resumed: Option<(i64, SourcePos)>,

@@ -72,7 +72,7 @@ pub(super) struct ZipEntry {
     crc: u32,
 }
 
-/// Iterator over the entries.
+/// Iterates over the entries of the central directory, in its order.
 pub(super) struct Entries<'a> {
     bytes: BufReader<ZipReader<'a>>,
     left: u64,
@@ -114,7 +114,6 @@ impl Directory {
         self.start
     }
 
-    /// Iterates over the entries.
     pub(super) fn entries(self, file: &File) -> Entries<'_> {
         let bytes = BufReader::new(ZipReader { file, offset: self.start });
         Entries { bytes, left: self.end - self.start, shift: self.shift }

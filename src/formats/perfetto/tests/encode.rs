@@ -51,7 +51,7 @@ pub(super) fn packet(ts_ns: u64) -> Message {
     message().number(8, ts_ns).number(10, 1)
 }
 
-/// Returns a track event.
+/// Returns a packet with a track event; an empty name is left out.
 pub(super) fn event(ts_ns: u64, kind: u64, uuid: u64, name: &str) -> Message {
     let event = message().number(9, kind).number(11, uuid);
     packet(ts_ns).message(11, if name.is_empty() { event } else { event.bytes(23, name) })
@@ -78,7 +78,6 @@ pub(super) fn clock(id: u64, ts: u64) -> Message {
     message().number(1, id).number(2, ts)
 }
 
-/// Returns a kernel event.
 pub(super) fn kernel_event(ts_ns: u64, tid: u64, number: u32, event: Message) -> Message {
     message().number(1, ts_ns).number(2, tid).message(number, event)
 }

@@ -7,7 +7,7 @@ const STRING: u64 = 9;
 const MESSAGE: u64 = 11;
 const ENUM: u64 = 14;
 
-/// Returns a field descriptor.
+/// Returns the descriptor of an optional field; `of` is its message or enum.
 fn field(name: &str, number: u64, kind: u64, of: &str) -> Message {
     message().bytes(1, name).number(3, number).number(4, 1).number(5, kind).bytes(6, of)
 }

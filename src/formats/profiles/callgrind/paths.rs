@@ -106,7 +106,6 @@ impl CallGraph {
 
     /// Adds to the cost of calls between two functions. Returns `false` on overflow.
     pub(super) fn add_call(&mut self, caller: u32, called: u32, event: usize, cost: u64) -> bool {
-        // The cost of direct recursion is already in the self cost.
         if caller == called {
             return true;
         }

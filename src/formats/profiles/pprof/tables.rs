@@ -94,7 +94,6 @@ struct CodeLocation {
     functions: Box<[u64]>,
 }
 
-/// A frame of a location.
 #[derive(Debug)]
 pub(super) enum LocationFrame<'m> {
     Name(&'m [u8], Option<Arc<str>>),

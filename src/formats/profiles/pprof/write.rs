@@ -28,7 +28,7 @@ pub(crate) enum PprofLabel {
     },
 }
 
-/// A frame to write.
+/// A frame: the text of a function or an address, and its module.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct PprofFrame<'f> {
     pub(crate) text: &'f str,
@@ -50,7 +50,7 @@ struct PprofMapping {
     has_functions: bool,
 }
 
-/// A profile being built.
+/// Builds a profile; each text, mapping and location is written once.
 #[derive(Debug)]
 pub(crate) struct PprofWriter<'m> {
     message: Vec<u8>,

@@ -143,7 +143,7 @@ pub(super) fn speedscope(spans: &[MeantSpan]) -> Vec<u8> {
     .into_bytes()
 }
 
-/// Writes a bytes field.
+/// Encodes a field of bytes in protobuf.
 fn field(number: u8, bytes: &[u8]) -> Vec<u8> {
     let mut field = vec![number << 3 | 2];
     let mut len = bytes.len();

@@ -46,7 +46,6 @@ pub(super) struct FolderList {
     must_reveal: bool,
 }
 
-/// A click on an entry.
 pub(super) struct EntryClick {
     pub(super) name: String,
     pub(super) is_file: bool,

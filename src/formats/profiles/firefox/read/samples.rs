@@ -32,7 +32,6 @@ enum SampleKind {
     JsAllocations,
 }
 
-/// The weights of a table.
 struct TableWeights {
     unit: Box<str>,
     scale: WeightScale,
