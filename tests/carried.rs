@@ -149,7 +149,7 @@ fn carry(of: &Loaded, parts: &[Vec<u8>], output: &Path) -> Loaded {
 }
 
 #[test]
-fn what_is_no_store_of_the_capture_is_left_and_any_other_is_all_that_is_needed() {
+fn only_a_whole_store_of_the_trace_is_imported() {
     let folder = tempfile::tempdir().expect("a folder");
     let first = load(&synthetic(folder.path(), 300_000));
     let parts: Vec<Vec<u8>> = first.store.carried_parts().map(|part| part.expect("whole")).collect();

@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_by_position_is_read_by_position_and_not_beyond_the_end() {
+    fn bytes_written_at_an_offset_are_read_there_and_reads_stop_at_the_end() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("file");
         let file = OpenOptions::new().read(true).write(true).create_new(true).open(&path).unwrap();
@@ -141,7 +141,7 @@ mod tests {
 
     #[test]
     #[cfg(unix)]
-    fn what_stands_at_a_path_is_told_without_opening_it() {
+    fn the_kind_of_a_file_is_determined_without_opening_it() {
         let folder = tempfile::tempdir().unwrap();
         let kind = |path: &Path| FileKind::from_metadata(&fs::metadata(path).unwrap()).to_string();
         let (file, socket) = (folder.path().join("file"), folder.path().join("socket"));

@@ -189,7 +189,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_list_of_programs_keeps_those_of_others_and_is_as_before_when_all_is_undone() {
+    fn the_list_of_programs_keeps_other_entries_and_uninstalling_restores_it() {
         let before = "[MIME Cache]\ntext/plain=editor.desktop;\napplication/vnd.spall.trace=other.desktop;\n";
         let installed = with_program(before, true);
         assert!(installed.contains("application/vnd.spall.trace=longspan.desktop;other.desktop;\n"), "{installed}");

@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_time_says_what_was_expected() {
+    fn an_invalid_time_is_an_error_that_says_what_was_expected() {
         for text in ["", "ms", "1.2.3s", "0x10", "1 parsec", "--5", "1e3", "NaN", "."] {
             let error = text.parse::<TimeArg>().expect_err(text);
             assert!(error.contains("expected a number of nanoseconds"), "{text}: {error}");

@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_there_is_shown_while_the_rest_is_taken_out() {
+    fn previews_show_the_imported_part_of_a_store() {
         let parts = slow_parts(None, Duration::from_millis(80));
         assert!(parts.parts.len() > 3, "{} parts", parts.parts.len());
         let (result, shown) = adopted(&parts, 1);

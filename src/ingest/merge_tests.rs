@@ -138,7 +138,7 @@ proptest! {
     }
 
     #[test]
-    fn lying_headers_lose_nothing(times in any_times(), lies in proptest::collection::vec(-30i64..60, 12)) {
+    fn wrong_minimum_times_in_headers_lose_no_events(times in any_times(), lies in proptest::collection::vec(-30i64..60, 12)) {
         let mut source = Chunks::new(chunks_of(&times));
         for (head, lie) in source.heads.iter_mut().zip(lies) {
             head.min_ts_ns = head.min_ts_ns.saturating_add(lie);

@@ -416,7 +416,7 @@ fn a_sorted_capture_keeps_its_lanes_and_one_that_contradicts_itself_loses_nothin
 }
 
 #[test]
-fn an_event_on_a_track_that_is_made_here_is_counted_and_not_placed() {
+fn events_on_derived_tracks_are_counted_and_not_shown() {
     let result = nest(vec![complete(5, 3, 4)], &Details::default(), TrackKind::Samples);
     assert_eq!(result.spans(), []);
     assert_eq!(result.nested.losses.count(Loss::BadRecord), 1);

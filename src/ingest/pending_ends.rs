@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_capture_says_does_not_fill_the_memory() {
+    fn the_number_of_pending_ends_is_limited() {
         let mut ends = PendingEnds::default();
         let added = (0..1_000_000).filter(|_| ends.add(i64::MAX)).count();
         assert_eq!(added, PendingEnds::COUNT_MAX);

@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_this_process_can_read_is_its_own() {
+    fn inputs_that_only_this_process_can_read_are_unseekable() {
         let folder = tempfile::tempdir().unwrap();
         let is_unseekable = |path: &Path| is_unseekable(&Input::from(path.to_owned()));
         for path in ["/dev/stdin", "/dev/fd/63", "/proc/self/fd/0"] {

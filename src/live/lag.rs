@@ -101,7 +101,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_kept_comes_in_order_and_whole_while_it_grows() {
+    fn stored_bytes_arrive_whole_and_in_order_while_more_are_added() {
         let mut file = tempfile::NamedTempFile::new().unwrap();
         let bytes: Vec<u8> = (0..3_000_000_u32).map(|byte| (byte % 251) as u8).collect();
         file.write_all(&bytes[..500_000]).unwrap();

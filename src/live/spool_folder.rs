@@ -195,7 +195,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_left_has_the_names_of_its_note_and_is_held_by_one_at_a_time() {
+    fn leftover_spools_have_the_names_of_their_note_and_one_owner_at_a_time() {
         let parent = tempfile::tempdir().unwrap();
         let folder = SpoolFolder::new(parent.path()).unwrap();
         for (name, bytes) in [("received.spool", "12345"), ("received.2.spool", "6"), ("received.3.spool", "78")] {

@@ -246,7 +246,7 @@ mod tests {
     ];
 
     #[test]
-    fn what_a_constructor_takes_its_payload_gives_back() {
+    fn payloads_return_the_values_given_to_constructors() {
         let at = Event::at(5, TrackIdx(1), NameIdx(2));
         assert_eq!((at.payload(), at.end_ns()), (Payload::Instant, 5));
         for is_unfinished in [false, true] {

@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn a_batch_finds_its_place_among_the_stacks_of_the_capture() {
+    fn stacks_of_a_batch_are_mapped_to_those_of_the_trace() {
         let mut trace = Stacks::default();
         trace.intern_path([7, 8].map(NameIdx));
         let mut batch = Stacks::default();

@@ -255,7 +255,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_under_a_point_equals_a_scan(
+    fn the_span_under_a_point_equals_that_of_a_scan(
         steps in any_steps(),
         count in 1usize..300,
         at in 0.0f64..1.0,

@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_narrow_is_one_bar_with_its_exact_sum() {
+    fn narrow_bars_are_merged_into_one_with_their_exact_sum() {
         // 100 points: 60 and 39 times 1 below the root, and 5 below the first.
         let mut nodes = vec![(0, 55), (1, 5)];
         nodes.extend(vec![(0, 1); 39]);

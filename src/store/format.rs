@@ -252,7 +252,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_stays_in_the_map_is_what_is_read_to_memory() {
+    fn mapped_tables_equal_those_read_into_memory() {
         let mut meta = Meta::default();
         let names = Arc::make_mut(&mut meta.names);
         let known = [names.intern("work", Some("category")), names.intern(&"long ".repeat(100), None)];

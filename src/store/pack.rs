@@ -132,7 +132,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_packed_comes_back(bits in 0u32..=64, raw in prop::collection::vec(any::<u64>(), 0..130)) {
+        fn packed_values_are_unpacked_unchanged(bits in 0u32..=64, raw in prop::collection::vec(any::<u64>(), 0..130)) {
             let mask = if bits == 0 { 0 } else { u64::MAX >> (64 - bits) };
             let values: Vec<u64> = raw.iter().map(|value| value & mask).collect();
             let mut bytes = Vec::new();

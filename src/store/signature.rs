@@ -61,7 +61,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_in_an_extent_is_never_denied(
+        fn a_signature_never_excludes_a_name_of_its_extent(
             names in proptest::collection::vec(0u32..5000, 1..50),
             others in proptest::collection::vec(0u32..5000, 0..5),
             rows in 0u32..5000,

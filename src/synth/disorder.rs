@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn so_many_stray_as_were_asked_for_and_without_disorder_none() {
+    fn the_requested_fraction_strays_and_none_without_disorder() {
         let late = |order: &[i64]| {
             let latest =
                 order.iter().scan(i64::MIN, |latest, &ts_ns| Some(std::mem::replace(latest, ts_ns.max(*latest))));

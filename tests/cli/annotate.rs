@@ -319,7 +319,7 @@ fn instructions_are_offered_only_where_there_are_some() {
 }
 
 #[test]
-fn what_is_not_there_is_said() {
+fn missing_functions_modules_and_code_are_reported() {
     let folder = folder();
     let program = compile(folder.path(), PROGRAM);
     let file = record(folder.path(), &program);

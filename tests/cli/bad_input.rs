@@ -10,7 +10,7 @@ use flate2::write::GzEncoder;
 use crate::harness::{data, folder, longspan, records, text};
 
 #[test]
-fn what_is_no_capture_is_refused_by_name_place_and_content() {
+fn files_that_are_not_traces_are_refused_with_path_position_and_content() {
     let folder = folder();
     let cases: &[(&str, &[u8], &[&str])] = &[
         ("empty.json", b"", &["empty"]),
@@ -82,7 +82,7 @@ fn a_slip_in_the_name_of_a_command_is_said_and_opens_no_window() {
 }
 
 #[test]
-fn what_is_no_file_is_refused() {
+fn paths_that_are_not_files_are_refused() {
     let folder = folder();
     let missing = folder.path().join("missing.json");
     assert!(longspan(&["info", "--no-cache", text(&missing)]).failed(1).contains("missing.json"));

@@ -172,7 +172,7 @@ fn counters_of_a_scope_are_of_its_rows_and_tables_have_them() {
 }
 
 #[test]
-fn what_cannot_be_derived_is_refused_before_the_trace_is_read() {
+fn invalid_derived_tracks_are_refused_before_the_trace_is_read() {
     let folder = folder();
     let output = folder.path().join("out.csv");
     for (track, output, part) in [

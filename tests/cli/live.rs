@@ -575,7 +575,7 @@ fn a_ring_keeps_the_last_part_whole_counts_the_rest_and_gives_the_disk_back() {
 }
 
 #[test]
-fn what_a_killed_window_has_followed_is_listed_and_goes_only_when_it_is_named() {
+fn recordings_of_killed_windows_are_listed_and_deleted_only_by_option() {
     let folder = folder();
     let cache = folder.path().join("cache");
     let left = cache.join("followed/follow-1-1");

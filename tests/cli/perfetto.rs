@@ -99,7 +99,7 @@ const WITH_TRACKS: [&str; 7] = [
 ];
 
 #[test]
-fn what_is_written_for_others_reads_back_the_same_whatever_was_captured() {
+fn exported_traces_read_back_the_same() {
     let folder = folder();
     let captures = fs::read_dir(data("")).expect("the test data").map(|entry| entry.expect("an entry").path());
     let captures: Vec<_> = captures.filter(|path| path.is_file()).collect();

@@ -89,7 +89,7 @@ fn a_pipe_and_a_file_are_shown_on_one_timeline() {
 }
 
 #[test]
-fn what_is_wrong_with_what_came_is_said_of_the_name_that_was_given() {
+fn errors_in_piped_data_name_the_given_path() {
     let bad =
         "/dev/stdin: the format is Ninja log, but no event could be read: 1 bad_record, the first at byte 15 (line 2)";
     for (bytes, expected) in [
@@ -120,7 +120,7 @@ fn a_file_that_stands_for_stdin_is_read_where_it_is() {
 }
 
 #[test]
-fn what_is_exported_to_stdout_is_what_the_file_would_hold_and_all_else_is_on_stderr() {
+fn an_export_to_stdout_equals_that_to_a_file_and_messages_go_to_stderr() {
     let folder = folder();
     let capture = data("go_trace.json");
     for format in ["native", "chrome", "perfetto", "csv"] {
@@ -213,7 +213,7 @@ fn a_file_without_a_length_is_read_to_its_end() {
 }
 
 #[test]
-fn what_is_neither_a_file_nor_a_pipe_is_named_as_what_it_is() {
+fn paths_that_are_neither_files_nor_pipes_are_named_by_their_kind() {
     let folder = folder();
     let socket = folder.path().join("socket");
     let _listener = std::os::unix::net::UnixListener::bind(&socket).expect("a socket");

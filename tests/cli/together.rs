@@ -86,7 +86,7 @@ fn a_file_alone_can_be_moved_and_keeps_its_ids() {
 }
 
 #[test]
-fn what_leaves_the_end_of_time_is_counted_and_all_else_is_shown() {
+fn events_shifted_beyond_the_end_of_time_are_counted_and_all_others_shown() {
     let folder = folder();
     let file = folder.path().join("a.json");
     fs::write(&file, r#"[{"name":"x","ph":"X","ts":1,"dur":1,"pid":1},{"name":"y","ph":"X","ts":-5,"dur":1,"pid":1}]"#)
@@ -164,7 +164,7 @@ fn no_source_is_written_over() {
 }
 
 #[test]
-fn what_was_exported_together_holds_the_same() {
+fn an_export_of_several_files_has_the_same_events() {
     let folder = folder();
     let files = ["go_trace.json", "ninja_log.txt"].map(data);
     let spans = |words: &[&str]| {

@@ -166,7 +166,7 @@ fn perfetto_engine_finds_all_that_real_captures_have() {
 }
 
 #[test]
-fn perfetto_engine_finds_the_counters_that_are_derived() {
+fn perfetto_engine_reads_derived_counters() {
     let folder = tempfile::tempdir().expect("a folder");
     let capture = data("viztracer_ring.json.gz");
     let tracks = ["rate every:100us", "concurrency name:a", "max-duration every:1ms"];

@@ -105,7 +105,7 @@ fn every_command_sorts_a_damaged_store_again_and_writes_what_it_would_have_writt
 }
 
 #[test]
-fn what_is_streamed_already_is_followed_by_an_error_and_what_is_not_is_streamed_whole() {
+fn a_damaged_store_is_streamed_whole_or_ends_with_an_error() {
     let folder = folder();
     let capture = json_capture(folder.path(), 30_000);
     let kept = Kept::of(&capture, folder.path().join("cache"));

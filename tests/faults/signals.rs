@@ -128,7 +128,7 @@ fn a_signal_that_is_to_be_ignored_stays_ignored() {
 }
 
 #[test]
-fn what_a_kill_leaves_goes_with_the_next_start_or_a_clear_and_what_runs_keeps_its_files() {
+fn leftovers_of_a_kill_are_removed_at_the_next_start_or_clear_and_files_in_use_stay() {
     let folder = folder();
     let work = folder.path().join("work");
     fs::create_dir(&work).expect("made");

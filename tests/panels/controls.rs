@@ -114,7 +114,7 @@ fn the_tabulator_leads_to_every_button_of_the_window() {
 }
 
 #[test]
-fn nothing_in_the_line_at_the_bottom_stands_on_anything_else() {
+fn texts_of_the_status_bar_do_not_overlap() {
     for size in SIZES {
         let mut session = Session::with_capture(size, 1.0);
         session.give("Colour by duration");

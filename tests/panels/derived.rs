@@ -161,7 +161,7 @@ fn a_span_derives_tracks_of_its_name() {
 }
 
 #[test]
-fn what_is_searched_for_becomes_a_track() {
+fn a_search_becomes_a_derived_track() {
     let mut session = opened();
     session.press(Modifiers::COMMAND, Key::F);
     session.harness.run_steps(2);

@@ -60,7 +60,7 @@ fn the_name_of_a_parent_does_not_push_the_other_facts_away() {
 }
 
 #[test]
-fn what_is_too_long_for_the_clipboard_is_not_copied_and_this_is_said() {
+fn a_text_too_long_for_the_clipboard_is_not_copied_and_a_note_says_so() {
     let mut session = with_arguments(&json!({"text": "w".repeat((15 << 20) + 1)}));
     session.click("Copy");
     assert_eq!(copied(&session), None);

@@ -169,7 +169,7 @@ fn the_spans_of_a_name_are_a_map_by_themselves_and_a_filter_is_followed() {
 }
 
 #[test]
-fn what_has_no_span_says_so_in_words() {
+fn an_empty_heat_map_says_that_it_has_no_spans() {
     let mut session = Session::empty(SCREEN, 1.0);
     session.open_text("none.json", r#"[{"ph":"C","name":"queue","pid":1,"ts":0,"args":{"length":2}}]"#);
     session.give("Heat map");

@@ -103,7 +103,7 @@ fn marks_stand_where_the_pointer_was_and_the_time_between_two_fills_the_view() {
 }
 
 #[test]
-fn a_hidden_track_is_gone_until_all_that_is_hidden_is_shown_again() {
+fn a_hidden_track_stays_hidden_until_all_are_shown() {
     let session = Session::new();
     let window = opened(&session, "many.json", &many_threads(), "span 0");
     let row = span_on(&window.settled(), "span 0").expect("the first row");

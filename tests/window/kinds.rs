@@ -69,7 +69,7 @@ fn instants_counters_asynchronous_spans_and_flows_are_shown_and_answer_the_hand(
 }
 
 #[test]
-fn what_ran_on_which_processor_is_shown_as_rows() {
+fn each_processor_has_a_row_of_the_threads_that_ran() {
     let session = Session::with_reader();
     let capture = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/perf_sched.data.gz");
     let window = session.open(&[text(&capture)]);

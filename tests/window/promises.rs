@@ -62,7 +62,7 @@ const PROMISES: &[(&str, &[&str])] = &[
         "rows pinned",
         &["rows::a_pinned_track_stays_while_the_wheel_scrolls_the_rows_and_is_there_when_the_capture_is_opened_again"],
     ),
-    ("rows hidden", &["hand::a_hidden_track_is_gone_until_all_that_is_hidden_is_shown_again"]),
+    ("rows hidden", &["hand::a_hidden_track_stays_hidden_until_all_are_shown"]),
     (
         "rows grouped under a name",
         &["time::tracks_chosen_with_ctrl_are_grouped_under_a_typed_name_and_fold_to_a_strip_of_their_colours"],
@@ -77,7 +77,7 @@ const PROMISES: &[(&str, &[&str])] = &[
         "instants, counters, asynchronous spans, flows of the selected span",
         &["kinds::instants_counters_asynchronous_spans_and_flows_are_shown_and_answer_the_hand"],
     ),
-    ("what ran on which processor", &["kinds::what_ran_on_which_processor_is_shown_as_rows"]),
+    ("what ran on which processor", &["kinds::each_processor_has_a_row_of_the_threads_that_ran"]),
     (
         "the ruler from a mark; marks with names, kept",
         &["kept::marks_keep_their_names_with_the_capture_and_the_ruler_counts_from_the_chosen_one"],
@@ -149,7 +149,7 @@ const PROMISES: &[(&str, &[&str])] = &[
         &[
             "second::a_second_start_hands_its_file_to_the_window_as_a_tab_and_both_stay_to_be_gone_through",
             "second::an_empty_file_goes_to_the_open_window_which_says_so",
-            "second::a_window_that_hangs_or_has_crashed_keeps_nobody_from_opening_another",
+            "second::a_hung_or_crashed_window_does_not_block_a_new_one",
             "second::where_that_is_preferred_a_second_start_opens_a_window_of_its_own",
             "second::without_a_runtime_folder_a_second_start_finds_the_window_too",
             "second::without_a_runtime_folder_no_library_writes_on_stderr",
@@ -177,7 +177,7 @@ const PROMISES: &[(&str, &[&str])] = &[
         "the sorted trace exported; what sorts it shown, and stopped",
         &[
             "work::an_export_from_the_menu_holds_every_span_sorted",
-            "work::a_compact_export_from_the_menu_takes_less_room_and_holds_the_same",
+            "work::a_compact_export_from_the_menu_is_smaller_and_has_the_same_events",
             "work::a_load_that_is_stopped_leaves_a_window_that_opens_the_next_file_and_no_half_of_a_store",
         ],
     ),

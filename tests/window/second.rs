@@ -90,7 +90,7 @@ fn without_a_runtime_folder_a_second_start_finds_the_window_too() {
 }
 
 #[test]
-fn a_window_that_hangs_or_has_crashed_keeps_nobody_from_opening_another() {
+fn a_hung_or_crashed_window_does_not_block_a_new_one() {
     let session = private_session();
     let [one, two] = captures(&session);
     let window = session.open(&[text(&one)]);

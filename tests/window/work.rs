@@ -50,7 +50,7 @@ fn an_export_from_the_menu_holds_every_span_sorted() {
 }
 
 #[test]
-fn a_compact_export_from_the_menu_takes_less_room_and_holds_the_same() {
+fn a_compact_export_from_the_menu_is_smaller_and_has_the_same_events() {
     let session = Session::with_reader();
     let window = session.open(&[text(&session.file("two.json", TWO_SPANS))]);
     window.until_found("the spans", span_color("alpha"));

@@ -103,7 +103,7 @@ fn a_budget_that_no_load_can_keep_is_refused_with_the_least_that_works() {
 }
 
 #[test]
-fn what_cannot_be_meant_is_a_usage_error() {
+fn invalid_arguments_are_usage_errors() {
     for words in [
         "longspan spans a --from 5us --to 5us",
         "longspan spans a --name (",

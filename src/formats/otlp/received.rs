@@ -71,7 +71,7 @@ mod tests {
     use crate::formats::sniff::format_of;
 
     #[test]
-    fn streams_are_recognised_whatever_their_first_request_holds() {
+    fn streams_are_recognised_with_any_first_request() {
         assert_eq!(format_of(&protobuf_head()).map(|format| format.name), Some("OpenTelemetry protobuf"));
         assert_eq!(format_of(JSON_HEAD).map(|format| format.name), Some("OpenTelemetry JSON"));
     }

@@ -199,7 +199,7 @@ mod tests {
     const HEAD: &str = "Version: 3.2.0\nFile format: 4\nTRACE START [2026-11-22 10:51:11.903167]\n";
 
     #[test]
-    fn calls_have_their_place_and_arguments_and_memory_is_a_counter() {
+    fn calls_have_their_location_and_arguments_and_memory_is_a_counter() {
         let reading = read(&format!(
             "{HEAD}1\t0\t0\t0.000279\t396840\t{{main}}\t1\t\t/w.php\t0\t0\n2\t1\t0\t0.0003\t396900\tstrlen\t0\t\t/w.php\t2\t2\t'a'\t7\n\
              2\t1\t1\t0.0004\t396872\n2\t1\tR\t\t\t1\n2\t\tA\t\t\t\t/w.php\t3\t$a\t5\n2\t9\t1\t0.0005\t5\nnonsense\n\t\t\t0.0006\t360\nTRACE END   [x]\n"

@@ -110,7 +110,7 @@ fn every_supported_format_describes_its_records() {
 }
 
 #[test]
-fn the_first_place_is_that_of_the_unpacked_text() {
+fn the_first_position_is_that_in_the_unpacked_text() {
     let error = read(&gzip(BAD[0].1)).expect_err("refused").to_string();
     assert!(error.contains(BAD[0].2), "{error}");
 }

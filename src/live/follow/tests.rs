@@ -134,7 +134,7 @@ fn a_command_is_followed_to_its_end_or_until_a_span_passes() {
 }
 
 #[test]
-fn what_cannot_be_followed_is_said_and_kept_for_the_end() {
+fn unreadable_sources_are_reported_and_kept_for_the_end() {
     let folder = tempfile::tempdir().unwrap();
     let command = ["printf", "\\037\\213\\010\\0\\0\\0\\0\\0\\0\\003abc"].map(Into::into).to_vec();
     let mut kept = Kept::default();

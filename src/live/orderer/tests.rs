@@ -56,7 +56,7 @@ fn the_figure_of_the_article_is_replayed() {
 }
 
 #[test]
-fn what_is_late_by_no_more_than_is_tolerated_goes_out_and_is_not_counted() {
+fn events_within_the_tolerance_are_released_and_not_counted_as_late() {
     let mut orderer = with_sources(ARTICLE, 2, 0);
     orderer.tolerate(1, 10);
     push_all(&mut orderer, &[(100, 0)], 1);

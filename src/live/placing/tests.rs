@@ -145,7 +145,7 @@ proptest! {
 }
 
 #[test]
-fn what_starts_before_the_settled_rows_is_given_back_and_moves_nothing() {
+fn rows_that_start_before_the_settled_ones_are_returned_and_move_nothing() {
     let mut shown = Shown::default();
     (0..10).for_each(|number| shown.window.add(span(number * 10, number * 10 + 5, 1)).unwrap());
     shown.settle(60, &[]);

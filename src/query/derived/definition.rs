@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_taken_is_named_with_what_was_expected() {
+    fn errors_name_the_invalid_part_and_what_was_expected() {
         for (text, part) in [
             ("", "expected count, rate"),
             ("median name:x", "`median`"),

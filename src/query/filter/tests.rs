@@ -183,7 +183,7 @@ fn an_operator_that_a_key_has_not_is_refused_and_not_taken_for_a_name() {
 }
 
 #[test]
-fn what_cannot_be_meant_names_the_word_and_what_was_expected() {
+fn errors_name_the_invalid_word_and_what_was_expected() {
     for (text, word) in [("x dur>fast", "dur>fast"), ("dur:1", "dur:1"), ("a /b", "/b"), ("\"a", "\"a"), ("/(/", "/(/")]
     {
         let error = Filter::parse(text).expect_err(text);

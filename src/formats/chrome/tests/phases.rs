@@ -152,7 +152,7 @@ fn flows_bind_as_catapult_binds_them() {
 }
 
 #[test]
-fn a_point_of_a_flow_has_the_place_that_an_export_gave_it() {
+fn flow_points_have_the_depth_that_an_export_wrote() {
     let events = clean(
         r#"{"ph":"s","name":"n","id":1,"ts":1,"place":16387},{"ph":"f","bp":"e","name":"n","id":1,"ts":2,"place":"32768"},
            {"ph":"t","name":"n","id":1,"ts":3,"place":-1},{"ph":"t","name":"n","id":1,"ts":4,"place":65536},{"ph":"i","name":"n","ts":5,"place":7}"#,

@@ -132,7 +132,7 @@ fn lost_lines_and_damaged_lines_are_counted() {
 }
 
 #[test]
-fn lines_of_lost_events_of_each_recorder_have_their_count() {
+fn lost_events_are_counted_for_each_recorder() {
     for (line, lost) in [
         ("CPU:3 [LOST 15 EVENTS]", 15),
         ("CPU:3 [LOST EVENTS]", 1),

@@ -66,7 +66,7 @@ fn a_real_capture_reads_the_same_on_any_threads() {
 }
 
 #[test]
-fn a_damaged_capture_reads_the_same_on_any_threads() {
+fn a_damaged_trace_reads_the_same_with_any_number_of_threads() {
     let mut bytes = chromium();
     bytes.truncate(bytes.len() * 2 / 3);
     for place in (50_000..bytes.len() - 50).step_by(200_000) {
