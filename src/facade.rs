@@ -126,7 +126,7 @@ pub mod query {
         pub use crate::query::filtered::longest;
     }
     pub mod groups {
-        pub use crate::query::groups::{GroupBy, NameKey, PlaceKey, UnknownKey};
+        pub use crate::query::groups::{GroupBy, NameKey, OwnerKey, UnknownKey};
     }
     pub mod hit_count {
         pub use crate::query::hit_count::{HitCount, count};

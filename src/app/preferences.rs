@@ -42,7 +42,7 @@ pub struct Folders {
 
 /// Position and size of the window, in points.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct WindowPlace {
+pub struct WindowGeometry {
     /// Distance from the left edge of the screen.
     pub(crate) x: f64,
     pub(crate) y: f64,
@@ -79,7 +79,7 @@ pub struct Preferences {
     /// Recently opened traces.
     pub recent: RecentTraces,
     /// Position and size of the window.
-    pub window: Option<WindowPlace>,
+    pub window: Option<WindowGeometry>,
     /// Height of the dock, in points.
     pub dock_points: u16,
     /// Layouts of tables, by name.
@@ -236,7 +236,7 @@ mod tests {
             colors: Colors { by: ColorBy::Duration, hues: Hues::ColorBlind },
             navigation: Some(Navigation { wheel: Wheel::Zooms, inertia: false, animation: false }),
             recent,
-            window: Some(WindowPlace { x: -5.0, y: 7.5, width: 900.0, height: 700.0, maximized: true }),
+            window: Some(WindowGeometry { x: -5.0, y: 7.5, width: 900.0, height: 700.0, maximized: true }),
             ..Preferences::default()
         };
         assert_eq!(folders.second_start(), SecondStart::Tab);

@@ -18,7 +18,7 @@ use super::desktop::DesktopSettings;
 use super::fonts::Fonts;
 use super::open_trace::OpenTrace;
 use super::pasted::Chosen;
-use super::preferences::{Preferences, WindowPlace};
+use super::preferences::{Preferences, WindowGeometry};
 use super::tab::Tab;
 use super::tasks::{self, LoadSource, file_name};
 use crate::app::event::{TabId, TaskId, Wake};
@@ -318,12 +318,12 @@ impl App {
 
     /// Returns the last position and size of the window.
     #[must_use]
-    pub(crate) fn window_place(&self) -> Option<WindowPlace> {
+    pub(crate) fn window_geometry(&self) -> Option<WindowGeometry> {
         self.preferences.window
     }
 
     /// Records the position and size of the window.
-    pub(crate) fn set_window_place(&mut self, place: WindowPlace) {
+    pub(crate) fn set_window_geometry(&mut self, place: WindowGeometry) {
         self.preferences.window = Some(place);
     }
 

@@ -74,7 +74,7 @@ pub(crate) struct TabMessage {
 }
 
 impl TabMessage {
-    pub(super) fn of_tab(title: &'static str, text: String) -> Self {
+    pub(super) fn for_tab(title: &'static str, text: String) -> Self {
         Self { title, text, is_of_tab: true }
     }
 }

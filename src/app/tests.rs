@@ -591,9 +591,9 @@ fn symbols_found_later_change_neither_view_nor_selection_nor_minimap() {
     session.press(egui::Key::Plus);
     session.press(egui::Key::CloseBracket);
     let trace = session.app.tab_mut().trace.take().unwrap();
-    let before = (trace.timeline.place_in_view(), trace.timeline.selected());
+    let before = (trace.timeline.view_position(), trace.timeline.selected());
     assert!(before.1.is_some(), "a span is selected");
     let timeline = trace.timeline.with_names(snapshot.with_overlay(None));
-    assert_eq!((timeline.place_in_view(), timeline.selected()), before);
+    assert_eq!((timeline.view_position(), timeline.selected()), before);
     assert!(timeline.has_trace_summary());
 }

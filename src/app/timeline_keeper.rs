@@ -77,7 +77,7 @@ impl TimelineKeeper {
 
     /// Returns whether anything has changed since the last call.
     fn has_changed(&mut self, trace: &OpenTrace) -> bool {
-        let view = trace.timeline.place_in_view();
+        let view = trace.timeline.view_position();
         let has_moved = self.last_view.replace(view).is_some_and(|before| before != view);
         std::mem::take(&mut self.is_changed) || has_moved
     }

@@ -14,7 +14,7 @@ use winit::platform::run_on_demand::EventLoopExtRunOnDemand;
 use winit::window::{Icon, Theme, UserAttentionType, Window, WindowAttributes, WindowId};
 
 use super::follow_request::FollowRequest;
-use super::preferences::WindowPlace;
+use super::preferences::WindowGeometry;
 use super::single_instance::{HandOverError, SingleInstance};
 use super::state::{App, WindowEffect};
 use super::tasks;
@@ -181,7 +181,7 @@ impl ApplicationHandler<UserEvent> for Shell {
                 event_loop.exit();
                 return;
             }
-            WindowEvent::Moved(_) => self.app.set_window_place(place_of(&open.window, self.app.window_place())),
+            WindowEvent::Moved(_) => self.app.set_window_geometry(place_of(&open.window, self.app.window_geometry())),
             WindowEvent::RedrawRequested => {
                 self.redraw(event_loop);
                 self.sleep(event_loop);
@@ -191,7 +191,7 @@ impl ApplicationHandler<UserEvent> for Shell {
                 open.surface.resize([size.width, size.height]);
                 open.window.request_redraw();
                 if size.width > 0 && size.height > 0 {
-                    self.app.set_window_place(place_of(&open.window, self.app.window_place()));
+                    self.app.set_window_geometry(place_of(&open.window, self.app.window_geometry()));
                 }
             }
             WindowEvent::Occluded(false) => open.window.request_redraw(),
@@ -214,7 +214,7 @@ impl ApplicationHandler<UserEvent> for Shell {
 
 impl Shell {
     fn open_window(&mut self, event_loop: &ActiveEventLoop) -> Result<OpenWindow, AppError> {
-        let place = self.app.window_place();
+        let place = self.app.window_geometry();
         let on_a_screen = place.filter(|place| is_on_a_screen(event_loop, place));
         let usual = place.map_or((1280.0, 800.0), |place| (place.width, place.height));
         let (width, height) = match on_a_screen {
@@ -450,22 +450,22 @@ fn icon() -> Option<Icon> {
 }
 
 /// Returns the position and size of a window; a maximised window keeps its previous ones.
-fn place_of(window: &Window, before: Option<WindowPlace>) -> WindowPlace {
+fn place_of(window: &Window, before: Option<WindowGeometry>) -> WindowGeometry {
     let scale = window.scale_factor();
     let size = window.inner_size().to_logical::<f64>(scale);
     let position = window.outer_position().unwrap_or_default().to_logical::<f64>(scale);
-    let now = WindowPlace {
+    let now = WindowGeometry {
         x: position.x,
         y: position.y,
         width: size.width,
         height: size.height,
         maximized: window.is_maximized(),
     };
-    if now.maximized { WindowPlace { maximized: true, ..before.unwrap_or(now) } } else { now }
+    if now.maximized { WindowGeometry { maximized: true, ..before.unwrap_or(now) } } else { now }
 }
 
 /// Returns whether the upper left corner of a restored window is on a screen, since screens may have changed.
-fn is_on_a_screen(event_loop: &ActiveEventLoop, place: &WindowPlace) -> bool {
+fn is_on_a_screen(event_loop: &ActiveEventLoop, place: &WindowGeometry) -> bool {
     event_loop.available_monitors().any(|screen| {
         let position = screen.position().to_logical::<f64>(screen.scale_factor());
         let size = screen.size().to_logical::<f64>(screen.scale_factor());

@@ -27,7 +27,7 @@ const START: &str = "Exec=longspan %F";
 const KINDS: &str = include_str!("../../assets/longspan.xml");
 
 /// The folders and files that an installation writes.
-struct Places {
+struct InstalledFiles {
     desktop: PathBuf,
     mime: PathBuf,
     icon: PathBuf,
@@ -37,7 +37,7 @@ struct Places {
     data: PathBuf,
 }
 
-impl Places {
+impl InstalledFiles {
     fn of_user() -> Result<Self, CliError> {
         let data = dirs::data_dir().filter(|_| cfg!(target_os = "linux"));
         let data = data.ok_or_else(|| CliError::Usage("file types can be registered on Linux desktops only".into()))?;
@@ -54,7 +54,7 @@ impl Places {
 
 /// Installs the desktop integration.
 pub(super) fn install() -> Result<(), CliError> {
-    let places = Places::of_user()?;
+    let places = InstalledFiles::of_user()?;
     let program = std::env::current_exe()?;
     let defaults = offered_kinds().map(|kind| (kind, default_program(kind))).collect::<Vec<_>>();
     write(&places.icon, ICON)?;
@@ -81,7 +81,7 @@ pub(super) fn install() -> Result<(), CliError> {
 
 /// Removes the files written by [`install`].
 pub(super) fn uninstall() -> Result<(), CliError> {
-    let places = Places::of_user()?;
+    let places = InstalledFiles::of_user()?;
     for path in [&places.desktop, &places.mime, &places.icon, &places.file_icon] {
         match fs::remove_file(path) {
             Err(source) if source.kind() != std::io::ErrorKind::NotFound => {
@@ -95,7 +95,7 @@ pub(super) fn uninstall() -> Result<(), CliError> {
 }
 
 /// Runs the desktop's tools that read the changed files. Returns those that are not installed.
-fn refresh(places: &Places, installed: bool) -> Result<Vec<&'static str>, CliError> {
+fn refresh(places: &InstalledFiles, installed: bool) -> Result<Vec<&'static str>, CliError> {
     let mut without = Vec::new();
     let ran =
         |tool: &str, folder: &Path| Command::new(tool).arg(folder).output().is_ok_and(|done| done.status.success());

@@ -55,7 +55,7 @@ fn write_plain(task: &Task<'_>, excerpt: &Excerpt, out: Out<'_>) -> Result<Expor
         let event = match (kind, event.kind) {
             (TrackKind::Async, EventKind::Complete) => asyncs.open(*event, &mut writer)?,
             (TrackKind::Async, EventKind::Instant) => Event { value: asyncs.tree_id(event.track), ..*event },
-            (TrackKind::Async, _) => of_no_instant(flows.with_flow_start(*event)),
+            (TrackKind::Async, _) => unbind_instant(flows.with_flow_start(*event)),
             // A run or a state has a form of its own, and never nests.
             (TrackKind::Cpu | TrackKind::State, _) => flows.with_flow_start(*event),
             _ => begun.form(flows.with_flow_start(*event)),
@@ -73,7 +73,7 @@ fn write_plain(task: &Task<'_>, excerpt: &Excerpt, out: Out<'_>) -> Result<Expor
 
 /// Unbinds a flow point from an instant of an async track. This format has only points of threads, and the thread may
 /// have another instant at that time.
-fn of_no_instant(event: Event) -> Event {
+fn unbind_instant(event: Event) -> Event {
     let is_point = matches!(event.kind, EventKind::FlowStart | EventKind::FlowStep | EventKind::FlowEnd);
     let point = FlowPoint::from_event(&event, None);
     if !is_point || point.bound != FlowBound::Instant {

@@ -7,7 +7,7 @@ use super::reader::{ReadContext, Reader};
 
 /// A kind of data that a reader extracts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Shown {
+pub(crate) enum DataKind {
     Spans,
     Instants,
     /// Values that change over time.
@@ -21,7 +21,7 @@ pub(crate) enum Shown {
     Samples,
 }
 
-impl Shown {
+impl DataKind {
     /// All kinds, in the order of the documentation.
     pub(crate) const ALL: [Self; 7] =
         [Self::Spans, Self::Instants, Self::Counters, Self::Flows, Self::Arguments, Self::Scheduling, Self::Samples];
@@ -52,7 +52,7 @@ pub struct Format {
     /// Returns whether decompressed data with this head is probably in the format.
     pub(crate) sniff: fn(head: &[u8]) -> bool,
     /// The kinds of data that it extracts; empty for unsupported formats and archives.
-    pub(crate) shows: &'static [Shown],
+    pub(crate) shows: &'static [DataKind],
     pub(crate) opener: Opener,
 }
 

@@ -8,7 +8,7 @@ use super::output::args::{ArgsWriter, push_quoted};
 use super::output::batch::{BatchBuilder, bare};
 use super::output::pack::PackedRows;
 use super::{ReadError, Reader};
-use crate::formats::format::{Format, Opener, Shown};
+use crate::formats::format::{DataKind, Format, Opener};
 use crate::model::args::Detail;
 use crate::model::{Event, EventKind, Id, Loss, Metadata, SourcePos, TrackKey};
 
@@ -22,7 +22,7 @@ pub(crate) const FORMAT: Format = Format {
     name: "Ninja log",
     record: "A command is a line of start, end, time of change, output and hash, with tabs between them.",
     sniff: looks_like_ninja_log,
-    shows: &[Shown::Spans, Shown::Arguments],
+    shows: &[DataKind::Spans, DataKind::Arguments],
     opener: Opener::Trace(|source, _| Ok(open(source))),
 };
 

@@ -102,7 +102,7 @@ pub(crate) fn names() -> String {
 mod tests {
     use super::*;
     use crate::base::generated_docs::assert_generated;
-    use crate::formats::format::Shown;
+    use crate::formats::format::DataKind;
     use crate::formats::testing::{data, format_of};
 
     /// Recorded traces and their formats.
@@ -167,11 +167,11 @@ mod tests {
     #[test]
     fn formats_in_the_docs_are_those_of_the_table() {
         let row = |format: &Format| {
-            let mark = |shown: &Shown| if format.shows.contains(shown) { " x |" } else { " |" };
-            format!("| {} |{}\n", format.name, Shown::ALL.iter().map(mark).collect::<String>())
+            let mark = |shown: &DataKind| if format.shows.contains(shown) { " x |" } else { " |" };
+            format!("| {} |{}\n", format.name, DataKind::ALL.iter().map(mark).collect::<String>())
         };
-        let labels = Shown::ALL.map(Shown::label).join(" | ");
-        let head = format!("| format | {labels} |\n|---|{}\n", "---|".repeat(Shown::ALL.len()));
+        let labels = DataKind::ALL.map(DataKind::label).join(" | ");
+        let head = format!("| format | {labels} |\n|---|{}\n", "---|".repeat(DataKind::ALL.len()));
         let rows = FORMATS.iter().filter(|format| !format.shows.is_empty()).map(row);
         let table = rows.fold(head, |table, row| table + &row);
         assert_generated("formats.md", "the table of formats", &table);

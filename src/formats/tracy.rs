@@ -11,7 +11,7 @@ use super::input::source::{Source, without_mark};
 use super::input::text::parsed;
 use super::output::args::ArgsWriter;
 use super::output::batch::{BatchBuilder, bare, text};
-use crate::formats::format::{Format, Opener, Shown};
+use crate::formats::format::{DataKind, Format, Opener};
 use crate::model::args::Detail;
 use crate::model::{Event, EventKind, Id, Loss, SourcePos, TrackKey, TrackKind};
 
@@ -23,7 +23,7 @@ pub(crate) const FORMAT: Format = Format {
     name: "Tracy zones",
     record: "A zone is a line of the columns that the first line names.",
     sniff: looks_like_zones,
-    shows: &[Shown::Spans, Shown::Counters, Shown::Arguments],
+    shows: &[DataKind::Spans, DataKind::Counters, DataKind::Arguments],
     opener: Opener::Trace(|source, _| Ok(open(source))),
 };
 

@@ -292,7 +292,7 @@ impl<'a> LaneCursor<'a> {
         let left = self.longest_in_block(from, BLOCK_ROWS);
         let after = BlockIdx { extent: from.extent, block: from.block + 1 };
         let between = self.longest_of_blocks(after, BlockIdx { extent: to.extent, block: to.block });
-        let between = between.and_then(|index| self.place_of_longest(index));
+        let between = between.and_then(|index| self.position_of_longest(index));
         let right = if to.slot > 0 {
             let start = LanePosition { slot: 0, row: to.row - to.slot as u64, ..to };
             self.longest_in_block(start, to.slot)

@@ -213,7 +213,7 @@ fn words(text: &str) -> Result<Vec<Word<'_>>, FilterError> {
 impl Term {
     fn parse(word: &Word<'_>) -> Result<Self, FilterError> {
         let failed = |problem: String| FilterError { word: word.text.clone(), problem };
-        if let Some(term) = Self::of_argument(word.written).map_err(failed)? {
+        if let Some(term) = Self::parse_argument(word.written).map_err(failed)? {
             return Ok(term);
         }
         let marks_end = word.quoted_from.unwrap_or(word.text.len());
@@ -248,7 +248,7 @@ impl Term {
     }
 
     /// Parses a word with its quotes, which may be part of a key or a value; `None` if it tests no argument.
-    fn of_argument(written: &str) -> Result<Option<Self>, String> {
+    fn parse_argument(written: &str) -> Result<Option<Self>, String> {
         let unsigned = written.strip_prefix('-').unwrap_or(written);
         let Some(after) = unsigned.strip_prefix("arg.") else { return Ok(None) };
         let (path, comparison) = ArgumentPath::split_off(after, |c| matches!(c, ':' | '=' | '<' | '>'));

@@ -56,7 +56,7 @@ pub struct FlowChain {
 
 /// A point of a flow with its position.
 #[derive(Debug, Clone, Copy)]
-struct PlacedPoint {
+struct FlowRow {
     flow: u64,
     ts_ns: i64,
     track: TrackIdx,
@@ -116,9 +116,9 @@ pub(crate) fn chain(snapshot: &Snapshot, row: RowIdx, cancel: &Cancel) -> Result
         .map(LaneIdx)
         .filter(|&lane| snapshot.lane(lane).kind == LaneKind::Flows)
         .collect();
-    let of_lanes: Vec<Vec<PlacedPoint>> =
+    let of_lanes: Vec<Vec<FlowRow>> =
         lanes.par_iter().map(|&lane| points_of(snapshot, lane, &flows, cancel)).collect::<Result<_, _>>()?;
-    let mut points: Vec<PlacedPoint> = of_lanes.into_iter().flatten().collect();
+    let mut points: Vec<FlowRow> = of_lanes.into_iter().flatten().collect();
     chain.is_cut = points.len() > POINTS_MAX;
     points.truncate(POINTS_MAX);
     // Stable: points at one time stay in the order of their lanes.
@@ -137,9 +137,9 @@ pub(crate) fn chain(snapshot: &Snapshot, row: RowIdx, cancel: &Cancel) -> Result
 /// Returns points of flows, each with its span, in the given order.
 fn with_spans(
     snapshot: &Snapshot,
-    points: Vec<PlacedPoint>,
+    points: Vec<FlowRow>,
     cancel: &Cancel,
-) -> Result<Vec<(PlacedPoint, Option<RowIdx>)>, Cancelled> {
+) -> Result<Vec<(FlowRow, Option<RowIdx>)>, Cancelled> {
     let mut in_time: Vec<usize> = (0..points.len()).collect();
     in_time.sort_by_key(|&number| (points[number].track, points[number].ts_ns));
     let mut spans = vec![None; points.len()];
@@ -154,7 +154,7 @@ fn with_spans(
 }
 
 /// Returns the links of one flow, from those runs between two starts that touch `row`.
-fn links_of(snapshot: &Snapshot, points: &[(PlacedPoint, Option<RowIdx>)], row: RowIdx) -> Vec<FlowLink> {
+fn links_of(snapshot: &Snapshot, points: &[(FlowRow, Option<RowIdx>)], row: RowIdx) -> Vec<FlowLink> {
     let mut links = Vec::new();
     let mut run: Vec<FlowLink> = Vec::new();
     let mut within: Option<(RowIdx, i64)> = None;
@@ -224,7 +224,7 @@ fn points_of(
     lane: LaneIdx,
     flows: &FxHashSet<u64>,
     cancel: &Cancel,
-) -> Result<Vec<PlacedPoint>, Cancelled> {
+) -> Result<Vec<FlowRow>, Cancelled> {
     /// Rows between two checks for cancellation: some 100 µs.
     const ROWS_AT_ONCE: u64 = 4096;
     let info = snapshot.lane(lane);
@@ -243,14 +243,14 @@ fn points_of(
     Ok(points)
 }
 
-fn placed(cursor: &mut LaneCursor<'_>, number: u64, track: TrackIdx) -> Option<PlacedPoint> {
+fn placed(cursor: &mut LaneCursor<'_>, number: u64, track: TrackIdx) -> Option<FlowRow> {
     let row = cursor.row(number)?;
     let point = FlowPoint::from_bits(row.detail);
-    Some(PlacedPoint { flow: row.value, ts_ns: row.start_ns, track, name: NameIdx(row.name), point })
+    Some(FlowRow { flow: row.value, ts_ns: row.start_ns, track, name: NameIdx(row.name), point })
 }
 
 /// Returns the span that a point belongs to. `sweep` is of its track.
-fn span_of(snapshot: &Snapshot, sweep: &mut SpanSweep<'_>, placed_point: &PlacedPoint) -> Option<RowIdx> {
+fn span_of(snapshot: &Snapshot, sweep: &mut SpanSweep<'_>, placed_point: &FlowRow) -> Option<RowIdx> {
     sweep.seek(placed_point.ts_ns);
     if placed_point.point.role == FlowRole::End && !placed_point.point.binds_enclosing {
         // Among spans that start with the point, those below the enclosing one come after it in the trace.
@@ -271,7 +271,7 @@ fn span_of(snapshot: &Snapshot, sweep: &mut SpanSweep<'_>, placed_point: &Placed
 }
 
 /// Returns the instant at a point's track and time.
-fn instant_at(snapshot: &Snapshot, placed_point: &PlacedPoint) -> Option<RowIdx> {
+fn instant_at(snapshot: &Snapshot, placed_point: &FlowRow) -> Option<RowIdx> {
     let mut lanes = snapshot.lanes_of(placed_point.track).map(LaneIdx);
     let lane = lanes.find(|&lane| snapshot.lane(lane).kind == LaneKind::Instants)?;
     first_from(snapshot, lane, placed_point.ts_ns)

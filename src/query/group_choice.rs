@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::filter::{TextTest, quoted};
-use super::groups::{GroupBy, NameKey, PlaceKey, SpanGroup, first_names, first_tracks};
+use super::groups::{GroupBy, NameKey, OwnerKey, SpanGroup, first_names, first_tracks};
 use super::matcher::Matcher;
 use super::scope::Scope;
 use super::snapshot::Snapshot;
@@ -65,11 +65,11 @@ impl GroupChoice {
         };
         let place = self.group.place;
         let tracks = match track {
-            Some(PlaceKey::Thread) => {
+            Some(OwnerKey::Thread) => {
                 let first_tracks = first_tracks(snapshot);
                 TrackSet::from_fn(first_tracks.len(), |track| first_tracks[track.index()].0 == place)
             }
-            Some(PlaceKey::Process) => TrackSet::from_fn(snapshot.tracks().tracks.len(), |track| {
+            Some(OwnerKey::Process) => TrackSet::from_fn(snapshot.tracks().tracks.len(), |track| {
                 snapshot.track(track).process.index() == place as usize
             }),
             None => TrackSet::ALL,
@@ -94,11 +94,11 @@ impl GroupChoice {
             None => None,
         };
         let track = match track {
-            Some(PlaceKey::Thread) => {
+            Some(OwnerKey::Thread) => {
                 let track = snapshot.track(TrackIdx(self.group.place));
                 Some(format!("thread:{}", id_or_name(&track.key.tid, &track.name)?))
             }
-            Some(PlaceKey::Process) => {
+            Some(OwnerKey::Process) => {
                 let process = &snapshot.tracks().processes[self.group.place as usize];
                 Some(format!("process:{}", id_or_name(&process.pid, &process.name)?))
             }

@@ -23,7 +23,7 @@ pub enum NameKey {
 
 /// A grouping key that follows from the track of a span.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PlaceKey {
+pub enum OwnerKey {
     /// A thread, or a track outside any thread.
     Thread,
     /// The process of the track.
@@ -38,7 +38,7 @@ pub enum GroupBy {
         /// The key of the name.
         name: Option<NameKey>,
         /// The key of the track.
-        track: Option<PlaceKey>,
+        track: Option<OwnerKey>,
     },
     /// The value of an argument.
     Argument(ArgumentPath),
@@ -77,8 +77,8 @@ impl fmt::Display for GroupBy {
             NameKey::Category => "category",
         });
         let track = track.map(|track| match track {
-            PlaceKey::Thread => "thread",
-            PlaceKey::Process => "process",
+            OwnerKey::Thread => "thread",
+            OwnerKey::Process => "process",
         });
         f.write_str(&[name, track].into_iter().flatten().collect::<Vec<_>>().join(","))
     }
@@ -105,8 +105,8 @@ impl FromStr for GroupBy {
             let is_second = match word {
                 "name" => name.replace(NameKey::Name).is_some(),
                 "category" => name.replace(NameKey::Category).is_some(),
-                "thread" => track.replace(PlaceKey::Thread).is_some(),
-                "process" => track.replace(PlaceKey::Process).is_some(),
+                "thread" => track.replace(OwnerKey::Thread).is_some(),
+                "process" => track.replace(OwnerKey::Process).is_some(),
                 _ => true,
             };
             if is_second {
@@ -141,7 +141,7 @@ impl SpanGroup {
 #[derive(Debug)]
 pub(super) struct Grouping {
     name: Option<NameKey>,
-    track: Option<PlaceKey>,
+    track: Option<OwnerKey>,
     /// By name, the first name of its category; empty unless grouped by category.
     first_names: Vec<NameIdx>,
     /// By track, its process or the first track of the same name; empty unless grouped by these.
@@ -157,8 +157,8 @@ impl Grouping {
         };
         let first_names = if name == Some(NameKey::Category) { first_names(snapshot) } else { Vec::new() };
         let places = match track {
-            Some(PlaceKey::Thread) => first_tracks(snapshot).into_iter().map(|track| track.0).collect(),
-            Some(PlaceKey::Process) => {
+            Some(OwnerKey::Thread) => first_tracks(snapshot).into_iter().map(|track| track.0).collect(),
+            Some(OwnerKey::Process) => {
                 snapshot.tracks().tracks.iter().map(|track| track.process.index() as u32).collect()
             }
             None => Vec::new(),

@@ -9,7 +9,7 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::groups::{GroupBy, NameKey, PlaceKey, SpanGroup};
+use super::groups::{GroupBy, NameKey, OwnerKey, SpanGroup};
 use super::scope::Scope;
 use super::snapshot::Snapshot;
 use super::totals::{GrowingTotals, NameTotals, Totals, sum_up};
@@ -196,7 +196,7 @@ pub(crate) fn scheduling(
 
     let adding = Adding { snapshot, scope, cancel };
     let mut threads: FxHashMap<TrackIdx, ScheduledTime> = FxHashMap::default();
-    let by_state = GroupBy::Keys { name: Some(NameKey::Name), track: Some(PlaceKey::Thread) };
+    let by_state = GroupBy::Keys { name: Some(NameKey::Name), track: Some(OwnerKey::Thread) };
     adding.in_parts(&states, &by_state, progress, &mut |group, totals, of_part| {
         let (track, state) = match of_part {
             // State names of a single track beyond the limit.
@@ -218,7 +218,7 @@ pub(crate) fn scheduling(
     answer.processes = processes(snapshot, &answer.threads);
 
     let mut runs: FxHashMap<TrackIdx, ScheduledTime> = FxHashMap::default();
-    let by_track = GroupBy::Keys { name: None, track: Some(PlaceKey::Thread) };
+    let by_track = GroupBy::Keys { name: None, track: Some(OwnerKey::Thread) };
     adding.in_parts(&cpus, &by_track, progress, &mut |group, totals, _| {
         let track = TrackIdx(group.place);
         let row = runs.entry(track).or_insert_with(|| ScheduledTime::new(ScheduledUnit::Cpu(track)));

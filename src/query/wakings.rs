@@ -50,8 +50,8 @@ pub(super) fn run_links(snapshot: &Snapshot, row: RowIdx, cancel: &Cancel) -> Re
     let file = file_of(snapshot, track);
     let links = Links { snapshot, file, cancel };
     match snapshot.track(track).key.kind {
-        TrackKind::State => links.of_state(row, track),
-        TrackKind::Cpu => links.of_run(row),
+        TrackKind::State => links.for_state(row, track),
+        TrackKind::Cpu => links.for_run(row),
         _ => Ok(RunLinks::default()),
     }
 }
@@ -68,7 +68,7 @@ struct Links<'a> {
 }
 
 impl<'a> Links<'a> {
-    fn of_state(&self, row: RowIdx, track: TrackIdx) -> Result<RunLinks, Cancelled> {
+    fn for_state(&self, row: RowIdx, track: TrackIdx) -> Result<RunLinks, Cancelled> {
         let same_run = if self.is_running(row) { self.run_of(row, track)? } else { None };
         let Some((ready, ids)) = self.waking_of(row) else { return Ok(RunLinks { waking: None, same_run }) };
         let woken_ns = self.snapshot.row(ready).start_ns;
@@ -76,7 +76,7 @@ impl<'a> Links<'a> {
         Ok(RunLinks { waking: waker.map(|waker| (waker, woken_ns)), same_run })
     }
 
-    fn of_run(&self, row: RowIdx) -> Result<RunLinks, Cancelled> {
+    fn for_run(&self, row: RowIdx) -> Result<RunLinks, Cancelled> {
         let Some(ids) = self.ids(row, "pid", "tid") else { return Ok(RunLinks::default()) };
         let start_ns = self.snapshot.row(row).start_ns;
         let state = match self.state_track(ids)? {

@@ -225,6 +225,6 @@ fn sum_slice(
             rows += sums.starts;
         }
     }
-    let paths = PrunedPaths::new(all.paths(), all.sums(), shape.pruned.of_leaf())?;
+    let paths = PrunedPaths::new(all.paths(), all.sums(), shape.pruned.for_leaf())?;
     Some((paths, rows))
 }

@@ -36,18 +36,18 @@ impl PruneShape {
     }
 
     /// Thresholds for leaves: three quarters of the whole, because leaves take most of the bytes.
-    pub(super) fn of_leaf(self) -> Self {
+    pub(super) fn for_leaf(self) -> Self {
         self.shared(12, 1)
     }
 
     /// Thresholds for a node above the leaves: a sixteenth of the whole for leaves and the level above, halved for each
     /// further level.
-    fn of_level(self, level: usize) -> Self {
+    fn for_level(self, level: usize) -> Self {
         self.shared(1, 1 << level.saturating_sub(1).min(40))
     }
 
     /// Thresholds for an answer: the rest of the whole.
-    pub(crate) fn of_answer(self) -> Self {
+    pub(crate) fn for_answer(self) -> Self {
         self.shared(1, 1)
     }
 }
@@ -221,7 +221,7 @@ impl NodeContent for PrunedPaths {
     fn settle(&mut self, level: usize) {
         let Some(shape) = self.shape.filter(|_| self.is_merged) else { return };
         let (rows, sums) = self.rows();
-        if let Some(pruned) = Self::new(&rows, &sums, shape.of_level(level)) {
+        if let Some(pruned) = Self::new(&rows, &sums, shape.for_level(level)) {
             self.entries = pruned.entries;
             self.missing.add(&pruned.missing);
         }

@@ -90,7 +90,7 @@ impl Leaf<'_> {
             if sums.folded() > 0 {
                 return None;
             }
-            let paths = PrunedPaths::new(sums.paths(), sums.sums(), shape.pruned.of_leaf())?;
+            let paths = PrunedPaths::new(sums.paths(), sums.sums(), shape.pruned.for_leaf())?;
             Some(LeafPaths { paths, rows: sweep.rows() })
         })
     }

@@ -68,7 +68,7 @@ pub(crate) fn resolve(
     }
     let names = match module.kind {
         ModuleKind::Unknown => ModuleNames { state: NameState::Nameless, ..ModuleNames::default() },
-        ModuleKind::Jit(pid) => of_jit(pid, addresses, locator),
+        ModuleKind::Jit(pid) => jit_names(pid, addresses, locator),
         ModuleKind::Kernel | ModuleKind::KernelModule => of_kernel(module, addresses, locator, bytes_max, cancel)?,
         ModuleKind::File | ModuleKind::Vdso | ModuleKind::Linked | ModuleKind::Image => {
             let names = of_file(module, addresses, locator, bytes_max, cancel)?;
@@ -91,11 +91,11 @@ fn of_file(
     cancel: &Cancel,
 ) -> Result<ModuleNames, Cancelled> {
     let search = ModuleSearch::run(module, locator, cancel)?;
-    Ok(of_found_files(module, &search, addresses, locator, bytes_max, cancel)?.with_search(search))
+    Ok(names_from_search(module, &search, addresses, locator, bytes_max, cancel)?.with_search(search))
 }
 
 /// Resolves addresses from the cache and the found files.
-fn of_found_files(
+fn names_from_search(
     module: &Module,
     search: &ModuleSearch,
     addresses: &[u64],
@@ -266,7 +266,7 @@ fn running_kernel(module: &Module) -> Result<KernelFunctions, NameState> {
 }
 
 /// Resolves JIT-compiled code of a process, from its dump and its list.
-fn of_jit(pid: u32, addresses: &[u64], locator: &Locator) -> ModuleNames {
+fn jit_names(pid: u32, addresses: &[u64], locator: &Locator) -> ModuleNames {
     let names = [format!("jit-{pid}.dump"), format!("perf-{pid}.map")];
     let read = |file: InputFile| Some((file.path.clone(), file.read_all(LIST_BYTES_MAX)?));
     let dumped = locator.lists_of_process(&names[0]).filter_map(read).find_map(|(path, dump)| {

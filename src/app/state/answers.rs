@@ -178,7 +178,7 @@ impl App {
             TabEvent::Wrote(path, Ok(())) => tab.note = format!("Written to {}", path.display()),
             TabEvent::Wrote(_, Err(message)) => {
                 tab.note.clear();
-                tab.message = Some(TabMessage::of_tab("The file could not be written", message));
+                tab.message = Some(TabMessage::for_tab("The file could not be written", message));
             }
             // The task was cancelled.
             TabEvent::Previewed(..)

@@ -189,7 +189,7 @@ impl App {
                 let FollowEnd { sources, spool, errors, unsorted, has_snapshot_only, .. } = *end;
                 if !errors.is_empty() {
                     let text = format!("{}. What came before is shown.", errors.join(". "));
-                    tab.message = Some(TabMessage::of_tab("Not everything could be followed", text));
+                    tab.message = Some(TabMessage::for_tab("Not everything could be followed", text));
                 }
                 if has_snapshot_only {
                     tab.add_note("The last picture is all that was kept: export it to keep it for longer");
@@ -212,7 +212,7 @@ impl App {
                 if let Some(why) = unsorted {
                     let folder = spool.keep().unwrap_or_default();
                     let text = format!("{why}. All received data is in {}", folder.display());
-                    tab.message = Some(TabMessage::of_tab("There is no room to sort what came", text));
+                    tab.message = Some(TabMessage::for_tab("There is no room to sort what came", text));
                     self.keep_last_snapshot(at, unshown);
                     return;
                 }

@@ -35,7 +35,7 @@ impl App {
         self.tab_mut().export = export;
         if let Err(error) = forgotten {
             self.tab_mut().message =
-                Some(TabMessage::of_tab("The sorted store is damaged", format!("{sources}: {error}")));
+                Some(TabMessage::for_tab("The sorted store is damaged", format!("{sources}: {error}")));
         }
         "The sorted store of this trace was damaged; the trace is sorted again.".clone_into(&mut self.tab_mut().note);
         if let Some(trace) = &mut self.tab_mut().trace {

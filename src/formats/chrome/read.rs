@@ -21,7 +21,7 @@ use super::system::SystemTrace;
 use crate::base::budget::Charge;
 use crate::base::budget_shares::BudgetShare;
 use crate::base::threads::start_scoped;
-use crate::formats::format::{Format, Opener, Shown};
+use crate::formats::format::{DataKind, Format, Opener};
 use crate::formats::input::ahead::count_threads;
 use crate::formats::input::lengths::saturating_len;
 use crate::formats::input::source::Source;
@@ -35,7 +35,7 @@ pub(crate) const FORMAT: Format = Format {
     name: Format::ANY_JSON,
     record: "An event is an object with ph, ts, pid and tid, in an array or in one under traceEvents.",
     sniff: looks_like_json,
-    shows: &Shown::ALL,
+    shows: &DataKind::ALL,
     opener: Opener::Trace(|source, _| Ok(open(source))),
 };
 

@@ -9,7 +9,7 @@ use super::fields::{
 };
 use super::names::{Provider, ThreadId};
 use super::wire::{MAGIC, WORD, Words};
-use crate::formats::format::{Format, Opener, Shown};
+use crate::formats::format::{DataKind, Format, Opener};
 use crate::formats::input::byte_reader::ByteReader;
 use crate::formats::input::source::Source;
 use crate::formats::output::batch::BatchBuilder;
@@ -29,7 +29,14 @@ pub(crate) const FORMAT: Format = Format {
     name: "Fuchsia trace",
     record: "A record is words of 64 bits, the first with its type and its length.",
     sniff: looks_like_fxt,
-    shows: &[Shown::Spans, Shown::Instants, Shown::Counters, Shown::Flows, Shown::Arguments, Shown::Scheduling],
+    shows: &[
+        DataKind::Spans,
+        DataKind::Instants,
+        DataKind::Counters,
+        DataKind::Flows,
+        DataKind::Arguments,
+        DataKind::Scheduling,
+    ],
     opener: Opener::Trace(|source, _| Ok(open(source))),
 };
 

@@ -38,16 +38,16 @@ pub(crate) fn nanos_from_seconds(text: &[u8]) -> Result<i64, NumberError> {
     nanos::<9>(text)
 }
 
-/// Parses a unit of 10^`PLACES` nanoseconds.
-fn nanos<const PLACES: usize>(text: &[u8]) -> Result<i64, NumberError> {
-    match fast_nanos::<PLACES>(text) {
+/// Parses a unit of 10^`UNIT_LOG10` nanoseconds.
+fn nanos<const UNIT_LOG10: usize>(text: &[u8]) -> Result<i64, NumberError> {
+    match fast_nanos::<UNIT_LOG10>(text) {
         Some(ns) => Ok(ns),
-        None => exact_nanos(text, PLACES as i64),
+        None => exact_nanos(text, UNIT_LOG10 as i64),
     }
 }
 
 /// Parses the common case: few digits, with an optional point and no fraction of a nanosecond.
-fn fast_nanos<const PLACES: usize>(text: &[u8]) -> Option<i64> {
+fn fast_nanos<const UNIT_LOG10: usize>(text: &[u8]) -> Option<i64> {
     let (negative, digits) = match text.split_first() {
         Some((b'-', rest)) => (true, rest),
         _ => (false, text),
@@ -64,13 +64,13 @@ fn fast_nanos<const PLACES: usize>(text: &[u8]) -> Option<i64> {
         count += 1;
         rest = tail;
     }
-    if count == 0 || count > FAST_DIGITS - PLACES {
+    if count == 0 || count > FAST_DIGITS - UNIT_LOG10 {
         return None;
     }
     let mut number = whole;
-    let mut missing = PLACES;
+    let mut missing = UNIT_LOG10;
     if let Some((&point, fraction)) = rest.split_first() {
-        if point != b'.' || fraction.is_empty() || fraction.len() > PLACES {
+        if point != b'.' || fraction.is_empty() || fraction.len() > UNIT_LOG10 {
             return None;
         }
         for &byte in fraction {

@@ -11,7 +11,7 @@ use rustc_hash::FxHashMap;
 use self::header::{HeaderForm, ScriptHeader, is_task_line};
 use super::event_text::{KernelText, TextEvent};
 use super::perf_fields::{event_of_fields, is_hardware_event, is_machine_line, sampled_fields};
-use crate::formats::format::{Format, Opener, Shown};
+use crate::formats::format::{DataKind, Format, Opener};
 use crate::formats::input::lines::{LineParser, Output, TextLine, head_lines};
 use crate::formats::input::source::Source;
 use crate::formats::input::text::{parsed, split_word};
@@ -25,7 +25,7 @@ pub(crate) const FORMAT: Format = Format {
     name: "perf script",
     record: "An event is a line of command, thread, time and event: \"bash 977 [000] 17284.993652: cycles: ...\".",
     sniff: looks_like_perf_script,
-    shows: &[Shown::Spans, Shown::Instants, Shown::Arguments, Shown::Scheduling, Shown::Samples],
+    shows: &[DataKind::Spans, DataKind::Instants, DataKind::Arguments, DataKind::Scheduling, DataKind::Samples],
     opener: Opener::Trace(|source, _| Ok(open(source))),
 };
 

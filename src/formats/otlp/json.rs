@@ -5,7 +5,7 @@ use serde::Deserialize;
 use super::console::{ConsoleSpans, looks_like_console};
 use super::json_request::{JsonDecoder, Request, WITHOUT_SPANS, is_json_request, no_spans};
 use super::logged::{LoggedRequests, looks_like_logged};
-use crate::formats::format::{Format, Opener, Shown};
+use crate::formats::format::{DataKind, Format, Opener};
 use crate::formats::input::lines::{LineParser, Output, TextLine};
 use crate::formats::input::source::Source;
 use crate::formats::json::document::Document;
@@ -18,7 +18,7 @@ pub(crate) const FORMAT: Format = Format {
     name: "OpenTelemetry JSON",
     record: "A span is an object with traceId, spanId, name, startTimeUnixNano and endTimeUnixNano.",
     sniff: looks_like_otlp,
-    shows: &[Shown::Spans, Shown::Instants, Shown::Flows, Shown::Arguments],
+    shows: &[DataKind::Spans, DataKind::Instants, DataKind::Flows, DataKind::Arguments],
     opener: Opener::Trace(open),
 };
 

@@ -272,7 +272,7 @@ impl PerfettoEventBuilder<'_> {
         let Some(uuid) = uuid else { return self.batch.lose(Loss::BadCounter, self.place) };
         let counter = self.tracks.descriptor(uuid).and_then(|descriptor| descriptor.counter);
         match counter {
-            // Shown with the span rather than drawn as a counter: each end of a span has one value.
+            // DataKind with the span rather than drawn as a counter: each end of a span has one value.
             Some(counter) if counter.is_thread_time => {
                 let value =
                     if counter.is_incremental { self.sum(uuid, value.cast_signed()) } else { value.cast_signed() };

@@ -70,7 +70,7 @@ const UNITS: [&str; 41] = [
 ];
 
 /// Severities of log messages.
-const SEVERITIES: &[(u64, &str)] = &[
+const LOG_SEVERITIES: &[(u64, &str)] = &[
     (gpu_log_severity::LOG_SEVERITY_VERBOSE, "VERBOSE"),
     (gpu_log_severity::LOG_SEVERITY_DEBUG, "DEBUG"),
     (gpu_log_severity::LOG_SEVERITY_INFO, "INFO"),
@@ -131,7 +131,7 @@ impl KernelEventBuilder<'_> {
                 let table = [PacketArg("tag", gpu_log::TAG, Text), PacketArg("message", gpu_log::LOG_MESSAGE, Text)];
                 write_args(&mut self.kernel.args, bytes, &table);
                 let track = self.own_track("GPU Log");
-                let severity = known(number_in(bytes, gpu_log::SEVERITY), SEVERITIES).unwrap_or("UNSPECIFIED");
+                let severity = known(number_in(bytes, gpu_log::SEVERITY), LOG_SEVERITIES).unwrap_or("UNSPECIFIED");
                 self.push_message(ts_ns, track, severity.as_bytes(), Some(b"log"));
             }
             trace_packet::GPU_MEM_TOTAL_EVENT => {

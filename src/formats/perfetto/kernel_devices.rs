@@ -54,7 +54,7 @@ const VIDEO_COMMANDS: &[(u64, &str)] = &[
 const VIDEO_QUEUES: &[(u64, &str)] = &[(0x100, "INPUT"), (0x101, "OUTPUT")];
 
 /// Commands of virtual GPUs.
-const GPU_COMMANDS: &[(u64, &str)] = &[
+const VIRTUAL_GPU_COMMANDS: &[(u64, &str)] = &[
     (0x100, "GET_DISPLAY_INFO"),
     (0x101, "RESOURCE_CREATE_2D"),
     (0x102, "RESOURCE_UNREF"),
@@ -221,7 +221,7 @@ impl KernelEventBuilder<'_> {
             ftrace_event::VIRTIO_GPU_CMD_QUEUE | ftrace_event::VIRTIO_GPU_CMD_RESPONSE => {
                 let (queue, sequence) = (number(virtual_gpu_event::VQ), number(virtual_gpu_event::SEQNO));
                 let command = number(virtual_gpu_event::TYPE);
-                let name = known(command, GPU_COMMANDS).map_or_else(|| format!("{command:#x}"), str::to_owned);
+                let name = known(command, VIRTUAL_GPU_COMMANDS).map_or_else(|| format!("{command:#x}"), str::to_owned);
                 let track = format!("Virtgpu {}", text_in(bytes, virtual_gpu_event::NAME));
                 DeviceSpan {
                     is_begin: begins_at(ftrace_event::VIRTIO_GPU_CMD_QUEUE),

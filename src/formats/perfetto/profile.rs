@@ -157,7 +157,7 @@ impl PerfettoStackTables {
                 // Names like addresses are addresses only in files that this program wrote.
                 let is_own = mapping.is_some_and(|mapping| mapping.kind.is_some());
                 let is_in_module = is_own || !is_like_address(function);
-                let category = is_in_module.then(|| modules.of_function((&path, build_id), kind, batch)).flatten();
+                let category = is_in_module.then(|| modules.with_function((&path, build_id), kind, batch)).flatten();
                 ModuleFrame { text: function.into(), category }
             }
             None => modules.frame((&path, build_id), (kind, frame.address), batch),

@@ -29,7 +29,7 @@ use crate::base::budget_shares::BudgetShare;
 use crate::base::cancel::Cancelled;
 use crate::base::progress::Progress;
 use crate::base::threads::start_scoped;
-use crate::formats::format::{Format, Opener, Shown};
+use crate::formats::format::{DataKind, Format, Opener};
 use crate::formats::input::ahead::{in_order, jobs_ahead};
 use crate::formats::input::source::Source;
 use crate::formats::output::args::ArgsWriter;
@@ -56,7 +56,7 @@ pub(crate) const FORMAT: Format = Format {
     name: "Perfetto",
     record: "A record is a TracePacket message in field 1.",
     sniff: looks_like_perfetto,
-    shows: &Shown::ALL,
+    shows: &DataKind::ALL,
     opener: Opener::Trace(|source, _| Ok(open(source))),
 };
 

@@ -5,7 +5,7 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::formats::format::{Format, Opener, Shown};
+use crate::formats::format::{DataKind, Format, Opener};
 use crate::formats::input::lines::{LineParser, TextLine, head_lines};
 use crate::formats::input::source::Source;
 use crate::formats::output::args::ArgsWriter;
@@ -19,7 +19,7 @@ pub(crate) const FORMAT: Format = Format {
     name: "Austin samples",
     record: "A sample is a line of process, thread, frames and a number: \"P1;T1;main.py:f:3 100\".",
     sniff: looks_like_austin,
-    shows: &[Shown::Arguments, Shown::Samples],
+    shows: &[DataKind::Arguments, DataKind::Samples],
     opener: Opener::Trace(|source, _| Ok(open(source))),
 };
 

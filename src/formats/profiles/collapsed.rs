@@ -10,7 +10,7 @@ use rustc_hash::FxHashMap;
 
 use super::frames::FrameTable;
 use super::weighed::WeighedRow;
-use crate::formats::format::{Format, Opener, Shown};
+use crate::formats::format::{DataKind, Format, Opener};
 use crate::formats::input::decimal::nanos_from_millis;
 use crate::formats::input::lines::{LineParser, Output, TextLine, head_lines};
 use crate::formats::input::source::Source;
@@ -32,7 +32,7 @@ pub(crate) const FORMAT: Format = Format {
     name: "Collapsed stacks",
     record: "A stack is a line of frames and a number: \"main;f;g 12\".",
     sniff: looks_like_collapsed,
-    shows: &[Shown::Samples, Shown::Arguments],
+    shows: &[DataKind::Samples, DataKind::Arguments],
     opener: Opener::Trace(|source, context| Ok(open(source, context.weight_unit, context.no_names()))),
 };
 

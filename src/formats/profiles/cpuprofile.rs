@@ -4,7 +4,7 @@
 
 use super::v8_calls::{Calls, V8CallNode};
 use super::v8_head;
-use crate::formats::format::{Format, Opener, Shown};
+use crate::formats::format::{DataKind, Format, Opener};
 use crate::formats::input::source::Source;
 use crate::formats::json::document::{Document, Element, JsonExtent, TableCharge, TimeUnit};
 use crate::formats::json::sniff::{has_key, looks_like_json};
@@ -20,7 +20,7 @@ pub(crate) const FORMAT: Format = Format {
     name: "V8 CPU profile",
     record: "A sample is a number of a node in samples, with its time in timeDeltas.",
     sniff: looks_like_cpuprofile,
-    shows: &[Shown::Arguments, Shown::Samples],
+    shows: &[DataKind::Arguments, DataKind::Samples],
     opener: Opener::Trace(|source, _| Ok(open(source))),
 };
 

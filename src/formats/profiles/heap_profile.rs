@@ -7,7 +7,7 @@ use super::pprof::tables::{ProfileMemory, read_message};
 use super::v8_calls::CallFrame;
 use super::v8_tree::{ReadStop, V8TreeBuilder, read_members, read_tree};
 use super::weighed::WeighedRow;
-use crate::formats::format::{Format, Opener, Shown};
+use crate::formats::format::{DataKind, Format, Opener};
 use crate::formats::input::source::Source;
 use crate::formats::json::outline::Outline;
 use crate::formats::json::scan::{Broken, Scanner};
@@ -22,7 +22,7 @@ pub(crate) const FORMAT: Format = Format {
     name: "V8 heap profile",
     record: "An allocation is a node with selfSize and a callFrame, below head.",
     sniff: |head| looks_like_json(head) && Outline::from_head(head).has_all(&["head.callFrame"]),
-    shows: &[Shown::Arguments, Shown::Samples],
+    shows: &[DataKind::Arguments, DataKind::Samples],
     opener: Opener::Trace(|source, _| Ok(Reader::Stream(Box::new(HeapProfile { source: Some(source) })))),
 };
 

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::formats::format::{Format, Opener, Shown};
+use crate::formats::format::{DataKind, Format, Opener};
 use crate::formats::input::source::Source;
 use crate::formats::json::document::{Document, Element, JsonExtent, TableCharge, TimeUnit};
 use crate::formats::json::sniff::{has_key, looks_like_json};
@@ -31,7 +31,7 @@ pub(crate) const FORMAT: Format = Format {
     name: "speedscope",
     record: "A record is an event of an evented profile, or a stack and its weight of a sampled one.",
     sniff: looks_like_speedscope,
-    shows: &[Shown::Spans, Shown::Arguments, Shown::Samples],
+    shows: &[DataKind::Spans, DataKind::Arguments, DataKind::Samples],
     opener: Opener::Trace(|source, _| Ok(open(source))),
 };
 

@@ -6,7 +6,7 @@
 use rustc_hash::FxHashMap;
 
 use super::xdebug_text::{XdebugText, looks_like_text, memory_in_use, name_thread, thread};
-use crate::formats::format::{Format, Opener, Shown};
+use crate::formats::format::{DataKind, Format, Opener};
 use crate::formats::input::decimal::nanos_from_seconds;
 use crate::formats::input::lines::{LineParser, Output, TextLine, head_lines};
 use crate::formats::input::source::Source;
@@ -20,7 +20,7 @@ pub(crate) const FORMAT: Format = Format {
     name: "Xdebug trace",
     record: "A call is a line of depth, number, 0, time, memory and function, with tabs between them.",
     sniff: looks_like_xdebug,
-    shows: &[Shown::Spans, Shown::Counters, Shown::Arguments],
+    shows: &[DataKind::Spans, DataKind::Counters, DataKind::Arguments],
     opener: Opener::Trace(|source, _| Ok(open(source))),
 };
 

@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 
 use super::{SpanDecoder, SpanDocument, or_default};
 use crate::base::time::epoch_nanos;
-use crate::formats::format::{Format, Opener, Shown};
+use crate::formats::format::{DataKind, Format, Opener};
 use crate::formats::input::lines::Output;
 use crate::formats::json::document::{Document, JsonExtent, TimeUnit};
 use crate::formats::json::outline::Outline;
@@ -23,7 +23,7 @@ pub(crate) const FORMAT: Format = Format {
     name: "HAR",
     record: "A request is an object in log.entries with startedDateTime and time.",
     sniff: looks_like_har,
-    shows: &[Shown::Spans, Shown::Instants, Shown::Arguments],
+    shows: &[DataKind::Spans, DataKind::Instants, DataKind::Arguments],
     opener: Opener::Trace(|source, _| {
         Ok(Reader::Stream(Box::new(SpanDocument { source: Some(source), decoder: Har::default() })))
     }),

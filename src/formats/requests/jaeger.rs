@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::{SpanDecoder, SpanDocument, SpanLines, or_default, times};
-use crate::formats::format::{Format, Opener, Shown};
+use crate::formats::format::{DataKind, Format, Opener};
 use crate::formats::input::lines::Output;
 use crate::formats::json::document::{Document, JsonExtent, TimeUnit};
 use crate::formats::json::outline::Outline;
@@ -23,7 +23,7 @@ pub(crate) const FORMAT: Format = Format {
     name: "Jaeger",
     record: "A span is an object with traceID, spanID, operationName, startTime and duration.",
     sniff: looks_like_jaeger,
-    shows: &[Shown::Spans, Shown::Instants, Shown::Flows, Shown::Arguments],
+    shows: &[DataKind::Spans, DataKind::Instants, DataKind::Flows, DataKind::Arguments],
     opener: Opener::Trace(|source, _| {
         if is_lines(&Outline::from_head(source.head())) {
             return Ok(input::lines::open(source, SpanLines::new(take_line)));

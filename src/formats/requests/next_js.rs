@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::{id_text, or_default, times};
-use crate::formats::format::{Format, Opener, Shown};
+use crate::formats::format::{DataKind, Format, Opener};
 use crate::formats::input::lines::{LineParser, Output, TextLine};
 use crate::formats::json::document::TimeUnit;
 use crate::formats::json::outline::Outline;
@@ -25,7 +25,7 @@ pub(crate) const FORMAT: Format = Format {
         looks_like_json(head)
             && Outline::from_head(head).has_all(&["[].traceId", "[].id", "[].timestamp", "[].duration", "[].startTime"])
     },
-    shows: &[Shown::Spans, Shown::Flows, Shown::Arguments],
+    shows: &[DataKind::Spans, DataKind::Flows, DataKind::Arguments],
     opener: Opener::Trace(|source, _| Ok(input::lines::open(source, NextJs::default()))),
 };
 

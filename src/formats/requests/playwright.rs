@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 
 use super::har::{HarEntry, take_entry};
 use super::or_default;
-use crate::formats::format::{Format, Opener, Shown};
+use crate::formats::format::{DataKind, Format, Opener};
 use crate::formats::input::lines::{LineParser, Output, TextLine};
 use crate::formats::json::document::TimeUnit;
 use crate::formats::json::outline::Outline;
@@ -24,7 +24,7 @@ pub(crate) const FORMAT: Format = Format {
     name: "Playwright trace",
     record: "A record is a line with an object that has a type and a time.",
     sniff: looks_like_playwright,
-    shows: &[Shown::Spans, Shown::Instants, Shown::Flows, Shown::Arguments],
+    shows: &[DataKind::Spans, DataKind::Instants, DataKind::Flows, DataKind::Arguments],
     opener: Opener::Trace(|source, _| Ok(input::lines::open(source, Playwright::default()))),
 };
 

@@ -5,7 +5,7 @@
 
 use super::zipkin_span::{Half, ZipkinSpan};
 use super::{SpanDecoder, SpanDocument, SpanLines, times, zipkin_v1};
-use crate::formats::format::{Format, Opener, Shown};
+use crate::formats::format::{DataKind, Format, Opener};
 use crate::formats::input::lines::{Output, head_lines};
 use crate::formats::json::document::{Document, JsonExtent, TimeUnit};
 use crate::formats::json::outline::Outline;
@@ -20,7 +20,7 @@ pub(crate) const FORMAT: Format = Format {
     name: "Zipkin",
     record: "A span is an object with traceId, id, timestamp and duration.",
     sniff: looks_like_zipkin,
-    shows: &[Shown::Spans, Shown::Instants, Shown::Flows, Shown::Arguments],
+    shows: &[DataKind::Spans, DataKind::Instants, DataKind::Flows, DataKind::Arguments],
     opener: Opener::Trace(|source, _| {
         let outline = Outline::from_head(source.head());
         let first = source.head().trim_ascii_start();

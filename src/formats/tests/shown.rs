@@ -4,34 +4,34 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use crate::formats::format::Shown;
+use crate::formats::format::DataKind;
 use crate::formats::input::source::Source;
 use crate::formats::sniff::FORMATS;
 use crate::formats::testing::{Seen, read_path};
 use crate::model::{EventKind, TrackKind};
 
 /// Kinds of data that are only covered by generated traces, since there are no recorded ones.
-const MADE: [(&str, Shown); 2] = [("Perfetto", Shown::Samples), ("Spall", Shown::Arguments)];
+const MADE: [(&str, DataKind); 2] = [("Perfetto", DataKind::Samples), ("Spall", DataKind::Arguments)];
 
-fn shown_of(event: &Seen) -> impl Iterator<Item = Shown> {
+fn shown_of(event: &Seen) -> impl Iterator<Item = DataKind> {
     let what = match event.kind {
-        EventKind::State => Shown::Scheduling,
-        _ if event.track.kind == TrackKind::Cpu => Shown::Scheduling,
+        EventKind::State => DataKind::Scheduling,
+        _ if event.track.kind == TrackKind::Cpu => DataKind::Scheduling,
         EventKind::Complete
         | EventKind::Begin
         | EventKind::End
         | EventKind::AsyncBegin
         | EventKind::AsyncEnd
         | EventKind::AsyncStepInto
-        | EventKind::AsyncStepPast => Shown::Spans,
-        EventKind::Instant | EventKind::AsyncInstant => Shown::Instants,
-        EventKind::Counter => Shown::Counters,
-        EventKind::FlowStart | EventKind::FlowStep | EventKind::FlowEnd => Shown::Flows,
-        EventKind::Sample => Shown::Samples,
+        | EventKind::AsyncStepPast => DataKind::Spans,
+        EventKind::Instant | EventKind::AsyncInstant => DataKind::Instants,
+        EventKind::Counter => DataKind::Counters,
+        EventKind::FlowStart | EventKind::FlowStep | EventKind::FlowEnd => DataKind::Flows,
+        EventKind::Sample => DataKind::Samples,
     };
     // Scheduling has generated arguments, which do not count.
-    let has_arguments = !event.args.is_empty() && what != Shown::Scheduling;
-    [Some(what), has_arguments.then_some(Shown::Arguments)].into_iter().flatten()
+    let has_arguments = !event.args.is_empty() && what != DataKind::Scheduling;
+    [Some(what), has_arguments.then_some(DataKind::Arguments)].into_iter().flatten()
 }
 
 /// Returns the files of a folder and its subfolders.
@@ -55,7 +55,7 @@ fn each_format_shows_what_the_table_says_and_no_more() {
         }
         // Some of them are damaged.
         let Ok(reading) = read_path(&path) else { continue };
-        let labels = reading.events.iter().flat_map(shown_of).map(Shown::label);
+        let labels = reading.events.iter().flat_map(shown_of).map(DataKind::label);
         shown.entry(format.name).or_default().extend(labels);
     }
     for (format, made) in MADE {

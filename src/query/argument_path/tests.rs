@@ -69,7 +69,7 @@ proptest! {
     fn the_words_for_a_member_read_it(root in values()) {
         for keys in members(&root, &[]) {
             let member = keys.iter().try_fold(&root, |value, key| value.get(key));
-            let Some(path) = ArgumentPath::of_member(&root, &keys) else {
+            let Some(path) = ArgumentPath::from_member(&root, &keys) else {
                 let split: Vec<&str> = keys.iter().flat_map(|key| key.split('.')).collect();
                 prop_assert!([split, keys].iter().all(|parts| !is_same(naive(&root, parts), member)));
                 continue;
@@ -95,8 +95,8 @@ fn both_spellings_read_both_forms_and_the_key_with_the_dot_wins() {
     }
     let both = json!({"http": {"status": 1}, "http.status": 2});
     assert_eq!(path.find(&both), Some(&json!(2)));
-    assert_eq!(ArgumentPath::of_member(&both, &["http.status"]), Some(path));
-    assert_eq!(ArgumentPath::of_member(&both, &["http", "status"]), None);
+    assert_eq!(ArgumentPath::from_member(&both, &["http.status"]), Some(path));
+    assert_eq!(ArgumentPath::from_member(&both, &["http", "status"]), None);
     let quoted = ArgumentPath::parse("\"http.status\"").unwrap();
     assert_eq!(quoted.find(&json!({"http": {"status": 1}})), None, "dots in quotes separate nothing");
     // A longer key that leads nowhere is no obstacle.

@@ -70,9 +70,9 @@ impl LaneCursor<'_> {
     /// block; if not, its duration still bounds the others. This answers nearly all zoomed-out queries at a tenth of
     /// the cost.
     pub(crate) fn summary(&mut self, edge: &mut Option<BlockIdx>, from_ns: i64, to_ns: i64) -> BlockSummary {
-        let left_place = *edge;
+        let left_index = *edge;
         *edge = self.block_before(to_ns);
-        let summary = edge.and_then(|right_place| self.summary_between(left_place, right_place, from_ns, to_ns));
+        let summary = edge.and_then(|right_index| self.summary_between(left_index, right_index, from_ns, to_ns));
         if let Some(BlockSummary::ButEdges { left, right, .. }) = summary {
             left.into_iter().chain(right).for_each(|place| self.prefetch(place));
         }
@@ -82,28 +82,28 @@ impl LaneCursor<'_> {
     /// Returns `None` if too little is known, or if blocks are damaged.
     fn summary_between(
         &mut self,
-        left_place: Option<BlockIdx>,
-        right_place: BlockIdx,
+        left_index: Option<BlockIdx>,
+        right_index: BlockIdx,
         from_ns: i64,
         to_ns: i64,
     ) -> Option<BlockSummary> {
-        let first_whole = match left_place {
+        let first_whole = match left_index {
             // The end of a damaged extent is unknown.
             None if self.lane.extents().first().is_some_and(|extent| extent.first_start_ns < from_ns) => return None,
             None => BlockIdx::default(),
             // Zoomed in, both edges are usually in one block.
-            Some(left) if left == right_place => return None,
+            Some(left) if left == right_index => return None,
             Some(left) if left.block + 1 < self.extent(left.extent)?.blocks() => {
                 BlockIdx { block: left.block + 1, ..left }
             }
             Some(left) => BlockIdx { extent: left.extent + 1, block: 0 },
         };
-        let left = match left_place {
+        let left = match left_index {
             Some(place) => Some(self.longest_of(place)?),
             None => None,
         };
-        let right = self.longest_of(right_place)?;
-        let right_first_row = self.first_row(right_place)?;
+        let right = self.longest_of(right_index)?;
+        let right_first_row = self.first_row(right_index)?;
         let is_left_within = left.is_some_and(|left| left.span.start_ns >= from_ns);
         let is_left_there = left.is_some_and(|left| left.span.end_ns() > from_ns) || is_left_within;
         let is_right_there = right.span.start_ns < to_ns;
@@ -114,8 +114,8 @@ impl LaneCursor<'_> {
         if RowCount::from_count(starts) != RowCount::Many {
             return None;
         }
-        let whole = if first_whole < right_place {
-            let place = self.longest_of_blocks(first_whole, right_place)?;
+        let whole = if first_whole < right_index {
+            let place = self.longest_of_blocks(first_whole, right_index)?;
             Some(self.longest_of(place)?)
         } else {
             None
@@ -131,8 +131,8 @@ impl LaneCursor<'_> {
         match longest.filter(|_| !is_left_open && !is_right_open) {
             Some(longest) => Some(BlockSummary::Longest(longest)),
             None => Some(BlockSummary::ButEdges {
-                left: left_place.filter(|_| is_left_open),
-                right: Some(right_place).filter(|_| is_right_open),
+                left: left_index.filter(|_| is_left_open),
+                right: Some(right_index).filter(|_| is_right_open),
                 candidates,
             }),
         }
@@ -262,7 +262,7 @@ impl LaneCursor<'_> {
         Some(LongestRow { row, span })
     }
 
-    pub(super) fn place_of_longest(&mut self, place: BlockIdx) -> Option<(LanePosition, u64)> {
+    pub(super) fn position_of_longest(&mut self, place: BlockIdx) -> Option<(LanePosition, u64)> {
         let dur_ns = self.longest_ns(place)?;
         let slot = self.extent(place.extent)?.directory().get(place.block)?.longest_slot as usize;
         let row = self.first_row(place)? + slot as u64;

@@ -102,7 +102,7 @@ pub(super) fn add_up(
     let SweptSums { whole, mut missing, folded, .. } = swept;
     let folded = folded + whole.folded();
     // The edges of the range add small paths, which are not drawn either.
-    let shape = PathShape::default().pruned.of_answer();
+    let shape = PathShape::default().pruned.for_answer();
     let pruned = has_pruned_nodes.then(|| PrunedPaths::new(whole.paths(), whole.sums(), shape)).flatten();
     let tree = if let Some(pruned) = pruned {
         missing.add(&pruned.missing);

@@ -9,7 +9,7 @@ use crate::base::progress::Progress;
 use crate::model::{NameIdx, TrackIdx};
 use crate::query::Snapshot;
 use crate::query::filter::Filter;
-use crate::query::groups::{GroupBy, NameKey, PlaceKey, SpanGroup};
+use crate::query::groups::{GroupBy, NameKey, OwnerKey, SpanGroup};
 use crate::query::ledger_traces::{
     RandomSequence, SMALL, TraceSpan, argument, category, process, ranges, spans, store, unfinished,
 };
@@ -154,8 +154,8 @@ fn labelled(totals: &Totals, snapshot: &Snapshot) -> BTreeMap<String, NameTotals
                 NameKey::Category => category.to_owned(),
             });
             let track = track.map(|key| match key {
-                PlaceKey::Thread => group.place.to_string(),
-                PlaceKey::Process => process(),
+                OwnerKey::Thread => group.place.to_string(),
+                OwnerKey::Process => process(),
             });
             name.into_iter().chain(track).collect::<Vec<_>>().join(" ")
         }

@@ -3,7 +3,7 @@
 use super::table::Totals;
 use super::values::GroupValue;
 use crate::model::{Id, NameRow, ProcessIdx, TrackIdx, TrackKind};
-use crate::query::groups::{GroupBy, NameKey, PlaceKey, SpanGroup};
+use crate::query::groups::{GroupBy, NameKey, OwnerKey, SpanGroup};
 use crate::query::snapshot::Snapshot;
 
 /// The label of a group, in one column.
@@ -28,8 +28,8 @@ pub(crate) fn label_columns(by: &GroupBy) -> Vec<&'static str> {
         None => &[],
     };
     let track: &[_] = match track {
-        Some(PlaceKey::Thread) => &["pid", "tid", "process", "thread", "track"],
-        Some(PlaceKey::Process) => &["pid", "process"],
+        Some(OwnerKey::Thread) => &["pid", "tid", "process", "thread", "track"],
+        Some(OwnerKey::Process) => &["pid", "process"],
         None => &[],
     };
     [name, track].concat()
@@ -63,7 +63,7 @@ pub(crate) fn label_cells<'a>(
     }
     let tables = snapshot.tracks();
     match track {
-        Some(PlaceKey::Thread) => {
+        Some(OwnerKey::Thread) => {
             let track = snapshot.track(TrackIdx(group.place));
             let process = &tables.processes[track.process.index()].name;
             let is_thread = track.key.kind == TrackKind::Thread;
@@ -71,7 +71,7 @@ pub(crate) fn label_cells<'a>(
             cells.extend([LabelCell::Id(&track.key.pid), LabelCell::Id(&track.key.tid)]);
             cells.extend([LabelCell::Text(process), LabelCell::Text(thread), LabelCell::Text(other)]);
         }
-        Some(PlaceKey::Process) => {
+        Some(OwnerKey::Process) => {
             let process = &tables.processes[ProcessIdx(group.place).index()];
             cells.extend([LabelCell::Id(&process.pid), LabelCell::Text(&process.name)]);
         }

@@ -114,7 +114,7 @@ proptest! {
         let mut level: Vec<PrunedPaths> = Vec::new();
         for raw in &raws {
             let table = table(raw);
-            let leaf = PrunedPaths::new(&table.0, &table.1, shape.of_leaf()).unwrap();
+            let leaf = PrunedPaths::new(&table.0, &table.1, shape.for_leaf()).unwrap();
             let own = by_names(&table);
             assert_pruned(&leaf, &own)?;
             exact = sum(exact, own);

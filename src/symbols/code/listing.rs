@@ -8,7 +8,7 @@ use std::time::SystemTime;
 
 use super::assembly::{DecodedInstruction, InstructionSet, decode, decoded_part};
 use super::choice::FunctionChoice;
-use super::samples::{CodeSamples, PlaceRows};
+use super::samples::{CodeSamples, KeyRows};
 use crate::base::cancel::{Cancel, Cancelled};
 use crate::model::{Module, ModuleKind, SampleEvent};
 use crate::query::flame::OwnAndTotal;
@@ -161,7 +161,7 @@ struct ListedFunction<'a> {
 impl ListedFunction<'_> {
     /// Returns the samples of the function, and of its lines.
     fn line_sums(&self) -> Result<(OwnAndTotal, LineSums), Cancelled> {
-        let mut places: PlaceRows<(&str, u32)> = PlaceRows::new();
+        let mut places: KeyRows<(&str, u32)> = KeyRows::new();
         // Line 0 is unused, so it stands for the whole function.
         let whole = places.row(("", 0));
         let sums = self.samples.sums(self.cancel, |frame, is_innermost, rows| {
@@ -222,7 +222,7 @@ impl ListedFunction<'_> {
 
     /// Returns bounds and name of the compiled function with the most samples of the listed one, the first of equals.
     fn most_sampled(&self, code: &ModuleCode) -> Result<Option<(Range<u64>, String)>, Cancelled> {
-        let mut starts: PlaceRows<u64> = PlaceRows::new();
+        let mut starts: KeyRows<u64> = KeyRows::new();
         let sums = self.samples.sums(self.cancel, |frame, is_innermost, rows| {
             let is_in = frame.module == self.function.module
                 && self.samples.functions(frame).any(|it| it.name == self.function.name);

@@ -82,12 +82,12 @@ impl<'a> CodeSamples<'a> {
 
 /// Assigns indices to keys, in order of first appearance.
 #[derive(Debug)]
-pub(super) struct PlaceRows<P> {
+pub(super) struct KeyRows<P> {
     rows: FxHashMap<P, u32>,
     pub(super) places: Vec<P>,
 }
 
-impl<P: Copy + Eq + Hash> PlaceRows<P> {
+impl<P: Copy + Eq + Hash> KeyRows<P> {
     pub(super) fn new() -> Self {
         Self { rows: FxHashMap::default(), places: Vec::new() }
     }

@@ -185,13 +185,13 @@ impl<'a, 'f> Origins<'a, 'f> {
             return in_scopes(unit, own);
         }
         let dwarf = if target.is_shared { unit.dwarf.sup()? } else { unit.dwarf };
-        let scopes = self.shared_scopes?.of_unit(self.unit_place(dwarf, target)?);
+        let scopes = self.shared_scopes?.of_unit(self.unit_start(dwarf, target)?);
         let unit = UnitRef::new(dwarf, self.unit_at(dwarf, target)?);
         in_scopes(&unit, scopes.get_or_init(|| UnitScopes::read(&unit)))
     }
 
     /// Returns where the unit is that contains a target.
-    fn unit_place(&mut self, dwarf: &Dwarf<SectionReader<'a, 'f>>, target: Target) -> Option<Target> {
+    fn unit_start(&mut self, dwarf: &Dwarf<SectionReader<'a, 'f>>, target: Target) -> Option<Target> {
         let offsets = self.offsets[usize::from(target.is_shared)].get_or_insert_with(|| {
             let mut headers = dwarf.units();
             let mut offsets = Vec::new();
@@ -210,7 +210,7 @@ impl<'a, 'f> Origins<'a, 'f> {
         dwarf: &Dwarf<SectionReader<'a, 'f>>,
         target: Target,
     ) -> Option<&Unit<SectionReader<'a, 'f>>> {
-        let place = self.unit_place(dwarf, target)?;
+        let place = self.unit_start(dwarf, target)?;
         if self.units.len() >= UNITS_MAX && !self.units.contains_key(&place) {
             self.units.clear();
         }

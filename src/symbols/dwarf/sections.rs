@@ -44,11 +44,11 @@ pub(super) type SectionReader<'a, 'f> = FuelledSlice<'a, 'f>;
 /// The debug information of a file.
 #[derive(Debug, Default)]
 pub(in crate::symbols) struct DebugInfo {
-    sections: Sections,
+    sections: DebugSections,
     /// The part that several debug files share, in another file.
     shared: Option<Box<Self>>,
     /// Files with the functions of skeleton units.
-    split: Vec<Sections>,
+    split: Vec<DebugSections>,
     /// Index in `split` of the file of a unit, by the unit's id.
     split_by_id: FxHashMap<u64, usize>,
     bytes: u64,
@@ -56,7 +56,7 @@ pub(in crate::symbols) struct DebugInfo {
 
 /// Decompressed sections of one file.
 #[derive(Debug, Default)]
-struct Sections(Vec<(SectionId, Vec<u8>)>);
+struct DebugSections(Vec<(SectionId, Vec<u8>)>);
 
 /// A unit of a `.dwo` or `.dwp` file, with the sections to read it.
 #[derive(Debug)]
@@ -73,7 +73,7 @@ impl DebugInfo {
     /// Reads the sections of a file, at most `bytes_max` in total. Returns `Ok(None)` if it has none.
     pub(in crate::symbols) fn read(elf: &ElfFile, bytes_max: u64) -> Result<Option<Self>, InfoTooLarge> {
         let Some(_) = elf.named(SectionId::DebugInfo.name()) else { return Ok(None) };
-        let (sections, bytes) = Sections::read(elf, SECTIONS.map(|id| (id, id.name())), bytes_max)?;
+        let (sections, bytes) = DebugSections::read(elf, SECTIONS.map(|id| (id, id.name())), bytes_max)?;
         Ok(Some(Self { sections, bytes, ..Self::default() }))
     }
 
@@ -99,14 +99,19 @@ impl DebugInfo {
 
     /// Reads a `.dwo` or `.dwp` file: its sections, their size, and the ids of those units that it has; `None` if it
     /// has none.
-    fn split_with(&self, elf: &ElfFile, ids: &FxHashSet<u64>, bytes_max: u64) -> Option<(Sections, u64, Vec<u64>)> {
+    fn split_with(
+        &self,
+        elf: &ElfFile,
+        ids: &FxHashSet<u64>,
+        bytes_max: u64,
+    ) -> Option<(DebugSections, u64, Vec<u64>)> {
         let read = |ids: &[SectionId], read: u64| {
             let named = ids.iter().map(|id| (*id, id.dwo_name().unwrap_or(id.name())));
-            Sections::read(elf, named, bytes_max.saturating_sub(read)).ok()
+            DebugSections::read(elf, named, bytes_max.saturating_sub(read)).ok()
         };
         let (mut sections, mut bytes) = read(&PACKAGE_INDEX, 0)?;
         let is_package = bytes > 0;
-        let mut add = |sections: &mut Sections, ids: &[SectionId]| {
+        let mut add = |sections: &mut DebugSections, ids: &[SectionId]| {
             let (more, more_bytes) = read(ids, bytes)?;
             sections.0.extend(more.0);
             bytes += more_bytes;
@@ -176,7 +181,7 @@ impl<'a, 'f> SplitPart<'a, 'f> {
     }
 }
 
-impl Sections {
+impl DebugSections {
     /// Reads sections by name, at most `bytes_max` in total, and returns their size.
     fn read(
         elf: &ElfFile,

@@ -113,7 +113,11 @@ fn debug_information_that_programs_share_is_followed() {
     let (after, module) = named(&program, &addresses, &locator());
     assert_eq!((module.state, module.is_verified), (NameState::Complete, true));
     assert_same(&after, &before, &addresses);
-    assert_same(&after.iter().map(outermost_of).collect::<Vec<_>>(), &of_binutils(&program, &addresses), &addresses);
+    assert_same(
+        &after.iter().map(outermost_of).collect::<Vec<_>>(),
+        &chains_by_binutils(&program, &addresses),
+        &addresses,
+    );
 
     // A shared file of another build, or none, yields no names: functions have symbol names.
     let shared = folder.path().join("shared.dwz");
@@ -129,7 +133,7 @@ fn outermost_of(chain: &Chain) -> Chain {
     chain.last().map(|(name, _)| (plain(name), String::new())).into_iter().collect()
 }
 
-fn of_binutils(program: &Path, addresses: &[u64]) -> Vec<Chain> {
+fn chains_by_binutils(program: &Path, addresses: &[u64]) -> Vec<Chain> {
     addr2line(program, addresses).iter().map(outermost_of).collect()
 }
 

@@ -18,7 +18,7 @@ const FRAME_POINTER: usize = 6;
 pub(super) struct FrameRule {
     pub(super) frame: FrameStart,
     /// By register number. Registers without a rule are unchanged.
-    pub(super) registers: Box<[(u8, RegisterPlace)]>,
+    pub(super) registers: Box<[(u8, RegisterLocation)]>,
     /// Whether a signal interrupted the caller, so that its address is not a return address.
     pub(super) is_signal: bool,
 }
@@ -32,7 +32,7 @@ pub(super) enum FrameStart {
 
 /// The location of a register's value, relative to the start of the frame.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum RegisterPlace {
+pub(super) enum RegisterLocation {
     Undefined,
     At(i64),
     Value(i64),
@@ -97,7 +97,7 @@ impl<'a> FrameMemory<'a> {
         for (number, place) in &rule.registers {
             let Some(register) = caller.get_mut(usize::from(*number)) else { continue };
             *register = self.value(place, frame);
-            has_caller |= usize::from(*number) == INSTRUCTION && *place != RegisterPlace::Undefined;
+            has_caller |= usize::from(*number) == INSTRUCTION && *place != RegisterLocation::Undefined;
         }
         if !has_caller || caller[INSTRUCTION] == Some(0) {
             return Err(StackEnd::Whole);
@@ -127,15 +127,15 @@ impl<'a> FrameMemory<'a> {
         true
     }
 
-    fn value(&self, place: &RegisterPlace, frame: u64) -> Option<u64> {
+    fn value(&self, place: &RegisterLocation, frame: u64) -> Option<u64> {
         match place {
-            RegisterPlace::Undefined => None,
-            RegisterPlace::At(offset) => self.word(frame.wrapping_add_signed(*offset)),
-            RegisterPlace::Value(offset) => Some(frame.wrapping_add_signed(*offset)),
-            RegisterPlace::Register(number) => self.register(*number),
-            RegisterPlace::Constant(value) => Some(*value),
-            RegisterPlace::AtExpression(bytes) => self.word(self.evaluate(bytes, Some(frame))?),
-            RegisterPlace::Expression(bytes) => self.evaluate(bytes, Some(frame)),
+            RegisterLocation::Undefined => None,
+            RegisterLocation::At(offset) => self.word(frame.wrapping_add_signed(*offset)),
+            RegisterLocation::Value(offset) => Some(frame.wrapping_add_signed(*offset)),
+            RegisterLocation::Register(number) => self.register(*number),
+            RegisterLocation::Constant(value) => Some(*value),
+            RegisterLocation::AtExpression(bytes) => self.word(self.evaluate(bytes, Some(frame))?),
+            RegisterLocation::Expression(bytes) => self.evaluate(bytes, Some(frame)),
         }
     }
 

@@ -6,7 +6,7 @@ use gimli::{
     UnwindExpression, UnwindSection,
 };
 
-use super::rule::{FrameRule, FrameStart, RegisterPlace};
+use super::rule::{FrameRule, FrameStart, RegisterLocation};
 use crate::model::ModuleKind;
 use crate::symbols::elf::{ElfFile, Segments};
 use crate::symbols::fuel::{Fuel, FuelPool, FuelledSlice};
@@ -191,14 +191,14 @@ fn rule_of<'a: 'f, 'f, S: UnwindSection<Section<'a, 'f>>>(
     let mut registers = Vec::new();
     for (register, rule) in row.registers() {
         let place = match rule {
-            RegisterRule::Offset(offset) => Some(RegisterPlace::At(*offset)),
-            RegisterRule::ValOffset(offset) => Some(RegisterPlace::Value(*offset)),
-            RegisterRule::Register(other) => u8::try_from(other.0).ok().map(RegisterPlace::Register),
-            RegisterRule::Constant(value) => Some(RegisterPlace::Constant(*value)),
-            RegisterRule::Expression(bytes) => expression(bytes).map(RegisterPlace::AtExpression),
-            RegisterRule::ValExpression(bytes) => expression(bytes).map(RegisterPlace::Expression),
+            RegisterRule::Offset(offset) => Some(RegisterLocation::At(*offset)),
+            RegisterRule::ValOffset(offset) => Some(RegisterLocation::Value(*offset)),
+            RegisterRule::Register(other) => u8::try_from(other.0).ok().map(RegisterLocation::Register),
+            RegisterRule::Constant(value) => Some(RegisterLocation::Constant(*value)),
+            RegisterRule::Expression(bytes) => expression(bytes).map(RegisterLocation::AtExpression),
+            RegisterRule::ValExpression(bytes) => expression(bytes).map(RegisterLocation::Expression),
             RegisterRule::SameValue if *register != return_address => continue,
-            _ => Some(RegisterPlace::Undefined),
+            _ => Some(RegisterLocation::Undefined),
         };
         if let (Ok(number), Some(place)) = (u8::try_from(register.0), place) {
             registers.push((number, place));

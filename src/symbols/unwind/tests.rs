@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use super::rule::{FrameMemory, FrameRule, FrameStart, RegisterPlace};
+use super::rule::{FrameMemory, FrameRule, FrameStart, RegisterLocation};
 use crate::model::unwind::{INSTRUCTION, REGISTERS, STACK_POINTER, StackBytes, StackEnd};
 use crate::symbols::below::unwound_below;
 use crate::symbols::tests::compile;
@@ -14,7 +14,7 @@ fn words(words: &[u64]) -> Vec<u8> {
     words.iter().flat_map(|word| word.to_le_bytes()).collect()
 }
 
-fn rule(frame: FrameStart, registers: &[(u8, RegisterPlace)]) -> FrameRule {
+fn rule(frame: FrameStart, registers: &[(u8, RegisterLocation)]) -> FrameRule {
     FrameRule { frame, registers: registers.into(), is_signal: false }
 }
 
@@ -30,18 +30,18 @@ fn stepped(rule: &FrameRule, stack: &[u64]) -> Result<[Option<u64>; REGISTERS], 
 
 #[test]
 fn a_step_takes_registers_from_where_the_rule_says() {
-    let at = |offset| (INSTRUCTION as u8, RegisterPlace::At(offset));
+    let at = |offset| (INSTRUCTION as u8, RegisterLocation::At(offset));
     let frame = FrameStart::Register(SP, 16);
-    let found = stepped(&rule(frame.clone(), &[(3, RegisterPlace::At(-16)), at(-8)]), &[5, 6, 7]).unwrap();
+    let found = stepped(&rule(frame.clone(), &[(3, RegisterLocation::At(-16)), at(-8)]), &[5, 6, 7]).unwrap();
     assert_eq!((found[3], found[6], found[7], found[16]), (Some(5), Some(77), Some(1016), Some(6)));
     let others = [
-        (0, RegisterPlace::Value(4)),
-        (1, RegisterPlace::Register(6)),
-        (2, RegisterPlace::Constant(9)),
+        (0, RegisterLocation::Value(4)),
+        (1, RegisterLocation::Register(6)),
+        (2, RegisterLocation::Constant(9)),
         // The start of the frame minus 16, and the value there.
-        (4, RegisterPlace::Expression([0x40, 0x1c].into())),
-        (5, RegisterPlace::AtExpression([0x40, 0x1c].into())),
-        (6, RegisterPlace::Undefined),
+        (4, RegisterLocation::Expression([0x40, 0x1c].into())),
+        (5, RegisterLocation::AtExpression([0x40, 0x1c].into())),
+        (6, RegisterLocation::Undefined),
         at(-8),
     ];
     let found = stepped(&rule(frame, &others), &[5, 6, 7]).unwrap();
@@ -60,11 +60,11 @@ fn a_step_takes_registers_from_where_the_rule_says() {
 
 #[test]
 fn a_step_that_cannot_be_made_says_why() {
-    let at = |offset| (INSTRUCTION as u8, RegisterPlace::At(offset));
+    let at = |offset| (INSTRUCTION as u8, RegisterLocation::At(offset));
     let frame = |offset| FrameStart::Register(SP, offset);
     let end = |rule: FrameRule, stack: &[u64]| stepped(&rule, stack).unwrap_err();
     assert_eq!(end(rule(frame(8), &[]), &[1]), StackEnd::Whole);
-    assert_eq!(end(rule(frame(8), &[(16, RegisterPlace::Undefined)]), &[1]), StackEnd::Whole);
+    assert_eq!(end(rule(frame(8), &[(16, RegisterLocation::Undefined)]), &[1]), StackEnd::Whole);
     assert_eq!(end(rule(frame(8), &[at(-8)]), &[0]), StackEnd::Whole);
     assert_eq!(end(rule(frame(16), &[at(-8)]), &[1]), StackEnd::BytesEnd);
     assert_eq!(end(rule(frame(i64::MAX), &[at(-8)]), &[1]), StackEnd::BytesEnd);

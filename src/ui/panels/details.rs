@@ -16,7 +16,7 @@ use crate::query::cursor::LaneCursor;
 use crate::query::filter::quoted;
 use crate::query::flame::FunctionKey;
 use crate::query::flow_chain::FlowChain;
-use crate::query::groups::{GroupBy, NameKey, PlaceKey};
+use crate::query::groups::{GroupBy, NameKey, OwnerKey};
 use crate::query::overlay::FrameLine;
 use crate::query::{Description, Snapshot, family};
 use crate::scene::labels::{shorten_middle, shown_name};
@@ -212,7 +212,7 @@ impl DetailsPanel {
         let label = egui::Label::new(RichText::new(&short).font(font).strong()).sense(egui::Sense::click());
         let response = ui.add(label.extend());
         let response = if short == whole { response } else { response.on_hover_text(tip(name)) };
-        let value = PanelValue::from_name(name, self.name).of_function(self.function.clone());
+        let value = PanelValue::from_name(name, self.name).with_function(self.function.clone());
         context_menu(&response).show(|ui| commands.extend(value_menu::show(ui, &value)));
     }
 
@@ -390,8 +390,8 @@ fn innermost_function(snapshot: &Snapshot, row: RowIdx) -> Option<SampledFunctio
 fn group_key(label: &str) -> Option<GroupBy> {
     let (name, track) = match label {
         "Category" => (Some(NameKey::Category), None),
-        "Track" => (None, Some(PlaceKey::Thread)),
-        "Process" => (None, Some(PlaceKey::Process)),
+        "Track" => (None, Some(OwnerKey::Thread)),
+        "Process" => (None, Some(OwnerKey::Process)),
         _ => return None,
     };
     Some(GroupBy::Keys { name, track })

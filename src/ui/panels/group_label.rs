@@ -3,7 +3,7 @@
 use crate::base::time::grouped_digits;
 use crate::model::TrackIdx;
 use crate::query::Snapshot;
-use crate::query::groups::{GroupBy, NameKey, PlaceKey, SpanGroup};
+use crate::query::groups::{GroupBy, NameKey, OwnerKey, SpanGroup};
 use crate::query::totals::{GroupValue, Totals};
 use crate::scene::labels::NO_NAME;
 use crate::scene::titles::{process_title, track_title};
@@ -37,12 +37,12 @@ pub(super) fn group_word(by: &GroupBy) -> GroupWord {
         GroupBy::Keys { name, track } => match (name, track) {
             (Some(NameKey::Name) | None, None) => ("Name", "name", "names"),
             (Some(NameKey::Category), None) => ("Category", "category", "categories"),
-            (None, Some(PlaceKey::Thread)) => ("Thread", "thread", "threads"),
-            (None, Some(PlaceKey::Process)) => ("Process", "process", "processes"),
-            (Some(NameKey::Name), Some(PlaceKey::Thread)) => ("Name and thread", "pair", "pairs"),
-            (Some(NameKey::Name), Some(PlaceKey::Process)) => ("Name and process", "pair", "pairs"),
-            (Some(NameKey::Category), Some(PlaceKey::Thread)) => ("Category and thread", "pair", "pairs"),
-            (Some(NameKey::Category), Some(PlaceKey::Process)) => ("Category and process", "pair", "pairs"),
+            (None, Some(OwnerKey::Thread)) => ("Thread", "thread", "threads"),
+            (None, Some(OwnerKey::Process)) => ("Process", "process", "processes"),
+            (Some(NameKey::Name), Some(OwnerKey::Thread)) => ("Name and thread", "pair", "pairs"),
+            (Some(NameKey::Name), Some(OwnerKey::Process)) => ("Name and process", "pair", "pairs"),
+            (Some(NameKey::Category), Some(OwnerKey::Thread)) => ("Category and thread", "pair", "pairs"),
+            (Some(NameKey::Category), Some(OwnerKey::Process)) => ("Category and process", "pair", "pairs"),
         },
     };
     GroupWord { title, singular, plural }
@@ -79,13 +79,13 @@ pub(super) fn group_label(totals: &Totals, group: SpanGroup, snapshot: &Snapshot
     });
     let processes = &snapshot.tracks().processes;
     let track = track.map(|track| match track {
-        PlaceKey::Thread => {
+        OwnerKey::Thread => {
             let track = snapshot.track(TrackIdx(group.place));
             let (title, id) = track_title(track);
             let process = process_title(&processes[track.process.index()]);
             (title, [id, process].into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join("  ·  "))
         }
-        PlaceKey::Process => (process_title(&processes[group.place as usize]), String::new()),
+        OwnerKey::Process => (process_title(&processes[group.place as usize]), String::new()),
     });
     let joined = |texts: [&str; 2], between: &str| match texts {
         ["", text] | [text, ""] => text.to_owned(),

@@ -184,7 +184,7 @@ impl Rows for SampleRows {
             let paths = &lines.table.paths;
             let event = paths.event.and_then(|event| paths.events.get(event)).cloned();
             let function = SampledFunction { key: self.function(row), event };
-            return PanelValue::from_name(&name, idx).of_function(Some(function));
+            return PanelValue::from_name(&name, idx).with_function(Some(function));
         }
         self.cell(row, column).value()
     }

@@ -23,7 +23,7 @@ use crate::export::values::TableSource;
 use crate::model::NameIdx;
 use crate::query::Snapshot;
 use crate::query::group_choice::GroupChoice;
-use crate::query::groups::{GroupBy, NameKey, PlaceKey, SpanGroup};
+use crate::query::groups::{GroupBy, NameKey, OwnerKey, SpanGroup};
 use crate::scene::labels::shown;
 use crate::ui::command::{Command, PanelCommand, TimelineCommand};
 use crate::ui::command_line::PanelCommandLine;
@@ -49,18 +49,18 @@ const NARROW_POINTS: f32 = 640.0;
 
 /// The keys in the menu; span arguments are too many for a menu.
 const KEYS: [GroupBy; 8] = {
-    const fn keys(name: Option<NameKey>, track: Option<PlaceKey>) -> GroupBy {
+    const fn keys(name: Option<NameKey>, track: Option<OwnerKey>) -> GroupBy {
         GroupBy::Keys { name, track }
     }
     [
         keys(Some(NameKey::Name), None),
         keys(Some(NameKey::Category), None),
-        keys(None, Some(PlaceKey::Thread)),
-        keys(None, Some(PlaceKey::Process)),
-        keys(Some(NameKey::Name), Some(PlaceKey::Thread)),
-        keys(Some(NameKey::Name), Some(PlaceKey::Process)),
-        keys(Some(NameKey::Category), Some(PlaceKey::Thread)),
-        keys(Some(NameKey::Category), Some(PlaceKey::Process)),
+        keys(None, Some(OwnerKey::Thread)),
+        keys(None, Some(OwnerKey::Process)),
+        keys(Some(NameKey::Name), Some(OwnerKey::Thread)),
+        keys(Some(NameKey::Name), Some(OwnerKey::Process)),
+        keys(Some(NameKey::Category), Some(OwnerKey::Thread)),
+        keys(Some(NameKey::Category), Some(OwnerKey::Process)),
     ]
 };
 

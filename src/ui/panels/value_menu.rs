@@ -36,7 +36,7 @@ impl PanelValue {
 
     /// Sets the key of an argument, for copying.
     #[must_use]
-    pub(crate) fn of_argument(self, key: &str) -> Self {
+    pub(crate) fn parse_argument(self, key: &str) -> Self {
         Self { key: Some(key.to_owned()), ..self }
     }
 
@@ -48,7 +48,7 @@ impl PanelValue {
 
     /// Sets the sampled function.
     #[must_use]
-    pub(crate) fn of_function(self, function: Option<SampledFunction>) -> Self {
+    pub(crate) fn with_function(self, function: Option<SampledFunction>) -> Self {
         Self { function, ..self }
     }
 

@@ -201,8 +201,8 @@ fn wheel(timeline: &mut Timeline, ui: &Ui, layout: &TimelineLayout) {
         (input.smooth_scroll_delta(), input.zoom_delta(), is_pinch)
     });
     let scale = f64::from(timeline.scale());
-    let Some((at, place)) = wheel_place(timeline, ui, layout) else { return };
-    let only_scrolls = place == WheelPlace::Rows;
+    let Some((at, place)) = wheel_target(timeline, ui, layout) else { return };
+    let only_scrolls = place == WheelTarget::Rows;
     // With Ctrl, egui reports the wheel as a zoom.
     let with_ctrl = if is_pinch { 0.0 } else { zoom.ln() * WHEEL_POINTS_PER_E };
     let (scrolled, zoomed) = match timeline.view.navigation().wheel {
@@ -216,8 +216,8 @@ fn wheel(timeline: &mut Timeline, ui: &Ui, layout: &TimelineLayout) {
     #[expect(clippy::float_cmp, reason = "exactly one means that nothing was turned")]
     if factor != 1.0 {
         let at_x_px = match place {
-            WheelPlace::Map => view.x_from_time(minimap::time_at(timeline, layout, at)),
-            WheelPlace::Time | WheelPlace::Rows => f64::from(at.x - layout.canvas.left()) * scale,
+            WheelTarget::Map => view.x_from_time(minimap::time_at(timeline, layout, at)),
+            WheelTarget::Time | WheelTarget::Rows => f64::from(at.x - layout.canvas.left()) * scale,
         };
         view.zoom(factor, at_x_px);
     }
@@ -238,7 +238,7 @@ fn wheel(timeline: &mut Timeline, ui: &Ui, layout: &TimelineLayout) {
 
 /// The effect of the wheel at a point.
 #[derive(Clone, Copy, PartialEq)]
-enum WheelPlace {
+enum WheelTarget {
     /// Scrolls, or zooms at the time of the canvas under the pointer.
     Time,
     /// Scrolls, or zooms at the time of the minimap under the pointer.
@@ -248,15 +248,15 @@ enum WheelPlace {
 }
 
 /// Returns the pointer and the effect of the wheel there; `None` outside the timeline, or below a window.
-fn wheel_place(timeline: &Timeline, ui: &Ui, layout: &TimelineLayout) -> Option<(Pos2, WheelPlace)> {
+fn wheel_target(timeline: &Timeline, ui: &Ui, layout: &TimelineLayout) -> Option<(Pos2, WheelTarget)> {
     let at = ui.input(|input| input.pointer.hover_pos())?;
     let is_on = |rect| ui.rect_contains_pointer(rect);
     let place = if is_on(layout.names()) || super::scroll_bar::track(timeline, layout).is_some_and(is_on) {
-        WheelPlace::Rows
+        WheelTarget::Rows
     } else if is_on(layout.minimap) {
-        WheelPlace::Map
+        WheelTarget::Map
     } else if is_on(layout.rows()) || is_on(layout.ruler) {
-        WheelPlace::Time
+        WheelTarget::Time
     } else {
         return None;
     };

@@ -85,7 +85,7 @@ impl Timeline {
     /// Copies the view from another timeline of the same trace, whose tracks and names may have other indices. Copies
     /// the visible time, the selected span, the selected time, derived tracks and the groups of the user.
     pub(crate) fn look_as(&mut self, other: &Self) {
-        let (start_ns, end_ns, _) = other.place_in_view();
+        let (start_ns, end_ns, _) = other.view_position();
         self.view.show_when_sized(start_ns, end_ns);
         self.selection.select_range(other.selection.range());
         self.derived = other.derived.for_other(&self.snapshot);

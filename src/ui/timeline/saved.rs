@@ -60,7 +60,7 @@ impl Timeline {
 
     /// Returns the first nanosecond in view, the first after it, and the scroll offset in pixels.
     #[must_use]
-    pub(crate) fn place_in_view(&self) -> (i64, i64, f64) {
+    pub(crate) fn view_position(&self) -> (i64, i64, f64) {
         let view = self.view.target();
         (view.start_ns(), view.end_ns(), self.view.now().scroll_px())
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::counts::Counters;
 use super::header::PerfHeader;
-use super::maps::{FramePlace, Maps};
+use super::maps::{FrameLocation, Maps};
 use super::modules::{FileIdentity, MappedFile};
 use super::raw_stacks::RawStacks;
 use super::rounds::{PerfRecord, lost};
@@ -290,8 +290,8 @@ impl PerfEventBuilder {
     fn frame_name(&mut self, pid: i64, address: u64, place: SourcePos, batch: &mut BatchBuilder) -> NameIdx {
         let frame_place = self.maps.place(pid, address);
         let key = match frame_place {
-            FramePlace::File { module, address } => Some((module, address)),
-            FramePlace::Function(_) | FramePlace::Nowhere { .. } => None,
+            FrameLocation::File { module, address } => Some((module, address)),
+            FrameLocation::Function(_) | FrameLocation::Nowhere { .. } => None,
         };
         if self.frame_names.0 != batch.names_number() {
             self.frame_names = (batch.names_number(), FxHashMap::default());

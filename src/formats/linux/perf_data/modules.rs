@@ -38,7 +38,7 @@ pub(super) struct FileIdentity {
 }
 
 impl FileIdentity {
-    fn of_any_generation(self) -> Self {
+    fn any_generation(self) -> Self {
         Self { generation: 0, ..self }
     }
 }
@@ -117,10 +117,10 @@ impl MapModules {
         if let Some(&row) = self.row_index.get(&key) {
             return Some(row);
         }
-        let latest = identity.map(|it| (key.0.clone(), None, Some(it.of_any_generation())));
+        let latest = identity.map(|it| (key.0.clone(), None, Some(it.any_generation())));
         // A generation that was unknown until now.
         if let Some(&row) = latest.as_ref().and_then(|latest| self.row_index.get(latest))
-            && self.rows[row].identity == identity.map(FileIdentity::of_any_generation)
+            && self.rows[row].identity == identity.map(FileIdentity::any_generation)
         {
             self.rows[row].identity = identity;
             self.row_index.insert(key, row);
@@ -195,7 +195,7 @@ impl MapModules {
         let (is_only, is_last) = (files.unidentified <= 1, files.last == row);
         let listed = self.listed.get(path).filter(|_| is_only || is_last && identity.is_some());
         let build_id = build_id.as_ref().or_else(|| listed?.as_ref());
-        let latest = identity.map(|it| (Arc::clone(path), None, Some(it.of_any_generation())));
+        let latest = identity.map(|it| (Arc::clone(path), None, Some(it.any_generation())));
         let is_gone = latest.is_none_or(|latest| self.row_index.get(&latest) != Some(&row));
         Module {
             build_id: build_id.cloned(),

@@ -1,7 +1,7 @@
 //! User stacks recorded as bytes with registers (`--call-graph dwarf`). Passes them to the unwinder, which has access
 //! to the files. Supports x86-64 only; stacks of other machines keep only their innermost frame.
 
-use super::maps::{FramePlace, Maps};
+use super::maps::{FrameLocation, Maps};
 use super::wire::{PerfBytes, ProgramState};
 use crate::base::budget_shares::BudgetShare;
 use crate::formats::ReadContext;
@@ -104,8 +104,8 @@ fn registers(state: &ProgramState<'_>) -> Option<[Option<u64>; REGISTERS]> {
 impl MappedCode for ProcessCode<'_> {
     fn place(&mut self, address: u64) -> Option<(usize, u64)> {
         match self.maps.place(self.pid, address) {
-            FramePlace::File { module, address } => Some((module, address)),
-            FramePlace::Function(_) | FramePlace::Nowhere { .. } => None,
+            FrameLocation::File { module, address } => Some((module, address)),
+            FrameLocation::Function(_) | FrameLocation::Nowhere { .. } => None,
         }
     }
 

@@ -6,7 +6,7 @@ use super::events::PerfEventBuilder;
 use super::header::{ARCH, EVENT_DESC, HEADER_BYTES_MAX, PerfHeader, begins, is_big_endian};
 use super::rounds::{PerfRecord, Rounds};
 use super::wire::{Attr, MAGIC, PerfBytes, RECORD_HEADER_BYTES, kind};
-use crate::formats::format::{Format, Opener, Shown};
+use crate::formats::format::{DataKind, Format, Opener};
 use crate::formats::input::byte_reader::ByteReader;
 use crate::formats::input::source::Source;
 use crate::formats::output::batch::BatchBuilder;
@@ -27,7 +27,7 @@ pub(crate) const FORMAT: Format = Format {
     name: "perf.data",
     record: "A record is a header of type and length, and a sample laid out as the attributes of its event say.",
     sniff: looks_like_perf_data,
-    shows: &[Shown::Spans, Shown::Instants, Shown::Arguments, Shown::Scheduling, Shown::Samples],
+    shows: &[DataKind::Spans, DataKind::Instants, DataKind::Arguments, DataKind::Scheduling, DataKind::Samples],
     opener: Opener::Trace(|source, _| open(source)),
 };
 

@@ -14,7 +14,7 @@ impl BatchSink for Taken {
     }
 }
 
-const PLACE: SourcePos = SourcePos::Offset(0);
+const POS: SourcePos = SourcePos::Offset(0);
 
 fn task(tid: i64, name: &str) -> SchedulerTask<'_> {
     SchedulerTask { tid, name: name.as_bytes(), priority: Some(120) }
@@ -38,7 +38,7 @@ fn fed(feed: &[SchedulerCall<'_>]) -> (Vec<Seen>, Vec<Batch>) {
         step(&mut scheduler, &mut batch);
         batch.flush(&mut taken).unwrap();
     }
-    scheduler.finish(&mut batch, PLACE);
+    scheduler.finish(&mut batch, POS);
     batch.flush(&mut taken).unwrap();
     let mut seen: Vec<Seen> = Vec::new();
     for batch in &taken.0 {
@@ -58,12 +58,12 @@ fn a_switch_ends_the_run_before_it_and_sets_the_states_of_both_threads() {
     let idle = task(0, "swapper/2");
     let (seen, batches) = fed(&[
         &|scheduler, _| scheduler.set_process(7, 5),
-        &|scheduler, batch| scheduler.switch(batch, &switch(10, idle, "R", task(7, "a")), PLACE),
-        &|scheduler, batch| scheduler.switch(batch, &switch(30, task(7, "a"), "S", task(8, "b")), PLACE),
-        &|scheduler, batch| scheduler.wake(batch, 35, &task(7, "a"), Some(8), PLACE),
-        &|scheduler, batch| scheduler.switch(batch, &switch(40, task(8, "b"), "R+", idle), PLACE),
-        &|scheduler, batch| scheduler.switch(batch, &switch(50, idle, "R", task(7, "renamed")), PLACE),
-        &|scheduler, batch| scheduler.wake(batch, 90, &task(8, "b"), None, PLACE),
+        &|scheduler, batch| scheduler.switch(batch, &switch(10, idle, "R", task(7, "a")), POS),
+        &|scheduler, batch| scheduler.switch(batch, &switch(30, task(7, "a"), "S", task(8, "b")), POS),
+        &|scheduler, batch| scheduler.wake(batch, 35, &task(7, "a"), Some(8), POS),
+        &|scheduler, batch| scheduler.switch(batch, &switch(40, task(8, "b"), "R+", idle), POS),
+        &|scheduler, batch| scheduler.switch(batch, &switch(50, idle, "R", task(7, "renamed")), POS),
+        &|scheduler, batch| scheduler.wake(batch, 90, &task(8, "b"), None, POS),
     ]);
     let (none, awake) = (EventFlags::NONE, EventFlags::AWAKE);
     let (run, wakes) = (EventFlags::PLACED, awake.with(EventFlags::FROM_REST));
@@ -98,8 +98,8 @@ fn a_switch_ends_the_run_before_it_and_sets_the_states_of_both_threads() {
 #[test]
 fn a_switch_from_another_thread_than_the_one_that_runs_is_counted() {
     let (seen, batches) = fed(&[
-        &|scheduler, batch| scheduler.switch(batch, &switch(10, task(0, ""), "R", task(7, "a")), PLACE),
-        &|scheduler, batch| scheduler.switch(batch, &switch(30, task(9, "c"), "D", task(0, "")), PLACE),
+        &|scheduler, batch| scheduler.switch(batch, &switch(10, task(0, ""), "R", task(7, "a")), POS),
+        &|scheduler, batch| scheduler.switch(batch, &switch(30, task(9, "c"), "D", task(0, "")), POS),
     ]);
     let mismatched: u64 = batches.iter().map(|batch| batch.losses.count(Loss::MismatchedEnd)).sum();
     assert_eq!(mismatched, 1);
@@ -112,10 +112,10 @@ fn a_switch_from_another_thread_than_the_one_that_runs_is_counted() {
 fn a_lost_switch_keeps_the_state_of_a_thread_that_runs_on_another_cpu() {
     let on = |cpu, switch: Switch<'static>| Switch { cpu, ..switch };
     let (seen, _) = fed(&[
-        &|scheduler, batch| scheduler.switch(batch, &on(2, switch(10, task(0, ""), "R", task(7, "a"))), PLACE),
-        &|scheduler, batch| scheduler.switch(batch, &on(3, switch(20, task(0, ""), "R", task(7, "a"))), PLACE),
-        &|scheduler, batch| scheduler.switch(batch, &on(2, switch(30, task(9, "c"), "S", task(0, ""))), PLACE),
-        &|scheduler, batch| scheduler.switch(batch, &on(3, switch(40, task(7, "a"), "S", task(0, ""))), PLACE),
+        &|scheduler, batch| scheduler.switch(batch, &on(2, switch(10, task(0, ""), "R", task(7, "a"))), POS),
+        &|scheduler, batch| scheduler.switch(batch, &on(3, switch(20, task(0, ""), "R", task(7, "a"))), POS),
+        &|scheduler, batch| scheduler.switch(batch, &on(2, switch(30, task(9, "c"), "S", task(0, ""))), POS),
+        &|scheduler, batch| scheduler.switch(batch, &on(3, switch(40, task(7, "a"), "S", task(0, ""))), POS),
     ]);
     let states = seen.iter().filter(|seen| seen.1 == TrackKind::State && seen.2 == "7");
     let states: Vec<_> = states.map(|state| (state.0, &*state.3)).collect();
@@ -139,9 +139,9 @@ fn states_by_process(batches: &[Batch]) -> Vec<(String, String, String)> {
 fn a_thread_that_runs_before_its_process_is_known_is_one_thread() {
     let (mut scheduler, mut batch, mut taken) =
         (Scheduler::default(), BatchBuilder::new(ChunkLimits::default()), Taken::default());
-    scheduler.switch(&mut batch, &switch(10, task(0, ""), "R", task(7, "a")), PLACE);
+    scheduler.switch(&mut batch, &switch(10, task(0, ""), "R", task(7, "a")), POS);
     scheduler.learn_process(&mut batch, 7, 5);
-    scheduler.switch(&mut batch, &switch(30, task(7, "a"), "S", task(0, "")), PLACE);
+    scheduler.switch(&mut batch, &switch(30, task(7, "a"), "S", task(0, "")), POS);
     batch.flush(&mut taken).unwrap();
     let state = |name: &str| ("5".to_owned(), "7".to_owned(), name.to_owned());
     assert_eq!(states_by_process(&taken.0), [state("Running"), state("Sleeping")]);
@@ -153,9 +153,9 @@ fn a_thread_that_runs_before_its_process_is_known_is_one_thread() {
 fn a_new_thread_of_the_id_of_another_ends_the_state_of_the_former() {
     let (_, batches) = fed(&[
         &|scheduler, batch| scheduler.learn_process(batch, 7, 5),
-        &|scheduler, batch| scheduler.switch(batch, &switch(10, task(7, "a"), "S", task(0, "")), PLACE),
+        &|scheduler, batch| scheduler.switch(batch, &switch(10, task(7, "a"), "S", task(0, "")), POS),
         &|scheduler, _| scheduler.set_process(7, 6),
-        &|scheduler, batch| scheduler.wake(batch, 20, &task(7, "b"), None, PLACE),
+        &|scheduler, batch| scheduler.wake(batch, 20, &task(7, "b"), None, POS),
     ]);
     let state = |pid: &str, name: &str| (pid.to_owned(), "7".to_owned(), name.to_owned());
     assert_eq!(states_by_process(&batches), [state("5", "Sleeping"), state("5", ""), state("6", "Runnable")]);
@@ -164,7 +164,7 @@ fn a_new_thread_of_the_id_of_another_ends_the_state_of_the_former() {
 #[test]
 fn a_thread_that_ends_is_in_no_state() {
     let (seen, _) = fed(&[&|scheduler, batch| {
-        scheduler.switch(batch, &switch(10, task(7, "a"), "X", task(0, "")), PLACE);
+        scheduler.switch(batch, &switch(10, task(7, "a"), "X", task(0, "")), POS);
     }]);
     assert_eq!((seen.len(), &*seen[0].3), (1, ""));
 }

@@ -3,7 +3,7 @@
 use rustc_hash::FxHashMap;
 
 use super::paths::{CallGraph, CostEvent, emit};
-use crate::formats::format::{Format, Opener, Shown};
+use crate::formats::format::{DataKind, Format, Opener};
 use crate::formats::input::lines::{LineReader, TextLine, head_lines};
 use crate::formats::input::source::Source;
 use crate::formats::output::batch::BatchBuilder;
@@ -16,7 +16,7 @@ pub(crate) const FORMAT: Format = Format {
     name: "Callgrind profile",
     record: "A cost is a line of numbers below a function: \"fn=main\", then \"3 100\".",
     sniff: looks_like_callgrind,
-    shows: &[Shown::Arguments, Shown::Samples],
+    shows: &[DataKind::Arguments, DataKind::Samples],
     opener: Opener::Trace(|source, _| Ok(Reader::Stream(Box::new(Callgrind { source: Some(source) })))),
 };
 

@@ -14,7 +14,7 @@ use super::wire::{
     Category, FirefoxObject, FirefoxStackTables, FirefoxTable, Library, MarkerSchema, SampleUnits, marker_phase,
     phase_of_unphased,
 };
-use crate::formats::format::{Format, Opener, Shown};
+use crate::formats::format::{DataKind, Format, Opener};
 use crate::formats::input::source::Source;
 use crate::formats::json::document::{Document, JsonExtent, TimeUnit, id};
 use crate::formats::json::sniff::has_key;
@@ -25,13 +25,13 @@ use crate::model::args::Detail;
 use crate::model::{Batch, Event, EventFlags, EventKind, Id, Loss, Metadata, NameIdx, SourcePos, TrackKey, TrackKind};
 
 /// Limit for nested processes.
-const PROCESSES_DEEP_MAX: u32 = 16;
+const NESTED_PROCESSES_MAX: u32 = 16;
 
 pub(crate) const FORMAT: Format = Format {
     name: "Firefox profile",
     record: "A sample is a row of samples in a thread, with a stack and a time.",
     sniff: looks_like_firefox,
-    shows: &[Shown::Spans, Shown::Instants, Shown::Counters, Shown::Arguments, Shown::Samples],
+    shows: &[DataKind::Spans, DataKind::Instants, DataKind::Counters, DataKind::Arguments, DataKind::Samples],
     opener: Opener::Trace(|source, _| Ok(open(source))),
 };
 
@@ -196,7 +196,7 @@ impl<'d> FirefoxEventBuilder<'d, '_> {
         drop(shared);
         let mut processes = document.items(processes);
         while let Some(process) = processes.next()? {
-            if depth >= PROCESSES_DEEP_MAX {
+            if depth >= NESTED_PROCESSES_MAX {
                 self.batch.lose(Loss::DeepNesting, process.place());
                 break;
             }

@@ -7,7 +7,7 @@ use super::dropped_frames::DroppedFrames;
 use super::fields::{profile, value_type};
 use super::stacks::{PprofSample, PprofStacks};
 use super::tables::{ProfileMemory, ProfileTables, read_message};
-use crate::formats::format::{Format, Opener, Shown};
+use crate::formats::format::{DataKind, Format, Opener};
 use crate::formats::input::source::{HEAD_BYTES, Source};
 use crate::formats::output::args::ArgsWriter;
 use crate::formats::output::batch::{BatchBuilder, text};
@@ -22,7 +22,7 @@ pub(crate) const FORMAT: Format = Format {
     name: "pprof",
     record: "A record is a Sample message, which names locations and has a value for each type.",
     sniff: looks_like_pprof,
-    shows: &[Shown::Arguments, Shown::Samples],
+    shows: &[DataKind::Arguments, DataKind::Samples],
     opener: Opener::Trace(|source, _| Ok(open(source))),
 };
 

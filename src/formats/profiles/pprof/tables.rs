@@ -273,7 +273,7 @@ impl<'m> ProfileTables<'m> {
             return category.clone();
         }
         let mapping = self.mappings.get(&id)?;
-        let category = modules.modules.of_function(self.file(mapping), mapping.kind, batch);
+        let category = modules.modules.with_function(self.file(mapping), mapping.kind, batch);
         modules.by_mapping.insert(id, category.clone());
         category
     }

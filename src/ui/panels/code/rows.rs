@@ -19,7 +19,7 @@ use crate::ui::theme::Theme;
 const TAB: &str = "    ";
 
 const TEXT: usize = 0;
-const PLACE: usize = 1;
+const POS: usize = 1;
 const SELF: usize = 2;
 const TOTAL: usize = 3;
 const CALLEE: usize = 4;
@@ -175,7 +175,7 @@ impl Rows for CodeRows {
             (SELF, Some(sums)) if sums.own.samples > 0 => return TableCell::Number(self.weight(sums.own.weight)),
             (TOTAL, Some(sums)) if sums.total.samples > 0 => return TableCell::Number(self.weight(sums.total.weight)),
             (TEXT, _) => &row.text,
-            (PLACE, _) => &row.place,
+            (POS, _) => &row.place,
             (CALLEE, _) => &row.callee,
             (INLINED, _) => &row.inlined,
             (LINE, _) => &row.line,

@@ -32,7 +32,7 @@ const SWITCHES: [(FlameEdit, &str, &str); 4] = [
 ];
 
 /// Shows the menu of a bar. Returns a command for the window.
-pub(super) fn of_bar(
+pub(super) fn bar_menu(
     ui: &mut Ui,
     snapshot: &Snapshot,
     picture: &FlamePicture,
@@ -53,7 +53,7 @@ pub(super) fn of_bar(
                 PathsOf::Samples(event) => Some(SampledFunction { key: key.clone(), event: event.clone() }),
                 PathsOf::Spans => None,
             };
-            PanelValue::from_name(&key.name, name).of_function(function)
+            PanelValue::from_name(&key.name, name).with_function(function)
         }
         None => PanelValue::new(&*key.name),
     };
@@ -94,7 +94,7 @@ pub(super) fn of_bar(
 }
 
 /// Shows the menu of options.
-pub(super) fn of_options(ui: &mut Ui, weight: Option<String>, look: &mut BarLook, history: &mut FlameHistory) {
+pub(super) fn options_menu(ui: &mut Ui, weight: Option<String>, look: &mut BarLook, history: &mut FlameHistory) {
     let mut view = history.current.view.clone();
     if let Some(title) = weight {
         ui.radio_value(&mut view.measure, Measure::Weight, format!("Widths: {title}"));
@@ -121,7 +121,7 @@ pub(super) fn of_options(ui: &mut Ui, weight: Option<String>, look: &mut BarLook
 }
 
 /// Shows the active edits, each as a button that removes it.
-pub(super) fn of_edits(ui: &mut Ui, history: &mut FlameHistory) {
+pub(super) fn edits_menu(ui: &mut Ui, history: &mut FlameHistory) {
     let key = |key: &FunctionKey| short(&key.name);
     let mut removed = None;
     if let Some(focus) = &history.current.view.focus {

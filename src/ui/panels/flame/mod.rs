@@ -259,10 +259,10 @@ impl FlamePanel {
         let amounts = self.answer.as_ref().map(|answer| Amounts::new(&answer.paths));
         let weight = amounts.filter(Amounts::has_weight).map(|amounts| amounts.weight_title());
         ui.menu_button("Options", |ui| {
-            menu_bar::scrolled(ui, |ui| menu::of_options(ui, weight, &mut self.look, &mut self.history));
+            menu_bar::scrolled(ui, |ui| menu::options_menu(ui, weight, &mut self.look, &mut self.history));
         });
         self.show_search(ui, snapshot, theme);
-        menu::of_edits(ui, &mut self.history);
+        menu::edits_menu(ui, &mut self.history);
         self.show_way(ui);
     }
 
@@ -411,7 +411,7 @@ impl FlamePanel {
             context_menu(&shown.response).show(|ui| {
                 let of = if self.samples { PathsOf::Samples(self.event.clone()) } else { PathsOf::Spans };
                 let history = &mut self.history;
-                menu_bar::scrolled(ui, |ui| commands.extend(menu::of_bar(ui, snapshot, picture, bar, &of, history)));
+                menu_bar::scrolled(ui, |ui| commands.extend(menu::bar_menu(ui, snapshot, picture, bar, &of, history)));
             });
         }
         if let Some(pointed) = shown.pointed {
