@@ -175,7 +175,7 @@ fn find_names(
     let paths = || query.sources.files().iter().map(SourceFile::path);
     let cache = query.cache.as_deref().map(NameCache::in_folder);
     let locator = Locator::for_traces(paths(), &query.folders).with_cache(cache);
-    let frames = TraceFrames::of(snapshot);
+    let frames = TraceFrames::from_snapshot(snapshot);
     let found = look_up(snapshot, &frames, &locator, query.bytes_max, cancel, progress)?;
     let overlay = overlay(snapshot, &frames, &found, cancel)?.map(Arc::new);
     let traces: Vec<_> = paths().collect();
@@ -212,7 +212,7 @@ fn list_code(
     let paths = || query.sources.files().iter().map(SourceFile::path);
     let locator = Locator::for_traces(paths(), &query.folders);
     let folders = SourceFolders::for_traces(paths(), &query.folders, request.source_maps.clone());
-    let frames = TraceFrames::of(snapshot);
+    let frames = TraceFrames::from_snapshot(snapshot);
     let samples = CodeSamples { snapshot, frames: &frames, found: &found.0, histogram: &histogram, event };
     let code = list(samples, &function, (&locator, &folders), query.bytes_max, cancel)?;
     let code = if code.sums.total.samples > 0 { Ok(Arc::new(code)) } else { Err(NoFunction::Unsampled) };

@@ -292,8 +292,8 @@ mod portal {
             }
 
             fn set(&self, namespace: &str, key: &str, value: Value<'_>) {
-                let place = (namespace.to_owned(), key.to_owned());
-                self.settings.lock().unwrap().insert(place, value.try_to_owned().unwrap());
+                let setting = (namespace.to_owned(), key.to_owned());
+                self.settings.lock().unwrap().insert(setting, value.try_to_owned().unwrap());
                 self.say(namespace, key, value);
             }
 

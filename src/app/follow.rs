@@ -74,8 +74,8 @@ impl FollowTask {
         self.is_paused
     }
 
-    /// Takes a snapshot, and returns it unless paused.
-    pub(super) fn take(
+    /// Receives a snapshot, and returns it unless paused.
+    pub(super) fn receive_snapshot(
         &mut self,
         snapshot: (Snapshot, LiveDensity),
         counts: FollowCounts,

@@ -142,7 +142,7 @@ impl OpenTrace {
 
     /// Orders tracks by counts, if they are awaited. Returns the layout to compute in the background.
     pub(super) fn take_ranks(&mut self, ranks: TrackRanks) -> Option<ArrangeJob> {
-        self.ranks.take(ranks, &mut self.timeline)
+        self.ranks.apply(ranks, &mut self.timeline)
     }
 
     /// Returns the progress of a count for the order of tracks, or why the order has no effect.
@@ -172,7 +172,7 @@ impl OpenTrace {
 
     /// Sets the flows of a row, if they are awaited.
     pub(super) fn set_flows(&mut self, of: TaskId, row: RowIdx, flows: Arc<FlowChain>) {
-        if let Some(flows) = self.flows.take(of, row, flows, self.timeline.snapshot()) {
+        if let Some(flows) = self.flows.accept_answer(of, row, flows, self.timeline.snapshot()) {
             self.show_flows(flows);
         }
     }

@@ -349,7 +349,7 @@ impl Panels {
             Answer::NumberOf(row, number) => set.spans.take_number(row, number),
             Answer::Neighbour(found) => return set.search.take_neighbour(found),
             Answer::Namesake(found) => {
-                let (row, further) = self.namesakes.take(found, (timeline.selected(), timeline.snapshot()));
+                let (row, further) = self.namesakes.accept_answer(found, (timeline.selected(), timeline.snapshot()));
                 if let Some(question) = further {
                     self.ask(question, timeline.snapshot(), wake);
                 }

@@ -17,11 +17,11 @@ const ASKED_EVERY: Duration = Duration::from_secs(1);
 /// The flows of the selected row, known and queried.
 #[derive(Default)]
 pub(super) struct SelectedFlows {
-    asked: Option<Asked>,
-    found: Option<Found>,
+    asked: Option<FlowQuery>,
+    found: Option<FoundFlows>,
 }
 
-struct Asked {
+struct FlowQuery {
     id: TaskId,
     snapshot: Snapshot,
     row: RowIdx,
@@ -30,7 +30,7 @@ struct Asked {
     _task: CancelOnDrop,
 }
 
-struct Found {
+struct FoundFlows {
     snapshot: Snapshot,
     row: RowIdx,
     flows: Arc<FlowChain>,
@@ -55,13 +55,13 @@ impl SelectedFlows {
         if self.asked.as_ref().is_none_or(|asked| asked.has_answer && asked.at.elapsed() >= ASKED_EVERY) {
             let task = tasks::find_flows(id, snapshot.clone(), row, wake);
             let (snapshot, at) = (snapshot.clone(), Instant::now());
-            self.asked = Some(Asked { id, snapshot, row, at, has_answer: false, _task: task });
+            self.asked = Some(FlowQuery { id, snapshot, row, at, has_answer: false, _task: task });
         }
         self.in_snapshot(snapshot)
     }
 
     /// Handles an answer, if it is awaited. Returns the flows in the current snapshot.
-    pub(super) fn take(
+    pub(super) fn accept_answer(
         &mut self,
         of: TaskId,
         row: RowIdx,
@@ -70,12 +70,12 @@ impl SelectedFlows {
     ) -> Option<Arc<FlowChain>> {
         let asked = self.asked.as_mut().filter(|asked| asked.id == of && asked.row == row)?;
         asked.has_answer = true;
-        self.found = Some(Found { snapshot: asked.snapshot.clone(), row, flows });
+        self.found = Some(FoundFlows { snapshot: asked.snapshot.clone(), row, flows });
         self.in_snapshot(shown)
     }
 
     fn in_snapshot(&self, shown: &Snapshot) -> Option<Arc<FlowChain>> {
-        let Found { snapshot, flows, .. } = self.found.as_ref()?;
+        let FoundFlows { snapshot, flows, .. } = self.found.as_ref()?;
         if std::ptr::eq(snapshot.store(), shown.store()) {
             return Some(Arc::clone(flows));
         }

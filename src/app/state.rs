@@ -323,8 +323,8 @@ impl App {
     }
 
     /// Records the position and size of the window.
-    pub(crate) fn set_window_geometry(&mut self, place: WindowGeometry) {
-        self.preferences.window = Some(place);
+    pub(crate) fn set_window_geometry(&mut self, geometry: WindowGeometry) {
+        self.preferences.window = Some(geometry);
     }
 
     /// Writes the preferences if they have changed.

@@ -21,10 +21,10 @@ const SHOWN_AFTER: Duration = Duration::from_millis(100);
 /// The count of the tracks that runs, or the last one.
 #[derive(Default)]
 pub(super) struct RankTask {
-    asked: Option<Asked>,
+    asked: Option<RunningCount>,
 }
 
-struct Asked {
+struct RunningCount {
     source: RankSource,
     progress: Progress,
     at: Instant,
@@ -50,7 +50,7 @@ impl RankTask {
             self.asked = None;
             return None;
         }
-        let waits = |asked: &Asked| {
+        let waits = |asked: &RunningCount| {
             let is_same = asked.source.is_same(&source);
             let is_recent = grows && asked.source.order() == source.order() && asked.at.elapsed() < COUNTED_EVERY;
             is_same || is_recent || (grows && asked.is_running && asked.source.order() == source.order())
@@ -58,13 +58,13 @@ impl RankTask {
         if !self.asked.as_ref().is_some_and(waits) {
             let progress = Progress::default();
             let task = tasks::rank_tracks(source.clone(), progress.clone(), wake);
-            self.asked = Some(Asked { source, progress, at: Instant::now(), is_running: true, _task: task });
+            self.asked = Some(RunningCount { source, progress, at: Instant::now(), is_running: true, _task: task });
         }
         None
     }
 
     /// Applies counts that are awaited. Returns the layout to compute in the background.
-    pub(super) fn take(&mut self, ranks: TrackRanks, timeline: &mut Timeline) -> Option<ArrangeJob> {
+    pub(super) fn apply(&mut self, ranks: TrackRanks, timeline: &mut Timeline) -> Option<ArrangeJob> {
         let asked = self.asked.as_mut().filter(|asked| asked.source.is_same(&ranks.source))?;
         asked.is_running = false;
         timeline.set_ranks(Some(ranks))

@@ -214,9 +214,9 @@ impl ApplicationHandler<UserEvent> for Shell {
 
 impl Shell {
     fn open_window(&mut self, event_loop: &ActiveEventLoop) -> Result<OpenWindow, AppError> {
-        let place = self.app.window_geometry();
-        let on_a_screen = place.filter(|place| is_on_a_screen(event_loop, place));
-        let usual = place.map_or((1280.0, 800.0), |place| (place.width, place.height));
+        let geometry = self.app.window_geometry();
+        let on_a_screen = geometry.filter(|geometry| is_on_a_screen(event_loop, geometry));
+        let usual = geometry.map_or((1280.0, 800.0), |geometry| (geometry.width, geometry.height));
         let (width, height) = match on_a_screen {
             // Restored as it was, unless the screens are smaller now.
             Some(_) => {
@@ -231,9 +231,9 @@ impl Shell {
             .with_inner_size(winit::dpi::LogicalSize::new(width.max(480.0), height.max(320.0)))
             .with_min_inner_size(winit::dpi::LogicalSize::new(480.0, 320.0))
             .with_visible(false);
-        if let Some(place) = on_a_screen {
-            attributes = attributes.with_position(winit::dpi::LogicalPosition::new(place.x, place.y));
-            attributes = attributes.with_maximized(place.maximized);
+        if let Some(geometry) = on_a_screen {
+            attributes = attributes.with_position(winit::dpi::LogicalPosition::new(geometry.x, geometry.y));
+            attributes = attributes.with_maximized(geometry.maximized);
         }
         let window =
             event_loop.create_window(attributes).map_err(|error| AppError::NoWindow { reason: error.to_string() })?;
@@ -465,12 +465,12 @@ fn place_of(window: &Window, before: Option<WindowGeometry>) -> WindowGeometry {
 }
 
 /// Returns whether the upper left corner of a restored window is on a screen, since screens may have changed.
-fn is_on_a_screen(event_loop: &ActiveEventLoop, place: &WindowGeometry) -> bool {
+fn is_on_a_screen(event_loop: &ActiveEventLoop, geometry: &WindowGeometry) -> bool {
     event_loop.available_monitors().any(|screen| {
         let position = screen.position().to_logical::<f64>(screen.scale_factor());
         let size = screen.size().to_logical::<f64>(screen.scale_factor());
         let within = |at: f64, from: f64, length: f64| at > from - 1.0 && at < from + length - 100.0;
-        within(place.x, position.x, size.width) && within(place.y, position.y, size.height)
+        within(geometry.x, position.x, size.width) && within(geometry.y, position.y, size.height)
     })
 }
 

@@ -104,7 +104,7 @@ fn every_suggested_name_has_the_ending_of_its_format() {
         ExportFormat::Parquet { by_process: false },
     ] {
         let name = Purpose::Export(format).suggested_name("trace");
-        assert_eq!(ExportFormat::of_name(name.as_ref()), Ok(Some(format)), "{name}");
+        assert_eq!(ExportFormat::from_name(name.as_ref()), Ok(Some(format)), "{name}");
     }
 }
 

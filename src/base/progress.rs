@@ -77,13 +77,13 @@ impl Stage {
 /// Shared counters of one task. Clones refer to the same counters.
 #[derive(Debug, Clone, Default)]
 pub struct Progress {
-    counters: Arc<Counters>,
+    counters: Arc<AtomicProgress>,
     /// Whether it counts a part of a stage that another clone has started.
     is_part: bool,
 }
 
 #[derive(Debug, Default)]
-struct Counters {
+struct AtomicProgress {
     stage: AtomicU8,
     done: AtomicU64,
     total: AtomicU64,

@@ -45,7 +45,7 @@ fn print_once(annotate: &Annotate, how: &Load) -> Result<(), CliError> {
         say_no_samples(&snapshot);
         return write(None, annotate);
     };
-    let frames = TraceFrames::of(&snapshot);
+    let frames = TraceFrames::from_snapshot(&snapshot);
     let trace_names = names(&snapshot, &frames, &annotate.sources, how);
     let function = match choose(&snapshot, &trace_names, &annotate.function, annotate.module.as_deref()) {
         Ok(function) => function,

@@ -347,7 +347,7 @@ fn record(low: LowRecord) -> Result<CliCommand, CliError> {
         let message = "-o -: a recording is kept in files beside OUT, so that OUT must be a file";
         return Err(CliError::Usage(message.to_owned()));
     }
-    if !matches!(ExportFormat::of_name(&output), Ok(None | Some(ExportFormat::Native { .. }))) {
+    if !matches!(ExportFormat::from_name(&output), Ok(None | Some(ExportFormat::Native { .. }))) {
         let message = "-o: a recording is a Longspan trace, OUT.longspan; write other formats with `longspan export`";
         return Err(CliError::Usage(message.to_owned()));
     }
@@ -533,7 +533,7 @@ fn written_format(output: &Path, given: Option<LowFormat>) -> Result<ExportForma
         Some(LowFormat::Csv) => ExportFormat::Csv { cells: Cells::default() },
         Some(LowFormat::Parquet) => ExportFormat::Parquet { by_process: false },
         None => {
-            let named = ExportFormat::of_name(output);
+            let named = ExportFormat::from_name(output);
             named.map_err(|error| CliError::Usage(format!("{error}, or a --format")))?.unwrap_or(ExportFormat::NATIVE)
         }
     })

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 use rayon::ThreadPool;
 
-use self::report::{Distributions, Drawn, FrameTiming, Pass, Report};
+use self::report::{Distributions, DrawTimings, FrameTiming, Pass, Report};
 use super::args::{Bench, Load};
 use super::error::CliError;
 use super::load::{load, starting_over};
@@ -150,7 +150,7 @@ impl Script {
     }
 
     /// Draws the frames of the zoom offscreen, as the window draws them.
-    fn draw(&self, snapshot: &Snapshot) -> Result<Drawn, CliError> {
+    fn draw(&self, snapshot: &Snapshot) -> Result<DrawTimings, CliError> {
         let (width_px, height_px) = (f64::from(self.size.width_px), f64::from(self.size.height_px));
         let mut view = Viewport::covering(snapshot.start_ns(), snapshot.end_ns(), width_px, height_px);
         let zoom = Zoom::new(snapshot, &view, self.frames);
@@ -160,7 +160,7 @@ impl Script {
             range
         });
         let frames = draw_frames(snapshot, target(snapshot), ranges.collect(), self.size, FRAME_TIME)?;
-        Ok(Drawn::from_frames(&frames))
+        Ok(DrawTimings::from_frames(&frames))
     }
 }
 

@@ -30,7 +30,7 @@ fn print_once(symbols: &Symbols, how: &Load) -> Result<(), CliError> {
     if snapshot.tracks().modules.is_empty() {
         say(format_args!("{}: no frame has an address in a module", symbols.sources));
     }
-    let frames = TraceFrames::of(&snapshot);
+    let frames = TraceFrames::from_snapshot(&snapshot);
     let trace_names = if how.has_names {
         names(&snapshot, &frames, &symbols.sources, how)
     } else {
@@ -62,7 +62,7 @@ pub(super) fn load_with_names(sources: &Sources, how: &Load) -> Result<Snapshot,
     if !how.has_names {
         return Ok(snapshot);
     }
-    let frames = TraceFrames::of(&snapshot);
+    let frames = TraceFrames::from_snapshot(&snapshot);
     if frames.is_empty() {
         return Ok(snapshot);
     }

@@ -139,8 +139,8 @@ mod tests {
         ) {
             let (mut indexed, mut scanned) = (AsyncSpans::<0>::default(), AsyncSpans::<{ usize::MAX }>::default());
             let mut number = 0;
-            for (name, end_ns, depth, step, place) in steps {
-                let wanted = scanned.open.get(place).map_or(0, |span| span.number);
+            for (name, end_ns, depth, step, index) in steps {
+                let wanted = scanned.open.get(index).map_or(0, |span| span.number);
                 match step {
                     0 => prop_assert_eq!(indexed.remove(wanted), scanned.remove(wanted)),
                     1 => {

@@ -19,7 +19,7 @@ pub struct DerivedCounter {
 
 /// A counter with its index in the tables.
 #[derive(Debug, Clone)]
-pub(crate) struct PlacedCounter {
+pub(crate) struct ExportedCounter {
     track: TrackIdx,
     pub(super) process: ProcessIdx,
     steps: CounterSteps,
@@ -59,18 +59,18 @@ fn unused_name(tables: &TrackTables, name: &str) -> Arc<str> {
 }
 
 /// Returns the counters of an export, on the last tracks of its tables, with their values in a time range.
-pub(super) fn placed(
+pub(super) fn exported_counters(
     tables: &TrackTables,
     derived: &[DerivedCounter],
     range: (Option<i64>, Option<i64>),
-) -> Vec<PlacedCounter> {
+) -> Vec<ExportedCounter> {
     let first = tables.tracks.len() - derived.len();
-    let place = |(row, counter): (usize, &DerivedCounter)| PlacedCounter {
+    let exported = |(row, counter): (usize, &DerivedCounter)| ExportedCounter {
         track: TrackIdx(row as u32),
         process: tables.tracks[row].process,
         steps: CounterSteps::new(Arc::clone(&counter.series), counter.track.every_ns, range),
     };
-    (first..).zip(derived).map(place).collect()
+    (first..).zip(derived).map(exported).collect()
 }
 
 /// Merges the values of several counters in time order.
@@ -81,7 +81,7 @@ pub(super) struct DerivedValues {
 }
 
 impl DerivedValues {
-    pub(super) fn new(counters: &[PlacedCounter]) -> Self {
+    pub(super) fn new(counters: &[ExportedCounter]) -> Self {
         let counters = counters.iter().map(|counter| (counter.track, counter.steps.clone().peekable()));
         let mut values = Self { counters: counters.collect(), next: None };
         values.find_next();

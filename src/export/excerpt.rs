@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashSet;
 
-use super::derived::PlacedCounter;
+use super::derived::ExportedCounter;
 use super::options::ExportOptions;
 use crate::base::cancel::{Cancel, Cancelled};
 use crate::model::{ProcessIdx, TrackIdx, TrackKind};
@@ -38,7 +38,7 @@ pub(crate) struct Excerpt {
     /// Rows from outside, in time order, parents first.
     pub(crate) outside: Vec<SortedRow>,
     /// Derived tracks besides the rows.
-    pub(crate) derived: Vec<PlacedCounter>,
+    pub(crate) derived: Vec<ExportedCounter>,
 }
 
 /// The rows of an excerpt within its range, in time order.
@@ -110,7 +110,7 @@ impl Excerpt {
 
     /// Returns the excerpt with spans only.
     #[must_use]
-    pub(crate) fn of_spans(&self, snapshot: &Snapshot) -> Self {
+    pub(crate) fn only_spans(&self, snapshot: &Snapshot) -> Self {
         let is_spans = |lane: LaneIdx| snapshot.lane(lane).kind == LaneKind::Spans;
         Self {
             lanes: self.lanes.iter().copied().filter(|&lane| is_spans(lane)).collect(),

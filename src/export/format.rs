@@ -70,7 +70,7 @@ impl ExportFormat {
 
     /// Returns the format for a file name; `None` if it has no extension of [`ENDINGS_TEXT`]. Returns [`PackedName`]
     /// for a compressed file that cannot be written: its content would not match its name.
-    pub(crate) fn of_name(path: &Path) -> Result<Option<Self>, PackedName> {
+    pub(crate) fn from_name(path: &Path) -> Result<Option<Self>, PackedName> {
         let name = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
         let ends_in = |ending: &str| {
             let stem = name.strip_suffix(ending).and_then(|rest| rest.strip_suffix('.'));
@@ -88,7 +88,7 @@ impl ExportFormat {
     /// Returns the file and format of an export with this name, for the selected format `self`. An extension of the
     /// name takes precedence; a name without one gets that of `self`. Fails as [`ExportFormat::of_name`] does.
     pub(crate) fn for_name(self, path: PathBuf) -> Result<(PathBuf, Self), PackedName> {
-        Ok(match Self::of_name(&path)? {
+        Ok(match Self::from_name(&path)? {
             None => (with_ending(path, self.ending()), self),
             // A name does not determine the options of a format, so those of `self` are kept.
             Some(Self::Native { .. }) if matches!(self, Self::Native { .. }) => (path, self),
@@ -171,7 +171,7 @@ mod tests {
         let named = ENDINGS_TEXT.split([',', ' ']).filter_map(|word| word.strip_prefix('.')).collect::<Vec<_>>();
         assert_eq!(named, ENDINGS.iter().map(|(ending, _)| *ending).collect::<Vec<_>>());
         for (ending, format) in ENDINGS {
-            assert_eq!(ExportFormat::of_name(format!("a.{ending}").as_ref()), Ok(Some(*format)), "{ending}");
+            assert_eq!(ExportFormat::from_name(format!("a.{ending}").as_ref()), Ok(Some(*format)), "{ending}");
             assert!(format.endings().any(|known| known == *ending), "{ending}");
         }
     }

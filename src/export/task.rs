@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use super::derived::{DerivedValues, placed};
+use super::derived::{DerivedValues, exported_counters};
 use super::error::SinkError;
 use super::excerpt::Excerpt;
 use super::format::ExportFormat;
@@ -75,10 +75,10 @@ impl Task<'_> {
     pub(super) fn begin(&self, options: &ExportOptions) -> Result<Excerpt, Cancelled> {
         let mut excerpt = Excerpt::new(self.snapshot, options, self.cancel)?;
         if options.format.has_counters() {
-            excerpt.derived = placed(self.tables, &options.derived, excerpt.range);
+            excerpt.derived = exported_counters(self.tables, &options.derived, excerpt.range);
         }
         if matches!(options.format, ExportFormat::Csv { .. }) {
-            excerpt = excerpt.of_spans(self.snapshot);
+            excerpt = excerpt.only_spans(self.snapshot);
         }
         self.progress.begin(Stage::Exporting, excerpt.count(self.snapshot));
         Ok(excerpt)

@@ -55,7 +55,7 @@ struct NinjaCommand {
     modified: Box<[u8]>,
     /// Outputs, at least one.
     outputs: Vec<Box<[u8]>>,
-    place: SourcePos,
+    pos: SourcePos,
 }
 
 impl LineParser for NinjaLog {
@@ -63,7 +63,7 @@ impl LineParser for NinjaLog {
         if line.bytes.is_empty() || line.bytes.starts_with(b"#") {
             return;
         }
-        let Some(command) = NinjaCommand::from_line(line) else { return batch.lose(line.loss(), line.place()) };
+        let Some(command) = NinjaCommand::from_line(line) else { return batch.lose(line.loss(), line.pos()) };
         line.count_missing_end(batch);
         if command.end_ns < self.last_end_ns || self.build == 0 {
             self.lay_out(batch);
@@ -110,7 +110,7 @@ impl NinjaCommand {
             hash: hash.into(),
             modified: modified.into(),
             outputs: vec![output.into()],
-            place: line.place(),
+            pos: line.pos(),
         })
     }
 
@@ -142,7 +142,7 @@ impl NinjaLog {
         for command in commands.drain(..) {
             let end_ns = command.end_ns.max(command.start_ns);
             if end_ns > command.end_ns {
-                batch.lose(Loss::NegativeDuration, command.place);
+                batch.lose(Loss::NegativeDuration, command.pos);
             }
             let row = self.rows.place(command.start_ns, end_ns);
             let (pid, tid) = (Id::Number(self.build), Id::Number(row as i64 + 1));
@@ -153,7 +153,7 @@ impl NinjaLog {
                 batch.batch.metadata.push(Metadata::ThreadSortIndex { pid, tid, sort_index: row as i64 });
             }
             let key = TrackKey::thread(pid, tid);
-            let (track, name) = (batch.track_with(&key), batch.name(&command.outputs[0], None, command.place));
+            let (track, name) = (batch.track_with(&key), batch.name(&command.outputs[0], None, command.pos));
             let args_json = command.args(&mut self.args);
             let detail = batch.batch.chunk.details.push(&Detail { args_json, ..Detail::default() });
             let value = end_ns.abs_diff(command.start_ns);

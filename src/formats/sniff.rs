@@ -167,7 +167,7 @@ mod tests {
     #[test]
     fn formats_in_the_docs_are_those_of_the_table() {
         let row = |format: &Format| {
-            let mark = |shown: &DataKind| if format.shows.contains(shown) { " x |" } else { " |" };
+            let mark = |kind: &DataKind| if format.shows.contains(kind) { " x |" } else { " |" };
             format!("| {} |{}\n", format.name, DataKind::ALL.iter().map(mark).collect::<String>())
         };
         let labels = DataKind::ALL.map(DataKind::label).join(" | ");

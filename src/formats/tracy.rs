@@ -30,7 +30,7 @@ pub(crate) const FORMAT: Format = Format {
 /// Returns whether the first line has the columns of exported zones.
 fn looks_like_zones(head: &[u8]) -> bool {
     let end = memchr::memchr(b'\n', head).unwrap_or(head.len());
-    Columns::from_line(&head[..end]).is_some()
+    CsvColumns::from_line(&head[..end]).is_some()
 }
 
 /// Creates a reader of exported zones.
@@ -41,13 +41,13 @@ fn open(source: Source) -> Reader {
 #[derive(Debug, Default)]
 struct Zones {
     /// `None` until the first line.
-    columns: Option<Columns>,
+    columns: Option<CsvColumns>,
     args: ArgsWriter,
 }
 
 /// The columns that the first line names, and their positions.
 #[derive(Debug)]
-struct Columns {
+struct CsvColumns {
     separator: u8,
     names: Vec<Box<[u8]>>,
     name: usize,
@@ -76,7 +76,7 @@ enum Fit {
     Times,
 }
 
-impl Columns {
+impl CsvColumns {
     /// Parses the first line; returns `None` if a needed column is missing.
     fn from_line(line: &[u8]) -> Option<Self> {
         let line = without_mark(line).trim_ascii_end();
@@ -211,31 +211,31 @@ fn quoted_cells(line: &[u8], separator: u8) -> Option<Vec<Cow<'_, [u8]>>> {
 
 impl LineParser for Zones {
     fn line(&mut self, line: TextLine<'_>, batch: &mut BatchBuilder) {
-        let place = line.place();
+        let pos = line.pos();
         if line.bytes.is_empty() {
             return;
         }
         let Some(columns) = &self.columns else {
-            self.columns = Columns::from_line(line.bytes);
+            self.columns = CsvColumns::from_line(line.bytes);
             if self.columns.is_none() {
-                batch.lose(line.loss(), place);
+                batch.lose(line.loss(), pos);
             }
             return;
         };
-        let Some(row) = columns.split(line.bytes, line.has_end) else { return batch.lose(line.loss(), place) };
+        let Some(row) = columns.split(line.bytes, line.has_end) else { return batch.lose(line.loss(), pos) };
         line.count_missing_end(batch);
-        let Ok(ts_ns) = nanos_from_nanos(&row.cells[columns.start]) else { return batch.lose(line.loss(), place) };
+        let Ok(ts_ns) = nanos_from_nanos(&row.cells[columns.start]) else { return batch.lose(line.loss(), pos) };
         if row.is_plot {
-            return plot(columns, &row.cells, ts_ns, place, batch);
+            return plot(columns, &row.cells, ts_ns, pos, batch);
         }
-        let Ok(dur_ns) = nanos_from_nanos(&row.cells[columns.duration]) else { return batch.lose(line.loss(), place) };
+        let Ok(dur_ns) = nanos_from_nanos(&row.cells[columns.duration]) else { return batch.lose(line.loss(), pos) };
         let thread = columns.thread.map_or(&b""[..], |thread| &row.cells[thread]);
         let tid = parsed(thread);
         let key = TrackKey::thread(
             Id::None,
             tid.map_or_else(|| Id::Text(String::from_utf8_lossy(thread).into()), Id::Number),
         );
-        let (track, name) = (batch.track_with(&key), batch.name(&row.cells[columns.name], None, place));
+        let (track, name) = (batch.track_with(&key), batch.name(&row.cells[columns.name], None, pos));
         self.args.clear();
         for (column, cell) in columns.names.iter().zip(&row.cells) {
             let is_shown = matches!(&**column, b"name" | b"ns_since_start" | b"exec_time_ns" | b"thread");
@@ -246,7 +246,7 @@ impl LineParser for Zones {
         let args_json = self.args.finish();
         let detail = batch.batch.chunk.details.push(&Detail { args_json, ..Detail::default() });
         if dur_ns < 0 {
-            batch.lose(Loss::NegativeDuration, place);
+            batch.lose(Loss::NegativeDuration, pos);
         }
         let value = dur_ns.max(0).unsigned_abs();
         batch.push(Event { value, detail, ..bare(ts_ns, EventKind::Complete, track, name) });
@@ -254,18 +254,18 @@ impl LineParser for Zones {
 }
 
 /// Adds a value of a plot.
-fn plot(columns: &Columns, cells: &[Cow<'_, [u8]>], ts_ns: i64, place: SourcePos, batch: &mut BatchBuilder) {
+fn plot(columns: &CsvColumns, cells: &[Cow<'_, [u8]>], ts_ns: i64, pos: SourcePos, batch: &mut BatchBuilder) {
     let value = columns.value.and_then(|value| parsed::<f64>(&cells[value])).filter(|value| value.is_finite());
-    let Some(value) = value else { return batch.lose(Loss::BadCounter, place) };
+    let Some(value) = value else { return batch.lose(Loss::BadCounter, pos) };
     let name = &cells[columns.name];
     let key = TrackKey {
         kind: TrackKind::Counter,
         pid: Id::None,
         tid: Id::None,
-        name: text(name, place, &mut batch.batch.losses).into(),
+        name: text(name, pos, &mut batch.batch.losses).into(),
         slot: 0,
     };
-    let (track, name) = (batch.track_with(&key), batch.name(name, None, place));
+    let (track, name) = (batch.track_with(&key), batch.name(name, None, pos));
     batch.push(Event { value: value.to_bits(), ..bare(ts_ns, EventKind::Counter, track, name) });
 }
 

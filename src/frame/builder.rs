@@ -160,7 +160,7 @@ pub fn build(
                         push_overlaid(&mut rects, (tiles, buckets), view, row, (lane.y0, lane.y1), look)
                     } else {
                         let color = palette.text_color(tracks.track_name(lane.lane));
-                        let form = CounterForm::of(track, options.counters);
+                        let form = CounterForm::for_track(track, options.counters);
                         let range = push_counter(&mut rects, tiles, buckets, view, (lane, form), color, options.scale);
                         range.into_iter().collect()
                     };

@@ -256,14 +256,14 @@ impl DrawnChart {
     }
 
     fn push_gap(&mut self, gap_ns: u64) {
-        let place = |sorted: &[u64], gap_ns| sorted.partition_point(|&sorted_gap_ns| sorted_gap_ns < gap_ns);
+        let index_of = |sorted: &[u64], gap_ns| sorted.partition_point(|&sorted_gap_ns| sorted_gap_ns < gap_ns);
         if self.gaps.len() == WINDOW
             && let Some(oldest) = self.gaps.pop_front()
         {
-            self.sorted_gaps.remove(place(&self.sorted_gaps, oldest));
+            self.sorted_gaps.remove(index_of(&self.sorted_gaps, oldest));
         }
         self.gaps.push_back(gap_ns);
-        self.sorted_gaps.insert(place(&self.sorted_gaps, gap_ns), gap_ns);
+        self.sorted_gaps.insert(index_of(&self.sorted_gaps, gap_ns), gap_ns);
     }
 
     /// Ends the frames from `depth` on.

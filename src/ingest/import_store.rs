@@ -224,15 +224,15 @@ mod tests {
     #[test]
     fn the_time_of_an_import_includes_that_of_its_ledgers() {
         let options = LoadOptions { cache: CachePolicy::None, ..LoadOptions::default() };
-        let mut place = StoreTarget::for_once(&Sources::from("test"), &options);
-        let target = place.start().unwrap();
+        let mut store_target = StoreTarget::for_once(&Sources::from("test"), &options);
+        let target = store_target.start().unwrap();
         let started = Instant::now().checked_sub(Duration::from_secs(5)).unwrap();
         let mut shown = Vec::new();
         let mut sink = |store: Arc<Store>| shown.push(store.meta().summary.load.seconds);
         let mut previews = Previews::new(Some(&mut sink));
         let parts = slow_parts(None, Duration::from_millis(80));
         import_store(&parts, meta(), &target, &ReadContext::default(), &mut previews, started).unwrap();
-        let (file, path) = place.keep(target).unwrap();
+        let (file, path) = store_target.keep(target).unwrap();
         let seconds = Store::from_file(&file, &path).unwrap().meta().summary.load.seconds;
         let sorted = shown.last().copied().unwrap();
         assert!(5.0 <= sorted && sorted < seconds && seconds < 600.0, "{sorted} {seconds}");

@@ -46,15 +46,15 @@ impl ChunkSource for Chunks {
 
 /// Creates events whose `value` and detail are their position in the trace.
 fn chunks_of(times: &[Vec<i64>]) -> Vec<Chunk> {
-    let mut place = 0u64;
+    let mut index = 0u64;
     let mut chunk_of = |times: &Vec<i64>| {
         let mut details = Details::default();
         let events = times.iter().map(|&ts_ns| {
-            place += 1;
-            let detail = if place.is_multiple_of(3) { details.push_blob(&place.to_le_bytes()) } else { 0 };
+            index += 1;
+            let detail = if index.is_multiple_of(3) { details.push_blob(&index.to_le_bytes()) } else { 0 };
             Event {
                 ts_ns,
-                value: place,
+                value: index,
                 track: TrackIdx(0),
                 name: NameIdx(0),
                 detail,

@@ -65,11 +65,11 @@ impl LaterEnds {
     }
 
     fn add(&mut self, end_ns: i64) {
-        let place = self.later_ns.partition_point(|&later_ns| later_ns >= end_ns);
-        let moved = self.later_ns.len() - place;
+        let index = self.later_ns.partition_point(|&later_ns| later_ns >= end_ns);
+        let moved = self.later_ns.len() - index;
         steps::add(moved.min(Self::MOVED_MAX) + 1);
         if moved <= Self::MOVED_MAX {
-            self.later_ns.insert(place, end_ns);
+            self.later_ns.insert(index, end_ns);
         } else {
             self.far.push(Reverse(end_ns));
         }

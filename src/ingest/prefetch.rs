@@ -121,9 +121,9 @@ mod tests {
     use crate::model::{Event, NameIdx, TrackIdx};
 
     /// Chunks with one event at the time of their index.
-    struct Chunks(Vec<ChunkHead>);
+    struct TimedChunks(Vec<ChunkHead>);
 
-    impl ChunkSource for Chunks {
+    impl ChunkSource for TimedChunks {
         fn heads(&self) -> &[ChunkHead] {
             &self.0
         }
@@ -137,7 +137,7 @@ mod tests {
     #[test]
     fn chunks_come_in_order_and_as_many_wait_as_the_limits_allow_and_one_always() {
         let head = |memory_bytes| ChunkHead { min_ts_ns: 0, max_ts_ns: 0, events: 1, memory_bytes };
-        let source = Chunks([100, 100, 500, 20, 20, 20, 20].map(head).to_vec());
+        let source = TimedChunks([100, 100, 500, 20, 20, 20, 20].map(head).to_vec());
         let order: Vec<Key> = (0..7).map(|chunk| Key { ts_ns: 0, chunk }).collect();
         for (chunks, bytes, expected) in [
             (9, 250, [2, 1, 1, 4, 3, 2, 1]),

@@ -67,7 +67,7 @@ impl StoreTarget {
     }
 
     fn with_key(sources: &Sources, key: Option<CacheKey>, options: &LoadOptions) -> Self {
-        let mut place = Self {
+        let mut target = Self {
             sources: sources.clone(),
             key,
             cache: None,
@@ -80,13 +80,13 @@ impl StoreTarget {
         if let CachePolicy::Folder(folder) = &options.cache {
             match Cache::open(folder) {
                 Ok(cache) => {
-                    place.folder.clone_from(folder);
-                    place.cache = place.key.is_some().then(|| cache.on(Arc::clone(&options.disk)));
+                    target.folder.clone_from(folder);
+                    target.cache = target.key.is_some().then(|| cache.on(Arc::clone(&options.disk)));
                 }
-                Err(error) => place.cannot_keep(folder, &error),
+                Err(error) => target.cannot_keep(folder, &error),
             }
         }
-        place
+        target
     }
 
     /// Returns the cached store of the trace's current version.

@@ -216,8 +216,8 @@ mod tests {
         let mut complete: Vec<Event> = first.iter().filter(is_complete).copied().collect();
         complete.sort_by_key(|event| std::cmp::Reverse(length(event)));
         let mut complete = complete.into_iter();
-        let place = |event: Event| if is_complete(&&event) { complete.next().unwrap() } else { event };
-        first.into_iter().map(place).collect()
+        let reordered = |event: Event| if is_complete(&&event) { complete.next().unwrap() } else { event };
+        first.into_iter().map(reordered).collect()
     }
 
     fn tied_event() -> impl Strategy<Value = Event> {

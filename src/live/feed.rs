@@ -24,8 +24,7 @@ use crate::model::{
 /// Events per batch: few, because the first event of a batch waits for the others.
 const BATCH_EVENTS: usize = 4096;
 
-/// Bytes per read.
-const BLOCK_BYTES: usize = 64 << 10;
+const READ_BYTES: usize = 64 << 10;
 
 /// Batches queued for ordering.
 const BATCHES_AHEAD: usize = 4;
@@ -144,7 +143,7 @@ pub(crate) fn start(
 ) -> Receiver<Fed> {
     let (out, fed) = bounded(BATCHES_AHEAD);
     let share = if count == SourceCount::Few { 1 } else { MANY };
-    let chunk_limits = ChunkLimits { block_bytes: Some(BLOCK_BYTES / share), batch_events: Some(BATCH_EVENTS / share) };
+    let chunk_limits = ChunkLimits { block_bytes: Some(READ_BYTES / share), batch_events: Some(BATCH_EVENTS / share) };
     let budget = memory.budget();
     let (failed, name) = (out.clone(), path.clone());
     let started = threads::start("parse", move || {
@@ -255,7 +254,7 @@ impl Feed {
     /// Skips to the end of a trace that cannot be parsed. Its bytes are still recorded.
     fn skip_trace(&self) {
         let Ok(mut arrivals) = self.arrivals.lock() else { return };
-        let mut block = vec![0; BLOCK_BYTES];
+        let mut block = vec![0; READ_BYTES];
         loop {
             match arrivals.wait(HEAD_SILENCE) {
                 Came::Bytes => drop(arrivals.take_bytes(&mut block)),

@@ -65,7 +65,7 @@ impl Lag {
     pub(super) fn grow(&self, bytes: u64) -> bool {
         let mut state = self.state();
         state.kept_bytes += bytes;
-        self.grown.notify_one();
+        self.grown.notify_all();
         !state.is_over
     }
 

@@ -51,7 +51,7 @@ pub(super) fn start(
         #[cfg(not(unix))]
         LiveInput::Socket(path) => {
             let source = std::io::Error::new(std::io::ErrorKind::Unsupported, "there are no such sockets here");
-            Err(ArrivalError::Listen { place: path.display().to_string(), source })
+            Err(ArrivalError::Listen { address: path.display().to_string(), source })
         }
         LiveInput::Otlp { port } => otlp::listen(*port, memory_bytes, stop, say).map(Some),
     }

@@ -33,7 +33,7 @@ pub(super) struct LiveTrack {
     /// Values of a counter, or samples.
     points: Option<Points>,
     /// Buffers for the rows of each lane.
-    placed: Vec<LaneRows>,
+    placed: Vec<MovingRows>,
     placed_instants: Vec<Row>,
     placed_flows: Vec<Row>,
     /// Times of moving rows that are counted on the minimap.
@@ -56,7 +56,7 @@ struct Points {
 
 /// The moving rows of a lane.
 #[derive(Debug, Default)]
-struct LaneRows {
+struct MovingRows {
     rows: Vec<Row>,
     /// Whether the last row is a span that has not ended.
     is_open: bool,
@@ -226,7 +226,7 @@ impl LiveTrack {
                 PlacedRow::Span { lane, row, is_open } => {
                     let lane = usize::from(lane);
                     if placed.len() <= lane {
-                        placed.resize_with(lane + 1, LaneRows::default);
+                        placed.resize_with(lane + 1, MovingRows::default);
                     }
                     placed[lane].rows.push(span_row(&row));
                     placed[lane].is_open = is_open;
@@ -245,7 +245,7 @@ impl LiveTrack {
         for depth in 0..placed.len().max(self.spans.len()) {
             let lane = span_lane(store, track, &mut self.spans, depth)?;
             if placed.len() <= depth {
-                placed.resize_with(depth + 1, LaneRows::default);
+                placed.resize_with(depth + 1, MovingRows::default);
             }
             let is_open = std::mem::take(&mut placed[depth].is_open);
             store.set_moving(lane, &mut placed[depth].rows, is_open);

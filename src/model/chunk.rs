@@ -92,9 +92,9 @@ mod tests {
     proptest! {
         #[test]
         fn sorting_equals_a_stable_sort_and_tells_what_was_late(times in proptest::collection::vec(0i64..30, 0..200)) {
-            let event = |(place, &ts_ns): (usize, &i64)| Event {
+            let event = |(index, &ts_ns): (usize, &i64)| Event {
                 ts_ns,
-                value: place as u64,
+                value: index as u64,
                 track: TrackIdx(0),
                 name: NameIdx(0),
                 detail: 0,

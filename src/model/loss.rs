@@ -428,15 +428,15 @@ mod tests {
     }
 
     #[test]
-    fn the_first_place_stays_when_more_are_counted() {
+    fn the_first_position_of_a_loss_is_kept() {
         let mut losses = Losses::default();
-        losses.add(Loss::Overlap, SourcePos::Time(5));
+        losses.add(Loss::Overlap, SourcePos::Offset(5));
         let mut later = Losses::default();
-        later.add(Loss::Overlap, SourcePos::Time(1));
+        later.add(Loss::Overlap, SourcePos::Offset(1));
         later.add(Loss::Truncated, SourcePos::Offset(9));
         losses.merge(&later);
         assert_eq!(losses.count(Loss::Overlap), 2);
-        assert_eq!(losses.iter().next().map(|lost| lost.first), Some(SourcePos::Time(5)));
+        assert_eq!(losses.iter().next().map(|lost| lost.first), Some(SourcePos::Offset(5)));
         assert_eq!(losses.total(), 3);
     }
 

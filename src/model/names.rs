@@ -144,9 +144,9 @@ impl Names {
         let is_same = |other: &NameIdx| rows[other.index()] == row;
         match self.row_index.entry(hash(&row), is_same, |other| hash(&rows[other.index()])) {
             Entry::Occupied(entry) => Some(*entry.get()),
-            Entry::Vacant(place) => {
+            Entry::Vacant(vacant) => {
                 let index = NameIdx(next_index(rows.len(), self.index_max)?);
-                place.insert(index);
+                vacant.insert(index);
                 rows.push(row);
                 Some(index)
             }
@@ -206,9 +206,9 @@ impl Names {
         let is_same = |other: &StrIdx| texts.bytes(*other) == text.as_bytes();
         match self.text_index.entry(hash(text.as_bytes()), is_same, |other| hash(texts.bytes(*other))) {
             Entry::Occupied(entry) => Some(*entry.get()),
-            Entry::Vacant(place) => {
+            Entry::Vacant(vacant) => {
                 let index = StrIdx(next_index(texts.len(), self.index_max)?);
-                place.insert(index);
+                vacant.insert(index);
                 texts.push(text);
                 Some(index)
             }

@@ -204,9 +204,9 @@ impl Registry {
         let is_known = |process: &ProcessIdx| processes[process.index()].pid == *pid;
         match self.process_index.entry(hash(pid), is_known, |process| hash(&processes[process.index()].pid)) {
             Entry::Occupied(entry) => Some(*entry.get()),
-            Entry::Vacant(place) => {
+            Entry::Vacant(vacant) => {
                 let index = ProcessIdx(next_index(processes.len(), self.index_max)?);
-                place.insert(index);
+                vacant.insert(index);
                 processes.push(Process { pid: pid.clone(), ..Process::default() });
                 Some(index)
             }
@@ -357,15 +357,15 @@ impl Registry {
     fn apply_to_thread(&mut self, pid: &Id, tid: &Id, change: impl FnOnce(&mut ThreadMetadata)) {
         let threads = &mut self.threads;
         let is_same = |&thread: &u32| threads[thread as usize].is_of(pid, tid);
-        let place = self.thread_index.entry(hash(&(pid, tid)), is_same, |&thread| threads[thread as usize].hash());
-        let thread = match place {
+        let entry = self.thread_index.entry(hash(&(pid, tid)), is_same, |&thread| threads[thread as usize].hash());
+        let thread = match entry {
             Entry::Occupied(entry) => *entry.get() as usize,
-            Entry::Vacant(place) => {
+            Entry::Vacant(vacant) => {
                 let Some(index) = next_index(threads.len(), self.index_max) else {
                     self.over_limit += 1;
                     return;
                 };
-                place.insert(index);
+                vacant.insert(index);
                 threads.push(ThreadMetadata { pid: pid.clone(), tid: tid.clone(), ..ThreadMetadata::default() });
                 threads.len() - 1
             }

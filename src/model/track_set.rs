@@ -101,8 +101,8 @@ impl TrackSet {
     /// Iterates over the members in order; empty for the set of all tracks.
     pub(crate) fn iter(&self) -> impl Iterator<Item = TrackIdx> + '_ {
         let words = self.words.iter().flat_map(|words| words.iter());
-        words.zip(0u32..).flat_map(|(&word, place)| {
-            (0..64).filter(move |bit| word >> bit & 1 != 0).map(move |bit| TrackIdx(place * 64 + bit))
+        words.zip(0u32..).flat_map(|(&word, index)| {
+            (0..64).filter(move |bit| word >> bit & 1 != 0).map(move |bit| TrackIdx(index * 64 + bit))
         })
     }
 }

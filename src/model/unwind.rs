@@ -65,7 +65,7 @@ impl StackEnd {
 pub trait MappedCode {
     /// Returns the module row of an address, and the address relative to the module as in its frames; `None` if no file
     /// is mapped there.
-    fn place(&mut self, address: u64) -> Option<(usize, u64)>;
+    fn locate(&mut self, address: u64) -> Option<(usize, u64)>;
 
     /// Returns a module by its row.
     fn module(&self, row: usize) -> Module;

@@ -129,8 +129,8 @@ type Paths = BTreeMap<Vec<u32>, (u64, i64)>;
 
 fn paths_of(tree: &CallTree) -> Paths {
     let mut paths = Paths::new();
-    for (place, node) in tree.nodes().iter().enumerate().skip(1) {
-        let (mut path, mut at) = (Vec::new(), NodeIdx(place as u32));
+    for (index, node) in tree.nodes().iter().enumerate().skip(1) {
+        let (mut path, mut at) = (Vec::new(), NodeIdx(index as u32));
         while at != NodeIdx::ROOT {
             path.push(tree.nodes()[at.index()].name.0);
             at = tree.nodes()[at.index()].parent;

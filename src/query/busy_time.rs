@@ -18,7 +18,7 @@ use crate::store::{LaneIdx, LaneKind};
 const EXTENTS_AT_ONCE: usize = 256;
 
 /// Some extents of the outermost lane of a track.
-struct LanePart {
+struct ExtentRun {
     track: TrackIdx,
     lane: LaneIdx,
     extents: Range<usize>,
@@ -34,7 +34,7 @@ pub(crate) fn busy_by_track(snapshot: &Snapshot, cancel: &Cancel, progress: &Pro
         let Some(lane) = outermost_lane(snapshot, track) else { continue };
         let extents = snapshot.store().lane(lane).extents().len();
         rows += snapshot.lane(lane).rows;
-        parts.extend((0..extents).step_by(EXTENTS_AT_ONCE).map(|first| LanePart {
+        parts.extend((0..extents).step_by(EXTENTS_AT_ONCE).map(|first| ExtentRun {
             track,
             lane,
             extents: first..(first + EXTENTS_AT_ONCE).min(extents),
@@ -66,7 +66,7 @@ fn outermost_lane(snapshot: &Snapshot, track: TrackIdx) -> Option<LaneIdx> {
 }
 
 /// Returns the sum of the durations in some extents, and the number of rows. Damaged extents have no rows.
-fn sum_of(snapshot: &Snapshot, part: &LanePart) -> (u64, u64) {
+fn sum_of(snapshot: &Snapshot, part: &ExtentRun) -> (u64, u64) {
     let lane = snapshot.store().lane(part.lane);
     let (mut sum_ns, mut rows) = (0_u64, 0);
     for extent in part.extents.clone().filter_map(|extent| lane.extent(extent)) {

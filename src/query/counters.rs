@@ -114,7 +114,7 @@ pub(crate) fn counters(
         })
         .collect();
     progress.begin(Stage::Counting, lanes.iter().map(|&lane| snapshot.lane(lane).rows).sum());
-    let answers = lanes.par_iter().map(|&lane| of_lane(snapshot, scope, lane, cancel, progress));
+    let answers = lanes.par_iter().map(|&lane| lane_stats(snapshot, scope, lane, cancel, progress));
     let mut stats: Vec<_> = answers.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect();
     stats.sort_by_key(|stats| stats.track);
     Ok(stats)
@@ -176,7 +176,7 @@ impl Weighed {
     }
 }
 
-fn of_lane(
+fn lane_stats(
     snapshot: &Snapshot,
     scope: &Scope,
     lane: LaneIdx,

@@ -78,8 +78,8 @@ mod tests {
     fn the_longest_children_are_those_of_a_sorted_list_and_each_has_the_span_as_its_parent() {
         let durations: Vec<u32> = (0..200).map(|n| (n * 7919 + n * n) % 97 + 1).collect();
         let mut lines = vec![r#"{"ph":"X","name":"root","pid":1,"tid":1,"ts":0,"dur":30000}"#.to_owned()];
-        lines.extend(durations.iter().zip(0..).map(|(dur, place)| {
-            format!(r#"{{"ph":"X","name":"n","pid":1,"tid":1,"ts":{},"dur":{dur}}}"#, place * 100 + 1)
+        lines.extend(durations.iter().zip(0..).map(|(dur, index)| {
+            format!(r#"{{"ph":"X","name":"n","pid":1,"tid":1,"ts":{},"dur":{dur}}}"#, index * 100 + 1)
         }));
         let snapshot = snapshot(&format!("[{}]", lines.join(",")));
         let root = RowIdx { lane: LaneIdx(0), row: 0 };

@@ -287,8 +287,8 @@ impl SpanPosition {
     fn parse(text: &str) -> Result<Self, String> {
         let expected = || "expected TRACK/DEPTH@START, such as within:worker/0@1.5ms or within:#17/2@1500".to_owned();
         // A name may contain both marks.
-        let (place, start) = text.rsplit_once('@').ok_or_else(expected)?;
-        let (track, depth) = place.rsplit_once('/').ok_or_else(expected)?;
+        let (lane, start) = text.rsplit_once('@').ok_or_else(expected)?;
+        let (track, depth) = lane.rsplit_once('/').ok_or_else(expected)?;
         let depth = depth.parse().map_err(|_| expected())?;
         Ok(Self { track: track.to_owned(), depth, start_ns: signed_time_ns(start)? })
     }

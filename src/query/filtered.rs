@@ -86,8 +86,8 @@ impl Best {
     }
 
     fn answer(&self, bucket: i64) -> Option<LongestHit> {
-        let place = usize::try_from(bucket.checked_sub(self.buckets.first)?).ok()?;
-        *self.answers.get(place)?
+        let index = usize::try_from(bucket.checked_sub(self.buckets.first)?).ok()?;
+        *self.answers.get(index)?
     }
 
     fn add_hits(&mut self, hits: &BlockHits<'_>, are_spans: bool) {

@@ -164,24 +164,24 @@ fn links_of(snapshot: &Snapshot, points: &[(FlowRow, Option<RowIdx>)], row: RowI
         }
         run.clear();
     };
-    for &(placed_point, span) in points {
-        if placed_point.point.role == FlowRole::Start {
+    for &(flow_row, span) in points {
+        if flow_row.point.role == FlowRole::Start {
             close(&mut run, &mut links);
-            within = span.map(|span| (span, within_span(snapshot, span, placed_point.ts_ns)));
+            within = span.map(|span| (span, within_span(snapshot, span, flow_row.ts_ns)));
             continue;
         }
         if let (Some((from, from_ns)), Some(to)) = (within, span) {
             run.push(FlowLink {
-                name: placed_point.name,
+                name: flow_row.name,
                 from,
                 from_ns,
                 to,
-                to_ns: within_span(snapshot, to, placed_point.ts_ns),
+                to_ns: within_span(snapshot, to, flow_row.ts_ns),
             });
         }
-        if placed_point.point.role == FlowRole::Step {
-            within = span.map(|span| (span, within_span(snapshot, span, placed_point.ts_ns))).or(within);
-        } else if placed_point.point.binds_enclosing && placed_point.point.bound != FlowBound::Time {
+        if flow_row.point.role == FlowRole::Step {
+            within = span.map(|span| (span, within_span(snapshot, span, flow_row.ts_ns))).or(within);
+        } else if flow_row.point.binds_enclosing && flow_row.point.bound != FlowBound::Time {
             // The flow terminates here: a later point with this id starts another flow.
             close(&mut run, &mut links);
             within = None;
@@ -213,7 +213,7 @@ fn flows_of(snapshot: &Snapshot, row: RowIdx) -> FxHashSet<u64> {
     let mut cursor = LaneCursor::new(snapshot.store(), lane);
     let from = cursor.first_from(before_ns.unwrap_or(i64::MIN)).row;
     let to = cursor.first_from(after_ns.saturating_add(1)).row;
-    let near = (from..to.min(from + NEAR_MAX)).filter_map(|number| placed(&mut cursor, number, track));
+    let near = (from..to.min(from + NEAR_MAX)).filter_map(|number| flow_row(&mut cursor, number, track));
     let mut sweep = SpanSweep::new(snapshot, track);
     near.filter(|point| span_of(snapshot, &mut sweep, point) == Some(row)).map(|point| point.flow).collect()
 }
@@ -234,7 +234,7 @@ fn points_of(
         if number % ROWS_AT_ONCE == 0 {
             cancel.check()?;
         }
-        let wanted = placed(&mut cursor, number, info.track).filter(|point| flows.contains(&point.flow));
+        let wanted = flow_row(&mut cursor, number, info.track).filter(|point| flows.contains(&point.flow));
         points.extend(wanted);
         if points.len() > POINTS_MAX {
             break;
@@ -243,40 +243,38 @@ fn points_of(
     Ok(points)
 }
 
-fn placed(cursor: &mut LaneCursor<'_>, number: u64, track: TrackIdx) -> Option<FlowRow> {
+fn flow_row(cursor: &mut LaneCursor<'_>, number: u64, track: TrackIdx) -> Option<FlowRow> {
     let row = cursor.row(number)?;
     let point = FlowPoint::from_bits(row.detail);
     Some(FlowRow { flow: row.value, ts_ns: row.start_ns, track, name: NameIdx(row.name), point })
 }
 
 /// Returns the span that a point belongs to. `sweep` is of its track.
-fn span_of(snapshot: &Snapshot, sweep: &mut SpanSweep<'_>, placed_point: &FlowRow) -> Option<RowIdx> {
-    sweep.seek(placed_point.ts_ns);
-    if placed_point.point.role == FlowRole::End && !placed_point.point.binds_enclosing {
+fn span_of(snapshot: &Snapshot, sweep: &mut SpanSweep<'_>, flow_row: &FlowRow) -> Option<RowIdx> {
+    sweep.seek(flow_row.ts_ns);
+    if flow_row.point.role == FlowRole::End && !flow_row.point.binds_enclosing {
         // Among spans that start with the point, those below the enclosing one come after it in the trace.
-        return sweep.next_from(placed_point.point.depth.map_or(0, |depth| depth.saturating_add(1)));
+        return sweep.next_from(flow_row.point.depth.map_or(0, |depth| depth.saturating_add(1)));
     }
-    let begun_at_depth = placed_point.point.depth.and_then(|depth| sweep.begun_at_depth(depth));
+    let begun_at_depth = flow_row.point.depth.and_then(|depth| sweep.begun_at_depth(depth));
     let at_depth = begun_at_depth.map(|(row, _)| row);
-    match placed_point.point.bound {
+    match flow_row.point.bound {
         FlowBound::Time => {
             // Among spans that start at its time, the order in the trace decides. Elsewhere the order matters only for
             // a point exactly at the end of a span. A point without an enclosing span was written right after its span.
-            let between = begun_at_depth.filter(|&(_, start_ns)| start_ns == placed_point.ts_ns).map(|(row, _)| row);
+            let between = begun_at_depth.filter(|&(_, start_ns)| start_ns == flow_row.ts_ns).map(|(row, _)| row);
             between.or_else(|| sweep.innermost()).or(at_depth).or_else(|| sweep.last_begun())
         }
         FlowBound::Span => at_depth,
-        FlowBound::Instant => instant_at(snapshot, placed_point).or(at_depth),
+        FlowBound::Instant => instant_at(snapshot, flow_row).or(at_depth),
     }
 }
 
 /// Returns the instant at a point's track and time.
-fn instant_at(snapshot: &Snapshot, placed_point: &FlowRow) -> Option<RowIdx> {
-    let mut lanes = snapshot.lanes_of(placed_point.track).map(LaneIdx);
+fn instant_at(snapshot: &Snapshot, flow_row: &FlowRow) -> Option<RowIdx> {
+    let mut lanes = snapshot.lanes_of(flow_row.track).map(LaneIdx);
     let lane = lanes.find(|&lane| snapshot.lane(lane).kind == LaneKind::Instants)?;
-    first_from(snapshot, lane, placed_point.ts_ns)
-        .filter(|&(_, start_ns)| start_ns == placed_point.ts_ns)
-        .map(|(row, _)| row)
+    first_from(snapshot, lane, flow_row.ts_ns).filter(|&(_, start_ns)| start_ns == flow_row.ts_ns).map(|(row, _)| row)
 }
 
 /// Returns the first span of a lane that starts at or after `ts_ns`, and its start.

@@ -63,14 +63,14 @@ impl GroupChoice {
             }
             None => matcher,
         };
-        let place = self.group.place;
+        let owner = self.group.owner;
         let tracks = match track {
             Some(OwnerKey::Thread) => {
                 let first_tracks = first_tracks(snapshot);
-                TrackSet::from_fn(first_tracks.len(), |track| first_tracks[track.index()].0 == place)
+                TrackSet::from_fn(first_tracks.len(), |track| first_tracks[track.index()].0 == owner)
             }
             Some(OwnerKey::Process) => TrackSet::from_fn(snapshot.tracks().tracks.len(), |track| {
-                snapshot.track(track).process.index() == place as usize
+                snapshot.track(track).process.index() == owner as usize
             }),
             None => TrackSet::ALL,
         };
@@ -95,11 +95,11 @@ impl GroupChoice {
         };
         let track = match track {
             Some(OwnerKey::Thread) => {
-                let track = snapshot.track(TrackIdx(self.group.place));
+                let track = snapshot.track(TrackIdx(self.group.owner));
                 Some(format!("thread:{}", id_or_name(&track.key.tid, &track.name)?))
             }
             Some(OwnerKey::Process) => {
-                let process = &snapshot.tracks().processes[self.group.place as usize];
+                let process = &snapshot.tracks().processes[self.group.owner as usize];
                 Some(format!("process:{}", id_or_name(&process.pid, &process.name)?))
             }
             None => None,

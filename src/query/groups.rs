@@ -123,17 +123,17 @@ pub(crate) struct SpanGroup {
     /// The name, the first name of the category, or the index of the value; 0 for groups by track alone.
     pub(crate) name: NameIdx,
     /// The index of the track or the process; 0 for groups by neither.
-    pub(crate) place: u32,
+    pub(crate) owner: u32,
 }
 
 impl SpanGroup {
     /// The merged groups beyond the limit.
-    pub(crate) const OTHERS: Self = Self { name: NameIdx(u32::MAX), place: u32::MAX };
+    pub(crate) const OTHERS: Self = Self { name: NameIdx(u32::MAX), owner: u32::MAX };
 
     /// Returns the group of a name, for spans grouped by name.
     #[must_use]
     pub(crate) fn from_name(name: NameIdx) -> Self {
-        Self { name, place: 0 }
+        Self { name, owner: 0 }
     }
 }
 
@@ -177,7 +177,7 @@ impl Grouping {
             Some(NameKey::Name) => name,
             Some(NameKey::Category) => self.first_names.get(name.index()).copied().unwrap_or(name),
         };
-        SpanGroup { name, place: self.places.get(track.index()).copied().unwrap_or(0) }
+        SpanGroup { name, owner: self.places.get(track.index()).copied().unwrap_or(0) }
     }
 }
 

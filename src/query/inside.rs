@@ -133,7 +133,7 @@ impl Inside {
 
 impl Named {
     fn rows_of(&self, snapshot: &Snapshot, track: TrackIdx, depth: u32, starts: &[i64]) -> u64 {
-        if let Some(open) = self.of_track(snapshot, track) {
+        if let Some(open) = self.lane_depths(snapshot, track) {
             return open.rows_below(starts, depth);
         }
         let (Some(&first_ns), Some(&last_ns)) = (starts.first(), starts.last()) else { return 0 };
@@ -142,7 +142,7 @@ impl Named {
     }
 
     /// Returns the open spans of a whole track, unless there are too many.
-    fn of_track(&self, snapshot: &Snapshot, track: TrackIdx) -> Option<&OpenDepths> {
+    fn lane_depths(&self, snapshot: &Snapshot, track: TrackIdx) -> Option<&OpenDepths> {
         // The closure does not wait for other threads, so others may wait for it.
         let open = self.tracks.get(track.index())?.get_or_init(|| {
             let left = self.kept_max.saturating_sub(self.kept_steps.load(Ordering::Relaxed));

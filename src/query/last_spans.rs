@@ -186,8 +186,8 @@ impl Depths {
                 index.starting.clear();
             }
             // Spans at one time come by depth, so this is nearly always the end.
-            if let Err(place) = index.starting.binary_search(&depth) {
-                index.starting.insert(place, depth);
+            if let Err(at) = index.starting.binary_search(&depth) {
+                index.starting.insert(at, depth);
             }
             return;
         }

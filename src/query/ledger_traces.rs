@@ -149,12 +149,12 @@ fn store_of_shapes(
     }
     let mut lane = None;
     for span in spans {
-        let place = (span.track, span.lane);
+        let lane_key = (span.track, span.lane);
         let index = match lane {
-            Some((last, index)) if last == place => index,
+            Some((last, index)) if last == lane_key => index,
             _ => writer.add_lane(TrackIdx(span.track), LaneKind::Spans, span.lane).unwrap(),
         };
-        lane = Some((place, index));
+        lane = Some((lane_key, index));
         let args_json = argument(span).map(|value| format!(r#"{{"of":{{"five":{value}}}}}"#)).unwrap_or_default();
         let mut blob = Vec::new();
         Detail { args_json: &args_json, ..Detail::default() }.encode_into(&mut blob);

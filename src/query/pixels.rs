@@ -114,8 +114,8 @@ pub(crate) fn starts(snapshot: &Snapshot, lane: LaneIdx, buckets: Buckets, out: 
     {
         out.resize(buckets.count as usize, 0);
         for (number, bucket) in (level.first..).zip(level.buckets) {
-            let place = usize::try_from((number >> shift) - buckets.first).ok();
-            if let Some(count) = place.and_then(|place| out.get_mut(place)) {
+            let index = usize::try_from((number >> shift) - buckets.first).ok();
+            if let Some(count) = index.and_then(|index| out.get_mut(index)) {
                 *count += u64::from(bucket.rows);
             }
         }
@@ -141,8 +141,8 @@ fn count_starts(cursor: &mut LaneCursor<'_>, buckets: Buckets, from: LanePositio
     let mut at = from;
     while let Some(block) = cursor.rows_from(at) {
         for &start_ns in block.starts {
-            let place = usize::try_from(buckets.bucket_at(start_ns) - buckets.first).ok();
-            let Some(count) = place.and_then(|place| out.get_mut(place)) else { return };
+            let index = usize::try_from(buckets.bucket_at(start_ns) - buckets.first).ok();
+            let Some(count) = index.and_then(|index| out.get_mut(index)) else { return };
             *count += 1;
         }
         at = block.end;

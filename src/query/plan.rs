@@ -123,7 +123,7 @@ impl Plan {
     }
 
     /// Plans to sweep the rows that may match, without nodes.
-    pub(super) fn of_rows(snapshot: &Snapshot, scope: &Scope) -> Self {
+    pub(super) fn from_rows(snapshot: &Snapshot, scope: &Scope) -> Self {
         let mut plan = Self::default();
         for track in scope.event_tracks(snapshot) {
             plan.sweep_matches(snapshot, scope, track);

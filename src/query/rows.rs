@@ -31,7 +31,7 @@ pub struct SortedRow {
 /// Iterates over the rows of lanes by time, then depth, then lane: parents come before children.
 pub struct SortedRows<'a> {
     snapshot: &'a Snapshot,
-    lanes: Vec<LaneRows>,
+    lanes: Vec<NextRow>,
     /// The next row of each lane, smallest first.
     heads: BinaryHeap<Reverse<Head>>,
     to_ns: Option<i64>,
@@ -42,7 +42,7 @@ pub struct SortedRows<'a> {
 type Head = (i64, u32, u32);
 
 /// The next row of a lane.
-struct LaneRows {
+struct NextRow {
     index: LaneIdx,
     kind: LaneKind,
     extent: u32,
@@ -120,7 +120,7 @@ impl<'a> SortedRows<'a> {
         let (extent, block, slot) = position.parts();
         let lane = u32::try_from(self.lanes.len()).unwrap_or(u32::MAX);
         self.heads.push(Reverse((first_ns, rank(&cursor), lane)));
-        self.lanes.push(LaneRows {
+        self.lanes.push(NextRow {
             index,
             kind,
             extent: extent as u32,
@@ -169,7 +169,7 @@ impl Iterator for SortedRows<'_> {
     }
 }
 
-impl LaneRows {
+impl NextRow {
     /// Advances to the next block and returns its first start, or `None` at the end of the lane. Skips damaged extents.
     fn next_block(&mut self, snapshot: &Snapshot) -> Option<i64> {
         let lane = snapshot.store().lane(self.index);
@@ -191,7 +191,7 @@ impl LaneRows {
 
 impl DecodedBlocks {
     /// Returns the rows of a lane's current block.
-    fn block_of(&mut self, lane_index: u32, lane: &mut LaneRows, snapshot: &Snapshot) -> &[Row] {
+    fn block_of(&mut self, lane_index: u32, lane: &mut NextRow, snapshot: &Snapshot) -> &[Row] {
         let owns_block = self.blocks.get(lane.decoded as usize).is_some_and(|block| block.lane == lane_index);
         if !owns_block {
             lane.decoded = self.free_block() as u32;
@@ -211,7 +211,7 @@ impl DecodedBlocks {
     }
 
     /// Marks the block of a lane as used up.
-    fn used_up(&mut self, lane: &LaneRows) {
+    fn used_up(&mut self, lane: &NextRow) {
         self.blocks[lane.decoded as usize].rows.clear();
     }
 

@@ -203,7 +203,7 @@ pub(crate) fn scheduling(
             [only] if group == SpanGroup::OTHERS => (*only, ThreadState::Other),
             _ => {
                 let letters = snapshot.raw_names().get(group.name).category.unwrap_or_default();
-                (TrackIdx(group.place), ThreadState::from_letters(letters))
+                (TrackIdx(group.owner), ThreadState::from_letters(letters))
             }
         };
         let row = threads.entry(track).or_insert_with(|| ScheduledTime::new(ScheduledUnit::Thread(track)));
@@ -220,7 +220,7 @@ pub(crate) fn scheduling(
     let mut runs: FxHashMap<TrackIdx, ScheduledTime> = FxHashMap::default();
     let by_track = GroupBy::Keys { name: None, track: Some(OwnerKey::Thread) };
     adding.in_parts(&cpus, &by_track, progress, &mut |group, totals, _| {
-        let track = TrackIdx(group.place);
+        let track = TrackIdx(group.owner);
         let row = runs.entry(track).or_insert_with(|| ScheduledTime::new(ScheduledUnit::Cpu(track)));
         row.add_state(ThreadState::Running, totals);
     })?;

@@ -183,10 +183,10 @@ fn check_every_filter(snapshot: &Snapshot, by_slices: std::ops::RangeInclusive<u
                 let page = hits.page(first as u64, 10);
                 assert_eq!(page, expected[first.min(count)..(first + 10).min(count)], "{text}: page at {first}");
             }
-            for place in (0..count).step_by(count / 20 + 1) {
-                let hit = expected[place];
-                assert_eq!(hits.next(hit.start_ns, Some(hit.row)), expected.get(place + 1).copied(), "{text}");
-                let before = place.checked_sub(1).map(|before| expected[before]);
+            for index in (0..count).step_by(count / 20 + 1) {
+                let hit = expected[index];
+                assert_eq!(hits.next(hit.start_ns, Some(hit.row)), expected.get(index + 1).copied(), "{text}");
+                let before = index.checked_sub(1).map(|before| expected[before]);
                 assert_eq!(hits.previous(hit.start_ns, Some(hit.row)), before, "{text}");
                 for ts_ns in [hit.start_ns, hit.start_ns + 1] {
                     let rank = expected.partition_point(|hit| hit.start_ns < ts_ns);

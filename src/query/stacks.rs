@@ -123,8 +123,8 @@ impl CallTree {
     /// Computes the totals of all paths from their own weights.
     fn add_up(&mut self) {
         self.nodes.iter_mut().for_each(|node| node.total = node.own);
-        for place in (1..self.nodes.len()).rev() {
-            let (total, parent) = (self.nodes[place].total, self.nodes[place].parent);
+        for index in (1..self.nodes.len()).rev() {
+            let (total, parent) = (self.nodes[index].total, self.nodes[index].parent);
             let sum = &mut self.nodes[parent.index()].total;
             *sum = sum.saturating_add(total);
         }

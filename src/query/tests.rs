@@ -79,9 +79,9 @@ fn spread(cells: &[Cell], buckets: Buckets) -> Vec<Option<(u64, u64)>> {
     let mut answers = vec![None; buckets.count as usize];
     for cell in cells {
         for bucket in cell.first_bucket..cell.first_bucket + i64::from(cell.bucket_count) {
-            let place = &mut answers[(bucket - buckets.first) as usize];
-            assert!(place.is_none(), "two answers for bucket {bucket}");
-            *place = Some((cell.row, cell.end_ns.abs_diff(cell.start_ns)));
+            let slot = &mut answers[(bucket - buckets.first) as usize];
+            assert!(slot.is_none(), "two answers for bucket {bucket}");
+            *slot = Some((cell.row, cell.end_ns.abs_diff(cell.start_ns)));
         }
     }
     answers
@@ -194,7 +194,7 @@ proptest! {
         let to = from.unwrap_or(0) + length;
         for at_ns in [i64::MIN, -1, 0, length, to, ts_ns, i64::MAX] {
             let until = rows.iter().filter(|row| row.start_ns <= at_ns).collect::<Vec<_>>();
-            let bits = |back: usize| until.len().checked_sub(back).map(|place| until[place].value);
+            let bits = |back: usize| until.len().checked_sub(back).map(|index| until[index].value);
             let held = value_at(&snapshot, LaneIdx(0), at_ns);
             prop_assert_eq!(held.map(|held| held.value.to_bits()), bits(1));
             prop_assert_eq!(held.map(|held| held.since_ns), until.last().map(|row| row.start_ns));

@@ -130,7 +130,7 @@ impl<'a> TotalsQuestion<'a> {
         let mut plan = if matcher.is_by_name() {
             Plan::new(snapshot, &self.scope, &source)
         } else {
-            Plan::of_rows(snapshot, &self.scope)
+            Plan::from_rows(snapshot, &self.scope)
         };
         let pool = TablePool::new(snapshot.names().len(), &self.grouping, self.growing);
         let mut work = TotalsWork { nodes: plan.nodes.len() as u64, ..TotalsWork::default() };
@@ -176,7 +176,7 @@ impl<'a> TotalsQuestion<'a> {
 
     /// Sums one range after the other, so that the separated values are the same in every run.
     fn sum_by_value(&self, path: &ArgumentPath, cancel: &Cancel, progress: &Progress) -> Result<TotalsWork, Cancelled> {
-        let plan = Plan::of_rows(self.snapshot, &self.scope);
+        let plan = Plan::from_rows(self.snapshot, &self.scope);
         let pool = TablePool::new(0, &self.grouping, self.growing);
         let mut values = ValueTable::new(path);
         progress.begin(Stage::Counting, plan.sweeps.len() as u64);

@@ -138,7 +138,7 @@ mod tests {
         let found: Vec<_> = groups.all().iter().map(|group| (group.lead.0, group.tracks)).collect();
         assert_eq!(found, [(3, 4), (8, 4), (16, 4)]);
         let of: Vec<_> = order.iter().map(|&track| groups.of(track).map(|group| group.lead.0)).collect();
-        let lead = |place: u32| match place {
+        let lead = |track: u32| match track {
             3..=6 => Some(3),
             8..=11 => Some(8),
             16..=19 => Some(16),

@@ -26,7 +26,7 @@ impl CounterForm {
 
     /// Returns the form of a track, from the chosen ones.
     #[must_use]
-    pub(crate) fn of(track: TrackIdx, chosen: &[(TrackIdx, Self)]) -> Self {
+    pub(crate) fn for_track(track: TrackIdx, chosen: &[(TrackIdx, Self)]) -> Self {
         chosen.iter().find(|(known, _)| *known == track).map(|(_, form)| *form).unwrap_or_default()
     }
 

@@ -117,7 +117,7 @@ pub(crate) fn overlaid_row(
     }
     let lead = curves.first().filter(|first| first.track == overlay.lead && curves.len() > 1)?.lane;
     let is_stacked = overlay.is_stacked && units.len() == 1;
-    Some(OverlaidRow { lead, curves, units, is_stacked, form: CounterForm::of(overlay.lead, forms) })
+    Some(OverlaidRow { lead, curves, units, is_stacked, form: CounterForm::for_track(overlay.lead, forms) })
 }
 
 /// Returns the lane with the values of a counter.

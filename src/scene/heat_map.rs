@@ -50,7 +50,7 @@ pub(crate) fn duration_ticks(cells: &HeatCells, points: f64, gap_points: f64) ->
     for digit in [1, 5, 2] {
         for power in (0..20).map(|power| 10_u64.pow(power)) {
             let Some(dur_ns) = power.checked_mul(digit) else { continue };
-            let part = cells.place(dur_ns) / rows;
+            let part = cells.scale_position(dur_ns) / rows;
             let is_free = |tick: &ScaleTick| (tick.part - part).abs() * points >= gap_points;
             if rows > 0.0 && (0.0..=1.0).contains(&part) && ticks.iter().all(is_free) {
                 ticks.push(ScaleTick { part, label: duration_text(dur_ns) });

@@ -74,7 +74,7 @@ impl Store {
             .flat_map(|lane| (0..).zip(self.lane(lane).extents()).map(move |(extent, _)| (lane, extent)))
             .collect();
         let first_start_ns = |&(lane, extent): &(LaneIdx, usize)| self.lane(lane).extents()[extent].first_start_ns;
-        extents.sort_by_key(|place| (first_start_ns(place), *place));
+        extents.sort_by_key(|key| (first_start_ns(key), *key));
         CarriedParts { store: self, extents, next_extent: 0, next_detail: 0, details_end: 0, rows: 0, is_over: false }
     }
 }
@@ -337,10 +337,10 @@ impl CarriedStore {
         }
         let lane = match self.lanes.entry((entry.track, kind, entry.depth)) {
             Entry::Occupied(lane) => *lane.get(),
-            Entry::Vacant(place) => {
+            Entry::Vacant(vacant) => {
                 // On failure the trace is sorted from its events, which reports the same error with its reason.
                 let added = self.writer.add_lane(entry.track, kind, entry.depth).map_err(|_| NoStore)?;
-                *place.insert(added)
+                *vacant.insert(added)
             }
         };
         if entry.unfinished != 0 {

@@ -82,7 +82,7 @@ struct GrowingLane {
     /// Whether the last moving row has no end yet.
     is_unfinished: bool,
     /// Settled and moving rows, packed.
-    packed: Vec<PackedRows>,
+    packed: Vec<ExtentRows>,
     packed_from: Vec<Row>,
     /// Whether `packed` is up to date.
     is_packed: bool,
@@ -90,7 +90,7 @@ struct GrowingLane {
 
 /// The packed rows of an extent in memory.
 #[derive(Debug, Clone)]
-struct PackedRows {
+struct ExtentRows {
     extent: PackedExtent,
     bytes: HeldExtent,
 }
@@ -215,7 +215,7 @@ impl GrowingStore {
             signatures.extend(log.signatures());
             let leaves = lane.packed.iter().map(|packed| packed.extent.aggregate);
             forests.extend(log.forest_with(lane.kind == LaneKind::Counter, leaves));
-            for (position, PackedRows { extent, bytes }) in lane.packed.iter().enumerate() {
+            for (position, ExtentRows { extent, bytes }) in lane.packed.iter().enumerate() {
                 let first_row = lane.rows + (position * PACKED_ROWS) as u64;
                 extents.push(ExtentRecord {
                     offset: HELD_EXTENT + held_extents.len() as u64,
@@ -329,7 +329,7 @@ impl GrowingLane {
                 // A buffer of words, because an extent is read in place as `u64`.
                 let mut words = vec![0u64; buffer.len().div_ceil(size_of::<u64>())];
                 bytemuck::cast_slice_mut(&mut words)[..buffer.len()].copy_from_slice(&buffer);
-                self.packed.push(PackedRows { extent, bytes: words.into() });
+                self.packed.push(ExtentRows { extent, bytes: words.into() });
             }
         }
         self.packed_from = rows;

@@ -84,7 +84,7 @@ impl PathLedger {
         let PathLedgerIndex { paths, swept_from, trees } = index;
         let is_root = |row: &PathRow| row.parent == PathIdx::ROOT;
         let has_root = paths.first().is_none_or(is_root);
-        let in_order = paths.iter().enumerate().skip(1).all(|(place, row)| row.parent.index() < place);
+        let in_order = paths.iter().enumerate().skip(1).all(|(index, row)| row.parent.index() < index);
         let is_whole = has_root && in_order && swept_from.is_sorted_by_key(|&(track, _)| track);
         is_whole.then_some(Self { paths, swept_from, trees: Ledger::new(trees)? })
     }

@@ -36,7 +36,7 @@ type SampleTree = BoundedTree<SampleNode>;
 
 /// The samples of a slice.
 #[derive(Default)]
-struct SliceCounts {
+struct SampleCounts {
     events: SampleEvents,
     /// By index of the lane.
     tracks: FxHashMap<EventKey<usize>, TrackSamples>,
@@ -77,7 +77,7 @@ pub(super) fn build(
         if context.cancel.is_cancelled() {
             return Ok(None);
         }
-        let counted: Vec<Option<SliceCounts>> = band
+        let counted: Vec<Option<SampleCounts>> = band
             .par_iter()
             .map(|&slice| count_slice(store, &lanes, (&bounds_ns, slice), (with_trees, stacks_max), context.cancel))
             .collect();
@@ -133,7 +133,7 @@ fn count_slice(
     (bounds_ns, slice): (&[i64], usize),
     (by_lane, stacks_max): (bool, usize),
     cancel: &Cancel,
-) -> Option<SliceCounts> {
+) -> Option<SampleCounts> {
     let is_last = slice + 2 == bounds_ns.len();
     // The last slice includes samples exactly at the end.
     let (from_ns, to_ns) = (bounds_ns[slice], (!is_last).then(|| bounds_ns[slice + 1]));
@@ -147,26 +147,26 @@ fn count_slice(
         .filter(|(_, lane)| is_there(lane))
         .map(|(number, lane)| (number, SamplePart { lane: lane.lane, from_ns, to_ns }))
         .unzip();
-    let mut counts = SliceCounts::default();
-    let SliceCounts { events, tracks, stacks, has_all } = &mut counts;
+    let mut counts = SampleCounts::default();
+    let SampleCounts { events, tracks, stacks, has_all } = &mut counts;
     *has_all = true;
     each_measured(store, &parts, cancel, |sample, measure| {
         let (event, weight) = events.row_of_sample(measure);
         let (number, event, sum) = (numbers[sample.part], event as u32, SampleSum { samples: 1, weight });
         let one = TrackSamples { sum, first: (sample.ts_ns, sample.row) };
         tracks.entry((number, event)).and_modify(|samples| samples.merge(&one)).or_insert(one);
-        let place = if by_lane { number } else { 0 };
+        let part = if by_lane { number } else { 0 };
         // Samples without times may all be in one slice.
         *has_all &= stacks.len() < stacks_max;
         if *has_all {
-            stacks.entry((place, (sample.stack, event))).or_default().add(sum);
+            stacks.entry((part, (sample.stack, event))).or_default().add(sum);
         }
     })
     .ok()?;
     Some(counts)
 }
 
-impl SliceCounts {
+impl SampleCounts {
     /// Adds the samples of a slice to the tree of all tracks and to those of single tracks. Returns false if there are
     /// too many events.
     fn add_to(

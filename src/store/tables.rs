@@ -147,7 +147,7 @@ const NO_PYRAMID: OverviewShape = OverviewShape::NONE;
 #[derive(Default)]
 struct Pyramids {
     /// In store order: the lane, its first bucket, its shape.
-    placed: Vec<(u32, u64, OverviewShape)>,
+    locations: Vec<(u32, u64, OverviewShape)>,
     buckets: u64,
     /// Number of pyramids that [`Self::next_of`] has returned.
     passed: usize,
@@ -155,15 +155,15 @@ struct Pyramids {
 
 impl Pyramids {
     fn add(&mut self, lane: u32, shape: OverviewShape, buckets: u64) {
-        self.placed.push((lane, self.buckets, shape));
+        self.locations.push((lane, self.buckets, shape));
         self.buckets += buckets;
     }
 
     /// Returns the first bucket and the shape of a lane's pyramid. Lanes must come in the order in which they were
     /// added.
     fn next_of(&mut self, lane: u32) -> (u64, OverviewShape) {
-        match self.placed.get(self.passed) {
-            Some(&(placed, first, shape)) if placed == lane => {
+        match self.locations.get(self.passed) {
+            Some(&(owner, first, shape)) if owner == lane => {
                 self.passed += 1;
                 (first, shape)
             }

@@ -125,9 +125,9 @@ fn add_band(
     }
     let before = paths.rows().len();
     let mut shared = vec![PathIdx::ROOT; band.paths.len()];
-    for (place, row) in band.paths.iter().enumerate().skip(1) {
+    for (index, row) in band.paths.iter().enumerate().skip(1) {
         let Some(path) = paths.path(shared[row.parent.index()], row.name) else { return Ok(false) };
-        shared[place] = path;
+        shared[index] = path;
     }
     track.new_paths += (paths.rows().len() - before) as u64;
     for (slice, mut path_sums) in band.slices {

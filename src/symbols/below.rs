@@ -54,7 +54,7 @@ pub fn names_below(folder: &Path, path: &str, kind: ModuleKind, addresses: &[u64
 struct MappedAlone(Module);
 
 impl MappedCode for MappedAlone {
-    fn place(&mut self, address: u64) -> Option<(usize, u64)> {
+    fn locate(&mut self, address: u64) -> Option<(usize, u64)> {
         (address < STACK_AT).then_some((0, address))
     }
 

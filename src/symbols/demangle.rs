@@ -222,13 +222,13 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_bytes_are_some_name(start in "(_Z|_R|__Z|)", rest in proptest::collection::vec(any::<u8>(), 0..200)) {
+        fn any_bytes_are_demangled_within_the_limit_of_a_name(start in "(_Z|_R|__Z|)", rest in proptest::collection::vec(any::<u8>(), 0..200)) {
             let name = [start.as_bytes(), &rest].concat();
             prop_assert!(demangle(&name).len() <= NAME_BYTES_MAX);
         }
 
         #[test]
-        fn any_letters_of_mangling_are_some_name(name in "_Z[NSTIEKLRPFi0-9a-zA-Z_]{0,80}") {
+        fn any_mangled_letters_are_demangled_within_the_limit_of_a_name(name in "_Z[NSTIEKLRPFi0-9a-zA-Z_]{0,80}") {
             prop_assert!(demangle(name.as_bytes()).len() <= NAME_BYTES_MAX);
         }
     }

@@ -117,7 +117,7 @@ impl InputFile {
     }
 
     /// Reads a file of the system itself, whose path does not come from a trace.
-    pub(crate) fn of_system(path: &Path) -> io::Result<Vec<u8>> {
+    pub(crate) fn read_system_file(path: &Path) -> io::Result<Vec<u8>> {
         /// The symbols of a kernel with many modules take 20 MiB.
         const BYTES_MAX: u64 = 256 << 20;
         let mut bytes = Vec::new();

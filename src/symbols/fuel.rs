@@ -32,7 +32,7 @@ impl FuelPool {
     }
 
     /// Takes up to `steps` from the pool.
-    fn take(&self, steps: u64) -> u64 {
+    fn take_steps(&self, steps: u64) -> u64 {
         let taken = |left: u64| Some(left - left.min(steps));
         let before = self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, taken).unwrap_or(0);
         before.min(steps)
@@ -59,7 +59,7 @@ impl<'p> Fuel<'p> {
     #[cold]
     fn refill(&self, steps: u64) -> Result<()> {
         let missing = steps - self.left.get();
-        let taken = self.pool.take(missing.saturating_add(STEPS_AT_ONCE));
+        let taken = self.pool.take_steps(missing.saturating_add(STEPS_AT_ONCE));
         // An empty pool stays empty: the rest is burnt as well.
         let left = taken.checked_sub(missing);
         self.left.set(left.unwrap_or(0));

@@ -321,7 +321,7 @@ fn has_no_parents(path: &Path) -> bool {
 
 /// Iterates over the system paths of the running kernel with its symbols.
 fn kernel_files() -> impl Iterator<Item = PathBuf> {
-    let release = InputFile::of_system(Path::new("/proc/sys/kernel/osrelease")).unwrap_or_default();
+    let release = InputFile::read_system_file(Path::new("/proc/sys/kernel/osrelease")).unwrap_or_default();
     let release = String::from_utf8_lossy(&release).trim().to_owned();
     let is_name = !release.is_empty() && !release.contains('/');
     let paths = is_name.then(|| {

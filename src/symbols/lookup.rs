@@ -60,7 +60,7 @@ impl TraceNames {
 
 impl TraceFrames {
     /// Collects the frames of all stacks of a trace.
-    pub(crate) fn of(snapshot: &Snapshot) -> Self {
+    pub(crate) fn from_snapshot(snapshot: &Snapshot) -> Self {
         let mut frames = Self { modules: snapshot.tracks().modules.len(), ..Self::default() };
         let (names, stacks) = (snapshot.raw_names(), snapshot.raw_stacks());
         let modules = &snapshot.tracks().modules;

@@ -50,16 +50,16 @@ pub(crate) fn report(
     let modules = &snapshot.tracks().modules;
     let samples = samples_by_module(snapshot, cancel, progress)?;
     let counts = frames.counts(trace_names);
-    let row = |(place, module): (usize, &Module)| {
-        let names = trace_names.modules.get(place);
-        let (frames, named) = counts[place];
+    let row = |(index, module): (usize, &Module)| {
+        let names = trace_names.modules.get(index);
+        let (frames, named) = counts[index];
         // Without an address, the recorder has already named all functions.
         let state = if frames == 0 { NameState::Complete } else { names.map_or(NameState::Unwanted, |it| it.state) };
         let build_id = module.build_id.as_ref().or_else(|| names?.own_build_id.as_ref());
         let split_folder = names.and_then(|names| names.split_folder.as_deref());
         ModuleReport {
-            module: place,
-            samples: samples[place],
+            module: index,
+            samples: samples[index],
             frames,
             named,
             is_verified: names.filter(|_| named > 0).map(|names| names.is_verified),

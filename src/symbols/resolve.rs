@@ -254,14 +254,14 @@ fn of_kernel(
 
 /// Returns the functions of the running kernel, if it is the recorded one.
 fn running_kernel(module: &Module) -> Result<KernelFunctions, NameState> {
-    let notes = InputFile::of_system(Path::new("/sys/kernel/notes")).map_err(|_| NameState::NoFile)?;
+    let notes = InputFile::read_system_file(Path::new("/sys/kernel/notes")).map_err(|_| NameState::NoFile)?;
     let running_id = build_id_in(&notes).ok_or(NameState::NoFile)?;
     // Kernel modules have their own build-ids, and are listed with the kernel that loads them.
     let is_recorded = module.build_id.as_ref().is_some_and(|recorded| recorded.is_same(&running_id));
     if !is_recorded {
         return Err(if module.build_id.is_some() { NameState::OtherBuild } else { NameState::NoFile });
     }
-    let list = InputFile::of_system(Path::new("/proc/kallsyms")).map_err(|_| NameState::Hidden)?;
+    let list = InputFile::read_system_file(Path::new("/proc/kallsyms")).map_err(|_| NameState::Hidden)?;
     KernelFunctions::read(&list).ok_or(NameState::Hidden)
 }
 

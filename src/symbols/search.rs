@@ -77,7 +77,7 @@ impl ModuleSearch {
             && let Some(vdso) = locator.has_system().then(own_vdso).flatten()
         {
             let candidate = ModulePath { path: vdso.path.clone(), is_given: false };
-            search.take(module, locator, vdso, &candidate);
+            search.accept_file(module, locator, vdso, &candidate);
         }
         // Debug files are installed by build-id, which a file has even if the trace has not.
         if let Some(build_id) = search.own_build_id.clone() {
@@ -108,7 +108,7 @@ impl ModuleSearch {
                     self.used.push(path.clone());
                 }
             }
-            Ok(file) => self.take(module, locator, file, candidate),
+            Ok(file) => self.accept_file(module, locator, file, candidate),
             Err(OpenError::Missing) => {}
             Err(OpenError::OutsideRoots) => self.fail(NameState::OutsideRoots, path.clone()),
             Err(OpenError::NotRegular | OpenError::TooLarge { .. } | OpenError::Io(_)) => {
@@ -117,7 +117,7 @@ impl ModuleSearch {
         }
     }
 
-    fn take(&mut self, module: &Module, locator: &Locator, file: InputFile, candidate: &ModulePath) {
+    fn accept_file(&mut self, module: &Module, locator: &Locator, file: InputFile, candidate: &ModulePath) {
         let path = file.path.clone();
         let Some(elf) = ElfFile::read(file) else { return self.fail(NameState::Unreadable, path) };
         match (self.build_id(module), elf.build_id()) {
@@ -236,7 +236,7 @@ impl ModuleSearch {
 /// Returns the vDSO of this process, which has a build-id like a file.
 fn own_vdso() -> Option<InputFile> {
     const BYTES_MAX: u64 = 64 << 10;
-    let maps = InputFile::of_system(Path::new("/proc/self/maps")).ok()?;
+    let maps = InputFile::read_system_file(Path::new("/proc/self/maps")).ok()?;
     let maps = String::from_utf8_lossy(&maps);
     let range = maps.lines().find(|line| line.ends_with("[vdso]"))?.split_whitespace().next()?;
     let (start, end) = range.split_once('-')?;

@@ -165,12 +165,12 @@ fn asked(tool: &mut Command, addresses: &[u64]) -> Vec<Chain> {
         if line.starts_with("0x") {
             chains.push(Vec::new());
         } else {
-            let place = lines.next().unwrap().split(" (discriminator").next().unwrap();
+            let location = lines.next().unwrap().split(" (discriminator").next().unwrap();
             // An unknown line is 0 in one tool and a question mark in the other.
-            let place = place.strip_suffix(":?").map_or(place.to_owned(), |file| format!("{file}:0"));
+            let location = location.strip_suffix(":?").map_or(location.to_owned(), |file| format!("{file}:0"));
             // One tool adds the part that the compiler moved away: `(.cold)`.
             let function = line.split(" (.").next().unwrap().to_owned();
-            chains.last_mut().unwrap().push((function, place));
+            chains.last_mut().unwrap().push((function, location));
         }
     }
     chains
@@ -214,8 +214,9 @@ fn named(path: &Path, addresses: &[u64], locator: &Locator) -> (Vec<Chain>, Modu
     let module = named_with(&module(path), &offsets, locator);
     let chains = offsets.iter().map(|&offset| {
         let functions = module.names.get(offset).expect("an address that was looked up");
-        let place = |file: &str, line: u32| if file.is_empty() { "??:0".to_owned() } else { format!("{file}:{line}") };
-        functions.map(|it| (it.name.to_owned(), place(it.file, it.line))).collect()
+        let location =
+            |file: &str, line: u32| if file.is_empty() { "??:0".to_owned() } else { format!("{file}:{line}") };
+        functions.map(|it| (it.name.to_owned(), location(it.file, it.line))).collect()
     });
     (chains.collect(), module)
 }
@@ -279,7 +280,7 @@ fn functions_of_cpp_are_those_of_llvm_symbolizer() {
             }
             text.replace("&&", "").replace("operator< <", "operator<<")
         };
-        let chain = |chain: &Chain| chain.iter().map(|(name, place)| (word(name), place.clone())).collect();
+        let chain = |chain: &Chain| chain.iter().map(|(name, location)| (word(name), location.clone())).collect();
         chains.iter().map(chain).collect()
     };
     let theirs = same_words(&llvm_symbolizer(&path, &addresses));

@@ -131,7 +131,7 @@ impl Synth {
             .threads()
             .iter()
             .map(|&plan| {
-                let style = match (&extras, plan.place) {
+                let style = match (&extras, plan.index) {
                     (None, _) => Style::Complete,
                     (Some(_), 2) => Style::BeginEnd,
                     (Some(_), _) => Style::CompleteWithArgs,

@@ -28,7 +28,7 @@ pub(super) struct ThreadPlan {
     pub(crate) track: TrackIdx,
     pub(crate) role: Role,
     /// Its index in its process.
-    pub(crate) place: u32,
+    pub(crate) index: u32,
     /// The index of its process.
     pub(crate) process: u32,
 }
@@ -186,8 +186,8 @@ fn call_graph(random: &mut Random, names: &mut Names) -> Vec<Function> {
 /// Plans a thread; `None` if the tables have no room for another.
 fn plan_thread(registry: &mut Registry, thread: u32) -> Option<ThreadPlan> {
     const PROGRAMS: [&str; 4] = ["game", "editor", "asset server", "browser"];
-    let (process, place) = (thread / THREADS_PER_PROCESS, thread % THREADS_PER_PROCESS);
-    let (role, name) = match place {
+    let (process, index) = (thread / THREADS_PER_PROCESS, thread % THREADS_PER_PROCESS);
+    let (role, name) = match index {
         0 => (Role::Frames, "main".to_owned()),
         1 => (Role::Frames, "render".to_owned()),
         2 => (Role::Background, "io".to_owned()),
@@ -195,8 +195,8 @@ fn plan_thread(registry: &mut Registry, thread: u32) -> Option<ThreadPlan> {
         worker => (Role::Jobs, format!("worker {}", worker - 3)),
     };
     let pid = Id::Number(i64::from(process) * 1000 + 1000);
-    let tid = Id::Number(i64::from(process) * 1000 + 1000 + i64::from(place));
-    if place == 0 {
+    let tid = Id::Number(i64::from(process) * 1000 + 1000 + i64::from(index));
+    if index == 0 {
         let program = PROGRAMS[process as usize % PROGRAMS.len()];
         let name = if (process as usize) < PROGRAMS.len() { program.into() } else { format!("{program} {process}") };
         registry.apply(&Metadata::ProcessName { pid: pid.clone(), name: name.into() });
@@ -205,8 +205,8 @@ fn plan_thread(registry: &mut Registry, thread: u32) -> Option<ThreadPlan> {
     let key = TrackKey::thread(pid.clone(), tid.clone());
     let track = registry.track(&key)?;
     registry.apply(&Metadata::ThreadName { pid: pid.clone(), tid: tid.clone(), name: name.into() });
-    registry.apply(&Metadata::ThreadSortIndex { pid, tid, sort_index: place.into() });
-    Some(ThreadPlan { track, role, place, process })
+    registry.apply(&Metadata::ThreadSortIndex { pid, tid, sort_index: index.into() });
+    Some(ThreadPlan { track, role, index, process })
 }
 
 #[cfg(test)]

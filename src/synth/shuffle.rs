@@ -69,8 +69,8 @@ impl Shuffle {
             }
             bytes.extend_from_slice(&buffer);
             let mut events = parse(&bytes);
-            for place in (1..events.len()).rev() {
-                events.swap(place, self.random.below(place as u64 + 1) as usize);
+            for index in (1..events.len()).rev() {
+                events.swap(index, self.random.below(index as u64 + 1) as usize);
             }
             for (event, blob) in events {
                 let detail = if blob.is_empty() { 0 } else { chunk.details.push_blob(blob) };

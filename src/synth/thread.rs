@@ -63,7 +63,7 @@ pub(super) fn frame_start_ns(seed: u64, process: u32, frame: u64) -> i64 {
 /// Returns the start of a worker's burst of jobs in a frame.
 #[must_use]
 pub(super) fn burst_start_ns(seed: u64, plan: &ThreadPlan, frame: u64) -> i64 {
-    frame_start_ns(seed, plan.process, frame).saturating_add(400_000 + i64::from(plan.place) * 17_000)
+    frame_start_ns(seed, plan.process, frame).saturating_add(400_000 + i64::from(plan.index) * 17_000)
 }
 
 impl Thread {

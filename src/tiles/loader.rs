@@ -359,8 +359,8 @@ mod tests {
         let loader = loader_of(&capture);
         let mut tiles = Tiles::default();
         capture.is_shut.store(true, Ordering::SeqCst);
-        for place in 0..100 {
-            let _ = loader.prepare(&mut tiles, wanted(view(place << 20, 3)), Duration::ZERO);
+        for index in 0..100 {
+            let _ = loader.prepare(&mut tiles, wanted(view(index << 20, 3)), Duration::ZERO);
         }
         capture.is_shut.store(false, Ordering::SeqCst);
         let last = view(99 << 20, 3);

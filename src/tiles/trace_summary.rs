@@ -132,8 +132,8 @@ fn add_track(snapshot: &Snapshot, lanes: &[LaneIdx], buckets: Buckets, filled: &
         }
         pixels::longest(snapshot, lane, buckets, &mut cells);
         for cell in &cells {
-            let place = |bucket: i64| usize::try_from(bucket - buckets.first).unwrap_or(0);
-            for bucket in place(cell.first_bucket)..place(cell.end_bucket()) {
+            let index_of = |bucket: i64| usize::try_from(bucket - buckets.first).unwrap_or(0);
+            for bucket in index_of(cell.first_bucket)..index_of(cell.end_bucket()) {
                 // The cells of one lane share no bucket, so a marked bucket belongs to an earlier lane.
                 if is_taken.get_mut(bucket).is_some_and(|is_taken| std::mem::replace(is_taken, true)) {
                     continue;

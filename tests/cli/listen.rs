@@ -422,7 +422,7 @@ fn an_exporter_of_another_user_is_refused_at_both_addresses() {
 }
 
 #[test]
-fn what_is_no_export_from_this_machine_is_refused_with_its_status() {
+fn requests_that_are_not_local_exports_are_refused_with_their_status() {
     let mut listening = Listening::start(&["tail", "otlp:0", "--format", "jsonl", "--memory", "8MiB"]);
     let port = listening.port();
     let body = request(&["x".to_owned()]);

@@ -35,7 +35,7 @@ for service, compression in [("shop", Compression.NoCompression), ("bank", Compr
 "#;
 
 #[test]
-fn what_the_sdk_exports_is_recorded_with_its_times_and_parents() {
+fn exports_of_the_sdk_are_recorded_with_times_and_parents() {
     let python = python("otlp.txt");
     let folder = tempfile::tempdir().expect("a folder");
     let out = folder.path().join("out.longspan");

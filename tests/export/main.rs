@@ -267,7 +267,7 @@ fn ugly(folder: &Path) -> Snapshot {
 }
 
 #[test]
-fn what_is_hard_to_write_down_comes_back_the_same() {
+fn unusual_values_survive_an_export() {
     let folder = tempfile::tempdir().expect("a folder");
     let snapshot = ugly(folder.path());
     let mut expected = seen(&snapshot);
@@ -390,7 +390,7 @@ fn a_part_of_a_capture_stands_by_itself() {
 }
 
 #[test]
-fn what_stands_outside_of_a_part_says_so() {
+fn rows_outside_of_an_exported_part_are_marked() {
     let folder = tempfile::tempdir().expect("a folder");
     let snapshot = ugly(folder.path());
     let path = folder.path().join("part.json");

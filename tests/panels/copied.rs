@@ -119,7 +119,7 @@ fn paths_that_are_pasted_are_opened_together_and_what_is_none_is_said() {
 }
 
 #[test]
-fn what_is_pasted_into_a_field_is_a_text_and_opens_nothing() {
+fn text_pasted_into_a_field_opens_no_trace() {
     let mut session = Session::with_capture(SCREEN, 1.0);
     let path = session.capture.display().to_string();
     session.press(Modifiers::COMMAND, Key::F);
@@ -132,7 +132,7 @@ fn what_is_pasted_into_a_field_is_a_text_and_opens_nothing() {
 }
 
 #[test]
-fn what_is_pasted_beyond_64_kib_is_left_out_of_a_field_and_that_is_said() {
+fn text_pasted_into_a_field_is_cut_at_64_kib_and_a_note_says_so() {
     let mut session = Session::with_capture(SCREEN, 1.0);
     session.press(Modifiers::COMMAND, Key::F);
     session.harness.step();

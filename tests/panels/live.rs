@@ -184,7 +184,7 @@ fn a_derived_track_waits_for_the_end_and_is_of_all_that_came() {
 }
 
 #[test]
-fn what_a_killed_window_followed_is_offered_opened_and_deleted_only_when_it_is_said_twice() {
+fn the_recording_of_a_killed_window_is_offered_opened_and_deleted_only_after_a_second_question() {
     let cache = tempfile::tempdir().expect("a folder");
     let left = cache.path().join("followed/follow-7-1");
     fs::create_dir_all(&left).expect("made");

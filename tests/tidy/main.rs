@@ -299,7 +299,7 @@ fn a_broken_rule_is_found_and_named() {
 }
 
 #[test]
-fn what_only_looks_like_a_broken_rule_is_left_alone() {
+fn code_that_only_looks_like_a_broken_rule_passes() {
     let cases = [
         ("src/store/a.rs", "/// Whatsoever.\nfn f() {} // What?\n/// The rest, what remains.\nfn g() {}"),
         ("src/ingest/a.rs", "use crate::{formats::Reader, store::lane::{LaneIdx, LaneInfo}};"),

@@ -17,7 +17,7 @@ const PATIENCE: Duration = Duration::from_millis(100);
 /// The search for a row of the same name, and what the last one has found out.
 #[derive(Debug, Default)]
 pub(super) struct Namesakes {
-    running: Option<Step>,
+    running: Option<NamesakeStep>,
     /// Steps after the running one; negative ones go back.
     waiting: i64,
     /// A row, and why the last step did not leave it.
@@ -25,7 +25,7 @@ pub(super) struct Namesakes {
 }
 
 #[derive(Debug)]
-struct Step {
+struct NamesakeStep {
     from: RowIdx,
     forward: bool,
     begun: Instant,
@@ -43,8 +43,8 @@ impl Namesakes {
         Some(self.ask(from, forward))
     }
 
-    /// Takes an answer. Returns the row to go to, and the question of a further step.
-    pub(super) fn take(
+    /// Accepts an answer. Returns the row to go to, and the question of a further step.
+    pub(super) fn accept_answer(
         &mut self,
         found: Option<Hit>,
         (selected, snapshot): (Option<RowIdx>, &Snapshot),
@@ -87,7 +87,7 @@ impl Namesakes {
 
     fn ask(&mut self, from: RowIdx, forward: bool) -> Question {
         self.stayed = None;
-        self.running = Some(Step { from, forward, begun: Instant::now() });
+        self.running = Some(NamesakeStep { from, forward, begun: Instant::now() });
         Question::Namesake { from, forward }
     }
 }
@@ -124,14 +124,14 @@ mod tests {
         let mut steps = Namesakes::default();
         assert_eq!(steps.step(row(3), true), Some(question(3, true)));
         assert_eq!([steps.step(row(3), true), steps.step(row(3), true)], [None, None]);
-        let mut take = |from, to| steps.take(Some(hit(to)), (Some(row(from)), &snapshot));
+        let mut take = |from, to| steps.accept_answer(Some(hit(to)), (Some(row(from)), &snapshot));
         assert_eq!(take(3, 4), (Some(row(4)), Some(question(4, true))));
         assert_eq!(take(4, 5), (Some(row(5)), Some(question(5, true))));
         assert_eq!(take(5, 6), (Some(row(6)), None));
         // One step forward and two back.
         assert_eq!(steps.step(row(6), true), Some(question(6, true)));
         assert_eq!([steps.step(row(6), false), steps.step(row(6), false)], [None, None]);
-        let mut take = |from, to| steps.take(Some(hit(to)), (Some(row(from)), &snapshot));
+        let mut take = |from, to| steps.accept_answer(Some(hit(to)), (Some(row(from)), &snapshot));
         assert_eq!(take(6, 7), (Some(row(7)), Some(question(7, false))));
         assert_eq!(take(7, 6), (Some(row(6)), Some(question(6, false))));
         assert_eq!(take(6, 5), (Some(row(5)), None));
@@ -142,10 +142,10 @@ mod tests {
         let snapshot = snapshot(TWO_SPANS);
         let mut steps = Namesakes::default();
         assert_eq!(steps.step(row(0), true), Some(question(0, true)));
-        assert_eq!(steps.take(Some(hit(1)), (Some(row(9)), &snapshot)), (None, None));
+        assert_eq!(steps.accept_answer(Some(hit(1)), (Some(row(9)), &snapshot)), (None, None));
         assert_eq!(steps.step(row(0), true), Some(question(0, true)));
         assert!(!steps.leave(Some(row(0))) && steps.leave(None));
-        assert_eq!(steps.take(Some(hit(1)), (None, &snapshot)), (None, None));
+        assert_eq!(steps.accept_answer(Some(hit(1)), (None, &snapshot)), (None, None));
     }
 
     #[test]
@@ -153,7 +153,7 @@ mod tests {
         let snapshot = snapshot(TWO_SPANS);
         let mut steps = Namesakes::default();
         assert_eq!(steps.step(row(0), true), Some(question(0, true)));
-        assert_eq!(steps.take(None, (Some(row(0)), &snapshot)), (None, None));
+        assert_eq!(steps.accept_answer(None, (Some(row(0)), &snapshot)), (None, None));
         assert_eq!(steps.note(Some(row(0)), &snapshot).as_deref(), Some("This is the last \"alpha\"."));
         assert_eq!([steps.note(None, &snapshot), steps.note(Some(row(1)), &snapshot)], [None, None]);
         assert_eq!(steps.step(row(0), false), Some(question(0, false)));

@@ -95,7 +95,7 @@ impl App {
         let Some(follow) = &mut tab.follow else { return };
         match followed {
             Followed::Snapshot(snapshot, density, counts) => {
-                if let Some(snapshot) = follow.take((snapshot, density), counts) {
+                if let Some(snapshot) = follow.receive_snapshot((snapshot, density), counts) {
                     self.show_live(at, snapshot);
                 }
             }

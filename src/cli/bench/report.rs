@@ -23,7 +23,7 @@ pub(super) struct Report {
     /// The GPU that the window would use here.
     pub(super) adapter: Option<String>,
     /// The same zoom drawn with it, if asked for.
-    pub(super) drawn: Option<Drawn>,
+    pub(super) drawn: Option<DrawTimings>,
     pub(super) steps: Vec<FrameTiming>,
 }
 
@@ -68,7 +68,7 @@ struct Percentiles {
 
 /// Times of frames that are drawn as in the window, but onto a texture.
 #[derive(Debug, Serialize)]
-pub(super) struct Drawn {
+pub(super) struct DrawTimings {
     /// From the start of a frame until its rectangles and triangles are built.
     interface_ms: Percentiles,
     /// Until they are uploaded and the commands submitted.
@@ -155,7 +155,7 @@ impl Late {
     }
 }
 
-impl Drawn {
+impl DrawTimings {
     pub(super) fn from_frames(frames: &[FrameCost]) -> Self {
         let times = |time: fn(&FrameCost) -> Duration| {
             Percentiles::from_values(frames.iter().map(|frame| time(frame).as_secs_f64() * 1e3).collect())

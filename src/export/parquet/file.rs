@@ -90,8 +90,8 @@ impl TableFile {
             .set_created_by(format!("longspan {}", env!("CARGO_PKG_VERSION")))
             .set_compression(Compression::ZSTD(ZstdLevel::default()));
         properties = columns.iter().fold(properties, |properties, column| column.encode(properties));
-        if let Some(place) = columns.iter().position(|column| Some(column.0) == sorted_by) {
-            let by = SortingColumn { column_idx: place as i32, descending: false, nulls_first: false };
+        if let Some(index) = columns.iter().position(|column| Some(column.0) == sorted_by) {
+            let by = SortingColumn { column_idx: index as i32, descending: false, nulls_first: false };
             properties = properties.set_sorting_columns(Some(vec![by]));
         }
         let schema = Arc::new(schema.map_err(io_error)?);

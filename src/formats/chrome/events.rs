@@ -67,7 +67,7 @@ pub(super) struct ChromeBatch {
 /// Position, time and name of a record, shared by all of its events.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Spot {
-    pub(super) place: SourcePos,
+    pub(super) pos: SourcePos,
     pub(super) ts_ns: i64,
     pub(super) name: NameIdx,
 }
@@ -111,13 +111,13 @@ impl<'a> ChromeEvents<'a> {
 
     /// Adds the record at byte `offset` of the trace. Skips an object without members.
     pub(super) fn take_record(&mut self, record: &ChromeRecord<'a>, offset: u64) {
-        let place = SourcePos::Offset(offset);
+        let pos = SourcePos::Offset(offset);
         if record.is_empty {
             return;
         }
         if record.is_bare_sample() {
             self.recognised += 1;
-            return self.take_bare_sample(record, place);
+            return self.take_bare_sample(record, pos);
         }
         *if record[RecordField::Ph].shape == Shape::String { &mut self.recognised } else { &mut self.unrecognised } +=
             1;
@@ -128,27 +128,27 @@ impl<'a> ChromeEvents<'a> {
         };
         match phase {
             Phase::Unknown => {
-                return self.losses.add_value(Loss::UnknownPhase, LossValue::text(record[RecordField::Ph].text), place);
+                return self.losses.add_value(Loss::UnknownPhase, LossValue::text(record[RecordField::Ph].text), pos);
             }
             Phase::Ignored => {
-                return self.losses.add_value(Loss::IgnoredPhase, LossValue::text(record[RecordField::Ph].text), place);
+                return self.losses.add_value(Loss::IgnoredPhase, LossValue::text(record[RecordField::Ph].text), pos);
             }
-            Phase::Metadata => return self.take_metadata(record, place),
+            Phase::Metadata => return self.take_metadata(record, pos),
             _ => {}
         }
         let Ok(ts_ns) = nanos_from_micros(number_text(&record[RecordField::Ts])) else {
-            return self.losses.add(Loss::BadTime, place);
+            return self.losses.add(Loss::BadTime, pos);
         };
         if phase == Phase::OldAsync(EventKind::AsyncStepInto) && is_thread_state(record) {
-            return self.take_state(record, place, ts_ns);
+            return self.take_state(record, pos, ts_ns);
         }
         let name = match phase {
             Phase::OldAsync(EventKind::AsyncStepInto | EventKind::AsyncStepPast) => step_name(record),
             _ => record[RecordField::Name],
         };
         let name = self.tables.name(&name, &record[RecordField::Cat]);
-        let name = self.counted(name, place);
-        let spot = Spot { place, ts_ns, name };
+        let name = self.counted(name, pos);
+        let spot = Spot { pos, ts_ns, name };
         match phase {
             Phase::Span(kind) => self.take_span(record, spot, kind),
             Phase::Instant => self.take_instant(record, spot),
@@ -168,7 +168,7 @@ impl<'a> ChromeEvents<'a> {
         }
         let mut event = self.thread_event(record, spot, kind);
         match kind {
-            EventKind::Complete => self.set_duration(record, &mut event, spot.place),
+            EventKind::Complete => self.set_duration(record, &mut event, spot.pos),
             EventKind::End if record[RecordField::Name].is_absent() => event.flags = EventFlags::UNNAMED,
             _ => {}
         }
@@ -218,9 +218,9 @@ impl<'a> ChromeEvents<'a> {
         let nobody = JsonValue::default();
         let mut event = self.event(record, spot, EventKind::Instant);
         event.track = match record[RecordField::S].text {
-            b"g" => self.track(TrackKind::Global, &nobody, &nobody, &[], spot.place),
-            b"p" => self.track(TrackKind::Process, &record[RecordField::Pid], &nobody, &[], spot.place),
-            _ => self.thread(record, spot.place),
+            b"g" => self.track(TrackKind::Global, &nobody, &nobody, &[], spot.pos),
+            b"p" => self.track(TrackKind::Process, &record[RecordField::Pid], &nobody, &[], spot.pos),
+            _ => self.thread(record, spot.pos),
         };
         self.chunk.events.push(event);
     }
@@ -238,15 +238,15 @@ impl<'a> ChromeEvents<'a> {
             let text = std::str::from_utf8(number_text(&value)).ok();
             let number = text.and_then(|text| text.trim().parse().ok()).filter(|number: &f64| number.is_finite());
             let Some(number) = number else {
-                self.losses.add(Loss::BadCounter, spot.place);
+                self.losses.add(Loss::BadCounter, spot.pos);
                 continue;
             };
             let parts = [record[RecordField::Name], plain(id), series];
-            let track = self.track(TrackKind::Counter, &record[RecordField::Pid], &nobody, &parts, spot.place);
+            let track = self.track(TrackKind::Counter, &record[RecordField::Pid], &nobody, &parts, spot.pos);
             self.chunk.events.push(Event { value: number.to_bits(), track, ..bare(spot, EventKind::Counter) });
         }
         if !series_found {
-            self.losses.add(Loss::BadCounter, spot.place);
+            self.losses.add(Loss::BadCounter, spot.pos);
         }
     }
 
@@ -257,7 +257,7 @@ impl<'a> ChromeEvents<'a> {
             (record[RecordField::Id], false)
         };
         if id.is_absent() {
-            self.losses.add(Loss::BadAsync, spot.place);
+            self.losses.add(Loss::BadAsync, spot.pos);
             let alone = self.thread_event(record, spot, EventKind::Instant);
             self.chunk.events.push(alone);
             return;
@@ -269,7 +269,7 @@ impl<'a> ChromeEvents<'a> {
         let name = if by_name { record[RecordField::Name] } else { nobody };
         let value = self.hash(if by_name { b'S' } else { b'b' }, &[scope, plain(id), process, name]);
         let owner = if is_set(&record.rare(b"global")) { nobody } else { record[RecordField::Pid] };
-        let track = self.track(TrackKind::Async, &owner, &nobody, &[record[RecordField::Cat]], spot.place);
+        let track = self.track(TrackKind::Async, &owner, &nobody, &[record[RecordField::Cat]], spot.pos);
         let mut event = Event { value, track, ..self.event(record, spot, kind) };
         if kind == EventKind::AsyncEnd && record[RecordField::Name].is_absent() {
             event.flags = EventFlags::UNNAMED;
@@ -278,7 +278,7 @@ impl<'a> ChromeEvents<'a> {
     }
 
     /// Adds a thread state with its duration. The name is the letters of the kernel, or another name.
-    fn take_state(&mut self, record: &ChromeRecord<'a>, place: SourcePos, ts_ns: i64) {
+    fn take_state(&mut self, record: &ChromeRecord<'a>, pos: SourcePos, ts_ns: i64) {
         let words = match record[RecordField::Name].text {
             b"Running" => "Running",
             letters => TaskState::from_letters(letters).map_or("", TaskState::name),
@@ -290,14 +290,14 @@ impl<'a> ChromeEvents<'a> {
             JsonValue { text: words.as_bytes(), shape, ..JsonValue::default() }
         };
         let name = self.tables.name(&name, &record[RecordField::Name]);
-        let spot = Spot { place, ts_ns, name: self.counted(name, place) };
+        let spot = Spot { pos, ts_ns, name: self.counted(name, pos) };
         // Registers the thread, even if it has no spans of its own.
-        self.thread(record, place);
+        self.thread(record, pos);
         let tid =
             if record[RecordField::Tid].is_absent() { record[RecordField::Pid] } else { record[RecordField::Tid] };
-        let track = self.track(TrackKind::State, &record[RecordField::Pid], &tid, &[], place);
+        let track = self.track(TrackKind::State, &record[RecordField::Pid], &tid, &[], pos);
         let mut event = Event { track, ..self.event(record, spot, EventKind::Complete) };
-        self.set_task_duration(record, &mut event, place);
+        self.set_task_duration(record, &mut event, pos);
         self.chunk.events.push(event);
     }
 
@@ -307,14 +307,14 @@ impl<'a> ChromeEvents<'a> {
         let Some(cpu) = cpu else { return false };
         let track = self.tables.cpu_track(cpu);
         let mut event = Event { track, ..self.event(record, spot, EventKind::Complete) };
-        self.set_task_duration(record, &mut event, spot.place);
+        self.set_task_duration(record, &mut event, spot.pos);
         self.chunk.events.push(event);
         true
     }
 
     /// Sets the duration of a run or a state. Each has a single lane, so it is placed already.
-    fn set_task_duration(&mut self, record: &ChromeRecord<'a>, event: &mut Event, place: SourcePos) {
-        self.set_duration(record, event, place);
+    fn set_task_duration(&mut self, record: &ChromeRecord<'a>, event: &mut Event, pos: SourcePos) {
+        self.set_duration(record, event, pos);
         event.flags = EventFlags::PLACED;
         if is_set(&record.rare(b"unfinished")) {
             event.flags = event.flags.with(EventFlags::UNFINISHED);
@@ -328,7 +328,7 @@ impl<'a> ChromeEvents<'a> {
             record[RecordField::Id]
         };
         if id.is_absent() {
-            return self.losses.add(Loss::BadFlow, spot.place);
+            return self.losses.add(Loss::BadFlow, spot.pos);
         }
         // The end of a flow binds to the next span, unless it has `bp`. In some categories, Chrome always binds it to
         // the enclosing span.
@@ -364,12 +364,12 @@ impl<'a> ChromeEvents<'a> {
         if !id.is_absent() {
             members.push(("id".into(), valid_json(&id, &mut repairs)));
         }
-        repairs.count(&mut self.losses, spot.place);
+        repairs.count(&mut self.losses, spot.pos);
         let (args_json, thread_ts_ns) =
-            (&*with_members(args, &members), self.thread_time(&record[RecordField::Tts], spot.place));
+            (&*with_members(args, &members), self.thread_time(&record[RecordField::Tts], spot.pos));
         let detail = self.chunk.details.push(&Detail { thread_ts_ns, args_json, ..Detail::default() });
         let objects = JsonValue { text: b"objects", shape: Shape::String, ..nobody };
-        let track = self.track(TrackKind::Async, &record[RecordField::Pid], &nobody, &[objects], spot.place);
+        let track = self.track(TrackKind::Async, &record[RecordField::Pid], &nobody, &[objects], spot.pos);
         self.chunk.events.push(Event { track, detail, ..bare(spot, EventKind::Instant) });
     }
 
@@ -420,7 +420,7 @@ impl<'a> ChromeEvents<'a> {
 
     /// Creates an event with its details, without a track.
     fn event(&mut self, record: &ChromeRecord<'a>, spot: Spot, kind: EventKind) -> Event {
-        Event { detail: self.detail(record, kind, spot.place), ..bare(spot, kind) }
+        Event { detail: self.detail(record, kind, spot.pos), ..bare(spot, kind) }
     }
 
     fn push_event(&mut self, event: Event) {
@@ -428,13 +428,13 @@ impl<'a> ChromeEvents<'a> {
     }
 
     fn thread_event(&mut self, record: &ChromeRecord<'a>, spot: Spot, kind: EventKind) -> Event {
-        let track = self.thread(record, spot.place);
+        let track = self.thread(record, spot.pos);
         Event { track, ..self.event(record, spot, kind) }
     }
 
-    fn thread(&mut self, record: &ChromeRecord<'a>, place: SourcePos) -> TrackIdx {
+    fn thread(&mut self, record: &ChromeRecord<'a>, pos: SourcePos) -> TrackIdx {
         let repaired_row = self.tables.thread(&record[RecordField::Pid], &record[RecordField::Tid]);
-        self.counted(repaired_row, place)
+        self.counted(repaired_row, pos)
     }
 
     fn track(
@@ -443,19 +443,19 @@ impl<'a> ChromeEvents<'a> {
         pid: &JsonValue<'a>,
         tid: &JsonValue<'a>,
         parts: &[JsonValue<'a>],
-        place: SourcePos,
+        pos: SourcePos,
     ) -> TrackIdx {
         let repaired_row = self.tables.track(kind, pid, tid, parts);
-        self.counted(repaired_row, place)
+        self.counted(repaired_row, pos)
     }
 
-    fn counted<T>(&mut self, repaired_row: RepairedRow<T>, place: SourcePos) -> T {
-        repaired_row.repairs.count(&mut self.losses, place);
+    fn counted<T>(&mut self, repaired_row: RepairedRow<T>, pos: SourcePos) -> T {
+        repaired_row.repairs.count(&mut self.losses, pos);
         repaired_row.row
     }
 
     /// Stores the arguments and the thread clock times, and returns the value of [`Event::detail`].
-    fn detail(&mut self, record: &ChromeRecord<'a>, kind: EventKind, place: SourcePos) -> u32 {
+    fn detail(&mut self, record: &ChromeRecord<'a>, kind: EventKind, pos: SourcePos) -> u32 {
         let has_more = !(record.dotted.is_empty() && record.rare.is_empty());
         if record[RecordField::Args].is_absent()
             && record[RecordField::Tts].is_absent()
@@ -472,25 +472,25 @@ impl<'a> ChromeEvents<'a> {
             _ => format!("{{\"args\":{}}}", valid_json(&record[RecordField::Args], &mut repairs)).into(),
         };
         if has_more {
-            let mut members = self.rare_args(record, kind, place);
+            let mut members = self.rare_args(record, kind, pos);
             for (key, value) in &record.dotted {
                 members.push((crate::formats::json::text::decode(key, &mut repairs), valid_json(value, &mut repairs)));
             }
             args = with_members(args, &members);
         }
-        repairs.count(&mut self.losses, place);
-        let thread_ts_ns = self.thread_time(&record[RecordField::Tts], place);
-        let thread_dur_ns = self.thread_time(&record[RecordField::Tdur], place);
+        repairs.count(&mut self.losses, pos);
+        let thread_ts_ns = self.thread_time(&record[RecordField::Tts], pos);
+        let thread_dur_ns = self.thread_time(&record[RecordField::Tdur], pos);
         self.chunk.details.push(&Detail { thread_ts_ns, thread_dur_ns, args_json: &args })
     }
 
-    fn thread_time(&mut self, value: &JsonValue<'a>, place: SourcePos) -> Option<i64> {
+    fn thread_time(&mut self, value: &JsonValue<'a>, pos: SourcePos) -> Option<i64> {
         if value.is_absent() {
             return None;
         }
         let time = nanos_from_micros(number_text(value));
         if time.is_err() {
-            self.losses.add(Loss::BadNumber, place);
+            self.losses.add(Loss::BadNumber, pos);
         }
         time.ok()
     }

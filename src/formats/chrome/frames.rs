@@ -21,8 +21,7 @@ use crate::formats::output::row_index::{bounded_row, next_row};
 use crate::formats::{ReadContext, ReadError};
 use crate::model::{Loss, Losses, NameIdx, NameRow, SourcePos, StackIdx, Stacks};
 
-/// Read size.
-const BLOCK_BYTES: usize = 256 << 10;
+const READ_BYTES: usize = 256 << 10;
 
 /// Limit for envelope keys; longer ones are not `stackFrames`.
 const KEY_BYTES_MAX: usize = 1 << 10;
@@ -254,7 +253,7 @@ fn value(input: &mut ByteReader, len_max: usize, context: &ReadContext) -> Resul
     let (mut skip, mut text) = (Skip::default(), Some(Vec::new()));
     loop {
         context.cancel.check()?;
-        let block = input.peek(BLOCK_BYTES)?;
+        let block = input.peek(READ_BYTES)?;
         if block.is_empty() {
             return Ok(ValueText::Cut);
         }

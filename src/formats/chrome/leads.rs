@@ -141,9 +141,9 @@ impl Leads {
     /// Checks the other predictions. A match moves to the front, since the next record probably has it too.
     fn predicted_later(&mut self, before: LeadIdx, word: u128) -> Option<(LeadIdx, &Lead)> {
         let next = self.rows[before.index()].next;
-        let place = (1..NEXT_MAX).find(|&place| self.rows[next[place].index()].is_in(word))?;
-        self.rows[before.index()].next.swap(0, place);
-        Some((next[place], &self.rows[next[place].index()]))
+        let slot = (1..NEXT_MAX).find(|&slot| self.rows[next[slot].index()].is_in(word))?;
+        self.rows[before.index()].next.swap(0, slot);
+        Some((next[slot], &self.rows[next[slot].index()]))
     }
 
     /// Reads the lead at the position of the scanner, up to the first byte of the value.

@@ -134,9 +134,9 @@ impl SystemTrace {
     fn end_line(&mut self, has_end: bool) {
         self.end_half();
         let line = std::mem::take(&mut self.line);
-        let place = SourcePos::Offset(self.line_offset);
+        let pos = SourcePos::Offset(self.line_offset);
         if std::mem::take(&mut self.is_too_long) {
-            self.batch.lose(Loss::BadRecord, place);
+            self.batch.lose(Loss::BadRecord, pos);
         } else {
             let bytes = line.strip_suffix(b"\r").unwrap_or(&line);
             self.parser.line(TextLine { bytes, offset: self.line_offset, has_end }, &mut self.batch);

@@ -398,7 +398,7 @@ fn push_micros(line: &mut Vec<u8>, is_negative: bool, magnitude_ns: u64) {
 
 fn push_hex(line: &mut Vec<u8>, value: u64) {
     let skipped = (value.leading_zeros() / 4).min(15);
-    let nibbles = (0..16 - skipped).rev().map(|place| (value >> (place * 4) & 15) as usize);
+    let nibbles = (0..16 - skipped).rev().map(|nibble| (value >> (nibble * 4) & 15) as usize);
     line.extend(nibbles.map(|nibble| b"0123456789abcdef"[nibble]));
 }
 

@@ -52,17 +52,17 @@ pub(super) struct FxtRecord<'a, 'b> {
     pub(super) header: u64,
     /// The unread words after the header.
     pub(super) words: Words<'a>,
-    pub(super) place: SourcePos,
+    pub(super) pos: SourcePos,
     pub(super) batch: &'b mut BatchBuilder,
 }
 
 impl<'a> FxtRecord<'a, '_> {
     pub(super) fn lose_value(&mut self, loss: Loss, value: LossValue) {
-        self.batch.lose_value(loss, value, self.place);
+        self.batch.lose_value(loss, value, self.pos);
     }
 
     pub(super) fn lose(&mut self, loss: Loss) {
-        self.batch.lose(loss, self.place);
+        self.batch.lose(loss, self.pos);
     }
 
     /// Counts a record whose subtype is undefined, and skips its fields.
@@ -135,7 +135,7 @@ impl FxtEventBuilder {
             self.counters(ts_ns, thread, name_text, last_word, record);
             return Some(());
         }
-        let name = record.batch.name(name_text, Some(category), record.place);
+        let name = record.batch.name(name_text, Some(category), record.pos);
         let track = record.batch.track_with(&key(TrackKind::Thread, thread));
         let mut event = bare(ts_ns, EventKind::Instant, track, name);
         match event_type {
@@ -273,7 +273,7 @@ impl FxtEventBuilder {
         let koid = record.words.word()?;
         let name = record.text(kernel_object::NAME)?;
         self.arguments(kernel_object::NUMBER_OF_ARGUMENTS.get(record.header), record)?;
-        let name = text(name, record.place, &mut record.batch.batch.losses);
+        let name = text(name, record.pos, &mut record.batch.batch.losses);
         match (kernel_object::KERNEL_OBJECT_TYPE.get(record.header), self.process) {
             (kernel_object_type::PROCESS, _) => {
                 record.batch.batch.metadata.push(Metadata::ProcessName { pid: id(koid), name });
@@ -334,13 +334,13 @@ impl FxtEventBuilder {
             } else {
                 weigh(&mut previous, b"weight");
             }
-            record.batch.batch.losses.add_many(Loss::IgnoredArguments, record.place, count.saturating_sub(weighed));
+            record.batch.batch.losses.add_many(Loss::IgnoredArguments, record.pos, count.saturating_sub(weighed));
             let header = record.header;
             (fields::CPU_NUMBER.get(header), fields::OUTGOING_THREAD_STATE.get(header), previous, next)
         };
         let Some(ts_ns) = record.nanos(ticks) else { return Some(()) };
         if record_type == scheduling_record_type::THREAD_WAKEUP {
-            self.scheduler.wake(record.batch, ts_ns, &previous, None, record.place);
+            self.scheduler.wake(record.batch, ts_ns, &previous, None, record.pos);
             return Some(());
         }
         // Dying and dead threads become X, as do all states that the specification does not define.
@@ -352,7 +352,7 @@ impl FxtEventBuilder {
         };
         let previous_state = TaskState::from_letters(letters);
         let switch = Switch { ts_ns, cpu, previous: Some(previous), previous_state, next };
-        self.scheduler.switch(record.batch, &switch, record.place);
+        self.scheduler.switch(record.batch, &switch, record.pos);
         Some(())
     }
 
@@ -363,7 +363,7 @@ impl FxtEventBuilder {
         let message = record.words.text(log::MESSAGE_LENGTH.get(record.header) as usize)?;
         let Some(ts_ns) = record.nanos(ticks) else { return Some(()) };
         let track = record.batch.track_with(&key(TrackKind::Thread, thread));
-        let name = record.batch.name(message, Some(b"log"), record.place);
+        let name = record.batch.name(message, Some(b"log"), record.pos);
         record.batch.push(bare(ts_ns, EventKind::Instant, track, name));
         Some(())
     }

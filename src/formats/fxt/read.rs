@@ -8,7 +8,7 @@ use super::fields::{
     string, thread,
 };
 use super::names::{Provider, ThreadId};
-use super::wire::{MAGIC, WORD, Words};
+use super::wire::{MAGIC, WORD_BYTES, Words};
 use crate::formats::format::{DataKind, Format, Opener};
 use crate::formats::input::byte_reader::ByteReader;
 use crate::formats::input::source::Source;
@@ -81,16 +81,16 @@ impl StreamReader for Fxt {
             if count.is_multiple_of(RECORDS_PER_CHECK) {
                 context.cancel.check()?;
             }
-            if input.would_wait(WORD) {
+            if input.would_wait(WORD_BYTES) {
                 parser.batch.flush_if_any(sink)?;
             }
-            let place = SourcePos::Offset(input.offset());
-            let header = match input.peek(WORD)? {
+            let pos = SourcePos::Offset(input.offset());
+            let header = match input.peek(WORD_BYTES)? {
                 [] => break,
                 word => word.first_chunk().map(|word| u64::from_le_bytes(*word)),
             };
             let Some(header) = header else {
-                parser.batch.lose(Loss::Truncated, place);
+                parser.batch.lose(Loss::Truncated, pos);
                 break;
             };
             // In a damaged region, only a known record type ends the damage: any word could be a header of unknown
@@ -99,31 +99,31 @@ impl StreamReader for Fxt {
             let Some(words) = words else {
                 // The length is damaged: the reader searches word by word, but counts only one loss.
                 if !in_damage {
-                    parser.batch.lose(Loss::BadRecord, place);
+                    parser.batch.lose(Loss::BadRecord, pos);
                 }
                 in_damage = true;
-                input.skip(WORD as u64)?;
+                input.skip(WORD_BYTES as u64)?;
                 continue;
             };
             in_damage = false;
             if record::RECORD_TYPE.get(header) == record_type::LARGE {
                 let value = LossValue::Number("record type", record_type::LARGE);
-                parser.batch.lose_value(Loss::IgnoredPacket, value, place);
-                if !input.skip(words * WORD as u64)? {
-                    parser.batch.lose(Loss::Truncated, place);
+                parser.batch.lose_value(Loss::IgnoredPacket, value, pos);
+                if !input.skip(words * WORD_BYTES as u64)? {
+                    parser.batch.lose(Loss::Truncated, pos);
                 }
                 continue;
             }
-            let len = words as usize * WORD;
+            let len = words as usize * WORD_BYTES;
             if input.would_wait(len) {
                 parser.batch.flush_if_any(sink)?;
             }
             let record = input.peek(len)?;
             if record.len() < len {
-                parser.batch.lose(Loss::Truncated, place);
+                parser.batch.lose(Loss::Truncated, pos);
                 break;
             }
-            parser.record(header, &record[WORD..], place);
+            parser.record(header, &record[WORD_BYTES..], pos);
             input.skip(len as u64)?;
             parser.batch.flush_if_full(sink, context)?;
         }
@@ -151,15 +151,15 @@ fn is_known(kind: u64) -> bool {
 
 impl FxtParser {
     /// Reads a record from its header and the words after it.
-    fn record(&mut self, header: u64, bytes: &[u8], place: SourcePos) {
+    fn record(&mut self, header: u64, bytes: &[u8], pos: SourcePos) {
         let kind = record::RECORD_TYPE.get(header);
         if kind == record_type::PROFILER || !is_known(kind) {
             let value = LossValue::Number("record type", kind);
-            return self.batch.lose_value(Loss::IgnoredPacket, value, place);
+            return self.batch.lose_value(Loss::IgnoredPacket, value, pos);
         }
         let mut words = Words::new(bytes);
         let taken = match kind {
-            record_type::METADATA => self.metadata(header, &mut words, place),
+            record_type::METADATA => self.metadata(header, &mut words, pos),
             record_type::INITIALIZATION => words.word().map(|ticks| self.provider().ticks_per_second = ticks),
             record_type::STRING => {
                 let number = string::STRING_INDEX.get(header) as u16;
@@ -175,7 +175,7 @@ impl FxtParser {
             }),
             kind => {
                 let provider = self.providers.get(&self.provider).unwrap_or(&self.nowhere);
-                let mut record = FxtRecord { provider, header, words, place, batch: &mut self.batch };
+                let mut record = FxtRecord { provider, header, words, pos, batch: &mut self.batch };
                 let taken = match kind {
                     record_type::EVENT => self.events.event(&mut record),
                     record_type::KERNEL_OBJECT => self.events.kernel_object(&mut record),
@@ -193,28 +193,28 @@ impl FxtParser {
         };
         // More words than fields are as invalid as fewer.
         if taken.is_none() || !words.is_empty() {
-            self.batch.lose(Loss::BadRecord, place);
+            self.batch.lose(Loss::BadRecord, pos);
         }
     }
 
-    fn metadata(&mut self, header: u64, words: &mut Words<'_>, place: SourcePos) -> Option<()> {
+    fn metadata(&mut self, header: u64, words: &mut Words<'_>, pos: SourcePos) -> Option<()> {
         let provider = metadata::PROVIDER_ID.get(header) as u32;
         let event_id = provider_event::EVENT_ID.get(header);
         match metadata::METADATA_TYPE.get(header) {
             metadata_type::PROVIDER_INFO => {
-                self.select(provider, place);
+                self.select(provider, pos);
                 // The name of a provider is not that of a process.
                 words.text(provider_info::NAME_LENGTH.get(header) as usize)?;
             }
-            metadata_type::PROVIDER_SECTION => self.select(provider, place),
+            metadata_type::PROVIDER_SECTION => self.select(provider, pos),
             metadata_type::PROVIDER_EVENT if event_id == provider_event_id::BUFFER_FILLED_UP => {
-                self.batch.lose(Loss::RecorderLost, place);
+                self.batch.lose(Loss::RecorderLost, pos);
             }
             // The magic record.
             metadata_type::TRACE_INFO => {}
             _ => {
                 let value = LossValue::Number("metadata type", metadata::METADATA_TYPE.get(header));
-                self.batch.lose_value(Loss::IgnoredMetadata, value, place);
+                self.batch.lose_value(Loss::IgnoredMetadata, value, pos);
                 *words = Words::new(&[]);
             }
         }
@@ -222,9 +222,9 @@ impl FxtParser {
     }
 
     /// Makes a provider the current one.
-    fn select(&mut self, provider: u32, place: SourcePos) {
+    fn select(&mut self, provider: u32, pos: SourcePos) {
         if self.providers.len() >= PROVIDERS_MAX && !self.providers.contains_key(&provider) {
-            self.batch.lose(Loss::OverLimit, place);
+            self.batch.lose(Loss::OverLimit, pos);
         }
         self.provider = provider;
     }

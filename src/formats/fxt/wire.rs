@@ -5,8 +5,7 @@ use super::fields::string_ref;
 /// First word of a trace: a metadata record of one word that identifies the format.
 pub(super) const MAGIC: u64 = 0x0016_5478_4604_0010;
 
-/// Bytes per word.
-pub(super) const WORD: usize = 8;
+pub(super) const WORD_BYTES: usize = 8;
 
 /// Reads the words of a record in sequence.
 #[derive(Debug, Clone, Copy)]
@@ -20,21 +19,21 @@ impl<'a> Words<'a> {
     }
 
     pub(super) fn word(&mut self) -> Option<u64> {
-        let (word, rest) = self.bytes.split_first_chunk::<WORD>()?;
+        let (word, rest) = self.bytes.split_first_chunk::<WORD_BYTES>()?;
         self.bytes = rest;
         Some(u64::from_le_bytes(*word))
     }
 
     /// Reads text of `len` bytes, padded to whole words.
     pub(super) fn text(&mut self, len: usize) -> Option<&'a [u8]> {
-        let (words, rest) = self.bytes.split_at_checked(len.next_multiple_of(WORD))?;
+        let (words, rest) = self.bytes.split_at_checked(len.next_multiple_of(WORD_BYTES))?;
         self.bytes = rest;
         Some(&words[..len])
     }
 
     /// Splits off the next `count` words, for a nested record such as an argument.
     pub(super) fn take_words(&mut self, count: usize) -> Option<Self> {
-        let (words, rest) = self.bytes.split_at_checked(count.checked_mul(WORD)?)?;
+        let (words, rest) = self.bytes.split_at_checked(count.checked_mul(WORD_BYTES)?)?;
         self.bytes = rest;
         Some(Self { bytes: words })
     }

@@ -4,8 +4,7 @@ use super::source::Source;
 use crate::formats::ReadError;
 use crate::formats::input::lengths::saturating_len;
 
-/// Read size.
-const BLOCK_BYTES: usize = 256 << 10;
+const READ_BYTES: usize = 256 << 10;
 
 pub(crate) struct ByteReader {
     source: Source,
@@ -19,7 +18,7 @@ pub(crate) struct ByteReader {
 
 impl ByteReader {
     pub(crate) fn new(source: Source) -> Self {
-        let block_bytes = source.block_bytes(BLOCK_BYTES);
+        let block_bytes = source.block_bytes(READ_BYTES);
         Self { source, buffer: Vec::new(), start: 0, offset: 0, block_bytes }
     }
 

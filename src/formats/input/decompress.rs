@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crossbeam_channel::{Receiver, bounded};
 
 use super::ahead::count_threads;
-use super::members::{MemberKind, Members};
+use super::members::{MemberKind, MemberReader};
 use super::packed_end::{Damage, EndSlot, PackedEnd};
 use crate::base::threads;
 use crate::formats::ChunkLimits;
@@ -104,9 +104,9 @@ impl Compression {
                 Box::new(flate2::bufread::ZlibDecoder::new(packed))
             }
             Self::Utf16(endian) => Box::new(Utf16::new(packed, endian, block_bytes)),
-            Self::Gzip => Box::new(Members::new(MemberKind::Gzip, packed, end.clone())?),
-            Self::Zstd => Box::new(Members::new(MemberKind::Zstd, packed, end.clone())?),
-            Self::Bzip2 => Box::new(Members::new(MemberKind::Bzip2, packed, end.clone())?),
+            Self::Gzip => Box::new(MemberReader::new(MemberKind::Gzip, packed, end.clone())?),
+            Self::Zstd => Box::new(MemberReader::new(MemberKind::Zstd, packed, end.clone())?),
+            Self::Bzip2 => Box::new(MemberReader::new(MemberKind::Bzip2, packed, end.clone())?),
         })
     }
 }

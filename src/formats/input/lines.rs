@@ -10,8 +10,7 @@ use crate::model::{Loss, SourcePos};
 /// Default limit for lines; longer ones contain no event.
 const LINE_BYTES_MAX: usize = 1 << 20;
 
-/// Read size.
-const BLOCK_BYTES: usize = 256 << 10;
+const READ_BYTES: usize = 256 << 10;
 
 /// Lines between checks for cancellation.
 const LINES_PER_CHECK: u64 = 4096;
@@ -27,7 +26,7 @@ pub(crate) struct TextLine<'a> {
 }
 
 impl TextLine<'_> {
-    pub(crate) fn place(&self) -> SourcePos {
+    pub(crate) fn pos(&self) -> SourcePos {
         SourcePos::Offset(self.offset)
     }
 
@@ -39,7 +38,7 @@ impl TextLine<'_> {
     /// Counts a parsed line without a terminator: some tools never write the last one, others were interrupted.
     pub(crate) fn count_missing_end(&self, batch: &mut BatchBuilder) {
         if !self.has_end {
-            batch.lose(Loss::UnendedLine, self.place());
+            batch.lose(Loss::UnendedLine, self.pos());
         }
     }
 }
@@ -153,7 +152,7 @@ pub(crate) struct LineReader {
 
 impl LineReader {
     pub(crate) fn new(source: Source, line_bytes_max: usize) -> Self {
-        let block_bytes = source.block_bytes(BLOCK_BYTES);
+        let block_bytes = source.block_bytes(READ_BYTES);
         Self { source, buffer: Vec::new(), start: 0, offset: 0, ended: false, line_bytes_max, block_bytes }
     }
 
@@ -274,7 +273,7 @@ mod tests {
 
     #[test]
     fn a_line_beyond_the_limit_is_counted_and_the_next_one_is_found() {
-        for len in [LINE_BYTES_MAX + 1, LINE_BYTES_MAX + BLOCK_BYTES, 5 * LINE_BYTES_MAX + 3] {
+        for len in [LINE_BYTES_MAX + 1, LINE_BYTES_MAX + READ_BYTES, 5 * LINE_BYTES_MAX + 3] {
             let text = [&b"first\n"[..], &vec![b'x'; len], b"\nlast"].concat();
             let (found, lost) = read(&text);
             assert_eq!(found, [(0, b"first".to_vec(), true), (7 + len as u64, b"last".to_vec(), false)], "{len}");

@@ -41,13 +41,13 @@ impl MemberKind {
 
 type MemberBytes = Chain<Cursor<Vec<u8>>, CountedBytes>;
 
-enum Member {
+enum MemberDecoder {
     Gzip(Box<GzDecoder<MemberBytes>>),
     Zstd(zstd::Decoder<'static, MemberBytes>),
     Bzip2(Box<Bzip2Stream>),
 }
 
-impl Member {
+impl MemberDecoder {
     fn new(kind: MemberKind, packed: MemberBytes) -> io::Result<Self> {
         Ok(match kind {
             MemberKind::Gzip => Self::Gzip(Box::new(GzDecoder::new(packed))),
@@ -111,20 +111,20 @@ impl Bzip2Stream {
     }
 }
 
-/// Reader of all members.
-pub(super) struct Members {
+/// Decompresses all members of a file, one after the other.
+pub(super) struct MemberReader {
     kind: MemberKind,
     /// `None` after the last one.
-    member: Option<Member>,
+    member: Option<MemberDecoder>,
     unpacked_bytes: u64,
     end: EndSlot,
 }
 
-impl Members {
+impl MemberReader {
     /// Creates a reader, which stores the position of other data after the last member in `end`.
     pub(super) fn new(kind: MemberKind, packed: Box<dyn BufRead + Send>, end: EndSlot) -> io::Result<Self> {
         let packed = CountedBytes { packed, offset: 0 };
-        let member = Some(Member::new(kind, Cursor::new(Vec::new()).chain(packed))?);
+        let member = Some(MemberDecoder::new(kind, Cursor::new(Vec::new()).chain(packed))?);
         Ok(Self { kind, member, unpacked_bytes: 0, end })
     }
 
@@ -141,7 +141,7 @@ impl Members {
         }
         // Fewer bytes at the end may be a truncated member.
         if self.kind.begins_with(&magic) {
-            self.member = Some(Member::new(self.kind, Cursor::new(magic).chain(packed))?);
+            self.member = Some(MemberDecoder::new(self.kind, Cursor::new(magic).chain(packed))?);
         } else {
             self.end.set(PackedEnd::Trailing(TrailingData { offset: self.unpacked_bytes, packed_offset }));
         }
@@ -149,7 +149,7 @@ impl Members {
     }
 }
 
-impl Read for Members {
+impl Read for MemberReader {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         while let Some(member) = self.member.as_mut().filter(|_| !buffer.is_empty()) {
             let len = member.read(buffer)?;
@@ -222,7 +222,7 @@ mod tests {
         let kind = kinds.into_iter().find(|kind| kind.begins_with(&packed[..1])).expect("packed");
         let (end, mut text) = (EndSlot::default(), Vec::new());
         let packed = io::BufReader::with_capacity(block_bytes, Cursor::new(packed.to_vec()));
-        let mut members = Members::new(kind, Box::new(packed), end.clone()).expect("a decoder");
+        let mut members = MemberReader::new(kind, Box::new(packed), end.clone()).expect("a decoder");
         let read = members.read_to_end(&mut text);
         (read.is_ok().then_some(text), end.get().cloned())
     }

@@ -71,7 +71,7 @@ pub(crate) struct JsonExtent {
 }
 
 impl JsonExtent {
-    pub(crate) fn place(self) -> SourcePos {
+    pub(crate) fn pos(self) -> SourcePos {
         SourcePos::Offset(self.start)
     }
 }
@@ -138,8 +138,8 @@ impl Document {
         let mut values = [None; N];
         let mut members = self.members(object);
         while let Some((key, value)) = members.next()? {
-            if let Some(place) = keys.iter().position(|wanted| key == wanted.as_bytes()) {
-                values[place].get_or_insert(value);
+            if let Some(index) = keys.iter().position(|wanted| key == wanted.as_bytes()) {
+                values[index].get_or_insert(value);
             }
         }
         Ok(values)
@@ -181,7 +181,7 @@ impl Document {
         let is_whole = value.end < self.len;
         let parsed = serde_json::from_slice::<Option<T>>(&self.text(value)?);
         Ok(parsed.unwrap_or_else(|_| {
-            losses.add_many(Loss::BadRecord, value.place(), u64::from(is_whole));
+            losses.add_many(Loss::BadRecord, value.pos(), u64::from(is_whole));
             None
         }))
     }
@@ -201,7 +201,7 @@ impl Document {
         if self.is_cut.get() {
             losses.add(Loss::Truncated, SourcePos::Offset(self.len));
         } else if let Some((rest, _)) = self.rest()? {
-            losses.add(Loss::TrailingData, rest.place());
+            losses.add(Loss::TrailingData, rest.pos());
         }
         Ok(())
     }

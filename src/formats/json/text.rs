@@ -20,12 +20,12 @@ impl Repairs {
 
     /// Counts each kind of repair once for the text.
     #[inline]
-    pub(crate) fn count(self, losses: &mut Losses, place: SourcePos) {
+    pub(crate) fn count(self, losses: &mut Losses, pos: SourcePos) {
         if self.0 != 0 {
             let table =
                 [(Self::BAD_UTF8, Loss::BadUtf8), (Self::CONTROL, Loss::ControlCharacter), (Self::CUT, Loss::LongText)];
             for (_, loss) in table.into_iter().filter(|(repair, _)| self.0 & repair.0 != 0) {
-                losses.add(loss, place);
+                losses.add(loss, pos);
             }
         }
     }

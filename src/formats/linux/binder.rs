@@ -65,8 +65,7 @@ enum SentMessage {
 /// The pending transactions and open spans.
 #[derive(Debug, Default)]
 pub(crate) struct Binder {
-    /// By transaction id.
-    sent: FxHashMap<i64, SentMessage>,
+    sent_by_id: FxHashMap<i64, SentMessage>,
     /// Open spans by thread, outermost first.
     open: FxHashMap<i64, Vec<BinderSpan>>,
     args: ArgsWriter,
@@ -78,7 +77,7 @@ pub(crate) struct BinderThread {
     pub(crate) ts_ns: i64,
     pub(crate) tid: i64,
     pub(crate) track: TrackIdx,
-    pub(crate) place: SourcePos,
+    pub(crate) pos: SourcePos,
 }
 
 impl Binder {
@@ -93,16 +92,16 @@ impl Binder {
     }
 
     fn transaction(&mut self, batch: &mut BatchBuilder, thread: BinderThread, sent: &BinderTransaction) {
-        if self.sent.len() >= PENDING_MAX {
-            batch.lose(Loss::OverLimit, thread.place);
-            self.sent.clear();
+        if self.sent_by_id.len() >= PENDING_MAX {
+            batch.lose(Loss::OverLimit, thread.pos);
+            self.sent_by_id.clear();
         }
         if sent.is_reply {
-            self.sent.insert(sent.id, SentMessage::Answer);
+            self.sent_by_id.insert(sent.id, SentMessage::Answer);
             return self.end(batch, thread, BinderSpan::Answer);
         }
         let is_one_way = sent.flags & ONE_WAY != 0;
-        self.sent.insert(sent.id, if is_one_way { SentMessage::OneWay } else { SentMessage::Call });
+        self.sent_by_id.insert(sent.id, if is_one_way { SentMessage::OneWay } else { SentMessage::Call });
         let args = &mut self.args;
         args.clear();
         args.signed("transaction id", sent.id);
@@ -122,7 +121,7 @@ impl Binder {
     }
 
     fn received(&mut self, batch: &mut BatchBuilder, thread: BinderThread, id: i64) {
-        match self.sent.remove(&id) {
+        match self.sent_by_id.remove(&id) {
             Some(SentMessage::Answer) => self.end(batch, thread, BinderSpan::Call),
             Some(SentMessage::Call) => {
                 self.begin(batch, thread, BinderSpan::Answer, 0);
@@ -139,14 +138,14 @@ impl Binder {
 
     fn begin(&mut self, batch: &mut BatchBuilder, thread: BinderThread, span: BinderSpan, detail: u32) {
         if self.open.len() >= PENDING_MAX && !self.open.contains_key(&thread.tid) {
-            return batch.lose(Loss::OverLimit, thread.place);
+            return batch.lose(Loss::OverLimit, thread.pos);
         }
         let open = self.open.entry(thread.tid).or_default();
         if open.len() >= CALLS_DEEP_MAX {
-            return batch.lose(Loss::DeepNesting, thread.place);
+            return batch.lose(Loss::DeepNesting, thread.pos);
         }
         open.push(span);
-        let name = span.name(batch, thread.place);
+        let name = span.name(batch, thread.pos);
         batch.push(Event { detail, ..bare(thread.ts_ns, EventKind::Begin, thread.track, name) });
     }
 
@@ -157,23 +156,23 @@ impl Binder {
         if open.is_empty() {
             self.open.remove(&thread.tid);
         }
-        let name = span.name(batch, thread.place);
+        let name = span.name(batch, thread.pos);
         batch.push(bare(thread.ts_ns, EventKind::End, thread.track, name));
     }
 }
 
 impl BinderSpan {
-    fn name(self, batch: &mut BatchBuilder, place: SourcePos) -> NameIdx {
+    fn name(self, batch: &mut BatchBuilder, pos: SourcePos) -> NameIdx {
         let name: &[u8] = match self {
             Self::Call => b"binder transaction",
             Self::Answer => b"binder reply",
         };
-        batch.name(name, Some(b"binder"), place)
+        batch.name(name, Some(b"binder"), pos)
     }
 }
 
 fn instant(batch: &mut BatchBuilder, thread: BinderThread, name: &[u8], detail: u32) {
-    let name = batch.name(name, Some(b"binder"), thread.place);
+    let name = batch.name(name, Some(b"binder"), thread.pos);
     batch.push(Event { detail, ..bare(thread.ts_ns, EventKind::Instant, thread.track, name) });
 }
 

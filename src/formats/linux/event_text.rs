@@ -24,7 +24,7 @@ pub(crate) struct TextEvent<'a> {
     pub(crate) cpu: Option<u64>,
     pub(crate) name: &'a [u8],
     pub(crate) fields: &'a [u8],
-    pub(crate) place: SourcePos,
+    pub(crate) pos: SourcePos,
 }
 
 /// The state of the kernel up to the current event.
@@ -43,7 +43,7 @@ pub(crate) struct KernelText {
 impl KernelText {
     /// Adds the next event to the batch.
     pub(crate) fn add_event(&mut self, batch: &mut BatchBuilder, event: &TextEvent<'_>) {
-        let &TextEvent { ts_ns, tid, cpu, name, fields, place, .. } = event;
+        let &TextEvent { ts_ns, tid, cpu, name, fields, pos: place, .. } = event;
         self.name_task(batch, event);
         let cpu_or_field = |key: &[u8]| number(fields, key).and_then(|cpu| u64::try_from(cpu).ok()).or(cpu);
         match name {
@@ -85,7 +85,7 @@ impl KernelText {
                 if self.calls.end_early(tid) {
                     self.end_call(batch, ts_ns, tid);
                 }
-                marker(&mut self.scheduler, batch, MarkerSource { ts_ns, tid, place }, text);
+                marker(&mut self.scheduler, batch, MarkerSource { ts_ns, tid, pos: place }, text);
             }
             b"task_newtask" => {
                 let flags = value(fields, b"clone_flags").and_then(|flags| std::str::from_utf8(flags).ok());
@@ -118,7 +118,7 @@ impl KernelText {
                 match binder_from_fields(name, fields) {
                     Some(binder_event) => {
                         let track = batch.track_with(&self.thread(tid));
-                        self.binder.add_event(batch, BinderThread { ts_ns, tid, track, place }, binder_event);
+                        self.binder.add_event(batch, BinderThread { ts_ns, tid, track, pos: place }, binder_event);
                     }
                     None => batch.lose(Loss::BadRecord, place),
                 }
@@ -132,7 +132,7 @@ impl KernelText {
 
     /// Adds a function graph entry: `| f() {`, later `1.5 us | }`, or `0.5 us | g();` for a leaf.
     fn function(&mut self, batch: &mut BatchBuilder, event: &TextEvent<'_>) {
-        let place = event.place;
+        let place = event.pos;
         let Some(bar) = memchr::memchr(b'|', event.fields) else { return batch.lose(Loss::BadRecord, place) };
         let (drawn, code) = (event.fields[..bar].trim_ascii(), event.fields[bar + 1..].trim_ascii());
         let name = &code[..memchr::memchr(b'(', code).unwrap_or(code.len())];
@@ -177,7 +177,7 @@ impl KernelText {
         if let Some(task_name) = self.named.get_or_add(tid, usize::MAX, TaskName::new) {
             *task_name = task.into();
         }
-        let name = crate::formats::output::batch::text(task, event.place, &mut batch.batch.losses);
+        let name = crate::formats::output::batch::text(task, event.pos, &mut batch.batch.losses);
         let TrackKey { pid, tid, .. } = self.thread(tid);
         batch.batch.metadata.push(Metadata::KernelName { pid, tid, name });
     }
@@ -189,16 +189,16 @@ impl KernelText {
     }
 
     fn other(&mut self, batch: &mut BatchBuilder, event: &TextEvent<'_>) {
-        let &TextEvent { ts_ns, tid, cpu, name, fields, place, .. } = event;
+        let &TextEvent { ts_ns, tid, cpu, name, fields, pos, .. } = event;
         let track = batch.track_with(&self.thread(tid));
         let (shown, key, detail) = match SystemCall::from_text(name, fields, &self.machine) {
             Some((call, detail)) => {
                 let key = if call.kind == EventKind::End { "ret" } else { "fields" };
-                let shown = self.calls.event(batch, CallThread { ts_ns, tid, track }, &call, place);
+                let shown = self.calls.event(batch, CallThread { ts_ns, tid, track }, &call, pos);
                 let Some(shown) = shown else { return };
                 (shown, key, detail)
             }
-            None => (bare(ts_ns, EventKind::Instant, track, batch.name(name, None, place)), "fields", fields),
+            None => (bare(ts_ns, EventKind::Instant, track, batch.name(name, None, pos)), "fields", fields),
         };
         self.args.clear();
         if !detail.is_empty() {

@@ -95,7 +95,7 @@ struct StackFrame {
 struct StackOwner {
     ts_ns: i64,
     tid: i64,
-    place: SourcePos,
+    pos: SourcePos,
 }
 
 /// Position in an HTML page.
@@ -262,7 +262,7 @@ impl LineParser for Ftrace {
             bytes = bytes.strip_suffix(b"\\n\\").unwrap_or(bytes);
         }
         if let Some(lost) = lost_events(bytes) {
-            return batch.batch.losses.add_many(Loss::RecorderLost, line.place(), lost);
+            return batch.batch.losses.add_many(Loss::RecorderLost, line.pos(), lost);
         }
         if self.stack.is_some()
             && let Some(frame) = stack_frame(bytes)
@@ -270,7 +270,7 @@ impl LineParser for Ftrace {
             if line.has_end {
                 self.frames.push(frame);
             } else {
-                batch.lose(line.loss(), line.place());
+                batch.lose(line.loss(), line.pos());
             }
             return;
         }
@@ -281,28 +281,28 @@ impl LineParser for Ftrace {
         let record = FtraceRecord::from_line(bytes);
         let drawn = if record.is_none() { GraphLine::from_line(bytes) } else { None };
         if let Some(drawn) = drawn {
-            return self.graph.add_line(&drawn, batch, line.place());
+            return self.graph.add_line(&drawn, batch, line.pos());
         }
         let Some(record) = record.or_else(|| FtraceRecord::from_latency_line(bytes)) else {
             let is_other = self.page == Page::Inside && !self.has_record;
-            return batch.lose(if is_other { Loss::IgnoredMetadata } else { line.loss() }, line.place());
+            return batch.lose(if is_other { Loss::IgnoredMetadata } else { line.loss() }, line.pos());
         };
         self.has_record = true;
         if let Some(tgid) = record.tgid {
             self.kernel.scheduler.learn_process(batch, record.tid, tgid);
         }
         if record.is_stack() {
-            self.stack = Some(StackOwner { ts_ns: record.ts_ns, tid: record.tid, place: line.place() });
+            self.stack = Some(StackOwner { ts_ns: record.ts_ns, tid: record.tid, pos: line.pos() });
             return;
         }
         let (name, fields) = record.parts();
         if name.is_empty() {
-            return batch.lose(line.loss(), line.place());
+            return batch.lose(line.loss(), line.pos());
         }
         let is_known = !matches!(record.task, b"<...>" | b"<idle>");
         let task = if is_known { record.task } else { &b""[..] };
         let FtraceRecord { ts_ns, tid, cpu, .. } = record;
-        let event = TextEvent { ts_ns, tid, task, cpu: Some(cpu), name, fields, place: line.place() };
+        let event = TextEvent { ts_ns, tid, task, cpu: Some(cpu), name, fields, pos: line.pos() };
         if let Some(switch) = SwitchLine::parse(record.event) {
             self.switch(&switch, cpu, &event, batch);
         } else if record.is_function_call() {
@@ -343,21 +343,21 @@ impl Ftrace {
         let detail = Detail { args_json: self.args.finish(), ..Detail::default() };
         let detail = batch.batch.chunk.details.push(&detail);
         let track = batch.track_with(&self.kernel.thread(event.tid));
-        let name = batch.name(event.name, None, event.place);
+        let name = batch.name(event.name, None, event.pos);
         batch.push(Event { detail, ..bare(event.ts_ns, EventKind::Instant, track, name) });
     }
 
     /// Adds a switch or a wakeup, as the wakeup tracers print them.
     fn switch(&mut self, line: &SwitchLine<'_>, cpu: u64, event: &TextEvent<'_>, batch: &mut BatchBuilder) {
-        let &TextEvent { ts_ns, tid, task, place, .. } = event;
+        let &TextEvent { ts_ns, tid, task, pos, .. } = event;
         self.kernel.name_task(batch, event);
         if line.is_wakeup {
-            return self.kernel.scheduler.wake(batch, ts_ns, &line.next, Some(tid), place);
+            return self.kernel.scheduler.wake(batch, ts_ns, &line.next, Some(tid), pos);
         }
         let name = if line.previous.tid == tid { task } else { b"" };
         let previous = Some(SchedulerTask { name, ..line.previous });
         let switch = Switch { ts_ns, cpu, previous, previous_state: line.previous_state, next: line.next };
-        self.kernel.scheduler.switch(batch, &switch, place);
+        self.kernel.scheduler.switch(batch, &switch, pos);
     }
 
     /// Adds a sample for the collected stack.
@@ -366,7 +366,7 @@ impl Ftrace {
         let mut stack = StackIdx::EMPTY;
         while let Some(StackFrame { name, module }) = self.frames.pop() {
             let module = (!module.is_empty()).then_some(&*module);
-            let name = batch.name(&name, module, owner.place);
+            let name = batch.name(&name, module, owner.pos);
             stack = batch.batch.stacks.intern(stack, name);
         }
         if stack != StackIdx::EMPTY {

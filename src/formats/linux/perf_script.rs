@@ -107,7 +107,7 @@ struct Pending {
     event: Box<[u8]>,
     /// The other fields of the line.
     fields: Box<[u8]>,
-    place: SourcePos,
+    pos: SourcePos,
     /// Whether the event is already added, so that only a stack makes it a sample.
     is_emitted: bool,
 }
@@ -156,19 +156,19 @@ fn script_frame(text: &[u8]) -> Option<ScriptFrame> {
 /// Returns the source position of a `-F +srcline` line below a frame, such as `  file.c:12`. Returns an empty text for
 /// unknown positions: `??:0`, `:0` and `module[ff81c37]`.
 fn source_line(line: &[u8]) -> Option<&[u8]> {
-    let place = line.trim_ascii();
-    let place = place.strip_suffix(b" (inlined)").unwrap_or(place);
+    let location = line.trim_ascii();
+    let location = location.strip_suffix(b" (inlined)").unwrap_or(location);
     if !line.first()?.is_ascii_whitespace() {
         return None;
     }
-    if let Some(inside) = place.strip_suffix(b"]") {
+    if let Some(inside) = location.strip_suffix(b"]") {
         let (module, address) = inside.split_at(memchr::memrchr(b'[', inside)?);
         let is_address = address.len() > 1 && address[1..].iter().all(u8::is_ascii_hexdigit);
         return (is_address && !module.is_empty()).then_some(b"");
     }
-    let (file, number) = place.split_at(memchr::memrchr(b':', place)?);
+    let (file, number) = location.split_at(memchr::memrchr(b':', location)?);
     let is_number = number.len() > 1 && number[1..].iter().all(u8::is_ascii_digit);
-    is_number.then_some(if file.is_empty() || file == b"??" { b"" } else { place })
+    is_number.then_some(if file.is_empty() || file == b"??" { b"" } else { location })
 }
 
 impl LineParser for PerfScript {
@@ -202,7 +202,7 @@ impl LineParser for PerfScript {
             return if line.has_end && header.tid.is_some() == has_ids {
                 self.begin(header, line, batch);
             } else {
-                batch.lose(line.loss(), line.place());
+                batch.lose(line.loss(), line.pos());
             };
         }
         if self.pending.is_some()
@@ -213,7 +213,7 @@ impl LineParser for PerfScript {
             if line.has_end || bytes.ends_with(b")") {
                 self.frames.push(frame);
             } else {
-                batch.lose(line.loss(), line.place());
+                batch.lose(line.loss(), line.pos());
             }
             return;
         }
@@ -221,7 +221,7 @@ impl LineParser for PerfScript {
             self.sample(batch);
             let lost = memchr::memmem::find(bytes, b"PERF_RECORD_LOST lost ").map(|at| &bytes[at + 22..]);
             if let Some(lost) = lost.and_then(parsed::<i64>).and_then(|lost| u64::try_from(lost).ok()) {
-                batch.batch.losses.add_many(Loss::RecorderLost, line.place(), lost);
+                batch.batch.losses.add_many(Loss::RecorderLost, line.pos(), lost);
             }
             return;
         }
@@ -235,17 +235,17 @@ impl LineParser for PerfScript {
         if header.is_none()
             && self.pending.is_some()
             && let Some(frame) = self.frames.last_mut()
-            && let Some(place) = source_line(bytes)
+            && let Some(location) = source_line(bytes)
         {
-            if !place.is_empty() {
-                frame.name = [&*frame.name, b" (", place, b")"].concat().into();
+            if !location.is_empty() {
+                frame.name = [&*frame.name, b" (", location, b")"].concat().into();
             }
             return;
         }
         self.sample(batch);
         match header {
             Some(header) => self.begin(header, line, batch),
-            None => batch.lose(line.loss(), line.place()),
+            None => batch.lose(line.loss(), line.pos()),
         }
     }
 
@@ -267,7 +267,7 @@ impl PerfScript {
         let tid = tid.unwrap_or_else(|| self.unnumbered_thread(comm));
         if self.is_untimed() {
             if self.now_ns == 0 {
-                batch.lose(Loss::NoTimes, line.place());
+                batch.lose(Loss::NoTimes, line.pos());
             }
             ts_ns = UNTIMED_NS;
         }
@@ -280,8 +280,8 @@ impl PerfScript {
         }
         let event = if event.is_empty() && !fields.is_empty() { event_of_fields(fields) } else { event };
         let short = event.strip_prefix(b"sched:").or(event.strip_prefix(b"task:")).unwrap_or(event);
-        let place = line.place();
-        let event_text = TextEvent { ts_ns, tid, task: comm, cpu, name: short, fields, place };
+        let pos = line.pos();
+        let event_text = TextEvent { ts_ns, tid, task: comm, cpu, name: short, fields, pos };
         let (field_text, frame) = sampled_fields(fields);
         let frame = script_frame(frame).filter(|_| frame.ends_with(b")"));
         let is_data =
@@ -297,7 +297,7 @@ impl PerfScript {
             period,
             event: event.into(),
             fields: field_text.into(),
-            place,
+            pos,
             is_emitted: !is_sample,
         };
         if is_sample {
@@ -331,7 +331,7 @@ impl PerfScript {
         let mut stack = StackIdx::EMPTY;
         while let Some(ScriptFrame { name, module }) = self.frames.pop() {
             let module = (!module.is_empty()).then_some(&*module);
-            let name = batch.name(&name, module, pending.place);
+            let name = batch.name(&name, module, pending.pos);
             stack = batch.batch.stacks.intern(stack, name);
         }
         self.args.clear();

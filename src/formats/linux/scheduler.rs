@@ -211,16 +211,10 @@ impl Scheduler {
 
     /// Handles a thread whose CPU has switched away from a different thread: its own switch-out was lost. Its state
     /// becomes unknown unless a later event has set it.
-    fn lose_track_of(
-        &mut self,
-        batch: &mut BatchBuilder,
-        (ts_ns, cpu): (i64, u64),
-        ran: &RunningTask,
-        place: SourcePos,
-    ) {
+    fn lose_track_of(&mut self, batch: &mut BatchBuilder, (ts_ns, cpu): (i64, u64), ran: &RunningTask, pos: SourcePos) {
         if self.is_on(ran.tid, cpu) {
             let ran = SchedulerTask { tid: ran.tid, ..SchedulerTask::default() };
-            self.enter(batch, ts_ns, &ran, NewState::UNKNOWN, place);
+            self.enter(batch, ts_ns, &ran, NewState::UNKNOWN, pos);
             if let Some(thread) = self.threads.get_mut(ran.tid) {
                 thread.cpu = None;
             }
@@ -229,7 +223,7 @@ impl Scheduler {
 
     /// Adds the reason to the state that the thread entered at its switch-out, by writing the state again. Of two
     /// states with the same time, the last counts.
-    pub(crate) fn blocked(&mut self, batch: &mut BatchBuilder, reason: &BlockedReason<'_>, place: SourcePos) {
+    pub(crate) fn blocked(&mut self, batch: &mut BatchBuilder, reason: &BlockedReason<'_>, pos: SourcePos) {
         let left = self.threads.get(reason.tid).and_then(|thread| thread.left);
         let Some((ts_ns, state)) = left else { return };
         self.args.clear();
@@ -238,10 +232,10 @@ impl Scheduler {
             self.args.text("blocked_function", reason.function);
         }
         let task = SchedulerTask { tid: reason.tid, ..SchedulerTask::default() };
-        let Some(track) = self.state_track(batch, &task, place) else { return batch.lose(Loss::OverLimit, place) };
+        let Some(track) = self.state_track(batch, &task, pos) else { return batch.lose(Loss::OverLimit, pos) };
         let detail = Detail { args_json: self.args.finish(), ..Detail::default() };
         let detail = batch.batch.chunk.details.push(&detail);
-        let name = batch.name(state.name().as_bytes(), Some(state.letters().as_bytes()), place);
+        let name = batch.name(state.name().as_bytes(), Some(state.letters().as_bytes()), pos);
         batch.push(Event { detail, flags: state.flags(), ..bare(ts_ns, EventKind::State, track, name) });
     }
 
@@ -253,7 +247,7 @@ impl Scheduler {
         ts_ns: i64,
         task: &SchedulerTask<'_>,
         waker: Option<i64>,
-        place: SourcePos,
+        pos: SourcePos,
     ) {
         self.newest_ns = self.newest_ns.max(ts_ns);
         let mut detail = 0;
@@ -266,7 +260,7 @@ impl Scheduler {
         }
         let flags = EventFlags::AWAKE.with(EventFlags::FROM_REST);
         let entered = NewState { name: TaskState::RUNNABLE.name(), letters: "R", flags, detail };
-        self.enter(batch, ts_ns, task, entered, place);
+        self.enter(batch, ts_ns, task, entered, pos);
     }
 
     /// Returns the thread that runs on a CPU; `None` if it is idle or unknown.
@@ -282,7 +276,7 @@ impl Scheduler {
         (ts_ns, cpu): (i64, Option<u64>),
         task: &SchedulerTask<'_>,
         state: TaskChange,
-        place: SourcePos,
+        pos: SourcePos,
     ) {
         self.newest_ns = self.newest_ns.max(ts_ns);
         let is_running = state == TaskChange::Running;
@@ -292,16 +286,16 @@ impl Scheduler {
                 && let Some(ran) = self.running.remove(&cpu)
             {
                 let end_state = if is_own { TaskState::from_letters(state.letters().as_bytes()) } else { None };
-                self.ran(batch, cpu, &ran, ts_ns, end_state, place);
+                self.ran(batch, cpu, &ran, ts_ns, end_state, pos);
                 if !is_own {
-                    self.lose_track_of(batch, (ts_ns, cpu), &ran, place);
+                    self.lose_track_of(batch, (ts_ns, cpu), &ran, pos);
                 } else if state == TaskChange::Unknown && !self.is_on(task.tid, cpu) {
                     return;
                 }
             }
             if is_running && task.tid != 0 {
                 if self.running.len() >= CPUS_MAX {
-                    return batch.lose(Loss::OverLimit, place);
+                    return batch.lose(Loss::OverLimit, pos);
                 }
                 let name = if task.name.is_empty() { self.name(task.tid) } else { task.name }.into();
                 let run = RunningTask { since_ns: ts_ns, tid: task.tid, name, priority: task.priority };
@@ -311,7 +305,7 @@ impl Scheduler {
         let is_awake = matches!(state, TaskChange::Running | TaskChange::Runnable);
         let flags = if is_awake { EventFlags::AWAKE } else { EventFlags::NONE };
         let entered = NewState { name: state.name(), letters: state.letters(), flags, detail: 0 };
-        self.enter(batch, ts_ns, task, entered, place);
+        self.enter(batch, ts_ns, task, entered, pos);
         if let Some(thread) = self.threads.get_mut(task.tid) {
             thread.cpu = cpu.filter(|_| is_running);
         }
@@ -323,11 +317,11 @@ impl Scheduler {
     }
 
     /// Ends the trace: adds the runs that last to its end.
-    pub(crate) fn finish(&mut self, batch: &mut BatchBuilder, place: SourcePos) {
+    pub(crate) fn finish(&mut self, batch: &mut BatchBuilder, pos: SourcePos) {
         let mut running: Vec<_> = std::mem::take(&mut self.running).into_iter().collect();
         running.sort_by_key(|&(cpu, _)| cpu);
         for (cpu, running) in running {
-            self.ran(batch, cpu, &running, self.newest_ns, None, place);
+            self.ran(batch, cpu, &running, self.newest_ns, None, pos);
             if let Some(last) = batch.batch.chunk.events.last_mut() {
                 last.flags = EventFlags::UNFINISHED.with(EventFlags::PLACED);
             }
@@ -342,13 +336,13 @@ impl Scheduler {
         ran: &RunningTask,
         until_ns: i64,
         end_state: Option<TaskState>,
-        place: SourcePos,
+        pos: SourcePos,
     ) {
         let name = format!("CPU {cpu}").into();
         // The slot sorts CPUs by number. CPUs from 2^32 share one slot, but have separate ids.
         let (slot, tid) = (u32::try_from(cpu).unwrap_or(u32::MAX), Id::Number(cpu.cast_signed()));
         let track = batch.track_with(&TrackKey { kind: TrackKind::Cpu, pid: Id::None, tid, name, slot });
-        let name = batch.name(&ran.name, None, place);
+        let name = batch.name(&ran.name, None, pos);
         self.args.clear();
         self.args.signed("pid", self.threads.get(ran.tid).map_or(ran.tid, |thread| thread.pid));
         self.args.signed("tid", ran.tid);
@@ -362,7 +356,7 @@ impl Scheduler {
         let detail = batch.batch.chunk.details.push(&detail);
         let dur_ns = until_ns.checked_sub(ran.since_ns).and_then(|dur_ns| u64::try_from(dur_ns).ok());
         if dur_ns.is_none() {
-            batch.lose(Loss::NegativeDuration, place);
+            batch.lose(Loss::NegativeDuration, pos);
         }
         let value = dur_ns.unwrap_or(0);
         // A CPU has a single lane. An empty run stays before the run that began at its time.
@@ -377,15 +371,15 @@ impl Scheduler {
         ts_ns: i64,
         task: &SchedulerTask<'_>,
         state: NewState<'_>,
-        place: SourcePos,
+        pos: SourcePos,
     ) {
         if task.tid == 0 {
             return;
         }
         self.end_former(batch, ts_ns, task.tid);
-        let Some(track) = self.state_track(batch, task, place) else { return batch.lose(Loss::OverLimit, place) };
+        let Some(track) = self.state_track(batch, task, pos) else { return batch.lose(Loss::OverLimit, pos) };
         let NewState { name, letters, flags, detail } = state;
-        let name = batch.name(name.as_bytes(), (!name.is_empty()).then_some(letters.as_bytes()), place);
+        let name = batch.name(name.as_bytes(), (!name.is_empty()).then_some(letters.as_bytes()), pos);
         batch.push(Event { detail, flags, ..bare(ts_ns, EventKind::State, track, name) });
     }
 

@@ -102,24 +102,24 @@ struct Strace {
 struct LastCall {
     tid: i64,
     start_ns: i64,
-    place: SourcePos,
+    pos: SourcePos,
     is_shown: bool,
 }
 
 impl LineParser for Strace {
     fn line(&mut self, line: TextLine<'_>, batch: &mut BatchBuilder) {
-        let place = line.place();
+        let pos = line.pos();
         if line.bytes.trim_ascii().is_empty() {
             return;
         }
         if tracer_message(line.bytes).is_some() {
             self.attach(line.bytes);
-            return batch.lose(Loss::IgnoredMetadata, place);
+            return batch.lose(Loss::IgnoredMetadata, pos);
         }
         if self.last_call.is_some()
             && let Some(frame) = stack_line(line.bytes)
         {
-            return if line.has_end { self.frames.push(frame) } else { batch.lose(Loss::Truncated, place) };
+            return if line.has_end { self.frames.push(frame) } else { batch.lose(Loss::Truncated, pos) };
         }
         self.stack(batch);
         match parse_record(line.bytes) {
@@ -152,53 +152,53 @@ struct CompleteCall<'a> {
     name: &'a [u8],
     args: &'a [u8],
     result: Option<&'a [u8]>,
-    place: SourcePos,
+    pos: SourcePos,
 }
 
 impl Strace {
     /// Handles a line without a time: the rest of a cut call, the summary table of `-C`, or damage.
     fn continuation(&mut self, line: TextLine<'_>, batch: &mut BatchBuilder) {
-        let place = line.place();
+        let pos = line.pos();
         if self.cut.is_some()
             && let Some(rest) = CallRest::continuing(line.bytes)
         {
             self.attach(line.bytes);
-            return self.continue_cut(batch, rest, place);
+            return self.continue_cut(batch, rest, pos);
         }
         let begins_table = line.bytes.trim_ascii_start().starts_with(b"% time ");
         self.is_in_table = begins_table || self.is_in_table && is_of_table(line.bytes);
         match (begins_table, self.is_in_table) {
             (false, true) => {}
-            (true, _) => batch.lose(Loss::IgnoredMetadata, place),
-            _ => batch.lose(line.loss(), place),
+            (true, _) => batch.lose(Loss::IgnoredMetadata, pos),
+            _ => batch.lose(line.loss(), pos),
         }
     }
 
     /// Adds a line with a time: a call, a part of a call, or a note.
     fn record(&mut self, record: &StraceRecord<'_>, line: TextLine<'_>, batch: &mut BatchBuilder) {
-        let place = line.place();
+        let pos = line.pos();
         self.is_in_table = false;
         self.settle_cut(batch);
-        let Some(ts_ns) = self.clock.time(record) else { return batch.lose(Loss::BadTime, place) };
+        let Some(ts_ns) = self.clock.time(record) else { return batch.lose(Loss::BadTime, pos) };
         if matches!(record.clock, StraceClock::Utc { .. }) && !std::mem::replace(&mut self.has_utc, true) {
             batch.batch.metadata.push(Metadata::Utc { offset_ns: 0 });
         }
         let main_calls = self.waiting.get(&MAIN_TID).into_iter().flatten().map(|call| &*call.name);
-        let tid = self.threads.of_line(record, main_calls, batch, place);
-        self.threads.name(tid, record.comm, batch, place);
+        let tid = self.threads.tid(record, main_calls, batch, pos);
+        self.threads.name(tid, record.comm, batch, pos);
         let is_shown = record.what != StraceEvent::Skipped;
-        self.last_call = Some(LastCall { tid, start_ns: ts_ns, place, is_shown });
+        self.last_call = Some(LastCall { tid, start_ns: ts_ns, pos, is_shown });
         let begun = |name: &[u8], args: &[u8]| UnfinishedCall {
             tid,
             start_ns: ts_ns,
             name: name.into(),
             args: args.into(),
-            place,
+            pos,
         };
         match record.what {
             StraceEvent::Call { name, args, result, dur_ns } => {
                 let (start_ns, result) = (ts_ns, Some(result));
-                self.call(batch, &CompleteCall { tid, end_tid: tid, start_ns, dur_ns, name, args, result, place });
+                self.call(batch, &CompleteCall { tid, end_tid: tid, start_ns, dur_ns, name, args, result, pos });
             }
             StraceEvent::Begun { name, args } => self.wait(batch, tid, begun(name, args)),
             StraceEvent::PidChanged { name, args, new_id } => {
@@ -210,8 +210,8 @@ impl Strace {
                 // Otherwise the thread was in the call when the recording started, or when the thread was created.
                 let dur_ns = call.as_ref().and_then(|call| dur_ns.or_else(|| ts_ns.checked_sub(call.start_ns)));
                 let call = call.unwrap_or_else(|| begun(name, args));
-                self.last_call = Some(LastCall { tid, start_ns: call.start_ns, place, is_shown });
-                self.call(batch, &call.complete(tid, dur_ns, Some(result), place));
+                self.last_call = Some(LastCall { tid, start_ns: call.start_ns, pos, is_shown });
+                self.call(batch, &call.complete(tid, dur_ns, Some(result), pos));
             }
             StraceEvent::Again { name, args } => {
                 let call = self.resumed(batch, tid, name, args);
@@ -220,25 +220,25 @@ impl Strace {
             StraceEvent::Cut { name, args, is_resumed, is_by_message } => {
                 self.attach(line.bytes);
                 let call = if is_resumed { self.resumed(batch, tid, name, args) } else { None };
-                let resumed = call.is_some().then_some((ts_ns, place));
+                let resumed = call.is_some().then_some((ts_ns, pos));
                 let loss = (!is_by_message).then(|| line.loss());
                 self.cut = Some(CutCall { call: call.unwrap_or_else(|| begun(name, args)), tid, resumed, loss });
             }
-            StraceEvent::Note(note) => self.note(batch, tid, ts_ns, note, place),
-            StraceEvent::Skipped => batch.lose(Loss::IgnoredMetadata, place),
-            StraceEvent::Unknown => batch.lose(line.loss(), place),
+            StraceEvent::Note(note) => self.note(batch, tid, ts_ns, note, pos),
+            StraceEvent::Skipped => batch.lose(Loss::IgnoredMetadata, pos),
+            StraceEvent::Unknown => batch.lose(line.loss(), pos),
         }
     }
 
     /// Adds a signal or the exit of a thread as an instant.
-    fn note(&mut self, batch: &mut BatchBuilder, tid: i64, ts_ns: i64, note: &[u8], place: SourcePos) {
+    fn note(&mut self, batch: &mut BatchBuilder, tid: i64, ts_ns: i64, note: &[u8], pos: SourcePos) {
         if note.starts_with(b"exited ") || note.starts_with(b"killed ") {
             self.threads.exit(tid);
         }
         if let Some(id) = note.strip_prefix(b"superseded by execve in pid ").and_then(number) {
             self.supersede(batch, tid, self.threads.tid_of(id));
         }
-        let (track, name) = (batch.track_with(&self.threads.key(tid)), batch.name(note, None, place));
+        let (track, name) = (batch.track_with(&self.threads.key(tid)), batch.name(note, None, pos));
         batch.push(bare(ts_ns, EventKind::Instant, track, name));
     }
 
@@ -258,7 +258,7 @@ impl Strace {
         let mut stack = StackIdx::EMPTY;
         while let Some(StackLine { name, module }) = self.frames.pop() {
             let module = (!module.is_empty()).then_some(&*module);
-            let name = batch.name(&name, module, call.place);
+            let name = batch.name(&name, module, call.pos);
             stack = batch.batch.stacks.intern(stack, name);
         }
         let track = batch.track_with(&self.threads.key(call.tid));
@@ -272,7 +272,7 @@ impl Strace {
                 event.value = dur_ns.unsigned_abs();
                 self.clock.call_ended(call.start_ns.saturating_add(dur_ns));
             }
-            Some(_) => batch.lose(Loss::NegativeDuration, call.place),
+            Some(_) => batch.lose(Loss::NegativeDuration, call.pos),
             None => event.kind = EventKind::Instant,
         }
         batch.push(event);
@@ -280,12 +280,12 @@ impl Strace {
             // The last component of the first quoted path.
             let path = call.args.split(|&byte| byte == b'"').nth(1).unwrap_or_default();
             let program = path.rsplit(|&byte| byte == b'/').next().unwrap_or_default();
-            self.threads.name(call.end_tid, program, batch, call.place);
+            self.threads.name(call.end_tid, program, batch, call.pos);
         }
     }
 
     fn event(&mut self, batch: &mut BatchBuilder, call: &CompleteCall<'_>) -> Event {
-        let (track, name) = (batch.track_with(&self.threads.key(call.tid)), batch.name(call.name, None, call.place));
+        let (track, name) = (batch.track_with(&self.threads.key(call.tid)), batch.name(call.name, None, call.pos));
         self.args.clear();
         if !call.args.is_empty() {
             self.args.text("args", call.args);

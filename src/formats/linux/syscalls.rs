@@ -106,7 +106,7 @@ impl ThreadCalls {
         batch: &mut BatchBuilder,
         thread: CallThread,
         call: &SystemCall<'_>,
-        place: SourcePos,
+        pos: SourcePos,
     ) -> Option<Event> {
         let CallThread { ts_ns, tid, track } = thread;
         let mut kind = call.kind;
@@ -121,7 +121,7 @@ impl ThreadCalls {
         } else if self.0.insert(tid, CurrentCall::Open) == Some(CurrentCall::Open) {
             batch.push(end_of_current(ts_ns, track));
         }
-        Some(bare(ts_ns, kind, track, batch.name(&call.name, None, place)))
+        Some(bare(ts_ns, kind, track, batch.name(&call.name, None, pos)))
     }
 
     /// Marks the call of a thread as ended before its exit. Returns whether its span was open.

@@ -14,12 +14,12 @@ use crate::model::{Event, EventFlags, EventKind, Id, Loss, NameIdx, SourcePos, T
 pub(crate) struct MarkerSource {
     pub(crate) ts_ns: i64,
     pub(crate) tid: i64,
-    pub(crate) place: SourcePos,
+    pub(crate) pos: SourcePos,
 }
 
 /// Adds the event of a marker. Assigns its process to the thread from here on.
 pub(crate) fn marker(scheduler: &mut Scheduler, batch: &mut BatchBuilder, written: MarkerSource, text: &[u8]) {
-    let MarkerSource { ts_ns, tid, place } = written;
+    let MarkerSource { ts_ns, tid, pos } = written;
     let text = text.trim_ascii_end();
     let mut parts = text.splitn(3, |&byte| byte == b'|');
     let kind = parts.next().unwrap_or_default();
@@ -47,7 +47,7 @@ pub(crate) fn marker(scheduler: &mut Scheduler, batch: &mut BatchBuilder, writte
             let (name, value) = split_last(rest);
             let value = std::str::from_utf8(value).ok().and_then(|value| value.trim().parse::<f64>().ok());
             let Some(value) = value.filter(|value| value.is_finite()) else {
-                return batch.lose(Loss::BadCounter, place);
+                return batch.lose(Loss::BadCounter, pos);
             };
             let track = key(TrackKind::Counter, pid, Id::None, &String::from_utf8_lossy(name));
             (track, EventKind::Counter, name, value.to_bits())
@@ -74,7 +74,7 @@ pub(crate) fn marker(scheduler: &mut Scheduler, batch: &mut BatchBuilder, writte
         }
         _ => (thread(), EventKind::Instant, text, 0),
     };
-    let (track, name) = (batch.track_with(&track), batch.name(name, None, place));
+    let (track, name) = (batch.track_with(&track), batch.name(name, None, pos));
     let is_unnamed = matches!(kind, EventKind::End | EventKind::AsyncEnd) && name == NameIdx::EMPTY;
     let flags = if is_unnamed { EventFlags::UNNAMED } else { EventFlags::NONE };
     batch.push(Event { value, flags, ..bare(ts_ns, kind, track, name) });

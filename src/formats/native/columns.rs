@@ -150,7 +150,7 @@ pub fn decode(bytes: &[u8]) -> Result<Chunk, ColumnsError> {
     let section_count = planes + length_planes + usize::from(detail_bytes > 0);
     let need = PREFIX_BYTES + section_count * 4;
     let (lengths, rest) = rest.split_at_checked(section_count * 4).ok_or_else(|| too_short(need))?;
-    let mut sections = DebugSections { lengths, rest, number: 0, zstd: None };
+    let mut sections = UnreadSections { lengths, rest, number: 0, zstd: None };
     let stored = lengths.chunks_exact(4).map(|length| u64::from(bytemuck::pod_read_unaligned::<u32>(length))).sum();
     if rest.len() as u64 != stored {
         return Err(ColumnsError::Length { need: stored, have: rest.len() as u64 });
@@ -167,14 +167,14 @@ pub fn decode(bytes: &[u8]) -> Result<Chunk, ColumnsError> {
 }
 
 /// Sections of a payload that are not read yet.
-struct DebugSections<'a> {
+struct UnreadSections<'a> {
     lengths: &'a [u8],
     rest: &'a [u8],
     number: usize,
     zstd: Option<zstd::bulk::Decompressor<'static>>,
 }
 
-impl DebugSections<'_> {
+impl UnreadSections<'_> {
     /// Decodes the next `count` sections of `section_bytes` each, concatenated.
     fn read(&mut self, count: usize, section_bytes: usize) -> Result<Vec<u8>, ColumnsError> {
         let mut bytes = vec![0; count * section_bytes];

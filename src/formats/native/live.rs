@@ -25,7 +25,7 @@ impl LiveNative {
     }
 }
 
-struct LiveTables {
+struct ReaderTables {
     read: TablesRead,
     stacks: Stacks,
 }
@@ -53,7 +53,7 @@ impl StreamReader for LiveNative {
                 return malformed(input.offset(), format!("{} bytes of header", FileHeader::BYTES), "the end".into());
             }
         }
-        let mut tables = LiveTables { read: TablesRead::new(context.no_names()), stacks: Stacks::default() };
+        let mut tables = ReaderTables { read: TablesRead::new(context.no_names()), stacks: Stacks::default() };
         let (mut in_damage, mut is_finished) = (false, false);
         loop {
             context.cancel.check()?;
@@ -61,7 +61,7 @@ impl StreamReader for LiveNative {
                 sink.accept(Batch { names: vec![NameRow::default()], losses, ..Batch::default() })?;
                 losses = Losses::default();
             }
-            let place = SourcePos::Offset(input.offset());
+            let pos = SourcePos::Offset(input.offset());
             let header = input.peek(size_of::<ChunkHeader>())?;
             // A finished trace ends with a short trailer that locates its directory.
             if header.len() < size_of::<ChunkHeader>() {
@@ -70,7 +70,7 @@ impl StreamReader for LiveNative {
             let header: ChunkHeader = bytemuck::pod_read_unaligned(header);
             if !header.is_whole() || u64::from(header.memory_bytes) > DECODED_BYTES_MAX {
                 if !in_damage {
-                    losses.add(Loss::BadChunk, place);
+                    losses.add(Loss::BadChunk, pos);
                 }
                 in_damage = true;
                 input.skip(ALIGNMENT)?;
@@ -89,7 +89,7 @@ impl StreamReader for LiveNative {
             let batch = (checksum(payload) == header.payload_checksum).then(|| tables.batch_of(&header, payload));
             match batch.flatten() {
                 Some(batch) => sink.accept(batch)?,
-                None => losses.add(Loss::BadChunk, place),
+                None => losses.add(Loss::BadChunk, pos),
             }
         }
         if !is_finished {
@@ -99,7 +99,7 @@ impl StreamReader for LiveNative {
     }
 }
 
-impl LiveTables {
+impl ReaderTables {
     /// Decodes the events or table rows of a chunk; returns `None` if it is damaged.
     fn batch_of(&mut self, header: &ChunkHeader, payload: &[u8]) -> Option<Batch> {
         let mut batch = Batch { names: vec![NameRow::default()], ..Batch::default() };

@@ -85,18 +85,18 @@ fn without_colours(text: &[u8]) -> Cow<'_, [u8]> {
 pub(super) struct ConsoleSpans {
     /// The current object, and the position of its start.
     text: Vec<u8>,
-    place: Option<SourcePos>,
+    pos: Option<SourcePos>,
     layout: Layout,
 }
 
 impl ConsoleSpans {
     /// Counts the current object, which is not a whole span, as lost or as lines of the program.
-    fn lose(&self, loss: Loss, place: SourcePos, batch: &mut BatchBuilder) {
+    fn lose(&self, loss: Loss, pos: SourcePos, batch: &mut BatchBuilder) {
         if is_of_span(&self.text) {
-            return batch.lose(loss, place);
+            return batch.lose(loss, pos);
         }
         let lines = self.text.split(|&byte| byte == b'\n').filter(|line| !line.trim_ascii().is_empty());
-        batch.batch.losses.add_many(Loss::IgnoredMetadata, place, lines.count() as u64);
+        batch.batch.losses.add_many(Loss::IgnoredMetadata, pos, lines.count() as u64);
     }
 }
 
@@ -104,26 +104,26 @@ impl LineParser for ConsoleSpans {
     fn line(&mut self, line: TextLine<'_>, batch: &mut BatchBuilder) {
         let bytes = &*without_colours(line.bytes);
         let begins = bytes.starts_with(b"{");
-        if let Some(place) = self.place.filter(|_| begins || self.text.len() > SPAN_TEXT_MAX) {
-            self.lose(Loss::BadRecord, place, batch);
-            self.place = None;
+        if let Some(pos) = self.pos.filter(|_| begins || self.text.len() > SPAN_TEXT_MAX) {
+            self.lose(Loss::BadRecord, pos, batch);
+            self.pos = None;
         }
-        if self.place.is_none() {
+        if self.pos.is_none() {
             if !begins {
                 let is_empty = bytes.trim_ascii().is_empty();
-                return batch.batch.losses.add_many(Loss::IgnoredMetadata, line.place(), u64::from(!is_empty));
+                return batch.batch.losses.add_many(Loss::IgnoredMetadata, line.pos(), u64::from(!is_empty));
             }
             self.text.clear();
-            self.place = Some(line.place());
+            self.pos = Some(line.pos());
         }
         self.text.extend_from_slice(bytes);
         self.text.push(b'\n');
         let ends = matches!(bytes, b"}" | b"},") || begins && bytes.trim_ascii_end().ends_with(b"}");
-        if ends && let Some(place) = self.place.take() {
+        if ends && let Some(pos) = self.pos.take() {
             match ConsoleSpan::from_text(&self.text) {
-                Ok(span) => span.push(place, &mut self.layout, batch),
-                Err(Unread::BadSpan) => batch.lose(line.loss(), place),
-                Err(Unread::Other) => self.lose(line.loss(), place, batch),
+                Ok(span) => span.push(pos, &mut self.layout, batch),
+                Err(Unread::BadSpan) => batch.lose(line.loss(), pos),
+                Err(Unread::Other) => self.lose(line.loss(), pos, batch),
             }
         }
     }
@@ -137,8 +137,8 @@ impl LineParser for ConsoleSpans {
     }
 
     fn finish(&mut self, out: &mut Output<'_>) -> Result<(), ReadError> {
-        if let Some(place) = self.place {
-            self.lose(Loss::Truncated, place, out.batch);
+        if let Some(pos) = self.pos {
+            self.lose(Loss::Truncated, pos, out.batch);
         }
         self.layout.flush(out)
     }

@@ -98,8 +98,8 @@ impl LineParser for Requests {
             return;
         }
         match serde_json::from_slice::<Request<'_>>(line.bytes) {
-            Ok(request) => self.decoder.take_request(&request, line.place(), batch),
-            Err(_) => batch.lose(line.loss(), line.place()),
+            Ok(request) => self.decoder.take_request(&request, line.pos(), batch),
+            Err(_) => batch.lose(line.loss(), line.pos()),
         }
     }
 

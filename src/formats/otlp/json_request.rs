@@ -405,7 +405,7 @@ impl JsonDecoder {
             name: span.name.as_bytes().into(),
             args,
             points,
-            place,
+            pos: place,
         });
     }
 }

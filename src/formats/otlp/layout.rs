@@ -39,7 +39,7 @@ pub(crate) struct ServiceSpan {
     /// Attributes, as a JSON object.
     pub(crate) args: Box<str>,
     pub(crate) points: Vec<Point>,
-    pub(crate) place: SourcePos,
+    pub(crate) pos: SourcePos,
 }
 
 impl ServiceSpan {
@@ -239,7 +239,7 @@ fn key(service: u32, row: usize) -> TrackKey {
 }
 
 fn emit(batch: &mut BatchBuilder, span: &ServiceSpan, row: usize) {
-    let place = span.place;
+    let place = span.pos;
     let (track, name) = (batch.track_with(&key(span.service, row)), batch.name(&span.name, None, place));
     let detail = batch.batch.chunk.details.push(&Detail { args_json: &span.args, ..Detail::default() });
     let mut event = Event { detail, ..bare(span.start_ns, EventKind::Complete, track, name) };
@@ -264,7 +264,7 @@ fn arrow(
     (service, parent_row, parent_start_ns): (u32, usize, i64),
     row: usize,
 ) {
-    let name = batch.name(&span.name, None, span.place);
+    let name = batch.name(&span.name, None, span.pos);
     let (from, to) = (batch.track_with(&key(service, parent_row)), batch.track_with(&key(span.service, row)));
     let (value, flags) = (span.id, EventFlags::BIND_ENCLOSING);
     let start_ns = parent_start_ns.min(span.start_ns);

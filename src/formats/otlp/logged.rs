@@ -53,15 +53,15 @@ impl LineParser for LoggedRequests {
     fn line(&mut self, line: TextLine<'_>, batch: &mut BatchBuilder) {
         let Some(text) = request_in(line.bytes) else {
             let is_other = !line.bytes.trim_ascii().is_empty() && memmem::find(line.bytes, EXPORTERS).is_none();
-            return batch.batch.losses.add_many(Loss::IgnoredMetadata, line.place(), u64::from(is_other));
+            return batch.batch.losses.add_many(Loss::IgnoredMetadata, line.pos(), u64::from(is_other));
         };
         // A logger may write more after the request.
         match Request::deserialize(&mut serde_json::Deserializer::from_slice(text)) {
             Ok(request) if request.has_spans() || request.has_others() => {
-                self.decoder.take_request(&request, line.place(), batch);
+                self.decoder.take_request(&request, line.pos(), batch);
             }
-            Err(_) if is_request(text) => batch.lose(line.loss(), line.place()),
-            _ => batch.lose(Loss::IgnoredMetadata, line.place()),
+            Err(_) if is_request(text) => batch.lose(line.loss(), line.pos()),
+            _ => batch.lose(Loss::IgnoredMetadata, line.pos()),
         }
     }
 

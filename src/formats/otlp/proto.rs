@@ -63,7 +63,7 @@ impl StreamReader for Protobuf {
         let mut input = ByteReader::new(source);
         loop {
             context.cancel.check()?;
-            let place = SourcePos::Offset(input.offset());
+            let pos = SourcePos::Offset(input.offset());
             if input.would_wait(FieldHead::BYTES_MAX) {
                 layout.flush(&mut Output::new(&mut batch, &mut *sink, context))?;
                 batch.flush_if_any(sink)?;
@@ -80,7 +80,7 @@ impl StreamReader for Protobuf {
                 Ok(field) => field,
                 Err(loss) => {
                     // The format has no markers by which the reader could resynchronise.
-                    batch.lose(loss, place);
+                    batch.lose(loss, pos);
                     break;
                 }
             };
@@ -88,12 +88,12 @@ impl StreamReader for Protobuf {
             let bytes = input.peek(len)?;
             let (taken, is_cut) = (bytes.len() as u64, bytes.len() < len);
             if field.tag == bytes_tag(request::RESOURCE_SPANS) {
-                decoder.resource_spans(bytes, place, &mut layout, &mut batch);
+                decoder.resource_spans(bytes, pos, &mut layout, &mut batch);
             } else {
-                batch.lose_value(Loss::IgnoredPacket, LossValue::Number("field", field.tag >> 3), place);
+                batch.lose_value(Loss::IgnoredPacket, LossValue::Number("field", field.tag >> 3), pos);
             }
             if is_cut {
-                batch.lose(Loss::Truncated, place);
+                batch.lose(Loss::Truncated, pos);
             }
             input.skip(taken)?;
             if layout.is_full(&context.budget) {

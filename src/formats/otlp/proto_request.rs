@@ -242,7 +242,7 @@ impl ProtoDecoder {
             }
         }
         let (id, parent) = (span_id(trace, id), parent.map(|parent| span_id(trace, parent)));
-        Ok(ServiceSpan { start_ns, end_ns, id, parent, service, name: name.into(), args, points, place })
+        Ok(ServiceSpan { start_ns, end_ns, id, parent, service, name: name.into(), args, points, pos: place })
     }
 }
 

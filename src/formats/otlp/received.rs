@@ -81,9 +81,9 @@ mod tests {
         let changed = |change: fn(&mut Vec<u8>) -> bool, body: &[u8]| {
             let mut bytes = Vec::with_capacity(body.len() + 1);
             bytes.extend_from_slice(body);
-            let place = bytes.as_ptr();
+            let address = bytes.as_ptr();
             let is_valid = change(&mut bytes);
-            assert_eq!(bytes.as_ptr(), place, "nothing is copied");
+            assert_eq!(bytes.as_ptr(), address, "nothing is copied");
             is_valid.then_some(bytes)
         };
         let json_line = |body: &[u8]| changed(make_json_line, body);

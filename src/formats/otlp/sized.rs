@@ -125,7 +125,7 @@ impl StreamReader for SizedRequests {
         loop {
             context.cancel.check()?;
             let offset = input.offset();
-            let place = SourcePos::Offset(offset);
+            let pos = SourcePos::Offset(offset);
             if input.would_wait(self.prefix.len_max()) {
                 decoder.flush(&mut batch, sink, context)?;
             }
@@ -135,7 +135,7 @@ impl StreamReader for SizedRequests {
             }
             let Some((size, prefix_len)) = self.prefix.read(head) else {
                 let is_whole = head.len() == self.prefix.len_max();
-                batch.lose(if is_whole { Loss::BadRecord } else { Loss::Truncated }, place);
+                batch.lose(if is_whole { Loss::BadRecord } else { Loss::Truncated }, pos);
                 break;
             };
             let len = saturating_len(size);
@@ -149,11 +149,11 @@ impl StreamReader for SizedRequests {
             }
             let bytes = input.peek(len)?;
             let taken = bytes.len();
-            if decoder.message(bytes, taken == len, place, &mut batch) == MessageFit::TooLarge {
+            if decoder.message(bytes, taken == len, pos, &mut batch) == MessageFit::TooLarge {
                 return malformed(offset, expected(), "one that is larger when it is unpacked".to_owned());
             }
             if taken < len {
-                batch.lose(Loss::Truncated, place);
+                batch.lose(Loss::Truncated, pos);
             }
             input.skip(taken as u64)?;
             if decoder.json.layout.is_full(&context.budget) {
@@ -185,18 +185,18 @@ struct SizedDecoder {
 
 impl SizedDecoder {
     /// Decodes a message, compressed or not. A truncated message yields the resources before the cut.
-    fn message(&mut self, bytes: &[u8], is_whole: bool, place: SourcePos, batch: &mut BatchBuilder) -> MessageFit {
+    fn message(&mut self, bytes: &[u8], is_whole: bool, pos: SourcePos, batch: &mut BatchBuilder) -> MessageFit {
         if !bytes.starts_with(ZSTD) {
-            self.request(bytes, is_whole, place, batch);
+            self.request(bytes, is_whole, pos, batch);
             return MessageFit::Fits;
         }
         let (unpacked, is_sound) = unpack(bytes, REQUEST_BYTES_MAX);
         if unpacked.len() > REQUEST_BYTES_MAX {
             return MessageFit::TooLarge;
         }
-        self.request(&unpacked, is_whole && is_sound, place, batch);
+        self.request(&unpacked, is_whole && is_sound, pos, batch);
         if is_whole && !is_sound {
-            batch.lose(Loss::BadRecord, place);
+            batch.lose(Loss::BadRecord, pos);
         }
         MessageFit::Fits
     }

@@ -71,16 +71,16 @@ fn protobuf(spans: &[Plain]) -> Vec<u8> {
 }
 
 /// Returns the rows of spans: service, row, start, end, name.
-fn placed(reading: &Reading) -> Vec<(Id, Id, i64, i64, String)> {
+fn sorted_spans(reading: &Reading) -> Vec<(Id, Id, i64, i64, String)> {
     let spans = reading.events.iter().filter(|event| event.kind == EventKind::Complete);
-    let mut placed: Vec<_> = spans
+    let mut sorted_spans: Vec<_> = spans
         .map(|event| {
             let end = event.ts_ns + event.value as i64;
             (event.track.pid.clone(), event.track.tid.clone(), event.ts_ns, end, event.name.clone())
         })
         .collect();
-    placed.sort();
-    placed
+    sorted_spans.sort();
+    sorted_spans
 }
 
 #[test]
@@ -110,7 +110,7 @@ proptest! {
             let id = position as u64 + 1;
             (start, start + dur, id, if parent < id { parent } else { 0 }, service)
         }).collect();
-        let found = placed(&read(&json(&spans)));
+        let found = sorted_spans(&read(&json(&spans)));
         let mut expected: Vec<_> = spans.iter().map(|span| (span.0, span.1, format!("s{}", span.2))).collect();
         let mut plain: Vec<_> = found.iter().map(|span| (span.2, span.3, span.4.clone())).collect();
         expected.sort();
@@ -122,7 +122,7 @@ proptest! {
                 prop_assert!(b.2 >= a.3 || is_inside, "{:?} {:?}", a, b);
             }
         }
-        prop_assert_eq!(placed(&read_bytes(&protobuf(&spans)).expect("a capture")), found);
+        prop_assert_eq!(sorted_spans(&read_bytes(&protobuf(&spans)).expect("a capture")), found);
     }
 }
 
@@ -131,7 +131,7 @@ fn a_child_is_below_its_parent_and_one_that_does_not_fit_has_a_flow() {
     // Two overlapping children of one parent, and one in another service.
     let spans = [(10, 50, 1, 0, 0), (20, 40, 2, 1, 0), (30, 45, 3, 1, 0), (22, 30, 4, 2, 1)];
     for reading in [read(&json(&spans)), read_bytes(&protobuf(&spans)).expect("a capture")] {
-        let rows: Vec<_> = placed(&reading).into_iter().map(|span| (span.0, span.1, span.4)).collect();
+        let rows: Vec<_> = sorted_spans(&reading).into_iter().map(|span| (span.0, span.1, span.4)).collect();
         let row = |pid, tid, name: &str| (Id::Number(pid), Id::Number(tid), name.to_owned());
         assert_eq!(rows, [row(1, 1, "s1"), row(1, 1, "s2"), row(1, 2, "s3"), row(2, 1, "s4")]);
         let arrows: Vec<_> = reading
@@ -171,7 +171,7 @@ fn unknown_fields_between_resources_are_skipped_and_counted() {
     // Damage ends the reading: a group, and field number 0.
     for damage in [vec![15 << 3 | 3], field(0, b"zero")] {
         let reading = read_bytes(&[first.clone(), damage, second.clone()].concat()).expect("a capture");
-        assert_eq!((placed(&reading).len(), reading.lost()), (1, vec![(Loss::BadRecord, 1)]));
+        assert_eq!((sorted_spans(&reading).len(), reading.lost()), (1, vec![(Loss::BadRecord, 1)]));
     }
     let cut = read_bytes(&[first, field(15, b"later")[..4].to_vec()].concat()).expect("a capture");
     assert_eq!(cut.lost(), [(Loss::Truncated, 1), (Loss::IgnoredPacket, 1)]);
@@ -189,7 +189,7 @@ fn rows_are_no_threads_and_a_parent_is_found_whether_its_id_is_base64_or_hexadec
     // The child has its parent id in hexadecimal, as the protocol requires.
     let spans = [span("55Bnt9Wd37M=", "AAAAAAAAAAA=", 10), span("0102030405060708", "E79067B7D59DDFB3", 20)];
     let reading = read(&format!(r#"{{"resourceSpans":[{{"scopeSpans":[{{"spans":[{}]}}]}}]}}"#, spans.join(",")));
-    let rows: Vec<_> = placed(&reading).into_iter().map(|span| span.1).collect();
+    let rows: Vec<_> = sorted_spans(&reading).into_iter().map(|span| span.1).collect();
     assert_eq!(rows, [Id::Number(1), Id::Number(1)], "the child is not below its parent");
     let (root, child) = (&reading.events[0].args, &reading.events[1].args);
     assert!(root.ends_with(r#""span_id":"e79067b7d59ddfb3"}"#), "{root}");
@@ -245,7 +245,7 @@ fn a_real_capture_has_every_span_and_event_with_its_own_times() {
             }
         }
     }
-    let mut found: Vec<_> = placed(&reading).into_iter().map(|span| (span.2, span.3, span.4)).collect();
+    let mut found: Vec<_> = sorted_spans(&reading).into_iter().map(|span| (span.2, span.3, span.4)).collect();
     spans.sort();
     found.sort();
     assert_eq!(found, spans);
@@ -263,13 +263,13 @@ fn damage_costs_its_line_and_a_cut_the_lines_after_it() {
     assert_eq!(damaged.lost(), [(Loss::BadRecord, 1)]);
     for len in second..whole.len() - 1 {
         let reading = read(&whole[..len]);
-        assert!(placed(&reading).len() >= 2, "{len} bytes");
-        assert!(reading.losses.total() == u64::from(len > second) || placed(&reading).len() == 3, "{len} bytes");
+        assert!(sorted_spans(&reading).len() >= 2, "{len} bytes");
+        assert!(reading.losses.total() == u64::from(len > second) || sorted_spans(&reading).len() == 3, "{len} bytes");
     }
     let whole = protobuf(&spans);
     for len in 40..whole.len() {
         let reading = read_bytes(&whole[..len]).expect("a capture");
-        assert!(reading.losses.total() > 0 || placed(&reading).len() == 2, "{len} bytes");
+        assert!(reading.losses.total() > 0 || sorted_spans(&reading).len() == 2, "{len} bytes");
     }
 }
 

@@ -97,13 +97,13 @@ impl BatchBuilder {
         Self { shares_names: true, paired_ends: Some(PairedEnds::default()), ..Self::new(chunk_limits) }
     }
 
-    pub(crate) fn lose(&mut self, loss: Loss, place: SourcePos) {
-        self.batch.losses.add(loss, place);
+    pub(crate) fn lose(&mut self, loss: Loss, pos: SourcePos) {
+        self.batch.losses.add(loss, pos);
     }
 
     /// Counts a loss with the value that was not understood.
-    pub(crate) fn lose_value(&mut self, loss: Loss, value: LossValue, place: SourcePos) {
-        self.batch.losses.add_value(loss, value, place);
+    pub(crate) fn lose_value(&mut self, loss: Loss, value: LossValue, pos: SourcePos) {
+        self.batch.losses.add_value(loss, value, pos);
     }
 
     /// Counts the end of the data before the end of the input, unless a truncated record is counted already. `cut_at`

@@ -75,7 +75,7 @@ impl FrameModules {
 
     /// Returns the category of the named functions in a file; `None` if no file is known. Names like addresses must not
     /// have one: see [`is_like_address`].
-    pub(crate) fn with_function(
+    pub(crate) fn category_of(
         &mut self,
         (path, build_id): (&[u8], Option<BuildId>),
         kind: ModuleKind,
@@ -175,7 +175,7 @@ mod tests {
         assert_eq!(frame("", id(1)), ("0x12".to_owned(), None));
         assert_eq!(frame(r"C:\b\c.dll", None), shown("c.dll+0x12", r"C:\b\c.dll".to_owned()));
         assert_eq!(frame("//anon", None).0, "anon+0x12");
-        let mut function = |path: &str| modules.with_function((path.as_bytes(), id(2)), ModuleKind::Linked, &mut batch);
+        let mut function = |path: &str| modules.category_of((path.as_bytes(), id(2)), ModuleKind::Linked, &mut batch);
         assert_eq!(function("/lib/a.so"), Some(Arc::from(format!("/lib/a.so (build {})", "02".repeat(20)))));
         assert_eq!(function(""), None);
         assert_eq!(["main+0x12", "main", "+0x"].map(|name| is_like_address(name.as_bytes())), [true, false, false]);

@@ -72,13 +72,13 @@ impl PairedEnds {
 
     /// Returns the begin to merge an end into; `place` is the position that the event would get.
     #[inline]
-    fn begin_for(&mut self, event: &Event, place: usize) -> Option<u32> {
+    fn begin_for(&mut self, event: &Event, pos: usize) -> Option<u32> {
         let tail = self.tails.get_mut(event.track.index())?;
         let is_newest = event.ts_ns > tail.newest_ns;
         tail.newest_ns = tail.newest_ns.max(event.ts_ns);
         match event.kind {
             EventKind::Begin => {
-                tail.open.push(place as u32);
+                tail.open.push(pos as u32);
                 None
             }
             EventKind::End => {
@@ -102,8 +102,8 @@ mod tests {
         let (mut batch, mut all) = (Vec::new(), Vec::new());
         ends.begin_batch();
         ends.add_track(Some(7));
-        for (place, &(ts_ns, kind, flags)) in events.iter().enumerate() {
-            if cuts.contains(&place) {
+        for (pos, &(ts_ns, kind, flags)) in events.iter().enumerate() {
+            if cuts.contains(&pos) {
                 all.append(&mut batch);
                 ends.begin_batch();
                 ends.add_track(Some(7));

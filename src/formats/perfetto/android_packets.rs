@@ -131,14 +131,14 @@ impl KernelEventBuilder<'_> {
         let times: Vec<u64> = numbers_in(bytes, uid_times::TOTAL_TIME_MS).collect();
         let clusters = self.kernel.devices.clusters;
         if clusters == 0 || uids.len().checked_mul(clusters) != Some(times.len()) {
-            return self.batch.lose(Loss::MissingState, self.place);
+            return self.batch.lose(Loss::MissingState, self.pos);
         }
         let mut is_added = [vec![false; clusters], vec![false; clusters]];
         for (&uid, times) in uids.iter().zip(times.chunks(clusters)) {
             for (cluster, &time) in times.iter().enumerate() {
                 let known = &mut self.kernel.devices.uid_times;
                 if !has_room(known, &(uid, cluster), KEPT_MAX) {
-                    return self.batch.lose(Loss::OverLimit, self.place);
+                    return self.batch.lose(Loss::OverLimit, self.pos);
                 }
                 let is_first = !known.contains_key(&(uid, cluster));
                 let total = known.entry((uid, cluster)).or_default();
@@ -175,7 +175,7 @@ impl KernelEventBuilder<'_> {
             if has_room(consumers, &id, KEPT_MAX) {
                 consumers.insert(id, text_in(consumer, energy_consumer::NAME).into());
             } else {
-                self.batch.lose(Loss::OverLimit, self.place);
+                self.batch.lose(Loss::OverLimit, self.pos);
             }
         }
         true
@@ -209,7 +209,7 @@ impl KernelEventBuilder<'_> {
             if has_room(states, &key, KEPT_MAX) {
                 states.insert(key, format!("Entity residency: {entity} is {name}").into());
             } else {
-                self.batch.lose(Loss::OverLimit, self.place);
+                self.batch.lose(Loss::OverLimit, self.pos);
             }
         }
         has_any
@@ -224,7 +224,7 @@ impl KernelEventBuilder<'_> {
                 number_in(residency, state_residency::STATE_INDEX),
             );
             let Some(name) = self.kernel.devices.entity_states.get(&key).cloned() else {
-                self.batch.lose(Loss::MissingState, self.place);
+                self.batch.lose(Loss::MissingState, self.pos);
                 continue;
             };
             let ms = number_in(residency, state_residency::TOTAL_TIME_IN_STATE_MS);
@@ -238,7 +238,7 @@ impl KernelEventBuilder<'_> {
         let interned = last(bytes, network_bundle::IID).map(ProtoValue::number);
         let interned = interned.and_then(|iid| self.texts?.network_contexts.get(iid));
         let Some(context) = own.or(interned.map(|context| &**context)) else {
-            return self.batch.lose(Loss::MissingState, self.place);
+            return self.batch.lose(Loss::MissingState, self.pos);
         };
         if let Some(count) = last(bytes, network_bundle::TOTAL_PACKETS).map(ProtoValue::number) {
             let dur_ns = number_in(bytes, network_bundle::TOTAL_DURATION);
@@ -249,7 +249,7 @@ impl KernelEventBuilder<'_> {
         for (later_ns, length) in numbers_in(bytes, network_bundle::PACKET_TIMESTAMPS).zip(lengths) {
             match ts_ns.checked_add_unsigned(later_ns) {
                 Some(ts_ns) => self.network_packets((ts_ns, 0), context, (1, length)),
-                None => self.batch.lose(Loss::BadTime, self.place),
+                None => self.batch.lose(Loss::BadTime, self.pos),
             }
         }
     }
@@ -284,13 +284,13 @@ impl KernelEventBuilder<'_> {
             (numbers_in(bytes, wakelock_bundle::INTERN_ID), numbers_in(bytes, wakelock_bundle::ENCODED_TS));
         for (iid, encoded) in iids.zip(times) {
             let Some(info) = self.texts.and_then(|texts| texts.wakelocks.get(iid)) else {
-                self.batch.lose(Loss::MissingState, self.place);
+                self.batch.lose(Loss::MissingState, self.pos);
                 continue;
             };
             // The lowest bit is 1 for an acquisition.
             let (later_ns, is_acquired) = (encoded >> 1, encoded & 1 != 0);
             let Some(ts_ns) = ts_ns.checked_add_unsigned(later_ns) else {
-                self.batch.lose(Loss::BadTime, self.place);
+                self.batch.lose(Loss::BadTime, self.pos);
                 continue;
             };
             let tag = text_in(info, wakelock_info::TAG);
@@ -330,14 +330,14 @@ impl KernelEventBuilder<'_> {
             if has_room(known, &id, KEPT_MAX) {
                 known.insert(id, (format!("Wakelock {name} ({kind})").into(), 0));
             } else {
-                self.batch.lose(Loss::OverLimit, self.place);
+                self.batch.lose(Loss::OverLimit, self.pos);
             }
         }
         for (id, ms) in numbers_in(bytes, kernel_wakelock_data::WAKELOCK_ID)
             .zip(numbers_in(bytes, kernel_wakelock_data::TIME_HELD_MILLIS))
         {
             let Some((name, total)) = self.kernel.devices.kernel_wakelocks.get_mut(&id) else {
-                self.batch.lose(Loss::MissingState, self.place);
+                self.batch.lose(Loss::MissingState, self.pos);
                 continue;
             };
             *total = total.saturating_add(ms);

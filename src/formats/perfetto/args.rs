@@ -62,21 +62,21 @@ impl ArgsWriter {
         &mut self,
         key: &str,
         names: impl Iterator<Item = Option<Cow<'n, [u8]>>>,
-        place: SourcePos,
+        pos: SourcePos,
         losses: &mut Losses,
     ) {
         self.key("", key.as_bytes());
         self.json.push('[');
         for (position, name) in names.enumerate() {
             if position >= FRAMES_SHOWN_MAX {
-                losses.add(Loss::DeepNesting, place);
+                losses.add(Loss::DeepNesting, pos);
                 break;
             }
             if position > 0 {
                 self.json.push(',');
             }
             if name.is_none() {
-                losses.add(Loss::MissingText, place);
+                losses.add(Loss::MissingText, pos);
             }
             push_quoted(&mut self.json, &String::from_utf8_lossy(&name.unwrap_or_default()));
         }
@@ -85,7 +85,7 @@ impl ArgsWriter {
 
     /// Adds a debug annotation as a member of the object.
     pub(super) fn annotation(&mut self, bytes: &[u8], shared: &mut ValueTables<'_>) {
-        let key = annotation_name(bytes, shared.texts, shared.place, shared.losses);
+        let key = annotation_name(bytes, shared.texts, shared.pos, shared.losses);
         let type_name = Fields::new(bytes).find(|field| field.number == debug_annotation::PROTO_TYPE_NAME_IID);
         let is_plain = type_name.is_some_and(|field| field.value.number() == PLAIN_KEY);
         self.key(if is_plain { "" } else { "debug." }, key);

@@ -17,8 +17,7 @@ const REALTIME: u64 = builtin_clock::REALTIME;
 /// Clock of the oldest track events.
 pub(super) const MONOTONIC: u64 = builtin_clock::MONOTONIC;
 
-/// Clock of ftrace events.
-pub(super) const KERNEL: u64 = BOOTTIME;
+pub(super) const FTRACE_CLOCK: u64 = BOOTTIME;
 
 /// Limit for stored readings, 32 MiB; snapshots are seconds apart.
 const READINGS_MAX: usize = 2 << 20;
@@ -94,15 +93,15 @@ pub(super) enum Time {
 
 impl Time {
     /// Returns a usable time, and counts a loss for others.
-    pub(super) fn usable(self, batch: &mut BatchBuilder, place: SourcePos) -> Option<i64> {
+    pub(super) fn usable(self, batch: &mut BatchBuilder, pos: SourcePos) -> Option<i64> {
         match self {
             Self::Known(ts_ns) => Some(ts_ns),
             Self::Foreign(ts_ns) => {
-                batch.lose(Loss::UnknownClock, place);
+                batch.lose(Loss::UnknownClock, pos);
                 Some(ts_ns)
             }
             Self::Bad => {
-                batch.lose(Loss::BadTime, place);
+                batch.lose(Loss::BadTime, pos);
                 None
             }
         }
@@ -112,7 +111,7 @@ impl Time {
 impl Clocks {
     /// Adds a snapshot written by `sequence`.
     #[inline(never)]
-    pub(super) fn snapshot(&mut self, sequence: u32, bytes: &[u8], place: SourcePos, losses: &mut Losses) {
+    pub(super) fn snapshot(&mut self, sequence: u32, bytes: &[u8], pos: SourcePos, losses: &mut Losses) {
         let mut readings: Vec<(usize, i64)> = Vec::new();
         let mut primary = BOOTTIME;
         let mut fields = Fields::new(bytes);
@@ -121,21 +120,21 @@ impl Clocks {
                 clock_snapshot::CLOCKS if readings.len() < CLOCKS_IN_SNAPSHOT_MAX => {
                     match self.reading(sequence, field.value.bytes()) {
                         Ok(reading) => readings.push(reading),
-                        Err(loss) => losses.add(loss, place),
+                        Err(loss) => losses.add(loss, pos),
                     }
                 }
-                clock_snapshot::CLOCKS => losses.add(Loss::OverLimit, place),
+                clock_snapshot::CLOCKS => losses.add(Loss::OverLimit, pos),
                 clock_snapshot::PRIMARY_TRACE_CLOCK => primary = field.value.number(),
                 _ => {}
             }
         }
         if fields.is_broken() {
-            losses.add(Loss::BadRecord, place);
+            losses.add(Loss::BadRecord, pos);
         }
         if self.primary.is_none() {
             self.primary = self.row(ClockKey { sequence: 0, id: primary });
         }
-        self.link(&readings, place, losses);
+        self.link(&readings, pos, losses);
     }
 
     /// Returns the offset from trace times to UTC in nanoseconds, from the first snapshot with both clocks.
@@ -231,7 +230,7 @@ impl Clocks {
 
     /// Stores the offsets of a snapshot to the trace clock, or to all global clocks if the snapshot lacks it. Links
     /// between all pairs would take quadratic memory.
-    fn link(&mut self, readings: &[(usize, i64)], place: SourcePos, losses: &mut Losses) {
+    fn link(&mut self, readings: &[(usize, i64)], pos: SourcePos, losses: &mut Losses) {
         let has_primary = readings.iter().any(|&(row, _)| Some(row) == self.primary);
         for &(to, to_ns) in readings {
             let is_target = if has_primary { Some(to) == self.primary } else { !self.all[to].is_own };
@@ -243,17 +242,17 @@ impl Clocks {
                     continue;
                 }
                 let Some(later_ns) = to_ns.checked_sub(from_ns) else {
-                    losses.add(Loss::BadTime, place);
+                    losses.add(Loss::BadTime, pos);
                     continue;
                 };
                 if self.readings >= READINGS_MAX {
-                    losses.add(Loss::OverLimit, place);
+                    losses.add(Loss::OverLimit, pos);
                     return;
                 }
                 let links = &mut self.all[from].links;
                 let existing_link = links.iter().position(|link| link.to == to);
                 if existing_link.is_none() && links.len() >= LINKS_MAX {
-                    losses.add(Loss::OverLimit, place);
+                    losses.add(Loss::OverLimit, pos);
                     continue;
                 }
                 let position = existing_link.unwrap_or_else(|| {
@@ -327,15 +326,15 @@ mod tests {
     #[test]
     fn times_of_clocks_beyond_the_limit_are_unknown() {
         let (mut clocks, mut losses) = (Clocks::default(), Losses::default());
-        let (place, last) = (SourcePos::Offset(0), u32::MAX);
+        let (pos, last) = (SourcePos::Offset(0), u32::MAX);
         let both = snapshot(&[(BOOTTIME, 1000), (64, 10)]);
-        clocks.snapshot(1, &both, place, &mut losses);
+        clocks.snapshot(1, &both, pos, &mut losses);
         for sequence in 2..=CLOCKS_MAX as u32 {
             clocks.time(sequence, Some(64), 0);
         }
         assert_eq!(clocks.time(last, Some(64), 7), Time::Foreign(7));
         // The second snapshot of the trace clock is known, that of the last clock is not.
-        clocks.snapshot(last, &both, place, &mut losses);
+        clocks.snapshot(last, &both, pos, &mut losses);
         assert_eq!((losses.count(Loss::OverLimit), losses.total()), (1, 1));
         assert_eq!(clocks.time(last, Some(64), 7), Time::Foreign(7));
         assert_eq!(clocks.time(last, Some(64), u64::MAX), Time::Bad);

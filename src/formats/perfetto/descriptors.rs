@@ -140,7 +140,7 @@ impl Descriptors {
         while let Some(next) = packets.next(block)? {
             context.cancel.check()?;
             // Damage is counted by the main pass.
-            each_unpacked(&next, 0, is_description, &mut |packet, place| described.take_packet(packet, place));
+            each_unpacked(&next, 0, is_description, &mut |packet, pos| described.take_packet(packet, pos));
             block = next;
         }
         Ok(described)
@@ -150,34 +150,34 @@ impl Descriptors {
         self.by_uuid.get(&uuid)
     }
 
-    fn take_packet(&mut self, packet: &[u8], place: SourcePos) {
+    fn take_packet(&mut self, packet: &[u8], pos: SourcePos) {
         for field in Fields::new(packet) {
             if let ProtoValue::Bytes(bytes) = field.value {
-                self.take_field(field.number, bytes, place);
+                self.take_field(field.number, bytes, pos);
             }
         }
     }
 
     /// Handles a field of a packet if it is a descriptor.
-    pub(super) fn take_field(&mut self, number: FieldNumber, bytes: &[u8], place: SourcePos) {
+    pub(super) fn take_field(&mut self, number: FieldNumber, bytes: &[u8], pos: SourcePos) {
         match number {
-            trace_packet::PROCESS_TREE => self.process_tree(&LINUX_TREE, bytes, place),
-            trace_packet::GENERIC_KERNEL_PROCESS_TREE => self.process_tree(&GENERIC_TREE, bytes, place),
-            trace_packet::PROCESS_DESCRIPTOR => drop(self.process(bytes, None, place)),
-            trace_packet::THREAD_DESCRIPTOR => drop(self.thread(bytes, place)),
+            trace_packet::PROCESS_TREE => self.process_tree(&LINUX_TREE, bytes, pos),
+            trace_packet::GENERIC_KERNEL_PROCESS_TREE => self.process_tree(&GENERIC_TREE, bytes, pos),
+            trace_packet::PROCESS_DESCRIPTOR => drop(self.process(bytes, None, pos)),
+            trace_packet::THREAD_DESCRIPTOR => drop(self.thread(bytes, pos)),
             trace_packet::SYSTEM_INFO => self.system(bytes),
-            trace_packet::TRACK_DESCRIPTOR => self.track(bytes, place),
-            trace_packet::TRANSLATION_TABLE => self.translate(bytes, place),
+            trace_packet::TRACK_DESCRIPTOR => self.track(bytes, pos),
+            trace_packet::TRANSLATION_TABLE => self.translate(bytes, pos),
             trace_packet::EXTENSION_DESCRIPTOR => {
-                Arc::make_mut(&mut self.schema).take_extension(bytes, place, &mut self.losses);
+                Arc::make_mut(&mut self.schema).take_extension(bytes, pos, &mut self.losses);
             }
             _ => {}
         }
     }
 
-    fn translate(&mut self, bytes: &[u8], place: SourcePos) {
-        if !self.translations.take(bytes) {
-            self.losses.add(Loss::OverLimit, place);
+    fn translate(&mut self, bytes: &[u8], pos: SourcePos) {
+        if !self.translations.add_table(bytes) {
+            self.losses.add(Loss::OverLimit, pos);
         }
     }
 
@@ -198,7 +198,7 @@ impl Descriptors {
         true
     }
 
-    fn track(&mut self, bytes: &[u8], place: SourcePos) {
+    fn track(&mut self, bytes: &[u8], pos: SourcePos) {
         let uuid = Fields::new(bytes).filter(|field| field.number == track_descriptor::UUID).last();
         let uuid = uuid.map_or(0, |field| field.value.number());
         let mut descriptor = Descriptor::default();
@@ -207,14 +207,14 @@ impl Descriptors {
         for field in Fields::new(bytes) {
             match field.number {
                 track_descriptor::NAME | track_descriptor::STATIC_NAME | track_descriptor::ATRACE_NAME => {
-                    descriptor.name = self.text(field.value.bytes(), place);
+                    descriptor.name = self.text(field.value.bytes(), pos);
                 }
                 track_descriptor::PROCESS => {
-                    descriptor.process = self.process(field.value.bytes(), Some(uuid), place);
+                    descriptor.process = self.process(field.value.bytes(), Some(uuid), pos);
                 }
-                track_descriptor::THREAD => descriptor.thread = self.thread(field.value.bytes(), place),
+                track_descriptor::THREAD => descriptor.thread = self.thread(field.value.bytes(), pos),
                 track_descriptor::PARENT_UUID => descriptor.parent = Some(field.value.number()),
-                track_descriptor::COUNTER => counter = Some(self.counter(field.value.bytes(), place)),
+                track_descriptor::COUNTER => counter = Some(self.counter(field.value.bytes(), pos)),
                 track_descriptor::PROCESS_ORDERING if uuid == 0 => {
                     self.ranks.processes = field.value.number() == process_ordering::PROCESS_ORDERING_EXPLICIT;
                 }
@@ -224,7 +224,7 @@ impl Descriptors {
                 track_descriptor::CHILD_ORDERING => descriptor.children = order(field.value.number()),
                 track_descriptor::SIBLING_ORDER_RANK => descriptor.rank = field.value.signed(),
                 track_descriptor::SIBLING_MERGE_BEHAVIOR => merging = field.value.number(),
-                track_descriptor::SIBLING_MERGE_KEY => merge_key = self.text(field.value.bytes(), place),
+                track_descriptor::SIBLING_MERGE_KEY => merge_key = self.text(field.value.bytes(), pos),
                 track_descriptor::SIBLING_MERGE_KEY_INT if str::is_empty(&merge_key) => {
                     merge_key = format!("number {}", field.value.number()).into();
                 }
@@ -242,7 +242,7 @@ impl Descriptors {
             }
         }
         if !has_room(&self.by_uuid, &uuid, DESCRIPTORS_MAX) {
-            return self.losses.add(Loss::OverLimit, place);
+            return self.losses.add(Loss::OverLimit, pos);
         }
         self.name_and_order(&descriptor);
         let entry = self.by_uuid.entry(uuid).or_default();
@@ -332,14 +332,14 @@ impl Descriptors {
         Some(pid)
     }
 
-    fn thread(&mut self, bytes: &[u8], place: SourcePos) -> Option<(Id, i64)> {
+    fn thread(&mut self, bytes: &[u8], pos: SourcePos) -> Option<(Id, i64)> {
         let descriptor = thread(bytes)?;
         if !descriptor.has_id {
             self.pids.add_missing_thread(descriptor.tid);
         }
         let (pid, tid) = (self.pids.id(descriptor.pid), self.pids.thread_id(descriptor.tid));
         if !descriptor.name.is_empty() {
-            let name = self.text(descriptor.name, place);
+            let name = self.text(descriptor.name, pos);
             self.metadata.push(Metadata::ThreadName { pid: pid.clone(), tid: tid.clone(), name });
         }
         if let Some(sort_index) = descriptor.sort_index {
@@ -352,7 +352,7 @@ impl Descriptors {
     }
 
     /// Parses the process tree of a kernel.
-    fn process_tree(&mut self, tree: &ProcessTreeFields, bytes: &[u8], place: SourcePos) {
+    fn process_tree(&mut self, tree: &ProcessTreeFields, bytes: &[u8], pos: SourcePos) {
         for field in Fields::new(bytes) {
             let (mut id, mut group, mut name) = (None, None, Box::default());
             let is_process = field.number == tree.processes;
@@ -367,7 +367,7 @@ impl Descriptors {
                 } else if field.number == tree.thread_process && !is_process {
                     group = Some(field.value.signed());
                 } else if field.number == name_field && str::is_empty(&name) {
-                    name = self.text(field.value.bytes(), place);
+                    name = self.text(field.value.bytes(), pos);
                 }
             }
             let Some(tid) = id else { continue };

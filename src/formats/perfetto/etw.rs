@@ -1,7 +1,7 @@
 //! Events of Windows (ETW): context switches and wakeups as scheduling, operations on files as spans of their process,
 //! and memory as counters.
 
-use super::clocks::KERNEL;
+use super::clocks::FTRACE_CLOCK;
 use super::ftrace::KernelEventBuilder;
 use super::kernel_names::last;
 use super::kernel_state::FileOperation;
@@ -234,7 +234,7 @@ impl KernelEventBuilder<'_> {
         for field in Fields::new(bytes).filter(|field| field.number == etw_bundle::EVENT) {
             let event = field.value.bytes();
             let raw = number_in(event, etw_event::TIMESTAMP);
-            let time = self.clocks.time(self.sequence, Some(KERNEL), raw);
+            let time = self.clocks.time(self.sequence, Some(FTRACE_CLOCK), raw);
             let Some(ts_ns) = self.usable(time) else { continue };
             let cpu = last(event, etw_event::CPU).map_or(cpu, ProtoValue::number);
             let tid = signed_in(event, etw_event::THREAD_ID);
@@ -252,7 +252,7 @@ impl KernelEventBuilder<'_> {
             etw_event::READY_THREAD => {
                 let readied = signed_in(bytes, ready_thread::T_THREAD_ID);
                 let task = SchedulerTask { tid: readied, ..SchedulerTask::default() };
-                self.kernel.scheduler.wake(self.batch, ts_ns, &task, Some(tid).filter(|&tid| tid != 0), self.place);
+                self.kernel.scheduler.wake(self.batch, ts_ns, &task, Some(tid).filter(|&tid| tid != 0), self.pos);
             }
             etw_event::MEM_INFO => {
                 for &(field, name) in MEMORY {
@@ -274,7 +274,7 @@ impl KernelEventBuilder<'_> {
                     self.begin_operation(ts_ns, start, bytes);
                 } else {
                     let value = LossValue::Number("ETW event", number.get().into());
-                    self.batch.lose_value(Loss::IgnoredPacket, value, self.place);
+                    self.batch.lose_value(Loss::IgnoredPacket, value, self.pos);
                 }
             }
         }
@@ -298,13 +298,13 @@ impl KernelEventBuilder<'_> {
         let priority = |field| last(bytes, field).map(|value| zigzag(value.number()));
         let (old, new) =
             (signed_in(bytes, context_switch::OLD_THREAD_ID), signed_in(bytes, context_switch::NEW_THREAD_ID));
-        let (batch, place) = (&mut *self.batch, self.place);
+        let (batch, pos) = (&mut *self.batch, self.pos);
         let scheduler = &mut self.kernel.scheduler;
         let task = SchedulerTask { tid: old, ..SchedulerTask::default() };
-        scheduler.change(batch, (ts_ns, Some(cpu)), &task, state, place);
+        scheduler.change(batch, (ts_ns, Some(cpu)), &task, state, pos);
         let priority = priority(context_switch::NEW_THREAD_PRIORITY);
         let task = SchedulerTask { tid: new, priority, ..SchedulerTask::default() };
-        scheduler.change(batch, (ts_ns, Some(cpu)), &task, TaskChange::Running, place);
+        scheduler.change(batch, (ts_ns, Some(cpu)), &task, TaskChange::Running, pos);
     }
 
     /// Keeps an operation until it ends.
@@ -322,7 +322,7 @@ impl KernelEventBuilder<'_> {
         let operations = &mut self.kernel.devices.file_operations;
         let request = number_in(bytes, start.request);
         if !has_room(operations, &request, OPERATIONS_MAX) {
-            return self.batch.lose(Loss::OverLimit, self.place);
+            return self.batch.lose(Loss::OverLimit, self.pos);
         }
         // A reused request has ended without an event.
         if let Some(open) = operations.insert(request, operation) {

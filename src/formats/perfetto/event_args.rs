@@ -56,13 +56,13 @@ impl PerfettoEventBuilder<'_> {
             if typed.len() < TYPED_MAX {
                 typed.push(number);
             } else {
-                self.batch.lose(Loss::OverLimit, self.place);
+                self.batch.lose(Loss::OverLimit, self.pos);
             }
         }
         if !typed.is_empty() {
             let (json, schema) = (&mut self.args.json, self.tracks.schema_for(&typed));
             let (texts, losses) = (&self.sequence.texts, &mut self.batch.batch.losses);
-            let shared = &mut ValueTables { texts, tracks: self.tracks, place: self.place, losses };
+            let shared = &mut ValueTables { texts, tracks: self.tracks, pos: self.pos, losses };
             TypedWriter { json, schema, shared, shows_unknown: false }.track_event(event.bytes, &typed);
         }
     }
@@ -71,36 +71,36 @@ impl PerfettoEventBuilder<'_> {
     fn write_arg(&mut self, number: FieldNumber, value: ProtoValue<'_>) -> bool {
         let texts = &self.sequence.texts;
         let losses = &mut self.batch.batch.losses;
-        let place = self.place;
+        let pos = self.pos;
         match (number, value) {
             (track_event::DEBUG_ANNOTATIONS, ProtoValue::Bytes(bytes)) => {
                 let tracks = &mut *self.tracks;
-                self.args.annotation(bytes, &mut ValueTables { texts, tracks, place, losses });
+                self.args.annotation(bytes, &mut ValueTables { texts, tracks, pos, losses });
             }
             (track_event::TASK_EXECUTION, ProtoValue::Bytes(bytes)) => {
                 let iid = Fields::new(bytes).find(|field| field.number == task_execution::POSTED_FROM_IID);
                 let iid = iid.map(|field| field.value.number());
                 match iid.and_then(|iid| texts.locations.get(iid)) {
                     Some(location) => self.args.location("task.posted_from", location),
-                    None => losses.add(Loss::MissingText, place),
+                    None => losses.add(Loss::MissingText, pos),
                 }
             }
             (track_event::LOG_MESSAGE, ProtoValue::Bytes(bytes)) => {
                 let tracks = &mut *self.tracks;
-                self.args.log_message(bytes, &mut ValueTables { texts, tracks, place, losses });
+                self.args.log_message(bytes, &mut ValueTables { texts, tracks, pos, losses });
             }
             (track_event::SOURCE_LOCATION, ProtoValue::Bytes(bytes)) => {
                 self.args.location("source_location", &location(bytes).1);
             }
             (track_event::SOURCE_LOCATION_IID, value) => match texts.locations.get(value.number()) {
                 Some(location) => self.args.location("source_location", location),
-                None => losses.add(Loss::MissingText, place),
+                None => losses.add(Loss::MissingText, pos),
             },
             (track_event::CORRELATION_ID, value) => self.args.number("correlation_id", value.number()),
             (track_event::CORRELATION_ID_STR, ProtoValue::Bytes(bytes)) => self.args.text("correlation_id", bytes),
             (track_event::CORRELATION_ID_STR_IID, value) => match texts.correlations.get(value.number()) {
                 Some(text) => self.args.text("correlation_id", text),
-                None => losses.add(Loss::MissingText, place),
+                None => losses.add(Loss::MissingText, pos),
             },
             (track_event::THREAD_INSTRUCTION_COUNT_DELTA, value) => {
                 let sum = &mut self.sequence.newest_instructions;
@@ -112,11 +112,11 @@ impl PerfettoEventBuilder<'_> {
                 self.args.signed("thread_instruction_count", value.signed());
             }
             (track_event::CALLSTACK, ProtoValue::Bytes(bytes)) => {
-                self.args.stack("callstack", inline_frame_names(bytes), place, losses);
+                self.args.stack("callstack", inline_frame_names(bytes), pos, losses);
             }
             (track_event::CALLSTACK_IID, value) => match self.sequence.stacks.names(value.number()) {
-                Some(names) => self.args.stack("callstack", names, place, losses),
-                None => losses.add(Loss::MissingText, place),
+                Some(names) => self.args.stack("callstack", names, pos, losses),
+                None => losses.add(Loss::MissingText, pos),
             },
             _ => return false,
         }

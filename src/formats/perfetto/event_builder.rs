@@ -19,7 +19,7 @@ pub(super) struct PerfettoEventBuilder<'m> {
     pub(super) tracks: &'m mut PerfettoTracks,
     pub(super) batch: &'m mut BatchBuilder,
     pub(super) args: &'m mut ArgsWriter,
-    pub(super) place: SourcePos,
+    pub(super) pos: SourcePos,
 }
 
 /// A track event. Repeated fields are parsed again from `bytes` when they are needed.
@@ -106,7 +106,7 @@ impl PerfettoEventBuilder<'_> {
         let translations = self.tracks.translations();
         let name = if translations.keeps_spans() { name } else { translations.span(name) };
         let row = if event.categories == 0 && !event.has_inline_category {
-            self.batch.name(name, None, self.place)
+            self.batch.name(name, None, self.pos)
         } else {
             let mut categories: Vec<&[u8]> = Vec::new();
             for field in Fields::new(event.bytes) {
@@ -132,10 +132,10 @@ impl PerfettoEventBuilder<'_> {
                     Some(&joined)
                 }
             };
-            self.batch.name(name, category, self.place)
+            self.batch.name(name, category, self.pos)
         };
         if is_missing {
-            self.batch.lose(Loss::MissingText, self.place);
+            self.batch.lose(Loss::MissingText, self.pos);
         } else if is_simple {
             self.sequence.remember_name(self.batch.names_number(), name_iid, event.category_iid, row);
         }
@@ -181,7 +181,7 @@ impl PerfettoEventBuilder<'_> {
     #[inline(never)]
     pub(super) fn counter(&mut self, event: &TrackEvent<'_>, ts_ns: i64) {
         let uuid = event.track.or(self.sequence.defaults.track).unwrap_or(0);
-        let Some(value) = event.more.counter else { return self.batch.lose(Loss::BadCounter, self.place) };
+        let Some(value) = event.more.counter else { return self.batch.lose(Loss::BadCounter, self.pos) };
         let name = match self.name_text(event) {
             Some(name) => String::from_utf8_lossy(name).into_owned(),
             None => String::new(),
@@ -207,7 +207,7 @@ impl PerfettoEventBuilder<'_> {
             }
         };
         if !value.is_finite() {
-            return self.batch.lose(Loss::BadCounter, self.place);
+            return self.batch.lose(Loss::BadCounter, self.pos);
         }
         let track = self.batch.track(track, self.tracks);
         self.batch.push(Event { value: value.to_bits(), ..bare(ts_ns, EventKind::Counter, track, NameIdx::EMPTY) });
@@ -269,7 +269,7 @@ impl PerfettoEventBuilder<'_> {
 
     /// Adds a value of a counter, or sets the thread time to it.
     fn further_counter(&mut self, uuid: Option<u64>, value: u64, ts_ns: i64, thread_ts_ns: &mut Option<i64>) {
-        let Some(uuid) = uuid else { return self.batch.lose(Loss::BadCounter, self.place) };
+        let Some(uuid) = uuid else { return self.batch.lose(Loss::BadCounter, self.pos) };
         let counter = self.tracks.descriptor(uuid).and_then(|descriptor| descriptor.counter);
         match counter {
             // DataKind with the span rather than drawn as a counter: each end of a span has one value.
@@ -278,7 +278,7 @@ impl PerfettoEventBuilder<'_> {
                     if counter.is_incremental { self.sum(uuid, value.cast_signed()) } else { value.cast_signed() };
                 *thread_ts_ns = value.checked_mul(counter.multiplier);
                 if thread_ts_ns.is_none() {
-                    self.batch.lose(Loss::BadNumber, self.place);
+                    self.batch.lose(Loss::BadNumber, self.pos);
                 }
             }
             _ => self.push_value(uuid, CounterValue::Whole(value.cast_signed()), "", ts_ns),

@@ -19,7 +19,7 @@ use crate::model::{Id, Loss};
 const OPEN_FRAMES_MAX: usize = 1 << 16;
 
 /// The message that starts a frame, with its track and its fields.
-struct FrameStart {
+struct TimelineStart {
     event: FieldNumber,
     track: &'static str,
     token: FieldNumber,
@@ -31,15 +31,15 @@ const EXPECTED: &str = "Expected Timeline";
 const ACTUAL: &str = "Actual Timeline";
 
 /// All starts have the cookie in the same field.
-const STARTS: &[FrameStart] = &[
-    FrameStart {
+const STARTS: &[TimelineStart] = &[
+    TimelineStart {
         event: frame_timeline_event::EXPECTED_DISPLAY_FRAME_START,
         track: EXPECTED,
         token: expected_display_frame::TOKEN,
         pid: expected_display_frame::PID,
         args: &[PacketArg("Display frame token", expected_display_frame::TOKEN, Signed)],
     },
-    FrameStart {
+    TimelineStart {
         event: frame_timeline_event::ACTUAL_DISPLAY_FRAME_START,
         track: ACTUAL,
         token: actual_display_frame::TOKEN,
@@ -54,7 +54,7 @@ const STARTS: &[FrameStart] = &[
             PacketArg("Prediction type", actual_display_frame::PREDICTION_TYPE, Known(PREDICTION)),
         ],
     },
-    FrameStart {
+    TimelineStart {
         event: frame_timeline_event::EXPECTED_SURFACE_FRAME_START,
         track: EXPECTED,
         token: expected_surface_frame::TOKEN,
@@ -65,7 +65,7 @@ const STARTS: &[FrameStart] = &[
             PacketArg("Layer name", expected_surface_frame::LAYER_NAME, Text),
         ],
     },
-    FrameStart {
+    TimelineStart {
         event: frame_timeline_event::ACTUAL_SURFACE_FRAME_START,
         track: ACTUAL,
         token: actual_surface_frame::TOKEN,
@@ -152,17 +152,17 @@ impl KernelEventBuilder<'_> {
             } else if let Some(start) = STARTS.iter().find(|start| start.event == number) {
                 self.begin_frame(ts_ns, start, event);
             } else {
-                self.batch.lose(Loss::IgnoredPacket, self.place);
+                self.batch.lose(Loss::IgnoredPacket, self.pos);
             }
         }
     }
 
-    fn begin_frame(&mut self, ts_ns: i64, start: &FrameStart, event: &[u8]) {
+    fn begin_frame(&mut self, ts_ns: i64, start: &TimelineStart, event: &[u8]) {
         let cookie = signed_in(event, expected_display_frame::COOKIE);
         let pid = self.tracks.process_now(signed_in(event, start.pid));
         let track = self.overlapping_track(pid, start.track);
         if !has_room(&self.kernel.devices.frames, &cookie, OPEN_FRAMES_MAX) {
-            return self.batch.lose(Loss::OverLimit, self.place);
+            return self.batch.lose(Loss::OverLimit, self.pos);
         }
         self.kernel.devices.frames.insert(cookie, track);
         self.kernel.args.clear();
@@ -174,7 +174,7 @@ impl KernelEventBuilder<'_> {
     fn end_frame(&mut self, ts_ns: i64, event: &[u8]) {
         let cookie = signed_in(event, frame_end::COOKIE);
         let Some(track) = self.kernel.devices.frames.remove(&cookie) else {
-            return self.batch.lose(Loss::MissingState, self.place);
+            return self.batch.lose(Loss::MissingState, self.pos);
         };
         self.kernel.args.clear();
         self.end_async(ts_ns, track, frame_id(cookie));

@@ -3,7 +3,7 @@
 
 use rustc_hash::FxHashMap;
 
-use super::clocks::{Clocks, KERNEL, Time};
+use super::clocks::{Clocks, FTRACE_CLOCK, Time};
 use super::descriptors::Descriptors;
 use super::fields::builtin_clock;
 use super::interned::Interned;
@@ -75,7 +75,7 @@ pub(super) struct KernelEventBuilder<'t> {
     /// Interned texts of the sequence.
     pub(super) texts: Option<&'t InternedTexts>,
     pub(super) sequence: u32,
-    pub(super) place: SourcePos,
+    pub(super) pos: SourcePos,
 }
 
 /// The clock of a bundle, and the offset of its times.
@@ -95,7 +95,7 @@ impl<'t> KernelEventBuilder<'t> {
             match field.number {
                 ftrace_event_bundle::CPU => cpu = field.value.number(),
                 ftrace_event_bundle::LOST_EVENTS if field.value.number() != 0 => {
-                    self.batch.lose(Loss::RecorderLost, self.place);
+                    self.batch.lose(Loss::RecorderLost, self.pos);
                 }
                 ftrace_event_bundle::FTRACE_CLOCK => clock = field.value.number(),
                 ftrace_event_bundle::GENERIC_EVENT_DESCRIPTORS => self.describe_event(field.value.bytes()),
@@ -105,13 +105,13 @@ impl<'t> KernelEventBuilder<'t> {
             }
         }
         if fields.is_broken() {
-            self.batch.lose(Loss::BadRecord, self.place);
+            self.batch.lose(Loss::BadRecord, self.pos);
         }
         let later_ns = ftrace_ns.and_then(|ftrace_ns| boot_ns?.checked_sub(ftrace_ns)).unwrap_or(0);
         // Snapshots have only one other kernel clock, the raw one.
         let clock = match clock {
             ftrace_clock::FTRACE_CLOCK_MONO_RAW => BundleClock { id: builtin_clock::MONOTONIC_RAW, later_ns: 0 },
-            _ => BundleClock { id: KERNEL, later_ns },
+            _ => BundleClock { id: FTRACE_CLOCK, later_ns },
         };
         for field in Fields::new(bytes) {
             match (field.number, field.value) {
@@ -125,7 +125,7 @@ impl<'t> KernelEventBuilder<'t> {
     /// Adds the type of an event that the trace describes.
     fn describe_event(&mut self, descriptor: &[u8]) {
         if !self.kernel.types.describe(descriptor) {
-            self.batch.lose(Loss::OverLimit, self.place);
+            self.batch.lose(Loss::OverLimit, self.pos);
         }
     }
 
@@ -134,7 +134,7 @@ impl<'t> KernelEventBuilder<'t> {
         self.finish_gpu_counters();
         self.finish_operations();
         self.finish_adreno();
-        self.kernel.scheduler.finish(self.batch, self.place);
+        self.kernel.scheduler.finish(self.batch, self.pos);
     }
 
     /// Returns the interned kernel symbols of the sequence.
@@ -161,7 +161,7 @@ impl<'t> KernelEventBuilder<'t> {
 
     /// Returns a usable time, and counts a loss for others.
     pub(super) fn usable(&mut self, time: Time) -> Option<i64> {
-        time.usable(self.batch, self.place)
+        time.usable(self.batch, self.pos)
     }
 
     fn event(&mut self, cpu: u64, clock: BundleClock, bytes: &[u8]) {
@@ -177,9 +177,9 @@ impl<'t> KernelEventBuilder<'t> {
             }
         }
         let (Some(raw), false) = (raw, fields.is_broken()) else {
-            return self.batch.lose(Loss::BadRecord, self.place);
+            return self.batch.lose(Loss::BadRecord, self.pos);
         };
-        let Some((number, bytes)) = what else { return self.batch.lose(Loss::IgnoredPacket, self.place) };
+        let Some((number, bytes)) = what else { return self.batch.lose(Loss::IgnoredPacket, self.pos) };
         // These events only describe threads, so an unusable time loses nothing.
         match number {
             ftrace_event::SCHED_BLOCKED_REASON => return self.blocked(bytes),
@@ -194,7 +194,7 @@ impl<'t> KernelEventBuilder<'t> {
             ftrace_event::PRINT => {
                 let text = Fields::new(bytes).find(|field| field.number == print_event::BUF);
                 let text = text.map_or(&b""[..], |field| field.value.bytes());
-                marker(&mut self.kernel.scheduler, self.batch, MarkerSource { ts_ns, tid, place: self.place }, text);
+                marker(&mut self.kernel.scheduler, self.batch, MarkerSource { ts_ns, tid, pos: self.pos }, text);
             }
             ftrace_event::SCHED_SWITCH => self.switch(cpu, ts_ns, bytes),
             ftrace_event::SCHED_WAKEUP | ftrace_event::SCHED_WAKING | ftrace_event::SCHED_WAKEUP_NEW => {
@@ -221,7 +221,7 @@ impl<'t> KernelEventBuilder<'t> {
             }
         }
         self.kernel.scheduler.new_task(maker, tid, flags);
-        self.kernel.scheduler.rename(self.batch, tid, name, self.place);
+        self.kernel.scheduler.rename(self.batch, tid, name, self.pos);
     }
 
     /// Sets the name of a thread; of the one that emitted the event if it states none.
@@ -234,7 +234,7 @@ impl<'t> KernelEventBuilder<'t> {
                 _ => {}
             }
         }
-        self.kernel.scheduler.rename(self.batch, tid, name, self.place);
+        self.kernel.scheduler.rename(self.batch, tid, name, self.pos);
     }
 
     /// Handles the three messages of a thread that is woken, which share their fields.
@@ -247,12 +247,12 @@ impl<'t> KernelEventBuilder<'t> {
                 _ => {}
             }
         }
-        self.kernel.scheduler.wake(self.batch, ts_ns, &task, Some(waker), self.place);
+        self.kernel.scheduler.wake(self.batch, ts_ns, &task, Some(waker), self.pos);
     }
 
     fn binder(&mut self, ts_ns: i64, tid: i64, event: BinderEvent) {
         let track = self.thread_track(tid);
-        self.kernel.binder.add_event(self.batch, BinderThread { ts_ns, tid, track, place: self.place }, event);
+        self.kernel.binder.add_event(self.batch, BinderThread { ts_ns, tid, track, pos: self.pos }, event);
     }
 
     /// Handles the events listed in tables, as counters, spans and driver markers. Others are instants.
@@ -276,7 +276,7 @@ impl<'t> KernelEventBuilder<'t> {
             return self.push_instant(ts_ns, event);
         }
         if let Some(text) = text {
-            let written = MarkerSource { ts_ns, tid: event.tid, place: self.place };
+            let written = MarkerSource { ts_ns, tid: event.tid, pos: self.pos };
             marker(&mut self.kernel.scheduler, self.batch, written, &text);
         }
         if is_rss {
@@ -313,7 +313,7 @@ impl<'t> KernelEventBuilder<'t> {
         }
         let function = self.symbols().and_then(|symbols| symbols.get(caller)).map_or(&b""[..], |name| name);
         let reason = BlockedReason { tid, is_io_wait, function };
-        self.kernel.scheduler.blocked(self.batch, &reason, self.place);
+        self.kernel.scheduler.blocked(self.batch, &reason, self.pos);
     }
 
     /// Adds the entry or exit of a system call.
@@ -332,7 +332,7 @@ impl<'t> KernelEventBuilder<'t> {
         }
         let name: &[u8] = if is_enter { b"sys_enter" } else { b"sys_exit" };
         let Some(call) = id.and_then(|id| SystemCall::from_number(name, id, &self.kernel.machine)) else {
-            return self.batch.lose(Loss::BadRecord, self.place);
+            return self.batch.lose(Loss::BadRecord, self.pos);
         };
         let args = &mut self.kernel.args;
         args.clear();
@@ -345,7 +345,7 @@ impl<'t> KernelEventBuilder<'t> {
         args.number("cpu", cpu);
         let detail = Detail { args_json: args.finish(), ..Detail::default() };
         let detail = self.batch.batch.chunk.details.push(&detail);
-        let (track, name) = (self.thread_track(tid), self.batch.name(&call.name, None, self.place));
+        let (track, name) = (self.thread_track(tid), self.batch.name(&call.name, None, self.pos));
         self.batch.push(Event { detail, ..bare(ts_ns, call.kind, track, name) });
     }
 
@@ -367,7 +367,7 @@ impl<'t> KernelEventBuilder<'t> {
         }
         let previous_state = Some(TaskState::from_bits(state, self.kernel.is_before_4_14));
         let switch = Switch { ts_ns, cpu, previous: Some(previous), previous_state, next };
-        self.kernel.scheduler.switch(self.batch, &switch, self.place);
+        self.kernel.scheduler.switch(self.batch, &switch, self.pos);
     }
 
     /// Decodes compact scheduling: columns of time deltas, threads, and indices into a name table.
@@ -397,7 +397,7 @@ impl<'t> KernelEventBuilder<'t> {
             let Some(ts_ns) = self.time(clock, raw) else { continue };
             let previous_state = state.map(|bits| TaskState::from_bits(bits, self.kernel.is_before_4_14));
             let switch = Switch { ts_ns, cpu, previous: None, previous_state, next };
-            self.kernel.scheduler.switch(self.batch, &switch, self.place);
+            self.kernel.scheduler.switch(self.batch, &switch, self.pos);
         }
         let mut rows = column(compact_sched::WAKING_COMM_INDEX);
         raw = 0;
@@ -407,7 +407,7 @@ impl<'t> KernelEventBuilder<'t> {
             let switches = running.partition_point(|&(switched, _)| switched < raw);
             let waker = switches.checked_sub(1).map_or(ran, |last| Some(running[last].1));
             let Some(ts_ns) = self.time(clock, raw) else { continue };
-            self.kernel.scheduler.wake(self.batch, ts_ns, &task, waker, self.place);
+            self.kernel.scheduler.wake(self.batch, ts_ns, &task, waker, self.pos);
         }
     }
 

@@ -44,7 +44,7 @@ impl KernelEventBuilder<'_> {
                         _ => {}
                     }
                 }
-                self.kernel.scheduler.rename(self.batch, tid, name, self.place);
+                self.kernel.scheduler.rename(self.batch, tid, name, self.pos);
             }
             _ => self.task_state(ts_ns, bytes),
         }
@@ -64,7 +64,7 @@ impl KernelEventBuilder<'_> {
         }
         // Writers omit CPU 0, but a running thread always has a CPU.
         let cpu = cpu.or((state == TaskChange::Running).then_some(0));
-        self.kernel.scheduler.change(self.batch, (ts_ns, cpu), &task, state, self.place);
+        self.kernel.scheduler.change(self.batch, (ts_ns, cpu), &task, state, self.pos);
     }
 }
 

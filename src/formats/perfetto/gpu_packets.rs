@@ -180,7 +180,7 @@ impl KernelEventBuilder<'_> {
             if has_room(&self.kernel.devices.gpu_counters, &(scope, counter), KEPT_MAX) {
                 self.kernel.devices.gpu_counters.insert((scope, counter), described);
             } else {
-                self.batch.lose(Loss::OverLimit, self.place);
+                self.batch.lose(Loss::OverLimit, self.pos);
             }
         }
     }
@@ -201,7 +201,7 @@ impl KernelEventBuilder<'_> {
     /// Adds counter values. A value covers the time since the previous sample, so it is shown from that sample on.
     fn gpu_counters(&mut self, ts_ns: i64, bytes: &[u8]) {
         let Some(scope) = self.counter_scope(bytes) else {
-            return self.batch.lose(Loss::MissingState, self.place);
+            return self.batch.lose(Loss::MissingState, self.pos);
         };
         let gpu = number_in(bytes, gpu_counter_event::GPU_ID);
         for field in Fields::new(bytes).filter(|field| field.number == gpu_counter_event::COUNTERS) {
@@ -210,11 +210,11 @@ impl KernelEventBuilder<'_> {
             let value = last(counter, gpu_counter::INT_VALUE).map(|value| value.signed() as f64);
             let value = value.or_else(|| last(counter, gpu_counter::DOUBLE_VALUE).map(ProtoValue::double));
             let Some(value) = value.filter(|value| value.is_finite()) else {
-                self.batch.lose(Loss::BadCounter, self.place);
+                self.batch.lose(Loss::BadCounter, self.pos);
                 continue;
             };
             let Some(described) = self.kernel.devices.gpu_counters.get(&(scope, id)) else {
-                self.batch.lose(Loss::MissingState, self.place);
+                self.batch.lose(Loss::MissingState, self.pos);
                 continue;
             };
             let name = if gpu == 0 { described.name.to_string() } else { format!("{} (GPU {gpu})", described.name) };
@@ -339,7 +339,7 @@ impl KernelEventBuilder<'_> {
         if has_room(objects, &object, KEPT_MAX) {
             objects.insert(object, text_in(named, vulkan_object_name::OBJECT_NAME).into());
         } else {
-            self.batch.lose(Loss::OverLimit, self.place);
+            self.batch.lose(Loss::OverLimit, self.pos);
         }
         true
     }
@@ -360,7 +360,7 @@ impl KernelEventBuilder<'_> {
             vulkan_memory_source::SOURCE_BUFFER | vulkan_memory_source::SOURCE_IMAGE => {
                 (format!("vulkan.mem.device.memory.type.{memory_type}.bind"), number(vulkan_memory::OBJECT_HANDLE))
             }
-            _ => return self.batch.lose(Loss::IgnoredPacket, self.place),
+            _ => return self.batch.lose(Loss::IgnoredPacket, self.pos),
         };
         let pid = number(vulkan_memory::PID);
         let process = self.tracks.process_now(pid.cast_signed());
@@ -372,11 +372,11 @@ impl KernelEventBuilder<'_> {
                 if number(vulkan_memory::SOURCE) == vulkan_memory_source::SOURCE_BUFFER
                     || number(vulkan_memory::SOURCE) == vulkan_memory_source::SOURCE_IMAGE =>
             {
-                return self.batch.lose(Loss::IgnoredPacket, self.place);
+                return self.batch.lose(Loss::IgnoredPacket, self.pos);
             }
             vulkan_memory_operation::OP_CREATE | vulkan_memory_operation::OP_BIND => {
                 if !has_room(&devices.vulkan_memory, &key, KEPT_MAX) {
-                    return self.batch.lose(Loss::OverLimit, self.place);
+                    return self.batch.lose(Loss::OverLimit, self.pos);
                 }
                 let size = number(vulkan_memory::MEMORY_SIZE);
                 let before = devices.vulkan_memory.insert(key, size).unwrap_or(0);
@@ -385,11 +385,11 @@ impl KernelEventBuilder<'_> {
             vulkan_memory_operation::OP_DESTROY | vulkan_memory_operation::OP_DESTROY_BOUND => {
                 // Memory that was allocated before the recording is not in the sum.
                 let Some(size) = devices.vulkan_memory.remove(&key) else {
-                    return self.batch.lose(Loss::IgnoredPacket, self.place);
+                    return self.batch.lose(Loss::IgnoredPacket, self.pos);
                 };
                 -i128::from(size)
             }
-            _ => return self.batch.lose(Loss::IgnoredPacket, self.place),
+            _ => return self.batch.lose(Loss::IgnoredPacket, self.pos),
         };
         let total = devices.vulkan_totals.entry((pid, key.1)).or_default();
         *total = total.saturating_add(change);
@@ -401,7 +401,7 @@ impl KernelEventBuilder<'_> {
     /// Adds a submission of command buffers to the track of its process.
     fn vulkan(&mut self, ts_ns: i64, bytes: &[u8]) {
         let Some(submit) = last(bytes, vulkan_api_event::VK_QUEUE_SUBMIT).map(ProtoValue::bytes) else {
-            return self.batch.lose(Loss::IgnoredPacket, self.place);
+            return self.batch.lose(Loss::IgnoredPacket, self.pos);
         };
         let pid = self.tracks.process_now(signed_in(submit, vulkan_submit::PID));
         let track = self.overlapping_track(pid, "Vulkan Events");

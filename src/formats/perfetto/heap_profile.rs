@@ -33,7 +33,7 @@ pub(super) struct HeapProfiles<'m> {
     pub(super) modules: &'m mut FrameModules,
     pub(super) batch: &'m mut BatchBuilder,
     pub(super) args: &'m mut ArgsWriter,
-    pub(super) place: SourcePos,
+    pub(super) pos: SourcePos,
 }
 
 impl HeapProfiles<'_> {
@@ -45,7 +45,7 @@ impl HeapProfiles<'_> {
             let own = own.map(|raw| self.clocks.time(id, Some(builtin_clock::MONOTONIC_COARSE), raw));
             // Without a snapshot of that clock, the time of the packet is a better estimate.
             let time = own.filter(|time| matches!(time, Time::Known(_))).or(time).or(own);
-            let Some(ts_ns) = time.unwrap_or(Time::Bad).usable(self.batch, self.place) else { continue };
+            let Some(ts_ns) = time.unwrap_or(Time::Bad).usable(self.batch, self.pos) else { continue };
             let is_incomplete = [
                 process_heap::REJECTED_CONCURRENT,
                 process_heap::BUFFER_OVERRAN,
@@ -53,7 +53,7 @@ impl HeapProfiles<'_> {
                 process_heap::HIT_GUARDRAIL,
             ];
             if is_incomplete.iter().any(|&flag| number_in(process, flag) != 0) {
-                self.batch.lose(Loss::RecorderLost, self.place);
+                self.batch.lose(Loss::RecorderLost, self.pos);
             }
             self.process(ts_ns, process);
         }
@@ -72,7 +72,7 @@ impl HeapProfiles<'_> {
             let totals = &mut self.sequence.heap_totals;
             let key = (pid, heap_hash, stack);
             if !has_room(totals, &key, TOTALS_MAX) {
-                self.batch.lose(Loss::OverLimit, self.place);
+                self.batch.lose(Loss::OverLimit, self.pos);
                 continue;
             }
             let before = totals.insert(key, allocated).unwrap_or(0);
@@ -87,8 +87,8 @@ impl HeapProfiles<'_> {
         if bytes == 0 {
             return;
         }
-        let stack = self.sequence.stacks.stack(stack, self.modules, self.batch, self.place);
-        let Some(stack) = stack else { return self.batch.lose(Loss::MissingText, self.place) };
+        let stack = self.sequence.stacks.stack(stack, self.modules, self.batch, self.pos);
+        let Some(stack) = stack else { return self.batch.lose(Loss::MissingText, self.pos) };
         let event = format!("{heap} {what}");
         let key = TrackKey {
             kind: TrackKind::Thread,

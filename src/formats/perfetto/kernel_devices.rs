@@ -1,7 +1,7 @@
 //! Kernel events that form spans only together with others: requests of block and video devices, GPU commands, buffers,
 //! wakeup sources, suspension, and states of devices.
 
-use super::clocks::KERNEL;
+use super::clocks::FTRACE_CLOCK;
 use super::device_fields::{
     adreno_queued, adreno_retired, adreno_sync, android_fs_end_event, android_fs_event, block_event,
     device_callback_event, firmware_counter_event, firmware_slice_event, gpu_work_event, kfree_event, low_memory_event,
@@ -118,7 +118,7 @@ impl KernelEventBuilder<'_> {
                 if has_room(contexts, &context, OPEN_MAX) {
                     contexts.insert(context, event.tid);
                 } else {
-                    self.batch.lose(Loss::OverLimit, self.place);
+                    self.batch.lose(Loss::OverLimit, self.pos);
                 }
                 return false;
             }
@@ -327,7 +327,7 @@ impl KernelEventBuilder<'_> {
         let open = &mut self.kernel.devices.open_spans;
         let begun = if is_begin { None } else { open.remove(&id) };
         if is_begin && !has_room(open, &id, OPEN_MAX) {
-            self.batch.lose(Loss::OverLimit, self.place);
+            self.batch.lose(Loss::OverLimit, self.pos);
             return true;
         }
         let is_again = is_begin && open.insert(id, track).is_some();
@@ -342,7 +342,7 @@ impl KernelEventBuilder<'_> {
         let args = &mut self.kernel.args;
         args.clear();
         if !write_typed(args, event, &self.kernel.types).1 {
-            self.batch.lose(Loss::LongArgs, self.place);
+            self.batch.lose(Loss::LongArgs, self.pos);
         }
         match begun {
             Some(track) => self.end_async(ts_ns, track, id),
@@ -356,7 +356,7 @@ impl KernelEventBuilder<'_> {
         if own == 0 {
             return Some(ts_ns);
         }
-        let time = self.clocks.time(self.sequence, Some(KERNEL), own);
+        let time = self.clocks.time(self.sequence, Some(FTRACE_CLOCK), own);
         self.usable(time)
     }
 
@@ -370,7 +370,7 @@ impl KernelEventBuilder<'_> {
         let is_begin = number(firmware_slice_event::BEGIN) != 0;
         let (kind, name) = if is_begin { (EventKind::Begin, &*name) } else { (EventKind::End, "") };
         let flags = if is_begin { EventFlags::NONE } else { EventFlags::UNNAMED };
-        let name = self.batch.name(name.as_bytes(), is_begin.then_some(category.as_bytes()), self.place);
+        let name = self.batch.name(name.as_bytes(), is_begin.then_some(category.as_bytes()), self.pos);
         self.batch.push(Event { flags, ..bare(ts_ns, kind, track, name) });
     }
 
@@ -389,13 +389,13 @@ impl KernelEventBuilder<'_> {
         let index = self.own_track(track);
         let states = &mut self.kernel.devices.state_tracks;
         if states.len() >= OPEN_MAX && !states.contains(track) {
-            return self.batch.lose(Loss::OverLimit, self.place);
+            return self.batch.lose(Loss::OverLimit, self.pos);
         }
         if !states.insert(track.into()) {
             let flags = EventFlags::UNNAMED;
             self.batch.push(Event { flags, ..bare(ts_ns, EventKind::End, index, NameIdx::EMPTY) });
         }
-        let name = self.batch.name(state.as_bytes(), Some(b"power"), self.place);
+        let name = self.batch.name(state.as_bytes(), Some(b"power"), self.pos);
         self.batch.push(bare(ts_ns, EventKind::Begin, index, name));
     }
 
@@ -409,7 +409,7 @@ impl KernelEventBuilder<'_> {
         let args = &mut self.kernel.args;
         args.clear();
         if !write_typed(args, event, &self.kernel.types).1 {
-            self.batch.lose(Loss::LongArgs, self.place);
+            self.batch.lose(Loss::LongArgs, self.pos);
         }
         let track = self.tracks.process(self.tracks.process_now(pid));
         let track = self.batch.track(track, self.tracks);
@@ -451,7 +451,7 @@ impl KernelEventBuilder<'_> {
         } else if self.kernel.devices.adreno_commands.len() < OPEN_MAX {
             self.kernel.devices.adreno_commands.push(commands);
         } else {
-            self.batch.lose(Loss::OverLimit, self.place);
+            self.batch.lose(Loss::OverLimit, self.pos);
         }
     }
 
@@ -463,7 +463,7 @@ impl KernelEventBuilder<'_> {
             None => i128::from(commands.ts_ns) - dur_ns,
         };
         let (Ok(ts_ns), Ok(dur_ns)) = (i64::try_from(ts_ns), u64::try_from(dur_ns)) else {
-            return self.batch.lose(Loss::BadTime, self.place);
+            return self.batch.lose(Loss::BadTime, self.pos);
         };
         let &AdrenoCommands { tid, context, priority, timestamp, .. } = commands;
         let pid = self.tracks.process_now(self.pid_of(tid));

@@ -111,7 +111,7 @@ impl KernelEventBuilder<'_> {
             return; // emitted after it was initialised
         }
         if gpu.track_of.len() >= IN_FLIGHT_MAX {
-            return self.batch.lose(Loss::OverLimit, self.place);
+            return self.batch.lose(Loss::OverLimit, self.pos);
         }
         gpu.track_of.insert(job.fence, track.into());
         let queue = gpu.queues.entry(track.into()).or_default();
@@ -153,7 +153,7 @@ impl KernelEventBuilder<'_> {
             detail = self.batch.batch.chunk.details.push(&Detail { args_json: args.finish(), ..Detail::default() });
         }
         let track = self.own_track(track);
-        let name = self.batch.name(name.as_bytes(), Some(b"graphics"), self.place);
+        let name = self.batch.name(name.as_bytes(), Some(b"graphics"), self.pos);
         self.batch.push(Event { detail, ..bare(ts_ns, kind, track, name) });
     }
 }

@@ -27,13 +27,13 @@ impl KernelEventBuilder<'_> {
             write_typed(args, event, &self.kernel.types)
         };
         if !is_whole {
-            self.batch.lose(Loss::LongArgs, self.place);
+            self.batch.lose(Loss::LongArgs, self.pos);
         }
         args.number("cpu", event.cpu);
         let detail = Detail { args_json: args.finish(), ..Detail::default() };
         let detail = self.batch.batch.chunk.details.push(&detail);
         let track = self.thread_track(event.tid);
-        let name = self.batch.name(name.as_bytes(), None, self.place);
+        let name = self.batch.name(name.as_bytes(), None, self.pos);
         self.batch.push(Event { detail, ..bare(ts_ns, EventKind::Instant, track, name) });
     }
 }

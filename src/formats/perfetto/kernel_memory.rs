@@ -28,14 +28,14 @@ impl KernelEventBuilder<'_> {
         let field_value = |field| last(event.bytes, field);
         let member = usize::try_from(field_value(member).map_or(0, ProtoValue::number)).ok();
         let Some(&name) = member.and_then(|member| MEMBERS.get(member)) else {
-            return self.batch.lose(Loss::BadRecord, self.place);
+            return self.batch.lose(Loss::BadRecord, self.pos);
         };
         let own_pid = self.pid_of(event.tid);
         let pid = match (field_value(is_current).map(ProtoValue::number), field_value(space).map(ProtoValue::number)) {
             (Some(0), Some(space)) => match self.kernel.spaces.get(&space) {
                 Some(&pid) => pid,
                 // The process of the address space is unknown.
-                None => return self.batch.lose(Loss::IgnoredPacket, self.place),
+                None => return self.batch.lose(Loss::IgnoredPacket, self.pos),
             },
             (_, Some(space)) => {
                 if self.kernel.spaces.len() >= SPACES_MAX {

@@ -61,7 +61,7 @@ impl KernelEventBuilder<'_> {
         let name = format!("{} {what}", String::from_utf8_lossy(device));
         let bytes = &mut self.kernel.network.bytes;
         if !has_room(bytes, &*name, KEPT_MAX) {
-            return self.batch.lose(Loss::OverLimit, self.place);
+            return self.batch.lose(Loss::OverLimit, self.pos);
         }
         let total = bytes.entry(name.as_str().into()).or_default();
         *total = total.saturating_add(last(event.bytes, net_device_event::LEN).map_or(0, ProtoValue::number));
@@ -84,7 +84,7 @@ impl KernelEventBuilder<'_> {
             Some(connection) => connection,
             // The connection began before the recording.
             None if state == CLOSED => return self.push_instant(ts_ns, event),
-            None if network.connections.len() >= KEPT_MAX => return self.batch.lose(Loss::OverLimit, self.place),
+            None if network.connections.len() >= KEPT_MAX => return self.batch.lose(Loss::OverLimit, self.pos),
             None => {
                 network.connections_seen += 1;
                 network.connections.insert(address, network.connections_seen);
@@ -93,7 +93,7 @@ impl KernelEventBuilder<'_> {
         };
         let track = self.own_track(&format!("TCP stream#{connection}"));
         if open_connection.is_some() {
-            let name = self.batch.name(b"", None, self.place);
+            let name = self.batch.name(b"", None, self.pos);
             let flags = EventFlags::UNNAMED;
             self.batch.push(Event { flags, ..bare(ts_ns, EventKind::End, track, name) });
         }
@@ -109,7 +109,7 @@ impl KernelEventBuilder<'_> {
             }
             _ => (*name).to_owned(),
         };
-        let name = self.batch.name(name.as_bytes(), Some(b"network"), self.place);
+        let name = self.batch.name(name.as_bytes(), Some(b"network"), self.pos);
         self.batch.push(bare(ts_ns, EventKind::Begin, track, name));
     }
 }

@@ -212,7 +212,7 @@ impl KernelEventBuilder<'_> {
         let args = &mut self.kernel.args;
         args.clear();
         if !write_typed(args, event, &self.kernel.types).1 {
-            self.batch.lose(Loss::LongArgs, self.place);
+            self.batch.lose(Loss::LongArgs, self.pos);
         }
         let detail = self.written_args();
         let track = if track.is_empty() { self.thread_track(event.tid) } else { self.own_track(&event.name(track)) };
@@ -220,7 +220,7 @@ impl KernelEventBuilder<'_> {
         let flags = if is_end { EventFlags::UNNAMED } else { EventFlags::NONE };
         let name = if is_end { String::new() } else { event.name(name) };
         let category = (!is_end).then_some(category.as_bytes());
-        let name = self.batch.name(name.as_bytes(), category, self.place);
+        let name = self.batch.name(name.as_bytes(), category, self.pos);
         self.batch.push(Event { detail, flags, ..bare(ts_ns, kind, track, name) });
     }
 }

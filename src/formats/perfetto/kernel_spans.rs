@@ -356,7 +356,7 @@ impl KernelEventBuilder<'_> {
         let is_unnamed = name.is_empty() && kind == EventKind::End;
         let flags = if is_unnamed { EventFlags::UNNAMED } else { EventFlags::default() };
         let category = (!name.is_empty()).then_some(span.category.as_bytes());
-        let name = self.batch.name(name.as_bytes(), category, self.place);
+        let name = self.batch.name(name.as_bytes(), category, self.pos);
         self.batch.push(Event { detail, flags, ..bare(ts_ns, kind, track, name) });
     }
 

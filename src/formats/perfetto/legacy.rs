@@ -33,8 +33,8 @@ impl PerfettoEventBuilder<'_> {
             b'f' => self.legacy_flow(event, legacy, ts_ns, EventKind::FlowEnd),
             b'C' => self.legacy_counter(event, legacy, ts_ns),
             b'M' => self.legacy_metadata(event, legacy),
-            0 => self.batch.lose(Loss::UnknownPhase, self.place),
-            phase => self.batch.lose_value(Loss::IgnoredPhase, LossValue::text(&[phase]), self.place),
+            0 => self.batch.lose(Loss::UnknownPhase, self.pos),
+            phase => self.batch.lose_value(Loss::IgnoredPhase, LossValue::text(&[phase]), self.pos),
         }
     }
 
@@ -56,10 +56,10 @@ impl PerfettoEventBuilder<'_> {
         match kind {
             EventKind::Complete => match legacy.dur_us.map(|us| us.checked_mul(1000)) {
                 Some(Some(dur_ns)) if dur_ns >= 0 => made.value = dur_ns.unsigned_abs().min(i64::MAX.abs_diff(ts_ns)),
-                Some(Some(_)) => self.batch.lose(Loss::NegativeDuration, self.place),
+                Some(Some(_)) => self.batch.lose(Loss::NegativeDuration, self.pos),
                 Some(None) | None => {
                     made.flags = EventFlags::UNFINISHED;
-                    self.batch.lose(Loss::BadNumber, self.place);
+                    self.batch.lose(Loss::BadNumber, self.pos);
                 }
             },
             EventKind::End if event.name.is_none() && event.name_iid == 0 && legacy.name_iid == 0 => {
@@ -105,7 +105,7 @@ impl PerfettoEventBuilder<'_> {
         by_name: bool,
     ) {
         let Some(id) = legacy.id else {
-            self.batch.lose(Loss::BadAsync, self.place);
+            self.batch.lose(Loss::BadAsync, self.pos);
             return self.legacy_span(event, legacy, ts_ns, EventKind::Instant);
         };
         let name = self.name(event);
@@ -131,7 +131,7 @@ impl PerfettoEventBuilder<'_> {
 
     fn legacy_flow(&mut self, event: &TrackEvent<'_>, legacy: &Legacy<'_>, ts_ns: i64, kind: EventKind) {
         let id = legacy.id.map(|id| id.number).or(legacy.bind_id);
-        let Some(id) = id else { return self.batch.lose(Loss::BadFlow, self.place) };
+        let Some(id) = id else { return self.batch.lose(Loss::BadFlow, self.pos) };
         let name = self.name(event);
         let row = self.batch.name_row(name).cloned().unwrap_or_default();
         let category = row.category.unwrap_or_default();
@@ -156,14 +156,14 @@ impl PerfettoEventBuilder<'_> {
             let Some(value) = annotation_number(annotation).filter(|value| value.is_finite()) else { continue };
             has_series = true;
             let losses = &mut self.batch.batch.losses;
-            let series = annotation_name(annotation, &self.sequence.texts, self.place, losses);
-            let series = text(series, self.place, losses);
+            let series = annotation_name(annotation, &self.sequence.texts, self.pos, losses);
+            let series = text(series, self.pos, losses);
             let track = self.tracks.named_counter(pid.clone(), format!("{name}{id} {series}").trim(), "");
             let track = self.batch.track(track, self.tracks);
             self.batch.push(Event { value: value.to_bits(), ..bare(ts_ns, EventKind::Counter, track, row) });
         }
         if !has_series {
-            self.batch.lose(Loss::BadCounter, self.place);
+            self.batch.lose(Loss::BadCounter, self.pos);
         }
     }
 
@@ -173,14 +173,14 @@ impl PerfettoEventBuilder<'_> {
         let annotation = Fields::new(event.bytes)
             .filter(|field| field.number == track_event::DEBUG_ANNOTATIONS)
             .find_map(|field| annotation_text(field.value.bytes()));
-        let name = annotation.map(|annotation| text(annotation, self.place, &mut self.batch.batch.losses));
+        let name = annotation.map(|annotation| text(annotation, self.pos, &mut self.batch.batch.losses));
         let pid = self.process(event, legacy);
         let tid = legacy.tid.or(self.sequence.any_thread().map(|(_, tid)| *tid));
         let metadata = match (&*what, name, tid) {
             ("process_name", Some(name), _) => Metadata::ProcessName { pid, name },
             ("process_labels", Some(labels), _) => Metadata::ProcessLabels { pid, labels },
             ("thread_name", Some(name), Some(tid)) => Metadata::ThreadName { pid, tid: Id::Number(tid), name },
-            _ => return self.batch.lose_value(Loss::IgnoredMetadata, LossValue::text(what.as_bytes()), self.place),
+            _ => return self.batch.lose_value(Loss::IgnoredMetadata, LossValue::text(what.as_bytes()), self.pos),
         };
         self.batch.batch.metadata.push(metadata);
     }

@@ -107,7 +107,7 @@ impl KernelEventBuilder<'_> {
         for field in Fields::new(bytes).filter(|field| field.number == statsd_atom::ATOM) {
             let own = times.next().map(|raw| self.clocks.time(self.sequence, None, raw));
             let Some(time) = own.or(time) else {
-                self.batch.lose(Loss::BadTime, self.place);
+                self.batch.lose(Loss::BadTime, self.pos);
                 continue;
             };
             let Some(ts_ns) = self.usable(time) else { continue };
@@ -116,7 +116,7 @@ impl KernelEventBuilder<'_> {
                 let args = &mut self.kernel.args;
                 args.clear();
                 if !write_untyped(args, atom.value) {
-                    self.batch.lose(Loss::LongArgs, self.place);
+                    self.batch.lose(Loss::LongArgs, self.pos);
                 }
                 let name = format!("atom_{}", atom.number.get());
                 self.push_message(ts_ns, track, name.as_bytes(), Some(b"statsd"));

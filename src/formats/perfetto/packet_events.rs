@@ -74,7 +74,7 @@ impl KernelEventBuilder<'_> {
     /// Returns the time of a packet. A packet without one is a loss, unless it describes something for later packets.
     pub(super) fn required_time(&mut self, ts_ns: Option<i64>, describes: bool) -> Option<i64> {
         if ts_ns.is_none() && !describes {
-            self.batch.lose(Loss::BadTime, self.place);
+            self.batch.lose(Loss::BadTime, self.pos);
         }
         ts_ns
     }
@@ -108,7 +108,7 @@ impl KernelEventBuilder<'_> {
     /// Adds an instant with the arguments written so far.
     pub(super) fn push_message(&mut self, ts_ns: i64, track: TrackIdx, name: &[u8], category: Option<&[u8]>) {
         let detail = self.written_args();
-        let name = self.batch.name(name, category, self.place);
+        let name = self.batch.name(name, category, self.pos);
         self.batch.push(Event { detail, ..bare(ts_ns, EventKind::Instant, track, name) });
     }
 
@@ -116,7 +116,7 @@ impl KernelEventBuilder<'_> {
     pub(super) fn begin_async(&mut self, ts_ns: i64, track: TrackNumber, (name, category): (&str, &str), id: u64) {
         let detail = self.written_args();
         let track = self.batch.track(track, self.tracks);
-        let name = self.batch.name(name.as_bytes(), Some(category.as_bytes()), self.place);
+        let name = self.batch.name(name.as_bytes(), Some(category.as_bytes()), self.pos);
         self.batch.push(Event { value: id, detail, ..bare(ts_ns, EventKind::AsyncBegin, track, name) });
     }
 
@@ -124,7 +124,7 @@ impl KernelEventBuilder<'_> {
     pub(super) fn end_async(&mut self, ts_ns: i64, track: TrackNumber, id: u64) {
         let detail = self.written_args();
         let track = self.batch.track(track, self.tracks);
-        let name = self.batch.name(b"", None, self.place);
+        let name = self.batch.name(b"", None, self.pos);
         let flags = EventFlags::UNNAMED;
         self.batch.push(Event { value: id, detail, flags, ..bare(ts_ns, EventKind::AsyncEnd, track, name) });
     }

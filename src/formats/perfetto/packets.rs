@@ -89,7 +89,7 @@ pub(super) struct PacketBlock {
 
 impl PacketBlock {
     /// Returns the position in the trace of the packet at byte `at` of the block.
-    pub(super) fn place(&self, at: u32) -> SourcePos {
+    pub(super) fn pos(&self, at: u32) -> SourcePos {
         SourcePos::Offset(self.offset + u64::from(at))
     }
 }
@@ -170,7 +170,7 @@ impl Packets {
         Ok(false)
     }
 
-    fn place(&self) -> SourcePos {
+    fn pos(&self) -> SourcePos {
         SourcePos::Offset(self.offset + self.start as u64)
     }
 
@@ -194,7 +194,7 @@ impl Packets {
 
     /// Skips to the next likely packet, and counts one loss. Returns false at the end of the trace.
     fn find_packet(&mut self) -> Result<bool, ReadError> {
-        let damaged_at = self.place();
+        let damaged_at = self.pos();
         self.start = (self.start + 1).min(self.buffer.len());
         loop {
             let rest = &self.buffer[self.start..];
@@ -318,7 +318,7 @@ impl Bundle {
 
     /// Unpacks a bundle, up to `bytes_max` bytes; counts a loss if there are more.
     pub(super) fn unpack(number: FieldNumber, packed: &[u8], offset: u64, bytes_max: usize) -> Self {
-        let (mut losses, place) = (Losses::default(), SourcePos::Offset(offset));
+        let (mut losses, pos) = (Losses::default(), SourcePos::Offset(offset));
         let mut bytes = Vec::new();
         let limit = bytes_max as u64;
         let unpacked = match number {
@@ -328,10 +328,10 @@ impl Bundle {
             _ => zstd::Decoder::with_buffer(packed).and_then(|decoder| decoder.take(limit).read_to_end(&mut bytes)),
         };
         if unpacked.is_err() {
-            losses.add(Loss::BadRecord, place);
+            losses.add(Loss::BadRecord, pos);
         }
         if bytes.len() >= bytes_max {
-            losses.add(Loss::OverLimit, place);
+            losses.add(Loss::OverLimit, pos);
         }
         Self { block: PacketBlock { bytes, offset, packets: Vec::new() }, taken: 0, losses }
     }
@@ -339,7 +339,7 @@ impl Bundle {
     /// Advances to the next packets; returns false if there are none.
     pub(super) fn next(&mut self) -> bool {
         let Self { block: PacketBlock { bytes, offset, packets }, taken, losses } = self;
-        let place = SourcePos::Offset(*offset);
+        let pos = SourcePos::Offset(*offset);
         let mut fields = Fields::new(&bytes[*taken..]);
         packets.clear();
         while packets.len() < BLOCK_PACKETS_MAX
@@ -347,12 +347,12 @@ impl Bundle {
         {
             match (field.number, field.value) {
                 (trace::PACKET, ProtoValue::Bytes(packet)) => packets.push((0, Part::new(packet, bytes))),
-                _ => losses.add(Loss::BadRecord, place),
+                _ => losses.add(Loss::BadRecord, pos),
             }
         }
         *taken = bytes.len() - fields.rest().len();
         if fields.is_broken() {
-            losses.add(Loss::Truncated, place);
+            losses.add(Loss::Truncated, pos);
         }
         !packets.is_empty()
     }
@@ -367,7 +367,7 @@ pub(super) fn each_unpacked(
     take: &mut dyn FnMut(&[u8], SourcePos),
 ) {
     for &(at, part) in &block.packets {
-        let (packet, place) = (part.in_block(&block.bytes), block.place(at));
+        let (packet, pos) = (part.in_block(&block.bytes), block.pos(at));
         let mut has_wanted = false;
         let mut fields = Fields::new(packet);
         let bundle = loop {
@@ -384,13 +384,13 @@ pub(super) fn each_unpacked(
         match bundle {
             Some(_) if depth >= BUNDLES_MAX => {}
             Some(ProtoField { number, value }) => {
-                let SourcePos::Offset(offset) = place else { continue };
+                let SourcePos::Offset(offset) = pos else { continue };
                 let mut bundle = Bundle::unpack(number, value.bytes(), offset, PACKET_BYTES_MAX);
                 while bundle.next() {
                     each_unpacked(&bundle.block, depth + 1, is_wanted, take);
                 }
             }
-            None if has_wanted => take(packet, place),
+            None if has_wanted => take(packet, pos),
             None => {}
         }
     }

@@ -55,7 +55,7 @@ impl KernelEventBuilder<'_> {
             }
         }
         if has_files {
-            self.batch.lose(Loss::IgnoredPacket, self.place);
+            self.batch.lose(Loss::IgnoredPacket, self.pos);
         }
     }
 }

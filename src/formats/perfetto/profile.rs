@@ -122,7 +122,7 @@ impl PerfettoStackTables {
         iid: u64,
         modules: &mut FrameModules,
         batch: &mut BatchBuilder,
-        place: SourcePos,
+        pos: SourcePos,
     ) -> Option<StackIdx> {
         if let Some(&(number, stack)) = self.stack_rows.get(&iid)
             && number == batch.number
@@ -131,7 +131,7 @@ impl PerfettoStackTables {
         }
         let mut stack = StackIdx::EMPTY;
         for &frame in self.callstacks.get(iid)? {
-            let name = self.frame_name(frame, modules, batch, place);
+            let name = self.frame_name(frame, modules, batch, pos);
             stack = batch.batch.stacks.intern(stack, name);
         }
         self.stack_rows.insert(iid, (batch.number, stack));
@@ -144,9 +144,9 @@ impl PerfettoStackTables {
         Some(self.callstacks.get(iid)?.iter().map(|&frame| self.frame_text(frame)))
     }
 
-    fn frame_name(&self, iid: u64, modules: &mut FrameModules, batch: &mut BatchBuilder, place: SourcePos) -> NameIdx {
+    fn frame_name(&self, iid: u64, modules: &mut FrameModules, batch: &mut BatchBuilder, pos: SourcePos) -> NameIdx {
         let Some(frame) = self.frames.get(iid) else {
-            batch.lose(Loss::MissingText, place);
+            batch.lose(Loss::MissingText, pos);
             return NameIdx::EMPTY;
         };
         let mapping = self.mappings.get(frame.mapping);
@@ -157,12 +157,12 @@ impl PerfettoStackTables {
                 // Names like addresses are addresses only in files that this program wrote.
                 let is_own = mapping.is_some_and(|mapping| mapping.kind.is_some());
                 let is_in_module = is_own || !is_like_address(function);
-                let category = is_in_module.then(|| modules.with_function((&path, build_id), kind, batch)).flatten();
+                let category = is_in_module.then(|| modules.category_of((&path, build_id), kind, batch)).flatten();
                 ModuleFrame { text: function.into(), category }
             }
             None => modules.frame((&path, build_id), (kind, frame.address), batch),
         };
-        batch.name(&shown.text, shown.category.as_ref().map(|category| category.as_bytes()), place)
+        batch.name(&shown.text, shown.category.as_ref().map(|category| category.as_bytes()), pos)
     }
 
     /// Returns the function of a frame; `None` if the frame is named by its address. An empty name counts only if its

@@ -235,7 +235,7 @@ impl Decoder {
                 } else if depth < BUNDLES_MAX {
                     self.bundle(ParsedBundle::unpack(fields, block, PACKET_BYTES_MAX), depth + 1, emit)?;
                 } else {
-                    self.batch.lose(Loss::DeepNesting, block.place(fields.at));
+                    self.batch.lose(Loss::DeepNesting, block.pos(fields.at));
                 }
             }
             if !unpacked.next() {
@@ -268,7 +268,7 @@ impl Decoder {
     }
 
     fn packet(&mut self, fields: &PacketFields, more: &RareFields, block: &PacketBlock) {
-        let place = block.place(fields.at);
+        let place = block.pos(fields.at);
         let in_block = |part: Part| part.in_block(&block.bytes);
         let data = fields.data.map_or(&[][..], in_block);
         if fields.is_broken {
@@ -328,7 +328,7 @@ impl Decoder {
                 let sequence = &mut self.sequences.all[row];
                 let (tracks, clocks, modules) = (&mut self.tracks, &mut self.clocks, &mut self.modules);
                 let (batch, args) = (&mut self.batch, &mut self.args);
-                HeapProfiles { sequence, tracks, clocks, modules, batch, args, place }.packet(
+                HeapProfiles { sequence, tracks, clocks, modules, batch, args, pos: place }.packet(
                     fields.sequence,
                     time,
                     data,
@@ -413,27 +413,27 @@ impl Decoder {
         let Some(ts_ns) = self.usable_time(time, place) else { return };
         let sequence = &mut self.sequences.all[row];
         let (tracks, batch, args) = (&mut self.tracks, &mut self.batch, &mut self.args);
-        PerfettoEventBuilder { sequence, tracks, batch, args, place }.track_event(event, ts_ns);
+        PerfettoEventBuilder { sequence, tracks, batch, args, pos: place }.track_event(event, ts_ns);
     }
 
     /// Returns a usable time, and counts a loss for others.
-    fn usable_time(&mut self, time: Option<Time>, place: SourcePos) -> Option<i64> {
-        time.unwrap_or(Time::Bad).usable(&mut self.batch, place)
+    fn usable_time(&mut self, time: Option<Time>, pos: SourcePos) -> Option<i64> {
+        time.unwrap_or(Time::Bad).usable(&mut self.batch, pos)
     }
 
-    fn perf_sample(&mut self, bytes: &[u8], time: Option<Time>, row: usize, place: SourcePos) {
+    fn perf_sample(&mut self, bytes: &[u8], time: Option<Time>, row: usize, pos: SourcePos) {
         let sample = PerfettoSample::read(bytes);
-        self.batch.batch.losses.add_many(Loss::RecorderLost, place, sample.lost.max(sample.is_skipped.into()));
+        self.batch.batch.losses.add_many(Loss::RecorderLost, pos, sample.lost.max(sample.is_skipped.into()));
         if sample.lost > 0 || sample.is_skipped {
             return;
         }
-        let Some(ts_ns) = self.usable_time(time, place) else { return };
+        let Some(ts_ns) = self.usable_time(time, pos) else { return };
         let sequence = &mut self.sequences.all[row];
         let stack = match sample.callstack {
-            Some(iid) => sequence.stacks.stack(iid, &mut self.modules, &mut self.batch, place),
+            Some(iid) => sequence.stacks.stack(iid, &mut self.modules, &mut self.batch, pos),
             None => Some(StackIdx::EMPTY),
         };
-        let Some(stack) = stack else { return self.batch.lose(Loss::MissingText, place) };
+        let Some(stack) = stack else { return self.batch.lose(Loss::MissingText, pos) };
         let track = self.tracks.thread(sample.pid, sample.tid);
         let track = self.batch.track(track, &self.tracks);
         self.args.clear();
@@ -452,7 +452,7 @@ impl Decoder {
 
     /// Adds samples of the sequence's thread. Each has the time since the previous sample. The time of the packet is
     /// ignored, since it is that of the writing.
-    fn streamed_samples(&mut self, bytes: &[u8], (id, row): (u32, usize), place: SourcePos) {
+    fn streamed_samples(&mut self, bytes: &[u8], (id, row): (u32, usize), pos: SourcePos) {
         let sequence = &mut self.sequences.all[row];
         let track = sequence.any_thread().cloned().map(|(pid, tid)| self.tracks.thread_of(pid, tid));
         let track = track.map(|track| self.batch.track(track, &self.tracks));
@@ -460,27 +460,27 @@ impl Decoder {
             // Added even if the sample is not shown: later samples are relative to it.
             sequence.newest_us = sequence.newest_us.wrapping_add(later_us);
             let Some(track) = track else {
-                self.batch.lose(Loss::MissingState, place);
+                self.batch.lose(Loss::MissingState, pos);
                 continue;
             };
-            let stack = iid.and_then(|iid| sequence.stacks.stack(iid, &mut self.modules, &mut self.batch, place));
+            let stack = iid.and_then(|iid| sequence.stacks.stack(iid, &mut self.modules, &mut self.batch, pos));
             let Some(stack) = stack else {
-                self.batch.lose(Loss::MissingText, place);
+                self.batch.lose(Loss::MissingText, pos);
                 continue;
             };
             let raw = sequence.newest_us.checked_mul(1000).and_then(|ns| u64::try_from(ns).ok());
             let time = raw.map_or(Time::Bad, |ns| self.clocks.time(id, Some(MONOTONIC), ns));
-            if let Some(ts_ns) = time.usable(&mut self.batch, place) {
+            if let Some(ts_ns) = time.usable(&mut self.batch, pos) {
                 self.batch.push_sample(ts_ns, track, stack, 0);
             }
         }
     }
 
-    fn kernel_events(&mut self, sequence: u32, row: Option<usize>, place: SourcePos) -> KernelEventBuilder<'_> {
+    fn kernel_events(&mut self, sequence: u32, row: Option<usize>, pos: SourcePos) -> KernelEventBuilder<'_> {
         let (kernel, clocks) = (&mut self.kernel, &mut self.clocks);
         let texts = row.and_then(|row| self.sequences.all.get(row)).map(|sequence| &sequence.texts);
         let (tracks, batch) = (&mut self.tracks, &mut self.batch);
-        KernelEventBuilder { kernel, clocks, tracks, batch, texts, sequence, place }
+        KernelEventBuilder { kernel, clocks, tracks, batch, texts, sequence, pos }
     }
 
     fn finish(mut self, emit: EmitBatch<'_>, losses: &Losses) -> Result<(), ReadError> {

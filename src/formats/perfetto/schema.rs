@@ -104,7 +104,7 @@ impl Schema {
     }
 
     /// Adds the descriptors of a packet. They override the built-in table.
-    pub(super) fn take_extension(&mut self, extension: &[u8], place: SourcePos, losses: &mut Losses) {
+    pub(super) fn take_extension(&mut self, extension: &[u8], pos: SourcePos, losses: &mut Losses) {
         let sets = Fields::new(extension).filter(|field| field.number == extension_descriptor::EXTENSION_SET);
         let files = sets.flat_map(|set| Fields::new(set.value.bytes()));
         for file in files.filter(|field| field.number == file_descriptor_set::FILE) {
@@ -114,7 +114,7 @@ impl Schema {
             self.take_types(file, OF_FILE, &scope, 0);
         }
         if self.rows >= ROWS_MAX {
-            losses.add(Loss::OverLimit, place);
+            losses.add(Loss::OverLimit, pos);
         }
     }
 

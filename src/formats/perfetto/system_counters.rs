@@ -1,6 +1,6 @@
 //! System-wide counters in packets of their own: power rails, display, and those of [`super::system_stats`].
 
-use super::clocks::{KERNEL, Time};
+use super::clocks::{FTRACE_CLOCK, Time};
 use super::fields::trace_packet;
 use super::ftrace::KernelEventBuilder;
 use super::kernel_names::last;
@@ -40,7 +40,7 @@ impl KernelEventBuilder<'_> {
                     self.push_global(ts_ns, ("ScreenState", ""), state.signed() as f64);
                 }
             }
-            (_, None) => self.batch.lose(Loss::BadTime, self.place),
+            (_, None) => self.batch.lose(Loss::BadTime, self.pos),
         }
     }
 
@@ -58,13 +58,13 @@ impl KernelEventBuilder<'_> {
             if has_room(&self.kernel.rails, &(session, index), RAILS_MAX) {
                 self.kernel.rails.insert((session, index), name.into());
             } else {
-                self.batch.lose(Loss::OverLimit, self.place);
+                self.batch.lose(Loss::OverLimit, self.pos);
             }
         }
         for field in Fields::new(bytes).filter(|field| field.number == power_rails::ENERGY_DATA) {
             let field_value = |number| last(field.value.bytes(), number).map(ProtoValue::number);
             let own_time = field_value(rail_energy::TIMESTAMP_MS).and_then(|ms| ms.checked_mul(NS_PER_MS));
-            let own_time = own_time.map(|ns| self.clocks.time(self.sequence, Some(KERNEL), ns));
+            let own_time = own_time.map(|ns| self.clocks.time(self.sequence, Some(FTRACE_CLOCK), ns));
             let own_time = own_time.filter(|time| !matches!(time, Time::Bad)).and_then(|time| self.usable(time));
             let ts_ns = own_time.or(ts_ns);
             let rail = field_value(rail_energy::INDEX).unwrap_or(0);
@@ -72,8 +72,8 @@ impl KernelEventBuilder<'_> {
                 (Some(ts_ns), Some(name)) => {
                     self.push_global(ts_ns, (&name, "µWs"), field_value(rail_energy::ENERGY).unwrap_or(0) as f64);
                 }
-                (None, _) => self.batch.lose(Loss::BadTime, self.place),
-                (_, None) => self.batch.lose(Loss::MissingState, self.place),
+                (None, _) => self.batch.lose(Loss::BadTime, self.pos),
+                (_, None) => self.batch.lose(Loss::MissingState, self.pos),
             }
         }
     }

@@ -143,7 +143,7 @@ impl KernelEventBuilder<'_> {
             }
         }
         if has_others {
-            self.batch.lose(Loss::IgnoredPacket, self.place);
+            self.batch.lose(Loss::IgnoredPacket, self.pos);
         }
     }
 
@@ -205,7 +205,7 @@ impl KernelEventBuilder<'_> {
         totals[6] = number_in(stat, disk_stat::FLUSH_COUNT);
         totals[7] = number_in(stat, disk_stat::FLUSH_TIME_MS);
         if !has_room(&self.kernel.disks, &*device, DISKS_MAX) {
-            return self.batch.lose(Loss::OverLimit, self.place);
+            return self.batch.lose(Loss::OverLimit, self.pos);
         }
         let Some(before) = self.kernel.disks.insert(device.as_str().into(), totals) else { return };
         let since = |index: usize| totals[index].saturating_sub(before[index]) as f64;

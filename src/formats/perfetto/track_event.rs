@@ -10,7 +10,7 @@ impl PerfettoEventBuilder<'_> {
     pub(super) fn track_event(&mut self, event: &TrackEvent<'_>, ts_ns: i64) {
         if event.is_broken {
             // The part before the damage is still shown.
-            self.batch.lose(Loss::BadRecord, self.place);
+            self.batch.lose(Loss::BadRecord, self.pos);
         }
         let kind = match u64::from(event.kind) {
             track_event_type::TYPE_SLICE_BEGIN => EventKind::Begin,
@@ -27,7 +27,7 @@ impl PerfettoEventBuilder<'_> {
                 }
                 self.further_counters(event, ts_ns);
                 let value = LossValue::Number("event type", event.kind.into());
-                return self.batch.lose_value(Loss::UnknownPhase, value, self.place);
+                return self.batch.lose_value(Loss::UnknownPhase, value, self.pos);
             }
         };
         let name = self.name(event);

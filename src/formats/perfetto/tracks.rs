@@ -75,7 +75,7 @@ impl PerfettoTracks {
 
     /// Handles a field of a packet that may be a descriptor, and adds names and losses to the batch.
     #[inline(never)]
-    pub(super) fn describe(&mut self, number: FieldNumber, bytes: &[u8], place: SourcePos, batch: &mut BatchBuilder) {
+    pub(super) fn describe(&mut self, number: FieldNumber, bytes: &[u8], pos: SourcePos, batch: &mut BatchBuilder) {
         let descriptors = if self.second_pass.is_some() {
             &mut self.described
         } else if matches!(number, trace_packet::EXTENSION_DESCRIPTOR | trace_packet::TRANSLATION_TABLE) {
@@ -84,7 +84,7 @@ impl PerfettoTracks {
             self.redescribed.forget();
             &mut self.redescribed
         };
-        descriptors.take_field(number, bytes, place);
+        descriptors.take_field(number, bytes, pos);
         batch.batch.metadata.append(&mut descriptors.metadata);
         batch.batch.losses.merge(&std::mem::take(&mut descriptors.losses));
     }

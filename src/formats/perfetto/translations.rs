@@ -25,11 +25,11 @@ type NameMap = FxHashMap<Box<[u8]>, Box<[u8]>>;
 
 impl Translations {
     /// Adds a table; returns false if the limit was reached.
-    pub(super) fn take(&mut self, bytes: &[u8]) -> bool {
+    pub(super) fn add_table(&mut self, bytes: &[u8]) -> bool {
         let mut has_room = true;
         for table in Fields::new(bytes) {
             if table.number == translation_table::CHROME_STUDY {
-                has_room &= self.take_triggers(table.value.bytes());
+                has_room &= self.add_triggers(table.value.bytes());
                 continue;
             }
             let (names, number) = match table.number {
@@ -53,7 +53,7 @@ impl Translations {
         has_room
     }
 
-    fn take_triggers(&mut self, table: &[u8]) -> bool {
+    fn add_triggers(&mut self, table: &[u8]) -> bool {
         let mut has_room = true;
         for entry in Fields::new(table).filter(|field| field.number == trigger_names::HASH_TO_NAME) {
             let (mut hash, mut name) = (0, &b""[..]);

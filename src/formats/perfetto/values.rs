@@ -48,13 +48,13 @@ pub(super) struct ValueTables<'a> {
     pub(super) texts: &'a InternedTexts,
     /// Provides the message types.
     pub(super) tracks: &'a mut PerfettoTracks,
-    pub(super) place: SourcePos,
+    pub(super) pos: SourcePos,
     pub(super) losses: &'a mut Losses,
 }
 
 impl ValueTables<'_> {
     pub(super) fn lose(&mut self, loss: Loss) {
-        self.losses.add(loss, self.place);
+        self.losses.add(loss, self.pos);
     }
 }
 
@@ -62,7 +62,7 @@ impl ValueTables<'_> {
 pub(super) fn annotation_name<'a>(
     bytes: &'a [u8],
     texts: &'a InternedTexts,
-    place: SourcePos,
+    pos: SourcePos,
     losses: &mut Losses,
 ) -> &'a [u8] {
     for field in Fields::new(bytes) {
@@ -70,7 +70,7 @@ pub(super) fn annotation_name<'a>(
             debug_annotation::NAME_IID => {
                 let name = texts.argument_names.get(field.value.number());
                 if name.is_none() {
-                    losses.add(Loss::MissingText, place);
+                    losses.add(Loss::MissingText, pos);
                 }
                 return name.map_or(&b"?"[..], |name| name);
             }
@@ -93,13 +93,13 @@ impl ValueWriter<'_, '_> {
 
     /// Writes a message with the type that the annotation names; undescribed fields are keyed by number.
     fn message(&mut self, message: &[u8], annotation: &[u8], depth: u32) {
-        let ValueTables { texts, tracks, place, losses } = &mut *self.shared;
+        let ValueTables { texts, tracks, pos, losses } = &mut *self.shared;
         let mut type_name: &[u8] = b"";
         for field in Fields::new(annotation) {
             match field.number {
                 debug_annotation::PROTO_TYPE_NAME_IID => match texts.argument_types.get(field.value.number()) {
                     Some(name) => type_name = name,
-                    None => losses.add(Loss::MissingText, *place),
+                    None => losses.add(Loss::MissingText, *pos),
                 },
                 debug_annotation::PROTO_TYPE_NAME => type_name = field.value.bytes(),
                 _ => {}
@@ -148,7 +148,7 @@ impl ValueWriter<'_, '_> {
                     members += 1;
                     if is_entry {
                         let key =
-                            annotation_name(value.bytes(), self.shared.texts, self.shared.place, self.shared.losses);
+                            annotation_name(value.bytes(), self.shared.texts, self.shared.pos, self.shared.losses);
                         push_quoted(self.json, &String::from_utf8_lossy(key));
                         self.json.push(':');
                     }
@@ -316,8 +316,8 @@ impl TypedWriter<'_, '_> {
                 unknown = SchemaField::unknown(number, values);
                 &unknown
             } else {
-                let ValueTables { losses, place, .. } = &mut *self.shared;
-                losses.add_many(Loss::IgnoredArguments, *place, values.len() as u64);
+                let ValueTables { losses, pos, .. } = &mut *self.shared;
+                losses.add_many(Loss::IgnoredArguments, *pos, values.len() as u64);
                 continue;
             };
             if &*field.type_name == ANNOTATION {
@@ -361,8 +361,8 @@ impl TypedWriter<'_, '_> {
     /// Writes annotations within a message as members under their own names.
     fn annotations(&mut self, values: &[(FieldNumber, ProtoValue<'_>)], depth: u32) {
         for (_, annotation) in values {
-            let ValueTables { texts, place, losses, .. } = &mut *self.shared;
-            let name = lossy(annotation_name(annotation.bytes(), texts, *place, losses));
+            let ValueTables { texts, pos, losses, .. } = &mut *self.shared;
+            let name = lossy(annotation_name(annotation.bytes(), texts, *pos, losses));
             self.key(&name);
             write_annotation(self.json, self.shared, annotation.bytes(), depth + 1);
         }

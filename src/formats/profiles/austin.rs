@@ -117,7 +117,7 @@ impl LineParser for Austin {
         let bytes = line.bytes.trim_ascii();
         if let Some(heading) = bytes.strip_prefix(b"# ") {
             if let Some(mode) = heading.strip_prefix(b"mode: ") {
-                self.mode = Some(text(mode, line.place(), &mut batch.batch.losses));
+                self.mode = Some(text(mode, line.pos(), &mut batch.batch.losses));
             }
             return;
         }
@@ -125,18 +125,18 @@ impl LineParser for Austin {
             return;
         }
         let sample = Sample::from_line(bytes);
-        let Some(Sample { pid, tid, frames, metric }) = sample else { return batch.lose(line.loss(), line.place()) };
+        let Some(Sample { pid, tid, frames, metric }) = sample else { return batch.lose(line.loss(), line.pos()) };
         line.count_missing_end(batch);
         let is_memory = self.mode.as_deref() == Some("memory");
         if is_memory && metric < 0 {
             // Freed memory does not belong in an allocation profile.
-            return batch.lose(Loss::IgnoredPhase, line.place());
+            return batch.lose(Loss::IgnoredPhase, line.pos());
         }
         let weight = u64::try_from(metric).ok().and_then(|metric| metric.checked_mul(if is_memory { 1 } else { 1000 }));
-        let Some(weight) = weight else { return batch.lose(Loss::BadNumber, line.place()) };
+        let Some(weight) = weight else { return batch.lose(Loss::BadNumber, line.pos()) };
         if !self.now_ns.contains_key(&(pid, tid.clone())) {
             if self.now_ns.len() >= THREADS_MAX {
-                return batch.lose(Loss::OverLimit, line.place());
+                return batch.lose(Loss::OverLimit, line.pos());
             }
             let name = format!("Thread {tid}").into();
             let (pid, tid) = (Id::Number(pid), tid.clone());
@@ -144,16 +144,16 @@ impl LineParser for Austin {
         }
         let now_ns = self.now_ns.entry((pid, tid.clone())).or_insert(0);
         let ts_ns = *now_ns;
-        let Some(next_ns) = ts_ns.checked_add_unsigned(weight) else { return batch.lose(Loss::BadTime, line.place()) };
+        let Some(next_ns) = ts_ns.checked_add_unsigned(weight) else { return batch.lose(Loss::BadTime, line.pos()) };
         *now_ns = next_ns;
         let mut stack = StackIdx::EMPTY;
         let mut frames = frames.split(|&byte| byte == b';').filter(|frame| !frame.is_empty());
         for frame in frames.by_ref().take(FRAMES_MAX) {
-            let name = batch.name(&title(frame), None, line.place());
+            let name = batch.name(&title(frame), None, line.pos());
             stack = batch.batch.stacks.intern(stack, name);
         }
         if frames.next().is_some() {
-            batch.lose(Loss::DeepNesting, line.place());
+            batch.lose(Loss::DeepNesting, line.pos());
         }
         self.args.clear();
         self.args.text("event", self.mode.as_deref().unwrap_or("time").as_bytes());

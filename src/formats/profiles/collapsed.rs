@@ -152,8 +152,8 @@ impl LineParser for Collapsed {
         if is_blank(line.bytes) {
             return;
         }
-        let Some((stack, weight)) = split(line.bytes) else { return batch.lose(line.loss(), line.place()) };
-        let LineWeight::Millionths(millionths) = weight else { return batch.lose(Loss::BadNumber, line.place()) };
+        let Some((stack, weight)) = split(line.bytes) else { return batch.lose(line.loss(), line.pos()) };
+        let LineWeight::Millionths(millionths) = weight else { return batch.lose(Loss::BadNumber, line.pos()) };
         let (stack, before) = match split(stack).filter(|_| self.is_difference) {
             Some((stack, LineWeight::Millionths(before))) => (stack, Some(before)),
             _ => (stack, None),
@@ -163,9 +163,9 @@ impl LineParser for Collapsed {
         let no_frames = names.peek().is_none().then_some(NO_FRAMES);
         let mut caller = None;
         for name in names.chain(no_frames) {
-            match self.row(caller, name, line.place(), &mut batch.batch.losses) {
+            match self.row(caller, name, line.pos(), &mut batch.batch.losses) {
                 Ok(row) => caller = Some(row),
-                Err(loss) => return batch.lose(loss, line.place()),
+                Err(loss) => return batch.lose(loss, line.pos()),
             }
         }
         if let Some(innermost) = caller.and_then(|row| self.rows.get_mut(row as usize)) {
@@ -205,14 +205,14 @@ impl Collapsed {
             let Some(weight) = weight_of(&self.rows[row as usize]) else { continue };
             let weight = weight.saturating_mul(factor);
             if !weight.is_multiple_of(divisor) {
-                out.batch.batch.losses.add_because(CUT_DECIMALS, Loss::BadNumber, stacks.place());
+                out.batch.batch.losses.add_because(CUT_DECIMALS, Loss::BadNumber, stacks.pos());
             }
             let weight = u64::try_from(weight / divisor).unwrap_or_else(|_| {
-                out.batch.lose(Loss::BadNumber, stacks.place());
+                out.batch.lose(Loss::BadNumber, stacks.pos());
                 u64::MAX
             });
             let title_of = |title| Some((self.names.get(NameIdx(title)).text.as_bytes(), None));
-            let stack = self.frames.stack_with(row, out.batch, stacks.place(), title_of);
+            let stack = self.frames.stack_with(row, out.batch, stacks.pos(), title_of);
             stacks.push(weight, stack, out.batch);
             out.flush_if_full()?;
         }
@@ -221,12 +221,12 @@ impl Collapsed {
 
     /// Returns the frame with this name and caller, adding it if needed. Fails if there are too many, or if the stack
     /// is too deep.
-    fn row(&mut self, caller: Option<u32>, name: &[u8], place: SourcePos, losses: &mut Losses) -> Result<u32, Loss> {
+    fn row(&mut self, caller: Option<u32>, name: &[u8], pos: SourcePos, losses: &mut Losses) -> Result<u32, Loss> {
         let name = match str::from_utf8(name) {
             Ok(name) if name.len() <= Names::TEXT_BYTES_MAX => self.names.intern(name, None),
             _ => {
                 let (known, mut found) = (self.names.len(), Losses::default());
-                let name = self.names.intern(&text(name, place, &mut found), None);
+                let name = self.names.intern(&text(name, pos, &mut found), None);
                 if self.names.len() > known {
                     losses.merge(&found);
                 }

@@ -120,7 +120,7 @@ fn calls(
     batch: &mut BatchBuilder,
 ) -> Result<Calls, ReadError> {
     let mut calls = Calls::default();
-    let place = nodes.map_or(SourcePos::Offset(0), JsonExtent::place);
+    let pos = nodes.map_or(SourcePos::Offset(0), JsonExtent::pos);
     let mut nodes = document.elements(nodes);
     while let Some(element) = nodes.next()? {
         let Some(node) = element.parse::<V8CallNode>(&mut batch.batch.losses) else { continue };
@@ -128,7 +128,7 @@ fn calls(
         charge.add(kept_bytes, element.offset)?;
         calls.add(&node);
     }
-    batch.batch.losses.add_many(Loss::BadRecord, place, calls.join());
+    batch.batch.losses.add_many(Loss::BadRecord, pos, calls.join());
     Ok(calls)
 }
 
@@ -227,8 +227,8 @@ mod tests {
             for rest in [&*one, "garbage", "[]", "7"] {
                 let reading = read(&format!("{one}\n {rest}"));
                 let lost: Vec<_> = reading.losses.iter().map(|lost| (lost.loss, lost.first)).collect();
-                let place = SourcePos::Offset(one.len() as u64 + 2);
-                assert_eq!((reading.events.len(), lost), (1, vec![(Loss::TrailingData, place)]), "{one} {rest}");
+                let pos = SourcePos::Offset(one.len() as u64 + 2);
+                assert_eq!((reading.events.len(), lost), (1, vec![(Loss::TrailingData, pos)]), "{one} {rest}");
             }
         }
     }

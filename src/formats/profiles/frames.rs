@@ -123,9 +123,9 @@ impl FrameTable {
     }
 
     /// Returns the stack with this innermost row; empty, with a counted loss, for an unknown row.
-    pub(crate) fn stack(&mut self, frame: u32, batch: &mut BatchBuilder, place: SourcePos) -> StackIdx {
+    pub(crate) fn stack(&mut self, frame: u32, batch: &mut BatchBuilder, pos: SourcePos) -> StackIdx {
         let titles = std::mem::take(&mut self.titles);
-        let stack = self.stack_with(frame, batch, place, |title| {
+        let stack = self.stack_with(frame, batch, pos, |title| {
             let title = titles.get(title as usize)?;
             Some((&*title.text, title.category.as_ref().map(|category| category.as_bytes())))
         });
@@ -138,7 +138,7 @@ impl FrameTable {
         &mut self,
         frame: u32,
         batch: &mut BatchBuilder,
-        place: SourcePos,
+        pos: SourcePos,
         title_of: impl Fn(u32) -> Option<(&'t [u8], Option<&'t [u8]>)>,
     ) -> StackIdx {
         self.path.clear();
@@ -146,7 +146,7 @@ impl FrameTable {
         let mut stack = StackIdx::EMPTY;
         while let Some(frame) = next {
             let Some(row) = self.rows.get(frame as usize) else {
-                batch.lose(Loss::MissingText, place);
+                batch.lose(Loss::MissingText, pos);
                 break;
             };
             if row.stack_in_batch.0 == batch.number {
@@ -159,7 +159,7 @@ impl FrameTable {
         while let Some(frame) = self.path.pop() {
             let row = &mut self.rows[frame as usize];
             let (text, category) = title_of(row.title).unwrap_or_default();
-            let name: NameIdx = batch.name(text, category, place);
+            let name: NameIdx = batch.name(text, category, pos);
             stack = batch.batch.stacks.intern(stack, name);
             row.stack_in_batch = (batch.number, stack);
         }
@@ -179,10 +179,10 @@ mod tests {
         assert!(frames.push_titled(Some(0), titles[2]));
         assert!(!frames.push_titled(Some(4), titles[3]) && !frames.push_titled(Some(4), titles[3]));
         assert!(frames.set_caller(3, 4) && !frames.set_caller(4, 3) && !frames.set_caller(4, 4));
-        let place = SourcePos::Offset(0);
+        let pos = SourcePos::Offset(0);
         // A batch for each gives the same result as one for all.
         let mut batch = BatchBuilder::new(crate::formats::ChunkLimits::default());
-        let found = [1, 2, 1, 0, 3].map(|frame| frames.stack(frame, &mut batch, place));
+        let found = [1, 2, 1, 0, 3].map(|frame| frames.stack(frame, &mut batch, pos));
         assert_eq!(found[0], found[2]);
         let stacks = &batch.batch.stacks;
         assert_eq!((stacks.len(), stacks.get(found[1]).parent, stacks.get(found[0]).parent), (6, found[3], found[3]));
@@ -190,11 +190,11 @@ mod tests {
         for frame in [4, 3] {
             let mut alone = BatchBuilder::new(crate::formats::ChunkLimits::default());
             alone.number = batch.number + 1 + frame;
-            let stack = frames.stack(frame, &mut alone, place);
+            let stack = frames.stack(frame, &mut alone, pos);
             assert_eq!(alone.batch.stacks.frames(stack).count(), 5 - frame as usize);
             assert!(alone.batch.losses.is_empty());
         }
-        frames.stack(9, &mut batch, place);
+        frames.stack(9, &mut batch, pos);
         assert_eq!(batch.batch.losses.count(Loss::MissingText), 1);
     }
 

@@ -130,13 +130,13 @@ impl HeapTree<'_> {
             } else {
                 let title = frames.push_title(node.title.as_deref().unwrap_or("(anonymous)").as_bytes());
                 if !frames.push_titled(caller, title) {
-                    batch.lose(Loss::DeepNesting, row.place());
+                    batch.lose(Loss::DeepNesting, row.pos());
                 }
                 rows.push(u32::try_from(frames.len() - 1).ok());
             }
             if node.self_bytes > 0 {
                 let frame = rows.last().copied().flatten();
-                let stack = frame.map_or_else(Default::default, |frame| frames.stack(frame, batch, row.place()));
+                let stack = frame.map_or_else(Default::default, |frame| frames.stack(frame, batch, row.pos()));
                 row.push(node.self_bytes, stack, batch);
                 batch.flush_if_full(sink, context)?;
             }

@@ -109,7 +109,7 @@ impl StreamReader for Speedscope {
                 "" if document.is_cut() => {}
                 kind => {
                     let value = LossValue::text(kind.as_bytes());
-                    builder.batch.lose_value(Loss::UnknownPhase, value, extent.place());
+                    builder.batch.lose_value(Loss::UnknownPhase, value, extent.pos());
                 }
             }
         }
@@ -211,13 +211,13 @@ struct SpeedscopeEventBuilder<'a> {
 
 impl SpeedscopeEventBuilder<'_> {
     /// Returns track and name of a frame. A missing frame is counted, and has an empty name.
-    fn rows(&mut self, frame: Option<u32>, place: SourcePos) -> (TrackIdx, NameIdx) {
+    fn rows(&mut self, frame: Option<u32>, pos: SourcePos) -> (TrackIdx, NameIdx) {
         let track = self.batch.track_with(&self.key);
         let Some(name) = frame.and_then(|frame| self.frames.get(frame as usize)) else {
-            self.batch.lose(Loss::MissingText, place);
+            self.batch.lose(Loss::MissingText, pos);
             return (track, NameIdx::EMPTY);
         };
-        (track, self.batch.name(name.as_bytes(), None, place))
+        (track, self.batch.name(name.as_bytes(), None, pos))
     }
 
     fn events(&mut self, profile: &SpeedscopeProfile) -> Result<(), ReadError> {
@@ -293,8 +293,8 @@ impl SpeedscopeEventBuilder<'_> {
             }
             let weight = match weight {
                 Some(weight) => scale.parse(weight.text).and_then(|scaled| {
-                    let place = SourcePos::Time(now_ns);
-                    self.batch.batch.losses.add_many(Loss::RoundedWeight, place, u64::from(scaled.is_rounded));
+                    let pos = SourcePos::Time(now_ns);
+                    self.batch.batch.losses.add_many(Loss::RoundedWeight, pos, u64::from(scaled.is_rounded));
                     u64::try_from(scaled.weight).ok()
                 }),
                 None => Some(last),

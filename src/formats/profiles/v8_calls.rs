@@ -122,7 +122,7 @@ impl Calls {
     ) -> Result<(), ReadError> {
         let mut row = WeighedRow::new("hits", SAMPLES, -1, batch);
         for (node, hits) in std::mem::take(&mut self.hits) {
-            let stack = self.stack(node, batch, row.place()).unwrap_or_default();
+            let stack = self.stack(node, batch, row.pos()).unwrap_or_default();
             row.push(hits, stack, batch);
             batch.flush_if_full(sink, context)?;
         }

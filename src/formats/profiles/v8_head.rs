@@ -85,7 +85,7 @@ impl StreamReader for HeadProfile {
 impl HeadDocument<'_> {
     /// Reads a member of the document.
     fn read_member(&mut self, key: &[u8], scanner: &mut Scanner<'_>, batch: &mut BatchBuilder) -> Result<(), ReadStop> {
-        let place = SourcePos::Offset(scanner.pos as u64);
+        let pos = SourcePos::Offset(scanner.pos as u64);
         match key {
             b"head" => read_tree(scanner, self, batch)?,
             b"samples" => {
@@ -107,7 +107,7 @@ impl HeadDocument<'_> {
             b"startTime" | b"endTime" => {
                 let time_ns = TimeUnit::Seconds.parse_nanos(scanner.value(0)?.text).ok();
                 if time_ns.is_none() {
-                    batch.lose(Loss::BadTime, place);
+                    batch.lose(Loss::BadTime, pos);
                 }
                 *(if key == b"startTime" { &mut self.start_ns } else { &mut self.end_ns }) = time_ns;
             }
@@ -151,28 +151,28 @@ impl HeadDocument<'_> {
         let mut last_ns = shared_ns.map_or(USUAL_INTERVAL_NS, |ns| ns / samples.len() as i64);
         let mut now_ns = start_ns;
         for (index, &sample) in samples.iter().enumerate() {
-            let place = SourcePos::Time(now_ns);
+            let pos = SourcePos::Time(now_ns);
             let then_ns = if let Some(&time_ns) = self.times_ns.get(index) {
                 time_ns
             } else {
                 if shared_ns.is_none() {
-                    batch.lose(Loss::MissingWeight, place);
+                    batch.lose(Loss::MissingWeight, pos);
                 }
                 now_ns.checked_add(last_ns)
             };
             let Some(then_ns) = then_ns else {
-                batch.lose(Loss::BadTime, place);
+                batch.lose(Loss::BadTime, pos);
                 continue;
             };
             last_ns = then_ns.checked_sub(now_ns).filter(|&ns| ns > 0 && index > 0).unwrap_or(last_ns);
             now_ns = then_ns;
-            let place = SourcePos::Time(now_ns);
+            let pos = SourcePos::Time(now_ns);
             let Some(node) = sample else {
-                batch.lose(Loss::BadNumber, place);
+                batch.lose(Loss::BadNumber, pos);
                 continue;
             };
-            let Some(stack) = calls.stack(node, batch, place) else {
-                batch.lose(Loss::MissingText, place);
+            let Some(stack) = calls.stack(node, batch, pos) else {
+                batch.lose(Loss::MissingText, pos);
                 continue;
             };
             let track = batch.track_with(&key);
@@ -195,7 +195,7 @@ impl V8TreeBuilder for HeadDocument<'_> {
     fn member(
         &mut self,
         node: u32,
-        (key, place): (&[u8], SourcePos),
+        (key, pos): (&[u8], SourcePos),
         scanner: &mut Scanner<'_>,
         batch: &mut BatchBuilder,
     ) -> Result<(), ReadStop> {
@@ -218,9 +218,9 @@ impl V8TreeBuilder for HeadDocument<'_> {
             _ => return Ok(()),
         };
         if !is_number {
-            batch.lose(Loss::BadNumber, place);
+            batch.lose(Loss::BadNumber, pos);
         }
-        repairs.count(&mut batch.batch.losses, place);
+        repairs.count(&mut batch.batch.losses, pos);
         self.memory.add(value.text.len(), scanner.pos as u64)?;
         Ok(())
     }

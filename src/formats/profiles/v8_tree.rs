@@ -91,7 +91,7 @@ pub(super) fn read_tree(
                 }
             }
             _ => {
-                let place = SourcePos::Offset(scanner.pos as u64);
+                let pos = SourcePos::Offset(scanner.pos as u64);
                 match scanner.key()?.text {
                     b"children" => {
                         scanner.expect(b'[')?;
@@ -101,7 +101,7 @@ pub(super) fn read_tree(
                             begin_node(scanner, builder, &mut open)?;
                         }
                     }
-                    key => builder.member(node, (key, place), scanner, batch)?,
+                    key => builder.member(node, (key, pos), scanner, batch)?,
                 }
             }
         }

@@ -27,7 +27,7 @@ impl WeighedRow {
     }
 
     /// Returns the time at which the next sample is drawn, as the position of its losses.
-    pub(super) fn place(&self) -> SourcePos {
+    pub(super) fn pos(&self) -> SourcePos {
         SourcePos::Time(self.now_ns)
     }
 
@@ -45,7 +45,7 @@ impl WeighedRow {
         match self.now_ns.checked_add_unsigned(measure.drawn_ns()) {
             Some(end_ns) => self.now_ns = end_ns,
             // The weight is kept; later samples are drawn over it.
-            None => batch.lose(Loss::BadNumber, self.place()),
+            None => batch.lose(Loss::BadNumber, self.pos()),
         }
     }
 }

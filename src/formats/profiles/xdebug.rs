@@ -93,18 +93,18 @@ impl LineParser for Xdebug {
         }
         // A truncated line may lack digits of its time.
         let time = nanos_from_seconds(time).ok().filter(|_| memory.is_some());
-        let Some(ts_ns) = time else { return batch.lose(line.loss(), line.place()) };
+        let Some(ts_ns) = time else { return batch.lose(line.loss(), line.pos()) };
         match (kind, call) {
             (b"0", Some(call)) => self.begin(call, ts_ns, fields, line, batch),
             (b"1", Some(call)) => self.end(call, ts_ns, line, batch),
             _ if is_last => {}
-            _ => return batch.lose(line.loss(), line.place()),
+            _ => return batch.lose(line.loss(), line.pos()),
         }
         match number(memory) {
             Some(bytes) if line.has_end || kind == b"0" => memory_in_use(ts_ns, bytes, batch),
             // It may be truncated.
             Some(_) => {}
-            None => batch.lose(if line.has_end { Loss::BadCounter } else { Loss::Truncated }, line.place()),
+            None => batch.lose(if line.has_end { Loss::BadCounter } else { Loss::Truncated }, line.pos()),
         }
     }
 
@@ -131,7 +131,7 @@ impl Xdebug {
         line: TextLine<'_>,
         batch: &mut BatchBuilder,
     ) {
-        let place = line.place();
+        let place = line.pos();
         let Some(name) = fields.next().filter(|name| !name.is_empty()) else { return batch.lose(line.loss(), place) };
         let (is_user, include) = (fields.next(), fields.next());
         let (file, line_number) = (fields.next(), fields.next());
@@ -174,12 +174,12 @@ impl Xdebug {
     }
 
     fn end(&mut self, call: u64, end_ns: i64, line: TextLine<'_>, batch: &mut BatchBuilder) {
-        let Some(call) = self.open.remove(&call) else { return batch.lose(Loss::UnmatchedEnd, line.place()) };
+        let Some(call) = self.open.remove(&call) else { return batch.lose(Loss::UnmatchedEnd, line.pos()) };
         self.open_bytes -= call.bytes();
         let mut event = span(&call, batch);
         match end_ns.checked_sub(call.start_ns).map(u64::try_from) {
             Some(Ok(dur_ns)) => event.value = dur_ns,
-            _ => batch.lose(Loss::NegativeDuration, line.place()),
+            _ => batch.lose(Loss::NegativeDuration, line.pos()),
         }
         batch.push(event);
     }

@@ -94,7 +94,7 @@ impl LineParser for XdebugText {
         // A truncated file may cut a number or a name.
         let record = TextRecord::from_line(line.bytes).filter(|_| line.has_end);
         let Some(TextRecord { ts_ns, memory, kind, depth, text }) = record else {
-            return batch.lose(line.loss(), line.place());
+            return batch.lose(line.loss(), line.pos());
         };
         if !std::mem::replace(&mut self.is_named, true) {
             name_thread(batch);
@@ -107,9 +107,9 @@ impl LineParser for XdebugText {
             return;
         }
         if self.open.len() >= OPEN_MAX {
-            return batch.lose(Loss::DeepNesting, line.place());
+            return batch.lose(Loss::DeepNesting, line.pos());
         }
-        let call = self.call(depth, ts_ns, text, line.place());
+        let call = self.call(depth, ts_ns, text, line.pos());
         self.open.push(call);
     }
 
@@ -127,17 +127,18 @@ impl XdebugText {
     fn call(&mut self, depth: usize, start_ns: i64, text: &[u8], place: SourcePos) -> OpenCall {
         let open = memchr::memchr(b'(', text).unwrap_or(text.len());
         let close = memchr::memmem::rfind(text, b") ").unwrap_or(text.len()).max(open);
-        let (file, line) = text.get(close + 2..).map_or((&b""[..], None), |place| {
-            let colon = memchr::memrchr(b':', place).unwrap_or(place.len());
-            let line = place.get(colon + 1..).and_then(|line| std::str::from_utf8(line).ok()?.parse().ok());
-            (&place[..colon], line)
+        let (file, line_number) = text.get(close + 2..).map_or((&b""[..], None), |location| {
+            let colon = memchr::memrchr(b':', location).unwrap_or(location.len());
+            let line_number =
+                location.get(colon + 1..).and_then(|digits| std::str::from_utf8(digits).ok()?.parse().ok());
+            (&location[..colon], line_number)
         });
         self.args.clear();
         if !file.is_empty() {
             self.args.text("file", file);
         }
-        if let Some(line) = line {
-            self.args.number("line", line);
+        if let Some(line_number) = line_number {
+            self.args.number("line", line_number);
         }
         if let Some(arguments) = text.get(open + 1..close).filter(|arguments| !arguments.is_empty()) {
             self.args.text("arguments", arguments);

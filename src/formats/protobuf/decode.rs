@@ -231,23 +231,23 @@ impl<'a> ProtoValue<'a> {
 
     /// Returns the numbers of a repeated field, packed or not. `wide` selects 8 bytes for each packed number, not
     /// varints.
-    pub(crate) fn numbers(self, wide: bool) -> Numbers<'a> {
+    pub(crate) fn numbers(self, wide: bool) -> ProtoNumbers<'a> {
         match self {
-            Self::Bytes(packed) => Numbers { alone: None, packed, wide },
-            number => Numbers { alone: Some(number.number()), packed: &[], wide },
+            Self::Bytes(packed) => ProtoNumbers { alone: None, packed, wide },
+            number => ProtoNumbers { alone: Some(number.number()), packed: &[], wide },
         }
     }
 }
 
 /// Iterator of [`ProtoValue::numbers`].
 #[derive(Debug, Clone)]
-pub(crate) struct Numbers<'a> {
+pub(crate) struct ProtoNumbers<'a> {
     alone: Option<u64>,
     packed: &'a [u8],
     wide: bool,
 }
 
-impl Iterator for Numbers<'_> {
+impl Iterator for ProtoNumbers<'_> {
     type Item = u64;
 
     fn next(&mut self) -> Option<u64> {

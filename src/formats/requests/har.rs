@@ -193,24 +193,24 @@ impl SpanDecoder for Har {
         let mut charge = document.table_charge();
         let mut pages = document.elements(pages);
         while let Some(element) = pages.next()? {
-            let place = SourcePos::Offset(element.offset);
+            let pos = SourcePos::Offset(element.offset);
             let Some(page) = element.parse::<HarPage<'_>>(&mut out.batch.batch.losses) else { continue };
             charge.add(page.id.len() + 3 * size_of::<(String, u32)>(), element.offset)?;
             let title = if page.title.is_empty() { &page.id } else { &page.title };
             let service = layout.service(title, out.batch);
-            take_page(&page, title, service, place, layout, out.batch);
+            take_page(&page, title, service, pos, layout, out.batch);
             services.insert(page.id, service);
         }
         let mut entries = document.elements(entries);
         while let Some(element) = entries.next()? {
-            let place = SourcePos::Offset(element.offset);
+            let pos = SourcePos::Offset(element.offset);
             let Some(entry) = element.parse::<HarEntry<'_>>(&mut out.batch.batch.losses) else { continue };
             let service = match services.get(&entry.pageref) {
                 Some(&service) => service,
                 None => layout.service("requests", out.batch),
             };
             self.requests += 1;
-            take_entry(&entry, self.requests, service, place, layout, out.batch);
+            take_entry(&entry, self.requests, service, pos, layout, out.batch);
             if layout.is_full(out.budget()) {
                 layout.flush(out)?;
             }
@@ -220,13 +220,13 @@ impl SpanDecoder for Har {
 }
 
 /// Returns the start of a page or an entry; counts a loss if it is missing. Some tools write milliseconds since 1970.
-fn started_ns(started: Option<&RawValue>, place: SourcePos, batch: &mut BatchBuilder) -> Option<i64> {
+fn started_ns(started: Option<&RawValue>, pos: SourcePos, batch: &mut BatchBuilder) -> Option<i64> {
     let started_ns = started.and_then(|started| match serde_json::from_str::<String>(started.get()) {
         Ok(text) => epoch_nanos(&text),
         Err(_) => TimeUnit::Milliseconds.nanos(started).ok(),
     });
     if started_ns.is_none() {
-        batch.lose(Loss::BadTime, place);
+        batch.lose(Loss::BadTime, pos);
     }
     started_ns
 }
@@ -236,11 +236,11 @@ fn take_page(
     page: &HarPage<'_>,
     title: &str,
     service: u32,
-    place: SourcePos,
+    pos: SourcePos,
     layout: &mut Layout,
     batch: &mut BatchBuilder,
 ) {
-    let Some(start_ns) = started_ns(page.started_date_time, place, batch) else { return };
+    let Some(start_ns) = started_ns(page.started_date_time, pos, batch) else { return };
     let timings = page.timings.as_ref();
     let Some(load_ns) = timings.and_then(|timings| taken_ns(timings.on_load)) else { return };
     let content_ns = timings.and_then(|timings| taken_ns(timings.on_content_load));
@@ -259,7 +259,7 @@ fn take_page(
         name: title.as_bytes().into(),
         args: "".into(),
         points: points.collect(),
-        place,
+        pos,
     });
 }
 
@@ -268,11 +268,11 @@ pub(super) fn take_entry(
     entry: &HarEntry<'_>,
     number: u64,
     service: u32,
-    place: SourcePos,
+    pos: SourcePos,
     layout: &mut Layout,
     batch: &mut BatchBuilder,
 ) {
-    let Some(start_ns) = started_ns(entry.started_date_time, place, batch) else { return };
+    let Some(start_ns) = started_ns(entry.started_date_time, pos, batch) else { return };
     let id_of = |part: &str| span_id(&number.to_le_bytes(), part.as_bytes());
     let mut push = |start_ns: i64, end_ns: i64, part: &str, parent: Option<&str>, name: &str, args: &str| {
         layout.push(ServiceSpan {
@@ -284,12 +284,12 @@ pub(super) fn take_entry(
             name: name.as_bytes().into(),
             args: args.into(),
             points: Vec::new(),
-            place,
+            pos,
         });
     };
     let (timings, took_ns) = (&entry.timings, taken_ns(entry.time).filter(|&ns| ns > 0));
     if entry.time.is_some_and(|time| TimeUnit::Milliseconds.nanos(time).is_err()) {
-        batch.lose(Loss::BadNumber, place);
+        batch.lose(Loss::BadNumber, pos);
     }
     let phases = timings.phases();
     let sum_ns = phases.iter().filter_map(|(_, ns)| *ns).fold(0, i64::saturating_add);

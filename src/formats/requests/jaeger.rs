@@ -189,11 +189,11 @@ fn take_trace(
     let unknown = ProcessTexts::new(None);
     let mut spans = document.elements(spans);
     while let Some(element) = spans.next()? {
-        let place = SourcePos::Offset(element.offset);
+        let pos = SourcePos::Offset(element.offset);
         let Some(mut span) = element.parse::<JaegerSpan<'_>>(&mut out.batch.batch.losses) else { continue };
         let own = span.process.take().map(|process| ProcessTexts::new(Some(process)));
         let process = own.as_ref().or_else(|| processes.get(&span.process_id)).unwrap_or(&unknown);
-        take_span(&span, process, place, layout, out.batch);
+        take_span(&span, process, pos, layout, out.batch);
         if layout.is_full(out.budget()) {
             layout.flush(out)?;
         }
@@ -202,7 +202,7 @@ fn take_trace(
 }
 
 /// Decodes a line with a span and its process.
-fn take_line(line: &[u8], place: SourcePos, layout: &mut Layout, batch: &mut BatchBuilder) -> Option<()> {
+fn take_line(line: &[u8], pos: SourcePos, layout: &mut Layout, batch: &mut BatchBuilder) -> Option<()> {
     #[derive(Deserialize)]
     struct Hit<'a> {
         #[serde(borrow, rename = "_source")]
@@ -212,20 +212,20 @@ fn take_line(line: &[u8], place: SourcePos, layout: &mut Layout, batch: &mut Bat
     let text = hit.as_ref().map_or(line, |hit| hit.source.get().as_bytes());
     let mut span = serde_json::from_slice::<JaegerSpan<'_>>(text).ok()?;
     let process = ProcessTexts::new(span.process.take());
-    take_span(&span, &process, place, layout, batch);
+    take_span(&span, &process, pos, layout, batch);
     Some(())
 }
 
 fn take_span(
     span: &JaegerSpan<'_>,
     process: &ProcessTexts,
-    place: SourcePos,
+    pos: SourcePos,
     layout: &mut Layout,
     batch: &mut BatchBuilder,
 ) {
     const UNIT: TimeUnit = TimeUnit::Microseconds;
     let Some((start_ns, end_ns)) = times(span.start_time, span.duration, UNIT, 0) else {
-        return batch.lose(Loss::BadTime, place);
+        return batch.lose(Loss::BadTime, pos);
     };
     let service = layout.service(&process.service, batch);
     let child_of = span.references.iter().position(|reference| reference.ref_type == "CHILD_OF");
@@ -246,7 +246,7 @@ fn take_span(
     let mut points = Vec::new();
     for log in &span.logs {
         let Some(ts_ns) = log.timestamp.and_then(|timestamp| UNIT.nanos(timestamp).ok()) else {
-            batch.lose(Loss::BadTime, place);
+            batch.lose(Loss::BadTime, pos);
             continue;
         };
         let text = |key: &str| {
@@ -266,7 +266,7 @@ fn take_span(
         name: span.operation_name.as_bytes().into(),
         args: write_tags(&args).into(),
         points,
-        place,
+        pos,
     });
 }
 

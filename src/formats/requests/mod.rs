@@ -53,7 +53,7 @@ impl<D: SpanDecoder> StreamReader for SpanDocument<D> {
             let mut out = Output::new(&mut batch, &mut *sink, context);
             let has_spans = self.decoder.decode(&document, extent, &mut layout, &mut out)?;
             if !has_spans && extent != document.whole() && !document.is_cut() {
-                batch.lose(Loss::TrailingData, extent.place());
+                batch.lose(Loss::TrailingData, extent.pos());
             }
             next = document.next_document()?;
         }
@@ -84,8 +84,8 @@ impl LineParser for SpanLines {
     fn line(&mut self, line: TextLine<'_>, batch: &mut BatchBuilder) {
         let text = line.bytes.trim_ascii();
         let text = text.strip_suffix(b",").unwrap_or(text);
-        if !matches!(text, b"" | b"[" | b"]") && (self.take)(text, line.place(), &mut self.layout, batch).is_none() {
-            batch.lose(line.loss(), line.place());
+        if !matches!(text, b"" | b"[" | b"]") && (self.take)(text, line.pos(), &mut self.layout, batch).is_none() {
+            batch.lose(line.loss(), line.pos());
         }
     }
 

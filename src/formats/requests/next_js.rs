@@ -88,7 +88,7 @@ impl LineParser for NextJs {
 }
 
 impl NextJs {
-    fn take_span(&mut self, span: &NextSpan<'_>, place: SourcePos, batch: &mut BatchBuilder) {
+    fn take_span(&mut self, span: &NextSpan<'_>, pos: SourcePos, batch: &mut BatchBuilder) {
         const UNIT: TimeUnit = TimeUnit::Microseconds;
         let offset_ns = *self.offset_ns.get_or_insert_with(|| {
             let epoch_ns = span.start_time.and_then(|start| TimeUnit::Milliseconds.nanos(start).ok());
@@ -96,7 +96,7 @@ impl NextJs {
             epoch_ns.zip(clock_ns).and_then(|(epoch_ns, clock_ns)| epoch_ns.checked_sub(clock_ns)).unwrap_or(0)
         });
         let Some((start_ns, end_ns)) = times(span.timestamp, span.duration, UNIT, offset_ns) else {
-            return batch.lose(Loss::BadTime, place);
+            return batch.lose(Loss::BadTime, pos);
         };
         let service = self.layout.service("Next.js", batch);
         let mut args = ArgsWriter::default();
@@ -121,7 +121,7 @@ impl NextJs {
             name: span.name.as_bytes().into(),
             args: args.finish().into(),
             points: Vec::new(),
-            place,
+            pos,
         });
     }
 }

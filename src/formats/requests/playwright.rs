@@ -64,7 +64,7 @@ struct OpenAction {
     name: Box<[u8]>,
     args: ArgsWriter,
     logs: Vec<Point>,
-    place: SourcePos,
+    pos: SourcePos,
     bytes: usize,
 }
 
@@ -161,9 +161,9 @@ impl LineParser for Playwright {
             return;
         }
         let Ok(parsed) = serde_json::from_slice::<PlaywrightLine<'_>>(line.bytes) else {
-            return batch.lose(line.loss(), line.place());
+            return batch.lose(line.loss(), line.pos());
         };
-        let place = line.place();
+        let place = line.pos();
         match parsed.kind.as_str() {
             "context-options" => {
                 let to_ns = |time: Option<&RawValue>| TimeUnit::Milliseconds.nanos(time?).ok();
@@ -204,7 +204,7 @@ impl LineParser for Playwright {
 
     fn finish(&mut self, out: &mut Output<'_>) -> Result<(), ReadError> {
         let mut open: Vec<_> = std::mem::take(&mut self.open).into_iter().collect();
-        open.sort_by_key(|(_, call)| (call.start_ns, call.place));
+        open.sort_by_key(|(_, call)| (call.start_ns, call.pos));
         for (id, call) in open {
             // End 0 means unfinished.
             self.push(&id, call, 0, out.batch);
@@ -219,9 +219,9 @@ impl Playwright {
     }
 
     /// Opens a call, and returns whether it is open.
-    fn begin(&mut self, line: &PlaywrightLine<'_>, place: SourcePos, batch: &mut BatchBuilder) -> bool {
+    fn begin(&mut self, line: &PlaywrightLine<'_>, pos: SourcePos, batch: &mut BatchBuilder) -> bool {
         let Some(start_ns) = self.time(line.start_time) else {
-            batch.lose(Loss::BadTime, place);
+            batch.lose(Loss::BadTime, pos);
             return false;
         };
         let call = || Some(format!("{}.{}", line.class.as_deref()?, line.method.as_deref()?));
@@ -234,12 +234,12 @@ impl Playwright {
         }
         let bytes = CALL_BYTES + name.len() + args.json.len() + line.call_id.len();
         if self.open_bytes + bytes > OPEN_BYTES_MAX {
-            batch.lose(Loss::OverLimit, place);
+            batch.lose(Loss::OverLimit, pos);
             return false;
         }
         self.open_bytes += bytes;
         let (name, logs, parent) = (name.as_bytes().into(), Vec::new(), line.parent_id.as_deref().map(call_span_id));
-        let call = OpenAction { start_ns, parent, name, args, logs, place, bytes };
+        let call = OpenAction { start_ns, parent, name, args, logs, pos, bytes };
         let former = self.open.insert(line.call_id.clone(), call);
         if let Some(former) = former {
             self.push(&line.call_id, former, 0, batch);
@@ -247,25 +247,25 @@ impl Playwright {
         true
     }
 
-    fn end(&mut self, line: &PlaywrightLine<'_>, place: SourcePos, batch: &mut BatchBuilder) {
-        let Some(mut call) = self.open.remove(&line.call_id) else { return batch.lose(Loss::UnmatchedEnd, place) };
+    fn end(&mut self, line: &PlaywrightLine<'_>, pos: SourcePos, batch: &mut BatchBuilder) {
+        let Some(mut call) = self.open.remove(&line.call_id) else { return batch.lose(Loss::UnmatchedEnd, pos) };
         if let Some(error) = line.error.filter(|error| error.get() != "null") {
             call.args.key("", b"error");
             call.args.json.push_str(error.get());
         }
         let end_ns = self.time(line.end_time);
         if end_ns.is_none() {
-            batch.lose(Loss::BadTime, place);
+            batch.lose(Loss::BadTime, pos);
         }
         self.push(&line.call_id, call, end_ns.unwrap_or(0), batch);
     }
 
     /// Adds a call from a line that has both its start and end.
-    fn whole_call(&mut self, mut line: PlaywrightLine<'_>, place: SourcePos, batch: &mut BatchBuilder) {
+    fn whole_call(&mut self, mut line: PlaywrightLine<'_>, pos: SourcePos, batch: &mut BatchBuilder) {
         let mut wall_time = line.wall_time;
         if let Some(metadata) = line.metadata {
             let Ok(call) = serde_json::from_str::<CallMetadata<'_>>(metadata.get()) else {
-                return batch.lose(Loss::BadRecord, place);
+                return batch.lose(Loss::BadRecord, pos);
             };
             if call.internal || call.method.as_deref().is_some_and(|method| method.starts_with("tracing")) {
                 return; // a call of Playwright itself
@@ -286,7 +286,7 @@ impl Playwright {
             };
         }
         self.set_clock(wall_time, line.start_time);
-        if !self.begin(&line, place, batch) {
+        if !self.begin(&line, pos, batch) {
             return;
         }
         let Some(mut call) = self.open.remove(&line.call_id) else { return };
@@ -301,25 +301,25 @@ impl Playwright {
         let end_ns = line.end_time.filter(|end| !matches!(end.get(), "0" | "null"));
         let end_ns = end_ns.map_or(Some(0), |end| self.time(Some(end)));
         if end_ns.is_none() {
-            batch.lose(Loss::BadTime, place);
+            batch.lose(Loss::BadTime, pos);
         }
         self.push(&line.call_id, call, end_ns.unwrap_or(0), batch);
     }
 
     /// Adds an event of version 3 if it is a console message; others have no time.
-    fn event(&mut self, line: &PlaywrightLine<'_>, place: SourcePos, batch: &mut BatchBuilder) {
+    fn event(&mut self, line: &PlaywrightLine<'_>, pos: SourcePos, batch: &mut BatchBuilder) {
         let Some(metadata) = line.metadata else { return };
         let Ok(event) = serde_json::from_str::<CallMetadata<'_>>(metadata.get()) else {
-            return batch.lose(Loss::BadRecord, place);
+            return batch.lose(Loss::BadRecord, pos);
         };
         if event.class.as_deref() != Some("ConsoleMessage") || event.method.as_deref() != Some("__create__") {
             return;
         }
         let message = event.params.map(|params| serde_json::from_str::<CreatedMessage>(params.get()));
-        let Some(Ok(CreatedMessage { initializer })) = message else { return batch.lose(Loss::BadRecord, place) };
+        let Some(Ok(CreatedMessage { initializer })) = message else { return batch.lose(Loss::BadRecord, pos) };
         self.set_clock(event.wall_time, event.start_time);
         let kind = initializer.kind.as_deref().unwrap_or("log");
-        self.message(kind, (initializer.text.as_deref(), None), event.start_time, place, batch);
+        self.message(kind, (initializer.text.as_deref(), None), event.start_time, pos, batch);
     }
 
     /// Sets the clock offset of a trace without a start of its clock, from the first time in it.
@@ -331,8 +331,8 @@ impl Playwright {
     }
 
     /// Adds a log to its call, while that is open.
-    fn log(&mut self, line: &PlaywrightLine<'_>, place: SourcePos, batch: &mut BatchBuilder) {
-        let Some(ts_ns) = self.time(line.time) else { return batch.lose(Loss::BadTime, place) };
+    fn log(&mut self, line: &PlaywrightLine<'_>, pos: SourcePos, batch: &mut BatchBuilder) {
+        let Some(ts_ns) = self.time(line.time) else { return batch.lose(Loss::BadTime, pos) };
         let name: Box<[u8]> = line.message.as_deref().unwrap_or("log").as_bytes().into();
         match self.open.get_mut(&line.call_id) {
             Some(call) if self.open_bytes + CALL_BYTES + name.len() <= OPEN_BYTES_MAX => {
@@ -340,9 +340,9 @@ impl Playwright {
                 call.bytes += CALL_BYTES + name.len();
                 call.logs.push(Point { ts_ns, name, args: "".into() });
             }
-            Some(_) => batch.lose(Loss::OverLimit, place),
+            Some(_) => batch.lose(Loss::OverLimit, pos),
             // Playwright does not trace its own calls, but logs in them.
-            None => batch.lose_value(Loss::IgnoredMetadata, LossValue::text(b"log"), place),
+            None => batch.lose_value(Loss::IgnoredMetadata, LossValue::text(b"log"), pos),
         }
     }
 
@@ -352,10 +352,10 @@ impl Playwright {
         kind: &str,
         (text, base64): (Option<&str>, Option<&str>),
         time: Option<&RawValue>,
-        place: SourcePos,
+        pos: SourcePos,
         batch: &mut BatchBuilder,
     ) {
-        let Some(ts_ns) = self.time(time) else { return batch.lose(Loss::BadTime, place) };
+        let Some(ts_ns) = self.time(time) else { return batch.lose(Loss::BadTime, pos) };
         let mut args = ArgsWriter::default();
         args.text("type", kind.as_bytes());
         if let Some(base64) = base64 {
@@ -372,7 +372,7 @@ impl Playwright {
             name,
             args: args.finish().into(),
             points: Vec::new(),
-            place,
+            pos,
         });
     }
 
@@ -388,7 +388,7 @@ impl Playwright {
             name: call.name,
             args: call.args.finish().into(),
             points: call.logs,
-            place: call.place,
+            pos: call.pos,
         });
     }
 }

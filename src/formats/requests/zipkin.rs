@@ -85,9 +85,9 @@ impl SpanDecoder for Zipkin {
     ) -> Result<bool, ReadError> {
         if self.is_one {
             let text = document.text(extent)?;
-            let place = extent.place();
-            if take_line(&text, place, layout, out.batch).is_none() {
-                out.batch.lose(Loss::BadRecord, place);
+            let pos = extent.pos();
+            if take_line(&text, pos, layout, out.batch).is_none() {
+                out.batch.lose(Loss::BadRecord, pos);
             }
             return Ok(true);
         }
@@ -112,9 +112,9 @@ fn take_spans(
 ) -> Result<(), ReadError> {
     let mut spans = document.elements(Some(spans));
     while let Some(element) = spans.next()? {
-        let place = SourcePos::Offset(element.offset);
+        let pos = SourcePos::Offset(element.offset);
         let Some(span) = element.parse::<ZipkinSpan<'_>>(&mut out.batch.batch.losses) else { continue };
-        take_span(&span, place, layout, out.batch);
+        take_span(&span, pos, layout, out.batch);
         if layout.is_full(out.budget()) {
             layout.flush(out)?;
         }
@@ -135,13 +135,13 @@ fn take_line(line: &[u8], place: SourcePos, layout: &mut Layout, batch: &mut Bat
 
 const UNIT: TimeUnit = TimeUnit::Microseconds;
 
-fn take_span(span: &ZipkinSpan<'_>, place: SourcePos, layout: &mut Layout, batch: &mut BatchBuilder) {
+fn take_span(span: &ZipkinSpan<'_>, pos: SourcePos, layout: &mut Layout, batch: &mut BatchBuilder) {
     let halves = zipkin_v1::halves(span);
     if !halves.is_empty() {
-        return halves.iter().for_each(|half| take_half(span, half, place, layout, batch));
+        return halves.iter().for_each(|half| take_half(span, half, pos, layout, batch));
     }
     let Some((start_ns, end_ns)) = times(span.timestamp, span.duration, UNIT, 0) else {
-        return batch.lose(Loss::BadTime, place);
+        return batch.lose(Loss::BadTime, pos);
     };
     let half = Half {
         service: span.local_endpoint.as_ref().map(|endpoint| &*endpoint.service_name),
@@ -151,10 +151,10 @@ fn take_span(span: &ZipkinSpan<'_>, place: SourcePos, layout: &mut Layout, batch
         remote: span.remote_endpoint.as_ref().map(|remote| &*remote.service_name),
         is_shared: span.shared,
     };
-    take_half(span, &half, place, layout, batch);
+    take_half(span, &half, pos, layout, batch);
 }
 
-fn take_half(span: &ZipkinSpan<'_>, half: &Half<'_>, place: SourcePos, layout: &mut Layout, batch: &mut BatchBuilder) {
+fn take_half(span: &ZipkinSpan<'_>, half: &Half<'_>, pos: SourcePos, layout: &mut Layout, batch: &mut BatchBuilder) {
     let service = half.service.filter(|name| !name.is_empty()).unwrap_or("unknown service");
     let service = layout.service(service, batch);
     let mut args = ArgsWriter::default();
@@ -191,7 +191,7 @@ fn take_half(span: &ZipkinSpan<'_>, half: &Half<'_>, place: SourcePos, layout: &
         }
         match annotation.timestamp.and_then(|timestamp| UNIT.nanos(timestamp).ok()) {
             Some(ts_ns) => points.push(Point { ts_ns, name: annotation.value.as_bytes().into(), args: "".into() }),
-            None => batch.lose(Loss::BadTime, place),
+            None => batch.lose(Loss::BadTime, pos),
         }
     }
     let id_of = |id: &str| span_id(span.trace_id.as_bytes(), id.as_bytes());
@@ -204,7 +204,7 @@ fn take_half(span: &ZipkinSpan<'_>, half: &Half<'_>, place: SourcePos, layout: &
         name: span.name.as_bytes().into(),
         args: args.finish().into(),
         points,
-        place,
+        pos,
     };
     if half.is_shared {
         layout.push_shared(laid_out);

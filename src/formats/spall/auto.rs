@@ -142,9 +142,9 @@ impl AutoParser<'_> {
             if self.input.is_at_end()? {
                 return Ok(());
             }
-            let place = SourcePos::Offset(self.input.offset());
+            let pos = SourcePos::Offset(self.input.offset());
             let Some(header) = self.input.take_bytes(AUTO_BUFFER_HEADER_BYTES)? else {
-                self.batch.lose(Loss::Truncated, place);
+                self.batch.lose(Loss::Truncated, pos);
                 return Ok(());
             };
             let number = |at: usize| u32::from_le_bytes(header[at..at + 4].try_into().unwrap_or([0; 4]));
@@ -160,7 +160,7 @@ impl AutoParser<'_> {
         let end = self.input.offset() + len;
         while self.input.offset() < end {
             let offset = self.input.offset();
-            let (left, place) = (end - offset, SourcePos::Offset(offset));
+            let (left, pos) = (end - offset, SourcePos::Offset(offset));
             let usual = saturating_len(left).min(AutoEvent::USUAL_BYTES_MAX);
             let bytes = self.input.peek(usual)?;
             let (mut event, mut is_cut) = (AutoEvent::parse(bytes), bytes.len() < usual);
@@ -171,12 +171,12 @@ impl AutoParser<'_> {
             }
             let step = match event {
                 Ok(event) => {
-                    self.builder.add_event(event.what, place, &mut self.batch);
+                    self.builder.add_event(event.what, pos, &mut self.batch);
                     event.len as u64
                 }
                 Err(no_event) => {
                     let is_cut = is_cut && no_event == NoEvent::Incomplete;
-                    self.batch.lose(if is_cut { Loss::Truncated } else { Loss::BadRecord }, place);
+                    self.batch.lose(if is_cut { Loss::Truncated } else { Loss::BadRecord }, pos);
                     left
                 }
             };
@@ -191,24 +191,24 @@ impl AutoParser<'_> {
 }
 
 impl AutoEventBuilder {
-    fn add_event(&mut self, what: AutoEventKind<'_>, place: SourcePos, batch: &mut BatchBuilder) {
+    fn add_event(&mut self, what: AutoEventKind<'_>, pos: SourcePos, batch: &mut BatchBuilder) {
         let (AutoEventKind::Enter { ticks, .. } | AutoEventKind::Begin { ticks, .. } | AutoEventKind::End { ticks }) =
             what;
         self.ticks = self.ticks.wrapping_add(ticks);
         if let AutoEventKind::Enter { address, .. } = what {
             self.address ^= address;
         }
-        let Some(ts_ns) = self.tick.nanos(self.ticks) else { return batch.lose(Loss::BadTime, place) };
+        let Some(ts_ns) = self.tick.nanos(self.ticks) else { return batch.lose(Loss::BadTime, pos) };
         let tid = Id::Number(self.tid.into());
         let key = TrackKey::thread(Id::None, tid);
         let track = batch.track_with(&key);
         let event = match what {
             AutoEventKind::Enter { .. } => {
-                let name = self.functions.name(self.address, place, batch);
+                let name = self.functions.name(self.address, pos, batch);
                 bare(ts_ns, EventKind::Begin, track, name)
             }
             AutoEventKind::Begin { name, args, .. } => {
-                let name = batch.name(name, None, place);
+                let name = batch.name(name, None, pos);
                 let detail = if args.is_empty() { 0 } else { args_detail(args, &mut self.args, batch) };
                 Event { detail, ..bare(ts_ns, EventKind::Begin, track, name) }
             }

@@ -71,7 +71,7 @@ impl StreamReader for Spall {
             tick: self.tick,
             pid: Id::None,
             tid: 0,
-            place: SourcePos::Offset(0),
+            pos: SourcePos::Offset(0),
             args: ArgsWriter::default(),
         };
         let (batch, version) = (BatchBuilder::new(context.chunk_limits), self.version);
@@ -101,7 +101,7 @@ struct SpallEventBuilder {
     tick: TickLength,
     pid: Id,
     tid: u32,
-    place: SourcePos,
+    pos: SourcePos,
     args: ArgsWriter,
 }
 
@@ -110,14 +110,14 @@ impl SpallParser<'_> {
     fn stream(&mut self) -> Result<(), ReadError> {
         loop {
             let at_hand = self.await_event(VERSION_STREAM, EVENT_BYTES_MAX)?;
-            let place = SourcePos::Offset(self.input.offset());
+            let pos = SourcePos::Offset(self.input.offset());
             let bytes = self.input.peek(at_hand)?;
             if bytes.is_empty() {
                 return Ok(());
             }
             let step = match event(VERSION_STREAM, bytes) {
                 Ok(spall_event) => {
-                    self.builder.place = place;
+                    self.builder.pos = pos;
                     match spall_event.what {
                         SpallEventKind::Over => return Ok(()),
                         SpallEventKind::Padding(len) => spall_event.len as u64 + u64::from(len),
@@ -128,16 +128,16 @@ impl SpallParser<'_> {
                     }
                 }
                 Err(NoEvent::Incomplete) => {
-                    self.batch.lose(Loss::Truncated, place);
+                    self.batch.lose(Loss::Truncated, pos);
                     return Ok(());
                 }
-                Err(NoEvent::Unknown) => {
-                    self.batch.lose(Loss::BadRecord, place);
+                Err(NoEvent::UnknownType) => {
+                    self.batch.lose(Loss::BadRecord, pos);
                     self.step_over_damage()?;
                     0
                 }
             };
-            self.skip(step, place)?;
+            self.skip(step, pos)?;
             self.check.count(&mut self.batch, self.sink, self.context)?;
         }
     }
@@ -192,9 +192,9 @@ impl SpallParser<'_> {
             if self.input.is_at_end()? {
                 return Ok(());
             }
-            let place = SourcePos::Offset(self.input.offset());
+            let pos = SourcePos::Offset(self.input.offset());
             let Some(header) = self.input.take_bytes(header_bytes)? else {
-                self.batch.lose(Loss::Truncated, place);
+                self.batch.lose(Loss::Truncated, pos);
                 return Ok(());
             };
             let number = |at: usize| u32::from_le_bytes(header[at..at + 4].try_into().unwrap_or([0; 4]));
@@ -215,7 +215,7 @@ impl SpallParser<'_> {
             let at_hand = self.await_event(self.version, wanted)?;
             let bytes = self.input.peek(at_hand)?;
             let is_cut = bytes.len() < wanted;
-            self.builder.place = SourcePos::Offset(offset);
+            self.builder.pos = SourcePos::Offset(offset);
             let step = match event(self.version, bytes) {
                 Ok(spall_event) => match spall_event.what {
                     SpallEventKind::Over => left,
@@ -243,9 +243,9 @@ impl SpallParser<'_> {
         Ok(())
     }
 
-    fn skip(&mut self, len: u64, place: SourcePos) -> Result<(), ReadError> {
+    fn skip(&mut self, len: u64, pos: SourcePos) -> Result<(), ReadError> {
         if !self.input.skip(len)? {
-            self.batch.lose(Loss::Truncated, place);
+            self.batch.lose(Loss::Truncated, pos);
         }
         Ok(())
     }
@@ -282,12 +282,12 @@ impl SpallEventBuilder {
             SpallEventKind::End { at } => (EventKind::End, at, &b""[..], &b""[..]),
             SpallEventKind::Instant { at, name } => (EventKind::Instant, at, name, &b""[..]),
             SpallEventKind::ProcessName(name) => {
-                let name = text(name, self.place, &mut batch.batch.losses);
+                let name = text(name, self.pos, &mut batch.batch.losses);
                 let pid = self.pid.clone();
                 return batch.batch.metadata.push(Metadata::ProcessName { pid, name });
             }
             SpallEventKind::ThreadName(name) => {
-                let name = text(name, self.place, &mut batch.batch.losses);
+                let name = text(name, self.pos, &mut batch.batch.losses);
                 let (pid, tid) = (self.pid.clone(), Id::Number(self.tid.into()));
                 return batch.batch.metadata.push(Metadata::ThreadName { pid, tid, name });
             }
@@ -297,10 +297,10 @@ impl SpallEventBuilder {
             SpallTime::Float { pid, tid, ticks } => (Id::Number(pid.into()), tid, self.tick.nanos_from_float(ticks)),
             SpallTime::Ticks(ticks) => (self.pid.clone(), self.tid, self.tick.nanos(ticks)),
         };
-        let Some(ts_ns) = ts_ns else { return batch.lose(Loss::BadTime, self.place) };
+        let Some(ts_ns) = ts_ns else { return batch.lose(Loss::BadTime, self.pos) };
         let tid = Id::Number(tid.into());
         let key = TrackKey::thread(pid, tid);
-        let (track, name) = (batch.track_with(&key), batch.name(name, None, self.place));
+        let (track, name) = (batch.track_with(&key), batch.name(name, None, self.pos));
         let detail = if args.is_empty() { 0 } else { args_detail(args, &mut self.args, batch) };
         let flags = if kind == EventKind::End { EventFlags::UNNAMED } else { EventFlags::NONE };
         batch.push(Event { detail, flags, ..bare(ts_ns, kind, track, name) });

@@ -87,8 +87,7 @@ pub(super) enum SpallTime {
 pub(super) enum NoEvent {
     /// The bytes end within the event.
     Incomplete,
-    /// The type is unknown.
-    Unknown,
+    UnknownType,
 }
 
 /// Cursor over bytes.
@@ -168,7 +167,7 @@ pub(super) fn event(version: u64, bytes: &[u8]) -> Result<SpallEvent<'_>, NoEven
         (event_type::PAD_SKIP, _) => SpallEventKind::Padding(u32::from_le_bytes(front.array()?)),
         (event_type::NAME_PROCESS, VERSION_BUFFERS) => SpallEventKind::ProcessName(front.short_text()?),
         (event_type::NAME_THREAD, VERSION_BUFFERS) => SpallEventKind::ThreadName(front.short_text()?),
-        _ => return Err(NoEvent::Unknown),
+        _ => return Err(NoEvent::UnknownType),
     };
     Ok(SpallEvent { what, len: bytes.len() - front.0.len() })
 }
@@ -245,7 +244,7 @@ impl<'a> AutoEvent<'a> {
                 let args = front.text_len(tag & auto_event::LONG_ARGS != 0)?;
                 AutoEventKind::Begin { ticks, name: front.bytes(name)?, args: front.bytes(args)? }
             }
-            _ => return Err(NoEvent::Unknown),
+            _ => return Err(NoEvent::UnknownType),
         };
         Ok(Self { what, len: bytes.len() - front.0.len() })
     }

@@ -178,11 +178,11 @@ fn spans_of_a_capture_that_ends_at_any_byte_are_some_of_all_and_those_before_the
             // Too few bytes to recognise a format.
             let Ok(reading) = read_bytes(&bytes[..len]) else { continue };
             let read_spans = spans_of(&reading);
-            for (place, span) in read_spans.iter().enumerate() {
+            for (index, span) in read_spans.iter().enumerate() {
                 // A call that is cut before its duration has an unknown one. A truncated text is shorter, and texts
                 // that follow their users may be missing.
                 let is_part = |whole: &&(i64, u64, &str)| {
-                    let is_last = place + 1 == read_spans.len();
+                    let is_last = index + 1 == read_spans.len();
                     whole.0 == span.0
                         && (whole.1 == span.1 || is_last && span.1 == 0)
                         && (whole.2 == span.2 || span.2.is_empty() || is_last && whole.2.starts_with(span.2))

@@ -36,12 +36,12 @@ fn naive(samples: &[Sample]) -> Vec<Seen> {
         if window.is_empty() { 0 } else { window[(window.len() - 1) / 2] }
     };
     let stands: Vec<(i64, i64, &[u32])> = (0..samples.len())
-        .map(|place| {
-            let (ts_ns, path) = &samples[place];
-            let usual = usual_at(place.min(gaps.len().saturating_sub(1)));
+        .map(|index| {
+            let (ts_ns, path) = &samples[index];
+            let usual = usual_at(index.min(gaps.len().saturating_sub(1)));
             let short = ts_ns + i64::try_from(usual).unwrap();
-            let end_ns = match gaps.get(place) {
-                Some(&gap) if gap <= usual * 5 => samples[place + 1].0,
+            let end_ns = match gaps.get(index) {
+                Some(&gap) if gap <= usual * 5 => samples[index + 1].0,
                 _ => short,
             };
             (*ts_ns, end_ns, path.as_slice())

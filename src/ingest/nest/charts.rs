@@ -149,7 +149,7 @@ impl<'a> SampleCharts<'a> {
 
 impl EventChart {
     /// Adds a sample, and appends the spans that have ended.
-    fn take(&mut self, sample: SpilledSample, is_untimed: bool, stacks: &Stacks, spans: &mut Vec<FlameSpan>) {
+    fn add_sample(&mut self, sample: SpilledSample, is_untimed: bool, stacks: &Stacks, spans: &mut Vec<FlameSpan>) {
         let SpilledSample { ts_ns, stack, drawn_ns } = sample;
         if is_untimed {
             let end_ns = ts_ns.saturating_add_unsigned(drawn_ns);
@@ -186,7 +186,7 @@ impl Nester<'_> {
             return spill.push(slot, sample);
         }
         *held_bytes -= chart.chart.memory_bytes();
-        chart.take(sample, is_untimed, self.stacks, spans);
+        chart.add_sample(sample, is_untimed, self.stacks, spans);
         let bytes = chart.chart.memory_bytes();
         match spill {
             Some((held_bytes_max, spill)) if bytes > 0 && *held_bytes + bytes > *held_bytes_max => {
@@ -248,7 +248,7 @@ impl Nester<'_> {
                     match record {
                         Spilled::Chart(before) => chart.chart = before,
                         Spilled::Sample(sample) => {
-                            chart.take(sample, is_untimed, self.stacks, &mut self.charts.spans);
+                            chart.add_sample(sample, is_untimed, self.stacks, &mut self.charts.spans);
                             self.push_flames(track, &mut lanes)?;
                         }
                     }

@@ -63,15 +63,15 @@ impl<'a> OpenBlobs<'a> {
 
     /// Returns the arguments of a span that ends, or the I/O error of the spill file.
     #[inline]
-    pub(super) fn take(&mut self, OpenBlob(word): OpenBlob) -> io::Result<Blob> {
+    pub(super) fn remove(&mut self, OpenBlob(word): OpenBlob) -> io::Result<Blob> {
         match word {
             0 => Ok(Blob::new()),
-            1.. if word % 2 == 1 => Ok(self.take_held((word / 2) as u32)),
+            1.. if word % 2 == 1 => Ok(self.remove_held((word / 2) as u32)),
             _ => self.read(word / 2 - 1),
         }
     }
 
-    fn take_held(&mut self, position: u32) -> Blob {
+    fn remove_held(&mut self, position: u32) -> Blob {
         let blob = std::mem::take(&mut self.blobs[position as usize]);
         self.held_bytes -= bytes_in_memory(blob.len());
         self.free.push(position);
@@ -113,7 +113,7 @@ mod tests {
             for (bytes, byte, taken) in steps {
                 if bytes % 3 == 0 && !open.is_empty() {
                     let (blob, expected): (OpenBlob, Vec<u8>) = open.swap_remove(taken.index(open.len()));
-                    prop_assert_eq!(&blobs.take(blob).unwrap()[..], expected);
+                    prop_assert_eq!(&blobs.remove(blob).unwrap()[..], expected);
                 } else {
                     let blob = vec![byte; bytes];
                     open.push((blobs.keep(&blob).unwrap(), blob));
@@ -121,7 +121,7 @@ mod tests {
                 prop_assert!(blobs.held_bytes <= held_bytes_max);
             }
             for (blob, expected) in open {
-                prop_assert_eq!(&blobs.take(blob).unwrap()[..], expected);
+                prop_assert_eq!(&blobs.remove(blob).unwrap()[..], expected);
             }
             prop_assert_eq!(blobs.held_bytes, 0);
         }

@@ -104,7 +104,7 @@ impl Nester<'_> {
             self.lose(Loss::UnmatchedEnd, track, end_ns);
             return Ok(());
         };
-        let begun = self.open_blobs.take(begin.blob)?;
+        let begun = self.open_blobs.remove(begin.blob)?;
         let detail =
             if blob.is_empty() { self.detail(&begun)? } else { self.detail_of(&begun, &Detail::decode(blob))? };
         self.ended(track, lane, (begin.start_ns, begin.name), end_ns, detail).map(drop)
@@ -154,7 +154,7 @@ impl Nester<'_> {
         end_ns: i64,
         end: &Detail<'_>,
     ) -> io::Result<LaneIdx> {
-        let begun = self.open_blobs.take(begin.blob)?;
+        let begun = self.open_blobs.remove(begin.blob)?;
         let detail = self.detail_of(&begun, end)?;
         self.ended(track, lane, (begin.start_ns, begin.name), end_ns, detail)
     }

@@ -36,8 +36,7 @@ const REST_TIME: Duration = Duration::from_secs(3);
 /// Interval of checks for cancellation.
 const LOOK_EVERY: Duration = Duration::from_millis(250);
 
-/// Bytes per read.
-const STEP_BYTES: usize = 64 << 10;
+const READ_BYTES: usize = 64 << 10;
 
 /// Limit for the line with the length of a chunk.
 const CHUNK_LINE_MAX: usize = 1 << 10;
@@ -142,7 +141,7 @@ impl Body {
     fn unpacked(&self) -> Result<Self, NoRequest> {
         let mut unpacked = self.memory.body();
         let mut decoder = MultiGzDecoder::new(&self.bytes[..]);
-        let mut step = vec![0; STEP_BYTES];
+        let mut step = vec![0; READ_BYTES];
         loop {
             let len =
                 decoder.read(&mut step).map_err(|_| NoRequest::Refused(400, "the body is not whole gzip data"))?;
@@ -215,14 +214,14 @@ impl HttpConnection {
         let until = Instant::now() + BODY_TIME;
         match head.length {
             BodyLength::None => {}
-            BodyLength::Bytes(bytes) => self.take(&mut body, bytes, until)?,
+            BodyLength::Bytes(bytes) => self.read_into(&mut body, bytes, until)?,
             BodyLength::Chunked => loop {
                 let bytes = self.chunk_length(until)?;
                 if bytes == 0 {
                     self.skip_trailers(until)?;
                     break;
                 }
-                self.take(&mut body, bytes, until)?;
+                self.read_into(&mut body, bytes, until)?;
                 self.line_end(until)?;
             },
         }
@@ -263,7 +262,7 @@ impl HttpConnection {
 
     /// Reads at least one more byte.
     fn more(&mut self, until: Instant) -> Result<(), NoRequest> {
-        let mut step = vec![0; STEP_BYTES];
+        let mut step = vec![0; READ_BYTES];
         let len = self.read(&mut step, until)?;
         self.ahead.extend_from_slice(&step[..len]);
         Ok(())
@@ -291,7 +290,7 @@ impl HttpConnection {
     }
 
     /// Moves bytes to the body, starting with the buffered ones.
-    fn take(&mut self, body: &mut Body, mut bytes: u64, until: Instant) -> Result<(), NoRequest> {
+    fn read_into(&mut self, body: &mut Body, mut bytes: u64, until: Instant) -> Result<(), NoRequest> {
         while bytes > 0 {
             if self.ahead.is_empty() {
                 self.more(until)?;

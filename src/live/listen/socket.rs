@@ -86,7 +86,7 @@ impl Listening {
             let is_last = self.stop.is_cancelled();
             match self.listener.accept() {
                 Ok((stream, _)) => {
-                    if !self.take(stream) {
+                    if !self.add_source(stream) {
                         break;
                     }
                 }
@@ -100,7 +100,7 @@ impl Listening {
     }
 
     /// Makes a connection a source. Returns false once the receiver is gone.
-    fn take(&mut self, stream: UnixStream) -> bool {
+    fn add_source(&mut self, stream: UnixStream) -> bool {
         let name = match peer(&stream) {
             Ok(name) => name,
             Err(who) => {

@@ -316,7 +316,7 @@ fn a_file_that_is_read_from_its_start_stays_in_order_with_what_runs() {
 }
 
 #[derive(Debug, Clone)]
-enum Step {
+enum ScheduleStep {
     /// An event of a source, at a distance from the wall time.
     Event {
         source: usize,
@@ -327,11 +327,11 @@ enum Step {
     End(usize),
 }
 
-fn steps() -> impl Strategy<Value = Vec<Step>> {
+fn steps() -> impl Strategy<Value = Vec<ScheduleStep>> {
     let step = prop_oneof![
-        6 => (0..4usize, -300..300i64).prop_map(|(source, offset)| Step::Event { source, offset }),
-        3 => (0..120u64).prop_map(Step::Wait),
-        1 => (0..4usize).prop_map(Step::End),
+        6 => (0..4usize, -300..300i64).prop_map(|(source, offset)| ScheduleStep::Event { source, offset }),
+        3 => (0..120u64).prop_map(ScheduleStep::Wait),
+        1 => (0..4usize).prop_map(ScheduleStep::End),
     ];
     proptest::collection::vec(step, 0..300)
 }
@@ -361,8 +361,8 @@ proptest! {
         };
         for step in steps {
             match step {
-                Step::Event { source, .. } if has_ended[source] => {}
-                Step::Event { source, offset } => {
+                ScheduleStep::Event { source, .. } if has_ended[source] => {}
+                ScheduleStep::Event { source, offset } => {
                     let key_ns = now_ns as i64 + offset;
                     let item = (key_ns, number);
                     // The source waits until there is room, like a blocked one.
@@ -375,8 +375,8 @@ proptest! {
                     came.push(item);
                     number += 1;
                 }
-                Step::Wait(ns) => now_ns += ns,
-                Step::End(source) => {
+                ScheduleStep::Wait(ns) => now_ns += ns,
+                ScheduleStep::End(source) => {
                     has_ended[source] = true;
                     orderer.end(source);
                 }

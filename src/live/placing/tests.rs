@@ -31,12 +31,12 @@ fn key(&(lane, row): &(u16, WindowRow)) -> (i64, u32, u16) {
 
 /// The settled rows, and the window after them.
 #[derive(Default)]
-struct Shown {
+struct Placements {
     window: TrackWindow,
     settled: Vec<(u16, WindowRow)>,
 }
 
-impl Shown {
+impl Placements {
     fn settle(&mut self, to_ns: i64, open: &[OpenRow]) {
         let settled = &mut self.settled;
         self.window.settle(to_ns, &mut open.to_vec(), &mut |placed| settled.extend(span_of(placed)));
@@ -81,7 +81,7 @@ proptest! {
         let mut rows: Vec<WindowRow> =
             (0u32..).zip(&spans).map(|(name, &(start_ns, dur_ns))| span(start_ns, start_ns + dur_ns, name)).collect();
         rows.sort_by_key(WindowRow::end_ns);
-        let mut shown = Shown::default();
+        let mut shown = Placements::default();
         for (count, row) in rows.iter().enumerate() {
             shown.window.add(*row).unwrap();
             if count % settle_every == 0 {
@@ -104,9 +104,9 @@ proptest! {
     fn spans_that_are_open_keep_their_lanes_when_what_is_in_them_is_settled(
         steps in proptest::collection::vec((any::<bool>(), prop_oneof![Just(0i64), 1i64..5], 0u8..10), 1..200),
     ) {
-        let (mut shown, mut stack, mut ended) = (Shown::default(), Vec::<OpenRow>::new(), Vec::new());
+        let (mut shown, mut stack, mut ended) = (Placements::default(), Vec::<OpenRow>::new(), Vec::new());
         let mut now_ns = 0;
-        let mut end = |open: OpenRow, number: u32, now_ns: i64, shown: &mut Shown| {
+        let mut end = |open: OpenRow, number: u32, now_ns: i64, shown: &mut Placements| {
             let mut row = span(open.start_ns, now_ns, open.name);
             row.order.end = Some(u64::from(number));
             shown.window.add(row).unwrap();
@@ -146,7 +146,7 @@ proptest! {
 
 #[test]
 fn rows_that_start_before_the_settled_ones_are_returned_and_move_nothing() {
-    let mut shown = Shown::default();
+    let mut shown = Placements::default();
     (0..10).for_each(|number| shown.window.add(span(number * 10, number * 10 + 5, 1)).unwrap());
     shown.settle(60, &[]);
     let before = shown.snapshot(&[], 100);

@@ -74,7 +74,7 @@ impl LaneCursor<'_> {
         *edge = self.block_before(to_ns);
         let summary = edge.and_then(|right_index| self.summary_between(left_index, right_index, from_ns, to_ns));
         if let Some(BlockSummary::ButEdges { left, right, .. }) = summary {
-            left.into_iter().chain(right).for_each(|place| self.prefetch(place));
+            left.into_iter().chain(right).for_each(|index| self.prefetch(index));
         }
         summary.unwrap_or(BlockSummary::Nothing)
     }
@@ -99,7 +99,7 @@ impl LaneCursor<'_> {
             Some(left) => BlockIdx { extent: left.extent + 1, block: 0 },
         };
         let left = match left_index {
-            Some(place) => Some(self.longest_of(place)?),
+            Some(index) => Some(self.longest_of(index)?),
             None => None,
         };
         let right = self.longest_of(right_index)?;
@@ -115,8 +115,8 @@ impl LaneCursor<'_> {
             return None;
         }
         let whole = if first_whole < right_index {
-            let place = self.longest_of_blocks(first_whole, right_index)?;
-            Some(self.longest_of(place)?)
+            let index = self.longest_of_blocks(first_whole, right_index)?;
+            Some(self.longest_of(index)?)
         } else {
             None
         };
@@ -145,33 +145,33 @@ impl LaneCursor<'_> {
             BlockSummary::ButEdges { left, right, candidates } => (left, right, candidates),
             BlockSummary::Nothing => return None,
         };
-        if let Some(place) = left {
-            let starts = self.decode(place.extent, place.block)?.starts();
+        if let Some(index) = left {
+            let starts = self.decode(index.extent, index.block)?.starts();
             let slot = starts.partition_point(|&start_ns| start_ns < from_ns);
             // The previous row may reach into the range; no other can, because rows of a lane do not overlap.
-            let reaching = slot.checked_sub(1).filter(|&slot| self.end_ns(place, slot) > Some(from_ns));
-            first = self.longest_of_slots(place, reaching.unwrap_or(slot)..BLOCK_ROWS);
+            let reaching = slot.checked_sub(1).filter(|&slot| self.end_ns(index, slot) > Some(from_ns));
+            first = self.longest_of_slots(index, reaching.unwrap_or(slot)..BLOCK_ROWS);
         }
-        if let Some(place) = right {
-            let starts = self.decode(place.extent, place.block)?.starts();
+        if let Some(index) = right {
+            let starts = self.decode(index.extent, index.block)?.starts();
             let end = starts.partition_point(|&start_ns| start_ns < to_ns);
-            last = self.longest_of_slots(place, 0..end);
+            last = self.longest_of_slots(index, 0..end);
         }
         first_longest([first, whole, last], |row| row.span.dur_ns)
     }
 
     /// Unpacks a block and returns the longest of some of its rows, the first of equals.
-    fn longest_of_slots(&mut self, place: BlockIdx, slots: Range<usize>) -> Option<LongestRow> {
-        let row = self.first_row(place)? + slots.start as u64;
-        let from = LanePosition { extent: place.extent, block: place.block, slot: slots.start, row };
+    fn longest_of_slots(&mut self, index: BlockIdx, slots: Range<usize>) -> Option<LongestRow> {
+        let row = self.first_row(index)? + slots.start as u64;
+        let from = LanePosition { extent: index.extent, block: index.block, slot: slots.start, row };
         let (position, dur_ns) = self.longest_in_block(from, slots.end)?;
-        let decoded = self.decode(place.extent, place.block)?;
+        let decoded = self.decode(index.extent, index.block)?;
         let (start_ns, name) = (decoded.starts()[position.slot], NameIdx(decoded.packed.name(position.slot)));
         Some(LongestRow { row: position.row, span: Span { start_ns, dur_ns, name, ..Span::default() } })
     }
 
-    fn end_ns(&mut self, place: BlockIdx, slot: usize) -> Option<i64> {
-        let decoded = self.decode(place.extent, place.block)?;
+    fn end_ns(&mut self, index: BlockIdx, slot: usize) -> Option<i64> {
+        let decoded = self.decode(index.extent, index.block)?;
         Some(decoded.starts().get(slot)?.saturating_add_unsigned(*decoded.values().get(slot)?))
     }
 
@@ -210,7 +210,7 @@ impl LaneCursor<'_> {
     /// Returns the block of the longest span of the whole blocks `from..to`, the first of equals.
     pub(super) fn longest_of_blocks(&mut self, from: BlockIdx, to: BlockIdx) -> Option<BlockIdx> {
         if from.extent == to.extent {
-            return self.longest_within(from.extent, from.block, to.block).map(|(place, _)| place);
+            return self.longest_within(from.extent, from.block, to.block).map(|(index, _)| index);
         }
         let first = self.longest_within(from.extent, from.block, usize::MAX);
         let nodes = self.lane.forest::<LongestNs>();
@@ -224,7 +224,7 @@ impl LaneCursor<'_> {
             }
         }
         let last = self.longest_within(to.extent, 0, to.block);
-        first_longest([first, between, last], |&(_, dur_ns)| dur_ns).map(|(place, _)| place)
+        first_longest([first, between, last], |&(_, dur_ns)| dur_ns).map(|(index, _)| index)
     }
 
     /// Returns the block of the longest span of the blocks `from..to` of an extent, the first of equals, and its
@@ -253,20 +253,20 @@ impl LaneCursor<'_> {
     }
 
     /// Returns the longest row of a block, from the directory.
-    fn longest_of(&mut self, place: BlockIdx) -> Option<LongestRow> {
-        let dur_ns = self.longest_ns(place)?;
-        let entry = self.extent(place.extent)?.directory().get(place.block)?;
+    fn longest_of(&mut self, index: BlockIdx) -> Option<LongestRow> {
+        let dur_ns = self.longest_ns(index)?;
+        let entry = self.extent(index.extent)?.directory().get(index.block)?;
         self.count.bytes += size_of::<BlockEntry>() as u64;
-        let row = self.first_row(place)? + u64::from(entry.longest_slot);
+        let row = self.first_row(index)? + u64::from(entry.longest_slot);
         let span = Span { start_ns: entry.longest_start_ns, dur_ns, name: entry.longest_name, ..Span::default() };
         Some(LongestRow { row, span })
     }
 
-    pub(super) fn position_of_longest(&mut self, place: BlockIdx) -> Option<(LanePosition, u64)> {
-        let dur_ns = self.longest_ns(place)?;
-        let slot = self.extent(place.extent)?.directory().get(place.block)?.longest_slot as usize;
-        let row = self.first_row(place)? + slot as u64;
-        Some((LanePosition { extent: place.extent, block: place.block, slot, row }, dur_ns))
+    pub(super) fn position_of_longest(&mut self, index: BlockIdx) -> Option<(LanePosition, u64)> {
+        let dur_ns = self.longest_ns(index)?;
+        let slot = self.extent(index.extent)?.directory().get(index.block)?.longest_slot as usize;
+        let row = self.first_row(index)? + slot as u64;
+        Some((LanePosition { extent: index.extent, block: index.block, slot, row }, dur_ns))
     }
 
     /// Returns the index of a block's first row in the lane.

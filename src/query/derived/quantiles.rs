@@ -24,11 +24,11 @@ impl DerivedSeries {
     /// Equivalent to sorting all durations.
     pub(super) fn quantile(&self, range: Range<usize>, percent: u8, work: &mut u64) -> Option<PointSummary> {
         let points = self.points().get(range.clone())?;
-        let place = rank(points.len(), percent).checked_sub(1)?;
+        let index = rank(points.len(), percent).checked_sub(1)?;
         if points.len() <= EXACT_MAX {
             *work += points.len() as u64;
             let mut durations: Vec<u64> = points.iter().map(|point| point.value).collect();
-            return Some(PointSummary::from_value(*durations.select_nth_unstable(place).1 as f64));
+            return Some(PointSummary::from_value(*durations.select_nth_unstable(index).1 as f64));
         }
         let mut counts = vec![0u64; FINEST_BUCKETS];
         let (first, end) = (range.start.div_ceil(STRIDE), range.end / STRIDE);
@@ -52,7 +52,7 @@ impl DerivedSeries {
         let mut before = 0;
         let bucket = counts.iter().position(|&count| {
             before += count;
-            before > place as u64
+            before > index as u64
         })?;
         let (least, most) = bucket_bounds(bucket, FINEST_LOG2);
         Some(PointSummary { least: least as f64, most: most as f64 })
@@ -67,7 +67,7 @@ mod tests {
     fn a_rank_is_the_first_that_so_many_of_a_hundred_do_not_exceed() {
         let ranks = [(0, 50), (1, 1), (1, 99), (2, 50), (3, 50), (100, 99), (101, 99)];
         let slow = |count: usize, percent: u8| {
-            (1..=count).find(|&place| place * 100 >= count * usize::from(percent)).unwrap_or(0)
+            (1..=count).find(|&rank| rank * 100 >= count * usize::from(percent)).unwrap_or(0)
         };
         for (count, percent) in ranks {
             assert_eq!(rank(count, percent), slow(count, percent), "{count} {percent}");

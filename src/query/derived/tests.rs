@@ -62,7 +62,7 @@ fn expected(
         DerivedKind::Quantile(percent) => {
             let mut durations: Vec<u64> = starting.iter().map(|span| span.dur_ns).collect();
             durations.sort_unstable();
-            let is_enough = |&place: &usize| (place + 1) * 100 >= durations.len() * usize::from(*percent);
+            let is_enough = |&index: &usize| (index + 1) * 100 >= durations.len() * usize::from(*percent);
             both(durations[(0..durations.len()).find(is_enough)?] as f64)
         }
         DerivedKind::Busy => {

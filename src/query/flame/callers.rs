@@ -133,8 +133,8 @@ fn take_apart(tree: &FlameTree, paths: &mut [OutwardPath], own_sum: &mut SampleS
     paths.sort_unstable_by_key(|path| (function(path), path.at));
     let mut groups: Vec<Range<usize>> = Vec::new();
     let mut path_count = 0;
-    for place in 0..paths.len() {
-        let path = paths[place];
+    for index in 0..paths.len() {
+        let path = paths[index];
         if path.at == FlameNodeIdx::ROOT {
             own_sum.add(path.sum);
             continue;

@@ -156,7 +156,7 @@ impl Functions {
 
     /// Returns whether a function has this key.
     #[must_use]
-    pub(super) fn has_key(&self, snapshot: &Snapshot, function: FunctionIdx, key: &FunctionKey) -> bool {
+    pub(crate) fn has_key(&self, snapshot: &Snapshot, function: FunctionIdx, key: &FunctionKey) -> bool {
         *self.text(snapshot, function) == *key.name
             && key.module.as_ref().is_none_or(|module| **module == *self.module(function))
     }
@@ -174,7 +174,7 @@ impl Functions {
 
 /// Assigns indices to the functions of a view, each the first time that it occurs.
 #[derive(Debug)]
-pub(super) struct FunctionBuilder<'s> {
+pub(crate) struct FunctionBuilder<'s> {
     snapshot: &'s Snapshot,
     functions: Functions,
     by_name: FxHashMap<(NameIdx, bool), FunctionIdx>,
@@ -198,7 +198,7 @@ impl<'s> FunctionBuilder<'s> {
     }
 
     /// Returns the function of a frame. With `by_module`, an unnamed frame is represented by its module.
-    pub(super) fn function(&mut self, name: NameIdx, by_module: bool) -> FunctionIdx {
+    pub(crate) fn function(&mut self, name: NameIdx, by_module: bool) -> FunctionIdx {
         if name == OTHERS {
             return FunctionIdx::OTHERS;
         }
@@ -261,7 +261,7 @@ impl<'s> FunctionBuilder<'s> {
     }
 
     #[must_use]
-    pub(super) fn functions(&self) -> &Functions {
+    pub(crate) fn functions(&self) -> &Functions {
         &self.functions
     }
 
@@ -277,7 +277,7 @@ impl<'s> FunctionBuilder<'s> {
         IDLE.contains(&self.functions.text(self.snapshot, function))
     }
 
-    pub(super) fn finish(self) -> Functions {
+    pub(crate) fn finish(self) -> Functions {
         self.functions
     }
 }

@@ -133,8 +133,8 @@ impl FlameTree {
     /// Computes the totals of all nodes from their own sums.
     pub(super) fn add_up(&mut self) {
         self.nodes.iter_mut().for_each(|node| node.total = node.own);
-        for place in (1..self.nodes.len()).rev() {
-            let FlameNode { parent, total, .. } = self.nodes[place];
+        for index in (1..self.nodes.len()).rev() {
+            let FlameNode { parent, total, .. } = self.nodes[index];
             self.nodes[parent.index()].total.add(total);
         }
     }

@@ -72,7 +72,7 @@ struct Steps<'c> {
 }
 
 impl Steps<'_> {
-    fn take(&mut self) -> Result<(), Cancelled> {
+    fn count_step(&mut self) -> Result<(), Cancelled> {
         self.taken += 1;
         if self.taken.is_multiple_of(STEPS_BETWEEN_CHECKS) { self.cancel.check() } else { Ok(()) }
     }
@@ -100,7 +100,7 @@ impl<'s, 'v> ViewBuilder<'s, 'v> {
         let mut builder = FlameTreeBuilder::default();
         let mut steps = Steps { cancel, taken: 0 };
         for (number, call) in calls.nodes().iter().enumerate() {
-            steps.take()?;
+            steps.count_step()?;
             let target = match targets.get(call.parent.index()).filter(|_| number > 0) {
                 None => Some(FlameNodeIdx::ROOT),
                 Some(None) => None,
@@ -198,7 +198,7 @@ fn find_above(
 ) -> Result<Option<FlameNodeIdx>, Cancelled> {
     let mut node = above;
     while role.has_recursion && node != FlameNodeIdx::ROOT {
-        steps.take()?;
+        steps.count_step()?;
         if tree.node(node).function == function {
             return Ok(Some(node));
         }

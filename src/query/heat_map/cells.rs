@@ -120,7 +120,7 @@ impl HeatCells {
 
     /// Returns the position of a duration on the scale, in rows from its lower end; may be outside.
     #[must_use]
-    pub(crate) fn place(&self, dur_ns: u64) -> f64 {
+    pub(crate) fn scale_position(&self, dur_ns: u64) -> f64 {
         let bucket = bucket_of(dur_ns, self.octave_log2);
         let (least, most) = bucket_bounds(bucket, self.octave_log2);
         let part = (dur_ns - least) as f64 / ((most - least) as f64 + 1.0);

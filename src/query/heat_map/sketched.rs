@@ -75,7 +75,7 @@ pub(crate) fn sketched(
         if !is_intact {
             return Ok(None);
         }
-        let parts = Parts::from_axis(axis, &time_ns);
+        let parts = ColumnShares::from_axis(axis, &time_ns);
         for (bucket, &count) in counts.iter().enumerate().filter(|(_, count)| **count > 0) {
             parts.spread(count, bucket, |column, count| map.add(column, bucket, count));
         }
@@ -90,13 +90,13 @@ fn children_or_itself(ledger: &Ledger, node: LedgerNode) -> Vec<LedgerNode> {
 }
 
 /// The columns that a time range overlaps, each with its share of the range.
-struct Parts {
+struct ColumnShares {
     first: usize,
     /// The time from the start of the range to the end of each column.
     ends_ns: Vec<u128>,
 }
 
-impl Parts {
+impl ColumnShares {
     fn from_axis(axis: HeatMapAxis, time_ns: &std::ops::Range<i64>) -> Self {
         let first = axis.column_of(time_ns.start.max(axis.start_ns())).unwrap_or(0);
         let last_ns = time_ns.end.saturating_sub(1).max(time_ns.start);

@@ -145,9 +145,12 @@ fn rows_are_no_more_than_there_is_room_for_and_no_fewer_than_they_could_be() {
         let finer = (0..=5).map(|log2| found.cells(log2).rows()).filter(|&rows| rows <= rows_max.max(octaves));
         assert_eq!(finer.max(), Some(cells.rows()), "{rows_max}");
         let (least, _) = cells.durations(usize::from(cells.has_zero));
-        assert_eq!(cells.place(least), 0.0);
+        assert_eq!(cells.scale_position(least), 0.0);
         let (_, most) = cells.durations(cells.rows() - 1);
-        assert!(cells.place(most) < cells.scale_rows() as f64 && cells.place(most + 1) == cells.scale_rows() as f64);
+        assert!(
+            cells.scale_position(most) < cells.scale_rows() as f64
+                && cells.scale_position(most + 1) == cells.scale_rows() as f64
+        );
     }
 }
 

@@ -175,7 +175,7 @@ fn paths_of(snapshot: &Snapshot, tree: &CallTree) -> BTreeMap<Vec<String>, [u64;
         path
     };
     let nodes = tree.nodes().iter().enumerate();
-    nodes.map(|(place, node)| (path(place), [node.count, node.own, node.total])).collect()
+    nodes.map(|(index, node)| (path(index), [node.count, node.own, node.total])).collect()
 }
 
 #[test]

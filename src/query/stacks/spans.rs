@@ -89,7 +89,7 @@ pub(super) fn add_up(
     let scope = scope.clone().without_last_ns();
     // Ledgers cover all spans.
     let is_filtered = !scope.matcher.is_every_row_of_lane();
-    let mut plan = if is_filtered { Plan::of_rows(snapshot, &scope) } else { Plan::new(snapshot, &scope, source) };
+    let mut plan = if is_filtered { Plan::from_rows(snapshot, &scope) } else { Plan::new(snapshot, &scope, source) };
     let mut whole = PathSumTable::new(paths_max.saturating_add(PATHS_BEYOND));
     let mut missing = PathSums::default();
     let mut work = CountWork { nodes: plan.nodes.len() as u64, ..CountWork::default() };

@@ -93,7 +93,7 @@ fn of_tree(tree: &CallTree) -> Paths {
         path
     };
     let nodes = tree.nodes().iter().enumerate().skip(1);
-    nodes.map(|(place, node)| (path(place), [node.count, node.own, node.total].map(u128::from))).collect()
+    nodes.map(|(index, node)| (path(index), [node.count, node.own, node.total].map(u128::from))).collect()
 }
 
 fn counted(snapshot: &Snapshot, scope: &Scope) -> CallPaths {

@@ -148,13 +148,13 @@ fn labelled(totals: &Totals, snapshot: &Snapshot) -> BTreeMap<String, NameTotals
         },
         GroupBy::Keys { name, track } => {
             let category = snapshot.names().get(group.name).category.unwrap_or("none");
-            let process = || snapshot.tracks().processes[group.place as usize].pid.to_string();
+            let process = || snapshot.tracks().processes[group.owner as usize].pid.to_string();
             let name = name.map(|key| match key {
                 NameKey::Name => group.name.0.to_string(),
                 NameKey::Category => category.to_owned(),
             });
             let track = track.map(|key| match key {
-                OwnerKey::Thread => group.place.to_string(),
+                OwnerKey::Thread => group.owner.to_string(),
                 OwnerKey::Process => process(),
             });
             name.into_iter().chain(track).collect::<Vec<_>>().join(" ")
@@ -167,10 +167,10 @@ fn labelled(totals: &Totals, snapshot: &Snapshot) -> BTreeMap<String, NameTotals
 fn pairs_beyond_the_most_are_one_row() {
     let growing = GrowingTotals::grouped("name,thread".parse().unwrap());
     growing.change(|totals| {
-        for place in 0..=Totals::PAIRS_MAX as u32 + 3 {
-            totals.row(SpanGroup { name: NameIdx(1), place }).count += 1;
+        for owner in 0..=Totals::PAIRS_MAX as u32 + 3 {
+            totals.row(SpanGroup { name: NameIdx(1), owner }).count += 1;
         }
-        totals.row(SpanGroup { name: NameIdx(1), place: 5 }).count += 1;
+        totals.row(SpanGroup { name: NameIdx(1), owner: 5 }).count += 1;
     });
     let totals = growing.into_totals();
     assert!(totals.has_others());

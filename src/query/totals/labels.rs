@@ -64,7 +64,7 @@ pub(crate) fn label_cells<'a>(
     let tables = snapshot.tracks();
     match track {
         Some(OwnerKey::Thread) => {
-            let track = snapshot.track(TrackIdx(group.place));
+            let track = snapshot.track(TrackIdx(group.owner));
             let process = &tables.processes[track.process.index()].name;
             let is_thread = track.key.kind == TrackKind::Thread;
             let [thread, other] = if is_thread { [&*track.name, ""] } else { ["", &*track.name] };
@@ -72,7 +72,7 @@ pub(crate) fn label_cells<'a>(
             cells.extend([LabelCell::Text(process), LabelCell::Text(thread), LabelCell::Text(other)]);
         }
         Some(OwnerKey::Process) => {
-            let process = &tables.processes[ProcessIdx(group.place).index()];
+            let process = &tables.processes[ProcessIdx(group.owner).index()];
             cells.extend([LabelCell::Id(&process.pid), LabelCell::Text(&process.name)]);
         }
         None => {}

@@ -52,7 +52,7 @@ impl Totals {
 
     /// Returns the totals of one group.
     #[must_use]
-    pub(crate) fn of_group(&self, group: SpanGroup) -> Option<&NameTotals> {
+    pub(crate) fn get(&self, group: SpanGroup) -> Option<&NameTotals> {
         Some(&self.rows[self.index_of(group)? as usize])
     }
 

@@ -14,7 +14,7 @@ use crate::store::DetailRef;
 use crate::store::details::DetailReader;
 
 /// Limit for the number of separate values.
-pub(super) const VALUES_MAX: usize = 1 << 16;
+pub(crate) const VALUES_MAX: usize = 1 << 16;
 
 /// Limit for the text bytes of separate values.
 const TEXT_BYTES_MAX: usize = 16 << 20;

@@ -191,9 +191,9 @@ fn curves_of_one_row_are_distinguishable_by_all_viewers_and_contrast_with_the_ba
     for (shade, ground) in SHADES.into_iter().zip([Rgba::opaque(0x16, 0x18, 0x1d), Rgba::opaque(255, 255, 255)]) {
         let series = palette(Hues::Usual, ColorBy::Name, shade).series;
         assert_eq!(series.len(), crate::scene::counter_overlay::OVERLAID_MAX);
-        for (place, &color) in series.iter().enumerate() {
+        for (index, &color) in series.iter().enumerate() {
             assert!(contrast(color, ground) >= 3.0, "{color:?} on {shade:?}");
-            for &other in &series[..place] {
+            for &other in &series[..index] {
                 let apart = ALL.map(|blindness| distance(color, other, blindness)).into_iter().fold(1.0, f64::min);
                 assert!(apart >= 0.14, "{color:?} and {other:?} on {shade:?}: {apart}");
             }

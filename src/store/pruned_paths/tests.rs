@@ -25,10 +25,10 @@ fn table(raw: &[(u32, u32, u64, u64)]) -> (Vec<PathRow>, Vec<PathSums>) {
             sums.push(added);
         }
     }
-    for place in (1..rows.len()).rev() {
-        let above = rows[place].parent.index();
+    for index in (1..rows.len()).rev() {
+        let above = rows[index].parent.index();
         if above > 0 {
-            sums[above].total_ns += sums[place].total_ns;
+            sums[above].total_ns += sums[index].total_ns;
         }
     }
     (rows, sums)
@@ -143,7 +143,7 @@ proptest! {
     fn any_bytes_unpack_without_a_panic(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
         if let Some(paths) = PrunedPaths::unpack(&bytes) {
             let (rows, sums) = paths.rows();
-            prop_assert!(rows.iter().enumerate().skip(1).all(|(place, row)| row.parent.index() < place));
+            prop_assert!(rows.iter().enumerate().skip(1).all(|(index, row)| row.parent.index() < index));
             prop_assert_eq!(rows.len(), sums.len());
         }
     }
@@ -162,7 +162,7 @@ fn a_path_of_65_536_frames_is_no_recursion() {
     let root = PathRow { parent: PathIdx::ROOT, name: NameIdx::EMPTY };
     let below = (0..1 << 16).map(|parent| PathRow { parent: PathIdx(parent), name: NameIdx(1) });
     let rows: Vec<PathRow> = std::iter::once(root).chain(below).collect();
-    let time = |place: usize| PathSums { starts: 1, total_ns: ((1 << 16) + 1 - place) as u128 };
+    let time = |index: usize| PathSums { starts: 1, total_ns: ((1 << 16) + 1 - index) as u128 };
     let sums: Vec<PathSums> = std::iter::once(PathSums::default()).chain((1..rows.len()).map(time)).collect();
     let paths = PrunedPaths::new(&rows, &sums, PruneShape { time_parts: 4, count_parts: 4, few_paths: 0 }).unwrap();
     let (kept, _) = paths.rows();

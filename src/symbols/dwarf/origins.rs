@@ -30,7 +30,7 @@ impl<'a, 'f> FunctionOrigin<'a, 'f> {
     pub(super) const NONE: Self = Self { linkage_name: None, name: None, origin: None };
 
     /// Records an attribute that names a function.
-    pub(super) fn take(&mut self, name: gimli::DwAt, value: AttributeValue<SectionReader<'a, 'f>>) {
+    pub(super) fn record(&mut self, name: gimli::DwAt, value: AttributeValue<SectionReader<'a, 'f>>) {
         match name {
             gimli::DW_AT_linkage_name | gimli::DW_AT_MIPS_linkage_name => self.linkage_name = Some(value),
             gimli::DW_AT_name => self.name = Some(value),
@@ -185,7 +185,7 @@ impl<'a, 'f> Origins<'a, 'f> {
             return in_scopes(unit, own);
         }
         let dwarf = if target.is_shared { unit.dwarf.sup()? } else { unit.dwarf };
-        let scopes = self.shared_scopes?.of_unit(self.unit_start(dwarf, target)?);
+        let scopes = self.shared_scopes?.get(self.unit_start(dwarf, target)?);
         let unit = UnitRef::new(dwarf, self.unit_at(dwarf, target)?);
         in_scopes(&unit, scopes.get_or_init(|| UnitScopes::read(&unit)))
     }
@@ -210,15 +210,15 @@ impl<'a, 'f> Origins<'a, 'f> {
         dwarf: &Dwarf<SectionReader<'a, 'f>>,
         target: Target,
     ) -> Option<&Unit<SectionReader<'a, 'f>>> {
-        let place = self.unit_start(dwarf, target)?;
-        if self.units.len() >= UNITS_MAX && !self.units.contains_key(&place) {
+        let start = self.unit_start(dwarf, target)?;
+        if self.units.len() >= UNITS_MAX && !self.units.contains_key(&start) {
             self.units.clear();
         }
         let read = || {
-            let header = dwarf.unit_header(DebugInfoOffset(place.offset)).ok()?;
+            let header = dwarf.unit_header(DebugInfoOffset(start.offset)).ok()?;
             Some(Box::new(dwarf.unit(header).ok()?))
         };
-        self.units.entry(place).or_insert_with(read).as_deref()
+        self.units.entry(start).or_insert_with(read).as_deref()
     }
 }
 
@@ -272,7 +272,7 @@ fn described<'a>(
     let mut function = FunctionOrigin::NONE;
     for specification in abbreviation.attributes() {
         let attribute = entries.read_attribute(*specification).ok()?;
-        function.take(attribute.name(), attribute.value());
+        function.record(attribute.name(), attribute.value());
     }
     let name = own_name(unit, target, &function);
     let origin = function.origin.and_then(|origin| referred(unit, target.is_shared, origin));

@@ -29,8 +29,8 @@ pub(super) struct SharedScopes(Mutex<FxHashMap<Target, Arc<OnceLock<UnitScopes>>
 
 impl SharedScopes {
     /// Returns the scopes of a unit, which may not be read yet.
-    pub(super) fn of_unit(&self, place: Target) -> Arc<OnceLock<UnitScopes>> {
-        Arc::clone(self.0.lock().unwrap_or_else(PoisonError::into_inner).entry(place).or_default())
+    pub(super) fn get(&self, unit_start: Target) -> Arc<OnceLock<UnitScopes>> {
+        Arc::clone(self.0.lock().unwrap_or_else(PoisonError::into_inner).entry(unit_start).or_default())
     }
 }
 

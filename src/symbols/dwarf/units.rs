@@ -57,7 +57,7 @@ impl EntryRanges {
     }
 
     /// Records an attribute of the ranges.
-    pub(super) fn take<'a, 'f>(
+    pub(super) fn record<'a, 'f>(
         &mut self,
         unit: &UnitRef<'_, SectionReader<'a, 'f>>,
         name: gimli::DwAt,
@@ -166,7 +166,7 @@ fn unit_addresses(
     let mut ranges = EntryRanges::default();
     for specification in abbreviation.attributes() {
         let attribute = entries.read_attribute(*specification)?;
-        ranges.take(&unit, attribute.name(), attribute.value())?;
+        ranges.record(&unit, attribute.name(), attribute.value())?;
     }
     let mut rows = Vec::new();
     let mut add = |begin, end| {

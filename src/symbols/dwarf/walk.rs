@@ -176,7 +176,7 @@ impl<'u, 'a, 'f> UnitFiles<'u, 'a, 'f> {
 }
 
 #[derive(Debug, Clone, Copy)]
-struct InlinedCall<'a> {
+struct InlinedFunction<'a> {
     name: Option<RawName<'a>>,
     /// The file of the call site.
     file: Option<u64>,
@@ -205,7 +205,7 @@ struct UnitWalk<'u, 'a, 'f, 'w> {
     functions: Vec<Option<RawName<'a>>>,
     /// For each wanted address, its function, and those inlined there, outermost first.
     owners: Vec<Option<u32>>,
-    inlined: Vec<Vec<InlinedCall<'a>>>,
+    inlined: Vec<Vec<InlinedFunction<'a>>>,
     scopes: Vec<EnclosingFunction>,
 }
 
@@ -330,7 +330,7 @@ impl<'u, 'a, 'f, 'w> UnitWalk<'u, 'a, 'f, 'w> {
         })?;
         if is_alive {
             let name = self.origins.name(&unit, offset, &entry.origin);
-            let call = InlinedCall { name, file: entry.call_file, line: entry.call_line };
+            let call = InlinedFunction { name, file: entry.call_file, line: entry.call_line };
             for row in inlined_rows {
                 // Ranges of one entry may overlap.
                 if inlined[row].len() == scope.inlined {
@@ -357,13 +357,13 @@ impl<'u, 'a, 'f, 'w> UnitWalk<'u, 'a, 'f, 'w> {
         for specification in abbreviation.attributes() {
             let attribute = entries.read_attribute(*specification)?;
             match (attribute.name(), attribute.value()) {
-                (name, value) if EntryRanges::is_part(name) => entry.ranges.take(&self.unit, name, value)?,
+                (name, value) if EntryRanges::is_part(name) => entry.ranges.record(&self.unit, name, value)?,
                 // File 0 means none before version 5.
                 (gimli::DW_AT_call_file, AttributeValue::FileIndex(file)) => {
                     entry.call_file = Some(file).filter(|&file| file > 0 || self.unit.header.version() >= 5);
                 }
                 (gimli::DW_AT_call_line, _) => entry.call_line = attribute.udata_value().unwrap_or(0) as u32,
-                (name, value) => entry.origin.take(name, value),
+                (name, value) => entry.origin.record(name, value),
             }
         }
         Ok(entry)

@@ -63,12 +63,12 @@ fn assert_whole(ours: &[Chain], theirs: &[Chain]) -> BTreeSet<String> {
     let spelled = |name: &str| name.split(".constprop").next().unwrap().replace("'lambda'(int)", "{lambda(int)#1}");
     for (ours, theirs) in ours.iter().zip(theirs) {
         assert_eq!(ours.len(), theirs.len(), "{ours:?}\n{theirs:?}");
-        let ((our_function, our_location), (function, place)) = (ours.last().unwrap(), theirs.last().unwrap());
-        assert_eq!((our_function, our_location), (&spelled(function), place));
-        for ((name, our_location), (function, place)) in ours.iter().zip(theirs) {
+        let ((our_function, our_location), (function, location)) = (ours.last().unwrap(), theirs.last().unwrap());
+        assert_eq!((our_function, our_location), (&spelled(function), location));
+        for ((name, our_location), (function, location)) in ours.iter().zip(theirs) {
             let function = spelled(function);
             assert!(*name == function || name.ends_with(&format!("::{function}")), "{name}, {function}");
-            assert_eq!(our_location, place);
+            assert_eq!(our_location, location);
         }
     }
     ours.iter().flatten().map(|(name, _)| name.clone()).collect()

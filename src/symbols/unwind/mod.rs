@@ -157,19 +157,19 @@ impl Unwinder for StackUnwinder {
         loop {
             let Some(address) = memory.registers[INSTRUCTION] else { return StackEnd::Damaged };
             let looked_up = if is_interrupted { address } else { address.wrapping_sub(1) };
-            let place = code.place(looked_up);
+            let location = code.locate(looked_up);
             let is_first = addresses.len() == first;
             if addresses.len() - first >= FRAMES_MAX {
                 return StackEnd::TooDeep;
             }
             // No code runs in unmapped memory, except for the sampled instruction.
-            if place.is_some() || is_first {
+            if location.is_some() || is_first {
                 addresses.push(address);
             }
-            let Some((row, offset)) = place else { return StackEnd::Damaged };
+            let Some((row, offset)) = location else { return StackEnd::Damaged };
             let rule = match self.rule(code, row, offset) {
                 Ok(rule) => rule,
-                Err(StackEnd::NoRules) if memory.step_by_frame_pointer(|caller| code.place(caller).is_some()) => {
+                Err(StackEnd::NoRules) if memory.step_by_frame_pointer(|caller| code.locate(caller).is_some()) => {
                     is_interrupted = false;
                     continue;
                 }

@@ -94,10 +94,10 @@ impl<'a> FrameMemory<'a> {
         caller[STACK_POINTER] = Some(frame);
         caller[INSTRUCTION] = None;
         let mut has_caller = false;
-        for (number, place) in &rule.registers {
+        for (number, location) in &rule.registers {
             let Some(register) = caller.get_mut(usize::from(*number)) else { continue };
-            *register = self.value(place, frame);
-            has_caller |= usize::from(*number) == INSTRUCTION && *place != RegisterLocation::Undefined;
+            *register = self.value(location, frame);
+            has_caller |= usize::from(*number) == INSTRUCTION && *location != RegisterLocation::Undefined;
         }
         if !has_caller || caller[INSTRUCTION] == Some(0) {
             return Err(StackEnd::Whole);
@@ -127,8 +127,8 @@ impl<'a> FrameMemory<'a> {
         true
     }
 
-    fn value(&self, place: &RegisterLocation, frame: u64) -> Option<u64> {
-        match place {
+    fn value(&self, location: &RegisterLocation, frame: u64) -> Option<u64> {
+        match location {
             RegisterLocation::Undefined => None,
             RegisterLocation::At(offset) => self.word(frame.wrapping_add_signed(*offset)),
             RegisterLocation::Value(offset) => Some(frame.wrapping_add_signed(*offset)),

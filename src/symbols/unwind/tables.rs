@@ -190,7 +190,7 @@ fn rule_of<'a: 'f, 'f, S: UnwindSection<Section<'a, 'f>>>(
     let return_address = entry.cie().return_address_register();
     let mut registers = Vec::new();
     for (register, rule) in row.registers() {
-        let place = match rule {
+        let location = match rule {
             RegisterRule::Offset(offset) => Some(RegisterLocation::At(*offset)),
             RegisterRule::ValOffset(offset) => Some(RegisterLocation::Value(*offset)),
             RegisterRule::Register(other) => u8::try_from(other.0).ok().map(RegisterLocation::Register),
@@ -200,8 +200,8 @@ fn rule_of<'a: 'f, 'f, S: UnwindSection<Section<'a, 'f>>>(
             RegisterRule::SameValue if *register != return_address => continue,
             _ => Some(RegisterLocation::Undefined),
         };
-        if let (Ok(number), Some(place)) = (u8::try_from(register.0), place) {
-            registers.push((number, place));
+        if let (Ok(number), Some(location)) = (u8::try_from(register.0), location) {
+            registers.push((number, location));
         }
     }
     registers.sort_unstable_by_key(|(number, _)| *number);

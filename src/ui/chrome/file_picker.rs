@@ -123,7 +123,7 @@ impl Picker {
             self.show_folder(ui, theme, &mut commands);
             self.show_entries(ui, theme, &mut commands);
             ui.add_space(4.0);
-            let keys = PickerKeys::take(ui);
+            let keys = PickerKeys::consume(ui);
             let typed = field::add(ui, &mut self.path_text, |field| {
                 field.hint_text("Name or path").desired_width(f32::INFINITY)
             });
@@ -251,7 +251,7 @@ struct PickerKeys {
 }
 
 impl PickerKeys {
-    fn take(ui: &Ui) -> Self {
+    fn consume(ui: &Ui) -> Self {
         /// Rows per press of Page down: somewhat less than are in view.
         const PAGE_ROWS: isize = 10;
         ui.input_mut(|input| {

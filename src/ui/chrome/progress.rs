@@ -43,16 +43,16 @@ fn show_density(ui: &mut Ui, histogram: &Histogram, theme: &Theme) {
     /// Width of a column in points; narrower ones blur on a screen without scaling.
     const COLUMN: f32 = 2.0;
     let (response, painter) = ui.allocate_painter(vec2(WIDTH, HEIGHT), Sense::hover());
-    let place = response.rect;
-    painter.rect_filled(place, 3.0, theme.canvas);
+    let rect = response.rect;
+    painter.rect_filled(rect, 3.0, theme.canvas);
     let counts = histogram.columns((WIDTH / COLUMN) as usize);
     let most = counts.iter().copied().max().unwrap_or(0).max(1);
-    let mut left = place.left();
+    let mut left = rect.left();
     for count in counts {
         if count > 0 {
             // The square root keeps small counts visible beside large ones.
             let height = ((count as f32 / most as f32).sqrt() * (HEIGHT - 4.0)).max(1.0);
-            let bar = Rect::from_min_max(pos2(left, place.bottom() - height), pos2(left + COLUMN, place.bottom()));
+            let bar = Rect::from_min_max(pos2(left, rect.bottom() - height), pos2(left + COLUMN, rect.bottom()));
             painter.rect_filled(bar, 0.0, theme.accent.gamma_multiply(0.8));
         }
         left += COLUMN;

@@ -35,8 +35,8 @@ pub(crate) fn show(ui: &mut Ui, tabs: &[TabTitle], theme: &Theme) -> Option<TabC
     let room = if is_crowded { room - LIST_WIDTH } else { room };
     let width = (room / tabs.len().max(1) as f32).clamp(WIDTH_MIN, WIDTH_MAX);
     if is_crowded {
-        let place = Rect::from_min_size(ui.max_rect().right_top() - vec2(LIST_WIDTH, 0.0), vec2(LIST_WIDTH, HEIGHT));
-        let mut corner = ui.new_child(egui::UiBuilder::new().max_rect(place).id_salt("list of tabs"));
+        let rect = Rect::from_min_size(ui.max_rect().right_top() - vec2(LIST_WIDTH, 0.0), vec2(LIST_WIDTH, HEIGHT));
+        let mut corner = ui.new_child(egui::UiBuilder::new().max_rect(rect).id_salt("list of tabs"));
         command = show_list(&mut corner, tabs);
     }
     egui::ScrollArea::horizontal().id_salt("tabs").max_width(room).show(ui, |ui| {
@@ -82,17 +82,17 @@ fn show_list(ui: &mut Ui, tabs: &[TabTitle]) -> Option<TabCommand> {
 }
 
 fn show_tab(ui: &mut Ui, tab: &TabTitle, width: f32, theme: &Theme, closed: &mut dyn FnMut(bool)) -> egui::Response {
-    let (place, response) = ui.allocate_exact_size(vec2(width, HEIGHT - 4.0), Sense::click());
+    let (rect, response) = ui.allocate_exact_size(vec2(width, HEIGHT - 4.0), Sense::click());
     let ground = match (tab.is_shown, response.hovered()) {
         (true, _) => theme.raised,
         (false, true) => theme.header,
         (false, false) => Color32::TRANSPARENT,
     };
     let painter = ui.painter();
-    painter.rect_filled(place, 4.0, ground);
+    painter.rect_filled(rect, 4.0, ground);
     if let Some(part) = tab.part {
-        let end = place.left() + place.width() * part.clamp(0.02, 1.0);
-        let bar = Rect::from_min_max(pos2(place.left(), place.bottom() - 2.0), pos2(end, place.bottom()));
+        let end = rect.left() + rect.width() * part.clamp(0.02, 1.0);
+        let bar = Rect::from_min_max(pos2(rect.left(), rect.bottom() - 2.0), pos2(end, rect.bottom()));
         painter.rect_filled(bar, 0.0, theme.accent);
     }
     let color = match (tab.has_failed, tab.is_shown) {
@@ -100,8 +100,8 @@ fn show_tab(ui: &mut Ui, tab: &TabTitle, width: f32, theme: &Theme, closed: &mut
         (false, true) => theme.text,
         (false, false) => theme.weak_text,
     };
-    let room = place.shrink2(vec2(8.0, 0.0));
-    let cross = Rect::from_min_max(pos2(room.right() - 16.0, place.top()), room.right_bottom());
+    let room = rect.shrink2(vec2(8.0, 0.0));
+    let cross = Rect::from_min_max(pos2(room.right() - 16.0, rect.top()), room.right_bottom());
     let text = RichText::new(shown(&tab.text).into_owned()).color(color);
     let name = room.with_max_x(cross.left() - 2.0);
     let layout = Layout::left_to_right(Align::Center);

@@ -96,12 +96,12 @@ impl DerivedPanel {
             enters |= ui.button("Add").clicked();
         });
         let scope = timeline.scope();
-        let place = if scope.range.is_some() || !scope.tracks.is_all() {
+        let scope_text = if scope.range.is_some() || !scope.tracks.is_all() {
             "Of the time and the tracks of the scope."
         } else {
             "Of the whole trace; a scope of time and tracks narrows it."
         };
-        ui.label(RichText::new(place).small().color(theme.weak_text));
+        ui.label(RichText::new(scope_text).small().color(theme.weak_text));
         if let Some(error) = &self.error {
             ui.label(RichText::new(&*shown(error)).color(theme.error));
         }

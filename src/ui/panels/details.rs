@@ -374,7 +374,7 @@ fn is_frame(snapshot: &Snapshot, row: RowIdx) -> bool {
     let innermost = snapshot.frames(StackIdx::from_value(sample.value)).next();
     let own = snapshot.names().get(snapshot.row(row).name);
     innermost
-        .map(|frame| snapshot.names().get(frame))
+        .map(|frame| snapshot.raw_names().get(frame))
         .is_some_and(|frame| (frame.text, frame.category) == (own.text, own.category))
 }
 

@@ -80,12 +80,12 @@ pub(super) fn group_label(totals: &Totals, group: SpanGroup, snapshot: &Snapshot
     let processes = &snapshot.tracks().processes;
     let track = track.map(|track| match track {
         OwnerKey::Thread => {
-            let track = snapshot.track(TrackIdx(group.place));
+            let track = snapshot.track(TrackIdx(group.owner));
             let (title, id) = track_title(track);
             let process = process_title(&processes[track.process.index()]);
             (title, [id, process].into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join("  ·  "))
         }
-        OwnerKey::Process => (process_title(&processes[group.place as usize]), String::new()),
+        OwnerKey::Process => (process_title(&processes[group.owner as usize]), String::new()),
     });
     let joined = |texts: [&str; 2], between: &str| match texts {
         ["", text] | [text, ""] => text.to_owned(),

@@ -150,17 +150,17 @@ impl HitList {
 
     /// Shows the list, and beside it the details of the selected row if they fit.
     pub(super) fn show(&mut self, ui: &mut Ui, view: &PanelView<'_>, content: &ListContent<'_>) -> Vec<Command> {
-        let place = ui.available_rect_before_wrap();
-        self.shows_beside = place.width() > BESIDE_POINTS;
+        let rect = ui.available_rect_before_wrap();
+        self.shows_beside = rect.width() > BESIDE_POINTS;
         let Some(details) = view.details.filter(|_| self.shows_beside) else {
             return self.show_table(ui, view, content);
         };
         let mut commands = Vec::new();
-        let list = place.with_max_x(place.left() + place.width() * 0.45);
+        let list = rect.with_max_x(rect.left() + rect.width() * 0.45);
         ui.scope_builder(egui::UiBuilder::new().max_rect(list), |ui| {
             commands.extend(self.show_table(ui, view, content));
         });
-        let beside = place.with_min_x(list.right() + 14.0);
+        let beside = rect.with_min_x(list.right() + 14.0);
         ui.scope_builder(egui::UiBuilder::new().max_rect(beside), |ui| {
             commands.extend(details.show(ui, view.context.theme));
         });

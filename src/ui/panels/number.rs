@@ -23,7 +23,7 @@ pub(crate) enum TableNumber {
 
 /// The digits before the decimal point, the point with the digits after it, and the unit.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Parts {
+struct NumberParts {
     whole: String,
     fraction: String,
     unit: &'static str,
@@ -43,7 +43,7 @@ impl TableNumber {
     /// Returns the text of a cell, such as `416.8 ms`.
     #[must_use]
     pub(crate) fn text(self) -> String {
-        let Parts { whole, fraction, unit } = self.parts();
+        let NumberParts { whole, fraction, unit } = self.parts();
         let gap = if unit.is_empty() { "" } else { " " };
         format!("{whole}{fraction}{gap}{unit}")
     }
@@ -73,26 +73,26 @@ impl TableNumber {
     }
 
     /// Truncates after the last digit and never rounds up, so no span appears longer than it is.
-    fn parts(self) -> Parts {
+    fn parts(self) -> NumberParts {
         match self {
-            Self::Count(count) => Parts { whole: grouped_digits(count), fraction: String::new(), unit: "" },
+            Self::Count(count) => NumberParts { whole: grouped_digits(count), fraction: String::new(), unit: "" },
             Self::Duration(ns) => duration_parts(ns),
             Self::Value(value) => value_parts(value),
-            Self::Share { whole: 0, .. } => Parts { whole: "-".to_owned(), fraction: String::new(), unit: "%" },
+            Self::Share { whole: 0, .. } => NumberParts { whole: "-".to_owned(), fraction: String::new(), unit: "%" },
             Self::Share { part, whole } => {
                 let thousandths = part.saturating_mul(1000) / whole;
                 if thousandths == 0 && part > 0 {
-                    return Parts { whole: "< 0".to_owned(), fraction: ".1".to_owned(), unit: "%" };
+                    return NumberParts { whole: "< 0".to_owned(), fraction: ".1".to_owned(), unit: "%" };
                 }
                 let whole = grouped_digits(saturated(thousandths / 10));
-                Parts { whole, fraction: format!(".{}", thousandths % 10), unit: "%" }
+                NumberParts { whole, fraction: format!(".{}", thousandths % 10), unit: "%" }
             }
         }
     }
 
     /// Paints the number into a cell. Decimal points and units of a column are aligned.
     pub(super) fn paint(self, painter: &Painter, cell: Rect, font: &FontId, (color, unit_color): (Color32, Color32)) {
-        let Parts { whole, fraction, unit } = self.parts();
+        let NumberParts { whole, fraction, unit } = self.parts();
         let width = |text: &str| {
             painter.fonts_mut(|fonts| text.chars().map(|letter| fonts.glyph_width(font, letter)).sum::<f32>())
         };
@@ -119,7 +119,7 @@ impl TableNumber {
     }
 }
 
-fn duration_parts(ns: u128) -> Parts {
+fn duration_parts(ns: u128) -> NumberParts {
     const UNITS: [(u128, &str); 5] =
         [(HOUR_NS as u128, "h"), (1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "µs"), (1, "ns")];
     let (unit_ns, unit) = UNITS.into_iter().find(|(unit_ns, _)| ns >= *unit_ns).unwrap_or((1, "ns"));
@@ -127,13 +127,13 @@ fn duration_parts(ns: u128) -> Parts {
     let decimals = if unit_ns == 1 { 0 } else { SIGNIFICANT_DIGITS.saturating_sub(whole.to_string().len()) };
     let thousandths = format!(".{:03}", ns % unit_ns * 1000 / unit_ns);
     let fraction = if decimals == 0 { String::new() } else { thousandths[..=decimals].to_owned() };
-    Parts { whole: grouped_digits(saturated(whole)), fraction, unit }
+    NumberParts { whole: grouped_digits(saturated(whole)), fraction, unit }
 }
 
 /// Formats values like the timeline, but small ones with an exponent: a rate of 0.0003 must not show as zero.
-fn value_parts(value: f64) -> Parts {
+fn value_parts(value: f64) -> NumberParts {
     if value != 0.0 && value.abs() < 0.01 {
-        return Parts { whole: format!("{value:.2e}"), fraction: String::new(), unit: "" };
+        return NumberParts { whole: format!("{value:.2e}"), fraction: String::new(), unit: "" };
     }
     let text = value_text(value);
     let (digits, unit) = match text.chars().last() {
@@ -144,7 +144,7 @@ fn value_parts(value: f64) -> Parts {
         _ => (&*text, ""),
     };
     let point = digits.find('.').unwrap_or(digits.len());
-    Parts { whole: digits[..point].to_owned(), fraction: digits[point..].to_owned(), unit }
+    NumberParts { whole: digits[..point].to_owned(), fraction: digits[point..].to_owned(), unit }
 }
 
 /// Returns a fraction of a whole, from 0 to 1.

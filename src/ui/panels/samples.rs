@@ -282,15 +282,15 @@ impl DockPanel for SamplesPanel {
         ui.horizontal(|ui| self.show_head(ui, view, &mut commands));
         commands.extend(self.ask(view.scope()));
         commands.extend(self.ask_sandwich());
-        let place = ui.available_rect_before_wrap();
-        let has_chosen = self.chosen.is_some() && self.by == SampleBy::Function && place.width() > NARROW_POINTS;
-        let table = if has_chosen { place.with_max_x(place.left() + place.width() * TABLE_PART) } else { place };
+        let rect = ui.available_rect_before_wrap();
+        let has_chosen = self.chosen.is_some() && self.by == SampleBy::Function && rect.width() > NARROW_POINTS;
+        let table = if has_chosen { rect.with_max_x(rect.left() + rect.width() * TABLE_PART) } else { rect };
         ui.scope_builder(egui::UiBuilder::new().max_rect(table), |ui| self.show_table(ui, view, &mut commands));
         // Runs after the table, which restores the saved sort order.
         let order = self.rows.take_request().map(|(lines, sort)| Question::OrderSamples(PtrEq(lines), sort));
         commands.extend(order.map(|order| Command::Panel(PanelCommand::Ask(order))));
         if has_chosen {
-            let beside = place.with_min_x(table.right() + 14.0);
+            let beside = rect.with_min_x(table.right() + 14.0);
             ui.scope_builder(egui::UiBuilder::new().max_rect(beside), |ui| self.show_sandwich(ui, view, &mut commands));
         }
         commands

@@ -108,11 +108,11 @@ impl SourcesPanel {
         timeline: &Timeline,
         theme: &Theme,
     ) -> Option<Command> {
-        let (place, response) = ui.allocate_exact_size(vec2(24.0, ui.spacing().interact_size.y), Sense::drag());
+        let (rect, response) = ui.allocate_exact_size(vec2(24.0, ui.spacing().interact_size.y), Sense::drag());
         response.widget_info(|| WidgetInfo::labeled(Role::Slider, true, format!("Drag to move: {}", shown(name))));
         let is_active = response.hovered() || response.dragged();
         let stroke = Stroke::new(1.5, if is_active { theme.accent } else { theme.weak_text });
-        let (left, right) = (place.center() - vec2(8.0, 0.0), place.center() + vec2(8.0, 0.0));
+        let (left, right) = (rect.center() - vec2(8.0, 0.0), rect.center() + vec2(8.0, 0.0));
         ui.painter().line_segment([left, right], stroke);
         for (tip, inwards) in [(left, 4.0), (right, -4.0)] {
             ui.painter().line_segment([tip, tip + vec2(inwards, -4.0)], stroke);

@@ -268,9 +268,9 @@ impl StatisticsPanel {
                 }
             });
         });
-        let place = ui.available_rect_before_wrap();
-        let has_facts = self.rows.chosen.is_some() && place.width() > 700.0;
-        let table = if has_facts { place.with_max_x(place.left() + place.width() * 0.62) } else { place };
+        let rect = ui.available_rect_before_wrap();
+        let has_facts = self.rows.chosen.is_some() && rect.width() > 700.0;
+        let table = if has_facts { rect.with_max_x(rect.left() + rect.width() * 0.62) } else { rect };
         ui.scope_builder(egui::UiBuilder::new().max_rect(table), |ui| {
             let absence = self.absence(snapshot, ui.ctx()).filter(|_| progress.is_none());
             commands.extend(self.show_table(ui, absence.as_deref(), context));
@@ -278,7 +278,7 @@ impl StatisticsPanel {
         // Runs after the table, which restores the saved sort order.
         commands.extend(self.ask_lines(view));
         if has_facts {
-            let beside = place.with_min_x(table.right() + 14.0);
+            let beside = rect.with_min_x(table.right() + 14.0);
             ui.scope_builder(egui::UiBuilder::new().max_rect(beside), |ui| {
                 self.show_chosen(ui, snapshot, theme, &mut commands);
             });
@@ -368,7 +368,7 @@ impl StatisticsPanel {
             });
         });
         ScrollArea::vertical().id_salt("chosen").auto_shrink(false).show(ui, |ui| {
-            if let Some(totals) = totals.of_group(group) {
+            if let Some(totals) = totals.get(group) {
                 // Four bars per octave resolve a factor of 1.2.
                 let bars = totals.sketch().bars(2);
                 let counts: Vec<u64> = bars.iter().map(|bar| bar.count).collect();

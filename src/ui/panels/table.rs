@@ -378,8 +378,8 @@ impl TableView {
                 break;
             }
             let top = body.top() + (row as f64 - self.top) as f32 * self.row_points;
-            let place = Rect::from_x_y_ranges(body.x_range(), top..=top + self.row_points);
-            if !place.intersect(body).is_positive() {
+            let rect = Rect::from_x_y_ranges(body.x_range(), top..=top + self.row_points);
+            if !rect.intersect(body).is_positive() {
                 continue;
             }
             if !rows.is_loaded(row) {
@@ -387,7 +387,7 @@ impl TableView {
                 break;
             }
             self.last_shown = Some(row);
-            self.show_row(ui, painting, (place, body), (slot, row), rows, shown);
+            self.show_row(ui, painting, (rect, body), (slot, row), rows, shown);
         }
         let rows_in_view = first..count.min(first + slot_count(in_view));
         let top = body.top() + (first as f64 - self.top) as f32 * self.row_points;
@@ -401,27 +401,27 @@ impl TableView {
         &mut self,
         ui: &Ui,
         painting: &Painting<'_>,
-        (place, body): (Rect, Rect),
+        (rect, body): (Rect, Rect),
         (slot, row): (u64, u64),
         rows: &dyn Rows,
         shown: &mut TableResponse,
     ) {
         let theme = painting.look.theme;
         // Identified by its slot on the screen, so that the focus stays there while the table scrolls.
-        let response = ui.interact(place.intersect(body), painting.slot_id(slot), Sense::click());
+        let response = ui.interact(rect.intersect(body), painting.slot_id(slot), Sense::click());
         let is_chosen = rows.is_chosen(row);
         response.widget_info(|| WidgetInfo::selected(Role::ListItem, true, is_chosen, rows.spoken(row)));
         let painter = ui.painter_at(body.intersect(ui.clip_rect()));
         if is_chosen || response.hovered() || response.has_focus() {
-            painter.rect_filled(place, 2.0, if is_chosen { theme.raised } else { theme.header });
+            painter.rect_filled(rect, 2.0, if is_chosen { theme.raised } else { theme.header });
         }
         if response.has_focus() {
             let stroke = egui::Stroke::new(1.0, theme.accent);
-            painter.rect_stroke(place.shrink(0.5), 2.0, stroke, egui::StrokeKind::Inside);
+            painter.rect_stroke(rect.shrink(0.5), 2.0, stroke, egui::StrokeKind::Inside);
         }
         for &number in &painting.visible {
             let column = &painting.columns[number];
-            let cell = painting.cell(place, number);
+            let cell = painting.cell(rect, number);
             let is_sorted = self.layout.sorted_by == Some(number);
             if let Some(part) = rows.bar(row, number).filter(|_| is_sorted || !column.is_sortable) {
                 painter.rect_filled(marks::bar(cell, part), 1.0, theme.accent.gamma_multiply(0.22));
@@ -433,7 +433,7 @@ impl TableView {
             shown.clicked = Some(row);
             response.request_focus();
         }
-        let column = response.hover_pos().or(response.interact_pointer_pos()).map(|at| painting.column_at(place, at.x));
+        let column = response.hover_pos().or(response.interact_pointer_pos()).map(|at| painting.column_at(rect, at.x));
         if let Some(column) = column.filter(|_| response.secondary_clicked()) {
             self.menu = Some(OpenMenu { slot, row, column });
         }
@@ -556,24 +556,24 @@ fn show_menu(ui: &mut Ui, painting: &Painting<'_>, open: OpenMenu, rows: &dyn Ro
     commands
 }
 
-fn show_total(ui: &Ui, painting: &Painting<'_>, place: Rect, rows: &dyn Rows) {
+fn show_total(ui: &Ui, painting: &Painting<'_>, rect: Rect, rows: &dyn Rows) {
     let theme = painting.look.theme;
-    ui.painter().hline(place.x_range(), place.top(), egui::Stroke::new(1.0, theme.line));
+    ui.painter().hline(rect.x_range(), rect.top(), egui::Stroke::new(1.0, theme.line));
     let mut spoken = Vec::new();
     for &number in &painting.visible {
         let column = &painting.columns[number];
         let cell = rows.total(number).unwrap_or(TableCell::Empty);
-        paint_cell(ui.painter(), painting.cell(place, number), &cell, column.is_number, theme);
+        paint_cell(ui.painter(), painting.cell(rect, number), &cell, column.is_number, theme);
         spoken.push(match &cell {
             TableCell::Empty => continue,
             TableCell::Text(text) => text.clone().into_owned(),
             TableCell::Number(value) => format!("{} {}", column.title, value.text()),
         });
     }
-    let response = ui.interact(place, painting.id.with("total"), Sense::hover());
+    let response = ui.interact(rect, painting.id.with("total"), Sense::hover());
     response.widget_info(|| WidgetInfo::labeled(Role::Label, true, spoken.join(", ")));
     let Some(at) = response.hover_pos() else { return };
-    if let Some(TableCell::Number(number)) = rows.total(painting.column_at(place, at.x)) {
+    if let Some(TableCell::Number(number)) = rows.total(painting.column_at(rect, at.x)) {
         response.on_hover_text(number.exact());
     }
 }

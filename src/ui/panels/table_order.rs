@@ -231,9 +231,9 @@ mod tests {
 
     /// Rows of numbers, which match the words that they contain.
     #[derive(Debug)]
-    struct Numbers(Vec<u32>);
+    struct NumberRows(Vec<u32>);
 
-    impl TableData for Numbers {
+    impl TableData for NumberRows {
         type Facts = u32;
 
         fn count(&self) -> usize {
@@ -250,13 +250,13 @@ mod tests {
         }
     }
 
-    fn shown(table: &OrderedTable<Numbers>) -> Vec<u32> {
+    fn shown(table: &OrderedTable<NumberRows>) -> Vec<u32> {
         let rows = (0..table.count()).map(|row| table.row(row).unwrap());
         rows.map(|row| table.data().unwrap().0[row]).collect()
     }
 
     /// Runs the order that the table asks for.
-    fn answer(table: &mut OrderedTable<Numbers>) -> Option<Arc<OrderedRows<Numbers>>> {
+    fn answer(table: &mut OrderedTable<NumberRows>) -> Option<Arc<OrderedRows<NumberRows>>> {
         let (data, sort) = table.take_request()?;
         Some(Arc::new(OrderedRows::new(data, sort, &Cancel::default()).unwrap()))
     }
@@ -264,7 +264,7 @@ mod tests {
     #[test]
     fn small_tables_are_in_order_at_once_and_ties_keep_their_order() {
         let mut table = OrderedTable::default();
-        table.set_data(Arc::new(Numbers(vec![3, 12, 1, 12])));
+        table.set_data(Arc::new(NumberRows(vec![3, 12, 1, 12])));
         assert_eq!(shown(&table), [3, 12, 1, 12]);
         table.sort(0, false);
         let rows: Vec<_> = (0..4).map(|row| table.row(row).unwrap()).collect();
@@ -283,7 +283,7 @@ mod tests {
     fn large_tables_keep_their_rows_until_the_newest_order_has_arrived() {
         let large = ROWS_IN_FRAME_MAX as u32 + 1;
         let mut table = OrderedTable::default();
-        table.set_data(Arc::new(Numbers((0..large).collect())));
+        table.set_data(Arc::new(NumberRows((0..large).collect())));
         assert_eq!((table.count(), table.is_in_order()), (0, false));
         let first = answer(&mut table).unwrap();
         assert!(table.take_request().is_none(), "one order is asked for once");
@@ -300,9 +300,9 @@ mod tests {
         table.set_ordered(wanted);
         assert_eq!((shown(&table), table.sorted_by()), (vec![4096], Some((0, false))));
 
-        table.set_data(Arc::new(Numbers((1..=large).collect())));
+        table.set_data(Arc::new(NumberRows((1..=large).collect())));
         let of_old_data = answer(&mut table).unwrap();
-        table.set_data(Arc::new(Numbers((2..large + 2).collect())));
+        table.set_data(Arc::new(NumberRows((2..large + 2).collect())));
         table.set_ordered(of_old_data);
         assert!(!table.is_in_order(), "rows that were replaced are not shown");
         let ordered = answer(&mut table).unwrap();
@@ -312,7 +312,7 @@ mod tests {
 
     #[test]
     fn orders_end_when_cancelled() {
-        let (cancel, data) = (Cancel::default(), Arc::new(Numbers(vec![1, 2])));
+        let (cancel, data) = (Cancel::default(), Arc::new(NumberRows(vec![1, 2])));
         cancel.cancel();
         assert!(OrderedRows::new(data, TableSort::default(), &cancel).is_err());
     }

@@ -36,7 +36,7 @@ impl PanelValue {
 
     /// Sets the key of an argument, for copying.
     #[must_use]
-    pub(crate) fn parse_argument(self, key: &str) -> Self {
+    pub(crate) fn with_argument(self, key: &str) -> Self {
         Self { key: Some(key.to_owned()), ..self }
     }
 

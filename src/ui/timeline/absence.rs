@@ -29,8 +29,8 @@ pub(super) fn show(timeline: &Timeline, ui: &mut Ui, layout: &TimelineLayout, th
     } else {
         return None;
     };
-    let place = Rect::from_center_size(layout.canvas.center(), vec2(layout.canvas.width() - 20.0, HEIGHT));
-    let builder = UiBuilder::new().max_rect(place).layout(Layout::top_down(Align::Center));
+    let rect = Rect::from_center_size(layout.canvas.center(), vec2(layout.canvas.width() - 20.0, HEIGHT));
+    let builder = UiBuilder::new().max_rect(rect).layout(Layout::top_down(Align::Center));
     let shown = ui.scope_builder(builder, |ui| {
         ui.label(RichText::new(text).color(theme.weak_text));
         remedy.and_then(|(title, command)| ui.link(title).clicked().then_some(command))

@@ -107,7 +107,7 @@ pub(crate) struct Flag<'a> {
     mark: &'a Bookmark,
     name: String,
     /// Its rectangle on the ruler.
-    pub(crate) place: Rect,
+    pub(crate) rect: Rect,
 }
 
 /// Returns the flags of the bookmarks in view.
@@ -131,8 +131,8 @@ pub(super) fn flags<'a>(timeline: &'a Timeline, ui: &Ui, layout: &TimelineLayout
             (name, width)
         });
         let left = layout.ruler.left() + as_f32(x_px) / timeline.scale();
-        let place = Rect::from_min_size(pos2(left, layout.ruler.top() + 2.0), vec2(width + 9.0, HEIGHT));
-        flags.push(Flag { mark, name, place });
+        let rect = Rect::from_min_size(pos2(left, layout.ruler.top() + 2.0), vec2(width + 9.0, HEIGHT));
+        flags.push(Flag { mark, name, rect });
     }
     flags
 }
@@ -147,17 +147,17 @@ pub(super) fn show(
 ) -> Vec<Command> {
     let mut commands = Vec::new();
     let chosen = timeline.overlays.bookmarks().chosen().map(|mark| mark.id);
-    for Flag { mark, name, place } in flags {
+    for Flag { mark, name, rect } in flags {
         let color = if chosen == Some(mark.id) { theme.warning } else { theme.weak_text };
         let line = Stroke::new(1.0, color);
-        ui.painter_at(layout.rows()).vline(place.left(), layout.rows().y_range(), line);
+        ui.painter_at(layout.rows()).vline(rect.left(), layout.rows().y_range(), line);
         let painter = ui.painter_at(layout.ruler);
-        painter.vline(place.left(), layout.ruler.y_range(), line);
-        painter.rect_filled(*place, 2.0, color);
+        painter.vline(rect.left(), layout.ruler.y_range(), line);
+        painter.rect_filled(*rect, 2.0, color);
         let font = FontId::proportional(TEXT_POINTS);
-        painter.text(place.left_center() + vec2(4.0, 0.0), Align2::LEFT_CENTER, on_screen(name), font, theme.canvas);
+        painter.text(rect.left_center() + vec2(4.0, 0.0), Align2::LEFT_CENTER, on_screen(name), font, theme.canvas);
         let response =
-            ui.interact(place.intersect(layout.ruler), ui.scope_id().with(("marker", mark.id)), Sense::click());
+            ui.interact(rect.intersect(layout.ruler), ui.scope_id().with(("marker", mark.id)), Sense::click());
         response.widget_info(|| {
             egui::WidgetInfo::labeled(egui::Role::Button, true, format!("Marker {}", shown(&mark.title())))
         });

@@ -103,16 +103,16 @@ pub(super) fn show_name_field(
     timeline: &Timeline,
     ui: &mut Ui,
     group: CustomGroupId,
-    place: Rect,
+    rect: Rect,
     theme: &Theme,
 ) -> Vec<Command> {
     let ask = |command| Command::Timeline(TimelineCommand::Rows(RowCommand::Group(command)));
     let Some(named) = timeline.tracks.arrangement().custom_groups.get(group) else { return Vec::new() };
     let mut name = named.name.clone();
-    let mut ui = ui.new_child(UiBuilder::new().max_rect(place).id_salt("name of a group"));
-    ui.set_clip_rect(place);
+    let mut ui = ui.new_child(UiBuilder::new().max_rect(rect).id_salt("name of a group"));
+    ui.set_clip_rect(rect);
     let keys = EventFilter { escape: true, horizontal_arrows: true, ..EventFilter::default() };
-    let response = field::add_sized(&mut ui, place.size(), &mut name, |field| {
+    let response = field::add_sized(&mut ui, rect.size(), &mut name, |field| {
         let field = field.hint_text(group.default_name()).background_color(theme.canvas).event_filter(keys);
         field.align(egui::Align2::LEFT_CENTER)
     });

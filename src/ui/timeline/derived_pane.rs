@@ -148,8 +148,8 @@ impl DerivedPane {
     }
 
     /// Returns the series of the last frame, at a position of the window.
-    pub(super) fn shape(&self, place: Rect) -> Option<Shape> {
-        self.drawn.as_ref().map(|drawn| drawn.rects.shape(place))
+    pub(super) fn shape(&self, rect: Rect) -> Option<Shape> {
+        self.drawn.as_ref().map(|drawn| drawn.rects.shape(rect))
     }
 
     /// Returns the value range of a row, once it is drawn.

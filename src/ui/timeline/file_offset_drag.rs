@@ -91,11 +91,11 @@ impl Timeline {
         let painter = ui.painter_at(layout.rows());
         let galley = painter.layout_no_wrap(text, FontId::proportional(12.0), theme.canvas);
         let size = galley.size() + vec2(12.0, 6.0);
-        let place = Align2::LEFT_BOTTOM.anchor_size(at + vec2(12.0, -8.0), size);
+        let rect = Align2::LEFT_BOTTOM.anchor_size(at + vec2(12.0, -8.0), size);
         // Beside the pointer, but always in view.
         let rightmost = (layout.rows().right() - size.x).max(layout.rows().left());
-        let place = Rect::from_min_size(place.min.min(egui::pos2(rightmost, place.top())), size);
-        painter.rect_filled(place, 4.0, theme.accent);
-        painter.galley(place.min + vec2(6.0, 3.0), galley, theme.canvas);
+        let rect = Rect::from_min_size(rect.min.min(egui::pos2(rightmost, rect.top())), size);
+        painter.rect_filled(rect, 4.0, theme.accent);
+        painter.galley(rect.min + vec2(6.0, 3.0), galley, theme.canvas);
     }
 }

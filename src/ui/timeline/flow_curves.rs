@@ -69,7 +69,7 @@ fn middle_of(timeline: &Timeline, rows: &ShownPane<'_>, row: RowIdx) -> Option<f
     const REACH: f32 = 4000.0;
     let track = timeline.snapshot.lane(row.lane).track;
     let layout = &rows.pane.layout;
-    let own = layout.row_of(row.lane, track).map(|place| (place.top_px, place.height_px));
+    let own = layout.row_of(row.lane, track).map(|layout_row| (layout_row.top_px, layout_row.height_px));
     let group = || {
         let mut above: Vec<_> = timeline.kinds_above(track).chain([GroupKind::Track(track)]).collect();
         above.reverse();

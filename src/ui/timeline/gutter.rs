@@ -117,8 +117,8 @@ fn show_group(
     let legend = if let GroupKind::Track(track) = group.kind { timeline.legend(track) } else { Vec::new() };
     if !folded {
         let left = rect.left() + 10.0 * f32::from(level) + INDENT;
-        let place = Rect::from_min_max(pos2(left, free_top), pos2(rect.right() - 10.0, rect.bottom()));
-        paint_legend(ui, theme, &legend, place, clip);
+        let legend_rect = Rect::from_min_max(pos2(left, free_top), pos2(rect.right() - 10.0, rect.bottom()));
+        paint_legend(ui, theme, &legend, legend_rect, clip);
     }
     buttons.show(ui, id, &name, middle, theme, commands);
     let state = if folded { "folded" } else { "unfolded" };
@@ -146,8 +146,8 @@ fn show_group(
     if let GroupKind::Custom(named) = group.kind
         && timeline.tracks.named() == Some(named)
     {
-        let place = Rect::from_min_max(pos2(rect.left() + INDENT, rect.top() + 1.0), rect.max - vec2(4.0, 2.0));
-        commands.extend(show_name_field(timeline, ui, named, place.intersect(clip), theme));
+        let field_rect = Rect::from_min_max(pos2(rect.left() + INDENT, rect.top() + 1.0), rect.max - vec2(4.0, 2.0));
+        commands.extend(show_name_field(timeline, ui, named, field_rect.intersect(clip), theme));
     }
     response.on_hover_text(tip(timeline, group.kind, &(title + &named), &beside));
 }
@@ -322,10 +322,10 @@ impl Buttons {
         let right = name.rect.right() - 6.0;
         for button in self.0 {
             let x = right - (button.sign.slot() + 0.5) * Self::WIDTH;
-            let place = Rect::from_center_size(pos2(x, middle), vec2(Self::WIDTH, 18.0));
-            let response = ui.interact(place.intersect(name.clip), id.with(button.label), Sense::click());
+            let button_rect = Rect::from_center_size(pos2(x, middle), vec2(Self::WIDTH, 18.0));
+            let response = ui.interact(button_rect.intersect(name.clip), id.with(button.label), Sense::click());
             let color = if response.hovered() || button.strong { theme.accent } else { theme.weak_text };
-            paint_sign(&ui.painter_at(name.clip), place.center(), button.sign, button.strong, color);
+            paint_sign(&ui.painter_at(name.clip), button_rect.center(), button.sign, button.strong, color);
             response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, true, button.label));
             if response.clicked() {
                 commands.push(rows(button.command));

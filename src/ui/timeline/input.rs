@@ -201,8 +201,8 @@ fn wheel(timeline: &mut Timeline, ui: &Ui, layout: &TimelineLayout) {
         (input.smooth_scroll_delta(), input.zoom_delta(), is_pinch)
     });
     let scale = f64::from(timeline.scale());
-    let Some((at, place)) = wheel_target(timeline, ui, layout) else { return };
-    let only_scrolls = place == WheelTarget::Rows;
+    let Some((at, target)) = wheel_target(timeline, ui, layout) else { return };
+    let only_scrolls = target == WheelTarget::Rows;
     // With Ctrl, egui reports the wheel as a zoom.
     let with_ctrl = if is_pinch { 0.0 } else { zoom.ln() * WHEEL_POINTS_PER_E };
     let (scrolled, zoomed) = match timeline.view.navigation().wheel {
@@ -215,7 +215,7 @@ fn wheel(timeline: &mut Timeline, ui: &Ui, layout: &TimelineLayout) {
     let factor = pinched * f64::from(zoomed / WHEEL_POINTS_PER_E).exp();
     #[expect(clippy::float_cmp, reason = "exactly one means that nothing was turned")]
     if factor != 1.0 {
-        let at_x_px = match place {
+        let at_x_px = match target {
             WheelTarget::Map => view.x_from_time(minimap::time_at(timeline, layout, at)),
             WheelTarget::Time | WheelTarget::Rows => f64::from(at.x - layout.canvas.left()) * scale,
         };
@@ -251,7 +251,7 @@ enum WheelTarget {
 fn wheel_target(timeline: &Timeline, ui: &Ui, layout: &TimelineLayout) -> Option<(Pos2, WheelTarget)> {
     let at = ui.input(|input| input.pointer.hover_pos())?;
     let is_on = |rect| ui.rect_contains_pointer(rect);
-    let place = if is_on(layout.names()) || super::scroll_bar::track(timeline, layout).is_some_and(is_on) {
+    let target = if is_on(layout.names()) || super::scroll_bar::track(timeline, layout).is_some_and(is_on) {
         WheelTarget::Rows
     } else if is_on(layout.minimap) {
         WheelTarget::Map
@@ -260,7 +260,7 @@ fn wheel_target(timeline: &Timeline, ui: &Ui, layout: &TimelineLayout) -> Option
     } else {
         return None;
     };
-    Some((at, place))
+    Some((at, target))
 }
 
 /// Returns the position of the button's release; within a slow frame the pointer may have moved on.

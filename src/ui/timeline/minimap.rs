@@ -22,10 +22,10 @@ pub(super) fn time_at(timeline: &Timeline, layout: &TimelineLayout, at: Pos2) ->
 
 /// Shows the minimap and handles drags of the window.
 pub(super) fn show(timeline: &mut Timeline, ui: &Ui, layout: &TimelineLayout, theme: &Theme) {
-    let place = layout.minimap;
-    let map = Minimap::new(timeline.snapshot.start_ns(), timeline.snapshot.end_ns(), f64::from(place.width()));
-    let response = ui.interact(place, ui.scope_id().with("minimap"), Sense::click_and_drag());
-    let x_of = |x: f32| f64::from(x - place.left());
+    let rect = layout.minimap;
+    let map = Minimap::new(timeline.snapshot.start_ns(), timeline.snapshot.end_ns(), f64::from(rect.width()));
+    let response = ui.interact(rect, ui.scope_id().with("minimap"), Sense::click_and_drag());
+    let x_of = |x: f32| f64::from(x - rect.left());
     if let Some(at) = response.interact_pointer_pos() {
         let pressed = response.drag_started() || response.clicked() || timeline.interaction.map_grip().is_none();
         if pressed {
@@ -51,22 +51,22 @@ pub(super) fn show(timeline: &mut Timeline, ui: &Ui, layout: &TimelineLayout, th
         Some(Grip::Window(_)) => ui.ctx().set_cursor_icon(CursorIcon::Grab),
         None => {}
     }
-    paint(timeline, ui, place, theme, &map);
+    paint(timeline, ui, rect, theme, &map);
     response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Slider, true, "Map of the whole trace"));
 }
 
-fn paint(timeline: &Timeline, ui: &Ui, place: Rect, theme: &Theme, map: &Minimap) {
+fn paint(timeline: &Timeline, ui: &Ui, rect: Rect, theme: &Theme, map: &Minimap) {
     /// Free space above and below the columns.
     const FREE_POINTS: f32 = 4.0;
-    let painter = ui.painter_at(place);
-    painter.rect_filled(place, 0.0, theme.gutter);
+    let painter = ui.painter_at(rect);
+    painter.rect_filled(rect, 0.0, theme.gutter);
     let (start_ns, end_ns) = (timeline.snapshot.start_ns(), timeline.snapshot.end_ns());
     if let Some(summary) = timeline.overlays.summary() {
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "some thousand columns")]
-        let count = (place.width() / COLUMN_POINTS) as usize;
-        let bottom = place.bottom() - FREE_POINTS;
-        let height = place.height() - 2.0 * FREE_POINTS;
-        let mut left = place.left();
+        let count = (rect.width() / COLUMN_POINTS) as usize;
+        let bottom = rect.bottom() - FREE_POINTS;
+        let height = rect.height() - 2.0 * FREE_POINTS;
+        let mut left = rect.left();
         for part in summary.columns(start_ns, end_ns, count) {
             if part > 0.0 {
                 let top = bottom - (part * height).max(1.0);
@@ -76,33 +76,33 @@ fn paint(timeline: &Timeline, ui: &Ui, place: Rect, theme: &Theme, map: &Minimap
             left += COLUMN_POINTS;
         }
         for &(ts_ns, _) in &summary.losses {
-            let x = place.left() + as_f32(map.x_from_time(ts_ns));
-            painter.vline(x, place.bottom() - 7.0..=place.bottom() - 1.0, Stroke::new(2.0, theme.warning));
+            let x = rect.left() + as_f32(map.x_from_time(ts_ns));
+            painter.vline(x, rect.bottom() - 7.0..=rect.bottom() - 1.0, Stroke::new(2.0, theme.warning));
         }
     }
     if let Some(hits) = timeline.overlays.hits() {
-        paint_hits(hits.ticks(), &painter, place, theme);
+        paint_hits(hits.ticks(), &painter, rect, theme);
     }
     let (x0, x1) = map.window(timeline.view.now());
-    let (left, right) = (place.left() + as_f32(x0), place.left() + as_f32(x1));
-    for dimmed in [place.left()..=left, right..=place.right()] {
-        painter.rect_filled(Rect::from_x_y_ranges(dimmed, place.y_range()), 0.0, theme.canvas.gamma_multiply(0.6));
+    let (left, right) = (rect.left() + as_f32(x0), rect.left() + as_f32(x1));
+    for dimmed in [rect.left()..=left, right..=rect.right()] {
+        painter.rect_filled(Rect::from_x_y_ranges(dimmed, rect.y_range()), 0.0, theme.canvas.gamma_multiply(0.6));
     }
-    let window = Rect::from_x_y_ranges(left..=right, place.top() + 1.5..=place.bottom() - 1.5);
+    let window = Rect::from_x_y_ranges(left..=right, rect.top() + 1.5..=rect.bottom() - 1.5);
     painter.rect_stroke(window, 3.0, Stroke::new(1.5, theme.accent), StrokeKind::Inside);
-    painter.hline(place.x_range(), place.bottom() - 0.5, Stroke::new(1.0, theme.line));
+    painter.hline(rect.x_range(), rect.bottom() - 0.5, Stroke::new(1.0, theme.line));
 }
 
 /// Marks the starts of hits above the columns; adjacent marks are merged.
-fn paint_hits(ticks: &Ticks, painter: &egui::Painter, place: Rect, theme: &Theme) {
+fn paint_hits(ticks: &Ticks, painter: &egui::Painter, rect: Rect, theme: &Theme) {
     const HEIGHT_POINTS: f32 = 6.0;
     const WIDTH_POINTS_MIN: f32 = 2.0;
-    let x_of = |part: usize| place.left() + place.width() * part as f32 / PARTS as f32;
+    let x_of = |part: usize| rect.left() + rect.width() * part as f32 / PARTS as f32;
     let parts: Vec<usize> = ticks.parts().collect();
     for run in parts.chunk_by(|a, b| a + 1 == *b) {
         let (Some(&first), Some(&last)) = (run.first(), run.last()) else { continue };
         let right = x_of(last + 1).max(x_of(first) + WIDTH_POINTS_MIN);
-        let y_range = place.top() + 2.0..=place.top() + 2.0 + HEIGHT_POINTS;
+        let y_range = rect.top() + 2.0..=rect.top() + 2.0 + HEIGHT_POINTS;
         painter.rect_filled(Rect::from_x_y_ranges(x_of(first)..=right, y_range), 0.0, theme.text);
     }
 }

@@ -78,8 +78,8 @@ impl Timeline {
         let ruler = ruler::current(self, ui);
         let pointer = ruler::pointer_time(self, &ruler, ui, &layout, theme, response.hover_pos());
         let flags = bookmarks::flags(self, ui, &layout);
-        let length = range::length(self, ui, &layout, theme).map(|length| length.place);
-        let covered = flags.iter().map(|flag| flag.place).chain(pointer.as_ref().map(|pointer| pointer.place));
+        let length = range::length(self, ui, &layout, theme).map(|length| length.rect);
+        let covered = flags.iter().map(|flag| flag.rect).chain(pointer.as_ref().map(|pointer| pointer.rect));
         let covered = covered.chain(length);
         self.paint(ui, &layout, theme, (&ruler, &covered.collect::<Vec<_>>()), pointer.as_ref());
         if self.is_live() {

@@ -68,8 +68,8 @@ impl Timeline {
             NavigationStep::Whole => self.show_all(),
             NavigationStep::Back | NavigationStep::Forward => {
                 let is_back = step == NavigationStep::Back;
-                let place = if is_back { self.view.back() } else { self.view.forward() };
-                if let Some((scroll_px, scope)) = place {
+                let entry = if is_back { self.view.back() } else { self.view.forward() };
+                if let Some((scroll_px, scope)) = entry {
                     self.scroll_to(scroll_px);
                     self.selection.set_scope(scope, &self.snapshot);
                 }
@@ -277,22 +277,22 @@ impl Timeline {
 
     /// Returns the scroll offset at which a row is in the middle; `None` if it is in view or not laid out.
     fn scroll_offset_of(&self, row: RowIdx) -> Option<f64> {
-        let place = self.rows.layout.row_of(row.lane, self.snapshot.lane(row.lane).track)?;
+        let layout_row = self.rows.layout.row_of(row.lane, self.snapshot.lane(row.lane).track)?;
         let (first_px, end_px) = self.view.now().pixels_in_view();
-        let is_in_view = place.top_px >= first_px && place.top_px + u64::from(place.height_px) <= end_px;
+        let is_in_view = layout_row.top_px >= first_px && layout_row.top_px + u64::from(layout_row.height_px) <= end_px;
         #[expect(clippy::cast_precision_loss, reason = "below 2^53")]
-        (!is_in_view).then(|| place.top_px as f64 - self.view.now().height_px() / 2.0)
+        (!is_in_view).then(|| layout_row.top_px as f64 - self.view.now().height_px() / 2.0)
     }
 
     /// Scrolls the selected row up by the height that newly hides it, because the details open over the bottom rows.
     pub(super) fn keep_selected_in_view(&mut self, end_px_before: u64) {
         let Some(row) = self.selection.span() else { return };
-        let Some(place) = self.rows.layout.row_of(row.lane, self.snapshot.lane(row.lane).track) else { return };
+        let Some(layout_row) = self.rows.layout.row_of(row.lane, self.snapshot.lane(row.lane).track) else { return };
         let (_, end_px) = self.view.now().pixels_in_view();
-        let row_end_px = place.top_px + u64::from(place.height_px);
-        if place.top_px < end_px_before && row_end_px > end_px {
+        let row_end_px = layout_row.top_px + u64::from(layout_row.height_px);
+        if layout_row.top_px < end_px_before && row_end_px > end_px {
             #[expect(clippy::cast_precision_loss, reason = "below 2^53")]
-            self.scroll((row_end_px - end_px) as f64 + f64::from(place.height_px));
+            self.scroll((row_end_px - end_px) as f64 + f64::from(layout_row.height_px));
         }
     }
 }

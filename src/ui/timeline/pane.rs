@@ -34,7 +34,7 @@ pub(super) struct Pane {
     summaries: Option<SummaryTiles>,
     /// The summaries of folded groups of the user.
     custom_summaries: Option<SummaryTiles>,
-    drawn: Option<Drawn>,
+    drawn: Option<PaintedFrame>,
 }
 
 /// The summaries of folded processes and groups, and their tiles.
@@ -44,7 +44,7 @@ struct SummaryTiles {
 }
 
 /// The last frame, as painted.
-struct Drawn {
+struct PaintedFrame {
     view: Viewport,
     frame: TimelineFrame,
     rects: Rects,
@@ -144,7 +144,7 @@ impl Pane {
         let rects = Rects::new(&frame.rects, size_px, options.scale, self.layer);
         let labels = span_names(ui, &frame, snapshot, options.scale);
         let is_late = frame.pending > 0;
-        self.drawn = Some(Drawn { view: *view, frame, rects, labels, shifted: None, scale: options.scale });
+        self.drawn = Some(PaintedFrame { view: *view, frame, rects, labels, shifted: None, scale: options.scale });
         is_late
     }
 
@@ -328,15 +328,15 @@ impl ShownPane<'_> {
     /// Returns the rectangle of a row, if it is in view here; it may extend beyond the canvas in time.
     pub(super) fn outline(&self, snapshot: &Snapshot, row: RowIdx) -> Option<Rect> {
         let track = snapshot.lane(row.lane).track;
-        let place = self.pane.layout.row_of(row.lane, track)?;
+        let layout_row = self.pane.layout.row_of(row.lane, track)?;
         let span = snapshot.row(row);
         let left = self.x_of(span.start_ns);
         let right = self.x_of(span.end_ns()).max(left + 1.0 / self.scale);
-        let lane = self.band(place.top_px, place.height_px);
+        let lane = self.band(layout_row.top_px, layout_row.height_px);
         let gap = self.scale.round().max(1.0) / self.scale;
         let outline = Rect::from_min_max(pos2(left, lane.top()), pos2(right, lane.bottom() - gap));
         // The outline of an instant is as wide as its diamond.
-        let is_point = matches!(place.kind, LaneKind::Instants | LaneKind::Samples);
+        let is_point = matches!(layout_row.kind, LaneKind::Instants | LaneKind::Samples);
         let outline = if is_point { outline.expand2(vec2(lane.height() / 2.0, 0.0)) } else { outline };
         outline.y_range().intersects(self.canvas.y_range()).then_some(outline)
     }

@@ -60,13 +60,13 @@ pub(super) fn show(timeline: &Timeline, ui: &Ui, layout: &TimelineLayout, theme:
     let on_ruler = Rect::from_min_max(pos2(left, layout.ruler.top()), pos2(right, layout.ruler.bottom() - 1.0));
     painter.rect_filled(on_ruler, 0.0, theme.accent.gamma_multiply(0.25));
     let length = length(timeline, ui, layout, theme)?;
-    let response = ui.interact(length.place, ui.scope_id().with("selected time"), Sense::click());
+    let response = ui.interact(length.rect, ui.scope_id().with("selected time"), Sense::click());
     response.widget_info(|| {
         let label = format!("Statistics of the selected {}", duration_text(to_ns.abs_diff(from_ns)));
         WidgetInfo::labeled(Role::Button, true, label)
     });
-    painter.rect_filled(length.place, 4.0, if response.hovered() { theme.text } else { theme.accent });
-    let at = Align2::CENTER_CENTER.anchor_size(length.place.center(), length.galley.size());
+    painter.rect_filled(length.rect, 4.0, if response.hovered() { theme.text } else { theme.accent });
+    let at = Align2::CENTER_CENTER.anchor_size(length.rect.center(), length.galley.size());
     painter.galley(at.min, length.galley, theme.canvas);
     let keys = ["Statistics", "Fit selection", "Clear selection"].map(|title| key_of(ui.ctx(), title));
     let [statistics, fit, clear] = keys;
@@ -80,7 +80,7 @@ pub(super) fn show(timeline: &Timeline, ui: &Ui, layout: &TimelineLayout, theme:
 /// The length of the selected time, and its position on the ruler.
 pub(super) struct Length {
     galley: Arc<Galley>,
-    pub(crate) place: Rect,
+    pub(crate) rect: Rect,
 }
 
 /// Returns the length, if any of the selected time is in view.
@@ -98,6 +98,6 @@ pub(super) fn length(timeline: &Timeline, ui: &Ui, layout: &TimelineLayout, them
     let size = galley.size() + vec2(10.0, 4.0);
     let rightmost = (layout.ruler.right() - size.x).max(layout.ruler.left());
     let left = (f32::midpoint(left, right) - size.x / 2.0).clamp(layout.ruler.left(), rightmost);
-    let place = Rect::from_min_size(pos2(left, layout.ruler.center().y - size.y / 2.0), size);
-    Some(Length { galley, place })
+    let rect = Rect::from_min_size(pos2(left, layout.ruler.center().y - size.y / 2.0), size);
+    Some(Length { galley, rect })
 }

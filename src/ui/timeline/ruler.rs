@@ -53,9 +53,9 @@ pub(super) fn paint(
         }
         let galley = painter.layout_no_wrap(tick.label.clone(), font.clone(), theme.weak_text);
         let at = pos2(x + 4.0, layout.ruler.center().y - galley.size().y / 2.0);
-        let place = Rect::from_min_size(at, galley.size());
-        let is_whole = place.left() >= layout.ruler.left() && place.right() <= layout.ruler.right();
-        if is_whole && !covered.iter().any(|covered| covered.expand(4.0).intersects(place)) {
+        let rect = Rect::from_min_size(at, galley.size());
+        let is_whole = rect.left() >= layout.ruler.left() && rect.right() <= layout.ruler.right();
+        if is_whole && !covered.iter().any(|covered| covered.expand(4.0).intersects(rect)) {
             painter.galley(at, galley, theme.weak_text);
         }
     }
@@ -68,7 +68,7 @@ pub(super) struct PointerTime {
     galley: Arc<Galley>,
     x: f32,
     /// Its rectangle on the ruler.
-    pub(crate) place: Rect,
+    pub(crate) rect: Rect,
 }
 
 /// Returns the time under the pointer, if that is on the rows.
@@ -91,8 +91,8 @@ pub(super) fn pointer_time(
     let size = galley.size() + vec2(10.0, 4.0);
     let rightmost = (layout.ruler.right() - size.x).max(layout.ruler.left());
     let left = (at.x - size.x / 2.0).clamp(layout.ruler.left(), rightmost);
-    let place = Rect::from_min_size(pos2(left, layout.ruler.center().y - size.y / 2.0), size);
-    Some(PointerTime { galley, x: at.x, place })
+    let rect = Rect::from_min_size(pos2(left, layout.ruler.center().y - size.y / 2.0), size);
+    Some(PointerTime { galley, x: at.x, rect })
 }
 
 impl PointerTime {
@@ -104,7 +104,7 @@ impl PointerTime {
     /// Paints the time above everything else on the ruler.
     pub(super) fn paint(&self, ui: &Ui, layout: &TimelineLayout, theme: &Theme) {
         let painter = ui.painter_at(layout.ruler);
-        painter.rect_filled(self.place, 4.0, theme.text);
-        painter.galley(self.place.min + vec2(5.0, 2.0), Arc::clone(&self.galley), theme.canvas);
+        painter.rect_filled(self.rect, 4.0, theme.text);
+        painter.galley(self.rect.min + vec2(5.0, 2.0), Arc::clone(&self.galley), theme.canvas);
     }
 }

@@ -211,7 +211,7 @@ impl TrackState {
     }
 
     pub(super) fn counter_form(&self, track: TrackIdx) -> CounterForm {
-        CounterForm::of(track, &self.arrangement.counters)
+        CounterForm::for_track(track, &self.arrangement.counters)
     }
 
     /// Draws counters in one row. All take the form of the first. Returns false if there are too many such rows.

@@ -77,17 +77,17 @@ impl ViewState {
 
     /// Records the present view in the history, before a jump to other rows.
     pub(super) fn leave(&mut self) {
-        self.history.leave(self.place());
+        self.history.leave(self.history_entry());
     }
 
     /// Flies to a view within a longer movement, such as repeated zooming.
     pub(super) fn nudge(&mut self, to: Viewport) {
-        self.history.moved(self.place(), self.frame_s);
+        self.history.moved(self.history_entry(), self.frame_s);
         self.fly(to);
     }
 
     /// Returns the view that is shown or flown to, over the present rows, with its scope.
-    fn place(&self) -> (Viewport, SelectedScope) {
+    fn history_entry(&self) -> (Viewport, SelectedScope) {
         (self.now.with_time_of(self.target()), self.scope.clone())
     }
 
@@ -95,25 +95,25 @@ impl ViewState {
     /// step.
     pub(super) fn note_scope(&mut self, scope: &SelectedScope) {
         if self.scope != *scope {
-            self.history.moved(self.place(), self.frame_s);
+            self.history.moved(self.history_entry(), self.frame_s);
             self.scope = scope.clone();
         }
     }
 
     /// Flies to the previous view, and returns its scroll offset and scope, if there is one.
     pub(super) fn back(&mut self) -> Option<(f64, SelectedScope)> {
-        let place = self.history.back(self.place());
-        self.return_to(place)
+        let entry = self.history.back(self.history_entry());
+        self.return_to(entry)
     }
 
     /// Flies to the next view, and returns its scroll offset and scope, if there is one.
     pub(super) fn forward(&mut self) -> Option<(f64, SelectedScope)> {
-        let place = self.history.forward(self.place());
-        self.return_to(place)
+        let entry = self.history.forward(self.history_entry());
+        self.return_to(entry)
     }
 
-    fn return_to(&mut self, place: Option<(Viewport, SelectedScope)>) -> Option<(f64, SelectedScope)> {
-        let (view, scope) = place?;
+    fn return_to(&mut self, entry: Option<(Viewport, SelectedScope)>) -> Option<(f64, SelectedScope)> {
+        let (view, scope) = entry?;
         self.fly(view);
         self.scope = scope.clone();
         Some((view.scroll_px(), scope))

@@ -22,18 +22,18 @@ impl Bars<'_> {
         const LINE: f32 = 13.0;
         ui.label(egui::RichText::new(self.title).small().color(theme.weak_text));
         let (response, painter) = ui.allocate_painter(vec2(ui.available_width(), HEIGHT + LINE), Sense::click());
-        let place = response.rect.with_max_y(response.rect.top() + HEIGHT);
-        painter.rect_filled(place, 3.0, theme.canvas);
+        let bars = response.rect.with_max_y(response.rect.top() + HEIGHT);
+        painter.rect_filled(bars, 3.0, theme.canvas);
         let most = self.counts.iter().copied().max().unwrap_or(0).max(1);
-        let width = place.width() / self.counts.len().max(1) as f32;
-        let pointed = response.hover_pos().map(|at| ((at.x - place.left()) / width) as usize);
+        let width = bars.width() / self.counts.len().max(1) as f32;
+        let pointed = response.hover_pos().map(|at| ((at.x - bars.left()) / width) as usize);
         let pointed = pointed.filter(|bar| self.counts.get(*bar).is_some_and(|count| *count > 0));
         for (bar, &count) in self.counts.iter().enumerate().filter(|(_, count)| **count > 0) {
             // The square root keeps small counts visible beside large ones.
             let height = ((count as f32 / most as f32).sqrt() * (HEIGHT - 4.0)).max(1.0);
-            let left = place.left() + bar as f32 * width;
+            let left = bars.left() + bar as f32 * width;
             let right = (left + width - 1.0).max(left + 1.0);
-            let rect = Rect::from_min_max(pos2(left, place.bottom() - height), pos2(right, place.bottom()));
+            let rect = Rect::from_min_max(pos2(left, bars.bottom() - height), pos2(right, bars.bottom()));
             painter.rect_filled(rect, 0.0, if pointed == Some(bar) { theme.text } else { theme.accent });
         }
         let font = FontId::proportional(10.0);

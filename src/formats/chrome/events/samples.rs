@@ -64,14 +64,14 @@ impl<'a> ChromeEvents<'a> {
         {
             return;
         }
-        let stack = self.record_stack(record, spot.place, true);
+        let stack = self.record_stack(record, spot.pos, true);
         let event = self.thread_event(record, spot, EventKind::Sample);
         self.push_event(Event { value: u64::from(stack.0), ..event });
     }
 
     /// Adds a V8 profile event; returns false if it contains no profile.
     pub(super) fn take_profile(&mut self, record: &ChromeRecord<'a>, spot: Spot, role: ProfileRole) -> bool {
-        let Spot { place, ts_ns, .. } = spot;
+        let Spot { pos: place, ts_ns, .. } = spot;
         let data = member(&record[RecordField::Args], b"data");
         let has_profile = role != ProfileRole::Whole || member(&data, b"cpuProfile").shape == Shape::Object;
         if data.shape != Shape::Object || !has_profile {
@@ -92,26 +92,26 @@ impl<'a> ChromeEvents<'a> {
     }
 
     /// Adds a record of `samples`, which has a thread id but no process id.
-    pub(super) fn take_bare_sample(&mut self, record: &ChromeRecord<'a>, place: SourcePos) {
+    pub(super) fn take_bare_sample(&mut self, record: &ChromeRecord<'a>, pos: SourcePos) {
         let Ok(ts_ns) = nanos_from_micros(number_text(&record[RecordField::Ts])) else {
-            return self.losses.add(Loss::BadTime, place);
+            return self.losses.add(Loss::BadTime, pos);
         };
         let name = self.tables.name(&record[RecordField::Name], &record[RecordField::Cat]);
-        let name = self.counted(name, place);
-        let stack = self.record_stack(record, place, false);
-        let track = self.thread_of_any_process(record, place);
-        let event = self.event(record, Spot { place, ts_ns, name }, EventKind::Sample);
+        let name = self.counted(name, pos);
+        let stack = self.record_stack(record, pos, false);
+        let track = self.thread_of_any_process(record, pos);
+        let event = self.event(record, Spot { pos, ts_ns, name }, EventKind::Sample);
         self.push_event(Event { value: u64::from(stack.0), track, ..event });
     }
 
     /// Returns the thread of a sample without a process: that of the first process with this thread id before it in the
     /// trace. Searches this batch; the reader handles earlier batches.
-    fn thread_of_any_process(&mut self, record: &ChromeRecord<'a>, place: SourcePos) -> TrackIdx {
+    fn thread_of_any_process(&mut self, record: &ChromeRecord<'a>, pos: SourcePos) -> TrackIdx {
         let mut repairs = Repairs::default();
         let tid = id(&record[RecordField::Tid], &mut repairs);
-        repairs.count(&mut self.losses, place);
+        repairs.count(&mut self.losses, pos);
         let tracks = &mut self.tables.tracks;
-        let unowned_thread = self.owners.unowned.get(&tid).map(|&place| &self.unowned[place]);
+        let unowned_thread = self.owners.unowned.get(&tid).map(|&index| &self.unowned[index]);
         if let Some(UnownedThread { track, owner: Some(_) }) = unowned_thread {
             return *track;
         }
@@ -126,13 +126,13 @@ impl<'a> ChromeEvents<'a> {
         track
     }
 
-    fn record_stack(&mut self, record: &ChromeRecord<'a>, place: SourcePos, by_name: bool) -> StackIdx {
+    fn record_stack(&mut self, record: &ChromeRecord<'a>, pos: SourcePos, by_name: bool) -> StackIdx {
         let (frame, names) = (record.rare(b"sf"), record.rare(b"stack"));
         if names.shape == Shape::Array {
             let names = elements(&names).take(FRAMES_MAX);
             return names.fold(StackIdx::EMPTY, |stack, name| {
                 let name = self.tables.name(&name, &JsonValue::default());
-                let name = self.counted(name, place);
+                let name = self.counted(name, pos);
                 self.stacks.stacks.intern(stack, name)
             });
         }
@@ -146,19 +146,19 @@ impl<'a> ChromeEvents<'a> {
             return StackIdx::EMPTY;
         };
         self.stacks.intern_id(frame.text, frames, &mut self.tables.names).unwrap_or_else(|| {
-            self.lose_frames(place);
+            self.lose_frames(pos);
             StackIdx::EMPTY
         })
     }
 
     /// Counts a reference to frames that are not in the table, or to a table that is too large.
-    fn lose_frames(&mut self, place: SourcePos) {
+    fn lose_frames(&mut self, pos: SourcePos) {
         if let Some(reason) = self.frames.and_then(|frames| frames.too_large.as_deref()) {
-            return self.losses.add_because(reason, Loss::OverLimit, place);
+            return self.losses.add_because(reason, Loss::OverLimit, pos);
         }
         let is_awaited = self.frames.is_some_and(|frames| frames.is_awaited);
         let losses = if is_awaited { &mut self.unresolved } else { &mut self.losses };
-        losses.add(Loss::MissingText, place);
+        losses.add(Loss::MissingText, pos);
     }
 
     /// Returns additional arguments of an event: the stacks of a span, the weight of a sample.

@@ -54,7 +54,7 @@ fn without_times_functions_follow_each_other_by_their_durations_on_each_cpu() {
 }
 
 #[test]
-fn functions_that_have_ended_take_no_place_below_the_limit() {
+fn ended_functions_do_not_count_towards_the_limit() {
     let mut text = "# tracer: function_graph\n#\n".to_owned();
     let tasks = STACKS_MAX + 10;
     for tid in 1..=tasks {

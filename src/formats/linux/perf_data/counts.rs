@@ -14,12 +14,12 @@ pub(super) type Counted = (u64, u64);
 
 /// Last values of counters by id.
 #[derive(Debug, Default)]
-pub(super) struct Counters {
+pub(super) struct CounterValues {
     last: FxHashMap<u64, u64>,
     counted: Vec<Counted>,
 }
 
-impl Counters {
+impl CounterValues {
     /// Returns the counters that increased since the previous sample, in sample order. `own_id` is the counter of a
     /// sample whose counts have no ids. Returns `None` if the bytes end early.
     pub(super) fn count(&mut self, format: CountFormat, bytes: &[u8], own_id: Option<u64>) -> Option<&[Counted]> {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::counts::Counters;
+use super::counts::CounterValues;
 use super::header::PerfHeader;
 use super::maps::{FrameLocation, Maps};
 use super::modules::{FileIdentity, MappedFile};
@@ -35,7 +35,7 @@ const NAMED_THREADS_MAX: usize = 1 << 20;
 /// Converts records to events of a batch.
 #[derive(Debug, Default)]
 pub(super) struct PerfEventBuilder {
-    counters: Counters,
+    counters: CounterValues,
     /// Command names by thread id.
     names: FxHashMap<i32, Arc<str>>,
     maps: Maps,
@@ -103,7 +103,7 @@ impl PerfEventBuilder {
         self.maps.modules.list_one(misc, body)
     }
 
-    fn map(&mut self, record: PerfRecord<'_>, place: SourcePos, batch: &mut BatchBuilder) -> Option<()> {
+    fn map(&mut self, record: PerfRecord<'_>, pos: SourcePos, batch: &mut BatchBuilder) -> Option<()> {
         let mut front = PerfBytes(record.body);
         let (pid, _tid) = (front.i32()?, front.i32()?);
         let (start, len, offset) = (front.u64()?, front.u64()?, front.u64()?);
@@ -122,7 +122,7 @@ impl PerfEventBuilder {
         }
         let file = MappedFile { path: front.text(), build_id, identity };
         if !self.maps.add(pid.into(), start, len, offset, &file) {
-            batch.lose(Loss::OverLimit, place);
+            batch.lose(Loss::OverLimit, pos);
         }
         Some(())
     }
@@ -140,7 +140,7 @@ impl PerfEventBuilder {
         Some(())
     }
 
-    fn fork(&mut self, record: PerfRecord<'_>, place: SourcePos, batch: &mut BatchBuilder) -> Option<()> {
+    fn fork(&mut self, record: PerfRecord<'_>, pos: SourcePos, batch: &mut BatchBuilder) -> Option<()> {
         let mut front = PerfBytes(record.body);
         let (pid, parent, tid, parent_tid) = (front.i32()?, front.i32()?, front.i32()?, front.i32()?);
         if self.calls.start_thread(tid.into()) {
@@ -159,7 +159,7 @@ impl PerfEventBuilder {
             self.remember_name(tid, name);
         }
         if !self.maps.fork(parent.into(), pid.into()) {
-            batch.lose(Loss::OverLimit, place);
+            batch.lose(Loss::OverLimit, pos);
         }
         Some(())
     }
@@ -171,13 +171,13 @@ impl PerfEventBuilder {
     }
 
     /// Handles a function that the kernel registered or unregistered.
-    fn function(&mut self, body: &[u8], place: SourcePos, batch: &mut BatchBuilder) -> Option<()> {
+    fn function(&mut self, body: &[u8], pos: SourcePos, batch: &mut BatchBuilder) -> Option<()> {
         let mut front = PerfBytes(body);
         let (start, len, kind_and_flags) = (front.u64()?, front.u32()?, front.u32()?);
         if kind_and_flags >> 16 & FUNCTION_GONE != 0 {
             self.maps.remove_function(start);
         } else if !self.maps.add_function(start, len.into(), front.text()) {
-            batch.lose(Loss::OverLimit, place);
+            batch.lose(Loss::OverLimit, pos);
         }
         Some(())
     }
@@ -255,7 +255,7 @@ impl PerfEventBuilder {
         header: &PerfHeader,
         attr: &Attr,
         sample: &PerfSample<'_>,
-        place: SourcePos,
+        pos: SourcePos,
         batch: &mut BatchBuilder,
     ) -> StackIdx {
         let unwound =
@@ -263,23 +263,23 @@ impl PerfEventBuilder {
         // Kernel threads have no user stack.
         let has_program = sample.program.is_none_or(|program| program.abi != 0);
         if attr.has_raw_stacks() && has_program && unwound.is_none_or(|end| end == StackEnd::NoFile) {
-            batch.lose(Loss::RawStack, place);
+            batch.lose(Loss::RawStack, pos);
         }
         let mut stack = StackIdx::EMPTY;
         let Some(end) = unwound else {
             for address in sample.addresses().rev() {
-                let name = self.frame_name(sample.pid, address, place, batch);
+                let name = self.frame_name(sample.pid, address, pos, batch);
                 stack = batch.batch.stacks.intern(stack, name);
             }
             return stack;
         };
         if let Some(mark) = end.mark() {
-            let name = batch.name(mark.as_bytes(), None, place);
+            let name = batch.name(mark.as_bytes(), None, pos);
             stack = batch.batch.stacks.intern(stack, name);
         }
         let program = std::mem::take(&mut self.raw_stacks.addresses);
         for address in sample.kernel_addresses(program.first().copied()).chain(program.iter().copied()).rev() {
-            let name = self.frame_name(sample.pid, address, place, batch);
+            let name = self.frame_name(sample.pid, address, pos, batch);
             stack = batch.batch.stacks.intern(stack, name);
         }
         self.raw_stacks.addresses = program;
@@ -287,11 +287,11 @@ impl PerfEventBuilder {
     }
 
     /// Returns the name of a frame. Cached, since formatting the text for each sample would be slow.
-    fn frame_name(&mut self, pid: i64, address: u64, place: SourcePos, batch: &mut BatchBuilder) -> NameIdx {
-        let frame_place = self.maps.place(pid, address);
-        let key = match frame_place {
+    fn frame_name(&mut self, pid: i64, address: u64, pos: SourcePos, batch: &mut BatchBuilder) -> NameIdx {
+        let location = self.maps.locate(pid, address);
+        let key = match location {
             FrameLocation::File { module, address } => Some((module, address)),
-            FrameLocation::Function(_) | FrameLocation::Nowhere { .. } => None,
+            FrameLocation::Function(_) | FrameLocation::Unmapped { .. } => None,
         };
         if self.frame_names.0 != batch.names_number() {
             self.frame_names = (batch.names_number(), FxHashMap::default());
@@ -299,8 +299,8 @@ impl PerfEventBuilder {
         if let Some(&name) = key.and_then(|key| self.frame_names.1.get(&key)) {
             return name;
         }
-        let frame = self.maps.text(&frame_place);
-        let name = batch.name(frame.text.as_bytes(), frame.category.as_deref().map(str::as_bytes), place);
+        let frame = self.maps.text(&location);
+        let name = batch.name(frame.text.as_bytes(), frame.category.as_deref().map(str::as_bytes), pos);
         // A name beyond the limit is counted as lost each time.
         if let Some(key) = key.filter(|_| name != NameIdx::EMPTY) {
             self.frame_names.1.insert(key, name);
@@ -341,7 +341,7 @@ impl PerfEventBuilder {
         name: &str,
         ts_ns: i64,
         sample: &PerfSample<'_>,
-        place: SourcePos,
+        pos: SourcePos,
         batch: &mut BatchBuilder,
     ) -> Option<()> {
         // After the 8 bytes common to all tracepoints: a name of 16 bytes, then thread id and priority.
@@ -356,11 +356,11 @@ impl PerfEventBuilder {
                 let state = PerfBytes(sample.raw.get(32..)?).u64()?;
                 let previous_state = Some(TaskState::from_bits(state, false));
                 let switch = Switch { ts_ns, cpu: sample.cpu?, previous: Some(previous), previous_state, next };
-                self.scheduler.switch(batch, &switch, place);
+                self.scheduler.switch(batch, &switch, pos);
             }
             "sched_waking" | "sched_wakeup" | "sched_wakeup_new" => {
                 let waker = Some(sample.tid).filter(|tid| *tid >= 0);
-                self.scheduler.wake(batch, ts_ns, &task(8)?, waker, place);
+                self.scheduler.wake(batch, ts_ns, &task(8)?, waker, pos);
             }
             _ => return None,
         }

@@ -145,8 +145,8 @@ impl TracepointField {
             FieldKind::Pointer => args.text(&self.name, format!("{:#x}", unsigned()).as_bytes()),
             FieldKind::Text => args.text(&self.name, PerfBytes(bytes).text()),
             FieldKind::TextAt { is_relative } => {
-                let place = unsigned();
-                let (at, len) = (place as usize & 0xffff, place as usize >> 16 & 0xffff);
+                let packed = unsigned();
+                let (at, len) = (packed as usize & 0xffff, packed as usize >> 16 & 0xffff);
                 let at = if is_relative { at + self.offset + self.bytes } else { at };
                 args.text(&self.name, PerfBytes(raw.get(at..at + len)?).text());
             }

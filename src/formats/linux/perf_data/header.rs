@@ -125,8 +125,8 @@ impl PerfHeader {
         }
         let (words, _) = table.as_chunks::<8>();
         let (sections, _) = words.as_chunks::<2>();
-        let ends = sections.iter().map(|place| {
-            let [offset, len] = place.map(u64::from_le_bytes);
+        let ends = sections.iter().map(|section| {
+            let [offset, len] = section.map(u64::from_le_bytes);
             offset.saturating_add(len)
         });
         Ok(Some(ends.fold(at + table_bytes as u64, u64::max)))
@@ -215,8 +215,8 @@ fn section(
     if !input.skip(at.saturating_add(before * 16))? {
         return Ok(None);
     }
-    let mut place = PerfBytes(input.peek(16)?);
-    let Some((offset, len)) = place.u64().zip(place.u64()) else { return Ok(None) };
+    let mut section = PerfBytes(input.peek(16)?);
+    let Some((offset, len)) = section.u64().zip(section.u64()) else { return Ok(None) };
     let Some(distance) = offset.checked_sub(input.offset()) else { return Ok(None) };
     if len > HEADER_BYTES_MAX || !input.skip(distance)? {
         return Ok(None);

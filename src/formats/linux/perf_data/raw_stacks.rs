@@ -102,10 +102,10 @@ fn registers(state: &ProgramState<'_>) -> Option<[Option<u64>; REGISTERS]> {
 }
 
 impl MappedCode for ProcessCode<'_> {
-    fn place(&mut self, address: u64) -> Option<(usize, u64)> {
-        match self.maps.place(self.pid, address) {
+    fn locate(&mut self, address: u64) -> Option<(usize, u64)> {
+        match self.maps.locate(self.pid, address) {
             FrameLocation::File { module, address } => Some((module, address)),
-            FrameLocation::Function(_) | FrameLocation::Nowhere { .. } => None,
+            FrameLocation::Function(_) | FrameLocation::Unmapped { .. } => None,
         }
     }
 

@@ -101,7 +101,7 @@ impl PerfParser<'_> {
                 self.context.cancel.check()?;
             }
             let offset = input.offset();
-            let place = SourcePos::Offset(offset);
+            let pos = SourcePos::Offset(offset);
             let head = input.peek(RECORD_HEADER_BYTES)?;
             let header = record_header(head);
             if end.is_none() && begins(head) {
@@ -111,12 +111,12 @@ impl PerfParser<'_> {
                 let is_at_end = head.is_empty() && end.is_none();
                 if head.len() < RECORD_HEADER_BYTES {
                     if !is_at_end {
-                        self.batch.lose(Loss::Truncated, place);
+                        self.batch.lose(Loss::Truncated, pos);
                     }
                     return Ok(());
                 }
                 // An impossible length: skip in steps of the record alignment to the next plausible record.
-                self.batch.lose(Loss::BadRecord, place);
+                self.batch.lose(Loss::BadRecord, pos);
                 if !self.step_over_damage(input)? {
                     return Ok(());
                 }
@@ -124,7 +124,7 @@ impl PerfParser<'_> {
             };
             let record = input.peek(len)?;
             if record.len() < len {
-                self.batch.lose(Loss::Truncated, place);
+                self.batch.lose(Loss::Truncated, pos);
                 return Ok(());
             }
             let body = record[RECORD_HEADER_BYTES..].to_vec();
@@ -132,10 +132,10 @@ impl PerfParser<'_> {
             let payload_bytes = self.record(kind, misc, &body, offset)?;
             if kind == kind::TRACING_DATA && payload_bytes <= HEADER_BYTES_MAX {
                 let described = self.header.describe_tracepoints(input.peek(payload_bytes as usize)?);
-                self.batch.batch.losses.add_many(Loss::BadRecord, place, u64::from(described.is_none()));
+                self.batch.batch.losses.add_many(Loss::BadRecord, pos, u64::from(described.is_none()));
             }
             if payload_bytes > 0 && !input.skip(payload_bytes)? {
-                self.batch.lose(Loss::Truncated, place);
+                self.batch.lose(Loss::Truncated, pos);
             }
         }
         Ok(())
@@ -175,7 +175,7 @@ impl PerfParser<'_> {
 
     /// Handles a record. Returns the number of payload bytes that follow it.
     fn record(&mut self, kind: u32, misc: u16, body: &[u8], offset: u64) -> Result<u64, ReadError> {
-        let place = SourcePos::Offset(offset);
+        let pos = SourcePos::Offset(offset);
         match kind {
             kind::FINISHED_ROUND => self.release(false)?,
             kind::COMPRESSED => self.unpack(body, offset)?,
@@ -184,7 +184,7 @@ impl PerfParser<'_> {
                 let len = front.u64().and_then(|len| front.bytes(usize::try_from(len).ok()?));
                 match len {
                     Some(bytes) => self.unpack(bytes, offset)?,
-                    None => self.batch.lose(Loss::BadRecord, place),
+                    None => self.batch.lose(Loss::BadRecord, pos),
                 }
             }
             kind::ATTR => {
@@ -192,7 +192,7 @@ impl PerfParser<'_> {
                 let len = body.get(4..).and_then(|bytes| PerfBytes(bytes).u32()).unwrap_or(0) as usize;
                 match body.split_at_checked(len) {
                     Some((attr, ids)) => self.header.add(attr, ids),
-                    None => self.batch.lose(Loss::BadRecord, place),
+                    None => self.batch.lose(Loss::BadRecord, pos),
                 }
             }
             kind::FEATURE => {
@@ -200,20 +200,20 @@ impl PerfParser<'_> {
                 match front.u64() {
                     Some(ARCH) => self.header.take_machine(front.0),
                     Some(EVENT_DESC) if self.header.describe(front.0).is_none() => {
-                        self.batch.lose(Loss::BadRecord, place);
+                        self.batch.lose(Loss::BadRecord, pos);
                     }
                     _ => {}
                 }
             }
             kind::BUILD_ID => {
                 if self.builder.list_build_id(misc, body).is_none() {
-                    self.batch.lose(Loss::BadRecord, place);
+                    self.batch.lose(Loss::BadRecord, pos);
                 }
             }
             // These two record kinds are followed by payload that is not a record.
             kind::TRACING_DATA => return Ok(u64::from(PerfBytes(body).u32().unwrap_or(0)).next_multiple_of(8)),
             kind::AUXTRACE => {
-                self.batch.lose_value(Loss::IgnoredPacket, LossValue::text(b"AUX area trace"), place);
+                self.batch.lose_value(Loss::IgnoredPacket, LossValue::text(b"AUX area trace"), pos);
                 return Ok(PerfBytes(body).u64().unwrap_or(0));
             }
             // Other records of perf itself describe the recording.
@@ -223,11 +223,11 @@ impl PerfParser<'_> {
                 let time_ns = attr.and_then(|attr| attr.time(kind, body));
                 if kind == kind::SAMPLE && time_ns.is_none() {
                     if attr.is_none_or(Attr::has_time) {
-                        self.batch.lose(Loss::BadTime, place);
+                        self.batch.lose(Loss::BadTime, pos);
                         return Ok(0);
                     }
                     if !std::mem::replace(&mut self.has_untimed, true) {
-                        self.batch.lose(Loss::NoTimes, place);
+                        self.batch.lose(Loss::NoTimes, pos);
                     }
                 }
                 self.rounds.push(time_ns, kind, misc, body, offset);
@@ -258,7 +258,7 @@ impl PerfParser<'_> {
     /// Handles the records in a compressed one. All compressed records form one stream, and a record may span two of
     /// them.
     fn unpack(&mut self, packed: &[u8], offset: u64) -> Result<(), ReadError> {
-        let place = SourcePos::Offset(offset);
+        let pos = SourcePos::Offset(offset);
         if self.unpack.is_none() {
             self.unpack = zstd::stream::write::Decoder::new(Vec::new()).ok();
         }
@@ -272,10 +272,10 @@ impl PerfParser<'_> {
         }
         let bytes = std::mem::take(decoder.get_mut());
         if is_damaged {
-            self.batch.lose(Loss::BadRecord, place);
+            self.batch.lose(Loss::BadRecord, pos);
             self.unpack = None;
         } else if bytes.len() > UNPACKED_BYTES_MAX {
-            self.batch.lose(Loss::OverLimit, place);
+            self.batch.lose(Loss::OverLimit, pos);
         }
         let mut rest = &bytes[..];
         while let Some((kind, misc, len)) = record_header(rest) {

@@ -457,11 +457,11 @@ fn threads_have_the_name_of_the_one_that_started_them() {
 
 #[test]
 fn counters_count_on_and_begin_again_after_a_reset() {
-    use super::counts::Counters;
+    use super::counts::CounterValues;
     use super::wire::Attr;
     let attr = |read_format: u64| Attr { read_format, ..Attr::default() };
     let bytes = |numbers: &[u64]| numbers.iter().flat_map(|number| number.to_le_bytes()).collect::<Vec<u8>>();
-    let mut counters = Counters::default();
+    let mut counters = CounterValues::default();
     // A group with both times, ids and lost counts.
     let group = attr(0b1_1111).counts();
     let mut count = |numbers: &[u64]| counters.count(group, &bytes(numbers), None).map(<[_]>::to_vec);

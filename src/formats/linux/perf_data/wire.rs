@@ -282,7 +282,7 @@ impl<'a> PerfSample<'a> {
             sample.period = Some(front.u64()?);
         }
         if has(READ) {
-            sample.counts = attr.counts().take(&mut front)?;
+            sample.counts = attr.counts().split_off(&mut front)?;
         }
         if has(CALLCHAIN) {
             let count = usize::try_from(front.u64()?).ok()?;
@@ -371,7 +371,7 @@ impl CountFormat {
     }
 
     /// Splits off the bytes of the counts.
-    fn take<'a>(self, front: &mut PerfBytes<'a>) -> Option<&'a [u8]> {
+    fn split_off<'a>(self, front: &mut PerfBytes<'a>) -> Option<&'a [u8]> {
         let each = 1 + (self.0 & (Self::ID | Self::LOST)).count_ones() as usize;
         let mut ahead = *front;
         let group = if self.is_group() { Some(ahead.u64()?) } else { None };

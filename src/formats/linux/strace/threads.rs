@@ -42,16 +42,16 @@ impl LineThreads {
 
     /// Returns the thread of a line. A line without an id is of the only running thread, or else of the main one.
     /// `main_calls` are the names of the calls that the main thread is in.
-    pub(super) fn of_line<'a>(
+    pub(super) fn tid<'a>(
         &mut self,
         record: &StraceRecord<'_>,
         main_calls: impl Iterator<Item = &'a [u8]>,
         batch: &mut BatchBuilder,
-        place: SourcePos,
+        pos: SourcePos,
     ) -> i64 {
         let tid = if let Some(id) = record.tid {
             if self.main_id.is_none() && self.may_be_main(id, record.what, main_calls) {
-                self.set_main(id, batch, place);
+                self.set_main(id, batch, pos);
             }
             self.tid_of(id)
         } else {

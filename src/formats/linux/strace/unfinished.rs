@@ -23,7 +23,7 @@ pub(super) struct UnfinishedCall {
     pub(super) start_ns: i64,
     pub(super) name: Box<[u8]>,
     pub(super) args: Box<[u8]>,
-    pub(super) place: SourcePos,
+    pub(super) pos: SourcePos,
 }
 
 impl UnfinishedCall {
@@ -33,17 +33,17 @@ impl UnfinishedCall {
         end_tid: i64,
         dur_ns: Option<i64>,
         result: Option<&'a [u8]>,
-        place: SourcePos,
+        pos: SourcePos,
     ) -> CompleteCall<'a> {
         let Self { tid, start_ns, name, args, .. } = self;
-        CompleteCall { tid: *tid, end_tid, start_ns: *start_ns, dur_ns, name, args, result, place }
+        CompleteCall { tid: *tid, end_tid, start_ns: *start_ns, dur_ns, name, args, result, pos }
     }
 
     /// Appends the arguments of a later line, up to a limit.
     fn add_args(&mut self, args: &[u8], batch: &mut BatchBuilder) {
         let room = ARGS_BYTES_MAX.saturating_sub(self.args.len());
         if args.len() > room {
-            batch.lose(Loss::OverLimit, self.place);
+            batch.lose(Loss::OverLimit, self.pos);
         }
         self.args = [&*self.args, &args[..args.len().min(room)]].concat().into();
     }
@@ -64,7 +64,7 @@ impl Strace {
     /// Adds an unfinished call of a thread.
     pub(super) fn wait(&mut self, batch: &mut BatchBuilder, tid: i64, call: UnfinishedCall) {
         if self.waiting.len() >= WAITING_MAX && !self.waiting.contains_key(&tid) {
-            return batch.lose(Loss::OverLimit, call.place);
+            return batch.lose(Loss::OverLimit, call.pos);
         }
         let calls = self.waiting.entry(tid).or_default();
         calls.push(call);
@@ -106,15 +106,15 @@ impl Strace {
     }
 
     /// Continues the call that was cut with a line without a time.
-    pub(super) fn continue_cut(&mut self, batch: &mut BatchBuilder, rest: CallRest<'_>, place: SourcePos) {
+    pub(super) fn continue_cut(&mut self, batch: &mut BatchBuilder, rest: CallRest<'_>, pos: SourcePos) {
         let Some(mut cut) = self.cut.take() else { return };
         cut.call.add_args(rest.args(), batch);
         match rest {
             CallRest::Done { result, dur_ns, .. } => {
                 let CutCall { call, tid, resumed, .. } = cut;
-                self.last_call = Some(LastCall { tid, start_ns: call.start_ns, place, is_shown: true });
+                self.last_call = Some(LastCall { tid, start_ns: call.start_ns, pos, is_shown: true });
                 let dur_ns = dur_ns.or_else(|| resumed?.0.checked_sub(call.start_ns));
-                self.call(batch, &call.complete(tid, dur_ns, Some(result), place));
+                self.call(batch, &call.complete(tid, dur_ns, Some(result), pos));
             }
             CallRest::Unfinished { .. } => self.wait(batch, cut.tid, cut.call),
             CallRest::PidChanged { new_id, .. } => self.wait(batch, self.threads.tid_of(new_id), cut.call),
@@ -128,10 +128,10 @@ impl Strace {
         let Some(CutCall { call, tid, resumed, loss }) = self.cut.take() else { return };
         match (loss, resumed) {
             (None, _) => self.wait(batch, tid, call),
-            (Some(loss), None) => batch.lose(loss, call.place),
-            (Some(loss), Some((end_ns, place))) => {
-                batch.lose(loss, place);
-                self.call(batch, &call.complete(tid, end_ns.checked_sub(call.start_ns), None, place));
+            (Some(loss), None) => batch.lose(loss, call.pos),
+            (Some(loss), Some((end_ns, pos))) => {
+                batch.lose(loss, pos);
+                self.call(batch, &call.complete(tid, end_ns.checked_sub(call.start_ns), None, pos));
             }
         }
     }
@@ -139,7 +139,7 @@ impl Strace {
     /// Adds a call whose end is missing.
     pub(super) fn endless(&mut self, batch: &mut BatchBuilder, call: &UnfinishedCall) {
         batch.lose(Loss::UnmatchedBegin, SourcePos::Time(call.start_ns));
-        let event = self.event(batch, &call.complete(call.tid, None, None, call.place));
+        let event = self.event(batch, &call.complete(call.tid, None, None, call.pos));
         batch.push(Event { flags: EventFlags::UNFINISHED, ..event });
     }
 }

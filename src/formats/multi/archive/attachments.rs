@@ -18,8 +18,7 @@ const HAR: &str = "HAR";
 /// Limit for the bytes of a member with the name of a body, which is a hash with an extension.
 const BODY_BYTES_MAX: usize = 1 << 10;
 
-/// Read size.
-const BLOCK_BYTES: u64 = 256 << 10;
+const READ_BYTES: u64 = 256 << 10;
 
 /// The traces in an archive that have attachments.
 #[derive(Default)]
@@ -82,7 +81,7 @@ pub(super) fn is_of_playwright(path: &str) -> bool {
 fn body_names(mut text: impl Read, cancel: &Cancel, each: &mut dyn FnMut(&str)) -> Result<(), ReadError> {
     const KEY: &[u8] = b"\"_file\"";
     let mut buffer = Vec::new();
-    while text.by_ref().take(BLOCK_BYTES).read_to_end(&mut buffer).is_ok_and(|read_bytes| read_bytes > 0) {
+    while text.by_ref().take(READ_BYTES).read_to_end(&mut buffer).is_ok_and(|read_bytes| read_bytes > 0) {
         cancel.check()?;
         for at in memchr::memmem::find_iter(&buffer, KEY) {
             let value = &buffer[at + KEY.len()..buffer.len().min(at + BODY_BYTES_MAX)];
@@ -111,7 +110,7 @@ mod tests {
                 "z".repeat(2 * BODY_BYTES_MAX)
             )
         };
-        let near = usize::try_from(BLOCK_BYTES).expect("small") - 150;
+        let near = usize::try_from(READ_BYTES).expect("small") - 150;
         for fill in (near..near + 200).chain([0, 10 * near]) {
             let mut names = std::collections::BTreeSet::new();
             let found = &mut |name: &str| _ = names.insert(name.to_owned());

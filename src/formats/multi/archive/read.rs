@@ -231,26 +231,26 @@ impl ArchiveReader<'_> {
     /// Reads the file at `offset` of the archive.
     fn member(&mut self, member: &Member, offset: u64) -> Result<(), ReadError> {
         self.has_files = true;
-        let place = SourcePos::Offset(offset);
+        let pos = SourcePos::Offset(offset);
         let mut losses = Losses::default();
         match member.ended {
             Ended::AtItsEnd => {}
-            Ended::AtTheLimit => losses.add(Loss::OverLimit, place),
-            Ended::InDamage => losses.add(Loss::Truncated, place),
+            Ended::AtTheLimit => losses.add(Loss::OverLimit, pos),
+            Ended::InDamage => losses.add(Loss::Truncated, pos),
         }
         if member.name.is_cut {
-            losses.add(Loss::LongText, place);
+            losses.add(Loss::LongText, pos);
         }
         match self.read_member(member) {
             Ok(true) => {}
             Ok(false) if is_empty_log(&member.name.text, member.file.len()) => {
-                self.losses.add(Loss::IgnoredMetadata, place);
+                self.losses.add(Loss::IgnoredMetadata, pos);
             }
-            Ok(false) => losses.add(Loss::UnknownMember, place),
+            Ok(false) => losses.add(Loss::UnknownMember, pos),
             Err(error @ (ReadError::Cancelled(_) | ReadError::Sink(_))) => return Err(error),
             Err(error) => {
                 let error = in_archive(error, &self.path.join(&member.name.text));
-                losses.add_because(&error.to_string(), Loss::UnreadableMember, place);
+                losses.add_because(&error.to_string(), Loss::UnreadableMember, pos);
                 let is_nested = matches!(error, ReadError::Unsupported { kind: NESTED, .. });
                 let first = if is_nested {
                     &mut self.nested

@@ -38,7 +38,7 @@ impl<'t> InspectParser<'t> {
     }
 
     /// Consumes a prefix if it is next.
-    fn take(&mut self, prefix: &str) -> bool {
+    fn consume(&mut self, prefix: &str) -> bool {
         let rest = self.rest.strip_prefix(prefix);
         self.rest = rest.unwrap_or(self.rest);
         rest.is_some()
@@ -90,7 +90,7 @@ impl<'t> InspectParser<'t> {
         let mut members = Map::new();
         loop {
             self.rest = self.rest.trim_start();
-            if self.take("}") {
+            if self.consume("}") {
                 return Some(members.into());
             }
             if let Some(omission) = self.omission() {
@@ -100,7 +100,7 @@ impl<'t> InspectParser<'t> {
                 let key = self.key();
                 self.rest = self.rest.trim_start();
                 if let Some(key) = key
-                    && (self.take(":") || self.take("=>"))
+                    && (self.consume(":") || self.consume("=>"))
                 {
                     let value = self.value(depth + 1)?;
                     members.insert(key, value);
@@ -109,7 +109,7 @@ impl<'t> InspectParser<'t> {
                     (self.rest, self.omitted) = before;
                     let value = self.value(depth + 1)?;
                     self.rest = self.rest.trim_start();
-                    if self.take("=>") {
+                    if self.consume("=>") {
                         let entry = self.value(depth + 1)?;
                         members.insert(value.to_string(), entry);
                     } else {
@@ -126,7 +126,7 @@ impl<'t> InspectParser<'t> {
         let mut elements = Vec::new();
         loop {
             self.rest = self.rest.trim_start();
-            if self.take("]") {
+            if self.consume("]") {
                 return Some(elements.into());
             }
             let element = match self.omission() {
@@ -141,7 +141,7 @@ impl<'t> InspectParser<'t> {
     /// Consumes the comma after an element; a closing bracket stays.
     fn end_of_element(&mut self, close: char) -> Option<()> {
         self.rest = self.rest.trim_start();
-        (self.take(",") || self.rest.starts_with(close)).then_some(())
+        (self.consume(",") || self.rest.starts_with(close)).then_some(())
     }
 
     fn key(&mut self) -> Option<String> {
@@ -224,7 +224,7 @@ impl<'t> InspectParser<'t> {
             'f' => '\u{c}',
             'v' => '\u{b}',
             'x' => char::from_u32(self.hex(2)?)?,
-            'u' if self.take("{") => {
+            'u' if self.consume("{") => {
                 let (digits, rest) = self.rest.split_once('}')?;
                 self.rest = rest;
                 char::from_u32(u32::from_str_radix(digits, 16).ok()?)?
@@ -244,7 +244,7 @@ impl<'t> InspectParser<'t> {
     fn utf16(&mut self) -> Option<char> {
         let unit = u16::try_from(self.hex(4)?).ok()?;
         let before = self.rest;
-        let second = if self.take("\\u") { self.hex(4).and_then(|unit| u16::try_from(unit).ok()) } else { None };
+        let second = if self.consume("\\u") { self.hex(4).and_then(|unit| u16::try_from(unit).ok()) } else { None };
         let mut decoded = char::decode_utf16([unit].into_iter().chain(second));
         let first = decoded.next()?.unwrap_or(char::REPLACEMENT_CHARACTER);
         if decoded.next().is_some() || first == char::REPLACEMENT_CHARACTER {

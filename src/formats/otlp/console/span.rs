@@ -25,8 +25,7 @@ pub(super) struct ConsoleSpan {
     kind: String,
     scope: String,
     status: String,
-    /// Description of the status.
-    message: String,
+    status_message: String,
     /// Attributes as keys and JSON values.
     attributes: Vec<(String, Value)>,
     events: Vec<ConsoleEvent>,
@@ -143,7 +142,7 @@ impl ConsoleSpan {
             kind: kind.strip_prefix("SpanKind.").unwrap_or(&kind).to_owned(),
             scope: String::new(),
             status: text_at(value, "/status/status_code"),
-            message: text_at(value, "/status/description"),
+            status_message: text_at(value, "/status/description"),
             attributes: members(value.get("attributes")),
             events,
             bad_events,
@@ -170,7 +169,7 @@ impl ConsoleSpan {
             kind: kind_name(value.get("SpanKind").and_then(Value::as_u64).unwrap_or(0)).to_owned(),
             scope: if scope.is_empty() { text_at(value, "/InstrumentationLibrary/Name") } else { scope },
             status: text_at(value, "/Status/Code").to_uppercase(),
-            message: text_at(value, "/Status/Description"),
+            status_message: text_at(value, "/Status/Description"),
             attributes: members(value.get("Attributes")),
             events,
             bad_events,
@@ -208,7 +207,7 @@ impl ConsoleSpan {
             scope: text_at(value, "/instrumentationScope/name"),
             status: if value.pointer("/status/code").and_then(Value::as_u64) == Some(2) { "ERROR" } else { "" }
                 .to_owned(),
-            message: text_at(value, "/status/message"),
+            status_message: text_at(value, "/status/message"),
             attributes: members(value.get("attributes")),
             events,
             bad_events,
@@ -217,7 +216,7 @@ impl ConsoleSpan {
         })
     }
 
-    pub(super) fn push(self, place: SourcePos, layout: &mut Layout, batch: &mut BatchBuilder) {
+    pub(super) fn push(self, pos: SourcePos, layout: &mut Layout, batch: &mut BatchBuilder) {
         let service = layout.service(self.service.as_deref().unwrap_or("unknown service"), batch);
         let parent = self.parent.filter(|parent| parent.bytes().any(|byte| byte != b'0'));
         let mut attributes = Attributes::default();
@@ -225,7 +224,7 @@ impl ConsoleSpan {
             scope: &self.scope,
             kind: &self.kind,
             status: if self.status == "UNSET" { "" } else { &self.status },
-            message: &self.message,
+            message: &self.status_message,
             trace_id: &self.trace_id,
             span_id: &self.id,
             parent_span_id: parent.as_deref().unwrap_or_default(),
@@ -237,8 +236,8 @@ impl ConsoleSpan {
             attributes.value(b"links", &Value::from(self.links));
         }
         let args = attributes.finish();
-        batch.batch.losses.add_many(Loss::BadTime, place, self.bad_events);
-        batch.batch.losses.add_many_because(OMITTED, Loss::RecorderLost, place, self.omitted);
+        batch.batch.losses.add_many(Loss::BadTime, pos, self.bad_events);
+        batch.batch.losses.add_many_because(OMITTED, Loss::RecorderLost, pos, self.omitted);
         let mut points = Vec::with_capacity(self.events.len());
         for event in &self.events {
             attributes.begin();
@@ -258,7 +257,7 @@ impl ConsoleSpan {
             name: self.name.as_bytes().into(),
             args,
             points,
-            place,
+            pos,
         });
     }
 }

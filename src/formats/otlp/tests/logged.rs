@@ -1,6 +1,6 @@
 //! Tests of requests in the log of a Java program.
 
-use super::{Plain, json, placed};
+use super::{Plain, json, sorted_spans};
 use crate::formats::testing::{format_of, read, read_bytes};
 use crate::model::Loss;
 
@@ -36,7 +36,7 @@ fn requests_after_the_prefix_of_a_logger_read_like_those_of_a_file() {
                 let text = lines.concat();
                 assert_eq!(format_of(text.as_bytes()), Some("OpenTelemetry JSON"), "{text}");
                 let reading = read(&text);
-                assert_eq!((placed(&reading), reading.lost()), (placed(&expected), vec![]), "{text}");
+                assert_eq!((sorted_spans(&reading), reading.lost()), (sorted_spans(&expected), vec![]), "{text}");
             }
         }
     }
@@ -48,7 +48,7 @@ fn other_lines_of_the_log_are_counted() {
     let request = format!("INFO: {}\n", alone[0]);
     let noise = "[main] INFO started in 5 ms\n\n{\"resource\":\"users/5\",\"n\":1}\nGET {\"resourceId\":5}\n";
     let reading = read(&format!("{noise}{request}{noise}{request}{noise}"));
-    assert_eq!((placed(&reading).len(), reading.lost()), (4, vec![(Loss::IgnoredMetadata, 9)]));
+    assert_eq!((sorted_spans(&reading).len(), reading.lost()), (4, vec![(Loss::IgnoredMetadata, 9)]));
     let cut = &request[..request.len() / 2];
     assert_eq!(read(&format!("{request}{cut}\n{request}")).lost(), [(Loss::BadRecord, 1)]);
     assert_eq!(read(&format!("{request}{cut}")).lost(), [(Loss::Truncated, 1)]);
@@ -64,7 +64,7 @@ fn a_request_longer_than_the_head_is_recognised_by_its_resource() {
         (0..200).map(|i| format!(r#"{{"key":"process.command_args.{i}","value":{{"stringValue":"x"}}}},"#)).collect();
     let request = alone[0].replacen("[{", &format!("[{}{{", attributes.concat()), 1);
     let reading = read(&format!("INFO: {request}\n"));
-    assert_eq!((placed(&reading).len(), reading.lost()), (2, vec![]));
+    assert_eq!((sorted_spans(&reading).len(), reading.lost()), (2, vec![]));
 }
 
 #[test]
@@ -73,7 +73,7 @@ fn logged_metrics_and_logs_are_skipped() {
     let metrics = r#"INFO: {"resource":{"attributes":[]},"scopeMetrics":[{}]}"#;
     let logs = r#"INFO: {"resource":{},"scopeLogs":[]}"#;
     let reading = read(&format!("{metrics}\n{logs}\nINFO: {}\n", alone[0]));
-    assert_eq!((placed(&reading).len(), reading.lost()), (2, vec![]));
+    assert_eq!((sorted_spans(&reading).len(), reading.lost()), (2, vec![]));
     let error = read_bytes(format!("{metrics}\n{logs}\n").as_bytes()).expect_err("no spans").to_string();
     assert!(error.contains("metrics or logs of OpenTelemetry without spans"), "{error}");
 }

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use super::{Plain, field, fixed, json, placed, protobuf};
+use super::{Plain, field, fixed, json, protobuf, sorted_spans};
 use crate::formats::input::source::HEAD_BYTES;
 use crate::formats::testing::{Reading, data, format_of, read, read_bytes, read_cut, read_path};
 use crate::model::Loss;
@@ -36,7 +36,7 @@ fn read_all(messages: impl IntoIterator<Item = Vec<u8>>) -> Reading {
 #[test]
 fn requests_with_sizes_read_like_those_without() {
     let expected = read_bytes(&requests().concat()).expect("a trace");
-    assert_eq!((placed(&expected).len(), expected.lost()), (4, vec![]));
+    assert_eq!((sorted_spans(&expected).len(), expected.lost()), (4, vec![]));
     let packed = |request: &Vec<u8>| four_bytes(&zstd(request));
     for reading in [
         read_all(requests().iter().map(|request| four_bytes(request))),
@@ -67,7 +67,7 @@ fn a_real_request_reads_like_itself_with_its_size() {
     for message in [four_bytes(&request), varint(&request), four_bytes(&zstd(&request))] {
         assert_eq!(read_all([message.clone()]), expected);
         let two = read_all([message.clone(), message]);
-        assert_eq!((placed(&two).len(), two.lost()), (2 * placed(&expected).len(), vec![]));
+        assert_eq!((sorted_spans(&two).len(), two.lost()), (2 * sorted_spans(&expected).len(), vec![]));
     }
 }
 
@@ -95,7 +95,7 @@ fn a_cut_costs_the_last_request() {
             let lost = if ends.contains(&len) { vec![] } else { vec![(Loss::Truncated, 1)] };
             assert_eq!(reading.lost(), lost, "{len}");
             // The request that is cut may have a resource before the cut.
-            assert!((whole..=whole + 1).contains(&placed(&reading).len()), "{len}");
+            assert!((whole..=whole + 1).contains(&sorted_spans(&reading).len()), "{len}");
         }
     }
 }
@@ -108,7 +108,7 @@ fn a_damaged_request_costs_itself() {
     packed[6..].fill(0xff);
     messages[2] = packed;
     let reading = read_all(messages.iter().map(|request| four_bytes(request)));
-    assert_eq!((placed(&reading).len(), reading.lost()), (2, vec![(Loss::BadRecord, 2)]));
+    assert_eq!((sorted_spans(&reading).len(), reading.lost()), (2, vec![(Loss::BadRecord, 2)]));
 }
 
 #[test]
@@ -128,7 +128,7 @@ fn a_size_beyond_the_limit_is_an_error_at_its_position() {
         read_bytes(&[varint(&requests()[0]), vec![0x80, 0x80, 0x80, 0x80, 0x10]].concat()).expect_err("too large");
     assert!(error.to_string().ends_with("found the size 4294967296"), "{error}");
     let reading = read_bytes(&[varint(&requests()[0]), vec![0x80; 10]].concat()).expect("a trace");
-    assert_eq!((placed(&reading).len(), reading.lost()), (1, vec![(Loss::BadRecord, 1)]), "not a number");
+    assert_eq!((sorted_spans(&reading).len(), reading.lost()), (1, vec![(Loss::BadRecord, 1)]), "not a number");
 }
 
 /// Returns requests with metrics and log records: three kinds of metrics, and records with and without their own time.
@@ -153,7 +153,7 @@ fn metrics_and_logs_are_skipped_and_a_file_of_nothing_else_is_refused() {
     for prefix in [<[u8]>::to_vec, four_bytes, varint] {
         let all: Vec<_> = others().into_iter().chain(requests()).map(|request| prefix(&request)).collect();
         let reading = read_all(all);
-        assert_eq!((placed(&reading).len(), reading.lost()), (4, vec![]));
+        assert_eq!((sorted_spans(&reading).len(), reading.lost()), (4, vec![]));
         for alone in others() {
             let error = read_bytes(&prefix(&alone)).expect_err("no spans").to_string();
             assert!(

@@ -74,7 +74,7 @@ fn a_process_with_tracks_in_order_of_appearance_has_no_sort_indices() {
     ]);
     // Siblings of the same name are merged, so they share a sort index.
     let expected = [(1, "p"), (2, "q"), (2, "q")];
-    assert_eq!(ordered_names(&reading), expected.map(|(place, name)| (place, name.to_string())));
+    assert_eq!(ordered_names(&reading), expected.map(|(sort_index, name)| (sort_index, name.to_string())));
 }
 
 #[test]

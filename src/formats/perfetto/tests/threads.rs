@@ -69,8 +69,8 @@ fn a_real_capture_reads_the_same_on_any_threads() {
 fn a_damaged_trace_reads_the_same_with_any_number_of_threads() {
     let mut bytes = chromium();
     bytes.truncate(bytes.len() * 2 / 3);
-    for place in (50_000..bytes.len() - 50).step_by(200_000) {
-        bytes[place..place + 40].fill(0xa5);
+    for pos in (50_000..bytes.len() - 50).step_by(200_000) {
+        bytes[pos..pos + 40].fill(0xa5);
     }
     assert!(batches(&bytes, 1, None).iter().any(|batch| batch.losses.count(Loss::BadRecord) > 0));
     assert_same_for_any_threads(&bytes, "damaged");

@@ -195,7 +195,7 @@ pub(super) fn emit(
                 let self_cost = share(function.self_costs[event], on_path.weight, inclusive).min(*left);
                 *left -= self_cost;
                 if self_cost > 0 {
-                    let stack = frames.stack(on_path.frame, batch, row.place());
+                    let stack = frames.stack(on_path.frame, batch, row.pos());
                     push(&mut row, self_cost, kind, stack, batch);
                     batch.flush_if_full(sink, context)?;
                 }
@@ -225,7 +225,7 @@ pub(super) fn emit(
         let other = frames.len() as u32 - 1;
         for (function, &left) in left.iter().enumerate().filter(|(_, left)| **left > 0) {
             frames.push_titled(Some(other), titles[function]);
-            let stack = frames.stack(frames.len() as u32 - 1, batch, row.place());
+            let stack = frames.stack(frames.len() as u32 - 1, batch, row.pos());
             push(&mut row, left, kind, stack, batch);
             batch.flush_if_full(sink, context)?;
         }
@@ -235,7 +235,7 @@ pub(super) fn emit(
 
 fn push(row: &mut WeighedRow, cost: u64, kind: &CostEvent, stack: crate::model::StackIdx, batch: &mut BatchBuilder) {
     let weight = cost.checked_mul(kind.factor).unwrap_or_else(|| {
-        batch.lose(Loss::BadNumber, row.place());
+        batch.lose(Loss::BadNumber, row.pos());
         u64::MAX
     });
     row.push(weight, stack, batch);

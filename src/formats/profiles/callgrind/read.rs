@@ -177,7 +177,7 @@ impl<'c> CallgrindParser<'c> {
                     Ok(())
                 }
                 None => {
-                    batch.lose(line.loss(), line.place());
+                    batch.lose(line.loss(), line.pos());
                     Ok(())
                 }
             },
@@ -217,7 +217,7 @@ impl<'c> CallgrindParser<'c> {
     ) -> Result<(), ReadError> {
         // A truncated name would be a different name.
         if !line.has_end {
-            batch.lose(Loss::Truncated, line.place());
+            batch.lose(Loss::Truncated, line.pos());
             return Ok(());
         }
         let offset = line.offset;
@@ -253,7 +253,7 @@ impl<'c> CallgrindParser<'c> {
         batch: &mut BatchBuilder,
     ) -> Result<Option<u32>, ReadError> {
         let Some(name) = name else {
-            batch.lose(Loss::MissingText, line.place());
+            batch.lose(Loss::MissingText, line.pos());
             return Ok(None);
         };
         let file = file.unwrap_or(&self.file);
@@ -275,14 +275,14 @@ impl<'c> CallgrindParser<'c> {
         }
         let words = || text.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
         if !line.has_end && words().count() < self.positions + self.events.len() {
-            return batch.lose(Loss::Truncated, line.place());
+            return batch.lose(Loss::Truncated, line.pos());
         }
-        let Some(current) = self.current else { return batch.lose(Loss::BadRecord, line.place()) };
+        let Some(current) = self.current else { return batch.lose(Loss::BadRecord, line.pos()) };
         line.count_missing_end(batch);
         let costs = words().skip(self.positions);
         for (event, cost) in costs.take(self.events.len()).enumerate() {
             let Some(cost) = std::str::from_utf8(cost).ok().and_then(|cost| cost.parse::<u64>().ok()) else {
-                batch.lose(Loss::BadNumber, line.place());
+                batch.lose(Loss::BadNumber, line.pos());
                 continue;
             };
             let is_added = match next {
@@ -292,7 +292,7 @@ impl<'c> CallgrindParser<'c> {
                 _ => self.graph.add_own(current, event, cost),
             };
             if !is_added {
-                batch.lose(Loss::BadNumber, line.place());
+                batch.lose(Loss::BadNumber, line.pos());
             }
         }
         if next == NextLine::CallCost {

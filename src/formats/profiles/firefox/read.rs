@@ -197,7 +197,7 @@ impl<'d> FirefoxEventBuilder<'d, '_> {
         let mut processes = document.items(processes);
         while let Some(process) = processes.next()? {
             if depth >= NESTED_PROCESSES_MAX {
-                self.batch.lose(Loss::DeepNesting, process.place());
+                self.batch.lose(Loss::DeepNesting, process.pos());
                 break;
             }
             self.profile(process, depth + 1)?;
@@ -294,7 +294,7 @@ impl<'d> FirefoxEventBuilder<'d, '_> {
                 _ => (row.get(1), row.get(2), row.index(3)),
             };
             let (start_ns, end_ns) = (self.time(start), self.time(end));
-            let place = SourcePos::Time(start_ns.or(end_ns).unwrap_or(self.offset_ns));
+            let pos = SourcePos::Time(start_ns.or(end_ns).unwrap_or(self.offset_ns));
             let (kind, ts_ns) = match phase {
                 Some(marker_phase::INTERVAL) => (EventKind::Complete, start_ns),
                 Some(marker_phase::INTERVAL_START) => (EventKind::AsyncBegin, start_ns),
@@ -302,18 +302,18 @@ impl<'d> FirefoxEventBuilder<'d, '_> {
                 _ => (EventKind::Instant, start_ns),
             };
             let Some(ts_ns) = ts_ns else {
-                self.batch.lose(Loss::BadTime, place);
+                self.batch.lose(Loss::BadTime, pos);
                 continue;
             };
             let name = row.index(0).map_or("", |name| texts.get(name));
             let category = row.index(4).and_then(|category| markers.categories.get(category as usize));
             let category = category.map(|category| category.name.as_bytes());
             let mut event = bare(ts_ns, kind, self.batch.track_with(&thread.key), NameIdx::EMPTY);
-            event.name = self.batch.name(name.as_bytes(), category, place);
+            event.name = self.batch.name(name.as_bytes(), category, pos);
             match kind {
                 EventKind::Complete => match end_ns.map(|end_ns| end_ns.checked_sub(ts_ns)) {
                     Some(Some(dur_ns)) if dur_ns >= 0 => event.value = dur_ns.unsigned_abs(),
-                    Some(_) => self.batch.lose(Loss::NegativeDuration, place),
+                    Some(_) => self.batch.lose(Loss::NegativeDuration, pos),
                     None => event.flags = EventFlags::UNFINISHED,
                 },
                 EventKind::AsyncBegin | EventKind::AsyncEnd => {
@@ -324,7 +324,7 @@ impl<'d> FirefoxEventBuilder<'d, '_> {
                 }
                 _ => {}
             }
-            event.detail = self.arguments(row.get(5), texts, markers, place);
+            event.detail = self.arguments(row.get(5), texts, markers, pos);
             self.batch.push(event);
             self.batch.flush_if_full(self.sink, self.context)?;
         }
@@ -333,10 +333,10 @@ impl<'d> FirefoxEventBuilder<'d, '_> {
 
     /// Stores the data of a marker, with strings in place of their indices. Returns its detail index; 0 if there is
     /// none, or if it is not an object.
-    fn arguments(&mut self, data: Option<&[u8]>, texts: &FirefoxTexts<'_>, markers: &Markers, place: SourcePos) -> u32 {
+    fn arguments(&mut self, data: Option<&[u8]>, texts: &FirefoxTexts<'_>, markers: &Markers, pos: SourcePos) -> u32 {
         let Some(data) = data.filter(|data| data.starts_with(b"{")) else { return 0 };
         let Ok(data) = serde_json::from_slice::<&RawValue>(data) else {
-            self.batch.lose(Loss::BadRecord, place);
+            self.batch.lose(Loss::BadRecord, pos);
             return 0;
         };
         let mut data_json = None;
@@ -348,7 +348,7 @@ impl<'d> FirefoxEventBuilder<'d, '_> {
             for key in keys {
                 let Some(value) = object.get_mut(key) else { continue };
                 let Some(text) = value.as_u64().and_then(|number| texts.try_get(number)) else {
-                    self.batch.batch.losses.add_many(Loss::MissingText, place, u64::from(value.is_number()));
+                    self.batch.batch.losses.add_many(Loss::MissingText, pos, u64::from(value.is_number()));
                     continue;
                 };
                 *value = text.into();
@@ -393,15 +393,15 @@ impl<'d> FirefoxEventBuilder<'d, '_> {
                 continue;
             };
             now_ns = ts_ns;
-            let place = SourcePos::Time(ts_ns);
+            let pos = SourcePos::Time(ts_ns);
             let change = row.get(2).and_then(|count| std::str::from_utf8(count).ok()?.parse::<f64>().ok());
             let Some(change) = change.filter(|change| change.is_finite()) else {
-                self.batch.lose(Loss::BadCounter, place);
+                self.batch.lose(Loss::BadCounter, pos);
                 continue;
             };
             sum = if category == "Memory" { sum + change } else { change };
             let track = self.batch.counter_track(&key, unit);
-            let name = self.batch.name(key.name.as_bytes(), None, place);
+            let name = self.batch.name(key.name.as_bytes(), None, pos);
             self.batch.push(Event { value: f64::to_bits(sum), ..bare(ts_ns, EventKind::Counter, track, name) });
             self.batch.flush_if_full(self.sink, self.context)?;
         }

@@ -82,7 +82,7 @@ impl Library {
         }
         let inner = serde_json::from_slice::<String>(&text).ok();
         let libs = inner.and_then(|text| serde_json::from_str(&text).ok());
-        losses.add_many(Loss::BadRecord, extent.place(), u64::from(libs.is_none()));
+        losses.add_many(Loss::BadRecord, extent.pos(), u64::from(libs.is_none()));
         Ok(libs)
     }
 

@@ -92,12 +92,12 @@ impl StreamReader for Pprof {
         let mut stacks = PprofStacks::default();
         let mut dropped = DroppedFrames::new(tables.drop_frames(), &mut batch.batch.losses);
         let mut samples = Vec::new();
-        for (number, bytes) in tables.samples.iter().enumerate() {
+        for (number, bytes) in tables.encoded_samples.iter().enumerate() {
             if number.is_multiple_of(1 << 12) {
                 context.cancel.check()?;
             }
-            let place = SourcePos::Offset((bytes.as_ptr().addr() - message.as_ptr().addr()) as u64);
-            let sample = stacks.sample(bytes, &tables, &mut dropped, place, &mut batch);
+            let pos = SourcePos::Offset((bytes.as_ptr().addr() - message.as_ptr().addr()) as u64);
+            let sample = stacks.sample(bytes, &tables, &mut dropped, pos, &mut batch);
             let kept_bytes = size_of::<PprofSample>() + 8 * sample.values.len() + sample.labels.len();
             memory.add(kept_bytes + stacks.take_new_bytes(), 0)?;
             samples.push(sample);

@@ -70,7 +70,7 @@ impl PprofStacks {
         bytes: &[u8],
         tables: &ProfileTables<'m>,
         dropped: &mut DroppedFrames<'m>,
-        place: SourcePos,
+        pos: SourcePos,
         batch: &mut BatchBuilder,
     ) -> PprofSample {
         let (mut locations, mut values, mut labels) = (Vec::new(), Vec::new(), Vec::new());
@@ -96,10 +96,10 @@ impl PprofStacks {
             }
         }
         if fields.is_broken() || values.len() != tables.types.len() {
-            batch.lose(Loss::BadRecord, place);
+            batch.lose(Loss::BadRecord, pos);
         }
         if locations.len() >= FRAMES_MAX {
-            batch.lose(Loss::DeepNesting, place);
+            batch.lose(Loss::DeepNesting, pos);
         }
         values.truncate(tables.types.len());
         let mut frame = None;
@@ -109,7 +109,7 @@ impl PprofStacks {
             if let Some(&row) = self.location_rows.get(&key) {
                 (frame, has_kept) = (row.frame, row.has_kept);
                 if row.is_cut {
-                    batch.batch.losses.add_because(DROPPED, Loss::IgnoredMetadata, place);
+                    batch.batch.losses.add_because(DROPPED, Loss::IgnoredMetadata, pos);
                 }
                 if row.is_cut && has_kept {
                     break;
@@ -120,7 +120,7 @@ impl PprofStacks {
             let known_location = tables.each_frame(location, &mut modules, batch, |each| of_location.push(each));
             self.modules = modules;
             if known_location.is_none() {
-                batch.lose(Loss::MissingText, place);
+                batch.lose(Loss::MissingText, pos);
             }
             let kept_count = dropped.kept(&of_location, &mut has_kept, &mut batch.batch.losses);
             let (is_cut, is_long) = (kept_count < of_location.len(), of_location.len() > 1);
@@ -130,7 +130,7 @@ impl PprofStacks {
                 self.new_bytes += 2 * size_of::<(LocationKey, LocationRow)>();
             }
             if is_cut {
-                batch.batch.losses.add_because(DROPPED, Loss::IgnoredMetadata, place);
+                batch.batch.losses.add_because(DROPPED, Loss::IgnoredMetadata, pos);
             }
             if is_cut && has_kept {
                 break;

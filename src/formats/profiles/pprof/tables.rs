@@ -117,8 +117,7 @@ pub(super) struct ProfileTables<'m> {
     pub(super) default_type: usize,
     /// Expressions of the frames to drop, and of their exceptions, as rows of `texts`.
     drop_frames: [usize; 2],
-    /// Encoded samples.
-    pub(super) samples: Vec<&'m [u8]>,
+    pub(super) encoded_samples: Vec<&'m [u8]>,
     mappings: FxHashMap<u64, CodeMapping>,
     /// File of the first mapping, which is the program.
     program: usize,
@@ -141,7 +140,7 @@ impl<'m> ProfileTables<'m> {
             if number.is_multiple_of(1 << 16) {
                 memory.context.cancel.check()?;
             }
-            let kept_bytes = tables.take(field, SourcePos::Offset(offset), losses);
+            let kept_bytes = tables.add_field(field, SourcePos::Offset(offset), losses);
             memory.add(kept_bytes, offset)?;
         }
         if fields.is_broken() {
@@ -151,7 +150,7 @@ impl<'m> ProfileTables<'m> {
     }
 
     /// Adds a field of the profile. Returns the bytes that it takes in memory.
-    fn take(&mut self, field: ProtoField<'m>, place: SourcePos, losses: &mut Losses) -> usize {
+    fn add_field(&mut self, field: ProtoField<'m>, pos: SourcePos, losses: &mut Losses) -> usize {
         /// Bytes of a hash table entry; hash tables are at worst half full.
         const ROW: usize = 2 * size_of::<(u64, CodeLocation)>();
         let ProtoValue::Bytes(bytes) = field.value else {
@@ -171,7 +170,7 @@ impl<'m> ProfileTables<'m> {
                 return 2 * size_of::<&[u8]>();
             }
             profile::SAMPLE_TYPE if self.types.len() >= TYPES_MAX => {
-                losses.add(Loss::OverLimit, place);
+                losses.add(Loss::OverLimit, pos);
                 0
             }
             profile::SAMPLE_TYPE => {
@@ -183,7 +182,7 @@ impl<'m> ProfileTables<'m> {
                 0
             }
             profile::SAMPLE => {
-                self.samples.push(bytes);
+                self.encoded_samples.push(bytes);
                 return 2 * size_of::<&[u8]>();
             }
             profile::MAPPING => {
@@ -209,7 +208,7 @@ impl<'m> ProfileTables<'m> {
         };
         // Detects a message without a readable field.
         if parts.by_ref().count() == 0 && parts.is_broken() {
-            losses.add(Loss::BadRecord, place);
+            losses.add(Loss::BadRecord, pos);
         }
         kept_bytes
     }
@@ -273,7 +272,7 @@ impl<'m> ProfileTables<'m> {
             return category.clone();
         }
         let mapping = self.mappings.get(&id)?;
-        let category = modules.modules.with_function(self.file(mapping), mapping.kind, batch);
+        let category = modules.modules.category_of(self.file(mapping), mapping.kind, batch);
         modules.by_mapping.insert(id, category.clone());
         category
     }
@@ -299,8 +298,8 @@ fn index(value: ProtoValue<'_>) -> usize {
 fn numbers<const N: usize>(parts: &mut Fields<'_>, wanted: [FieldNumber; N]) -> [u64; N] {
     let mut values = [0; N];
     for part in parts {
-        if let Some(place) = wanted.iter().position(|&number| number == part.number) {
-            values[place] = part.value.number();
+        if let Some(index) = wanted.iter().position(|&number| number == part.number) {
+            values[index] = part.value.number();
         }
     }
     values

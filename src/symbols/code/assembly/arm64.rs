@@ -6,20 +6,19 @@ use fARM64::{Decoder, DecoderOptions, FlowControl};
 
 use super::DecodedInstruction;
 
-/// Size of each instruction.
-const WORD_BYTES: usize = 4;
+const INSTRUCTION_BYTES: usize = 4;
 
 /// Decodes the bytes at an address. A rest shorter than an instruction is shown as data.
 pub(super) fn decode(bytes: &[u8], start: u64) -> Vec<DecodedInstruction> {
     let options = FormatterOptions { first_operand_char_index: 0, ..FormatterOptions::default() };
     let formatter = FmtFormatter::with_options(options);
-    let (words, rest) = bytes.as_chunks::<WORD_BYTES>();
-    let addresses = (0..).map(|row| start.wrapping_add(row * WORD_BYTES as u64));
+    let (words, rest) = bytes.as_chunks::<INSTRUCTION_BYTES>();
+    let addresses = (0..).map(|row| start.wrapping_add(row * INSTRUCTION_BYTES as u64));
     let mut instructions: Vec<DecodedInstruction> = words
         .iter()
         .zip(addresses)
         .map(|(word, address)| {
-            let range = address..address.wrapping_add(WORD_BYTES as u64);
+            let range = address..address.wrapping_add(INSTRUCTION_BYTES as u64);
             let instruction = Decoder::new(word, address, DecoderOptions::default()).decode();
             if instruction.is_invalid() {
                 let text = format!(".word {:#010x}", u32::from_le_bytes(*word));

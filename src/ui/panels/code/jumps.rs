@@ -52,11 +52,11 @@ impl Jumps {
             let target = it.target.filter(|_| it.is_jump)?;
             Some(Jump { from, to: starts.binary_search(&target).ok()? as u64 })
         };
-        Self::placed((0..).zip(instructions).filter_map(jump).take(JUMPS_MAX).collect())
+        Self::packed((0..).zip(instructions).filter_map(jump).take(JUMPS_MAX).collect())
     }
 
     /// Puts each jump, shortest first, into the first column where it fits.
-    fn placed(mut jumps: Vec<Jump>) -> Self {
+    fn packed(mut jumps: Vec<Jump>) -> Self {
         jumps.sort_by_key(|jump| (jump.last() - jump.first(), jump.first(), jump.from));
         let mut columns: Vec<BTreeMap<u64, Jump>> = Vec::new();
         for jump in jumps {
@@ -138,17 +138,17 @@ mod tests {
 
     use super::*;
 
-    fn placed(jumps: &[(u64, u64)]) -> Jumps {
-        Jumps::placed(jumps.iter().map(|&(from, to)| Jump { from, to }).collect())
+    fn packed(jumps: &[(u64, u64)]) -> Jumps {
+        Jumps::packed(jumps.iter().map(|&(from, to)| Jump { from, to }).collect())
     }
 
     #[test]
     fn inner_jumps_are_closer_to_the_text() {
-        let jumps = placed(&[(0, 9), (2, 5), (8, 6), (4, 3), (20, 30)]);
+        let jumps = packed(&[(0, 9), (2, 5), (8, 6), (4, 3), (20, 30)]);
         let column =
             |from: u64| jumps.columns.iter().position(|column| column.iter().any(|jump| jump.from == from)).unwrap();
         assert_eq!([4, 2, 8, 0, 20].map(column), [0, 1, 0, 2, 0]);
-        assert!(jumps.points() < 40.0 && placed(&[]).points() == 0.0);
+        assert!(jumps.points() < 40.0 && packed(&[]).points() == 0.0);
     }
 
     #[test]
@@ -177,15 +177,15 @@ mod tests {
             start in 0..70u64,
             len in 0..30u64,
         ) {
-            let placed = placed(&jumps);
-            prop_assert!(placed.columns.len() <= COLUMNS_MAX);
-            for column in &placed.columns {
+            let packed = packed(&jumps);
+            prop_assert!(packed.columns.len() <= COLUMNS_MAX);
+            for column in &packed.columns {
                 prop_assert!(column.windows(2).all(|pair| pair[0].last() < pair[1].first()), "{column:?}");
             }
             let rows = start..start + len;
-            let among: Vec<_> = placed.among(&rows).collect();
+            let among: Vec<_> = packed.among(&rows).collect();
             let mut scanned = Vec::new();
-            for (number, column) in placed.columns.iter().enumerate() {
+            for (number, column) in packed.columns.iter().enumerate() {
                 for &jump in column {
                     if rows.clone().any(|row| (jump.first()..=jump.last()).contains(&row)) {
                         scanned.push((number, jump));
@@ -196,8 +196,8 @@ mod tests {
             // At most one starts or ends at each row of a column, and one more passes all of them.
             prop_assert!(among.len() as u64 <= COLUMNS_MAX as u64 * (len + 1));
             // A jump is left out only if all columns are full at one of its rows.
-            let kept: usize = placed.columns.iter().map(Vec::len).sum();
-            prop_assert!(kept == jumps.len() || placed.columns.len() == COLUMNS_MAX);
+            let kept: usize = packed.columns.iter().map(Vec::len).sum();
+            prop_assert!(kept == jumps.len() || packed.columns.len() == COLUMNS_MAX);
         }
     }
 }

@@ -15,11 +15,10 @@ use crate::ui::panels::table::{Rows, RowsInView, TableCell};
 use crate::ui::panels::table_column::TableColumn;
 use crate::ui::theme::Theme;
 
-/// Replacement of a tab.
-const TAB: &str = "    ";
+const TAB_SPACES: &str = "    ";
 
 const TEXT: usize = 0;
-const POS: usize = 1;
+const POSITION: usize = 1;
 const SELF: usize = 2;
 const TOTAL: usize = 3;
 const CALLEE: usize = 4;
@@ -140,7 +139,7 @@ fn lines(code: &FunctionCode) -> Vec<CodeRow> {
         };
         rows.push(row(head, String::new(), None));
         rows.extend(file.lines.iter().map(|line| {
-            let text = line.text.as_deref().unwrap_or_default().replace('\t', TAB);
+            let text = line.text.as_deref().unwrap_or_default().replace('\t', TAB_SPACES);
             row(text, line.number.to_string(), Some(line.sums))
         }));
     }
@@ -175,7 +174,7 @@ impl Rows for CodeRows {
             (SELF, Some(sums)) if sums.own.samples > 0 => return TableCell::Number(self.weight(sums.own.weight)),
             (TOTAL, Some(sums)) if sums.total.samples > 0 => return TableCell::Number(self.weight(sums.total.weight)),
             (TEXT, _) => &row.text,
-            (POS, _) => &row.place,
+            (POSITION, _) => &row.place,
             (CALLEE, _) => &row.callee,
             (INLINED, _) => &row.inlined,
             (LINE, _) => &row.line,

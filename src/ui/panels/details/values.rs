@@ -119,7 +119,7 @@ fn show_value<'a>(
         let path = keys.and_then(|MemberKeys { args, keys }| ArgumentPath::from_member(args, &keys));
         let filter = path.as_ref().map(|path| path.filter(&text));
         let by = path.map(GroupBy::Argument);
-        PanelValue { filter, ..PanelValue::new(&*text) }.parse_argument(key).grouped_by(by)
+        PanelValue { filter, ..PanelValue::new(&*text) }.with_argument(key).grouped_by(by)
     };
     commands.extend(pair(ui, theme, (key, width), (&text, None), in_menu));
 }

@@ -93,10 +93,10 @@ impl LaidOut {
         let mut pointed = None;
         for (row, &(part, level)) in rows.iter().enumerate().take(end).skip(first) {
             for bar in self.layouts[part as usize].level(level) {
-                let place = row_rect(row);
+                let row_area = row_rect(row);
                 let left = origin.x + bar.left;
                 let right = (origin.x + bar.right - 1.0).max(left + 1.0);
-                let rect = Rect::from_x_y_ranges(left..=right, place.y_range());
+                let rect = Rect::from_x_y_ranges(left..=right, row_area.y_range());
                 let is_pointed = response.hover_pos().is_some_and(|at| rect.contains(at));
                 if is_pointed {
                     pointed = Some((part, bar.content));

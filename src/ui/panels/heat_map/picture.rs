@@ -221,9 +221,9 @@ impl HeatPicture {
         let Some(texture) = &self.texture else { return };
         let (left, right) = (layout.x_of(axis, map.axis.start_ns()), layout.x_of(axis, map.axis.start_of(usize::MAX)));
         let image = |rows: Rect, top: f32, bottom: f32| {
-            let place = Rect::from_x_y_ranges(left..=right, rows.y_range());
+            let rect = Rect::from_x_y_ranges(left..=right, rows.y_range());
             let uv = Rect::from_min_max(pos2(0.0, top), pos2(1.0, bottom));
-            cells.image(texture.id(), place, uv, Color32::WHITE);
+            cells.image(texture.id(), rect, uv, Color32::WHITE);
         };
         let part = self.cells.scale_rows() as f32 / self.cells.rows() as f32;
         if self.cells.scale_rows() > 0 {

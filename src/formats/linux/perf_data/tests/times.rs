@@ -27,7 +27,7 @@ fn map(start: u64, of_event: &[u64]) -> Vec<u8> {
     record(1, &[&ids[..], &extent, b"/bin/app\0\0\0\0\0\0\0\0", &of_event].concat())
 }
 
-fn placed(reading: &Reading) -> Vec<(i64, &str)> {
+fn timed_frames(reading: &Reading) -> Vec<(i64, &str)> {
     reading.events.iter().map(|event| (event.ts_ns, &*event.stack[0])).collect()
 }
 
@@ -48,7 +48,7 @@ fn samples_of_a_file_without_times_are_a_millisecond_apart_in_the_order_of_the_f
     ))
     .expect("a capture");
     let expected = [(1_000_000, "0x1010"), (2_000_000, "app+0x10"), (3_000_000, "app+0x20")];
-    assert_eq!((placed(&reading), reading.lost()), (expected.to_vec(), vec![(Loss::NoTimes, 1)]));
+    assert_eq!((timed_frames(&reading), reading.lost()), (expected.to_vec(), vec![(Loss::NoTimes, 1)]));
 }
 
 #[test]
@@ -67,11 +67,11 @@ fn samples_without_times_are_at_the_record_before_them_or_at_the_oldest() {
     ];
     let expected = [(4_000, "0x1"), (4_000, "0x2"), (4_000, "0x5"), (4_000, "0x6"), (5_000, "0x3"), (5_000, "0x4")];
     let reading = read_bytes(&two_events(0, TIME, &records)).expect("a capture");
-    assert_eq!((placed(&reading), reading.lost()), (expected.to_vec(), vec![(Loss::NoTimes, 1)]));
+    assert_eq!((timed_frames(&reading), reading.lost()), (expected.to_vec(), vec![(Loss::NoTimes, 1)]));
     // No sample of the event with times was taken.
     let reading = read_bytes(&two_events(0, TIME, &records[..3])).expect("a capture");
     assert_eq!(
-        (placed(&reading), reading.lost()),
+        (timed_frames(&reading), reading.lost()),
         (vec![(1_000_000, "0x1"), (2_000_000, "0x2")], vec![(Loss::NoTimes, 1)])
     );
 }
@@ -97,7 +97,7 @@ fn the_time_of_a_mapping_is_that_of_its_own_event() {
     ];
     let expected = [(5_000, "app+0x10"), (5_000, "app+0x10"), (6_000, "0x3010"), (8_000, "app+0x10")];
     let reading = read_bytes(&has_sample_id(two_events(0, TIME, &records))).expect("a capture");
-    assert_eq!((placed(&reading), reading.lost()), (expected.to_vec(), vec![(Loss::NoTimes, 1)]));
+    assert_eq!((timed_frames(&reading), reading.lost()), (expected.to_vec(), vec![(Loss::NoTimes, 1)]));
     // Now the first event has times.
     let swapped = [
         map(0x1000, &[0, 0, 0]),
@@ -107,5 +107,5 @@ fn the_time_of_a_mapping_is_that_of_its_own_event() {
     ];
     let reading = read_bytes(&has_sample_id(two_events(TIME, 0, &swapped))).expect("a capture");
     let expected = [(9_000, "app+0x10"), (9_000, "app+0x10")];
-    assert_eq!((placed(&reading), reading.lost()), (expected.to_vec(), vec![(Loss::NoTimes, 1)]));
+    assert_eq!((timed_frames(&reading), reading.lost()), (expected.to_vec(), vec![(Loss::NoTimes, 1)]));
 }

@@ -99,9 +99,9 @@ impl FirefoxEventBuilder<'_, '_> {
                 continue;
             };
             now_ns = ts_ns;
-            let place = SourcePos::Time(ts_ns);
-            let stack = row.index(0).map(|stack| stacks.frames.stack(stack, &mut self.batch, place));
-            let detail = self.sample_detail(&row, &weights, place, &mut args);
+            let pos = SourcePos::Time(ts_ns);
+            let stack = row.index(0).map(|stack| stacks.frames.stack(stack, &mut self.batch, pos));
+            let detail = self.sample_detail(&row, &weights, pos, &mut args);
             let track = self.batch.track_with(&thread.key);
             self.batch.push_sample(ts_ns, track, stack.unwrap_or_default(), detail);
             self.batch.flush_if_full(self.sink, self.context)?;
@@ -126,7 +126,7 @@ impl FirefoxEventBuilder<'_, '_> {
         &mut self,
         row: &FirefoxRow<'_, COLUMNS>,
         weights: &TableWeights,
-        place: SourcePos,
+        pos: SourcePos,
         args: &mut ArgsWriter,
     ) -> u32 {
         let TableWeights { unit, scale, has_column, events } = weights;
@@ -135,14 +135,14 @@ impl FirefoxEventBuilder<'_, '_> {
             Some(text) => {
                 let scaled = scale.parse(text);
                 let losses = &mut self.batch.batch.losses;
-                losses.add_many(Loss::BadNumber, place, u64::from(scaled.is_none()));
-                losses.add_many(Loss::RoundedWeight, place, u64::from(scaled.is_some_and(|scaled| scaled.is_rounded)));
+                losses.add_many(Loss::BadNumber, pos, u64::from(scaled.is_none()));
+                losses.add_many(Loss::RoundedWeight, pos, u64::from(scaled.is_some_and(|scaled| scaled.is_rounded)));
                 Some(scaled.map_or(0, |scaled| scaled.weight))
             }
             // A sample of a table without weights, or one that counts as a sample anyway.
             None if !has_column || **unit == *SAMPLES => None,
             None => {
-                self.batch.lose(Loss::BadNumber, place);
+                self.batch.lose(Loss::BadNumber, pos);
                 Some(0)
             }
         };
@@ -161,7 +161,7 @@ impl FirefoxEventBuilder<'_, '_> {
                     args.key("", key.as_bytes());
                     args.json.push_str(value.get());
                 }
-                Err(_) => self.batch.lose(Loss::BadRecord, place),
+                Err(_) => self.batch.lose(Loss::BadRecord, pos),
             }
         }
         let detail = Detail { args_json: args.finish(), ..Detail::default() };
