@@ -38,10 +38,11 @@ pub(crate) enum BudgetShare {
     ChromePieces,
     /// The text of Chrome's table of stack frames; the table built from it takes about as much again.
     ChromeFrameText,
-    /// Parts of V8 profiles in Chrome JSON that wait for earlier parts.
-    ChromeProfiles,
+    /// Parts of V8 profiles in a trace that wait for earlier parts.
+    V8Profiles,
     /// Blocks of Perfetto packets in flight.
     PerfettoBlocks,
+    PerfettoTexts,
     /// OTLP spans waiting for a layout.
     OtlpSpans,
     /// Tables of a JSON document.
@@ -53,7 +54,7 @@ pub(crate) enum BudgetShare {
 
 impl BudgetShare {
     #[cfg(test)]
-    const ALL: [Self; 14] = [
+    const ALL: [Self; 15] = [
         Self::ParsedChunks,
         Self::OpenRuns,
         Self::ChunksAhead,
@@ -62,8 +63,9 @@ impl BudgetShare {
         Self::Names,
         Self::ChromePieces,
         Self::ChromeFrameText,
-        Self::ChromeProfiles,
+        Self::V8Profiles,
         Self::PerfettoBlocks,
+        Self::PerfettoTexts,
         Self::OtlpSpans,
         Self::DocumentTables,
         Self::UnwindTables,
@@ -81,8 +83,8 @@ impl BudgetShare {
             Self::StoreRows => (4, &[Sort, Import]),
             Self::Names => (16, &[ReadChrome, ReadPerfetto, ReadOtlp, ReadDocument, ReadPerf, Sort, Import, AddUp]),
             Self::ChromePieces | Self::ChromeFrameText => (8, &[ReadChrome]),
-            Self::ChromeProfiles => (16, &[ReadChrome]),
-            Self::PerfettoBlocks => (8, &[ReadPerfetto]),
+            Self::V8Profiles => (16, &[ReadChrome, ReadPerfetto]),
+            Self::PerfettoBlocks | Self::PerfettoTexts => (8, &[ReadPerfetto]),
             Self::OtlpSpans => (4, &[ReadOtlp]),
             Self::DocumentTables => (4, &[ReadDocument]),
             Self::UnwindTables => (4, &[ReadPerf]),

@@ -15,6 +15,7 @@ pub(crate) mod free_space;
 pub(crate) mod generated_docs;
 pub(crate) mod log_scale;
 pub(crate) mod mapped;
+pub(crate) mod merged;
 pub(crate) mod progress;
 pub(crate) mod replace;
 pub(crate) mod shell;

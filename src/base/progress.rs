@@ -31,7 +31,7 @@ pub(crate) enum Stage {
     Listing,
     /// Rows are counted and summed.
     Counting,
-    /// Symbols are resolved.
+    /// Functions of sampled addresses are looked up in symbol files.
     Naming,
     Done,
 }

@@ -20,7 +20,6 @@ const EXTENSION: &str = ".tmp";
 
 /// Digits appended to the number of a renamed folder: the result is longer than any count, so no other temporary has
 /// it.
-#[cfg(unix)]
 const UNUSED_DIGITS: &str = "0000000000";
 
 /// The permissions of a temporary file.
@@ -142,7 +141,6 @@ impl Drop for Temporary {
 
 /// Removes the temporaries of this process, and prevents new ones. Only a program that is about to end calls it:
 /// threads that need a temporary then block for ever.
-#[cfg(unix)]
 pub(crate) fn remove_all() {
     let mut live = live();
     for (path, is_folder) in std::mem::take(&mut *live) {

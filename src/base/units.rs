@@ -84,7 +84,7 @@ impl Problem {
                 let names: Vec<&str> = units.iter().map(|(name, _)| *name).filter(|name| !name.is_empty()).collect();
                 format!("expected a number of {things}, or one with a unit ({}), found `{text}`", names.join(", "))
             }
-            Self::TooFine => format!("`{text}` is no whole number of {things}"),
+            Self::TooFine => format!("`{text}` is not a whole number of {things}"),
             Self::TooLarge => format!("`{text}` is too large"),
         }
     }

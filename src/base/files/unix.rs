@@ -1,4 +1,4 @@
-//! File operations on Unix.
+//! File operations on Unix, through `rustix` where the standard library has none.
 
 use std::fs::{self, DirBuilder, File, Metadata, OpenOptions, Permissions};
 use std::io;
@@ -153,7 +153,7 @@ pub(crate) fn make_secret_folder(path: &Path) -> io::Result<()> {
     Err(io::Error::new(io::ErrorKind::PermissionDenied, why))
 }
 
-/// Creates a private folder in an existing folder. Returns an error for an existing one that is a link or no folder,
+/// Creates a private folder in an existing folder. Returns an error for an existing one that is a link or not a folder,
 /// belongs to another user, or is writable by others.
 pub(crate) fn make_private_folder(path: &Path) -> io::Result<()> {
     match DirBuilder::new().mode(0o700).create(path) {
@@ -162,14 +162,14 @@ pub(crate) fn make_private_folder(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Checks an existing folder. Returns an error if it is a link or no folder, belongs to another user, or is writable by
-/// others.
+/// Checks an existing folder. Returns an error if it is a link or not a folder, belongs to another user, or is writable
+/// by others.
 pub(crate) fn check_private_folder(path: &Path) -> io::Result<()> {
     let refused = |kind, why: String| Err(io::Error::new(kind, format!("{} {why}", path.display())));
     // A link planted in a shared folder would let its owner choose where files go.
     let metadata = fs::symlink_metadata(path)?;
     if !metadata.is_dir() {
-        return refused(io::ErrorKind::NotADirectory, "is a link or no folder".to_owned());
+        return refused(io::ErrorKind::NotADirectory, "is a link or not a folder".to_owned());
     }
     // Its owner could replace files in it, which are trusted later.
     let this_user = user();

@@ -119,10 +119,10 @@ pub(crate) fn make_private_folder(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Checks an existing folder. Returns an error if it is a link or no folder.
+/// Checks an existing folder. Returns an error if it is a link or not a folder.
 pub(crate) fn check_private_folder(path: &Path) -> io::Result<()> {
     if !fs::symlink_metadata(path)?.is_dir() {
-        let message = format!("{} is a link or no folder", path.display());
+        let message = format!("{} is a link or not a folder", path.display());
         return Err(io::Error::new(io::ErrorKind::NotADirectory, message));
     }
     Ok(())
