@@ -35,7 +35,7 @@ pub struct Batch {
     pub tracks: Vec<TrackKey>,
     /// Names and sort indices of processes and threads, in trace order.
     pub metadata: Vec<Metadata>,
-    /// Losses of this batch.
+    /// Everything in the batch that could not be imported as recorded.
     pub losses: Losses,
 }
 
@@ -107,9 +107,9 @@ mod tests {
             expected.sort_by_key(|event| event.ts_ns);
             let mut chunk = Chunk { events, ..Chunk::default() };
             chunk.sort();
-            let places = |events: &[Event]| events.iter().map(|event| event.value).collect::<Vec<_>>();
-            prop_assert_eq!(places(&chunk.events), places(&expected));
-            let is_late = |place: u64| times[..place as usize].iter().any(|&before| before > times[place as usize]);
+            let order = |events: &[Event]| events.iter().map(|event| event.value).collect::<Vec<_>>();
+            prop_assert_eq!(order(&chunk.events), order(&expected));
+            let is_late = |index: u64| times[..index as usize].iter().any(|&before| before > times[index as usize]);
             chunk.sort();
             for event in &chunk.events {
                 prop_assert_eq!(event.flags.has(EventFlags::LATE), is_late(event.value));

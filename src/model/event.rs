@@ -40,8 +40,8 @@ pub enum EventKind {
     /// batch's stacks. The name is empty: the ingest sets it to the innermost frame. The sample's period or size is an
     /// argument.
     Sample,
-    /// Sets the scheduler state of the track's thread to the event's name, until the next such event. States are shown
-    /// as spans. The empty name ends the state. See [`EventFlags::AWAKE`] and [`EventFlags::FROM_REST`].
+    /// Sets the state of the track to the event's name, until the next such event. States are shown as spans. The empty
+    /// name ends the state. States of threads may have [`EventFlags::AWAKE`] and [`EventFlags::FROM_REST`].
     State,
 }
 
@@ -51,9 +51,10 @@ pub enum EventKind {
 pub struct EventFlags(pub u8);
 
 impl EventFlags {
-    /// The empty set.
+    /// No flag, as for most events.
     pub const NONE: Self = Self(0);
-    /// A complete span whose end is not in the trace; `value` is the duration to draw.
+    /// A complete span whose end is not in the trace; `value` is the duration to draw. A begin without an end in the
+    /// trace; `value` is the time to the last event of its track, as far as it is known.
     pub const UNFINISHED: Self = Self(1);
     /// A flow that binds to its enclosing span and not to the next span of its thread.
     pub(crate) const BIND_ENCLOSING: Self = Self(2);
@@ -96,7 +97,7 @@ pub(crate) enum Payload {
     Span { dur_ns: u64, is_unfinished: bool },
     /// A begin; with a duration, it includes its end.
     Begin { dur_ns: Option<u64> },
-    /// An end, which closes the innermost span if it is unnamed.
+    /// An end, which closes the innermost span if it is unnamed, else the innermost of its name.
     End { is_unnamed: bool },
     /// A point in time, without a value.
     Instant,
@@ -130,9 +131,9 @@ pub struct Event {
     /// Lane of a span, if [`EventFlags::PLACED`] is set. For a flow point: [`Event::FLOW_OF_SPAN`],
     /// [`Event::FLOW_OF_INSTANT`], or 0 if it is bound by its time only.
     pub depth: u16,
-    /// Kind of the event.
+    /// Decides the meaning of `value`, `depth` and some flags.
     pub kind: EventKind,
-    /// Rare properties, as bits.
+    /// Rare properties as bits; [`EventFlags::NONE`] for most events.
     pub flags: EventFlags,
 }
 
@@ -189,7 +190,10 @@ impl Event {
         let Self { value, flags, .. } = *self;
         match self.kind {
             EventKind::Complete => Payload::Span { dur_ns: value, is_unfinished: flags.has(EventFlags::UNFINISHED) },
-            EventKind::Begin => Payload::Begin { dur_ns: (value > 0).then_some(value) },
+            EventKind::Begin => {
+                let has_end = value > 0 && !flags.has(EventFlags::UNFINISHED);
+                Payload::Begin { dur_ns: has_end.then_some(value) }
+            }
             EventKind::End => Payload::End { is_unnamed: flags.has(EventFlags::UNNAMED) },
             EventKind::Instant => Payload::Instant,
             EventKind::Counter => Payload::Counter(f64::from_bits(value)),
@@ -268,7 +272,7 @@ mod tests {
         for kind in KINDS {
             // Flags of other kinds have no effect.
             let own = match kind {
-                EventKind::Complete => EventFlags::UNFINISHED,
+                EventKind::Complete | EventKind::Begin => EventFlags::UNFINISHED,
                 EventKind::End => EventFlags::UNNAMED,
                 EventKind::FlowStart | EventKind::FlowStep | EventKind::FlowEnd => EventFlags::BIND_ENCLOSING,
                 EventKind::State => EventFlags::AWAKE.with(EventFlags::FROM_REST),

@@ -99,8 +99,8 @@ losses! {
     UnmatchedBegin = Information, "unmatched_begin", "A span has no end in the trace; it is shown unfinished, up to the end of its track.";
     /// An end without a begin.
     UnmatchedEnd = Lost, "unmatched_end", "An end has no begin in the trace, usually because recording began inside the span; it is not shown.";
-    /// An end whose name differs from the innermost open span.
-    MismatchedEnd = Changed, "mismatched_end", "An end names another span than the innermost open one; the named one was closed, or else the innermost.";
+    /// An end that names an outer span, while spans inside it are open.
+    MismatchedEnd = Changed, "mismatched_end", "An end names a span that has others open inside it; they are shown up to that end.";
     /// A span that was cut at the end of its parent.
     TruncatedSpan = Changed, "truncated_span", "An outer span ended first; the span is shown up to that end.";
     /// Spans of one thread that overlap without nesting.
@@ -109,14 +109,14 @@ losses! {
     BadNumber = Lost, "bad_number", "A number could not be read or is out of range; the event is shown without it where that is possible.";
     /// A time that does not fit 64-bit nanoseconds.
     BadTime = Lost, "bad_time", "An event has no time, or one outside of 64-bit nanoseconds; it cannot be placed and is not shown.";
-    /// A negative duration.
+    /// A duration below 0, or an end before its begin.
     NegativeDuration = Changed, "negative_duration", "A duration is negative; the span is shown with no duration.";
     /// Bytes that are not UTF-8.
     BadUtf8 = Changed, "bad_utf8", "Text is not valid UTF-8; each bad part is shown as a replacement character.";
     /// A raw control character in JSON text.
-    ControlCharacter = Changed, "control_character", "Text holds raw control characters; they are shown as escapes.";
+    ControlCharacter = Changed, "control_character", "Text contains raw control characters; they are shown as escapes.";
     /// A text that was cut at its maximum length.
-    LongText = Lost, "long_text", "A name is longer than 64 KiB and was cut.";
+    LongText = Lost, "long_text", "A name is longer than 64 KiB, or that of a process or a thread longer than 1 KiB, and was cut.";
     /// A record that could not be parsed.
     BadRecord = Lost, "bad_record", "A record is malformed and is not shown; everything before and after it is.";
     /// A missing separator between records.
@@ -140,12 +140,12 @@ losses! {
     /// A damaged chunk of a native trace.
     BadChunk = Lost, "bad_chunk", "A chunk of the trace is damaged; its events are lost, all others are shown.";
     /// An event earlier than the minimum time in its chunk's header.
-    LyingHeader = Changed, "lying_header", "A chunk holds events earlier than its header says; they are shown at their own times.";
+    LyingHeader = Changed, "lying_header", "A chunk contains events earlier than its header says; they are shown at their own times.";
     /// Events that the recorder lost.
     RecorderLost = Lost, "recorder_lost", "The recorder reports that it lost events here; enlarge its buffer to keep them.";
-    /// A trace without events.
-    NoEvents = Lost, "no_events", "The trace is in a known format and holds no event.";
-    /// Data beyond a limit.
+    /// A trace in a known format that has no event.
+    NoEvents = Lost, "no_events", "The trace is in a known format and contains no events.";
+    /// Data beyond a limit that bounds memory, such as a record, a row of a table, or decompressed bytes.
     OverLimit = Lost, "over_limit", "A record, a table or decompressed data exceed a limit that guards memory; what is beyond it is not shown.";
     /// A packet or an event of a kind that is not shown.
     IgnoredPacket = Information, "ignored_packet", "A packet or kernel event is of a kind that Longspan does not show; it is counted only.";
@@ -154,7 +154,7 @@ losses! {
     /// A packet that depends on missing packets.
     MissingState = Lost, "missing_state", "A packet builds on earlier ones that the recorder lost; it cannot be read and is not shown.";
     /// A reference to a missing text.
-    MissingText = Lost, "missing_text", "A name or an argument refers to a text that the trace does not hold; it is shown without.";
+    MissingText = Lost, "missing_text", "A name or an argument refers to a text that the trace does not contain; it is shown without.";
     /// A clock that cannot be converted to the trace's clock.
     UnknownClock = Changed, "unknown_clock", "No clock snapshot relates an event's clock to the trace's; it is shown at its own clock's time.";
     /// Events that have a duration but no time.
@@ -176,11 +176,17 @@ losses! {
     /// The end of an async span without a begin.
     UnmatchedAsyncEnd = Changed, "unmatched_async_end", "The end of an asynchronous span has no begin in the trace, usually because recording began inside the span; it is shown as an instant.";
     /// A weight that is not a whole number of its unit.
-    RoundedWeight = Changed, "rounded_weight", "The weight of a sample has a fraction that its unit cannot hold; it is shown rounded.";
+    RoundedWeight = Changed, "rounded_weight", "The weight of a sample has a fraction that its unit cannot represent; it is shown rounded.";
     /// A last line without a line break.
     UnendedLine = Changed, "unended_line", "The last line has no line break; it is shown as it is. Some tools never write one; if recording was interrupted, the end of the line may be missing.";
     /// A packet with recorded data of a known kind that is not read.
     UnreadPacket = Lost, "unread_packet", "A packet has recorded data of a kind that Longspan does not read; it is not shown. Perfetto shows it, at https://ui.perfetto.dev.";
+    /// A run on a CPU whose end is not recorded.
+    LostSwitch = Changed, "lost_switch", "The switch at the end of a run is missing: it was lost, or only some threads were recorded. The run is shown up to the next switch of its CPU. `perf record -a` records all threads.";
+    /// A run of a thread that was not recorded.
+    UnrecordedRun = Information, "unrecorded_run", "Only the threads of one command were recorded, so the runs of others have no end and are not shown. `perf record -a` records all threads.";
+    /// A row of a running trace that came later than its timeline can show.
+    LateRow = Lost, "late_row", "An event came so late that the running trace could not insert it; it is not shown. A longer --delay waits for it, and a recording without --keep has it.";
 }
 
 /// The losses of one kind in one file.
@@ -214,11 +220,11 @@ impl LossEntry {
 /// The losses of one kind in one file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lost<'a> {
-    /// Kind of the loss.
+    /// Determines the name, the severity and the advice.
     pub loss: Loss,
     /// File of the loss, for a trace of several files.
     pub file: Option<&'a str>,
-    /// Number of losses.
+    /// Number of losses of this kind in the file.
     pub count: u64,
     /// Position of the first loss.
     pub first: SourcePos,
@@ -261,7 +267,12 @@ impl Losses {
 
     /// Adds a loss in one of several files.
     pub(crate) fn add_in(&mut self, file: Option<&Arc<str>>, loss: Loss, pos: SourcePos) {
-        self.count_in(file.cloned(), loss, &LossEntry::new(pos, 1));
+        self.add_many_in(file, loss, pos, 1);
+    }
+
+    /// Like [`Self::add_many`], for a file of a trace of several.
+    pub(crate) fn add_many_in(&mut self, file: Option<&Arc<str>>, loss: Loss, pos: SourcePos, count: u64) {
+        self.count_in(file.cloned(), loss, &LossEntry::new(pos, count));
     }
 
     /// Adds a loss with a message.
@@ -288,6 +299,10 @@ impl Losses {
         let has_values = self.0.len() < Self::VALUED_ENTRIES_MAX;
         let entry = self.0.entry(key).or_insert_with(none_yet);
         entry.count = entry.count.saturating_add(more.count);
+        // Spans without an end are counted track by track, and not in order of time.
+        if let (SourcePos::Time(first_ns), SourcePos::Time(more_ns)) = (&mut entry.first, more.first) {
+            *first_ns = more_ns.min(*first_ns);
+        }
         if has_values {
             entry.values.merge(&more.values);
         }
@@ -413,6 +428,18 @@ mod tests {
         let named = member.in_file(Some(&long), 0).in_file(Some(&long), 0);
         let lost = named.iter().next().expect("one");
         assert_eq!((lost.file.map(str::len), lost.advice.len()), (Some(4096), 4096));
+    }
+
+    #[test]
+    fn the_first_of_several_times_is_the_earliest() {
+        let mut losses = Losses::default();
+        for ts_ns in [7, -3, 5] {
+            losses.add(Loss::UnmatchedBegin, SourcePos::Time(ts_ns));
+        }
+        let mut others = Losses::default();
+        others.add(Loss::UnmatchedBegin, SourcePos::Time(-9));
+        losses.merge(&others);
+        assert_eq!(losses.iter().map(|lost| lost.first).collect::<Vec<_>>(), [SourcePos::Time(-9)]);
     }
 
     #[test]

@@ -151,6 +151,18 @@ impl ModuleKind {
     }
 }
 
+/// Whether the files of a trace recorded one build of a module. Encoded like the flag of earlier versions, which was
+/// `true` for several.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub(crate) enum ModuleBuilds {
+    #[default]
+    One,
+    /// Different builds, so that its addresses are ambiguous.
+    Several,
+    /// Some files of the trace have the build-id and others have none, so the latter may have recorded another build.
+    Uncertain,
+}
+
 /// A file whose code was sampled, as described by the trace.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Module {
@@ -160,13 +172,13 @@ pub struct Module {
     pub(crate) path: Box<str>,
     pub(crate) build_id: Option<BuildId>,
     pub(crate) kind: ModuleKind,
-    /// Inode of the file when it was mapped, if the trace has no build-id, or one that may be of another file.
+    /// Inode of the file when it was mapped, if a file of the trace has no build-id, or one that may be of another
+    /// file.
     pub(crate) inode: Option<u64>,
     /// For the kernel: a symbol and its run-time address, from which the KASLR offset follows. For a kernel module: no
     /// symbol, and its load address.
     pub(crate) anchor: Option<(Box<str>, u64)>,
-    /// Whether the files of one trace have different builds of this module, so that its addresses are ambiguous.
-    pub(crate) is_ambiguous: bool,
+    pub(crate) builds: ModuleBuilds,
 }
 
 impl Module {
@@ -176,14 +188,29 @@ impl Module {
         self.build_id.is_none() || self.inode.is_none()
     }
 
+    /// Returns the build-id if all files of the trace have it.
+    #[must_use]
+    pub(crate) fn common_build_id(&self) -> Option<&BuildId> {
+        self.build_id.as_ref().filter(|_| self.builds == ModuleBuilds::One)
+    }
+
     /// Merges the description of the module in another file of the same trace.
     pub(crate) fn merge(&mut self, other: &Self) {
-        match (&self.build_id, &other.build_id) {
-            (Some(build_id), Some(new)) if !build_id.is_same(new) => self.is_ambiguous = true,
-            (None, Some(new)) => self.build_id = Some(new.clone()),
-            _ => {}
+        let is_other_file = match (&self.build_id, &other.build_id) {
+            (Some(build_id), Some(new)) => !build_id.is_same(new),
+            _ => self.inode.zip(other.inode).is_some_and(|(inode, new)| inode != new),
+        };
+        let is_several = [self.builds, other.builds].contains(&ModuleBuilds::Several);
+        // A kernel has another anchor after each boot, even without a build-id.
+        let is_running = matches!(self.kind, ModuleKind::Kernel | ModuleKind::KernelModule);
+        let has_one_id = self.build_id.is_some() != other.build_id.is_some() && !is_running;
+        if is_several || is_other_file || self.anchor != other.anchor || self.kind != other.kind {
+            self.builds = ModuleBuilds::Several;
+        } else if has_one_id || other.builds == ModuleBuilds::Uncertain {
+            self.builds = ModuleBuilds::Uncertain;
         }
-        self.is_ambiguous |= other.is_ambiguous || self.anchor != other.anchor || self.kind != other.kind;
+        self.build_id = self.build_id.take().or_else(|| other.build_id.clone());
+        self.inode = self.inode.or(other.inode);
     }
 }
 
@@ -239,13 +266,39 @@ mod tests {
     }
 
     #[test]
-    fn two_builds_of_one_path_are_ambiguous() {
-        let build = |byte| Module { build_id: BuildId::new(&[byte]), ..Module::default() };
-        let mut module = Module::default();
-        module.merge(&build(1));
-        module.merge(&build(1));
-        assert_eq!((module.build_id.clone(), module.is_ambiguous), (BuildId::new(&[1]), false));
-        module.merge(&build(2));
-        assert!(module.is_ambiguous);
+    fn traces_of_another_or_an_unknown_build_are_told_from_those_of_the_same_in_any_order() {
+        use ModuleBuilds::{One, Several, Uncertain};
+        let file = |id: u8, inode| Module { build_id: BuildId::new(&[id]), inode, ..Module::default() };
+        let kernel = |id: u8| Module { kind: ModuleKind::Kernel, ..file(id, None) };
+        for (modules, builds, is_certain) in [
+            (vec![file(1, None), file(1, None)], One, true),
+            (vec![file(1, None), file(2, None)], Several, true),
+            (vec![file(1, None), file(0, Some(7))], Uncertain, false),
+            (vec![file(1, None), file(0, Some(7)), file(0, Some(7))], Uncertain, false),
+            (vec![file(1, None), file(0, Some(7)), file(0, Some(8))], Several, false),
+            (vec![file(1, None), file(0, Some(7)), file(2, None)], Several, false),
+            (vec![file(0, Some(7)), file(0, Some(7))], One, true),
+            (vec![file(0, Some(7)), file(0, Some(8))], Several, true),
+            (vec![file(1, Some(7)), file(1, Some(8))], One, false),
+            (vec![file(1, Some(7)), file(1, None)], One, false),
+            (vec![kernel(1), kernel(0)], One, true),
+            (vec![kernel(1), kernel(2)], Several, true),
+        ] {
+            for first in 0..modules.len() {
+                let mut in_order = modules.clone();
+                in_order.rotate_left(first);
+                let mut merged = in_order[0].clone();
+                in_order[1..].iter().for_each(|module| merged.merge(module));
+                assert_eq!((merged.builds, merged.is_build_certain()), (builds, is_certain), "{in_order:?}");
+                assert_eq!(merged.common_build_id().is_some(), builds == One && merged.build_id.is_some());
+            }
+        }
+    }
+
+    #[test]
+    fn the_builds_of_a_module_are_encoded_like_the_flag_of_earlier_versions() {
+        for (flag, builds) in [(false, ModuleBuilds::One), (true, ModuleBuilds::Several)] {
+            assert_eq!(postcard::to_stdvec(&flag).unwrap(), postcard::to_stdvec(&builds).unwrap());
+        }
     }
 }

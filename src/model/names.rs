@@ -16,10 +16,16 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use super::texts::{StrIdx, TextSpill, Texts};
 use crate::base::mapped::Mapped;
 
-/// A row of [`Names`].
+/// A row of [`Names`]; row 0 is the empty name without a category.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Pod, Zeroable, Serialize, Deserialize)]
 #[repr(transparent)]
 pub struct NameIdx(pub u32);
+
+/// Shown for a name without letters, which would look like an empty row.
+pub(crate) const NO_NAME: &str = "[no name]";
+
+/// Shown for samples without a stack, as in the reader of collapsed stacks.
+pub(crate) const NO_FRAMES: &str = "[no frames]";
 
 impl NameIdx {
     /// The empty name without a category.
@@ -40,7 +46,7 @@ pub(crate) type Category<T> = Option<T>;
 pub struct NameRow<T> {
     /// The text that is displayed, and hashed for the colour.
     pub text: T,
-    /// The category, if any.
+    /// Part of the identity of the name: equal texts of different categories are different rows.
     pub category: Category<T>,
 }
 
@@ -114,7 +120,7 @@ impl Names {
         Self { texts, rows, text_index, row_index, index_max: u32::MAX, over_limit: 0 }
     }
 
-    /// Sets the maximum index.
+    /// Limits the indices of rows and texts; names beyond are counted in [`Self::over_limit`].
     #[must_use]
     pub(crate) fn limited(self, index_max: u32) -> Self {
         Self { index_max, ..self }
@@ -168,7 +174,7 @@ impl Names {
         if let Some(text) = self.intern_text(text)
             && let Some(row) = self.rows.get_mut(name.index())
         {
-            // The hash table has the row by its old text, so the next look-up fills it anew.
+            // The hash table has the row by its old text, so the next look-up fills it again.
             self.row_index = HashTable::new();
             row.text = text;
         }

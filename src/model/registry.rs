@@ -36,7 +36,19 @@ pub struct Registry {
     /// Maximum index of a track, a process, or a row of `threads`.
     index_max: u32,
     over_limit: u64,
+    /// Bytes of the names of processes and threads beyond [`LABEL_BYTES`] of each.
+    long_label_bytes: usize,
+    cut_labels: u64,
 }
+
+/// Length of a name for which SECURITY.md grants memory per process and track.
+const LABEL_BYTES: usize = 128;
+
+/// Limit for the length of names of processes and threads.
+const LABEL_BYTES_MAX: usize = 1 << 10;
+
+/// Limit for the bytes of all names beyond [`LABEL_BYTES`] of each.
+const LONG_LABEL_BYTES_MAX: usize = 8 << 20;
 
 impl Default for Registry {
     fn default() -> Self {
@@ -52,6 +64,8 @@ impl Default for Registry {
             track_names: SharedTexts::default(),
             index_max: u32::MAX - 1,
             over_limit: 0,
+            long_label_bytes: 0,
+            cut_labels: 0,
         }
     }
 }
@@ -107,9 +121,9 @@ impl Registry {
     pub(crate) fn drop_metadata(&mut self) {
         self.name_processes();
         self.drop_left_processes();
-        let Self { index_max, over_limit, .. } = *self;
+        let Self { index_max, over_limit, long_label_bytes, cut_labels, .. } = *self;
         let tables = std::mem::take(&mut self.tables);
-        *self = Self { tables, index_max, over_limit, ..Self::default() };
+        *self = Self { tables, index_max, over_limit, long_label_bytes, cut_labels, ..Self::default() };
     }
 
     /// Names unnamed processes like their main threads, which have the same number, by the kernel's name.
@@ -145,6 +159,22 @@ impl Registry {
         self.over_limit
     }
 
+    /// Returns the number of names that were cut, because they or all names together were too long.
+    #[must_use]
+    pub(crate) fn cut_labels(&self) -> u64 {
+        self.cut_labels
+    }
+
+    /// Returns the part of a name that is stored. A name that replaces another counts again, since threads share names.
+    fn bounded_label<'n>(&mut self, name: &'n str) -> &'n str {
+        let room = LONG_LABEL_BYTES_MAX.saturating_sub(self.long_label_bytes);
+        let bytes_max = if room >= LABEL_BYTES_MAX { LABEL_BYTES_MAX } else { LABEL_BYTES };
+        let bounded = &name[..name.floor_char_boundary(bytes_max)];
+        self.long_label_bytes += bounded.len().saturating_sub(LABEL_BYTES);
+        self.cut_labels += u64::from(bounded.len() < name.len());
+        bounded
+    }
+
     /// Removes the tracks from `count` on, for a sort that restarts: it adds tracks and no processes.
     pub(crate) fn truncate_tracks(&mut self, count: usize) {
         if count < self.tables.tracks.len() {
@@ -163,7 +193,7 @@ impl Registry {
         }
         let index = TrackIdx(next_index(self.tables.tracks.len(), self.index_max)?);
         let process = self.process(&key.pid)?;
-        let mut track = Track { key: key.clone(), process, name: key.name.clone(), sort_index: 0 };
+        let mut track = Track { key: key.clone(), process, name: key.name.shared(), sort_index: 0 };
         if OF_THREAD.contains(&(key.kind, key.slot))
             && let Some(thread) = self.find_thread(&key.pid, &key.tid)
         {
@@ -187,7 +217,7 @@ impl Registry {
         let track = self.tables.tracks.get(source.index())?;
         let (mut key, sort_index) = (TrackKey { kind, ..track.key.clone() }, track.sort_index);
         if !part.is_empty() {
-            key.name = self.track_names.share(part);
+            key.name = self.track_names.share(part).into();
         }
         let derived = self.track(&key)?;
         let name = self.track_names.share(name);
@@ -224,21 +254,27 @@ impl Registry {
     pub(crate) fn apply(&mut self, metadata: &Metadata) {
         self.index_tracks();
         match metadata {
-            Metadata::ProcessName { pid, name } => self.change_process(pid, |process| process.name = name.clone()),
+            Metadata::ProcessName { pid, name } => {
+                let name = self.bounded_label(name);
+                self.change_process(pid, |process| process.name = name.into());
+            }
             Metadata::ProcessFile { pid, file } => {
                 self.change_process(pid, |process| process.file = Some(Arc::clone(file)));
             }
             Metadata::ProcessLabels { pid, labels } => {
-                self.change_process(pid, |process| process.labels = labels.clone());
+                let labels = self.bounded_label(labels);
+                self.change_process(pid, |process| process.labels = labels.into());
             }
             Metadata::ProcessSortIndex { pid, sort_index } => {
                 self.change_process(pid, |process| process.sort_index = *sort_index);
             }
             Metadata::ThreadName { pid, tid, name } => {
+                let name = self.bounded_label(name);
                 let name = self.track_names.share(name);
                 self.apply_to_thread(pid, tid, |thread| thread.name = Some(name));
             }
             Metadata::KernelName { pid, tid, name } => {
+                let name = self.bounded_label(name);
                 let name = self.track_names.share(name);
                 self.apply_to_thread(pid, tid, |thread| thread.kernel_name = Some(name));
             }

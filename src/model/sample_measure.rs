@@ -36,6 +36,14 @@ pub enum WeightUnit {
 }
 
 impl WeightUnit {
+    /// Returns the unit with this value of `--unit`; `None` for another value.
+    #[must_use]
+    #[cfg_attr(not(feature = "window"), expect(dead_code, reason = "only the window saves units"))]
+    pub(crate) fn from_option(option: &str) -> Option<Self> {
+        let all = [Self::Nanoseconds, Self::Microseconds, Self::Milliseconds, Self::Seconds, Self::Bytes, Self::Count];
+        all.into_iter().find(|unit| unit.option() == option)
+    }
+
     /// Returns the value of the option `--unit`.
     #[must_use]
     pub(crate) fn option(self) -> &'static str {
@@ -167,13 +175,16 @@ impl<'a> SampleMeasure<'a> {
     /// and a microsecond per other unit.
     #[must_use]
     pub(crate) fn drawn_ns(&self) -> u64 {
-        self.weight.saturating_mul(match &*self.unit {
-            NANOSECONDS | BYTES => 1,
-            "microseconds" => 1_000,
-            "milliseconds" => 1_000_000,
-            "seconds" => 1_000_000_000,
-            _ => COUNT_NS,
-        })
+        self.weight.saturating_mul(drawn_ns_per_unit(&self.unit))
+    }
+}
+
+/// Returns the width of one unit in the timeline of a profile without times.
+#[must_use]
+pub(crate) fn drawn_ns_per_unit(unit: &str) -> u64 {
+    match unit {
+        NANOSECONDS | BYTES => 1,
+        _ => COUNT_NS,
     }
 }
 
@@ -296,7 +307,7 @@ pub(crate) fn sample_event(args_json: &str) -> Cow<'_, str> {
     SampleMeasure::from_args(args_json).event
 }
 
-/// Decodes a JSON string.
+/// Returns the text of a JSON string; `None` for any other value.
 fn text(raw: &RawValue) -> Option<Cow<'_, str>> {
     // Without escapes, the text is the part between the quotes.
     let inside = raw.get().strip_prefix('"')?.strip_suffix('"')?;
@@ -328,10 +339,10 @@ fn flat_value(text: &str) -> Option<(FlatValue<'_>, &str)> {
     Some((FlatValue::Number(digits.parse().ok().filter(|_| is_number)?), after))
 }
 
-/// Returns the unit of an event's period: the kernel's clock events count nanoseconds. A modifier may follow the name,
-/// as in `cpu-clock:u`.
-fn unit_of_event(event: &str) -> &'static str {
-    match event.split(':').next() {
+/// Returns the unit of an event's period: the kernel's clock events count nanoseconds. Terms and a modifier may follow
+/// the name, as in `cpu-clock/period=1000/u` and `cpu-clock:u`.
+pub(crate) fn unit_of_event(event: &str) -> &'static str {
+    match event.split([':', '/']).next() {
         Some("cpu-clock" | "task-clock") => NANOSECONDS,
         _ => COUNT,
     }
@@ -354,6 +365,7 @@ mod tests {
             (r#"{"event":"cycles"}"#, "cycles", "samples", 1),
             (r#"{"event":"cycles","period":7,"cpu":3}"#, "cycles", "count", 7),
             (r#"{"event":"cpu-clock:u","period":250000}"#, "cpu-clock:u", "ns", 250_000),
+            (r#"{"event":"cpu-clock/call-graph=dwarf/","period":4}"#, "cpu-clock/call-graph=dwarf/", "ns", 4),
             (r#"{"period":5,"unit":"bytes","event":"a \"b\""}"#, r#"a "b""#, "bytes", 5),
             (r#"{"event":7,"period":-5}"#, "", "samples", 1),
             (r#"{"event":"x","period":1.5}"#, "x", "samples", 1),
@@ -393,7 +405,7 @@ mod tests {
     #[test]
     fn widths_are_times_bytes_as_nanoseconds_and_other_units_as_microseconds() {
         let drawn = |unit: &str| SampleMeasure { event: "".into(), unit: unit.into(), weight: 3 }.drawn_ns();
-        assert_eq!(["ns", "bytes", "count", "microseconds", "gophers"].map(drawn), [3, 3, 3_000, 3_000, 3_000]);
+        assert_eq!(["ns", "bytes", "count", "gophers"].map(drawn), [3, 3, 3_000, 3_000]);
         let most = SampleMeasure { event: "".into(), unit: "count".into(), weight: u64::MAX };
         assert_eq!(most.drawn_ns(), u64::MAX);
     }

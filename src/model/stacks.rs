@@ -13,7 +13,7 @@ use super::NameIdx;
 pub struct StackIdx(pub u32);
 
 impl StackIdx {
-    /// The stack without frames.
+    /// The stack without frames: the parent of every outermost frame.
     pub(crate) const EMPTY: Self = Self(0);
 
     /// Returns the index as a position in an array.

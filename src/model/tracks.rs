@@ -8,6 +8,7 @@ use bytemuck::{Pod, Zeroable};
 use serde::{Deserialize, Serialize};
 
 use super::counter_unit::unit_in_name;
+use super::key_texts::{IdText, KeyName};
 use super::modules::Module;
 use super::unwind::UnwoundModule;
 
@@ -50,42 +51,24 @@ pub enum Id {
 }
 
 impl Id {
+    /// Returns its number, even if the name of a file follows it.
+    #[must_use]
+    pub(crate) fn number(&self) -> Option<i64> {
+        match self {
+            Self::None => None,
+            Self::Number(number) => Some(*number),
+            Self::Text(text) => text.split_once(" in ").and_then(|(number, _)| number.parse().ok()),
+        }
+    }
+
     /// Returns whether it is this number, even if the name of a file follows it.
     #[must_use]
     pub(crate) fn is_number(&self, number: i64) -> bool {
-        match self {
-            Self::None => false,
-            Self::Number(id_number) => *id_number == number,
-            Self::Text(text) => text.split_once(" in ").is_some_and(|(id, _)| id.parse() == Ok(number)),
-        }
+        self.number() == Some(number)
     }
 }
-
-/// The text of an [`Id`], in one machine word: a trace with a million threads stores four ids for each.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct IdText(Arc<Box<str>>);
 
 const _: () = assert!(size_of::<Id>() == 16);
-
-impl<T: Into<Box<str>>> From<T> for IdText {
-    fn from(text: T) -> Self {
-        Self(Arc::new(text.into()))
-    }
-}
-
-impl std::ops::Deref for IdText {
-    type Target = str;
-
-    fn deref(&self) -> &str {
-        &self.0
-    }
-}
-
-impl std::fmt::Display for IdText {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        self.0.fmt(f)
-    }
-}
 
 impl std::fmt::Display for Id {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -102,14 +85,14 @@ impl std::fmt::Display for Id {
 pub enum TrackKind {
     /// Events of the whole trace.
     Global,
-    /// Events of a process.
+    /// Events of a process that belong to none of its threads.
     Process,
     /// Spans and instants of a thread.
     Thread,
     /// Async spans. In a [`Batch`](super::Batch), all of a category; after the sort, at most one tree of one name at a
     /// time.
     Async,
-    /// Values of a counter.
+    /// Values of one counter.
     Counter,
     /// Samples of the track with the same ids, converted to spans. Derived, not recorded.
     Samples,
@@ -146,15 +129,15 @@ impl TrackKind {
 /// The identity of a track during a load.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct TrackKey {
-    /// Kind of its rows.
+    /// Decides which of the other fields identify the track.
     pub kind: TrackKind,
-    /// Id of its process.
+    /// Id of the process; [`Id::None`] if unknown, or for the whole trace.
     pub pid: Id,
-    /// Id of its thread, for [`TrackKind::Thread`].
+    /// Id of its thread, for tracks of a thread; number of its CPU, for [`TrackKind::Cpu`].
     pub tid: Id,
     /// Name of the counter or the async group, or the event of samples if there are several. Empty for other tracks,
     /// which [`Metadata`] names.
-    pub name: Arc<str>,
+    pub name: KeyName,
     /// Distinguishes tracks that are otherwise equal, such as concurrent async trees of one name.
     pub slot: u32,
 }
@@ -173,7 +156,7 @@ impl TrackKey {
     /// Creates the key of a track that its kind and ids identify.
     #[inline]
     pub(crate) fn new(kind: TrackKind, pid: Id, tid: Id) -> Self {
-        Self { kind, pid, tid, name: Arc::default(), slot: 0 }
+        Self { kind, pid, tid, name: KeyName::default(), slot: 0 }
     }
 
     /// Creates the key of a thread; its process may be [`Id::None`].
@@ -186,7 +169,7 @@ impl TrackKey {
 /// A process of the trace.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Process {
-    /// Process id.
+    /// The id as recorded; in a trace of several files, the name of the file may follow it.
     pub pid: Id,
     /// Process name; empty if the trace has none.
     pub name: Box<str>,
@@ -201,9 +184,9 @@ pub struct Process {
 /// A track of the trace, which the ingest splits into lanes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Track {
-    /// Identity of the track.
+    /// Identity as of the load, which the trace's events refer to.
     pub key: TrackKey,
-    /// Process of the track.
+    /// A row of [`TrackTables::processes`].
     pub process: ProcessIdx,
     /// Name of the thread, counter or async group; empty if the trace has none.
     pub name: Arc<str>,
@@ -215,33 +198,70 @@ pub struct Track {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "the fields are what the variants say")]
 pub enum Metadata {
-    /// Name of a process.
-    ProcessName { pid: Id, name: Box<str> },
+    ProcessName {
+        pid: Id,
+        name: Box<str>,
+    },
     /// File of a process, for a trace of several files.
-    ProcessFile { pid: Id, file: Arc<str> },
-    /// Labels of a process.
-    ProcessLabels { pid: Id, labels: Box<str> },
-    /// Sort index of a process.
-    ProcessSortIndex { pid: Id, sort_index: i64 },
-    /// Name of a thread.
-    ThreadName { pid: Id, tid: Id, name: Box<str> },
+    ProcessFile {
+        pid: Id,
+        file: Arc<str>,
+    },
+    /// Labels of a process, displayed after its name.
+    ProcessLabels {
+        pid: Id,
+        labels: Box<str>,
+    },
+    ProcessSortIndex {
+        pid: Id,
+        sort_index: i64,
+    },
+    ThreadName {
+        pid: Id,
+        tid: Id,
+        name: Box<str>,
+    },
     /// The kernel's name (comm) of a thread, used if it has no other name.
-    KernelName { pid: Id, tid: Id, name: Box<str> },
+    KernelName {
+        pid: Id,
+        tid: Id,
+        name: Box<str>,
+    },
     /// The process of a thread whose process was unknown. Its earlier events and names are those of process `before`.
     /// The tracks of its own batch are in the new process, so it is applied before they are added.
-    ThreadProcess { tid: Id, before: Id, pid: Id },
+    ThreadProcess {
+        tid: Id,
+        before: Id,
+        pid: Id,
+    },
     /// Sort index of a thread.
-    ThreadSortIndex { pid: Id, tid: Id, sort_index: i64 },
+    ThreadSortIndex {
+        pid: Id,
+        tid: Id,
+        sort_index: i64,
+    },
     /// Sort index of a track other than a thread's.
-    TrackSortIndex { key: TrackKey, sort_index: i64 },
+    TrackSortIndex {
+        key: TrackKey,
+        sort_index: i64,
+    },
     /// The unit of the values of a counter.
-    CounterUnit { key: TrackKey, unit: Arc<str> },
+    CounterUnit {
+        key: TrackKey,
+        unit: Arc<str>,
+    },
     /// Offset from times to UTC nanoseconds since 1970. The first one wins, because clocks drift.
-    Utc { offset_ns: i64 },
+    Utc {
+        offset_ns: i64,
+    },
     /// A module with sampled code.
-    Module { module: Box<Module> },
+    Module {
+        module: Box<Module>,
+    },
     /// A module that stacks were unwound with.
-    Unwound { module: Box<UnwoundModule> },
+    Unwound {
+        module: Box<UnwoundModule>,
+    },
 }
 
 impl Metadata {

@@ -152,3 +152,18 @@ fn a_thread_whose_process_comes_late_has_its_earlier_track_and_names_and_no_empt
     assert_eq!(&*tables.tracks[early.index()].name, "worker");
     assert_eq!(registry.track(&thread(5, 7)), Some(early), "the hash tables are built again");
 }
+
+#[test]
+fn long_names_are_cut_and_all_names_together_have_a_limit() {
+    let mut registry = Registry::default();
+    let name =
+        |pid: i64, bytes: usize| Metadata::ProcessName { pid: Id::Number(pid), name: "é".repeat(bytes / 2).into() };
+    registry.apply(&name(0, 10_000));
+    registry.apply(&name(1, LABEL_BYTES_MAX));
+    assert_eq!(registry.cut_labels(), 1);
+    (2..20_000).for_each(|pid| registry.apply(&name(pid, LABEL_BYTES_MAX)));
+    let lens: Vec<usize> = registry.tables().processes.iter().map(|process| process.name.len()).collect();
+    assert_eq!((lens[0], lens[1], lens[19_999]), (LABEL_BYTES_MAX, LABEL_BYTES_MAX, LABEL_BYTES));
+    assert!(lens.iter().sum::<usize>() <= LONG_LABEL_BYTES_MAX + lens.len() * LABEL_BYTES);
+    assert_eq!(registry.cut_labels(), 1 + lens[2..].iter().filter(|&&len| len == LABEL_BYTES).count() as u64);
+}

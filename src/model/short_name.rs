@@ -1,0 +1,93 @@
+//! Short names of processes that are named by their command line.
+
+use std::borrow::Cow;
+
+/// Shortens the name of a process that is its command line: to the value of Chromium's `--type=`, or else to the
+/// program without its folders. Keeps any other name.
+#[must_use]
+pub(crate) fn short_name(name: &str) -> Cow<'_, str> {
+    let Some(program) = program_of(name) else { return Cow::Borrowed(name) };
+    let mut words = name.split_ascii_whitespace();
+    match words.find_map(|word| word.strip_prefix("--type=")).filter(|kind| !kind.is_empty()) {
+        Some(kind) => {
+            let (first, rest) = kind.split_at(kind.chars().next().map_or(0, char::len_utf8));
+            Cow::Owned(format!("{}{rest}", first.to_uppercase()))
+        }
+        None => Cow::Borrowed(program),
+    }
+}
+
+/// Returns the program of a command line without its folders; `None` if the name is none.
+fn program_of(name: &str) -> Option<&str> {
+    let start = name.trim_ascii_start();
+    if is_windows_path(start) {
+        let path = windows_program(start);
+        return Some(without_folders(path, &['/', '\\']));
+    }
+    let mut words = start.split_ascii_whitespace();
+    let program = words.next()?;
+    let is_command_line = program.starts_with('/') || words.next().is_some_and(|word| word.starts_with("--"));
+    is_command_line.then(|| without_folders(program, &['/']))
+}
+
+/// Returns the last part of a path; the whole path if it ends with a mark.
+fn without_folders<'a>(path: &'a str, marks: &[char]) -> &'a str {
+    path.rsplit(marks).next().filter(|base| !base.is_empty()).unwrap_or(path)
+}
+
+/// Returns whether a command line begins with a path of Windows, perhaps in quotes: `C:\a`, `C:/a` or `\\server\a`.
+fn is_windows_path(line: &str) -> bool {
+    let path = line.strip_prefix('"').unwrap_or(line);
+    match path.as_bytes() {
+        [drive, b':', b'\\' | b'/', ..] => drive.is_ascii_alphabetic(),
+        [first, second, ..] => (first, second) == (&b'\\', &b'\\'),
+        _ => false,
+    }
+}
+
+/// Returns the path of the program. Blanks in it may be without quotes: then it ends with `.exe` or before an option.
+fn windows_program(line: &str) -> &str {
+    if let Some(quoted) = line.strip_prefix('"') {
+        return quoted.split('"').next().unwrap_or(quoted);
+    }
+    let lower = line.to_ascii_lowercase();
+    let after_exe = lower.match_indices(".exe").map(|(at, exe)| at + exe.len());
+    let mut ends = after_exe.filter(|&end| matches!(line.as_bytes().get(end), None | Some(b' ')));
+    let end = ends.next().or_else(|| [" -", " /"].iter().filter_map(|option| line.find(option)).min());
+    line[..end.unwrap_or(line.len())].trim_ascii_end()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_that_is_named_by_its_command_line_gets_a_short_name() {
+        for (name, short) in [
+            ("/opt/chrome/chrome --type=renderer --lang=en", "Renderer"),
+            ("/opt/chrome/chrome --type=gpu-process", "Gpu-process"),
+            ("/opt/chrome/chrome --no-sandbox", "chrome"),
+            ("chrome --type=utility", "Utility"),
+            ("/usr/bin/python3 /home/me/run.py", "python3"),
+            ("/", "/"),
+            ("/usr/lib/", "/usr/lib/"),
+            ("./server --type=", "server"),
+            (r"C:\Program Files\Google\Chrome\chrome.exe --type=gpu-process", "Gpu-process"),
+            (r#""C:\Program Files\Google\Chrome\chrome.exe" --no-sandbox"#, "chrome.exe"),
+            (r"C:\Program Files\Google\Chrome\chrome.exe --no-sandbox", "chrome.exe"),
+            (r"c:\Windows\System32\svchost.EXE", "svchost.EXE"),
+            ("D:/games/run me -fast", "run me"),
+            (r"\\server\tools\sort.exe in.txt", "sort.exe"),
+            (r"C:\", r"C:\"),
+            ("GPU Process", "GPU Process"),
+            ("my server -v", "my server -v"),
+            ("kworker/0:1", "kworker/0:1"),
+            ("C: drive", "C: drive"),
+            ("é", "é"),
+            ("", ""),
+            ("  ", "  "),
+        ] {
+            assert_eq!(short_name(name), short, "{name:?}");
+        }
+    }
+}
