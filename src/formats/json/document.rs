@@ -6,6 +6,7 @@
 //! extents of array values, and [`Elements`] over their texts, each parsed strictly on its own. Damage costs only the
 //! element that contains it. Refuses tables that exceed a share of the memory budget.
 
+mod abridge;
 mod elements;
 mod scalar;
 mod skim;
@@ -25,6 +26,7 @@ use crate::base::budget::Charge;
 use crate::base::budget_shares::BudgetShare;
 use crate::formats::input::source::Source;
 use crate::formats::input::unpack::unpacked_to_file;
+use crate::formats::json::text::parse;
 use crate::formats::{ReadContext, ReadError};
 use crate::model::{Loss, Losses, SourcePos};
 
@@ -170,7 +172,7 @@ impl Document {
         Ok(window.unread().trim_ascii().to_vec())
     }
 
-    /// Parses a whole value; returns `None` and counts a loss for another type.
+    /// Parses a whole value; returns `None` and counts a loss for another type, or for a value beyond the limit.
     pub(crate) fn value<T: DeserializeOwned>(
         &self,
         value: Option<JsonExtent>,
@@ -179,8 +181,13 @@ impl Document {
         let Some(value) = value else { return Ok(None) };
         // A truncated value is already counted.
         let is_whole = value.end < self.len;
-        let parsed = serde_json::from_slice::<Option<T>>(&self.text(value)?);
-        Ok(parsed.unwrap_or_else(|_| {
+        if value.end - value.start > VALUE_BYTES_MAX as u64 {
+            losses.add(Loss::OverLimit, value.pos());
+            return Ok(None);
+        }
+        let (text, mut copy) = (self.text(value)?, String::new());
+        let parsed = parse::<Option<T>>(&text, &mut copy, value.pos(), losses);
+        Ok(parsed.unwrap_or_else(|| {
             losses.add_many(Loss::BadRecord, value.pos(), u64::from(is_whole));
             None
         }))
@@ -216,19 +223,25 @@ impl Document {
 
 impl TableCharge<'_> {
     /// Charges memory of the table. Fails with [`ReadError::Malformed`] once all tables exceed their share.
-    pub(crate) fn add(&mut self, bytes: usize, place: u64) -> Result<(), ReadError> {
-        let Document { path, context, kept_bytes, .. } = self.document;
+    pub(crate) fn add(&mut self, bytes: usize, pos: u64) -> Result<(), ReadError> {
+        let Document { path, context, .. } = self.document;
+        if self.add_within_limit(bytes) {
+            return Ok(());
+        }
+        let limit = BudgetShare::DocumentTables.bytes(&context.budget);
+        let expected = format!("tables of at most {limit} bytes, a quarter of the memory that --memory gives");
+        Err(ReadError::Malformed { path: path.clone(), offset: pos, expected, found: "larger ones".to_owned() })
+    }
+
+    /// Charges memory of the table, and returns whether all tables are within their share.
+    pub(crate) fn add_within_limit(&mut self, bytes: usize) -> bool {
+        let Document { context, kept_bytes, .. } = self.document;
         self.bytes += bytes as u64;
         kept_bytes.set(kept_bytes.get() + bytes as u64);
         while self.bytes / CHARGE_BYTES > self.charges.len() as u64 {
             self.charges.push(context.budget.charge(CHARGE_BYTES));
         }
-        let limit = BudgetShare::DocumentTables.bytes(&context.budget);
-        if kept_bytes.get() <= limit {
-            return Ok(());
-        }
-        let expected = format!("tables of at most {limit} bytes, a quarter of the memory that --memory gives");
-        Err(ReadError::Malformed { path: path.clone(), offset: place, expected, found: "larger ones".to_owned() })
+        kept_bytes.get() <= BudgetShare::DocumentTables.bytes(&context.budget)
     }
 }
 

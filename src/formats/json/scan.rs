@@ -54,6 +54,11 @@ impl Quirks {
         self.0 & other.0 != 0
     }
 
+    /// Returns whether a strict parser may reject the value, or replace a part of it.
+    pub(crate) fn needs_check(self) -> bool {
+        self.has(Self::CONTROL) || self.has(Self::NON_ASCII) || self.has(Self::NOT_JSON)
+    }
+
     pub(crate) fn add(&mut self, other: Self) {
         self.0 |= other.0;
     }
@@ -395,11 +400,11 @@ pub(crate) fn is_json_scalar(text: &[u8]) -> bool {
     }
     rest = &rest[whole..];
     if let Some(fraction) = rest.strip_prefix(b".") {
-        let places = digits(fraction);
-        if places == 0 {
+        let digit_count = digits(fraction);
+        if digit_count == 0 {
             return false;
         }
-        rest = &fraction[places..];
+        rest = &fraction[digit_count..];
     }
     if let [b'e' | b'E', exponent @ ..] = rest {
         let exponent = exponent.strip_prefix(b"+").or(exponent.strip_prefix(b"-")).unwrap_or(exponent);

@@ -2,7 +2,10 @@
 
 use std::borrow::Cow;
 
-use super::scan::{JsonValue, Quirks, Scanner, Shape, is_json_scalar};
+use serde::Deserialize;
+
+use super::scan::{Broken, JsonValue, Quirks, Scanner, Shape, is_json_scalar};
+use crate::formats::input::lines::TextLine;
 use crate::model::{Loss, Losses, SourcePos};
 
 /// Repairs of a text, as bits: cheap, since texts are looked up far more often than repaired.
@@ -122,6 +125,35 @@ pub(crate) fn valid_json<'a>(value: &JsonValue<'a>, repairs: &mut Repairs) -> Co
             }
             Cow::Owned(rewritten(value.text, repairs))
         }
+    }
+}
+
+/// Parses a whole value, which is repaired first if it needs that; `copy` stores the repaired text. Counts the repairs,
+/// unless the value has another type.
+pub(crate) fn parse<'a, T: Deserialize<'a>>(
+    json: &'a [u8],
+    copy: &'a mut String,
+    pos: SourcePos,
+    losses: &mut Losses,
+) -> Option<T> {
+    let mut scanner = Scanner::new(json, 0);
+    let value = scanner.value(0).ok().filter(|value| value.quirks.needs_check());
+    let value = value.filter(|_| scanner.peek() == Err(Broken::Incomplete));
+    let mut repairs = Repairs::default();
+    let Some(Cow::Owned(repaired)) = value.map(|value| valid_json(&value, &mut repairs)) else {
+        return serde_json::from_slice(json).ok();
+    };
+    *copy = repaired;
+    let parsed = serde_json::from_str(copy).ok()?;
+    repairs.count(losses, pos);
+    Some(parsed)
+}
+
+/// Returns the loss of a line that cannot be parsed: it is truncated only if its end is within a value.
+pub(crate) fn line_loss(line: &TextLine<'_>) -> Loss {
+    match Scanner::new(line.bytes, 0).value(0) {
+        Err(Broken::Incomplete) => line.loss(),
+        _ => Loss::BadRecord,
     }
 }
 

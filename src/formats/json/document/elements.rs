@@ -1,18 +1,27 @@
-//! Iterates over the values of an array as texts to be parsed. A damaged value extends to its first error, and the next
-//! one starts where a value of the same kind may.
+//! Iterates over the values of an array as texts to be parsed. A value whose structure is sound is repaired to strict
+//! JSON. A damaged value extends to the end of its brackets. If they do not balance, it extends to its first error, and
+//! the next one starts where a value of the same kind may.
+
+use std::borrow::Cow;
 
 use serde::Deserialize;
-use serde::de::IgnoredAny;
 
 use super::VALUE_BYTES_MAX;
+use super::abridge::Abridger;
 use super::window::Window;
 use crate::formats::ReadError;
+use crate::formats::json::scan::{Broken, Quirks, Scanner};
+use crate::formats::json::skip::Skip;
+use crate::formats::json::text::{Repairs, valid_json};
 use crate::model::{Loss, Losses, SourcePos};
 
 /// Damage within this distance of an element's start restarts the search right after that start, since a missing quote
 /// turns what follows into text. Later damage restarts it after the damage, so that nested elements are not parsed once
 /// per level.
 const SOUGHT_WITHIN_BYTES: usize = 1 << 10;
+
+/// Brackets of a damaged element are balanced within this distance, so that damage in each element costs little time.
+const BALANCED_WITHIN_BYTES: usize = 64 << 10;
 
 /// Iterator over the values of an array.
 pub(crate) struct Elements<'d> {
@@ -22,6 +31,12 @@ pub(crate) struct Elements<'d> {
     lent: usize,
     /// First byte of elements to search for after damage.
     sought: Option<u8>,
+    /// Repaired text of the current element; empty if it needs no repair.
+    repaired: String,
+    /// Keys of the members that the reader uses; empty if it uses all.
+    used_keys: &'static [&'static str],
+    /// The used members of the current element; empty if it is within the limit.
+    abridged: Vec<u8>,
 }
 
 /// A value of an array.
@@ -30,20 +45,35 @@ pub(crate) struct Element<'a> {
     /// Its text: JSON unless it is damaged.
     pub(crate) text: &'a [u8],
     pub(crate) offset: u64,
+    repairs: Repairs,
+    is_over_limit: bool,
 }
 
 impl<'a> Element<'a> {
-    /// Parses the value; returns `None` and counts a loss for another type.
+    /// Parses the value; returns `None` and counts a loss for another type, or for a value beyond the limit.
     pub(crate) fn parse<T: Deserialize<'a>>(&self, losses: &mut Losses) -> Option<T> {
+        if self.is_over_limit {
+            losses.add(Loss::OverLimit, SourcePos::Offset(self.offset));
+            return None;
+        }
         let parsed = serde_json::from_slice(self.text).ok();
-        losses.add_many(Loss::BadRecord, SourcePos::Offset(self.offset), u64::from(parsed.is_none()));
+        if parsed.is_some() {
+            self.count_repairs(losses);
+        } else {
+            losses.add(Loss::BadRecord, SourcePos::Offset(self.offset));
+        }
         parsed
+    }
+
+    /// Counts the repairs of a text that is used without [`Self::parse`].
+    pub(crate) fn count_repairs(&self, losses: &mut Losses) {
+        self.repairs.count(losses, SourcePos::Offset(self.offset));
     }
 }
 
 /// The extent of an element within the bytes read so far.
 enum Reach {
-    Whole(usize),
+    Whole(usize, Quirks),
     /// It continues after these bytes.
     Further,
     /// It is damaged after this many bytes.
@@ -52,7 +82,13 @@ enum Reach {
 
 impl<'d> Elements<'d> {
     pub(super) fn new(window: Window<'d>) -> Self {
-        Self { window, has_begun: false, lent: 0, sought: None }
+        let (repaired, abridged) = (String::new(), Vec::new());
+        Self { window, has_begun: false, lent: 0, sought: None, repaired, used_keys: &[], abridged }
+    }
+
+    /// Reads only the members with these keys, at any depth, of an element beyond the limit.
+    pub(crate) fn with_used_keys(self, used_keys: &'static [&'static str]) -> Self {
+        Self { used_keys, ..self }
     }
 
     /// Returns the next value of the array.
@@ -79,13 +115,32 @@ impl<'d> Elements<'d> {
             self.has_begun = true;
         };
         let offset = self.window.offset();
+        let (mut quirks, mut is_over_limit) = (Quirks::default(), false);
+        self.abridged.clear();
         self.lent = loop {
             let unread = self.window.unread();
             let len = unread.len().min(VALUE_BYTES_MAX);
             let damaged_len = match reach(&unread[..len]) {
-                Reach::Whole(len) => break len,
-                Reach::Damaged(len) => len,
-                Reach::Further if len == VALUE_BYTES_MAX => len,
+                Reach::Whole(len, value_quirks) => {
+                    quirks = value_quirks;
+                    break len;
+                }
+                Reach::Damaged(damaged_len) => match balanced_end(&unread[..len.min(BALANCED_WITHIN_BYTES)]) {
+                    Ok(len) => break len,
+                    Err(Broken::Incomplete) if len < BALANCED_WITHIN_BYTES && self.window.fill_with_progress()? => {
+                        continue;
+                    }
+                    Err(_) => damaged_len,
+                },
+                Reach::Further if len == VALUE_BYTES_MAX => {
+                    let Some(abridged) = self.abridge()? else { return Ok(None) };
+                    is_over_limit = abridged.is_empty();
+                    self.abridged = abridged;
+                    if let Reach::Whole(_, value_quirks) = reach(&self.abridged) {
+                        quirks = value_quirks;
+                    }
+                    break 0;
+                }
                 Reach::Further if self.window.fill_with_progress()? => continue,
                 Reach::Further if self.window.is_at_end_of_file() => {
                     self.window.note_end(false);
@@ -98,7 +153,40 @@ impl<'d> Elements<'d> {
             self.sought = Some(first);
             break if damaged_len <= SOUGHT_WITHIN_BYTES { 1 } else { damaged_len };
         };
-        Ok(Some(Element { text: &self.window.unread()[..self.lent], offset }))
+        let text = if self.abridged.is_empty() { &self.window.unread()[..self.lent] } else { &self.abridged };
+        let mut repairs = Repairs::default();
+        self.repaired.clear();
+        if quirks.needs_check()
+            && let Ok(value) = Scanner::new(text, 0).value(0)
+            && let Cow::Owned(repaired) = valid_json(&value, &mut repairs)
+        {
+            self.repaired = repaired;
+        }
+        let text = if self.repaired.is_empty() { text } else { self.repaired.as_bytes() };
+        Ok(Some(Element { text, offset, repairs, is_over_limit }))
+    }
+
+    /// Reads past an element beyond the limit, and returns a copy of its used members. The copy is empty if it exceeds
+    /// the limit too, or if all members are used. Returns `None` at the end of the file.
+    fn abridge(&mut self) -> Result<Option<Vec<u8>>, ReadError> {
+        let is_object = self.window.unread().first() == Some(&b'{');
+        let mut abridger = (is_object && !self.used_keys.is_empty()).then(|| Abridger::new(self.used_keys));
+        let mut skip = Skip::default();
+        loop {
+            let unread = self.window.unread();
+            let end = match &mut abridger {
+                Some(abridger) => abridger.advance(unread, VALUE_BYTES_MAX),
+                None => skip.advance(unread),
+            };
+            self.window.advance(end.unwrap_or(unread.len()));
+            if end.is_some() {
+                return Ok(Some(abridger.map(Abridger::into_copy).unwrap_or_default()));
+            }
+            if !self.window.fill_with_progress()? {
+                self.window.note_end(false);
+                return Ok((!self.window.is_at_end_of_file()).then(Vec::new));
+            }
+        }
     }
 
     /// Peeks at the next byte, and reports the bytes read as progress.
@@ -135,23 +223,44 @@ fn reach(bytes: &[u8]) -> Reach {
     if !matches!(bytes.first(), Some(b'{' | b'[' | b'"')) {
         // A number or a literal, which is validated when it is parsed.
         let end = bytes.iter().position(|byte| matches!(byte, b',' | b']' | b'}') || byte.is_ascii_whitespace());
-        return end.map_or(Reach::Further, Reach::Whole);
+        return end.map_or(Reach::Further, |end| Reach::Whole(end, Quirks::default()));
     }
-    let mut values = serde_json::Deserializer::from_slice(bytes).into_iter::<IgnoredAny>();
-    match values.next() {
-        Some(Ok(_)) => Reach::Whole(values.byte_offset()),
-        // A truncated number is also reported as an error.
-        Some(Err(error)) if !error.is_eof() && error_offset(bytes, &error) + 1 < bytes.len() => {
-            Reach::Damaged(error_offset(bytes, &error).max(1))
-        }
-        _ => Reach::Further,
+    let mut scanner = Scanner::new(bytes, 0);
+    match scanner.value(0) {
+        Ok(value) => Reach::Whole(scanner.pos, value.quirks),
+        Err(Broken::Incomplete) => Reach::Further,
+        Err(Broken::Malformed(pos)) => Reach::Damaged(pos.max(1)),
+        Err(Broken::TooDeep) => Reach::Damaged(scanner.pos.max(1)),
     }
 }
 
-/// Returns the byte position of an error.
-fn error_offset(bytes: &[u8], error: &serde_json::Error) -> usize {
-    let lines = bytes.split_inclusive(|&byte| byte == b'\n').take(error.line().saturating_sub(1));
-    let before = lines.map(<[u8]>::len).sum::<usize>();
-    // Columns start at 1 and refer to the invalid byte.
-    (before + error.column().saturating_sub(1)).min(bytes.len())
+/// Finds the end of a damaged value by its strings and brackets alone. Fails at a bracket of another kind. A string
+/// without a separator after it fails too, since a missing quote turns what follows into text.
+fn balanced_end(bytes: &[u8]) -> Result<usize, Broken> {
+    let mut open = Vec::new();
+    let mut scanner = Scanner::new(bytes, 0);
+    loop {
+        let byte = scanner.peek()?;
+        match byte {
+            b'"' => {
+                scanner.value(0)?;
+                if !matches!(scanner.peek()?, b',' | b':' | b'}' | b']') {
+                    return Err(Broken::Malformed(scanner.pos));
+                }
+                continue;
+            }
+            b'{' | b'[' => open.push(byte),
+            b'}' | b']' => {
+                let opening = if byte == b'}' { b'{' } else { b'[' };
+                if open.pop() != Some(opening) {
+                    return Err(Broken::Malformed(scanner.pos));
+                }
+                if open.is_empty() {
+                    return Ok(scanner.pos + 1);
+                }
+            }
+            _ => {}
+        }
+        scanner.pos += 1;
+    }
 }

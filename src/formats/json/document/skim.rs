@@ -137,7 +137,7 @@ mod tests {
         for (found, damaged) in [
             ("a quote is missing", r#"[{"type:"O","at":1},{"type":"C","at":2}]"#),
             ("another is missing", r#"[{"type":"O,"at":1},{"type":"C","at":2}]"#),
-            ("a quote is too many", r#"[{"ty"pe":"O","at":1},{"type":"C","at":2}]"#),
+            ("one quote too many", r#"[{"ty"pe":"O","at":1},{"type":"C","at":2}]"#),
             ("a brace is missing", r#"[{"type":"O","at":1,{"type":"C","at":2}]"#),
             ("its other brace is missing", r#"[{"type":"O","at":1},"type":"C","at":2}]"#),
             ("a bracket is too many", r#"[{"type":"O","at":1]},{"type":"C","at":2}]"#),

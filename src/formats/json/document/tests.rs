@@ -97,7 +97,9 @@ fn damage_costs_the_element_that_it_is_in() {
         r#"{"k":2"#,
         r#"{"k"2}"#,
         "{\"k\":\0\0}",
-        r#"{"k":tru}"#,
+        r#"{"k":<tru>}"#,
+        r#"{"k":[{"a":1},{"b":?},{"c":[{},{}]},{}]}"#,
+        r#"{"k":[{"a":1} {"b":2},{"c":"]"},{}]}"#,
         r#"{"k":"a"b"}"#,
         r#"{"k":[2}"#,
     ] {
@@ -117,6 +119,36 @@ fn damage_costs_the_element_that_it_is_in() {
             assert!(after.is_some() || is_in_doubt, "{damaged}");
         }
     }
+}
+
+#[test]
+fn values_that_are_not_strict_json_are_repaired_and_cost_no_other_element() {
+    let element = |value: &str| format!(r#"{{"k":[{{"x":1}},{{"x":{value}}},{{"x":2}}]}}"#);
+    for (written, repaired, lost) in [
+        ("NaN", r#""NaN""#, None),
+        ("-Infinity", r#""-Infinity""#, None),
+        ("[1,]", "[1]", None),
+        (r#""a\ud83d""#, "\"a\u{fffd}\"", Some(Loss::BadUtf8)),
+        (r#""a\ud83d\ude00""#, r#""a😀""#, None),
+        ("\"a\tb\"", r#""a\tb""#, Some(Loss::ControlCharacter)),
+    ] {
+        let text = format!(r#"{{"a":[{},{},{}],"b":1}}"#, element("1"), element(written), element("3"));
+        for block_bytes in [1, 7, 1000] {
+            let document = open(text.as_bytes(), block_bytes);
+            let [array] = document.pick(document.whole(), ["a"]).expect("read");
+            let (mut found, mut losses) = (Vec::new(), Losses::default());
+            let mut elements = document.elements(array);
+            while let Some(parsed) = elements.next().expect("read") {
+                found.extend(parsed.parse::<Value>(&mut losses).map(|value| value.to_string()));
+            }
+            assert_eq!(found, [element("1"), element(repaired), element("3")], "{written} {block_bytes}");
+            let found: Vec<_> = losses.iter().map(|entry| (entry.loss, entry.count)).collect();
+            assert_eq!(found, lost.map(|loss| (loss, 1)).into_iter().collect::<Vec<_>>(), "{written}");
+        }
+    }
+    // A byte of Latin-1.
+    let expected = ["{\"k\":\"caf\u{fffd}\"}".to_owned(), r#"{"k":1}"#.to_owned()].to_vec();
+    assert_eq!(elements(b"{\"a\":[{\"k\":\"caf\xe9\"},{\"k\":1}]}", 7), (expected, 1, false));
 }
 
 #[test]
@@ -178,4 +210,23 @@ fn data_after_a_document_is_another_one_or_counted_and_a_stray_brace_is_neither(
             assert_eq!(lost_at(text, block_bytes), (next, lost), "{text} {block_bytes}");
         }
     }
+}
+
+#[test]
+fn an_element_beyond_the_limit_is_read_without_unused_members_or_counted_as_over_it() {
+    let long = "],{\\\"".repeat(VALUE_BYTES_MAX / 5 + 1);
+    let text = format!(r#"{{"a":[{{"k":0}},{{"k":1,"body":[{{"k":"{long}"}}]}},{{"k":2}}],"b":3}}"#);
+    let document = open(text.as_bytes(), 1 << 20);
+    let [array, after] = document.pick(document.whole(), ["a", "b"]).expect("read");
+    assert!(after.is_some());
+    for (used_keys, kept, over_limit) in [(&[][..], &[0, 2][..], 1), (&["k"], &[0, 1, 2], 0)] {
+        let (mut elements, mut losses) = (document.elements(array).with_used_keys(used_keys), Losses::default());
+        let mut found = Vec::new();
+        while let Some(element) = elements.next().expect("read") {
+            found.extend(element.parse::<Value>(&mut losses).map(|value| value["k"].as_i64().expect("a number")));
+        }
+        assert_eq!((&found[..], losses.count(Loss::OverLimit), losses.total()), (kept, over_limit, over_limit));
+    }
+    let [array] = document.pick(document.whole(), ["a"]).expect("read");
+    assert_eq!(document.value::<Value>(array, &mut Losses::default()).expect("read"), None);
 }

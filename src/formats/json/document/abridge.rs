@@ -1,0 +1,151 @@
+//! Copies a JSON value in pieces, without the members that a reader does not use. A request with a large body stays
+//! small. Checks only strings and brackets, since the copy is parsed later.
+
+use crate::formats::json::skip::Skip;
+
+/// The copy of one value, between two pieces of it.
+#[derive(Debug)]
+pub(super) struct Abridger {
+    /// Keys of the members to copy, at any depth. Other members are `null` in the copy.
+    kept_keys: &'static [&'static str],
+    copy: Vec<u8>,
+    /// Whether the copy exceeded its limit.
+    is_over: bool,
+    /// Whether each open bracket is an object, outermost first.
+    open: Vec<bool>,
+    state: AbridgeState,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum AbridgeState {
+    /// Between values, or before a key if `is_key`.
+    Between {
+        is_key: bool,
+    },
+    /// In a string, whose copy starts at `copy_start`.
+    Text {
+        copy_start: usize,
+        is_key: bool,
+        is_escape: bool,
+    },
+    AfterKey {
+        is_kept: bool,
+    },
+    Skipped(Skip),
+}
+
+impl Abridger {
+    pub(super) fn new(kept_keys: &'static [&'static str]) -> Self {
+        let state = AbridgeState::Between { is_key: false };
+        Self { kept_keys, copy: Vec::new(), is_over: false, open: Vec::new(), state }
+    }
+
+    /// Returns the copy; empty if it exceeds its limit.
+    pub(super) fn into_copy(self) -> Vec<u8> {
+        if self.is_over { Vec::new() } else { self.copy }
+    }
+
+    /// Continues with the next bytes of an object; the copy has at most `bytes_max` bytes. Returns the length of the
+    /// object in these bytes if it ends there.
+    pub(super) fn advance(&mut self, bytes: &[u8], bytes_max: usize) -> Option<usize> {
+        let mut pos = 0;
+        while let Some(&byte) = bytes.get(pos) {
+            match self.state {
+                AbridgeState::Skipped(mut skip) => {
+                    let Some(len) = skip.advance(&bytes[pos..]) else {
+                        self.state = AbridgeState::Skipped(skip);
+                        return None;
+                    };
+                    pos += len;
+                    self.state = AbridgeState::Between { is_key: false };
+                }
+                AbridgeState::Text { copy_start, is_key, is_escape } => {
+                    let rest = &bytes[pos..];
+                    let end = if is_escape { Some(0) } else { memchr::memchr2(b'"', b'\\', rest) };
+                    let len = end.map_or(rest.len(), |end| end + 1);
+                    self.push(&rest[..len], bytes_max);
+                    pos += len;
+                    self.state = match end {
+                        Some(end) if !is_escape && rest[end] == b'"' => self.after_text(copy_start, is_key),
+                        Some(_) => AbridgeState::Text { copy_start, is_key, is_escape: !is_escape },
+                        None => self.state,
+                    };
+                }
+                AbridgeState::AfterKey { is_kept } => {
+                    self.push(&[byte], bytes_max);
+                    pos += 1;
+                    if byte == b':' && is_kept {
+                        self.state = AbridgeState::Between { is_key: false };
+                    } else if byte == b':' {
+                        self.push(b"null", bytes_max);
+                        self.state = AbridgeState::Skipped(Skip::default());
+                    }
+                }
+                AbridgeState::Between { is_key } => {
+                    let copy_start = self.copy.len();
+                    self.push(&[byte], bytes_max);
+                    pos += 1;
+                    match byte {
+                        b'"' => self.state = AbridgeState::Text { copy_start, is_key, is_escape: false },
+                        b'{' | b'[' => self.open.push(byte == b'{'),
+                        b'}' | b']' => {
+                            self.open.pop();
+                            if self.open.is_empty() {
+                                return Some(pos);
+                            }
+                        }
+                        _ => {}
+                    }
+                    if matches!(byte, b'{' | b'[' | b'}' | b']' | b',') {
+                        let is_key = matches!(byte, b'{' | b',') && self.open.last() == Some(&true);
+                        self.state = AbridgeState::Between { is_key };
+                    }
+                }
+            }
+        }
+        None
+    }
+
+    fn after_text(&self, copy_start: usize, is_key: bool) -> AbridgeState {
+        if !is_key {
+            return AbridgeState::Between { is_key: false };
+        }
+        let text = self.copy.get(copy_start + 1..self.copy.len().saturating_sub(1)).unwrap_or_default();
+        AbridgeState::AfterKey { is_kept: self.kept_keys.iter().any(|key| key.as_bytes() == text) }
+    }
+
+    /// Copies bytes, unless the limit is exceeded.
+    fn push(&mut self, bytes: &[u8], bytes_max: usize) {
+        self.is_over |= self.copy.len() + bytes.len() > bytes_max;
+        if !self.is_over {
+            self.copy.extend_from_slice(bytes);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Value, json};
+
+    #[test]
+    fn a_copy_has_the_kept_members_of_each_object_however_the_value_is_cut() {
+        let value =
+            json!({"url": "a\"\\,{}", "text": "x\"]}\\", "n": [1, {"text": {"url": 2}, "url": {"n": null}}], "z": 5});
+        let text = format!("{value},1");
+        let kept = json!({"url": "a\"\\,{}", "text": null, "n": [1, {"text": null, "url": {"n": null}}], "z": null});
+        for block_bytes in 1..text.len() {
+            let (mut abridger, mut before) = (Abridger::new(&["url", "n"]), 0);
+            let end = text.as_bytes().chunks(block_bytes).find_map(|block| {
+                let end = abridger.advance(block, 1000).map(|len| before + len);
+                before += block.len();
+                end
+            });
+            assert_eq!(end, Some(text.len() - 2), "{block_bytes}");
+            assert_eq!(serde_json::from_slice::<Value>(&abridger.into_copy()).expect("JSON"), kept, "{block_bytes}");
+        }
+        let mut abridger = Abridger::new(&["url", "n"]);
+        assert_eq!(abridger.advance(text.as_bytes(), 10), Some(text.len() - 2));
+        assert!(abridger.into_copy().is_empty());
+    }
+}
