@@ -40,7 +40,8 @@ pub(super) fn is_xray(head: &[u8]) -> bool {
         return false;
     };
     let (version, kind) = (kinds & 0xffff, kinds >> 16);
-    (1..=5).contains(&version) && kind <= 1 && flags <= 3 && CLOCKS_HZ.contains(&clock_hz)
+    // Two flags are defined; logs of the basic mode have rests of memory in the others.
+    (1..=5).contains(&version) && kind <= 1 && flags <= 0xff && CLOCKS_HZ.contains(&clock_hz)
 }
 
 /// Returns whether this is the first buffer of an ETW log. It starts with its size, a power of two, and the used part;
@@ -66,8 +67,19 @@ pub(super) fn is_xplane(head: &[u8]) -> bool {
 
 /// Returns whether this is a dictionary of tuples in Python's marshal format, as saved by cProfile.
 pub(super) fn is_pstats(head: &[u8]) -> bool {
-    // A tuple of three: small or not, with or without a reference flag.
-    [&b"{\xa9\x03"[..], b"{)\x03", b"{(\x03\0\0\0", b"{\xa8\x03\0\0\0"].iter().any(|begin| head.starts_with(begin))
+    // The dictionary and a tuple of three, small or not, each with or without a reference flag.
+    let tuple = head.strip_prefix(b"{").or_else(|| head.strip_prefix(b"\xfb")).unwrap_or_default();
+    [&b"\xa9\x03"[..], b")\x03", b"(\x03\0\0\0", b"\xa8\x03\0\0\0"].iter().any(|begin| tuple.starts_with(begin))
+}
+
+/// Returns whether these are stacks of gdb: `Thread 1 (..`, or `#0  ..` after the first lines. Messages come before.
+pub(super) fn is_gdb_stacks(head: &[u8]) -> bool {
+    let is_thread = |line: &[u8]| {
+        let rest = line.strip_prefix(b"Thread ").unwrap_or_default();
+        let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
+        digits > 0 && rest[digits..].starts_with(b" (")
+    };
+    has_line(head, b"#0  ") || head_lines(head).any(is_thread)
 }
 
 /// Returns whether this is a dictionary of symbols in Ruby's marshal format, with the keys of stackprof.
@@ -86,9 +98,14 @@ pub(super) fn is_heaptrack(head: &[u8]) -> bool {
     is_version && lines.next().is_some_and(|line| matches!(line, [b'X' | b'I' | b'x' | b's' | b'R', b' ', ..]))
 }
 
-/// Returns whether the text starts like an HTML page.
+/// Returns whether the text starts like an HTML page, after comments.
 pub(super) fn is_page(head: &[u8]) -> bool {
-    let head = head.trim_ascii_start();
+    let mut head = head.trim_ascii_start();
+    while head.starts_with(b"<!--")
+        && let Some(end) = memchr::memmem::find(head, b"-->")
+    {
+        head = head[end + 3..].trim_ascii_start();
+    }
     let begins = |text: &[u8]| head.get(..text.len()).is_some_and(|head| head.eq_ignore_ascii_case(text));
     begins(b"<!doctype html") || begins(b"<html")
 }
@@ -242,4 +259,61 @@ pub(super) fn is_dtrace_stacks(head: &[u8]) -> bool {
     let is_count = |line: &[u8]| line.trim_ascii().iter().all(u8::is_ascii_digit);
     let mut lines = head_lines(head).filter(|line| !line.trim_ascii().is_empty());
     lines.next().is_some_and(is_function) && lines.find(|line| !is_frame(line)).is_some_and(is_count)
+}
+
+/// Returns whether this is a pickle of Python's `line_profiler`.
+pub(super) fn is_line_profile(head: &[u8]) -> bool {
+    let has = |text: &[u8]| memchr::memmem::find(&head[..head.len().min(96)], text).is_some();
+    head.starts_with(b"\x80") && has(b"line_profiler") && has(b"LineStats")
+}
+
+/// Returns whether one of the first lines is a collection of V8, such as `[7:0x27830c00]  184 ms: Scavenge`.
+pub(super) fn is_trace_gc(head: &[u8]) -> bool {
+    head_lines(head).take(20).any(|line| {
+        let rest = line.strip_prefix(b"[").unwrap_or_default();
+        let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
+        digits > 0 && rest[digits..].starts_with(b":0x") && memchr::memmem::find(rest, b" ms: ").is_some()
+    })
+}
+
+/// Returns whether the first line is of the log of Java's virtual machine: decorations in brackets, with a level and
+/// tags.
+pub(super) fn is_jvm_log(head: &[u8]) -> bool {
+    let first = head_lines(head).next().unwrap_or_default();
+    let mut decorations = first.split(|&byte| byte == b']').map_while(|text| text.strip_prefix(b"["));
+    let is_level =
+        |text: &[u8]| [&b"trace"[..], b"debug", b"info", b"warning", b"error"].contains(&text.trim_ascii_end());
+    let is_tag = |byte: &u8| byte.is_ascii_lowercase() || matches!(byte, b',' | b' ');
+    // Before the level is a time, at least.
+    decorations.next().is_some_and(|time| time.iter().any(u8::is_ascii_digit))
+        && decorations.by_ref().any(is_level)
+        && decorations.next().is_some_and(|tags| tags.iter().all(is_tag))
+}
+
+/// Returns whether this is a container of apitrace: a magic number and the size of a chunk, which has a megabyte
+/// unpacked.
+pub(super) fn is_apitrace(head: &[u8]) -> bool {
+    const CHUNK_BYTES: std::ops::Range<u32> = 1..2 << 20;
+    head.starts_with(b"at") && u32_at(head, 2).is_some_and(|bytes| CHUNK_BYTES.contains(&bytes))
+}
+
+/// Returns whether the first lines are hexadecimal addresses, sizes and names of functions.
+pub(super) fn is_perf_map(head: &[u8]) -> bool {
+    let is_entry = |line: &[u8]| {
+        let mut words = line.split(|&byte| byte == b' ');
+        let mut is_hex = |digits_min: usize| {
+            let word = words.next().unwrap_or_default();
+            let digits = word.strip_prefix(b"0x").unwrap_or(word);
+            digits.len() >= digits_min && digits.iter().all(u8::is_ascii_hexdigit)
+        };
+        is_hex(4) && is_hex(1) && words.next().is_some_and(|name| !name.is_empty())
+    };
+    let mut lines = head_lines(head).filter(|line| !line.is_empty()).take(20).peekable();
+    lines.peek().is_some() && lines.all(is_entry)
+}
+
+/// Returns whether this is a trace file of Erlang: a zero, a size and an external term, which is a trace message.
+pub(super) fn is_erlang_trace(head: &[u8]) -> bool {
+    let term = head.strip_prefix(b"\0").and_then(|rest| rest.get(4..)).unwrap_or_default();
+    term.starts_with(b"\x83h") && memchr::memmem::find(&term[..term.len().min(16)], b"trace").is_some()
 }

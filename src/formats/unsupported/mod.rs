@@ -7,6 +7,7 @@ mod compressed;
 mod names;
 mod printed;
 mod recordings;
+mod reports;
 mod results;
 mod services;
 mod table;
@@ -27,7 +28,8 @@ const UNSUPPORTED: &[&[UnsupportedFormat]] =
     &[table::UNSUPPORTED, recordings::RECORDINGS, results::RESULTS, services::SERVICES];
 
 /// Formats that are only tried after all others.
-const LATE: &[&[UnsupportedFormat]] = &[table::LATE, results::LATE_RESULTS, printed::PRINTED, compressed::COMPRESSED];
+const LATE: &[&[UnsupportedFormat]] =
+    &[table::LATE, results::LATE_RESULTS, printed::PRINTED, reports::REPORTS, compressed::COMPRESSED];
 
 /// Formats that are detected with certainty and refused.
 pub(super) const FORMAT: Format = Format {

@@ -2,6 +2,7 @@
 
 use super::printed::OWN_TABLE;
 use super::table::{CTF, ETL, NSYS, OTF2, UTRACE};
+use crate::formats::linux::perf_data::THREADED;
 
 /// A database, detected by its tables.
 pub(super) struct Database {
@@ -95,6 +96,12 @@ pub(super) const FOLDERS: &[FolderFormat] = &[
         files: &["info", "task.txt"],
         found: "a folder of uftrace",
         advice: "convert it with `uftrace dump --chrome -d FOLDER > trace.json` and open trace.json",
+    },
+    FolderFormat { files: &["data", "data.0"], found: THREADED[0], advice: THREADED[1] },
+    FolderFormat {
+        files: &["data", "kcore_dir"],
+        found: "a folder of `perf record --kcore`",
+        advice: "open the file `data` in it, which is read",
     },
     FolderFormat { files: &["metadata"], found: CTF[0], advice: CTF[1] },
     FolderFormat {

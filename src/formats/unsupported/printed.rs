@@ -2,19 +2,20 @@
 
 use super::bytes::{first_element, first_line_has, has_line, has_word, is_dtrace_stacks};
 use super::table::Sniff::Head;
-use super::table::{NSYS, UnsupportedFormat};
+use super::table::{GIT, MEMRAY, NSYS, PYINSTRUMENT, UnsupportedFormat};
+use crate::formats::input::lines::head_lines;
 
 const TRACY_ZONES: &str =
     "export the zones of the trace with `tracy-csvexport -u trace.tracy > zones.csv` and open zones.csv";
 /// Parts of a trace that are exported for other programs.
-pub(super) const OWN_TABLE: &str = "it is for databases and scripts; open the trace that it was made of, or export that as .longspan, .json or .pftrace";
+pub(super) const OWN_TABLE: &str = "it is for databases and scripts; open the trace that it was made from, or export that as .longspan, .json or .pftrace";
 const LOG: &str =
-    "it holds messages and no spans; trace the steps themselves, for example with a profile of the build tool";
+    "it contains messages and no spans; trace the steps themselves, for example with a profile of the build tool";
 
 /// The first columns of spans that this program exports or lists as text.
 const OWN_COLUMNS: &[u8] = b"ts,dur,depth,name,category,pid,tid,process,thread,track";
 
-/// Texts of tools.
+/// Unsupported texts that tools print or export.
 pub(super) const PRINTED: &[UnsupportedFormat] = &[
     UnsupportedFormat {
         sniff: Head(|head| head.starts_with(OWN_COLUMNS)),
@@ -68,27 +69,27 @@ pub(super) const PRINTED: &[UnsupportedFormat] = &[
             has_line(head, b"Type: ")
                 && (has_line(head, b"Showing nodes accounting for ") || has_line(head, b"-----------+---"))
         }),
-        found: "what `go tool pprof` prints (-top, -traces, -tree)",
+        found: "output of `go tool pprof` (-top, -traces, -tree)",
         advice: "open the profile itself, which is read",
     },
     UnsupportedFormat {
         sniff: Head(|head| has_line(head, b"--- Execution profile ---")),
-        found: "what async-profiler prints (flat, traces)",
+        found: "output of async-profiler (flat, traces)",
         advice: "record with `asprof -o collapsed -f stacks.txt PID` and open stacks.txt",
     },
     UnsupportedFormat {
         sniff: Head(|head| head.starts_with(b"Sampling at ") && first_line_has(head, &[" Hertz of "])),
-        found: "what `profile` of bcc prints",
+        found: "output of `profile` of bcc",
         advice: "record with its option `-f`, as `profile -f > stacks.txt`, and open stacks.txt",
     },
     UnsupportedFormat {
         sniff: Head(is_dtrace_stacks),
-        found: "what DTrace prints",
+        found: "output of DTrace",
         advice: "convert stacks with `stackcollapse.pl CAPTURE > stacks.txt`, of the FlameGraph scripts",
     },
     UnsupportedFormat {
         sniff: Head(|head| has_word(head, b"ResourceSpans #0")),
-        found: "what an exporter of OpenTelemetry prints for people",
+        found: "human-readable output of an OpenTelemetry exporter",
         advice: "export by OTLP to a collector, and open what its file exporter writes",
     },
     UnsupportedFormat {
@@ -112,7 +113,7 @@ pub(super) const PRINTED: &[UnsupportedFormat] = &[
     UnsupportedFormat {
         sniff: Head(|head| matches!(first_element(head), b"testsuites" | b"testsuite")),
         found: "results of tests (JUnit)",
-        advice: "they hold durations without times; junit2otlp sends them to a collector: open what its file exporter writes",
+        advice: "they contain durations without times; junit2otlp sends them to a collector: open what its file exporter writes",
     },
     UnsupportedFormat {
         // The number is a time in seconds.
@@ -125,4 +126,52 @@ pub(super) const PRINTED: &[UnsupportedFormat] = &[
         found: "a log of GitHub Actions",
         advice: LOG,
     },
+    UnsupportedFormat {
+        sniff: Head(|head| {
+            let first = head_lines(head).next().unwrap_or_default();
+            let is_time = matches!(first, [_, _, b':', _, _, b':', _, _, b'.', ..]);
+            is_time && [" common-main.c:", " performance: "].iter().any(|text| has_word(head, text.as_bytes()))
+        }),
+        found: GIT[0],
+        advice: GIT[1],
+    },
+    UnsupportedFormat {
+        sniff: Head(|head| has_line(head, b"  _     ._   __/__   _ _  _  _ _/_")),
+        found: PYINSTRUMENT[0],
+        advice: PYINSTRUMENT[1],
+    },
+    UnsupportedFormat {
+        sniff: Head(|head| memchr::memmem::find(&head[..head.len().min(64)], b"cyappi\nYFuncStats\n").is_some()),
+        found: "a profile of yappi (ystat)",
+        advice: "save it with `stats.save(FILE, type=\"callgrind\")`",
+    },
+    UnsupportedFormat {
+        sniff: Head(|head| head.starts_with(b"allocator,num_allocations,size,")),
+        found: "a report of memray",
+        advice: MEMRAY,
+    },
+    UnsupportedFormat {
+        sniff: Head(|head| head.starts_with(b"NYTProf ")),
+        found: "a profile of Perl's NYTProf",
+        advice: "convert it with `nytprofcg --file CAPTURE --out callgrind.out` and open callgrind.out",
+    },
+    UnsupportedFormat {
+        sniff: Head(|head| {
+            head.starts_with(b" Percent |\t") || has_word(head, b"|   Runtime ms  | Switches |") || is_sched_map(head)
+        }),
+        found: "a report of perf",
+        advice: "open the perf.data that it was made from, or what `perf script` prints",
+    },
+    UnsupportedFormat {
+        sniff: Head(|head| has_line(head, b" Summary of events:")),
+        found: "a summary of `perf trace`",
+        advice: "it contains sums without times; `perf trace -o trace.txt PROGRAM` without `-s` prints each call",
+    },
 ];
+
+/// Returns whether this is what `perf sched map` prints: the first line names a task by a letter and a digit.
+fn is_sched_map(head: &[u8]) -> bool {
+    let first = head_lines(head).next().unwrap_or_default();
+    let text = |needle: &[u8]| memchr::memmem::find(first, needle).is_some();
+    first.trim_ascii_start().starts_with(b"*A0 ") && text(b" secs A0 => ")
+}

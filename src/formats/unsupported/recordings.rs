@@ -1,13 +1,13 @@
 //! Unsupported recordings of profilers and tracers: the second part of the table, grouped by family.
 
 use super::bytes::{has_line, has_word, is_tfrecord_of_events, is_value_dump};
-use super::table::Sniff::{Head, Keys};
-use super::table::UnsupportedFormat;
+use super::table::Sniff::{Both, Head, Keys};
+use super::table::{PYINSTRUMENT, STACKPROF, UnsupportedFormat};
 
 const RENDERDOC: &str =
     "convert it with `renderdoccmd convert -f CAPTURE -o trace.json -c chrome.json` and open trace.json";
 const JFR_PRINT: [&str; 2] = [
-    "what `jfr print` prints",
+    "output of `jfr print`",
     "convert the recording itself with async-profiler's `jfrconv -o collapsed RECORDING stacks.txt`",
 ];
 const SHOWN_BY_ITS_TOOL: &str = "the tool that recorded it shows it; no known tool converts it";
@@ -32,7 +32,7 @@ pub(super) const RECORDINGS: &[UnsupportedFormat] = &[
     UnsupportedFormat {
         sniff: Head(|head| head.starts_with(b"GFXR") && head.iter().take(64).any(|&byte| byte == 0)),
         found: "a capture of GFXReconstruct",
-        advice: "it holds calls of a graphics interface to replay; no known tool converts it",
+        advice: "it contains calls of a graphics interface to replay; no known tool converts it",
     },
     UnsupportedFormat {
         sniff: Head(|head| head.starts_with(b"B00P")),
@@ -48,7 +48,7 @@ pub(super) const RECORDINGS: &[UnsupportedFormat] = &[
     UnsupportedFormat {
         sniff: Head(|head| head.starts_with(b"SIMPLEPERF")),
         found: "samples of simpleperf as protobuf",
-        advice: "open the perf.data that they were made of",
+        advice: "open the perf.data that they were made from",
     },
     UnsupportedFormat {
         sniff: Head(|head| head.starts_with(b"*version\n") && has_line(head, b"data-file-overflow=")),
@@ -75,7 +75,7 @@ pub(super) const RECORDINGS: &[UnsupportedFormat] = &[
     UnsupportedFormat {
         sniff: Head(|head| has_word(&head[..head.len().min(128)], b" templated_functions")),
         found: "a profile of TAU",
-        advice: "it holds sums without times; `pprof` of TAU prints it and ParaProf shows it",
+        advice: "it contains sums without times; `pprof` of TAU prints it and ParaProf shows it",
     },
     UnsupportedFormat {
         sniff: Head(|head| head.starts_with(b"file-format: BlackfireProbe")),
@@ -85,7 +85,7 @@ pub(super) const RECORDINGS: &[UnsupportedFormat] = &[
     UnsupportedFormat {
         sniff: Head(|head| head.starts_with(b"{\"main()") && memchr::memmem::find(head, b"==>").is_some()),
         found: "a profile of XHProf",
-        advice: "it holds sums without times; record with Xdebug or Excimer instead",
+        advice: "it contains sums without times; record with Xdebug or Excimer instead",
     },
     UnsupportedFormat {
         sniff: Head(|head| head.starts_with(b"%% Analysis results:")),
@@ -105,7 +105,7 @@ pub(super) const RECORDINGS: &[UnsupportedFormat] = &[
     UnsupportedFormat {
         sniff: Head(is_tfrecord_of_events),
         found: "events of TensorBoard",
-        advice: "they hold scalars; the profile is beside them: open the trace.json.gz in its folder plugins/profile",
+        advice: "they contain scalars; the profile is beside them: open the trace.json.gz in its folder plugins/profile",
     },
     UnsupportedFormat {
         sniff: Keys(&["Traces", "Traces[].Segments"]),
@@ -140,7 +140,7 @@ pub(super) const RECORDINGS: &[UnsupportedFormat] = &[
     UnsupportedFormat {
         sniff: Head(|head| head.starts_with(b"#ROSBAG V") || head.starts_with(b"\x89MCAP0\r\n")),
         found: "a recording of a robot's messages (ROS bag, MCAP)",
-        advice: "it holds messages and no spans; for a timeline, record with ros2_tracing (LTTng)",
+        advice: "it contains messages and no spans; for a timeline, record with ros2_tracing (LTTng)",
     },
     UnsupportedFormat {
         sniff: Head(|head| head.starts_with(b";") && has_word(head, b"SEGGER SystemView")),
@@ -154,7 +154,7 @@ pub(super) const RECORDINGS: &[UnsupportedFormat] = &[
     },
     UnsupportedFormat {
         sniff: Head(|head| head.starts_with(b"PeriodType: ")),
-        found: "what `go tool pprof -raw` prints",
+        found: "output of `go tool pprof -raw`",
         advice: "open the profile itself, or convert this with `stackcollapse-go.pl CAPTURE > stacks.txt`, of the FlameGraph scripts",
     },
     UnsupportedFormat {
@@ -169,7 +169,7 @@ pub(super) const RECORDINGS: &[UnsupportedFormat] = &[
     },
     UnsupportedFormat {
         sniff: Head(|head| has_line(head, b"<trace-query-result>") || has_line(head, b"<trace-toc>")),
-        found: "what `xctrace export` prints",
+        found: "output of `xctrace export`",
         advice: "no known tool converts it; record with `samply record` instead",
     },
     UnsupportedFormat {
@@ -192,7 +192,18 @@ pub(super) const RECORDINGS: &[UnsupportedFormat] = &[
     },
     UnsupportedFormat {
         sniff: Head(|head| head.starts_with(b"BeginHeader")),
-        found: "what xperf prints",
+        found: "output of xperf",
         advice: "convert the .etl with `samply import CAPTURE --save-only -o profile.json`",
+    },
+    UnsupportedFormat { sniff: Keys(&["root_frame", "sample_count"]), found: PYINSTRUMENT[0], advice: PYINSTRUMENT[1] },
+    UnsupportedFormat {
+        sniff: Both(&["code"], |head| memchr::memmem::find(head, b"\"type\": \"SHARED_LIB\"").is_some()),
+        found: "a log of V8 after `node --prof-process --preprocess`",
+        advice: "record a profile with `node --cpu-prof` instead and open its .cpuprofile",
+    },
+    UnsupportedFormat {
+        sniff: Keys(&["mode", "gc_samples", "missed_samples"]),
+        found: "a profile of Ruby's stackprof as JSON",
+        advice: STACKPROF,
     },
 ];

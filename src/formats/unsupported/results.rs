@@ -1,16 +1,19 @@
 //! Files that are not recordings: sums, coverage, memory dumps, packets, tables. They have no timeline, or an
 //! unsupported one.
 
-use super::bytes::{has_line, has_word, is_core_dump, is_mach_program, is_pcap, is_phpspy};
-use super::table::Sniff::{Head, Keys};
-use super::table::{PERF_STAT, UnsupportedFormat};
+use super::bytes::{has_line, has_word, is_core_dump, is_mach_program, is_page_with, is_pcap, is_phpspy};
+use super::table::Sniff::{Both, Head, Keys};
+use super::table::{HYPERFINE, MEMRAY, PERF_STAT, UnsupportedFormat};
+
+const LIGHTHOUSE: [&str; 2] =
+    ["a report of Lighthouse", "open the .trace.json that `lighthouse --save-assets` writes beside it"];
 
 /// Results that first bytes or keys identify with certainty.
 pub(super) const RESULTS: &[UnsupportedFormat] = &[
     UnsupportedFormat {
         sniff: Head(is_pcap),
         found: "a recording of packets (pcap), or of sysdig",
-        advice: "it holds packets and no spans: Wireshark shows it",
+        advice: "it contains packets and no spans: Wireshark shows it",
     },
     UnsupportedFormat {
         sniff: Head(is_core_dump),
@@ -30,14 +33,14 @@ pub(super) const RESULTS: &[UnsupportedFormat] = &[
     UnsupportedFormat {
         sniff: Head(|head| head.starts_with(b"ElfFile\0")),
         found: "an event log of Windows",
-        advice: "it holds messages and no spans; record with WPR and convert the .etl",
+        advice: "it contains messages and no spans; record with WPR and convert the .etl",
     },
     UnsupportedFormat {
         sniff: Head(|head| {
             [&b"\x81rforpl\xff"[..], b"\xfflprofr\x81", b"\xfflprofi\x81"].iter().any(|it| head.starts_with(it))
         }),
         found: "a profile of LLVM's instrumentation (profraw, profdata)",
-        advice: "it holds counts without times; `llvm-profdata show CAPTURE` prints it",
+        advice: "it contains counts without times; `llvm-profdata show CAPTURE` prints it",
     },
     UnsupportedFormat {
         sniff: Head(|head| {
@@ -49,7 +52,7 @@ pub(super) const RESULTS: &[UnsupportedFormat] = &[
     UnsupportedFormat {
         sniff: Head(|head| (head.starts_with(b"TN:") || head.starts_with(b"SF:")) && has_line(head, b"SF:")),
         found: "coverage of lcov",
-        advice: "it holds counts without times; `genhtml CAPTURE` makes pages of it",
+        advice: "it contains counts without times; `genhtml CAPTURE` makes pages of it",
     },
     UnsupportedFormat {
         sniff: Keys(&["[].jmhVersion", "[].benchmark"]),
@@ -63,23 +66,44 @@ pub(super) const RESULTS: &[UnsupportedFormat] = &[
     },
     UnsupportedFormat {
         sniff: Keys(&["results", "results[].command", "results[].mean"]),
-        found: "results of hyperfine",
-        advice: "they are sums without times; record a run with `perf record -g PROGRAM`",
+        found: HYPERFINE[0],
+        advice: HYPERFINE[1],
     },
     UnsupportedFormat {
         sniff: Keys(&["counter-value", "event", "event-runtime"]),
         found: PERF_STAT[0],
         advice: PERF_STAT[1],
     },
+    UnsupportedFormat { sniff: Keys(&["lighthouseVersion", "audits"]), found: LIGHTHOUSE[0], advice: LIGHTHOUSE[1] },
     UnsupportedFormat {
-        sniff: Keys(&["lighthouseVersion", "audits"]),
-        found: "a report of Lighthouse",
-        advice: "open the .trace.json that `lighthouse --save-assets` writes beside it",
+        sniff: Head(|head| is_page_with(head, "<title>Lighthouse Report")),
+        found: LIGHTHOUSE[0],
+        advice: LIGHTHOUSE[1],
     },
     UnsupportedFormat {
         sniff: Keys(&["hash", "assets", "chunks"]),
         found: "statistics of webpack",
-        advice: "they hold sizes; open what webpack's ProfilingPlugin writes",
+        advice: "they contain sizes; open what webpack's ProfilingPlugin writes",
+    },
+    UnsupportedFormat {
+        sniff: Keys(&["errorsCount", "warningsCount"]),
+        found: "statistics of Rspack or webpack",
+        advice: "they hold sizes; open the rspack.pftrace that `RSPACK_PROFILE=OVERVIEW RSPACK_TRACE_LAYER=perfetto rspack build` writes",
+    },
+    UnsupportedFormat {
+        sniff: Keys(&["turboVersion", "globalCacheInputs"]),
+        found: "a summary of Turborepo (--summarize, --dry)",
+        advice: "run the tasks with `turbo run TASK --profile=trace.json` and open trace.json",
+    },
+    UnsupportedFormat {
+        sniff: Keys(&["version.major", "cmd", "frame", "line"]),
+        found: "commands of CMake (--trace-format=json-v1)",
+        advice: "run `cmake --profiling-format=google-trace --profiling-output=trace.json` and open trace.json",
+    },
+    UnsupportedFormat {
+        sniff: Keys(&["Action", "Package", "Time"]),
+        found: "results of Go's tests (go test -json)",
+        advice: "they hold durations and messages; `go test -cpuprofile cpu.pprof` writes a profile that is read",
     },
     UnsupportedFormat {
         sniff: Keys(&["header.event", "javascriptStack"]),
@@ -89,17 +113,27 @@ pub(super) const RESULTS: &[UnsupportedFormat] = &[
     UnsupportedFormat {
         sniff: Keys(&["[].Plan"]),
         found: "a plan of PostgreSQL",
-        advice: "it holds durations without times; no known tool converts it",
+        advice: "it contains durations without times; no known tool converts it",
     },
     UnsupportedFormat {
         sniff: Head(|head| head.starts_with(b"PAR1") || head.starts_with(b"ARROW1")),
         found: "a table (Parquet, Arrow)",
-        advice: "if Longspan wrote it, open the trace that it was made of, or export that as .longspan, .json or .pftrace",
+        advice: "if Longspan wrote it, open the trace that it was made from, or export that as .longspan, .json or .pftrace",
     },
     UnsupportedFormat {
         sniff: Head(|head| head.starts_with(b"bplist00")),
         found: "a property list of Apple",
         advice: "it is a part of another file; record with `samply record` instead",
+    },
+    UnsupportedFormat {
+        sniff: Keys(&["total_num_allocations", "total_bytes_allocated"]),
+        found: "sums of memray (memray stats)",
+        advice: MEMRAY,
+    },
+    UnsupportedFormat {
+        sniff: Both(&["costs"], |head| memchr::memmem::find(head, b"\"callchain\"").is_some()),
+        found: "call chains for gprof2dot, as memray writes them",
+        advice: "open the recording that they were made from; gprof2dot draws them",
     },
 ];
 
@@ -113,20 +147,20 @@ pub(super) const LATE_RESULTS: &[UnsupportedFormat] = &[
     UnsupportedFormat {
         sniff: Head(|head| head.starts_with(b"% time ") && has_word(head, b"usecs/call")),
         found: "a summary of strace or ltrace (-c)",
-        advice: "it holds sums; record it again with `strace -f -ttt -T -o trace.txt`",
+        advice: "it contains sums; record it again with `strace -f -ttt -T -o trace.txt`",
     },
     UnsupportedFormat {
         // The call graph alone is the output of `gprof -q`.
         sniff: Head(|head| {
             head.starts_with(b"Flat profile:") || has_line(head, b"granularity: each sample hit covers")
         }),
-        found: "what gprof prints",
-        advice: "it holds sums without times; record with `perf record -g PROGRAM` instead",
+        found: "output of gprof",
+        advice: "it contains sums without times; record with `perf record -g PROGRAM` instead",
     },
     UnsupportedFormat {
         sniff: Head(|head| head.starts_with(b"==") && has_word(head, b"NVPROF is profiling")),
-        found: "what nvprof prints",
-        advice: "it holds sums without times; record with `nsys profile PROGRAM`",
+        found: "output of nvprof",
+        advice: "it contains sums without times; record with `nsys profile PROGRAM`",
     },
     UnsupportedFormat {
         sniff: Head(|head| head.starts_with(b"Process ") && has_line(head, b"Python v")),
@@ -135,7 +169,7 @@ pub(super) const LATE_RESULTS: &[UnsupportedFormat] = &[
     },
     UnsupportedFormat {
         sniff: Head(is_phpspy),
-        found: "what phpspy prints",
+        found: "output of phpspy",
         advice: "convert it with `stackcollapse-phpspy.pl < CAPTURE > stacks.txt`, of phpspy",
     },
     UnsupportedFormat {

@@ -4,8 +4,9 @@
 use Sniff::{Head, Keys};
 
 use super::bytes::{
-    SQLITE, first_element, has_line, has_word, is_etl, is_go_text_profile, is_gperftools, is_heaptrack, is_page_with,
-    is_perf_stat, is_picture, is_pstats, is_stackprof, is_uftrace_text, is_windows_program, is_xplane, is_xray,
+    SQLITE, first_element, has_line, has_word, is_etl, is_gdb_stacks, is_go_text_profile, is_gperftools, is_heaptrack,
+    is_page_with, is_perf_stat, is_picture, is_pstats, is_stackprof, is_uftrace_text, is_windows_program, is_xplane,
+    is_xray,
 };
 use crate::formats::linux::strace;
 
@@ -44,6 +45,21 @@ pub(super) const NSYS: [&str; 2] = [
 ];
 pub(super) const PERF_STAT: [&str; 2] =
     ["counts of `perf stat`", "they are sums without times; `perf record PROGRAM` records when and where"];
+pub(super) const MEMRAY: &str =
+    "memray converts it to no format that Longspan reads; `memray flamegraph CAPTURE` makes a page";
+/// Magic number of lz4 frames.
+pub(super) const LZ4_FRAME: &[u8] = b"\x04\x22\x4d\x18";
+pub(super) const PYINSTRUMENT: [&str; 2] =
+    ["a report of pyinstrument", "record with `pyinstrument -r speedscope -o profile.speedscope.json PROGRAM`"];
+pub(super) const GIT: [&str; 2] = [
+    "a trace2 log of git",
+    "set GIT_TRACE2_EVENT, send that through git-ecosystem's trace2receiver to OpenTelemetry, and open what its file exporter writes",
+];
+pub(super) const HYPERFINE: [&str; 2] =
+    ["results of hyperfine", "they are sums without times; record a run with `perf record -g PROGRAM`"];
+pub(super) const STACKPROF: &str = "convert the dump with `stackprof --stackcollapse CAPTURE > stacks.txt`";
+const DUCKDB: [&str; 2] =
+    ["a profile of a query of DuckDB", "it contains durations without times; no known tool converts it"];
 const GO_TOOL_PPROF: &str = "convert it with `go tool pprof -proto -output=profile.pb.gz PROGRAM CAPTURE`";
 
 /// Formats that first bytes or keys identify with certainty.
@@ -70,9 +86,13 @@ pub(super) const UNSUPPORTED: &[UnsupportedFormat] = &[
         advice: "convert it with async-profiler's `jfrconv -o collapsed CAPTURE stacks.txt` and open stacks.txt",
     },
     UnsupportedFormat {
-        sniff: Head(|head| head.starts_with(b"memray")),
+        // Usually compressed by lz4, whose first block begins with the same bytes after its token.
+        sniff: Head(|head| {
+            let starts_block = |head: &[u8]| memchr::memmem::find(&head[..head.len().min(40)], b"memray\0").is_some();
+            head.starts_with(b"memray") || head.starts_with(LZ4_FRAME) && starts_block(head)
+        }),
         found: "a recording of memray",
-        advice: "memray converts it to no format that Longspan reads; `memray flamegraph CAPTURE` makes a page",
+        advice: MEMRAY,
     },
     UnsupportedFormat {
         sniff: Head(|head| head.starts_with(b"MOJ") && head.get(3).is_some_and(|version| *version < 8)),
@@ -118,7 +138,7 @@ pub(super) const UNSUPPORTED: &[UnsupportedFormat] = &[
     },
     UnsupportedFormat {
         sniff: Head(|head| head.starts_with(b"Attaching ") && has_line(head, b"@") || begins_with_stacks_of_bpf(head)),
-        found: "what bpftrace prints",
+        found: "output of bpftrace",
         advice: "convert stacks with `stackcollapse-bpftrace.pl CAPTURE > stacks.txt`, of the FlameGraph scripts",
     },
     UnsupportedFormat {
@@ -158,7 +178,7 @@ pub(super) const UNSUPPORTED: &[UnsupportedFormat] = &[
     UnsupportedFormat {
         sniff: Head(|head| head.starts_with(b"JAVA PROFILE 1.0")),
         found: "a heap dump of Java",
-        advice: "it holds no times; record allocations with async-profiler's `-e alloc -o collapsed`",
+        advice: "it contains no times; record allocations with async-profiler's `-e alloc -o collapsed`",
     },
     UnsupportedFormat {
         sniff: Head(|head| head.starts_with(b"======") && has_line(head, b"== dumpstate: ")),
@@ -186,10 +206,20 @@ pub(super) const UNSUPPORTED: &[UnsupportedFormat] = &[
         advice: "it is a page for a browser; no known tool converts it",
     },
     UnsupportedFormat {
+        sniff: Head(|head| is_page_with(head, "pyinstrument")),
+        found: PYINSTRUMENT[0],
+        advice: PYINSTRUMENT[1],
+    },
+    UnsupportedFormat {
+        sniff: Head(|head| is_page_with(head, "<title>memray")),
+        found: "a report of memray",
+        advice: MEMRAY,
+    },
+    UnsupportedFormat {
         // The second is in the template of VizTracer and of examples of catapult.
         sniff: Head(|head| is_page_with(head, "<title>VizTracer") || is_page_with(head, "onTraceViewerImportFail")),
         found: "a page of a trace viewer (VizTracer)",
-        advice: "open the JSON that it was made of, which VizTracer writes with `-o result.json`",
+        advice: "open the JSON that it was made from, which VizTracer writes with `-o result.json`",
     },
     UnsupportedFormat {
         sniff: Head(|head| {
@@ -203,7 +233,7 @@ pub(super) const UNSUPPORTED: &[UnsupportedFormat] = &[
     UnsupportedFormat {
         sniff: Head(|head| first_element(head) == b"svg"),
         found: "a picture (SVG)",
-        advice: "if it is a flame graph, open the collapsed stacks or the perf.data that it was made of; py-spy records with `-f speedscope`",
+        advice: "if it is a flame graph, open the collapsed stacks or the perf.data that it was made from; py-spy records with `-f speedscope`",
     },
     UnsupportedFormat {
         sniff: Keys(&["constants", "constants.logEventTypes"]),
@@ -213,7 +243,7 @@ pub(super) const UNSUPPORTED: &[UnsupportedFormat] = &[
     UnsupportedFormat {
         sniff: Keys(&["snapshot", "snapshot.meta"]),
         found: "a heap snapshot of V8",
-        advice: "it holds no times: DevTools shows it. A sampled profile (.heapprofile) has stacks",
+        advice: "it contains no times: DevTools shows it. A sampled profile (.heapprofile) has stacks",
     },
     UnsupportedFormat {
         sniff: Keys(&["alloc_samples", "args"]),
@@ -225,30 +255,24 @@ pub(super) const UNSUPPORTED: &[UnsupportedFormat] = &[
         found: "a log of the DevTools protocol (Lighthouse's devtoolslog)",
         advice: "open the .trace.json that `lighthouse --save-assets` writes beside it",
     },
+    UnsupportedFormat { sniff: Keys(&["query_name", "children"]), found: DUCKDB[0], advice: DUCKDB[1] },
+    UnsupportedFormat { sniff: Keys(&["cumulative_rows_scanned", "children"]), found: DUCKDB[0], advice: DUCKDB[1] },
+    // From version 2.0.
     UnsupportedFormat {
-        sniff: Keys(&["query_name", "children"]),
-        found: "a profile of a query of DuckDB",
-        advice: "it holds durations without times; no known tool converts it",
-    },
-    UnsupportedFormat {
-        sniff: Keys(&["cumulative_rows_scanned", "children"]),
-        found: "a profile of a query of DuckDB",
-        advice: "it holds durations without times; no known tool converts it",
+        sniff: Keys(&["io.total_bytes_read", "operator", "operator[].extra_info"]),
+        found: DUCKDB[0],
+        advice: DUCKDB[1],
     },
     UnsupportedFormat {
         sniff: Head(|head| head.starts_with(b"{\"Event\":\"SparkListener")),
         found: "an event log of Spark",
         advice: "Spark's history server shows it; no known tool converts it",
     },
-    UnsupportedFormat {
-        sniff: Keys(&["event", "sid", "thread", "time"]),
-        found: "a trace2 log of git",
-        advice: "send it through git-ecosystem's trace2receiver to OpenTelemetry, and open what its file exporter writes",
-    },
+    UnsupportedFormat { sniff: Keys(&["event", "sid", "thread", "time"]), found: GIT[0], advice: GIT[1] },
     UnsupportedFormat {
         sniff: Keys(&["linux-perf-json-version"]),
         found: "a recording of perf as JSON (perf data convert)",
-        advice: "open the perf.data that it was made of",
+        advice: "open the perf.data that it was made from",
     },
     UnsupportedFormat {
         sniff: Keys(&["dhatFileVersion"]),
@@ -261,22 +285,22 @@ pub(super) const UNSUPPORTED: &[UnsupportedFormat] = &[
 pub(super) const LATE: &[UnsupportedFormat] = &[
     UnsupportedFormat {
         sniff: Head(strace::looks_like_strace_without_times),
-        found: "what strace or ltrace prints without times",
+        found: "output of strace or ltrace without times",
         advice: "record it again with `strace -f -ttt -T -o trace.txt`, or `ltrace` with the same options",
     },
     UnsupportedFormat {
         sniff: Head(|head| has_line(head, b"Activity.TraceId:") || has_line(head, b"Activity.Id:")),
-        found: "what the console exporter of .NET prints",
+        found: "output of .NET's console exporter",
         advice: "send the spans to a collector by OTLP, and open what its file exporter writes",
     },
     UnsupportedFormat {
         sniff: Head(|head| has_word(head, b"LoggingSpanExporter - '")),
-        found: "what the logging exporter of Java prints, which has no times",
+        found: "output of Java's logging exporter, which has no times",
         advice: "export with `OTEL_TRACES_EXPORTER=otlp` to a collector, and open what its file exporter writes",
     },
     UnsupportedFormat {
         sniff: Head(|head| has_line(head, b"Span #0") && has_word(head, b"TraceId")),
-        found: "what an exporter of OpenTelemetry prints for people",
+        found: "human-readable output of an OpenTelemetry exporter",
         advice: "export by OTLP to a collector, and open what its file exporter writes",
     },
     UnsupportedFormat {
@@ -287,12 +311,12 @@ pub(super) const LATE: &[UnsupportedFormat] = &[
     },
     UnsupportedFormat {
         sniff: Head(is_uftrace_text),
-        found: "what uftrace prints",
+        found: "output of uftrace",
         advice: "convert its recording with `uftrace dump --chrome -d FOLDER > trace.json` and open trace.json",
     },
     UnsupportedFormat {
         sniff: Head(|head| head.starts_with(b"Analysis of sampling ") || has_line(head, b"Call graph:")),
-        found: "what `sample` of macOS prints",
+        found: "output of `sample` of macOS",
         advice: "convert it with `stackcollapse-sample.awk CAPTURE > stacks.txt`, of the FlameGraph scripts",
     },
     UnsupportedFormat {
@@ -301,13 +325,13 @@ pub(super) const LATE: &[UnsupportedFormat] = &[
         advice: "convert them with `stackcollapse-jstack.pl CAPTURE > stacks.txt`, of the FlameGraph scripts",
     },
     UnsupportedFormat {
-        sniff: Head(|head| head.starts_with(b"Thread 1 (") || has_line(head, b"#0  0x")),
+        sniff: Head(is_gdb_stacks),
         found: "stacks that gdb prints",
         advice: "convert them with `stackcollapse-gdb.pl CAPTURE > stacks.txt`, of the FlameGraph scripts",
     },
     UnsupportedFormat {
         sniff: Head(|head| head.starts_with(b"CPU     ID                    FUNCTION:NAME")),
-        found: "what DTrace prints",
+        found: "output of DTrace",
         advice: "convert stacks with `stackcollapse.pl CAPTURE > stacks.txt`, of the FlameGraph scripts",
     },
     UnsupportedFormat {
@@ -315,23 +339,23 @@ pub(super) const LATE: &[UnsupportedFormat] = &[
             head.starts_with(b"# To display the perf.data header info") || has_line(head, b"# Overhead ")
         }),
         found: "a report of perf",
-        advice: "open the perf.data that it was made of, or what `perf script` prints",
+        advice: "open the perf.data that it was made from, or what `perf script` prints",
     },
     UnsupportedFormat { sniff: Head(is_perf_stat), found: PERF_STAT[0], advice: PERF_STAT[1] },
     UnsupportedFormat {
         sniff: Head(|head| has_word(head, b"  wait time  sch delay   run time")),
-        found: "what `perf sched timehist` prints",
-        advice: "open the perf.data that it was made of",
+        found: "output of `perf sched timehist`",
+        advice: "open the perf.data that it was made from",
     },
     UnsupportedFormat {
         sniff: Head(|head| has_word(head, b") (+?.?????????) ") || has_word(head, b"] (+?.?????????) ")),
-        found: "what babeltrace prints",
-        advice: "no known tool converts it; Trace Compass shows the trace that it was made of",
+        found: "output of babeltrace",
+        advice: "no known tool converts it; Trace Compass shows the trace that it was made from",
     },
     UnsupportedFormat {
         sniff: Head(|head| head.starts_with(b"[    0.000000] ")),
         found: "a log of the kernel (dmesg)",
-        advice: "it holds messages and no spans; `trace-cmd record -e all PROGRAM` records events",
+        advice: "it contains messages and no spans; `trace-cmd record -e all PROGRAM` records events",
     },
     // Files opened by mistake, in a file dialog or by shell completion.
     UnsupportedFormat {
