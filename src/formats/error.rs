@@ -1,5 +1,6 @@
 //! Errors of unreadable traces: each names the file, the position, and the expected and actual content.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use crate::base::cancel::Cancelled;
@@ -10,8 +11,7 @@ use crate::base::files::FileKind;
 #[derive(Debug, thiserror::Error)]
 #[expect(missing_docs, reason = "the fields are named as the message shows them")]
 pub enum ReadError {
-    /// An I/O error.
-    #[error("{}: cannot read at byte {offset}: {source}", path.display())]
+    #[error("{}: {}", path.display(), io_text(*offset, source))]
     Io { path: PathBuf, offset: u64, source: std::io::Error },
     #[error("{}: the file is empty", path.display())]
     Empty { path: PathBuf },
@@ -41,6 +41,15 @@ pub enum ReadError {
     /// The sink could not store a batch.
     #[error("{0}")]
     Sink(#[source] Box<dyn std::error::Error + Send + Sync>),
+}
+
+/// Returns what is wrong, and for a path that is wrong or closed to the user, what to do.
+fn io_text(offset: u64, error: &std::io::Error) -> String {
+    match error.kind() {
+        ErrorKind::NotFound => "no such file: check the path and the current folder".to_owned(),
+        ErrorKind::PermissionDenied => "cannot be read, for lack of permission: check its owner and mode".to_owned(),
+        _ => format!("cannot read at byte {offset}: {error}"),
+    }
 }
 
 /// Formats each error on its own line; line breaks in file names are escaped.
@@ -76,5 +85,22 @@ impl ReadError {
             Self::Io { offset, .. } | Self::Malformed { offset, .. } => *offset,
             _ => 0,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_missing_file_is_named_without_a_position() {
+        let text = |kind: ErrorKind, offset| {
+            ReadError::Io { path: "nmaes.json".into(), offset, source: kind.into() }.to_string()
+        };
+        assert_eq!(text(ErrorKind::NotFound, 0), "nmaes.json: no such file: check the path and the current folder");
+        let denied = text(ErrorKind::PermissionDenied, 0);
+        assert_eq!(denied, "nmaes.json: cannot be read, for lack of permission: check its owner and mode");
+        let cut = text(ErrorKind::UnexpectedEof, 9);
+        assert!(cut.starts_with("nmaes.json: cannot read at byte 9: "), "{cut}");
     }
 }

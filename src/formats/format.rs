@@ -45,7 +45,7 @@ impl DataKind {
 /// A format that is recognised, and usually supported.
 #[derive(Debug)]
 pub struct Format {
-    /// Display name.
+    /// Name for messages and the documentation.
     pub name: &'static str,
     /// A sentence that describes a record, for the error about a trace without readable records.
     pub(crate) record: &'static str,

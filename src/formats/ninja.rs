@@ -18,6 +18,9 @@ const HEADER: &[u8] = b"# ninja log v";
 /// rows.
 const COMMANDS_MAX: usize = 1 << 17;
 
+/// Limit for the bytes of the lines of commands that are laid out together; ten times those of a large build.
+const COMMAND_BYTES_MAX: usize = 16 << 20;
+
 pub(crate) const FORMAT: Format = Format {
     name: "Ninja log",
     record: "A command is a line of start, end, time of change, output and hash, with tabs between them.",
@@ -42,6 +45,8 @@ struct NinjaLog {
     rows: PackedRows,
     rows_named: usize,
     commands: Vec<NinjaCommand>,
+    /// Bytes of the lines of `commands`.
+    text_bytes: usize,
     /// End of the last command of the build. Ends grow within a build, since Ninja logs commands at their end.
     last_end_ns: i64,
     args: ArgsWriter,
@@ -74,11 +79,12 @@ impl LineParser for NinjaLog {
         }
         self.last_end_ns = command.end_ns;
         // A command with several outputs has a line for each.
+        self.text_bytes += line.bytes.len();
         match self.commands.last_mut() {
             Some(last) if last.is_same_as(&command) => last.outputs.extend(command.outputs),
             _ => self.commands.push(command),
         }
-        if self.commands.len() >= COMMANDS_MAX {
+        if self.commands.len() >= COMMANDS_MAX || self.text_bytes >= COMMAND_BYTES_MAX {
             self.lay_out(batch);
         }
     }
@@ -137,6 +143,7 @@ impl NinjaCommand {
 impl NinjaLog {
     /// Assigns commands to rows, and adds them as events.
     fn lay_out(&mut self, batch: &mut BatchBuilder) {
+        self.text_bytes = 0;
         let mut commands = std::mem::take(&mut self.commands);
         commands.sort_by_key(|command| command.start_ns);
         for command in commands.drain(..) {

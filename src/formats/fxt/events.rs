@@ -10,7 +10,7 @@ use super::names::{FxtText, FxtThread, Provider, ThreadId};
 use super::wire::{TextRef, Words};
 use crate::formats::linux::scheduler::{Scheduler, SchedulerTask, Switch, TaskState};
 use crate::formats::output::args::ArgsWriter;
-use crate::formats::output::batch::{BatchBuilder, bare, text};
+use crate::formats::output::batch::{BatchBuilder, bare, label};
 use crate::model::args::Detail;
 use crate::model::{
     Event, EventFlags, EventKind, Id, Loss, LossValue, Metadata, NameIdx, SourcePos, TrackKey, TrackKind,
@@ -273,7 +273,7 @@ impl FxtEventBuilder {
         let koid = record.words.word()?;
         let name = record.text(kernel_object::NAME)?;
         self.arguments(kernel_object::NUMBER_OF_ARGUMENTS.get(record.header), record)?;
-        let name = text(name, record.pos, &mut record.batch.batch.losses);
+        let name = label(name, record.pos, &mut record.batch.batch.losses);
         match (kernel_object::KERNEL_OBJECT_TYPE.get(record.header), self.process) {
             (kernel_object_type::PROCESS, _) => {
                 record.batch.batch.metadata.push(Metadata::ProcessName { pid: id(koid), name });

@@ -53,9 +53,14 @@ pub(super) enum FxtText<'a> {
 }
 
 impl Provider {
-    pub(super) fn set_text(&mut self, number: u16, text: &[u8]) {
-        // Bounded: there are 2^15 indices, and a text has at most 2^15 bytes.
-        self.texts.insert(number, text.into());
+    /// Sets a text, and returns the length of the one that it replaces. The caller bounds the bytes of all providers.
+    pub(super) fn set_text(&mut self, number: u16, text: &[u8]) -> usize {
+        self.texts.insert(number, text.into()).map_or(0, |earlier| earlier.len())
+    }
+
+    /// Removes a text, and returns its length.
+    pub(super) fn remove_text(&mut self, number: u16) -> usize {
+        self.texts.remove(&number).map_or(0, |earlier| earlier.len())
     }
 
     /// Resolves a text that is inline or in the table. `None` if the record ends within it.

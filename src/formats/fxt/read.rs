@@ -53,6 +53,9 @@ struct Fxt {
     source: Option<Source>,
 }
 
+/// Limit for the bytes of the texts of all providers. A provider has a few hundred short ones, and could have 1 GiB.
+const TEXT_BYTES_MAX: usize = 32 << 20;
+
 /// State that persists between records.
 struct FxtParser {
     batch: BatchBuilder,
@@ -60,6 +63,8 @@ struct FxtParser {
     providers: FxHashMap<u32, Provider>,
     /// Id of the current provider.
     provider: u32,
+    /// Bytes of the texts of all providers.
+    text_bytes: usize,
     /// Stands in for providers that have no tables yet, and for those beyond the limit.
     nowhere: Provider,
 }
@@ -73,6 +78,7 @@ impl StreamReader for Fxt {
             events: FxtEventBuilder::default(),
             providers: FxHashMap::default(),
             provider: 0,
+            text_bytes: 0,
             nowhere: Provider::default(),
         };
         let (mut count, mut in_damage) = (0u64, false);
@@ -150,6 +156,17 @@ fn is_known(kind: u64) -> bool {
 }
 
 impl FxtParser {
+    /// Sets a text of the current provider. Beyond the limit it is removed, so that no event gets an earlier one.
+    fn set_text(&mut self, number: u16, text: &[u8], pos: SourcePos) {
+        let is_over = self.text_bytes + text.len() > TEXT_BYTES_MAX;
+        if is_over {
+            self.batch.lose(Loss::OverLimit, pos);
+            self.text_bytes -= self.provider().remove_text(number);
+        } else {
+            self.text_bytes = self.text_bytes + text.len() - self.provider().set_text(number, text);
+        }
+    }
+
     /// Reads a record from its header and the words after it.
     fn record(&mut self, header: u64, bytes: &[u8], pos: SourcePos) {
         let kind = record::RECORD_TYPE.get(header);
@@ -166,7 +183,7 @@ impl FxtParser {
                 let len = string::STRING_LENGTH.get(header) as usize;
                 words.text(len).map(|text| {
                     if number != 0 {
-                        self.provider().set_text(number, text);
+                        self.set_text(number, text, pos);
                     }
                 })
             }
@@ -229,7 +246,7 @@ impl FxtParser {
         self.provider = provider;
     }
 
-    /// Returns the current provider.
+    /// Returns the current provider, or one that all providers beyond [`PROVIDERS_MAX`] share.
     fn provider(&mut self) -> &mut Provider {
         if self.providers.len() >= PROVIDERS_MAX && !self.providers.contains_key(&self.provider) {
             return &mut self.nowhere;

@@ -86,35 +86,66 @@ fn fast_nanos<const UNIT_LOG10: usize>(text: &[u8]) -> Option<i64> {
     Some(if negative { -ns } else { ns })
 }
 
-/// Parses any decimal number of any length, digit by digit.
-fn exact_nanos(text: &[u8], places: i64) -> Result<i64, NumberError> {
-    let Decimal { negative, whole, fraction, exponent } = Decimal::parse(text.trim_ascii())?;
-    let digits = || whole.iter().chain(fraction).map(|byte| byte - b'0');
-    // Number of digits before the point once the value is in nanoseconds, padded with zeros if there are fewer. A text
-    // with more digits than `i64` can count does not fit in memory.
-    let digits_before = i64::try_from(whole.len()).unwrap_or(i64::MAX).saturating_add(exponent + places);
-    let mut magnitude = 0u64;
-    let mut padding = digits_before;
-    let mut rounds_up = false;
-    for digit in digits() {
-        if padding <= 0 {
-            rounds_up = padding == 0 && digit >= 5;
-            break;
-        }
-        magnitude = append_digit(magnitude, digit)?;
-        padding -= 1;
+/// Parses the duration of a span in microseconds, so that the span ends at the rounded sum of both numbers. Rounding
+/// start and duration independently would let nested spans overlap by a nanosecond.
+pub(crate) fn duration_from_micros(start: &[u8], dur: &[u8]) -> Result<i64, NumberError> {
+    // A duration of whole nanoseconds moves the rounded end by as much, except from a half below 0 to one above it.
+    let is_exact = |start: &[u8]| !start.trim_ascii_start().starts_with(b"-") || fast_nanos::<3>(start).is_some();
+    if let Some(ns) = fast_nanos::<3>(dur).filter(|_| is_exact(start)) {
+        return Ok(ns);
     }
-    while padding > 0 && magnitude > 0 {
-        magnitude = append_digit(magnitude, 0)?;
-        padding -= 1;
-    }
-    magnitude = magnitude.checked_add(u64::from(rounds_up)).ok_or(NumberError::OutOfRange)?;
-    let signed = if negative { 0i64.checked_sub_unsigned(magnitude) } else { 0i64.checked_add_unsigned(magnitude) };
-    signed.ok_or(NumberError::OutOfRange)
+    let (start, dur) = (truncated_millionths(start, 3)?, truncated_millionths(dur, 3)?);
+    i64::try_from(rounded_nanos(start + dur) - rounded_nanos(start)).map_err(|_| NumberError::OutOfRange)
 }
 
-fn append_digit(magnitude: u64, digit: u8) -> Result<u64, NumberError> {
-    magnitude.checked_mul(10).and_then(|tens| tens.checked_add(u64::from(digit))).ok_or(NumberError::OutOfRange)
+/// Parses any decimal number of any length.
+fn exact_nanos(text: &[u8], unit_log10: i64) -> Result<i64, NumberError> {
+    i64::try_from(rounded_nanos(truncated_millionths(text, unit_log10)?)).map_err(|_| NumberError::OutOfRange)
+}
+
+/// Millionths of a nanosecond; further digits cannot change how a number is rounded.
+const MILLIONTHS: i128 = 1_000_000;
+
+/// Rounds to nanoseconds, half away from zero.
+fn rounded_nanos(millionths: i128) -> i128 {
+    let twice = millionths * 2 + millionths.signum() * MILLIONTHS;
+    // A division of 64 bits takes a tenth of the time.
+    i64::try_from(twice).map_or_else(|_| twice / (2 * MILLIONTHS), |few| (few / (2 * MILLIONTHS as i64)).into())
+}
+
+/// Parses a unit of 10^`unit_log10` nanoseconds digit by digit, and drops digits beyond millionths of a nanosecond.
+fn truncated_millionths(text: &[u8], unit_log10: i64) -> Result<i128, NumberError> {
+    // Of microseconds with nine decimals, the last is a millionth of a nanosecond.
+    if unit_log10 == 3
+        && let Some(few) = fast_nanos::<9>(text)
+    {
+        return Ok(few.into());
+    }
+    let Decimal { negative, whole, fraction, exponent } = Decimal::parse(text.trim_ascii())?;
+    // Number of digits before the point in the result, padded with zeros if there are fewer. A text with more digits
+    // than `i64` can count does not fit in memory.
+    let mut left = i64::try_from(whole.len()).unwrap_or(i64::MAX).saturating_add(exponent + unit_log10 + 6);
+    let mut magnitude = 0i128;
+    for byte in whole.iter().chain(fraction) {
+        if left <= 0 {
+            break;
+        }
+        magnitude = append_digit(magnitude, byte - b'0')?;
+        left -= 1;
+    }
+    while left > 0 && magnitude > 0 {
+        magnitude = append_digit(magnitude, 0)?;
+        left -= 1;
+    }
+    Ok(if negative { -magnitude } else { magnitude })
+}
+
+/// Largest number of millionths: far more than `i64` nanoseconds, and a sum of two fits `i128`.
+const MAGNITUDE_MAX: i128 = 1 << 100;
+
+fn append_digit(magnitude: i128, digit: u8) -> Result<i128, NumberError> {
+    let longer = magnitude * 10 + i128::from(digit);
+    if longer > MAGNITUDE_MAX { Err(NumberError::OutOfRange) } else { Ok(longer) }
 }
 
 /// The parts of a decimal number.
@@ -180,13 +211,13 @@ mod tests {
         &[(0, nanos_from_nanos), (3, nanos_from_micros), (6, nanos_from_millis), (9, nanos_from_seconds)];
 
     /// Naive decimal arithmetic on digit strings: shifts the point, cuts, rounds.
-    fn oracle(negative: bool, whole: &str, fraction: &str, exponent: i32, places: i32) -> Option<i64> {
+    fn oracle(negative: bool, whole: &str, fraction: &str, exponent: i32, unit_log10: i32) -> Option<i64> {
         let mut before: Vec<u8> = whole.bytes().collect();
         let mut after: std::collections::VecDeque<u8> = fraction.bytes().collect();
-        for _ in 0..(exponent + places).max(0) {
+        for _ in 0..(exponent + unit_log10).max(0) {
             before.push(after.pop_front().unwrap_or(b'0'));
         }
-        for _ in 0..(-(exponent + places)).max(0) {
+        for _ in 0..(-(exponent + unit_log10)).max(0) {
             after.push_front(before.pop().unwrap_or(b'0'));
         }
         let up = after.front().is_some_and(|&digit| digit >= b'5');
@@ -211,10 +242,26 @@ mod tests {
             if show_exponent {
                 text = format!("{text}e{exponent}");
             }
-            for (places, nanos) in UNITS {
-                let expected = oracle(negative, &whole, &fraction, exponent, *places);
-                prop_assert_eq!(nanos(text.as_bytes()).ok(), expected, "{} with {}", text, places);
+            for (unit_log10, nanos) in UNITS {
+                let expected = oracle(negative, &whole, &fraction, exponent, *unit_log10);
+                prop_assert_eq!(nanos(text.as_bytes()).ok(), expected, "{} with {}", text, unit_log10);
             }
+        }
+
+        #[test]
+        fn spans_end_at_the_rounded_sum_of_start_and_duration(
+            negative: bool, start in 0u64..2_000_000_000_000, dur in 0u64..3_000_000_000_000, cut in 0usize..10,
+        ) {
+            // Millionths of a nanosecond, of which the last digits are cut.
+            let cut = 10u64.pow(cut as u32);
+            let (start, dur) = (start / cut * cut, dur / cut * cut);
+            let text = |value: u64| format!("{}.{:09}", value / 1_000_000_000, value % 1_000_000_000);
+            let rounded = |value: i64| (value.unsigned_abs() + 500_000) as i64 / 1_000_000 * value.signum();
+            let sign = if negative { "-" } else { "" };
+            let start_text = format!("{sign}{}", text(start));
+            let start = if negative { -start.cast_signed() } else { start.cast_signed() };
+            let expected = rounded(start + dur.cast_signed()) - rounded(start);
+            prop_assert_eq!(duration_from_micros(start_text.as_bytes(), text(dur).as_bytes()), Ok(expected));
         }
 
         #[test]
@@ -222,6 +269,16 @@ mod tests {
             for (_, nanos) in UNITS {
                 let _ = nanos(&text);
             }
+            let _ = duration_from_micros(&text, &text);
+        }
+    }
+
+    #[test]
+    fn a_span_from_a_half_below_0_to_one_above_it_ends_at_the_rounded_end() {
+        for (start, end_ns) in [("-12.7825", 46_218), (" -12.7825", 46_218), ("-12.782", 46_218), ("-60.0005", -1001)] {
+            let start_ns = nanos_from_micros(start.as_bytes()).expect("a time");
+            let dur_ns = duration_from_micros(start.as_bytes(), b"59").expect("a duration");
+            assert_eq!(start_ns + dur_ns, end_ns, "{start}");
         }
     }
 

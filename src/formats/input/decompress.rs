@@ -77,7 +77,7 @@ pub(crate) enum Endian {
 const PACKING_BYTES: usize = 64;
 
 impl Compression {
-    /// Checks the first [`PACKING_BYTES`].
+    /// Detects the compression from the first [`PACKING_BYTES`]; `None` for any other file.
     pub(crate) fn detect(head: &[u8]) -> Option<Self> {
         match head {
             [0x1f, 0x8b, 8, ..] => Some(Self::Gzip),

@@ -77,7 +77,7 @@ pub enum ColumnsError {
     Damaged { section: usize, need: usize },
 }
 
-/// Encodes a chunk.
+/// Encodes the events and the details of a chunk by column.
 ///
 /// # Errors
 /// [`ColumnsError::TooLarge`] if the chunk is larger than [`decode`] accepts.

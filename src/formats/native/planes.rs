@@ -44,7 +44,7 @@ pub(super) const KINDS: [EventKind; 15] = [
 const _: () = {
     let mut kind = 0;
     while kind < KINDS.len() {
-        assert!(KINDS[kind] as usize == kind, "each kind stands at the place of its byte");
+        assert!(KINDS[kind] as usize == kind, "the index of each kind is its byte");
         kind += 1;
     }
 };

@@ -27,13 +27,13 @@ struct SampleCapture {
     losses: Losses,
     bytes: Vec<u8>,
     /// Byte range of each event chunk.
-    places: Vec<std::ops::Range<u64>>,
+    chunk_ranges: Vec<std::ops::Range<u64>>,
 }
 
 fn sample() -> SampleCapture {
     let (mut names, mut registry) = (Names::default(), Registry::default());
     let mut writer = NativeWriter::new(Vec::new(), false).unwrap();
-    let (mut chunks, mut places) = (Vec::new(), Vec::new());
+    let (mut chunks, mut chunk_ranges) = (Vec::new(), Vec::new());
     for number in 0..CHUNKS {
         let key = TrackKey::thread(Id::Number(1), Id::Number(number as i64));
         let track = registry.track(&key).unwrap();
@@ -50,13 +50,13 @@ fn sample() -> SampleCapture {
         writer.write_tables(&names, registry.tables()).unwrap();
         let start = writer.written_bytes();
         writer.write_chunk(&chunk).unwrap();
-        places.push(start..writer.written_bytes());
+        chunk_ranges.push(start..writer.written_bytes());
         chunks.push(chunk);
     }
     let mut losses = Losses::default();
     losses.add_many(Loss::Overlap, SourcePos::Time(5), 3);
     let bytes = writer.finish(&losses).unwrap();
-    SampleCapture { chunks, names, tracks: registry.tables().clone(), losses, bytes, places }
+    SampleCapture { chunks, names, tracks: registry.tables().clone(), losses, bytes, chunk_ranges }
 }
 
 fn open(bytes: &[u8]) -> Result<ChunkedTrace, ReadError> {
@@ -145,7 +145,7 @@ fn a_file_cut_at_any_byte_keeps_every_chunk_before_the_cut() {
         }
         let trace = opened.unwrap();
         // A cut in the padding after a payload loses no data, but its chunk counts as truncated.
-        let whole = sample.places.iter().filter(|place| place.end <= cut as u64).count();
+        let whole = sample.chunk_ranges.iter().filter(|range| range.end <= cut as u64).count();
         assert_eq!(load_all(&trace), (sample.chunks[..whole].to_vec(), 0), "{cut}");
         assert!(!trace.losses.is_empty(), "{cut}: a cut must be counted");
         for event in sample.chunks[..whole].iter().flat_map(|chunk| &chunk.events) {
@@ -166,7 +166,7 @@ fn a_file_without_a_whole_chunk_is_refused_as_a_trace_and_one_without_chunks_is_
         let file = crate::formats::testing::file_of(bytes);
         crate::formats::sniff::open(file.path(), &ReadContext::default()).map(|_| ())
     };
-    let first = sample.places[0].end as usize;
+    let first = sample.chunk_ranges[0].end as usize;
     for cut in FileHeader::BYTES as usize..first {
         let error = open(&sample.bytes[..cut]).expect_err("refused").to_string();
         assert!(error.contains("the format is Longspan trace, but no event could be read: 1 truncated"), "{error}");
@@ -180,12 +180,12 @@ fn a_file_without_a_whole_chunk_is_refused_as_a_trace_and_one_without_chunks_is_
 #[test]
 fn a_flipped_bit_in_a_chunk_header_costs_that_chunk_and_is_counted() {
     let sample = sample();
-    let place = &sample.places[1];
+    let range = &sample.chunk_ranges[1];
     let without_directory = sample.bytes.len() - FileTrailer::BYTES as usize;
     for bit in 0..ChunkHeader::BYTES * 8 {
         for end in [sample.bytes.len(), without_directory] {
             let mut bytes = sample.bytes[..end].to_vec();
-            bytes[(place.start + bit / 8) as usize] ^= 1 << (bit % 8);
+            bytes[(range.start + bit / 8) as usize] ^= 1 << (bit % 8);
             let trace = open(&bytes).unwrap();
             let (chunks, failed) = load_all(&trace);
             let mut expected = sample.chunks.clone();

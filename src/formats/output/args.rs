@@ -61,7 +61,7 @@ impl ArgsWriter {
         }
     }
 
-    /// Adds a text member.
+    /// Adds a text; invalid UTF-8 becomes replacement characters.
     pub(crate) fn text(&mut self, key: &str, value: &[u8]) {
         self.key("", key.as_bytes());
         push_quoted(&mut self.json, &String::from_utf8_lossy(value));
@@ -72,10 +72,40 @@ impl ArgsWriter {
         let _ = write!(self.json, "{value}"); // to memory
     }
 
-    /// Adds an unsigned number.
+    /// Adds the event, unit and weight of a sample.
+    pub(crate) fn measure(&mut self, event: &str, unit: &str, weight: u64) {
+        self.text("event", event.as_bytes());
+        self.text("unit", unit.as_bytes());
+        self.number("period", weight);
+    }
+
     pub(crate) fn number(&mut self, key: &str, value: u64) {
         self.key("", key.as_bytes());
         let _ = write!(self.json, "{value}"); // to memory
+    }
+}
+
+/// Writes the arguments of samples of one event. Only their weights differ, so the rest is escaped once.
+#[derive(Debug)]
+pub(crate) struct SampleArgsWriter {
+    args: ArgsWriter,
+    /// Length of the event and the unit, which stand before the weight.
+    shared_bytes: usize,
+}
+
+impl SampleArgsWriter {
+    pub(crate) fn new(event: &str, unit: &str) -> Self {
+        let mut args = ArgsWriter::default();
+        args.text("event", event.as_bytes());
+        args.text("unit", unit.as_bytes());
+        Self { shared_bytes: args.json.len(), args }
+    }
+
+    /// Returns the arguments of a sample with this weight.
+    pub(crate) fn with_weight(&mut self, weight: u64) -> &str {
+        self.args.json.truncate(self.shared_bytes);
+        self.args.number("period", weight);
+        self.args.finish()
     }
 }
 
@@ -129,7 +159,7 @@ fn has_escaped(word: u64) -> bool {
 mod tests {
     use proptest::prelude::*;
 
-    use super::{ArgsWriter, push_quoted};
+    use super::{ArgsWriter, SampleArgsWriter, push_quoted};
 
     fn quoted(text: &str) -> String {
         let mut json = String::new();
@@ -156,6 +186,17 @@ mod tests {
         args.members(&members, |value, json| json.push_str(&value.to_string()));
         args.members(&[], |(), _| ());
         assert_eq!(args.finish(), r#"{"before":"x","b":[1,3,5],"a":2,"c":4}"#);
+    }
+
+    #[test]
+    fn arguments_of_samples_differ_in_their_weight_alone() {
+        let mut args = SampleArgsWriter::new("a \"b\"", "ns");
+        let mut plain = ArgsWriter::default();
+        for weight in [u64::MAX, 0, 17] {
+            plain.clear();
+            plain.measure("a \"b\"", "ns", weight);
+            assert_eq!(args.with_weight(weight), plain.finish());
+        }
     }
 
     proptest! {

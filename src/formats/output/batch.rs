@@ -21,6 +21,12 @@ const RESERVED_EVENTS_MAX: usize = 1 << 16;
 const NAMES_MAX: usize = 1 << 16;
 const NAME_BYTES_MAX: usize = 8 << 20;
 
+/// Limit for facts about processes and threads of a batch, each with a name of at most [`LABEL_BYTES_MAX`].
+const BATCH_METADATA: usize = 1 << 12;
+
+/// Limit for names of processes and threads, which the sort keeps for each; a command line is rarely longer.
+pub(crate) const LABEL_BYTES_MAX: usize = 1 << 10;
+
 /// Limit for the detail bytes of a batch.
 const BATCH_DETAIL_BYTES: usize = 8 << 20;
 
@@ -34,7 +40,7 @@ struct NameTable {
     text_bytes: usize,
 }
 
-/// A batch being built.
+/// Builds one batch after the other, and keeps the tables that they share.
 #[derive(Debug)]
 pub(crate) struct BatchBuilder {
     pub(crate) batch: Batch,
@@ -91,8 +97,8 @@ impl BatchBuilder {
         }
     }
 
-    /// Like [`Self::new`] for a fast reader that emits no other batches: sends each name once for many batches, and
-    /// merges span ends into their begins. Requires [`Self::numbered_track`].
+    /// Like [`Self::new`] for a fast reader: sends each name once for many batches, and merges span ends into their
+    /// begins. Requires [`Self::numbered_track`], and [`Self::take_batch_before_others`] if it emits other batches.
     pub(crate) fn with_shared_names(chunk_limits: ChunkLimits) -> Self {
         Self { shares_names: true, paired_ends: Some(PairedEnds::default()), ..Self::new(chunk_limits) }
     }
@@ -135,7 +141,9 @@ impl BatchBuilder {
     }
 
     /// Returns the row of a name with its category.
-    pub(crate) fn name(&mut self, name: &[u8], category: Option<&[u8]>, place: SourcePos) -> NameIdx {
+    pub(crate) fn name(&mut self, name: &[u8], category: Option<&[u8]>, pos: SourcePos) -> NameIdx {
+        // An empty category is none.
+        let category = category.filter(|category| !category.is_empty());
         if name.is_empty() && category.is_none() {
             return NameIdx::EMPTY;
         }
@@ -150,10 +158,9 @@ impl BatchBuilder {
             return index;
         }
         let losses = &mut self.batch.losses;
-        let row =
-            NameRow { text: text(name, place, losses), category: category.map(|bytes| text(bytes, place, losses)) };
+        let row = NameRow { text: text(name, pos, losses), category: category.map(|bytes| text(bytes, pos, losses)) };
         let Some(index) = self.names.push(row.clone(), &self.key) else {
-            losses.add(Loss::OverLimit, place);
+            losses.add(Loss::OverLimit, pos);
             return NameIdx::EMPTY;
         };
         self.batch.names.push(row);
@@ -239,6 +246,7 @@ impl BatchBuilder {
         let chunk = &self.batch.chunk;
         chunk.events.len() >= self.events_max
             || chunk.details.bytes.len() >= BATCH_DETAIL_BYTES
+            || self.batch.metadata.len() >= BATCH_METADATA
             || self.names.text_bytes >= NAME_BYTES_MAX
     }
 
@@ -257,11 +265,17 @@ impl BatchBuilder {
         if chunk.events.is_empty() && metadata.is_empty() && losses.is_empty() { Ok(()) } else { self.flush(sink) }
     }
 
-    /// Emits the batch, sorted.
+    /// Sorts the batch, emits it, and starts the next.
     pub(crate) fn flush(&mut self, sink: &mut dyn BatchSink) -> Result<(), ReadError> {
         let mut batch = self.take_batch();
         batch.chunk.sort();
         sink.accept(batch)
+    }
+
+    /// Like [`Self::take_batch`], if a batch of another builder follows: the next one repeats the names that it needs.
+    pub(crate) fn take_batch_before_others(&mut self) -> Batch {
+        self.names = NameTable::new(self.names.number + 1);
+        self.take_batch()
     }
 
     /// Returns the batch, unsorted, and starts the next.
@@ -296,14 +310,23 @@ pub(crate) fn bare(ts_ns: i64, kind: EventKind, track: TrackIdx, name: NameIdx) 
 }
 
 /// Converts bytes to text: replaces invalid UTF-8, and truncates very long text.
-pub(crate) fn text(bytes: &[u8], place: SourcePos, losses: &mut Losses) -> Box<str> {
+pub(crate) fn text(bytes: &[u8], pos: SourcePos, losses: &mut Losses) -> Box<str> {
+    text_within(bytes, Names::TEXT_BYTES_MAX, pos, losses)
+}
+
+/// Like [`text`], for the name of a process or a thread.
+pub(crate) fn label(bytes: &[u8], pos: SourcePos, losses: &mut Losses) -> Box<str> {
+    text_within(bytes, LABEL_BYTES_MAX, pos, losses)
+}
+
+fn text_within(bytes: &[u8], bytes_max: usize, pos: SourcePos, losses: &mut Losses) -> Box<str> {
     let text = String::from_utf8_lossy(bytes);
     if matches!(text, std::borrow::Cow::Owned(_)) {
-        losses.add(Loss::BadUtf8, place);
+        losses.add(Loss::BadUtf8, pos);
     }
-    if text.len() <= Names::TEXT_BYTES_MAX {
+    if text.len() <= bytes_max {
         return text.into();
     }
-    losses.add(Loss::LongText, place);
-    text[..text.floor_char_boundary(Names::TEXT_BYTES_MAX)].into()
+    losses.add(Loss::LongText, pos);
+    text[..text.floor_char_boundary(bytes_max)].into()
 }

@@ -39,11 +39,11 @@ pub(crate) fn is_like_address(name: &[u8]) -> bool {
     std::str::from_utf8(name).is_ok_and(|name| address_of(name).is_some())
 }
 
-/// The modules so far.
+/// The modules of the frames so far.
 #[derive(Debug, Default)]
 pub(crate) struct FrameModules {
     categories: FxHashMap<(Box<str>, Option<BuildId>), Arc<str>>,
-    /// Paths with a module.
+    /// Paths that have a module; further builds of one get a category with their build-id.
     paths: FxHashSet<Box<str>>,
 }
 
@@ -126,7 +126,7 @@ impl FrameModules {
 #[derive(Debug)]
 pub(crate) struct ModulesByCategory<'m>(FxHashMap<&'m str, &'m Module>);
 
-/// A module to write.
+/// The module of a frame in a trace that is being written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct WrittenModule<'m> {
     pub(crate) path: &'m str,

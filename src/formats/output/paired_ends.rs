@@ -17,7 +17,7 @@ pub(crate) struct PairedEnds {
     newest_ns: Vec<i64>,
 }
 
-/// State of a track.
+/// The open begins of a track, and its newest time.
 #[derive(Debug, Default)]
 struct Tail {
     number: Option<usize>,
@@ -62,6 +62,7 @@ impl PairedEnds {
     pub(crate) fn push(&mut self, events: &mut Vec<Event>, event: Event) {
         if let Some(begin) = self.begin_for(&event, events.len())
             && let Some(begin) = events.get_mut(begin as usize)
+            && !begin.flags.has(EventFlags::UNFINISHED)
         {
             // Never 0, since the end is later than the begin.
             begin.value = event.ts_ns.abs_diff(begin.ts_ns);
@@ -70,7 +71,7 @@ impl PairedEnds {
         }
     }
 
-    /// Returns the begin to merge an end into; `place` is the position that the event would get.
+    /// Returns the begin to merge an end into; `pos` is the position that the event would get.
     #[inline]
     fn begin_for(&mut self, event: &Event, pos: usize) -> Option<u32> {
         let tail = self.tails.get_mut(event.track.index())?;

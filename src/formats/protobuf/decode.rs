@@ -130,7 +130,7 @@ impl FieldHead {
     pub(crate) const BYTES_MAX: usize = 2 * VARINT_BYTES_MAX;
 
     /// Decodes the head at the start of `bytes`. Fails with [`Loss::Truncated`] if it continues after their end, and
-    /// with [`Loss::BadRecord`] if it is no field.
+    /// with [`Loss::BadRecord`] if it is not a field.
     pub(crate) fn decode(bytes: &[u8]) -> Result<Self, Loss> {
         let mut rest = bytes;
         let tag = take_varint(&mut rest).ok_or_else(|| no_varint(rest))?;
@@ -150,6 +150,10 @@ impl FieldHead {
             _ => return Err(Loss::BadRecord),
         };
         Ok(Self { tag, head_bytes: (bytes.len() - rest.len()) as u64, content_bytes })
+    }
+
+    pub(crate) fn number(self) -> FieldNumber {
+        FieldNumber::new((self.tag >> 3) as u32)
     }
 }
 
@@ -239,7 +243,7 @@ impl<'a> ProtoValue<'a> {
     }
 }
 
-/// Iterator of [`ProtoValue::numbers`].
+/// Iterator over the numbers of a field, returned by [`ProtoValue::numbers`].
 #[derive(Debug, Clone)]
 pub(crate) struct ProtoNumbers<'a> {
     alone: Option<u64>,

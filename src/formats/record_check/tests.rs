@@ -1,4 +1,4 @@
-//! Files of which every record is bad are refused with their format and the first place; files without a record are
+//! Files of which every record is bad are refused with their format and the first position; files without a record are
 //! traces without events.
 
 use std::io::Write as _;
@@ -132,7 +132,7 @@ fn a_reason_is_a_sentence_of_its_own() {
     archive[8] = 12;
     archive[entry + 10] = 12;
     let error = read(&archive).expect_err("refused").to_string();
-    let expected = "/a.json: it is packed by the method 12, and only stored and deflated files are read. The archive is \
-                    to hold a trace in a supported format.";
+    let expected = "/a.json: it is packed by the method 12, and only stored and deflated files are read. The archive \
+                    must contain a trace in a supported format.";
     assert!(error.ends_with(expected), "{error}");
 }

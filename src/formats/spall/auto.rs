@@ -12,7 +12,7 @@ use crate::formats::input::lengths::saturating_len;
 use crate::formats::input::source::{Source, excerpt};
 use crate::formats::input::ticks::TickLength;
 use crate::formats::output::args::ArgsWriter;
-use crate::formats::output::batch::{BatchBuilder, bare, text};
+use crate::formats::output::batch::{BatchBuilder, bare, label};
 use crate::formats::output::modules::{FrameModules, file_name};
 use crate::formats::{BatchSink, ReadContext, ReadError, Reader, StreamReader};
 use crate::model::{Event, EventFlags, EventKind, Id, Loss, Metadata, ModuleKind, NameIdx, SourcePos, TrackKey};
@@ -60,18 +60,18 @@ impl StreamReader for SpallAuto {
         let mut input = ByteReader::new(source);
         input.skip(AUTO_HEADER_BYTES as u64)?;
         let mut batch = BatchBuilder::new(context.chunk_limits);
-        let place = SourcePos::Offset(input.offset());
+        let pos = SourcePos::Offset(input.offset());
         let Some(path) = input.take_bytes(self.path_len.into())? else {
-            batch.lose(Loss::Truncated, place);
+            batch.lose(Loss::Truncated, pos);
             return batch.flush(sink);
         };
         let program = path.to_vec();
         let name = file_name(&program);
         if !name.is_empty() {
-            let name = text(name, place, &mut batch.batch.losses);
+            let name = label(name, pos, &mut batch.batch.losses);
             batch.batch.metadata.push(Metadata::ProcessName { pid: Id::None, name });
         }
-        let functions = Functions { base: self.base, program, ..Functions::default() };
+        let functions = FunctionNames { base: self.base, program, ..FunctionNames::default() };
         let args = ArgsWriter::default();
         let builder = AutoEventBuilder { tick: self.tick, functions, args, tid: 0, ticks: 0, address: 0 };
         let mut parser = AutoParser { input, builder, batch, sink, context, check: EventCheck::default() };
@@ -94,7 +94,7 @@ struct AutoParser<'a> {
 /// Builds the events of a buffer.
 struct AutoEventBuilder {
     tick: TickLength,
-    functions: Functions,
+    functions: FunctionNames,
     args: ArgsWriter,
     tid: u32,
     /// Time and address of the previous event, to which the next deltas are added.
@@ -104,7 +104,7 @@ struct AutoEventBuilder {
 
 /// Cache of function names by address, as rows of the current name table.
 #[derive(Default)]
-struct Functions {
+struct FunctionNames {
     base: u64,
     program: Vec<u8>,
     modules: FrameModules,
@@ -113,8 +113,8 @@ struct Functions {
     names_number: u32,
 }
 
-impl Functions {
-    fn name(&mut self, address: u64, place: SourcePos, batch: &mut BatchBuilder) -> NameIdx {
+impl FunctionNames {
+    fn name(&mut self, address: u64, pos: SourcePos, batch: &mut BatchBuilder) -> NameIdx {
         if self.names_number != batch.names_number() || self.rows.len() >= FUNCTIONS_MAX {
             self.names_number = batch.names_number();
             self.rows.clear();
@@ -126,7 +126,7 @@ impl Functions {
         // Other addresses are in libraries, whose load addresses are not in the trace.
         let (path, address_in_path) = offset.map_or((&b""[..], address), |offset| (&*self.program, offset));
         let frame = self.modules.frame((path, None), (ModuleKind::Image, address_in_path), batch);
-        let name = batch.name(&frame.text, frame.category.as_deref().map(str::as_bytes), place);
+        let name = batch.name(&frame.text, frame.category.as_deref().map(str::as_bytes), pos);
         self.rows.insert(address, name);
         name
     }

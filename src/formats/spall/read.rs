@@ -12,7 +12,7 @@ use crate::formats::input::lengths::saturating_len;
 use crate::formats::input::source::{Source, excerpt};
 use crate::formats::input::ticks::TickLength;
 use crate::formats::output::args::ArgsWriter;
-use crate::formats::output::batch::{BatchBuilder, bare, text};
+use crate::formats::output::batch::{BatchBuilder, bare, label};
 use crate::formats::{BatchSink, ReadContext, ReadError, Reader, StreamReader};
 use crate::model::{Event, EventFlags, EventKind, Id, Loss, Metadata, SourcePos, TrackKey};
 
@@ -119,7 +119,7 @@ impl SpallParser<'_> {
                 Ok(spall_event) => {
                     self.builder.pos = pos;
                     match spall_event.what {
-                        SpallEventKind::Over => return Ok(()),
+                        SpallEventKind::StreamEnd => return Ok(()),
                         SpallEventKind::Padding(len) => spall_event.len as u64 + u64::from(len),
                         what => {
                             self.builder.add_event(what, &mut self.batch);
@@ -218,7 +218,7 @@ impl SpallParser<'_> {
             self.builder.pos = SourcePos::Offset(offset);
             let step = match event(self.version, bytes) {
                 Ok(spall_event) => match spall_event.what {
-                    SpallEventKind::Over => left,
+                    SpallEventKind::StreamEnd => left,
                     SpallEventKind::Padding(len) => (spall_event.len as u64 + u64::from(len)).min(left),
                     what => {
                         self.builder.add_event(what, &mut self.batch);
@@ -282,16 +282,16 @@ impl SpallEventBuilder {
             SpallEventKind::End { at } => (EventKind::End, at, &b""[..], &b""[..]),
             SpallEventKind::Instant { at, name } => (EventKind::Instant, at, name, &b""[..]),
             SpallEventKind::ProcessName(name) => {
-                let name = text(name, self.pos, &mut batch.batch.losses);
+                let name = label(name, self.pos, &mut batch.batch.losses);
                 let pid = self.pid.clone();
                 return batch.batch.metadata.push(Metadata::ProcessName { pid, name });
             }
             SpallEventKind::ThreadName(name) => {
-                let name = text(name, self.pos, &mut batch.batch.losses);
+                let name = label(name, self.pos, &mut batch.batch.losses);
                 let (pid, tid) = (self.pid.clone(), Id::Number(self.tid.into()));
                 return batch.batch.metadata.push(Metadata::ThreadName { pid, tid, name });
             }
-            SpallEventKind::Padding(_) | SpallEventKind::Over => return,
+            SpallEventKind::Padding(_) | SpallEventKind::StreamEnd => return,
         };
         let (pid, tid, ts_ns) = match at {
             SpallTime::Float { pid, tid, ticks } => (Id::Number(pid.into()), tid, self.tick.nanos_from_float(ticks)),

@@ -71,8 +71,7 @@ pub(super) enum SpallEventKind<'a> {
     ThreadName(&'a [u8]),
     /// Bytes to skip after the event.
     Padding(u32),
-    /// End of the events.
-    Over,
+    StreamEnd,
 }
 
 /// The time, and in version 1 the thread.
@@ -90,7 +89,7 @@ pub(super) enum NoEvent {
     UnknownType,
 }
 
-/// Cursor over bytes.
+/// Reads little-endian values from the front of the bytes.
 struct SpallBytes<'a>(&'a [u8]);
 
 impl<'a> SpallBytes<'a> {
@@ -143,7 +142,7 @@ pub(super) fn event(version: u64, bytes: &[u8]) -> Result<SpallEvent<'_>, NoEven
     let mut front = SpallBytes(bytes);
     let event_type = front.byte()?;
     let what = match (event_type, version) {
-        (event_type::STREAM_OVER, _) => SpallEventKind::Over,
+        (event_type::STREAM_OVER, _) => SpallEventKind::StreamEnd,
         (event_type::BEGIN, VERSION_FIRST | VERSION_STREAM) => {
             front.byte()?; // the category, which no tool shows
             let at = front.thread_and_time()?;

@@ -54,8 +54,8 @@ const ALL: &[FormatWriter] = &[
     FormatWriter { format: "HAR", unit_ns: 1000, epoch_s: 0, write: writers::har },
 ];
 
-/// Returns the spans that all formats record, sorted. Begins and ends are paired naively, by track, number and name;
-/// spans without an end are omitted.
+/// Returns the spans that all formats record, sorted. Begins and ends are paired naively, by track, number and name, or
+/// as the last of the track; spans without an end are omitted.
 fn spans_of(reading: &Reading) -> Vec<(i64, u64, &str)> {
     let mut open: BTreeMap<(String, u64, &str), i64> = BTreeMap::new();
     let mut spans = Vec::new();
@@ -67,6 +67,14 @@ fn spans_of(reading: &Reading) -> Vec<(i64, u64, &str)> {
             EventKind::Complete => spans.push((event.ts_ns, event.value, &*event.name)),
             EventKind::Begin | EventKind::AsyncBegin => {
                 assert_eq!(open.insert(key(), event.ts_ns), None, "{event:?}");
+            }
+            EventKind::End if event.flags.has(EventFlags::UNNAMED) => {
+                let of_track = open.iter().filter(|((track, ..), _)| *track == number(&event.track));
+                if let Some((key, start_ns)) = of_track.max_by_key(|(_, start_ns)| **start_ns) {
+                    spans.push((*start_ns, event.ts_ns.abs_diff(*start_ns), key.2));
+                    let key = key.clone();
+                    open.remove(&key);
+                }
             }
             EventKind::End | EventKind::AsyncEnd => {
                 // The begin may be cut off.

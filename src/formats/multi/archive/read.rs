@@ -20,7 +20,7 @@ use crate::model::{Loss, Losses, SourcePos};
 
 pub(crate) const ZIP: Format = Format {
     name: "zip archive",
-    record: "The archive is to hold a trace in a supported format.",
+    record: "The archive must contain a trace in a supported format.",
     sniff: looks_like_zip,
     shows: &[],
     opener: Opener::Archive(|source, formats| Archive::open(source, ArchiveKind::Zip, formats)),
@@ -28,7 +28,7 @@ pub(crate) const ZIP: Format = Format {
 
 pub(crate) const TAR: Format = Format {
     name: "tar archive",
-    record: "The archive is to hold a trace in a supported format.",
+    record: "The archive must contain a trace in a supported format.",
     sniff: looks_like_tar,
     shows: &[],
     opener: Opener::Archive(|source, formats| Archive::open(source, ArchiveKind::Tar, formats)),
@@ -178,7 +178,7 @@ impl ArchiveReader<'_> {
                 TarStep::Entry(entry) => entry,
                 TarStep::End => return Ok(()),
                 TarStep::Trailing { offset } => {
-                    let reason = "Data follows the end of the archive and is no archive itself; it is not shown.";
+                    let reason = "Data after the end of the archive is not another archive; it is not shown.";
                     self.losses.add_because(reason, Loss::TrailingData, SourcePos::Offset(offset));
                     return Ok(());
                 }
@@ -191,10 +191,10 @@ impl ArchiveReader<'_> {
                     return Ok(());
                 }
             };
-            let place = SourcePos::Offset(entry.offset);
+            let pos = SourcePos::Offset(entry.header_offset);
             listed += 1;
             if listed > MEMBERS_MAX || entry.has_long_records {
-                self.losses.add(Loss::OverLimit, place);
+                self.losses.add(Loss::OverLimit, pos);
             }
             if listed > MEMBERS_MAX {
                 return Ok(());
@@ -203,7 +203,7 @@ impl ArchiveReader<'_> {
                 continue;
             }
             if entry.kind == EntryKind::Sparse {
-                self.lose_member(&entry.name, "it has holes (sparse), which are not read", entry.offset);
+                self.lose_member(&entry.name, "it has holes (sparse), which are not read", entry.header_offset);
                 continue;
             }
             let mut content = tar.content(&entry);
@@ -212,7 +212,7 @@ impl ArchiveReader<'_> {
             if member.file.len() < entry.bytes && member.ended == Ended::AtItsEnd {
                 member.ended = Ended::InDamage;
             }
-            self.member(&member, entry.offset)?;
+            self.member(&member, entry.header_offset)?;
             if member.ended == Ended::AtTheLimit {
                 return Ok(());
             }

@@ -43,7 +43,7 @@ pub(super) enum TarStep {
     Entry(TarEntry),
     /// The end of the file.
     End,
-    /// Data that is no archive follows the end of the archive, from this offset on.
+    /// Data that is not an archive follows the end of the archive, from this offset on.
     Trailing { offset: u64 },
     /// There is no valid header at this offset, and no way to resynchronise.
     Damaged { offset: u64 },
@@ -51,11 +51,10 @@ pub(super) enum TarStep {
     OverLimit { offset: u64 },
 }
 
-/// An entry header.
+/// The header of an entry, with its extended headers applied.
 pub(super) struct TarEntry {
     pub(super) name: MemberName,
-    /// Offset of its header.
-    pub(super) offset: u64,
+    pub(super) header_offset: u64,
     pub(super) bytes: u64,
     pub(super) kind: EntryKind,
     /// Whether its extended header exceeded the limit.
@@ -153,7 +152,7 @@ impl<R: Read> TarReader<R> {
                 }
                 return Ok(TarStep::Entry(TarEntry {
                     name: described.name.unwrap_or_else(|| MemberName::from_bytes(&header.path_bytes())),
-                    offset,
+                    header_offset: offset,
                     bytes: claimed,
                     kind: match kind {
                         _ if described.is_sparse || kind.is_gnu_sparse() => EntryKind::Sparse,
@@ -168,7 +167,7 @@ impl<R: Read> TarReader<R> {
 
     /// Returns the content of the current entry.
     pub(super) fn content(&mut self, entry: &TarEntry) -> impl Read + '_ {
-        let left = (entry.offset + BLOCK_BYTES + entry.bytes).saturating_sub(self.offset);
+        let left = (entry.header_offset + BLOCK_BYTES + entry.bytes).saturating_sub(self.offset);
         Content { tar: self, left }
     }
 
