@@ -6,11 +6,12 @@ use rustc_hash::FxHashMap;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::{SpanDecoder, SpanDocument, or_default};
+use super::{SpanDecoder, SpanDocument, id_text};
 use crate::base::time::epoch_nanos;
 use crate::formats::format::{DataKind, Format, Opener};
 use crate::formats::input::lines::Output;
 use crate::formats::json::document::{Document, JsonExtent, TimeUnit};
+use crate::formats::json::lenient::{or_default, text};
 use crate::formats::json::outline::Outline;
 use crate::formats::json::sniff::looks_like_json;
 use crate::formats::otlp::layout::{Layout, Point, ServiceSpan, span_id};
@@ -28,6 +29,38 @@ pub(crate) const FORMAT: Format = Format {
         Ok(Reader::Stream(Box::new(SpanDocument { source: Some(source), decoder: Har::default() })))
     }),
 };
+
+/// Keys of the members of [`HarEntry`], at any depth. An entry may also have bodies of any size.
+const ENTRY_KEYS: &[&str] = &[
+    "pageref",
+    "startedDateTime",
+    "time",
+    "request",
+    "method",
+    "url",
+    "httpVersion",
+    "response",
+    "status",
+    "statusText",
+    "content",
+    "size",
+    "mimeType",
+    "bodySize",
+    "_transferSize",
+    "_error",
+    "timings",
+    "blocked",
+    "dns",
+    "connect",
+    "ssl",
+    "send",
+    "wait",
+    "receive",
+    "serverIPAddress",
+    "connection",
+    "_resourceType",
+    "_priority",
+];
 
 /// Returns whether this is an object with a request log.
 fn looks_like_har(head: &[u8]) -> bool {
@@ -49,11 +82,11 @@ struct Har {
 struct HarPage<'a> {
     #[serde(borrow)]
     started_date_time: Option<&'a RawValue>,
-    #[serde(default, deserialize_with = "or_default")]
+    #[serde(default, deserialize_with = "text")]
     id: String,
-    #[serde(default, deserialize_with = "or_default")]
+    #[serde(default, deserialize_with = "text")]
     title: String,
-    #[serde(borrow, rename = "pageTimings")]
+    #[serde(borrow, default, deserialize_with = "or_default", rename = "pageTimings")]
     timings: Option<PageTimings<'a>>,
 }
 
@@ -69,22 +102,25 @@ struct PageTimings<'a> {
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct HarEntry<'a> {
-    #[serde(default, deserialize_with = "or_default")]
+    #[serde(default, deserialize_with = "text")]
     pageref: String,
     #[serde(borrow)]
     started_date_time: Option<&'a RawValue>,
     #[serde(borrow)]
     time: Option<&'a RawValue>,
+    #[serde(default, deserialize_with = "or_default")]
     request: Option<HarRequest>,
-    response: Option<Response>,
+    #[serde(borrow, default, deserialize_with = "or_default")]
+    response: Option<Response<'a>>,
     #[serde(borrow, default, deserialize_with = "or_default")]
     timings: Timings<'a>,
-    #[serde(rename = "serverIPAddress")]
+    #[serde(rename = "serverIPAddress", default, deserialize_with = "text")]
     server_address: Option<String>,
+    #[serde(default, deserialize_with = "text")]
     connection: Option<String>,
-    #[serde(rename = "_resourceType")]
+    #[serde(rename = "_resourceType", default, deserialize_with = "text")]
     resource_type: Option<String>,
-    #[serde(rename = "_priority")]
+    #[serde(rename = "_priority", default, deserialize_with = "text")]
     priority: Option<String>,
 }
 
@@ -92,8 +128,8 @@ impl HarEntry<'_> {
     /// Returns whether the request was still running at the end of the recording: it has neither a total nor a phase
     /// nor an answer. Requests without a duration, such as blocked ones, have a total of 0.
     fn is_unfinished(&self) -> bool {
-        let is_answered = |response: &Response| response.status > 0 || response.error.is_some();
-        let has_phases = self.timings.phases().iter().any(|(_, ns)| ns.is_some_and(|ns| ns > 0));
+        let is_answered = |response: &Response<'_>| response.status() > 0 || response.error().is_some();
+        let has_phases = self.timings.phases(None).iter().any(|(_, ns)| ns.is_some_and(|ns| ns > 0));
         taken_ns(self.time).is_none() && !has_phases && !self.response.as_ref().is_some_and(is_answered)
     }
 }
@@ -101,31 +137,54 @@ impl HarEntry<'_> {
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct HarRequest {
-    #[serde(default, deserialize_with = "or_default")]
+    #[serde(default, deserialize_with = "text")]
     method: String,
-    #[serde(default, deserialize_with = "or_default")]
+    #[serde(default, deserialize_with = "text")]
     url: String,
+    #[serde(default, deserialize_with = "text")]
     http_version: Option<String>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Response {
-    #[serde(default, deserialize_with = "or_default")]
-    status: i64,
+struct Response<'a> {
+    #[serde(borrow)]
+    status: Option<&'a RawValue>,
+    #[serde(default, deserialize_with = "text")]
     status_text: Option<String>,
-    content: Option<HarContent>,
-    body_size: Option<f64>,
-    #[serde(rename = "_transferSize")]
-    transfer_size: Option<f64>,
-    #[serde(rename = "_error")]
-    error: Option<String>,
+    #[serde(borrow, default, deserialize_with = "or_default")]
+    content: Option<HarContent<'a>>,
+    #[serde(borrow)]
+    body_size: Option<&'a RawValue>,
+    #[serde(borrow, rename = "_transferSize")]
+    transfer_size: Option<&'a RawValue>,
+    /// A text, or an object of some proxies.
+    #[serde(borrow, rename = "_error")]
+    error: Option<&'a RawValue>,
+}
+
+impl Response<'_> {
+    /// Returns the status, which some tools write as a text; 0 without an answer.
+    fn status(&self) -> i64 {
+        self.status.and_then(number).map_or(0, |status| status as i64)
+    }
+
+    fn error(&self) -> Option<&str> {
+        self.error.map(RawValue::get).filter(|error| !matches!(*error, "null" | "\"\"" | "{}"))
+    }
+}
+
+/// Parses a number or the text of one.
+fn number(value: &RawValue) -> Option<f64> {
+    id_text(value).parse().ok()
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct HarContent {
-    size: Option<f64>,
+struct HarContent<'a> {
+    #[serde(borrow)]
+    size: Option<&'a RawValue>,
+    #[serde(default, deserialize_with = "text")]
     mime_type: Option<String>,
 }
 
@@ -138,7 +197,7 @@ struct Timings<'a> {
     dns: Option<&'a RawValue>,
     #[serde(borrow)]
     connect: Option<&'a RawValue>,
-    /// The last part of `connect`.
+    /// The last part of `connect`, or a phase after it.
     #[serde(borrow)]
     ssl: Option<&'a RawValue>,
     #[serde(borrow)]
@@ -153,12 +212,23 @@ struct Timings<'a> {
 const ROUNDING_NS: i64 = 1000;
 
 impl Timings<'_> {
-    /// Returns the phases in order, without `ssl`, with their durations in nanoseconds.
-    fn phases(&self) -> [(&'static str, Option<i64>); 6] {
-        let Self { blocked, dns, connect, send, wait, receive, .. } = *self;
-        let names = ["blocked", "dns", "connect", "send", "wait", "receive"];
-        let mut durations = [blocked, dns, connect, send, wait, receive].into_iter().map(taken_ns);
-        names.map(|name| (name, durations.next().flatten()))
+    /// Returns the phases in order, with their durations in nanoseconds. The specification includes `ssl` in `connect`.
+    /// Firefox and mitmproxy do not; then the total is only explained with it, and it is a phase too.
+    fn phases(&self, total_ns: Option<i64>) -> [(&'static str, Option<i64>); 7] {
+        let Self { blocked, dns, connect, ssl, send, wait, receive } = *self;
+        let names = ["blocked", "dns", "connect", "ssl", "send", "wait", "receive"];
+        let mut durations_ns = [blocked, dns, connect, None, send, wait, receive].map(taken_ns);
+        let sum_ns = durations_ns.iter().flatten().fold(0, |sum_ns: i64, &ns| sum_ns.saturating_add(ns));
+        let ssl_ns = taken_ns(ssl).unwrap_or(0);
+        let is_short = |total_ns: i64| {
+            let left_ns = total_ns.saturating_sub(sum_ns);
+            left_ns > ROUNDING_NS && ssl_ns <= left_ns.saturating_add(ROUNDING_NS)
+        };
+        if ssl_ns > 0 && total_ns.is_some_and(is_short) {
+            durations_ns[3] = Some(ssl_ns);
+        }
+        let mut durations_ns = durations_ns.into_iter();
+        names.map(|name| (name, durations_ns.next().flatten()))
     }
 
     /// Returns whether `connect` is long enough for `dns`, and `send` for `connect`. Playwright measures all three from
@@ -201,7 +271,7 @@ impl SpanDecoder for Har {
             take_page(&page, title, service, pos, layout, out.batch);
             services.insert(page.id, service);
         }
-        let mut entries = document.elements(entries);
+        let mut entries = document.elements(entries).with_used_keys(ENTRY_KEYS);
         while let Some(element) = entries.next()? {
             let pos = SourcePos::Offset(element.offset);
             let Some(entry) = element.parse::<HarEntry<'_>>(&mut out.batch.batch.losses) else { continue };
@@ -258,6 +328,7 @@ fn take_page(
         service,
         name: title.as_bytes().into(),
         args: "".into(),
+        resource: None,
         points: points.collect(),
         pos,
     });
@@ -283,6 +354,7 @@ pub(super) fn take_entry(
             service,
             name: name.as_bytes().into(),
             args: args.into(),
+            resource: None,
             points: Vec::new(),
             pos,
         });
@@ -291,7 +363,7 @@ pub(super) fn take_entry(
     if entry.time.is_some_and(|time| TimeUnit::Milliseconds.nanos(time).is_err()) {
         batch.lose(Loss::BadNumber, pos);
     }
-    let phases = timings.phases();
+    let phases = timings.phases(took_ns);
     let sum_ns = phases.iter().filter_map(|(_, ns)| *ns).fold(0, i64::saturating_add);
     // Failed requests may have no total.
     let took_ns = took_ns.unwrap_or(sum_ns);
@@ -302,6 +374,7 @@ pub(super) fn take_entry(
     let (name, args) = (title(entry), args(entry, is_over));
     push(start_ns, if is_unfinished { 0 } else { end_ns }, "", None, &name, &args);
     let is_nested = is_over && timings.is_timed_from_start();
+    let has_own_ssl = phases.iter().any(|(phase, ns)| *phase == "ssl" && ns.is_some());
     let mut now_ns = start_ns;
     let connect_ns = start_ns.saturating_add(taken_ns(timings.blocked).unwrap_or(0));
     for (phase, ns) in phases {
@@ -315,6 +388,7 @@ pub(super) fn take_entry(
         let until_ns = from_ns.saturating_add(ns).min(end_ns);
         push(from_ns, until_ns, phase, Some(parent), phase, "");
         if phase == "connect"
+            && !has_own_ssl
             && let Some(ssl_ns) = taken_ns(timings.ssl).filter(|&ssl_ns| ssl_ns > 0)
         {
             push(until_ns.saturating_sub(ssl_ns).max(from_ns), until_ns, "ssl", Some("connect"), "ssl", "");
@@ -345,7 +419,7 @@ fn args(entry: &HarEntry<'_>, has_phases: bool) -> Box<str> {
         text(&mut args, "http_version", request.http_version.as_deref());
     }
     if let Some(response) = &entry.response {
-        args.signed("status", response.status);
+        args.signed("status", response.status());
         text(&mut args, "status_text", response.status_text.as_deref());
         let content = response.content.as_ref();
         text(&mut args, "mime_type", content.and_then(|content| content.mime_type.as_deref()));
@@ -355,11 +429,14 @@ fn args(entry: &HarEntry<'_>, has_phases: bool) -> Box<str> {
             ("body_bytes", response.body_size),
             ("transfer_bytes", response.transfer_size),
         ] {
-            if let Some(bytes) = bytes.filter(|&bytes| (0.0..1e15).contains(&bytes)) {
+            if let Some(bytes) = bytes.and_then(number).filter(|bytes| (0.0..1e15).contains(bytes)) {
                 args.number(key, bytes as u64);
             }
         }
-        text(&mut args, "error", response.error.as_deref());
+        if let Some(error) = response.error() {
+            args.key("", b"error");
+            args.json.push_str(error);
+        }
     }
     text(&mut args, "server", entry.server_address.as_deref());
     text(&mut args, "connection", entry.connection.as_deref());

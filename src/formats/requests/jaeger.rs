@@ -7,17 +7,19 @@ use rustc_hash::FxHashMap;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::{SpanDecoder, SpanDocument, SpanLines, or_default, times};
+use super::{SpanDecoder, SpanDocument, SpanLines, times};
 use crate::formats::format::{DataKind, Format, Opener};
 use crate::formats::input::lines::Output;
-use crate::formats::json::document::{Document, JsonExtent, TimeUnit};
+use crate::formats::json::document::{Document, JsonExtent, TableCharge, TimeUnit};
+use crate::formats::json::lenient::{or_default, text};
 use crate::formats::json::outline::Outline;
 use crate::formats::json::sniff::{looks_like_json, whole_object};
+use crate::formats::json::text::parse;
 use crate::formats::otlp::layout::{Layout, Point, ServiceSpan, span_id};
 use crate::formats::output::args::{ArgsWriter, push_quoted};
 use crate::formats::output::batch::BatchBuilder;
 use crate::formats::{ReadError, Reader, input};
-use crate::model::{Loss, SourcePos};
+use crate::model::{Loss, Losses, SourcePos};
 
 pub(crate) const FORMAT: Format = Format {
     name: "Jaeger",
@@ -70,14 +72,14 @@ struct Jaeger;
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct JaegerSpan<'a> {
-    #[serde(rename = "traceID", default, deserialize_with = "or_default")]
+    #[serde(rename = "traceID", default, deserialize_with = "text")]
     trace_id: String,
-    #[serde(rename = "spanID", default, deserialize_with = "or_default")]
+    #[serde(rename = "spanID", default, deserialize_with = "text")]
     span_id: String,
     /// The parent in old traces; newer ones have it in the references.
-    #[serde(rename = "parentSpanID")]
+    #[serde(rename = "parentSpanID", default, deserialize_with = "text")]
     parent_span_id: Option<String>,
-    #[serde(default, deserialize_with = "or_default")]
+    #[serde(default, deserialize_with = "text")]
     operation_name: String,
     #[serde(default, deserialize_with = "or_default")]
     references: Vec<Reference>,
@@ -89,27 +91,37 @@ struct JaegerSpan<'a> {
     tags: Vec<Tag<'a>>,
     #[serde(borrow, default, deserialize_with = "or_default")]
     logs: Vec<Log<'a>>,
-    #[serde(rename = "processID", default, deserialize_with = "or_default")]
+    #[serde(rename = "processID", default, deserialize_with = "text")]
     process_id: String,
-    process: Option<JaegerProcess>,
     #[serde(default, deserialize_with = "or_default")]
-    warnings: Vec<String>,
+    process: Option<JaegerProcess>,
+    #[serde(borrow)]
+    warnings: Option<&'a RawValue>,
+}
+
+impl JaegerSpan<'_> {
+    /// Returns the warnings as JSON: those of a list, or a single one.
+    fn warnings(&self) -> Vec<&str> {
+        let Some(warnings) = self.warnings.map(RawValue::get) else { return Vec::new() };
+        let listed = serde_json::from_str::<Option<Vec<&RawValue>>>(warnings).map(Option::unwrap_or_default);
+        listed.map_or_else(|_| vec![warnings], |listed| listed.into_iter().map(RawValue::get).collect())
+    }
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Reference {
-    #[serde(default, deserialize_with = "or_default")]
+    #[serde(default, deserialize_with = "text")]
     ref_type: String,
-    #[serde(rename = "traceID", default, deserialize_with = "or_default")]
+    #[serde(rename = "traceID", default, deserialize_with = "text")]
     trace_id: String,
-    #[serde(rename = "spanID", default, deserialize_with = "or_default")]
+    #[serde(rename = "spanID", default, deserialize_with = "text")]
     span_id: String,
 }
 
 #[derive(Deserialize)]
 struct Tag<'a> {
-    #[serde(default, deserialize_with = "or_default")]
+    #[serde(default, deserialize_with = "text")]
     key: String,
     #[serde(borrow)]
     value: Option<&'a RawValue>,
@@ -126,7 +138,7 @@ struct Log<'a> {
 #[derive(Deserialize, Default)]
 #[serde(rename_all = "camelCase")]
 struct JaegerProcess {
-    #[serde(default, deserialize_with = "or_default")]
+    #[serde(default, deserialize_with = "text")]
     service_name: String,
     tags: Option<Box<RawValue>>,
 }
@@ -183,9 +195,8 @@ fn take_trace(
 ) -> Result<(), ReadError> {
     // Processes come after the spans that refer to them.
     let [spans, processes] = document.pick(trace, ["spans", "processes"])?;
-    let processes: Option<FxHashMap<String, JaegerProcess>> = document.value(processes, &mut out.batch.batch.losses)?;
-    let texts = |(id, process)| (id, ProcessTexts::new(Some(process)));
-    let processes: FxHashMap<_, _> = processes.unwrap_or_default().into_iter().map(texts).collect();
+    let mut charge = document.table_charge();
+    let processes = process_table(document, processes, &mut charge, &mut out.batch.batch.losses)?;
     let unknown = ProcessTexts::new(None);
     let mut spans = document.elements(spans);
     while let Some(element) = spans.next()? {
@@ -201,16 +212,44 @@ fn take_trace(
     Ok(())
 }
 
+/// Reads the processes of a trace by their ids, one at a time, since a table may be larger than the memory for it.
+fn process_table(
+    document: &Document,
+    table: Option<JsonExtent>,
+    charge: &mut TableCharge<'_>,
+    losses: &mut Losses,
+) -> Result<FxHashMap<String, ProcessTexts>, ReadError> {
+    let mut processes = FxHashMap::default();
+    let Some(table) = table else { return Ok(processes) };
+    let mut members = document.members(table);
+    while let Some((key, extent)) = members.next()? {
+        let Some(process) = document.value::<JaegerProcess>(Some(extent), losses)? else { continue };
+        let texts = ProcessTexts::new(Some(process));
+        let quoted = [b"\"", &*key, b"\""].concat();
+        let id = serde_json::from_slice(&quoted).unwrap_or_else(|_| String::from_utf8_lossy(&key).into_owned());
+        let text_bytes = id.len() + texts.service.len() + texts.tags.len();
+        if charge.add_within_limit(text_bytes + 2 * size_of::<(String, ProcessTexts)>()) {
+            processes.insert(id, texts);
+        } else {
+            losses.add(Loss::OverLimit, extent.pos());
+            break;
+        }
+    }
+    Ok(processes)
+}
+
 /// Decodes a line with a span and its process.
 fn take_line(line: &[u8], pos: SourcePos, layout: &mut Layout, batch: &mut BatchBuilder) -> Option<()> {
     #[derive(Deserialize)]
-    struct Hit<'a> {
+    struct ElasticHit<'a> {
         #[serde(borrow, rename = "_source")]
         source: &'a RawValue,
     }
-    let hit = serde_json::from_slice::<Hit<'_>>(line).ok();
+    let (mut copy, mut span_copy) = (String::new(), String::new());
+    let losses = &mut batch.batch.losses;
+    let hit: Option<ElasticHit<'_>> = parse(line, &mut copy, pos, losses);
     let text = hit.as_ref().map_or(line, |hit| hit.source.get().as_bytes());
-    let mut span = serde_json::from_slice::<JaegerSpan<'_>>(text).ok()?;
+    let mut span: JaegerSpan<'_> = parse(text, &mut span_copy, pos, losses)?;
     let process = ProcessTexts::new(span.process.take());
     take_span(&span, &process, pos, layout, batch);
     Some(())
@@ -237,7 +276,7 @@ fn take_span(
     let mut args = vec![("trace_id", TagValue::Text(&span.trace_id)), ("span_id", TagValue::Text(&span.span_id))];
     args.extend(parent.map(|(_, parent)| ("parent_span_id", TagValue::Text(parent))));
     args.extend(values(&span.tags));
-    args.extend(span.warnings.iter().map(|warning| ("warning", TagValue::Text(warning))));
+    args.extend(span.warnings().into_iter().map(|warning| ("warning", TagValue::Json(warning))));
     // The id of a parent in another trace is not enough to find it.
     let is_link = |(index, link): &(usize, &Reference)| *index != reference_index || link.trace_id != span.trace_id;
     let links = links_json(span.references.iter().enumerate().filter(is_link).map(|(_, link)| link));
@@ -265,6 +304,7 @@ fn take_span(
         service,
         name: span.operation_name.as_bytes().into(),
         args: write_tags(&args).into(),
+        resource: None,
         points,
         pos,
     });

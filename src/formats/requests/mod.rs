@@ -13,10 +13,10 @@ mod zipkin_v1;
 #[cfg(test)]
 mod tests;
 
-use serde::de::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
 use super::json::document::{Document, JsonExtent, TimeUnit};
+use super::json::text::line_loss;
 use super::otlp::layout::Layout;
 use super::output::batch::BatchBuilder;
 use super::{BatchSink, ReadContext, ReadError, StreamReader};
@@ -85,7 +85,7 @@ impl LineParser for SpanLines {
         let text = line.bytes.trim_ascii();
         let text = text.strip_suffix(b",").unwrap_or(text);
         if !matches!(text, b"" | b"[" | b"]") && (self.take)(text, line.pos(), &mut self.layout, batch).is_none() {
-            batch.lose(line.loss(), line.pos());
+            batch.lose(line_loss(&TextLine { bytes: text, ..line }), line.pos());
         }
     }
 
@@ -100,11 +100,6 @@ impl LineParser for SpanLines {
     fn finish(&mut self, out: &mut Output<'_>) -> Result<(), ReadError> {
         self.layout.flush(out)
     }
-}
-
-/// Deserializes `null` as the default, like an absent member.
-fn or_default<'de, T: Deserialize<'de> + Default, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
-    Option::deserialize(deserializer).map(Option::unwrap_or_default)
 }
 
 /// Returns start and end of a span in nanoseconds, for a clock that started `offset_ns` after 1970; `None` without a

@@ -5,13 +5,15 @@
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::{id_text, or_default, times};
+use super::{id_text, times};
 use crate::formats::format::{DataKind, Format, Opener};
 use crate::formats::input::lines::{LineParser, Output, TextLine};
 use crate::formats::json::document::TimeUnit;
+use crate::formats::json::lenient::text;
 use crate::formats::json::outline::Outline;
-use crate::formats::json::scan::Scanner;
+use crate::formats::json::scan::{Broken, Scanner};
 use crate::formats::json::sniff::looks_like_json;
+use crate::formats::json::text::parse;
 use crate::formats::otlp::layout::{Layout, ServiceSpan, span_id};
 use crate::formats::output::args::ArgsWriter;
 use crate::formats::output::batch::BatchBuilder;
@@ -39,13 +41,13 @@ struct NextJs {
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct NextSpan<'a> {
-    #[serde(default, deserialize_with = "or_default")]
+    #[serde(default, deserialize_with = "text")]
     trace_id: String,
     #[serde(borrow)]
     id: Option<&'a RawValue>,
     #[serde(borrow)]
     parent_id: Option<&'a RawValue>,
-    #[serde(default, deserialize_with = "or_default")]
+    #[serde(default, deserialize_with = "text")]
     name: String,
     #[serde(borrow)]
     timestamp: Option<&'a RawValue>,
@@ -69,11 +71,16 @@ impl LineParser for NextJs {
                 scanner.pos += 1;
                 continue;
             }
-            let place = SourcePos::Offset(line.offset.saturating_add(scanner.pos as u64));
-            let Ok(value) = scanner.value(0) else { return batch.lose(line.loss(), place) };
-            match serde_json::from_slice::<NextSpan<'_>>(value.text) {
-                Ok(span) => self.take_span(&span, place, batch),
-                Err(_) => batch.lose(Loss::BadRecord, place),
+            let pos = SourcePos::Offset(line.offset.saturating_add(scanner.pos as u64));
+            let value = match scanner.value(0) {
+                Ok(value) => value,
+                Err(Broken::Incomplete) => return batch.lose(line.loss(), pos),
+                Err(_) => return batch.lose(Loss::BadRecord, pos),
+            };
+            let mut copy = String::new();
+            match parse::<NextSpan<'_>>(value.text, &mut copy, pos, &mut batch.batch.losses) {
+                Some(span) => self.take_span(&span, pos, batch),
+                None => batch.lose(Loss::BadRecord, pos),
             }
         }
     }
@@ -120,6 +127,7 @@ impl NextJs {
             service,
             name: span.name.as_bytes().into(),
             args: args.finish().into(),
+            resource: None,
             points: Vec::new(),
             pos,
         });

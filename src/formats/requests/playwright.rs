@@ -8,12 +8,13 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::har::{HarEntry, take_entry};
-use super::or_default;
 use crate::formats::format::{DataKind, Format, Opener};
 use crate::formats::input::lines::{LineParser, Output, TextLine};
 use crate::formats::json::document::TimeUnit;
+use crate::formats::json::lenient::{or_default, text};
 use crate::formats::json::outline::Outline;
 use crate::formats::json::sniff::looks_like_json;
+use crate::formats::json::text::{line_loss, parse};
 use crate::formats::otlp::layout::{Layout, Point, ServiceSpan, span_id};
 use crate::formats::output::args::ArgsWriter;
 use crate::formats::output::batch::BatchBuilder;
@@ -72,15 +73,16 @@ struct OpenAction {
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct PlaywrightLine<'a> {
-    #[serde(rename = "type", default, deserialize_with = "or_default")]
+    #[serde(rename = "type", default, deserialize_with = "text")]
     kind: String,
     #[serde(borrow)]
     wall_time: Option<&'a RawValue>,
     #[serde(borrow)]
     monotonic_time: Option<&'a RawValue>,
-    #[serde(default, deserialize_with = "or_default")]
+    #[serde(default, deserialize_with = "text")]
     call_id: String,
     /// The call that contains this one.
+    #[serde(default, deserialize_with = "text")]
     parent_id: Option<String>,
     #[serde(borrow)]
     start_time: Option<&'a RawValue>,
@@ -92,18 +94,26 @@ struct PlaywrightLine<'a> {
     #[serde(borrow)]
     timestamp: Option<&'a RawValue>,
     /// The call as written by the user.
+    #[serde(default, deserialize_with = "text")]
     title: Option<String>,
+    #[serde(default, deserialize_with = "text")]
     api_name: Option<String>,
+    #[serde(default, deserialize_with = "text")]
     class: Option<String>,
+    #[serde(default, deserialize_with = "text")]
     method: Option<String>,
     #[serde(borrow)]
     params: Option<&'a RawValue>,
     #[serde(borrow)]
     error: Option<&'a RawValue>,
+    #[serde(default, deserialize_with = "text")]
     message: Option<String>,
+    #[serde(default, deserialize_with = "text")]
     message_type: Option<String>,
+    #[serde(default, deserialize_with = "text")]
     text: Option<String>,
     /// Program output that is not text.
+    #[serde(default, deserialize_with = "text")]
     base64: Option<String>,
     #[serde(borrow)]
     snapshot: Option<&'a RawValue>,
@@ -117,13 +127,15 @@ struct PlaywrightLine<'a> {
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct CallMetadata<'a> {
-    #[serde(default, deserialize_with = "or_default")]
+    #[serde(default, deserialize_with = "text")]
     id: String,
-    #[serde(rename = "type")]
+    #[serde(rename = "type", default, deserialize_with = "text")]
     class: Option<String>,
+    #[serde(default, deserialize_with = "text")]
     method: Option<String>,
+    #[serde(default, deserialize_with = "text")]
     api_name: Option<String>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "or_default")]
     internal: bool,
     #[serde(borrow)]
     start_time: Option<&'a RawValue>,
@@ -147,8 +159,9 @@ struct CreatedMessage {
 
 #[derive(Deserialize)]
 struct MessageText {
-    #[serde(rename = "type")]
+    #[serde(rename = "type", default, deserialize_with = "text")]
     kind: Option<String>,
+    #[serde(default, deserialize_with = "text")]
     text: Option<String>,
 }
 
@@ -160,10 +173,10 @@ impl LineParser for Playwright {
         if line.bytes.trim_ascii().is_empty() {
             return;
         }
-        let Ok(parsed) = serde_json::from_slice::<PlaywrightLine<'_>>(line.bytes) else {
-            return batch.lose(line.loss(), line.pos());
+        let (pos, mut copy) = (line.pos(), String::new());
+        let Some(parsed) = parse::<PlaywrightLine<'_>>(line.bytes, &mut copy, pos, &mut batch.batch.losses) else {
+            return batch.lose(line_loss(&line), pos);
         };
-        let place = line.pos();
         match parsed.kind.as_str() {
             "context-options" => {
                 let to_ns = |time: Option<&RawValue>| TimeUnit::Milliseconds.nanos(time?).ok();
@@ -171,30 +184,30 @@ impl LineParser for Playwright {
                 self.offset_ns = clocks.and_then(|(wall, own_ns)| wall.checked_sub(own_ns)).unwrap_or(0);
                 self.began_ns = to_ns(parsed.wall_time).filter(|_| clocks.is_none());
             }
-            "action" => self.whole_call(parsed, place, batch),
-            "event" if parsed.metadata.is_some() => self.event(&parsed, place, batch),
-            "before" => _ = self.begin(&parsed, place, batch),
-            "after" => self.end(&parsed, place, batch),
-            "log" => self.log(&parsed, place, batch),
+            "action" => self.whole_call(parsed, pos, batch),
+            "event" if parsed.metadata.is_some() => self.event(&parsed, pos, batch),
+            "before" => _ = self.begin(&parsed, pos, batch),
+            "after" => self.end(&parsed, pos, batch),
+            "log" => self.log(&parsed, pos, batch),
             "console" => {
                 let kind = parsed.message_type.as_deref().unwrap_or("log");
-                self.message(kind, (parsed.text.as_deref(), None), parsed.time, place, batch);
+                self.message(kind, (parsed.text.as_deref(), None), parsed.time, pos, batch);
             }
             "stdout" | "stderr" => {
                 let text = parsed.text.as_deref().map(|text| text.trim_end_matches(['\n', '\r']));
                 let content = (text, parsed.base64.as_deref());
-                self.message(&parsed.kind, content, parsed.timestamp, place, batch);
+                self.message(&parsed.kind, content, parsed.timestamp, pos, batch);
             }
             "resource-snapshot" => {
                 let entry = parsed.snapshot.map(|snapshot| serde_json::from_str::<HarEntry<'_>>(snapshot.get()));
-                let Some(Ok(entry)) = entry else { return batch.lose(Loss::BadRecord, place) };
+                let Some(Ok(entry)) = entry else { return batch.lose(Loss::BadRecord, pos) };
                 let service = self.layout.service("requests", batch);
                 self.requests += 1;
-                take_entry(&entry, self.requests, service, place, &mut self.layout, batch);
+                take_entry(&entry, self.requests, service, pos, &mut self.layout, batch);
             }
             "frame-snapshot" | "screencast-frame" | "input" => {}
             // Errors of a test, for example, have no time.
-            other => batch.lose_value(Loss::IgnoredPacket, LossValue::text(other.as_bytes()), place),
+            other => batch.lose_value(Loss::IgnoredPacket, LossValue::text(other.as_bytes()), pos),
         }
     }
 
@@ -371,6 +384,7 @@ impl Playwright {
             service,
             name,
             args: args.finish().into(),
+            resource: None,
             points: Vec::new(),
             pos,
         });
@@ -387,6 +401,7 @@ impl Playwright {
             service,
             name: call.name,
             args: call.args.finish().into(),
+            resource: None,
             points: call.logs,
             pos: call.pos,
         });

@@ -2,6 +2,7 @@
 
 mod jaeger;
 mod nesting;
+mod odd_members;
 
 use crate::formats::testing::{Reading, Seen, data, format_of, read, read_bytes, read_path};
 use crate::model::{EventFlags, EventKind, Loss, Metadata};

@@ -3,6 +3,8 @@
 //! client's half to the server's. Without the client's half, the parent of the server's half is that of the span. Spans
 //! of version 1 are decoded by `zipkin_v1`.
 
+use serde_json::value::RawValue;
+
 use super::zipkin_span::{Half, ZipkinSpan};
 use super::{SpanDecoder, SpanDocument, SpanLines, times, zipkin_v1};
 use crate::formats::format::{DataKind, Format, Opener};
@@ -10,6 +12,7 @@ use crate::formats::input::lines::{Output, head_lines};
 use crate::formats::json::document::{Document, JsonExtent, TimeUnit};
 use crate::formats::json::outline::Outline;
 use crate::formats::json::sniff::{looks_like_json, whole_document};
+use crate::formats::json::text::parse;
 use crate::formats::otlp::layout::{Layout, Point, ServiceSpan, span_id};
 use crate::formats::output::args::ArgsWriter;
 use crate::formats::output::batch::BatchBuilder;
@@ -123,12 +126,19 @@ fn take_spans(
 }
 
 /// Decodes a line with a span or an array of spans.
-fn take_line(line: &[u8], place: SourcePos, layout: &mut Layout, batch: &mut BatchBuilder) -> Option<()> {
+fn take_line(line: &[u8], pos: SourcePos, layout: &mut Layout, batch: &mut BatchBuilder) -> Option<()> {
+    let mut copy = String::new();
     if line.starts_with(b"[") {
-        let spans = serde_json::from_slice::<Vec<ZipkinSpan<'_>>>(line).ok()?;
-        spans.iter().for_each(|span| take_span(span, place, layout, batch));
+        let spans: Vec<&RawValue> = parse(line, &mut copy, pos, &mut batch.batch.losses)?;
+        for span in spans {
+            match serde_json::from_str(span.get()) {
+                Ok(span) => take_span(&span, pos, layout, batch),
+                Err(_) => batch.lose(Loss::BadRecord, pos),
+            }
+        }
     } else {
-        take_span(&serde_json::from_slice::<ZipkinSpan<'_>>(line).ok()?, place, layout, batch);
+        let span = parse(line, &mut copy, pos, &mut batch.batch.losses)?;
+        take_span(&span, pos, layout, batch);
     }
     Some(())
 }
@@ -149,7 +159,7 @@ fn take_span(span: &ZipkinSpan<'_>, pos: SourcePos, layout: &mut Layout, batch: 
         start_ns,
         end_ns,
         remote: span.remote_endpoint.as_ref().map(|remote| &*remote.service_name),
-        is_shared: span.shared,
+        is_shared: span.is_shared(),
     };
     take_half(span, &half, pos, layout, batch);
 }
@@ -160,8 +170,8 @@ fn take_half(span: &ZipkinSpan<'_>, half: &Half<'_>, pos: SourcePos, layout: &mu
     let mut args = ArgsWriter::default();
     let parent = span.parent_id.as_deref();
     let remote = span.remote_endpoint.as_ref();
-    let address = remote.filter(|remote| !remote.ipv4.is_empty()).map(|remote| match remote.port {
-        0 => remote.ipv4.clone(),
+    let address = remote.filter(|remote| !remote.ipv4.is_empty()).map(|remote| match &*remote.port {
+        "" | "0" => remote.ipv4.clone(),
         port => format!("{}:{port}", remote.ipv4),
     });
     for (key, text) in [
@@ -203,6 +213,7 @@ fn take_half(span: &ZipkinSpan<'_>, half: &Half<'_>, pos: SourcePos, layout: &mu
         service,
         name: span.name.as_bytes().into(),
         args: args.finish().into(),
+        resource: None,
         points,
         pos,
     };

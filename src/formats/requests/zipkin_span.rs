@@ -3,24 +3,28 @@
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::or_default;
+use crate::formats::json::lenient::{or_default, text};
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct ZipkinSpan<'a> {
-    #[serde(default, deserialize_with = "or_default")]
+    #[serde(default, deserialize_with = "text")]
     pub(super) trace_id: String,
-    #[serde(default, deserialize_with = "or_default")]
+    #[serde(default, deserialize_with = "text")]
     pub(super) id: String,
+    #[serde(default, deserialize_with = "text")]
     pub(super) parent_id: Option<String>,
-    #[serde(default, deserialize_with = "or_default")]
+    #[serde(default, deserialize_with = "text")]
     pub(super) name: String,
+    #[serde(default, deserialize_with = "text")]
     pub(super) kind: Option<String>,
     #[serde(borrow)]
     pub(super) timestamp: Option<&'a RawValue>,
     #[serde(borrow)]
     pub(super) duration: Option<&'a RawValue>,
+    #[serde(default, deserialize_with = "or_default")]
     pub(super) local_endpoint: Option<Endpoint>,
+    #[serde(default, deserialize_with = "or_default")]
     pub(super) remote_endpoint: Option<Endpoint>,
     #[serde(borrow, default, deserialize_with = "or_default")]
     pub(super) annotations: Vec<Annotation<'a>>,
@@ -29,37 +33,46 @@ pub(super) struct ZipkinSpan<'a> {
     pub(super) binary_annotations: Vec<BinaryAnnotation<'a>>,
     #[serde(borrow)]
     pub(super) tags: Option<&'a RawValue>,
-    #[serde(default, deserialize_with = "or_default")]
-    pub(super) shared: bool,
+    /// A boolean, which some tools write in quotes.
+    #[serde(default, deserialize_with = "text")]
+    shared: String,
+}
+
+impl ZipkinSpan<'_> {
+    pub(super) fn is_shared(&self) -> bool {
+        self.shared == "true"
+    }
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Endpoint {
-    #[serde(default, deserialize_with = "or_default")]
+    #[serde(default, deserialize_with = "text")]
     pub(super) service_name: String,
-    #[serde(default, deserialize_with = "or_default")]
+    #[serde(default, deserialize_with = "text")]
     pub(super) ipv4: String,
-    #[serde(default, deserialize_with = "or_default")]
-    pub(super) port: u32,
+    #[serde(default, deserialize_with = "text")]
+    pub(super) port: String,
 }
 
 #[derive(Deserialize)]
 pub(super) struct Annotation<'a> {
     #[serde(borrow)]
     pub(super) timestamp: Option<&'a RawValue>,
-    #[serde(default, deserialize_with = "or_default")]
+    #[serde(default, deserialize_with = "text")]
     pub(super) value: String,
     /// In version 1: the host that recorded it.
+    #[serde(default, deserialize_with = "or_default")]
     pub(super) endpoint: Option<Endpoint>,
 }
 
 #[derive(Deserialize)]
 pub(super) struct BinaryAnnotation<'a> {
-    #[serde(default, deserialize_with = "or_default")]
+    #[serde(default, deserialize_with = "text")]
     pub(super) key: String,
     #[serde(borrow)]
     pub(super) value: Option<&'a RawValue>,
+    #[serde(default, deserialize_with = "or_default")]
     pub(super) endpoint: Option<Endpoint>,
 }
 

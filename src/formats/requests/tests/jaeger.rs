@@ -1,6 +1,7 @@
 //! Tests of the arguments of Jaeger's spans, and of its empty results.
 
 use crate::formats::testing::{format_of, read};
+use crate::model::{Loss, Metadata};
 
 /// Returns the result of Jaeger's API with a span that has these further members, in a process with these tags.
 fn result(members: &str, tags: &str) -> String {
@@ -74,4 +75,27 @@ fn a_result_without_traces_is_a_trace_without_events() {
     for other in [error, result(r#"["service"]"#, "null"), r#"{"data":[]}"#.to_owned()] {
         assert_ne!(format_of(other.as_bytes()), Some("Jaeger"), "{other}");
     }
+}
+
+#[test]
+fn a_table_of_processes_beyond_the_limit_costs_only_the_process_that_is() {
+    let long = "x".repeat(17 << 20);
+    let process = |id: &str, tag: &str| {
+        format!(r#""{id}":{{"serviceName":"service {id}","tags":[{{"key":"k","value":"{tag}"}}]}}"#)
+    };
+    let span = |id: &str| {
+        format!(
+            r#"{{"traceID":"t","spanID":"{id}","operationName":"op","startTime":1,"duration":1,"processID":"{id}"}}"#
+        )
+    };
+    let ids = ["a", "b\\u0021", "c"];
+    let spans = ids.map(span).join(",");
+    let processes = [process(ids[0], "1"), process(ids[1], "2"), process(ids[2], &long)].join(",");
+    let reading = read(&format!(r#"{{"data":[{{"traceID":"t","spans":[{spans}],"processes":{{{processes}}}}}]}}"#));
+    let names = reading.metadata.iter().filter_map(|fact| match fact {
+        Metadata::ProcessName { name, .. } => Some(&**name),
+        _ => None,
+    });
+    assert_eq!(names.collect::<Vec<_>>(), ["service a", "service b!", "unknown service"]);
+    assert_eq!(reading.lost(), [(Loss::OverLimit, 1)]);
 }
