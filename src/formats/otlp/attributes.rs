@@ -1,7 +1,59 @@
-//! Writes span attributes of both encodings as a JSON object.
+//! Writes attributes of spans and resources of both encodings as a JSON object.
+
+use std::sync::Arc;
 
 use super::fields::{span_kind, status_code};
+use super::layout::Layout;
+use super::services::ServiceKey;
 use crate::formats::output::args::{ArgsWriter, push_quoted};
+use crate::formats::output::batch::BatchBuilder;
+use crate::model::{Loss, SourcePos};
+
+const DROPPED: &str = "The program dropped attributes, events or links at the limits of its SDK. Raise these limits, such as \
+    OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT and OTEL_SPAN_EVENT_COUNT_LIMIT, to keep them.";
+
+/// Counts the attributes, events and links of a span that the program dropped.
+pub(super) fn count_dropped(count: u64, pos: SourcePos, batch: &mut BatchBuilder) {
+    batch.batch.losses.add_many_because(DROPPED, Loss::RecorderLost, pos, count);
+}
+
+/// The service and the attributes of a resource, for its spans.
+#[derive(Debug, Clone)]
+pub(super) struct SpanResource {
+    pub(super) service: u32,
+    pub(super) attributes: Option<Arc<str>>,
+}
+
+/// The attributes that identify a service.
+#[derive(Debug, Default)]
+pub(super) struct ServiceTexts {
+    name: String,
+    namespace: String,
+    instance: String,
+}
+
+impl ServiceTexts {
+    /// Returns the text to set for an attribute that identifies the service.
+    pub(super) fn get_mut(&mut self, key: &[u8]) -> Option<&mut String> {
+        match key {
+            SERVICE_NAME => Some(&mut self.name),
+            b"service.namespace" => Some(&mut self.namespace),
+            b"service.instance.id" => Some(&mut self.instance),
+            _ => None,
+        }
+    }
+
+    /// Adds the service to the layout, with the other attributes of its resource.
+    pub(super) fn add(&self, attributes: &str, layout: &mut Layout, batch: &mut BatchBuilder) -> SpanResource {
+        let name = if self.name.is_empty() { "unknown service" } else { &self.name };
+        let key = ServiceKey { name, namespace: &self.namespace, instance: &self.instance };
+        let service = layout.service_of(key, batch);
+        SpanResource { service, attributes: layout.resource(service, attributes) }
+    }
+}
+
+/// The attribute that names the process, so that spans do not repeat it.
+pub(super) const SERVICE_NAME: &[u8] = b"service.name";
 
 /// Builds the JSON object of ids and attributes of a span.
 #[derive(Debug, Default)]
@@ -28,7 +80,7 @@ pub(super) struct SpanTexts<'a> {
 }
 
 impl Attributes {
-    /// Begins the object of a span event.
+    /// Begins the object of a span event or a resource.
     pub(super) fn begin(&mut self) {
         self.args.clear();
     }
@@ -49,6 +101,11 @@ impl Attributes {
                 self.args.text(key, text.as_bytes());
             }
         }
+    }
+
+    pub(super) fn text(&mut self, key: &[u8], text: &str) {
+        self.args.key("", key);
+        push_quoted(&mut self.args.json, text);
     }
 
     pub(super) fn value(&mut self, key: &[u8], value: &impl WriteJson) {

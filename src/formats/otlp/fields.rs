@@ -30,8 +30,11 @@ proto_numbers! {
         START_TIME_UNIX_NANO = 7,
         END_TIME_UNIX_NANO = 8,
         ATTRIBUTES = 9,
+        DROPPED_ATTRIBUTES_COUNT = 10,
         EVENTS = 11,
+        DROPPED_EVENTS_COUNT = 12,
         LINKS = 13,
+        DROPPED_LINKS_COUNT = 14,
         STATUS = 15,
     }
     values span_kind = "opentelemetry.proto.trace.v1.Span.SpanKind" {
@@ -45,11 +48,13 @@ proto_numbers! {
         TIME_UNIX_NANO = 1,
         NAME = 2,
         ATTRIBUTES = 3,
+        DROPPED_ATTRIBUTES_COUNT = 4,
     }
     fields link = "opentelemetry.proto.trace.v1.Span.Link" {
         TRACE_ID = 1,
         SPAN_ID = 2,
         ATTRIBUTES = 4,
+        DROPPED_ATTRIBUTES_COUNT = 5,
     }
     fields status = "opentelemetry.proto.trace.v1.Status" {
         MESSAGE = 2,

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 
 use super::console::{ConsoleSpans, looks_like_console};
-use super::json_request::{JsonDecoder, Request, WITHOUT_SPANS, is_json_request, no_spans};
+use super::json_request::{JsonDecoder, WITHOUT_SPANS, is_json_request, no_spans};
 use super::logged::{LoggedRequests, looks_like_logged};
 use crate::formats::format::{DataKind, Format, Opener};
 use crate::formats::input::lines::{LineParser, Output, TextLine};
@@ -11,6 +11,7 @@ use crate::formats::input::source::Source;
 use crate::formats::json::document::Document;
 use crate::formats::json::outline::Outline;
 use crate::formats::json::sniff::{looks_like_json, whole_object};
+use crate::formats::json::text::line_loss;
 use crate::formats::output::batch::BatchBuilder;
 use crate::formats::{BatchSink, ReadContext, ReadError, Reader, StreamReader};
 
@@ -97,9 +98,8 @@ impl LineParser for Requests {
         if line.bytes.trim_ascii().is_empty() {
             return;
         }
-        match serde_json::from_slice::<Request<'_>>(line.bytes) {
-            Ok(request) => self.decoder.take_request(&request, line.pos(), batch),
-            Err(_) => batch.lose(line.loss(), line.pos()),
+        if self.decoder.take_text(line.bytes, line.pos(), batch).is_none() {
+            batch.lose(line_loss(&line), line.pos());
         }
     }
 

@@ -1,20 +1,23 @@
 //! A JSON request, and its spans. Ids should be hexadecimal, but base64 is converted. Integers may be quoted, enums may
-//! be names or numbers, and `null` means absent.
+//! be names or numbers, and `null` means absent. If a request cannot be parsed as a whole, its text is repaired, and
+//! each span is parsed on its own.
 
 use std::path::PathBuf;
 
-use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
 use super::attributes::{
-    Attributes, SpanTexts, WriteJson, kind_name, status_name, write_double, write_link, write_list, write_object,
+    Attributes, SERVICE_NAME, ServiceTexts, SpanResource, SpanTexts, count_dropped, kind_name, status_name,
 };
 use super::ids::{SPAN_BYTES, TRACE_BYTES, id_text};
+use super::json_messages::{
+    JsonAnyValue, JsonScope, JsonSpan, LoneSpan, ParsedSpan, Request, Resource, ResourceAttribute,
+};
 use super::layout::{Layout, Point, ServiceSpan, span_id};
 use crate::formats::ReadError;
 use crate::formats::input::lines::Output;
 use crate::formats::json::document::{Document, JsonExtent, TimeUnit};
-use crate::formats::output::args::push_quoted;
+use crate::formats::json::text::parse;
 use crate::formats::output::batch::BatchBuilder;
 use crate::model::{Loss, SourcePos};
 
@@ -34,228 +37,6 @@ pub(super) fn is_json_request(head: &[u8]) -> bool {
     begins(&["resourceSpans", "resource_spans", "resourceMetrics", "resourceLogs"])
 }
 
-#[derive(Deserialize)]
-pub(super) struct Request<'a> {
-    #[serde(borrow, default, rename = "resourceSpans", alias = "resource_spans")]
-    spans: Option<Vec<ResourceSpans<'a>>>,
-    /// Collectors write metrics and logs to the same file.
-    #[serde(borrow, rename = "resourceMetrics")]
-    metrics: Option<&'a RawValue>,
-    #[serde(borrow, rename = "resourceLogs")]
-    logs: Option<&'a RawValue>,
-    /// The members of one `ResourceSpans` without a request around it, or of its counterparts.
-    #[serde(borrow)]
-    resource: Option<Resource<'a>>,
-    #[serde(borrow, rename = "scopeSpans", alias = "instrumentationLibrarySpans")]
-    scope_spans: Option<Vec<ScopeSpans<'a>>>,
-    #[serde(borrow, rename = "scopeMetrics")]
-    scope_metrics: Option<&'a RawValue>,
-    #[serde(borrow, rename = "scopeLogs")]
-    scope_logs: Option<&'a RawValue>,
-}
-
-impl Request<'_> {
-    pub(super) fn has_spans(&self) -> bool {
-        self.spans.is_some() || self.scope_spans.is_some()
-    }
-
-    pub(super) fn has_others(&self) -> bool {
-        let others = [self.metrics, self.logs, self.scope_metrics, self.scope_logs];
-        others.iter().any(Option::is_some)
-    }
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct ResourceSpans<'a> {
-    #[serde(borrow, default)]
-    resource: Option<Resource<'a>>,
-    #[serde(
-        borrow,
-        default,
-        deserialize_with = "or_default",
-        alias = "scope_spans",
-        alias = "instrumentationLibrarySpans"
-    )]
-    scope_spans: Vec<ScopeSpans<'a>>,
-}
-
-#[derive(Deserialize)]
-struct Resource<'a> {
-    #[serde(borrow, default, deserialize_with = "or_default")]
-    attributes: Vec<KeyValue<'a>>,
-}
-
-#[derive(Deserialize)]
-struct ScopeSpans<'a> {
-    #[serde(default, alias = "instrumentationLibrary")]
-    scope: Option<JsonScope>,
-    #[serde(borrow, default, deserialize_with = "or_default")]
-    spans: Vec<JsonSpan<'a>>,
-}
-
-#[derive(Deserialize)]
-struct JsonScope {
-    #[serde(default, deserialize_with = "or_default")]
-    name: String,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct JsonSpan<'a> {
-    #[serde(default, deserialize_with = "or_default", alias = "trace_id")]
-    trace_id: String,
-    #[serde(default, deserialize_with = "or_default", alias = "span_id")]
-    span_id: String,
-    #[serde(default, alias = "parent_span_id")]
-    parent_span_id: Option<String>,
-    #[serde(default, deserialize_with = "or_default")]
-    name: String,
-    #[serde(borrow)]
-    kind: Option<&'a RawValue>,
-    #[serde(borrow, alias = "start_time_unix_nano")]
-    start_time_unix_nano: Option<&'a RawValue>,
-    #[serde(borrow, alias = "end_time_unix_nano")]
-    end_time_unix_nano: Option<&'a RawValue>,
-    #[serde(borrow, default, deserialize_with = "or_default")]
-    attributes: Vec<KeyValue<'a>>,
-    #[serde(borrow, default, deserialize_with = "or_default")]
-    events: Vec<JsonEvent<'a>>,
-    #[serde(borrow, default, deserialize_with = "or_default")]
-    links: Vec<JsonLink<'a>>,
-    #[serde(borrow)]
-    status: Option<JsonStatus<'a>>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct JsonLink<'a> {
-    #[serde(default, deserialize_with = "or_default", alias = "trace_id")]
-    trace_id: String,
-    #[serde(default, deserialize_with = "or_default", alias = "span_id")]
-    span_id: String,
-    #[serde(borrow, default, deserialize_with = "or_default")]
-    attributes: Vec<KeyValue<'a>>,
-}
-
-#[derive(Deserialize)]
-struct JsonStatus<'a> {
-    #[serde(borrow)]
-    code: Option<&'a RawValue>,
-    #[serde(default, deserialize_with = "or_default")]
-    message: String,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct JsonEvent<'a> {
-    #[serde(borrow, alias = "time_unix_nano")]
-    time_unix_nano: Option<&'a RawValue>,
-    #[serde(default, deserialize_with = "or_default")]
-    name: String,
-    #[serde(borrow, default, deserialize_with = "or_default")]
-    attributes: Vec<KeyValue<'a>>,
-}
-
-#[derive(Deserialize)]
-struct KeyValue<'a> {
-    #[serde(default, deserialize_with = "or_default")]
-    key: String,
-    #[serde(borrow)]
-    value: Option<JsonAnyValue<'a>>,
-}
-
-/// Exactly one member is present.
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-#[expect(clippy::struct_field_names, reason = "the format calls them so")]
-struct JsonAnyValue<'a> {
-    #[serde(alias = "string_value")]
-    string_value: Option<String>,
-    #[serde(alias = "bool_value")]
-    bool_value: Option<bool>,
-    #[serde(borrow, alias = "int_value")]
-    int_value: Option<&'a RawValue>,
-    #[serde(borrow, alias = "double_value")]
-    double_value: Option<&'a RawValue>,
-    #[serde(borrow, alias = "array_value")]
-    array_value: Option<Array<'a>>,
-    #[serde(borrow, alias = "kvlist_value")]
-    kvlist_value: Option<List<'a>>,
-    #[serde(alias = "bytes_value")]
-    bytes_value: Option<String>,
-}
-
-#[derive(Deserialize)]
-struct Array<'a> {
-    #[serde(borrow, default, deserialize_with = "or_default")]
-    values: Vec<JsonAnyValue<'a>>,
-}
-
-#[derive(Deserialize)]
-struct List<'a> {
-    #[serde(borrow, default, deserialize_with = "or_default")]
-    values: Vec<KeyValue<'a>>,
-}
-
-/// Deserializes `null` as the default, since many exporters write it for absent values.
-fn or_default<'de, T: Deserialize<'de> + Default, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
-    Option::deserialize(deserializer).map(Option::unwrap_or_default)
-}
-
-impl WriteJson for JsonAnyValue<'_> {
-    fn write_json(&self, json: &mut String) {
-        let whole = |text: &str| text.trim_matches('"').parse::<i64>().ok();
-        if let Some(text) = self.string_value.as_ref().or(self.bytes_value.as_ref()) {
-            push_quoted(json, text);
-        } else if let Some(value) = self.bool_value {
-            json.push_str(if value { "true" } else { "false" });
-        } else if let Some(number) = self.int_value.and_then(|value| whole(value.get())) {
-            json.push_str(&number.to_string());
-        } else if let Some(text) = self.double_value.or(self.int_value).map(RawValue::get) {
-            match text.trim_matches('"').parse() {
-                Ok(number) => write_double(number, json),
-                Err(_) => push_quoted(json, text.trim_matches('"')),
-            }
-        } else if let Some(array) = &self.array_value {
-            write_list(&array.values, json);
-        } else if let Some(list) = &self.kvlist_value {
-            write_object(list.values.iter().map(|member| (member.key.as_str(), &member.value)), json);
-        } else {
-            json.push_str("null");
-        }
-    }
-}
-
-impl WriteJson for JsonLink<'_> {
-    fn write_json(&self, json: &mut String) {
-        let ids = [id_text(&self.trace_id, TRACE_BYTES), id_text(&self.span_id, SPAN_BYTES)];
-        let attributes = self.attributes.iter().map(|attribute| (attribute.key.as_str(), &attribute.value));
-        write_link(ids.each_ref().map(|id| &**id), attributes, json);
-    }
-}
-
-impl WriteJson for Vec<JsonLink<'_>> {
-    fn write_json(&self, json: &mut String) {
-        write_list(self, json);
-    }
-}
-
-impl<T: WriteJson> WriteJson for &T {
-    fn write_json(&self, json: &mut String) {
-        (*self).write_json(json);
-    }
-}
-
-impl<T: WriteJson> WriteJson for Option<T> {
-    fn write_json(&self, json: &mut String) {
-        match self {
-            Some(value) => value.write_json(json),
-            None => json.push_str("null"),
-        }
-    }
-}
-
 /// Converts requests to spans of a layout.
 #[derive(Default)]
 pub(super) struct JsonDecoder {
@@ -272,24 +53,43 @@ impl JsonDecoder {
         self.has_others && !self.has_spans
     }
 
-    pub(super) fn take_request(&mut self, request: &Request<'_>, place: SourcePos, batch: &mut BatchBuilder) {
+    /// Decodes the text of a request. Returns whether it has data of any kind; `None` if it is not a request.
+    pub(super) fn take_text(&mut self, text: &[u8], pos: SourcePos, batch: &mut BatchBuilder) -> Option<bool> {
+        if let Ok(request) = serde_json::from_slice::<Request<'_, JsonSpan<'_>>>(text) {
+            return Some(self.take_request(&request, pos, batch));
+        }
+        let mut copy = String::new();
+        let request: Request<'_, LoneSpan<'_>> = parse(text, &mut copy, pos, &mut batch.batch.losses)?;
+        Some(self.take_request(&request, pos, batch))
+    }
+
+    fn take_request<'a, S: ParsedSpan<'a>>(
+        &mut self,
+        request: &Request<'_, S>,
+        pos: SourcePos,
+        batch: &mut BatchBuilder,
+    ) -> bool {
         self.has_others |= request.has_others();
         self.has_spans |= request.has_spans();
-        let alone = request.scope_spans.as_ref().map(|scopes| (request.resource.as_ref(), scopes));
+        let alone = request.scope_spans.as_ref().map(|scopes| (request.resource, scopes));
         let within = request.spans.iter().flatten();
-        let within = within.map(|of_resource| (of_resource.resource.as_ref(), &of_resource.scope_spans));
+        let within = within.map(|of_resource| (of_resource.resource, &of_resource.scope_spans));
         for (resource, scopes) in within.chain(alone) {
-            let service = self.service(resource, batch);
+            let resource = self.resource(resource, pos, batch);
             for of_scope in scopes {
                 let scope = of_scope.scope.as_ref().map_or("", |scope| &scope.name);
                 for span in &of_scope.spans {
-                    self.span(span, service, scope, place, batch);
+                    match span.span() {
+                        Some(span) => self.span(span, &resource, scope, pos, batch),
+                        None => batch.lose(Loss::BadRecord, pos),
+                    }
                 }
             }
         }
+        request.has_spans() || request.has_others()
     }
 
-    /// Like [`Self::take_request`] for a request of any size, span by span.
+    /// Like [`Self::take_text`] for a request of any size, span by span.
     pub(super) fn take_document(&mut self, document: &Document, out: &mut Output<'_>) -> Result<(), ReadError> {
         let mut next = Some(document.whole());
         while let Some(extent) = next {
@@ -330,9 +130,9 @@ impl JsonDecoder {
         while let Some(of_resource) = resources.next()? {
             let keys = ["resource", "scopeSpans", "scope_spans", "instrumentationLibrarySpans"];
             let [resource, scopes, also, formerly] = document.pick(of_resource, keys)?;
-            let resource = resource.map(|resource| document.text(resource)).transpose()?.unwrap_or_default();
-            let resource = serde_json::from_slice::<Option<Resource<'_>>>(&resource).ok().flatten();
-            let service = self.service(resource.as_ref(), out.batch);
+            let resource_pos = resource.unwrap_or(of_resource).pos();
+            let resource: Option<Box<RawValue>> = document.value(resource, &mut out.batch.batch.losses)?;
+            let resource = self.resource(resource.as_deref(), resource_pos, out.batch);
             let mut scopes = document.items(scopes.or(also).or(formerly));
             while let Some(of_scope) = scopes.next()? {
                 let [scope, also, spans] = document.pick(of_scope, ["scope", "instrumentationLibrary", "spans"])?;
@@ -340,9 +140,9 @@ impl JsonDecoder {
                 let scope = scope.map(|scope| scope.name).unwrap_or_default();
                 let mut spans = document.elements(spans);
                 while let Some(span) = spans.next()? {
-                    let place = SourcePos::Offset(span.offset);
+                    let pos = SourcePos::Offset(span.offset);
                     let Some(span) = span.parse::<JsonSpan<'_>>(&mut out.batch.batch.losses) else { continue };
-                    self.span(&span, service, &scope, place, out.batch);
+                    self.span(&span, &resource, &scope, pos, out.batch);
                     if self.layout.is_full(out.budget()) {
                         self.layout.flush(out)?;
                     }
@@ -352,16 +152,44 @@ impl JsonDecoder {
         Ok(())
     }
 
-    fn service(&mut self, resource: Option<&Resource<'_>>, batch: &mut BatchBuilder) -> u32 {
-        let attributes = resource.map_or(&[][..], |resource| &resource.attributes);
-        let named = attributes.iter().find(|attribute| attribute.key == "service.name");
-        let name = named.and_then(|attribute| attribute.value.as_ref()?.string_value.as_deref());
-        self.layout.service(name.unwrap_or("unknown service"), batch)
+    /// Adds the service of a resource, and writes its other attributes. A value that is none is shown as its text.
+    fn resource(&mut self, resource: Option<&RawValue>, pos: SourcePos, batch: &mut BatchBuilder) -> SpanResource {
+        let resource = resource.map(|resource| serde_json::from_str::<Option<Resource<'_>>>(resource.get()));
+        let resource = resource.unwrap_or(Ok(None)).unwrap_or_else(|_| {
+            batch.lose(Loss::BadRecord, pos);
+            None
+        });
+        let mut texts = ServiceTexts::default();
+        self.attributes.begin();
+        for ResourceAttribute { key, value } in resource.iter().flat_map(|resource| &resource.attributes) {
+            let key = key.as_bytes();
+            let Some(text) = value.map(RawValue::get) else { continue };
+            let value = serde_json::from_str::<JsonAnyValue<'_>>(text);
+            if let Some(named) = texts.get_mut(key)
+                && let Ok(JsonAnyValue { string_value: Some(text), .. }) = &value
+            {
+                named.clone_from(text);
+            }
+            if key != SERVICE_NAME {
+                match value {
+                    Ok(value) => self.attributes.value(key, &value),
+                    Err(_) => self.attributes.text(key, text.trim_matches('"')),
+                }
+            }
+        }
+        texts.add(&self.attributes.finish(), &mut self.layout, batch)
     }
 
-    fn span(&mut self, span: &JsonSpan<'_>, service: u32, scope: &str, place: SourcePos, batch: &mut BatchBuilder) {
+    fn span(
+        &mut self,
+        span: &JsonSpan<'_>,
+        resource: &SpanResource,
+        scope: &str,
+        pos: SourcePos,
+        batch: &mut BatchBuilder,
+    ) {
         let time = |time: Option<&RawValue>| TimeUnit::Nanoseconds.nanos(time?).ok();
-        let Some(start_ns) = time(span.start_time_unix_nano) else { return batch.lose(Loss::BadTime, place) };
+        let Some(start_ns) = time(span.start_time_unix_nano) else { return batch.lose(Loss::BadTime, pos) };
         let (trace_id, own_id) = (id_text(&span.trace_id, TRACE_BYTES), id_text(&span.span_id, SPAN_BYTES));
         let parent = span.parent_span_id.as_deref().map(|parent| id_text(parent, SPAN_BYTES));
         let parent = parent.filter(|parent| parent.bytes().any(|byte| byte != b'0'));
@@ -386,7 +214,7 @@ impl JsonDecoder {
         let mut points = Vec::with_capacity(span.events.len());
         for event in &span.events {
             let Some(ts_ns) = time(event.time_unix_nano) else {
-                batch.lose(Loss::BadTime, place);
+                batch.lose(Loss::BadTime, pos);
                 continue;
             };
             self.attributes.begin();
@@ -395,6 +223,8 @@ impl JsonDecoder {
             }
             points.push(Point { ts_ns, name: event.name.as_bytes().into(), args: self.attributes.finish() });
         }
+        count_dropped(span.dropped_count(), pos, batch);
+        let SpanResource { service, attributes: resource } = resource.clone();
         let id_of = |id: &str| span_id(trace_id.as_bytes(), id.as_bytes());
         self.layout.push(ServiceSpan {
             start_ns,
@@ -404,8 +234,9 @@ impl JsonDecoder {
             service,
             name: span.name.as_bytes().into(),
             args,
+            resource,
             points,
-            pos: place,
+            pos,
         });
     }
 }

@@ -7,10 +7,12 @@
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};
+use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use xxhash_rust::xxh3::xxh3_64;
 
+use super::services::{ServiceKey, ServiceNames};
 use crate::base::budget::Budget;
 use crate::base::budget_shares::BudgetShare;
 use crate::formats::ReadError;
@@ -38,6 +40,8 @@ pub(crate) struct ServiceSpan {
     pub(crate) name: Box<[u8]>,
     /// Attributes, as a JSON object.
     pub(crate) args: Box<str>,
+    /// Attributes of the resource, as a JSON object; shared by the spans of a request.
+    pub(crate) resource: Option<Arc<str>>,
     pub(crate) points: Vec<Point>,
     pub(crate) pos: SourcePos,
 }
@@ -54,7 +58,7 @@ impl ServiceSpan {
     }
 }
 
-/// A span event.
+/// An event of a span: a time with a name.
 #[derive(Debug)]
 pub(crate) struct Point {
     pub(crate) ts_ns: i64,
@@ -75,11 +79,13 @@ pub(crate) struct Layout {
     shared: Vec<usize>,
     bytes: usize,
     services: Vec<Service>,
-    service_index: FxHashMap<Box<str>, u32>,
+    names: ServiceNames,
 }
 
 #[derive(Debug, Default)]
 struct Service {
+    /// Attributes of its last resource, which rarely change.
+    resource: Option<Arc<str>>,
     rows: Vec<SpanRow>,
     /// Rows with open spans, by the time at which they become free.
     busy: BinaryHeap<Reverse<(i64, usize)>>,
@@ -97,18 +103,33 @@ struct SpanRow {
 impl Layout {
     /// Returns the index of a service, adding it as a process if needed.
     pub(crate) fn service(&mut self, name: &str, batch: &mut BatchBuilder) -> u32 {
-        if let Some(&index) = self.service_index.get(name) {
-            return index;
-        }
-        let index = self.services.len() as u32;
-        self.services.push(Service::default());
-        self.service_index.insert(name.into(), index);
-        if index == 0 {
+        self.service_of(ServiceKey { name, ..ServiceKey::default() }, batch)
+    }
+
+    /// Like [`Self::service`], for one of several services with a name.
+    pub(crate) fn service_of(&mut self, key: ServiceKey<'_>, batch: &mut BatchBuilder) -> u32 {
+        let metadata = &mut batch.batch.metadata;
+        if self.services.is_empty() {
             // All times are UTC.
-            batch.batch.metadata.push(Metadata::Utc { offset_ns: 0 });
+            metadata.push(Metadata::Utc { offset_ns: 0 });
         }
-        batch.batch.metadata.push(Metadata::ProcessName { pid: pid(index), name: name.into() });
+        let index = self.names.index(key, |index, title| {
+            metadata.push(Metadata::ProcessName { pid: pid(index), name: title.into() });
+        });
+        if index as usize == self.services.len() {
+            self.services.push(Service::default());
+        }
         index
+    }
+
+    /// Returns the attributes of a resource to be shared by its spans; `None` without any.
+    pub(crate) fn resource(&mut self, service: u32, attributes: &str) -> Option<Arc<str>> {
+        let last = &mut self.services[service as usize].resource;
+        if last.as_deref() != Some(attributes) && !attributes.is_empty() {
+            self.bytes += attributes.len();
+            *last = Some(attributes.into());
+        }
+        last.clone().filter(|_| !attributes.is_empty())
     }
 
     /// Adds a span to the next layout.
@@ -152,11 +173,12 @@ impl Layout {
         self.bytes = 0;
         self.join_halves(&mut spans);
         spans.sort_by_key(|span| (span.start_ns, Reverse(span.row_end_ns())));
+        let mut args = String::new();
         // Row and start of each laid-out span, for its children.
-        let mut placed: FxHashMap<u64, (u32, usize, i64)> = FxHashMap::default();
+        let mut rows: FxHashMap<u64, (u32, usize, i64)> = FxHashMap::default();
         for span in &spans {
             let end_ns = span.row_end_ns();
-            let parent_span = span.parent.and_then(|parent| placed.get(&parent).copied());
+            let parent_span = span.parent.and_then(|parent| rows.get(&parent).copied());
             let service = &mut self.services[span.service as usize];
             let below = parent_span.filter(|&(parent_service, row, _)| {
                 parent_service == span.service && service.rows[row].has_room_below(span.parent, span.start_ns, end_ns)
@@ -171,8 +193,8 @@ impl Layout {
                 out.batch.batch.metadata.push(Metadata::ThreadName { pid, tid, name: ROW_NAME.into() });
             }
             service.rows[row].open.push((span.id, end_ns));
-            placed.insert(span.id, (span.service, row, span.start_ns));
-            emit(out.batch, span, row);
+            rows.insert(span.id, (span.service, row, span.start_ns));
+            emit(out.batch, span, row, &mut args);
             if let Some((parent_service, parent_row, parent_start_ns)) = parent_span.filter(|_| below.is_none()) {
                 arrow(out.batch, span, (parent_service, parent_row, parent_start_ns), row);
             }
@@ -219,9 +241,12 @@ impl Service {
 
     /// Closes all spans, since the next layout may start earlier.
     fn close_all(&mut self) {
+        self.resource = None;
         self.free.clear();
         self.busy = self.rows.iter().zip(0..).map(|(row, index)| Reverse((row.last_end_ns, index))).collect();
-        self.rows.iter_mut().for_each(|row| row.open.clear());
+        // There may be a million services, each with a row.
+        self.rows.iter_mut().for_each(|row| row.open = Vec::new());
+        self.rows.shrink_to_fit();
     }
 }
 
@@ -238,19 +263,30 @@ fn key(service: u32, row: usize) -> TrackKey {
     TrackKey::thread(pid(service), tid)
 }
 
-fn emit(batch: &mut BatchBuilder, span: &ServiceSpan, row: usize) {
-    let place = span.pos;
-    let (track, name) = (batch.track_with(&key(span.service, row)), batch.name(&span.name, None, place));
-    let detail = batch.batch.chunk.details.push(&Detail { args_json: &span.args, ..Detail::default() });
+/// Emits a span and its events. `args` is a buffer for its arguments.
+fn emit(batch: &mut BatchBuilder, span: &ServiceSpan, row: usize, args: &mut String) {
+    let pos = span.pos;
+    let (track, name) = (batch.track_with(&key(span.service, row)), batch.name(&span.name, None, pos));
+    let args_json = match &span.resource {
+        Some(resource) => {
+            args.clear();
+            args.push_str(span.args.strip_suffix('}').unwrap_or(&span.args));
+            args.push_str(if args.is_empty() { "{" } else { "," });
+            args.extend(["\"resource\":", resource, "}"]);
+            &**args
+        }
+        None => &span.args,
+    };
+    let detail = batch.batch.chunk.details.push(&Detail { args_json, ..Detail::default() });
     let mut event = Event { detail, ..bare(span.start_ns, EventKind::Complete, track, name) };
     match span.end_ns.checked_sub(span.start_ns) {
         _ if span.is_unfinished() => event.flags = EventFlags::UNFINISHED,
         Some(dur_ns) if dur_ns >= 0 => event.value = dur_ns.unsigned_abs(),
-        _ => batch.lose(Loss::NegativeDuration, place),
+        _ => batch.lose(Loss::NegativeDuration, pos),
     }
     batch.push(event);
     for point in &span.points {
-        let name = batch.name(&point.name, None, place);
+        let name = batch.name(&point.name, None, pos);
         let detail = batch.batch.chunk.details.push(&Detail { args_json: &point.args, ..Detail::default() });
         batch.push(Event { detail, ..bare(point.ts_ns, EventKind::Instant, track, name) });
     }

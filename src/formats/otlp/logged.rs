@@ -3,13 +3,14 @@
 //! `ResourceSpans`. Other lines are only counted.
 
 use memchr::memmem;
-use serde::Deserialize;
 
-use super::json_request::{JsonDecoder, Request, WITHOUT_SPANS};
+use super::json_request::{JsonDecoder, WITHOUT_SPANS};
 use crate::formats::ReadError;
 use crate::formats::input::lines::{LineParser, Output, TextLine};
 use crate::formats::input::source::HEAD_BYTES;
 use crate::formats::json::outline::Outline;
+use crate::formats::json::scan::Scanner;
+use crate::formats::json::text::line_loss;
 use crate::formats::output::batch::BatchBuilder;
 use crate::model::Loss;
 
@@ -56,11 +57,10 @@ impl LineParser for LoggedRequests {
             return batch.batch.losses.add_many(Loss::IgnoredMetadata, line.pos(), u64::from(is_other));
         };
         // A logger may write more after the request.
-        match Request::deserialize(&mut serde_json::Deserializer::from_slice(text)) {
-            Ok(request) if request.has_spans() || request.has_others() => {
-                self.decoder.take_request(&request, line.pos(), batch);
-            }
-            Err(_) if is_request(text) => batch.lose(line.loss(), line.pos()),
+        let text = Scanner::new(text, 0).value(0).map_or(text, |value| value.text);
+        match self.decoder.take_text(text, line.pos(), batch) {
+            Some(true) => {}
+            None if is_request(text) => batch.lose(line_loss(&TextLine { bytes: text, ..line }), line.pos()),
             _ => batch.lose(Loss::IgnoredMetadata, line.pos()),
         }
     }

@@ -3,20 +3,23 @@
 //! These spans have no threads, and arrive in order of their ends. Each service becomes a process, and `layout`
 //! arranges its spans in rows. A span goes below its parent if it fits there, else on the first free row, with a flow
 //! from its parent. `json` and `proto` read files of requests, `sized` requests with their sizes, and `logged` requests
-//! in the log of a program; `json_request` and `proto_request` decode them. `console` reads the output of console
-//! exporters. `attributes` writes span attributes, and `received` concatenates requests received over HTTP.
+//! in the log of a program; `json_request`, with its `json_messages`, and `proto_request` decode them. `console` reads
+//! the output of console exporters. `attributes` writes attributes, `services` names processes, and `received`
+//! concatenates requests received over HTTP.
 
 mod attributes;
 mod console;
 pub(crate) mod fields;
 mod ids;
 pub(crate) mod json;
+mod json_messages;
 mod json_request;
 pub(crate) mod layout;
 mod logged;
 pub(crate) mod proto;
 mod proto_request;
 pub(crate) mod received;
+mod services;
 mod sized;
 
 #[cfg(test)]

@@ -72,11 +72,7 @@ impl StreamReader for Protobuf {
             if head.is_empty() {
                 break;
             }
-            let field = FieldHead::decode(head).and_then(|field| match usize::try_from(field.content_bytes) {
-                Ok(len) if len <= RESOURCE_BYTES_MAX => Ok((field, len)),
-                _ => Err(Loss::BadRecord),
-            });
-            let (field, len) = match field {
+            let field = match FieldHead::decode(head) {
                 Ok(field) => field,
                 Err(loss) => {
                     // The format has no markers by which the reader could resynchronise.
@@ -85,6 +81,13 @@ impl StreamReader for Protobuf {
                 }
             };
             input.skip(field.head_bytes)?;
+            let len = usize::try_from(field.content_bytes).ok().filter(|&len| len <= RESOURCE_BYTES_MAX);
+            let Some(len) = len else {
+                // A length beyond the end of the file is damage.
+                let is_whole = input.skip(field.content_bytes)?;
+                batch.lose(if is_whole { Loss::OverLimit } else { Loss::BadRecord }, pos);
+                continue;
+            };
             let bytes = input.peek(len)?;
             let (taken, is_cut) = (bytes.len() as u64, bytes.len() < len);
             if field.tag == bytes_tag(request::RESOURCE_SPANS) {

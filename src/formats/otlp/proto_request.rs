@@ -1,7 +1,8 @@
 //! A `ResourceSpans` message, and its spans. Metrics and log records in their place are skipped.
 
 use super::attributes::{
-    Attributes, SpanTexts, WriteJson, kind_name, status_name, write_double, write_link, write_list, write_object,
+    Attributes, SERVICE_NAME, ServiceTexts, SpanResource, SpanTexts, WriteJson, count_dropped, kind_name, status_name,
+    write_double, write_link, write_list, write_object,
 };
 use super::fields::{
     any_value, array_value, event, key_value, kvlist, link, log_record, metric, resource, resource_spans, scope,
@@ -25,7 +26,7 @@ pub(super) fn is_attribute_key(key: &[u8]) -> bool {
     key.len() > 2 && key.iter().all(|&byte| byte.is_ascii_alphanumeric() || b"._-/".contains(&byte))
 }
 
-/// An encoded attribute value.
+/// An encoded attribute value, nested in `depth` others.
 #[derive(Clone, Copy)]
 struct ProtoAnyValue<'a> {
     bytes: &'a [u8],
@@ -113,24 +114,28 @@ impl ProtoDecoder {
     pub(super) fn resource_spans(
         &mut self,
         bytes: &[u8],
-        place: SourcePos,
+        pos: SourcePos,
         layout: &mut Layout,
         batch: &mut BatchBuilder,
     ) {
-        let mut name = String::from("unknown service");
+        let mut texts = ServiceTexts::default();
+        self.attributes.begin();
         let mut fields = Fields::new(bytes);
         for field in fields.by_ref().filter(|field| field.number == resource_spans::RESOURCE) {
             for attribute in Fields::new(field.value.bytes()).filter(|field| field.number == resource::ATTRIBUTES) {
                 let (key, value) = key_value(attribute.value.bytes(), 0);
-                if key == b"service.name"
+                if let Some(named) = texts.get_mut(key)
                     && let Some(text) = Fields::new(value.bytes).find(|field| field.number == any_value::STRING_VALUE)
                 {
-                    name = String::from_utf8_lossy(text.value.bytes()).into_owned();
+                    *named = String::from_utf8_lossy(text.value.bytes()).into_owned();
+                }
+                if key != SERVICE_NAME {
+                    self.attributes.value(key, &value);
                 }
             }
         }
         let is_broken = fields.is_broken();
-        let service = layout.service(&name, batch);
+        let resource = texts.add(&self.attributes.finish(), layout, batch);
         for of_scope in Fields::new(bytes).filter(|field| field.number == resource_spans::SCOPE_SPANS) {
             let bytes = of_scope.value.bytes();
             let named = Fields::new(bytes).find(|field| field.number == scope_spans::SCOPE);
@@ -140,19 +145,19 @@ impl ProtoDecoder {
             let mut fields = Fields::new(bytes);
             for span in fields.by_ref().filter(|field| field.number == scope_spans::SPANS) {
                 let scope = scope.as_deref().unwrap_or_default();
-                match self.span(span.value.bytes(), service, scope, place, batch) {
+                match self.span(span.value.bytes(), &resource, scope, pos, batch) {
                     Ok(span) => layout.push(span),
-                    Err(Some(loss)) => batch.lose(loss, place),
+                    Err(Some(loss)) => batch.lose(loss, pos),
                     // Metrics and logs are skipped.
                     Err(None) => {}
                 }
             }
             if fields.is_broken() {
-                batch.lose(Loss::BadRecord, place);
+                batch.lose(Loss::BadRecord, pos);
             }
         }
         if is_broken {
-            batch.lose(Loss::BadRecord, place);
+            batch.lose(Loss::BadRecord, pos);
         }
     }
 
@@ -160,13 +165,13 @@ impl ProtoDecoder {
     fn span(
         &mut self,
         bytes: &[u8],
-        service: u32,
+        resource: &SpanResource,
         scope: &str,
-        place: SourcePos,
+        pos: SourcePos,
         batch: &mut BatchBuilder,
     ) -> Result<ServiceSpan, Option<Loss>> {
         let (mut trace, mut id, mut parent, mut name) = (&b""[..], &b""[..], &b""[..], &b""[..]);
-        let (mut kind, mut start, mut end, mut status) = (0, None, 0, &b""[..]);
+        let (mut kind, mut start, mut end, mut status, mut dropped) = (0, None, 0, &b""[..], 0_u64);
         let mut fields = Fields::new(bytes);
         for field in fields.by_ref() {
             match (field.number, field.value) {
@@ -178,6 +183,10 @@ impl ProtoDecoder {
                 (span::START_TIME_UNIX_NANO, ProtoValue::Fixed64(ns)) => start = Some(ns),
                 (span::END_TIME_UNIX_NANO, ProtoValue::Fixed64(ns)) => end = ns,
                 (span::STATUS, ProtoValue::Bytes(bytes)) => status = bytes,
+                (
+                    span::DROPPED_ATTRIBUTES_COUNT | span::DROPPED_EVENTS_COUNT | span::DROPPED_LINKS_COUNT,
+                    ProtoValue::Varint(count),
+                ) => dropped = dropped.saturating_add(count),
                 _ => {}
             }
         }
@@ -216,12 +225,26 @@ impl ProtoDecoder {
         }
         let links: Vec<_> = Fields::new(bytes).filter(|field| field.number == span::LINKS).collect();
         if !links.is_empty() {
+            for field in links.iter().flat_map(|link| Fields::new(link.value.bytes())) {
+                if field.number == link::DROPPED_ATTRIBUTES_COUNT {
+                    dropped = dropped.saturating_add(field.value.number());
+                }
+            }
             let links = links.iter().map(|link| ProtoLink(link.value.bytes())).collect();
             self.attributes.value(b"links", &ProtoLinks(links));
         }
         let args = self.attributes.finish();
+        let points = self.points(bytes, &mut dropped, pos, batch);
+        count_dropped(dropped, pos, batch);
+        let (id, parent) = (span_id(trace, id), parent.map(|parent| span_id(trace, parent)));
+        let SpanResource { service, attributes: resource } = resource.clone();
+        Ok(ServiceSpan { start_ns, end_ns, id, parent, service, name: name.into(), args, resource, points, pos })
+    }
+
+    /// Decodes the events of a span, and adds the attributes that they lack to `dropped`.
+    fn points(&mut self, span: &[u8], dropped: &mut u64, pos: SourcePos, batch: &mut BatchBuilder) -> Vec<Point> {
         let mut points = Vec::new();
-        for event in Fields::new(bytes).filter(|field| field.number == span::EVENTS) {
+        for event in Fields::new(span).filter(|field| field.number == span::EVENTS) {
             let (mut ts, mut name) = (None, &b""[..]);
             self.attributes.begin();
             for field in Fields::new(event.value.bytes()) {
@@ -232,17 +255,17 @@ impl ProtoDecoder {
                         let (key, value) = key_value(field.value.bytes(), 0);
                         self.attributes.value(key, &value);
                     }
+                    event::DROPPED_ATTRIBUTES_COUNT => *dropped = dropped.saturating_add(field.value.number()),
                     _ => {}
                 }
             }
             let args = self.attributes.finish();
             match ts {
                 Some(ts_ns) => points.push(Point { ts_ns, name: name.into(), args }),
-                None => batch.lose(Loss::BadTime, place),
+                None => batch.lose(Loss::BadTime, pos),
             }
         }
-        let (id, parent) = (span_id(trace, id), parent.map(|parent| span_id(trace, parent)));
-        Ok(ServiceSpan { start_ns, end_ns, id, parent, service, name: name.into(), args, points, pos: place })
+        points
     }
 }
 

@@ -6,7 +6,7 @@
 use std::io::Read as _;
 
 use super::fields::{key_value, request, resource, resource_spans};
-use super::json_request::{JsonDecoder, Request, is_json_request, no_spans};
+use super::json_request::{JsonDecoder, is_json_request, no_spans};
 use super::proto_request::{ProtoDecoder, RESOURCE_BYTES_MAX, is_attribute_key};
 use crate::formats::input::byte_reader::ByteReader;
 use crate::formats::input::lengths::saturating_len;
@@ -201,21 +201,20 @@ impl SizedDecoder {
         MessageFit::Fits
     }
 
-    fn request(&mut self, bytes: &[u8], is_whole: bool, place: SourcePos, batch: &mut BatchBuilder) {
+    fn request(&mut self, bytes: &[u8], is_whole: bool, pos: SourcePos, batch: &mut BatchBuilder) {
         // White space before the bracket is not skipped: a line break is the first byte of a protobuf request.
         let is_sound = if bytes.starts_with(b"{") {
-            let request = serde_json::from_slice::<Request<'_>>(bytes);
-            request.map(|request| self.json.take_request(&request, place, batch)).is_ok()
+            self.json.take_text(bytes, pos, batch).is_some()
         } else {
             let (mut fields, mut resources) = (Fields::new(bytes), 0);
             for field in fields.by_ref().filter(|field| field.number == request::RESOURCE_SPANS) {
-                self.proto.resource_spans(field.value.bytes(), place, &mut self.json.layout, batch);
+                self.proto.resource_spans(field.value.bytes(), pos, &mut self.json.layout, batch);
                 resources += 1;
             }
             !fields.is_broken() && (resources > 0 || bytes.is_empty())
         };
         if is_whole && !is_sound {
-            batch.lose(Loss::BadRecord, place);
+            batch.lose(Loss::BadRecord, pos);
         }
     }
 

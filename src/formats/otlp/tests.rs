@@ -1,6 +1,7 @@
 //! Tests of both encodings, on a recording of a collector and on generated requests.
 
 mod logged;
+mod odd_requests;
 mod sized;
 
 use proptest::prelude::*;
@@ -173,6 +174,10 @@ fn unknown_fields_between_resources_are_skipped_and_counted() {
         let reading = read_bytes(&[first.clone(), damage, second.clone()].concat()).expect("a capture");
         assert_eq!((sorted_spans(&reading).len(), reading.lost()), (1, vec![(Loss::BadRecord, 1)]));
     }
+    // A message beyond the limit costs only itself.
+    let long = field(1, &vec![0; 65 << 20]);
+    let reading = read_bytes(&[first.clone(), long, second].concat()).expect("a capture");
+    assert_eq!((&reading.events, reading.lost()), (&expected.events, vec![(Loss::OverLimit, 1)]));
     let cut = read_bytes(&[first, field(15, b"later")[..4].to_vec()].concat()).expect("a capture");
     assert_eq!(cut.lost(), [(Loss::Truncated, 1), (Loss::IgnoredPacket, 1)]);
 }

@@ -36,7 +36,7 @@ pub(super) struct ConsoleSpan {
     omitted: u64,
 }
 
-/// A span event.
+/// An event of a span: a time with a name.
 struct ConsoleEvent {
     ts_ns: i64,
     name: String,
@@ -256,6 +256,7 @@ impl ConsoleSpan {
             service,
             name: self.name.as_bytes().into(),
             args,
+            resource: None,
             points,
             pos,
         });
