@@ -10,6 +10,8 @@ mod perf_trace;
 mod threads;
 mod unfinished;
 
+use std::path::Path;
+
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
@@ -65,8 +67,16 @@ pub(crate) fn looks_like_strace_without_times(head: &[u8]) -> bool {
 
 /// Creates a reader for `strace` output.
 fn open(source: Source) -> Reader {
-    let threads = LineThreads::with_main(main_id(source.head()));
+    let main_id = main_id(source.head()).or_else(|| id_of_file(source.path()));
+    let threads = LineThreads::with_main(main_id);
     crate::formats::input::lines::open(source, Strace { threads, ..Strace::default() })
+}
+
+/// Returns the thread id at the end of the name of a file: `strace -ff` writes a file for each thread, whose lines have
+/// no ids.
+fn id_of_file(path: &Path) -> Option<i64> {
+    let end = path.extension()?.to_str()?;
+    if end.bytes().all(|byte| byte.is_ascii_digit()) { end.parse().ok().filter(|&id| id > 0) } else { None }
 }
 
 /// Reads the head of a file for the id of its main thread, so that the number of its row does not depend on batches.
@@ -82,6 +92,7 @@ fn main_id(head: &[u8]) -> Option<i64> {
 struct Strace {
     /// Unfinished calls by thread, outermost first. `ltrace -S` nests system calls in the library calls that make them.
     waiting: FxHashMap<i64, SmallVec<[UnfinishedCall; 1]>>,
+    waiting_args_bytes: usize,
     /// The call that the last line cut.
     cut: Option<CutCall>,
     clock: LineClock,
@@ -122,6 +133,9 @@ impl LineParser for Strace {
             return if line.has_end { self.frames.push(frame) } else { batch.lose(Loss::Truncated, pos) };
         }
         self.stack(batch);
+        if let Some(count) = perf_trace::lost_events(line.bytes) {
+            return batch.batch.losses.add_many(Loss::RecorderLost, pos, count);
+        }
         match parse_record(line.bytes) {
             Some(record) => self.record(&record, line, batch),
             None => self.continuation(line, batch),
@@ -156,7 +170,7 @@ struct CompleteCall<'a> {
 }
 
 impl Strace {
-    /// Handles a line without a time: the rest of a cut call, the summary table of `-C`, or damage.
+    /// Handles a line without a time: the rest of a cut call, a summary table, or damage.
     fn continuation(&mut self, line: TextLine<'_>, batch: &mut BatchBuilder) {
         let pos = line.pos();
         if self.cut.is_some()
@@ -165,8 +179,10 @@ impl Strace {
             self.attach(line.bytes);
             return self.continue_cut(batch, rest, pos);
         }
-        let begins_table = line.bytes.trim_ascii_start().starts_with(b"% time ");
-        self.is_in_table = begins_table || self.is_in_table && is_of_table(line.bytes);
+        let is_strace_table = line.bytes.trim_ascii_start().starts_with(b"% time ");
+        let begins_table = is_strace_table || perf_trace::begins_summary(line.bytes);
+        let is_of_table = || is_of_table(line.bytes) || perf_trace::is_of_summary(line.bytes);
+        self.is_in_table = begins_table || self.is_in_table && is_of_table();
         match (begins_table, self.is_in_table) {
             (false, true) => {}
             (true, _) => batch.lose(Loss::IgnoredMetadata, pos),

@@ -45,6 +45,24 @@ pub(super) fn record(line: &[u8]) -> Option<StraceRecord<'_>> {
     Some(StraceRecord { tid, comm, ns: ns.unwrap_or(0), clock: StraceClock::Machine, what })
 }
 
+/// Returns the number of events that `perf trace` says it lost, as in `LOST 5 events!`.
+pub(super) fn lost_events(line: &[u8]) -> Option<u64> {
+    let count = line.trim_ascii().strip_prefix(b"LOST ")?.strip_suffix(b" events!")?;
+    std::str::from_utf8(count).ok()?.parse().ok()
+}
+
+/// Returns whether this is the heading of the summary that `perf trace -S` prints after the calls.
+pub(super) fn begins_summary(line: &[u8]) -> bool {
+    line.trim_ascii() == b"Summary of events:"
+}
+
+/// Returns whether a line may belong to the summary: a thread or a call with its share, or a heading of their columns.
+pub(super) fn is_of_summary(line: &[u8]) -> bool {
+    let line = line.trim_ascii();
+    let begins = |text: &[u8]| line.starts_with(text);
+    line.ends_with(b"%") || begins(b"syscall  ") || begins(b"(msec)") || begins(b"------")
+}
+
 /// Returns whether this is a tracepoint or a probe, `group:event(fields)`; versions before 4.20 write `group:event:`.
 fn is_tracepoint(call: &[u8]) -> bool {
     let is_of_name = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_' || *byte == b'-';
@@ -98,6 +116,7 @@ fn event(call: &[u8], dur_ns: Option<i64>) -> StraceEvent<'_> {
     }
     match StraceEvent::from_text(call) {
         StraceEvent::Call { name, args, result, .. } => StraceEvent::Call { name, args, result, dur_ns },
+        StraceEvent::Cut { .. } if !call.ends_with(b")") => StraceEvent::Unknown,
         // Page faults and tracepoints.
         _ if !call.is_empty() => StraceEvent::Note(call),
         _ => StraceEvent::Unknown,
@@ -108,6 +127,23 @@ fn event(call: &[u8], dur_ns: Option<i64>) -> StraceEvent<'_> {
 mod tests {
     use crate::formats::testing::{format_of, read};
     use crate::model::{EventKind, Id, Loss};
+
+    #[test]
+    fn the_summary_after_the_calls_is_no_damage_and_a_cut_call_no_instant() {
+        let calls = "     0.055 ( 0.017 ms): fib/12 read(fd: 3)                = 5\n     0.100 (         ): fib/12 exit_group() = ?\n";
+        let summary = "\n\n Summary of events:\n\n fib (12), 2 events, 30.7%\n\n   syscall            calls  errors  total       min       avg       max       stddev\n                                     (msec)    (msec)    (msec)    (msec)        (%)\n   --------------- --------  ------ -------- --------- --------- ---------     ------\n   read                   1      0     0.017     0.017     0.017     0.017      0.00%\n\n\n";
+        let reading = read(&format!("{calls}{summary}"));
+        assert_eq!((reading.events.len(), reading.lost()), (2, vec![(Loss::IgnoredMetadata, 1)]));
+        // Rows without the heading are damage.
+        let reading = read(&format!("{calls}{}", &summary[40..]));
+        assert!(
+            reading.lost().iter().any(|&(loss, count)| loss == Loss::BadRecord && count > 1),
+            "{:?}",
+            reading.lost()
+        );
+        let reading = read(&format!("{calls}    55.054 (         ): fib/12 clock_nanosleep(rqtp: 0x7ff21c89ae90"));
+        assert_eq!((reading.events.len(), reading.lost()), (2, vec![(Loss::Truncated, 1)]));
+    }
 
     #[test]
     fn tracepoints_that_perf_trace_prints_without_system_calls_have_no_column_of_durations() {

@@ -223,6 +223,7 @@ fn calls_that_perf_trace_prints_are_spans_from_the_times_before_them() {
          \x20                                      brk (/lib/ld.so)\n                                       main (/bin/w)\n\
          \x20    0.100 (         ): my prog/7 nanosleep(rqtp: 0x7f                                          ) ...\n\
          \x20    0.120 ( 0.002 ms): sh/8 close(fd: 3)                                                      = -1 EBADF (Bad)\n\
+         LOST 5 events!\n\
          \x20    0.300 ( 0.200 ms): my prog/7  ... [continued]: nanosleep())                                 = 0\n\
          \x20    0.400 ( 0.000 ms): sh/8 minfault [elf_load+0x28a] => 0x5574 (?k)\n",
     );
@@ -239,7 +240,7 @@ fn calls_that_perf_trace_prints_are_spans_from_the_times_before_them() {
     assert_eq!((sample.ts_ns, &*sample.stack), (55_000, &["main".to_owned(), "brk".to_owned()][..]));
     let close = reading.events.iter().find(|event| event.name == "close").expect("a call");
     assert_eq!((&close.track.tid, &*close.args), (&Id::Number(8), r#"{"args":"fd: 3","ret":"-1 EBADF (Bad)"}"#));
-    assert_eq!(reading.lost(), [(Loss::IgnoredMetadata, 1)]);
+    assert_eq!(reading.lost(), [(Loss::IgnoredMetadata, 1), (Loss::RecorderLost, 5)]);
 }
 
 #[test]

@@ -6,7 +6,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::line::{StraceEvent, StraceRecord, number};
 use crate::formats::input::text::split_word;
-use crate::formats::output::batch::{BatchBuilder, text};
+use crate::formats::linux::thread_table::{TaskName, short_name};
+use crate::formats::output::batch::{BatchBuilder, label};
 use crate::model::{Id, Metadata, SourcePos, TrackKey};
 
 /// Number of the main thread while its id is unknown; no thread has it.
@@ -25,8 +26,8 @@ pub(super) struct LineThreads {
     children: FxHashSet<i64>,
     /// Threads seen in lines that have not exited.
     running: FxHashSet<i64>,
-    /// Last known names.
-    names: FxHashMap<i64, Box<[u8]>>,
+    /// Last known name of each thread.
+    names: FxHashMap<i64, TaskName>,
 }
 
 impl LineThreads {
@@ -97,16 +98,17 @@ impl LineThreads {
     }
 
     /// Names a thread, unless the name is empty or known.
-    pub(super) fn name(&mut self, tid: i64, name: &[u8], batch: &mut BatchBuilder, place: SourcePos) {
-        if !name.is_empty() && self.names.get(&tid).is_none_or(|earlier_name| **earlier_name != *name) {
-            self.names.insert(tid, name.into());
-            self.push_name(tid, name, batch, place);
+    pub(super) fn name(&mut self, tid: i64, name: &[u8], batch: &mut BatchBuilder, pos: SourcePos) {
+        let short = short_name(name);
+        if !name.is_empty() && self.names.get(&tid).is_none_or(|earlier_name| **earlier_name != *short) {
+            self.names.insert(tid, short.into());
+            self.push_name(tid, name, batch, pos);
         }
     }
 
     /// Adds the name of a thread, with its id if the track does not have it.
-    fn push_name(&self, tid: i64, name: &[u8], batch: &mut BatchBuilder, place: SourcePos) {
-        let mut name = text(name, place, &mut batch.batch.losses);
+    fn push_name(&self, tid: i64, name: &[u8], batch: &mut BatchBuilder, pos: SourcePos) {
+        let mut name = label(name, pos, &mut batch.batch.losses);
         if let Some(id) = self.main_id.filter(|&id| tid == MAIN_TID && self.main_track_tid != id) {
             name = format!("{name} ({id})").into();
         }
@@ -135,11 +137,11 @@ impl LineThreads {
     }
 
     /// Sets the id of the main thread, whose track already has the number 0.
-    fn set_main(&mut self, id: i64, batch: &mut BatchBuilder, place: SourcePos) {
+    fn set_main(&mut self, id: i64, batch: &mut BatchBuilder, pos: SourcePos) {
         self.main_id = Some(id);
         self.children = FxHashSet::default();
-        let name = self.names.get(&MAIN_TID).cloned().unwrap_or_else(|| Box::from(&b"main"[..]));
-        self.push_name(MAIN_TID, &name, batch, place);
+        let name = self.names.get(&MAIN_TID).cloned().unwrap_or_else(|| TaskName::from_slice(b"main"));
+        self.push_name(MAIN_TID, &name, batch, pos);
     }
 }
 

@@ -17,6 +17,9 @@ pub(super) const CALLS_DEEP_MAX: usize = 64;
 /// Limit for the arguments of a call in several lines: each line copies those before it. A call has two or three lines.
 const ARGS_BYTES_MAX: usize = 64 << 10;
 
+/// Limit for the arguments of all unfinished calls together; a call has a few hundred bytes.
+const WAITING_ARGS_BYTES_MAX: usize = 16 << 20;
+
 #[derive(Debug)]
 pub(super) struct UnfinishedCall {
     pub(super) tid: i64,
@@ -61,15 +64,21 @@ pub(super) struct CutCall {
 }
 
 impl Strace {
-    /// Adds an unfinished call of a thread.
-    pub(super) fn wait(&mut self, batch: &mut BatchBuilder, tid: i64, call: UnfinishedCall) {
+    /// Adds an unfinished call of a thread. It waits without its arguments if those of others take all memory for them.
+    pub(super) fn wait(&mut self, batch: &mut BatchBuilder, tid: i64, mut call: UnfinishedCall) {
         if self.waiting.len() >= WAITING_MAX && !self.waiting.contains_key(&tid) {
             return batch.lose(Loss::OverLimit, call.pos);
         }
+        if self.waiting_args_bytes + call.args.len() > WAITING_ARGS_BYTES_MAX {
+            batch.lose(Loss::OverLimit, call.pos);
+            call.args = Box::default();
+        }
+        self.waiting_args_bytes += call.args.len();
         let calls = self.waiting.entry(tid).or_default();
         calls.push(call);
         if calls.len() > CALLS_DEEP_MAX {
             let outermost = calls.remove(0);
+            self.waiting_args_bytes -= outermost.args.len();
             self.endless(batch, &outermost);
         }
     }
@@ -89,6 +98,7 @@ impl Strace {
         if calls.is_empty() {
             self.waiting.remove(&tid);
         }
+        self.waiting_args_bytes -= call.args.len() + nested.iter().map(|nested| nested.args.len()).sum::<usize>();
         // Nested calls end with it at the latest, at an unknown time.
         for nested in nested {
             self.endless(batch, &nested);
@@ -101,6 +111,7 @@ impl Strace {
     pub(super) fn supersede(&mut self, batch: &mut BatchBuilder, leader: i64, tid: i64) {
         self.threads.exit(tid);
         for call in self.waiting.remove(&tid).unwrap_or_default() {
+            self.waiting_args_bytes -= call.args.len();
             self.wait(batch, leader, call);
         }
     }

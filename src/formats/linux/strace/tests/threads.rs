@@ -1,7 +1,7 @@
 //! Tests of the threads of lines: a main thread without an id, and programs that threads execute.
 
 use super::super::threads::MAIN_TID;
-use crate::formats::testing::{Reading, read, read_cut};
+use crate::formats::testing::{Reading, read, read_cut, read_path};
 use crate::model::{EventKind, Id, Loss, Metadata};
 
 /// Returns the threads of the calls of a name, in order of time.
@@ -105,4 +105,24 @@ fn a_program_that_a_thread_executes_goes_on_under_the_id_of_its_process() {
     // A message without the call, and a call without the message.
     let reading = read("7 1795166531.000001 +++ superseded by execve in pid 8 +++\n7 1795166531.000002 brk(0) = 0\n");
     assert_eq!(reading.lost(), []);
+}
+
+#[test]
+fn the_thread_of_a_file_per_thread_is_the_number_at_the_end_of_its_name() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let read_as = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, text).expect("written");
+        read_path(&path).expect("a capture")
+    };
+    let text = "1795166531.000000 execve(\"/usr/bin/sh\", [\"sh\"], 0x7f /* 1 var */) = 0 <0.000001>\n\
+                1795166531.000001 clone(child_stack=NULL, flags=SIGCHLD) = 31247 <0.000001>\n\
+                1795166531.000002 brk(NULL) = 0x5 <0.000001>\n1795166531.000003 +++ exited with 0 +++\n";
+    let reading = read_as("st.31246", text);
+    assert!(reading.events.iter().all(|event| event.track.tid == Id::Number(31246)), "{:?}", reading.events);
+    assert_eq!(names(&reading), [(Id::Number(31246), "sh".to_owned())]);
+    assert_eq!(threads_of(&read_as("st.txt", text), "brk"), [Id::Number(MAIN_TID)]);
+    // Ids in the lines count more than the name.
+    let with_ids: String = text.lines().flat_map(|line| ["7 ", line, "\n"]).collect();
+    assert_eq!(threads_of(&read_as("trace.2026", &with_ids), "brk"), [Id::Number(7)]);
 }
