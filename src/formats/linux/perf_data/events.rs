@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use super::counts::CounterValues;
 use super::header::PerfHeader;
+use super::lost::LostRecords;
 use super::maps::{FrameLocation, Maps};
 use super::modules::{FileIdentity, MappedFile};
 use super::raw_stacks::RawStacks;
-use super::rounds::{PerfRecord, lost};
+use super::rounds::PerfRecord;
 use super::wire::{Attr, PerfBytes, PerfSample, attr_type, kind};
 use rustc_hash::FxHashMap;
 
@@ -17,6 +18,7 @@ use crate::formats::linux::syscalls::{CallThread, SystemCall, ThreadCalls, end_o
 use crate::formats::output::args::ArgsWriter;
 use crate::formats::output::batch::{BatchBuilder, bare};
 use crate::model::args::Detail;
+use crate::model::sample_measure::unit_of_event;
 use crate::model::unwind::StackEnd;
 use crate::model::{BuildId, Event, EventKind, Id, Loss, Metadata, NameIdx, SourcePos, StackIdx, TrackIdx, TrackKey};
 
@@ -43,6 +45,7 @@ pub(super) struct PerfEventBuilder {
     frame_names: (u32, FxHashMap<(usize, u64), NameIdx>),
     scheduler: Scheduler,
     calls: ThreadCalls,
+    lost: LostRecords,
     args: ArgsWriter,
     raw_stacks: RawStacks,
 }
@@ -61,8 +64,9 @@ impl PerfEventBuilder {
         Self { raw_stacks: RawStacks::new(context), ..Self::default() }
     }
 
-    /// Ends the trace.
+    /// Ends the scheduler states, adds the modules to the metadata, and counts lost records, at the end of the trace.
     pub(super) fn finish(&mut self, batch: &mut BatchBuilder) {
+        self.lost.finish(batch);
         self.scheduler.finish(batch, SourcePos::Offset(0));
         let unwound = self.raw_stacks.modules().into_iter();
         batch.batch.metadata.extend(unwound.map(|module| Metadata::Unwound { module: Box::new(module) }));
@@ -71,25 +75,23 @@ impl PerfEventBuilder {
     }
 
     pub(super) fn add_record(&mut self, header: &PerfHeader, record: PerfRecord<'_>, batch: &mut BatchBuilder) {
-        let place = SourcePos::Offset(record.offset);
+        let pos = SourcePos::Offset(record.offset);
         let taken = match record.kind {
             kind::SAMPLE => {
                 let attr = header.attr(record.kind, record.body);
-                attr.and_then(|attr| self.sample(header, attr, record, place, batch))
+                attr.and_then(|attr| self.sample(header, attr, record, pos, batch))
             }
-            kind::MMAP | kind::MMAP2 => self.map(record, place, batch),
-            kind::COMM => self.name(record, place, batch),
-            kind::FORK => self.fork(record, place, batch),
-            kind::KSYMBOL => self.function(record.body, place, batch),
+            kind::MMAP | kind::MMAP2 => self.map(record, pos, batch),
+            kind::COMM => self.name(record, pos, batch),
+            kind::FORK => self.fork(record, pos, batch),
+            kind::KSYMBOL => self.function(record.body, pos, batch),
             kind => {
-                if let Some((loss, count)) = lost(kind, record.body) {
-                    batch.batch.losses.add_many(loss, place, count);
-                }
-                Some(())
+                let time_ns = || header.attr(kind, record.body)?.time(kind, record.body);
+                self.lost.add((kind, record.body), time_ns(), pos, batch)
             }
         };
         if taken.is_none() {
-            batch.lose(Loss::BadRecord, place);
+            batch.lose(Loss::BadRecord, pos);
         }
     }
 
@@ -127,14 +129,14 @@ impl PerfEventBuilder {
         Some(())
     }
 
-    fn name(&mut self, record: PerfRecord<'_>, place: SourcePos, batch: &mut BatchBuilder) -> Option<()> {
+    fn name(&mut self, record: PerfRecord<'_>, pos: SourcePos, batch: &mut BatchBuilder) -> Option<()> {
         let mut front = PerfBytes(record.body);
         let (pid, tid) = (front.i32()?, front.i32()?);
         self.scheduler.learn_process(batch, tid.into(), pid.into());
         if record.misc & EXEC != 0 {
             self.maps.forget(pid.into());
         }
-        let name = crate::formats::output::batch::text(front.text(), place, &mut batch.batch.losses);
+        let name = crate::formats::output::batch::label(front.text(), pos, &mut batch.batch.losses);
         self.remember_name(tid, (&*name).into());
         batch.batch.metadata.push(Metadata::KernelName { pid: number(pid), tid: number(tid), name });
         Some(())
@@ -187,7 +189,7 @@ impl PerfEventBuilder {
         header: &PerfHeader,
         attr: &Attr,
         record: PerfRecord<'_>,
-        place: SourcePos,
+        pos: SourcePos,
         batch: &mut BatchBuilder,
     ) -> Option<()> {
         let sample = PerfSample::read(attr, record.body)?;
@@ -196,37 +198,27 @@ impl PerfEventBuilder {
             self.scheduler.learn_process(batch, sample.tid, sample.pid);
         }
         let is_tracepoint = attr.kind == attr_type::TRACEPOINT;
-        let is_scheduling = is_tracepoint && self.scheduling(&attr.name, ts_ns, &sample, place, batch).is_some();
+        let is_scheduling = is_tracepoint && self.scheduling(attr, ts_ns, &sample, pos, batch).is_some();
         // A tracepoint without callers has itself as its only frame.
         let has_program = sample.program.is_some_and(|program| program.abi != 0);
         let has_stack = has_program || sample.addresses().nth(usize::from(is_tracepoint)).is_some();
         if is_scheduling && !has_stack {
             return Some(());
         }
-        let stack = self.stack(header, attr, &sample, place, batch);
+        let stack = self.stack(header, attr, &sample, pos, batch);
         let track = batch.track_with(&thread_key(sample.pid, sample.tid));
         if !is_tracepoint && !sample.counts.is_empty() {
             return self.counted_samples(header, attr, record.body, (ts_ns, track, stack), &sample, batch);
         }
-        self.args.clear();
         let tracepoint = header.tracepoints.get(attr.config).filter(|_| is_tracepoint);
-        if !is_tracepoint || is_scheduling {
-            self.args.text("event", attr.name.as_bytes());
-        }
-        match tracepoint.map(|tracepoint| tracepoint.write(sample.raw, &mut self.args)) {
-            None if is_tracepoint && !is_scheduling => batch.lose(Loss::IgnoredArguments, place),
-            Some(None) => batch.lose(Loss::BadRecord, place),
-            _ => {}
-        }
-        if let Some(period) = sample.period {
-            self.args.number("period", period);
-        }
-        if let Some(cpu) = sample.cpu {
-            self.args.number("cpu", cpu);
-        }
-        let detail = Detail { args_json: self.args.finish(), ..Detail::default() };
-        let detail = batch.batch.chunk.details.push(&detail);
         if is_tracepoint && !is_scheduling {
+            self.args.clear();
+            match tracepoint.map(|tracepoint| tracepoint.write(sample.raw, &mut self.args)) {
+                None => batch.lose(Loss::IgnoredArguments, pos),
+                Some(None) => batch.lose(Loss::BadRecord, pos),
+                Some(Some(())) => {}
+            }
+            let detail = finish_args(&mut self.args, sample.period, sample.cpu, batch);
             let name = attr.name.as_bytes();
             let call = SystemCall::from_tracepoint(name).or_else(|| {
                 // The number is the first field, after the 8 bytes common to all tracepoints.
@@ -235,16 +227,23 @@ impl PerfEventBuilder {
             });
             let thread = CallThread { ts_ns, tid: sample.tid, track };
             let event = match &call {
-                Some(call) => self.calls.event(batch, thread, call, place),
-                None => Some(bare(ts_ns, EventKind::Instant, track, batch.name(name, None, place))),
+                Some(call) => self.calls.event(batch, thread, call, pos),
+                None => Some(bare(ts_ns, EventKind::Instant, track, batch.name(name, None, pos))),
             };
             if let Some(event) = event {
                 batch.push(Event { detail, ..event });
             }
         }
         if !is_tracepoint || has_stack {
-            let value = u64::from(stack.0);
-            batch.push(Event { value, detail, ..bare(ts_ns, EventKind::Sample, track, NameIdx::EMPTY) });
+            begin_args(&mut self.args, attr);
+            // The fields of other tracepoints are those of their own event.
+            if let Some(tracepoint) = tracepoint.filter(|_| is_scheduling)
+                && tracepoint.write(sample.raw, &mut self.args).is_none()
+            {
+                batch.lose(Loss::BadRecord, pos);
+            }
+            let detail = finish_args(&mut self.args, sample.period, sample.cpu, batch);
+            batch.push_sample(ts_ns, track, stack, detail);
         }
         Some(())
     }
@@ -321,14 +320,8 @@ impl PerfEventBuilder {
         let counted = self.counters.count(attr.counts(), sample.counts, attr.id(kind::SAMPLE, body))?;
         for &(id, period) in counted {
             let event = header.by_id.get(&id).and_then(|&row| header.attrs.get(row)).unwrap_or(attr);
-            self.args.clear();
-            self.args.text("event", event.name.as_bytes());
-            self.args.number("period", period);
-            if let Some(cpu) = sample.cpu {
-                self.args.number("cpu", cpu);
-            }
-            let detail = Detail { args_json: self.args.finish(), ..Detail::default() };
-            let detail = batch.batch.chunk.details.push(&detail);
+            begin_args(&mut self.args, event);
+            let detail = finish_args(&mut self.args, Some(period), sample.cpu, batch);
             batch.push_sample(ts_ns, track, stack, detail);
         }
         Some(())
@@ -338,7 +331,7 @@ impl PerfEventBuilder {
     /// Returns `None` for others.
     fn scheduling(
         &mut self,
-        name: &str,
+        attr: &Attr,
         ts_ns: i64,
         sample: &PerfSample<'_>,
         pos: SourcePos,
@@ -350,9 +343,14 @@ impl PerfEventBuilder {
             let name = PerfBytes(front.bytes(16)?).text();
             Some(SchedulerTask { name, tid: front.i32()?.into(), priority: Some(front.i32()?.into()) })
         };
-        match name.strip_prefix("sched:")? {
+        match attr.name.strip_prefix("sched:")? {
             "sched_switch" => {
-                let (previous, next) = (task(8)?, task(40)?);
+                let (previous, mut next) = (task(8)?, task(40)?);
+                if attr.is_of_command && next.tid != 0 && self.scheduler.process(next.tid).is_none() {
+                    // No switch will end the run of a thread that is not recorded.
+                    batch.lose(Loss::UnrecordedRun, pos);
+                    next = SchedulerTask::default();
+                }
                 let state = PerfBytes(sample.raw.get(32..)?).u64()?;
                 let previous_state = Some(TaskState::from_bits(state, false));
                 let switch = Switch { ts_ns, cpu: sample.cpu?, previous: Some(previous), previous_state, next };
@@ -366,4 +364,24 @@ impl PerfEventBuilder {
         }
         Some(())
     }
+}
+
+/// Begins the arguments of a sample with its event, and the unit if the name of the event does not say it.
+fn begin_args(args: &mut ArgsWriter, attr: &Attr) {
+    args.clear();
+    args.text("event", attr.name.as_bytes());
+    if attr.unit() != unit_of_event(&attr.name) {
+        args.text("unit", attr.unit().as_bytes());
+    }
+}
+
+/// Adds the last arguments, and returns the index for [`Event::detail`].
+fn finish_args(args: &mut ArgsWriter, period: Option<u64>, cpu: Option<u64>, batch: &mut BatchBuilder) -> u32 {
+    if let Some(period) = period {
+        args.number("period", period);
+    }
+    if let Some(cpu) = cpu {
+        args.number("cpu", cpu);
+    }
+    batch.batch.chunk.details.push(&Detail { args_json: args.finish(), ..Detail::default() })
 }

@@ -86,7 +86,7 @@ impl Tracepoints {
     }
 }
 
-/// Reads a zero-terminated text.
+/// Reads a zero-terminated text; `None` if the zero is missing.
 fn text<'a>(front: &mut PerfBytes<'a>) -> Option<&'a [u8]> {
     let text = front.text();
     front.bytes(text.len() + 1)?;

@@ -23,6 +23,18 @@ pub(super) const ARCH: u64 = 6;
 /// Feature bit of the event names.
 pub(super) const EVENT_DESC: u64 = 12;
 
+/// Feature bit of the layout of a folder.
+const DIR_FORMAT: u64 = 24;
+
+/// Layout of a folder whose records are in files beside the header. With the other layout, they follow the header.
+const DIR_VERSION: u64 = 1;
+
+/// The kind of a recording in several files, and what converts it.
+pub(crate) const THREADED: [&str; 2] = [
+    "a recording of `perf record --threads`",
+    "its samples are in the files data.0, data.1 and so on of its folder: convert the folder with `perf script -i FOLDER > trace.txt` and open trace.txt",
+];
+
 /// Length of the file header.
 const FILE_HEADER_BYTES: usize = 104;
 
@@ -43,7 +55,7 @@ pub(super) struct PerfHeader {
     pub(super) build_ids: Vec<u8>,
     /// `None` in pipe mode: up to the end of input.
     pub(super) data_bytes: Option<u64>,
-    /// Number of feature sections.
+    /// Number of feature sections, which follow the data.
     sections: usize,
 }
 
@@ -107,6 +119,11 @@ impl PerfHeader {
         if let Some(bytes) = section(&path, sections_at, &head, EVENT_DESC, context)? {
             // Event names before the damage are used.
             let _ = header.describe(&bytes);
+        }
+        let folder = section(&path, sections_at, &head, DIR_FORMAT, context)?;
+        if folder.and_then(|bytes| PerfBytes(&bytes).u64()) == Some(DIR_VERSION) {
+            let [kind, advice] = THREADED;
+            return Err(ReadError::Unsupported { path, kind, advice });
         }
         input.skip(data_at)?;
         Ok(header)

@@ -100,7 +100,7 @@ impl Maps {
         true
     }
 
-    /// Unregisters a kernel function.
+    /// Removes the kernel function that was registered at `start`, if any.
     pub(super) fn remove_function(&mut self, start: u64) {
         let removed = self.by_process.get_mut(&KERNEL_FUNCTIONS).and_then(|functions| functions.remove(&start));
         self.count -= usize::from(removed.is_some());

@@ -15,6 +15,7 @@ mod counts;
 mod events;
 mod fields;
 mod header;
+mod lost;
 mod maps;
 mod modules;
 mod raw_stacks;
@@ -22,6 +23,7 @@ pub(crate) mod read;
 mod rounds;
 mod wire;
 
+pub(crate) use header::THREADED;
 pub(crate) use read::FORMAT;
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 
 use super::wire::PerfBytes;
 use crate::formats::output::modules::{is_anonymous, is_memory, path_text};
-use crate::model::modules::MODULES_MAX;
+use crate::model::modules::{MODULES_MAX, ModuleBuilds};
 use crate::model::{BuildId, Module, ModuleKind};
 
 /// Process id of kernel mappings.
@@ -204,7 +204,7 @@ impl MapModules {
             kind: *kind,
             inode: identity.filter(|_| build_id.is_none() || !is_only).map(|it| it.inode),
             anchor: anchor.clone(),
-            is_ambiguous: build_id.is_none() && !is_only && is_gone,
+            builds: if build_id.is_none() && !is_only && is_gone { ModuleBuilds::Several } else { ModuleBuilds::One },
         }
     }
 
@@ -216,6 +216,7 @@ impl MapModules {
 
 #[cfg(test)]
 mod tests {
+    use super::ModuleBuilds::{One, Several};
     use super::*;
 
     fn entry(misc: u16, id: &[u8], len: u8, path: &str) -> Vec<u8> {
@@ -264,9 +265,9 @@ mod tests {
         let list = [entry(0, &[5; 20], 0, "/a"), entry(0, &[5; 20], 0, "/a"), entry(0, &[6; 20], 0, "/b")].concat();
         assert_eq!(modules.list(&list), Some(()));
         let used: Vec<_> = modules.used_modules().take(4).collect();
-        let seen: Vec<_> = used.iter().map(|it| (&*it.category, it.inode, it.is_ambiguous)).collect();
-        let expected = [("/a", Some(9), true), ("/a (file 2)", Some(9), false), ("/a (file 3)", Some(8), false)];
-        assert_eq!(seen, [&expected[..], &[("/b", None, false)]].concat());
+        let seen: Vec<_> = used.iter().map(|it| (&*it.category, it.inode, it.builds)).collect();
+        let expected = [("/a", Some(9), Several), ("/a (file 2)", Some(9), One), ("/a (file 3)", Some(8), One)];
+        assert_eq!(seen, [&expected[..], &[("/b", None, One)]].concat());
         let ids: Vec<_> = used.iter().map(|it| it.build_id.as_ref().map(ToString::to_string)).collect();
         assert_eq!(ids, [None, None, Some("05".repeat(20)), Some("06".repeat(20))]);
         assert_eq!(used.iter().map(Module::is_build_certain).collect::<Vec<_>>(), [true, true, false, true]);
@@ -280,7 +281,7 @@ mod tests {
         let list = [entry(0, &[5; 20], 0, "/a"), entry(0, &[6; 20], 0, "/a")].concat();
         assert_eq!(modules.list(&list), Some(()));
         let module = modules.module(row);
-        assert_eq!((module.build_id, module.inode, module.is_ambiguous), (None, Some(9), false));
+        assert_eq!((module.build_id, module.inode, module.builds), (None, Some(9), One));
     }
 
     #[test]

@@ -5,7 +5,6 @@
 //! them in the file, or of the oldest record. In a file without any times, samples are a millisecond apart.
 
 use super::wire::kind;
-use crate::model::Loss;
 
 /// Distance between samples of a file without times.
 const UNTIMED_NS: i64 = 1_000_000;
@@ -75,7 +74,7 @@ impl Rounds {
         safe_ns.map_or(Ok(()), |safe_ns| self.release(safe_ns, take))
     }
 
-    /// Emits all waiting records.
+    /// Emits all waiting records, at the end of the trace.
     pub(super) fn finish<E>(&mut self, take: impl FnMut(PerfRecord<'_>) -> Result<(), E>) -> Result<(), E> {
         self.release(i64::MAX, take)
     }
@@ -103,21 +102,6 @@ impl Rounds {
         }
         self.bytes = bytes;
         Ok(())
-    }
-}
-
-/// Returns the loss that a record reports, and its count.
-pub(super) fn lost(kind: u32, body: &[u8]) -> Option<(Loss, u64)> {
-    use super::wire::PerfBytes;
-    let mut front = PerfBytes(body);
-    match kind {
-        kind::LOST => {
-            front.u64()?;
-            Some((Loss::RecorderLost, front.u64()?))
-        }
-        kind::LOST_SAMPLES => Some((Loss::RecorderLost, front.u64()?)),
-        kind::SWITCH | kind::SWITCH_CPU_WIDE => Some((Loss::IgnoredPacket, 1)),
-        _ => None,
     }
 }
 

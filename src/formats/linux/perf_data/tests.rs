@@ -2,11 +2,16 @@
 
 mod appended;
 mod calls;
+mod commands;
+mod folders;
+mod lost;
 mod times;
+mod weights;
 
 use proptest::prelude::*;
 
 use crate::formats::testing::{Reading, Seen, data, read_bytes, read_cut, read_path};
+use crate::model::modules::ModuleBuilds;
 use crate::model::{EventKind, Id, Loss, Metadata, TrackKind};
 
 fn unpacked(file: &str) -> Vec<u8> {
@@ -71,8 +76,8 @@ fn scheduling_is_what_perf_script_prints() {
     let instants: Vec<_> = of(&reading, TrackKind::Thread).into_iter().map(|event| (event.0, event.2)).collect();
     let expected: Vec<_> = of(&printed, TrackKind::Thread).into_iter().map(|event| (event.0, event.2)).collect();
     assert_eq!(instants, expected);
-    let odd = printed.losses.count(Loss::MismatchedEnd);
-    assert_eq!(reading.lost(), [(Loss::MismatchedEnd, odd)]);
+    let odd = printed.losses.count(Loss::LostSwitch);
+    assert_eq!(reading.lost(), [(Loss::LostSwitch, odd)]);
 }
 
 #[test]
@@ -488,10 +493,10 @@ fn a_file_that_replaced_another_at_its_path_is_another_module() {
     let records = [map(1, 5), sample(2, 0x1010), map(3, 6), sample(4, 0x1010), map(5, 6), sample(6, 0x1020)];
     let reading = read_bytes(&pipe(&records)).expect("a capture");
     let modules = reading.metadata.iter().filter_map(|metadata| match metadata {
-        Metadata::Module { module } => Some((&*module.category, module.inode, module.is_ambiguous)),
+        Metadata::Module { module } => Some((&*module.category, module.inode, module.builds)),
         _ => None,
     });
-    let expected = [("/bin/app", Some(9), true), ("/bin/app (file 2)", Some(9), false)];
+    let expected = [("/bin/app", Some(9), ModuleBuilds::Several), ("/bin/app (file 2)", Some(9), ModuleBuilds::One)];
     assert_eq!(modules.collect::<Vec<_>>(), expected);
     let stacks: Vec<&str> = reading.events.iter().map(|event| &*event.stack[0]).collect();
     assert_eq!(stacks, ["app+0x10", "app+0x10", "app+0x20"]);

@@ -1,5 +1,7 @@
 //! Binary layout of attributes, records and samples, little endian.
 
+use crate::model::sample_measure::{COUNT, NANOSECONDS};
+
 /// Magic of files and pipes, byte-swapped on big-endian machines.
 pub(super) const MAGIC: &[u8; 8] = b"PERFILE2";
 
@@ -32,12 +34,24 @@ pub(super) mod kind {
     pub(in super::super) const COMPRESSED2: u32 = 83;
 }
 
-/// Event types of attributes.
+/// Values of `Attr::kind` (`PERF_TYPE_*`).
 pub(super) mod attr_type {
     pub(in super::super) const HARDWARE: u32 = 0;
     pub(in super::super) const SOFTWARE: u32 = 1;
     pub(in super::super) const TRACEPOINT: u32 = 2;
 }
+
+/// Values of `Attr::config` for software events (`PERF_COUNT_SW_*`).
+mod software {
+    pub(super) const CPU_CLOCK: u64 = 0;
+    pub(super) const TASK_CLOCK: u64 = 1;
+}
+
+/// Attribute flag: the kernel adapts the period to a frequency.
+const IS_FREQUENCY: u64 = 1 << 10;
+
+/// Attribute flag: recording starts with the command, and covers its threads only.
+const STARTS_WITH_COMMAND: u64 = 1 << 12;
 
 /// Attribute flag: all records of the event, not only samples, have time and ids.
 const SAMPLE_ID_ALL: u64 = 1 << 18;
@@ -115,34 +129,59 @@ impl<'a> PerfBytes<'a> {
     }
 }
 
-/// Settings of one event.
+/// The recorded settings of one event (`perf_event_attr`).
 #[derive(Debug, Clone, Default)]
 pub(super) struct Attr {
     pub(super) kind: u32,
     /// The event within its type; the id for tracepoints.
     pub(super) config: u64,
+    /// Period of all samples; `None` if it varies.
+    pub(super) period: Option<u64>,
     pub(super) sample_type: u64,
     pub(super) read_format: u64,
-    /// Fields of recorded branches.
+    /// Fields of recorded branches, as bits (`branch_sample_type`).
     pub(super) branches: u64,
     /// User registers of samples, as a mask in perf's order.
     pub(super) registers: u64,
     /// Whether other records than samples also have time and ids.
     pub(super) has_sample_id: bool,
+    /// Whether only the threads of one command were recorded.
+    pub(super) is_of_command: bool,
     pub(super) name: String,
 }
 
 impl Attr {
     pub(super) fn read(bytes: &[u8]) -> Option<Self> {
         let mut front = PerfBytes(bytes);
-        let (kind, _size, config, _period) = (front.u32()?, front.u32()?, front.u64()?, front.u64()?);
+        let (kind, _size, config, period) = (front.u32()?, front.u32()?, front.u64()?, front.u64()?);
         let (sample_type, read_format, flags) = (front.u64()?, front.u64()?, front.u64()?);
         let name = usual_name(kind, config);
         // Attributes of older kernels end earlier.
         let late = |at: usize| bytes.get(at..).and_then(|bytes| PerfBytes(bytes).u64()).unwrap_or(0);
         let (branches, registers) = (late(72), late(80));
         let has_sample_id = flags & SAMPLE_ID_ALL != 0;
-        Some(Self { kind, config, sample_type, read_format, branches, registers, has_sample_id, name })
+        let period = Some(period).filter(|&period| period > 0 && flags & IS_FREQUENCY == 0);
+        let is_of_command = flags & STARTS_WITH_COMMAND != 0;
+        Some(Self {
+            kind,
+            config,
+            period,
+            sample_type,
+            read_format,
+            branches,
+            registers,
+            has_sample_id,
+            is_of_command,
+            name,
+        })
+    }
+
+    /// Returns the unit of periods, whatever the name of the event is.
+    pub(super) fn unit(&self) -> &'static str {
+        match (self.kind, self.config) {
+            (attr_type::SOFTWARE, software::CPU_CLOCK | software::TASK_CLOCK) => NANOSECONDS,
+            _ => COUNT,
+        }
     }
 
     /// Returns the format of the counts that its samples read.
@@ -259,7 +298,7 @@ impl<'a> PerfSample<'a> {
         use sample_type::{ADDRESS, CALLCHAIN, CPU, ID, IDENTIFIER, IP, PERIOD, RAW, READ, STREAM_ID, TID, TIME};
         let has = |field: u64| attr.sample_type & field != 0;
         let mut front = PerfBytes(body);
-        let mut sample = Self::default();
+        let mut sample = Self { period: attr.period, ..Self::default() };
         if has(IDENTIFIER) {
             front.u64()?;
         }
