@@ -3,16 +3,17 @@
 //! the events that they describe. All other events are instants on their thread.
 
 use super::binder::{Binder, BinderEvent, BinderThread, BinderTransaction};
+use super::function_calls::{FunctionCalls, FunctionMoment, FunctionSpan, GraphOwner};
 use super::scheduler::{BlockedReason, Scheduler, SchedulerTask, Switch, TaskState};
 use super::syscalls::{CallThread, SystemCall, ThreadCalls, end_of_current};
-use super::thread_table::{TaskName, ThreadTable};
+use super::thread_table::{TaskName, ThreadTable, push_kernel_name, short_name};
 use super::trace_markers::{MarkerSource, marker};
 use super::tracer_text::function_dur_ns;
 use crate::formats::input::text::parsed;
 use crate::formats::output::args::ArgsWriter;
 use crate::formats::output::batch::{BatchBuilder, bare};
 use crate::model::args::Detail;
-use crate::model::{Event, EventFlags, EventKind, Id, Loss, Metadata, NameIdx, SourcePos, TrackKey, TrackKind};
+use crate::model::{Event, EventKind, Id, Loss, NameIdx, SourcePos, TrackKey, TrackKind};
 
 /// An event parsed from a line.
 #[derive(Debug, Clone, Copy)]
@@ -36,6 +37,7 @@ pub(crate) struct KernelText {
     args: ArgsWriter,
     binder: Binder,
     calls: ThreadCalls,
+    functions: FunctionCalls,
     /// Last known names of threads.
     named: ThreadTable<TaskName>,
 }
@@ -43,37 +45,25 @@ pub(crate) struct KernelText {
 impl KernelText {
     /// Adds the next event to the batch.
     pub(crate) fn add_event(&mut self, batch: &mut BatchBuilder, event: &TextEvent<'_>) {
-        let &TextEvent { ts_ns, tid, cpu, name, fields, pos: place, .. } = event;
+        let &TextEvent { ts_ns, tid, cpu, name, fields, pos, .. } = event;
         self.name_task(batch, event);
-        let cpu_or_field = |key: &[u8]| number(fields, key).and_then(|cpu| u64::try_from(cpu).ok()).or(cpu);
         match name {
             b"sched_switch" => match (cpu, switch_from_fields(fields)) {
                 (Some(cpu), Some((previous, state, next))) => {
                     let previous_state = TaskState::from_letters(state);
                     let switch = Switch { ts_ns, cpu, previous: Some(previous), previous_state, next };
-                    self.scheduler.switch(batch, &switch, place);
+                    self.scheduler.switch(batch, &switch, pos);
                 }
                 // `perf script -F` may omit the CPU.
                 (None, Some(_)) => self.other(batch, event),
-                _ => batch.lose(Loss::BadRecord, place),
+                _ => batch.lose(Loss::BadRecord, pos),
             },
             b"sched_waking" | b"sched_wakeup" | b"sched_wakeup_new" => match task_from_fields(fields) {
-                Some(task) => self.scheduler.wake(batch, ts_ns, &task, Some(tid), place),
-                None => batch.lose(Loss::BadRecord, place),
+                Some(task) => self.scheduler.wake(batch, ts_ns, &task, Some(tid), pos),
+                None => batch.lose(Loss::BadRecord, pos),
             },
-            b"cpu_frequency" | b"cpu_idle" => {
-                let (Some(cpu), Some(state)) = (cpu_or_field(b"cpu_id"), number(fields, b"state")) else {
-                    return batch.lose(Loss::BadCounter, place);
-                };
-                let (label, unit) = if name == b"cpu_idle" { ("idle state", "") } else { ("frequency", "kHz") };
-                let text = format!("CPU {cpu} {label}").into();
-                let key = TrackKey { kind: TrackKind::Counter, pid: Id::None, tid: Id::None, name: text, slot: 0 };
-                let track = batch.counter_track(&key, unit);
-                // u32::MAX means that the CPU left its idle state.
-                let state = if state == i64::from(u32::MAX) { -1 } else { state };
-                let value = (state as f64).to_bits();
-                batch.push(Event { value, ..bare(ts_ns, EventKind::Counter, track, NameIdx::EMPTY) });
-            }
+            b"cpu_frequency" => Self::cpu_counter(batch, event, "frequency", "kHz"),
+            b"cpu_idle" => Self::cpu_counter(batch, event, "idle state", ""),
             b"tracing_mark_write" | b"print" | b"0" => {
                 // `trace_printk` prints the address or the name of the caller before the text.
                 let text = if name == b"print" {
@@ -85,7 +75,7 @@ impl KernelText {
                 if self.calls.end_early(tid) {
                     self.end_call(batch, ts_ns, tid);
                 }
-                marker(&mut self.scheduler, batch, MarkerSource { ts_ns, tid, pos: place }, text);
+                marker(&mut self.scheduler, batch, MarkerSource { ts_ns, tid, pos }, text);
             }
             b"task_newtask" => {
                 let flags = value(fields, b"clone_flags").and_then(|flags| std::str::from_utf8(flags).ok());
@@ -102,25 +92,25 @@ impl KernelText {
                 if let (Some(tid), Some(name)) =
                     (number(fields, b"pid"), name_before(fields, b"newcomm", b"oom_score_adj"))
                 {
-                    self.scheduler.rename(batch, tid, name, place);
+                    self.scheduler.rename(batch, tid, name, pos);
                 }
                 self.other(batch, event);
             }
             b"sched_blocked_reason" => {
-                let Some(tid) = number(fields, b"pid") else { return batch.lose(Loss::BadRecord, place) };
+                let Some(tid) = number(fields, b"pid") else { return batch.lose(Loss::BadRecord, pos) };
                 let is_io_wait = value(fields, b"iowait") == Some(b"1");
                 // The function without its offset.
                 let caller = value(fields, b"caller").unwrap_or_default();
                 let function = &caller[..memchr::memchr(b'+', caller).unwrap_or(caller.len())];
-                self.scheduler.blocked(batch, &BlockedReason { tid, is_io_wait, function }, place);
+                self.scheduler.blocked(batch, &BlockedReason { tid, is_io_wait, function }, pos);
             }
             b"binder_transaction" | b"binder_transaction_received" | b"binder_return" => {
                 match binder_from_fields(name, fields) {
                     Some(binder_event) => {
                         let track = batch.track_with(&self.thread(tid));
-                        self.binder.add_event(batch, BinderThread { ts_ns, tid, track, pos: place }, binder_event);
+                        self.binder.add_event(batch, BinderThread { ts_ns, tid, track, pos }, binder_event);
                     }
-                    None => batch.lose(Loss::BadRecord, place),
+                    None => batch.lose(Loss::BadRecord, pos),
                 }
             }
             // The transaction or its return has the same information.
@@ -130,35 +120,56 @@ impl KernelText {
         }
     }
 
-    /// Adds a function graph entry: `| f() {`, later `1.5 us | }`, or `0.5 us | g();` for a leaf.
-    fn function(&mut self, batch: &mut BatchBuilder, event: &TextEvent<'_>) {
-        let place = event.pos;
-        let Some(bar) = memchr::memchr(b'|', event.fields) else { return batch.lose(Loss::BadRecord, place) };
-        let (drawn, code) = (event.fields[..bar].trim_ascii(), event.fields[bar + 1..].trim_ascii());
-        let name = &code[..memchr::memchr(b'(', code).unwrap_or(code.len())];
-        let (kind, name) = match event.name {
-            b"funcgraph_exit" => (EventKind::End, &b""[..]),
-            _ if code.ends_with(b"{") => (EventKind::Begin, name),
-            _ => (EventKind::Complete, name),
+    /// Adds a value of a counter of one CPU, which the event names, or else its line.
+    fn cpu_counter(batch: &mut BatchBuilder, event: &TextEvent<'_>, label: &str, unit: &str) {
+        let cpu = number(event.fields, b"cpu_id").and_then(|cpu| u64::try_from(cpu).ok()).or(event.cpu);
+        let (Some(cpu), Some(state)) = (cpu, number(event.fields, b"state")) else {
+            return batch.lose(Loss::BadCounter, event.pos);
         };
-        let mut shown = bare(event.ts_ns, kind, batch.track_with(&self.thread(event.tid)), NameIdx::EMPTY);
-        if kind == EventKind::End {
-            shown.flags = EventFlags::UNNAMED;
-        } else {
-            shown.name = batch.name(name, None, place);
-        }
-        if kind == EventKind::Complete {
-            match function_dur_ns(drawn) {
-                Some(dur_ns) => shown.value = dur_ns,
-                None => batch.lose(Loss::BadNumber, place),
-            }
-        }
-        batch.push(shown);
+        let text = format!("CPU {cpu} {label}").into();
+        let key = TrackKey { kind: TrackKind::Counter, pid: Id::None, tid: Id::None, name: text, slot: 0 };
+        let track = batch.counter_track(&key, unit);
+        // u32::MAX means that the CPU left its idle state.
+        let state = if state == i64::from(u32::MAX) { -1 } else { state };
+        let value = (state as f64).to_bits();
+        batch.push(Event { value, ..bare(event.ts_ns, EventKind::Counter, track, NameIdx::EMPTY) });
     }
 
-    /// Ends the trace.
+    /// Adds a function graph entry: `| f() {`, later `1.5 us | }`, or `0.5 us | g();` for a leaf.
+    fn function(&mut self, batch: &mut BatchBuilder, event: &TextEvent<'_>) {
+        let pos = event.pos;
+        let Some(bar) = memchr::memchr(b'|', event.fields) else { return batch.lose(Loss::BadRecord, pos) };
+        let (drawn, code) = (event.fields[..bar].trim_ascii(), event.fields[bar + 1..].trim_ascii());
+        let name = &code[..memchr::memchr(b'(', code).unwrap_or(code.len())];
+        // Each CPU has its own idle task 0.
+        let cpu = event.cpu.and_then(|cpu| u32::try_from(cpu).ok()).unwrap_or(u32::MAX);
+        let owner = if event.tid == 0 { GraphOwner::Cpu(cpu) } else { GraphOwner::Task(event.tid) };
+        let at = FunctionMoment { owner, cpu, ts_ns: Some(event.ts_ns), pos };
+        let key = self.function_track(owner);
+        let emit = |name: &[u8], span: &FunctionSpan| span.add_span(name, batch.track_with(&key), batch);
+        let added = match event.name {
+            b"funcgraph_exit" => self.functions.leave(&at, function_dur_ns(drawn), emit),
+            _ if code.ends_with(b"{") => self.functions.enter(&at, name),
+            _ => self.functions.leaf(&at, name, function_dur_ns(drawn), emit),
+        };
+        if let Err(loss) = added {
+            batch.lose(loss, pos);
+        }
+    }
+
+    /// Ends the open functions and the scheduler states at the end of the trace.
     pub(crate) fn finish(&mut self, batch: &mut BatchBuilder) {
+        let mut functions = std::mem::take(&mut self.functions);
+        functions.finish(batch, |owner| self.function_track(owner));
         self.scheduler.finish(batch, SourcePos::Offset(0));
+    }
+
+    /// Returns the track of the functions of a task, or of the idle task of a CPU.
+    fn function_track(&self, owner: GraphOwner) -> TrackKey {
+        match owner {
+            GraphOwner::Task(tid) => self.thread(tid),
+            GraphOwner::Cpu(_) => owner.key(),
+        }
     }
 
     /// Returns the track of a thread, in its process if that is known.
@@ -170,16 +181,15 @@ impl KernelText {
 
     /// Adds the name of a thread to the batch if it changed.
     pub(crate) fn name_task(&mut self, batch: &mut BatchBuilder, event: &TextEvent<'_>) {
-        let (tid, task) = (event.tid, event.task);
+        let (tid, task) = (event.tid, short_name(event.task));
         if tid == 0 || task.is_empty() || self.named.get(tid).is_some_and(|task_name| **task_name == *task) {
             return;
         }
         if let Some(task_name) = self.named.get_or_add(tid, usize::MAX, TaskName::new) {
             *task_name = task.into();
         }
-        let name = crate::formats::output::batch::text(task, event.pos, &mut batch.batch.losses);
         let TrackKey { pid, tid, .. } = self.thread(tid);
-        batch.batch.metadata.push(Metadata::KernelName { pid, tid, name });
+        push_kernel_name(batch, pid, tid, event.task, event.pos);
     }
 
     /// Ends the span of the current system call of a thread.

@@ -317,7 +317,7 @@ impl LineParser for Ftrace {
             Page::None => None,
             _ if self.has_trace => None,
             _ if self.has_viewer_data => {
-                Some("a page (HTML) of a trace viewer such as trace2html: open the JSON that it was made of")
+                Some("a page (HTML) of a trace viewer such as trace2html: open the JSON that it was made from")
             }
             _ => Some("an HTML page without a trace"),
         }

@@ -6,19 +6,15 @@
 
 use rustc_hash::FxHashMap;
 
+use super::function_calls::{FunctionCalls, FunctionMoment, GraphOwner};
+use super::thread_table::{push_kernel_name, short_name};
 use super::tracer_text::{comm_and_tid, function_dur_ns};
 use crate::formats::input::decimal::{nanos_from_micros, nanos_from_seconds};
 use crate::formats::input::text::parsed;
 use crate::formats::output::args::ArgsWriter;
 use crate::formats::output::batch::{BatchBuilder, bare};
 use crate::model::args::Detail;
-use crate::model::{Event, EventFlags, EventKind, Id, Loss, Metadata, SourcePos, TrackKey};
-
-/// Limit for nested functions; the kernel's own graph stack has 50 entries.
-const DEPTH_MAX: usize = 1024;
-
-/// Limit for CPUs and tasks; lines beyond it are counted as lost.
-const STACKS_MAX: usize = 1 << 16;
+use crate::model::{Event, EventKind, Loss, SourcePos, TrackKey};
 
 /// A parsed line of a graph.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -128,26 +124,10 @@ fn is_duration(column: &[u8]) -> bool {
     column.is_empty() || column.ends_with(b"us")
 }
 
-/// The owner of a call stack: a task, or a CPU whose task is not recorded.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-enum GraphOwner {
-    Cpu(u32),
-    Task(i64),
-}
-
-/// A function that has not ended yet.
-#[derive(Debug)]
-struct OpenFunction {
-    name: Box<[u8]>,
-    start_ns: i64,
-}
-
 /// State of the graph up to the current line.
 #[derive(Debug, Default)]
 pub(crate) struct FunctionGraph {
-    /// Current time of each CPU, for lines without times.
-    now_ns: FxHashMap<u32, i64>,
-    open: FxHashMap<GraphOwner, Vec<OpenFunction>>,
+    calls: FunctionCalls,
     /// Current task of each CPU, if known; `None` while the CPU is idle.
     running: FxHashMap<u32, Option<i64>>,
     named: FxHashMap<GraphOwner, Box<[u8]>>,
@@ -157,108 +137,46 @@ pub(crate) struct FunctionGraph {
 
 impl FunctionGraph {
     /// Converts a line to events of the batch.
-    pub(crate) fn add_line(&mut self, drawn: &GraphLine<'_>, batch: &mut BatchBuilder, place: SourcePos) {
+    pub(crate) fn add_line(&mut self, drawn: &GraphLine<'_>, batch: &mut BatchBuilder, pos: SourcePos) {
         let cpu = drawn.cpu;
         if let GraphEvent::Switch(before, after) = drawn.what {
-            return self.switch(cpu, before, after, batch, place);
+            return self.switch(cpu, before, after, batch, pos);
         }
         if drawn.ts_ns.is_none() && !std::mem::replace(&mut self.has_no_times, true) {
-            batch.lose(Loss::NoTimes, place);
+            batch.lose(Loss::NoTimes, pos);
         }
         let owner = match (drawn.task, self.running.get(&cpu)) {
-            (Some(task), _) => self.name(cpu, task, batch, place),
+            (Some(task), _) => self.name(cpu, task, batch, pos),
             (None, Some(&Some(tid))) => GraphOwner::Task(tid),
             (None, _) => GraphOwner::Cpu(cpu),
         };
-        let is_new = drawn.ts_ns.is_none() && !self.now_ns.contains_key(&cpu)
-            || matches!(drawn.what, GraphEvent::Entry(_)) && !self.open.contains_key(&owner);
-        if is_new && self.now_ns.len() + self.open.len() >= STACKS_MAX {
-            return batch.lose(Loss::OverLimit, place);
-        }
-        let now_ns = drawn.ts_ns.unwrap_or_else(|| *self.now_ns.entry(cpu).or_default());
-        let then_ns = match drawn.what {
-            GraphEvent::Entry(name) => {
-                let open = self.open.entry(owner).or_default();
-                if open.len() >= DEPTH_MAX {
-                    return batch.lose(Loss::DeepNesting, place);
-                }
-                open.push(OpenFunction { name: name.into(), start_ns: now_ns });
-                now_ns
-            }
-            GraphEvent::Leaf(name, dur_ns) => Self::span(owner, name, now_ns, dur_ns, batch, place),
-            GraphEvent::Exit(dur_ns) => {
-                let Some(OpenFunction { name, start_ns }) = self.close_function(owner) else {
-                    return batch.lose(Loss::UnmatchedEnd, SourcePos::Time(now_ns));
-                };
-                // The difference of times is more exact than the duration, which excludes the overhead of the tracer.
-                let timed_ns = drawn.ts_ns.map(|end_ns| end_ns.saturating_sub(start_ns).max(0).cast_unsigned());
-                Self::span(owner, &name, start_ns, timed_ns.or(dur_ns), batch, place)
-            }
+        let at = FunctionMoment { owner, cpu, ts_ns: drawn.ts_ns, pos };
+        let added = match drawn.what {
+            GraphEvent::Entry(name) => self.calls.enter(&at, name),
+            GraphEvent::Leaf(name, dur_ns) => self.calls.leaf(&at, name, dur_ns, |name, span| {
+                span.add_span(name, batch.track_with(&owner.key()), batch);
+            }),
+            GraphEvent::Exit(dur_ns) => self.calls.leave(&at, dur_ns, |name, span| {
+                span.add_span(name, batch.track_with(&owner.key()), batch);
+            }),
             GraphEvent::Comment(text) => {
-                self.comment(owner, text, cpu, now_ns, batch, place);
-                now_ns
+                self.comment(&at, text, batch);
+                Ok(())
             }
-            GraphEvent::Switch(..) | GraphEvent::Arrow => now_ns,
+            GraphEvent::Switch(..) | GraphEvent::Arrow => Ok(()),
         };
-        if drawn.ts_ns.is_none() {
-            let newest_ns = self.now_ns.entry(cpu).or_default();
-            *newest_ns = then_ns.max(*newest_ns);
+        if let Err(loss) = added {
+            batch.lose(loss, pos);
         }
-    }
-
-    /// Takes the innermost open function of an owner.
-    fn close_function(&mut self, owner: GraphOwner) -> Option<OpenFunction> {
-        let open = self.open.get_mut(&owner)?;
-        let function = open.pop();
-        if open.is_empty() {
-            self.open.remove(&owner);
-        }
-        function
     }
 
     /// Adds the functions that never ended.
     pub(crate) fn finish(&mut self, batch: &mut BatchBuilder) {
-        let open = std::mem::take(&mut self.open).into_iter();
-        let mut left: Vec<(GraphOwner, OpenFunction)> =
-            open.flat_map(|(owner, open)| open.into_iter().map(move |open| (owner, open))).collect();
-        // The map is unordered: sort by time, outer functions first.
-        left.sort_by_key(|(owner, open)| (open.start_ns, owner.tid()));
-        for (owner, OpenFunction { name, start_ns }) in left {
-            let (track, name) = (batch.track_with(&owner.key()), batch.name(&name, None, SourcePos::Time(start_ns)));
-            batch.push(bare(start_ns, EventKind::Begin, track, name));
-        }
-    }
-
-    /// Adds a span, and returns its end.
-    fn span(
-        owner: GraphOwner,
-        name: &[u8],
-        start_ns: i64,
-        dur_ns: Option<u64>,
-        batch: &mut BatchBuilder,
-        place: SourcePos,
-    ) -> i64 {
-        let (track, name) = (batch.track_with(&owner.key()), batch.name(name, None, place));
-        let made = bare(start_ns, EventKind::Complete, track, name);
-        if let Some(dur_ns) = dur_ns {
-            batch.push(Event { value: dur_ns.min(i64::MAX.abs_diff(start_ns)), ..made });
-        } else {
-            batch.lose(Loss::BadNumber, place);
-            batch.push(Event { flags: EventFlags::UNFINISHED, ..made });
-        }
-        start_ns.saturating_add_unsigned(dur_ns.unwrap_or(0))
+        self.calls.finish(batch, GraphOwner::key);
     }
 
     /// Adds a comment, printed by the kernel or an event between functions, as an instant.
-    fn comment(
-        &mut self,
-        owner: GraphOwner,
-        text: &[u8],
-        cpu: u32,
-        now_ns: i64,
-        batch: &mut BatchBuilder,
-        place: SourcePos,
-    ) {
+    fn comment(&mut self, at: &FunctionMoment, text: &[u8], batch: &mut BatchBuilder) {
         let (name, fields) = match memchr::memmem::find(text, b": ") {
             Some(colon) => (&text[..colon], text[colon + 2..].trim_ascii()),
             None => (text, &b""[..]),
@@ -267,11 +185,11 @@ impl FunctionGraph {
         if !fields.is_empty() {
             self.args.text("fields", fields);
         }
-        self.args.number("cpu", cpu.into());
+        self.args.number("cpu", at.cpu.into());
         let detail = Detail { args_json: self.args.finish(), ..Detail::default() };
         let detail = batch.batch.chunk.details.push(&detail);
-        let (track, name) = (batch.track_with(&owner.key()), batch.name(name, None, place));
-        batch.push(Event { detail, ..bare(now_ns, EventKind::Instant, track, name) });
+        let (track, name) = (batch.track_with(&at.owner.key()), batch.name(name, None, at.pos));
+        batch.push(Event { detail, ..bare(self.calls.time_ns(at), EventKind::Instant, track, name) });
     }
 
     fn switch(
@@ -280,16 +198,14 @@ impl FunctionGraph {
         before: GraphTask<'_>,
         after: GraphTask<'_>,
         batch: &mut BatchBuilder,
-        place: SourcePos,
+        pos: SourcePos,
     ) {
-        let before = self.name(cpu, before, batch, place);
+        let before = self.name(cpu, before, batch, pos);
         // The first switch names the task of the functions recorded so far on this CPU.
-        if !self.running.contains_key(&cpu)
-            && let Some(open) = self.open.remove(&GraphOwner::Cpu(cpu))
-        {
-            self.open.entry(before).or_insert(open);
+        if !self.running.contains_key(&cpu) {
+            self.calls.set_task(cpu, before);
         }
-        match self.name(cpu, after, batch, place) {
+        match self.name(cpu, after, batch, pos) {
             GraphOwner::Task(tid) => self.running.insert(cpu, Some(tid)),
             GraphOwner::Cpu(_) => self.running.insert(cpu, None),
         };
@@ -297,36 +213,18 @@ impl FunctionGraph {
 
     /// Returns the owner of a call, and adds the task name to the batch if it changed. Each CPU has its own idle task
     /// 0.
-    fn name(&mut self, cpu: u32, task: GraphTask<'_>, batch: &mut BatchBuilder, place: SourcePos) -> GraphOwner {
+    fn name(&mut self, cpu: u32, task: GraphTask<'_>, batch: &mut BatchBuilder, pos: SourcePos) -> GraphOwner {
         if task.tid == 0 {
             return GraphOwner::Cpu(cpu);
         }
         let owner = GraphOwner::Task(task.tid);
         let is_nameless = matches!(task.name, b"<...>" | b"<idle>" | b"");
-        if !is_nameless && self.named.get(&owner).is_none_or(|task_name| **task_name != *task.name) {
-            self.named.insert(owner, task.name.into());
-            let name = crate::formats::output::batch::text(task.name, place, &mut batch.batch.losses);
+        if !is_nameless && self.named.get(&owner).is_none_or(|task_name| **task_name != *short_name(task.name)) {
+            self.named.insert(owner, short_name(task.name).into());
             let TrackKey { pid, tid, .. } = owner.key();
-            batch.batch.metadata.push(Metadata::KernelName { pid, tid, name });
+            push_kernel_name(batch, pid, tid, task.name, pos);
         }
         owner
-    }
-}
-
-impl GraphOwner {
-    fn tid(self) -> i64 {
-        match self {
-            Self::Cpu(cpu) => -1 - i64::from(cpu),
-            Self::Task(tid) => tid,
-        }
-    }
-
-    fn key(self) -> TrackKey {
-        let (pid, tid) = match self {
-            Self::Cpu(cpu) => (Id::None, Id::Text(format!("CPU {cpu}").into())),
-            Self::Task(tid) => (Id::Number(tid), Id::Number(tid)),
-        };
-        TrackKey::thread(pid, tid)
     }
 }
 

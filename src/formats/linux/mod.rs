@@ -3,6 +3,7 @@
 pub(crate) mod binder;
 pub(crate) mod event_text;
 pub(crate) mod ftrace;
+mod function_calls;
 pub(crate) mod function_graph;
 pub(crate) mod perf_data;
 mod perf_fields;

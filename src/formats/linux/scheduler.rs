@@ -15,13 +15,11 @@
 
 use rustc_hash::FxHashMap;
 
-use super::thread_table::{TaskName, ThreadTable};
+use super::thread_table::{TaskName, ThreadTable, push_kernel_name, short_name};
 use crate::formats::output::args::ArgsWriter;
 use crate::formats::output::batch::{BatchBuilder, bare};
 use crate::model::args::Detail;
-use crate::model::{
-    Event, EventFlags, EventKind, Id, Loss, Metadata, NameIdx, SourcePos, TrackIdx, TrackKey, TrackKind,
-};
+use crate::model::{Event, EventFlags, EventKind, Id, Loss, NameIdx, SourcePos, TrackIdx, TrackKey, TrackKind};
 
 /// Limit for CPUs; machines have fewer.
 const CPUS_MAX: usize = 1 << 16;
@@ -150,16 +148,15 @@ impl Scheduler {
     }
 
     /// Sets the name of a task from now on.
-    pub(crate) fn rename(&mut self, batch: &mut BatchBuilder, tid: i64, name: &[u8], place: SourcePos) {
+    pub(crate) fn rename(&mut self, batch: &mut BatchBuilder, tid: i64, name: &[u8], pos: SourcePos) {
         let pid = self.process(tid).unwrap_or(tid);
         if tid == 0 || name.is_empty() {
             return;
         }
         if let Some(thread) = self.threads.get_mut(tid) {
-            thread.name = name.into();
+            thread.name = short_name(name).into();
         }
-        let name = crate::formats::output::batch::text(name, place, &mut batch.batch.losses);
-        batch.batch.metadata.push(Metadata::KernelName { pid: Id::Number(pid), tid: Id::Number(tid), name });
+        push_kernel_name(batch, Id::Number(pid), Id::Number(tid), name, pos);
     }
 
     /// Returns the process of a thread, if it is known.
@@ -168,7 +165,7 @@ impl Scheduler {
     }
 
     /// Adds the events of a `sched_switch`.
-    pub(crate) fn switch(&mut self, batch: &mut BatchBuilder, switch: &Switch<'_>, place: SourcePos) {
+    pub(crate) fn switch(&mut self, batch: &mut BatchBuilder, switch: &Switch<'_>, pos: SourcePos) {
         let &Switch { ts_ns, cpu, previous, previous_state, next } = switch;
         self.newest_ns = self.newest_ns.max(ts_ns);
         let ran = self.running.remove(&cpu);
@@ -178,18 +175,18 @@ impl Scheduler {
             let is_same = previous.is_none_or(|previous| previous.tid == ran.tid);
             if !is_same {
                 // A switch in between was lost, so the true end of the run is unknown.
-                batch.lose(Loss::MismatchedEnd, place);
+                batch.lose(Loss::LostSwitch, pos);
             }
             let end_state = previous_state.filter(|_| is_same);
-            self.ran(batch, cpu, &ran, ts_ns, end_state, place);
+            self.ran(batch, cpu, &ran, ts_ns, end_state, pos);
             if !is_same {
-                self.lose_track_of(batch, (ts_ns, cpu), &ran, place);
+                self.lose_track_of(batch, (ts_ns, cpu), &ran, pos);
             }
         }
         if let (Some(previous), Some(state)) = (previous, previous_state) {
             let letters = state.letters();
             let entered = NewState { name: state.name(), letters: &letters, flags: state.flags(), detail: 0 };
-            self.enter(batch, ts_ns, &previous, entered, place);
+            self.enter(batch, ts_ns, &previous, entered, pos);
             if let Some(thread) = self.threads.get_mut(previous.tid) {
                 thread.cpu = None;
                 thread.left = (!state.flags().has(EventFlags::AWAKE)).then_some((ts_ns, state));
@@ -199,11 +196,11 @@ impl Scheduler {
             return;
         }
         if self.running.len() >= CPUS_MAX {
-            return batch.lose(Loss::OverLimit, place);
+            return batch.lose(Loss::OverLimit, pos);
         }
-        let name = if next.name.is_empty() { self.name(next.tid) } else { next.name }.into();
+        let name = if next.name.is_empty() { self.name(next.tid) } else { short_name(next.name) }.into();
         self.running.insert(cpu, RunningTask { since_ns: ts_ns, tid: next.tid, name, priority: next.priority });
-        self.enter(batch, ts_ns, &next, NewState::RUNNING, place);
+        self.enter(batch, ts_ns, &next, NewState::RUNNING, pos);
         if let Some(thread) = self.threads.get_mut(next.tid) {
             (thread.left, thread.cpu) = (None, Some(cpu));
         }
@@ -297,7 +294,7 @@ impl Scheduler {
                 if self.running.len() >= CPUS_MAX {
                     return batch.lose(Loss::OverLimit, pos);
                 }
-                let name = if task.name.is_empty() { self.name(task.tid) } else { task.name }.into();
+                let name = if task.name.is_empty() { self.name(task.tid) } else { short_name(task.name) }.into();
                 let run = RunningTask { since_ns: ts_ns, tid: task.tid, name, priority: task.priority };
                 self.running.insert(cpu, run);
             }
@@ -395,19 +392,13 @@ impl Scheduler {
     }
 
     /// Returns the state track of a thread. Adds the thread name to the batch if it changed.
-    fn state_track(
-        &mut self,
-        batch: &mut BatchBuilder,
-        task: &SchedulerTask<'_>,
-        place: SourcePos,
-    ) -> Option<TrackIdx> {
+    fn state_track(&mut self, batch: &mut BatchBuilder, task: &SchedulerTask<'_>, pos: SourcePos) -> Option<TrackIdx> {
         let tid = task.tid;
         let pid = self.process(tid).unwrap_or(tid);
         let thread = self.threads.get_or_add(tid, THREADS_MAX, || ScheduledThread::new(pid))?;
-        if !task.name.is_empty() && *thread.name != *task.name {
-            thread.name = task.name.into();
-            let name = crate::formats::output::batch::text(task.name, place, &mut batch.batch.losses);
-            batch.batch.metadata.push(Metadata::KernelName { pid: Id::Number(pid), tid: Id::Number(tid), name });
+        if !task.name.is_empty() && *thread.name != *short_name(task.name) {
+            thread.name = short_name(task.name).into();
+            push_kernel_name(batch, Id::Number(pid), Id::Number(tid), task.name, pos);
         }
         let (number, track) = thread.states;
         if number == batch.number {

@@ -5,6 +5,7 @@
 use std::borrow::Cow;
 
 use rustc_hash::FxHashMap;
+use xxhash_rust::xxh3::xxh3_64;
 
 use crate::formats::input::text::parsed;
 use crate::formats::output::batch::{BatchBuilder, bare};
@@ -82,8 +83,8 @@ pub(crate) struct ThreadCalls(FxHashMap<i64, CurrentCall>);
 /// The system call that a thread is in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum CurrentCall {
-    /// Its span is still open.
-    Open,
+    /// Its span is still open. The exit of another call does not end it.
+    Open { name_hash: u64 },
     /// Its span was ended before its exit.
     Ended,
 }
@@ -100,7 +101,8 @@ impl ThreadCalls {
     /// Returns the event of an entry or exit; these must be in order of time. Returns `None` if the span of the call
     /// has already ended.
     ///
-    /// Ends the call before an entry, so that calls whose exits were not recorded last until the next.
+    /// Ends the call before an entry, and before the exit of another call, so that calls whose exits were not recorded
+    /// last until the next.
     pub(crate) fn event(
         &mut self,
         batch: &mut BatchBuilder,
@@ -110,15 +112,20 @@ impl ThreadCalls {
     ) -> Option<Event> {
         let CallThread { ts_ns, tid, track } = thread;
         let mut kind = call.kind;
+        let current = CurrentCall::Open { name_hash: xxh3_64(&call.name) };
         if kind == EventKind::End {
             match self.0.remove(&tid) {
                 Some(CurrentCall::Ended) => return None,
-                Some(CurrentCall::Open) if call.is_of_any_call => return Some(end_of_current(ts_ns, track)),
-                Some(CurrentCall::Open) => {}
+                Some(CurrentCall::Open { .. }) if call.is_of_any_call => return Some(end_of_current(ts_ns, track)),
+                Some(entered) if entered == current => {}
+                Some(CurrentCall::Open { .. }) => {
+                    batch.push(end_of_current(ts_ns, track));
+                    kind = EventKind::Instant;
+                }
                 // The thread was in the call when the recording started, or when the thread was created.
                 None => kind = EventKind::Instant,
             }
-        } else if self.0.insert(tid, CurrentCall::Open) == Some(CurrentCall::Open) {
+        } else if self.0.insert(tid, current).is_some_and(CurrentCall::is_open) {
             batch.push(end_of_current(ts_ns, track));
         }
         Some(bare(ts_ns, kind, track, batch.name(&call.name, None, pos)))
@@ -126,14 +133,20 @@ impl ThreadCalls {
 
     /// Marks the call of a thread as ended before its exit. Returns whether its span was open.
     pub(crate) fn end_early(&mut self, tid: i64) -> bool {
-        let open = self.0.get_mut(&tid).filter(|call| **call == CurrentCall::Open);
+        let open = self.0.get_mut(&tid).filter(|call| call.is_open());
         open.map(|call| *call = CurrentCall::Ended).is_some()
     }
 
     /// Forgets the call of an earlier thread with the id of a new one, such as `exit`, which never returns. Returns
     /// whether its span was open.
     pub(crate) fn start_thread(&mut self, tid: i64) -> bool {
-        self.0.remove(&tid) == Some(CurrentCall::Open)
+        self.0.remove(&tid).is_some_and(CurrentCall::is_open)
+    }
+}
+
+impl CurrentCall {
+    fn is_open(self) -> bool {
+        matches!(self, Self::Open { .. })
     }
 }
 
@@ -221,6 +234,22 @@ mod tests {
         let expected =
             [(1_000, begin, "exit"), (2_000, end, ""), (2_000, instant, "task_newtask"), (3_000, instant, "clone")];
         assert_eq!((found, reading.lost()), (expected.to_vec(), vec![]));
+    }
+
+    #[test]
+    fn the_exit_of_another_call_ends_the_current_one_and_is_an_instant() {
+        let reading = read(
+            "# tracer: nop\n\
+             a-9 [001] ..... 5.000001: sys_enter_read: fd: 3\n\
+             a-9 [001] ..... 5.000004: sys_exit_write: 0x1\n\
+             a-9 [001] ..... 5.000005: sys_enter_close: fd: 3\n\
+             a-9 [001] ..... 5.000006: sys_exit_close: 0x0\n",
+        );
+        let (begin, end, instant) = (EventKind::Begin, EventKind::End, EventKind::Instant);
+        let found: Vec<_> = shown(&reading).into_iter().map(|(ts_ns, kind, name, _)| (ts_ns, kind, name)).collect();
+        let calls = [(5_000, begin, "close"), (6_000, end, "close")];
+        let expected = [&[(1_000, begin, "read"), (4_000, end, ""), (4_000, instant, "write")], &calls[..]].concat();
+        assert_eq!((found, reading.lost()), (expected, vec![]));
     }
 
     #[test]

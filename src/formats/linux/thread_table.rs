@@ -8,10 +8,30 @@ use hashbrown::hash_table::Entry;
 use rustc_hash::FxBuildHasher;
 use smallvec::SmallVec;
 
+use crate::formats::output::batch::{BatchBuilder, label};
+use crate::model::{Id, Loss, Metadata, SourcePos};
+
 /// The name of a thread. The kernel's names have at most 15 bytes, which need no allocation.
 pub(super) type TaskName = SmallVec<[u8; 16]>;
 
-/// Rows by thread id.
+/// Length of the part of a name that tables remember.
+const TASK_NAME_BYTES_MAX: usize = 128;
+
+/// Returns the part of a name that tables remember, so that a rename is noticed.
+pub(super) fn short_name(name: &[u8]) -> &[u8] {
+    &name[..name.len().min(TASK_NAME_BYTES_MAX)]
+}
+
+/// Adds the kernel's name of a thread, of a limited length.
+pub(super) fn push_kernel_name(batch: &mut BatchBuilder, pid: Id, tid: Id, name: &[u8], pos: SourcePos) {
+    if name.len() > TASK_NAME_BYTES_MAX {
+        batch.lose(Loss::LongText, pos);
+    }
+    let name = label(short_name(name), pos, &mut batch.batch.losses);
+    batch.batch.metadata.push(Metadata::KernelName { pid, tid, name });
+}
+
+/// Rows by thread id, which are never removed.
 #[derive(Debug)]
 pub(super) struct ThreadTable<T> {
     rows: Vec<(i64, T)>,

@@ -1,7 +1,9 @@
 //! Tests of function graphs, on generated text.
 
+use super::super::function_calls::STACKS_MAX;
 use super::*;
 use crate::formats::testing::{Reading, read};
+use crate::model::{EventKind, Id, Metadata};
 use proptest::prelude::*;
 
 /// Returns start, value, kind, name and thread of the events.
@@ -128,6 +130,142 @@ proptest! {
         expected.sort_unstable();
         prop_assert_eq!(found, expected);
         prop_assert_eq!(reading.lost(), [(Loss::NoTimes, 1)]);
+    }
+}
+
+/// Returns start, duration, depth and name of the spans. A span is inside the last one that has not ended.
+fn nested(reading: &Reading) -> Vec<(i64, u64, usize, &str)> {
+    let spans = reading.events.iter().filter(|event| event.kind == EventKind::Complete);
+    let mut spans: Vec<_> = spans.map(|span| (span.ts_ns, span.value, 0, &*span.name)).collect();
+    // Longer spans go first, equal ones in file order.
+    spans.sort_by_key(|&(start_ns, dur_ns, ..)| (start_ns, std::cmp::Reverse(dur_ns)));
+    let mut ends_ns: Vec<i64> = Vec::new();
+    for (start_ns, dur_ns, depth, name) in &mut spans {
+        ends_ns.retain(|end_ns| end_ns > start_ns);
+        let end_ns = start_ns.strict_add_unsigned(*dur_ns);
+        assert!(ends_ns.iter().all(|caller_ns| *caller_ns >= end_ns), "{name} overlaps");
+        *depth = ends_ns.len();
+        ends_ns.push(end_ns);
+    }
+    spans
+}
+
+#[test]
+fn functions_of_equal_times_are_inside_their_callers_and_as_long_as_recorded() {
+    let lines = [
+        (1, "        ", "outer() {"),
+        (1, "0.850 us", "  leaf1();"),
+        (2, "0.700 us", "  leaf2();"),
+        (2, "1.900 us", "}"),
+        (5, "        ", "quick() {"),
+        (5, "0.300 us", "  inner();"),
+        (5, "0.500 us", "}"),
+        (7, "        ", "same1() {"),
+        (7, "        ", "  same2() {"),
+        (7, "0.500 us", "    same3();"),
+        (7, "0.500 us", "  }"),
+        (7, "0.500 us", "}"),
+    ];
+    let expected = [
+        (1000, 1900, 0, "outer"),
+        (1000, 850, 1, "leaf1"),
+        (2000, 700, 1, "leaf2"),
+        (5000, 500, 0, "quick"),
+        (5000, 300, 1, "inner"),
+        (7000, 500, 0, "same1"),
+        (7000, 500, 1, "same2"),
+        (7000, 500, 2, "same3"),
+    ];
+    let mut drawn = "# tracer: function_graph\n".to_owned();
+    let mut events = "cpus=1\n".to_owned();
+    for (us, dur, code) in lines {
+        let kind = if code.ends_with('}') { "exit" } else { "entry" };
+        drawn.extend([format!(" 0.00000{us} |   1)   {dur} |  {code}\n")]);
+        events.extend([format!("  a-7  [001]  0.00000{us}: funcgraph_{kind}:  {dur} |  {code}\n")]);
+    }
+    assert_eq!(nested(&read(&drawn)), expected);
+    assert_eq!(nested(&read(&events)), expected);
+}
+
+#[test]
+fn a_caller_ends_no_earlier_than_its_callees_and_sleeps_that_its_duration_excludes_count() {
+    let reading = read(
+        "# tracer: function_graph\n 0)               |  o() {\n 0)   0.100 us    |    x();\n\
+         \x20 0)   0.100 us    |    y();\n 0)   0.150 us    |  }\n",
+    );
+    assert_eq!(nested(&reading), [(0, 200, 0, "o"), (0, 100, 1, "x"), (100, 100, 1, "y")]);
+    let reading = read(
+        "# tracer: function_graph\n 1.000001 | 0)               |  schedule() {\n\
+         \x20 1.700000 | 0)   2.500 us    |  }\n 1.700000 | 0)   0.5 us    |  next();\n",
+    );
+    let expected = [(1_000_001_000, 699_999_000, 0, "schedule"), (1_700_000_000, 500, 0, "next")];
+    assert_eq!(nested(&reading), expected);
+}
+
+/// A function that runs for so many nanoseconds before, between and after its callees.
+#[derive(Debug, Clone)]
+struct TimedCall(u64, Vec<TimedCall>);
+
+/// A recorded line: time, duration and code.
+type TimedLine = (u64, Option<u64>, String);
+
+impl TimedCall {
+    /// Runs the function: adds its lines, and its start, duration and depth.
+    fn run(&self, now_ns: &mut u64, depth: usize, lines: &mut Vec<TimedLine>, told: &mut Vec<(u64, u64, usize)>) {
+        let (start_ns, number) = (*now_ns, told.len());
+        told.push((start_ns, 0, depth));
+        *now_ns += self.0;
+        if !self.1.is_empty() {
+            lines.push((start_ns, None, format!("f{number}() {{")));
+        }
+        for call in &self.1 {
+            call.run(now_ns, depth + 1, lines, told);
+            *now_ns += self.0;
+        }
+        told[number].1 = *now_ns - start_ns;
+        let code = if self.1.is_empty() { format!("f{number}();") } else { "}".to_owned() };
+        let ts_ns = if self.1.is_empty() { start_ns } else { *now_ns };
+        lines.push((ts_ns, Some(*now_ns - start_ns), code));
+    }
+}
+
+fn timed_calls() -> impl Strategy<Value = Vec<TimedCall>> {
+    let leaf = (1u64..900).prop_map(|own_ns| TimedCall(own_ns, Vec::new()));
+    let call = leaf.prop_recursive(5, 60, 4, |inner| {
+        (1u64..300, proptest::collection::vec(inner, 1..4)).prop_map(|(own_ns, calls)| TimedCall(own_ns, calls))
+    });
+    proptest::collection::vec(call, 1..8)
+}
+
+proptest! {
+    #[test]
+    fn calls_whose_times_are_cut_to_microseconds_have_their_depths_and_durations(calls in timed_calls()) {
+        let (mut lines, mut told, mut now_ns) = (Vec::new(), Vec::new(), 1_000_000_000);
+        for call in &calls {
+            call.run(&mut now_ns, 0, &mut lines, &mut told);
+            now_ns += 50;
+        }
+        let mut drawn = "# tracer: function_graph\n".to_owned();
+        let mut events = "cpus=1\n".to_owned();
+        for (ts_ns, dur_ns, code) in lines {
+            let time = format!("{}.{:06}", ts_ns / 1_000_000_000, ts_ns / 1000 % 1_000_000);
+            let dur = dur_ns.map_or(String::new(), |dur_ns| format!("{}.{:03} us", dur_ns / 1000, dur_ns % 1000));
+            let kind = if code == "}" { "exit" } else { "entry" };
+            drawn.extend([format!(" {time} |   0)   bash-7   |  {dur}  |  {code}\n")]);
+            events.extend([format!("  bash-7  [000]  {time}: funcgraph_{kind}:  {dur}  |  {code}\n")]);
+        }
+        for text in [drawn, events] {
+            let reading = read(&text);
+            prop_assert_eq!(reading.lost(), []);
+            let found = nested(&reading);
+            prop_assert_eq!(found.len(), told.len());
+            for (number, (&(start_ns, dur_ns, depth, name), meant)) in found.iter().zip(&told).enumerate() {
+                prop_assert_eq!((name, depth), (&*format!("f{number}"), meant.2));
+                // Times are known to the microsecond only.
+                prop_assert!(meant.0.abs_diff(start_ns.cast_unsigned()) < 1000, "{} for {}", start_ns, meant.0);
+                prop_assert!((meant.1..meant.1 + 1000).contains(&dur_ns), "{} for {}", dur_ns, meant.1);
+            }
+        }
     }
 }
 

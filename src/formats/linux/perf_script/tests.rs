@@ -98,7 +98,7 @@ fn every_event_of_a_real_scheduler_is_scheduling_or_an_instant() {
         odd += u64::from(before.is_some_and(|before| before != "0" && before != after("prev_pid=")));
     }
     assert_eq!(reading.losses.total(), odd);
-    assert_eq!(reading.losses.count(Loss::MismatchedEnd), odd);
+    assert_eq!(reading.losses.count(Loss::LostSwitch), odd);
 }
 
 #[test]

@@ -2,12 +2,12 @@
 
 use super::*;
 use crate::formats::{BatchSink, ChunkLimits, ReadError};
-use crate::model::Batch;
+use crate::model::{Batch, Metadata};
 
 #[derive(Default)]
-struct Taken(Vec<Batch>);
+struct BatchList(Vec<Batch>);
 
-impl BatchSink for Taken {
+impl BatchSink for BatchList {
     fn accept(&mut self, batch: Batch) -> Result<(), ReadError> {
         self.0.push(batch);
         Ok(())
@@ -33,7 +33,7 @@ type SchedulerCall<'f> = &'f dyn Fn(&mut Scheduler, &mut BatchBuilder);
 /// Returns the events of all calls, with a batch after each, so that nothing depends on batch boundaries.
 fn fed(feed: &[SchedulerCall<'_>]) -> (Vec<Seen>, Vec<Batch>) {
     let (mut scheduler, mut batch, mut taken) =
-        (Scheduler::default(), BatchBuilder::new(ChunkLimits::default()), Taken::default());
+        (Scheduler::default(), BatchBuilder::new(ChunkLimits::default()), BatchList::default());
     for step in feed {
         step(&mut scheduler, &mut batch);
         batch.flush(&mut taken).unwrap();
@@ -101,7 +101,7 @@ fn a_switch_from_another_thread_than_the_one_that_runs_is_counted() {
         &|scheduler, batch| scheduler.switch(batch, &switch(10, task(0, ""), "R", task(7, "a")), POS),
         &|scheduler, batch| scheduler.switch(batch, &switch(30, task(9, "c"), "D", task(0, "")), POS),
     ]);
-    let mismatched: u64 = batches.iter().map(|batch| batch.losses.count(Loss::MismatchedEnd)).sum();
+    let mismatched: u64 = batches.iter().map(|batch| batch.losses.count(Loss::LostSwitch)).sum();
     assert_eq!(mismatched, 1);
     assert_eq!((seen[0].0, &*seen[0].3, seen[0].4), (10, "a", 20));
     let states: Vec<_> = seen[1..].iter().map(|state| (state.0, &*state.2, &*state.3)).collect();
@@ -138,7 +138,7 @@ fn states_by_process(batches: &[Batch]) -> Vec<(String, String, String)> {
 #[test]
 fn a_thread_that_runs_before_its_process_is_known_is_one_thread() {
     let (mut scheduler, mut batch, mut taken) =
-        (Scheduler::default(), BatchBuilder::new(ChunkLimits::default()), Taken::default());
+        (Scheduler::default(), BatchBuilder::new(ChunkLimits::default()), BatchList::default());
     scheduler.switch(&mut batch, &switch(10, task(0, ""), "R", task(7, "a")), POS);
     scheduler.learn_process(&mut batch, 7, 5);
     scheduler.switch(&mut batch, &switch(30, task(7, "a"), "S", task(0, "")), POS);
