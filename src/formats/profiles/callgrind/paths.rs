@@ -1,7 +1,9 @@
 //! Derives call paths from a call graph with costs. The profile does not tell which caller caused which part of a
 //! function's cost. So the cost is distributed among callers in proportion to the cost of their calls. Cost without a
-//! call starts a path. Paths below a ten-thousandth of the total and recursive calls are not followed. Their self cost
-//! goes below the frame [`OTHER_PATHS`], so that sums stay exact.
+//! call starts a path. Recursive calls, and calls of less than a ten-thousandth of the total, are summed by callee and
+//! followed below the frame [`OTHER_PATHS`], so that sums stay exact and each cost counts once.
+
+use std::collections::hash_map::Entry;
 
 use rustc_hash::FxHashMap;
 
@@ -20,6 +22,9 @@ const SMALLEST_PART: u64 = 10_000;
 
 /// Limit for frames of all paths of a cost; further ones become other paths.
 const FRAMES_MAX: usize = 1 << 20;
+
+/// Limit for rounds of following the calls that the round before has left. Recursion leaves a smaller part in each.
+const ROUNDS_MAX: usize = 32;
 
 /// A kind of cost, with the unit that its name implies.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,6 +46,12 @@ impl CostEvent {
             "ns" | "nsec" => (NANOSECONDS, 1),
             "us" | "usec" => (NANOSECONDS, 1000),
             "ms" | "msec" => (NANOSECONDS, 1_000_000),
+            // Of pprof, as `cpu(s)`; a single letter elsewhere is a name.
+            "s" if lower.ends_with("(s)") => (NANOSECONDS, 1_000_000_000),
+            "b" if lower.ends_with("(b)") => (BYTES, 1),
+            "kb" | "kib" | "kilobytes" => (BYTES, 1 << 10),
+            "mb" | "mib" | "megabytes" => (BYTES, 1 << 20),
+            "gb" | "gib" | "gigabytes" => (BYTES, 1 << 30),
             _ if lower.contains("nanosec") => (NANOSECONDS, 1),
             _ if lower.contains("microsec") => (NANOSECONDS, 1000),
             _ if lower.contains("millisec") => (NANOSECONDS, 1_000_000),
@@ -67,7 +78,7 @@ struct CostFunction {
     /// Costs of its calls, by callee; in order of appearance.
     calls: Vec<(u32, Box<[u64]>)>,
     /// Index in `calls`, by callee.
-    places: FxHashMap<u32, u32>,
+    call_indices: FxHashMap<u32, u32>,
     /// Costs of calls to it.
     incoming: Box<[u64]>,
 }
@@ -90,11 +101,22 @@ impl CallGraph {
         let Ok(row) = u32::try_from(self.functions.len()) else { return (None, 0) };
         self.rows.insert(title.into(), row);
         let (self_costs, incoming) = (vec![0; self.events].into(), vec![0; self.events].into());
-        let (calls, places) = (Vec::new(), FxHashMap::default());
-        self.functions.push(CostFunction { title: title.into(), self_costs, calls, places, incoming });
-        // Its calls are charged in advance: a function calls about ten others.
-        let calls_bytes = 10 * (8 * self.events + 6 * size_of::<u64>());
-        (Some(row), 2 * title.len() + size_of::<CostFunction>() + 4 * size_of::<u64>() + 16 * self.events + calls_bytes)
+        let (calls, call_indices) = (Vec::new(), FxHashMap::default());
+        self.functions.push(CostFunction { title: title.into(), self_costs, calls, call_indices, incoming });
+        (Some(row), 2 * title.len() + size_of::<CostFunction>() + 4 * size_of::<u64>() + 16 * self.events)
+    }
+
+    /// Adds a call between two functions without a cost. Returns the bytes of memory added if it is new.
+    pub(super) fn call(&mut self, caller: u32, called: u32) -> usize {
+        // The cost of direct recursion is already in the self cost.
+        let Some(function) = self.functions.get_mut(caller as usize).filter(|_| caller != called) else { return 0 };
+        let CostFunction { calls, call_indices, .. } = function;
+        let Entry::Vacant(index) = call_indices.entry(called) else { return 0 };
+        index.insert(calls.len() as u32);
+        calls.push((called, vec![0; self.events].into()));
+        // The first call allocates room for a few.
+        let first_bytes = if calls.len() == 1 { 16 * size_of::<u64>() } else { 0 };
+        first_bytes + 8 * self.events + 6 * size_of::<u64>()
     }
 
     /// Adds to the self cost of a function. Returns `false` on overflow.
@@ -104,7 +126,7 @@ impl CallGraph {
         self_cost.is_some_and(|self_cost| add(self_cost, cost))
     }
 
-    /// Adds to the cost of calls between two functions. Returns `false` on overflow.
+    /// Adds to the cost of calls between two functions, which [`Self::call`] has added. Returns `false` on overflow.
     pub(super) fn add_call(&mut self, caller: u32, called: u32, event: usize, cost: u64) -> bool {
         if caller == called {
             return true;
@@ -113,14 +135,11 @@ impl CallGraph {
         if let Some(incoming) = incoming {
             *incoming = incoming.saturating_add(cost);
         }
-        let events = self.events;
-        let Some(caller) = self.functions.get_mut(caller as usize) else { return false };
-        let CostFunction { calls, places, .. } = caller;
-        let place = *places.entry(called).or_insert_with(|| {
-            calls.push((called, vec![0; events].into()));
-            calls.len() as u32 - 1
-        });
-        let sum = calls.get_mut(place as usize).and_then(|(_, costs)| costs.get_mut(event));
+        let Some(CostFunction { calls, call_indices, .. }) = self.functions.get_mut(caller as usize) else {
+            return false;
+        };
+        let call = call_indices.get(&called).and_then(|&index| calls.get_mut(index as usize));
+        let sum = call.and_then(|(_, costs)| costs.get_mut(event));
         sum.is_some_and(|sum| add(sum, cost))
     }
 
@@ -155,7 +174,6 @@ struct OnPath {
     weight: u64,
     /// Index of its next call to follow.
     next: usize,
-    is_entered: bool,
 }
 
 /// Emits the paths of one kind of cost.
@@ -167,76 +185,157 @@ pub(super) fn emit(
     sink: &mut dyn BatchSink,
     context: &ReadContext,
 ) -> Result<(), ReadError> {
-    let mut row = WeighedRow::new(&kind.name, kind.unit, if event == 0 { -1 } else { event as i64 }, batch);
-    let mut frames = FrameTable::default();
-    let titles: Vec<u32> = graph.functions.iter().map(|function| frames.push_title(&function.title)).collect();
-    // Remaining self cost of each function.
-    let mut left: Vec<u64> = graph.functions.iter().map(|function| function.self_costs[event]).collect();
-    let whole = left.iter().fold(0u64, |sum, &cost| sum.saturating_add(cost));
-    let mut is_on_path = vec![false; graph.functions.len()];
-    let mut path: Vec<OnPath> = Vec::new();
-    let inclusive: Vec<u64> = graph.functions.iter().map(|function| CallGraph::inclusive(function, event)).collect();
-    for root in 0..graph.functions.len() {
+    let row = WeighedRow::new(&kind.name, kind.unit, if event == 0 { -1 } else { event as i64 }, batch);
+    let mut walk = PathWalk::new(graph, event);
+    let mut output = PathOutput { row, kind, batch, sink, context };
+    for root in 0..graph.functions.len() as u32 {
         // Cost without a call starts here: the program, a thread, a signal handler.
-        let weight = inclusive[root].saturating_sub(graph.functions[root].incoming[event]);
-        if weight == 0 {
-            continue;
+        let weight = walk.inclusive[root as usize].saturating_sub(graph.functions[root as usize].incoming[event]);
+        if weight > 0 {
+            walk.follow(root, None, weight, &mut output)?;
         }
-        frames.push_titled(None, titles[root]);
-        path.push(OnPath { function: root as u32, frame: frames.len() as u32 - 1, weight, next: 0, is_entered: false });
-        is_on_path[root] = true;
+    }
+    walk.follow_rest(&mut output)
+}
+
+/// The samples of one kind of cost.
+struct PathOutput<'a> {
+    row: WeighedRow,
+    kind: &'a CostEvent,
+    batch: &'a mut BatchBuilder,
+    sink: &'a mut dyn BatchSink,
+    context: &'a ReadContext,
+}
+
+impl PathOutput<'_> {
+    fn push(&mut self, cost: u64, frame: u32, frames: &mut FrameTable) -> Result<(), ReadError> {
+        let stack = frames.stack(frame, self.batch, self.row.pos());
+        let weight = cost.checked_mul(self.kind.factor).unwrap_or_else(|| {
+            self.batch.lose(Loss::BadNumber, self.row.pos());
+            u64::MAX
+        });
+        self.row.push(weight, stack, self.batch);
+        self.batch.flush_if_full(self.sink, self.context)
+    }
+}
+
+/// Follows the calls of a graph for one kind of cost.
+struct PathWalk<'g> {
+    graph: &'g CallGraph,
+    event: usize,
+    /// Inclusive cost of each function.
+    inclusive: Vec<u64>,
+    /// Self cost of each function that is on no path yet.
+    left: Vec<u64>,
+    /// Cost of the calls to each function that were not followed.
+    unfollowed: Vec<u64>,
+    /// Sum of all self costs.
+    whole: u64,
+    is_on_path: Vec<bool>,
+    frames: FrameTable,
+    function_titles: Vec<u32>,
+}
+
+impl<'g> PathWalk<'g> {
+    fn new(graph: &'g CallGraph, event: usize) -> Self {
+        let mut frames = FrameTable::default();
+        let functions = &graph.functions;
+        let left: Vec<u64> = functions.iter().map(|function| function.self_costs[event]).collect();
+        Self {
+            graph,
+            event,
+            inclusive: functions.iter().map(|function| CallGraph::inclusive(function, event)).collect(),
+            whole: left.iter().fold(0u64, |sum, &cost| sum.saturating_add(cost)),
+            left,
+            unfollowed: vec![0; functions.len()],
+            is_on_path: vec![false; functions.len()],
+            function_titles: functions.iter().map(|function| frames.push_title(&function.title)).collect(),
+            frames,
+        }
+    }
+
+    fn is_small(&self, weight: u64) -> bool {
+        u128::from(weight) * u128::from(SMALLEST_PART) < u128::from(self.whole)
+    }
+
+    /// Adds a function below a frame. Returns `None` if there are too many frames, or if the path is too deep.
+    fn enter(&mut self, function: u32, above: Option<u32>, weight: u64) -> Option<OnPath> {
+        let title = self.function_titles[function as usize];
+        if self.frames.len() >= FRAMES_MAX || !self.frames.push_titled(above, title) {
+            return None;
+        }
+        self.is_on_path[function as usize] = true;
+        Some(OnPath { function, frame: self.frames.len() as u32 - 1, weight, next: 0 })
+    }
+
+    /// Emits the paths that start with a function below a frame, which together have this cost.
+    fn follow(
+        &mut self,
+        root: u32,
+        above: Option<u32>,
+        weight: u64,
+        output: &mut PathOutput<'_>,
+    ) -> Result<(), ReadError> {
+        let mut path: Vec<OnPath> = self.enter(root, above, weight).into_iter().collect();
         while let Some(on_path) = path.last_mut() {
-            let function = &graph.functions[on_path.function as usize];
-            let inclusive = inclusive[on_path.function as usize];
-            if !on_path.is_entered {
-                on_path.is_entered = true;
-                context.cancel.check()?;
-                let left = &mut left[on_path.function as usize];
-                let self_cost = share(function.self_costs[event], on_path.weight, inclusive).min(*left);
+            let function = &self.graph.functions[on_path.function as usize];
+            let inclusive = self.inclusive[on_path.function as usize];
+            if on_path.next == 0 {
+                output.context.cancel.check()?;
+                let left = &mut self.left[on_path.function as usize];
+                let self_cost = share(function.self_costs[self.event], on_path.weight, inclusive).min(*left);
                 *left -= self_cost;
                 if self_cost > 0 {
-                    let stack = frames.stack(on_path.frame, batch, row.pos());
-                    push(&mut row, self_cost, kind, stack, batch);
-                    batch.flush_if_full(sink, context)?;
+                    output.push(self_cost, on_path.frame, &mut self.frames)?;
                 }
             }
             let Some((called, costs)) = function.calls.get(on_path.next) else {
-                is_on_path[on_path.function as usize] = false;
+                self.is_on_path[on_path.function as usize] = false;
                 path.pop();
                 continue;
             };
             on_path.next += 1;
-            let weight = share(costs[event], on_path.weight, inclusive);
-            let is_small = u128::from(weight) * u128::from(SMALLEST_PART) < u128::from(whole);
-            if weight == 0 || is_small || is_on_path[*called as usize] || frames.len() >= FRAMES_MAX {
-                continue;
-            }
+            let weight = share(costs[self.event], on_path.weight, inclusive);
             let caller = on_path.frame;
-            if !frames.push_titled(Some(caller), titles[*called as usize]) {
-                continue;
+            let is_followed = weight > 0 && !self.is_small(weight) && !self.is_on_path[*called as usize];
+            let entered = if is_followed { self.enter(*called, Some(caller), weight) } else { None };
+            if let Some(entered) = entered {
+                path.push(entered);
+            } else {
+                let unfollowed = &mut self.unfollowed[*called as usize];
+                *unfollowed = unfollowed.saturating_add(weight);
             }
-            is_on_path[*called as usize] = true;
-            path.push(OnPath { function: *called, frame: frames.len() as u32 - 1, weight, next: 0, is_entered: false });
         }
+        Ok(())
     }
-    if left.iter().any(|&left| left > 0) {
-        let other = frames.push_title(OTHER_PATHS);
-        frames.push_titled(None, other);
-        let other = frames.len() as u32 - 1;
-        for (function, &left) in left.iter().enumerate().filter(|(_, left)| **left > 0) {
-            frames.push_titled(Some(other), titles[function]);
-            let stack = frames.stack(frames.len() as u32 - 1, batch, row.pos());
-            push(&mut row, left, kind, stack, batch);
-            batch.flush_if_full(sink, context)?;
-        }
-    }
-    Ok(())
-}
 
-fn push(row: &mut WeighedRow, cost: u64, kind: &CostEvent, stack: crate::model::StackIdx, batch: &mut BatchBuilder) {
-    let weight = cost.checked_mul(kind.factor).unwrap_or_else(|| {
-        batch.lose(Loss::BadNumber, row.pos());
-        u64::MAX
-    });
-    row.push(weight, stack, batch);
+    /// Emits all cost that is on no path yet below [`OTHER_PATHS`]: first by the calls that were not followed, so that
+    /// functions keep the cost of their callees.
+    fn follow_rest(&mut self, output: &mut PathOutput<'_>) -> Result<(), ReadError> {
+        if self.left.iter().all(|&left| left == 0) {
+            return Ok(());
+        }
+        let title = self.frames.push_title(OTHER_PATHS);
+        self.frames.push_titled(None, title);
+        let other = self.frames.len() as u32 - 1;
+        for _ in 0..ROUNDS_MAX {
+            let unfollowed = std::mem::replace(&mut self.unfollowed, vec![0; self.left.len()]);
+            let large = (0..).zip(unfollowed).filter(|&(_, weight)| weight > 0 && !self.is_small(weight));
+            let large: Vec<(u32, u64)> = large.collect();
+            if large.is_empty() || self.left.iter().all(|&left| left == 0) {
+                break;
+            }
+            for (function, weight) in large {
+                self.follow(function, Some(other), weight, output)?;
+            }
+        }
+        for function in 0..self.left.len() {
+            let left = self.left[function];
+            if left > 0 {
+                self.frames.push_titled(Some(other), self.function_titles[function]);
+                output.push(left, self.frames.len() as u32 - 1, &mut self.frames)?;
+            }
+        }
+        Ok(())
+    }
 }

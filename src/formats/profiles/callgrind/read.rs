@@ -115,7 +115,7 @@ impl NumberedNames {
     }
 }
 
-/// Parse state.
+/// Parses a file line by line; builds its call graph.
 struct CallgrindParser<'c> {
     memory: ProfileMemory<'c>,
     graph: CallGraph,
@@ -166,10 +166,7 @@ impl<'c> CallgrindParser<'c> {
         let Some(&first) = text.first() else { return Ok(()) };
         match first {
             b'#' => Ok(()),
-            b'0'..=b'9' | b'+' | b'-' | b'*' => {
-                self.costs(text, line, batch);
-                Ok(())
-            }
+            b'0'..=b'9' | b'+' | b'-' | b'*' => self.costs(text, line, batch),
             _ => match text.iter().position(|byte| matches!(byte, b'=' | b':')) {
                 Some(at) if text[at] == b'=' => self.assign(&text[..at], &text[at + 1..], line, batch),
                 Some(at) => {
@@ -268,17 +265,23 @@ impl<'c> CallgrindParser<'c> {
         Ok(row)
     }
 
-    fn costs(&mut self, text: &[u8], line: TextLine<'_>, batch: &mut BatchBuilder) {
+    fn costs(&mut self, text: &[u8], line: TextLine<'_>, batch: &mut BatchBuilder) -> Result<(), ReadError> {
         let next = std::mem::replace(&mut self.next, NextLine::OwnCost);
         if next == NextLine::Jump {
-            return;
+            return Ok(());
         }
         let words = || text.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
         if !line.has_end && words().count() < self.positions + self.events.len() {
-            return batch.lose(Loss::Truncated, line.pos());
+            batch.lose(Loss::Truncated, line.pos());
+            return Ok(());
         }
-        let Some(current) = self.current else { return batch.lose(Loss::BadRecord, line.pos()) };
-        line.count_missing_end(batch);
+        let Some(current) = self.current else {
+            batch.lose(Loss::BadRecord, line.pos());
+            return Ok(());
+        };
+        if let Some(called) = self.called.filter(|_| next == NextLine::CallCost) {
+            self.memory.add(self.graph.call(current, called), line.offset)?;
+        }
         let costs = words().skip(self.positions);
         for (event, cost) in costs.take(self.events.len()).enumerate() {
             let Some(cost) = std::str::from_utf8(cost).ok().and_then(|cost| cost.parse::<u64>().ok()) else {
@@ -298,5 +301,6 @@ impl<'c> CallgrindParser<'c> {
         if next == NextLine::CallCost {
             self.called = None;
         }
+        Ok(())
     }
 }
