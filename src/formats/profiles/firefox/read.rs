@@ -24,7 +24,6 @@ use crate::formats::{BatchSink, ReadContext, ReadError, Reader, StreamReader};
 use crate::model::args::Detail;
 use crate::model::{Batch, Event, EventFlags, EventKind, Id, Loss, Metadata, NameIdx, SourcePos, TrackKey, TrackKind};
 
-/// Limit for nested processes.
 const NESTED_PROCESSES_MAX: u32 = 16;
 
 pub(crate) const FORMAT: Format = Format {

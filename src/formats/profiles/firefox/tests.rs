@@ -21,7 +21,7 @@ const PROCESSED: &str = r#"{"meta":{"interval":1,"startTime":1000,"preprocessedP
  "samples":{"length":3,"stack":[1,0,null],"timeDeltas":[1.5,1,1]},"markers":{"length":0},
  "stackTable":{"length":2,"prefix":[null,0],"frame":[0,1]},
  "frameTable":{"length":2,"func":[0,1],"line":[null,12]},
- "funcTable":{"length":2,"name":[0,1],"fileName":[null,2],"resource":[0,-1]},
+ "funcTable":{"length":2,"name":[0,1],"fileName":[null,2],"resource":[0,-1],"lineNumber":[null,9]},
  "resourceTable":{"length":1,"lib":[0],"name":[0]},
  "stringArray":["0x1234","g","/src/g.c"]}],
 "counters":[{"name":"malloc","category":"Memory","pid":"7","samples":{"time":[1,2,3],"count":[5,-2,"x"]}}]}"#;
@@ -122,12 +122,26 @@ fn early_profiles_have_markers_of_one_time_and_libraries_as_a_text() {
 }
 
 #[test]
+fn a_function_is_one_frame_whatever_lines_of_it_ran() {
+    let two_lines = PROCESSED
+        .replace(r#""stack":[1,0,null]"#, r#""stack":[1,2,null]"#)
+        .replace(r#""length":2,"prefix":[null,0],"frame":[0,1]"#, r#""length":3,"prefix":[null,0,0],"frame":[0,1,2]"#)
+        .replace(r#""length":2,"func":[0,1],"line":[null,12]"#, r#""length":3,"func":[0,1,1],"line":[null,12,13]"#);
+    let outer = "libc.so.6+0x1234";
+    let reading = read(&two_lines);
+    let stacks: Vec<Vec<&str>> = samples(&reading).into_iter().map(|(.., stack)| stack).collect();
+    assert_eq!(stacks, [vec![outer, "g (g.c:9)"], vec![outer, "g (g.c:9)"], vec![]]);
+    let without_definitions = two_lines.replace(r#","lineNumber":[null,9]"#, "");
+    assert_eq!(samples(&read(&without_definitions))[1].2, [outer, "g (g.c)"]);
+}
+
+#[test]
 fn the_processed_form_names_frames_by_file_or_library_and_sums_memory_up() {
     let reading = read(PROCESSED);
     let main = Id::Number(7);
     let outer = "libc.so.6+0x1234";
     let expected =
-        [(1_500_000, &main, vec![outer, "g (g.c:12)"]), (2_500_000, &main, vec![outer]), (3_500_000, &main, vec![])];
+        [(1_500_000, &main, vec![outer, "g (g.c:9)"]), (2_500_000, &main, vec![outer]), (3_500_000, &main, vec![])];
     assert_eq!(samples(&reading), expected);
     let counters = reading.events.iter().filter(|event| event.kind == EventKind::Counter);
     let counters: Vec<_> =

@@ -51,11 +51,12 @@ pub(super) struct FirefoxStacks<'d> {
     _charge: TableCharge<'d>,
 }
 
-/// A row of the function table: indices into other tables.
+/// A row of the function table: indices into other tables, and the line of the definition.
 struct FirefoxFunction {
     name: Option<u32>,
     file: Option<u32>,
     resource: Option<u32>,
+    line: Option<u32>,
 }
 
 impl<'d> FirefoxStacks<'d> {
@@ -82,8 +83,8 @@ impl<'d> FirefoxStacks<'d> {
             sources.push(row.index(0));
         }
         let mut functions: Vec<FirefoxFunction> = Vec::new();
-        let mut rows =
-            FirefoxTable::open(document, tables.functions, ["name", "fileName", "resource", "source"], losses)?;
+        let columns = ["name", "fileName", "resource", "source", "lineNumber"];
+        let mut rows = FirefoxTable::open(document, tables.functions, columns, losses)?;
         while let Some(row) = rows.next(losses)? {
             charge.add(size_of::<FirefoxFunction>(), row.offset)?;
             let source = row.index(3).and_then(|source| *sources.get(source as usize)?);
@@ -91,10 +92,11 @@ impl<'d> FirefoxStacks<'d> {
                 name: row.index(0),
                 file: row.index(1).or(source),
                 resource: row.index(2),
+                line: row.index(4),
             });
         }
         let names = FrameNames { texts: &texts, functions: &functions, resources: &resources, libs };
-        let mut rows = FirefoxTable::open(document, tables.frames, ["func", "location", "line", "address"], losses)?;
+        let mut rows = FirefoxTable::open(document, tables.frames, ["func", "location", "address"], losses)?;
         while let Some(row) = rows.next(&mut batch.batch.losses)? {
             let frame = match names.address(&row) {
                 Some((library, address)) => {
@@ -125,8 +127,8 @@ struct FrameNames<'a> {
     libs: &'a [Library],
 }
 
-/// A row of the frame table: function, location, line and address.
-type FrameColumns<'a> = FirefoxRow<'a, 4>;
+/// A row of the frame table: function, location and address.
+type FrameColumns<'a> = FirefoxRow<'a, 3>;
 
 impl FrameNames<'_> {
     /// Returns the library of an unsymbolised frame and the address in it.
@@ -140,7 +142,7 @@ impl FrameNames<'_> {
         let named = number(self.texts.get(function.name?))?;
         let library = (*self.resources.get(function.resource? as usize)?)?;
         // Unsymbolised functions have the address of one of their frames.
-        let frame_address = row.get(3).and_then(|address| std::str::from_utf8(address).ok()?.parse().ok());
+        let frame_address = row.get(2).and_then(|address| std::str::from_utf8(address).ok()?.parse().ok());
         (function.file.is_none() && !library.path().is_empty()).then_some((library, frame_address.unwrap_or(named)))
     }
 
@@ -155,7 +157,8 @@ impl FrameNames<'_> {
         let Some(function) = self.function(row) else { return String::new() };
         let name = function.name.map_or("", |name| self.texts.get(name));
         let file = function.file.map_or("", |file| self.texts.get(file)).rsplit(['/', '\\']).next().unwrap_or_default();
-        match (row.index(2), file) {
+        // Lines of frames are those that ran, which would split a function.
+        match (function.line, file) {
             (_, "") => name.to_owned(),
             (Some(line), file) => format!("{name} ({file}:{line})"),
             (None, file) => format!("{name} ({file})"),

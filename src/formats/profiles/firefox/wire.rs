@@ -9,6 +9,7 @@ use serde_json::value::RawValue;
 
 use crate::formats::ReadError;
 use crate::formats::json::document::{Document, Elements, JsonExtent};
+use crate::formats::json::text::parse;
 use crate::model::{BuildId, Loss, Losses};
 
 /// Limit for members of an object; real ones have about ten.
@@ -80,7 +81,8 @@ impl Library {
         if !text.starts_with(b"\"") {
             return document.value(libs, losses);
         }
-        let inner = serde_json::from_slice::<String>(&text).ok();
+        let mut copy = String::new();
+        let inner = parse::<String>(&text, &mut copy, extent.pos(), losses);
         let libs = inner.and_then(|text| serde_json::from_str(&text).ok());
         losses.add_many(Loss::BadRecord, extent.pos(), u64::from(libs.is_none()));
         Ok(libs)
@@ -252,8 +254,8 @@ impl<'d, const N: usize> FirefoxTable<'d, N> {
             return Ok(Self::Columns(names.map(|name| document.elements(members.get(name)))));
         };
         let schema: BTreeMap<String, usize> = document.value(Some(schema), losses)?.unwrap_or_default();
-        let places = names.map(|name| schema.get(name).copied().unwrap_or(usize::MAX));
-        Ok(Self::Rows(document.elements(Some(rows)), places))
+        let column_indices = names.map(|name| schema.get(name).copied().unwrap_or(usize::MAX));
+        Ok(Self::Rows(document.elements(Some(rows)), column_indices))
     }
 
     /// Returns the next row. The longest column defines the number of rows.
@@ -265,14 +267,15 @@ impl<'d, const N: usize> FirefoxTable<'d, N> {
                 for (value, column) in values.iter_mut().zip(columns) {
                     let Some(element) = column.next()? else { continue };
                     offset.get_or_insert(element.offset);
+                    element.count_repairs(losses);
                     *value = Some(element.text);
                 }
             }
-            Self::Rows(rows, places) => {
+            Self::Rows(rows, column_indices) => {
                 let Some(element) = rows.next()? else { return Ok(None) };
                 offset = Some(element.offset);
                 let row: Vec<&RawValue> = element.parse(losses).unwrap_or_default();
-                values = places.map(|place| row.get(place).map(|value| value.get().as_bytes()));
+                values = column_indices.map(|index| row.get(index).map(|value| value.get().as_bytes()));
             }
         }
         let values = values.map(|value| value.filter(|text| *text != b"null"));

@@ -24,7 +24,7 @@ const ALLOCATION_COLUMNS: [&str; 6] = ["className", "typeName", "coarseType", "i
 
 const COLUMNS: usize = SAMPLE_COLUMNS.len() + ALLOCATION_COLUMNS.len();
 
-/// The kinds of tables.
+/// The tables of a thread that contain samples.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum SampleKind {
     Samples,
