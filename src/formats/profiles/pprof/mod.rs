@@ -9,6 +9,7 @@ pub(crate) mod own_fields;
 pub(crate) mod read;
 mod stacks;
 pub(super) mod tables;
+mod units;
 pub(crate) mod write;
 
 pub(crate) use read::FORMAT;

@@ -7,15 +7,15 @@ use super::dropped_frames::DroppedFrames;
 use super::fields::{profile, value_type};
 use super::stacks::{PprofSample, PprofStacks};
 use super::tables::{ProfileMemory, ProfileTables, read_message};
+use super::units::ProfileUnit;
 use crate::formats::format::{DataKind, Format, Opener};
 use crate::formats::input::source::{HEAD_BYTES, Source};
 use crate::formats::output::args::ArgsWriter;
-use crate::formats::output::batch::{BatchBuilder, text};
+use crate::formats::output::batch::{BatchBuilder, label};
 use crate::formats::protobuf::decode::{Fields, ProtoValue};
 use crate::formats::protobuf::numbers::FieldNumber;
 use crate::formats::{BatchSink, ReadContext, ReadError, Reader, StreamReader};
 use crate::model::args::Detail;
-use crate::model::sample_measure::NANOSECONDS;
 use crate::model::{Id, Loss, Metadata, SampleMeasure, SourcePos, TrackKey};
 
 pub(crate) const FORMAT: Format = Format {
@@ -102,8 +102,8 @@ impl StreamReader for Pprof {
             memory.add(kept_bytes + stacks.take_new_bytes(), 0)?;
             samples.push(sample);
         }
-        let places = stacks.places();
-        samples.sort_by_key(|sample| sample.frame.map_or(0, |frame| places[frame as usize] + 1));
+        let ranks = stacks.ranks();
+        samples.sort_by_key(|sample| sample.frame.map_or(0, |frame| ranks[frame as usize] + 1));
         let rows = TypeRow::all(tables.types.len(), &samples);
         name_tracks(&tables, &rows, &mut batch);
         for row in rows {
@@ -117,12 +117,9 @@ impl StreamReader for Pprof {
     }
 }
 
-/// Returns the unit of a sample type, in the spelling of all samples.
-fn unit_text<'u>(tables: &ProfileTables<'u>, row: usize) -> std::borrow::Cow<'u, str> {
-    match tables.text(row) {
-        unit if unit == "nanoseconds" => NANOSECONDS.into(),
-        unit => unit,
-    }
+/// Returns the unit of a sample type by its row in the table of strings.
+fn unit<'u>(tables: &ProfileTables<'u>, row: usize) -> ProfileUnit<'u> {
+    ProfileUnit::from_text(tables.text(row))
 }
 
 /// The values of one type on one track: the positive ones, or the negative ones in the difference of two profiles.
@@ -158,34 +155,39 @@ impl TypeRow {
 
 /// Returns the track of a sample type.
 fn track_key(tables: &ProfileTables<'_>, row: TypeRow) -> TrackKey {
-    let (kind, unit) = tables.types[row.type_index];
+    let title = |&(kind, of_type): &(usize, usize)| {
+        format!("{}{} ({})", tables.text(kind), row.suffix(), unit(tables, of_type).name)
+    };
+    let own = title(&tables.types[row.type_index]);
     // A profile may list a type twice.
-    let is_again = tables.types[..row.type_index].contains(&tables.types[row.type_index]);
+    let is_again = tables.types[..row.type_index].iter().any(|earlier| title(earlier) == own);
     let number = if is_again { format!(" #{}", row.type_index + 1) } else { String::new() };
-    let title = format!("{}{} ({}){number}", tables.text(kind), row.suffix(), unit_text(tables, unit));
+    let title = format!("{own}{number}");
     TrackKey { slot: TrackKey::SLOT_UNTIMED, ..TrackKey::thread(Id::None, Id::Text(title.into())) }
 }
 
 /// Names the tracks in the order of the profile, with the default type first; without one, the last type is the
 /// default, as in pprof. Names the process after the program and its period.
 fn name_tracks(tables: &ProfileTables<'_>, rows: &[TypeRow], batch: &mut BatchBuilder) {
-    let place = SourcePos::Offset(0);
+    let pos = SourcePos::Offset(0);
     let losses = &mut batch.batch.losses;
     let mut named = Vec::new();
-    let program = text(tables.program().as_bytes(), place, losses);
+    let program = label(tables.program().as_bytes(), pos, losses);
     if !program.is_empty() {
         named.push(Metadata::ProcessName { pid: Id::None, name: program });
     }
-    if let Some((period, (kind, unit))) = tables.period.filter(|&(period, _)| period > 0) {
-        let labels = format!("a sample each {period} {} of {}", unit_text(tables, unit), tables.text(kind));
-        named.push(Metadata::ProcessLabels { pid: Id::None, labels: text(labels.as_bytes(), place, losses) });
+    if let Some((period, (kind, of_period))) = tables.period.filter(|&(period, _)| period > 0) {
+        let ProfileUnit { name, factor } = unit(tables, of_period);
+        let period = u128::from(period) * u128::from(factor);
+        let labels = format!("a sample each {period} {name} of {}", tables.text(kind));
+        named.push(Metadata::ProcessLabels { pid: Id::None, labels: label(labels.as_bytes(), pos, losses) });
     }
     let is_default = |&(kind, _): &(usize, usize)| tables.default_type > 0 && kind == tables.default_type;
     let default_row = tables.types.iter().rposition(is_default).or(tables.types.len().checked_sub(1));
     for (position, &row) in (0..).zip(rows) {
         let key = track_key(tables, row);
         let Id::Text(title) = &key.tid else { continue };
-        let name = text(title.as_bytes(), place, losses);
+        let name = label(title.as_bytes(), pos, losses);
         named.push(Metadata::ThreadName { pid: Id::None, tid: key.tid.clone(), name });
         let is_default = !row.is_less && default_row == Some(row.type_index);
         let sort_index = if is_default { -1 } else { position };
@@ -199,15 +201,15 @@ struct SampleRow<'t> {
     row: TypeRow,
     key: TrackKey,
     event: std::borrow::Cow<'t, str>,
-    unit: std::borrow::Cow<'t, str>,
+    unit: ProfileUnit<'t>,
     now_ns: i64,
     args: ArgsWriter,
 }
 
 impl<'t> SampleRow<'t> {
     fn new(tables: &ProfileTables<'t>, row: TypeRow) -> Self {
-        let (kind, unit) = tables.types[row.type_index];
-        let (kind, unit) = (tables.text(kind), unit_text(tables, unit));
+        let (kind, of_type) = tables.types[row.type_index];
+        let (kind, unit) = (tables.text(kind), unit(tables, of_type));
         let event = if row.is_less { format!("{kind}{}", row.suffix()).into() } else { kind };
         Self { row, key: track_key(tables, row), event, unit, now_ns: 0, args: ArgsWriter::default() }
     }
@@ -215,25 +217,25 @@ impl<'t> SampleRow<'t> {
     fn push(&mut self, sample: &PprofSample, stacks: &mut PprofStacks, batch: &mut BatchBuilder) {
         let value = sample.values.get(self.row.type_index).copied().unwrap_or(0);
         let Some(weight) = self.row.weight(value) else { return };
-        let place = SourcePos::Time(self.now_ns);
+        let pos = SourcePos::Time(self.now_ns);
+        let Some(weight) = weight.checked_mul(self.unit.factor) else { return batch.lose(Loss::BadNumber, pos) };
+        let unit = &*self.unit.name;
         self.args.clear();
-        self.args.text("event", self.event.as_bytes());
-        self.args.text("unit", self.unit.as_bytes());
-        self.args.number("period", weight);
+        self.args.measure(&self.event, unit, weight);
         if !sample.labels.is_empty() {
             self.args.key("", b"labels");
             self.args.json.push_str(&sample.labels);
         }
         let detail = Detail { args_json: self.args.finish(), ..Detail::default() };
         let detail = batch.batch.chunk.details.push(&detail);
-        let stack = sample.frame.map_or_else(Default::default, |frame| stacks.frames.stack(frame, batch, place));
+        let stack = sample.frame.map_or_else(Default::default, |frame| stacks.frames.stack(frame, batch, pos));
         let track = batch.track_with(&self.key);
         batch.push_sample(self.now_ns, track, stack, detail);
-        let measure = SampleMeasure { event: "".into(), unit: (&*self.unit).into(), weight };
+        let measure = SampleMeasure { event: "".into(), unit: unit.into(), weight };
         match self.now_ns.checked_add_unsigned(measure.drawn_ns()) {
             Some(end_ns) => self.now_ns = end_ns,
             // The weight is kept; later samples are drawn over it.
-            None => batch.lose(Loss::BadNumber, place),
+            None => batch.lose(Loss::BadNumber, pos),
         }
     }
 }

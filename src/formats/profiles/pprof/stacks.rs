@@ -40,7 +40,7 @@ type LocationKey = (u32, u64, bool);
 /// The result of adding the frames of a location to a stack.
 #[derive(Debug, Clone, Copy)]
 struct LocationRow {
-    /// The innermost frame.
+    /// Row of the innermost frame; `None` for an empty stack.
     frame: Option<u32>,
     /// Whether frames were dropped.
     is_cut: bool,
@@ -176,7 +176,7 @@ impl PprofStacks {
     }
 
     /// Returns the position of each row in tree order: callers before callees, siblings in order of first appearance.
-    pub(super) fn places(&self) -> Vec<u32> {
+    pub(super) fn ranks(&self) -> Vec<u32> {
         let count = self.callers.len();
         // First callee by caller, and next sibling by row, both plus 1.
         let (mut first, mut next) = (vec![0; count + 1], vec![0; count]);
@@ -184,17 +184,17 @@ impl PprofStacks {
             next[row] = first[caller as usize];
             first[caller as usize] = row as u32 + 1;
         }
-        let mut places = vec![0; count];
-        let mut place = 0;
+        let mut ranks = vec![0; count];
+        let mut rank = 0;
         let mut waiting = vec![first[0]];
         while let Some(at) = waiting.pop() {
             let Some(row) = at.checked_sub(1) else { continue };
-            places[row as usize] = place;
-            place += 1;
+            ranks[row as usize] = rank;
+            rank += 1;
             waiting.push(next[row as usize]);
             waiting.push(first[at as usize]);
         }
-        places
+        ranks
     }
 }
 

@@ -75,7 +75,7 @@ pub(crate) fn read_message(
     }
 }
 
-/// A mapped file.
+/// A range of addresses that a file is mapped to.
 #[derive(Debug, Clone, Copy, Default)]
 struct CodeMapping {
     start: u64,

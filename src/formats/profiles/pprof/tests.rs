@@ -371,6 +371,30 @@ fn written(samples: &[Written]) -> Vec<u8> {
 }
 
 #[test]
+fn units_are_converted_to_nanoseconds_and_bytes() {
+    let profile = |types: [(&str, &str); 2], values: &[[u64; 2]]| {
+        let mut writer = PprofWriter::new(types, &[]);
+        for values in values {
+            writer.add([PprofFrame { text: "f", module: None }], values, &[]);
+        }
+        read_bytes(&writer.finish(0, 0)).expect("a profile")
+    };
+    let reading = profile([("wall", "ms"), ("space", "kb")], &[[3, 2]]);
+    let measures = reading.events.iter().map(|event| {
+        let SampleMeasure { event, unit, weight } = SampleMeasure::from_args(&event.args);
+        (event.into_owned(), unit.into_owned(), weight)
+    });
+    let expected = [("wall", "ns", 3_000_000), ("space", "bytes", 2048)];
+    assert_eq!(measures.collect::<Vec<_>>(), expected.map(|(event, unit, weight)| (event.into(), unit.into(), weight)));
+    // Types whose units are the same after the conversion are rows of their own.
+    let reading = profile([("wall", "ms"), ("wall", "ns")], &[[3, 2]]);
+    let rows: Vec<String> = reading.events.iter().map(|event| event.track.tid.to_string()).collect();
+    assert_eq!(rows, ["wall (ns)", "wall (ns) #2"]);
+    let reading = profile([("wall", "seconds"), ("hits", "count")], &[[1 << 40, 0], [1, 0]]);
+    assert_eq!((reading.events.len(), reading.lost()), (1, vec![(Loss::BadNumber, 1)]));
+}
+
+#[test]
 fn addresses_in_files_come_back_as_they_went_in() {
     let names = ["libc.so+0x1f", "main", "a+0x", "f(+0x10)", "[kernel.kallsyms]+0xffffffff81000000", "+0x12", "a+0x01"];
     let stack: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
