@@ -1,8 +1,9 @@
 //! V8 CPU profiles (`.cpuprofile`): a call tree, the node of each sample, and the times between samples in
-//! microseconds, or timestamps. The `(root)` node is omitted from stacks, since all have it. Without samples, the hit
-//! counts of nodes are weights.
+//! microseconds, or timestamps. A sample weighs the time to the next one, as in Chrome, and the last one that to the
+//! end of the profile. The `(root)` node is omitted from stacks, since all have it. Without samples, the hit counts of
+//! nodes are weights.
 
-use super::v8_calls::{Calls, V8CallNode};
+use super::v8_calls::{Calls, TimedSamples, V8CallNode};
 use super::v8_head;
 use crate::formats::format::{DataKind, Format, Opener};
 use crate::formats::input::source::Source;
@@ -11,9 +12,6 @@ use crate::formats::json::sniff::{has_key, looks_like_json};
 use crate::formats::output::batch::BatchBuilder;
 use crate::formats::{BatchSink, ReadContext, ReadError, Reader, StreamReader};
 use crate::model::{Id, Loss, Metadata, SourcePos, TrackKey};
-
-/// Default sampling interval of V8.
-const USUAL_INTERVAL_NS: i64 = 1_000_000;
 
 /// V8 CPU profiles, as saved by Chrome and Node.js.
 pub(crate) const FORMAT: Format = Format {
@@ -52,8 +50,8 @@ impl StreamReader for CpuProfile {
         let result = result.map_or(Ok([None]), |result| document.pick(result, ["profile"]))?[0];
         let whole = document.whole();
         let profile = if nodes.is_some() { whole } else { profile.or(result).unwrap_or(whole) };
-        let keys = ["nodes", "startTime", "samples", "timeDeltas", "timestamps"];
-        let [nodes, start, samples, deltas, times] = document.pick(profile, keys)?;
+        let keys = ["nodes", "startTime", "endTime", "samples", "timeDeltas", "timestamps"];
+        let [nodes, start, end, samples, deltas, times] = document.pick(profile, keys)?;
         if nodes.is_none() {
             return Err(document.without("the JSON of a profile with nodes"));
         }
@@ -63,9 +61,13 @@ impl StreamReader for CpuProfile {
         let (pid, tid) = (Id::None, Id::Number(1));
         let (name, same_tid) = ("JavaScript".into(), tid.clone());
         batch.batch.metadata.push(Metadata::ThreadName { pid: pid.clone(), tid: same_tid, name });
-        let key = TrackKey::thread(pid, tid);
-        let start = start.map_or(Ok(Vec::new()), |start| document.text(start))?;
-        let mut now_ns = TimeUnit::Microseconds.parse_nanos(&start).unwrap_or_else(|_| {
+        let key = TrackKey { slot: TrackKey::SLOT_UNTIMED, ..TrackKey::thread(pid, tid) };
+        let micros = |extent: Option<JsonExtent>| -> Result<Option<i64>, ReadError> {
+            let text = extent.map_or(Ok(Vec::new()), |extent| document.text(extent))?;
+            Ok(TimeUnit::Microseconds.parse_nanos(&text).ok())
+        };
+        let end_ns = micros(end)?;
+        let mut now_ns = micros(start)?.unwrap_or_else(|| {
             batch.lose(Loss::BadTime, SourcePos::Time(0));
             0
         });
@@ -75,7 +77,7 @@ impl StreamReader for CpuProfile {
         }
         let has_times = deltas.is_none() && times.is_some();
         let (mut samples, mut deltas) = (document.elements(samples), document.elements(deltas.or(times)));
-        let mut last_ns = USUAL_INTERVAL_NS;
+        let mut timed = TimedSamples::new(calls, key, now_ns);
         loop {
             let (sample, delta) = match (samples.next()?, deltas.next()?) {
                 (Some(sample), delta) => (sample, delta),
@@ -91,23 +93,17 @@ impl StreamReader for CpuProfile {
             } else {
                 // Times follow the samples, so a truncated file may lack them.
                 batch.lose(Loss::MissingWeight, SourcePos::Offset(sample.offset));
-                Some(last_ns)
+                Some(timed.interval_ns())
             };
-            last_ns = later_ns.filter(|&ns| ns > 0).unwrap_or(last_ns);
             match later_ns.and_then(|later_ns| now_ns.checked_add(later_ns)) {
                 Some(next_ns) => now_ns = next_ns,
                 None => batch.lose(Loss::BadTime, SourcePos::Time(now_ns)),
             }
-            let Some(node) = sample.parse(&mut batch.batch.losses) else { continue };
-            let place = SourcePos::Time(now_ns);
-            let Some(stack) = calls.stack(node, &mut batch, place) else {
-                batch.lose(Loss::MissingText, place);
-                continue;
-            };
-            let track = batch.track_with(&key);
-            batch.push_sample(now_ns, track, stack, 0);
+            let node = sample.parse(&mut batch.batch.losses);
+            timed.push(now_ns, node, &mut batch);
             batch.flush_if_full(sink, context)?;
         }
+        timed.finish(end_ns, &mut batch);
         document.count_rest(&mut batch.batch.losses)?;
         batch.flush(sink)
     }
@@ -135,7 +131,8 @@ fn calls(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::formats::testing::{read, read_bytes};
+    use crate::formats::testing::{Reading, read, read_bytes};
+    use crate::model::SampleMeasure;
 
     const PROFILE: &str = r#"{"nodes":[
         {"id":1,"callFrame":{"functionName":"(root)","scriptId":"0","url":"","lineNumber":-1,"columnNumber":-1},"children":[2,4]},
@@ -156,7 +153,33 @@ mod tests {
         let expected =
             [(105_000, vec![main]), (110_000, vec!["(idle)"]), (115_000, vec![main, "(anonymous)"]), (130_000, vec![])];
         assert_eq!(found, expected);
+        // The latest times are 105, 115, 115, 130 and 131; the last sample has no node.
+        assert_eq!(weights(&reading), [10_000, 15_000, 0, 1000]);
         assert_eq!(reading.lost(), [(Loss::MissingText, 1)]);
+    }
+
+    /// Returns the weights of samples, each of an event `time` in nanoseconds.
+    fn weights(reading: &Reading) -> Vec<u64> {
+        let measure = |args: &str| {
+            let SampleMeasure { event, unit, weight } = SampleMeasure::from_args(args);
+            assert_eq!((&*event, &*unit), ("time", "ns"));
+            weight
+        };
+        reading.events.iter().map(|event| measure(&event.args)).collect()
+    }
+
+    #[test]
+    fn a_sample_weighs_the_time_to_the_next_one_or_to_the_end_of_the_profile() {
+        let nodes = r#""nodes":[{"id":1,"callFrame":{"functionName":"f"}},{"id":2,"callFrame":{"functionName":"g"}}]"#;
+        for (end, expected) in [
+            (r#""endTime":1000,"#, [10_000, 990_000]),
+            // Without an end, the last interval is repeated.
+            ("", [10_000, 10_000]),
+            (r#""endTime":5,"#, [10_000, 10_000]),
+        ] {
+            let reading = read(&format!(r#"{{{nodes},"startTime":0,{end}"samples":[1,2],"timeDeltas":[0,10]}}"#));
+            assert_eq!((weights(&reading), reading.lost()), (expected.to_vec(), vec![]), "{end}");
+        }
     }
 
     #[test]

@@ -1,14 +1,21 @@
-//! The call tree of V8 CPU profiles, whose nodes are in any order, and the stacks of its nodes.
+//! The call tree of V8 CPU profiles, whose nodes are in any order, the stacks of its nodes, and its samples, which
+//! weigh the time to the next one.
 
 use rustc_hash::FxHashMap;
 use serde::Deserialize;
 
 use super::frames::FrameTable;
 use super::weighed::WeighedRow;
+use crate::formats::json::lenient::or_default;
+use crate::formats::output::args::SampleArgsWriter;
 use crate::formats::output::batch::BatchBuilder;
 use crate::formats::{BatchSink, ReadContext, ReadError};
-use crate::model::SourcePos;
-use crate::model::sample_measure::SAMPLES;
+use crate::model::args::Detail;
+use crate::model::sample_measure::{NANOSECONDS, SAMPLES};
+use crate::model::{Loss, SourcePos, TrackKey};
+
+/// Default sampling interval of V8.
+const USUAL_INTERVAL_NS: i64 = 1_000_000;
 
 /// A node of the call tree. A profile has either `parent` or `children`.
 #[derive(Debug, Deserialize)]
@@ -32,7 +39,7 @@ pub(crate) struct CallFrame {
     pub(crate) function_name: String,
     #[serde(default)]
     pub(crate) url: String,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "or_default")]
     pub(crate) line_number: i64,
 }
 
@@ -134,9 +141,60 @@ impl Calls {
         &mut self,
         node: u64,
         batch: &mut BatchBuilder,
-        place: SourcePos,
+        pos: SourcePos,
     ) -> Option<crate::model::StackIdx> {
         let row = *self.rows.get(&node)?;
-        Some(row.map_or_else(Default::default, |row| self.frames.stack(row, batch, place)))
+        Some(row.map_or_else(Default::default, |row| self.frames.stack(row, batch, pos)))
+    }
+}
+
+/// The samples of a profile, whose weights are the times between them.
+#[derive(Debug)]
+pub(crate) struct TimedSamples {
+    pub(crate) calls: Calls,
+    key: TrackKey,
+    args: SampleArgsWriter,
+    /// Time and node of the last sample, which lasts until the next one.
+    last: Option<(i64, u64)>,
+    /// Latest time so far. Samples may go back in time, and share the time until the next that does not.
+    newest_ns: i64,
+    interval_ns: i64,
+}
+
+impl TimedSamples {
+    pub(crate) fn new(calls: Calls, key: TrackKey, start_ns: i64) -> Self {
+        let (last, args) = (None, SampleArgsWriter::new("time", NANOSECONDS));
+        Self { calls, key, args, last, newest_ns: start_ns, interval_ns: USUAL_INTERVAL_NS }
+    }
+
+    /// Returns the last time between two samples.
+    pub(crate) fn interval_ns(&self) -> i64 {
+        self.interval_ns
+    }
+
+    /// Begins a sample, unless its node is unknown, and adds the previous sample to the batch.
+    pub(crate) fn push(&mut self, ts_ns: i64, node: Option<u64>, batch: &mut BatchBuilder) {
+        let period_ns = ts_ns.saturating_sub(self.newest_ns).max(0);
+        self.newest_ns = self.newest_ns.max(ts_ns);
+        if period_ns > 0 {
+            self.interval_ns = period_ns;
+        }
+        let Some((last_ns, last_node)) = std::mem::replace(&mut self.last, node.map(|node| (ts_ns, node))) else {
+            return;
+        };
+        let pos = SourcePos::Time(last_ns);
+        let Some(stack) = self.calls.stack(last_node, batch, pos) else { return batch.lose(Loss::MissingText, pos) };
+        let args_json = self.args.with_weight(period_ns.cast_unsigned());
+        let detail = Detail { args_json, ..Detail::default() };
+        let detail = batch.batch.chunk.details.push(&detail);
+        let track = batch.track_with(&self.key);
+        batch.push_sample(last_ns, track, stack, detail);
+    }
+
+    /// Adds the last sample, which lasts until the end of the profile, or for the last interval if that is unknown.
+    pub(crate) fn finish(&mut self, end_ns: Option<i64>, batch: &mut BatchBuilder) {
+        let usual_end_ns = self.newest_ns.saturating_add(self.interval_ns);
+        let end_ns = end_ns.filter(|&end_ns| end_ns > self.newest_ns).unwrap_or(usual_end_ns);
+        self.push(end_ns, None, batch);
     }
 }
