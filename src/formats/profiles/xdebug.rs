@@ -3,18 +3,16 @@
 //! thread with file, line and arguments; memory use becomes a counter. `xdebug_text` reads the human-readable format;
 //! the HTML format is refused.
 
-use rustc_hash::FxHashMap;
-
-use super::xdebug_text::{XdebugText, looks_like_text, memory_in_use, name_thread, thread};
+use super::xdebug_calls::{RUN_START, XdebugCall, XdebugCalls, memory_in_use};
+use super::xdebug_text::{XdebugText, looks_like_text};
 use crate::formats::format::{DataKind, Format, Opener};
 use crate::formats::input::decimal::nanos_from_seconds;
-use crate::formats::input::lines::{LineParser, Output, TextLine, head_lines};
+use crate::formats::input::lines::{LineParser, TextLine, head_lines};
 use crate::formats::input::source::Source;
 use crate::formats::output::args::ArgsWriter;
-use crate::formats::output::batch::{BatchBuilder, bare};
-use crate::formats::{ReadError, Reader, input};
-use crate::model::args::Detail;
-use crate::model::{Event, EventFlags, EventKind, Loss, SourcePos};
+use crate::formats::output::batch::BatchBuilder;
+use crate::formats::{Reader, input};
+use crate::model::Loss;
 
 pub(crate) const FORMAT: Format = Format {
     name: "Xdebug trace",
@@ -24,16 +22,10 @@ pub(crate) const FORMAT: Format = Format {
     opener: Opener::Trace(|source, _| Ok(open(source))),
 };
 
-/// Limit for the bytes of open calls. PHP nests a few thousand deep.
-const OPEN_BYTES_MAX: usize = 64 << 20;
-
-/// Approximate bytes of a call without its texts.
-const CALL_BYTES: usize = 128;
-
 /// Returns whether the heading is that of a function trace.
 fn looks_like_xdebug(head: &[u8]) -> bool {
     head_lines(head).take(3).any(|line| line.starts_with(b"File format: ")) && head.starts_with(b"Version: ")
-        || head.starts_with(b"TRACE START [") && head_lines(head).nth(1).is_some_and(|line| line.contains(&b'\t'))
+        || head.starts_with(RUN_START) && head_lines(head).nth(1).is_some_and(|line| line.contains(&b'\t'))
         || looks_like_text(head)
 }
 
@@ -47,25 +39,8 @@ fn open(source: Source) -> Reader {
 
 #[derive(Debug, Default)]
 struct Xdebug {
-    /// Open calls by number.
-    open: FxHashMap<u64, OpenCall>,
-    open_bytes: usize,
+    calls: XdebugCalls,
     args: ArgsWriter,
-    is_named: bool,
-}
-
-#[derive(Debug)]
-struct OpenCall {
-    start_ns: i64,
-    name: Box<[u8]>,
-    args: Box<str>,
-    place: SourcePos,
-}
-
-impl OpenCall {
-    fn bytes(&self) -> usize {
-        CALL_BYTES + self.name.len() + self.args.len()
-    }
 }
 
 fn number(text: Option<&[u8]>) -> Option<u64> {
@@ -74,13 +49,12 @@ fn number(text: Option<&[u8]>) -> Option<u64> {
 
 impl LineParser for Xdebug {
     fn line(&mut self, line: TextLine<'_>, batch: &mut BatchBuilder) {
+        if line.bytes.starts_with(RUN_START) {
+            return self.calls.begin_run(line.bytes, line.pos(), batch);
+        }
         let headings = [&b"Version: "[..], b"File format: ", b"TRACE START", b"TRACE END"];
         if line.bytes.trim_ascii().is_empty() || headings.iter().any(|begin| line.bytes.starts_with(begin)) {
             return;
-        }
-        if !self.is_named {
-            self.is_named = true;
-            name_thread(batch);
         }
         let mut fields = line.bytes.split(|&byte| byte == b'\t');
         let (level, call, kind) = (fields.next(), number(fields.next()), fields.next().unwrap_or_default());
@@ -94,11 +68,15 @@ impl LineParser for Xdebug {
         // A truncated line may lack digits of its time.
         let time = nanos_from_seconds(time).ok().filter(|_| memory.is_some());
         let Some(ts_ns) = time else { return batch.lose(line.loss(), line.pos()) };
+        let is_call = call.is_some() && matches!(kind, b"0" | b"1");
+        if !is_call && !is_last {
+            return batch.lose(line.loss(), line.pos());
+        }
+        let ts_ns = self.calls.time(ts_ns, line.pos(), batch);
         match (kind, call) {
-            (b"0", Some(call)) => self.begin(call, ts_ns, fields, line, batch),
-            (b"1", Some(call)) => self.end(call, ts_ns, line, batch),
-            _ if is_last => {}
-            _ => return batch.lose(line.loss(), line.pos()),
+            (b"0", Some(call)) => self.begin((number(level), call), ts_ns, fields, line, batch),
+            (b"1", Some(call)) => self.calls.end(call, ts_ns, line.pos(), batch),
+            _ => {}
         }
         match number(memory) {
             Some(bytes) if line.has_end || kind == b"0" => memory_in_use(ts_ns, bytes, batch),
@@ -107,37 +85,25 @@ impl LineParser for Xdebug {
             None => batch.lose(if line.has_end { Loss::BadCounter } else { Loss::Truncated }, line.pos()),
         }
     }
-
-    fn finish(&mut self, out: &mut Output<'_>) -> Result<(), ReadError> {
-        let mut open: Vec<_> = std::mem::take(&mut self.open).into_values().collect();
-        open.sort_by_key(|call| (call.start_ns, call.place));
-        for call in open {
-            let mut event = span(&call, out.batch);
-            event.flags = EventFlags::UNFINISHED;
-            out.batch.push(event);
-            out.flush_if_full()?;
-        }
-        Ok(())
-    }
 }
 
 impl Xdebug {
     /// Parses `name user-defined include file line count argument..`, after the memory.
     fn begin<'f>(
         &mut self,
-        number: u64,
+        (level, number): (Option<u64>, u64),
         start_ns: i64,
         mut fields: impl Iterator<Item = &'f [u8]>,
         line: TextLine<'_>,
         batch: &mut BatchBuilder,
     ) {
-        let place = line.pos();
-        let Some(name) = fields.next().filter(|name| !name.is_empty()) else { return batch.lose(line.loss(), place) };
+        let pos = line.pos();
+        let Some(name) = fields.next().filter(|name| !name.is_empty()) else { return batch.lose(line.loss(), pos) };
         let (is_user, include) = (fields.next(), fields.next());
         let (file, line_number) = (fields.next(), fields.next());
         // The last field may be truncated.
         if !line.has_end && line_number.is_none() {
-            return batch.lose(Loss::Truncated, place);
+            return batch.lose(Loss::Truncated, pos);
         }
         self.args.clear();
         let mut text = |key: &str, value: Option<&[u8]>| {
@@ -158,43 +124,17 @@ impl Xdebug {
         for (position, argument) in (0..count).zip(fields) {
             self.args.text(&format!("argument {position}"), argument);
         }
-        let call = OpenCall { start_ns, name: name.into(), args: self.args.finish().into(), place };
-        self.open_bytes += call.bytes();
-        if self.open_bytes > OPEN_BYTES_MAX {
-            self.open_bytes -= call.bytes();
-            return batch.lose(Loss::OverLimit, place);
-        }
-        if let Some(former) = self.open.insert(number, call) {
-            // Numbers are unique within one run only.
-            self.open_bytes -= former.bytes();
-            let mut event = span(&former, batch);
-            event.flags = EventFlags::UNFINISHED;
-            batch.push(event);
-        }
+        let Some(level) = level else { return batch.lose(Loss::BadRecord, pos) };
+        let call = XdebugCall { number, level, name, args_json: self.args.finish() };
+        self.calls.begin(&call, start_ns, pos, batch);
     }
-
-    fn end(&mut self, call: u64, end_ns: i64, line: TextLine<'_>, batch: &mut BatchBuilder) {
-        let Some(call) = self.open.remove(&call) else { return batch.lose(Loss::UnmatchedEnd, line.pos()) };
-        self.open_bytes -= call.bytes();
-        let mut event = span(&call, batch);
-        match end_ns.checked_sub(call.start_ns).map(u64::try_from) {
-            Some(Ok(dur_ns)) => event.value = dur_ns,
-            _ => batch.lose(Loss::NegativeDuration, line.pos()),
-        }
-        batch.push(event);
-    }
-}
-
-fn span(call: &OpenCall, batch: &mut BatchBuilder) -> Event {
-    let (track, name) = (batch.track_with(&thread()), batch.name(&call.name, None, call.place));
-    let detail = batch.batch.chunk.details.push(&Detail { args_json: &call.args, ..Detail::default() });
-    Event { detail, ..bare(call.start_ns, EventKind::Complete, track, name) }
 }
 
 #[cfg(test)]
 mod tests {
+    use crate::formats::profiles::xdebug_calls::tests::spans;
     use crate::formats::testing::{read, read_path, unpacked};
-    use crate::model::{EventFlags, EventKind, Loss};
+    use crate::model::{EventKind, Loss};
 
     const HEAD: &str = "Version: 3.2.0\nFile format: 4\nTRACE START [2026-11-22 10:51:11.903167]\n";
 
@@ -204,13 +144,12 @@ mod tests {
             "{HEAD}1\t0\t0\t0.000279\t396840\t{{main}}\t1\t\t/w.php\t0\t0\n2\t1\t0\t0.0003\t396900\tstrlen\t0\t\t/w.php\t2\t2\t'a'\t7\n\
              2\t1\t1\t0.0004\t396872\n2\t1\tR\t\t\t1\n2\t\tA\t\t\t\t/w.php\t3\t$a\t5\n2\t9\t1\t0.0005\t5\nnonsense\n\t\t\t0.0006\t360\nTRACE END   [x]\n"
         ));
-        let spans: Vec<_> = reading.events.iter().filter(|event| event.kind == EventKind::Complete).collect();
-        let found: Vec<_> = spans.iter().map(|span| (span.ts_ns, span.value, span.name.as_str())).collect();
-        assert_eq!(found, [(279_000, 0, "{main}"), (300_000, 100_000, "strlen")]);
-        assert!(spans[0].flags.has(EventFlags::UNFINISHED), "it has no end");
-        assert_eq!(spans[0].args, r#"{"file":"/w.php","line":0}"#);
+        // The first has no end.
+        assert_eq!(spans(&reading), [(279, None, 0, "{main}"), (300, Some(100), 1, "strlen")]);
+        let begins: Vec<_> = reading.events.iter().filter(|event| event.kind == EventKind::Begin).collect();
+        assert_eq!(begins[0].args, r#"{"file":"/w.php","line":0}"#);
         let expected = r#"{"file":"/w.php","line":2,"internal":true,"argument 0":"'a'","argument 1":"7"}"#;
-        assert_eq!(spans[1].args, expected);
+        assert_eq!(begins[1].args, expected);
         let counters = reading.events.iter().filter(|event| event.kind == EventKind::Counter);
         let values: Vec<_> = counters.map(|event| f64::from_bits(event.value)).collect();
         assert_eq!(values, [396_840.0, 396_900.0, 396_872.0, 5.0, 360.0]);
@@ -218,12 +157,113 @@ mod tests {
     }
 
     #[test]
+    fn calls_that_begin_or_end_at_one_time_nest_as_recorded() {
+        let call = |level: u64, number: u64, us: u64, name: &str| {
+            format!("{level}\t{number}\t0\t0.{us:06}\t400100\t{name}\t1\t\t/a.php\t3\t0\n")
+        };
+        let end = |level: u64, number: u64, us: u64| format!("{level}\t{number}\t1\t0.{us:06}\t400100\n");
+        let lines = [call(1, 0, 1, "outer"), call(2, 1, 1, "inner"), end(2, 1, 3), end(1, 0, 3)];
+        assert_eq!(
+            spans(&read(&(HEAD.to_owned() + &lines.concat()))),
+            [(1, Some(2), 0, "outer"), (1, Some(2), 1, "inner")]
+        );
+    }
+
+    #[test]
+    fn calls_of_a_fiber_overlap_those_of_the_program_without_a_loss() {
+        let call = |level: u64, number: u64, us: u64, name: &str| {
+            format!("{level}\t{number}\t0\t0.{us:06}\t400100\t{name}\t1\t\t/a.php\t3\t0\n")
+        };
+        let end = |level: u64, number: u64, us: u64| format!("{level}\t{number}\t1\t0.{us:06}\t400100\n");
+        let lines = [
+            call(1, 0, 1, "{main}"),
+            call(2, 1, 2, "Fiber->start"),
+            call(1, 2, 3, "of_fiber"),
+            call(2, 3, 4, "Fiber::suspend"),
+            end(2, 1, 5),
+            call(2, 4, 6, "meanwhile"),
+            end(2, 4, 7),
+            call(2, 5, 8, "Fiber->resume"),
+            end(2, 3, 9),
+            call(2, 6, 10, "resumed"),
+            end(2, 6, 11),
+            end(1, 2, 12),
+            end(2, 5, 13),
+            end(1, 0, 14),
+        ];
+        let reading = read(&(HEAD.to_owned() + &lines.concat()));
+        let expected = [
+            (1, Some(13), 0, "{main}"),
+            (2, Some(3), 1, "Fiber->start"),
+            (3, Some(9), 0, "of_fiber"),
+            (4, Some(5), 1, "Fiber::suspend"),
+            (6, Some(1), 1, "meanwhile"),
+            (8, Some(5), 1, "Fiber->resume"),
+            (10, Some(1), 1, "resumed"),
+        ];
+        assert_eq!((spans(&reading), reading.lost()), (expected.to_vec(), vec![]));
+        let of =
+            |name: &str| reading.events.iter().find(|event| event.name == name).map(|event| event.track.tid.clone());
+        assert_eq!((of("meanwhile"), of("resumed")), (of("{main}"), of("of_fiber")));
+        assert_ne!(of("meanwhile"), of("resumed"));
+    }
+
+    #[test]
+    fn runs_that_are_appended_follow_each_other_by_their_dates() {
+        let run = |date: &str, end: &str| {
+            format!(
+                "Version: 3.1.6\nFile format: 4\nTRACE START [{date}]\n\
+                 1\t0\t0\t0.0001\t40\t{{main}}\t1\t\t/b.php\t0\t0\n2\t1\t0\t0.0002\t40\tfoo\t1\t\t/b.php\t3\t0\n{end}\
+                 TRACE END   [{date}]\n\n"
+            )
+        };
+        let whole = "2\t1\t1\t0.0004\t41\n1\t0\t1\t0.0005\t40\n\t\t\t0.0006\t30\n";
+        let text = [
+            run("2023-03-10 12:00:00.100000", whole),
+            // Two calls of this run have no end; its date is that of its start.
+            run("2023-03-10 12:00:00.200000", ""),
+            // A date without fractions is before the end of the previous run.
+            run("2023-03-10 12:00:00", whole),
+        ]
+        .concat();
+        let reading = read(&text);
+        let expected = [
+            (100, Some(400), 0, "{main}"),
+            (200, Some(200), 1, "foo"),
+            (100_100, Some(100), 0, "{main}"),
+            (100_200, Some(0), 1, "foo"),
+            (100_200, Some(400), 0, "{main}"),
+            (100_300, Some(200), 1, "foo"),
+        ];
+        assert_eq!((spans(&reading), reading.lost()), (expected.to_vec(), vec![(Loss::UnmatchedBegin, 2)]));
+        let mut memory = reading.events.iter().filter(|event| event.kind == EventKind::Counter);
+        assert_eq!(memory.next_back().map(|event| event.ts_ns), Some(100_700_000));
+    }
+
+    #[test]
+    fn a_call_whose_end_is_missing_ends_with_its_caller() {
+        let head = format!("{HEAD}1\t0\t0\t0.1\t40\tf\t1\t\t/b.php\t0\t0\n2\t1\t0\t0.2\t40\tg\t1\t\t/b.php\t3\t0\n");
+        let reading = read(&(head + "1\t0\t1\t0.3\t40\n1\t2\t0\t0.2\t40\th\t1\t\t/b.php\t0\t0\n1\t2\t1\t0.4\t40\n"));
+        let expected =
+            [(100_000, Some(200_000), 0, "f"), (200_000, Some(100_000), 1, "g"), (300_000, Some(100_000), 0, "h")];
+        // The third call begins before the end of the first.
+        let lost = vec![(Loss::TruncatedSpan, 1), (Loss::NegativeDuration, 1)];
+        assert_eq!((spans(&reading), reading.lost()), (expected.to_vec(), lost));
+    }
+
+    #[test]
     fn a_real_trace_has_a_span_for_each_call() {
         let text = unpacked("people/xdebug-trace.xt.gz");
         let reading = read_path(&crate::formats::testing::data("people/xdebug-trace.xt.gz")).expect("a trace");
         let calls = text.lines().filter(|line| line.split('\t').nth(2) == Some("0")).count();
-        let spans = reading.events.iter().filter(|event| event.kind == EventKind::Complete);
-        assert_eq!(spans.count(), calls - 1);
+        // The level of a line is the depth of its call.
+        let levels: Vec<usize> = text
+            .lines()
+            .filter(|line| line.split('\t').nth(2) == Some("0"))
+            .map(|line| line.split('\t').next().and_then(|level| level.parse().ok()).expect("a level"))
+            .collect();
+        let depths: Vec<usize> = spans(&reading).iter().map(|&(_, _, depth, _)| depth + 1).collect();
+        assert_eq!(depths, levels[..calls - 1]);
         // The file ends in the middle of its last line, which is a call.
         assert_eq!(reading.lost(), [(Loss::Truncated, 1)]);
     }

@@ -3,21 +3,16 @@
 //! values (`>=> value`); otherwise a call lasts until the next one that is not nested in it. Variable values are
 //! ignored.
 
-use crate::formats::ReadError;
+use super::xdebug_calls::{RUN_START, XdebugCall, XdebugCalls, memory_in_use};
 use crate::formats::input::decimal::nanos_from_seconds;
-use crate::formats::input::lines::{LineParser, Output, TextLine, head_lines};
+use crate::formats::input::lines::{LineParser, TextLine, head_lines};
 use crate::formats::output::args::ArgsWriter;
-use crate::formats::output::batch::{BatchBuilder, bare};
-use crate::model::args::Detail;
-use crate::model::{Event, EventFlags, EventKind, Id, Loss, Metadata, NameIdx, SourcePos, TrackKey, TrackKind};
-
-/// Limit for open calls; PHP runs out of memory earlier.
-const OPEN_MAX: usize = 1 << 16;
+use crate::formats::output::batch::BatchBuilder;
 
 /// Returns whether the heading is followed by a call in this format.
 pub(super) fn looks_like_text(head: &[u8]) -> bool {
     let mut lines = head_lines(head);
-    lines.next().is_some_and(|line| line.starts_with(b"TRACE START ["))
+    lines.next().is_some_and(|line| line.starts_with(RUN_START))
         && lines.next().and_then(TextRecord::from_line).is_some_and(|record| record.kind == TextKind::Call)
 }
 
@@ -27,7 +22,7 @@ struct TextRecord<'a> {
     ts_ns: i64,
     memory: u64,
     kind: TextKind,
-    depth: usize,
+    level: u64,
     /// Text after the arrow.
     text: &'a [u8],
 }
@@ -49,14 +44,14 @@ impl<'a> TextRecord<'a> {
         let text = rest.trim_ascii_start();
         let (indent, text) = (rest.len() - text.len(), text.trim_ascii_end());
         if text.is_empty() {
-            return Some(Self { ts_ns, memory, kind: TextKind::End, depth: 0, text });
+            return Some(Self { ts_ns, memory, kind: TextKind::End, level: 0, text });
         }
         // Two spaces per level, after one for a call and two for a return.
         let (kind, before, text) = match text.strip_prefix(b"-> ") {
             Some(call) => (TextKind::Call, 1, call),
             None => (TextKind::Return, 2, text.strip_prefix(b">=>")?),
         };
-        Some(Self { ts_ns, memory, kind, depth: indent.saturating_sub(before) / 2, text })
+        Some(Self { ts_ns, memory, kind, level: (indent.saturating_sub(before) / 2) as u64, text })
     }
 }
 
@@ -66,24 +61,16 @@ fn word(text: &[u8]) -> (&[u8], &[u8]) {
 
 #[derive(Debug, Default)]
 pub(super) struct XdebugText {
-    /// Open calls, outermost first.
-    open: Vec<OpenCall>,
+    calls: XdebugCalls,
     args: ArgsWriter,
-    is_named: bool,
-}
-
-#[derive(Debug)]
-struct OpenCall {
-    depth: usize,
-    start_ns: i64,
-    name: Box<[u8]>,
-    args: Box<str>,
-    place: SourcePos,
 }
 
 impl LineParser for XdebugText {
     fn line(&mut self, line: TextLine<'_>, batch: &mut BatchBuilder) {
         let text = line.bytes.trim_ascii();
+        if text.starts_with(RUN_START) {
+            return self.calls.begin_run(text, line.pos(), batch);
+        }
         if text.is_empty() || text.starts_with(b"TRACE START") || text.starts_with(b"TRACE END") {
             return;
         }
@@ -93,38 +80,21 @@ impl LineParser for XdebugText {
         }
         // A truncated file may cut a number or a name.
         let record = TextRecord::from_line(line.bytes).filter(|_| line.has_end);
-        let Some(TextRecord { ts_ns, memory, kind, depth, text }) = record else {
+        let Some(TextRecord { ts_ns, memory, kind, level, text }) = record else {
             return batch.lose(line.loss(), line.pos());
         };
-        if !std::mem::replace(&mut self.is_named, true) {
-            name_thread(batch);
-        }
+        let ts_ns = self.calls.time(ts_ns, line.pos(), batch);
         memory_in_use(ts_ns, memory, batch);
-        while self.open.last().is_some_and(|call| call.depth >= depth) {
-            self.close(Some(ts_ns), batch);
+        self.calls.end_from_level(level, ts_ns, batch);
+        if kind == TextKind::Call {
+            self.begin(level, ts_ns, text, line, batch);
         }
-        if kind != TextKind::Call {
-            return;
-        }
-        if self.open.len() >= OPEN_MAX {
-            return batch.lose(Loss::DeepNesting, line.pos());
-        }
-        let call = self.call(depth, ts_ns, text, line.pos());
-        self.open.push(call);
-    }
-
-    fn finish(&mut self, out: &mut Output<'_>) -> Result<(), ReadError> {
-        while !self.open.is_empty() {
-            self.close(None, out.batch);
-            out.flush_if_full()?;
-        }
-        Ok(())
     }
 }
 
 impl XdebugText {
-    /// Parses a call `function($a = 1) /file.php:3`.
-    fn call(&mut self, depth: usize, start_ns: i64, text: &[u8], place: SourcePos) -> OpenCall {
+    /// Begins a call `function($a = 1) /file.php:3`.
+    fn begin(&mut self, level: u64, start_ns: i64, text: &[u8], line: TextLine<'_>, batch: &mut BatchBuilder) {
         let open = memchr::memchr(b'(', text).unwrap_or(text.len());
         let close = memchr::memmem::rfind(text, b") ").unwrap_or(text.len()).max(open);
         let (file, line_number) = text.get(close + 2..).map_or((&b""[..], None), |location| {
@@ -143,54 +113,18 @@ impl XdebugText {
         if let Some(arguments) = text.get(open + 1..close).filter(|arguments| !arguments.is_empty()) {
             self.args.text("arguments", arguments);
         }
-        OpenCall { depth, start_ns, name: text[..open].into(), args: self.args.finish().into(), place }
+        // Calls have no numbers; the offset of a line is unique.
+        let call = XdebugCall { number: line.offset, level, name: &text[..open], args_json: self.args.finish() };
+        self.calls.begin(&call, start_ns, line.pos(), batch);
     }
-
-    /// Ends the innermost call; without a time it is unfinished.
-    fn close(&mut self, end_ns: Option<i64>, batch: &mut BatchBuilder) {
-        let Some(call) = self.open.pop() else { return };
-        let (track, name) = (batch.track_with(&thread()), batch.name(&call.name, None, call.place));
-        let detail = batch.batch.chunk.details.push(&Detail { args_json: &call.args, ..Detail::default() });
-        let event = Event { detail, ..bare(call.start_ns, EventKind::Complete, track, name) };
-        let Some(end_ns) = end_ns else { return batch.push(Event { flags: EventFlags::UNFINISHED, ..event }) };
-        let dur_ns = u64::try_from(end_ns.saturating_sub(call.start_ns));
-        if dur_ns.is_err() {
-            batch.lose(Loss::NegativeDuration, call.place);
-        }
-        batch.push(Event { value: dur_ns.unwrap_or(event.value), ..event });
-    }
-}
-
-/// Returns the key of the single PHP thread.
-pub(super) fn thread() -> TrackKey {
-    TrackKey::thread(Id::None, Id::Number(1))
-}
-
-pub(super) fn name_thread(batch: &mut BatchBuilder) {
-    let (pid, tid, name) = (Id::None, Id::Number(1), "PHP".into());
-    batch.batch.metadata.push(Metadata::ThreadName { pid, tid, name });
-}
-
-pub(super) fn memory_in_use(ts_ns: i64, bytes: u64, batch: &mut BatchBuilder) {
-    let name = "memory".into();
-    let key = TrackKey { kind: TrackKind::Counter, pid: Id::None, tid: Id::None, name, slot: 0 };
-    let value = (bytes as f64).to_bits();
-    let track = batch.counter_track(&key, "bytes");
-    batch.push(Event { value, ..bare(ts_ns, EventKind::Counter, track, NameIdx::EMPTY) });
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::formats::testing::{Reading, read};
+    use crate::formats::profiles::xdebug_calls::tests::spans;
+    use crate::formats::testing::read;
+    use crate::model::EventKind;
     use proptest::prelude::*;
-
-    fn spans(reading: &Reading) -> Vec<(i64, u64, String)> {
-        let spans = reading.events.iter().filter(|event| event.kind == EventKind::Complete);
-        let mut spans: Vec<_> = spans.map(|span| (span.ts_ns / 1000, span.value / 1000, span.name.clone())).collect();
-        spans.sort();
-        spans
-    }
 
     /// Returns a line as Xdebug prints it.
     fn line(millis: usize, level: usize, arrow: &str, text: &str) -> String {
@@ -212,8 +146,13 @@ mod tests {
         ]
         .concat();
         let reading = read(&text);
-        let expected = [(300, 900, "{main}"), (400, 600, "foo"), (600, 100, "strlen"), (1000, 200, "Bar->baz")];
-        assert_eq!(spans(&reading), expected.map(|(start, dur, name)| (start, dur, name.to_owned())));
+        let expected = [
+            (300, Some(900), 0, "{main}"),
+            (400, Some(600), 1, "foo"),
+            (600, Some(100), 2, "strlen"),
+            (1000, Some(200), 1, "Bar->baz"),
+        ];
+        assert_eq!(spans(&reading), expected);
         let foo = reading.events.iter().find(|event| event.name == "foo").expect("a call");
         assert_eq!(foo.args, r#"{"file":"/tmp/my a.php","line":4,"arguments":"$a = 'x) y', $b = 1"}"#);
         let memory = reading.events.iter().filter(|event| event.kind == EventKind::Counter).count();
@@ -224,29 +163,47 @@ mod tests {
         }
     }
 
+    #[test]
+    fn runs_that_are_appended_follow_each_other() {
+        let run = [
+            "TRACE START [2024-01-02 03:04:05.678901]\n",
+            &line(3, 1, "->", "f() /a.php:0"),
+            "    0.0005     34\nTRACE END   [2024-01-02 03:04:05.680101]\n\n",
+        ]
+        .concat();
+        let reading = read(&run.repeat(2));
+        assert_eq!(spans(&reading), [(300, Some(200), 0, "f"), (500, Some(200), 0, "f")]);
+        assert_eq!(reading.lost(), []);
+    }
+
     proptest! {
         #[test]
-        fn each_call_ends_where_the_next_line_that_is_not_deeper_begins(steps in proptest::collection::vec(0usize..4, 1..30)) {
-            // Depths of a real program: at most one more than the previous line.
-            let mut depths = vec![0usize];
-            for step in steps {
-                let before = depths[depths.len() - 1];
-                depths.push((before + 1).saturating_sub(step).max(1));
+        fn each_call_ends_where_the_next_line_that_is_not_deeper_begins(
+            steps in proptest::collection::vec((0usize..4, 0usize..2), 1..30),
+        ) {
+            // Depths of a real program: at most one more than the previous line. Some lines have the time of the
+            // previous one.
+            let mut rows = vec![(1usize, 0usize)];
+            for (step, later) in steps {
+                let (time, depth) = rows[rows.len() - 1];
+                rows.push((time + later, (depth + 1).saturating_sub(step).max(1)));
             }
             let mut text = "TRACE START [2024-01-02 03:04:05.678901]\n".to_owned();
-            for (at, depth) in depths.iter().enumerate() {
-                text += &line(at + 1, depth + 1, "->", &format!("f{at}() /a.php:1"));
+            for (at, (time, depth)) in rows.iter().enumerate() {
+                text += &line(*time, depth + 1, "->", &format!("f{at}() /a.php:1"));
             }
-            let end = format!("    0.{:04}     340000\n", depths.len() + 1);
-            text += &end;
+            let last = rows[rows.len() - 1].0 + 1;
+            text.extend([format!("    0.{last:04}     340000\n")]);
             // Naive oracle: searches the later lines for the end.
-            let mut expected: Vec<_> = (0..depths.len())
-                .map(|at| {
-                    let end = (at + 1..depths.len()).find(|&later| depths[later] <= depths[at]).unwrap_or(depths.len());
-                    (100 * (at as i64 + 1), 100 * (end - at) as u64, format!("f{at}"))
+            let names: Vec<String> = (0..rows.len()).map(|at| format!("f{at}")).collect();
+            let expected: Vec<_> = rows
+                .iter()
+                .enumerate()
+                .map(|(at, &(time, depth))| {
+                    let end = rows[at + 1..].iter().find(|later| later.1 <= depth).map_or(last, |later| later.0);
+                    (100 * time as i64, Some(100 * (end - time) as i64), depth, &*names[at])
                 })
                 .collect();
-            expected.sort();
             let reading = read(&text);
             prop_assert_eq!(spans(&reading), expected);
             prop_assert_eq!(reading.lost(), []);
