@@ -50,7 +50,7 @@ struct Austin {
     args: ArgsWriter,
 }
 
-/// A parsed line.
+/// A line: one sample of one thread.
 #[derive(Debug)]
 struct Sample<'a> {
     pid: i64,
@@ -156,9 +156,8 @@ impl LineParser for Austin {
             batch.lose(Loss::DeepNesting, line.pos());
         }
         self.args.clear();
-        self.args.text("event", self.mode.as_deref().unwrap_or("time").as_bytes());
-        self.args.text("unit", if is_memory { BYTES } else { NANOSECONDS }.as_bytes());
-        self.args.number("period", weight);
+        let unit = if is_memory { BYTES } else { NANOSECONDS };
+        self.args.measure(self.mode.as_deref().unwrap_or("time"), unit, weight);
         let detail = Detail { args_json: self.args.finish(), ..Detail::default() };
         let detail = batch.batch.chunk.details.push(&detail);
         let key = TrackKey { slot: TrackKey::SLOT_UNTIMED, ..TrackKey::thread(Id::Number(pid), tid) };

@@ -12,6 +12,7 @@ use crate::formats::input::source::Source;
 use crate::formats::json::outline::Outline;
 use crate::formats::json::scan::{Broken, Scanner};
 use crate::formats::json::sniff::looks_like_json;
+use crate::formats::json::text::parse;
 use crate::formats::output::batch::BatchBuilder;
 use crate::formats::{BatchSink, ReadContext, ReadError, Reader, StreamReader};
 use crate::model::sample_measure::BYTES;
@@ -86,15 +87,17 @@ impl V8TreeBuilder for HeapTree<'_> {
     fn member(
         &mut self,
         node: u32,
-        (key, place): (&[u8], SourcePos),
+        (key, pos): (&[u8], SourcePos),
         scanner: &mut Scanner<'_>,
         batch: &mut BatchBuilder,
     ) -> Result<(), ReadStop> {
         let (value, node) = (scanner.value(0)?, &mut self.nodes[node as usize]);
         match key {
             b"callFrame" => {
-                let Ok(frame) = serde_json::from_slice::<CallFrame>(value.text) else {
-                    batch.lose(Loss::BadRecord, place);
+                let mut copy = String::new();
+                let frame = parse::<CallFrame>(value.text, &mut copy, pos, &mut batch.batch.losses);
+                let Some(frame) = frame else {
+                    batch.lose(Loss::BadRecord, pos);
                     return Ok(());
                 };
                 let is_root = frame.function_name == "(root)" && node.caller.is_none();
@@ -106,7 +109,7 @@ impl V8TreeBuilder for HeapTree<'_> {
                 let bytes = std::str::from_utf8(value.text).ok().and_then(|text| text.parse::<f64>().ok());
                 match bytes.filter(|bytes| (0.0..9e15).contains(bytes)) {
                     Some(bytes) => node.self_bytes = bytes as u64,
-                    None => batch.lose(Loss::BadNumber, place),
+                    None => batch.lose(Loss::BadNumber, pos),
                 }
             }
             _ => {}

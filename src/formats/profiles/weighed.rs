@@ -1,7 +1,7 @@
 //! Rows of samples without times: one per measure, on which samples are drawn as wide as they weigh. For aggregated
 //! profiles.
 
-use crate::formats::output::args::ArgsWriter;
+use crate::formats::output::args::SampleArgsWriter;
 use crate::formats::output::batch::BatchBuilder;
 use crate::model::args::Detail;
 use crate::model::{Id, Loss, Metadata, SampleMeasure, SourcePos, StackIdx, TrackKey};
@@ -9,10 +9,9 @@ use crate::model::{Id, Loss, Metadata, SampleMeasure, SourcePos, StackIdx, Track
 /// The row of a measure.
 pub(super) struct WeighedRow {
     key: TrackKey,
-    event: Box<str>,
     unit: Box<str>,
     now_ns: i64,
-    args: ArgsWriter,
+    args: SampleArgsWriter,
 }
 
 impl WeighedRow {
@@ -23,7 +22,7 @@ impl WeighedRow {
         let key = TrackKey { slot: TrackKey::SLOT_UNTIMED, ..TrackKey::thread(Id::None, tid.clone()) };
         let named = Metadata::ThreadName { pid: Id::None, tid: tid.clone(), name: title.into() };
         batch.batch.metadata.extend([named, Metadata::ThreadSortIndex { pid: Id::None, tid, sort_index }]);
-        Self { key, event: event.into(), unit: unit.into(), now_ns: 0, args: ArgsWriter::default() }
+        Self { key, unit: unit.into(), now_ns: 0, args: SampleArgsWriter::new(event, unit) }
     }
 
     /// Returns the time at which the next sample is drawn, as the position of its losses.
@@ -33,11 +32,7 @@ impl WeighedRow {
 
     /// Adds a sample with a stack, which is a row of the batch.
     pub(super) fn push(&mut self, weight: u64, stack: StackIdx, batch: &mut BatchBuilder) {
-        self.args.clear();
-        self.args.text("event", self.event.as_bytes());
-        self.args.text("unit", self.unit.as_bytes());
-        self.args.number("period", weight);
-        let detail = Detail { args_json: self.args.finish(), ..Detail::default() };
+        let detail = Detail { args_json: self.args.with_weight(weight), ..Detail::default() };
         let detail = batch.batch.chunk.details.push(&detail);
         let track = batch.track_with(&self.key);
         batch.push_sample(self.now_ns, track, stack, detail);

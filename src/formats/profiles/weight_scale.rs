@@ -46,6 +46,11 @@ impl WeightScale {
         let is_zeroed = weight == 0 && exact != 0.0;
         Some(ScaledWeight { weight, is_rounded: is_zeroed || (has_rest && !matches!(self, Self::Time(_))) })
     }
+
+    /// Returns whether a weight has a fraction that the scale cannot hold.
+    pub(super) fn is_rounded(self, text: &[u8]) -> bool {
+        self.parse(text).is_some_and(|scaled| scaled.is_rounded)
+    }
 }
 
 #[cfg(test)]
