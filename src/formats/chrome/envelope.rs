@@ -2,6 +2,7 @@
 //! Other keys are skipped in constant memory. Several documents may follow each other, as from runs that append to one
 //! file.
 
+use super::wire::member;
 use crate::formats::input::source::excerpt;
 use crate::formats::json::scan::{Broken, JsonValue, Scanner, Shape};
 use crate::formats::json::skip::Skip;
@@ -62,6 +63,19 @@ type EnvelopeStep = Result<Option<Follows>, &'static str>;
 
 /// Limit for keys in an error message.
 const KEYS_NAMED_MAX: usize = 5;
+
+/// Limit for the metadata of `VizTracer`: a version and a flag.
+const METADATA_BYTES_MAX: usize = 4096;
+
+/// Returns whether the metadata that follow say that the ring buffer of `VizTracer` dropped events.
+fn has_overflowed(scanner: &Scanner<'_>) -> Result<bool, Broken> {
+    let ahead = &scanner.bytes[scanner.pos..];
+    match Scanner::new(&ahead[..ahead.len().min(METADATA_BYTES_MAX)], 0).value(0) {
+        Ok(metadata) => Ok(member(&metadata, b"overflow").text == b"true"),
+        Err(Broken::Incomplete) if ahead.len() < METADATA_BYTES_MAX => Err(Broken::Incomplete),
+        Err(_) => Ok(false), // the caller counts damage
+    }
+}
 
 impl Envelope {
     pub(super) fn new() -> Self {
@@ -254,6 +268,9 @@ impl Envelope {
             return Ok(());
         }
         self.has_frames |= key.text == b"stackFrames";
+        if key.text == b"viztracer_metadata" && has_overflowed(scanner)? {
+            losses.add_because("the ring buffer overflowed", Loss::RecorderLost, SourcePos::Offset(offset));
+        }
         if key.text == b"systemTraceEvents" && first == b'"' {
             scanner.pos += 1;
             (self.array_found, self.is_certain) = (true, true);

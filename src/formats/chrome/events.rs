@@ -12,13 +12,14 @@ pub(super) use samples::UnownedThread;
 use super::fields::RecordField;
 use super::frames::{BatchStacks, StackFrames};
 use super::phases::{Phase, phase};
-use super::profiles::{ProfilePart, ProfileRole};
-use super::tables::{ChromeTables, RepairedRow, bounded_text, id, push_part};
+use super::tables::{ChromeTables, RepairedRow, id, push_part, text_within};
 use super::wire::{ChromeRecord, member, members};
-use crate::formats::input::decimal::nanos_from_micros;
+use crate::formats::input::decimal::{duration_from_micros, nanos_from_micros};
 use crate::formats::json::scan::{JsonValue, Shape};
 use crate::formats::json::text::{Repairs, quoted, valid_json};
 use crate::formats::linux::scheduler::TaskState;
+use crate::formats::output::batch::LABEL_BYTES_MAX;
+use crate::formats::profiles::v8_parts::{ProfilePart, ProfileRole};
 use crate::model::args::Detail;
 use crate::model::{
     Batch, Chunk, Event, EventFlags, EventKind, Loss, LossValue, Losses, Metadata, NameIdx, SourcePos, TrackIdx,
@@ -77,6 +78,9 @@ const RECORD_BYTES: usize = 128;
 
 /// Limit for the detail bytes of a batch.
 const BATCH_DETAIL_BYTES: usize = 4 << 20;
+
+/// Limit for the series of one counter event, each of which is a track; writers have a dozen.
+const COUNTER_SERIES_MAX: usize = 1 << 16;
 
 impl<'a> ChromeEvents<'a> {
     /// Creates a builder with capacity for the records in `len` bytes.
@@ -163,12 +167,16 @@ impl<'a> ChromeEvents<'a> {
     }
 
     fn take_span(&mut self, record: &ChromeRecord<'a>, spot: Spot, kind: EventKind) {
-        if kind == EventKind::Complete && record[RecordField::Pid].is_absent() && self.take_run(record, spot) {
+        if kind == EventKind::Complete && self.take_run(record, spot) {
             return;
         }
         let mut event = self.thread_event(record, spot, kind);
         match kind {
             EventKind::Complete => self.set_duration(record, &mut event, spot.pos),
+            EventKind::Begin if is_set(&record.rare(b"unfinished")) => {
+                self.set_duration(record, &mut event, spot.pos);
+                event.flags = EventFlags::UNFINISHED;
+            }
             EventKind::End if record[RecordField::Name].is_absent() => event.flags = EventFlags::UNNAMED,
             _ => {}
         }
@@ -178,22 +186,23 @@ impl<'a> ChromeEvents<'a> {
         }
     }
 
-    fn set_duration(&mut self, record: &ChromeRecord<'a>, event: &mut Event, place: SourcePos) {
-        match nanos_from_micros(number_text(&record[RecordField::Dur])) {
-            Ok(dur_ns) if dur_ns < 0 => self.losses.add(Loss::NegativeDuration, place),
+    fn set_duration(&mut self, record: &ChromeRecord<'a>, event: &mut Event, pos: SourcePos) {
+        let (start, dur) = (number_text(&record[RecordField::Ts]), number_text(&record[RecordField::Dur]));
+        match duration_from_micros(start, dur) {
+            Ok(dur_ns) if dur_ns < 0 => self.losses.add(Loss::NegativeDuration, pos),
             Ok(dur_ns) => {
                 // A span must not end after the last representable nanosecond.
                 let longest_ns = i64::MAX.abs_diff(event.ts_ns);
                 event.value = dur_ns.unsigned_abs().min(longest_ns);
                 if event.value < dur_ns.unsigned_abs() {
-                    self.losses.add(Loss::BadNumber, place);
+                    self.losses.add(Loss::BadNumber, pos);
                 }
             }
             // Tracers omit the duration of a span that has not ended.
             Err(_) if record[RecordField::Dur].is_absent() => event.flags = EventFlags::UNFINISHED,
             Err(_) => {
                 event.flags = EventFlags::UNFINISHED;
-                self.losses.add(Loss::BadNumber, place);
+                self.losses.add(Loss::BadNumber, pos);
             }
         }
     }
@@ -232,9 +241,13 @@ impl<'a> ChromeEvents<'a> {
         } else {
             record[RecordField::Id]
         };
-        let mut series_found = false;
+        let mut series_count = 0;
         for (series, value) in members(&record[RecordField::Args]) {
-            series_found = true;
+            series_count += 1;
+            if series_count > COUNTER_SERIES_MAX {
+                self.losses.add(Loss::OverLimit, spot.pos);
+                break;
+            }
             let text = std::str::from_utf8(number_text(&value)).ok();
             let number = text.and_then(|text| text.trim().parse().ok()).filter(|number: &f64| number.is_finite());
             let Some(number) = number else {
@@ -245,7 +258,7 @@ impl<'a> ChromeEvents<'a> {
             let track = self.track(TrackKind::Counter, &record[RecordField::Pid], &nobody, &parts, spot.pos);
             self.chunk.events.push(Event { value: number.to_bits(), track, ..bare(spot, EventKind::Counter) });
         }
-        if !series_found {
+        if series_count == 0 {
             self.losses.add(Loss::BadCounter, spot.pos);
         }
     }
@@ -301,11 +314,16 @@ impl<'a> ChromeEvents<'a> {
         self.chunk.events.push(event);
     }
 
-    /// Adds a run of a thread on a CPU, as exported by this program. Returns false for other records.
+    /// Adds a run of a thread on a CPU, as exported by this program. Only the CPUs of several files have a process.
+    /// Returns false for other records.
     fn take_run(&mut self, record: &ChromeRecord<'a>, spot: Spot) -> bool {
         let cpu = std::str::from_utf8(number_text(&record.rare(b"cpu"))).ok().and_then(|cpu| cpu.parse().ok());
         let Some(cpu) = cpu else { return false };
-        let track = self.tables.cpu_track(cpu);
+        let pid = &record[RecordField::Pid];
+        if !pid.is_absent() && !record[RecordField::Tid].is_text(format!("CPU {cpu}").as_bytes()) {
+            return false;
+        }
+        let track = self.tables.cpu_track(pid, cpu);
         let mut event = Event { track, ..self.event(record, spot, EventKind::Complete) };
         self.set_task_duration(record, &mut event, spot.pos);
         self.chunk.events.push(event);
@@ -373,7 +391,7 @@ impl<'a> ChromeEvents<'a> {
         self.chunk.events.push(Event { track, detail, ..bare(spot, EventKind::Instant) });
     }
 
-    fn take_metadata(&mut self, record: &ChromeRecord<'a>, place: SourcePos) {
+    fn take_metadata(&mut self, record: &ChromeRecord<'a>, pos: SourcePos) {
         let mut repairs = Repairs::default();
         let pid = id(&record[RecordField::Pid], &mut repairs);
         let thread = |repairs: &mut Repairs| {
@@ -381,7 +399,7 @@ impl<'a> ChromeEvents<'a> {
         };
         let text = |key: &[u8], repairs: &mut Repairs| {
             let value = member(&record[RecordField::Args], key);
-            (!value.is_absent()).then(|| bounded_text(&value, repairs))
+            (!value.is_absent()).then(|| text_within(&value, LABEL_BYTES_MAX, repairs))
         };
         // A sort index is an integer, so it is parsed like a time in thousandths, without its last three digits.
         let order = || {
@@ -409,11 +427,16 @@ impl<'a> ChromeEvents<'a> {
             }),
             _ => None,
         };
-        repairs.count(&mut self.losses, place);
+        repairs.count(&mut self.losses, pos);
+        if record[RecordField::Name].text == b"trace_buffer_overflowed"
+            && number_text(&member(&record[RecordField::Args], b"overflowed_at_ts")) != b"0"
+        {
+            return self.losses.add_because("the trace buffer overflowed", Loss::RecorderLost, pos);
+        }
         match metadata {
             Some(metadata) => self.metadata.push(metadata),
             None => {
-                self.losses.add_value(Loss::IgnoredMetadata, LossValue::text(record[RecordField::Name].text), place);
+                self.losses.add_value(Loss::IgnoredMetadata, LossValue::text(record[RecordField::Name].text), pos);
             }
         }
     }

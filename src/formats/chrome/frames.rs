@@ -48,7 +48,7 @@ pub(super) struct StackFrames {
 #[derive(Debug)]
 struct ChromeFrame {
     name: NameRow<Box<str>>,
-    /// Row of the caller.
+    /// Row of the caller, if it has one.
     caller: Option<u32>,
     /// Number of frames of its stack; 0 if a caller is missing, if the callers form a cycle, or if there are too many.
     frame_count: u32,
@@ -158,6 +158,11 @@ impl StackFrames {
         std::iter::successors(Some(row), |&row| self.rows[row as usize].caller)
     }
 
+    /// Returns the name of an innermost frame.
+    pub(super) fn innermost(&self, id: &[u8]) -> Option<&str> {
+        self.row(id).map(|row| &*self.rows[row as usize].name.text)
+    }
+
     /// Returns the function names of a stack as a JSON array, outermost first, and whether inner frames were dropped.
     /// Returns `None` if the innermost frame has no stack.
     pub(super) fn names_json(&self, id: &[u8]) -> Option<(String, bool)> {
@@ -232,7 +237,7 @@ fn too_large(bytes: u64, enough_bytes: u64) -> Box<str> {
 /// A value that was skipped.
 enum ValueText {
     Whole(Vec<u8>),
-    /// Its length.
+    /// Its length in bytes, which exceeds the limit.
     TooLong(u64),
     /// The file ends in it.
     Cut,

@@ -23,7 +23,7 @@ const LEARNED_MAX: u32 = 1000;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct LeadIdx(u8);
 
-/// The learned leads.
+/// The leads learned so far, with predictions of the next ones.
 #[derive(Debug)]
 pub(super) struct Leads {
     rows: Box<[Lead; LEADS_MAX]>,
@@ -53,7 +53,7 @@ pub(super) enum LeadsTo {
 pub(super) struct Lead {
     /// Its bytes, little endian.
     text: u128,
-    /// Mask of its bytes.
+    /// A bit for each bit of `text` that counts: a lead may have fewer than 16 bytes.
     mask: u128,
     pub(super) to: LeadsTo,
     pub(super) field: RecordField,
@@ -72,7 +72,7 @@ pub(super) struct ReadLead<'a> {
 }
 
 impl Lead {
-    /// Matches no bytes.
+    /// A lead that matches no bytes: its text has a bit outside its mask.
     const NONE: Self = Self {
         text: 1,
         mask: 0,

@@ -14,7 +14,6 @@ use rustc_hash::FxHashMap;
 use super::envelope::{Envelope, Follows, NotATrace};
 use super::events::{ChromeBatch, UnownedThread};
 use super::frames::StackFrames;
-use super::profiles::Profiles;
 use super::records::{ArrayPosition, ParsedRecords, RECORD_BYTES_MAX, parse};
 use super::split::{ChromePiece, PIECE_BYTES, Splitter};
 use super::system::SystemTrace;
@@ -27,6 +26,7 @@ use crate::formats::input::lengths::saturating_len;
 use crate::formats::input::source::Source;
 use crate::formats::json::shapes;
 use crate::formats::json::sniff::looks_like_json;
+use crate::formats::profiles::v8_parts::Profiles;
 use crate::formats::{BatchSink, ReadContext, ReadError, Reader, StreamReader};
 use crate::model::{Batch, Id, Loss, Losses, SourcePos, TrackKind};
 
@@ -246,7 +246,7 @@ impl<'a> Follower<'a> {
             unresolved: Losses::default(),
             profiles: Profiles::new(context.chunk_limits),
             live_ns: None,
-            profile_bytes_max: BudgetShare::ChromeProfiles.bytes(&context.budget),
+            profile_bytes_max: BudgetShare::V8Profiles.bytes(&context.budget),
             system: None,
             owners: FxHashMap::default(),
             spare,
@@ -465,6 +465,7 @@ impl<'a> Follower<'a> {
         self.advance(true)?;
         self.take_system_text(true)?;
         self.apply_profiles(0)?;
+        self.profiles.finish();
         let samples = self.profiles.rest();
         self.accept(samples)?;
         if !self.envelope.has_frames() {

@@ -14,7 +14,7 @@ const ESCAPE_BYTES: usize = 6;
 /// First UTF-16 unit that is the second half of a pair.
 const LOW_SURROGATES: u16 = 0xdc00;
 
-/// Parses the string.
+/// Decodes the string, and parses its lines as ftrace text.
 pub(super) struct SystemTrace {
     parser: Ftrace,
     batch: BatchBuilder,
@@ -22,7 +22,7 @@ pub(super) struct SystemTrace {
     /// Offset of the line in the trace.
     line_offset: u64,
     is_too_long: bool,
-    /// An incomplete escape.
+    /// The start of an escape whose end has not come yet.
     escape: Vec<u8>,
     /// The first half of a surrogate pair, until its second half.
     first_half: Option<u16>,

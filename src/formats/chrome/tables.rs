@@ -22,8 +22,8 @@ struct RecentRow<'a, T> {
     repaired_row: RepairedRow<T>,
 }
 
-/// Category of `performance.measure` in web pages.
-const USER_TIMINGS: &str = "blink.user_timing";
+/// Categories of `performance.measure` in web pages and in Node.js.
+const USER_TIMINGS: [&str; 2] = ["blink.user_timing", "node.perf.usertiming"];
 
 /// Limit for recent pairs. A hundred functions take most of the time of most programs, and a thousand nearly all.
 const RECENT_SLOTS_MAX: usize = 1024;
@@ -85,7 +85,9 @@ impl<'a> ChromeTables<'a> {
         }
         let mut repairs = Repairs::default();
         let text = bounded_text(name, &mut repairs);
+        // An empty category is none.
         let category = (!category.is_absent()).then(|| bounded_text(category, &mut repairs));
+        let category = category.filter(|category| !category.is_empty());
         let repaired_row = if text.is_empty() && category.is_none() {
             RepairedRow { row: NameIdx::EMPTY, repairs }
         } else {
@@ -109,18 +111,21 @@ impl<'a> ChromeTables<'a> {
         repaired_row
     }
 
-    /// Returns the row of a CPU track.
-    pub(super) fn cpu_track(&mut self, cpu: u32) -> TrackIdx {
+    /// Returns the row of a CPU track. In a trace of several files, CPUs have a process.
+    pub(super) fn cpu_track(&mut self, pid: &JsonValue<'a>, cpu: u32) -> TrackIdx {
         self.key.clear();
         self.key.push(TrackKind::Cpu as u8);
         self.key.extend_from_slice(&cpu.to_le_bytes());
+        push_part(&mut self.key, pid);
         if let Some(repaired_row) = self.track_rows.get(&self.key[..]) {
             return repaired_row.row;
         }
         let row = TrackIdx(bounded_row(self.tracks.len()));
         let (tid, name) = (Id::Number(cpu.into()), format!("CPU {cpu}").into());
-        self.tracks.push(TrackKey { kind: TrackKind::Cpu, pid: Id::None, tid, name, slot: cpu });
-        self.track_rows.insert(self.key.as_slice().into(), RepairedRow { row, repairs: Repairs::default() });
+        let mut repairs = Repairs::default();
+        let pid = id(pid, &mut repairs);
+        self.tracks.push(TrackKey { kind: TrackKind::Cpu, pid, tid, name, slot: cpu });
+        self.track_rows.insert(self.key.as_slice().into(), RepairedRow { row, repairs });
         row
     }
 
@@ -153,7 +158,8 @@ impl<'a> ChromeTables<'a> {
         };
         let row = TrackIdx(bounded_row(self.tracks.len()));
         // User timings have distinct names, but belong together.
-        let is_named = kind == TrackKind::Async && &*name == USER_TIMINGS;
+        let is_user_timing = |category: &str| USER_TIMINGS.contains(&category.trim());
+        let is_named = kind == TrackKind::Async && name.split(',').any(is_user_timing);
         let slot = if is_named { TrackKey::SLOT_NAMED } else { 0 };
         self.tracks.push(TrackKey { kind, pid, tid, name: name.into(), slot });
         let repaired_row = RepairedRow { row, repairs };
@@ -218,12 +224,17 @@ pub(super) fn id(value: &JsonValue<'_>, repairs: &mut Repairs) -> Id {
 
 /// Returns the text of a value, truncated to [`Names::TEXT_BYTES_MAX`].
 pub(super) fn bounded_text(value: &JsonValue<'_>, repairs: &mut Repairs) -> Box<str> {
+    text_within(value, Names::TEXT_BYTES_MAX, repairs)
+}
+
+/// Decodes a string of a limited length.
+pub(super) fn text_within(value: &JsonValue<'_>, bytes_max: usize, repairs: &mut Repairs) -> Box<str> {
     let text = decode(value, repairs);
-    if text.len() <= Names::TEXT_BYTES_MAX {
+    if text.len() <= bytes_max {
         return text.into();
     }
     repairs.add(Repairs::CUT);
-    text[..text.floor_char_boundary(Names::TEXT_BYTES_MAX)].into()
+    text[..text.floor_char_boundary(bytes_max)].into()
 }
 
 #[inline]

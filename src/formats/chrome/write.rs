@@ -3,7 +3,7 @@
 //!
 //! | event | written as |
 //! |---|---|
-//! | complete span | `X`; without an end, `B` |
+//! | complete span | `X`; without an end, `B` with its `dur` and `unfinished` |
 //! | begin, end | `B`, `E` |
 //! | thread state | `T` of the category `thread_state` with a duration, as Perfetto reads it |
 //! | CPU run | `X` with `cpu` |
@@ -76,9 +76,11 @@ impl<'a, W: Write> ChromeJsonWriter<'a, W> {
             Payload::Span { dur_ns, is_unfinished } if matches!(kind, TrackKind::Cpu | TrackKind::State) => {
                 self.task(event, track, dur_ns, is_unfinished)?;
             }
-            Payload::Span { is_unfinished: true, .. } | Payload::Begin { .. } => {
+            Payload::Span { dur_ns, is_unfinished: true } => {
                 self.begin_line(b'B', event, event.name);
+                self.unfinished_duration(dur_ns);
             }
+            Payload::Begin { .. } => self.begin_line(b'B', event, event.name),
             Payload::Span { dur_ns, is_unfinished: false } => {
                 self.begin_line(b'X', event, event.name);
                 self.line.extend_from_slice(b",\"dur\":");
@@ -132,17 +134,26 @@ impl<'a, W: Write> ChromeJsonWriter<'a, W> {
             write!(self.line, ",\"cpu\":{}", quoted(&tid.to_string()))?;
         } else {
             let name = self.names.get(event.name);
-            let letters = quoted(name.category.unwrap_or(name.text));
+            // A state that readers do not know has no letters.
+            let letters = quoted(name.category.filter(|letters| !letters.is_empty()).unwrap_or(name.text));
             self.begin_event(b'T', event);
             write!(self.line, ",\"name\":{letters},\"cat\":\"thread_state\"")?;
         }
-        self.line.extend_from_slice(b",\"dur\":");
-        push_micros(&mut self.line, false, dur_ns);
         if is_unfinished {
-            // Only this program reads it; others show the span up to the end of the trace.
-            self.line.extend_from_slice(b",\"unfinished\":true");
+            self.unfinished_duration(dur_ns);
+        } else {
+            self.line.extend_from_slice(b",\"dur\":");
+            push_micros(&mut self.line, false, dur_ns);
         }
         Ok(())
+    }
+
+    /// Writes the duration of a span without an end: up to the last event of its track, which a part of a trace may
+    /// lack. Only this program reads `unfinished`.
+    fn unfinished_duration(&mut self, dur_ns: u64) {
+        self.line.extend_from_slice(b",\"dur\":");
+        push_micros(&mut self.line, false, dur_ns);
+        self.line.extend_from_slice(b",\"unfinished\":true");
     }
 
     /// Writes a value of a counter series. The name of its track consists of the counter name, its id in brackets, and

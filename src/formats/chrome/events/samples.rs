@@ -2,8 +2,8 @@
 //!
 //! A sample is an event of phase `P`, or a record of the array `samples`, which has no phase. Its stack is `sf`, an id
 //! in `stackFrames`, or `stack`, an array of names, outermost first. Without either, an event of phase `P` is one frame
-//! with its own name. Spans may have `sf` or `stack` for their start, and `esf` or `estack` for their end, which become
-//! arguments.
+//! with its own name. Otherwise, the name is that of the event that was sampled, with its `weight`. Spans may have `sf`
+//! or `stack` for their start, and `esf` or `estack` for their end, which become arguments.
 
 use std::borrow::Cow;
 
@@ -11,13 +11,13 @@ use rustc_hash::FxHashMap;
 
 use super::{ChromeEvents, Spot, number_text};
 use crate::formats::chrome::fields::RecordField;
-use crate::formats::chrome::profiles::{ProfilePart, ProfileRole};
 use crate::formats::chrome::tables::id;
 use crate::formats::chrome::wire::{ChromeRecord, member};
 use crate::formats::input::decimal::nanos_from_micros;
 use crate::formats::json::scan::{JsonValue, Scanner, Shape};
-use crate::formats::json::text::{Repairs, valid_json};
+use crate::formats::json::text::{Repairs, decode, valid_json};
 use crate::formats::output::row_index::bounded_row;
+use crate::formats::profiles::v8_parts::{ProfilePart, ProfileRole};
 use crate::model::{Event, EventKind, Id, Loss, NameIdx, SourcePos, StackIdx, TrackIdx, TrackKey, TrackKind};
 
 /// Limit for frames of a stack; inner frames beyond it are dropped.
@@ -71,7 +71,7 @@ impl<'a> ChromeEvents<'a> {
 
     /// Adds a V8 profile event; returns false if it contains no profile.
     pub(super) fn take_profile(&mut self, record: &ChromeRecord<'a>, spot: Spot, role: ProfileRole) -> bool {
-        let Spot { pos: place, ts_ns, .. } = spot;
+        let Spot { pos, ts_ns, .. } = spot;
         let data = member(&record[RecordField::Args], b"data");
         let has_profile = role != ProfileRole::Whole || member(&data, b"cpuProfile").shape == Shape::Object;
         if data.shape != Shape::Object || !has_profile {
@@ -84,10 +84,11 @@ impl<'a> ChromeEvents<'a> {
             id: record[RecordField::Id].text.into(),
             role,
             ts_ns,
+            clock_shift_ns: 0,
             data: valid_json(&data, &mut repairs).into(),
-            place,
+            pos,
         });
-        repairs.count(&mut self.losses, place);
+        repairs.count(&mut self.losses, pos);
         true
     }
 
@@ -166,7 +167,7 @@ impl<'a> ChromeEvents<'a> {
         &mut self,
         record: &ChromeRecord<'a>,
         kind: EventKind,
-        place: SourcePos,
+        pos: SourcePos,
     ) -> Vec<(Cow<'a, str>, Cow<'a, str>)> {
         let mut args: Vec<(Cow<'a, str>, Cow<'a, str>)> = Vec::new();
         for (key, value) in &record.rare {
@@ -174,28 +175,72 @@ impl<'a> ChromeEvents<'a> {
             let shown = if is_end { "end_stack" } else { "stack" };
             let mut repairs = Repairs::default();
             match (key.text, kind) {
-                (b"weight", EventKind::Sample) => args.push(("weight".into(), valid_json(value, &mut repairs))),
+                (b"weight", EventKind::Sample) => args.extend(sample_measure(record, value, &mut repairs)),
                 (b"cpu", EventKind::Sample) => args.push(("cpu".into(), valid_json(value, &mut repairs))),
                 (b"weight" | b"cpu" | b"place" | b"unfinished" | b"global", _) | (_, EventKind::Sample) => {}
                 (b"stack" | b"estack", _) => args.push((shown.into(), valid_json(value, &mut repairs))),
                 _ => match self.frames.map(|frames| frames.names_json(value.text)) {
                     Some(Some((names, is_cut))) => {
                         if is_cut {
-                            self.losses.add(Loss::DeepNesting, place);
+                            self.losses.add(Loss::DeepNesting, pos);
                         }
                         args.push((shown.into(), names.into()));
                     }
                     Some(None) => {
-                        self.lose_frames(place);
+                        self.lose_frames(pos);
                         args.push((shown.into(), valid_json(value, &mut repairs)));
                     }
                     None => self.wants_frames = true,
                 },
             }
-            repairs.count(&mut self.losses, place);
+            repairs.count(&mut self.losses, pos);
+        }
+        if kind == EventKind::Sample && record.rare(b"weight").is_absent() {
+            let mut repairs = Repairs::default();
+            args.extend(self.sample_event(record, &mut repairs));
+            repairs.count(&mut self.losses, pos);
         }
         args
     }
+
+    /// Returns the event of a sample without a weight: its name, except where that is only its innermost frame, as in
+    /// exports of this program.
+    fn sample_event(&self, record: &ChromeRecord<'a>, repairs: &mut Repairs) -> Option<(Cow<'a, str>, Cow<'a, str>)> {
+        let (name, frame, stack) = (&record[RecordField::Name], record.rare(b"sf"), record.rare(b"stack"));
+        let has_stack = stack.shape == Shape::Array || !frame.is_absent();
+        let is_told = has_measure(record) || name.shape != Shape::String || name.text.is_empty();
+        if !has_stack || is_told {
+            return None;
+        }
+        let is_frame = if stack.shape == Shape::Array {
+            elements(&stack).last().is_some_and(|innermost| innermost.text == name.text)
+        } else {
+            let text = decode(name, &mut Repairs::default());
+            self.frames.and_then(|frames| frames.innermost(frame.text)).is_some_and(|innermost| *innermost == *text)
+        };
+        (!is_frame).then(|| ("event".into(), valid_json(name, repairs)))
+    }
+}
+
+/// Returns whether the arguments of a sample tell its event or period.
+fn has_measure(record: &ChromeRecord<'_>) -> bool {
+    [&b"event"[..], b"period"].iter().any(|key| !member(&record[RecordField::Args], key).is_absent())
+}
+
+/// Returns the arguments of a weight: its event, which is the name of the sample, and the period. A weight that is not
+/// a whole number, or beside a measure in the arguments, stays as it is.
+fn sample_measure<'a>(
+    record: &ChromeRecord<'a>,
+    weight: &JsonValue<'a>,
+    repairs: &mut Repairs,
+) -> Vec<(Cow<'a, str>, Cow<'a, str>)> {
+    let weight = valid_json(weight, repairs);
+    if has_measure(record) || weight.parse::<u64>().is_err() {
+        return vec![("weight".into(), weight)];
+    }
+    let name = &record[RecordField::Name];
+    let event = (name.shape == Shape::String).then(|| ("event".into(), valid_json(name, repairs)));
+    event.into_iter().chain([("period".into(), weight)]).collect()
 }
 
 /// Iterates over the elements of an array that the scanner has validated.

@@ -15,6 +15,17 @@ fn kinds(records: &str) -> Vec<EventKind> {
 }
 
 #[test]
+fn spans_that_meet_at_a_fraction_of_a_nanosecond_do_not_overlap() {
+    // Ticks of a clock with 3 GHz. Rounded alone, the second duration would end a nanosecond after its parent.
+    let events = clean(
+        r#"{"ph":"X","name":"frame","ts":10.000333,"dur":2.000333},{"ph":"X","name":"a","ts":10.000333,"dur":1.000333},
+           {"ph":"X","name":"b","ts":11.000666,"dur":1.0}, {"ph":"X","name":"c","ts":11.000666,"dur":1.0000000}"#,
+    );
+    let spans: Vec<_> = events.iter().map(|event| (event.ts_ns, event.ts_ns + event.value as i64)).collect();
+    assert_eq!(spans, [(10_000, 12_001), (10_000, 11_001), (11_001, 12_001), (11_001, 12_001)]);
+}
+
+#[test]
 fn a_complete_span_has_all_its_fields() {
     let events = clean(
         r#"{"name":"f","cat":"c,d","ph":"X","ts":1.5,"dur":"2","pid":7,"tid":8,"tts":3,"tdur":0.25,"args":{"a" : [1]}}"#,
@@ -139,6 +150,12 @@ fn an_async_event_without_an_id_is_shown_on_its_thread_and_counted() {
 }
 
 #[test]
+fn an_empty_category_is_none() {
+    let events = clean(r#"{"ph":"i","name":"n","cat":"","ts":1},{"ph":"i","name":"n","ts":2}"#);
+    assert_eq!(events.iter().map(|event| event.category.as_deref()).collect::<Vec<_>>(), [None, None]);
+}
+
+#[test]
 fn flows_bind_as_catapult_binds_them() {
     let events = clean(
         r#"{"ph":"s","cat":"c","name":"n","id":1,"ts":1},{"ph":"t","cat":"c","name":"n","id":"1","ts":2},{"ph":"f","cat":"c","name":"n","id":1,"ts":3},
@@ -157,8 +174,8 @@ fn flow_points_have_the_depth_that_an_export_wrote() {
         r#"{"ph":"s","name":"n","id":1,"ts":1,"place":16387},{"ph":"f","bp":"e","name":"n","id":1,"ts":2,"place":"32768"},
            {"ph":"t","name":"n","id":1,"ts":3,"place":-1},{"ph":"t","name":"n","id":1,"ts":4,"place":65536},{"ph":"i","name":"n","ts":5,"place":7}"#,
     );
-    let places: Vec<_> = events.iter().map(|event| (event.depth, event.flags.has(EventFlags::PLACED))).collect();
-    assert_eq!(places, [(16387, true), (32768, true), (0, false), (0, false), (0, false)]);
+    let depths: Vec<_> = events.iter().map(|event| (event.depth, event.flags.has(EventFlags::PLACED))).collect();
+    assert_eq!(depths, [(16387, true), (32768, true), (0, false), (0, false), (0, false)]);
     assert!(events.iter().all(|event| event.args.is_empty()));
 }
 
@@ -194,6 +211,26 @@ fn metadata_needs_no_time_and_unknown_kinds_are_counted() {
     ];
     assert_eq!(reading.metadata, expected);
     assert_eq!(reading.lost(), [(Loss::IgnoredMetadata, 2)]);
+}
+
+#[test]
+fn events_that_a_full_buffer_dropped_are_a_loss() {
+    let overflowed = |at: &str| {
+        let args = format!(r#""args":{{"overflowed_at_ts":{at}}}"#);
+        read(&format!(r#"[{{"ph":"M","name":"trace_buffer_overflowed","pid":1,"ts":0,{args}}}]"#)).lost()
+    };
+    assert_eq!(overflowed("1600"), [(Loss::RecorderLost, 1)]);
+    assert_eq!(overflowed("0"), [(Loss::IgnoredMetadata, 1)], "nothing was dropped");
+    for (metadata, expected) in [
+        (r#"{"version":"1.1","overflow":true}"#, vec![(Loss::RecorderLost, 1)]),
+        (r#"{"overflow":false}"#, vec![]),
+        ("true", vec![]),
+        (&format!(r#"{{"text":"{}","overflow":true}}"#, "x".repeat(5000)), vec![]),
+    ] {
+        let after = format!(r#"{{"traceEvents":[{{"ph":"i","ts":1}}],"viztracer_metadata":{metadata},"more":[1]}}"#);
+        let before = format!(r#"{{"viztracer_metadata":{metadata},"traceEvents":[{{"ph":"i","ts":1}}]}}"#);
+        assert_eq!((read(&after).lost(), read(&before).lost()), (expected.clone(), expected), "{metadata}");
+    }
 }
 
 #[test]
@@ -267,16 +304,24 @@ fn the_first_letter_of_a_phase_is_what_it_means() {
 }
 
 #[test]
-fn measures_of_pages_are_on_tracks_of_one_name() {
-    let measure = |name: &str, id: u32, ts: u32| {
+fn measures_of_pages_and_of_node_are_on_tracks_of_one_name() {
+    use crate::model::TrackKey;
+    let measure = |cat: &str, name: &str, id: u32, ts: u32| {
         let part = |ph: &str, ts: u32| {
-            format!(r#"{{"ph":"{ph}","cat":"blink.user_timing","id":{id},"name":"{name}","pid":1,"tid":1,"ts":{ts}}}"#)
+            format!(r#"{{"ph":"{ph}","cat":"{cat}","id":{id},"name":"{name}","pid":1,"tid":1,"ts":{ts}}}"#)
         };
         format!("{},{}", part("b", ts), part("e", ts + 5))
     };
-    let reading = read(&format!("[{},{}]", measure("frame 0", 1, 10), measure("frame 10", 2, 20)));
-    assert!(reading.events.iter().all(|event| event.track.slot == crate::model::TrackKey::SLOT_NAMED));
-    assert_eq!(&*reading.events[0].track.name, "blink.user_timing");
+    for (cat, slot) in [
+        ("blink.user_timing", TrackKey::SLOT_NAMED),
+        ("node,node.perf,node.perf.usertiming", TrackKey::SLOT_NAMED),
+        ("devtools.timeline,blink.user_timing", TrackKey::SLOT_NAMED),
+        ("blink.user_timing.net", 0),
+    ] {
+        let reading = read(&format!("[{},{}]", measure(cat, "frame 0", 1, 10), measure(cat, "frame 10", 2, 20)));
+        assert!(reading.events.iter().all(|event| event.track.slot == slot), "{cat}");
+        assert_eq!(&*reading.events[0].track.name, cat);
+    }
 }
 
 #[test]

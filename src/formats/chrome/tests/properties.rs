@@ -114,7 +114,7 @@ fn expected(meant: &MeantRecord) -> Seen {
         ts_ns: i64::from(meant.ts_ns),
         kind,
         name: meant.name.clone(),
-        category: meant.category.clone(),
+        category: meant.category.clone().filter(|category| !category.is_empty()),
         track: thread(meant.pid.into(), meant.tid.unwrap_or(meant.pid).into()),
         value: if kind == EventKind::Complete { meant.dur_ns.into() } else { 0 },
         depth: 0,

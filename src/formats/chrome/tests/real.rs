@@ -14,8 +14,8 @@ fn plain_nanos(value: &Value) -> i64 {
         return 0; // 9.9999999999999995e-07 µs
     }
     let (whole, fraction) = text.split_once('.').unwrap_or((&text, ""));
-    let places: String = fraction.chars().chain(std::iter::repeat('0')).take(4).collect();
-    let tenths: i128 = format!("{whole}{places}").parse().expect("digits");
+    let decimals: String = fraction.chars().chain(std::iter::repeat('0')).take(4).collect();
+    let tenths: i128 = format!("{whole}{decimals}").parse().expect("digits");
     i64::try_from((tenths + 5) / 10).expect("in range")
 }
 
@@ -101,7 +101,7 @@ fn tracing_chrome_spans_on_threads() {
 
 #[test]
 fn viztracer_with_source_code_in_strings() {
-    check("viztracer_ring.json.gz", 0, 6, &[]);
+    check("viztracer_ring.json.gz", 0, 6, &[(Loss::RecorderLost, 1)]);
 }
 
 #[test]

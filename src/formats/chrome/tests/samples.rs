@@ -4,6 +4,7 @@ use super::*;
 use crate::base::budget::Budget;
 use crate::formats::ReadContext;
 use crate::formats::testing::read_with;
+use crate::model::SampleMeasure;
 
 const FRAMES: &str = r#"{"1":{"name":"main","category":"app"},"2":{"name":"parse","parent":"1"},"3":{"name":"lost","parent":9},
     "4":{"name":"a","parent":5},"5":{"name":"b","parent":4},"0x6":{"name":"p\u00e9","parent":2}}"#;
@@ -27,12 +28,12 @@ fn samples_have_their_stacks_wherever_the_table_is() {
     let after = format!(r#"{{"traceEvents":{events}, "stackFrames" : {FRAMES} }}"#);
     let track = &thread(1, 2);
     let expected = [
-        (1000, track, "cycles", "main;parse".to_owned(), r#"{"a":1,"weight":3}"#),
+        (1000, track, "cycles", "main;parse".to_owned(), r#"{"a":1,"event":"cycles","period":3}"#),
         (2000, track, "", "main;parse;pé".to_owned(), ""),
         (3000, track, "", "main;x".to_owned(), ""),
         (4000, track, "alone", "alone".to_owned(), ""),
         (5000, track, "", String::new(), ""),
-        (6000, track, "none", String::new(), ""),
+        (6000, track, "none", String::new(), r#"{"event":"none"}"#),
     ];
     for text in [before, after] {
         let reading = read(&text);
@@ -41,6 +42,29 @@ fn samples_have_their_stacks_wherever_the_table_is() {
         for piece_bytes in (1..=text.len()).step_by(7) {
             assert_eq!(read_in_pieces(text.as_bytes(), piece_bytes).expect("a capture"), reading, "{piece_bytes}");
         }
+    }
+}
+
+#[test]
+fn a_weight_is_the_period_of_the_event_that_the_name_tells() {
+    for (fields, expected) in [
+        (r#""name":"cache-misses","weight":100"#, ("cache-misses", 100)),
+        (r#""weight":5"#, ("", 5)),
+        // Neither a fraction nor a weight beside another measure.
+        (r#""name":"cycles","weight":1.5"#, ("", 1)),
+        (r#""name":"f","weight":3,"args":{"event":"cycles","period":7}"#, ("cycles", 7)),
+        // Longspan writes the innermost function as the name.
+        (r#""name":"main","args":{"event":"cycles","period":7,"unit":"count"}"#, ("cycles", 7)),
+        (r#""name":"main""#, ("", 1)),
+        (r#""name":"ma\u0069n""#, ("", 1)),
+        (r#""name":"faults""#, ("faults", 1)),
+        (r#""name":"faults","args":{"event":"cycles"}"#, ("cycles", 1)),
+        (r#""name":"""#, ("", 1)),
+    ] {
+        let reading =
+            read(&format!(r#"{{"stackFrames":{FRAMES},"traceEvents":[{{"ph":"P","ts":1,"sf":1,{fields}}}]}}"#));
+        let measure = SampleMeasure::from_args(&reading.events[0].args);
+        assert_eq!(((&*measure.event, measure.weight), reading.lost()), (expected, vec![]), "{fields}");
     }
 }
 
@@ -130,7 +154,7 @@ fn the_array_of_samples_finds_its_threads_among_those_of_the_events() {
     let reading = read(&text);
     let expected = [
         (2_000, unowned, "", "main".to_owned(), ""),
-        (1_000_500, &thread(7, 2), "cycles:HG", "main;parse".to_owned(), r#"{"cpu":0,"weight":1}"#),
+        (1_000_500, &thread(7, 2), "cycles:HG", "main;parse".to_owned(), r#"{"cpu":0,"event":"cycles:HG","period":1}"#),
     ];
     assert_eq!(samples(&reading), expected);
     assert!(reading.losses.is_empty());
@@ -223,18 +247,33 @@ const PROFILE: [&str; 5] = [
         {"id":3,"parent":2,"callFrame":{"functionName":"f"}}],"samples":[3,8,2]},"timeDeltas":[-3,1,1]}}}"#,
 ];
 
+/// Returns the arguments of a sample that lasts so long.
+fn timed(ns: u64) -> String {
+    format!(r#"{{"event":"time","unit":"ns","period":{ns}}}"#)
+}
+
+#[test]
+fn a_profile_of_v8_lasts_until_the_end_that_its_last_chunk_has() {
+    let end = r#"{"name":"ProfileChunk","ph":"P","pid":1,"tid":9,"id":"0x1","ts":40,"args":{"data":{"endTime":200}}}"#;
+    let reading = read(&format!("[{},{},{end}]", PROFILE[0], PROFILE[2]));
+    let weights: Vec<String> = samples(&reading).iter().map(|sample| sample.4.to_owned()).collect();
+    assert_eq!(weights, [timed(10_000), timed(85_000)]);
+}
+
 #[test]
 fn profiles_of_v8_come_together_from_their_chunks() {
     let text = format!("[{}]", PROFILE.join(",\n"));
     let reading = read(&text);
     let (one, two) = (&thread(1, 5), &thread(2, 6));
     let main = "main (a.js:10)";
+    // Samples that go back in time have no time of their own. Without an end, the last interval is repeated.
+    let [ten, none, one_us] = [10_000, 0, 1000].map(timed);
     let expected = [
-        (105_000, one, "", main.to_owned(), ""),
-        (112_000, one, "", format!("{main};f"), ""),
-        (114_000, one, "", main.to_owned(), ""),
-        (115_000, one, "", main.to_owned(), ""),
-        (1_001_000, two, "", "other".to_owned(), ""),
+        (105_000, one, "", main.to_owned(), &*ten),
+        (112_000, one, "", format!("{main};f"), &*none),
+        (114_000, one, "", main.to_owned(), &*ten),
+        (115_000, one, "", main.to_owned(), &*none),
+        (1_001_000, two, "", "other".to_owned(), &*one_us),
     ];
     assert_eq!(samples(&reading), expected);
     assert_eq!((reading.lost(), reading.events.len()), (vec![(Loss::MissingText, 1)], 5));
@@ -324,10 +363,11 @@ fn a_profile_in_one_event_has_its_times_beside_its_calls() {
         )
     };
     let thread = &thread(1, 5);
+    let [five, ten] = [5000, 10_000].map(timed);
     let expected = [
-        (105_000, thread, "", "f".to_owned(), ""),
-        (110_000, thread, "", String::new(), ""),
-        (120_000, thread, "", "f".to_owned(), ""),
+        (105_000, thread, "", "f".to_owned(), &*five),
+        (110_000, thread, "", String::new(), &*ten),
+        (120_000, thread, "", "f".to_owned(), &*ten),
     ];
     for ph in ["I", "P"] {
         let text = profile(ph, r#","startTime":100,"endTime":130,"timeDeltas":[5,5,10]"#);

@@ -55,7 +55,7 @@ fn each_kind_of_event_has_its_letter_and_its_members() {
     let on_thread = r#""pid":1,"tid":"worker é","ts":1234.567,"name":"plain""#;
     is(event(EventKind::Complete, thread), &format!(r#"{{"ph":"X",{on_thread},"dur":0.042}}"#));
     let endless = Event { flags: EventFlags::UNFINISHED, ..event(EventKind::Complete, thread) };
-    is(endless, &format!(r#"{{"ph":"B",{on_thread}}}"#));
+    is(endless, &format!(r#"{{"ph":"B",{on_thread},"dur":0.042,"unfinished":true}}"#));
     is(event(EventKind::Begin, thread), &format!(r#"{{"ph":"B",{on_thread}}}"#));
     is(event(EventKind::End, thread), &format!(r#"{{"ph":"E",{on_thread}}}"#));
     let unnamed = Event { flags: EventFlags::UNNAMED, ..event(EventKind::End, thread) };
