@@ -16,7 +16,7 @@ use crate::model::{Loss, Losses, SourcePos};
 const FRAMES_SHOWN_MAX: usize = 1024;
 
 impl ArgsWriter {
-    /// Adds a source location.
+    /// Adds a source location as an object of file, function and line.
     pub(super) fn location(&mut self, key: &str, location: &Location) {
         self.key("", key.as_bytes());
         write_location(&mut self.json, location);

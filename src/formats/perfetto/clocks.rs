@@ -9,7 +9,7 @@ use crate::formats::output::batch::BatchBuilder;
 use crate::formats::protobuf::decode::Fields;
 use crate::model::{Loss, Losses, SourcePos};
 
-/// The default trace clock.
+/// The trace clock of traces that name none.
 const BOOTTIME: u64 = builtin_clock::BOOTTIME;
 
 const REALTIME: u64 = builtin_clock::REALTIME;
@@ -154,6 +154,15 @@ impl Clocks {
         match id {
             Some(id) => self.clock_time(sequence, id, raw),
             None => i64::try_from(raw).map_or(Time::Bad, Time::Known),
+        }
+    }
+
+    /// Returns what converts times of clock `id` to the trace clock by addition, near a time; 0 if unknown.
+    pub(super) fn shift_ns(&mut self, sequence: u32, id: u64, ts_ns: i64) -> i64 {
+        let raw = ts_ns.max(0);
+        match self.time(sequence, Some(id), raw.cast_unsigned()) {
+            Time::Known(shifted_ns) => shifted_ns.saturating_sub(raw),
+            Time::Foreign(_) | Time::Bad => 0,
         }
     }
 

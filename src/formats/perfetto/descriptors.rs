@@ -18,7 +18,7 @@ use super::pids::Pids;
 use super::schema::Schema;
 use super::translations::Translations;
 use crate::formats::input::source::Source;
-use crate::formats::output::batch::text;
+use crate::formats::output::batch::label;
 use crate::formats::protobuf::decode::{Fields, ProtoValue};
 use crate::formats::protobuf::numbers::FieldNumber;
 use crate::formats::{ReadContext, ReadError};
@@ -30,7 +30,7 @@ pub(super) const PARENTS_MAX: usize = 128;
 /// Limit for track descriptors, some 500 MiB; Chromium may have one for each asynchronous span.
 const DESCRIPTORS_MAX: usize = 4 << 20;
 
-/// All descriptors so far.
+/// The descriptors of tracks so far, and facts from other packets that tracks depend on.
 #[derive(Debug, Default)]
 pub(super) struct Descriptors {
     by_uuid: FxHashMap<u64, Descriptor>,
@@ -68,7 +68,7 @@ pub(super) struct Descriptor {
     pub(super) name: Box<str>,
     pub(super) process: Option<Id>,
     pub(super) thread: Option<(Id, i64)>,
-    pub(super) counter: Option<Counter>,
+    pub(super) counter: Option<CounterDescriptor>,
     /// Unit of counter values; empty for none.
     pub(super) unit: Box<str>,
     /// Order of its child tracks.
@@ -88,12 +88,12 @@ pub(super) enum ChildOrder {
     #[default]
     Appearance,
     Name,
-    /// By rank.
+    /// By `sibling_order_rank`, lowest first.
     Rank,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Counter {
+pub(super) struct CounterDescriptor {
     /// Whether it counts CPU time of the thread, which is shown as an attribute of spans.
     pub(super) is_thread_time: bool,
     pub(super) is_incremental: bool,
@@ -293,26 +293,25 @@ impl Descriptors {
     }
 
     /// Parses a process descriptor; `uuid` is the track that contains it, if any.
-    fn process(&mut self, bytes: &[u8], uuid: Option<u64>, place: SourcePos) -> Option<Id> {
-        let (mut pid, mut name, mut command) = (None, Box::default(), Box::default());
+    fn process(&mut self, bytes: &[u8], uuid: Option<u64>, pos: SourcePos) -> Option<Id> {
+        let (mut pid, mut name, mut command) = (None, Box::default(), &b""[..]);
         let mut labels: Vec<Box<str>> = Vec::new();
         let (mut sort_index, mut start_ns, mut has_id) = (None, None, true);
         for field in Fields::new(bytes) {
             match field.number {
                 process_descriptor::START_TIMESTAMP_NS => start_ns = Some(field.value.signed()),
                 process_descriptor::PID => pid = Some(field.value.signed()),
-                process_descriptor::CMDLINE if str::is_empty(&command) => {
-                    command = self.text(field.value.bytes(), place);
-                }
+                process_descriptor::CMDLINE if command.is_empty() => command = field.value.bytes(),
                 process_descriptor::LEGACY_SORT_INDEX => sort_index = Some(field.value.signed()),
-                process_descriptor::PROCESS_NAME => name = self.text(field.value.bytes(), place),
+                process_descriptor::PROCESS_NAME => name = self.text(field.value.bytes(), pos),
                 own_process_descriptor::HAS_NO_ID => has_id = field.value.number() == 0,
-                process_descriptor::PROCESS_LABELS => labels.push(self.text(field.value.bytes(), place)),
+                process_descriptor::PROCESS_LABELS => labels.push(self.text(field.value.bytes(), pos)),
                 _ => {}
             }
         }
         let pid: i64 = pid?;
-        let name: Box<str> = if name.is_empty() { command } else { name };
+        // A command line that is not shown may be of any length.
+        let name: Box<str> = if name.is_empty() { self.text(command, pos) } else { name };
         if let Some(uuid) = uuid.filter(|_| !has_id) {
             self.pids.add_missing(pid, uuid);
         }
@@ -398,8 +397,8 @@ impl Descriptors {
     }
 
     /// Parses a counter descriptor. Returns the counter, its unit, and a default name.
-    fn counter(&mut self, bytes: &[u8], place: SourcePos) -> (Counter, Box<str>, &'static str) {
-        let mut counter = Counter { is_thread_time: false, is_incremental: false, multiplier: 1 };
+    fn counter(&mut self, bytes: &[u8], pos: SourcePos) -> (CounterDescriptor, Box<str>, &'static str) {
+        let mut counter = CounterDescriptor { is_thread_time: false, is_incremental: false, multiplier: 1 };
         let (mut unit, mut own_unit, mut name) = ("", Box::default(), "");
         for field in Fields::new(bytes) {
             match (field.number, field.value.number()) {
@@ -414,15 +413,15 @@ impl Descriptors {
                 (counter_descriptor::IS_INCREMENTAL, is_incremental) => {
                     counter.is_incremental = is_incremental != 0;
                 }
-                (counter_descriptor::UNIT_NAME, _) => own_unit = self.text(field.value.bytes(), place),
+                (counter_descriptor::UNIT_NAME, _) => own_unit = self.text(field.value.bytes(), pos),
                 _ => {}
             }
         }
         (counter, if own_unit.is_empty() { unit.into() } else { own_unit }, name)
     }
 
-    fn text(&mut self, bytes: &[u8], place: SourcePos) -> Box<str> {
-        text(bytes, place, &mut self.losses)
+    fn text(&mut self, bytes: &[u8], pos: SourcePos) -> Box<str> {
+        label(bytes, pos, &mut self.losses)
     }
 }
 
@@ -497,7 +496,7 @@ pub(super) fn is_description(kind: FieldNumber) -> bool {
     )
 }
 
-/// Converts a child ordering.
+/// Decodes a `ChildTracksOrdering`.
 fn order(number: u64) -> ChildOrder {
     match number {
         child_ordering::LEXICOGRAPHIC => ChildOrder::Name,

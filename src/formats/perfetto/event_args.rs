@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use super::event_builder::{PerfettoEventBuilder, TrackEvent};
 use super::fields::{inline_callstack, inline_frame, task_execution, track_event};
+use super::own_fields::own_track_event;
 use super::sequence::location;
 use super::values::{TypedWriter, ValueTables};
 use crate::formats::protobuf::decode::{Fields, ProtoValue};
@@ -159,5 +160,6 @@ fn is_no_argument(number: FieldNumber) -> bool {
             | track_event::EXTRA_DOUBLE_COUNTER_VALUES
             | track_event::FLOW_IDS
             | track_event::TERMINATING_FLOW_IDS
+            | own_track_event::UNFINISHED_DUR_NS
     )
 }

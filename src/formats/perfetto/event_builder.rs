@@ -63,6 +63,11 @@ impl<'a> TrackEvent<'a> {
             && self.legacy.is_none()
     }
 
+    /// Returns the duration of a span without an end, as this program writes it.
+    pub(super) fn unfinished_dur_ns(&self) -> Option<u64> {
+        self.more.unfinished_dur_ns
+    }
+
     /// Returns the time in the event itself, as the oldest traces have it.
     pub(super) fn own_us(&self, sequence: &mut Sequence) -> Option<i64> {
         match self.more.own_time? {
@@ -272,7 +277,7 @@ impl PerfettoEventBuilder<'_> {
         let Some(uuid) = uuid else { return self.batch.lose(Loss::BadCounter, self.pos) };
         let counter = self.tracks.descriptor(uuid).and_then(|descriptor| descriptor.counter);
         match counter {
-            // DataKind with the span rather than drawn as a counter: each end of a span has one value.
+            // Shown with the span rather than drawn as a counter: each end of a span has one value.
             Some(counter) if counter.is_thread_time => {
                 let value =
                     if counter.is_incremental { self.sum(uuid, value.cast_signed()) } else { value.cast_signed() };

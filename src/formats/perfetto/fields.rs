@@ -165,6 +165,7 @@ proto_numbers! {
         TYPE_SLICE_END = 2,
         TYPE_INSTANT = 3,
         TYPE_COUNTER = 4,
+        TYPE_STATE = 5,
     }
     fields inline_callstack = "perfetto.protos.TrackEvent.InlineCallstack" {
         FRAMES = 1,

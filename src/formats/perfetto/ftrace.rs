@@ -5,6 +5,7 @@ use rustc_hash::FxHashMap;
 
 use super::clocks::{Clocks, FTRACE_CLOCK, Time};
 use super::descriptors::Descriptors;
+use super::emit::{EmitBatch, emit_if_full};
 use super::fields::builtin_clock;
 use super::interned::Interned;
 use super::kernel_counters::{CounterOwner, battery_values, counter_values, has_counters, marker_text};
@@ -18,6 +19,7 @@ use super::kernel_state::{DeviceQueues, Devices, DiskTotals, Network};
 use super::kernel_types::KernelTypes;
 use super::sequence::InternedTexts;
 use super::tracks::{PerfettoTracks, TrackNumber};
+use crate::formats::ReadError;
 use crate::formats::linux::binder::{Binder, BinderEvent, BinderThread, BinderTransaction};
 use crate::formats::linux::scheduler::{BlockedReason, Scheduler, SchedulerTask, Switch, TaskState};
 use crate::formats::linux::syscalls::SystemCall;
@@ -87,7 +89,7 @@ struct BundleClock {
 
 impl<'t> KernelEventBuilder<'t> {
     /// Decodes the bundle of one CPU.
-    pub(super) fn bundle(&mut self, bytes: &[u8]) {
+    pub(super) fn bundle(&mut self, bytes: &[u8], emit: EmitBatch<'_>) -> Result<(), ReadError> {
         self.kernel.begin(self.tracks.all_described());
         let (mut cpu, mut clock, mut ftrace_ns, mut boot_ns) = (0, 0, None, None);
         let mut fields = Fields::new(bytes);
@@ -116,10 +118,14 @@ impl<'t> KernelEventBuilder<'t> {
         for field in Fields::new(bytes) {
             match (field.number, field.value) {
                 (ftrace_event_bundle::EVENT, ProtoValue::Bytes(bytes)) => self.event(cpu, clock, bytes),
-                (ftrace_event_bundle::COMPACT_SCHED, ProtoValue::Bytes(bytes)) => self.compact(cpu, clock, bytes),
+                (ftrace_event_bundle::COMPACT_SCHED, ProtoValue::Bytes(bytes)) => {
+                    self.compact(cpu, clock, bytes, emit)?;
+                }
                 _ => {}
             }
+            emit_if_full(self.batch, self.tracks, emit)?;
         }
+        Ok(())
     }
 
     /// Adds the type of an event that the trace describes.
@@ -371,7 +377,7 @@ impl<'t> KernelEventBuilder<'t> {
     }
 
     /// Decodes compact scheduling: columns of time deltas, threads, and indices into a name table.
-    fn compact(&mut self, cpu: u64, clock: BundleClock, bytes: &[u8]) {
+    fn compact(&mut self, cpu: u64, clock: BundleClock, bytes: &[u8], emit: EmitBatch<'_>) -> Result<(), ReadError> {
         let column = |number: FieldNumber| {
             Fields::new(bytes).filter(move |field| field.number == number).flat_map(|f| f.value.numbers(false))
         };
@@ -398,6 +404,7 @@ impl<'t> KernelEventBuilder<'t> {
             let previous_state = state.map(|bits| TaskState::from_bits(bits, self.kernel.is_before_4_14));
             let switch = Switch { ts_ns, cpu, previous: None, previous_state, next };
             self.kernel.scheduler.switch(self.batch, &switch, self.pos);
+            emit_if_full(self.batch, self.tracks, emit)?;
         }
         let mut rows = column(compact_sched::WAKING_COMM_INDEX);
         raw = 0;
@@ -408,7 +415,9 @@ impl<'t> KernelEventBuilder<'t> {
             let waker = switches.checked_sub(1).map_or(ran, |last| Some(running[last].1));
             let Some(ts_ns) = self.time(clock, raw) else { continue };
             self.kernel.scheduler.wake(self.batch, ts_ns, &task, waker, self.pos);
+            emit_if_full(self.batch, self.tracks, emit)?;
         }
+        Ok(())
     }
 
     /// Adds the frequency of a CPU, in kHz.
@@ -428,7 +437,7 @@ impl<'t> KernelEventBuilder<'t> {
         self.push_global(ts_ns, (&format!("CPU {cpu} frequency"), "kHz"), khz);
     }
 
-    /// Adds battery counters.
+    /// Adds a reading of the battery as global counters.
     pub(super) fn battery(&mut self, ts_ns: i64, bytes: &[u8]) {
         battery_values(bytes).for_each(|(name, unit, value)| self.push_global(ts_ns, (&name, unit), value));
     }

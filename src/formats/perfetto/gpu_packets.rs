@@ -69,7 +69,6 @@ const UNITS: [&str; 41] = [
     "instructions",
 ];
 
-/// Severities of log messages.
 const LOG_SEVERITIES: &[(u64, &str)] = &[
     (gpu_log_severity::LOG_SEVERITY_VERBOSE, "VERBOSE"),
     (gpu_log_severity::LOG_SEVERITY_DEBUG, "DEBUG"),
@@ -177,8 +176,8 @@ impl KernelEventBuilder<'_> {
             let name = text_in(spec, gpu_counter_spec::NAME);
             let name = if name.is_empty() { format!("GPU counter {counter}") } else { name };
             let described = GpuCounter { name: name.into(), unit: unit.into() };
-            if has_room(&self.kernel.devices.gpu_counters, &(scope, counter), KEPT_MAX) {
-                self.kernel.devices.gpu_counters.insert((scope, counter), described);
+            if has_room(&self.kernel.devices.gpu.counters, &(scope, counter), KEPT_MAX) {
+                self.kernel.devices.gpu.counters.insert((scope, counter), described);
             } else {
                 self.batch.lose(Loss::OverLimit, self.pos);
             }
@@ -192,7 +191,7 @@ impl KernelEventBuilder<'_> {
         };
         let descriptor = self.texts.and_then(|texts| texts.gpu_counters.get(iid))?;
         let scope = xxh3_64(descriptor) | 1;
-        if self.kernel.devices.gpu_scopes.insert(scope) {
+        if self.kernel.devices.gpu.scopes.insert(scope) {
             self.add_counters(scope, descriptor);
         }
         Some(scope)
@@ -213,25 +212,25 @@ impl KernelEventBuilder<'_> {
                 self.batch.lose(Loss::BadCounter, self.pos);
                 continue;
             };
-            let Some(described) = self.kernel.devices.gpu_counters.get(&(scope, id)) else {
+            let Some(described) = self.kernel.devices.gpu.counters.get(&(scope, id)) else {
                 self.batch.lose(Loss::MissingState, self.pos);
                 continue;
             };
             let name = if gpu == 0 { described.name.to_string() } else { format!("{} (GPU {gpu})", described.name) };
             let track = self.tracks.named_counter(Id::None, &name, &described.unit);
             let sample = PreviousSample { ts_ns, value, is_first: false };
-            if let Some(previous) = self.kernel.devices.gpu_samples.insert(track, sample) {
+            if let Some(previous) = self.kernel.devices.gpu.samples.insert(track, sample) {
                 self.push_counter(previous.ts_ns, track, value);
             } else {
                 let first = PreviousSample { is_first: true, ..sample };
-                self.kernel.devices.gpu_samples.insert(track, first);
+                self.kernel.devices.gpu.samples.insert(track, first);
             }
         }
     }
 
     /// Ends the values of GPU counters at their last samples. The only sample of a counter is shown at its own time.
     pub(super) fn finish_gpu_counters(&mut self) {
-        let samples = std::mem::take(&mut self.kernel.devices.gpu_samples);
+        let samples = std::mem::take(&mut self.kernel.devices.gpu.samples);
         let mut samples: Vec<(TrackNumber, PreviousSample)> = samples.into_iter().collect();
         samples.sort_unstable_by_key(|&(TrackNumber(number), _)| number);
         for (track, PreviousSample { ts_ns, value, is_first }) in samples {
@@ -249,10 +248,10 @@ impl KernelEventBuilder<'_> {
             described.map(|field| text_in(field.value.bytes(), render_stage_description::NAME).into()).collect()
         };
         let devices = &mut self.kernel.devices;
-        devices.gpu_queues = names(gpu_stage_specifications::HW_QUEUE);
-        devices.gpu_stages = names(gpu_stage_specifications::STAGE);
+        devices.gpu.queues = names(gpu_stage_specifications::HW_QUEUE);
+        devices.gpu.stages = names(gpu_stage_specifications::STAGE);
         if let Some(context) = last(specifications, gpu_stage_specifications::CONTEXT_SPEC).map(ProtoValue::bytes) {
-            devices.gpu_context =
+            devices.gpu.context =
                 Some((number_in(context, context_spec::CONTEXT), signed_in(context, context_spec::PID)));
         }
         true
@@ -274,7 +273,7 @@ impl KernelEventBuilder<'_> {
         };
         let devices = &self.kernel.devices;
         let queue = interned(render_stage::HW_QUEUE_IID).map(|name| String::from_utf8_lossy(name).into_owned());
-        let queue = queue.or_else(|| numbered(&devices.gpu_queues, render_stage::HW_QUEUE_ID));
+        let queue = queue.or_else(|| numbered(&devices.gpu.queues, render_stage::HW_QUEUE_ID));
         let queue = queue.unwrap_or_else(|| {
             let iid = last(bytes, render_stage::HW_QUEUE_IID).map(ProtoValue::number);
             format!("GPU queue {}", iid.unwrap_or_else(|| number_in(bytes, render_stage::HW_QUEUE_ID)))
@@ -286,7 +285,7 @@ impl KernelEventBuilder<'_> {
         });
         let stage = interned(render_stage::STAGE_IID);
         let stage = own_name.or(stage).map(|name| String::from_utf8_lossy(name).into_owned());
-        let stage = stage.or_else(|| numbered(&devices.gpu_stages, render_stage::STAGE_ID));
+        let stage = stage.or_else(|| numbered(&devices.gpu.stages, render_stage::STAGE_ID));
         let stage = stage.unwrap_or_else(|| {
             let iid = last(bytes, render_stage::STAGE_IID).map(ProtoValue::number);
             format!("render stage({})", iid.unwrap_or_else(|| number_in(bytes, render_stage::STAGE_ID)))
@@ -296,8 +295,8 @@ impl KernelEventBuilder<'_> {
         let queue = if gpu == 0 { queue } else { format!("{queue} (GPU {gpu})") };
         if let Some(dur_ns) = last(bytes, render_stage::DURATION).map(ProtoValue::number) {
             let track = self.overlapping_track(Id::None, &queue);
-            self.kernel.devices.gpu_stages_seen += 1;
-            let id = async_id("stage", &[self.kernel.devices.gpu_stages_seen]);
+            self.kernel.devices.gpu.stages_seen += 1;
+            let id = async_id("stage", &[self.kernel.devices.gpu.stages_seen]);
             self.push_async((ts_ns, dur_ns), track, (&stage, "gpu"), id);
         } else {
             let track = self.own_track(&queue);
@@ -309,7 +308,7 @@ impl KernelEventBuilder<'_> {
         let context = number_in(bytes, render_stage::CONTEXT);
         let pid = self.texts.and_then(|texts| texts.gpu_contexts.get(context).copied());
         let devices = &self.kernel.devices;
-        let pid = pid.or_else(|| devices.gpu_context.filter(|&(known, _)| known == context).map(|(_, pid)| pid));
+        let pid = pid.or_else(|| devices.gpu.context.filter(|&(known, _)| known == context).map(|(_, pid)| pid));
         let args = &mut self.kernel.args;
         args.clear();
         write_args(args, bytes, STAGE_ARGS);
@@ -318,7 +317,7 @@ impl KernelEventBuilder<'_> {
         }
         for &(field, key) in NAMED_HANDLES {
             let handle = number_in(bytes, field);
-            if let Some(name) = devices.vulkan_objects.get(&handle).filter(|_| handle != 0) {
+            if let Some(name) = devices.gpu.vulkan_objects.get(&handle).filter(|_| handle != 0) {
                 args.text(key, name.as_bytes());
             }
         }
@@ -334,7 +333,7 @@ impl KernelEventBuilder<'_> {
         let Some(named) = last(bytes, vulkan_api_event::VK_DEBUG_UTILS_OBJECT_NAME).map(ProtoValue::bytes) else {
             return false;
         };
-        let objects = &mut self.kernel.devices.vulkan_objects;
+        let objects = &mut self.kernel.devices.gpu.vulkan_objects;
         let object = number_in(named, vulkan_object_name::OBJECT);
         if has_room(objects, &object, KEPT_MAX) {
             objects.insert(object, text_in(named, vulkan_object_name::OBJECT_NAME).into());
@@ -375,23 +374,23 @@ impl KernelEventBuilder<'_> {
                 return self.batch.lose(Loss::IgnoredPacket, self.pos);
             }
             vulkan_memory_operation::OP_CREATE | vulkan_memory_operation::OP_BIND => {
-                if !has_room(&devices.vulkan_memory, &key, KEPT_MAX) {
+                if !has_room(&devices.gpu.vulkan_memory, &key, KEPT_MAX) {
                     return self.batch.lose(Loss::OverLimit, self.pos);
                 }
                 let size = number(vulkan_memory::MEMORY_SIZE);
-                let before = devices.vulkan_memory.insert(key, size).unwrap_or(0);
+                let before = devices.gpu.vulkan_memory.insert(key, size).unwrap_or(0);
                 i128::from(size) - i128::from(before)
             }
             vulkan_memory_operation::OP_DESTROY | vulkan_memory_operation::OP_DESTROY_BOUND => {
                 // Memory that was allocated before the recording is not in the sum.
-                let Some(size) = devices.vulkan_memory.remove(&key) else {
+                let Some(size) = devices.gpu.vulkan_memory.remove(&key) else {
                     return self.batch.lose(Loss::IgnoredPacket, self.pos);
                 };
                 -i128::from(size)
             }
             _ => return self.batch.lose(Loss::IgnoredPacket, self.pos),
         };
-        let total = devices.vulkan_totals.entry((pid, key.1)).or_default();
+        let total = devices.gpu.vulkan_totals.entry((pid, key.1)).or_default();
         *total = total.saturating_add(change);
         let total = *total as f64;
         let track = self.tracks.named_counter(process, &name, "bytes");
@@ -415,8 +414,8 @@ impl KernelEventBuilder<'_> {
         ];
         write_args(args, submit, &table);
         let dur_ns = number_in(submit, vulkan_submit::DURATION_NS);
-        self.kernel.devices.gpu_stages_seen += 1;
-        let id = async_id("submit", &[self.kernel.devices.gpu_stages_seen]);
+        self.kernel.devices.gpu.stages_seen += 1;
+        let id = async_id("submit", &[self.kernel.devices.gpu.stages_seen]);
         self.push_async((ts_ns, dur_ns), track, ("vkQueueSubmit", "gpu"), id);
     }
 }

@@ -17,6 +17,7 @@ use crate::formats::output::batch::BatchBuilder;
 use crate::formats::output::modules::FrameModules;
 use crate::formats::protobuf::decode::{Fields, ProtoValue};
 use crate::model::args::Detail;
+use crate::model::sample_measure::BYTES;
 use crate::model::{Id, Loss, SourcePos, TrackKey, TrackKind};
 
 /// Limit for stacks whose totals are kept; programs have several hundred thousand.
@@ -100,9 +101,7 @@ impl HeapProfiles<'_> {
         let track = self.tracks.number(key);
         let track = self.batch.track(track, self.tracks);
         self.args.clear();
-        self.args.text("event", event.as_bytes());
-        self.args.text("unit", b"bytes");
-        self.args.number("period", bytes);
+        self.args.measure(&event, BYTES, bytes);
         let detail = Detail { args_json: self.args.finish(), ..Detail::default() };
         let detail = self.batch.batch.chunk.details.push(&detail);
         self.batch.push_sample(ts_ns, track, stack, detail);

@@ -10,7 +10,7 @@ use super::kernel_fields::{
     ftrace_event, g2d_mark_event, gpu_frequency_event, gpu_memory_event, heap_event, ion_event, lwis_mark_event,
     mali_mark_event, mark_event, samsung_mark_event, sde_mark_event, thermal_event, ufs_clock_event,
 };
-use super::kernel_names::NamePart::{Device, Field, Known, Number as NumberOf, Text};
+use super::kernel_names::NamePart::{Device, Known, Number as NumberOf, Text, TextField};
 use super::kernel_names::{KernelEvent, NamePart, last};
 use super::statistics_fields::battery_counters;
 use crate::formats::protobuf::decode::ProtoValue;
@@ -59,7 +59,7 @@ const fn numbered(
 
 /// Creates a counter whose name is in the field `name_field`.
 const fn named(value: FieldNumber, name_field: FieldNumber, after: &'static str) -> KernelCounter {
-    KernelCounter { value, name: [Field(name_field), Text(after), Text(""), Text("")], unit: "" }
+    KernelCounter { value, name: [TextField(name_field), Text(after), Text(""), Text("")], unit: "" }
 }
 
 /// Creates a counter with a fixed name.

@@ -53,7 +53,6 @@ const VIDEO_COMMANDS: &[(u64, &str)] = &[
 /// Queues of virtual video devices.
 const VIDEO_QUEUES: &[(u64, &str)] = &[(0x100, "INPUT"), (0x101, "OUTPUT")];
 
-/// Commands of virtual GPUs.
 const VIRTUAL_GPU_COMMANDS: &[(u64, &str)] = &[
     (0x100, "GET_DISPLAY_INFO"),
     (0x101, "RESOURCE_CREATE_2D"),
@@ -113,7 +112,7 @@ impl KernelEventBuilder<'_> {
             ftrace_event::VIRTIO_VIDEO_CMD => self.video_command(ts_ns, event, "Requests"),
             ftrace_event::VIRTIO_VIDEO_CMD_DONE => self.video_command(ts_ns, event, "Responses"),
             ftrace_event::KGSL_ADRENO_CMDBATCH_QUEUED => {
-                let contexts = &mut self.kernel.devices.adreno_contexts;
+                let contexts = &mut self.kernel.devices.adreno.contexts;
                 let context = number_in(bytes, adreno_queued::ID);
                 if has_room(contexts, &context, OPEN_MAX) {
                     contexts.insert(context, event.tid);
@@ -124,8 +123,8 @@ impl KernelEventBuilder<'_> {
             }
             ftrace_event::KGSL_ADRENO_CMDBATCH_SYNC => {
                 let ticks = number_in(bytes, adreno_sync::TICKS);
-                self.kernel.devices.adreno_offset_ns = Some(i128::from(ts_ns) - adreno_ns(ticks));
-                for commands in std::mem::take(&mut self.kernel.devices.adreno_commands) {
+                self.kernel.devices.adreno.offset_ns = Some(i128::from(ts_ns) - adreno_ns(ticks));
+                for commands in std::mem::take(&mut self.kernel.devices.adreno.commands) {
                     self.push_adreno(&commands);
                 }
                 return false;
@@ -436,7 +435,7 @@ impl KernelEventBuilder<'_> {
     fn retire_adreno(&mut self, ts_ns: i64, event: &KernelEvent<'_>) {
         let number = |field| number_in(event.bytes, field);
         let context = number(adreno_retired::ID);
-        let tid = self.kernel.devices.adreno_contexts.get(&context).copied().unwrap_or(event.tid);
+        let tid = self.kernel.devices.adreno.contexts.get(&context).copied().unwrap_or(event.tid);
         let commands = AdrenoCommands {
             ts_ns,
             tid,
@@ -446,10 +445,10 @@ impl KernelEventBuilder<'_> {
             start: number(adreno_retired::START),
             retire: number(adreno_retired::RETIRE),
         };
-        if self.kernel.devices.adreno_offset_ns.is_some() {
+        if self.kernel.devices.adreno.offset_ns.is_some() {
             self.push_adreno(&commands);
-        } else if self.kernel.devices.adreno_commands.len() < OPEN_MAX {
-            self.kernel.devices.adreno_commands.push(commands);
+        } else if self.kernel.devices.adreno.commands.len() < OPEN_MAX {
+            self.kernel.devices.adreno.commands.push(commands);
         } else {
             self.batch.lose(Loss::OverLimit, self.pos);
         }
@@ -458,7 +457,7 @@ impl KernelEventBuilder<'_> {
     /// Adds commands of an Adreno GPU. Without the offset of its clock, they end at the time of their event.
     fn push_adreno(&mut self, commands: &AdrenoCommands) {
         let dur_ns = adreno_ns(commands.retire.saturating_sub(commands.start));
-        let ts_ns = match self.kernel.devices.adreno_offset_ns {
+        let ts_ns = match self.kernel.devices.adreno.offset_ns {
             Some(offset_ns) => adreno_ns(commands.start) + offset_ns,
             None => i128::from(commands.ts_ns) - dur_ns,
         };
@@ -477,7 +476,7 @@ impl KernelEventBuilder<'_> {
 
     /// Adds the commands that wait for the offset of their clock at the end of the trace.
     pub(super) fn finish_adreno(&mut self) {
-        for commands in std::mem::take(&mut self.kernel.devices.adreno_commands) {
+        for commands in std::mem::take(&mut self.kernel.devices.adreno.commands) {
             self.push_adreno(&commands);
         }
     }

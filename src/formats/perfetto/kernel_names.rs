@@ -17,8 +17,7 @@ pub(super) enum NamePart {
     HexUnlessZero(&'static str, FieldNumber, &'static str),
     /// A device number, written as `major:minor`.
     Device(FieldNumber),
-    /// A text field.
-    Field(FieldNumber),
+    TextField(FieldNumber),
     /// The table entry of a number, or the number itself.
     Known(FieldNumber, &'static [(u64, &'static str)]),
     /// A kernel function by interned name, or by address.
@@ -56,7 +55,7 @@ impl KernelEvent<'_> {
                 },
                 // File system events use the old encoding with 8 minor bits.
                 NamePart::Device(field) => write!(name, "{}:{}", number(field) >> 8, number(field) & 0xff),
-                NamePart::Field(field) => name.write_str(&text(field)),
+                NamePart::TextField(field) => name.write_str(&text(field)),
                 NamePart::Known(field, names) => {
                     let number = number(field);
                     match names.iter().find(|&&(value, _)| value == number) {

@@ -9,7 +9,7 @@ use super::kernel_fields::{
     ufs_command_event, v4l2_event,
 };
 use super::kernel_names::NamePart::{
-    Cpu, Field, Function, HexUnlessZero, Known, Number as NumberOf, Text, ThreeDigits,
+    Cpu, Function, HexUnlessZero, Known, Number as NumberOf, Text, TextField, ThreeDigits,
 };
 use super::kernel_names::{KernelEvent, NamePart, last};
 use super::limits::has_room;
@@ -92,7 +92,7 @@ const SPANS: &[KernelSpan] = &[
         event: ftrace_event::IRQ_HANDLER_ENTRY,
         part: BEGIN,
         track: IRQ_TRACK,
-        name: &[Text("IRQ ("), Field(irq_entry_event::NAME), Text(")")],
+        name: &[Text("IRQ ("), TextField(irq_entry_event::NAME), Text(")")],
         category: "irq",
         args: &[("irq", irq_entry_event::IRQ)],
     },
@@ -185,7 +185,7 @@ const SPANS: &[KernelSpan] = &[
         event: ftrace_event::NAPI_GRO_RECEIVE_ENTRY,
         part: BEGIN,
         track: NAPI_TRACK,
-        name: &[Field(napi_entry_event::NAME)],
+        name: &[TextField(napi_entry_event::NAME)],
         category: "napi_gro",
         args: &[("len", napi_entry_event::LEN)],
     },
@@ -284,7 +284,7 @@ const SPANS: &[KernelSpan] = &[
             ],
         ),
         track: &[],
-        name: &[Field(kprobe_event::NAME)],
+        name: &[TextField(kprobe_event::NAME)],
         category: "kprobe",
         args: &[],
     },

@@ -51,26 +51,10 @@ pub(super) type DiskTotals = [u64; 8];
 /// State across packets of devices.
 #[derive(Debug, Default)]
 pub(super) struct Devices {
+    pub(super) gpu: GpuState,
+    pub(super) adreno: AdrenoState,
     /// Tracks of the frames that have not ended, by cookie.
     pub(super) frames: FxHashMap<i64, TrackNumber>,
-    /// GPU counters by the scope of their ids and by id.
-    pub(super) gpu_counters: FxHashMap<(u64, u64), GpuCounter>,
-    /// Scopes of GPU counters that are already described.
-    pub(super) gpu_scopes: FxHashSet<u64>,
-    /// The last sample of each GPU counter.
-    pub(super) gpu_samples: FxHashMap<TrackNumber, PreviousSample>,
-    /// Names of hardware queues and stages by number, in old traces.
-    pub(super) gpu_queues: Vec<Box<str>>,
-    pub(super) gpu_stages: Vec<Box<str>>,
-    /// A graphics context and its process, in old traces.
-    pub(super) gpu_context: Option<(u64, i64)>,
-    pub(super) gpu_stages_seen: u64,
-    /// Names of Vulkan objects by handle.
-    pub(super) vulkan_objects: FxHashMap<u64, Box<str>>,
-    /// Sizes of Vulkan's allocations, by process, counter and handle.
-    pub(super) vulkan_memory: FxHashMap<(u64, u64, u64), u64>,
-    /// Sums of those, by process and counter.
-    pub(super) vulkan_totals: FxHashMap<(u64, u64), i128>,
     /// Number of CPU clusters of the machine.
     pub(super) clusters: usize,
     /// Processor time of each app on each cluster, in ms.
@@ -92,12 +76,40 @@ pub(super) struct Devices {
     pub(super) state_tracks: FxHashSet<Box<str>>,
     /// Freed network packets of IP.
     pub(super) freed_packets: u64,
+}
+
+/// Descriptions of GPU counters and stages, and the objects and memory of Vulkan.
+#[derive(Debug, Default)]
+pub(super) struct GpuState {
+    /// GPU counters by the scope of their ids and by id.
+    pub(super) counters: FxHashMap<(u64, u64), GpuCounter>,
+    /// Scopes of GPU counters that are already described.
+    pub(super) scopes: FxHashSet<u64>,
+    /// The last sample of each GPU counter.
+    pub(super) samples: FxHashMap<TrackNumber, PreviousSample>,
+    /// Names of hardware queues and stages by number, in old traces.
+    pub(super) queues: Vec<Box<str>>,
+    pub(super) stages: Vec<Box<str>>,
+    /// A graphics context and its process, in old traces.
+    pub(super) context: Option<(u64, i64)>,
+    pub(super) stages_seen: u64,
+    /// Names of Vulkan objects by handle.
+    pub(super) vulkan_objects: FxHashMap<u64, Box<str>>,
+    /// Sizes of Vulkan's allocations, by process, counter and handle.
+    pub(super) vulkan_memory: FxHashMap<(u64, u64, u64), u64>,
+    /// Sums of those, by process and counter.
+    pub(super) vulkan_totals: FxHashMap<(u64, u64), i128>,
+}
+
+/// Commands of Adreno GPUs, which have a clock of their own.
+#[derive(Debug, Default)]
+pub(super) struct AdrenoState {
     /// Threads that queued commands in contexts of Adreno GPUs.
-    pub(super) adreno_contexts: FxHashMap<u64, i64>,
+    pub(super) contexts: FxHashMap<u64, i64>,
     /// Commands that wait for the offset of their clock.
-    pub(super) adreno_commands: Vec<AdrenoCommands>,
+    pub(super) commands: Vec<AdrenoCommands>,
     /// Offset from the clock of an Adreno GPU to that of the trace.
-    pub(super) adreno_offset_ns: Option<i128>,
+    pub(super) offset_ns: Option<i128>,
 }
 
 /// An operation on a file of Windows.
@@ -123,7 +135,7 @@ pub(super) struct AdrenoCommands {
     pub(super) retire: u64,
 }
 
-/// A described GPU counter.
+/// The name and the unit of a GPU counter, from its descriptor.
 #[derive(Debug)]
 pub(super) struct GpuCounter {
     pub(super) name: Box<str>,

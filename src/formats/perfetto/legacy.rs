@@ -8,7 +8,7 @@ use super::fields::{flow_direction, instant_event_scope, track_event};
 use super::legacy_event::Legacy;
 use super::tracks::TrackNumber;
 use super::values::annotation_name;
-use crate::formats::output::batch::{bare, text};
+use crate::formats::output::batch::{bare, label, text};
 use crate::formats::protobuf::decode::Fields;
 use crate::model::{Event, EventFlags, EventKind, Id, Loss, LossValue, Metadata, TrackKey, TrackKind};
 
@@ -33,6 +33,7 @@ impl PerfettoEventBuilder<'_> {
             b'f' => self.legacy_flow(event, legacy, ts_ns, EventKind::FlowEnd),
             b'C' => self.legacy_counter(event, legacy, ts_ns),
             b'M' => self.legacy_metadata(event, legacy),
+            b'P' => self.legacy_sample(event, legacy, ts_ns),
             0 => self.batch.lose(Loss::UnknownPhase, self.pos),
             phase => self.batch.lose_value(Loss::IgnoredPhase, LossValue::text(&[phase]), self.pos),
         }
@@ -173,7 +174,7 @@ impl PerfettoEventBuilder<'_> {
         let annotation = Fields::new(event.bytes)
             .filter(|field| field.number == track_event::DEBUG_ANNOTATIONS)
             .find_map(|field| annotation_text(field.value.bytes()));
-        let name = annotation.map(|annotation| text(annotation, self.pos, &mut self.batch.batch.losses));
+        let name = annotation.map(|annotation| label(annotation, self.pos, &mut self.batch.batch.losses));
         let pid = self.process(event, legacy);
         let tid = legacy.tid.or(self.sequence.any_thread().map(|(_, tid)| *tid));
         let metadata = match (&*what, name, tid) {
@@ -186,7 +187,7 @@ impl PerfettoEventBuilder<'_> {
     }
 
     /// Returns the thread that the event names, else its track.
-    fn legacy_track(&mut self, event: &TrackEvent<'_>, legacy: &Legacy<'_>) -> TrackNumber {
+    pub(super) fn legacy_track(&mut self, event: &TrackEvent<'_>, legacy: &Legacy<'_>) -> TrackNumber {
         self.named_thread(event, legacy).unwrap_or_else(|| self.event_track(event))
     }
 

@@ -19,6 +19,10 @@ proto_numbers! {
         // The kind of the module, which defines the base of its addresses. The path is one text, which may be relative.
         MODULE_KIND = 20_000,
     }
+    fields own_track_event = "perfetto.protos.TrackEvent" {
+        // The duration of a span without an end, in nanoseconds: up to the last event of its track.
+        UNFINISHED_DUR_NS = 20_000,
+    }
     fields own_sample_defaults = "perfetto.protos.PerfSampleDefaults" {
         // The unit of periods, a text.
         PERIOD_UNIT = 20_000,

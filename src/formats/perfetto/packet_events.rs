@@ -12,7 +12,7 @@ use crate::formats::protobuf::numbers::FieldNumber;
 use crate::model::args::Detail;
 use crate::model::{Event, EventFlags, EventKind, Id, Loss, TrackIdx, TrackKey, TrackKind};
 
-/// An argument: its key, its field, and the form of its value. A missing field is no argument.
+/// An argument: its key, its field, and the form of its value. A missing field gives no argument.
 pub(super) struct PacketArg(pub(super) &'static str, pub(super) FieldNumber, pub(super) ArgForm);
 
 /// The form of an argument's value.

@@ -36,9 +36,6 @@ const FOUND_PACKET_FIELDS: usize = 32;
 /// Limit for field numbers of a packet; larger ones mean that the bytes are not a packet.
 const FIELD_NUMBER_MAX: u32 = 2000;
 
-/// Largest field number of a packet kind, with a margin, to distinguish packets from pprof profiles.
-const KIND_MAX: u32 = 140;
-
 /// Splits a trace into blocks of packets.
 pub(super) struct Packets {
     source: Source,
@@ -239,7 +236,7 @@ fn peek_next(bytes: &[u8]) -> NextPacket {
 }
 
 /// Returns whether a message is well-formed.
-fn is_whole(bytes: &[u8]) -> bool {
+pub(super) fn is_whole(bytes: &[u8]) -> bool {
     let mut fields = Fields::new(bytes);
     fields.by_ref().for_each(drop);
     !fields.is_broken()
@@ -255,49 +252,6 @@ pub(super) fn is_probable(bytes: &[u8]) -> bool {
     len > 0 && len <= FOUND_PACKET_BYTES_MAX && has_known_fields && !fields.is_broken() && follows
 }
 
-/// Returns whether a file starts with a packet, and not with a pprof profile, which has the same first byte.
-#[must_use]
-pub(crate) fn looks_like_perfetto(head: &[u8]) -> bool {
-    use trace_packet as packet;
-    const KINDS: [FieldNumber; 8] = [
-        packet::FTRACE_EVENTS,
-        packet::PROCESS_TREE,
-        packet::CHROME_EVENTS,
-        packet::CLOCK_SNAPSHOT,
-        packet::SYS_STATS,
-        packet::PROCESS_STATS,
-        packet::TRACK_EVENT,
-        packet::INTERNED_DATA,
-    ];
-    const NUMBERS: [FieldNumber; 9] = [
-        packet::TRUSTED_UID,
-        packet::TIMESTAMP,
-        packet::TRUSTED_PACKET_SEQUENCE_ID,
-        packet::SEQUENCE_FLAGS,
-        packet::INCREMENTAL_STATE_CLEARED,
-        packet::PREVIOUS_PACKET_DROPPED,
-        packet::TIMESTAMP_CLOCK_ID,
-        packet::TRUSTED_PID,
-        packet::FIRST_PACKET_ON_SEQUENCE,
-    ];
-    let is_later_kind = |number: FieldNumber| number >= packet::TRACE_CONFIG && number.get() <= KIND_MAX;
-    if head.first() != Some(&PACKET_TAG) {
-        return false;
-    }
-    let mut rest = &head[1..];
-    let Some(len) = take_varint(&mut rest).and_then(|len| usize::try_from(len).ok()) else { return false };
-    let is_cut = len > rest.len();
-    let body = &rest[..len.min(rest.len())];
-    let mut fields = Fields::new(body);
-    // A packet has a sequence, a time, or a kind that needs neither; a pprof value type has two small numbers.
-    let is_packet = fields.by_ref().any(|field| match (field.number, field.value) {
-        (number, ProtoValue::Bytes(_)) => KINDS.contains(&number) || is_later_kind(number),
-        (number, _) => NUMBERS.contains(&number),
-    });
-    let begins_well = is_packet && (is_cut || is_whole(body));
-    begins_well && (is_cut || rest.get(len).is_none_or(|&tag| tag == PACKET_TAG))
-}
-
 /// A compressed bundle of packets.
 #[derive(Debug)]
 pub(super) struct Bundle {
@@ -305,7 +259,7 @@ pub(super) struct Bundle {
     pub(super) block: PacketBlock,
     /// Bytes that are already split into packets.
     taken: usize,
-    /// Damage inside the bundle.
+    /// Losses from damage inside the bundle.
     pub(super) losses: Losses,
 }
 

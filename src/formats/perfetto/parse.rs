@@ -2,6 +2,7 @@
 //! their track event. Blocks can therefore be parsed in parallel; `read` interprets them in order.
 
 use super::fields::{sequence_flags, trace_packet, track_event};
+use super::own_fields::own_track_event;
 use super::packets::{Bundle, PacketBlock, Part};
 use crate::formats::protobuf::decode::{Fields, ProtoField, ProtoValue, bytes_tag, small_field, varint_tag};
 use crate::formats::protobuf::numbers::FieldNumber;
@@ -39,7 +40,7 @@ pub(super) struct PacketTable {
 #[derive(Debug, Clone, Copy, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "the format has these flags")]
 pub(super) struct PacketFields {
-    /// Offset in its block.
+    /// Offset of the packet in its block.
     pub(super) at: u32,
     pub(super) sequence: u32,
     pub(super) clock: Option<u32>,
@@ -90,9 +91,11 @@ pub(super) struct RareFields {
     pub(super) counter: Option<CounterValue>,
     pub(super) own_time: Option<OwnTime>,
     pub(super) own_thread_time: Option<OwnTime>,
+    /// The duration of a span without an end, in nanoseconds.
+    pub(super) unfinished_dur_ns: Option<u64>,
 }
 
-/// A raw counter value.
+/// A counter value as recorded, which may be an increment.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum CounterValue {
     Whole(i64),
@@ -324,6 +327,7 @@ impl PacketParser<'_> {
             track_event::EXTRA_COUNTER_TRACK_UUIDS | track_event::EXTRA_DOUBLE_COUNTER_TRACK_UUIDS => {
                 event.names_counter_tracks = true;
             }
+            own_track_event::UNFINISHED_DUR_NS => self.more().unfinished_dur_ns = Some(value.number()),
             // Annotations and all other arguments.
             _ => event.has_args = true,
         }

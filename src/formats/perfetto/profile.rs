@@ -51,7 +51,7 @@ struct PerfettoFrame {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 struct PerfettoMapping {
     build_id: u64,
-    /// Components of its path.
+    /// Iids of the components of its path, outermost first.
     path: Box<[u64]>,
     /// Number of the kind of module, in files that this program wrote.
     kind: Option<u64>,

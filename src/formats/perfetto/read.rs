@@ -9,6 +9,7 @@ use rustc_hash::FxHashMap;
 use super::android_packets::is_of_android;
 use super::clocks::{Clocks, MONOTONIC, Time};
 use super::descriptors;
+use super::emit::{EmitBatch, emit_if_full, take_batch};
 use super::event_builder::{PerfettoEventBuilder, TrackEvent};
 use super::fields::trace_packet;
 use super::frame_timeline::is_frame;
@@ -19,10 +20,11 @@ use super::heap_profile::HeapProfiles;
 use super::legacy_event::Legacy;
 use super::log_packets::is_trigger;
 use super::order::sort_indices;
-use super::packets::{BUNDLES_MAX, Bundle, PACKET_BYTES_MAX, PacketBlock, Packets, Part, looks_like_perfetto};
+use super::packets::{BUNDLES_MAX, Bundle, PACKET_BYTES_MAX, PacketBlock, Packets, Part};
 use super::parse::{PacketFields, PacketTable, ParsedBlock, ParsedBundle, RareFields};
 use super::profile::{PerfettoSample, streamed};
-use super::sequence::Sequence;
+use super::sequence::{InternRoom, Sequence};
+use super::sniff::looks_like_perfetto;
 use super::system_counters::is_system_counters;
 use super::tracks::{PerfettoTracks, SecondPass};
 use crate::base::budget_shares::BudgetShare;
@@ -35,10 +37,11 @@ use crate::formats::input::source::Source;
 use crate::formats::output::args::ArgsWriter;
 use crate::formats::output::batch::BatchBuilder;
 use crate::formats::output::modules::FrameModules;
+use crate::formats::profiles::v8_parts::{ProfilePart, Profiles};
 use crate::formats::protobuf::numbers::FieldNumber;
 use crate::formats::{BatchSink, ChunkLimits, ReadContext, ReadError, Reader, StreamReader};
 use crate::model::args::Detail;
-use crate::model::{Batch, Loss, LossValue, Losses, Metadata, SourcePos, StackIdx};
+use crate::model::{Loss, LossValue, Losses, Metadata, SourcePos, StackIdx};
 
 /// Limit for packet sequences; usual recordings have a few thousand.
 const SEQUENCES_MAX: usize = 1 << 18;
@@ -112,9 +115,6 @@ fn read_on_thread(
     })
 }
 
-/// Emits a full batch.
-type EmitBatch<'h> = &'h mut dyn FnMut(Batch) -> Result<(), ReadError>;
-
 /// Decodes a trace and emits unsorted batches in order.
 fn decode(source: Source, context: &ReadContext, emit: EmitBatch<'_>) -> Result<(), ReadError> {
     let quietly = ReadContext { progress: Progress::default(), ..context.clone() };
@@ -183,24 +183,31 @@ impl Sequences {
     }
 }
 
-/// State across packets.
+/// Interprets packets in order, with the state that they share.
 struct Decoder {
     sequences: Sequences,
+    intern_room: InternRoom,
     clocks: Clocks,
     tracks: PerfettoTracks,
     kernel: Kernel,
     modules: FrameModules,
     batch: BatchBuilder,
     args: ArgsWriter,
+    v8_profiles: Profiles,
+    /// Limit for the parts of profiles that wait for earlier ones.
+    v8_bytes_max: u64,
 }
 
 impl Decoder {
     fn new(second_pass: SecondPass) -> Self {
         Self {
             sequences: Sequences::default(),
+            intern_room: InternRoom::new(&second_pass.context.budget),
             clocks: Clocks::default(),
             kernel: Kernel::default(),
             modules: FrameModules::default(),
+            v8_profiles: Profiles::new(second_pass.context.chunk_limits),
+            v8_bytes_max: BudgetShare::V8Profiles.bytes(&second_pass.context.budget),
             batch: BatchBuilder::with_shared_names(ChunkLimits {
                 batch_events: second_pass.context.chunk_limits.batch_events.or(Some(BATCH_EVENTS)),
                 ..second_pass.context.chunk_limits
@@ -254,57 +261,75 @@ impl Decoder {
         block: &PacketBlock,
         emit: EmitBatch<'_>,
     ) -> Result<(), ReadError> {
-        self.packet(fields, more, block);
+        self.packet(fields, more, block, emit)?;
         if let Some(error) = self.tracks.failure() {
             return Err(error);
         }
-        if self.batch.is_full() { emit(self.take_batch()) } else { Ok(()) }
+        self.apply_v8_profiles(self.v8_bytes_max, emit)?;
+        emit_if_full(&mut self.batch, &mut self.tracks, emit)
     }
 
-    /// Takes the batch with the units of its new counters.
-    fn take_batch(&mut self) -> Batch {
-        self.batch.batch.metadata.extend(self.tracks.take_units());
-        self.batch.take_batch()
+    /// Adds the samples of the earliest parts of V8 profiles, until the others have at most these bytes.
+    #[inline]
+    fn apply_v8_profiles(&mut self, bytes_max: u64, emit: EmitBatch<'_>) -> Result<(), ReadError> {
+        while self.v8_profiles.apply_earliest(bytes_max) {
+            if let Some(samples) = self.v8_profiles.full_batch() {
+                self.batch.batch.metadata.extend(self.tracks.take_units());
+                emit(self.batch.take_batch_before_others())?;
+                emit(samples)?;
+            }
+        }
+        Ok(())
     }
 
-    fn packet(&mut self, fields: &PacketFields, more: &RareFields, block: &PacketBlock) {
-        let place = block.pos(fields.at);
+    /// Decodes a packet. Emits full batches within it, since a bundle may have millions of events.
+    fn packet(
+        &mut self,
+        fields: &PacketFields,
+        more: &RareFields,
+        block: &PacketBlock,
+        emit: EmitBatch<'_>,
+    ) -> Result<(), ReadError> {
+        let pos = block.pos(fields.at);
         let in_block = |part: Part| part.in_block(&block.bytes);
         let data = fields.data.map_or(&[][..], in_block);
         if fields.is_broken {
-            self.batch.lose(Loss::BadRecord, place);
+            self.batch.lose(Loss::BadRecord, pos);
         }
         // Descriptors do not depend on earlier packets.
         if descriptors::is_description(fields.kind) {
-            self.tracks.describe(fields.kind, data, place, &mut self.batch);
+            self.tracks.describe(fields.kind, data, pos, &mut self.batch);
         }
         let Some(row) = self.sequences.sequence_row(fields.sequence) else {
-            return self.batch.lose(Loss::OverLimit, place);
+            self.batch.lose(Loss::OverLimit, pos);
+            return Ok(());
         };
         let sequence = &mut self.sequences.all[row];
         if fields.is_cleared {
-            sequence.clear();
+            sequence.clear(&mut self.intern_room);
         } else if fields.was_dropped {
             sequence.is_valid = false;
         }
         // The first packet of a sequence has this flag too, although no packet is lost.
         if fields.was_dropped && sequence.is_known {
-            self.batch.lose(Loss::RecorderLost, place);
+            self.batch.lose(Loss::RecorderLost, pos);
         }
         sequence.is_known = true;
         if let Some(interned) = more.interned
-            && !sequence.intern(in_block(interned))
+            && let Some(loss) = sequence.intern(in_block(interned), &mut self.intern_room)
         {
-            self.batch.lose(Loss::BadRecord, place);
+            self.batch.lose(loss, pos);
         }
         if let Some(defaults) = more.defaults {
             sequence.set_defaults(in_block(defaults));
         }
         if fields.needs_state && !sequence.is_valid {
-            return self.batch.lose(Loss::MissingState, place);
+            self.batch.lose(Loss::MissingState, pos);
+            return Ok(());
         }
         if fields.kind == trace_packet::CLOCK_SNAPSHOT {
-            return self.clocks.snapshot(fields.sequence, data, place, &mut self.batch.batch.losses);
+            self.clocks.snapshot(fields.sequence, data, pos, &mut self.batch.batch.losses);
+            return Ok(());
         }
         let clock = fields.clock.map(u64::from).or(sequence.defaults.clock);
         // Converts every time, even if it is unused: the next time of an incremental clock is relative to it.
@@ -312,59 +337,61 @@ impl Decoder {
         if fields.kind == trace_packet::TRACK_EVENT {
             let legacy = more.legacy.map(|part| Legacy::read(in_block(part)));
             let event = TrackEvent::new(data, &fields.event, more, legacy.as_ref(), &block.bytes);
-            self.track_event(&event, time, (fields.sequence, row), place);
+            self.track_event(&event, time, (fields.sequence, row), pos);
+        } else if fields.kind == trace_packet::FTRACE_EVENTS {
+            self.kernel_events(fields.sequence, Some(row), pos).bundle(data, emit)?;
         } else {
-            self.other(fields, data, time, row, place);
+            self.other(fields, data, time, row, pos);
         }
+        Ok(())
     }
 
     /// Decodes a packet that is not a track event.
     #[inline(never)]
-    fn other(&mut self, fields: &PacketFields, data: &[u8], time: Option<Time>, row: usize, place: SourcePos) {
+    fn other(&mut self, fields: &PacketFields, data: &[u8], time: Option<Time>, row: usize, pos: SourcePos) {
         match fields.kind {
-            trace_packet::PERF_SAMPLE => self.perf_sample(data, time, row, place),
-            trace_packet::STREAMING_PROFILE_PACKET => self.streamed_samples(data, (fields.sequence, row), place),
+            trace_packet::PERF_SAMPLE => self.perf_sample(data, time, row, pos),
+            trace_packet::STREAMING_PROFILE_PACKET => self.streamed_samples(data, (fields.sequence, row), pos),
             trace_packet::PROFILE_PACKET => {
                 let sequence = &mut self.sequences.all[row];
                 let (tracks, clocks, modules) = (&mut self.tracks, &mut self.clocks, &mut self.modules);
                 let (batch, args) = (&mut self.batch, &mut self.args);
-                HeapProfiles { sequence, tracks, clocks, modules, batch, args, pos: place }.packet(
+                HeapProfiles { sequence, tracks, clocks, modules, batch, args, pos }.packet(
                     fields.sequence,
                     time,
                     data,
                 );
             }
-            trace_packet::FTRACE_EVENTS => self.kernel_events(fields.sequence, Some(row), place).bundle(data),
             trace_packet::BATTERY => {
-                let Some(ts_ns) = self.usable_time(time, place) else { return };
-                self.kernel_events(fields.sequence, Some(row), place).battery(ts_ns, data);
+                let Some(ts_ns) = self.usable_time(time, pos) else { return };
+                self.kernel_events(fields.sequence, Some(row), pos).battery(ts_ns, data);
             }
             kind if is_system_counters(kind) => {
-                self.kernel_events(fields.sequence, Some(row), place).system_counters(kind, time, data);
+                self.kernel_events(fields.sequence, Some(row), pos).system_counters(kind, time, data);
             }
-            trace_packet::ANDROID_LOG => self.kernel_events(fields.sequence, Some(row), place).android_log(data),
+            trace_packet::ANDROID_LOG => self.kernel_events(fields.sequence, Some(row), pos).android_log(data),
             trace_packet::STATSD_ATOM => {
-                self.kernel_events(fields.sequence, Some(row), place).statsd_atoms(time, data);
+                self.kernel_events(fields.sequence, Some(row), pos).statsd_atoms(time, data);
             }
             trace_packet::JOURNALD_EVENT => {
-                let Some(ts_ns) = self.usable_time(time, place) else { return };
-                self.kernel_events(fields.sequence, Some(row), place).journal_message(ts_ns, data);
+                let Some(ts_ns) = self.usable_time(time, pos) else { return };
+                self.kernel_events(fields.sequence, Some(row), pos).journal_message(ts_ns, data);
             }
             kind if is_trigger(kind) => {
-                let Some(ts_ns) = self.usable_time(time, place) else { return };
-                self.kernel_events(fields.sequence, Some(row), place).trigger(kind, ts_ns, data);
+                let Some(ts_ns) = self.usable_time(time, pos) else { return };
+                self.kernel_events(fields.sequence, Some(row), pos).trigger(kind, ts_ns, data);
             }
-            trace_packet::ETW_EVENTS => self.kernel_events(fields.sequence, Some(row), place).etw_bundle(data),
+            trace_packet::ETW_EVENTS => self.kernel_events(fields.sequence, Some(row), pos).etw_bundle(data),
             kind if is_frame(kind) => {
-                let Some(ts_ns) = self.usable_time(time, place) else { return };
-                self.kernel_events(fields.sequence, Some(row), place).frame(kind, ts_ns, data);
+                let Some(ts_ns) = self.usable_time(time, pos) else { return };
+                self.kernel_events(fields.sequence, Some(row), pos).frame(kind, ts_ns, data);
             }
             kind if is_of_gpu_driver(kind) || is_of_android(kind) => {
                 let ts_ns = match time {
                     None => None,
-                    Some(_) => self.usable_time(time, place),
+                    Some(_) => self.usable_time(time, pos),
                 };
-                let mut events = self.kernel_events(fields.sequence, Some(row), place);
+                let mut events = self.kernel_events(fields.sequence, Some(row), pos);
                 if is_of_android(kind) {
                     events.android_packet(kind, ts_ns, data);
                 } else {
@@ -372,12 +399,12 @@ impl Decoder {
                 }
             }
             trace_packet::PROCESS_STATS => {
-                let Some(ts_ns) = self.usable_time(time, place) else { return };
-                self.kernel_events(fields.sequence, Some(row), place).process_stats(ts_ns, data);
+                let Some(ts_ns) = self.usable_time(time, pos) else { return };
+                self.kernel_events(fields.sequence, Some(row), pos).process_stats(ts_ns, data);
             }
             kind if is_generic_kernel(kind) => {
-                let Some(ts_ns) = self.usable_time(time, place) else { return };
-                self.kernel_events(fields.sequence, Some(row), place).generic_kernel(kind, ts_ns, data);
+                let Some(ts_ns) = self.usable_time(time, pos) else { return };
+                self.kernel_events(fields.sequence, Some(row), pos).generic_kernel(kind, ts_ns, data);
             }
             // The thread of the descriptor becomes the default thread of the sequence.
             trace_packet::TRACK_DESCRIPTOR | trace_packet::THREAD_DESCRIPTOR => {
@@ -400,20 +427,24 @@ impl Decoder {
                 let unread = unread_data(kind).map(|name| (Loss::UnreadPacket, LossValue::text(name)));
                 let ignored = || (Loss::IgnoredPacket, LossValue::Number("packet", kind.get().into()));
                 let (loss, value) = unread.unwrap_or_else(ignored);
-                self.batch.lose_value(loss, value, place);
+                self.batch.lose_value(loss, value, pos);
             }
         }
     }
 
-    fn track_event(&mut self, event: &TrackEvent<'_>, time: Option<Time>, (id, row): (u32, usize), place: SourcePos) {
+    fn track_event(&mut self, event: &TrackEvent<'_>, time: Option<Time>, (id, row): (u32, usize), pos: SourcePos) {
         let time = time.or_else(|| {
             let ns = event.own_us(&mut self.sequences.all[row])?.checked_mul(1000)?;
             Some(u64::try_from(ns).map_or(Time::Bad, |ns| self.clocks.time(id, Some(MONOTONIC), ns)))
         });
-        let Some(ts_ns) = self.usable_time(time, place) else { return };
+        let Some(ts_ns) = self.usable_time(time, pos) else { return };
         let sequence = &mut self.sequences.all[row];
         let (tracks, batch, args) = (&mut self.tracks, &mut self.batch, &mut self.args);
-        PerfettoEventBuilder { sequence, tracks, batch, args, pos: place }.track_event(event, ts_ns);
+        let mut events = PerfettoEventBuilder { sequence, tracks, batch, args, pos };
+        let Some(part) = events.profile_part(event, ts_ns) else { return events.track_event(event, ts_ns) };
+        // V8 has its own times, of this clock.
+        let clock_shift_ns = self.clocks.shift_ns(id, MONOTONIC, ts_ns);
+        self.v8_profiles.push(ProfilePart { clock_shift_ns, ..part });
     }
 
     /// Returns a usable time, and counts a loss for others.
@@ -490,7 +521,12 @@ impl Decoder {
         if let Some(offset_ns) = self.clocks.utc_offset_ns() {
             self.batch.batch.metadata.push(Metadata::Utc { offset_ns });
         }
-        emit(self.take_batch())
+        self.apply_v8_profiles(0, emit)?;
+        self.v8_profiles.finish();
+        emit(take_batch(&mut self.batch, &mut self.tracks))?;
+        let samples = self.v8_profiles.rest();
+        let has_samples = !samples.chunk.events.is_empty() || !samples.losses.is_empty();
+        if has_samples { emit(samples) } else { Ok(()) }
     }
 }
 

@@ -9,12 +9,31 @@ use super::packet_fields::{graphics_context, interned_gpu_counters, network_cont
 use super::profile::PerfettoStackTables;
 use super::sample_defaults::SampleDefaults;
 use super::tracks::TrackNumber;
+use crate::base::budget::Budget;
+use crate::base::budget_shares::BudgetShare;
 use crate::formats::protobuf::decode::{Fields, ProtoValue};
 use crate::formats::protobuf::numbers::FieldNumber;
-use crate::model::{Id, NameIdx};
+use crate::model::{Id, Loss, NameIdx};
 
 /// Limit for remembered pairs of name and category; a sequence has several hundred.
 const KNOWN_NAMES_MAX: usize = 1 << 16;
+
+/// The memory for the interned strings of all sequences.
+#[derive(Debug)]
+pub(super) struct InternRoom {
+    used: usize,
+    bytes_max: usize,
+}
+
+impl InternRoom {
+    /// Room that a load with a small budget has too; strings of usual traces take a few MiB.
+    const BYTES_LEAST: u64 = 32 << 20;
+
+    pub(super) fn new(budget: &Budget) -> Self {
+        let bytes_max = BudgetShare::PerfettoTexts.bytes(budget).max(Self::BYTES_LEAST);
+        Self { used: 0, bytes_max: usize::try_from(bytes_max).unwrap_or(usize::MAX) }
+    }
+}
 
 /// State of one packet sequence.
 #[derive(Debug, Default)]
@@ -24,6 +43,8 @@ pub(super) struct Sequence {
     /// Whether it has had a packet.
     pub(super) is_known: bool,
     pub(super) texts: InternedTexts,
+    /// Bytes of interned strings, as counted in [`InternRoom`].
+    text_bytes: usize,
     pub(super) defaults: Defaults,
     pub(super) stacks: PerfettoStackTables,
     /// Sums of incremental counters, by uuid.
@@ -75,13 +96,13 @@ pub(super) struct InternedTexts {
     pub(super) locations: Interned<Location>,
     /// Names of the hardware queues and stages of GPUs.
     pub(super) gpu_specifications: Interned<Box<[u8]>>,
-    /// Processes of graphics contexts.
+    /// Process id of each graphics context.
     pub(super) gpu_contexts: Interned<i64>,
-    /// Descriptors of GPU counters.
+    /// Encoded descriptors of GPU counters.
     pub(super) gpu_counters: Interned<Box<[u8]>>,
-    /// Contexts of network packets.
+    /// Encoded contexts of network packets.
     pub(super) network_contexts: Interned<Box<[u8]>>,
-    /// Wakelocks of apps.
+    /// Encoded descriptions of app wakelocks.
     pub(super) wakelocks: Interned<Box<[u8]>>,
 }
 
@@ -103,7 +124,7 @@ impl InternedTexts {
     }
 }
 
-/// A source location.
+/// A source location, with its function.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Location {
     pub(super) file: Box<[u8]>,
@@ -119,7 +140,8 @@ impl Sequence {
 
     /// Clears the incremental state: later packets do not refer to earlier ones.
     #[inline(never)]
-    pub(super) fn clear(&mut self) {
+    pub(super) fn clear(&mut self, room: &mut InternRoom) {
+        room.used -= std::mem::take(&mut self.text_bytes);
         self.texts = InternedTexts::default();
         self.stacks = PerfettoStackTables::default();
         self.defaults = Defaults::default();
@@ -131,11 +153,11 @@ impl Sequence {
         self.is_valid = true;
     }
 
-    /// Adds interned data; returns false if it is malformed.
+    /// Adds interned data. Returns the loss if it is malformed or beyond the limit for all sequences.
     #[inline(never)]
-    pub(super) fn intern(&mut self, bytes: &[u8]) -> bool {
+    pub(super) fn intern(&mut self, bytes: &[u8], room: &mut InternRoom) -> Option<Loss> {
         let mut fields = Fields::new(bytes);
-        let mut is_whole = true;
+        let (mut is_whole, mut is_over) = (true, false);
         for field in fields.by_ref() {
             let texts = &mut self.texts;
             let table = match field.number {
@@ -181,9 +203,17 @@ impl Sequence {
                 self.known_names.clear();
                 self.recent_names.clear();
             }
+            // A text beyond the limit is empty, so that no event gets an earlier one.
+            let earlier_bytes = table.get(iid).map_or(0, |text| text.len());
+            let has_room = room.used + text.len() <= room.bytes_max + earlier_bytes;
+            let text = if has_room { text } else { &[] };
+            is_over |= !has_room;
+            room.used = room.used + text.len() - earlier_bytes;
+            self.text_bytes = self.text_bytes + text.len() - earlier_bytes;
             table.put(iid, text.into());
         }
-        is_whole && !fields.is_broken()
+        let is_bad = !is_whole || fields.is_broken();
+        is_bad.then_some(Loss::BadRecord).or(is_over.then_some(Loss::OverLimit))
     }
 
     #[inline(never)]

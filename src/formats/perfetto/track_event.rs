@@ -21,6 +21,7 @@ impl PerfettoEventBuilder<'_> {
                 self.further_counters(event, ts_ns);
                 return;
             }
+            track_event_type::TYPE_STATE => return self.state(event, ts_ns),
             _ => {
                 if let Some(legacy) = event.legacy {
                     return self.legacy(event, legacy, ts_ns);
@@ -38,12 +39,31 @@ impl PerfettoEventBuilder<'_> {
         let flags = if is_unnamed { EventFlags::UNNAMED } else { EventFlags::NONE };
         let detail = self.detail(event, thread_ts_ns, None);
         let made = || Event { detail, flags, ..bare(ts_ns, kind, track, name) };
+        if let Some(dur_ns) = event.unfinished_dur_ns().filter(|_| kind == EventKind::Begin) {
+            let value = dur_ns.min(i64::MAX.abs_diff(ts_ns));
+            let unfinished = Event { flags: EventFlags::UNFINISHED, value, ..made() };
+            return self.push_with_flows(event, unfinished);
+        }
         if event.has_flows || event.legacy.is_some() {
             self.push_with_flows(event, made());
         } else {
             // The closure builds the event in its final place: moving it there costs as much as all the rest.
             self.batch.push(made());
         }
+    }
+
+    /// Sets the state of a track. A state without a name ends the one before.
+    #[inline(never)]
+    fn state(&mut self, event: &TrackEvent<'_>, ts_ns: i64) {
+        let uuid = event.track.or(self.sequence.defaults.track).unwrap_or(0);
+        let track = self.tracks.states(uuid);
+        let track = self.batch.track(track, self.tracks);
+        let name = self.name(event);
+        let has_name = self.batch.name_row(name).is_some_and(|row| !row.text.is_empty());
+        let name = if has_name { name } else { NameIdx::EMPTY };
+        let thread_ts_ns = self.thread_time(event, ts_ns);
+        let detail = if has_name { self.detail(event, thread_ts_ns, None) } else { 0 };
+        self.batch.push(Event { detail, ..bare(ts_ns, EventKind::State, track, name) });
     }
 
     #[inline(never)]

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::descriptors::{Counter, Descriptor, Descriptors, PARENTS_MAX};
+use super::descriptors::{CounterDescriptor, Descriptor, Descriptors, PARENTS_MAX};
 use super::fields::trace_packet;
 use super::pids::Pids;
 use super::schema::Schema;
@@ -23,7 +23,7 @@ const NAMED_PARENTS_MAX: usize = 8;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct TrackNumber(pub(super) usize);
 
-/// The tracks with events.
+/// The tracks that have events, numbered across all batches.
 #[derive(Debug, Default)]
 pub(super) struct PerfettoTracks {
     described: Descriptors,
@@ -36,7 +36,8 @@ pub(super) struct PerfettoTracks {
     keys: Vec<TrackKey>,
     numbers: FxHashMap<TrackKey, TrackNumber>,
     spans_of: FxHashMap<u64, TrackNumber>,
-    counters_of: FxHashMap<u64, (TrackNumber, Counter)>,
+    states_of: FxHashMap<u64, TrackNumber>,
+    counters_of: FxHashMap<u64, (TrackNumber, CounterDescriptor)>,
     /// Units of counters that are new since the previous batch.
     new_units: Vec<Metadata>,
     /// Number of tracks of each key, which differ only by slot.
@@ -135,7 +136,7 @@ impl PerfettoTracks {
 
     /// Returns the child tracks of processes and threads that have events, in the order of their first events.
     pub(super) fn children(&self) -> Vec<(u64, TrackNumber)> {
-        let spans = self.spans_of.iter().map(|(&uuid, &track)| (uuid, track));
+        let spans = self.spans_of.iter().chain(&self.states_of).map(|(&uuid, &track)| (uuid, track));
         let counters = self.counters_of.iter().map(|(&uuid, &(track, _))| (uuid, track));
         let is_child =
             |&(_, track): &(u64, TrackNumber)| matches!(self.key(track).kind, TrackKind::Async | TrackKind::Counter);
@@ -185,7 +186,7 @@ impl PerfettoTracks {
         self.number(TrackKey::new(TrackKind::Process, pid, Id::None))
     }
 
-    /// Returns the root track.
+    /// Returns the track of events that belong to no process.
     pub(super) fn global(&mut self) -> TrackNumber {
         self.number(TrackKey::new(TrackKind::Global, Id::None, Id::None))
     }
@@ -231,9 +232,24 @@ impl PerfettoTracks {
         track
     }
 
+    /// Returns the track for the states of a uuid. It has no other events, and is never merged with tracks of its name.
+    pub(super) fn states(&mut self, uuid: u64) -> TrackNumber {
+        if let Some(&track) = self.states_of.get(&uuid) {
+            return track;
+        }
+        let descriptor = self.descriptor(uuid).cloned().unwrap_or_default();
+        let Owner { pid, tid } = self.owner(uuid);
+        let (kind, slot) = (TrackKind::Async, TrackKey::SLOT_ALONE);
+        let name = self.name_below(&descriptor);
+        let key = self.unlike(TrackKey { kind, pid, tid, name: name.into(), slot });
+        let track = self.number(key);
+        self.states_of.insert(uuid, track);
+        track
+    }
+
     /// Returns the counter track of a uuid; `name` is used if it has no descriptor.
     #[inline]
-    pub(super) fn counter(&mut self, uuid: u64, name: &str) -> (TrackNumber, Counter) {
+    pub(super) fn counter(&mut self, uuid: u64, name: &str) -> (TrackNumber, CounterDescriptor) {
         if let Some(&counter) = self.counters_of.get(&uuid) {
             return counter;
         }
@@ -243,8 +259,11 @@ impl PerfettoTracks {
         let translated = self.described.translations.track(name);
         let name = translated.as_deref().unwrap_or(name);
         let key = self.unlike(TrackKey { kind: TrackKind::Counter, pid, tid, name: name.into(), slot: 0 });
-        let counted =
-            descriptor.counter.unwrap_or(Counter { is_thread_time: false, is_incremental: false, multiplier: 1 });
+        let counted = descriptor.counter.unwrap_or(CounterDescriptor {
+            is_thread_time: false,
+            is_incremental: false,
+            multiplier: 1,
+        });
         let counter = (self.counter_number(key, &descriptor.unit), counted);
         self.counters_of.insert(uuid, counter);
         counter

@@ -12,7 +12,7 @@ use crate::formats::protobuf::numbers::FieldNumber;
 /// Limit for names; a program has some 100,000 functions.
 const NAMES_MAX: usize = 1 << 20;
 
-/// Replacements of names.
+/// Replacements of names, from the translation tables of the trace.
 #[derive(Debug, Default)]
 pub(super) struct Translations {
     spans: NameMap,

@@ -500,7 +500,7 @@ fn unpacked(packed: &[u8], kind: u64) -> Vec<ProtoValue<'_>> {
     }
 }
 
-/// Writes bytes as base64.
+/// Writes bytes as a JSON string in padded base64.
 fn push_base64(json: &mut String, bytes: &[u8]) {
     const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     json.push('"');

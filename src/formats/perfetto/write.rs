@@ -27,7 +27,7 @@ use super::fields::{
 };
 use super::interned_stacks::InternedStacks;
 use super::kernel_fields::{task_state, task_state_event};
-use super::own_fields::{own_process_descriptor, own_sample_defaults, own_thread_descriptor};
+use super::own_fields::{own_process_descriptor, own_sample_defaults, own_thread_descriptor, own_track_event};
 use crate::formats::protobuf::encode::{push_bytes, push_fixed64, push_message, push_number};
 use crate::formats::protobuf::numbers::FieldNumber;
 use crate::model::args::Detail;
@@ -85,7 +85,10 @@ fn state_number(letters: &str) -> u64 {
 }
 
 /// A row below a track for spans that do not nest; 0 is the track itself.
-pub(crate) type Overlap = u16;
+pub(crate) type Overlap = u32;
+
+/// The last overlap row: uuids have 30 bits for it, below the bit of processes.
+pub(crate) const OVERLAP_MAX: Overlap = (1 << 30) - 1;
 
 /// The tables of the trace to write.
 #[derive(Debug, Clone, Copy)]
@@ -113,6 +116,10 @@ pub(crate) struct PerfettoWriter<'a, W> {
     /// Nanoseconds added to all times.
     later_ns: u64,
     made_up: FxHashMap<Id, i64>,
+    /// The ids of the trace from [`MADE_UP_IDS`] on, which are not made up again.
+    high_ids: FxHashSet<i64>,
+    /// The next id to make up.
+    next_made_up: i64,
     /// The first track of each thread, by process and thread id.
     threads: FxHashMap<(&'a Id, &'a Id), u32>,
     /// Whether a name is interned, by name row.
@@ -145,6 +152,8 @@ impl<'a, W: Write> PerfettoWriter<'a, W> {
             tracks,
             later_ns: if start_ns < 0 { start_ns.unsigned_abs() } else { 0 },
             made_up: FxHashMap::default(),
+            high_ids: high_ids(tracks),
+            next_made_up: MADE_UP_IDS,
             threads: first_threads(tracks),
             named: vec![false; names.len()],
             interned_stacks: InternedStacks::new(names, stacks, &tracks.modules),
@@ -183,6 +192,9 @@ impl<'a, W: Write> PerfettoWriter<'a, W> {
         }
         let detail = Detail::decode(blob);
         self.event(span, uuid(span.track.0, overlap), track_event_type::TYPE_SLICE_BEGIN, &detail, flows);
+        if span.flags.has(EventFlags::UNFINISHED) {
+            push_number(&mut self.message, own_track_event::UNFINISHED_DUR_NS, span.value);
+        }
         self.end_packet(Some(span.ts_ns), trace_packet::TRACK_EVENT)
     }
 
@@ -467,8 +479,15 @@ impl<'a, W: Write> PerfettoWriter<'a, W> {
         let number = match id {
             Id::Number(number) => *number,
             Id::None | Id::Text(_) => {
-                let new = MADE_UP_IDS.saturating_add_unsigned(self.made_up.len() as u64);
-                *self.made_up.entry(id.clone()).or_insert(new)
+                let Self { made_up, high_ids, next_made_up, .. } = self;
+                *made_up.entry(id.clone()).or_insert_with(|| {
+                    let mut new = *next_made_up;
+                    while high_ids.contains(&new) {
+                        new += 1;
+                    }
+                    *next_made_up = new + 1;
+                    new
+                })
             }
         };
         number.cast_unsigned()
@@ -511,14 +530,28 @@ impl<'a, W: Write> PerfettoWriter<'a, W> {
 }
 
 /// Returns whether CPU runs and thread states can be written as state changes. They need numeric ids, and states need
-/// runs, since a running thread has a CPU. A thread without a process would get one.
+/// runs, since a running thread has a CPU. A thread without a process would get one. State changes have no file, so
+/// those of several files would be mixed up.
 pub(crate) fn has_tasks(tracks: &TrackTables) -> bool {
     let tracks_of_kind = |kind| tracks.tracks.iter().filter(move |track| track.key.kind == kind);
     let is_number = |track: &Track| matches!(track.key.tid, Id::Number(_));
+    let is_cpu = |track: &Track| is_number(track) && track.key.pid == Id::None;
     let is_task = |track: &Track| is_number(track) && track.key.pid != Id::None;
+    let file_of = |track: &Track| tracks.processes.get(track.process.index()).and_then(|process| process.file.clone());
+    let mut state_files = tracks_of_kind(TrackKind::State).map(file_of);
+    let first_file = state_files.next();
     tracks_of_kind(TrackKind::Cpu).next().is_some()
-        && tracks_of_kind(TrackKind::Cpu).all(is_number)
+        && tracks_of_kind(TrackKind::Cpu).all(is_cpu)
         && tracks_of_kind(TrackKind::State).all(is_task)
+        && state_files.all(|file| Some(file) == first_file)
+}
+
+/// Returns the ids of processes and threads from [`MADE_UP_IDS`] on, as an export that is read again has them.
+fn high_ids(tracks: &TrackTables) -> FxHashSet<i64> {
+    let ids = tracks.tracks.iter().flat_map(|track| [&track.key.pid, &track.key.tid]);
+    let ids = ids.chain(tracks.processes.iter().map(|process| &process.pid));
+    let numbers = ids.filter_map(|id| if let Id::Number(number) = id { Some(*number) } else { None });
+    numbers.filter(|&number| number >= MADE_UP_IDS).collect()
 }
 
 /// Returns the first track of each thread.

@@ -2,7 +2,9 @@
 
 use super::encode::{capture, event, message, packet, thread};
 use super::*;
-use crate::formats::perfetto::packets::looks_like_perfetto;
+use crate::base::budget::Budget;
+use crate::formats::perfetto::sequence::{InternRoom, Sequence};
+use crate::formats::perfetto::sniff::looks_like_perfetto;
 
 fn small() -> Vec<u8> {
     capture([
@@ -132,4 +134,55 @@ fn a_profile_of_pprof_is_not_taken() {
     assert!(!looks_like_perfetto(&pprof));
     assert!(looks_like_perfetto(&small()));
     assert!(!looks_like_perfetto(b"\nplain text that begins with a line break"));
+}
+
+#[test]
+fn a_first_packet_that_is_longer_than_the_head_is_recognised_by_the_fields_at_hand() {
+    let head = |packet: Vec<u8>| message().bytes(1, packet).0[..4096].to_vec();
+    let event = |text: &str| message().number(1, 5).number(2, 7).message(3, message().bytes(2, text));
+    let many = (0..700).fold(message().number(1, 0), |bundle, _| bundle.message(2, event("I|1|n")));
+    let long = message().number(1, 0).message(2, event(&"x".repeat(8000)));
+    let interned = message().message(2, message().number(1, 1).bytes(2, "n".repeat(9000)));
+    let zlib = [&[0x78, 0x9c][..], &[0xed; 9000]].concat();
+    let whole = [
+        message().message(1, many).0,
+        message().message(1, long).0,
+        message().message(12, interned).0,
+        message().bytes(50, zlib).0,
+    ];
+    for packet in whole {
+        assert!(looks_like_perfetto(&head(packet)));
+    }
+    // Not the kind of a packet, a field that is longer than its message, and content that is neither fields nor zlib.
+    let other = message().bytes(3, message().number(1, 5).bytes(2, "n".repeat(9000)).0).0;
+    let too_long = [&[0x0a, 0xff, 0x7f][..], &[b'n'; 9000]].concat();
+    for packet in [other, message().bytes(1, too_long).0, message().bytes(50, "n".repeat(9000)).0] {
+        assert!(!looks_like_perfetto(&head(packet)));
+    }
+    let text = "\n\u{e9}\nplain text that begins with a line break\n".repeat(200);
+    assert!(!looks_like_perfetto(&text.as_bytes()[..4096]));
+}
+
+#[test]
+fn interned_strings_have_a_limit_and_cleared_ones_make_room() {
+    let text = |iid: u64| format!("{iid} {}", "n".repeat(50_000));
+    let mut room = InternRoom::new(&Budget::new(8 << 20));
+    let mut sequence = Sequence::default();
+    let mut intern = |sequence: &mut Sequence, iids: std::ops::Range<u64>| {
+        let losses = iids.filter_map(|iid| {
+            let name = message().number(1, iid).bytes(2, text(iid));
+            sequence.intern(&message().message(2, name).0, &mut room)
+        });
+        losses.collect::<Vec<_>>()
+    };
+    // 25 MB, again, and 25 MB more than the 32 MiB have room for.
+    assert_eq!(intern(&mut sequence, 1..500), []);
+    assert_eq!(intern(&mut sequence, 1..500), []);
+    let over = intern(&mut sequence, 500..1000);
+    assert!(over.len() > 300 && over.iter().all(|loss| *loss == Loss::OverLimit), "{}", over.len());
+    assert_eq!(sequence.texts.names.get(1).map(|name| &**name), Some(text(1).as_bytes()));
+    assert_eq!(sequence.texts.names.get(999).map(|name| &**name), Some(&b""[..]));
+    sequence.clear(&mut room);
+    let name = message().number(1, 999).bytes(2, text(999));
+    assert_eq!(sequence.intern(&message().message(2, name).0, &mut room), None);
 }

@@ -473,6 +473,18 @@ fn a_process_that_reuses_a_pid_is_another_process() {
 }
 
 #[test]
+fn a_long_command_line_is_cut_only_if_it_is_shown() {
+    let long = "/opt/browser --type=renderer ".repeat(100);
+    let process = |uuid, pid| message().number(1, uuid).message(3, pid);
+    let described = |process: Message| message().number(10, 1).message(60, process);
+    let named = process(1, message().number(1, 5).bytes(2, &*long).bytes(6, "Renderer"));
+    let reading = read([described(named), event(1, INSTANT, 1, "a")]);
+    assert_eq!(reading.lost(), []);
+    let unnamed = process(2, message().number(1, 6).bytes(2, &*long));
+    assert_eq!(read([described(unnamed), event(1, INSTANT, 2, "a")]).lost(), [(Loss::LongText, 1)]);
+}
+
+#[test]
 fn processes_and_threads_are_ordered_by_rank_where_the_capture_says_so() {
     let root = |explicit| {
         message().number(10, 1).message(60, message().number(1, 0).number(19, explicit).number(20, explicit))
@@ -522,4 +534,26 @@ fn names_of_spans_and_tracks_are_translated_from_the_table_on() {
     let reading = read(packets);
     let found: Vec<_> = reading.events.iter().map(|event| (&*event.track.name, &*event.name)).collect();
     assert_eq!(found, [("t", "a"), ("whole track", "whole.name"), ("whole track", "b")]);
+}
+
+#[test]
+fn states_of_a_track_end_each_other_and_have_no_row_with_tracks_of_their_name() {
+    const STATE: u64 = 5;
+    let reading = read([
+        process(1, 100, "chrome"),
+        child(7, 1, "Priority"),
+        child(8, 1, "Priority"),
+        event(10, STATE, 7, "low"),
+        event(15, STATE, 8, "low"),
+        event(20, STATE, 7, "high"),
+        event(30, STATE, 7, ""),
+        event(40, BEGIN, 7, "span"),
+    ]);
+    let kinds = [(10, K::State, "low"), (15, K::State, "low"), (20, K::State, "high"), (30, K::State, "")];
+    assert_eq!(reading.kinds(), [&kinds[..], &[(40, K::Begin, "span")]].concat());
+    let slots = [0, 1, 4].map(|event: usize| reading.events[event].track.slot);
+    assert_eq!((slots[0], slots[1]), (TrackKey::SLOT_ALONE, TrackKey::SLOT_ALONE + 1));
+    assert!(slots[2] < TrackKey::SLOT_ALONE, "a span of the same uuid is on another track");
+    assert!(reading.events.iter().all(|event| &*event.track.name == "Priority"));
+    assert_eq!(reading.lost(), []);
 }

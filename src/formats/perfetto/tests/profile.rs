@@ -1,7 +1,10 @@
 //! Tests of call stack samples.
 
-use super::encode::{Message, message};
+use super::encode::{Message, capture, clock, event, message, packet};
 use super::*;
+use crate::base::budget::Budget;
+use crate::formats::testing::{context, file_of, read_with};
+use crate::formats::{ChunkLimits, ReadContext};
 use crate::model::EventKind as K;
 use crate::model::{Id, TrackKind};
 
@@ -110,4 +113,52 @@ fn samples_have_the_event_and_period_of_their_defaults_and_the_counts_of_followe
     let tracepoint = message().number(1, 1).message(3, message().bytes(1, "sched:sched_switch"));
     let args = args_of_a_sample(sample_defaults(tracepoint, &[]), message());
     assert_eq!(args, r#"{"event":"sched:sched_switch","period":1}"#);
+}
+
+/// Returns a legacy event of phase `P` on sequence 1 with JSON in its annotation `data`.
+fn legacy_sample(ts_ns: u64, name: &str, json: &str) -> Message {
+    let legacy = message().number(2, u64::from(b'P')).number(6, 2).number(18, 5).number(19, 7);
+    let event = message().bytes(23, name).message(6, legacy);
+    let data = message().bytes(10, "data").bytes(9, json);
+    packet(ts_ns).message(11, if json.is_empty() { event } else { event.message(4, data) })
+}
+
+#[test]
+fn profiles_of_v8_have_the_samples_of_their_chunks_at_times_of_the_trace() {
+    let node = |id: u32, name: &str, parent: &str| {
+        format!(r#"{{"callFrame":{{"functionName":"{name}","codeType":"JS"}},"id":{id}{parent}}}"#)
+    };
+    let nodes = [node(1, "(root)", ""), node(2, "spin", r#","parent":1"#)].join(",");
+    let chunk = format!(r#"{{"cpuProfile":{{"nodes":[{nodes}],"samples":[2,2]}},"timeDeltas":[10,5]}}"#);
+    let later = r#"{"cpuProfile":{"samples":[2]},"timeDeltas":[5],"endTime":1030}"#;
+    // The trace clock is 7 ms later than the monotonic clock, which profiles use.
+    let clocks = message().message(1, clock(3, 1_000_000)).message(1, clock(6, 8_000_000));
+    let packets = || {
+        [
+            packet(8_000_000).message(6, clocks.clone()),
+            legacy_sample(8_040_000, "ProfileChunk", later),
+            event(8_041_000, 3, 0, "i"),
+            legacy_sample(8_000_000, "Profile", r#"{"startTime":1000}"#),
+            legacy_sample(8_020_000, "ProfileChunk", &chunk),
+            legacy_sample(8_050_000, "tick", ""),
+            event(8_060_000, 3, 0, "i"),
+        ]
+    };
+    for memory_bytes in [1 << 30, 16] {
+        let chunk_limits = ChunkLimits { batch_events: Some(1), ..ChunkLimits::default() };
+        let context = ReadContext { chunk_limits, budget: Budget::new(memory_bytes), ..context(2) };
+        let reading = read_with(file_of(&capture(packets())).path(), &context).expect("a capture");
+        let spin = || vec!["spin"];
+        let mut found = stacks(&reading);
+        found.sort_unstable();
+        let mut expected = vec![(8_010_000, spin()), (8_015_000, spin()), (8_050_000, vec!["tick"])];
+        let mut lost = vec![];
+        if memory_bytes > 16 {
+            expected.insert(2, (8_020_000, spin()));
+        } else {
+            // A chunk that cannot wait for its start is lost.
+            lost.push((Loss::MissingState, 1));
+        }
+        assert_eq!((found, reading.lost()), (expected, lost));
+    }
 }

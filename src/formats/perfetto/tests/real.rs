@@ -47,7 +47,7 @@ fn chromium_typed_arguments_are_those_of_the_protobuf_library() {
                 members.iter().for_each(|(key, value)| flatten(value, format!("{path}.{key}"), into));
             }
             serde_json::Value::Array(values) => {
-                values.iter().enumerate().for_each(|(place, value)| flatten(value, format!("{path}[{place}]"), into));
+                values.iter().enumerate().for_each(|(index, value)| flatten(value, format!("{path}[{index}]"), into));
             }
             value => {
                 let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);

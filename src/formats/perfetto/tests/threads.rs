@@ -2,7 +2,7 @@
 
 use std::io::{Read as _, Write as _};
 
-use super::encode::{capture, event, message};
+use super::encode::{bundle, capture, event, message};
 use super::*;
 use crate::base::cancel::Cancel;
 use crate::formats::testing::file_of;
@@ -123,4 +123,18 @@ fn a_span_within_a_batch_is_one_event_and_not_two() {
     let (begins, ends): (Vec<_>, Vec<_>) = kinds.partition(|&kind| kind == EventKind::Begin);
     // Ends of spans that start out of order stay separate events: all but that of the first.
     assert_eq!((begins.len(), ends.len()), (1500, 499));
+}
+
+#[test]
+fn a_bundle_of_many_kernel_events_is_emitted_in_full_batches() {
+    let print = |at: u64| message().number(1, at).number(2, 7).message(3, message().bytes(2, "I|7|mark"));
+    let tids: Vec<u8> = [1, 2].repeat(10_000);
+    let compact = message().bytes(1, vec![5; tids.len()]).bytes(3, tids);
+    let compact = message().number(10, 1).message(1, message().number(1, 3).message(4, compact));
+    for bundle in [bundle((0..20_000).map(print)), compact] {
+        let batches = batches(&capture([bundle]), 1, None);
+        let counts: Vec<usize> = batches.iter().map(|batch| batch.chunk.events.len()).collect();
+        assert!(counts.iter().sum::<usize>() >= 19_000, "{counts:?}");
+        assert!(counts.iter().all(|&events| events < 3010), "{counts:?}");
+    }
 }

@@ -5,7 +5,8 @@ use crate::formats::output::batch::bare;
 use crate::formats::perfetto::write::{PerfettoWriter, WrittenTrace, has_tasks};
 use crate::model::args::Detail;
 use crate::model::{
-    BuildId, Event, Id, Metadata, Module, ModuleKind, NameIdx, Names, Registry, StackIdx, Stacks, TrackKey, TrackKind,
+    BuildId, Event, Id, Metadata, Module, ModuleKind, NameIdx, Names, Registry, StackIdx, Stacks, TrackIdx, TrackKey,
+    TrackKind,
 };
 
 fn key(kind: TrackKind, pid: Id, tid: Id) -> TrackKey {
@@ -111,6 +112,43 @@ fn states_of_a_thread_without_a_process_are_spans_since_a_change_of_state_would_
         has_tasks(registry.tables())
     };
     assert_eq!((tables(Id::Number(7)), tables(Id::None)), (true, false));
+}
+
+#[test]
+fn scheduling_of_several_files_is_written_as_spans_since_state_changes_have_no_file() {
+    let tables = |cpu_pid: Id, file: Option<&str>| {
+        let mut registry = Registry::default();
+        registry.track(&key(TrackKind::Cpu, Id::None, Id::Number(0)));
+        registry.track(&key(TrackKind::Cpu, cpu_pid, Id::Number(1)));
+        for pid in [7, 8] {
+            registry.track(&key(TrackKind::State, Id::Number(pid), Id::Number(pid)));
+        }
+        if let Some(file) = file {
+            registry.apply(&Metadata::ProcessFile { pid: Id::Number(8), file: file.into() });
+        }
+        has_tasks(registry.tables())
+    };
+    let other = || Id::Text("b.data".into());
+    assert_eq!((tables(Id::None, None), tables(other(), None), tables(Id::None, Some("b.data"))), (true, false, false));
+}
+
+#[test]
+fn ids_that_are_made_up_are_none_of_the_trace() {
+    // As in an export with text ids that is read again and exported with another file.
+    let (first, second) = (0x7000_0000, 0x7000_0001);
+    let ids = [Id::Text("web".into()), Id::Number(first), Id::Number(second), Id::Text("db".into())];
+    let mut registry = Registry::default();
+    ids.iter().for_each(|id| _ = registry.track(&key(TrackKind::Thread, id.clone(), Id::Number(1))));
+    let (names, stacks) = (Names::default(), Stacks::default());
+    let trace = WrittenTrace::whole(&names, &stacks, registry.tables());
+    let mut writer = PerfettoWriter::new(Vec::new(), trace, 0).expect("to memory");
+    for track in 0..4 {
+        writer.instant(&bare(1, EventKind::Instant, TrackIdx(track), NameIdx::EMPTY), &[], &[]).expect("to memory");
+    }
+    let reading = read_bytes(&writer.finish().expect("to memory")).expect("a trace");
+    let mut pids: Vec<_> = reading.events.iter().map(|event| event.track.pid.clone()).collect();
+    pids.sort();
+    assert_eq!(pids, [first, second, second + 1, second + 2].map(Id::Number));
 }
 
 #[test]
