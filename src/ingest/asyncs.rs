@@ -3,33 +3,37 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::collections::hash_map::Entry as MapEntry;
 use std::hash::BuildHasher;
 use std::sync::Arc;
 
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
 use rustc_hash::{FxBuildHasher, FxHashMap};
+use smallvec::SmallVec;
 
-use crate::model::{Event, Id, Metadata, Names, Registry, Track, TrackIdx, TrackKey, TrackKind};
+use crate::model::{Event, Id, Metadata, Names, ProcessIdx, Registry, Track, TrackIdx, TrackKey, TrackKind};
 
 /// First slot of sibling rows, which are separate from those of async ids. Also the maximum number of open trees per
 /// group.
 const SIBLING_ROWS: u32 = 1 << 29;
 
-/// The open async trees.
+/// The open async trees, and the slots that they take in their groups.
 #[derive(Debug, Default)]
 pub(crate) struct AsyncTrees {
-    open: FxHashMap<TreeId, AsyncTree>,
+    /// By async id: the processes with an open tree, in the order in which they opened it. Nearly always one.
+    by_id: FxHashMap<u64, SmallVec<[(ProcessIdx, AsyncTree); 1]>>,
+    siblings: FxHashMap<TrackIdx, AsyncTree>,
     groups: Vec<TreeGroup>,
-    /// Positions in `groups`.
+    /// Positions in `groups`, hashed by [`GroupKey`].
     group_index: HashTable<u32>,
 }
 
 /// The identity of an async tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum TreeId {
-    /// The async id of its events.
-    Id(u64),
+    /// The async id of its events, and the process that began it.
+    Id { id: u64, process: ProcessIdx },
     /// The track of its events in the trace.
     Sibling(TrackIdx),
 }
@@ -103,7 +107,29 @@ impl AsyncTrees {
     /// Returns the track of an open tree.
     #[must_use]
     pub(crate) fn track_of(&self, id: TreeId) -> Option<TrackIdx> {
-        self.open.get(&id).map(|tree| tree.track)
+        match id {
+            TreeId::Id { id, process } => {
+                let (_, tree) = self.by_id.get(&id)?.iter().find(|(other, _)| *other == process)?;
+                Some(tree.track)
+            }
+            TreeId::Sibling(track) => Some(self.siblings.get(&track)?.track),
+        }
+    }
+
+    fn tree_mut(&mut self, id: TreeId) -> Option<&mut AsyncTree> {
+        match id {
+            TreeId::Id { id, process } => {
+                let (_, tree) = self.by_id.get_mut(&id)?.iter_mut().find(|(other, _)| *other == process)?;
+                Some(tree)
+            }
+            TreeId::Sibling(track) => self.siblings.get_mut(&track),
+        }
+    }
+
+    /// Returns the open trees that other processes have of an async id, in the order in which they were opened.
+    pub(crate) fn trees_of_others(&self, id: u64, process: ProcessIdx) -> SmallVec<[TreeId; 2]> {
+        let open = self.by_id.get(&id).into_iter().flatten().map(|(process, _)| *process);
+        open.filter(|other| *other != process).map(|process| TreeId::Id { id, process }).collect()
     }
 
     /// Opens a tree whose first event is `event`, and returns its track; `None` if all indices are in use.
@@ -123,7 +149,7 @@ impl AsyncTrees {
         let group = &mut self.groups[position as usize];
         let slot = group.take_slot()?;
         let row = if is_sibling { SIBLING_ROWS + slot } else { slot };
-        let (pid, tid, name) = (group.pid.clone(), group.tid.clone(), Arc::clone(&group.name));
+        let (pid, tid, name) = (group.pid.clone(), group.tid.clone(), Arc::clone(&group.name).into());
         let key = TrackKey { kind: TrackKind::Async, pid, tid, name, slot: row };
         let Some(track) = registry.track(&key) else {
             group.free.push(Reverse(slot));
@@ -133,7 +159,10 @@ impl AsyncTrees {
             registry.apply(&Metadata::TrackSortIndex { key, sort_index });
         }
         let tree = AsyncTree { track, group: position, slot, in_step: false, step_start_ns: event.ts_ns };
-        self.open.insert(id, tree);
+        match id {
+            TreeId::Id { id, process } => self.by_id.entry(id).or_default().push((process, tree)),
+            TreeId::Sibling(of) => drop(self.siblings.insert(of, tree)),
+        }
         Some(track)
     }
 
@@ -155,25 +184,40 @@ impl AsyncTrees {
 
     /// Closes a tree and frees its slot.
     pub(crate) fn close(&mut self, id: TreeId) {
-        if let Some(tree) = self.open.remove(&id) {
+        if let Some(tree) = self.remove(id) {
             self.groups[tree.group as usize].free.push(Reverse(tree.slot));
+        }
+    }
+
+    fn remove(&mut self, id: TreeId) -> Option<AsyncTree> {
+        match id {
+            TreeId::Id { id, process } => {
+                let MapEntry::Occupied(mut entry) = self.by_id.entry(id) else { return None };
+                let position = entry.get().iter().position(|(other, _)| *other == process)?;
+                let (_, tree) = entry.get_mut().remove(position);
+                if entry.get().is_empty() {
+                    entry.remove();
+                }
+                Some(tree)
+            }
+            TreeId::Sibling(track) => self.siblings.remove(&track),
         }
     }
 
     /// Marks a step as open.
     pub(crate) fn enter_step(&mut self, id: TreeId) {
-        if let Some(tree) = self.open.get_mut(&id) {
+        if let Some(tree) = self.tree_mut(id) {
             tree.in_step = true;
         }
     }
 
     /// Marks the step as closed; returns whether one was open.
     pub(crate) fn leave_step(&mut self, id: TreeId) -> bool {
-        self.open.get_mut(&id).is_some_and(|tree| std::mem::take(&mut tree.in_step))
+        self.tree_mut(id).is_some_and(|tree| std::mem::take(&mut tree.in_step))
     }
 
     /// Ends a step at `ts_ns` and returns its start.
     pub(crate) fn pass_step(&mut self, id: TreeId, ts_ns: i64) -> i64 {
-        self.open.get_mut(&id).map_or(ts_ns, |tree| std::mem::replace(&mut tree.step_start_ns, ts_ns))
+        self.tree_mut(id).map_or(ts_ns, |tree| std::mem::replace(&mut tree.step_start_ns, ts_ns))
     }
 }

@@ -8,7 +8,7 @@ use super::spill::{SpillFile, SpilledBlock};
 use crate::base::budget::{Budget, Charge};
 use crate::base::budget_shares::BudgetShare;
 use crate::formats::{ChunkHead, ChunkSource, ReadError};
-use crate::model::Chunk;
+use crate::model::{Chunk, Event};
 
 /// Parsed chunks, in trace order.
 #[derive(Debug)]
@@ -27,6 +27,12 @@ enum CachedChunk {
     Spilled { block: SpilledBlock, max_lateness_ns: u64 },
     Taken,
 }
+
+/// Limit for the memory of a chunk, which the merge loads as a whole. A larger one is split.
+const CHUNK_BYTES_MAX: u64 = 16 << 20;
+
+/// Memory after which a part of a split chunk ends.
+const PART_BYTES: u64 = 4 << 20;
 
 /// A chunk with more events than the 32-bit count of a head.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -48,8 +54,28 @@ impl ChunkCache {
         Self { heads: Vec::new(), chunks: Vec::new(), moved_by_ns: Vec::new(), budget, spill }
     }
 
-    /// Adds a sorted chunk; an empty one is dropped. Returns the I/O error of the spill file.
-    pub(crate) fn push(&mut self, mut chunk: Chunk) -> io::Result<()> {
+    /// Adds a sorted chunk, in parts if it is large; an empty one is dropped. Returns the I/O error of the spill file.
+    pub(crate) fn push(&mut self, chunk: Chunk) -> io::Result<()> {
+        if chunk.memory_bytes() <= CHUNK_BYTES_MAX {
+            return self.push_part(chunk);
+        }
+        let max_lateness_ns = chunk.max_lateness_ns;
+        let mut part = Chunk { max_lateness_ns, ..Chunk::default() };
+        for event in &chunk.events {
+            let detail = match event.detail {
+                0 => 0,
+                detail => part.details.push_blob(chunk.details.blob(detail)),
+            };
+            part.events.push(Event { detail, ..*event });
+            if part.memory_bytes() >= PART_BYTES {
+                self.push_part(std::mem::replace(&mut part, Chunk { max_lateness_ns, ..Chunk::default() }))?;
+            }
+        }
+        self.push_part(part)
+    }
+
+    /// Adds a chunk of limited size.
+    fn push_part(&mut self, mut chunk: Chunk) -> io::Result<()> {
         let Some((first, last)) = chunk.events.first().copied().zip(chunk.events.last().copied()) else {
             return Ok(());
         };
@@ -124,7 +150,30 @@ impl ChunkSource for ChunkCache {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{Event, EventFlags, EventKind, NameIdx, TrackIdx};
+    use crate::model::{EventFlags, EventKind, NameIdx, TrackIdx};
+
+    #[test]
+    fn a_chunk_beyond_what_the_spill_file_takes_is_stored_in_parts() {
+        for limit_bytes in [1, 1 << 30] {
+            let spill = SpillFile::create(&std::env::temp_dir()).unwrap();
+            let mut cache = ChunkCache::new(Budget::new(limit_bytes), Arc::new(spill));
+            let mut chunk = Chunk { max_lateness_ns: 7, ..Chunk::default() };
+            for ts_ns in 0..2_500_000 {
+                let blob = [ts_ns as u8; 3];
+                let detail = if ts_ns % 5 == 0 { chunk.details.push_blob(&blob) } else { 0 };
+                chunk.events.push(Event { detail, ..Event::at(ts_ns / 9, TrackIdx(0), NameIdx::EMPTY) });
+            }
+            cache.push(chunk.clone()).unwrap();
+            let parts: Vec<Chunk> = (0..cache.count()).map(|part| cache.load(part).unwrap()).collect();
+            assert!(parts.len() > 10 && parts.iter().all(|part| part.memory_bytes() <= CHUNK_BYTES_MAX));
+            assert!(parts.iter().all(|part| part.max_lateness_ns == 7));
+            let rows = |chunk: &Chunk| -> Vec<(i64, Vec<u8>)> {
+                let row = |event: &Event| (event.ts_ns, chunk.details.blob(event.detail).to_vec());
+                chunk.events.iter().map(row).collect()
+            };
+            assert_eq!(parts.iter().flat_map(rows).collect::<Vec<_>>(), rows(&chunk));
+        }
+    }
 
     #[test]
     fn chunks_are_moved_from_the_one_that_is_said_on_wherever_they_are_kept() {

@@ -77,8 +77,24 @@ pub(crate) struct DrawnChart {
     new: Vec<StackIdx>,
     /// The time up to which the open frames are known to run.
     open_to_ns: i64,
-    /// Whether a stack had more frames than are drawn.
-    too_deep: bool,
+    cut: CutStacks,
+}
+
+/// The stacks with more frames than are drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub(crate) struct CutStacks {
+    pub(crate) count: u64,
+    /// The time of the first one.
+    pub(crate) first_ns: i64,
+}
+
+impl CutStacks {
+    fn add(&mut self, ts_ns: i64) {
+        if self.count == 0 {
+            self.first_ns = ts_ns;
+        }
+        self.count += 1;
+    }
 }
 
 impl FlameChart {
@@ -119,10 +135,10 @@ impl FlameChart {
         }
     }
 
-    /// Ends the open frames. Returns whether frames were too deep to be drawn.
-    pub(crate) fn finish(self, stacks: &Stacks, spans: &mut Vec<FlameSpan>) -> bool {
+    /// Ends the open frames. Returns the stacks that were too deep to be drawn.
+    pub(crate) fn finish(self, stacks: &Stacks, spans: &mut Vec<FlameSpan>) -> CutStacks {
         let mut drawn = match self {
-            Self::Empty => return false,
+            Self::Empty => return CutStacks::default(),
             Self::One(ts_ns, stack) => DrawnChart::from_samples(&[(ts_ns, stack)], stacks, spans),
             Self::Few(samples) => DrawnChart::from_samples(&samples, stacks, spans),
             Self::Drawn(drawn) => *drawn,
@@ -131,7 +147,7 @@ impl FlameChart {
             drawn.draw_until(ts_ns, ts_ns.saturating_add_unsigned(drawn.usual_ns()), stack, stacks, spans);
         }
         drawn.close(0, stacks, spans);
-        drawn.too_deep
+        drawn.cut
     }
 
     /// Returns the memory beside the chart itself.
@@ -225,7 +241,9 @@ impl DrawnChart {
                 self.open.truncate(same);
                 self.open.iter_mut().for_each(|(_, start_ns)| *start_ns = ts_ns);
             }
-            self.too_deep |= same + new.len() > DEPTH_MAX;
+            if same + new.len() > DEPTH_MAX {
+                self.cut.add(ts_ns);
+            }
             self.open.extend(new.drain(..).rev().take(DEPTH_MAX - same).map(|frame| (frame, ts_ns)));
             if new.capacity() <= DEPTH_MAX {
                 self.new = new;

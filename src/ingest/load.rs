@@ -1,7 +1,7 @@
 //! Options, results and errors of a load.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::base::budget::Memory;
@@ -34,7 +34,7 @@ pub struct LoadOptions {
     /// Maximum total size of cached stores, in bytes. The least recently used are removed first; that of this load is
     /// not.
     pub cache_bytes_max: u64,
-    /// Which stores get ledgers.
+    /// Which stores get ledgers, which speed up later queries.
     pub ledgers: Ledgers,
     /// The disk that the store is written to.
     pub disk: Arc<dyn Disk>,
@@ -98,7 +98,7 @@ pub enum LoadError {
     #[error(transparent)]
     Read(#[from] ReadError),
     /// The store cannot be written.
-    #[error("{}: cannot write the sorted store: {source}{}", folder.display(), room_hint(source))]
+    #[error("{}: cannot write the sorted store: {source}{}", folder.display(), room_hint(folder, source))]
     Write { folder: PathBuf, source: io::Error },
     /// Input from a pipe cannot be stored.
     #[error("{}: cannot store input from a pipe: {source}", folder.display())]
@@ -117,8 +117,12 @@ pub enum LoadError {
 }
 
 /// Returns what helps if the disk is full.
-fn room_hint(source: &io::Error) -> &'static str {
+fn room_hint(folder: &Path, source: &io::Error) -> &'static str {
     match source.kind() {
+        // A store that is not cached is among the temporary files.
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded if folder == std::env::temp_dir() => {
+            "; free some space there, or choose another folder with the variable TMPDIR"
+        }
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
             "; free some space there, or choose another folder with --cache DIR"
         }
@@ -135,5 +139,17 @@ impl LoadError {
         // There are few: a spooled file is read once, and an archive may cause errors in many files.
         let elsewhere = files.filter(|(read, named)| read != named);
         Self::Read(elsewhere.fold(error, |error, (read, named)| error.renamed(read, named)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_disk_is_reported_with_the_setting_that_moves_the_store() {
+        let hint = |folder: &Path| room_hint(folder, &io::ErrorKind::StorageFull.into());
+        assert!(hint(&std::env::temp_dir()).contains("TMPDIR"));
+        assert!(hint(Path::new("/somewhere/cache")).contains("--cache"));
     }
 }

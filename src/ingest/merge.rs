@@ -21,7 +21,7 @@ use crate::model::{Chunk, EventFlags, Loss, Losses, SourcePos};
 /// The limits and resources of a merge.
 #[derive(Debug)]
 pub struct MergeContext<'a> {
-    /// Cancels the merge.
+    /// Stops the merge when it is set.
     pub cancel: &'a Cancel,
     /// Limits the memory of the open chunks.
     pub budget: &'a Budget,
@@ -52,7 +52,7 @@ pub enum MergeError<E> {
     /// The receiver of the events failed.
     #[error("{0}")]
     Sink(E),
-    /// The spill file failed.
+    /// The spill file cannot be written, or not be read back.
     #[error("cannot use the temporary file for sorting: {0}")]
     Spill(#[source] io::Error),
     /// The trace has more chunks than 32 bits can count; the chunk number breaks ties in time.
@@ -65,7 +65,7 @@ pub enum MergeError<E> {
     Cancelled(#[from] Cancelled),
     /// A chunk contains events earlier than its header's minimum, and earlier than events already emitted. The merge
     /// must be restarted with the heads returned by [`true_heads`].
-    #[error("chunk {chunk} holds events earlier than its header says")]
+    #[error("chunk {chunk} contains events earlier than its header says")]
     HeaderLied { chunk: usize },
 }
 

@@ -30,7 +30,8 @@ use super::spill::SpillFile;
 use super::tie_sort::{TieSpill, Tied};
 use crate::model::args::Detail;
 use crate::model::{
-    Event, EventFlags, EventKind, Loss, Losses, Names, Registry, SourcePos, Stacks, TrackIdx, TrackKey, TrackKind,
+    Event, EventFlags, EventKind, Loss, Losses, Names, Payload, Registry, SourcePos, Stacks, TrackIdx, TrackKey,
+    TrackKind,
 };
 use crate::store::{DetailRef, LaneIdx, LaneKind, Meta, Row, Store, Summary};
 
@@ -154,7 +155,7 @@ impl<'a> Nester<'a> {
         self.writer.preview(Meta { names, stacks, tracks, losses: self.losses.clone(), summary })
     }
 
-    /// Closes all open spans.
+    /// Closes all open spans, and returns the losses and the summary.
     ///
     /// # Errors
     /// Returns any I/O error of a write of the store.
@@ -179,9 +180,15 @@ impl<'a> Nester<'a> {
         Ok(Nested { losses: self.losses, summary: self.summary })
     }
 
-    /// Ends an open state at the last scheduling event of its file, as open runs on CPUs do.
+    /// Ends an open state of a thread at the last scheduling event of its file, as open runs on CPUs do, and another
+    /// one at the end of the trace.
     fn finish_state(&mut self, track: TrackIdx, state: &Entered) -> io::Result<()> {
-        let last_ns = self.scheduling_ends.last_ns(self.registry, track).max(state.since_ns);
+        let last_ns = if self.is_of_scheduler(track) {
+            self.scheduling_ends.last_ns(self.registry, track)
+        } else {
+            self.summary.end_ns
+        };
+        let last_ns = last_ns.max(state.since_ns);
         // A state that begins at the last moment has not ended, so it gets a row even without length.
         let lane = self.push_state_row(track, state, last_ns)?;
         self.writer.mark_unfinished(lane);
@@ -224,7 +231,11 @@ impl<'a> Nester<'a> {
             EventKind::Begin => {
                 let is_placed = self.begin(event.track, event, blob, false)?;
                 let end_ns = event.end_ns();
-                match (is_placed, event.value > 0) {
+                if event.flags.has(EventFlags::UNFINISHED) {
+                    self.track(event.track).saw(end_ns);
+                }
+                let has_end = matches!(event.payload(), Payload::Begin { dur_ns: Some(_) });
+                match (is_placed, has_end) {
                     (true, true) if !self.track(event.track).ends().add(end_ns) => {
                         self.lose(Loss::DeepNesting, event.track, end_ns);
                     }
@@ -291,6 +302,11 @@ impl<'a> Nester<'a> {
 
     fn lose(&mut self, loss: Loss, track: TrackIdx, ts_ns: i64) {
         self.losses.add_in(self.registry.file_of(track), loss, SourcePos::Time(ts_ns));
+    }
+
+    /// Counts a loss `count` times, the first one at `first_ns`.
+    fn lose_many(&mut self, loss: Loss, track: TrackIdx, first_ns: i64, count: u64) {
+        self.losses.add_many_in(self.registry.file_of(track), loss, SourcePos::Time(first_ns), count);
     }
 
     fn detail(&mut self, blob: &[u8]) -> io::Result<u64> {

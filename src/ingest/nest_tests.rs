@@ -221,10 +221,11 @@ proptest! {
         for (step, is_begin, track, name, is_named) in raw {
             ts_ns += step;
             let stack = stacks.entry(track).or_default();
+            // An end that closes nothing is an event of its track, too.
+            last.insert(track, ts_ns);
             if is_begin {
                 events.push(event(EventKind::Begin, ts_ns, 0, track, name));
                 stack.push((ts_ns, name));
-                last.insert(track, ts_ns);
                 continue;
             }
             let name = if is_named { name } else { 0 };
@@ -233,12 +234,12 @@ proptest! {
                 unmatched_ends += 1;
                 continue;
             };
-            last.insert(track, ts_ns);
-            let mut closed = top;
-            if name != 0 && stack[top].1 != name {
-                mismatched += 1;
-                closed = (0..=top).rev().find(|&k| stack[k].1 == name).unwrap_or(top);
-            }
+            let is_named = |&k: &usize| name == 0 || stack[k].1 == name;
+            let Some(closed) = (0..=top).rev().find(is_named) else {
+                unmatched_ends += 1;
+                continue;
+            };
+            mismatched += u64::from(closed < top);
             truncated += top - closed;
             for depth in (closed..=top).rev() {
                 let (start, name) = stack.remove(depth);
@@ -265,6 +266,25 @@ proptest! {
 fn a_parent_that_is_written_after_its_child_still_nests_right() {
     let (seen, _) = spans_of(vec![complete(10, 5, 1), complete(10, 20, 2)]);
     assert_eq!(seen, [(0, 0, 10, 20, 2, false), (0, 1, 10, 5, 1, false)]);
+}
+
+#[test]
+fn an_end_whose_name_is_not_open_leaves_the_open_spans_alone() {
+    let (seen, nested) = spans_of(vec![begin(0, 1), begin(10, 2), end(20, 3), end(500, 2), end(1000, 1)]);
+    assert_eq!(seen, [(0, 0, 0, 1000, 1, false), (0, 1, 10, 490, 2, false)]);
+    assert_eq!((nested.losses.count(Loss::UnmatchedEnd), nested.losses.total()), (1, 1));
+}
+
+#[test]
+fn a_span_without_an_end_lasts_until_the_last_event_of_its_track_of_any_kind() {
+    for last in [end(80, 3), event(EventKind::FlowStart, 80, 5, 0, 3), event(EventKind::Instant, 80, 0, 0, 3)] {
+        let (seen, _) = spans_of(vec![begin(0, 1), complete(10, 5, 2), last]);
+        assert_eq!(seen, [(0, 0, 0, 80, 1, true), (0, 1, 10, 5, 2, false)], "{:?}", last.kind);
+    }
+    let known = Event { value: 80, flags: EventFlags::UNFINISHED, ..begin(0, 1) };
+    let (seen, nested) = spans_of(vec![known, complete(10, 5, 2)]);
+    assert_eq!(seen, [(0, 0, 0, 80, 1, true), (0, 1, 10, 5, 2, false)]);
+    assert_eq!(nested.losses.count(Loss::UnmatchedBegin), 1);
 }
 
 #[test]

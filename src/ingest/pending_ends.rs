@@ -16,7 +16,7 @@ pub(crate) struct PendingEnds {
 /// Ends after the next one.
 #[derive(Debug, Default)]
 struct LaterEnds {
-    /// In descending order.
+    /// In descending order, so that the next end is the last.
     later_ns: Vec<i64>,
     /// Ends whose position in `later_ns` is far from its end.
     far: BinaryHeap<Reverse<i64>>,

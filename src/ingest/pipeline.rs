@@ -136,7 +136,7 @@ struct MergeInput {
     stacks: Arc<Stacks>,
     registry: Registry,
     losses: Losses,
-    /// Messages for the user.
+    /// Sentences for the user, from the reader.
     notes: Vec<String>,
     store: Option<Box<dyn StoreParts>>,
 }
@@ -264,6 +264,9 @@ fn read(
             reader.read(&mut assembler, context)?;
             let Assembler { names, stacks, registry, mut losses, chunks, notes, .. } = assembler;
             count_over_limit(names.over_limit() + stacks.over_limit() + registry.over_limit(), &mut losses);
+            if registry.cut_labels() > 0 {
+                losses.add_many(Loss::LongText, SourcePos::Offset(0), registry.cut_labels());
+            }
             let (names, stacks) = (Arc::new(names), Arc::new(stacks));
             MergeInput { source: Box::new(chunks), names, stacks, registry, losses, notes, store: None }
         }

@@ -16,7 +16,7 @@ use crate::model::Chunk;
 pub(crate) struct Prefetch<'a> {
     source: &'a dyn ChunkSource,
     requests: Sender<(usize, Sender<Loaded>)>,
-    waiting: VecDeque<Waiting>,
+    waiting: VecDeque<RequestedChunk>,
     /// The sum of the bytes of the waiting chunks.
     waiting_bytes: u64,
     /// Chunks that are not yet requested.
@@ -36,7 +36,7 @@ pub(crate) struct AheadLimits {
 }
 
 /// A chunk that was requested.
-struct Waiting {
+struct RequestedChunk {
     reply: Receiver<Loaded>,
     bytes: u64,
 }
@@ -75,7 +75,7 @@ impl<'a> Prefetch<'a> {
 
     /// Waits for the next chunk in merge order and returns it. `None` after the last one.
     pub(crate) fn take_next(&mut self) -> Option<Loaded> {
-        let Waiting { reply, bytes } = self.waiting.pop_front()?;
+        let RequestedChunk { reply, bytes } = self.waiting.pop_front()?;
         if let Some(Ok((chunk, reply))) = self.own_requests.as_ref().map(Receiver::try_recv) {
             reply.send(load_sorted(self.source, chunk)).ok(); // received below
         }
@@ -97,7 +97,7 @@ impl<'a> Prefetch<'a> {
             self.order.next();
             let (reply, receiver) = bounded(1);
             self.requests.send((chunk as usize, reply)).ok(); // without loaders, `take_next` returns an error
-            self.waiting.push_back(Waiting { reply: receiver, bytes });
+            self.waiting.push_back(RequestedChunk { reply: receiver, bytes });
             self.waiting_bytes = self.waiting_bytes.saturating_add(bytes);
         }
     }

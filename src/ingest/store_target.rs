@@ -23,10 +23,10 @@ pub(crate) struct StoreTarget {
     cache: Option<Cache>,
     cache_bytes_max: u64,
     ledgers: Ledgers,
-    /// Folder of unnamed files.
+    /// Folder of unnamed files: that of the cache, or the system's for temporary files.
     folder: PathBuf,
     disk: Arc<dyn Disk>,
-    /// Messages for the user.
+    /// Sentences for the user, such as that the store cannot be cached.
     pub(crate) notes: Vec<String>,
 }
 

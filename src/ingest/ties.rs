@@ -40,7 +40,7 @@ fn ends_of_earlier_spans_first<T>(
 /// of them is an end.
 #[derive(Debug, Default)]
 pub(super) struct EndsFirst {
-    /// Open begins, by name.
+    /// Names of the begins that have no end yet.
     open: TextStack,
     has_begun: bool,
 }

@@ -120,7 +120,7 @@ fn an_endless_recursion_is_drawn_down_to_the_limit_and_told() {
     let deep = stacks.intern_path((0..100_000).map(|_| NameIdx(1)));
     chart.sample(0, deep, &stacks, &mut spans);
     chart.sample(10, deep, &stacks, &mut spans);
-    assert!(chart.finish(&stacks, &mut spans));
+    assert_eq!(chart.finish(&stacks, &mut spans), CutStacks { count: 1, first_ns: 0 });
     assert_eq!(spans.len(), DEPTH_MAX);
     assert!(spans.iter().all(|span| (span.start_ns, span.end_ns) == (0, 20)));
 }
@@ -136,7 +136,7 @@ fn stacks_that_part_above_the_limit_and_below_it_are_drawn_down_to_it() {
         let stack = stacks.intern_path(path.iter().copied().map(NameIdx));
         chart.sample(ts_ns, stack, &stacks, &mut spans);
     }
-    assert!(chart.finish(&stacks, &mut spans));
+    assert_eq!(chart.finish(&stacks, &mut spans), CutStacks { count: 4, first_ns: 0 });
     let mut seen: Vec<Seen> = spans.iter().map(|span| (span.depth, span.start_ns, span.end_ns, span.name.0)).collect();
     seen.sort_unstable();
     let mut expected = vec![(0, 0, 50, 1), (1, 0, 20, 2), (1, 20, 50, 4)];
@@ -159,7 +159,7 @@ fn a_sample_far_below_the_limit_takes_only_the_frames_that_change() {
         let late_ns = i64::from(ts_ns / 1000) * 500;
         chart.sample(late_ns + i64::from(ts_ns) * 10, deepest, &stacks, &mut spans);
     }
-    assert!(chart.finish(&stacks, &mut spans));
+    assert_eq!(chart.finish(&stacks, &mut spans).count, u64::from(COUNT) - DEPTH_MAX as u64);
     let outermost = spans.iter().filter(|span| span.depth == 0).count();
     assert_eq!(outermost, 200, "one for each time without a gap");
     assert_eq!(spans.iter().filter(|span| usize::from(span.depth) == DEPTH_MAX - 1).count(), 199);

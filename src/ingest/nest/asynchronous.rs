@@ -38,7 +38,7 @@ impl Nester<'_> {
 
     /// Maps an event of an async id to the track of its tree.
     pub(super) fn asynchronous(&mut self, event: &Event, blob: &[u8]) -> io::Result<()> {
-        let id = TreeId::Id(event.value);
+        let id = self.tree_of(event);
         let open_track = self.asyncs.track_of(id);
         let Some(track) = open_track.or_else(|| self.asyncs.open(id, event, self.names, self.registry)) else {
             self.lose(Loss::OverLimit, event.track, event.ts_ns);
@@ -82,6 +82,31 @@ impl Nester<'_> {
             self.asyncs.close(id);
         }
         Ok(())
+    }
+
+    /// Returns the tree of an event of an async id. Each process has its own, so that a span is in the process that
+    /// began it. An end that its process has not begun ends the span of another one.
+    fn tree_of(&mut self, event: &Event) -> TreeId {
+        let process = self.registry.tables().tracks[event.track.index()].process;
+        let own = TreeId::Id { id: event.value, process };
+        if event.kind == EventKind::AsyncBegin {
+            return own;
+        }
+        let others = self.asyncs.trees_of_others(event.value, process);
+        let Some(&last) = others.last() else { return own };
+        let own_or_last = if self.asyncs.track_of(own).is_some() { own } else { last };
+        if event.kind != EventKind::AsyncEnd || self.ends_span_of(own, event) {
+            return own_or_last;
+        }
+        others.into_iter().rev().find(|&tree| self.ends_span_of(tree, event)).unwrap_or(own_or_last)
+    }
+
+    /// Returns whether a span that an end closes is open in a tree.
+    fn ends_span_of(&mut self, tree: TreeId, event: &Event) -> bool {
+        let Some(track) = self.asyncs.track_of(tree) else { return false };
+        let (names, text) = (self.names, self.names.text_index(event.name));
+        event.flags.has(EventFlags::UNNAMED)
+            || self.track(track).open.innermost_named(text, |begin| names.text_index(begin.name)).is_some()
     }
 
     fn begin_async(&mut self, track: TrackIdx, event: &Event, blob: &[u8]) -> io::Result<()> {

@@ -8,9 +8,10 @@ use rustc_hash::FxHashMap;
 use super::Nester;
 use super::spilled_samples::{SampleSpill, Spilled, SpilledSample};
 use super::tracks::{LaneSlot, SpanLanes, set_lane};
-use crate::ingest::flame::{FlameChart, FlameSpan};
+use crate::ingest::flame::{CutStacks, FlameChart, FlameSpan};
 use crate::ingest::spill::SpillFile;
 use crate::model::args::Detail;
+use crate::model::key_texts::abbreviated;
 use crate::model::sample_measure::sample_event;
 use crate::model::{Event, Loss, SampleMeasure, StackIdx, Stacks, TrackIdx, TrackKey, TrackKind};
 use crate::store::{LaneKind, Row};
@@ -33,7 +34,7 @@ pub(super) struct SampleCharts<'a> {
     held_bytes: usize,
     /// The memory limit above which growing charts are spilled, and the destination of their further samples.
     spill: Option<(usize, SampleSpill<'a>)>,
-    /// Scratch space.
+    /// Spans that a sample has ended; reused to save allocations.
     spans: Vec<FlameSpan>,
 }
 
@@ -63,7 +64,7 @@ struct EventChart {
     event: EventIdx,
     /// The track of the chart.
     track: TrackIdx,
-    /// The thread's next chart.
+    /// The next chart of the thread; [`ChartSlot::NONE`] for the last.
     next: ChartSlot,
     /// Whether its samples are in the spill file.
     is_spilled: bool,
@@ -167,7 +168,7 @@ impl Nester<'_> {
         let name = self.stacks.get(stack).name;
         let existing_lane = self.charts.track(event.track).lane.get();
         let lane = existing_lane.map_or_else(|| self.writer.add_lane(event.track, LaneKind::Samples, 0), Ok)?;
-        let slot = self.chart_of(event.track, &sample_event(Detail::decode(blob).args_json));
+        let slot = self.chart_of(event.track, &abbreviated(&sample_event(Detail::decode(blob).args_json)));
         let is_untimed = self.is_untimed(event.track);
         self.charts.track(event.track).lane.set(lane);
         self.summary.samples += 1;
@@ -254,11 +255,8 @@ impl Nester<'_> {
                     }
                 }
             }
-            let too_deep = chart.chart.finish(self.stacks, &mut self.charts.spans);
-            if too_deep && let Some(last) = self.charts.spans.last() {
-                let end_ns = last.end_ns;
-                self.lose(Loss::DeepNesting, track, end_ns);
-            }
+            let CutStacks { count, first_ns } = chart.chart.finish(self.stacks, &mut self.charts.spans);
+            self.lose_many(Loss::DeepNesting, track, first_ns, count);
             self.push_flames(track, &mut lanes)?;
         }
         Ok(())

@@ -19,7 +19,7 @@ pub(super) struct OpenBlobs<'a> {
     /// Positions in `blobs` that are free.
     free: Vec<u32>,
     held_bytes: u64,
-    /// Scratch space.
+    /// A blob after its length, as it is spilled; reused to save allocations.
     spilled: Vec<u8>,
 }
 
@@ -61,7 +61,7 @@ impl<'a> OpenBlobs<'a> {
         Ok(OpenBlob(2 * u64::from(position) + 1))
     }
 
-    /// Returns the arguments of a span that ends, or the I/O error of the spill file.
+    /// Removes and returns the arguments of a span that ends. Returns the I/O error of the spill file.
     #[inline]
     pub(super) fn remove(&mut self, OpenBlob(word): OpenBlob) -> io::Result<Blob> {
         match word {

@@ -4,7 +4,7 @@ use std::io;
 
 use super::Nester;
 use super::tracks::Entered;
-use crate::model::{Event, EventFlags, NameIdx, TrackIdx};
+use crate::model::{Event, EventFlags, NameIdx, TrackIdx, TrackKind};
 use crate::store::{LaneIdx, LaneKind, Row, flow};
 
 impl Nester<'_> {
@@ -37,6 +37,7 @@ impl Nester<'_> {
     pub(super) fn flow(&mut self, event: &Event) -> io::Result<()> {
         let state = self.track(event.track);
         state.open.close_ended(event.ts_ns);
+        state.saw(event.ts_ns);
         let around = state.open.count().checked_sub(1).map(|depth| depth as u16);
         let point = flow::FlowPoint::from_event(event, around);
         let existing_lane = state.flows.get();
@@ -48,9 +49,11 @@ impl Nester<'_> {
         self.writer.push(lane, row)
     }
 
-    /// Ends the previous state of a thread and enters the next one. A state without length gets no row.
+    /// Ends the previous state of a track and enters the next one. A state without length gets no row.
     pub(super) fn state(&mut self, event: &Event, blob: &[u8]) -> io::Result<()> {
-        self.scheduling_ends.add(self.registry, event.track, event.ts_ns);
+        if self.is_of_scheduler(event.track) {
+            self.scheduling_ends.add(self.registry, event.track, event.ts_ns);
+        }
         let before = self.tracks.state(event.track).entered;
         if event.flags.has(EventFlags::FROM_REST) && before.is_some_and(|before| before.is_awake) {
             return Ok(());
@@ -64,6 +67,11 @@ impl Nester<'_> {
         self.saw(event.ts_ns);
         self.tracks.state(event.track).entered = (event.name != NameIdx::EMPTY).then_some(entered);
         Ok(())
+    }
+
+    /// Returns whether the states of a track are those of a thread, and not of a program.
+    pub(super) fn is_of_scheduler(&self, track: TrackIdx) -> bool {
+        self.registry.tables().tracks.get(track.index()).is_some_and(|track| track.key.kind == TrackKind::State)
     }
 
     pub(super) fn push_state(&mut self, track: TrackIdx, state: &Entered, end_ns: i64) -> io::Result<Option<LaneIdx>> {

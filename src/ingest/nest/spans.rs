@@ -110,8 +110,10 @@ impl Nester<'_> {
         self.ended(track, lane, (begin.start_ns, begin.name), end_ns, detail).map(drop)
     }
 
-    /// Closes the innermost open begin; with a name, the innermost of that name.
+    /// Closes the innermost open begin; with a name, the innermost of that name. An end whose name is not open belongs
+    /// to a span that began before the recording, so it closes nothing.
     pub(super) fn end(&mut self, track: TrackIdx, event: &Event, blob: &[u8]) -> io::Result<()> {
+        self.track(track).saw(event.ts_ns);
         if event.flags.has(EventFlags::UNNAMED) {
             return self.end_innermost(track, event.ts_ns, blob);
         }
@@ -120,16 +122,15 @@ impl Nester<'_> {
         if open.take_unplaced() {
             return Ok(());
         }
-        let Some((innermost, begin)) = open.innermost() else {
+        if open.innermost().is_some_and(|(_, begin)| names.text_index(begin.name) == text) {
+            return self.end_innermost(track, event.ts_ns, blob);
+        }
+        let Some(named) = open.innermost_named(text, |begin| names.text_index(begin.name)) else {
             self.lose(Loss::UnmatchedEnd, event.track, event.ts_ns);
             return Ok(());
         };
-        if names.text_index(begin.name) == text {
-            return self.end_innermost(track, event.ts_ns, blob);
-        }
-        let named = open.innermost_named(text, |begin| names.text_index(begin.name));
         self.lose(Loss::MismatchedEnd, event.track, event.ts_ns);
-        self.close(track, named.unwrap_or(innermost), event.ts_ns, &Detail::decode(blob))
+        self.close(track, named, event.ts_ns, &Detail::decode(blob))
     }
 
     /// Closes the open begin in `outer_lane`, and those inside it, at `ts_ns`.

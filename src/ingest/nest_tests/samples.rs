@@ -129,6 +129,15 @@ proptest! {
     }
 }
 
+#[test]
+fn the_last_state_of_a_program_lasts_to_the_end_of_the_trace() {
+    let state = |ts_ns, name| event(EventKind::State, ts_ns, 0, 0, name);
+    let events = vec![state(0, 1), state(10, 2), event(EventKind::Instant, 50, 0, 1, 3)];
+    let result = nest_on(events, &Details::default(), (TrackKind::Async, TrackKey::SLOT_ALONE), Stacks::default());
+    assert_eq!(result.spans(), [(0, 0, 0, 10, 1, false), (0, 0, 10, 40, 2, true)]);
+    assert!(result.nested.losses.is_empty());
+}
+
 /// The rows of spans and of samples, and what was counted.
 fn picture(result: &Result) -> impl PartialEq + std::fmt::Debug + use<> {
     let samples = result.rows(LaneKind::Samples).into_iter();

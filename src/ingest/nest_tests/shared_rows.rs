@@ -69,3 +69,35 @@ fn trees_named_by_their_track_and_by_their_event_share_no_row_at_once() {
     let tracks: std::collections::BTreeSet<_> = spans.iter().map(|span| span.0).collect();
     assert_eq!(tracks.len(), 4);
 }
+
+#[test]
+fn an_asynchronous_span_is_in_the_process_that_began_it() {
+    let mut registry = Registry::default();
+    for pid in [1, 7] {
+        registry.track(&TrackKey { slot: 0, ..TrackKey::new(TrackKind::Async, Id::Number(pid), Id::None) });
+    }
+    let at = |kind, ts_ns, track, name| event(kind, ts_ns, 2, track, name);
+    let b = |ts_ns, track, name| at(EventKind::AsyncBegin, ts_ns, track, name);
+    let e = |ts_ns, track, name| at(EventKind::AsyncEnd, ts_ns, track, name);
+    let nested = vec![b(0, 0, 1), b(10, 1, 2), e(20, 1, 2), e(30, 0, 1)];
+    // Each process has a span of the name; then one ends the span of the other.
+    let same_name = vec![b(40, 0, 3), b(50, 1, 3), e(60, 0, 3), e(70, 1, 3), b(80, 0, 4), e(90, 1, 4)];
+    let result =
+        nest_in(registry, [nested, same_name].concat(), &Details::default(), (TrackKind::Async, 0), Stacks::default());
+    let pid = |track: u32| result.store.meta().tracks.tracks[track as usize].key.pid.number();
+    let mut seen: Vec<_> = result
+        .spans()
+        .into_iter()
+        .map(|(track, depth, start, dur, name, _)| (start, dur, name, pid(track), depth))
+        .collect();
+    seen.sort_unstable();
+    let expected = [
+        (0, 30, 1, Some(1), 0),
+        (10, 10, 2, Some(7), 0),
+        (40, 20, 3, Some(1), 0),
+        (50, 20, 3, Some(7), 0),
+        (80, 10, 4, Some(1), 0),
+    ];
+    assert_eq!(seen, expected);
+    assert!(result.nested.losses.is_empty());
+}
