@@ -76,7 +76,7 @@ pub struct Cache {
 pub(crate) struct CacheEntry {
     pub(crate) path: PathBuf,
     pub(crate) bytes: u64,
-    /// Last use.
+    /// Modification time, which every open sets; 1970 if it is in the future.
     pub(crate) used: SystemTime,
 }
 
@@ -85,16 +85,17 @@ pub(crate) struct CacheEntry {
 pub(crate) struct Building(Temporary);
 
 impl Cache {
-    /// Returns `longspan` in the user's cache folder.
+    /// Returns `longspan` in the user's cache folder. A relative `HOME` counts as unset: a cache does not belong in the
+    /// current folder.
     #[must_use]
     pub(crate) fn default_folder() -> Option<PathBuf> {
-        dirs::cache_dir().map(|folder| folder.join("longspan"))
+        dirs::cache_dir().filter(|folder| folder.is_absolute()).map(|folder| folder.join("longspan"))
     }
 
     /// Opens `folder` as a cache, and creates it if it is missing.
     ///
     /// # Errors
-    /// Returns an error if the folder cannot be created, is a link or no folder, or belongs to another user.
+    /// Returns an error if the folder cannot be created, is a link or not a folder, or belongs to another user.
     pub fn open(folder: &Path) -> io::Result<Self> {
         if let Some(parent) = folder.parent() {
             fs::create_dir_all(parent)?;
@@ -104,7 +105,7 @@ impl Cache {
         Ok(Self { folder: folder.into(), disk: Arc::new(SystemDisk) })
     }
 
-    /// Replaces the disk.
+    /// Sets the disk that stores are written to; [`SystemDisk`] by default.
     #[must_use]
     pub(crate) fn on(self, disk: Arc<dyn Disk>) -> Self {
         Self { disk, ..self }

@@ -79,7 +79,7 @@ impl Store {
     }
 }
 
-/// Iterator returned by [`Store::carried_parts`].
+/// Iterator over the encoded parts of a store, returned by [`Store::carried_parts`].
 #[derive(Debug)]
 pub struct CarriedParts<'a> {
     store: &'a Store,
@@ -169,7 +169,7 @@ fn push_padded(body: &mut Vec<u8>, bytes: &[u8]) {
     body.resize(body.len().next_multiple_of(8), 0);
 }
 
-/// A parsed part.
+/// A part split into its sections, which are still in the bytes of the trace.
 struct StorePart<'a> {
     header: PartHeader,
     entries: &'a [PartEntry],
@@ -279,9 +279,9 @@ impl CarriedStore {
         }
         // The extents of each lane; and for each piece its lane and its index in that list.
         let mut of_lane: FxHashMap<LaneIdx, Vec<&[u8]>> = FxHashMap::default();
-        let mut places = Vec::with_capacity(pieces.len());
+        let mut piece_lanes = Vec::with_capacity(pieces.len());
         for &(entry, bytes) in &pieces {
-            places.push(match self.lane_of(entry) {
+            piece_lanes.push(match self.lane_of(entry) {
                 Ok(Some(lane)) => {
                     let extents = of_lane.entry(lane).or_default();
                     extents.push(bytes);
@@ -306,8 +306,8 @@ impl CarriedStore {
         }
         let packed: FxHashMap<LaneIdx, RepackedLanes> =
             packing.into_iter().map(|(lane, packing)| (lane, packing.packed)).collect();
-        for (&(entry, bytes), place) in pieces.iter().zip(&places) {
-            match place {
+        for (&(entry, bytes), lane) in pieces.iter().zip(&piece_lanes) {
+            match lane {
                 None if bytes.is_empty() => self.writer.details.skip(entry.raw_bytes),
                 None if details::unpacked_bytes(bytes) != Some(u64::from(entry.raw_bytes)) => return Ok(Err(NoStore)),
                 None => self.writer.details.push_block(bytes, entry.raw_bytes, &mut self.writer.file)?,
@@ -319,7 +319,7 @@ impl CarriedStore {
                 }
             }
         }
-        for &(lane, _) in places.iter().flatten() {
+        for &(lane, _) in piece_lanes.iter().flatten() {
             self.writer.begin_overview(lane)?;
         }
         self.writer.count_buckets();

@@ -32,11 +32,11 @@ const ZSTD_LEVEL: i32 = 1;
 pub(crate) struct DetailBlock {
     /// Offset of its first byte in the concatenation of all blobs.
     pub(crate) stream_start: u64,
-    /// Offset in the file.
+    /// Offset of the compressed bytes in the file of the store.
     pub(crate) offset: u64,
-    /// Compressed size.
+    /// Number of bytes in the file, compressed.
     pub(crate) packed_bytes: u32,
-    /// Uncompressed size.
+    /// Number of bytes of the blobs, uncompressed.
     pub(crate) raw_bytes: u32,
     /// xxh3-64 of the compressed bytes.
     pub(crate) checksum: u64,
@@ -147,8 +147,8 @@ impl DetailWriter {
         let position = reference.saturating_sub(1);
         let end = |block: &DetailBlock| block.stream_start + u64::from(block.raw_bytes);
         let count = self.blocks.partition_point(|block| end(block) <= position);
-        let places = self.blocks.drain(..count).map(|block| block.offset..block.offset + u64::from(block.packed_bytes));
-        places.collect()
+        let ranges = self.blocks.drain(..count).map(|block| block.offset..block.offset + u64::from(block.packed_bytes));
+        ranges.collect()
     }
 
     #[must_use]
@@ -162,9 +162,17 @@ impl DetailWriter {
 pub struct DetailReader {
     block: Option<usize>,
     raw: Vec<u8>,
+    /// Number of blocks decompressed so far.
+    unpacked: u64,
 }
 
 impl DetailReader {
+    /// Returns the number of blocks decompressed so far.
+    #[must_use]
+    pub(crate) fn unpacked(&self) -> u64 {
+        self.unpacked
+    }
+
     /// Returns the blob at `reference`, or an empty slice for 0 and for a damaged block.
     pub(crate) fn blob(
         &mut self,
@@ -195,6 +203,7 @@ impl DetailReader {
             let raw_bytes = (block.raw_bytes as usize).min(BLOCK_BYTES_MAX);
             self.raw = zstd::bulk::decompress(packed, raw_bytes).ok()?;
             self.block = Some(index);
+            self.unpacked += 1;
         }
         let at = usize::try_from(position - block.stream_start).ok()?;
         let (length, rest) = self.raw.get(at..)?.split_first_chunk::<4>()?;

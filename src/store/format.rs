@@ -26,7 +26,7 @@ pub(crate) const MAGIC: [u8; 8] = *b"LSSTORE\x01";
 
 /// Incremented whenever the meaning of any byte changes, or a reader derives something else from the same trace. Cached
 /// stores of an older version are then built again.
-pub(crate) const VERSION: u32 = 16;
+pub(crate) const VERSION: u32 = 19;
 
 /// Version of extents and details, which other files embed. Incremented only when these change.
 pub(crate) const BODY_VERSION: u32 = 7;
@@ -38,9 +38,9 @@ pub(crate) enum Section {
     Overview,
     /// Words of the [`signature`](super::signature)s of all extents, grouped by lane.
     Signatures,
-    /// [`LaneRecord`]s, grouped by track.
+    /// A [`LaneRecord`] for each lane, grouped by track.
     Lanes,
-    /// [`ExtentRecord`](super::extent::ExtentRecord)s, grouped by lane.
+    /// An [`ExtentRecord`](super::extent::ExtentRecord) for each extent, grouped by lane.
     Extents,
     /// Words of the forests above the extents, grouped by lane.
     Forests,
@@ -132,7 +132,7 @@ impl Trailer {
 #[repr(C)]
 pub(crate) struct LaneRecord {
     pub(crate) track: TrackIdx,
-    /// Nesting depth, for spans.
+    /// Nesting depth, for spans; 0 is outermost.
     pub(crate) depth: u16,
     /// Code of the [`LaneKind`](super::lane::LaneKind).
     pub(crate) kind: u8,
@@ -158,7 +158,7 @@ pub(crate) struct LaneRecord {
 
 const _: () = assert!(size_of::<LaneRecord>() == 88);
 
-/// Metadata of a store.
+/// The tables that the rows of a store refer to, its losses and its counts.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Meta {
     /// Names and categories of all rows.
@@ -224,7 +224,7 @@ pub struct Summary {
     pub late_events: u64,
     /// Largest lateness of an event.
     pub max_lateness_ns: u64,
-    /// Cost of the import.
+    /// Time and memory of the import that wrote the store.
     pub load: LoadStats,
 }
 

@@ -31,7 +31,16 @@ pub(crate) trait BlockFilter {
     fn regroup(&mut self, _block: &Block<'_>, _passing: u64, _names: &mut [u64; BLOCK_ROWS]) {}
 }
 
-/// Passes every row.
+impl<F: BlockFilter> BlockFilter for &mut F {
+    fn rows(&mut self, lane: LaneIdx, block: &Block<'_>) -> u64 {
+        (**self).rows(lane, block)
+    }
+
+    fn regroup(&mut self, block: &Block<'_>, passing: u64, names: &mut [u64; BLOCK_ROWS]) {
+        (**self).regroup(block, passing, names);
+    }
+}
+
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct EveryRow;
 

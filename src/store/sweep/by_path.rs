@@ -14,8 +14,8 @@ use crate::store::lane::LaneIdx;
 use crate::store::paths::{PathIdx, PathSumTable, PathSums};
 use crate::store::read::Store;
 
-/// A sweep over the spans of one track. Spans that fail the filter are on the paths of their children, and have no time
-/// of their own.
+/// A sweep over the spans of one track. Spans that fail the filter are on the paths of their children, and have the
+/// time of those that pass, but none of their own.
 pub(crate) struct PathSweep<'a, F> {
     filter: F,
     lanes: Vec<LaneSweep<'a>>,
@@ -35,24 +35,38 @@ struct OpenPath {
     start_ns: i64,
     end_ns: i64,
     path: PathIdx,
-    /// Path of its parent.
+    /// Path of the enclosing span; [`PathIdx::ROOT`] for none.
     above: PathIdx,
+    /// Lane of the enclosing span, which stays open for as long; [`NO_LANE`] for none.
+    above_lane: u32,
     passes: bool,
 }
 
+const NO_LANE: u32 = u32::MAX;
+
 impl OpenPath {
-    const NONE: Self =
-        Self { start_ns: i64::MAX, end_ns: i64::MIN, path: PathIdx::ROOT, above: PathIdx::ROOT, passes: false };
+    const NONE: Self = Self {
+        start_ns: i64::MAX,
+        end_ns: i64::MIN,
+        path: PathIdx::ROOT,
+        above: PathIdx::ROOT,
+        above_lane: NO_LANE,
+        passes: false,
+    };
 
     /// Returns whether it is open at `ts_ns`, which is not before its start.
     fn is_open_at(&self, ts_ns: i64) -> bool {
         self.start_ns <= ts_ns && ts_ns < self.end_ns
     }
 
-    /// Returns its time from `from_ns` to `to_ns`, as sums of its path.
-    fn time(&self, from_ns: i64, to_ns: i64) -> PathSums {
+    /// Returns its time from `from_ns` to `to_ns`.
+    fn time_ns(&self, from_ns: i64, to_ns: i64) -> u128 {
         let to_ns = self.end_ns.min(to_ns);
-        let total_ns = if to_ns > from_ns { u128::from(to_ns.abs_diff(from_ns)) } else { 0 };
+        if to_ns > from_ns { u128::from(to_ns.abs_diff(from_ns)) } else { 0 }
+    }
+
+    /// Returns a time as sums of its path.
+    fn sums(&self, total_ns: u128) -> PathSums {
         PathSumTable::within(self.path, self.above, PathSums { starts: 0, total_ns })
     }
 }
@@ -106,7 +120,7 @@ impl<'a, F: BlockFilter> PathSweep<'a, F> {
     pub(crate) fn sum_to(&mut self, to_ns: i64, sums: &mut PathSumTable) {
         let from_ns = self.at_ns;
         for open in self.open.iter().filter(|open| open.passes && open.is_open_at(from_ns)) {
-            sums.add(open.path, open.time(from_ns, to_ns));
+            self.add_time(open, 0, open.time_ns(from_ns, to_ns), sums);
         }
         while let Some((start_ns, lane)) = self.next.first() {
             if start_ns >= to_ns && to_ns < i64::MAX {
@@ -117,20 +131,34 @@ impl<'a, F: BlockFilter> PathSweep<'a, F> {
             self.next.replace_first(rows.advance(&mut self.filter).map(|after_ns| (after_ns, lane)));
             let open = self.begin(lane as usize, &span, sums);
             if open.passes {
-                sums.add(open.path, PathSums { starts: 1, ..open.time(start_ns, to_ns) });
+                self.add_time(&open, 1, open.time_ns(start_ns, to_ns), sums);
             }
             self.rows += 1;
         }
         self.at_ns = to_ns;
     }
 
+    /// Adds the time of a span that passes to its path, and to those of the enclosing spans up to one that passes too.
+    /// Others of their path may pass, so the time of a path is more than that of its passing spans.
+    #[inline]
+    fn add_time(&self, open: &OpenPath, starts: u64, time_ns: u128, sums: &mut PathSumTable) {
+        sums.add(open.path, PathSums { starts, ..open.sums(time_ns) });
+        let mut lane = open.above_lane;
+        while let Some(outer) = self.open.get(lane as usize).filter(|outer| !outer.passes) {
+            sums.add(outer.path, outer.sums(time_ns));
+            lane = outer.above_lane;
+        }
+    }
+
     /// Opens a span on its lane, below the span that contains it.
     #[inline]
     fn begin(&mut self, lane: usize, span: &SweptRow, sums: &mut PathSumTable) -> OpenPath {
         let SweptRow { start_ns, end_ns, name, passes, .. } = *span;
-        let above = self.ends.deepest(lane, end_ns).map_or(PathIdx::ROOT, |outer| self.open[outer].path);
+        let outer = self.ends.deepest(lane, end_ns);
+        let above = outer.map_or(PathIdx::ROOT, |outer| self.open[outer].path);
+        let above_lane = outer.map_or(NO_LANE, |outer| outer as u32);
         let path = sums.path(above, name, self.open[lane].path);
-        let open = OpenPath { start_ns, end_ns, path, above, passes };
+        let open = OpenPath { start_ns, end_ns, path, above, above_lane, passes };
         self.open[lane] = open;
         self.ends.set(lane, end_ns);
         open
