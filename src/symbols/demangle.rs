@@ -127,8 +127,7 @@ fn cpp(name: &str, options: DemangleOptions) -> Option<String> {
 fn written(symbol: &Symbol<&str>, options: DemangleOptions) -> Option<String> {
     let mut text = DemangledName::default();
     let written = symbol.structured_demangle(&mut text, &options.recursion_limit(NESTING_MAX));
-    // The demangler leaves a comma before an empty parameter pack.
-    text.has_name(written).then(|| text.0.replace(", >", ">"))
+    text.has_name(written).then(|| rewrite::as_usual(text.0))
 }
 
 fn parsed(name: &str) -> Option<Symbol<&str>> {
@@ -174,6 +173,17 @@ mod tests {
                  std::__relocate_a_1<char, char>(char*, char*, char*, std::allocator<char>&)",
             ),
             ("_ZN1t2opI10._anon_141EEvT_.part.0", "void t::op<._anon_141>(._anon_141).part.0"),
+            ("_Zli4_lity", "operator\"\" _lit(unsigned long long)"),
+            ("_ZN2usli3_kmEe", "us::operator\"\" _km(long double)"),
+            ("_Z5fautoILm5EElv", "long fauto<5ul>()"),
+            ("_Z5fautoILln7EElv", "long fauto<-7l>()"),
+            ("_Z5fautoILc99EElv", "long fauto<(char)99>()"),
+            (
+                "_Z4fidxIJLm0ELm1EERSt5tupleIJilEEElOT0_St16integer_sequenceImJXspT_EEE",
+                "long fidx<0ul, 1ul, std::tuple<int, long>&>\
+                 (std::tuple<int, long>&, std::integer_sequence<unsigned long, 0ul, 1ul>)",
+            ),
+            ("_Z1fIJLj1EEJEJEEvSt5tupleIJXspT_EEES0_IJXspT0_EEE", "void f<1u>(std::tuple<1u>, std::tuple<>)"),
             ("main", "main"),
             ("main.cold", "main.cold"),
             ("_Zwrong", "_Zwrong"),

@@ -36,7 +36,7 @@ const OLD_COMPRESSED: &str = ".zdebug_";
 const ZLIB: u32 = 1;
 const ZSTD: u32 = 2;
 
-/// Machine codes.
+/// Machine codes of the instruction sets that are decoded (`e_machine`).
 const X86: u16 = 3;
 const X86_64: u16 = 62;
 const ARM64: u16 = 183;
@@ -52,6 +52,8 @@ pub(super) struct ElfFile {
     kind: u16,
     machine: u16,
     sections: Vec<ElfSection>,
+    /// End of the section table, which is beyond that of a truncated file.
+    sections_end: u64,
     names: Vec<u8>,
     segments: Segments,
 }
@@ -127,7 +129,8 @@ impl ElfFile {
         let (_own_bytes, segment_bytes, segment_count) = (fields.u16()?, fields.u16()?, fields.u16()?);
         let (section_bytes, section_count, names_row) = (fields.u16()?, fields.u16()?, fields.u16()?);
         let (sections, segments) = (Vec::new(), Segments::default());
-        let mut elf = Self { file, is_64, kind, machine, sections, names: Vec::new(), segments };
+        let sections_end = sections_at.saturating_add(u64::from(section_bytes) * u64::from(section_count));
+        let mut elf = Self { file, is_64, kind, machine, sections, sections_end, names: Vec::new(), segments };
         elf.segments = elf.read_segments(segments_at, segment_bytes.into(), segment_count.into()).unwrap_or_default();
         elf.sections = elf.read_sections(sections_at, section_bytes.into(), section_count.into()).unwrap_or_default();
         // With very many sections, the index of the names is in the first row.
@@ -169,6 +172,11 @@ impl ElfFile {
         let count = if count == 0 && at != 0 { section(&self.file.read(at, row_bytes, 1024)?)?.bytes } else { count };
         let table = self.file.read(at, count.min(SECTIONS_MAX).checked_mul(row_bytes)?, u64::MAX)?;
         table.chunks_exact(usize::try_from(row_bytes).ok().filter(|&bytes| bytes > 0)?).map(section).collect()
+    }
+
+    /// Returns whether the file ends before its table of sections.
+    pub(super) fn is_truncated(&self) -> bool {
+        self.sections_end > self.file.bytes
     }
 
     /// Returns whether it has the bytes that were loaded and executed: debug files lack them, and relocatable files are
@@ -272,7 +280,7 @@ impl ElfFile {
         notes.find_map(|notes| build_id_in(&notes))
     }
 
-    /// Returns the load segments.
+    /// Returns the rows of the program header table, loaded segments and others.
     pub(super) fn segments(&self) -> &Segments {
         &self.segments
     }

@@ -26,7 +26,7 @@ impl FuelPool {
         Self(AtomicU64::new(steps))
     }
 
-    /// Returns the remaining steps.
+    /// Returns the steps that are left for all tasks.
     pub(super) fn left(&self) -> u64 {
         self.0.load(Ordering::Relaxed)
     }

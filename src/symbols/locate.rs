@@ -11,7 +11,7 @@ use super::file::{InputFile, OpenError, Roots};
 use super::paths::{DEBUG_BELOW, by_build_id, debug_files, debug_name, real_folder, stores_below, without_parents};
 use crate::base::escape::escaped;
 use crate::base::shell;
-use crate::model::{BuildId, Module, ModuleKind};
+use crate::model::{BuildId, Module, ModuleKind, Sources};
 
 /// System folders with programs and their debug files.
 const SYSTEM_ROOTS: [&str; 9] = ["/usr", "/lib", "/lib32", "/lib64", "/bin", "/sbin", "/opt", "/boot", "/nix/store"];
@@ -33,19 +33,29 @@ pub(crate) struct Locator {
     given: Vec<PathBuf>,
     /// The folders of the traces.
     beside: Vec<PathBuf>,
+    traces: Vec<RecordedTrace>,
+    /// Indices of the traces that recorded the module; empty for all.
+    recorders: Box<[usize]>,
     /// Folders in the layout of `~/.debug` and of `/usr/lib/debug`.
     stores: Vec<PathBuf>,
     /// The cache folder of debuginfod's client.
     fetched: Option<PathBuf>,
     /// Whether files of this machine are used, such as those at recorded paths.
     has_system: bool,
-    /// Modification time of the newest trace.
-    recorded: Option<SystemTime>,
-    /// Cache of resolved names.
     cache: Option<NameCache>,
     /// Limit for the bytes of all checksums, and the bytes spent.
     checksum_bytes_max: u64,
     checksum_bytes: Arc<AtomicU64>,
+}
+
+/// A trace, in which modules were recorded.
+#[derive(Debug, Clone)]
+struct RecordedTrace {
+    /// Unique name, as in [`Sources::names`].
+    name: Arc<str>,
+    folder: PathBuf,
+    /// Modification time; `None` if unknown.
+    written: Option<SystemTime>,
 }
 
 /// A candidate path of a module's file.
@@ -90,16 +100,16 @@ impl Locator {
                 locator.given.push(real_folder(folder));
             }
         }
-        for trace in traces {
-            let Ok(trace) = std::path::absolute(trace) else { continue };
+        let traces = Sources::unmoved(traces.into_iter().map(Path::to_path_buf));
+        for (trace, name) in traces.files().iter().zip(traces.names()) {
+            let Ok(trace) = std::path::absolute(trace.path()) else { continue };
             let written = std::fs::metadata(&trace).and_then(|metadata| metadata.modified()).ok();
-            locator.recorded = locator.recorded.max(written);
-            let Some(folder) = trace.parent() else { continue };
-            locator.roots.add(folder);
-            let folder = real_folder(folder);
-            if !locator.beside.contains(&folder) {
-                locator.beside.push(folder);
+            let folder = trace.parent().map(real_folder).unwrap_or_default();
+            if let Some(parent) = trace.parent() {
+                locator.roots.add(parent);
+                locator.beside.extend((!locator.beside.contains(&folder)).then(|| folder.clone()));
             }
+            locator.traces.push(RecordedTrace { name, folder, written });
         }
         locator
     }
@@ -108,6 +118,23 @@ impl Locator {
     #[must_use]
     pub(crate) fn with_cache(self, cache: Option<NameCache>) -> Self {
         Self { cache, ..self }
+    }
+
+    /// Returns the names of all traces.
+    pub(super) fn trace_names(&self) -> Vec<Arc<str>> {
+        self.traces.iter().map(|trace| Arc::clone(&trace.name)).collect()
+    }
+
+    /// Limits the traces to those that recorded a module, by index; none stand for all.
+    #[must_use]
+    pub(super) fn with_recorders(&self, recorders: &[usize]) -> Self {
+        Self { recorders: recorders.into(), ..self.clone() }
+    }
+
+    /// Iterates over the traces that recorded the module.
+    fn recording_traces(&self) -> impl Iterator<Item = &RecordedTrace> {
+        let is_recorder = |index: usize| self.recorders.is_empty() || self.recorders.contains(&index);
+        self.traces.iter().enumerate().filter(move |(index, _)| is_recorder(*index)).map(|(_, trace)| trace)
     }
 
     pub(super) fn cache(&self) -> Option<&NameCache> {
@@ -140,11 +167,12 @@ impl Locator {
         self.has_system
     }
 
-    /// Returns whether a file's modification time fits the recording, for modules without a build-id. The file at the
+    /// Returns whether a file's modification time fits all recordings, for modules without a build-id. The file at the
     /// path of a deleted one is another, even if it has its inode.
     pub(super) fn fits(&self, module: &Module, file: &InputFile) -> bool {
         let Some(metadata) = file.metadata().filter(|_| !module.path.ends_with(DELETED)) else { return false };
-        let is_older = metadata.modified().ok().zip(self.recorded).is_some_and(|(changed, then)| changed <= then);
+        let oldest = self.recording_traces().filter_map(|trace| trace.written).min();
+        let is_older = metadata.modified().ok().zip(oldest).is_some_and(|(changed, then)| changed <= then);
         is_older && module.inode.is_none_or(|inode| is_inode(&metadata, inode))
     }
 
@@ -248,7 +276,8 @@ impl Locator {
         let by_id = near.chain(self.stores.iter().cloned()).flat_map(|store| by_build_id(&store, id));
         let name = path.file_name().map(Path::new);
         let given = self.given.iter().filter_map(|folder| Some(folder.join(name?)));
-        unique(by_id.chain(given).chain(self.copies(path)).chain([path.to_path_buf()]).collect())
+        let fetched = self.fetched.iter().map(|fetched| fetched.join(id.to_string()).join("debuginfo"));
+        unique(by_id.chain(fetched).chain(given).chain(self.copies(path)).chain([path.to_path_buf()]).collect())
     }
 
     /// Iterates over the paths of an absolute path in copies of the other machine's folders.
@@ -260,7 +289,7 @@ impl Locator {
     /// Iterates over function lists of a JIT process, by name: in the folders of the user and of the traces, and in
     /// `/tmp` if this user wrote them.
     pub(super) fn lists_of_process<'a>(&'a self, name: &'a str) -> impl Iterator<Item = InputFile> + 'a {
-        let beside = self.given.iter().chain(&self.beside).filter_map(move |folder| self.open(&folder.join(name)).ok());
+        let given = self.given.iter().filter_map(move |folder| self.open(&folder.join(name)).ok());
         let written = move || {
             let mut roots = Roots::default();
             roots.add(Path::new("/tmp"));
@@ -269,7 +298,30 @@ impl Locator {
                 .ok()
                 .filter(|file| file.metadata().is_some_and(|it| is_of_user(&it)))
         };
-        beside.chain(std::iter::once_with(move || written().filter(|_| self.has_system)).flatten())
+        let here = std::iter::once_with(move || written().filter(|_| self.has_system)).flatten();
+        given.chain(self.lists_of_recordings(name)).chain(here)
+    }
+
+    /// Iterates over function lists of a JIT process in the folders of the traces that recorded it.
+    fn lists_of_recordings<'a>(&'a self, name: &'a str) -> impl Iterator<Item = InputFile> + 'a {
+        let folders = unique(self.recording_traces().map(|trace| trace.folder.clone()).collect());
+        folders.filter_map(move |folder| self.open(&folder.join(name)).ok())
+    }
+
+    /// Returns whether the traces have different lists of a JIT process, since they recorded two with one id. The list
+    /// in a folder of the user is that of all traces.
+    pub(super) fn has_several_lists(&self, name: &str, bytes_max: u64) -> bool {
+        if self.given.iter().any(|folder| self.open(&folder.join(name)).is_ok()) {
+            return false;
+        }
+        let mut lists = self.lists_of_recordings(name);
+        let Some(first) = lists.next() else { return false };
+        let others: Vec<_> = lists.collect();
+        if others.iter().any(|list| list.bytes != first.bytes) {
+            return true;
+        }
+        let content = if others.is_empty() { None } else { first.read_all(bytes_max) };
+        others.iter().any(|list| list.read_all(bytes_max) != content)
     }
 }
 

@@ -12,6 +12,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::locate::Locator;
 use super::names::FunctionName;
 use super::paths::real_folder;
+use super::recorders::recorders;
 use super::resolve::{ModuleNames, resolve};
 use crate::base::cancel::{Cancel, Cancelled};
 use crate::base::progress::{Progress, Stage};
@@ -48,9 +49,16 @@ pub(crate) struct Frame {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct TraceNames {
     pub(crate) modules: Vec<Arc<ModuleNames>>,
+    /// Indices of the traces that recorded each module; empty for all.
+    recorders: Vec<Vec<usize>>,
 }
 
 impl TraceNames {
+    /// Returns the locator for the file of a module.
+    pub(super) fn locator(&self, module: usize, locator: &Locator) -> Locator {
+        locator.with_recorders(self.recorders.get(module).map_or(&[], Vec::as_slice))
+    }
+
     /// Returns whether a file in a folder that the user named was used.
     pub(crate) fn uses_folder(&self, folder: &Path) -> bool {
         let folder = real_folder(folder);
@@ -168,14 +176,16 @@ pub(crate) fn look_up(
     let modules = &snapshot.tracks().modules;
     let addresses = frames.addresses();
     progress.begin(Stage::Naming, addresses.iter().map(|of_module| of_module.len() as u64).sum());
-    let name = |(module, addresses): (&Module, &Vec<u64>)| {
-        let names = resolve(module, addresses, locator, bytes_max, cancel)?;
-        progress.advance(addresses.len() as u64);
-        Ok(Arc::new(names))
-    };
+    let module_of = |name| frames.get(name).map(|frame| frame.module as usize);
+    let recorders = recorders(snapshot, module_of, &locator.trace_names(), cancel)?;
+    let mut trace_names = TraceNames { modules: Vec::with_capacity(modules.len()), recorders };
     // One module after the other: several at once would need the memory of all. Threads share the addresses of one.
-    let modules = modules.iter().zip(&addresses).map(name).collect::<Result<Vec<_>, _>>()?;
-    Ok(TraceNames { modules })
+    for (row, (module, addresses)) in modules.iter().zip(&addresses).enumerate() {
+        let names = resolve(module, addresses, &trace_names.locator(row, locator), bytes_max, cancel)?;
+        progress.advance(addresses.len() as u64);
+        trace_names.modules.push(Arc::new(names));
+    }
+    Ok(trace_names)
 }
 
 /// Builds the overlay that replaces names and stacks of the store; `None` if no frame is resolved. Returns `Cancelled`

@@ -55,7 +55,10 @@ pub(crate) fn report(
         let (frames, named) = counts[index];
         // Without an address, the recorder has already named all functions.
         let state = if frames == 0 { NameState::Complete } else { names.map_or(NameState::Unwanted, |it| it.state) };
-        let build_id = module.build_id.as_ref().or_else(|| names?.own_build_id.as_ref());
+        let build_id = match state {
+            NameState::SharedMissing => names.and_then(|names| names.missing_shared.as_ref()),
+            _ => module.build_id.as_ref().or_else(|| names?.own_build_id.as_ref()),
+        };
         let split_folder = names.and_then(|names| names.split_folder.as_deref());
         ModuleReport {
             module: index,
@@ -91,7 +94,7 @@ fn samples_by_module(snapshot: &Snapshot, cancel: &Cancel, progress: &Progress) 
     Ok(samples)
 }
 
-/// Returns the command that installs missing names, if one is known. The build-id is that of the trace or of the file.
+/// Returns the command that installs missing names, if one is known. The build-id is that of the missing file.
 /// `split_folder` has missing `.dwo` files.
 fn command(
     (module, build_id): (&Module, Option<&BuildId>),
@@ -121,6 +124,7 @@ fn command(
         | NameState::Stripped
         | NameState::NoFile
         | NameState::OtherBuild
+        | NameState::SharedMissing
         | NameState::Unreadable => fetched(),
     }
 }

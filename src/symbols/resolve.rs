@@ -20,6 +20,7 @@ use super::search::{MatchingFile, ModuleSearch, Quality};
 use super::split::add_split_files;
 use super::state::NameState;
 use crate::base::cancel::{Cancel, Cancelled};
+use crate::model::modules::ModuleBuilds;
 use crate::model::{BuildId, Module, ModuleKind};
 
 /// Size limit for the function list of a process.
@@ -39,6 +40,8 @@ pub(crate) struct ModuleNames {
     pub(super) used: Vec<PathBuf>,
     /// The folder of missing `.dwo` files that is outside the searched folders.
     pub(super) split_folder: Option<PathBuf>,
+    /// The build-id of the missing file to which `dwz` moved shared parts.
+    pub(super) missing_shared: Option<BuildId>,
 }
 
 impl ModuleNames {
@@ -49,8 +52,9 @@ impl ModuleNames {
 
     /// Adds the files of a search.
     fn with_search(mut self, search: ModuleSearch) -> Self {
+        let missing_shared = search.best().and_then(|best| best.missing_shared.clone());
         self.used.extend(search.used);
-        Self { own_build_id: search.own_build_id, ..self }
+        Self { own_build_id: search.own_build_id, missing_shared, ..self }
     }
 }
 
@@ -63,16 +67,19 @@ pub(crate) fn resolve(
     bytes_max: u64,
     cancel: &Cancel,
 ) -> Result<ModuleNames, Cancelled> {
-    if module.is_ambiguous {
+    if module.builds == ModuleBuilds::Several {
         return Ok(ModuleNames { state: NameState::Ambiguous, ..ModuleNames::default() });
     }
     let names = match module.kind {
         ModuleKind::Unknown => ModuleNames { state: NameState::Nameless, ..ModuleNames::default() },
         ModuleKind::Jit(pid) => jit_names(pid, addresses, locator),
-        ModuleKind::Kernel | ModuleKind::KernelModule => of_kernel(module, addresses, locator, bytes_max, cancel)?,
+        ModuleKind::Kernel | ModuleKind::KernelModule => kernel_names(module, addresses, locator, bytes_max, cancel)?,
         ModuleKind::File | ModuleKind::Vdso | ModuleKind::Linked | ModuleKind::Image => {
-            let names = of_file(module, addresses, locator, bytes_max, cancel)?;
-            ModuleNames { is_verified: names.is_verified && module.is_build_certain(), ..names }
+            let names = names_in_file(module, addresses, locator, bytes_max, cancel)?;
+            // A file with the build-id of some traces does not fit those without one.
+            let is_of_some = module.builds == ModuleBuilds::Uncertain && names.state == NameState::OtherBuild;
+            let state = if is_of_some { NameState::Ambiguous } else { names.state };
+            ModuleNames { is_verified: names.is_verified && module.is_build_certain(), state, ..names }
         }
     };
     let is_empty = names.state == NameState::Complete && names.names.named() == 0 && !addresses.is_empty();
@@ -83,7 +90,7 @@ fn failed(search: &ModuleSearch) -> ModuleNames {
     ModuleNames { state: search.state, path: search.path.clone(), ..ModuleNames::default() }
 }
 
-fn of_file(
+fn names_in_file(
     module: &Module,
     addresses: &[u64],
     locator: &Locator,
@@ -103,7 +110,7 @@ fn names_from_search(
     bytes_max: u64,
     cancel: &Cancel,
 ) -> Result<ModuleNames, Cancelled> {
-    let cached_names = module.build_id.as_ref().and_then(|id| locator.cache()?.get(id, module.kind));
+    let cached_names = module.common_build_id().and_then(|id| locator.cache()?.get(id, module.kind));
     let Some(best) = search.best() else {
         // Cached names of the build, even if its files are gone. They lack addresses that no earlier trace has.
         let module_names = cached_names.map(|cached_names| {
@@ -114,34 +121,52 @@ fn names_from_search(
         });
         return Ok(module_names.unwrap_or_else(|| failed(search)));
     };
-    let Some(build_id) = module.build_id.as_ref().filter(|_| best.is_verified) else {
+    let Some(build_id) = module.common_build_id().filter(|_| best.is_verified) else {
         return names_of_files(module.kind, search, addresses, locator, bytes_max, cancel);
     };
     let stamps = search.stamps();
-    // Cached names with lines are kept if only a stripped file is left.
-    let is_stripped = |names: &KeptNames| names.state == NameState::Complete && best.quality < Quality::DebugInfo;
-    let is_richer = cached_names.as_ref().is_some_and(is_stripped);
-    let usable_names = cached_names.filter(|names| is_richer || names.stamps == stamps);
-    let missing = usable_names.as_ref().map_or_else(|| addresses.to_vec(), |names| names.names.missing(addresses));
-    if let Some(usable_names) = usable_names.as_ref().filter(|_| missing.is_empty()) {
-        let (names, path) = (usable_names.names.clone(), Some(usable_names.path.clone()));
-        let state = usable_names.state;
+    let resolve = |addresses: &[u64]| names_of_files(module.kind, search, addresses, locator, bytes_max, cancel);
+    let (names, is_new) = match cached_names {
+        None => (resolve(addresses)?, true),
+        Some(cached) if cached.stamps == stamps => {
+            let missing = cached.names.missing(addresses);
+            let names = with_cached(&cached, &missing, resolve)?;
+            if names.state.rank() > cached.state.rank() {
+                (resolve(addresses)?, true)
+            } else {
+                // Other files than those of the stamps may be gone.
+                let is_same = names.state == cached.state;
+                (names, is_same && !missing.is_empty())
+            }
+        }
+        Some(cached) => {
+            let is_poorer = best.state_at_best().rank() < cached.state.rank();
+            let names = if is_poorer { None } else { Some(resolve(addresses)?) };
+            match names.filter(|names| names.state.rank() >= cached.state.rank()) {
+                Some(names) => (names, true),
+                None => (with_cached(&cached, &cached.names.missing(addresses), resolve)?, false),
+            }
+        }
+    };
+    if let (Some(cache), Some(path)) = (locator.cache().filter(|_| is_new && names.state.is_final()), &names.path) {
+        let kept = KeptNames { stamps, path: path.clone(), state: names.state, names: names.names.clone() };
+        cache.put(build_id, module.kind, &kept);
+    }
+    Ok(names)
+}
+
+/// Returns cached names, with those of the missing addresses.
+fn with_cached(
+    cached: &KeptNames,
+    missing: &[u64],
+    resolve: impl Fn(&[u64]) -> Result<ModuleNames, Cancelled>,
+) -> Result<ModuleNames, Cancelled> {
+    if missing.is_empty() {
+        let (names, path, state) = (cached.names.clone(), Some(cached.path.clone()), cached.state);
         return Ok(ModuleNames { names, state, path, is_verified: true, ..ModuleNames::default() });
     }
-    let mut module_names = names_of_files(module.kind, search, &missing, locator, bytes_max, cancel)?;
-    if let Some(usable_names) =
-        usable_names.filter(|names| is_richer || [names.state, NameState::Unreadable].contains(&module_names.state))
-    {
-        module_names.names = usable_names.names.merged(&module_names.names);
-    } else if missing.len() < addresses.len() {
-        module_names = names_of_files(module.kind, search, addresses, locator, bytes_max, cancel)?;
-    }
-    let is_final = matches!(module_names.state, NameState::Complete | NameState::FunctionsOnly | NameState::Stripped);
-    if let (Some(cache), Some(path)) = (locator.cache().filter(|_| is_final && !is_richer), &module_names.path) {
-        let (path, names) = (path.clone(), module_names.names.clone());
-        cache.put(build_id, module.kind, &KeptNames { stamps, path, state: module_names.state, names });
-    }
-    Ok(module_names)
+    let names = resolve(missing)?;
+    Ok(ModuleNames { names: cached.names.merged(&names.names), ..names })
 }
 
 /// Resolves addresses from the found files.
@@ -180,13 +205,14 @@ pub(super) fn names_of(
             }
             let wanted = WantedUnits::find(&info, pairs, cancel)?;
             let split = add_split_files(&mut info, &wanted, &best.elf.file.path, locator, bytes_max, cancel)?;
-            let state = if split.has_all { NameState::Complete } else { NameState::SplitMissing };
+            let state = if split.has_all { best.state_at_best() } else { NameState::SplitMissing };
             (used, split_folder) = (split.used, split.outside);
             (dwarf::names(&info, pairs, &wanted, functions, cancel)?, state)
         }
         Ok(None) if let Some(lines) = GoLines::read(&best.elf, bytes_max) => (lines.names(pairs), NameState::Complete),
         Ok(None) => {
             let state = match best.quality {
+                Quality::Nothing if best.elf.is_truncated() => NameState::Unreadable,
                 Quality::Nothing | Quality::DynamicSymbols => NameState::Stripped,
                 // Tables of earlier Go versions are not supported.
                 Quality::DebugInfo if !best.elf.has_symbols() => NameState::Stripped,
@@ -196,11 +222,11 @@ pub(super) fn names_of(
         }
         Err(_) => (names_of_functions(pairs, functions), NameState::Unreadable),
     };
-    Ok(ModuleNames { names, state, path, is_verified, used, split_folder, own_build_id: None })
+    Ok(ModuleNames { names, state, path, is_verified, used, split_folder, ..ModuleNames::default() })
 }
 
 /// Resolves addresses of a kernel: from its file with symbols, or else from a list of the kernel or of perf.
-fn of_kernel(
+fn kernel_names(
     module: &Module,
     addresses: &[u64],
     locator: &Locator,
@@ -268,6 +294,9 @@ fn running_kernel(module: &Module) -> Result<KernelFunctions, NameState> {
 /// Resolves JIT-compiled code of a process, from its dump and its list.
 fn jit_names(pid: u32, addresses: &[u64], locator: &Locator) -> ModuleNames {
     let names = [format!("jit-{pid}.dump"), format!("perf-{pid}.map")];
+    if names.iter().any(|name| locator.has_several_lists(name, LIST_BYTES_MAX)) {
+        return ModuleNames { state: NameState::Ambiguous, ..ModuleNames::default() };
+    }
     let read = |file: InputFile| Some((file.path.clone(), file.read_all(LIST_BYTES_MAX)?));
     let dumped = locator.lists_of_process(&names[0]).filter_map(read).find_map(|(path, dump)| {
         let dump = JitDump::read(dump).filter(|dump| dump.pid == pid)?;

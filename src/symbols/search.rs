@@ -22,8 +22,22 @@ pub(super) struct MatchingFile {
     pub(super) elf: ElfFile,
     pub(super) is_verified: bool,
     pub(super) quality: Quality,
-    /// The shared debug file.
+    /// The debug file that it shares with others (`dwz`), if any.
     pub(super) shared: Option<ElfFile>,
+    /// The build-id of that file if it was not found.
+    pub(super) missing_shared: Option<BuildId>,
+}
+
+impl MatchingFile {
+    /// Returns the state of names from this file, unless files with parts of it are missing.
+    pub(super) fn state_at_best(&self) -> NameState {
+        match self.quality {
+            Quality::Nothing | Quality::DynamicSymbols => NameState::Stripped,
+            Quality::Symbols => NameState::FunctionsOnly,
+            Quality::DebugInfo if self.missing_shared.is_some() => NameState::SharedMissing,
+            Quality::DebugInfo => NameState::Complete,
+        }
+    }
 }
 
 /// The best table of a file that resolves addresses.
@@ -60,7 +74,7 @@ pub(super) struct ModuleSearch {
     /// The reason for missing names.
     pub(super) state: NameState,
     pub(super) path: Option<PathBuf>,
-    /// The build-id of the accepted file, if the trace has none. All other files must have it.
+    /// The build-id of the accepted file, if a trace has none. All other files must have it.
     pub(super) own_build_id: Option<BuildId>,
     /// The searched paths of all used files, also of shared debug files.
     pub(super) used: Vec<PathBuf>,
@@ -82,7 +96,8 @@ impl ModuleSearch {
         // Debug files are installed by build-id, which a file has even if the trace has not.
         if let Some(build_id) = search.own_build_id.clone() {
             let known = Module { build_id: Some(build_id), ..module.clone() };
-            let more = locator.candidates(&known).into_iter().filter(|candidate| !candidates.contains(candidate));
+            let used = search.used.clone();
+            let more = locator.candidates(&known).into_iter().filter(|candidate| !used.contains(&candidate.path));
             more.for_each(|candidate| search.try_candidate(module, locator, &candidate));
         }
         search.follow_links(module, locator, cancel)?;
@@ -120,10 +135,18 @@ impl ModuleSearch {
     fn accept_file(&mut self, module: &Module, locator: &Locator, file: InputFile, candidate: &ModulePath) {
         let path = file.path.clone();
         let Some(elf) = ElfFile::read(file) else { return self.fail(NameState::Unreadable, path) };
-        match (self.build_id(module), elf.build_id()) {
-            (Some(wanted), Some(build_id)) if wanted.is_same(&build_id) => {}
-            (None, build_id) if candidate.is_given || locator.fits(module, &elf.file) => self.own_build_id = build_id,
-            _ => return self.fail(NameState::OtherBuild, path),
+        let build_id = elf.build_id();
+        if self
+            .build_id(module)
+            .is_some_and(|wanted| build_id.as_ref().is_none_or(|build_id| !wanted.is_same(build_id)))
+        {
+            return self.fail(NameState::OtherBuild, path);
+        }
+        if module.common_build_id().or(self.own_build_id.as_ref()).is_none() {
+            if !candidate.is_given && !locator.fits(module, &elf.file) {
+                return self.fail(NameState::OtherBuild, path);
+            }
+            self.own_build_id = build_id;
         }
         self.push(elf, module, candidate.path.clone());
     }
@@ -135,8 +158,8 @@ impl ModuleSearch {
 
     fn push(&mut self, elf: ElfFile, module: &Module, searched: PathBuf) {
         let quality = Quality::from_elf(&elf);
-        let is_verified = module.build_id.is_some();
-        self.files.push(MatchingFile { elf, is_verified, quality, shared: None });
+        let is_verified = module.common_build_id().is_some();
+        self.files.push(MatchingFile { elf, is_verified, quality, shared: None, missing_shared: None });
         self.used.push(searched);
     }
 
@@ -164,6 +187,8 @@ impl ModuleSearch {
             if let Some((shared, path)) = shared_files.find(|(shared, _)| is_same(shared)) {
                 file.shared = Some(shared);
                 self.used.push(path);
+            } else {
+                file.missing_shared = Some(link.build_id.clone());
             }
         }
         Ok(())

@@ -4,10 +4,11 @@
 //! A source folder without a prefix is searched for the end of the path, as debuggers do: most folders have moved since
 //! the build.
 
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::time::SystemTime;
 
 use super::file::{InputFile, OpenError, Roots};
+use super::locate::folder_problem;
 use super::paths::{real_folder, without_parents};
 
 /// Size limit of a source file; generated ones have some megabytes.
@@ -35,6 +36,12 @@ impl SourceMap {
         let from = if text.contains('=') { Some(PathBuf::from(from)) } else { without_parents(&absolute) };
         let from = from.filter(|from| !from.as_os_str().is_empty())?;
         Some(Self { from, is_searched: !text.contains('='), folder: real_folder(&absolute) })
+    }
+
+    /// Returns why no file is found in the folder, such as that there is no such folder.
+    #[must_use]
+    pub(crate) fn problem(&self) -> Option<String> {
+        folder_problem(&self.folder)
     }
 }
 
@@ -113,7 +120,7 @@ impl SourceFolders {
 
     /// Searches the folders without a prefix for the longest end of a path.
     fn find(&self, recorded: &Path) -> Option<SourceText> {
-        let components: Vec<_> = recorded.components().skip(1).collect();
+        let components: Vec<_> = recorded.components().filter(|part| matches!(part, Component::Normal(_))).collect();
         let first = components.len().saturating_sub(ENDS_MAX);
         for from in first..components.len() {
             let end: PathBuf = components[from..].iter().collect();
@@ -175,13 +182,16 @@ mod tests {
             ("/build/7/other/main.c", "top"),
             ("/main.c", "top"),
             ("/x/a.c/../a.c/b.c", "deep"),
+            // Builds that anyone can repeat leave out their folder.
+            ("./lib/src/main.c", "lib"),
+            ("main.c", "top"),
         ];
         for (path, text) in cases {
             assert_eq!(found(path).as_deref(), Some(text), "{path}");
         }
         let long = format!("{}/src/main.c", "/d".repeat(2000));
         assert_eq!(found(&long).as_deref(), Some("src"));
-        // A folder of that name is no file.
+        // A folder of that name is not a file.
         for path in ["/build/a.c", "/build/none.c", "/", "/build/main.c/"] {
             assert_eq!(found(path).as_deref(), path.ends_with("main.c/").then_some("top"), "{path}");
         }
@@ -207,9 +217,10 @@ mod tests {
         assert_eq!(first(&format!("{folder}/src/a.c")), one);
         let outside = other.path().join("b.c").display().to_string();
         let above = format!("/build/x/../..{outside}");
-        for path in [&*outside, &above, "/build/xy/src/c.c", "/etc/passwd", "src/a.c", ""] {
+        for path in [&*outside, &above, "/build/xy/src/c.c", "/etc/passwd", "src/none.c", "../src/a.c", ""] {
             assert_eq!(first(path), Err(SourceProblem::NotNamed), "{path}");
         }
+        assert_eq!(first("./src/a.c"), one);
         assert_eq!(first("/build/x/src/b.c"), Err(SourceProblem::Missing));
         assert_eq!(first("/build/x/src"), Err(SourceProblem::Unreadable));
         let text = folders.read("/build/x/src/a.c").unwrap();

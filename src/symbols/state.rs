@@ -32,6 +32,8 @@ pub(crate) enum NameState {
     Unwanted,
     /// The files have no function at any of the addresses.
     NoFunction,
+    /// Functions and some lines: the file to which `dwz` moved shared debug information is missing.
+    SharedMissing,
 }
 
 impl NameState {
@@ -51,6 +53,33 @@ impl NameState {
             Self::Nameless => "no names",
             Self::NoFunction => "no function",
             Self::SplitMissing => "no dwo files",
+            Self::SharedMissing => "no dwz file",
+        }
+    }
+
+    /// Returns whether the names are those of the files, whatever else is in the searched folders.
+    #[must_use]
+    pub(super) fn is_final(self) -> bool {
+        matches!(self, Self::Complete | Self::FunctionsOnly | Self::Stripped | Self::SharedMissing)
+    }
+
+    /// Returns how much of the names a file in this state yields: more is better, and 0 is none.
+    #[must_use]
+    pub(super) fn rank(self) -> u8 {
+        match self {
+            Self::Complete => 4,
+            Self::SplitMissing | Self::SharedMissing => 3,
+            Self::FunctionsOnly => 2,
+            Self::Stripped => 1,
+            Self::NoFile
+            | Self::OtherBuild
+            | Self::OutsideRoots
+            | Self::Unreadable
+            | Self::Ambiguous
+            | Self::Hidden
+            | Self::Nameless
+            | Self::Unwanted
+            | Self::NoFunction => 0,
         }
     }
 }

@@ -12,6 +12,7 @@ use super::locate::Locator;
 use super::resolve::{ModuleNames, resolve};
 use super::state::NameState;
 use crate::base::cancel::Cancel;
+use crate::model::modules::ModuleBuilds;
 use crate::model::{BuildId, Module, ModuleKind};
 
 mod costs;
@@ -307,7 +308,7 @@ fn functions_of_rust_are_those_of_other_tools() {
     }
 }
 
-/// Returns function names only.
+/// Returns the name of the outermost function at each address.
 fn outermost(chains: &[Chain]) -> Vec<&str> {
     chains.iter().map(|chain| chain.last().map_or("", |(name, _)| name)).collect()
 }
@@ -530,9 +531,29 @@ fn names_from_a_cache_are_those_of_a_plain_look_up_in_any_order() {
     let partly = named_with(&recorded, &[&all[..], &[0x5000]].concat(), &gone);
     assert_eq!((partly.state, named_with(&recorded, &all, &gone).state), (NameState::NoFile, NameState::Complete));
     // The same build without debug information has fewer names than the cache; uncached addresses get those.
+    let whole = std::fs::read(&path).unwrap();
     run(Command::new("strip").arg("-g").arg(&path));
     assert_eq!(named_with(&recorded, &all, &cached).state, NameState::Complete);
     let main = addresses(&path, |name| name == "main")[0];
     let found = named_with(&recorded, &[main, 0x5000], &cached);
     assert_eq!(found.names.get(main).unwrap().next().unwrap().name, "main");
+    // Names of functions are kept too, if only dynamic symbols are left.
+    let later = tempfile::tempdir().unwrap();
+    let cached = locator_of(folder.path()).with_cache(Some(NameCache::in_folder(later.path())));
+    let named = |state| {
+        let found = named_with(&recorded, &all, &cached);
+        assert_eq!(found.state, state);
+        found.names.named()
+    };
+    let functions = named(NameState::FunctionsOnly);
+    run(Command::new("strip").arg(&path));
+    assert_eq!(named(NameState::FunctionsOnly), functions);
+    assert!(functions > 0);
+    // Better names replace them.
+    std::fs::write(&path, &whole).unwrap();
+    named(NameState::Complete);
+    std::fs::write(&path, &whole[..whole.len() / 2]).unwrap();
+    named(NameState::Complete);
+    // A file that ends before its tables is not called stripped.
+    assert_eq!(named_with(&recorded, &all, &locator_of(folder.path())).state, NameState::Unreadable);
 }

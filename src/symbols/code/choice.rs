@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::model::Module;
 use crate::query::Snapshot;
-use crate::query::flame::is_before_parameters;
+use crate::query::flame::{is_before_parameters, is_module};
 use crate::symbols::lookup::TraceNames;
 
 /// Limit for the candidates in an error.
@@ -42,8 +42,8 @@ impl fmt::Display for NoFunction {
     }
 }
 
-/// Returns the function with this name, or else the one with this name before its parameters. `module` is a path or a
-/// file name. Returns an error if none or several match.
+/// Returns the function with this name, or else the one with this name before its parameters. `module` is a path or the
+/// end of one. Returns an error if none or several match.
 pub(crate) fn choose(
     snapshot: &Snapshot,
     trace_names: &TraceNames,
@@ -52,9 +52,7 @@ pub(crate) fn choose(
 ) -> Result<FunctionChoice, NoFunction> {
     let modules = &snapshot.tracks().modules;
     let is_meant = |candidate: &Module| {
-        let file = candidate.path.rsplit('/').next().unwrap_or_default();
-        let bare = file.trim_start_matches('[').trim_end_matches(']');
-        module.is_none_or(|module| [&candidate.category, &candidate.path, file, bare].contains(&module))
+        module.is_none_or(|module| [&candidate.category, &candidate.path].iter().any(|path| is_module(module, path)))
     };
     let (mut exact, mut short) = (Vec::new(), Vec::new());
     for ((row, candidate), names) in (0..).zip(modules).zip(&trace_names.modules) {

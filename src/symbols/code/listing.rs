@@ -10,6 +10,7 @@ use super::assembly::{DecodedInstruction, InstructionSet, decode, decoded_part};
 use super::choice::FunctionChoice;
 use super::samples::{CodeSamples, KeyRows};
 use crate::base::cancel::{Cancel, Cancelled};
+use crate::model::modules::ModuleBuilds;
 use crate::model::{Module, ModuleKind, SampleEvent};
 use crate::query::flame::OwnAndTotal;
 use crate::symbols::demangle::demangle;
@@ -87,7 +88,7 @@ pub(crate) struct InstructionLine {
     pub(crate) line: u32,
 }
 
-/// Reason for missing instructions.
+/// Why the instructions of a function are not listed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum NoAssembly {
     /// The code is that of a kernel, or was generated at run time.
@@ -123,6 +124,7 @@ pub(crate) fn list(
     cancel: &Cancel,
 ) -> Result<FunctionCode, Cancelled> {
     let module = &samples.snapshot.tracks().modules[function.module as usize];
+    let locator = &samples.found.locator(function.module as usize, locator);
     let listed = ListedFunction { samples, function, locator, bytes_max, cancel };
     let (sums, mut lines) = listed.line_sums()?;
     let built = samples.found.modules.get(function.module as usize).and_then(|names| names.built());
@@ -149,7 +151,7 @@ pub(crate) fn list(
 /// Sums by file and line.
 type LineSums = BTreeMap<(String, u32), OwnAndTotal>;
 
-/// A function being listed.
+/// The function to list, with its samples and the files to search.
 struct ListedFunction<'a> {
     samples: CodeSamples<'a>,
     function: &'a FunctionChoice,
@@ -161,9 +163,9 @@ struct ListedFunction<'a> {
 impl ListedFunction<'_> {
     /// Returns the samples of the function, and of its lines.
     fn line_sums(&self) -> Result<(OwnAndTotal, LineSums), Cancelled> {
-        let mut places: KeyRows<(&str, u32)> = KeyRows::new();
+        let mut line_rows: KeyRows<(&str, u32)> = KeyRows::new();
         // Line 0 is unused, so it stands for the whole function.
-        let whole = places.row(("", 0));
+        let whole = line_rows.row(("", 0));
         let sums = self.samples.sums(self.cancel, |frame, is_innermost, rows| {
             if frame.module != self.function.module {
                 return;
@@ -173,12 +175,12 @@ impl ListedFunction<'_> {
                 let is_own = is_innermost && level == 0;
                 rows.push((whole, is_own));
                 if it.line > 0 {
-                    rows.push((places.row((it.file, it.line)), is_own));
+                    rows.push((line_rows.row((it.file, it.line)), is_own));
                 }
             }
         })?;
         let all = sums.first().copied().unwrap_or_default();
-        let lines = places.places.iter().zip(&sums).skip(1);
+        let lines = line_rows.keys.iter().zip(&sums).skip(1);
         Ok((all, lines.map(|(&(file, line), &sums)| ((file.to_owned(), line), sums)).collect()))
     }
 
@@ -231,7 +233,7 @@ impl ListedFunction<'_> {
                 rows.push((starts.row(range.start), is_innermost));
             }
         })?;
-        let starts = starts.places.iter().zip(&sums);
+        let starts = starts.keys.iter().zip(&sums);
         let most = starts.max_by_key(|&(&start, sums)| (sums.total.weight, std::cmp::Reverse(start)));
         let symbol = most.and_then(|(&start, _)| code.functions.range_at(start));
         Ok(symbol.map(|(range, name)| (range, demangle(name))))
@@ -297,7 +299,7 @@ impl ModuleCode {
         cancel: &Cancel,
     ) -> Result<Result<Self, NoAssembly>, Cancelled> {
         use ModuleKind::{File, Image, Linked, Vdso};
-        if !matches!(module.kind, File | Image | Linked | Vdso) || module.is_ambiguous {
+        if !matches!(module.kind, File | Image | Linked | Vdso) || module.builds == ModuleBuilds::Several {
             return Ok(Err(NoAssembly::NoFile));
         }
         let search = ModuleSearch::run(module, locator, cancel)?;

@@ -82,21 +82,21 @@ impl<'a> CodeSamples<'a> {
 
 /// Assigns indices to keys, in order of first appearance.
 #[derive(Debug)]
-pub(super) struct KeyRows<P> {
-    rows: FxHashMap<P, u32>,
-    pub(super) places: Vec<P>,
+pub(super) struct KeyRows<K> {
+    rows: FxHashMap<K, u32>,
+    pub(super) keys: Vec<K>,
 }
 
-impl<P: Copy + Eq + Hash> KeyRows<P> {
+impl<K: Copy + Eq + Hash> KeyRows<K> {
     pub(super) fn new() -> Self {
-        Self { rows: FxHashMap::default(), places: Vec::new() }
+        Self { rows: FxHashMap::default(), keys: Vec::new() }
     }
 
-    pub(super) fn row(&mut self, place: P) -> u32 {
-        let places = &mut self.places;
-        *self.rows.entry(place).or_insert_with(|| {
-            places.push(place);
-            places.len() as u32 - 1
+    pub(super) fn row(&mut self, key: K) -> u32 {
+        let keys = &mut self.keys;
+        *self.rows.entry(key).or_insert_with(|| {
+            keys.push(key);
+            keys.len() as u32 - 1
         })
     }
 }

@@ -115,3 +115,88 @@ pub(super) fn without_members(text: &str) -> String {
     }
     plain + rest
 }
+
+/// Writes what the demangler writes unusually as other tools do: integers, packs of them, empty packs, and literal
+/// operators.
+pub(super) fn as_usual(text: String) -> String {
+    let text = if text.contains('(') { without_packs(&with_suffixes(&text)) } else { text };
+    let text = if text.contains(", >") { without_empty_packs(&text) } else { text };
+    with_literal_operator(&text).unwrap_or(text)
+}
+
+/// Removes the commas that the demangler leaves before empty packs at the end of template arguments.
+fn without_empty_packs(text: &str) -> String {
+    let mut usual = String::with_capacity(text.len());
+    for (number, part) in text.split('>').enumerate() {
+        if number > 0 {
+            usual.truncate(usual.trim_end_matches(", ").len());
+            usual.push('>');
+        }
+        usual += part;
+    }
+    usual
+}
+
+/// Writes `(unsigned long)5` as `5ul`.
+fn with_suffixes(text: &str) -> String {
+    const SUFFIXES: [(&str, &str); 5] = [
+        ("(unsigned long long)", "ull"),
+        ("(unsigned long)", "ul"),
+        ("(unsigned int)", "u"),
+        ("(long long)", "ll"),
+        ("(long)", "l"),
+    ];
+    let number_bytes = |text: &str| {
+        let digits = text.strip_prefix('-').unwrap_or(text);
+        let count = digits.bytes().take_while(u8::is_ascii_digit).count();
+        (count > 0).then_some(text.len() - digits.len() + count)
+    };
+    let literal = |text: &'_ str| {
+        let (kind, suffix) = SUFFIXES.iter().find(|(kind, _)| text.starts_with(kind))?;
+        Some((kind.len(), number_bytes(&text[kind.len()..])?, *suffix))
+    };
+    let mut usual = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find('(') {
+        usual += &rest[..at];
+        rest = &rest[at..];
+        let (start, len, suffix) = literal(rest).unwrap_or((0, 1, ""));
+        usual.extend([&rest[start..start + len], suffix]);
+        rest = &rest[start + len..];
+    }
+    usual + rest
+}
+
+/// Writes an expanded pack of integers, `(0ul, 1ul)...`, without the parentheses, and an empty one as nothing.
+fn without_packs(text: &str) -> String {
+    let pack = |text: &'_ str| {
+        let is_number = |byte: &u8| byte.is_ascii_digit() || b"-ul, ".contains(byte);
+        let len = text[1..].bytes().take_while(|byte| is_number(byte)).count();
+        text[1 + len..].starts_with(")...").then_some(len)
+    };
+    let mut usual = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find('(') {
+        usual += &rest[..at];
+        rest = &rest[at..];
+        let is_argument = usual.ends_with('<') || usual.ends_with(", ");
+        if let Some(len) = pack(rest).filter(|_| is_argument) {
+            usual += &rest[1..=len];
+            rest = &rest[len + "()...".len()..];
+        } else {
+            usual.push('(');
+            rest = &rest[1..];
+        }
+    }
+    usual + rest
+}
+
+/// Writes the literal operator `operator_km::operator ""` as `operator"" _km`.
+fn with_literal_operator(text: &str) -> Option<String> {
+    const END: &str = "::operator \"\"";
+    let (front, rest) = text.split_once(END)?;
+    let is_part = |letter: char| letter.is_alphanumeric() || letter == '_';
+    let start = front.rfind(|letter| !is_part(letter)).map_or(0, |before| before + 1);
+    let name = front.get(start..)?.strip_prefix("operator")?;
+    Some(format!("{}operator\"\" {name}{rest}", &front[..start]))
+}

@@ -190,7 +190,7 @@ impl<'a, 'f> Origins<'a, 'f> {
         in_scopes(&unit, scopes.get_or_init(|| UnitScopes::read(&unit)))
     }
 
-    /// Returns where the unit is that contains a target.
+    /// Returns the start of the unit that contains a target.
     fn unit_start(&mut self, dwarf: &Dwarf<SectionReader<'a, 'f>>, target: Target) -> Option<Target> {
         let offsets = self.offsets[usize::from(target.is_shared)].get_or_insert_with(|| {
             let mut headers = dwarf.units();

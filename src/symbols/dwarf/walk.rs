@@ -33,7 +33,7 @@ pub(super) struct FoundAddress {
     /// Index among the wanted addresses.
     pub(super) wanted: u32,
     pub(super) has_function: bool,
-    /// End of its frames.
+    /// Index after its last frame in the `frames` of [`AddressFrames`].
     end: u32,
 }
 
@@ -42,7 +42,7 @@ pub(super) struct FoundAddress {
 pub(super) struct RawFrame<'a> {
     /// Index of the scope before its name, and its name in the file, if it has one.
     pub(super) name: Option<(Option<u32>, &'a [u8])>,
-    /// Index of its file.
+    /// Index in the `files` of [`AddressFrames`]; `None` if unknown.
     pub(super) file: Option<u32>,
     /// Source line; 0 if unknown.
     pub(super) line: u32,
@@ -183,7 +183,7 @@ struct InlinedFunction<'a> {
     line: u32,
 }
 
-/// An enclosing entry.
+/// A function that encloses the current entry, inlined or not.
 #[derive(Debug, Clone, Copy)]
 struct EnclosingFunction {
     depth: isize,

@@ -37,8 +37,8 @@ fn tables_that_claim_everything_are_refused() {
     let (folder, whole) = (tempfile::tempdir().unwrap(), program());
     // All numbers of the header and of the section table.
     let sections_at = u64::from_le_bytes(whole[40..48].try_into().unwrap()) as usize;
-    let places = (16..64).chain(sections_at..whole.len());
-    for at in places.step_by(4) {
+    let offsets = (16..64).chain(sections_at..whole.len());
+    for at in offsets.step_by(4) {
         for value in [[0xff; 4], [0xff, 0xff, 0xff, 0x7f], [0; 4]] {
             let mut bytes = whole.clone();
             let end = (at + 4).min(bytes.len());

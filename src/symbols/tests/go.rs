@@ -119,19 +119,19 @@ fn functions_files_and_lines_of_stripped_programs_are_those_of_go() {
     let folder = tempfile::tempdir().unwrap();
     let (whole, addresses, found) = stripped(folder.path(), &[]);
     let mut named = 0;
-    for (&address, (function, place)) in addresses.iter().zip(by_go(&whole, &addresses)) {
+    for (&address, (function, location)) in addresses.iter().zip(by_go(&whole, &addresses)) {
         let own: Vec<_> = found.names.get(address).unwrap().collect();
         // Go's own tool has the line of the innermost function, and the name of the outermost one.
         match own[..] {
-            [] => assert_eq!((&*function, &*place), ("?", "?:0"), "{address:#x}"),
+            [] => assert_eq!((&*function, &*location), ("?", "?:0"), "{address:#x}"),
             [name] if name.line == 0 => {
                 // The padding after a function has no line.
                 assert_eq!(name.name, function, "{address:#x}");
-                assert!(place == "?:0" || place == ":-1", "{address:#x}: {place}");
+                assert!(location == "?:0" || location == ":-1", "{address:#x}: {location}");
             }
             [innermost, ..] => {
                 assert_eq!(own.last().map(|outermost| outermost.name), Some(&*function), "{address:#x}");
-                assert_eq!(format!("{}:{}", innermost.file, innermost.line), place, "{address:#x}");
+                assert_eq!(format!("{}:{}", innermost.file, innermost.line), location, "{address:#x}");
                 named += 1;
             }
         }

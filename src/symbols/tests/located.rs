@@ -167,3 +167,62 @@ fn old_compressed_sections_have_the_names_of_plain_ones() {
         }
     }
 }
+
+/// Sets when a file was written, in seconds from now.
+fn set_written(path: &Path, seconds: i64) {
+    let now = std::time::SystemTime::now();
+    let by = std::time::Duration::from_secs(seconds.unsigned_abs());
+    let written = if seconds < 0 { now - by } else { now + by };
+    std::fs::File::options().append(true).open(path).unwrap().set_modified(written).unwrap();
+}
+
+#[test]
+fn a_file_of_no_recorded_build_is_older_than_all_traces_that_recorded_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let (program, _) = compiled(folder.path());
+    let traces = ["old.data", "new.data"].map(|name| folder.path().join(name));
+    for (trace, seconds) in traces.iter().zip([-60, 60]) {
+        std::fs::write(trace, b"").unwrap();
+        set_written(trace, seconds);
+    }
+    let locator = Locator::without_system(traces.iter().map(PathBuf::as_path), &[]);
+    let unknown = Module { build_id: None, ..module(&program) };
+    let partly_known = Module { builds: ModuleBuilds::Uncertain, ..module(&program) };
+    let state = |module: &Module, recorders: &[usize]| {
+        let found = named_with(module, &[0x1100], &locator.with_recorders(recorders));
+        assert!(!found.is_verified);
+        found.state
+    };
+    for (recorders, states) in [
+        (&[][..], [NameState::OtherBuild, NameState::Ambiguous]),
+        (&[0], [NameState::OtherBuild, NameState::Ambiguous]),
+        (&[1], [NameState::Complete, NameState::Complete]),
+    ] {
+        assert_eq!([&unknown, &partly_known].map(|module| state(module, recorders)), states, "{recorders:?}");
+    }
+    // A file that fits must have the build-id that some traces recorded.
+    let other = Module { build_id: BuildId::new(&[7; 20]), ..partly_known };
+    assert_eq!(state(&other, &[1]), NameState::Ambiguous);
+}
+
+#[test]
+fn two_processes_with_one_id_in_several_traces_have_no_names() {
+    let folder = tempfile::tempdir().unwrap();
+    let traces = ["a/perf.data", "b/perf.data"].map(|name| folder.path().join(name));
+    for trace in &traces {
+        std::fs::create_dir(trace.parent().unwrap()).unwrap();
+        std::fs::write(trace.with_file_name("perf-7.map"), b"1000 100 first\n").unwrap();
+    }
+    let module = Module { path: "/tmp/perf-7.map".into(), kind: ModuleKind::Jit(7), ..Module::default() };
+    let locator = Locator::without_system(traces.iter().map(PathBuf::as_path), &[]);
+    let names = |recorders: &[usize]| {
+        let found = named_with(&module, &[0x1010], &locator.with_recorders(recorders));
+        let name = found.names.get(0x1010).and_then(|mut functions| Some(functions.next()?.name.to_owned()));
+        (found.state, name)
+    };
+    let (first, second) = (Some("first".to_owned()), Some("second".to_owned()));
+    assert_eq!(names(&[]), (NameState::Complete, first.clone()));
+    std::fs::write(traces[1].with_file_name("perf-7.map"), b"1000 100 second\n").unwrap();
+    assert_eq!(names(&[]), (NameState::Ambiguous, None));
+    assert_eq!([names(&[0]), names(&[1])], [first, second].map(|name| (NameState::Complete, name)));
+}

@@ -121,8 +121,10 @@ fn debug_information_that_programs_share_is_followed() {
 
     // A shared file of another build, or none, yields no names: functions have symbol names.
     let shared = folder.path().join("shared.dwz");
+    let id = build_id(&shared).unwrap();
     compile(folder.path(), "shared.dwz", CPP_PROGRAM, &command);
-    let (without, _) = named(&program, &addresses, &locator());
+    let (without, module) = named(&program, &addresses, &locator());
+    assert_eq!((module.state, module.missing_shared), (NameState::SharedMissing, Some(id)));
     assert!(without.iter().map(Vec::len).sum::<usize>() < before.iter().map(Vec::len).sum());
     std::fs::remove_file(shared).unwrap();
     assert_same(&named(&program, &addresses, &locator()).0, &without, &addresses);

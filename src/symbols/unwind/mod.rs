@@ -24,6 +24,7 @@ use self::tables::UnwindTables;
 use super::locate::Locator;
 use super::search::ModuleSearch;
 use crate::base::cancel::Cancel;
+use crate::model::modules::ModuleBuilds;
 use crate::model::unwind::{
     FRAMES_MAX, INSTRUCTION, MappedCode, StackBytes, StackEnd, UnwindFiles, Unwinder, UnwoundFile, UnwoundModule,
 };
@@ -74,7 +75,7 @@ impl UnwindFiles for SymbolUnwinding {
 
 /// Returns the files of a module with tables, and their identity.
 fn find_files(module: &Module, locator: &Locator) -> (ModuleSearch, UnwoundFile) {
-    let has_file = matches!(module.kind, ModuleKind::File | ModuleKind::Vdso) && !module.is_ambiguous;
+    let has_file = matches!(module.kind, ModuleKind::File | ModuleKind::Vdso) && module.builds != ModuleBuilds::Several;
     // The search is never cancelled.
     let search = has_file.then(|| ModuleSearch::run(module, locator, &Cancel::default()).ok()).flatten();
     let search = search.unwrap_or_default();
