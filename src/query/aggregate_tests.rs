@@ -171,7 +171,7 @@ fn call_paths_are_those_of_the_spans_around() {
         }
         let paths = stacks::from_spans(&snapshot, &scope, &Cancel::default(), &Progress::default()).unwrap();
         let tree = paths.tree;
-        assert_eq!(tree.folded, 0);
+        assert_eq!(tree.folded.paths, 0);
         let found = paths_of(&tree);
         assert!(found.keys().eq(expected.keys()));
         for (path, (count, time_ns)) in expected {

@@ -63,8 +63,20 @@ pub(crate) struct HeldValue {
     pub(crate) value: f64,
     /// Time at which the counter took the value.
     pub(crate) since_ns: i64,
-    /// Previous value, if any.
+    /// Value before that time; `None` for the first one.
     pub(crate) before: Option<f64>,
+    /// Time of the next value, and that value; `None` for the last one.
+    pub(crate) next: Option<(i64, f64)>,
+}
+
+impl HeldValue {
+    /// Returns the change per second until the next value.
+    #[must_use]
+    pub(crate) fn rate(&self) -> Option<f64> {
+        let (next_ns, next) = self.next?;
+        let passed_ns = next_ns.abs_diff(self.since_ns).max(1) as f64;
+        Some((next - self.value) * 1e9 / passed_ns).filter(|rate| rate.is_finite())
+    }
 }
 
 /// Returns the value of a counter's lane at `ts_ns`; `None` before the first one. Of several values at one time, the
@@ -78,7 +90,11 @@ pub(crate) fn value_at(snapshot: &Snapshot, lane: LaneIdx, ts_ns: i64) -> Option
     };
     let current_row = cursor.row(after.checked_sub(1)?)?;
     let before = after.checked_sub(2).and_then(|row| cursor.row(row)).map(|row| f64::from_bits(row.value));
-    Some(HeldValue { value: f64::from_bits(current_row.value), since_ns: current_row.start_ns, before })
+    let next = cursor.row(after).and_then(|row| {
+        let end = row.start_ns.checked_add(1).map_or(cursor.lane().rows(), |next_ns| cursor.first_from(next_ns).row);
+        Some((row.start_ns, f64::from_bits(cursor.row(end.checked_sub(1)?)?.value)))
+    });
+    Some(HeldValue { value: f64::from_bits(current_row.value), since_ns: current_row.start_ns, before, next })
 }
 
 /// Returns whether a track is a counter that is always zero. Reads one node of an index.

@@ -15,7 +15,7 @@ use crate::store::{DetailRef, Lane, LaneIdx, LaneKind, Row, Span, Store};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ReadCount {
     pub(crate) queries: u64,
-    /// Decoded blocks of rows.
+    /// Number of blocks of rows that were decoded.
     pub blocks: u64,
     /// Bytes of the store touched: blocks, searched directories, forest nodes.
     pub(crate) bytes: u64,
@@ -138,7 +138,7 @@ pub struct LaneCursor<'a> {
     oldest: usize,
     /// The block where the last search ended; the next one starts there, since it is usually near.
     near: BlockIdx,
-    /// Reads of this cursor.
+    /// Work since the cursor was created.
     pub(crate) count: ReadCount,
 }
 
@@ -227,7 +227,7 @@ impl<'a> LaneCursor<'a> {
         decoded.map_or(NameIdx::EMPTY, |decoded| NameIdx(decoded.packed.name(position.slot)))
     }
 
-    /// Decodes a row.
+    /// Decodes a row; `None` beyond the end of the lane, or in a damaged block.
     pub(crate) fn row(&mut self, row: u64) -> Option<Row> {
         let position = self.position_of(row);
         if position.row == row { self.row_at(position) } else { None }

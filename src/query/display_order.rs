@@ -5,7 +5,7 @@ use std::hash::BuildHasher;
 use hashbrown::HashTable;
 use rustc_hash::FxBuildHasher;
 
-use crate::model::{Id, Track, TrackIdx, TrackKind};
+use crate::model::{Id, ProcessIdx, Track, TrackIdx, TrackKind, TrackTables};
 use crate::store::Store;
 
 /// Sorts tracks by the order that the trace gives. Among unordered tracks, the kind decides, so that a process's
@@ -17,6 +17,7 @@ pub(super) fn display_order(store: &Store) -> Vec<TrackIdx> {
         .filter(|&track| !store.lanes_of(track).is_empty())
         .collect();
     let threads = ThreadsOfTracks::new(&tables.tracks);
+    let leads = async_leads(&tables.tracks);
     // No key of a track is stored, since keys of a million tracks would take more memory than their rows.
     order.sort_unstable_by_key(|&index| {
         let beside = match tables.tracks[index.index()].key.kind {
@@ -26,18 +27,55 @@ pub(super) fn display_order(store: &Store) -> Vec<TrackIdx> {
         };
         let above = threads.of(index);
         let track = &tables.tracks[above.index()];
-        let process_order = tables.processes[track.process.index()].sort_index;
         // The tracks of an async group are together where its first one appeared.
-        let (name, slot) = match track.key.kind {
-            TrackKind::Async => (&*track.name, track.key.slot),
-            TrackKind::Cpu => ("", track.key.slot),
-            _ => ("", 0),
+        let lead = leads.get(above.index()).copied();
+        let slot = match track.key.kind {
+            TrackKind::Async | TrackKind::Cpu => track.key.slot,
+            _ => 0,
         };
-        // Tracks without a process, such as those of CPUs, are above the others.
-        let of_process = track.key.pid != Id::None;
-        (process_order, of_process, track.process, track.sort_index, track.key.kind, name, slot, above, beside, index)
+        let process = process_key(tables, track.process);
+        (process, track.sort_index, track.key.kind, lead, slot, above, beside, index)
     });
     order
+}
+
+/// Returns the part of the sort key that the tracks of a process share. Tracks without a process, such as those of
+/// CPUs, are above the others.
+fn process_key(tables: &TrackTables, process: ProcessIdx) -> (i64, bool, ProcessIdx) {
+    let row = &tables.processes[process.index()];
+    (row.sort_index, row.pid != Id::None, process)
+}
+
+/// Returns the tracks of a process, which are together in the display order. Reads a few tracks to find them.
+pub(super) fn tracks_of_process<'o>(
+    order: &'o [TrackIdx],
+    tables: &TrackTables,
+    process: ProcessIdx,
+) -> &'o [TrackIdx] {
+    let key = |track: &TrackIdx| process_key(tables, tables.tracks[track.index()].process);
+    let wanted = process_key(tables, process);
+    let order = &order[order.partition_point(|track| key(track) < wanted)..];
+    &order[..order.partition_point(|track| key(track) == wanted)]
+}
+
+/// Returns the first async track with the process and name of each async track, and the first track for all others.
+/// Empty if there are no async tracks.
+fn async_leads(tracks: &[Track]) -> Vec<TrackIdx> {
+    let is_async = |track: &Track| track.key.kind == TrackKind::Async;
+    if !tracks.iter().any(is_async) {
+        return Vec::new();
+    }
+    let owner = |index: TrackIdx| (tracks[index.index()].process, &*tracks[index.index()].name);
+    let hash = |index: TrackIdx| FxBuildHasher.hash_one(owner(index));
+    let mut leads: HashTable<TrackIdx> = HashTable::new();
+    let lead_of = |(index, track): (TrackIdx, &Track)| {
+        if !is_async(track) {
+            return TrackIdx(0);
+        }
+        let is_same = |&other: &TrackIdx| owner(other) == owner(index);
+        *leads.entry(hash(index), is_same, |&other| hash(other)).or_insert(index).get()
+    };
+    (0..).map(TrackIdx).zip(tracks).map(lead_of).collect()
 }
 
 /// The track beside which each track is shown: thread states are above the spans of their thread, its samples below.
@@ -76,4 +114,43 @@ fn threads_of_beside(tracks: &[Track]) -> Vec<TrackIdx> {
     all()
         .map(|(index, track)| Some(track).filter(|track| is_beside(track)).and(thread_of(index)).unwrap_or(index))
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::model::ProcessIdx;
+
+    #[test]
+    fn the_tracks_of_each_process_are_found_where_the_trace_orders_them() {
+        let orders = [(4, 0), (2, -7), (3, 5), (1, 0)];
+        let lines = orders.iter().map(|(pid, order)| {
+            format!(
+                r#"{{"ph":"M","name":"process_sort_index","pid":{pid},"args":{{"sort_index":{order}}}}},
+                {{"ph":"X","name":"a","pid":{pid},"tid":1,"ts":1,"dur":1}},{{"ph":"X","name":"a","pid":{pid},"tid":2,"ts":1,"dur":1}},
+                {{"ph":"C","name":"c","pid":{pid},"ts":1,"args":{{"":1}}}},{{"ph":"i","name":"i","s":"g","ts":{pid}}}"#
+            )
+        });
+        let snapshot = crate::scene::tests::snapshot(&format!("[{}]", lines.collect::<Vec<_>>().join(",")));
+        let processes = snapshot.tracks().processes.len();
+        assert!(processes >= orders.len());
+        for process in (0..processes as u32).map(ProcessIdx) {
+            let is_of_process = |track: &&crate::model::TrackIdx| snapshot.track(**track).process == process;
+            let expected: Vec<_> = snapshot.display_order().iter().filter(is_of_process).copied().collect();
+            assert_eq!(snapshot.tracks_of_process(process), expected, "{process:?}");
+        }
+    }
+
+    #[test]
+    fn async_tracks_are_in_the_order_of_their_first_event_and_those_of_a_name_together() {
+        let event = |name: &str, id: u32, phase: &str, ts: u32| {
+            format!(r#"{{"ph":"{phase}","cat":"c","name":"{name}","id":"{name}{id}","pid":1,"tid":1,"ts":{ts}}}"#)
+        };
+        let spans = [("zeta", 0), ("alpha", 0), ("job 10", 0), ("job 2", 0), ("zeta", 1), ("job 10", 1)];
+        let spans = spans.iter().zip(0..);
+        let lines = spans.flat_map(|(&(name, id), ts)| [event(name, id, "b", ts), event(name, id, "e", 100 + ts)]);
+        let snapshot = crate::scene::tests::snapshot(&format!("[{}]", lines.collect::<Vec<_>>().join(",")));
+        let order = snapshot.display_order().iter();
+        let names: Vec<&str> = order.map(|&track| &*snapshot.track(track).name).collect();
+        assert_eq!(names, ["zeta", "zeta", "alpha", "job 10", "job 10", "job 2"]);
+    }
 }

@@ -53,8 +53,8 @@ pub(crate) fn longest_children(snapshot: &Snapshot, row: RowIdx, count: usize) -
         while longest.len() < count {
             for (first, end) in ranges.drain(..) {
                 let (first, end) = (cursor.position_of(first), cursor.position_of(end));
-                if let Some((place, dur_ns)) = cursor.longest(first, end) {
-                    candidates.push((dur_ns, RowIdx { lane, row: place.row }, (first.row, end.row)));
+                if let Some((position, dur_ns)) = cursor.longest(first, end) {
+                    candidates.push((dur_ns, RowIdx { lane, row: position.row }, (first.row, end.row)));
                 }
             }
             let best =

@@ -19,6 +19,8 @@
 //! Threads and processes also match by id. The track of `within:` is its whole name, the id of its thread, or `#17` for
 //! the number that `longspan dump` gives it. Times may have units, such as `1.5ms`.
 //!
+//! A frame with inlined functions matches by its whole name, such as `outer › inner`, or by one of its functions.
+//!
 //! A span is open from its start until before its end; a span without an end is also open at its last time. Spans of
 //! lower depth on its track are above a span; all spans of the track are above any other row.
 //!
@@ -27,11 +29,14 @@
 use std::ops::RangeInclusive;
 
 use regex::{Regex, RegexBuilder};
+use serde_json::Value;
 
-use super::argument_path::ArgumentPath;
-pub(crate) use super::quoting::quoted;
+use super::argument_path::{ArgumentPath, value_text};
+use super::decimal_number::DecimalNumber;
+pub(crate) use super::quoting::{exactly, name_word, quoted};
 use crate::base::units::signed_time_ns;
-use crate::model::TrackIdx;
+use crate::model::short_name::short_name;
+use crate::model::{Id, TrackIdx};
 
 /// A condition on rows, made of terms.
 #[derive(Debug, Clone, Default)]
@@ -52,7 +57,7 @@ pub struct Term {
 /// A test of a row.
 #[derive(Debug, Clone)]
 pub enum Test {
-    /// Tests its name.
+    /// Tests its name, without the category.
     Name(TextTest),
     /// Tests its category. A row without one never matches.
     Category(TextTest),
@@ -66,7 +71,7 @@ pub enum Test {
     Start(RangeInclusive<i64>),
     /// Tests the value of an argument as text.
     Argument {
-        /// Its key.
+        /// Path of the argument, outermost key first.
         path: ArgumentPath,
         /// The test of its value.
         test: TextTest,
@@ -82,7 +87,7 @@ pub enum Test {
 pub struct SpanPosition {
     /// `#` and the number of its track in `dump`, the name of the track, or the id of its thread.
     pub track: String,
-    /// Its nesting depth.
+    /// Nesting depth on its track; 0 for outermost.
     pub depth: u16,
     /// Its start, in nanoseconds of the trace's clock.
     pub start_ns: i64,
@@ -91,11 +96,18 @@ pub struct SpanPosition {
 /// A test of a text.
 #[derive(Debug, Clone)]
 pub enum TextTest {
-    /// Equals this text.
+    /// Equals this text, in the same case.
     Same(String),
+    /// Equals this text, or as a value this number.
+    Number {
+        /// The number as it is written.
+        text: String,
+        /// Its value, which equals other notations of the number.
+        value: DecimalNumber,
+    },
     /// Contains this text, in any case. Stored as a regular expression, which searches fast.
     Part(Regex),
-    /// Matches a regular expression.
+    /// Contains a match of this regular expression.
     Expression(Regex),
     /// Contains these lower-case letters in this order, in any case.
     Letters(Vec<char>),
@@ -105,7 +117,7 @@ pub enum TextTest {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{word}`: {problem}")]
 pub struct FilterError {
-    /// The invalid word.
+    /// The word that is invalid, as typed.
     pub word: String,
     /// The expected form of the word.
     pub problem: String,
@@ -133,7 +145,7 @@ impl TextTest {
     #[must_use]
     pub fn holds(&self, text: &str) -> bool {
         match self {
-            Self::Same(wanted) => text == wanted,
+            Self::Same(wanted) | Self::Number { text: wanted, .. } => text == wanted,
             Self::Part(expression) | Self::Expression(expression) => expression.is_match(text),
             Self::Letters(letters) => {
                 let mut wanted = letters.iter().peekable();
@@ -142,6 +154,29 @@ impl TextTest {
                 }
                 wanted.peek().is_none()
             }
+        }
+    }
+
+    /// Returns whether a process matches: by its name, the short name that the window shows, or its id.
+    #[must_use]
+    pub(crate) fn holds_process(&self, name: &str, pid: &Id) -> bool {
+        self.holds(name) || self.holds(&short_name(name)) || self.holds(&pid.to_string())
+    }
+
+    /// Returns whether the value of an argument matches: numbers are equal however they are written.
+    #[must_use]
+    pub(crate) fn holds_value(&self, value: &Value) -> bool {
+        let text = value_text(value);
+        let is_same =
+            |wanted: &DecimalNumber| value.is_number() && DecimalNumber::parse(&text).as_ref() == Some(wanted);
+        self.holds(&text) || matches!(self, Self::Number { value: wanted, .. } if is_same(wanted))
+    }
+
+    fn same(text: &str) -> Self {
+        let text = text.to_owned();
+        match DecimalNumber::parse(&text) {
+            Some(value) => Self::Number { text, value },
+            None => Self::Same(text),
         }
     }
 
@@ -217,11 +252,11 @@ impl Term {
             return Ok(term);
         }
         let marks_end = word.quoted_from.unwrap_or(word.text.len());
-        let negated = word.text.starts_with('-') && word.text.len() > 1 && marks_end > 0;
+        let is_quoted = word.quoted_from.is_some();
+        let negated = word.text.starts_with('-') && marks_end > 0 && (word.text.len() > 1 || is_quoted);
         let start = usize::from(negated);
         let text = &word.text[start..];
         let marks = &word.text[start..marks_end.max(start)];
-        let is_quoted = word.quoted_from.is_some();
         // Splits at the first mark, unless the word is an expression.
         let at = marks.find([':', '=', '<', '>']).filter(|_| !marks.starts_with(['/', '~']));
         let (key, value) = at.map_or(("", text), |at| (&text[..at], &text[at..]));
@@ -263,7 +298,7 @@ impl Term {
         let values = words(comparison).map_err(|error| error.problem)?;
         let [value] = &values[..] else { return Err("expected quotes around a key with a slash".to_owned()) };
         let test = match value.text.strip_prefix('=') {
-            Some(same) => TextTest::Same(same.to_owned()),
+            Some(same) => TextTest::same(same),
             None => text_test(&value.text[1..], value.quoted_from.is_some())?,
         };
         Ok(Some(Self { negated: unsigned.len() < written.len(), test: Test::Argument { path, test } }))
@@ -302,15 +337,26 @@ impl std::fmt::Display for SpanPosition {
     }
 }
 
+/// The keys of tests of times.
+const TIME_KEYS: [&str; 2] = ["dur", "start"];
+
+/// The keys of tests of texts.
+const TEXT_KEYS: [&str; 8] = ["cat", "category", "thread", "track", "process", "name", "in", "within"];
+
+/// Returns all keys, except for those of arguments.
+pub(crate) fn keys() -> impl Iterator<Item = &'static str> {
+    TIME_KEYS.into_iter().chain(TEXT_KEYS)
+}
+
 /// Returns the expected form of a word whose operator does not fit its key, such as `dur!=0` and `cat=io`. Other words
 /// are names, which may contain such marks: `a<b>`, `start:up`. The operator may be followed by more text.
 fn expected_operator(key: &str, operator: &str) -> Option<String> {
     let field = key.strip_suffix('!').unwrap_or(key);
     let (fits, form) = match field {
-        "dur" | "start" => (key == field, format!("{field}>, {field}>=, {field}<, {field}<= or {field}= and a time")),
-        "cat" | "category" | "thread" | "track" | "process" | "name" | "in" | "within" => {
-            (false, format!("{field}: and a text"))
+        _ if TIME_KEYS.contains(&field) => {
+            (key == field, format!("{field}>, {field}>=, {field}<, {field}<= or {field}= and a time"))
         }
+        _ if TEXT_KEYS.contains(&field) => (false, format!("{field}: and a text")),
         _ if field.starts_with("arg.") => {
             let fits = key == field && operator.starts_with('=') && !operator.starts_with("==");
             (fits, format!("{field}= and a value, or {field}: and a text"))

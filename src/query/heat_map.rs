@@ -50,7 +50,8 @@ pub struct HeatMap {
 }
 
 impl HeatMap {
-    fn empty(axis: HeatMapAxis) -> Self {
+    /// Creates a map without spans.
+    pub(crate) fn empty(axis: HeatMapAxis) -> Self {
         let counted = 0..axis.columns();
         Self { axis, buckets: Vec::new(), spans: 0, unfinished: 0, blur_ns: 0, estimated_by: 1, counted }
     }

@@ -17,10 +17,17 @@ use crate::model::TrackIdx;
 use crate::store::details::DetailReader;
 use crate::store::ledger::LedgerNode;
 use crate::store::sums::NameSums;
-use crate::store::{LaneIdx, LaneKind};
+use crate::store::{DetailRef, LaneIdx, LaneKind};
 
 /// Extents that one thread processes at once.
 pub(super) const EXTENTS_AT_ONCE: usize = 1024;
+
+/// Groups of extents whose arguments are tested together: enough for all threads.
+const GROUPS: u64 = 16;
+
+/// Rows of such a group, except for its last extent. Each has 8 bytes.
+const ROWS_AT_ONCE_MIN: u64 = 1 << 15;
+const ROWS_AT_ONCE_MAX: u64 = 1 << 20;
 
 /// A number of hits, and the work for it, which repeats exactly for the same query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -31,6 +38,8 @@ pub struct HitCount {
     pub nodes: u64,
     /// Rows in scope outside the nodes, tested or skipped by their extents.
     pub rows: u64,
+    /// Blocks of details that were decompressed to test arguments.
+    pub detail_blocks: u64,
 }
 
 /// A node of the ledger and its track; `None` for all tracks.
@@ -164,9 +173,50 @@ pub(super) fn count_within(
         return Ok(None);
     }
     progress.begin(Stage::Searching, count.rows);
+    if scope.matcher.reads_arguments() {
+        let (hits, detail_blocks) = count_by_details(&scans, cancel, progress)?;
+        count.hits += hits;
+        count.detail_blocks = detail_blocks;
+        return Ok(Some(count));
+    }
     let counted = scans.par_iter().map(|scan| count_rows(scan, cancel, progress));
     count.hits += counted.sum::<Result<u64, Cancelled>>()?;
     Ok(Some(count))
+}
+
+/// Counts rows whose arguments match, in the order of their details. The lanes of a track share blocks of details, so
+/// lane by lane, each block would be decompressed for every depth. Returns the hits, and the blocks decompressed.
+fn count_by_details(scans: &[LaneScan<'_>], cancel: &Cancel, progress: &Progress) -> Result<(u64, u64), Cancelled> {
+    let mut parts: Vec<(&LaneScan<'_>, usize, u64)> = Vec::new();
+    for scan in scans {
+        let before = parts.len();
+        parts.extend(scan.extents().map(|extent| (scan, extent, scan.rows_in(extent))));
+        let judged: u64 = parts[before..].iter().map(|(.., rows)| rows).sum();
+        // Skipped rows count as done.
+        progress.advance((scan.rows.end - scan.rows.start).saturating_sub(judged));
+    }
+    let rows: u64 = parts.iter().map(|(.., rows)| rows).sum();
+    let rows_at_once = (rows / GROUPS).clamp(ROWS_AT_ONCE_MIN, ROWS_AT_ONCE_MAX);
+    let mut group_rows = 0;
+    let groups: Vec<_> = parts
+        .chunk_by(|(.., rows), _| {
+            group_rows += rows;
+            let is_full = group_rows >= rows_at_once;
+            group_rows = if is_full { 0 } else { group_rows };
+            !is_full
+        })
+        .collect();
+    let counted = groups.par_iter().map(|parts| {
+        cancel.check()?;
+        let (mut details, mut reader) = (Vec::new(), DetailReader::default());
+        parts.iter().for_each(|(scan, extent, _)| scan.push_details(*extent, &mut details));
+        details.sort_unstable_by_key(|detail: &DetailRef| detail.0);
+        let hits = parts.first().map_or(0, |(scan, ..)| scan.count_details(&details, &mut reader));
+        progress.add_events(hits);
+        progress.advance(parts.iter().map(|(.., rows)| rows).sum());
+        Ok((hits, reader.unpacked()))
+    });
+    counted.try_reduce(|| (0, 0), |one, other| Ok((one.0 + other.0, one.1 + other.1)))
 }
 
 /// Counts the matching rows of each track, by track index: spans by the ledger nodes of single tracks where it has
@@ -219,12 +269,17 @@ fn count_rows(scan: &LaneScan<'_>, cancel: &Cancel, progress: &Progress) -> Resu
 mod tests {
     use super::*;
     use crate::base::files::damage_at;
+    use crate::model::args::Detail;
+    use crate::model::{Id, Names, Registry, TrackKey};
+    use crate::query::argument_path::ArgumentPath;
     use crate::query::filter::Filter;
-    use crate::query::ledger_traces::{RandomSequence, SMALL, TraceSpan, category, ranges, spans, store};
+    use crate::query::groups::GroupBy;
+    use crate::query::ledger_traces::{RandomSequence, SMALL, TraceSpan, argument, category, ranges, spans, store};
     use crate::query::matcher::Matcher;
     use crate::query::search::search;
-    use crate::store::Store;
+    use crate::query::totals::{GrowingTotals, add_up};
     use crate::store::ledger::LedgerShape;
+    use crate::store::{Meta, Row, Store, StoreWriter};
 
     fn counted(snapshot: &Snapshot, scope: &Scope, filter: &str) -> HitCount {
         let scope = scope.clone().matching(Matcher::new(snapshot, &Filter::parse(filter).unwrap()));
@@ -234,7 +289,7 @@ mod tests {
         count
     }
 
-    /// Counts each track.
+    /// Counts by track, and compares with the hits of a search.
     fn counted_by_track(snapshot: &Snapshot, scope: &Scope, filter: &str) -> Vec<u64> {
         let scope = scope.clone().matching(Matcher::new(snapshot, &Filter::parse(filter).unwrap()));
         let counts = count_by_track(snapshot, &scope, &Cancel::default(), &Progress::default()).unwrap();
@@ -258,13 +313,14 @@ mod tests {
                 };
                 let name_is =
                     |span: &TraceSpan, text: &str| text.split(' ').any(|name| name == (span.name - 1).to_string());
-                let cases: [(&str, Condition<'_>); 5] = [
+                let cases: [(&str, Condition<'_>); 6] = [
                     ("", &|_| true),
                     ("/^name [1-3]$/", &|span| name_is(span, "1 2 3")),
                     ("cat:\"category 2\" -thread:1", &|span| {
                         category(span.name).is_some_and(|it| it.ends_with('2')) && !span.track.to_string().contains('1')
                     }),
                     ("dur>100", &|span| span.dur_ns > 100),
+                    ("dur>50 arg.of.five=2", &|span| span.dur_ns > 50 && argument(span) == Some(2)),
                     ("nothing", &|_| false),
                 ];
                 let in_range = Scope::from_range(from_ns, to_ns);
@@ -301,6 +357,59 @@ mod tests {
         let (few, many) = (work(200), work(20_000));
         assert!(many.nodes <= few.nodes + 17, "{many:?} after {few:?}");
         assert!(many.rows <= few.rows + 1000 && many.hits > 100 * few.hits / 2, "{many:?} after {few:?}");
+    }
+
+    /// Stores spans in turn on some lanes of one track, or of a track for each lane, with arguments in time order.
+    fn store_with_arguments(spans: u32, lanes: u32, one_track: bool) -> Snapshot {
+        let (mut names, mut registry) = (Names::default(), Registry::default());
+        let name = names.intern("name", None);
+        for tid in 0..if one_track { 1 } else { lanes } {
+            registry.track(&TrackKey::thread(Id::Number(1), Id::Number(tid.into())));
+        }
+        let file = tempfile::tempfile().unwrap();
+        let mut writer = StoreWriter::new(file.try_clone().unwrap(), 1 << 24).unwrap();
+        let details: Vec<DetailRef> = (0..spans)
+            .map(|number| {
+                let (args_json, mut blob) = (format!(r#"{{"number":{number},"text":"{number:0>60}"}}"#), Vec::new());
+                Detail { args_json: &args_json, ..Detail::default() }.encode_into(&mut blob);
+                writer.push_detail(&blob).unwrap()
+            })
+            .collect();
+        for lane in 0..lanes {
+            let (track, depth) = if one_track { (0, lane as u16) } else { (lane, 0) };
+            let index = writer.add_lane(TrackIdx(track), LaneKind::Spans, depth).unwrap();
+            for number in (lane..spans).step_by(lanes as usize) {
+                let row = Row { start_ns: number.into(), value: 1, detail: details[number as usize].0, name: name.0 };
+                writer.push(index, row).unwrap();
+            }
+        }
+        let meta = Meta { names: names.into(), tracks: registry.tables().clone(), ..Meta::default() };
+        writer.finish(&meta).unwrap();
+        Snapshot::new(Store::from_file(&file, "test".as_ref()).unwrap().into())
+    }
+
+    #[test]
+    fn details_are_not_unpacked_again_for_each_depth() {
+        let work = |lanes| counted(&store_with_arguments(20_000, lanes, true), &Scope::default(), "arg.number:77");
+        let (flat, deep) = (work(1), work(200));
+        let expected = (0..20_000).filter(|number| number.to_string().contains("77")).count() as u64;
+        assert_eq!((flat.hits, deep.hits), (expected, expected));
+        assert!(flat.detail_blocks > 10 && deep.detail_blocks == flat.detail_blocks, "{deep:?} after {flat:?}");
+    }
+
+    #[test]
+    fn totals_do_not_unpack_details_again_for_each_track() {
+        let snapshot = store_with_arguments(20_000, 20_000, false);
+        let matching = Matcher::new(&snapshot, &Filter::parse("arg.number:77").unwrap());
+        for (scope, by) in [
+            (Scope::default(), GroupBy::Argument(ArgumentPath::from_parts(["number"]))),
+            (Scope::default().matching(matching), GroupBy::default()),
+        ] {
+            let growing = GrowingTotals::grouped(by);
+            let (cancel, progress) = (Cancel::default(), Progress::default());
+            let work = add_up(&snapshot, &scope, &growing, &cancel, &progress).unwrap();
+            assert!((10..1000).contains(&work.detail_blocks), "{work:?}");
+        }
     }
 
     #[test]

@@ -236,16 +236,16 @@ mod tests {
         fn answers_are_those_of_a_scan(
             steps in prop::collection::vec((0u32..3, 0i64..3, 0i64..20, prop::bool::weighted(0.3)), 0..300),
             depth_max in prop::sample::select(vec![1u16, 3, 31, 32, 33, 90]),
-            places in prop::collection::vec((0u16..95, 0i64..12), 300),
+            probes in prop::collection::vec((0u16..95, 0i64..12), 300),
         ) {
             let (mut spans, mut oracles) = (LastSpans::default(), [(); 3].map(|()| OpenSpanOracle::default()));
             // A span may start at `i64::MIN`, so no sentinel may have that value.
             let (mut now_ns, mut depths) = (i64::MIN, [0u16; 3]);
-            let steps = steps.into_iter().zip(places);
-            for (id, ((track, later_ns, dur_ns, is_outer), (place, reach_ns))) in (0u64..).zip(steps) {
+            let steps = steps.into_iter().zip(probes);
+            for (id, ((track, later_ns, dur_ns, is_outer), (probed, reach_ns))) in (0u64..).zip(steps) {
                 if later_ns > 0 {
                     now_ns += later_ns;
-                    depths = [place % depth_max; 3];
+                    depths = [probed % depth_max; 3];
                 }
                 let own = &mut depths[track as usize];
                 // Among spans with the same start, the outer ones come first.
@@ -254,16 +254,16 @@ mod tests {
                 spans.put(TrackIdx(track), *own, span);
                 oracles[track as usize].put(*own, span);
                 for (track, oracle) in (0..).map(TrackIdx).zip(&oracles) {
-                    prop_assert_eq!(spans.at(track, place), oracle.0.get(usize::from(place)).copied().flatten());
+                    prop_assert_eq!(spans.at(track, probed), oracle.0.get(usize::from(probed)).copied().flatten());
                     prop_assert_eq!(spans.last(track), oracle.last());
                     let end_ns = now_ns + reach_ns;
                     prop_assert_eq!(
-                        spans.reaching(track, place, end_ns),
-                        oracle.innermost(place.into(), |span| span.end_ns >= end_ns)
+                        spans.reaching(track, probed, end_ns),
+                        oracle.innermost(probed.into(), |span| span.end_ns >= end_ns)
                     );
                     let is_around = |span: &LastSpan| span.end_ns > end_ns || span.start_ns == end_ns;
                     prop_assert_eq!(spans.around(track, end_ns), oracle.innermost(usize::MAX, is_around));
-                    prop_assert_eq!(spans.starting_at(track, place, now_ns), oracle.starting_at(place, now_ns));
+                    prop_assert_eq!(spans.starting_at(track, probed, now_ns), oracle.starting_at(probed, now_ns));
                     prop_assert_eq!(spans.starting_at(track, 0, now_ns + 1), None);
                 }
             }

@@ -3,7 +3,7 @@
 use std::ops::{Range, RangeInclusive};
 use std::sync::Arc;
 
-use super::argument_path::{ArgumentPath, value_text};
+use super::argument_path::ArgumentPath;
 use super::filter::{Filter, Test, TextTest};
 use super::inside::Inside;
 use super::name_set::{NameSet, mask_of};
@@ -20,13 +20,13 @@ pub struct Matcher {
     names: Option<NameSet>,
     /// Whether each track matches; `None` if all do.
     tracks: Option<Vec<bool>>,
-    /// Inclusive bounds in nanoseconds.
+    /// Bounds of the duration, in nanoseconds.
     durations: RangeInclusive<u64>,
-    /// Excluded ranges of durations.
+    /// Durations that do not match, even within `durations`.
     not_durations: Vec<RangeInclusive<u64>>,
-    /// Inclusive bounds of starts.
+    /// Bounds of the start, in nanoseconds of the trace's clock.
     starts: RangeInclusive<i64>,
-    /// Excluded ranges of starts.
+    /// Starts that do not match, even within `starts`.
     not_starts: Vec<RangeInclusive<i64>>,
     /// Terms about spans above a row, of which one must be open, or none.
     inside: Vec<Arc<Inside>>,
@@ -64,9 +64,10 @@ impl Matcher {
         let mut matcher = Self::default();
         for term in &filter.terms {
             match &term.test {
-                Test::Name(test) => narrow(&mut names, snapshot.names().len(), |name| {
-                    test.holds(snapshot.names().get(NameIdx(name)).text) != term.negated
-                }),
+                Test::Name(test) => {
+                    let named = names_passing(snapshot, test);
+                    narrow(&mut names, named.len(), |name| named[name as usize] != term.negated);
+                }
                 Test::Category(test) => narrow(&mut names, snapshot.names().len(), |name| {
                     let category = snapshot.names().get(NameIdx(name)).category;
                     category.is_some_and(|category| test.holds(category)) != term.negated
@@ -77,7 +78,7 @@ impl Matcher {
                 }),
                 Test::Process(test) => narrow(&mut tracks, snapshot.tracks().tracks.len(), |track| {
                     let process = &snapshot.tracks().processes[snapshot.track(TrackIdx(track)).process.index()];
-                    (test.holds(&process.name) || test.holds(&process.pid.to_string())) != term.negated
+                    test.holds_process(&process.name, &process.pid) != term.negated
                 }),
                 Test::Duration(range) if term.negated => matcher.not_durations.push(range.clone()),
                 Test::Duration(range) => {
@@ -92,11 +93,7 @@ impl Matcher {
                     matcher.starts = *least..=*most;
                 }
                 Test::Inside(test) => {
-                    let mut names = None;
-                    narrow(&mut names, snapshot.names().len(), |name| {
-                        test.holds(snapshot.names().get(NameIdx(name)).text)
-                    });
-                    let names = NameSet::new(&names.unwrap_or_default());
+                    let names = NameSet::new(&names_passing(snapshot, test));
                     matcher.inside.push(Arc::new(Inside::named(snapshot, names, term.negated)));
                 }
                 Test::Within(position) => {
@@ -133,7 +130,7 @@ impl Matcher {
         self
     }
 
-    /// Restricts matches to rows whose argument passes a test.
+    /// Restricts matches to rows whose argument passes a test of its text.
     #[must_use]
     pub(crate) fn and_argument(mut self, path: &ArgumentPath, test: TextTest) -> Self {
         self.arguments.push(ArgumentTest { path: path.clone(), test, negated: false });
@@ -236,6 +233,41 @@ impl Matcher {
         snapshot: &Snapshot,
         reader: &mut DetailReader,
     ) -> u64 {
+        let mut mask = self.rows_but_arguments(block, (lane, kind), snapshot);
+        if !self.arguments.is_empty() {
+            let mut left = mask;
+            while left != 0 {
+                let row = left.trailing_zeros();
+                left &= left - 1;
+                if !self.has_arguments(DetailRef(block.detail(row as usize)), snapshot, reader) {
+                    mask &= !(1 << row);
+                }
+            }
+        }
+        mask
+    }
+
+    /// Returns whether matching depends on arguments.
+    #[must_use]
+    pub(crate) fn reads_arguments(&self) -> bool {
+        !self.arguments.is_empty()
+    }
+
+    /// Returns whether the arguments of a row match.
+    #[must_use]
+    pub(crate) fn has_arguments(&self, detail: DetailRef, snapshot: &Snapshot, reader: &mut DetailReader) -> bool {
+        let blob = snapshot.store().detail(detail, reader);
+        self.arguments.iter().all(|argument| argument.holds(Detail::decode(blob).args_json))
+    }
+
+    /// Returns a bit per row of a block that matches if its arguments do.
+    #[must_use]
+    pub(crate) fn rows_but_arguments(
+        &self,
+        block: &Block<'_>,
+        (lane, kind): (LaneIdx, LaneKind),
+        snapshot: &Snapshot,
+    ) -> u64 {
         let mut mask = u64::MAX >> (BLOCK_ROWS - block.rows());
         if let Some(names) = &self.names {
             mask &= names.rows_of(block);
@@ -254,17 +286,6 @@ impl Matcher {
             mask &= self.inside.iter().fold(mask, |mask, inside| {
                 if mask == 0 { 0 } else { mask & inside.rows_of(snapshot, lane, &starts[..block.rows()]) }
             });
-        }
-        if !self.arguments.is_empty() {
-            let mut left = mask;
-            while left != 0 {
-                let row = left.trailing_zeros();
-                left &= left - 1;
-                let blob = snapshot.store().detail(DetailRef(block.detail(row as usize)), reader);
-                if !self.arguments.iter().all(|argument| argument.holds(Detail::decode(blob).args_json)) {
-                    mask &= !(1 << row);
-                }
-            }
         }
         mask
     }
@@ -285,9 +306,23 @@ impl Matcher {
 impl ArgumentTest {
     fn holds(&self, args_json: &str) -> bool {
         let args = serde_json::from_str(args_json).unwrap_or_default();
-        let passes = self.path.find(&args).is_some_and(|value| self.test.holds(&value_text(value)));
+        let passes = self.path.find(&args).is_some_and(|value| self.test.holds_value(value));
         passes != self.negated
     }
+}
+
+/// Returns whether each name passes a test. A frame with inlined functions passes by its whole name or by one of them.
+fn names_passing(snapshot: &Snapshot, test: &TextTest) -> Vec<bool> {
+    let names = snapshot.names();
+    // Name indices have 32 bits.
+    let mut passing: Vec<bool> =
+        (0..names.len() as u32).map(|name| test.holds(names.get(NameIdx(name)).text)).collect();
+    let frames = snapshot.overlay().into_iter().flat_map(|overlay| overlay.lines.frames());
+    // A function is a name too, so its text is tested once for all its frames.
+    for (frame, functions) in frames {
+        passing[frame.index()] |= functions.iter().any(|line| passing[line.function.index()]);
+    }
+    passing
 }
 
 /// Intersects the kept indices of `0..count` with those for which `holds` returns true.

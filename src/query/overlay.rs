@@ -65,6 +65,11 @@ impl FrameLines {
         self.files.get(line.file as usize).map_or("", |file| file)
     }
 
+    /// Iterates over all frames with functions, in no order.
+    pub(crate) fn frames(&self) -> impl Iterator<Item = (NameIdx, &[FrameLine])> {
+        self.frames.iter().map(|(&frame, lines)| (frame, &**lines))
+    }
+
     /// Returns the functions at the address of a frame, innermost first; empty for an unresolved frame.
     pub(crate) fn of(&self, frame: NameIdx) -> &[FrameLine] {
         self.frames.get(&frame).map_or(&[], |lines| lines)

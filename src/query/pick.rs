@@ -20,7 +20,7 @@ pub fn row_at(snapshot: &Snapshot, lane: LaneIdx, ts_ns: i64, tolerance_ns: u64)
     }
     let from = cursor.first_from(ts_ns.saturating_sub_unsigned(tolerance_ns));
     let to = cursor.first_from(ts_ns.saturating_add_unsigned(tolerance_ns).saturating_add(1));
-    let near = cursor.longest(from, to).map(|(place, _)| place.row);
+    let near = cursor.longest(from, to).map(|(position, _)| position.row);
     let reaching = under.filter(|&row| {
         cursor.span(row).is_some_and(|span| span.end_ns().saturating_add_unsigned(tolerance_ns) > ts_ns)
     });

@@ -20,9 +20,9 @@ const DECODED_LANES_MAX: usize = 8192;
 pub struct SortedRow {
     /// Its lane and its index there.
     pub index: RowIdx,
-    /// Kind of its lane.
+    /// Kind of the lane, which determines what the value of the row is.
     pub kind: LaneKind,
-    /// The stored row.
+    /// Start, value, name and reference to the arguments, as stored.
     pub row: Row,
     /// Whether its end is missing from the trace.
     pub unfinished: bool,
@@ -59,7 +59,7 @@ struct DecodedBlocks {
     max: usize,
     /// The clock hand: the next slot to consider for replacement.
     hand: usize,
-    /// Number of decoded blocks.
+    /// Number of blocks decoded so far, including replaced ones.
     count: u64,
 }
 

@@ -15,7 +15,7 @@ use crate::store::block::{BLOCK_ROWS, Block};
 use crate::store::details::DetailReader;
 use crate::store::extent::Extent;
 use crate::store::iforest::LongestNs;
-use crate::store::{Lane, LaneIdx, LaneKind};
+use crate::store::{DetailRef, Lane, LaneIdx, LaneKind};
 
 /// The part of one lane that is in scope.
 #[derive(Debug, Clone)]
@@ -243,6 +243,28 @@ impl<'a> LaneScan<'a> {
             return if self.lane.extent(extent).is_some() { self.rows_in(extent) } else { 0 };
         }
         self.blocks(extent, 0, reader).map(|(_, hits)| u64::from(hits.mask.count_ones())).sum()
+    }
+
+    /// Appends the details of the rows of an extent that match if their arguments do.
+    pub(crate) fn push_details(&self, extent: usize, details: &mut Vec<DetailRef>) {
+        let Some(extent_data) = self.lane.extent(extent) else { return };
+        let first_row = self.lane.extents()[extent].first_row;
+        for (index, entry) in extent_data.directory().iter().enumerate() {
+            let block = extent_data.block(index);
+            let in_scope = self.in_scope(first_row + u64::from(entry.first_row), block.rows());
+            if in_scope != 0 {
+                let mask = self.matcher.rows_but_arguments(&block, (self.index, self.kind), self.snapshot) & in_scope;
+                let slots = (0..BLOCK_ROWS).filter(|slot| mask >> slot & 1 != 0);
+                details.extend(slots.map(|slot| DetailRef(block.detail(slot))));
+            }
+        }
+    }
+
+    /// Counts the rows with these details whose arguments match.
+    #[must_use]
+    pub(crate) fn count_details(&self, details: &[DetailRef], reader: &mut DetailReader) -> u64 {
+        let matching = details.iter().filter(|detail| self.matcher.has_arguments(**detail, self.snapshot, reader));
+        matching.count() as u64
     }
 
     /// Returns a bit per row of a block that is in scope.

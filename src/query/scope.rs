@@ -7,7 +7,8 @@ use regex::Regex;
 use super::buckets::Buckets;
 use super::matcher::Matcher;
 use super::snapshot::Snapshot;
-use crate::model::{TrackIdx, TrackKind, TrackSet};
+use crate::model::short_name::short_name;
+use crate::model::{Id, TrackIdx, TrackKind, TrackSet};
 use crate::store::{LaneIdx, LaneKind};
 
 /// Selects tracks by expressions and kinds that must all match; without any, all tracks.
@@ -24,7 +25,7 @@ pub struct TrackChoice {
 }
 
 impl TrackChoice {
-    /// Returns the selected tracks.
+    /// Returns the tracks that meet all conditions; [`TrackSet::ALL`] without conditions.
     #[must_use]
     pub(crate) fn tracks(&self, snapshot: &Snapshot) -> TrackSet {
         let has_kind = |kind| self.kinds.is_empty() || self.kinds.contains(&kind);
@@ -36,14 +37,24 @@ impl TrackChoice {
         TrackSet::from_fn(snapshot.tracks().tracks.len(), |track| {
             let track = snapshot.track(track);
             let process = &snapshot.tracks().processes[track.process.index()];
+            let short = short_name(&process.name);
             let (pid, tid) = (track.key.pid.to_string(), track.key.tid.to_string());
+            let is_id = |expression: &Option<Regex>, id: &Id, text: &str| {
+                let number = || id.number().map(|number| number.to_string());
+                expression.is_some()
+                    && (matches(expression, text) || number().is_some_and(|it| matches(expression, &it)))
+            };
             // The only derived rows are those of samples, which are recorded on the tracks of threads.
             let kind = if track.key.kind.is_derived() { TrackKind::Thread } else { track.key.kind };
             let in_any = |texts: &[&str]| texts.iter().any(|text| matches(&self.track, text));
             has_kind(kind)
-                && (self.track.is_none() || in_any(&[&track.name, &process.name, &pid, &tid]))
-                && (self.process.is_none() || matches(&self.process, &process.name) || matches(&process_id, &pid))
-                && (self.thread.is_none() || matches(&self.thread, &track.name) || matches(&thread_id, &tid))
+                && (self.track.is_none() || in_any(&[&track.name, &process.name, &short, &pid, &tid]))
+                && (self.process.is_none()
+                    || [&*process.name, &*short].iter().any(|name| matches(&self.process, name))
+                    || is_id(&process_id, &track.key.pid, &pid))
+                && (self.thread.is_none()
+                    || matches(&self.thread, &track.name)
+                    || is_id(&thread_id, &track.key.tid, &tid))
         })
     }
 }
@@ -63,7 +74,7 @@ pub struct Scope {
     pub(crate) to_ns: Option<i64>,
     /// Only rows of these tracks.
     pub(crate) tracks: TrackSet,
-    /// Only rows that match.
+    /// Only rows that match this filter.
     pub(crate) matcher: Arc<Matcher>,
     /// Only spans; otherwise instants and samples too.
     pub(crate) spans_only: bool,
@@ -72,17 +83,17 @@ pub struct Scope {
 }
 
 impl Scope {
-    /// Covers the rows that reach beyond `from_ns` and start before `to_ns`, which is later. `None` means unbounded.
+    /// Covers the rows that reach beyond `from_ns` and start before `to_ns`, which is later. `None` means unbounded. So
+    /// does an end at `i64::MAX`: no query needs a time after it.
     #[must_use]
     pub fn from_range(from_ns: Option<i64>, to_ns: Option<i64>) -> Self {
-        Self { from_ns, to_ns, ..Self::default() }
+        Self { from_ns, to_ns: to_ns.filter(|&to_ns| to_ns < i64::MAX), ..Self::default() }
     }
 
     /// Covers the rows that reach into the buckets of a view.
     #[must_use]
     pub(crate) fn from_buckets(buckets: Buckets) -> Self {
-        let last_ns = buckets.start_ns(buckets.end());
-        Self::from_range(Some(buckets.start_ns(buckets.first)), (last_ns < i64::MAX).then_some(last_ns))
+        Self::from_range(Some(buckets.start_ns(buckets.first)), Some(buckets.start_ns(buckets.end())))
     }
 
     /// Covers the rows of the whole trace that match.
@@ -91,13 +102,13 @@ impl Scope {
         Self { matcher: matcher.into(), ..Self::default() }
     }
 
-    /// Replaces the filter.
+    /// Limits it to rows that match, in place of any earlier filter.
     #[must_use]
     pub fn matching(self, matcher: impl Into<Arc<Matcher>>) -> Self {
         Self { matcher: matcher.into(), ..self }
     }
 
-    /// Replaces the tracks.
+    /// Limits it to these tracks, in place of any earlier choice.
     #[must_use]
     pub fn with_tracks(self, tracks: &[TrackIdx]) -> Self {
         let count = tracks.iter().map(|track| track.index() + 1).max().unwrap_or(0);
@@ -173,5 +184,16 @@ impl Scope {
             let is_in_scope = self.tracks.contains(info.track) && matcher.has_track(info.track);
             (is_event || self.with_charts) && is_wanted && is_in_scope
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_end_at_the_last_nanosecond_is_none() {
+        let ends = [Some(5), Some(i64::MAX), None].map(|to_ns| Scope::from_range(None, to_ns).to_ns);
+        assert_eq!(ends, [Some(5), None, None]);
     }
 }

@@ -3,11 +3,12 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::model::{Losses, NameIdx, Names, StackIdx, Stacks, Track, TrackIdx, TrackKind, TrackTables};
+use crate::model::{Losses, NameIdx, Names, ProcessIdx, StackIdx, Stacks, Track, TrackIdx, TrackKind, TrackTables};
 use crate::store::{LaneIdx, LaneInfo, LaneKind, RowIdx, Span, Store, Summary};
 
 use super::cursor::LaneCursor;
-use super::display_order::display_order;
+use super::display_order::{display_order, tracks_of_process};
+use super::drawn_unit::{DrawnUnit, DrawnUnits};
 use super::overlay::NameOverlay;
 use super::track_groups::{TrackGroup, TrackGroups};
 
@@ -32,6 +33,7 @@ struct SnapshotParts {
     display_order: Arc<Vec<TrackIdx>>,
     groups: Arc<TrackGroups>,
     has_states: bool,
+    drawn_units: Arc<DrawnUnits>,
     /// Resolved symbol names, which replace those of the store.
     overlay: Option<Arc<NameOverlay>>,
 }
@@ -44,7 +46,8 @@ impl Snapshot {
         let groups = Arc::new(TrackGroups::new(&store.meta().tracks, &display_order));
         let tracks = &store.meta().tracks.tracks;
         let has_states = tracks.iter().any(|track| track.key.kind == TrackKind::State);
-        Self(Arc::new(SnapshotParts { store, display_order, groups, has_states, overlay: None }))
+        let drawn_units = Arc::default();
+        Self(Arc::new(SnapshotParts { store, display_order, groups, has_states, drawn_units, overlay: None }))
     }
 
     /// Returns the snapshot with other resolved symbol names, or with none.
@@ -52,8 +55,23 @@ impl Snapshot {
     pub(crate) fn with_overlay(&self, overlay: Option<Arc<NameOverlay>>) -> Self {
         let (store, display_order) = (Arc::clone(&self.0.store), Arc::clone(&self.0.display_order));
         let groups = Arc::clone(&self.0.groups);
-        let has_states = self.has_states();
-        Self(Arc::new(SnapshotParts { store, display_order, groups, has_states, overlay }))
+        let (has_states, drawn_units) = (self.has_states(), Arc::clone(&self.0.drawn_units));
+        Self(Arc::new(SnapshotParts { store, display_order, groups, has_states, drawn_units, overlay }))
+    }
+
+    /// Returns the unit of the bars of a track.
+    #[must_use]
+    pub(crate) fn drawn_unit(&self, track: TrackIdx) -> DrawnUnit {
+        self.0.drawn_units.of_track(self.store(), track)
+    }
+
+    /// Returns whether any track has times. Bars of the others are as wide as their weights in bytes or counts.
+    #[must_use]
+    pub(crate) fn has_times(&self) -> bool {
+        /// Maximum number of tracks that are checked.
+        const TRACKS_MAX: usize = 1000;
+        let tracks = self.display_order();
+        tracks.is_empty() || tracks.iter().take(TRACKS_MAX).any(|&track| self.drawn_unit(track).is_time())
     }
 
     /// Returns whether the trace has thread states.
@@ -160,6 +178,12 @@ impl Snapshot {
     #[must_use]
     pub(crate) fn display_order(&self) -> &[TrackIdx] {
         &self.0.display_order
+    }
+
+    /// Returns the tracks of a process, in display order.
+    #[must_use]
+    pub(crate) fn tracks_of_process(&self, process: ProcessIdx) -> &[TrackIdx] {
+        tracks_of_process(self.display_order(), self.tracks(), process)
     }
 
     /// Returns the group of a track, if it is in one.

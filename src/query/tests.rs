@@ -199,6 +199,10 @@ proptest! {
             prop_assert_eq!(held.map(|held| held.value.to_bits()), bits(1));
             prop_assert_eq!(held.map(|held| held.since_ns), until.last().map(|row| row.start_ns));
             prop_assert_eq!(held.and_then(|held| held.before).map(f64::to_bits), bits(2));
+            let next_ns = rows.iter().map(|row| row.start_ns).find(|&start_ns| start_ns > at_ns);
+            let next = rows.iter().rfind(|row| Some(row.start_ns) == next_ns).map(|row| (row.start_ns, row.value));
+            let held_next = held.and_then(|held| held.next).map(|(ts_ns, value)| (ts_ns, value.to_bits()));
+            prop_assert_eq!(held_next, next.filter(|_| held.is_some()));
         }
         let scope = Scope::from_range(from, Some(to));
         let found = counters(&snapshot, &scope, &Cancel::default(), &Progress::default()).unwrap();

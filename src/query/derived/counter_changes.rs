@@ -1,11 +1,14 @@
 //! The changes of counters in a time range: minus the previous value, plus the new one. A non-finite value counts as
 //! zero. At the start of a scope, each counter has its current value.
 
+use rustc_hash::FxHashSet;
+
 use super::entries::{TimedValue, sort_by_time};
 use super::lane_rows::LaneRows;
 use super::points::PartPoints;
 use super::time_parts::TimePart;
 use crate::base::cancel::{Cancel, Cancelled};
+use crate::model::counter_unit::unit_in_name;
 use crate::query::scan::LaneScan;
 use crate::query::scope::Scope;
 use crate::query::snapshot::Snapshot;
@@ -13,26 +16,48 @@ use crate::store::block::BLOCK_ROWS;
 use crate::store::details::DetailReader;
 use crate::store::{LaneIdx, LaneKind};
 
-/// Returns the lanes of the counters with a name, or with this name before a unit. Each has the rows of the scope and
-/// the one before. `every_row` is a scope without a filter, because row filters do not apply to counters.
+/// Returns the lanes of the counters with a name. Each has the rows of the scope and the one before. `every_row` is a
+/// scope without a filter, because row filters do not apply to counters.
 pub(super) fn counter_lanes<'a>(
     snapshot: &'a Snapshot,
     (scope, every_row): (&Scope, &'a Scope),
     name: &str,
 ) -> Vec<LaneRows<'a>> {
-    let lanes = (0..snapshot.store().lane_count()).map(LaneIdx).filter(|&lane| {
-        let info = snapshot.lane(lane);
-        let track = snapshot.track(info.track);
-        let is_bracketed = |unit: &str| unit.starts_with(" (") && unit.ends_with(')');
-        let is_named = |full: &str| full.strip_prefix(name).is_some_and(|unit| unit.is_empty() || is_bracketed(unit));
-        let has_unit = || snapshot.tracks().name_with_unit(info.track) == name;
-        info.kind == LaneKind::Counter
-            && scope.has_track(info.track)
-            && (is_named(&track.name) || is_named(&track.key.name) || has_unit())
-    });
+    let lanes = named_counters(snapshot, scope, name).into_iter();
     let scans = lanes.map(|lane| LaneScan::from_starts(snapshot, &every_row.matcher, every_row, lane));
     let with_held = scans.map(|scan| scan.with_rows(scan.rows.start.saturating_sub(1)..scan.rows.end));
     with_held.filter(|scan| !scan.rows.is_empty()).map(LaneRows::new).collect()
+}
+
+/// Returns the counters of a scope with a name. If there are none, the name may lack the unit of the counters, as `rss`
+/// for `rss (KB)`. No counters are returned if these have several units, whose sum would mean nothing.
+fn named_counters(snapshot: &Snapshot, scope: &Scope, name: &str) -> Vec<LaneIdx> {
+    let (mut exact, mut without_unit, mut units) = (Vec::new(), Vec::new(), FxHashSet::default());
+    for lane in (0..snapshot.store().lane_count()).map(LaneIdx) {
+        let info = snapshot.lane(lane);
+        if info.kind != LaneKind::Counter || !scope.has_track(info.track) {
+            continue;
+        }
+        let (track, tables) = (snapshot.track(info.track), snapshot.tracks());
+        let names = [&*track.name, &*track.key.name];
+        if names.contains(&name) || tables.name_with_unit(info.track) == name {
+            exact.push(lane);
+        } else if let Some(unit) = names.iter().find_map(|full| unit_after(full, name)) {
+            without_unit.push(lane);
+            units.insert(unit);
+        }
+    }
+    match (exact.is_empty(), units.len()) {
+        (false, _) => exact,
+        (true, 1) => without_unit,
+        (true, _) => Vec::new(),
+    }
+}
+
+/// Returns the unit of a full name that is `name` with a unit in brackets.
+fn unit_after<'a>(full: &'a str, name: &str) -> Option<&'a str> {
+    let bracketed = full.strip_prefix(name)?.strip_prefix(" (")?.strip_suffix(')')?;
+    unit_in_name(full).filter(|&unit| unit == bracketed)
 }
 
 /// Returns the changes in a part; changes at one time are in the order of the counters. Every value is a row. Returns

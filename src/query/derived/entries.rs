@@ -10,7 +10,7 @@ pub(super) struct TimedValue {
     pub(super) value: u64,
 }
 
-/// Entries with a time.
+/// An entry that [`sort_by_time`] can sort.
 pub(super) trait Timed: Copy {
     fn ts_ns(self) -> i64;
 }
@@ -51,18 +51,18 @@ pub(super) fn sort_by_time<T: Timed>(entries: &mut Vec<T>, scratch: &mut Vec<T>)
     scratch.extend_from_slice(entries);
     for shift in (0..bits).step_by(DIGIT_BITS as usize) {
         let digit = |entry: T| (entry.ts_ns().abs_diff(first_ns) >> shift) as usize & ((1 << DIGIT_BITS) - 1);
-        let mut places = [0usize; 1 << DIGIT_BITS];
+        let mut offsets = [0usize; 1 << DIGIT_BITS];
         for &entry in entries.iter() {
-            places[digit(entry)] += 1;
+            offsets[digit(entry)] += 1;
         }
         let mut next = 0;
-        for place in &mut places {
-            next += std::mem::replace(place, next);
+        for offset in &mut offsets {
+            next += std::mem::replace(offset, next);
         }
         for &entry in entries.iter() {
-            let place = &mut places[digit(entry)];
-            scratch[*place] = entry;
-            *place += 1;
+            let offset = &mut offsets[digit(entry)];
+            scratch[*offset] = entry;
+            *offset += 1;
         }
         std::mem::swap(entries, scratch);
     }

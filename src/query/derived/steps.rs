@@ -20,7 +20,7 @@ pub(super) fn default_step_ns(length_ns: u64) -> u64 {
     widths.flatten().find(|&width_ns| width_ns >= least_ns).unwrap_or(least_ns)
 }
 
-/// Iterates over the changes of a counter in time order. Skips non-finite values.
+/// Iterates over the changes of a counter in time order. A sum beyond the largest number is that number.
 #[derive(Debug, Clone)]
 pub(crate) struct CounterSteps {
     series: Arc<DerivedSeries>,
@@ -81,7 +81,9 @@ impl Iterator for CounterSteps {
             let start_ns = self.next_ns?;
             let (value, next_ns) = self.step(start_ns);
             self.next_ns = next_ns;
-            if value.is_finite() && self.last.replace(value) != Some(value) {
+            let value = value.clamp(f64::MIN, f64::MAX);
+            // Sums that overflow in both directions have no value.
+            if !value.is_nan() && self.last.replace(value) != Some(value) {
                 return Some((start_ns, value));
             }
         }

@@ -328,3 +328,41 @@ fn counters_of_a_name_are_summed_while_they_hold_their_values() {
     let series = made(&snapshot, &of_one, &kind, 1 << 20);
     assert_eq!(series.rows(), 100);
 }
+
+#[test]
+fn counters_of_another_name_or_unit_are_not_summed() {
+    let counter = |name: &str, pid: u32, value: u32| {
+        format!(r#"{{"ph":"C","name":"{name}","pid":{pid},"ts":1,"args":{{"":{value}}}}}"#)
+    };
+    let lines = [
+        counter("rss", 1, 5),
+        counter("rss (KB)", 2, 100),
+        counter("rss (max)", 3, 1000),
+        counter("heap (KB)", 4, 10),
+        counter("heap (KB)", 5, 20),
+        counter("heap (max)", 6, 1000),
+        counter("size (KB)", 7, 1),
+        counter("size (MB)", 8, 2),
+    ];
+    let snapshot = crate::scene::tests::snapshot(&format!("[{}]", lines.join(",")));
+    for (name, sum) in
+        [("rss", 5.0), ("rss (KB)", 100.0), ("rss (max)", 1000.0), ("heap", 30.0), ("size", 0.0), ("size (MB)", 2.0)]
+    {
+        let series = made(&snapshot, &Scope::default(), &DerivedKind::CounterSum(name.to_owned()), 1 << 20);
+        let found = series.value((1000, 1000), &mut ColumnWork::default());
+        assert_eq!(found, Some((sum, sum)), "{name}");
+    }
+}
+
+#[test]
+fn a_sum_beyond_the_largest_number_is_exported_as_that_number() {
+    let values = [(0, "1"), (10, "1.7e308"), (20, "1.7e308"), (30, "5"), (40, "-1.7e308"), (41, "-1.7e308"), (60, "2")];
+    let line = |(ts, value): (u32, &str)| {
+        format!(r#"{{"ph":"X","name":"a","pid":1,"tid":1,"ts":{ts},"dur":1,"args":{{"v":{value}}}}}"#)
+    };
+    let snapshot = crate::scene::tests::snapshot(&format!("[{}]", values.map(line).join(",")));
+    let kind = DerivedKind::Sum(ArgumentPath::from_parts(["v"]));
+    let series = Arc::new(made(&snapshot, &Scope::default(), &kind, 1 << 20));
+    let steps: Vec<_> = CounterSteps::new(series, Some(30_000), (None, None)).collect();
+    assert_eq!(steps, [(0, f64::MAX), (30_000, f64::MIN), (60_000, 2.0)]);
+}

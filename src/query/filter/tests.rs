@@ -11,6 +11,22 @@ fn a_quoted_text_is_found_as_it_stands() {
     }
 }
 
+#[test]
+fn the_word_of_a_name_matches_no_other_name_however_it_is_spelt() {
+    for name in
+        ["", "draw", "a b", " a ", "a\nb", "a/b", "//", r"C:\dir\", r"\/", "x[0]^$", "-x", "\"", "é#&~", "\0", "a-b:c"]
+    {
+        let Term { negated: false, test: Test::Name(test) } = only(&name_word(name)) else { panic!("{name:?}") };
+        assert!(test.holds(name), "{name:?}");
+        for other in [format!("{name}x"), format!("x{name}"), format!("{name}\n"), name.to_uppercase() + "_"] {
+            assert!(!test.holds(&other), "{name:?} and {other:?}");
+        }
+    }
+    assert_name(&name_word("draw"), &["draw"], &["Draw", "redraw", "draws"]);
+    let long = "long ".repeat(10_000);
+    assert_name(&name_word(&long), &[&long], &["long"]);
+}
+
 fn only(text: &str) -> Term {
     let filter = Filter::parse(text).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(filter.terms.len(), 1, "{text}: {filter:?}");
@@ -45,6 +61,10 @@ fn expressions_letters_and_quotes_say_more() {
     assert_name("\"a b\"", &["xa bx"], &["ab"]);
     assert_name("\"dur>1ms\"", &["dur>1ms"], &["dur"]);
     assert_name("\"-x\"", &["-x"], &["x"]);
+    assert_name("-", &["a-b"], &["ab"]);
+    assert_name("\"\"", &["x", ""], &[]);
+    let Term { negated: true, test: Test::Name(test) } = only("-\"\"") else { panic!("it excludes no name") };
+    assert!(test.holds("x") && test.holds(""));
     assert_name(r#""say \"x\"""#, &["say \"x\""], &["say x"]);
 }
 
@@ -59,6 +79,22 @@ fn keys_say_what_is_asked_and_a_minus_turns_it_round() {
     assert!(path.dotted() == "a.b" && test.holds("1") && !test.holds("11"));
     assert!(matches!(&filter.terms[4].test, Test::Argument { test, .. } if test.holds("ax yb")));
     assert!(Filter::parse("  ").unwrap().is_empty());
+}
+
+#[test]
+fn a_number_of_an_argument_is_compared_by_value_and_a_text_by_its_letters() {
+    for (word, value, is_same) in [
+        ("arg.e=100000", "1E5", true),
+        ("arg.e=1.1", "1.10", true),
+        ("arg.e=9007199254740993", "9007199254740993", true),
+        ("arg.e=9007199254740993", "9007199254740992", false),
+        ("arg.e=100000", "\"1E5\"", false),
+        ("arg.e=1E5", "\"1E5\"", true),
+        ("arg.e=true", "true", true),
+    ] {
+        let Test::Argument { test, .. } = only(word).test else { panic!("{word}") };
+        assert_eq!(test.holds_value(&serde_json::from_str(value).unwrap()), is_same, "{word} {value}");
+    }
 }
 
 #[test]

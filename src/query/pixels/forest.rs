@@ -48,8 +48,8 @@ pub(super) fn longest(cursor: &mut LaneCursor<'_>, buckets: Buckets, cells: &mut
         let reaching = before.filter(|before| before.end_ns() > start_ns);
         let answer = match (longest, reaching) {
             (Some((_, dur_ns)), Some(before)) if before.dur_ns >= dur_ns => Some(before),
-            (Some((place, dur_ns)), _) => {
-                cursor.times_at(place).map(|(start_ns, _)| LongestSpan { place, start_ns, dur_ns })
+            (Some((position, dur_ns)), _) => {
+                cursor.times_at(position).map(|(start_ns, _)| LongestSpan { position, start_ns, dur_ns })
             }
             (None, reaching) => reaching,
         };
@@ -65,9 +65,9 @@ pub(super) fn longest(cursor: &mut LaneCursor<'_>, buckets: Buckets, cells: &mut
 /// of one by one.
 struct Ahead {
     summaries: [BlockSummary; Self::BUCKETS],
-    /// First bucket of `summaries`.
+    /// Bucket of the first of `summaries`.
     first: i64,
-    /// Bucket after the last.
+    /// Bucket after the last computed one.
     end: i64,
 }
 
@@ -99,7 +99,7 @@ impl Ahead {
 /// A span that may represent a bucket.
 #[derive(Clone, Copy)]
 struct LongestSpan {
-    place: LanePosition,
+    position: LanePosition,
     start_ns: i64,
     dur_ns: u64,
 }
@@ -111,9 +111,9 @@ impl LongestSpan {
 }
 
 fn answer_before(cursor: &mut LaneCursor<'_>, position: LanePosition, is_spans: bool) -> Option<LongestSpan> {
-    let place = cursor.step_back(position)?;
-    let (start_ns, value) = cursor.times_at(place)?;
-    Some(LongestSpan { place, start_ns, dur_ns: if is_spans { value } else { 0 } })
+    let position = cursor.step_back(position)?;
+    let (start_ns, value) = cursor.times_at(position)?;
+    Some(LongestSpan { position, start_ns, dur_ns: if is_spans { value } else { 0 } })
 }
 
 /// Adds an answer. Reads its name only if the previous cell has another row.
@@ -125,9 +125,9 @@ fn push_answer(
     answer: LongestSpan,
     rows: RowCount,
 ) {
-    let row = answer.place.row;
+    let row = answer.position.row;
     let last_name = cells.last().filter(|last| last.row == row).map(|last| last.name);
-    let name = last_name.unwrap_or_else(|| cursor.name_at(answer.place));
+    let name = last_name.unwrap_or_else(|| cursor.name_at(answer.position));
     let unfinished = cursor.lane().is_unfinished(row);
     let span = Span { start_ns: answer.start_ns, dur_ns: answer.dur_ns, name, unfinished, ..Span::default() };
     push(cells, bucket, bucket_count, row, &span, rows);

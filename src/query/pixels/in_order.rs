@@ -12,9 +12,9 @@ use crate::store::{LaneKind, Span};
 pub(super) fn longest(cursor: &mut LaneCursor<'_>, buckets: Buckets, from: LanePosition, cells: &mut Vec<Cell>) {
     let is_spans = cursor.lane().info().kind == LaneKind::Spans;
     let dur_of = |value| if is_spans { value } else { 0 };
-    let before = cursor.step_back(from).and_then(|place| {
-        let (start_ns, value) = cursor.times_at(place)?;
-        Some(Passed { row: place.row, start_ns, dur_ns: dur_of(value), name: cursor.name_at(place) })
+    let before = cursor.step_back(from).and_then(|position| {
+        let (start_ns, value) = cursor.times_at(position)?;
+        Some(Passed { row: position.row, start_ns, dur_ns: dur_of(value), name: cursor.name_at(position) })
     });
     let lane = cursor.lane();
     let unfinished_row = lane.rows().checked_sub(1).filter(|&row| lane.is_unfinished(row));
