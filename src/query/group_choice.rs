@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::filter::{TextTest, quoted};
+use super::filter::{TextTest, exactly, name_word};
 use super::groups::{GroupBy, NameKey, OwnerKey, SpanGroup, first_names, first_tracks};
 use super::matcher::Matcher;
 use super::scope::Scope;
@@ -89,8 +89,8 @@ impl GroupChoice {
         };
         let row = snapshot.names().get(self.group.name);
         let name = match name {
-            Some(NameKey::Name) => Some(quoted(row.text)),
-            Some(NameKey::Category) => Some(format!("cat:{}", quoted(row.category.filter(|text| !text.is_empty())?))),
+            Some(NameKey::Name) => Some(name_word(row.text)),
+            Some(NameKey::Category) => Some(format!("cat:{}", exactly(row.category.filter(|text| !text.is_empty())?))),
             None => None,
         };
         let track = match track {
@@ -108,14 +108,11 @@ impl GroupChoice {
     }
 }
 
-/// Returns an expression that matches exactly an id, or else the name; `None` without either.
+/// Returns the value of a word that matches only an id, or else the name; `None` without either.
 fn id_or_name(id: &Id, name: &str) -> Option<String> {
     let text = id.to_string();
-    match (text.is_empty(), name.is_empty()) {
-        (false, _) => Some(format!("/^{}$/", regex::escape(&text).replace('/', "\\/"))),
-        (true, false) => Some(quoted(name)),
-        (true, true) => None,
-    }
+    let text = if text.is_empty() { name } else { &text };
+    (!text.is_empty()).then(|| exactly(text))
 }
 
 #[cfg(test)]
@@ -156,12 +153,7 @@ mod tests {
                         let Some(found) = choice.filter(&snapshot) else { continue };
                         let words = Matcher::new(&snapshot, &Filter::parse(&format!("{filter} {found}")).unwrap());
                         let found = added_up(&snapshot, &scope.clone().matching(words), GroupBy::default());
-                        let is_exact = by != "name" && by != "name,thread";
-                        assert!(if is_exact {
-                            count(&found) == (row.count, row.total_ns)
-                        } else {
-                            count(&found) >= (row.count, row.total_ns)
-                        });
+                        assert_eq!(count(&found), (row.count, row.total_ns), "{group:?} by {by}");
                     }
                 }
             }

@@ -145,7 +145,7 @@ pub(super) struct Grouping {
     /// By name, the first name of its category; empty unless grouped by category.
     first_names: Vec<NameIdx>,
     /// By track, its process or the first track of the same name; empty unless grouped by these.
-    places: Vec<u32>,
+    owners: Vec<u32>,
 }
 
 impl Grouping {
@@ -156,14 +156,14 @@ impl Grouping {
             GroupBy::Argument(_) => (Some(NameKey::Name), None),
         };
         let first_names = if name == Some(NameKey::Category) { first_names(snapshot) } else { Vec::new() };
-        let places = match track {
+        let owners = match track {
             Some(OwnerKey::Thread) => first_tracks(snapshot).into_iter().map(|track| track.0).collect(),
             Some(OwnerKey::Process) => {
                 snapshot.tracks().tracks.iter().map(|track| track.process.index() as u32).collect()
             }
             None => Vec::new(),
         };
-        Self { name, track, first_names, places }
+        Self { name, track, first_names, owners }
     }
 
     /// Returns whether spans of one name on two tracks may be in two groups.
@@ -177,7 +177,7 @@ impl Grouping {
             Some(NameKey::Name) => name,
             Some(NameKey::Category) => self.first_names.get(name.index()).copied().unwrap_or(name),
         };
-        SpanGroup { name, owner: self.places.get(track.index()).copied().unwrap_or(0) }
+        SpanGroup { name, owner: self.owners.get(track.index()).copied().unwrap_or(0) }
     }
 }
 

@@ -18,6 +18,8 @@ mod table;
 mod unfinished;
 mod values;
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use rayon::prelude::*;
 
 use self::durations::count_durations;
@@ -26,8 +28,8 @@ pub(crate) use self::numbers::{NUMBER_COLUMNS, NameTotals};
 use self::pool::{TablePool, TaskTable};
 pub use self::table::{GrowingTotals, Totals};
 use self::unfinished::each_unfinished;
-pub(crate) use self::values::GroupValue;
 use self::values::ValueTable;
+pub(crate) use self::values::{GroupValue, VALUE_TEXT_BYTES_MAX, VALUES_MAX};
 use super::argument_path::ArgumentPath;
 use super::groups::{GroupBy, Grouping, SpanGroup};
 use super::matcher::Matcher;
@@ -54,6 +56,8 @@ pub struct TotalsWork {
     pub sweeps: u64,
     /// Damaged nodes, whose rows were swept instead.
     pub damaged_nodes: u64,
+    /// Blocks of details that were decompressed.
+    pub(crate) detail_blocks: u64,
 }
 
 /// Adds the matching spans in `scope` to `growing`. `progress` counts ranges and rows.
@@ -89,7 +93,7 @@ pub fn sum_up(
     TotalsQuestion::new(snapshot, scope, growing).sum(cancel, progress)
 }
 
-/// A request for totals.
+/// A request for totals, with its scope and grouping resolved.
 struct TotalsQuestion<'a> {
     snapshot: &'a Snapshot,
     /// The scope, narrowed to spans.
@@ -159,18 +163,23 @@ impl<'a> TotalsQuestion<'a> {
         work.damaged_nodes = damaged.len() as u64;
         plan.sweep_damaged(snapshot, &source, &damaged);
         work.sweeps = plan.sweeps.len() as u64;
+        let detail_blocks = AtomicU64::new(0);
         let swept = each_sweep(&plan.sweeps, (cancel, progress), |sweeps| {
+            // Tracks with a few rows each share blocks of details.
+            let mut rows = self.matching_rows();
             pool.with(|table| {
                 for sweep in sweeps {
                     if matcher.is_every_row_of_lane() {
                         self.sweep_into(sweep, EveryRow, table);
                     } else {
-                        self.sweep_into(sweep, self.matching_rows(), table);
+                        self.sweep_into(sweep, &mut rows, table);
                     }
                 }
             });
+            detail_blocks.fetch_add(rows.reader.unpacked(), Ordering::Relaxed);
         });
         pool.finish();
+        work.detail_blocks = detail_blocks.into_inner();
         swept.map(|()| work)
     }
 
@@ -180,23 +189,25 @@ impl<'a> TotalsQuestion<'a> {
         let pool = TablePool::new(0, &self.grouping, self.growing);
         let mut values = ValueTable::new(path);
         progress.begin(Stage::Counting, plan.sweeps.len() as u64);
+        let mut rows = RowsByValue { rows: self.matching_rows(), values: &mut values };
         let swept = plan.sweeps.iter().try_for_each(|sweep| {
             cancel.check()?;
             pool.with(|table| {
-                self.sweep_into(sweep, RowsByValue { rows: self.matching_rows(), values: &mut values }, table);
-                self.growing.change(|totals| totals.add_values(&values.texts));
+                self.sweep_into(sweep, &mut rows, table);
+                self.growing.change(|totals| totals.add_values(&rows.values.texts));
             });
             progress.advance(1);
             Ok(())
         });
         pool.finish();
         swept?;
+        let detail_blocks = rows.rows.reader.unpacked();
         let mut reader = DetailReader::default();
         each_unfinished(self.snapshot, &self.scope, cancel, |_, span| {
             let group = SpanGroup::from_name(NameIdx(values.number(self.snapshot, span.detail, &mut reader)));
             self.growing.change(|totals| totals.row(group).unfinished += 1);
         })?;
-        Ok(TotalsWork { sweeps: plan.sweeps.len() as u64, ..TotalsWork::default() })
+        Ok(TotalsWork { sweeps: plan.sweeps.len() as u64, detail_blocks, ..TotalsWork::default() })
     }
 
     fn matching_rows(&self) -> MatchingRows<'_> {

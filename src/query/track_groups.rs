@@ -16,7 +16,7 @@ const UNFOLDED_TRACKS_MAX: u32 = 8;
 pub struct TrackGroup {
     /// The track of the group that appeared first in the trace.
     pub lead: TrackIdx,
-    /// Number of tracks.
+    /// Number of tracks in the group.
     pub tracks: u32,
     /// Kind of all its tracks.
     pub kind: TrackKind,

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::tests::{Oracle, union_ns};
-use super::{GroupValue, GrowingTotals, NameTotals, Totals, add_up};
+use super::{GroupValue, GrowingTotals, NameTotals, Totals, add_up, label_cells};
 use crate::base::cancel::Cancel;
 use crate::base::progress::Progress;
 use crate::model::{NameIdx, TrackIdx};
@@ -176,4 +176,6 @@ fn pairs_beyond_the_most_are_one_row() {
     assert!(totals.has_others());
     assert_eq!(totals.by_group().len(), Totals::PAIRS_MAX + 1);
     assert_eq!(totals.by_group().iter().map(|(_, row)| row.count).sum::<u64>(), Totals::PAIRS_MAX as u64 + 5);
+    let (_file, snapshot) = store(&spans(1, 1, 4, 4, 0), None, 0);
+    assert_eq!(label_cells(&totals, SpanGroup::OTHERS, &snapshot).count(), 0, "it has no track to look up");
 }

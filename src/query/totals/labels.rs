@@ -35,47 +35,51 @@ pub(crate) fn label_columns(by: &GroupBy) -> Vec<&'static str> {
     [name, track].concat()
 }
 
-/// Returns the cells of these columns for one group.
-#[must_use]
+/// Returns the cells of these columns for one group. Allocates nothing, since a sort compares them.
 pub(crate) fn label_cells<'a>(
     totals: &'a Totals,
     group: SpanGroup,
     snapshot: &'a Snapshot,
-) -> Vec<(&'static str, LabelCell<'a>)> {
-    let mut cells = Vec::new();
-    let (name, track) = match totals.by() {
-        GroupBy::Keys { name, track } => (name, track),
+) -> impl Iterator<Item = LabelCell<'a>> {
+    let (mut names, mut owner) = ([None; 2], [None; 5]);
+    match totals.by() {
         GroupBy::Argument(_) => {
-            cells.extend(match totals.value(group) {
+            names = match totals.value(group) {
                 GroupValue::Text(text) => [LabelCell::Text(text), LabelCell::Text("value")],
                 GroupValue::Missing => [LabelCell::Nothing, LabelCell::Text("missing")],
                 GroupValue::Others => [LabelCell::Nothing, LabelCell::Text("others")],
-            });
-            return label_columns(totals.by()).into_iter().zip(cells).collect();
+            }
+            .map(Some);
         }
-    };
-    let NameRow { text, category } = snapshot.names().get(group.name);
-    let category = category.map_or(LabelCell::Nothing, LabelCell::Text);
-    match name {
-        Some(NameKey::Name) => cells.extend([LabelCell::Text(text), category]),
-        Some(NameKey::Category) => cells.push(category),
-        None => {}
+        // It has pairs of any name and track.
+        GroupBy::Keys { .. } if group == SpanGroup::OTHERS => {}
+        GroupBy::Keys { name, track } => {
+            let NameRow { text, category } = snapshot.names().get(group.name);
+            let category = category.map_or(LabelCell::Nothing, LabelCell::Text);
+            match name {
+                Some(NameKey::Name) => names = [LabelCell::Text(text), category].map(Some),
+                Some(NameKey::Category) => names[0] = Some(category),
+                None => {}
+            }
+            let tables = snapshot.tracks();
+            match track {
+                Some(OwnerKey::Thread) => {
+                    let track = snapshot.track(TrackIdx(group.owner));
+                    let process = &tables.processes[track.process.index()].name;
+                    let is_thread = track.key.kind == TrackKind::Thread;
+                    let [thread, other] = if is_thread { [&*track.name, ""] } else { ["", &*track.name] };
+                    let ids = [LabelCell::Id(&track.key.pid), LabelCell::Id(&track.key.tid)];
+                    let texts = [process, thread, other].map(LabelCell::Text);
+                    owner = [ids[0], ids[1], texts[0], texts[1], texts[2]].map(Some);
+                }
+                Some(OwnerKey::Process) => {
+                    let process = &tables.processes[ProcessIdx(group.owner).index()];
+                    owner[..2]
+                        .copy_from_slice(&[LabelCell::Id(&process.pid), LabelCell::Text(&process.name)].map(Some));
+                }
+                None => {}
+            }
+        }
     }
-    let tables = snapshot.tracks();
-    match track {
-        Some(OwnerKey::Thread) => {
-            let track = snapshot.track(TrackIdx(group.owner));
-            let process = &tables.processes[track.process.index()].name;
-            let is_thread = track.key.kind == TrackKind::Thread;
-            let [thread, other] = if is_thread { [&*track.name, ""] } else { ["", &*track.name] };
-            cells.extend([LabelCell::Id(&track.key.pid), LabelCell::Id(&track.key.tid)]);
-            cells.extend([LabelCell::Text(process), LabelCell::Text(thread), LabelCell::Text(other)]);
-        }
-        Some(OwnerKey::Process) => {
-            let process = &tables.processes[ProcessIdx(group.owner).index()];
-            cells.extend([LabelCell::Id(&process.pid), LabelCell::Text(&process.name)]);
-        }
-        None => {}
-    }
-    label_columns(totals.by()).into_iter().zip(cells).collect()
+    names.into_iter().chain(owner).flatten()
 }

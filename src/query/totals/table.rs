@@ -44,7 +44,7 @@ impl Totals {
     /// kilobyte.
     pub(crate) const PAIRS_MAX: usize = 1 << 18;
 
-    /// Returns the grouping key.
+    /// Returns the key that spans are grouped by.
     #[must_use]
     pub(crate) fn by(&self) -> &GroupBy {
         &self.by
@@ -139,7 +139,7 @@ impl GrowingTotals {
         Self(Mutex::new(Totals { by, ..Totals::default() }))
     }
 
-    /// Returns the grouping key.
+    /// Returns the key that spans are grouped by.
     #[must_use]
     pub(super) fn by(&self) -> GroupBy {
         self.0.lock().map(|totals| totals.by.clone()).unwrap_or_default()

@@ -17,7 +17,7 @@ use crate::store::details::DetailReader;
 pub(crate) const VALUES_MAX: usize = 1 << 16;
 
 /// Limit for the text bytes of separate values.
-const TEXT_BYTES_MAX: usize = 16 << 20;
+pub(crate) const VALUE_TEXT_BYTES_MAX: usize = 16 << 20;
 
 /// The group of spans without the argument.
 const MISSING: u32 = 0;
@@ -33,9 +33,9 @@ const FIRST: u32 = 2;
 pub(crate) enum GroupValue<'a> {
     /// Text verbatim, anything else as JSON.
     Text(&'a str),
-    /// The argument is absent.
+    /// The spans have no such argument.
     Missing,
-    /// Values beyond the limit.
+    /// Any of the values beyond the limits, merged into one group.
     Others,
 }
 
@@ -57,7 +57,7 @@ impl<'a> GroupValue<'a> {
 pub(super) struct ValueTable<'a> {
     path: &'a ArgumentPath,
     numbers: FxHashMap<Arc<str>, u32>,
-    /// Texts by index.
+    /// Text of each value, in order of first appearance.
     pub(super) texts: Vec<Arc<str>>,
     bytes: usize,
 }
@@ -81,7 +81,7 @@ impl<'a> ValueTable<'a> {
         if let Some(&number) = self.numbers.get(text) {
             return number;
         }
-        if self.texts.len() >= VALUES_MAX || self.bytes + text.len() > TEXT_BYTES_MAX {
+        if self.texts.len() >= VALUES_MAX || self.bytes + text.len() > VALUE_TEXT_BYTES_MAX {
             return OTHERS;
         }
         let (text, number) = (Arc::<str>::from(text), FIRST + self.texts.len() as u32);
@@ -101,7 +101,7 @@ mod tests {
     fn values_beyond_the_bounds_are_one_group() {
         let path = ArgumentPath::default();
         let mut values = ValueTable::new(&path);
-        let long = "x".repeat(TEXT_BYTES_MAX);
+        let long = "x".repeat(VALUE_TEXT_BYTES_MAX);
         let first = values.number_of("a");
         assert_eq!((values.number_of("a"), values.number_of(&long)), (first, OTHERS));
         for number in 0..VALUES_MAX {
