@@ -5,15 +5,15 @@
 
 use std::sync::Arc;
 
-use super::flame::{FlamePicture, FlameView, FunctionIdx, OwnAndTotal};
-use super::samples::SampleEvent;
+use rustc_hash::FxHashMap;
+
+use super::flame::{FunctionBuilder, FunctionIdx, Functions, OwnAndTotal};
+use super::samples::{GroupSums, SampleEvent, SampleSum, StackSum, grouped};
 use super::snapshot::Snapshot;
 use super::stacks::CallPaths;
 use crate::base::cancel::{Cancel, Cancelled};
-use crate::model::TrackIdx;
-
-/// The text of the row of samples without a stack.
-pub(crate) const NO_FRAMES: &str = "[no frames]";
+use crate::model::names::NO_FRAMES;
+use crate::model::{StackIdx, TrackIdx};
 
 /// A property to group samples by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -46,11 +46,20 @@ pub(crate) struct SampleGroupRow {
     pub(crate) sums: OwnAndTotal,
 }
 
+impl SampleGroupRow {
+    fn new(key: SampleGroup, own: SampleSum, total: SampleSum) -> Self {
+        Self { key, sums: OwnAndTotal { own, total } }
+    }
+}
+
 /// Samples of one event by group, or of all events by event.
 #[derive(Debug)]
 pub struct SampleTable {
     pub(crate) paths: Arc<CallPaths>,
-    pub(crate) picture: FlamePicture,
+    /// The functions of the rows by function or module.
+    pub(crate) functions: Functions,
+    /// Sum of all samples of the table's event.
+    pub(crate) whole: SampleSum,
     /// The rows, in no particular order.
     pub(crate) rows: Vec<SampleGroupRow>,
 }
@@ -61,31 +70,36 @@ impl SampleTable {
     /// # Errors
     /// Returns `Cancelled` if cancelled.
     pub fn new(snapshot: &Snapshot, paths: Arc<CallPaths>, by: SampleBy, cancel: &Cancel) -> Result<Self, Cancelled> {
-        let picture = FlamePicture::new(snapshot, &paths.tree, &FlameView::default(), cancel)?;
-        let whole = |sum| OwnAndTotal { own: sum, total: sum };
+        cancel.check()?;
+        let mut functions = Functions::default();
+        let mut grouped = |(all, sums): (Functions, Vec<GroupSums<FunctionIdx>>),
+                           key: fn(FunctionIdx) -> SampleGroup| {
+            functions = all;
+            let rows = sums.into_iter().map(|row| SampleGroupRow::new(key(row.key), row.own, row.total));
+            rows.filter(|row| !row.sums.total.is_empty()).collect()
+        };
         let rows = match by {
-            SampleBy::Function => functions(&picture),
-            SampleBy::Module => modules(&picture),
+            SampleBy::Function => grouped(by_function(snapshot, &paths.stacks), SampleGroup::Function),
+            SampleBy::Module => grouped(by_module(snapshot, &paths.stacks), SampleGroup::Module),
             SampleBy::Thread => {
-                let row = |&(track, sum): &_| SampleGroupRow { key: SampleGroup::Thread(track), sums: whole(sum) };
+                let row = |&(track, sum): &_| SampleGroupRow::new(SampleGroup::Thread(track), sum, sum);
                 paths.tracks.iter().map(row).collect()
             }
             SampleBy::Event => {
-                let row = |(event, &sum)| SampleGroupRow { key: SampleGroup::Event(event), sums: whole(sum) };
-                paths.event_sums.iter().enumerate().map(row).collect()
+                let row = |(event, &sum)| SampleGroupRow::new(SampleGroup::Event(event), sum, sum);
+                let events = paths.event_sums.iter().enumerate().filter(|(_, sum)| !sum.is_empty());
+                events.map(row).collect()
             }
         };
-        Ok(Self { paths, picture, rows })
+        cancel.check()?;
+        let whole = paths.event.map(|event| paths.event_sums[event]).unwrap_or_default();
+        Ok(Self { paths, functions, whole, rows })
     }
 
     /// Returns the text of a module's row.
     #[must_use]
     pub(crate) fn module_label(&self, function: FunctionIdx) -> &str {
-        match self.picture.functions.module(function) {
-            _ if function == FunctionIdx::ROOT => NO_FRAMES,
-            "" => "[no module]",
-            module => module,
-        }
+        module_label(&self.functions, function)
     }
 
     /// Returns the event of a row: that of the table, or its own.
@@ -96,33 +110,48 @@ impl SampleTable {
     }
 }
 
-fn functions(picture: &FlamePicture) -> Vec<SampleGroupRow> {
-    let tree = &picture.tree;
-    let sums = tree.sums_by(picture.functions.len(), FunctionIdx::index);
-    let without_stack = tree.nodes()[0].own;
-    let root = OwnAndTotal { own: without_stack, total: without_stack };
-    let root = SampleGroupRow { key: SampleGroup::Function(FunctionIdx::ROOT), sums: root };
-    let functions = picture.functions.all();
-    let rows = functions.map(|idx| SampleGroupRow { key: SampleGroup::Function(idx), sums: sums[idx.index()] });
-    rows.chain([root]).filter(|row| !row.sums.total.is_empty()).collect()
+/// Returns the text of the module of a function.
+#[must_use]
+pub(crate) fn module_label(functions: &Functions, function: FunctionIdx) -> &str {
+    match functions.module(function) {
+        _ if function == FunctionIdx::ROOT => NO_FRAMES,
+        "" => "[no module]",
+        module => module,
+    }
 }
 
-fn modules(picture: &FlamePicture) -> Vec<SampleGroupRow> {
-    let functions = &picture.functions;
-    // Neither the root nor a frame without a module belongs to a module.
-    let key = |function: FunctionIdx| match function {
-        FunctionIdx::ROOT => 0,
-        function => functions.module_row(function).map_or(1, |row| row + 2),
-    };
-    let mut first = vec![FunctionIdx::ROOT; functions.module_count() + 2];
-    for function in functions.all() {
-        first[key(function)] = function;
-    }
-    let sums = picture.tree.sums_by(first.len(), key);
-    let without_stack = picture.tree.nodes()[0].own;
-    let root = OwnAndTotal { own: without_stack, total: without_stack };
-    let rows = first.into_iter().zip(sums).skip(1);
-    let rows = rows.map(|(function, sums)| SampleGroupRow { key: SampleGroup::Module(function), sums });
-    let root = SampleGroupRow { key: SampleGroup::Module(FunctionIdx::ROOT), sums: root };
-    rows.chain([root]).filter(|row| !row.sums.total.is_empty()).collect()
+/// Groups the samples of sorted stacks by function and module, in order of the functions. [`FunctionIdx::ROOT`] stands
+/// for samples without a stack.
+#[must_use]
+pub(crate) fn by_function(snapshot: &Snapshot, stacks: &[StackSum]) -> (Functions, Vec<GroupSums<FunctionIdx>>) {
+    by_function_key(snapshot, stacks, |_, function| function)
+}
+
+/// Groups the samples of sorted stacks by module, each represented by one of its functions. [`FunctionIdx::ROOT`]
+/// stands for samples without a stack.
+#[must_use]
+pub(crate) fn by_module(snapshot: &Snapshot, stacks: &[StackSum]) -> (Functions, Vec<GroupSums<FunctionIdx>>) {
+    let mut first: FxHashMap<Option<usize>, FunctionIdx> = FxHashMap::default();
+    by_function_key(snapshot, stacks, |functions, function| {
+        *first.entry(functions.module_row(function)).or_insert(function)
+    })
+}
+
+/// Groups the samples of sorted stacks by a key of their functions.
+fn by_function_key(
+    snapshot: &Snapshot,
+    stacks: &[StackSum],
+    mut key_of: impl FnMut(&Functions, FunctionIdx) -> FunctionIdx,
+) -> (Functions, Vec<GroupSums<FunctionIdx>>) {
+    let mut functions = FunctionBuilder::new(snapshot);
+    let table = snapshot.stacks();
+    let mut sums = grouped(snapshot, stacks.iter().copied(), |frame| match frame {
+        StackIdx::EMPTY => FunctionIdx::ROOT,
+        frame => {
+            let function = functions.function(table.get(frame).name, false);
+            key_of(functions.functions(), function)
+        }
+    });
+    sums.sort_unstable_by_key(|row| row.key);
+    (functions.finish(), sums)
 }

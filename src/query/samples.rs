@@ -7,6 +7,8 @@
 mod count;
 mod frame_totals;
 
+use std::hash::Hash;
+
 use rustc_hash::FxHashMap;
 
 use self::frame_totals::FrameTotals;
@@ -19,7 +21,7 @@ use crate::base::progress::{Progress, Stage};
 use crate::model::args::Detail;
 use crate::model::sample_measure::SAMPLES;
 pub(crate) use crate::model::{SampleEvent, SampleSum};
-use crate::model::{SampleEvents, SampleMeasure, StackIdx, StrIdx, Track, TrackIdx, TrackKey, TrackKind};
+use crate::model::{SampleEvents, SampleMeasure, StackIdx, Track, TrackIdx, TrackKey, TrackKind};
 use crate::store::details::DetailReader;
 use crate::store::sample_node::TrackSamples;
 use crate::store::{DetailRef, LaneIdx, LaneKind};
@@ -27,11 +29,14 @@ use crate::store::{DetailRef, LaneIdx, LaneKind};
 /// Rows between two checks for cancellation: some milliseconds.
 const ROWS_BETWEEN_CHECKS: u64 = 16 * 1024;
 
-/// A row of [`SampleHistogram::functions`].
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct FunctionSums<'a> {
-    pub(crate) name: &'a str,
-    /// Sum of the samples whose innermost frame it is.
+/// The sum of the samples of one event with a stack.
+pub(crate) type StackSum = (StackIdx, SampleSum);
+
+/// A row of [`grouped`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct GroupSums<K> {
+    pub(crate) key: K,
+    /// Sum of the samples whose innermost frame has the key.
     pub(crate) own: SampleSum,
     /// Sum of the samples that have it in their stack; recursion counts once.
     pub(crate) total: SampleSum,
@@ -55,7 +60,7 @@ struct EventSums {
 /// Amount of work for a count; repeats exactly for the same query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct CountWork {
-    /// Ledger nodes read.
+    /// Ledger nodes read instead of rows.
     pub(crate) nodes: u64,
     /// Call paths in pruned span nodes.
     pub(crate) node_paths: u64,
@@ -156,8 +161,16 @@ impl SampleHistogram {
     }
 
     /// Iterates over the sums of an event's stacks, in no order.
-    pub(crate) fn stacks(&self, event: usize) -> impl Iterator<Item = (StackIdx, SampleSum)> + '_ {
+    pub(crate) fn stacks(&self, event: usize) -> impl Iterator<Item = StackSum> + '_ {
         self.sums[event].stacks.iter().map(|(&stack, &sum)| (stack, sum))
+    }
+
+    /// Returns the sums of an event's stacks, in order of the stacks.
+    #[must_use]
+    pub(crate) fn sorted_stacks(&self, event: usize) -> Vec<StackSum> {
+        let mut stacks: Vec<_> = self.stacks(event).collect();
+        stacks.sort_unstable_by_key(|&(stack, _)| stack);
+        stacks
     }
 
     /// Returns the sums of an event's samples by track, in track order.
@@ -176,32 +189,43 @@ impl SampleHistogram {
         total
     }
 
-    /// Returns the functions of an event's samples, largest self weight first, then by name.
+    /// Groups the samples of an event by the text of their functions, whatever their module; `None` stands for samples
+    /// without a stack. The largest self weight comes first, then the name.
     #[must_use]
-    pub(crate) fn functions<'s>(&self, snapshot: &'s Snapshot, event: usize) -> Vec<FunctionSums<'s>> {
-        let table = snapshot.stacks();
-        // Name indices also differ by category, so functions are identified by their texts.
-        let mut sums: FxHashMap<StrIdx, FunctionSums<'s>> = FxHashMap::default();
-        let none = SampleSum::default();
-        let mut add = |frame: StackIdx, own: SampleSum, total: SampleSum| {
-            let name = table.get(frame).name;
-            let text = snapshot.names().get(name).text;
-            let row = sums.entry(snapshot.names().text_index(name));
-            let row = row.or_insert_with(|| FunctionSums { name: text, own: none, total: none });
-            row.own.add(own);
-            row.total.add(total);
-        };
-        // The empty stack is shown as a function without a name.
-        let innermost = |stack| table.path(snapshot.stack(stack)).next().unwrap_or(StackIdx::EMPTY);
-        let own: Vec<_> = self.stacks(event).map(|(stack, sum)| (innermost(stack), sum)).collect();
-        own.iter().for_each(|&(frame, sum)| add(frame, sum, none));
-        let text_of = |frame| snapshot.names().text_index(table.get(frame).name);
-        FrameTotals::new(table, &own).each_outermost(text_of, |frame, sum| add(frame, none, sum));
-        let mut rows: Vec<_> = sums.into_values().collect();
-        rows.sort_unstable_by_key(|row| row.name);
+    pub(crate) fn by_text<'s>(&self, snapshot: &'s Snapshot, event: usize) -> Vec<GroupSums<Option<&'s str>>> {
+        let (names, stacks) = (snapshot.names(), snapshot.stacks());
+        let text_of = |frame| (frame != StackIdx::EMPTY).then(|| names.text_index(stacks.get(frame).name));
+        let sums = grouped(snapshot, self.stacks(event), text_of).into_iter();
+        let mut rows: Vec<_> = sums
+            .map(|GroupSums { key, own, total }| GroupSums { key: key.map(|text| names.text(text)), own, total })
+            .collect();
+        rows.sort_unstable_by_key(|row| row.key);
         rows.sort_by_key(|row| std::cmp::Reverse((row.own.weight, row.total.weight)));
         rows
     }
+}
+
+/// Groups the samples of stacks by a key of their frames, in no order. The key of [`StackIdx::EMPTY`] is that of
+/// samples without a stack.
+#[must_use]
+pub(crate) fn grouped<K: Hash + Eq + Copy>(
+    snapshot: &Snapshot,
+    stacks: impl Iterator<Item = StackSum>,
+    mut key_of: impl FnMut(StackIdx) -> K,
+) -> Vec<GroupSums<K>> {
+    let table = snapshot.stacks();
+    let mut sums: FxHashMap<K, GroupSums<K>> = FxHashMap::default();
+    let none = SampleSum::default();
+    let mut add = |key: K, own: SampleSum, total: SampleSum| {
+        let row = sums.entry(key).or_insert(GroupSums { key, own: none, total: none });
+        row.own.add(own);
+        row.total.add(total);
+    };
+    let innermost = |stack| table.path(snapshot.stack(stack)).next().unwrap_or(StackIdx::EMPTY);
+    let own: Vec<_> = stacks.map(|(stack, sum)| (innermost(stack), sum)).collect();
+    own.iter().for_each(|&(frame, sum)| add(key_of(frame), sum, none));
+    FrameTotals::new(table, &own).each_outermost(key_of, |key, sum| add(key, none, sum));
+    sums.into_values().collect()
 }
 
 /// Calls `take` with the row, stack and arguments of each sample in `scope`, in time order. `progress` advances by the

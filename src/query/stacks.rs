@@ -9,7 +9,7 @@ use rustc_hash::FxHashMap;
 
 pub(crate) use self::spans::exact_spans;
 pub use self::spans::{from_spans, sweep_spans};
-use super::samples::{CountWork, SampleEvent, SampleHistogram, SampleSum};
+use super::samples::{CountWork, SampleEvent, SampleHistogram, SampleSum, StackSum};
 use super::scope::Scope;
 use super::snapshot::Snapshot;
 use crate::base::cancel::{Cancel, Cancelled};
@@ -18,6 +18,9 @@ use crate::model::{NameIdx, TrackIdx};
 
 /// Node limit of a tree: 64 MiB. Deeper paths beyond it count for their parent node.
 const NODES_MAX: usize = 1 << 20;
+
+/// Marks a stack whose innermost frames have no node.
+const FOLDED: u32 = 1 << 31;
 
 /// Index into a [`CallTree`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -50,19 +53,38 @@ pub(crate) struct CallNode {
     pub(crate) count: u64,
 }
 
+/// Paths that count for shorter ones because of a node limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct FoldedPaths {
+    pub(crate) paths: u64,
+    /// Their weight; empty for spans, because the time of a parent includes that of its children.
+    pub(crate) sum: SampleSum,
+}
+
+impl FoldedPaths {
+    /// Adds the paths of another tree.
+    pub(crate) fn add(&mut self, other: Self) {
+        self.paths += other.paths;
+        self.sum.add(other.sum);
+    }
+
+    pub(crate) fn add_path(&mut self, sum: SampleSum) {
+        self.add(Self { paths: 1, sum });
+    }
+}
+
 /// Call paths with their weights.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct CallTree {
     nodes: Vec<CallNode>,
     index: FxHashMap<(NodeIdx, NameIdx), NodeIdx>,
-    /// Spans counted for a parent because of the node limit.
-    pub(crate) folded: u64,
+    pub(crate) folded: FoldedPaths,
 }
 
 impl Default for CallTree {
     fn default() -> Self {
         let root = CallNode { parent: NodeIdx::ROOT, name: NameIdx::EMPTY, total: 0, own: 0, count: 0 };
-        Self { nodes: vec![root], index: FxHashMap::default(), folded: 0 }
+        Self { nodes: vec![root], index: FxHashMap::default(), folded: FoldedPaths::default() }
     }
 }
 
@@ -79,19 +101,18 @@ impl CallTree {
         SampleSum { samples: self.nodes.iter().map(|node| node.count).sum(), weight: self.nodes[0].total }
     }
 
-    /// Returns the node of a name below `parent`, and adds it if it is new; `parent` itself at the node limit.
-    fn node(&mut self, parent: NodeIdx, name: NameIdx) -> NodeIdx {
+    /// Returns the node of a name below `parent`, and adds it if it is new; `None` if the tree has `nodes_max` nodes.
+    fn node(&mut self, parent: NodeIdx, name: NameIdx, nodes_max: usize) -> Option<NodeIdx> {
         if let Some(&node) = self.index.get(&(parent, name)) {
-            return node;
+            return Some(node);
         }
-        if self.nodes.len() >= NODES_MAX {
-            self.folded += 1;
-            return parent;
+        if self.nodes.len() >= nodes_max {
+            return None;
         }
         let new = NodeIdx(self.nodes.len() as u32);
         self.nodes.push(CallNode { parent, name, total: 0, own: 0, count: 0 });
         self.index.insert((parent, name), new);
-        new
+        Some(new)
     }
 
     /// Iterates over the names of a path, innermost first.
@@ -114,7 +135,7 @@ impl CallTree {
     /// Adds the weight of a path, given with the outermost name first.
     #[cfg(test)]
     fn add(&mut self, path: impl IntoIterator<Item = NameIdx>, own: u64, count: u64) {
-        let node = path.into_iter().fold(NodeIdx::ROOT, |parent, name| self.node(parent, name));
+        let node = path.into_iter().fold(NodeIdx::ROOT, |parent, name| self.node(parent, name, NODES_MAX).unwrap());
         let node = &mut self.nodes[node.index()];
         node.own = node.own.saturating_add(own);
         node.count += count;
@@ -135,12 +156,14 @@ impl CallTree {
 #[derive(Debug, Default)]
 pub struct CallPaths {
     pub(crate) tree: CallTree,
-    /// The events of the samples in order of first appearance; empty for spans.
+    /// The events of the samples in order of first appearance, then the wanted event if it has none; empty for spans.
     pub(crate) events: Vec<SampleEvent>,
     /// Index of the tree's event; `None` for spans, and without samples.
     pub(crate) event: Option<usize>,
     /// Sum of all samples of each event.
     pub(crate) event_sums: Vec<SampleSum>,
+    /// Sums of the event's samples by stack, in order of the stacks; empty for spans. Complete even if the tree is cut.
+    pub(crate) stacks: Vec<StackSum>,
     /// Sums of the event's samples by track.
     pub(crate) tracks: Vec<(TrackIdx, SampleSum)>,
     /// Amount of work, for tests of its bounds.
@@ -176,7 +199,7 @@ impl CallPaths {
     }
 }
 
-/// Returns the call paths of one event's samples in `scope`; of the default event if there are none of `event`.
+/// Returns the call paths of the samples of `event` in `scope`; `None` stands for the default event.
 ///
 /// # Errors
 /// Returns `Cancelled` if cancelled.
@@ -188,42 +211,95 @@ pub fn from_samples(
     progress: &Progress,
 ) -> Result<CallPaths, Cancelled> {
     let histogram = SampleHistogram::count(snapshot, scope, cancel, progress)?;
-    let wanted = histogram.events().iter().position(|it| Some(it) == event);
-    Ok(paths_of_event(snapshot, &histogram, wanted.or_else(|| histogram.default_event(snapshot))))
+    let Some(event) = event else {
+        return Ok(paths_of_event(snapshot, &histogram, histogram.default_event(snapshot)));
+    };
+    let wanted = histogram.events().iter().position(|it| it == event);
+    let mut paths = paths_of_event(snapshot, &histogram, wanted);
+    if wanted.is_none() {
+        // The scope has no samples of the event.
+        paths.event = Some(paths.events.len());
+        paths.events.push(event.clone());
+        paths.event_sums.push(SampleSum::default());
+    }
+    Ok(paths)
 }
 
 /// Returns the call paths of one event's samples in a histogram; none without an event.
-#[must_use]
-pub(crate) fn paths_of_event(snapshot: &Snapshot, histogram: &SampleHistogram, event: Option<usize>) -> CallPaths {
-    let tree = event.map(|event| from_histogram(snapshot, histogram, event)).unwrap_or_default();
+fn paths_of_event(snapshot: &Snapshot, histogram: &SampleHistogram, event: Option<usize>) -> CallPaths {
+    let stacks = event.map(|event| histogram.sorted_stacks(event)).unwrap_or_default();
+    let tree = within_nodes(snapshot, &stacks, |_| false, NODES_MAX);
     let event_sums = (0..histogram.events().len()).map(|event| histogram.total(event)).collect();
     let tracks = event.map(|event| histogram.tracks(event)).unwrap_or_default();
     let (events, work) = (histogram.events().to_vec(), histogram.work);
-    CallPaths { tree, events, event, event_sums, tracks, work, missing: SampleSum::default() }
+    CallPaths { tree, events, event, event_sums, stacks, tracks, work, missing: SampleSum::default() }
 }
 
-/// Returns the call paths of one event's samples, by weight.
+/// Returns the call paths of one event's samples, by weight. If there are too many, paths with a name that `is_kept`
+/// come first, and others are cut.
 #[must_use]
-pub(crate) fn from_histogram(snapshot: &Snapshot, histogram: &SampleHistogram, event: usize) -> CallTree {
-    let mut stacks: Vec<_> = histogram.stacks(event).collect();
-    stacks.sort_unstable_by_key(|&(stack, _)| stack);
+pub(crate) fn from_histogram(
+    snapshot: &Snapshot,
+    histogram: &SampleHistogram,
+    event: usize,
+    is_kept: impl FnMut(NameIdx) -> bool,
+) -> CallTree {
+    within_nodes(snapshot, &histogram.sorted_stacks(event), is_kept, NODES_MAX)
+}
+
+/// Like [`from_histogram`], of sorted stacks and with at most `nodes_max` nodes.
+pub(super) fn within_nodes(
+    snapshot: &Snapshot,
+    stacks: &[StackSum],
+    mut is_kept: impl FnMut(NameIdx) -> bool,
+    nodes_max: usize,
+) -> CallTree {
+    let tree = tree_of_stacks(snapshot, stacks, nodes_max);
+    if tree.folded.paths == 0 {
+        return tree;
+    }
+    let table = snapshot.stacks();
+    let mut has_kept = vec![false; table.len()];
+    for (row, frame) in (1..).zip(table.rows()) {
+        has_kept[row] = has_kept[frame.parent.index()] || is_kept(frame.name);
+    }
+    if !has_kept.contains(&true) {
+        return tree;
+    }
+    drop(tree);
+    let mut stacks = stacks.to_vec();
+    stacks.sort_by_key(|&(stack, _)| !has_kept.get(snapshot.stack(stack).index()).is_some_and(|&is_kept| is_kept));
+    tree_of_stacks(snapshot, &stacks, nodes_max)
+}
+
+/// Returns the paths of stacks. The first are complete; beyond `nodes_max` nodes, paths are cut.
+fn tree_of_stacks(snapshot: &Snapshot, stacks: &[StackSum], nodes_max: usize) -> CallTree {
     let mut tree = CallTree::default();
     // The node of each visible stack's path, 0 if unset: each frame that stacks share is looked up once.
     let table = snapshot.stacks();
     let mut nodes: Vec<u32> = vec![0; table.len()];
     let mut path = Vec::new();
-    for (stack, sum) in stacks {
-        let mut above = NodeIdx::ROOT;
+    for &(stack, sum) in stacks {
+        let (mut above, mut folded) = (NodeIdx::ROOT, 0);
         for frame in table.path(snapshot.stack(stack)) {
-            above = NodeIdx(nodes[frame.index()]);
-            if above != NodeIdx::ROOT {
+            let node = nodes[frame.index()];
+            if node != 0 {
+                (above, folded) = (NodeIdx(node & !FOLDED), node & FOLDED);
                 break;
             }
             path.push(frame);
         }
         for frame in path.drain(..).rev() {
-            above = tree.node(above, table.get(frame).name);
-            nodes[frame.index()] = above.0;
+            // A deeper frame of a cut path may have the name of another child of its last node.
+            let node = if folded == 0 { tree.node(above, table.get(frame).name, nodes_max) } else { None };
+            match node {
+                Some(node) => above = node,
+                None => folded = FOLDED,
+            }
+            nodes[frame.index()] = above.0 | folded;
+        }
+        if folded != 0 {
+            tree.folded.add_path(sum);
         }
         let node = &mut tree.nodes[above.index()];
         node.own = node.own.saturating_add(sum.weight);

@@ -69,6 +69,20 @@ pub(super) fn paths_below(
     Ok(below.finish())
 }
 
+/// Returns the tree with the sums of the paths with a function alone.
+pub(super) fn paths_around(mut tree: FlameTree, is_wanted: impl Fn(FunctionIdx) -> bool) -> FlameTree {
+    let mut has_function = vec![false; tree.nodes().len()];
+    for node in (0..tree.nodes().len() as u32).map(FlameNodeIdx) {
+        let FlameNode { parent, function, .. } = *tree.node(node);
+        has_function[node.index()] = has_function[parent.index()] || is_wanted(function);
+        if !has_function[node.index()] {
+            *tree.own_mut(node) = SampleSum::default();
+        }
+    }
+    tree.add_up();
+    tree
+}
+
 /// Returns the nodes of matching functions that have no matching ancestor.
 fn outermost(tree: &FlameTree, is_wanted: impl Fn(FunctionIdx) -> bool) -> Vec<FlameNodeIdx> {
     let mut is_below = vec![false; tree.nodes().len()];
@@ -102,10 +116,17 @@ fn expand(
     while let Some((_, Reverse(node), Reverse((first, end)))) = waiting.pop() {
         cancel.check()?;
         if outward.nodes().len() >= nodes_max {
-            let paths = &paths[first..end];
-            let ends = paths.iter().filter(|path| path.at == FlameNodeIdx::ROOT);
-            ends.for_each(|path| outward.own_mut(node).add(path.sum));
-            outward.folded += u64::from(paths.iter().any(|path| path.at != FlameNodeIdx::ROOT));
+            let (mut own_sum, mut folded_sum) = (SampleSum::default(), SampleSum::default());
+            for path in &paths[first..end] {
+                own_sum.add(path.sum);
+                if path.at != FlameNodeIdx::ROOT {
+                    folded_sum.add(path.sum);
+                }
+            }
+            outward.own_mut(node).add(own_sum);
+            if !folded_sum.is_empty() {
+                outward.folded.add_path(folded_sum);
+            }
             continue;
         }
         for Range { start, end } in take_apart(tree, &mut paths[first..end], outward.own_mut(node)) {
@@ -157,6 +178,7 @@ fn take_apart(tree: &FlameTree, paths: &mut [OutwardPath], own_sum: &mut SampleS
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::query::stacks::FoldedPaths;
 
     #[test]
     fn a_tree_that_would_be_too_large_has_its_heaviest_nodes_with_their_exact_sums() {
@@ -173,9 +195,12 @@ mod tests {
         };
         let cancel = Cancel::default();
         let whole = expand(&tree, paths(&tree), Measure::Weight, 1000, &cancel).unwrap();
-        assert_eq!((whole.nodes().len(), whole.folded), (41, 0));
+        assert_eq!((whole.nodes().len(), whole.folded), (41, FoldedPaths::default()));
+        let own_sum = |tree: &FlameTree| tree.nodes().iter().map(|node| node.own.weight).sum::<u64>();
+        assert_eq!(own_sum(&whole), 210);
         let part = expand(&tree, paths(&tree), Measure::Weight, 25, &cancel).unwrap();
-        assert_eq!((part.nodes().len(), part.folded), (25, 16));
+        let folded = FoldedPaths { paths: 16, sum: SampleSum { samples: 16, weight: 136 } };
+        assert_eq!((part.nodes().len(), part.folded, own_sum(&part)), (25, folded, 210));
         assert_eq!(part.nodes()[0].total, SampleSum { samples: 20, weight: 210 });
         let callers: Vec<_> = part.nodes()[21..].iter().map(|node| (node.function.0, node.total.weight)).collect();
         assert_eq!(callers, [(120, 20), (119, 19), (118, 18), (117, 17)]);

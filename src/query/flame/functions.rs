@@ -4,6 +4,7 @@
 
 use rustc_hash::FxHashMap;
 
+use super::module_titles::{ModuleTitles, bare_name, inside, is_module};
 use crate::model::{NameIdx, StrIdx};
 use crate::query::Snapshot;
 use crate::store::pruned_paths::OTHERS;
@@ -66,10 +67,16 @@ pub(crate) struct FunctionKey {
 #[derive(Debug)]
 pub(crate) struct Functions {
     rows: Vec<FunctionEntry>,
-    /// Names of modules in brackets, as shown for unnamed frames.
-    modules: Vec<Box<str>>,
-    /// Whether each module is kernel code.
-    is_kernel: Vec<bool>,
+    modules: Vec<ModuleEntry>,
+}
+
+#[derive(Debug)]
+struct ModuleEntry {
+    /// The name in brackets, as shown for unnamed frames.
+    shown: Box<str>,
+    /// The path, or the name that its frames have instead.
+    path: Box<str>,
+    is_kernel: bool,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -96,13 +103,22 @@ struct FrameLabel<'a> {
     is_unnamed: bool,
 }
 
+impl Default for Functions {
+    /// Returns the rows of the root and the others alone.
+    fn default() -> Self {
+        let entry = |text| FunctionEntry { text, module: None };
+        let rows = vec![entry(FunctionText::Name(NameIdx::EMPTY)), entry(FunctionText::Others)];
+        Self { rows, modules: Vec::new() }
+    }
+}
+
 impl Functions {
     /// Returns the visible name; empty for the root and for an unnamed frame.
     #[must_use]
     pub(crate) fn text<'a>(&'a self, snapshot: &'a Snapshot, function: FunctionIdx) -> &'a str {
         match self.rows[function.index()].text {
             FunctionText::Name(name) => snapshot.names().get(name).text,
-            FunctionText::Module(module) => &self.modules[module.0 as usize],
+            FunctionText::Module(module) => &self.modules[module.0 as usize].shown,
             FunctionText::Others => OTHERS_TEXT,
         }
     }
@@ -111,7 +127,7 @@ impl Functions {
     #[must_use]
     pub(crate) fn module(&self, function: FunctionIdx) -> &str {
         let module = self.rows[function.index()].module;
-        module.map_or("", |module| inside(&self.modules[module.0 as usize]))
+        module.map_or("", |module| inside(&self.modules[module.0 as usize].shown))
     }
 
     /// Returns the category of the name, which is that of its module; `None` for a whole module.
@@ -121,21 +137,25 @@ impl Functions {
         snapshot.names().get(name).category.filter(|category| !category.is_empty())
     }
 
-    /// Returns the index of the module, below [`Self::module_count`]; `None` if unknown.
+    /// Returns the index of the module; `None` if unknown.
     #[must_use]
     pub(crate) fn module_row(&self, function: FunctionIdx) -> Option<usize> {
         self.rows[function.index()].module.map(|module| module.0 as usize)
     }
 
-    #[must_use]
-    pub(crate) fn module_count(&self) -> usize {
-        self.modules.len()
-    }
-
     /// Returns whether the function's module is kernel code.
     #[must_use]
     pub(crate) fn is_kernel(&self, function: FunctionIdx) -> bool {
-        self.module_row(function).is_some_and(|module| self.is_kernel[module])
+        self.module_row(function).is_some_and(|module| self.modules[module].is_kernel)
+    }
+
+    /// Returns whether a name means the function's module: as shown, its path, or the end of it.
+    #[must_use]
+    pub(super) fn is_in_module(&self, function: FunctionIdx, name: &str) -> bool {
+        self.module_row(function).is_some_and(|row| {
+            let ModuleEntry { shown, path, .. } = &self.modules[row];
+            is_module(name, shown) || is_module(name, path)
+        })
     }
 
     /// Returns a name of the trace for the function; `None` for a module and for others.
@@ -147,7 +167,7 @@ impl Functions {
         }
     }
 
-    /// Returns the function's key.
+    /// Returns the texts that identify the function in other answers.
     #[must_use]
     pub(crate) fn key(&self, snapshot: &Snapshot, function: FunctionIdx) -> FunctionKey {
         let module = Some(self.module(function).into());
@@ -176,6 +196,7 @@ impl Functions {
 #[derive(Debug)]
 pub(crate) struct FunctionBuilder<'s> {
     snapshot: &'s Snapshot,
+    titles: ModuleTitles,
     functions: Functions,
     by_name: FxHashMap<(NameIdx, bool), FunctionIdx>,
     by_text: FxHashMap<(StrIdx, Option<ModuleIdx>), FunctionIdx>,
@@ -184,12 +205,11 @@ pub(crate) struct FunctionBuilder<'s> {
 }
 
 impl<'s> FunctionBuilder<'s> {
-    pub(super) fn new(snapshot: &'s Snapshot) -> Self {
-        let entry = |text| FunctionEntry { text, module: None };
-        let rows = vec![entry(FunctionText::Name(NameIdx::EMPTY)), entry(FunctionText::Others)];
+    pub(crate) fn new(snapshot: &'s Snapshot) -> Self {
         Self {
             snapshot,
-            functions: Functions { rows, modules: Vec::new(), is_kernel: Vec::new() },
+            titles: ModuleTitles::from_snapshot(snapshot),
+            functions: Functions::default(),
             by_name: FxHashMap::default(),
             by_text: FxHashMap::default(),
             by_module: FxHashMap::default(),
@@ -207,9 +227,9 @@ impl<'s> FunctionBuilder<'s> {
         }
         let row = self.snapshot.names().get(name);
         let frame = FrameLabel::parse(row.text, row.category);
-        let module = frame.module.and_then(|module| self.module(module, is_kernel(module, row.category)));
+        let module = frame.module.and_then(|module| self.module(module, row.category));
         let unnamed = frame.is_unnamed && by_module;
-        let of_module = if unnamed { module.or_else(|| self.module(UNKNOWN, false)) } else { None };
+        let of_module = if unnamed { module.or_else(|| self.module(UNKNOWN, None)) } else { None };
         let text = self.snapshot.names().text_index(name);
         let function = match (of_module, self.by_text.get(&(text, module))) {
             (Some(module), _) => self.all_of(module),
@@ -245,18 +265,20 @@ impl<'s> FunctionBuilder<'s> {
         new
     }
 
-    fn module(&mut self, text: &str, is_kernel: bool) -> Option<ModuleIdx> {
-        if let Some(&row) = self.modules.get(text) {
+    /// Returns the module of frames with a category, or with a path or name in their text.
+    fn module(&mut self, path: &str, category: Option<&str>) -> Option<ModuleIdx> {
+        let title = self.titles.title(path);
+        if let Some(&row) = self.modules.get(title) {
             return Some(row);
         }
         let rows = &mut self.functions.modules;
-        if text.len() > MODULE_BYTES_MAX || rows.len() >= MODULES_MAX {
+        if title.is_empty() || title.len() > MODULE_BYTES_MAX || rows.len() >= MODULES_MAX {
             return None;
         }
         let new = ModuleIdx(rows.len() as u32);
-        rows.push(format!("[{text}]").into());
-        self.functions.is_kernel.push(is_kernel);
-        self.modules.insert(text.into(), new);
+        let (shown, is_kernel) = (format!("[{title}]").into(), is_kernel(bare_name(path), category));
+        rows.push(ModuleEntry { shown, path: path.into(), is_kernel });
+        self.modules.insert(title.into(), new);
         Some(new)
     }
 
@@ -282,6 +304,12 @@ impl<'s> FunctionBuilder<'s> {
     }
 }
 
+/// Returns whether the text of a frame is an address.
+#[must_use]
+pub(crate) fn is_unnamed(text: &str) -> bool {
+    FrameLabel::parse(text, None).is_unnamed
+}
+
 impl<'a> FrameLabel<'a> {
     fn parse(text: &'a str, category: Option<&'a str>) -> Self {
         let is_hex = |digits: &str| !digits.is_empty() && digits.bytes().all(|digit| digit.is_ascii_hexdigit());
@@ -296,12 +324,8 @@ impl<'a> FrameLabel<'a> {
             None
         };
         let category = category.filter(|category| !category.is_empty());
-        // Some recorders give the path of a module, others its file name.
-        let module = category.or(in_text).map(|module| match module.strip_prefix('/') {
-            Some(path) => file_name(path),
-            None => inside(module),
-        });
-        Self { module: module.filter(|module| !module.is_empty()), is_unnamed: in_text.is_some() || is_address(text) }
+        let module = category.or(in_text).filter(|module| !module.is_empty());
+        Self { module, is_unnamed: in_text.is_some() || is_address(text) }
     }
 }
 
@@ -318,17 +342,6 @@ fn is_kernel(module: &str, category: Option<&str>) -> bool {
     is_image
         || [".ko", ".ko.gz", ".ko.xz", ".ko.zst"].into_iter().any(is_file)
         || is_bracketed && is_name && !PROCESS.contains(&module)
-}
-
-/// Strips the folders of a path, which ` (build ..)` may follow.
-fn file_name(path: &str) -> &str {
-    let end = path.find(" (").unwrap_or(path.len());
-    path[..end].rfind('/').map_or(path, |folder| &path[folder + 1..])
-}
-
-/// Strips enclosing brackets.
-fn inside(text: &str) -> &str {
-    text.strip_prefix('[').and_then(|text| text.strip_suffix(']')).unwrap_or(text)
 }
 
 #[cfg(test)]
@@ -357,9 +370,9 @@ mod tests {
     fn addresses_have_their_module_in_their_text() {
         for (text, category, module, is_unnamed) in [
             ("libc.so.6+0x3fbca", None, Some("libc.so.6"), true),
-            ("[kernel.kallsyms]+0xffffffff81000130", None, Some("kernel.kallsyms"), true),
+            ("[kernel.kallsyms]+0xffffffff81000130", None, Some("[kernel.kallsyms]"), true),
             ("0x1ab77 (ld-linux-x86-64.so.2)", None, Some("ld-linux-x86-64.so.2"), true),
-            ("[libc.so.6]", None, Some("libc.so.6"), true),
+            ("[libc.so.6]", None, Some("[libc.so.6]"), true),
             ("0x7f8fc56148a8", None, None, true),
             ("main.srt", None, None, false),
             ("operator+", Some("a.out"), Some("a.out"), false),
@@ -367,11 +380,11 @@ mod tests {
             ("f (int)", None, None, false),
             ("[]", None, None, false),
             ("+0x5", None, None, true),
-            ("read", Some("/usr/lib/libc.so.6"), Some("libc.so.6"), false),
-            ("libc.so.6+0x7", Some("/usr/lib/libc.so.6"), Some("libc.so.6"), true),
-            ("read", Some("/usr/lib/libc.so.6 (build 7/f)"), Some("libc.so.6 (build 7/f)"), false),
-            ("ksys_read", Some("[kernel.kallsyms]"), Some("kernel.kallsyms"), false),
-            ("ext4_map", Some("/lib/modules/6.1/ext4.ko"), Some("ext4.ko"), false),
+            ("read", Some("/usr/lib/libc.so.6"), Some("/usr/lib/libc.so.6"), false),
+            ("libc.so.6+0x7", Some("/usr/lib/libc.so.6"), Some("/usr/lib/libc.so.6"), true),
+            ("read", Some("/usr/lib/libc.so.6 (build 7/f)"), Some("/usr/lib/libc.so.6 (build 7/f)"), false),
+            ("ksys_read", Some("[kernel.kallsyms]"), Some("[kernel.kallsyms]"), false),
+            ("ext4_map", Some("/lib/modules/6.1/ext4.ko"), Some("/lib/modules/6.1/ext4.ko"), false),
         ] {
             let parsed = FrameLabel::parse(text, category);
             assert_eq!(parsed, FrameLabel { module, is_unnamed }, "{text}");

@@ -6,6 +6,7 @@
 
 mod callers;
 mod functions;
+mod module_titles;
 mod sums;
 mod tree;
 mod view;
@@ -14,9 +15,10 @@ mod view_names;
 use crate::base::cancel::{Cancel, Cancelled};
 use crate::query::Snapshot;
 use crate::query::samples::SampleSum;
-use crate::query::stacks::CallTree;
+use crate::query::stacks::{CallTree, FoldedPaths};
 
-pub(crate) use functions::{FunctionIdx, FunctionKey, Functions};
+pub(crate) use functions::{FunctionBuilder, FunctionIdx, FunctionKey, Functions, is_unnamed};
+pub(crate) use module_titles::is_module;
 pub(crate) use sums::{FoundFunctions, OwnAndTotal};
 pub(crate) use tree::{FlameNode, FlameNodeIdx, FlameTree, Measure};
 pub(crate) use view::{FlameEdit, FlameShape, FlameView};
@@ -25,8 +27,7 @@ pub(crate) use view_names::is_before_parameters;
 #[cfg(test)]
 pub(crate) use tree::{test_tree, tree_of_functions};
 
-use callers::{callers_of, inverted, paths_below};
-use functions::FunctionBuilder;
+use callers::{callers_of, inverted, paths_around, paths_below};
 use view::ViewBuilder;
 
 /// A call tree as one view shows it.
@@ -37,12 +38,14 @@ pub(crate) struct FlamePicture {
     pub(crate) tree: FlameTree,
     /// The callers of the function of a sandwich, nearest first.
     pub(crate) callers: Option<FlameTree>,
+    /// The whole paths with the function of a sandwich, from which both of its trees are made.
+    around: Option<FlameTree>,
     /// Sum of all visible paths, including those without the focused function: the base of percentages.
     pub(crate) whole: SampleSum,
     /// Sum of all paths, including hidden ones.
     pub(crate) counted: SampleSum,
-    /// Paths that count for their callers because of the path limit, and callers beyond the node limit.
-    pub(crate) folded: u64,
+    /// Paths that are cut because of the path limit, and callers beyond the node limit.
+    pub(crate) folded: FoldedPaths,
     /// The part of `whole` in paths without a node of their own.
     pub(crate) others: SampleSum,
     /// Whether each path is a bar of its own, top down, so that no bar lacks more than one path.
@@ -60,31 +63,35 @@ impl FlamePicture {
         cancel: &Cancel,
     ) -> Result<Self, Cancelled> {
         let mut builder = ViewBuilder::new(FunctionBuilder::new(snapshot), view);
-        let all = builder.build(calls, cancel)?;
+        let mut all = builder.build(calls, cancel)?;
         let (whole, others) = (all.nodes()[0].total, all.others());
         let is_top_down = view.shape == FlameShape::TopDown && view.focus.is_none();
         let is_path_by_path = is_top_down && all.nodes().len() == calls.nodes().len();
-        let below = |key: &FunctionKey| paths_below(&all, |idx| builder.has_key(idx, key), cancel);
-        let mut callers = None;
-        let mut tree = match (&view.shape, &view.focus) {
-            (FlameShape::Sandwich(function), _) => {
-                callers = Some(callers_of(&all, |idx| builder.has_key(idx, function), view.measure, cancel)?);
-                below(function)?
+        if let Some(focus) = &view.focus {
+            all = paths_below(&all, |idx| builder.has_key(idx, focus), cancel)?;
+        }
+        let (mut callers, mut around) = (None, None);
+        let mut tree = match &view.shape {
+            FlameShape::TopDown => all,
+            FlameShape::Inverted => inverted(&all, view.measure, cancel)?,
+            FlameShape::Sandwich(function) => {
+                let is_wanted = |idx| builder.has_key(idx, function);
+                callers = Some(callers_of(&all, is_wanted, view.measure, cancel)?);
+                let below = paths_below(&all, is_wanted, cancel)?;
+                around = Some(paths_around(all, is_wanted));
+                below
             }
-            (FlameShape::TopDown, Some(function)) => below(function)?,
-            (FlameShape::Inverted, Some(function)) => inverted(&below(function)?, view.measure, cancel)?,
-            (FlameShape::TopDown, None) => all,
-            (FlameShape::Inverted, None) => inverted(&all, view.measure, cancel)?,
         };
         let mut folded = calls.folded;
         for tree in [Some(&mut tree), callers.as_mut()].into_iter().flatten() {
-            folded += tree.folded;
+            folded.add(tree.folded);
             tree.sort_children(view.measure);
         }
         Ok(Self {
             functions: builder.finish(),
             tree,
             callers,
+            around,
             whole,
             counted: calls.whole(),
             folded,
@@ -92,6 +99,13 @@ impl FlamePicture {
             is_path_by_path,
             measure: view.measure,
         })
+    }
+
+    /// Finds the functions that match a search; `None` for an empty text and for an invalid expression. A path of a
+    /// sandwich counts once, even with matches among both callers and callees.
+    #[must_use]
+    pub(crate) fn find(&self, snapshot: &Snapshot, text: &str) -> Option<FoundFunctions> {
+        FoundFunctions::new(snapshot, &self.functions, self.around.as_ref().unwrap_or(&self.tree), text)
     }
 }
 

@@ -28,7 +28,7 @@ impl FoundFunctions {
     /// Matches functions whose name or module contains a text, in any case; `/text/` is a regular expression. Returns
     /// `None` for an empty text and for an invalid expression.
     #[must_use]
-    pub(crate) fn new(snapshot: &Snapshot, functions: &Functions, tree: &FlameTree, text: &str) -> Option<Self> {
+    pub(super) fn new(snapshot: &Snapshot, functions: &Functions, tree: &FlameTree, text: &str) -> Option<Self> {
         let expression = expression(text)?;
         let mut is_found = vec![false; functions.len()];
         for function in functions.all() {
@@ -40,7 +40,7 @@ impl FoundFunctions {
         let mut in_tree = vec![false; functions.len()];
         for (number, node) in tree.nodes().iter().enumerate().skip(1) {
             let is_found = is_found[node.function.index()];
-            in_tree[node.function.index()] |= is_found;
+            in_tree[node.function.index()] |= is_found && !node.total.is_empty();
             let is_inside = is_below[node.parent.index()];
             is_below[number] = is_inside || is_found;
             if is_found && !is_inside {

@@ -47,7 +47,7 @@ fn tree_of(paths: &[Path], rows: &[NameIdx]) -> CallTree {
     CallTree::from_paths(paths.iter().map(|(path, sum)| (path.iter().map(|&row| rows[row]), *sum)))
 }
 
-/// A function as shown.
+/// Name and module of a function, as shown.
 type Shown = (String, String);
 
 fn shown(row: usize) -> Shown {
@@ -209,15 +209,21 @@ fn a_sandwich_has_each_path_once_at_the_outermost_call() {
     let (snapshot, rows) = snapshot();
     let paths = paths(400, 11);
     let calls = tree_of(&paths, &rows);
-    for edits in edits() {
+    let focuses = [None, Some(key("main", "app"))];
+    for (edits, focus) in edits().into_iter().flat_map(|edits| focuses.iter().map(move |focus| (edits.clone(), focus)))
+    {
         for wanted in [key("do_work", "app"), FunctionKey { name: "read".into(), module: None }] {
-            let view =
-                FlameView { shape: FlameShape::Sandwich(wanted.clone()), edits: edits.clone(), ..FlameView::default() };
+            let shape = FlameShape::Sandwich(wanted.clone());
+            let view = FlameView { shape, edits: edits.clone(), focus: focus.clone(), ..FlameView::default() };
             let picture = FlamePicture::new(&snapshot, &calls, &view, &Cancel::default()).unwrap();
-            let callees = paths.iter().filter_map(|(path, sum)| Some((edited(path, &view, Some(&wanted))?, *sum)));
+            let callees = paths.iter().filter_map(|(path, sum)| {
+                let mut path = edited(path, &view, focus.as_ref())?;
+                let first = path.iter().position(|function| is(function, &wanted))?;
+                Some((path.split_off(first), *sum))
+            });
             let callees = added_up(callees);
             let callers = paths.iter().filter_map(|(path, sum)| {
-                let path = edited(path, &view, None)?;
+                let path = edited(path, &view, focus.as_ref())?;
                 let first = path.iter().position(|function| is(function, &wanted))?;
                 Some((path[..=first].iter().rev().cloned().collect(), *sum))
             });
@@ -260,7 +266,7 @@ fn functions_and_searches_count_each_path_once() {
         ("/^main|libc/", |name, module| name == "main" || module == "libc.so"),
         ("vmlinux", |_, module| module == "vmlinux"),
     ] {
-        let hits = FoundFunctions::new(&snapshot, functions, &picture.tree, text).unwrap();
+        let hits = picture.find(&snapshot, text).unwrap();
         let mut sum = SampleSum::default();
         for (path, more) in &paths {
             if path.iter().map(|&row| shown(row)).any(|(name, module)| is_hit(&name, &module)) {
@@ -272,8 +278,53 @@ fn functions_and_searches_count_each_path_once() {
             hits.has(function) == is_hit(functions.text(&snapshot, function), functions.module(function))
         }));
     }
-    assert_eq!(FoundFunctions::new(&snapshot, functions, &picture.tree, " "), None);
-    assert_eq!(FoundFunctions::new(&snapshot, functions, &picture.tree, "/(/"), None);
+    assert_eq!(picture.find(&snapshot, " "), None);
+    assert_eq!(picture.find(&snapshot, "/(/"), None);
+}
+
+#[test]
+fn a_search_in_a_sandwich_counts_each_path_once_with_matches_above_and_below() {
+    let (snapshot, rows) = snapshot();
+    let paths = paths(500, 29);
+    let calls = tree_of(&paths, &rows);
+    let wanted = key("do_work", "app");
+    let view = FlameView { shape: FlameShape::Sandwich(wanted.clone()), ..FlameView::default() };
+    let picture = FlamePicture::new(&snapshot, &calls, &view, &Cancel::default()).unwrap();
+    for text in ["main", "read", "do_work", "nothing"] {
+        let (mut sum, mut functions) = (SampleSum::default(), BTreeSet::new());
+        for (path, more) in &paths {
+            let path: Vec<Shown> = path.iter().map(|&row| shown(row)).collect();
+            let matches: Vec<_> = path.iter().filter(|(name, _)| name == text).cloned().collect();
+            if path.iter().any(|function| is(function, &wanted)) && !matches.is_empty() && !more.is_empty() {
+                sum.add(*more);
+                functions.extend(matches);
+            }
+        }
+        let found = picture.find(&snapshot, text).unwrap();
+        assert_eq!((found.sum, found.functions), (sum, functions.len()), "{text}");
+    }
+}
+
+#[test]
+fn a_name_may_have_the_module_of_its_function() {
+    let (snapshot, rows) = snapshot();
+    let calls = tree_of(&[((0..NAMES.len()).collect(), SampleSum { samples: 1, weight: 1 })], &rows);
+    let completed = |name: &str| {
+        let focus = Some(FunctionKey { name: name.into(), module: None });
+        let mut view = FlameView { focus, ..FlameView::default() };
+        let mut selects = view.selects_name(&snapshot);
+        let selected: Vec<usize> = (0..rows.len()).filter(|&row| selects(rows[row])).collect();
+        drop(selects);
+        let mismatches = view.complete_names(&snapshot, &calls);
+        (view.focus.unwrap(), mismatches.len(), selected)
+    };
+    for (name, module, row) in [("read", "libc.so", 1), ("read", "vmlinux", 2), ("libc.so+0x10", "libc.so", 3)] {
+        let written = key(name, module).to_name();
+        assert_eq!(completed(&written), (key(name, module), 0, vec![row]), "{written}");
+    }
+    assert_eq!(completed("read"), (FunctionKey { name: "read".into(), module: None }, 0, vec![1, 2]));
+    assert_eq!(completed("app!read").1, 1);
+    assert_eq!([key("[app]", "app"), key("0x77", "")].map(|key| key.to_name()), ["[app]", "0x77"]);
 }
 
 #[test]
@@ -319,8 +370,13 @@ fn functions_that_no_path_has_are_dropped_from_a_view_also_below_hidden_ones() {
     let lost =
         [FlameEdit::Hide(key("read", "vmlinux")), FlameEdit::CollapseRecursionOf(key("[pie]", "pie")), module("pie")];
     let edits = known.iter().chain(&lost).chain(&[FlameEdit::HideIdle]).cloned().collect();
-    let mut view = FlameView { edits, focus: Some(key("libc.so+0x10", "libc.so")), ..FlameView::default() };
+    let sandwich = |name: &str, module: &str| FlameShape::Sandwich(key(name, module));
+    let focus = Some(key("libc.so+0x10", "libc.so"));
+    let mut view = FlameView { edits, focus, shape: sandwich("[pie]", "pie"), ..FlameView::default() };
     view.retain_known(&snapshot, &tree);
     assert_eq!(view.edits, [&known[..], &[FlameEdit::HideIdle]].concat());
-    assert_eq!(view.focus, None);
+    assert_eq!((view.focus, view.shape), (None, FlameShape::TopDown));
+    let mut view = FlameView { shape: sandwich("main", "app"), ..FlameView::default() };
+    view.retain_known(&snapshot, &tree);
+    assert_eq!(view.shape, sandwich("main", "app"));
 }

@@ -5,6 +5,7 @@ use rustc_hash::FxHashMap;
 
 use super::functions::FunctionIdx;
 use crate::query::samples::SampleSum;
+use crate::query::stacks::FoldedPaths;
 
 /// Index into a [`FlameTree`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -60,15 +61,21 @@ pub(crate) struct FlameTree {
     first_child: Vec<u32>,
     /// Nodes with an others child, in order.
     with_others: Vec<FlameNodeIdx>,
-    /// Nodes whose children were dropped by the node limit.
-    pub(super) folded: u64,
+    /// Nodes without children because of the node limit.
+    pub(super) folded: FoldedPaths,
 }
 
 impl Default for FlameTree {
     fn default() -> Self {
         let none = SampleSum::default();
         let root = FlameNode { parent: FlameNodeIdx::ROOT, function: FunctionIdx::ROOT, total: none, own: none };
-        Self { nodes: vec![root], children: Vec::new(), first_child: vec![0, 0], with_others: Vec::new(), folded: 0 }
+        Self {
+            nodes: vec![root],
+            children: Vec::new(),
+            first_child: vec![0, 0],
+            with_others: Vec::new(),
+            folded: FoldedPaths::default(),
+        }
     }
 }
 
@@ -163,7 +170,7 @@ impl FlameTree {
     }
 }
 
-/// A tree under construction.
+/// Builds a [`FlameTree`] whose nodes are looked up by parent and function.
 #[derive(Debug, Default)]
 pub(super) struct FlameTreeBuilder {
     pub(super) tree: FlameTree,

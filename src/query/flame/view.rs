@@ -5,6 +5,7 @@
 use super::functions::{FunctionBuilder, FunctionIdx, FunctionKey, Functions};
 use super::tree::{FlameNodeIdx, FlameTree, FlameTreeBuilder, Measure};
 use crate::base::cancel::{Cancel, Cancelled};
+use crate::model::names::NO_FRAMES;
 use crate::query::samples::SampleSum;
 use crate::query::stacks::CallTree;
 
@@ -30,7 +31,7 @@ pub(crate) enum FlameEdit {
     Hide(FunctionKey),
     /// Merges a function into its callers.
     Merge(FunctionKey),
-    /// Shows neighbouring frames of a module as one.
+    /// Shows neighbouring frames of a module as one; each module, if the name is the end of several paths.
     CollapseModule(Box<str>),
     /// Shows a function that recurses, directly or through others, as one call.
     CollapseRecursionOf(FunctionKey),
@@ -52,6 +53,13 @@ pub(crate) struct FlameView {
     /// Restricts the view to paths with this function, from its outermost call on.
     pub(crate) focus: Option<FunctionKey>,
     pub(crate) edits: Vec<FlameEdit>,
+}
+
+impl FlameView {
+    /// Returns whether samples without a stack are hidden.
+    fn hides_empty_stacks(&self) -> bool {
+        self.edits.iter().any(|edit| matches!(edit, FlameEdit::Hide(key) if *key.name == *NO_FRAMES))
+    }
 }
 
 /// How the edits treat a function.
@@ -99,6 +107,7 @@ impl<'s, 'v> ViewBuilder<'s, 'v> {
         let mut targets: Vec<Option<FlameNodeIdx>> = Vec::with_capacity(calls.nodes().len());
         let mut builder = FlameTreeBuilder::default();
         let mut steps = Steps { cancel, taken: 0 };
+        let hides_empty_stacks = self.view.hides_empty_stacks();
         for (number, call) in calls.nodes().iter().enumerate() {
             steps.count_step()?;
             let target = match targets.get(call.parent.index()).filter(|_| number > 0) {
@@ -120,7 +129,8 @@ impl<'s, 'v> ViewBuilder<'s, 'v> {
                     }
                 }
             };
-            if let Some(node) = target {
+            let is_hidden = number == 0 && hides_empty_stacks;
+            if let Some(node) = target.filter(|_| !is_hidden) {
                 builder.tree.own_mut(node).add(SampleSum { samples: call.count, weight: call.own });
             }
             targets.push(target);
@@ -140,9 +150,9 @@ impl<'s, 'v> ViewBuilder<'s, 'v> {
 
     /// Returns the function that represents another in the view.
     fn shown(&mut self, function: FunctionIdx) -> FunctionIdx {
-        let module = self.functions.functions().module(function);
-        let is_collapsed = |edit: &FlameEdit| matches!(edit, FlameEdit::CollapseModule(name) if **name == *module);
-        if !module.is_empty() && self.view.edits.iter().any(is_collapsed) {
+        let functions = self.functions.functions();
+        let is_collapsed = |edit: &FlameEdit| matches!(edit, FlameEdit::CollapseModule(name) if functions.is_in_module(function, name));
+        if self.view.edits.iter().any(is_collapsed) {
             return self.functions.collapsed(function);
         }
         function
@@ -164,7 +174,7 @@ impl<'s, 'v> ViewBuilder<'s, 'v> {
                 FlameEdit::Merge(key) => role.is_merged |= functions.has_key(function, key),
                 FlameEdit::MergeKernel => role.is_merged |= functions.functions().is_kernel(function),
                 FlameEdit::CollapseModule(module) => {
-                    role.is_module |= **module == *functions.functions().module(function);
+                    role.is_module |= functions.functions().is_in_module(function, module);
                 }
                 FlameEdit::CollapseRecursionOf(key) => role.has_recursion |= functions.has_key(function, key),
                 FlameEdit::CollapseRecursion | FlameEdit::UnnamedByModule => {}

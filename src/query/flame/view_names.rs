@@ -1,11 +1,14 @@
 //! Checks the functions and modules that a view names, and completes names without parameters: `f` stands for `f(int)`
-//! if no other function has that name.
+//! if no other function has that name, and `libc.so.6!f` for the function of that module.
 
 use std::collections::BTreeSet;
 use std::fmt;
 
 use super::functions::{FunctionBuilder, FunctionKey, Functions};
-use super::view::{FlameEdit, FlameView, ViewBuilder};
+use super::module_titles::inside;
+use super::view::{FlameEdit, FlameShape, FlameView, ViewBuilder};
+use crate::model::NameIdx;
+use crate::model::names::{NO_FRAMES, NO_NAME};
 use crate::query::Snapshot;
 use crate::query::stacks::CallTree;
 
@@ -32,6 +35,33 @@ impl fmt::Display for NameMismatch {
             }
         }
     }
+}
+
+/// Separates a module from the name of its function, as in debuggers.
+const MODULE_END: char = '!';
+
+impl FunctionKey {
+    /// Returns the text that names the function to the command line.
+    #[must_use]
+    pub(crate) fn to_name(&self) -> String {
+        match self.module.as_deref() {
+            None | Some("") => self.name.to_string(),
+            // The name of all functions of a module is the module in brackets.
+            Some(module) if inside(&self.name) == module => self.name.to_string(),
+            Some(module) => format!("{module}{MODULE_END}{}", self.name),
+        }
+    }
+
+    /// Splits a text that may name the module too into module and function, at each possible place.
+    fn in_modules(&self) -> impl Iterator<Item = (&str, &str)> {
+        let text = &*self.name;
+        text.match_indices(MODULE_END).map(|(end, separator)| (&text[..end], &text[end + separator.len()..]))
+    }
+}
+
+/// Returns whether a text is the name of a function, or the part before its parameters.
+fn is_name(name: &str, function: &str) -> bool {
+    name == function || is_before_parameters(name, function)
 }
 
 /// Returns whether a function has a name before its parameters.
@@ -63,16 +93,44 @@ impl FlameView {
             return Vec::new();
         }
         let functions = ViewBuilder::new(FunctionBuilder::new(snapshot), self).functions_of(calls);
-        let names: BTreeSet<&str> = functions.all().map(|function| functions.text(snapshot, function)).collect();
+        let names = functions.all().map(|function| functions.text(snapshot, function));
+        let has_empty_stacks = calls.nodes().first().is_some_and(|root| root.own > 0 || root.count > 0);
+        let names: BTreeSet<&str> = names.chain(has_empty_stacks.then_some(NO_FRAMES)).collect();
         let checked = self.subjects().map(|subject| match subject {
-            EditSubject::Function(key) => complete(key, &names).map_err(|mismatch| (key.name.clone(), mismatch)),
+            EditSubject::Function(key) => {
+                let completed = match complete(key, &names) {
+                    Err(NameMismatch::NoFunction) => complete_in_module(key, snapshot, &functions),
+                    completed => completed,
+                };
+                completed.map_err(|mismatch| (key.name.clone(), mismatch))
+            }
             EditSubject::Module(module) if has_module(&functions, module) => Ok(()),
             EditSubject::Module(module) => Err((module.into(), NameMismatch::NoModule)),
         });
         checked.filter_map(Result::err).collect()
     }
 
-    /// Drops the edits and the focus of functions and modules that the paths lack.
+    /// Returns a test of whether the view hides or focuses the function of a name.
+    pub(crate) fn selects_name<'a>(&'a self, snapshot: &'a Snapshot) -> impl FnMut(NameIdx) -> bool + 'a {
+        let mut functions = FunctionBuilder::new(snapshot);
+        let by_module = self.edits.contains(&FlameEdit::UnnamedByModule);
+        let hidden =
+            self.edits.iter().filter_map(|edit| if let FlameEdit::Hide(key) = edit { Some(key) } else { None });
+        let keys: Vec<&FunctionKey> = self.focus.iter().chain(hidden).collect();
+        let hides_idle = self.edits.contains(&FlameEdit::HideIdle);
+        move |name| {
+            let function = functions.function(name, by_module);
+            let text = functions.functions().text(snapshot, function);
+            let all = functions.functions();
+            let is_meant = |key: &&FunctionKey| {
+                let is_in_module = |(module, name)| all.is_in_module(function, module) && is_name(name, text);
+                is_name(&key.name, text) || key.in_modules().any(is_in_module)
+            };
+            hides_idle && functions.is_idle(function) || keys.iter().any(is_meant)
+        }
+    }
+
+    /// Drops the edits, the focus and the sandwich of functions and modules that the paths lack.
     pub(crate) fn retain_known(&mut self, snapshot: &Snapshot, calls: &CallTree) {
         if self.subjects().next().is_none() {
             return;
@@ -80,6 +138,9 @@ impl FlameView {
         let functions = ViewBuilder::new(FunctionBuilder::new(snapshot), self).functions_of(calls);
         let has = |key: &FunctionKey| functions.all().any(|function| functions.has_key(snapshot, function, key));
         self.focus.take_if(|key| !has(key));
+        if matches!(&self.shape, FlameShape::Sandwich(key) if !has(key)) {
+            self.shape = FlameShape::TopDown;
+        }
         self.edits.retain_mut(|edit| match edit.subject() {
             Some(EditSubject::Function(key)) => has(key),
             Some(EditSubject::Module(module)) => has_module(&functions, module),
@@ -89,13 +150,18 @@ impl FlameView {
 
     /// Returns the functions and modules that the view names.
     fn subjects(&mut self) -> impl Iterator<Item = EditSubject<'_>> {
-        let focus = self.focus.iter_mut().map(EditSubject::Function);
+        let sandwich = if let FlameShape::Sandwich(key) = &mut self.shape { Some(key) } else { None };
+        let focus = sandwich.into_iter().chain(&mut self.focus).map(EditSubject::Function);
         focus.chain(self.edits.iter_mut().filter_map(FlameEdit::subject))
     }
 }
 
 fn complete(key: &mut FunctionKey, names: &BTreeSet<&str>) -> Result<(), NameMismatch> {
     if names.contains(&*key.name) {
+        return Ok(());
+    }
+    if *key.name == *NO_NAME && names.contains("") {
+        key.name = "".into();
         return Ok(());
     }
     let from_name = names.range(&*key.name..).take_while(|function| function.starts_with(&*key.name));
@@ -113,6 +179,32 @@ fn complete(key: &mut FunctionKey, names: &BTreeSet<&str>) -> Result<(), NameMis
     }
 }
 
+/// Completes a key whose name is a module and a function. Functions of other names are meant by the part before their
+/// parameters if none has the whole name.
+fn complete_in_module(key: &mut FunctionKey, snapshot: &Snapshot, functions: &Functions) -> Result<(), NameMismatch> {
+    let meant = |(module, name): (&str, &str)| -> Vec<FunctionKey> {
+        let in_module = functions.all().filter(|&function| functions.is_in_module(function, module));
+        let keys = in_module.map(|function| functions.key(snapshot, function));
+        let mut meant: Vec<_> = keys.filter(|key| is_name(name, &key.name)).collect();
+        if meant.iter().any(|key| *key.name == *name) {
+            meant.retain(|key| *key.name == *name);
+        }
+        meant
+    };
+    let mut meant = key.in_modules().map(meant).find(|meant| !meant.is_empty()).unwrap_or_default();
+    match meant.len() {
+        0 => Err(NameMismatch::NoFunction),
+        1 => {
+            *key = meant.swap_remove(0);
+            Ok(())
+        }
+        _ => {
+            meant.sort_unstable();
+            Err(NameMismatch::Several(meant.iter().take(FUNCTIONS_MAX).map(|key| key.to_name().into()).collect()))
+        }
+    }
+}
+
 fn has_module(functions: &Functions, module: &str) -> bool {
-    functions.all().any(|function| functions.module(function) == module)
+    functions.all().any(|function| functions.is_in_module(function, module))
 }

@@ -1,9 +1,11 @@
 //! Sums of the samples that have each frame in their stack. Each frame is visited once: the stacks of a deep recursion
 //! share nearly all frames, so a walk along each stack would take the square of its depth.
 
+use std::hash::Hash;
+
 use rustc_hash::FxHashMap;
 
-use crate::model::{SampleSum, StackIdx, Stacks, StrIdx};
+use crate::model::{SampleSum, StackIdx, Stacks};
 
 pub(super) struct FrameTotals {
     sums: FxHashMap<StackIdx, SampleSum>,
@@ -38,28 +40,29 @@ impl FrameTotals {
         Self { sums, callees }
     }
 
-    /// Calls `each` with the sum of each frame that no caller of the same text has, so that recursion counts once.
-    pub(super) fn each_outermost(
+    /// Calls `each` with the sum of each frame that no caller with the same key has, so that recursion counts once.
+    pub(super) fn each_outermost<K: Hash + Eq + Copy>(
         &self,
-        text_of: impl Fn(StackIdx) -> StrIdx,
-        mut each: impl FnMut(StackIdx, SampleSum),
+        mut key_of: impl FnMut(StackIdx) -> K,
+        mut each: impl FnMut(K, SampleSum),
     ) {
         if let Some(&sum) = self.sums.get(&StackIdx::EMPTY) {
-            each(StackIdx::EMPTY, sum);
+            each(key_of(StackIdx::EMPTY), sum);
         }
-        // Depth first, with the number of open frames of each text. A frame is pushed twice: to enter and to leave it.
-        let mut open: FxHashMap<StrIdx, u32> = FxHashMap::default();
+        // Depth first, with the number of open frames of each key. A frame is pushed twice: to enter and to leave it.
+        let mut open: FxHashMap<K, u32> = FxHashMap::default();
         let callees_of = |caller| self.callees.get(&caller).into_iter().flatten().map(|&callee| (callee, false));
         let mut steps: Vec<(StackIdx, bool)> = callees_of(StackIdx::EMPTY).collect();
         while let Some((frame, is_left)) = steps.pop() {
-            let count = open.entry(text_of(frame)).or_default();
+            let key = key_of(frame);
+            let count = open.entry(key).or_default();
             if is_left {
                 *count -= 1;
                 continue;
             }
             *count += 1;
             if *count == 1 {
-                each(frame, self.sums[&frame]);
+                each(key, self.sums[&frame]);
             }
             steps.push((frame, true));
             steps.extend(callees_of(frame));

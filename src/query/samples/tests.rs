@@ -15,7 +15,7 @@ use crate::query::flame::FunctionIdx;
 use crate::query::ledger_traces::RandomSequence;
 use crate::query::matcher::Matcher;
 use crate::query::sample_table::{SampleBy, SampleGroup, SampleTable};
-use crate::query::stacks::{CallTree, NodeIdx, from_histogram, from_samples};
+use crate::query::stacks::{CallTree, NodeIdx, from_histogram, from_samples, within_nodes};
 use crate::store::ledger::LedgerShape;
 use crate::store::ledger_build::LedgerContext;
 use crate::store::path_ledger::PathShape;
@@ -154,11 +154,11 @@ fn functions_have_the_sums_of_their_samples_by_event_and_unit() {
         let histogram = counted(snapshot, &scope);
         let mut found = BTreeMap::new();
         for (row, event) in histogram.events().iter().enumerate() {
-            let functions = histogram.functions(snapshot, row);
+            let functions = histogram.by_text(snapshot, row);
             assert!(functions.is_sorted_by_key(|row| std::cmp::Reverse((row.own.weight, row.total.weight))));
-            let sums = |row: FunctionSums<'_>| {
-                let FunctionSums { name, own, total } = row;
-                (name.to_owned(), [own.samples, own.weight, total.samples, total.weight])
+            let sums = |row: GroupSums<Option<&str>>| {
+                let GroupSums { key, own, total } = row;
+                (key.unwrap_or_default().to_owned(), [own.samples, own.weight, total.samples, total.weight])
             };
             found.insert((&*event.name, &*event.unit), functions.into_iter().map(sums).collect());
         }
@@ -199,10 +199,37 @@ fn call_paths_have_the_weights_of_their_samples() {
                     [ends_here, ends_here * weight, weight].iter().zip(sums).for_each(|(more, sum)| *sum += more);
                 }
             }
-            let tree = from_histogram(snapshot, &histogram, row);
+            let tree = from_histogram(snapshot, &histogram, row, |_| false);
             assert_eq!(paths_of(snapshot, &tree), expected, "{event:?}");
-            assert_eq!(from_histogram(snapshot, &histogram, row).nodes()[0].total, histogram.total(row).weight);
+            assert_eq!(
+                from_histogram(snapshot, &histogram, row, |_| false).nodes()[0].total,
+                histogram.total(row).weight
+            );
         }
+    }
+}
+
+#[test]
+fn a_tree_that_would_be_too_large_has_the_kept_paths_and_every_weight() {
+    let mut samples = meant(1500, 9);
+    samples.iter_mut().for_each(|sample| sample.path.retain(|&name| name < 5));
+    let snapshot = snapshot(&samples);
+    let histogram = counted(&snapshot, &Scope::default());
+    let is_kept = |name: NameIdx| snapshot.names().get(name).text == text(4);
+    for row in 0..histogram.events().len() {
+        let whole = from_histogram(&snapshot, &histogram, row, is_kept);
+        let all = paths_of(&snapshot, &whole);
+        let kept = |path: &&Vec<String>| path.contains(&text(4));
+        let prefixes = all.keys().filter(kept).flat_map(|path| (0..=path.len()).map(|len| &path[..len]));
+        let nodes_max = prefixes.collect::<BTreeSet<_>>().len();
+        let cut = within_nodes(&snapshot, &histogram.sorted_stacks(row), is_kept, nodes_max);
+        assert_eq!((cut.nodes().len(), cut.whole()), (nodes_max, whole.whole()));
+        let cut_paths = paths_of(&snapshot, &cut);
+        assert!(all.keys().filter(kept).all(|path| cut_paths[path] == all[path]));
+        // A path that is cut counts for its callers only.
+        assert!(cut_paths.iter().all(|(path, [.., total])| *total <= all[path][2]));
+        let [own, cut_own] = [&all, &cut_paths].map(|paths| paths.keys().map(|path| all[path][1]).sum::<u64>());
+        assert!(cut.folded.paths > 0 && cut.folded.sum.weight == own - cut_own, "{:?}", cut.folded);
     }
 }
 
@@ -255,7 +282,10 @@ fn tables_have_each_sample_once_by_function_module_thread_and_event() {
         let events = counted(snapshot, &scope).events().to_vec();
         for event in &events {
             let (cancel, progress) = (Cancel::default(), Progress::default());
-            let paths = from_samples(snapshot, &scope, Some(event), &cancel, &progress).unwrap();
+            let mut paths = from_samples(snapshot, &scope, Some(event), &cancel, &progress).unwrap();
+            // A tree at its node limit changes no row.
+            paths.tree = within_nodes(snapshot, &paths.stacks, |_| false, 3);
+            assert!(paths.tree.folded.paths > 0);
             let paths = Arc::new(paths);
             for by in [SampleBy::Function, SampleBy::Module, SampleBy::Thread, SampleBy::Event] {
                 let mut expected: BTreeMap<String, [u64; 4]> = BTreeMap::new();
@@ -282,7 +312,7 @@ fn tables_have_each_sample_once_by_function_module_thread_and_event() {
                     }
                 }
                 let table = SampleTable::new(snapshot, Arc::clone(&paths), by, &cancel).unwrap();
-                let functions = &table.picture.functions;
+                let functions = &table.functions;
                 let found = table.rows.iter().map(|row| {
                     let text = match row.key {
                         SampleGroup::Function(FunctionIdx::ROOT) | SampleGroup::Module(FunctionIdx::ROOT) => {
@@ -304,6 +334,22 @@ fn tables_have_each_sample_once_by_function_module_thread_and_event() {
                 assert_eq!(found.collect::<BTreeMap<_, _>>(), expected, "{event:?} {by:?}");
             }
         }
+    }
+}
+
+#[test]
+fn an_event_without_samples_in_the_scope_is_not_replaced_by_another() {
+    let snapshot = snapshot(&meant(300, 37));
+    let event = SampleEvent { name: "context-switches".into(), unit: "count".into() };
+    let (cancel, progress) = (Cancel::default(), Progress::default());
+    let paths = from_samples(&snapshot, &Scope::default(), Some(&event), &cancel, &progress).unwrap();
+    assert_eq!(paths.event.and_then(|row| paths.events.get(row)), Some(&event));
+    assert_eq!((paths.tree.whole(), paths.tracks.len()), (SampleSum::default(), 0));
+    let (paths, events) = (Arc::new(paths), counted(&snapshot, &Scope::default()).events().len());
+    for (by, rows) in [(SampleBy::Function, 0), (SampleBy::Module, 0), (SampleBy::Thread, 0), (SampleBy::Event, events)]
+    {
+        let table = SampleTable::new(&snapshot, Arc::clone(&paths), by, &cancel).unwrap();
+        assert_eq!((table.rows.len(), table.whole), (rows, SampleSum::default()), "{by:?}");
     }
 }
 
@@ -456,7 +502,7 @@ fn functions_of_a_deep_recursion_are_summed_at_once() {
     };
     let snapshot = snapshot(&(0..=DEPTH).map(sample).collect::<Vec<_>>());
     let histogram = counted(&snapshot, &Scope::default());
-    let functions = histogram.functions(&snapshot, 0);
+    let functions = histogram.by_text(&snapshot, 0);
     let sums: Vec<_> = functions.iter().map(|it| (it.own.samples, it.total.samples, it.total.weight)).collect();
     // The second function is in all samples but one of the first function, and the last one is that of no stack.
     assert_eq!(sums, [(1500, 3000, 6000), (1500, 2999, 5998), (1, 1, 2)]);

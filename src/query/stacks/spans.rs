@@ -7,7 +7,7 @@
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use super::{CallNode, CallPaths, CallTree, NODES_MAX, NodeIdx};
+use super::{CallNode, CallPaths, CallTree, FoldedPaths, NODES_MAX, NodeIdx};
 use crate::base::cancel::{Cancel, Cancelled};
 use crate::base::progress::Progress;
 use crate::model::TrackIdx;
@@ -225,11 +225,13 @@ fn sweep(
     each_sweep(sweeps, (cancel, progress), |sweeps| {
         let spare = tables.lock().ok().and_then(|mut tables| tables.pop());
         let mut sums = spare.unwrap_or_else(|| PathSumTable::new(NODES_MAX));
+        // Tracks with a few rows each share blocks of details.
+        let mut matching = MatchingRows::new(snapshot, &scope.matcher);
         for sweep in sweeps {
             let swept = if scope.matcher.is_every_row_of_lane() {
                 sweep_into(snapshot, sweep, EveryRow, &mut sums)
             } else {
-                sweep_into(snapshot, sweep, MatchingRows::new(snapshot, &scope.matcher), &mut sums)
+                sweep_into(snapshot, sweep, &mut matching, &mut sums)
             };
             rows.fetch_add(swept, Ordering::Relaxed);
             if sums.paths().len() > TASK_PATHS_MAX {
@@ -281,7 +283,7 @@ impl CallTree {
             nodes.push(CallNode { parent, name: row.name, total, own, count: sums.starts });
         }
         nodes.reverse();
-        Self { nodes, folded, ..Self::default() }
+        Self { nodes, folded: FoldedPaths { paths: folded, ..FoldedPaths::default() }, ..Self::default() }
     }
 }
 

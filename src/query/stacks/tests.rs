@@ -34,9 +34,12 @@ const SMALL: PathShape = PathShape {
 /// Spans, own time and total time by path, outermost name first.
 type Paths = BTreeMap<Vec<u32>, [u128; 3]>;
 
-/// Returns, for each span, the names of the spans that contain it, outermost first, and its own.
-fn naive_paths(spans: &[TraceSpan]) -> Vec<Vec<u32>> {
-    let mut paths: Vec<Vec<u32>> = vec![Vec::new(); spans.len()];
+/// The names of the spans that contain a span, outermost first, and its own; and the innermost of these spans.
+type NaivePath = (Vec<u32>, Option<usize>);
+
+/// Returns the path of each span.
+fn naive_paths(spans: &[TraceSpan]) -> Vec<NaivePath> {
+    let mut paths: Vec<NaivePath> = vec![Default::default(); spans.len()];
     let mut order: Vec<usize> = (0..spans.len()).collect();
     order.sort_by_key(|&number| (spans[number].track, spans[number].start_ns, spans[number].lane, number));
     for &number in &order {
@@ -47,28 +50,37 @@ fn naive_paths(spans: &[TraceSpan]) -> Vec<Vec<u32>> {
             before.rfind(|(_, other)| other.start_ns <= span.start_ns)
         };
         let around = (0..span.lane).rev().filter_map(last_of).find(|(_, other)| other.end_ns() >= span.end_ns());
-        let mut path = around.map_or_else(Vec::new, |(other, _)| paths[other].clone());
+        let around = around.map(|(other, _)| other);
+        let mut path = around.map_or_else(Vec::new, |other| paths[other].0.clone());
         path.push(span.name);
-        paths[number] = path;
+        paths[number] = (path, around);
     }
     paths
 }
 
-fn naive(spans: &[TraceSpan], paths: &[Vec<u32>], scope: &Scope) -> Paths {
+/// Sums spans one by one. A span that fails the filter has the time of the nearest spans within it that pass.
+fn naive(spans: &[TraceSpan], paths: &[NaivePath], scope: &Scope) -> Paths {
     let (from_ns, to_ns) = (scope.from_ns.unwrap_or(i64::MIN), scope.to_ns.unwrap_or(i64::MAX));
-    let mut sums = Paths::new();
-    for (span, path) in spans.iter().zip(paths).filter(|(span, _)| scope.tracks.contains(TrackIdx(span.track))) {
+    let passes =
+        |span: &TraceSpan| scope.matcher.has_name(NameIdx(span.name)) && scope.matcher.has_duration(span.dur_ns);
+    let is_in_range = |span: &TraceSpan| {
         let is_before_end = span.start_ns < to_ns || scope.to_ns.is_none();
-        let passes = scope.matcher.has_name(NameIdx(span.name)) && scope.matcher.has_duration(span.dur_ns);
-        if passes && is_before_end && (span.start_ns >= from_ns || span.end_ns() > from_ns) {
-            let (start_ns, end_ns) = (span.start_ns.max(from_ns), span.end_ns().min(to_ns));
-            // Its ancestors may fail the filter.
-            for len in 1..path.len() {
-                sums.entry(path[..len].to_vec()).or_default();
-            }
-            let sum = sums.entry(path.clone()).or_default();
-            sum[0] += 1;
-            sum[2] += if end_ns > start_ns { u128::from(end_ns.abs_diff(start_ns)) } else { 0 };
+        is_before_end && (span.start_ns >= from_ns || span.end_ns() > from_ns)
+    };
+    let mut sums = Paths::new();
+    let in_scope = |span: &&TraceSpan| scope.tracks.contains(TrackIdx(span.track)) && passes(span) && is_in_range(span);
+    for (span, (path, around)) in spans.iter().zip(paths).filter(|(span, _)| in_scope(span)) {
+        let (start_ns, end_ns) = (span.start_ns.max(from_ns), span.end_ns().min(to_ns));
+        let time_ns = if end_ns > start_ns { u128::from(end_ns.abs_diff(start_ns)) } else { 0 };
+        for len in 1..path.len() {
+            sums.entry(path[..len].to_vec()).or_default();
+        }
+        sums.entry(path.clone()).or_default()[0] += 1;
+        sums.entry(path.clone()).or_default()[2] += time_ns;
+        let mut outer = *around;
+        while let Some(number) = outer.filter(|&number| !passes(&spans[number])) {
+            sums.entry(paths[number].0.clone()).or_default()[2] += time_ns;
+            outer = paths[number].1;
         }
     }
     // Longer paths come first.
@@ -86,9 +98,9 @@ fn naive(spans: &[TraceSpan], paths: &[Vec<u32>], scope: &Scope) -> Paths {
     sums
 }
 
-fn of_tree(tree: &CallTree) -> Paths {
-    let path = |place: usize| {
-        let mut path: Vec<u32> = tree.path(NodeIdx(place as u32)).map(|name| name.0).collect();
+fn paths_of(tree: &CallTree) -> Paths {
+    let path = |index: usize| {
+        let mut path: Vec<u32> = tree.path(NodeIdx(index as u32)).map(|name| name.0).collect();
         path.reverse();
         path
     };
@@ -98,7 +110,7 @@ fn of_tree(tree: &CallTree) -> Paths {
 
 fn counted(snapshot: &Snapshot, scope: &Scope) -> CallPaths {
     let paths = from_spans(snapshot, scope, &Cancel::default(), &Progress::default()).unwrap();
-    assert_eq!(paths.tree.folded, 0);
+    assert_eq!(paths.tree.folded.paths, 0);
     paths
 }
 
@@ -112,7 +124,7 @@ fn assert_scopes(snapshot: &Snapshot, spans: &[TraceSpan], random: &mut RandomSe
         for scope in [Scope::from_range(from_ns, to_ns), Scope::from_range(from_ns, to_ns).with_tracks(&some)] {
             let found = counted(snapshot, &scope);
             assert_eq!(
-                of_tree(&found.tree),
+                paths_of(&found.tree),
                 naive(spans, &paths, &scope),
                 "{what}: {from_ns:?}..{to_ns:?} of {:?}",
                 scope.tracks
@@ -144,12 +156,23 @@ fn a_filter_of_rows_leaves_those_around_on_the_paths_without_time_of_their_own()
                 let scope = Scope::from_range(from_ns, to_ns).matching(matcher);
                 for scope in [scope.clone().with_tracks(&[TrackIdx(1)]), scope] {
                     let found = counted(&snapshot, &scope);
-                    assert_eq!(of_tree(&found.tree), naive(&spans, &paths, &scope), "{seed}: {from_ns:?}..{to_ns:?}");
+                    assert_eq!(paths_of(&found.tree), naive(&spans, &paths, &scope), "{seed}: {from_ns:?}..{to_ns:?}");
                     assert_eq!(found.work.nodes, 0, "a ledger has all spans");
                 }
             }
         }
     }
+}
+
+#[test]
+fn the_time_of_a_span_that_passes_stays_whole_beside_one_of_its_path_that_fails() {
+    let span = |lane, start_ns, dur_ns, name| TraceSpan { track: 0, lane, start_ns, dur_ns, name };
+    let all = [span(0, 0, 1000, 1), span(0, 2000, 40, 1), span(1, 100, 800, 2), span(2, 110, 50, 3)];
+    let (_file, snapshot) = store_of_paths(&all, Some(SMALL), 1 << 24);
+    let matcher = Matcher::new(&snapshot, &Filter::parse("dur<=100ns").unwrap());
+    let found = counted(&snapshot, &Scope::default().matching(matcher));
+    let expected = [(vec![1], [1, 40, 90]), (vec![1, 2], [0, 0, 50]), (vec![1, 2, 3], [1, 50, 50])];
+    assert_eq!(paths_of(&found.tree), Paths::from(expected));
 }
 
 #[test]
@@ -209,7 +232,7 @@ fn the_store_of_paths_does_not_depend_on_the_number_of_threads() {
     for threads in 1..4 {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         let (paths, tree) = pool.install(made);
-        assert_eq!((paths, of_tree(&tree)), (expected.0.clone(), of_tree(&expected.1)), "{threads} threads");
+        assert_eq!((paths, paths_of(&tree)), (expected.0.clone(), paths_of(&expected.1)), "{threads} threads");
     }
 }
 
@@ -226,7 +249,7 @@ fn a_damaged_node_of_paths_is_swept_instead_and_said() {
     let paths = naive_paths(&spans);
     for (number, scope) in [Scope::default(), Scope::default().with_tracks(&[TrackIdx(2)])].iter().enumerate() {
         let found = counted(&damaged, scope);
-        assert_eq!(of_tree(&found.tree), naive(&spans, &paths, scope));
+        assert_eq!(paths_of(&found.tree), naive(&spans, &paths, scope));
         assert_eq!((found.work.damaged_nodes, damaged.store().damaged()), (1, number as u64 + 1));
     }
     assert_eq!(damaged.store().damaged_in_all(), 2);

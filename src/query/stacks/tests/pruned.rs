@@ -42,8 +42,8 @@ fn assert_pruned(snapshot: &Snapshot, spans: &[TraceSpan], shape: &PathShape, wh
         let exact = naive(spans, &paths, &scope);
         let found = from_spans(snapshot, &scope, &Cancel::default(), &Progress::default()).unwrap();
         let after = exact_spans(snapshot, &scope, &Cancel::default(), &Progress::default()).unwrap();
-        assert!(of_tree(&after.tree) == exact && after.is_exact(), "{what}: after all is counted");
-        let tree = of_tree(&found.tree);
+        assert!(paths_of(&after.tree) == exact && after.is_exact(), "{what}: after all is counted");
+        let tree = paths_of(&found.tree);
         if found.is_exact() {
             assert_eq!(tree, exact, "{what}");
             continue;
@@ -149,7 +149,7 @@ fn the_store_of_pruned_paths_does_not_depend_on_the_number_of_threads() {
     for threads in 1..4 {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         let (tree, missing) = pool.install(made);
-        assert_eq!((of_tree(&tree), missing), (of_tree(&expected.0), expected.1), "{threads} threads");
+        assert_eq!((paths_of(&tree), missing), (paths_of(&expected.0), expected.1), "{threads} threads");
     }
 }
 
@@ -210,9 +210,9 @@ fn a_sweep_of_too_many_paths_has_the_largest_and_the_exact_rest() {
     for paths_max in [nodes - 1, nodes / 2, nodes / 5] {
         let found = swept(paths_max);
         assert!(!found.is_exact() && found.tree.nodes().len() <= paths_max, "{paths_max}");
-        assert_eq!((found.tree.whole(), found.tree.folded), (exact.tree.whole(), 0), "{paths_max}");
-        let (tree, missing) = (of_tree(&found.tree), u128::from(found.missing.weight));
-        for (path, [_, _, total_ns]) in of_tree(&exact.tree) {
+        assert_eq!((found.tree.whole(), found.tree.folded.paths), (exact.tree.whole(), 0), "{paths_max}");
+        let (tree, missing) = (paths_of(&found.tree), u128::from(found.missing.weight));
+        for (path, [_, _, total_ns]) in paths_of(&exact.tree) {
             let [_, _, known_ns] = tree.get(&path).copied().unwrap_or_default();
             assert!(known_ns <= total_ns && total_ns <= known_ns + missing, "{paths_max}: {path:?}");
         }
