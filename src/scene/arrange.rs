@@ -1,9 +1,11 @@
 //! Sorts and filters tracks. Visits every track, so a window does it in the background for many tracks; [`super::rows`]
 //! lays out the result.
 
+use std::borrow::Cow;
 use std::cmp::Reverse;
+use std::hash::Hash;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use serde::{Deserialize, Serialize};
 
 use super::counter_form::CounterForm;
@@ -11,11 +13,13 @@ use super::counter_overlay::CounterOverlay;
 use super::custom_groups::{CustomGroupId, CustomGroups};
 use super::rows::{Folded, GroupKind, RowHeights, RowLayout, RowSection, TrackRows};
 use super::titles::{command_line, group_title, process_title, track_title};
-use crate::model::{Process, ProcessIdx, TrackIdx, TrackKind};
+use crate::base::merged::{merged_list, merged_value};
+use crate::model::{Process, ProcessIdx, TrackIdx, TrackKind, TrackSet};
 use crate::query::Snapshot;
 use crate::query::counters::is_flat_zero;
 use crate::query::display_order::ThreadsOfTracks;
 use crate::query::longest::longest_of_lane;
+use crate::query::track_groups::TrackGroup;
 use crate::store::lane::LaneIdx;
 
 /// The order of processes, and of the tracks within each.
@@ -56,6 +60,10 @@ pub(crate) struct Arrangement {
     /// Words that must all occur in the name of the track or its process, in any case.
     pub(crate) filter: String,
     pub(crate) folded: Folded,
+    /// Processes and groups that were folded since the filter changed. A filter unfolds all others, so that each match
+    /// is visible.
+    #[serde(skip)]
+    pub(crate) folded_in_filter: FxHashSet<GroupKind>,
     /// Pinned tracks, which stay at the top, in the order in which they were pinned.
     pub(crate) pinned: Vec<TrackIdx>,
     /// Counters that are drawn as changes or rates.
@@ -71,6 +79,21 @@ pub(crate) struct Arrangement {
 pub(crate) const OVERLAYS_MAX: usize = 64;
 
 impl Arrangement {
+    /// Returns `saved` with what one window has changed between `before` and `now`.
+    #[must_use]
+    pub(crate) fn merged(saved: Self, before: &Self, now: &Self) -> Self {
+        Self {
+            order: merged_value(saved.order, &before.order, &now.order),
+            filter: merged_value(saved.filter, &before.filter, &now.filter),
+            folded: Folded::merged(saved.folded, &before.folded, &now.folded),
+            folded_in_filter: now.folded_in_filter.clone(),
+            pinned: merged_list(saved.pinned, &before.pinned, &now.pinned, |a, b| a == b),
+            counters: merged_list(saved.counters, &before.counters, &now.counters, |a, b| a.0 == b.0),
+            overlays: merged_list(saved.overlays, &before.overlays, &now.overlays, |a, b| a.lead() == b.lead()),
+            custom_groups: now.custom_groups.clone(),
+        }
+    }
+
     /// Returns the header of the outermost level above a track.
     #[must_use]
     pub(crate) fn header_above(&self, snapshot: &Snapshot, track: TrackIdx) -> GroupKind {
@@ -90,12 +113,58 @@ impl Arrangement {
     #[must_use]
     pub(crate) fn is_folded(&self, snapshot: &Snapshot, kind: GroupKind) -> bool {
         match kind {
+            GroupKind::Custom(_) | GroupKind::Process(_) | GroupKind::Tracks(_) if self.is_filtered() => {
+                self.folded_in_filter.contains(&kind)
+            }
             GroupKind::Custom(group) => self.folded.custom_groups.contains(&group),
             GroupKind::Process(process) => self.folded.processes.contains(&process),
             GroupKind::Tracks(lead) => snapshot.group_of(lead).is_some_and(|group| self.folded.has_group(&group)),
             GroupKind::Track(track) => {
                 let is_lead = self.overlay_of(track).is_some();
                 self.folded.tracks.contains(&track) != (!is_lead && is_flat_zero(snapshot, track))
+            }
+        }
+    }
+
+    /// Returns whether the filter has words.
+    #[must_use]
+    pub(crate) fn is_filtered(&self) -> bool {
+        !self.filter.trim().is_empty()
+    }
+
+    /// Returns the folded rows of a layout.
+    fn folded_rows(&self, snapshot: &Snapshot) -> Cow<'_, Folded> {
+        if !self.is_filtered() {
+            return Cow::Borrowed(&self.folded);
+        }
+        let folded = || self.folded_in_filter.iter();
+        let process_of = |kind: &GroupKind| if let GroupKind::Process(process) = kind { Some(*process) } else { None };
+        let custom_of = |kind: &GroupKind| if let GroupKind::Custom(group) = kind { Some(*group) } else { None };
+        let (processes, custom_groups) =
+            (folded().filter_map(process_of).collect(), folded().filter_map(custom_of).collect());
+        let is_toggled = |group: &&TrackGroup| {
+            group.starts_folded() != self.folded_in_filter.contains(&GroupKind::Tracks(group.lead))
+        };
+        let toggled_groups = snapshot.groups().iter().filter(is_toggled).map(|group| group.lead).collect();
+        Cow::Owned(Folded { processes, toggled_groups, custom_groups, ..self.folded.clone() })
+    }
+
+    /// Unfolds groups of tracks that were chosen, so that each is visible: in processes of which only a part was
+    /// chosen, and everywhere if only counters were. In other processes, groups stay folded.
+    pub(crate) fn unfold_groups_of(&mut self, snapshot: &Snapshot, chosen: &TrackSet) {
+        let (mut divided_processes, mut has_only_counters) = (FxHashSet::default(), true);
+        for &index in snapshot.display_order() {
+            let track = snapshot.track(index);
+            if chosen.contains(index) {
+                has_only_counters &= track.key.kind == TrackKind::Counter;
+            } else {
+                divided_processes.insert(track.process);
+            }
+        }
+        for group in snapshot.groups() {
+            let is_divided = divided_processes.contains(&snapshot.track(group.lead).process);
+            if (is_divided || has_only_counters) && self.folded.has_group(group) {
+                toggle(&mut self.folded.toggled_groups, group.lead);
             }
         }
     }
@@ -177,6 +246,13 @@ impl Arrangement {
     }
 }
 
+/// Adds an item to a set, or removes it.
+pub(crate) fn toggle<T: Eq + Hash>(set: &mut FxHashSet<T>, item: T) {
+    if let Some(item) = set.replace(item) {
+        set.remove(&item);
+    }
+}
+
 /// A track with its sort keys.
 struct Candidate {
     rows: TrackRows,
@@ -200,7 +276,7 @@ pub(crate) fn layout(
 ) -> RowLayout {
     let tracks = tracks(snapshot, arrangement, ranks);
     let tracks = arrangement.with_overlays(snapshot, tracks);
-    RowLayout::new(tracks, |lane| snapshot.lane(lane).kind, &arrangement.folded, heights)
+    RowLayout::new(tracks, |lane| snapshot.lane(lane).kind, &arrangement.folded_rows(snapshot), heights)
 }
 
 /// Lays out the pinned tracks of a trace; missing ones are left out.
@@ -297,7 +373,7 @@ fn candidate(
             events += lane.rows;
         }
     }
-    // A state such as sleeping is no span.
+    // A state such as sleeping is not a span.
     if order == TrackOrder::Longest && snapshot.track(track).key.kind != TrackKind::State {
         let longest = rows.lanes.clone().map(|lane| longest_of_lane(snapshot, LaneIdx(lane)));
         longest_ns = longest.max().unwrap_or(0);

@@ -1,6 +1,7 @@
 //! The user's bookmarks: points in time, named, sorted by time, with the one that intervals are measured from.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
@@ -57,7 +58,7 @@ impl Bookmarks {
         self.all.iter().find(|mark| mark.id == id)
     }
 
-    /// Returns the selected bookmark.
+    /// Returns the selected bookmark, from which intervals are measured.
     #[must_use]
     pub(crate) fn chosen(&self) -> Option<&Bookmark> {
         self.chosen[0].and_then(|id| self.get(id))
@@ -75,7 +76,7 @@ impl Bookmarks {
         self.choose(id);
     }
 
-    /// Selects a bookmark.
+    /// Selects a bookmark; the one before becomes the other end of the interval.
     pub(crate) fn choose(&mut self, id: BookmarkId) {
         if self.chosen[0] != Some(id) {
             self.chosen = [Some(id), self.chosen[0]];
@@ -102,6 +103,14 @@ impl Bookmarks {
         Some((a.ts_ns.min(b.ts_ns), a.ts_ns.max(b.ts_ns)))
     }
 
+    /// Returns the interval that ends at a bookmark, from the one before it in time; `None` for the first.
+    #[must_use]
+    pub(crate) fn interval_to(&self, id: BookmarkId) -> Option<(i64, i64)> {
+        let index = self.all.iter().position(|mark| mark.id == id)?;
+        let before = self.all.get(index.checked_sub(1)?)?;
+        Some((before.ts_ns, self.all[index].ts_ns))
+    }
+
     /// Returns the first bookmark after a time, or the last before it.
     #[must_use]
     pub(crate) fn next(&self, ts_ns: i64, forward: bool) -> Option<&Bookmark> {
@@ -110,6 +119,51 @@ impl Bookmarks {
         } else {
             self.all.iter().rev().find(|mark| mark.ts_ns < ts_ns)
         }
+    }
+
+    /// Returns `saved` with what one window has changed between `before` and `now`. Each window numbers its own
+    /// bookmarks, so a bookmark is recognised by its time.
+    #[must_use]
+    pub(crate) fn merged(mut saved: Self, before: &Self, now: &Self) -> Self {
+        if before == now {
+            return saved;
+        }
+        if saved == *before {
+            return now.clone();
+        }
+        let (old, new) = (before.by_time(), now.by_time());
+        let ids: BTreeMap<_, _> = saved.by_time().into_iter().map(|(time, mark)| (time, mark.id)).collect();
+        for id in old.keys().filter(|time| !new.contains_key(time)).filter_map(|time| ids.get(time)) {
+            saved.remove(*id);
+        }
+        let mut new_ids = BTreeMap::new();
+        for (time, mark) in &new {
+            let is_changed = old.get(time).is_none_or(|earlier| earlier.name != mark.name);
+            let Some(id) = ids.get(time).copied().or_else(|| saved.add_if(is_changed, mark.ts_ns)) else { continue };
+            if is_changed {
+                let is_unnamed = mark.name == mark.id.default_name();
+                saved.rename(id, &if is_unnamed { id.default_name() } else { mark.name.clone() });
+            }
+            new_ids.insert(mark.id, id);
+        }
+        saved.chosen = now.chosen.map(|id| new_ids.get(&id?).copied());
+        saved
+    }
+
+    /// Adds a bookmark if `is_wanted` and there is room, and returns its id.
+    fn add_if(&mut self, is_wanted: bool, ts_ns: i64) -> Option<BookmarkId> {
+        let made = self.made;
+        if is_wanted {
+            self.add(ts_ns);
+        }
+        (self.made > made).then_some(BookmarkId(self.made))
+    }
+
+    /// Returns the bookmarks by time, and by number among those of the same time.
+    fn by_time(&self) -> BTreeMap<(i64, usize), &Bookmark> {
+        let number =
+            |index: usize| self.all[..index].iter().rev().take_while(|m| m.ts_ns == self.all[index].ts_ns).count();
+        self.all.iter().enumerate().map(|(index, mark)| ((mark.ts_ns, number(index)), mark)).collect()
     }
 }
 
@@ -129,6 +183,17 @@ mod tests {
     }
 
     #[test]
+    fn an_interval_ends_at_a_bookmark_and_starts_at_the_one_before_it_in_time() {
+        let mut marks = Bookmarks::default();
+        [300, 100, 200].into_iter().for_each(|ts_ns| marks.add(ts_ns));
+        let intervals = [1, 2, 3].map(|id| marks.interval_to(BookmarkId(id)));
+        assert_eq!(intervals, [Some((200, 300)), None, Some((100, 200))]);
+        marks.remove(BookmarkId(3));
+        assert_eq!(marks.interval_to(BookmarkId(1)), Some((100, 300)));
+        assert_eq!(marks.interval_to(BookmarkId(3)), None);
+    }
+
+    #[test]
     fn a_bookmark_with_an_empty_name_is_shown_under_its_default_name() {
         let mut marks = Bookmarks::default();
         marks.add(7);
@@ -137,6 +202,32 @@ mod tests {
             let mark = &marks.all()[0];
             assert_eq!((&*mark.name, &*mark.title()), (name, title));
         }
+    }
+
+    #[test]
+    fn bookmarks_of_two_windows_are_merged_and_each_changes_its_own() {
+        let marked = |marks: &Bookmarks, times: &[i64]| {
+            let mut marks = marks.clone();
+            times.iter().for_each(|&ts_ns| marks.add(ts_ns));
+            marks
+        };
+        let texts = |marks: &Bookmarks| {
+            let text = |mark: &Bookmark| format!("{} {} {}", mark.id.0, mark.ts_ns, mark.title());
+            marks.all().iter().map(text).collect::<Vec<_>>()
+        };
+        let before = marked(&Bookmarks::default(), &[10]);
+        let (mut one, mut other) = (marked(&before, &[5]), marked(&before, &[7, 7]));
+        one.rename(BookmarkId(1), "ten");
+        let saved = Bookmarks::merged(before.clone(), &before, &one);
+        assert_eq!(saved, one);
+        let both = Bookmarks::merged(saved, &before, &other);
+        assert_eq!(texts(&both), ["2 5 Marker 2", "3 7 Marker 3", "4 7 Marker 4", "1 10 ten"]);
+        assert_eq!(both.chosen().map(|mark| mark.id), Some(BookmarkId(4)));
+        // A window changes also those that have another number in the file.
+        let shown = other.clone();
+        other.remove(BookmarkId(1));
+        other.rename(BookmarkId(2), "seven");
+        assert_eq!(texts(&Bookmarks::merged(both, &shown, &other)), ["2 5 Marker 2", "3 7 seven", "4 7 Marker 4"]);
     }
 
     #[test]

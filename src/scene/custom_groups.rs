@@ -38,6 +38,13 @@ pub(crate) struct SavedCustomGroup {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct CustomGroups(Vec<CustomGroup>);
 
+impl SavedCustomGroup {
+    /// Returns whether the two differ at most in their name and fold.
+    pub(crate) fn has_same_tracks(&self, other: &Self) -> bool {
+        self.tracks == other.tracks
+    }
+}
+
 impl CustomGroupId {
     /// Returns the name of a group that the user has not named.
     #[must_use]

@@ -42,7 +42,7 @@ pub(crate) fn pixels(cells: &HeatCells, ramp: &[Rgba]) -> Vec<Rgba> {
 }
 
 /// Returns ticks of durations on a scale of `points`: powers of ten first, then multiples of five and two if there is
-/// room.
+/// room. A scale without any of these has its ends.
 #[must_use]
 pub(crate) fn duration_ticks(cells: &HeatCells, points: f64, gap_points: f64) -> Vec<ScaleTick> {
     let rows = cells.scale_rows() as f64;
@@ -55,6 +55,14 @@ pub(crate) fn duration_ticks(cells: &HeatCells, points: f64, gap_points: f64) ->
             if rows > 0.0 && (0.0..=1.0).contains(&part) && ticks.iter().all(is_free) {
                 ticks.push(ScaleTick { part, label: duration_text(dur_ns) });
             }
+        }
+    }
+    if ticks.is_empty() && rows > 0.0 {
+        let least_ns = cells.durations(usize::from(cells.has_zero)).0;
+        let most_ns = cells.durations(cells.rows() - 1).1;
+        ticks.push(ScaleTick { part: 0.0, label: duration_text(least_ns) });
+        if points >= gap_points && least_ns < most_ns {
+            ticks.push(ScaleTick { part: 1.0, label: duration_text(most_ns) });
         }
     }
     ticks.sort_by(|one, other| one.part.total_cmp(&other.part));
@@ -82,6 +90,10 @@ pub(crate) fn count_ticks(most: u64, points: f64, gap_points: f64) -> Vec<ScaleT
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::base::cancel::Cancel;
+    use crate::base::progress::Progress;
+    use crate::query::heat_map::{HeatMapAxis, heat_map};
+    use crate::query::scope::Scope;
 
     #[test]
     fn one_span_has_the_first_colour_and_the_fullest_cell_the_last() {
@@ -89,6 +101,24 @@ mod tests {
         assert_eq!([density_step(1, 1, 31), density_step(u64::MAX, u64::MAX, 31), density_step(5, 9, 1)], [30, 30, 0]);
         let steps: Vec<_> = (1..5000).map(|count| density_step(count, 5000, 31)).collect();
         assert!(steps.is_sorted());
+    }
+
+    #[test]
+    fn a_scale_without_round_durations_has_its_ends() {
+        let span = |ts: u32, dur: f64| format!(r#"{{"ph":"X","name":"a","pid":1,"tid":1,"ts":{ts},"dur":{dur}}}"#);
+        let ticks = |durations: &[f64]| {
+            let spans = (0..).zip(durations).map(|(number, &dur)| span(number * 10, dur));
+            let json = format!("[{}]", spans.collect::<Vec<_>>().join(","));
+            let snapshot = crate::scene::tests::snapshot(&json);
+            let axis = HeatMapAxis::new(snapshot.start_ns(), snapshot.end_ns() + 1, 10);
+            let map = heat_map(&snapshot, &Scope::default(), axis, &Cancel::default(), &Progress::default()).unwrap();
+            let ticks = duration_ticks(&map.cells_in(64), 200.0, 15.0);
+            ticks.into_iter().map(|tick| (tick.part, tick.label)).collect::<Vec<_>>()
+        };
+        let one_row = ticks(&[4.096, 4.096, 0.0]);
+        assert_eq!(one_row, [(0.0, "4.096 µs".to_owned()), (1.0, "4.223 µs".to_owned())]);
+        assert!(ticks(&[0.0]).is_empty());
+        assert!(ticks(&[9.0, 11.0]).iter().any(|(_, label)| label == "10 µs"));
     }
 
     #[test]

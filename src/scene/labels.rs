@@ -6,11 +6,9 @@ use super::rects::ColumnRun;
 use super::viewport::Viewport;
 /// A name that is safe to show on one line: unescaped bidirectional controls could make it look like another.
 pub(crate) use crate::base::escape::escaped as shown;
+use crate::model::names::NO_NAME;
 
 const ELLIPSIS: char = '…';
-
-/// Shown for a name without letters, which would look like an empty row.
-pub(crate) const NO_NAME: &str = "(no name)";
 
 /// Returns a name from the trace that is safe to show on one line, and never blank.
 #[must_use]

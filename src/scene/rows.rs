@@ -17,6 +17,7 @@ use lanes::LanesOfTrack;
 use super::custom_groups::CustomGroupId;
 use super::fenwick_heights::FenwickHeights;
 use super::viewport::Viewport;
+use crate::base::merged::merged_set;
 use crate::model::{ProcessIdx, TrackIdx};
 use crate::query::track_groups::TrackGroup;
 use crate::store::lane::{LaneIdx, LaneKind};
@@ -38,6 +39,17 @@ pub struct Folded {
 }
 
 impl Folded {
+    /// Returns `saved` with what one window has changed between `before` and `now`.
+    pub(super) fn merged(saved: Self, before: &Self, now: &Self) -> Self {
+        Self {
+            processes: merged_set(saved.processes, &before.processes, &now.processes),
+            toggled_groups: merged_set(saved.toggled_groups, &before.toggled_groups, &now.toggled_groups),
+            tracks: merged_set(saved.tracks, &before.tracks, &now.tracks),
+            custom_groups: now.custom_groups.clone(),
+            hidden: merged_set(saved.hidden, &before.hidden, &now.hidden),
+        }
+    }
+
     /// Returns whether only the header of a group is shown.
     #[must_use]
     pub(crate) fn has_group(&self, group: &TrackGroup) -> bool {
@@ -313,6 +325,12 @@ impl RowLayout {
             RowOfLayout::Head(_) => None,
         });
         tracks.collect()
+    }
+
+    /// Returns the number of tracks in a group that are neither filtered out nor hidden.
+    #[must_use]
+    pub(crate) fn shown_tracks(&self, lead: TrackIdx) -> Option<u32> {
+        self.head_of(lead).map(|(_, head)| head.tracks - head.hidden_tracks)
     }
 
     /// Returns whether a process, a group or a track is folded.

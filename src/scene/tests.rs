@@ -333,3 +333,82 @@ fn a_shared_row_selects_all_of_its_counters_and_is_found_by_each() {
         assert_eq!(shown, expected, "{filter}");
     }
 }
+
+/// Builds a process with counters `n0` to `n15`, which start folded, and one with a thread and `threads` more in the
+/// first.
+fn folded_counters(threads: u32) -> (Snapshot, TrackIdx) {
+    let counter = |number: u32| format!(r#"{{"ph":"C","name":"n{number}","pid":1,"ts":5,"args":{{"v":7}}}}"#);
+    let thread = |pid: u32, tid: u32| format!(r#"{{"ph":"X","name":"x","pid":{pid},"tid":{tid},"ts":{tid},"dur":1}}"#);
+    let lines = (0..16).map(counter).chain((0..threads).map(|tid| thread(1, tid))).chain([thread(2, 7)]);
+    let snapshot = snapshot(&format!("[{}]", lines.collect::<Vec<_>>().join(",")));
+    let lead = snapshot.groups()[0].lead;
+    (snapshot, lead)
+}
+
+#[test]
+fn a_filter_unfolds_its_matches_until_it_is_cleared() {
+    let (snapshot, lead) = folded_counters(1);
+    let counter = snapshot.display_order().iter().copied().find(|&track| snapshot.track(track).name.starts_with("n3"));
+    let counter = counter.unwrap();
+    let header = GroupKind::Tracks(lead);
+    let process = snapshot.track(counter).process;
+    let shows = |arrangement: &Arrangement| {
+        let layout = arrange::layout(&snapshot, arrangement, None, &RowHeights::at_scale(1.0));
+        for kind in [header, GroupKind::Process(process)] {
+            assert_eq!(layout.is_folded(kind), arrangement.is_folded(&snapshot, kind), "{kind:?}");
+        }
+        layout.group_of(GroupKind::Track(counter)).is_some()
+    };
+    let mut arrangement = Arrangement::default();
+    assert!(!shows(&arrangement));
+    for is_process_folded in [false, true] {
+        if is_process_folded {
+            arrangement.folded.processes.insert(process);
+        }
+        arrangement.filter = "n3".to_owned();
+        assert!(shows(&arrangement), "{is_process_folded}");
+        arrangement.folded_in_filter.insert(header);
+        assert!(!shows(&arrangement), "{is_process_folded}");
+        arrangement.folded_in_filter.clear();
+        arrangement.filter.clear();
+        assert!(!shows(&arrangement), "{is_process_folded}");
+    }
+    // Groups that the user has unfolded stay unfolded.
+    arrangement = Arrangement::default();
+    arrangement.folded.toggled_groups.insert(lead);
+    assert!(shows(&arrangement));
+    arrangement.filter = "n3".to_owned();
+    assert!(shows(&arrangement));
+}
+
+#[test]
+fn a_group_counts_the_tracks_that_are_neither_filtered_out_nor_hidden() {
+    let (snapshot, lead) = folded_counters(1);
+    let arrangement = Arrangement { filter: "n1".to_owned(), ..Arrangement::default() };
+    let mut layout = arrange::layout(&snapshot, &arrangement, None, &RowHeights::at_scale(1.0));
+    assert_eq!(layout.shown_tracks(lead), Some(7), "n1 and n10 to n15");
+    let first = layout.tracks_of(GroupKind::Tracks(lead))[0];
+    layout.set_hidden(first, true);
+    assert_eq!(layout.shown_tracks(lead), Some(6));
+}
+
+#[test]
+fn chosen_tracks_are_visible_and_whole_processes_keep_their_folded_groups() {
+    for (threads, chosen, is_unfolded) in [
+        (1, &["n3"][..], true),
+        (1, &["n"], true),
+        (1, &["n", "Thread 0"], false),
+        (1, &["n", "Thread 0", "Thread 7"], false),
+        // The whole process, and nothing else.
+        (0, &["n"], true),
+        (0, &["n", "Thread 7"], false),
+    ] {
+        let (snapshot, lead) = folded_counters(threads);
+        let title = |track: TrackIdx| super::titles::track_title(snapshot.track(track)).0;
+        let is_chosen = |track| chosen.iter().any(|&start| title(track).starts_with(start));
+        let chosen_tracks = TrackSet::from_fn(snapshot.tracks().tracks.len(), is_chosen);
+        let mut arrangement = Arrangement::default();
+        arrangement.unfold_groups_of(&snapshot, &chosen_tracks);
+        assert_eq!(!arrangement.is_folded(&snapshot, GroupKind::Tracks(lead)), is_unfolded, "{threads} {chosen:?}");
+    }
+}

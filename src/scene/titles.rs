@@ -1,8 +1,7 @@
 //! The names of processes and tracks as they are shown, searched and sorted: never empty, safe on one line.
 
-use std::borrow::Cow;
-
 use super::labels::shown;
+use crate::model::short_name::short_name;
 use crate::model::{Id, Process, Track, TrackKind};
 use crate::query::Snapshot;
 use crate::query::track_groups::TrackGroup;
@@ -20,23 +19,6 @@ pub(crate) fn process_title(process: &Process) -> String {
         (true, true) => "Global tracks".to_owned(),
     };
     shown(&text).into_owned()
-}
-
-/// Shortens the name of a process that is its command line: to the value of Chromium's `--type=`, or else to the
-/// program without its folders. Keeps any other name.
-fn short_name(name: &str) -> Cow<'_, str> {
-    let mut words = name.split_ascii_whitespace();
-    let Some(program) = words.next() else { return Cow::Borrowed(name) };
-    let kind = words.clone().find_map(|word| word.strip_prefix("--type=")).filter(|kind| !kind.is_empty());
-    let is_command_line = program.starts_with('/') || words.next().is_some_and(|word| word.starts_with("--"));
-    match (is_command_line, kind) {
-        (false, _) => Cow::Borrowed(name),
-        (true, Some(kind)) => {
-            let (first, rest) = kind.split_at(kind.chars().next().map_or(0, char::len_utf8));
-            Cow::Owned(format!("{}{rest}", first.to_uppercase()))
-        }
-        (true, None) => Cow::Borrowed(program.rsplit('/').next().filter(|base| !base.is_empty()).unwrap_or(program)),
-    }
 }
 
 /// Returns the whole name of a process if its title has only a part of it.
@@ -115,26 +97,5 @@ mod tests {
         );
         let titles: Vec<_> = snapshot.display_order().iter().map(|&track| track_title(snapshot.track(track))).collect();
         assert_eq!(titles, [("worker".to_owned(), String::new())]);
-    }
-
-    #[test]
-    fn a_process_that_is_named_by_its_command_line_gets_a_short_name() {
-        for (name, short) in [
-            ("/opt/chrome/chrome --type=renderer --lang=en", "Renderer"),
-            ("/opt/chrome/chrome --type=gpu-process", "Gpu-process"),
-            ("/opt/chrome/chrome --no-sandbox", "chrome"),
-            ("chrome --type=utility", "Utility"),
-            ("/usr/bin/python3 /home/me/run.py", "python3"),
-            ("/", "/"),
-            ("/usr/lib/", "/usr/lib/"),
-            ("./server --type=", "server"),
-            ("GPU Process", "GPU Process"),
-            ("my server -v", "my server -v"),
-            ("kworker/0:1", "kworker/0:1"),
-            ("", ""),
-            ("  ", "  "),
-        ] {
-            assert_eq!(short_name(name), short, "{name:?}");
-        }
     }
 }
