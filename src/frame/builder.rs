@@ -43,7 +43,7 @@ pub struct FrameOptions<'a> {
     pub filtered: Option<&'a Filtered>,
     /// Counters that are drawn as changes or rates.
     pub counters: &'a [(TrackIdx, CounterForm)],
-    /// Rows of several counters.
+    /// Rows that show the curves of several counters.
     pub overlaid: &'a [OverlaidRow],
 }
 
@@ -55,6 +55,7 @@ pub(crate) struct Label {
     pub(crate) x1: f32,
     pub(crate) y: f32,
     pub(crate) name: NameIdx,
+    pub(crate) track: TrackIdx,
     pub(crate) dur_ns: u64,
     /// A text colour that is readable on the span.
     pub(crate) color: Rgba,
@@ -248,6 +249,7 @@ impl Drawing<'_> {
                 x1: x1 as f32,
                 y: f32::midpoint(y0, y1),
                 name: run.name,
+                track: self.track,
                 dur_ns: run.dur_ns,
                 color: shown.text_on(),
             });

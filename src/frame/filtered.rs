@@ -33,6 +33,17 @@ pub struct Filtered {
     matcher: Arc<Matcher>,
     in_view: Option<FilterView>,
     lanes: FxHashMap<LaneIdx, Vec<Cell>>,
+    freshness: Freshness,
+}
+
+/// Which search the known matches are of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Freshness {
+    Current,
+    /// That of an earlier snapshot, whose search is repeated.
+    Outdated,
+    /// That of an earlier snapshot, until the matches of this one arrive.
+    Replaced,
 }
 
 impl FilterView {
@@ -49,7 +60,41 @@ impl Filtered {
     /// Creates a filter without results.
     #[must_use]
     pub(crate) fn new(matcher: Arc<Matcher>) -> Self {
-        Self { matcher, in_view: None, lanes: FxHashMap::default() }
+        Self { matcher, in_view: None, lanes: FxHashMap::default(), freshness: Freshness::Current }
+    }
+
+    /// Returns these matches for a trace that has grown. They stay in view. No others are searched with the matcher,
+    /// which does not know the new names, unless it has found none yet: snapshots may come with every frame.
+    #[must_use]
+    pub(crate) fn outdated(&self) -> Self {
+        let is_answered = self.in_view.is_some() && self.freshness != Freshness::Replaced;
+        let freshness = if is_answered { Freshness::Outdated } else { Freshness::Replaced };
+        Self { freshness, ..self.clone() }
+    }
+
+    #[must_use]
+    pub(crate) fn is_outdated(&self) -> bool {
+        self.freshness == Freshness::Outdated
+    }
+
+    /// Creates a filter that repeats an earlier one, whose matches are drawn until those of this filter arrive. They
+    /// would flicker otherwise while a trace grows.
+    #[must_use]
+    pub(crate) fn repeating(matcher: Arc<Matcher>, earlier: &Self) -> Self {
+        Self { matcher, freshness: Freshness::Replaced, ..earlier.clone() }
+    }
+
+    /// Returns the filter with found matches. Those of an earlier repetition do not answer this one, but are newer than
+    /// the drawn ones. `None` for the matches of another filter.
+    #[must_use]
+    pub(crate) fn with_matches(&self, found: &Self) -> Option<Self> {
+        let is_own = Arc::ptr_eq(&self.matcher, &found.matcher);
+        let freshness = match self.freshness {
+            Freshness::Current | Freshness::Replaced if is_own => Freshness::Current,
+            Freshness::Current => return None,
+            Freshness::Outdated | Freshness::Replaced => self.freshness,
+        };
+        Some(Self { matcher: Arc::clone(&self.matcher), freshness, ..found.clone() })
     }
 
     /// Searches a part of a trace for matches, its lanes in parallel, at the cost described at [`filtered::longest`].
@@ -65,7 +110,7 @@ impl Filtered {
             .par_iter()
             .map(|&lane| Ok((lane, filtered::longest(snapshot, &matcher, lane, in_view.buckets, cancel)?)));
         let lanes = lanes.collect::<Result<_, Cancelled>>()?;
-        Ok(Self { in_view: Some(in_view), lanes, matcher })
+        Ok(Self { in_view: Some(in_view), lanes, matcher, freshness: Freshness::Current })
     }
 
     #[must_use]
@@ -73,10 +118,14 @@ impl Filtered {
         &self.matcher
     }
 
-    /// Returns whether the matches are those of `in_view`.
+    /// Returns whether the matches in `in_view` should be searched.
     #[must_use]
-    pub(crate) fn covers(&self, in_view: &FilterView) -> bool {
-        self.in_view.as_ref() == Some(in_view)
+    pub(crate) fn lacks(&self, in_view: &FilterView) -> bool {
+        match self.freshness {
+            Freshness::Current => self.in_view.as_ref() != Some(in_view),
+            Freshness::Outdated => false,
+            Freshness::Replaced => true,
+        }
     }
 
     /// Returns the colour of a run: dimmed unless it is a single span that matches.
@@ -97,5 +146,32 @@ impl Filtered {
         let (Some(cells), Some(in_view)) = (self.lanes.get(&lane), &self.in_view) else { return Vec::new() };
         let columns = Columns::from_cells(view, in_view.buckets, cells);
         (0..column_px.ilog2()).fold(columns, |columns, _| columns.wider()).runs(palette)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_repeated_search_finds_matches_once_however_fast_the_trace_grows() {
+        let view = |width_ns| FilterView { buckets: Buckets::covering(0, width_ns, 1), lanes: Vec::new() };
+        let found = |filter: &Filtered, view: FilterView| Filtered { in_view: Some(view), ..filter.clone() };
+        let matcher = || Arc::new(Matcher::default());
+        // A snapshot comes before the first matches are searched, and another before they are found.
+        let first = Filtered::new(matcher()).outdated();
+        assert!(first.lacks(&view(10)));
+        let answered = first.outdated().with_matches(&found(&first, view(10))).unwrap();
+        assert!(!answered.lacks(&view(10)) && answered.lacks(&view(20)));
+        let outdated = answered.outdated();
+        assert!(!outdated.lacks(&view(20)) && outdated.is_outdated());
+        // The repeated search draws the matches of the first until it has its own.
+        let second = Filtered::repeating(matcher(), &outdated).outdated();
+        assert!(second.lacks(&view(10)) && second.in_view == Some(view(10)));
+        let late = second.with_matches(&found(&first, view(15))).unwrap();
+        assert!(late.lacks(&view(15)) && late.in_view == Some(view(15)));
+        let own = late.with_matches(&found(&second, view(20))).unwrap();
+        assert!(!own.lacks(&view(20)));
+        assert!(own.with_matches(&found(&first, view(20))).is_none(), "of another search");
     }
 }
