@@ -19,7 +19,7 @@ const BUCKETS: u64 = 1024;
 /// The summary of a whole trace.
 #[derive(Debug, Clone, Default)]
 pub struct TraceSummary {
-    /// The buckets of `filled`.
+    /// The buckets of `filled`; `None` for the empty summary.
     pub(crate) buckets: Option<Buckets>,
     /// Number of outermost spans that start in each bucket, plus one for each track with a span that only passes
     /// through. If the first lane of a track has none, its next lane that has any is used: spans that overlap without
