@@ -18,7 +18,7 @@ pub(crate) struct Gpu {
 pub enum GpuError {
     /// There is neither a GPU driver nor a software renderer.
     #[error(
-        "no graphics driver found ({source}); on Debian and Ubuntu `apt install mesa-vulkan-drivers` brings one that works on any machine"
+        "no graphics driver found ({source}); on Debian and Ubuntu `apt install mesa-vulkan-drivers` installs one that works on any machine"
     )]
     NoAdapter { source: wgpu::RequestAdapterError },
     /// The driver refuses to create a device.
@@ -26,7 +26,7 @@ pub enum GpuError {
     NoDevice { adapter: String, source: wgpu::RequestDeviceError },
     /// The window cannot be drawn on.
     #[error(
-        "no graphics driver can draw on the window ({0}); on Debian and Ubuntu `apt install mesa-vulkan-drivers` brings one that works on any machine"
+        "no graphics driver can draw on the window ({0}); on Debian and Ubuntu `apt install mesa-vulkan-drivers` installs one that works on any machine"
     )]
     NoSurface(#[from] wgpu::CreateSurfaceError),
     /// The driver supports no usable format of the window.
