@@ -26,7 +26,7 @@ pub(super) struct Disorder {
     chunk: Chunk,
 }
 
-/// A delayed event.
+/// An event that comes later in the trace than its time.
 #[derive(Debug)]
 struct Stray {
     release: u64,

@@ -68,7 +68,7 @@ impl SynthOptions {
     }
 }
 
-/// A trace to generate.
+/// Generates the chunks of one trace.
 #[derive(Debug)]
 pub struct Synth {
     options: SynthOptions,
