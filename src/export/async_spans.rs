@@ -7,7 +7,7 @@ use std::collections::{BTreeSet, VecDeque};
 
 use crate::model::NameIdx;
 
-/// An open span.
+/// An async span whose end is not written yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct AsyncSpan {
     pub(super) start_ns: i64,

@@ -20,22 +20,22 @@ use crate::query::Snapshot;
 use crate::query::cursor::LaneCursor;
 
 /// The start of a span and its depth, which order the spans of a track with parents before their children.
-type Place = (i64, u16);
+type SpanStart = (i64, u16);
 
-/// The places of the spans of each track that never end: at most one per lane.
-type Unfinished = FxHashMap<TrackIdx, BTreeSet<Place>>;
+/// The starts of the spans of each track that never end: at most one per lane.
+type Unfinished = FxHashMap<TrackIdx, BTreeSet<SpanStart>>;
 
 /// Returns the spans that never end. Reads one row of each lane that has one.
 pub(super) fn unfinished_spans(snapshot: &Snapshot) -> Unfinished {
-    let mut places = Unfinished::default();
+    let mut unfinished = Unfinished::default();
     for index in snapshot.event_lanes() {
         let lane = snapshot.store().lane(index);
         let Some(last) = lane.rows().checked_sub(1).filter(|&last| lane.is_unfinished(last)) else { continue };
         let Some(row) = LaneCursor::new(snapshot.store(), index).row(last) else { continue };
         let info = lane.info();
-        places.entry(info.track).or_default().insert((row.start_ns, info.depth));
+        unfinished.entry(info.track).or_default().insert((row.start_ns, info.depth));
     }
-    places
+    unfinished
 }
 
 /// The spans that are open as begins.
@@ -45,7 +45,7 @@ pub(super) struct BegunSpans {
     /// The time of the last span, and the tracks that have an empty span or a begin at this time.
     ts_ns: i64,
     preceded: FxHashSet<TrackIdx>,
-    /// Outermost first.
+    /// By track: the spans whose begin is written and whose end is not, outermost first.
     open: FxHashMap<TrackIdx, Vec<Event>>,
     /// The ends of the open spans: time, depth (the innermost first) and track.
     ends: BinaryHeap<Reverse<(i64, Reverse<u16>, TrackIdx)>>,
@@ -98,7 +98,7 @@ impl BegunSpans {
 
     fn is_around_unfinished(&self, span: &Event) -> bool {
         let inside = (Bound::Excluded((span.ts_ns, span.depth)), Bound::Excluded((span.end_ns(), 0)));
-        self.unfinished.get(&span.track).is_some_and(|places| places.range(inside).next().is_some())
+        self.unfinished.get(&span.track).is_some_and(|unfinished| unfinished.range(inside).next().is_some())
     }
 
     fn innermost(&self, track: TrackIdx) -> Option<&Event> {

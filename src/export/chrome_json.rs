@@ -112,10 +112,10 @@ impl OpenFlows {
     }
 }
 
-/// The open async spans.
+/// The async spans whose begin is written and whose end is not.
 #[derive(Debug, Default)]
 struct Asyncs {
-    /// Pending ends by time.
+    /// Ends to be written, in order.
     ends: BTreeMap<EndKey, Event>,
     /// Open spans by track, in order of begin.
     open: FxHashMap<TrackIdx, AsyncSpans>,

@@ -38,7 +38,7 @@ pub(super) fn with_derived<'a>(tables: &'a TrackTables, derived: &[DerivedCounte
     }
     for counter in derived {
         let name: Arc<str> = unused_name(&tables, &counter.name);
-        let key = TrackKey { kind: TrackKind::Counter, pid: Id::None, tid: Id::None, name: Arc::clone(&name), slot: 0 };
+        let key = key_of(&name);
         let unit = counter.track.kind.unit();
         if !unit.is_empty() {
             tables.units.insert(TrackIdx(tables.tracks.len() as u32), unit.into());
@@ -104,6 +104,11 @@ impl DerivedValues {
     }
 }
 
+/// Returns the key of a derived counter, which belongs to no process.
+fn key_of(name: &Arc<str>) -> TrackKey {
+    TrackKey { name: Arc::clone(name).into(), ..TrackKey::new(TrackKind::Counter, Id::None, Id::None) }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -114,8 +119,7 @@ mod tests {
         for expected in ["rate", "rate #2", "rate #3"] {
             let name = unused_name(&tables, "rate");
             assert_eq!(&*name, expected);
-            let key =
-                TrackKey { kind: TrackKind::Counter, pid: Id::None, tid: Id::None, name: Arc::clone(&name), slot: 0 };
+            let key = key_of(&name);
             tables.tracks.push(Track { key, process: ProcessIdx(0), name, sort_index: 0 });
         }
     }

@@ -1,10 +1,11 @@
-//! Errors of exports.
+//! Errors of exports, and the check of the store that precedes publishing.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::base::cancel::Cancelled;
 use crate::formats::native::write::WriteError;
+use crate::formats::perfetto::write::OVERLAP_MAX;
 use crate::store::Store;
 
 /// Error of an export. The file at the path is unchanged.
@@ -28,12 +29,15 @@ pub enum ExportError {
     /// The format moves times before 0 to begin at 0, and its readers have 63 bits.
     #[error("{}: the trace lasts {dur_ns} ns; a Perfetto trace with times before 0 lasts {} ns at most", path.display(), i64::MAX)]
     TooLong { path: PathBuf, dur_ns: u64 },
+    /// The rows of a track exceed those of a Perfetto trace.
+    #[error("{}: at {ts_ns} ns, more than {} spans of a track overlap, which is the most of a Perfetto trace", path.display(), OVERLAP_MAX)]
+    TooManyOverlaps { path: PathBuf, ts_ns: i64 },
     /// The arguments of an event exceed the size of a chunk.
     #[error("{}: cannot write: {source}", path.display())]
     TooLarge { path: PathBuf, source: WriteError },
     /// The store is damaged, so the result would lack rows. `is_streamed` means that a device or a pipe has received a
     /// part of the output.
-    #[error("{}: the sorted store is damaged (places: {parts}){}", store.display(), if *is_streamed { ": the output is incomplete; run this again" } else { "" })]
+    #[error("{}: the sorted store is damaged (damaged parts: {parts}){}", store.display(), if *is_streamed { ": the output is incomplete; run this again" } else { "" })]
     Damaged { store: PathBuf, parts: u64, is_streamed: bool },
     #[error(transparent)]
     Cancelled(#[from] Cancelled),
@@ -66,6 +70,8 @@ pub(crate) enum SinkError {
     Write(#[from] WriteError),
     #[error("the trace lasts {dur_ns} ns, and times before 0 are moved to begin at 0")]
     TooLong { dur_ns: u64 },
+    #[error("at {ts_ns} ns, more than {OVERLAP_MAX} spans of a track overlap")]
+    TooManyOverlaps { ts_ns: i64 },
     #[error(transparent)]
     Cancelled(#[from] Cancelled),
 }
@@ -76,6 +82,7 @@ impl SinkError {
         match self {
             Self::Cancelled(cancelled) => ExportError::Cancelled(cancelled),
             Self::TooLong { dur_ns } => ExportError::TooLong { path: path.into(), dur_ns },
+            Self::TooManyOverlaps { ts_ns } => ExportError::TooManyOverlaps { path: path.into(), ts_ns },
             Self::Write(WriteError::Io(source)) => ExportError::Io { path: path.into(), source },
             Self::Write(source) => ExportError::TooLarge { path: path.into(), source },
         }

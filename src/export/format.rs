@@ -63,9 +63,9 @@ pub(crate) struct PackedName {
 }
 
 impl ExportFormat {
-    /// The default export format.
+    /// A Longspan trace that is not compacted: the default in the window.
     pub(crate) const NATIVE: Self = Self::Native { compact: false };
-    /// Plain CSV.
+    /// CSV with texts as they are in the trace.
     pub(crate) const CSV: Self = Self::Csv { cells: Cells::PLAIN };
 
     /// Returns the format for a file name; `None` if it has no extension of [`ENDINGS_TEXT`]. Returns [`PackedName`]
@@ -86,7 +86,7 @@ impl ExportFormat {
     }
 
     /// Returns the file and format of an export with this name, for the selected format `self`. An extension of the
-    /// name takes precedence; a name without one gets that of `self`. Fails as [`ExportFormat::of_name`] does.
+    /// name takes precedence; a name without one gets that of `self`. Fails as [`ExportFormat::from_name`] does.
     pub(crate) fn for_name(self, path: PathBuf) -> Result<(PathBuf, Self), PackedName> {
         Ok(match Self::from_name(&path)? {
             None => (with_ending(path, self.ending()), self),
@@ -130,7 +130,7 @@ impl ExportFormat {
         ENDINGS.iter().filter(move |(_, format)| alike(*format)).map(|(ending, _)| *ending)
     }
 
-    /// Returns its display name.
+    /// Returns its name in a sentence, with an article where it needs one.
     #[must_use]
     pub(crate) fn label(self) -> &'static str {
         match self {

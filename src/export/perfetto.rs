@@ -1,8 +1,9 @@
 //! Writes a Perfetto trace in time order. Spans are begins and ends there, which pair up as a stack. So a span that
 //! overlaps another without nesting goes to a separate row beside the track.
 //!
-//! Memory holds the open spans, and the events of one time, because a flow is a field of its event. A flow that leaves
-//! where nothing is open is written within the last event of its track.
+//! Memory holds the open spans and flows, and the events of one time, because a flow is a field of its event. A flow
+//! that leaves where nothing is open is written within the last event of its track, unless that is before the previous
+//! point of the flow.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -13,8 +14,9 @@ use serde_json::Value;
 
 use super::error::SinkError;
 use super::excerpt::Excerpt;
+use super::row_ends::RowEnds;
 use super::task::{ExportReport, Out, Task};
-use crate::formats::perfetto::write::{FlowOf, Overlap, PerfettoWriter, TaskRun, WrittenTrace, has_tasks};
+use crate::formats::perfetto::write::{FlowOf, OVERLAP_MAX, Overlap, PerfettoWriter, TaskRun, WrittenTrace, has_tasks};
 use crate::model::args::Detail;
 use crate::model::{Event, EventFlags, EventKind, Id, Payload, TrackIdx, TrackKind};
 use crate::query::Snapshot;
@@ -22,9 +24,6 @@ use crate::store::flow::{FlowBound, FlowPoint};
 
 /// Limit for the buffered events of one time: a trace may have equal times only.
 const PENDING_EVENTS_MAX: usize = 64 * 1024;
-
-/// Rows beside a track; spans beyond them share the last row, and nest as they come.
-const OVERLAP_MAX: Overlap = 255;
 
 /// Minimum number of rows before rows without open spans are dropped: most traces never reach it.
 const OPEN_ROWS_MIN: usize = 1 << 14;
@@ -43,12 +42,14 @@ pub(super) fn write(task: &Task<'_>, excerpt: &Excerpt, out: Out<'_>) -> Result<
     let mut ordered = Ordered {
         writer,
         open: FxHashMap::default(),
+        row_ends: FxHashMap::default(),
         open_rows_max: OPEN_ROWS_MIN,
         ends: BinaryHeap::new(),
         pending: Vec::new(),
         owners: FxHashMap::default(),
         last: 0,
         newest_ns: FxHashMap::default(),
+        flow_ns: FxHashMap::default(),
         has_tasks,
         run_ends: BinaryHeap::new(),
         snapshot,
@@ -77,7 +78,7 @@ struct PendingEvent {
     is_done: bool,
 }
 
-/// An open span.
+/// A span whose begin is written and whose end is not.
 struct Open {
     end_ns: i64,
     depth: u16,
@@ -95,9 +96,11 @@ struct Ordered<'a, W> {
     writer: PerfettoWriter<'a, W>,
     /// By track and row beside it, outermost first.
     open: FxHashMap<(TrackIdx, Overlap), Vec<Open>>,
+    /// By track with overlaps: the ends on its rows.
+    row_ends: FxHashMap<TrackIdx, RowEnds>,
     /// Number of rows in `open` at which those without open spans are dropped.
     open_rows_max: usize,
-    /// Ends to be written.
+    /// Ends to be written, earliest first.
     ends: BinaryHeap<Reverse<End>>,
     pending: Vec<PendingEvent>,
     /// The last event at the current time, by track and depth; no depth for an instant.
@@ -106,6 +109,8 @@ struct Ordered<'a, W> {
     last: u64,
     /// By track: the last time of the span or instant that started last.
     newest_ns: FxHashMap<TrackIdx, i64>,
+    /// By open flow: the time at which its last point is written.
+    flow_ns: FxHashMap<u64, i64>,
     /// Whether CPU runs and thread states are written as scheduling events instead of spans.
     has_tasks: bool,
     /// Pending ends of runs, with the next state of the thread.
@@ -124,7 +129,7 @@ fn goes_last(pending: &PendingEvent) -> bool {
 
 impl<W: Write> Ordered<'_, W> {
     /// Writes the events of one time, and the ends up to it.
-    fn write_pending(&mut self) -> std::io::Result<()> {
+    fn write_pending(&mut self) -> Result<(), SinkError> {
         let mut pending = std::mem::take(&mut self.pending);
         let Some(ts_ns) = pending.first().map(|pending| pending.event.ts_ns) else { return Ok(()) };
         self.end_before(ts_ns, false)?;
@@ -180,7 +185,7 @@ impl<W: Write> Ordered<'_, W> {
                 }
             }
             TrackKind::State => {
-                let letters = name.category.unwrap_or(name.text);
+                let letters = name.category.filter(|letters| !letters.is_empty()).unwrap_or(name.text);
                 if letters != "Running" {
                     let task = TaskRun { tid: number, ..TaskRun::default() };
                     self.writer.task_state(span.ts_ns, &task, letters)?;
@@ -206,18 +211,33 @@ impl<W: Write> Ordered<'_, W> {
     fn drop_empty_rows(&mut self) {
         if self.open.len() > self.open_rows_max {
             self.open.retain(|_, row| !row.is_empty());
+            self.row_ends.retain(|_, ends| ends.has_open());
             // Doubling amortises the scan over all rows.
             self.open_rows_max = (2 * self.open.len()).max(OPEN_ROWS_MIN);
         }
     }
 
     /// Writes a flow bound by its time only. If nothing is open where it leaves or passes through, it belongs to the
-    /// event that started last on its track, and is written within that. Elsewhere Perfetto would drop it.
+    /// event that started last on its track, and is written within that. Elsewhere Perfetto would drop it. But it is
+    /// not written before the previous point of its flow, which would disconnect both.
     fn flow(&mut self, pending: &PendingEvent) -> std::io::Result<()> {
         let event = &pending.event;
         let is_inside = self.open.get(&(event.track, 0)).is_some_and(|row| !row.is_empty());
-        let newest_ns = self.newest_ns.get(&event.track).filter(|_| !is_inside && goes_last(pending));
-        self.writer.flow(&Event { ts_ns: newest_ns.copied().unwrap_or(event.ts_ns), ..*event })
+        let newest_ns = self.newest_ns.get(&event.track).copied().filter(|_| !is_inside && goes_last(pending));
+        let before_ns = self.flow_ns.get(&event.value).copied();
+        let newest_ns = newest_ns.filter(|&newest_ns| before_ns.is_none_or(|before_ns| before_ns <= newest_ns));
+        let point = Event { ts_ns: newest_ns.unwrap_or(event.ts_ns), ..*event };
+        self.passed_flow(&point);
+        self.writer.flow(&point)
+    }
+
+    /// Records the time at which a point of a flow is written.
+    fn passed_flow(&mut self, point: &Event) {
+        if point.kind == EventKind::FlowEnd {
+            self.flow_ns.remove(&point.value);
+        } else {
+            self.flow_ns.insert(point.value, point.ts_ns);
+        }
     }
 
     /// Records the spans and instants of one time, to which flows of that time may belong.
@@ -253,6 +273,7 @@ impl<W: Write> Ordered<'_, W> {
         if let Some(&owner) = owner {
             pending[owner].flows.push(flow);
             pending[index].is_done = true;
+            self.passed_flow(&event);
             return Ok(());
         }
         let ending = self.ending_at(event.track, event.ts_ns, point.depth);
@@ -263,6 +284,7 @@ impl<W: Write> Ordered<'_, W> {
             } else {
                 self.writer.flow(&event)?;
             }
+            self.passed_flow(&event);
         }
         Ok(())
     }
@@ -298,26 +320,43 @@ impl<W: Write> Ordered<'_, W> {
             let end = Event { ts_ns: open.end_ns, ..open.event };
             self.writer.end(&end, overlap, open.thread_ns, &open.flows)?;
         }
+        let end_ns = row.last().map_or(i64::MAX, |open| open.end_ns);
+        self.set_end(track, overlap, end_ns);
         Ok(())
     }
 
-    /// Writes the begin of a span on the first row where it nests, and records its end.
-    fn begin(&mut self, pending: &PendingEvent) -> std::io::Result<()> {
+    /// Records the end of the innermost span of a row.
+    fn set_end(&mut self, track: TrackIdx, overlap: Overlap, end_ns: i64) {
+        if let Some(ends) = self.row_ends.get_mut(&track) {
+            ends.set(overlap as usize, end_ns);
+        }
+    }
+
+    /// Returns the first row of a track on which a span nests until `end_ns`.
+    fn row(&mut self, track: TrackIdx, end_ns: i64) -> usize {
+        if let Some(ends) = self.row_ends.get_mut(&track) {
+            return ends.first_around(end_ns);
+        }
+        match self.open.get(&(track, 0)).and_then(|row| row.last()) {
+            Some(outer) if outer.end_ns < end_ns => {
+                self.row_ends.entry(track).or_insert(RowEnds::new(1, outer.end_ns)).first_around(end_ns)
+            }
+            _ => 0,
+        }
+    }
+
+    /// Writes the begin of a span on the first row where it nests, and records its end. Fails if there are too many
+    /// rows.
+    fn begin(&mut self, pending: &PendingEvent) -> Result<(), SinkError> {
         let span = &pending.event;
         let (start_ns, depth) = (span.ts_ns, span.depth);
         let is_unfinished = span.flags.has(EventFlags::UNFINISHED);
         let end_ns = if is_unfinished { i64::MAX } else { span.end_ns() };
-        let mut overlap = 0;
-        loop {
-            // Zero-length spans at this time, which precede the new span.
-            self.end_from(span.track, overlap, |open| open.end_ns == start_ns && open.depth >= depth)?;
-            let row = self.open.entry((span.track, overlap)).or_default();
-            let nests = row.last().is_none_or(|outer| outer.end_ns >= end_ns);
-            if nests || overlap == OVERLAP_MAX {
-                break;
-            }
-            overlap += 1;
-        }
+        // Zero-length spans at this time, which precede the new span. They nest in any open span, so on the first row.
+        self.end_from(span.track, 0, |open| open.end_ns == start_ns && open.depth >= depth)?;
+        let row = self.row(span.track, end_ns);
+        let overlap = Overlap::try_from(row).ok().filter(|&overlap| overlap <= OVERLAP_MAX);
+        let overlap = overlap.ok_or(SinkError::TooManyOverlaps { ts_ns: start_ns })?;
         self.writer.begin(span, overlap, &pending.blob, &pending.flows)?;
         let detail = Detail::decode(&pending.blob);
         let thread_ns = detail.thread_ts_ns.zip(detail.thread_dur_ns).and_then(|(ts, dur)| ts.checked_add(dur));
@@ -327,6 +366,7 @@ impl<W: Write> Ordered<'_, W> {
         self.last += 1;
         let open = Open { end_ns, depth, thread_ns, flows: Vec::new(), event: *span };
         self.open.entry((span.track, overlap)).or_default().push(open);
+        self.set_end(span.track, overlap, end_ns);
         if !is_unfinished {
             self.ends.push(Reverse((end_ns, Reverse(depth), self.last, span.track, overlap)));
         }

@@ -19,8 +19,8 @@ use crate::query::scope::Scope;
 /// The default level: profiles are small.
 const GZIP_LEVEL: u32 = 6;
 
-/// Limit for the value types of a profile. Samples of further events are neither written nor counted.
-const TYPES_MAX: usize = 64;
+/// Limit for the value types of a profile, of which each sample has all. Samples of further events are not written.
+pub(crate) const PPROF_EVENTS_MAX: usize = 64;
 
 /// Samples with a common stack, thread and labels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -43,6 +43,7 @@ struct ProfileRows {
     keys: Vec<(SampleKey, Vec<u64>)>,
     has_times: bool,
     samples: u64,
+    samples_left_out: u64,
 }
 
 /// Writes the samples in `scope` to `out`.
@@ -53,7 +54,8 @@ pub(super) fn write(task: &Task<'_>, scope: &Scope, out: Out<'_>) -> Result<Expo
         rows.add(snapshot, snapshot.lane(sample.index.lane).track, stack, args_json);
     })?;
     write_packed(&rows.message(snapshot, scope), out)?;
-    Ok(ExportReport { samples: rows.samples, ..ExportReport::default() })
+    let ProfileRows { samples, samples_left_out, .. } = rows;
+    Ok(ExportReport { samples, samples_left_out, ..ExportReport::default() })
 }
 
 /// Compresses a message, as usual for pprof files. Returns the I/O error of `out`.
@@ -78,7 +80,10 @@ impl ProfileRows {
         let measure = SampleMeasure::from_args(args_json);
         let key = &snapshot.track(track).key;
         let is_untimed = key.slot == TrackKey::SLOT_UNTIMED;
-        let Some(event) = self.event(&measure) else { return };
+        let Some(event) = self.event(&measure) else {
+            self.samples_left_out += 1;
+            return;
+        };
         // The reader of profiles marks the default type by its sort index.
         if is_untimed && snapshot.track(track).sort_index < 0 {
             self.shown_first = Some(event);
@@ -105,7 +110,7 @@ impl ProfileRows {
         if let Some(position) = self.events.iter().position(is_same) {
             return Some(position);
         }
-        if self.events.len() >= TYPES_MAX {
+        if self.events.len() >= PPROF_EVENTS_MAX {
             return None;
         }
         self.events.push(SampleEvent { name: (&*measure.event).into(), unit: (&*measure.unit).into() });

@@ -6,7 +6,7 @@ use super::error::SinkError;
 use super::values::{TableSource, TableValue, TableValueWriter, write_rows};
 use crate::base::cancel::Cancel;
 use crate::base::progress::Progress;
-use crate::model::{Id, ProcessIdx, TrackIdx};
+use crate::model::{Id, ProcessIdx, TrackIdx, TrackKey};
 use crate::query::Snapshot;
 use crate::query::scheduling::{ScheduledKind, ScheduledTime, ScheduledUnit, Scheduling, ThreadState};
 
@@ -95,7 +95,7 @@ fn scheduled_values<'s>(snapshot: &'s Snapshot, all: &Scheduling, row: &Schedule
         }
         ScheduledUnit::Cpu(track) => {
             let idle_ns = all.range_ns.saturating_sub(busy_ns);
-            vec![id_value(&snapshot.track(track).key.tid), whole(busy_ns), whole(idle_ns)]
+            vec![cpu_value(&snapshot.track(track).key), whole(busy_ns), whole(idle_ns)]
         }
     };
     if !matches!(row.unit, ScheduledUnit::Cpu(_)) {
@@ -114,6 +114,14 @@ pub(crate) fn thread_values(snapshot: &Snapshot, track: TrackIdx) -> [TableValue
     let track = snapshot.track(track);
     let [process, pid] = process_values(snapshot, track.process);
     [text_value(&track.name), id_value(&track.key.tid), process, pid]
+}
+
+/// Returns the number of a CPU. In a trace of several files, that of a later file follows.
+fn cpu_value(key: &TrackKey) -> TableValue<'_> {
+    match &key.pid {
+        Id::None => id_value(&key.tid),
+        pid => TableValue::Text(format!("{} in {pid}", key.tid).into()),
+    }
 }
 
 fn process_values(snapshot: &Snapshot, process: ProcessIdx) -> [TableValue<'_>; 2] {

@@ -18,14 +18,16 @@ use crate::query::Snapshot;
 pub struct ExportReport {
     /// Spans written, including unfinished ones.
     pub spans: u64,
-    /// Instants written.
+    /// Instants written, including those of async tracks.
     pub instants: u64,
-    /// Counter values written.
+    /// Counter values written, including those of derived tracks.
     pub counters: u64,
-    /// Flow points written.
+    /// Points of flows written, not whole flows.
     pub flows: u64,
     /// Samples written.
     pub samples: u64,
+    /// Samples of events beyond those of a pprof profile, which are not written.
+    pub samples_left_out: u64,
     /// Bytes of all files written.
     pub bytes: u64,
 }
@@ -53,6 +55,7 @@ impl ExportReport {
             counters: self.counters + other.counters,
             flows: self.flows + other.flows,
             samples: self.samples + other.samples,
+            samples_left_out: self.samples_left_out + other.samples_left_out,
             bytes: self.bytes + other.bytes,
         }
     }
@@ -116,5 +119,5 @@ impl Task<'_> {
     }
 }
 
-/// Any writer.
+/// The writer of any output, as a trait object.
 pub(super) type Out<'a> = &'a mut dyn Write;

@@ -6,13 +6,8 @@ use std::io::{self, Write};
 
 use super::FlameGraph;
 use crate::base::escape::escaped;
+use crate::model::names::{NO_FRAMES, NO_NAME};
 use crate::query::flame::FlameNodeIdx;
-
-/// The name of a stack without frames, as in the reader of folded stacks.
-const NO_FRAMES: &str = "[no frames]";
-
-/// The name of an unnamed frame.
-const NO_NAME: &str = "[no name]";
 
 /// Writes the paths with a weight of their own, in order of first appearance. Returns the I/O error of `out`.
 pub(crate) fn write_folded(graph: &FlameGraph<'_>, out: &mut dyn Write) -> io::Result<()> {

@@ -16,6 +16,7 @@ use crate::model::sample_measure::NANOSECONDS;
 use crate::query::Snapshot;
 use crate::query::flame::{FlameNode, FlameNodeIdx, FlamePicture, Measure};
 use crate::query::samples::SampleSum;
+use crate::query::stacks::FoldedPaths;
 
 /// A tree with the meaning of its weights.
 #[derive(Debug, Clone, Copy)]
@@ -64,6 +65,15 @@ impl<'a> FlameGraph<'a> {
         let tree = &self.picture.tree;
         let nodes = std::iter::successors(below_root(node), move |at| below_root(tree.node(*at).parent));
         nodes.map(|node| tree.node(node))
+    }
+
+    /// Describes the weight of paths that are cut because there are too many; `None` without any.
+    pub(crate) fn folded_text(&self) -> Option<String> {
+        let FoldedPaths { paths, sum } = self.picture.folded;
+        let percent = self.measure.of(sum) as f64 * 100.0 / self.measure.of(self.picture.whole).max(1) as f64;
+        let share = format!(": {percent:.2} % of the whole counts for shorter paths");
+        let share = if sum.is_empty() { "" } else { &*share };
+        (paths > 0).then(|| format!("{paths} paths are cut, because there are too many{share}"))
     }
 
     /// Formats a weight with its unit.

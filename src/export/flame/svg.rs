@@ -9,6 +9,7 @@ use rustc_hash::FxBuildHasher;
 
 use super::FlameGraph;
 use crate::base::escape::escaped;
+use crate::model::names::NO_NAME;
 use crate::query::flame::FlameNodeIdx;
 
 /// Width of the picture in pixels, like all following lengths.
@@ -17,7 +18,7 @@ const WIDTH: f64 = 1200.0;
 const MARGIN: f64 = 10.0;
 /// Height of the title and the note above the bars.
 const HEADER: f64 = 42.0;
-/// Height of a level.
+/// Height of a level: a bar, and a gap of one pixel.
 const LEVEL: f64 = 17.0;
 /// Narrower bars are left out, which bounds the bars per level.
 const BAR_MIN: f64 = 0.1;
@@ -63,8 +64,9 @@ pub(crate) fn write_svg(graph: &FlameGraph<'_>, out: &mut dyn Write) -> io::Resu
          <style>g:hover rect{{stroke:#000}}text{{pointer-events:none}}</style>\n\
          <rect width=\"100%\" height=\"100%\" fill=\"#f8f8f4\"/>"
     )?;
-    let left_out = left_out(narrow, deep, graph.picture.folded);
-    let notes: Vec<String> = [left_out, pruned(graph, scale, whole)].into_iter().filter(|it| !it.is_empty()).collect();
+    let left_out = left_out(narrow, deep);
+    let notes = [left_out, graph.folded_text().unwrap_or_default(), pruned(graph, scale, whole)];
+    let notes: Vec<String> = notes.into_iter().filter(|it| !it.is_empty()).collect();
     let (title, note) = (title(graph), notes.join("; "));
     let middle = WIDTH / 2.0;
     writeln!(out, "<text x=\"{middle}\" y=\"20\" text-anchor=\"middle\" font-size=\"15\">{}</text>", xml(&title))?;
@@ -82,7 +84,7 @@ fn write_bar(graph: &FlameGraph<'_>, bar: &SvgBar, (top, width): (f64, f64), out
     let node = &nodes[bar.node.index()];
     let name = match graph.text(node) {
         _ if bar.node == FlameNodeIdx::ROOT => "all",
-        "" => "[no name]",
+        "" => NO_NAME,
         name => name,
     };
     let (whole, (total, own_weight)) = (graph.weights(&nodes[0]).0, graph.weights(node));
@@ -132,11 +134,10 @@ fn title(graph: &FlameGraph<'_>) -> String {
 }
 
 /// Describes the bars that are left out.
-fn left_out(narrow: u64, deep: u64, folded: u64) -> String {
+fn left_out(narrow: u64, deep: u64) -> String {
     let parts = [
         (narrow, format!("{narrow} bars below {BAR_MIN} pixels are left out")),
         (deep, format!("{deep} bars below level {LEVELS_MAX} are left out")),
-        (folded, format!("{folded} paths are counted for their callers, because there are too many")),
     ];
     parts.into_iter().filter(|&(count, _)| count > 0).map(|(_, text)| text).collect::<Vec<_>>().join("; ")
 }

@@ -15,7 +15,7 @@ use crate::query::last_spans::{LastSpan, LastSpans};
 
 /// The columns of spans, before the common ones.
 const SPAN: &[Column] = &[Column("id", Rising, false), Column("parent_id", Int64, true)];
-/// The common columns.
+/// The time, which every table has.
 const WHEN: &[Column] = &[Column("ts", Rising, false)];
 const SPAN_SIZE: &[Column] = &[Column("dur", Int64, true), Column("depth", Int32, false)];
 const COUNTER: &[Column] = &[Column("value", Double, false)];
@@ -202,10 +202,19 @@ impl TrackCells {
     }
 }
 
-/// Returns an id as a number, if it is one.
+/// Returns the number of an id, also of one that several files have.
 pub(super) fn number(id: &Id) -> ParquetCell {
-    match id {
-        Id::Number(number) => ParquetCell::Int(*number),
-        Id::None | Id::Text(_) => ParquetCell::Null,
+    ParquetCell::int_or_null(id.number())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_id_that_several_files_have_keeps_its_number() {
+        let cell = |id: Id| if let ParquetCell::Int(number) = number(&id) { Some(number) } else { None };
+        let ids = [Id::Number(7), Id::Text("7 in client.json".into()), Id::Text("x".into()), Id::None];
+        assert_eq!(ids.map(cell), [Some(7), Some(7), None, None]);
     }
 }

@@ -57,7 +57,7 @@ impl ParquetCell {
     }
 }
 
-/// A file being written.
+/// A table being written, with its buffered rows.
 pub(super) struct TableFile {
     writer: SerializedFileWriter<BufWriter<File>>,
     columns: Vec<ColumnBuffer>,
@@ -198,7 +198,7 @@ impl ColumnBuffer {
             (Values::Bool(values), ParquetCell::Flag(value)) => values.push(value),
             (Values::Text(values), ParquetCell::Text(value)) => values.push(value),
             (_, ParquetCell::Null) if self.column.2 => {}
-            (_, cell) => return Err(io::Error::other(format!("column {} cannot hold {cell:?}", self.column.0))),
+            (_, cell) => return Err(io::Error::other(format!("column {} cannot contain {cell:?}", self.column.0))),
         }
         if self.column.2 {
             self.levels.push(i16::from(!is_null));
