@@ -15,6 +15,7 @@ use std::time::{Duration, Instant};
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, TrySendError, bounded};
 
 use super::lag::Lag;
+use super::source_note::{Say, SourceNote};
 use super::spool_files::SpoolPart;
 use super::started_command::StartedCommand;
 use crate::base::cancel::Cancel;
@@ -85,8 +86,8 @@ pub(crate) enum ArrivalError {
     Folder { path: PathBuf },
     #[error("{}: cannot be started: {source}", path.display())]
     Start { path: PathBuf, source: io::Error },
-    #[error("{place}: cannot listen: {source}")]
-    Listen { place: String, source: io::Error },
+    #[error("{address}: cannot listen: {source}")]
+    Listen { address: String, source: io::Error },
     #[error("{}: cannot read: {source}", path.display())]
     Read { path: PathBuf, source: io::Error },
     #[error("{}: cannot write the received data: {source}", path.display())]
@@ -101,9 +102,6 @@ enum Arrival {
     Failed(ArrivalError),
 }
 
-/// Shows the user a sentence about a source.
-pub(crate) type Say = Arc<dyn Fn(String) + Send + Sync>;
-
 /// The receiving side of a source.
 pub(crate) struct Arrivals {
     received: Receiver<Arrival>,
@@ -115,6 +113,8 @@ pub(crate) struct Arrivals {
     taken: usize,
     /// Allowed silence of a source after a request to stop.
     last_silence: Duration,
+    /// Whether the reading thread ends by itself after a request to stop.
+    ends_itself: Arc<AtomicBool>,
     end: Arc<StreamEnd>,
     /// The end was reached while earlier bytes were being collected.
     pub(super) has_met_end: bool,
@@ -150,6 +150,8 @@ pub(super) struct ReadingThread {
     spool: Option<SpoolPart>,
     /// Set once the source is ahead of the receiver, which then gets the bytes of the spool.
     lag: Option<Arc<Lag>>,
+    /// Set while the thread reads something that has an end, so that it ends by itself after a request to stop.
+    pub(super) ends_itself: Arc<AtomicBool>,
 }
 
 /// Whether a source that is faster than the ordering of its rows is blocked.
@@ -164,8 +166,17 @@ pub(crate) enum Pace {
 fn ends(path: PathBuf, stop: &Cancel, say: &Say, spool: Option<SpoolPart>, blocks: usize) -> (ReadingThread, Arrivals) {
     let (out, received) = bounded(blocks);
     let bytes = Arc::<AtomicU64>::default();
-    let (say, counted) = (Arc::clone(say), Arc::clone(&bytes));
-    let thread = ReadingThread { path, out, stop: stop.clone(), say, bytes: counted, spool, lag: None };
+    let ends_itself = Arc::<AtomicBool>::default();
+    let thread = ReadingThread {
+        path,
+        out,
+        stop: stop.clone(),
+        say: Arc::clone(say),
+        bytes: Arc::clone(&bytes),
+        spool,
+        lag: None,
+        ends_itself: Arc::clone(&ends_itself),
+    };
     let arrivals = Arrivals {
         received,
         stop: stop.clone(),
@@ -174,6 +185,7 @@ fn ends(path: PathBuf, stop: &Cancel, say: &Say, spool: Option<SpoolPart>, block
         block: Vec::new(),
         taken: 0,
         last_silence: LAST_SILENCE,
+        ends_itself,
         end: Arc::default(),
         has_met_end: false,
         bytes,
@@ -219,7 +231,7 @@ pub(super) fn start(
             Ok(metadata) if metadata.is_dir() => return Err(ArrivalError::Folder { path }),
             Ok(metadata) if FileKind::from_metadata(&metadata) == FileKind::File => {
                 let file = File::open(&path).map_err(|source| ArrivalError::Open { path: path.clone(), source })?;
-                start_thread(&path, move || thread.follow(file))?;
+                start_thread(&path, move || thread.follow(file, pace))?;
             }
             // Opening a pipe waits for its other end, so the thread opens it.
             Ok(_) => start_thread(&path, move || thread.read_path(pace))?,
@@ -248,7 +260,7 @@ pub(super) fn start(
         }
         LiveInput::Socket(_) | LiveInput::Otlp { .. } => {
             let source = io::Error::new(io::ErrorKind::InvalidInput, "each of its connections is a source");
-            return Err(ArrivalError::Listen { place: path.display().to_string(), source });
+            return Err(ArrivalError::Listen { address: path.display().to_string(), source });
         }
     }
     Ok((arrivals, started))
@@ -269,7 +281,8 @@ fn has_folder(path: &Path) -> bool {
 impl ReadingThread {
     /// Waits until something exists at the path. Returns false if the session stops first.
     fn wait_for_file(&self) -> bool {
-        (self.say)(format!("{}: does not exist yet; waiting for it", self.path.display()));
+        let text = format!("{}: does not exist yet; waiting for it", self.path.display());
+        (self.say)(SourceNote::passing(text));
         while fs::metadata(&self.path).is_err() {
             if self.stop.is_cancelled() {
                 return false;
@@ -285,7 +298,7 @@ impl ReadingThread {
         let opened = File::open(&path).and_then(|file| Ok((FileKind::from_metadata(&file.metadata()?), file)));
         match opened {
             Ok((FileKind::Folder, _)) => self.fail(ArrivalError::Folder { path }),
-            Ok((FileKind::File, file)) => self.follow(file),
+            Ok((FileKind::File, file)) => self.follow(file, pace),
             Ok((_, stream)) => self.read(stream, BLOCK_BYTES, pace),
             Err(source) => self.fail(ArrivalError::Open { path, source }),
         }
@@ -308,6 +321,27 @@ impl ReadingThread {
     pub(super) fn send(&self, block: Vec<u8>) -> bool {
         self.bytes.fetch_add(block.len() as u64, Ordering::Relaxed);
         self.out.send(Arrival::Bytes(block)).is_ok()
+    }
+
+    /// Spools bytes and sends them to the parser, now or later. Returns false if spooling fails, or once the receiver
+    /// is gone.
+    pub(super) fn receive(&mut self, block: Vec<u8>, pace: Pace) -> bool {
+        match pace {
+            Pace::Waits => self.hand_on(block),
+            Pace::RunsAhead => self.keep(&block) && self.send_or_lag(block),
+        }
+    }
+
+    /// Returns whether the source is recorded.
+    pub(super) fn is_spooled(&self) -> bool {
+        self.spool.is_some()
+    }
+
+    /// Sends the last bytes that the receiver was too busy for, except for very many.
+    pub(super) fn end_lag(&mut self) {
+        if let Some(lag) = self.lag.take() {
+            lag.end();
+        }
     }
 
     /// Sends spooled bytes, through the lag reader once the receiver is busy. Returns false once the receiver is gone.
@@ -350,6 +384,11 @@ impl ReadingThread {
 
     /// Starts another trace of the source, in its own spool file. Returns false once the receiver is gone.
     pub(super) fn begin_trace(&mut self) -> bool {
+        // The bytes of the previous trace come first.
+        if let Some(lag) = self.lag.take() {
+            lag.end();
+            lag.wait();
+        }
         if let Some(spool) = &mut self.spool {
             spool.next();
         }
@@ -364,9 +403,7 @@ impl ReadingThread {
     /// Reads a stream to its end.
     fn read(&mut self, stream: impl Read, block_bytes: usize, pace: Pace) {
         self.read_blocks(stream, block_bytes, pace);
-        if let Some(lag) = self.lag.take() {
-            lag.end();
-        }
+        self.end_lag();
     }
 
     fn read_blocks(&mut self, mut stream: impl Read, block_bytes: usize, pace: Pace) {
@@ -376,11 +413,7 @@ impl ReadingThread {
                 Ok(0) => return,
                 Ok(len) => {
                     block.truncate(len);
-                    let is_taken = match pace {
-                        Pace::Waits => self.hand_on(block),
-                        Pace::RunsAhead => self.keep(&block) && self.send_or_lag(block),
-                    };
-                    if !is_taken {
+                    if !self.receive(block, pace) {
                         return;
                     }
                 }
@@ -396,7 +429,7 @@ impl ReadingThread {
             && !status.success()
             && !self.stop.is_cancelled()
         {
-            (self.say)(format!("{}: ended with {status}", self.path.display()));
+            (self.say)(SourceNote::lasting(format!("{}: ended with {status}", self.path.display())));
         }
     }
 }
@@ -446,7 +479,7 @@ impl Arrivals {
                 Err(RecvTimeoutError::Disconnected) => return Came::End,
                 Err(RecvTimeoutError::Timeout) => {}
             }
-            if self.stop.is_cancelled() {
+            if self.stop.is_cancelled() && !self.ends_itself.load(Ordering::Relaxed) {
                 let stopped = *self.stopped.get_or_insert_with(Instant::now);
                 let silence = self.last_came.max(stopped).elapsed();
                 if silence >= self.last_silence || stopped.elapsed() >= LAST_WORDS {
@@ -460,7 +493,7 @@ impl Arrivals {
         Came::Bytes
     }
 
-    /// Copies the available bytes.
+    /// Copies bytes that have arrived to `buffer`, and returns their number. Does not wait.
     pub(crate) fn take_bytes(&mut self, buffer: &mut [u8]) -> usize {
         let len = (self.block.len() - self.taken).min(buffer.len());
         buffer[..len].copy_from_slice(&self.block[self.taken..self.taken + len]);

@@ -2,7 +2,7 @@
 //! into independent events. Runs on its own thread, which blocks while the receiver is busy.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -18,7 +18,8 @@ use crate::formats::live::{ArrivalKey, NotLive, StreamState, head_limit, open_li
 use crate::formats::{BatchSink, ChunkLimits, ReadContext, ReadError};
 use crate::model::args::Detail;
 use crate::model::{
-    Batch, Details, Event, EventFlags, EventKind, Losses, Metadata, NameIdx, NameRow, StackIdx, Stacks, TrackKey,
+    Batch, Details, Event, EventFlags, EventKind, Losses, Metadata, NameIdx, NameRow, Payload, StackIdx, Stacks,
+    TrackKey,
 };
 
 /// Events per batch: few, because the first event of a batch waits for the others.
@@ -26,7 +27,7 @@ const BATCH_EVENTS: usize = 4096;
 
 const READ_BYTES: usize = 64 << 10;
 
-/// Batches queued for ordering.
+/// Batches that may wait for the orderer before parsing pauses.
 const BATCHES_AHEAD: usize = 4;
 
 /// Divisor of block and batch sizes for many connections.
@@ -60,6 +61,8 @@ pub(crate) struct LiveTables {
 pub(crate) struct LiveEvent {
     /// Its name and track are indices into the tables.
     pub(crate) event: Event,
+    /// Its position among the events of its source.
+    pub(crate) number: u64,
     pub(crate) tables: Arc<LiveTables>,
     /// Its arguments as one JSON object, or empty.
     pub(crate) args: Box<str>,
@@ -93,7 +96,9 @@ pub(crate) enum Fed {
     Losses(Losses),
     /// The trace is not parsed, though its bytes still arrive.
     Refused(FeedError),
-    /// The trace has ended, possibly with an error.
+    /// The trace has ended, possibly with an error, and another one follows.
+    NextTrace(Option<FeedError>),
+    /// The stream has ended, possibly with an error.
     End(Option<FeedError>),
 }
 
@@ -112,6 +117,14 @@ impl FeedError {
     /// Returns whether the format is unknown.
     pub(crate) fn is_no_trace(&self) -> bool {
         matches!(self, Self::NotLive { why: NotLive::Unrecognised { .. }, .. })
+    }
+
+    /// Returns the file to which received bytes could not be written, if any. Further ones would be lost too.
+    pub(super) fn unwritten(&self) -> Option<&Path> {
+        match self {
+            Self::Arrival(ArrivalError::Spool { path, .. }) => Some(path),
+            Self::Arrival(_) | Self::NotLive { .. } | Self::Read(_) => None,
+        }
     }
 
     /// Returns whether a read or write failed, so that a recording is incomplete. Reaching the user's limit is not a
@@ -176,7 +189,9 @@ impl Feed {
             drop(arrivals);
             let failed = end.take_error().map(FeedError::from);
             let is_last = failed.is_some() || !end.is_followed() || self.stop.is_cancelled();
-            if self.out.send(Fed::End(failed.or(read.err()))).is_err() || is_last {
+            let error = failed.or(read.err());
+            let fed = if is_last { Fed::End(error) } else { Fed::NextTrace(error) };
+            if self.out.send(fed).is_err() || is_last {
                 return;
             }
         }
@@ -278,12 +293,14 @@ struct FeedSink<'a> {
     /// By name, the last batch that used it, and its index in the tables of that batch.
     used: Vec<(u64, u32)>,
     batches: u64,
+    /// Number of events so far.
+    events: u64,
 }
 
 impl<'a> FeedSink<'a> {
     fn new(out: &'a Sender<Fed>, key: ArrivalKey) -> Self {
         let (names, used, tracks) = Default::default();
-        Self { out, key, names, tracks, nameless: Arc::default(), used, batches: 0 }
+        Self { out, key, names, tracks, nameless: Arc::default(), used, batches: 0, events: 0 }
     }
 
     /// Returns the index of a name in the tables of this batch.
@@ -345,14 +362,15 @@ impl BatchSink for FeedSink<'_> {
         events.retain(|event| event.track.index() < tracks.len());
         events.iter_mut().for_each(|event| event.name = self.row_of(event.name, &mut rows));
         let tables = Arc::new(LiveTables { names: rows, tracks });
-        self.send(Fed::Events(self.split_batch(&events, &batch.chunk.details, &batch.stacks, &tables)))
+        let events = self.split_batch(&events, &batch.chunk.details, &batch.stacks, &tables);
+        self.send(Fed::Events(events))
     }
 }
 
 impl FeedSink<'_> {
     /// Splits a batch into events with their ordering times, sorted by these.
     fn split_batch(
-        &self,
+        &mut self,
         batch: &[Event],
         details: &Details,
         stacks: &Stacks,
@@ -370,19 +388,21 @@ impl FeedSink<'_> {
                 EventKind::Sample => stacks.frames(StackIdx::from_value(event.value)).map(name_of).collect(),
                 _ => Box::default(),
             };
+            self.events += 1;
+            let number = self.events;
             let key_ns = self.key.ordering_ns(&event, &mut last_end_ns);
             let tables = || Arc::clone(tables);
-            if event.kind != EventKind::Begin || event.value == 0 {
-                events.push((key_ns, LiveEvent { event, tables: tables(), args, stack }));
+            if !matches!(event.payload(), Payload::Begin { dur_ns: Some(_) }) {
+                events.push((key_ns, LiveEvent { event, number, tables: tables(), args, stack }));
                 continue;
             }
-            // An end that came with its begin is a separate event.
+            // An end that came with its begin is a separate event. All others of its time came later.
             let (kind, name, flags) = (EventKind::End, NAMELESS, EventFlags::UNNAMED);
             let ended = Event { ts_ns: event.end_ns(), kind, value: 0, name, flags, ..event };
             let begun = Event { value: 0, ..event };
-            events.push((key_ns, LiveEvent { event: begun, tables: tables(), args, stack }));
+            events.push((key_ns, LiveEvent { event: begun, number, tables: tables(), args, stack }));
             let (args, stack) = Default::default();
-            events.push((ended.ts_ns, LiveEvent { event: ended, tables: tables(), args, stack }));
+            events.push((ended.ts_ns, LiveEvent { event: ended, number, tables: tables(), args, stack }));
         }
         if !events.is_sorted_by_key(|(key_ns, _)| *key_ns) {
             events.sort_by_key(|(key_ns, _)| *key_ns);

@@ -6,13 +6,14 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::arrivals::{ArrivalError, LiveInput, Pace, Say};
+use super::arrivals::{ArrivalError, LiveInput, Pace};
 use super::density::LiveDensity;
 use super::feed::FeedError;
 use super::live_store::{KeptPart, LiveStore, LiveStoreLimits};
 use super::orderer::LateEvents;
 use super::row_filter::LiveFilter;
 use super::session::{LiveSession, LiveStep, SessionCounts, SessionOptions};
+use super::source_note::{Say, SourceNote};
 use super::spool_files::SpoolFiles;
 use super::spool_folder::{SpoolFolder, SpoolNote};
 use crate::base::budget::Memory;
@@ -50,7 +51,7 @@ pub(crate) struct FollowOptions {
     pub(crate) until: Option<LiveFilter>,
     /// Asks the sources to end.
     pub(crate) stop: Cancel,
-    /// The spool folder.
+    /// Folder in which the spool folder is created.
     pub(crate) folder: PathBuf,
     /// Limit for the bytes on disk.
     pub(crate) disk_cap: u64,
@@ -72,9 +73,9 @@ pub struct FollowCounts {
     pub(crate) latest_source: Option<PathBuf>,
     /// Largest lateness of an event.
     pub(crate) most_late_ns: u64,
-    /// Spans that arrived too late to be nested, and are shown below the others.
+    /// Rows that arrived too late to be inserted, and are shown below the others.
     pub(crate) apart: u64,
-    /// Dropped rows, oldest first.
+    /// Rows dropped so far, which were the oldest.
     pub(crate) dropped: u64,
     /// Bytes received from all sources.
     pub(crate) received_bytes: u64,
@@ -99,20 +100,20 @@ impl FollowCounts {
 
 /// An update of a followed trace.
 #[derive(Debug)]
-pub enum Followed {
+pub enum FollowUpdate {
     /// A snapshot, with the density of its time.
     Snapshot(Snapshot, LiveDensity, FollowCounts),
     /// The counts have changed, without a new snapshot.
     Counts(FollowCounts),
     /// A sentence for the user.
-    Said(String),
+    Said(SourceNote),
 }
 
 /// Receives the snapshots of a followed trace.
 pub(crate) trait Viewer {
     /// Returns whether the last snapshot was taken, so that another one may be sent.
     fn is_ready(&self) -> bool;
-    fn show(&mut self, followed: Followed);
+    fn show(&mut self, followed: FollowUpdate);
 }
 
 /// The end of a followed trace.
@@ -124,7 +125,7 @@ pub struct FollowEnd {
     pub(crate) spool: SpoolFolder,
     /// Reasons why it is incomplete.
     pub(crate) errors: Vec<String>,
-    /// Reasons why traces are neither shown nor recorded, which the viewer was already told.
+    /// Reasons why traces are neither shown nor recorded; the viewer has received them already.
     pub(crate) lost: Vec<String>,
     /// The losses of each source with its path, and those of the live store.
     pub(crate) losses: Vec<(PathBuf, Losses)>,
@@ -160,13 +161,15 @@ pub(crate) fn follow(options: &FollowOptions, say: &Say, viewer: &mut dyn Viewer
     loop {
         let (step, is_met) = following.step(&mut session, options).map_err(write_error)?;
         if is_met && !options.stop.is_cancelled() {
-            viewer.show(Followed::Said("A span passes --until: the recording ends".to_owned()));
+            let text = "A span passes --until: the recording ends".to_owned();
+            viewer.show(FollowUpdate::Said(SourceNote::lasting(text)));
             options.stop.cancel();
         }
         lost.extend(say_refused(&mut session, options, viewer));
         let has_room = options.kept.is_none() || following.live_store.file_bytes() < options.disk_cap;
         if !has_room && !options.stop.is_cancelled() {
-            viewer.show(Followed::Said(format!("the {} bytes of --disk-cap are used up", options.disk_cap)));
+            let text = format!("the {} bytes of --disk-cap are used up", options.disk_cap);
+            viewer.show(FollowUpdate::Said(SourceNote::lasting(text)));
             options.stop.cancel();
         }
         let is_over = step == LiveStep::Done;
@@ -211,7 +214,9 @@ fn say_refused(session: &mut LiveSession, options: &FollowOptions, viewer: &mut 
         let is_left_out = session.listens() && refused.is_no_trace();
         let is_recorded = !is_left_out && options.kept.is_none();
         let then = if is_recorded { "It is recorded, and shown when it has ended" } else { "It is left out" };
-        viewer.show(Followed::Said(format!("{refused}. {then}")));
+        let text = format!("{refused}. {then}");
+        let note = if is_recorded { SourceNote::passing(text) } else { SourceNote::lasting(text) };
+        viewer.show(FollowUpdate::Said(note));
         if !is_left_out && !is_recorded {
             lost.push(refused.to_string());
         }
@@ -273,7 +278,7 @@ impl Following {
         // The name of a track comes before its rows.
         live_store.take_tables(session);
         let step = session.step(&mut |row| {
-            is_met |= options.until.as_ref().is_some_and(|until| until.takes(row.row, row.names));
+            is_met |= options.until.as_ref().is_some_and(|until| until.takes(&row));
             came.get_or_insert(row.came);
             live_store.add(&row)
         })?;
@@ -294,7 +299,7 @@ impl Following {
             self.snapshot_due = now + SNAPSHOT_EVERY.max(now.elapsed() * share);
             self.counts_due = now + COUNTS_EVERY;
             let density = self.live_store.density().clone();
-            viewer.show(Followed::Snapshot(snapshot, density, self.count(session)));
+            viewer.show(FollowUpdate::Snapshot(snapshot, density, self.count(session)));
         } else if now >= self.counts_due {
             self.counts_due = now + COUNTS_EVERY;
             let before = self.counts.clone();
@@ -302,7 +307,7 @@ impl Following {
             if counts.reads_as(&before) {
                 self.counts.free_bytes = before.free_bytes;
             } else {
-                viewer.show(Followed::Counts(counts));
+                viewer.show(FollowUpdate::Counts(counts));
             }
         }
         Ok(())

@@ -4,18 +4,21 @@
 
 use std::fs::{self, File, Metadata};
 use std::io::{self, Read as _, Seek as _, SeekFrom};
+use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::SystemTime;
 
-use super::arrivals::{ArrivalError, BLOCK_BYTES, LOOK_EVERY, ReadingThread};
+use super::arrivals::{ArrivalError, BLOCK_BYTES, LOOK_EVERY, Pace, ReadingThread};
+use super::lag::REST_BYTES;
+use super::source_note::SourceNote;
 use crate::base::files;
 
 /// Bytes remembered from the last reads. The second half may change, except at the start of a JSON document: some
 /// writers overwrite more than closing brackets.
 const SEEN_BYTES: usize = 128;
 
-/// Limit for the end that is held back.
-const HELD_BYTES_MAX: usize = 64;
+/// Limit for the end that is held back: closing brackets, and the keys of an object after its records.
+const HELD_BYTES_MAX: usize = 4096;
 
 /// Bytes in which the kind of the document is detected.
 const HEAD_BYTES: usize = 64 << 10;
@@ -45,12 +48,21 @@ struct GrowingFile {
     /// Kernel files have no length, but can be read.
     has_length: bool,
     modified: Option<SystemTime>,
+    /// Whether bytes of zero are skipped, because nothing else has come: a program that does not append continues at
+    /// its old position in a truncated file, after a hole.
+    skips_hole: bool,
 }
 
 impl GrowingFile {
-    fn new(file: File) -> Self {
+    fn new(file: File, skips_hole: bool) -> Self {
         let (seen, held) = Default::default();
-        Self { file, offset: 0, seen, held, form: None, has_length: false, modified: None }
+        Self { file, offset: 0, seen, held, form: None, has_length: false, modified: None, skips_hole }
+    }
+
+    /// Returns the position up to which the file can be read now; the largest for kernel files.
+    fn end(&self) -> u64 {
+        let len = self.file.metadata().map_or(0, |metadata| metadata.len());
+        if self.has_length { len } else { u64::MAX }
     }
 
     /// Reads the next bytes to hand on; empty at the end.
@@ -59,9 +71,20 @@ impl GrowingFile {
             self.file.seek(SeekFrom::Start(self.offset))?;
         }
         let mut block = vec![0; BLOCK_BYTES];
-        let len = self.file.read(&mut block)?;
+        let mut len = self.file.read(&mut block)?;
         block.truncate(len);
-        if len > 0 {
+        while self.skips_hole && len > 0 {
+            let hole_len = block.iter().take_while(|&&byte| byte == 0).count();
+            self.offset += hole_len as u64;
+            block.drain(..hole_len);
+            self.skips_hole = block.is_empty();
+            if self.skips_hole {
+                block.resize(BLOCK_BYTES, 0);
+                len = self.file.read(&mut block)?;
+                block.truncate(len);
+            }
+        }
+        if !block.is_empty() {
             self.has_length = self.has_length || self.file.metadata()?.len() > 0;
             let handed_len = block.len() - self.held_len(&block)?;
             self.held = block.split_off(handed_len);
@@ -83,7 +106,7 @@ impl GrowingFile {
             return Ok(0);
         }
         let len = closing_len(block, self.form()?);
-        Ok(if len <= HELD_BYTES_MAX { len } else { 0 })
+        Ok(if len < HELD_BYTES_MAX { len } else { 0 })
     }
 
     fn form(&mut self) -> io::Result<DocumentForm> {
@@ -146,31 +169,51 @@ fn form_of(head: &[u8]) -> DocumentForm {
     }
 }
 
-/// Returns the length of the closing brackets at the end of a block, with the white space around them. Records are
-/// objects, so their own last bracket is not one of these.
+/// Returns the length of the end of a document at the end of a block, with the white space before it: the closing
+/// brackets, an empty last record before them, and keys after the array of records.
 fn closing_len(block: &[u8], form: DocumentForm) -> usize {
-    let end = block.trim_ascii_end();
-    let end = match form {
-        DocumentForm::Array => end,
+    let window = &block[block.len().saturating_sub(HELD_BYTES_MAX)..];
+    let before_end = match form {
+        DocumentForm::Array => {
+            let records = window.trim_ascii_end().strip_suffix(b"]").map(<[u8]>::trim_ascii_end);
+            records.map(|records| records.strip_suffix(b"{}").map_or(records, <[u8]>::trim_ascii_end))
+        }
+        // The array may be complete and the object not yet.
         DocumentForm::Object => {
-            let array_end = end.strip_suffix(b"}").map(<[u8]>::trim_ascii_end);
-            array_end.filter(|array_end| array_end.ends_with(b"]")).unwrap_or(end)
+            let unclosed = window.trim_ascii_end().strip_suffix(b"]").map(<[u8]>::trim_ascii_end);
+            let mut brackets = memchr::memchr_iter(b']', window);
+            let array_end = brackets.find(|&at| ends_document(&window[at..]));
+            array_end.map(|at| window[..at].trim_ascii_end()).or(unclosed)
         }
         DocumentForm::Other => return 0,
     };
-    block.len() - end.strip_suffix(b"]").map_or(end, <[u8]>::trim_ascii_end).len()
+    before_end.map_or_else(|| window.len() - window.trim_ascii_end().len(), |before| window.len() - before.len())
+}
+
+/// Returns whether a text closes an array that is a member of an object, and then the object.
+fn ends_document(text: &[u8]) -> bool {
+    serde_json::from_slice::<serde::de::IgnoredAny>(&[b"{\"records\":[", text].concat()).is_ok()
 }
 
 impl ReadingThread {
-    /// Reads a file, and continues when it has grown, until cancelled.
-    pub(super) fn follow(&mut self, file: File) {
-        let mut file = GrowingFile::new(file);
-        let mut is_deleted = false;
+    /// Reads a file, and continues when it has grown, until cancelled. Takes all that the file has then.
+    pub(super) fn follow(&mut self, file: File, pace: Pace) {
+        self.follow_all(file, pace);
+        self.end_lag();
+    }
+
+    fn follow_all(&mut self, file: File, pace: Pace) {
+        let mut file = GrowingFile::new(file, false);
+        let (mut is_deleted, mut failed) = (false, None);
         loop {
+            if self.stop.is_cancelled() {
+                return self.take_rest(&mut file, pace);
+            }
             match file.read() {
                 Ok(block) if block.is_empty() => {}
                 Ok(block) => {
-                    if !self.hand_on(block) {
+                    self.ends_itself.store(file.has_length, Ordering::Relaxed);
+                    if !self.receive(block, pace) {
                         return;
                     }
                     continue;
@@ -178,33 +221,75 @@ impl ReadingThread {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
                 Err(source) => return self.fail(ArrivalError::Read { path: self.path.clone(), source }),
             }
-            if self.stop.is_cancelled() {
-                self.hand_on_held(&mut file);
-                return;
-            }
             thread::sleep(LOOK_EVERY);
             let name = self.path.display();
             let Ok(here) = fs::metadata(&self.path) else {
                 if !std::mem::replace(&mut is_deleted, true) {
-                    (self.say)(format!("{name}: was deleted or moved; waiting for a new file of that name"));
+                    let text = format!("{name}: was deleted or moved; waiting for a new file of that name");
+                    (self.say)(SourceNote::passing(text));
                 }
                 continue;
             };
-            let Some(news) = file.news(&here) else { continue };
-            (self.say)(format!("{name}: {news}"));
-            let Ok(new) = File::open(&self.path) else { continue }; // it may be gone again
             is_deleted = false;
-            if !self.hand_on_held(&mut file) || !self.begin_trace() {
+            let Some(news) = file.news(&here) else { continue };
+            // Opening a FIFO would wait for a writer.
+            let opened =
+                if here.is_file() { File::open(&self.path) } else { Err(io::Error::other("it is not a regular file")) };
+            let new = match opened {
+                Ok(new) => new,
+                Err(error) => {
+                    // It may be gone again, or belong to another user.
+                    if failed.replace(error.kind()) != Some(error.kind()) {
+                        let text = format!("{name}: {news}, which cannot be opened: {error}");
+                        (self.say)(SourceNote::lasting(text));
+                    }
+                    continue;
+                }
+            };
+            (self.say)(SourceNote::lasting(format!("{name}: {news}")));
+            failed = None;
+            if !self.take_held(&mut file, pace) || !self.begin_trace() {
                 return;
             }
-            file = GrowingFile::new(new);
+            file = GrowingFile::new(new, true);
         }
     }
 
     /// Sends the closing brackets that were held back. Returns false once the receiver is gone.
-    fn hand_on_held(&mut self, file: &mut GrowingFile) -> bool {
+    fn take_held(&mut self, file: &mut GrowingFile, pace: Pace) -> bool {
         let held = file.take_held();
-        held.is_empty() || self.hand_on(held)
+        held.is_empty() || self.receive(held, pace)
+    }
+
+    /// Takes what a file has at a request to stop. If that is much, it is only spooled, because parsing takes longer,
+    /// and the final sort parses it anyway.
+    fn take_rest(&mut self, file: &mut GrowingFile, pace: Pace) {
+        let end = file.end();
+        let left_bytes = if file.has_length { end.saturating_sub(file.offset) } else { 0 };
+        let is_long = left_bytes > REST_BYTES;
+        if is_long && !self.is_spooled() {
+            let text = format!("{}: its last {left_bytes} bytes were not read", self.path.display());
+            return (self.say)(SourceNote::lasting(text));
+        }
+        let takes = |thread: &mut Self, block: Vec<u8>| {
+            if is_long { thread.keep(&block) } else { thread.receive(block, pace) }
+        };
+        while file.offset < end {
+            match file.read() {
+                Ok(block) if block.is_empty() => break,
+                Ok(block) => {
+                    if !takes(self, block) {
+                        return;
+                    }
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(source) => return self.fail(ArrivalError::Read { path: self.path.clone(), source }),
+            }
+        }
+        let held = file.take_held();
+        if !held.is_empty() {
+            takes(self, held);
+        }
     }
 }
 

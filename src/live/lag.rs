@@ -13,13 +13,13 @@ use crate::base::threads;
 const BLOCK_BYTES: usize = 64 << 10;
 
 /// A source with fewer bytes left at its end is shown to its end.
-const REST_BYTES: u64 = 4 << 20;
+pub(super) const REST_BYTES: u64 = 4 << 20;
 
 /// The spool of a source that is ahead of its reader.
 #[derive(Debug, Default)]
 pub(super) struct Lag {
     state: Mutex<LagState>,
-    /// Notified when more is spooled, or when the source has ended.
+    /// Notified when more is spooled, when the source has ended, and when everything is sent.
     grown: Condvar,
 }
 
@@ -57,6 +57,7 @@ impl Lag {
                 sent += bytes as u64;
             }
             shared.state().is_over = true;
+            shared.grown.notify_all();
         })?;
         Ok(lag)
     }
@@ -72,7 +73,12 @@ impl Lag {
     /// Records that the source has ended.
     pub(super) fn end(&self) {
         self.state().has_ended = true;
-        self.grown.notify_one();
+        self.grown.notify_all();
+    }
+
+    /// Waits until everything is sent, or the receiver is gone.
+    pub(super) fn wait(&self) {
+        drop(self.grown.wait_while(self.state(), |state| !state.is_over));
     }
 
     /// Waits until more is spooled than sent, and returns the number of bytes to read; `None` at the end.

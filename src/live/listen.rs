@@ -16,13 +16,14 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crossbeam_channel::Receiver;
 
-use super::arrivals::{ArrivalError, LiveInput, ReadingThread, Say};
+use super::arrivals::{ArrivalError, LiveInput, ReadingThread};
+use super::source_note::Say;
 use crate::base::cancel::Cancel;
 
 /// Limit for concurrent connections: each takes two threads and buffers.
 const CONNECTIONS_MAX: usize = 256;
 
-/// Minimum memory per connection.
+/// Memory that each connection is counted with.
 const CONNECTION_BYTES: u64 = 1 << 20;
 
 /// A source that has connected.
@@ -57,7 +58,7 @@ pub(super) fn start(
     }
 }
 
-/// Counter of connections.
+/// The number of open connections, and its limit.
 #[derive(Debug, Clone)]
 struct Connections {
     count: Arc<AtomicUsize>,

@@ -1,9 +1,10 @@
 //! The store of a running trace: rows in as they arrive, snapshots out, of the same type as those of a sorted trace.
 //! Rows that may still move are limited in number; the others are on disk.
 //!
-//! A snapshot is a preview: nested async spans have no tracks of their own, and spans that come later than the window
+//! A snapshot is a preview: nested async spans have no tracks of their own, and rows that come later than the window
 //! are shown below the others. The final sort puts everything in its place.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io;
@@ -17,18 +18,16 @@ use super::feed::LiveName;
 use super::pairs::{LiveFlow, LiveRow, RowValue};
 use super::placing::{OpenRow, WindowRow, WindowValue};
 use super::session::{LiveSession, LiveTableRow, SourceRow};
+use super::source_names::SourceNames;
 use super::tracks::{Added, LiveChart, LiveTrack, OpenRows};
 use crate::model::args::Detail;
 use crate::model::sample_measure::sample_event;
 use crate::model::{
-    Id, Loss, Losses, Metadata, NameIdx, Names, Registry, SourcePos, Sources, Stacks, TrackIdx, TrackKey, TrackKind,
+    Id, Loss, Losses, Metadata, NameIdx, Names, Registry, SourcePos, Stacks, TrackIdx, TrackKey, TrackKind,
 };
 use crate::query::Snapshot;
 use crate::store::growing::GrowingStore;
 use crate::store::{LaneKind, Meta, Row, Summary};
-
-/// Rows older than this, in trace time, no longer move.
-const WINDOW_NS: i64 = 10_000_000_000;
 
 /// Limit for the charts of samples: threads by event.
 const CHARTS_MAX: usize = 4096;
@@ -37,7 +36,7 @@ const CHARTS_MAX: usize = 4096;
 pub(crate) struct LiveStoreLimits {
     /// Rows that may still move, in all tracks; each snapshot places them.
     pub(crate) window_rows: usize,
-    /// Rows to be written.
+    /// Rows in memory that no longer move; more are written to the file.
     pub(crate) settled_rows: usize,
 }
 
@@ -54,13 +53,15 @@ impl LiveStoreLimits {
     }
 }
 
-/// Rows that arrived too late to be nested.
+/// Rows that arrived too late to be inserted among the others.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct LateRows {
     /// Shown below the others.
     pub(crate) apart: u64,
     /// Shown only by the final sort.
     pub(crate) left_out: u64,
+    /// The time of the first of these.
+    pub(crate) first_left_out_ns: Option<i64>,
 }
 
 /// The retained part of a running trace: its last nanoseconds, or its last bytes.
@@ -91,14 +92,15 @@ pub(crate) struct LiveStore {
     /// Caches of recently used tracks and names, over all sources.
     track_cache: ArcCache<TrackKey, TrackIdx>,
     name_cache: ArcCache<LiveName, NameIdx>,
-    /// The name of each source, which distinguishes their processes.
-    sources: Vec<Box<str>>,
+    sources: SourceNames,
     tracks: Vec<LiveTrack>,
     charts: BTreeMap<(TrackIdx, Box<str>), (TrackIdx, LiveChart)>,
     window_rows: usize,
     summary: Summary,
     density: LiveDensity,
     late: LateRows,
+    /// Rows of more tracks than a trace can have.
+    untracked: u64,
     kept_part: Option<KeptPart>,
     /// Time and bytes of the last trim.
     trimmed: (i64, u64),
@@ -124,13 +126,14 @@ impl LiveStore {
             tracks_by_key: Vec::new(),
             track_cache: ArcCache::new(),
             name_cache: ArcCache::new(),
-            sources: Vec::new(),
+            sources: SourceNames::default(),
             tracks: Vec::new(),
             charts: BTreeMap::new(),
             window_rows: 0,
             summary: Summary { start_ns: i64::MAX, end_ns: i64::MIN, ..Summary::default() },
             density: LiveDensity::default(),
             late: LateRows::default(),
+            untracked: 0,
             kept_part: None,
             trimmed: (i64::MIN, 0),
             dropped: 0,
@@ -175,12 +178,7 @@ impl LiveStore {
 
     /// Adds new names and tracks. Must be called before each step, which may add sources.
     pub(crate) fn take_tables(&mut self, session: &mut LiveSession) {
-        let sources_before = self.sources.len();
-        // Later sources have distinct names.
-        let of_first = (sources_before == 0).then(|| Sources::unmoved(session.names().cloned()).names());
-        let later = session.names().skip(sources_before + of_first.as_ref().map_or(0, Vec::len));
-        self.sources.extend(of_first.iter().flatten().map(|name| Box::from(&**name)));
-        self.sources.extend(later.map(|path| Box::from(&*path.to_string_lossy())));
+        self.sources.update(session);
         self.tracks_by_key.resize_with(self.sources.len(), FxHashMap::default);
         for (source, rows) in session.take_tables() {
             for row in rows {
@@ -200,7 +198,7 @@ impl LiveStore {
     pub(crate) fn add(&mut self, row: &SourceRow<'_>) -> io::Result<()> {
         let &SourceRow { row, source, .. } = row;
         let Some(track) = self.track(source, &row.track) else {
-            self.late.left_out += 1;
+            self.untracked += 1;
             return Ok(());
         };
         self.has_changed = true;
@@ -215,8 +213,7 @@ impl LiveStore {
         let (start_ns, order) = (row.ts_ns, row.order);
         let is_unended = matches!(row.value, RowValue::Span { dur_ns: None } | RowValue::Scheduling { dur_ns: None });
         // A span without an end lasts until now, and grows.
-        let end_ns =
-            if is_unended { self.summary.end_ns.max(start_ns) } else { start_ns.saturating_add_unsigned(row.dur_ns()) };
+        let end_ns = start_ns.saturating_add_unsigned(row.dur_ns(self.summary.end_ns));
         self.summary.start_ns = self.summary.start_ns.min(start_ns);
         self.summary.end_ns = self.summary.end_ns.max(end_ns);
         let Self { store, tracks, summary, .. } = self;
@@ -225,23 +222,23 @@ impl LiveStore {
         let added = match &row.value {
             RowValue::Span { .. } | RowValue::Scheduling { .. } => {
                 summary.spans += 1;
-                let endless = OpenRow { start_ns, begin: order.begin, name: name.0, detail };
+                let endless = OpenRow { start_ns, order, name: name.0, detail };
                 if is_unended && state.add_endless(endless) {
                     Added::InWindow
                 } else {
                     let value = WindowValue::Span { end_ns };
-                    state.add(store, track, WindowRow { start_ns, order, value, name: name.0, detail })?
+                    state.add(WindowRow { start_ns, order, value, name: name.0, detail })
                 }
             }
             RowValue::Instant => {
                 summary.instants += 1;
                 let row = WindowRow { start_ns, order, value: WindowValue::Instant, name: name.0, detail };
-                state.add(store, track, row)?
+                state.add(row)
             }
             RowValue::Flow(LiveFlow { id, point, is_placed }) => {
                 summary.flows += 1;
                 let value = WindowValue::Flow { id: *id, is_placed: *is_placed };
-                state.add(store, track, WindowRow { start_ns, order, value, name: name.0, detail: point.to_bits() })?
+                state.add(WindowRow { start_ns, order, value, name: name.0, detail: point.to_bits() })
             }
             RowValue::Counter(value) => {
                 summary.counters += 1;
@@ -263,7 +260,10 @@ impl LiveStore {
         match added {
             Added::InWindow => {}
             Added::Apart => self.late.apart += 1,
-            Added::LeftOut => self.late.left_out += 1,
+            Added::LeftOut => {
+                self.late.left_out += 1;
+                self.late.first_left_out_ns.get_or_insert(start_ns);
+            }
         }
         Ok(())
     }
@@ -297,10 +297,7 @@ impl LiveStore {
         while self.window_rows > self.limits.window_rows / 2 {
             for (track, state) in self.tracks.iter_mut().enumerate() {
                 let before = state.window_len();
-                let Some(middle_ns) = state.middle_ns() else { continue };
-                // If most rows start together, all of them are settled.
-                let out = (&mut self.store, &mut self.density);
-                state.settle(out, track_idx(track), middle_ns.saturating_add(1), &open)?;
+                state.settle_half((&mut self.store, &mut self.density), track_idx(track), &open)?;
                 self.window_rows -= before.saturating_sub(state.window_len()).min(self.window_rows);
             }
             // Settled spans without an end are in no window.
@@ -325,10 +322,9 @@ impl LiveStore {
             self.tracks[track.index()].is_changed = true;
             rows.iter().for_each(|row| self.summary.start_ns = self.summary.start_ns.min(row.start_ns));
         }
-        let old_ns = now_ns.saturating_sub(WINDOW_NS);
         for (track, state) in self.tracks.iter_mut().enumerate().filter(|(_, state)| state.is_changed) {
             let (track, before) = (track_idx(track), state.window_len());
-            state.settle((&mut self.store, &mut self.density), track, old_ns, &open)?;
+            state.settle_old((&mut self.store, &mut self.density), track, now_ns, &open)?;
             self.window_rows -= before.saturating_sub(state.window_len()).min(self.window_rows);
             let rows = open.entry(track).or_default();
             state.place((&mut self.store, &mut self.density), track, rows, now_ns)?;
@@ -414,18 +410,20 @@ impl LiveStore {
     /// Returns the losses of the store itself, which belong to no source.
     pub(super) fn own_losses(&self) -> Losses {
         let mut losses = Losses::default();
-        losses.add_many(Loss::OverLimit, SourcePos::Time(self.summary.end_ns), self.late.left_out);
+        losses.add_many(Loss::OverLimit, SourcePos::Time(self.summary.end_ns), self.untracked);
+        let first_ns = self.late.first_left_out_ns.unwrap_or(self.summary.end_ns);
+        losses.add_many(Loss::LateRow, SourcePos::Time(first_ns), self.late.left_out);
         losses
     }
 
     /// Returns the open spans by track.
     fn open_rows(&mut self, session: &LiveSession) -> OpenRows {
         let mut open = OpenRows::default();
-        session.each_open(&mut |source, key, start_ns, name, begin| {
+        session.each_open(&mut |source, key, start_ns, name, order| {
             if let Some(track) = self.track(source, key) {
                 let name = self.name(name).0;
                 self.summary.end_ns = self.summary.end_ns.max(start_ns);
-                open.entry(track).or_default().push(OpenRow { start_ns, begin, name, detail: 0 });
+                open.entry(track).or_default().push(OpenRow { start_ns, order, name, detail: 0 });
             }
         });
         open
@@ -465,12 +463,8 @@ impl LiveStore {
     }
 
     fn id_apart(&self, source: usize, pid: &mut Id) {
-        if source > 0 {
-            let name = &*self.sources[source];
-            *pid = match &*pid {
-                Id::None => Id::Text(name.into()),
-                id => Id::Text(format!("{id} in {name}").into()),
-            };
+        if let Cow::Owned(named) = self.sources.process_id(source, pid) {
+            *pid = named;
         }
     }
 

@@ -6,7 +6,7 @@
 //! snapshot. [`started_command`] ends a command with all its descendants. [`listen`] accepts sources that connect.
 //! [`feed`] runs the reader of the format, and splits its batches. [`orderer`] sorts the events of all sources, with
 //! [`steady_lag`] for different clocks, [`pairs`] makes rows of them, [`row_filter`] selects rows, and [`session`]
-//! combines all of these in steps.
+//! combines all of these in steps. [`source_names`] distinguishes processes of several sources.
 //!
 //! [`live_store`] writes the rows to a store that is queried while it grows, with names and tracks through
 //! [`arc_cache`]. [`placing`] assigns lanes to spans, [`tracks`] writes those that no longer move, and [`density`]
@@ -27,6 +27,8 @@ pub(crate) mod pairs;
 mod placing;
 pub(crate) mod row_filter;
 pub(crate) mod session;
+pub(crate) mod source_names;
+pub(crate) mod source_note;
 pub(crate) mod spool_files;
 pub(crate) mod spool_folder;
 mod started_command;

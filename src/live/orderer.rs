@@ -38,7 +38,7 @@ pub(crate) struct OrdererLimits {
     pub(crate) queues_bytes: usize,
 }
 
-/// A released event.
+/// An event that no longer waits for earlier ones.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Released<T> {
     pub(crate) source: usize,
@@ -57,7 +57,7 @@ pub(crate) struct LateEvents {
 }
 
 #[derive(Debug)]
-struct Waiting<T> {
+struct QueuedEvent<T> {
     key_ns: i64,
     /// A sequence number over all sources, so that events at one time stay in the order of arrival.
     number: u64,
@@ -66,27 +66,27 @@ struct Waiting<T> {
     item: T,
 }
 
-impl<T> Waiting<T> {
+impl<T> QueuedEvent<T> {
     fn rank(&self) -> (i64, u64) {
         (self.key_ns, self.number)
     }
 }
 
-impl<T> PartialEq for Waiting<T> {
+impl<T> PartialEq for QueuedEvent<T> {
     fn eq(&self, other: &Self) -> bool {
         self.rank() == other.rank()
     }
 }
 
-impl<T> Eq for Waiting<T> {}
+impl<T> Eq for QueuedEvent<T> {}
 
-impl<T> PartialOrd for Waiting<T> {
+impl<T> PartialOrd for QueuedEvent<T> {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl<T> Ord for Waiting<T> {
+impl<T> Ord for QueuedEvent<T> {
     fn cmp(&self, other: &Self) -> Ordering {
         self.rank().cmp(&other.rank())
     }
@@ -96,9 +96,9 @@ impl<T> Ord for Waiting<T> {
 #[derive(Debug)]
 struct SourceQueue<T> {
     /// Events that arrived in time order.
-    in_order: VecDeque<Waiting<T>>,
+    in_order: VecDeque<QueuedEvent<T>>,
     /// Events that arrived after a later one; inserting them into the sorted queue would move others.
-    strays: BinaryHeap<Reverse<Waiting<T>>>,
+    strays: BinaryHeap<Reverse<QueuedEvent<T>>>,
     newest_ns: Option<i64>,
     /// The time of the last event that arrived. Unlike `newest_ns`, it recovers from a single wrong time.
     last_ns: Option<i64>,
@@ -130,7 +130,7 @@ impl<T> SourceQueue<T> {
     /// Returns the shifted time and the number of the next event.
     fn first(&self) -> Option<(i64, u64)> {
         let stray = self.strays.peek().map(|Reverse(stray)| stray.rank());
-        let next = self.in_order.front().map(Waiting::rank);
+        let next = self.in_order.front().map(QueuedEvent::rank);
         let (key_ns, number) = stray.into_iter().chain(next).min()?;
         Some((self.shifted(key_ns), number))
     }
@@ -143,7 +143,7 @@ impl<T> SourceQueue<T> {
         self.newest_ns.map(|newest_ns| self.shifted(newest_ns))
     }
 
-    fn take_first(&mut self) -> Option<Waiting<T>> {
+    fn take_first(&mut self) -> Option<QueuedEvent<T>> {
         let stray = self.strays.peek().map(|Reverse(stray)| stray.rank());
         let is_stray = stray.is_some_and(|stray| self.in_order.front().is_none_or(|next| stray < next.rank()));
         let first = if is_stray { self.strays.pop().map(|Reverse(stray)| stray) } else { self.in_order.pop_front() };
@@ -252,7 +252,7 @@ impl<T> Orderer<T> {
         queue.bytes += bytes;
         self.bytes += bytes;
         queue.last_came_ns = self.now_ns;
-        let waiting = Waiting { key_ns, number: self.pushed, came_ns: self.now_ns, bytes, item };
+        let waiting = QueuedEvent { key_ns, number: self.pushed, came_ns: self.now_ns, bytes, item };
         self.pushed += 1;
         if queue.in_order.back().is_none_or(|last| last.key_ns <= key_ns) {
             queue.in_order.push_back(waiting);
@@ -314,7 +314,7 @@ impl<T> Orderer<T> {
         newest.min().flatten()
     }
 
-    /// Shifts the times of sources that stay behind. Those of one clock get the same shift, so that they stay in order.
+    /// Shifts the times of sources that lag. Those of one clock get the same shift, so that they stay in order.
     fn shift_clocks(&mut self) {
         let catch_up_ns = self.limits.delay_ns.saturating_add(CATCH_UP_NS);
         let behind_ns = self.limits.delay_ns.saturating_add(BEHIND_NS);
@@ -355,8 +355,8 @@ impl<T> Orderer<T> {
         }
     }
 
-    /// Shifts the times of sources that stay behind another one by the same distance. Batches are sent with pauses, and
-    /// the lag of buffered events varies, so that only other clocks remain.
+    /// Shifts the times of sources that lag another one by a constant distance. Batches are sent with pauses, and the
+    /// lag of buffered events varies, so only sources with another clock remain.
     fn shift_steady_clocks(&mut self) {
         let behind_ns = self.limits.delay_ns.saturating_add(STEADILY_BEHIND_NS);
         let lead_of = |source: usize| {
@@ -394,7 +394,7 @@ impl<T> Orderer<T> {
         if key_ns > release_to_ns {
             return None;
         }
-        let Waiting { came_ns, bytes, item, .. } = self.queues[source].take_first()?;
+        let QueuedEvent { came_ns, bytes, item, .. } = self.queues[source].take_first()?;
         self.bytes -= bytes;
         self.forget_ended(source);
         let late_ns = self.last_released_ns.filter(|&last_ns| last_ns > key_ns).map_or(0, |last| last.abs_diff(key_ns));

@@ -37,6 +37,13 @@ pub(crate) enum RowValue {
     Flow(LiveFlow),
 }
 
+impl RowValue {
+    /// Returns the span of a state, which belongs to the scheduler only on the track of a thread.
+    fn from_state(track: &TrackKey, dur_ns: Option<u64>) -> Self {
+        if track.kind == TrackKind::State { Self::Scheduling { dur_ns } } else { Self::Span { dur_ns } }
+    }
+}
+
 /// A point of a flow.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct LiveFlow {
@@ -50,8 +57,8 @@ pub(crate) struct LiveFlow {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct RowOrder {
     pub(crate) begin: u64,
-    /// The end of a span that came as a begin and an end, which nest by their positions. Other spans nest by their
-    /// times.
+    /// The end of a span that came as a begin and an end, which nest by their positions; the maximum while it is open.
+    /// Other spans nest by their times.
     pub(crate) end: Option<u64>,
 }
 
@@ -73,10 +80,12 @@ impl LiveRow {
         matches!(self.value, RowValue::Flow(_))
     }
 
-    /// Returns its duration; 0 for points and values.
-    pub(crate) fn dur_ns(&self) -> u64 {
+    /// Returns its duration; 0 for points and values. A span that has not ended lasts until `now_ns`.
+    pub(crate) fn dur_ns(&self, now_ns: i64) -> u64 {
         match self.value {
-            RowValue::Span { dur_ns } | RowValue::Scheduling { dur_ns } => dur_ns.unwrap_or(0),
+            RowValue::Span { dur_ns } | RowValue::Scheduling { dur_ns } => {
+                dur_ns.unwrap_or_else(|| now_ns.max(self.ts_ns).abs_diff(self.ts_ns))
+            }
             RowValue::Instant | RowValue::Counter(_) | RowValue::Sample(_) | RowValue::Flow(_) => 0,
         }
     }
@@ -153,18 +162,17 @@ struct WaitingBegin {
     start_ns: i64,
     name: Arc<LiveName>,
     args: Box<str>,
-    /// Its position among all events.
-    number: u64,
+    order: RowOrder,
 }
 
-/// The current state of a thread.
+/// The current state of a track.
 #[derive(Debug)]
 struct EnteredState {
     since_ns: i64,
     name: Arc<LiveName>,
+    args: Box<str>,
     is_awake: bool,
-    /// Its position among all events.
-    number: u64,
+    order: RowOrder,
 }
 
 /// The steps of an async id.
@@ -177,7 +185,7 @@ struct AsyncSteps {
 }
 
 /// Called with track, start, name and position of each open span.
-pub(crate) type EachOpen<'a> = dyn FnMut(&Arc<TrackKey>, i64, &Arc<LiveName>, u64) + 'a;
+pub(crate) type EachOpen<'a> = dyn FnMut(&Arc<TrackKey>, i64, &Arc<LiveName>, RowOrder) + 'a;
 
 /// The open spans of the tracks of a source.
 #[derive(Debug, Default)]
@@ -190,8 +198,6 @@ pub(crate) struct LivePairs {
     /// The tracks of threads that have moved to their process, by their former keys, which queued events still have.
     moved: FxHashMap<Arc<TrackKey>, Arc<TrackKey>>,
     open_count: usize,
-    /// Number of events so far.
-    events: u64,
     pub(crate) losses: Losses,
 }
 
@@ -204,10 +210,8 @@ impl LivePairs {
         {
             track = Arc::clone(moved);
         }
-        let LiveEvent { event, args, stack, .. } = live;
+        let LiveEvent { event, number, args, stack, .. } = live;
         let ts_ns = event.ts_ns;
-        self.events += 1;
-        let number = self.events;
         let order = RowOrder { begin: number, end: None };
         let row =
             |value, args| LiveRow { ts_ns, value, name: Arc::clone(&name), track: Arc::clone(&track), args, order };
@@ -220,14 +224,15 @@ impl LivePairs {
             }
             Payload::Begin { .. } => {
                 let key = OpenKey::Track(Arc::clone(&track));
-                self.begin(key, WaitingBegin { track, start_ns: ts_ns, name, args, number });
+                let order = RowOrder { end: Some(u64::MAX), ..order };
+                self.begin(key, WaitingBegin { track, start_ns: ts_ns, name, args, order });
             }
             Payload::End { is_unnamed } => {
                 let name = (!is_unnamed).then_some(&*name.text);
-                self.end(&OpenKey::Track(track), name, ts_ns, &args, out);
+                self.end(&OpenKey::Track(track), name, (ts_ns, number), &args, out);
             }
             Payload::Async(id) => {
-                let begin = WaitingBegin { track, start_ns: ts_ns, name, args, number };
+                let begin = WaitingBegin { track, start_ns: ts_ns, name, args, order };
                 self.asynchronous(id, event.kind, event.flags.has(EventFlags::UNNAMED), begin, out);
             }
             Payload::Instant => out(row(RowValue::Instant, args)),
@@ -242,7 +247,10 @@ impl LivePairs {
                 let flow = LiveFlow { id: event.value, point: FlowPoint::from_event(&event, None), is_placed };
                 out(row(RowValue::Flow(flow), Box::default()));
             }
-            Payload::State { is_awake, is_from_rest } => self.state((track, name), ts_ns, is_awake, is_from_rest, out),
+            Payload::State { is_awake, is_from_rest } => {
+                let entered = EnteredState { since_ns: ts_ns, name, args, is_awake, order };
+                self.state(track, entered, is_from_rest, out);
+            }
         }
     }
 
@@ -276,9 +284,9 @@ impl LivePairs {
         rows.iter().for_each(|row| self.losses.add(Loss::UnmatchedBegin, SourcePos::Time(row.ts_ns)));
         self.open_count = 0;
         rows.extend(std::mem::take(&mut self.states).into_iter().map(|(track, entered)| {
-            let value = RowValue::Scheduling { dur_ns: None };
-            let order = RowOrder { begin: entered.number, end: None };
-            LiveRow { ts_ns: entered.since_ns, value, name: entered.name, track, args: Box::default(), order }
+            let value = RowValue::from_state(&track, None);
+            let EnteredState { since_ns, name, args, order, .. } = entered;
+            LiveRow { ts_ns: since_ns, value, name, track, args, order }
         }));
         rows.sort_by_key(|row| (row.ts_ns, row.order.begin));
         rows.into_iter().for_each(out);
@@ -286,8 +294,8 @@ impl LivePairs {
 
     /// Calls `each` for all open spans and states: track, start, name and position.
     pub(crate) fn each_open(&self, each: &mut EachOpen<'_>) {
-        self.open.values().flatten().for_each(|begin| each(&begin.track, begin.start_ns, &begin.name, begin.number));
-        self.states.iter().for_each(|(track, entered)| each(track, entered.since_ns, &entered.name, entered.number));
+        self.open.values().flatten().for_each(|begin| each(&begin.track, begin.start_ns, &begin.name, begin.order));
+        self.states.iter().for_each(|(track, entered)| each(track, entered.since_ns, &entered.name, entered.order));
     }
 
     fn lose(&mut self, loss: Loss, ts_ns: i64) {
@@ -316,7 +324,7 @@ impl LivePairs {
         let mut steps = self.steps.get(&id).copied().unwrap_or(AsyncSteps { is_in_step: false, start_ns: ts_ns });
         let ends_step = matches!(kind, EventKind::AsyncEnd | EventKind::AsyncStepInto) && is_known;
         if ends_step && std::mem::take(&mut steps.is_in_step) {
-            self.end(&key, None, ts_ns, "", out);
+            self.end(&key, None, (ts_ns, event.order.begin), "", out);
         }
         match kind {
             EventKind::AsyncBegin => self.begin(key.clone(), event),
@@ -327,7 +335,7 @@ impl LivePairs {
             }
             EventKind::AsyncEnd => {
                 let name = (!is_unnamed).then_some(&*event.name.text);
-                self.end_async(&key, name, ts_ns, &event.args, out);
+                self.end_async(&key, (&event.track.pid, name), ts_ns, &event.args, out);
             }
             EventKind::AsyncStepInto => {
                 steps.is_in_step = true;
@@ -346,15 +354,22 @@ impl LivePairs {
         }
     }
 
-    /// Ends the innermost span, or the innermost of a name including its open children.
-    fn end(&mut self, key: &OpenKey, name: Option<&str>, ts_ns: i64, args: &str, out: &mut dyn FnMut(LiveRow)) {
+    /// Ends the innermost span, or the innermost of a name including its open children, if there is one.
+    fn end(
+        &mut self,
+        key: &OpenKey,
+        name: Option<&str>,
+        (ts_ns, number): (i64, u64),
+        args: &str,
+        out: &mut dyn FnMut(LiveRow),
+    ) {
         let Some(open) = self.open.get_mut(key) else { return self.lose(Loss::UnmatchedEnd, ts_ns) };
         let innermost = open.len() - 1;
         let named = name.map_or(Some(innermost), |name| open.iter().rposition(|begin| *begin.name.text == *name));
-        let first = named.unwrap_or(innermost);
+        let Some(first) = named else { return self.lose(Loss::UnmatchedEnd, ts_ns) };
         // A span that begins when the named one ends is not its child, in either order of the events.
-        let is_tied = named.is_some() && open[first + 1..].iter().all(|begin| begin.start_ns >= ts_ns);
-        let is_mismatched = named != Some(innermost) && !is_tied;
+        let is_tied = open[first + 1..].iter().all(|begin| begin.start_ns >= ts_ns);
+        let is_mismatched = first != innermost && !is_tied;
         let mut ended: Vec<WaitingBegin> =
             if is_tied { vec![open.remove(first)] } else { open.drain(first..).collect() };
         self.open_count -= ended.len();
@@ -362,7 +377,7 @@ impl LivePairs {
             self.open.remove(key);
         }
         // Spans of an async id need not nest.
-        let number = matches!(key, OpenKey::Track(_)).then_some(self.events);
+        let number = matches!(key, OpenKey::Track(_)).then_some(number);
         if is_mismatched {
             self.lose(Loss::MismatchedEnd, ts_ns);
         }
@@ -375,12 +390,20 @@ impl LivePairs {
         }
     }
 
-    /// Ends only the innermost span of a name: spans of one id need not nest.
-    fn end_async(&mut self, key: &OpenKey, name: Option<&str>, ts_ns: i64, args: &str, out: &mut dyn FnMut(LiveRow)) {
+    /// Ends only the innermost span of a name: spans of one id need not nest. One of the process of the end goes first.
+    fn end_async(
+        &mut self,
+        key: &OpenKey,
+        (pid, name): (&Id, Option<&str>),
+        ts_ns: i64,
+        args: &str,
+        out: &mut dyn FnMut(LiveRow),
+    ) {
         let open = self.open.get_mut(key);
-        let position = |open: &Vec<WaitingBegin>| match name {
-            Some(name) => open.iter().rposition(|begin| *begin.name.text == *name),
-            None => open.len().checked_sub(1),
+        let is_named = |begin: &WaitingBegin| name.is_none_or(|name| *begin.name.text == *name);
+        let position = |open: &Vec<WaitingBegin>| {
+            let own = open.iter().rposition(|begin| begin.track.pid == *pid && is_named(begin));
+            own.or_else(|| open.iter().rposition(is_named))
         };
         let Some((open, position)) = open.and_then(|open| position(open).map(|position| (open, position))) else {
             return self.lose(Loss::UnmatchedEnd, ts_ns);
@@ -393,32 +416,26 @@ impl LivePairs {
         out(begin.ended(ts_ns, args, None));
     }
 
-    fn state(
-        &mut self,
-        (track, name): (Arc<TrackKey>, Arc<LiveName>),
-        ts_ns: i64,
-        is_awake: bool,
-        is_from_rest: bool,
-        out: &mut dyn FnMut(LiveRow),
-    ) {
+    /// Ends the state of a track, and enters the next one unless that has no name.
+    fn state(&mut self, track: Arc<TrackKey>, entered: EnteredState, is_from_rest: bool, out: &mut dyn FnMut(LiveRow)) {
+        let ts_ns = entered.since_ns;
         let before = self.states.get(&track);
         if is_from_rest && before.is_some_and(|before| before.is_awake) {
             return;
         }
         let before = self.states.remove(&track);
-        if !name.text.is_empty() {
+        if !entered.name.text.is_empty() {
             if self.states.len() >= OPEN_MAX {
                 self.lose(Loss::OverLimit, ts_ns);
             } else {
-                self.states
-                    .insert(Arc::clone(&track), EnteredState { since_ns: ts_ns, name, is_awake, number: self.events });
+                self.states.insert(Arc::clone(&track), entered);
             }
         }
         // A state of no duration is dropped.
         if let Some(before) = before.filter(|before| before.since_ns < ts_ns) {
-            let value = RowValue::Scheduling { dur_ns: Some(ts_ns.abs_diff(before.since_ns)) };
-            let order = RowOrder { begin: before.number, end: None };
-            out(LiveRow { ts_ns: before.since_ns, value, name: before.name, track, args: Box::default(), order });
+            let value = RowValue::from_state(&track, Some(ts_ns.abs_diff(before.since_ns)));
+            let EnteredState { since_ns, name, args, order, .. } = before;
+            out(LiveRow { ts_ns: since_ns, value, name, track, args, order });
         }
     }
 }
@@ -426,7 +443,7 @@ impl LivePairs {
 impl WaitingBegin {
     /// Returns the span with its end at a time, with the arguments and the position of the end.
     fn ended(self, ts_ns: i64, end_args: &str, end: Option<u64>) -> LiveRow {
-        let Self { track, start_ns, name, args, number } = self;
+        let Self { track, start_ns, name, args, order } = self;
         let dur_ns = Some(ts_ns.max(start_ns).abs_diff(start_ns));
         let args = if end_args.is_empty() {
             args
@@ -435,14 +452,13 @@ impl WaitingBegin {
             let merged = detail(&args).ended_by(&detail(end_args));
             Detail::decode(&merged).args_json.into()
         };
-        let order = RowOrder { begin: number, end };
+        let order = RowOrder { end, ..order };
         LiveRow { ts_ns: start_ns, value: RowValue::Span { dur_ns }, name, track, args, order }
     }
 
     /// Returns the span without an end.
     fn unended(self) -> LiveRow {
-        let Self { track, start_ns, name, args, number } = self;
-        let order = RowOrder { begin: number, end: None };
+        let Self { track, start_ns, name, args, order } = self;
         LiveRow { ts_ns: start_ns, value: RowValue::Span { dur_ns: None }, name, track, args, order }
     }
 }

@@ -3,12 +3,10 @@
 //! window are settled, and keep their lanes. A span that comes later than that is rejected, and the caller gives it a
 //! separate lane. Independent of store, names and clock.
 //!
-//! Within the window, the result equals the placement of all spans by the final sort.
+//! Within the window, the result equals the placement of all rows by the final sort, but for rows that still grow.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
-
-use smallvec::SmallVec;
 
 use super::pairs::RowOrder;
 use crate::ingest::lanes::OpenLanes;
@@ -46,14 +44,18 @@ impl WindowRow {
             WindowValue::Instant | WindowValue::Flow { .. } => None,
         }
     }
+
+    /// Returns whether it is a span that did not come as a begin and an end.
+    fn nests_by_times(&self) -> bool {
+        self.order.end.is_none() && self.end_ns().is_some()
+    }
 }
 
-/// An open span.
+/// A span whose end has not arrived.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct OpenRow {
     pub(super) start_ns: i64,
-    /// The position of its begin among the events of its track.
-    pub(super) begin: u64,
+    pub(super) order: RowOrder,
     pub(super) name: u32,
     /// Its arguments, once it is known to have no end.
     pub(super) detail: u64,
@@ -61,14 +63,14 @@ pub(super) struct OpenRow {
 
 impl OpenRow {
     fn key(&self) -> (i64, u64) {
-        (self.start_ns, self.begin)
+        (self.start_ns, self.order.begin)
     }
 
     /// Returns the span as a row that ends now.
     fn until(&self, now_ns: i64) -> WindowRow {
-        let &Self { start_ns, begin, name, detail } = self;
+        let &Self { start_ns, order, name, detail } = self;
         let value = WindowValue::Span { end_ns: now_ns.max(start_ns) };
-        WindowRow { start_ns, order: RowOrder { begin, end: None }, value, name, detail }
+        WindowRow { start_ns, order, value, name, detail }
     }
 }
 
@@ -92,18 +94,39 @@ pub(super) struct TrackWindow {
     reserved: BTreeMap<(i64, u64), (OpenRow, u16)>,
     /// Spans that are known to have no end, and are not settled.
     endless: Vec<OpenRow>,
-    /// Ended spans, by end and lane, until the rows before their end are placed.
-    ended: BTreeMap<(i64, u16), WindowRow>,
+    /// Ended spans in their lanes, until the rows before their ends are placed.
+    ended: BTreeMap<SpanEnd, WindowRow>,
     rows: Vec<WindowRow>,
     is_sorted: bool,
     /// All rows that start earlier are settled.
     settled_to_ns: Option<i64>,
 }
 
-/// The next item in time order.
+/// The end of a span in its lane. Ends of one time come in the order of the final sort.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct SpanEnd {
+    end_ns: i64,
+    /// Whether the span begins at this time too: ends of earlier spans come first.
+    is_empty: bool,
+    /// Its position among the events of its track, unless the span nests by its times.
+    position: Option<u64>,
+    lane: u16,
+}
+
+/// The next item in the order of the final sort.
+#[derive(Debug, Clone, Copy)]
 enum Next {
-    Row(WindowRow),
+    /// A row, with the position where it is sorted: a longer span may take the position of a shorter one.
+    Row(WindowRow, u64),
     Open(OpenRow),
+}
+
+/// Assigns lanes in the order of the final sort.
+struct Placer<'a> {
+    lanes: &'a mut OpenLanes<()>,
+    ended: &'a mut BTreeMap<SpanEnd, WindowRow>,
+    /// The start of the last span.
+    begun_ns: Option<i64>,
 }
 
 impl TrackWindow {
@@ -127,7 +150,7 @@ impl TrackWindow {
         let Some(end_ns) = row.end_ns() else { return Err(row) };
         let key = (row.start_ns, row.order.begin);
         let Some((_, lane)) = self.reserved.remove(&key) else { return Err(row) };
-        self.ended.insert((end_ns, lane), row);
+        self.ended.insert(SpanEnd::new(&row, end_ns, lane), row);
         Ok(())
     }
 
@@ -153,19 +176,22 @@ impl TrackWindow {
     /// Places all rows of the window, and `open`, which last until `now_ns`. Rows of a lane come in order.
     pub(super) fn place(&mut self, open: &mut Vec<OpenRow>, now_ns: i64, out: &mut dyn FnMut(PlacedRow)) {
         self.sort();
-        let (mut lanes, mut empty) = (self.lanes.clone(), EmptySpans::default());
+        let (mut lanes, mut ended) = (self.lanes.clone(), self.ended.clone());
         self.take_reserved(open);
         open.extend(&self.endless);
-        let mut ended = self.ended.iter().peekable();
+        let mut placer = Placer::new(&mut lanes, &mut ended);
         each_in_order(&self.rows, open, |next| {
-            let start_ns = next.start_ns();
-            while let Some(((_, lane), row)) = ended.next_if(|((end_ns, _), _)| *end_ns <= start_ns) {
-                lanes.take_begin(*lane);
-                out(PlacedRow::Span { lane: *lane, row: *row, is_open: false });
+            placer.reach(&next, out);
+            match next {
+                Next::Row(row, _) => placer.place(row, out),
+                Next::Open(open) => {
+                    if let Some(lane) = placer.lanes.place_begin((), true) {
+                        out(PlacedRow::Span { lane, row: open.until(now_ns), is_open: true });
+                    }
+                }
             }
-            place_next((&mut lanes, &mut empty), &next, now_ns, out);
         });
-        ended.for_each(|((_, lane), row)| out(PlacedRow::Span { lane: *lane, row: *row, is_open: false }));
+        ended.iter().for_each(|(end, row)| out(PlacedRow::Span { lane: end.lane, row: *row, is_open: false }));
         for &(open, lane) in self.reserved.values() {
             out(PlacedRow::Span { lane, row: open.until(now_ns), is_open: true });
         }
@@ -182,27 +208,20 @@ impl TrackWindow {
         open.retain(|open| open.start_ns < to_ns);
         let rows: Vec<WindowRow> = self.rows.drain(..count).collect();
         let Self { lanes, ended, reserved, .. } = self;
-        let mut empty = EmptySpans::default();
-        let mut release = |lanes: &mut OpenLanes<()>, ts_ns: i64, out: &mut dyn FnMut(PlacedRow)| {
-            while let Some(first) = ended.first_entry().filter(|first| first.key().0 <= ts_ns) {
-                let ((_, lane), row) = first.remove_entry();
-                lanes.take_begin(lane);
-                out(PlacedRow::Span { lane, row, is_open: false });
-            }
-        };
+        let mut placer = Placer::new(lanes, ended);
         each_in_order(&rows, open, |next| {
-            release(lanes, next.start_ns(), out);
+            placer.reach(&next, out);
             match next {
+                Next::Row(row, _) => placer.place(row, out),
                 Next::Open(open) => {
-                    lanes.close_ended(open.start_ns);
-                    if let Some(lane) = lanes.place_begin((), true) {
+                    if let Some(lane) = placer.lanes.place_begin((), true) {
                         reserved.insert(open.key(), (open, lane));
                     }
                 }
-                Next::Row(_) => place_next((lanes, &mut empty), &next, to_ns, out),
             }
         });
-        release(lanes, to_ns, out);
+        // Points at this time that are still to come may be inside of spans that end at it.
+        placer.release(|end| end.end_ns < to_ns, out);
         self.settled_to_ns = self.settled_to_ns.max(Some(to_ns));
     }
 
@@ -214,107 +233,116 @@ impl TrackWindow {
 
     fn sort(&mut self) {
         if !self.is_sorted {
-            sort(&mut self.rows);
+            // The rows are nearly sorted, which a stable sort handles fast.
+            self.rows.sort_by_key(|row| (row.start_ns, row.order.begin));
             self.is_sorted = true;
         }
     }
 }
 
-/// Sorts rows by time, as the final sort does. Those of one time keep the order of their begins, points are last, and
-/// longer spans precede shorter ones in the positions of the spans that nest by their times.
-fn sort(rows: &mut [WindowRow]) {
-    // The rows are nearly sorted, which a stable sort handles fast.
-    rows.sort_by_key(|row| (row.start_ns, row.end_ns().is_none(), row.order.begin));
-    let mut by_times: Vec<(usize, WindowRow)> = Vec::new();
-    for tied in rows.chunk_by_mut(|a, b| a.start_ns == b.start_ns) {
-        if tied.len() < 2 {
-            continue;
-        }
-        let nests_by_times = |row: &WindowRow| row.order.end.is_none() && row.end_ns().is_some();
-        by_times.extend(tied.iter().enumerate().filter(|(_, row)| nests_by_times(row)).map(|(at, row)| (at, *row)));
-        let positions: SmallVec<[usize; 4]> = by_times.iter().map(|(at, _)| *at).collect();
-        by_times.sort_by_key(|(_, row)| row.end_ns().map(Reverse));
-        positions.into_iter().zip(by_times.drain(..)).for_each(|(at, (_, row))| tied[at] = row);
-    }
-}
-
-/// Begins and ends of one time that nest: spans without a duration, which occupy no lane.
-#[derive(Debug, Default)]
-struct EmptySpans {
-    start_ns: i64,
-    /// The positions of their ends, outermost first.
-    ends: SmallVec<[u64; 4]>,
-}
-
-impl EmptySpans {
-    /// Returns the number of empty spans around a row. Adds the row if it is an empty span itself.
-    fn around(&mut self, row: &WindowRow) -> u16 {
-        let Some(end) = row.order.end.filter(|_| row.end_ns() == Some(row.start_ns)) else { return 0 };
-        if self.start_ns != row.start_ns {
-            (self.start_ns, self.ends) = (row.start_ns, SmallVec::new());
-        }
-        while self.ends.last().is_some_and(|&around| around < row.order.begin) {
-            self.ends.pop();
-        }
-        let count = u16::try_from(self.ends.len()).unwrap_or(u16::MAX);
-        self.ends.push(end);
-        count
+impl SpanEnd {
+    fn new(row: &WindowRow, end_ns: i64, lane: u16) -> Self {
+        Self { end_ns, is_empty: end_ns == row.start_ns, position: row.order.end, lane }
     }
 }
 
 impl Next {
     fn start_ns(&self) -> i64 {
         match self {
-            Self::Row(row) => row.start_ns,
+            Self::Row(row, _) => row.start_ns,
             Self::Open(open) => open.start_ns,
+        }
+    }
+
+    /// Returns the position where it is sorted among the events of its track.
+    fn position(&self) -> u64 {
+        match self {
+            Self::Row(_, position) => *position,
+            Self::Open(open) => open.order.begin,
+        }
+    }
+
+    fn is_span(&self) -> bool {
+        match self {
+            Self::Row(row, _) => row.end_ns().is_some(),
+            Self::Open(_) => true,
         }
     }
 }
 
-/// Calls `each` for all rows in time order. Open spans contain those that start with them.
+/// Calls `each` for all rows, sorted by start, in the order of the final sort. At one time, rows keep the order of the
+/// trace, except that spans which nest by their times are sorted by length among their positions, longest first. Those
+/// of them that still grow are the longest.
 fn each_in_order(rows: &[WindowRow], open: &mut [OpenRow], mut each: impl FnMut(Next)) {
-    open.sort_by_key(OpenRow::key);
+    open.sort_by_key(|open| (open.start_ns, open.order.end.is_some(), open.order.begin));
     let mut open = open.iter().peekable();
-    for row in rows {
-        // Only a span of a begin and an end may have ended before another begins at the same time.
-        let is_before = |open: &OpenRow| {
-            open.start_ns < row.start_ns
-                || open.start_ns == row.start_ns && (row.order.end.is_none() || open.begin < row.order.begin)
-        };
-        while let Some(open) = open.next_if(|open| is_before(open)) {
-            each(Next::Open(*open));
+    let mut by_length: Vec<WindowRow> = Vec::new();
+    for tied in rows.chunk_by(|a, b| a.start_ns == b.start_ns) {
+        by_length.extend(tied.iter().filter(|row| row.nests_by_times()));
+        by_length.sort_by_key(|row| row.end_ns().map(Reverse));
+        let mut longest = by_length.drain(..);
+        for row in tied {
+            let (start_ns, position) = (row.start_ns, row.order.begin);
+            let is_before = |open: &OpenRow| {
+                open.start_ns < start_ns
+                    || open.start_ns == start_ns && (open.order.end.is_none() || open.order.begin < position)
+            };
+            while let Some(open) = open.next_if(|open| is_before(open)) {
+                each(Next::Open(*open));
+            }
+            let longest = if row.nests_by_times() { longest.next() } else { None };
+            each(Next::Row(longest.unwrap_or(*row), position));
         }
-        each(Next::Row(*row));
     }
     open.for_each(|open| each(Next::Open(*open)));
 }
 
-/// Places one row. A span beyond the last lane is left out, as by the final sort.
-fn place_next(
-    (lanes, empty): (&mut OpenLanes<()>, &mut EmptySpans),
-    next: &Next,
-    now_ns: i64,
-    out: &mut dyn FnMut(PlacedRow),
-) {
-    lanes.close_ended(next.start_ns());
-    match *next {
-        Next::Row(row) => match row.value {
-            WindowValue::Instant => out(PlacedRow::Instant { depth: lanes.count() as u64, row }),
+impl<'a> Placer<'a> {
+    fn new(lanes: &'a mut OpenLanes<()>, ended: &'a mut BTreeMap<SpanEnd, WindowRow>) -> Self {
+        Self { lanes, ended, begun_ns: None }
+    }
+
+    /// Removes the spans from their lanes that end before `next`. Ends of earlier spans come before the spans of their
+    /// time, but not before points of the trace ahead of these.
+    fn reach(&mut self, next: &Next, out: &mut dyn FnMut(PlacedRow)) {
+        let (start_ns, position) = (next.start_ns(), Some(next.position()));
+        let has_begun = next.is_span() || self.begun_ns == Some(start_ns);
+        let is_before = |end: &SpanEnd| end.position < position || has_begun && !end.is_empty;
+        self.release(|end| end.end_ns < start_ns || end.end_ns == start_ns && is_before(end), out);
+        self.lanes.close_ended(start_ns);
+        if next.is_span() {
+            self.begun_ns = Some(start_ns);
+        }
+    }
+
+    /// Removes the first spans with such ends from their lanes, and passes them to `out`.
+    fn release(&mut self, has_ended: impl Fn(&SpanEnd) -> bool, out: &mut dyn FnMut(PlacedRow)) {
+        while let Some(first) = self.ended.first_entry().filter(|first| has_ended(first.key())) {
+            let (SpanEnd { lane, .. }, row) = first.remove_entry();
+            self.lanes.take_begin(lane);
+            out(PlacedRow::Span { lane, row, is_open: false });
+        }
+    }
+
+    /// Places one row. A span of a begin and an end is passed to `out` when it ends. A span beyond the last lane is
+    /// left out, as by the final sort.
+    fn place(&mut self, row: WindowRow, out: &mut dyn FnMut(PlacedRow)) {
+        let depth = self.lanes.count();
+        match row.value {
+            WindowValue::Instant => out(PlacedRow::Instant { depth: depth as u64, row }),
             WindowValue::Flow { id, .. } => {
-                let around = lanes.count().checked_sub(1).map(|depth| depth as u16);
+                let around = depth.checked_sub(1).map(|depth| depth as u16);
                 out(PlacedRow::Flow { id, around, row });
             }
-            WindowValue::Span { end_ns } => {
-                let around = empty.around(&row);
-                let lane = lanes.place_complete(end_ns).and_then(|placed| placed.lane.checked_add(around));
-                if let Some(lane) = lane {
-                    out(PlacedRow::Span { lane, row, is_open: false });
+            WindowValue::Span { end_ns } if row.nests_by_times() => {
+                if let Some(placed) = self.lanes.place_complete(end_ns) {
+                    out(PlacedRow::Span { lane: placed.lane, row, is_open: false });
                 }
             }
-        },
-        Next::Open(open) => {
-            if let Some(lane) = lanes.place_begin((), true) {
-                out(PlacedRow::Span { lane, row: open.until(now_ns), is_open: true });
+            WindowValue::Span { end_ns } => {
+                if let Some(lane) = self.lanes.place_begin((), true) {
+                    self.ended.insert(SpanEnd::new(&row, end_ns, lane), row);
+                }
             }
         }
     }

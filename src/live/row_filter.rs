@@ -1,9 +1,8 @@
 //! A filter of rows that are not in a store yet. Terms that need a store are rejected: those about the spans above a
 //! row.
 
-use super::pairs::{LiveNames, LiveRow};
+use super::session::SourceRow;
 use crate::model::TrackKind;
-use crate::query::argument_path::value_text;
 use crate::query::filter::{Filter, Term, Test};
 
 /// A filter of rows as they arrive.
@@ -28,25 +27,27 @@ impl LiveFilter {
     }
 
     /// Returns whether a row matches; flow points never do.
-    pub(crate) fn takes(&self, row: &LiveRow, names: &LiveNames) -> bool {
-        !row.is_flow() && self.0.terms.iter().all(|term| holds(&term.test, row, names) != term.negated)
+    pub(crate) fn takes(&self, row: &SourceRow<'_>) -> bool {
+        !row.row.is_flow() && self.0.terms.iter().all(|term| holds(&term.test, row) != term.negated)
     }
 }
 
-fn holds(test: &Test, row: &LiveRow, names: &LiveNames) -> bool {
+fn holds(test: &Test, source_row: &SourceRow<'_>) -> bool {
+    let &SourceRow { row, names, .. } = source_row;
     match test {
         Test::Name(test) => test.holds(&row.name.text),
         Test::Category(test) => row.name.category.as_ref().is_some_and(|category| test.holds(category)),
         Test::Thread(test) => {
-            let name = if row.track.kind == TrackKind::Thread { names.thread(&row.track) } else { &row.track.name };
+            let is_of_thread = matches!(row.track.kind, TrackKind::Thread | TrackKind::State);
+            let name = if is_of_thread { names.thread(&row.track) } else { &row.track.name };
             test.holds(name) || test.holds(&row.track.tid.to_string())
         }
-        Test::Process(test) => test.holds(names.process(&row.track)) || test.holds(&row.track.pid.to_string()),
-        Test::Duration(range) => range.contains(&row.dur_ns()),
+        Test::Process(test) => test.holds_process(names.process(&row.track), &row.track.pid),
+        Test::Duration(range) => range.contains(&row.dur_ns(source_row.now_ns)),
         Test::Start(range) => range.contains(&row.ts_ns),
         Test::Argument { path, test } => {
             let args = serde_json::from_str(&row.args).unwrap_or_default();
-            path.find(&args).is_some_and(|value| test.holds(&value_text(value)))
+            path.find(&args).is_some_and(|value| test.holds_value(value))
         }
         // Rejected by `new`.
         Test::Inside(_) | Test::Within(_) => false,

@@ -9,18 +9,19 @@ use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, Select, TryRecvError};
 
-use super::arrivals::{self, ArrivalError, Arrivals, LiveInput, Pace, Say};
+use super::arrivals::{self, ArrivalError, Arrivals, LiveInput, Pace};
 use super::feed::{self, Fed, FeedError, LiveEvent, LiveName, SourceCount};
 use super::listen::{self, NewSource};
 use super::orderer::{LateEvents, Orderer, OrdererLimits};
-use super::pairs::{LiveNames, LivePairs, LiveRow};
+use super::pairs::{LiveNames, LivePairs, LiveRow, RowOrder};
+use super::source_note::{Say, SourceNote};
 use super::spool_files::{SpoolFiles, SpoolPart};
 use super::started_command::StartedCommand;
 use crate::base::budget::Memory;
 use crate::base::cancel::Cancel;
 use crate::model::{Losses, Metadata, TrackKey};
 
-/// Interval of watermarks.
+/// Minimum time between two watermarks.
 const TICK: Duration = Duration::from_millis(10);
 
 /// How long a step waits if no events are queued.
@@ -73,12 +74,14 @@ pub(crate) struct SourceRow<'a> {
     /// How far its event was before the latest one released earlier; 0 if it is in order.
     pub(crate) late_ns: u64,
     pub(crate) source: usize,
+    /// The latest time of an event of its source.
+    pub(crate) now_ns: i64,
     /// When its bytes were read.
     pub(crate) came: Instant,
 }
 
 /// Called with the index of a source, and track, start, name and position of each of its open spans.
-pub(crate) type EachOpenOf<'a> = dyn FnMut(usize, &Arc<TrackKey>, i64, &Arc<LiveName>, u64) + 'a;
+pub(crate) type EachOpenOf<'a> = dyn FnMut(usize, &Arc<TrackKey>, i64, &Arc<LiveName>, RowOrder) + 'a;
 
 /// The result of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -111,12 +114,42 @@ struct LiveSource {
     is_no_trace: bool,
     names: LiveNames,
     pairs: LivePairs,
+    /// The latest time of an event.
+    now_ns: i64,
     /// Rows of its tables that are not taken yet.
     tables: Vec<LiveTableRow>,
     losses: Losses,
     /// The reasons why traces are not parsed.
     refused: Vec<FeedError>,
     errors: Vec<FeedError>,
+}
+
+impl LiveSource {
+    fn new(
+        path: PathBuf,
+        fed: Receiver<Fed>,
+        bytes: Arc<AtomicU64>,
+        command: Option<StartedCommand>,
+        is_connection: bool,
+    ) -> Self {
+        Self {
+            path,
+            fed,
+            bytes,
+            command,
+            pending: VecDeque::new(),
+            has_ended: false,
+            is_connection,
+            is_no_trace: false,
+            names: LiveNames::default(),
+            pairs: LivePairs::default(),
+            now_ns: i64::MIN,
+            tables: Vec::new(),
+            losses: Losses::default(),
+            refused: Vec::new(),
+            errors: Vec::new(),
+        }
+    }
 }
 
 pub(crate) struct LiveSession {
@@ -165,15 +198,37 @@ impl LiveSession {
             tolerated_ns: nanos(tolerated),
         };
         for input in inputs {
+            // A file that an earlier recording left is an error before anything is received.
+            let part = session.part()?;
             if let Some(listener) = listen::start(input, options.memory.limit_bytes(), &options.stop, say)? {
                 session.listeners.push(listener);
                 session.listens = true;
                 continue;
             }
-            let (arrivals, command) = arrivals::start(input, &options.stop, say, session.part()?, options.pace)?;
+            let (arrivals, command) = arrivals::start(input, &options.stop, say, part, options.pace)?;
             session.add_source(input.name(), arrivals, command, SourceCount::Few);
         }
         Ok(session)
+    }
+
+    /// Ends a source whose file was replaced, and adds one that receives the next trace. Names, open spans and tracks
+    /// of the first trace do not apply to it.
+    fn continue_as_another(&mut self, position: usize) {
+        if self.sources.len() >= SOURCES_MAX {
+            return; // after thousands of rotations, memory matters more than names
+        }
+        let path = self.distinct(&self.sources[position].path);
+        let now_ns = nanos(self.began.elapsed());
+        let (_, none) = crossbeam_channel::bounded(0);
+        let source = &mut self.sources[position];
+        let (fed, bytes, command) =
+            (std::mem::replace(&mut source.fed, none), std::mem::take(&mut source.bytes), source.command.take());
+        let is_connection = source.is_connection;
+        source.has_ended = true;
+        self.orderer.end(position);
+        self.orderer.tick(now_ns);
+        self.orderer.add_source(now_ns, !is_connection);
+        self.sources.push(LiveSource::new(path, fed, bytes, command, is_connection));
     }
 
     /// Creates the spool file of the next source.
@@ -186,22 +241,7 @@ impl LiveSession {
         let bytes = arrivals.counter();
         let fed = feed::start(arrivals, path.clone(), &self.memory, self.stop.clone(), count);
         self.orderer.add_source(nanos(self.began.elapsed()), count == SourceCount::Few);
-        self.sources.push(LiveSource {
-            path,
-            fed,
-            bytes,
-            command,
-            pending: VecDeque::new(),
-            has_ended: false,
-            is_connection: count == SourceCount::Many,
-            is_no_trace: false,
-            names: LiveNames::default(),
-            pairs: LivePairs::default(),
-            tables: Vec::new(),
-            losses: Losses::default(),
-            refused: Vec::new(),
-            errors: Vec::new(),
-        });
+        self.sources.push(LiveSource::new(path, fed, bytes, command, count == SourceCount::Many));
     }
 
     /// Adds sources that have connected. Their rows come with the next step at the earliest.
@@ -219,7 +259,8 @@ impl LiveSession {
         let has_new = !new.is_empty();
         for NewSource { name, sends_batches, read } in new {
             if self.sources.len() >= SOURCES_MAX {
-                (self.say)(format!("{}: was refused, since there were {SOURCES_MAX} sources already", name.display()));
+                let text = format!("{}: was refused, since there were {SOURCES_MAX} sources already", name.display());
+                (self.say)(SourceNote::lasting(text));
                 continue;
             }
             let name = self.distinct(&name);
@@ -231,7 +272,10 @@ impl LiveSession {
                         self.orderer.tolerate(self.sources.len() - 1, self.tolerated_ns);
                     }
                 }
-                Err(error) => (self.say)(error.to_string()),
+                Err(error) => {
+                    (self.say)(SourceNote::lasting(format!("{error}. The recording ends")));
+                    self.stop.cancel();
+                }
             }
         }
         has_new
@@ -306,7 +350,8 @@ impl LiveSession {
             if !self.own_clocks.iter().any(|&other| is_same(other)) {
                 self.own_clocks.push(position);
                 let path = self.sources[position].path.display();
-                (self.say)(format!("{path}: its clock is not that of other sources; its rows come as they arrive"));
+                let text = format!("{path}: its clock is not that of other sources; its rows come as they arrive");
+                (self.say)(SourceNote::passing(text));
             }
         }
     }
@@ -335,7 +380,15 @@ impl LiveSession {
                     source.is_no_trace = source.is_connection && error.is_no_trace();
                     source.refused.push(error);
                 }
-                Ok(Fed::End(error)) => source.errors.extend(error),
+                Ok(Fed::NextTrace(error)) => {
+                    self.add_error(position, error);
+                    self.continue_as_another(position);
+                    return true;
+                }
+                Ok(Fed::End(error)) => {
+                    self.add_error(position, error);
+                    return true;
+                }
                 Err(TryRecvError::Empty) => return false,
                 Err(TryRecvError::Disconnected) => {
                     source.has_ended = true;
@@ -356,18 +409,33 @@ impl LiveSession {
         has_worked
     }
 
+    /// Adds an error of a source. Ends the session if received bytes cannot be recorded: those of the other sources
+    /// would be lost as well.
+    fn add_error(&mut self, position: usize, error: Option<FeedError>) {
+        let Some(error) = error else { return };
+        let others = !self.listeners.is_empty() || self.orderer.active().len() > 1;
+        if error.unwritten().is_some() && others && !self.stop.is_cancelled() {
+            let text = "the recording ends, because received data cannot be written".to_owned();
+            (self.say)(SourceNote::lasting(text));
+            self.stop.cancel();
+        }
+        self.sources[position].errors.push(error);
+    }
+
     fn release<E>(&mut self, out: &mut dyn FnMut(SourceRow<'_>) -> Result<(), E>) -> Result<bool, E> {
         let mut has_worked = false;
         while let Some(released) = self.orderer.pop() {
             has_worked = true;
-            let LiveSource { names, pairs, .. } = &mut self.sources[released.source];
+            let LiveSource { names, pairs, now_ns, .. } = &mut self.sources[released.source];
             let (source, came) = (released.source, self.began + Duration::from_nanos(released.came_ns));
             let mut failed = Ok(());
             let rows = &mut self.rows;
+            *now_ns = released.item.event.end_ns().max(*now_ns);
+            let now_ns = *now_ns;
             pairs.add(released.item, &mut |row| {
                 *rows += u64::from(!row.is_flow());
                 if failed.is_ok() {
-                    failed = out(SourceRow { row: &row, names, late_ns: released.late_ns, source, came });
+                    failed = out(SourceRow { row: &row, names, late_ns: released.late_ns, source, now_ns, came });
                 }
             });
             failed?;
@@ -378,13 +446,13 @@ impl LiveSession {
     /// Passes the open spans of an ended source to `out`.
     fn finish<E>(&mut self, source: usize, out: &mut dyn FnMut(SourceRow<'_>) -> Result<(), E>) -> Result<(), E> {
         let came = Instant::now();
-        let LiveSource { names, pairs, .. } = &mut self.sources[source];
-        let mut failed = Ok(());
+        let LiveSource { names, pairs, now_ns, .. } = &mut self.sources[source];
+        let (now_ns, mut failed) = (*now_ns, Ok(()));
         let rows = &mut self.rows;
         pairs.finish(&mut |row| {
             *rows += 1;
             if failed.is_ok() {
-                failed = out(SourceRow { row: &row, names, late_ns: 0, source, came });
+                failed = out(SourceRow { row: &row, names, late_ns: 0, source, now_ns, came });
             }
         });
         *names = LiveNames::default();
@@ -430,7 +498,7 @@ impl LiveSession {
     /// Calls `each` for the open spans of all sources: index of the source, track, start, name, position.
     pub(crate) fn each_open(&self, each: &mut EachOpenOf<'_>) {
         for (position, source) in self.sources.iter().enumerate() {
-            source.pairs.each_open(&mut |track, start_ns, name, begin| each(position, track, start_ns, name, begin));
+            source.pairs.each_open(&mut |track, start_ns, name, order| each(position, track, start_ns, name, order));
         }
     }
 
@@ -460,9 +528,15 @@ impl LiveSession {
         self.sources.iter_mut().flat_map(|source| source.refused.drain(..)).collect()
     }
 
-    /// Returns the errors of sources that could not be read to their ends, with their paths.
+    /// Returns the errors of sources that could not be read or recorded to their ends, with their paths.
     pub(crate) fn take_errors(&mut self) -> Vec<FeedError> {
-        self.sources.iter_mut().flat_map(|source| source.errors.drain(..)).collect()
+        let mut errors: Vec<FeedError> = self.sources.iter_mut().flat_map(|source| source.errors.drain(..)).collect();
+        for (path, source) in self.spool.iter().flat_map(SpoolFiles::removed) {
+            if !errors.iter().any(|error| error.unwritten() == Some(&path)) {
+                errors.push(ArrivalError::Spool { path, source }.into());
+            }
+        }
+        errors
     }
 }
 

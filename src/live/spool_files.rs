@@ -81,12 +81,18 @@ impl SpoolFiles {
         self.0.made.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Returns the files under the names of their sources, except for some sources. Those of the first source come
-    /// first, so that its processes keep their ids.
+    /// Returns the files that were removed by others, each with an error that says so.
+    pub(super) fn removed(&self) -> Vec<(PathBuf, io::Error)> {
+        let removed = self.paths().into_iter().filter(|path| !path.exists());
+        removed.map(|path| (path, removed_error())).collect()
+    }
+
+    /// Returns the files under the names of their sources, except for some sources and for removed files. Those of the
+    /// first source come first, so that its processes keep their ids.
     #[must_use]
     pub(crate) fn sources(&self, inputs: &[SourceFile], without: &[usize]) -> Sources {
         let mut made = self.made();
-        made.retain(|(source, _)| !without.contains(source));
+        made.retain(|(source, path)| !without.contains(source) && path.exists());
         made.sort_by_key(|(source, _)| *source);
         let named = made.iter().filter_map(|(source, _)| inputs.get(*source).cloned());
         let mut sources = Sources::new(named.collect());
@@ -184,6 +190,14 @@ impl Shared {
         entries.filter(|entry| is_spool(&entry.file_name())).map(|entry| entry.path()).min()
     }
 
+    /// Counts bytes to write. Returns the number of them that fit within the limit.
+    fn reserve(&self, len: usize) -> usize {
+        let used = self.bytes.fetch_add(len as u64, Ordering::Relaxed) + self.beside.load(Ordering::Relaxed);
+        let room = usize::try_from(self.bytes_max.saturating_sub(used)).unwrap_or(usize::MAX);
+        self.bytes.fetch_sub(len.saturating_sub(room) as u64, Ordering::Relaxed);
+        len.min(room)
+    }
+
     fn make(&self, source: usize) -> Result<(PathBuf, File), (PathBuf, io::Error)> {
         let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
         let path = self.path_of(made.len());
@@ -198,27 +212,28 @@ impl Shared {
 }
 
 impl SpoolPart {
-    /// Appends bytes to the file. Returns the error of a failed write, with the path that it is about.
+    /// Appends bytes to the file, or those that fit within the limit. Returns the error of a failed write, with the
+    /// path that it is about.
     pub(super) fn write(&mut self, bytes: &[u8]) -> Result<(), (PathBuf, io::Error)> {
-        let len = bytes.len() as u64;
-        self.unchecked_bytes += len;
+        self.unchecked_bytes += bytes.len() as u64;
         if self.unchecked_bytes >= CHECK_EVERY_BYTES {
             self.unchecked_bytes = 0;
             let folder = files::folder_of(&self.shared.output);
             free_space::check(folder).map_err(|error| (folder.to_owned(), error))?;
         }
-        let beside = self.shared.beside.load(Ordering::Relaxed);
-        if self.shared.bytes.fetch_add(len, Ordering::Relaxed) + len + beside > self.shared.bytes_max {
-            self.shared.bytes.fetch_sub(len, Ordering::Relaxed);
+        let fitting = &bytes[..self.shared.reserve(bytes.len())];
+        if !fitting.is_empty() {
+            let (path, file) = match &mut self.file {
+                Some(file) => file,
+                none => none.insert(self.shared.make(self.source)?),
+            };
+            check_linked(file).and_then(|()| file.write_all(fitting)).map_err(|error| (path.clone(), error))?;
+            self.file_bytes += fitting.len() as u64;
+        }
+        if fitting.len() < bytes.len() {
             let why = format!("the {} bytes of --disk-cap are used up", self.shared.bytes_max);
             return Err((self.path().to_owned(), io::Error::new(io::ErrorKind::QuotaExceeded, why)));
         }
-        let (path, file) = match &mut self.file {
-            Some(file) => file,
-            none => none.insert(self.shared.make(self.source)?),
-        };
-        file.write_all(bytes).map_err(|error| (path.clone(), error))?;
-        self.file_bytes += len;
         Ok(())
     }
 
@@ -235,6 +250,22 @@ impl SpoolPart {
     pub(super) fn path(&self) -> &Path {
         self.file.as_ref().map_or(&self.shared.output, |(path, _)| path)
     }
+}
+
+/// Returns an error if the file was removed: its bytes would be lost when it is closed.
+#[cfg(unix)]
+fn check_linked(file: &File) -> io::Result<()> {
+    use std::os::unix::fs::MetadataExt as _;
+    if file.metadata()?.nlink() > 0 { Ok(()) } else { Err(removed_error()) }
+}
+
+#[cfg(not(unix))]
+fn check_linked(_: &File) -> io::Result<()> {
+    Ok(()) // other systems keep a file that is open
+}
+
+fn removed_error() -> io::Error {
+    io::Error::new(io::ErrorKind::NotFound, "it was removed, and what it held is lost")
 }
 
 /// Estimates the maximum size of a sorted trace by its rows and bytes; arguments are compressed.
@@ -317,14 +348,33 @@ mod tests {
     }
 
     #[test]
+    #[cfg(unix)]
+    fn a_removed_file_is_noticed_by_the_next_write_or_at_the_end() {
+        let folder = tempfile::tempdir().unwrap();
+        let files = SpoolFiles::beside(&folder.path().join("out"), 100);
+        let [mut first, mut second] = [0, 1].map(|source| files.part(source).unwrap());
+        first.write(b"first").unwrap();
+        second.write(b"second").unwrap();
+        fs::remove_file(folder.path().join("out.spool")).unwrap();
+        let (path, error) = first.write(b"more").unwrap_err();
+        assert_eq!((path, error.kind()), (folder.path().join("out.spool"), io::ErrorKind::NotFound));
+        assert_eq!(files.removed().into_iter().map(|(path, _)| path).collect::<Vec<_>>(), files.paths()[..1]);
+        let inputs = ["a", "b"].map(|path| SourceFile::new(path.into(), 0));
+        assert_eq!(files.sources(&inputs, &[]).to_string(), "b");
+    }
+
+    #[test]
     fn a_cap_counts_what_is_written_beside() {
         let folder = tempfile::tempdir().unwrap();
         let files = SpoolFiles::beside(&folder.path().join("out"), 100);
         let mut part = files.part(0).unwrap();
         part.write(&[0; 40]).unwrap();
         files.set_beside(50);
-        part.write(&[0; 10]).unwrap();
+        part.write(&[0; 8]).unwrap();
+        // The part that fits is written.
+        assert_eq!(part.write(&[0; 5]).unwrap_err().1.kind(), io::ErrorKind::QuotaExceeded);
         assert_eq!(part.write(&[0]).unwrap_err().1.kind(), io::ErrorKind::QuotaExceeded);
+        assert_eq!(fs::read(folder.path().join("out.spool")).unwrap().len(), 50);
         assert_eq!((files.bytes(), files.sources(&[], &[]).files().len()), (50, 0));
     }
 }

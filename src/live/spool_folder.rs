@@ -37,7 +37,7 @@ pub(crate) struct SpoolFolder {
 /// The content of a folder.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct SpoolNote {
-    /// Number of recorded rows.
+    /// Number of recorded rows; 0 if unknown.
     pub(crate) rows: u64,
     /// Each file by name, with its source. Files of one source are together, in the order of their traces.
     pub(crate) files: Vec<(String, String)>,

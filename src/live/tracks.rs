@@ -12,8 +12,11 @@ use crate::store::flow::FlowPoint;
 use crate::store::growing::GrowingStore;
 use crate::store::{LaneIdx, LaneKind, Row};
 
-/// Limit for the lanes of late spans. Beyond it, a span is left to the final sort.
-const LATE_LANES_MAX: usize = 256;
+/// Rows older than this, in trace time, no longer move.
+const WINDOW_NS: i64 = 10_000_000_000;
+
+/// Limit for the windows of late rows of a track. Beyond it, a row is left to the final sort.
+const LATE_WINDOWS_MAX: u8 = 16;
 
 /// Limit for the spans of a track without an end, each of which is placed again in each snapshot. Beyond it, a span
 /// lasts until its arrival.
@@ -26,8 +29,12 @@ pub(super) struct LiveTrack {
     /// Number of spans without an end.
     endless: usize,
     spans: Vec<LaneIdx>,
-    /// Lanes of late spans, with their ends.
-    late: Vec<(LaneIdx, i64)>,
+    /// Late rows, in lanes of their own, where they nest among themselves.
+    late: Option<Box<LiveTrack>>,
+    /// Number of windows that its rows are too late for.
+    late_windows: u8,
+    /// The latest start of a row.
+    newest_ns: Option<i64>,
     instants: Option<LaneIdx>,
     flows: Option<LaneIdx>,
     /// Values of a counter, or samples.
@@ -88,29 +95,27 @@ pub(super) type OpenRows = BTreeMap<TrackIdx, Vec<OpenRow>>;
 impl LiveTrack {
     /// Number of rows that may still move.
     pub(super) fn window_len(&self) -> usize {
-        self.window.len() + self.points.as_ref().map_or(0, |points| points.rows.len())
+        let late = self.late.as_ref().map_or(0, |late| late.window_len());
+        self.window.len() + self.points.as_ref().map_or(0, |points| points.rows.len()) + late
     }
 
-    /// Adds a span, an instant or a flow point. Returns the I/O error of a failed write.
-    pub(super) fn add(&mut self, store: &mut GrowingStore, track: TrackIdx, row: WindowRow) -> io::Result<Added> {
+    /// Adds a span, an instant or a flow point.
+    pub(super) fn add(&mut self, row: WindowRow) -> Added {
         self.is_changed = true;
-        let Err(late) = self.window.add(row) else { return Ok(Added::InWindow) };
-        let Some(end_ns) = late.end_ns() else { return Ok(Added::LeftOut) };
-        let free = self.late.iter().position(|(_, lane_end_ns)| *lane_end_ns <= late.start_ns);
-        let lane = match free {
-            Some(free) => {
-                self.late[free].1 = end_ns;
-                self.late[free].0
-            }
-            None if self.late.len() >= LATE_LANES_MAX => return Ok(Added::LeftOut),
-            None => {
-                let lane = store.add_lane(track, LaneKind::Spans, u16::MAX)?;
-                self.late.push((lane, end_ns));
-                lane
-            }
-        };
-        store.push(lane, span_row(&late))?;
-        Ok(Added::Apart)
+        self.newest_ns = self.newest_ns.max(Some(row.start_ns));
+        match self.window.add(row) {
+            Ok(()) => Added::InWindow,
+            Err(late_row) => self.late().map_or(Added::LeftOut, |late| late.add(late_row).apart()),
+        }
+    }
+
+    /// Returns the track of rows that are too late for this one; `None` if they are left out.
+    fn late(&mut self) -> Option<&mut Self> {
+        let late_windows = self.late_windows + 1;
+        if late_windows > LATE_WINDOWS_MAX {
+            return None;
+        }
+        Some(self.late.get_or_insert_with(|| Box::new(Self { late_windows, ..Self::default() })))
     }
 
     /// Adds a span that has no end. Returns false if it is late, or one of too many.
@@ -136,17 +141,19 @@ impl LiveTrack {
                 none.insert(Points { lane, is_on_map, rows: Vec::new(), is_sorted: true, settled_to_ns: None })
             }
         };
-        if points.settled_to_ns.is_some_and(|settled_ns| row.start_ns < settled_ns) {
-            return Ok(Added::LeftOut);
-        }
         self.is_changed = true;
+        self.newest_ns = self.newest_ns.max(Some(row.start_ns));
+        if points.settled_to_ns.is_some_and(|settled_ns| row.start_ns < settled_ns) {
+            let Some(late) = self.late() else { return Ok(Added::LeftOut) };
+            return Ok(late.add_point(store, (track, kind), row)?.apart());
+        }
         points.is_sorted &= points.rows.last().is_none_or(|last| last.start_ns <= row.start_ns);
         points.rows.push(row);
         Ok(Added::InWindow)
     }
 
     /// Returns the time at which settling halves the window.
-    pub(super) fn middle_ns(&mut self) -> Option<i64> {
+    fn middle_ns(&mut self) -> Option<i64> {
         let of_points = self.points.as_mut().and_then(|points| {
             points.sort();
             points.rows.get(points.rows.len() / 2).map(|row| row.start_ns)
@@ -154,8 +161,44 @@ impl LiveTrack {
         self.window.middle_ns().max(of_points)
     }
 
+    /// Settles the older half of the rows that may still move. Returns the I/O error of a failed write.
+    pub(super) fn settle_half(
+        &mut self,
+        (store, density): (&mut GrowingStore, &mut LiveDensity),
+        track: TrackIdx,
+        open: &OpenRows,
+    ) -> io::Result<()> {
+        if let Some(middle_ns) = self.middle_ns() {
+            // If most rows start together, all of them are settled.
+            self.settle((&mut *store, &mut *density), track, middle_ns.saturating_add(1), open)?;
+        }
+        match &mut self.late {
+            Some(late) => late.settle_half((store, density), track, &OpenRows::default()),
+            None => Ok(()),
+        }
+    }
+
+    /// Settles all rows that are too old to move at `now_ns`. Late rows are old when later ones of them have come.
+    /// Returns the I/O error of a failed write.
+    pub(super) fn settle_old(
+        &mut self,
+        (store, density): (&mut GrowingStore, &mut LiveDensity),
+        track: TrackIdx,
+        now_ns: i64,
+        open: &OpenRows,
+    ) -> io::Result<()> {
+        self.settle((&mut *store, &mut *density), track, now_ns.saturating_sub(WINDOW_NS), open)?;
+        match &mut self.late {
+            Some(late) if late.is_changed => {
+                let newest_ns = late.newest_ns.unwrap_or(now_ns);
+                late.settle_old((store, density), track, newest_ns, &OpenRows::default())
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Settles all rows that start before `to_ns`. Returns the I/O error of a failed write.
-    pub(super) fn settle(
+    fn settle(
         &mut self,
         (store, density): (&mut GrowingStore, &mut LiveDensity),
         track: TrackIdx,
@@ -250,9 +293,12 @@ impl LiveTrack {
             let is_open = std::mem::take(&mut placed[depth].is_open);
             store.set_moving(lane, &mut placed[depth].rows, is_open);
         }
-        // Below all others, so that late rows hide nothing.
-        for (position, (lane, _)) in self.late.iter().enumerate() {
-            store.set_depth(*lane, u16::try_from(self.spans.len() + position).unwrap_or(u16::MAX));
+        if let Some(late) = &mut self.late {
+            if late.is_changed {
+                late.place((&mut *store, density), track, &mut Vec::new(), now_ns)?;
+            }
+            // Below all others, so that late rows hide nothing.
+            late.set_depths(store, self.spans.len());
         }
         if let Some(points) = &mut self.points {
             points.sort();
@@ -260,6 +306,26 @@ impl LiveTrack {
         }
         self.is_changed = !open.is_empty() || self.window.has_growing();
         Ok(())
+    }
+
+    /// Moves its spans to the lanes from `first` on.
+    fn set_depths(&self, store: &mut GrowingStore, first: usize) {
+        for (position, lane) in self.spans.iter().enumerate() {
+            store.set_depth(*lane, u16::try_from(first + position).unwrap_or(u16::MAX));
+        }
+        if let Some(late) = &self.late {
+            late.set_depths(store, first + self.spans.len());
+        }
+    }
+}
+
+impl Added {
+    /// Returns the placement of a row that was too late for another window.
+    fn apart(self) -> Self {
+        match self {
+            Self::InWindow | Self::Apart => Self::Apart,
+            Self::LeftOut => Self::LeftOut,
+        }
     }
 }
 
@@ -273,7 +339,8 @@ impl Points {
 }
 
 impl LiveChart {
-    /// Adds a sample; a late one is left out. Returns the I/O error of a failed write.
+    /// Adds a sample. The chart leaves out a late one, which is among the samples of its thread. Returns the I/O error
+    /// of a failed write.
     pub(super) fn add(
         &mut self,
         store: &mut GrowingStore,
@@ -357,4 +424,30 @@ fn flow_row(row: &WindowRow, id: u64, around: Option<u16>) -> Row {
 
 fn flame_row(span: &FlameSpan) -> Row {
     Row { start_ns: span.start_ns, value: span.end_ns.abs_diff(span.start_ns), detail: 0, name: span.name.0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::live::pairs::RowOrder;
+
+    #[test]
+    fn rows_that_come_earlier_and_earlier_are_left_out_once_they_need_too_many_windows() {
+        let mut store = GrowingStore::new(tempfile::tempfile().unwrap(), 1000).unwrap();
+        let (mut track, mut density) = (LiveTrack::default(), LiveDensity::default());
+        let mut added = Vec::new();
+        for number in 0..i64::from(LATE_WINDOWS_MAX) + 3 {
+            let start_ns = -number * 2 * WINDOW_NS;
+            let instant =
+                WindowRow { start_ns, order: RowOrder::default(), value: WindowValue::Instant, name: 0, detail: 0 };
+            let value = Row { start_ns, value: 0, detail: 0, name: 0 };
+            let of_value = track.add_point(&mut store, (TrackIdx(0), LaneKind::Counter), value).unwrap();
+            added.push(track.add(instant));
+            assert_eq!(of_value, added[added.len() - 1]);
+            track.settle_half((&mut store, &mut density), TrackIdx(0), &OpenRows::default()).unwrap();
+        }
+        let expected = [(Added::InWindow, 1), (Added::Apart, usize::from(LATE_WINDOWS_MAX)), (Added::LeftOut, 2)];
+        let expected: Vec<Added> = expected.iter().flat_map(|&(added, count)| vec![added; count]).collect();
+        assert_eq!(added, expected);
+    }
 }

@@ -4,7 +4,8 @@ use std::io::Write as _;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::*;
-use crate::live::arrivals::{self, LiveInput, Pace, Say};
+use crate::live::arrivals::{self, LiveInput, Pace};
+use crate::live::source_note::Say;
 
 /// A line every 50 ms is never silent for long, and takes 12 seconds to fill the head.
 #[test]
@@ -26,7 +27,7 @@ fn a_source_of_few_lines_that_is_never_silent_is_parsed_before_its_head_is_full(
         }
         bytes
     });
-    let say: Say = Arc::new(|text| assert_eq!(text, "", "nothing to say"));
+    let say: Say = Arc::new(|note| assert_eq!(note.to_string(), "", "nothing to say"));
     let (stop, input) = (Cancel::default(), LiveInput::Input(path.clone().into()));
     let (arrivals, _) = arrivals::start(&input, &stop, &say, None, Pace::Waits).unwrap();
     let fed = start(arrivals, path, &Memory::default(), stop, SourceCount::Few);

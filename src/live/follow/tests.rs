@@ -22,16 +22,16 @@ impl Viewer for Kept {
         true
     }
 
-    fn show(&mut self, followed: Followed) {
+    fn show(&mut self, followed: FollowUpdate) {
         match followed {
-            Followed::Snapshot(snapshot, _, counts) => {
+            FollowUpdate::Snapshot(snapshot, _, counts) => {
                 if let Some(on_snapshot) = &mut self.on_snapshot {
                     on_snapshot(&snapshot);
                 }
                 self.snapshots.push((snapshot, counts));
             }
-            Followed::Counts(_) => {}
-            Followed::Said(text) => self.said.push(text),
+            FollowUpdate::Counts(_) => {}
+            FollowUpdate::Said(note) => self.said.push(note.to_string()),
         }
     }
 }
@@ -50,7 +50,7 @@ fn options(folder: &Path, inputs: Vec<LiveInput>) -> FollowOptions {
 }
 
 fn silent() -> Say {
-    Arc::new(|text| assert_eq!(text, "", "nothing to say"))
+    Arc::new(|note| assert_eq!(note.to_string(), "", "nothing to say"))
 }
 
 fn span(number: u64) -> String {
@@ -127,7 +127,7 @@ fn a_command_is_followed_to_its_end_or_until_a_span_passes() {
     let mut kept = Kept::default();
     let said = Arc::new(Mutex::new(Vec::new()));
     let heard = Arc::clone(&said);
-    let say: Say = Arc::new(move |text| heard.lock().unwrap().push(text));
+    let say: Say = Arc::new(move |text| heard.lock().unwrap().push(text.to_string()));
     follow(&options, &say, &mut kept).unwrap();
     assert!(began.elapsed() < Duration::from_secs(30));
     assert!(kept.said.iter().any(|text| text.contains("--until")), "{:?}", kept.said);

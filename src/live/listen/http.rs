@@ -44,7 +44,7 @@ const CHUNK_LINE_MAX: usize = 1 << 10;
 /// First bytes of HTTP/2, which gRPC starts with.
 const HTTP2: &[u8] = b"PRI * HTTP/2.0";
 
-/// First bytes of TLS.
+/// First bytes of TLS: a handshake record of major version 3.
 const TLS: &[u8] = &[0x16, 3];
 
 /// The reason for a missing request.
@@ -109,7 +109,7 @@ impl BodyMemory {
         Self { used: Arc::default(), most }
     }
 
-    /// Creates an empty body.
+    /// Creates an empty body that counts against this memory.
     fn body(&self) -> Body {
         Body { bytes: Vec::new(), reserved: 0, memory: self.clone() }
     }
@@ -117,7 +117,7 @@ impl BodyMemory {
 
 impl Body {
     const TOO_LARGE: NoRequest = NoRequest::Refused(413, "the body is too large: export smaller batches");
-    const BUSY: NoRequest = NoRequest::Refused(429, "other requests take all memory for bodies: send it again later");
+    const BUSY: NoRequest = NoRequest::Refused(429, "other requests use all memory for bodies: retry later");
 
     /// Extends the buffer of the body, up to the memory limit.
     fn grow(&mut self, more: usize) -> Result<(), NoRequest> {
@@ -228,7 +228,7 @@ impl HttpConnection {
         if head.is_gzip { body.unpacked() } else { Ok(body) }
     }
 
-    /// Sends a response.
+    /// Sends a response; one to a HEAD request has no content.
     pub(super) fn answer(&mut self, status: u16, content_type: &str, text: &[u8], keeps_alive: bool) -> io::Result<()> {
         let reason = reason(status);
         let connection = if keeps_alive { "keep-alive" } else { "close" };
@@ -248,15 +248,13 @@ impl HttpConnection {
         self.stream.write_all(&bytes)
     }
 
-    /// Reads some of the rest of a refused request: otherwise the client would not read the response.
+    /// Reads the rest of a refused request, for a limited time.
     pub(super) fn drain(&mut self) {
         let until = Instant::now() + REST_TIME;
         self.stream.shutdown(std::net::Shutdown::Write).ok(); // it may have gone
-        for _ in 0..64 {
+        // Unread bytes at the close would reset the connection, and the client would lose the response.
+        while self.more(until).is_ok() {
             self.ahead.clear();
-            if self.more(until).is_err() {
-                return;
-            }
         }
     }
 
@@ -348,7 +346,7 @@ const BAD_CHUNK: NoRequest = NoRequest::Refused(400, "malformed chunked body");
 
 /// Parses the head at the start of some bytes, and returns it with its length; `None` while it is incomplete.
 fn parsed(bytes: &[u8]) -> Result<Option<(RequestHead, usize)>, NoRequest> {
-    const BAD: NoRequest = NoRequest::Refused(400, "this is no request of HTTP/1.1");
+    const BAD: NoRequest = NoRequest::Refused(400, "this is not an HTTP/1.1 request");
     let mut headers = [httparse::EMPTY_HEADER; HEADERS_MAX];
     let mut request = httparse::Request::new(&mut headers);
     let len = match request.parse(bytes) {
@@ -412,6 +410,7 @@ fn reason(status: u16) -> &'static str {
         421 => "Misdirected Request",
         429 => "Too Many Requests",
         431 => "Request Header Fields Too Large",
+        500 => "Internal Server Error",
         503 => "Service Unavailable",
         505 => "HTTP Version Not Supported",
         _ => "Bad Request",

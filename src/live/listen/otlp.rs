@@ -10,9 +10,10 @@ use std::thread;
 
 use crossbeam_channel::{Receiver, bounded};
 
-use super::super::arrivals::{ArrivalError, LOOK_EVERY, Say};
+use super::super::arrivals::{ArrivalError, LOOK_EVERY};
+use super::super::source_note::{Say, SourceNote};
 use super::http::{BodyMemory, HttpConnection, NoRequest, RequestHead};
-use super::otlp_streams::{OtlpEncoding, OtlpStreams, Taken};
+use super::otlp_streams::{OtlpEncoding, OtlpStreams, RequestOutcome};
 use super::peer_user::{PeerUser, peer_user};
 use super::{Connections, NewSource};
 use crate::base::cancel::Cancel;
@@ -45,7 +46,7 @@ pub(super) fn listen(
             io::ErrorKind::AddrInUse => io::Error::new(source.kind(), "another program listens there"),
             _ => source,
         };
-        ArrivalError::Listen { place: format!("http://{address}"), source }
+        ArrivalError::Listen { address: format!("http://{address}"), source }
     };
     let listener = TcpListener::bind(address).map_err(failed)?;
     let port = listener.local_addr().map_err(failed)?.port();
@@ -69,7 +70,7 @@ pub(super) fn listen(
         let server = server.clone();
         threads::start("listen", move || server.accept_all(&listener)).map_err(failed)?;
     }
-    say(format!("listening for OTLP at http://127.0.0.1:{port}{PATH}"));
+    say(SourceNote::passing(format!("listening for OTLP at http://127.0.0.1:{port}{PATH}")));
     Ok(new)
 }
 
@@ -156,7 +157,8 @@ impl Server {
             PeerUser::Gone => Some((503, b"the other end is closed\n")),
             PeerUser::Other(user) => {
                 if !self.has_said_user.swap(true, Ordering::SeqCst) {
-                    (self.say)(format!("an exporter of user {user} was refused: only programs of this user may send"));
+                    let text = format!("an exporter of user {user} was refused: only programs of this user may send");
+                    (self.say)(SourceNote::lasting(text));
                 }
                 Some((403, b"only programs of the user who listens may send traces\n"))
             }
@@ -171,7 +173,7 @@ impl Server {
              OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:{port}"
         );
         if !self.has_said_grpc.swap(true, Ordering::SeqCst) {
-            (self.say)(format!("an exporter was refused: {text}"));
+            (self.say)(SourceNote::lasting(format!("an exporter was refused: {text}")));
         }
         text
     }
@@ -191,18 +193,22 @@ impl Server {
             return Err(NoRequest::Refused(404, "only traces are received, at /v1/traces"));
         }
         if head.method != "POST" {
-            return Err(NoRequest::Refused(405, "traces are sent by POST"));
+            return Err(NoRequest::Refused(405, "send traces with POST"));
         }
         let encoding = OtlpEncoding::from_content_type(&head.content_type)
             .ok_or(NoRequest::Refused(415, "expected application/x-protobuf or application/json"))?;
         let body = connection.body(head, &self.memory)?;
-        match self.streams.take(encoding, body) {
-            Taken::Kept => Ok(encoding),
-            Taken::NotOtlp => Err(NoRequest::Refused(400, "the body is no request to export traces")),
-            Taken::Busy => {
+        match self.streams.append(encoding, body) {
+            RequestOutcome::Kept => Ok(encoding),
+            RequestOutcome::NotOtlp => Err(NoRequest::Refused(400, "the body is not a request to export traces")),
+            RequestOutcome::Busy => {
                 Err(NoRequest::Refused(429, "what came before is not put in order yet: send it again later"))
             }
-            Taken::Over => Err(NoRequest::Refused(503, "nothing is received any more")),
+            // Exporters send again after 503, but not after 500. This request may still be shown.
+            RequestOutcome::Unconfirmed => {
+                Err(NoRequest::Refused(500, "received, but not known to be on disk: do not send it again"))
+            }
+            RequestOutcome::SessionEnded => Err(NoRequest::Refused(503, "nothing is received any more")),
         }
     }
 }

@@ -4,7 +4,7 @@
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use crossbeam_channel::{Receiver, SendTimeoutError, Sender, bounded};
+use crossbeam_channel::{Receiver, RecvTimeoutError, SendTimeoutError, Sender, bounded};
 
 use super::NewSource;
 use super::http::Body;
@@ -61,17 +61,18 @@ impl OtlpEncoding {
 
 /// The result of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Taken {
+pub(super) enum RequestOutcome {
     Kept,
     NotOtlp,
     /// It would have to wait for long.
     Busy,
-    /// The session has ended.
-    Over,
+    /// It was accepted, but is not known to be on disk.
+    Unconfirmed,
+    SessionEnded,
 }
 
 /// A queued request, and the channel to its connection.
-struct Waiting {
+struct QueuedRequest {
     body: Body,
     confirm_sender: Sender<()>,
 }
@@ -80,7 +81,7 @@ struct Waiting {
 pub(super) struct OtlpStreams {
     new_sources: Sender<NewSource>,
     /// The streams whose first request has arrived.
-    streams: Mutex<[Option<Sender<Waiting>>; 2]>,
+    streams: Mutex<[Option<Sender<QueuedRequest>>; 2]>,
 }
 
 impl OtlpStreams {
@@ -89,28 +90,27 @@ impl OtlpStreams {
     }
 
     /// Appends a request to its stream.
-    pub(super) fn take(&self, encoding: OtlpEncoding, mut body: Body) -> Taken {
+    pub(super) fn append(&self, encoding: OtlpEncoding, mut body: Body) -> RequestOutcome {
         // In place, since a copy would not count against the memory limit.
         let is_valid = match encoding {
             OtlpEncoding::Protobuf => keep_protobuf_messages(&mut body.bytes),
             OtlpEncoding::Json => make_json_line(&mut body.bytes),
         };
         if !is_valid {
-            return Taken::NotOtlp;
+            return RequestOutcome::NotOtlp;
         }
-        let Some(stream) = self.stream(encoding) else { return Taken::Over };
+        let Some(stream) = self.stream(encoding) else { return RequestOutcome::SessionEnded };
         let (confirm_sender, is_kept) = bounded(1);
-        match stream.send_timeout(Waiting { body, confirm_sender }, PATIENCE) {
+        match stream.send_timeout(QueuedRequest { body, confirm_sender }, PATIENCE) {
             Ok(()) => {}
-            Err(SendTimeoutError::Timeout(_)) => return Taken::Busy,
-            Err(SendTimeoutError::Disconnected(_)) => return Taken::Over,
+            Err(SendTimeoutError::Timeout(_)) => return RequestOutcome::Busy,
+            Err(SendTimeoutError::Disconnected(_)) => return RequestOutcome::SessionEnded,
         }
-        // It is queued: sending it again would show it twice.
-        if is_kept.recv_timeout(DISK_PATIENCE).is_ok() { Taken::Kept } else { Taken::Over }
+        confirmation(&is_kept, DISK_PATIENCE)
     }
 
     /// Returns the stream of an encoding, and creates it with the first request.
-    fn stream(&self, encoding: OtlpEncoding) -> Option<Sender<Waiting>> {
+    fn stream(&self, encoding: OtlpEncoding) -> Option<Sender<QueuedRequest>> {
         let mut streams = self.streams.lock().unwrap_or_else(PoisonError::into_inner);
         let slot = &mut streams[encoding as usize];
         if let Some(stream) = slot {
@@ -125,8 +125,17 @@ impl OtlpStreams {
     }
 }
 
+/// Waits until a request is on disk.
+fn confirmation(is_kept: &Receiver<()>, patience: Duration) -> RequestOutcome {
+    match is_kept.recv_timeout(patience) {
+        Ok(()) => RequestOutcome::Kept,
+        Err(RecvTimeoutError::Timeout) => RequestOutcome::Unconfirmed,
+        Err(RecvTimeoutError::Disconnected) => RequestOutcome::SessionEnded,
+    }
+}
+
 /// Spools and forwards requests, until either side is closed.
-fn pump(mut thread: ReadingThread, encoding: OtlpEncoding, waiting: &Receiver<Waiting>) {
+fn pump(mut thread: ReadingThread, encoding: OtlpEncoding, waiting: &Receiver<QueuedRequest>) {
     let mut hand_on = |bytes: &[u8], confirm_sender: Option<Sender<()>>| {
         if !thread.keep(bytes) {
             return false;
@@ -137,6 +146,21 @@ fn pump(mut thread: ReadingThread, encoding: OtlpEncoding, waiting: &Receiver<Wa
         bytes.chunks(BLOCK_BYTES).all(|block| thread.send(block.to_vec()))
     };
     if hand_on(&encoding.head(), None) {
-        waiting.iter().all(|Waiting { body, confirm_sender }| hand_on(&body.bytes, Some(confirm_sender)));
+        waiting.iter().all(|QueuedRequest { body, confirm_sender }| hand_on(&body.bytes, Some(confirm_sender)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_that_a_slow_disk_holds_up_is_not_taken_for_one_that_was_refused() {
+        let (confirm_sender, is_kept) = bounded(1);
+        assert_eq!(confirmation(&is_kept, Duration::ZERO), RequestOutcome::Unconfirmed);
+        confirm_sender.send(()).unwrap();
+        assert_eq!(confirmation(&is_kept, Duration::ZERO), RequestOutcome::Kept);
+        drop(confirm_sender);
+        assert_eq!(confirmation(&is_kept, Duration::ZERO), RequestOutcome::SessionEnded);
     }
 }

@@ -11,7 +11,8 @@ use std::time::Duration;
 
 use crossbeam_channel::{Receiver, Sender, bounded};
 
-use super::super::arrivals::{ArrivalError, LOOK_EVERY, ReadingThread, Say};
+use super::super::arrivals::{ArrivalError, LOOK_EVERY, ReadingThread};
+use super::super::source_note::{Say, SourceNote};
 use super::{Connections, NewSource};
 use crate::base::cancel::Cancel;
 use crate::base::{files, threads};
@@ -38,13 +39,13 @@ pub(super) fn listen(
     stop: &Cancel,
     say: &Say,
 ) -> Result<Receiver<NewSource>, ArrivalError> {
-    let failed = |source| ArrivalError::Listen { place: format!("unix:{}", path.display()), source };
+    let failed = |source| ArrivalError::Listen { address: format!("unix:{}", path.display()), source };
     let listener = bind(path).map_err(failed)?;
     let file = SocketFile(path.to_owned());
     listener.set_nonblocking(true).map_err(failed)?;
     let (out, new) = bounded(WAITING);
     let (stop, say) = (stop.clone(), say.clone());
-    say(format!("listening at unix:{}", path.display()));
+    say(SourceNote::passing(format!("listening at unix:{}", path.display())));
     threads::start("listen", move || {
         Listening { listener, connections, stop, say, out, has_refused: false }.accept_all(file);
     })
@@ -104,14 +105,16 @@ impl Listening {
         let name = match peer(&stream) {
             Ok(name) => name,
             Err(who) => {
-                (self.say)(format!("{who} was refused: only programs of this user may connect"));
+                let text = format!("{who} was refused: only programs of this user may connect");
+                (self.say)(SourceNote::lasting(text));
                 return true;
             }
         };
         let Some(counted) = self.connections.count() else {
             if !std::mem::replace(&mut self.has_refused, true) {
                 let most = self.connections.most;
-                (self.say)(format!("more than {most} connections at once: others are refused"));
+                let text = format!("more than {most} connections at once: others are refused");
+                (self.say)(SourceNote::lasting(text));
             }
             return true;
         };

@@ -8,8 +8,9 @@ use crate::base::budget::Memory;
 use crate::base::cancel::Cancel;
 use crate::base::progress::Progress;
 use crate::ingest::{self, CachePolicy, LoadOptions};
-use crate::live::arrivals::{LiveInput, Pace, Say};
+use crate::live::arrivals::{LiveInput, Pace};
 use crate::live::session::{LiveStep, SessionOptions};
+use crate::live::source_note::Say;
 use crate::store::{LaneIdx, Store};
 
 const LIMITS: LiveStoreLimits = LiveStoreLimits { window_rows: 1 << 18, settled_rows: 1 << 20 };
@@ -51,7 +52,7 @@ fn store_of_parts(
         wait.recv_timeout(std::time::Duration::from_mins(1)).expect("the rows before");
         pipe.write_all(later.as_bytes()).unwrap();
     });
-    let say: Say = Arc::new(|text| assert_eq!(text, "", "nothing to say"));
+    let say: Say = Arc::new(|note| assert_eq!(note.to_string(), "", "nothing to say"));
     let mut session = LiveSession::start(&[LiveInput::Input(path.into())], &session_options(), &say).unwrap();
     let file = tempfile::tempfile_in(folder).unwrap();
     let mut live_store = LiveStore::new(file, Names::default(), limits).unwrap();
@@ -98,8 +99,11 @@ fn rows(store: &Store) -> Vec<(String, LaneKind, u16, i64, u64, String, String)>
         for row in own {
             let name = store.meta().names.get(crate::model::NameIdx(row.name));
             let text = format!("{} {:?}", name.text, name.category);
-            let args =
-                Detail::decode(store.detail(crate::store::DetailRef(row.detail), &mut reader)).args_json.to_owned();
+            let args = if info.kind == LaneKind::Flows {
+                format!("{:?}", crate::store::flow::FlowPoint::from_bits(row.detail))
+            } else {
+                Detail::decode(store.detail(crate::store::DetailRef(row.detail), &mut reader)).args_json.to_owned()
+            };
             let title = format!("{} {} {}", track.key.pid, track.key.tid, track.name);
             all.push((title, info.kind, info.depth, row.start_ns, row.value, text, args));
         }
@@ -182,16 +186,68 @@ fn the_last_snapshot_has_the_rows_of_the_trace_that_is_opened_when_it_is_finishe
     }
 }
 
+/// Returns a source of pseudo-random numbers, which are the same each time.
+fn random_below(seed: u64) -> impl FnMut(u64) -> u64 {
+    let mut drawn = seed;
+    move |most| {
+        drawn = drawn.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (drawn >> 33) % most
+    }
+}
+
+#[test]
+fn points_between_begins_and_ends_of_one_time_are_in_the_spans_of_the_finished_trace() {
+    let small = LiveStoreLimits { window_rows: 200, settled_rows: 500 };
+    for seed in 1..=6 {
+        let (mut lines, mut below) = (Vec::new(), random_below(seed));
+        let (mut ts, mut depths) = (10, [0; 2]);
+        for number in 0..1500 {
+            ts += below(2) * below(3);
+            let tid = below(2);
+            let depth = &mut depths[tid as usize];
+            let event = match below(8) {
+                0 | 1 if *depth < 6 => {
+                    *depth += 1;
+                    format!(r#""ph":"B","ts":{ts}"#)
+                }
+                2 | 3 if *depth > 0 => {
+                    *depth -= 1;
+                    lines.push(format!(r#"{{"ph":"E","pid":1,"tid":{tid},"ts":{ts}}}"#));
+                    continue;
+                }
+                4 => {
+                    // Some are written after rows that they contain.
+                    let before = below(2) * below(3);
+                    format!(r#""ph":"X","ts":{},"dur":{}"#, ts - before, before + below(3))
+                }
+                5 => format!(r#""ph":"s","id":{number},"ts":{ts}"#),
+                6 => format!(r#""ph":"f","bp":"e","id":{number},"ts":{ts}"#),
+                _ => format!(r#""ph":"i","s":"t","ts":{ts}"#),
+            };
+            lines.push(format!(r#"{{"pid":1,"tid":{tid},"name":"n{number}",{event}}}"#));
+        }
+        // The end of its track is that of an open span in the finished trace.
+        ts += 10;
+        lines.extend((0..2).map(|tid| format!(r#"{{"ph":"i","pid":1,"tid":{tid},"name":"last","ts":{ts}}}"#)));
+        let text = format!("[{}]", lines.join(",\n"));
+        let folder = tempfile::tempdir().unwrap();
+        let expected = rows(&offline(folder.path(), &text));
+        for (limits, every) in [(LIMITS, 10_000), (small, 70)] {
+            let (snapshot, live_store) = store_of(folder.path(), &text, limits, every);
+            assert_eq!(live_store.late(), LateRows::default());
+            let shown = rows(snapshot.store());
+            assert_eq!(shown.iter().zip(&expected).find(|(shown, expected)| shown != expected), None, "seed {seed}");
+            assert_eq!(shown.len(), expected.len());
+            std::fs::remove_file(folder.path().join("pipe")).unwrap();
+        }
+    }
+}
+
 #[test]
 fn spans_that_begin_and_end_together_nest_as_in_the_finished_trace_and_open_ones_have_no_end() {
     let folder = tempfile::tempdir().unwrap();
     let mut lines = Vec::new();
-    // Pseudo-random numbers that are the same each time.
-    let mut drawn = 1_u64;
-    let mut below = |most: u64| {
-        drawn = drawn.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (drawn >> 33) % most
-    };
+    let mut below = random_below(1);
     let (mut ts, mut depths) = (0, [0; 3]);
     for number in 0..3000 {
         ts += below(2) * below(4);
@@ -268,7 +324,46 @@ fn a_parent_that_comes_after_the_window_is_shown_below_and_counted() {
     let (parts, rows_before) = ([&text[..text.len() - 1], root], 20_000);
     let small = LiveStoreLimits { window_rows: 1000, settled_rows: 5000 };
     let (snapshot, live_store) = store_of_parts(folder.path(), parts, rows_before, small, 500);
-    assert_eq!(live_store.late(), LateRows { apart: 1, left_out: 0 });
+    assert_eq!(live_store.late(), LateRows { apart: 1, ..LateRows::default() });
     let root: Vec<_> = rows(snapshot.store()).into_iter().filter(|row| row.5.starts_with("root")).collect();
     assert_eq!((root.len(), root[0].2, root[0].4), (1, 2, 300_000_000), "the lane after those of calls and children");
+}
+
+/// Rows without what depends on the rows around them: the depth of spans, instants and flow points.
+fn undepthed(store: &Store) -> Vec<(String, LaneKind, i64, u64, String)> {
+    let without_depth = |(title, kind, _, start_ns, value, name, _)| {
+        (title, kind, start_ns, if kind == LaneKind::Instants { 0 } else { value }, name)
+    };
+    let mut all: Vec<_> = rows(store).into_iter().map(without_depth).collect();
+    all.sort();
+    all
+}
+
+#[test]
+fn rows_after_a_step_of_the_clock_to_before_the_window_are_all_shown() {
+    let folder = tempfile::tempdir().unwrap();
+    let events = |first_us: u64| {
+        let mut lines = Vec::new();
+        for number in 0..1500 {
+            // Some are written after later ones.
+            let ts = first_us + number * 100 - number % 7 * 130;
+            let mut push = |event: String| lines.push(format!(r#"{{"pid":1,"tid":1,"ts":{ts},{event}}}"#));
+            push(format!(r#""ph":"X","dur":{},"name":"x""#, number % 300));
+            push(r#""ph":"i","s":"t","name":"i""#.to_owned());
+            push(format!(r#""ph":"s","id":{first_us}{number},"name":"s""#));
+            push(format!(r#""ph":"C","name":"c","args":{{"v":{number}}}"#));
+        }
+        lines.join(",\n")
+    };
+    let (before, after) = (format!("[{}", events(60_000_000)), format!(",{}]", events(30_000_000)));
+    let expected = undepthed(&offline(folder.path(), &format!("{before}{after}")));
+    assert_eq!(expected.len(), 3000 * 4);
+    let small = LiveStoreLimits { window_rows: 1000, settled_rows: 5000 };
+    let (snapshot, live_store) = store_of_parts(folder.path(), [&before, &after], 5000, small, 500);
+    let late = live_store.late();
+    assert_eq!(undepthed(snapshot.store()), expected);
+    assert_eq!((late.left_out, live_store.own_losses().total()), (0, 0));
+    assert!(late.apart >= 6000, "{late:?}");
+    let summary = snapshot.summary();
+    assert_eq!([summary.spans, summary.instants, summary.flows, summary.counters], [3000; 4]);
 }

@@ -7,7 +7,7 @@ use crate::live::feed::LiveTables;
 use crate::model::{Event, NameIdx, TrackIdx};
 
 fn track(tid: i64) -> Arc<TrackKey> {
-    let (pid, tid, name) = (Id::Number(1), Id::Number(tid), Arc::default());
+    let (pid, tid, name) = (Id::Number(1), Id::Number(tid), "".into());
     Arc::new(TrackKey { kind: TrackKind::Thread, pid, tid, name, slot: 0 })
 }
 
@@ -16,7 +16,7 @@ fn event(kind: EventKind, ts_ns: i64, tid: i64, name: &str) -> LiveEvent {
     let event = Event { kind, flags, ..Event::at(ts_ns, TrackIdx(0), NameIdx(0)) };
     let name = Arc::new(LiveName { text: name.into(), category: None });
     let tables = Arc::new(LiveTables { names: vec![name], tracks: vec![track(tid)] });
-    LiveEvent { event, tables, args: Box::default(), stack: Box::default() }
+    LiveEvent { event, number: 0, tables, args: Box::default(), stack: Box::default() }
 }
 
 /// Returns time, duration and name of the rows of events; a duration of -1 without an end.
@@ -24,7 +24,7 @@ fn rows(events: impl IntoIterator<Item = LiveEvent>) -> (Vec<(i64, i64, String)>
     let (mut pairs, mut rows) = (LivePairs::default(), Vec::new());
     let mut out = |row: LiveRow| {
         let is_unended = row.value == RowValue::Span { dur_ns: None };
-        let dur_ns = if is_unended { -1 } else { row.dur_ns().cast_signed() };
+        let dur_ns = if is_unended { -1 } else { row.dur_ns(row.ts_ns).cast_signed() };
         rows.push((row.ts_ns, dur_ns, row.name.text.to_string()));
     };
     events.into_iter().for_each(|event| pairs.add(event, &mut out));
@@ -41,6 +41,15 @@ fn an_end_that_names_an_outer_span_ends_those_inside_of_it() {
     assert_eq!(rows, [(3, 6, "c".into()), (2, 7, "b".into()), (1, 9, "a".into())]);
     let lost = [Loss::MismatchedEnd, Loss::TruncatedSpan, Loss::UnmatchedEnd].map(|loss| losses.count(loss));
     assert_eq!((lost, losses.total()), ([1, 1, 1], 3));
+}
+
+#[test]
+fn an_end_whose_name_is_not_open_leaves_the_open_spans_alone() {
+    use EventKind::{Begin, End};
+    let events = [(Begin, 1, "a"), (Begin, 2, "b"), (End, 3, "c"), (End, 9, "b"), (End, 10, "a")];
+    let (rows, losses) = rows(events.map(|(kind, ts_ns, name)| event(kind, ts_ns, 1, name)));
+    assert_eq!(rows, [(2, 7, "b".into()), (1, 9, "a".into())]);
+    assert_eq!((losses.count(Loss::UnmatchedEnd), losses.total()), (1, 1));
 }
 
 #[test]
@@ -118,4 +127,18 @@ proptest! {
         expected.extend(open.into_iter().map(|start_ns| (start_ns, -1, "a".to_owned())));
         prop_assert_eq!(rows(events).0, expected);
     }
+}
+
+#[test]
+fn an_end_of_an_async_id_ends_the_span_of_its_process_first() {
+    use EventKind::{AsyncBegin, AsyncEnd};
+    let events = [(AsyncBegin, 1, 1), (AsyncBegin, 2, 7), (AsyncEnd, 3, 1), (AsyncEnd, 5, 1)];
+    let of_process = |(kind, ts_ns, pid)| {
+        let mut event = event(kind, ts_ns, 0, "a");
+        let tracks = vec![Arc::new(TrackKey { pid: Id::Number(pid), ..TrackKey::clone(&track(0)) })];
+        event.tables = Arc::new(LiveTables { names: event.tables.names.clone(), tracks });
+        event
+    };
+    let (rows, losses) = rows(events.map(of_process));
+    assert_eq!((rows, losses.total()), (vec![(1, 2, "a".into()), (2, 3, "a".into())], 0));
 }

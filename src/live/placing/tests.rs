@@ -6,7 +6,7 @@ use super::*;
 
 /// Returns the lanes of all rows as the final sort assigns them.
 fn offline(mut rows: Vec<WindowRow>) -> Vec<(u16, WindowRow)> {
-    sort(&mut rows);
+    rows.sort_by_key(|row| (row.start_ns, row.end_ns().map(Reverse), row.order.begin));
     let mut lanes = OpenLanes::<()>::default();
     let place = |row: WindowRow| {
         lanes.close_ended(row.start_ns);
@@ -21,7 +21,7 @@ fn span(start_ns: i64, end_ns: i64, name: u32) -> WindowRow {
 }
 
 fn open(start_ns: i64, name: u32) -> OpenRow {
-    OpenRow { start_ns, begin: u64::from(name), name, detail: 0 }
+    OpenRow { start_ns, order: RowOrder { begin: u64::from(name), end: Some(u64::MAX) }, name, detail: 0 }
 }
 
 /// A total order, to compare rows.
