@@ -11,7 +11,6 @@ use super::questions::{CodeRequest, Question, SampledFunction, SelectedScope};
 use super::settings::{Navigation, RulerOrigin, SecondStart, Sizes, TableLayout};
 use crate::model::{NameIdx, Sources, TrackIdx};
 use crate::query::derived::DerivedKind;
-use crate::query::flame::FunctionKey;
 use crate::query::groups::GroupBy;
 use crate::scene::arrange::TrackOrder;
 use crate::scene::bookmarks::BookmarkId;
@@ -44,6 +43,8 @@ pub(crate) enum AppCommand {
     /// Opens a file dialog of the system.
     Choose(Purpose),
     Open(Sources),
+    /// Imports the files of the open trace again; the view stays.
+    OpenAgain,
     /// Imports the files of the open trace again, with other time offsets.
     MoveFiles(Sources),
     /// Adds nanoseconds to the offset of the file with this name, and imports the files again.
@@ -216,6 +217,8 @@ pub(crate) enum BookmarkCommand {
     Remove(BookmarkId),
     /// Selects the range between the two bookmarks added or selected last.
     Measure,
+    /// Selects the range that ends at a bookmark, from the one before it in time.
+    MeasureTo(BookmarkId),
     /// Goes to the next bookmark, or to the previous one if `false`.
     Next(bool),
     Origin(RulerOrigin),
@@ -226,7 +229,7 @@ pub(crate) enum BookmarkCommand {
 pub(crate) enum ScopeCommand {
     ClearTime,
     ClearTracks,
-    /// Replaces the scope.
+    /// Replaces the time range, the tracks and the filter.
     Set(Box<SelectedScope>),
     /// Sets a valid filter; an empty one clears it.
     Filter(String),
@@ -376,7 +379,7 @@ pub(crate) enum PanelCommand {
     /// Cancels the sample table query.
     StopSamples,
     /// Opens the flame graph of samples with a function between its callers and callees.
-    Callers(FunctionKey),
+    Callers(Box<SampledFunction>),
     /// Opens the code of a function with its samples.
     ShowCode(Box<SampledFunction>),
     /// Lists the code of a function for its panel.

@@ -1,5 +1,5 @@
 //! The command line with the same result as a panel, quoted for a shell. Not available for a scope whose tracks no
-//! option can select.
+//! option can select, for moved files that no option can name, and for a trace that is in no file.
 
 use std::path::PathBuf;
 
@@ -7,7 +7,7 @@ use regex::Regex;
 
 use super::questions::SelectedScope;
 use crate::base::shell::{quoted, quoted_path};
-use crate::model::{Id, Sources, TrackIdx, TrackKind, TrackSet};
+use crate::model::{Id, SourceFile, Sources, TrackIdx, TrackKind, TrackSet};
 use crate::query::Snapshot;
 use crate::query::scope::TrackChoice;
 
@@ -25,25 +25,39 @@ pub(crate) struct PanelCommandLine {
     pub(crate) query: Option<String>,
     /// The scope of the panel, if it differs from that of the window.
     pub(crate) scope: Option<SelectedScope>,
+    /// Whether the words of the panel's filter field are missing, because no option has them.
+    pub(crate) omits_words: bool,
+}
+
+/// Why no command has the result of a panel.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum NoCommandLine {
+    #[error("No command can read the trace, which is in no file: export it first.")]
+    NoFile,
+    #[error("No options of a command name exactly these tracks: take whole processes, threads or kinds of tracks.")]
+    Tracks,
+    #[error("{path}: no option of a command moves a file that is given twice, or whose path is not Unicode.")]
+    Offset { path: String },
 }
 
 impl PanelCommandLine {
     /// Creates a command without options of its own.
     #[must_use]
     pub(crate) fn new(command: &'static str) -> Self {
-        Self { command, options: Vec::new(), query: None, scope: None }
+        Self { command, options: Vec::new(), query: None, scope: None, omits_words: false }
     }
 
-    /// Returns the whole line, with the scope of the window and its symbol folders. Returns `None` if no options select
-    /// exactly the tracks of the scope.
-    #[must_use]
+    /// Returns the whole line, with the scope of the window and its symbol folders, or why there is none.
     pub(crate) fn text(
         &self,
         sources: &Sources,
         snapshot: &Snapshot,
         scope: &SelectedScope,
         symbols: &[PathBuf],
-    ) -> Option<String> {
+    ) -> Result<String, NoCommandLine> {
+        if sources.files().iter().any(|file| file.input.is_open_file()) {
+            return Err(NoCommandLine::NoFile);
+        }
         let scope = self.scope.as_ref().unwrap_or(scope);
         let mut words = vec!["longspan".to_owned(), self.command.to_owned()];
         let mut option = |name: &str, value: String| words.extend([name.to_owned(), quoted(&value)]);
@@ -51,14 +65,16 @@ impl PanelCommandLine {
             option("--from", from_ns.to_string());
             option("--to", to_ns.to_string());
         }
-        for (name, expression) in track_options(snapshot, &scope.tracks)? {
+        for (name, expression) in track_options(snapshot, &scope.tracks).ok_or(NoCommandLine::Tracks)? {
             option(name, expression);
         }
         if !scope.filter.is_empty() {
             option("--filter", scope.filter.to_string());
         }
         for file in sources.files().iter().filter(|file| file.offset_ns != 0) {
-            option("--offset", format!("{}={}ns", file.path().display(), file.offset_ns));
+            let path = file.path().to_string_lossy().into_owned();
+            let name = offset_name(sources, file).ok_or(NoCommandLine::Offset { path })?;
+            option("--offset", format!("{name}={}ns", file.offset_ns));
         }
         if let Some(unit) = sources.weight_unit() {
             option("--unit", unit.option().to_owned());
@@ -70,8 +86,17 @@ impl PanelCommandLine {
             // A query may start with a minus.
             words.extend(["--".to_owned(), quoted(query)]);
         }
-        Some(words.join(" "))
+        Ok(words.join(" "))
     }
+}
+
+/// Returns the path by which an option names a file, as it is given in the command; `None` if that is not text, or not
+/// of this file alone.
+fn offset_name(sources: &Sources, file: &SourceFile) -> Option<String> {
+    let path_of = |file: &SourceFile| std::path::absolute(file.path()).ok();
+    let path = path_of(file)?;
+    let is_unique = sources.files().iter().filter(|other| path_of(other).as_ref() == Some(&path)).count() == 1;
+    path.to_str().filter(|_| is_unique).map(str::to_owned)
 }
 
 /// Returns options that select exactly these tracks among those with events, if there are any.
@@ -160,6 +185,30 @@ mod tests {
     }
 
     #[test]
+    fn a_moved_file_has_the_name_that_it_is_given_by_and_no_line_names_a_wrong_one() {
+        let snapshot = crate::scene::tests::snapshot(r#"[{"ph":"X","name":"a","pid":1,"tid":1,"ts":0,"dur":1}]"#);
+        let (line, scope) = (PanelCommandLine::new("stats"), SelectedScope::default());
+        let text = |files: Vec<SourceFile>| line.text(&Sources::new(files), &snapshot, &scope, &[]);
+        let file = |path: &str, offset_ns| SourceFile::new(path.into(), offset_ns);
+        let path = std::path::absolute("a.json").unwrap().to_string_lossy().into_owned();
+        let moved = text(vec![file("a.json", 5), file("/b.json", 0)]).unwrap();
+        assert_eq!(
+            moved,
+            format!("longspan stats --offset {} {} /b.json", quoted(&format!("{path}=5ns")), quoted(&path))
+        );
+        let offset = |path: &str| Err(NoCommandLine::Offset { path: path.to_owned() });
+        assert_eq!(text(vec![file("/a.json", 5), file("/a.json", 0)]), offset("/a.json"));
+        assert_eq!(text(vec![file("/dev/fd/5", 0)]), Err(NoCommandLine::NoFile));
+        #[cfg(unix)]
+        {
+            use std::os::unix::ffi::OsStrExt;
+            let path = PathBuf::from(std::ffi::OsStr::from_bytes(b"/\xff"));
+            assert!(text(vec![SourceFile::new(path.clone(), 0)]).is_ok());
+            assert_eq!(text(vec![SourceFile::new(path, 1)]), offset("/\u{fffd}"));
+        }
+    }
+
+    #[test]
     fn a_thread_without_its_states_is_named_by_its_kind_and_each_line_selects_exactly_its_tracks() {
         let snapshot = crate::scene::tests::threads_with_states();
         let tracks: Vec<TrackIdx> = snapshot.display_order().to_vec();
@@ -202,6 +251,11 @@ mod tests {
         for word in ["a b", "'", "''\"", "$(rm x) `y` \\ !", "-x", "a\nb\tc", "\u{202e}é", "*?[a]{b,c}~#&;|<>"] {
             assert_eq!(read_by_shell(&quoted(word)), word.as_bytes(), "{word:?}");
         }
+        // A paste sends each of these letters to the terminal as a key.
+        let hostile = "name:/^ctl\u{1}\u{7}\u{1b}[31m'\\x\ttab\nnl\u{7f}\u{9b}\u{202e}é/";
+        let pasted = quoted(hostile);
+        assert_eq!(crate::base::escape::escaped(&pasted), pasted);
+        assert_eq!(read_by_shell(&pasted), hostile.as_bytes());
         let bytes = b"/tmp/\xff'\\ \n$x";
         let path = Path::new(std::ffi::OsStr::from_bytes(bytes));
         assert_eq!(read_by_shell(&quoted_path(path)), bytes);

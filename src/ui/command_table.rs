@@ -6,7 +6,7 @@ mod menus;
 
 use egui::{Key, KeyboardShortcut};
 
-pub(crate) use entry::{CommandEntry, UiState};
+pub(crate) use entry::{CommandEntry, ShownSettings, UiState};
 use entry::{When, alt, ctrl, ctrl_shift, entry, plain, shift};
 pub(crate) use menus::{Menu, MenuList};
 
@@ -48,7 +48,7 @@ fn derive(kind: DerivedKind) -> Command {
     Command::Timeline(TimelineCommand::Derived(DerivedCommand::AddOfScope(kind)))
 }
 
-/// Clipboard shortcuts.
+/// Clipboard shortcuts, which a text field with the focus takes first.
 pub(crate) const COPY: KeyboardShortcut = ctrl(Key::C);
 pub(crate) const PASTE: KeyboardShortcut = ctrl(Key::V);
 
@@ -60,6 +60,8 @@ pub(crate) const TABLE: &[CommandEntry] = &[
     entry(Menu::File, "Open path from clipboard", &[PASTE], When::Always, |_| Command::App(AppCommand::Paste)),
     entry(Menu::File, "Follow...", &[], When::Always, |_| Command::App(AppCommand::Choose(Purpose::Follow)))
         .hint("Shows a trace while it is still written; opens it when that ends"),
+    entry(Menu::File, "Reload", &[], When::Reloadable, |_| Command::App(AppCommand::OpenAgain))
+        .hint("Opens the files of the trace again, as they are now"),
     entry(Menu::File, "Open a demo", &[], When::Always, |_| Command::App(AppCommand::OpenDemo)),
     entry(Menu::File, "Close the tab", &[ctrl(Key::W)], When::Closable, |_| Command::Tab(TabCommand::Close)),
     entry(Menu::File, "Export sorted trace...", &[ctrl(Key::S)], When::Export, |_| {
@@ -122,13 +124,13 @@ pub(crate) const TABLE: &[CommandEntry] = &[
         Command::Timeline(TimelineCommand::Bookmark(BookmarkCommand::Add))
     })
     .section(),
-    entry(Menu::Edit, "Next marker", &[plain(Key::N)], When::Marks(1), |_| {
+    entry(Menu::Edit, "Next marker", &[plain(Key::N)], When::Marks, |_| {
         Command::Timeline(TimelineCommand::Bookmark(BookmarkCommand::Next(true)))
     }),
-    entry(Menu::Edit, "Previous marker", &[shift(Key::N)], When::Marks(1), |_| {
+    entry(Menu::Edit, "Previous marker", &[shift(Key::N)], When::Marks, |_| {
         Command::Timeline(TimelineCommand::Bookmark(BookmarkCommand::Next(false)))
     }),
-    entry(Menu::Edit, "Measure between the last two", &[shift(Key::M)], When::Marks(2), |_| {
+    entry(Menu::Edit, "Measure between the last two", &[shift(Key::M)], When::Measurable, |_| {
         Command::Timeline(TimelineCommand::Bookmark(BookmarkCommand::Measure))
     }),
     entry(Menu::Edit, "Markers", &[ctrl(Key::M)], When::Trace, |_| {
@@ -163,49 +165,49 @@ pub(crate) const TABLE: &[CommandEntry] = &[
         .hint("Maximizes the panel; Esc restores it")
         .within("Panels"),
     entry(Menu::View, "Colour by name", &[], When::Always, |state| {
-        Command::Setting(SettingCommand::Colors(Colors { by: ColorBy::Name, ..state.colors }))
+        Command::Setting(SettingCommand::Colors(Colors { by: ColorBy::Name, ..state.settings.colors }))
     })
-    .checked(|state| state.colors.by == ColorBy::Name)
+    .checked(|state| state.settings.colors.by == ColorBy::Name)
     .within("Colours")
     .section(),
     entry(Menu::View, "Colour by category", &[], When::Always, |state| {
-        Command::Setting(SettingCommand::Colors(Colors { by: ColorBy::Category, ..state.colors }))
+        Command::Setting(SettingCommand::Colors(Colors { by: ColorBy::Category, ..state.settings.colors }))
     })
-    .checked(|state| state.colors.by == ColorBy::Category)
+    .checked(|state| state.settings.colors.by == ColorBy::Category)
     .within("Colours"),
     entry(Menu::View, "Colour by thread", &[], When::Always, |state| {
-        Command::Setting(SettingCommand::Colors(Colors { by: ColorBy::Track, ..state.colors }))
+        Command::Setting(SettingCommand::Colors(Colors { by: ColorBy::Track, ..state.settings.colors }))
     })
-    .checked(|state| state.colors.by == ColorBy::Track)
+    .checked(|state| state.settings.colors.by == ColorBy::Track)
     .within("Colours"),
     entry(Menu::View, "Colour by duration", &[], When::Always, |state| {
-        Command::Setting(SettingCommand::Colors(Colors { by: ColorBy::Duration, ..state.colors }))
+        Command::Setting(SettingCommand::Colors(Colors { by: ColorBy::Duration, ..state.settings.colors }))
     })
-    .checked(|state| state.colors.by == ColorBy::Duration)
+    .checked(|state| state.settings.colors.by == ColorBy::Duration)
     .within("Colours"),
     entry(Menu::View, "Colour-blind-safe palette", &[], When::Always, |state| {
-        let hues = if state.colors.hues == Hues::ColorBlind { Hues::Usual } else { Hues::ColorBlind };
-        Command::Setting(SettingCommand::Colors(Colors { hues, ..state.colors }))
+        let hues = if state.settings.colors.hues == Hues::ColorBlind { Hues::Usual } else { Hues::ColorBlind };
+        Command::Setting(SettingCommand::Colors(Colors { hues, ..state.settings.colors }))
     })
-    .checked(|state| state.colors.hues == Hues::ColorBlind)
+    .checked(|state| state.settings.colors.hues == Hues::ColorBlind)
     .within("Colours"),
     entry(Menu::View, "Dark theme", &[], When::Always, |_| Command::Setting(SettingCommand::Shade(Some(Shade::Dark))))
-        .checked(|state| state.shade == Some(Shade::Dark))
+        .checked(|state| state.settings.shade == Some(Shade::Dark))
         .within("Theme"),
     entry(Menu::View, "Light theme", &[], When::Always, |_| {
         Command::Setting(SettingCommand::Shade(Some(Shade::Light)))
     })
-    .checked(|state| state.shade == Some(Shade::Light))
+    .checked(|state| state.settings.shade == Some(Shade::Light))
     .within("Theme"),
     entry(Menu::View, "Theme of the desktop", &[], When::Always, |_| Command::Setting(SettingCommand::Shade(None)))
-        .checked(|state| state.shade.is_none())
+        .checked(|state| state.settings.shade.is_none())
         .within("Theme"),
     entry(Menu::View, "Ruler from the start of the trace", &[], When::Trace, |_| {
         Command::Timeline(TimelineCommand::Bookmark(BookmarkCommand::Origin(RulerOrigin::Start)))
     })
     .checked(|state| state.ruler_origin == RulerOrigin::Start)
     .within("Ruler"),
-    entry(Menu::View, "Ruler from the chosen marker", &[], When::Marks(1), |_| {
+    entry(Menu::View, "Ruler from the chosen marker", &[], When::Marks, |_| {
         Command::Timeline(TimelineCommand::Bookmark(BookmarkCommand::Origin(RulerOrigin::Mark)))
     })
     .checked(|state| state.ruler_origin == RulerOrigin::Mark)
@@ -223,24 +225,24 @@ pub(crate) const TABLE: &[CommandEntry] = &[
     entry(Menu::View, "Compact tracks", &[], When::Always, |_| {
         Command::Setting(SettingCommand::Density(TrackDensity::Compact))
     })
-    .checked(|state| state.density == TrackDensity::Compact)
+    .checked(|state| state.settings.density == TrackDensity::Compact)
     .within("Track height"),
     entry(Menu::View, "Normal tracks", &[], When::Always, |_| {
         Command::Setting(SettingCommand::Density(TrackDensity::Normal))
     })
-    .checked(|state| state.density == TrackDensity::Normal)
+    .checked(|state| state.settings.density == TrackDensity::Normal)
     .within("Track height"),
     entry(Menu::View, "Tall tracks", &[], When::Always, |_| {
         Command::Setting(SettingCommand::Density(TrackDensity::Tall))
     })
-    .checked(|state| state.density == TrackDensity::Tall)
+    .checked(|state| state.settings.density == TrackDensity::Tall)
     .within("Track height"),
     entry(Menu::View, "Larger text", &[ctrl(Key::Plus), ctrl(Key::Equals)], When::Always, |state| {
-        Command::Setting(SettingCommand::TextPercent(state.text_percent.saturating_add(10)))
+        Command::Setting(SettingCommand::TextPercent(state.settings.text_percent.saturating_add(10)))
     })
     .within("Text size"),
     entry(Menu::View, "Smaller text", &[ctrl(Key::Minus)], When::Always, |state| {
-        Command::Setting(SettingCommand::TextPercent(state.text_percent.saturating_sub(10)))
+        Command::Setting(SettingCommand::TextPercent(state.settings.text_percent.saturating_sub(10)))
     })
     .within("Text size"),
     entry(Menu::View, "Normal text", &[ctrl(Key::Num0)], When::Always, |_| {
@@ -248,31 +250,31 @@ pub(crate) const TABLE: &[CommandEntry] = &[
     })
     .within("Text size"),
     entry(Menu::View, "Wheel scrolls, Ctrl + wheel zooms", &[], When::Always, |state| {
-        Command::Setting(SettingCommand::Navigation(Navigation { wheel: Wheel::Scrolls, ..state.navigation }))
+        Command::Setting(SettingCommand::Navigation(Navigation { wheel: Wheel::Scrolls, ..state.settings.navigation }))
     })
-    .checked(|state| state.navigation.wheel == Wheel::Scrolls)
+    .checked(|state| state.settings.navigation.wheel == Wheel::Scrolls)
     .within("Navigation")
     .section(),
     entry(Menu::View, "Wheel zooms, Ctrl + wheel scrolls", &[], When::Always, |state| {
-        Command::Setting(SettingCommand::Navigation(Navigation { wheel: Wheel::Zooms, ..state.navigation }))
+        Command::Setting(SettingCommand::Navigation(Navigation { wheel: Wheel::Zooms, ..state.settings.navigation }))
     })
-    .checked(|state| state.navigation.wheel == Wheel::Zooms)
+    .checked(|state| state.settings.navigation.wheel == Wheel::Zooms)
     .within("Navigation"),
     entry(Menu::View, "Kinetic panning", &[], When::Always, |state| {
         Command::Setting(SettingCommand::Navigation(Navigation {
-            inertia: !state.navigation.inertia,
-            ..state.navigation
+            inertia: !state.settings.navigation.inertia,
+            ..state.settings.navigation
         }))
     })
-    .checked(|state| state.navigation.inertia)
+    .checked(|state| state.settings.navigation.inertia)
     .within("Navigation"),
     entry(Menu::View, "Animate zoom", &[], When::Always, |state| {
         Command::Setting(SettingCommand::Navigation(Navigation {
-            animation: !state.navigation.animation,
-            ..state.navigation
+            animation: !state.settings.navigation.animation,
+            ..state.settings.navigation
         }))
     })
-    .checked(|state| state.navigation.animation)
+    .checked(|state| state.settings.navigation.animation)
     .within("Navigation"),
     entry(Menu::Go, "Back", &[alt(Key::ArrowLeft)], When::Past, |_| {
         Command::Timeline(TimelineCommand::Step(NavigationStep::Back))

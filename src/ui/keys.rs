@@ -9,7 +9,9 @@ use egui::{Event, Key, KeyboardShortcut, Modifiers, Ui};
 use super::command_table::{COPY, CommandEntry, PASTE, TABLE, UiState};
 use super::panels::table_keys::{self, is_of_grid, is_of_table};
 use super::typed_ahead;
-use crate::ui::command::{AppCommand, Command, PanelCommand, RowCommand, TimelineCommand};
+use crate::ui::command::{
+    AppCommand, BookmarkCommand, Command, PanelCommand, RowCommand, SettingCommand, TabCommand, TimelineCommand,
+};
 
 /// Returns whether a dialog or a menu is open, which takes the keys: Escape closes it and nothing below.
 #[must_use]
@@ -30,7 +32,7 @@ pub(crate) fn keep_for_field(ui: &Ui, state: &UiState) {
     }
 }
 
-/// Returns the commands whose keys were pressed, in order and with repeats.
+/// Returns the commands whose keys were pressed, in order. A held key repeats only steps and zooms.
 #[must_use]
 pub(crate) fn pressed(ui: &Ui, state: &UiState) -> Vec<Command> {
     /// After a slow frame, the repeats of a held key must not go on for seconds.
@@ -49,6 +51,9 @@ pub(crate) fn pressed(ui: &Ui, state: &UiState) -> Vec<Command> {
                 return true;
             };
             let command = entry.command(state);
+            if is_repeat(event) && !may_repeat(&command) {
+                return false;
+            }
             if commands.iter().filter(|earlier| **earlier == command).count() < REPEATS_MAX {
                 commands.push(command);
             }
@@ -115,6 +120,23 @@ fn is_of_text(key: KeyboardShortcut) -> bool {
     let moves_cursor = matches!(key.logical_key, Key::ArrowUp | Key::ArrowDown);
     let writes_text = !is_of_function && (key.modifiers.is_none() || key.modifiers == Modifiers::SHIFT);
     writes_text || moves_cursor || [COPY, PASTE].contains(&key)
+}
+
+fn is_repeat(event: &Event) -> bool {
+    matches!(event, Event::Key { repeat: true, .. })
+}
+
+/// Returns whether a held key repeats a command: a step or a zoom, but nothing that adds or toggles.
+fn may_repeat(command: &Command) -> bool {
+    matches!(
+        command,
+        Command::Timeline(TimelineCommand::Step(_) | TimelineCommand::Bookmark(BookmarkCommand::Next(_)))
+            | Command::Panel(
+                PanelCommand::GoToHit { .. } | PanelCommand::GoToNamesake { .. } | PanelCommand::NextPanel { .. }
+            )
+            | Command::Tab(TabCommand::Next | TabCommand::Previous)
+            | Command::Setting(SettingCommand::TextPercent(_))
+    )
 }
 
 fn leads_to_field(command: &Command) -> bool {

@@ -109,7 +109,7 @@ pub(crate) enum Question {
         from: RowIdx,
         forward: bool,
     },
-    /// Spans grouped by keys.
+    /// Totals of the spans of a scope, grouped by keys.
     Totals(SelectedScope, GroupBy),
     /// The groups that are counted so far by a running [`Question::Totals`].
     PartialTotals,
@@ -121,7 +121,7 @@ pub(crate) enum Question {
     OrderCounters(PtrEq<CounterLines>, TableSort),
     /// Details of one group of spans.
     Group(GroupChoice, SelectedScope),
-    /// Samples by group.
+    /// A sample table of a scope, by group.
     Samples(Box<SampleQuestion>),
     /// The callers and callees of a function, for another panel than the flame graph.
     Sandwich(Box<PathsQuestion>),
@@ -193,7 +193,7 @@ impl<T> PartialEq for PtrEq<T> {
 
 impl<T> Eq for PtrEq<T> {}
 
-/// Finished scheduling sums.
+/// Scheduling that an earlier query has summed.
 pub(crate) type KnownScheduling = PtrEq<Scheduling>;
 
 /// A query for a sample table.
@@ -219,7 +219,7 @@ pub(crate) struct PathsQuestion {
     pub(crate) is_exact: bool,
 }
 
-/// Counted call paths.
+/// Call paths that an earlier query has counted.
 pub(crate) type KnownPaths = PtrEq<CallPaths>;
 
 /// The source of call paths.
@@ -294,6 +294,16 @@ pub enum HitsOf {
     Spans,
 }
 
+/// The next hit of a search in some direction.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct NeighbourHit {
+    /// Its index among the hits.
+    pub(crate) number: u64,
+    pub(crate) hit: Hit,
+    /// The direction, if there was none and the search went on at the other end.
+    pub(crate) wrapped: Option<bool>,
+}
+
 #[derive(Debug, Clone)]
 pub enum Answer {
     Hits(Hits),
@@ -308,9 +318,8 @@ pub enum Answer {
     HeatMapSketch(Arc<HeatMap>),
     /// The index of a row, if it is among the spans.
     NumberOf(RowIdx, Option<u64>),
-    /// Answers [`Question::Neighbour`], with its index.
-    Neighbour(Option<(u64, Hit)>),
-    /// Answers [`Question::Namesake`].
+    /// Answers [`Question::Neighbour`]; `None` if there are no hits.
+    Neighbour(Option<NeighbourHit>),
     Namesake(Option<Hit>),
     Totals(Arc<GroupLines>),
     PartialTotals(Arc<GroupLines>),

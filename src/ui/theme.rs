@@ -69,8 +69,8 @@ impl Theme {
                 grid: rgb(0xee, 0xf0, 0xf3),
                 text: rgb(0x20, 0x25, 0x2d),
                 weak_text: rgb(0x60, 0x68, 0x75),
-                accent: rgb(0x1a, 0x6f, 0xd4),
-                warning: rgb(0x9a, 0x5f, 0x00),
+                accent: rgb(0x15, 0x62, 0xc0),
+                warning: rgb(0x8f, 0x58, 0x00),
                 error: rgb(0xc0, 0x2f, 0x2f),
                 selection: rgb(0x10, 0x14, 0x1a),
                 hover: Color32::from_black_alpha(140),
@@ -210,7 +210,7 @@ mod tests {
 
     #[test]
     fn text_has_enough_contrast_on_every_background() {
-        let usual = [Shade::Dark, Shade::Light].map(|shade| (Theme::new(shade), 4.0, 1.0));
+        let usual = [Shade::Dark, Shade::Light].map(|shade| (Theme::new(shade), 4.5, 1.0));
         let high = [Shade::Dark, Shade::Light].map(|shade| (Theme::with_high_contrast(shade), 7.0, 4.0));
         for (theme, weak_min, line_min) in usual.iter().chain(&high) {
             let opaque = |color: Color32| Rgba::opaque(color.r(), color.g(), color.b());

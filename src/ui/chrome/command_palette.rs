@@ -8,7 +8,7 @@ use crate::ui::theme::Theme;
 use crate::ui::widgets::field;
 use crate::ui::widgets::spoken;
 
-/// The open list.
+/// The open command palette: the typed words and the chosen entry.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct CommandPalette {
     words: String,
@@ -61,13 +61,17 @@ impl CommandPalette {
                 ui.label(RichText::new("No such command").color(theme.weak_text));
             }
             // The focus stays in the field while the arrow keys move through the list.
-            let chosen = entries.get(self.chosen).map_or("No such command", |entry| entry.title);
-            spoken::say(ui, id.with("chosen"), response.rect.min, || chosen.to_owned());
+            let chosen = entries.get(self.chosen).map(|entry| (entry.title, entry.is_enabled(state)));
+            spoken::say(ui, id.with("chosen"), response.rect.min, || match chosen {
+                Some((title, true)) => title.to_owned(),
+                Some((title, false)) => format!("{title}, not available here"),
+                None => "No such command".to_owned(),
+            });
             let moved = up || down || response.changed();
-            if let Some(entry) = self.list(ui, &entries, moved, theme) {
+            if let Some(entry) = self.list(ui, &entries, state, moved, theme) {
                 outcome = Outcome::Given(entry.command(state));
             }
-            if let Some(entry) = entries.get(self.chosen).filter(|_| entered) {
+            if let Some(entry) = entries.get(self.chosen).filter(|entry| entered && entry.is_enabled(state)) {
                 outcome = Outcome::Given(entry.command(state));
             }
         });
@@ -77,11 +81,12 @@ impl CommandPalette {
         outcome
     }
 
-    /// Lists the matching commands, and returns the clicked one.
+    /// Lists the matching commands, and returns the clicked one. Disabled ones are grey.
     fn list<'a>(
         &self,
         ui: &mut Ui,
         entries: &[&'a CommandEntry],
+        state: &UiState,
         moved: bool,
         theme: &Theme,
     ) -> Option<&'a CommandEntry> {
@@ -92,7 +97,7 @@ impl CommandPalette {
         ScrollArea::vertical().max_height(most).min_scrolled_height(most).auto_shrink([false, true]).show(ui, |ui| {
             ui.spacing_mut().item_spacing.y = 1.0;
             for (index, entry) in entries.iter().enumerate() {
-                let is_chosen = index == self.chosen;
+                let (is_chosen, is_enabled) = (index == self.chosen, entry.is_enabled(state));
                 let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), 26.0), egui::Sense::click());
                 if is_chosen || response.hovered() {
                     let ground = if is_chosen { theme.accent.gamma_multiply(0.3) } else { theme.raised };
@@ -108,12 +113,14 @@ impl CommandPalette {
                 let of_menu =
                     painter.text(left, egui::Align2::LEFT_CENTER, menu, font.clone(), theme.weak_text).width();
                 let at = left + vec2(of_menu, 0.0);
-                painter.text(at, egui::Align2::LEFT_CENTER, entry.title, font.clone(), theme.text);
+                let color = if is_enabled { theme.text } else { theme.weak_text };
+                painter.text(at, egui::Align2::LEFT_CENTER, entry.title, font.clone(), color);
                 let keys: Vec<_> = entry.keys.iter().map(|key| key_text(ui.ctx(), *key)).collect();
                 let right = rect.right_center() - vec2(10.0, 0.0);
                 painter.text(right, egui::Align2::RIGHT_CENTER, keys.join("   "), font, theme.weak_text);
-                response.widget_info(|| egui::WidgetInfo::selected(egui::Role::Button, true, is_chosen, entry.title));
-                if entry.hinted(response).clicked() {
+                let info = || egui::WidgetInfo::selected(egui::Role::Button, is_enabled, is_chosen, entry.title);
+                response.widget_info(info);
+                if entry.hinted(response).clicked() && is_enabled {
                     clicked = Some(*entry);
                 }
             }
@@ -122,21 +129,25 @@ impl CommandPalette {
     }
 }
 
-/// Returns the enabled commands whose names contain every word; those that start with the first word come first.
+/// Returns the commands whose names contain every word; those that start with the first word come first. Disabled
+/// commands come last, and only after a word was typed.
 fn matching_entries(words: &str, state: &UiState) -> Vec<&'static CommandEntry> {
     // The list shows a colon after the menu, which is part of no name.
     let words = words.split(|letter: char| letter.is_whitespace() || letter == ':');
     let words: Vec<String> = words.filter(|word| !word.is_empty()).map(str::to_lowercase).collect();
     let text = |entry: &CommandEntry| format!("{} {}", entry.title, entry.menu.title()).to_lowercase();
     let holds = |entry: &&CommandEntry| words.iter().all(|word| text(entry).contains(word.as_str()));
-    let mut entries: Vec<_> = TABLE.iter().filter(|entry| entry.is_enabled(state)).filter(holds).collect();
-    entries.sort_by_key(|entry| !words.first().is_some_and(|word| text(entry).starts_with(word.as_str())));
+    let is_listed = |entry: &&CommandEntry| !words.is_empty() || entry.is_enabled(state);
+    let mut entries: Vec<_> = TABLE.iter().filter(is_listed).filter(holds).collect();
+    let is_prefix = |entry: &CommandEntry| words.first().is_some_and(|word| text(entry).starts_with(word.as_str()));
+    entries.sort_by_key(|entry| (!entry.is_enabled(state), !is_prefix(entry)));
     entries
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ui::command_table::ShownSettings;
     use crate::ui::settings::Navigation;
 
     fn state(has_trace: bool) -> UiState {
@@ -159,13 +170,16 @@ mod tests {
             has_past: false,
             has_future: false,
             has_hidden: false,
-            shade: None,
-            colors: crate::scene::palette::Colors::default(),
-            text_percent: 100,
-            navigation: Navigation::default(),
+            settings: ShownSettings {
+                shade: None,
+                colors: crate::scene::palette::Colors::default(),
+                text_percent: 100,
+                navigation: Navigation::default(),
+                density: crate::scene::rows::TrackDensity::Normal,
+            },
             order: crate::scene::arrange::TrackOrder::Trace,
-            density: crate::scene::rows::TrackDensity::Normal,
-            marks: 0,
+            has_bookmarks: false,
+            can_measure: false,
             ruler_origin: crate::ui::settings::RulerOrigin::Start,
             has_utc: false,
         }
@@ -184,12 +198,21 @@ mod tests {
     }
 
     #[test]
-    fn disabled_commands_are_not_listed() {
-        assert!(matching_entries("whole trace", &state(false)).is_empty());
-        assert_eq!(matching_entries("whole trace", &state(true)).len(), 1);
+    fn disabled_commands_come_last_and_only_after_a_word() {
+        let enabled = |words: &str, state: &UiState| {
+            let entries = matching_entries(words, state);
+            let enabled = entries.iter().take_while(|entry| entry.is_enabled(state)).count();
+            assert!(entries[enabled..].iter().all(|entry| !entry.is_enabled(state)), "{words}");
+            (enabled, entries.len())
+        };
+        assert_eq!(enabled("whole trace", &state(false)), (0, 1));
+        assert_eq!(enabled("whole trace", &state(true)), (1, 1));
         let of_tracks = UiState { has_scope: true, has_scope_tracks: true, ..state(true) };
-        assert!(matching_entries("fit selection", &of_tracks).is_empty(), "no time is selected");
+        assert_eq!(enabled("fit selection", &of_tracks), (0, 1), "no time is selected");
         let of_time = UiState { has_scope: true, has_scope_time: true, ..state(true) };
-        assert_eq!(matching_entries("fit selection", &of_time).len(), 1);
+        assert_eq!(enabled("fit selection", &of_time), (1, 1));
+        let (shown, all) = enabled("", &state(false));
+        assert_eq!(shown, all);
+        assert!(enabled("group selected", &state(true)).1 > 0);
     }
 }

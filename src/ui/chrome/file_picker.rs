@@ -30,7 +30,7 @@ pub(crate) struct Picker {
     path_text: String,
     /// Suggested name for a file to write.
     suggested_name: String,
-    /// Files to open together.
+    /// Names of the chosen files, to open together.
     together: Vec<String>,
     listing: Option<Result<FolderList, String>>,
     /// The list of the previous folder, whose sort order is kept.
@@ -90,10 +90,12 @@ impl Picker {
         }
         self.together.clear();
         (self.pressed_text, self.existing_text) = (None, None);
+        // The name of a file to write is selected again, so that typing replaces it.
+        self.was_shown &= self.purpose.reads();
         Command::App(AppCommand::List(folder))
     }
 
-    /// Asks before the file of the typed path is replaced: the next press of the button writes it.
+    /// Asks before the file of the typed name or path is replaced: Enter or the button then writes it.
     pub(crate) fn warn_of_existing(&mut self) {
         self.existing_text.clone_from(&self.pressed_text);
     }
@@ -102,7 +104,12 @@ impl Picker {
     fn replaces(&self) -> bool {
         let name = self.path_text.trim();
         let is_listed = matches!(&self.listing, Some(Ok(list)) if list.is_file(name));
-        !self.purpose.reads() && (is_listed || self.existing_text.as_deref() == Some(name))
+        !self.purpose.reads() && (is_listed || self.has_asked())
+    }
+
+    /// Returns whether the file of the field was chosen before, and the user was asked whether to replace it.
+    fn has_asked(&self) -> bool {
+        self.existing_text.as_deref() == Some(self.path_text.trim())
     }
 
     pub(crate) fn show(&mut self, ui: &Ui, theme: &Theme) -> Vec<Command> {
@@ -138,14 +145,18 @@ impl Picker {
                 let is_ready = !self.path_text.trim().is_empty();
                 let replaces = self.replaces();
                 let verb = if replaces { "Replace" } else { verb };
-                if ui.add_enabled(is_ready, egui::Button::new(verb)).clicked() || (keys.enters && is_ready) {
-                    commands.push(self.chosen());
+                if ui.add_enabled(is_ready, egui::Button::new(verb)).clicked() {
+                    commands.push(self.chosen(replaces));
+                } else if keys.enters && is_ready {
+                    // Enter may be pressed before the changed button is seen.
+                    commands.push(self.chosen(self.has_asked()));
                 }
                 if ui.button("Cancel").clicked() || keys.leaves {
                     commands.push(Command::App(AppCommand::ClosePicker));
                 }
                 if replaces {
-                    let text = RichText::new("A file of this name exists").color(theme.weak_text);
+                    let again = if self.has_asked() { ": press Enter again to replace it" } else { "" };
+                    let text = RichText::new(format!("A file of this name exists{again}")).color(theme.weak_text);
                     spoken::announce(&ui.label(text));
                 }
             });
@@ -224,8 +235,9 @@ impl Picker {
         };
     }
 
-    /// Opens the selected files. A single path may be a folder, which the application checks.
-    fn chosen(&mut self) -> Command {
+    /// Opens the selected files. A single path may be a folder, which the application checks. An existing file is
+    /// written only if it `replaces` that.
+    fn chosen(&mut self, replaces: bool) -> Command {
         let name = self.path_text.trim();
         let path = self.folder.join(name);
         if matches!(&self.listing, Some(Ok(list)) if list.is_folder(name)) {
@@ -236,11 +248,11 @@ impl Picker {
             return Command::App(AppCommand::Open(Sources::unmoved(files)));
         }
         self.pressed_text = Some(name.to_owned());
-        Command::App(AppCommand::PickPath { purpose: self.purpose, path, replaces: self.replaces() })
+        Command::App(AppCommand::PickPath { purpose: self.purpose, path, replaces })
     }
 }
 
-/// The keys of the dialog, taken before the focused field sees them.
+/// The keys of the dialog, consumed before the focused field sees them.
 #[derive(Debug, Default)]
 struct PickerKeys {
     /// Rows to move in the list; negative moves up.
@@ -267,8 +279,16 @@ impl PickerKeys {
 
 /// Selects a suggested name without its extension, so that typing replaces it.
 fn select_stem(ui: &Ui, field: &Response, name: &str) {
-    let stem = name.find('.').map_or(name, |dot| &name[..dot]);
-    field::select_first(ui, field, stem.chars().count());
+    field::select_first(ui, field, stem(name).chars().count());
+}
+
+/// Returns a name without its extension. One of compression belongs to the extension before it, as in `.json.gz`.
+fn stem(name: &str) -> &str {
+    let without = |name: &'_ str| name.rfind('.').filter(|dot| *dot > 0);
+    let Some(dot) = without(name) else { return name };
+    let (stem, extension) = name.split_at(dot);
+    let is_compressed = [".gz", ".zst"].contains(&extension);
+    without(stem).filter(|_| is_compressed).map_or(stem, |dot| &stem[..dot])
 }
 
 fn now_s() -> u64 {
@@ -290,4 +310,24 @@ fn room(ui: &Ui) -> egui::Vec2 {
 /// Formats several selected names as the text of the field.
 fn quoted(names: &[String]) -> String {
     names.iter().map(|name| format!("\"{name}\"")).collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_stem_of_a_name_is_all_before_its_last_extension() {
+        for (name, expected) in [
+            ("trace-sorted.json", "trace-sorted"),
+            ("trace-sorted.json.gz", "trace-sorted"),
+            ("a.pftrace and b-statistics.csv", "a.pftrace and b-statistics"),
+            ("trace.gz", "trace"),
+            ("trace", "trace"),
+            (".hidden", ".hidden"),
+            ("", ""),
+        ] {
+            assert_eq!(stem(name), expected, "{name}");
+        }
+    }
 }

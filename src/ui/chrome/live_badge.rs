@@ -30,9 +30,9 @@ pub(crate) struct LiveStatus {
     /// The source with the most late events.
     pub(crate) latest_source: Option<String>,
     pub(crate) most_late_ns: u64,
-    /// Spans shown below the others because they arrived late.
+    /// Rows shown below the others because they arrived late.
     pub(crate) apart: u64,
-    /// Dropped rows, oldest first.
+    /// Rows dropped so far, which were the oldest.
     pub(crate) dropped: u64,
     pub(crate) disk_bytes: u64,
     pub(crate) free_bytes: Option<u64>,
@@ -78,11 +78,11 @@ pub(crate) fn show(ui: &mut Ui, status: &LiveStatus, theme: &Theme) -> Option<Co
     command
 }
 
-/// Formats a text such as `1 200 spans/s · behind by 140 ms`.
+/// Formats a text such as `1 200 events/s · behind by 140 ms`.
 fn rate_text(status: &LiveStatus) -> String {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a rate is not negative")]
     let rate = status.rows_per_s.round() as u64;
-    let rate = format!("{} spans/s", grouped_digits(rate));
+    let rate = format!("{} events/s", grouped_digits(rate));
     let state = match status.behind {
         _ if status.is_stopping => "stopping".to_owned(),
         _ if status.is_paused => "paused".to_owned(),
@@ -108,7 +108,7 @@ fn late_hint(status: &LiveStatus) -> String {
     );
     if status.apart > 0 {
         let apart = grouped_digits(status.apart);
-        write!(hint, " {apart} spans are shown below the others until everything is sorted.").ok(); // into memory
+        write!(hint, " {apart} spans and points are shown below the others until everything is sorted.").ok(); // into memory
     }
     hint
 }
@@ -142,14 +142,14 @@ mod tests {
             free_bytes: Some(3 << 30),
             ..LiveStatus::default()
         };
-        assert_eq!(rate_text(&status), "1\u{2009}204 spans/s  ·  behind by 142 ms");
-        assert_eq!(rate_text(&LiveStatus { is_paused: true, ..status.clone() }), "1\u{2009}204 spans/s  ·  paused");
+        assert_eq!(rate_text(&status), "1\u{2009}204 events/s  ·  behind by 142 ms");
+        assert_eq!(rate_text(&LiveStatus { is_paused: true, ..status.clone() }), "1\u{2009}204 events/s  ·  paused");
         let ahead = LiveStatus { unread_bytes: 7 << 20, ..status.clone() };
         assert!(rate_text(&ahead).ends_with("  ·  7.0 MiB to be read"), "{}", rate_text(&ahead));
-        assert_eq!(rate_text(&LiveStatus::default()), "0 spans/s  ·  waiting");
+        assert_eq!(rate_text(&LiveStatus::default()), "0 events/s  ·  waiting");
         assert!(late_text(&status).starts_with("3 late, most of worker") && !late_text(&status).contains('\u{202e}'));
         assert!(late_hint(&status).contains("by at most 1.5"), "{}", late_hint(&status));
-        assert!(late_hint(&status).contains("2 spans are shown below"));
+        assert!(late_hint(&status).contains("2 spans and points are shown below"));
         assert_eq!(disk_text(&status), "5.0 MiB on disk, 3.0 GiB free");
         let in_memory = LiveStatus { disk_bytes: 0, free_bytes: None, ..status };
         assert_eq!(disk_text(&in_memory), "nothing on disk yet");

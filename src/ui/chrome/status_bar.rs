@@ -1,6 +1,6 @@
 //! The status bar: the open trace, its counts, its import issues, the colour key.
 
-use egui::{Layout, RichText, Ui};
+use egui::{Layout, Response, RichText, Ui};
 
 use super::color_key;
 use super::live_badge::{self, LiveStatus};
@@ -16,17 +16,24 @@ use crate::ui::widgets::spoken;
 /// The content of the status bar beside the counts of the trace.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct StatusLine<'a> {
-    /// Name of the trace.
-    pub(crate) title: &'a str,
+    pub(crate) trace_name: &'a str,
     /// A notice for the user, such as which of several files was opened.
     pub(crate) note: &'a str,
     pub(crate) palette: Option<&'a Palette>,
+    /// Why the rest of the trace was not sorted.
+    pub(crate) interruption: Option<&'a str>,
     /// The status of a running trace.
     pub(crate) live: Option<&'a LiveStatus>,
 }
 
 /// Space for import issues and for the gaps between texts.
 const BADGES_POINTS: f32 = 180.0;
+
+/// Space for the first facts of a running trace.
+const LIVE_POINTS: f32 = 200.0;
+
+/// Width of the name of the trace that is shown in any case.
+const TITLE_POINTS_MIN: f32 = 60.0;
 
 /// Width of the colour key, in points.
 const KEY_POINTS: f32 = 270.0;
@@ -38,23 +45,34 @@ pub(crate) fn show(ui: &mut Ui, snapshot: Option<&Snapshot>, status: StatusLine<
         match snapshot {
             Some(snapshot) => {
                 let summary = snapshot.summary();
-                let title = RichText::new(shown(status.title)).small();
-                let dur_ns = summary.end_ns.abs_diff(summary.start_ns);
+                let title = RichText::new(shown(status.trace_name)).small();
+                let dur = duration_text(summary.end_ns.abs_diff(summary.start_ns));
+                let dur = if snapshot.has_times() { format!("  ·  {dur}") } else { String::new() };
                 let tracks = snapshot.display_order().len() as u64;
                 let counts = format!(
-                    "{}  ·  {}  ·  {}",
+                    "{}  ·  {}{dur}",
                     events_text(summary.spans, summary.samples, (summary.instants, summary.counters)),
-                    counted(tracks, "track"),
-                    duration_text(dur_ns)
+                    counted(tracks, "track")
                 );
+                let [title_points, counts_points, note_points] =
+                    [status.trace_name, &counts, status.note].map(|text| small_width(ui, &shown(text)));
+                let live_points = if status.live.is_some() { LIVE_POINTS } else { 0.0 };
+                let room = ui.available_width() - BADGES_POINTS - live_points;
                 // A notice is new, and counts are not.
-                let needed = [status.title, &counts, status.note].map(|text| small_width(ui, &shown(text)));
-                let has_room = needed.iter().sum::<f32>() + BADGES_POINTS <= ui.available_width();
-                if status.note.is_empty() || has_room {
-                    ui.label(title);
+                let shows_counts = if status.note.is_empty() {
+                    counts_points + title_points.min(TITLE_POINTS_MIN) <= room
+                } else {
+                    title_points + counts_points + note_points <= room
+                };
+                let others_points = if shows_counts { counts_points } else { note_points.min(room / 2.0) };
+                let title = show_title(ui, title, (room - others_points).max(TITLE_POINTS_MIN));
+                if shows_counts {
                     ui.label(weak(counts));
                 } else {
-                    ui.label(title).on_hover_text(counts);
+                    title.on_hover_text(counts);
+                }
+                if let Some(reason) = status.interruption {
+                    ui.label(RichText::new("Incomplete").small().color(theme.error)).on_hover_text(shown(reason));
                 }
                 command = losses::badge(ui, snapshot.losses(), theme);
             }
@@ -83,6 +101,16 @@ pub(crate) fn show(ui: &mut Ui, snapshot: Option<&Snapshot>, status: StatusLine<
     command
 }
 
+/// Shows the name of the trace, cut to a width so that what follows it stays in view.
+fn show_title(ui: &mut Ui, title: RichText, points_max: f32) -> Response {
+    let title = egui::Label::new(title).truncate();
+    ui.scope(|ui| {
+        ui.set_max_width(points_max.ceil());
+        ui.add(title)
+    })
+    .inner
+}
+
 /// Returns the width of a text in the line.
 fn small_width(ui: &Ui, text: &str) -> f32 {
     let font = egui::TextStyle::Small.resolve(ui.style());
@@ -102,7 +130,7 @@ pub(crate) fn events_text(spans: u64, samples: u64, (instants, values): (u64, u6
 }
 
 /// Formats a count with its noun in singular or plural.
-fn counted(count: u64, thing: &str) -> String {
+pub(crate) fn counted(count: u64, thing: &str) -> String {
     let ending = if count == 1 { "" } else { "s" };
     format!("{} {thing}{ending}", grouped_digits(count))
 }

@@ -15,7 +15,7 @@ pub(crate) struct TabTitle {
     pub(crate) part: Option<f32>,
     /// Whether it has an unread error.
     pub(crate) has_failed: bool,
-    /// Whether it is active.
+    /// Whether it is the active tab.
     pub(crate) is_shown: bool,
 }
 

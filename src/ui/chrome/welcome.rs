@@ -4,9 +4,10 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use egui::{Align, Layout, RichText, Ui};
 
-use crate::base::time::{ago_text, grouped_digits};
+use crate::base::time::ago_text;
 use crate::scene::labels::shown;
 use crate::ui::chrome::progress::bytes_text;
+use crate::ui::chrome::status_bar::counted;
 use crate::ui::command::{AppCommand, Command, CutShortCommand};
 use crate::ui::command_table::key_of;
 use crate::ui::cut_short::{CutShort, CutShortTrace};
@@ -14,10 +15,10 @@ use crate::ui::purpose::Purpose;
 use crate::ui::recent::{RecentFacts, RecentTrace};
 use crate::ui::theme::Theme;
 
-/// Recent traces that fit in the smallest window.
+/// Recent traces that the page shows.
 const RECENT_MAX: usize = 5;
 
-/// Interrupted traces that fit in the smallest window.
+/// Interrupted traces that the page shows.
 const CUT_SHORT_MAX: usize = 3;
 
 /// File managers put the path of a copied file on the clipboard, so pasting works where dropping does not.
@@ -38,48 +39,52 @@ pub(crate) fn show(
     let mut command = None;
     let free = ui.available_height();
     let now_s = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
-    ui.with_layout(Layout::top_down(Align::Center), |ui| {
-        ui.add_space((free * 0.28 - if recent.is_empty() { 0.0 } else { 60.0 }).max(10.0));
-        ui.label(RichText::new("Longspan").size(34.0).strong());
-        ui.add_space(2.0);
-        let hint = if takes_drops { DROP } else { PASTE };
-        ui.label(RichText::new(hint).size(15.0).color(theme.weak_text));
-        ui.add_space(18.0);
-        let primary = egui::Button::new(RichText::new("Open a trace...").size(15.0).color(theme.canvas))
-            .fill(theme.accent)
-            .min_size(egui::vec2(200.0, 36.0));
-        if ui.add(primary).clicked() {
-            command = Some(Command::App(AppCommand::Choose(Purpose::Open)));
-        }
-        ui.add_space(2.0);
-        let secondary = egui::Button::new(RichText::new("Open a demo").size(15.0)).min_size(egui::vec2(200.0, 36.0));
-        if ui.add(secondary).clicked() {
-            command = Some(Command::App(AppCommand::OpenDemo));
-        }
-        if !cut_short.traces.is_empty() {
-            ui.add_space(14.0);
-            ui.label(RichText::new("Followed until the window was closed").small().color(theme.warning));
-            for trace in cut_short.traces.iter().take(CUT_SHORT_MAX) {
-                let is_asked = cut_short.asked.as_ref() == Some(&trace.folder);
-                command = show_cut_short(ui, trace, is_asked, now_s, theme).or(command.take());
+    // A low window scrolls.
+    egui::ScrollArea::vertical().auto_shrink(false).show(ui, |ui| {
+        ui.with_layout(Layout::top_down(Align::Center), |ui| {
+            ui.add_space((free * 0.28 - if recent.is_empty() { 0.0 } else { 60.0 }).max(10.0));
+            ui.label(RichText::new("Longspan").size(34.0).strong());
+            ui.add_space(2.0);
+            let hint = if takes_drops { DROP } else { PASTE };
+            ui.label(RichText::new(hint).size(15.0).color(theme.weak_text));
+            ui.add_space(18.0);
+            let primary = egui::Button::new(RichText::new("Open a trace...").size(15.0).color(theme.canvas))
+                .fill(theme.accent)
+                .min_size(egui::vec2(200.0, 36.0));
+            if ui.add(primary).clicked() {
+                command = Some(Command::App(AppCommand::Choose(Purpose::Open)));
             }
-        }
-        if !recent.is_empty() {
-            ui.add_space(14.0);
-            ui.label(RichText::new("Recent").small().color(theme.weak_text));
-            for RecentTrace { sources, facts } in recent.iter().take(RECENT_MAX) {
-                let (title, paths) = (sources.title(), sources.to_string());
-                if ui.link(shown(&title).into_owned()).on_hover_text(shown(&paths).into_owned()).clicked() {
-                    command = Some(Command::App(AppCommand::Open(sources.clone())));
-                }
-                if let Some(facts) = facts {
-                    ui.label(RichText::new(facts_text(*facts, now_s)).small().color(theme.weak_text));
+            ui.add_space(2.0);
+            let secondary =
+                egui::Button::new(RichText::new("Open a demo").size(15.0)).min_size(egui::vec2(200.0, 36.0));
+            if ui.add(secondary).clicked() {
+                command = Some(Command::App(AppCommand::OpenDemo));
+            }
+            if !cut_short.traces.is_empty() {
+                ui.add_space(14.0);
+                ui.label(RichText::new("Followed until the window was closed").small().color(theme.warning));
+                for trace in cut_short.traces.iter().take(CUT_SHORT_MAX) {
+                    let is_asked = cut_short.asked.as_ref() == Some(&trace.folder);
+                    command = show_cut_short(ui, trace, is_asked, now_s, theme).or(command.take());
                 }
             }
-        }
-        ui.add_space(14.0);
-        let keys = KEYS.map(|(title, what)| format!("{}  {what}", key_of(ui.ctx(), title)));
-        ui.label(RichText::new(keys.join("     ")).small().color(theme.weak_text));
+            if !recent.is_empty() {
+                ui.add_space(14.0);
+                ui.label(RichText::new("Recent").small().color(theme.weak_text));
+                for RecentTrace { sources, facts } in recent.iter().take(RECENT_MAX) {
+                    let (title, paths) = (sources.title(), sources.to_string());
+                    if ui.link(shown(&title).into_owned()).on_hover_text(shown(&paths).into_owned()).clicked() {
+                        command = Some(Command::App(AppCommand::Open(sources.clone())));
+                    }
+                    if let Some(facts) = facts {
+                        ui.label(RichText::new(facts_text(*facts, now_s)).small().color(theme.weak_text));
+                    }
+                }
+            }
+            ui.add_space(14.0);
+            let keys = KEYS.map(|(title, what)| format!("{}  {what}", key_of(ui.ctx(), title)));
+            ui.label(RichText::new(keys.join("     ")).small().color(theme.weak_text));
+        });
     });
     command
 }
@@ -115,9 +120,9 @@ fn show_cut_short(ui: &mut Ui, trace: &CutShortTrace, is_asked: bool, now_s: u64
     wanted.map(|wanted| Command::App(AppCommand::CutShort(wanted)))
 }
 
-/// Formats a text such as `1 200 000 spans  ·  45 MB  ·  5 minutes ago`.
+/// Formats a text such as `1 200 000 events  ·  45 MB  ·  5 minutes ago`.
 fn cut_short_text(trace: &CutShortTrace, now_s: u64) -> String {
-    let rows = trace.rows.map(|rows| format!("{} spans  ·  ", grouped_digits(rows))).unwrap_or_default();
+    let rows = trace.rows.map(|rows| format!("{}  ·  ", counted(rows, "event"))).unwrap_or_default();
     format!("{rows}{}  ·  {}", bytes_text(trace.bytes), ago_text(now_s.saturating_sub(trace.changed_s)))
 }
 

@@ -1,4 +1,4 @@
-//! An entry of the command table: its place in the menus, its keys, and when it is enabled.
+//! An entry of the command table: its position in the menus, its keys, and when it is enabled.
 
 use egui::{Key, KeyboardShortcut, Modifiers, Response};
 
@@ -48,20 +48,27 @@ pub(crate) struct UiState {
     /// Whether the view history has a later view.
     pub(crate) has_future: bool,
     pub(crate) has_hidden: bool,
+    pub(crate) settings: ShownSettings,
+    pub(crate) order: TrackOrder,
+    pub(crate) has_bookmarks: bool,
+    /// Whether two bookmarks were added or selected last, and both still exist.
+    pub(crate) can_measure: bool,
+    /// The time that the ruler counts from.
+    pub(crate) ruler_origin: RulerOrigin,
+    /// Whether the trace has the time of day.
+    pub(crate) has_utc: bool,
+}
+
+/// The settings that menus and the preferences show.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct ShownSettings {
     /// Dark or light; `None` follows the desktop.
     pub(crate) shade: Option<Shade>,
     pub(crate) colors: Colors,
     /// Font size, in percent of the default.
     pub(crate) text_percent: u16,
     pub(crate) navigation: Navigation,
-    pub(crate) order: TrackOrder,
     pub(crate) density: TrackDensity,
-    /// Number of bookmarks.
-    pub(crate) marks: usize,
-    /// The time that the ruler counts from.
-    pub(crate) ruler_origin: RulerOrigin,
-    /// Whether the trace has the time of day.
-    pub(crate) has_utc: bool,
 }
 
 /// When a command is enabled.
@@ -72,6 +79,7 @@ pub(super) enum When {
     Tabs,
     Trace,
     Files,
+    Reloadable,
     Span,
     Table,
     Selection,
@@ -80,7 +88,8 @@ pub(super) enum When {
     Past,
     Future,
     Hidden,
-    Marks(usize),
+    Marks,
+    Measurable,
     Utc,
     Export,
     ExportScope,
@@ -122,6 +131,7 @@ impl CommandEntry {
             When::Tabs => state.tabs > 1,
             When::Trace => state.has_trace,
             When::Files => state.files > 1,
+            When::Reloadable => state.files > 0 && !state.is_live && !state.is_busy,
             When::Span => state.has_span,
             When::Table => state.has_table,
             When::Selection => state.has_span || state.has_scope_time,
@@ -130,7 +140,8 @@ impl CommandEntry {
             When::Past => state.has_past,
             When::Future => state.has_future,
             When::Hidden => state.has_hidden,
-            When::Marks(least) => state.marks >= least,
+            When::Marks => state.has_bookmarks,
+            When::Measurable => state.can_measure,
             When::Utc => state.has_utc,
             When::Export => state.can_export,
             When::ExportScope => state.can_export && state.has_scope,

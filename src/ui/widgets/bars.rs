@@ -7,7 +7,7 @@ use crate::ui::theme::Theme;
 /// A bar for each part of a scale.
 pub(crate) struct Bars<'a> {
     pub(crate) title: &'a str,
-    /// Count of each bar.
+    /// Count of each bar, in the order of the scale.
     pub(crate) counts: &'a [u64],
     /// Labels of the start and the end of the scale.
     pub(crate) ends: (String, String),

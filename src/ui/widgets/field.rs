@@ -32,6 +32,9 @@ pub(crate) fn add_sized(
 
 /// Shows the filter field of a table. Returns true if the words changed. Escape first clears them and leaves the field.
 pub(crate) fn add_table_filter(ui: &mut Ui, words: &mut String, label: &str, width: f32, background: Color32) -> bool {
+    /// Space for the button at the end of the line.
+    const BUTTON_POINTS: f32 = 76.0;
+    let width = width.min(ui.available_width() - BUTTON_POINTS).max(30.0);
     let keys = EventFilter { escape: true, horizontal_arrows: true, ..EventFilter::default() };
     let response = add(ui, words, |field| {
         field.hint_text(label).desired_width(width).background_color(background).event_filter(keys)
