@@ -4,6 +4,7 @@ use egui::{Label, ProgressBar, RichText, Ui};
 
 use super::elided::tip;
 use crate::base::progress::Progress;
+use crate::base::time::grouped_digits;
 use crate::query::Snapshot;
 use crate::scene::labels::{shorten_label, shown};
 use crate::ui::theme::Theme;
@@ -52,6 +53,15 @@ pub(super) fn show_stopped(ui: &mut Ui, stopped: &str, error: Option<&str>, them
     };
 }
 
+/// Shows that paths of a tree are cut because of its node limit.
+pub(super) fn show_folded(ui: &mut Ui, folded: u64, theme: &Theme) {
+    if folded > 0 {
+        let text = format!("{} paths are too many", grouped_digits(folded));
+        let hint = "The others are cut, and count for shorter paths";
+        ui.label(RichText::new(text).color(theme.warning)).on_hover_text(hint);
+    }
+}
+
 /// Shows the exactness of a complete answer, in the rest of the line.
 pub(super) fn show_exactness(ui: &mut Ui, exactness: Exactness, snapshot: &Snapshot, theme: &Theme) {
     let (text, hint) = match exactness {
@@ -63,6 +73,6 @@ pub(super) fn show_exactness(ui: &mut Ui, exactness: Exactness, snapshot: &Snaps
         ),
     };
     let is_preview = snapshot.summary().sorted_to_ns.is_some();
-    let text = if is_preview { format!("{text}, of what is sorted so far") } else { text.to_owned() };
+    let text = if is_preview { format!("{text}, of the sorted part only") } else { text.to_owned() };
     ui.add(Label::new(RichText::new(text).color(theme.weak_text)).truncate()).on_hover_text(hint);
 }

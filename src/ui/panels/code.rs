@@ -166,11 +166,18 @@ impl CodePanel {
         let hint = "Reads source files below this folder; FROM=FOLDER: those that debug information has below FROM";
         let is_clicked = ui.button("Add sources").on_hover_text(hint).clicked();
         let text = self.folder.trim();
+        if is_entered {
+            // For the next folder, or a correction.
+            response.request_focus();
+        }
         if (is_entered || is_clicked)
             && let Some(map) = SourceMap::parse(text)
         {
-            self.source_maps.retain(|(_, known)| *known != map);
-            self.source_maps.insert(0, (text.to_owned(), map));
+            self.error = map.problem();
+            if self.error.is_none() {
+                self.source_maps.retain(|(_, known)| *known != map);
+                self.source_maps.insert(0, (text.to_owned(), map));
+            }
         }
     }
 

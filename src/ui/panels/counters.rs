@@ -148,7 +148,8 @@ impl DockPanel for CountersPanel {
     }
 
     fn command_line(&self) -> Option<PanelCommandLine> {
-        Some(PanelCommandLine { options: vec!["--counters".to_owned()], ..PanelCommandLine::new("stats") })
+        let (options, omits_words) = (vec!["--counters".to_owned()], !self.words.is_empty());
+        Some(PanelCommandLine { options, omits_words, ..PanelCommandLine::new("stats") })
     }
 
     fn forget(&mut self) -> Option<Question> {

@@ -24,6 +24,10 @@ const EXAMPLES: [(&str, &str); 8] = [
     ("sum:counter.rss", "the sum of the counters of a name; a filter takes processes"),
 ];
 
+/// Why a track with a step width is not added.
+const EVERY_REFUSED: &str =
+    "every: is the step of `longspan export --derive`; in the window, each column of pixels is a step";
+
 /// The panel, with the text of a new track.
 #[derive(Debug, Default)]
 pub(crate) struct DerivedPanel {
@@ -118,6 +122,10 @@ impl DerivedPanel {
             return None;
         }
         match DerivedTrack::parse(&self.text) {
+            Ok(DerivedTrack { every_ns: Some(_), .. }) => {
+                self.error = Some(EVERY_REFUSED.to_owned());
+                None
+            }
             Ok(track) => {
                 self.text.clear();
                 let scope = SelectedScope { filter: track.filter.into(), ..scope.clone() };

@@ -10,10 +10,11 @@ use serde_json::Value as Json;
 use super::elided::{elided, tip};
 use super::number::TableNumber;
 use super::value_menu::{self, PanelValue};
-use crate::base::time::{duration_text, elapsed_text, grouped_digits, seconds_text, utc_clock_text, utc_day_text};
+use crate::base::time::{duration_text, elapsed_text, grouped_digits, utc_clock_text, utc_day_text};
 use crate::model::{Id, NameIdx, Process, StackIdx, Track};
 use crate::query::cursor::LaneCursor;
-use crate::query::filter::quoted;
+use crate::query::drawn_unit::DrawnUnit;
+use crate::query::filter::exactly;
 use crate::query::flame::FunctionKey;
 use crate::query::flow_chain::FlowChain;
 use crate::query::groups::{GroupBy, NameKey, OwnerKey};
@@ -25,6 +26,7 @@ use crate::store::lane::{LaneKind, RowIdx};
 use crate::ui::command::{AppCommand, Command, TimelineCommand};
 use crate::ui::questions::SampledFunction;
 use crate::ui::theme::Theme;
+use crate::ui::timeline::ruler_clock::RulerClock;
 use crate::ui::widgets::context_menu::context_menu;
 use crate::ui::widgets::reading_order::on_screen;
 use values::{NAME_POINTS, pair, show_arguments, show_raw};
@@ -38,6 +40,9 @@ const FACT_LETTERS_MAX: f32 = 160.0;
 /// Below this width the panel has one column.
 const COLUMNS_POINTS: f32 = 600.0;
 
+/// Maximum number of functions listed of a call stack.
+const FRAMES_MAX: usize = 100;
+
 /// Maximum number of flows listed per direction.
 const LINKS_MAX: usize = 50;
 
@@ -47,11 +52,13 @@ pub(crate) struct DetailsPanel {
     name: NameIdx,
     description: Description,
     kind: LaneKind,
+    /// The unit of the bars of the track.
+    unit: DrawnUnit,
     /// Whether the row is named by a frame, whose category is its module.
     is_frame: bool,
     /// The name and id of the track; its title if it has no name.
     track_text: String,
-    /// The name and id of the process, likewise; empty without a process.
+    /// The name and id of the process; its title if it has no name. Empty without a process.
     process_text: String,
     arguments: Result<Option<Json>, String>,
     /// Names and rows, outermost first.
@@ -65,7 +72,8 @@ pub(crate) struct DetailsPanel {
     lines: Vec<String>,
     /// The innermost function of the sample.
     function: Option<SampledFunction>,
-    origin_ns: i64,
+    /// The functions of the sample's call stack, innermost first; the last line may be the number of the others.
+    stack: Vec<String>,
     utc_offset_ns: Option<i64>,
 }
 
@@ -108,7 +116,7 @@ impl DetailsPanel {
             let span = snapshot.row(child);
             (named(snapshot.names().get(span.name).text), child, span.dur_ns)
         });
-        let (children, origin_ns) = (children.collect(), snapshot.start_ns());
+        let children = children.collect();
         let track = snapshot.track(description.track);
         let process = snapshot.tracks().processes.get(track.process.index());
         let process = process.filter(|process| process.pid != Id::None || !process.name.is_empty());
@@ -116,6 +124,7 @@ impl DetailsPanel {
         Some(Self {
             row,
             name: snapshot.row(row).name,
+            unit: snapshot.drawn_unit(description.track),
             description,
             kind,
             is_frame: is_frame(snapshot, row),
@@ -128,7 +137,7 @@ impl DetailsPanel {
             flows: None,
             lines: source_lines(snapshot, row),
             function: innermost_function(snapshot, row),
-            origin_ns,
+            stack: stack_of(snapshot, row).map(|stack| function_names(snapshot, stack)).unwrap_or_default(),
             utc_offset_ns,
         })
     }
@@ -153,14 +162,14 @@ impl DetailsPanel {
         });
     }
 
-    /// Returns the described row.
+    /// Returns the row that the panel describes.
     #[must_use]
     pub(crate) fn row(&self) -> RowIdx {
         self.row
     }
 
     /// Shows facts, arguments and related spans side by side, or below each other in a narrow panel.
-    pub(crate) fn show(&self, ui: &mut Ui, theme: &Theme) -> Vec<Command> {
+    pub(crate) fn show(&self, ui: &mut Ui, theme: &Theme, clock: RulerClock) -> Vec<Command> {
         let mut commands = Vec::new();
         ui.add_space(4.0);
         ui.horizontal(|ui| {
@@ -183,7 +192,7 @@ impl DetailsPanel {
         ui.add_space(2.0);
         if ui.available_width() < COLUMNS_POINTS {
             scrolled(ui, "all", |ui| {
-                self.show_facts(ui, theme, &mut commands);
+                self.show_facts(ui, theme, clock, &mut commands);
                 ui.add_space(4.0);
                 self.show_arguments(ui, theme, &mut commands);
                 ui.add_space(4.0);
@@ -193,7 +202,7 @@ impl DetailsPanel {
         }
         ui.columns(3, |columns| {
             let [facts, arguments, around] = columns else { return };
-            scrolled(facts, "facts", |ui| self.show_facts(ui, theme, &mut commands));
+            scrolled(facts, "facts", |ui| self.show_facts(ui, theme, clock, &mut commands));
             scrolled(arguments, "arguments", |ui| self.show_arguments(ui, theme, &mut commands));
             scrolled(around, "around", |ui| commands.extend(self.show_around(ui, theme)));
         });
@@ -216,7 +225,7 @@ impl DetailsPanel {
         context_menu(&response).show(|ui| commands.extend(value_menu::show(ui, &value)));
     }
 
-    fn show_facts(&self, ui: &mut Ui, theme: &Theme, commands: &mut Vec<Command>) {
+    fn show_facts(&self, ui: &mut Ui, theme: &Theme, clock: RulerClock, commands: &mut Vec<Command>) {
         let description = &self.description;
         let is_span = self.kind == LaneKind::Spans;
         let mut fact = |label: &str, text: String, filter: Option<String>| {
@@ -228,17 +237,22 @@ impl DetailsPanel {
                 commands.extend(pair(ui, theme, (label, NAME_POINTS), (&short, whole), value));
             }
         };
-        let filter_of = |key: &str, text: &str| (!text.is_empty()).then(|| format!("{key}:{}", quoted(text)));
+        let filter_of = |key: &str, text: &str| (!text.is_empty()).then(|| format!("{key}:{}", exactly(text)));
         let category = description.category.clone().unwrap_or_default();
         let with_category = filter_of("cat", &category);
         fact(if self.is_frame { "Module" } else { "Category" }, category, with_category);
-        fact("Start", elapsed_text(description.start_ns.saturating_sub(self.origin_ns)), None);
+        let unit = &self.unit;
+        if unit.is_time() {
+            fact("Start", clock.time_text(description.start_ns), None);
+        }
         if self.kind == LaneKind::Spans {
             let more = if description.unfinished { " or more" } else { "" };
-            let as_long = format!("dur={}ns", description.dur_ns);
-            fact("Duration", format!("{}{more}", duration_text(description.dur_ns)), Some(as_long));
-            let self_text = |self_ns| format!("{}{}", duration_text(self_ns), share_text(self_ns, description.dur_ns));
-            fact("Self time", description.self_ns.map(self_text).unwrap_or_default(), None);
+            let as_long = unit.is_time().then(|| format!("dur={}ns", description.dur_ns));
+            let (label, self_label) =
+                if unit.is_time() { ("Duration", "Self time") } else { ("Weight", "Self weight") };
+            fact(label, format!("{}{more}", unit.text(description.dur_ns)), as_long);
+            let self_text = |self_ns| format!("{}{}", unit.text(self_ns), share_text(self_ns, description.dur_ns));
+            fact(self_label, description.self_ns.map(self_text).unwrap_or_default(), None);
             let of_parent = self
                 .parent
                 .as_ref()
@@ -252,8 +266,10 @@ impl DetailsPanel {
         let of_process = filter_of("process", &description.process_name);
         fact("Process", self.process_text.clone(), of_process);
         fact("Depth", description.depth.to_string(), None);
-        let sign = if description.start_ns < 0 { "-" } else { "" };
-        fact("Clock", format!("{sign}{} ns", grouped_digits(description.start_ns.unsigned_abs())), None);
+        if unit.is_time() {
+            let sign = if description.start_ns < 0 { "-" } else { "" };
+            fact("Clock", format!("{sign}{} ns", grouped_digits(description.start_ns.unsigned_abs())), None);
+        }
         fact("UTC", self.utc_text().unwrap_or_default(), None);
         for (index, line) in self.lines.iter().enumerate() {
             fact(if index == 0 { "Source" } else { "Inlined in" }, line.clone(), None);
@@ -309,8 +325,16 @@ impl DetailsPanel {
                 ui.label(RichText::new("Not all of the chain is shown: it is very long").color(theme.weak_text));
             }
         }
-        heading(ui, theme, "Ancestors");
-        if self.ancestors.is_empty() {
+        if !self.stack.is_empty() {
+            heading(ui, theme, "Call stack");
+            for function in &self.stack {
+                ui.add(egui::Label::new(named(function)).truncate());
+            }
+        }
+        if self.stack.is_empty() || !self.ancestors.is_empty() {
+            heading(ui, theme, "Ancestors");
+        }
+        if self.stack.is_empty() && self.ancestors.is_empty() {
             ui.label(RichText::new("Top level").color(theme.weak_text));
         }
         self.ancestors.iter().rev().for_each(|(name, row)| link(ui, name, *row));
@@ -319,7 +343,7 @@ impl DetailsPanel {
             for (name, row, dur_ns) in &self.children {
                 let share = share_text(*dur_ns, self.description.dur_ns);
                 // A long name is cut at its end.
-                link(ui, &format!("{}{share}  {name}", duration_text(*dur_ns)), *row);
+                link(ui, &format!("{}{share}  {name}", self.unit.text(*dur_ns)), *row);
             }
         }
         commands
@@ -327,19 +351,22 @@ impl DetailsPanel {
 
     /// Returns all details as text, to be pasted elsewhere.
     #[must_use]
-    pub(crate) fn as_text(&self) -> String {
+    pub(crate) fn as_text(&self, clock: RulerClock) -> String {
         let description = &self.description;
-        let mut lines = vec![
-            format!("name: {}", description.name),
-            format!("start: {} s", seconds_text(description.start_ns.saturating_sub(self.origin_ns))),
-            format!("duration: {} ns", description.dur_ns),
-            format!("track: {}", self.track_text),
-            format!("process: {}", self.process_text),
-        ];
+        let mut lines = vec![format!("name: {}", description.name)];
+        if self.unit.is_time() {
+            lines.push(format!("start: {} s", clock.seconds_text(description.start_ns)));
+            lines.push(format!("duration: {} ns", description.dur_ns));
+        } else if self.kind == LaneKind::Spans {
+            lines.push(format!("weight: {}", self.unit.text(description.dur_ns)));
+        }
+        lines.push(format!("track: {}", self.track_text));
+        lines.push(format!("process: {}", self.process_text));
         lines.extend(self.utc_text().map(|utc| format!("utc: {utc}")));
         let word = if self.is_frame { "module" } else { "category" };
         lines.extend(description.category.as_ref().map(|category| format!("{word}: {category}")));
         lines.extend(self.lines.iter().map(|line| format!("source: {line}")));
+        lines.extend(self.stack.iter().map(|function| format!("frame: {function}")));
         if !description.args_json.is_empty() {
             lines.push(format!("arguments: {}", description.args_json));
         }
@@ -354,12 +381,12 @@ fn source_lines(snapshot: &Snapshot, row: RowIdx) -> Vec<String> {
     let line = |line: &FrameLine| {
         let function = snapshot.names().get(line.function).text;
         let file = overlay.lines.file(*line);
-        let place = match (file, line.line) {
+        let location = match (file, line.line) {
             ("", _) => String::new(),
             (file, 0) => format!(" at {file}"),
             (file, line) => format!(" at {file}:{line}"),
         };
-        format!("{function}{place}")
+        format!("{function}{location}")
     };
     overlay.lines.of(name).iter().map(line).collect()
 }
@@ -370,12 +397,33 @@ fn is_frame(snapshot: &Snapshot, row: RowIdx) -> bool {
     if lane.kind != LaneKind::Samples {
         return snapshot.track(lane.track).key.kind.is_derived();
     }
-    let Some(sample) = LaneCursor::new(snapshot.store(), row.lane).row(row.row) else { return false };
-    let innermost = snapshot.frames(StackIdx::from_value(sample.value)).next();
-    let own = snapshot.names().get(snapshot.row(row).name);
+    // The names of the store: symbolization renames the row to all functions inlined in the frame.
+    let innermost = stack_of(snapshot, row).and_then(|stack| snapshot.raw_stacks().frames(stack).next());
+    let own = snapshot.raw_names().get(snapshot.row(row).name);
     innermost
         .map(|frame| snapshot.raw_names().get(frame))
         .is_some_and(|frame| (frame.text, frame.category) == (own.text, own.category))
+}
+
+/// Returns the call stack of a sample as in the store; `None` for other rows.
+fn stack_of(snapshot: &Snapshot, row: RowIdx) -> Option<StackIdx> {
+    if snapshot.lane(row.lane).kind != LaneKind::Samples {
+        return None;
+    }
+    let sample = LaneCursor::new(snapshot.store(), row.lane).row(row.row)?;
+    Some(StackIdx::from_value(sample.value))
+}
+
+/// Returns the names of the functions of a call stack, innermost first.
+fn function_names(snapshot: &Snapshot, stack: StackIdx) -> Vec<String> {
+    let mut functions = snapshot.frames(stack);
+    let first = functions.by_ref().take(FRAMES_MAX).map(|function| snapshot.names().get(function).text.to_owned());
+    let mut lines: Vec<String> = first.collect();
+    let hidden = functions.count() as u64;
+    if hidden > 0 {
+        lines.push(format!("and {} more", grouped_digits(hidden)));
+    }
+    lines
 }
 
 /// Returns the innermost function at the address of a frame.

@@ -1,5 +1,5 @@
 //! The dock below the timeline: a tab per open panel, one of them active. The user sets its height, and the timeline
-//! keeps two fifths of the window unless the panel is maximised.
+//! keeps two fifths of the window, or half of what other bars leave, unless the panel is maximised.
 
 use egui::epaint::text::FontsView;
 use egui::{Button, Frame, Rect, Role, ScrollArea, Sense, Ui, WidgetInfo, scroll_area};
@@ -22,8 +22,14 @@ const TABLE_POINTS: f32 = 64.0;
 /// Width of the button that maximises a panel.
 const FULL_POINTS: f32 = 52.0;
 
-/// Minimum height of the dock, in points: its tabs, a panel's toolbar, a table header and some rows.
+/// Minimum height of the dock in points, if there is space: its tabs, a panel's toolbar, a table header and some rows.
 const POINTS_MIN: f32 = 140.0;
+
+/// Height of the tabs with their margins, in points.
+const HEADS_POINTS: f32 = 41.0;
+
+/// Minimum height of a panel below the tabs, in points: a toolbar, a table header and some rows.
+const CONTENT_POINTS_MIN: f32 = 100.0;
 
 /// A tab as the dock shows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -174,14 +180,22 @@ impl Dock {
         };
         let mut commands = Vec::new();
         let available = ui.available_height();
-        let most = (available - TIMELINE_PART * ui.ctx().content_rect().height()).max(POINTS_MIN).min(available);
+        let timeline = (TIMELINE_PART * ui.ctx().content_rect().height()).min(available / 2.0);
+        let most = (available - timeline).max(HEADS_POINTS.min(available));
         let wanted = self.dragged.unwrap_or_else(|| f32::from(points));
         let height = if self.is_full { available } else { wanted.clamp(POINTS_MIN.min(most), most) };
         egui::Panel::bottom("dock").resizable(false).exact_size(height).frame(frame).show(ui, |ui| {
             let dock = ui.max_rect().expand2(egui::vec2(frame.inner_margin.leftf(), frame.inner_margin.topf()));
             commands.extend(self.drag_edge(ui, dock, most, theme));
             commands.extend(self.show_heads(ui, heads, active));
-            ui.push_id(active.title(), |ui| content(ui, active));
+            // In a low window, the panel scrolls as a whole.
+            let room = egui::vec2(ui.available_width(), ui.available_height().max(CONTENT_POINTS_MIN));
+            let is_low = room.y > ui.available_height();
+            let scrolls =
+                ScrollArea::new([false, is_low]).id_salt("low panel").auto_shrink(false).min_scrolled_height(0.0);
+            scrolls.show(ui, |ui| {
+                ui.allocate_ui(room, |ui| ui.push_id(active.title(), |ui| content(ui, active)));
+            });
         });
         commands
     }

@@ -101,7 +101,7 @@ pub(crate) struct DetailsTab;
 
 impl DockPanel for DetailsTab {
     fn show(&mut self, ui: &mut Ui, view: &PanelView<'_>) -> Vec<Command> {
-        view.details.map(|details| details.show(ui, view.context.theme)).unwrap_or_default()
+        view.details.map(|details| details.show(ui, view.context.theme, view.timeline.clock())).unwrap_or_default()
     }
 
     fn has_content(&self, view: &PanelView<'_>) -> bool {

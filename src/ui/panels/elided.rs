@@ -11,13 +11,44 @@ use crate::ui::widgets::reading_order::on_screen;
 /// Limit for the letters of a name in a tooltip: some fifteen lines. Copies have the rest.
 const TIP_LETTERS_MAX: f32 = 1200.0;
 
+/// The separator of a label of two parts, such as a name and its category.
+pub(super) const LABEL_SEPARATOR: &str = "  ·  ";
+
 /// Returns the part of a text that fits in `points`.
 pub(super) fn elided<'t>(painter: &Painter, text: &'t str, points: f32, font: &FontId) -> Cow<'t, str> {
     painter.fonts_mut(|fonts| elide(text, points, |letter| letter_width(fonts, font, letter)))
 }
 
-fn elide(text: &str, room: f32, advance: impl FnMut(char) -> f32) -> Cow<'_, str> {
-    shorten_label(text, room, advance).unwrap_or(Cow::Borrowed("…"))
+/// Shortens a text. Of a label of two parts, each keeps its share of the room, so that the separator stays.
+fn elide(text: &str, room: f32, mut advance: impl FnMut(char) -> f32) -> Cow<'_, str> {
+    let shorten = |text, room, advance: &mut dyn FnMut(char) -> f32| {
+        shorten_label(text, room, advance).unwrap_or(Cow::Borrowed("…"))
+    };
+    let whole = shorten(text, room, &mut advance);
+    let parts = text.rsplit_once(LABEL_SEPARATOR).filter(|_| whole.len() < text.len());
+    let Some((one, other)) = parts else { return whole };
+    let room = room - LABEL_SEPARATOR.chars().map(&mut advance).sum::<f32>();
+    if room <= 0.0 {
+        return whole;
+    }
+    let mut needed = |part: &str| {
+        // Of a name of 64 KiB, only the fitting part is read.
+        let mut points = 0.0;
+        part.chars()
+            .take_while(|&letter| {
+                points <= room && {
+                    points += advance(letter);
+                    true
+                }
+            })
+            .count();
+        // A part that just fits must not be cut because of a rounded sum.
+        points + 1.0
+    };
+    let (one_points, other_points) = (needed(one), needed(other));
+    let other_room = other_points.min((room - one_points).max(room / 2.0));
+    let one = shorten(one, room - other_room, &mut advance);
+    Cow::Owned(format!("{one}{LABEL_SEPARATOR}{}", shorten(other, other_room, &mut advance)))
 }
 
 /// Returns a name for a tooltip, with control characters escaped. A very long one lacks its middle.
@@ -34,6 +65,21 @@ mod tests {
     fn a_text_of_which_no_letter_fits_is_an_ellipsis() {
         assert_eq!(elide("request", 1.0, |_| 1.0), "…");
         assert_eq!(elide("", 3.0, |_| 1.0), "");
+    }
+
+    #[test]
+    fn both_parts_of_a_label_stay_recognisable() {
+        let (long, short) = ("n".repeat(40), "io");
+        for (one, other) in [(&*long, short), (short, &*long), (&*long, &*long)] {
+            let label = format!("{one}{LABEL_SEPARATOR}{other}");
+            let cut = elide(&label, 25.7, |_| 1.0);
+            let (cut_one, cut_other) = cut.split_once(LABEL_SEPARATOR).unwrap_or_else(|| panic!("{cut}"));
+            assert!(cut.chars().count() <= 25, "{cut}");
+            for (cut, part) in [(cut_one, one), (cut_other, other)] {
+                assert!(cut == part || cut.contains('…') && part.len() > 9 && cut.chars().count() >= 9, "{cut}");
+            }
+            assert_eq!(elide(&label, 100.0, |_| 1.0), label);
+        }
     }
 
     #[test]

@@ -2,6 +2,9 @@
 
 use super::table_column::TableColumn;
 
+/// A number of a group; `None` while its durations are being counted, or if it is unknown.
+pub(super) type Number = Option<u128>;
+
 /// A column of the table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum GroupColumn {

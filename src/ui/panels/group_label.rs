@@ -1,11 +1,12 @@
 //! Texts for groups of spans: the column title, the noun, and the label of each group.
 
+use super::elided::LABEL_SEPARATOR;
 use crate::base::time::grouped_digits;
 use crate::model::TrackIdx;
+use crate::model::names::NO_NAME;
 use crate::query::Snapshot;
 use crate::query::groups::{GroupBy, NameKey, OwnerKey, SpanGroup};
 use crate::query::totals::{GroupValue, Totals};
-use crate::scene::labels::NO_NAME;
 use crate::scene::titles::{process_title, track_title};
 
 /// The nouns for the groups of some keys.
@@ -92,7 +93,9 @@ pub(super) fn group_label(totals: &Totals, group: SpanGroup, snapshot: &Snapshot
         [one, other] => format!("{one}{between}{other}"),
     };
     match (name, track) {
-        (Some((label, more)), Some((place, about))) => (format!("{label}  ·  {place}"), joined([&more, &about], "\n")),
+        (Some((label, more)), Some((owner, about))) => {
+            (format!("{label}{LABEL_SEPARATOR}{owner}"), joined([&more, &about], "\n"))
+        }
         (Some(text), None) | (None, Some(text)) => text,
         (None, None) => (String::new(), String::new()),
     }

@@ -7,10 +7,13 @@ use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::group_columns::GroupColumn;
+use super::elided::LABEL_SEPARATOR;
+use super::group_columns::{GroupColumn, Number};
 use super::group_label::{category_label, group_label};
 use super::table_order::{TableData, TableSort, matching_rows, sort_rows};
 use crate::base::cancel::{Cancel, Cancelled};
+use crate::export::group_table::{compare_groups, group_values};
+use crate::export::values::TableValue;
 use crate::query::Snapshot;
 use crate::query::groups::{GroupBy, NameKey, SpanGroup};
 use crate::query::totals::{NUMBER_COLUMNS, NameTotals, Totals};
@@ -25,7 +28,7 @@ const LINES_BETWEEN_CHECKS: usize = 1 << 14;
 #[derive(Debug, Clone, Copy)]
 pub(super) struct GroupLine {
     pub(super) group: SpanGroup,
-    /// Row of the totals.
+    /// Row of the group in the totals.
     row: u32,
     /// Whether the quantiles come from a sketch.
     pub(super) is_sketched: bool,
@@ -40,21 +43,23 @@ pub struct GroupLines {
     snapshot: Snapshot,
     /// In the order of their groups.
     lines: Vec<GroupLine>,
-    /// Sums of all lines.
-    sums: [u128; NUMBERS],
+    /// Sums of all lines, by column of numbers; `None` if no line has the number.
+    sums: [Number; NUMBERS],
 }
 
 /// Properties of the matching lines as a whole.
 #[derive(Debug, Default)]
 pub struct GroupTableFacts {
-    /// Sums of the matching lines.
-    pub(super) sums: [u128; NUMBERS],
+    /// Sums of the matching lines; `None` if no line has the number.
+    pub(super) sums: [Number; NUMBERS],
     /// The largest number of the sort column.
     pub(super) largest: u128,
     /// Whether quantiles of a line come from a sketch.
     pub(super) has_sketched: bool,
     /// Whether several lines have one name, in different categories.
     pub(super) has_category: bool,
+    /// Whether a line has some of the words only in the category beside its label.
+    pub(super) has_words_in_category: bool,
 }
 
 impl GroupLines {
@@ -63,7 +68,7 @@ impl GroupLines {
     /// # Errors
     /// Returns `Cancelled` if cancelled.
     pub(crate) fn new(totals: Arc<Totals>, snapshot: &Snapshot, cancel: &Cancel) -> Result<Self, Cancelled> {
-        let (mut lines, mut sums) = (Vec::new(), [0; NUMBERS]);
+        let (mut lines, mut sums) = (Vec::new(), [None; NUMBERS]);
         for (row, group, sum) in totals.numbered() {
             if lines.len().is_multiple_of(LINES_BETWEEN_CHECKS) {
                 cancel.check()?;
@@ -90,13 +95,18 @@ impl GroupLines {
     }
 
     /// Returns the sums of all lines, for columns with a meaningful sum.
-    pub(super) fn sums(&self) -> &[u128; NUMBERS] {
+    pub(super) fn sums(&self) -> &[Number; NUMBERS] {
         &self.sums
     }
 
     /// Returns the totals of a line.
     pub(super) fn numbers(&self, line: GroupLine) -> &NameTotals {
         self.totals.at(line.row)
+    }
+
+    /// Returns the values of a line in a file.
+    pub(super) fn values(&self, line: GroupLine) -> Vec<TableValue<'_>> {
+        group_values(&self.totals, line.row, &self.snapshot)
     }
 
     /// Returns the label of a line, and a tooltip, which may be empty.
@@ -107,7 +117,7 @@ impl GroupLines {
     /// Returns the label with the category that tells it apart.
     pub(super) fn text(&self, line: GroupLine) -> String {
         let label = self.label(line).0;
-        if line.has_category { format!("{label}  ·  {}", self.category(line)) } else { label }
+        if line.has_category { format!("{label}{LABEL_SEPARATOR}{}", self.category(line)) } else { label }
     }
 
     fn category(&self, line: GroupLine) -> &str {
@@ -168,17 +178,27 @@ impl TableData for GroupLines {
                 sort_rows(&mut rows, ascending, cancel, key, Ord::cmp)?;
             }
             Some((column, ascending)) => {
-                sort_rows(&mut rows, ascending, cancel, |row| number(column, self.lines[row]), Ord::cmp)?;
+                // Equal numbers are in the order of `longspan stats`.
+                let key = |row: usize| (number(column, self.lines[row]), self.lines[row].group);
+                let label = |a: SpanGroup, b: SpanGroup| {
+                    let order = compare_groups(&self.totals, a, b, &self.snapshot);
+                    if ascending { order } else { order.reverse() }
+                };
+                sort_rows(&mut rows, ascending, cancel, key, |a, b| a.0.cmp(&b.0).then_with(|| label(a.1, b.1)))?;
             }
             None => {}
         }
         let mut facts = GroupTableFacts::default();
+        let has_words_in_label = |line: GroupLine| {
+            sort.words.is_empty() || !line.has_category || self.label(line).0.to_lowercase().contains(&sort.words)
+        };
         let is_repeated = rows.len() > 1;
         for &row in &rows {
             let line = self.lines[row as usize];
             add(&mut facts.sums, self.numbers(line));
             facts.has_sketched |= line.is_sketched;
             facts.has_category |= is_repeated && line.has_category;
+            facts.has_words_in_category |= !has_words_in_label(line);
         }
         // The lines are in the order of the column, so the largest is at an end.
         let ends = [rows.first(), rows.last()].into_iter().flatten();
@@ -189,11 +209,13 @@ impl TableData for GroupLines {
 }
 
 /// Adds the numbers of a group to sums. Quantiles and the like have none.
-fn add(sums: &mut [u128; NUMBERS], of: &NameTotals) {
+fn add(sums: &mut [Number; NUMBERS], of: &NameTotals) {
     /// The count, the total, the self time, the distinct time, and the unfinished spans.
     const SUMMED: [usize; 5] = [0, 1, 2, 8, 12];
     for number in SUMMED {
-        sums[number] = sums[number].saturating_add(of.number(number).unwrap_or(0));
+        if let Some(value) = of.number(number) {
+            sums[number] = Some(sums[number].unwrap_or(0).saturating_add(value));
+        }
     }
 }
 
@@ -232,8 +254,8 @@ mod tests {
     fn lines_are_sorted_by_number_or_label_and_ambiguous_names_have_their_category() {
         let lines = lines_of(TRACE, "name");
         assert_eq!(texts(&ordered(&lines, GroupColumn::Total, false, "")), ["b  ·  net", "a", "b  ·  io", "c"]);
-        assert_eq!(lines.sums()[..3], [4, 100_000, 100_000]);
-        // Equal ones keep the order of their groups.
+        assert_eq!(lines.sums()[..3], [4, 100_000, 100_000].map(Some));
+        // Equal ones are sorted by label.
         let by_total = ordered(&lines, GroupColumn::Total, true, "");
         assert_eq!(texts(&by_total), ["b  ·  io", "c", "a", "b  ·  net"]);
         assert_eq!((by_total.facts.sums, by_total.facts.largest), (*lines.sums(), 50_000));
@@ -250,11 +272,23 @@ mod tests {
         let lines = lines_of(TRACE, "name");
         let io = ordered(&lines, GroupColumn::Total, false, "io");
         assert_eq!(texts(&io), ["b  ·  io"], "a category counts only where it is shown");
-        assert_eq!((io.facts.sums[..2].to_vec(), io.facts.has_category), (vec![1, 10_000], false));
+        assert!(io.facts.has_words_in_category);
+        assert_eq!((io.facts.sums[..2].to_vec(), io.facts.has_category), (vec![Some(1), Some(10_000)], false));
         let both = ordered(&lines, GroupColumn::Count, true, "b");
-        assert_eq!((both.facts.sums[..2].to_vec(), both.facts.has_category), (vec![2, 60_000], true));
+        assert!(!both.facts.has_words_in_category);
+        assert_eq!((both.facts.sums[..2].to_vec(), both.facts.has_category), (vec![Some(2), Some(60_000)], true));
         let none = ordered(&lines, GroupColumn::Total, false, "x");
         assert_eq!((none.rows.len(), none.facts.largest), (0, 0));
+    }
+
+    #[test]
+    fn groups_without_a_distinct_time_have_no_sum_of_it() {
+        let distinct = GroupColumn::Distinct.number().unwrap();
+        for (by, expected) in [("name", Some(100_000)), ("process", None), ("thread", None), ("category", None)] {
+            let lines = lines_of(TRACE, by);
+            assert_eq!(lines.sums()[distinct], expected, "{by}");
+            assert_eq!(ordered(&lines, GroupColumn::Total, false, "").facts.sums[distinct], expected, "{by}");
+        }
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::answer_state::SKETCH_ERROR;
 use super::elided::tip;
-use super::group_columns::{COLUMNS, GroupColumn, PAIR_POINTS};
+use super::group_columns::{COLUMNS, GroupColumn, Number, PAIR_POINTS};
 use super::group_label::group_word;
 use super::group_lines::{GroupLine, GroupLines};
 use super::number::{self, TableNumber};
@@ -15,15 +15,13 @@ use super::value_menu::PanelValue;
 use crate::base::cancel::Cancel;
 use crate::base::progress::Progress;
 use crate::export::SinkError;
-use crate::export::values::{TableSource, TableValue, TableValueWriter};
+use crate::export::group_table::group_columns;
+use crate::export::values::{TableSource, TableValueWriter};
 use crate::query::group_choice::GroupChoice;
 use crate::query::groups::{GroupBy, SpanGroup};
-use crate::query::totals::{LabelCell, NUMBER_COLUMNS, Totals, label_cells, label_columns};
+use crate::query::totals::Totals;
 use crate::scene::labels::shown;
 use crate::ui::command::{AppCommand, Command};
-
-/// A number of a group; `None` while its durations are being counted, or if it is unknown.
-type Number = Option<u128>;
 
 /// The rows of the table.
 #[derive(Debug, Default)]
@@ -70,6 +68,11 @@ impl GroupRows {
     /// Shows only groups whose label contains these words.
     pub(super) fn set_words(&mut self, words: &str) {
         self.lines.set_words(words);
+    }
+
+    /// Returns whether all rows in the table contain the words in their labels, not only in their categories.
+    pub(super) fn have_words_in_names(&self) -> bool {
+        self.lines.facts().is_none_or(|facts| !facts.has_words_in_category)
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -130,7 +133,7 @@ impl GroupRows {
         Some(GroupExport(Arc::clone(self.lines.shown()?)))
     }
 
-    /// Returns a visible line.
+    /// Returns the line that is shown in a row of the table.
     fn line(&self, row: u64) -> Option<(&GroupLines, GroupLine)> {
         let lines = self.lines.data()?;
         Some((lines, lines.all()[self.lines.row(row)?]))
@@ -157,7 +160,7 @@ impl GroupRows {
         let shared = self.shared();
         let column = GroupColumn::ALL[column];
         let Some(value) = number(column.number().unwrap_or(shared)) else { return TableCell::Empty };
-        let whole = || self.lines.data().map_or(0, |lines| lines.sums()[shared]);
+        let whole = || self.lines.data().map_or(0, |lines| lines.sums()[shared].unwrap_or(0));
         TableCell::Number(match column.number() {
             None => TableNumber::Share { part: value, whole: whole() },
             Some(_) if column.is_count() => TableNumber::Count(u64::try_from(value).unwrap_or(u64::MAX)),
@@ -218,8 +221,8 @@ impl Rows for GroupRows {
                 let is_split = self.by == GroupBy::default() && facts.has_category;
                 TableCell::Text(if is_split { format!("{counted} and categories") } else { counted }.into())
             }
-            GroupColumn::Share => self.cell_of(column, |number| Some(facts.sums[number])),
-            sum if sum.has_sum() => self.cell_of(column, |number| Some(facts.sums[number])),
+            GroupColumn::Share => self.cell_of(column, |number| facts.sums[number]),
+            sum if sum.has_sum() => self.cell_of(column, |number| facts.sums[number]),
             _ => TableCell::Empty,
         })
     }
@@ -254,7 +257,7 @@ pub(super) struct GroupExport(Arc<OrderedRows<GroupLines>>);
 
 impl TableSource for GroupExport {
     fn columns(&self) -> Vec<&'static str> {
-        label_columns(self.0.data.totals().by()).into_iter().chain(NUMBER_COLUMNS).collect()
+        group_columns(self.0.data.totals().by())
     }
 
     fn rows(&self) -> u64 {
@@ -265,24 +268,9 @@ impl TableSource for GroupExport {
         let lines = &self.0.data;
         for &row in &self.0.rows {
             cancel.check()?;
-            let line = lines.all()[row as usize];
-            let cells = label_cells(lines.totals(), line.group, lines.snapshot());
-            let mut values: Vec<_> = cells.into_iter().map(|(_, cell)| label_value(cell)).collect();
-            values.extend(lines.numbers(line).numbers().map(TableValue::from_option));
-            table.row(&values)?;
+            table.row(&lines.values(lines.all()[row as usize]))?;
             progress.advance(1);
         }
         Ok(())
-    }
-}
-
-fn label_value(cell: LabelCell<'_>) -> TableValue<'_> {
-    match cell {
-        LabelCell::Nothing | LabelCell::Text("") => TableValue::Empty,
-        LabelCell::Text(text) => TableValue::Text(text.into()),
-        LabelCell::Id(id) => match id.to_string() {
-            text if text.is_empty() => TableValue::Empty,
-            text => TableValue::Text(text.into()),
-        },
     }
 }

@@ -11,16 +11,17 @@ use super::table::{Rows, TableCell, TableView};
 use super::table_column::TableColumn;
 use super::value_menu::PanelValue;
 use crate::base::csv::Cells;
-use crate::base::time::{duration_text, elapsed_text};
+use crate::base::time::duration_text;
 use crate::model::Process;
 use crate::query::Snapshot;
-use crate::query::filter::quoted;
+use crate::query::filter::exactly;
 use crate::query::search::Hit;
 use crate::scene::labels::shown_name;
 use crate::scene::titles::{process_title, track_title};
 use crate::store::lane::{LaneKind, RowIdx};
 use crate::ui::command::{Command, PanelCommand, TimelineCommand};
 use crate::ui::questions::{HitsOf, Question};
+use crate::ui::timeline::ruler_clock::RulerClock;
 
 /// Height of a row, in points.
 const ROW_POINTS: f32 = 19.0;
@@ -31,11 +32,14 @@ const BESIDE_POINTS: f32 = 900.0;
 /// Rows per page: more than fit on the largest screen, so that one notch of the wheel stays in the page.
 const PAGE_ROWS: usize = 200;
 
+/// Width of a start time below 100 hours.
+const START_POINTS: f32 = 120.0;
+
 /// The columns of a list in time order, which is paged and therefore cannot be sorted otherwise.
-pub(super) const COLUMNS: [TableColumn; 5] = [
+const COLUMNS: [TableColumn; 5] = [
     TableColumn { title: "Name", width: 140.0, is_number: false, is_sortable: false },
     TableColumn { title: "Duration", width: 76.0, is_number: true, is_sortable: false },
-    TableColumn { title: "Start", width: 120.0, is_number: true, is_sortable: false },
+    TableColumn { title: "Start", width: START_POINTS, is_number: true, is_sortable: false },
     TableColumn { title: "Track", width: 170.0, is_number: false, is_sortable: false },
     TableColumn { title: "Process", width: 150.0, is_number: false, is_sortable: false },
 ];
@@ -48,9 +52,8 @@ pub(super) enum ListRows<'a> {
     All(&'a [Hit]),
 }
 
-/// The columns and the rows of a list.
+/// The rows of a list.
 pub(super) struct ListContent<'a> {
-    pub(super) columns: &'a [TableColumn],
     pub(super) rows: ListRows<'a>,
     /// The reason for an empty list.
     pub(super) absence: Option<&'a str>,
@@ -67,13 +70,24 @@ pub(super) struct HitList {
     is_outdated: bool,
     clicked: Option<RowIdx>,
     shows_beside: bool,
+    /// The clock of the shown starts; `None` before the first frame.
+    clock: Option<RulerClock>,
 }
 
 impl HitList {
     /// Creates a list. `name` is the noun for its rows, and the name of its saved layout.
     pub(super) fn new(name: &'static str, sorted_by: Option<usize>) -> Self {
         let table = TableView::new(name, ROW_POINTS, sorted_by);
-        Self { name, table, page: (0, Vec::new()), asked: None, is_outdated: false, clicked: None, shows_beside: false }
+        Self {
+            name,
+            table,
+            page: (0, Vec::new()),
+            asked: None,
+            is_outdated: false,
+            clicked: None,
+            shows_beside: false,
+            clock: None,
+        }
     }
 
     /// Drops the rows; the table keeps its columns.
@@ -127,7 +141,8 @@ impl HitList {
     pub(super) fn copied(&self, rows: ListRows<'_>, snapshot: &Snapshot, cells: Cells) -> String {
         let hits = self.copied_hits(rows);
         let (total, page) = (hits.len() as u64, (0, hits));
-        let rows = HitRows { things: self.name, total, page, selected: None, snapshot };
+        let clock = self.clock.unwrap_or_else(|| RulerClock::from_start(snapshot));
+        let rows = HitRows { things: self.name, total, page, selected: None, snapshot, clock };
         self.table.copied(&COLUMNS, &rows, cells)
     }
 
@@ -162,21 +177,22 @@ impl HitList {
         });
         let beside = rect.with_min_x(list.right() + 14.0);
         ui.scope_builder(egui::UiBuilder::new().max_rect(beside), |ui| {
-            commands.extend(details.show(ui, view.context.theme));
+            commands.extend(details.show(ui, view.context.theme, view.timeline.clock()));
         });
         commands
     }
 
     fn show_table(&mut self, ui: &mut Ui, view: &PanelView<'_>, content: &ListContent<'_>) -> Vec<Command> {
-        let &ListContent { columns, rows, absence } = content;
+        let &ListContent { rows, absence } = content;
         let (total, page, of) = match rows {
             ListRows::Paged(total, of) => (total, (self.page.0, &*self.page.1), Some(of)),
             ListRows::All(hits) => (hits.len() as u64, (0, hits), None),
         };
         let (snapshot, selected) = (view.snapshot(), view.timeline.selected());
-        let mut shown_rows = HitRows { things: self.name, total, page, selected, snapshot };
+        let clock = *self.clock.insert(view.timeline.clock());
+        let mut shown_rows = HitRows { things: self.name, total, page, selected, snapshot, clock };
         let look = view.context.table(self.name, absence.filter(|_| total == 0));
-        let mut shown = self.table.show(ui, columns, &mut shown_rows, &look);
+        let mut shown = self.table.show(ui, &columns_for(snapshot, clock), &mut shown_rows, &look);
         if let Some(hit) = shown.clicked.and_then(|row| hit_at(page, row)) {
             self.clicked = Some(hit.row);
             shown.commands.push(Command::Timeline(TimelineCommand::Reveal(hit.row)));
@@ -205,6 +221,18 @@ struct HitRows<'a> {
     page: (u64, &'a [Hit]),
     selected: Option<RowIdx>,
     snapshot: &'a Snapshot,
+    clock: RulerClock,
+}
+
+/// Returns the columns, with space for the start times of a trace.
+fn columns_for(snapshot: &Snapshot, clock: RulerClock) -> [TableColumn; COLUMNS.len()] {
+    /// Width of a digit, and the letters within [`START_POINTS`].
+    const DIGIT_POINTS: f32 = 6.6;
+    const LETTERS: usize = 17;
+    let letters = [snapshot.start_ns(), snapshot.end_ns()].map(|ts_ns| clock.time_text(ts_ns).chars().count());
+    let more = letters.into_iter().max().unwrap_or(0).saturating_sub(LETTERS);
+    let width = START_POINTS + DIGIT_POINTS * more as f32;
+    COLUMNS.map(|column| if column.title == "Start" { TableColumn { width, ..column } } else { column })
 }
 
 impl HitRows<'_> {
@@ -231,7 +259,7 @@ impl HitRows<'_> {
     }
 
     fn start(&self, hit: &Hit) -> String {
-        elapsed_text(hit.start_ns.saturating_sub(self.snapshot.start_ns())).trim_end_matches(" s").to_owned()
+        self.clock.time_text(hit.start_ns)
     }
 }
 
@@ -256,7 +284,7 @@ impl Rows for HitRows<'_> {
                 Some(dur_ns) => TableCell::Number(TableNumber::Duration(dur_ns.into())),
                 None => TableCell::Empty,
             },
-            2 => TableCell::Text(format!("{} s", self.start(&hit)).into()),
+            2 => TableCell::Text(self.start(&hit).into()),
             3 => TableCell::Text(self.track(&hit).into()),
             4 => TableCell::Text(self.process_title(&hit).into()),
             _ => TableCell::Empty,
@@ -267,7 +295,7 @@ impl Rows for HitRows<'_> {
         let Some(hit) = hit_at(self.page, row) else { return String::new() };
         let (name, track, start) = (self.name(&hit), self.track(&hit), self.start(&hit));
         let dur = self.dur_ns(&hit).map(|dur_ns| format!(", {}", duration_text(dur_ns))).unwrap_or_default();
-        format!("{name}, {track}, at {start} s{dur}")
+        format!("{name}, {track}, at {start}{dur}")
     }
 
     fn value(&self, row: u64, column: usize) -> PanelValue {
@@ -278,16 +306,16 @@ impl Rows for HitRows<'_> {
                 Some(dur_ns) => PanelValue::new(dur_ns.to_string()).found_by(format!("dur={dur_ns}ns")),
                 None => PanelValue::default(),
             },
-            2 => PanelValue::new(self.start(&hit)),
+            2 => PanelValue::new(self.start(&hit).trim_end_matches(" s")),
             3 => {
                 let track = self.track(&hit);
                 let name = &self.snapshot.track(self.snapshot.lane(hit.row.lane).track).name;
-                let filter = (!name.is_empty()).then(|| format!("thread:{}", quoted(name)));
+                let filter = (!name.is_empty()).then(|| format!("thread:{}", exactly(name)));
                 PanelValue { filter, ..PanelValue::new(track) }
             }
             4 => {
                 let filter = self.process(&hit).filter(|process| !process.name.is_empty());
-                let filter = filter.map(|process| format!("process:{}", quoted(&process.name)));
+                let filter = filter.map(|process| format!("process:{}", exactly(&process.name)));
                 PanelValue { filter, ..PanelValue::new(self.process_title(&hit)) }
             }
             _ => PanelValue::default(),
@@ -317,6 +345,20 @@ mod tests {
     use crate::store::lane::LaneIdx;
 
     #[test]
+    fn start_times_of_any_length_fit_their_column() {
+        for (ts_us, letters) in [(1, 13), (9_100_000_000_000_u64, 20)] {
+            let json = format!(
+                r#"[{{"ph":"X","name":"a","tid":1,"ts":0,"dur":1}},{{"ph":"X","name":"b","tid":1,"ts":{ts_us},"dur":0}}]"#
+            );
+            let snapshot = crate::scene::tests::snapshot(&json);
+            let clock = RulerClock::from_start(&snapshot);
+            assert_eq!(clock.time_text(snapshot.end_ns()).chars().count(), letters);
+            let start = columns_for(&snapshot, clock).into_iter().find(|column| column.title == "Start");
+            assert!(start.is_some_and(|start| start.width - 8.0 >= letters as f32 * 6.5), "{letters} letters");
+        }
+    }
+
+    #[test]
     fn equal_thread_names_have_their_process_beside_them_which_is_a_filter() {
         let json = r#"[{"ph":"M","name":"process_name","pid":7,"args":{"name":"Renderer \"a\""}},
             {"ph":"X","name":"draw","pid":7,"tid":7,"ts":0,"dur":1},
@@ -324,8 +366,8 @@ mod tests {
         let snapshot = crate::scene::tests::snapshot(json);
         let hit =
             |lane| Hit { start_ns: 0, row: RowIdx { lane: LaneIdx(lane), row: 0 }, dur_ns: 1000, name: NameIdx::EMPTY };
-        let hits = [hit(0), hit(1)];
-        let rows = HitRows { things: "spans", total: 2, page: (0, &hits), selected: None, snapshot: &snapshot };
+        let (hits, clock) = ([hit(0), hit(1)], RulerClock::from_start(&snapshot));
+        let rows = HitRows { things: "spans", total: 2, page: (0, &hits), selected: None, snapshot: &snapshot, clock };
         let column = COLUMNS.iter().position(|column| column.title == "Process").expect("the column");
         let shown = [0, 1].map(|row| match rows.cell(row, column) {
             TableCell::Text(text) => text.into_owned(),
@@ -333,6 +375,6 @@ mod tests {
         });
         assert_eq!(shown, [r#"Renderer "a" 7"#, "Process 8"]);
         let filters = [0, 1].map(|row| rows.value(row, column).filter);
-        assert_eq!(filters, [Some(format!("process:{}", quoted(r#"Renderer "a""#))), None]);
+        assert_eq!(filters, [Some(format!("process:{}", exactly(r#"Renderer "a""#))), None]);
     }
 }

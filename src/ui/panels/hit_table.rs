@@ -13,7 +13,7 @@ use crate::query::Snapshot;
 use crate::query::search::{Hit, Hits};
 use crate::store::LaneKind;
 
-/// The columns of `longspan spans`, and the kind of the row.
+/// The columns of `longspan spans`, and the kind of the row, which lists of spans alone leave out.
 const COLUMNS: [&str; 11] =
     ["ts", "dur", "depth", "name", "category", "pid", "tid", "process", "thread", "track", "kind"];
 
@@ -27,6 +27,8 @@ const ROWS_BETWEEN_CHECKS: u64 = 4096;
 pub(super) struct HitExport {
     pub(super) snapshot: Snapshot,
     pub(super) rows: HitTableRows,
+    /// Whether the rows may be of several kinds.
+    pub(super) has_kinds: bool,
 }
 
 /// The source of the rows.
@@ -37,6 +39,10 @@ pub(super) enum HitTableRows {
 }
 
 impl HitExport {
+    fn column_count(&self) -> usize {
+        if self.has_kinds { COLUMNS.len() } else { COLUMNS.len() - 1 }
+    }
+
     fn write_all(
         &self,
         hits: impl Iterator<Item = Hit>,
@@ -49,7 +55,7 @@ impl HitExport {
                 cancel.check()?;
                 progress.advance(if number == 0 { 0 } else { ROWS_BETWEEN_CHECKS });
             }
-            table.row(&values(&self.snapshot, &hit))?;
+            table.row(&values(&self.snapshot, &hit)[..self.column_count()])?;
         }
         Ok(())
     }
@@ -57,7 +63,7 @@ impl HitExport {
 
 impl TableSource for HitExport {
     fn columns(&self) -> Vec<&'static str> {
-        COLUMNS.to_vec()
+        COLUMNS[..self.column_count()].to_vec()
     }
 
     fn rows(&self) -> u64 {

@@ -2,29 +2,60 @@
 
 use egui::{RichText, Ui};
 
-use crate::base::time::{elapsed_text, grouped_digits};
-use crate::model::{Losses, Severity, SourcePos};
+use crate::base::time::grouped_digits;
+use crate::model::{Losses, Lost, Severity, SourcePos};
 use crate::scene::labels::shown;
 use crate::ui::command::{AppCommand, Command, TimelineCommand, ToolWindow};
 use crate::ui::theme::Theme;
+use crate::ui::timeline::ruler_clock::RulerClock;
+
+/// The import issues of a trace or of a file, without those for information only.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct IssueCount {
+    /// Events that are lost or shown in part.
+    pub(super) lost: u64,
+    /// Events that are kept but changed.
+    changed: u64,
+}
+
+impl IssueCount {
+    /// Counts the import issues of the trace, or of one file.
+    pub(super) fn new(losses: &Losses, file: Option<&str>) -> Self {
+        let count = |severity| {
+            let is_counted =
+                |lost: &Lost<'_>| lost.loss.severity() == severity && file.is_none_or(|file| lost.file == Some(file));
+            losses.iter().filter(is_counted).fold(0, |sum: u64, lost| sum.saturating_add(lost.count))
+        };
+        Self { lost: count(Severity::Lost), changed: count(Severity::Changed) }
+    }
+
+    pub(super) fn is_empty(self) -> bool {
+        self.lost == 0 && self.changed == 0
+    }
+
+    /// Returns a sentence with both numbers.
+    pub(super) fn text(self) -> String {
+        let Self { lost, changed } = self;
+        match (lost, changed) {
+            (0, _) => format!("Nothing is lost; {} kept but changed", events(changed)),
+            (_, 0) => format!("{} lost or shown in part", events(lost)),
+            _ => format!("{} lost or shown in part; {} kept but changed", events(lost), events(changed)),
+        }
+    }
+}
 
 /// Shows the button in the status bar, with the number of losses; none for information only.
 pub(crate) fn badge(ui: &mut Ui, losses: &Losses, theme: &Theme) -> Option<Command> {
-    let changed = losses.count_of(Severity::Changed);
-    let (text, tooltip) = match (losses.count_of(Severity::Lost), changed) {
-        (0, 0) => return None,
-        (0, changed) => {
-            let text = RichText::new("Import issues").color(theme.weak_text);
-            (text, format!("Nothing is lost; {} kept but changed", events(changed)))
-        }
-        (lost, changed) => {
-            let plural = if lost == 1 { "" } else { "s" };
-            let text = RichText::new(format!("{} import issue{plural}", grouped_digits(lost))).color(theme.warning);
-            let more = if changed > 0 { format!("; {} kept but changed", events(changed)) } else { String::new() };
-            (text, format!("{} lost or shown in part{more}", events(lost)))
-        }
+    let count = IssueCount::new(losses, None);
+    let text = match count.lost {
+        _ if count.is_empty() => return None,
+        0 => RichText::new("Import issues").color(theme.weak_text),
+        1 => RichText::new("1 import issue").color(theme.warning),
+        lost => RichText::new(format!("{} import issues", grouped_digits(lost))).color(theme.warning),
     };
-    let clicked = ui.add(egui::Button::new(text).small()).on_hover_text(tooltip).clicked();
+    // The fill of a focused button would leave too little contrast; the outline shows the focus.
+    let button = egui::Button::new(text).small().fill(theme.raised);
+    let clicked = ui.add(button).on_hover_text(count.text()).clicked();
     clicked.then_some(Command::App(AppCommand::Toggle(ToolWindow::Losses)))
 }
 
@@ -41,7 +72,7 @@ fn heading(severity: Severity) -> &'static str {
     }
 }
 
-pub(crate) fn list(ui: &mut Ui, losses: &Losses, origin_ns: i64, theme: &Theme) -> Vec<Command> {
+pub(crate) fn list(ui: &mut Ui, losses: &Losses, clock: RulerClock, theme: &Theme) -> Vec<Command> {
     let mut commands = Vec::new();
     if losses.is_empty() {
         ui.label("No import issues: every event of the trace is shown.");
@@ -72,13 +103,13 @@ pub(crate) fn list(ui: &mut Ui, losses: &Losses, origin_ns: i64, theme: &Theme) 
                 }
                 match lost.first {
                     SourcePos::Time(ts_ns) => {
-                        let text = format!("first at {}", elapsed_text(ts_ns.saturating_sub(origin_ns)));
+                        let text = format!("first at {}", clock.time_text(ts_ns));
                         if ui.link(text).clicked() {
                             commands.push(Command::Timeline(TimelineCommand::ShowTime(ts_ns)));
                         }
                     }
-                    place @ SourcePos::Offset(_) => {
-                        ui.label(RichText::new(format!("first at {place}")).color(theme.weak_text));
+                    pos @ SourcePos::Offset(_) => {
+                        ui.label(RichText::new(format!("first at {pos}")).color(theme.weak_text));
                     }
                 }
             });
@@ -112,4 +143,22 @@ fn page(ui: &mut Ui, rows: usize) -> usize {
         ui.data_mut(|data| data.insert_temp(id, page));
     }
     page
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Loss;
+
+    #[test]
+    fn lost_and_changed_events_are_counted_apart_and_information_is_not_counted() {
+        let mut losses = Losses::default();
+        let kind = |severity| Loss::ALL.iter().copied().find(|loss| loss.severity() == severity).unwrap();
+        let kinds = Severity::ALL.map(kind);
+        kinds.into_iter().for_each(|loss| losses.add(loss, SourcePos::Offset(0)));
+        let count = IssueCount::new(&losses, None);
+        assert_eq!(count, IssueCount { lost: 1, changed: 1 });
+        assert_eq!(count.text(), "1 event lost or shown in part; 1 event kept but changed");
+        assert!(IssueCount::new(&losses, Some("other.json")).is_empty());
+    }
 }

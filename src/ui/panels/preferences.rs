@@ -42,7 +42,7 @@ pub(crate) fn show(
             lines.begin("Look");
             show_look(lines, state);
             lines.begin("Movement");
-            show_movement(lines, state.navigation);
+            show_movement(lines, state.settings.navigation);
             lines.begin("Traces");
             show_imports(lines, sizes, second_start);
             show_sources(lines, source_folders);
@@ -109,8 +109,9 @@ impl Lines<'_> {
 
 fn show_look(lines: &mut Lines, state: &UiState) {
     let shades = [(Some(Shade::Dark), "Dark"), (Some(Shade::Light), "Light"), (None, "Follow system")];
-    lines.choose(("Theme", ""), state.shade, &shades, |chosen| Command::Setting(SettingCommand::Shade(chosen)));
-    let percent = state.text_percent;
+    lines
+        .choose(("Theme", ""), state.settings.shade, &shades, |chosen| Command::Setting(SettingCommand::Shade(chosen)));
+    let percent = state.settings.text_percent;
     lines.add("Font size", "", |ui| {
         let smaller = ui.add_enabled(percent > TEXT_PERCENT_MIN, Button::new("-")).on_hover_text("Smaller text");
         smaller.widget_info(|| WidgetInfo::labeled(Role::Button, percent > TEXT_PERCENT_MIN, "Smaller text"));
@@ -126,10 +127,10 @@ fn show_look(lines: &mut Lines, state: &UiState) {
     });
     let heights = [TrackDensity::Compact, TrackDensity::Normal, TrackDensity::Tall]
         .map(|density| (density, density_title(density)));
-    lines.choose(("Track height", ""), state.density, &heights, |density| {
+    lines.choose(("Track height", ""), state.settings.density, &heights, |density| {
         Command::Setting(SettingCommand::Density(density))
     });
-    let colors = state.colors;
+    let colors = state.settings.colors;
     let by = [
         (ColorBy::Name, "Name"),
         (ColorBy::Category, "Category"),
@@ -173,7 +174,7 @@ fn show_imports(lines: &mut Lines, sizes: Sizes, second_start: SecondStart) {
         let value = DragValue::new(&mut units).suffix(suffix).range(least(unit)..=1 << 20).speed(1.0);
         ui.add(value).on_hover_text("Drag, or click to type").changed().then_some(units * unit)
     };
-    let why = "Of each that runs; more makes loads of disordered traces faster";
+    let why = "Shared by all that run; more makes loads of disordered traces faster";
     lines.add("Import memory limit", why, |ui| {
         let memory_bytes = size(ui, sizes.memory_bytes, MIB, " MiB")?;
         Some(Command::Setting(SettingCommand::Sizes(Sizes { memory_bytes, ..sizes })))
@@ -190,21 +191,43 @@ fn show_sources(lines: &mut Lines, folders: &[String]) {
     let theme = lines.theme;
     let with = |folders: Vec<String>| Some(Command::Setting(SettingCommand::SourceFolders(folders)));
     let why = "The Code panel reads below these; FROM=FOLDER: paths below FROM";
+    let mut problem = String::new();
     lines.add("Source folders", why, |ui| {
         let id = ui.scope_id().with("source folder");
-        let mut text: String = ui.data(|data| data.get_temp(id)).unwrap_or_default();
+        let mut text: String;
+        (text, problem) = ui.data(|data| data.get_temp(id)).unwrap_or_default();
         let response = field::add(ui, &mut text, |field| {
             field.hint_text("Folder, or FROM=FOLDER").desired_width(200.0).background_color(theme.canvas)
         });
         response.widget_info(|| WidgetInfo::labeled(Role::TextInput, true, "Source folder"));
         let is_entered = response.lost_focus() && ui.input(|input| input.key_pressed(egui::Key::Enter));
         let is_clicked = ui.button("Add").on_hover_text("Adds the folder").clicked();
-        let new = text.trim().to_owned();
-        let is_new = !folders.contains(&new) && folders.len() < SOURCE_FOLDERS_MAX && SourceMap::parse(&new).is_some();
-        let is_added = (is_entered || is_clicked) && is_new;
-        ui.data_mut(|data| data.insert_temp(id, if is_added { String::new() } else { text }));
-        if is_added { with(folders.iter().cloned().chain([new]).collect()) } else { None }
+        let mut added = None;
+        if is_entered {
+            // For the next folder, or a correction.
+            response.request_focus();
+        }
+        if is_entered || is_clicked {
+            match new_source_folder(folders, text.trim()) {
+                Ok(folder) => {
+                    text.clear();
+                    problem.clear();
+                    added = with(folders.iter().cloned().chain([folder]).collect());
+                }
+                Err(reason) => problem = reason,
+            }
+        } else if response.changed() {
+            problem.clear();
+        }
+        ui.data_mut(|data| data.insert_temp(id, (text, problem.clone())));
+        added
     });
+    if !problem.is_empty() {
+        lines.add("", "", |ui| {
+            spoken::announce(&ui.label(RichText::new(on_screen(&shown(&problem))).small().color(theme.error)));
+            None
+        });
+    }
     for (row, folder) in folders.iter().enumerate() {
         lines.add("", "", |ui| {
             let remove = ui.button("Remove");
@@ -214,6 +237,21 @@ fn show_sources(lines: &mut Lines, folders: &[String]) {
             if remove.clicked() { with(others.map(|(_, folder)| folder.clone()).collect()) } else { None }
         });
     }
+}
+
+/// Returns a typed source folder as it is saved, with an absolute path, or the reason why it cannot be added.
+fn new_source_folder(folders: &[String], typed: &str) -> Result<String, String> {
+    if folders.len() >= SOURCE_FOLDERS_MAX {
+        return Err(format!("{SOURCE_FOLDERS_MAX} source folders are the most"));
+    }
+    let (from, folder) = typed.split_once('=').map_or((None, typed), |(from, folder)| (Some(from), folder));
+    let absolute = std::path::absolute(folder).ok().filter(|_| SourceMap::parse(typed).is_some());
+    let absolute = absolute.ok_or("expected a folder, or FROM=FOLDER")?;
+    if !absolute.is_dir() {
+        return Err(format!("{}: there is no such folder", absolute.display()));
+    }
+    let folder = from.map_or(String::new(), |from| format!("{from}=")) + &absolute.to_string_lossy();
+    if folders.contains(&folder) { Err(format!("{folder} is in the list already")) } else { Ok(folder) }
 }
 
 fn show_tables(lines: &mut Lines, csv_safe: bool) {

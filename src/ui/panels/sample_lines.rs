@@ -7,10 +7,11 @@ use std::sync::Arc;
 use super::number::TableNumber;
 use super::table_order::{TableData, TableSort, matching_rows, sort_rows};
 use crate::base::cancel::{Cancel, Cancelled};
+use crate::model::names::NO_FRAMES;
 use crate::model::sample_measure::NANOSECONDS;
 use crate::query::Snapshot;
 use crate::query::flame::FunctionIdx;
-use crate::query::sample_table::{NO_FRAMES, SampleGroup, SampleGroupRow, SampleTable};
+use crate::query::sample_table::{SampleGroup, SampleGroupRow, SampleTable};
 use crate::query::samples::SampleSum;
 use crate::scene::titles::{process_title, track_title};
 
@@ -34,7 +35,7 @@ pub struct SampleLines {
 
 impl SampleLines {
     pub(super) fn name(&self, key: SampleGroup) -> Cow<'_, str> {
-        let functions = &self.table.picture.functions;
+        let functions = &self.table.functions;
         match key {
             SampleGroup::Function(FunctionIdx::ROOT) => NO_FRAMES.into(),
             SampleGroup::Function(function) => functions.text(&self.snapshot, function).into(),
@@ -49,8 +50,8 @@ impl SampleLines {
     /// Returns the text of the second column.
     pub(super) fn beside(&self, key: SampleGroup) -> Cow<'_, str> {
         match key {
-            SampleGroup::Function(function) => self.table.picture.functions.module(function).into(),
-            SampleGroup::Module(function) if self.table.picture.functions.is_kernel(function) => "kernel".into(),
+            SampleGroup::Function(function) => self.table.functions.module(function).into(),
+            SampleGroup::Module(function) if self.table.functions.is_kernel(function) => "kernel".into(),
             SampleGroup::Module(_) => "".into(),
             SampleGroup::Thread(track) => {
                 let processes = &self.snapshot.tracks().processes;

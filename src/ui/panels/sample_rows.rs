@@ -111,7 +111,7 @@ impl SampleRows {
     /// Returns the words that find the functions of a module; `None` for functions without one.
     pub(super) fn module_words(&self, row: u64, function: FunctionIdx) -> Option<String> {
         let table = &self.lines.data()?.table;
-        let has_words = function == FunctionIdx::ROOT || !table.picture.functions.module(function).is_empty();
+        let has_words = function == FunctionIdx::ROOT || !table.functions.module(function).is_empty();
         has_words.then(|| self.name(row))
     }
 
@@ -140,7 +140,7 @@ impl SampleRows {
     fn whole(&self, row: &SampleGroupRow) -> SampleSum {
         match row.key {
             SampleGroup::Event(_) => row.sums.total,
-            _ => self.lines.data().map(|lines| lines.table.picture.whole).unwrap_or_default(),
+            _ => self.lines.data().map(|lines| lines.table.whole).unwrap_or_default(),
         }
     }
 }
@@ -179,7 +179,7 @@ impl Rows for SampleRows {
         let Some((lines, line)) = self.row(row) else { return PanelValue::default() };
         let name = lines.name(line.key);
         if let (NAME, SampleGroup::Function(function)) = (column, line.key)
-            && let Some(idx) = lines.table.picture.functions.name(function).filter(|_| function != FunctionIdx::ROOT)
+            && let Some(idx) = lines.table.functions.name(function).filter(|_| function != FunctionIdx::ROOT)
         {
             let paths = &lines.table.paths;
             let event = paths.event.and_then(|event| paths.events.get(event)).cloned();
@@ -246,13 +246,13 @@ impl SampleExport {
 
 impl TableSource for SampleExport {
     fn columns(&self) -> Vec<&'static str> {
-        let (name, beside) = match self.lines().next().map(|row| row.key) {
-            None | Some(SampleGroup::Function(_)) => ("function", "module"),
-            Some(SampleGroup::Module(_)) => ("module", "kind"),
-            Some(SampleGroup::Thread(_)) => ("thread", "process"),
-            Some(SampleGroup::Event(_)) => ("event", "event_unit"),
+        let group: &[&str] = match self.lines().next().map(|row| row.key) {
+            None | Some(SampleGroup::Function(_)) => &["function", "module"],
+            Some(SampleGroup::Module(_)) => &["module"],
+            Some(SampleGroup::Thread(_)) => &["thread", "process"],
+            Some(SampleGroup::Event(_)) => &[],
         };
-        vec![name, beside, "unit", "self", "total", "self_samples", "total_samples"]
+        [&["event", "unit"][..], group, &["self", "total", "self_samples", "total_samples"]].concat()
     }
 
     fn rows(&self) -> u64 {
@@ -263,14 +263,21 @@ impl TableSource for SampleExport {
         let lines = &self.0.data;
         for row in self.lines() {
             cancel.check()?;
-            let unit = lines.table.event(row).map(|event| event.unit.to_string()).unwrap_or_default();
+            let event = lines.table.event(row).map(|event| [event.name.to_string(), event.unit.to_string()]);
             let text = |text: Cow<'_, str>| match text {
                 text if text.is_empty() => TableValue::Empty,
                 text => TableValue::Text(text.into_owned().into()),
             };
             let (own, total) = (row.sums.own, row.sums.total);
             let numbers = [own.weight, total.weight, own.samples, total.samples];
-            let mut values = vec![text(lines.name(row.key)), text(lines.beside(row.key)), text(unit.into())];
+            let mut values: Vec<_> = event.unwrap_or_default().map(|event| text(event.into())).into();
+            match row.key {
+                SampleGroup::Function(_) | SampleGroup::Thread(_) => {
+                    values.extend([lines.name(row.key), lines.beside(row.key)].map(text));
+                }
+                SampleGroup::Module(_) => values.push(text(lines.name(row.key))),
+                SampleGroup::Event(_) => {}
+            }
             values.extend(numbers.map(|number| TableValue::Whole(number.into())));
             table.row(&values)?;
             progress.advance(1);

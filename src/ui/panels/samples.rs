@@ -16,7 +16,7 @@ use super::table_order::OrderedRows;
 use crate::base::csv::Cells;
 use crate::export::values::TableSource;
 use crate::query::Snapshot;
-use crate::query::filter::quoted;
+use crate::query::filter::name_word;
 use crate::query::flame::{FlameShape, FlameView, FunctionKey};
 use crate::query::sample_table::{SampleBy, SampleGroup, SampleTable};
 use crate::query::samples::SampleEvent;
@@ -25,7 +25,7 @@ use crate::ui::command::{Command, PanelCommand, TimelineCommand};
 use crate::ui::command_line::PanelCommandLine;
 use crate::ui::panel::Panel;
 use crate::ui::questions::{
-    FlameAnswer, PathsOf, PathsQuestion, PtrEq, Question, QuestionKind, SampleQuestion, SelectedScope,
+    FlameAnswer, PathsOf, PathsQuestion, PtrEq, Question, QuestionKind, SampleQuestion, SampledFunction, SelectedScope,
 };
 use crate::ui::widgets::field;
 use crate::ui::widgets::reading_order::on_screen;
@@ -112,13 +112,13 @@ impl SamplesPanel {
         self.sandwich.set_answer(answer);
     }
 
-    /// Handles a cancelled query.
+    /// Notes that the query was cancelled, so that the panel offers it again.
     pub(crate) fn stopped(&mut self) {
         self.is_stopped = true;
     }
 
     fn choose(&mut self, function: FunctionKey, commands: &mut Vec<Command>) {
-        commands.push(Command::Panel(PanelCommand::SearchFor(quoted(&function.name))));
+        commands.push(Command::Panel(PanelCommand::SearchFor(name_word(&function.name))));
         // The search activates its own tab, so the table is activated again.
         commands.push(Command::Panel(PanelCommand::Show(Panel::Samples)));
         self.rows.chosen = Some(function.clone());
@@ -261,8 +261,8 @@ impl SamplesPanel {
         let Some((function, _)) = self.chosen.clone() else { return };
         ui.horizontal(|ui| {
             if ui.small_button("Flame graph").on_hover_text("The same in the flame graph").clicked() {
-                let samples = Command::Panel(PanelCommand::Callers(function.clone()));
-                commands.push(samples);
+                let function = SampledFunction { key: function.clone(), event: self.event.clone() };
+                commands.push(Command::Panel(PanelCommand::Callers(Box::new(function))));
             }
             let name = on_screen(&shown(&function.name)).into_owned();
             ui.add(egui::Label::new(RichText::new(name).strong()).truncate());
@@ -312,17 +312,18 @@ impl DockPanel for SamplesPanel {
 
     fn command_line(&self) -> Option<PanelCommandLine> {
         let by = match self.by {
-            SampleBy::Function => "",
+            SampleBy::Function => "=function-module",
             SampleBy::Module => "=module",
             SampleBy::Thread => "=thread",
             SampleBy::Event => "=event",
         };
         let mut options = vec![format!("--samples{by}")];
         // The command line searches names only. It prints all functions if some are shown because of their modules.
-        if !self.words.is_empty() && self.rows.have_words_in_names() {
+        let omits_words = !self.words.is_empty() && !self.rows.have_words_in_names();
+        if !self.words.is_empty() && !omits_words {
             options.extend(["--name".to_owned(), format!("(?i){}", regex::escape(&self.words))]);
         }
-        Some(PanelCommandLine { options, ..PanelCommandLine::new("stats") })
+        Some(PanelCommandLine { options, omits_words, ..PanelCommandLine::new("stats") })
     }
 
     fn forget(&mut self) -> Option<Question> {

@@ -198,7 +198,8 @@ impl DockPanel for SchedulingPanel {
             ScheduledKind::Processes => "--scheduling=process",
             ScheduledKind::Cpus => "--scheduling=cpu",
         };
-        Some(PanelCommandLine { options: vec![option.to_owned()], ..PanelCommandLine::new("stats") })
+        let (options, omits_words) = (vec![option.to_owned()], !self.words.is_empty());
+        Some(PanelCommandLine { options, omits_words, ..PanelCommandLine::new("stats") })
     }
 
     fn forget(&mut self) -> Option<Question> {

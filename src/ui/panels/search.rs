@@ -4,7 +4,7 @@
 use egui::{Key, Modifiers, RichText, Ui};
 
 use super::dock_panel::{DockPanel, PanelTools, PanelView};
-use super::hit_list::{COLUMNS, HitList, ListContent, ListRows};
+use super::hit_list::{HitList, ListContent, ListRows};
 use super::hit_table::{HitExport, HitTableRows};
 use crate::base::csv::Cells;
 use crate::base::progress::{Progress, Stage};
@@ -16,7 +16,7 @@ use crate::query::search::{Hit, Hits};
 use crate::store::lane::RowIdx;
 use crate::ui::command::{Command, DERIVE_CHOICES, DerivedCommand, PanelCommand, TimelineCommand};
 use crate::ui::command_line::PanelCommandLine;
-use crate::ui::questions::{HitsOf, Question, QuestionKind, SelectedScope};
+use crate::ui::questions::{HitsOf, NeighbourHit, Question, QuestionKind, SelectedScope};
 use crate::ui::theme::Theme;
 use crate::ui::widgets::field;
 use crate::ui::widgets::spoken;
@@ -48,8 +48,7 @@ pub(crate) struct SearchPanel {
     error: Option<String>,
     hits: Option<Hits>,
     list: HitList,
-    /// The current hit, with its number.
-    current: Option<(u64, Hit)>,
+    current: Option<NeighbourHit>,
     /// The query to run when the hits arrive: a fast typist presses Enter before that.
     awaits_hits: Option<Question>,
     scope: SelectedScope,
@@ -80,7 +79,7 @@ impl SearchPanel {
         if std::mem::take(&mut self.is_closed) { self.question() } else { None }
     }
 
-    /// Replaces the typed filter.
+    /// Replaces the typed filter; returns its query, unless it is invalid or empty.
     pub(crate) fn set_text(&mut self, text: String) -> Option<Question> {
         self.focuses = true;
         self.text = text;
@@ -138,11 +137,11 @@ impl SearchPanel {
     }
 
     /// Makes a hit current, and returns its row.
-    pub(crate) fn take_neighbour(&mut self, hit: Option<(u64, Hit)>) -> Option<RowIdx> {
-        let (number, hit) = hit?;
-        self.current = Some((number, hit));
-        self.list.reveal(number);
-        Some(hit.row)
+    pub(crate) fn take_neighbour(&mut self, hit: Option<NeighbourHit>) -> Option<RowIdx> {
+        let current = hit?;
+        self.current = Some(current);
+        self.list.reveal(current.number);
+        Some(current.hit.row)
     }
 
     /// Returns the query for the text; `None` if the text is invalid or empty.
@@ -192,7 +191,9 @@ impl SearchPanel {
             ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
                 commands.extend(show_close(ui));
                 commands.extend(self.show_derive(ui));
-                self.show_field(ui, ui.available_width(), from, theme, &mut commands);
+                ui.with_layout(egui::Layout::left_to_right(egui::Align::Center), |ui| {
+                    self.show_field(ui, ui.available_width(), from, theme, &mut commands);
+                });
             });
         });
         ui.horizontal(|ui| self.show_hits(ui, from, progress, theme, &mut commands));
@@ -292,8 +293,13 @@ impl SearchPanel {
             ui.label(RichText::new(format!("{}{so_far}", hits_text(view.events))).color(theme.weak_text));
         } else if let Some(hits) = &self.hits {
             let text = match &self.current {
-                Some((number, _)) => {
-                    format!("{} of {}", grouped_digits(number + 1), hits_text(hits.total()))
+                Some(NeighbourHit { number, wrapped, .. }) => {
+                    let wrapped = match wrapped {
+                        Some(true) => " (from the start)",
+                        Some(false) => " (from the end)",
+                        None => "",
+                    };
+                    format!("{} of {}{wrapped}", grouped_digits(number + 1), hits_text(hits.total()))
                 }
                 None => hits_text(hits.total()),
             };
@@ -305,7 +311,8 @@ impl SearchPanel {
         ListRows::Paged(self.hits.as_ref().map_or(0, Hits::total), HitsOf::Search)
     }
 
-    /// Queries the hit after or before `from`; while hits are still being counted, once that is done.
+    /// Queries the hit after or before `from`, or else the first or last one. While hits are still being counted, it
+    /// does so once that is done.
     pub(crate) fn neighbour(&mut self, forward: bool, from: (i64, Option<RowIdx>)) -> Option<Question> {
         let question = Question::Neighbour { forward, from };
         let Some(hits) = &self.hits else {
@@ -356,7 +363,8 @@ impl DockPanel for SearchPanel {
     }
 
     fn to_export(&self, snapshot: &Snapshot) -> Option<Box<dyn TableSource>> {
-        Some(Box::new(HitExport { snapshot: snapshot.clone(), rows: HitTableRows::Hits(self.hits.clone()?) }))
+        let rows = HitTableRows::Hits(self.hits.clone()?);
+        Some(Box::new(HitExport { snapshot: snapshot.clone(), rows, has_kinds: true }))
     }
 
     fn command_line(&self) -> Option<PanelCommandLine> {
@@ -375,7 +383,7 @@ impl DockPanel for SearchPanel {
         let is_counting = (view.progress)(QuestionKind::Search).is_some();
         let absence = if is_counting { None } else { self.absence() };
         let rows = self.list_rows();
-        self.list.show(ui, view, &ListContent { columns: &COLUMNS, rows, absence: absence.as_deref() })
+        self.list.show(ui, view, &ListContent { rows, absence: absence.as_deref() })
     }
 }
 

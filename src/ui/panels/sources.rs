@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use egui::{CursorIcon, Key, RichText, Role, Sense, Stroke, Ui, WidgetInfo, vec2};
 
+use super::losses::IssueCount;
 use crate::base::time::grouped_digits;
 use crate::base::units::{signed_time_ns, signed_time_text};
 use crate::model::{SourceFile, Sources};
@@ -67,12 +68,18 @@ impl SourcesPanel {
                             }
                             commands.extend(self.drag_offset(ui, (number, &name), file.offset_ns, timeline, theme));
                         });
-                        let lost: u64 =
-                            losses.iter().filter(|lost| lost.file == Some(&*name)).map(|lost| lost.count).sum();
-                        if lost == 0 {
+                        let issues = IssueCount::new(losses, Some(&name));
+                        let text = match issues.lost {
+                            _ if issues.is_empty() => None,
+                            0 => Some(RichText::new("nothing lost").color(theme.weak_text)),
+                            lost => Some(RichText::new(grouped_digits(lost)).color(theme.warning)),
+                        };
+                        if let Some(text) = text {
+                            if ui.link(text).on_hover_text(issues.text()).clicked() {
+                                commands.push(Command::App(AppCommand::Toggle(ToolWindow::Losses)));
+                            }
+                        } else {
                             ui.label(RichText::new("none").color(theme.weak_text));
-                        } else if ui.link(RichText::new(grouped_digits(lost)).color(theme.warning)).clicked() {
-                            commands.push(Command::App(AppCommand::Toggle(ToolWindow::Losses)));
                         }
                         ui.end_row();
                     }
@@ -142,7 +149,8 @@ impl SourcesPanel {
     fn moved(&self) -> Option<Sources> {
         let files = self.sources.files().iter().zip(&self.texts);
         let files = files.map(|(file, text)| Some(SourceFile { offset_ns: offset_of(text).ok()?, ..file.clone() }));
-        files.collect::<Option<Vec<_>>>().map(Sources::new)
+        let files = files.collect::<Option<Vec<_>>>()?;
+        Some(Sources::new(files).with_weight_unit(self.sources.weight_unit()))
     }
 }
 
@@ -170,4 +178,21 @@ fn texts_of(sources: &Sources) -> Vec<String> {
 fn offset_of(text: &str) -> Result<i64, String> {
     let text = text.trim();
     signed_time_ns(text.strip_prefix('+').unwrap_or(text))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::WeightUnit;
+
+    #[test]
+    fn moved_files_keep_the_unit_of_weights() {
+        let unit = Some(WeightUnit::Seconds);
+        let sources = Sources::unmoved(["/a.folded".into(), "/b.folded".into()]).with_weight_unit(unit);
+        let mut panel = SourcesPanel { sources: sources.clone(), ..SourcesPanel::default() };
+        panel.reset();
+        assert_eq!(panel.moved(), Some(sources));
+        panel.texts[1] = "2s".to_owned();
+        assert_eq!(panel.moved().map(|moved| moved.weight_unit()), Some(unit));
+    }
 }

@@ -7,7 +7,7 @@ use egui::{RichText, Ui};
 
 use super::answer_state::{Exactness, show_counting, show_exactness};
 use super::dock_panel::{DockPanel, PanelTools, PanelView};
-use super::hit_list::{COLUMNS, HitList, ListContent, ListRows};
+use super::hit_list::{HitList, ListContent, ListRows};
 use super::hit_table::{HitExport, HitTableRows};
 use super::renewal::Renewal;
 use crate::base::csv::Cells;
@@ -249,7 +249,7 @@ impl DockPanel for SpansPanel {
         };
         let longest = self.longest.clone().unwrap_or_default();
         let rows = self.list_rows(&longest);
-        commands.extend(self.list.show(ui, view, &ListContent { columns: &COLUMNS, rows, absence }));
+        commands.extend(self.list.show(ui, view, &ListContent { rows, absence }));
         commands
     }
 
@@ -277,7 +277,7 @@ impl DockPanel for SpansPanel {
             (Some(hits), _) => HitTableRows::Hits(hits.clone()),
             (None, longest) => HitTableRows::List(longest.clone()?),
         };
-        Some(Box::new(HitExport { snapshot: snapshot.clone(), rows }))
+        Some(Box::new(HitExport { snapshot: snapshot.clone(), rows, has_kinds: self.order == SpanOrder::Events }))
     }
 
     fn command_line(&self) -> Option<PanelCommandLine> {

@@ -18,7 +18,7 @@ use super::table::TableView;
 use super::table_order::OrderedRows;
 use crate::base::csv::Cells;
 use crate::base::progress::Progress;
-use crate::base::time::{duration_text, elapsed_text, grouped_digits};
+use crate::base::time::{duration_text, grouped_digits};
 use crate::export::values::TableSource;
 use crate::model::NameIdx;
 use crate::query::Snapshot;
@@ -31,6 +31,7 @@ use crate::ui::command_table::key_of;
 use crate::ui::panel::Panel;
 use crate::ui::questions::{GroupFacts, PtrEq, Question, QuestionKind, SelectedScope};
 use crate::ui::theme::Theme;
+use crate::ui::timeline::state::Timeline;
 use crate::ui::widgets::bars::Bars;
 use crate::ui::widgets::field;
 use crate::ui::widgets::reading_order::on_screen;
@@ -132,7 +133,7 @@ impl StatisticsPanel {
         }
     }
 
-    /// Handles a cancelled query.
+    /// Notes that the query was cancelled, so that the panel offers it again.
     pub(crate) fn stopped(&mut self) {
         self.is_stopped = true;
     }
@@ -211,11 +212,9 @@ impl StatisticsPanel {
     fn show_keys(&mut self, ui: &mut Ui) {
         let mut chosen = None;
         let title = match &self.by {
-            GroupBy::Argument(path) => on_screen(&shown(path.dotted())).into_owned(),
-            keys @ GroupBy::Keys { .. } => group_word(keys).title.to_owned(),
+            GroupBy::Argument(path) => format!("by argument {}", on_screen(&shown(path.dotted()))),
+            keys @ GroupBy::Keys { .. } => format!("by {}", group_word(keys).title.to_lowercase()),
         };
-        let title =
-            format!("by {}", if matches!(self.by, GroupBy::Argument(_)) { title } else { title.to_lowercase() });
         let menu = ComboBox::from_id_salt("keys").selected_text(&title).height(MENU_POINTS);
         let menu = menu.show_ui(ui, |ui| {
             for keys in &KEYS {
@@ -280,7 +279,7 @@ impl StatisticsPanel {
         if has_facts {
             let beside = rect.with_min_x(table.right() + 14.0);
             ui.scope_builder(egui::UiBuilder::new().max_rect(beside), |ui| {
-                self.show_chosen(ui, snapshot, theme, &mut commands);
+                self.show_chosen(ui, view.timeline, theme, &mut commands);
             });
         }
         commands
@@ -349,7 +348,8 @@ impl StatisticsPanel {
         shown.commands
     }
 
-    fn show_chosen(&self, ui: &mut Ui, snapshot: &Snapshot, theme: &Theme, commands: &mut Vec<Command>) {
+    fn show_chosen(&self, ui: &mut Ui, timeline: &Timeline, theme: &Theme, commands: &mut Vec<Command>) {
+        let snapshot = timeline.snapshot();
         let Some((group, totals)) = self.rows.chosen.zip(self.rows.totals()) else { return };
         let choice = self.rows.choice(group);
         let filter = choice.as_ref().and_then(|choice| choice.filter(snapshot));
@@ -404,18 +404,17 @@ impl StatisticsPanel {
                 i64::try_from(ts_ns).unwrap_or(to_ns)
             };
             let title = |part: usize| {
-                let at = elapsed_text(time_of(part).saturating_sub(snapshot.start_ns()));
+                let at = timeline.time_text(time_of(part));
                 format!("{} from {at} on", grouped_digits(facts.over_time[part]))
             };
-            let end = |ts_ns: i64| elapsed_text(ts_ns.saturating_sub(snapshot.start_ns()));
-            let ends = (end(from_ns), end(to_ns));
+            let ends = (timeline.time_text(from_ns), timeline.time_text(to_ns));
             let shown = Bars { title: "Over time", counts: &facts.over_time, ends };
             if let Some(part) = shown.show(ui, theme, title) {
                 commands.push(Command::Timeline(TimelineCommand::ShowSlice(time_of(part), time_of(part + 1))));
             }
             ui.label(RichText::new("Longest").small().color(theme.weak_text));
             for hit in &facts.longest {
-                let at = elapsed_text(hit.start_ns.saturating_sub(snapshot.start_ns()));
+                let at = timeline.time_text(hit.start_ns);
                 if ui.link(format!("{}  at {at}", duration_text(hit.dur_ns))).clicked() {
                     commands.push(Command::Timeline(TimelineCommand::Reveal(hit.row)));
                 }
@@ -467,9 +466,13 @@ impl DockPanel for StatisticsPanel {
 
     fn command_line(&self) -> Option<PanelCommandLine> {
         let mut line = PanelCommandLine::new("stats");
-        if self.by != GroupBy::default() {
+        let is_by_name = self.by == GroupBy::default();
+        // The option searches names only. The command prints all groups if some are shown because of their categories.
+        let names_have_words = is_by_name && self.rows.have_words_in_names();
+        line.omits_words = !self.words.is_empty() && !names_have_words;
+        if !is_by_name {
             line.options = vec!["--by".to_owned(), self.by.to_string()];
-        } else if !self.words.is_empty() {
+        } else if !self.words.is_empty() && !line.omits_words {
             line.options = vec!["--name".to_owned(), format!("(?i){}", regex::escape(&self.words))];
         }
         Some(line)
@@ -483,6 +486,42 @@ fn ask(question: Question) -> Command {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::base::cancel::Cancel;
+    use crate::base::progress::Progress;
+    use crate::query::scope::Scope;
+    use crate::query::totals::{GrowingTotals, add_up};
+
+    #[test]
+    fn a_command_has_the_words_only_if_all_rows_have_them_in_their_names() {
+        let snapshot = crate::scene::tests::snapshot(
+            r#"[{"ph":"X","name":"b","cat":"net","pid":1,"tid":1,"ts":0,"dur":50},
+            {"ph":"X","name":"b","cat":"io","pid":1,"tid":2,"ts":200,"dur":10},
+            {"ph":"X","name":"network","cat":"io","pid":1,"tid":2,"ts":300,"dur":10}]"#,
+        );
+        let growing = GrowingTotals::grouped(GroupBy::default());
+        add_up(&snapshot, &Scope::default(), &growing, &Cancel::default(), &Progress::default()).unwrap();
+        let lines = GroupLines::new(Arc::new(growing.so_far()), &snapshot, &Cancel::default()).unwrap();
+        let mut panel = StatisticsPanel::default();
+        panel.rows.set_lines(Arc::new(lines));
+        for (words, rows, options, omits_words) in [
+            ("net", 2, vec![], true),
+            ("netw", 1, vec!["--name", "(?i)netw"], false),
+            ("b", 2, vec!["--name", "(?i)b"], false),
+            ("", 3, vec![], false),
+        ] {
+            words.clone_into(&mut panel.words);
+            panel.rows.set_words(words);
+            if let Some((lines, sort)) = panel.rows.take_request() {
+                panel.rows.set_ordered(Arc::new(OrderedRows::new(lines, sort, &Cancel::default()).unwrap()));
+            }
+            let line = panel.command_line().unwrap();
+            assert_eq!(panel.rows.to_export().map(|table| table.rows()), Some(rows), "{words}");
+            assert_eq!(
+                (line.options, line.omits_words),
+                (options.into_iter().map(str::to_owned).collect(), omits_words)
+            );
+        }
+    }
 
     #[test]
     fn failed_queries_say_why_until_they_are_repeated() {

@@ -45,7 +45,7 @@ const COLUMNS: [TableColumn; 8] = [
     number("Frames"),
     number("Named"),
     text("Command", 260.0),
-    text("Names from", 230.0),
+    text("Found file", 230.0),
     text("Build-id", 120.0),
 ];
 
@@ -65,7 +65,7 @@ pub(crate) struct SymbolsPanel {
     table: TableView,
     error: Option<String>,
     is_stopped: bool,
-    /// The typed folder.
+    /// The folder in the text field.
     folder: String,
 }
 
@@ -93,7 +93,7 @@ impl SymbolsPanel {
         (self.modules, self.is_stopped) = (Some(Arc::clone(&named.modules)), false);
     }
 
-    /// Handles a cancelled resolution.
+    /// Notes that the resolution was cancelled, which the panel then states.
     pub(crate) fn stopped(&mut self) {
         self.is_stopped = true;
     }
@@ -110,7 +110,9 @@ impl SymbolsPanel {
                 }
             }
             let response = field::add(ui, &mut self.folder, |field| {
-                field.hint_text("Folder with symbols").desired_width(200.0).background_color(theme.canvas)
+                let field = field.hint_text("Folder with symbols").desired_width(200.0).background_color(theme.canvas);
+                // The id does not depend on the progress before it, so the field keeps the focus.
+                field.id(egui::Id::unique("folder with symbols"))
             });
             response.widget_info(|| WidgetInfo::labeled(Role::TextInput, true, "Folder with symbols"));
             let is_entered = response.lost_focus() && ui.input(|input| input.key_pressed(egui::Key::Enter));
@@ -118,6 +120,10 @@ impl SymbolsPanel {
                 "Looks for names there first: debug files by build-id, copies of the recorded paths, plain files";
             let is_clicked = ui.button("Locate").on_hover_text(hint).clicked();
             let folder = self.folder.trim();
+            if is_entered {
+                // For the next folder.
+                response.request_focus();
+            }
             if (is_entered || is_clicked) && !folder.is_empty() {
                 commands.push(Command::Panel(PanelCommand::LocateSymbols(folder.into())));
             }
@@ -125,13 +131,13 @@ impl SymbolsPanel {
                 if ui.button("Close").clicked() {
                     commands.push(Command::Panel(PanelCommand::Toggle(Panel::Symbols)));
                 }
-                let (text, color) = match &self.error {
-                    Some(error) => (error.clone(), theme.error),
-                    None => (self.rows.summary(), theme.weak_text),
-                };
-                ui.add(egui::Label::new(RichText::new(text).color(color)).truncate());
+                ui.add(egui::Label::new(RichText::new(self.rows.summary()).color(theme.weak_text)).truncate());
             });
         });
+        // It may contain a command to copy, so all of it is shown.
+        if let Some(error) = &self.error {
+            ui.add(egui::Label::new(RichText::new(error).color(theme.error)).wrap().selectable(true));
+        }
         commands
     }
 
@@ -260,12 +266,25 @@ impl ModuleRows {
     fn summary(&self) -> String {
         let sum = |number: fn(&ModuleReport) -> u64| self.lines.iter().map(|line| number(&line.report)).sum::<u64>();
         let (named, frames) = (sum(|report| report.named), sum(|report| report.frames));
-        let lacking = self.lines.iter().filter(|line| line.report.state != NameState::Complete).count();
-        match self.lines.len() {
-            0 => String::new(),
-            _ if lacking == 1 => format!("{named} of {frames} functions have names; 1 file lacks some"),
-            _ => format!("{named} of {frames} functions have names; {lacking} files lack some"),
+        if self.lines.is_empty() {
+            return String::new();
         }
+        let files = |is_meant: fn(&ModuleReport) -> bool, [one, more]: [&str; 2]| match self
+            .lines
+            .iter()
+            .filter(|line| is_meant(&line.report))
+            .count()
+        {
+            0 => String::new(),
+            1 => format!("; 1 file {one}"),
+            count => format!("; {count} files {more}"),
+        };
+        let lacking = files(|report| report.named < report.frames, ["lacks names", "lack names"]);
+        let plain = files(
+            |report| report.named == report.frames && report.state != NameState::Complete,
+            ["has names without inlined functions", "have names without inlined functions"],
+        );
+        format!("{named} of {frames} functions have names{lacking}{plain}")
     }
 }
 

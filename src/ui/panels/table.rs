@@ -115,11 +115,14 @@ pub(crate) trait Rows {
 
     /// Returns a sentence about all rows for screen readers. `first` counts from 0.
     fn summary(&self, first: u64, in_view: u64) -> String {
+        if self.count() == 0 {
+            return "No rows".to_owned();
+        }
         format!("Rows {} to {} of {}", first + 1, (first + in_view).min(self.count()), self.count())
     }
 }
 
-/// Options of a table.
+/// The parts of a table that may differ from frame to frame.
 pub(crate) struct TableLook<'a> {
     pub(crate) theme: &'a Theme,
     pub(crate) cells: Cells,

@@ -4,7 +4,7 @@
 use egui::Ui;
 
 use crate::model::NameIdx;
-use crate::query::filter::quoted;
+use crate::query::filter::name_word;
 use crate::query::groups::GroupBy;
 use crate::ui::command::{AppCommand, Command, PanelCommand};
 use crate::ui::questions::SampledFunction;
@@ -46,13 +46,13 @@ impl PanelValue {
         Self { filter: Some(filter), ..self }
     }
 
-    /// Sets the sampled function.
+    /// Sets the function whose code can be shown.
     #[must_use]
     pub(crate) fn with_function(self, function: Option<SampledFunction>) -> Self {
         Self { function, ..self }
     }
 
-    /// Sets the grouping key.
+    /// Sets the grouping key that the value belongs to.
     #[must_use]
     pub(crate) fn grouped_by(self, by: Option<GroupBy>) -> Self {
         Self { group_by: by, ..self }
@@ -61,7 +61,7 @@ impl PanelValue {
     /// Creates the value of a span name, with its filter.
     #[must_use]
     pub(crate) fn from_name(text: &str, name: NameIdx) -> Self {
-        Self { name: Some(name), ..Self::new(text).found_by(quoted(text)) }
+        Self { name: Some(name), ..Self::new(text).found_by(name_word(text)) }
     }
 }
 

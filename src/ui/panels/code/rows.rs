@@ -59,7 +59,7 @@ pub(super) fn columns(side: CodeSide) -> &'static [TableColumn] {
 struct CodeRow {
     text: String,
     /// An address, or a line number.
-    place: String,
+    position: String,
     /// `None` for a file header.
     sums: Option<OwnAndTotal>,
     /// The function that a call instruction calls.
@@ -98,7 +98,7 @@ impl CodeRows {
     /// Describes the function and its samples in a sentence.
     pub(super) fn title(&self, name: &str, side: CodeSide) -> String {
         let Some(code) = &self.code else { return name.to_owned() };
-        let place = match &code.assembly {
+        let within = match &code.assembly {
             Ok(assembly) if side == CodeSide::Assembly => {
                 format!(" ({} in {})", assembly.symbol, assembly.path.display())
             }
@@ -106,7 +106,7 @@ impl CodeRows {
         };
         let OwnAndTotal { own, total } = code.sums;
         let event = code.event.title();
-        format!("{name}: {} samples of {event} in it, {} with what it called{place}", own.samples, total.samples)
+        format!("{name}: {} samples of {event} in it, {} with what it called{within}", own.samples, total.samples)
     }
 
     fn row(&self, row: u64) -> &CodeRow {
@@ -122,9 +122,9 @@ impl CodeRows {
 }
 
 fn lines(code: &FunctionCode) -> Vec<CodeRow> {
-    let row = |text: String, place: String, sums| CodeRow {
+    let row = |text: String, position: String, sums| CodeRow {
         text,
-        place,
+        position,
         sums,
         callee: String::new(),
         inlined: String::new(),
@@ -153,7 +153,7 @@ fn instructions(code: &FunctionCode) -> Vec<CodeRow> {
         let target = line.decoded.target.map(|target| format!("{target:#x}")).unwrap_or_default();
         CodeRow {
             text: line.decoded.text.clone(),
-            place: format!("{:#x}", line.decoded.range.start),
+            position: format!("{:#x}", line.decoded.range.start),
             sums: Some(line.sums),
             callee: line.callee.clone().unwrap_or(target),
             inlined: line.inlined.clone(),
@@ -174,7 +174,7 @@ impl Rows for CodeRows {
             (SELF, Some(sums)) if sums.own.samples > 0 => return TableCell::Number(self.weight(sums.own.weight)),
             (TOTAL, Some(sums)) if sums.total.samples > 0 => return TableCell::Number(self.weight(sums.total.weight)),
             (TEXT, _) => &row.text,
-            (POSITION, _) => &row.place,
+            (POSITION, _) => &row.position,
             (CALLEE, _) => &row.callee,
             (INLINED, _) => &row.inlined,
             (LINE, _) => &row.line,
@@ -185,10 +185,10 @@ impl Rows for CodeRows {
 
     fn spoken(&self, row: u64) -> String {
         let row = self.row(row);
-        let (text, place) = (shown(row.text.trim()), &row.place);
+        let (text, position) = (shown(row.text.trim()), &row.position);
         match row.sums {
             None => text.into_owned(),
-            Some(sums) => format!("{place}: {text}, self {}, total {}", sums.own.samples, sums.total.samples),
+            Some(sums) => format!("{position}: {text}, self {}, total {}", sums.own.samples, sums.total.samples),
         }
     }
 

@@ -90,7 +90,7 @@ fn show_members<'a>(
 /// Shows how much is left out.
 pub(super) fn show_rest(ui: &mut Ui, theme: &Theme, amount: &str) {
     ui.label(RichText::new(format!("and {amount} more")).color(theme.weak_text))
-        .on_hover_text("Copy at the top takes all of it");
+        .on_hover_text("Copy at the top copies all of it");
 }
 
 /// Shows one argument; objects and arrays are expandable.

@@ -66,11 +66,11 @@ pub(super) fn bar_menu(
         }
         is_clicked
     };
-    if is_chosen(ui, "Zoom to this bar", "The bar gets all of the width") {
+    if is_chosen(ui, "Zoom to this bar", "The bar takes the whole width") {
         history.zoom(part, keys_of(snapshot, picture, tree, node));
     }
     if is_chosen(ui, "Focus on function", "Only the paths with this function, from it on") {
-        history.set_focus(Some(key.clone()));
+        history.focus_on_bar(part, key.clone());
     }
     if is_chosen(ui, "Callers and callees", "A sandwich: this function between its callers and those it calls") {
         history.set_shape(FlameShape::Sandwich(key.clone()));
@@ -127,7 +127,7 @@ pub(super) fn edits_menu(ui: &mut Ui, history: &mut FlameHistory) {
     if let Some(focus) = &history.current.view.focus {
         let text = format!("only {} \u{d7}", key(focus));
         if ui.small_button(text).on_hover_text("Shows all paths again").clicked() {
-            history.set_focus(None);
+            history.remove_focus();
             return;
         }
     }

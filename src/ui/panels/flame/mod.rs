@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use egui::{Button, ComboBox, RichText, ScrollArea, Ui};
 
-use super::answer_state::{Exactness, show_counting, show_exactness, show_stopped};
+use super::answer_state::{Exactness, show_counting, show_exactness, show_folded, show_stopped};
 use super::dock_panel::{DockPanel, PanelTools, PanelView};
 use super::elided::{elided, tip};
 use super::renewal::Renewal;
@@ -27,7 +27,9 @@ use crate::ui::chrome::menu_bar;
 use crate::ui::command::{Command, PanelCommand};
 use crate::ui::command_line::PanelCommandLine;
 use crate::ui::panel::Panel;
-use crate::ui::questions::{FlameAnswer, PathsOf, PathsQuestion, PtrEq, Question, QuestionKind, SelectedScope};
+use crate::ui::questions::{
+    FlameAnswer, PathsOf, PathsQuestion, PtrEq, Question, QuestionKind, SampledFunction, SelectedScope,
+};
 use crate::ui::theme::Theme;
 use crate::ui::widgets::context_menu::context_menu;
 use crate::ui::widgets::field;
@@ -92,25 +94,20 @@ impl FlamePanel {
         self.search(snapshot);
     }
 
-    /// Handles a cancelled query.
+    /// Notes that the query was cancelled, so that the panel offers it again.
     pub(crate) fn stopped(&mut self) {
         self.is_stopped = true;
     }
 
-    /// Shows a function of samples between its callers and callees.
-    pub(crate) fn show_sandwich(&mut self, function: FunctionKey) {
-        self.samples = true;
-        // Grouping unnamed frames by module would change the function.
-        let mut state = self.history.current.clone();
-        state.view.edits.clear();
-        state.view.shape = FlameShape::Sandwich(function);
-        state.roots = [Vec::new(), Vec::new()];
-        self.history.go(state);
+    /// Shows a function of samples between its callers and callees, in all paths.
+    pub(crate) fn show_sandwich(&mut self, function: SampledFunction) {
+        (self.samples, self.event) = (true, function.event);
+        self.history.set_unedited_sandwich(function.key);
     }
 
     fn search(&mut self, snapshot: &Snapshot) {
         let picture = self.answer.as_ref().map(|answer| &answer.picture);
-        self.found = picture.and_then(|it| FoundFunctions::new(snapshot, &it.functions, &it.tree, &self.words));
+        self.found = picture.and_then(|picture| picture.find(snapshot, &self.words));
     }
 
     /// Queries the paths and their view if they are not those of the answer, and then small paths, if the answer lacks
@@ -175,12 +172,8 @@ impl FlamePanel {
         }
         self.show_progress(ui, progress, theme, commands);
         self.show_missing(ui, theme);
-        let folded = self.answer.as_ref().map_or(0, |answer| answer.picture.folded);
-        if folded > 0 {
-            let text = format!("{} paths are too many", grouped_digits(folded));
-            let hint = "The heaviest are shown with their exact sums; the others count for their callers";
-            ui.label(RichText::new(text).color(theme.warning)).on_hover_text(hint);
-        }
+        let folded = self.answer.as_ref().map_or(0, |answer| answer.picture.folded.paths);
+        show_folded(ui, folded, theme);
         if self.laid_out.is_cut() {
             let text = RichText::new("deeper levels need a zoom").color(theme.warning);
             ui.label(text).on_hover_text("The picture is full: zoom to a bar to see all that is below it");
@@ -263,7 +256,7 @@ impl FlamePanel {
         });
         self.show_search(ui, snapshot, theme);
         menu::edits_menu(ui, &mut self.history);
-        self.show_way(ui);
+        self.show_way(ui, snapshot);
     }
 
     fn show_shapes(&mut self, ui: &mut Ui, snapshot: &Snapshot) {
@@ -293,7 +286,7 @@ impl FlamePanel {
 
     /// Returns the function of the bar that fills the width, or else the one with the largest self weight.
     fn hottest(&self, snapshot: &Snapshot) -> Option<FunctionKey> {
-        if let Some(key) = self.history.current.roots[FlamePart::Tree as usize].last() {
+        if let Some(key) = self.root_path(snapshot, FlamePart::Tree).last() {
             return Some(key.clone());
         }
         let picture = &self.answer.as_ref()?.picture;
@@ -340,10 +333,19 @@ impl FlamePanel {
         ui.label(text).on_hover_text(hint);
     }
 
+    /// Returns the path of the bar that fills the width. It ends with the deepest bar that the answer has: another
+    /// scope may lack the rest of the path, which stays in the history for scopes that have it.
+    fn root_path(&self, snapshot: &Snapshot, part: FlamePart) -> &[FunctionKey] {
+        let path = &self.history.current.roots[part as usize];
+        let tree = self.answer.as_ref().and_then(|answer| Some((&answer.picture, tree_of(&answer.picture, part)?)));
+        let depth = tree.map(|(picture, tree)| tree.path(node_of(snapshot, picture, tree, path)).len());
+        &path[..depth.unwrap_or(path.len())]
+    }
+
     /// Shows the breadcrumbs: the ancestors of the bar that fills the width.
-    fn show_way(&mut self, ui: &mut Ui) {
+    fn show_way(&mut self, ui: &mut Ui, snapshot: &Snapshot) {
         for part in [FlamePart::Tree, FlamePart::Callers] {
-            let path = self.history.current.roots[part as usize].clone();
+            let path = self.root_path(snapshot, part).to_vec();
             if path.is_empty() {
                 continue;
             }
@@ -516,5 +518,17 @@ mod tests {
         // The button beside the message.
         panel.question = None;
         assert!(asks(&mut panel) && !panel.is_stopped && panel.error.is_none());
+    }
+
+    #[test]
+    fn a_function_of_another_panel_is_shown_with_the_event_of_that_panel() {
+        let mut panel = FlamePanel::default();
+        let event = SampleEvent { name: "faults".into(), unit: "count".into() };
+        for event in [Some(event), None] {
+            let key = FunctionKey { name: "f".into(), module: None };
+            panel.show_sandwich(SampledFunction { key, event: event.clone() });
+            panel.ask(&SelectedScope::default());
+            assert_eq!(panel.question.as_ref().map(|question| &question.of), Some(&PathsOf::Samples(event)));
+        }
     }
 }

@@ -9,7 +9,7 @@ use super::picture::{FlameCanvas, LaidOut};
 use super::state::tree_of;
 use crate::query::flame::{FlameNodeIdx, FunctionKey, Measure};
 use crate::scene::flame::{BarContent, BarOrder};
-use crate::ui::panels::answer_state::show_stopped;
+use crate::ui::panels::answer_state::{show_folded, show_stopped};
 use crate::ui::panels::dock_panel::PanelView;
 use crate::ui::questions::FlameAnswer;
 
@@ -59,6 +59,7 @@ impl Sandwich {
         };
         let (snapshot, theme, picture) = (view.snapshot(), view.context.theme, &answer.picture);
         let (measure, amounts) = (Measure::Weight, Amounts::new(&answer.paths));
+        show_folded(ui, picture.folded.paths, theme);
         if picture.tree.nodes()[0].total.weight == 0 {
             ui.label(RichText::new("The function has no weight here.").color(theme.weak_text));
             return SandwichResponse::Nothing;

@@ -2,11 +2,11 @@
 
 use crate::query::Snapshot;
 use crate::query::flame::{
-    FlameEdit, FlameNodeIdx, FlamePicture, FlameShape, FlameTree, FlameView, FunctionKey, Measure,
+    FlameEdit, FlameNodeIdx, FlamePicture, FlameShape, FlameTree, FlameView, FunctionKey, Measure, is_unnamed,
 };
 use crate::ui::questions::FlameAnswer;
 
-/// Limit for the history.
+/// Limit for the states to go back to.
 const STATES_MAX: usize = 100;
 
 /// A part of the picture; a sandwich has two.
@@ -86,6 +86,17 @@ impl FlameHistory {
         self.go(FlameState { view, roots: [Vec::new(), Vec::new()] });
     }
 
+    /// Goes to a sandwich of a function in all paths. Unnamed frames stay shown by module, unless the function is one.
+    pub(super) fn set_unedited_sandwich(&mut self, function: FunctionKey) {
+        let mut state = self.current.clone();
+        let is_unnamed = is_unnamed(&function.name);
+        state.view.edits.retain(|edit| *edit == FlameEdit::UnnamedByModule && !is_unnamed);
+        state.view.focus = None;
+        state.view.shape = FlameShape::Sandwich(function);
+        state.roots = [Vec::new(), Vec::new()];
+        self.go(state);
+    }
+
     /// Goes to a view with one more edit.
     pub(super) fn add_edit(&mut self, edit: FlameEdit) {
         let mut state = self.current.clone();
@@ -100,9 +111,22 @@ impl FlameHistory {
         self.go(state);
     }
 
-    pub(super) fn set_focus(&mut self, focus: Option<FunctionKey>) {
+    /// Goes to the paths with the function of a bar, from it on. Those below a callee of a sandwich lack the function
+    /// of the sandwich, so they are shown top down.
+    pub(super) fn focus_on_bar(&mut self, part: FlamePart, function: FunctionKey) {
         let mut state = self.current.clone();
-        state.view.focus = focus;
+        if part == FlamePart::Tree && matches!(state.view.shape, FlameShape::Sandwich(_)) {
+            state.view.shape = FlameShape::TopDown;
+        }
+        state.view.focus = Some(function);
+        state.roots = [Vec::new(), Vec::new()];
+        self.go(state);
+    }
+
+    /// Shows the paths from their outermost functions on again.
+    pub(super) fn remove_focus(&mut self) {
+        let mut state = self.current.clone();
+        state.view.focus = None;
         state.roots = [Vec::new(), Vec::new()];
         self.go(state);
     }
@@ -129,14 +153,14 @@ pub(super) fn options(view: &FlameView) -> Option<Vec<String>> {
         options.extend(value.map(str::to_owned));
     };
     if let Some(key) = &view.focus {
-        option("--focus", Some(&key.name));
+        option("--focus", Some(&key.to_name()));
     }
     for edit in &view.edits {
         match edit {
-            FlameEdit::Hide(key) => option("--hide", Some(&key.name)),
-            FlameEdit::Merge(key) => option("--merge", Some(&key.name)),
+            FlameEdit::Hide(key) => option("--hide", Some(&key.to_name())),
+            FlameEdit::Merge(key) => option("--merge", Some(&key.to_name())),
             FlameEdit::CollapseModule(module) => option("--collapse-module", Some(module)),
-            FlameEdit::CollapseRecursionOf(key) => option("--collapse-recursion-of", Some(&key.name)),
+            FlameEdit::CollapseRecursionOf(key) => option("--collapse-recursion-of", Some(&key.to_name())),
             FlameEdit::CollapseRecursion => option("--collapse-recursion", None),
             FlameEdit::MergeKernel => option("--merge-kernel", None),
             FlameEdit::HideIdle => option("--hide-idle", None),
@@ -172,16 +196,14 @@ pub(super) fn node_of(
     tree: &FlameTree,
     path: &[FunctionKey],
 ) -> FlameNodeIdx {
-    path.iter().fold(FlameNodeIdx::ROOT, |node, key| {
-        let mut children = tree.children(node).iter().copied();
-        let functions = &picture.functions;
-        let is_meant = |child: &FlameNodeIdx| {
-            let function = tree.node(*child).function;
-            functions.text(snapshot, function) == &*key.name
-                && key.module.as_deref().is_none_or(|module| functions.module(function) == module)
-        };
-        children.find(is_meant).unwrap_or(node)
-    })
+    let mut node = FlameNodeIdx::ROOT;
+    for key in path {
+        let has_key = |child: &&FlameNodeIdx| picture.functions.has_key(snapshot, tree.node(**child).function, key);
+        // A deeper function of the path may be a child of another ancestor.
+        let Some(&child) = tree.children(node).iter().find(has_key) else { break };
+        node = child;
+    }
+    node
 }
 
 #[cfg(test)]
@@ -214,6 +236,55 @@ mod tests {
     }
 
     #[test]
+    fn a_path_of_another_scope_ends_at_its_last_ancestor_here() {
+        let rows = ["main", "B"].map(|name| format!(r#"{{"ph":"X","name":"{name}","pid":1,"tid":1,"ts":0,"dur":4}}"#));
+        let snapshot = crate::scene::tests::snapshot(&format!("[{}]", rows.join(",")));
+        let name = |text: &str| {
+            let mut names = (0..snapshot.names().len()).map(|row| NameIdx(row as u32));
+            names.find(|&name| snapshot.names().get(name).text == text).expect("a span")
+        };
+        let path = [name("main"), name("B")];
+        let tree = CallTree::from_paths([(path, SampleSum { samples: 1, weight: 1 })].into_iter());
+        let picture =
+            FlamePicture::new(&snapshot, &tree, &FlameView::default(), &Cancel::default()).expect("a picture");
+        let texts_of = |names: &[&str]| -> Vec<String> {
+            let path: Vec<_> =
+                names.iter().map(|&name| FunctionKey { name: name.into(), module: Some("".into()) }).collect();
+            let keys = keys_of(&snapshot, &picture, &picture.tree, node_of(&snapshot, &picture, &picture.tree, &path));
+            keys.into_iter().map(|key| key.name.into()).collect()
+        };
+        assert_eq!(texts_of(&["main", "B"]), ["main", "B"]);
+        // The scope has no `A`, and `B` is another one.
+        assert_eq!(texts_of(&["main", "A", "B"]), ["main"]);
+    }
+
+    #[test]
+    fn a_function_of_another_panel_is_shown_in_all_paths_and_unnamed_frames_by_module() {
+        let key = |name: &str| FunctionKey { name: name.into(), module: Some("m".into()) };
+        let mut history = FlameHistory::default();
+        history.add_edit(FlameEdit::HideIdle);
+        history.focus_on_bar(FlamePart::Tree, key("f"));
+        for (name, edits) in [("g", &[FlameEdit::UnnamedByModule][..]), ("m+0x5", &[])] {
+            history.set_unedited_sandwich(key(name));
+            let FlameView { shape, edits: remaining, focus, .. } = &history.current.view;
+            assert_eq!((shape, &remaining[..], focus), (&FlameShape::Sandwich(key(name)), edits, &None));
+        }
+    }
+
+    #[test]
+    fn a_focus_on_a_callee_of_a_sandwich_is_shown_top_down() {
+        let key = |name: &str| FunctionKey { name: name.into(), module: None };
+        for (part, shape) in
+            [(FlamePart::Tree, FlameShape::TopDown), (FlamePart::Callers, FlameShape::Sandwich(key("f")))]
+        {
+            let mut history = FlameHistory::default();
+            history.set_shape(FlameShape::Sandwich(key("f")));
+            history.focus_on_bar(part, key("g"));
+            assert_eq!((&history.current.view.shape, &history.current.view.focus), (&shape, &Some(key("g"))));
+        }
+    }
+
+    #[test]
     fn a_step_back_restores_the_previous_state_and_a_step_forward_the_next() {
         let mut history = FlameHistory::default();
         let key = FunctionKey { name: "f".into(), module: None };
@@ -229,7 +300,7 @@ mod tests {
         assert_eq!(history.current.view.shape, FlameShape::Inverted);
         assert!(history.current.roots[0].is_empty());
         // A new step clears the forward history.
-        history.set_focus(Some(key));
+        history.focus_on_bar(FlamePart::Tree, key);
         assert!(!history.can_step(false) && history.can_step(true));
         for number in 0..2 * STATES_MAX {
             history.zoom(FlamePart::Callers, vec![FunctionKey { name: number.to_string().into(), module: None }]);

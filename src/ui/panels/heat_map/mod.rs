@@ -21,7 +21,7 @@ use crate::base::time::{duration_text, grouped_digits};
 use crate::export::heat_map_table::HeatMapTable;
 use crate::export::values::TableSource;
 use crate::query::Snapshot;
-use crate::query::filter::{Filter, quoted};
+use crate::query::filter::name_word;
 use crate::query::heat_map::{HeatMap, HeatMapAxis};
 use crate::scene::clock_ruler::clock_ruler;
 use crate::scene::heat_map::COLUMN_POINTS;
@@ -84,10 +84,7 @@ pub(crate) struct HeatMapPanel {
 impl HeatMapPanel {
     /// Shows only the spans of a name.
     pub(crate) fn choose(&mut self, name: &str) {
-        let expression = format!("name:/^{}$/", regex::escape(name).replace('/', "\\/"));
-        // A very long name exceeds the limit of regular expressions.
-        let filter = if Filter::parse(&expression).is_ok() { expression } else { quoted(name) };
-        self.name = Some(ChosenName { text: name.to_owned(), filter: filter.into() });
+        self.name = Some(ChosenName { text: name.to_owned(), filter: name_word(name).into() });
         self.selected = None;
     }
 
@@ -108,7 +105,7 @@ impl HeatMapPanel {
         }
     }
 
-    /// Handles a cancelled query.
+    /// Notes that the query was cancelled, so that the panel offers it again.
     pub(crate) fn stopped(&mut self) {
         self.is_stopped = true;
     }
@@ -386,7 +383,11 @@ impl DockPanel for HeatMapPanel {
     }
 
     fn forget(&mut self) -> Option<Question> {
-        // The map of an earlier snapshot stays until the next one arrives, so that a growing trace does not flicker.
+        *self = Self { name: self.name.take(), ..Self::default() };
+        None
+    }
+
+    fn renew(&mut self) -> Option<Question> {
         (self.question, self.pending_question, self.error) = (None, None, None);
         None
     }
@@ -402,5 +403,24 @@ impl HeatMapPanel {
     fn table(&self) -> Option<HeatMapTable> {
         let map = self.map.clone().filter(|map| map.is_exact())?;
         Some(HeatMapTable { map, cells: Arc::clone(&self.picture.cells) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_map_survives_the_growth_of_its_trace_but_not_another_trace() {
+        let mut panel = HeatMapPanel::default();
+        panel.choose("draw");
+        panel.set_map(Arc::new(HeatMap::empty(HeatMapAxis::new(0, 100, 10))));
+        panel.error = Some("failed".to_owned());
+        assert_eq!(panel.renew(), None);
+        assert!(panel.map.is_some());
+        assert_eq!(panel.error, None);
+        assert_eq!(panel.forget(), None);
+        assert!(panel.map.is_none());
+        assert_eq!(panel.name.as_ref().map(|name| &*name.text), Some("draw"), "a setting of the panel");
     }
 }
