@@ -88,12 +88,14 @@ impl Timeline {
     #[must_use]
     pub(crate) fn change_density(&mut self, density: TrackDensity) -> Option<ArrangeJob> {
         self.tracks.set_density(density);
+        self.tracks.keep_first_row();
         self.arrange()
     }
 
-    /// Shows these tracks, and hides all others.
+    /// Shows these tracks, and hides all others. Unfolds groups that would hide them.
     pub(crate) fn show_only(&mut self, tracks: &TrackSet) {
         self.choose_shown(tracks);
+        self.tracks.unfold_groups_of(&self.snapshot, tracks);
         if let Some(job) = self.arrange() {
             self.set_arranged(job.run());
         }

@@ -6,7 +6,7 @@ use super::layout::TimelineLayout;
 use super::layout::as_f32;
 use super::state::Timeline;
 use super::tracks::ArrangeJob;
-use crate::base::time::{duration_text, elapsed_text, utc_clock_text};
+use crate::base::time::duration_text;
 use crate::scene::bookmarks::{Bookmark, Bookmarks};
 use crate::scene::labels::{shorten_middle, shown};
 use crate::ui::command::{BookmarkCommand, Command, TimelineCommand};
@@ -20,7 +20,7 @@ use crate::ui::widgets::reading_order::on_screen;
 const TEXT_POINTS: f32 = 11.0;
 
 impl Timeline {
-    /// Runs a bookmark command.
+    /// Runs a command on bookmarks. Returns the job of [`Self::show_selection`] for a measured range.
     #[must_use]
     pub(crate) fn change_marks(&mut self, command: &BookmarkCommand) -> Option<ArrangeJob> {
         match command {
@@ -38,12 +38,8 @@ impl Timeline {
             }
             BookmarkCommand::Rename(id, name) => self.overlays.bookmarks_mut().rename(*id, name),
             BookmarkCommand::Remove(id) => self.overlays.bookmarks_mut().remove(*id),
-            BookmarkCommand::Measure => {
-                if let Some(range) = self.overlays.bookmarks().measured() {
-                    self.selection.select_range(Some(range));
-                    return self.show_selection();
-                }
-            }
+            BookmarkCommand::Measure => return self.measure(self.overlays.bookmarks().measured()),
+            BookmarkCommand::MeasureTo(id) => return self.measure(self.overlays.bookmarks().interval_to(*id)),
             BookmarkCommand::Next(forward) => {
                 let middle_ns = self.view.target().time_from_x(self.view.now().width_px() / 2.0);
                 let from_ns = self.overlays.bookmarks().chosen().map_or(middle_ns, |mark| mark.ts_ns);
@@ -56,6 +52,12 @@ impl Timeline {
             BookmarkCommand::Origin(origin) => self.overlays.set_ruler_origin(*origin),
         }
         None
+    }
+
+    /// Selects an interval between bookmarks.
+    fn measure(&mut self, interval: Option<(i64, i64)>) -> Option<ArrangeJob> {
+        self.selection.select_range(Some(interval?));
+        self.show_selection()
     }
 
     #[must_use]
@@ -81,14 +83,6 @@ impl Timeline {
     /// Returns the offset from ruler times to UTC, if the ruler shows the time of day.
     pub(crate) fn ruler_utc_offset_ns(&self) -> Option<i64> {
         self.snapshot.utc_offset_ns().filter(|_| self.overlays.ruler_origin() == RulerOrigin::Utc)
-    }
-
-    /// Formats a time like the ruler, to the nanosecond.
-    pub(crate) fn time_text(&self, ts_ns: i64) -> String {
-        match self.ruler_utc_offset_ns() {
-            Some(offset_ns) => utc_clock_text(ts_ns.saturating_add(offset_ns), 9),
-            None => elapsed_text(ts_ns.saturating_sub(self.origin_ns())),
-        }
     }
 
     /// Returns the time for a new bookmark: under the pointer, or the start of the selected span, or the middle of the
@@ -159,7 +153,10 @@ pub(super) fn show(
         let response =
             ui.interact(rect.intersect(layout.ruler), ui.scope_id().with(("marker", mark.id)), Sense::click());
         response.widget_info(|| {
-            egui::WidgetInfo::labeled(egui::Role::Button, true, format!("Marker {}", shown(&mark.title())))
+            let title = mark.title();
+            let is_unnamed = title == mark.id.default_name();
+            let label = if is_unnamed { title.into_owned() } else { format!("Marker {}", shown(&title)) };
+            egui::WidgetInfo::labeled(egui::Role::Button, true, label)
         });
         if response.clicked() {
             commands.push(Command::Timeline(TimelineCommand::Bookmark(BookmarkCommand::Choose(mark.id))));
@@ -177,8 +174,8 @@ fn flag_menu(ui: &mut Ui, timeline: &Timeline, mark: &Bookmark, commands: &mut V
             ui.close();
         }
     };
-    let measures = timeline.overlays.bookmarks().measured().is_some();
-    entry(ui, "Measure from the one before", measures, BookmarkCommand::Measure);
+    let has_interval = timeline.overlays.bookmarks().interval_to(mark.id).is_some();
+    entry(ui, "Measure from the one before", has_interval, BookmarkCommand::MeasureTo(mark.id));
     entry(ui, "Remove", true, BookmarkCommand::Remove(mark.id));
 }
 

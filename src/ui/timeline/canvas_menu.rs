@@ -9,7 +9,7 @@ use super::interaction::ClickTarget;
 use super::layout::TimelineLayout;
 use super::state::Timeline;
 use crate::base::time::duration_text;
-use crate::query::filter::quoted;
+use crate::query::filter::name_word;
 use crate::scene::labels::{shorten_middle, shown};
 use crate::scene::rows::GroupKind;
 use crate::store::LaneKind;
@@ -148,11 +148,10 @@ fn span_section(timeline: &Timeline, row: RowIdx) -> MenuSection {
     let items = vec![
         item("Zoom to the span", fit, Command::Timeline(TimelineCommand::ZoomToSpan)),
         same("Copy the span", Command::App(AppCommand::CopySpan)),
-        item("Search for this name", "", Command::Panel(PanelCommand::SearchFor(quoted(name)))),
+        item("Search for this name", "", Command::Panel(PanelCommand::SearchFor(name_word(name)))),
         sums,
     ];
-    let mut scopes =
-        vec![item("Every span of this name", "", scope(ScopeCommand::Filter(format!("name:{}", quoted(name)))))];
+    let mut scopes = vec![item("Every span of this name", "", scope(ScopeCommand::Filter(name_word(name))))];
     if lane.kind == LaneKind::Spans {
         scopes.push(item("Inside this span", "", scope(ScopeCommand::Inside(row))));
     }
@@ -161,8 +160,8 @@ fn span_section(timeline: &Timeline, row: RowIdx) -> MenuSection {
     if lane.kind == LaneKind::Spans && !is_frame {
         scopes.push(item("Heat map of this name", "", Command::Panel(PanelCommand::HeatMapOf(span.name))));
     }
-    let named = SelectedScope { filter: format!("name:{}", quoted(name)).into(), ..SelectedScope::default() };
-    let submenus = vec![("More of the span", scopes), ("Derive track of this name", derive_items(&named))];
+    let named = SelectedScope { filter: name_word(name).into(), ..SelectedScope::default() };
+    let submenus = vec![("More for this span", scopes), ("Derive track of this name", derive_items(&named))];
     MenuSection { title: on_screen(&short).into_owned(), items, submenus }
 }
 
@@ -180,7 +179,7 @@ fn scope_section(scope: &SelectedScope) -> MenuSection {
     ];
     let length = scope.range.map(|(from_ns, to_ns)| duration_text(to_ns.abs_diff(from_ns)));
     let title = length.map_or("Scope".to_owned(), |length| format!("Scope: {length}"));
-    let more = ("More of the scope", zoom.into_iter().chain(more).collect());
+    let more = ("More for the scope", zoom.into_iter().chain(more).collect());
     let submenus = vec![more, ("Derive track of the scope", derive_items(scope))];
     MenuSection { title, items: items.into(), submenus }
 }

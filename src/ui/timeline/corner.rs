@@ -9,27 +9,39 @@ use crate::scene::labels::shown;
 use crate::ui::command::{Command, RowCommand, TimelineCommand};
 use crate::ui::widgets::reading_order::on_screen;
 
-/// Shows the line in `place`; nothing if all tracks are shown.
-pub(super) fn show(timeline: &Timeline, ui: &mut Ui, place: Rect) -> Option<Command> {
+/// Shows the line in `rect`; nothing if all tracks are shown.
+pub(super) fn show(timeline: &Timeline, ui: &mut Ui, rect: Rect) -> Option<Command> {
     let hidden = timeline.tracks.arrangement().folded.hidden.len() as u64;
     let cleared = timeline.tracks.cleared_filter();
-    let (text, hint, command) = match (cleared, hidden) {
-        ("", 0) => return None,
-        ("", 1) => ("1 hidden track: show".to_owned(), "Shows it again", RowCommand::ShowHidden),
-        ("", count) => {
-            (format!("{} hidden tracks: show", grouped_digits(count)), "Shows them again", RowCommand::ShowHidden)
-        }
-        (words, _) => {
-            let text = format!("Filter cleared: restore {}", on_screen(&shown(words)));
-            let hint = "The span was on a track that the filter left out";
-            (text, hint, RowCommand::Filter(words.to_owned()))
+    let hidden = match hidden {
+        0 => None,
+        1 => Some(("1 hidden track: show".to_owned(), "Shows it again", RowCommand::ShowHidden)),
+        count => {
+            Some((format!("{} hidden tracks: show", grouped_digits(count)), "Shows them again", RowCommand::ShowHidden))
         }
     };
-    let inside = place.shrink2(vec2(8.0, 0.0));
-    let shown = ui.scope_builder(UiBuilder::new().max_rect(inside), |ui| {
-        ui.set_clip_rect(place);
-        ui.style_mut().wrap_mode = Some(egui::TextWrapMode::Truncate);
-        ui.horizontal_centered(|ui| ui.link(RichText::new(text).small()).on_hover_text(hint).clicked()).inner
+    let cleared = (!cleared.is_empty()).then(|| {
+        let text = format!("Filter cleared: restore {}", on_screen(&shown(cleared)));
+        let hint = "The span was on a track that the filter left out";
+        (text, hint, RowCommand::Filter(cleared.to_owned()))
     });
-    shown.inner.then_some(Command::Timeline(TimelineCommand::Rows(command)))
+    if hidden.is_none() && cleared.is_none() {
+        return None;
+    }
+    let inside = rect.shrink2(vec2(8.0, 0.0));
+    let shown = ui.scope_builder(UiBuilder::new().max_rect(inside), |ui| {
+        ui.set_clip_rect(rect);
+        ui.style_mut().wrap_mode = Some(egui::TextWrapMode::Truncate);
+        ui.horizontal_centered(|ui| {
+            let mut chosen = None;
+            for (text, hint, command) in [hidden, cleared].into_iter().flatten() {
+                if ui.link(RichText::new(text).small()).on_hover_text(hint).clicked() {
+                    chosen = Some(command);
+                }
+            }
+            chosen
+        })
+        .inner
+    });
+    shown.inner.map(|command| Command::Timeline(TimelineCommand::Rows(command)))
 }

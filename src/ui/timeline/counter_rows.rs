@@ -213,14 +213,14 @@ impl Timeline {
         let Some(row) = self.row_led_by(track) else {
             let held = value_at(&self.snapshot, lane.lane, picked.ts_ns)?;
             let since = self.time_text(held.since_ns);
-            let below = format!("{}  ·  since {since}", self.held_text(track, held));
+            let below = format!("{}  ·  since {since}", self.held_text(track, held, self.tracks.counter_form(track)));
             return Some(Tip { title: self.track_text(track).0, lines: vec![TipLine::from(below)] });
         };
         let mut sum = None;
         let mut lines: Vec<TipLine> = Vec::new();
         for (index, curve) in row.curves.iter().enumerate() {
             let held = value_at(&self.snapshot, curve.lane, picked.ts_ns);
-            let text = held.map_or("none".to_owned(), |held| self.held_text(curve.track, held));
+            let text = held.map_or("none".to_owned(), |held| self.held_text(curve.track, held, row.form));
             if let Some(held) = held.filter(|held| held.value.is_finite()) {
                 *sum.get_or_insert(0.0) += held.value;
             }
@@ -236,15 +236,18 @@ impl Timeline {
         Some(Tip { title: format!("at {at}"), lines })
     }
 
-    /// Formats a value with its unit and its last change.
-    fn held_text(&self, track: TrackIdx, held: HeldValue) -> String {
+    /// Formats a value with its unit and its last change. A counter that is drawn as its rate has that first.
+    fn held_text(&self, track: TrackIdx, held: HeldValue, form: CounterForm) -> String {
         let unit = self.snapshot.tracks().unit(track);
         let change = held.before.map(|before| held.value - before).filter(|change| change.is_finite());
         let change = change.map(|change| {
             let sign = if change > 0.0 { "+" } else { "" };
             format!("  ·  changed by {sign}{}", computed_value_text(change))
         });
-        with_unit(&exact_value_text(held.value), unit) + &change.unwrap_or_default()
+        let rate = held.rate().filter(|_| form == CounterForm::Rate);
+        let rate = rate.map(|rate| format!("{} {}/s  ·  ", computed_value_text(rate), shown(unit)));
+        let value = with_unit(&exact_value_text(held.value), unit);
+        format!("{}{value}{}", rate.unwrap_or_default(), change.unwrap_or_default())
     }
 }
 

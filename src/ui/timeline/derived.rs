@@ -27,6 +27,13 @@ pub(crate) struct SavedDerived {
     rows: NamedScope,
 }
 
+impl SavedDerived {
+    /// Returns whether the two differ at most in their names.
+    pub(super) fn has_same_rows(&self, other: &Self) -> bool {
+        self.kind == other.kind && self.rows.has_same_rows(&other.rows)
+    }
+}
+
 #[derive(Debug)]
 pub(crate) struct DerivedRow {
     pub(crate) id: DerivedId,
@@ -49,13 +56,22 @@ pub(crate) enum DerivedState {
     Failed(String),
 }
 
+/// The reason why a derived track is left out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum RefusedDerived {
+    /// There are as many as the limit.
+    TooMany,
+    /// The same track exists.
+    Repeated,
+}
+
 /// The derived tracks, top to bottom.
 #[derive(Debug, Default)]
 pub(super) struct DerivedRows {
     rows: Vec<DerivedRow>,
     last: u64,
-    /// Whether a track was left out because there are as many as the limit.
-    is_refused: bool,
+    /// The reason why the last track was left out, until a message says so.
+    refused: Option<RefusedDerived>,
     /// Whether exports leave them out.
     is_left_out: bool,
 }
@@ -122,10 +138,11 @@ impl DerivedRows {
 
     pub(super) fn add(&mut self, kind: DerivedKind, scope: SelectedScope, name: &str) {
         if self.rows.iter().any(|row| row.kind == kind && row.scope == scope) {
+            self.refused = Some(RefusedDerived::Repeated);
             return;
         }
         if self.rows.len() >= DERIVED_MAX {
-            self.is_refused = true;
+            self.refused = Some(RefusedDerived::TooMany);
             return;
         }
         self.last += 1;
@@ -133,9 +150,9 @@ impl DerivedRows {
         self.rows.push(DerivedRow { id, name: name.to_owned(), kind, scope, state });
     }
 
-    /// Returns whether a track was left out since the last call.
-    pub(super) fn take_refused(&mut self) -> bool {
-        std::mem::take(&mut self.is_refused)
+    /// Returns why a track was left out since the last call.
+    pub(super) fn take_refused(&mut self) -> Option<RefusedDerived> {
+        self.refused.take()
     }
 
     pub(super) fn row_mut(&mut self, id: DerivedId) -> Option<&mut DerivedRow> {
@@ -164,6 +181,8 @@ impl DerivedRows {
                 self.add(kind, rows.to_scope(snapshot.tracks().tracks.len()), &rows.name);
             }
         }
+        // The user has added none of them now.
+        self.refused = None;
     }
 
     /// Drops all series, because rows or names have changed.
@@ -189,7 +208,7 @@ impl DerivedRows {
             state: row.state.clone(),
         };
         let rows = self.rows.iter().map(still).collect();
-        Self { rows, last: self.last, is_left_out: self.is_left_out, is_refused: false }
+        Self { rows, last: self.last, is_left_out: self.is_left_out, refused: None }
     }
 }
 
@@ -225,6 +244,19 @@ mod tests {
         assert!(title(1).ends_with("cat:io \u{b7} 1 track"), "{}", title(1));
         let defined: Vec<_> = rows.all().iter().map(|row| row.definition().is_some()).collect();
         assert_eq!(defined, [true, false, false, false]);
+    }
+
+    #[test]
+    fn a_track_that_exists_is_refused_with_the_reason() {
+        let snapshot = crate::scene::tests::snapshot(r#"[{"ph":"X","name":"a","pid":1,"tid":1,"ts":1,"dur":1}]"#);
+        let mut rows = DerivedRows::default();
+        rows.add(DerivedKind::Rate, SelectedScope::default(), "");
+        assert_eq!(rows.take_refused(), None);
+        rows.add(DerivedKind::Rate, SelectedScope::default(), "again");
+        assert_eq!((rows.take_refused(), rows.take_refused()), (Some(RefusedDerived::Repeated), None));
+        // Nobody adds the tracks of a saved state.
+        rows.restore(&rows.to_keep(), &snapshot);
+        assert_eq!((rows.all().len(), rows.take_refused()), (1, None));
     }
 
     #[test]

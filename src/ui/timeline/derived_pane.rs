@@ -6,7 +6,7 @@ use std::time::Instant;
 use egui::{Rect, Shape};
 
 use super::derived::DerivedRow;
-use super::layout::as_f32;
+use super::layout::{StripLayout, as_f32};
 use crate::query::Buckets;
 use crate::render::Rects;
 use crate::render::rects::Layer;
@@ -18,7 +18,7 @@ use crate::scene::viewport::Viewport;
 use crate::tiles::derived::{ColumnLoader, ColumnQuery};
 use crate::ui::command::DerivedId;
 
-/// The drawn strips.
+/// The strips of derived tracks, with their columns and their last frame.
 #[derive(Default)]
 pub(super) struct DerivedPane {
     loader: ColumnLoader,
@@ -49,7 +49,7 @@ struct DrawnStrips {
     view: Viewport,
     /// The columns of the series.
     buckets: Buckets,
-    height_px: f32,
+    strips: StripLayout,
     rects: Rects,
     /// The scale of each row, once it is drawn.
     scales: Vec<Option<Scale>>,
@@ -68,7 +68,7 @@ fn column_width_ns(buckets: Buckets) -> u64 {
 }
 
 impl DerivedPane {
-    /// Invalidates the last frame.
+    /// Drops the last frame, but keeps the columns.
     pub(super) fn redraw(&mut self) {
         self.drawn = None;
     }
@@ -99,12 +99,11 @@ impl DerivedPane {
         &mut self,
         rows: &[DerivedRow],
         view: &Viewport,
-        (height_points, scale): (f32, f32),
+        (strips, scale): (StripLayout, f32),
         palette: &Palette,
         (deadline, now_s): (Instant, Option<f64>),
     ) -> bool {
-        let height_px = (height_points * scale).round();
-        let is_same = |drawn: &DrawnStrips| drawn.view == *view && drawn.height_px == height_px && !drawn.is_unfinished;
+        let is_same = |drawn: &DrawnStrips| drawn.view == *view && drawn.strips == strips && !drawn.is_unfinished;
         if rows.is_empty() || self.drawn.as_ref().is_some_and(is_same) {
             return false;
         }
@@ -124,11 +123,12 @@ impl DerivedPane {
         let is_unfinished = is_late || ways.iter().flatten().any(|(_, goes_on)| *goes_on);
         let Some(answer) = self.loader.answer() else { return is_late };
         let line_px = scale.round().max(1.0);
-        let row_px = height_px / rows.len() as f32;
+        let row_px = strips.strip_points * scale;
+        let top_px = |number: usize| strips.top_points(number) * scale;
         for (number, row) in rows.iter().enumerate() {
             let cells = row.series().and_then(|series| answer.cells(series));
             if let Some(((scale, _), cells)) = ways[number].zip(cells) {
-                let top_px = row_px * number as f32;
+                let top_px = top_px(number);
                 let band = CounterBand {
                     y0: (top_px + 3.0 * line_px).round(),
                     y1: (top_px + row_px - 2.0 * line_px).round(),
@@ -140,10 +140,10 @@ impl DerivedPane {
             }
             scales.push(wanted[number]);
         }
-        let size_px = [as_f32(view.width_px()), height_px];
+        let size_px = [as_f32(view.width_px()), (strips.area_points * scale).round()];
         let buckets = answer.buckets();
         let rects = Rects::new(&rects, size_px, scale, Layer::Derived);
-        self.drawn = Some(DrawnStrips { view: *view, buckets, height_px, rects, scales, is_unfinished });
+        self.drawn = Some(DrawnStrips { view: *view, buckets, strips, rects, scales, is_unfinished });
         is_unfinished
     }
 

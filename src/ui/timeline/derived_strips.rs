@@ -2,15 +2,17 @@
 //! the commands that change them.
 
 use egui::{
-    Align2, Color32, FontId, PopupCloseBehavior, Pos2, Rect, RichText, Role, Sense, Stroke, Ui, WidgetInfo, pos2, vec2,
+    Align2, Color32, FontId, Painter, PopupCloseBehavior, Pos2, Rect, RichText, Role, Sense, Stroke, Ui, WidgetInfo,
+    pos2, vec2,
 };
 
-use super::derived::{DERIVED_MAX, DerivedRow, DerivedState};
-use super::layout::TimelineLayout;
+use super::derived::{DERIVED_MAX, DerivedRow, DerivedState, RefusedDerived};
+use super::layout::{StripLayout, TimelineLayout};
 use super::state::Timeline;
 use super::tracks::RefusedRow;
 use crate::base::shell::quoted;
 use crate::base::time::{duration_text, grouped_digits};
+use crate::query::derived::DerivedKind;
 use crate::scene::arrange::OVERLAYS_MAX;
 use crate::scene::custom_groups::CUSTOM_GROUPS_MAX;
 use crate::scene::labels::{shorten_middle, shown};
@@ -62,10 +64,18 @@ impl Timeline {
         self.derived_pane.redraw();
     }
 
-    /// Returns a sentence if a derived track, a group or a row of several counters was refused since the last call.
+    /// Returns a sentence if a command since the last call had no effect: a derived track, a group or a row of several
+    /// counters was refused, or there was no span to step to.
     pub(crate) fn take_note(&mut self) -> Option<String> {
-        if self.derived.take_refused() {
-            return Some(format!("At most {DERIVED_MAX} derived tracks: remove one to add another."));
+        if let Some(note) = self.note.take() {
+            return Some(note.to_owned());
+        }
+        match self.derived.take_refused() {
+            Some(RefusedDerived::TooMany) => {
+                return Some(format!("At most {DERIVED_MAX} derived tracks: remove one to add another."));
+            }
+            Some(RefusedDerived::Repeated) => return Some("This derived track exists already.".to_owned()),
+            None => {}
         }
         Some(match self.tracks.take_refused()? {
             RefusedRow::Group => format!("At most {CUSTOM_GROUPS_MAX} groups of tracks: ungroup one to make another."),
@@ -83,11 +93,16 @@ impl Timeline {
         }
     }
 
-    /// Returns the strip of a row, in the gutter or on the canvas.
+    /// Returns the heights and the scroll offset of the strips.
+    pub(super) fn strip_layout(&self, layout: &TimelineLayout) -> StripLayout {
+        StripLayout::new(self.derived().len(), layout.derived.height(), self.derived_scroll_points)
+    }
+
+    /// Returns the strip of a row, in the gutter or on the canvas. A part of it may be scrolled out.
     fn strip(&self, within: Rect, number: usize) -> Rect {
-        let height = within.height() / self.derived().len().max(1) as f32;
-        let top = within.top() + height * number as f32;
-        Rect::from_x_y_ranges(within.x_range(), top..=top + height)
+        let strips = StripLayout::new(self.derived().len(), within.height(), self.derived_scroll_points);
+        let top = within.top() + strips.top_points(number);
+        Rect::from_x_y_ranges(within.x_range(), top..=top + strips.strip_points)
     }
 
     /// Paints the series, and texts for those that are missing.
@@ -101,6 +116,14 @@ impl Timeline {
             painter.text(strip.left_center() + vec2(10.0, 0.0), Align2::LEFT_CENTER, text, font, color);
         }
         painter.extend(self.derived_pane.shape(layout.derived));
+        let strips = self.strip_layout(layout);
+        if strips.hidden_points > 0.0 {
+            let part = strips.area_points / (strips.area_points + strips.hidden_points);
+            let top = layout.derived.top() + strips.scroll_points * part;
+            let right = layout.derived.right() - 2.0;
+            let handle = Rect::from_x_y_ranges(right - 4.0..=right, top..=top + strips.area_points * part);
+            painter.rect_filled(handle, 2.0, theme.weak_text.gamma_multiply(0.45));
+        }
         let line = Stroke::new(2.0, theme.line);
         ui.painter_at(layout.all).hline(layout.all.x_range(), layout.derived.bottom(), line);
     }
@@ -108,10 +131,16 @@ impl Timeline {
     /// Returns the state of a track that is not computed, as text.
     fn state_text(&self, row: &DerivedRow, theme: &Theme) -> Option<(String, Color32)> {
         Some(match &row.state {
-            DerivedState::Made(series) if series.rows() == 0 => ("no rows: nothing passes".to_owned(), theme.weak_text),
+            DerivedState::Made(series) if series.rows() == 0 => (no_rows_text(&row.kind).to_owned(), theme.weak_text),
             DerivedState::Made(_) => return None,
             DerivedState::Waiting if self.is_live() => ("waiting until the trace ends".to_owned(), theme.weak_text),
-            DerivedState::Waiting => ("waiting until the trace is sorted".to_owned(), theme.weak_text),
+            DerivedState::Waiting if self.interruption.is_some() => {
+                ("not computed: the trace is incomplete".to_owned(), theme.weak_text)
+            }
+            DerivedState::Waiting if self.snapshot.summary().sorted_to_ns.is_some() => {
+                ("waiting until the trace is sorted".to_owned(), theme.weak_text)
+            }
+            DerivedState::Waiting => ("waiting for the tracks before it".to_owned(), theme.weak_text),
             DerivedState::Making(progress) => {
                 let part = progress.view().fraction().unwrap_or(0.0);
                 (format!("counting: {:.0} %", part * 100.0), theme.weak_text)
@@ -126,12 +155,21 @@ impl Timeline {
         let mut commands = Vec::new();
         for (number, row) in self.derived().iter().enumerate() {
             let strip = self.strip(layout.derived_gutter, number).shrink2(vec2(0.0, 0.5));
-            let response = ui.interact(strip, ui.scope_id().with(("derived", row.id)), Sense::click());
+            let in_view = strip.intersect(layout.derived_gutter);
+            if !in_view.is_positive() {
+                continue;
+            }
+            let response = ui.interact(in_view, ui.scope_id().with(("derived", row.id)), Sense::click());
             let (title, range) = (row.title(), self.derived_pane.range_text(number, row).unwrap_or_default());
-            let state = self.state_text(row, theme).map_or(range.clone(), |(text, _)| text);
+            let (state, range) = match self.state_text(row, theme) {
+                // A scale without a curve means nothing.
+                Some((text, _)) => (text, String::new()),
+                None => (range.clone(), range),
+            };
             let label = format!("Derived track {title}, {state}");
             response.widget_info(|| WidgetInfo::labeled(Role::Button, true, &label));
-            paint_name(ui, strip, (&title, &range), response.contains_pointer(), theme);
+            let painter = ui.painter_at(in_view);
+            paint_name(ui, &painter, strip, (&title, &range), response.contains_pointer(), theme);
             if matches!(row.state, DerivedState::Making(_)) {
                 // Updates the progress ten times a second.
                 ui.ctx().request_repaint_after(std::time::Duration::from_millis(100));
@@ -156,27 +194,41 @@ impl Timeline {
     }
 }
 
-/// Paints the name of a strip with its range.
-fn paint_name(ui: &Ui, strip: Rect, (title, range): (&str, &str), is_hovered: bool, theme: &Theme) {
+/// Returns why a computed track has no rows.
+fn no_rows_text(kind: &DerivedKind) -> &'static str {
+    match kind {
+        DerivedKind::Concurrency | DerivedKind::Busy => "no rows: no span with a length passes",
+        DerivedKind::Sum(_) => "no rows: nothing with this argument passes",
+        _ => "no rows: nothing passes",
+    }
+}
+
+/// Paints the name of a strip with its range: below the name, or in a low strip at its right.
+fn paint_name(ui: &Ui, painter: &Painter, strip: Rect, (title, range): (&str, &str), is_hovered: bool, theme: &Theme) {
     const LEFT: f32 = 12.0;
-    let painter = ui.painter_at(strip);
+    const GAP: f32 = 8.0;
     if is_hovered {
         painter.rect_filled(strip, 0.0, theme.raised);
     }
     painter.hline(strip.x_range(), strip.bottom(), Stroke::new(1.0, theme.grid));
     let font = FontId::proportional(LABEL_POINTS);
     let room = strip.width() - 2.0 * LEFT;
+    let range = painter.layout_no_wrap(range.to_owned(), FontId::proportional(11.0), theme.weak_text);
+    let has_two_lines = strip.height() > 30.0;
+    let beside = if has_two_lines || range.is_empty() { 0.0 } else { range.size().x + GAP };
     let title = shown(title);
     let cut = ui.fonts_mut(|fonts| {
-        let short = shorten_middle(&title, room, |letter| letter_width(fonts, &font, letter));
+        let short = shorten_middle(&title, room - beside, |letter| letter_width(fonts, &font, letter));
         short.map(std::borrow::Cow::into_owned).unwrap_or_default()
     });
-    let middle = if strip.height() > 30.0 { strip.center().y - 7.0 } else { strip.center().y };
+    let middle = if has_two_lines { strip.center().y - 7.0 } else { strip.center().y };
     painter.text(pos2(strip.left() + LEFT, middle), Align2::LEFT_CENTER, on_screen(&cut), font, theme.text);
-    if strip.height() > 30.0 {
-        let at = pos2(strip.left() + LEFT, middle + 15.0);
-        painter.text(at, Align2::LEFT_CENTER, range, FontId::proportional(11.0), theme.weak_text);
-    }
+    let (left, range_middle) = if has_two_lines {
+        (strip.left() + LEFT, middle + 15.0)
+    } else {
+        (strip.right() - LEFT - range.size().x, middle)
+    };
+    painter.galley(pos2(left, range_middle - range.size().y / 2.0), range, theme.weak_text);
 }
 
 /// The entry that copies the definition of a derived track.

@@ -33,14 +33,17 @@ pub(crate) fn density_title(density: TrackDensity) -> &'static str {
     }
 }
 
-/// Shows the field and the menu in `place`.
-pub(crate) fn show(timeline: &mut Timeline, ui: &mut Ui, place: Rect, theme: &Theme, commands: &mut Vec<Command>) {
+/// Shows the field and the menu in `rect`.
+pub(crate) fn show(timeline: &mut Timeline, ui: &mut Ui, rect: Rect, theme: &Theme, commands: &mut Vec<Command>) {
     const MENU_WIDTH: f32 = 26.0;
-    let inside = place.shrink2(vec2(8.0, 5.0));
+    if rect.height() < MENU_WIDTH {
+        return;
+    }
+    let inside = rect.shrink2(vec2(8.0, 5.0));
     let rows = |command| Command::Timeline(TimelineCommand::Rows(command));
     ui.scope_builder(UiBuilder::new().max_rect(inside), |ui| {
         ui.spacing_mut().item_spacing.x = 4.0;
-        ui.set_clip_rect(place);
+        ui.set_clip_rect(rect);
         ui.horizontal_centered(|ui| {
             let mut words = timeline.tracks.arrangement().filter.clone();
             let width = (inside.width() - MENU_WIDTH - 4.0).max(20.0);

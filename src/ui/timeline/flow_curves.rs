@@ -45,7 +45,7 @@ struct FlowCurve {
 /// Returns the curves without those that the outline of an earlier one would cover. A span with a thousand flows has
 /// hundreds of them in the same pixels.
 fn distinct(curves: impl Iterator<Item = FlowCurve>) -> Vec<FlowCurve> {
-    /// Distance of two curves that can be told apart: the width of one.
+    /// Distance at which two curves look distinct: the width of one.
     const APART: f32 = 2.0;
     let cell = |at: Pos2| ((at.x / APART).round() as i32, (at.y / APART).round() as i32);
     let mut taken = HashSet::new();

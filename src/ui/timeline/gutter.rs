@@ -357,7 +357,7 @@ fn paint_sign(painter: &Painter, at: Pos2, sign: Sign, strong: bool, color: Colo
 struct Name<'a> {
     group: &'a Group,
     rect: Rect,
-    /// Clips the name.
+    /// The name is not drawn outside of this.
     clip: Rect,
     title: &'a str,
     beside: &'a str,
@@ -431,11 +431,9 @@ fn paint(ui: &Ui, theme: &Theme, name: &Name<'_>, buttons_width: f32) -> (f32, f
         let line_room = name.rect.width() - 20.0;
         let note_galley = if note_width > line_room {
             let font = FontId::proportional(11.0);
-            let cut = ui.fonts_mut(|fonts| {
-                let cut = shorten_middle(&note, line_room, |letter| letter_width(fonts, &font, letter));
-                cut.map(std::borrow::Cow::into_owned)
-            });
-            painter.layout_no_wrap(cut.unwrap_or_default(), font, theme.weak_text)
+            let cut =
+                ui.fonts_mut(|fonts| shortened_note(&note, line_room, |letter| letter_width(fonts, &font, letter)));
+            painter.layout_no_wrap(cut, font, theme.weak_text)
         } else {
             note_galley
         };
@@ -446,6 +444,17 @@ fn paint(ui: &Ui, theme: &Theme, name: &Name<'_>, buttons_width: f32) -> (f32, f
     (middle, free_top)
 }
 
+/// Shortens the text beside a name. Of a range, both ends are shortened, so that each can be read.
+fn shortened_note(note: &str, room: f32, mut advance: impl FnMut(char) -> f32) -> String {
+    const TO: &str = " to ";
+    let Some((least, most)) = note.split_once(TO) else {
+        return shorten_middle(note, room, advance).unwrap_or_default().into_owned();
+    };
+    let room_of_end = (room - TO.chars().map(&mut advance).sum::<f32>()) / 2.0;
+    let ends = [least, most].map(|end| shorten_middle(end, room_of_end, &mut advance).unwrap_or_default().into_owned());
+    ends.join(TO)
+}
+
 /// Returns a triangle that points down if unfolded, to the right if folded.
 fn triangle(middle: egui::Pos2, folded: bool, color: egui::Color32) -> Shape {
     let points = if folded {
@@ -454,4 +463,17 @@ fn triangle(middle: egui::Pos2, folded: bool, color: egui::Color32) -> Shape {
         vec![middle + vec2(-4.0, -2.5), middle + vec2(4.0, -2.5), middle + vec2(0.0, 3.0)]
     };
     Shape::convex_polygon(points, color, Stroke::NONE)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::shortened_note;
+
+    #[test]
+    fn both_ends_of_a_range_that_is_cut_can_be_read() {
+        let note = |text, room| shortened_note(text, room, |_| 1.0);
+        assert_eq!(note("1000 to 1019", 12.0), "1000 to 1019");
+        assert_eq!(note("1000000000000000 to 1000000000000019", 20.0), "1000\u{2026}000 to 1000\u{2026}019");
+        assert_eq!(note("a long name", 7.0), "a l\u{2026}ame");
+    }
 }

@@ -57,57 +57,75 @@ fn drag(
 ) {
     let origin = ui.input(|input| input.pointer.press_origin()).unwrap_or(layout.canvas.center());
     if response.drag_started() {
-        let modifiers = ui.input(|input| input.modifiers);
-        let (moves_file, grip_ns) = (modifiers.command, timeline.time_at(layout, origin));
-        let from_ns = time_within(timeline, layout, origin);
-        let edge = other_edge(timeline, layout, origin).filter(|_| !modifiers.any());
-        let drag = match timeline.picked(layout, origin).group.map(|group| group.kind) {
-            _ if response.dragged_by(PointerButton::Middle) && on_canvas => {
-                timeline.selection.select_tracks(TrackSet::ALL, &timeline.snapshot);
-                Drag::Range(from_ns)
-            }
-            _ if modifiers.shift => {
-                let drag = ScopeDrag { from_ns, from_y: origin.y, scroll_px: timeline.view.now().scroll_px() };
-                if on_canvas { Drag::Scope(drag) } else { Drag::Tracks(drag) }
-            }
-            _ if edge.is_some() && on_canvas => edge.map_or(Drag::Move, Drag::Range),
-            Some(kind) if moves_file && on_canvas && timeline.file_of(kind).is_some() => Drag::File(kind, grip_ns),
-            _ => Drag::Move,
-        };
+        let drag = drag_from(timeline, ui, layout, response, (origin, on_canvas));
         timeline.interaction.begin_drag(drag);
     }
     let is_held = response.dragged() || response.drag_stopped();
     let held_at = released_at(ui).or(response.interact_pointer_pos()).filter(|_| is_held);
-    if let (Drag::Range(from_ns), true, Some(at)) = (timeline.interaction.drag(), on_canvas, held_at) {
-        timeline.selection.select_range(range_to(timeline, layout, from_ns, at));
-        return;
+    match (timeline.interaction.drag(), held_at) {
+        (Drag::Range(from_ns), Some(at)) if on_canvas => {
+            timeline.selection.select_range(range_to(timeline, layout, from_ns, at));
+        }
+        (Drag::Tracks(drag), Some(at)) if !on_canvas => select_crossed(timeline, layout, &drag, at),
+        (Drag::Scope(drag), Some(at)) if on_canvas => {
+            timeline.selection.select_range(range_to(timeline, layout, drag.from_ns, at));
+            select_crossed(timeline, layout, &drag, at);
+        }
+        (Drag::File(..), _) if on_canvas && ui.input(|input| input.key_pressed(Key::Escape)) => {
+            // The end of a file drag would import the file again.
+            timeline.interaction.begin_drag(Drag::Pan);
+            timeline.move_file(None);
+        }
+        (Drag::File(kind, from_ns), Some(at)) if on_canvas => {
+            let by_ns = timeline.to_the_pixel(timeline.time_at(layout, at).saturating_sub(from_ns));
+            ui.ctx().set_cursor_icon(egui::CursorIcon::ResizeHorizontal);
+            commands.extend(timeline.drag_file(kind, by_ns, response.drag_stopped()));
+        }
+        _ => pan(timeline, ui, layout, response, (origin, held_at, on_canvas)),
     }
-    if let (Drag::Tracks(drag), false, Some(at)) = (timeline.interaction.drag(), on_canvas, held_at) {
-        let tracks = timeline.crossed_tracks(layout, &drag, at.y);
-        timeline.selection.select_tracks(tracks, &timeline.snapshot);
-        return;
+}
+
+/// Returns the drag that a press at `origin` starts, by its modifiers and by what is there.
+fn drag_from(
+    timeline: &mut Timeline,
+    ui: &Ui,
+    layout: &TimelineLayout,
+    response: &Response,
+    (origin, on_canvas): (Pos2, bool),
+) -> Drag {
+    let modifiers = ui.input(|input| input.modifiers);
+    let (moves_file, grip_ns) = (modifiers.command, timeline.time_at(layout, origin));
+    let from_ns = time_within(timeline, layout, origin);
+    let edge = other_edge(timeline, layout, origin).filter(|_| !modifiers.any());
+    match timeline.picked(layout, origin).group.map(|group| group.kind) {
+        _ if response.dragged_by(PointerButton::Middle) && on_canvas => {
+            timeline.selection.select_tracks(TrackSet::ALL, &timeline.snapshot);
+            Drag::Range(from_ns)
+        }
+        _ if modifiers.shift => {
+            let drag = ScopeDrag { from_ns, from_y: origin.y, scroll_px: timeline.view.now().scroll_px() };
+            if on_canvas { Drag::Scope(drag) } else { Drag::Tracks(drag) }
+        }
+        _ if edge.is_some() && on_canvas => edge.map_or(Drag::Pan, Drag::Range),
+        Some(kind) if moves_file && on_canvas && timeline.file_of(kind).is_some() => Drag::File(kind, grip_ns),
+        _ => Drag::Pan,
     }
-    if let (Drag::Scope(drag), true, Some(at)) = (timeline.interaction.drag(), on_canvas, held_at) {
-        timeline.selection.select_range(range_to(timeline, layout, drag.from_ns, at));
-        let tracks = timeline.crossed_tracks(layout, &drag, at.y);
-        timeline.selection.select_tracks(tracks, &timeline.snapshot);
-        return;
-    }
-    if matches!(timeline.interaction.drag(), Drag::File(..))
-        && on_canvas
-        && ui.input(|input| input.key_pressed(Key::Escape))
-    {
-        // The end of a file drag would import the file again.
-        timeline.interaction.begin_drag(Drag::Move);
-        timeline.move_file(None);
-        return;
-    }
-    if let (Drag::File(kind, from_ns), true, Some(at)) = (timeline.interaction.drag(), on_canvas, held_at) {
-        let by_ns = timeline.to_the_pixel(timeline.time_at(layout, at).saturating_sub(from_ns));
-        ui.ctx().set_cursor_icon(egui::CursorIcon::ResizeHorizontal);
-        commands.extend(timeline.drag_file(kind, by_ns, response.drag_stopped()));
-        return;
-    }
+}
+
+/// Selects the tracks between the start of a drag and the pointer.
+fn select_crossed(timeline: &mut Timeline, layout: &TimelineLayout, drag: &ScopeDrag, at: Pos2) {
+    let tracks = timeline.crossed_tracks(layout, drag, at.y);
+    timeline.selection.select_tracks(tracks, &timeline.snapshot);
+}
+
+/// Moves the view with the pointer, and lets it glide on after the release.
+fn pan(
+    timeline: &mut Timeline,
+    ui: &Ui,
+    layout: &TimelineLayout,
+    response: &Response,
+    (origin, held_at, on_canvas): (Pos2, Option<Pos2>, bool),
+) {
     if let Some(at) = held_at {
         timeline.interaction.add_position(timeline.view.frame_s(), at);
     }
@@ -130,7 +148,7 @@ fn drag(
     if response.dragged() && on_canvas {
         ui.ctx().set_cursor_icon(egui::CursorIcon::Grabbing);
     }
-    if response.drag_stopped() && timeline.interaction.drag() == Drag::Move {
+    if response.drag_stopped() && timeline.interaction.drag() == Drag::Pan {
         let velocity = timeline.interaction.velocity();
         timeline.glide(if on_canvas { velocity } else { Vec2::new(0.0, velocity.y) });
     }

@@ -12,8 +12,7 @@ use crate::store::lane::RowIdx;
 /// The action of a drag.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Drag {
-    /// Moves the view.
-    Move,
+    Pan,
     /// Selects a time range from this time on; the tracks stay.
     Range(i64),
     /// Selects a time range and the tracks that the drag crosses.
@@ -76,7 +75,7 @@ pub(super) struct Interaction {
 impl Default for Interaction {
     fn default() -> Self {
         Self {
-            drag: Drag::Move,
+            drag: Drag::Pan,
             positions: History::new(2..100, 0.1),
             held_keys: Vec::new(),
             map_grip: None,

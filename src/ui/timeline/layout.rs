@@ -14,6 +14,9 @@ pub(super) const GUTTER_PART_MAX: f32 = 0.45;
 /// Height of the strip of a derived track in points, if there is space.
 const DERIVED_POINTS: f32 = 44.0;
 
+/// Minimum height of such a strip: one line of text. More tracks than fit scroll.
+const DERIVED_POINTS_MIN: f32 = 20.0;
+
 /// Maximum share of the height for all derived tracks.
 const DERIVED_PART_MAX: f32 = 0.4;
 
@@ -55,8 +58,10 @@ impl TimelineLayout {
         );
         // A narrow window reduces the gutter only while it is narrow.
         let x = whole(all.left() + gutter_points.min(all.width() * GUTTER_PART_MAX));
-        let ruler_top = whole(all.top() + MINIMAP_POINTS);
-        let derived_top = whole(ruler_top + RULER_POINTS);
+        // Parts that do not fit end with the area, so that they cover nothing below it.
+        let below = |top: f32, points: f32| whole((top + points).min(all.bottom()));
+        let ruler_top = below(all.top(), minimap_points(all.height()));
+        let derived_top = below(ruler_top, RULER_POINTS);
         let rows_top = whole(derived_top + derived_points(derived, all.bottom() - derived_top));
         #[expect(clippy::cast_precision_loss, reason = "cut to the height of the window")]
         let pinned_points = (pinned_px as f32 / scale).min((all.bottom() - rows_top).max(0.0) * PINNED_PART);
@@ -92,9 +97,42 @@ impl TimelineLayout {
     }
 }
 
+/// Returns the height of the minimap and of the filter beside it. In a low area, the rows need it.
+fn minimap_points(height: f32) -> f32 {
+    /// Minimum height of the rows below a minimap.
+    const ROWS_POINTS: f32 = 30.0;
+    if height < MINIMAP_POINTS + RULER_POINTS + ROWS_POINTS { 0.0 } else { MINIMAP_POINTS }
+}
+
 /// Returns the height of derived tracks if `room` points are left.
 fn derived_points(tracks: usize, room: f32) -> f32 {
     (DERIVED_POINTS * tracks as f32).min(room.max(0.0) * DERIVED_PART_MAX)
+}
+
+/// The strips of derived tracks within their area, in points.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[expect(clippy::struct_field_names, reason = "the postfix is the unit")]
+pub(super) struct StripLayout {
+    pub(super) area_points: f32,
+    pub(super) strip_points: f32,
+    /// Distance that the strips are scrolled up.
+    pub(super) scroll_points: f32,
+    /// Height of the strips that do not fit.
+    pub(super) hidden_points: f32,
+}
+
+impl StripLayout {
+    /// Lays out strips in an area of this height, scrolled as far as they go.
+    pub(super) fn new(tracks: usize, area_points: f32, scroll_points: f32) -> Self {
+        let strip_points = (area_points / tracks.max(1) as f32).max(DERIVED_POINTS_MIN);
+        let hidden_points = (strip_points * tracks as f32 - area_points).max(0.0);
+        Self { area_points, strip_points, scroll_points: scroll_points.clamp(0.0, hidden_points), hidden_points }
+    }
+
+    /// Returns the distance of a strip from the top of the area.
+    pub(super) fn top_points(self, number: usize) -> f32 {
+        self.strip_points * number as f32 - self.scroll_points
+    }
 }
 
 /// Returns a band of a canvas, given its top and height in pixels.
@@ -108,4 +146,25 @@ pub(super) fn band(canvas: Rect, scale: f32, y_px: f32, height_px: u32) -> Rect 
 #[expect(clippy::cast_possible_truncation, reason = "pixels near the canvas are exact in an f32")]
 pub(super) fn as_f32(px: f64) -> f32 {
     px as f32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_derived_track_has_a_line_and_can_be_scrolled_into_view() {
+        for (tracks, area_points) in [(1, 44.0), (3, 132.0), (16, 148.0), (16, 30.0), (5, 0.0)] {
+            for scroll_points in [-10.0, 0.0, 7.5, 1e9] {
+                let strips = StripLayout::new(tracks, area_points, scroll_points);
+                assert!(strips.strip_points >= DERIVED_POINTS_MIN, "{strips:?}");
+                assert!(strips.top_points(0) <= 0.0, "{strips:?}");
+                let bottom = strips.top_points(tracks);
+                assert!(bottom >= area_points.min(bottom + strips.scroll_points) - 0.01, "no gap below: {strips:?}");
+            }
+            let [first, last] = [0.0, f32::INFINITY].map(|scroll| StripLayout::new(tracks, area_points, scroll));
+            assert_eq!(first.top_points(0), 0.0);
+            assert!((last.top_points(tracks) - area_points).abs() < 0.01, "{last:?}");
+        }
+    }
 }

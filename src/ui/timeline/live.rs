@@ -15,7 +15,7 @@ const WIDTH_NS: u64 = 10_000_000_000;
 impl Timeline {
     /// Marks the timeline as growing, and makes the view follow.
     pub(crate) fn set_live(&mut self) {
-        self.live = Some(LiveView { follows: true, followed: None });
+        self.live = Some(LiveView { follows: true, ..LiveView::default() });
         self.keep_following(true);
     }
 
@@ -36,9 +36,16 @@ impl Timeline {
     /// Moves the view to the right edge, with its current zoom.
     pub(crate) fn follow(&mut self) {
         if self.live.is_some() {
-            self.live = Some(LiveView { follows: true, followed: None });
+            self.live = Some(LiveView { follows: true, ..LiveView::default() });
             self.view.finish_flight();
             self.show_edge();
+        }
+    }
+
+    /// Keeps the view exactly where it is while the trace grows, even a view of the whole trace.
+    pub(crate) fn hold_view(&mut self) {
+        if let Some(live) = &mut self.live {
+            (live.follows, live.is_held) = (false, true);
         }
     }
 

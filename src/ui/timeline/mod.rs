@@ -29,6 +29,7 @@ mod range;
 mod ranked_order;
 mod row_anchor;
 mod ruler;
+pub(crate) mod ruler_clock;
 pub(crate) mod saved;
 mod scope;
 mod scroll_bar;
@@ -98,10 +99,13 @@ impl Timeline {
         minimap::show(self, ui, &layout, theme);
         commands.extend(gutter::show(self, ui, &layout, theme));
         commands.extend(self.show_derived_names(ui, &layout, theme));
-        scroll_bar::show(self, ui, &layout, theme);
-        filter_field::show(self, ui, layout.tools, theme, &mut commands);
-        commands.extend(corner::show(self, ui, layout.corner));
+        if !self.is_still {
+            scroll_bar::show(self, ui, &layout, theme);
+            filter_field::show(self, ui, layout.tools, theme, &mut commands);
+            commands.extend(corner::show(self, ui, layout.corner));
+        }
         commands.extend(absence::show(self, ui, &layout, theme));
+        commands.extend(unsorted::show_interruption(self, ui, &layout, theme));
         canvas_menu::show(self, &layout, &response, theme, &mut commands);
         self.show_hover(&response, &layout, theme, ui);
         response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Canvas, true, self.summary()));
@@ -126,7 +130,7 @@ impl Timeline {
             let view = self.pinned_view(layout);
             is_late |= self.pinned.draw(ui, &self.snapshot, &view, options, deadline);
         }
-        let strips = (layout.derived.height(), self.scale());
+        let strips = (self.strip_layout(layout), self.scale());
         let now_s = self.view.navigation().animation.then(|| ui.input(|input| input.time));
         let when = (deadline, now_s);
         is_late |= self.derived_pane.draw(self.derived.all(), self.view.now(), strips, &self.palette, when);

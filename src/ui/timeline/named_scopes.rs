@@ -28,6 +28,12 @@ impl NamedScope {
         name.trim().chars().take(NAME_LETTERS_MAX).eq(self.name.chars())
     }
 
+    /// Returns whether the two differ at most in their names.
+    pub(super) fn has_same_rows(&self, other: &Self) -> bool {
+        let rows = |scope: &Self| (scope.range, scope.tracks.clone(), scope.filter.clone());
+        rows(self) == rows(other)
+    }
+
     pub(super) fn new(name: &str, scope: &SelectedScope) -> Self {
         let tracks = (!scope.tracks.is_all()).then(|| scope.tracks.runs());
         let name = name.chars().take(NAME_LETTERS_MAX).collect();

@@ -2,7 +2,7 @@
 
 use egui::{Pos2, Ui};
 
-use super::layout::TimelineLayout;
+use super::layout::{TimelineLayout, as_f32};
 use super::state::Timeline;
 use super::tracks::ArrangeJob;
 use crate::model::TrackIdx;
@@ -82,7 +82,9 @@ impl Timeline {
                     (Some(row), _) => self.selection.select(Some(row)),
                     (None, NavigationStep::Parent) => self.scroll(-scroll_px),
                     (None, NavigationStep::Child) => self.scroll(scroll_px),
-                    (None, _) => {}
+                    (None, _) => {
+                        self.note = Some("No unfolded track in view has a span: unfold a process or zoom out.");
+                    }
                 }
             }
             NavigationStep::Previous => return self.reveal_neighbour(false),
@@ -182,6 +184,8 @@ impl Timeline {
             return None;
         }
         self.tracks.reveal_when_laid_out(row);
+        // Without the filter, other parents may be folded.
+        self.uncover(track);
         self.arrange()
     }
 
@@ -259,7 +263,11 @@ impl Timeline {
 
     /// Scrolls the rows under a point of the window.
     pub(super) fn scroll_at(&mut self, layout: &TimelineLayout, at: Pos2, down_px: f64) {
-        if at.y < layout.canvas.top() && !layout.derived.contains(at) {
+        let strips = self.strip_layout(layout);
+        if layout.derived.y_range().contains(at.y) && strips.hidden_points > 0.0 {
+            let scroll_points = strips.scroll_points + as_f32(down_px) / self.scale();
+            self.derived_scroll_points = scroll_points.clamp(0.0, strips.hidden_points);
+        } else if at.y < layout.canvas.top() && !layout.derived.contains(at) {
             let view = self.pinned_view(layout);
             #[expect(clippy::cast_precision_loss, reason = "below 2^53")]
             let free_px = (self.pinned.layout.height_px() as f64 - view.height_px()).max(0.0);

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::base::merged::merged_value;
 use crate::frame::filtered::Filtered;
 use crate::query::flow_chain::FlowChain;
 use crate::query::search::Hits;
@@ -41,9 +42,10 @@ impl Overlays {
         self.ruler_origin = origin;
     }
 
-    /// Restores the saved bookmarks and the origin of the ruler.
+    /// Restores the saved bookmarks beside those of this window, and the origin of the ruler unless it was changed.
     pub(super) fn restore(&mut self, bookmarks: Bookmarks, ruler_origin: RulerOrigin) {
-        (self.bookmarks, self.ruler_origin) = (bookmarks, ruler_origin);
+        self.bookmarks = Bookmarks::merged(bookmarks, &Bookmarks::default(), &self.bookmarks);
+        self.ruler_origin = merged_value(ruler_origin, &RulerOrigin::default(), &self.ruler_origin);
     }
 
     /// Returns the flows of `row`, if they are loaded.
@@ -79,8 +81,11 @@ impl Overlays {
         self.summary = Some(summary);
     }
 
-    /// Drops everything that was computed from an earlier snapshot of the trace.
-    pub(super) fn forget_answers(&mut self) {
-        (self.flows, self.filtered, self.hits, self.summary) = (None, None, None, None);
+    /// Drops everything that was computed from an earlier snapshot of the trace. If it has only grown, the hits stay
+    /// until the search is repeated.
+    pub(super) fn forget_answers(&mut self, has_only_grown: bool) {
+        (self.flows, self.summary) = (None, None);
+        self.hits = self.hits.take().filter(|_| has_only_grown);
+        self.filtered = self.filtered.take().filter(|_| has_only_grown).map(|filtered| Arc::new(filtered.outdated()));
     }
 }

@@ -76,7 +76,7 @@ impl Pane {
         self.drawn = None;
     }
 
-    /// Invalidates the last frame.
+    /// Drops the last frame, but keeps its tiles.
     pub(super) fn redraw(&mut self) {
         self.drawn = None;
     }

@@ -13,7 +13,7 @@ use crate::ui::command_table::key_of;
 use crate::ui::panel::Panel;
 use crate::ui::theme::Theme;
 
-/// Opacity of the veil.
+/// Opacity, from 0 to 1, of the veil over what is outside the scope.
 const VEIL: f32 = 0.45;
 
 /// Veils the tracks in view that are outside the scope, within a horizontal range of the window.

@@ -1,4 +1,4 @@
-//! The row at the top of the view, which stays there while rows are folded and unfolded.
+//! The row at the top of the view, which stays there while rows are folded and unfolded, or change their heights.
 
 use super::state::Timeline;
 use crate::scene::rows::GroupKind;
@@ -8,6 +8,8 @@ use crate::scene::rows::GroupKind;
 pub(super) struct RowAnchor {
     kind: GroupKind,
     above_px: u64,
+    /// Height of the row when it was saved: the part above the view scales with it.
+    height_px: u64,
 }
 
 impl Timeline {
@@ -18,7 +20,14 @@ impl Timeline {
         }
         let (top_px, _) = self.view.now().pixels_in_view();
         let first = *self.rows.layout.groups_within(top_px, top_px + 1).first()?;
-        Some(RowAnchor { kind: first.kind, above_px: top_px.saturating_sub(first.top_px) })
+        let above_px = top_px.saturating_sub(first.top_px);
+        Some(RowAnchor { kind: first.kind, above_px, height_px: first.height_px.into() })
+    }
+
+    /// Returns the group of the first row in view.
+    #[cfg(test)]
+    pub(crate) fn first_row(&self) -> Option<GroupKind> {
+        self.row_anchor().map(|anchor| anchor.kind)
     }
 
     /// Scrolls a row back to where it was. If it was folded, or is in a folded group or process, scrolls to the header,
@@ -32,7 +41,8 @@ impl Timeline {
         let mut kinds = [Some(anchor.kind), group, Some(header)].into_iter().flatten();
         let Some(row) = kinds.find_map(|kind| self.rows.layout.group_of(kind)) else { return };
         let top_px = if row.kind == anchor.kind && folded != Some(anchor.kind) {
-            row.top_px + anchor.above_px.min(u64::from(row.height_px).saturating_sub(1))
+            // The same part of it is above the view at another height.
+            row.top_px + anchor.above_px * u64::from(row.height_px) / anchor.height_px.max(1)
         } else if row.kind == header {
             row.top_px
         } else {

@@ -7,10 +7,12 @@ use super::derived::SavedDerived;
 use super::named_scopes::{NAMED_SCOPES_MAX, NamedScope};
 use super::state::Timeline;
 use super::tracks::ArrangeJob;
+use crate::base::merged::{merged_list, merged_value};
 use crate::scene::arrange::Arrangement;
 use crate::scene::bookmarks::Bookmarks;
 use crate::scene::custom_groups::{CustomGroups, SavedCustomGroup};
 use crate::scene::palette::{ColorBy, Colors};
+use crate::ui::questions::SelectedScope;
 use crate::ui::settings::RulerOrigin;
 
 /// The saved state of a timeline.
@@ -26,12 +28,41 @@ pub struct SavedTimeline {
     pub(crate) ruler_origin: RulerOrigin,
     /// Colour scheme; `None` in files of versions that did not save it.
     pub(crate) color_by: Option<ColorBy>,
-    /// The user's saved scopes.
+    /// Scopes that the user has saved under a name.
     pub(crate) scopes: Vec<NamedScope>,
     /// The derived tracks, which are computed again.
     pub(crate) derived: Vec<SavedDerived>,
     /// The groups of tracks that the user has made.
     pub(crate) custom_groups: Vec<SavedCustomGroup>,
+    /// The scope, which is kept while the files are imported again, but in no file.
+    #[serde(skip)]
+    pub(crate) scope: SelectedScope,
+}
+
+impl SavedTimeline {
+    /// Returns `saved` with what one window has changed between `before` and `now`. The rest stays as another window of
+    /// the same trace has saved it.
+    #[must_use]
+    pub(crate) fn merged(saved: Self, before: &Self, now: &Self) -> Self {
+        let view = |state: &Self| (state.start_ns, state.end_ns, state.scrolled_part);
+        let (start_ns, end_ns, scrolled_part) = merged_value(view(&saved), &view(before), &view(now));
+        Self {
+            start_ns,
+            end_ns,
+            scrolled_part,
+            arrangement: Arrangement::merged(saved.arrangement, &before.arrangement, &now.arrangement),
+            marks: Bookmarks::merged(saved.marks, &before.marks, &now.marks),
+            ruler_origin: merged_value(saved.ruler_origin, &before.ruler_origin, &now.ruler_origin),
+            color_by: merged_value(saved.color_by, &before.color_by, &now.color_by),
+            scopes: merged_list(saved.scopes, &before.scopes, &now.scopes, |a, b| a.name == b.name),
+            derived: merged_list(saved.derived, &before.derived, &now.derived, SavedDerived::has_same_rows),
+            custom_groups: {
+                let has_same_tracks = SavedCustomGroup::has_same_tracks;
+                merged_list(saved.custom_groups, &before.custom_groups, &now.custom_groups, has_same_tracks)
+            },
+            scope: now.scope.clone(),
+        }
+    }
 }
 
 impl Timeline {
@@ -55,6 +86,7 @@ impl Timeline {
                 let Arrangement { custom_groups, folded, .. } = self.tracks.arrangement();
                 custom_groups.to_saved(|group| folded.custom_groups.contains(&group))
             },
+            scope: self.selection.scope().clone(),
         }
     }
 
@@ -69,16 +101,14 @@ impl Timeline {
     /// before all of it is sorted. Returns the layout to compute in the background.
     #[must_use]
     pub fn restore(&mut self, saved: SavedTimeline) -> Option<ArrangeJob> {
-        if self.overlays.bookmarks().all().is_empty() {
-            self.overlays.restore(saved.marks, saved.ruler_origin);
+        self.overlays.restore(saved.marks, saved.ruler_origin);
+        let scopes = self.selection.saved_mut();
+        *scopes = merged_list(saved.scopes, &[], scopes, |a, b| a.name == b.name);
+        scopes.truncate(NAMED_SCOPES_MAX);
+        if self.selection.scope().is_whole() {
+            self.selection.set_scope(saved.scope, &self.snapshot);
         }
-        if self.selection.saved().is_empty() {
-            *self.selection.saved_mut() = saved.scopes;
-            self.selection.saved_mut().truncate(NAMED_SCOPES_MAX);
-        }
-        if self.derived().is_empty() {
-            self.derived.restore(&saved.derived, &self.snapshot);
-        }
+        self.derived.restore(&saved.derived, &self.snapshot);
         let is_unmoved = self.view.is_untouched();
         if is_unmoved {
             // The width of the screen is unknown before the first frame.

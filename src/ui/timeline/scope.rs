@@ -1,5 +1,7 @@
 //! Edits of the scope: the tracks that a drag crosses, and the commands of menus and of the scope bar.
 
+use rustc_hash::FxHashSet;
+
 use super::interaction::ScopeDrag;
 use super::layout::TimelineLayout;
 use super::named_scopes::{NAMED_SCOPES_MAX, NamedScope};
@@ -47,23 +49,39 @@ impl Timeline {
         }
     }
 
-    /// Returns the tracks of a process, a group or a track. The chart of samples has no rows of its own, so the track
-    /// with the samples is added.
+    /// Returns the tracks of a process, a group or a track, even those that are filtered out, hidden or in a custom
+    /// group, with those that are drawn in their rows.
     fn tracks_with_rows_of(&self, kind: GroupKind) -> Vec<TrackIdx> {
-        let mut tracks = self.tracks.arrangement().with_counters(self.rows.layout.tracks_of(kind));
-        if let GroupKind::Track(track) = kind
-            && self.snapshot.track(track).key.kind.is_derived()
-        {
-            let key = &self.snapshot.track(track).key;
-            let is_sampled = |lane: &LaneIdx| self.snapshot.lane(*lane).kind == LaneKind::Samples;
-            let is_source = |other: &TrackIdx| {
-                let other_key = &self.snapshot.track(*other).key;
-                let is_of_thread = (&other_key.pid, &other_key.tid) == (&key.pid, &key.tid);
-                is_of_thread && self.snapshot.lanes_of(*other).map(LaneIdx).any(|lane| is_sampled(&lane))
-            };
-            let all = (0..self.snapshot.tracks().tracks.len()).map(|track| TrackIdx(track as u32));
-            tracks.extend(all.filter(is_source));
-        }
+        let tracks = match kind {
+            GroupKind::Process(process) => return self.snapshot.tracks_of_process(process).to_vec(),
+            GroupKind::Custom(group) => {
+                let group = self.tracks.arrangement().custom_groups.get(group);
+                group.map(|group| group.tracks.iter().collect()).unwrap_or_default()
+            }
+            GroupKind::Tracks(lead) => {
+                let tracks = self.snapshot.tracks_of_process(self.snapshot.track(lead).process).iter().copied();
+                tracks.filter(|&track| self.snapshot.group_of(track).is_some_and(|group| group.lead == lead)).collect()
+            }
+            GroupKind::Track(track) => vec![track],
+        };
+        self.with_rows_inside(tracks)
+    }
+
+    /// Returns tracks with those that are drawn in their rows: counters of one row, and the samples of a chart, which
+    /// has no rows of its own.
+    fn with_rows_inside(&self, tracks: Vec<TrackIdx>) -> Vec<TrackIdx> {
+        let key = |track: TrackIdx| &self.snapshot.track(track).key;
+        let thread = |track: TrackIdx| (&key(track).pid, &key(track).tid);
+        let is_chart = |track: &TrackIdx| key(*track).kind.is_derived();
+        let charts = || tracks.iter().copied().filter(is_chart);
+        let charted: FxHashSet<_> = charts().map(thread).collect();
+        let processes: FxHashSet<_> = charts().map(|chart| self.snapshot.track(chart).process).collect();
+        let mut tracks = self.tracks.arrangement().with_counters(tracks);
+        let is_sampled = |lane: u32| self.snapshot.lane(LaneIdx(lane)).kind == LaneKind::Samples;
+        let is_source =
+            |track: &TrackIdx| charted.contains(&thread(*track)) && self.snapshot.lanes_of(*track).any(is_sampled);
+        let of_processes = processes.into_iter().flat_map(|process| self.snapshot.tracks_of_process(process));
+        tracks.extend(of_processes.copied().filter(is_source));
         tracks
     }
 
@@ -173,7 +191,7 @@ impl Timeline {
                     GroupKind::Custom(_) | GroupKind::Process(_) | GroupKind::Tracks(_)
                         if shown.pane.layout.is_folded(group.kind) =>
                     {
-                        tracks.extend(self.rows.layout.tracks_of(group.kind));
+                        tracks.extend(self.tracks_with_rows_of(group.kind));
                     }
                     GroupKind::Custom(_) | GroupKind::Process(_) | GroupKind::Tracks(_) => headers.push(group.kind),
                 }
@@ -184,9 +202,12 @@ impl Timeline {
             let innermost = headers.iter().filter(|kind| matches!(kind, GroupKind::Tracks(_)));
             let heads: Vec<_> =
                 if innermost.clone().next().is_some() { innermost.collect() } else { headers.iter().collect() };
-            tracks.extend(heads.into_iter().flat_map(|&kind| self.rows.layout.tracks_of(kind)));
+            tracks.extend(heads.into_iter().flat_map(|&kind| self.tracks_with_rows_of(kind)));
         }
-        let tracks = self.tracks.arrangement().with_counters(tracks);
+        let tracks = self.with_rows_inside(tracks);
         if tracks.is_empty() { TrackSet::ALL } else { tracks.into_iter().collect() }
     }
 }
+
+#[cfg(test)]
+mod tests;

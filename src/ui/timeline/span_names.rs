@@ -2,7 +2,6 @@
 
 use egui::{Color32, FontId, Ui};
 
-use crate::base::time::duration_text;
 use crate::frame::TimelineFrame;
 use crate::query::Snapshot;
 use crate::scene::labels::{shorten_label, shown_name};
@@ -41,7 +40,7 @@ pub(super) fn span_names(ui: &Ui, frame: &TimelineFrame, snapshot: &Snapshot, sc
             let name = shown_name(snapshot.names().get(label.name).text);
             let Some(cut) = shorten_label(&name, room, &mut advance) else { continue };
             let used: f32 = cut.chars().map(&mut advance).sum();
-            let dur = format!("  {}", duration_text(label.dur_ns));
+            let dur = format!("  {}", snapshot.drawn_unit(label.track).text(label.dur_ns));
             let fits = cut == name && used + dur.chars().map(&mut advance).sum::<f32>() <= room;
             let cut = on_screen(&cut);
             let text = if fits { format!("{cut}{dur}") } else { cut.into_owned() };

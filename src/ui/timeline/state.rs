@@ -15,7 +15,6 @@ use super::pane::{Pane, ShownPane};
 use super::selection::Selection;
 use super::tracks::TrackState;
 use super::view::ViewState;
-use crate::base::time::{duration_text, elapsed_text};
 use crate::frame::RectBudget;
 use crate::frame::filtered::{FilterView, Filtered};
 use crate::model::{ProcessIdx, TrackIdx};
@@ -54,11 +53,13 @@ pub struct Timeline {
     pub(super) interaction: Interaction,
     pub(super) overlays: Overlays,
     pub(super) rows: Pane,
-    /// The pinned rows.
+    /// The rows that are pinned above the scrolling ones.
     pub(super) pinned: Pane,
     pub(super) pinned_scroll_px: f64,
     pub(super) derived: DerivedRows,
     pub(super) derived_pane: DerivedPane,
+    /// Distance that the derived tracks are scrolled up.
+    pub(super) derived_scroll_points: f32,
     /// Loads the tiles of the rows; without it, frames wait for their tiles.
     pool: Option<LoaderPool>,
     /// Loads the tiles of folded processes.
@@ -73,6 +74,12 @@ pub struct Timeline {
     pub(super) budget: RectBudget,
     /// The following state while the trace grows.
     pub(super) live: Option<LiveView>,
+    /// Why the last command had no effect, until it is shown.
+    pub(super) note: Option<&'static str>,
+    /// Why the import ended before all was sorted, as a sentence.
+    pub(super) interruption: Option<String>,
+    /// Whether this is a copy for a picture, which has no controls.
+    pub(super) is_still: bool,
 }
 
 impl Timeline {
@@ -110,6 +117,7 @@ impl Timeline {
             overlays: Overlays::default(),
             derived: DerivedRows::default(),
             derived_pane: DerivedPane::default(),
+            derived_scroll_points: 0.0,
             pinned_scroll_px: 0.0,
             colors: Colors::default(),
             shade,
@@ -120,6 +128,9 @@ impl Timeline {
             gutter_points: GUTTER_POINTS,
             budget,
             live: None,
+            note: None,
+            interruption: None,
+            is_still: false,
         }
     }
 
@@ -127,16 +138,20 @@ impl Timeline {
     /// again, and the selection stays.
     #[must_use]
     pub(crate) fn with_snapshot(mut self, snapshot: Snapshot) -> Self {
+        let (follows, before) = (self.follows(), *self.view.now());
         // A view of the whole trace changes with its bounds.
-        let follows = self.follows();
         self.view.set_bounds(snapshot.start_ns(), snapshot.end_ns());
+        if self.live.is_some_and(|live| live.is_held) {
+            self.view.show_exactly(before.start_ns(), before.end_ns());
+        }
         let earlier = std::mem::replace(&mut self.snapshot, snapshot);
+        self.interruption = None;
         self.derived.forget_curves();
         let selected = self.selection.span().and_then(|row| self.snapshot.row_since(&earlier, row));
         self.selection.select(selected);
         self.selection.hover(None);
         self.interaction.forget_rows();
-        self.overlays.forget_answers();
+        self.overlays.forget_answers(self.snapshot.has_lanes_of(&earlier));
         self.rows.update_snapshot(&earlier, &self.snapshot, self.pool.as_ref());
         self.pinned.update_snapshot(&earlier, &self.snapshot, self.pool.as_ref());
         self.lay_out();
@@ -147,8 +162,9 @@ impl Timeline {
     /// Switches to a snapshot with other names; the summary of the trace stays.
     #[must_use]
     pub(crate) fn with_names(self, snapshot: Snapshot) -> Self {
-        let summary = self.overlays.summary().cloned();
+        let (summary, interruption) = (self.overlays.summary().cloned(), self.interruption.clone());
         let mut renamed = self.with_snapshot(snapshot);
+        renamed.interruption = interruption;
         if let Some(summary) = summary {
             renamed.set_trace_summary(summary);
         }
@@ -182,6 +198,14 @@ impl Timeline {
         self.set_filtered(hits.map(|hits| Arc::new(Filtered::new(Arc::clone(hits.matcher())))));
     }
 
+    /// Sets the hits of the same search in a later snapshot. The earlier matches stay until the new ones are found.
+    pub(crate) fn repeat_hits(&mut self, hits: &Hits) {
+        let Some(earlier) = self.overlays.filtered() else { return self.set_hits(Some(hits)) };
+        let filtered = Filtered::repeating(Arc::clone(hits.matcher()), earlier);
+        self.overlays.set_hits(Some(hits.clone()));
+        self.set_filtered(Some(Arc::new(filtered)));
+    }
+
     /// Highlights matches, and dims the rest.
     pub(crate) fn set_matcher(&mut self, matcher: &Arc<Matcher>) {
         self.set_filtered(Some(Arc::new(Filtered::new(Arc::clone(matcher)))));
@@ -193,10 +217,16 @@ impl Timeline {
         self.pinned.redraw();
     }
 
+    /// Returns whether the drawn matches are those of an earlier snapshot.
+    #[must_use]
+    pub(crate) fn has_outdated_matches(&self) -> bool {
+        self.overlays.filtered().is_some_and(|filtered| filtered.is_outdated())
+    }
+
     /// Sets the matches of the filter, if it is still the same.
     pub(crate) fn set_matching(&mut self, matching: &Arc<Filtered>) {
-        if self.overlays.filtered().is_some_and(|filtered| Arc::ptr_eq(filtered.matcher(), matching.matcher())) {
-            self.set_filtered(Some(Arc::clone(matching)));
+        if let Some(filtered) = self.overlays.filtered().and_then(|filtered| filtered.with_matches(matching)) {
+            self.set_filtered(Some(Arc::new(filtered)));
         }
     }
 
@@ -205,16 +235,16 @@ impl Timeline {
     pub(crate) fn unfiltered(&self) -> Option<(Arc<Matcher>, FilterView)> {
         let filtered = self.overlays.filtered()?;
         let in_view = FilterView::from_layout(&self.rows.layout, self.view.now());
-        (!filtered.covers(&in_view)).then(|| (Arc::clone(filtered.matcher()), in_view))
+        filtered.lacks(&in_view).then(|| (Arc::clone(filtered.matcher()), in_view))
     }
 
-    /// Returns the trace.
+    /// Returns the trace, or as much of a running one as is shown.
     #[must_use]
     pub fn snapshot(&self) -> &Snapshot {
         &self.snapshot
     }
 
-    /// Returns the viewport.
+    /// Returns the part in view, which during an animation is that of the current frame.
     #[must_use]
     pub fn view(&self) -> &Viewport {
         self.view.now()
@@ -336,20 +366,20 @@ impl Timeline {
     /// Describes the timeline for screen readers.
     #[must_use]
     pub(crate) fn summary(&self) -> String {
-        let origin_ns = self.snapshot.start_ns();
-        let from = elapsed_text(self.view.now().start_ns().saturating_sub(origin_ns));
-        let to = elapsed_text(self.view.now().end_ns().saturating_sub(origin_ns));
+        let from = self.time_text(self.view.now().start_ns());
+        let to = self.time_text(self.view.now().end_ns());
         let tracks = self.snapshot.display_order().len();
         format!("Timeline of {tracks} tracks, {from} to {to} in view. {}", self.selected_text())
     }
 
-    /// Describes the selected span.
+    /// Describes the selected span in a sentence for screen readers.
     pub(super) fn selected_text(&self) -> String {
         let Some(row) = self.selection.span() else { return "Nothing selected.".to_owned() };
         let span = self.snapshot.row(row);
         let name = shown_name(self.snapshot.names().get(span.name).text).into_owned();
-        let at = self.time_text(span.start_ns);
-        format!("Selected: {name}, {}, at {at}.", duration_text(span.dur_ns))
+        let unit = self.snapshot.drawn_unit(self.snapshot.lane(row.lane).track);
+        let at = if unit.is_time() { format!(", at {}", self.time_text(span.start_ns)) } else { String::new() };
+        format!("Selected: {name}, {}{at}.", unit.text(span.dur_ns))
     }
 
     /// Returns the visible name of a process, which is never empty.
@@ -363,10 +393,14 @@ impl Timeline {
         (title, self.counter_range_text(track).unwrap_or(beside))
     }
 
-    /// Returns the name of a group of tracks, and their number.
+    /// Returns the name of a group of tracks, and the number of those shown.
     pub(super) fn group_text(&self, lead: TrackIdx) -> (String, String) {
         let Some(group) = self.snapshot.group_of(lead) else { return self.track_text(lead) };
-        (group_title(&self.snapshot, &group), format!("{} tracks", group.tracks))
+        let beside = match self.rows.layout.shown_tracks(lead).unwrap_or(group.tracks) {
+            1 => "1 track".to_owned(),
+            count => format!("{count} tracks"),
+        };
+        (group_title(&self.snapshot, &group), beside)
     }
 
     /// Returns both panes: pinned rows, and scrolling rows.
@@ -436,6 +470,7 @@ impl Timeline {
         #[expect(clippy::float_cmp, reason = "the same scale gives the same bits")]
         if self.scale != layout.scale {
             self.scale = layout.scale;
+            self.tracks.keep_first_row();
             self.lay_out();
         }
         if (self.view.now().width_px(), self.view.now().height_px()) != (width_px, height_px) {

@@ -1,5 +1,5 @@
-//! A still copy of a timeline for pictures: the same time range, rows, selection, bookmarks and filter, without effects
-//! of the pointer.
+//! A still copy of a timeline for pictures: the same time range, rows, selection, bookmarks and filter, without
+//! controls and effects of the pointer.
 
 use std::sync::Arc;
 
@@ -25,6 +25,8 @@ impl Timeline {
         still.overlays = self.overlays.clone();
         still.derived = self.derived.still();
         still.derived_pane.wait_for_all();
+        still.derived_scroll_points = self.derived_scroll_points;
+        still.is_still = true;
         still.gutter_points = self.gutter_points;
         still.set_colors(self.colors());
         if let Some(summary) = self.overlays.summary() {
@@ -47,5 +49,52 @@ impl Timeline {
         {
             self.set_matching(&Arc::new(filtered));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::frame::RectBudget;
+    use crate::scene::color::Shade;
+    use crate::scene::rows::GroupKind;
+    use crate::scene::tests::threads;
+    use crate::ui::command::RowCommand;
+
+    /// Returns the roles and labels of everything that a timeline shows in a low window.
+    fn shown_nodes(timeline: &mut Timeline, theme: &Theme) -> Vec<String> {
+        let context = egui::Context::default();
+        context.enable_accesskit();
+        let size = egui::vec2(700.0, 160.0);
+        let mut nodes = Vec::new();
+        for _ in 0..3 {
+            let screen_rect = Some(egui::Rect::from_min_size(egui::Pos2::ZERO, size));
+            let input = egui::RawInput { screen_rect, ..egui::RawInput::default() };
+            let mut output = context.run_ui(input, |ui| {
+                egui::CentralPanel::no_frame().show(ui, |ui| timeline.show_still(ui, theme));
+            });
+            output.textures_delta.clear();
+            let update = output.platform_output.accesskit_update.expect("a tree");
+            let text = |node: &egui::accesskit::Node| format!("{:?} {}", node.role(), node.label().unwrap_or_default());
+            nodes = update.nodes.iter().map(|(_, node)| text(node)).collect();
+        }
+        nodes
+    }
+
+    #[test]
+    fn a_picture_has_no_filter_field_scroll_bar_and_link() {
+        let theme = Theme::new(Shade::Dark);
+        let names: Vec<String> = (0..20).map(|number| format!("worker {number}")).collect();
+        let spans: Vec<_> = names.iter().map(|name| ("a", name.as_str(), 1)).collect();
+        let mut timeline = Timeline::new(threads(&spans), RectBudget::SOFTWARE, &theme, Navigation::default());
+        let first = timeline.snapshot.display_order()[0];
+        assert!(timeline.change_rows(RowCommand::Hide(GroupKind::Track(first))).is_none(), "few tracks");
+        let controls = ["Filter tracks", "Arrange tracks", "Scroll tracks", "1 hidden track: show"];
+        let has = |nodes: &[String]| controls.map(|label| nodes.iter().any(|node| node.contains(label)));
+        let nodes = shown_nodes(&mut timeline, &theme);
+        assert_eq!(has(&nodes), [true; 4], "{nodes:?}");
+        let nodes = shown_nodes(&mut timeline.still(1.0), &theme);
+        assert_eq!(has(&nodes), [false; 4], "{nodes:?}");
+        assert!(nodes.iter().any(|node| node.contains("worker 3")), "{nodes:?}");
     }
 }

@@ -4,7 +4,6 @@ use egui::{Color32, RichText, Sense, Ui, Vec2};
 
 use super::layout::TimelineLayout;
 use super::state::Timeline;
-use crate::base::time::duration_text;
 use crate::scene::labels::{shown, shown_name};
 use crate::store::lane::{LaneKind, RowIdx, Span};
 use crate::ui::theme::Theme;
@@ -72,15 +71,17 @@ impl Timeline {
     fn span_text(&self, row: RowIdx, span: &Span) -> [String; 2] {
         let name = self.snapshot.names().get(span.name);
         let title = on_screen(&shown_name(name.text)).into_owned();
-        let dur = match self.snapshot.lane(row.lane).kind {
-            LaneKind::Spans if span.unfinished => format!("{} or more, unfinished", duration_text(span.dur_ns)),
-            LaneKind::Spans => duration_text(span.dur_ns),
+        let lane = self.snapshot.lane(row.lane);
+        let unit = self.snapshot.drawn_unit(lane.track);
+        let dur = match lane.kind {
+            LaneKind::Spans if span.unfinished => format!("{} or more, unfinished", unit.text(span.dur_ns)),
+            LaneKind::Spans => unit.text(span.dur_ns),
             LaneKind::Samples => "sample".to_owned(),
             _ => "instant".to_owned(),
         };
-        let start = self.time_text(span.start_ns);
+        let start = if unit.is_time() { format!("  ·  at {}", self.time_text(span.start_ns)) } else { String::new() };
         let category = name.category.filter(|category| !category.is_empty());
         let category = category.map(|category| format!("  ·  {}", shown(category))).unwrap_or_default();
-        [title, format!("{dur}  ·  at {start}{category}")]
+        [title, format!("{dur}{start}{category}")]
     }
 }

@@ -1,15 +1,12 @@
 //! The arrangement of the tracks (order, folded and pinned tracks, filter, height) and the layouts derived from it.
 
-use std::hash::Hash;
 use std::sync::Arc;
 
-use rustc_hash::FxHashSet;
-
 use super::track_ranks::TrackRanks;
-use crate::model::{ProcessIdx, TrackIdx};
+use crate::model::{ProcessIdx, TrackIdx, TrackSet};
 use crate::query::Snapshot;
 use crate::query::track_groups::TrackGroup;
-use crate::scene::arrange::{self, Arrangement, TrackOrder};
+use crate::scene::arrange::{self, Arrangement, TrackOrder, toggle};
 use crate::scene::counter_form::CounterForm;
 use crate::scene::counter_overlay::CounterOverlay;
 use crate::scene::custom_groups::{CustomGroupId, CustomGroups};
@@ -39,7 +36,7 @@ pub(super) struct TrackState {
     focuses_filter: bool,
     /// The filter that a jump has cleared, until another is set.
     cleared_filter: String,
-    /// The last row that was refused, until the user is told.
+    /// The last row that was refused, until a message says so.
     refused: Option<RefusedRow>,
     /// The group whose name is edited.
     names: Option<CustomGroupId>,
@@ -111,13 +108,18 @@ impl TrackState {
 
     pub(super) fn set_filter(&mut self, words: String) {
         self.arrangement.filter = words;
+        self.arrangement.folded_in_filter.clear();
         self.cleared_filter.clear();
     }
 
-    /// Folds or unfolds a group.
+    /// Folds or unfolds a group, while a filter is on only until it changes.
     pub(super) fn toggle_folded(&mut self, kind: GroupKind) {
-        let folded = &mut self.arrangement.folded;
+        let is_filtered = self.arrangement.is_filtered();
+        let Arrangement { folded, folded_in_filter, .. } = &mut self.arrangement;
         match kind {
+            GroupKind::Custom(_) | GroupKind::Process(_) | GroupKind::Tracks(_) if is_filtered => {
+                toggle(folded_in_filter, kind);
+            }
             GroupKind::Custom(group) => toggle(&mut folded.custom_groups, group),
             GroupKind::Process(process) => toggle(&mut folded.processes, process),
             GroupKind::Tracks(lead) => toggle(&mut folded.toggled_groups, lead),
@@ -128,12 +130,23 @@ impl TrackState {
     /// Unfolds all tracks, and folds exactly the first `processes` processes, and with them the groups of the user.
     /// Unfolds some groups of the trace, and resets the others.
     pub(super) fn fold_processes(&mut self, processes: u32, unfolded: &[TrackGroup]) {
-        let folded = &mut self.arrangement.folded;
+        let is_filtered = self.arrangement.is_filtered();
+        let Arrangement { folded, folded_in_filter, custom_groups, .. } = &mut self.arrangement;
         folded.tracks.clear();
+        let custom = custom_groups.all().iter().map(|group| group.id).filter(|_| processes > 0);
+        let processes = (0..processes).map(ProcessIdx);
+        if is_filtered {
+            *folded_in_filter = processes.map(GroupKind::Process).chain(custom.map(GroupKind::Custom)).collect();
+            return;
+        }
         folded.toggled_groups = unfolded.iter().filter(|group| group.starts_folded()).map(|group| group.lead).collect();
-        folded.processes = (0..processes).map(ProcessIdx).collect();
-        let custom = self.arrangement.custom_groups.all().iter().map(|group| group.id);
-        folded.custom_groups = custom.filter(|_| processes > 0).collect();
+        folded.processes = processes.collect();
+        folded.custom_groups = custom.collect();
+    }
+
+    /// Unfolds the groups of chosen tracks as far as these would not be visible.
+    pub(super) fn unfold_groups_of(&mut self, snapshot: &Snapshot, chosen: &TrackSet) {
+        self.arrangement.unfold_groups_of(snapshot, chosen);
     }
 
     pub(super) fn is_hidden(&self, track: TrackIdx) -> bool {
@@ -306,12 +319,6 @@ impl TrackState {
     /// Returns whether the filter field takes the focus in this frame.
     pub(super) fn take_filter_focus(&mut self) -> bool {
         std::mem::take(&mut self.focuses_filter)
-    }
-}
-
-fn toggle<T: Eq + Hash>(set: &mut FxHashSet<T>, item: T) {
-    if let Some(item) = set.replace(item) {
-        set.remove(&item);
     }
 }
 
