@@ -40,8 +40,8 @@ use crate::ui::panels::counter_lines::CounterLines;
 use crate::ui::panels::group_lines::GroupLines;
 use crate::ui::panels::table_order::{OrderedRows, TableData, TableSort};
 use crate::ui::questions::{
-    Answer, CodeAnswer, CodeQuestion, FlameAnswer, GroupFacts, HeatMapQuestion, NameQuery, NamedTrace, PathsOf,
-    PathsQuestion, PtrEq, Question, QuestionKind, SampleQuestion, SchedulingAnswer, SchedulingQuestion,
+    Answer, CodeAnswer, CodeQuestion, FlameAnswer, GroupFacts, HeatMapQuestion, NameQuery, NamedTrace, NeighbourHit,
+    PathsOf, PathsQuestion, PtrEq, Question, QuestionKind, SampleQuestion, SchedulingAnswer, SchedulingQuestion,
 };
 
 /// Number of longest spans listed for a group.
@@ -204,9 +204,11 @@ fn list_code(
     };
     let scope = request.scope.with_filter(snapshot, "");
     let histogram = SampleHistogram::count(snapshot, &scope, cancel, progress)?;
-    let wanted = request.function.event.as_ref();
-    let named = wanted.and_then(|wanted| histogram.events().iter().position(|event| event == wanted));
-    let Some(event) = named.or_else(|| histogram.default_event(snapshot)) else {
+    let event = match &request.function.event {
+        Some(wanted) => histogram.events().iter().position(|event| event == wanted),
+        None => histogram.default_event(snapshot),
+    };
+    let Some(event) = event else {
         return Ok(CodeAnswer { code: Err(NoFunction::Unsampled) });
     };
     let paths = || query.sources.files().iter().map(SourceFile::path);
@@ -278,10 +280,12 @@ fn answer(
         }),
         Question::Neighbour { forward, from: (ts_ns, row) } => hits.map(|hits| {
             let hit = if forward { hits.next(ts_ns, row) } else { hits.previous(ts_ns, row) };
-            Answer::Neighbour(hit.map(|hit| {
+            let further = || if forward { hits.from(i64::MIN).next() } else { hits.previous(i64::MAX, None) };
+            let has_wrapped = hit.is_none();
+            Answer::Neighbour(hit.or_else(further).map(|hit| {
                 let before = hits.rank(hit.start_ns);
                 let tied = hits.from(hit.start_ns).take_while(|other| *other < hit).count() as u64;
-                (before + tied, hit)
+                NeighbourHit { number: before + tied, hit, wrapped: has_wrapped.then_some(forward) }
             }))
         }),
         Question::Namesake { from, forward } => Some(Answer::Namesake(namesake(snapshot, from, forward, cancel)?)),

@@ -96,6 +96,36 @@ mod tests {
     use crate::query::derived::DerivedKind;
     use crate::ui::command::{AppCommand, Command, DerivedCommand, TimelineCommand};
     use crate::ui::purpose::Purpose;
+    use crate::ui::questions::SelectedScope;
+
+    #[test]
+    fn a_derived_track_without_rows_has_no_range_of_values() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut session = Session::new();
+        session.app.open_files(&[file(folder.path(), "a.json", NESTED)]);
+        session.finish_tasks();
+        let scope = SelectedScope { filter: "name:nothing".into(), ..SelectedScope::default() };
+        let add = DerivedCommand::Add(DerivedKind::MaxDuration, scope);
+        session.app.act(Command::Timeline(TimelineCommand::Derived(add)));
+        session.until("the empty track", |session| session.shows("no rows: nothing passes"));
+        assert!(!session.texts.iter().any(|text| text.starts_with("0 to ")), "{:?}", session.texts);
+    }
+
+    #[test]
+    fn a_derived_track_that_waits_or_is_empty_has_the_true_reason() {
+        let folder = tempfile::tempdir().unwrap();
+        let zero = r#"[{"ph":"X","name":"zero","pid":1,"tid":1,"ts":1,"dur":0}]"#;
+        let mut session = Session::new();
+        session.app.open_files(&[file(folder.path(), "a.json", zero)]);
+        session.finish_tasks();
+        for kind in [DerivedKind::Rate, DerivedKind::Concurrency] {
+            session.app.act(Command::Timeline(TimelineCommand::Derived(DerivedCommand::AddOfScope(kind))));
+        }
+        session.frame(Vec::new());
+        assert!(session.shows("waiting for the tracks before it"), "{:?}", session.texts);
+        assert!(!session.shows("waiting until the trace is sorted"), "it is sorted");
+        session.until("the reason", |session| session.shows("no rows: no span with a length passes"));
+    }
 
     #[test]
     fn an_export_has_the_computed_derived_tracks_unless_they_are_left_out() {

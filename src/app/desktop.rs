@@ -11,7 +11,7 @@ pub struct DesktopSettings {
     pub(crate) has_high_contrast: bool,
     /// Font size in percent of the default, from 50 to 300.
     pub(crate) text_percent: u16,
-    /// Whether animations are disabled.
+    /// Whether the desktop requests no animations.
     pub(crate) reduces_motion: bool,
 }
 

@@ -9,7 +9,7 @@ use super::desktop::DesktopSettings;
 use crate::app::pasted::Pasted;
 use crate::export::ExportReport;
 use crate::ingest::Loaded;
-use crate::live::follow::{FollowEnd, Followed};
+use crate::live::follow::{FollowEnd, FollowUpdate};
 use crate::live::spool_folder::LeftFolder;
 use crate::model::Sources;
 use crate::query::Snapshot;
@@ -40,7 +40,7 @@ pub enum TaskEvent {
     Pasted(Pasted),
     /// A system dialog was closed.
     Chosen(DialogChoice),
-    /// Interrupted traces were found.
+    /// Traces that killed windows left were found.
     CutShort(Vec<LeftFolder>),
     /// The search for system fonts has ended.
     FoundFonts,
@@ -55,7 +55,7 @@ pub enum TabEvent {
     Previewed(TaskId, Snapshot),
     Loaded(TaskId, Result<Loaded, TaskError>),
     /// More of a trace that still runs.
-    Followed(TaskId, Box<Followed>),
+    Followed(TaskId, Box<FollowUpdate>),
     /// A followed trace has ended.
     FollowEnded(TaskId, Result<Box<FollowEnd>, TaskError>),
     Exported(TaskId, PathBuf, Result<ExportReport, TaskError>),
@@ -111,7 +111,7 @@ pub enum DialogChoice {
     Chosen(Purpose, Vec<PathBuf>),
     /// The user pressed Cancel.
     Dismissed,
-    /// No dialog is available.
+    /// No dialog could be shown for this purpose.
     NoDialog(Purpose),
 }
 

@@ -12,9 +12,9 @@ use super::follow_request::FollowRequest;
 use crate::app::event::{TabEvent, TabWake, TaskError, TaskId};
 use crate::base::cancel::Cancel;
 use crate::ingest::{CachePolicy, LoadOptions};
-use crate::live::arrivals::Say;
 use crate::live::density::LiveDensity;
-use crate::live::follow::{FollowCounts, FollowOptions, Followed, Viewer, follow};
+use crate::live::follow::{FollowCounts, FollowOptions, FollowUpdate, Viewer, follow};
+use crate::live::source_note::{Say, SourceNote};
 use crate::live::spool_folder::{FOLLOWED, SpoolFolder};
 use crate::model::Sources;
 use crate::query::Snapshot;
@@ -29,6 +29,8 @@ pub(super) struct FollowTask {
     /// Whether another snapshot can be taken.
     is_ready: Arc<AtomicBool>,
     pub(super) counts: FollowCounts,
+    /// The latest sentences about the sources that are still true at the end.
+    lasting_notes: Vec<SourceNote>,
     /// Whether the snapshot is paused. Events are recorded meanwhile.
     is_paused: bool,
     /// The last snapshot that arrived while paused.
@@ -68,6 +70,21 @@ impl FollowTask {
     /// Returns whether the sources may still send something.
     pub(super) fn is_running(&self) -> bool {
         !self.is_over
+    }
+
+    /// Keeps a sentence for the end, if it is still true then. A source that is replaced again and again has only few.
+    pub(super) fn keep_note(&mut self, note: SourceNote) {
+        /// Limit for the sentences, which share one line.
+        const NOTES_MAX: usize = 4;
+        if note.is_lasting && !self.lasting_notes.contains(&note) {
+            self.lasting_notes.truncate(NOTES_MAX - 1);
+            self.lasting_notes.insert(0, note);
+        }
+    }
+
+    /// Returns the sentences that are still true at the end, the latest first.
+    pub(super) fn lasting_text(&self) -> String {
+        self.lasting_notes.iter().map(ToString::to_string).collect::<Vec<_>>().join("  ")
     }
 
     pub(super) fn is_paused(&self) -> bool {
@@ -145,8 +162,8 @@ impl Viewer for TabViewer {
         self.is_ready.load(Ordering::SeqCst)
     }
 
-    fn show(&mut self, followed: Followed) {
-        if matches!(followed, Followed::Snapshot(..)) {
+    fn show(&mut self, followed: FollowUpdate) {
+        if matches!(followed, FollowUpdate::Snapshot(..)) {
             self.is_ready.store(false, Ordering::SeqCst);
         }
         (self.wake)(TabEvent::Followed(self.id, Box::new(followed)));
@@ -157,14 +174,14 @@ impl Viewer for TabViewer {
 pub(super) fn start(id: TaskId, request: FollowRequest, load: &LoadOptions, wake: &TabWake) -> FollowTask {
     let (sources, stop, is_ready) = (request.sources(), Cancel::default(), Arc::new(AtomicBool::new(true)));
     let (running, ended) = sync_channel::<()>(1);
-    let FollowRequest { inputs, delay, until, disk_cap, kept } = request;
+    let FollowRequest { inputs, delay, until, disk_cap, kept, weight_unit: _ } = request;
     let (memory, folder) = (load.memory.clone(), folder(load));
     let options = FollowOptions { inputs, memory, delay, until, stop: stop.clone(), folder, disk_cap, kept };
     let (to_tab, failed) = (Arc::clone(wake), Arc::clone(wake));
     let mut viewer = TabViewer { id, wake: Arc::clone(wake), is_ready: Arc::clone(&is_ready) };
     let work = move || {
         let said = Arc::clone(&to_tab);
-        let say: Say = Arc::new(move |text| said(TabEvent::Followed(id, Box::new(Followed::Said(text)))));
+        let say: Say = Arc::new(move |note| said(TabEvent::Followed(id, Box::new(FollowUpdate::Said(note)))));
         let end = guarded(|| follow(&options, &say, &mut viewer).map_err(|error| TaskError::Failed(error.to_string())));
         to_tab(TabEvent::FollowEnded(id, end.map(Box::new)));
         drop(running);
@@ -178,6 +195,7 @@ pub(super) fn start(id: TaskId, request: FollowRequest, load: &LoadOptions, wake
         stop,
         is_ready,
         counts: FollowCounts::default(),
+        lasting_notes: Vec::new(),
         is_paused: false,
         unshown: None,
         spool: None,

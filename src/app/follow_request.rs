@@ -6,7 +6,7 @@ use crate::live::arrivals::LiveInput;
 use crate::live::follow::source_of;
 use crate::live::live_store::KeptPart;
 use crate::live::row_filter::LiveFilter;
-use crate::model::Sources;
+use crate::model::{Sources, WeightUnit};
 
 /// The sources to follow, and when to stop.
 #[derive(Debug, Clone)]
@@ -20,15 +20,17 @@ pub struct FollowRequest {
     pub(crate) disk_cap: u64,
     /// The retained part, if not everything.
     pub(crate) kept: Option<KeptPart>,
+    /// Unit of weights without one, for the final sort.
+    pub(crate) weight_unit: Option<WeightUnit>,
 }
 
 impl FollowRequest {
     pub(crate) fn new(inputs: Vec<LiveInput>) -> Self {
-        Self { inputs, delay: None, until: None, disk_cap: u64::MAX, kept: None }
+        Self { inputs, delay: None, until: None, disk_cap: u64::MAX, kept: None, weight_unit: None }
     }
 
-    /// Returns the names of its sources.
+    /// Returns the names of its sources, with the unit of their weights.
     pub(crate) fn sources(&self) -> Sources {
-        Sources::new(self.inputs.iter().map(source_of).collect())
+        Sources::new(self.inputs.iter().map(source_of).collect()).with_weight_unit(self.weight_unit)
     }
 }

@@ -119,3 +119,25 @@ fn a_held_search_shortcut_delays_no_later_key() {
     give(&mut session, events, None);
     session.until("the hits", |session| session.shows("1 hit"));
 }
+
+#[test]
+fn a_held_key_repeats_a_step_but_adds_one_marker_and_opens_one_panel() {
+    let hold = |session: &mut Session, modifiers, key| {
+        let [pressed, released] = tap(modifiers, key);
+        (0..6).for_each(|_| session.frame(vec![pressed.clone()]));
+        session.frame(vec![released]);
+        (0..FRAMES).for_each(|_| session.frame(Vec::new()));
+    };
+    let mut session = with_alpha_selected();
+    hold(&mut session, Modifiers::NONE, Key::M);
+    hold(&mut session, Modifiers::NONE, Key::M);
+    assert_eq!(session.app.timeline_mut().unwrap().marks().all().len(), 2, "one for each press");
+    hold(&mut session, Modifiers::COMMAND, Key::T);
+    assert!(session.shows("Statistics"), "an even number of toggles would close it");
+    let width_ns = |session: &mut Session| session.app.timeline_mut().unwrap().view().width_ns();
+    let before = width_ns(&mut session);
+    give(&mut session, plain(Key::Plus).to_vec(), None);
+    let once = width_ns(&mut session);
+    hold(&mut session, Modifiers::NONE, Key::Plus);
+    assert!(width_ns(&mut session) / once < (once / before).powi(3), "the zoom repeats");
+}

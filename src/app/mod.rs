@@ -11,12 +11,16 @@ pub(crate) mod dialogs;
 mod display;
 pub(crate) mod drawn_frames;
 pub(crate) mod event;
+mod file_stamps;
 mod follow;
 pub(crate) mod follow_request;
+#[cfg(test)]
+mod followed_tests;
 mod fonts;
 mod keyboard;
 #[cfg(test)]
 mod keys_tests;
+mod merged_preferences;
 #[cfg(test)]
 mod moving_tests;
 mod namesake;
@@ -74,11 +78,11 @@ pub struct AppOptions {
     pub demo: bool,
     /// Whether to pass files to a window that is open already, and to accept files from later starts.
     pub hand_over: bool,
-    /// The initial theme.
+    /// The theme without `folders`; with them, that of the preferences is used.
     pub shade: Shade,
-    /// The initial colour scheme of spans.
+    /// The colour scheme of spans without `folders`; with them, that of the preferences is used.
     pub colors: Colors,
-    /// Navigation settings; `None` follows the desktop.
+    /// Navigation settings without `folders`; with them, those of the preferences are used. `None` follows the desktop.
     pub navigation: Option<Navigation>,
     /// The folders of preferences and of saved timelines; `None` saves nothing.
     pub folders: Option<Folders>,

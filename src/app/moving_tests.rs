@@ -2,7 +2,7 @@
 
 use super::tests::{Session, TWO_SPANS, snapshot};
 use crate::model::TrackIdx;
-use crate::scene::rows::GroupKind;
+use crate::scene::rows::{GroupKind, TrackDensity};
 use crate::store::{LaneIdx, RowIdx};
 use crate::ui::command::{BookmarkCommand, Command, NavigationStep, RowCommand, SettingCommand, TimelineCommand};
 
@@ -124,13 +124,19 @@ fn a_revealed_span_is_shown_even_if_it_was_folded_hidden_or_filtered() {
     assert_eq!(timeline.arrangement().filter, "");
 }
 
-#[test]
-fn the_details_panel_does_not_cover_the_selected_span() {
-    let threads = (0..40).map(|tid| format!(r#"{{"ph":"X","name":"t{tid}","pid":1,"tid":{tid},"ts":0,"dur":400}}"#));
+/// Shows threads with a span each.
+fn show_threads(count: u32) -> Session {
+    let threads = (0..count).map(|tid| format!(r#"{{"ph":"X","name":"t{tid}","pid":1,"tid":{tid},"ts":0,"dur":400}}"#));
     let mut session = Session::new();
     let json = format!("[{}]", threads.collect::<Vec<_>>().join(","));
     session.app.show_trace(snapshot(&json), "many".into(), false);
     session.frame(Vec::new());
+    session
+}
+
+#[test]
+fn the_details_panel_does_not_cover_the_selected_span() {
+    let mut session = show_threads(40);
     let before = session.app.timeline_mut().unwrap().view().height_px();
     // Probes upwards from the bottom of the canvas, until a row is hit.
     let hit = (0..10).any(|step| {
@@ -144,6 +150,32 @@ fn the_details_panel_does_not_cover_the_selected_span() {
     let view = *timeline.view();
     assert!(view.height_px() < before - 100.0, "the details are open");
     assert!(view.scroll_px() > 0.0, "the row is behind the details");
+}
+
+#[test]
+fn another_height_or_text_size_leaves_the_first_row_in_view() {
+    let mut session = show_threads(200);
+    let row = RowIdx { lane: LaneIdx(60), row: 0 };
+    session.app.act(Command::Timeline(TimelineCommand::Reveal(row)));
+    session.app.act(Command::Timeline(TimelineCommand::Select(None)));
+    (0..20).for_each(|_| session.frame(Vec::new()));
+    let first = |session: &mut Session| {
+        let view = *session.app.timeline_mut().unwrap().view();
+        assert!(view.scroll_px() > 0.0);
+        session.app.timeline_mut().unwrap().first_row()
+    };
+    let before = first(&mut session);
+    for command in [
+        SettingCommand::Density(TrackDensity::Compact),
+        SettingCommand::Density(TrackDensity::Tall),
+        SettingCommand::Density(TrackDensity::Normal),
+        SettingCommand::TextPercent(150),
+        SettingCommand::TextPercent(100),
+    ] {
+        session.app.act(Command::Setting(command));
+        (0..4).for_each(|_| session.frame(Vec::new()));
+        assert_eq!(first(&mut session), before);
+    }
 }
 
 #[test]
@@ -212,4 +244,20 @@ fn a_shortcut_key_held_longer_than_its_modifier_does_not_move_the_view() {
     session.frame(Vec::new());
     let held = session.app.timeline_mut().unwrap().view().ns_per_px();
     assert!(before.ns_per_px() < tapped && tapped < held, "{} {tapped} {held}", before.ns_per_px());
+}
+
+#[test]
+fn a_step_to_a_span_says_why_there_is_none_while_all_is_folded() {
+    let mut session = Session::new();
+    session.app.show_trace(snapshot(TWO_SPANS), "two".into(), false);
+    session.frame(Vec::new());
+    for (is_folded, note) in
+        [(true, "No unfolded track in view has a span: unfold a process or zoom out."), (false, "")]
+    {
+        session.app.act(Command::Timeline(TimelineCommand::Rows(RowCommand::FoldAll(is_folded))));
+        session.app.tab_mut().note.clear();
+        session.app.act(Command::Timeline(TimelineCommand::Step(NavigationStep::Next)));
+        assert_eq!(session.app.note(), note);
+        assert_eq!(session.app.timeline_mut().unwrap().selected().is_some(), !is_folded);
+    }
 }

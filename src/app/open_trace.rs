@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::derive::{DeriveTask, state_of};
+use super::file_stamps::FileStamps;
 use super::selected_flows::SelectedFlows;
 use super::tasks::{self, CancelOnDrop};
 use super::track_ranks::RankTask;
@@ -44,6 +45,8 @@ pub(super) struct OpenTrace {
     pub(crate) timeline: Timeline,
     pub(crate) details: Option<DetailsPanel>,
     pub(super) growth: Growth,
+    /// The stamps of its files when it was opened.
+    pub(super) stamps: FileStamps,
     /// Whether it was already imported again because its store was damaged; that is tried only once.
     pub(crate) is_mended: bool,
     pub(super) saved: SavedState,
@@ -71,6 +74,7 @@ impl OpenTrace {
             sources,
             timeline,
             details: None,
+            stamps: FileStamps::default(),
             growth: if grows { Growth::Grows } else { Growth::Ended },
             is_mended: false,
             saved: SavedState::Pending,

@@ -88,7 +88,7 @@ impl Panels {
             let bar = frame.inner_margin(egui::Margin::symmetric(10, 4));
             let progress = self.analysis.progress(QuestionKind::Search);
             egui::Panel::top("search").resizable(false).frame(bar).show(ui, |ui| {
-                commands.extend(self.set.search.show_bar(ui, place_of(timeline), progress, context.theme));
+                commands.extend(self.set.search.show_bar(ui, search_start(timeline), progress, context.theme));
             });
         }
         let Self { analysis, set, dock, scope_bar, open_tabs, .. } = self;
@@ -200,7 +200,7 @@ impl Panels {
                 self.stop_search(timeline);
             }
             PanelCommand::GoToHit { forward } => {
-                if let Some(question) = self.set.search.neighbour(forward, place_of(timeline)) {
+                if let Some(question) = self.set.search.neighbour(forward, search_start(timeline)) {
                     self.ask(question, timeline.snapshot(), wake);
                 }
             }
@@ -240,7 +240,7 @@ impl Panels {
             }
             PanelCommand::Callers(function) => {
                 self.dock.open(Panel::Flame);
-                self.set.flame.show_sandwich(function);
+                self.set.flame.show_sandwich(*function);
             }
             PanelCommand::ShowCode(function) => {
                 self.dock.open(Panel::Code);
@@ -332,7 +332,13 @@ impl Panels {
         let set = &mut self.set;
         match answer {
             Answer::Hits(hits) => {
-                timeline.set_hits(Some(&hits));
+                if set.search.hits().is_some() || timeline.has_outdated_matches() {
+                    timeline.repeat_hits(&hits);
+                } else {
+                    // The matches of an earlier search must not appear among these.
+                    self.analysis.stop(QuestionKind::Pixels);
+                    timeline.set_hits(Some(&hits));
+                }
                 if let Some(question) = set.search.take_hits(hits) {
                     self.ask(question, timeline.snapshot(), wake);
                 }
@@ -485,7 +491,7 @@ fn heads(dock: &Dock, set: &mut PanelSet, view: &PanelView<'_>) -> Vec<DockHead>
 }
 
 /// Returns the start of the search for the next hit: the selected row, or else the start of the view.
-fn place_of(timeline: &Timeline) -> (i64, Option<RowIdx>) {
+fn search_start(timeline: &Timeline) -> (i64, Option<RowIdx>) {
     match timeline.selected() {
         Some(row) => (timeline.snapshot().row(row).start_ns, Some(row)),
         None => (timeline.view().start_ns(), None),

@@ -52,7 +52,7 @@ pub struct WindowGeometry {
     pub(crate) maximized: bool,
 }
 
-/// The user's preferences.
+/// The user's preferences, as in their file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Preferences {
@@ -76,7 +76,7 @@ pub struct Preferences {
     pub csv_safe: bool,
     /// Source folders, as `FOLDER` or `FROM=FOLDER`.
     pub source_folders: Vec<String>,
-    /// Recently opened traces.
+    /// Recently opened traces, newest first.
     pub recent: RecentTraces,
     /// Position and size of the window.
     pub window: Option<WindowGeometry>,
@@ -108,11 +108,12 @@ impl Default for Preferences {
 }
 
 impl Folders {
-    /// Returns the user's own folders; `None` if the system has none.
+    /// Returns the user's own folders; `None` if the system has none, or only a relative `HOME`.
     #[must_use]
     pub(crate) fn for_user() -> Option<Self> {
         let state = dirs::state_dir().or_else(dirs::data_local_dir)?;
-        Some(Self { config: dirs::config_dir()?.join("longspan"), state: state.join("longspan") })
+        let own = |folder: PathBuf| folder.is_absolute().then(|| folder.join("longspan"));
+        Some(Self { config: own(dirs::config_dir()?)?, state: own(state)? })
     }
 
     /// Reads the preferences. Returns defaults and a sentence if the file cannot be read.
@@ -156,7 +157,25 @@ impl Folders {
         forget_oldest(&self.state.join("captures"), KEPT_MAX)
     }
 
-    fn preferences_path(&self) -> PathBuf {
+    /// Saves what differs between `before` and `now`. The rest stays as another window of the trace may have saved it.
+    /// Fails as [`Self::keep_timeline`].
+    pub(super) fn keep_changed_timeline(
+        &self,
+        trace: &Sources,
+        before: &SavedTimeline,
+        now: &SavedTimeline,
+    ) -> io::Result<()> {
+        fs::create_dir_all(&self.state)?;
+        // Two windows must not merge at once. A file system without locks goes without.
+        let lock = fs::File::create(self.state.join("captures.lock"))?;
+        lock.lock().ok();
+        match self.timeline(trace).0 {
+            Some(saved) => self.keep_timeline(trace, &SavedTimeline::merged(saved, before, now)),
+            None => self.keep_timeline(trace, now),
+        }
+    }
+
+    pub(super) fn preferences_path(&self) -> PathBuf {
         self.config.join("preferences.json")
     }
 

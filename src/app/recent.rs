@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use crate::base::files;
-use crate::model::{SourceFile, Sources};
+use crate::model::{SourceFile, Sources, WeightUnit};
 use crate::ui::recent::{RecentFacts, RecentTrace};
 
-/// Limit for the list.
+/// Limit for the traces in the list.
 const RECENT_MAX: usize = 12;
 
 /// Limit for the files of a listed trace: the preferences are read at each start and written at each change.
@@ -36,6 +36,16 @@ impl RecentTraces {
         }
     }
 
+    /// Returns the traces that a window has opened since `before`, then those that another window has saved.
+    pub(super) fn merged(saved: &Self, before: &Self, now: &Self) -> Self {
+        let is_opened = |trace: &&RecentTrace| !before.0.contains(trace);
+        let mut traces: Vec<_> = now.0.iter().filter(is_opened).cloned().collect();
+        let opened: Vec<_> = traces.iter().map(|trace| paths(&trace.sources)).collect();
+        traces.extend(saved.0.iter().filter(|trace| !opened.contains(&paths(&trace.sources))).cloned());
+        traces.truncate(RECENT_MAX);
+        Self(traces)
+    }
+
     /// Moves an opened trace to the top of the list. A path that is not UTF-8 cannot be stored in JSON: such a trace is
     /// not listed.
     pub(crate) fn note(&mut self, sources: &Sources) {
@@ -48,8 +58,8 @@ impl RecentTraces {
         };
         let files: Option<Vec<_>> = sources.files().iter().map(absolute).collect();
         let Some(files) = files.filter(|files| !files.is_empty()) else { return };
-        let sources = Sources::new(files);
-        // The same files with other offsets are the same trace; the present offsets are kept.
+        let sources = Sources::new(files).with_weight_unit(sources.weight_unit());
+        // The same files with other offsets or another unit are the same trace; the present ones are kept.
         self.0.retain(|trace| paths(&trace.sources) != paths(&sources));
         self.0.insert(0, RecentTrace { sources, facts: None });
         self.0.truncate(RECENT_MAX);
@@ -60,7 +70,8 @@ fn paths(sources: &Sources) -> Vec<PathBuf> {
     sources.files().iter().map(|file| file.path().to_owned()).collect()
 }
 
-/// A trace in the file: a path for an unmoved file, a list for several files or a moved one, and either with its facts.
+/// A trace in the file: a path for an unmoved file, a list for several files or a moved one, and either with its unit
+/// and its facts.
 #[derive(Serialize, Deserialize)]
 #[serde(untagged)]
 enum RecentEntry {
@@ -68,8 +79,11 @@ enum RecentEntry {
     Files(Vec<MovedFile>),
     Known {
         files: Vec<MovedFile>,
+        /// The value of `--unit`, if it was given.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        unit: Option<String>,
         #[serde(flatten)]
-        facts: RecentFacts,
+        facts: Option<RecentFacts>,
     },
 }
 
@@ -88,7 +102,10 @@ impl From<Vec<RecentEntry>> for RecentTraces {
         let trace = |entry| match entry {
             RecentEntry::Path(path) => RecentTrace { sources: Sources::unmoved([PathBuf::from(path)]), facts: None },
             RecentEntry::Files(files) => RecentTrace { sources: of_files(files), facts: None },
-            RecentEntry::Known { files, facts } => RecentTrace { sources: of_files(files), facts: Some(facts) },
+            RecentEntry::Known { files, unit, facts } => {
+                let unit = unit.as_deref().and_then(WeightUnit::from_option);
+                RecentTrace { sources: of_files(files).with_weight_unit(unit), facts }
+            }
         };
         let traces = entries.into_iter().map(trace).filter(|trace| !trace.sources.files().is_empty());
         Self(traces.take(RECENT_MAX).collect())
@@ -101,10 +118,11 @@ impl From<RecentTraces> for Vec<RecentEntry> {
         let file = |file: &SourceFile| MovedFile { path: text(file.path()), offset_ns: file.offset_ns };
         let entry = |RecentTrace { sources, facts }: RecentTrace| {
             let files = || sources.files().iter().map(file).collect();
+            let unit = sources.weight_unit().map(|unit| unit.option().to_owned());
             match (facts, sources.alone()) {
-                (Some(facts), _) => RecentEntry::Known { files: files(), facts },
-                (None, Some(path)) => RecentEntry::Path(text(path)),
-                (None, None) => RecentEntry::Files(files()),
+                (None, Some(path)) if unit.is_none() => RecentEntry::Path(text(path)),
+                (None, None) if unit.is_none() => RecentEntry::Files(files()),
+                (facts, _) => RecentEntry::Known { files: files(), unit, facts },
             }
         };
         recent.0.into_iter().map(entry).collect()
@@ -151,6 +169,20 @@ mod tests {
         // Opening it again clears the facts.
         recent.note(&Sources::from("/a.json"));
         assert_eq!(recent.traces()[0], RecentTrace { sources: Sources::from("/a.json"), facts: None });
+    }
+
+    #[test]
+    fn the_unit_of_weights_is_saved_with_the_trace() {
+        let stacks = Sources::from("/a.folded").with_weight_unit(Some(WeightUnit::Milliseconds));
+        let mut recent = RecentTraces::default();
+        recent.note(&stacks);
+        for facts in [None, Some(RecentFacts { bytes: 7, opened_s: 1000 })] {
+            recent.note_facts(&stacks, facts.unwrap_or(RecentFacts { bytes: 0, opened_s: 0 }));
+            recent.0[0].facts = facts;
+            let text = serde_json::to_string(&recent).unwrap();
+            let read: RecentTraces = serde_json::from_str(&text).unwrap();
+            assert_eq!(read.traces()[0], RecentTrace { sources: stacks.clone(), facts }, "{text}");
+        }
     }
 
     #[test]

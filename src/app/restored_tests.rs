@@ -4,11 +4,15 @@ use std::path::Path;
 
 use super::preferences::Folders;
 use super::tests::{Session, TWO_SPANS, file, snapshot};
+use crate::export::ExportFormat;
 use crate::model::{Sources, TrackIdx};
 use crate::query::Snapshot;
 use crate::scene::arrange::Arrangement;
 use crate::store::{LaneKind, Row, Store, StoreWriter};
-use crate::ui::command::{Command, NavigationStep, RowCommand, TimelineCommand};
+use crate::ui::command::{
+    AppCommand, BookmarkCommand, Command, NavigationStep, RowCommand, ScopeCommand, TimelineCommand,
+};
+use crate::ui::purpose::Purpose;
 use crate::ui::timeline::saved::SavedTimeline;
 
 /// Returns a store of no more than the first of [`TWO_SPANS`], as a preview.
@@ -59,4 +63,66 @@ fn a_saved_timeline_is_restored_after_a_preview_unless_the_user_has_moved_the_vi
         let timeline = session.app.timeline_mut().unwrap();
         assert_eq!((timeline.view().start_ns(), timeline.arrangement().pinned.len()), (start_ns, 0), "{has_moved}");
     }
+}
+
+#[test]
+fn two_windows_of_a_trace_save_the_markers_and_scopes_of_both() {
+    let folder = tempfile::tempdir().unwrap();
+    let folders = Folders { config: folder.path().join("config"), state: folder.path().join("state") };
+    let sources = Sources::from(&file(folder.path(), "two.json", TWO_SPANS));
+    let opened = || {
+        let mut session = Session::with_folders(folders.clone());
+        session.app.show_trace(snapshot(TWO_SPANS), sources.clone(), false);
+        session.frame(Vec::new());
+        session
+    };
+    let mark = |ts_ns| Command::Timeline(TimelineCommand::Bookmark(BookmarkCommand::AddAt(ts_ns)));
+    let scope = |name: &str| Command::Timeline(TimelineCommand::Scope(ScopeCommand::Save(name.to_owned())));
+    let (mut one, mut other) = (opened(), opened());
+    for (session, ts_ns, name) in [(&mut one, 100_000, "one"), (&mut other, 200_000, "other")] {
+        session.app.act(mark(ts_ns));
+        session.app.act(scope(name));
+        session.app.keep();
+    }
+    one.app.act(Command::Timeline(TimelineCommand::Step(NavigationStep::ZoomIn)));
+    one.app.keep();
+    let saved = folders.timeline(&sources).0.unwrap();
+    assert_eq!(saved.marks.all().iter().map(|mark| mark.ts_ns).collect::<Vec<_>>(), [100_000, 200_000]);
+    assert_eq!(saved.scopes.iter().map(|scope| &*scope.name).collect::<Vec<_>>(), ["one", "other"]);
+    // Another window shows both, and removes what it shows.
+    let mut third = opened();
+    let ids: Vec<_> = third.app.timeline_mut().unwrap().marks().all().iter().map(|mark| mark.id).collect();
+    third.app.act(Command::Timeline(TimelineCommand::Bookmark(BookmarkCommand::Remove(ids[1]))));
+    third.app.keep();
+    one.app.act(mark(300_000));
+    one.app.keep();
+    let saved = folders.timeline(&sources).0.unwrap();
+    assert_eq!(saved.marks.all().iter().map(|mark| mark.ts_ns).collect::<Vec<_>>(), [100_000, 300_000]);
+}
+
+#[test]
+fn a_trace_whose_load_failed_says_so_until_it_is_opened_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = file(folder.path(), "two.json", TWO_SPANS);
+    let sources = Sources::from(&path);
+    let mut session = Session::new();
+    session.app.show_trace(preview_of_two_spans(), sources.clone(), true);
+    std::fs::remove_file(&path).unwrap();
+    session.app.act(Command::App(AppCommand::OpenAgain));
+    session.finish_tasks();
+    session.app.act(Command::App(AppCommand::Dismiss));
+    (0..3).for_each(|_| session.frame(Vec::new()));
+    assert!(session.shows("Incomplete") && session.shows("Open again"), "{:?}", session.texts);
+    assert!(session.texts.iter().any(|text| text.starts_with("The load failed: ")), "{:?}", session.texts);
+    assert!(!session.shows("Not sorted yet"));
+    session
+        .app
+        .act(Command::App(AppCommand::Write(Purpose::Export(ExportFormat::CSV), folder.path().join("part.csv"))));
+    session.finish_tasks();
+    assert!(session.app.note().ends_with("; the rest was not sorted"), "{}", session.app.note());
+    std::fs::write(&path, TWO_SPANS).unwrap();
+    session.app.act(Command::App(AppCommand::OpenAgain));
+    session.finish_tasks();
+    (0..3).for_each(|_| session.frame(Vec::new()));
+    assert!(!session.shows("Incomplete") && !session.shows("Open again"), "{:?}", session.texts);
 }

@@ -8,7 +8,7 @@ use super::follow::FollowTask;
 use super::open_trace::OpenTrace;
 use super::state::{App, Effect, WindowEffect};
 use super::tasks;
-use crate::scene::labels::shown;
+use crate::scene::labels::{shorten_middle, shown};
 use crate::scene::palette::Colors;
 use crate::ui::chrome::command_palette::Outcome;
 use crate::ui::chrome::menu_bar;
@@ -17,7 +17,7 @@ use crate::ui::chrome::status_bar::StatusLine;
 use crate::ui::chrome::tab_bar;
 use crate::ui::chrome::{message, progress, welcome};
 use crate::ui::command::{AppCommand, COPY_BYTES_MAX, Command, TimelineCommand};
-use crate::ui::command_table::{MenuList, UiState};
+use crate::ui::command_table::{MenuList, ShownSettings, UiState};
 use crate::ui::keys::{is_behind_another, keep_for_field, pressed};
 use crate::ui::panels::PanelContext;
 use crate::ui::panels::losses;
@@ -29,6 +29,8 @@ use crate::ui::settings::Sizes;
 use crate::ui::timeline::named_scopes::NamedScope;
 use crate::ui::timeline::state::Timeline;
 use crate::ui::widgets::field;
+use crate::ui::widgets::letters::letter_width;
+use crate::ui::widgets::reading_order::on_screen;
 
 /// Height of the status bar, in points.
 const STATUS_POINTS: f32 = 24.0;
@@ -49,6 +51,7 @@ impl App {
     /// Shows everything and handles the input of a frame.
     pub fn show(&mut self, ui: &mut Ui) -> Vec<WindowEffect> {
         self.apply_theme(ui.ctx());
+        ui.ctx().accesskit_node_builder(egui::accesskit_root_id(), |node| node.set_label(self.title()));
         self.mend();
         self.unwind_again();
         self.renew_late_answers(ui.ctx());
@@ -87,9 +90,10 @@ impl App {
             let of_order = tab.trace.as_ref().and_then(OpenTrace::order_note).filter(|_| tab.note.is_empty());
             let of_selected = timeline.and_then(|timeline| tab.panels.note(timeline));
             let status = StatusLine {
-                title: &tab.trace.as_ref().map(OpenTrace::title).unwrap_or_default(),
+                trace_name: &tab.trace.as_ref().map(OpenTrace::title).unwrap_or_default(),
                 note: of_selected.as_ref().or(of_order.as_ref()).unwrap_or(&tab.note),
                 palette: timeline.map(Timeline::palette),
+                interruption: timeline.and_then(Timeline::interruption),
                 live: live.as_ref(),
             };
             commands.extend(status_bar::show(ui, timeline.map(Timeline::snapshot), status, theme));
@@ -117,8 +121,11 @@ impl App {
             }
             ui.painter().rect_filled(ui.max_rect(), 0.0, theme.canvas);
             if tab.follow.is_some() {
-                let text = format!("Waiting for the first events of {}", tab.title());
-                ui.centered_and_justified(|ui| ui.label(RichText::new(shown(&text)).color(theme.weak_text)));
+                let waiting = format!("Waiting for the first events of {}", tab.title());
+                // The note may say why no event comes, and is cut off in the status bar.
+                let lines = [&waiting, &tab.note].map(|line| shown(line));
+                let text = lines.join("\n\n");
+                ui.centered_and_justified(|ui| ui.label(RichText::new(text.trim_end()).color(theme.weak_text)));
             } else if tab.running.is_none() && tab.trace.is_none() && !tab.awaits_trace {
                 commands.extend(welcome::show(
                     ui,
@@ -183,7 +190,7 @@ impl App {
 
     /// Handles Escape: it leaves a text field, then closes a window, restores the timeline, and clears the selection.
     fn close_window_by_key(&mut self, ui: &Ui) {
-        let is_behind_a_dialog = self.picker.is_some() || self.palette.is_some() || self.tab().message.is_some();
+        let is_behind_a_dialog = self.picker.is_some() || self.palette.is_some() || !self.tab().messages.is_empty();
         let is_behind = is_behind_a_dialog || is_behind_another(ui);
         if is_behind || ui.ctx().text_edit_focused() || !ui.input(|input| input.key_pressed(egui::Key::Escape)) {
             return;
@@ -219,7 +226,7 @@ impl App {
         if let Some(trace) = &tab.trace {
             let snapshot = trace.timeline.snapshot();
             in_the_middle("Import issues", &ctx).open(&mut self.shown.losses).default_width(460.0).show(&ctx, |ui| {
-                commands.extend(losses::list(ui, snapshot.losses(), snapshot.start_ns(), theme));
+                commands.extend(losses::list(ui, snapshot.losses(), trace.timeline.clock(), theme));
             });
         }
         if let Some(trace) = &tab.trace {
@@ -251,7 +258,7 @@ impl App {
         if let Some(picker) = &mut self.picker {
             commands.extend(picker.show(ui, theme));
         }
-        if let Some(message) = &tab.message {
+        if let Some(message) = tab.messages.front() {
             commands.extend(message::show(ui, message.title, &message.text, theme));
         }
     }
@@ -309,13 +316,16 @@ impl App {
             has_past: timeline.is_some_and(Timeline::has_past),
             has_future: timeline.is_some_and(Timeline::has_future),
             has_hidden: arrangement.is_some_and(|arrangement| !arrangement.folded.hidden.is_empty()),
-            shade: self.preferences.shade,
-            colors: self.colors(),
-            text_percent: self.preferences.text_percent,
-            navigation: self.navigation(),
+            settings: ShownSettings {
+                shade: self.preferences.shade,
+                colors: self.colors(),
+                text_percent: self.preferences.text_percent,
+                navigation: self.navigation(),
+                density: self.preferences.density,
+            },
             order: arrangement.map(|arrangement| arrangement.order).unwrap_or_default(),
-            density: self.preferences.density,
-            marks: timeline.map_or(0, |timeline| timeline.marks().all().len()),
+            has_bookmarks: timeline.is_some_and(|timeline| !timeline.marks().all().is_empty()),
+            can_measure: timeline.is_some_and(|timeline| timeline.marks().measured().is_some()),
             ruler_origin: timeline.map(Timeline::ruler_origin).unwrap_or_default(),
             has_utc: timeline.is_some_and(|timeline| timeline.snapshot().utc_offset_ns().is_some()),
         }
@@ -344,14 +354,21 @@ fn saved_scopes_menu(ui: &mut Ui, saved: &[NamedScope]) -> Option<Command> {
 
 /// Shows the menu of recent traces, if there are any.
 fn recent_menu(ui: &mut Ui, recent: &[RecentTrace]) -> Option<Command> {
+    /// Maximum width of a title, which must not wrap.
+    const TITLE_POINTS: f32 = 300.0;
     if recent.is_empty() {
         return None;
     }
     let mut chosen = None;
     ui.menu_button("Open recent", |ui| {
+        let font = egui::TextStyle::Button.resolve(ui.style());
         for RecentTrace { sources, .. } in recent {
             let (title, paths) = (sources.title(), sources.to_string());
-            if ui.button(shown(&title).into_owned()).on_hover_text(shown(&paths).into_owned()).clicked() {
+            let title = shown(&title);
+            let title = ui.fonts_mut(|fonts| {
+                shorten_middle(&title, TITLE_POINTS, |letter| letter_width(fonts, &font, letter)).unwrap_or_default()
+            });
+            if ui.button(on_screen(&title).into_owned()).on_hover_text(shown(&paths).into_owned()).clicked() {
                 chosen = Some(Command::App(AppCommand::Open(sources.clone())));
                 ui.close();
             }

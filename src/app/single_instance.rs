@@ -24,7 +24,7 @@ pub(crate) enum HandOverError {
     #[error("the open window did not answer within {} ms", waited.as_millis())]
     NoAnswer { waited: Duration },
     #[cfg(unix)]
-    #[error("a message holds {most} bytes, these files need {bytes}")]
+    #[error("a message has at most {most} bytes, and these files need {bytes}")]
     TooLong { bytes: usize, most: u32 },
     #[cfg(unix)]
     #[error("expected {expected}, found {found}")]

@@ -15,6 +15,7 @@ use std::sync::Arc;
 use super::AppOptions;
 use super::cut_short::CutShortTraces;
 use super::desktop::DesktopSettings;
+use super::file_stamps::FileStamps;
 use super::fonts::Fonts;
 use super::open_trace::OpenTrace;
 use super::pasted::Chosen;
@@ -53,7 +54,7 @@ pub enum WindowEffect {
     Dialog {
         purpose: Purpose,
         suggested_name: String,
-        /// Initial folder.
+        /// Folder that the dialog shows first; `None` for its own choice.
         folder: Option<PathBuf>,
     },
     /// Reads the clipboard, for [`App::paste`].
@@ -113,7 +114,7 @@ pub struct App {
     pub(super) palette: Option<CommandPalette>,
     pub(super) shown: ShownPanels,
     pub(super) preferences: Preferences,
-    /// The preferences as saved.
+    /// The preferences as last saved, to find those that have changed.
     pub(super) kept_preferences: Preferences,
     /// System fonts for letters missing from the window's fonts.
     pub(super) fonts: Fonts,
@@ -173,7 +174,7 @@ impl App {
         }
     }
 
-    /// Returns the current theme.
+    /// Returns the theme in use, dark or light.
     #[must_use]
     pub fn theme(&self) -> &Theme {
         &self.theme
@@ -188,10 +189,10 @@ impl App {
         }
     }
 
-    /// Returns the last error, until the user closes its message.
+    /// Returns the oldest error whose message the user has not closed.
     #[must_use]
     pub fn message(&self) -> Option<&str> {
-        self.tab().message.as_ref().map(|message| message.text.as_str())
+        self.tab().messages.front().map(|message| message.text.as_str())
     }
 
     /// Returns the text of the status bar beside the counts.
@@ -242,7 +243,7 @@ impl App {
         self.timelines().for_each(|timeline| timeline.set_theme(&theme));
     }
 
-    /// Applies new desktop settings.
+    /// Applies new desktop settings where the preferences follow the desktop.
     pub(super) fn set_desktop(&mut self, settings: DesktopSettings) {
         self.desktop = settings;
         self.set_theme();
@@ -331,7 +332,7 @@ impl App {
     pub(super) fn keep_preferences(&mut self) {
         let Some(folders) = &self.options.folders else { return };
         if self.preferences != self.kept_preferences {
-            if let Err(error) = folders.keep_preferences(&self.preferences) {
+            if let Err(error) = folders.keep_changed_preferences(&self.kept_preferences, &self.preferences) {
                 self.tabs[self.shown_tab].note = format!("The preferences cannot be kept: {error}");
             }
             self.kept_preferences = self.preferences.clone();
@@ -385,8 +386,13 @@ impl App {
             AppCommand::CopyTable => return self.statistics_csv().map(Effect::Copy),
             AppCommand::CopyPanel(panel) => return self.panel_text(panel).map(Effect::Copy),
             AppCommand::CopyCommandLine(panel) => return self.command_line(panel).map(Effect::Copy),
-            AppCommand::Quit => return Some(Effect::Window(WindowEffect::Quit)),
+            AppCommand::Quit => return self.may_quit().then_some(Effect::Window(WindowEffect::Quit)),
             AppCommand::Open(sources) => self.open(sources),
+            AppCommand::OpenAgain => {
+                // It may say that a file has changed.
+                self.set_note(String::new());
+                self.move_files(self.shown_sources());
+            }
             AppCommand::MoveFiles(sources) => self.move_files(sources),
             AppCommand::MoveFileBy(file, by_ns) => {
                 let sources = self.shown_sources().moved_by(&file, by_ns);
@@ -404,7 +410,7 @@ impl App {
                     running.cancel();
                 }
             }
-            AppCommand::Dismiss => self.tab_mut().message = None,
+            AppCommand::Dismiss => drop(self.tab_mut().messages.pop_front()),
             AppCommand::ShowCommands => self.palette = Some(CommandPalette::default()),
             AppCommand::CopyText(text) => return Some(Effect::Copy(text)),
             AppCommand::Toggle(window) => self.shown.toggle(window),
@@ -430,17 +436,20 @@ impl App {
     /// Imports a trace into the active tab.
     pub(super) fn load(&mut self, source: LoadSource) {
         self.tabs[self.shown_tab].keep(self.options.folders.as_ref());
+        let mut stamps = FileStamps::default();
         if let LoadSource::Files(sources) = &source {
+            stamps = FileStamps::from_sources(sources);
             // The input of a pipe cannot be opened again.
             self.folder = folder_of(sources).or_else(|| self.folder.take());
         }
         let id = self.next_task();
         let tab = &mut self.tabs[self.shown_tab];
-        tab.message = None;
+        tab.keep_unread_messages();
         tab.moved_from = None;
+        tab.stamps = stamps;
         tab.export = None;
         tab.awaits_trace = false;
-        tab.follow = None;
+        (tab.follow, tab.has_only_copy) = (None, false);
         // The open trace no longer grows, because another is imported.
         tab.stop_growing();
         let located = match &source {

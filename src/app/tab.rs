@@ -1,8 +1,10 @@
 //! A tab: one trace with everything that belongs to it. Answers of its background work are routed to it only.
 
+use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use super::file_stamps::FileStamps;
 use super::follow::FollowTask;
 use super::open_trace::{Growth, OpenTrace};
 use super::panels::Panels;
@@ -52,12 +54,14 @@ pub(super) struct Tab {
     pub(crate) derived: DerivedPanel,
     /// The saved timeline while files are imported again with other offsets.
     pub(crate) moved_from: Option<SavedTimeline>,
+    /// The stamps of the files that were opened last.
+    pub(crate) stamps: FileStamps,
     /// The running export, to restart if the store is damaged.
     pub(crate) export: Option<RunningExport>,
-    /// The export that a second request to close the tab stops.
-    pub(crate) told_of_export: Option<TaskId>,
-    /// The last error, shown below the timeline until another replaces it.
-    pub(crate) message: Option<TabMessage>,
+    /// Whether it has rows of sources that cannot be opened again, which are in no file of the user.
+    pub(crate) has_only_copy: bool,
+    /// The errors that the user has not closed, the oldest first. Only that is shown.
+    pub(crate) messages: VecDeque<TabMessage>,
     /// The text of the status bar beside the counts.
     pub(crate) note: String,
     /// The part of `note` about missing names or running work, which is cleared once it is no longer true.
@@ -97,9 +101,10 @@ impl Tab {
             sources: SourcesPanel::default(),
             derived: DerivedPanel::default(),
             moved_from: None,
+            stamps: FileStamps::default(),
             export: None,
-            told_of_export: None,
-            message: None,
+            has_only_copy: false,
+            messages: VecDeque::new(),
             note: String::new(),
             passing_note: String::new(),
         }
@@ -113,6 +118,16 @@ impl Tab {
             (None, None, Some(running)) => running.sources.title(),
             (None, None, None) => "New tab".to_owned(),
         }
+    }
+
+    /// Shows an error once the earlier ones are closed.
+    pub(super) fn show_message(&mut self, message: TabMessage) {
+        self.messages.push_back(message);
+    }
+
+    /// Keeps unread errors while something else opens, which they are not about.
+    pub(super) fn keep_unread_messages(&mut self) {
+        self.messages.iter_mut().for_each(|message| message.is_of_tab = false);
     }
 
     /// Returns whether nothing is open or being opened.
@@ -188,12 +203,23 @@ impl Tab {
         self.follow.is_none() && self.trace.as_ref().is_some_and(|trace| are_same_files(&trace.sources, sources))
     }
 
-    /// Returns whether closing would stop an export that the user has not been told of.
-    pub(super) fn must_tell_of_export(&mut self) -> bool {
-        let id = self.running.as_ref().filter(|_| self.export.is_some()).map(|running| running.id);
-        let is_told = id == self.told_of_export;
-        self.told_of_export = id;
-        !is_told && id.is_some()
+    /// Shows the losses that closing would cause. Returns whether they were not shown already.
+    pub(super) fn must_tell_of_loss(&mut self) -> bool {
+        let has_rows = |trace: &OpenTrace| {
+            let summary = trace.timeline.snapshot().summary();
+            summary.spans + summary.instants + summary.counters + summary.samples > 0
+        };
+        let is_exporting = self.running.is_some() && self.export.is_some();
+        let is_only_copy = self.has_only_copy && self.trace.as_ref().is_some_and(has_rows);
+        let export = is_exporting.then_some("An export is being written: close again to stop it.");
+        let received =
+            is_only_copy.then_some("What was received is in no file: export it to keep it; close again to discard it.");
+        let text = [export, received].into_iter().flatten().collect::<Vec<_>>().join("  ");
+        if text.is_empty() || self.note.contains(&text) {
+            return false;
+        }
+        self.note = text;
+        true
     }
 }
 

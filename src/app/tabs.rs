@@ -18,7 +18,7 @@ impl App {
         &mut self.tabs[self.shown_tab]
     }
 
-    /// Number of tabs.
+    /// Returns the number of tabs, at least one.
     #[must_use]
     pub fn tab_count(&self) -> usize {
         self.tabs.len()
@@ -66,7 +66,7 @@ impl App {
         let title = |(index, tab): (usize, &Tab)| TabTitle {
             text: tab.title(),
             part: tab.running.as_ref().map(|running| running.progress.view().fraction().unwrap_or(0.0)),
-            has_failed: tab.message.as_ref().is_some_and(|message| message.is_of_tab),
+            has_failed: tab.messages.iter().any(|message| message.is_of_tab),
             is_shown: index == self.shown_tab,
         };
         self.tabs.iter().enumerate().map(title).collect()
@@ -81,7 +81,7 @@ impl App {
         match error {
             TaskError::Cancelled => "Stopped.".clone_into(&mut tab.note),
             TaskError::Damaged(text) | TaskError::Failed(text) => {
-                tab.message = Some(TabMessage { title, text, is_of_tab: is_of_tab && !is_gone });
+                tab.show_message(TabMessage { title, text, is_of_tab: is_of_tab && !is_gone });
             }
         }
     }
@@ -107,9 +107,8 @@ impl App {
         if tab >= self.tabs.len() {
             return;
         }
-        if self.tabs[tab].must_tell_of_export() {
+        if self.tabs[tab].must_tell_of_loss() {
             self.show_tab(tab);
-            "An export is being written: close the tab again to stop it.".clone_into(&mut self.tabs[tab].note);
             return;
         }
         self.tabs[tab].keep(self.options.folders.as_ref());
@@ -119,6 +118,20 @@ impl App {
         } else {
             self.remove_tab(tab);
         }
+    }
+
+    /// Returns whether the window may close. If not, it shows the first tab that would lose something, and a second
+    /// request closes the window.
+    pub(crate) fn may_quit(&mut self) -> bool {
+        let has_loss: Vec<_> = self.tabs.iter_mut().map(Tab::must_tell_of_loss).collect();
+        let Some(first) = has_loss.iter().position(|has_loss| *has_loss) else { return true };
+        self.show_tab(first);
+        match has_loss.iter().filter(|has_loss| **has_loss).count() - 1 {
+            0 => {}
+            1 => self.add_note("Another tab would lose something too."),
+            others => self.add_note(&format!("{others} other tabs would lose something too.")),
+        }
+        false
     }
 
     /// Removes a tab, and returns the index of the tab that takes its place.

@@ -59,7 +59,7 @@ pub(super) struct Session {
     /// The texts of the last frame.
     pub(super) texts: Vec<String>,
     /// The positions of those texts.
-    pub(super) places: Vec<egui::Pos2>,
+    pub(super) positions: Vec<egui::Pos2>,
 }
 
 impl Session {
@@ -93,7 +93,7 @@ impl Session {
             events,
             seconds: 0.0,
             texts: Vec::new(),
-            places: Vec::new(),
+            positions: Vec::new(),
         }
     }
 
@@ -108,7 +108,7 @@ impl Session {
         let output = self.context.run_ui(input, |ui| drop(self.app.show(ui)));
         let mut texts = Vec::new();
         output.shapes.iter().for_each(|clipped| collect_texts(&clipped.shape, &mut texts));
-        (self.texts, self.places) = texts.into_iter().unzip();
+        (self.texts, self.positions) = texts.into_iter().unzip();
         output.drop_without_applying_deltas();
     }
 
@@ -129,12 +129,12 @@ impl Session {
 
     /// Clicks on the first matching text. Returns false if there is none.
     fn click_text(&mut self, text: &str) -> bool {
-        let place = self.texts.iter().position(|shown| shown == text).map(|text| self.places[text]);
-        if let Some(place) = place {
-            self.click(place.x, place.y);
+        let position = self.texts.iter().position(|shown| shown == text).map(|text| self.positions[text]);
+        if let Some(position) = position {
+            self.click(position.x, position.y);
             self.frame(Vec::new());
         }
-        place.is_some()
+        position.is_some()
     }
 
     pub(super) fn shows(&self, text: &str) -> bool {
@@ -148,7 +148,7 @@ impl Session {
     }
 
     /// Counts the rectangles of the rows in full colour, and the dimmed ones.
-    fn bright_and_dim(&mut self) -> (usize, usize) {
+    pub(super) fn bright_and_dim(&mut self) -> (usize, usize) {
         let frame = self.app.timeline_mut().and_then(|timeline| timeline.last_frame());
         let rects = frame.map(|frame| frame.rects.clone()).unwrap_or_default();
         let dim = rects.iter().filter(|rect| rect.color.0[3] < u8::MAX).count();
@@ -309,11 +309,11 @@ fn statistics_are_sorted_by_a_column_and_have_details_of_a_name() {
     assert!(text.starts_with("name,category,count,total,"), "{text}");
     assert_eq!(
         text.lines().nth(2),
-        Some("read,,2,300000,300000,150000,100000,200000,100000,200000,300000,50000,200000,200000,0")
+        Some("read,,2,300000,300000,150000,100000,200000,100000,200000,300000,50000,200000,200000,0,0")
     );
     // Clicks one of the two bars: the view then is the 120th part of the time in which its span starts.
     let title = session.texts.iter().position(|text| text == "Over time").expect("the bars");
-    let bottom = session.places[title].y + 46.0;
+    let bottom = session.positions[title].y + 46.0;
     let width_ns = |session: &mut Session| session.app.timeline_mut().unwrap().view().width_ns();
     let before_ns = width_ns(&mut session);
     let clicked = (640..1000).step_by(2).find(|&x| {

@@ -23,14 +23,29 @@ pub(super) struct TimelineKeeper {
     is_changed: bool,
     /// Number of the last write that was started.
     writes: u64,
-    /// Number of the last write that was finished: an older state never replaces a newer one.
-    written: Arc<Mutex<u64>>,
+    /// The last write that was finished.
+    written: Arc<Mutex<LastWrite>>,
     /// The reason why the state cannot be written, until it is shown.
     failed: Arc<Mutex<Option<String>>>,
     has_told: bool,
 }
 
+/// The last write of a tab's timeline.
+#[derive(Debug, Default)]
+struct LastWrite {
+    /// Its number: an older state never replaces a newer one.
+    number: u64,
+    /// The state as of then, or as read: the next write saves only what has changed since.
+    state: SavedTimeline,
+}
+
 impl TimelineKeeper {
+    /// Records the state of the file when the timeline was restored from it.
+    pub(super) fn note_read(&mut self, state: SavedTimeline) {
+        // A write that still runs has its own record.
+        self.written = Arc::new(Mutex::new(LastWrite { number: 0, state }));
+    }
+
     /// Records a change that is not in the view: of bookmarks, pinned or folded tracks, scopes.
     pub(super) fn note_change(&mut self) {
         self.is_changed = true;
@@ -89,15 +104,19 @@ impl TimelineKeeper {
         let (sources, state): (Sources, SavedTimeline) = (trace.sources.clone(), trace.timeline.to_keep());
         move || {
             let Ok(mut written) = written.lock() else { return };
-            if *written < number {
-                *written = number;
+            if written.number >= number {
+                return;
+            }
+            written.number = number;
+            match folders.keep_changed_timeline(&sources, &written.state, &state) {
+                Ok(()) => written.state = state,
                 // The trace may have been removed; its state is then not needed.
-                if let Err(error) = folders.keep_timeline(&sources, &state)
-                    && sources.files().iter().all(|file| file.path().exists())
-                    && let Ok(mut failed) = failed.lock()
-                {
-                    *failed = Some(format!("Markers and the view cannot be kept: {error}"));
+                Err(error) if sources.files().iter().all(|file| file.path().exists()) => {
+                    if let Ok(mut failed) = failed.lock() {
+                        *failed = Some(format!("Markers and the view cannot be kept: {error}"));
+                    }
                 }
+                Err(_) => {}
             }
         }
     }

@@ -21,6 +21,7 @@ use super::tasks;
 use super::{AppError, AppOptions};
 use super::{dialogs, display, keyboard};
 use crate::app::event::{TaskEvent, Wake};
+use crate::base::temporary;
 use crate::model::Sources;
 use crate::render::Picture;
 use crate::render::surface::{Presented, WindowSurface};
@@ -103,12 +104,18 @@ fn run_loop(
     }
     // `run_app` would drop the display when it returns, but a clipboard thread of the window still uses it. Declared
     // before the shell, the display is dropped after it, even while a panic unwinds.
-    event_loop.run_app_on_demand(&mut shell).map_err(|error| match error {
+    let run = event_loop.run_app_on_demand(&mut shell).map_err(|error| match error {
         EventLoopError::ExitFailure(_) => AppError::DisplayLost,
         error => AppError::NoWindow { reason: display::reason_of(&error) },
-    })?;
+    });
     drop(host);
-    shell.failed.map_or(Ok(()), Err)
+    let result = run.and_then(|()| shell.failed.take().map_or(Ok(()), Err));
+    // This cancels the tasks. The process may end before their threads do, and removes what they were writing.
+    drop(shell);
+    if !matches!(result, Err(AppError::NoWindow { .. })) {
+        temporary::remove_all();
+    }
+    result
 }
 
 /// The application and its current window.
@@ -177,11 +184,13 @@ impl ApplicationHandler<UserEvent> for Shell {
     fn window_event(&mut self, event_loop: &ActiveEventLoop, _id: WindowId, event: WindowEvent) {
         let Some(open) = &mut self.window else { return };
         match &event {
-            WindowEvent::CloseRequested => {
+            WindowEvent::CloseRequested if self.app.may_quit() => {
                 event_loop.exit();
                 return;
             }
-            WindowEvent::Moved(_) => self.app.set_window_geometry(place_of(&open.window, self.app.window_geometry())),
+            WindowEvent::Moved(_) => {
+                self.app.set_window_geometry(geometry_of(&open.window, self.app.window_geometry()));
+            }
             WindowEvent::RedrawRequested => {
                 self.redraw(event_loop);
                 self.sleep(event_loop);
@@ -191,10 +200,11 @@ impl ApplicationHandler<UserEvent> for Shell {
                 open.surface.resize([size.width, size.height]);
                 open.window.request_redraw();
                 if size.width > 0 && size.height > 0 {
-                    self.app.set_window_geometry(place_of(&open.window, self.app.window_geometry()));
+                    self.app.set_window_geometry(geometry_of(&open.window, self.app.window_geometry()));
                 }
             }
-            WindowEvent::Occluded(false) => open.window.request_redraw(),
+            // A window that does not close yet shows why.
+            WindowEvent::CloseRequested | WindowEvent::Occluded(false) => open.window.request_redraw(),
             WindowEvent::MouseInput { state: ElementState::Pressed, .. } => keyboard::focus_if_unmanaged(&open.window),
             _ => {}
         }
@@ -450,7 +460,7 @@ fn icon() -> Option<Icon> {
 }
 
 /// Returns the position and size of a window; a maximised window keeps its previous ones.
-fn place_of(window: &Window, before: Option<WindowGeometry>) -> WindowGeometry {
+fn geometry_of(window: &Window, before: Option<WindowGeometry>) -> WindowGeometry {
     let scale = window.scale_factor();
     let size = window.inner_size().to_logical::<f64>(scale);
     let position = window.outer_position().unwrap_or_default().to_logical::<f64>(scale);

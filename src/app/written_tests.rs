@@ -6,6 +6,7 @@ use crate::base::cancel::Cancel;
 use crate::base::progress::Progress;
 use crate::export::{self, ExportFormat, ExportOptions};
 use crate::ingest::{self, CachePolicy, LoadOptions};
+use crate::model::Sources;
 use crate::ui::chrome::progress::bytes_text;
 use crate::ui::command::{AppCommand, Command, PanelCommand};
 use crate::ui::panel::Panel;
@@ -50,7 +51,9 @@ fn a_name_without_an_ending_gets_one_and_overwrites_no_file() {
         if session.app.message().is_none() {
             session.finish_tasks();
         }
-        session.app.message().map(str::to_owned)
+        let message = session.app.message().map(str::to_owned);
+        session.app.act(Command::App(AppCommand::Dismiss));
+        message
     };
     let export = Purpose::Export(ExportFormat::NATIVE);
     assert_eq!(write(export, "c"), None);
@@ -119,25 +122,43 @@ fn the_exports_of_one_trace_have_different_suggested_names() {
 #[test]
 fn a_typed_path_of_an_existing_file_is_overwritten_only_after_a_question() {
     let key = |key, modifiers| egui::Event::Key { key, physical_key: None, pressed: true, repeat: false, modifiers };
-    for name in ["old.csv", ".old.csv"] {
+    for (name, is_whole_path) in [("old.csv", true), (".old.csv", true), ("old.csv", false)] {
         let folder = tempfile::tempdir().unwrap();
         let path = super::tests::file(folder.path(), name, "old");
         let mut session = Session::new();
-        session.app.show_trace(snapshot(TWO_SPANS), "two".into(), false);
+        // The picker starts in the folder of the trace.
+        let trace = Sources::from(&folder.path().join("two.json"));
+        session.app.show_trace(snapshot(TWO_SPANS), trace, false);
         let purpose = Purpose::Export(ExportFormat::CSV);
         session.app.handle(TaskEvent::Chosen(DialogChoice::NoDialog(purpose)));
         session.until("the picker", |session| session.shows("Export"));
-        let typed = path.display().to_string();
+        session.until("the listed folder", |session| !session.shows("Reading the folder..."));
+        let typed = if is_whole_path { path.display().to_string() } else { name.to_owned() };
         session.frame(vec![key(egui::Key::A, egui::Modifiers::COMMAND), egui::Event::Text(typed)]);
         let enter = || vec![key(egui::Key::Enter, egui::Modifiers::NONE)];
         session.frame(enter());
-        session.until("the question", |session| session.shows("A file of this name exists"));
+        let question = "A file of this name exists: press Enter again to replace it";
+        session.until("the question", |session| session.shows(question));
         assert!(session.shows("Replace"));
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "old", "{name}");
         session.frame(enter());
         session.until("the table", |session| session.app.note().contains("2 spans in"));
         assert!(std::fs::read_to_string(&path).unwrap().starts_with("ts,dur,"), "{name}");
     }
+}
+
+#[test]
+fn a_name_typed_after_another_folder_was_entered_replaces_the_suggested_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut session = Session::new();
+    session.app.show_trace(snapshot(TWO_SPANS), "two".into(), false);
+    session.app.handle(TaskEvent::Chosen(DialogChoice::NoDialog(Purpose::Export(ExportFormat::CSV))));
+    session.until("the picker", |session| session.shows("two-sorted.csv"));
+    session.app.handle(TaskEvent::PickedFolder(folder.path().to_owned()));
+    (0..2).for_each(|_| session.frame(Vec::new()));
+    session.frame(vec![egui::Event::Text("mine".to_owned())]);
+    session.frame(Vec::new());
+    assert!(session.shows("mine.csv"), "{:?}", session.texts);
 }
 
 #[test]
@@ -192,8 +213,37 @@ fn the_progress_of_a_task_is_above_the_docked_panel() {
     session.app.act(Command::App(AppCommand::Write(Purpose::Export(ExportFormat::CSV), output)));
     // The task runs until its event is handled.
     (0..4).for_each(|_| session.frame(Vec::new()));
-    let place_of = |text| session.texts.iter().position(|shown| shown == text).map(|text| session.places[text]);
-    let (cancel, dock) = (place_of("Cancel").expect("a card"), place_of("Longest").expect("a panel"));
+    let position_of = |text| session.texts.iter().position(|shown| shown == text).map(|text| session.positions[text]);
+    let (cancel, dock) = (position_of("Cancel").expect("a card"), position_of("Longest").expect("a panel"));
     assert!(cancel.y + 20.0 < dock.y, "{cancel} {dock}");
     session.finish_tasks();
+}
+
+#[test]
+fn exported_tables_of_spans_and_samples_have_the_columns_of_their_commands() {
+    let sample =
+        r#"{"ph":"P","name":"s","pid":1,"tid":1,"ts":3,"sf":"1","args":{"event":"clock","unit":"ns","period":7}}"#;
+    let trace = format!(
+        r#"{{"stackFrames":{{"1":{{"name":"spin","category":"app"}}}},
+        "traceEvents":[{sample},{{"ph":"X","name":"span","pid":1,"tid":1,"ts":1,"dur":5}}]}}"#
+    );
+    let folder = tempfile::tempdir().unwrap();
+    let mut session = Session::new();
+    session.app.show_trace(snapshot(&trace), "two".into(), false);
+    for (panel, shown, expected) in [
+        (Panel::Spans, "span", "ts,dur,depth,name,category,pid,tid,process,thread,track\n1000,5000,0,span,"),
+        (
+            Panel::Samples,
+            "spin",
+            "event,unit,function,module,self,total,self_samples,total_samples\nclock,ns,spin,app,7,7,1,1\n",
+        ),
+    ] {
+        session.app.act(Command::Panel(PanelCommand::Show(panel)));
+        session.until("the rows", |session| session.shows(shown));
+        let table = folder.path().join(shown).with_extension("csv");
+        session.app.act(Command::App(AppCommand::Write(Purpose::Table(panel), table.clone())));
+        session.until("the table", |_| table.exists());
+        let text = std::fs::read_to_string(table).unwrap();
+        assert!(text.starts_with(expected), "{text}");
+    }
 }

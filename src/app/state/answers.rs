@@ -1,14 +1,16 @@
 //! Handles events of background work and dialogs, and routes each to its tab or dialog.
 
+use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use crate::app::event::{DialogChoice, TabEvent, TaskError, TaskEvent};
+use crate::app::event::{DialogChoice, TabEvent, TaskError, TaskEvent, TaskId};
 use crate::app::open_trace::{OpenTrace, SavedState};
 use crate::app::state::App;
 use crate::app::state::followed::AnswerRenewal;
 use crate::app::tab::{Tab, TabMessage};
 use crate::app::tasks;
 use crate::base::time::grouped_digits;
+use crate::export::ExportReport;
 use crate::ingest::Loaded;
 use crate::ingest::spool::is_unseekable;
 use crate::live::spool_files::unread_paths;
@@ -109,23 +111,7 @@ impl App {
             TabEvent::Loaded(id, result) if tab.runs(id) => self.handle_loaded(at, result),
             TabEvent::Followed(id, followed) if tab.is_following(id) => self.handle_followed(at, *followed),
             TabEvent::FollowEnded(id, end) if tab.is_following(id) => self.sort_followed(at, end),
-            TabEvent::Exported(id, path, result) if tab.runs(id) => {
-                tab.running = None;
-                match result {
-                    Ok(report) => {
-                        tab.export = None;
-                        let events = events_text(report.spans, report.samples, (report.instants, report.counters));
-                        let bytes = bytes_text(report.bytes);
-                        tab.note = format!("{events} in {bytes} written to {}", path.display());
-                    }
-                    // The next frame imports the trace again, and then restarts the export.
-                    Err(TaskError::Damaged(_)) if tab.trace.as_ref().is_some_and(|open| !open.is_mended) => {}
-                    Err(error) => {
-                        tab.export = None;
-                        self.fail(at, "The trace could not be written", error, true);
-                    }
-                }
-            }
+            TabEvent::Exported(id, path, result) if tab.runs(id) => self.handle_exported(at, &path, result),
             TabEvent::Summarised(of, summary) => {
                 if let Some(trace) = &mut tab.trace {
                     trace.set_summary(of, summary);
@@ -162,23 +148,11 @@ impl App {
                     self.act_on_timeline(at, TimelineCommand::Reveal(row));
                 }
             }
-            TabEvent::TableWritten(id, path, result) => {
-                let is_short = tab.short_tables.iter().any(|table| table.id == id);
-                if !is_short && !tab.runs(id) {
-                    return;
-                }
-                tab.short_tables.retain(|table| table.id != id);
-                tab.running.take_if(|running| running.id == id);
-                match result {
-                    Ok(1) => tab.note = format!("1 row written to {}", path.display()),
-                    Ok(rows) => tab.note = format!("{} rows written to {}", grouped_digits(rows), path.display()),
-                    Err(error) => self.fail(at, "The table could not be written", error, true),
-                }
-            }
+            TabEvent::TableWritten(id, path, result) => self.handle_written_table(at, id, &path, result),
             TabEvent::Wrote(path, Ok(())) => tab.note = format!("Written to {}", path.display()),
             TabEvent::Wrote(_, Err(message)) => {
                 tab.note.clear();
-                tab.message = Some(TabMessage::for_tab("The file could not be written", message));
+                tab.show_message(TabMessage::for_tab("The file could not be written", message));
             }
             // The task was cancelled.
             TabEvent::Previewed(..)
@@ -186,6 +160,52 @@ impl App {
             | TabEvent::Exported(..)
             | TabEvent::Followed(..)
             | TabEvent::FollowEnded(..) => {}
+        }
+    }
+
+    /// Shows the counts of an export, or an error.
+    fn handle_exported(&mut self, at: usize, path: &Path, result: Result<ExportReport, TaskError>) {
+        let tab = &mut self.tabs[at];
+        tab.running = None;
+        match result {
+            Ok(report) => {
+                let is_partial = tab.timeline_mut().is_some_and(|timeline| timeline.interruption().is_some());
+                let export = tab.export.take();
+                // A running trace may have received more by now.
+                if tab.follow.is_none() && export.is_some_and(|export| export.scope.is_whole()) {
+                    tab.has_only_copy = false;
+                }
+                let events = events_text(report.spans, report.samples, (report.instants, report.counters));
+                let bytes = bytes_text(report.bytes);
+                let left_out = match report.samples_left_out {
+                    0 => String::new(),
+                    count => format!("; {count} samples of further events are left out"),
+                };
+                let unsorted = if is_partial { "; the rest was not sorted" } else { "" };
+                tab.note = format!("{events} in {bytes} written to {}{left_out}{unsorted}", path.display());
+            }
+            // The next frame imports the trace again, and then restarts the export.
+            Err(TaskError::Damaged(_)) if tab.trace.as_ref().is_some_and(|open| !open.is_mended) => {}
+            Err(error) => {
+                tab.export = None;
+                self.fail(at, "The trace could not be written", error, true);
+            }
+        }
+    }
+
+    /// Shows the number of rows of a written table, or an error.
+    fn handle_written_table(&mut self, at: usize, id: TaskId, path: &Path, result: Result<u64, TaskError>) {
+        let tab = &mut self.tabs[at];
+        let is_short = tab.short_tables.iter().any(|table| table.id == id);
+        if !is_short && !tab.runs(id) {
+            return;
+        }
+        tab.short_tables.retain(|table| table.id != id);
+        tab.running.take_if(|running| running.id == id);
+        match result {
+            Ok(1) => tab.note = format!("1 row written to {}", path.display()),
+            Ok(rows) => tab.note = format!("{} rows written to {}", grouped_digits(rows), path.display()),
+            Err(error) => self.fail(at, "The table could not be written", error, true),
         }
     }
 
@@ -226,6 +246,7 @@ impl App {
                 tab.stop_growing();
                 let kept = tab.follow.take().and_then(|mut follow| follow.spool.take()?.keep());
                 if let Some(folder) = kept {
+                    tab.has_only_copy = false;
                     tab.add_note(&format!("All received data is in {}", folder.display()));
                 }
                 // Files with new offsets return to their previous ones.
@@ -233,6 +254,12 @@ impl App {
                     timeline.move_file(None);
                 }
                 let is_of_tab = tab.trace.as_ref().is_none_or(|open| open.sources == sources);
+                if is_of_tab && let Some(timeline) = tab.timeline_mut() {
+                    timeline.interrupt(&match &error {
+                        TaskError::Cancelled => "The load was stopped.".to_owned(),
+                        TaskError::Damaged(text) | TaskError::Failed(text) => format!("The load failed: {text}"),
+                    });
+                }
                 self.fail(at, "The trace cannot be opened", error, is_of_tab);
             }
         }
@@ -278,17 +305,21 @@ impl App {
         }
         let mut trace = OpenTrace::new(id, sources, timeline, grows, &tab.wake);
         trace.is_mended = is_mended;
+        trace.stamps = tab.stamps.clone();
         if grows && trace.timeline.is_live() {
             // Known answers stay in view until the next ones.
             (trace.flows, trace.ranks) = known.unwrap_or_default();
         }
         // Only what is known of the whole trace is saved, so its timeline is restored before it may be saved again.
         let is_due = saved_state == SavedState::Pending && !was_live && trace.is_whole();
-        let folders = self.options.folders.as_ref().filter(|_| is_due);
-        let (saved, note) = match tab.moved_from.take() {
-            Some(view) => (Some(view), None),
-            None => folders.map(|folders| folders.timeline(&trace.sources)).unwrap_or_default(),
-        };
+        let is_read = is_due || tab.moved_from.is_some();
+        let folders = self.options.folders.as_ref().filter(|_| is_read);
+        let (read, note) = folders.map(|folders| folders.timeline(&trace.sources)).unwrap_or_default();
+        if is_read {
+            tab.keeper.note_read(read.clone().unwrap_or_default());
+        }
+        // Files with new offsets keep their view.
+        let saved = tab.moved_from.take().or(read);
         tab.add_note(&note.unwrap_or_default());
         trace.saved = if is_due || saved.is_some() { SavedState::Restored } else { saved_state };
         if let Some(job) = saved.and_then(|saved| trace.timeline.restore(saved)) {

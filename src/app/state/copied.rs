@@ -5,12 +5,14 @@ use crate::app::pasted::Pasted;
 use crate::app::tab::TabMessage;
 use crate::app::tasks;
 use crate::base::time::grouped_digits;
+use crate::scene::labels::shown;
 use crate::ui::panel::Panel;
 
 impl App {
     /// Returns the selected span as text; `None` without a selection.
     pub(super) fn selected_span_text(&self) -> Option<String> {
-        Some(self.tab().trace.as_ref()?.details.as_ref()?.as_text())
+        let trace = self.tab().trace.as_ref()?;
+        Some(trace.details.as_ref()?.as_text(trace.timeline.clock()))
     }
 
     /// Returns the statistics table as CSV.
@@ -41,13 +43,22 @@ impl App {
         let trace = tab.trace.as_ref()?;
         let (snapshot, scope) = (trace.timeline.snapshot(), trace.timeline.scope());
         let text = line.text(&trace.sources, snapshot, scope, tab.panels.symbol_folders(snapshot));
-        if text.is_none() {
-            self.set_note(
-                "No options of a command name exactly these tracks: take whole processes, threads or kinds of tracks."
-                    .to_owned(),
-            );
+        let changed = trace.stamps.first_changed().map(|path| shown(&path.to_string_lossy()).into_owned());
+        match &text {
+            Ok(_) => {
+                let omits = "The copied command prints all rows: no option of it has the words of the filter field.";
+                let changed = changed.map(|path| {
+                    format!("{path} has changed since it was opened, and the command reads it as it is now.")
+                });
+                let notes = line.omits_words.then(|| omits.to_owned()).into_iter().chain(changed);
+                let note = notes.collect::<Vec<_>>().join(" ");
+                if !note.is_empty() {
+                    self.set_note(note);
+                }
+            }
+            Err(reason) => self.set_note(reason.to_string()),
         }
-        text
+        text.ok()
     }
 
     /// Opens the files in a text, one path or file URL per line, as one trace. Parsed in the background, because the
@@ -66,7 +77,7 @@ impl App {
         self.open_chosen(chosen);
         if !missing.is_empty() {
             let (title, text) = ("Not every file can be opened", missing.join("\n"));
-            self.tab_mut().message = Some(TabMessage { title, text, is_of_tab: false });
+            self.tab_mut().show_message(TabMessage { title, text, is_of_tab: false });
         }
         if paths < lines {
             self.set_note(format!("Of {lines} lines that were copied, {paths} name a file; the others were left out."));

@@ -54,7 +54,7 @@ impl App {
         let (id, load) = (self.next_task(), self.options.load.clone());
         let sources = held.folder.sources();
         let tab = &mut self.tabs[self.shown_tab];
-        tab.message = None;
+        tab.keep_unread_messages();
         tab.awaits_trace = false;
         tab.running = Some(tasks::load_spooled(id, sources, load, &tab.wake));
         tab.add_note(&format!(

@@ -11,9 +11,10 @@ use crate::app::open_trace::Growth;
 use crate::app::state::App;
 use crate::app::tab::TabMessage;
 use crate::app::tasks;
+use crate::ingest::spool::is_unseekable;
 use crate::live::arrivals::LiveInput;
 use crate::live::density::LiveDensity;
-use crate::live::follow::{FollowEnd, Followed};
+use crate::live::follow::{FollowEnd, FollowUpdate};
 use crate::query::Snapshot;
 use crate::tiles::trace_summary::TraceSummary;
 use crate::ui::command::LiveCommand;
@@ -40,8 +41,9 @@ impl App {
         let (id, at) = (self.next_task(), self.shown_tab);
         self.tabs[at].keep(self.options.folders.as_ref());
         let tab = &mut self.tabs[at];
-        tab.message = None;
+        tab.keep_unread_messages();
         tab.awaits_trace = false;
+        tab.has_only_copy = request.sources().files().iter().any(|file| is_unseekable(&file.input));
         tab.follow = Some(follow::start(id, request, &self.options.load, &tab.wake));
     }
 
@@ -90,17 +92,20 @@ impl App {
         }
     }
 
-    pub(super) fn handle_followed(&mut self, at: usize, followed: Followed) {
+    pub(super) fn handle_followed(&mut self, at: usize, followed: FollowUpdate) {
         let tab = &mut self.tabs[at];
         let Some(follow) = &mut tab.follow else { return };
         match followed {
-            Followed::Snapshot(snapshot, density, counts) => {
+            FollowUpdate::Snapshot(snapshot, density, counts) => {
                 if let Some(snapshot) = follow.receive_snapshot((snapshot, density), counts) {
                     self.show_live(at, snapshot);
                 }
             }
-            Followed::Counts(counts) => follow.counts = counts,
-            Followed::Said(text) => tab.note = text,
+            FollowUpdate::Counts(counts) => follow.counts = counts,
+            FollowUpdate::Said(note) => {
+                tab.note = note.to_string();
+                follow.keep_note(note);
+            }
         }
     }
 
@@ -181,15 +186,20 @@ impl App {
         let tab = &mut self.tabs[at];
         let Some(follow) = &mut tab.follow else { return };
         let name = follow.sources.title();
+        if follow.is_paused()
+            && let Some(trace) = &mut tab.trace
+        {
+            trace.timeline.hold_view();
+        }
         let unshown = follow.pause(false);
-        // Notes of ended sources.
-        tab.note.clear();
+        // Sentences that are true only of running sources are cleared.
+        tab.note = follow.lasting_text();
         match end {
             Ok(end) => {
                 let FollowEnd { sources, spool, errors, unsorted, has_snapshot_only, .. } = *end;
                 if !errors.is_empty() {
                     let text = format!("{}. What came before is shown.", errors.join(". "));
-                    tab.message = Some(TabMessage::for_tab("Not everything could be followed", text));
+                    tab.messages.push_back(TabMessage::for_tab("Not everything could be followed", text));
                 }
                 if has_snapshot_only {
                     tab.add_note("The last picture is all that was kept: export it to keep it for longer");
@@ -211,11 +221,13 @@ impl App {
                 }
                 if let Some(why) = unsorted {
                     let folder = spool.keep().unwrap_or_default();
+                    tab.has_only_copy = false;
                     let text = format!("{why}. All received data is in {}", folder.display());
-                    tab.message = Some(TabMessage::for_tab("There is no room to sort what came", text));
+                    tab.messages.push_back(TabMessage::for_tab("There is no room to sort what came", text));
                     self.keep_last_snapshot(at, unshown);
                     return;
                 }
+                let sources = sources.with_weight_unit(follow.sources.weight_unit());
                 follow.end(spool);
                 tab.running = Some(tasks::load_spooled(id, sources, load, &tab.wake));
             }

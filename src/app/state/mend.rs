@@ -34,8 +34,8 @@ impl App {
         self.options.load.cache = cache;
         self.tab_mut().export = export;
         if let Err(error) = forgotten {
-            self.tab_mut().message =
-                Some(TabMessage::for_tab("The sorted store is damaged", format!("{sources}: {error}")));
+            let text = format!("{sources}: {error}");
+            self.tab_mut().show_message(TabMessage::for_tab("The sorted store is damaged", text));
         }
         "The sorted store of this trace was damaged; the trace is sorted again.".clone_into(&mut self.tab_mut().note);
         if let Some(trace) = &mut self.tab_mut().trace {

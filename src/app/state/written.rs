@@ -47,7 +47,7 @@ impl App {
             }),
         };
         if let Err(message) = written {
-            self.tab_mut().message = Some(TabMessage::for_tab("The file could not be written", message));
+            self.tab_mut().show_message(TabMessage::for_tab("The file could not be written", message));
         }
     }
 
@@ -146,7 +146,7 @@ impl App {
         tab.note.clear();
         match drawn {
             Ok(pixels) => tasks::write_picture(path, pixels, sources, &tab.wake),
-            Err(error) => tab.message = Some(TabMessage::for_tab("The picture could not be drawn", error.to_string())),
+            Err(error) => tab.show_message(TabMessage::for_tab("The picture could not be drawn", error.to_string())),
         }
     }
 

@@ -2,15 +2,23 @@
 
 use std::sync::Arc;
 
+use crate::app::follow_request::FollowRequest;
 use crate::app::preferences::Folders;
+use crate::app::state::Effect;
 use crate::app::tab::RunningExport;
 use crate::app::tasks::LoadSource;
 use crate::app::tests::{Session, TWO_SPANS, file};
 use crate::export::ExportFormat;
-use crate::model::Sources;
+use crate::live::arrivals::LiveInput;
+use crate::model::{Sources, WeightUnit};
 use crate::scene::tests::snapshot;
-use crate::ui::command::{AppCommand, BookmarkCommand, Command, NavigationStep, TabCommand, TimelineCommand};
+use crate::ui::command::{
+    AppCommand, BookmarkCommand, Command, NavigationStep, PanelCommand, ScopeCommand, TabCommand, TimelineCommand,
+};
+use crate::ui::panel::Panel;
+use crate::ui::purpose::Purpose;
 use crate::ui::questions::SelectedScope;
+use crate::ui::settings::RulerOrigin;
 
 fn width_ns(session: &mut Session) -> f64 {
     session.app.timeline_mut().map_or(0.0, |timeline| timeline.view().width_ns())
@@ -148,9 +156,123 @@ fn a_tab_that_is_writing_an_export_is_closed_by_the_second_request() {
     session.app.export_in(0, RunningExport { format: ExportFormat::Native { compact: false }, scope, derived, path });
     session.app.act(Command::Tab(TabCommand::Close));
     assert_eq!(session.app.title(), "one.json - Longspan");
-    assert!(session.app.note().contains("close the tab again"), "{}", session.app.note());
+    assert!(session.app.note().contains("close again to stop it"), "{}", session.app.note());
     session.app.act(Command::Tab(TabCommand::Close));
     assert_eq!(session.app.title(), "Longspan");
+}
+
+#[test]
+fn a_window_that_is_writing_an_export_closes_at_the_second_request_and_shows_its_tab() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut session = Session::new();
+    for name in ["one.json", "two.json"] {
+        session.app.open_files(&[file(folder.path(), name, TWO_SPANS)]);
+        session.finish_tasks();
+    }
+    let (scope, derived, path) = (SelectedScope::default(), Vec::new(), folder.path().join("out.longspan"));
+    session.app.export_in(0, RunningExport { format: ExportFormat::NATIVE, scope, derived, path });
+    assert!(session.app.act(Command::App(AppCommand::Quit)).is_none());
+    assert_eq!(session.app.title(), "one.json - Longspan");
+    assert!(session.app.note().contains("close again to stop it"), "{}", session.app.note());
+    assert!(session.app.may_quit());
+}
+
+/// Follows a program that writes this text, until the trace is sorted.
+#[cfg(unix)]
+fn receive(session: &mut Session, text: &str, weight_unit: Option<WeightUnit>) {
+    let command = ["/bin/sh", "-c", &format!("echo '{text}'")].map(std::ffi::OsString::from).to_vec();
+    session.app.follow(FollowRequest { weight_unit, ..FollowRequest::new(vec![LiveInput::Command(command)]) });
+    session.until("the sorted rows", |session| {
+        let is_whole = session.app.tab().trace.as_ref().is_some_and(crate::app::open_trace::OpenTrace::is_whole);
+        session.app.tab().follow.is_none() && is_whole
+    });
+}
+
+#[cfg(unix)]
+#[test]
+fn the_weights_of_followed_stacks_are_sorted_in_the_given_unit() {
+    let mut session = Session::new();
+    receive(&mut session, "main;work 2", Some(WeightUnit::Seconds));
+    assert_eq!(session.app.shown_sources().weight_unit(), Some(WeightUnit::Seconds));
+    let summary = session.app.timeline_mut().unwrap().snapshot().summary();
+    assert_eq!(summary.end_ns - summary.start_ns, 2_000_000_000);
+}
+
+#[cfg(unix)]
+#[test]
+fn the_exit_status_of_a_program_is_shown_after_its_trace_is_sorted() {
+    let mut session = Session::new();
+    let command = ["/bin/sh", "-c", &format!("echo '{TWO_SPANS}'; exit 3")].map(std::ffi::OsString::from).to_vec();
+    session.app.follow(FollowRequest::new(vec![LiveInput::Command(command)]));
+    session.until("the sorted rows", |session| session.app.tab().follow.is_none());
+    assert!(session.app.note().contains("sh: ended with exit status: 3"), "{}", session.app.note());
+}
+
+#[test]
+fn one_moment_has_one_time_in_every_panel_wherever_the_ruler_counts_from() {
+    let mut session = Session::new();
+    session.app.show_trace(snapshot(TWO_SPANS), "two".into(), false);
+    session.frame(Vec::new());
+    let row = crate::store::RowIdx { lane: crate::store::LaneIdx(0), row: 1 };
+    session.app.act(Command::Timeline(TimelineCommand::Select(Some(row))));
+    session.app.act(Command::Timeline(TimelineCommand::Bookmark(BookmarkCommand::Add)));
+    session.app.act(Command::Timeline(TimelineCommand::Bookmark(BookmarkCommand::Origin(RulerOrigin::Mark))));
+    session.app.act(Command::Panel(PanelCommand::Toggle(Panel::Spans)));
+    session.until("the spans", |session| session.shows("2 of the whole trace"));
+    session.frame(Vec::new());
+    // The marker is at the start of the second span.
+    let count = |text: &str| session.texts.iter().filter(|shown| *shown == text).count();
+    assert_eq!((count("0.000000000 s"), count("-0.000600000 s")), (2, 1), "{:?}", session.texts);
+    let Some(Effect::Copy(text)) = session.app.act(Command::App(AppCommand::CopySpan)) else { panic!("no text") };
+    assert!(text.contains("start: 0.000000000 s"), "{text}");
+}
+
+#[test]
+fn the_scope_stays_while_files_are_moved() {
+    let folder = tempfile::tempdir().unwrap();
+    let files = ["one.json", "two.json"].map(|name| file(folder.path(), name, TWO_SPANS));
+    let mut session = Session::new();
+    session.app.open_files(&files);
+    session.finish_tasks();
+    session.frame(Vec::new());
+    let scope = SelectedScope {
+        range: Some((100_000, 700_000)),
+        tracks: [crate::model::TrackIdx(0)].into_iter().collect(),
+        filter: "dur>1us".into(),
+    };
+    session.app.act(Command::Timeline(TimelineCommand::Scope(ScopeCommand::Set(Box::new(scope.clone())))));
+    session.app.act(Command::App(AppCommand::MoveFileBy("two.json".into(), 1000)));
+    session.finish_tasks();
+    session.frame(Vec::new());
+    assert_eq!(session.app.shown_sources().files()[1].offset_ns, 1000);
+    assert_eq!(*session.app.timeline_mut().unwrap().scope(), scope);
+}
+
+#[cfg(unix)]
+#[test]
+fn received_rows_are_discarded_by_the_second_request_unless_they_are_exported() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut session = Session::new();
+    let received = |session: &mut Session| receive(session, TWO_SPANS, None);
+    received(&mut session);
+    session.app.act(Command::Tab(TabCommand::Close));
+    assert_eq!(session.app.title(), "sh - Longspan");
+    assert!(session.app.note().contains("close again to discard it"), "{}", session.app.note());
+    session.app.act(Command::Tab(TabCommand::Close));
+    assert_eq!(session.app.title(), "Longspan");
+    received(&mut session);
+    assert!(!session.app.may_quit());
+    session.app.act(Command::App(AppCommand::Write(
+        Purpose::Export(ExportFormat::NATIVE),
+        folder.path().join("kept.longspan"),
+    )));
+    session.finish_tasks();
+    assert!(session.app.may_quit());
+    // The rows of a file are still in it.
+    let mut session = Session::new();
+    session.app.follow_files(&[file(folder.path(), "two.json", TWO_SPANS)]);
+    session.until("the spans", |session| session.app.timeline_mut().is_some());
+    assert!(session.app.may_quit());
 }
 
 #[test]
@@ -162,6 +284,21 @@ fn a_tab_whose_file_cannot_be_opened_is_marked_as_failed() {
     session.finish_tasks();
     assert!(session.app.message().is_some());
     assert!(session.app.tab_titles()[0].has_failed);
+}
+
+#[test]
+fn a_later_error_waits_until_the_earlier_one_is_closed() {
+    let mut session = Session::new();
+    for name in ["one", "two"] {
+        let wake = Arc::clone(&session.app.tab().wake);
+        wake(crate::app::event::TabEvent::Wrote(name.into(), Err(format!("{name}: the disk is full"))));
+        session.finish_tasks();
+    }
+    for name in ["one", "two"] {
+        assert_eq!(session.app.message(), Some(&*format!("{name}: the disk is full")));
+        session.app.act(Command::App(AppCommand::Dismiss));
+    }
+    assert_eq!(session.app.message(), None);
 }
 
 #[test]

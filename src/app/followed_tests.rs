@@ -1,0 +1,41 @@
+//! A followed trace in a window, frame by frame.
+
+use std::fs::{self, File};
+use std::io::Write as _;
+
+use super::tests::Session;
+use crate::ui::command::{Command, PanelCommand};
+
+/// Writes spans of a millisecond, two by two: `step`, then `other`.
+fn write_spans(file: &mut File, range: std::ops::Range<u32>) {
+    for index in range {
+        let (name, ts_us) = (["step", "other"][index as usize % 2], u64::from(index) * 1000);
+        let line = format!("{{\"ph\":\"X\",\"pid\":1,\"tid\":1,\"name\":\"{name}\",\"ts\":{ts_us},\"dur\":900}},\n");
+        file.write_all(line.as_bytes()).unwrap();
+    }
+}
+
+#[test]
+fn the_hits_of_a_search_stay_highlighted_in_every_frame_while_the_trace_grows() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("running.json");
+    fs::write(&path, "[\n").unwrap();
+    let mut file = File::options().append(true).open(&path).unwrap();
+    write_spans(&mut file, 0..10);
+    let mut session = Session::new();
+    session.app.follow_files(&[path]);
+    let spans = |session: &mut Session| session.app.timeline_mut().map(|timeline| timeline.snapshot().summary().spans);
+    session.until("the first spans", |session| spans(session) == Some(10));
+    session.app.act(Command::Panel(PanelCommand::SearchFor("step".to_owned())));
+    // Each hit is drawn twice: as a span, and as the longest hit under its pixels.
+    session.until("the highlight", |session| session.bright_and_dim() == (10, 5));
+    for all in [20, 30, 40] {
+        write_spans(&mut file, all - 10..all);
+        session.until("the highlight of more spans", |session| {
+            let (bright, dim) = session.bright_and_dim();
+            // The view moves on, so fewer may be in it for a moment.
+            assert!(dim > 0 && bright >= dim, "{bright} in full colour, {dim} dimmed");
+            (spans(session), bright, dim) == (Some(u64::from(all)), all as usize, all as usize / 2)
+        });
+    }
+}

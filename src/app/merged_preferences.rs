@@ -1,0 +1,78 @@
+//! Merges the preferences that a window has changed into those that another window has saved since. Two windows that
+//! change the same one keep the later change.
+
+use std::{fs, io};
+
+use serde_json::{Map, Value};
+
+use super::preferences::{Folders, Preferences};
+use super::recent::RecentTraces;
+
+impl Folders {
+    /// Writes the preferences that differ between `before` and `now`. The others stay as another window may have saved
+    /// them. Returns the I/O error of the write.
+    pub(super) fn keep_changed_preferences(&self, before: &Preferences, now: &Preferences) -> io::Result<()> {
+        // A file that cannot be read is replaced.
+        let saved = fs::read(self.preferences_path()).ok().and_then(|text| serde_json::from_slice(&text).ok());
+        match saved {
+            Some(saved) => self.keep_preferences(&merged(saved, before, now)?),
+            None => self.keep_preferences(now),
+        }
+    }
+}
+
+/// Returns `saved` with what differs between `before` and `now`. Of the recent traces, those of both windows stay.
+fn merged(saved: Preferences, before: &Preferences, now: &Preferences) -> serde_json::Result<Preferences> {
+    let recent = RecentTraces::merged(&saved.recent, &before.recent, &now.recent);
+    let mut value = serde_json::to_value(saved)?;
+    merge(&mut value, &serde_json::to_value(before)?, &serde_json::to_value(now)?);
+    Ok(Preferences { recent, ..serde_json::from_value(value)? })
+}
+
+/// Sets the members of `saved` that differ between `before` and `now`, also within objects.
+fn merge(saved: &mut Value, before: &Value, now: &Value) {
+    match (saved, before, now) {
+        (_, before, now) if before == now => {}
+        (Value::Object(saved), Value::Object(before), Value::Object(now)) => merge_members(saved, before, now),
+        (saved, _, now) => now.clone_into(saved),
+    }
+}
+
+fn merge_members(saved: &mut Map<String, Value>, before: &Map<String, Value>, now: &Map<String, Value>) {
+    saved.retain(|key, _| now.contains_key(key) || !before.contains_key(key));
+    for (key, now) in now {
+        let before = before.get(key).unwrap_or(&Value::Null);
+        merge(saved.entry(key).or_insert(Value::Null), before, now);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Sources;
+    use crate::scene::color::Shade;
+    use crate::scene::palette::{ColorBy, Colors, Hues};
+
+    #[test]
+    fn each_window_changes_only_what_its_user_has_changed() {
+        let before = Preferences::default();
+        let with_recent = |paths: &[&str], preferences: Preferences| {
+            let mut preferences = preferences;
+            paths.iter().for_each(|path| preferences.recent.note(&Sources::from(path)));
+            preferences
+        };
+        let before = with_recent(&["/old", "/older"], before);
+        let colors = Colors { hues: Hues::ColorBlind, ..Colors::default() };
+        let one = with_recent(&["/one"], Preferences { shade: Some(Shade::Light), colors, ..before.clone() });
+        let colors = Colors { by: ColorBy::Category, ..Colors::default() };
+        let other = with_recent(&["/other"], Preferences { csv_safe: true, colors, ..before.clone() });
+        let both = merged(one, &before, &other).unwrap();
+        assert_eq!((both.shade, both.csv_safe), (Some(Shade::Light), true));
+        assert_eq!(both.colors, Colors { by: ColorBy::Category, hues: Hues::ColorBlind });
+        let paths: Vec<_> = both.recent.traces().iter().map(|trace| trace.sources.to_string()).collect();
+        assert_eq!(paths, ["/other", "/one", "/older", "/old"]);
+        // A preference that is set back to its default.
+        let back = Preferences { shade: None, ..both.clone() };
+        assert_eq!(merged(both.clone(), &both, &back).unwrap(), back);
+    }
+}
