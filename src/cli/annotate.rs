@@ -1,6 +1,8 @@
 //! `longspan annotate`: a function with the samples of one event, as source lines or as instructions. Source files are
 //! opened only below the given folders.
 
+use std::path::Path;
+
 use super::args::{Annotate, Load};
 use super::empty_answers::say_no_samples;
 use super::error::CliError;
@@ -42,7 +44,7 @@ fn print_once(annotate: &Annotate, how: &Load) -> Result<(), CliError> {
     drop(line);
     check(snapshot.store())?;
     let Some(event) = chosen_event(annotate.event.as_deref(), &snapshot, &histogram)? else {
-        say_no_samples(&snapshot);
+        say_no_samples(&snapshot, &annotate.scope);
         return write(None, annotate);
     };
     let frames = TraceFrames::from_snapshot(&snapshot);
@@ -68,7 +70,8 @@ fn print_once(annotate: &Annotate, how: &Load) -> Result<(), CliError> {
     let listed = list(samples, &function, (&locator, &folders), symbol_bytes_max(how), &cancel);
     let Ok(code) = listed else { return Ok(()) }; // never cancelled
     if !how.is_again {
-        say_what_is_missing(&code, annotate.side);
+        let is_whole = annotate.scope.options().is_empty() && histogram.events().len() == 1;
+        say_what_is_missing(&code, annotate.side, is_whole);
     }
     write(Some(code), annotate)
 }
@@ -76,8 +79,8 @@ fn print_once(annotate: &Annotate, how: &Load) -> Result<(), CliError> {
 /// Returns whether the trace itself names a sampled function so, as profiles without addresses do.
 fn is_sampled_by_name(name: &str, snapshot: &Snapshot, histogram: &SampleHistogram) -> bool {
     let is_meant = |function: &str| function == name || is_before_parameters(name, function);
-    (0..histogram.events().len())
-        .any(|row| histogram.functions(snapshot, row).iter().any(|function| is_meant(function.name)))
+    let mut events = 0..histogram.events().len();
+    events.any(|event| histogram.by_text(snapshot, event).iter().any(|function| function.key.is_some_and(is_meant)))
 }
 
 /// Writes the rows of a function, if there is one.
@@ -90,7 +93,13 @@ fn write(code: Option<FunctionCode>, annotate: &Annotate) -> Result<(), CliError
             match table.write(&mut writer, &cancel, &progress) {
                 Err(SinkError::Write(WriteError::Io(error))) => return Err(error.into()),
                 // The task is never cancelled, and the table writer fails only with errors of its output.
-                Ok(()) | Err(SinkError::Write(_) | SinkError::TooLong { .. } | SinkError::Cancelled(_)) => {}
+                Ok(())
+                | Err(
+                    SinkError::Write(_)
+                    | SinkError::TooLong { .. }
+                    | SinkError::TooManyOverlaps { .. }
+                    | SinkError::Cancelled(_),
+                ) => {}
             }
         }
         writer.end()?;
@@ -98,10 +107,13 @@ fn write(code: Option<FunctionCode>, annotate: &Annotate) -> Result<(), CliError
     })
 }
 
-/// Reports missing texts or instructions, with the option that adds them.
-fn say_what_is_missing(code: &FunctionCode, side: CodeSide) {
+/// Reports missing samples, texts or instructions, with the option that adds them. `is_whole`: the scope has all
+/// samples of the trace.
+fn say_what_is_missing(code: &FunctionCode, side: CodeSide, is_whole: bool) {
     if code.sums.total.samples == 0 {
-        say(format_args!("{}: {}", code.name, NoFunction::Unsampled));
+        // The names include those at return addresses, where no sample was taken.
+        let reason = if is_whole { NoFunction::Unknown } else { NoFunction::Unsampled };
+        say(format_args!("{}: {reason}", code.name));
         return;
     }
     match side {
@@ -115,10 +127,16 @@ fn say_what_is_missing(code: &FunctionCode, side: CodeSide) {
                     say(format_args!("{}: newer than the program, so its lines may be others", path.display()));
                 }
                 let Err(problem) = &file.opened else { continue };
-                let folder = std::path::Path::new(&file.recorded).parent().unwrap_or(std::path::Path::new("/"));
+                let recorded = Path::new(&file.recorded);
                 let hint = match problem {
-                    SourceProblem::NotNamed => format!(" (--source-map {})", shell::quoted_path(folder)),
-                    _ => String::new(),
+                    SourceProblem::NotNamed if !recorded.has_root() => {
+                        " (--source-map DIR: the folder of its sources)".to_owned()
+                    }
+                    SourceProblem::NotNamed => {
+                        let folder = recorded.parent().unwrap_or(Path::new("/"));
+                        format!(" (--source-map {})", shell::quoted_path(folder))
+                    }
+                    SourceProblem::Missing | SourceProblem::Unreadable => String::new(),
                 };
                 say(format_args!("{}: {}{hint}", file.recorded, problem.label()));
             }

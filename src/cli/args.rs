@@ -14,15 +14,17 @@ use super::live_args::{Follow, follow_args, listen_args, live_filter, live_sourc
 use super::live_rows::LiveRowFormat;
 use super::low_args::{
     LowAnnotate, LowArgs, LowBench, LowCells, LowCommand, LowCommon, LowExport, LowFlame, LowMan, LowOffsets,
-    LowProgress, LowRecord, LowRender, LowRows, LowScope, LowSearch, LowSpans, LowStats, LowSymbols, LowSynth,
-    LowTrace, LowWindow,
+    LowProgress, LowRecord, LowRender, LowRows, LowSearch, LowSpans, LowStats, LowSymbols, LowSynth, LowTrace,
+    LowWindow,
 };
 use super::low_cache::{LowCacheAction, LowCacheClear};
 use super::low_choices::{
     LowColorBy, LowFlameFormat, LowFormat, LowHues, LowRowFormat, LowTheme, LowTrackKind, LowUnit,
 };
 use super::low_live::{LowKept, LowLive, LowTail, LowTailFormat};
+use super::low_scope::LowScope;
 use super::low_stats::LowStatsOf;
+use super::messages::say;
 pub(super) use super::question_args::{Annotate, Flame, FlameFormat, Search, SpanChoice, Spans, Stats, Symbols};
 use super::scope::{ScopeArgs, TimeBounds};
 pub(super) use super::task_args::{Bench, Export, Load, Record, Render, ShowProgress, SynthArgs, TailArgs};
@@ -184,7 +186,7 @@ fn stats(low: LowStats) -> Result<CliCommand, CliError> {
     let LowStats { subject, rows, by } = low;
     let (Rows { sources, scope, name, format }, load) = row_args(rows)?;
     let LowStatsOf { samples, counters, scheduling, heat_map } = subject;
-    let (samples, scheduling) = (samples.map(Into::into), scheduling.map(Into::into));
+    let scheduling = scheduling.map(Into::into);
     let stats = Stats { sources, scope, by, name, samples, format, counters, scheduling, heat_map };
     Ok(CliCommand::Stats { stats, load })
 }
@@ -200,7 +202,7 @@ fn flame(low: LowFlame) -> Result<CliCommand, CliError> {
             return Err(CliError::Usage(message.to_owned()));
         }
         LowFlameFormat::Pprof => {
-            refuse_terminal(Path::new(STDOUT))?;
+            refuse_terminal(Path::new(STDOUT), "redirect it")?;
             FlameFormat::Pprof
         }
     };
@@ -233,7 +235,11 @@ fn annotate(low: LowAnnotate) -> Result<CliCommand, CliError> {
     let (files, function) = split_last(files, function, "FUNCTION")?;
     let map = |text: String| {
         let usage = || CliError::Usage(format!("--source-map {text}: give a folder, or FROM=FOLDER"));
-        SourceMap::parse(&text).ok_or_else(usage)
+        let map = SourceMap::parse(&text).ok_or_else(usage)?;
+        if let Some(problem) = map.problem() {
+            say(format_args!("--source-map {problem}"));
+        }
+        Ok(map)
     };
     let annotate = Annotate {
         sources: trace(files)?,
@@ -241,7 +247,7 @@ fn annotate(low: LowAnnotate) -> Result<CliCommand, CliError> {
         function,
         module,
         side: if low.assembly { CodeSide::Assembly } else { CodeSide::Source },
-        source_maps: low.source_map.into_iter().map(map).collect::<Result<_, _>>()?,
+        source_maps: low.source_map.into_iter().map(map).collect::<Result<_, CliError>>()?,
         event,
         format: row_format(low.format, low.cells)?.into(),
     };
@@ -270,10 +276,10 @@ fn is_terminal(output: &Path) -> bool {
 }
 
 /// Rejects a terminal as output: names are written verbatim, and a terminal would interpret control characters.
-fn refuse_terminal(output: &Path) -> Result<(), CliError> {
+fn refuse_terminal(output: &Path, remedy: &str) -> Result<(), CliError> {
     if is_terminal(output) {
-        let message = "stdout is a terminal, and this format is for files and pipes: give --output FILE, or redirect";
-        return Err(CliError::Usage(message.to_owned()));
+        let message = format!("stdout is a terminal, and this format is for files and pipes: {remedy}");
+        return Err(CliError::Usage(message));
     }
     Ok(())
 }
@@ -382,17 +388,21 @@ fn live_inputs(low: LowLive) -> Result<(Vec<LiveInput>, Option<Duration>), CliEr
 
 fn load(common: LowCommon) -> Result<Load, CliError> {
     let cores = || std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    // A dumb terminal shows escape sequences as text.
+    let can_overwrite = std::io::stderr().is_terminal() && std::env::var_os("TERM").is_none_or(|name| name != "dumb");
     let progress = match common.progress {
         LowProgress::Never => ShowProgress::Not,
-        _ if std::io::stderr().is_terminal() => ShowProgress::Line,
+        _ if can_overwrite => ShowProgress::Line,
         LowProgress::Always => ShowProgress::Log,
         LowProgress::Auto => ShowProgress::Not,
     };
     check_memory(common.memory)?;
     // A missing folder is not a usage error, but a file never has files below it.
-    let mut present = common.symbols.iter().filter(|path| path.try_exists().unwrap_or(true));
-    if let Some(problem) = present.find_map(|path| folder_problem(path)) {
-        return Err(CliError::Usage(format!("--symbols {problem}")));
+    for (path, problem) in common.symbols.iter().filter_map(|path| Some((path, folder_problem(path)?))) {
+        if path.try_exists().unwrap_or(true) {
+            return Err(CliError::Usage(format!("--symbols {problem}")));
+        }
+        say(format_args!("--symbols {problem}"));
     }
     let is_usual = common.memory.is_none()
         && common.threads.is_none()
@@ -436,7 +446,8 @@ fn scope_args(low: LowScope) -> Result<ScopeArgs, CliError> {
         thread: expression("--thread", thread)?,
         kinds: kind.into_iter().map(LowTrackKind::kind).collect(),
     };
-    Ok(ScopeArgs { range, tracks, filter: filter("--filter", query.as_deref().unwrap_or_default())? })
+    let filter = filter("--filter", query.as_deref().unwrap_or_default())?;
+    Ok(ScopeArgs { range, tracks, filter, name: None })
 }
 
 fn filter(option: &str, text: &str) -> Result<Filter, CliError> {
@@ -454,7 +465,7 @@ fn export(low: LowExport) -> Result<CliCommand, CliError> {
     let format = export_format(&low)?;
     let LowExport { trace: files, output, scope, symbolized: is_symbolized, derive: derived, common, .. } = low;
     if !derived.is_empty() && !format.has_counters() {
-        return Err(CliError::Usage(format!("--derive makes counters, and {} holds none", format.label())));
+        return Err(CliError::Usage(format!("--derive makes counters, and {} contains none", format.label())));
     }
     let (scope, sources, output) = (scope_args(scope)?, trace(files)?, to_write(output));
     if matches!(format, ExportFormat::Parquet { .. }) && is_stdout(&output) {
@@ -462,7 +473,7 @@ fn export(low: LowExport) -> Result<CliCommand, CliError> {
         return Err(CliError::Usage(message.to_owned()));
     }
     if !matches!(format, ExportFormat::Csv { .. }) {
-        refuse_terminal(&output)?;
+        refuse_terminal(&output, "give --output FILE, or redirect")?;
     }
     let export = Export { sources, output, format, scope, is_symbolized, derived };
     Ok(CliCommand::Export { export, load: load(common)? })
@@ -496,7 +507,7 @@ fn render(low: LowRender) -> Result<CliCommand, CliError> {
         LowTheme::System => None,
     };
     let (sources, output) = (trace(files)?, to_write(output));
-    refuse_terminal(&output)?;
+    refuse_terminal(&output, "give --output FILE, or redirect")?;
     let render = Render { sources, output, size, scale, shade, colors, scope };
     Ok(CliCommand::Render { render, load: load(common)? })
 }
@@ -505,7 +516,7 @@ fn synth(low: LowSynth) -> Result<CliCommand, CliError> {
     let LowSynth { output, spans, threads, depth, disorder, seed, format } = low;
     let format = generated_format(&output, format)?;
     let output = to_write(output);
-    refuse_terminal(&output)?;
+    refuse_terminal(&output, "give --output FILE, or redirect")?;
     Ok(CliCommand::Synth(SynthArgs { output, spans, threads, depth, disorder, seed, format }))
 }
 

@@ -1,7 +1,7 @@
 //! `longspan cache`: lists and clears the stores in the cache, and lists interrupted traces, whose live window was
 //! killed. Their bytes exist nowhere else, so they are deleted only on request. Touches nothing else in the folder.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::error::CliError;
 use super::messages::say;
@@ -16,20 +16,26 @@ pub(super) fn list(folder: &Path) -> Result<(), CliError> {
     let entries =
         if folder.exists() { open(folder)?.entries().map_err(|source| failed(folder, source))? } else { vec![] };
     let left = left(folder)?;
+    let demos = demos(folder);
     to_stdout(|out| {
         for entry in &entries {
             writeln!(out, "{:>15} bytes  {}", entry.bytes, shown(&entry.path))?;
         }
+        for demo in &demos {
+            writeln!(out, "{:>15} bytes  {}  (the demo)", bytes_of(demo), shown(demo))?;
+        }
         for file in left.iter().flat_map(|left| &left.files) {
-            let bytes = std::fs::symlink_metadata(file).map_or(0, |file| file.len());
+            let bytes = bytes_of(file);
             writeln!(out, "{bytes:>15} bytes  {}  (followed, but not sorted: open it)", shown(file))?;
         }
-        let total: u64 = entries.iter().map(|entry| entry.bytes).sum();
-        Ok(writeln!(out, "{total:>15} bytes in {} cached traces in {}", entries.len(), shown(folder))?)
+        let of_demos: u64 = demos.iter().map(|demo| bytes_of(demo)).sum();
+        let total = of_demos + entries.iter().map(|entry| entry.bytes).sum::<u64>();
+        let count = entries.len() + demos.len();
+        Ok(writeln!(out, "{total:>15} bytes in {count} cached traces in {}", shown(folder))?)
     })
 }
 
-/// Deletes every store in the cache, with the cached symbol names, and interrupted traces if `followed`.
+/// Deletes every store in the cache, with the cached symbol names and the demo, and interrupted traces if `followed`.
 pub(super) fn clear(folder: &Path, followed: bool) -> Result<(), CliError> {
     let left = left(folder)?;
     let left_bytes: u64 = left.iter().map(|left| left.bytes).sum();
@@ -46,11 +52,33 @@ pub(super) fn clear(folder: &Path, followed: bool) -> Result<(), CliError> {
     }
     let freed_bytes = if folder.exists() {
         let of_traces = open(folder)?.clear().map_err(|source| failed(folder, source))?;
-        of_traces + NameCache::in_folder(folder).clear() + of_left
+        let mut of_demos = 0;
+        for demo in demos(folder) {
+            of_demos += bytes_of(&demo);
+            std::fs::remove_file(&demo).map_err(|source| failed(folder, source))?;
+        }
+        of_traces + of_demos + NameCache::in_folder(folder).clear() + of_left
     } else {
         0
     };
     to_stdout(|out| Ok(writeln!(out, "{freed_bytes} bytes freed in {}", shown(folder))?))
+}
+
+/// Returns the demo traces in the folder, such as `demo-0.1.0.longspan`: each version generates its own.
+fn demos(folder: &Path) -> Vec<PathBuf> {
+    let is_demo = |name: &str| {
+        let version = name.strip_prefix("demo-").and_then(|rest| rest.strip_suffix(".longspan"));
+        version.is_some_and(|version| version.split('.').all(|part| part.parse::<u32>().is_ok()))
+    };
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let demos = entries.filter(|entry| entry.file_name().to_str().is_some_and(is_demo));
+    let mut demos: Vec<_> = demos.map(|entry| entry.path()).filter(|path| path.is_file()).collect();
+    demos.sort();
+    demos
+}
+
+fn bytes_of(file: &Path) -> u64 {
+    std::fs::symlink_metadata(file).map_or(0, |file| file.len())
 }
 
 /// Returns the spool folders of killed windows.

@@ -1,22 +1,106 @@
 //! `longspan completions`: prints the shell completion script.
 
-use clap::builder::Resettable;
-use clap::{Command, CommandFactory};
+use std::fmt::Write as _;
+
+use clap::builder::{PossibleValuesParser, Resettable};
+use clap::{Arg, Command, CommandFactory};
 use clap_complete::Shell;
 
 use super::error::CliError;
+use super::examples::commands;
 use super::low_args::LowArgs;
 use super::stdout::to_stdout;
 
 /// Prints the script of a shell.
 pub(super) fn print(shell: Shell) -> Result<(), CliError> {
+    let script = script(shell);
+    to_stdout(|out| Ok(out.write_all(script.as_bytes())?))
+}
+
+/// Returns the script of a shell.
+fn script(shell: Shell) -> String {
+    // The manual accepts any text, so that it can suggest a command for a mistyped one.
+    let commands = PossibleValuesParser::new(commands().collect::<Vec<_>>());
+    let command = without_terminators(LowArgs::command())
+        .mut_subcommand("man", |man| man.mut_arg("command", |arg| arg.value_parser(commands)));
+    let mut root = if shell == Shell::Zsh { without_positionals(&command) } else { command.clone() };
     // Into memory first: the generator panics if a write fails, as on a full disk.
     let mut script = Vec::new();
-    clap_complete::generate(shell, &mut without_terminators(LowArgs::command()), "longspan", &mut script);
-    to_stdout(|out| Ok(out.write_all(&script)?))
+    clap_complete::generate(shell, &mut root, "longspan", &mut script);
+    let mut script = String::from_utf8_lossy(&script).into_owned();
+    match shell {
+        Shell::Zsh => for_zsh(&script),
+        Shell::Fish => {
+            add_values(&command, &mut script);
+            script
+        }
+        _ => script,
+    }
+}
+
+/// Completes files in the script for zsh: as the first word, beside the commands, and after a file. Options may follow
+/// the files of a command, which a second colon would prevent.
+fn for_zsh(script: &str) -> String {
+    let choices = "{_alternative 'commands:command:_longspan_commands' 'files:trace:_files'}";
+    script
+        .replace("\":: :_longspan_commands\"", &format!("\":: :{choices}\""))
+        .replacen("case $line[1] in\n", "case $line[1] in\n(*[./]*) _files ;;\n", 1)
+        .replace("\n'*::", "\n'*:")
 }
 
 /// Removes the terminators of values: nobody can type them, and the script for zsh would contain them.
 fn without_terminators(command: Command) -> Command {
     command.mut_args(|arg| arg.value_terminator(Resettable::Reset)).mut_subcommands(without_terminators)
+}
+
+/// Removes the positionals of the program itself. In the script for zsh they would come before the command, so that it
+/// would never be recognised.
+fn without_positionals(program: &Command) -> Command {
+    let options = program.get_arguments().filter(|arg| !arg.is_positional());
+    // They may conflict with or require a positional.
+    let options = options.map(|arg| arg.clone().conflicts_with(Resettable::Reset).requires(Resettable::Reset));
+    Command::new("longspan")
+        .version(env!("CARGO_PKG_VERSION"))
+        .args(options)
+        .subcommands(program.get_subcommands().cloned())
+}
+
+/// Adds the possible values of positionals, which the script for fish lacks, in place of file names.
+fn add_values(program: &Command, script: &mut String) {
+    for command in program.get_subcommands() {
+        let values = command.get_positionals().flat_map(Arg::get_possible_values);
+        let values: Vec<_> = values.map(|value| value.get_name().to_owned()).collect();
+        if !values.is_empty() {
+            let (name, values) = (command.get_name(), values.join(" "));
+            let condition = format!("__fish_longspan_using_subcommand {name}");
+            writeln!(script, "complete -c longspan -n \"{condition}\" -f -a \"{values}\"").ok(); // into memory
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_word_in_zsh_is_a_command_or_a_file_and_options_may_follow_files() {
+        let script = script(Shell::Zsh);
+        let (root, commands) = script.split_once("case $state in").expect("the options of the program");
+        assert!(root.contains(":{_alternative 'commands:command:_longspan_commands' 'files:trace:_files'}"), "{root}");
+        assert!(!root.contains("\n'::") && !root.contains("\n'*::"), "a positional before the command: {root}");
+        assert!(commands.contains("case $line[1] in\n(*[./]*) _files ;;\n            (demo)"), "{commands}");
+        assert!(commands.contains("\n'*:files -- ") && !commands.contains("\n'*::"), "{commands}");
+    }
+
+    #[test]
+    fn fish_offers_the_shells_and_the_commands_of_the_manual() {
+        let script = script(Shell::Fish);
+        let values = |command: &str| {
+            let condition = format!("__fish_longspan_using_subcommand {command}\" -f -a \"");
+            let (_, rest) = script.split_once(&condition).unwrap_or_else(|| panic!("{command}: {script}"));
+            rest.split_once('"').expect("a closing quote").0.split(' ').map(str::to_owned).collect::<Vec<_>>()
+        };
+        assert!(["bash", "zsh", "fish"].iter().all(|shell| values("completions").contains(&(*shell).to_owned())));
+        assert!(["stats", "man", "cache"].iter().all(|name| values("man").contains(&(*name).to_owned())));
+    }
 }

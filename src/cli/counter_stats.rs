@@ -4,6 +4,7 @@ use super::args::Load;
 use super::empty_answers::say_no_counters;
 use super::error::CliError;
 use super::progress_line::ProgressLine;
+use super::scope::ScopeArgs;
 use super::stdout::to_stdout;
 use crate::base::cancel::Cancel;
 use crate::base::progress::Progress;
@@ -13,17 +14,17 @@ use crate::export::table::RowFormat;
 use crate::export::values::TableValueWriter;
 use crate::query::Snapshot;
 use crate::query::counters::{COUNTER_COLUMNS, counters};
-use crate::query::scope::Scope;
 
 /// Prints the counters with a value in the scope.
-pub(super) fn print(snapshot: &Snapshot, scope: &Scope, format: RowFormat, how: &Load) -> Result<(), CliError> {
+pub(super) fn print(snapshot: &Snapshot, scope: &ScopeArgs, format: RowFormat, how: &Load) -> Result<(), CliError> {
+    let in_scope = scope.on(snapshot)?;
     let progress = Progress::default();
     let line = ProgressLine::start(&progress, how.progress);
-    let counter_rows = counters(snapshot, scope, &Cancel::default(), &progress).unwrap_or_default(); // never cancelled
+    let counter_rows = counters(snapshot, &in_scope, &Cancel::default(), &progress).unwrap_or_default(); // never cancelled
     drop(line);
     check(snapshot.store())?;
     if counter_rows.is_empty() {
-        say_no_counters(snapshot);
+        say_no_counters(snapshot, scope);
     }
     to_stdout(|out| {
         let mut table = TableValueWriter::begin(out, format.into(), &COUNTER_COLUMNS)?;

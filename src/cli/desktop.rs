@@ -38,7 +38,7 @@ struct InstalledFiles {
 }
 
 impl InstalledFiles {
-    fn of_user() -> Result<Self, CliError> {
+    fn for_user() -> Result<Self, CliError> {
         let data = dirs::data_dir().filter(|_| cfg!(target_os = "linux"));
         let data = data.ok_or_else(|| CliError::Usage("file types can be registered on Linux desktops only".into()))?;
         Ok(Self {
@@ -52,16 +52,16 @@ impl InstalledFiles {
     }
 }
 
-/// Installs the desktop integration.
+/// Installs the icons, the file types and the menu entry for this user.
 pub(super) fn install() -> Result<(), CliError> {
-    let places = InstalledFiles::of_user()?;
+    let files = InstalledFiles::for_user()?;
     let program = std::env::current_exe()?;
     let defaults = offered_kinds().map(|kind| (kind, default_program(kind))).collect::<Vec<_>>();
-    write(&places.icon, ICON)?;
-    write(&places.file_icon, FILE_ICON)?;
-    write(&places.mime, KINDS)?;
-    write(&places.desktop, &desktop_entry(&program))?;
-    let without = refresh(&places, true)?;
+    write(&files.icon, ICON)?;
+    write(&files.file_icon, FILE_ICON)?;
+    write(&files.mime, KINDS)?;
+    write(&files.desktop, &desktop_entry(&program))?;
+    let without = refresh(&files, true)?;
     for (kind, before) in defaults {
         if let Some(before) =
             before.filter(|before| before != PROGRAM && default_program(kind).as_ref() != Some(before))
@@ -81,8 +81,8 @@ pub(super) fn install() -> Result<(), CliError> {
 
 /// Removes the files written by [`install`].
 pub(super) fn uninstall() -> Result<(), CliError> {
-    let places = InstalledFiles::of_user()?;
-    for path in [&places.desktop, &places.mime, &places.icon, &places.file_icon] {
+    let files = InstalledFiles::for_user()?;
+    for path in [&files.desktop, &files.mime, &files.icon, &files.file_icon] {
         match fs::remove_file(path) {
             Err(source) if source.kind() != std::io::ErrorKind::NotFound => {
                 return Err(CliError::File { path: path.clone(), source });
@@ -90,22 +90,22 @@ pub(super) fn uninstall() -> Result<(), CliError> {
             _ => {}
         }
     }
-    refresh(&places, false)?;
-    to_stdout(|out| Ok(writeln!(out, "The desktop no longer knows of Longspan")?))
+    refresh(&files, false)?;
+    to_stdout(|out| Ok(writeln!(out, "Longspan is no longer registered with the desktop")?))
 }
 
 /// Runs the desktop's tools that read the changed files. Returns those that are not installed.
-fn refresh(places: &InstalledFiles, installed: bool) -> Result<Vec<&'static str>, CliError> {
+fn refresh(files: &InstalledFiles, installed: bool) -> Result<Vec<&'static str>, CliError> {
     let mut without = Vec::new();
     let ran =
         |tool: &str, folder: &Path| Command::new(tool).arg(folder).output().is_ok_and(|done| done.status.success());
-    if !ran("update-mime-database", &places.data.join("mime")) {
+    if !ran("update-mime-database", &files.data.join("mime")) {
         without.push("update-mime-database");
     }
-    if !ran("update-desktop-database", &places.data.join("applications")) {
+    if !ran("update-desktop-database", &files.data.join("applications")) {
         // The tool would write this list, which desktops read.
-        let before = fs::read_to_string(&places.cache).unwrap_or_default();
-        write(&places.cache, &with_program(&before, installed))?;
+        let before = fs::read_to_string(&files.cache).unwrap_or_default();
+        write(&files.cache, &with_program(&before, installed))?;
     }
     Ok(without)
 }

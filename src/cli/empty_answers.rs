@@ -2,10 +2,12 @@
 //! that, a mistyped filter looks like an answer.
 
 use super::messages::say;
+use super::mistyped::mistyped_key;
+use super::scope::ScopeArgs;
 use crate::query::Snapshot;
 
 /// Says why there are no spans.
-pub(super) fn say_no_spans(snapshot: &Snapshot) {
+pub(super) fn say_no_spans(snapshot: &Snapshot, scope: &ScopeArgs) {
     let summary = snapshot.summary();
     match (summary.spans, summary.samples) {
         (0, 0) => say("this trace has no spans"),
@@ -13,20 +15,40 @@ pub(super) fn say_no_spans(snapshot: &Snapshot) {
             "this trace has {samples} samples and no spans: `longspan stats` adds them up by function, `longspan flame` \
              by path, `longspan dump` lists them"
         )),
-        _ => say("no spans in this part"),
+        _ => say(nothing_of("spans", scope)),
     }
 }
 
 /// Says why there are no counters.
-pub(super) fn say_no_counters(snapshot: &Snapshot) {
-    say(if snapshot.summary().counters == 0 { "this trace has no counters" } else { "no counters in this part" });
+pub(super) fn say_no_counters(snapshot: &Snapshot, scope: &ScopeArgs) {
+    if snapshot.summary().counters == 0 {
+        say("this trace has no counters");
+    } else {
+        say(nothing_of("counters", scope));
+    }
 }
 
 /// Says why there are no samples.
-pub(super) fn say_no_samples(snapshot: &Snapshot) {
+pub(super) fn say_no_samples(snapshot: &Snapshot, scope: &ScopeArgs) {
     if snapshot.summary().samples == 0 {
         say("this trace has no samples: record with perf, samply or another sampling profiler");
     } else {
-        say("no samples in this part");
+        say(nothing_of("samples", scope));
+    }
+}
+
+/// Says that no row matches the scope.
+pub(super) fn say_no_rows(scope: &ScopeArgs) {
+    say(nothing_of("rows", scope));
+}
+
+/// Returns a sentence with the options that leave nothing.
+fn nothing_of(things: &str, scope: &ScopeArgs) -> String {
+    match scope.options() {
+        options if options.is_empty() => format!("no {things} in this part"),
+        options => {
+            let hint = mistyped_key(&scope.filter).map(|hint| format!("; {hint}")).unwrap_or_default();
+            format!("no {things} in this part: none matches {}{hint}", options.join(" and "))
+        }
     }
 }

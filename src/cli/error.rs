@@ -12,7 +12,7 @@ use crate::live::feed::FeedError;
 use crate::live::follow::FollowError;
 use crate::query::derived::DerivedError;
 
-/// Error of a command.
+/// An error that ends a command.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum CliError {
     /// A command line option is invalid or contradicts another.
@@ -68,7 +68,7 @@ pub(super) enum CliError {
     #[error("{0}")]
     Demo(String),
     #[cfg(not(feature = "window"))]
-    #[error("this build has no window (it was made without the feature `window`); see `longspan --help` for the rest")]
+    #[error("this build has no window (it was built without the feature `window`); see `longspan --help` for the rest")]
     NoWindow,
 }
 

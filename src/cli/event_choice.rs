@@ -6,15 +6,8 @@ use super::messages::say;
 use crate::base::cancel::Cancel;
 use crate::base::progress::Progress;
 use crate::query::Snapshot;
-use crate::query::samples::SampleHistogram;
+use crate::query::samples::{SampleEvent, SampleHistogram};
 use crate::query::scope::Scope;
-
-/// Returns whether samples outside of the scope are of the wanted event.
-fn is_elsewhere(wanted: &str, snapshot: &Snapshot) -> bool {
-    let all = SampleHistogram::count(snapshot, &Scope::default(), &Cancel::default(), &Progress::default());
-    let all = all.unwrap_or_default(); // never cancelled
-    all.events().iter().any(|event| *event.name == *wanted || event.title() == wanted)
-}
 
 /// Returns the index of the requested or the default event; `None` without samples of it in the scope. Returns an error
 /// if no event of the trace, or several, have that name.
@@ -23,27 +16,30 @@ pub(super) fn chosen_event(
     snapshot: &Snapshot,
     histogram: &SampleHistogram,
 ) -> Result<Option<usize>, CliError> {
-    let titles = || {
+    let titles = |histogram: &SampleHistogram| {
         let titles = histogram.events().iter().map(|event| format!("`{}`", event.title()));
         titles.collect::<Vec<_>>().join(", ")
     };
     let rows = 0..histogram.events().len();
     if let Some(wanted) = event {
-        let is_meant = |&row: &usize| {
-            let event = &histogram.events()[row];
-            *event.name == *wanted || event.title() == wanted
-        };
-        return match rows.filter(is_meant).collect::<Vec<_>>()[..] {
+        let is_meant = |event: &SampleEvent| *event.name == *wanted || event.title() == wanted;
+        return match rows.filter(|&row| is_meant(&histogram.events()[row])).collect::<Vec<_>>()[..] {
             [row] => Ok(Some(row)),
-            [] if is_elsewhere(wanted, snapshot) => Ok(None),
-            [] => Err(CliError::Usage(format!("--event {wanted}: the samples are of {}", titles()))),
-            _ => Err(CliError::Usage(format!("--event {wanted}: give its unit too, of {}", titles()))),
+            [] => {
+                let all = SampleHistogram::count(snapshot, &Scope::default(), &Cancel::default(), &Progress::default());
+                let all = all.unwrap_or_default(); // never cancelled
+                if all.events().is_empty() || all.events().iter().any(is_meant) {
+                    return Ok(None);
+                }
+                Err(CliError::Usage(format!("--event {wanted}: the samples are of {}", titles(&all))))
+            }
+            _ => Err(CliError::Usage(format!("--event {wanted}: give its unit too, of {}", titles(histogram)))),
         };
     }
     let Some(row) = histogram.default_event(snapshot) else { return Ok(None) };
     if rows.len() > 1 {
         let title = histogram.events()[row].title();
-        say(format_args!("these are the samples of `{title}`; --event takes one of {}", titles()));
+        say(format_args!("these are the samples of `{title}`; --event takes one of {}", titles(histogram)));
     }
     Ok(Some(row))
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::args::{Export, Load};
+use super::empty_answers::{say_no_rows, say_no_spans};
 use super::error::CliError;
 use super::load::{load, starting_over};
 use super::messages::{counted, say};
@@ -12,7 +13,7 @@ use crate::base::budget::Memory;
 use crate::base::cancel::Cancel;
 use crate::base::progress::Progress;
 use crate::export::derived::DerivedCounter;
-use crate::export::{self, ExportFormat, ExportOptions};
+use crate::export::{self, ExportFormat, ExportOptions, ExportReport, PPROF_EVENTS_MAX};
 use crate::query::Snapshot;
 use crate::query::derived::{DerivedRoom, DerivedTrack, derive};
 use crate::query::filter::Filter;
@@ -39,13 +40,42 @@ fn write_once(wanted: &Export, how: &Load) -> Result<(), CliError> {
     drop(line);
     let written = written?;
     let (path, bytes) = (wanted.output.display(), written.bytes);
-    let things = if wanted.format == ExportFormat::Pprof {
-        counted(written.samples, "sample")
-    } else {
-        counted(written.spans, "span")
-    };
+    let things = written_things(&written, wanted.format);
     say(format_args!("{path}: {things} written, {bytes} bytes, as {}", wanted.format.label()));
+    if written.samples_left_out > 0 {
+        say(format_args!(
+            "{} of events beyond the first {PPROF_EVENTS_MAX} are not written, which are the most of a pprof profile; \
+             --filter arg.event=NAME exports those of one event",
+            counted(written.samples_left_out, "sample")
+        ));
+    }
+    if written.spans == 0 && matches!(wanted.format, ExportFormat::Csv { .. }) {
+        say_no_spans(&snapshot, &wanted.scope);
+    } else if counts(&written).iter().all(|&(count, _)| count == 0) && !wanted.scope.options().is_empty() {
+        say_no_rows(&wanted.scope);
+    }
     Ok(())
+}
+
+/// Returns the number of written rows of each kind.
+fn counts(written: &ExportReport) -> [(u64, &'static str); 5] {
+    [
+        (written.spans, "span"),
+        (written.instants, "instant"),
+        (written.counters, "counter value"),
+        (written.flows, "flow point"),
+        (written.samples, "sample"),
+    ]
+}
+
+/// Lists the counts of an export that are not 0; the spans or samples if all are.
+pub(super) fn written_things(written: &ExportReport, format: ExportFormat) -> String {
+    let things: Vec<_> =
+        counts(written).iter().filter(|(count, _)| *count > 0).map(|&(count, it)| counted(count, it)).collect();
+    if things.is_empty() {
+        return counted(0, if format == ExportFormat::Pprof { "sample" } else { "span" });
+    }
+    things.join(", ")
 }
 
 /// Computes the requested derived tracks, from the rows of the scope that also match the filter of each.

@@ -48,15 +48,18 @@ fn print_once(flame: &Flame, how: &Load) -> Result<(), CliError> {
     let Ok(picture) = FlamePicture::new(&snapshot, &tree, &view, &Cancel::default()) else {
         return Ok(()); // never cancelled
     };
-    // Edits of the view may hide all of them.
+    let measure = flame.view.measure;
     if !is_of_samples && tree.whole().is_empty() {
-        say_no_spans(&snapshot);
+        say_no_spans(&snapshot, &flame.scope);
+    } else if !tree.whole().is_empty() && measure.of(picture.tree.nodes()[0].total) == 0 {
+        // A name that no function has is reported above.
+        if !picture.tree.nodes()[0].total.is_empty() {
+            say("the paths of this part take no time; --count counts them");
+        } else if mismatches.is_empty() {
+            say("no path passes all of --focus, --hide and the other options of the view");
+        }
     }
     drop(tree);
-    if picture.folded > 0 {
-        say(format_args!("{} paths are counted for their callers, because there are too many", picture.folded));
-    }
-    let measure = flame.view.measure;
     if !missing.is_empty() {
         let hint = if flame.is_exact { "" } else { "; --exact counts all spans" };
         say(format_args!("{}{hint}", missing_text(&picture, measure, missing)));
@@ -73,6 +76,9 @@ fn print_once(flame: &Flame, how: &Load) -> Result<(), CliError> {
         missing,
         is_inverted,
     };
+    if let Some(text) = graph.folded_text() {
+        say(text);
+    }
     to_stdout(|out| {
         Ok(match flame.format {
             FlameFormat::Folded => write_folded(&graph, out),
@@ -117,14 +123,14 @@ fn paths_of_samples(flame: &Flame, snapshot: &Snapshot, scope: &Scope, progress:
     let histogram = counted.unwrap_or_default(); // never cancelled
     let Some(row) = chosen_event(flame.event.as_deref(), snapshot, &histogram)? else {
         if flame.of_samples || flame.event.is_some() || snapshot.summary().samples > 0 {
-            say_no_samples(snapshot);
+            say_no_samples(snapshot, &flame.scope);
         } else {
-            say(format_args!("{}: holds neither spans nor samples", flame.sources));
+            say(format_args!("{}: contains neither spans nor samples", flame.sources));
         }
         return Ok(no_samples());
     };
     let event = &histogram.events()[row];
-    let tree = from_histogram(snapshot, &histogram, row);
+    let tree = from_histogram(snapshot, &histogram, row, flame.view.selects_name(snapshot));
     let (name, unit, missing) = (event.name.clone(), event.unit.clone(), SampleSum::default());
     Ok(Paths { tree, event: name, unit, things: "samples", missing })
 }

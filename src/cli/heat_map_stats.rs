@@ -6,6 +6,7 @@ use super::args::Load;
 use super::empty_answers::say_no_spans;
 use super::error::CliError;
 use super::progress_line::ProgressLine;
+use super::scope::ScopeArgs;
 use super::stdout::to_stdout;
 use crate::base::cancel::Cancel;
 use crate::base::progress::Progress;
@@ -15,27 +16,27 @@ use crate::export::table::RowFormat;
 use crate::export::values::TableValueWriter;
 use crate::query::Snapshot;
 use crate::query::heat_map::{HeatMapAxis, HeatMapGrid, heat_map};
-use crate::query::scope::Scope;
 
-/// Prints the non-empty cells.
+/// Prints the cells of a heat map that have spans.
 pub(super) fn print(
     snapshot: &Snapshot,
-    scope: &Scope,
+    scope: &ScopeArgs,
     grid: HeatMapGrid,
     format: RowFormat,
     how: &Load,
 ) -> Result<(), CliError> {
+    let in_scope = scope.on(snapshot)?;
     let (from_ns, to_ns) = (snapshot.start_ns(), snapshot.end_ns().saturating_add(1));
-    let (from_ns, to_ns) = (scope.from_ns.unwrap_or(from_ns), scope.to_ns.unwrap_or(to_ns));
+    let (from_ns, to_ns) = (in_scope.from_ns.unwrap_or(from_ns), in_scope.to_ns.unwrap_or(to_ns));
     let axis = HeatMapAxis::new(from_ns, to_ns, grid.columns);
     let progress = Progress::default();
     let line = ProgressLine::start(&progress, how.progress);
-    let counted = heat_map(snapshot, scope, axis, &Cancel::default(), &progress);
+    let counted = heat_map(snapshot, &in_scope, axis, &Cancel::default(), &progress);
     drop(line);
     check(snapshot.store())?;
     let Ok(map) = counted else { return Ok(()) }; // never cancelled
     if map.spans == 0 {
-        say_no_spans(snapshot);
+        say_no_spans(snapshot, scope);
     }
     let cells = Arc::new(map.cells(grid.octave_log2));
     let table = HeatMapTable { map: Arc::new(map), cells };

@@ -32,6 +32,9 @@ struct Info {
     tracks_shown: usize,
     #[serde(skip)]
     tracks_without_events: usize,
+    /// Whether the times are those of events, not of weights drawn side by side.
+    #[serde(skip)]
+    has_times: bool,
     lanes: u32,
     start_ns: i64,
     end_ns: i64,
@@ -87,7 +90,8 @@ impl Info {
         let (store, meta) = (&loaded.store, loaded.store.meta());
         let (summary, tables) = (&meta.summary, &meta.tracks);
         let load = &summary.load;
-        let tracks_shown = Snapshot::new(Arc::clone(store)).display_order().len();
+        let snapshot = Snapshot::new(Arc::clone(store));
+        let tracks_shown = snapshot.display_order().len();
         let (notes, losses): (Vec<_>, Vec<_>) = meta.losses.iter().partition(|lost| lost.loss.is_note());
         let loss_info = |lost: Lost<'_>| LossInfo {
             name: lost.loss.name(),
@@ -107,6 +111,7 @@ impl Info {
             tracks: tables.tracks.iter().filter(|track| !track.key.kind.is_derived()).count(),
             tracks_shown,
             tracks_without_events: tables.tracks.len() - tracks_shown,
+            has_times: snapshot.has_times(),
             lanes: store.lane_count(),
             start_ns: summary.start_ns,
             end_ns: summary.end_ns,
@@ -144,7 +149,9 @@ impl Info {
         line("tracks", format!("{}{without}; {} are threads", self.tracks_shown, self.threads))?;
         line("lanes", self.lanes.to_string())?;
         let length = duration_text(self.end_ns.abs_diff(self.start_ns));
-        line("time", format!("{} s to {} s, {length}", seconds_text(self.start_ns), seconds_text(self.end_ns)))?;
+        let (start, end) = (seconds_text(self.start_ns), seconds_text(self.end_ns));
+        let time = format!("{start} s to {end} s, {length}");
+        line("time", if self.has_times { time } else { "none, samples have weights only".to_owned() })?;
         if let Some(offset_ns) = self.utc_offset_ns {
             let utc_ns = self.start_ns.saturating_add(offset_ns);
             line("began", format!("{} {} UTC", utc_day_text(utc_ns), utc_clock_text(utc_ns, 3)))?;

@@ -1,4 +1,4 @@
-//! Validates the options of running traces. Touches no file.
+//! Validates the options of running traces. Reads no file.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -6,11 +6,12 @@ use std::time::Duration;
 use super::error::CliError;
 use super::low_args::{LowCommon, LowListen};
 use super::low_live::{LowFollow, LowFollowLimits};
+use crate::ingest::spool::is_pipe;
 use crate::live::arrivals::LiveInput;
 use crate::live::listen::OTLP_PORT;
 use crate::live::live_store::KeptPart;
 use crate::live::row_filter::LiveFilter;
-use crate::model::{SourceFile, Sources};
+use crate::model::{SourceFile, Sources, WeightUnit};
 use crate::query::filter::Filter;
 
 /// The sources that the window follows.
@@ -26,12 +27,16 @@ pub(super) struct Follow {
     pub(crate) disk_cap: Option<u64>,
     /// The retained part of the trace, if not everything.
     pub(crate) kept: Option<KeptPart>,
+    /// Unit of weights without one.
+    pub(crate) weight_unit: Option<WeightUnit>,
 }
 
-/// Returns the sources for the window to follow.
+/// Returns the sources for the window to follow; a pipe is followed while it is written.
 pub(super) fn follow_args(low: LowFollow, sources: &Sources) -> Result<Option<Follow>, CliError> {
     let LowFollow { follow, limits, command } = low;
-    let follows = follow || !command.is_empty();
+    let is_pipe = |file: &SourceFile| file.offset_ns == 0 && is_pipe(&file.input);
+    let are_pipes = !sources.files().is_empty() && sources.files().iter().all(is_pipe);
+    let follows = follow || !command.is_empty() || are_pipes;
     let options = [
         ("--until", limits.until.is_some()),
         ("--delay", limits.delay.is_some()),
@@ -49,14 +54,14 @@ pub(super) fn follow_args(low: LowFollow, sources: &Sources) -> Result<Option<Fo
         let message = "--follow: expected a FILE, a pipe or - for stdin, or -- and a COMMAND whose output is followed";
         return Err(CliError::Usage(message.to_owned()));
     }
-    follows.then(|| Follow::new(inputs, limits)).transpose()
+    follows.then(|| Follow::new(inputs, limits, sources.weight_unit())).transpose()
 }
 
 impl Follow {
-    fn new(inputs: Vec<LiveInput>, limits: LowFollowLimits) -> Result<Self, CliError> {
+    fn new(inputs: Vec<LiveInput>, limits: LowFollowLimits, weight_unit: Option<WeightUnit>) -> Result<Self, CliError> {
         let LowFollowLimits { until, disk_cap, keep: kept, delay } = limits;
         let until = live_filter("--until", until)?;
-        Ok(Self { inputs, delay: delay.map(Duration::from_nanos), until, disk_cap, kept })
+        Ok(Self { inputs, delay: delay.map(Duration::from_nanos), until, disk_cap, kept, weight_unit })
     }
 }
 
@@ -86,10 +91,11 @@ pub(super) fn live_sources(sources: &Sources) -> Result<Vec<LiveInput>, CliError
 /// Returns the sources of `longspan listen`, and its import options.
 pub(super) fn listen_args(low: LowListen) -> Result<(Follow, LowCommon), CliError> {
     let LowListen { path, otlp, limits, common } = low;
-    let path = path.map_or_else(default_socket, Ok)?;
-    let mut inputs = vec![LiveInput::Socket(path)];
+    // Without XDG_RUNTIME_DIR, or beside another listener, OTLP alone still works.
+    let path = if path.is_none() && otlp.is_none() { Some(default_socket()?) } else { path };
+    let mut inputs: Vec<LiveInput> = path.map(LiveInput::Socket).into_iter().collect();
     inputs.extend(otlp.map(|port| LiveInput::Otlp { port }));
-    Ok((Follow::new(inputs, limits)?, common))
+    Ok((Follow::new(inputs, limits, None)?, common))
 }
 
 /// Returns the default socket, in the user's runtime folder.

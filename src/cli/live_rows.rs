@@ -8,6 +8,7 @@ use crate::base::escape::{escaped, write_json};
 use crate::export::table::{json_id, json_text};
 use crate::live::pairs::{LiveNames, LiveRow, RowValue};
 use crate::live::session::SourceRow;
+use crate::live::source_names::SourceNames;
 use crate::model::{Id, TrackKey, TrackKind};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,10 +18,16 @@ pub(super) enum LiveRowFormat {
 }
 
 /// Writes a row as one line. Returns the I/O error of `out`.
-pub(super) fn write(out: &mut dyn Write, format: LiveRowFormat, row: &SourceRow<'_>) -> io::Result<()> {
+pub(super) fn write(
+    out: &mut dyn Write,
+    format: LiveRowFormat,
+    row: &SourceRow<'_>,
+    sources: &SourceNames,
+) -> io::Result<()> {
+    let pid = sources.process_id(row.source, &row.row.track.pid);
     match format {
-        LiveRowFormat::Text => writeln!(out, "{}", escaped(&text(row))),
-        LiveRowFormat::JsonLines => json(out, row),
+        LiveRowFormat::Text => writeln!(out, "{}", escaped(&text(row, &pid))),
+        LiveRowFormat::JsonLines => json(out, row, &pid),
     }
 }
 
@@ -30,7 +37,7 @@ fn track_name(track: &TrackKey) -> &str {
 }
 
 /// Formats `seconds  duration  process[pid]/thread[tid]  name  arguments`
-fn text(&SourceRow { row, names, late_ns, .. }: &SourceRow<'_>) -> String {
+fn text(&SourceRow { row, names, late_ns, .. }: &SourceRow<'_>, pid: &Id) -> String {
     let LiveRow { ts_ns, name, track, args, .. } = row;
     let sign = if *ts_ns < 0 { "-" } else { "" };
     let (seconds, nanos) = (ts_ns.unsigned_abs() / 1_000_000_000, ts_ns.unsigned_abs() % 1_000_000_000);
@@ -42,12 +49,12 @@ fn text(&SourceRow { row, names, late_ns, .. }: &SourceRow<'_>) -> String {
         RowValue::Sample(_) => "sample".to_owned(),
         RowValue::Flow(_) => "flow".to_owned(),
     };
-    let place = place(names, track);
+    let owner = owner(names, track, pid);
     // The series of a counter share its name, and differ by their tracks.
     let is_of_track =
         name.text.is_empty() || matches!(row.value, RowValue::Counter(_)) && !track_name(track).is_empty();
     let shown = if is_of_track { track_name(track) } else { &name.text };
-    let mut line = format!("{sign}{seconds}.{nanos:09} {what:>12}  {place}  {shown}");
+    let mut line = format!("{sign}{seconds}.{nanos:09} {what:>12}  {owner}  {shown}");
     if let RowValue::Sample(stack) = &row.value {
         for caller in stack.iter().skip(1) {
             line.push_str(" < ");
@@ -67,13 +74,13 @@ fn text(&SourceRow { row, names, late_ns, .. }: &SourceRow<'_>) -> String {
 }
 
 /// Formats process and thread with their ids, as far as they are known.
-fn place(names: &LiveNames, track: &TrackKey) -> String {
+fn owner(names: &LiveNames, track: &TrackKey, pid: &Id) -> String {
     let part = |name: &str, id: &Id| match (name, id) {
         (name, Id::None) => name.to_owned(),
         ("", id) => id.to_string(),
         (name, id) => format!("{name}[{id}]"),
     };
-    let process = part(names.process(track), &track.pid);
+    let process = part(names.process(track), pid);
     let thread = part(names.thread(track), &track.tid);
     match (&*process, &*thread) {
         ("", "") => track_name(track).to_owned(),
@@ -93,7 +100,7 @@ pub(super) fn duration(ns: u64) -> String {
     }
 }
 
-fn json(out: &mut dyn Write, &SourceRow { row, names, late_ns, .. }: &SourceRow<'_>) -> io::Result<()> {
+fn json(out: &mut dyn Write, &SourceRow { row, names, late_ns, .. }: &SourceRow<'_>, pid: &Id) -> io::Result<()> {
     let LiveRow { ts_ns, name, track, args, .. } = row;
     let kind = match &row.value {
         RowValue::Span { .. } | RowValue::Instant => "slice",
@@ -134,7 +141,7 @@ fn json(out: &mut dyn Write, &SourceRow { row, names, late_ns, .. }: &SourceRow<
     }
     // The track of a CPU run is its CPU; its arguments name the thread that ran.
     let args = (!args.is_empty()).then(|| serde_json::from_str::<Value>(args).map_err(|_| args));
-    for (key, id) in [("pid", &track.pid), ("tid", &track.tid)] {
+    for (key, id) in [("pid", pid), ("tid", &track.tid)] {
         write!(out, ",\"{key}\":")?;
         match &args {
             Some(Ok(args)) if kind == "sched" => write_json(&mut *out, &args[key])?,
@@ -180,9 +187,10 @@ mod tests {
         let name = Arc::new(LiveName { text: name.into(), category: None });
         let (track, order) = (Arc::new(track), RowOrder::default());
         let row = LiveRow { ts_ns: 5, value, name, track, args: args.into(), order };
-        let row = SourceRow { row: &row, names: &LiveNames::default(), late_ns: 0, source: 0, came: Instant::now() };
+        let (names, came) = (LiveNames::default(), Instant::now());
+        let row = SourceRow { row: &row, names: &names, late_ns: 0, source: 0, now_ns: 5, came };
         let mut out = Vec::new();
-        write(&mut out, format, &row).unwrap();
+        write(&mut out, format, &row, &SourceNames::default()).unwrap();
         String::from_utf8(out).unwrap().trim_end_matches('\n').to_owned()
     }
 

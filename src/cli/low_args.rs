@@ -6,14 +6,14 @@ use clap::builder::{OsStringValueParser, PossibleValuesParser, TypedValueParser}
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
+use super::examples::examples;
 use super::flame_view::LowFlameEdits;
 use super::low_cache::LowCache;
-use super::low_choices::{
-    LowColorBy, LowFlameFormat, LowFormat, LowHues, LowRowFormat, LowTheme, LowTrackKind, LowUnit,
-};
+use super::low_choices::{LowColorBy, LowFlameFormat, LowFormat, LowHues, LowRowFormat, LowTheme, LowUnit};
 use super::low_live::{LowFollow, LowFollowLimits, LowKept, LowLive, LowTail};
+use super::low_scope::LowScope;
 use super::low_stats::LowStatsOf;
-use super::units::{SizeArg, TimeArg};
+use super::units::SizeArg;
 use crate::base::units::{bytes, signed_time_ns};
 use crate::base::version::VERSION;
 use crate::formats::sniff::names;
@@ -32,9 +32,10 @@ use crate::query::groups::GroupBy;
 )]
 #[command(
     after_help = format!(
-        "Traces are recognised by their content: {}; also inside gzip, zstd, zip and tar.\n\n\
-         Exit status: 0 done (losses, if any, are on stderr), 1 the input or output failed, 2 wrong usage.",
-        names()
+        "Traces are recognised by their content: {}; also inside gzip, zstd, bzip2, zip and tar.\n\n\
+         Exit status: 0 done (import issues, if any, are on stderr), 1 the input or output failed, 2 wrong usage.\n\n{}",
+        names(),
+        examples("")
     )
 )]
 pub(super) struct LowArgs {
@@ -91,6 +92,8 @@ pub(super) struct LowTrace {
     pub(crate) offsets: LowOffsets,
 }
 
+// Options after a flattened group would be under its heading too, so that groups with one are last.
+
 /// The options of every command that loads a trace.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Loading")]
@@ -126,91 +129,66 @@ pub(super) enum LowProgress {
     Never,
 }
 
-/// The part of a trace that a command is about: all of these must hold.
-#[derive(Debug, Args)]
-#[command(next_help_heading = "Scope")]
-pub(super) struct LowScope {
-    /// Start of the time range: nanoseconds, or with a unit such as 1.5ms; with a plus: after the first event
-    #[arg(long, value_name = "T", allow_hyphen_values = true)]
-    pub(crate) from: Option<TimeArg>,
-    /// End of the time range, which is exclusive; written like --from
-    #[arg(long, value_name = "T", allow_hyphen_values = true)]
-    pub(crate) to: Option<TimeArg>,
-    /// Only tracks whose name, process name or id contains a match of this regular expression
-    #[arg(long, value_name = "RE", allow_hyphen_values = true)]
-    pub(crate) track: Option<String>,
-    /// Only processes whose name contains a match of this regular expression, or whose whole id matches
-    #[arg(long, value_name = "RE", allow_hyphen_values = true)]
-    pub(crate) process: Option<String>,
-    /// Only tracks whose name contains a match of this regular expression, or whose whole thread id matches
-    #[arg(long, value_name = "RE", allow_hyphen_values = true)]
-    pub(crate) thread: Option<String>,
-    /// Only tracks of this kind, such as a thread without its states; may be given several times
-    #[arg(long, value_name = "KIND", value_enum)]
-    pub(crate) kind: Vec<LowTrackKind>,
-    /// Only rows that match a filter, such as 'dur>1ms cat:io in:RunTask -idle'; --help lists its terms
-    #[arg(long, value_name = "QUERY", allow_hyphen_values = true, long_help = FILTER_HELP)]
-    pub(crate) filter: Option<String>,
-}
-
-/// The terms of a filter.
-const FILTER_HELP: &str = "\
-Only rows that match all terms of a filter, such as 'dur>1ms cat:io in:RunTask -idle'
-
-  read  /^read_(all|some)$/  ~rdall     part of the name, a regular expression, letters in order
-  cat:io  thread:worker  process:db     category, track or thread id, process or its id contains it
-  dur>1ms  dur<=2s  dur=0               the duration
-  start>=1.5s  start<2s                 the start, a time of the trace's clock
-  arg.url=/index.html  arg.url:index    an argument equals it, or contains it
-  arg.a.b=1  arg.\"a b\"=1               the key `a.b`, or `b` in `a`; quotes keep blanks and dots
-  in:RunTask  in:/^Run/                 a span of that name is open above it when it starts
-  within:worker/2@1.5ms                 the same, for the span at depth 2 of track or thread id
-                                        `worker` that starts at 1.5 ms; within:#17/2@1500 is for
-                                        the track that `dump` numbers 17
-  -cat:io                               the term after the minus does not match
-  \"a b\"  cat:\"a b\"                   quotes keep blanks and special characters";
-
 /// The commands, in the order of the help text.
 #[derive(Debug, Subcommand)]
 pub(super) enum LowCommand {
     /// Make, sort, index and show a demo trace; with no display, draw it into a PNG file
+    #[command(after_help = examples("demo"))]
     Demo(LowDemo),
     /// Print what a trace holds and how it was loaded
+    #[command(after_help = examples("info"))]
     Info(LowInfo),
     /// Print the spans of a trace, sorted by time, then depth, or the longest
+    #[command(after_help = examples("spans"))]
     Spans(LowSpans),
     /// Print the totals of the spans of a trace by name or other keys, the largest first; of its
     /// samples if it has no spans
+    #[command(after_help = examples("stats"))]
     Stats(LowStats),
     /// Print the call paths of a trace with their weights, of its spans or its samples
+    #[command(after_help = examples("flame"))]
     Flame(LowFlame),
     /// Count the spans, instants and samples of a trace that match a filter
+    #[command(after_help = examples("search"))]
     Search(LowSearch),
     /// List the modules of sampled code, whether they have symbols, and how to get missing ones
+    #[command(after_help = examples("symbols"))]
     Symbols(LowSymbols),
     /// Print one function with its samples, line by line of its source or instruction by instruction
+    #[command(after_help = examples("annotate"))]
     Annotate(LowAnnotate),
     /// Write a sorted trace or a part of it to a file
+    #[command(after_help = examples("export"))]
     Export(LowExport),
     /// Draw a trace into a PNG file, the same picture as the window's
+    #[command(after_help = examples("render"))]
     Render(LowRender),
     /// Write a generated trace
+    #[command(after_help = examples("synth"))]
     Synth(LowSynth),
     /// Print the spans of live traces as soon as they are sorted
+    #[command(after_help = examples("tail"))]
     Tail(LowTail),
     /// Record live traces, and sort them into one file when they end
+    #[command(after_help = examples("record"))]
     Record(LowRecord),
-    /// Show traces that programs send to a private socket and, with --otlp, from OpenTelemetry exporters
+    /// Show traces that programs send to a private socket or, with --otlp, from OpenTelemetry exporters
+    #[command(after_help = examples("listen"))]
     Listen(LowListen),
     /// Print all data of a trace as JSON lines
+    #[command(after_help = examples("dump"))]
     Dump(LowDump),
     /// List or clear the cache of sorted traces
+    #[command(after_help = examples("cache"))]
     Cache(LowCache),
     /// Measure the frames of a scripted zoom from the whole trace to one span and back
+    #[command(after_help = examples("bench"))]
     Bench(LowBench),
     /// Print the completion script of a shell
+    #[command(after_help = examples("completions"))]
     Completions(LowCompletions),
     /// Print a man page, or write all of them
+    #[command(after_help = examples("man"))]
     Man(LowMan),
 }
 
@@ -236,8 +214,6 @@ pub(super) struct LowInfo {
 pub(super) struct LowRows {
     #[command(flatten)]
     pub(crate) trace: LowTrace,
-    #[command(flatten)]
-    pub(crate) scope: LowScope,
     /// Only spans whose name contains a match of this regular expression; for samples, functions, modules, threads
     /// or events
     #[arg(long, value_name = "RE")]
@@ -248,39 +224,39 @@ pub(super) struct LowRows {
     #[command(flatten)]
     pub(crate) cells: LowCells,
     #[command(flatten)]
+    pub(crate) scope: LowScope,
+    #[command(flatten)]
     pub(crate) common: LowCommon,
 }
 
 #[derive(Debug, Args)]
 pub(super) struct LowSpans {
-    #[command(flatten)]
-    pub(crate) rows: LowRows,
     /// Maximum number of spans
     #[arg(long, value_name = "N")]
     pub(crate) limit: Option<u64>,
     /// The N longest spans, longest first; an unfinished span lasts until the last event of its track
     #[arg(long, value_name = "N", conflicts_with = "limit")]
     pub(crate) longest: Option<u64>,
+    #[command(flatten)]
+    pub(crate) rows: LowRows,
 }
 
 #[derive(Debug, Args)]
 pub(super) struct LowStats {
     #[command(flatten)]
     pub(crate) subject: LowStatsOf,
-    #[command(flatten)]
-    pub(crate) rows: LowRows,
     /// Group by name, category, thread, process, two of these such as name,thread, or the value of an
     /// argument, such as arg:url, with keys as in --filter
     #[arg(long, value_name = "KEYS", default_value = "name")]
     pub(crate) by: GroupBy,
+    #[command(flatten)]
+    pub(crate) rows: LowRows,
 }
 
 #[derive(Debug, Args)]
 pub(super) struct LowFlame {
     #[command(flatten)]
     pub(crate) trace: LowTrace,
-    #[command(flatten)]
-    pub(crate) scope: LowScope,
     /// The call paths of samples, even if the trace has spans
     #[arg(long)]
     pub(crate) samples: bool,
@@ -295,6 +271,8 @@ pub(super) struct LowFlame {
     /// Output format
     #[arg(long, default_value = "folded")]
     pub(crate) format: LowFlameFormat,
+    #[command(flatten)]
+    pub(crate) scope: LowScope,
     #[command(flatten)]
     pub(crate) common: LowCommon,
 }
@@ -336,7 +314,7 @@ pub(super) struct LowAnnotate {
     /// The function: its name as `stats` prints it, or what is before its parameters
     #[arg(value_name = "FUNCTION", required = true, conflicts_with = "files")]
     pub(crate) function: Option<String>,
-    /// The module of the function, if several have one of that name: a path or a file name
+    /// The module of the function, if several have one of that name: a path or the end of it
     #[arg(long, value_name = "MODULE", allow_hyphen_values = true)]
     pub(crate) module: Option<String>,
     /// Print the lines of its source; this is the default
@@ -352,13 +330,13 @@ pub(super) struct LowAnnotate {
     /// Count the samples of this event [default: the one with the most samples; for pprof, its default]
     #[arg(long, value_name = "E", allow_hyphen_values = true)]
     pub(crate) event: Option<String>,
-    #[command(flatten)]
-    pub(crate) scope: LowScope,
     /// Output format
     #[arg(long, default_value = "csv")]
     pub(crate) format: LowRowFormat,
     #[command(flatten)]
     pub(crate) cells: LowCells,
+    #[command(flatten)]
+    pub(crate) scope: LowScope,
     #[command(flatten)]
     pub(crate) common: LowCommon,
 }
@@ -382,8 +360,6 @@ pub(super) struct LowExport {
     /// and .pprof pprof, .csv, .parquet, else native]
     #[arg(long)]
     pub(crate) format: Option<LowFormat>,
-    #[command(flatten)]
-    pub(crate) scope: LowScope,
     /// Write function names in place of addresses, where symbols are found
     #[arg(long, conflicts_with = "no_symbols")]
     pub(crate) symbolized: bool,
@@ -400,6 +376,8 @@ pub(super) struct LowExport {
     pub(crate) compact: bool,
     #[command(flatten)]
     pub(crate) cells: LowCells,
+    #[command(flatten)]
+    pub(crate) scope: LowScope,
     #[command(flatten)]
     pub(crate) common: LowCommon,
 }
@@ -477,7 +455,7 @@ pub(super) struct LowRecord {
 #[expect(clippy::doc_markdown, reason = "the help shows no marks")]
 pub(super) struct LowListen {
     /// The socket: each connection sends a trace in any format that can be followed; its folder must be private
-    /// [default: longspan/listen.sock in XDG_RUNTIME_DIR]
+    /// [default: longspan/listen.sock in XDG_RUNTIME_DIR; none with --otlp]
     #[arg(value_name = "PATH")]
     pub(crate) path: Option<PathBuf>,
     /// Receive OTLP over HTTP (JSON and protobuf) from this machine, on 127.0.0.1 and this port; 0 picks a free one
@@ -578,6 +556,25 @@ mod tests {
         program.build();
         write_help(&program, &mut text);
         assert_generated("cli.md", "the command line", &text);
+    }
+
+    #[test]
+    fn only_the_options_of_a_group_are_under_its_heading() {
+        let mut program = LowArgs::command();
+        program.build();
+        let groups = [
+            ("Scope", LowScope::augment_args(clap::Command::new("scope"))),
+            ("Loading", LowCommon::augment_args(clap::Command::new("loading"))),
+        ];
+        for command in program.get_subcommands() {
+            for (heading, group) in &groups {
+                let options = command.get_arguments().filter(|arg| arg.get_help_heading() == Some(heading));
+                for option in options {
+                    let is_known = group.get_arguments().any(|known| known.get_id() == option.get_id());
+                    assert!(is_known, "{}: {} is under {heading}", command.get_name(), option.get_id());
+                }
+            }
+        }
     }
 
     /// Appends the help of a command, then that of its subcommands.

@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
+use super::examples::examples;
+
 #[derive(Debug, Args)]
 pub(super) struct LowCache {
     #[command(subcommand)]
@@ -14,8 +16,10 @@ pub(super) struct LowCache {
 #[derive(Debug, Subcommand)]
 pub(super) enum LowCacheAction {
     /// Print the cached traces with their sizes
+    #[command(after_help = examples("cache list"))]
     List(LowCacheFolder),
     /// Delete all cached traces
+    #[command(after_help = examples("cache clear"))]
     Clear(LowCacheClear),
 }
 

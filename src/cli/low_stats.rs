@@ -3,7 +3,6 @@
 use clap::{Args, ValueEnum};
 
 use crate::query::heat_map::HeatMapGrid;
-use crate::query::sample_table::SampleBy;
 use crate::query::scheduling::ScheduledKind;
 
 /// The rows that `stats` is about, other than spans.
@@ -45,24 +44,15 @@ pub(super) struct LowStatsOf {
     pub(crate) heat_map: Option<HeatMapGrid>,
 }
 
-/// The rows of a table of samples.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+/// The rows of a table of samples. Functions of one name are one row, or one for each module.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
 pub(super) enum LowSampleBy {
+    #[default]
     Function,
+    FunctionModule,
     Module,
     Thread,
     Event,
-}
-
-impl From<LowSampleBy> for SampleBy {
-    fn from(low: LowSampleBy) -> Self {
-        match low {
-            LowSampleBy::Function => Self::Function,
-            LowSampleBy::Module => Self::Module,
-            LowSampleBy::Thread => Self::Thread,
-            LowSampleBy::Event => Self::Event,
-        }
-    }
 }
 
 /// The rows of a table of scheduling.

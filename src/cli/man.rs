@@ -8,6 +8,7 @@ use clap_mangen::Man;
 
 use super::error::CliError;
 use super::low_args::LowArgs;
+use super::mistyped::meant;
 use super::stdout::to_stdout;
 use crate::base::escape::escaped;
 
@@ -17,8 +18,12 @@ pub(super) fn print(command: Option<&str>) -> Result<(), CliError> {
     let words = std::iter::once("longspan").chain(command.unwrap_or_default().split_whitespace());
     let name = words.collect::<Vec<_>>().join("-");
     let Some(page) = pages().into_iter().find(|page| name_of(page) == name) else {
-        let unknown = escaped(command.unwrap_or_default()).into_owned();
-        return Err(CliError::Usage(format!("there is no command '{unknown}'; `longspan --help` lists them")));
+        let unknown = escaped(command.unwrap_or_default());
+        let advice = match meant(&unknown) {
+            Some(command) => format!(": did you mean `longspan man {command}`?"),
+            None => "; `longspan --help` lists them".to_owned(),
+        };
+        return Err(CliError::Usage(format!("there is no command '{unknown}'{advice}")));
     };
     let mut text = Vec::new();
     Man::new(page).render(&mut text)?;

@@ -1,10 +1,11 @@
-//! Detects a mistyped command: it would be opened as a trace, and a window would report a missing file.
+//! Detects mistyped words: a command, which would be opened as a trace, and a key of a filter, which would be a name.
 
 use clap::CommandFactory as _;
 
 use super::error::CliError;
 use super::low_args::LowArgs;
 use crate::model::{Input, Sources};
+use crate::query::filter::{self, Filter, Test, TextTest};
 
 /// Similarity from which words are confused; clap's own suggestions start at 0.7, which also accepts words with just a
 /// common beginning.
@@ -26,17 +27,46 @@ pub(super) fn refuse(sources: &Sources) -> Result<(), CliError> {
 }
 
 /// Returns the command most similar to a word.
-fn meant(word: &str) -> Option<String> {
+pub(super) fn meant(word: &str) -> Option<String> {
     let commands = LowArgs::command();
     let names = commands.get_subcommands().filter(|command| !command.is_hide_set()).map(clap::Command::get_name);
+    nearest(word, names).map(str::to_owned)
+}
+
+/// Returns a sentence about a word of a filter whose key looks like a known one with a typing error, such as `catt:io`.
+pub(super) fn mistyped_key(filter: &Filter) -> Option<String> {
+    filter.terms.iter().find_map(|term| {
+        let Test::Name(TextTest::Part(text)) = &term.test else { return None };
+        let text = text.as_str();
+        let at = text.find([':', '=', '<', '>'])?;
+        let (key, sign) = (&text[..at], &text[at..=at]);
+        let meant = nearest(key, filter::keys())?;
+        Some(format!("`{key}{sign}` begins a name: did you mean `{meant}{sign}`?"))
+    })
+}
+
+/// Returns the name most similar to a word, if any is similar.
+fn nearest<'a>(word: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let alike = names.map(|name| (strsim::jaro(word, name), name)).filter(|(likeness, _)| *likeness >= LIKENESS_MIN);
-    let (_, name) = alike.max_by(|(one, _), (other, _)| one.total_cmp(other))?;
-    Some(name.to_owned())
+    alike.max_by(|(one, _), (other, _)| one.total_cmp(other)).map(|(_, name)| name)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_key_of_a_filter_with_a_typing_error_means_the_nearest_key() {
+        let hint = |words: &str| mistyped_key(&Filter::parse(words).expect("a filter"));
+        for (words, meant) in
+            [("catt:io", "`cat:`"), ("x proces:db", "`process:`"), ("durr>1ms", "`dur>`"), ("-thred:a", "`thread:`")]
+        {
+            assert!(hint(words).is_some_and(|hint| hint.contains(meant)), "{words}: {:?}", hint(words));
+        }
+        for words in ["cat:io", "std::vec", "a<b>", "read", "10:30"] {
+            assert_eq!(hint(words), None, "{words}");
+        }
+    }
 
     #[test]
     fn a_slip_means_the_nearest_command_and_another_word_none() {

@@ -21,6 +21,12 @@ const PATIENCE: Duration = Duration::from_millis(500);
 /// Returns to the first column and erases to the end of the line.
 const ERASE: &str = "\r\x1b[K";
 
+/// Returns the text that replaces the line. The terminal cuts it at its width, because a wrapped line is not erased
+/// whole.
+pub(super) fn replaced_line(text: &str) -> String {
+    format!("{ERASE}\x1b[?7l{text}\x1b[?7h")
+}
+
 /// Shows progress until it is dropped.
 pub(super) struct ProgressLine {
     stop: Option<Sender<()>>,
@@ -57,7 +63,7 @@ impl ProgressLine {
                 }
                 match show {
                     ShowProgress::Not => {}
-                    ShowProgress::Line => show_text(&format!("{ERASE}{}", text_of(&view))),
+                    ShowProgress::Line => show_text(&replaced_line(&text_of(&view))),
                     ShowProgress::Log => show_text(&format!("{}\n", text_of(&view))),
                 }
             }
@@ -138,6 +144,11 @@ mod tests {
         progress.add_bytes(860_000_000);
         let text = text_of(&progress.view());
         assert!(text.starts_with("Parsing  43 %, 860.00 MB read, "), "{text}");
+    }
+
+    #[test]
+    fn a_line_is_never_wrapped_and_leaves_wrapping_on() {
+        assert_eq!(replaced_line("Parsing"), "\r\x1b[K\x1b[?7lParsing\x1b[?7h");
     }
 
     #[test]

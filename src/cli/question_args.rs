@@ -2,6 +2,7 @@
 
 use regex::Regex;
 
+use super::low_stats::LowSampleBy;
 use super::scope::ScopeArgs;
 use crate::export::code_table::CodeSide;
 use crate::export::table::RowFormat;
@@ -10,7 +11,6 @@ use crate::model::Sources;
 use crate::query::flame::FlameView;
 use crate::query::groups::GroupBy;
 use crate::query::heat_map::HeatMapGrid;
-use crate::query::sample_table::SampleBy;
 use crate::query::scheduling::ScheduledKind;
 use crate::symbols::sources::SourceMap;
 
@@ -27,9 +27,12 @@ pub(super) struct Spans {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum SpanChoice {
     /// The first, by time, then depth.
-    First { count: u64 },
-    /// The longest, longest first.
-    Longest { count: u64 },
+    First {
+        count: u64,
+    },
+    Longest {
+        count: u64,
+    },
 }
 
 /// The arguments of `longspan stats`.
@@ -41,7 +44,7 @@ pub(super) struct Stats {
     /// Filters names of spans, or the rows of samples.
     pub(crate) name: Option<Regex>,
     /// Queries samples even if there are spans.
-    pub(crate) samples: Option<SampleBy>,
+    pub(crate) samples: Option<LowSampleBy>,
     pub(crate) format: RowFormat,
     /// Queries counters instead of spans.
     pub(crate) counters: bool,

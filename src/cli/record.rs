@@ -8,10 +8,11 @@ use std::time::{Duration, Instant};
 
 use super::args::{Load, Record, ShowProgress};
 use super::error::CliError;
+use super::export::written_things;
 use super::live_rows::duration;
 use super::load::load_spooled;
-use super::messages::{counted, say, show};
-use super::progress_line::{ProgressLine, with_prefix};
+use super::messages::{say, show};
+use super::progress_line::{ProgressLine, replaced_line, with_prefix};
 use super::tail::{report, say_live};
 use crate::base::budget::Memory;
 use crate::base::cancel::Cancel;
@@ -32,9 +33,6 @@ use crate::query::Snapshot;
 const LINE_EVERY: Duration = Duration::from_millis(200);
 
 const LOG_EVERY: Duration = Duration::from_secs(1);
-
-/// Returns to the first column and erases to the end of the line.
-const ERASE: &str = "\r\x1b[K";
 
 /// Records until all sources have ended, a signal arrives or a row matches, and then sorts.
 pub(super) fn write(record: &Record, how: &Load) -> Result<(), CliError> {
@@ -59,7 +57,7 @@ pub(super) fn write(record: &Record, how: &Load) -> Result<(), CliError> {
     loop {
         let mut is_met = false;
         let step = session.step::<CliError>(&mut |row| {
-            is_met |= record.until.as_ref().is_some_and(|until| until.takes(row.row, row.names));
+            is_met |= record.until.as_ref().is_some_and(|until| until.takes(&row));
             Ok(())
         })?;
         if is_met && !stop.is_cancelled() {
@@ -88,7 +86,7 @@ pub(super) fn write(record: &Record, how: &Load) -> Result<(), CliError> {
     let (losses, SessionCounts { rows, late, .. }) = (session.named_losses(), session.counts());
     drop(session);
     let left_paths = spool.paths_of(&left_out);
-    left_paths.iter().for_each(|path| say(format_args!("{}: is no trace, and is left there", path.display())));
+    left_paths.iter().for_each(|path| say(format_args!("{}: is not a trace, and is left there", path.display())));
     if sources.files().is_empty() {
         report(&losses, late);
         return Err(nothing_recorded(last));
@@ -120,8 +118,8 @@ fn describe_spool(spool: &SpoolFiles) -> Option<String> {
 }
 
 pub(super) fn say_written(record: &Record, written: &ExportReport) {
-    let (path, spans) = (record.output.display(), counted(written.spans, "span"));
-    say(format_args!("{path}: {spans} written, {} bytes, as {}", written.bytes, NATIVE.label()));
+    let (path, things) = (record.output.display(), written_things(written, NATIVE));
+    say(format_args!("{path}: {things} written, {} bytes, as {}", written.bytes, NATIVE.label()));
 }
 
 pub(super) const NATIVE: ExportFormat = ExportFormat::Native { compact: false };
@@ -152,7 +150,7 @@ pub(super) fn nothing_recorded(last: Option<impl ToString>) -> CliError {
     last.map_or(CliError::NothingCame, |error| CliError::NothingRecorded(error.to_string()))
 }
 
-/// Sorts the recording.
+/// Sorts the recording into a store that is not cached.
 fn sort(sources: &Sources, how: &Load) -> Result<Snapshot, CliError> {
     // The files are removed after sorting, so a cached store of them would be useless.
     let how = Load { cache: None, ..how.clone() };
@@ -197,14 +195,14 @@ impl RecordLine {
         (self.shown, self.rows) = (Instant::now(), counts.rows);
         let text = text_of(counts, Some(rate));
         match self.show {
-            ShowProgress::Line => show(&format!("{ERASE}{text}")),
+            ShowProgress::Line => show(&replaced_line(&text)),
             ShowProgress::Log | ShowProgress::Not => show(&format!("{text}\n")),
         }
     }
 
     pub(super) fn end(&self, counts: &SessionCounts) {
         match self.show {
-            ShowProgress::Line => show(&format!("{ERASE}{}\n", text_of(counts, None))),
+            ShowProgress::Line => show(&format!("{}\n", replaced_line(&text_of(counts, None)))),
             ShowProgress::Log => show(&format!("{}\n", text_of(counts, None))),
             ShowProgress::Not => {}
         }

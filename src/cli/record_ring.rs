@@ -11,7 +11,7 @@ use super::tail::{report, say_live};
 use crate::base::budget::Memory;
 use crate::base::cancel::Cancel;
 use crate::base::{files, signals};
-use crate::live::follow::{FollowCounts, FollowOptions, Followed, Viewer, follow};
+use crate::live::follow::{FollowCounts, FollowOptions, FollowUpdate, Viewer, follow};
 use crate::live::live_store::KeptPart;
 use crate::live::orderer::LateEvents;
 use crate::live::session::SessionCounts;
@@ -40,13 +40,13 @@ impl Viewer for LastSnapshot {
         self.taken.elapsed() >= PICTURE_EVERY
     }
 
-    fn show(&mut self, followed: Followed) {
+    fn show(&mut self, followed: FollowUpdate) {
         match followed {
-            Followed::Snapshot(snapshot, _, counts) => {
+            FollowUpdate::Snapshot(snapshot, _, counts) => {
                 (self.snapshot, self.counts, self.taken) = (Some(snapshot), counts, Instant::now());
             }
-            Followed::Counts(counts) => self.counts = counts,
-            Followed::Said(text) => say(text),
+            FollowUpdate::Counts(counts) => self.counts = counts,
+            FollowUpdate::Said(text) => say(text),
         }
         let counts = self.session_counts();
         self.line.update(&counts);

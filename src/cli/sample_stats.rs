@@ -1,21 +1,21 @@
 //! `longspan stats` of samples: by function, module, thread or event, each event in its own unit.
 
 use std::cmp::Reverse;
-use std::sync::Arc;
 
 use regex::Regex;
 
 use super::error::CliError;
+use super::low_stats::LowSampleBy;
 use super::stdout::to_stdout;
-use crate::base::cancel::Cancel;
 use crate::export::scheduling_table::thread_values;
 use crate::export::table::RowFormat;
 use crate::export::values::{TableValue, TableValueWriter};
 use crate::model::TrackIdx;
+use crate::model::names::{NO_FRAMES, NO_NAME};
 use crate::query::Snapshot;
-use crate::query::sample_table::{SampleBy, SampleGroup, SampleTable};
-use crate::query::samples::{SampleHistogram, SampleSum};
-use crate::query::stacks::paths_of_event;
+use crate::query::flame::FunctionIdx;
+use crate::query::sample_table::{by_function, by_module, module_label};
+use crate::query::samples::{GroupSums, SampleHistogram, SampleSum};
 
 /// The columns before and after those of the group: a contract with scripts.
 const EVENT_COLUMNS: [&str; 2] = ["event", "unit"];
@@ -26,7 +26,7 @@ const NUMBER_COLUMNS: [&str; 4] = ["self", "total", "self_samples", "total_sampl
 pub(super) fn print(
     snapshot: &Snapshot,
     histogram: &SampleHistogram,
-    (by, name): (SampleBy, Option<&Regex>),
+    (by, name): (LowSampleBy, Option<&Regex>),
     format: RowFormat,
 ) -> Result<(), CliError> {
     let columns = [&EVENT_COLUMNS[..], group_columns(by), &NUMBER_COLUMNS].concat();
@@ -45,22 +45,28 @@ pub(super) fn print(
                 table.row(&row)
             };
             match by {
-                SampleBy::Function => {
-                    for function in histogram.functions(snapshot, event) {
-                        write(function.name, &[text(function.name)], function.own, function.total)?;
+                LowSampleBy::Function => {
+                    for GroupSums { key, own, total } in histogram.by_text(snapshot, event) {
+                        let function = key.map_or(NO_FRAMES, function_label);
+                        write(function, &[text(function)], own, total)?;
                     }
                 }
-                SampleBy::Module => {
+                LowSampleBy::FunctionModule => {
+                    for ([function, module], own, total) in functions(snapshot, histogram, event) {
+                        write(&function, &[text(&function), text(&module)], own, total)?;
+                    }
+                }
+                LowSampleBy::Module => {
                     for (module, own, total) in modules(snapshot, histogram, event) {
                         write(&module, &[text(&module)], own, total)?;
                     }
                 }
-                SampleBy::Thread => {
+                LowSampleBy::Thread => {
                     for (track, sum) in threads(histogram, event) {
                         write(&snapshot.track(track).name, &thread_values(snapshot, track), sum, sum)?;
                     }
                 }
-                SampleBy::Event => {
+                LowSampleBy::Event => {
                     let sum = histogram.total(event);
                     write(&described.name, &[], sum, sum)?;
                 }
@@ -71,31 +77,51 @@ pub(super) fn print(
     })
 }
 
-fn group_columns(by: SampleBy) -> &'static [&'static str] {
+fn group_columns(by: LowSampleBy) -> &'static [&'static str] {
     match by {
-        SampleBy::Function => &["function"],
-        SampleBy::Module => &["module"],
-        SampleBy::Thread => &["thread", "tid", "process", "pid"],
-        SampleBy::Event => &[],
+        LowSampleBy::Function => &["function"],
+        LowSampleBy::FunctionModule => &["function", "module"],
+        LowSampleBy::Module => &["module"],
+        LowSampleBy::Thread => &["thread", "tid", "process", "pid"],
+        LowSampleBy::Event => &[],
     }
 }
 
-/// Returns the modules of an event's samples with their self and total sums.
-fn modules(snapshot: &Snapshot, histogram: &SampleHistogram, event: usize) -> Vec<(String, SampleSum, SampleSum)> {
-    let paths = Arc::new(paths_of_event(snapshot, histogram, Some(event)));
-    let Ok(table) = SampleTable::new(snapshot, paths, SampleBy::Module, &Cancel::default()) else {
-        return Vec::new(); // never cancelled
+fn function_label(text: &str) -> &str {
+    if text.is_empty() { NO_NAME } else { text }
+}
+
+/// Returns the functions of an event's samples with their modules, and self and total sums.
+fn functions(
+    snapshot: &Snapshot,
+    histogram: &SampleHistogram,
+    event: usize,
+) -> Vec<([String; 2], SampleSum, SampleSum)> {
+    let (functions, sums) = by_function(snapshot, &histogram.sorted_stacks(event));
+    let label = |function| match function {
+        FunctionIdx::ROOT => NO_FRAMES,
+        function => function_label(functions.text(snapshot, function)),
     };
-    let rows = table.rows.iter().filter_map(|row| match row.key {
-        SampleGroup::Module(module) => Some((table.module_label(module).to_owned(), row.sums.own, row.sums.total)),
-        SampleGroup::Function(_) | SampleGroup::Thread(_) | SampleGroup::Event(_) => None,
-    });
-    let mut rows: Vec<_> = rows.collect();
+    let row = |GroupSums { key, own, total }: GroupSums<FunctionIdx>| {
+        ([label(key).to_owned(), functions.module(key).to_owned()], own, total)
+    };
+    sorted(sums.into_iter().map(row).collect())
+}
+
+/// Sorts rows by self weight, then by total weight, largest first, then by name.
+fn sorted<N: Ord>(mut rows: Vec<(N, SampleSum, SampleSum)>) -> Vec<(N, SampleSum, SampleSum)> {
     rows.sort_unstable_by(|(name, own, total), (others, others_own, others_total)| {
         let largest = (Reverse(own.weight), Reverse(total.weight));
         largest.cmp(&(Reverse(others_own.weight), Reverse(others_total.weight))).then_with(|| name.cmp(others))
     });
     rows
+}
+
+/// Returns the modules of an event's samples with their self and total sums.
+fn modules(snapshot: &Snapshot, histogram: &SampleHistogram, event: usize) -> Vec<(String, SampleSum, SampleSum)> {
+    let (functions, sums) = by_module(snapshot, &histogram.sorted_stacks(event));
+    let row = |GroupSums { key, own, total }| (module_label(&functions, key).to_owned(), own, total);
+    sorted(sums.into_iter().map(row).collect())
 }
 
 /// Returns the threads of an event's samples with their sums.

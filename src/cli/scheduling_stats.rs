@@ -4,9 +4,11 @@
 use std::sync::Arc;
 
 use super::args::Load;
+use super::empty_answers::say_no_rows;
 use super::error::CliError;
 use super::messages::say;
 use super::progress_line::ProgressLine;
+use super::scope::ScopeArgs;
 use super::stdout::to_stdout;
 use crate::base::cancel::Cancel;
 use crate::base::progress::Progress;
@@ -17,16 +19,16 @@ use crate::export::values::TableValueWriter;
 use crate::query::Snapshot;
 use crate::query::scheduling::{ScheduledKind, ThreadState, scheduling};
 use crate::query::scheduling_order::{ScheduledFilter, SchedulingColumn, order};
-use crate::query::scope::Scope;
 
 /// Prints the scheduling of the scope, or a note on stderr if the trace has none.
 pub(super) fn print(
     snapshot: &Snapshot,
-    scope: &Scope,
+    scope_args: &ScopeArgs,
     kind: ScheduledKind,
     format: RowFormat,
     how: &Load,
 ) -> Result<(), CliError> {
+    let scope = &scope_args.on(snapshot)?;
     let (cancel, progress) = (Cancel::default(), Progress::default());
     let line = ProgressLine::start(&progress, how.progress);
     let scheduling = Arc::new(scheduling(snapshot, scope, &cancel, &progress).unwrap_or_default()); // never cancelled
@@ -34,6 +36,8 @@ pub(super) fn print(
     check(snapshot.store())?;
     if !scheduling.is_in_trace {
         say(format_args!("this trace has no scheduling data: record sched_switch with ftrace, perf sched or Perfetto"));
+    } else if scheduling.of(kind).is_empty() {
+        say_no_rows(scope_args);
     }
     let sorted_by = match kind {
         ScheduledKind::Cpus => (SchedulingColumn::Name, true),

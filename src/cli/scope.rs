@@ -5,6 +5,7 @@ use regex::Regex;
 use super::error::CliError;
 use super::messages::say;
 use super::units::TimeArg;
+use crate::model::TrackKind;
 use crate::query::Snapshot;
 use crate::query::filter::{Filter, Term, Test, TextTest};
 use crate::query::matcher::Matcher;
@@ -23,6 +24,8 @@ pub(super) struct ScopeArgs {
     pub(super) range: TimeBounds,
     pub(super) tracks: TrackChoice,
     pub(super) filter: Filter,
+    /// The expression of `--name`, whose term is in the filter.
+    pub(super) name: Option<String>,
 }
 
 impl TimeBounds {
@@ -50,8 +53,28 @@ impl ScopeArgs {
         if let Some(name) = name {
             let test = Test::Name(TextTest::Expression(name.clone()));
             scope.filter.terms.push(Term { negated: false, test });
+            scope.name = Some(name.to_string());
         }
         scope
+    }
+
+    /// Returns the given options, with their values where they are short.
+    pub(super) fn options(&self) -> Vec<String> {
+        let TrackChoice { track, process, thread, kinds } = &self.tracks;
+        let text = |option: &str, expression: &Option<Regex>| Some(format!("{option} {}", expression.as_ref()?));
+        let bound = |option: &str, time: Option<TimeArg>| time.map(|_| option.to_owned());
+        let has_filter = self.filter.terms.len() > usize::from(self.name.is_some());
+        let options = [
+            bound("--from", self.range.from),
+            bound("--to", self.range.to),
+            text("--track", track),
+            text("--process", process),
+            text("--thread", thread),
+            kinds_text(kinds).map(|kinds| format!("--kind {kinds}")),
+            self.name.as_ref().map(|name| format!("--name {name}")),
+            has_filter.then(|| "--filter".to_owned()),
+        ];
+        options.into_iter().flatten().collect()
     }
 
     /// Applies the options to a trace, with a note on stderr about an option that selects nothing. Returns
@@ -79,8 +102,7 @@ impl ScopeArgs {
     fn say_what_misses(&self, snapshot: &Snapshot) {
         let TrackChoice { track, process, thread, kinds } = self.tracks.clone();
         let text = |expression: &Option<Regex>| expression.as_ref().map(Regex::to_string);
-        let kinds_text =
-            (!kinds.is_empty()).then(|| kinds.iter().map(|kind| kind.word()).collect::<Vec<_>>().join(" --kind "));
+        let kinds_text = kinds_text(&kinds);
         let alone = [
             ("--track", text(&track), TrackChoice { track, ..TrackChoice::default() }),
             ("--process", text(&process), TrackChoice { process, ..TrackChoice::default() }),
@@ -99,6 +121,11 @@ impl ScopeArgs {
             say(format_args!("nothing matches {name} {text}; `longspan dump` lists the processes and tracks"));
         }
     }
+}
+
+/// Returns the values of `--kind` as a person would give them; `None` without any.
+fn kinds_text(kinds: &[TrackKind]) -> Option<String> {
+    (!kinds.is_empty()).then(|| kinds.iter().map(|kind| kind.word()).collect::<Vec<_>>().join(" --kind "))
 }
 
 fn in_order(from_ns: i64, to_ns: i64) -> Result<(), CliError> {

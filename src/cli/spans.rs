@@ -19,7 +19,7 @@ use crate::query::search::{Hit, search};
 /// Limit for the spans of one time that are sorted by depth: a trace may have equal times only.
 const TIED_MAX: usize = 64 * 1024;
 
-/// Longest spans per query.
+/// Number of longest spans that are queried at once.
 const PAGE: usize = 1024;
 
 pub(super) fn print(spans: &Spans, how: &Load) -> Result<(), CliError> {
@@ -29,12 +29,13 @@ pub(super) fn print(spans: &Spans, how: &Load) -> Result<(), CliError> {
 fn print_once(spans: &Spans, how: &Load) -> Result<(), CliError> {
     let snapshot = load_with_names(&spans.sources, how)?;
     let scope = spans.scope.on(&snapshot)?.spans();
+    let (SpanChoice::First { count: wanted } | SpanChoice::Longest { count: wanted }) = spans.choice;
     let has_rows = match spans.choice {
         SpanChoice::First { count } => print_in_order(&snapshot, &scope, count, spans.format),
         SpanChoice::Longest { count } => print_longest(&snapshot, &scope, count, spans.format),
     }?;
-    if !has_rows {
-        say_no_spans(&snapshot);
+    if !has_rows && wanted > 0 {
+        say_no_spans(&snapshot, &spans.scope);
     }
     Ok(())
 }

@@ -10,10 +10,12 @@ use super::live_rows;
 use super::messages::{counted, say};
 use crate::base::cancel::Cancel;
 use crate::base::signals;
-use crate::live::arrivals::{Pace, Say};
+use crate::live::arrivals::Pace;
 use crate::live::feed::FeedError;
 use crate::live::orderer::LateEvents;
 use crate::live::session::{LiveSession, LiveStep, SessionOptions};
+use crate::live::source_names::SourceNames;
+use crate::live::source_note::Say;
 use crate::model::{Loss, Losses};
 
 /// Bytes buffered for a write.
@@ -34,16 +36,17 @@ pub(super) fn print(tail: &TailArgs) -> Result<(), CliError> {
     };
     let mut session = LiveSession::start(&tail.inputs, &options, &say_live()).map_err(FeedError::from)?;
     let mut out = BufWriter::with_capacity(OUT_BYTES, io::stdout().lock());
-    let mut has_met = false;
+    let (mut has_met, mut sources) = (false, SourceNames::default());
     loop {
         let mut is_met = false;
+        sources.update(&session);
         let step = session.step(&mut |row| {
             // Rows after the one that matches `--until` are not printed.
             if is_met || has_met {
                 return Ok(());
             }
-            is_met = tail.until.as_ref().is_some_and(|until| until.takes(row.row, row.names));
-            if tail.filter.takes(row.row, row.names) { live_rows::write(&mut out, tail.format, &row) } else { Ok(()) }
+            is_met = tail.until.as_ref().is_some_and(|until| until.takes(&row));
+            if tail.filter.takes(&row) { live_rows::write(&mut out, tail.format, &row, &sources) } else { Ok(()) }
         })?;
         if is_met {
             has_met = true;

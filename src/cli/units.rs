@@ -79,7 +79,7 @@ mod tests {
             let error = text.parse::<TimeArg>().expect_err(text);
             assert!(error.contains("expected a number of nanoseconds"), "{text}: {error}");
         }
-        assert!("0.5ns".parse::<TimeArg>().is_err_and(|error| error.contains("no whole number")));
+        assert!("0.5ns".parse::<TimeArg>().is_err_and(|error| error.contains("not a whole number")));
         assert!("9223372036854775808".parse::<TimeArg>().is_err_and(|error| error.contains("outside of")));
         assert!("9".repeat(400).parse::<TimeArg>().is_err_and(|error| error.contains("too large")));
     }

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::args::{Load, Render};
+use super::empty_answers::say_no_rows;
 use super::error::CliError;
 use super::live_args::Follow;
 use super::load::starting_over;
@@ -21,13 +22,14 @@ use crate::app::restart;
 use crate::app::{self, AppError, AppOptions, SymbolOptions};
 use crate::base::cancel::Cancel;
 use crate::base::escape::escaped;
+use crate::base::progress::Progress;
 use crate::formats::ReadError;
 use crate::frame::FrameCost;
 use crate::ingest::LoadError;
-use crate::ingest::spool::{is_pipe, is_unseekable};
-use crate::live::arrivals::LiveInput;
-use crate::model::{Input, SourceFile, Sources};
+use crate::ingest::spool::is_unseekable;
+use crate::model::{Input, Sources};
 use crate::query::Snapshot;
+use crate::query::hit_count::count;
 use crate::scene::color::Shade;
 use crate::scene::palette::Colors;
 use crate::store::RowIdx;
@@ -39,23 +41,20 @@ const DEMO_PICTURE: &str = "longspan-demo.png";
 pub(super) fn open(sources: Sources, follow: Option<Follow>, demo: bool, how: &Load) -> Result<(), CliError> {
     restart::without_device_layer();
     let folders = Folders::for_user();
-    // No other window can read the input of this process.
-    let hand_over = how.is_usual && follow.is_none() && !sources.files().iter().any(|file| is_unseekable(&file.input));
+    // Another window cannot read the input of this process, and is not passed a unit of weights.
+    let hand_over = how.is_usual
+        && follow.is_none()
+        && sources.weight_unit().is_none()
+        && !sources.files().iter().any(|file| is_unseekable(&file.input));
     let (load, memory_bytes) = (how.options(), how.memory_bytes);
     let symbols = SymbolOptions { is_off: !how.has_names, folders: how.symbols.clone() };
-    // A pipe is followed while it is written.
-    let is_pipe = |file: &SourceFile| file.offset_ns == 0 && is_pipe(&file.input);
-    let follow = follow.or_else(|| {
-        let is_followed = !sources.files().is_empty() && sources.files().iter().all(is_pipe);
-        let inputs = sources.files().iter().map(|file| LiveInput::Input(file.input.clone()));
-        is_followed.then(|| Follow { inputs: inputs.collect(), delay: None, until: None, disk_cap: None, kept: None })
-    });
-    let follow = follow.map(|Follow { inputs, delay, until, disk_cap, kept }| FollowRequest {
+    let follow = follow.map(|Follow { inputs, delay, until, disk_cap, kept, weight_unit }| FollowRequest {
         inputs,
         delay,
         until,
         disk_cap: disk_cap.unwrap_or(u64::MAX),
         kept,
+        weight_unit,
     });
     let sources = if follow.is_some() { Sources::default() } else { sources };
     let missing = missing_file(&sources);
@@ -107,7 +106,15 @@ pub(super) fn render(render: &Render, how: &Load) -> Result<(), CliError> {
 fn render_once(render: &Render, how: &Load) -> Result<(), CliError> {
     let Render { sources, output, size, scale, shade, colors, scope } = render;
     let snapshot = load_with_names(sources, how)?;
-    let scope = scope.on(&snapshot)?;
+    let scope_args = scope;
+    let scope = scope_args.on(&snapshot)?;
+    if !scope_args.filter.is_empty() {
+        // A picture with all rows dimmed does not show why.
+        let counted = count(&snapshot, &scope, &Cancel::default(), &Progress::default());
+        if counted.is_ok_and(|count| count.hits == 0) {
+            say_no_rows(scope_args);
+        }
+    }
     let title = sources.title();
     let size_px = [size.width_px, size.height_px];
     let shade = shade.or_else(|| desktop::settings().shade).unwrap_or_default();
