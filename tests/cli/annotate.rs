@@ -8,7 +8,9 @@ use std::process::Command;
 use serde_json::Value;
 
 use crate::harness::{folder, longspan, records, text};
-use crate::recording::{MAPPED_AT, RecordedMap, build_id, program as recorded_program, recording, run, written};
+use crate::recording::{
+    MAPPED_AT, RecordedMap, address, build_id, program as recorded_program, recording, run, written,
+};
 use crate::symbols::opened;
 
 const PROGRAM: &str = "
@@ -295,6 +297,38 @@ fn lines_have_the_sums_of_dump_by_addr2line_and_texts_of_named_folders_alone() {
     let rows = longspan(&[&["annotate", "--no-cache"], &words[..]].concat()).done();
     let rows = rows.lines().map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
     assert_eq!(rows.map(|row| row["self_samples"].as_u64().expect("a number")).sum::<u64>(), 5);
+}
+
+#[test]
+fn a_source_with_a_relative_path_is_found_below_a_named_folder() {
+    let (folder, elsewhere) = (folder(), folder());
+    let (source, program) = (elsewhere.path().join("work.c"), elsewhere.path().join("work"));
+    fs::write(&source, PROGRAM).expect("written");
+    let map = format!("-ffile-prefix-map={}=./lib", text(elsewhere.path()));
+    let compile = ["-O2", "-g", "-fno-optimize-sibling-calls", "-Wl,--build-id", &map];
+    run(Command::new("gcc").current_dir(elsewhere.path()).args(compile).args([&source, Path::new("-o"), &program]));
+    let file = record(folder.path(), &program);
+    let symbols = ["annotate", "--no-cache", "--symbols", text(elsewhere.path()), text(&file), "work"];
+    let answer = longspan(&symbols);
+    assert!(answer.stderr.contains("lib/work.c: not opened"), "{}", answer.stderr);
+    assert!(answer.stderr.contains("(--source-map DIR: the folder of its sources)"), "{}", answer.stderr);
+    let rows = records(&longspan(&[&symbols[..], &["--source-map", text(elsewhere.path())]].concat()).done());
+    assert!(rows.iter().any(|row| row[6].contains("int work(int n)")), "{rows:?}");
+}
+
+#[test]
+fn a_function_at_a_return_address_alone_is_not_sampled() {
+    let folder = folder();
+    let program = recorded_program(folder.path(), "");
+    // The call of `main` ends where `outer` begins.
+    let (main, outer) = (address(&program, "main"), address(&program, "outer"));
+    let maps = [RecordedMap { start: MAPPED_AT, path: text(&program), build_id: &build_id(&program) }];
+    let file = written(folder.path(), &maps, &[&[main, outer]]);
+    let annotate = |words: &[&str]| longspan(&[&["annotate", "--no-cache", text(&file), "outer"], words].concat());
+    let answer = annotate(&[]);
+    assert!(answer.stderr.contains("outer: no sampled function has this name"), "{}", answer.stderr);
+    let answer = annotate(&["--from", "+0"]);
+    assert!(answer.stderr.contains("outer: the function has no samples in this part"), "{}", answer.stderr);
 }
 
 #[test]

@@ -247,5 +247,7 @@ fn completions_and_the_manual_know_every_command() {
     }
     assert!(pages.path().join("man1/longspan.1").exists() && pages.path().join("man1/longspan-cache-list.1").exists());
     longspan(&["man", "frobnicate"]).failed(2);
+    let slip = longspan(&["man", "sttas"]).failed(2);
+    assert!(slip.contains("did you mean `longspan man stats`?"), "{slip}");
     longspan(&["man", "stats", "-o", "here"]).failed(2);
 }

@@ -176,8 +176,8 @@ fn invalid_derived_tracks_are_refused_before_the_trace_is_read() {
     let folder = folder();
     let output = folder.path().join("out.csv");
     for (track, output, part) in [
-        ("rate", "out.csv", "comma-separated text holds none"),
-        ("rate", "out.pprof", "holds none"),
+        ("rate", "out.csv", "comma-separated text contains none"),
+        ("rate", "out.pprof", "contains none"),
         ("median", "out.json", "expected count, rate, concurrency, busy, max-duration, p50"),
         ("sum:arg.", "out.json", "such as sum:arg.bytes"),
         ("rate every:0", "out.json", "a time above 0"),

@@ -238,7 +238,7 @@ fn an_event_is_chosen_by_its_name_and_no_two_are_added_up() {
     assert_eq!(folded(&[text(&data("go_cpu.pprof"))]).values().sum::<u64>(), 1_130_000_000);
     let unknown = longspan(&["flame", "--no-cache", text(&file), "--event", "cycles"]).failed(2);
     assert!(unknown.contains("`page-faults (count)`"), "{unknown}");
-    // An event without samples in the range is no mistake.
+    // An event without samples in the range is not an error.
     let script = "t 1/1 5.0: 10 cycles:\n\t1000 f (/bin/x)\n\nt 1/1 9.0: 10 page-faults:\n\t2000 g (/bin/x)\n\n";
     let folder = tempfile::tempdir().expect("a folder");
     let two = folder.path().join("two.txt");
@@ -569,4 +569,16 @@ fn ranges_of_many_samples_are_those_of_a_plain_fold_also_after_an_export() {
             assert_eq!(folded_paths(&[&["--cache", text(&cache)], &words[..]].concat()), expected, "{words:?}");
         }
     }
+}
+
+#[test]
+fn an_empty_flame_graph_says_why() {
+    let folder = folder();
+    let [spans, stacks] = ["spans.json", "stacks.folded"].map(|name| folder.path().join(name));
+    fs::write(&spans, r#"[{"ph":"X","pid":1,"tid":1,"ts":1,"dur":0,"name":"a"}]"#).expect("written");
+    fs::write(&stacks, "main;foo 5\n").expect("written");
+    let answer = longspan(&["flame", "--no-cache", text(&spans)]);
+    assert!(answer.stdout.is_empty() && answer.stderr.contains("--count counts them"), "{answer:?}");
+    let answer = longspan(&["flame", "--no-cache", "--focus", "foo", "--hide", "foo", text(&stacks)]);
+    assert!(answer.stdout.is_empty() && answer.stderr.contains("no path passes all of --focus"), "{answer:?}");
 }

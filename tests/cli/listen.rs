@@ -19,7 +19,7 @@ use crate::harness::{command, folder, longspan, text, wait};
 /// Far more than any wait of a test takes.
 const PATIENCE: Duration = Duration::from_mins(1);
 
-/// A command that listens.
+/// A running command that listens, with its lines on stderr so far.
 struct Listening {
     child: Child,
     said: Receiver<String>,
@@ -161,7 +161,7 @@ fn a_hundred_connections_at_once_lose_nothing_and_one_who_is_slow_holds_up_nobod
     // All data is there, although the program is interrupted immediately.
     let (_, said) = listening.end();
     assert!(said.iter().any(|line| line.contains("20000 spans written")), "{said:?}");
-    let left = said.iter().find_map(|line| line.strip_suffix(": is no trace, and is left there")).expect("said");
+    let left = said.iter().find_map(|line| line.strip_suffix(": is not a trace, and is left there")).expect("said");
     let left = left.strip_prefix("longspan: ").expect("a path");
     assert_eq!(fs::read(left).expect("there"), b"plain text\n");
     let counts = longspan(&["stats", text(&out), "--no-cache", "--format", "jsonl"]).done();
@@ -462,6 +462,9 @@ fn requests_that_are_not_local_exports_are_refused_with_their_status() {
     // 100 MiB of zeros in 100 KiB.
     let bomb = Command::new("sh").args(["-c", "head -c 100M /dev/zero | gzip -c"]).output().expect("packed").stdout;
     let (status, whole) = send(&mut to(port), &post(port, &format!("{JSON}Content-Encoding: gzip\r\n"), &bomb));
+    assert_eq!(status, 413, "{whole}");
+    // A client that sends all of a refused body still gets the response.
+    let (status, whole) = send(&mut to(port), &post(port, JSON, &vec![b' '; 24 << 20]));
     assert_eq!(status, 413, "{whole}");
     listening.until_said("OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf");
     // Valid clients are still served, also with a query.

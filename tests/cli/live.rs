@@ -2,6 +2,7 @@
 //! file.
 
 mod awaited_file;
+mod files;
 mod import_issues;
 mod overwritten_end;
 mod recorded_sources;
@@ -40,7 +41,7 @@ fn fifo(folder: &Path, name: &str) -> PathBuf {
     path
 }
 
-/// Waits for a condition.
+/// Waits until a condition holds; panics after [`PATIENCE`].
 #[track_caller]
 fn until(mut holds: impl FnMut() -> bool) {
     let began = Instant::now();
@@ -150,44 +151,29 @@ fn a_filter_means_the_same_for_a_stream_as_for_a_file() {
         let (status, found, errors) = fed(&["tail", "-", "--format", "jsonl", &filter], stream.as_bytes(), 500);
         assert_eq!((status, found.lines().count()), (Some(0), expected), "{query}: {errors}");
     }
+    // A span that has not ended lasts until the last event, and states belong to their thread.
+    let open =
+        r#"[{"ph":"B","name":"loop","pid":1,"tid":1,"ts":0},{"ph":"X","name":"a","pid":1,"tid":1,"ts":1,"dur":5e6}]"#;
+    for (query, expected) in [("dur>1s", 2), ("dur=0", 0), ("-dur=0", 2)] {
+        fs::write(&path, open).expect("written");
+        let filter = format!("--filter={query}");
+        let spans = longspan(&["spans", text(&path), "--no-cache", "--format", "jsonl", &filter]).done();
+        let (_, found, errors) = fed(&["tail", "-", "--format", "jsonl", &filter], open.as_bytes(), 500);
+        assert_eq!([spans.lines().count(), found.lines().count()], [expected; 2], "{query}: {errors}");
+    }
+    let sched = concat!(
+        "          app-7     [000] 100.000000: sched_switch: prev_comm=app prev_pid=7 prev_prio=120 prev_state=S ==> ",
+        "next_comm=db next_pid=8 next_prio=120\n",
+        "           db-8     [000] 100.001000: sched_switch: prev_comm=db prev_pid=8 prev_prio=120 prev_state=S ==> ",
+        "next_comm=app next_pid=7 next_prio=120\n",
+    );
+    fs::write(&path, sched).expect("written");
+    let expected = longspan(&["search", text(&path), "--no-cache", "thread:app"]).done();
+    let (_, found, errors) = fed(&["tail", "-", "--format", "jsonl", "--filter=thread:app"], sched.as_bytes(), 500);
+    assert_eq!(expected.trim(), found.lines().count().to_string(), "{errors}");
+    assert!(found.contains("thread_state"), "{found}");
     let refused = longspan(&["tail", "-", "--filter", "in:work"]).failed(2);
     assert!(refused.contains("in: needs a complete trace"), "{refused}");
-}
-
-#[test]
-fn rows_of_a_file_that_grows_come_while_it_is_written_and_ctrl_c_ends_with_status_0() {
-    let folder = folder();
-    let path = folder.path().join("growing.json");
-    let mut file = File::create(&path).expect("made");
-    let mut child = command(&["tail", text(&path), "--format", "jsonl"]).spawn().expect("it starts");
-    let mut rows = BufReader::new(child.stdout.take().expect("a pipe")).lines();
-    let mut row = || serde_json::from_str::<Value>(&rows.next().expect("a row").expect("text")).expect("JSON");
-    writeln!(file, "[").expect("written");
-    for span in 0..5 {
-        // Half a record first: it is neither shown nor lost.
-        write!(file, "{{\"name\":\"a{span}\",\"ph\":\"X\",\"ts\":{}", span * 100).expect("written");
-        file.flush().expect("written");
-        std::thread::sleep(Duration::from_millis(60));
-        writeln!(file, ",\"dur\":7,\"pid\":1,\"tid\":1}},").expect("written");
-        let found = row();
-        assert_eq!((found["name"].as_str(), found["dur"].as_i64()), (Some(&*format!("a{span}")), Some(7_000)));
-    }
-    // Another trace under the same name, and then fewer bytes than before.
-    let other = folder.path().join("other");
-    fs::write(&other, "[\n{\"name\":\"new\",\"ph\":\"i\",\"ts\":1,\"pid\":1,\"tid\":1},\n").expect("written");
-    fs::rename(&other, &path).expect("renamed");
-    assert_eq!(row()["name"], "new");
-    fs::write(&path, "[\n{\"name\":\"cut\",\"ph\":\"i\",\"ts\":2}\n").expect("written");
-    assert_eq!(row()["name"], "cut");
-    fs::remove_file(&path).expect("removed");
-    std::thread::sleep(Duration::from_millis(200));
-    interrupt(&child);
-    assert_eq!(wait(&mut child, &["tail"]), Some(0));
-    let mut said = String::new();
-    child.stderr.take().expect("a pipe").read_to_string(&mut said).expect("text");
-    for news in ["was replaced; the new file is another trace", "was truncated; the new data", "was deleted or moved"] {
-        assert!(said.contains(news), "{news}: {said}");
-    }
 }
 
 #[test]
@@ -217,6 +203,10 @@ fn several_sources_are_put_on_one_timeline_in_order() {
         .collect();
     assert!(ends.is_sorted(), "but for what is late");
     assert_eq!(found.lines().count(), 200);
+    // Both have a thread with this id, and the rows differ by the name of the later source.
+    let of_later = found.lines().filter(|line| line.contains("\"pid\":\"two\"")).count();
+    let of_first = found.lines().filter(|line| line.contains("\"pid\":null")).count();
+    assert_eq!((of_first, of_later), (100, 100), "{found}");
 }
 
 #[test]
@@ -481,6 +471,8 @@ fn a_recording_ends_with_a_row_a_signal_or_a_cap_and_is_whole() {
     assert!((100..=104).contains(&rows.lines().count()), "{}", rows.lines().count());
     let capped = longspan(&[&record[..], &["--disk-cap", "1000"]].concat());
     assert!(capped.stderr.contains("the 1000 bytes of --disk-cap are used up"), "{}", capped.stderr);
+    capped.done();
+    assert!(spans_of(&out).lines().count() > 10, "the first 1000 bytes are recorded");
 }
 
 /// A shell makes background processes ignore Ctrl+C, so one of the two does.
@@ -593,6 +585,13 @@ fn recordings_of_killed_windows_are_listed_and_deleted_only_by_option() {
         cleared.stderr
     );
     assert!(cleared.done().starts_with("0 bytes freed") && spool.exists());
+    let (demo, other) = (cache.join("demo-0.1.0.longspan"), cache.join("demo-mine.longspan"));
+    for file in [&demo, &other] {
+        fs::write(file, "0123").expect("written");
+    }
+    let listed = all(&["cache", "list"]).done();
+    assert!(listed.contains(text(&demo)) && listed.contains("4 bytes in 1 cached traces"), "{listed}");
+    assert!(all(&["cache", "clear"]).done().starts_with("4 bytes freed") && !demo.exists() && other.exists());
     assert_eq!(spans_of(&spool).lines().count(), 21, "it can be opened");
     let size = fs::metadata(&spool).expect("there").len();
     assert!(all(&["cache", "clear", "--followed"]).done().starts_with(&format!("{size} bytes freed")));

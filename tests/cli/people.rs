@@ -46,7 +46,7 @@ const FILES: &[(&str, Expected)] = &[
     ("kineto.json", Read(&[("spans", 3), ("instants", 3)])),
     ("any.html", Refused(&["an HTML page without a trace"])),
     ("bugreport.txt", Refused(&["bug report of Android", "systrace.pftrace"])),
-    ("java-gc.log", Refused(&["unrecognised file format"])),
+    ("java-gc.log", Refused(&["Java's virtual machine", "async-profiler"])),
     ("nsys.sqlite.gz", Refused(&["Nsight Systems", "nsys2json"])),
     ("p.mm_profdata.gz", Refused(&["rustc", "crox"])),
     ("rocpd.db.gz", Refused(&["ROCm", "rocpd2pftrace"])),

@@ -15,6 +15,8 @@ fn a_picture_has_the_size_that_was_asked_for_and_something_in_it() {
     assert_eq!(size_of_png(&all), (801, 402));
     let words =
         ["render", "--no-cache", text(&capture), "-o", text(&output), "--size", "801x402", "--from", "+10ms", "--to"];
+    let answer = longspan(&[&words[..], &["+20ms", "--filter", "no_such_name"]].concat());
+    assert!(answer.stderr.contains("no rows in this part: none matches --from and --to and --filter"), "{answer:?}");
     longspan(&[&words[..], &["+20ms"]].concat()).done();
     assert!(fs::read(&output).expect("written") != all, "a part looks like the whole");
 }

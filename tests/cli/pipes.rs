@@ -131,7 +131,7 @@ fn an_export_to_stdout_equals_that_to_a_file_and_messages_go_to_stderr() {
             let answer = command(&[&words[..], &[name]].concat()).output().expect("it ends");
             assert!(answer.status.success(), "{answer:?}");
             assert!(answer.stdout == fs::read(&file).expect("written"), "{format} to {name}");
-            assert!(String::from_utf8_lossy(&answer.stderr).contains("303 spans written"), "{format} to {name}");
+            assert!(String::from_utf8_lossy(&answer.stderr).contains(": 303 spans"), "{format} to {name}");
         }
     }
     let made = longspan(&["synth", "--spans", "100", "--format", "chrome", "-o", "-"]).done();
@@ -154,7 +154,7 @@ fn tables_that_were_exported_are_named_with_what_to_open_instead() {
             longspan(&["export", "--no-cache", text(&capture), "-o", text(&at(output))]).done();
         }
         let refused = longspan(&["info", "--no-cache", text(&at(output))]).failed(1);
-        assert!(refused.contains(kind) && refused.contains("open the trace that it was made of"), "{refused}");
+        assert!(refused.contains(kind) && refused.contains("open the trace that it was made from"), "{refused}");
     }
     let by_process = at("by.parquet");
     longspan(&["export", "--no-cache", text(&capture), "-o", text(&by_process), "--by-process"]).done();

@@ -1,8 +1,7 @@
 //! Samples are counted, dumped with their stacks, and exported without their flame chart.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use longspan::facade::formats::native::write::NativeWriter;
 use longspan::facade::model::args::Detail;
@@ -11,7 +10,7 @@ use longspan::facade::model::{
 };
 use serde_json::{Value, json};
 
-use crate::harness::{longspan, text};
+use crate::harness::{folder, longspan, text};
 
 /// Two threads, sampled every millisecond, with a span around some samples of the first.
 fn sampled(folder: &Path) -> PathBuf {
@@ -21,7 +20,7 @@ fn sampled(folder: &Path) -> PathBuf {
     let paths = [vec![main], vec![main, parse], vec![main, parse, read], vec![]].map(|path| stacks.intern_path(path));
     let tracks = [1, 2].map(|tid| {
         let (pid, tid) = (Id::Number(1), Id::Number(tid));
-        registry.track(&TrackKey { kind: TrackKind::Thread, pid, tid, name: Arc::default(), slot: 0 }).expect("room")
+        registry.track(&TrackKey { kind: TrackKind::Thread, pid, tid, name: "".into(), slot: 0 }).expect("room")
     });
     let mut chunk = Chunk::default();
     let args = Detail { args_json: r#"{"weight":7}"#, ..Detail::default() };
@@ -165,13 +164,16 @@ fn samples_are_summed_by_module_thread_and_event_with_recursion_counted_once() {
     };
     let event_of = |row: &String| row.split(',').take(2).collect::<Vec<_>>().join(",");
     let event = event_of(&stats(&["--samples=event"])[0]);
+    assert_eq!(event, "cycles,count");
     let with_event = |rows: &[&str]| rows.iter().map(|row| format!("{event},{row}")).collect::<Vec<_>>();
-    let modules = ["app,3,4,3,4", "libc,1,3,1,3", "[no module],1,1,1,1"];
+    let modules = ["app,30,40,3,4", "libc,10,30,1,3", "[no module],10,10,1,1"];
     assert_eq!(stats(&["--samples=module"]), with_event(&modules));
     assert_eq!(stats(&["--samples=module", "--name", "^l"]), with_event(&modules[1..2]));
-    assert_eq!(stats(&["--samples=thread"]), with_event(&["\"=worker, 7\",7,,1,3,3,3,3", ",8,,,2,2,2,2"]));
-    assert_eq!(stats(&["--samples=event"]), with_event(&["5,5,5,5"]));
+    assert_eq!(stats(&["--samples=thread"]), with_event(&["\"=worker, 7\",7,,1,30,30,3,3", ",8,,,20,20,2,2"]));
+    assert_eq!(stats(&["--samples=event"]), with_event(&["50,50,5,5"]));
     assert_eq!(stats(&["--samples=function"]), stats(&["--samples"]));
+    let functions = ["callback,app,20,20,2,2", "main,app,10,40,1,4", "read,libc,10,30,1,3", "lost,,10,10,1,1"];
+    assert_eq!(stats(&["--samples=function-module"]), with_event(&functions));
     let lines = longspan(&["stats", "--no-cache", "--samples=thread", "--format", "jsonl", text(&file)]).done();
     let first: Value = serde_json::from_str(lines.lines().next().expect("a row")).expect("JSON");
     assert_eq!((&first["thread"], &first["tid"], &first["self_samples"]), (&json!("=worker, 7"), &json!(7), &json!(3)));
@@ -197,4 +199,66 @@ fn samples_of_austin_last_as_long_as_their_lines_say_also_the_last_of_a_thread()
     threads.sort();
     let expected = [(1, "f (a.py:1)"), (1, "g (a.py:1)"), (2, "h (a.py:1)")];
     assert_eq!(threads, expected.map(|(tid, frame)| (Some(tid), Some(frame.to_owned()))));
+}
+
+#[test]
+fn samples_that_a_pprof_profile_has_no_room_for_are_counted() {
+    let folder = folder();
+    let [file, output] = ["events.perf", "out.pb.gz"].map(|name| folder.path().join(name));
+    let sample =
+        |number: u32| format!("app 10/10 1.{number:06}: 1 event{}:\n\t1000 main+0x1 (/bin/app)\n\n", number % 80);
+    fs::write(&file, (0..240).map(sample).collect::<String>()).expect("written");
+    let answer = longspan(&["export", "--no-cache", text(&file), "-o", text(&output)]);
+    assert!(answer.stderr.contains(": 192 samples written"), "{}", answer.stderr);
+    assert!(answer.stderr.contains("48 samples of events beyond the first 64 are not written"), "{}", answer.stderr);
+    answer.done();
+    let words = ["export", "--no-cache", text(&file), "-o", text(&output), "--filter", "arg.event=event79"];
+    let answer = longspan(&words);
+    assert!(answer.stderr.contains(": 3 samples written") && !answer.stderr.contains("beyond"), "{}", answer.stderr);
+}
+
+#[test]
+fn an_export_names_all_that_it_wrote() {
+    let folder = folder();
+    let [file, chrome, csv] = ["in.json", "out.json", "out.csv"].map(|name| folder.path().join(name));
+    let records = [
+        r#"{"ph":"i","pid":1,"tid":1,"ts":1,"name":"a"}"#,
+        r#"{"ph":"C","pid":1,"ts":1,"name":"c","args":{"v":1}}"#,
+        r#"{"ph":"C","pid":1,"ts":2,"name":"c","args":{"v":2}}"#,
+    ];
+    fs::write(&file, format!("[{}]", records.join(","))).expect("written");
+    let said = |output: &Path| longspan(&["export", "--no-cache", text(&file), "-o", text(output)]).stderr;
+    assert!(said(&chrome).contains(": 1 instant, 2 counter values written, "), "{}", said(&chrome));
+    assert!(said(&csv).contains("this trace has no spans"), "{}", said(&csv));
+}
+
+#[test]
+fn samples_without_a_stack_have_one_name_in_every_command() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = sampled(folder.path());
+    for (by, row) in [("function", ",[no frames],"), ("function-module", ",[no frames],,"), ("module", ",[no frames],")]
+    {
+        let table = longspan(&["stats", "--no-cache", &format!("--samples={by}"), text(&file)]).done();
+        assert!(table.contains(row), "{by}: {table}");
+    }
+    let flame = |options: &[&str]| longspan(&[&["flame", "--no-cache", "--samples", text(&file)], options].concat());
+    let all = flame(&[]).done();
+    let paths: Vec<&str> = all.lines().filter(|path| !path.starts_with("[no frames] ")).collect();
+    assert_eq!(paths.len() + 1, all.lines().count(), "{all}");
+    let hidden = flame(&["--hide", "[no frames]"]);
+    assert!(!hidden.stderr.contains("no function has this name"), "{}", hidden.stderr);
+    assert_eq!(hidden.done().lines().collect::<Vec<_>>(), paths);
+}
+
+#[test]
+fn a_profile_of_bytes_has_no_times() {
+    let folder = folder();
+    let file = folder.path().join("stacks.txt");
+    fs::write(&file, "main;a 1024\nmain;b 1024\n").expect("written");
+    for (unit, time) in
+        [("bytes", "none, samples have weights only"), ("ns", "0.000000000 s to 0.000002048 s, 2.048 µs")]
+    {
+        let answer = longspan(&["info", "--no-cache", "--unit", unit, text(&file)]);
+        assert!(answer.stdout.contains(&format!("time         {time}\n")), "{}", answer.stdout);
+    }
 }

@@ -295,3 +295,24 @@ fn a_picture_of_a_part_shows_other_tracks_and_dims_what_does_not_pass() {
         assert!(pictures[..place].iter().all(|other| other != one), "picture {place} is another");
     }
 }
+
+#[test]
+fn a_process_is_found_by_its_command_line_and_by_the_short_name_of_the_window() {
+    let folder = folder();
+    let file = folder.path().join("chrome.json");
+    let process = |pid: u32, name: &str| {
+        let name = serde_json::json!(name);
+        format!(
+            r#"{{"ph":"M","name":"process_name","pid":{pid},"args":{{"name":{name}}}}},
+            {{"ph":"X","name":"task","pid":{pid},"tid":1,"ts":1,"dur":1}}"#
+        )
+    };
+    let windows = r"C:\Program Files\Google\Chrome\chrome.exe --type=gpu-process";
+    let processes = [process(1, "/opt/chrome/chrome --type=renderer"), process(2, windows)];
+    fs::write(&file, format!("[{}]", processes.join(","))).expect("written");
+    for name in ["^Renderer$", "type=renderer", "^Gpu-process$", "chrome.exe"] {
+        assert_eq!(run("search", &file, &["--filter", &format!("process:/{name}/")]).done(), "1\n", "{name}");
+        assert_eq!(spans(&file, &["--process", name]).len(), 1, "{name}");
+        assert_eq!(spans(&file, &["--track", name]).len(), 1, "{name}");
+    }
+}

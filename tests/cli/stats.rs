@@ -6,7 +6,7 @@ use std::path::Path;
 
 use crate::harness::{data, folder, longspan, records, spans_of, text};
 
-/// The numeric columns.
+/// The numeric columns of the totals, in order.
 const NUMBERS: &str = "count,total,self,mean,p50,p99,min,max,distinct,deviation,p90,p95,unfinished,quantile_error";
 
 /// By name and category: count, sum, minimum and maximum of full durations. Unfinished spans are not in tables of sums.
@@ -60,8 +60,17 @@ fn an_empty_table_says_why_on_stderr() {
     };
     for words in [&["stats"][..], &["spans"], &["spans", "--longest", "5"], &["flame"], &["stats", "--heat-map"]] {
         let nothing = said(&[words, &["--filter", "name:no_such_name"]].concat(), &spans);
-        assert!(nothing.contains("no spans in this part"), "{words:?}: {nothing}");
+        assert!(nothing.contains("no spans in this part: none matches --filter\n"), "{words:?}: {nothing}");
     }
+    let nothing = said(&["spans", "--name", "zz", "--kind", "thread"], &spans);
+    assert!(nothing.contains("none matches --kind thread and --name zz\n"), "{nothing}");
+    let nothing = said(&["stats", "--counters", "--kind", "state"], &data("chromium.pftrace.gz"));
+    assert!(nothing.contains("--kind state"), "{nothing}");
+    for words in [&["spans", "--limit", "0"][..], &["spans", "--longest", "0"]] {
+        assert!(!said(words, &spans).contains("no spans"), "{words:?}");
+    }
+    let nothing = said(&["flame", "--event", "x"], &spans);
+    assert!(nothing.contains("this trace has no samples"), "{nothing}");
     for words in [&["spans"][..], &["stats", "--by", "thread"], &["stats", "--heat-map"]] {
         let nothing = said(words, &samples);
         assert!(nothing.contains("samples and no spans: `longspan stats`"), "{words:?}: {nothing}");
@@ -192,4 +201,18 @@ fn a_filter_lists_the_spans_that_each_of_its_words_allows() {
     assert_eq!(records(&listed), expected);
     let refused = longspan(&["spans", "--no-cache", "--filter", "dur>soon", text(&file)]).failed(2);
     assert!(refused.contains("dur>soon") && refused.contains("nanoseconds"), "{refused}");
+}
+
+#[test]
+fn values_beyond_the_limit_are_others_and_are_counted() {
+    let folder = folder();
+    let file = folder.path().join("values.json");
+    let span = |number: u32| {
+        format!(r#"{{"ph":"X","pid":1,"tid":1,"ts":{number},"dur":1,"name":"a","args":{{"k":{number}}}}}"#)
+    };
+    let spans: Vec<String> = (0..(1 << 16) + 5).map(span).collect();
+    fs::write(&file, format!("[{}]", spans.join(","))).expect("written");
+    let answer = longspan(&["stats", "--no-cache", "--by", "arg:k", text(&file)]);
+    assert!(answer.stderr.contains("5 spans are in `others`"), "{}", answer.stderr);
+    assert_eq!(records(&answer.done()).len(), (1 << 16) + 1);
 }

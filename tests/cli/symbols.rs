@@ -1,7 +1,6 @@
 //! Function names of a compiled program in a synthetic recording of it.
 
 use std::fs;
-#[cfg(target_os = "linux")]
 use std::path::Path;
 use std::process::Command;
 
@@ -58,6 +57,28 @@ fn functions_have_their_names_unless_the_user_says_not_to() {
 }
 
 #[test]
+fn a_frame_with_inlined_functions_matches_the_exact_name_of_each() {
+    let folder = folder();
+    let program = program(folder.path(), "");
+    let file = recording(folder.path(), &program);
+    let words = [
+        ("name:/^inner$/", "2"),
+        ("name:/^outer$/", "2"),
+        ("name:/^outer \u{203a} inner$/", "2"),
+        ("-name:/^inner$/", "1"),
+        ("name:/^inner$/ -name:/^outer$/", "0"),
+        ("name:/^main$/", "0"),
+    ];
+    for (filter, count) in words {
+        assert_eq!(longspan(&["search", "--no-cache", text(&file), "--", filter]).done().trim(), count, "{filter}");
+        let stats = ["stats", "--no-cache", "--samples", text(&file), &format!("--filter={filter}")];
+        let rows = records(&longspan(&stats).done());
+        let own: u32 = rows.iter().map(|row| row[5].parse::<u32>().expect("a number")).sum();
+        assert_eq!(own.to_string(), count, "{filter}: {rows:?}");
+    }
+}
+
+#[test]
 fn the_modules_say_why_names_are_missing_and_what_brings_them() {
     let folder = folder();
     let program = program(folder.path(), "");
@@ -109,6 +130,46 @@ fn a_module_without_a_recorded_build_id_is_fetched_by_that_of_its_file() {
     let fetch = format!("debuginfod-find debuginfo {}", build_id(&program));
     run(Command::new("strip").arg(&program));
     assert_eq!(state(&[text(&file), "--symbols", text(folder.path())], "/work"), ["stripped", "0", &fetch]);
+}
+
+fn map<'a>(path: &'a str, build_id: &'a str) -> [RecordedMap<'a>; 1] {
+    [RecordedMap { start: MAPPED_AT, path, build_id }]
+}
+
+#[test]
+fn a_program_built_after_one_of_several_traces_is_no_file_of_that_one() {
+    let outer = folder();
+    let [old, new, other] = ["old", "new", "other"].map(|name| outer.path().join(name));
+    [&old, &new, &other].into_iter().for_each(|folder| fs::create_dir(folder).expect("made"));
+    let program = program(&new, "");
+    let at = address(&program, "outer") + 3;
+    let recorded = written(&new, &map(text(&program), ""), &[&[at]]);
+    let id = build_id(&program);
+    let same_program = |folder: &Path, id: &str, seconds: u64| {
+        let trace = written(folder, &map(text(&program), id), &[&[at]]);
+        let written = fs::metadata(&program).and_then(|it| it.modified()).expect("a time");
+        let before = written - std::time::Duration::from_secs(seconds);
+        fs::File::options().append(true).open(&trace).and_then(|it| it.set_modified(before)).expect("set");
+        trace
+    };
+    let both = |first: &Path, second: &Path| state(&[text(first), text(second)], "/work")[0].clone();
+    let in_any_order = |first: &Path, second: &Path, expected: &str| {
+        assert_eq!([both(first, second), both(second, first)], [expected; 2]);
+    };
+    in_any_order(&recorded, &same_program(&old, "", 0), "named");
+    in_any_order(&recorded, &same_program(&old, "", 60), "other build");
+    in_any_order(&recorded, &same_program(&old, &"cd".repeat(20), 0), "several builds");
+    // An older trace of another program says nothing of this one.
+    let unrelated = written(&other, &map("/usr/lib/longspan-test/libmissing.so", ""), &[&[at]]);
+    fs::File::options()
+        .append(true)
+        .open(&unrelated)
+        .and_then(|it| it.set_modified(std::time::UNIX_EPOCH))
+        .expect("set");
+    in_any_order(&recorded, &unrelated, "named");
+    let with_id = same_program(&new, &id, 0);
+    in_any_order(&with_id, &same_program(&old, "", 0), "named");
+    in_any_order(&with_id, &same_program(&old, "", 60), "several builds");
 }
 
 #[test]
@@ -291,4 +352,60 @@ fn spans_of_instrumented_functions_have_their_names() {
     let raw = stats(&["--no-symbols"]);
     assert!(raw.contains(&format!("work+{:#x}", outer - MAPPED_AT)) && !raw.contains("outer"), "{raw}");
     assert_eq!(state(&[text(&file)], "/work")[1], "2");
+}
+
+#[test]
+fn two_programs_of_one_file_name_are_two_modules() {
+    let outer = folder();
+    let [first, second] = ["d1", "d2"].map(|name| {
+        let folder = outer.path().join(name);
+        fs::create_dir(&folder).expect("made");
+        // Another build, with the same addresses.
+        program(&folder, &format!("int salt_{name};"))
+    });
+    let starts = [MAPPED_AT, MAPPED_AT + 0x1000_0000];
+    let ids = [&first, &second].map(|program| build_id(program));
+    assert_ne!(ids[0], ids[1]);
+    let maps = [(starts[0], &first, &ids[0]), (starts[1], &second, &ids[1])]
+        .map(|(start, path, build_id)| RecordedMap { start, path: text(path), build_id });
+    let main = [address(&first, "main") + 5, address(&second, "main") + 5 + starts[1] - starts[0]];
+    let file = written(outer.path(), &maps, &[&[main[0]], &[main[1]], &[main[1]]]);
+    let run = |words: &[&str]| longspan(&[words, &["--no-cache", text(&file)]].concat());
+    let rows = |by: &str| {
+        let table = run(&["stats", by]).done();
+        records(&table).into_iter().map(|row| row[2..row.len() - 4].join(" ")).collect::<Vec<_>>()
+    };
+    assert_eq!(rows("--samples=module"), ["d2/work", "d1/work"]);
+    assert_eq!(rows("--samples=function-module"), ["main d2/work", "main d1/work"]);
+    assert_eq!(rows("--samples"), ["main"]);
+    let flame = |module: &str| run(&["flame", "--collapse-module", module]).done();
+    for (module, paths) in [
+        ("d1/work", "[d1/work] 1\nmain 2\n"),
+        (text(&second), "main 1\n[d2/work] 2\n"),
+        ("work", "[d1/work] 1\n[d2/work] 2\n"),
+    ] {
+        assert_eq!(flame(module), paths);
+    }
+    let annotate = |words: &[&str]| longspan(&[&["annotate", "--no-cache", text(&file), "main"], words].concat());
+    let several = annotate(&[]);
+    assert!(several.stderr.contains("/d1/work, `main` of "), "{}", several.stderr);
+    for (module, samples) in [("d1/work", "1"), (text(&second), "2")] {
+        let lines = records(&annotate(&["--module", module]).done());
+        assert!(lines.iter().any(|line| line[5] == samples), "{lines:?}");
+    }
+}
+
+#[test]
+fn a_folder_that_does_not_exist_is_named_on_stderr() {
+    let folder = folder();
+    let file = recording(folder.path(), &program(folder.path(), ""));
+    let missing = folder.path().join("none");
+    let message = |option: &str| format!("longspan: {option} {}: no such folder\n", text(&missing));
+    let answer = longspan(&["symbols", "--no-cache", text(&file), "--symbols", text(&missing)]);
+    assert_eq!(answer.stderr, message("--symbols"));
+    answer.done();
+    let map = format!("/build={}", text(&missing));
+    let answer = longspan(&["annotate", "--no-cache", text(&file), "main", "--source-map", &map]);
+    assert!(answer.stderr.contains(&message("--source-map")), "{}", answer.stderr);
+    answer.done();
 }

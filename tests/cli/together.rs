@@ -186,6 +186,47 @@ fn an_export_of_several_files_has_the_same_events() {
 }
 
 #[test]
+fn exports_of_several_files_keep_the_times_of_each_cpu_and_thread() {
+    let folder = folder();
+    let file = |name: &str, start_s: u32, task: &str| {
+        let switch = |micros: &str, from: &str, from_pid: u32, to: &str, to_pid: u32| {
+            format!(
+                "  {task}-10 [000] d..3. {start_s}.{micros}: sched_switch: prev_comm={from} prev_pid={from_pid} \
+                 prev_prio=120 prev_state=S ==> next_comm={to} next_pid={to_pid} next_prio=120\n"
+            )
+        };
+        let (begin, end) = (switch("000000", "swapper/0", 0, task, 10), switch("001000", task, 10, "swapper/0", 0));
+        let path = folder.path().join(name);
+        fs::write(&path, format!("# tracer: nop\n{begin}{end}")).expect("written");
+        path
+    };
+    let (first, second) = (file("a.txt", 1, "a"), file("b.txt", 2, "b"));
+    let scheduling = |kind: &str, files: &[&Path]| {
+        let files = files.iter().map(|file| text(file));
+        let words: Vec<&str> = ["stats", "--no-cache", kind].into_iter().chain(files).collect();
+        let table = longspan(&words).done();
+        // Names of CPUs and processes differ in formats without files.
+        let mut times: Vec<Vec<String>> =
+            table.lines().skip(1).map(|row| row.split(',').rev().take(4).map(str::to_owned).collect()).collect();
+        times.sort();
+        times
+    };
+    let cpus = scheduling("--scheduling=cpu", &[&first, &second]);
+    assert_eq!(cpus.len(), 2, "{cpus:?}");
+    let output = folder.path().join("both.json");
+    longspan(&["export", "--no-cache", text(&first), text(&second), "-o", text(&output)]).done();
+    assert_eq!(scheduling("--scheduling=cpu", &[&output]), cpus);
+    assert_eq!(scheduling("--scheduling", &[&output]), scheduling("--scheduling", &[&first, &second]));
+    let output = folder.path().join("both.pftrace");
+    longspan(&["export", "--no-cache", text(&first), text(&second), "-o", text(&output)]).done();
+    let spans = longspan(&["spans", "--no-cache", text(&output)]).done();
+    let durations: Vec<&str> = spans.lines().skip(1).filter_map(|row| row.split(',').nth(1)).collect();
+    assert_eq!(durations.iter().filter(|&&dur_ns| dur_ns == "1000000").count(), 4, "two runs, two states: {spans}");
+    // The last states are unfinished, with the duration -1.
+    assert!(durations.iter().all(|dur_ns| dur_ns.parse::<i64>().is_ok_and(|ns| ns <= 1_000_000)), "{spans}");
+}
+
+#[test]
 fn a_kept_store_is_of_these_files_in_this_order_with_these_offsets() {
     let folder = folder();
     let cache = folder.path().join("cache");
@@ -300,4 +341,24 @@ fn of_files_that_cannot_be_read_each_is_named_with_its_reason() {
     let message = longspan(&["info", "/none/a", text(&bad[0]), "/none/b", "--no-cache"]).failed(1);
     assert!(message.contains("/none/a: ") && message.contains("/none/b: "), "{message}");
     assert!(message.contains("2 files cannot be read") && !message.contains("notes"), "{message}");
+}
+
+#[test]
+fn an_id_selects_the_processes_and_threads_of_every_file_that_have_it() {
+    let folder = folder();
+    let [server, client] = ["server.json", "client.json"].map(|name| folder.path().join(name));
+    let span = |id: u32| format!(r#"{{"ph":"X","pid":{id},"tid":{id},"ts":1,"dur":2,"name":"read"}}"#);
+    fs::write(&server, format!("[{},{}]", span(7), span(70))).expect("written");
+    fs::write(&client, format!("[{},{}]", span(7), span(17))).expect("written");
+    for (option, expression, expected) in [
+        ("--process", "7", "2"),
+        ("--process", "7|70", "3"),
+        ("--process", "7 in client.json", "1"),
+        ("--process", "1", "0"),
+        ("--thread", "7", "2"),
+        ("--thread", "1", "0"),
+    ] {
+        let words = ["search", "--no-cache", text(&server), text(&client), option, expression, ""];
+        assert_eq!(longspan(&words).done().trim(), expected, "{option} {expression}");
+    }
 }

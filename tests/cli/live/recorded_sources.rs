@@ -2,9 +2,11 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::io::Write as _;
+use std::process::Stdio;
 
-use super::{chrome, fifo};
-use crate::harness::{folder, longspan, records, spans_of, text};
+use super::{chrome, fifo, until};
+use crate::harness::{command, folder, longspan, records, spans_of, text, wait};
 
 /// A program may still write to the source: it would be replaced at the end.
 #[test]
@@ -90,4 +92,55 @@ fn a_recording_into_a_pipe_or_a_device_is_refused_at_once() {
         }
     }
     assert_eq!(fs::read_dir(folder.path()).expect("there").count(), 3, "nothing is left beside it");
+}
+
+/// The bytes that follow would be lost as well, whichever source they are of.
+#[test]
+fn a_recording_whose_disk_is_used_up_ends_although_other_sources_still_run() {
+    let folder = folder();
+    let (idle, path, out) =
+        (fifo(folder.path(), "idle"), folder.path().join("trace.json"), folder.path().join("out.longspan"));
+    fs::write(&path, chrome(1000)).expect("written");
+    // A pipe that is open for both has no end.
+    let _writer = fs::OpenOptions::new().read(true).write(true).open(&idle).expect("opened");
+    let answer = longspan(&["record", text(&idle), text(&path), "-o", text(&out), "--disk-cap", "9000"]);
+    for said in ["the recording ends, because received data cannot be written", "the 9000 bytes of --disk-cap are used"]
+    {
+        assert!(answer.stderr.contains(said), "{}", answer.stderr);
+    }
+    answer.done();
+    assert!(spans_of(&out).lines().count() > 50);
+}
+
+#[test]
+fn a_file_of_an_earlier_recording_is_refused_before_anybody_can_connect() {
+    let folder = folder();
+    let out = folder.path().join("out.longspan");
+    fs::write(folder.path().join("out.longspan.spool"), "").expect("written");
+    let refused = longspan(&["record", "otlp:0", "-o", text(&out)]).failed(1);
+    assert!(refused.contains("out.longspan.spool") && refused.contains("an earlier recording left it"), "{refused}");
+    assert!(!refused.contains("listening"), "{refused}");
+}
+
+#[test]
+fn received_data_that_another_program_removes_is_an_error_that_names_its_file() {
+    for writes_more in [true, false] {
+        let folder = folder();
+        let (out, spool) = (folder.path().join("out.longspan"), folder.path().join("out.longspan.spool"));
+        let words = ["record", "-", "-o", text(&out)];
+        let mut child = command(&words).stdin(Stdio::piped()).spawn().expect("it starts");
+        let mut input = child.stdin.take().expect("a pipe");
+        input.write_all(chrome(1000).as_bytes()).expect("written");
+        until(|| fs::metadata(&spool).is_ok_and(|file| file.len() > 0));
+        fs::remove_file(&spool).expect("removed");
+        if writes_more {
+            // The reader may end at any of these bytes.
+            input.write_all(chrome(100_000).as_bytes()).ok();
+        }
+        drop(input);
+        let mut said = String::new();
+        std::io::Read::read_to_string(child.stderr.as_mut().expect("a pipe"), &mut said).expect("text");
+        assert_eq!(wait(&mut child, &words), Some(1), "{said}");
+        assert!(said.contains("out.longspan.spool: ") && said.contains("it was removed"), "{said}");
+    }
 }
