@@ -61,12 +61,12 @@ fn a_span_without_a_name_is_no_blank_in_any_table() {
         r#"[{"ph":"X","name":"","pid":1,"tid":1,"ts":0,"dur":5},{"ph":"X","name":" ","pid":1,"tid":1,"ts":9,"dur":5}]"#,
     );
     session.press(Modifiers::COMMAND, Key::T);
-    session.until("the statistics", |session| session.says("ListItem: (no name)"));
+    session.until("the statistics", |session| session.says("ListItem: [no name]"));
     session.press(Modifiers::COMMAND, Key::L);
-    session.until("the spans", |session| session.says("ListItem: (no name), Thread 1"));
+    session.until("the spans", |session| session.says("ListItem: [no name], Thread 1"));
     session.press(Modifiers::NONE, Key::CloseBracket);
     session.harness.run_steps(3);
-    assert!(session.summary().contains("Selected: (no name)"), "{}", session.summary());
+    assert!(session.summary().contains("Selected: [no name]"), "{}", session.summary());
 }
 
 #[test]

@@ -83,9 +83,9 @@ fn sources_are_read_below_folders_that_are_named() {
     std::fs::rename(folder.join("work.c"), elsewhere.path().join("work.c")).expect("moved");
     session.click("Folder of sources");
     session.type_text("/nowhere");
-    session.click("Add sources");
-    session.until("the reason", |session| session.says("work.c (no such file)"));
-    session.click("Folder of sources");
+    session.press(egui::Modifiers::NONE, egui::Key::Enter);
+    session.until("the reason", |session| session.says("/nowhere: no such folder"));
+    // The field keeps the focus after Enter.
     session.press(egui::Modifiers::COMMAND, egui::Key::A);
     session.type_text(&format!("{}={}", folder.display(), elsewhere.path().display()));
     session.press(egui::Modifiers::NONE, egui::Key::Enter);
@@ -103,13 +103,22 @@ fn folders_of_the_preferences_have_sources_until_they_are_removed() {
     session.give("Preferences");
     session.until("the preferences", |session| session.says("Source folders"));
     session.harness.run_steps(2);
-    for _ in 0..2 {
-        // The same folder is listed once.
-        session.click("Source folder");
+    let missing = std::path::absolute("nosuchfolder").expect("a path").display().to_string();
+    for (typed, reason) in [
+        ("nosuchfolder", format!("{missing}: there is no such folder")),
+        ("=abc", "expected a folder, or FROM=FOLDER".to_owned()),
+        (&map, String::new()),
+        (&map, format!("{map} is in the list already")),
+    ] {
+        if typed == "nosuchfolder" {
+            session.click("Source folder");
+        }
+        // The field keeps the focus after Enter.
         session.press(egui::Modifiers::COMMAND, egui::Key::A);
-        session.type_text(&map);
+        session.type_text(typed);
         session.press(egui::Modifiers::NONE, egui::Key::Enter);
-        session.until("the folder", |session| session.says(&format!("Remove {map}")));
+        session.until("the reason", |session| session.says(&reason));
+        session.until("the folder", |session| session.says("Remove ") == (typed == map));
     }
     let text = "3: __attribute__((noinline)) int outer";
     session.until("the text", |session| session.says(text));

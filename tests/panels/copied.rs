@@ -76,12 +76,35 @@ fn statistics_are_copied_as_they_are_shown_by_their_button_and_exact_by_their_co
     );
     let table = copied_as_csv(&mut session);
     let lines: Vec<_> = table.lines().collect();
-    assert_eq!(lines[0], "name,category,count,total,self,mean,p50,p99,min,max,distinct,deviation,p90,p95,unfinished");
+    let columns =
+        "name,category,count,total,self,mean,p50,p99,min,max,distinct,deviation,p90,p95,unfinished,quantile_error";
+    assert_eq!(lines[0], columns);
     assert_eq!(
         lines[1],
-        "request,net,1,1000000,700000,1000000,1000000,1000000,1000000,1000000,1000000,0,1000000,1000000,0"
+        "request,net,1,1000000,700000,1000000,1000000,1000000,1000000,1000000,1000000,0,1000000,1000000,0,0"
     );
     assert_eq!(lines.len(), 4);
+}
+
+#[test]
+fn the_copied_statistics_are_byte_for_byte_those_of_the_command_line() {
+    let mut session = Session::empty(SCREEN, 1.0);
+    let path = session.capture.with_file_name("ties.json");
+    let span = |name: &str, ts: u32, dur: u32| {
+        format!(r#"{{"ph":"X","name":"{name}","pid":1,"tid":1,"ts":{ts},"dur":{dur}}}"#)
+    };
+    // Equal totals, and quantiles from a sketch.
+    let ties = ["b", "a", "c"].into_iter().zip(0..).map(|(name, at)| span(name, at * 10, 5));
+    let many = (0..300).map(|at| span("many", 1000 + at * 10, 1 + at % 7));
+    let spans: Vec<_> = ties.chain(many).collect();
+    std::fs::write(&path, format!("[{}]", spans.join(","))).expect("written");
+    session.harness.state_mut().open_files(std::slice::from_ref(&path));
+    session.until("the timeline", |session| session.harness.query_by_role(egui::Role::Canvas).is_some());
+    session.press(Modifiers::COMMAND, Key::T);
+    session.until("the whole answer", |session| session.says("exact"));
+    let printed = crate::frame::run_by_shell(&format!("longspan stats '{}'", path.display()));
+    assert!(printed.contains("\na,,1,5000,"), "{printed}");
+    assert_eq!(copied_as_csv(&mut session), printed);
 }
 
 #[test]

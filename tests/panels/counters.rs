@@ -1,4 +1,4 @@
-//! The counters panel.
+//! Tests of the counters panel.
 
 use egui::vec2;
 use egui_kittest::kittest::{NodeT, Queryable};
@@ -29,6 +29,14 @@ fn the_value_under_the_pointer_says_by_how_much_and_since_when_it_changed() {
     // In the middle of the trace, which has margins on both sides.
     session.harness.event(egui::Event::PointerMoved(egui::pos2(canvas.center().x, row)));
     session.until("the tooltip", |session| session.says("4  ·  changed by -2  ·  since 0.000400000 s"));
+    let name = session.harness.get_by_label_contains("2 to 6, unfolded").rect().center();
+    session.right_click(name);
+    session.click("Show its rate per second");
+    // A quarter into the view are 6, until they are 4 after 300 us.
+    let at = canvas.left() + canvas.width() * 0.275;
+    session.harness.event(egui::Event::PointerMoved(egui::pos2(at, row)));
+    let rate = "-6\u{2009}666.66667 /s  ·  6  ·  changed by +4";
+    session.until("the drawn rate", |session| session.says(rate));
 }
 
 #[test]
@@ -62,6 +70,8 @@ fn counters_have_their_range_their_mean_over_time_their_change_and_their_rate() 
     session.click("Filter counters");
     session.type_text("queue");
     session.until("one row", |session| session.harness.query_all_by_role(egui::Role::ListItem).count() == 1);
+    session.click("Copy as command");
+    session.until("the note", |session| session.says("no option of it has the words of the filter field"));
 }
 
 #[test]

@@ -104,8 +104,7 @@ fn selected_tracks_of_two_processes_become_one_head_that_folds_and_the_trace_kee
     session.press(Modifiers::NONE, Key::Escape);
     session.harness.run_steps(2);
     session.click("Pool 2 tracks, unfolded");
-    // Until it is saved.
-    session.harness.run_steps(8);
+    session.wait_for_the_write();
     let folded: Vec<_> = heads(&session).into_iter().take(2).collect();
     assert_eq!(folded, ["Pool 2 tracks, folded".to_owned(), web.clone()]);
     // After a restart it is as it was.

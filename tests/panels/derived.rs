@@ -99,7 +99,12 @@ fn a_track_of_any_text_is_made_with_its_range_its_values_and_its_name() {
     session.harness.run_steps(2);
     add(&mut session, "median name:read");
     assert!(session.says("expected count, rate, concurrency"), "{}", session.node_texts().join("\n"));
+    add(&mut session, "count every:1s");
+    assert!(session.says("every: is the step of"), "{}", session.node_texts().join("\n"));
+    assert!(!session.says("Derived track Count"));
     add(&mut session, "concurrency");
+    add(&mut session, "concurrency");
+    session.until("why there is one only", |session| session.says("This derived track exists already."));
     add(&mut session, "max-duration name:read");
     add(&mut session, "sum:arg.bytes name:write");
     for label in ["Concurrency: all, 0 to 2", "Longest: name:read, 0 to 100 µs", "Sum of bytes: name:write, 0 to 2 in "]
@@ -157,7 +162,7 @@ fn a_span_derives_tracks_of_its_name() {
     session.click("Derive track of this name");
     session.harness.run_steps(2);
     session.click("Concurrency");
-    session.until("the track", |session| session.says("Derived track Concurrency: name:\"write\", 0 to 1"));
+    session.until("the track", |session| session.says("Derived track Concurrency: name:/^write$/, 0 to 1"));
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! The dock: its tabs, its height, and the minimum height of the timeline.
 
-use egui::{Event, Key, Modifiers, PointerButton, Pos2, pos2, vec2};
+use egui::{Key, Modifiers, pos2, vec2};
 use egui_kittest::kittest::{NodeT, Queryable};
 
 use crate::session::Session;
@@ -26,26 +26,6 @@ fn assert_shown(session: &mut Session, name: &str) {
 
 fn canvas(session: &Session) -> egui::Rect {
     session.harness.get_by_role(egui::Role::Canvas).rect()
-}
-
-fn drag(session: &mut Session, from: Pos2, to: Pos2) {
-    let button = |pos, pressed| Event::PointerButton {
-        pos,
-        button: PointerButton::Primary,
-        pressed,
-        modifiers: Modifiers::NONE,
-    };
-    for event in [
-        Event::PointerMoved(from),
-        button(from, true),
-        Event::PointerMoved(from + (to - from) / 2.0),
-        Event::PointerMoved(to),
-        button(to, false),
-    ] {
-        session.harness.event(event);
-        session.harness.step();
-    }
-    session.harness.run_steps(2);
 }
 
 #[test]
@@ -84,7 +64,7 @@ fn the_height_is_kept_and_leaves_the_timeline_two_fifths_of_the_window() {
     session.harness.run_steps(3);
     let edge = |session: &Session| session.harness.get_by_label("Height of the panels").rect().center();
     let before = edge(&session);
-    drag(&mut session, before, before - vec2(0.0, 100.0));
+    session.drag(before, before - vec2(0.0, 100.0));
     let higher = edge(&session);
     assert!((before.y - higher.y - 100.0).abs() < 6.0, "{before} {higher}");
     let mut again = session.started_again(SCREEN);
@@ -95,7 +75,7 @@ fn the_height_is_kept_and_leaves_the_timeline_two_fifths_of_the_window() {
     again.harness.run_steps(3);
     assert!((edge(&again).y - higher.y).abs() < 2.0, "{} {higher}", edge(&again));
     let from = edge(&again);
-    drag(&mut again, from, pos2(from.x, 40.0));
+    again.drag(from, pos2(from.x, 40.0));
     // The menu bar above the timeline does not count.
     let menu = again.harness.get_by_label("File").rect().bottom();
     assert!(edge(&again).y - menu >= SCREEN.y * 0.4 - 8.0, "{}", edge(&again));
@@ -130,7 +110,7 @@ fn a_span_that_is_clicked_brings_its_details_to_the_front() {
     let canvas = canvas(&session);
     let selects = (0..60).any(|row| {
         let at = pos2(canvas.center().x, canvas.top() + 4.0 * row as f32);
-        drag(&mut session, at, at);
+        session.left_click(at);
         session.summary().contains("Selected: ")
     });
     assert!(selects, "no click selects a span");
@@ -165,6 +145,38 @@ fn tabs_without_room_scroll_and_none_is_drawn_over_the_actions() {
         assert!(tab.right() <= full.left(), "{panel} at {tab} is over Full at {full}");
         if let Some(table) = session.harness.query_by_label("Table") {
             assert!(tab.right() <= table.rect().left(), "{panel} at {tab} is over Table at {}", table.rect());
+        }
+    }
+}
+
+#[test]
+fn a_low_window_keeps_rows_of_the_timeline_and_nothing_covers_the_tabs() {
+    // The last is a window of 640x400 pixels with a font of 200 %.
+    for (size, rows_points) in
+        [(vec2(640.0, 400.0), [90.0, 70.0]), (vec2(512.0, 350.0), [70.0, 40.0]), (vec2(320.0, 200.0), [30.0, 0.0])]
+    {
+        for (searches, rows_points) in [false, true].into_iter().zip(rows_points) {
+            let mut session = Session::with_capture(size, 1.0);
+            session.press(Modifiers::COMMAND, Key::T);
+            session.harness.run_steps(3);
+            if searches {
+                session.press(Modifiers::COMMAND, Key::F);
+                session.harness.run_steps(3);
+                let field = session.harness.get_by_role_and_label(egui::Role::TextInput, "Search").rect();
+                assert!(field.left() < 20.0, "the field begins its line: {field}");
+            }
+            let (rows, bar) = (canvas(&session), session.harness.get_by_label("Full").rect());
+            let what = format!("{size} searches: {searches}: rows {rows}, tabs {bar}");
+            assert!(rows.height() >= rows_points, "{what}");
+            assert!(rows.bottom() <= bar.top() && bar.bottom() <= size.y, "{what}");
+            if let Some(filter) = session.harness.query_by_label("Filter tracks") {
+                assert!(filter.rect().bottom() <= rows.top(), "{what}, filter {}", filter.rect());
+            }
+            let close = session.harness.get_all_by_label("Close").map(|close| close.rect());
+            let words = session.harness.query_by_label("Filter names").map(|words| words.rect());
+            for close in close {
+                assert!(words.is_none_or(|words| !words.intersects(close)), "{what}: {words:?} and {close}");
+            }
         }
     }
 }

@@ -81,18 +81,11 @@ fn several_files_that_were_opened_are_one_click_away_with_their_offsets() {
     assert_eq!(start_ns, -2_000_000_000);
 }
 
-/// Drags from one point to another, in steps.
-fn drag(session: &mut Session, from: egui::Pos2, to: egui::Pos2, modifiers: Modifiers) {
-    take_hold(session, from, to, modifiers);
-    session.harness.event_modifiers(button(false, to, modifiers), modifiers);
-    session.harness.step();
-}
-
 fn button(pressed: bool, pos: egui::Pos2, modifiers: Modifiers) -> egui::Event {
     egui::Event::PointerButton { pos, button: egui::PointerButton::Primary, pressed, modifiers }
 }
 
-/// Drags without the release.
+/// Presses at `from` and moves to `to`, without the release.
 fn take_hold(session: &mut Session, from: egui::Pos2, to: egui::Pos2, modifiers: Modifiers) {
     for event in [egui::Event::PointerMoved(from), button(true, from, modifiers)] {
         session.harness.event_modifiers(event, modifiers);
@@ -124,7 +117,7 @@ fn a_drag_with_ctrl_moves_the_file_of_the_rows_under_the_hand_and_no_other() {
         let view = *session.harness.state_mut().timeline_mut().expect("a timeline").view();
         (view.start_ns(), view.ns_per_px())
     };
-    drag(&mut session, from, from + vec2(100.0, 0.0), Modifiers::COMMAND);
+    session.drag_with(from, from + vec2(100.0, 0.0), Modifiers::COMMAND);
     session.until("the files anew", |session| session.harness.state().shown_sources().files()[1].offset_ns != 0);
     let files = session.harness.state().shown_sources();
     assert_eq!(files.files()[0].offset_ns, 0);
@@ -156,7 +149,7 @@ fn escape_lets_a_file_on_its_way_go_back_to_where_it_was() {
     assert_eq!(moved(&mut session), None);
     assert!(session.harness.state().shown_sources().files().iter().all(|file| file.offset_ns == 0));
     // The next drag starts from scratch.
-    drag(&mut session, from, to, Modifiers::COMMAND);
+    session.drag_with(from, to, Modifiers::COMMAND);
     session.until("the files anew", |session| session.harness.state().shown_sources().files()[1].offset_ns != 0);
 }
 
@@ -168,7 +161,7 @@ fn the_arrow_beside_an_offset_moves_its_file_as_far_as_the_hand() {
     session.harness.run_steps(3);
     let arrow = session.harness.get_by_label("Drag to move: other.json").rect().center();
     let ns_per_px = session.harness.state_mut().timeline_mut().expect("a timeline").view().ns_per_px();
-    drag(&mut session, arrow, arrow - vec2(50.0, 0.0), Modifiers::NONE);
+    session.drag(arrow, arrow - vec2(50.0, 0.0));
     session.until("the files anew", |session| session.harness.state().shown_sources().files()[1].offset_ns != 0);
     let moved_ns = session.harness.state().shown_sources().files()[1].offset_ns as f64;
     assert!((moved_ns + 50.0 * ns_per_px).abs() <= 2.0 * ns_per_px, "{moved_ns}");

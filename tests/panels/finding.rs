@@ -154,6 +154,12 @@ fn a_filter_of_tracks_that_a_jump_has_cleared_is_one_click_away() {
     session.until("the span", |session| session.summary().contains("Selected: request"));
     session.until("what was cleared", |session| session.says("Filter cleared: restore queue"));
     assert!(session.says("main 1, unfolded"));
+    let other = session.harness.get_by_label("Thread 2, unfolded").rect().center();
+    session.right_click(other);
+    session.click("Hide the track");
+    session.until("both", |session| session.says("1 hidden track: show") && session.says("Filter cleared: restore"));
+    session.click("1 hidden track: show");
+    session.until("the track", |session| session.says("Thread 2, unfolded") && !session.says("hidden track"));
     session.click("Filter cleared: restore queue");
     session.until("the filter again", |session| !session.says("main 1, unfolded"));
     assert!(!session.says("Filter cleared"));
@@ -206,6 +212,44 @@ fn a_capture_that_was_opened_is_one_click_away_when_the_window_opens_again() {
     session.click("capture.json");
     session.until("the timeline", |session| session.harness.query_by_role(egui::Role::Canvas).is_some());
     assert!(session.summary().contains("Timeline of 3 tracks"), "{}", session.summary());
+}
+
+#[test]
+fn a_low_welcome_page_scrolls_to_its_last_line() {
+    let screen = vec2(640.0, 400.0);
+    let mut session = Session::empty(screen, 1.0);
+    for number in 0..5 {
+        let event = format!(r#"[{{"ph":"X","name":"n{number}","pid":1,"tid":1,"ts":{number},"dur":1}}]"#);
+        session.open_text(&format!("recent {number}.json"), &event);
+        session.until("its tab", |session| session.harness.state().title().contains(&format!("recent {number}")));
+    }
+    let mut session = session.started_again(screen);
+    session.harness.run_steps(3);
+    let keys = |session: &Session| session.harness.get_by_label_contains("all commands").rect();
+    assert!(keys(&session).bottom() > screen.y, "{:?}", keys(&session));
+    session.harness.get_by_label_contains("all commands").scroll_to_me();
+    session.harness.run_steps(8);
+    assert!(keys(&session).bottom() < screen.y, "{:?}", keys(&session));
+}
+
+#[test]
+fn the_next_hit_after_the_last_is_the_first_and_the_panel_says_so() {
+    let mut session = Session::with_capture(SCREEN, 1.0);
+    session.press(Modifiers::COMMAND, Key::F);
+    session.harness.step();
+    session.type_text("read");
+    session.until("the hits", |session| session.says("Label: 2 hits"));
+    let (next, previous) = (Modifiers::NONE, Modifiers::SHIFT);
+    for (direction, said) in [
+        (next, "1 of 2 hits"),
+        (next, "2 of 2 hits"),
+        (next, "1 of 2 hits (from the start)"),
+        (previous, "2 of 2 hits (from the end)"),
+        (previous, "1 of 2 hits"),
+    ] {
+        session.press(direction, Key::F3);
+        session.until(said, |session| session.node_texts().iter().any(|text| text.ends_with(said)));
+    }
 }
 
 #[test]

@@ -11,7 +11,7 @@ use crate::session::Session;
 
 const SCREEN: egui::Vec2 = vec2(1280.0, 800.0);
 
-/// Height of a bar.
+/// Height of a bar, in points.
 const BAR: f32 = 18.0;
 
 /// A request with two reads, and writes: 1,000 us with 300 us, and 700 us.
@@ -82,6 +82,18 @@ fn a_search_says_the_share_of_the_paths_that_have_it() {
     session.until("each path once", |session| session.says("58.8 % in 2 functions"));
     session.type_text("(");
     session.until("no hit", |session| session.says("0.0 % in 0 functions"));
+}
+
+#[test]
+fn a_search_in_a_sandwich_finds_callers_too() {
+    let mut session = with_graph();
+    let read = place(&session, 2, 0.1);
+    click(&mut session, read, PointerButton::Secondary);
+    session.click("Callers and callees");
+    bars(&mut session, 2);
+    session.click("Find functions");
+    session.type_text("request");
+    session.until("the share", |session| session.says("Label: 17.6 % in 1 function"));
 }
 
 #[test]

@@ -76,7 +76,7 @@ fn an_argument_of_a_span_is_a_key_from_the_menu_of_its_value() {
     assert_eq!(copied(&session).as_deref(), Some("url"));
     session.right_click(value);
     session.click("Group by this key");
-    session.until("the values", |session| rows(session) >= 2 && session.says("by url"));
+    session.until("the values", |session| rows(session) >= 2 && session.says("by argument url"));
     session.until("all spans", |session| session.says("2 values, Count 5"));
     assert!(session.says("/index.html") && session.says("(not set)"));
     session.click("Copy as command");

@@ -1,6 +1,6 @@
 //! The heat map of the scope or of a name: its cells by pointer and keyboard, and the scope that they select.
 
-use egui::{Event, Key, Modifiers, PointerButton, Pos2, Rect, pos2, vec2};
+use egui::{Key, Modifiers, Rect, pos2, vec2};
 use egui_kittest::kittest::{NodeT, Queryable};
 
 use crate::copied::copied;
@@ -39,20 +39,6 @@ fn map(session: &Session) -> Rect {
     session.harness.get_by_label_contains("Heat map of ").rect()
 }
 
-fn button(session: &mut Session, pos: Pos2, button: PointerButton, pressed: bool) {
-    session.harness.event(Event::PointerMoved(pos));
-    session.harness.step();
-    session.harness.event(Event::PointerButton { pos, button, pressed, modifiers: Modifiers::NONE });
-    session.harness.step();
-}
-
-fn drag(session: &mut Session, from: Pos2, to: Pos2) {
-    button(session, from, PointerButton::Primary, true);
-    session.harness.event(Event::PointerMoved(from.lerp(to, 0.5)));
-    session.harness.step();
-    button(session, to, PointerButton::Primary, false);
-}
-
 fn filter(session: &Session) -> String {
     let field = session.harness.query_by_label("Filter of the scope");
     field.and_then(|field| field.accesskit_node().value()).unwrap_or_default()
@@ -81,7 +67,7 @@ fn a_drag_over_cells_selects_their_spans_and_no_others() {
     // The long span is in the upper right part. The unfinished one lasts as long as its track has events.
     let place = map(&session);
     let at = |x: f32, y: f32| pos2(place.left() + place.width() * x, place.top() + place.height() * y);
-    drag(&mut session, at(0.8, 0.5), at(0.95, 0.0));
+    session.drag(at(0.8, 0.5), at(0.95, 0.0));
     session.until("a scope", |session| !filter(session).is_empty());
     let made = filter(&session);
     assert!(made.contains("dur>=") && made.contains("dur<=") && made.contains("start>="), "{made}");
@@ -98,7 +84,7 @@ fn a_drag_over_cells_selects_their_spans_and_no_others() {
     // A band over all times selects durations only.
     let place = map(&session);
     let at = |x: f32, y: f32| pos2(place.left() + place.width() * x, place.top() + place.height() * y);
-    drag(&mut session, at(0.0, 0.99), at(1.0, 0.99));
+    session.drag(at(0.0, 0.99), at(1.0, 0.99));
     session.until("a scope", |session| filter(session) == "dur=0ns");
 }
 
@@ -154,7 +140,7 @@ fn the_spans_of_a_name_are_a_map_by_themselves_and_a_filter_is_followed() {
     let (printed, count) = printed(&mut session);
     assert_eq!(count, 1000, "{printed}");
     let place = map(&session);
-    drag(&mut session, place.left_top(), place.right_bottom());
+    session.drag(place.left_top(), place.right_bottom());
     session.until("a scope", |session| filter(session) == "name:/^short$/");
     session.give("Clear selection");
     session.click("All names");

@@ -17,12 +17,6 @@ fn open_again(session: Session) -> Session {
     again
 }
 
-/// Waits for a second of the window's clock, and for the write after it.
-fn wait_for_the_write(session: &mut Session) {
-    session.harness.run_steps(8);
-    std::thread::sleep(std::time::Duration::from_millis(300));
-}
-
 #[test]
 fn markers_and_the_view_outlive_a_window_that_dies() {
     let mut session = Session::with_capture(SCREEN, 1.0);
@@ -33,9 +27,9 @@ fn markers_and_the_view_outlive_a_window_that_dies() {
     // The end of the view may differ by a nanosecond, since it is derived from the width of a pixel.
     let view = |session: &Session| session.summary().split(" to ").next().map(str::to_owned);
     let zoomed = view(&session);
-    wait_for_the_write(&mut session);
+    session.wait_for_the_write();
     let again = open_again(session);
-    assert!(again.says("Button: Marker Marker 1"), "{}", again.node_texts().join("\n"));
+    assert!(again.says("Button: Marker 1"), "{}", again.node_texts().join("\n"));
     assert_eq!(view(&again), zoomed);
 }
 
@@ -47,26 +41,21 @@ fn a_change_while_another_is_written_is_not_lost_and_a_window_that_is_left_alone
         session.press(Modifiers::NONE, Key::M);
         session.harness.run_steps(5);
     }
-    wait_for_the_write(&mut session);
-    let folder = session.capture.parent().expect("a folder").join("state/captures");
-    let files = |folder: &std::path::Path| {
-        let entries = std::fs::read_dir(folder).expect("states").map(|entry| entry.expect("an entry"));
-        entries.map(|entry| entry.metadata().and_then(|it| it.modified()).expect("a time")).collect::<Vec<_>>()
-    };
-    let before = files(&folder);
+    session.wait_for_the_write();
+    let before = session.saved_times();
     assert_eq!(before.len(), 1);
     session.harness.run_steps(20);
     std::thread::sleep(std::time::Duration::from_millis(300));
-    assert_eq!(files(&folder), before);
+    assert_eq!(session.saved_times(), before);
     let again = open_again(session);
-    assert!(again.says("Button: Marker Marker 3"), "{}", again.node_texts().join("\n"));
+    assert!(again.says("Button: Marker 3"), "{}", again.node_texts().join("\n"));
 }
 
 #[test]
 fn a_tab_that_is_left_right_after_a_change_is_saved_too() {
     let mut session = Session::with_capture(SCREEN, 1.0);
     session.harness.run_steps(3);
-    wait_for_the_write(&mut session);
+    session.wait_for_the_write();
     session.press(Modifiers::NONE, Key::M);
     let other = session.capture.with_file_name("other.json");
     let span = r#"[{"ph":"X","name":"other","pid":9,"tid":9,"ts":0,"dur":10}]"#;
@@ -77,7 +66,7 @@ fn a_tab_that_is_left_right_after_a_change_is_saved_too() {
         canvas.is_some() && session.summary().contains("Timeline of 1 tracks")
     };
     session.until("the other tab", shows_other);
-    wait_for_the_write(&mut session);
+    session.wait_for_the_write();
     let again = open_again(session);
-    assert!(again.says("Button: Marker Marker 1"), "{}", again.node_texts().join("\n"));
+    assert!(again.says("Button: Marker 1"), "{}", again.node_texts().join("\n"));
 }

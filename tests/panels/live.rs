@@ -46,7 +46,7 @@ fn has_button(session: &Session, label: &str) -> bool {
 #[test]
 fn the_badge_says_what_comes_and_pause_stops_the_picture_and_not_the_recording() {
     let (mut written, mut session) = Written::followed();
-    assert!(session.says("spans/s") && session.says("on disk"), "{:?}", session.node_texts());
+    assert!(session.says("events/s") && session.says("on disk"), "{:?}", session.node_texts());
     assert!(!has_button(&session, "Follow"), "it follows");
     session.click("Pause");
     session.until("it says so", |session| session.says("paused"));
@@ -60,7 +60,7 @@ fn the_badge_says_what_comes_and_pause_stops_the_picture_and_not_the_recording()
     session.click("Resume");
     session.until("what came meanwhile", |session| session.says("30 spans"));
     session.click("Stop");
-    session.until("it is sorted", |session| !has_button(session, "Stop") && !session.says("spans/s"));
+    session.until("it is sorted", |session| !has_button(session, "Stop") && !session.says("events/s"));
     session.until("all of it", |session| session.says("30 spans") && !session.says("Sorting"));
 }
 
@@ -88,6 +88,45 @@ fn the_view_follows_until_it_is_moved_and_space_brings_it_back() {
     session.until("it pauses", |session| session.says("paused"));
     session.press(Modifiers::NONE, Key::Space);
     session.until("it goes on", |session| has_button(session, "Pause"));
+}
+
+#[test]
+fn an_empty_timeline_says_why_no_event_comes() {
+    let mut session = Session::empty(vec2(900.0, 600.0), 1.0);
+    let path = session.capture.with_file_name("profile.json");
+    let profile =
+        r#"{"type":"sampled","name":"p","unit":"none","startValue":0,"endValue":1,"samples":[[0]],"weights":[1]}"#;
+    let schema = "https://www.speedscope.app/file-format-schema.json";
+    // A format is known from 64 KiB on, or when the source ends.
+    let name = "a".repeat(64 << 10);
+    let frames = format!(r#"{{"frames":[{{"name":"{name}"}}]}}"#);
+    fs::write(&path, format!(r#"{{"$schema":"{schema}","shared":{frames},"profiles":[{profile}]}}"#)).expect("written");
+    session.harness.state_mut().follow_files(&[path]);
+    session.until("the reason on lines of its own", |session| {
+        let texts = session.node_texts();
+        let mut waiting =
+            texts.iter().filter_map(|text| text.split_once("Waiting for the first events of profile.json"));
+        waiting.any(|(_, reason)| reason.starts_with("\n\n") && reason.contains("is read as a whole"))
+    });
+}
+
+/// More than ten seconds came meanwhile, so a view that follows would show the last ten.
+#[test]
+fn a_paused_view_stays_when_its_source_ends() {
+    let (mut written, mut session) = Written::followed();
+    session.press(Modifiers::NONE, Key::Space);
+    session.until("it pauses", |session| session.says("paused"));
+    let view = |session: &mut Session| *session.harness.state_mut().timeline_mut().expect("a timeline").view();
+    let before = view(&mut session);
+    written.spans += 20_000;
+    written.add(10);
+    session.give("Stop following");
+    session.until("it is sorted", |session| !has_button(session, "Stop"));
+    session.until("all of it", |session| session.says("20 spans") && !session.says("Sorting"));
+    let after = view(&mut session);
+    assert_eq!(after.start_ns(), before.start_ns());
+    // The zoom is rounded when it is set.
+    assert!(after.end_ns().abs_diff(before.end_ns()) < 10, "{after:?} and {before:?}");
 }
 
 #[test]
@@ -195,7 +234,7 @@ fn the_recording_of_a_killed_window_is_offered_opened_and_deleted_only_after_a_s
     fs::write(left.join("note.json"), r#"{"rows":3,"files":[["received.spool","app.json"]]}"#).expect("written");
     let mut session = Session::with_cache(cache.path());
     session.until("it is offered", |session| has_button(session, "Recover app.json"));
-    assert!(session.says("3 spans  ·  "), "{:?}", session.node_texts());
+    assert!(session.says("3 events  ·  "), "{:?}", session.node_texts());
     // Another window that starts meanwhile also offers it, until one opens it.
     let mut second = Session::with_cache(cache.path());
     second.until("it is offered", |session| has_button(session, "Recover app.json"));

@@ -58,13 +58,13 @@ fn the_right_button_selects_the_span_under_it_and_offers_what_can_be_done_with_i
     assert!(!session.says("Zoom to the span"));
     session.harness.get_by_label_contains("Add marker").click();
     session.harness.step();
-    session.until("a mark where the menu was opened", |session| session.says("Button: Marker Marker 1"));
+    session.until("a mark where the menu was opened", |session| session.says("Button: Marker 1"));
 }
 
 #[test]
 fn the_menu_of_a_span_within_a_scope_has_twelve_entries_at_most() {
     let mut session = with_request(PointerButton::Secondary);
-    session.click("More of the span");
+    session.click("More for this span");
     session.until("the submenu", |session| session.says("Every span of this name"));
     session.click("Every span of this name");
     session.harness.run_steps(3);
@@ -72,7 +72,7 @@ fn the_menu_of_a_span_within_a_scope_has_twelve_entries_at_most() {
     press_button(&mut session, at, PointerButton::Secondary);
     session.until("the menu", |session| session.says("Statistics of the scope"));
     let first = ["Zoom to the span", "Copy the span", "Search for this name", "Statistics of this name"];
-    let rest = ["More of the span", "Statistics of the scope", "Flame graph of the scope", "More of the scope"];
+    let rest = ["More for this span", "Statistics of the scope", "Flame graph of the scope", "More for the scope"];
     let last = ["Add marker", "The track"];
     let texts = session.node_texts();
     let at = |entry: &str| texts.iter().position(|text| text.starts_with(&format!("Button: {entry}")));
@@ -365,4 +365,69 @@ fn the_list_of_keys_wraps_within_a_window_of_large_text() {
             assert!(place.left() >= 0.0 && place.right() <= size.x, "{place} in {size}");
         }
     }
+}
+
+#[test]
+fn the_menu_of_a_marker_measures_the_interval_that_ends_at_it() {
+    const ENTRY: &str = "Measure from the one before";
+    let mut session = Session::with_capture(SCREEN, 1.0);
+    session.harness.run_steps(3);
+    for part in [0.3, 0.5, 0.7] {
+        let at = on_track(&session, "main", part);
+        session.harness.event(Event::PointerMoved(at));
+        session.harness.step();
+        session.press(Modifiers::NONE, Key::M);
+    }
+    assert!(session.offers("Measure between the last two"));
+    let flag = session.harness.get_by_label("Marker 3").rect().center();
+    session.right_click(flag);
+    session.click("Remove");
+    session.harness.run_steps(2);
+    // One end of the last interval is missing.
+    assert!(!session.offers("Measure between the last two"));
+    let open = |session: &mut Session, marker: &str| {
+        let flag = session.harness.get_by_label(marker).rect().center();
+        session.right_click(flag);
+        session.harness.get_by_label(ENTRY).accesskit_node().is_disabled()
+    };
+    assert!(open(&mut session, "Marker 1"), "there is none before the first");
+    session.press(Modifiers::NONE, Key::Escape);
+    session.harness.run_steps(2);
+    let view = session.harness.state_mut().timeline_mut().expect("a timeline").view();
+    let width_ns = (view.end_ns() - view.start_ns()) as f64;
+    let [from_ns, to_ns] = [0.3, 0.5].map(|part| view.start_ns() + (width_ns * part) as i64);
+    let slack_ns = (width_ns * 0.01) as u64;
+    assert!(!open(&mut session, "Marker 2"));
+    session.click(ENTRY);
+    session.harness.run_steps(3);
+    let range = session.harness.state_mut().timeline_mut().expect("a timeline").range().expect("an interval");
+    assert!(range.0.abs_diff(from_ns) <= slack_ns && range.1.abs_diff(to_ns) <= slack_ns, "{range:?}");
+}
+
+#[test]
+fn a_trace_that_has_changed_on_disk_can_be_reloaded_and_a_copied_command_says_that_it_has() {
+    let mut session = Session::empty(SCREEN, 1.0);
+    assert!(!session.offers("Reload"));
+    let capture = session.capture.clone();
+    let write = |name: &str| {
+        let text = format!(r#"[{{"ph":"X","name":"{name}","pid":1,"tid":1,"ts":7,"dur":4}}]"#);
+        std::fs::write(&capture, text).expect("written");
+    };
+    let has_changed = |session: &Session| session.says("has changed since it was opened");
+    write("a");
+    session.harness.state_mut().open_files(std::slice::from_ref(&capture));
+    session.until("the timeline", |session| session.harness.query_by_role(egui::Role::Canvas).is_some());
+    session.press(Modifiers::COMMAND, Key::T);
+    session.until("the span", |session| session.says("ListItem: a"));
+    session.click("Copy as command");
+    session.harness.run_steps(2);
+    assert!(!has_changed(&session));
+    write("another");
+    session.click("Copy as command");
+    session.until("the note", has_changed);
+    session.give("Reload");
+    session.until("the file as it is now", |session| session.says("ListItem: another"));
+    session.click("Copy as command");
+    session.harness.run_steps(2);
+    assert!(!has_changed(&session));
 }

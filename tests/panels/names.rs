@@ -74,3 +74,18 @@ fn no_panel_says_a_control_character_of_a_name() {
     session.until("the message", |session| session.says("missingn"));
     assert_harmless(&session, "a message");
 }
+
+#[test]
+fn a_long_file_name_is_cut_and_leaves_the_counts_and_the_import_issues_in_view() {
+    for (width, note) in [(1200.0, "Label: 1 span"), (640.0, "Label: 1 span"), (420.0, "")] {
+        let screen = Vec2::new(width, 500.0);
+        let mut session = Session::empty(screen, 1.0);
+        let events = r#"[{"ph":"X","name":"a","pid":1,"tid":1,"ts":1,"dur":5},{"ph":"Z","pid":1,"tid":1,"ts":2}]"#;
+        session.open_text(&format!("{}.json", "w".repeat(240)), events);
+        session.until("the badge", |session| session.says("Button: 1 import issue"));
+        session.harness.run_steps(2);
+        assert!(session.says(note), "{width}: {}", session.node_texts().join("\n"));
+        let badge = session.harness.get_by_label("1 import issue").rect();
+        assert!(badge.right() <= screen.x && badge.width() > 40.0, "{width}: {badge:?}");
+    }
+}

@@ -60,16 +60,6 @@ fn on_ruler(session: &Session, part: f32) -> Pos2 {
     pos2(ruler.left() + ruler.width() * part, ruler.center().y)
 }
 
-fn drag(session: &mut Session, from: Pos2, to: Pos2, modifiers: Modifiers) {
-    let press = |pos, pressed| Event::PointerButton { pos, button: PointerButton::Primary, pressed, modifiers };
-    let moves = [Event::PointerMoved(from.lerp(to, 0.5)), Event::PointerMoved(to), press(to, false)];
-    for event in [Event::PointerMoved(from), press(from, true)].into_iter().chain(moves) {
-        session.harness.event_modifiers(event, modifiers);
-        session.harness.step();
-    }
-    session.harness.run_steps(3);
-}
-
 fn wheel(session: &mut Session, at: Pos2, down: f32, modifiers: Modifiers) {
     session.harness.event(Event::PointerMoved(at));
     session.harness.step();
@@ -151,7 +141,7 @@ fn folding_and_unfolding_all_keeps_the_process_at_the_top() {
 fn a_double_click_on_a_span_shows_the_span_although_time_is_selected() {
     let mut session = opened();
     let (from, to) = (on_ruler(&session, 0.7), on_ruler(&session, 0.9));
-    drag(&mut session, from, to, Modifiers::NONE);
+    session.drag(from, to);
     assert!(session.says(TIME));
     let at = on_track(&session, "Thread 2", 0.2);
     session.harness.event(Event::PointerMoved(at));
@@ -177,21 +167,21 @@ fn drags_beyond_the_ends_of_the_trace_select_up_to_its_ends() {
     const WHOLE_NS: i64 = 1_000_001;
     let mut session = opened();
     let (middle, beyond) = (on_track(&session, "main", 0.5), on_track(&session, "main", 0.99));
-    drag(&mut session, middle, beyond, Modifiers::SHIFT);
+    session.drag_with(middle, beyond, Modifiers::SHIFT);
     let (from_ns, to_ns) = range(&mut session).expect("a range");
     assert!((1..1_000_000).contains(&from_ns) && to_ns == WHOLE_NS, "{from_ns} to {to_ns}");
     let before = on_track(&session, "main", 0.01);
-    drag(&mut session, beyond, before, Modifiers::SHIFT);
+    session.drag_with(beyond, before, Modifiers::SHIFT);
     assert_eq!(range(&mut session), Some((0, WHOLE_NS)));
     let (from, to) = (on_ruler(&session, 0.005), on_ruler(&session, 0.6));
-    drag(&mut session, from, to, Modifiers::NONE);
+    session.drag(from, to);
     assert_eq!(range(&mut session).expect("a range").0, 0);
     let (edge, beyond) = (on_ruler(&session, 0.6), on_ruler(&session, 0.995));
-    drag(&mut session, edge, beyond, Modifiers::NONE);
+    session.drag(edge, beyond);
     assert_eq!(range(&mut session), Some((0, WHOLE_NS)), "an edge too");
     // Nothing of the trace is within this drag.
     let (from, to) = (on_ruler(&session, 0.97), on_ruler(&session, 0.99));
-    drag(&mut session, from, to, Modifiers::NONE);
+    session.drag(from, to);
     assert_eq!(range(&mut session), None);
 }
 
@@ -210,7 +200,7 @@ fn the_handle_of_the_scroll_bar_stays_where_it_is_gripped() {
         assert_eq!(scrolled(&session), before, "a click at {inside} points");
     }
     let from = at(before, 4.0);
-    drag(&mut session, from, from + vec2(0.0, 60.0), Modifiers::NONE);
+    session.drag(from, from + vec2(0.0, 60.0));
     let moved = (scrolled(&session) - before) * free;
     assert!((moved - 60.0).abs() < 1.0, "moved by {moved} points");
     // A press beside the handle centres it there.
@@ -258,7 +248,7 @@ fn a_further_right_click_opens_the_menu_at_the_new_position() {
     session.right_click(request);
     assert!(entry(&session, "Zoom to the span").is_some());
     // An open submenu is closed.
-    session.click("More of the span");
+    session.click("More for this span");
     session.until("the submenu", |session| session.says("Inside this span"));
     session.right_click(write);
     assert!(session.summary().contains("Selected: write, 400 µs"), "{}", session.summary());
@@ -289,14 +279,14 @@ fn shift_and_a_drag_across_names_select_their_tracks_and_no_time() {
     let mut session = opened();
     let on_name = |session: &Session, name: &str| head(session, name).expect("a name").left_top() + vec2(40.0, 10.0);
     let (from, to) = (on_name(&session, "main"), on_name(&session, "Thread 2"));
-    drag(&mut session, from, to, Modifiers::SHIFT);
+    session.drag_with(from, to, Modifiers::SHIFT);
     assert!(session.says("Label: 2 threads of server 1"), "{}", session.node_texts().join("\n"));
     assert!(!session.says(TIME) && head(&session, "main 1, in the scope, unfolded").is_some());
     // The selected time stays.
     let (start, end) = (on_ruler(&session, 0.2), on_ruler(&session, 0.5));
-    drag(&mut session, start, end, Modifiers::NONE);
+    session.drag(start, end);
     let time = range(&mut session);
-    drag(&mut session, to, to + vec2(60.0, 0.0), Modifiers::SHIFT);
+    session.drag_with(to, to + vec2(60.0, 0.0), Modifiers::SHIFT);
     assert!(session.says("Label: Thread 2 of server 1"), "{}", session.node_texts().join("\n"));
     assert_eq!(range(&mut session), time);
 }

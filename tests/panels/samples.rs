@@ -62,7 +62,7 @@ fn samples_add_up_by_function_module_thread_and_event() {
     assert!(table.contains("main\tapp\t0\t0.000000\t6000000\t1.000000\t0\t3\n"), "{table}");
     session.click("Copy as command");
     let printed = run_by_shell(&copied(&session).expect("a command"));
-    assert!(printed.contains("clock,ns,main,0,6000000,0,3"), "{printed}");
+    assert!(printed.contains("clock,ns,main,app,0,6000000,0,3"), "{printed}");
     session.click("By module");
     // The application has its own frames and their callees.
     rows_are(&mut session, &["app, self 4.000 ms, total 6.000 ms, 3 samples", "libc, self 2.000 ms, total 2.000 ms"]);
@@ -104,14 +104,14 @@ fn the_command_line_prints_the_functions_of_the_module_in_the_field() {
     rows_are(&mut session, &["wait, self"]);
     session.click("Copy as command");
     let printed = run_by_shell(&copied(&session).expect("a command"));
-    assert!(printed.contains("clock,ns,wait,2000000"), "{printed}");
+    assert!(printed.contains("clock,ns,wait,libc,2000000"), "{printed}");
     session.click("Filter names");
     session.press(Modifiers::COMMAND, Key::A);
     session.type_text("SPIN");
     rows_are(&mut session, &["spin, self"]);
     session.click("Copy as command");
     let printed = run_by_shell(&copied(&session).expect("a command"));
-    assert!(printed.contains("clock,ns,spin,4000000") && !printed.contains("wait"), "{printed}");
+    assert!(printed.contains("clock,ns,spin,app,4000000") && !printed.contains("wait"), "{printed}");
 }
 
 #[test]
@@ -167,5 +167,8 @@ fn the_details_of_a_sample_and_of_a_frame_name_their_module() {
         });
         assert!(session.says("Label: Module") && session.says("Label: libc"), "{}", session.node_texts().join("\n"));
         assert!(!session.says("Label: Category"), "{}", session.node_texts().join("\n"));
+        let is_sample = row == "Depth0";
+        assert_eq!(session.says("Label: Call stack"), is_sample, "{}", session.node_texts().join("\n"));
+        assert!(!session.says("Label: Top level"), "{}", session.node_texts().join("\n"));
     }
 }

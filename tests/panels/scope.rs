@@ -37,19 +37,6 @@ fn button(session: &mut Session, at: Pos2, (button, modifiers): (PointerButton, 
     session.harness.step();
 }
 
-fn drag(session: &mut Session, from: Pos2, to: Pos2, modifiers: Modifiers) {
-    let with = (PointerButton::Primary, modifiers);
-    session.harness.event_modifiers(Event::PointerMoved(from), modifiers);
-    session.harness.step();
-    button(session, from, with, true);
-    for at in [from.lerp(to, 0.5), to] {
-        session.harness.event_modifiers(Event::PointerMoved(at), modifiers);
-        session.harness.step();
-    }
-    button(session, to, with, false);
-    session.harness.run_steps(2);
-}
-
 fn click_at(session: &mut Session, at: Pos2, with: (PointerButton, Modifiers)) {
     session.harness.event_modifiers(Event::PointerMoved(at), with.1);
     session.harness.step();
@@ -94,7 +81,7 @@ fn shift_and_a_drag_select_time_and_the_tracks_that_it_crosses() {
     let mut session = opened();
     let before = view(&mut session);
     let (from, to) = (on_track(&session, "main", 0.3), on_track(&session, "main", 0.7));
-    drag(&mut session, from, to, Modifiers::SHIFT);
+    session.drag_with(from, to, Modifiers::SHIFT);
     let (from_ns, to_ns) = range(&mut session).expect("a range");
     assert!(from_ns < to_ns);
     assert_eq!(view(&mut session), before);
@@ -104,7 +91,7 @@ fn shift_and_a_drag_select_time_and_the_tracks_that_it_crosses() {
     assert!(session.says("of the scope"));
     // Further down, the drag covers another track. The reverse drag has the same effect.
     let (from, to) = (on_track(&session, "Thread 2", 0.7), on_track(&session, "main", 0.3));
-    drag(&mut session, from, to, Modifiers::SHIFT);
+    session.drag_with(from, to, Modifiers::SHIFT);
     assert!(session.says("Label: 2 threads of server 1"), "{}", session.node_texts().join("\n"));
     until_statistics(&mut session, &["request", "read", "write"]);
     session.click(TRACKS);
@@ -120,13 +107,13 @@ fn the_ruler_selects_time_on_all_tracks_and_an_edge_on_the_rows_moves_alone() {
     assert!(session.says(TRACKS));
     let ruler = session.harness.get_by_label("Ruler: drag to select time").rect();
     let on_ruler = |part: f32| pos2(ruler.left() + ruler.width() * part, ruler.center().y);
-    drag(&mut session, on_ruler(0.2), on_ruler(0.5), Modifiers::NONE);
+    session.drag(on_ruler(0.2), on_ruler(0.5));
     assert!(session.says(TIME) && !session.says(TRACKS));
     let (from_ns, to_ns) = range(&mut session).expect("a range");
     click_head(&mut session, "main", CTRL);
     let before = view(&mut session);
     let (edge, further) = (on_track(&session, "main", 0.5), on_track(&session, "main", 0.8));
-    drag(&mut session, edge, further, Modifiers::NONE);
+    session.drag(edge, further);
     let longer = range(&mut session).expect("a range");
     assert!(longer.0 == from_ns && longer.1 > to_ns, "{longer:?} after {from_ns}..{to_ns}");
     assert_eq!(view(&mut session), before, "the view stays");
@@ -163,7 +150,7 @@ fn the_menu_of_a_span_selects_what_is_inside_it_and_escape_takes_back_one_layer_
     let at = on_track(&session, "main", 0.45);
     click_at(&mut session, at, RIGHT);
     assert!(session.summary().contains("Selected: request"), "{}", session.summary());
-    session.click("More of the span");
+    session.click("More for this span");
     session.until("the submenu", |session| session.says("Inside this span"));
     session.click("Inside this span");
     session.harness.run_steps(2);
@@ -196,11 +183,11 @@ fn every_span_of_a_name_is_a_filter_that_can_be_typed_on_and_one_that_is_wrong_i
     let mut session = opened();
     let at = on_track(&session, "main", 0.45);
     click_at(&mut session, at, RIGHT);
-    session.click("More of the span");
+    session.click("More for this span");
     session.until("the submenu", |session| session.says("Every span of this name"));
     session.click("Every span of this name");
     session.harness.run_steps(2);
-    assert!(session.says("name:\"request\"") && session.says(FILTER) && !session.says(TRACKS));
+    assert!(session.says("name:/^request$/") && session.says(FILTER) && !session.says(TRACKS));
     until_statistics(&mut session, &["request"]);
     session.harness.get_by_label("Filter of the scope").focus();
     session.harness.step();

@@ -49,6 +49,26 @@ impl Session {
         Self::of(self.folder, size, 1.0)
     }
 
+    /// Waits for a second of the window's clock, and for the write in the background after it.
+    pub(crate) fn wait_for_the_write(&mut self) {
+        self.harness.run_steps(8);
+        let mut before = self.saved_times();
+        for _ in 0..20 {
+            std::thread::sleep(std::time::Duration::from_millis(300));
+            let now = self.saved_times();
+            if now == std::mem::replace(&mut before, now.clone()) && !now.is_empty() {
+                break;
+            }
+        }
+    }
+
+    /// Returns when each saved state of a trace was written.
+    pub(crate) fn saved_times(&self) -> Vec<std::time::SystemTime> {
+        let folder = self.folder.path().join("state/captures");
+        let entries = std::fs::read_dir(folder).into_iter().flatten().map(|entry| entry.expect("an entry"));
+        entries.map(|entry| entry.metadata().and_then(|it| it.modified()).expect("a time")).collect()
+    }
+
     /// Creates a session without a trace that caches stores in this folder.
     pub(crate) fn with_cache(cache: &std::path::Path) -> Self {
         let folder = tempfile::tempdir().expect("a folder for temporary files");
@@ -196,14 +216,33 @@ impl Session {
         self.harness.run_steps(3);
     }
 
-    /// Returns whether the command palette offers a command, since it lists only the enabled ones.
+    /// Drags from one point to another with the left button.
+    pub(crate) fn drag(&mut self, from: Pos2, to: Pos2) {
+        self.drag_with(from, to, Modifiers::NONE);
+    }
+
+    /// Drags from one point to another with the left button and modifier keys.
+    pub(crate) fn drag_with(&mut self, from: Pos2, to: Pos2, modifiers: Modifiers) {
+        let button = |pos, pressed| Event::PointerButton { pos, button: PointerButton::Primary, pressed, modifiers };
+        let moves = [from.lerp(to, 0.5), to].map(Event::PointerMoved);
+        let events = [Event::PointerMoved(from), button(from, true)].into_iter().chain(moves);
+        for event in events.chain([button(to, false)]) {
+            self.harness.event_modifiers(event, modifiers);
+            self.harness.step();
+        }
+        self.harness.run_steps(3);
+    }
+
+    /// Returns whether the command palette lists a command as enabled.
     pub(crate) fn offers(&mut self, command: &str) -> bool {
         self.press(Modifiers::COMMAND | Modifiers::SHIFT, Key::P);
         self.harness.step();
         self.type_text(command);
         self.harness.step();
-        let entry = format!("Button: {command}");
-        let is_offered = self.node_texts().iter().any(|text| text.starts_with(&entry));
+        let is_offered = self.harness.query_all_by_role(egui::Role::Button).any(|node| {
+            let node = node.accesskit_node();
+            node.label().is_some_and(|label| label.starts_with(command)) && !node.is_disabled()
+        });
         self.press(Modifiers::NONE, Key::Escape);
         self.harness.run_steps(2);
         is_offered

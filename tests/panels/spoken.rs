@@ -103,3 +103,25 @@ fn times_of_hovered_and_selected_rows_count_from_the_origin_of_the_ruler() {
         assert!(hovered, "{text}:\n{}", session.node_texts().join("\n"));
     }
 }
+
+#[test]
+fn the_window_is_spoken_with_its_title() {
+    let title = |session: &Session| session.harness.root().accesskit_node().label();
+    let mut session = Session::empty(SCREEN, 1.0);
+    session.harness.run_steps(2);
+    assert_eq!(title(&session).as_deref(), Some("Longspan"));
+    session.open_text("late.json", r#"[{"ph":"X","name":"a","pid":1,"tid":1,"ts":7,"dur":4}]"#);
+    session.harness.run_steps(2);
+    assert_eq!(title(&session).as_deref(), Some("late.json - Longspan"));
+}
+
+#[test]
+fn a_table_without_a_row_says_so() {
+    let mut session = Session::with_capture(SCREEN, 1.0);
+    session.press(Modifiers::COMMAND, Key::T);
+    session.until("the rows", |session| session.says("List: Rows 1 to "));
+    session.harness.get_by_label("Filter names").click();
+    session.harness.run_steps(2);
+    session.type_text("nothing is called so");
+    session.until("no row", |session| session.says("List: No rows"));
+}

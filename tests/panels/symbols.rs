@@ -33,7 +33,7 @@ fn modules_have_their_samples_the_reason_why_names_are_missing_and_the_command_t
     assert!(session.says("/work, named, 3 samples"), "{texts}");
     let row = format!("libmissing.so, no file, 1 samples, debuginfod-find debuginfo {missing}");
     assert!(session.says(&row), "{texts}");
-    assert!(session.says("2 of 3 functions have names; 1 file lacks some"), "{texts}");
+    assert!(session.says("2 of 3 functions have names; 1 file lacks names"), "{texts}");
     session.click("Copy");
     let table = copied(&session).expect("a table");
     assert!(table.contains(&digits) && table.contains(&missing), "{table}");
@@ -60,10 +60,20 @@ fn symbols_that_are_located_later_name_the_open_trace() {
     session.type_text("/nowhere/at all");
     session.click("Locate");
     session.until("an error", |session| session.says("/nowhere/at all: no such folder"));
+    // The command for an archive is shown to its end.
+    let archive = folder.join("symbols.tar.gz");
+    std::fs::write(&archive, "").expect("written");
+    session.click("Folder with symbols");
+    session.press(egui::Modifiers::COMMAND, egui::Key::A);
+    session.type_text(archive.to_str().expect("text"));
+    session.click("Locate");
+    let command = format!("tar -xf {} -C {}", archive.display(), folder.join("symbols-symbols").display());
+    session.until("a command", |session| session.says(&command));
     let empty = folder.join("empty");
     std::fs::create_dir(&empty).expect("made");
+    session.click("Folder with symbols");
+    // The field keeps the focus after Enter.
     let locate = |session: &mut Session, folder: &str| {
-        session.click("Folder with symbols");
         session.press(egui::Modifiers::COMMAND, egui::Key::A);
         session.type_text(folder);
         session.press(egui::Modifiers::NONE, egui::Key::Enter);
@@ -126,4 +136,17 @@ fn functions_are_found_by_their_names_and_have_their_source_lines() {
     let texts = session.node_texts().join("\n");
     assert!(session.says("outer \u{203a} inner") && session.says("Inlined in"), "{texts}");
     assert!(session.says("outer at ") && session.says("work.c:3"), "{texts}");
+    assert!(session.says("Label: Module") && !session.says("Label: Category"), "{texts}");
+}
+
+#[test]
+fn an_inlined_function_that_is_chosen_is_found_on_the_tracks() {
+    let mut session = Session::empty(SCREEN, 1.0);
+    opened(&mut session);
+    session.give("Samples");
+    session.until("named rows", |session| session.says("inner, self 2"));
+    session.harness.run_steps(2);
+    session.harness.get_by_label_contains("inner, self 2").click();
+    session.harness.step();
+    session.until("its hits", |session| session.says(" hits") && !session.says("No hits"));
 }

@@ -1,6 +1,6 @@
 //! Tables by pointer and keyboard: column widths, sort orders, copies, long names, and the context menu of a value.
 
-use egui::{Event, Key, Modifiers, PointerButton, Pos2, pos2, vec2};
+use egui::{Event, Key, Modifiers, Pos2, pos2, vec2};
 use egui_kittest::kittest::{NodeT, Queryable};
 use serde_json::json;
 
@@ -22,26 +22,6 @@ fn left_of(session: &Session, head: &str) -> f32 {
     session.harness.get_by_label(head).rect().left()
 }
 
-/// Presses, moves and releases.
-fn drag(session: &mut Session, from: Pos2, to: Pos2) {
-    let button = |pos, pressed| Event::PointerButton {
-        pos,
-        button: PointerButton::Primary,
-        pressed,
-        modifiers: Modifiers::NONE,
-    };
-    for event in [
-        Event::PointerMoved(from),
-        button(from, true),
-        Event::PointerMoved(from + (to - from) / 2.0),
-        Event::PointerMoved(to),
-        button(to, false),
-    ] {
-        session.harness.event(event);
-        session.harness.step();
-    }
-}
-
 /// Returns a point in the first cell of a row.
 fn name_of(session: &Session, row: &str) -> Pos2 {
     let row = session.harness.get_by_label(row).rect();
@@ -53,7 +33,7 @@ fn a_column_is_as_wide_as_the_hand_made_it_and_so_it_is_with_the_next_start() {
     let mut session = with_table();
     let edge = session.harness.get_by_label("Width of Name").rect().center();
     let before = left_of(&session, "Count");
-    drag(&mut session, edge, edge - vec2(60.0, 0.0));
+    session.drag(edge, edge - vec2(60.0, 0.0));
     session.harness.step();
     let after = left_of(&session, "Count");
     assert!((before - after - 60.0).abs() < 2.0, "{before} {after}");
