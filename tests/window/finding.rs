@@ -126,7 +126,7 @@ fn a_bar_of_a_name_finds_the_spans_that_take_as_long_and_a_part_of_its_time_fill
     let durations = window.place_of("Durations");
     window.click((durations.left + 4, durations.bottom + 40));
     let filter = window.until("the search", |window| window.text_in("Search").filter(|text| text.starts_with("dur>=")));
-    assert!(filter.contains("dur<=") && filter.ends_with("\"write\""), "{filter}");
+    assert!(filter.contains("dur<=") && filter.ends_with("name:/^write$/"), "{filter}");
     // The shorter one is at the left.
     window.until_said("1 hit");
     window.until_said("write, Thread 2, at 0.600000000 s, 300 ms");

@@ -19,7 +19,7 @@ fn marks_keep_their_names_with_the_capture_and_the_ruler_counts_from_the_chosen_
         window.settled();
         window.key("m");
     }
-    window.press("Marker Marker 2");
+    window.press("Marker 2");
     window.key("ctrl+m");
     window.until_said("Between the last two");
     window.press("Name of Marker 2");
@@ -41,7 +41,7 @@ fn marks_keep_their_names_with_the_capture_and_the_ruler_counts_from_the_chosen_
     assert_eq!((status, said.as_str()), (Some(0), ""));
     let window = rows::reopened(&session, "two.json", "omega");
     let flag = window.place_of("Marker second half");
-    assert!(flag.left.abs_diff(omega.left) <= 2 && window.says("Marker Marker 1"), "{flag:?} {omega:?}");
+    assert!(flag.left.abs_diff(omega.left) <= 2 && window.says("Marker 1"), "{flag:?} {omega:?}");
     window.point((5, 5));
     assert!(!window.settled().differs(&counted, ruler), "the ruler counts from elsewhere");
 }

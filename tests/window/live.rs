@@ -34,7 +34,7 @@ fn a_file_that_grows_is_followed_paused_and_sorted_when_it_is_stopped() {
     window.key("space");
     window.until_said("50 spans");
     window.press("Stop");
-    window.until_unsaid("spans/s");
+    window.until_unsaid("events/s");
     window.until_unsaid("Sorting");
     window.until_said("50 spans");
     let folder = session.cache().join("longspan/followed");
@@ -62,6 +62,9 @@ fn a_program_is_followed_and_ends_with_the_window() {
     let [pid] = &children()[..] else { panic!("one program runs: {:?}", children()) };
     window.key("Left");
     window.until_said("Follow");
+    // The program's output is in no file.
+    window.key("ctrl+q");
+    window.until_said("close again to discard it");
     let (status, _) = window.close();
     assert_eq!(status, Some(0));
     let state = || fs::read_to_string(format!("/proc/{pid}/stat")).ok();

@@ -149,6 +149,7 @@ const PROMISES: &[(&str, &[&str])] = &[
         &[
             "second::a_second_start_hands_its_file_to_the_window_as_a_tab_and_both_stay_to_be_gone_through",
             "second::an_empty_file_goes_to_the_open_window_which_says_so",
+            "second::a_second_start_with_a_unit_opens_a_window_of_its_own",
             "second::a_hung_or_crashed_window_does_not_block_a_new_one",
             "second::where_that_is_preferred_a_second_start_opens_a_window_of_its_own",
             "second::without_a_runtime_folder_a_second_start_finds_the_window_too",
@@ -178,6 +179,7 @@ const PROMISES: &[(&str, &[&str])] = &[
         &[
             "work::an_export_from_the_menu_holds_every_span_sorted",
             "work::a_compact_export_from_the_menu_is_smaller_and_has_the_same_events",
+            "work::a_window_that_writes_a_file_asks_before_it_closes_and_leaves_no_part_of_the_file",
             "work::a_load_that_is_stopped_leaves_a_window_that_opens_the_next_file_and_no_half_of_a_store",
         ],
     ),

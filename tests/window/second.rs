@@ -23,7 +23,7 @@ fn private(session: Session) -> Session {
     session
 }
 
-/// Writes both traces.
+/// Writes both traces, and returns their paths.
 fn captures(session: &Session) -> [PathBuf; 2] {
     [session.file("one.json", TWO_SPANS), session.file("two.json", &others())]
 }
@@ -103,6 +103,17 @@ fn a_hung_or_crashed_window_does_not_block_a_new_one() {
     let third = second_window(&session, &two);
     let (status, said) = third.close();
     assert_eq!((status, said.as_str()), (Some(0), ""));
+}
+
+#[test]
+fn a_second_start_with_a_unit_opens_a_window_of_its_own() {
+    let session = private_session();
+    let [one, _] = captures(&session);
+    let window = session.open(&[text(&one)]);
+    window.until_title("one.json - Longspan");
+    let second = session.open(&["--unit", "ms", text(&session.file("work.folded", "main;work 2\n"))]);
+    second.until_title("work.folded - Longspan");
+    assert_eq!(window.title(), "one.json - Longspan");
 }
 
 #[test]

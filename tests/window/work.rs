@@ -73,6 +73,33 @@ fn a_compact_export_from_the_menu_is_smaller_and_has_the_same_events() {
 }
 
 #[test]
+fn a_window_that_writes_a_file_asks_before_it_closes_and_leaves_no_part_of_the_file() {
+    let session = Session::with_reader();
+    // The export takes several times as long as the two requests to close.
+    let capture = large_capture(&session, 16);
+    let outputs = session.folder.path().join("outputs");
+    fs::create_dir(&outputs).expect("made");
+    let window = session.open(&[text(&capture)]);
+    window.until_said("8 tracks");
+    window.until_unsaid("Opening");
+    window.key("ctrl+s");
+    window.until_said("Export the sorted trace");
+    window.settled();
+    window.enter(text(&outputs.join("large-again.json.gz")));
+    let names = || {
+        let files = fs::read_dir(&outputs).expect("a folder").flatten();
+        files.map(|file| file.file_name().to_string_lossy().into_owned()).collect::<Vec<_>>()
+    };
+    window.until("a part of the file", |_| (!names().is_empty()).then_some(()));
+    window.key("ctrl+q");
+    window.until_said("An export is being written: close again to stop it");
+    let written = names();
+    assert!(written.iter().all(|name| name.starts_with(".longspan-")), "it was over too early: {written:?}");
+    let (status, said) = window.close();
+    assert_eq!((status, said.as_str(), names()), (Some(0), "", Vec::new()));
+}
+
+#[test]
 fn losses_are_a_button_in_the_status_bar_that_opens_their_list() {
     let session = Session::new();
     let lossy = TWO_SPANS.replace(']', r#",{"ph":"E","pid":1,"tid":1,"ts":500000}]"#);
@@ -100,7 +127,7 @@ fn losses_are_a_button_in_the_status_bar_that_opens_their_list() {
 #[test]
 fn a_load_that_is_stopped_leaves_a_window_that_opens_the_next_file_and_no_half_of_a_store() {
     let session = Session::new();
-    let capture = large_capture(&session);
+    let capture = large_capture(&session, 30);
     let window = session.open(&["--threads", "1", text(&capture)]);
     window.until("the way to stop", |window| cancel_button(&window.look()));
     // The button moves when a row appears above or below it, so a press may miss it.
@@ -169,7 +196,8 @@ fn a_window_in_which_nothing_happens_uses_no_processor() {
 }
 
 /// Three million spans, which take some seconds on one thread: one block of text, compressed once and repeated.
-fn large_capture(session: &Session) -> PathBuf {
+/// Writes a compressed capture with this many times 100,000 spans.
+fn large_capture(session: &Session, blocks: u32) -> PathBuf {
     let path = session.folder.path().join("large.json.gz");
     let compressed = |text: &str| {
         let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
@@ -182,7 +210,7 @@ fn large_capture(session: &Session) -> PathBuf {
     let block = compressed(&(0..100_000).map(line).collect::<String>());
     let mut file = fs::File::create(&path).expect("made");
     file.write_all(&compressed("[")).expect("written");
-    (0..30).for_each(|_| file.write_all(&block).expect("written"));
+    (0..blocks).for_each(|_| file.write_all(&block).expect("written"));
     file.write_all(&compressed("{}]")).expect("written");
     path
 }
