@@ -110,7 +110,7 @@ fn write_native(out: impl Write, rate: u64, seconds: u64) -> Result<(), Box<dyn 
     let all: Vec<_> = (0..100).map(|name| names.intern(&format!("function {name}"), None)).collect();
     for tid in 0..THREADS {
         let tid = Id::Number(tid as i64);
-        let key = TrackKey { kind: TrackKind::Thread, pid: Id::Number(1), tid, name: Arc::default(), slot: 0 };
+        let key = TrackKey { kind: TrackKind::Thread, pid: Id::Number(1), tid, name: "".into(), slot: 0 };
         registry.track(&key).ok_or("no room for a track")?;
     }
     writer.write_tables(&names, registry.tables())?;

@@ -70,7 +70,7 @@ fn nest(shape: Shape, count: u64) -> io::Result<f64> {
     }
     let mut registry = Registry::default();
     let (pid, tid) = (Id::Number(1), Id::Number(1));
-    registry.track(&TrackKey { kind: TrackKind::Thread, pid, tid, name: Arc::default(), slot: 0 });
+    registry.track(&TrackKey { kind: TrackKind::Thread, pid, tid, name: "".into(), slot: 0 });
     let (names, stacks) = (Arc::new(names), Arc::default());
     let mut writer = StoreWriter::new(tempfile::tempfile()?, 256 << 20)?;
     let mut nester = Nester::new(&mut writer, &names, &stacks, &mut registry);

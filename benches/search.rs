@@ -61,7 +61,7 @@ fn snapshot(spans: u64) -> io::Result<Snapshot> {
             kind: TrackKind::Thread,
             pid: Id::Number(1),
             tid: Id::Number(lane as i64),
-            name: Arc::default(),
+            name: "".into(),
             slot: 0,
         };
         let track = registry.track(&key).ok_or_else(|| io::Error::other("more tracks than a trace may have"))?;

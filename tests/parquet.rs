@@ -4,7 +4,6 @@
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use longspan::facade::base::cancel::Cancel;
 use longspan::facade::base::progress::Progress;
@@ -221,7 +220,7 @@ fn samples_refer_to_their_stacks() {
     let path = folder.path().join("sampled");
     let (mut names, mut stacks, mut registry) = (Names::default(), Stacks::default(), Registry::default());
     let [main, read] = ["main", "read"].map(|name| names.intern(name, None));
-    let key = TrackKey { kind: TrackKind::Thread, pid: Id::Number(1), tid: Id::None, name: Arc::default(), slot: 0 };
+    let key = TrackKey { kind: TrackKind::Thread, pid: Id::Number(1), tid: Id::None, name: "".into(), slot: 0 };
     let track = registry.track(&key).expect("room");
     let mut chunk = Chunk::default();
     for (ts_ns, frames) in (5..).zip([&[main][..], &[], &[main, read]]) {

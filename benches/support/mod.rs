@@ -11,7 +11,7 @@ use longspan::facade::store::{LaneKind, Meta, Row, Store, StoreWriter};
 /// the end of the last one.
 pub(crate) fn lanes_of_spans(spans: u64, lanes: u32) -> io::Result<(Snapshot, i64)> {
     let mut registry = Registry::default();
-    let key = TrackKey { kind: TrackKind::Thread, pid: Id::None, tid: Id::None, name: Arc::default(), slot: 0 };
+    let key = TrackKey { kind: TrackKind::Thread, pid: Id::None, tid: Id::None, name: "".into(), slot: 0 };
     registry.track(&key);
     let file = tempfile::tempfile()?;
     let mut writer = StoreWriter::new(file.try_clone()?, 256 << 20)?;

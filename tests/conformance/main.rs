@@ -25,7 +25,7 @@ struct Case {
 const RULES: &[(&str, &[&str])] = &[
     ("Shown without the bad part", &["JsonParser__invalid_string_ts_and_dur", "JsonParser__string_ts_trailing_chars"]),
     ("No category is needed", &["JsonParser__json_async"]),
-    ("An end closes the innermost span", &["JsonParser__json_all_slice_types", "TrackEvent__track_event_with_atrace"]),
+    ("An end with only a category closes the innermost span", &["TrackEvent__track_event_with_atrace"]),
     (
         "Nothing is made up",
         &[
@@ -63,6 +63,7 @@ const RULES: &[(&str, &[&str])] = &[
     (
         "Arguments are those of events",
         &[
+            "JsonParser__json_all_slice_types",
             "TrackEvent__track_event_chrome_histogram_sample_args",
             "TrackEvent__track_event_descriptions",
             "TrackEvent__track_event_tracks",

@@ -572,3 +572,15 @@ fn as_json_says(mut rows: Vec<Seen>) -> Vec<Seen> {
     });
     number_flows(with_ids.collect())
 }
+
+#[test]
+fn a_flow_that_passes_between_spans_is_not_written_before_its_start() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("json");
+    let text = r#"[{"ph":"X","name":"to","pid":123,"tid":1,"ts":70,"dur":5},{"ph":"X","name":"from","pid":7,"tid":1,"ts":73,"dur":54},
+        {"ph":"s","name":"fl","id":2,"pid":7,"tid":1,"ts":77},{"ph":"f","bp":"e","name":"fl","id":2,"pid":123,"tid":1,"ts":90}]"#;
+    fs::write(&path, text).expect("written");
+    let back = exported(&load(&path), &ExportOptions::whole(ExportFormat::Perfetto));
+    let points = seen(&back).into_iter().filter(|row| row.flow.is_some()).map(|row| (row.start_ns, row.kind));
+    assert_eq!(points.collect::<Vec<_>>(), [(77_000, "flow start"), (90_000, "flow end")]);
+}

@@ -4,9 +4,10 @@ use std::fs;
 
 use longspan::facade::export::{ExportFormat, ExportOptions};
 use longspan::facade::query::Snapshot;
+use longspan::facade::query::scope::Scope;
 use proptest::prelude::*;
 
-use super::{Seen, assert_same, exported, load, seen};
+use super::{COMPACT, Seen, assert_same, exported, load, seen};
 
 /// Returns nested begins and ends, and instants, on two threads. Most steps take no time.
 fn nested(steps: &[(u8, usize, u32)]) -> String {
@@ -94,5 +95,47 @@ fn a_span_that_never_ends_stays_unfinished_inside_one_that_begins_with_another()
         };
         let back = exported(&snapshot, &ExportOptions::whole(ExportFormat::ChromeJson { gzip: false }));
         assert_eq!(unfinished(&back), [(6000, outer.to_owned()), (7000, inner.to_owned())]);
+    }
+}
+
+#[test]
+fn a_thousand_spans_of_a_thread_that_overlap_keep_their_ends_in_a_perfetto_trace() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("in.json");
+    // Each span ends after the ones that began before it.
+    let span = |number: u32| {
+        format!(r#"{{"ph":"X","pid":1,"tid":1,"ts":{number},"dur":{},"name":"n{number}"}}"#, 2000 + number % 7 * 3)
+    };
+    fs::write(&path, format!("[{}]", (0..1000).map(span).collect::<Vec<_>>().join(",\n"))).expect("written");
+    let snapshot = load(&path);
+    let spans = |snapshot: &Snapshot| {
+        let mut spans: Vec<_> =
+            seen(snapshot).into_iter().map(|span| (span.start_ns, span.dur_ns, span.name)).collect();
+        spans.sort();
+        spans
+    };
+    let expected = spans(&snapshot);
+    assert_eq!(expected.len(), 1000);
+    assert_eq!(spans(&exported(&snapshot, &ExportOptions::whole(ExportFormat::Perfetto))), expected);
+}
+
+#[test]
+fn a_span_that_never_ends_keeps_its_duration_in_a_part() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("json");
+    let text = r#"[{"ph":"B","name":"open","pid":1,"tid":1,"ts":0},{"ph":"B","name":"inner","pid":1,"tid":1,"ts":45},
+        {"ph":"X","name":"later","pid":1,"tid":1,"ts":100,"dur":100},{"ph":"X","name":"other","pid":1,"tid":2,"ts":50,"dur":10}]"#;
+    fs::write(&path, text).expect("written");
+    let snapshot = load(&path);
+    for format in [ExportFormat::ChromeJson { gzip: false }, ExportFormat::Perfetto, COMPACT] {
+        let scope = Scope::from_range(Some(40_000), Some(90_000));
+        let back = exported(&snapshot, &ExportOptions { scope, ..ExportOptions::whole(format) });
+        let rows = seen(&back).into_iter().map(|row| (row.start_ns, row.dur_ns, row.name, row.unfinished));
+        let expected = [
+            (0, 200_000, "open".to_owned(), true),
+            (45_000, 155_000, "inner".to_owned(), true),
+            (50_000, 10_000, "other".to_owned(), false),
+        ];
+        assert_eq!(rows.collect::<Vec<_>>(), expected, "{format:?}");
     }
 }

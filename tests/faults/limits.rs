@@ -3,7 +3,6 @@
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::Arc;
 use std::time::Duration;
 
 use longspan::facade::formats::native::write::NativeWriter;
@@ -22,9 +21,7 @@ fn many_threads(folder: &Path, threads: u32, rounds: u32) -> PathBuf {
     let tracks: Vec<_> = (0..threads)
         .map(|thread| {
             let (pid, tid) = (Id::Number(1), Id::Number(thread.into()));
-            registry
-                .track(&TrackKey { kind: TrackKind::Thread, pid, tid, name: Arc::default(), slot: 0 })
-                .expect("room")
+            registry.track(&TrackKey { kind: TrackKind::Thread, pid, tid, name: "".into(), slot: 0 }).expect("room")
         })
         .collect();
     let (outer, inner) = ((0, 100), (10, 50));

@@ -7,7 +7,6 @@ use std::fmt::Write as _;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::Duration;
 
 use longspan::facade::formats::native::write::NativeWriter;
@@ -69,6 +68,10 @@ const SHAPES: &[Shape] = &[
     Shape { name: "calls without end", write: endless_calls, names_each: 0, divisor: 1, commands: &[] },
     Shape { name: "sampled threads", write: sampled_threads, names_each: 0, divisor: 1, commands: &[] },
     Shape { name: "tasks of a scheduler", write: tasks, names_each: 0, divisor: 1, commands: &[] },
+    Shape { name: "long ids", write: long_ids, names_each: 0, divisor: 10, commands: &[] },
+    Shape { name: "long names of processes", write: long_labels, names_each: 1, divisor: 10, commands: &[] },
+    Shape { name: "long names of tasks", write: long_tasks, names_each: 1, divisor: 10, commands: &[] },
+    Shape { name: "long names of services", write: long_services, names_each: 1, divisor: 10, commands: &[] },
     Shape { name: "members of an archive", write: members, names_each: 0, divisor: 50, commands: &[] },
     Shape { name: "files", write: files, names_each: 0, divisor: 100, commands: &[] },
 ];
@@ -135,7 +138,7 @@ fn native_names(folder: &Path, count: u64) -> Vec<PathBuf> {
     let path = folder.join("capture.longspan");
     let (mut names, mut registry, mut chunk) = (Names::default(), Registry::default(), Chunk::default());
     let (kind, pid, tid) = (TrackKind::Thread, Id::Number(1), Id::Number(1));
-    let track = registry.track(&TrackKey { kind, pid, tid, name: Arc::default(), slot: 0 }).expect("room");
+    let track = registry.track(&TrackKey { kind, pid, tid, name: "".into(), slot: 0 }).expect("room");
     let letters = "x".repeat(3000);
     for ts_ns in 0..count as i64 {
         let name = names.intern(&format!("{ts_ns} {letters}"), None);
@@ -190,7 +193,7 @@ fn long_stacks(folder: &Path, count: u64) -> Vec<PathBuf> {
     text(folder, "stacks.txt", (0..count).map(|k| format!("main;{k}{letters} 10")))
 }
 
-/// The same of perf.
+/// Samples of `perf script` with as long names.
 fn long_samples(folder: &Path, count: u64) -> Vec<PathBuf> {
     let letters = "x".repeat(3000);
     let sample = |k| format!("prog 7/7 1000.{k:06}: 10 cycles:\n\tffff {letters}{k} (prog)\n");
@@ -265,6 +268,55 @@ fn tasks(folder: &Path, count: u64) -> Vec<PathBuf> {
         format!("          <idle>-0       [{cpu:03}] d..2. 1000.{k:06}: sched_switch: {before} ==> {next}")
     };
     text(folder, "ftrace.txt", ["# tracer: nop\n#".to_owned()].into_iter().chain((0..count).map(switch)))
+}
+
+/// Letters of ids and names that exceed the limit many times, and differ at their ends.
+fn long_text(k: u64) -> String {
+    format!("{}{k}", "x".repeat(10_000))
+}
+
+fn long_ids(folder: &Path, count: u64) -> Vec<PathBuf> {
+    let span = |k| {
+        let (pid, tid) = (long_text(k), long_text(k + 1));
+        format!(r#"{{"ph":"X","pid":"{pid}","tid":"{tid}","ts":{k},"dur":5,"name":"work"}}"#)
+    };
+    json(folder, (0..count).map(span))
+}
+
+fn long_labels(folder: &Path, count: u64) -> Vec<PathBuf> {
+    let named = |k| {
+        let name = long_text(k);
+        format!(
+            r#"{{"ph":"M","pid":{k},"name":"process_name","args":{{"name":"{name}"}}}},
+            {{"ph":"X","pid":{k},"tid":{k},"ts":{k},"dur":5,"name":"work"}}"#
+        )
+    };
+    json(folder, (0..count).map(named))
+}
+
+fn long_tasks(folder: &Path, count: u64) -> Vec<PathBuf> {
+    let switch = |k| {
+        let before = "prev_comm=swapper prev_pid=0 prev_prio=120 prev_state=R";
+        let next = format!("next_comm={} next_pid={} next_prio=120", long_text(k), k + 10);
+        format!("          <idle>-0       [000] d..2. 1000.{k:06}: sched_switch: {before} ==> {next}")
+    };
+    text(folder, "ftrace.txt", ["# tracer: nop\n#".to_owned()].into_iter().chain((0..count).map(switch)))
+}
+
+/// OpenTelemetry requests, each of another service.
+fn long_services(folder: &Path, count: u64) -> Vec<PathBuf> {
+    let request = |k| {
+        let (name, start_ns) = (long_text(k), 1_700_000_000_000_000_000 + k * 1000);
+        let service = format!(r#"{{"key":"service.name","value":{{"stringValue":"{name}"}}}}"#);
+        let span = format!(
+            r#"{{"traceId":"{k:032x}","spanId":"{k:016x}","name":"n","startTimeUnixNano":"{start_ns}","endTimeUnixNano":"{}"}}"#,
+            start_ns + 500
+        );
+        format!(
+            r#"{{"resourceSpans":[{{"resource":{{"attributes":[{service}]}},"scopeSpans":[{{"spans":[{span}]}}]}}]}}"#
+        )
+    };
+    text(folder, "requests.jsonl", (1..=count).map(request))
 }
 
 fn small_capture(k: u64) -> String {

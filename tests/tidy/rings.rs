@@ -157,7 +157,8 @@ fn uses(code: &str) -> impl Iterator<Item = UseTree<'_>> {
         let before = code[line..at].trim();
         let text = &code[at + "use".len()..];
         let end = text.find(';')?;
-        let is_statement = before.is_empty() || before.starts_with("pub");
+        // A bound of captured lifetimes, `use<'a>`, is no statement.
+        let is_statement = !text.starts_with('<') && (before.is_empty() || before.starts_with("pub"));
         is_statement.then(|| UseTree { text: &text[..end], is_exported: before.starts_with("pub") })
     })
 }
@@ -245,6 +246,7 @@ fn a_ring_is_found_through_paths_children_and_re_exports() {
     let none = |files: &[(&str, &str)]| assert_eq!(of(files), [""; 0], "{files:?}");
     none(&[("src/m/a.rs", "mod b; use b::B;"), ("src/m/a/b.rs", "use super::A;")]);
     none(&[("src/m/a.rs", "use super::b::B;"), ("src/m/b.rs", "#[cfg(test)]\nmod tests { use crate::m::a::A; }")]);
+    none(&[("src/m/a.rs", "pub fn f() -> impl Sized + use<> { 1 } } struct S { a: u8 } fn g() { h(); }")]);
     none(&[("src/m/a.rs", "use super::b::B; // super::c"), ("src/m/b.rs", "/// [`super::a`]\nfn f() {}")]);
     none(&[
         ("src/m/mod.rs", "pub(crate) use a::A; mod a; mod b;"),

@@ -64,7 +64,7 @@ fn row_of(snapshot: &Snapshot, row: &SortedRow, reader: &mut DetailReader) -> Ro
     let detail = Detail::decode(snapshot.store().detail(DetailRef(row.row.detail), reader));
     Row {
         start_ns: row.row.start_ns,
-        lane: format!("{kind:?} {pid:?} {tid:?} {name} {slot} {:?} {}", lane.kind, lane.depth),
+        lane: format!("{kind:?} {pid:?} {tid:?} {} {slot} {:?} {}", &**name, lane.kind, lane.depth),
         value: if is_sample { 0 } else { row.row.value },
         unfinished: row.unfinished,
         name: text.text.to_owned(),
