@@ -145,7 +145,7 @@ def closes(end, begin):
 
 
 def close(opened, event, time):
-    """The innermost open span of the end's name closes, with all above it; if there is none, the innermost.
+    """The innermost open span of the end's name closes, with all above it; if there is none, no span does.
 
     Asynchronous spans need not nest: only the one of the end's name closes.
     """
@@ -154,12 +154,11 @@ def close(opened, event, time):
         if named:
             opened.pop(named[-1]).end = time
         return
-    if not opened:
+    if not named:
         return
-    at = named[-1] if named else len(opened) - 1
-    for span in opened[at:]:
+    for span in opened[named[-1]:]:
         span.end = time
-    del opened[at:]
+    del opened[named[-1]:]
 
 
 def nested(spans):
