@@ -4,6 +4,8 @@
 mod cells;
 mod columns;
 mod copy;
+mod total;
+mod tree;
 
 use std::borrow::Cow;
 
@@ -11,6 +13,9 @@ pub(crate) use cells::RowsInView;
 use cells::{paint_cell, paint_text, tip_of};
 use columns::{choose_columns, visible};
 use egui::{Id, Painter, Rect, Role, ScrollArea, Sense, Ui, WidgetInfo, pos2, vec2};
+use total::show_total;
+pub(crate) use tree::TreeRow;
+use tree::{TreeStep, key_step};
 
 use super::number::TableNumber;
 use super::table_column::TableColumn;
@@ -98,6 +103,11 @@ pub(crate) trait Rows {
         0.0
     }
 
+    /// Returns the place of a row in the tree that the rows are; `None` if they are a list.
+    fn tree_row(&self, _row: u64) -> Option<TreeRow> {
+        None
+    }
+
     /// Paints over the indentation of the first column.
     fn paint_over(&self, _painter: &Painter, _view: &RowsInView, _theme: &Theme) {}
 
@@ -136,6 +146,10 @@ pub(crate) struct TableLook<'a> {
 #[derive(Debug, Default)]
 pub(crate) struct TableResponse {
     pub(crate) clicked: Option<u64>,
+    /// A row of a tree whose children to show or to hide.
+    pub(crate) toggled: Option<u64>,
+    /// A row of a tree below which to show everything.
+    pub(crate) expanded: Option<u64>,
     /// A row in view that is not loaded.
     pub(crate) missing: Option<u64>,
     pub(crate) commands: Vec<Command>,
@@ -412,8 +426,9 @@ impl TableView {
         let theme = painting.look.theme;
         // Identified by its slot on the screen, so that the focus stays there while the table scrolls.
         let response = ui.interact(rect.intersect(body), painting.slot_id(slot), Sense::click());
-        let is_chosen = rows.is_chosen(row);
-        response.widget_info(|| WidgetInfo::selected(Role::ListItem, true, is_chosen, rows.spoken(row)));
+        let (is_chosen, tree_row) = (rows.is_chosen(row), rows.tree_row(row));
+        let role = if tree_row.is_some() { Role::TreeItem } else { Role::ListItem };
+        response.widget_info(|| WidgetInfo::selected(role, true, is_chosen, rows.spoken(row)));
         let painter = ui.painter_at(body.intersect(ui.clip_rect()));
         if is_chosen || response.hovered() || response.has_focus() {
             painter.rect_filled(rect, 2.0, if is_chosen { theme.raised } else { theme.header });
@@ -429,11 +444,19 @@ impl TableView {
             if let Some(part) = rows.bar(row, number).filter(|_| is_sorted || !column.is_sortable) {
                 painter.rect_filled(marks::bar(cell, part), 1.0, theme.accent.gamma_multiply(0.22));
             }
-            let inside = cell.with_min_x((cell.left() + rows.indent(number)).min(cell.right()));
+            let tree_row = tree_row.filter(|_| number == 0);
+            if let Some(tree_row) = tree_row {
+                tree_row.paint_arrow(&painter, cell, theme.weak_text);
+            }
+            let indent = tree_row.map_or(rows.indent(number), TreeRow::indent);
+            let inside = cell.with_min_x((cell.left() + indent).min(cell.right()));
             paint_cell(&painter, inside, &rows.cell(row, number), column.is_number, theme);
         }
         if response.clicked() {
-            shown.clicked = Some(row);
+            let name = painting.cell(rect, 0);
+            let is_arrow = |at: egui::Pos2| tree_row.is_some_and(|tree_row| tree_row.is_on_arrow(name, at.x));
+            let is_toggled = response.interact_pointer_pos().is_some_and(is_arrow);
+            *if is_toggled { &mut shown.toggled } else { &mut shown.clicked } = Some(row);
             response.request_focus();
         }
         let column = response.hover_pos().or(response.interact_pointer_pos()).map(|at| painting.column_at(rect, at.x));
@@ -458,16 +481,21 @@ impl TableView {
         let focused = ui.memory(egui::Memory::focused);
         let slot = (0..slot_count(in_view)).find(|slot| Some(painting.slot_id(*slot)) == focused);
         let Some(slot) = slot else { return };
-        hold(ui, painting.slot_id(slot));
         let row = (self.top as u64 + slot).min(last);
+        let is_tree = rows.tree_row(row).is_some();
+        hold(ui, painting.slot_id(slot), is_tree);
         if copies(ui) && rows.is_loaded(row) {
             let text = copy::row(rows, &painting.visible, row, painting.look.cells);
             shown.commands.push(Command::App(AppCommand::CopyText(text)));
         }
         let steps = take_steps(ui);
-        if steps.is_empty() {
-            return;
-        }
+        let row = match key_step(ui, rows, row) {
+            Some(TreeStep::Toggle) => return shown.toggled = Some(row),
+            Some(TreeStep::ExpandAll) => return shown.expanded = Some(row),
+            Some(TreeStep::Move(target)) => target,
+            None if steps.is_empty() => return,
+            None => row,
+        };
         let page = (in_view as i64 - 1).max(1);
         let target = steps.into_iter().fold(row, |row, step| match step {
             RowMove::By(rows) => row.saturating_add_signed(rows).min(last),
@@ -483,7 +511,7 @@ impl TableView {
             // The arrow key is consumed.
             memory.move_focus(egui::FocusDirection::None);
         });
-        hold(ui, id);
+        hold(ui, id, is_tree);
     }
 
     fn clamp(&mut self, in_view: f64, count: u64) {
@@ -557,28 +585,6 @@ fn show_menu(ui: &mut Ui, painting: &Painting<'_>, open: OpenMenu, rows: &dyn Ro
         ui.close();
     }
     commands
-}
-
-fn show_total(ui: &Ui, painting: &Painting<'_>, rect: Rect, rows: &dyn Rows) {
-    let theme = painting.look.theme;
-    ui.painter().hline(rect.x_range(), rect.top(), egui::Stroke::new(1.0, theme.line));
-    let mut spoken = Vec::new();
-    for &number in &painting.visible {
-        let column = &painting.columns[number];
-        let cell = rows.total(number).unwrap_or(TableCell::Empty);
-        paint_cell(ui.painter(), painting.cell(rect, number), &cell, column.is_number, theme);
-        spoken.push(match &cell {
-            TableCell::Empty => continue,
-            TableCell::Text(text) => text.clone().into_owned(),
-            TableCell::Number(value) => format!("{} {}", column.title, value.text()),
-        });
-    }
-    let response = ui.interact(rect, painting.id.with("total"), Sense::hover());
-    response.widget_info(|| WidgetInfo::labeled(Role::Label, true, spoken.join(", ")));
-    let Some(at) = response.hover_pos() else { return };
-    if let Some(TableCell::Number(number)) = rows.total(painting.column_at(rect, at.x)) {
-        response.on_hover_text(number.exact());
-    }
 }
 
 #[cfg(test)]

@@ -14,7 +14,7 @@ pub(super) enum RowMove {
 /// Keys of a table. Enter is not listed: egui turns it into a click on the focused row.
 const KEYS: [Key; 6] = [Key::ArrowUp, Key::ArrowDown, Key::PageUp, Key::PageDown, Key::Home, Key::End];
 
-/// Further keys of a grid.
+/// Further keys of a grid and of a tree.
 const GRID_KEYS: [Key; 2] = [Key::ArrowLeft, Key::ArrowRight];
 
 /// Returns whether a table row has the focus.
@@ -30,14 +30,14 @@ pub(crate) fn is_of_table(key: Key, modifiers: Modifiers) -> bool {
     modifiers.is_none() && KEYS.contains(&key)
 }
 
-/// Returns whether a grid has the focus.
+/// Returns whether a grid or a row of a tree has the focus.
 #[must_use]
 pub(crate) fn grid_has_keyboard(ctx: &Context) -> bool {
     let focused = ctx.memory(egui::Memory::focused);
     focused.is_some() && ctx.data(|data| data.get_temp::<Id>(focused_grid_id())) == focused
 }
 
-/// Returns whether a key without modifiers belongs to a grid.
+/// Returns whether a key without modifiers belongs to a grid or a tree.
 #[must_use]
 pub(crate) fn is_of_grid(key: Key, modifiers: Modifiers) -> bool {
     is_of_table(key, modifiers) || modifiers.is_none() && GRID_KEYS.contains(&key)
@@ -50,11 +50,16 @@ pub(super) fn hold_grid(ui: &Ui, grid: Id) {
     ui.data_mut(|data| data.insert_temp(focused_grid_id(), grid));
 }
 
-/// Reserves the arrow keys for the focused row.
-pub(super) fn hold(ui: &Ui, row: Id) {
-    let filter = EventFilter { vertical_arrows: true, ..EventFilter::default() };
+/// Reserves the arrow keys for the focused row; those to the left and right too if it is one of a tree.
+pub(super) fn hold(ui: &Ui, row: Id, is_tree: bool) {
+    let filter = EventFilter { vertical_arrows: true, horizontal_arrows: is_tree, ..EventFilter::default() };
     ui.memory_mut(|memory| memory.set_focus_lock_filter(row, filter));
-    ui.data_mut(|data| data.insert_temp(focused_row_id(), row));
+    ui.data_mut(|data| {
+        data.insert_temp(focused_row_id(), row);
+        if is_tree {
+            data.insert_temp(focused_grid_id(), row);
+        }
+    });
 }
 
 /// Returns the steps whose keys were pressed, in no order: a frame has several only if it was slow.
