@@ -186,10 +186,13 @@ impl Panels {
             }
             PanelCommand::SearchFor(text) => {
                 self.dock.open(Panel::Search);
-                match self.set.search.set_text(text) {
-                    Some(question) => self.ask(question, timeline.snapshot(), wake),
-                    None => self.stop_search(timeline),
-                }
+                let question = self.set.search.set_text(text);
+                self.search(question, timeline, wake);
+            }
+            PanelCommand::Highlight(text) => {
+                self.dock.open_behind(Panel::Search, &self.open_tabs);
+                let question = self.set.search.highlight(text);
+                self.search(question, timeline, wake);
             }
             PanelCommand::NextPanel { forward } => self.dock.step(&self.open_tabs, forward),
             PanelCommand::ToggleFull => self.dock.toggle_full(),
@@ -446,6 +449,14 @@ impl Panels {
         // A missing folder is not searched again.
         if let (Some(query), Some((missing, _))) = (&mut self.name_query, &named.missing_folder) {
             query.folders.retain(|folder| folder != missing);
+        }
+    }
+
+    /// Asks for the hits of a search, or drops those of the last one.
+    fn search(&mut self, question: Option<Question>, timeline: &mut Timeline, wake: &TabWake) {
+        match question {
+            Some(question) => self.ask(question, timeline.snapshot(), wake),
+            None => self.stop_search(timeline),
         }
     }
 

@@ -1,5 +1,5 @@
-//! Samples grouped by function, module, thread or event: their number and weight, self and total. Recursion counts
-//! once.
+//! Samples grouped by function, module, thread, event or call path: their number and weight, self and total. Recursion
+//! counts once, except in call paths.
 //!
 //! The naive way collects, for each sample, the distinct keys of its frames.
 
@@ -7,7 +7,9 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use super::flame::{FunctionBuilder, FunctionIdx, Functions, OwnAndTotal};
+use super::flame::{
+    FlameNode, FlameNodeIdx, FlamePicture, FlameShape, FlameView, FunctionBuilder, FunctionIdx, Functions, OwnAndTotal,
+};
 use super::samples::{GroupSums, SampleEvent, SampleSum, StackSum, grouped};
 use super::snapshot::Snapshot;
 use super::stacks::CallPaths;
@@ -27,16 +29,35 @@ pub enum SampleBy {
     Thread,
     /// Events with their units.
     Event,
+    /// Call paths, from the outermost function to its callees.
+    CallTree,
+    /// Call paths, from the innermost function to its callers.
+    InvertedCallTree,
+}
+
+impl SampleBy {
+    #[must_use]
+    pub(crate) fn is_call_tree(self) -> bool {
+        matches!(self, Self::CallTree | Self::InvertedCallTree)
+    }
 }
 
 /// The group of a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SampleGroup {
-    /// [`FunctionIdx::ROOT`] for samples without a stack.
+    /// A function, or one call of it in a call tree. [`FunctionIdx::ROOT`] for samples without a stack.
     Function(FunctionIdx),
     Module(FunctionIdx),
     Thread(TrackIdx),
     Event(usize),
+}
+
+impl SampleGroup {
+    /// Returns the function of a row by function or by call path.
+    #[must_use]
+    pub(crate) fn function(self) -> Option<FunctionIdx> {
+        if let Self::Function(function) = self { Some(function) } else { None }
+    }
 }
 
 /// A row of a [`SampleTable`].
@@ -56,12 +77,24 @@ impl SampleGroupRow {
 #[derive(Debug)]
 pub struct SampleTable {
     pub(crate) paths: Arc<CallPaths>,
-    /// The functions of the rows by function or module.
+    /// The functions of the rows by function, module or call path.
     pub(crate) functions: Functions,
     /// Sum of all samples of the table's event.
     pub(crate) whole: SampleSum,
-    /// The rows, in no particular order.
+    /// The rows, in no particular order; callers of a call tree come first.
     pub(crate) rows: Vec<SampleGroupRow>,
+    /// The call tree of the rows.
+    pub(crate) calls: Option<SampledCalls>,
+}
+
+/// The callers of the rows of a [`SampleTable`] by call path. The first row is of samples without a stack; it is the
+/// parent of all rows that begin a path.
+#[derive(Debug)]
+pub(crate) struct SampledCalls {
+    /// The row of each row's caller, or callee in an inverted tree.
+    pub(crate) parents: Vec<FlameNodeIdx>,
+    /// Number of paths that are cut because of the node limit.
+    pub(crate) folded: u64,
 }
 
 impl SampleTable {
@@ -71,7 +104,8 @@ impl SampleTable {
     /// Returns `Cancelled` if cancelled.
     pub fn new(snapshot: &Snapshot, paths: Arc<CallPaths>, by: SampleBy, cancel: &Cancel) -> Result<Self, Cancelled> {
         cancel.check()?;
-        let mut functions = Functions::default();
+        let whole = paths.event.map(|event| paths.event_sums[event]).unwrap_or_default();
+        let (mut functions, mut calls) = (Functions::default(), None);
         let mut grouped = |(all, sums): (Functions, Vec<GroupSums<FunctionIdx>>),
                            key: fn(FunctionIdx) -> SampleGroup| {
             functions = all;
@@ -90,10 +124,21 @@ impl SampleTable {
                 let events = paths.event_sums.iter().enumerate().filter(|(_, sum)| !sum.is_empty());
                 events.map(row).collect()
             }
+            SampleBy::CallTree | SampleBy::InvertedCallTree => {
+                let shape = if by == SampleBy::CallTree { FlameShape::TopDown } else { FlameShape::Inverted };
+                let rows;
+                (functions, rows, calls) = by_call(snapshot, &paths, shape, cancel)?;
+                rows
+            }
         };
         cancel.check()?;
-        let whole = paths.event.map(|event| paths.event_sums[event]).unwrap_or_default();
-        Ok(Self { paths, functions, whole, rows })
+        Ok(Self { paths, functions, whole, rows, calls })
+    }
+
+    /// Returns whether no row has samples.
+    #[must_use]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.rows.iter().all(|row| row.sums.total.is_empty())
     }
 
     /// Returns the text of a module's row.
@@ -108,6 +153,32 @@ impl SampleTable {
         let event = if let SampleGroup::Event(event) = row.key { Some(event) } else { self.paths.event };
         self.paths.events.get(event?)
     }
+}
+
+/// Groups the samples by call path. The self of an inverted tree is that of its innermost functions.
+fn by_call(
+    snapshot: &Snapshot,
+    paths: &CallPaths,
+    shape: FlameShape,
+    cancel: &Cancel,
+) -> Result<(Functions, Vec<SampleGroupRow>, Option<SampledCalls>), Cancelled> {
+    let is_inverted = shape == FlameShape::Inverted;
+    let view = FlameView { shape, ..FlameView::default() };
+    let picture = FlamePicture::new(snapshot, &paths.tree, &view, cancel)?;
+    let nodes = picture.tree.nodes();
+    let row = |(index, node): (usize, &FlameNode)| {
+        let (own, total) = match (index, is_inverted) {
+            (0, _) => (node.own, node.own),
+            (_, false) => (node.own, node.total),
+            (_, true) if node.parent == FlameNodeIdx::ROOT => (node.total, node.total),
+            (_, true) => (SampleSum::default(), node.total),
+        };
+        SampleGroupRow::new(SampleGroup::Function(node.function), own, total)
+    };
+    let rows = nodes.iter().enumerate().map(row).collect();
+    let parents = nodes.iter().map(|node| node.parent).collect();
+    let calls = SampledCalls { parents, folded: picture.folded.paths };
+    Ok((picture.functions, rows, Some(calls)))
 }
 
 /// Returns the text of the module of a function.

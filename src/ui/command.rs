@@ -348,6 +348,8 @@ pub(crate) enum PanelCommand {
     /// Opens the search bar, or focuses it.
     Search,
     SearchFor(String),
+    /// Searches without leaving the panel that has the keyboard.
+    Highlight(String),
     GoToHit {
         /// Goes to the next hit, or else to the previous one.
         forward: bool,

@@ -1,6 +1,6 @@
-//! The samples of the scope as a table, and the function that is selected there.
+//! The samples of the scope as a table and as a call tree, and the function that is selected there.
 
-use egui::{Key, Modifiers, vec2};
+use egui::{Key, Modifiers, pos2, vec2};
 use egui_kittest::kittest::{NodeT, Queryable};
 
 use crate::copied::copied;
@@ -40,8 +40,13 @@ fn with_samples() -> Session {
 
 #[track_caller]
 fn rows_are(session: &mut Session, expected: &[&str]) {
+    rows_of_role_are(session, egui::Role::ListItem, expected);
+}
+
+#[track_caller]
+fn rows_of_role_are(session: &mut Session, role: egui::Role, expected: &[&str]) {
     let rows = |session: &Session| -> Vec<String> {
-        let rows = session.harness.query_all_by_role(egui::Role::ListItem);
+        let rows = session.harness.query_all_by_role(role);
         rows.map(|row| row.accesskit_node().label().unwrap_or_default()).collect()
     };
     session.until(&format!("{expected:?}"), |session| {
@@ -70,6 +75,121 @@ fn samples_add_up_by_function_module_thread_and_event() {
     session.until("two threads", |session| session.says("2 rows, Self 6.000 ms"));
     session.click("By event");
     session.until("two events", |session| session.says("clock, self 6.000 ms") && session.says("faults, self 7"));
+}
+
+#[track_caller]
+fn calls_are(session: &mut Session, expected: &[&str]) {
+    rows_of_role_are(session, egui::Role::TreeItem, expected);
+}
+
+#[test]
+fn a_call_tree_expands_by_arrow_and_keys_and_is_sorted_below_each_call() {
+    let mut session = with_samples();
+    session.click("Call tree");
+    // The only path is expanded until it branches.
+    let calls = [
+        "main, level 1, expanded, self 0 ns, total 6.000 ms, 3 samples",
+        "spin, level 2, collapsed, self 1.000 ms, total 4.000 ms, 2 samples",
+        "wait, level 2, self 2.000 ms, total 2.000 ms, 1 samples",
+    ];
+    calls_are(&mut session, &calls);
+    session.harness.get_by_label_contains("spin, level 2").focus();
+    session.harness.step();
+    session.press(Modifiers::NONE, Key::ArrowRight);
+    let recursion = "spin, level 3, self 3.000 ms, total 3.000 ms";
+    calls_are(&mut session, &["main", "spin, level 2, expanded", recursion, "wait"]);
+    session.press(Modifiers::NONE, Key::ArrowRight);
+    session.press(Modifiers::NONE, Key::ArrowLeft);
+    session.press(Modifiers::NONE, Key::ArrowLeft);
+    calls_are(&mut session, &calls);
+    session.press(Modifiers::NONE, Key::ArrowLeft);
+    session.press(Modifiers::NONE, Key::ArrowLeft);
+    calls_are(&mut session, &["main, level 1, collapsed"]);
+    session.type_text("*");
+    calls_are(&mut session, &["main", "spin, level 2, expanded", recursion, "wait"]);
+    session.click("Self");
+    calls_are(&mut session, &["main", "wait", "spin, level 2", recursion]);
+    session.click("Copy");
+    let table = copied(&session).expect("a table");
+    assert!(table.contains("spin\tapp\t1000000\t0.166667\t4000000\t0.666667\t1\t2\n"), "{table}");
+    session.click("Copy as command");
+    let printed = run_by_shell(&copied(&session).expect("a command"));
+    assert!(printed.contains("main;spin;spin 3000000") && printed.contains("main;wait 2000000"), "{printed}");
+}
+
+#[test]
+fn an_inverted_call_tree_begins_with_the_functions_that_ran() {
+    let mut session = with_samples();
+    session.click("Call tree");
+    session.click("Invert");
+    calls_are(&mut session, &["spin, level 1, collapsed, self 4.000 ms, total 4.000 ms", "wait, level 1, collapsed"]);
+    session.harness.get_by_label_contains("spin, level 1").focus();
+    session.harness.step();
+    session.type_text("*");
+    let callers = ["spin, level 1", "spin, level 2, expanded, self 0 ns, total 3.000 ms", "main, level 3"];
+    calls_are(&mut session, &[&callers[..], &["main, level 2, self 0 ns, total 1.000 ms", "wait"]].concat());
+    // Calls expanded in one direction are not in the other.
+    session.click("By function");
+    rows_are(&mut session, &["spin", "wait", "main"]);
+    session.click("Call tree");
+    calls_are(&mut session, &["main, level 1", "spin", "wait"]);
+}
+
+#[test]
+fn a_filtered_call_tree_shows_matches_with_their_callers_and_callees() {
+    let mut session = with_samples();
+    session.click("Call tree");
+    calls_are(&mut session, &["main, level 1", "spin, level 2", "wait"]);
+    session.harness.get_by_label_contains("main, level 1").focus();
+    session.harness.step();
+    session.press(Modifiers::NONE, Key::ArrowLeft);
+    calls_are(&mut session, &["main, level 1, collapsed"]);
+    session.click("Filter names");
+    session.type_text("WAIT");
+    calls_are(&mut session, &["main, level 1, expanded", "wait, level 2"]);
+    // By module, which both calls of it have.
+    session.press(Modifiers::COMMAND, Key::A);
+    session.type_text("libc");
+    calls_are(&mut session, &["main, level 1, expanded", "wait, level 2"]);
+    session.press(Modifiers::COMMAND, Key::A);
+    session.type_text("nothing");
+    session.until("no rows", |session| session.says("No name matches."));
+    session.press(Modifiers::COMMAND, Key::A);
+    session.type_text("main");
+    calls_are(&mut session, &["main, level 1, collapsed"]);
+    session.press(Modifiers::COMMAND, Key::A);
+    session.press(Modifiers::NONE, Key::Backspace);
+    calls_are(&mut session, &["main, level 1, collapsed"]);
+}
+
+#[test]
+fn a_call_tree_of_a_scope_without_samples_says_so() {
+    let mut session = with_samples();
+    session.click("Call tree");
+    calls_are(&mut session, &["main", "spin", "wait"]);
+    // The first two samples are at 5 % and 35 % of the time in view.
+    let ruler = session.harness.get_by_label("Ruler: drag to select time").rect();
+    let at = |part: f32| pos2(ruler.left() + ruler.width() * part, ruler.center().y);
+    session.drag(at(0.1), at(0.3));
+    session.until("the reason", |session| session.says("No samples here"));
+    assert!(!session.says("No name matches"));
+}
+
+#[test]
+fn a_click_on_the_arrow_of_a_call_expands_it_and_a_click_on_its_name_finds_it() {
+    let mut session = with_samples();
+    session.click("Call tree");
+    calls_are(&mut session, &["main", "spin, level 2, collapsed", "wait"]);
+    let row = session.harness.get_by_label_contains("spin, level 2").rect();
+    // One level in, the middle of the arrow.
+    session.left_click(row.left_center() + vec2(11.0 + 7.0, 0.0));
+    calls_are(&mut session, &["main", "spin, level 2, expanded", "spin, level 3", "wait"]);
+    session.harness.get_by_label_contains("spin, level 3").click();
+    session.until("hits", |session| session.says("Search"));
+    // The keys still belong to the row that was clicked.
+    session.press(Modifiers::NONE, Key::ArrowLeft);
+    session.press(Modifiers::NONE, Key::ArrowLeft);
+    calls_are(&mut session, &["main", "spin, level 2, collapsed", "wait"]);
 }
 
 #[test]

@@ -338,6 +338,55 @@ fn tables_have_each_sample_once_by_function_module_thread_and_event() {
 }
 
 #[test]
+fn call_trees_have_the_sums_of_each_prefix_and_of_each_suffix_of_the_stacks() {
+    let samples = meant(1500, 41);
+    for (snapshot, scope) in snapshots(&samples).iter().flat_map(|snapshot| scopes().map(|scope| (snapshot, scope))) {
+        for event in &counted(snapshot, &scope).events().to_vec() {
+            let (cancel, progress) = (Cancel::default(), Progress::default());
+            let paths = Arc::new(from_samples(snapshot, &scope, Some(event), &cancel, &progress).unwrap());
+            for by in [SampleBy::CallTree, SampleBy::InvertedCallTree] {
+                let is_inverted = by == SampleBy::InvertedCallTree;
+                let mut expected: BTreeMap<Vec<String>, [u64; 4]> = BTreeMap::new();
+                for sample in in_scope(&samples, &scope) {
+                    let (of_event, weight) = measured(sample);
+                    if of_event != (&*event.name, &*event.unit) {
+                        continue;
+                    }
+                    // One name of the trace has a module, with the text of another.
+                    let function = |&name: &u32| format!("{} {}", text(name), if name == 5 { "c" } else { "" });
+                    let mut path: Vec<String> = sample.path.iter().map(function).collect();
+                    if is_inverted {
+                        path.reverse();
+                    }
+                    for depth in path.len().min(1)..=path.len() {
+                        let is_own = u64::from(if is_inverted { depth <= 1 } else { depth == path.len() });
+                        let sums = expected.entry(path[..depth].to_vec()).or_default();
+                        [is_own, is_own * weight, 1, weight].iter().zip(sums).for_each(|(more, sum)| *sum += more);
+                    }
+                }
+                let table = SampleTable::new(snapshot, Arc::clone(&paths), by, &cancel).unwrap();
+                let parents = &table.calls.as_ref().unwrap().parents;
+                let mut names: Vec<Vec<String>> = Vec::new();
+                for (row, parent) in table.rows.iter().zip(parents) {
+                    let mut path = names.get(parent.index()).cloned().unwrap_or_default();
+                    let function = row.key.function().unwrap();
+                    let text =
+                        || format!("{} {}", table.functions.text(snapshot, function), table.functions.module(function));
+                    path.extend((!names.is_empty()).then(text));
+                    names.push(path);
+                }
+                let sums = table.rows.iter().map(|row| {
+                    let (own, total) = (row.sums.own, row.sums.total);
+                    [own.samples, own.weight, total.samples, total.weight]
+                });
+                let found = names.into_iter().zip(sums).filter(|(_, sums)| *sums != [0; 4]);
+                assert_eq!(found.collect::<BTreeMap<_, _>>(), expected, "{event:?} {by:?}");
+            }
+        }
+    }
+}
+
+#[test]
 fn an_event_without_samples_in_the_scope_is_not_replaced_by_another() {
     let snapshot = snapshot(&meant(300, 37));
     let event = SampleEvent { name: "context-switches".into(), unit: "count".into() };

@@ -117,6 +117,13 @@ impl Dock {
         self.activate(panel);
     }
 
+    /// Opens a panel behind the active one of `shown`, the tabs of the last frame.
+    pub(crate) fn open_behind(&mut self, panel: Panel, shown: &[Panel]) {
+        let active = self.active(shown);
+        self.open(panel);
+        active.into_iter().for_each(|tab| self.activate(tab));
+    }
+
     pub(crate) fn close(&mut self, panel: Panel) {
         self.open.retain(|other| *other != panel);
     }

@@ -4,6 +4,8 @@
 pub(crate) mod about;
 mod answer_state;
 pub(crate) mod bookmarks;
+mod call_order;
+mod call_rows;
 pub(crate) mod code;
 mod context;
 pub(crate) mod counter_lines;

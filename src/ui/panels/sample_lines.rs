@@ -1,9 +1,10 @@
-//! The lines of the sample table, one per function, module, thread or event, and their order by a column. Texts are
-//! looked up when a line is shown.
+//! The lines of the sample table, one per function, module, thread, event or call, and their order by a column. Texts
+//! are looked up when a line is shown.
 
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use super::call_order::{CallOrder, MatchingCalls};
 use super::number::TableNumber;
 use super::table_order::{TableData, TableSort, matching_rows, sort_rows};
 use crate::base::cancel::{Cancel, Cancelled};
@@ -11,7 +12,7 @@ use crate::model::names::NO_FRAMES;
 use crate::model::sample_measure::NANOSECONDS;
 use crate::query::Snapshot;
 use crate::query::flame::FunctionIdx;
-use crate::query::sample_table::{SampleGroup, SampleGroupRow, SampleTable};
+use crate::query::sample_table::{SampleGroup, SampleGroupRow, SampleTable, SampledCalls};
 use crate::query::samples::SampleSum;
 use crate::scene::titles::{process_title, track_title};
 
@@ -81,6 +82,8 @@ pub struct SampleFacts {
     pub(super) largest: [u64; SUMS.len()],
     /// Whether a line has the words in the name of its module only.
     pub(super) has_words_in_module: bool,
+    /// The callees of each line of a call tree.
+    pub(super) calls: Option<CallOrder>,
 }
 
 impl TableData for SampleLines {
@@ -93,11 +96,16 @@ impl TableData for SampleLines {
     fn order(&self, sort: &TableSort, cancel: &Cancel) -> Result<(Vec<u32>, SampleFacts), Cancelled> {
         let line = |row: usize| &self.table.rows[row];
         let has_words = |text: Cow<'_, str>| text.to_lowercase().contains(&sort.words);
-        let is_match = |row| {
-            let key = line(row).key;
-            sort.words.is_empty() || has_words(self.name(key)) || has_words(self.beside(key))
+        let is_match = |key| sort.words.is_empty() || has_words(self.name(key)) || has_words(self.beside(key));
+        let calls = self.table.calls.as_ref();
+        let MatchingCalls { mut rows, leads_to_match } = match calls {
+            Some(_) if sort.words.is_empty() => MatchingCalls::all(&self.table.rows, cancel)?,
+            Some(calls) => MatchingCalls::find(&self.table.rows, &calls.parents, is_match, cancel)?,
+            None => {
+                let rows = matching_rows(self.count(), cancel, |row| is_match(line(row).key))?;
+                MatchingCalls { rows, leads_to_match: Vec::new() }
+            }
         };
-        let mut rows = matching_rows(self.count(), cancel, is_match)?;
         match sort.column {
             Some((NAME, ascending)) => {
                 sort_rows(&mut rows, ascending, cancel, |row| self.name(line(row).key), Ord::cmp)?;
@@ -110,7 +118,8 @@ impl TableData for SampleLines {
             }
             None => {}
         }
-        let mut facts = SampleFacts::default();
+        let group = |calls: &SampledCalls| CallOrder::group(&mut rows, &calls.parents, leads_to_match);
+        let mut facts = SampleFacts { calls: calls.map(group), ..SampleFacts::default() };
         for line in rows.iter().map(|&row| line(row as usize)) {
             facts.own.add(line.sums.own);
             for (largest, column) in facts.largest.iter_mut().zip(SUMS) {

@@ -1,14 +1,16 @@
-//! The rows of the sample table: one per function, module, thread or event. Texts are looked up for the rows in view.
+//! The rows of the sample table: one per function, module, thread, event or call. Texts are looked up for the rows in
+//! view.
 
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use super::call_rows::{CallRows, OrderedCalls, VisibleCall};
 use super::elided::tip;
 use super::number::{self, TableNumber};
 use super::sample_lines::{
     BESIDE, NAME, OWN, OWN_SAMPLES, OWN_SHARE, SAMPLES, SUMS, SampleLines, TOTAL, TOTAL_SHARE, number_of,
 };
-use super::table::{Rows, TableCell};
+use super::table::{Rows, TableCell, TreeRow};
 use super::table_column::TableColumn;
 use super::table_order::{OrderedRows, OrderedTable, TableSort};
 use super::value_menu::PanelValue;
@@ -24,8 +26,9 @@ use crate::query::samples::SampleSum;
 use crate::scene::labels::shown;
 use crate::ui::questions::SampledFunction;
 
-/// Column of the default sort order.
+/// Columns of the default sort order, of groups and of calls.
 pub(super) const FIRST_SORTED: usize = OWN;
+pub(super) const FIRST_SORTED_CALLS: usize = TOTAL;
 
 /// Returns the columns; the first two depend on the grouping.
 const fn titled(name: &'static str, beside: &'static str) -> [TableColumn; 8] {
@@ -49,6 +52,12 @@ const BY_FUNCTION: [TableColumn; 8] = titled("Function", "Module");
 const BY_MODULE: [TableColumn; 8] = titled("Module", "Kind");
 const BY_THREAD: [TableColumn; 8] = titled("Thread", "Process");
 const BY_EVENT: [TableColumn; 8] = titled("Event", "Unit");
+const BY_CALL: [TableColumn; 8] = {
+    let mut columns = titled("Call", "Module");
+    // Room for the indentation.
+    columns[NAME].width = 320.0;
+    columns
+};
 
 /// Returns the columns of the table.
 pub(super) fn columns(by: SampleBy) -> &'static [TableColumn] {
@@ -57,6 +66,7 @@ pub(super) fn columns(by: SampleBy) -> &'static [TableColumn] {
         SampleBy::Module => &BY_MODULE,
         SampleBy::Thread => &BY_THREAD,
         SampleBy::Event => &BY_EVENT,
+        SampleBy::CallTree | SampleBy::InvertedCallTree => &BY_CALL,
     }
 }
 
@@ -64,12 +74,14 @@ pub(super) fn columns(by: SampleBy) -> &'static [TableColumn] {
 #[derive(Debug, Default)]
 pub(super) struct SampleRows {
     lines: OrderedTable<SampleLines>,
+    calls: CallRows,
     pub(super) chosen: Option<FunctionKey>,
 }
 
 impl SampleRows {
     pub(super) fn set_table(&mut self, table: &Arc<SampleTable>, snapshot: &Snapshot) {
         self.lines.set_data(Arc::new(SampleLines { snapshot: snapshot.clone(), table: Arc::clone(table) }));
+        self.update_calls();
     }
 
     /// Returns the lines to order in the background, and how.
@@ -80,6 +92,7 @@ impl SampleRows {
     /// Shows lines that were ordered in the background.
     pub(super) fn set_ordered(&mut self, ordered: Arc<OrderedRows<SampleLines>>) {
         self.lines.set_ordered(ordered);
+        self.update_calls();
     }
 
     /// Returns whether all lines are shown in the requested order.
@@ -89,11 +102,40 @@ impl SampleRows {
 
     pub(super) fn clear(&mut self) {
         self.lines.clear();
+        self.calls.clear();
     }
 
     /// Shows only rows whose name or module contains these words.
     pub(super) fn set_words(&mut self, words: &str) {
         self.lines.set_words(words);
+        self.calls.reset_matches();
+        self.update_calls();
+    }
+
+    /// Expands or collapses a row of a call tree.
+    pub(super) fn toggle(&mut self, row: u64) {
+        if let Some(calls) = ordered_calls(&self.lines) {
+            self.calls.toggle(calls, row as usize);
+        }
+    }
+
+    /// Expands all calls below a row of a call tree.
+    pub(super) fn expand_all(&mut self, row: u64) {
+        if let Some(calls) = ordered_calls(&self.lines) {
+            self.calls.expand_all(calls, row as usize);
+        }
+    }
+
+    fn update_calls(&mut self) {
+        match ordered_calls(&self.lines) {
+            Some(calls) => self.calls.update(calls),
+            None => self.calls.clear(),
+        }
+    }
+
+    /// Returns the call of a row; `None` if the rows are not of a call tree.
+    fn call(&self, row: u64) -> Option<&VisibleCall> {
+        self.calls.visible().get(usize::try_from(row).ok()?)
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -115,10 +157,12 @@ impl SampleRows {
         has_words.then(|| self.name(row))
     }
 
-    /// Returns the function of a row.
-    pub(super) fn function(&self, row: u64) -> FunctionKey {
-        let module = self.row(row).map(|(lines, row)| lines.beside(row.key).into());
-        FunctionKey { name: self.name(row).into(), module }
+    /// Returns the function of a row; `None` for all paths without a row of their own.
+    pub(super) fn function(&self, row: u64) -> Option<FunctionKey> {
+        let (lines, row) = self.row(row)?;
+        let is_others = row.key.function() == Some(FunctionIdx::OTHERS);
+        let key = || FunctionKey { name: lines.name(row.key).into(), module: Some(lines.beside(row.key).into()) };
+        (!is_others).then(key)
     }
 
     /// Returns whether all rows in the table contain the words in their names, not only in their modules.
@@ -133,7 +177,8 @@ impl SampleRows {
 
     fn row(&self, row: u64) -> Option<(&SampleLines, &SampleGroupRow)> {
         let lines = self.lines.data()?;
-        Some((lines, &lines.table.rows[self.lines.row(row)?]))
+        let index = if lines.table.calls.is_some() { self.call(row)?.row as usize } else { self.lines.row(row)? };
+        Some((lines, &lines.table.rows[index]))
     }
 
     /// Returns the sum that shares of a row refer to: all samples of its event.
@@ -147,7 +192,13 @@ impl SampleRows {
 
 impl Rows for SampleRows {
     fn count(&self) -> u64 {
-        self.lines.count()
+        let is_call_tree = self.lines.data().is_some_and(|lines| lines.table.calls.is_some());
+        if is_call_tree { self.calls.visible().len() as u64 } else { self.lines.count() }
+    }
+
+    fn tree_row(&self, row: u64) -> Option<TreeRow> {
+        let call = self.call(row)?;
+        Some(TreeRow { depth: call.depth, is_expanded: call.has_callees.then_some(call.is_expanded) })
     }
 
     fn cell(&self, row: u64, column: usize) -> TableCell<'_> {
@@ -172,7 +223,8 @@ impl Rows for SampleRows {
             TableCell::Empty => String::new(),
         };
         let (name, own, total) = (text(NAME), text(OWN), text(TOTAL));
-        format!("{name}, self {own}, total {total}, {} samples", text(SAMPLES))
+        let level = self.tree_row(row).map(TreeRow::spoken).unwrap_or_default();
+        format!("{name}{level}, self {own}, total {total}, {} samples", text(SAMPLES))
     }
 
     fn value(&self, row: u64, column: usize) -> PanelValue {
@@ -183,15 +235,15 @@ impl Rows for SampleRows {
         {
             let paths = &lines.table.paths;
             let event = paths.event.and_then(|event| paths.events.get(event)).cloned();
-            let function = SampledFunction { key: self.function(row), event };
-            return PanelValue::from_name(&name, idx).with_function(Some(function));
+            let function = self.function(row).map(|key| SampledFunction { key, event });
+            return PanelValue::from_name(&name, idx).with_function(function);
         }
         self.cell(row, column).value()
     }
 
     fn is_chosen(&self, row: u64) -> bool {
         let is_function = matches!(self.key(row), SampleGroup::Function(_));
-        is_function && self.chosen.as_ref().is_some_and(|chosen| *chosen == self.function(row))
+        is_function && self.chosen.is_some() && self.chosen == self.function(row)
     }
 
     fn bar(&self, row: u64, column: usize) -> Option<f64> {
@@ -227,6 +279,7 @@ impl Rows for SampleRows {
 
     fn sort(&mut self, column: usize, ascending: bool) {
         self.lines.sort(column, ascending);
+        self.update_calls();
     }
 
     fn copies_all(&self) -> bool {
@@ -234,23 +287,37 @@ impl Rows for SampleRows {
     }
 }
 
+/// Returns the call tree in the order of its rows; `None` for other rows.
+fn ordered_calls(lines: &OrderedTable<SampleLines>) -> Option<OrderedCalls<'_>> {
+    let shown = lines.shown()?;
+    Some(OrderedCalls { lines: &shown.data, rows: &shown.rows, order: shown.facts.calls.as_ref()? })
+}
+
 /// The rows for a file.
 pub(super) struct SampleExport(Arc<OrderedRows<SampleLines>>);
 
 impl SampleExport {
-    /// Returns the rows in table order.
-    fn lines(&self) -> impl Iterator<Item = &SampleGroupRow> {
-        self.0.rows.iter().map(|&row| &self.0.data.table.rows[row as usize])
+    /// Returns the rows in table order, with their depth in a call tree. All calls are in it, callers first.
+    fn lines(&self) -> Box<dyn Iterator<Item = (Option<u32>, &SampleGroupRow)> + '_> {
+        let row = |row: u32| &self.0.data.table.rows[row as usize];
+        match &self.0.facts.calls {
+            Some(order) => {
+                let calls = OrderedCalls { lines: &self.0.data, rows: &self.0.rows, order };
+                Box::new(calls.all().map(move |(index, depth)| (Some(depth), row(index))))
+            }
+            None => Box::new(self.0.rows.iter().map(move |&index| (None, row(index)))),
+        }
     }
 }
 
 impl TableSource for SampleExport {
     fn columns(&self) -> Vec<&'static str> {
-        let group: &[&str] = match self.lines().next().map(|row| row.key) {
-            None | Some(SampleGroup::Function(_)) => &["function", "module"],
-            Some(SampleGroup::Module(_)) => &["module"],
-            Some(SampleGroup::Thread(_)) => &["thread", "process"],
-            Some(SampleGroup::Event(_)) => &[],
+        let group: &[&str] = match self.lines().next().map(|(depth, row)| (row.key, depth)) {
+            Some((SampleGroup::Function(_), Some(_))) => &["depth", "function", "module"],
+            None | Some((SampleGroup::Function(_), None)) => &["function", "module"],
+            Some((SampleGroup::Module(_), _)) => &["module"],
+            Some((SampleGroup::Thread(_), _)) => &["thread", "process"],
+            Some((SampleGroup::Event(_), _)) => &[],
         };
         [&["event", "unit"][..], group, &["self", "total", "self_samples", "total_samples"]].concat()
     }
@@ -261,7 +328,7 @@ impl TableSource for SampleExport {
 
     fn write(&self, table: &mut TableValueWriter<'_>, cancel: &Cancel, progress: &Progress) -> Result<(), SinkError> {
         let lines = &self.0.data;
-        for row in self.lines() {
+        for (depth, row) in self.lines() {
             cancel.check()?;
             let event = lines.table.event(row).map(|event| [event.name.to_string(), event.unit.to_string()]);
             let text = |text: Cow<'_, str>| match text {
@@ -271,6 +338,7 @@ impl TableSource for SampleExport {
             let (own, total) = (row.sums.own, row.sums.total);
             let numbers = [own.weight, total.weight, own.samples, total.samples];
             let mut values: Vec<_> = event.unwrap_or_default().map(|event| text(event.into())).into();
+            values.extend(depth.map(|depth| TableValue::Whole(depth.into())));
             match row.key {
                 SampleGroup::Function(_) | SampleGroup::Thread(_) => {
                     values.extend([lines.name(row.key), lines.beside(row.key)].map(text));

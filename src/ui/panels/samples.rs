@@ -1,17 +1,17 @@
-//! The samples of the scope by function, module, thread or event: self and total, with recursion counted once. A click
-//! on a function shows its callers and callees, and highlights it on the tracks.
+//! The samples of the scope by function, module, thread or event, self and total with recursion counted once, or as a
+//! call tree. A click on a function shows its callers and callees, and highlights it on the tracks.
 
 use std::sync::Arc;
 
 use egui::{ComboBox, RichText, ScrollArea, Ui};
 
-use super::answer_state::{Exactness, show_counting, show_exactness, show_sorting, show_stopped};
+use super::answer_state::{Exactness, show_counting, show_exactness, show_folded, show_sorting, show_stopped};
 use super::dock_panel::{DockPanel, PanelTools, PanelView};
 use super::flame::{Sandwich, SandwichResponse};
 use super::renewal::Renewal;
 use super::sample_lines::SampleLines;
-use super::sample_rows::{FIRST_SORTED, SampleRows, columns};
-use super::table::TableView;
+use super::sample_rows::{FIRST_SORTED, FIRST_SORTED_CALLS, SampleRows, columns};
+use super::table::{Rows, TableView};
 use super::table_order::OrderedRows;
 use crate::base::csv::Cells;
 use crate::export::values::TableSource;
@@ -30,8 +30,9 @@ use crate::ui::questions::{
 use crate::ui::widgets::field;
 use crate::ui::widgets::reading_order::on_screen;
 
-/// Name of the table in the saved layouts.
+/// Names of the tables in the saved layouts.
 const TABLE: &str = "samples";
+const CALL_TABLE: &str = "calls";
 
 /// Height of a row, in points.
 const ROW_POINTS: f32 = 19.0;
@@ -43,11 +44,12 @@ const NARROW_POINTS: f32 = 760.0;
 const TABLE_PART: f32 = 0.58;
 
 /// Groupings of samples, with their titles.
-const BY: [(SampleBy, &str); 4] = [
+const BY: [(SampleBy, &str); 5] = [
     (SampleBy::Function, "By function"),
     (SampleBy::Module, "By module"),
     (SampleBy::Thread, "By thread"),
     (SampleBy::Event, "By event"),
+    (SampleBy::CallTree, "Call tree"),
 ];
 
 /// The sample table, and the callers and callees of the selected function.
@@ -62,6 +64,8 @@ pub(crate) struct SamplesPanel {
     answer: Option<Arc<SampleTable>>,
     rows: SampleRows,
     table: TableView,
+    /// The table of a call tree.
+    call_table: TableView,
     words: String,
     is_stopped: bool,
     renewal: Renewal,
@@ -81,6 +85,7 @@ impl Default for SamplesPanel {
             answer: None,
             rows: SampleRows::default(),
             table: TableView::new(TABLE, ROW_POINTS, Some(FIRST_SORTED)),
+            call_table: TableView::new(CALL_TABLE, ROW_POINTS, Some(FIRST_SORTED_CALLS)),
             words: String::new(),
             is_stopped: false,
             renewal: Renewal::default(),
@@ -118,9 +123,7 @@ impl SamplesPanel {
     }
 
     fn choose(&mut self, function: FunctionKey, commands: &mut Vec<Command>) {
-        commands.push(Command::Panel(PanelCommand::SearchFor(name_word(&function.name))));
-        // The search activates its own tab, so the table is activated again.
-        commands.push(Command::Panel(PanelCommand::Show(Panel::Samples)));
+        commands.push(Command::Panel(PanelCommand::Highlight(name_word(&function.name))));
         self.rows.chosen = Some(function.clone());
         self.chosen = Some((function, false));
     }
@@ -162,7 +165,17 @@ impl SamplesPanel {
             ui.label(RichText::new(scope.title()).color(theme.weak_text));
         }
         for (by, title) in BY {
-            ui.selectable_value(&mut self.by, by, title).on_hover_text("Group samples by");
+            let is_chosen = self.by == by || by.is_call_tree() && self.by.is_call_tree();
+            if ui.selectable_label(is_chosen, title).on_hover_text("Group samples by").clicked() && !is_chosen {
+                self.set_by(by);
+            }
+        }
+        if self.by.is_call_tree() {
+            let mut is_inverted = self.by == SampleBy::InvertedCallTree;
+            let hint = "From the functions that ran to their callers";
+            if ui.checkbox(&mut is_inverted, "Invert").on_hover_text(hint).changed() {
+                self.set_by(if is_inverted { SampleBy::InvertedCallTree } else { SampleBy::CallTree });
+            }
         }
         if self.by != SampleBy::Event {
             self.show_events(ui);
@@ -190,10 +203,24 @@ impl SamplesPanel {
             if ui.button("Close").clicked() {
                 commands.push(Command::Panel(PanelCommand::Toggle(Panel::Samples)));
             }
-            if progress.is_none() && self.answer.is_some() && !self.is_stopped {
+            let folded = self.answer.as_ref().and_then(|answer| Some(answer.calls.as_ref()?.folded)).unwrap_or(0);
+            show_folded(ui, folded, theme);
+            if progress.is_none() && self.answer.is_some() && !self.is_stopped && folded == 0 {
                 show_exactness(ui, Exactness::Exact, view.snapshot(), theme);
             }
         });
+    }
+
+    /// Groups the samples by something else, in the order of its table.
+    fn set_by(&mut self, by: SampleBy) {
+        self.by = by;
+        if let Some((column, ascending)) = self.table_mut().sorting() {
+            self.rows.sort(column, ascending);
+        }
+    }
+
+    fn table_mut(&mut self) -> &mut TableView {
+        if self.by.is_call_tree() { &mut self.call_table } else { &mut self.table }
     }
 
     /// Shows the choice of an event, if samples have several.
@@ -224,37 +251,56 @@ impl SamplesPanel {
         if summary.samples == 0 {
             return Some("This trace has no samples. The flame graph and the statistics are of its spans.");
         }
-        if answer.rows.is_empty() {
+        if answer.is_empty() {
             return Some("No samples here: take more time or other tracks into the scope.");
         }
         self.rows.is_empty().then_some("No name matches.")
     }
 
     fn show_table(&mut self, ui: &mut Ui, view: &PanelView<'_>, commands: &mut Vec<Command>) {
-        let look = view.context.table(TABLE, self.absence(view));
-        let response = self.table.show(ui, columns(self.by), &mut self.rows, &look);
+        let is_call_tree = self.by.is_call_tree();
+        let look = view.context.table(if is_call_tree { CALL_TABLE } else { TABLE }, self.absence(view));
+        let table = if is_call_tree { &mut self.call_table } else { &mut self.table };
+        let response = table.show(ui, columns(self.by), &mut self.rows, &look);
         commands.extend(response.commands);
+        if let Some(row) = response.toggled {
+            self.rows.toggle(row);
+        }
+        if let Some(row) = response.expanded {
+            self.rows.expand_all(row);
+        }
         let Some(clicked) = response.clicked else { return };
         match self.rows.key(clicked) {
             SampleGroup::Function(_) => {
-                let function = self.rows.function(clicked);
-                self.choose(function, commands);
+                if let Some(function) = self.rows.function(clicked) {
+                    self.choose(function, commands);
+                }
             }
             SampleGroup::Thread(track) => commands.push(Command::Timeline(TimelineCommand::ShowTrack(track))),
             SampleGroup::Event(event) => {
                 let paths = self.answer.as_ref().map(|answer| &answer.paths);
                 self.event = paths.and_then(|paths| paths.events.get(event)).cloned();
-                self.by = SampleBy::Function;
+                self.set_by(SampleBy::Function);
             }
             SampleGroup::Module(function) => {
                 // Shows the functions of a module: its name goes into the field, which also matches modules.
                 if let Some(words) = self.rows.module_words(clicked, function) {
                     self.words = words;
                     self.rows.set_words(&self.words);
-                    self.by = SampleBy::Function;
+                    self.set_by(SampleBy::Function);
                 }
             }
         }
+    }
+
+    /// Returns the command that prints the paths of the call tree.
+    fn flame_command(&self) -> PanelCommandLine {
+        let paths = self.answer.as_ref().map(|answer| &answer.paths);
+        let event = paths.and_then(|paths| paths.events.get(paths.event?));
+        let mut options = vec!["--samples".to_owned()];
+        options.extend((self.by == SampleBy::InvertedCallTree).then(|| "--inverted".to_owned()));
+        options.extend(event.into_iter().flat_map(|event| ["--event".to_owned(), event.title()]));
+        PanelCommandLine { options, ..PanelCommandLine::new("flame") }
     }
 
     fn show_sandwich(&mut self, ui: &mut Ui, view: &PanelView<'_>, commands: &mut Vec<Command>) {
@@ -297,13 +343,14 @@ impl DockPanel for SamplesPanel {
     }
 
     fn tools(&self) -> PanelTools {
-        // The command line searches other names of threads.
+        // The command line searches other names of threads, and no call tree.
         let has_command = matches!(self.by, SampleBy::Function | SampleBy::Module) || self.words.is_empty();
         PanelTools { copies: true, exports: true, has_command }
     }
 
     fn copied(&self, _snapshot: &Snapshot, cells: Cells) -> Option<String> {
-        Some(self.table.copied(columns(self.by), &self.rows, cells))
+        let table = if self.by.is_call_tree() { &self.call_table } else { &self.table };
+        Some(table.copied(columns(self.by), &self.rows, cells))
     }
 
     fn to_export(&self, _snapshot: &Snapshot) -> Option<Box<dyn TableSource>> {
@@ -316,6 +363,7 @@ impl DockPanel for SamplesPanel {
             SampleBy::Module => "=module",
             SampleBy::Thread => "=thread",
             SampleBy::Event => "=event",
+            SampleBy::CallTree | SampleBy::InvertedCallTree => return Some(self.flame_command()),
         };
         let mut options = vec![format!("--samples{by}")];
         // The command line searches names only. It prints all functions if some are shown because of their modules.

@@ -79,9 +79,15 @@ impl SearchPanel {
         if std::mem::take(&mut self.is_closed) { self.question() } else { None }
     }
 
-    /// Replaces the typed filter; returns its query, unless it is invalid or empty.
+    /// Replaces the typed filter, and gives the keyboard to the field. Returns its query, unless that is invalid or
+    /// empty.
     pub(crate) fn set_text(&mut self, text: String) -> Option<Question> {
         self.focuses = true;
+        self.highlight(text)
+    }
+
+    /// Replaces the typed filter; returns its query, unless it is invalid or empty.
+    pub(crate) fn highlight(&mut self, text: String) -> Option<Question> {
         self.text = text;
         self.question()
     }

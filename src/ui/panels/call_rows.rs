@@ -1,0 +1,163 @@
+//! The rows of a call tree that are in the table: the calls whose callers are all expanded. Expanded calls are
+//! remembered by path, so they stay expanded in another scope.
+
+use std::hash::BuildHasher;
+
+use rustc_hash::{FxBuildHasher, FxHashSet};
+
+use super::call_order::CallOrder;
+use super::sample_lines::SampleLines;
+use crate::query::flame::FlameNodeIdx;
+
+/// Limit for the rows that one key expands, so that it takes no longer than a frame.
+const EXPANDED_MAX: usize = 10_000;
+
+/// A call in the table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct VisibleCall {
+    /// Row of the sample table.
+    pub(super) row: u32,
+    /// Number of its callers.
+    pub(super) depth: u32,
+    /// Hash of the names and modules of its path.
+    path: u64,
+    pub(super) has_callees: bool,
+    pub(super) is_expanded: bool,
+}
+
+/// The calls in the table, and which are expanded.
+#[derive(Debug, Default)]
+pub(super) struct CallRows {
+    visible: Vec<VisibleCall>,
+    /// Paths that are expanded, by hash.
+    expanded: FxHashSet<u64>,
+    /// Paths that the filter would expand, and the user has collapsed.
+    collapsed: FxHashSet<u64>,
+    /// Only first calls that were expanded until their paths branch.
+    begun: FxHashSet<u64>,
+}
+
+/// A call tree in the order of its rows.
+#[derive(Clone, Copy)]
+pub(super) struct OrderedCalls<'a> {
+    pub(super) lines: &'a SampleLines,
+    /// Rows of the sample table, grouped by caller.
+    pub(super) rows: &'a [u32],
+    pub(super) order: &'a CallOrder,
+}
+
+impl OrderedCalls<'_> {
+    /// Returns the callees of a row; those of `None` begin a path.
+    fn callees(&self, row: Option<u32>) -> &[u32] {
+        match row {
+            // Samples without a stack, which have the row of the root.
+            Some(0) => &[],
+            row => self.order.callees(self.rows, FlameNodeIdx(row.unwrap_or(0))),
+        }
+    }
+
+    /// Hashes a path from that of its caller.
+    fn path(&self, row: u32, caller: u64) -> u64 {
+        let key = self.lines.table.rows[row as usize].key;
+        let function = (self.lines.name(key), self.lines.beside(key));
+        FxBuildHasher.hash_one((caller, function.0, function.1))
+    }
+
+    /// Iterates over all calls with their depth, callers first.
+    pub(super) fn all(self) -> impl Iterator<Item = (u32, u32)> {
+        let mut waiting: Vec<(u32, u32)> = self.callees(None).iter().rev().map(|&row| (row, 0)).collect();
+        std::iter::from_fn(move || {
+            let (row, depth) = waiting.pop()?;
+            waiting.extend(self.callees(Some(row)).iter().rev().map(|&callee| (callee, depth + 1)));
+            Some((row, depth))
+        })
+    }
+}
+
+impl CallRows {
+    pub(super) fn visible(&self) -> &[VisibleCall] {
+        &self.visible
+    }
+
+    /// Forgets what the user collapsed below the matches of a filter.
+    pub(super) fn reset_matches(&mut self) {
+        self.collapsed.clear();
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.visible.clear();
+    }
+
+    /// Lists the calls whose callers are all expanded. An only first call is
+    /// expanded until its paths branch, once.
+    pub(super) fn update(&mut self, calls: OrderedCalls<'_>) {
+        if let &[only] = calls.callees(None) {
+            let path = calls.path(only, 0);
+            if self.begun.insert(path) {
+                self.expand_chain(calls, only, path);
+            }
+        }
+        self.visible.clear();
+        let mut waiting: Vec<(u32, u32, u64)> = Vec::new();
+        let push = |waiting: &mut Vec<_>, callees: &[u32], depth, caller| {
+            waiting.extend(callees.iter().rev().map(|&row| (row, depth, calls.path(row, caller))));
+        };
+        push(&mut waiting, calls.callees(None), 0, 0);
+        while let Some((row, depth, path)) = waiting.pop() {
+            let callees = calls.callees(Some(row));
+            let has_callees = !callees.is_empty();
+            let is_expanded = has_callees && self.is_expanded(calls, row, path);
+            self.visible.push(VisibleCall { row, depth, path, has_callees, is_expanded });
+            if is_expanded {
+                push(&mut waiting, callees, depth + 1, path);
+            }
+        }
+    }
+
+    fn is_expanded(&self, calls: OrderedCalls<'_>, row: u32, path: u64) -> bool {
+        let leads_to_match = calls.order.leads_to_match(row) && !self.collapsed.contains(&path);
+        leads_to_match || self.expanded.contains(&path)
+    }
+
+    /// Expands or collapses a row. An expanded one is expanded until its paths branch.
+    pub(super) fn toggle(&mut self, calls: OrderedCalls<'_>, position: usize) {
+        let Some(&call) = self.visible.get(position).filter(|call| call.has_callees) else { return };
+        if call.is_expanded {
+            self.expanded.remove(&call.path);
+            self.collapsed.insert(call.path);
+        } else {
+            self.expand_chain(calls, call.row, call.path);
+        }
+        self.update(calls);
+    }
+
+    /// Expands all calls below a row, as many as a frame has time for.
+    pub(super) fn expand_all(&mut self, calls: OrderedCalls<'_>, position: usize) {
+        let Some(&call) = self.visible.get(position) else { return };
+        let mut waiting = vec![(call.row, call.path)];
+        for _ in 0..EXPANDED_MAX {
+            let Some((row, path)) = waiting.pop() else { break };
+            let callees = calls.callees(Some(row));
+            if !callees.is_empty() {
+                self.expand(path);
+            }
+            waiting.extend(callees.iter().rev().map(|&callee| (callee, calls.path(callee, path))));
+        }
+        self.update(calls);
+    }
+
+    /// Expands a call, and its callees while there is only one.
+    fn expand_chain(&mut self, calls: OrderedCalls<'_>, row: u32, path: u64) {
+        let (mut row, mut path) = (row, path);
+        self.expand(path);
+        while let [only] = *calls.callees(Some(row)) {
+            (row, path) = (only, calls.path(only, path));
+            self.expand(path);
+        }
+    }
+
+    fn expand(&mut self, path: u64) {
+        self.expanded.insert(path);
+        self.collapsed.remove(&path);
+    }
+}
