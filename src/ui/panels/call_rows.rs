@@ -9,7 +9,8 @@ use super::call_order::CallOrder;
 use super::sample_lines::SampleLines;
 use crate::query::flame::FlameNodeIdx;
 
-/// Limit for the rows that one key expands, so that it takes no longer than a frame.
+/// Limit for the rows that one key or a filter expands, so that it takes no longer than a frame: a filter of one letter
+/// may match a million calls.
 const EXPANDED_MAX: usize = 10_000;
 
 /// A call in the table.
@@ -116,7 +117,7 @@ impl CallRows {
 
     fn is_expanded(&self, calls: OrderedCalls<'_>, row: u32, path: u64) -> bool {
         let leads_to_match = calls.order.leads_to_match(row) && !self.collapsed.contains(&path);
-        leads_to_match || self.expanded.contains(&path)
+        leads_to_match && self.visible.len() < EXPANDED_MAX || self.expanded.contains(&path)
     }
 
     /// Expands or collapses a row. An expanded one is expanded until its paths branch.
@@ -159,5 +160,50 @@ impl CallRows {
     fn expand(&mut self, path: u64) {
         self.expanded.insert(path);
         self.collapsed.remove(&path);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::base::cancel::Cancel;
+
+    use crate::query::flame::{FunctionIdx, Functions, OwnAndTotal};
+    use crate::query::sample_table::{SampleGroup, SampleGroupRow, SampleTable, SampledCalls};
+    use crate::query::samples::SampleSum;
+    use crate::query::stacks::CallPaths;
+    use crate::scene::tests::snapshot;
+    use crate::ui::panels::table_order::{OrderedRows, TableSort};
+
+    #[test]
+    fn a_filter_that_matches_a_million_calls_expands_as_many_as_a_frame_has_time_for() {
+        let sum = SampleSum { samples: 1, weight: 1 };
+        let row = |key| SampleGroupRow { key: SampleGroup::Function(key), sums: OwnAndTotal { own: sum, total: sum } };
+        // Pairs of a caller and its callee, all named as others.
+        let calls: u32 = 200_000;
+        let rows = (0..=calls).map(|call| row(if call == 0 { FunctionIdx::ROOT } else { FunctionIdx::OTHERS }));
+        let parents = (0..=calls).map(|call| FlameNodeIdx(if call % 2 == 0 && call > 0 { call - 1 } else { 0 }));
+        let table = SampleTable {
+            paths: Arc::new(CallPaths::default()),
+            functions: Functions::default(),
+            whole: sum,
+            rows: rows.collect(),
+            calls: Some(SampledCalls { parents: parents.collect(), folded: 0 }),
+        };
+        let lines = Arc::new(SampleLines { snapshot: snapshot("[]"), table: Arc::new(table) });
+        let sort = TableSort { column: None, words: "others".to_owned() };
+        let ordered = OrderedRows::new(Arc::clone(&lines), sort, &Cancel::default()).unwrap();
+        let order = ordered.facts.calls.as_ref().unwrap();
+        let calls = OrderedCalls { lines: &lines, rows: &ordered.rows, order };
+        let mut shown = CallRows::default();
+        shown.update(calls);
+        let expanded = shown.visible().iter().filter(|call| call.is_expanded).count();
+        assert_eq!((shown.visible().len(), expanded), (100_000 + EXPANDED_MAX / 2, EXPANDED_MAX / 2));
+        // A call beyond is expanded by hand, with all others here, which have the same path.
+        let last = shown.visible().len() - 1;
+        shown.toggle(calls, last);
+        assert_eq!(shown.visible().len(), 200_000);
     }
 }
