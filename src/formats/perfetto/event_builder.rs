@@ -310,6 +310,8 @@ impl PerfettoEventBuilder<'_> {
         }
         let depth = match made.kind {
             EventKind::Instant => Event::FLOW_OF_INSTANT,
+            // A state is none of the open spans of its track, so its time binds the flow.
+            EventKind::State => 0,
             _ => Event::FLOW_OF_SPAN,
         };
         for field in Fields::new(event.bytes) {

@@ -1,6 +1,9 @@
-//! A table of interned values by iid.
+//! Tables of interned values by iid, and the limit for all of them.
 
 use rustc_hash::FxHashMap;
+
+use crate::base::budget::Budget;
+use crate::base::budget_shares::BudgetShare;
 
 /// Iids up to this index an array; others use a hash table.
 const DENSE_IIDS_MAX: u64 = 4096;
@@ -16,6 +19,91 @@ pub(super) fn is_dense(iid: u64, len: usize) -> bool {
 /// tables each, nearly all of them empty, so an empty one is a pointer.
 #[derive(Debug)]
 pub(super) struct Interned<T>(Option<Box<InternedRows<T>>>);
+
+/// A value of an interned table. The default replaces a value beyond the limit.
+pub(super) trait InternedValue: Default {
+    /// Returns the bytes that it takes outside of the table.
+    fn heap_bytes(&self) -> usize;
+}
+
+impl<T> InternedValue for Box<[T]> {
+    fn heap_bytes(&self) -> usize {
+        size_of_val(&**self)
+    }
+}
+
+impl InternedValue for i64 {
+    fn heap_bytes(&self) -> usize {
+        0
+    }
+}
+
+/// The memory for the interned entries of all sequences.
+#[derive(Debug)]
+pub(super) struct InternRoom {
+    used: usize,
+    bytes_max: usize,
+}
+
+impl InternRoom {
+    /// Room that a load with a small budget has too; entries of usual traces take a few MiB.
+    const BYTES_LEAST: u64 = 32 << 20;
+
+    pub(super) fn new(budget: &Budget) -> Self {
+        let bytes_max = BudgetShare::PerfettoTexts.bytes(budget).max(Self::BYTES_LEAST);
+        Self { used: 0, bytes_max: usize::try_from(bytes_max).unwrap_or(usize::MAX) }
+    }
+
+    #[cfg(test)]
+    pub(super) fn used(&self) -> usize {
+        self.used
+    }
+
+    /// Frees the bytes of a sequence that drops its entries.
+    pub(super) fn free(&mut self, bytes: usize) {
+        self.used -= bytes;
+    }
+}
+
+/// Puts the entries of one sequence into the room of all.
+pub(super) struct InternCharge<'r> {
+    room: &'r mut InternRoom,
+    /// Bytes of the sequence.
+    bytes: &'r mut usize,
+    is_over: bool,
+}
+
+impl<'r> InternCharge<'r> {
+    /// Bytes of an entry beside its row and its value: the overhead of an allocation.
+    const ENTRY_BYTES: usize = 32;
+
+    pub(super) fn new(room: &'r mut InternRoom, bytes: &'r mut usize) -> Self {
+        Self { room, bytes, is_over: false }
+    }
+
+    /// Returns whether an entry was beyond the limit.
+    pub(super) fn is_over(&self) -> bool {
+        self.is_over
+    }
+
+    /// Puts a value into a table. Beyond the limit, a new iid is refused. A known one gets the default, so that no
+    /// event gets an earlier value.
+    pub(super) fn put<T: InternedValue>(&mut self, table: &mut Interned<T>, iid: u64, value: T) {
+        let earlier_bytes = table.get(iid).map(T::heap_bytes);
+        let row_bytes = if earlier_bytes.is_some() { 0 } else { Self::ENTRY_BYTES + table.row_bytes(iid) };
+        let (used, freed_bytes) = (self.room.used + row_bytes, earlier_bytes.unwrap_or(0));
+        let has_room = used + value.heap_bytes() <= self.room.bytes_max + freed_bytes;
+        self.is_over |= !has_room;
+        if !has_room && earlier_bytes.is_none() {
+            return;
+        }
+        let value = if has_room { value } else { T::default() };
+        let added_bytes = row_bytes + value.heap_bytes();
+        self.room.used = self.room.used + added_bytes - freed_bytes;
+        *self.bytes = *self.bytes + added_bytes - freed_bytes;
+        table.put(iid, value);
+    }
+}
 
 #[derive(Debug)]
 struct InternedRows<T> {
@@ -44,9 +132,21 @@ impl<T> Interned<T> {
         }
     }
 
-    pub(super) fn put(&mut self, iid: u64, value: T) {
+    /// Returns the bytes that a new row takes, with the empty rows before it.
+    fn row_bytes(&self, iid: u64) -> usize {
+        let dense_len = self.0.as_ref().map_or(0, |rows| rows.dense.len());
+        if is_dense(iid, dense_len) {
+            (iid as usize + 1).saturating_sub(dense_len) * size_of::<Option<T>>()
+        } else {
+            // Hash tables are at worst half full.
+            2 * size_of::<(u64, T)>()
+        }
+    }
+
+    fn put(&mut self, iid: u64, value: T) {
         let rows = self.0.get_or_insert_default();
-        if !is_dense(iid, rows.dense.len()) {
+        // A value in the hash table stays there, since only new rows are charged for.
+        if !is_dense(iid, rows.dense.len()) || rows.sparse.contains_key(&iid) {
             rows.sparse.insert(iid, value);
             return;
         }
@@ -78,6 +178,16 @@ mod tests {
                 proptest::prop_assert_eq!(table.get(iid), expected.get(&iid));
             }
         }
+    }
+
+    #[test]
+    fn a_value_in_the_hash_table_stays_there_and_extends_no_array() {
+        let mut table = Interned::default();
+        table.put(300, 1);
+        (0..200).for_each(|iid| table.put(iid, 2));
+        table.put(300, 3);
+        assert_eq!(table.get(300), Some(&3));
+        assert!(table.0.is_some_and(|rows| rows.dense.len() == 200 && rows.sparse.len() == 1));
     }
 
     #[test]

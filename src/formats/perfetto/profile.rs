@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 use super::fields::{
     callstack, cpu_mode, frame, interned_data, interned_string, mapping, perf_sample, streaming_profile_packet,
 };
-use super::interned::Interned;
+use super::interned::{InternCharge, Interned, InternedValue};
 use super::kernel_names::numbers_in;
 use super::own_fields::own_mapping;
 use crate::formats::output::batch::BatchBuilder;
@@ -64,9 +64,21 @@ impl PerfettoMapping {
     }
 }
 
+impl InternedValue for PerfettoFrame {
+    fn heap_bytes(&self) -> usize {
+        0
+    }
+}
+
+impl InternedValue for PerfettoMapping {
+    fn heap_bytes(&self) -> usize {
+        self.path.heap_bytes()
+    }
+}
+
 impl PerfettoStackTables {
-    /// Adds an entry of interned data; returns false if it belongs to another table.
-    pub(super) fn intern(&mut self, table: FieldNumber, bytes: &[u8]) -> bool {
+    /// Adds an entry of interned data, unless it belongs to another table.
+    pub(super) fn intern(&mut self, table: FieldNumber, bytes: &[u8], charge: &mut InternCharge<'_>) {
         let mut iid = 0;
         let mut text: &[u8] = &[];
         let mut numbers: Vec<u64> = Vec::new();
@@ -100,20 +112,19 @@ impl PerfettoStackTables {
             }
         }
         match table {
-            interned_data::FUNCTION_NAMES => self.functions.put(iid, text.into()),
-            interned_data::FRAMES => self.frames.put(iid, entry),
+            interned_data::FUNCTION_NAMES => charge.put(&mut self.functions, iid, text.into()),
+            interned_data::FRAMES => charge.put(&mut self.frames, iid, entry),
             interned_data::CALLSTACKS => {
                 self.stack_rows.remove(&iid);
-                self.callstacks.put(iid, numbers.into());
+                charge.put(&mut self.callstacks, iid, numbers.into());
             }
-            interned_data::MAPPING_PATHS => self.paths.put(iid, text.into()),
-            interned_data::BUILD_IDS => self.build_ids.put(iid, text.into()),
+            interned_data::MAPPING_PATHS => charge.put(&mut self.paths, iid, text.into()),
+            interned_data::BUILD_IDS => charge.put(&mut self.build_ids, iid, text.into()),
             interned_data::MAPPINGS => {
-                self.mappings.put(iid, PerfettoMapping { build_id, path: numbers.into(), kind });
+                charge.put(&mut self.mappings, iid, PerfettoMapping { build_id, path: numbers.into(), kind });
             }
-            _ => return false,
+            _ => {}
         }
-        true
     }
 
     /// Returns the row of an interned stack in the batch; `None` if it is not interned.

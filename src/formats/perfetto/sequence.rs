@@ -3,37 +3,18 @@
 use rustc_hash::FxHashMap;
 
 use super::fields::{interned_data, interned_string, source_location, trace_packet_defaults, track_event_defaults};
-use super::interned::{Interned, is_dense};
+use super::interned::{InternCharge, InternRoom, Interned, InternedValue, is_dense};
 use super::kernel_names::last;
 use super::packet_fields::{graphics_context, interned_gpu_counters, network_context};
 use super::profile::PerfettoStackTables;
 use super::sample_defaults::SampleDefaults;
 use super::tracks::TrackNumber;
-use crate::base::budget::Budget;
-use crate::base::budget_shares::BudgetShare;
 use crate::formats::protobuf::decode::{Fields, ProtoValue};
 use crate::formats::protobuf::numbers::FieldNumber;
 use crate::model::{Id, Loss, NameIdx};
 
 /// Limit for remembered pairs of name and category; a sequence has several hundred.
 const KNOWN_NAMES_MAX: usize = 1 << 16;
-
-/// The memory for the interned strings of all sequences.
-#[derive(Debug)]
-pub(super) struct InternRoom {
-    used: usize,
-    bytes_max: usize,
-}
-
-impl InternRoom {
-    /// Room that a load with a small budget has too; strings of usual traces take a few MiB.
-    const BYTES_LEAST: u64 = 32 << 20;
-
-    pub(super) fn new(budget: &Budget) -> Self {
-        let bytes_max = BudgetShare::PerfettoTexts.bytes(budget).max(Self::BYTES_LEAST);
-        Self { used: 0, bytes_max: usize::try_from(bytes_max).unwrap_or(usize::MAX) }
-    }
-}
 
 /// State of one packet sequence.
 #[derive(Debug, Default)]
@@ -43,8 +24,8 @@ pub(super) struct Sequence {
     /// Whether it has had a packet.
     pub(super) is_known: bool,
     pub(super) texts: InternedTexts,
-    /// Bytes of interned strings, as counted in [`InternRoom`].
-    text_bytes: usize,
+    /// Bytes of interned entries, as counted in [`InternRoom`].
+    interned_bytes: usize,
     pub(super) defaults: Defaults,
     pub(super) stacks: PerfettoStackTables,
     /// Sums of incremental counters, by uuid.
@@ -108,18 +89,21 @@ pub(super) struct InternedTexts {
 
 impl InternedTexts {
     /// Adds an interned message of devices. All have their iid in the same field.
-    fn put_message(&mut self, kind: FieldNumber, bytes: &[u8]) {
+    fn put_message(&mut self, kind: FieldNumber, bytes: &[u8], charge: &mut InternCharge<'_>) {
         let iid = last(bytes, interned_string::IID).map_or(0, ProtoValue::number);
         let content = |field| last(bytes, field).map_or(&b""[..], ProtoValue::bytes).into();
         match kind {
             interned_data::GRAPHICS_CONTEXTS => {
-                self.gpu_contexts.put(iid, last(bytes, graphics_context::PID).map_or(0, ProtoValue::signed));
+                let pid = last(bytes, graphics_context::PID).map_or(0, ProtoValue::signed);
+                charge.put(&mut self.gpu_contexts, iid, pid);
             }
             interned_data::GPU_COUNTER_DESCRIPTORS => {
-                self.gpu_counters.put(iid, content(interned_gpu_counters::COUNTER_DESCRIPTOR));
+                charge.put(&mut self.gpu_counters, iid, content(interned_gpu_counters::COUNTER_DESCRIPTOR));
             }
-            interned_data::PACKET_CONTEXT => self.network_contexts.put(iid, content(network_context::CTX)),
-            _ => self.wakelocks.put(iid, bytes.into()),
+            interned_data::PACKET_CONTEXT => {
+                charge.put(&mut self.network_contexts, iid, content(network_context::CTX));
+            }
+            _ => charge.put(&mut self.wakelocks, iid, bytes.into()),
         }
     }
 }
@@ -132,6 +116,12 @@ pub(super) struct Location {
     pub(super) line: u64,
 }
 
+impl InternedValue for Location {
+    fn heap_bytes(&self) -> usize {
+        self.file.len() + self.function.len()
+    }
+}
+
 impl Sequence {
     /// Returns the thread of this sequence, from either kind of descriptor.
     pub(super) fn any_thread(&self) -> Option<&(Id, i64)> {
@@ -141,7 +131,7 @@ impl Sequence {
     /// Clears the incremental state: later packets do not refer to earlier ones.
     #[inline(never)]
     pub(super) fn clear(&mut self, room: &mut InternRoom) {
-        room.used -= std::mem::take(&mut self.text_bytes);
+        room.free(std::mem::take(&mut self.interned_bytes));
         self.texts = InternedTexts::default();
         self.stacks = PerfettoStackTables::default();
         self.defaults = Defaults::default();
@@ -157,7 +147,8 @@ impl Sequence {
     #[inline(never)]
     pub(super) fn intern(&mut self, bytes: &[u8], room: &mut InternRoom) -> Option<Loss> {
         let mut fields = Fields::new(bytes);
-        let (mut is_whole, mut is_over) = (true, false);
+        let mut is_whole = true;
+        let mut charge = InternCharge::new(room, &mut self.interned_bytes);
         for field in fields.by_ref() {
             let texts = &mut self.texts;
             let table = match field.number {
@@ -166,7 +157,7 @@ impl Sequence {
                 interned_data::DEBUG_ANNOTATION_NAMES => &mut texts.argument_names,
                 interned_data::SOURCE_LOCATIONS => {
                     let (iid, location) = location(field.value.bytes());
-                    texts.locations.put(iid, location);
+                    charge.put(&mut texts.locations, iid, location);
                     continue;
                 }
                 interned_data::GPU_SPECIFICATIONS => &mut texts.gpu_specifications,
@@ -174,7 +165,7 @@ impl Sequence {
                 | interned_data::GPU_COUNTER_DESCRIPTORS
                 | interned_data::PACKET_CONTEXT
                 | interned_data::APP_WAKELOCK_INFO => {
-                    texts.put_message(field.number, field.value.bytes());
+                    texts.put_message(field.number, field.value.bytes(), &mut charge);
                     continue;
                 }
                 interned_data::LOG_MESSAGE_BODY => &mut texts.messages,
@@ -184,7 +175,7 @@ impl Sequence {
                 interned_data::KERNEL_SYMBOLS => &mut texts.kernel_symbols,
                 interned_data::CORRELATION_ID_STR => &mut texts.correlations,
                 number => {
-                    self.stacks.intern(number, field.value.bytes());
+                    self.stacks.intern(number, field.value.bytes(), &mut charge);
                     continue;
                 }
             };
@@ -203,17 +194,10 @@ impl Sequence {
                 self.known_names.clear();
                 self.recent_names.clear();
             }
-            // A text beyond the limit is empty, so that no event gets an earlier one.
-            let earlier_bytes = table.get(iid).map_or(0, |text| text.len());
-            let has_room = room.used + text.len() <= room.bytes_max + earlier_bytes;
-            let text = if has_room { text } else { &[] };
-            is_over |= !has_room;
-            room.used = room.used + text.len() - earlier_bytes;
-            self.text_bytes = self.text_bytes + text.len() - earlier_bytes;
-            table.put(iid, text.into());
+            charge.put(table, iid, text.into());
         }
         let is_bad = !is_whole || fields.is_broken();
-        is_bad.then_some(Loss::BadRecord).or(is_over.then_some(Loss::OverLimit))
+        is_bad.then_some(Loss::BadRecord).or(charge.is_over().then_some(Loss::OverLimit))
     }
 
     #[inline(never)]

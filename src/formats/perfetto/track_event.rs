@@ -63,7 +63,7 @@ impl PerfettoEventBuilder<'_> {
         let name = if has_name { name } else { NameIdx::EMPTY };
         let thread_ts_ns = self.thread_time(event, ts_ns);
         let detail = if has_name { self.detail(event, thread_ts_ns, None) } else { 0 };
-        self.batch.push(Event { detail, ..bare(ts_ns, EventKind::State, track, name) });
+        self.push_with_flows(event, Event { detail, ..bare(ts_ns, EventKind::State, track, name) });
     }
 
     #[inline(never)]

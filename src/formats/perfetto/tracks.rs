@@ -232,7 +232,8 @@ impl PerfettoTracks {
         track
     }
 
-    /// Returns the track for the states of a uuid. It has no other events, and is never merged with tracks of its name.
+    /// Returns the track for the states of a uuid. It has no other events but their flows, and is never merged with
+    /// tracks of its name.
     pub(super) fn states(&mut self, uuid: u64) -> TrackNumber {
         if let Some(&track) = self.states_of.get(&uuid) {
             return track;

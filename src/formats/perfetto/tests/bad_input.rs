@@ -1,9 +1,10 @@
 //! Damage is counted, and everything around it is shown.
 
-use super::encode::{capture, event, message, packet, thread};
+use super::encode::{Message, capture, event, message, packet, thread};
 use super::*;
 use crate::base::budget::Budget;
-use crate::formats::perfetto::sequence::{InternRoom, Sequence};
+use crate::formats::perfetto::interned::InternRoom;
+use crate::formats::perfetto::sequence::Sequence;
 use crate::formats::perfetto::sniff::looks_like_perfetto;
 
 fn small() -> Vec<u8> {
@@ -181,8 +182,39 @@ fn interned_strings_have_a_limit_and_cleared_ones_make_room() {
     let over = intern(&mut sequence, 500..1000);
     assert!(over.len() > 300 && over.iter().all(|loss| *loss == Loss::OverLimit), "{}", over.len());
     assert_eq!(sequence.texts.names.get(1).map(|name| &**name), Some(text(1).as_bytes()));
-    assert_eq!(sequence.texts.names.get(999).map(|name| &**name), Some(&b""[..]));
+    assert_eq!(sequence.texts.names.get(999), None);
+    // A longer text than the one before has no room, but no event gets that one.
+    let longer = message().number(1, 1).bytes(2, text(1).repeat(2));
+    assert_eq!(sequence.intern(&message().message(2, longer).0, &mut room), Some(Loss::OverLimit));
+    assert_eq!(sequence.texts.names.get(1).map(|name| &**name), Some(&b""[..]));
     sequence.clear(&mut room);
     let name = message().number(1, 999).bytes(2, text(999));
     assert_eq!(sequence.intern(&message().message(2, name).0, &mut room), None);
+}
+
+#[test]
+fn interned_entries_of_each_kind_count_against_the_limit() {
+    fn interned(count: u64, kind: u32, content: impl Fn(Message) -> Message) -> Vec<u8> {
+        let entry = |iid| content(message().number(1, iid));
+        (0..count).fold(message(), |interned, iid| interned.message(kind, entry(iid))).0
+    }
+    let intern = |bytes: &[u8]| {
+        let mut room = InternRoom::new(&Budget::new(8 << 20));
+        let mut sequence = Sequence::default();
+        let lost = sequence.intern(bytes, &mut room);
+        sequence.clear(&mut room);
+        assert_eq!(room.used(), 0);
+        (lost, sequence.intern(&message().message(2, message().number(1, 1).bytes(2, "name")).0, &mut room))
+    };
+    let long = vec![1; 600 << 10];
+    // Categories, locations, functions, stacks, paths, network packets, wakelocks and counters.
+    for kind in [1, 4, 5, 7, 17, 30, 42, 47] {
+        let bytes = interned(70, kind, |entry| entry.bytes(2, &long));
+        assert_eq!(intern(&bytes), (Some(Loss::OverLimit), None), "{kind}");
+        assert_eq!(intern(&interned(20, kind, |entry| entry.bytes(2, &long[..1 << 10]))), (None, None), "{kind}");
+    }
+    // Frames, contexts and names without a text take memory too.
+    for kind in [2, 6, 23] {
+        assert_eq!(intern(&interned(600_000, kind, |entry| entry)), (Some(Loss::OverLimit), None), "{kind}");
+    }
 }

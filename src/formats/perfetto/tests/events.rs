@@ -537,6 +537,23 @@ fn names_of_spans_and_tracks_are_translated_from_the_table_on() {
 }
 
 #[test]
+fn flows_of_a_state_bind_to_the_state_at_their_time() {
+    let state = |name: &str| message().number(9, 5).number(11, 7).bytes(23, name);
+    let reading = read([
+        process(1, 100, "chrome"),
+        child(7, 1, "Priority"),
+        packet(10).message(11, state("low").fixed(47, 99)),
+        packet(20).message(11, state("high").fixed(48, 99)),
+    ]);
+    let kinds = [(10, K::State, "low"), (10, K::FlowStep, "low"), (20, K::State, "high"), (20, K::FlowEnd, "high")];
+    assert_eq!(reading.kinds(), kinds);
+    let points = [1, 3].map(|event: usize| (reading.events[event].value, reading.events[event].depth));
+    assert_eq!(points, [(99, 0), (99, 0)]);
+    assert!(reading.events.iter().all(|event| event.track == reading.events[0].track));
+    assert_eq!(reading.lost(), []);
+}
+
+#[test]
 fn states_of_a_track_end_each_other_and_have_no_row_with_tracks_of_their_name() {
     const STATE: u64 = 5;
     let reading = read([
