@@ -3,11 +3,11 @@
 //! thread with file, line and arguments; memory use becomes a counter. `xdebug_text` reads the human-readable format;
 //! the HTML format is refused.
 
-use super::xdebug_calls::{RUN_START, XdebugCall, XdebugCalls, memory_in_use};
+use super::xdebug_calls::{RUN_START, XdebugCall, XdebugCalls, XdebugFormat, XdebugLines, memory_in_use};
 use super::xdebug_text::{XdebugText, looks_like_text};
 use crate::formats::format::{DataKind, Format, Opener};
 use crate::formats::input::decimal::nanos_from_seconds;
-use crate::formats::input::lines::{LineParser, TextLine, head_lines};
+use crate::formats::input::lines::{TextLine, head_lines};
 use crate::formats::input::source::Source;
 use crate::formats::output::args::ArgsWriter;
 use crate::formats::output::batch::BatchBuilder;
@@ -32,9 +32,9 @@ fn looks_like_xdebug(head: &[u8]) -> bool {
 /// Creates a reader of a trace.
 fn open(source: Source) -> Reader {
     if looks_like_text(source.head()) {
-        return input::lines::open(source, XdebugText::default());
+        return input::lines::open(source, XdebugLines::<XdebugText>::default());
     }
-    input::lines::open(source, Xdebug::default())
+    input::lines::open(source, XdebugLines::<Xdebug>::default())
 }
 
 #[derive(Debug, Default)]
@@ -47,15 +47,12 @@ fn number(text: Option<&[u8]>) -> Option<u64> {
     std::str::from_utf8(text?).ok()?.parse().ok()
 }
 
-impl LineParser for Xdebug {
-    fn line(&mut self, line: TextLine<'_>, batch: &mut BatchBuilder) {
-        if line.bytes.starts_with(RUN_START) {
-            return self.calls.begin_run(line.bytes, line.pos(), batch);
-        }
-        let headings = [&b"Version: "[..], b"File format: ", b"TRACE START", b"TRACE END"];
-        if line.bytes.trim_ascii().is_empty() || headings.iter().any(|begin| line.bytes.starts_with(begin)) {
-            return;
-        }
+impl XdebugFormat for Xdebug {
+    fn calls(&mut self) -> &mut XdebugCalls {
+        &mut self.calls
+    }
+
+    fn time(line: TextLine<'_>, batch: &mut BatchBuilder) -> Option<i64> {
         let mut fields = line.bytes.split(|&byte| byte == b'\t');
         let (level, call, kind) = (fields.next(), number(fields.next()), fields.next().unwrap_or_default());
         let (time, memory) = (fields.next().unwrap_or_default(), fields.next());
@@ -63,24 +60,32 @@ impl LineParser for Xdebug {
         let is_last = level == Some(b"") && call.is_none() && kind.is_empty();
         // Return values and assigned values have neither a time nor memory.
         if kind == b"R" && call.is_some() || kind == b"A" {
-            return;
+            return None;
         }
         // A truncated line may lack digits of its time.
         let time = nanos_from_seconds(time).ok().filter(|_| memory.is_some());
-        let Some(ts_ns) = time else { return batch.lose(line.loss(), line.pos()) };
         let is_call = call.is_some() && matches!(kind, b"0" | b"1");
-        if !is_call && !is_last {
-            return batch.lose(line.loss(), line.pos());
+        let time = time.filter(|_| is_call || is_last);
+        if time.is_none() {
+            batch.lose(line.loss(), line.pos());
         }
-        let ts_ns = self.calls.time(ts_ns, line.pos(), batch);
+        time
+    }
+
+    fn timed_line(&mut self, line: TextLine<'_>, ts_ns: i64, batch: &mut BatchBuilder) {
+        let mut fields = line.bytes.split(|&byte| byte == b'\t');
+        let (level, call, kind) = (fields.next(), number(fields.next()), fields.next().unwrap_or_default());
+        // The time comes before the memory.
+        let memory = fields.nth(1);
         match (kind, call) {
             (b"0", Some(call)) => self.begin((number(level), call), ts_ns, fields, line, batch),
             (b"1", Some(call)) => self.calls.end(call, ts_ns, line.pos(), batch),
             _ => {}
         }
+        // The last field of a cut line may lack digits.
+        let is_whole = line.has_end || line.bytes.split(|&byte| byte == b'\t').nth(5).is_some();
         match number(memory) {
-            Some(bytes) if line.has_end || kind == b"0" => memory_in_use(ts_ns, bytes, batch),
-            // It may be truncated.
+            Some(bytes) if is_whole => memory_in_use(ts_ns, bytes, batch),
             Some(_) => {}
             None => batch.lose(if line.has_end { Loss::BadCounter } else { Loss::Truncated }, line.pos()),
         }
@@ -209,6 +214,102 @@ mod tests {
     }
 
     #[test]
+    fn a_fiber_whose_levels_count_from_2_has_a_thread_of_its_own() {
+        let call = |level: u64, number: u64, us: u64, name: &str| {
+            format!("{level}\t{number}\t0\t0.{us:06}\t400100\t{name}\t1\t\t/a.php\t3\t0\n")
+        };
+        let end = |level: u64, number: u64, us: u64| format!("{level}\t{number}\t1\t0.{us:06}\t400100\n");
+        let lines = [
+            call(1, 0, 1, "{main}"),
+            call(2, 1, 2, "Fiber->start"),
+            call(2, 2, 3, "of_fiber"),
+            call(3, 3, 4, "Fiber::suspend"),
+            end(2, 1, 5),
+            call(2, 4, 6, "meanwhile"),
+            call(3, 5, 7, "Fiber->resume"),
+            end(3, 3, 8),
+            end(2, 2, 9),
+            end(3, 5, 10),
+            end(2, 4, 11),
+            end(1, 0, 12),
+        ];
+        let reading = read(&(HEAD.to_owned() + &lines.concat()));
+        let expected = [
+            (1, Some(11), 0, "{main}"),
+            (2, Some(3), 1, "Fiber->start"),
+            (3, Some(6), 0, "of_fiber"),
+            (4, Some(4), 1, "Fiber::suspend"),
+            (6, Some(5), 1, "meanwhile"),
+            (7, Some(3), 2, "Fiber->resume"),
+        ];
+        assert_eq!((spans(&reading), reading.lost()), (expected.to_vec(), vec![]));
+    }
+
+    #[test]
+    fn a_missing_end_costs_one_call_and_starts_no_fiber() {
+        let call = |level: u64, number: u64, us: u64, name: &str| {
+            format!("{level}\t{number}\t0\t0.{us:06}\t400100\t{name}\t1\t\t/a.php\t3\t0\n")
+        };
+        let end = |level: u64, number: u64, us: u64| format!("{level}\t{number}\t1\t0.{us:06}\t400100\n");
+        let lines = [
+            call(1, 0, 1, "{main}"),
+            // Its end and that of its callee are missing.
+            call(2, 1, 2, "first"),
+            call(3, 2, 3, "inside"),
+            call(2, 3, 4, "second"),
+            call(3, 4, 5, "inner"),
+            end(3, 4, 6),
+            end(2, 3, 7),
+            call(2, 5, 8, "third"),
+            end(2, 5, 9),
+            end(1, 0, 10),
+        ];
+        let reading = read(&(HEAD.to_owned() + &lines.concat()));
+        let expected = [
+            (1, Some(9), 0, "{main}"),
+            (2, Some(2), 1, "first"),
+            (3, Some(1), 2, "inside"),
+            (4, Some(3), 1, "second"),
+            (5, Some(1), 2, "inner"),
+            (8, Some(1), 1, "third"),
+        ];
+        assert_eq!((spans(&reading), reading.lost()), (expected.to_vec(), vec![(Loss::TruncatedSpan, 2)]));
+    }
+
+    #[test]
+    fn a_wrong_time_costs_its_own_line() {
+        let text = |[main, foo, end, bar]: [&str; 4]| {
+            format!(
+                "{HEAD}1\t0\t0\t{main}\t40\t{{main}}\t1\t\t/b.php\t0\t0\n2\t1\t0\t{foo}\t40\tfoo\t1\t\t/b.php\t3\t0\n\
+                 2\t1\t1\t{end}\t41\n2\t2\t0\t{bar}\t40\tbar\t1\t\t/b.php\t4\t0\n2\t2\t1\t0.0006\t40\n\
+                 1\t0\t1\t0.0007\t40\n"
+            )
+        };
+        for (times, main, foo, bar) in [
+            (["0.0001", "9.0003", "0.0004", "0.0005"], (100, 700), (400, 400), (500, 600)),
+            (["9.0001", "0.0003", "0.0004", "0.0005"], (300, 700), (300, 400), (500, 600)),
+            // The next line may have the time of the previous one.
+            (["0.0001", "0.0003", "9.0003", "0.0003"], (100, 700), (300, 300), (300, 600)),
+            // A time that is too early.
+            (["0.0001", "0.0003", "0.0004", "0.0002"], (100, 700), (300, 400), (400, 600)),
+        ] {
+            let reading = read(&text(times));
+            let span = |(start, end): (i64, i64), depth: usize, name| (start, Some(end - start), depth, name);
+            let expected = vec![span(main, 0, "{main}"), span(foo, 1, "foo"), span(bar, 1, "bar")];
+            assert_eq!((spans(&reading), reading.lost()), (expected, vec![(Loss::NegativeDuration, 1)]), "{times:?}");
+        }
+    }
+
+    #[test]
+    fn runs_without_dates_follow_each_other_directly() {
+        let run = "Version: 3.1.6\nFile format: 4\nTRACE START [?]\n\
+                   1\t0\t0\t0.0001\t40\t{main}\t1\t\t/b.php\t0\t0\n1\t0\t1\t0.0005\t40\nTRACE END   [?]\n\n";
+        let reading = read(&run.repeat(2));
+        let expected = vec![(100, Some(400), 0, "{main}"), (500, Some(400), 0, "{main}")];
+        assert_eq!((spans(&reading), reading.lost()), (expected, vec![]));
+    }
+
+    #[test]
     fn runs_that_are_appended_follow_each_other_by_their_dates() {
         let run = |date: &str, end: &str| {
             format!(
@@ -243,10 +344,10 @@ mod tests {
     #[test]
     fn a_call_whose_end_is_missing_ends_with_its_caller() {
         let head = format!("{HEAD}1\t0\t0\t0.1\t40\tf\t1\t\t/b.php\t0\t0\n2\t1\t0\t0.2\t40\tg\t1\t\t/b.php\t3\t0\n");
-        let reading = read(&(head + "1\t0\t1\t0.3\t40\n1\t2\t0\t0.2\t40\th\t1\t\t/b.php\t0\t0\n1\t2\t1\t0.4\t40\n"));
+        let reading = read(&(head + "1\t0\t1\t0.3\t40\n1\t2\t0\t0.1\t40\th\t1\t\t/b.php\t0\t0\n1\t2\t1\t0.4\t40\n"));
         let expected =
             [(100_000, Some(200_000), 0, "f"), (200_000, Some(100_000), 1, "g"), (300_000, Some(100_000), 0, "h")];
-        // The third call begins before the end of the first.
+        // The third call begins before the second.
         let lost = vec![(Loss::TruncatedSpan, 1), (Loss::NegativeDuration, 1)];
         assert_eq!((spans(&reading), reading.lost()), (expected.to_vec(), lost));
     }

@@ -1,12 +1,15 @@
 //! The calls and memory of Xdebug traces, in both text formats. Each call is a begin and an end in file order, so that
 //! calls of equal times nest as recorded. Several runs in one file follow each other by their dates. Calls of a fiber
-//! overlap those of the program, and are on a thread of their own.
+//! overlap those of the program, and are on a thread of their own. Each line waits for the time of the next one, so
+//! that a time that is too late does not move all later lines.
 
 use std::collections::BTreeSet;
 
 use rustc_hash::FxHashMap;
 
 use crate::base::time::epoch_nanos;
+use crate::formats::ReadError;
+use crate::formats::input::lines::{LineParser, Output, TextLine};
 use crate::formats::output::batch::{BatchBuilder, bare};
 use crate::model::args::Detail;
 use crate::model::{Event, EventFlags, EventKind, Id, Loss, Metadata, NameIdx, SourcePos, TrackKey, TrackKind};
@@ -16,6 +19,77 @@ const OPEN_MAX: usize = 1 << 19;
 
 /// Start of the heading of a run; a date follows.
 pub(super) const RUN_START: &[u8] = b"TRACE START [";
+
+/// The call that starts a fiber.
+const FIBER_START: &[u8] = b"Fiber->start";
+
+/// A text format of lines with times.
+pub(super) trait XdebugFormat: Default + Send {
+    fn calls(&mut self) -> &mut XdebugCalls;
+
+    /// Returns the time of a line in its run; `None` for a line to skip. Counts the loss if it is malformed.
+    fn time(line: TextLine<'_>, batch: &mut BatchBuilder) -> Option<i64>;
+
+    /// Parses a line, given its time in the trace.
+    fn timed_line(&mut self, line: TextLine<'_>, ts_ns: i64, batch: &mut BatchBuilder);
+}
+
+/// Parses the lines of a format, each after the time of the next one is known.
+#[derive(Debug, Default)]
+pub(super) struct XdebugLines<F> {
+    format: F,
+    waiting: WaitingLine,
+}
+
+/// The last line with a time.
+#[derive(Debug, Default)]
+struct WaitingLine {
+    bytes: Vec<u8>,
+    offset: u64,
+    has_end: bool,
+    /// Its time in its run; `None` if no line is waiting.
+    ts_ns: Option<i64>,
+}
+
+impl<F: XdebugFormat> XdebugLines<F> {
+    /// Parses the waiting line. `next_ns` is the time of the next line of its run, if there is one.
+    fn take_waiting(&mut self, next_ns: Option<i64>, batch: &mut BatchBuilder) {
+        let Some(ts_ns) = self.waiting.ts_ns.take() else { return };
+        let WaitingLine { bytes, offset, has_end, .. } = &self.waiting;
+        let line = TextLine { bytes, offset: *offset, has_end: *has_end };
+        let ts_ns = self.format.calls().run.moved(ts_ns, next_ns, line.pos(), batch);
+        self.format.timed_line(line, ts_ns, batch);
+    }
+}
+
+impl<F: XdebugFormat> LineParser for XdebugLines<F> {
+    fn line(&mut self, line: TextLine<'_>, batch: &mut BatchBuilder) {
+        let text = line.bytes.trim_ascii();
+        if text.starts_with(RUN_START) {
+            self.take_waiting(None, batch);
+            return self.format.calls().begin_run(text, line.pos(), batch);
+        }
+        // No line of the run follows.
+        if text.starts_with(b"TRACE END") {
+            return self.take_waiting(None, batch);
+        }
+        let headings = [&b"Version: "[..], b"File format: ", b"TRACE START"];
+        if text.is_empty() || headings.iter().any(|begin| text.starts_with(begin)) {
+            return;
+        }
+        let Some(ts_ns) = F::time(line, batch) else { return };
+        self.take_waiting(Some(ts_ns), batch);
+        let WaitingLine { bytes, offset, has_end, ts_ns: waiting_ns } = &mut self.waiting;
+        bytes.clear();
+        bytes.extend_from_slice(line.bytes);
+        (*offset, *has_end, *waiting_ns) = (line.offset, line.has_end, Some(ts_ns));
+    }
+
+    fn finish(&mut self, out: &mut Output<'_>) -> Result<(), ReadError> {
+        self.take_waiting(None, out.batch);
+        Ok(())
+    }
+}
 
 /// A call at its entry.
 #[derive(Debug, Clone, Copy)]
@@ -44,6 +118,7 @@ pub(super) struct XdebugCalls {
 struct OpenCall {
     number: u64,
     level: u64,
+    starts_fiber: bool,
 }
 
 /// Times of the current run.
@@ -51,7 +126,9 @@ struct OpenCall {
 struct XdebugRun {
     /// Date of the first run, and the time of its first line.
     first: Option<(i64, i64)>,
-    /// Date of a run without lines so far.
+    /// Whether the run has no line so far.
+    is_new: bool,
+    /// Date of a new run.
     date_ns: Option<i64>,
     /// Difference between times of the trace and of the run.
     offset_ns: i64,
@@ -59,13 +136,25 @@ struct XdebugRun {
 }
 
 impl XdebugRun {
-    /// Moves a time to its position in the trace. A time before the newest one becomes that one, and counts as a loss.
-    fn moved(&mut self, ts_ns: i64, pos: SourcePos, batch: &mut BatchBuilder) -> i64 {
-        if let Some(date_ns) = self.date_ns.take() {
-            let (first_date_ns, first_ns) = *self.first.get_or_insert((date_ns, ts_ns));
-            let start_ns = first_ns.saturating_add(date_ns.saturating_sub(first_date_ns));
-            // Dates may be less exact than times, or of another clock.
-            let start_ns = start_ns.max(self.newest_ns.unwrap_or(i64::MIN));
+    /// Moves a time to its position in the trace. A time before the newest one becomes that one. A time after that of
+    /// the next line becomes that one, unless the next is before the newest. Both count as a loss.
+    fn moved(&mut self, ts_ns: i64, next_ns: Option<i64>, pos: SourcePos, batch: &mut BatchBuilder) -> i64 {
+        let newest_ns =
+            self.newest_ns.filter(|_| !self.is_new).map(|newest_ns| newest_ns.saturating_sub(self.offset_ns));
+        let next_ns =
+            next_ns.filter(|&next_ns| next_ns < ts_ns && newest_ns.is_none_or(|newest_ns| newest_ns <= next_ns));
+        if next_ns.is_some() {
+            batch.lose(Loss::NegativeDuration, pos);
+        }
+        let ts_ns = next_ns.unwrap_or(ts_ns);
+        if std::mem::take(&mut self.is_new) {
+            let dated_ns = self.date_ns.take().map(|date_ns| {
+                let (first_date_ns, first_ns) = *self.first.get_or_insert((date_ns, ts_ns));
+                first_ns.saturating_add(date_ns.saturating_sub(first_date_ns))
+            });
+            // Dates may be less exact than times, or of another clock. Without a date, the run follows the previous
+            // one.
+            let start_ns = dated_ns.max(self.newest_ns).unwrap_or(ts_ns);
             self.offset_ns = start_ns.saturating_sub(ts_ns);
         }
         let moved_ns = ts_ns.saturating_add(self.offset_ns);
@@ -80,7 +169,7 @@ impl XdebugRun {
 
 impl XdebugCalls {
     /// Begins a run at its heading. Calls of the previous run end at its last time.
-    pub(super) fn begin_run(&mut self, heading: &[u8], pos: SourcePos, batch: &mut BatchBuilder) {
+    fn begin_run(&mut self, heading: &[u8], pos: SourcePos, batch: &mut BatchBuilder) {
         for stack in 0..self.stacks.len() {
             while !self.stacks[stack].is_empty() {
                 batch.lose(Loss::UnmatchedBegin, pos);
@@ -88,14 +177,8 @@ impl XdebugCalls {
             }
         }
         let date = heading.strip_prefix(RUN_START).and_then(|rest| rest.split(|&byte| byte == b']').next());
-        let date_ns = date.and_then(|date| epoch_nanos(std::str::from_utf8(date).ok()?));
-        // Without a date, the run follows the previous one.
-        self.run.date_ns = date_ns.or(self.run.first.map(|(first_date_ns, _)| first_date_ns));
-    }
-
-    /// Returns the time of a line in the trace.
-    pub(super) fn time(&mut self, ts_ns: i64, pos: SourcePos, batch: &mut BatchBuilder) -> i64 {
-        self.run.moved(ts_ns, pos, batch)
+        self.run.date_ns = date.and_then(|date| epoch_nanos(std::str::from_utf8(date).ok()?));
+        (self.run.is_new, self.current) = (true, 0);
     }
 
     pub(super) fn begin(&mut self, call: &XdebugCall<'_>, ts_ns: i64, pos: SourcePos, batch: &mut BatchBuilder) {
@@ -105,10 +188,11 @@ impl XdebugCalls {
         if self.stack_by_number.len() >= OPEN_MAX {
             return batch.lose(Loss::OverLimit, pos);
         }
-        let stack = self.stack_for(call.level, batch);
+        let stack = self.stack_for(call.level, ts_ns, pos, batch);
         self.current = stack;
         self.stack_by_number.insert(call.number, stack);
-        self.stacks[stack].push(OpenCall { number: call.number, level: call.level });
+        let starts_fiber = call.name == FIBER_START;
+        self.stacks[stack].push(OpenCall { number: call.number, level: call.level, starts_fiber });
         let (track, name) = (batch.track_with(&thread(stack)), batch.name(call.name, None, pos));
         let detail = batch.batch.chunk.details.push(&Detail { args_json: call.args_json, ..Detail::default() });
         batch.push(Event { detail, ..bare(ts_ns, EventKind::Begin, track, name) });
@@ -123,19 +207,30 @@ impl XdebugCalls {
         }
     }
 
-    /// Ends the calls of the current stack from this level on.
-    pub(super) fn end_from_level(&mut self, level: u64, ts_ns: i64, batch: &mut BatchBuilder) {
-        let stack = self.current;
-        while self.stacks.get(stack).and_then(|stack| stack.last()).is_some_and(|call| call.level >= level) {
-            self.end_innermost(stack, ts_ns, batch);
+    /// Ends the calls of the current stack from this level on. Returns their number.
+    pub(super) fn end_from_level(&mut self, level: u64, ts_ns: i64, batch: &mut BatchBuilder) -> u64 {
+        let mut ended = 0;
+        while self.innermost().is_some_and(|call| call.level >= level) {
+            self.end_innermost(self.current, ts_ns, batch);
+            ended += 1;
         }
+        ended
     }
 
-    /// Returns the stack for a call. A fiber counts its levels from the start, so that a call that is not deeper than
-    /// an open one is the first of a fiber.
-    fn stack_for(&mut self, level: u64, batch: &mut BatchBuilder) -> usize {
-        let innermost = self.stacks.get(self.current).and_then(|stack| stack.last());
-        if innermost.is_some_and(|innermost| innermost.level < level) {
+    /// Returns the innermost open call of the current stack.
+    fn innermost(&self) -> Option<&OpenCall> {
+        self.stacks.get(self.current)?.last()
+    }
+
+    /// Returns the stack for a call: the current one, or an empty one for the first call of the program or a fiber. A
+    /// fiber counts its levels from 1, or from 2 as Xdebug does. Open calls from the level on end, since their own ends
+    /// are missing.
+    fn stack_for(&mut self, level: u64, ts_ns: i64, pos: SourcePos, batch: &mut BatchBuilder) -> usize {
+        let is_in_fiber = self.innermost().is_some_and(|call| call.starts_fiber && call.level >= level);
+        if !is_in_fiber && self.current < self.stacks.len() {
+            let ended = self.end_from_level(level, ts_ns, batch);
+            batch.batch.losses.add_many(Loss::TruncatedSpan, pos, ended);
+            self.empty_stacks.remove(&self.current);
             return self.current;
         }
         self.empty_stacks.pop_first().unwrap_or_else(|| {

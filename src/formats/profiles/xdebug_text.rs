@@ -3,9 +3,9 @@
 //! values (`>=> value`); otherwise a call lasts until the next one that is not nested in it. Variable values are
 //! ignored.
 
-use super::xdebug_calls::{RUN_START, XdebugCall, XdebugCalls, memory_in_use};
+use super::xdebug_calls::{RUN_START, XdebugCall, XdebugCalls, XdebugFormat, memory_in_use};
 use crate::formats::input::decimal::nanos_from_seconds;
-use crate::formats::input::lines::{LineParser, TextLine, head_lines};
+use crate::formats::input::lines::{TextLine, head_lines};
 use crate::formats::output::args::ArgsWriter;
 use crate::formats::output::batch::BatchBuilder;
 
@@ -65,25 +65,26 @@ pub(super) struct XdebugText {
     args: ArgsWriter,
 }
 
-impl LineParser for XdebugText {
-    fn line(&mut self, line: TextLine<'_>, batch: &mut BatchBuilder) {
-        let text = line.bytes.trim_ascii();
-        if text.starts_with(RUN_START) {
-            return self.calls.begin_run(text, line.pos(), batch);
-        }
-        if text.is_empty() || text.starts_with(b"TRACE START") || text.starts_with(b"TRACE END") {
-            return;
-        }
+impl XdebugFormat for XdebugText {
+    fn calls(&mut self) -> &mut XdebugCalls {
+        &mut self.calls
+    }
+
+    fn time(line: TextLine<'_>, batch: &mut BatchBuilder) -> Option<i64> {
         // The value of a variable: neither a time nor a call.
-        if text.starts_with(b"=> ") {
-            return;
+        if line.bytes.trim_ascii_start().starts_with(b"=> ") {
+            return None;
         }
         // A truncated file may cut a number or a name.
         let record = TextRecord::from_line(line.bytes).filter(|_| line.has_end);
-        let Some(TextRecord { ts_ns, memory, kind, level, text }) = record else {
-            return batch.lose(line.loss(), line.pos());
-        };
-        let ts_ns = self.calls.time(ts_ns, line.pos(), batch);
+        if record.is_none() {
+            batch.lose(line.loss(), line.pos());
+        }
+        Some(record?.ts_ns)
+    }
+
+    fn timed_line(&mut self, line: TextLine<'_>, ts_ns: i64, batch: &mut BatchBuilder) {
+        let Some(TextRecord { memory, kind, level, text, .. }) = TextRecord::from_line(line.bytes) else { return };
         memory_in_use(ts_ns, memory, batch);
         self.calls.end_from_level(level, ts_ns, batch);
         if kind == TextKind::Call {
