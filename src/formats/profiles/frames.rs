@@ -1,28 +1,38 @@
 //! Maps the frames of a profile to stacks of a batch. Each frame is resolved once per batch. Refuses callers that would
 //! form a cycle or too deep a stack; this does not depend on batch boundaries.
 
+use std::hash::BuildHasher;
 use std::sync::Arc;
 
-use crate::formats::output::batch::BatchBuilder;
+use rustc_hash::{FxBuildHasher, FxHashSet};
+
+use crate::formats::output::batch::{BatchBuilder, text};
 use crate::formats::output::modules::ModuleFrame;
 use crate::formats::output::row_index::next_row;
-use crate::model::{Loss, NameIdx, SourcePos, StackIdx};
+use crate::model::{Loss, Losses, NameIdx, SourcePos, StackIdx};
 
 /// Limit for frames of a stack; no thread nests as deep.
 const FRAMES_MAX: u32 = 1 << 16;
+
+/// Position of losses in titles: the start of the profile. Samples depend on the batches.
+const TITLES_POS: SourcePos = SourcePos::Offset(0);
 
 /// Frames with their callers, numbered from 0.
 #[derive(Debug, Default)]
 pub(crate) struct FrameTable {
     rows: Vec<FrameRow>,
     titles: Vec<FrameTitle>,
+    /// Losses in titles that no batch has yet.
+    losses: Losses,
+    /// Hashes of the titles with losses, which count once.
+    damaged: FxHashSet<u64>,
     path: Vec<u32>,
 }
 
 /// A name, with its category for an address in a module.
 #[derive(Debug)]
 struct FrameTitle {
-    text: Box<[u8]>,
+    text: Box<str>,
     category: Option<Arc<str>>,
 }
 
@@ -56,14 +66,23 @@ impl FrameTable {
 
     /// Adds a title that many rows may share.
     pub(crate) fn push_title(&mut self, name: &[u8]) -> u32 {
-        self.push_address(ModuleFrame { text: name.into(), category: None })
+        self.push_text(name, None)
     }
 
     /// Adds the title of an address frame.
     pub(crate) fn push_address(&mut self, frame: ModuleFrame) -> u32 {
+        self.push_text(&frame.text, frame.category)
+    }
+
+    /// Adds a title. Repairs its text here, since each batch repeats the names that it needs.
+    fn push_text(&mut self, name: &[u8], category: Option<Arc<str>>) -> u32 {
         // An index beyond the table means an empty name.
         let title = next_row(self.titles.len()).unwrap_or(u32::MAX);
-        self.titles.push(FrameTitle { text: frame.text.into(), category: frame.category });
+        let mut losses = Losses::default();
+        self.titles.push(FrameTitle { text: text(name, TITLES_POS, &mut losses), category });
+        if !losses.is_empty() && self.damaged.insert(FxBuildHasher.hash_one(name)) {
+            self.losses.merge(&losses);
+        }
         title
     }
 
@@ -124,10 +143,11 @@ impl FrameTable {
 
     /// Returns the stack with this innermost row; empty, with a counted loss, for an unknown row.
     pub(crate) fn stack(&mut self, frame: u32, batch: &mut BatchBuilder, pos: SourcePos) -> StackIdx {
+        batch.batch.losses.merge(&std::mem::take(&mut self.losses));
         let titles = std::mem::take(&mut self.titles);
         let stack = self.stack_with(frame, batch, pos, |title| {
             let title = titles.get(title as usize)?;
-            Some((&*title.text, title.category.as_ref().map(|category| category.as_bytes())))
+            Some((title.text.as_bytes(), title.category.as_ref().map(|category| category.as_bytes())))
         });
         self.titles = titles;
         stack
@@ -196,6 +216,24 @@ mod tests {
         }
         frames.stack(9, &mut batch, pos);
         assert_eq!(batch.batch.losses.count(Loss::MissingText), 1);
+    }
+
+    #[test]
+    fn a_title_is_repaired_once_for_all_batches() {
+        let mut frames = FrameTable::default();
+        frames.push(b"caf\xe9");
+        frames.push(b"caf\xe9");
+        let mut losses = Losses::default();
+        for number in 1..4 {
+            let mut batch = BatchBuilder::new(crate::formats::ChunkLimits::default());
+            batch.number = number;
+            let stack = frames.stack(0, &mut batch, SourcePos::Time(number.into()));
+            let name = batch.batch.stacks.get(stack).name;
+            assert_eq!(batch.name_row(name).map(|row| &*row.text), Some("caf\u{fffd}"));
+            losses.merge(&batch.batch.losses);
+        }
+        let found: Vec<_> = losses.iter().map(|lost| (lost.loss, lost.count, lost.first)).collect();
+        assert_eq!(found, [(Loss::BadUtf8, 1, TITLES_POS)]);
     }
 
     /// Naive version: walks to the root for each.

@@ -11,8 +11,8 @@ use crate::formats::output::batch::BatchBuilder;
 use crate::formats::profiles::frames::FrameTable;
 use crate::formats::profiles::weighed::WeighedRow;
 use crate::formats::{BatchSink, ReadContext, ReadError};
+use crate::model::Loss;
 use crate::model::sample_measure::{BYTES, COUNT, NANOSECONDS};
-use crate::model::{Loss, SourcePos};
 
 /// The frame of costs without a known path.
 pub(super) const OTHER_PATHS: &[u8] = b"(other paths)";
@@ -167,10 +167,6 @@ fn share(part: u64, weight: u64, whole: u64) -> u64 {
     u64::try_from(share).unwrap_or(u64::MAX).min(weight)
 }
 
-/// Position of losses in the names of functions: the start of all rows. The sample that names a function first depends
-/// on the batches, and the samples of each kind of cost begin again at this time.
-const NAMES_POS: SourcePos = SourcePos::Time(0);
-
 /// A function on the current path, with the cost attributed to that path.
 struct OnPath {
     function: u32,
@@ -213,7 +209,7 @@ struct PathOutput<'a> {
 
 impl PathOutput<'_> {
     fn push(&mut self, cost: u64, frame: u32, frames: &mut FrameTable) -> Result<(), ReadError> {
-        let stack = frames.stack(frame, self.batch, NAMES_POS);
+        let stack = frames.stack(frame, self.batch, self.row.pos());
         let weight = cost.checked_mul(self.kind.factor).unwrap_or_else(|| {
             self.batch.lose(Loss::BadNumber, self.row.pos());
             u64::MAX

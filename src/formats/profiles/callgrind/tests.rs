@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use proptest::prelude::*;
 
 use super::paths::OTHER_PATHS;
-use crate::formats::testing::{Reading, data, format_of, read, read_bytes, read_path, unpacked};
+use crate::formats::testing::{Reading, data, format_of, read, read_bytes, read_cut, read_path, unpacked};
 use crate::model::{Loss, SampleMeasure};
 
 /// Returns the stacks and weights of an event, in the order of its row.
@@ -106,6 +106,19 @@ fn recursion_and_small_shares_keep_the_sums_and_damage_costs_its_line() {
     assert_eq!(reading.losses.count(Loss::BadNumber), 1);
     assert_eq!(reading.losses.count(Loss::MissingText), 1);
     assert!(reading.losses.count(Loss::BadRecord) >= 2, "{:?}", reading.lost());
+}
+
+#[test]
+fn the_losses_of_names_do_not_depend_on_the_batches() {
+    let mut bytes = SMALL.as_bytes().to_vec();
+    let defined = "cfn=(2) f";
+    bytes[SMALL.find(defined).expect("a name") + defined.len() - 1] = 0xff;
+    let reading = read_bytes(&bytes).expect("a profile");
+    assert!(stacks(&reading, "Ir").iter().any(|(stack, _)| stack == "main (a.c);\u{fffd} (a.c)"));
+    assert_eq!(reading.lost(), [(Loss::BadUtf8, 3)], "one for each kind of cost");
+    for batch_events in 1..4 {
+        assert_eq!(read_cut(&bytes, 1 << 10, batch_events).expect("a profile"), reading, "{batch_events}");
+    }
 }
 
 #[test]

@@ -247,6 +247,19 @@ fn negative_values_have_a_track_of_their_own() {
 }
 
 #[test]
+fn the_losses_of_names_do_not_depend_on_the_batches() {
+    let mut bytes = small().0;
+    let name = memchr::memmem::find(&bytes, b"parse").expect("a name");
+    bytes[name] = 0xff;
+    let reading = read_bytes(&bytes).expect("a profile");
+    assert_eq!(reading.events[0].stack, ["main", "\u{fffd}arse", "inlined"]);
+    assert_eq!(reading.lost(), [(Loss::BadUtf8, 1)]);
+    for batch_events in 1..4 {
+        assert_eq!(read_cut(&bytes, 1 << 10, batch_events).expect("a profile"), reading, "{batch_events}");
+    }
+}
+
+#[test]
 fn damage_costs_what_it_hits() {
     let lost = |profile: PprofMessage| read_bytes(&profile.0).expect("a profile").lost();
     assert_eq!(lost(small().message(2, message().bytes(1, &[99]).bytes(2, &[1, 1]))), [(Loss::MissingText, 1)]);
