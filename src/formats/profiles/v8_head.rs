@@ -1,11 +1,12 @@
 //! V8 CPU profiles in the form before 2016, which tools for Node.js wrote for longer. They have a nested call tree
-//! under `head`, then the sampled node ids and their times. Buffers the whole document, since a tree cannot be split.
-//! Refuses one that exceeds a share of the memory budget.
+//! under `head`, then the sampled node ids and their times. A sample weighs the time to the next one, as in
+//! `cpuprofile`. Buffers the whole document, since a tree cannot be split. Refuses one that exceeds a share of the
+//! memory budget.
 
 use std::path::PathBuf;
 
 use super::pprof::tables::{ProfileMemory, read_message};
-use super::v8_calls::{CallFrame, Calls, V8CallNode};
+use super::v8_calls::{CallFrame, Calls, TimedSamples, V8CallNode};
 use super::v8_tree::{ReadStop, V8TreeBuilder, read_members, read_tree};
 use crate::formats::input::source::Source;
 use crate::formats::json::document::TimeUnit;
@@ -15,9 +16,6 @@ use crate::formats::json::text::{Repairs, decode};
 use crate::formats::output::batch::BatchBuilder;
 use crate::formats::{BatchSink, ReadContext, ReadError, Reader, StreamReader};
 use crate::model::{Id, Loss, Metadata, SourcePos, TrackKey};
-
-/// Default sampling interval of V8.
-const USUAL_INTERVAL_NS: i64 = 1_000_000;
 
 /// Returns whether this is JSON with such a tree.
 pub(super) fn has_tree(head: &[u8]) -> bool {
@@ -77,7 +75,7 @@ impl StreamReader for HeadProfile {
         if document.samples.is_none() && !is_cut {
             return calls.emit_hits(&mut batch, sink, context);
         }
-        document.emit_samples(&mut calls, &mut batch, sink, context)?;
+        document.emit_samples(calls, &mut batch, sink, context)?;
         batch.flush(sink)
     }
 }
@@ -132,10 +130,11 @@ impl HeadDocument<'_> {
         calls
     }
 
-    /// Emits the samples. A sample without a time repeats the last interval, or all share the duration of the profile.
+    /// Emits the samples. One without a time is the last interval after the previous one. Without any times, all share
+    /// the duration of the profile.
     fn emit_samples(
         &self,
-        calls: &mut Calls,
+        calls: Calls,
         batch: &mut BatchBuilder,
         sink: &mut dyn BatchSink,
         context: &ReadContext,
@@ -143,42 +142,37 @@ impl HeadDocument<'_> {
         let (pid, tid) = (Id::None, Id::Number(1));
         let named = Metadata::ThreadName { pid: pid.clone(), tid: tid.clone(), name: "JavaScript".into() };
         batch.batch.metadata.push(named);
-        let key = TrackKey::thread(pid, tid);
+        let key = TrackKey { slot: TrackKey::SLOT_UNTIMED, ..TrackKey::thread(pid, tid) };
         let samples = self.samples.as_deref().unwrap_or_default();
-        let start_ns = self.start_ns.unwrap_or(0);
+        // The time before the first sample is no interval.
+        let first_ns = self.times_ns.iter().flatten().next().copied();
+        let start_ns = first_ns.or(self.start_ns).unwrap_or(0);
         let whole_ns = self.end_ns.and_then(|end_ns| end_ns.checked_sub(start_ns)).filter(|&ns| ns > 0);
-        let shared_ns = whole_ns.filter(|_| self.times_ns.is_empty() && !samples.is_empty());
-        let mut last_ns = shared_ns.map_or(USUAL_INTERVAL_NS, |ns| ns / samples.len() as i64);
+        let shared_ns = whole_ns.filter(|_| self.times_ns.is_empty()).map(|ns| ns / samples.len().max(1) as i64);
+        let mut timed = TimedSamples::new(calls, key, start_ns);
         let mut now_ns = start_ns;
         for (index, &sample) in samples.iter().enumerate() {
             let pos = SourcePos::Time(now_ns);
-            let then_ns = if let Some(&time_ns) = self.times_ns.get(index) {
-                time_ns
-            } else {
-                if shared_ns.is_none() {
+            let then_ns = match (self.times_ns.get(index), shared_ns) {
+                (Some(&time_ns), _) => time_ns,
+                (None, Some(shared_ns)) => Some(start_ns + shared_ns * index as i64),
+                (None, None) => {
                     batch.lose(Loss::MissingWeight, pos);
+                    now_ns.checked_add(timed.interval_ns())
                 }
-                now_ns.checked_add(last_ns)
             };
             let Some(then_ns) = then_ns else {
                 batch.lose(Loss::BadTime, pos);
                 continue;
             };
-            last_ns = then_ns.checked_sub(now_ns).filter(|&ns| ns > 0 && index > 0).unwrap_or(last_ns);
             now_ns = then_ns;
-            let pos = SourcePos::Time(now_ns);
-            let Some(node) = sample else {
-                batch.lose(Loss::BadNumber, pos);
-                continue;
-            };
-            let Some(stack) = calls.stack(node, batch, pos) else {
-                batch.lose(Loss::MissingText, pos);
-                continue;
-            };
-            let track = batch.track_with(&key);
-            batch.push_sample(now_ns, track, stack, 0);
+            if sample.is_none() {
+                batch.lose(Loss::BadNumber, SourcePos::Time(now_ns));
+            }
+            timed.push(now_ns, sample, batch);
             batch.flush_if_full(sink, context)?;
         }
+        timed.finish(self.end_ns, batch);
         Ok(())
     }
 }
@@ -260,7 +254,8 @@ fn number(value: &JsonValue<'_>) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::formats::testing::{read, read_bytes, read_cut};
+    use crate::formats::testing::{Reading, read, read_bytes, read_cut};
+    use crate::model::SampleMeasure;
 
     const PROFILE: &str = r#"{"typeId":"CPU","uid":"1","title":"x","head":{"functionName":"(root)","url":"","lineNumber":0,
         "callUID":1,"bailoutReason":"","id":1,"scriptId":0,"hitCount":0,"children":[
@@ -285,17 +280,47 @@ mod tests {
             (1_500_300_000, vec![]),
         ];
         assert_eq!(found, expected);
+        // The third one went back, and shares the time of the second one.
+        assert_eq!(weights(&reading), [100_000, 100_000, 0, 100_000]);
         assert_eq!(reading.lost(), [(Loss::MissingText, 1)]);
         for block_bytes in [1, 7, 1000] {
             assert_eq!(read_cut(PROFILE.as_bytes(), block_bytes, 2).expect("a profile"), reading);
         }
     }
 
+    /// Returns the weights of samples, each of an event `time` in nanoseconds.
+    fn weights(reading: &Reading) -> Vec<u64> {
+        let measure = |args: &str| {
+            let SampleMeasure { event, unit, weight } = SampleMeasure::from_args(args);
+            assert_eq!((&*event, &*unit), ("time", "ns"));
+            weight
+        };
+        reading.events.iter().map(|event| measure(&event.args)).collect()
+    }
+
+    #[test]
+    fn a_sample_weighs_the_time_to_the_next_one_or_to_the_end_of_the_profile() {
+        let times = |start: &str, end: &str, times: &str| {
+            let head = r#""head":{"functionName":"(root)","id":1,"children":[{"functionName":"f","id":2}]}"#;
+            let reading = read(&format!(r#"{{{head},{start}{end}"samples":[2,2,null,2],"timestamps":[{times}]}}"#));
+            assert!(reading.events.iter().all(|event| event.track.slot == TrackKey::SLOT_UNTIMED));
+            assert_eq!(reading.losses.count(Loss::BadNumber), 1);
+            weights(&reading)
+        };
+        let (start, end) = (r#""startTime":1,"#, r#""endTime":2,"#);
+        let stamps = "1000100,1000300,1000400,1000900";
+        assert_eq!(times(start, end, stamps), [200_000, 100_000, 999_100_000]);
+        // Without an end, the last interval is repeated.
+        assert_eq!(times("", "", stamps), [200_000, 100_000, 500_000]);
+        // Without times, each has an equal share.
+        assert_eq!(times(start, end, ""), [250_000_000; 3]);
+    }
+
     #[test]
     fn samples_without_times_share_that_of_the_profile_and_nodes_without_samples_have_hits() {
         let untimed = PROFILE.replace(",\"timestamps\":[1500100,1500200,1500150,1500300,1500400]", "");
         let times: Vec<i64> = read(&untimed).events.iter().map(|event| event.ts_ns).collect();
-        assert_eq!(times, [1_580_000_000, 1_660_000_000, 1_740_000_000, 1_820_000_000]);
+        assert_eq!(times, [1_500_000_000, 1_580_000_000, 1_660_000_000, 1_740_000_000]);
         let hits = untimed.replace("\"samples\":[2,3,4,1,9]", "\"x\":1");
         let reading = read(&hits);
         let weights: Vec<_> =
