@@ -58,16 +58,18 @@ impl<'a> Element<'a> {
         }
         let parsed = serde_json::from_slice(self.text).ok();
         if parsed.is_some() {
-            self.count_repairs(losses);
+            self.count_losses(losses);
         } else {
             losses.add(Loss::BadRecord, SourcePos::Offset(self.offset));
         }
         parsed
     }
 
-    /// Counts the repairs of a text that is used without [`Self::parse`].
-    pub(crate) fn count_repairs(&self, losses: &mut Losses) {
-        self.repairs.count(losses, SourcePos::Offset(self.offset));
+    /// Counts the repairs of a text that is used without [`Self::parse`]; a value beyond the limit has no text.
+    pub(crate) fn count_losses(&self, losses: &mut Losses) {
+        let pos = SourcePos::Offset(self.offset);
+        losses.add_many(Loss::OverLimit, pos, u64::from(self.is_over_limit));
+        self.repairs.count(losses, pos);
     }
 }
 

@@ -276,6 +276,19 @@ fn data_of_markers_that_are_numbers_of_texts_are_shown_as_these() {
 }
 
 #[test]
+fn the_data_of_a_marker_beyond_the_limit_is_counted() {
+    let markers = format!(
+        r#""markers":{{"length":2,"name":[1,1],"startTime":[1,2],"endTime":[null,null],"phase":[0,0],
+        "data":[{{"x":"{}"}},{{"n":1}}]}}"#,
+        "x".repeat(17 << 20)
+    );
+    let reading = read(&PROCESSED.replace(r#""markers":{"length":0}"#, &markers));
+    let instants = reading.events.iter().filter(|event| event.kind == EventKind::Instant);
+    let args: Vec<&str> = instants.map(|event| &*event.args).collect();
+    assert_eq!((args, reading.losses.count(Loss::OverLimit)), (vec!["", r#"{"n":1}"#], 1));
+}
+
+#[test]
 fn profiles_of_sizes_draw_a_byte_as_a_nanosecond() {
     let sizes = PROCESSED
         .replace("\"meta\":{", r#""meta":{"sampleUnits":{"time":"bytes"},"#)

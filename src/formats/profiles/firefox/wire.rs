@@ -267,8 +267,9 @@ impl<'d, const N: usize> FirefoxTable<'d, N> {
                 for (value, column) in values.iter_mut().zip(columns) {
                     let Some(element) = column.next()? else { continue };
                     offset.get_or_insert(element.offset);
-                    element.count_repairs(losses);
-                    *value = Some(element.text);
+                    element.count_losses(losses);
+                    // A value beyond the limit has no text.
+                    *value = Some(element.text).filter(|text| !text.is_empty());
                 }
             }
             Self::Rows(rows, column_indices) => {
