@@ -1,7 +1,11 @@
 //! Copies a JSON value in pieces, without the members that a reader does not use. A request with a large body stays
 //! small. Checks only strings and brackets, since the copy is parsed later.
 
+use crate::formats::json::scan;
 use crate::formats::json::skip::Skip;
+
+/// Limit for open brackets in the copy.
+const DEPTH_MAX: usize = scan::DEPTH_MAX as usize;
 
 /// The copy of one value, between two pieces of it.
 #[derive(Debug)]
@@ -9,10 +13,12 @@ pub(super) struct Abridger {
     /// Keys of the members to copy, at any depth. Other members are `null` in the copy.
     kept_keys: &'static [&'static str],
     copy: Vec<u8>,
-    /// Whether the copy exceeded its limit.
+    /// Whether the copy exceeded one of its limits.
     is_over: bool,
-    /// Whether each open bracket is an object, outermost first.
-    open: Vec<bool>,
+    /// Number of open brackets.
+    depth: usize,
+    /// Whether each open bracket within the limit is an object, outermost first.
+    are_objects: [bool; DEPTH_MAX],
     state: AbridgeState,
 }
 
@@ -37,10 +43,10 @@ enum AbridgeState {
 impl Abridger {
     pub(super) fn new(kept_keys: &'static [&'static str]) -> Self {
         let state = AbridgeState::Between { is_key: false };
-        Self { kept_keys, copy: Vec::new(), is_over: false, open: Vec::new(), state }
+        Self { kept_keys, copy: Vec::new(), is_over: false, depth: 0, are_objects: [false; DEPTH_MAX], state }
     }
 
-    /// Returns the copy; empty if it exceeds its limit.
+    /// Returns the copy; empty if it exceeds a limit.
     pub(super) fn into_copy(self) -> Vec<u8> {
         if self.is_over { Vec::new() } else { self.copy }
     }
@@ -71,6 +77,10 @@ impl Abridger {
                         None => self.state,
                     };
                 }
+                // The colon is missing, so the text is not a key.
+                AbridgeState::AfterKey { .. } if byte != b':' && !byte.is_ascii_whitespace() => {
+                    self.state = AbridgeState::Between { is_key: false };
+                }
                 AbridgeState::AfterKey { is_kept } => {
                     self.push(&[byte], bytes_max);
                     pos += 1;
@@ -87,17 +97,17 @@ impl Abridger {
                     pos += 1;
                     match byte {
                         b'"' => self.state = AbridgeState::Text { copy_start, is_key, is_escape: false },
-                        b'{' | b'[' => self.open.push(byte == b'{'),
+                        b'{' | b'[' => self.open(byte == b'{'),
                         b'}' | b']' => {
-                            self.open.pop();
-                            if self.open.is_empty() {
+                            self.depth = self.depth.saturating_sub(1);
+                            if self.depth == 0 {
                                 return Some(pos);
                             }
                         }
                         _ => {}
                     }
                     if matches!(byte, b'{' | b'[' | b'}' | b']' | b',') {
-                        let is_key = matches!(byte, b'{' | b',') && self.open.last() == Some(&true);
+                        let is_key = matches!(byte, b'{' | b',') && self.is_in_object();
                         self.state = AbridgeState::Between { is_key };
                     }
                 }
@@ -112,6 +122,20 @@ impl Abridger {
         }
         let text = self.copy.get(copy_start + 1..self.copy.len().saturating_sub(1)).unwrap_or_default();
         AbridgeState::AfterKey { is_kept: self.kept_keys.iter().any(|key| key.as_bytes() == text) }
+    }
+
+    /// Counts an opening bracket.
+    fn open(&mut self, is_object: bool) {
+        match self.are_objects.get_mut(self.depth) {
+            Some(flag) => *flag = is_object,
+            None => self.is_over = true,
+        }
+        self.depth += 1;
+    }
+
+    /// Returns whether the innermost open bracket is an object; false for one beyond the limit.
+    fn is_in_object(&self) -> bool {
+        self.depth.checked_sub(1).is_some_and(|level| self.are_objects.get(level) == Some(&true))
     }
 
     /// Copies bytes, unless the limit is exceeded.
@@ -147,5 +171,38 @@ mod tests {
         let mut abridger = Abridger::new(&["url", "n"]);
         assert_eq!(abridger.advance(text.as_bytes(), 10), Some(text.len() - 2));
         assert!(abridger.into_copy().is_empty());
+    }
+
+    #[test]
+    fn an_object_of_any_depth_ends_at_its_bracket_and_has_no_copy_beyond_the_limit() {
+        for depth in [1, DEPTH_MAX - 1, DEPTH_MAX, 1000] {
+            let text = format!("{{\"n\":{}{}}}", "[".repeat(depth), "]".repeat(depth));
+            let mut abridger = Abridger::new(&["n"]);
+            assert_eq!(abridger.advance(text.as_bytes(), 10_000), Some(text.len()), "{depth}");
+            let copy = if depth < DEPTH_MAX { text } else { String::new() };
+            assert_eq!(String::from_utf8(abridger.into_copy()).expect("UTF-8"), copy, "{depth}");
+        }
+    }
+
+    #[test]
+    fn a_key_without_a_colon_does_not_hide_the_end_of_its_object() {
+        for text in [
+            r#"{"x"}"#,
+            r#"{"n":[{"x" }],"n":1}"#,
+            r#"{"x"[{}]}"#,
+            r#"{"x","}":[]}"#,
+            r#"{"x" "}"}"#,
+            r#"{"x" 5,"n":{}}"#,
+        ] {
+            for block_bytes in 1..text.len() {
+                let (mut abridger, mut before) = (Abridger::new(&["n"]), 0);
+                let end = format!("{text},{{}}}}").as_bytes().chunks(block_bytes).find_map(|block| {
+                    let end = abridger.advance(block, 1000).map(|len| before + len);
+                    before += block.len();
+                    end
+                });
+                assert_eq!(end, Some(text.len()), "{text} {block_bytes}");
+            }
+        }
     }
 }
