@@ -11,7 +11,7 @@ use super::{SpanDecoder, SpanDocument, SpanLines, times};
 use crate::formats::format::{DataKind, Format, Opener};
 use crate::formats::input::lines::Output;
 use crate::formats::json::document::{Document, JsonExtent, TableCharge, TimeUnit};
-use crate::formats::json::lenient::{or_default, text};
+use crate::formats::json::lenient::{LenientList, or_default, text};
 use crate::formats::json::outline::Outline;
 use crate::formats::json::sniff::{looks_like_json, whole_object};
 use crate::formats::json::text::parse;
@@ -81,16 +81,16 @@ struct JaegerSpan<'a> {
     parent_span_id: Option<String>,
     #[serde(default, deserialize_with = "text")]
     operation_name: String,
-    #[serde(default, deserialize_with = "or_default")]
-    references: Vec<Reference>,
+    #[serde(default)]
+    references: LenientList<Reference>,
     #[serde(borrow)]
     start_time: Option<&'a RawValue>,
     #[serde(borrow)]
     duration: Option<&'a RawValue>,
-    #[serde(borrow, default, deserialize_with = "or_default")]
-    tags: Vec<Tag<'a>>,
-    #[serde(borrow, default, deserialize_with = "or_default")]
-    logs: Vec<Log<'a>>,
+    #[serde(borrow, default)]
+    tags: LenientList<Tag<'a>>,
+    #[serde(borrow, default)]
+    logs: LenientList<Log<'a>>,
     #[serde(rename = "processID", default, deserialize_with = "text")]
     process_id: String,
     #[serde(default, deserialize_with = "or_default")]
@@ -100,6 +100,12 @@ struct JaegerSpan<'a> {
 }
 
 impl JaegerSpan<'_> {
+    /// Returns the number of elements of other types in its lists.
+    fn bad_count(&self) -> u64 {
+        let fields: u64 = self.logs.iter().map(|log| log.fields.bad_count).sum();
+        self.references.bad_count + self.tags.bad_count + self.logs.bad_count + fields
+    }
+
     /// Returns the warnings as JSON: those of a list, or a single one.
     fn warnings(&self) -> Vec<&str> {
         let Some(warnings) = self.warnings.map(RawValue::get) else { return Vec::new() };
@@ -131,8 +137,8 @@ struct Tag<'a> {
 struct Log<'a> {
     #[serde(borrow)]
     timestamp: Option<&'a RawValue>,
-    #[serde(borrow, default, deserialize_with = "or_default")]
-    fields: Vec<Tag<'a>>,
+    #[serde(borrow, default)]
+    fields: LenientList<Tag<'a>>,
 }
 
 #[derive(Deserialize, Default)]
@@ -151,12 +157,13 @@ struct ProcessTexts {
 }
 
 impl ProcessTexts {
-    fn new(process: Option<JaegerProcess>) -> Self {
-        let JaegerProcess { service_name, tags } = process.unwrap_or_default();
+    fn new(process: JaegerProcess, pos: SourcePos, losses: &mut Losses) -> Self {
+        let JaegerProcess { service_name, tags } = process;
         let service = if service_name.is_empty() { "unknown service".to_owned() } else { service_name };
         // Other types of tags do not make the service unknown.
-        let tags: Option<Vec<Tag<'_>>> = tags.as_ref().and_then(|tags| serde_json::from_str(tags.get()).ok());
+        let tags: Option<LenientList<Tag<'_>>> = tags.as_ref().and_then(|tags| serde_json::from_str(tags.get()).ok());
         let tags = tags.unwrap_or_default();
+        losses.add_many(Loss::BadRecord, pos, tags.bad_count);
         Self { service, tags: write_tags(&values(&tags).collect::<Vec<_>>()) }
     }
 }
@@ -196,13 +203,15 @@ fn take_trace(
     // Processes come after the spans that refer to them.
     let [spans, processes] = document.pick(trace, ["spans", "processes"])?;
     let mut charge = document.table_charge();
-    let processes = process_table(document, processes, &mut charge, &mut out.batch.batch.losses)?;
-    let unknown = ProcessTexts::new(None);
+    let losses = &mut out.batch.batch.losses;
+    let processes = process_table(document, processes, &mut charge, losses)?;
+    let unknown = ProcessTexts::new(JaegerProcess::default(), trace.pos(), losses);
     let mut spans = document.elements(spans);
     while let Some(element) = spans.next()? {
         let pos = SourcePos::Offset(element.offset);
-        let Some(mut span) = element.parse::<JaegerSpan<'_>>(&mut out.batch.batch.losses) else { continue };
-        let own = span.process.take().map(|process| ProcessTexts::new(Some(process)));
+        let losses = &mut out.batch.batch.losses;
+        let Some(mut span) = element.parse::<JaegerSpan<'_>>(losses) else { continue };
+        let own = span.process.take().map(|process| ProcessTexts::new(process, pos, losses));
         let process = own.as_ref().or_else(|| processes.get(&span.process_id)).unwrap_or(&unknown);
         take_span(&span, process, pos, layout, out.batch);
         if layout.is_full(out.budget()) {
@@ -224,7 +233,7 @@ fn process_table(
     let mut members = document.members(table);
     while let Some((key, extent)) = members.next()? {
         let Some(process) = document.value::<JaegerProcess>(Some(extent), losses)? else { continue };
-        let texts = ProcessTexts::new(Some(process));
+        let texts = ProcessTexts::new(process, extent.pos(), losses);
         let quoted = [b"\"", &*key, b"\""].concat();
         let id = serde_json::from_slice(&quoted).unwrap_or_else(|_| String::from_utf8_lossy(&key).into_owned());
         let text_bytes = id.len() + texts.service.len() + texts.tags.len();
@@ -250,7 +259,7 @@ fn take_line(line: &[u8], pos: SourcePos, layout: &mut Layout, batch: &mut Batch
     let hit: Option<ElasticHit<'_>> = parse(line, &mut copy, pos, losses);
     let text = hit.as_ref().map_or(line, |hit| hit.source.get().as_bytes());
     let mut span: JaegerSpan<'_> = parse(text, &mut span_copy, pos, losses)?;
-    let process = ProcessTexts::new(span.process.take());
+    let process = ProcessTexts::new(span.process.take().unwrap_or_default(), pos, losses);
     take_span(&span, &process, pos, layout, batch);
     Some(())
 }
@@ -266,6 +275,7 @@ fn take_span(
     let Some((start_ns, end_ns)) = times(span.start_time, span.duration, UNIT, 0) else {
         return batch.lose(Loss::BadTime, pos);
     };
+    batch.batch.losses.add_many(Loss::BadRecord, pos, span.bad_count());
     let service = layout.service(&process.service, batch);
     let child_of = span.references.iter().position(|reference| reference.ref_type == "CHILD_OF");
     let reference_index = child_of.unwrap_or(0);
@@ -283,7 +293,7 @@ fn take_span(
     args.extend((!links.is_empty()).then_some(("links", TagValue::Json(&links))));
     args.extend((!process.tags.is_empty()).then_some(("process", TagValue::Json(&process.tags))));
     let mut points = Vec::new();
-    for log in &span.logs {
+    for log in &*span.logs {
         let Some(ts_ns) = log.timestamp.and_then(|timestamp| UNIT.nanos(timestamp).ok()) else {
             batch.lose(Loss::BadTime, pos);
             continue;

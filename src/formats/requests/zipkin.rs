@@ -148,11 +148,13 @@ const UNIT: TimeUnit = TimeUnit::Microseconds;
 fn take_span(span: &ZipkinSpan<'_>, pos: SourcePos, layout: &mut Layout, batch: &mut BatchBuilder) {
     let halves = zipkin_v1::halves(span);
     if !halves.is_empty() {
+        batch.batch.losses.add_many(Loss::BadRecord, pos, span.bad_count());
         return halves.iter().for_each(|half| take_half(span, half, pos, layout, batch));
     }
     let Some((start_ns, end_ns)) = times(span.timestamp, span.duration, UNIT, 0) else {
         return batch.lose(Loss::BadTime, pos);
     };
+    batch.batch.losses.add_many(Loss::BadRecord, pos, span.bad_count());
     let half = Half {
         service: span.local_endpoint.as_ref().map(|endpoint| &*endpoint.service_name),
         kind: span.kind.as_deref(),
@@ -192,7 +194,7 @@ fn take_half(span: &ZipkinSpan<'_>, half: &Half<'_>, pos: SourcePos, layout: &mu
     }
     zipkin_v1::write_tags(span, &mut args);
     let mut points = Vec::new();
-    for annotation in &span.annotations {
+    for annotation in &*span.annotations {
         let is_others = annotation.endpoint.as_ref().is_some_and(|endpoint| {
             half.service.is_some_and(|service| !endpoint.service_name.is_empty() && endpoint.service_name != service)
         });

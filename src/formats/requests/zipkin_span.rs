@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::formats::json::lenient::{or_default, text};
+use crate::formats::json::lenient::{LenientList, or_default, text};
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -26,11 +26,11 @@ pub(super) struct ZipkinSpan<'a> {
     pub(super) local_endpoint: Option<Endpoint>,
     #[serde(default, deserialize_with = "or_default")]
     pub(super) remote_endpoint: Option<Endpoint>,
-    #[serde(borrow, default, deserialize_with = "or_default")]
-    pub(super) annotations: Vec<Annotation<'a>>,
+    #[serde(borrow, default)]
+    pub(super) annotations: LenientList<Annotation<'a>>,
     /// Tags of version 1.
-    #[serde(borrow, default, deserialize_with = "or_default")]
-    pub(super) binary_annotations: Vec<BinaryAnnotation<'a>>,
+    #[serde(borrow, default)]
+    pub(super) binary_annotations: LenientList<BinaryAnnotation<'a>>,
     #[serde(borrow)]
     pub(super) tags: Option<&'a RawValue>,
     /// A boolean, which some tools write in quotes.
@@ -39,6 +39,11 @@ pub(super) struct ZipkinSpan<'a> {
 }
 
 impl ZipkinSpan<'_> {
+    /// Returns the number of elements of other types in its lists.
+    pub(super) fn bad_count(&self) -> u64 {
+        self.annotations.bad_count + self.binary_annotations.bad_count
+    }
+
     pub(super) fn is_shared(&self) -> bool {
         self.shared == "true"
     }

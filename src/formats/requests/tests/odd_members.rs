@@ -156,6 +156,28 @@ fn members_of_other_types_do_not_cost_their_span() {
 }
 
 #[test]
+fn elements_of_other_types_cost_no_other_element_of_their_list() {
+    let zipkin = TRACES[1].1.replace('#', "1");
+    let jaeger = TRACES[3].1.replace('#', "1");
+    let lists = [
+        (&zipkin, r#""annotations":["#, r#""annotations":[@"#),
+        (&zipkin, r#""tags":{"a":1}"#, r#""binaryAnnotations":[@{"key":"k","value":1}]"#),
+        (&jaeger, r#""tags":["#, r#""tags":[@"#),
+        (&jaeger, r#""logs":[]"#, r#""logs":[@{"timestamp":1001,"fields":[]}]"#),
+        (&jaeger, r#""logs":[]"#, r#""logs":[{"timestamp":1001,"fields":[@{"key":"k","value":1}]}]"#),
+        (&jaeger, r#""references":[]"#, r#""references":[@{"refType":"CHILD_OF","traceID":"1","spanID":"9"}]"#),
+        (&jaeger, r#""serviceName":"s""#, r#""serviceName":"s","tags":[@{"key":"k","value":1}]"#),
+    ];
+    for (trace, member, list) in lists {
+        assert!(trace.contains(member), "{member}");
+        let with = |elements: &str| read(&trace.replacen(member, &list.replace('@', elements), 1));
+        let (sound, odd) = (with(""), with(r#""x",7,"#));
+        assert_eq!((sound.lost(), odd.lost()), (vec![], vec![(Loss::BadRecord, 2)]), "{list}");
+        assert_eq!(odd.events, sound.events, "{list}");
+    }
+}
+
+#[test]
 fn tls_is_a_phase_of_its_own_where_the_total_needs_it() {
     let har = |timings: &str, total: u32| {
         let text = format!(
