@@ -237,15 +237,46 @@ impl FunctionCalls {
         earliest.into_iter().flatten().filter(is_exact).fold(ts_ns, i64::max)
     }
 
-    /// Moves the current time of a CPU to the start or end of a function, back only with its clock.
+    /// Moves the current time of a CPU to the start or end of a function, back only with its clock. A CPU beyond the
+    /// limit has no current time.
     fn advance(&mut self, at: &FunctionMoment, ts_ns: i64) {
+        if self.is_beyond_cpus(at) {
+            return;
+        }
         let now_ns = self.now_ns.entry(at.cpu).or_insert(ts_ns);
         let went_back = at.ts_ns.is_some() && now_ns.saturating_sub(ts_ns) > SLACK_NS;
         *now_ns = if went_back { ts_ns } else { ts_ns.max(*now_ns) };
     }
 
     fn check_limit(&self, at: &FunctionMoment, is_new_stack: bool) -> Result<(), Loss> {
-        let is_new_cpu = self.now_ns.len() >= STACKS_MAX && !self.now_ns.contains_key(&at.cpu);
-        if is_new_cpu || is_new_stack && self.open.len() >= STACKS_MAX { Err(Loss::OverLimit) } else { Ok(()) }
+        let is_over = self.is_beyond_cpus(at) || is_new_stack && self.open.len() >= STACKS_MAX;
+        if is_over { Err(Loss::OverLimit) } else { Ok(()) }
+    }
+
+    fn is_beyond_cpus(&self, at: &FunctionMoment) -> bool {
+        self.now_ns.len() >= STACKS_MAX && !self.now_ns.contains_key(&at.cpu)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ends_on_ever_new_cpus_end_their_functions_in_limited_memory() {
+        let mut calls = FunctionCalls::default();
+        let at = |cpu: usize, ts_ns| FunctionMoment {
+            owner: GraphOwner::Task(1),
+            cpu: cpu as u32,
+            ts_ns: Some(ts_ns),
+            pos: SourcePos::Offset(0),
+        };
+        let mut ended = 0;
+        for cpu in 0..STACKS_MAX + 10 {
+            assert_eq!(calls.enter(&at(0, 1000), b"f"), Ok(()));
+            assert_eq!(calls.leave(&at(cpu, 3000), Some(2000), |_, _| ended += 1), Ok(()));
+        }
+        assert_eq!((ended, calls.open.len(), calls.now_ns.len()), (STACKS_MAX + 10, 0, STACKS_MAX));
+        assert_eq!(calls.enter(&at(STACKS_MAX + 1, 5000), b"f"), Err(Loss::OverLimit));
     }
 }

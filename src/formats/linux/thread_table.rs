@@ -17,9 +17,15 @@ pub(super) type TaskName = SmallVec<[u8; 16]>;
 /// Length of the part of a name that tables remember.
 const TASK_NAME_BYTES_MAX: usize = 128;
 
-/// Returns the part of a name that tables remember, so that a rename is noticed.
+/// Returns the part of a name that tables remember, so that a rename is noticed. It ends with a whole character.
 pub(super) fn short_name(name: &[u8]) -> &[u8] {
-    &name[..name.len().min(TASK_NAME_BYTES_MAX)]
+    if name.len() <= TASK_NAME_BYTES_MAX {
+        return name;
+    }
+    // At most three bytes follow the first one of a character.
+    let begins_character = |&end: &usize| name[end] & 0xc0 != 0x80;
+    let end = (TASK_NAME_BYTES_MAX - 3..=TASK_NAME_BYTES_MAX).rev().find(begins_character);
+    &name[..end.unwrap_or(TASK_NAME_BYTES_MAX)]
 }
 
 /// Adds the kernel's name of a thread, of a limited length.
@@ -98,6 +104,24 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::formats::ChunkLimits;
+
+    #[test]
+    fn a_long_name_ends_with_a_whole_character() {
+        for character in ["n", "é", "€", "😀"] {
+            for before in TASK_NAME_BYTES_MAX - 4..TASK_NAME_BYTES_MAX {
+                let ascii = "n".repeat(before);
+                let text = format!("{ascii}{character}{ascii}");
+                let expected = &text[..text.floor_char_boundary(TASK_NAME_BYTES_MAX)];
+                let mut batch = BatchBuilder::new(ChunkLimits::default());
+                push_kernel_name(&mut batch, Id::None, Id::None, text.as_bytes(), SourcePos::Offset(0));
+                let [Metadata::KernelName { name, .. }] = &batch.batch.metadata[..] else { panic!("a name") };
+                assert_eq!(&**name, expected);
+                let losses: Vec<_> = batch.batch.losses.iter().map(|lost| (lost.loss, lost.count)).collect();
+                assert_eq!(losses, [(Loss::LongText, 1)], "{character} {before}");
+            }
+        }
+    }
 
     proptest! {
         #[test]
