@@ -152,7 +152,8 @@ impl JsonDecoder {
         Ok(())
     }
 
-    /// Adds the service of a resource, and writes its other attributes. A value that is none is shown as its text.
+    /// Adds the service of a resource, and writes its other attributes. A value of another type is shown as its
+    /// text.
     fn resource(&mut self, resource: Option<&RawValue>, pos: SourcePos, batch: &mut BatchBuilder) -> SpanResource {
         let resource = resource.map(|resource| serde_json::from_str::<Option<Resource<'_>>>(resource.get()));
         let resource = resource.unwrap_or(Ok(None)).unwrap_or_else(|_| {

@@ -45,22 +45,22 @@ pub(super) const REPORTS: &[UnsupportedFormat] = &[
     },
     UnsupportedFormat {
         sniff: Head(|head| head.starts_with(b"==") && has_word(head, b"== Using Valgrind-")),
-        found: "what a tool of valgrind prints",
+        found: "output of a tool of valgrind",
         advice: CALLGRIND,
     },
     UnsupportedFormat {
         sniff: Head(|head| first_element(head) == b"valgrindoutput"),
-        found: "what a tool of valgrind prints (XML)",
+        found: "output of a tool of valgrind (XML)",
         advice: CALLGRIND,
     },
     UnsupportedFormat {
         sniff: Head(|head| has_line(head, b"Events shown:") && has_line(head, b"Events recorded:")),
-        found: "what callgrind_annotate or cg_annotate prints",
-        advice: "open the callgrind.out or cachegrind.out that it was made of, which is read",
+        found: "output of callgrind_annotate or cg_annotate",
+        advice: "open the callgrind.out or cachegrind.out that it was made from, which is read",
     },
     UnsupportedFormat {
         sniff: Head(|head| has_line(head, b"ms_print arguments: ")),
-        found: "what ms_print of valgrind's massif prints",
+        found: "output of ms_print, of valgrind's massif",
         advice: "it contains sizes without stacks to convert; record allocations with `heaptrack PROGRAM` instead",
     },
     UnsupportedFormat {
@@ -70,7 +70,7 @@ pub(super) const REPORTS: &[UnsupportedFormat] = &[
     },
     UnsupportedFormat {
         sniff: Head(|head| has_line(head, b"MOST CALLS TO ALLOCATION FUNCTIONS")),
-        found: "what heaptrack_print prints",
+        found: "output of heaptrack_print",
         advice: HEAPTRACK,
     },
     UnsupportedFormat {

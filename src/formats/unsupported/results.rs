@@ -88,7 +88,7 @@ pub(super) const RESULTS: &[UnsupportedFormat] = &[
     UnsupportedFormat {
         sniff: Keys(&["errorsCount", "warningsCount"]),
         found: "statistics of Rspack or webpack",
-        advice: "they hold sizes; open the rspack.pftrace that `RSPACK_PROFILE=OVERVIEW RSPACK_TRACE_LAYER=perfetto rspack build` writes",
+        advice: "they contain sizes; open the rspack.pftrace that `RSPACK_PROFILE=OVERVIEW RSPACK_TRACE_LAYER=perfetto rspack build` writes",
     },
     UnsupportedFormat {
         sniff: Keys(&["turboVersion", "globalCacheInputs"]),
@@ -103,7 +103,7 @@ pub(super) const RESULTS: &[UnsupportedFormat] = &[
     UnsupportedFormat {
         sniff: Keys(&["Action", "Package", "Time"]),
         found: "results of Go's tests (go test -json)",
-        advice: "they hold durations and messages; `go test -cpuprofile cpu.pprof` writes a profile that is read",
+        advice: "they contain durations and messages; `go test -cpuprofile cpu.pprof` writes a profile that is read",
     },
     UnsupportedFormat {
         sniff: Keys(&["header.event", "javascriptStack"]),
