@@ -1,6 +1,8 @@
 //! Assigns async trees to tracks: the trees of async ids, and those of sibling tracks. Trees with one name in one
 //! process share tracks, one at a time on each. So a million short requests take as many tracks as ran concurrently.
 
+mod trees_of_id;
+
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::collections::hash_map::Entry as MapEntry;
@@ -12,6 +14,7 @@ use hashbrown::hash_table::Entry;
 use rustc_hash::{FxBuildHasher, FxHashMap};
 use smallvec::SmallVec;
 
+use self::trees_of_id::TreesOfId;
 use crate::model::{Event, Id, Metadata, Names, ProcessIdx, Registry, Track, TrackIdx, TrackKey, TrackKind};
 
 /// First slot of sibling rows, which are separate from those of async ids. Also the maximum number of open trees per
@@ -21,8 +24,8 @@ const SIBLING_ROWS: u32 = 1 << 29;
 /// The open async trees, and the slots that they take in their groups.
 #[derive(Debug, Default)]
 pub(crate) struct AsyncTrees {
-    /// By async id: the processes with an open tree, in the order in which they opened it. Nearly always one.
-    by_id: FxHashMap<u64, SmallVec<[(ProcessIdx, AsyncTree); 1]>>,
+    /// By async id: the open trees of all processes. Never empty.
+    by_id: FxHashMap<u64, TreesOfId<AsyncTree>>,
     siblings: FxHashMap<TrackIdx, AsyncTree>,
     groups: Vec<TreeGroup>,
     /// Positions in `groups`, hashed by [`GroupKey`].
@@ -108,28 +111,22 @@ impl AsyncTrees {
     #[must_use]
     pub(crate) fn track_of(&self, id: TreeId) -> Option<TrackIdx> {
         match id {
-            TreeId::Id { id, process } => {
-                let (_, tree) = self.by_id.get(&id)?.iter().find(|(other, _)| *other == process)?;
-                Some(tree.track)
-            }
+            TreeId::Id { id, process } => Some(self.by_id.get(&id)?.get(process)?.track),
             TreeId::Sibling(track) => Some(self.siblings.get(&track)?.track),
         }
     }
 
     fn tree_mut(&mut self, id: TreeId) -> Option<&mut AsyncTree> {
         match id {
-            TreeId::Id { id, process } => {
-                let (_, tree) = self.by_id.get_mut(&id)?.iter_mut().find(|(other, _)| *other == process)?;
-                Some(tree)
-            }
+            TreeId::Id { id, process } => self.by_id.get_mut(&id)?.get_mut(process),
             TreeId::Sibling(track) => self.siblings.get_mut(&track),
         }
     }
 
-    /// Returns the open trees that other processes have of an async id, in the order in which they were opened.
+    /// Returns the open trees that other processes have of an async id, the last opened first: at most 8.
     pub(crate) fn trees_of_others(&self, id: u64, process: ProcessIdx) -> SmallVec<[TreeId; 2]> {
-        let open = self.by_id.get(&id).into_iter().flatten().map(|(process, _)| *process);
-        open.filter(|other| *other != process).map(|process| TreeId::Id { id, process }).collect()
+        let others = self.by_id.get(&id).into_iter().flat_map(|trees| trees.last_others(process));
+        others.map(|process| TreeId::Id { id, process }).collect()
     }
 
     /// Opens a tree whose first event is `event`, and returns its track; `None` if all indices are in use.
@@ -160,7 +157,7 @@ impl AsyncTrees {
         }
         let tree = AsyncTree { track, group: position, slot, in_step: false, step_start_ns: event.ts_ns };
         match id {
-            TreeId::Id { id, process } => self.by_id.entry(id).or_default().push((process, tree)),
+            TreeId::Id { id, process } => self.by_id.entry(id).or_default().push(process, tree),
             TreeId::Sibling(of) => drop(self.siblings.insert(of, tree)),
         }
         Some(track)
@@ -193,8 +190,7 @@ impl AsyncTrees {
         match id {
             TreeId::Id { id, process } => {
                 let MapEntry::Occupied(mut entry) = self.by_id.entry(id) else { return None };
-                let position = entry.get().iter().position(|(other, _)| *other == process)?;
-                let (_, tree) = entry.get_mut().remove(position);
+                let tree = entry.get_mut().remove(process)?;
                 if entry.get().is_empty() {
                     entry.remove();
                 }

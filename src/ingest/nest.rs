@@ -165,6 +165,7 @@ impl<'a> Nester<'a> {
         for position in (0..self.tracks.len()).rev() {
             self.end_known(self.tracks.at(position), i64::MAX)?;
         }
+        self.extend_to_open();
         while let Some(track) = self.tracks.last() {
             self.finish_track(track)?;
             self.tracks.drop_last();
@@ -178,6 +179,19 @@ impl<'a> Nester<'a> {
             (self.summary.start_ns, self.summary.end_ns) = (0, 0);
         }
         Ok(Nested { losses: self.losses, summary: self.summary })
+    }
+
+    /// Extends the summary to the ends that open spans and states of threads will get. Otherwise, the end of another
+    /// state would depend on the order of the tracks.
+    fn extend_to_open(&mut self) {
+        let mut end_ns = self.summary.end_ns;
+        for position in 0..self.tracks.len() {
+            end_ns = self.tracks.open_end_ns(position).map_or(end_ns, |open_ns| end_ns.max(open_ns));
+        }
+        for track in self.tracks.entered().filter(|&track| self.is_of_scheduler(track)) {
+            end_ns = end_ns.max(self.scheduling_ends.last_ns(self.registry, track));
+        }
+        self.summary.end_ns = end_ns;
     }
 
     /// Ends an open state of a thread at the last scheduling event of its file, as open runs on CPUs do, and another

@@ -3,6 +3,7 @@
 mod limits;
 mod samples;
 mod shared_rows;
+mod states;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -85,7 +85,8 @@ impl Nester<'_> {
     }
 
     /// Returns the tree of an event of an async id. Each process has its own, so that a span is in the process that
-    /// began it. An end that its process has not begun ends the span of another one.
+    /// began it. An end that its process has not begun ends the span of another one. Only the last 8 processes that
+    /// opened a tree are considered, because a search of all would be quadratic if many share the id.
     fn tree_of(&mut self, event: &Event) -> TreeId {
         let process = self.registry.tables().tracks[event.track.index()].process;
         let own = TreeId::Id { id: event.value, process };
@@ -93,12 +94,12 @@ impl Nester<'_> {
             return own;
         }
         let others = self.asyncs.trees_of_others(event.value, process);
-        let Some(&last) = others.last() else { return own };
+        let Some(&last) = others.first() else { return own };
         let own_or_last = if self.asyncs.track_of(own).is_some() { own } else { last };
         if event.kind != EventKind::AsyncEnd || self.ends_span_of(own, event) {
             return own_or_last;
         }
-        others.into_iter().rev().find(|&tree| self.ends_span_of(tree, event)).unwrap_or(own_or_last)
+        others.into_iter().find(|&tree| self.ends_span_of(tree, event)).unwrap_or(own_or_last)
     }
 
     /// Returns whether a span that an end closes is open in a tree.

@@ -145,6 +145,17 @@ impl TrackNests {
         position
     }
 
+    /// Returns the last time of the track at a position, if a begin is open there.
+    pub(super) fn open_end_ns(&mut self, position: usize) -> Option<i64> {
+        let nest = &mut self.nests[position];
+        nest.open.has_begins().then_some(nest.end_ns)
+    }
+
+    /// Iterates over the tracks whose threads are in a state.
+    pub(super) fn entered(&self) -> impl Iterator<Item = TrackIdx> {
+        self.states.iter().filter(|state| state.entered.is_some()).map(|state| state.track)
+    }
+
     /// Removes the state that a track's thread is in.
     pub(super) fn take_entered(&mut self, track: TrackIdx) -> Option<Entered> {
         self.known_state(track)?.entered.take()

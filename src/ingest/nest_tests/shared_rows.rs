@@ -101,3 +101,40 @@ fn an_asynchronous_span_is_in_the_process_that_began_it() {
     assert_eq!(seen, expected);
     assert!(result.nested.losses.is_empty());
 }
+
+/// Registers an async track for each process.
+fn processes(count: u32) -> Registry {
+    let mut registry = Registry::default();
+    for pid in 0..count {
+        registry.track(&TrackKey { slot: 0, ..TrackKey::new(TrackKind::Async, Id::Number(pid.into()), Id::None) });
+    }
+    registry
+}
+
+#[test]
+fn spans_of_many_processes_that_share_an_id_end_in_their_own_processes() {
+    let at = |kind, process: u32, ts_ns| event(kind, ts_ns, 2, process, 1);
+    let begins = (0..30).map(|process| at(EventKind::AsyncBegin, process, process.into()));
+    let ends = (0..30).map(|process| at(EventKind::AsyncEnd, process, 100 + 2 * i64::from(process)));
+    let events = begins.chain(ends).collect();
+    let result = nest_in(processes(30), events, &Details::default(), (TrackKind::Async, 0), Stacks::default());
+    let pid = |track: u32| result.store.meta().tracks.tracks[track as usize].key.pid.number();
+    let mut seen: Vec<_> =
+        result.spans().into_iter().map(|(track, _, start, dur, ..)| (start, dur, pid(track))).collect();
+    seen.sort_unstable();
+    assert_eq!(seen, (0_i64..30).map(|pid| (pid, 100 + pid as u64, Some(pid))).collect::<Vec<_>>());
+    assert!(result.nested.losses.is_empty());
+}
+
+#[test]
+fn an_end_without_a_begin_in_its_process_ends_a_span_of_the_last_8_other_processes() {
+    for (later, is_ended) in [(7, true), (8, false)] {
+        let at = |kind, process, ts_ns, name| event(kind, ts_ns, 2, process, name);
+        let mut events = vec![at(EventKind::AsyncBegin, 0, 0, 2)];
+        events.extend((1..=later).map(|process| at(EventKind::AsyncBegin, process, process.into(), 1)));
+        events.push(at(EventKind::AsyncEnd, 9, 50, 2));
+        let result = nest_in(processes(10), events, &Details::default(), (TrackKind::Async, 0), Stacks::default());
+        assert_eq!(result.nested.losses.count(Loss::UnmatchedEnd), u64::from(!is_ended), "after {later} others");
+        assert_eq!(result.spans().iter().any(|span| (span.2, span.3, span.4) == (0, 50, 2)), is_ended);
+    }
+}
