@@ -11,7 +11,7 @@ use rustc_hash::FxHashMap;
 
 use super::arrivals::{ArrivalError, ArrivalReader, Arrivals, Came};
 use crate::base::budget::Memory;
-use crate::base::cancel::{Cancel, Cancelled};
+use crate::base::cancel::Cancelled;
 use crate::base::threads;
 use crate::formats::input::source::{HEAD_BYTES, LONG_HEAD_BYTES, Source};
 use crate::formats::live::{ArrivalKey, NotLive, StreamState, head_limit, open_live, recognise_live};
@@ -147,13 +147,7 @@ pub(crate) enum SourceCount {
 }
 
 /// Starts to parse the events of a source. The channel closes with the source.
-pub(crate) fn start(
-    arrivals: Arrivals,
-    path: PathBuf,
-    memory: &Memory,
-    stop: Cancel,
-    count: SourceCount,
-) -> Receiver<Fed> {
+pub(crate) fn start(arrivals: Arrivals, path: PathBuf, memory: &Memory, count: SourceCount) -> Receiver<Fed> {
     let (out, fed) = bounded(BATCHES_AHEAD);
     let share = if count == SourceCount::Few { 1 } else { MANY };
     let chunk_limits = ChunkLimits { block_bytes: Some(READ_BYTES / share), batch_events: Some(BATCH_EVENTS / share) };
@@ -161,7 +155,7 @@ pub(crate) fn start(
     let (failed, name) = (out.clone(), path.clone());
     let started = threads::start("parse", move || {
         let context = ReadContext { threads: 1, chunk_limits, budget, ..ReadContext::default() };
-        let feed = Feed { arrivals: Arc::new(Mutex::new(arrivals)), path, context, stop, out };
+        let feed = Feed { arrivals: Arc::new(Mutex::new(arrivals)), path, context, out };
         feed.read_all();
     });
     if let Err(source) = started {
@@ -175,12 +169,12 @@ struct Feed {
     arrivals: Arc<Mutex<Arrivals>>,
     path: PathBuf,
     context: ReadContext,
-    stop: Cancel,
     out: Sender<Fed>,
 }
 
 impl Feed {
-    /// Reads one trace after another.
+    /// Reads one trace after another, also after a request to stop: the session must not end before the last one is
+    /// recorded.
     fn read_all(&self) {
         loop {
             let read = self.read_trace();
@@ -188,7 +182,7 @@ impl Feed {
             let end = arrivals.end();
             drop(arrivals);
             let failed = end.take_error().map(FeedError::from);
-            let is_last = failed.is_some() || !end.is_followed() || self.stop.is_cancelled();
+            let is_last = failed.is_some() || !end.is_followed();
             let error = failed.or(read.err());
             let fed = if is_last { Fed::End(error) } else { Fed::NextTrace(error) };
             if self.out.send(fed).is_err() || is_last {

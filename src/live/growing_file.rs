@@ -60,8 +60,9 @@ impl GrowingFile {
     }
 
     /// Returns the position up to which the file can be read now; the largest for kernel files.
-    fn end(&self) -> u64 {
+    fn end(&mut self) -> u64 {
         let len = self.file.metadata().map_or(0, |metadata| metadata.len());
+        self.has_length |= len > 0;
         if self.has_length { len } else { u64::MAX }
     }
 
@@ -265,6 +266,8 @@ impl ReadingThread {
     /// and the final sort parses it anyway.
     fn take_rest(&mut self, file: &mut GrowingFile, pace: Pace) {
         let end = file.end();
+        // The session waits for this thread, though perhaps no byte of the file has been read yet.
+        self.ends_itself.store(file.has_length, Ordering::Relaxed);
         let left_bytes = if file.has_length { end.saturating_sub(file.offset) } else { 0 };
         let is_long = left_bytes > REST_BYTES;
         if is_long && !self.is_spooled() {

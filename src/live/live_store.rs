@@ -2,7 +2,7 @@
 //! Rows that may still move are limited in number; the others are on disk.
 //!
 //! A snapshot is a preview: nested async spans have no tracks of their own, and rows that come later than the window
-//! are shown below the others. The final sort puts everything in its place.
+//! are shown below the others. Late values of counters are left out. The final sort puts everything in its place.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;

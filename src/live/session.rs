@@ -36,8 +36,11 @@ const DELAY: Duration = Duration::from_millis(100);
 /// Default time for sources that send batches: OpenTelemetry exporters do so every five seconds, each at its own time.
 const BATCHES_DELAY: Duration = Duration::from_secs(6);
 
-/// Limit for the sources of a session; each has a file and its own names.
+/// Limit for the given and connected sources of a session; each has a file and its own names.
 const SOURCES_MAX: usize = 4096;
+
+/// Limit for the sources that continue others. Beyond it, another trace of a file keeps the names of the one before.
+const CONTINUED_MAX: usize = 4096;
 
 /// Share of the memory limit for queues; the rest is for readers and open spans.
 const QUEUES_PART: u64 = 4;
@@ -103,6 +106,9 @@ pub(crate) struct SessionCounts {
 /// A source of the session.
 struct LiveSource {
     path: PathBuf,
+    /// Its path without the number of its trace, and that number.
+    first_path: PathBuf,
+    trace_number: usize,
     fed: Receiver<Fed>,
     bytes: Arc<AtomicU64>,
     command: Option<StartedCommand>,
@@ -133,7 +139,9 @@ impl LiveSource {
         is_connection: bool,
     ) -> Self {
         Self {
+            first_path: path.clone(),
             path,
+            trace_number: 1,
             fed,
             bytes,
             command,
@@ -154,6 +162,8 @@ impl LiveSource {
 
 pub(crate) struct LiveSession {
     sources: Vec<LiveSource>,
+    /// Number of sources that continue others.
+    continued: usize,
     /// The channels on which more sources arrive.
     listeners: Vec<Receiver<NewSource>>,
     listens: bool,
@@ -183,6 +193,7 @@ impl LiveSession {
         let limits = OrdererLimits { delay_ns, tick_ns, idle_ns: delay_ns, queues_bytes };
         let mut session = Self {
             sources: Vec::new(),
+            continued: 0,
             listeners: Vec::new(),
             listens: false,
             orderer: Orderer::new(limits, 0),
@@ -214,10 +225,13 @@ impl LiveSession {
     /// Ends a source whose file was replaced, and adds one that receives the next trace. Names, open spans and tracks
     /// of the first trace do not apply to it.
     fn continue_as_another(&mut self, position: usize) {
-        if self.sources.len() >= SOURCES_MAX {
+        if self.continued >= CONTINUED_MAX {
             return; // after thousands of rotations, memory matters more than names
         }
-        let path = self.distinct(&self.sources[position].path);
+        self.continued += 1;
+        let LiveSource { first_path, trace_number, .. } = &self.sources[position];
+        let first_path = first_path.clone();
+        let (path, trace_number) = self.distinct(&first_path, trace_number + 1);
         let now_ns = nanos(self.began.elapsed());
         let (_, none) = crossbeam_channel::bounded(0);
         let source = &mut self.sources[position];
@@ -228,7 +242,8 @@ impl LiveSession {
         self.orderer.end(position);
         self.orderer.tick(now_ns);
         self.orderer.add_source(now_ns, !is_connection);
-        self.sources.push(LiveSource::new(path, fed, bytes, command, is_connection));
+        let source = LiveSource::new(path, fed, bytes, command, is_connection);
+        self.sources.push(LiveSource { first_path, trace_number, ..source });
     }
 
     /// Creates the spool file of the next source.
@@ -239,7 +254,7 @@ impl LiveSession {
 
     fn add_source(&mut self, path: PathBuf, arrivals: Arrivals, command: Option<StartedCommand>, count: SourceCount) {
         let bytes = arrivals.counter();
-        let fed = feed::start(arrivals, path.clone(), &self.memory, self.stop.clone(), count);
+        let fed = feed::start(arrivals, path.clone(), &self.memory, count);
         self.orderer.add_source(nanos(self.began.elapsed()), count == SourceCount::Few);
         self.sources.push(LiveSource::new(path, fed, bytes, command, count == SourceCount::Many));
     }
@@ -258,12 +273,12 @@ impl LiveSession {
         });
         let has_new = !new.is_empty();
         for NewSource { name, sends_batches, read } in new {
-            if self.sources.len() >= SOURCES_MAX {
+            if self.sources.len() - self.continued >= SOURCES_MAX {
                 let text = format!("{}: was refused, since there were {SOURCES_MAX} sources already", name.display());
                 (self.say)(SourceNote::lasting(text));
                 continue;
             }
-            let name = self.distinct(&name);
+            let (name, _) = self.distinct(&name, 1);
             match self.part() {
                 Ok(part) => {
                     let arrivals = arrivals::start_connection(name.clone(), &self.stop, &self.say, part, read);
@@ -281,16 +296,20 @@ impl LiveSession {
         has_new
     }
 
-    /// Returns a distinct name for a source, as [`Sources::names`](crate::model::Sources::names) does.
-    fn distinct(&self, name: &Path) -> PathBuf {
+    /// Returns a distinct name for a source, as [`Sources::names`](crate::model::Sources::names) does, and its number.
+    /// Tries numbers from `number` on.
+    fn distinct(&self, name: &Path, mut number: usize) -> (PathBuf, usize) {
         let is_taken = |name: &PathBuf| self.sources.iter().any(|source| source.path == *name);
-        let mut distinct = name.to_owned();
-        let mut number = 1;
+        let numbered = |number: usize| match number {
+            1 => name.to_owned(),
+            _ => format!("{} ({number})", name.display()).into(),
+        };
+        let mut distinct = numbered(number);
         while is_taken(&distinct) {
             number += 1;
-            distinct = format!("{} ({number})", name.display()).into();
+            distinct = numbered(number);
         }
-        distinct
+        (distinct, number)
     }
 
     /// Returns whether sources may connect; then an unreadable source does not fail the session.
@@ -543,3 +562,6 @@ impl LiveSession {
 fn nanos(duration: Duration) -> u64 {
     u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }
+
+#[cfg(test)]
+mod tests;

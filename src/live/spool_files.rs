@@ -265,7 +265,7 @@ fn check_linked(_: &File) -> io::Result<()> {
 }
 
 fn removed_error() -> io::Error {
-    io::Error::new(io::ErrorKind::NotFound, "it was removed, and what it held is lost")
+    io::Error::new(io::ErrorKind::NotFound, "it was removed, and its data is lost")
 }
 
 /// Estimates the maximum size of a sorted trace by its rows and bytes; arguments are compressed.

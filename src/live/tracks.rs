@@ -31,6 +31,8 @@ pub(super) struct LiveTrack {
     spans: Vec<LaneIdx>,
     /// Late rows, in lanes of their own, where they nest among themselves.
     late: Option<Box<LiveTrack>>,
+    /// Depth of its first lane of spans: 0, unless its rows are late.
+    first_depth: u16,
     /// Number of windows that its rows are too late for.
     late_windows: u8,
     /// The latest start of a row.
@@ -118,6 +120,16 @@ impl LiveTrack {
         Some(self.late.get_or_insert_with(|| Box::new(Self { late_windows, ..Self::default() })))
     }
 
+    /// Moves late rows below all lanes of this track, where late spans hide nothing, and returns them. Settled points
+    /// among them keep the depth that they had.
+    fn lower_late(&mut self) -> Option<&mut Self> {
+        let lanes = u16::try_from(self.spans.len()).unwrap_or(u16::MAX);
+        let first_depth = self.first_depth.saturating_add(lanes);
+        let late = self.late.as_deref_mut()?;
+        late.is_changed |= std::mem::replace(&mut late.first_depth, first_depth) != first_depth;
+        Some(late)
+    }
+
     /// Adds a span that has no end. Returns false if it is late, or one of too many.
     pub(super) fn add_endless(&mut self, open: OpenRow) -> bool {
         let is_added = self.endless < ENDLESS_MAX && self.window.add_endless(open).is_ok();
@@ -126,7 +138,8 @@ impl LiveTrack {
         is_added
     }
 
-    /// Adds a counter value or a sample. Returns the I/O error of a failed write.
+    /// Adds a counter value or a sample. Late values are left out: a value holds until the next one in its lane.
+    /// Returns the I/O error of a failed write.
     pub(super) fn add_point(
         &mut self,
         store: &mut GrowingStore,
@@ -144,7 +157,8 @@ impl LiveTrack {
         self.is_changed = true;
         self.newest_ns = self.newest_ns.max(Some(row.start_ns));
         if points.settled_to_ns.is_some_and(|settled_ns| row.start_ns < settled_ns) {
-            let Some(late) = self.late() else { return Ok(Added::LeftOut) };
+            let late = if kind == LaneKind::Counter { None } else { self.late() };
+            let Some(late) = late else { return Ok(Added::LeftOut) };
             return Ok(late.add_point(store, (track, kind), row)?.apart());
         }
         points.is_sorted &= points.rows.last().is_none_or(|last| last.start_ns <= row.start_ns);
@@ -172,10 +186,12 @@ impl LiveTrack {
             // If most rows start together, all of them are settled.
             self.settle((&mut *store, &mut *density), track, middle_ns.saturating_add(1), open)?;
         }
-        match &mut self.late {
-            Some(late) => late.settle_half((store, density), track, &OpenRows::default()),
-            None => Ok(()),
-        }
+        let Some(late) = self.lower_late() else { return Ok(()) };
+        late.settle_half((store, density), track, &OpenRows::default())?;
+        // A snapshot visits late rows only if their track has changed.
+        let is_late_changed = late.is_changed;
+        self.is_changed |= is_late_changed;
+        Ok(())
     }
 
     /// Settles all rows that are too old to move at `now_ns`. Late rows are old when later ones of them have come.
@@ -188,7 +204,7 @@ impl LiveTrack {
         open: &OpenRows,
     ) -> io::Result<()> {
         self.settle((&mut *store, &mut *density), track, now_ns.saturating_sub(WINDOW_NS), open)?;
-        match &mut self.late {
+        match self.lower_late() {
             Some(late) if late.is_changed => {
                 let newest_ns = late.newest_ns.unwrap_or(now_ns);
                 late.settle_old((store, density), track, newest_ns, &OpenRows::default())
@@ -237,10 +253,12 @@ impl LiveTrack {
     fn write(&mut self, store: &mut GrowingStore, track: TrackIdx, placed: PlacedRow) -> io::Result<()> {
         let (lane, row) = match placed {
             PlacedRow::Instant { depth, row } => {
-                (point_lane(store, (track, LaneKind::Instants), &mut self.instants)?, instant_row(&row, depth))
+                let lane = point_lane(store, (track, LaneKind::Instants), &mut self.instants)?;
+                (lane, instant_row(&row, depth, self.first_depth))
             }
             PlacedRow::Flow { id, around, row } => {
-                (point_lane(store, (track, LaneKind::Flows), &mut self.flows)?, flow_row(&row, id, around))
+                let lane = point_lane(store, (track, LaneKind::Flows), &mut self.flows)?;
+                (lane, flow_row(&row, id, around, self.first_depth))
             }
             PlacedRow::Span { lane, row, .. } => {
                 (span_lane(store, track, &mut self.spans, usize::from(lane))?, span_row(&row))
@@ -257,6 +275,7 @@ impl LiveTrack {
         open: &mut Vec<OpenRow>,
         now_ns: i64,
     ) -> io::Result<()> {
+        let first_depth = self.first_depth;
         let Self { window, placed, placed_instants, placed_flows, counted, .. } = self;
         counted.drain(..).for_each(|(start_ns, end_ns)| density.remove(start_ns, end_ns));
         let of_points = self.points.iter().filter(|points| points.is_on_map).flat_map(|points| &points.rows);
@@ -264,8 +283,8 @@ impl LiveTrack {
         window.place(open, now_ns, &mut |row| {
             counted.extend(outermost(&row));
             match row {
-                PlacedRow::Instant { depth, row } => placed_instants.push(instant_row(&row, depth)),
-                PlacedRow::Flow { id, around, row } => placed_flows.push(flow_row(&row, id, around)),
+                PlacedRow::Instant { depth, row } => placed_instants.push(instant_row(&row, depth, first_depth)),
+                PlacedRow::Flow { id, around, row } => placed_flows.push(flow_row(&row, id, around, first_depth)),
                 PlacedRow::Span { lane, row, is_open } => {
                     let lane = usize::from(lane);
                     if placed.len() <= lane {
@@ -287,18 +306,15 @@ impl LiveTrack {
         }
         for depth in 0..placed.len().max(self.spans.len()) {
             let lane = span_lane(store, track, &mut self.spans, depth)?;
+            store.set_depth(lane, first_depth.saturating_add(depth as u16));
             if placed.len() <= depth {
                 placed.resize_with(depth + 1, MovingRows::default);
             }
             let is_open = std::mem::take(&mut placed[depth].is_open);
             store.set_moving(lane, &mut placed[depth].rows, is_open);
         }
-        if let Some(late) = &mut self.late {
-            if late.is_changed {
-                late.place((&mut *store, density), track, &mut Vec::new(), now_ns)?;
-            }
-            // Below all others, so that late rows hide nothing.
-            late.set_depths(store, self.spans.len());
+        if let Some(late) = self.lower_late().filter(|late| late.is_changed) {
+            late.place((&mut *store, density), track, &mut Vec::new(), now_ns)?;
         }
         if let Some(points) = &mut self.points {
             points.sort();
@@ -306,16 +322,6 @@ impl LiveTrack {
         }
         self.is_changed = !open.is_empty() || self.window.has_growing();
         Ok(())
-    }
-
-    /// Moves its spans to the lanes from `first` on.
-    fn set_depths(&self, store: &mut GrowingStore, first: usize) {
-        for (position, lane) in self.spans.iter().enumerate() {
-            store.set_depth(*lane, u16::try_from(first + position).unwrap_or(u16::MAX));
-        }
-        if let Some(late) = &self.late {
-            late.set_depths(store, first + self.spans.len());
-        }
     }
 }
 
@@ -410,15 +416,18 @@ fn span_row(row: &WindowRow) -> Row {
     Row { start_ns: row.start_ns, value, detail: row.detail, name: row.name }
 }
 
-fn instant_row(row: &WindowRow, depth: u64) -> Row {
-    Row { start_ns: row.start_ns, value: depth, detail: row.detail, name: row.name }
+/// Returns the row of an instant. `depth` counts from `first_depth`.
+fn instant_row(row: &WindowRow, depth: u64, first_depth: u16) -> Row {
+    Row { start_ns: row.start_ns, value: depth + u64::from(first_depth), detail: row.detail, name: row.name }
 }
 
-fn flow_row(row: &WindowRow, id: u64, around: Option<u16>) -> Row {
+/// Returns the row of a flow point. Its depth counts from `first_depth`.
+fn flow_row(row: &WindowRow, id: u64, around: Option<u16>, first_depth: u16) -> Row {
     let mut point = FlowPoint::from_bits(row.detail);
     if !matches!(row.value, WindowValue::Flow { is_placed: true, .. }) {
         point.depth = around;
     }
+    point.depth = point.depth.map(|depth| depth.saturating_add(first_depth));
     Row { start_ns: row.start_ns, value: id, detail: point.to_bits(), name: row.name }
 }
 
@@ -440,14 +449,28 @@ mod tests {
             let start_ns = -number * 2 * WINDOW_NS;
             let instant =
                 WindowRow { start_ns, order: RowOrder::default(), value: WindowValue::Instant, name: 0, detail: 0 };
-            let value = Row { start_ns, value: 0, detail: 0, name: 0 };
-            let of_value = track.add_point(&mut store, (TrackIdx(0), LaneKind::Counter), value).unwrap();
+            let sample = Row { start_ns, value: 0, detail: 0, name: 0 };
+            let of_sample = track.add_point(&mut store, (TrackIdx(0), LaneKind::Samples), sample).unwrap();
             added.push(track.add(instant));
-            assert_eq!(of_value, added[added.len() - 1]);
+            assert_eq!(of_sample, added[added.len() - 1]);
             track.settle_half((&mut store, &mut density), TrackIdx(0), &OpenRows::default()).unwrap();
         }
         let expected = [(Added::InWindow, 1), (Added::Apart, usize::from(LATE_WINDOWS_MAX)), (Added::LeftOut, 2)];
         let expected: Vec<Added> = expected.iter().flat_map(|&(added, count)| vec![added; count]).collect();
         assert_eq!(added, expected);
+    }
+
+    #[test]
+    fn a_late_value_is_left_out_because_its_counter_has_one_lane() {
+        let mut store = GrowingStore::new(tempfile::tempfile().unwrap(), 1000).unwrap();
+        let (mut track, mut density) = (LiveTrack::default(), LiveDensity::default());
+        let mut added = Vec::new();
+        for start_ns in [10, 5, 20] {
+            let value = Row { start_ns, value: 0, detail: 0, name: 0 };
+            added.push(track.add_point(&mut store, (TrackIdx(0), LaneKind::Counter), value).unwrap());
+            track.settle_half((&mut store, &mut density), TrackIdx(0), &OpenRows::default()).unwrap();
+        }
+        assert_eq!(added, [Added::InWindow, Added::LeftOut, Added::InWindow]);
+        assert!(track.late.is_none());
     }
 }

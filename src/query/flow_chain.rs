@@ -200,22 +200,32 @@ fn within_span(snapshot: &Snapshot, row: RowIdx, ts_ns: i64) -> i64 {
 /// Returns the flows with a point that belongs to a span.
 fn flows_of(snapshot: &Snapshot, row: RowIdx) -> FxHashSet<u64> {
     let track = snapshot.lane(row.lane).track;
-    let mut lanes = snapshot.lanes_of(track).map(LaneIdx);
-    let Some(lane) = lanes.find(|&lane| snapshot.lane(lane).kind == LaneKind::Flows) else {
-        return FxHashSet::default();
-    };
+    let mut flows = FxHashSet::default();
+    let mut lanes = lanes_of_kind(snapshot, track, LaneKind::Flows).peekable();
+    if lanes.peek().is_none() {
+        return flows;
+    }
     let span = snapshot.row(row);
     // A point that binds to the next span lies between the previous span and this one; a departure of the last span
     // lies between this and the next.
     let mut around = LaneCursor::new(snapshot.store(), row.lane);
     let before_ns = row.row.checked_sub(1).and_then(|before| around.span(before)).map(|before| before.start_ns);
     let after_ns = around.span(row.row + 1).map_or(i64::MAX, |after| after.start_ns.max(span.end_ns()));
-    let mut cursor = LaneCursor::new(snapshot.store(), lane);
-    let from = cursor.first_from(before_ns.unwrap_or(i64::MIN)).row;
-    let to = cursor.first_from(after_ns.saturating_add(1)).row;
-    let near = (from..to.min(from + NEAR_MAX)).filter_map(|number| flow_row(&mut cursor, number, track));
     let mut sweep = SpanSweep::new(snapshot, track);
-    near.filter(|point| span_of(snapshot, &mut sweep, point) == Some(row)).map(|point| point.flow).collect()
+    for lane in lanes {
+        let mut cursor = LaneCursor::new(snapshot.store(), lane);
+        let from = cursor.first_from(before_ns.unwrap_or(i64::MIN)).row;
+        let to = cursor.first_from(after_ns.saturating_add(1)).row;
+        let near = (from..to.min(from + NEAR_MAX)).filter_map(|number| flow_row(&mut cursor, number, track));
+        let own = near.filter(|point| span_of(snapshot, &mut sweep, point) == Some(row));
+        flows.extend(own.map(|point| point.flow));
+    }
+    flows
+}
+
+/// Returns the lanes of a track with rows of a kind. Late points of a running trace have lanes of their own.
+fn lanes_of_kind(snapshot: &Snapshot, track: TrackIdx, kind: LaneKind) -> impl Iterator<Item = LaneIdx> {
+    snapshot.lanes_of(track).map(LaneIdx).filter(move |&lane| snapshot.lane(lane).kind == kind)
 }
 
 /// Returns the points of some flows in a lane.
@@ -272,9 +282,10 @@ fn span_of(snapshot: &Snapshot, sweep: &mut SpanSweep<'_>, flow_row: &FlowRow) -
 
 /// Returns the instant at a point's track and time.
 fn instant_at(snapshot: &Snapshot, flow_row: &FlowRow) -> Option<RowIdx> {
-    let mut lanes = snapshot.lanes_of(flow_row.track).map(LaneIdx);
-    let lane = lanes.find(|&lane| snapshot.lane(lane).kind == LaneKind::Instants)?;
-    first_from(snapshot, lane, flow_row.ts_ns).filter(|&(_, start_ns)| start_ns == flow_row.ts_ns).map(|(row, _)| row)
+    lanes_of_kind(snapshot, flow_row.track, LaneKind::Instants).find_map(|lane| {
+        let (row, start_ns) = first_from(snapshot, lane, flow_row.ts_ns)?;
+        (start_ns == flow_row.ts_ns).then_some(row)
+    })
 }
 
 /// Returns the first span of a lane that starts at or after `ts_ns`, and its start.
@@ -287,8 +298,13 @@ fn first_from(snapshot: &Snapshot, lane: LaneIdx, ts_ns: i64) -> Option<(RowIdx,
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
+    use crate::model::{Id, Registry, TrackKey};
     use crate::scene::tests::snapshot;
+    use crate::store::growing::GrowingStore;
+    use crate::store::{Meta, Row};
 
     /// Spans of 10 µs named by letters, each on its own thread, and flow points between them.
     const CHAINS: &str = r#"[
@@ -342,6 +358,43 @@ mod tests {
             &text.replace("\"outer\",\"pid\":1,\"tid\":2,\"ts\":20", "\"outer\",\"pid\":1,\"tid\":2,\"ts\":19"),
         );
         assert_eq!(links(&written_at_its_end, "from"), ["from->inner", "from->inner"]);
+    }
+
+    /// A running trace has late rows in lanes of their own, below the others.
+    #[test]
+    fn flow_points_and_instants_in_any_lane_of_a_track_belong_to_their_rows() {
+        let mut store = GrowingStore::new(tempfile::tempfile().unwrap(), 100).unwrap();
+        let mut add = |kind, depth, rows: &[(i64, u64, u64)]| {
+            let lane = store.add_lane(TrackIdx(0), kind, depth).unwrap();
+            for &(start_ns, value, detail) in rows {
+                store.push(lane, Row { start_ns, value, detail, name: 0 }).unwrap();
+            }
+        };
+        let point = |role, depth, bound| {
+            let point = FlowPoint { role, binds_enclosing: true, depth: Some(depth), bound };
+            point.to_bits()
+        };
+        let end = point(FlowRole::End, 0, FlowBound::Time);
+        let [start, start_of_instant] =
+            [FlowBound::Time, FlowBound::Instant].map(|bound| point(FlowRole::Start, 1, bound));
+        add(LaneKind::Instants, 0, &[(1010, 1, 0)]);
+        add(LaneKind::Instants, 0, &[(60, 2, 0)]);
+        add(LaneKind::Spans, 0, &[(1000, 100, 0)]);
+        add(LaneKind::Spans, 1, &[(0, 100, 0)]);
+        add(LaneKind::Flows, 0, &[(1050, 7, end), (1060, 8, end)]);
+        add(LaneKind::Flows, 0, &[(50, 7, start), (60, 8, start_of_instant)]);
+        let mut registry = Registry::default();
+        registry.track(&TrackKey::thread(Id::None, Id::None));
+        let meta = Meta { tracks: registry.tables().clone(), ..Meta::default() };
+        let snapshot = Snapshot::new(Arc::new(store.preview(meta).unwrap()));
+        let [late_instant, span, late_span] = [1, 2, 3].map(|lane| RowIdx { lane: LaneIdx(lane), row: 0 });
+        let linked = |row| {
+            let chain = chain(&snapshot, row, &Cancel::default()).unwrap();
+            chain.links.iter().map(|link| (link.from, link.to)).collect::<Vec<_>>()
+        };
+        assert_eq!(linked(late_span), [(late_span, span)]);
+        assert_eq!(linked(late_instant), [(late_instant, span)]);
+        assert_eq!(linked(span), [(late_span, span), (late_instant, span)]);
     }
 
     #[test]

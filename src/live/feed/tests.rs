@@ -4,6 +4,7 @@ use std::io::Write as _;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::*;
+use crate::base::cancel::Cancel;
 use crate::live::arrivals::{self, LiveInput, Pace};
 use crate::live::source_note::Say;
 
@@ -30,7 +31,7 @@ fn a_source_of_few_lines_that_is_never_silent_is_parsed_before_its_head_is_full(
     let say: Say = Arc::new(|note| assert_eq!(note.to_string(), "", "nothing to say"));
     let (stop, input) = (Cancel::default(), LiveInput::Input(path.clone().into()));
     let (arrivals, _) = arrivals::start(&input, &stop, &say, None, Pace::Waits).unwrap();
-    let fed = start(arrivals, path, &Memory::default(), stop, SourceCount::Few);
+    let fed = start(arrivals, path, &Memory::default(), SourceCount::Few);
     while !matches!(fed.recv().unwrap(), Fed::Events(_)) {}
     is_seen.store(true, Ordering::SeqCst);
     let bytes = writer.join().unwrap();

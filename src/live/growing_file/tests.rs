@@ -3,11 +3,13 @@
 use std::io::Write as _;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::*;
+use crate::base::budget::Memory;
 use crate::base::cancel::Cancel;
 use crate::live::arrivals::{self, Came, LiveInput};
+use crate::live::feed::{self, SourceCount};
 use crate::live::source_note::Say;
 use crate::live::spool_files::SpoolFiles;
 
@@ -155,6 +157,17 @@ fn a_file_with_no_length_is_read_to_its_end() {
 }
 
 #[test]
+fn the_length_of_a_file_is_known_before_its_first_byte_is_read() {
+    let written = tempfile::NamedTempFile::new().unwrap();
+    written.as_file().set_len(7).unwrap();
+    let ends = [written.path(), Path::new("/proc/self/limits")].map(|path| {
+        let mut file = GrowingFile::new(File::open(path).unwrap(), false);
+        (file.end(), file.has_length)
+    });
+    assert_eq!(ends, [(7, true), (u64::MAX, false)]);
+}
+
+#[test]
 fn a_file_that_is_rewritten_or_truncated_is_another_trace() {
     for (start, end) in [("[\n", "\n]"), ("{\"traceEvents\":[\n", "\n]}\n")] {
         for len in (10..=400).step_by(39) {
@@ -225,5 +238,37 @@ fn all_of_a_file_is_spooled_after_a_stop_however_slow_its_parser_is() {
         }
         assert_eq!(files.bytes(), bytes.len() as u64, "{pace:?}");
         assert!(fs::read(&files.paths()[0]).unwrap() == bytes, "{pace:?}");
+    }
+}
+
+#[test]
+fn all_of_a_file_is_spooled_that_replaces_another_one_right_before_a_stop() {
+    // More blocks than the parser waits with, and more bytes than are parsed after a stop.
+    for (pace, len) in [(Pace::Waits, 20 * BLOCK_BYTES + 5), (Pace::RunsAhead, 3 * REST_BYTES as usize + 5)] {
+        let folder = tempfile::tempdir().unwrap();
+        let [path, other] = ["rotated", "other"].map(|name| folder.path().join(name));
+        let bytes = vec![b'x'; len];
+        fs::write(&path, "first").unwrap();
+        fs::write(&other, &bytes).unwrap();
+        let (stop, files) = (Cancel::default(), SpoolFiles::beside(&folder.path().join("out"), u64::MAX));
+        let stopped = stop.clone();
+        // The sentence comes right before the new file.
+        let say: Say = Arc::new(move |note| {
+            assert!(note.to_string().contains("was replaced"), "{note}");
+            stopped.cancel();
+        });
+        let input = LiveInput::Input(path.clone().into());
+        let part = Some(files.part(0).unwrap());
+        let (arrivals, _) = arrivals::start(&input, &stop, &say, part, pace).unwrap();
+        let fed = feed::start(arrivals, path.clone(), &Memory::default(), SourceCount::Few);
+        let began = Instant::now();
+        while files.bytes() < 5 {
+            assert!(began.elapsed() < Duration::from_mins(1), "the first file is not read");
+            thread::sleep(Duration::from_millis(5));
+        }
+        fs::rename(&other, &path).unwrap();
+        // A session ends with its sources, and sorts what is recorded then.
+        fed.iter().for_each(drop);
+        assert!(fs::read(&files.paths()[1]).unwrap() == bytes, "{pace:?}");
     }
 }

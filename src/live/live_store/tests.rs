@@ -9,8 +9,10 @@ use crate::base::cancel::Cancel;
 use crate::base::progress::Progress;
 use crate::ingest::{self, CachePolicy, LoadOptions};
 use crate::live::arrivals::{LiveInput, Pace};
+use crate::live::pairs::{LiveNames, RowOrder};
 use crate::live::session::{LiveStep, SessionOptions};
 use crate::live::source_note::Say;
+use crate::store::flow::{FlowBound, FlowPoint, FlowRole};
 use crate::store::{LaneIdx, Store};
 
 const LIMITS: LiveStoreLimits = LiveStoreLimits { window_rows: 1 << 18, settled_rows: 1 << 20 };
@@ -329,6 +331,86 @@ fn a_parent_that_comes_after_the_window_is_shown_below_and_counted() {
     assert_eq!((root.len(), root[0].2, root[0].4), (1, 2, 300_000_000), "the lane after those of calls and children");
 }
 
+/// Creates an empty store, and a session without sources.
+fn idle_store() -> (LiveStore, LiveSession) {
+    let say: Say = Arc::new(drop);
+    let session = LiveSession::start(&[], &session_options(), &say).unwrap();
+    let mut live_store = LiveStore::new(tempfile::tempfile().unwrap(), Names::default(), LIMITS).unwrap();
+    live_store.tracks_by_key.push(FxHashMap::default());
+    (live_store, session)
+}
+
+/// Adds a row of a thread to a store without sources.
+fn add_row(live_store: &mut LiveStore, tid: i64, ts_ns: i64, value: RowValue) {
+    let track = Arc::new(TrackKey::thread(Id::Number(1), Id::Number(tid)));
+    let (name, args, order) = (Arc::default(), Box::default(), RowOrder::default());
+    let row = LiveRow { ts_ns, value, name, track, args, order };
+    let (names, came) = (&LiveNames::default(), std::time::Instant::now());
+    live_store.add(&SourceRow { row: &row, names, late_ns: 0, source: 0, now_ns: ts_ns, came }).unwrap();
+}
+
+/// Settles all rows that may still move.
+fn settle_all(live_store: &mut LiveStore, session: &LiveSession) {
+    let window_rows = std::mem::replace(&mut live_store.limits.window_rows, 0);
+    while live_store.window_rows > 0 {
+        live_store.settle(session).unwrap();
+    }
+    live_store.limits.window_rows = window_rows;
+}
+
+#[test]
+fn late_rows_of_an_idle_track_are_shown_once_after_another_track_fills_the_window() {
+    let (mut live_store, session) = idle_store();
+    [100, 200, 300].into_iter().for_each(|ts_ns| add_row(&mut live_store, 1, ts_ns, RowValue::Instant));
+    settle_all(&mut live_store, &session);
+    live_store.snapshot(&session).unwrap();
+    (1..=5).for_each(|ts_ns| add_row(&mut live_store, 1, ts_ns, RowValue::Instant));
+    assert_eq!(live_store.late(), LateRows { apart: 5, ..LateRows::default() });
+    live_store.snapshot(&session).unwrap();
+    live_store.limits.window_rows = 100;
+    (1000..1096).for_each(|ts_ns| add_row(&mut live_store, 2, ts_ns, RowValue::Instant));
+    assert!(live_store.is_full());
+    live_store.settle(&session).unwrap();
+    let shown = rows(live_store.snapshot(&session).unwrap().store());
+    let mut starts: Vec<i64> = shown.iter().map(|row| row.3).filter(|&start_ns| start_ns < 1000).collect();
+    starts.sort_unstable();
+    assert_eq!(starts, [1, 2, 3, 4, 5, 100, 200, 300]);
+    let (_, filled) = live_store.density().filled();
+    assert_eq!((shown.len(), filled.iter().sum::<u32>()), (104, 104));
+}
+
+#[test]
+fn late_points_have_the_depths_of_late_spans_also_when_these_move_down() {
+    let (mut live_store, session) = idle_store();
+    let span = |dur_ns| RowValue::Span { dur_ns: Some(dur_ns) };
+    let point = FlowPoint { role: FlowRole::Start, binds_enclosing: false, depth: None, bound: FlowBound::Time };
+    [(1000, 1000), (1100, 100)]
+        .into_iter()
+        .for_each(|(ts_ns, dur_ns)| add_row(&mut live_store, 1, ts_ns, span(dur_ns)));
+    settle_all(&mut live_store, &session);
+    add_row(&mut live_store, 1, 10, span(50));
+    add_row(&mut live_store, 1, 20, RowValue::Instant);
+    add_row(&mut live_store, 1, 30, RowValue::Flow(LiveFlow { id: 7, point, is_placed: false }));
+    let check = |live_store: &mut LiveStore, first_depth: u16| {
+        let shown = rows(live_store.snapshot(&session).unwrap().store());
+        let late = shown.iter().filter(|row| row.3 < 1000).map(|row| (row.1, row.2, row.3, row.4, &*row.6));
+        let flow_point = format!("{:?}", FlowPoint { depth: Some(first_depth), ..point });
+        let expected = [
+            (LaneKind::Instants, 0, 20, u64::from(first_depth) + 1, ""),
+            (LaneKind::Spans, first_depth, 10, 50, ""),
+            (LaneKind::Flows, 0, 30, 7, &flow_point),
+        ];
+        assert_eq!(late.collect::<Vec<_>>(), expected);
+    };
+    check(&mut live_store, 2);
+    for (ts_ns, dur_ns) in [(5000, 100), (5010, 50), (5020, 10)] {
+        add_row(&mut live_store, 1, ts_ns, span(dur_ns));
+    }
+    check(&mut live_store, 3);
+    settle_all(&mut live_store, &session);
+    check(&mut live_store, 3);
+}
+
 /// Rows without what depends on the rows around them: the depth of spans, instants and flow points.
 fn undepthed(store: &Store) -> Vec<(String, LaneKind, i64, u64, String)> {
     let without_depth = |(title, kind, _, start_ns, value, name, _)| {
@@ -356,14 +438,31 @@ fn rows_after_a_step_of_the_clock_to_before_the_window_are_all_shown() {
         lines.join(",\n")
     };
     let (before, after) = (format!("[{}", events(60_000_000)), format!(",{}]", events(30_000_000)));
+    let is_value = |row: &(String, LaneKind, i64, u64, String)| row.1 == LaneKind::Counter;
     let expected = undepthed(&offline(folder.path(), &format!("{before}{after}")));
     assert_eq!(expected.len(), 3000 * 4);
+    let (expected_values, expected): (Vec<_>, Vec<_>) = expected.into_iter().partition(is_value);
     let small = LiveStoreLimits { window_rows: 1000, settled_rows: 5000 };
     let (snapshot, live_store) = store_of_parts(folder.path(), [&before, &after], 5000, small, 500);
     let late = live_store.late();
-    assert_eq!(undepthed(snapshot.store()), expected);
-    assert_eq!((late.left_out, live_store.own_losses().total()), (0, 0));
-    assert!(late.apart >= 6000, "{late:?}");
+    let (values, shown): (Vec<_>, Vec<_>) = undepthed(snapshot.store()).into_iter().partition(is_value);
+    assert_eq!(shown, expected);
+    // Late values of counters are left out.
+    assert!(values.iter().all(|value| expected_values.binary_search(value).is_ok()));
+    assert_eq!((values.len() as u64 + late.left_out, live_store.own_losses().total()), (3000, late.left_out));
+    assert!(late.apart >= 4500 && late.left_out >= 1500, "{late:?}");
+    // Late spans are below all others, and the points among them too.
+    let all = rows(snapshot.store());
+    let all_late = || all.iter().filter(|row| row.3 < 45_000_000_000);
+    let first_depth = all_late().filter(|row| row.1 == LaneKind::Spans).map(|row| row.2).min().unwrap();
+    assert!(first_depth > 0);
+    for (_, kind, _, _, value, _, args) in all_late() {
+        let is_above = |depth: u16| match kind {
+            LaneKind::Instants => *value == u64::from(depth),
+            _ => args.contains(&format!("depth: Some({depth})")),
+        };
+        assert!(!(0..first_depth).any(is_above), "{kind:?} {value} {args}");
+    }
     let summary = snapshot.summary();
     assert_eq!([summary.spans, summary.instants, summary.flows, summary.counters], [3000; 4]);
 }
