@@ -29,8 +29,8 @@ pub enum ExportError {
     /// The format moves times before 0 to begin at 0, and its readers have 63 bits.
     #[error("{}: the trace lasts {dur_ns} ns; a Perfetto trace with times before 0 lasts {} ns at most", path.display(), i64::MAX)]
     TooLong { path: PathBuf, dur_ns: u64 },
-    /// The rows of a track exceed those of a Perfetto trace.
-    #[error("{}: at {ts_ns} ns, more than {} spans of a track overlap, which is the most of a Perfetto trace", path.display(), OVERLAP_MAX)]
+    /// More spans of a track overlap than the maximum in a Perfetto trace.
+    #[error("{}: at {ts_ns} ns, more than {} spans of a track overlap, the maximum in a Perfetto trace", path.display(), OVERLAP_MAX)]
     TooManyOverlaps { path: PathBuf, ts_ns: i64 },
     /// The arguments of an event exceed the size of a chunk.
     #[error("{}: cannot write: {source}", path.display())]

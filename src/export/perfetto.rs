@@ -1,9 +1,9 @@
 //! Writes a Perfetto trace in time order. Spans are begins and ends there, which pair up as a stack. So a span that
 //! overlaps another without nesting goes to a separate row beside the track.
 //!
-//! Memory holds the open spans and flows, and the events of one time, because a flow is a field of its event. A flow
-//! that leaves where nothing is open is written within the last event of its track, unless that is before the previous
-//! point of the flow.
+//! Memory holds the open spans, and the events of one time, because a flow is a field of its event. A flow that leaves
+//! where nothing is open is written within the last event of its track, unless that is before the previous point of the
+//! flow. So memory also grows with the flows without an end, as most flows of a Perfetto trace are.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -109,7 +109,8 @@ struct Ordered<'a, W> {
     last: u64,
     /// By track: the last time of the span or instant that started last.
     newest_ns: FxHashMap<TrackIdx, i64>,
-    /// By open flow: the time at which its last point is written.
+    /// By flow without an end so far: the time at which its last point is written. Every point is recorded, because the
+    /// next one of its flow may move back in time.
     flow_ns: FxHashMap<u64, i64>,
     /// Whether CPU runs and thread states are written as scheduling events instead of spans.
     has_tasks: bool,

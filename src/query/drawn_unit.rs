@@ -1,7 +1,7 @@
 //! Units of bars in profiles without times. A bar of bytes or counts is as wide as its weight, so its width is not a
 //! duration.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use rustc_hash::FxHashMap;
 
@@ -26,7 +26,10 @@ pub(crate) enum DrawnUnit {
 
 /// The units of the tracks that were looked up.
 #[derive(Debug, Default)]
-pub(super) struct DrawnUnits(Mutex<FxHashMap<TrackIdx, DrawnUnit>>);
+pub(super) struct DrawnUnits {
+    of_tracks: Mutex<FxHashMap<TrackIdx, DrawnUnit>>,
+    has_times: OnceLock<bool>,
+}
 
 impl DrawnUnit {
     #[must_use]
@@ -51,7 +54,17 @@ impl DrawnUnit {
 
 impl DrawnUnits {
     fn lock(&self) -> MutexGuard<'_, FxHashMap<TrackIdx, DrawnUnit>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.of_tracks.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns whether any of the first tracks has times; `tracks` are those of the trace. They are looked up once,
+    /// because the window asks in each frame.
+    pub(super) fn has_times(&self, store: &Store, tracks: &[TrackIdx]) -> bool {
+        /// Maximum number of tracks that are checked.
+        const TRACKS_MAX: usize = 1000;
+        *self.has_times.get_or_init(|| {
+            tracks.is_empty() || tracks.iter().take(TRACKS_MAX).any(|&track| self.of_track(store, track).is_time())
+        })
     }
 
     /// Returns the unit of the bars of a track.
@@ -86,4 +99,43 @@ fn unit_of_samples(store: &Store, key: &TrackKey) -> Option<String> {
     let mut reader = DetailReader::default();
     let detail = Detail::decode(store.detail(DetailRef(sample.detail), &mut reader));
     Some(SampleMeasure::from_args(detail.args_json).unit.into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{Id, Registry};
+    use crate::store::{Meta, Row, StoreWriter};
+
+    /// Returns whether tracks with these slots and a sample in bytes have times. Asserts that a second call looks up
+    /// no track.
+    fn has_times(slots: &[u32]) -> bool {
+        let (mut registry, mut blob) = (Registry::default(), Vec::new());
+        let args_json = r#"{"event":"heap","unit":"bytes","period":7}"#;
+        Detail { args_json, ..Detail::default() }.encode_into(&mut blob);
+        let file = tempfile::tempfile().unwrap();
+        let mut writer = StoreWriter::new(file.try_clone().unwrap(), 1 << 20).unwrap();
+        let tracks: Vec<TrackIdx> = (0..slots.len() as u32).map(TrackIdx).collect();
+        for (&slot, &track) in slots.iter().zip(&tracks) {
+            registry.track(&TrackKey { slot, ..TrackKey::thread(Id::Number(1), Id::Number(track.0.into())) });
+            let DetailRef(detail) = writer.push_detail(&blob).unwrap();
+            let lane = writer.add_lane(track, LaneKind::Samples, 0).unwrap();
+            writer.push(lane, Row { start_ns: 0, value: 0, detail, name: 0 }).unwrap();
+        }
+        writer.finish(&Meta { tracks: registry.into_tables(), ..Meta::default() }).unwrap();
+        let store = Store::from_file(&file, "test".as_ref()).unwrap();
+        let units = DrawnUnits::default();
+        let has_times = units.has_times(&store, &tracks);
+        units.lock().clear();
+        assert_eq!(units.has_times(&store, &tracks), has_times);
+        assert!(units.lock().is_empty(), "the tracks are looked up once");
+        has_times
+    }
+
+    #[test]
+    fn a_trace_has_times_if_one_of_its_tracks_does_or_if_it_is_empty() {
+        const UNTIMED: u32 = TrackKey::SLOT_UNTIMED;
+        let cases: [&[u32]; 4] = [&[], &[UNTIMED], &[UNTIMED, UNTIMED], &[UNTIMED, 0]];
+        assert_eq!(cases.map(has_times), [true, false, false, true]);
+    }
 }

@@ -22,7 +22,8 @@ use crate::store::{DetailRef, LaneIdx, LaneKind};
 /// Extents that one thread processes at once.
 pub(super) const EXTENTS_AT_ONCE: usize = 1024;
 
-/// Groups of extents whose arguments are tested together: enough for all threads.
+/// Number of groups of extents whose arguments are tested together, each group by one thread. There are fewer groups
+/// for few rows, and more beyond 16 Mi rows.
 const GROUPS: u64 = 16;
 
 /// Rows of such a group, except for its last extent. Each has 8 bytes.

@@ -68,10 +68,7 @@ impl Snapshot {
     /// Returns whether any track has times. Bars of the others are as wide as their weights in bytes or counts.
     #[must_use]
     pub(crate) fn has_times(&self) -> bool {
-        /// Maximum number of tracks that are checked.
-        const TRACKS_MAX: usize = 1000;
-        let tracks = self.display_order();
-        tracks.is_empty() || tracks.iter().take(TRACKS_MAX).any(|&track| self.drawn_unit(track).is_time())
+        self.0.drawn_units.has_times(self.store(), self.display_order())
     }
 
     /// Returns whether the trace has thread states.

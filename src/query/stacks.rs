@@ -156,7 +156,8 @@ impl CallTree {
 #[derive(Debug, Default)]
 pub struct CallPaths {
     pub(crate) tree: CallTree,
-    /// The events of the samples in order of first appearance, then the wanted event if it has none; empty for spans.
+    /// The events of the samples in order of first appearance, then the wanted event if the scope has no samples of it;
+    /// empty for spans.
     pub(crate) events: Vec<SampleEvent>,
     /// Index of the tree's event; `None` for spans, and without samples.
     pub(crate) event: Option<usize>,

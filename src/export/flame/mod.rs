@@ -71,9 +71,7 @@ impl<'a> FlameGraph<'a> {
     pub(crate) fn folded_text(&self) -> Option<String> {
         let FoldedPaths { paths, sum } = self.picture.folded;
         let percent = self.measure.of(sum) as f64 * 100.0 / self.measure.of(self.picture.whole).max(1) as f64;
-        let share = format!(": {percent:.2} % of the whole counts for shorter paths");
-        let share = if sum.is_empty() { "" } else { &*share };
-        (paths > 0).then(|| format!("{paths} paths are cut, because there are too many{share}"))
+        (paths > 0).then(|| folded_text(paths, (!sum.is_empty()).then_some(percent)))
     }
 
     /// Formats a weight with its unit.
@@ -83,5 +81,24 @@ impl<'a> FlameGraph<'a> {
         } else {
             format!("{} {}", grouped_digits(weight), self.unit)
         }
+    }
+}
+
+/// Describes paths that are cut, and their share of the whole if it is known.
+fn folded_text(paths: u64, percent: Option<f64>) -> String {
+    let cut = if paths == 1 { "path is cut" } else { "paths are cut" };
+    let share = percent.map(|percent| format!("; {percent:.2} % of the whole counts for shorter paths"));
+    format!("{paths} {cut}, because there are too many{}", share.unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cut_paths_are_said_in_full_sentences() {
+        assert_eq!(folded_text(1, None), "1 path is cut, because there are too many");
+        let text = "2 paths are cut, because there are too many; 3.00 % of the whole counts for shorter paths";
+        assert_eq!(folded_text(2, Some(3.0)), text);
     }
 }
