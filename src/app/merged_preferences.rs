@@ -32,7 +32,6 @@ fn merged(saved: Preferences, before: &Preferences, now: &Preferences) -> serde_
 /// Sets the members of `saved` that differ between `before` and `now`, also within objects.
 fn merge(saved: &mut Value, before: &Value, now: &Value) {
     match (saved, before, now) {
-        (_, before, now) if before == now => {}
         (Value::Object(saved), Value::Object(before), Value::Object(now)) => merge_members(saved, before, now),
         (saved, _, now) => now.clone_into(saved),
     }
@@ -42,7 +41,10 @@ fn merge_members(saved: &mut Map<String, Value>, before: &Map<String, Value>, no
     saved.retain(|key, _| now.contains_key(key) || !before.contains_key(key));
     for (key, now) in now {
         let before = before.get(key).unwrap_or(&Value::Null);
-        merge(saved.entry(key).or_insert(Value::Null), before, now);
+        // An unchanged member stays out of a file that lacks it.
+        if before != now {
+            merge(saved.entry(key).or_insert(Value::Null), before, now);
+        }
     }
 }
 
@@ -52,6 +54,7 @@ mod tests {
     use crate::model::Sources;
     use crate::scene::color::Shade;
     use crate::scene::palette::{ColorBy, Colors, Hues};
+    use crate::ui::settings::TableLayout;
 
     #[test]
     fn each_window_changes_only_what_its_user_has_changed() {
@@ -71,6 +74,12 @@ mod tests {
         assert_eq!(both.colors, Colors { by: ColorBy::Category, hues: Hues::ColorBlind });
         let paths: Vec<_> = both.recent.traces().iter().map(|trace| trace.sources.to_string()).collect();
         assert_eq!(paths, ["/other", "/one", "/older", "/old"]);
+        // A file that was edited by hand lacks the layout of a table that stays the same.
+        let tables = [("samples".to_owned(), TableLayout::default())].into();
+        let with_table = Preferences { tables, ..before.clone() };
+        let now = Preferences { csv_safe: true, ..with_table.clone() };
+        let edited = merged(before.clone(), &with_table, &now).unwrap();
+        assert!(edited.csv_safe && edited.tables.is_empty());
         // A preference that is set back to its default.
         let back = Preferences { shade: None, ..both.clone() };
         assert_eq!(merged(both.clone(), &both, &back).unwrap(), back);

@@ -31,6 +31,7 @@ mod pasted;
 pub(crate) mod picture;
 pub(crate) mod preferences;
 pub(crate) mod recent;
+mod reimport;
 pub(crate) mod restart;
 #[cfg(test)]
 mod restored_tests;

@@ -9,6 +9,7 @@ use super::tasks::{self, CancelOnDrop};
 use super::track_ranks::RankTask;
 use crate::app::event::{DerivedMade, TabWake, TaskId};
 use crate::ingest::LoadOptions;
+use crate::ingest::spool::is_unseekable;
 use crate::model::Sources;
 use crate::query::flow_chain::FlowChain;
 use crate::store::lane::RowIdx;
@@ -47,6 +48,8 @@ pub(super) struct OpenTrace {
     pub(super) growth: Growth,
     /// The stamps of its files when it was opened.
     pub(super) stamps: FileStamps,
+    /// Whether all of its files can be read again. Checked once, because a frame must not wait for a file system.
+    pub(super) has_readable_files: bool,
     /// Whether it was already imported again because its store was damaged; that is tried only once.
     pub(crate) is_mended: bool,
     pub(super) saved: SavedState,
@@ -69,12 +72,17 @@ pub(super) struct OpenTrace {
 impl OpenTrace {
     /// Opens a trace. Its summary is computed at once, or for a preview when the import ends.
     pub(super) fn new(id: TaskId, sources: Sources, timeline: Timeline, grows: bool, wake: &TabWake) -> Self {
+        /// Maximum number of files that are checked. Reading them again checks all.
+        const FILES_MAX: usize = 100;
+        let mut files = sources.files().iter().take(FILES_MAX);
+        let has_readable_files = !sources.files().is_empty() && !files.any(|file| is_unseekable(&file.input));
         let summary = (!grows).then(|| tasks::summarise(id, timeline.snapshot().clone(), wake));
         Self {
             sources,
             timeline,
             details: None,
             stamps: FileStamps::default(),
+            has_readable_files,
             growth: if grows { Growth::Grows } else { Growth::Ended },
             is_mended: false,
             saved: SavedState::Pending,

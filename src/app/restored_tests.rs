@@ -8,6 +8,7 @@ use crate::export::ExportFormat;
 use crate::model::{Sources, TrackIdx};
 use crate::query::Snapshot;
 use crate::scene::arrange::Arrangement;
+use crate::scene::rows::GroupKind;
 use crate::store::{LaneKind, Row, Store, StoreWriter};
 use crate::ui::command::{
     AppCommand, BookmarkCommand, Command, NavigationStep, RowCommand, ScopeCommand, TimelineCommand,
@@ -125,4 +126,42 @@ fn a_trace_whose_load_failed_says_so_until_it_is_opened_again() {
     session.finish_tasks();
     (0..3).for_each(|_| session.frame(Vec::new()));
     assert!(!session.shows("Incomplete") && !session.shows("Open again"), "{:?}", session.texts);
+}
+
+#[test]
+fn tracks_that_a_file_still_has_when_it_is_opened_again_stay_selected_and_pinned() {
+    let folder = tempfile::tempdir().unwrap();
+    let trace = |threads: &[u32]| {
+        let span = |tid: &u32| format!(r#"{{"ph":"X","name":"a","pid":1,"tid":{tid},"ts":1,"dur":5}}"#);
+        format!("[{}]", threads.iter().map(span).collect::<Vec<_>>().join(","))
+    };
+    let path = file(folder.path(), "threads.json", &trace(&[1, 2, 3]));
+    // The threads of the file when it is opened again, and the index of thread 3 then.
+    let last = Some(TrackIdx(2));
+    for (threads, track) in [
+        (&[1, 2, 3][..], last),
+        (&[1, 2, 3, 4], last),
+        (&[1], None),
+        (&[7, 8, 9], None),
+        (&[3, 4, 5, 6], Some(TrackIdx(0))),
+    ] {
+        std::fs::write(&path, trace(&[1, 2, 3])).unwrap();
+        let mut session = Session::new();
+        session.app.open_files(std::slice::from_ref(&path));
+        session.finish_tasks();
+        session.frame(Vec::new());
+        let group = GroupKind::Track(TrackIdx(2));
+        session.app.act(Command::Timeline(TimelineCommand::Scope(ScopeCommand::Toggle(group))));
+        session.app.act(Command::Timeline(TimelineCommand::Rows(RowCommand::TogglePin(TrackIdx(2)))));
+        session.frame(Vec::new());
+        std::fs::write(&path, trace(threads)).unwrap();
+        session.app.act(Command::App(AppCommand::OpenAgain));
+        session.finish_tasks();
+        (0..3).for_each(|_| session.frame(Vec::new()));
+        let timeline = session.app.timeline_mut().unwrap();
+        let tracks = &timeline.scope().tracks;
+        let selected = if tracks.is_all() { Vec::new() } else { tracks.iter().collect() };
+        let tracks: Vec<TrackIdx> = track.into_iter().collect();
+        assert_eq!((&timeline.arrangement().pinned, selected), (&tracks, tracks.clone()), "{threads:?}");
+    }
 }

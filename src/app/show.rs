@@ -300,6 +300,7 @@ impl App {
         UiState {
             tabs: self.tabs.len(),
             files: tab.trace.as_ref().map_or(0, |trace| trace.sources.files().len()),
+            has_readable_files: tab.trace.as_ref().is_some_and(|trace| trace.has_readable_files),
             has_trace: timeline.is_some(),
             can_export: self.can_export(),
             is_busy: tab.running.is_some(),

@@ -20,6 +20,7 @@ use super::fonts::Fonts;
 use super::open_trace::OpenTrace;
 use super::pasted::Chosen;
 use super::preferences::{Preferences, WindowGeometry};
+use super::reimport::Reimport;
 use super::tab::Tab;
 use super::tasks::{self, LoadSource, file_name};
 use crate::app::event::{TabId, TaskId, Wake};
@@ -445,7 +446,7 @@ impl App {
         let id = self.next_task();
         let tab = &mut self.tabs[self.shown_tab];
         tab.keep_unread_messages();
-        tab.moved_from = None;
+        tab.reimport = None;
         tab.stamps = stamps;
         tab.export = None;
         tab.awaits_trace = false;
@@ -473,9 +474,15 @@ impl App {
             let path = file.path().to_string_lossy();
             return self.set_note(format!("{} cannot be read again, so the offsets stay.", escaped(&path)));
         }
-        let view = self.tab().trace.as_ref().map(|trace| trace.timeline.to_keep());
+        let tab = self.tab_mut();
+        let shown = tab.trace.as_ref();
+        // If the previous import is not complete, its part does not have the whole state.
+        let reimport = tab
+            .reimport
+            .take()
+            .or_else(|| shown.map(|trace| Reimport::new(trace.timeline.snapshot().clone(), trace.timeline.to_keep())));
         self.load(LoadSource::Files(sources));
-        self.tab_mut().moved_from = view;
+        self.tab_mut().reimport = reimport;
     }
 
     fn show_picker(&mut self, purpose: Purpose) {

@@ -9,6 +9,7 @@ use super::follow::FollowTask;
 use super::open_trace::{Growth, OpenTrace};
 use super::panels::Panels;
 use super::preferences::Folders;
+use super::reimport::Reimport;
 use super::tasks::FileTask;
 use super::timeline_keeper::TimelineKeeper;
 use crate::app::event::{TabId, TabWake, TaskEvent, TaskId, Wake};
@@ -19,7 +20,6 @@ use crate::ui::chrome::live_badge::LiveStatus;
 use crate::ui::panels::derived::DerivedPanel;
 use crate::ui::panels::sources::SourcesPanel;
 use crate::ui::questions::SelectedScope;
-use crate::ui::timeline::saved::SavedTimeline;
 use crate::ui::timeline::state::Timeline;
 
 /// An export of the trace of a tab.
@@ -52,8 +52,8 @@ pub(super) struct Tab {
     pub(crate) sources: SourcesPanel,
     /// The list of derived tracks, with the text of a new one.
     pub(crate) derived: DerivedPanel,
-    /// The saved timeline while files are imported again with other offsets.
-    pub(crate) moved_from: Option<SavedTimeline>,
+    /// The state before the files are imported again, until they are.
+    pub(crate) reimport: Option<Reimport>,
     /// The stamps of the files that were opened last.
     pub(crate) stamps: FileStamps,
     /// The running export, to restart if the store is damaged.
@@ -100,7 +100,7 @@ impl Tab {
             panels: Panels::default(),
             sources: SourcesPanel::default(),
             derived: DerivedPanel::default(),
-            moved_from: None,
+            reimport: None,
             stamps: FileStamps::default(),
             export: None,
             has_only_copy: false,

@@ -47,6 +47,7 @@ pub(crate) mod span_sweep;
 pub(crate) mod stacks;
 pub(crate) mod totals;
 pub(crate) mod track_groups;
+pub(crate) mod track_map;
 mod wakings;
 
 pub(crate) use buckets::{Buckets, Cell, CounterCell, RowCount};

@@ -20,6 +20,7 @@ use crate::query::counters::is_flat_zero;
 use crate::query::display_order::ThreadsOfTracks;
 use crate::query::longest::longest_of_lane;
 use crate::query::track_groups::TrackGroup;
+use crate::query::track_map::TrackMap;
 use crate::store::lane::LaneIdx;
 
 /// The order of processes, and of the tracks within each.
@@ -91,6 +92,23 @@ impl Arrangement {
             counters: merged_list(saved.counters, &before.counters, &now.counters, |a, b| a.0 == b.0),
             overlays: merged_list(saved.overlays, &before.overlays, &now.overlays, |a, b| a.lead() == b.lead()),
             custom_groups: now.custom_groups.clone(),
+        }
+    }
+
+    /// Returns the arrangement for another import of the trace, without tracks that are not there. Groups of the user
+    /// are mapped in their saved form.
+    #[must_use]
+    pub(crate) fn mapped(&self, map: &TrackMap) -> Self {
+        let counters = self.counters.iter();
+        Self {
+            order: self.order,
+            filter: self.filter.clone(),
+            folded: self.folded.mapped(map),
+            folded_in_filter: FxHashSet::default(),
+            pinned: self.pinned.iter().filter_map(|&track| map.track(track)).collect(),
+            counters: counters.filter_map(|&(track, form)| Some((map.track(track)?, form))).collect(),
+            overlays: self.overlays.iter().filter_map(|overlay| overlay.mapped(map)).collect(),
+            custom_groups: CustomGroups::default(),
         }
     }
 

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::counter_form::{CounterForm, range_in};
 use crate::model::{TrackIdx, TrackKind};
+use crate::query::track_map::TrackMap;
 use crate::query::{Buckets, CounterCell, Snapshot};
 use crate::store::LaneKind;
 use crate::store::lane::LaneIdx;
@@ -50,6 +51,13 @@ impl CounterOverlay {
     #[must_use]
     pub(crate) fn without(&self, tracks: &[TrackIdx]) -> Option<Self> {
         let left: Vec<_> = self.counters().filter(|counter| !tracks.contains(counter)).collect();
+        Self::new(&left, self.is_stacked)
+    }
+
+    /// Returns the overlay in another import of the trace; `None` if fewer than two counters are left.
+    #[must_use]
+    pub(crate) fn mapped(&self, map: &TrackMap) -> Option<Self> {
+        let left: Vec<_> = self.counters().filter_map(|counter| map.track(counter)).collect();
         Self::new(&left, self.is_stacked)
     }
 }

@@ -5,6 +5,7 @@ use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
 use crate::model::{TrackIdx, TrackSet};
+use crate::query::track_map::TrackMap;
 
 /// Limit for the groups of one trace. A frame visits all of them.
 pub(crate) const CUSTOM_GROUPS_MAX: usize = 64;
@@ -42,6 +43,11 @@ impl SavedCustomGroup {
     /// Returns whether the two differ at most in their name and fold.
     pub(crate) fn has_same_tracks(&self, other: &Self) -> bool {
         self.tracks == other.tracks
+    }
+
+    /// Returns the group in another import of the trace; `None` if none of its tracks is left.
+    pub(crate) fn mapped(self, map: &TrackMap) -> Option<Self> {
+        Some(Self { tracks: map.runs(&self.tracks)?, ..self })
     }
 }
 

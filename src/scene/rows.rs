@@ -20,6 +20,7 @@ use super::viewport::Viewport;
 use crate::base::merged::merged_set;
 use crate::model::{ProcessIdx, TrackIdx};
 use crate::query::track_groups::TrackGroup;
+use crate::query::track_map::TrackMap;
 use crate::store::lane::{LaneIdx, LaneKind};
 
 /// The processes, groups and tracks that the user has folded or hidden.
@@ -47,6 +48,18 @@ impl Folded {
             tracks: merged_set(saved.tracks, &before.tracks, &now.tracks),
             custom_groups: now.custom_groups.clone(),
             hidden: merged_set(saved.hidden, &before.hidden, &now.hidden),
+        }
+    }
+
+    /// Returns the same tracks and processes in another import of the trace.
+    pub(super) fn mapped(&self, map: &TrackMap) -> Self {
+        let mapped = |tracks: &FxHashSet<TrackIdx>| tracks.iter().filter_map(|&track| map.track(track)).collect();
+        Self {
+            processes: self.processes.iter().filter_map(|&process| map.process(process)).collect(),
+            toggled_groups: mapped(&self.toggled_groups),
+            tracks: mapped(&self.tracks),
+            custom_groups: self.custom_groups.clone(),
+            hidden: mapped(&self.hidden),
         }
     }
 

@@ -312,16 +312,21 @@ impl App {
         }
         // Only what is known of the whole trace is saved, so its timeline is restored before it may be saved again.
         let is_due = saved_state == SavedState::Pending && !was_live && trace.is_whole();
-        let is_read = is_due || tab.moved_from.is_some();
-        let folders = self.options.folders.as_ref().filter(|_| is_read);
+        let folders = self.options.folders.as_ref().filter(|_| is_due);
         let (read, note) = folders.map(|folders| folders.timeline(&trace.sources)).unwrap_or_default();
-        if is_read {
+        if is_due {
             tab.keeper.note_read(read.clone().unwrap_or_default());
+            trace.saved = SavedState::Restored;
+        } else {
+            trace.saved = saved_state;
         }
-        // Files with new offsets keep their view.
-        let saved = tab.moved_from.take().or(read);
         tab.add_note(&note.unwrap_or_default());
-        trace.saved = if is_due || saved.is_some() { SavedState::Restored } else { saved_state };
+        // Files that are imported again keep their state, also where it is not saved.
+        let saved = match &mut tab.reimport {
+            Some(reimport) if !trace.is_whole() => reimport.view(),
+            Some(_) => tab.reimport.take().map(|reimport| reimport.into_state(trace.timeline.snapshot())),
+            None => read,
+        };
         if let Some(job) = saved.and_then(|saved| trace.timeline.restore(saved)) {
             tasks::arrange(job, &tab.wake);
         }

@@ -154,6 +154,7 @@ mod tests {
         UiState {
             tabs: 1,
             files: 1,
+            has_readable_files: true,
             has_trace,
             can_export: false,
             is_live: false,

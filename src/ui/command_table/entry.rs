@@ -18,6 +18,8 @@ pub(crate) struct UiState {
     pub(crate) tabs: usize,
     /// Number of files of the open trace.
     pub(crate) files: usize,
+    /// Whether all files of the open trace can be read again, unlike a pipe.
+    pub(crate) has_readable_files: bool,
     /// Whether a trace is open.
     pub(crate) has_trace: bool,
     /// Whether the trace can be exported: it is completely sorted or still runs, and no export is in progress.
@@ -131,7 +133,7 @@ impl CommandEntry {
             When::Tabs => state.tabs > 1,
             When::Trace => state.has_trace,
             When::Files => state.files > 1,
-            When::Reloadable => state.files > 0 && !state.is_live && !state.is_busy,
+            When::Reloadable => state.has_readable_files && !state.is_live && !state.is_busy,
             When::Span => state.has_span,
             When::Table => state.has_table,
             When::Selection => state.has_span || state.has_scope_time,

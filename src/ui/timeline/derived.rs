@@ -10,6 +10,7 @@ use crate::base::progress::Progress;
 use crate::base::time::{duration_text, grouped_digits};
 use crate::query::Snapshot;
 use crate::query::derived::{DerivedKind, DerivedSeries, DerivedTrack};
+use crate::query::track_map::TrackMap;
 use crate::scene::derived::kind_title;
 use crate::ui::command::DerivedId;
 use crate::ui::questions::SelectedScope;
@@ -28,6 +29,11 @@ pub(crate) struct SavedDerived {
 }
 
 impl SavedDerived {
+    /// Returns the track for another import of the trace; `None` if none of the tracks of its rows is left.
+    pub(super) fn mapped(self, map: &TrackMap) -> Option<Self> {
+        Some(Self { rows: self.rows.mapped(map)?, ..self })
+    }
+
     /// Returns whether the two differ at most in their names.
     pub(super) fn has_same_rows(&self, other: &Self) -> bool {
         self.kind == other.kind && self.rows.has_same_rows(&other.rows)

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::model::TrackSet;
+use crate::query::track_map::TrackMap;
 use crate::ui::questions::SelectedScope;
 
 /// Limit for the scopes of one trace: a longer list is no help.
@@ -32,6 +33,15 @@ impl NamedScope {
     pub(super) fn has_same_rows(&self, other: &Self) -> bool {
         let rows = |scope: &Self| (scope.range, scope.tracks.clone(), scope.filter.clone());
         rows(self) == rows(other)
+    }
+
+    /// Returns the scope in another import of the trace; `None` if none of its tracks is left.
+    pub(super) fn mapped(self, map: &TrackMap) -> Option<Self> {
+        let tracks = match &self.tracks {
+            None => None,
+            Some(runs) => Some(map.runs(runs)?),
+        };
+        Some(Self { tracks, ..self })
     }
 
     pub(super) fn new(name: &str, scope: &SelectedScope) -> Self {

@@ -8,6 +8,8 @@ use super::named_scopes::{NAMED_SCOPES_MAX, NamedScope};
 use super::state::Timeline;
 use super::tracks::ArrangeJob;
 use crate::base::merged::{merged_list, merged_value};
+use crate::model::TrackSet;
+use crate::query::track_map::TrackMap;
 use crate::scene::arrange::Arrangement;
 use crate::scene::bookmarks::Bookmarks;
 use crate::scene::custom_groups::{CustomGroups, SavedCustomGroup};
@@ -61,6 +63,34 @@ impl SavedTimeline {
                 merged_list(saved.custom_groups, &before.custom_groups, &now.custom_groups, has_same_tracks)
             },
             scope: now.scope.clone(),
+        }
+    }
+
+    /// Returns the state for another import of the trace, without tracks that are not there. A scope of such tracks
+    /// becomes the whole trace.
+    #[must_use]
+    pub(crate) fn mapped(self, map: &TrackMap) -> Self {
+        Self {
+            arrangement: self.arrangement.mapped(map),
+            scopes: self.scopes.into_iter().filter_map(|scope| scope.mapped(map)).collect(),
+            derived: self.derived.into_iter().filter_map(|derived| derived.mapped(map)).collect(),
+            custom_groups: self.custom_groups.into_iter().filter_map(|group| group.mapped(map)).collect(),
+            scope: SelectedScope { tracks: map.tracks(&self.scope.tracks).unwrap_or(TrackSet::ALL), ..self.scope },
+            ..self
+        }
+    }
+
+    /// Returns the part that names no tracks.
+    #[must_use]
+    pub(crate) fn view(&self) -> Self {
+        Self {
+            start_ns: self.start_ns,
+            end_ns: self.end_ns,
+            scrolled_part: self.scrolled_part,
+            marks: self.marks.clone(),
+            ruler_origin: self.ruler_origin,
+            color_by: self.color_by,
+            ..Self::default()
         }
     }
 }
