@@ -23,15 +23,19 @@ impl Cells {
 
     /// Writes `text` as one cell, quoted if a reader would otherwise split or join it. Returns the I/O error of `out`.
     pub(crate) fn write(self, out: &mut dyn Write, text: &str) -> io::Result<()> {
+        self.write_indented(out, 0, text)
+    }
+
+    /// Like [`Self::write`], with spaces before the text in the cell.
+    pub(crate) fn write_indented(self, out: &mut dyn Write, spaces: usize, text: &str) -> io::Result<()> {
         // Tested before escaping, which would hide a tab at the start.
         let is_formula = self.spreadsheet_safe && text.starts_with(FORMULA_STARTS);
         let text = if self.escaped { escaped(text) } else { Cow::Borrowed(text) };
         let mark = if is_formula { "'" } else { "" };
         if !text.contains([',', '"', '\n', '\r']) {
-            out.write_all(mark.as_bytes())?;
-            return out.write_all(text.as_bytes());
+            return write!(out, "{mark}{:spaces$}{text}", "");
         }
-        write!(out, "\"{mark}")?;
+        write!(out, "\"{mark}{:spaces$}", "")?;
         for (count, part) in text.split('"').enumerate() {
             if count > 0 {
                 out.write_all(b"\"\"")?;
@@ -58,6 +62,18 @@ mod tests {
             assert_eq!(written(Cells::default(), text), text);
         }
         assert_eq!(written(Cells::default(), "a,\"b\"\n"), "\"a,\"\"b\"\"\n\"");
+    }
+
+    #[test]
+    fn an_indentation_is_within_the_quotes_and_hides_no_formula() {
+        let safe = Cells { spreadsheet_safe: true, ..Cells::default() };
+        for (text, expected) in
+            [("f", "  f"), ("map<int, char>", "\"  map<int, char>\""), ("=1", "'  =1"), ("=1,2", "\"'  =1,2\"")]
+        {
+            let mut out = Vec::new();
+            safe.write_indented(&mut out, 2, text).expect("memory takes it");
+            assert_eq!(String::from_utf8(out).expect("text"), expected);
+        }
     }
 
     #[test]

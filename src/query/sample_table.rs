@@ -3,9 +3,10 @@
 //!
 //! The naive way collects, for each sample, the distinct keys of its frames.
 
+use std::hash::BuildHasher;
 use std::sync::Arc;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxBuildHasher, FxHashMap};
 
 use super::flame::{
     FlameNode, FlameNodeIdx, FlamePicture, FlameShape, FlameView, FunctionBuilder, FunctionIdx, Functions, OwnAndTotal,
@@ -93,8 +94,26 @@ pub struct SampleTable {
 pub(crate) struct SampledCalls {
     /// The row of each row's caller, or callee in an inverted tree.
     pub(crate) parents: Vec<FlameNodeIdx>,
+    /// Hash of the name and the module of each function, the same in all answers.
+    pub(crate) function_hashes: Vec<u64>,
+    /// Whether callers are below their callees.
+    pub(crate) is_inverted: bool,
     /// Number of paths that are cut because of the node limit.
     pub(crate) folded: u64,
+}
+
+impl SampledCalls {
+    /// Returns the hash of all paths, which differs for both directions.
+    #[must_use]
+    pub(crate) fn root_hash(&self) -> u64 {
+        u64::from(self.is_inverted)
+    }
+
+    /// Hashes a path from the hash of its caller's path.
+    #[must_use]
+    pub(crate) fn path_hash(&self, caller: u64, function: FunctionIdx) -> u64 {
+        FxBuildHasher.hash_one((caller, self.function_hashes[function.index()]))
+    }
 }
 
 impl SampleTable {
@@ -177,8 +196,11 @@ fn by_call(
     };
     let rows = nodes.iter().enumerate().map(row).collect();
     let parents = nodes.iter().map(|node| node.parent).collect();
-    let calls = SampledCalls { parents, folded: picture.folded.paths };
-    Ok((picture.functions, rows, Some(calls)))
+    let functions = picture.functions;
+    let hash = |idx| FxBuildHasher.hash_one((functions.text(snapshot, idx), functions.module(idx)));
+    let function_hashes = (0..functions.len() as u32).map(|idx| hash(FunctionIdx(idx))).collect();
+    let calls = SampledCalls { parents, function_hashes, is_inverted, folded: picture.folded.paths };
+    Ok((functions, rows, Some(calls)))
 }
 
 /// Returns the text of the module of a function.

@@ -7,7 +7,7 @@ use egui::text_selection::LabelSelectionState;
 use egui::{Event, Key, KeyboardShortcut, Modifiers, Ui};
 
 use super::command_table::{COPY, CommandEntry, PASTE, TABLE, UiState};
-use super::panels::table_keys::{self, is_of_grid, is_of_table};
+use super::panels::table_keys::{self, is_of_grid, is_of_table, types_star};
 use super::typed_ahead;
 use crate::ui::command::{
     AppCommand, BookmarkCommand, Command, PanelCommand, RowCommand, SettingCommand, TabCommand, TimelineCommand,
@@ -44,9 +44,15 @@ pub(crate) fn pressed(ui: &Ui, state: &UiState) -> Vec<Command> {
     let labels = ui.ctx().plugin_opt::<LabelSelectionState>();
     let copies_words = labels.is_some_and(|labels| labels.lock().has_selection());
     let mut commands: Vec<Command> = Vec::new();
+    let is_in_tree = keys.is_in_grid && keys.is_in_table;
     ui.input_mut(|input| {
+        // The star of a tree may be on the key of a bracket, with Shift.
+        let is_star = |pair: &[Event]| is_in_tree && types_star(&pair[1]);
+        let stars: Vec<bool> = input.events.windows(2).map(is_star).collect();
+        let mut stars = stars.into_iter();
         input.events.retain(|event| {
-            let Some(entry) = keys.meant(event) else {
+            let is_star = stars.next().unwrap_or_default();
+            let Some(entry) = keys.meant(event).filter(|_| !is_star) else {
                 commands.extend(keys.clipboard_command(event, state, copies_words));
                 return true;
             };
@@ -68,6 +74,8 @@ struct ActiveShortcuts {
     is_typing: bool,
     /// Whether a table row has the keyboard focus.
     is_in_table: bool,
+    /// Whether a grid or a row of a tree has the keyboard focus.
+    is_in_grid: bool,
     /// Each with its command and whether that is enabled. Shortcuts with more modifiers come first, because Shift and
     /// Alt do not keep a plain key from matching.
     shortcuts: Vec<(&'static KeyboardShortcut, &'static CommandEntry, bool)>,
@@ -86,7 +94,7 @@ impl ActiveShortcuts {
             .map(|(key, entry)| (key, entry, entry.is_enabled(state)))
             .collect();
         shortcuts.sort_by_key(|(key, ..)| Reverse(modifier_count(key.modifiers)));
-        Self { is_typing, is_in_table, shortcuts }
+        Self { is_typing, is_in_table, is_in_grid, shortcuts }
     }
 
     fn meant(&self, event: &Event) -> Option<&'static CommandEntry> {

@@ -1,6 +1,6 @@
 //! The samples of the scope as a table and as a call tree, and the function that is selected there.
 
-use egui::{Key, Modifiers, pos2, vec2};
+use egui::{Event, Key, Modifiers, pos2, vec2};
 use egui_kittest::kittest::{NodeT, Queryable};
 
 use crate::copied::copied;
@@ -90,7 +90,7 @@ fn a_call_tree_expands_by_arrow_and_keys_and_is_sorted_below_each_call() {
     let calls = [
         "main, level 1, expanded, self 0 ns, total 6.000 ms, 3 samples",
         "spin, level 2, collapsed, self 1.000 ms, total 4.000 ms, 2 samples",
-        "wait, level 2, self 2.000 ms, total 2.000 ms, 1 samples",
+        "wait, level 2, self 2.000 ms, total 2.000 ms, 1 sample",
     ];
     calls_are(&mut session, &calls);
     session.harness.get_by_label_contains("spin, level 2").focus();
@@ -111,7 +111,7 @@ fn a_call_tree_expands_by_arrow_and_keys_and_is_sorted_below_each_call() {
     calls_are(&mut session, &["main", "wait", "spin, level 2", recursion]);
     session.click("Copy");
     let table = copied(&session).expect("a table");
-    assert!(table.contains("spin\tapp\t1000000\t0.166667\t4000000\t0.666667\t1\t2\n"), "{table}");
+    assert!(table.contains("\n  spin\tapp\t1000000\t0.166667\t4000000\t0.666667\t1\t2\n"), "{table}");
     session.click("Copy as command");
     let printed = run_by_shell(&copied(&session).expect("a command"));
     assert!(printed.contains("main;spin;spin 3000000") && printed.contains("main;wait 2000000"), "{printed}");
@@ -128,7 +128,7 @@ fn an_inverted_call_tree_begins_with_the_functions_that_ran() {
     session.type_text("*");
     let callers = ["spin, level 1", "spin, level 2, expanded, self 0 ns, total 3.000 ms", "main, level 3"];
     calls_are(&mut session, &[&callers[..], &["main, level 2, self 0 ns, total 1.000 ms", "wait"]].concat());
-    // Calls expanded in one direction are not in the other.
+    // The other direction has its own expanded calls.
     session.click("By function");
     rows_are(&mut session, &["spin", "wait", "main"]);
     session.click("Call tree");
@@ -160,6 +160,30 @@ fn a_filtered_call_tree_shows_matches_with_their_callers_and_callees() {
     session.press(Modifiers::COMMAND, Key::A);
     session.press(Modifiers::NONE, Key::Backspace);
     calls_are(&mut session, &["main, level 1, collapsed"]);
+}
+
+#[test]
+fn keys_of_a_call_tree_are_no_commands_of_the_timeline() {
+    let mut session = with_samples();
+    session.click("Call tree");
+    calls_are(&mut session, &["main", "spin, level 2, collapsed", "wait"]);
+    session.harness.get_by_label_contains("main, level 1").focus();
+    session.harness.step();
+    // On a German keyboard, the star is Shift and the key of a bracket, which selects the next span.
+    let key = Key::CloseBracket;
+    let pressed =
+        Event::Key { key, physical_key: Some(key), pressed: true, repeat: false, modifiers: Modifiers::SHIFT };
+    // A window gets both events at once.
+    session.harness.input_mut().events.extend([pressed, Event::Text("*".to_owned())]);
+    session.harness.step();
+    calls_are(&mut session, &["main", "spin, level 2, expanded", "spin, level 3", "wait"]);
+    assert!(session.summary().contains("Nothing selected."));
+    // Without the star, the key is that of the timeline.
+    session.press(Modifiers::NONE, key);
+    session.until("a selected row", |session| !session.summary().contains("Nothing selected."));
+    // Alt and Left lead back in the view history, if there is one.
+    session.press(Modifiers::ALT, Key::ArrowLeft);
+    calls_are(&mut session, &["main, level 1, expanded", "spin", "spin", "wait"]);
 }
 
 #[test]

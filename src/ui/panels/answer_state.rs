@@ -4,9 +4,9 @@ use egui::{Label, ProgressBar, RichText, Ui};
 
 use super::elided::tip;
 use crate::base::progress::Progress;
-use crate::base::time::grouped_digits;
 use crate::query::Snapshot;
 use crate::scene::labels::{shorten_label, shown};
+use crate::ui::chrome::status_bar::counted;
 use crate::ui::theme::Theme;
 use crate::ui::widgets::reading_order::on_screen;
 
@@ -56,8 +56,8 @@ pub(super) fn show_stopped(ui: &mut Ui, stopped: &str, error: Option<&str>, them
 /// Shows that paths of a tree are cut because of its node limit.
 pub(super) fn show_folded(ui: &mut Ui, folded: u64, theme: &Theme) {
     if folded > 0 {
-        let text = format!("{} paths are too many", grouped_digits(folded));
-        let hint = "The others are cut, and count for shorter paths";
+        let text = format!("{} cut", counted(folded, "path"));
+        let hint = "There are too many paths. Those that are cut count for their callers";
         ui.label(RichText::new(text).color(theme.warning)).on_hover_text(hint);
     }
 }

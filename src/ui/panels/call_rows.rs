@@ -1,16 +1,14 @@
 //! The rows of a call tree that are in the table: the calls whose callers are all expanded. Expanded calls are
 //! remembered by path, so they stay expanded in another scope.
 
-use std::hash::BuildHasher;
-
-use rustc_hash::{FxBuildHasher, FxHashSet};
+use rustc_hash::FxHashSet;
 
 use super::call_order::CallOrder;
-use super::sample_lines::SampleLines;
-use crate::query::flame::FlameNodeIdx;
+use crate::query::flame::{FlameNodeIdx, FunctionIdx};
+use crate::query::sample_table::{SampleGroupRow, SampledCalls};
 
-/// Limit for the rows that one key or a filter expands, so that it takes no longer than a frame: a filter of one letter
-/// may match a million calls.
+/// Limit for the calls that one key or a filter expands: a filter of one letter may match a million calls, whose rows
+/// would take longer than a frame.
 const EXPANDED_MAX: usize = 10_000;
 
 /// A call in the table.
@@ -36,15 +34,20 @@ pub(super) struct CallRows {
     collapsed: FxHashSet<u64>,
     /// Only first calls that were expanded until their paths branch.
     begun: FxHashSet<u64>,
+    /// The filter of the rows.
+    words: String,
 }
 
 /// A call tree in the order of its rows.
 #[derive(Clone, Copy)]
 pub(super) struct OrderedCalls<'a> {
-    pub(super) lines: &'a SampleLines,
+    pub(super) table: &'a [SampleGroupRow],
+    pub(super) calls: &'a SampledCalls,
     /// Rows of the sample table, grouped by caller.
     pub(super) rows: &'a [u32],
     pub(super) order: &'a CallOrder,
+    /// The filter of the rows.
+    pub(super) words: &'a str,
 }
 
 impl OrderedCalls<'_> {
@@ -59,9 +62,8 @@ impl OrderedCalls<'_> {
 
     /// Hashes a path from that of its caller.
     fn path(&self, row: u32, caller: u64) -> u64 {
-        let key = self.lines.table.rows[row as usize].key;
-        let function = (self.lines.name(key), self.lines.beside(key));
-        FxBuildHasher.hash_one((caller, function.0, function.1))
+        let function = self.table[row as usize].key.function().unwrap_or(FunctionIdx::ROOT);
+        self.calls.path_hash(caller, function)
     }
 
     /// Iterates over all calls with their depth, callers first.
@@ -80,20 +82,19 @@ impl CallRows {
         &self.visible
     }
 
-    /// Forgets what the user collapsed below the matches of a filter.
-    pub(super) fn reset_matches(&mut self) {
-        self.collapsed.clear();
-    }
-
     pub(super) fn clear(&mut self) {
         self.visible.clear();
     }
 
-    /// Lists the calls whose callers are all expanded. An only first call is
-    /// expanded until its paths branch, once.
+    /// Lists the calls whose callers are all expanded. Without a filter, an only first call is expanded until its paths
+    /// branch, once.
     pub(super) fn update(&mut self, calls: OrderedCalls<'_>) {
-        if let &[only] = calls.callees(None) {
-            let path = calls.path(only, 0);
+        if self.words != calls.words {
+            calls.words.clone_into(&mut self.words);
+            self.collapsed.clear();
+        }
+        if let (&[only], "") = (calls.callees(None), calls.words) {
+            let path = calls.path(only, calls.calls.root_hash());
             if self.begun.insert(path) {
                 self.expand_chain(calls, only, path);
             }
@@ -103,7 +104,7 @@ impl CallRows {
         let push = |waiting: &mut Vec<_>, callees: &[u32], depth, caller| {
             waiting.extend(callees.iter().rev().map(|&row| (row, depth, calls.path(row, caller))));
         };
-        push(&mut waiting, calls.callees(None), 0, 0);
+        push(&mut waiting, calls.callees(None), 0, calls.calls.root_hash());
         while let Some((row, depth, path)) = waiting.pop() {
             let callees = calls.callees(Some(row));
             let has_callees = !callees.is_empty();
@@ -169,16 +170,16 @@ mod tests {
 
     use super::*;
     use crate::base::cancel::Cancel;
-
-    use crate::query::flame::{FunctionIdx, Functions, OwnAndTotal};
-    use crate::query::sample_table::{SampleGroup, SampleGroupRow, SampleTable, SampledCalls};
+    use crate::query::flame::{Functions, OwnAndTotal};
+    use crate::query::sample_table::{SampleGroup, SampleTable};
     use crate::query::samples::SampleSum;
     use crate::query::stacks::CallPaths;
     use crate::scene::tests::snapshot;
+    use crate::ui::panels::sample_lines::SampleLines;
     use crate::ui::panels::table_order::{OrderedRows, TableSort};
 
     #[test]
-    fn a_filter_that_matches_a_million_calls_expands_as_many_as_a_frame_has_time_for() {
+    fn a_filter_that_matches_all_calls_expands_no_more_than_a_frame_has_time_for() {
         let sum = SampleSum { samples: 1, weight: 1 };
         let row = |key| SampleGroupRow { key: SampleGroup::Function(key), sums: OwnAndTotal { own: sum, total: sum } };
         // Pairs of a caller and its callee, all named as others.
@@ -190,13 +191,19 @@ mod tests {
             functions: Functions::default(),
             whole: sum,
             rows: rows.collect(),
-            calls: Some(SampledCalls { parents: parents.collect(), folded: 0 }),
+            calls: Some(SampledCalls {
+                parents: parents.collect(),
+                function_hashes: vec![0, 1],
+                is_inverted: false,
+                folded: 0,
+            }),
         };
         let lines = Arc::new(SampleLines { snapshot: snapshot("[]"), table: Arc::new(table) });
         let sort = TableSort { column: None, words: "others".to_owned() };
         let ordered = OrderedRows::new(Arc::clone(&lines), sort, &Cancel::default()).unwrap();
-        let order = ordered.facts.calls.as_ref().unwrap();
-        let calls = OrderedCalls { lines: &lines, rows: &ordered.rows, order };
+        let (order, table) = (ordered.facts.calls.as_ref().unwrap(), &lines.table);
+        let calls = table.calls.as_ref().unwrap();
+        let calls = OrderedCalls { table: &table.rows, calls, rows: &ordered.rows, order, words: "others" };
         let mut shown = CallRows::default();
         shown.update(calls);
         let expanded = shown.visible().iter().filter(|call| call.is_expanded).count();

@@ -24,6 +24,7 @@ use crate::query::flame::{FunctionIdx, FunctionKey};
 use crate::query::sample_table::{SampleBy, SampleGroup, SampleGroupRow, SampleTable};
 use crate::query::samples::SampleSum;
 use crate::scene::labels::shown;
+use crate::ui::chrome::status_bar::counted;
 use crate::ui::questions::SampledFunction;
 
 /// Columns of the default sort order, of groups and of calls.
@@ -75,6 +76,8 @@ pub(super) fn columns(by: SampleBy) -> &'static [TableColumn] {
 pub(super) struct SampleRows {
     lines: OrderedTable<SampleLines>,
     calls: CallRows,
+    /// The generation of the lines that `calls` lists.
+    calls_of: u64,
     pub(super) chosen: Option<FunctionKey>,
 }
 
@@ -102,13 +105,12 @@ impl SampleRows {
 
     pub(super) fn clear(&mut self) {
         self.lines.clear();
-        self.calls.clear();
+        self.update_calls();
     }
 
     /// Shows only rows whose name or module contains these words.
     pub(super) fn set_words(&mut self, words: &str) {
         self.lines.set_words(words);
-        self.calls.reset_matches();
         self.update_calls();
     }
 
@@ -126,7 +128,13 @@ impl SampleRows {
         }
     }
 
+    /// Lists the calls of new lines. Those of a large tree come from the background, and the earlier ones stay until
+    /// then.
     fn update_calls(&mut self) {
+        let generation = self.lines.generation();
+        if std::mem::replace(&mut self.calls_of, generation) == generation {
+            return;
+        }
         match ordered_calls(&self.lines) {
             Some(calls) => self.calls.update(calls),
             None => self.calls.clear(),
@@ -136,6 +144,11 @@ impl SampleRows {
     /// Returns the call of a row; `None` if the rows are not of a call tree.
     fn call(&self, row: u64) -> Option<&VisibleCall> {
         self.calls.visible().get(usize::try_from(row).ok()?)
+    }
+
+    /// Returns whether there are lines to show, possibly of an earlier filter or order.
+    pub(super) fn are_shown(&self) -> bool {
+        self.lines.shown().is_some()
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -224,7 +237,8 @@ impl Rows for SampleRows {
         };
         let (name, own, total) = (text(NAME), text(OWN), text(TOTAL));
         let level = self.tree_row(row).map(TreeRow::spoken).unwrap_or_default();
-        format!("{name}{level}, self {own}, total {total}, {} samples", text(SAMPLES))
+        let samples = self.row(row).map_or(0, |(_, line)| number_of(line, SAMPLES));
+        format!("{name}{level}, self {own}, total {total}, {}", counted(samples, "sample"))
     }
 
     fn value(&self, row: u64, column: usize) -> PanelValue {
@@ -272,9 +286,14 @@ impl Rows for SampleRows {
     }
 
     fn more(&self, row: u64, column: usize) -> Option<String> {
-        let (lines, row) = self.row(row)?;
-        let beside = lines.beside(row.key);
-        (column == NAME && !beside.is_empty()).then(|| format!("{}\n{}", tip(&lines.name(row.key)), tip(&beside)))
+        let (lines, line) = self.row(row)?;
+        if column != NAME {
+            return None;
+        }
+        let beside = lines.beside(line.key);
+        let level = self.tree_row(row).map(|row| format!("Level {}", row.depth + 1));
+        let below: Vec<_> = [(!beside.is_empty()).then(|| tip(&beside)), level].into_iter().flatten().collect();
+        (!below.is_empty()).then(|| format!("{}\n{}", tip(&lines.name(line.key)), below.join("\n")))
     }
 
     fn sort(&mut self, column: usize, ascending: bool) {
@@ -289,8 +308,13 @@ impl Rows for SampleRows {
 
 /// Returns the call tree in the order of its rows; `None` for other rows.
 fn ordered_calls(lines: &OrderedTable<SampleLines>) -> Option<OrderedCalls<'_>> {
-    let shown = lines.shown()?;
-    Some(OrderedCalls { lines: &shown.data, rows: &shown.rows, order: shown.facts.calls.as_ref()? })
+    ordered_calls_of(lines.shown()?)
+}
+
+fn ordered_calls_of(shown: &OrderedRows<SampleLines>) -> Option<OrderedCalls<'_>> {
+    let table = &shown.data.table;
+    let (order, calls) = (shown.facts.calls.as_ref()?, table.calls.as_ref()?);
+    Some(OrderedCalls { table: &table.rows, calls, rows: &shown.rows, order, words: &shown.sort.words })
 }
 
 /// The rows for a file.
@@ -300,11 +324,8 @@ impl SampleExport {
     /// Returns the rows in table order, with their depth in a call tree. All calls are in it, callers first.
     fn lines(&self) -> Box<dyn Iterator<Item = (Option<u32>, &SampleGroupRow)> + '_> {
         let row = |row: u32| &self.0.data.table.rows[row as usize];
-        match &self.0.facts.calls {
-            Some(order) => {
-                let calls = OrderedCalls { lines: &self.0.data, rows: &self.0.rows, order };
-                Box::new(calls.all().map(move |(index, depth)| (Some(depth), row(index))))
-            }
+        match ordered_calls_of(&self.0) {
+            Some(calls) => Box::new(calls.all().map(move |(index, depth)| (Some(depth), row(index)))),
             None => Box::new(self.0.rows.iter().map(move |&index| (None, row(index)))),
         }
     }

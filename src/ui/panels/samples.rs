@@ -1,5 +1,5 @@
 //! The samples of the scope by function, module, thread or event, self and total with recursion counted once, or as a
-//! call tree. A click on a function shows its callers and callees, and highlights it on the tracks.
+//! call tree. A click on a function highlights it on the tracks, and shows its callers and callees beside a table.
 
 use std::sync::Arc;
 
@@ -254,7 +254,7 @@ impl SamplesPanel {
         if answer.is_empty() {
             return Some("No samples here: take more time or other tracks into the scope.");
         }
-        self.rows.is_empty().then_some("No name matches.")
+        (self.rows.are_shown() && self.rows.is_empty()).then_some("No name matches.")
     }
 
     fn show_table(&mut self, ui: &mut Ui, view: &PanelView<'_>, commands: &mut Vec<Command>) {
@@ -300,7 +300,7 @@ impl SamplesPanel {
         let mut options = vec!["--samples".to_owned()];
         options.extend((self.by == SampleBy::InvertedCallTree).then(|| "--inverted".to_owned()));
         options.extend(event.into_iter().flat_map(|event| ["--event".to_owned(), event.title()]));
-        PanelCommandLine { options, ..PanelCommandLine::new("flame") }
+        PanelCommandLine { options, omits_words: !self.words.is_empty(), ..PanelCommandLine::new("flame") }
     }
 
     fn show_sandwich(&mut self, ui: &mut Ui, view: &PanelView<'_>, commands: &mut Vec<Command>) {
@@ -327,9 +327,11 @@ impl DockPanel for SamplesPanel {
         let mut commands = Vec::new();
         ui.horizontal(|ui| self.show_head(ui, view, &mut commands));
         commands.extend(self.ask(view.scope()));
-        commands.extend(self.ask_sandwich());
         let rect = ui.available_rect_before_wrap();
         let has_chosen = self.chosen.is_some() && self.by == SampleBy::Function && rect.width() > NARROW_POINTS;
+        if has_chosen {
+            commands.extend(self.ask_sandwich());
+        }
         let table = if has_chosen { rect.with_max_x(rect.left() + rect.width() * TABLE_PART) } else { rect };
         ui.scope_builder(egui::UiBuilder::new().max_rect(table), |ui| self.show_table(ui, view, &mut commands));
         // Runs after the table, which restores the saved sort order.
@@ -343,9 +345,7 @@ impl DockPanel for SamplesPanel {
     }
 
     fn tools(&self) -> PanelTools {
-        // The command line searches other names of threads, and no call tree.
-        let has_command = matches!(self.by, SampleBy::Function | SampleBy::Module) || self.words.is_empty();
-        PanelTools { copies: true, exports: true, has_command }
+        PanelTools { copies: true, exports: true, has_command: true }
     }
 
     fn copied(&self, _snapshot: &Snapshot, cells: Cells) -> Option<String> {
@@ -366,8 +366,10 @@ impl DockPanel for SamplesPanel {
             SampleBy::CallTree | SampleBy::InvertedCallTree => return Some(self.flame_command()),
         };
         let mut options = vec![format!("--samples{by}")];
-        // The command line searches names only. It prints all functions if some are shown because of their modules.
-        let omits_words = !self.words.is_empty() && !self.rows.have_words_in_names();
+        // The command line searches names of functions and modules only. It prints all if some are shown because of
+        // their modules, and all threads, whose names it searches differently.
+        let is_searched = matches!(self.by, SampleBy::Function | SampleBy::Module) && self.rows.have_words_in_names();
+        let omits_words = !self.words.is_empty() && !is_searched;
         if !self.words.is_empty() && !omits_words {
             options.extend(["--name".to_owned(), format!("(?i){}", regex::escape(&self.words))]);
         }

@@ -4,6 +4,7 @@
 mod cells;
 mod columns;
 mod copy;
+mod menu;
 mod total;
 mod tree;
 
@@ -13,6 +14,7 @@ pub(crate) use cells::RowsInView;
 use cells::{paint_cell, paint_text, tip_of};
 use columns::{choose_columns, visible};
 use egui::{Id, Painter, Rect, Role, ScrollArea, Sense, Ui, WidgetInfo, pos2, vec2};
+use menu::show_menu;
 use total::show_total;
 pub(crate) use tree::TreeRow;
 use tree::{TreeStep, key_step};
@@ -20,7 +22,7 @@ use tree::{TreeStep, key_step};
 use super::number::TableNumber;
 use super::table_column::TableColumn;
 use super::table_keys::{RowMove, copies, hold, take_steps};
-use super::value_menu::{self, PanelValue};
+use super::value_menu::PanelValue;
 use crate::base::csv::Cells;
 use crate::ui::chrome::menu_bar;
 use crate::ui::command::{AppCommand, Command, SettingCommand};
@@ -376,11 +378,14 @@ impl TableView {
         let count = rows.count();
         let in_view = f64::from((body.height() / self.row_points).max(1.0));
         let list = ui.interact(body, painting.id.with("list"), Sense::hover());
+        self.follow_focus(ui, painting, in_view, count);
         if let Some(row) = self.to_reveal.take() {
             self.top = row as f64 - in_view / 2.0;
         }
-        if list.contains_pointer() {
-            self.top -= f64::from(ui.input(|input| input.smooth_scroll_delta().y) / self.row_points);
+        if list.contains_pointer() && count as f64 > in_view {
+            // Taken from the panel around it, which may scroll too.
+            let delta = ui.input_mut(|input| std::mem::take(&mut input.smooth_scroll_delta.y));
+            self.top -= f64::from(delta / self.row_points);
         }
         let bar = Rect::from_min_max(pos2(right - BAR_POINTS + 2.0, body.top()), pos2(right - 2.0, body.bottom()));
         self.drag_bar(ui, painting, bar, in_view, count);
@@ -388,7 +393,8 @@ impl TableView {
         self.step(ui, painting, in_view, rows, shown);
         let first = self.top as u64;
         self.last_shown = None;
-        list.widget_info(|| WidgetInfo::labeled(Role::List, true, rows.summary(first, in_view as u64)));
+        let role = if rows.tree_row(0).is_some() { Role::Tree } else { Role::List };
+        list.widget_info(|| WidgetInfo::labeled(role, true, rows.summary(first, in_view as u64)));
         for slot in 0..slot_count(in_view) {
             let row = first + slot;
             if row >= count {
@@ -478,9 +484,7 @@ impl TableView {
     /// Moves by the keys of the focused row, and copies that row.
     fn step(&mut self, ui: &Ui, painting: &Painting<'_>, in_view: f64, rows: &dyn Rows, shown: &mut TableResponse) {
         let Some(last) = rows.count().checked_sub(1) else { return };
-        let focused = ui.memory(egui::Memory::focused);
-        let slot = (0..slot_count(in_view)).find(|slot| Some(painting.slot_id(*slot)) == focused);
-        let Some(slot) = slot else { return };
+        let Some(slot) = painting.focused_slot(ui, in_view) else { return };
         let row = (self.top as u64 + slot).min(last);
         let is_tree = rows.tree_row(row).is_some();
         hold(ui, painting.slot_id(slot), is_tree);
@@ -514,6 +518,19 @@ impl TableView {
         hold(ui, id, is_tree);
     }
 
+    /// Scrolls up if rows have gone, such as those below a collapsed one, and keeps the focus on its row, or on the
+    /// last one if that has gone.
+    fn follow_focus(&mut self, ui: &Ui, painting: &Painting<'_>, in_view: f64, count: u64) {
+        let before = self.top as u64;
+        self.clamp(in_view, count);
+        let Some(last) = count.checked_sub(1) else { return };
+        let Some(slot) = painting.focused_slot(ui, in_view) else { return };
+        let target = (before + slot).min(last).saturating_sub(self.top as u64);
+        if target != slot {
+            ui.memory_mut(|memory| memory.request_focus(painting.slot_id(target)));
+        }
+    }
+
     fn clamp(&mut self, in_view: f64, count: u64) {
         self.top = self.top.clamp(0.0, (count as f64 - in_view).max(0.0));
     }
@@ -544,6 +561,12 @@ impl Painting<'_> {
         self.id.with(("row", slot))
     }
 
+    /// Returns the slot that has the keyboard focus.
+    fn focused_slot(&self, ui: &Ui, in_view: f64) -> Option<u64> {
+        let focused = ui.memory(egui::Memory::focused)?;
+        (0..slot_count(in_view)).find(|slot| self.slot_id(*slot) == focused)
+    }
+
     fn cell(&self, row: Rect, column: usize) -> Rect {
         let (left, right) = self.edges[column];
         Rect::from_x_y_ranges(row.left() + left..=row.left() + right, row.y_range())
@@ -559,32 +582,6 @@ impl Painting<'_> {
 /// Returns the maximum number of rows that are wholly or partly in view.
 fn slot_count(in_view: f64) -> u64 {
     in_view.ceil() as u64 + 1
-}
-
-fn show_menu(ui: &mut Ui, painting: &Painting<'_>, open: OpenMenu, rows: &dyn Rows) -> Vec<Command> {
-    let OpenMenu { row, column, .. } = open;
-    if row >= rows.count() || !rows.is_loaded(row) {
-        ui.close();
-        return Vec::new();
-    }
-    let mut commands: Vec<_> = value_menu::show(ui, &rows.value(row, column)).into_iter().collect();
-    ui.separator();
-    let (columns, visible, cells) = (painting.columns, &painting.visible, painting.look.cells);
-    if ui.button("Copy row").clicked() {
-        commands.push(Command::App(AppCommand::CopyText(copy::row(rows, visible, row, cells))));
-        ui.close();
-    }
-    if rows.copies_all() && ui.button("Copy table").clicked() {
-        commands.push(Command::App(AppCommand::CopyText(copy::all(rows, columns, visible, cells))));
-        ui.close();
-    }
-    if let Some(csv) = rows.csv()
-        && ui.button("Copy table as CSV").clicked()
-    {
-        commands.push(csv);
-        ui.close();
-    }
-    commands
 }
 
 #[cfg(test)]

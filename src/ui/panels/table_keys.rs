@@ -77,6 +77,11 @@ pub(super) fn take_steps(ui: &Ui) -> Vec<RowMove> {
     steps
 }
 
+/// Returns whether an event types the star that expands a row of a tree. egui has no key for it.
+pub(crate) fn types_star(event: &Event) -> bool {
+    matches!(event, Event::Text(text) if text == "*")
+}
+
 /// Returns whether the copy shortcut was pressed.
 pub(super) fn copies(ui: &Ui) -> bool {
     ui.input(|input| input.events.contains(&Event::Copy))

@@ -1,4 +1,5 @@
-//! Formats table rows as text for a spreadsheet: tabs between cells, exact numbers without units.
+//! Formats table rows as text for a spreadsheet: tabs between cells, exact numbers without units. The names in a tree
+//! are indented.
 
 use super::{Rows, TableCell, TableColumn};
 use crate::base::csv::Cells;
@@ -43,10 +44,14 @@ fn write_row(text: &mut Vec<u8>, rows: &dyn Rows, visible: &[usize], row: u64, c
         if index > 0 {
             text.push(b'\t');
         }
+        let depth = rows.tree_row(row).filter(|_| column == 0).map_or(0, |row| row.depth);
+        let spaces = 2 * depth as usize;
         match rows.cell(row, column) {
             TableCell::Empty => {}
             // writing to memory cannot fail
-            TableCell::Text(content) => cells.write(text, &content.replace('\t', " ")).unwrap_or_default(),
+            TableCell::Text(content) => {
+                cells.write_indented(text, spaces, &content.replace('\t', " ")).unwrap_or_default();
+            }
             TableCell::Number(number) => text.extend(number.copied().bytes()),
         }
     }

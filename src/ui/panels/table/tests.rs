@@ -146,6 +146,28 @@ fn the_keys_scroll_through_a_hundred_million_rows() {
 }
 
 #[test]
+fn the_focus_stays_on_its_row_when_rows_at_the_end_go() {
+    let mut screen = Screen::new(100);
+    screen.frame(Vec::new());
+    screen.click(pos2(50.0, 60.0));
+    screen.frame(Vec::new());
+    let focused_row = |screen: &Screen| {
+        let focused = screen.ctx.memory(egui::Memory::focused).expect("a focus");
+        let is_focused = |slot: &u64| Id::unique(("table", "test")).with(("row", *slot)) == focused;
+        screen.table.top as u64 + (0..30).find(is_focused).expect("a row")
+    };
+    screen.press(Key::End);
+    (0..5).for_each(|_| screen.press(Key::ArrowUp));
+    assert_eq!(focused_row(&screen), 94);
+    // Rows below it are collapsed, then its own row goes too, and rows so that the others fit.
+    for (rows, focused) in [(97, 94), (40, 39), (3, 2), (2, 1)] {
+        screen.rows.rows = rows;
+        (0..2).for_each(|_| _ = screen.frame(Vec::new()));
+        assert_eq!(focused_row(&screen), focused, "{rows}");
+    }
+}
+
+#[test]
 fn saved_widths_are_clamped_and_a_saved_order_by_an_unknown_column_is_ignored() {
     let mut screen = Screen::new(10);
     // The first column, which cannot be hidden, and one that does not exist.

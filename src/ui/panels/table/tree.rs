@@ -1,14 +1,15 @@
 //! Rows that form a tree: an arrow before the name expands a row, and so do the keys of trees: Right, Left and `*`.
 
-use egui::{Color32, Key, Modifiers, Painter, Rect, Stroke, Ui, pos2, vec2};
+use egui::{Color32, FocusDirection, Key, Modifiers, Painter, Rect, Stroke, Ui, pos2, vec2};
 
 use super::Rows;
+use crate::ui::panels::table_keys::types_star;
 
 /// Width of the arrow and of one level, in points.
 const ARROW_POINTS: f32 = 14.0;
 const LEVEL_POINTS: f32 = 11.0;
 
-/// Limit for the indentation, beyond which only the tooltip and the screen reader tell the depth.
+/// Limit for the indentation; beyond it, the tooltip and the screen reader tell the depth.
 const LEVELS_MAX: u32 = 24;
 
 /// A row of a tree.
@@ -47,7 +48,7 @@ impl TreeRow {
         self.depth.min(LEVELS_MAX) as f32 * LEVEL_POINTS + ARROW_POINTS
     }
 
-    /// Returns the arrow's part of the first cell.
+    /// Returns the arrow's part of the first cell, which may be narrower than the indentation.
     pub(super) fn arrow(self, cell: Rect) -> Rect {
         let right = cell.left() + self.indent();
         Rect::from_x_y_ranges(right - ARROW_POINTS..=right, cell.y_range())
@@ -64,7 +65,7 @@ impl TreeRow {
 
     /// Returns whether a position is on the arrow.
     pub(super) fn is_on_arrow(self, cell: Rect, x: f32) -> bool {
-        self.is_expanded.is_some() && self.arrow(cell).contains(pos2(x, cell.center().y))
+        self.is_expanded.is_some() && self.arrow(cell).intersect(cell).contains(pos2(x, cell.center().y))
     }
 }
 
@@ -72,7 +73,16 @@ impl TreeRow {
 /// hides them or moves to the parent, as in the tree views of desktops.
 pub(super) fn key_step(ui: &Ui, rows: &dyn Rows, row: u64) -> Option<TreeStep> {
     let TreeRow { depth, is_expanded } = rows.tree_row(row)?;
-    let pressed = |key| ui.input_mut(|input| input.consume_key(Modifiers::NONE, key));
+    // Alt + Left leads back in the view history, and matches a plain Left.
+    let has_modifiers = ui.input(|input| input.modifiers.any());
+    let pressed = |key| {
+        let is_pressed = !has_modifiers && ui.input_mut(|input| input.consume_key(Modifiers::NONE, key));
+        if is_pressed {
+            // In the first frame with the focus, egui would move it to another widget.
+            ui.memory_mut(|memory| memory.move_focus(FocusDirection::None));
+        }
+        is_pressed
+    };
     if pressed(Key::ArrowRight) {
         return match is_expanded {
             Some(true) => Some(TreeStep::Move(row + 1)),
@@ -87,6 +97,5 @@ pub(super) fn key_step(ui: &Ui, rows: &dyn Rows, row: u64) -> Option<TreeStep> {
             _ => (0..row).rev().find(is_parent).map(TreeStep::Move),
         };
     }
-    let is_star = ui.input(|input| input.events.iter().any(|event| *event == egui::Event::Text("*".to_owned())));
-    is_star.then_some(TreeStep::ExpandAll)
+    ui.input(|input| input.events.iter().any(types_star)).then_some(TreeStep::ExpandAll)
 }

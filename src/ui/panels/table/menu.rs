@@ -1,0 +1,34 @@
+//! The context menu of a cell.
+
+use egui::Ui;
+
+use super::{OpenMenu, Painting, Rows, copy};
+use crate::ui::command::{AppCommand, Command};
+use crate::ui::panels::value_menu;
+
+/// Shows what can be done with a value, and copies of the table. Returns the chosen commands.
+pub(super) fn show_menu(ui: &mut Ui, painting: &Painting<'_>, open: OpenMenu, rows: &dyn Rows) -> Vec<Command> {
+    let OpenMenu { row, column, .. } = open;
+    if row >= rows.count() || !rows.is_loaded(row) {
+        ui.close();
+        return Vec::new();
+    }
+    let mut commands: Vec<_> = value_menu::show(ui, &rows.value(row, column)).into_iter().collect();
+    ui.separator();
+    let (columns, visible, cells) = (painting.columns, &painting.visible, painting.look.cells);
+    if ui.button("Copy row").clicked() {
+        commands.push(Command::App(AppCommand::CopyText(copy::row(rows, visible, row, cells))));
+        ui.close();
+    }
+    if rows.copies_all() && ui.button("Copy table").clicked() {
+        commands.push(Command::App(AppCommand::CopyText(copy::all(rows, columns, visible, cells))));
+        ui.close();
+    }
+    if let Some(csv) = rows.csv()
+        && ui.button("Copy table as CSV").clicked()
+    {
+        commands.push(csv);
+        ui.close();
+    }
+    commands
+}
