@@ -4,6 +4,7 @@
 mod code;
 mod imports;
 mod numbers;
+mod packages;
 mod rings;
 mod routing;
 mod types;
@@ -100,6 +101,13 @@ fn no_files_import_each_other_in_a_ring() {
 fn no_two_types_have_one_name() {
     let names = types::second_names(&source_files());
     assert!(names.is_empty(), "\n{}\n", names.join("\n"));
+}
+
+#[test]
+fn tests_with_and_without_the_window_share_compiled_packages() {
+    let manifest = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml"));
+    let missing = packages::missing_in_tests(&manifest.expect("a manifest"));
+    assert!(missing.is_empty(), "\n{}\n", missing.join("\n"));
 }
 
 #[test]
