@@ -2,8 +2,7 @@
 
 use std::sync::LazyLock;
 
-/// The version, and in brackets the commit if `LONGSPAN_COMMIT` was set for the build, the build profile, and the
-/// target.
+/// The version, and in brackets the commit of a release build, the build profile, and the target.
 pub(crate) static VERSION: LazyLock<String> = LazyLock::new(|| {
     let kind = if cfg!(debug_assertions) { "debug" } else { "release" };
     let system = format!("{} {}", std::env::consts::OS, std::env::consts::ARCH);
