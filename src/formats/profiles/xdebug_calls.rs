@@ -227,7 +227,7 @@ impl XdebugCalls {
     /// are missing.
     fn stack_for(&mut self, level: u64, ts_ns: i64, pos: SourcePos, batch: &mut BatchBuilder) -> usize {
         let is_in_fiber = self.innermost().is_some_and(|call| call.starts_fiber && call.level >= level);
-        if !is_in_fiber && self.current < self.stacks.len() {
+        if level > 1 && !is_in_fiber && self.current < self.stacks.len() {
             let ended = self.end_from_level(level, ts_ns, batch);
             batch.batch.losses.add_many(Loss::TruncatedSpan, pos, ended);
             self.empty_stacks.remove(&self.current);
