@@ -481,7 +481,9 @@ impl LiveStore {
                 self.id_apart(source, before);
                 self.id_apart(source, pid);
             }
-            Metadata::TrackSortIndex { key, .. } | Metadata::CounterUnit { key, .. } => {
+            Metadata::TrackSortIndex { key, .. }
+            | Metadata::CounterUnit { key, .. }
+            | Metadata::TrackGroup { key, .. } => {
                 self.id_apart(source, &mut key.pid);
             }
             Metadata::Utc { .. } | Metadata::Module { .. } | Metadata::Unwound { .. } => {}

@@ -125,6 +125,7 @@ impl LiveNames {
             | Metadata::ThreadSortIndex { .. }
             | Metadata::TrackSortIndex { .. }
             | Metadata::CounterUnit { .. }
+            | Metadata::TrackGroup { .. }
             | Metadata::Utc { .. }
             | Metadata::Module { .. }
             | Metadata::Unwound { .. } => {}

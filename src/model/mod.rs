@@ -33,5 +33,6 @@ pub(crate) use stacks::{StackIdx, StackRow, Stacks};
 pub(crate) use texts::{StrIdx, TextSpill};
 pub(crate) use track_set::TrackSet;
 pub(crate) use tracks::{
-    Id, Metadata, OF_THREAD, Process, ProcessIdx, Track, TrackIdx, TrackKey, TrackKind, TrackTables,
+    Id, Metadata, OF_THREAD, PATH_SEPARATOR, Process, ProcessIdx, Track, TrackIdx, TrackKey, TrackKind, TrackTables,
+    below_group,
 };

@@ -29,9 +29,11 @@ pub struct Registry {
     orders: FxHashMap<TrackKey, i64>,
     /// The units of counters that have had no event yet.
     units: FxHashMap<TrackKey, Arc<str>>,
+    /// The groups of tracks that have no event yet.
+    groups: FxHashMap<TrackKey, Arc<str>>,
     /// Processes that a thread was moved from. They are dropped at the end of a load if they have no other track.
     left_processes: FxHashSet<ProcessIdx>,
-    /// Names of threads and of derived tracks, many of which may have the same.
+    /// Names of threads, groups and derived tracks, many of which may have the same.
     track_names: SharedTexts,
     /// Maximum index of a track, a process, or a row of `threads`.
     index_max: u32,
@@ -60,6 +62,7 @@ impl Default for Registry {
             thread_index: HashTable::new(),
             orders: FxHashMap::default(),
             units: FxHashMap::default(),
+            groups: FxHashMap::default(),
             left_processes: FxHashSet::default(),
             track_names: SharedTexts::default(),
             index_max: u32::MAX - 1,
@@ -180,6 +183,7 @@ impl Registry {
         if count < self.tables.tracks.len() {
             self.tables.tracks.truncate(count);
             self.tables.units.retain(|track, _| track.index() < count);
+            self.tables.groups.retain(|track, _| track.index() < count);
             self.track_index = HashTable::new();
         }
     }
@@ -204,6 +208,9 @@ impl Registry {
         }
         if let Some(unit) = self.units.remove(key) {
             self.tables.units.insert(index, unit);
+        }
+        if let Some(group) = self.groups.remove(key) {
+            self.tables.groups.insert(index, group);
         }
         self.tables.tracks.push(track);
         let tracks = &self.tables.tracks;
@@ -290,6 +297,13 @@ impl Registry {
                 Some(track) => drop(self.tables.units.insert(track, Arc::clone(unit))),
                 None => drop(self.units.insert(key.clone(), Arc::clone(unit))),
             },
+            Metadata::TrackGroup { key, group } => {
+                let group = self.track_names.share(group);
+                match self.find_track(key) {
+                    Some(track) => drop(self.tables.groups.insert(track, group)),
+                    None => drop(self.groups.insert(key.clone(), group)),
+                }
+            }
             Metadata::Utc { offset_ns } => {
                 self.tables.utc_offset_ns.get_or_insert(*offset_ns);
             }

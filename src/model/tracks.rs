@@ -250,6 +250,11 @@ pub enum Metadata {
         key: TrackKey,
         unit: Arc<str>,
     },
+    /// Name of the group that shows a track with others of its process or thread.
+    TrackGroup {
+        key: TrackKey,
+        group: Arc<str>,
+    },
     /// Offset from times to UTC nanoseconds since 1970. The first one wins, because clocks drift.
     Utc {
         offset_ns: i64,
@@ -286,6 +291,8 @@ pub struct TrackTables {
     pub(crate) unwound: Vec<UnwoundModule>,
     /// Units of counters that the trace states; for all counters see [`Self::unit`].
     pub(crate) units: BTreeMap<TrackIdx, Arc<str>>,
+    /// Names of the groups that the trace puts tracks into; see [`Self::group`].
+    pub(crate) groups: BTreeMap<TrackIdx, Arc<str>>,
 }
 
 impl TrackTables {
@@ -299,6 +306,14 @@ impl TrackTables {
         counter.and_then(|counter| unit_in_name(&counter.name)).unwrap_or_default()
     }
 
+    /// Returns the name of the group that the trace puts a track into. Only async tracks and counters have one.
+    #[must_use]
+    pub(crate) fn group(&self, track: TrackIdx) -> Option<&str> {
+        let group = self.groups.get(&track)?;
+        let kind = self.tracks.get(track.index())?.key.kind;
+        matches!(kind, TrackKind::Async | TrackKind::Counter).then_some(group)
+    }
+
     /// Returns the name of a track with its unit in brackets, for formats without a field for it: `MemFree (bytes)`.
     #[must_use]
     pub(crate) fn name_with_unit(&self, track: TrackIdx) -> Cow<'_, str> {
@@ -308,6 +323,17 @@ impl TrackTables {
             _ => Cow::Borrowed(name),
         }
     }
+}
+
+/// Separates the names of nested tracks.
+pub(crate) const PATH_SEPARATOR: &str = " / ";
+
+/// Returns the part of the path of a nested track that is below the name of its group. `None` if the path does not
+/// begin with that name.
+#[must_use]
+pub(crate) fn below_group<'n>(path: &'n str, group: &str) -> Option<&'n str> {
+    let below = path.strip_prefix(group)?.strip_prefix(PATH_SEPARATOR)?;
+    (!below.trim().is_empty()).then_some(below)
 }
 
 /// Kinds and slots of tracks that have the process, name and sort index of their thread.

@@ -110,7 +110,9 @@ impl<'a> NamespacedSink<'a> {
                 self.id(before);
                 self.id(pid);
             }
-            Metadata::TrackSortIndex { key, .. } | Metadata::CounterUnit { key, .. } => self.id(&mut key.pid),
+            Metadata::TrackSortIndex { key, .. }
+            | Metadata::CounterUnit { key, .. }
+            | Metadata::TrackGroup { key, .. } => self.id(&mut key.pid),
             // The UTC offset is added at the end of the file.
             Metadata::Utc { .. } | Metadata::Module { .. } | Metadata::Unwound { .. } => {}
         }

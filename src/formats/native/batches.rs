@@ -88,6 +88,11 @@ pub(super) fn described(tables: &TrackTables) -> Vec<Metadata> {
             metadata.push(Metadata::CounterUnit { key: track.key.clone(), unit: Arc::clone(unit) });
         }
     }
+    for (track, group) in &tables.groups {
+        if let Some(track) = tables.tracks.get(track.index()) {
+            metadata.push(Metadata::TrackGroup { key: track.key.clone(), group: Arc::clone(group) });
+        }
+    }
     for track in tables.tracks.iter().filter(is_thread) {
         let ids = || -> (Id, Id) { (track.key.pid.clone(), track.key.tid.clone()) };
         if !track.name.is_empty() {

@@ -11,7 +11,8 @@ use crate::formats::input::lengths::saturating_len;
 use crate::formats::input::source::Source;
 use crate::formats::{BatchSink, ReadContext, ReadError, StreamReader};
 use crate::model::{
-    Batch, Chunk, Event, EventKind, Loss, Losses, Metadata, Module, NameRow, SourcePos, StackIdx, Stacks, TrackTables,
+    Batch, Chunk, Event, EventKind, Loss, Losses, Metadata, Module, NameRow, SourcePos, StackIdx, Stacks, TrackIdx,
+    TrackTables,
 };
 
 /// Reader of a native trace that is still being written.
@@ -117,13 +118,14 @@ impl ReaderTables {
                     tracks: patch.tracks.iter().map(|(_, track)| track.clone()).collect(),
                     ..TrackTables::default()
                 };
-                let units = patch.units.clone();
+                let (units, groups) = (patch.units.clone(), patch.groups.clone());
                 self.read.apply(patch).ok()?;
                 batch.metadata = described(&new);
-                batch.metadata.extend(units.into_iter().filter_map(|(track, unit)| {
-                    let key = self.read.tracks.tracks.get(track.index())?.key.clone();
-                    Some(Metadata::CounterUnit { key, unit })
-                }));
+                let key_of = |track: TrackIdx| Some(self.read.tracks.tracks.get(track.index())?.key.clone());
+                let units = units.into_iter().filter_map(|(track, unit)| Some((key_of(track)?, unit)));
+                batch.metadata.extend(units.map(|(key, unit)| Metadata::CounterUnit { key, unit }));
+                let groups = groups.into_iter().filter_map(|(track, group)| Some((key_of(track)?, group)));
+                batch.metadata.extend(groups.map(|(key, group)| Metadata::TrackGroup { key, group }));
                 batch.losses = std::mem::take(&mut self.read.losses);
             }
             ChunkKind::Stacks => unpacked::<StacksPatch>(header, payload)?.apply(&mut self.stacks).ok()?,

@@ -29,14 +29,17 @@ pub struct TablesPatch {
     pub(crate) tracks: Vec<(TrackIdx, Track)>,
     /// Losses since the previous patch.
     pub(crate) losses: Losses,
-    /// New and changed units of counters. They are last: older readers ignore them, and older patches end before them.
-    #[serde(deserialize_with = "units_if_any")]
+    /// New and changed units of counters. Older readers ignore them and the groups, and older patches end before them.
+    #[serde(deserialize_with = "texts_if_any")]
     pub(crate) units: Vec<(TrackIdx, Arc<str>)>,
+    /// New and changed groups of tracks. They came after the units.
+    #[serde(deserialize_with = "texts_if_any")]
+    pub(crate) groups: Vec<(TrackIdx, Arc<str>)>,
 }
 
-/// Reads the units at the end of a patch, or none if it ends before them. A checksum covers the bytes.
+/// Reads texts of tracks at the end of a patch, or none if it ends before them. A checksum covers the bytes.
 #[expect(clippy::unnecessary_wraps, reason = "the signature that serde calls")]
-fn units_if_any<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<(TrackIdx, Arc<str>)>, D::Error> {
+fn texts_if_any<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<(TrackIdx, Arc<str>)>, D::Error> {
     Ok(Vec::deserialize(deserializer).unwrap_or_default())
 }
 
@@ -89,6 +92,11 @@ impl TablesWritten {
         for (&track, unit) in &tracks.units {
             if self.tracks.units.get(&track) != Some(unit) {
                 open_patch(&mut patches, &mut text_bytes, unit.len()).units.push((track, Arc::clone(unit)));
+            }
+        }
+        for (&track, group) in &tracks.groups {
+            if self.tracks.groups.get(&track) != Some(group) {
+                open_patch(&mut patches, &mut text_bytes, group.len()).groups.push((track, Arc::clone(group)));
             }
         }
         self.names = names.len();
@@ -177,6 +185,7 @@ impl TablesRead {
             tracks[row.index()] = track;
         }
         self.tracks.units.extend(patch.units);
+        self.tracks.groups.extend(patch.groups);
         self.losses.merge(&patch.losses);
         Ok(())
     }
@@ -189,6 +198,7 @@ impl TablesRead {
         }
         let tracks = self.tracks.tracks.len();
         self.tracks.units.retain(|track, _| track.index() < tracks);
+        self.tracks.groups.retain(|track, _| track.index() < tracks);
         (self.names, self.tracks, self.losses)
     }
 }
@@ -289,7 +299,7 @@ mod tests {
         assert_eq!(read(patches).0.len(), 301);
     }
 
-    /// The fields that patches had before units.
+    /// The fields that patches had before units and groups.
     #[derive(Debug, PartialEq, Serialize, Deserialize)]
     struct EarlierPatch {
         first_name: u32,
@@ -300,9 +310,10 @@ mod tests {
     }
 
     #[test]
-    fn units_are_read_back_and_older_readers_and_patches_do_without_them() {
+    fn units_and_groups_are_read_back_and_older_readers_and_patches_do_without_them() {
         let mut tables = tables(&[track(1, "a"), track(2, "b")]);
         tables.units.insert(TrackIdx(1), "bytes".into());
+        tables.groups.insert(TrackIdx(0), "GPU".into());
         let mut written = TablesWritten::default();
         let patches = written.advance(&Names::default(), &tables);
         assert_eq!(written.advance(&Names::default(), &tables), []);
@@ -312,12 +323,14 @@ mod tests {
         let earlier: EarlierPatch = postcard::from_bytes(&bytes).unwrap();
         assert_eq!(earlier.tracks, patches[0].tracks);
         let without: TablesPatch = postcard::from_bytes(&postcard::to_stdvec(&earlier).unwrap()).unwrap();
-        assert_eq!((without.tracks, without.units), (earlier.tracks, Vec::new()));
-        // A unit that comes later, and one of a track that is lost.
+        assert_eq!((without.tracks, without.units, without.groups), (earlier.tracks, Vec::new(), Vec::new()));
+        // A unit and a group that come later, and those of a track that is lost.
         tables.units.insert(TrackIdx(0), "ns".into());
+        tables.groups.insert(TrackIdx(1), "CPU".into());
         let later = written.advance(&Names::default(), &tables);
         assert_eq!(later.len(), 1);
-        let lost = TablesPatch { units: vec![(TrackIdx(9), "s".into())], ..TablesPatch::default() };
+        let of_lost = || vec![(TrackIdx(9), "s".into())];
+        let lost = TablesPatch { units: of_lost(), groups: of_lost(), ..TablesPatch::default() };
         assert_eq!(read(patches.into_iter().chain(later).chain([lost])).1, tables);
     }
 }

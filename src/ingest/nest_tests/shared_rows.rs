@@ -14,6 +14,7 @@ fn sibling_tracks_share_rows_over_time_and_never_at_once() {
         let (pid, tid, name) = (Id::Number(1), Id::None, "queue".into());
         let key = TrackKey { kind: TrackKind::Async, pid, tid, name, slot };
         registry.track(&key);
+        registry.apply(&Metadata::TrackGroup { key: key.clone(), group: "GPU".into() });
         registry.apply(&Metadata::TrackSortIndex { key, sort_index: 7 });
     }
     let mut writer = StoreWriter::new(tempfile::tempfile().unwrap(), 1 << 20).unwrap();
@@ -39,6 +40,8 @@ fn sibling_tracks_share_rows_over_time_and_never_at_once() {
     let rows: Vec<&str> = registry.tables().tracks.iter().skip(3).map(|track| &*track.name).collect();
     assert_eq!(rows, ["queue", "queue"], "the third track takes the row of the first");
     assert!(registry.tables().tracks.iter().all(|track| track.sort_index == 7), "rows stand where their tracks do");
+    let groups: Vec<_> = (0..5).map(|track| registry.tables().group(TrackIdx(track))).collect();
+    assert_eq!(groups, [Some("GPU"); 5], "rows are in the group of their tracks");
     assert_eq!(nested.summary.spans, 3);
     assert_eq!(nested.losses.count(Loss::UnmatchedEnd), 1);
 }

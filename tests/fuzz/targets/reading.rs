@@ -237,6 +237,7 @@ fn last_words(metadata: &[Metadata]) -> BTreeMap<String, &Metadata> {
         Metadata::ThreadSortIndex { pid, tid, .. } => format!("thread order {pid:?} {tid:?}"),
         Metadata::TrackSortIndex { key, .. } => format!("track order {key:?}"),
         Metadata::CounterUnit { key, .. } => format!("unit {key:?}"),
+        Metadata::TrackGroup { key, .. } => format!("group {key:?}"),
         Metadata::Utc { .. } => "utc".to_owned(),
         Metadata::Module { module } => format!("module {module:?}"),
         Metadata::Unwound { module } => format!("unwound {module:?}"),
