@@ -5,11 +5,13 @@ use std::hash::BuildHasher;
 use hashbrown::HashTable;
 use rustc_hash::FxBuildHasher;
 
+use super::named_groups::NamedGroups;
 use crate::model::{Id, ProcessIdx, Track, TrackIdx, TrackKind, TrackTables};
 use crate::store::Store;
 
 /// Sorts tracks by the order that the trace gives. Among unordered tracks, the kind decides, so that a process's
-/// counters are together above its threads; the order of first appearance decides last.
+/// counters are together above its threads; the order of first appearance decides last. A named group is in the place
+/// of its first track, with the track of its own name at its top.
 pub(super) fn display_order(store: &Store) -> Vec<TrackIdx> {
     let tables = &store.meta().tracks;
     let mut order: Vec<TrackIdx> = (0..tables.tracks.len())
@@ -18,8 +20,14 @@ pub(super) fn display_order(store: &Store) -> Vec<TrackIdx> {
         .collect();
     let threads = ThreadsOfTracks::new(&tables.tracks);
     let leads = async_leads(&tables.tracks);
+    let named = NamedGroups::new(tables, &order);
+    let lead_of = |index: TrackIdx| leads.get(index.index()).copied();
+    let slot_of = |track: &Track| match track.key.kind {
+        TrackKind::Async | TrackKind::Cpu => track.key.slot,
+        _ => 0,
+    };
     // No key of a track is stored, since keys of a million tracks would take more memory than their rows.
-    order.sort_unstable_by_key(|&index| {
+    let place = |index: TrackIdx| {
         let beside = match tables.tracks[index.index()].key.kind {
             TrackKind::State => -1,
             TrackKind::Samples => 1,
@@ -28,13 +36,22 @@ pub(super) fn display_order(store: &Store) -> Vec<TrackIdx> {
         let above = threads.of(index);
         let track = &tables.tracks[above.index()];
         // The tracks of an async group are together where its first one appeared.
-        let lead = leads.get(above.index()).copied();
-        let slot = match track.key.kind {
-            TrackKind::Async | TrackKind::Cpu => track.key.slot,
-            _ => 0,
-        };
+        let lead = lead_of(above);
         let process = process_key(tables, track.process);
-        (process, track.sort_index, track.key.kind, lead, slot, above, beside, index)
+        // Counters outside of named groups stay adjacent.
+        let is_other = track.key.kind == TrackKind::Counter && named.of(above).is_none();
+        let order = (process, track.sort_index, track.key.kind, is_other);
+        (order, lead, slot_of(track), above, beside, index)
+    };
+    let within_group = |index: TrackIdx| {
+        let track = &tables.tracks[index.index()];
+        let is_child = tables.group(index) != Some(&*track.name);
+        (is_child, track.sort_index, track.key.kind, lead_of(index), slot_of(track), index)
+    };
+    let firsts = named.first_by(&order, place);
+    order.sort_unstable_by_key(|&index| match named.of(index) {
+        Some(group) => (place(firsts[group as usize]), Some(within_group(index))),
+        None => (place(index), None),
     });
     order
 }

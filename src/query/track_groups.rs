@@ -1,11 +1,14 @@
-//! Groups tracks of a process under one header: async spans of one name, counters, CPUs.
+//! Groups tracks of a process under one header: those that the trace puts into a named group; of the others, async
+//! spans of one name, counters, CPUs.
 //!
 //! A group is a contiguous part of the display order. It is identified by its lead, the track that appeared first,
 //! which stays the same while an import adds tracks.
 
+use super::named_groups::NamedGroups;
 use crate::model::{Track, TrackIdx, TrackKind, TrackTables};
 
-/// Up to this many tracks stay ungrouped: the header of a smaller group would take more space than it saves.
+/// Up to this many tracks stay ungrouped, unless the trace names their group: the header of a smaller group would take
+/// more space than it saves.
 const ALONE_MAX: usize = 3;
 
 /// Groups of more tracks start folded: they would fill a screen.
@@ -18,8 +21,10 @@ pub struct TrackGroup {
     pub lead: TrackIdx,
     /// Number of tracks in the group.
     pub tracks: u32,
-    /// Kind of all its tracks.
-    pub kind: TrackKind,
+    /// Kind of all its tracks; `None` if they differ.
+    pub kind: Option<TrackKind>,
+    /// Whether the trace names the group.
+    pub(crate) is_named: bool,
     /// Whether the trace has only such groups.
     pub(crate) is_all: bool,
 }
@@ -29,7 +34,7 @@ impl TrackGroup {
     /// trace with nothing else do not either, since the window would be blank.
     #[must_use]
     pub(crate) fn starts_folded(&self) -> bool {
-        let is_looked_for = self.kind == TrackKind::Cpu || (self.kind == TrackKind::Counter && self.is_all);
+        let is_looked_for = self.kind == Some(TrackKind::Cpu) || (self.kind == Some(TrackKind::Counter) && self.is_all);
         self.tracks > UNFOLDED_TRACKS_MAX && !is_looked_for
     }
 }
@@ -49,11 +54,16 @@ impl TrackGroups {
     #[must_use]
     pub(crate) fn new(tables: &TrackTables, order: &[TrackIdx]) -> Self {
         let mut groups = Self::default();
+        let named = NamedGroups::new(tables, order);
         let track = |index: TrackIdx| &tables.tracks[index.index()];
         let is_all = order.windows(2).all(|pair| track(pair[0]).key.kind == track(pair[1]).key.kind);
-        for run in order.chunk_by(|&one, &next| are_together(track(one), track(next))) {
-            let kind = track(run[0]).key.kind;
-            if run.len() <= ALONE_MAX {
+        let are_together = |one: TrackIdx, next: TrackIdx| match (named.of(one), named.of(next)) {
+            (None, None) => are_alike(track(one), track(next)),
+            (one, next) => one == next,
+        };
+        for run in order.chunk_by(|&one, &next| are_together(one, next)) {
+            let is_named = named.of(run[0]).is_some();
+            if run.len() <= ALONE_MAX && !is_named {
                 continue;
             }
             let Some(&lead) = run.iter().min() else { continue };
@@ -61,7 +71,8 @@ impl TrackGroups {
                 groups.of_track = vec![ALONE; tables.tracks.len()];
             }
             run.iter().for_each(|member| groups.of_track[member.index()] = groups.groups.len() as u32);
-            groups.groups.push(TrackGroup { lead, tracks: run.len() as u32, kind, is_all });
+            let kind = Some(track(lead).key.kind).filter(|&kind| run.iter().all(|&one| track(one).key.kind == kind));
+            groups.groups.push(TrackGroup { lead, tracks: run.len() as u32, kind, is_named, is_all });
         }
         groups
     }
@@ -79,7 +90,7 @@ impl TrackGroups {
     }
 }
 
-fn are_together(one: &Track, other: &Track) -> bool {
+fn are_alike(one: &Track, other: &Track) -> bool {
     one.process == other.process
         && one.key.kind == other.key.kind
         && match one.key.kind {
@@ -152,7 +163,9 @@ mod tests {
         let counters = tables(&[(TrackKind::Counter, 0, "n"); 4]);
         let order: Vec<_> = (0..4).map(TrackIdx).collect();
         let groups = TrackGroups::new(&counters, &order);
-        assert_eq!(groups.all(), [TrackGroup { lead: TrackIdx(0), tracks: 4, kind: TrackKind::Counter, is_all: true }]);
+        let kind = Some(TrackKind::Counter);
+        let expected = TrackGroup { lead: TrackIdx(0), tracks: 4, kind, is_named: false, is_all: true };
+        assert_eq!(groups.all(), [expected]);
         assert!(!groups.all()[0].starts_folded());
         let many = tables(&[(TrackKind::Async, 0, "n"); 9]);
         let order: Vec<_> = (0..9).map(TrackIdx).collect();

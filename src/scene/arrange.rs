@@ -338,8 +338,9 @@ pub(crate) fn tracks(snapshot: &Snapshot, arrangement: &Arrangement, ranks: Opti
                 .or_insert_with(|| searched_text(&tables.processes[track.process.index()]));
             let (title, beside) = (title.to_lowercase(), beside.to_lowercase());
             let custom = custom_group.and_then(|group| custom_titles.get(&group)).map(|title| title.to_lowercase());
+            let named = tables.group(index).map(str::to_lowercase);
             let holds = |word: &String| {
-                let is_in_group = custom.as_ref().is_some_and(|custom| custom.contains(word));
+                let is_in_group = [&custom, &named].into_iter().flatten().any(|group| group.contains(word));
                 title.contains(word) || beside.contains(word) || process.contains(word) || is_in_group
             };
             if !words.iter().all(holds) {

@@ -346,6 +346,12 @@ impl RowLayout {
         self.head_of(lead).map(|(_, head)| head.tracks - head.hidden_tracks)
     }
 
+    /// Returns whether a track is below the header of a group.
+    #[must_use]
+    pub(crate) fn is_in_group(&self, track: TrackIdx) -> bool {
+        self.lanes_of(track).is_some_and(|(_, lanes)| lanes.head_index != NOWHERE)
+    }
+
     /// Returns whether a process, a group or a track is folded.
     #[must_use]
     pub(crate) fn is_folded(&self, kind: GroupKind) -> bool {

@@ -17,8 +17,14 @@ use crate::query::Snapshot;
 /// Imports a trace of Chrome JSON.
 #[must_use]
 pub(crate) fn snapshot(json: &str) -> Snapshot {
+    snapshot_of_bytes(json.as_bytes())
+}
+
+/// Imports a trace of any format.
+#[must_use]
+pub(crate) fn snapshot_of_bytes(trace: &[u8]) -> Snapshot {
     let mut file = tempfile::NamedTempFile::new().unwrap();
-    file.write_all(json.as_bytes()).unwrap();
+    file.write_all(trace).unwrap();
     let options = LoadOptions { cache: CachePolicy::None, ..LoadOptions::default() };
     let loaded = ingest::open(file.path(), &options, &Cancel::default(), &Progress::default()).unwrap();
     Snapshot::new(loaded.store)

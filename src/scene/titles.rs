@@ -2,7 +2,7 @@
 
 use super::labels::shown;
 use crate::model::short_name::short_name;
-use crate::model::{Id, Process, Track, TrackKind};
+use crate::model::{Id, Process, Track, TrackKind, below_group};
 use crate::query::Snapshot;
 use crate::query::track_groups::TrackGroup;
 
@@ -48,16 +48,19 @@ pub(crate) fn track_title(track: &Track) -> (String, String) {
 /// Returns the name of a group of tracks.
 #[must_use]
 pub(crate) fn group_title(snapshot: &Snapshot, group: &TrackGroup) -> String {
-    match group.kind {
-        TrackKind::Counter => "Counters".to_owned(),
-        TrackKind::Cpu => "CPUs".to_owned(),
-        TrackKind::Async
-        | TrackKind::Global
-        | TrackKind::Process
-        | TrackKind::Thread
-        | TrackKind::Samples
-        | TrackKind::State => track_title(snapshot.track(group.lead)).0,
+    let name = snapshot.tracks().group(group.lead).filter(|_| group.is_named);
+    match (name, group.kind) {
+        (Some(name), _) => shown(name).into_owned(),
+        (None, Some(TrackKind::Counter)) => "Counters".to_owned(),
+        (None, Some(TrackKind::Cpu)) => "CPUs".to_owned(),
+        (None, _) => track_title(snapshot.track(group.lead)).0,
     }
+}
+
+/// Returns the title of a track without the name of its group, which the header above it has.
+#[must_use]
+pub(crate) fn title_in_group<'t>(snapshot: &Snapshot, group: &TrackGroup, title: &'t str) -> &'t str {
+    if group.is_named { below_group(title, &group_title(snapshot, group)).unwrap_or(title) } else { title }
 }
 
 #[cfg(test)]

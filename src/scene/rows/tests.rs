@@ -24,7 +24,13 @@ fn group_of(track: u32) -> Option<TrackGroup> {
         _ => return None,
     };
     let tracks = if process % 2 == 0 { 9 } else { 2 };
-    Some(TrackGroup { lead: TrackIdx(process * 4 + first), tracks, kind: TrackKind::Async, is_all: false })
+    Some(TrackGroup {
+        lead: TrackIdx(process * 4 + first),
+        tracks,
+        kind: Some(TrackKind::Async),
+        is_named: false,
+        is_all: false,
+    })
 }
 
 /// Returns the group of the user that shows the tracks of every fourth process.
@@ -231,7 +237,8 @@ fn a_folded_track_keeps_its_outermost_lane_and_says_how_many_are_gone() {
 
 #[test]
 fn a_group_of_many_tracks_begins_folded_and_one_of_which_all_are_hidden_has_no_head() {
-    let group = TrackGroup { lead: TrackIdx(0), tracks: 9, kind: TrackKind::Async, is_all: false };
+    let group =
+        TrackGroup { lead: TrackIdx(0), tracks: 9, kind: Some(TrackKind::Async), is_named: false, is_all: false };
     let tracks = (0..9).map(|track| {
         let (track, lanes) = (TrackIdx(track), track * 2..track * 2 + 2);
         let (process, group) = (ProcessIdx(0), Some(group));
@@ -302,7 +309,8 @@ fn no_frame_does_more_for_more_threads_however_they_are_folded_or_hidden() {
             group: (track % 16 >= 8).then_some(TrackGroup {
                 lead: TrackIdx(track / 16 * 16 + 8),
                 tracks: 8,
-                kind: TrackKind::Async,
+                kind: Some(TrackKind::Async),
+                is_named: false,
                 is_all: false,
             }),
             starts_folded: false,

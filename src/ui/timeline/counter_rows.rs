@@ -71,7 +71,7 @@ impl Timeline {
             None => self.selection.counters().to_vec(),
             Some(GroupKind::Custom(_) | GroupKind::Process(_)) => Vec::new(),
             Some(GroupKind::Tracks(lead)) => {
-                let group = self.snapshot.group_of(lead).filter(|group| group.kind == TrackKind::Counter);
+                let group = self.snapshot.group_of(lead).filter(|group| group.kind == Some(TrackKind::Counter));
                 let is_small = group.is_some_and(|group| group.tracks as usize <= OVERLAID_MAX);
                 let arrangement = self.tracks.arrangement();
                 let with_shared = |track| match arrangement.overlay_of(track) {
@@ -96,7 +96,7 @@ impl Timeline {
         let overlay = |is_stacked| RowCommand::OverlayCounters { of, is_stacked };
         match kind {
             GroupKind::Tracks(lead) => {
-                let group = self.snapshot.group_of(lead).filter(|group| group.kind == TrackKind::Counter);
+                let group = self.snapshot.group_of(lead).filter(|group| group.kind == Some(TrackKind::Counter));
                 if group.is_none() {
                     return Vec::new();
                 }

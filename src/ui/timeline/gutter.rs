@@ -11,7 +11,7 @@ use super::thread_rows::continues_thread;
 use crate::model::{TrackIdx, TrackKind};
 use crate::scene::labels::{shorten_middle, shown};
 use crate::scene::rows::{Group, GroupKind};
-use crate::scene::titles::command_line;
+use crate::scene::titles::{command_line, title_in_group};
 use crate::ui::command::{
     AppCommand, Command, DerivedCommand, PanelCommand, RowCommand, ScopeCommand, TimelineCommand,
 };
@@ -42,6 +42,7 @@ pub(super) fn show(timeline: &Timeline, ui: &mut Ui, layout: &TimelineLayout, th
             let rect = Rect::from_x_y_ranges(shown.gutter.x_range(), band.y_range());
             let is_named_above = index.checked_sub(1).is_some_and(|above| shows_name(&groups[above]));
             let joint = Joint {
+                in_group: matches!(group.kind, GroupKind::Track(track) if shown.pane.layout.is_in_group(track)),
                 with_above: is_named_above && continues_thread(&timeline.snapshot, &groups, index),
                 with_below: continues_thread(&timeline.snapshot, &groups, index + 1),
             };
@@ -71,9 +72,11 @@ fn header_at_the_top(timeline: &Timeline, shown: &ShownPane<'_>, groups: &[Group
     Some((header, Rect::from_x_y_ranges(shown.gutter.x_range(), top..=top + band.height())))
 }
 
-/// Whether a row is of the same thread as the rows around it.
+/// Whether a row is of the same group or thread as the rows around it.
 #[derive(Clone, Copy, Default)]
 struct Joint {
+    /// The header of its group is above it.
+    in_group: bool,
     /// Its name is not repeated.
     with_above: bool,
     /// No line is below it.
@@ -110,6 +113,7 @@ fn show_group(
         };
     let (shown_title, shown_beside) = match group.kind {
         GroupKind::Track(track) if joint.with_above => (continued_title(timeline, track, &title), ""),
+        GroupKind::Track(track) if joint.in_group => (short_title(timeline, track, &title), &*beside),
         _ => (&*title, &*beside),
     };
     let name = Name { group, rect, clip, title: shown_title, beside: shown_beside, level, folded, hovered, joint };
@@ -160,6 +164,12 @@ fn title_of(timeline: &Timeline, kind: GroupKind) -> (String, String) {
         GroupKind::Tracks(lead) => timeline.group_text(lead),
         GroupKind::Track(track) => timeline.overlaid_text(track).unwrap_or_else(|| timeline.track_text(track)),
     }
+}
+
+/// Returns the title of a track whose group is named above it.
+fn short_title<'a>(timeline: &Timeline, track: TrackIdx, title: &'a str) -> &'a str {
+    let group = timeline.snapshot.group_of(track);
+    group.map_or(title, |group| title_in_group(&timeline.snapshot, &group, title))
 }
 
 /// Returns the title of a row whose thread is named above it.
