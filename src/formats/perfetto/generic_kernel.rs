@@ -81,3 +81,18 @@ fn change(state: u64) -> TaskChange {
         _ => TaskChange::Unknown,
     }
 }
+
+/// Converts the letters of a state; 0 for states that the format does not have.
+pub(super) fn state_number(letters: &str) -> u64 {
+    match letters.as_bytes() {
+        b"Running" => task_state::TASK_STATE_RUNNING,
+        b"Created" => task_state::TASK_STATE_CREATED,
+        [b'R', ..] => task_state::TASK_STATE_RUNNABLE,
+        [b'S', ..] => task_state::TASK_STATE_INTERRUPTIBLE_SLEEP,
+        [b'D' | b'I', ..] => task_state::TASK_STATE_UNINTERRUPTIBLE_SLEEP,
+        [b'T' | b't', ..] => task_state::TASK_STATE_STOPPED,
+        [b'Z', ..] => task_state::TASK_STATE_DEAD,
+        [b'X' | b'x', ..] => task_state::TASK_STATE_DESTROYED,
+        _ => task_state::TASK_STATE_UNKNOWN,
+    }
+}

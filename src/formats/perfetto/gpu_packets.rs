@@ -218,6 +218,7 @@ impl KernelEventBuilder<'_> {
             };
             let name = if gpu == 0 { described.name.to_string() } else { format!("{} (GPU {gpu})", described.name) };
             let track = self.tracks.named_counter(Id::None, &name, &described.unit);
+            self.tracks.mark_as_gpu(track);
             let sample = PreviousSample { ts_ns, value, is_first: false };
             if let Some(previous) = self.kernel.devices.gpu.samples.insert(track, sample) {
                 self.push_counter(previous.ts_ns, track, value);
@@ -295,11 +296,12 @@ impl KernelEventBuilder<'_> {
         let queue = if gpu == 0 { queue } else { format!("{queue} (GPU {gpu})") };
         if let Some(dur_ns) = last(bytes, render_stage::DURATION).map(ProtoValue::number) {
             let track = self.overlapping_track(Id::None, &queue);
+            self.tracks.mark_as_gpu(track);
             self.kernel.devices.gpu.stages_seen += 1;
             let id = async_id("stage", &[self.kernel.devices.gpu.stages_seen]);
             self.push_async((ts_ns, dur_ns), track, (&stage, "gpu"), id);
         } else {
-            let track = self.own_track(&queue);
+            let track = self.gpu_track(&queue);
             self.push_message(ts_ns, track, stage.as_bytes(), Some(b"gpu"));
         }
     }

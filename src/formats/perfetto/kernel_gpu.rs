@@ -152,7 +152,7 @@ impl KernelEventBuilder<'_> {
             args.number(key, job.number);
             detail = self.batch.batch.chunk.details.push(&Detail { args_json: args.finish(), ..Detail::default() });
         }
-        let track = self.own_track(track);
+        let track = self.gpu_track(track);
         let name = self.batch.name(name.as_bytes(), Some(b"graphics"), self.pos);
         self.batch.push(Event { detail, ..bare(ts_ns, kind, track, name) });
     }

@@ -4,8 +4,9 @@
 //! In reading order: `packets` splits the trace into packets, `parse` parses their fields on several threads.
 //! `descriptors` collects tracks, processes and threads, `clocks` converts times, and `sequence` is the state of one
 //! packet sequence. `track_event`, `legacy`, `ftrace` and `profile` build events, `args` and `values` write plain and
-//! typed arguments, by the types of `schema`. `order` sorts tracks, and `read` drives it all. `write` writes traces,
-//! with `annotate` for arguments and `interned_stacks` for samples.
+//! typed arguments, by the types of `schema`. `order` sorts tracks, `groups` groups them, and `read` drives it all.
+//! `write` writes traces, with `annotate` for arguments, `interned_stacks` for samples and `written_groups` for nested
+//! tracks.
 //!
 //! The decoder of `ftrace` also decodes all other packets of kernels and devices, by methods in many files. The
 //! `kernel_*` files handle kernel events, most of them by tables. `android_packets`, `etw`, `frame_timeline`,
@@ -30,6 +31,7 @@ mod frame_timeline;
 mod ftrace;
 mod generic_kernel;
 mod gpu_packets;
+mod groups;
 mod heap_profile;
 mod interned;
 mod interned_stacks;
@@ -72,6 +74,7 @@ mod translations;
 mod v8_profiles;
 mod values;
 pub(crate) mod write;
+mod written_groups;
 
 pub(crate) use read::FORMAT;
 

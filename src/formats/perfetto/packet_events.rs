@@ -87,8 +87,19 @@ impl KernelEventBuilder<'_> {
 
     /// Returns the track of a name whose spans do not overlap, or that only has instants.
     pub(super) fn instant_track(&mut self, pid: Id, name: &str) -> TrackIdx {
+        let track = self.single_track(pid, name);
+        self.batch.track(track, self.tracks)
+    }
+
+    fn single_track(&mut self, pid: Id, name: &str) -> TrackNumber {
         let (kind, tid, slot) = (TrackKind::Async, Id::None, TrackKey::SLOT_ALONE);
-        let track = self.tracks.number(TrackKey { kind, pid, tid, name: name.into(), slot });
+        self.tracks.number(TrackKey { kind, pid, tid, name: name.into(), slot })
+    }
+
+    /// Returns the track of a queue or a ring of a GPU, whose spans do not overlap.
+    pub(super) fn gpu_track(&mut self, name: &str) -> TrackIdx {
+        let track = self.single_track(Id::None, name);
+        self.tracks.mark_as_gpu(track);
         self.batch.track(track, self.tracks)
     }
 

@@ -16,6 +16,7 @@ use super::frame_timeline::is_frame;
 use super::ftrace::{Kernel, KernelEventBuilder};
 use super::generic_kernel::is_generic_kernel;
 use super::gpu_packets::is_of_gpu_driver;
+use super::groups::track_groups;
 use super::heap_profile::HeapProfiles;
 use super::interned::InternRoom;
 use super::legacy_event::Legacy;
@@ -519,6 +520,7 @@ impl Decoder {
         self.kernel_events(0, None, SourcePos::Offset(0)).finish();
         self.batch.batch.losses.merge(losses);
         self.batch.batch.metadata.extend(sort_indices(&self.tracks));
+        self.batch.batch.metadata.extend(track_groups(&self.tracks));
         if let Some(offset_ns) = self.clocks.utc_offset_ns() {
             self.batch.batch.metadata.push(Metadata::Utc { offset_ns });
         }

@@ -14,7 +14,7 @@ use crate::formats::input::source::Source;
 use crate::formats::output::batch::BatchBuilder;
 use crate::formats::protobuf::numbers::FieldNumber;
 use crate::formats::{ReadContext, ReadError};
-use crate::model::{Id, Metadata, SourcePos, TrackIdx, TrackKey, TrackKind};
+use crate::model::{Id, Metadata, PATH_SEPARATOR, SourcePos, TrackIdx, TrackKey, TrackKind};
 
 /// Limit for the components of a track name.
 const NAMED_PARENTS_MAX: usize = 8;
@@ -44,6 +44,8 @@ pub(super) struct PerfettoTracks {
     alike: FxHashMap<TrackKey, u32>,
     /// Name of each merge group, by parent and merge key.
     merged: FxHashMap<(Option<u64>, Box<str>), Box<str>>,
+    /// Counters and queues of GPUs, which have any name.
+    of_gpu: FxHashSet<TrackNumber>,
     /// Names of merge groups, by parent.
     merged_names: FxHashSet<(Option<u64>, Box<str>)>,
 }
@@ -144,6 +146,20 @@ impl PerfettoTracks {
         // Tracks are numbered in the order of their first events.
         children.sort_unstable_by_key(|&(uuid, TrackNumber(number))| (number, uuid));
         children
+    }
+
+    /// Returns the async tracks and counters without a process, and whether they are marked as those of a GPU.
+    pub(super) fn global_tracks(&self) -> impl Iterator<Item = (&TrackKey, bool)> {
+        let is_global = |key: &TrackKey| {
+            key.pid == Id::None && key.tid == Id::None && matches!(key.kind, TrackKind::Async | TrackKind::Counter)
+        };
+        let all = (0..).map(TrackNumber).zip(&self.keys).filter(move |(_, key)| is_global(key));
+        all.map(|(track, key)| (key, self.of_gpu.contains(&track)))
+    }
+
+    /// Marks a counter or a queue as that of a GPU.
+    pub(super) fn mark_as_gpu(&mut self, track: TrackNumber) {
+        self.of_gpu.insert(track);
     }
 
     /// Returns the descriptors collected so far.
@@ -336,7 +352,7 @@ impl PerfettoTracks {
             }
             // A parent with the same name adds nothing.
             if !path.is_empty() && !parent.name.is_empty() && parent.name != *last {
-                path = format!("{} / {path}", parent.name).into();
+                path = format!("{}{PATH_SEPARATOR}{path}", parent.name).into();
                 last = &parent.name;
             }
             next = parent.parent;

@@ -9,6 +9,7 @@
 //! | flow | an id of the event that it binds to, or a legacy flow event if it binds by time |
 //! | sample | a `PerfSample` with an interned callstack |
 //! | CPU run, thread state | generic kernel thread state changes, if the part has the runs of all states |
+//! | group of tracks | a parent track, for counters and tracks whose names begin with that of the group |
 //! | process, thread | descriptors, before all events; made-up numbers for ids that are text or missing |
 //!
 //! Times cannot be negative in this format, so a trace that starts before 0 is shifted to start at 0. Thread times are
@@ -25,9 +26,11 @@ use super::fields::{
     perf_sample, perf_sample_defaults, process_descriptor, sequence_flags, thread_descriptor, timebase, trace,
     trace_packet, trace_packet_defaults, track_descriptor, track_event, track_event_type,
 };
+use super::generic_kernel::state_number;
 use super::interned_stacks::InternedStacks;
-use super::kernel_fields::{task_state, task_state_event};
+use super::kernel_fields::task_state_event;
 use super::own_fields::{own_process_descriptor, own_sample_defaults, own_thread_descriptor, own_track_event};
+use super::written_groups::{WrittenGroup, WrittenGroups};
 use crate::formats::protobuf::encode::{push_bytes, push_fixed64, push_message, push_number};
 use crate::formats::protobuf::numbers::FieldNumber;
 use crate::model::args::Detail;
@@ -43,6 +46,8 @@ const MADE_UP_IDS: i64 = 0x7000_0000;
 const OVERLAP_SHIFT: u32 = 32;
 /// Bit that distinguishes uuids of processes from those of tracks.
 const PROCESS_BIT: u64 = 1 << 62;
+/// Bit that distinguishes uuids of groups from those of tracks.
+const GROUP_BIT: u64 = 1 << 63;
 
 /// A flow that binds to an event, and whether it ends there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -67,21 +72,6 @@ struct SampleTimebase {
     /// Unit of the period; empty for that of the event.
     unit: Box<str>,
     period: Option<u64>,
-}
-
-/// Converts the letters of a state; 0 for states that the format does not have.
-fn state_number(letters: &str) -> u64 {
-    match letters.as_bytes() {
-        b"Running" => task_state::TASK_STATE_RUNNING,
-        b"Created" => task_state::TASK_STATE_CREATED,
-        [b'R', ..] => task_state::TASK_STATE_RUNNABLE,
-        [b'S', ..] => task_state::TASK_STATE_INTERRUPTIBLE_SLEEP,
-        [b'D' | b'I', ..] => task_state::TASK_STATE_UNINTERRUPTIBLE_SLEEP,
-        [b'T' | b't', ..] => task_state::TASK_STATE_STOPPED,
-        [b'Z', ..] => task_state::TASK_STATE_DEAD,
-        [b'X' | b'x', ..] => task_state::TASK_STATE_DESTROYED,
-        _ => task_state::TASK_STATE_UNKNOWN,
-    }
 }
 
 /// A row below a track for spans that do not nest; 0 is the track itself.
@@ -122,6 +112,7 @@ pub(crate) struct PerfettoWriter<'a, W> {
     next_made_up: i64,
     /// The first track of each thread, by process and thread id.
     threads: FxHashMap<(&'a Id, &'a Id), u32>,
+    groups: WrittenGroups<'a>,
     /// Whether a name is interned, by name row.
     named: Vec<bool>,
     interned_stacks: InternedStacks<'a>,
@@ -155,6 +146,7 @@ impl<'a, W: Write> PerfettoWriter<'a, W> {
             high_ids: high_ids(tracks),
             next_made_up: MADE_UP_IDS,
             threads: first_threads(tracks),
+            groups: WrittenGroups::new(tracks),
             named: vec![false; names.len()],
             interned_stacks: InternedStacks::new(names, stacks, &tracks.modules),
             keys: AnnotationKeys::default(),
@@ -178,6 +170,9 @@ impl<'a, W: Write> PerfettoWriter<'a, W> {
         }
         for row in 0..tracks.processes.len() {
             writer.process(row)?;
+        }
+        for number in 0..writer.groups.all().len() {
+            writer.group(number)?;
         }
         for (row, track) in (0u32..).zip(&tracks.tracks) {
             writer.track(row, track)?;
@@ -423,16 +418,11 @@ impl<'a, W: Write> PerfettoWriter<'a, W> {
             self.order_children();
             return self.end_packet(None, trace_packet::TRACK_DESCRIPTOR);
         }
-        let of_thread = track.key.tid != Id::None && track.key.kind != TrackKind::Cpu;
-        let thread = self.threads.get(&(&track.key.pid, &track.key.tid)).filter(|_| of_thread);
-        let parent = match thread {
-            Some(&thread) => Some(uuid(thread, 0)),
-            None => (track.key.pid != Id::None).then_some(PROCESS_BIT | u64::from(track.process.0)),
-        };
-        if let Some(parent) = parent {
+        let group = self.groups.number(row).map(|group| GROUP_BIT | group);
+        if let Some(parent) = group.or_else(|| self.owner(track)) {
             push_number(&mut self.message, track_descriptor::PARENT_UUID, parent);
         }
-        let name: &str = if track.key.kind == TrackKind::State { "state" } else { &track.name };
+        let name = if track.key.kind == TrackKind::State { "state" } else { self.groups.name_below(row, track) };
         push_bytes(&mut self.message, track_descriptor::NAME, name.as_bytes());
         if track.key.kind == TrackKind::Counter {
             let unit = self.tracks.units.get(&TrackIdx(row)).map_or("", |unit| &**unit);
@@ -449,10 +439,36 @@ impl<'a, W: Write> PerfettoWriter<'a, W> {
         self.end_packet(None, trace_packet::TRACK_DESCRIPTOR)
     }
 
+    /// Returns the uuid of the thread or process of a track.
+    fn owner(&self, track: &Track) -> Option<u64> {
+        let of_thread = track.key.tid != Id::None && track.key.kind != TrackKind::Cpu;
+        let thread = self.threads.get(&(&track.key.pid, &track.key.tid)).filter(|_| of_thread);
+        match thread {
+            Some(&thread) => Some(uuid(thread, 0)),
+            None => (track.key.pid != Id::None).then_some(PROCESS_BIT | u64::from(track.process.0)),
+        }
+    }
+
+    /// Writes the descriptor of a group.
+    fn group(&mut self, number: usize) -> io::Result<()> {
+        let WrittenGroup { name, first, rank } = self.groups.all()[number];
+        push_number(&mut self.message, track_descriptor::UUID, GROUP_BIT | number as u64);
+        if let Some(parent) = self.owner(first) {
+            push_number(&mut self.message, track_descriptor::PARENT_UUID, parent);
+        }
+        push_bytes(&mut self.message, track_descriptor::NAME, name.as_bytes());
+        if rank != 0 {
+            push_number(&mut self.message, track_descriptor::SIBLING_ORDER_RANK, rank.cast_unsigned());
+        }
+        self.order_children();
+        self.end_packet(None, trace_packet::TRACK_DESCRIPTOR)
+    }
+
     /// Writes the descriptor of an overlap row.
     fn describe_overlap(&mut self, span: &Event, overlap: Overlap) -> io::Result<()> {
         let parent = self.track_uuid(span);
-        let name = self.tracks.tracks.get(span.track.index()).map_or("", |track| &*track.name);
+        let track = self.tracks.tracks.get(span.track.index());
+        let name = track.map_or("", |track| self.groups.name_below(span.track.0, track));
         push_number(&mut self.message, track_descriptor::UUID, uuid(span.track.0, overlap));
         push_number(&mut self.message, track_descriptor::PARENT_UUID, parent);
         push_bytes(&mut self.message, track_descriptor::NAME, name.as_bytes());
