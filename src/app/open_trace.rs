@@ -20,6 +20,14 @@ use crate::ui::timeline::state::Timeline;
 use crate::ui::timeline::track_ranks::TrackRanks;
 use crate::ui::timeline::tracks::ArrangeJob;
 
+/// Returns whether the files of a trace can be read again, unlike pipes. Asks the file system.
+pub(super) fn can_be_read_again(sources: &Sources) -> bool {
+    /// Maximum number of files that are checked. Reading them again checks all.
+    const FILES_MAX: usize = 100;
+    let mut files = sources.files().iter().take(FILES_MAX);
+    !sources.files().is_empty() && !files.any(|file| is_unseekable(&file.input))
+}
+
 /// The saved timeline of a trace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum SavedState {
@@ -48,7 +56,8 @@ pub(super) struct OpenTrace {
     pub(super) growth: Growth,
     /// The stamps of its files when it was opened.
     pub(super) stamps: FileStamps,
-    /// Whether all of its files can be read again. Checked once, because a frame must not wait for a file system.
+    /// Whether all of its files can be read again. Checked once, because frames and previews must not wait for a file
+    /// system.
     pub(super) has_readable_files: bool,
     /// Whether it was already imported again because its store was damaged; that is tried only once.
     pub(crate) is_mended: bool,
@@ -72,17 +81,13 @@ pub(super) struct OpenTrace {
 impl OpenTrace {
     /// Opens a trace. Its summary is computed at once, or for a preview when the import ends.
     pub(super) fn new(id: TaskId, sources: Sources, timeline: Timeline, grows: bool, wake: &TabWake) -> Self {
-        /// Maximum number of files that are checked. Reading them again checks all.
-        const FILES_MAX: usize = 100;
-        let mut files = sources.files().iter().take(FILES_MAX);
-        let has_readable_files = !sources.files().is_empty() && !files.any(|file| is_unseekable(&file.input));
         let summary = (!grows).then(|| tasks::summarise(id, timeline.snapshot().clone(), wake));
         Self {
             sources,
             timeline,
             details: None,
             stamps: FileStamps::default(),
-            has_readable_files,
+            has_readable_files: false,
             growth: if grows { Growth::Grows } else { Growth::Ended },
             is_mended: false,
             saved: SavedState::Pending,

@@ -1,6 +1,7 @@
 //! The state of a trace whose files are imported again. Its view is restored at once, and everything that names tracks
 //! at the end, because tracks may get other indices and the last ones appear late.
 
+use super::open_trace::{OpenTrace, SavedState};
 use crate::query::Snapshot;
 use crate::query::track_map::TrackMap;
 use crate::ui::timeline::saved::SavedTimeline;
@@ -10,12 +11,21 @@ use crate::ui::timeline::saved::SavedTimeline;
 pub(super) struct Reimport {
     earlier: Snapshot,
     saved: SavedTimeline,
+    /// Whether the saved state of the trace is not in the timeline yet, since only a part was sorted.
+    needs_saved: bool,
     has_view: bool,
 }
 
 impl Reimport {
-    pub(super) fn new(earlier: Snapshot, saved: SavedTimeline) -> Self {
-        Self { earlier, saved, has_view: false }
+    pub(super) fn new(trace: &OpenTrace) -> Self {
+        let earlier = trace.timeline.snapshot().clone();
+        let needs_saved = trace.saved == SavedState::Pending;
+        Self { earlier, saved: trace.timeline.to_keep(), needs_saved, has_view: false }
+    }
+
+    /// Returns the state for another attempt, after one that did not complete.
+    pub(super) fn again(self) -> Self {
+        Self { has_view: false, ..self }
     }
 
     /// Returns the state for the first part of the trace; `None` for later ones.
@@ -24,8 +34,11 @@ impl Reimport {
         (!has_view).then(|| self.saved.view())
     }
 
-    /// Returns the state for the whole trace.
-    pub(super) fn into_state(self, now: &Snapshot) -> SavedTimeline {
-        self.saved.mapped(&TrackMap::new(&self.earlier, now))
+    /// Returns the states for the whole trace. `read` is the saved one.
+    pub(super) fn into_states(self, now: &Snapshot, read: Option<SavedTimeline>) -> [Option<SavedTimeline>; 2] {
+        let state = self.saved.mapped(&TrackMap::new(&self.earlier, now));
+        // The user may have removed some of it since.
+        let state = if self.has_view { state.without_view() } else { state };
+        [Some(state), read.filter(|_| self.needs_saved)]
     }
 }

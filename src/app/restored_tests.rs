@@ -165,3 +165,23 @@ fn tracks_that_a_file_still_has_when_it_is_opened_again_stay_selected_and_pinned
         assert_eq!((&timeline.arrangement().pinned, selected), (&tracks, tracks.clone()), "{threads:?}");
     }
 }
+
+#[test]
+fn a_reload_after_one_that_failed_keeps_what_was_changed_in_between() {
+    let folder = tempfile::tempdir().unwrap();
+    let trace = r#"[{"ph":"X","name":"a","pid":1,"tid":1,"ts":1,"dur":5},{"ph":"X","name":"a","pid":1,"tid":2,"ts":1,"dur":5}]"#;
+    let path = file(folder.path(), "twice.json", trace);
+    let mut session = Session::new();
+    session.app.open_files(std::slice::from_ref(&path));
+    session.finish_tasks();
+    std::fs::remove_file(&path).unwrap();
+    session.app.act(Command::App(AppCommand::OpenAgain));
+    session.finish_tasks();
+    session.app.act(Command::Timeline(TimelineCommand::Rows(RowCommand::TogglePin(TrackIdx(1)))));
+    session.frame(Vec::new());
+    std::fs::write(&path, trace).unwrap();
+    session.app.act(Command::App(AppCommand::OpenAgain));
+    session.finish_tasks();
+    (0..3).for_each(|_| session.frame(Vec::new()));
+    assert_eq!(session.app.timeline_mut().unwrap().arrangement().pinned, [TrackIdx(1)]);
+}

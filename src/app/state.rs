@@ -477,10 +477,7 @@ impl App {
         let tab = self.tab_mut();
         let shown = tab.trace.as_ref();
         // If the previous import is not complete, its part does not have the whole state.
-        let reimport = tab
-            .reimport
-            .take()
-            .or_else(|| shown.map(|trace| Reimport::new(trace.timeline.snapshot().clone(), trace.timeline.to_keep())));
+        let reimport = tab.reimport.take().map(Reimport::again).or_else(|| shown.map(Reimport::new));
         self.load(LoadSource::Files(sources));
         self.tab_mut().reimport = reimport;
     }

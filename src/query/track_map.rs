@@ -12,6 +12,7 @@ pub(crate) struct TrackMap {
     /// By track of the earlier import.
     tracks: Vec<Option<TrackIdx>>,
     processes: FxHashMap<ProcessIdx, ProcessIdx>,
+    now: Snapshot,
 }
 
 impl TrackMap {
@@ -24,13 +25,20 @@ impl TrackMap {
         let tracks: Vec<_> = before.iter().map(|track| by_key.get(&track.key).copied()).collect();
         let pairs = before.iter().zip(&tracks).filter_map(|(track, &index)| Some((track.process, index?)));
         let processes = pairs.map(|(process, index)| (process, after[index.index()].process)).collect();
-        Self { tracks, processes }
+        Self { tracks, processes, now: now.clone() }
     }
 
     /// Returns the index of an earlier track.
     #[must_use]
     pub(crate) fn track(&self, earlier: TrackIdx) -> Option<TrackIdx> {
         *self.tracks.get(earlier.index())?
+    }
+
+    /// Returns the lead of the group that has the lead of an earlier one.
+    #[must_use]
+    pub(crate) fn lead(&self, earlier: TrackIdx) -> Option<TrackIdx> {
+        let track = self.track(earlier)?;
+        Some(self.now.group_of(track).map_or(track, |group| group.lead))
     }
 
     /// Returns the index of an earlier process.

@@ -56,7 +56,7 @@ impl Folded {
         let mapped = |tracks: &FxHashSet<TrackIdx>| tracks.iter().filter_map(|&track| map.track(track)).collect();
         Self {
             processes: self.processes.iter().filter_map(|&process| map.process(process)).collect(),
-            toggled_groups: mapped(&self.toggled_groups),
+            toggled_groups: self.toggled_groups.iter().filter_map(|&lead| map.lead(lead)).collect(),
             tracks: mapped(&self.tracks),
             custom_groups: self.custom_groups.clone(),
             hidden: mapped(&self.hidden),

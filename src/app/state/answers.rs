@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::app::event::{DialogChoice, TabEvent, TaskError, TaskEvent, TaskId};
-use crate::app::open_trace::{OpenTrace, SavedState};
+use crate::app::open_trace::{OpenTrace, SavedState, can_be_read_again};
 use crate::app::state::App;
 use crate::app::state::followed::AnswerRenewal;
 use crate::app::tab::{Tab, TabMessage};
@@ -244,6 +244,10 @@ impl App {
             Err(error) => {
                 // The part that was sorted before the failure stays open.
                 tab.stop_growing();
+                // The earlier trace is still open, and its user goes on.
+                if tab.trace.as_ref().is_some_and(OpenTrace::is_whole) {
+                    tab.reimport = None;
+                }
                 let kept = tab.follow.take().and_then(|mut follow| follow.spool.take()?.keep());
                 if let Some(folder) = kept {
                     tab.has_only_copy = false;
@@ -271,6 +275,8 @@ impl App {
         let tab = &mut self.tabs[at];
         let before = tab.trace.take().filter(OpenTrace::grows);
         let (is_mended, saved_state) = before.as_ref().map(|open| (open.is_mended, open.saved)).unwrap_or_default();
+        let of_same = before.as_ref().filter(|open| open.sources == sources);
+        let has_readable_files = of_same.map_or_else(|| can_be_read_again(&sources), |open| open.has_readable_files);
         let (before, known) = before.map(|open| (open.timeline, (open.flows, open.ranks))).unzip();
         let was_live = before.as_ref().is_some_and(Timeline::is_live);
         // A followed trace is sorted again at its end, which may change the order of its tracks.
@@ -305,6 +311,7 @@ impl App {
         }
         let mut trace = OpenTrace::new(id, sources, timeline, grows, &tab.wake);
         trace.is_mended = is_mended;
+        trace.has_readable_files = has_readable_files;
         trace.stamps = tab.stamps.clone();
         if grows && trace.timeline.is_live() {
             // Known answers stay in view until the next ones.
@@ -322,13 +329,19 @@ impl App {
         }
         tab.add_note(&note.unwrap_or_default());
         // Files that are imported again keep their state, also where it is not saved.
-        let saved = match &mut tab.reimport {
-            Some(reimport) if !trace.is_whole() => reimport.view(),
-            Some(_) => tab.reimport.take().map(|reimport| reimport.into_state(trace.timeline.snapshot())),
-            None => read,
+        let states = match tab.reimport.take() {
+            Some(mut reimport) if !trace.is_whole() => {
+                let view = reimport.view();
+                tab.reimport = Some(reimport);
+                [view, None]
+            }
+            Some(reimport) => reimport.into_states(trace.timeline.snapshot(), read),
+            None => [read, None],
         };
-        if let Some(job) = saved.and_then(|saved| trace.timeline.restore(saved)) {
-            tasks::arrange(job, &tab.wake);
+        for state in states.into_iter().flatten() {
+            if let Some(job) = trace.timeline.restore(state) {
+                tasks::arrange(job, &tab.wake);
+            }
         }
         if !grows {
             let query = self.options.symbols.query(&trace.sources, &self.options.load);

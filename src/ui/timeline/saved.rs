@@ -80,6 +80,12 @@ impl SavedTimeline {
         }
     }
 
+    /// Returns the state without bookmarks, ruler and colours, which [`Self::view`] has.
+    #[must_use]
+    pub(crate) fn without_view(self) -> Self {
+        Self { marks: Bookmarks::default(), ruler_origin: RulerOrigin::default(), color_by: None, ..self }
+    }
+
     /// Returns the part that names no tracks.
     #[must_use]
     pub(crate) fn view(&self) -> Self {
