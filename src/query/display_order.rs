@@ -45,8 +45,7 @@ pub(super) fn display_order(store: &Store) -> Vec<TrackIdx> {
     };
     let within_group = |index: TrackIdx| {
         let track = &tables.tracks[index.index()];
-        let is_child = tables.group(index) != Some(&*track.name);
-        (is_child, track.sort_index, track.key.kind, lead_of(index), slot_of(track), index)
+        (!named.is_parent(index), track.sort_index, track.key.kind, lead_of(index), slot_of(track), index)
     };
     let firsts = named.first_by(&order, place);
     order.sort_unstable_by_key(|&index| match named.of(index) {

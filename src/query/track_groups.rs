@@ -2,7 +2,7 @@
 //! spans of one name, counters, CPUs.
 //!
 //! A group is a contiguous part of the display order. It is identified by its lead, the track that appeared first,
-//! which stays the same while an import adds tracks.
+//! which stays the same while an import adds tracks. The lead of a named group may have no rows so far.
 
 use super::named_groups::NamedGroups;
 use crate::model::{Track, TrackIdx, TrackKind, TrackTables};
@@ -17,7 +17,7 @@ const UNFOLDED_TRACKS_MAX: u32 = 8;
 /// Several tracks of a process under one header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TrackGroup {
-    /// The track of the group that appeared first in the trace.
+    /// The track of the group that appeared first in the trace, even if it has no rows.
     pub lead: TrackIdx,
     /// Number of tracks in the group.
     pub tracks: u32,
@@ -62,16 +62,20 @@ impl TrackGroups {
             (one, next) => one == next,
         };
         for run in order.chunk_by(|&one, &next| are_together(one, next)) {
-            let is_named = named.of(run[0]).is_some();
-            if run.len() <= ALONE_MAX && !is_named {
+            let named_group = named.of(run[0]);
+            if run.len() <= ALONE_MAX && named_group.is_none() {
                 continue;
             }
-            let Some(&lead) = run.iter().min() else { continue };
+            let Some(lead) = named_group.map(|group| named.lead(group)).or_else(|| run.iter().min().copied()) else {
+                continue;
+            };
             if groups.of_track.is_empty() {
                 groups.of_track = vec![ALONE; tables.tracks.len()];
             }
-            run.iter().for_each(|member| groups.of_track[member.index()] = groups.groups.len() as u32);
-            let kind = Some(track(lead).key.kind).filter(|&kind| run.iter().all(|&one| track(one).key.kind == kind));
+            let members = run.iter().chain([&lead]);
+            members.for_each(|member| groups.of_track[member.index()] = groups.groups.len() as u32);
+            let is_named = named_group.is_some();
+            let kind = Some(track(run[0]).key.kind).filter(|&kind| run.iter().all(|&one| track(one).key.kind == kind));
             groups.groups.push(TrackGroup { lead, tracks: run.len() as u32, kind, is_named, is_all });
         }
         groups

@@ -44,8 +44,6 @@ pub(super) struct Descriptors {
     /// Machine type as in `uname -m`; empty if unknown.
     pub(super) machine: String,
     pub(super) page_bytes: Option<u64>,
-    /// Whether any track has a child ordering.
-    pub(super) is_ordered: bool,
     pub(super) schema: Arc<Schema>,
     pub(super) translations: Translations,
     /// Names and sort indices to be added to the next batch.
@@ -254,7 +252,6 @@ impl Descriptors {
         entry.stands_alone |= descriptor.stands_alone;
         if descriptor.children != ChildOrder::Appearance {
             entry.children = descriptor.children;
-            self.is_ordered = true;
         }
         if descriptor.rank != 0 {
             entry.rank = descriptor.rank;

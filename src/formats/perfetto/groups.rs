@@ -27,8 +27,9 @@ pub(super) fn track_groups(tracks: &PerfettoTracks) -> Vec<Metadata> {
     let described = tracks.descriptors();
     let (mut nested, mut groups): (Vec<_>, FxHashMap<_, Arc<str>>) = Default::default();
     for (uuid, track) in tracks.children() {
-        let Some(outermost) = outermost(uuid, described) else { continue };
         let key = tracks.key(track);
+        // Spans of unnamed tracks share rows by their own names, also with those below another parent.
+        let Some(outermost) = outermost(uuid, described).filter(|_| !key.name.is_empty()) else { continue };
         // A child of the same name adds nothing, such as a row of spans that overlap.
         let is_alike = key.kind == TrackKind::Async && *key.name == *outermost.name;
         if outermost.uuid != uuid && !is_alike {

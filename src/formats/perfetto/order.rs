@@ -1,5 +1,5 @@
 //! Sorts the tracks of a process by the ranks or names of siblings on every level, and gives each track a sort index.
-//! Leaves out processes whose tracks are in order of appearance.
+//! Leaves out processes whose tracks are in order of appearance, unless parents below others keep theirs together.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -16,19 +16,19 @@ struct OrderStep {
     appeared: usize,
 }
 
-/// Returns the sort indices of tracks, each greater than 0, if the trace orders them.
+/// Levels of a track below a parent that is below another one.
+const NESTED_LEVELS: usize = 3;
+
+/// Returns the sort indices of tracks, each greater than 0, if the trace orders or nests them.
 pub(super) fn sort_indices(tracks: &PerfettoTracks) -> Vec<Metadata> {
     let described = tracks.descriptors();
-    if !described.is_ordered {
-        return Vec::new();
-    }
     let used = tracks.children();
     let mut appeared: FxHashMap<u64, usize> = FxHashMap::default();
     let mut ordered: FxHashSet<&Id> = FxHashSet::default();
     for (position, &(uuid, track)) in used.iter().enumerate() {
-        for (uuid, order) in ancestry(uuid, described) {
+        for (level, (uuid, order)) in (1..).zip(ancestry(uuid, described)) {
             appeared.entry(uuid).or_insert(position);
-            if order != ChildOrder::Appearance {
+            if order != ChildOrder::Appearance || level == NESTED_LEVELS {
                 ordered.insert(&tracks.key(track).pid);
             }
         }

@@ -52,7 +52,8 @@ impl<'a> WrittenGroups<'a> {
 
     /// Returns the name of a track below its parent, or below its process or thread.
     pub(super) fn name_below<'t>(&self, row: u32, track: &'t Track) -> &'t str {
-        let group = self.numbers.get(&row).map(|&number| self.all[number as usize].name);
+        let is_path = track.key.kind == TrackKind::Async;
+        let group = self.numbers.get(&row).filter(|_| is_path).map(|&number| self.all[number as usize].name);
         group.and_then(|group| below_group(&track.name, group)).unwrap_or(&track.name)
     }
 }

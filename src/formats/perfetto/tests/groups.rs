@@ -100,9 +100,9 @@ fn devices() -> Vec<Message> {
 fn tracks_below_a_parent_stand_together_under_its_name_with_its_own_events_first() {
     let snapshot = shown_trace(devices());
     // A socket alone in its group has no header.
-    let expected = ["Net / Socket", "GPU", "GPU / Queue 1 / Slot", "GPU / Queue 1", "Depth", "Loader"];
+    let expected = ["Net / Socket", "GPU", "GPU / Queue 1", "GPU / Queue 1 / Slot", "Depth", "Loader"];
     assert_eq!(names(&snapshot), expected);
-    let below = ["GPU", "Queue 1 / Slot", "Queue 1", "Depth"].map(str::to_owned).to_vec();
+    let below = ["GPU", "Queue 1", "Queue 1 / Slot", "Depth"].map(str::to_owned).to_vec();
     assert_eq!(titles(&snapshot), [("GPU".to_owned(), below)]);
     let group = snapshot.groups()[0];
     assert_eq!((group.kind, group.is_named, group.starts_folded()), (None, true, false));
@@ -116,7 +116,7 @@ fn a_group_is_found_by_its_name_stays_together_in_every_order_and_folds() {
         let rows = arrange::tracks(&snapshot, &arrangement, None);
         rows.iter().map(|rows| &*snapshot.track(rows.track).name).collect::<Vec<_>>()
     };
-    assert_eq!(filtered("gpu"), ["GPU", "GPU / Queue 1 / Slot", "GPU / Queue 1", "Depth"]);
+    assert_eq!(filtered("gpu"), ["GPU", "GPU / Queue 1", "GPU / Queue 1 / Slot", "Depth"]);
     assert_eq!(filtered("gpu depth"), ["Depth"]);
     assert_eq!(filtered("net"), ["Net / Socket"]);
     for order in TrackOrder::ALL {
@@ -169,6 +169,60 @@ fn siblings_in_a_group_are_in_the_order_of_their_parent() {
     assert_eq!(names(&snapshot), expected.concat());
     // Groups of one name in several processes are several groups.
     assert_eq!(snapshot.groups().iter().map(|group| group.tracks).collect::<Vec<_>>(), [5, 5, 5]);
+}
+
+#[test]
+fn tracks_of_an_inner_parent_stand_together_in_order_of_appearance() {
+    let snapshot = shown_trace([
+        process(1, 50, "app"),
+        child(10, 1, "GPU"),
+        child(11, 10, "Q1"),
+        child(12, 10, "Q2"),
+        child(21, 11, "A"),
+        child(22, 12, "B"),
+        child(23, 11, "C"),
+        counter(24, 11, "Depth"),
+        event(1, BEGIN, 21, "a"),
+        event(2, END, 21, ""),
+        event(3, BEGIN, 22, "b"),
+        event(4, END, 22, ""),
+        value(5, 24),
+        event(6, BEGIN, 23, "c"),
+        event(7, END, 23, ""),
+        event(8, BEGIN, 11, "q"),
+        event(9, END, 11, ""),
+    ]);
+    assert_eq!(names(&snapshot), ["GPU / Q1", "GPU / Q1 / A", "Depth", "GPU / Q1 / C", "GPU / Q2 / B"]);
+}
+
+#[test]
+fn the_track_that_identifies_a_group_stays_while_an_import_adds_rows() {
+    let snapshot = shown_trace(devices());
+    let tables = snapshot.tracks();
+    let first = (0..).map(TrackIdx).zip(&tables.tracks).find(|&(track, _)| tables.group(track) == Some("GPU"));
+    let (lead, slot) = first.expect("a track of the group");
+    // The rows of its spans are another track.
+    assert_eq!(&*slot.name, "GPU / Queue 1 / Slot");
+    assert!(!snapshot.display_order().contains(&lead));
+    assert_eq!(snapshot.groups()[0].lead, lead);
+    assert_eq!(snapshot.group_of(lead), Some(snapshot.groups()[0]));
+}
+
+#[test]
+fn tracks_without_names_share_rows_and_so_are_in_no_group() {
+    let reading = read([
+        process(1, 50, "app"),
+        child(10, 1, "GPU"),
+        child(11, 10, ""),
+        child(20, 1, "Net"),
+        child(21, 20, ""),
+        event(1, BEGIN, 11, "work"),
+        event(2, END, 11, ""),
+        event(3, BEGIN, 21, "work"),
+        event(4, END, 21, ""),
+    ]);
+    let unnamed = |(_, name, _): &(String, String, String)| name.is_empty();
+    assert!(!groups_read(&reading).iter().any(unnamed));
 }
 
 #[test]
@@ -313,6 +367,7 @@ fn groups_are_read_back_as_written() {
         (key(TrackKind::Async, 50, "GPU / Queue / Slot"), Some("GPU"), 3),
         (key(TrackKind::Counter, 50, "Depth"), Some("GPU"), 4),
         (key(TrackKind::Async, 50, "GPU"), Some("GPU"), 2),
+        (key(TrackKind::Counter, 50, "GPU / Memory"), Some("GPU"), 5),
         (key(TrackKind::Async, 50, "Loader / a"), None, 1),
         (key(TrackKind::Async, 51, "GPU / Other"), Some("GPU"), 0),
     ];
@@ -323,6 +378,6 @@ fn groups_are_read_back_as_written() {
     let mut groups = groups_read(&reading);
     groups.dedup();
     let owned = |pid: &str, name: &str| (pid.to_owned(), name.to_owned(), "GPU".to_owned());
-    let expected = [owned("50", "Depth"), owned("50", "GPU"), owned("50", "GPU / Queue / Slot")];
+    let expected = ["Depth", "GPU", "GPU / Memory", "GPU / Queue / Slot"].map(|name| owned("50", name));
     assert_eq!(groups, [&expected[..], &[owned("51", "GPU / Other")]].concat());
 }
