@@ -15,8 +15,9 @@ fn main() {
     }
     let Some(commit) = git(&["rev-parse", "--short", "HEAD"]) else { return };
     println!("cargo::rustc-env=LONGSPAN_COMMIT={commit}");
-    // The log changes with each commit, unlike HEAD, which names a branch.
-    for file in ["HEAD", "logs/HEAD"] {
+    // HEAD names a branch, whose file or packed entry changes with each commit.
+    let branch = git(&["symbolic-ref", "--quiet", "HEAD"]);
+    for file in ["HEAD", "packed-refs"].into_iter().chain(branch.as_deref()) {
         if let Some(path) = git(&["rev-parse", "--git-path", file]).filter(|path| Path::new(path).exists()) {
             println!("cargo::rerun-if-changed={path}");
         }

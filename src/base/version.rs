@@ -6,6 +6,7 @@ use std::sync::LazyLock;
 pub(crate) static VERSION: LazyLock<String> = LazyLock::new(|| {
     let kind = if cfg!(debug_assertions) { "debug" } else { "release" };
     let system = format!("{} {}", std::env::consts::OS, std::env::consts::ARCH);
-    let facts: Vec<&str> = option_env!("LONGSPAN_COMMIT").into_iter().chain([kind, &system]).collect();
+    let commit = option_env!("LONGSPAN_COMMIT").filter(|commit| !commit.is_empty());
+    let facts: Vec<&str> = commit.into_iter().chain([kind, &system]).collect();
     format!("{} ({})", env!("CARGO_PKG_VERSION"), facts.join(", "))
 });
