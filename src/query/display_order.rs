@@ -48,11 +48,26 @@ pub(super) fn display_order(store: &Store) -> Vec<TrackIdx> {
         (!named.is_parent(index), track.sort_index, track.key.kind, lead_of(index), slot_of(track), index)
     };
     let firsts = named.first_by(&order, place);
-    order.sort_unstable_by_key(|&index| match named.of(index) {
-        Some(group) => (place(firsts[group as usize]), Some(within_group(index))),
-        None => (place(index), None),
-    });
-    order
+    // A sort of all tracks would compare the places of the same groups again and again.
+    let mut members: Vec<(u32, TrackIdx)> = order.iter().filter_map(|&index| Some((named.of(index)?, index))).collect();
+    members.sort_unstable();
+    for of_group in members.chunk_by_mut(|&(one, _), &(other, _)| one == other) {
+        // Nearly always they are in order already.
+        of_group.sort_unstable_by_key(|&(_, index)| within_group(index));
+    }
+    order.retain(|&index| named.of(index).is_none_or(|group| firsts[group as usize] == index));
+    order.sort_unstable_by_key(|&index| place(index));
+    let mut shown = Vec::with_capacity(order.len() + members.len());
+    for index in order {
+        let Some(group) = named.of(index) else {
+            shown.push(index);
+            continue;
+        };
+        let from = members.partition_point(|&(other, _)| other < group);
+        let of_group = members[from..].iter().take_while(|&&(other, _)| other == group);
+        shown.extend(of_group.map(|&(_, member)| member));
+    }
+    shown
 }
 
 /// Returns the part of the sort key that the tracks of a process share. Tracks without a process, such as those of
