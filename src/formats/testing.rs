@@ -7,7 +7,8 @@ use super::output::batch::bare;
 use super::{BatchSink, ChunkLimits, ReadContext, ReadError, Reader, sniff};
 use crate::model::args::Detail;
 use crate::model::{
-    Batch, Event, EventFlags, EventKind, Loss, Losses, Metadata, NameIdx, NameRow, OF_THREAD, StackIdx, TrackKey,
+    Batch, Event, EventFlags, EventKind, Loss, Losses, Metadata, NameIdx, NameRow, OF_THREAD, SampleMeasure, StackIdx,
+    TrackKey,
 };
 
 /// An event with its indices resolved.
@@ -53,6 +54,16 @@ impl Reading {
     /// Returns the kinds of losses with their counts.
     pub(super) fn lost(&self) -> Vec<(Loss, u64)> {
         self.losses.iter().map(|lost| (lost.loss, lost.count)).collect()
+    }
+
+    /// Returns the weights of samples, each of an event `time` in nanoseconds.
+    pub(super) fn sampled_times(&self) -> Vec<u64> {
+        let time = |event: &Seen| {
+            let SampleMeasure { event, unit, weight } = SampleMeasure::from_args(&event.args);
+            assert_eq!((&*event, &*unit), ("time", "ns"));
+            weight
+        };
+        self.events.iter().map(time).collect()
     }
 
     /// Returns the unit of a counter in the trace; empty if it states none.

@@ -131,8 +131,7 @@ fn calls(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::formats::testing::{Reading, read, read_bytes};
-    use crate::model::SampleMeasure;
+    use crate::formats::testing::{read, read_bytes};
 
     const PROFILE: &str = r#"{"nodes":[
         {"id":1,"callFrame":{"functionName":"(root)","scriptId":"0","url":"","lineNumber":-1,"columnNumber":-1},"children":[2,4]},
@@ -154,18 +153,8 @@ mod tests {
             [(105_000, vec![main]), (110_000, vec!["(idle)"]), (115_000, vec![main, "(anonymous)"]), (130_000, vec![])];
         assert_eq!(found, expected);
         // The latest times are 105, 115, 115, 130 and 131; the last sample has no node.
-        assert_eq!(weights(&reading), [10_000, 15_000, 0, 1000]);
+        assert_eq!(reading.sampled_times(), [10_000, 15_000, 0, 1000]);
         assert_eq!(reading.lost(), [(Loss::MissingText, 1)]);
-    }
-
-    /// Returns the weights of samples, each of an event `time` in nanoseconds.
-    fn weights(reading: &Reading) -> Vec<u64> {
-        let measure = |args: &str| {
-            let SampleMeasure { event, unit, weight } = SampleMeasure::from_args(args);
-            assert_eq!((&*event, &*unit), ("time", "ns"));
-            weight
-        };
-        reading.events.iter().map(|event| measure(&event.args)).collect()
     }
 
     #[test]
@@ -178,7 +167,7 @@ mod tests {
             (r#""endTime":5,"#, [10_000, 10_000]),
         ] {
             let reading = read(&format!(r#"{{{nodes},"startTime":0,{end}"samples":[1,2],"timeDeltas":[0,10]}}"#));
-            assert_eq!((weights(&reading), reading.lost()), (expected.to_vec(), vec![]), "{end}");
+            assert_eq!((reading.sampled_times(), reading.lost()), (expected.to_vec(), vec![]), "{end}");
         }
     }
 

@@ -254,8 +254,7 @@ fn number(value: &JsonValue<'_>) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::formats::testing::{Reading, read, read_bytes, read_cut};
-    use crate::model::SampleMeasure;
+    use crate::formats::testing::{read, read_bytes, read_cut};
 
     const PROFILE: &str = r#"{"typeId":"CPU","uid":"1","title":"x","head":{"functionName":"(root)","url":"","lineNumber":0,
         "callUID":1,"bailoutReason":"","id":1,"scriptId":0,"hitCount":0,"children":[
@@ -281,21 +280,11 @@ mod tests {
         ];
         assert_eq!(found, expected);
         // The third one went back, and shares the time of the second one.
-        assert_eq!(weights(&reading), [100_000, 100_000, 0, 100_000]);
+        assert_eq!(reading.sampled_times(), [100_000, 100_000, 0, 100_000]);
         assert_eq!(reading.lost(), [(Loss::MissingText, 1)]);
         for block_bytes in [1, 7, 1000] {
             assert_eq!(read_cut(PROFILE.as_bytes(), block_bytes, 2).expect("a profile"), reading);
         }
-    }
-
-    /// Returns the weights of samples, each of an event `time` in nanoseconds.
-    fn weights(reading: &Reading) -> Vec<u64> {
-        let measure = |args: &str| {
-            let SampleMeasure { event, unit, weight } = SampleMeasure::from_args(args);
-            assert_eq!((&*event, &*unit), ("time", "ns"));
-            weight
-        };
-        reading.events.iter().map(|event| measure(&event.args)).collect()
     }
 
     #[test]
@@ -305,7 +294,7 @@ mod tests {
             let reading = read(&format!(r#"{{{head},{start}{end}"samples":[2,2,null,2],"timestamps":[{times}]}}"#));
             assert!(reading.events.iter().all(|event| event.track.slot == TrackKey::SLOT_UNTIMED));
             assert_eq!(reading.losses.count(Loss::BadNumber), 1);
-            weights(&reading)
+            reading.sampled_times()
         };
         let (start, end) = (r#""startTime":1,"#, r#""endTime":2,"#);
         let stamps = "1000100,1000300,1000400,1000900";

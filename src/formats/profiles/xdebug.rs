@@ -161,12 +161,18 @@ mod tests {
         assert_eq!(reading.lost(), [(Loss::UnmatchedEnd, 1), (Loss::BadRecord, 1)]);
     }
 
+    /// Returns the line of a call.
+    fn call(level: u64, number: u64, us: u64, name: &str) -> String {
+        format!("{level}\t{number}\t0\t0.{us:06}\t400100\t{name}\t1\t\t/a.php\t3\t0\n")
+    }
+
+    /// Returns the line of the end of a call.
+    fn end(level: u64, number: u64, us: u64) -> String {
+        format!("{level}\t{number}\t1\t0.{us:06}\t400100\n")
+    }
+
     #[test]
     fn calls_that_begin_or_end_at_one_time_nest_as_recorded() {
-        let call = |level: u64, number: u64, us: u64, name: &str| {
-            format!("{level}\t{number}\t0\t0.{us:06}\t400100\t{name}\t1\t\t/a.php\t3\t0\n")
-        };
-        let end = |level: u64, number: u64, us: u64| format!("{level}\t{number}\t1\t0.{us:06}\t400100\n");
         let lines = [call(1, 0, 1, "outer"), call(2, 1, 1, "inner"), end(2, 1, 3), end(1, 0, 3)];
         assert_eq!(
             spans(&read(&(HEAD.to_owned() + &lines.concat()))),
@@ -176,10 +182,6 @@ mod tests {
 
     #[test]
     fn calls_of_a_fiber_overlap_those_of_the_program_without_a_loss() {
-        let call = |level: u64, number: u64, us: u64, name: &str| {
-            format!("{level}\t{number}\t0\t0.{us:06}\t400100\t{name}\t1\t\t/a.php\t3\t0\n")
-        };
-        let end = |level: u64, number: u64, us: u64| format!("{level}\t{number}\t1\t0.{us:06}\t400100\n");
         let lines = [
             call(1, 0, 1, "{main}"),
             call(2, 1, 2, "Fiber->start"),
@@ -215,10 +217,6 @@ mod tests {
 
     #[test]
     fn a_fiber_whose_levels_count_from_2_has_a_thread_of_its_own() {
-        let call = |level: u64, number: u64, us: u64, name: &str| {
-            format!("{level}\t{number}\t0\t0.{us:06}\t400100\t{name}\t1\t\t/a.php\t3\t0\n")
-        };
-        let end = |level: u64, number: u64, us: u64| format!("{level}\t{number}\t1\t0.{us:06}\t400100\n");
         let lines = [
             call(1, 0, 1, "{main}"),
             call(2, 1, 2, "Fiber->start"),
@@ -247,10 +245,6 @@ mod tests {
 
     #[test]
     fn a_missing_end_costs_one_call_and_starts_no_fiber() {
-        let call = |level: u64, number: u64, us: u64, name: &str| {
-            format!("{level}\t{number}\t0\t0.{us:06}\t400100\t{name}\t1\t\t/a.php\t3\t0\n")
-        };
-        let end = |level: u64, number: u64, us: u64| format!("{level}\t{number}\t1\t0.{us:06}\t400100\n");
         let lines = [
             call(1, 0, 1, "{main}"),
             // Its end and that of its callee are missing.

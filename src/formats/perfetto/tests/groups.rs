@@ -173,7 +173,7 @@ fn siblings_in_a_group_are_in_the_order_of_their_parent() {
 
 #[test]
 fn tracks_of_an_inner_parent_stand_together_in_order_of_appearance() {
-    let snapshot = shown_trace([
+    let described = [
         process(1, 50, "app"),
         child(10, 1, "GPU"),
         child(11, 10, "Q1"),
@@ -182,16 +182,9 @@ fn tracks_of_an_inner_parent_stand_together_in_order_of_appearance() {
         child(22, 12, "B"),
         child(23, 11, "C"),
         counter(24, 11, "Depth"),
-        event(1, BEGIN, 21, "a"),
-        event(2, END, 21, ""),
-        event(3, BEGIN, 22, "b"),
-        event(4, END, 22, ""),
-        value(5, 24),
-        event(6, BEGIN, 23, "c"),
-        event(7, END, 23, ""),
-        event(8, BEGIN, 11, "q"),
-        event(9, END, 11, ""),
-    ]);
+    ];
+    let before = [span(1, 21), span(3, 22)].concat().into_iter().chain([value(5, 24)]);
+    let snapshot = shown_trace(described.into_iter().chain(before).chain([span(6, 23), span(8, 11)].concat()));
     assert_eq!(names(&snapshot), ["GPU / Q1", "GPU / Q1 / A", "Depth", "GPU / Q1 / C", "GPU / Q2 / B"]);
 }
 
@@ -210,17 +203,10 @@ fn the_track_that_identifies_a_group_stays_while_an_import_adds_rows() {
 
 #[test]
 fn tracks_without_names_share_rows_and_so_are_in_no_group() {
-    let reading = read([
-        process(1, 50, "app"),
-        child(10, 1, "GPU"),
-        child(11, 10, ""),
-        child(20, 1, "Net"),
-        child(21, 20, ""),
-        event(1, BEGIN, 11, "work"),
-        event(2, END, 11, ""),
-        event(3, BEGIN, 21, "work"),
-        event(4, END, 21, ""),
-    ]);
+    let described =
+        [process(1, 50, "app"), child(10, 1, "GPU"), child(11, 10, ""), child(20, 1, "Net"), child(21, 20, "")];
+    let reading = read(described.into_iter().chain([span(1, 11), span(3, 21)].concat()));
+    assert_eq!(reading.events.len(), 4);
     let unnamed = |(_, name, _): &(String, String, String)| name.is_empty();
     assert!(!groups_read(&reading).iter().any(unnamed));
 }
