@@ -185,3 +185,54 @@ fn a_reload_after_one_that_failed_keeps_what_was_changed_in_between() {
     (0..3).for_each(|_| session.frame(Vec::new()));
     assert_eq!(session.app.timeline_mut().unwrap().arrangement().pinned, [TrackIdx(1)]);
 }
+
+#[test]
+fn a_reload_shows_the_view_at_once_and_pins_at_the_end_and_restores_nothing_twice() {
+    let folder = tempfile::tempdir().unwrap();
+    let sources = Sources::from(&file(folder.path(), "two.json", TWO_SPANS));
+    let mut session = Session::new();
+    let mark = |ts_ns| Command::Timeline(TimelineCommand::Bookmark(BookmarkCommand::AddAt(ts_ns)));
+    let again = || Command::App(AppCommand::OpenAgain);
+    let shown = |session: &mut Session| {
+        session.frame(Vec::new());
+        let timeline = session.app.timeline_mut().unwrap();
+        (timeline.marks().all().len(), timeline.arrangement().pinned.len())
+    };
+    session.app.show_trace(snapshot(TWO_SPANS), sources.clone(), false);
+    session.frame(Vec::new());
+    let pin = Command::Timeline(TimelineCommand::Rows(RowCommand::TogglePin(TrackIdx(0))));
+    [mark(100_000), mark(200_000), pin].into_iter().for_each(|command| drop(session.app.act(command)));
+    // The first attempt does not complete.
+    for _ in 0..2 {
+        session.app.act(again());
+        session.app.show_trace(preview_of_two_spans(), sources.clone(), true);
+        assert_eq!(shown(&mut session), (2, 0));
+    }
+    let first = session.app.timeline_mut().unwrap().marks().all()[0].id;
+    session.app.act(Command::Timeline(TimelineCommand::Bookmark(BookmarkCommand::Remove(first))));
+    session.app.show_trace(preview_of_two_spans(), sources.clone(), true);
+    assert_eq!(shown(&mut session), (1, 0));
+    session.app.show_trace(snapshot(TWO_SPANS), sources, false);
+    assert_eq!(shown(&mut session), (1, 1));
+}
+
+#[test]
+fn the_saved_state_of_a_trace_whose_load_was_stopped_is_restored_when_it_is_opened_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let folders = Folders { config: folder.path().join("config"), state: folder.path().join("state") };
+    let sources = Sources::from(&file(folder.path(), "two.json", TWO_SPANS));
+    let opened = |snapshot, grows| {
+        let mut session = Session::with_folders(folders.clone());
+        session.app.show_trace(snapshot, sources.clone(), grows);
+        session.frame(Vec::new());
+        session
+    };
+    let mut saved = opened(snapshot(TWO_SPANS), false);
+    saved.app.act(Command::Timeline(TimelineCommand::Rows(RowCommand::TogglePin(TrackIdx(0)))));
+    saved.app.keep();
+    let mut session = opened(preview_of_two_spans(), true);
+    session.app.act(Command::App(AppCommand::OpenAgain));
+    session.app.show_trace(snapshot(TWO_SPANS), sources.clone(), false);
+    session.frame(Vec::new());
+    assert_eq!(session.app.timeline_mut().unwrap().arrangement().pinned, [TrackIdx(0)]);
+}
