@@ -6,7 +6,7 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 
 use super::descriptors::{Descriptors, PARENTS_MAX};
-use super::tracks::PerfettoTracks;
+use super::tracks::{PerfettoTracks, TrackNumber};
 use crate::model::{Id, Metadata, TrackKey, TrackKind};
 
 /// Name of the group of counters, queues and messages of GPUs.
@@ -22,11 +22,12 @@ struct Outermost<'d> {
     name: &'d str,
 }
 
-/// Returns the groups of tracks. A track without a parent is in the group of its name if other tracks are.
-pub(super) fn track_groups(tracks: &PerfettoTracks) -> Vec<Metadata> {
+/// Returns the groups of tracks. A track without a parent is in the group of its name if other tracks are. `used` are
+/// the [`PerfettoTracks::children`].
+pub(super) fn track_groups(tracks: &PerfettoTracks, used: &[(u64, TrackNumber)]) -> Vec<Metadata> {
     let described = tracks.descriptors();
     let (mut nested, mut groups): (Vec<_>, FxHashMap<_, Arc<str>>) = Default::default();
-    for (uuid, track) in tracks.children() {
+    for &(uuid, track) in used {
         let key = tracks.key(track);
         // Spans of unnamed tracks share rows by their own names, also with those below another parent.
         let Some(outermost) = outermost(uuid, described).filter(|_| !key.name.is_empty()) else { continue };

@@ -4,7 +4,7 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::descriptors::{ChildOrder, Descriptors, PARENTS_MAX};
-use super::tracks::PerfettoTracks;
+use super::tracks::{PerfettoTracks, TrackNumber};
 use crate::model::{Id, Metadata, TrackKey};
 
 /// Sort key of a track among its siblings.
@@ -19,10 +19,10 @@ struct OrderStep {
 /// Levels of a track below a parent that is below another one.
 const NESTED_LEVELS: usize = 3;
 
-/// Returns the sort indices of tracks, each greater than 0, if the trace orders or nests them.
-pub(super) fn sort_indices(tracks: &PerfettoTracks) -> Vec<Metadata> {
+/// Returns the sort indices of tracks, each greater than 0, if the trace orders or nests them. `used` are the
+/// [`PerfettoTracks::children`].
+pub(super) fn sort_indices(tracks: &PerfettoTracks, used: &[(u64, TrackNumber)]) -> Vec<Metadata> {
     let described = tracks.descriptors();
-    let used = tracks.children();
     let mut appeared: FxHashMap<u64, usize> = FxHashMap::default();
     let mut ordered: FxHashSet<&Id> = FxHashSet::default();
     for (position, &(uuid, track)) in used.iter().enumerate() {

@@ -519,8 +519,9 @@ impl Decoder {
     fn finish(mut self, emit: EmitBatch<'_>, losses: &Losses) -> Result<(), ReadError> {
         self.kernel_events(0, None, SourcePos::Offset(0)).finish();
         self.batch.batch.losses.merge(losses);
-        self.batch.batch.metadata.extend(sort_indices(&self.tracks));
-        self.batch.batch.metadata.extend(track_groups(&self.tracks));
+        let children = self.tracks.children();
+        self.batch.batch.metadata.extend(sort_indices(&self.tracks, &children));
+        self.batch.batch.metadata.extend(track_groups(&self.tracks, &children));
         if let Some(offset_ns) = self.clocks.utc_offset_ns() {
             self.batch.batch.metadata.push(Metadata::Utc { offset_ns });
         }
