@@ -60,6 +60,20 @@ impl std::fmt::Display for FileKind {
     }
 }
 
+/// Returns the length of a file, or the sum of the lengths of the files in a folder.
+pub(crate) fn content_bytes(path: &Path) -> io::Result<u64> {
+    let metadata = fs::metadata(path)?;
+    if !metadata.is_dir() {
+        return Ok(metadata.len());
+    }
+    let mut bytes = 0u64;
+    for entry in fs::read_dir(path)? {
+        let metadata = entry?.metadata()?;
+        bytes = bytes.saturating_add(if metadata.is_file() { metadata.len() } else { 0 });
+    }
+    Ok(bytes)
+}
+
 /// Returns the path at the end of a chain of links, whether or not it exists. Returns an error for a cycle of links.
 pub(crate) fn link_target(path: &Path) -> io::Result<PathBuf> {
     /// Limit for the links to follow, as in the kernel.

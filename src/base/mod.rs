@@ -1,10 +1,11 @@
 //! The base of every other module: time, units, cancellation, progress, density, the memory budget, files, disks,
-//! free space, mapped and temporary files, threads, signals, escaping and CSV cells. Independent of traces.
+//! free space, mapped and temporary files, threads, signals, escaping, CSV cells and demangling. Independent of traces.
 
 pub(crate) mod budget;
 pub(crate) mod budget_shares;
 pub(crate) mod cancel;
 pub(crate) mod csv;
+pub(crate) mod demangle;
 pub(crate) mod density;
 pub(crate) mod disk;
 pub(crate) mod ends;

@@ -4,10 +4,10 @@
 
 use std::cell::Cell;
 
-use super::demangle::demangle;
 use super::elf::ElfFile;
 use super::go_inlined::{GoInlined, GoLayout};
 use super::names::{AddressNames, AddressNamesBuilder, FunctionName};
+use crate::base::demangle::demangle;
 
 /// The sections of the table, in programs at fixed addresses and in others.
 const SECTIONS: [&str; 2] = [".gopclntab", ".data.rel.ro.gopclntab"];

@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use super::cache::KeptNames;
-use super::demangle::demangle;
 use super::dwarf::{self, DebugInfo, WantedUnits, names_of_functions};
 use super::elf::build_id_in;
 use super::file::InputFile;
@@ -20,6 +19,7 @@ use super::search::{MatchingFile, ModuleSearch, Quality};
 use super::split::add_split_files;
 use super::state::NameState;
 use crate::base::cancel::{Cancel, Cancelled};
+use crate::base::demangle::demangle;
 use crate::model::modules::ModuleBuilds;
 use crate::model::{BuildId, Module, ModuleKind};
 

@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use super::cache::NameCache;
-use super::demangle::demangle;
 use super::elf::ElfFile;
 use super::file::InputFile;
 use super::locate::Locator;
 use super::resolve::{ModuleNames, resolve};
 use super::state::NameState;
 use crate::base::cancel::Cancel;
+use crate::base::demangle::demangle;
 use crate::model::modules::ModuleBuilds;
 use crate::model::{BuildId, Module, ModuleKind};
 

@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
-use super::demangle::demangle;
+use crate::base::demangle::demangle;
 
 /// Names as ranges of file bytes, each with the scope before it, which is not mangled.
 #[derive(Debug, Default)]

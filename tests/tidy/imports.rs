@@ -61,9 +61,9 @@ pub(crate) const PACKAGES: &[(&str, &[&str])] = &[
     ("httparse", &["src/live/listen/"]),
     ("libc", &["src/base/mapped.rs"]),
     ("gimli", &["src/symbols/"]),
-    ("cpp_demangle", &["src/symbols/"]),
+    ("cpp_demangle", &["src/base/demangle.rs"]),
     ("lzma_rust2", &["src/symbols/"]),
-    ("rustc_demangle", &["src/symbols/"]),
+    ("rustc_demangle", &["src/base/demangle.rs"]),
 ];
 
 /// Returns the top-level module of a file below `src`.

@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 
 use super::scopes::{SharedScopes, Target, UnitScopes, label};
 use super::sections::SectionReader;
-use crate::symbols::demangle::{NAME_BYTES_MAX, demangle_without_return_type};
+use crate::base::demangle::{NAME_BYTES_MAX, demangle_without_return_type};
 use crate::symbols::fuel::Fuel;
 
 /// Limit for a chain of references; real ones have two or three.

@@ -9,7 +9,7 @@ use super::origins::{FunctionOrigin, Origins, RawName};
 use super::scopes::{SharedScopes, UnitScopes};
 use super::sections::{DebugInfo, SectionReader};
 use super::units::{EntryRanges, UnitAddresses, rows_in};
-use crate::symbols::demangle::without_suffix;
+use crate::base::demangle::without_suffix;
 use crate::symbols::fuel::Fuel;
 use crate::symbols::functions::FunctionTable;
 

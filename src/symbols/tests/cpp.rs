@@ -5,8 +5,8 @@ use std::process::Command;
 
 use regex::Regex;
 
-use super::super::demangle::demangle;
 use super::{Chain, Locator, addresses, compile, llvm_symbolizer, locator_of, named, run};
+use crate::base::demangle::demangle;
 
 /// Functions of one file: overloads, anonymous namespaces, lambdas and local classes.
 const PROGRAM: &str = r#"

@@ -9,7 +9,7 @@ use cpp_demangle::{DemangleOptions, ParseOptions, Symbol};
 use xxhash_rust::xxh3::xxh3_64;
 
 /// Longer names are shortened. C++ templates reach some thousand bytes.
-pub(super) const NAME_BYTES_MAX: usize = 4096;
+pub(crate) const NAME_BYTES_MAX: usize = 4096;
 
 /// Bytes of the end of a shortened name, which has the name of a method and its parameters.
 const END_BYTES: usize = 1024;
@@ -48,12 +48,12 @@ impl DemangledName {
 
 /// Returns the demangled name of a function, or the name itself.
 #[must_use]
-pub(super) fn demangle(mangled: &[u8]) -> String {
+pub(crate) fn demangle(mangled: &[u8]) -> String {
     demangle_with(mangled, DemangleOptions::default())
 }
 
 /// Returns the demangled name of a function that is part of another name, which has no return type there.
-pub(super) fn demangle_without_return_type(mangled: &[u8]) -> String {
+pub(crate) fn demangle_without_return_type(mangled: &[u8]) -> String {
     demangle_with(mangled, DemangleOptions::default().no_return_type())
 }
 
@@ -79,7 +79,7 @@ fn shortened(name: &str, mangled: &[u8]) -> String {
 }
 
 /// Returns a mangled name without the suffix of a clone; `None` for other names.
-pub(super) fn without_suffix(name: &[u8]) -> Option<&[u8]> {
+pub(crate) fn without_suffix(name: &[u8]) -> Option<&[u8]> {
     let text = std::str::from_utf8(name).ok().filter(|text| text.starts_with("_Z") || text.starts_with("_R"))?;
     let (name, suffix) = split_suffix(text);
     let is_name = suffix.is_empty() || name.starts_with("_R") || parsed(name).is_some();
