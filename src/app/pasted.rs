@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use crate::formats::sniff;
+
 /// The files in a pasted text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pasted {
@@ -40,10 +42,10 @@ pub(crate) struct Chosen {
 }
 
 impl Chosen {
-    /// Checks which of the paths are folders.
+    /// Checks which of the paths are folders. Folders that are traces count as files.
     #[must_use]
     pub(crate) fn new(paths: Vec<PathBuf>) -> Self {
-        let (folders, files) = paths.into_iter().partition(|path| path.is_dir());
+        let (folders, files) = paths.into_iter().partition(|path| path.is_dir() && !sniff::is_trace_folder(path));
         Self { files, folders }
     }
 }

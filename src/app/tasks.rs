@@ -19,6 +19,7 @@ use crate::base::progress::Progress;
 use crate::export::derived::DerivedCounter;
 use crate::export::values::{TableSource, ValueFormat};
 use crate::export::{self, ExportError, ExportFormat, ExportOptions};
+use crate::formats::sniff;
 use crate::ingest::{LoadError, LoadOptions, open_spooled, open_with_previews};
 use crate::model::Sources;
 use crate::query::Snapshot;
@@ -312,7 +313,8 @@ pub(crate) fn pick_path(purpose: Purpose, path: PathBuf, replaces: bool, wake: &
     let unresolved = path.clone();
     let work = move || {
         let path = if path.exists() { path } else { in_home(&path).unwrap_or(path) };
-        wake(if path.is_dir() {
+        // The folder of a recording is a trace.
+        wake(if path.is_dir() && !(purpose.reads() && sniff::is_trace_folder(&path)) {
             TaskEvent::PickedFolder(path)
         } else if !purpose.reads() && !replaces && path.is_file() {
             TaskEvent::PickedExisting

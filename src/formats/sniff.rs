@@ -27,6 +27,7 @@ pub const FORMATS: &[Format] = &[
     super::linux::ftrace::FORMAT,
     super::linux::perf_data::FORMAT,
     super::linux::perf_script::FORMAT,
+    super::linux::uftrace::FORMAT,
     super::fxt::FORMAT,
     super::otlp::json::FORMAT,
     super::requests::zipkin::FORMAT,
@@ -53,7 +54,10 @@ pub const FORMATS: &[Format] = &[
 pub fn open(path: &Path, context: &ReadContext) -> Result<Reader, ReadError> {
     let mut source = match Source::open(path, context) {
         Err(error @ ReadError::NotAFile { kind: FileKind::Folder, .. }) => {
-            return Err(unsupported::folder(path).unwrap_or(error));
+            return match super::linux::uftrace::info_file(path) {
+                Some(info) => open(&info, context),
+                None => Err(unsupported::folder(path).unwrap_or(error)),
+            };
         }
         source => source?,
     };
@@ -67,6 +71,12 @@ pub fn open(path: &Path, context: &ReadContext) -> Result<Reader, ReadError> {
         let (found, guess, supported) = (excerpt(source.head()), guess::sentence(path), names());
         Err(ReadError::Unrecognised { path: path.to_owned(), found, guess, supported })
     }
+}
+
+/// Returns whether a folder is a trace.
+#[must_use]
+pub(crate) fn is_trace_folder(folder: &Path) -> bool {
+    super::linux::uftrace::info_file(folder).is_some()
 }
 
 /// Opens a trace in this format, even if another one is detected.
@@ -125,6 +135,7 @@ mod tests {
         ("samply.json.gz", "Firefox profile"),
         ("spall_v3.spall.gz", "Spall"),
         ("strace_ttt.txt.gz", "strace"),
+        ("uftrace/info", "uftrace"),
         ("ugly.json", "Chrome JSON"),
         ("people/pw.har", "HAR"),
         ("people/next-trace", "Next.js trace"),

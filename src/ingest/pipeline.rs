@@ -1,7 +1,6 @@
 //! Opens a trace as a store: the cached one if the trace has not changed, else a new one. It blocks, so it belongs on a
 //! background thread; it reports progress and can be cancelled.
 
-use std::fs;
 use std::io;
 use std::sync::Arc;
 use std::time::Instant;
@@ -20,6 +19,7 @@ use super::spool::SpooledInput;
 use super::store_target::{StoreFile, StoreTarget};
 use crate::base::budget_shares::BudgetShare;
 use crate::base::cancel::Cancel;
+use crate::base::files;
 use crate::base::progress::{Progress, Stage};
 use crate::formats::{
     self, ChunkLimits, ChunkSource, ChunkedTrace, ReadContext, ReadError, Reader, StoreParts, TraceFiles,
@@ -152,7 +152,7 @@ fn load(
     for position in 0..sources.files().len() {
         let path = sources.path_to_read(position);
         let io_error = |source| ReadError::Io { path: path.into(), offset: 0, source };
-        source_bytes += fs::metadata(path).map_err(io_error)?.len();
+        source_bytes += files::content_bytes(path).map_err(io_error)?;
     }
     let text_spill = Arc::new(target.text_spill(BudgetShare::Names.bytes(&context.budget)));
     let context = &ReadContext { text_spill: Some(text_spill), ..context.clone() };

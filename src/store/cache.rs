@@ -54,13 +54,23 @@ impl CacheKey {
     }
 }
 
-/// Appends the identity of a file on disk to the bytes that the key hashes.
+/// Appends the identity of a file on disk to the bytes that the key hashes. That of a folder includes its files.
 fn describe(path: &Path, bytes: &mut Vec<u8>) -> io::Result<()> {
     let resolved = fs::canonicalize(path)?;
-    let stamps = files::stamps(&fs::metadata(&resolved)?);
-    bytes.extend_from_slice(resolved.as_os_str().as_encoded_bytes());
-    bytes.push(0);
-    bytes.extend(stamps.into_iter().chain([u64::from(VERSION)]).flat_map(u64::to_le_bytes));
+    let metadata = fs::metadata(&resolved)?;
+    let mut add = |name: &OsStr, metadata: &fs::Metadata| {
+        bytes.extend_from_slice(name.as_encoded_bytes());
+        bytes.push(0);
+        bytes.extend(files::stamps(metadata).into_iter().chain([u64::from(VERSION)]).flat_map(u64::to_le_bytes));
+    };
+    add(resolved.as_os_str(), &metadata);
+    if metadata.is_dir() {
+        let mut entries = fs::read_dir(&resolved)?.collect::<io::Result<Vec<_>>>()?;
+        entries.sort_by_key(fs::DirEntry::file_name);
+        for entry in entries {
+            add(&entry.file_name(), &entry.metadata()?);
+        }
+    }
     Ok(())
 }
 

@@ -39,3 +39,5 @@ mod symbols;
 mod terminal;
 mod time_of_day;
 mod together;
+#[cfg(target_os = "linux")] // the tracer
+mod uftrace;

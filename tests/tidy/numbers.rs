@@ -8,6 +8,7 @@ use super::code::{is_word, words};
 const HOMES: &[&str] = &[
     "src/formats/fxt/",
     "src/formats/linux/perf_data/",
+    "src/formats/linux/uftrace/",
     "src/formats/multi/archive/",
     "src/formats/native/",
     "src/formats/otlp/",

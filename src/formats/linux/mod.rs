@@ -14,3 +14,4 @@ pub(crate) mod syscalls;
 mod thread_table;
 pub(crate) mod trace_markers;
 mod tracer_text;
+pub(crate) mod uftrace;

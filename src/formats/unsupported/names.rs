@@ -92,11 +92,6 @@ pub(super) const EXTENSIONS: &[NamedFormat] = &[
 ];
 
 pub(super) const FOLDERS: &[FolderFormat] = &[
-    FolderFormat {
-        files: &["info", "task.txt"],
-        found: "a folder of uftrace",
-        advice: "convert it with `uftrace dump --chrome -d FOLDER > trace.json` and open trace.json",
-    },
     FolderFormat { files: &["data", "data.0"], found: THREADED[0], advice: THREADED[1] },
     FolderFormat {
         files: &["data", "kcore_dir"],

@@ -312,7 +312,7 @@ pub(super) const LATE: &[UnsupportedFormat] = &[
     UnsupportedFormat {
         sniff: Head(is_uftrace_text),
         found: "output of uftrace",
-        advice: "convert its recording with `uftrace dump --chrome -d FOLDER > trace.json` and open trace.json",
+        advice: "open the folder of the recording, `uftrace.data` unless `-d` named another, which is read",
     },
     UnsupportedFormat {
         sniff: Head(|head| head.starts_with(b"Analysis of sampling ") || has_line(head, b"Call graph:")),

@@ -21,28 +21,28 @@ const REFUSED: &[(&[u8], &str)] = &[
     (b"Spans\nResource\nSpan #0\n\tTraceId      : 5b\n", "collector"),
     (b"<table class='xdebug-trace' dir='ltr'>\n", "xdebug.trace_format=1"),
     (b"<table style='hyphens: auto;' class='xdebug-trace' dir='ltr' border='1'>\n", "xdebug.trace_format=1"),
-    (b"# DURATION     TID     FUNCTION\n            [ 28141] | main() {\n", "uftrace dump --chrome"),
+    (b"# DURATION     TID     FUNCTION\n            [ 28141] | main() {\n", "open the folder of the recording"),
     (
         b"#      TASK NAME      MODULE NAME   FUNCTION\n               t                t | main() {\n",
-        "uftrace dump --chrome",
+        "open the folder of the recording",
     ),
-    (b"#  ELAPSED    FUNCTION\n  34.199 ms | main();\n", "uftrace dump --chrome"),
+    (b"#  ELAPSED    FUNCTION\n  34.199 ms | main();\n", "open the folder of the recording"),
     (
         b"  Total time   Self time       Calls  Function\n  ==========  ==========  ==========  ====================\n",
-        "uftrace dump --chrome",
+        "open the folder of the recording",
     ),
     (
         b"  Total time   Self time     TID   Num funcs  Task name\n  ==========  ==========  ======  =====\n",
-        "uftrace dump --chrome",
+        "open the folder of the recording",
     ),
-    (b"#\n# uftrace diff\n#  [0] base: ud\n", "uftrace dump --chrome"),
+    (b"#\n# uftrace diff\n#  [0] base: ud\n", "open the folder of the recording"),
     (
         b"# Function Call Graph for 't' (session: e6be)\n========== FUNCTION CALL GRAPH ==========\n",
-        "uftrace dump --chrome",
+        "open the folder of the recording",
     ),
-    (b"========== TASK GRAPH ==========\n# TOTAL TIME   SELF TIME     TID     TASK NAME\n", "uftrace dump --chrome"),
-    (b"uftrace file header: magic         = 4674726163652100\n", "uftrace dump --chrome"),
-    (b"# version\":\"uftrace v0.13\"\n", "uftrace dump --chrome"),
+    (b"========== TASK GRAPH ==========\n# TOTAL TIME   SELF TIME     TID     TASK NAME\n", "open the folder of the recording"),
+    (b"uftrace file header: magic         = 4674726163652100\n", "open the folder of the recording"),
+    (b"# version\":\"uftrace v0.13\"\n", "open the folder of the recording"),
     (b"Analysis of sampling Safari (pid 123) every 1 millisecond\n", "stackcollapse-sample.awk"),
     (b"2024-01-02 03:04:05\nFull thread dump OpenJDK 64-Bit Server VM\n", "stackcollapse-jstack.pl"),
     (b"Thread 1 (Thread 0x7f (LWP 123)):\n#0  0x00007f in read () from /lib/libc.so\n", "stackcollapse-gdb.pl"),
@@ -467,9 +467,8 @@ fn folders_of_other_tools_are_refused_by_their_files() {
     let open =
         || crate::formats::sniff::open(folder.path(), &ReadContext::default()).map(|_| ()).expect_err("a folder");
     assert!(matches!(open(), ReadError::NotAFile { .. }));
-    std::fs::write(folder.path().join("info"), "Ftrace!").expect("written");
-    std::fs::write(folder.path().join("task.txt"), "TASK").expect("written");
-    assert!(open().to_string().contains("uftrace dump --chrome"), "{}", open());
+    std::fs::write(folder.path().join("metadata"), "CTF").expect("written");
+    assert!(open().to_string().contains("Common Trace Format"), "{}", open());
     for row in FOLDERS {
         let folder = tempfile::tempdir().expect("a folder");
         for file in row.files {

@@ -16,6 +16,7 @@ mod store;
 mod symbols;
 #[cfg(feature = "window")]
 mod timeline;
+mod uftrace;
 
 /// A part with external input.
 #[derive(Debug, Clone, Copy)]
@@ -39,6 +40,7 @@ macro_rules! with_targets {
                 packed: packed::check;
                 store: store::check;
                 symbols: symbols::check;
+                uftrace: uftrace::check;
             }
             of_window {
                 preferences: preferences::check;

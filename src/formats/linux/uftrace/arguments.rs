@@ -1,0 +1,175 @@
+//! The values after a record: arguments at an entry, a return value at an exit. Their types are not in the data, but
+//! in specifications such as `arg1/s,arg2/d32`, which uftrace stores for each function.
+
+use std::fmt::Write as _;
+
+use super::wire::Values;
+use crate::formats::output::args::ArgsWriter;
+
+/// Length to which each value is padded.
+const VALUE_ALIGNMENT: usize = 4;
+
+/// Length to which all values of a record are padded.
+pub(super) const RECORD_ALIGNMENT: usize = 8;
+
+/// A string of these bytes is a null pointer.
+const NULL_TEXT: [u8; 4] = [0xff; 4];
+
+/// Specifications of the values of a function, if it has any.
+#[derive(Debug, Default, Clone)]
+pub(super) struct CallSpecs {
+    pub(super) arguments: Option<ValueSpecs>,
+    pub(super) returned: Option<ValueSpecs>,
+}
+
+/// Specifications in the order of the values.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct ValueSpecs(Vec<ValueSpec>);
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct ValueSpec {
+    name: Box<str>,
+    format: ValueFormat,
+    /// Length in the data; that of a text is before it.
+    bytes: usize,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum ValueFormat {
+    Signed,
+    Unsigned,
+    Hex,
+    Character,
+    Float,
+    Text,
+    /// Raw bytes of a structure.
+    Structure,
+}
+
+impl ValueSpecs {
+    /// Parses `arg1/s,arg2/d32`. Returns `None` if a value has an unknown type, so that the length is not known.
+    pub(super) fn parse(text: &[u8]) -> Option<Self> {
+        let text = std::str::from_utf8(text).ok()?;
+        let specs = text.split(',').map(str::trim).filter(|spec| !spec.is_empty());
+        let specs: Vec<ValueSpec> = specs.map(ValueSpec::parse).collect::<Option<_>>()?;
+        (!specs.is_empty()).then_some(Self(specs))
+    }
+
+    /// Writes the values at the start of `bytes`, and returns their padded length. Returns `None` if they do not fit.
+    pub(super) fn decode(&self, bytes: &[u8], args: &mut ArgsWriter) -> Option<usize> {
+        let mut values = Values(bytes);
+        for spec in &self.0 {
+            spec.decode(&mut values, args)?;
+            let used = bytes.len() - values.0.len();
+            values.bytes(used.next_multiple_of(VALUE_ALIGNMENT) - used)?;
+        }
+        Some((bytes.len() - values.0.len()).next_multiple_of(RECORD_ALIGNMENT))
+    }
+}
+
+impl ValueSpec {
+    fn parse(spec: &str) -> Option<Self> {
+        // The place of a value, in a register or on the stack, is not needed.
+        let (spec, _) = spec.split_once('%').unwrap_or((spec, ""));
+        let (name, suffix) = spec.split_once('/').unwrap_or((spec, ""));
+        let is_float = name.starts_with("fparg");
+        if !is_float && !name.starts_with("arg") && name != "retval" {
+            return None;
+        }
+        let mut suffix_chars = suffix.chars();
+        let usual = if is_float { ValueFormat::Float } else { ValueFormat::Signed };
+        let (format, bytes) = match suffix_chars.next() {
+            None => (usual, 8),
+            Some(digit) if digit.is_ascii_digit() => {
+                suffix_chars = suffix.chars();
+                (usual, 8)
+            }
+            Some('d' | 'i') => (ValueFormat::Signed, 8),
+            Some('u') => (ValueFormat::Unsigned, 8),
+            Some('x' | 'p' | 'o') => (ValueFormat::Hex, 8),
+            Some('c') => (ValueFormat::Character, 1),
+            Some('f') => (ValueFormat::Float, 8),
+            Some('s' | 'S') => (ValueFormat::Text, 0),
+            // The name of the type follows.
+            Some('e') => return Some(Self { name: name.into(), format: ValueFormat::Signed, bytes: 8 }),
+            Some('t') => {
+                let (bytes, _) = suffix[1..].split_once(':').unwrap_or((&suffix[1..], ""));
+                let bytes = bytes.parse().ok()?;
+                return Some(Self { name: name.into(), format: ValueFormat::Structure, bytes });
+            }
+            Some(_) => return None,
+        };
+        let bytes = match suffix_chars.as_str() {
+            "" => bytes,
+            "8" => 1,
+            "16" => 2,
+            "32" => 4,
+            "64" => 8,
+            "80" => 10,
+            _ => return None,
+        };
+        Some(Self { name: name.into(), format, bytes })
+    }
+
+    fn decode(&self, values: &mut Values<'_>, args: &mut ArgsWriter) -> Option<()> {
+        if self.format == ValueFormat::Text {
+            let len = u16::from_le_bytes(*values.bytes(2)?.first_chunk()?);
+            let text = values.bytes(len.into())?;
+            if text == NULL_TEXT {
+                args.text(&self.name, b"NULL");
+            } else {
+                // The padding of a short text may be part of it.
+                let end = memchr::memchr(0, text).unwrap_or(text.len());
+                args.text(&self.name, &text[..end]);
+            }
+            return Some(());
+        }
+        let bytes = values.bytes(self.bytes)?;
+        let mut wide = [0; 8];
+        let len = bytes.len().min(wide.len());
+        wide[..len].copy_from_slice(&bytes[..len]);
+        let number = u64::from_le_bytes(wide);
+        match self.format {
+            ValueFormat::Unsigned => args.number(&self.name, number),
+            ValueFormat::Hex => args.text(&self.name, format!("{number:#x}").as_bytes()),
+            ValueFormat::Character => args.text(&self.name, &bytes[..bytes.len().min(1)]),
+            ValueFormat::Signed => {
+                let unused_bits = 64 - 8 * len.max(1) as u32;
+                args.signed(&self.name, number.cast_signed() << unused_bits >> unused_bits);
+            }
+            ValueFormat::Float => {
+                if bytes.len() == size_of::<f32>() {
+                    write_float(&self.name, f32::from_bits(number as u32).into(), args);
+                } else if bytes.len() == size_of::<f64>() {
+                    write_float(&self.name, f64::from_bits(number), args);
+                } else {
+                    // The 80 bits of an x87 register have no type here.
+                    write_bytes(&self.name, bytes, args);
+                }
+            }
+            ValueFormat::Structure | ValueFormat::Text => write_bytes(&self.name, bytes, args),
+        }
+        Some(())
+    }
+}
+
+/// Writes a number; infinity and the like as text, since JSON has no such numbers.
+fn write_float(name: &str, float: f64, args: &mut ArgsWriter) {
+    match serde_json::Number::from_f64(float) {
+        Some(json) => {
+            args.key("", name.as_bytes());
+            args.json.push_str(&json.to_string());
+        }
+        None => args.text(name, float.to_string().as_bytes()),
+    }
+}
+
+/// Writes bytes without a readable type as hexadecimal digits.
+fn write_bytes(name: &str, bytes: &[u8], args: &mut ArgsWriter) {
+    args.key("", name.as_bytes());
+    args.json.push('"');
+    for byte in bytes {
+        let _ = write!(args.json, "{byte:02x}"); // to memory
+    }
+    args.json.push('"');
+}

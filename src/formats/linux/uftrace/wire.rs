@@ -1,0 +1,145 @@
+//! The header of a recording and its records, as uftrace writes them. Numbers are little-endian; recordings of
+//! big-endian machines are refused.
+
+/// First bytes of the file `info`.
+pub(super) const MAGIC: [u8; 8] = *b"Ftrace!\0";
+
+/// Versions of the format with these records.
+const VERSIONS: std::ops::RangeInclusive<u32> = 3..=4;
+
+/// Length of the fields of the header up to the masks.
+const HEADER_BYTES: usize = 32;
+
+const LITTLE_ENDIAN: u8 = 1;
+
+/// Bits of the mask of features.
+mod feature {
+    /// Symbols have addresses relative to the start of their file in memory.
+    pub(super) const RELATIVE_SYMBOLS: u64 = 1 << 5;
+}
+
+/// Length of a record.
+pub(super) const RECORD_BYTES: usize = 16;
+
+/// Value of the field that marks a record.
+const RECORD_MAGIC: u64 = 5;
+
+/// Properties of a recording.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Header {
+    /// Length of the header, at which the text of `info` starts.
+    pub(super) bytes: u16,
+    pub(super) has_relative_symbols: bool,
+}
+
+/// Returns whether this is the start of a file `info`.
+pub(super) fn is_info(head: &[u8]) -> bool {
+    head.starts_with(&MAGIC)
+}
+
+/// Parses the header of `info`. Returns the offset, the expected and the actual content of an unsupported one.
+pub(super) fn header(head: &[u8]) -> Result<Header, (u64, &'static str, String)> {
+    let Some(bytes) = head.first_chunk::<HEADER_BYTES>() else {
+        return Err((head.len() as u64, "a header of 40 bytes", "the end of the file".to_owned()));
+    };
+    let [_, _, _, _, _, _, _, _, v0, v1, v2, v3, s0, s1, byte_order, _, f0, f1, f2, f3, f4, f5, f6, f7, ..] = *bytes;
+    if byte_order != LITTLE_ENDIAN {
+        return Err((14, "the byte order of a little-endian machine", format!("byte order {byte_order}")));
+    }
+    let version = u32::from_le_bytes([v0, v1, v2, v3]);
+    if !VERSIONS.contains(&version) {
+        return Err((8, "version 3 or 4", format!("version {version}")));
+    }
+    let features = u64::from_le_bytes([f0, f1, f2, f3, f4, f5, f6, f7]);
+    let has_relative_symbols = features & feature::RELATIVE_SYMBOLS != 0;
+    Ok(Header { bytes: u16::from_le_bytes([s0, s1]), has_relative_symbols })
+}
+
+/// The kind of a record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum RecordKind {
+    Entry,
+    Exit,
+    /// The number of lost records is in the address.
+    Lost,
+    /// The id of the event is in the address.
+    Event,
+}
+
+/// A record: the entry or exit of a function.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Record {
+    pub(super) ts_ns: u64,
+    pub(super) kind: RecordKind,
+    /// Whether values follow the record.
+    pub(super) has_values: bool,
+    /// Number of functions around it.
+    pub(super) depth: u16,
+    pub(super) address: u64,
+}
+
+impl Record {
+    /// Parses a record; returns `None` if the bytes are none, or too few.
+    pub(super) fn parse(bytes: &[u8]) -> Option<Self> {
+        let (time, rest) = bytes.split_first_chunk()?;
+        let (ts_ns, fields) = (u64::from_le_bytes(*time), u64::from_le_bytes(*rest.first_chunk()?));
+        // Two bits of kind, one for values, three of the mark, ten of depth, and the address.
+        if fields >> 3 & 7 != RECORD_MAGIC {
+            return None;
+        }
+        let kind = [RecordKind::Entry, RecordKind::Exit, RecordKind::Lost, RecordKind::Event][(fields & 3) as usize];
+        let depth = (fields >> 6 & 0x3ff) as u16;
+        Some(Self { ts_ns, kind, has_values: fields >> 2 & 1 != 0, depth, address: fields >> 16 })
+    }
+
+    /// Returns whether this record may follow another one of its thread: not earlier, and at a depth that calls reach.
+    pub(super) fn may_follow(&self, before: &Self) -> bool {
+        let fits = match self.kind {
+            RecordKind::Entry => self.depth <= before.depth.saturating_add(1),
+            RecordKind::Exit => self.depth <= before.depth,
+            RecordKind::Lost | RecordKind::Event => true,
+        };
+        // An event has no depth of its own.
+        self.ts_ns >= before.ts_ns && (fits || before.kind == RecordKind::Event)
+    }
+}
+
+/// Ids of events that uftrace defines.
+pub(super) mod event {
+    /// First id of events of uftrace itself. Smaller ones are those of the kernel.
+    const BUILTIN: u64 = 100_000;
+
+    /// Names of the events of uftrace, from the first id after [`BUILTIN`], and of the numbers of each.
+    const NAMES: [(&str, &[&str]); 12] = [
+        ("read:proc/statm", &["vmsize", "vmrss", "shared"]),
+        ("read:page-fault", &["major", "minor"]),
+        ("diff:proc/statm", &["vmsize", "vmrss", "shared"]),
+        ("diff:page-fault", &["major", "minor"]),
+        ("read:pmu-cycle", &["cycle", "instructions"]),
+        ("diff:pmu-cycle", &["cycle", "instructions"]),
+        ("read:pmu-cache", &["refers", "misses"]),
+        ("diff:pmu-cache", &["refers", "misses"]),
+        ("read:pmu-branch", &["branch", "misses"]),
+        ("diff:pmu-branch", &["branch", "misses"]),
+        ("watch:cpu", &["cpu"]),
+        ("watch:var", &["address", "value"]),
+    ];
+
+    /// Returns the name of an event of uftrace, and the names of its numbers.
+    pub(in super::super) fn builtin(id: u64) -> Option<(&'static str, &'static [&'static str])> {
+        let position = usize::try_from(id.checked_sub(BUILTIN + 1)?).ok()?;
+        NAMES.get(position).copied()
+    }
+}
+
+/// Bytes that are consumed from the front.
+pub(super) struct Values<'a>(pub(super) &'a [u8]);
+
+impl<'a> Values<'a> {
+    /// Returns the next `len` bytes; `None` if there are fewer.
+    pub(super) fn bytes(&mut self, len: usize) -> Option<&'a [u8]> {
+        let (bytes, rest) = self.0.split_at_checked(len)?;
+        self.0 = rest;
+        Some(bytes)
+    }
+}
