@@ -36,6 +36,12 @@ pub(crate) struct LenientList<T> {
     pub(crate) bad_count: u64,
 }
 
+impl<T> LenientList<T> {
+    pub(crate) fn into_elements(self) -> Vec<T> {
+        self.elements
+    }
+}
+
 impl<T> Default for LenientList<T> {
     fn default() -> Self {
         Self { elements: Vec::new(), bad_count: 0 }

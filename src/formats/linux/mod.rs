@@ -7,6 +7,7 @@ mod function_calls;
 pub(crate) mod function_graph;
 pub(crate) mod perf_data;
 mod perf_fields;
+pub(crate) mod perf_json;
 pub(crate) mod perf_script;
 pub(crate) mod scheduler;
 pub(crate) mod strace;

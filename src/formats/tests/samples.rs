@@ -18,8 +18,9 @@ struct MeantSample {
 
 type Writer = fn(&[MeantSample]) -> Vec<u8>;
 
-const ALL: [(&str, Writer); 4] = [
+const ALL: [(&str, Writer); 5] = [
     ("perf script", perf_script),
+    ("perf JSON", perf_json),
     ("Firefox profile", processed),
     ("Firefox profile", gecko),
     ("V8 CPU profile", cpuprofile),
@@ -46,6 +47,17 @@ fn perf_script(samples: &[MeantSample]) -> Vec<u8> {
         text.push('\n');
     }
     text.into_bytes()
+}
+
+/// Writes an object for each sample, with its frames innermost first.
+fn perf_json(samples: &[MeantSample]) -> Vec<u8> {
+    let samples = joined(samples, |MeantSample { us, thread, stack }| {
+        let frames =
+            joined(stack.iter().rev(), |name| format!(r#"{{"ip": "0x1", "symbol": "{name}", "dso": "x.so"}}"#));
+        let tid = 100 + u32::from(*thread);
+        format!(r#"{{"timestamp": {us}000, "pid": 7, "tid": {tid}, "comm": "prog", "callchain": [{frames}]}}"#)
+    });
+    format!(r#"{{"linux-perf-json-version": 1, "headers": {{"arch": "x86_64"}}, "samples": [{samples}]}}"#).into_bytes()
 }
 
 /// A frame: row of its caller, and name.

@@ -270,11 +270,6 @@ pub(super) const UNSUPPORTED: &[UnsupportedFormat] = &[
     },
     UnsupportedFormat { sniff: Keys(&["event", "sid", "thread", "time"]), found: GIT[0], advice: GIT[1] },
     UnsupportedFormat {
-        sniff: Keys(&["linux-perf-json-version"]),
-        found: "a recording of perf as JSON (perf data convert)",
-        advice: "open the perf.data that it was made from",
-    },
-    UnsupportedFormat {
         sniff: Keys(&["dhatFileVersion"]),
         found: "a profile of DHAT",
         advice: "dh_view.html of valgrind shows it; no known tool converts it",

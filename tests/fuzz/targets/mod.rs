@@ -62,6 +62,7 @@ macro_rules! with_targets {
                 otlp_json: "OpenTelemetry JSON";
                 otlp_proto: "OpenTelemetry protobuf";
                 perf_data: "perf.data";
+                perf_json: "perf JSON";
                 perf_script: "perf script";
                 perfetto: "Perfetto";
                 playwright: "Playwright trace";
