@@ -25,6 +25,7 @@ pub const FORMATS: &[Format] = &[
     super::tracy::FORMAT,
     super::linux::strace::FORMAT,
     super::linux::ftrace::FORMAT,
+    super::linux::babeltrace::FORMAT,
     super::linux::perf_data::FORMAT,
     super::linux::perf_script::FORMAT,
     super::linux::perf_json::FORMAT,
@@ -118,6 +119,7 @@ mod tests {
 
     /// Recorded traces and their formats.
     const CAPTURES: &[(&str, &str)] = &[
+        ("babeltrace.txt.gz", "babeltrace"),
         ("chromium.pftrace.gz", "Perfetto"),
         ("ftrace.txt.gz", "ftrace"),
         ("go_trace.json", "Chrome JSON"),

@@ -1,5 +1,6 @@
 //! Traces of Linux tracers, in text and binary, with shared decoding of kernel events.
 
+pub(crate) mod babeltrace;
 pub(crate) mod binder;
 pub(crate) mod event_text;
 pub(crate) mod ftrace;

@@ -35,6 +35,20 @@ impl<'a> SystemCall<'a> {
         call_after(EventKind::Begin, b"sys_enter_").or_else(|| call_after(EventKind::End, b"sys_exit_"))
     }
 
+    /// Parses an event of `LTTng`, such as `syscall_entry_read`, or `sys_read` and `exit_syscall` of old versions.
+    pub(crate) fn from_lttng(name: &'a [u8]) -> Option<Self> {
+        let name = name.strip_prefix(b"compat_").unwrap_or(name);
+        if name == b"exit_syscall" {
+            return Some(Self { kind: EventKind::End, name: Cow::Borrowed(name), is_of_any_call: true });
+        }
+        let kinds = [
+            (EventKind::Begin, &b"syscall_entry_"[..]),
+            (EventKind::End, b"syscall_exit_"),
+            (EventKind::Begin, b"sys_"),
+        ];
+        kinds.into_iter().find_map(|(kind, before)| Some(Self::named(kind, Cow::Borrowed(name.strip_prefix(before)?))))
+    }
+
     /// Looks up the call of a tracepoint for all calls by its number.
     pub(crate) fn from_number(name: &[u8], number: i64, machine: &str) -> Option<Self> {
         Some(Self::numbered(kind_from_name(name)?, number, machine))

@@ -42,6 +42,7 @@ const ALL: &[FormatWriter] = &[
     FormatWriter { format: "strace", unit_ns: 1000, epoch_s: STRACE_EPOCH_S, write: writers::strace },
     FormatWriter { format: "ftrace", unit_ns: 1000, epoch_s: 0, write: writers::ftrace },
     FormatWriter { format: "ftrace", unit_ns: 1000, epoch_s: 0, write: writers::function_graph },
+    FormatWriter { format: "babeltrace", unit_ns: 1000, epoch_s: 0, write: writers::babeltrace },
     FormatWriter { format: "perf script", unit_ns: 1000, epoch_s: 0, write: writers::perf_script },
     FormatWriter { format: "Firefox profile", unit_ns: 1000, epoch_s: 0, write: writers::firefox },
     FormatWriter { format: "speedscope", unit_ns: 1000, epoch_s: 0, write: writers::speedscope },

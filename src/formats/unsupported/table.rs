@@ -34,7 +34,7 @@ pub(super) const ETL: [&str; 2] = [
 ];
 pub(super) const CTF: [&str; 2] = [
     "a trace in the Common Trace Format (LTTng)",
-    "`babeltrace2 FOLDER` prints it as text, which Longspan does not read either; Trace Compass shows it",
+    "print it as text with `babeltrace2 FOLDER > trace.txt`, and open trace.txt",
 ];
 pub(super) const OTF2: [&str; 2] = ["a trace in the Open Trace Format 2", "no known tool converts it; Vampir shows it"];
 pub(super) const UTRACE: [&str; 2] =
@@ -341,11 +341,6 @@ pub(super) const LATE: &[UnsupportedFormat] = &[
         sniff: Head(|head| has_word(head, b"  wait time  sch delay   run time")),
         found: "output of `perf sched timehist`",
         advice: "open the perf.data that it was made from",
-    },
-    UnsupportedFormat {
-        sniff: Head(|head| has_word(head, b") (+?.?????????) ") || has_word(head, b"] (+?.?????????) ")),
-        found: "output of babeltrace",
-        advice: "no known tool converts it; Trace Compass shows the trace that it was made from",
     },
     UnsupportedFormat {
         sniff: Head(|head| head.starts_with(b"[    0.000000] ")),

@@ -67,7 +67,6 @@ const REFUSED: &[(&[u8], &str)] = &[
         "perf stat",
     ),
     (br#"{"interval" : 0.005, "counter-value" : "0.63", "event" : "task-clock", "event-runtime" : 63}"#, "perf stat"),
-    (b"[10:15:20.123456789] (+?.?????????) host sched_switch: { cpu_id = 1 }\n", "Trace Compass"),
     (b"[    0.000000] Linux version 6.1\n", "dmesg"),
     (b"@[kstack, ustack, comm]: \n@[\n   a+1\n]: 3\n", "stackcollapse-bpftrace.pl"),
     (b"memray\0\x0c\0\0\0", "memray"),

@@ -48,6 +48,7 @@ macro_rules! with_targets {
             }
             readers {
                 austin: "Austin samples";
+                babeltrace: "babeltrace";
                 callgrind: "Callgrind profile";
                 collapsed: "Collapsed stacks";
                 cpuprofile: "V8 CPU profile";

@@ -80,6 +80,19 @@ pub(super) fn ftrace(spans: &[MeantSpan]) -> Vec<u8> {
     text.into_bytes()
 }
 
+/// Writes a pair of events for each span, whose field is the number of the span.
+pub(super) fn babeltrace(spans: &[MeantSpan]) -> Vec<u8> {
+    let mut text = String::new();
+    for (us, is_begin, number) in begins_and_ends(spans) {
+        let (MeantSpan { thread, name, .. }, side) = (&spans[number], if is_begin { "begin" } else { "end" });
+        let (hours, minutes, tid) = (us / 3_600_000_000, us / 60_000_000 % 60, 100 + u32::from(*thread));
+        let time = format!("{hours:02}:{minutes:02}:{:02}.{:06}000", us / 1_000_000 % 60, us % 1_000_000);
+        writeln!(text, "[{time}] (+?.?????????) vm {name}:{side}: {{ cpu_id = 1 }}, {{ vpid = 7, vtid = {tid} }}, {{ id = {number} }}")
+            .expect("into memory");
+    }
+    text.into_bytes()
+}
+
 /// Writes a function graph with times and tasks: leaf functions only.
 pub(super) fn function_graph(spans: &[MeantSpan]) -> Vec<u8> {
     let mut text = "# tracer: function_graph\n".to_owned();

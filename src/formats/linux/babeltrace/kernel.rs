@@ -1,0 +1,123 @@
+//! Events of the Linux kernel in `LTTng`'s spelling: scheduling, system calls and interrupts. Interrupts have a row for
+//! each CPU, since they belong to no thread.
+
+use std::borrow::Cow;
+
+use super::pairs::{PairSide, WaitingBegin, pair_of};
+use super::rows::Row;
+use super::value::Fields;
+use super::{Babeltrace, TimedEvent};
+use crate::formats::linux::scheduler::{SchedulerTask, Switch, TaskState};
+use crate::formats::linux::syscalls::{CallThread, SystemCall};
+use crate::formats::output::batch::BatchBuilder;
+use crate::model::{Event, Id, TrackKey};
+
+/// Names of the softirqs of Linux, by number.
+const SOFTIRQS: [&str; 10] =
+    ["HI", "TIMER", "NET_TX", "NET_RX", "BLOCK", "IRQ_POLL", "TASKLET", "SCHED", "HRTIMER", "RCU"];
+
+/// Names of pairs that run outside of any thread.
+const INTERRUPTS: [(&[u8], &str); 4] = [
+    (b"irq_handler", "Irq Cpu"),
+    (b"softirq", "SoftIrq Cpu"),
+    (b"irq_softirq", "SoftIrq Cpu"),
+    (b"irq_tasklet", "Tasklet Cpu"),
+];
+
+/// A thread in the fields of an event.
+struct TaskFields {
+    tid: i64,
+    name: String,
+    priority: Option<i64>,
+}
+
+impl TaskFields {
+    /// Reads a thread whose fields begin with `prefix`, such as `next_`.
+    fn read(fields: &Fields, prefix: &str) -> Option<Self> {
+        let key = |name: &str| format!("{prefix}{name}");
+        let tid = fields.number(&key("tid")).or_else(|| fields.number(&key("pid")))?;
+        let name = fields.text(&key("comm")).unwrap_or_default();
+        Some(Self { tid, name, priority: fields.number(&key("prio")) })
+    }
+
+    fn task(&self) -> SchedulerTask<'_> {
+        SchedulerTask { tid: self.tid, name: self.name.as_bytes(), priority: self.priority }
+    }
+}
+
+impl Babeltrace {
+    /// Adds an event of the kernel; returns `false` for one that is read like any other.
+    pub(super) fn kernel_event(&mut self, event: &TimedEvent<'_>, row: &Row, batch: &mut BatchBuilder) -> bool {
+        let (name, fields) = (event.line.name, &event.line.payload);
+        match name {
+            b"sched_switch" => return self.switch(event, row, batch),
+            b"sched_waking" | b"sched_wakeup" | b"sched_wakeup_new" => {
+                let Some(task) = TaskFields::read(fields, "") else { return false };
+                self.rows.kernel.scheduler.wake(batch, event.ts_ns, &task.task(), row.tid, event.pos);
+                return true;
+            }
+            b"sched_process_fork" => self.learn_task(fields, ["child_tid", "child_pid", "child_comm"], event, batch),
+            b"lttng_statedump_process_state" => self.learn_task(fields, ["tid", "pid", "name"], event, batch),
+            _ => {}
+        }
+        if let Some((base, side)) = pair_of(name)
+            && let Some((_, label)) = INTERRUPTS.iter().find(|(interrupt, _)| *interrupt == base)
+            && let Some(cpu) = row.cpu
+        {
+            let track = TrackKey::thread(Id::None, Id::Text(format!("{label} {cpu}").into()));
+            match side {
+                PairSide::Begin => self.begin(base, &track, event, batch),
+                PairSide::End => self.end(base, &track, event, batch),
+            }
+            return true;
+        }
+        self.system_call(event, row, batch)
+    }
+
+    fn switch(&mut self, event: &TimedEvent<'_>, row: &Row, batch: &mut BatchBuilder) -> bool {
+        let fields = &event.line.payload;
+        let tasks = TaskFields::read(fields, "prev_").zip(TaskFields::read(fields, "next_"));
+        let (Some((previous, next)), Some(cpu)) = (tasks, row.cpu) else { return false };
+        let state = fields.number("prev_state").map(i64::cast_unsigned);
+        let previous_state = state.map(|state| TaskState::from_bits(state, false));
+        let (previous, next) = (Some(previous.task()), next.task());
+        let switch = Switch { ts_ns: event.ts_ns, cpu, previous, previous_state, next };
+        self.rows.kernel.scheduler.switch(batch, &switch, event.pos);
+        true
+    }
+
+    /// Sets process and name of the thread that an event describes.
+    fn learn_task(&mut self, fields: &Fields, keys: [&str; 3], event: &TimedEvent<'_>, batch: &mut BatchBuilder) {
+        let [tid, pid, name] = keys;
+        let (Some(tid), Some(pid)) = (fields.number(tid), fields.number(pid)) else { return };
+        self.rows.kernel.scheduler.set_process(tid, pid);
+        if let Some(name) = fields.text(name) {
+            self.rows.kernel.scheduler.rename(batch, tid, name.as_bytes(), event.pos);
+        }
+    }
+
+    /// Adds the begin or the end of a system call of a known thread.
+    fn system_call(&mut self, event: &TimedEvent<'_>, row: &Row, batch: &mut BatchBuilder) -> bool {
+        let (Some(call), Some(tid)) = (SystemCall::from_lttng(event.line.name), row.tid) else { return false };
+        let thread = CallThread { ts_ns: event.ts_ns, tid, track: batch.track_with(&row.key) };
+        if let Some(shown) = self.calls.event(batch, thread, &call, event.pos) {
+            let detail = self.detail(event, batch);
+            batch.push(Event { detail, ..shown });
+        }
+        true
+    }
+}
+
+/// Returns the name of the span of a pair. Interrupts have their own names among their fields.
+pub(super) fn span_name(begin: &WaitingBegin) -> Cow<'_, str> {
+    let softirq = || {
+        let number = usize::try_from(begin.fields.number("vec")?).ok()?;
+        SOFTIRQS.get(number).map(|name| Cow::Borrowed(*name))
+    };
+    let name = match &*begin.base {
+        b"irq_handler" => begin.fields.text("name").map(|name| format!("IRQ ({name})").into()),
+        b"softirq" | b"irq_softirq" => softirq(),
+        _ => None,
+    };
+    name.unwrap_or_else(|| String::from_utf8_lossy(&begin.base))
+}

@@ -1,0 +1,220 @@
+//! The header of a line of babeltrace, with or without names, and its groups of fields, such as `[time] (+distance)
+//! host name: { cpu_id = 1 }, { vtid = 7 }, { id = 0 }`. The last group has the fields of the event, and those before
+//! it the context.
+
+use std::borrow::Cow;
+
+use super::clock::{WrittenTime, distance_ns};
+use super::value::{Fields, ValueParser};
+
+/// Names of the groups, with the option that prints them.
+const SCOPES: [&[u8]; 5] =
+    [b"stream.packet.context", b"stream.event.header", b"stream.event.context", b"event.context", b"event.fields"];
+
+/// Name of the group with the fields of an event.
+const PAYLOAD: &[u8] = b"event.fields";
+
+/// An event as its line has it.
+#[derive(Debug)]
+pub(super) struct EventLine<'a> {
+    pub(super) time: WrittenTime,
+    pub(super) distance_ns: Option<i64>,
+    /// Empty if the trace has no host.
+    pub(super) host: &'a [u8],
+    /// Empty unless it is printed.
+    pub(super) log_level: &'a [u8],
+    pub(super) name: &'a [u8],
+    pub(super) context: Fields,
+    pub(super) payload: Fields,
+}
+
+/// The parts of a header, and the text of the groups after it.
+#[derive(Debug)]
+struct Header<'a> {
+    time: WrittenTime,
+    distance_ns: Option<i64>,
+    host: &'a [u8],
+    log_level: &'a [u8],
+    name: &'a [u8],
+    groups: &'a [u8],
+}
+
+impl<'a> EventLine<'a> {
+    /// Parses a line; returns `None` for any other text.
+    pub(super) fn parse(line: &'a [u8]) -> Option<Self> {
+        let header = Header::parse(line).or_else(|| Header::parse_named(line))?;
+        let Header { time, distance_ns, host, log_level, name, groups } = header;
+        let (context, payload) = fields(groups)?;
+        Some(Self { time, distance_ns, host, log_level, name, context, payload })
+    }
+}
+
+impl<'a> Header<'a> {
+    /// Parses `[time] (+distance) host:domain LEVEL (1) name: `, where only the time and the name are certain.
+    fn parse(line: &'a [u8]) -> Option<Self> {
+        let inside = line.strip_prefix(b"[")?;
+        let close = memchr::memchr(b']', inside)?;
+        let time = WrittenTime::parse(&inside[..close])?;
+        let mut rest = inside[close + 1..].trim_ascii_start();
+        let mut distance = None;
+        if let Some(after) = rest.strip_prefix(b"(+") {
+            let close = memchr::memchr(b')', after)?;
+            distance = distance_ns(&rest[1..=close + 1]);
+            rest = after[close + 1..].trim_ascii_start();
+        }
+        let is_before_groups = |&at: &usize| begins_group(&rest[at + 2..]);
+        let colon = memchr::memmem::find_iter(rest, b": ").find(is_before_groups)?;
+        let (head, groups) = (&rest[..colon], &rest[colon + 2..]);
+        let space = memchr::memrchr(b' ', head).map_or(0, |space| space + 1);
+        let (before, name) = (head[..space].trim_ascii_end(), &head[space..]);
+        let (before, log_level) = split_log_level(before);
+        let host = before.split(|&byte| byte == b':').next().unwrap_or_default();
+        (!name.is_empty()).then_some(Self { time, distance_ns: distance, host, log_level, name, groups })
+    }
+
+    /// Parses `timestamp = time, delta = +distance, trace:hostname = host, name = name, `.
+    fn parse_named(line: &'a [u8]) -> Option<Self> {
+        let mut rest = line.strip_prefix(b"timestamp = ")?;
+        let (mut time, mut distance, mut host, mut log_level) = (None, None, &b""[..], &b""[..]);
+        let mut key = &b"timestamp"[..];
+        loop {
+            let end = memchr::memmem::find(rest, b", ")?;
+            let value = &rest[..end];
+            rest = rest[end..].strip_prefix(b", , ").unwrap_or(&rest[end + 2..]);
+            match key {
+                b"timestamp" => time = Some(WrittenTime::parse(value)?),
+                b"delta" => distance = distance_ns(value),
+                b"trace:hostname" => host = value,
+                b"loglevel" => log_level = value,
+                b"name" => {
+                    let header =
+                        Self { time: time?, distance_ns: distance, host, log_level, name: value, groups: rest };
+                    return (!value.is_empty() && begins_group(rest)).then_some(header);
+                }
+                _ => {}
+            }
+            let equals = memchr::memmem::find(rest, b" = ")?;
+            key = &rest[..equals];
+            rest = &rest[equals + 3..];
+        }
+    }
+}
+
+/// Returns whether a group of fields begins here, with or without its name.
+fn begins_group(text: &[u8]) -> bool {
+    let is_scope = |scope: &&[u8]| text.strip_prefix(*scope).is_some_and(|rest| rest.starts_with(b" = {"));
+    text.starts_with(b"{") || SCOPES.iter().any(is_scope)
+}
+
+/// Splits the log level, such as `TRACE_DEBUG (14)`, from the end of the text before the name.
+fn split_log_level(before: &[u8]) -> (&[u8], &[u8]) {
+    let open = before.strip_suffix(b")").and_then(|inside| memchr::memmem::rfind(inside, b" ("));
+    let Some(open) = open else { return (before, b"") };
+    let start = before[..open].iter().rposition(|byte| b" :".contains(byte)).map_or(0, |at| at + 1);
+    (before[..start].trim_ascii_end(), &before[start..])
+}
+
+/// Parses all groups of a line: the fields of its context, and those of the event.
+fn fields(groups: &[u8]) -> Option<(Fields, Fields)> {
+    let (mut context, mut payload) = (Fields::default(), Fields::default());
+    let mut parser = ValueParser::new(groups);
+    let mut number = 0;
+    loop {
+        let scope = parser.key();
+        let group = parser.fields()?;
+        let is_last = !parser.skip(b", ");
+        let is_payload = if scope.is_empty() { is_last } else { scope == PAYLOAD };
+        if is_payload {
+            payload = group;
+        } else {
+            context.0.extend(named(group, number));
+        }
+        number += 1;
+        if is_last {
+            break;
+        }
+    }
+    parser.is_at_end().then_some((context, payload))
+}
+
+/// Returns the fields of a group of the context. The only number of the first group is that of the CPU.
+fn named(group: Fields, number: usize) -> impl Iterator<Item = (Box<str>, Box<str>)> {
+    let is_cpu = number == 0 && group.0.len() == 1;
+    group
+        .0
+        .into_iter()
+        .map(move |(key, json)| if is_cpu && key.is_empty() { ("cpu_id".into(), json) } else { (key, json) })
+}
+
+/// Returns a line without the codes of colours.
+pub(super) fn without_colours(line: &[u8]) -> Cow<'_, [u8]> {
+    const ESCAPE: u8 = 0x1b;
+    if memchr::memchr(ESCAPE, line).is_none() {
+        return Cow::Borrowed(line);
+    }
+    let mut plain = Vec::with_capacity(line.len());
+    let mut rest = line;
+    while let Some(at) = memchr::memchr(ESCAPE, rest) {
+        plain.extend_from_slice(&rest[..at]);
+        let end = memchr::memchr(b'm', &rest[at..]).map_or(rest.len(), |end| at + end + 1);
+        rest = &rest[end..];
+    }
+    plain.extend_from_slice(rest);
+    Cow::Owned(plain)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Returns host, name, log level, and the fields of context and event.
+    fn parts(line: &str) -> Option<String> {
+        let EventLine { host, log_level, name, context, payload, .. } = EventLine::parse(line.as_bytes())?;
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        let fields =
+            |fields: &Fields| fields.0.iter().map(|(key, json)| format!("{key}={json}")).collect::<Vec<_>>().join(",");
+        Some([text(host), text(name), text(log_level), fields(&context), fields(&payload)].join("|"))
+    }
+
+    #[test]
+    fn lines_of_all_options_have_the_same_parts() {
+        let groups = "{ cpu_id = 1 }, { vpid = 5, procname = \"a: { b\" }, { id = 0 }";
+        let scopes = "stream.packet.context = { cpu_id = 1 }, stream.event.context = { vpid = 5, procname = \"a: { b\" }, event.fields = { id = 0 }";
+        let expected = "vm|demo:job||cpu_id=1,vpid=5,procname=\"a: { b\"|id=0";
+        let time = "16:17:32.669015243";
+        for line in [
+            format!("[{time}] (+0.000006169) vm demo:job: {groups}"),
+            format!("[{time}] vm demo:job: {groups}"),
+            format!("[2026-11-28 {time}] (+?.?????????) vm:ust demo:job: {groups}"),
+            format!("[{time}] (+0.000006169) vm demo:job: {scopes}"),
+            format!("timestamp = {time}, delta = +0.000006169, trace:hostname = vm, name = demo:job, {groups}"),
+            format!(
+                "timestamp = {time}, delta = +0.0, trace = vm/ust, , trace:hostname = vm, name = demo:job, {scopes}"
+            ),
+        ] {
+            assert_eq!(parts(&line).as_deref(), Some(expected), "{line}");
+        }
+        let level = format!("[{time}] vm:ust:TRACE_DEBUG (14) x: {{ 3 }}, {{ }}");
+        assert_eq!(parts(&level).as_deref(), Some("vm|x|TRACE_DEBUG (14)|cpu_id=3|"));
+        let line = format!("[{time}] (+?.?????????) isr_enter: {{ }}");
+        assert_eq!(parts(&line).as_deref(), Some("|isr_enter|||"));
+    }
+
+    #[test]
+    fn other_lines_are_refused() {
+        for line in [
+            "[    0.000000] Linux: { }",
+            "[16:17:32] x: { }",
+            "[16:17:32.669015243] x",
+            "[16:17:32.669015243] : { }",
+            "[16:17:32.669015243] x: { } y",
+            "[16:17:32.669015243] x: { }, ",
+            "timestamp = 16:17:32.669015243, name = x",
+            "timestamp = x, name = x, { }",
+            "",
+        ] {
+            assert_eq!(parts(line), None, "{line}");
+        }
+        assert_eq!(&*without_colours(b"\x1b[0m[16\x1b[1m:\x1b[32mx"), b"[16:x");
+    }
+}
