@@ -9,6 +9,7 @@
 //! them. Then come the formats, each of which exports a [`format::Format`] constant, then archives, `sniff` with the
 //! table of all formats, and `multi::files`.
 
+pub(crate) mod cargo_timings;
 pub(crate) mod chrome;
 pub(crate) mod error;
 pub(crate) mod format;

@@ -21,6 +21,7 @@ pub const FORMATS: &[Format] = &[
     super::perfetto::FORMAT,
     super::profiles::pprof::FORMAT,
     super::ninja::FORMAT,
+    super::cargo_timings::FORMAT,
     super::spall::FORMAT,
     super::tracy::FORMAT,
     super::linux::strace::FORMAT,
@@ -120,6 +121,7 @@ mod tests {
     /// Recorded traces and their formats.
     const CAPTURES: &[(&str, &str)] = &[
         ("babeltrace.txt.gz", "babeltrace"),
+        ("cargo_timing.html.gz", "Cargo timings"),
         ("chromium.pftrace.gz", "Perfetto"),
         ("ftrace.txt.gz", "ftrace"),
         ("go_trace.json", "Chrome JSON"),

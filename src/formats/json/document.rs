@@ -126,6 +126,21 @@ impl Document {
         }
     }
 
+    /// Returns the offset after the first occurrence of a text from an offset on, for JSON within other text.
+    pub(crate) fn find(&self, text: &[u8], start: u64) -> Result<Option<u64>, ReadError> {
+        let mut window = Window::new(self, JsonExtent { start, end: self.len });
+        loop {
+            if let Some(at) = memchr::memmem::find(window.unread(), text) {
+                return Ok(Some(window.offset() + (at + text.len()) as u64));
+            }
+            // The end of the block may be the beginning of the text.
+            window.advance((window.unread().len() + 1).saturating_sub(text.len()));
+            if !window.fill()? {
+                return Ok(None);
+            }
+        }
+    }
+
     /// Returns whether a value is an array.
     pub(crate) fn is_array(&self, value: JsonExtent) -> Result<bool, ReadError> {
         Ok(Window::new(self, value).peek()? == Some(b'['))

@@ -10,6 +10,7 @@ use super::event_text::{KernelText, TextEvent};
 use super::function_graph::{FunctionGraph, GraphLine};
 use super::scheduler::{SchedulerTask, Switch};
 use super::tracer_text::comm_and_tid;
+use crate::formats::cargo_timings;
 use crate::formats::format::{DataKind, Format, Opener};
 use crate::formats::input::decimal::{nanos_from_micros, nanos_from_nanos, nanos_from_seconds};
 use crate::formats::input::lines::{LineParser, Output, TextLine, head_lines};
@@ -39,7 +40,9 @@ fn looks_like_ftrace(head: &[u8]) -> bool {
             || GraphLine::from_line(line).is_some()
     };
     // JSON traces may contain such lines as strings.
-    begins || is_page(head) || !looks_like_json(head) && lines.next().is_some_and(is_record)
+    begins
+        || is_page(head) && !cargo_timings::is_page(head)
+        || !looks_like_json(head) && lines.next().is_some_and(is_record)
 }
 
 /// Creates a reader for trace text.

@@ -38,6 +38,7 @@ const NEXT_JS_EPOCH_S: u64 = 1_700_000_000;
 const ALL: &[FormatWriter] = &[
     FormatWriter { format: "Fuchsia trace", unit_ns: 1, epoch_s: 0, write: writers::fxt },
     FormatWriter { format: "Tracy zones", unit_ns: 1, epoch_s: 0, write: writers::tracy },
+    FormatWriter { format: "Cargo timings", unit_ns: 1_000_000, epoch_s: 0, write: writers::cargo_timings },
     FormatWriter { format: "Ninja log", unit_ns: 1_000_000, epoch_s: 0, write: writers::ninja },
     FormatWriter { format: "strace", unit_ns: 1000, epoch_s: STRACE_EPOCH_S, write: writers::strace },
     FormatWriter { format: "ftrace", unit_ns: 1000, epoch_s: 0, write: writers::ftrace },

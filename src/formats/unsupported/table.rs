@@ -196,11 +196,6 @@ pub(super) const UNSUPPORTED: &[UnsupportedFormat] = &[
         advice: "no known tool converts it; `ms_print CAPTURE` prints it",
     },
     UnsupportedFormat {
-        sniff: Head(|head| is_page_with(head, "<title>Cargo Build Timings")),
-        found: "a page of `cargo build --timings`",
-        advice: "it is a page for a browser; no known tool converts it",
-    },
-    UnsupportedFormat {
         sniff: Head(|head| is_page_with(head, "bokeh")),
         found: "a performance report of Dask",
         advice: "it is a page for a browser; no known tool converts it",

@@ -128,7 +128,6 @@ const REFUSED: &[(&[u8], &str)] = &[
     ),
     (b"v8-version,12,4\nshared-library,/usr\n", "--cpu-prof"),
     (b"desc: --massif-out-file=x\ncmd: ./x\ntime_unit: i\n", "massif"),
-    (b"<!DOCTYPE html>\n<html><head><title>Cargo Build Timings \xe2\x80\x94 x</title>", "cargo build --timings"),
     (b"<html><script src=\"bokeh.min.js\">", "Dask"),
     (b"<?xml version=\"1.0\"?>\n<svg width=\"1200\">", "SVG"),
     (br#"{"constants":{"logEventTypes":{"REQUEST":1}},"events":[]}"#, "NetLog"),

@@ -50,6 +50,7 @@ macro_rules! with_targets {
                 austin: "Austin samples";
                 babeltrace: "babeltrace";
                 callgrind: "Callgrind profile";
+                cargo_timings: "Cargo timings";
                 collapsed: "Collapsed stacks";
                 cpuprofile: "V8 CPU profile";
                 firefox: "Firefox profile";

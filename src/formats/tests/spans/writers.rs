@@ -40,6 +40,17 @@ pub(super) fn ninja(spans: &[MeantSpan]) -> Vec<u8> {
     text.into_bytes()
 }
 
+pub(super) fn cargo_timings(spans: &[MeantSpan]) -> Vec<u8> {
+    let units = spans.iter().enumerate().map(|(number, MeantSpan { start, dur, name, .. })| {
+        let seconds = |ms: &u32| format!("{}.{:03}", ms / 1000, ms % 1000);
+        let (start, dur) = (seconds(start), seconds(dur));
+        format!(r#"{{"i":{number},"name":"{name}","target":"","start":{start},"duration":{dur},"sections":null}}"#)
+    });
+    let units = in_array(units);
+    format!("\n<html><title>Cargo Build Timings</title><script>\nconst UNIT_DATA = {units};\n</script></html>\n")
+        .into_bytes()
+}
+
 pub(super) fn strace(spans: &[MeantSpan]) -> Vec<u8> {
     let mut text = String::new();
     for MeantSpan { start, dur, thread, name } in spans {
