@@ -13,7 +13,7 @@ use super::ids::{SPAN_BYTES, TRACE_BYTES, id_text};
 use super::json_messages::{
     JsonAnyValue, JsonScope, JsonSpan, LoneSpan, ParsedSpan, Request, Resource, ResourceAttribute,
 };
-use super::layout::{Layout, Point, ServiceSpan, span_id};
+use super::layout::{Layout, Point, ServiceSpan, end_or_unfinished, span_id};
 use crate::formats::ReadError;
 use crate::formats::input::lines::Output;
 use crate::formats::json::document::{Document, JsonExtent, TimeUnit};
@@ -225,11 +225,14 @@ impl JsonDecoder {
             points.push(Point { ts_ns, name: event.name.as_bytes().into(), args: self.attributes.finish() });
         }
         count_dropped(span.dropped_count(), pos, batch);
+        // An empty text means absent, like `null`.
+        let end = span.end_time_unix_nano.filter(|end| end.get() != r#""""#);
+        let end_ns = end.map_or(Ok(ServiceSpan::UNFINISHED_NS), |end| TimeUnit::Nanoseconds.nanos(end));
         let SpanResource { service, attributes: resource } = resource.clone();
         let id_of = |id: &str| span_id(trace_id.as_bytes(), id.as_bytes());
         self.layout.push(ServiceSpan {
             start_ns,
-            end_ns: time(span.end_time_unix_nano).unwrap_or(0),
+            end_ns: end_or_unfinished(end_ns.ok(), pos, batch),
             id: id_of(&own_id),
             parent: parent.as_deref().map(id_of),
             service,

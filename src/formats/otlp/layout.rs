@@ -47,9 +47,12 @@ pub(crate) struct ServiceSpan {
 }
 
 impl ServiceSpan {
-    /// Returns whether the span has not ended: exporters write 0 as its end.
+    /// The end of a span that has not ended, as exporters write it.
+    pub(crate) const UNFINISHED_NS: i64 = 0;
+
+    /// Returns whether the span has not ended.
     fn is_unfinished(&self) -> bool {
-        self.end_ns == 0 && self.start_ns > 0
+        self.end_ns == Self::UNFINISHED_NS && self.start_ns > 0
     }
 
     /// Returns the time at which the span leaves its row.
@@ -64,6 +67,14 @@ pub(crate) struct Point {
     pub(crate) ts_ns: i64,
     pub(crate) name: Box<[u8]>,
     pub(crate) args: Box<str>,
+}
+
+/// Returns the end of a span. One that could not be read is counted, and the span is shown unfinished.
+pub(crate) fn end_or_unfinished(end_ns: Option<i64>, pos: SourcePos, batch: &mut BatchBuilder) -> i64 {
+    end_ns.unwrap_or_else(|| {
+        batch.lose(Loss::BadNumber, pos);
+        ServiceSpan::UNFINISHED_NS
+    })
 }
 
 /// Hashes a trace id and a span id.

@@ -9,7 +9,7 @@ use super::fields::{
     scope_spans, span, status,
 };
 use super::ids::{SPAN_BYTES, TRACE_BYTES, hex};
-use super::layout::{Layout, Point, ServiceSpan, span_id};
+use super::layout::{Layout, Point, ServiceSpan, end_or_unfinished, span_id};
 use crate::formats::output::args::push_quoted;
 use crate::formats::output::batch::BatchBuilder;
 use crate::formats::protobuf::decode::{Fields, ProtoValue};
@@ -198,9 +198,8 @@ impl ProtoDecoder {
             return Err(None);
         }
         self.has_spans = true;
-        let (Some(Ok(start_ns)), Ok(end_ns)) = (start.map(i64::try_from), i64::try_from(end)) else {
-            return Err(Some(Loss::BadTime));
-        };
+        let Some(Ok(start_ns)) = start.map(i64::try_from) else { return Err(Some(Loss::BadTime)) };
+        let end_ns = end_or_unfinished(i64::try_from(end).ok(), pos, batch);
         let parent = Some(parent).filter(|parent| parent.iter().any(|&byte| byte != 0));
         let (mut code, mut message) = (0, &b""[..]);
         for field in Fields::new(status) {

@@ -5,9 +5,12 @@ use serde_json::{Map, Value, json};
 use super::inspect;
 use crate::base::time::epoch_nanos;
 use crate::formats::otlp::attributes::{Attributes, SpanTexts, WriteJson, kind_name};
-use crate::formats::otlp::layout::{Layout, Point, ServiceSpan, span_id};
+use crate::formats::otlp::layout::{Layout, Point, ServiceSpan, end_or_unfinished, span_id};
 use crate::formats::output::batch::BatchBuilder;
 use crate::model::{Loss, SourcePos};
+
+/// The end of a span that has not ended, as Go prints it: the zero value of its times.
+const ZERO_TIME_OF_GO: &str = "0001-01-01T00:00:00Z";
 
 /// The message about parts that Node.js left out of a text.
 const OMITTED: &str = "The console exporter of Node.js abbreviates nested, long and many values; what it printed is shown. \
@@ -21,7 +24,8 @@ pub(super) struct ConsoleSpan {
     name: String,
     service: Option<String>,
     start_ns: i64,
-    end_ns: i64,
+    /// `None` if it could not be read.
+    end_ns: Option<i64>,
     kind: String,
     scope: String,
     status: String,
@@ -63,6 +67,15 @@ fn members(value: Option<&Value>) -> Vec<(String, Value)> {
 fn service(members: &[(String, Value)]) -> Option<String> {
     let named = members.iter().find(|(key, _)| key == "service.name")?;
     named.1.as_str().map(str::to_owned)
+}
+
+/// Returns the end of a span; `None` if it could not be read.
+fn end_time(end: Option<&Value>) -> Option<i64> {
+    match end {
+        None | Some(Value::Null) => Some(ServiceSpan::UNFINISHED_NS),
+        Some(Value::String(text)) if text == ZERO_TIME_OF_GO => Some(ServiceSpan::UNFINISHED_NS),
+        Some(end) => epoch_nanos(end.as_str()?),
+    }
 }
 
 /// Returns the elements of the array at a JSON pointer.
@@ -138,7 +151,7 @@ impl ConsoleSpan {
             name: text_at(value, "/name"),
             service: service(&members(resource)),
             start_ns: epoch_nanos(value.get("start_time")?.as_str()?)?,
-            end_ns: value.get("end_time").and_then(Value::as_str).and_then(epoch_nanos).unwrap_or(0),
+            end_ns: end_time(value.get("end_time")),
             kind: kind.strip_prefix("SpanKind.").unwrap_or(&kind).to_owned(),
             scope: String::new(),
             status: text_at(value, "/status/status_code"),
@@ -165,7 +178,7 @@ impl ConsoleSpan {
             name: text_at(value, "/Name"),
             service: service(&members(value.get("Resource"))),
             start_ns: epoch_nanos(value.get("StartTime")?.as_str()?)?,
-            end_ns: value.get("EndTime").and_then(Value::as_str).and_then(epoch_nanos).unwrap_or(0),
+            end_ns: end_time(value.get("EndTime")),
             kind: kind_name(value.get("SpanKind").and_then(Value::as_u64).unwrap_or(0)).to_owned(),
             scope: if scope.is_empty() { text_at(value, "/InstrumentationLibrary/Name") } else { scope },
             status: text_at(value, "/Status/Code").to_uppercase(),
@@ -201,7 +214,7 @@ impl ConsoleSpan {
             name: text_at(value, "/name"),
             service: service(&members(value.pointer("/resource/attributes"))),
             start_ns,
-            end_ns: start_ns.saturating_add(nanos_from_micros_at("duration")?),
+            end_ns: Some(start_ns.saturating_add(nanos_from_micros_at("duration")?)),
             kind: kind_name(value.get("kind").and_then(Value::as_u64).unwrap_or(0).saturating_add(KINDS_BEGIN_AT))
                 .to_owned(),
             scope: text_at(value, "/instrumentationScope/name"),
@@ -250,7 +263,7 @@ impl ConsoleSpan {
         let id_of = |id: &str| span_id(self.trace_id.as_bytes(), id.as_bytes());
         layout.push(ServiceSpan {
             start_ns: self.start_ns,
-            end_ns: self.end_ns,
+            end_ns: end_or_unfinished(self.end_ns, pos, batch),
             id: id_of(&self.id),
             parent: parent.as_deref().map(id_of),
             service,

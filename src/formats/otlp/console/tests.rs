@@ -1,7 +1,7 @@
 //! Tests of spans between other output of a program, as exporters print them.
 
 use crate::formats::testing::{format_of, read};
-use crate::model::Loss;
+use crate::model::{EventFlags, Loss};
 
 /// Returns a span that Node.js prints, with these attributes and events.
 fn node(attributes: &str, events: &str) -> String {
@@ -94,4 +94,26 @@ fn colours_of_values_change_nothing() {
     let (expected, reading) = (read(&plain), read(&format!("{coloured}\u{1b}[2K plain\n")));
     assert_eq!(reading.events, expected.events);
     assert_eq!(reading.lost(), [(Loss::IgnoredMetadata, 1)]);
+}
+
+#[test]
+fn a_span_whose_end_cannot_be_read_is_unfinished_and_counted() {
+    let python = |end: &str| python().replace("\"2026-11-25T16:48:10.9Z\"", end);
+    let go = |end: &str| {
+        format!(
+            "{{\n\t\"Name\": \"g\",\n\t\"SpanContext\": {{\n\t\t\"TraceID\": \"a1\",\n\t\t\"SpanID\": \"b2\"\n\t}},\n\t\
+             \"StartTime\": \"2026-11-25T16:48:10.8Z\",\n\t\"EndTime\": {end}\n}}\n"
+        )
+    };
+    for (text, flags, lost) in [
+        (python("\"2026-11-25T16:48:10.9Z\""), EventFlags::NONE, vec![]),
+        (python("null"), EventFlags::UNFINISHED, vec![]),
+        (python("\"soon\""), EventFlags::UNFINISHED, vec![(Loss::BadNumber, 1)]),
+        (go("\"2026-11-25T16:48:10.9Z\""), EventFlags::NONE, vec![]),
+        (go("\"0001-01-01T00:00:00Z\""), EventFlags::UNFINISHED, vec![]),
+        (go("7"), EventFlags::UNFINISHED, vec![(Loss::BadNumber, 1)]),
+    ] {
+        let reading = read(&text);
+        assert_eq!((reading.events[0].flags, reading.lost()), (flags, lost), "{text}");
+    }
 }

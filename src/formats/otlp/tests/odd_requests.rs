@@ -2,7 +2,7 @@
 
 use super::{field, fixed};
 use crate::formats::testing::{Reading, read, read_bytes};
-use crate::model::{EventKind, Loss, Metadata};
+use crate::model::{EventFlags, EventKind, Loss, Metadata};
 
 /// A request of three spans, the second with the text `@` and the attribute value `#`, which tests replace.
 const REQUEST: &str = r#"{"resourceSpans":[{"resource":{"attributes":[{"key":"service.name","value":{"stringValue":"s"}}]},
@@ -140,4 +140,31 @@ fn attributes_events_and_links_that_the_program_dropped_are_counted() {
         let advice = reading.losses.iter().next().map(|lost| lost.advice.into_owned()).unwrap_or_default();
         assert!(advice.contains("OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT"), "{advice}");
     }
+}
+
+#[test]
+fn a_span_with_an_end_that_is_no_time_is_unfinished_and_counted() {
+    let with_end = |end: &str| {
+        let text = REQUEST.replace('#', "null").replace('@', "n2");
+        assert!(text.contains(r#""endTimeUnixNano":"2500""#), "{text}");
+        read(&text.replace(r#""endTimeUnixNano":"2500""#, &format!(r#""endTimeUnixNano":{end}"#)))
+    };
+    for (end, lost) in [
+        (r#""abc""#, vec![(Loss::BadNumber, 1)]),
+        ("true", vec![(Loss::BadNumber, 1)]),
+        (r#""18446744073709551615""#, vec![(Loss::BadNumber, 1)]),
+        (r#""""#, vec![]),
+        ("null", vec![]),
+        ("0", vec![]),
+    ] {
+        let reading = with_end(end);
+        assert_eq!((reading.names(), reading.lost()), (vec!["n1", "n2", "n3"], lost), "{end}");
+        let flags: Vec<_> = reading.events.iter().map(|event| event.flags).collect();
+        assert_eq!(flags, [EventFlags::NONE, EventFlags::UNFINISHED, EventFlags::NONE], "{end}");
+    }
+    let name = [field(1, b"service.name"), field(2, &field(1, b"s"))].concat();
+    let span = [field(1, b"1"), field(2, b"1"), field(5, b"a"), fixed(7, 1000), fixed(8, -1)].concat();
+    let request = [field(1, &field(1, &name)), field(2, &field(2, &span))].concat();
+    let reading = read_bytes(&field(1, &request)).expect("a trace");
+    assert_eq!((reading.events[0].flags, reading.lost()), (EventFlags::UNFINISHED, vec![(Loss::BadNumber, 1)]));
 }
