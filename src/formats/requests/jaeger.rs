@@ -272,9 +272,7 @@ fn take_span(
     batch: &mut BatchBuilder,
 ) {
     const UNIT: TimeUnit = TimeUnit::Microseconds;
-    let Some((start_ns, end_ns)) = times(span.start_time, span.duration, UNIT, 0) else {
-        return batch.lose(Loss::BadTime, pos);
-    };
+    let Some((start_ns, end_ns)) = times(span.start_time, span.duration, UNIT, 0, pos, batch) else { return };
     batch.batch.losses.add_many(Loss::BadRecord, pos, span.bad_count());
     let service = layout.service(&process.service, batch);
     let child_of = span.references.iter().position(|reference| reference.ref_type == "CHILD_OF");

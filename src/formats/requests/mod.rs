@@ -17,7 +17,7 @@ use serde_json::value::RawValue;
 
 use super::json::document::{Document, JsonExtent, TimeUnit};
 use super::json::text::line_loss;
-use super::otlp::layout::Layout;
+use super::otlp::layout::{Layout, ServiceSpan, end_or_unfinished};
 use super::output::batch::BatchBuilder;
 use super::{BatchSink, ReadContext, ReadError, StreamReader};
 use crate::formats::input::lines::{LineParser, Output, TextLine};
@@ -102,12 +102,24 @@ impl LineParser for SpanLines {
     }
 }
 
-/// Returns start and end of a span in nanoseconds, for a clock that started `offset_ns` after 1970; `None` without a
-/// valid start. A span without a duration has end 0, which means unfinished.
-fn times(start: Option<&RawValue>, duration: Option<&RawValue>, unit: TimeUnit, offset_ns: i64) -> Option<(i64, i64)> {
-    let start_ns = unit.nanos(start?).ok()?.checked_add(offset_ns)?;
-    let dur_ns = duration.and_then(|duration| unit.nanos(duration).ok());
-    Some((start_ns, dur_ns.map_or(0, |dur_ns| start_ns.saturating_add(dur_ns))))
+/// Returns start and end of a span in nanoseconds, for a clock that started `offset_ns` after 1970. Without a valid
+/// start, the span is counted as lost. Without a valid duration, it is unfinished; a malformed duration is counted.
+fn times(
+    start: Option<&RawValue>,
+    duration: Option<&RawValue>,
+    unit: TimeUnit,
+    offset_ns: i64,
+    pos: SourcePos,
+    batch: &mut BatchBuilder,
+) -> Option<(i64, i64)> {
+    let start_ns = start.and_then(|start| unit.nanos(start).ok()?.checked_add(offset_ns));
+    let Some(start_ns) = start_ns else {
+        batch.lose(Loss::BadTime, pos);
+        return None;
+    };
+    let Some(duration) = duration else { return Some((start_ns, ServiceSpan::UNFINISHED_NS)) };
+    let end_ns = unit.nanos(duration).ok().map(|dur_ns| start_ns.saturating_add(dur_ns));
+    Some((start_ns, end_or_unfinished(end_ns, pos, batch)))
 }
 
 /// Returns the text of an id that is a number or text.

@@ -102,9 +102,8 @@ impl NextJs {
             let clock_ns = span.timestamp.and_then(|timestamp| UNIT.nanos(timestamp).ok());
             epoch_ns.zip(clock_ns).and_then(|(epoch_ns, clock_ns)| epoch_ns.checked_sub(clock_ns)).unwrap_or(0)
         });
-        let Some((start_ns, end_ns)) = times(span.timestamp, span.duration, UNIT, offset_ns) else {
-            return batch.lose(Loss::BadTime, pos);
-        };
+        let times = times(span.timestamp, span.duration, UNIT, offset_ns, pos, batch);
+        let Some((start_ns, end_ns)) = times else { return };
         let service = self.layout.service("Next.js", batch);
         let mut args = ArgsWriter::default();
         if let Some(tags) = span.tags.filter(|tags| !matches!(tags.get(), "null" | "{}")) {

@@ -149,11 +149,13 @@ fn take_span(span: &ZipkinSpan<'_>, pos: SourcePos, layout: &mut Layout, batch: 
     let halves = zipkin_v1::halves(span);
     if !halves.is_empty() {
         batch.batch.losses.add_many(Loss::BadRecord, pos, span.bad_count());
+        // The annotations may have these times too.
+        let own_times = [span.timestamp, span.duration].into_iter().flatten();
+        let bad_times = own_times.filter(|time| UNIT.nanos(time).is_err()).count();
+        batch.batch.losses.add_many(Loss::BadNumber, pos, bad_times as u64);
         return halves.iter().for_each(|half| take_half(span, half, pos, layout, batch));
     }
-    let Some((start_ns, end_ns)) = times(span.timestamp, span.duration, UNIT, 0) else {
-        return batch.lose(Loss::BadTime, pos);
-    };
+    let Some((start_ns, end_ns)) = times(span.timestamp, span.duration, UNIT, 0, pos, batch) else { return };
     batch.batch.losses.add_many(Loss::BadRecord, pos, span.bad_count());
     let half = Half {
         service: span.local_endpoint.as_ref().map(|endpoint| &*endpoint.service_name),

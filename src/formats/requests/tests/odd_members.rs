@@ -2,7 +2,7 @@
 
 use super::spans;
 use crate::formats::testing::{Reading, read, read_bytes};
-use crate::model::{EventKind, Loss};
+use crate::model::{EventFlags, EventKind, Loss};
 
 /// Traces of two spans in each format, the first with a text `@` and a value `#` that tests replace.
 const TRACES: [(&str, &str); 6] = [
@@ -153,6 +153,24 @@ fn members_of_other_types_do_not_cost_their_span() {
     let shared =
         read(&zipkin.replace(r#""kind""#, r#""shared":"true","remoteEndpoint":{"ipv4":"h","port":"3"},"kind""#));
     assert!(shared.events[0].args.contains(r#""remote_address":"h:3""#), "{}", shared.events[0].args);
+}
+
+#[test]
+fn a_span_with_a_duration_that_is_no_number_is_unfinished_and_counted() {
+    for trace in [TRACES[1], TRACES[2], TRACES[3], TRACES[4]].map(|(_, trace)| trace.replace('#', "1")) {
+        for (duration, lost) in [("null", vec![]), (r#""5ms""#, vec![(Loss::BadNumber, 1)])] {
+            let reading = read(&trace.replacen(r#""duration":5"#, &format!(r#""duration":{duration}"#), 1));
+            let unfinished = reading.events.iter().filter(|event| event.flags.has(EventFlags::UNFINISHED)).count();
+            assert_eq!((count(&reading), unfinished, reading.lost()), (2, 1, lost), "{trace}");
+        }
+    }
+    // A span of version 1 also has the times of its annotations.
+    let first_version = r#"[{"traceId":"1","id":"1","name":"a","timestamp":1000,"duration":"5ms","annotations":[
+        {"timestamp":1000,"value":"cs","endpoint":{"serviceName":"s"}},
+        {"timestamp":1005,"value":"cr","endpoint":{"serviceName":"s"}}]}]"#;
+    let reading = read(first_version);
+    let span = reading.events.iter().find(|event| event.kind == EventKind::Complete).expect("a span");
+    assert_eq!((span.value, reading.lost()), (5_000, vec![(Loss::BadNumber, 1)]));
 }
 
 #[test]
