@@ -63,6 +63,8 @@ struct PerfParser<'a> {
     has_untimed: bool,
     /// Decoder of compressed records, created at the first one. Its output holds an incomplete record.
     unpack: Option<zstd::stream::write::Decoder<'static, Vec<u8>>>,
+    /// Byte offset of the last compressed record.
+    packed_at: u64,
     sink: &'a mut dyn BatchSink,
     context: &'a ReadContext,
 }
@@ -77,13 +79,19 @@ impl StreamReader for PerfData {
         let was_killed = header.data_bytes == Some(0);
         let (rounds, builder, batch) =
             (Rounds::default(), PerfEventBuilder::new(context), BatchBuilder::new(context.chunk_limits));
-        let mut parser = PerfParser { header, rounds, builder, batch, has_untimed: false, unpack: None, sink, context };
+        let (has_untimed, unpack, packed_at) = (false, None, 0);
+        let mut parser = PerfParser { header, rounds, builder, batch, has_untimed, unpack, packed_at, sink, context };
         if was_killed {
             parser.batch.lose(Loss::Truncated, SourcePos::Offset(input.offset()));
         }
         // Build-ids before the damage are used; other frames keep their addresses.
         let _ = parser.builder.list_build_ids(&std::mem::take(&mut parser.header.build_ids));
         parser.records(&mut input, end)?;
+        let is_counted =
+            was_killed || input.source().cut_at().is_some() || parser.batch.batch.losses.count(Loss::Truncated) > 0;
+        if !is_counted {
+            parser.lose_incomplete();
+        }
         parser.lose_appended(&mut input, end)?;
         parser.release(true)?;
         parser.builder.finish(&mut parser.batch);
@@ -139,6 +147,13 @@ impl PerfParser<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Counts a record at the end of the compressed ones of which only a part is there.
+    fn lose_incomplete(&mut self) {
+        if self.unpack.as_ref().is_some_and(|decoder| !decoder.get_ref().is_empty()) {
+            self.batch.lose(Loss::Truncated, SourcePos::Offset(self.packed_at));
+        }
     }
 
     /// Counts another recording after this one, as in files joined by `cat`. One in pipe mode has no known end, so it
@@ -259,10 +274,14 @@ impl PerfParser<'_> {
     /// them.
     fn unpack(&mut self, packed: &[u8], offset: u64) -> Result<(), ReadError> {
         let pos = SourcePos::Offset(offset);
+        self.packed_at = offset;
         if self.unpack.is_none() {
             self.unpack = zstd::stream::write::Decoder::new(Vec::new()).ok();
         }
-        let Some(decoder) = &mut self.unpack else { return Ok(()) };
+        let Some(decoder) = &mut self.unpack else {
+            self.batch.lose(Loss::BadRecord, pos);
+            return Ok(());
+        };
         let mut is_damaged = false;
         for piece in packed.chunks(4096) {
             is_damaged |= decoder.write_all(piece).and_then(|()| decoder.flush()).is_err();
@@ -278,7 +297,16 @@ impl PerfParser<'_> {
             self.batch.lose(Loss::OverLimit, pos);
         }
         let mut rest = &bytes[..];
-        while let Some((kind, misc, len)) = record_header(rest) {
+        loop {
+            let Some((kind, misc, len)) = record_header(rest) else {
+                if rest.len() < RECORD_HEADER_BYTES {
+                    break;
+                }
+                // The records after an impossible header would wait for it in the decoder.
+                self.batch.lose(Loss::BadRecord, pos);
+                rest = skip_damage(rest);
+                continue;
+            };
             let Some((record, after)) = rest.split_at_checked(len) else { break };
             rest = after;
             if !matches!(kind, kind::COMPRESSED | kind::COMPRESSED2) {
@@ -290,6 +318,15 @@ impl PerfParser<'_> {
         }
         Ok(())
     }
+}
+
+/// Returns the bytes from the next plausible record on, in steps of the record alignment; too few for a header without
+/// any.
+fn skip_damage(mut bytes: &[u8]) -> &[u8] {
+    while bytes.len() >= RECORD_HEADER_BYTES && record_header(bytes).is_none() {
+        bytes = &bytes[RECORD_HEADER_BYTES..];
+    }
+    bytes
 }
 
 /// Returns kind, flags and length of the record at the start of `bytes`; `None` if it is not a record.

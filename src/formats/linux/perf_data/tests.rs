@@ -353,23 +353,51 @@ fn a_pipe_has_its_attributes_among_the_records() {
     assert_eq!(reading.lost(), []);
 }
 
-#[test]
-fn compressed_records_are_one_stream() {
+/// Compresses records in pieces of 1,000 bytes, each of which is a record.
+fn compress(records: &[u8]) -> Vec<Vec<u8>> {
     use std::io::Write as _;
-    let records: Vec<u8> = (0..300).flat_map(|time| sample(time, time * 16)).collect();
     let mut encoder = zstd::stream::write::Encoder::new(Vec::new(), 1).expect("an encoder");
-    let mut compressed = Vec::new();
-    for piece in records.chunks(1000) {
+    let piece = |piece: &[u8]| {
         encoder.write_all(piece).expect("written");
         encoder.flush().expect("written");
-        compressed.push(record(81, &std::mem::take(encoder.get_mut())));
-    }
+        record(81, &std::mem::take(encoder.get_mut()))
+    };
+    records.chunks(1000).map(piece).collect()
+}
+
+#[test]
+fn compressed_records_are_one_stream() {
+    let records: Vec<u8> = (0..300).flat_map(|time| sample(time, time * 16)).collect();
+    let mut compressed = compress(&records);
     let reading = read_bytes(&pipe(&compressed)).expect("a capture");
     assert_eq!(times(&reading), (0..300).collect::<Vec<_>>());
     assert_eq!(reading.lost(), []);
     compressed[3][8..11].fill(0xff); // a kind of block that there is not
     let reading = read_bytes(&pipe(&compressed)).expect("a capture");
     assert!(reading.events.len() > 60 && reading.losses.total() > 0, "{}: {:?}", reading.events.len(), reading.lost());
+}
+
+#[test]
+fn damage_in_compressed_records_costs_no_record_after_it() {
+    let samples = |times: std::ops::Range<u64>| times.flat_map(|time| sample(time, time * 16)).collect::<Vec<_>>();
+    let damaged = [samples(0..100), vec![0xff; 16], samples(100..200)].concat();
+    let reading = read_bytes(&pipe(&compress(&damaged))).expect("a trace");
+    assert_eq!(times(&reading), (0..200).collect::<Vec<_>>());
+    assert_eq!(reading.lost(), [(Loss::BadRecord, 1)]);
+}
+
+#[test]
+fn the_last_of_the_compressed_records_is_truncated_if_only_a_part_of_it_is_there() {
+    let records: Vec<u8> = (0..300).flat_map(|time| sample(time, time * 16)).collect();
+    let mut compressed = compress(&records);
+    compressed.pop();
+    let whole = 1000 * compressed.len() / sample(0, 0).len();
+    let bytes = pipe(&compressed);
+    let reading = read_bytes(&bytes).expect("a trace");
+    assert_eq!((reading.events.len(), reading.lost()), (whole, vec![(Loss::Truncated, 1)]));
+    // A record of the file that is cut too is the same loss.
+    let reading = read_bytes(&[&bytes[..], &record(81, &[0; 8])[..12]].concat()).expect("a trace");
+    assert_eq!((reading.events.len(), reading.lost()), (whole, vec![(Loss::Truncated, 1)]));
 }
 
 #[test]
