@@ -188,9 +188,12 @@ fn label_of_json(key: String, value: serde_json::Value) -> PprofLabel {
     if let serde_json::Value::String(value) = value {
         return PprofLabel::Text { key, value };
     }
-    let number = |value: &serde_json::Value| value.as_i64().unwrap_or(0);
+    // The numbers of labels are 64-bit integers; other values are kept as text.
+    let Some(number) = value.get("num").unwrap_or(&value).as_i64() else {
+        return PprofLabel::Text { key, value: value.to_string() };
+    };
     let unit = value.get("unit").and_then(|unit| unit.as_str()).unwrap_or_default().to_owned();
-    PprofLabel::Number { key, value: value.get("num").map_or_else(|| number(&value), number), unit }
+    PprofLabel::Number { key, value: number, unit }
 }
 
 fn labels_of_thread(snapshot: &Snapshot, track: TrackIdx) -> Vec<PprofLabel> {
@@ -223,5 +226,13 @@ mod tests {
         let labels = labels_of_json(r#"{"k":["v1","v2"],"n":[{"num":5,"unit":"bytes"},6]}"#);
         assert_eq!(labels, [text("v1"), text("v2"), number(5, "bytes"), number(6, "")]);
         assert_eq!(labels_of_json(r#"{"k":"v1","n":6}"#), [text("v1"), number(6, "")]);
+    }
+
+    #[test]
+    fn values_that_are_no_integers_are_labels_of_text() {
+        for value in ["1.5", "true", "null", "9223372036854775808", r#"{"a":1}"#, r#"{"num":1.5,"unit":"s"}"#] {
+            let label = PprofLabel::Text { key: "k".into(), value: value.into() };
+            assert_eq!(labels_of_json(&format!(r#"{{"k":{value}}}"#)), [label]);
+        }
     }
 }
