@@ -74,13 +74,15 @@ impl PprofStacks {
         batch: &mut BatchBuilder,
     ) -> PprofSample {
         let (mut locations, mut values, mut labels) = (Vec::new(), Vec::new(), Vec::new());
-        let mut label_bytes = 0;
+        let (mut label_bytes, mut is_cut) = (0, false);
         let mut fields = Fields::new(bytes);
         for field in fields.by_ref() {
             match (field.number, field.value) {
                 (sample::LOCATION_ID, value) => {
                     let room = FRAMES_MAX.saturating_sub(locations.len());
-                    locations.extend(value.numbers(false).take(room));
+                    let mut numbers = value.numbers(false);
+                    locations.extend(numbers.by_ref().take(room));
+                    is_cut |= numbers.next().is_some();
                 }
                 (sample::VALUE, value) => {
                     let room = (tables.types.len() + 1).saturating_sub(values.len());
@@ -98,7 +100,7 @@ impl PprofStacks {
         if fields.is_broken() || values.len() != tables.types.len() {
             batch.lose(Loss::BadRecord, pos);
         }
-        if locations.len() >= FRAMES_MAX {
+        if is_cut {
             batch.lose(Loss::DeepNesting, pos);
         }
         values.truncate(tables.types.len());

@@ -562,3 +562,12 @@ fn locations_with_many_inlined_functions_are_read_once_for_each_caller() {
     }
     assert_eq!(counts(&profile.0), (COUNT as usize, BTreeSet::from([20_001, 40_000])));
 }
+
+#[test]
+fn only_a_stack_that_is_cut_is_too_deep() {
+    let lost = |frames: usize| {
+        let sample = message().bytes(1, &vec![1; frames]).number(2, 1).number(2, 0);
+        read_bytes(&small().message(2, sample).0).expect("a profile").losses.count(Loss::DeepNesting)
+    };
+    assert_eq!([1 << 16, (1 << 16) + 1].map(lost), [0, 1]);
+}
