@@ -362,10 +362,26 @@ impl<'u, 'a, 'f, 'w> UnitWalk<'u, 'a, 'f, 'w> {
                 (gimli::DW_AT_call_file, AttributeValue::FileIndex(file)) => {
                     entry.call_file = Some(file).filter(|&file| file > 0 || self.unit.header.version() >= 5);
                 }
-                (gimli::DW_AT_call_line, _) => entry.call_line = attribute.udata_value().unwrap_or(0) as u32,
+                (gimli::DW_AT_call_line, _) => entry.call_line = line_number(attribute.udata_value()),
                 (name, value) => entry.origin.record(name, value),
             }
         }
         Ok(entry)
+    }
+}
+
+/// Returns the line of an attribute; 0, which means unknown, for one that is no line.
+fn line_number(value: Option<u64>) -> u32 {
+    value.and_then(|line| u32::try_from(line).ok()).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_beyond_32_bits_is_unknown() {
+        let lines = [Some(7), Some(u32::MAX.into()), Some((1 << 32) + 7), None].map(line_number);
+        assert_eq!(lines, [7, u32::MAX, 0, 0]);
     }
 }
