@@ -130,8 +130,8 @@ impl<'t> KernelEventBuilder<'t> {
 
     /// Adds the type of an event that the trace describes.
     fn describe_event(&mut self, descriptor: &[u8]) {
-        if !self.kernel.types.describe(descriptor) {
-            self.batch.lose(Loss::OverLimit, self.pos);
+        if let Err(loss) = self.kernel.types.describe(descriptor) {
+            self.batch.lose(loss, self.pos);
         }
     }
 

@@ -11,6 +11,7 @@ use super::limits::has_room;
 use super::schema::lossy;
 use crate::formats::protobuf::decode::{Fields, ProtoValue};
 use crate::formats::protobuf::numbers::FieldNumber;
+use crate::model::Loss;
 
 /// Limit for events described in a trace. Kernels have some 2,000.
 const DESCRIBED_MAX: usize = 1 << 14;
@@ -53,26 +54,27 @@ impl KernelTypes {
         self.0.get(&event).or_else(|| BUILT_IN.get(&event))
     }
 
-    /// Adds the event of a descriptor in a bundle. Returns false if there are too many.
-    pub(super) fn describe(&mut self, descriptor: &[u8]) -> bool {
+    /// Adds the event of a descriptor in a bundle. Fails if there are too many, or if a number in it is not that of a
+    /// field.
+    pub(super) fn describe(&mut self, descriptor: &[u8]) -> Result<(), Loss> {
         let (mut event, mut described) = (FieldNumber::NONE, KernelEventType::default());
         for field in Fields::new(descriptor) {
             match field.number {
-                generic_descriptor::FIELD_ID => event = field.value.field_number(),
-                generic_descriptor::EVENT_DESCRIPTOR => described = described_type(field.value.bytes()),
+                generic_descriptor::FIELD_ID => event = field.value.field_number().ok_or(Loss::BadRecord)?,
+                generic_descriptor::EVENT_DESCRIPTOR => described = described_type(field.value.bytes())?,
                 _ => {}
             }
         }
         if !has_room(&self.0, &event, DESCRIBED_MAX) {
-            return false;
+            return Err(Loss::OverLimit);
         }
         self.0.insert(event, described);
-        true
+        Ok(())
     }
 }
 
-/// Reads the descriptor of a message.
-fn described_type(bytes: &[u8]) -> KernelEventType {
+/// Reads the descriptor of a message. Fails if a number in it is not that of a field.
+fn described_type(bytes: &[u8]) -> Result<KernelEventType, Loss> {
     let mut described = KernelEventType::default();
     for part in Fields::new(bytes) {
         match part.number {
@@ -81,7 +83,7 @@ fn described_type(bytes: &[u8]) -> KernelEventType {
                 let (mut number, mut kind, mut name) = (FieldNumber::NONE, 0, String::new());
                 for part in Fields::new(part.value.bytes()) {
                     match part.number {
-                        field_descriptor::NUMBER => number = part.value.field_number(),
+                        field_descriptor::NUMBER => number = part.value.field_number().ok_or(Loss::BadRecord)?,
                         field_descriptor::TYPE => kind = part.value.number(),
                         field_descriptor::NAME => name = lossy(part.value.bytes()),
                         _ => {}
@@ -92,7 +94,7 @@ fn described_type(bytes: &[u8]) -> KernelEventType {
             _ => {}
         }
     }
-    described
+    Ok(described)
 }
 
 /// Parses the table of Perfetto's events: a line `event NUMBER NAME`, then `NUMBER TYPE NAME` for each field.
@@ -103,7 +105,7 @@ fn built_in(table: &str) -> FxHashMap<FieldNumber, KernelEventType> {
         let mut words = line.split(' ');
         let (Some(first), Some(second), Some(name)) = (words.next(), words.next(), words.next()) else { continue };
         let number = |word: &str| word.parse().unwrap_or(0);
-        let field_number = |word: &str| ProtoValue::Varint(number(word)).field_number();
+        let field_number = |word: &str| ProtoValue::Varint(number(word)).field_number().unwrap_or(FieldNumber::NONE);
         if first == "event" {
             event = field_number(second);
             types.insert(event, KernelEventType { name: name.into(), fields: Vec::new() });
@@ -118,6 +120,7 @@ fn built_in(table: &str) -> FxHashMap<FieldNumber, KernelEventType> {
 mod tests {
     use super::*;
     use crate::formats::perfetto::kernel_fields::{ftrace_event, irq_entry_event};
+    use crate::formats::protobuf::encode::{push_message, push_number};
 
     #[test]
     fn every_line_of_the_table_is_an_event_or_a_field_of_one() {
@@ -131,5 +134,27 @@ mod tests {
         assert_eq!((&*name.name, name.is_signed), ("name", false));
         let number = irq.fields.iter().find(|field| field.number == irq_entry_event::IRQ).expect("a number");
         assert_eq!((&*number.name, number.is_signed), ("irq", true));
+    }
+
+    #[test]
+    fn a_descriptor_of_an_impossible_number_describes_no_other_event_or_field() {
+        let (event, alias) = (ftrace_event::IRQ_HANDLER_ENTRY, 1 << 32);
+        let descriptor = |event: u64, field: u64| {
+            let mut bytes = Vec::new();
+            push_number(&mut bytes, generic_descriptor::FIELD_ID, event);
+            push_message(&mut bytes, generic_descriptor::EVENT_DESCRIPTOR, |bytes| {
+                push_message(bytes, message_descriptor::FIELD, |bytes| {
+                    push_number(bytes, field_descriptor::NUMBER, field);
+                });
+            });
+            bytes
+        };
+        let mut types = KernelTypes::default();
+        let number = u64::from(event.get());
+        for bad in [descriptor(alias + number, 1), descriptor(number, alias + 1)] {
+            assert_eq!(types.describe(&bad), Err(Loss::BadRecord));
+            assert_eq!(types.get(event).map(|event| &*event.name), Some("irq_handler_entry"));
+        }
+        assert_eq!(types.describe(&descriptor(number, 1)), Ok(()));
     }
 }

@@ -89,8 +89,10 @@ impl Schema {
                         type_name: words.next().map(full_name).unwrap_or_default(),
                         is_repeated: kind.len() < second.len(),
                     };
-                    if let Some(fields) = &mut fields {
-                        fields.insert(ProtoValue::Varint(number).field_number(), field);
+                    if let Some(fields) = &mut fields
+                        && let Some(number) = ProtoValue::Varint(number).field_number()
+                    {
+                        fields.insert(number, field);
                     }
                 }
                 (_, Ok(number), None) => {
@@ -111,28 +113,38 @@ impl Schema {
             let file = file.value.bytes();
             let package = text_field(file, file_descriptor::PACKAGE);
             let scope = if package.is_empty() { String::new() } else { format!(".{package}") };
-            self.take_types(file, OF_FILE, &scope, 0);
+            let bad_fields = self.take_types(file, OF_FILE, &scope, 0);
+            losses.add_many(Loss::BadRecord, pos, bad_fields);
         }
         if self.rows >= ROWS_MAX {
             losses.add(Loss::OverLimit, pos);
         }
     }
 
-    /// Adds the messages, enums and extensions of a file or message, given their field numbers.
-    fn take_types(&mut self, bytes: &[u8], [messages, enums, extensions]: [FieldNumber; 3], scope: &str, depth: u32) {
+    /// Adds the messages, enums and extensions of a file or message, given their field numbers. Returns the number of
+    /// fields that could not be added.
+    fn take_types(
+        &mut self,
+        bytes: &[u8],
+        [messages, enums, extensions]: [FieldNumber; 3],
+        scope: &str,
+        depth: u32,
+    ) -> u64 {
+        let mut bad_fields = 0;
         for field in Fields::new(bytes) {
             if depth > DEPTH_MAX || self.rows >= ROWS_MAX {
-                return;
+                return bad_fields;
             }
             let inner = field.value.bytes();
             if field.number == extensions {
-                self.take_field(inner, &text_field(inner, field_descriptor::EXTENDEE));
+                let is_added = self.take_field(inner, &text_field(inner, field_descriptor::EXTENDEE));
+                bad_fields += u64::from(!is_added);
             } else if field.number == messages {
                 let name = format!("{scope}.{}", text_field(inner, message_descriptor::NAME));
                 for field in Fields::new(inner).filter(|field| field.number == message_descriptor::FIELD) {
-                    self.take_field(field.value.bytes(), &name);
+                    bad_fields += u64::from(!self.take_field(field.value.bytes(), &name));
                 }
-                self.take_types(inner, OF_MESSAGE, &name, depth + 1);
+                bad_fields += self.take_types(inner, OF_MESSAGE, &name, depth + 1);
             } else if field.number == enums {
                 let name = format!("{scope}.{}", text_field(inner, enum_descriptor::NAME));
                 let values = self.enums.entry(name.into()).or_default();
@@ -145,14 +157,19 @@ impl Schema {
                 }
             }
         }
+        bad_fields
     }
 
-    fn take_field(&mut self, bytes: &[u8], message: &str) {
+    /// Adds a field of a message. Returns false if its number is not that of a field.
+    fn take_field(&mut self, bytes: &[u8], message: &str) -> bool {
         let (mut number, mut field) = (FieldNumber::NONE, SchemaField::default());
         for part in Fields::new(bytes) {
             match part.number {
                 field_descriptor::NAME => field.name = lossy(part.value.bytes()).into(),
-                field_descriptor::NUMBER => number = part.value.field_number(),
+                field_descriptor::NUMBER => match part.value.field_number() {
+                    Some(valid) => number = valid,
+                    None => return false,
+                },
                 field_descriptor::LABEL => field.is_repeated = part.value.number() == field_label::LABEL_REPEATED,
                 field_descriptor::TYPE => field.kind = part.value.number(),
                 field_descriptor::TYPE_NAME => field.type_name = lossy(part.value.bytes()).into(),
@@ -161,6 +178,7 @@ impl Schema {
         }
         self.rows += 1;
         self.messages.entry(message.into()).or_default().insert(number, field);
+        true
     }
 }
 

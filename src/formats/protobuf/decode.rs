@@ -1,11 +1,16 @@
 //! Decodes protobuf fields without descriptors, allocation or recursion. Rejects groups, which are obsolete. Malformed
 //! bytes end the iteration, and [`Fields::is_broken`] reports it.
 
+use std::ops::Range;
+
 use super::numbers::{FieldNumber, wire_type};
 use crate::model::Loss;
 
 /// Maximum bytes of a varint.
 const VARINT_BYTES_MAX: usize = 10;
+
+/// The numbers that a field can have.
+const FIELD_NUMBERS: Range<u64> = 1..1 << 29;
 
 /// Iterator over the fields of a message.
 #[derive(Debug, Clone)]
@@ -134,7 +139,7 @@ impl FieldHead {
     pub(crate) fn decode(bytes: &[u8]) -> Result<Self, Loss> {
         let mut rest = bytes;
         let tag = take_varint(&mut rest).ok_or_else(|| no_varint(rest))?;
-        if !(1..1 << 29).contains(&(tag >> 3)) {
+        if !FIELD_NUMBERS.contains(&(tag >> 3)) {
             return Err(Loss::BadRecord);
         }
         let before = rest.len();
@@ -205,9 +210,9 @@ impl<'a> ProtoValue<'a> {
         }
     }
 
-    /// Returns the value as a field number, for descriptors.
-    pub(crate) fn field_number(self) -> FieldNumber {
-        FieldNumber::new(self.number() as u32)
+    /// Returns the value as a field number, for descriptors; `None` if no field can have it.
+    pub(crate) fn field_number(self) -> Option<FieldNumber> {
+        FIELD_NUMBERS.contains(&self.number()).then(|| FieldNumber::new(self.number() as u32))
     }
 
     /// Returns the number as signed: negative numbers are encoded with 64 bits.
@@ -403,5 +408,12 @@ mod tests {
             prop_assert!(ProtoValue::Bytes(&bytes).numbers(false).count() <= bytes.len());
             prop_assert!(ProtoValue::Bytes(&bytes).numbers(true).count() <= bytes.len());
         }
+    }
+
+    #[test]
+    fn a_number_that_no_field_can_have_is_not_that_of_another() {
+        let number = |number: u64| ProtoValue::Varint(number).field_number().map(FieldNumber::get);
+        let numbers = [1, (1 << 29) - 1, 0, 1 << 29, (1 << 32) + 1, u64::MAX].map(number);
+        assert_eq!(numbers, [Some(1), Some((1 << 29) - 1), None, None, None, None]);
     }
 }

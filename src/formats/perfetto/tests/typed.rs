@@ -226,3 +226,18 @@ fn messages_of_the_format_need_no_descriptor_and_show_what_they_refer_to() {
         reading.events.iter().map(|event| serde_json::from_str(&event.args).expect("JSON")).collect();
     assert_eq!((found.as_slice(), reading.lost()), (&expected[..], vec![]));
 }
+
+#[test]
+fn a_descriptor_of_an_impossible_number_describes_no_other_field() {
+    let fields = message()
+        .bytes(1, "All")
+        .message(2, field("int32", 5, 5, ""))
+        .message(2, field("alias", (1 << 32) + 5, STRING, ""))
+        .message(6, extension(field("test_all", 2000, MESSAGE, ".test.All")));
+    let file = message().bytes(1, "x.proto").bytes(2, "test").message(4, fields);
+    let described = message().number(10, 1).message(72, message().message(1, message().message(1, file)));
+    let event = message().number(9, 3).number(11, 7).message(2000, message().number(5, 7));
+    let reading = read([described, thread(7, 1, 2, "t"), packet(5).message(11, event)]);
+    assert_eq!(args(&reading), serde_json::json!({"test_all": {"int32": 7}}));
+    assert_eq!(reading.lost(), [(Loss::BadRecord, 1)]);
+}
