@@ -124,7 +124,18 @@ fn goes_last(pending: &PendingEvent) -> bool {
     match pending.event.kind {
         EventKind::FlowStart | EventKind::FlowStep => true,
         EventKind::FlowEnd => pending.event.flags.has(EventFlags::BIND_ENCLOSING),
-        _ => false,
+        EventKind::Complete
+        | EventKind::Begin
+        | EventKind::End
+        | EventKind::Instant
+        | EventKind::Counter
+        | EventKind::AsyncBegin
+        | EventKind::AsyncEnd
+        | EventKind::AsyncInstant
+        | EventKind::AsyncStepInto
+        | EventKind::AsyncStepPast
+        | EventKind::Sample
+        | EventKind::State => false,
     }
 }
 
@@ -252,11 +263,11 @@ impl<W: Write> Ordered<'_, W> {
             return;
         }
         for (index, PendingEvent { event, .. }) in pending.iter().enumerate() {
-            match event.kind {
-                EventKind::Complete => self.owners.insert((event.track, Some(event.depth)), index),
-                EventKind::Instant => self.owners.insert((event.track, None), index),
-                _ => None,
-            };
+            if event.kind == EventKind::Complete {
+                self.owners.insert((event.track, Some(event.depth)), index);
+            } else if event.kind == EventKind::Instant {
+                self.owners.insert((event.track, None), index);
+            }
         }
     }
 

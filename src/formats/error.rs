@@ -78,12 +78,19 @@ impl ReadError {
         self
     }
 
-    /// Returns the position of the error in the file.
+    /// Returns the position of the error in the file; `None` if it is about the whole file.
     #[must_use]
-    pub(crate) fn offset(&self) -> u64 {
+    pub(crate) fn offset(&self) -> Option<u64> {
         match self {
-            Self::Io { offset, .. } | Self::Malformed { offset, .. } => *offset,
-            _ => 0,
+            Self::Io { offset, .. } | Self::Malformed { offset, .. } => Some(*offset),
+            Self::Empty { .. }
+            | Self::NotAFile { .. }
+            | Self::Unrecognised { .. }
+            | Self::Unsupported { .. }
+            | Self::NoEvents { .. }
+            | Self::Several { .. }
+            | Self::Cancelled(_)
+            | Self::Sink(_) => None,
         }
     }
 }

@@ -15,7 +15,13 @@ impl LiveFilter {
         let needs_store = |term: &Term| match term.test {
             Test::Inside(_) => Some("in:"),
             Test::Within(_) => Some("within:"),
-            _ => None,
+            Test::Name(_)
+            | Test::Category(_)
+            | Test::Thread(_)
+            | Test::Process(_)
+            | Test::Duration(_)
+            | Test::Start(_)
+            | Test::Argument { .. } => None,
         };
         match filter.terms.iter().find_map(needs_store) {
             Some(word) => Err(format!(

@@ -24,14 +24,24 @@ pub(super) fn display_order(store: &Store) -> Vec<TrackIdx> {
     let lead_of = |index: TrackIdx| leads.get(index.index()).copied();
     let slot_of = |track: &Track| match track.key.kind {
         TrackKind::Async | TrackKind::Cpu => track.key.slot,
-        _ => 0,
+        TrackKind::Global
+        | TrackKind::Process
+        | TrackKind::Thread
+        | TrackKind::Counter
+        | TrackKind::Samples
+        | TrackKind::State => 0,
     };
     // No key of a track is stored, since keys of a million tracks would take more memory than their rows.
     let place = |index: TrackIdx| {
         let beside = match tables.tracks[index.index()].key.kind {
             TrackKind::State => -1,
             TrackKind::Samples => 1,
-            _ => 0,
+            TrackKind::Global
+            | TrackKind::Process
+            | TrackKind::Thread
+            | TrackKind::Async
+            | TrackKind::Counter
+            | TrackKind::Cpu => 0,
         };
         let above = threads.of(index);
         let track = &tables.tracks[above.index()];

@@ -226,7 +226,17 @@ impl ModuleSearch {
             NameState::OtherBuild => 3,
             NameState::Unreadable => 2,
             NameState::OutsideRoots => 1,
-            _ => 0,
+            NameState::Complete
+            | NameState::FunctionsOnly
+            | NameState::Stripped
+            | NameState::NoFile
+            | NameState::Ambiguous
+            | NameState::Hidden
+            | NameState::Nameless
+            | NameState::SplitMissing
+            | NameState::Unwanted
+            | NameState::NoFunction
+            | NameState::SharedMissing => 0,
         };
         if weight(state) > weight(self.state) {
             (self.state, self.path) = (state, Some(path));

@@ -189,7 +189,7 @@ impl RankedLane {
                 iforest::range(nodes, 0..extents).0
             }
             LaneKind::Spans => u64::MAX,
-            _ => 0,
+            LaneKind::Instants | LaneKind::Samples | LaneKind::Counter | LaneKind::Flows => 0,
         };
         Self { lane, longest_ns, start_ns: info.start_ns, end_ns: info.end_ns }
     }

@@ -130,15 +130,12 @@ impl<'a> ChromeEvents<'a> {
         } else {
             Phase::Unknown
         };
-        match phase {
-            Phase::Unknown => {
-                return self.losses.add_value(Loss::UnknownPhase, LossValue::text(record[RecordField::Ph].text), pos);
-            }
-            Phase::Ignored => {
-                return self.losses.add_value(Loss::IgnoredPhase, LossValue::text(record[RecordField::Ph].text), pos);
-            }
-            Phase::Metadata => return self.take_metadata(record, pos),
-            _ => {}
+        if matches!(phase, Phase::Unknown | Phase::Ignored) {
+            let loss = if phase == Phase::Unknown { Loss::UnknownPhase } else { Loss::IgnoredPhase };
+            return self.losses.add_value(loss, LossValue::text(record[RecordField::Ph].text), pos);
+        }
+        if phase == Phase::Metadata {
+            return self.take_metadata(record, pos);
         }
         let Ok(ts_ns) = nanos_from_micros(number_text(&record[RecordField::Ts])) else {
             return self.losses.add(Loss::BadTime, pos);
@@ -171,14 +168,13 @@ impl<'a> ChromeEvents<'a> {
             return;
         }
         let mut event = self.thread_event(record, spot, kind);
-        match kind {
-            EventKind::Complete => self.set_duration(record, &mut event, spot.pos),
-            EventKind::Begin if is_set(&record.rare(b"unfinished")) => {
-                self.set_duration(record, &mut event, spot.pos);
-                event.flags = EventFlags::UNFINISHED;
-            }
-            EventKind::End if record[RecordField::Name].is_absent() => event.flags = EventFlags::UNNAMED,
-            _ => {}
+        if kind == EventKind::Complete {
+            self.set_duration(record, &mut event, spot.pos);
+        } else if kind == EventKind::Begin && is_set(&record.rare(b"unfinished")) {
+            self.set_duration(record, &mut event, spot.pos);
+            event.flags = EventFlags::UNFINISHED;
+        } else if kind == EventKind::End && record[RecordField::Name].is_absent() {
+            event.flags = EventFlags::UNNAMED;
         }
         self.chunk.events.push(event);
         if !record[RecordField::BindId].is_absent() && kind != EventKind::End {

@@ -42,7 +42,7 @@ impl StreamReader for MultiFileReader {
                 Err(error @ (ReadError::Cancelled(_) | ReadError::Sink(_))) => return Err(error),
                 Err(error) => {
                     let mut losses = Losses::default();
-                    let (offset, reason) = (error.offset(), error.to_string());
+                    let (offset, reason) = (error.offset().unwrap_or(0), error.to_string());
                     losses.add_because(&reason, Loss::UnreadableFile, SourcePos::Offset(offset));
                     namespaced.accept(only_losses(losses))?;
                     refused.push(error);
