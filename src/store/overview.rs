@@ -89,8 +89,9 @@ impl OverviewBuilder {
         while (last_ns >> self.width_log2).wrapping_sub(self.first).cast_unsigned() >= limit as u64 {
             self.halve();
         }
-        let position = |ts_ns: i64| usize::try_from((ts_ns >> self.width_log2) - self.first).unwrap_or(0);
-        let (first, last) = (position(span.start_ns), position(last_ns));
+        let position = |ts_ns: i64| (ts_ns >> self.width_log2) - self.first;
+        debug_assert!(position(span.start_ns) >= 0, "spans come in order of their starts");
+        let (first, last) = (position(span.start_ns).max(0) as usize, position(last_ns).max(0) as usize);
         if last >= self.buckets.len() {
             self.buckets.resize(last + 1, EMPTY);
         }

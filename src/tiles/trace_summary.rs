@@ -132,7 +132,7 @@ fn add_track(snapshot: &Snapshot, lanes: &[LaneIdx], buckets: Buckets, filled: &
         }
         pixels::longest(snapshot, lane, buckets, &mut cells);
         for cell in &cells {
-            let index_of = |bucket: i64| usize::try_from(bucket - buckets.first).unwrap_or(0);
+            let index_of = |bucket: i64| (bucket - buckets.first).clamp(0, filled.len() as i64) as usize;
             for bucket in index_of(cell.first_bucket)..index_of(cell.end_bucket()) {
                 // The cells of one lane share no bucket, so a marked bucket belongs to an earlier lane.
                 if is_taken.get_mut(bucket).is_some_and(|is_taken| std::mem::replace(is_taken, true)) {
