@@ -181,12 +181,6 @@ impl CallPaths {
         self.missing.is_empty()
     }
 
-    /// Returns the maximum share of all weight that a path may lack.
-    #[must_use]
-    pub fn missing_part(&self) -> f64 {
-        self.missing.weight as f64 / self.tree.whole().weight.max(1) as f64
-    }
-
     /// Returns the number of ledger nodes read.
     #[must_use]
     pub fn ledger_nodes(&self) -> u64 {
