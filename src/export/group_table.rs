@@ -7,7 +7,7 @@ use super::values::TableValue;
 use crate::model::Id;
 use crate::query::Snapshot;
 use crate::query::groups::{GroupBy, SpanGroup};
-use crate::query::totals::{LabelCell, NUMBER_COLUMNS, Totals, label_cells, label_columns};
+use crate::query::totals::{LabelCell, Totals, TotalsColumn, label_cells, label_columns};
 
 /// The column after the numbers: the maximum relative error of a quantile.
 const QUANTILE_ERROR: &str = "quantile_error";
@@ -15,7 +15,7 @@ const QUANTILE_ERROR: &str = "quantile_error";
 /// Returns the columns of a table of these groups.
 #[must_use]
 pub(crate) fn group_columns(by: &GroupBy) -> Vec<&'static str> {
-    label_columns(by).into_iter().chain(NUMBER_COLUMNS).chain([QUANTILE_ERROR]).collect()
+    label_columns(by).into_iter().chain(TotalsColumn::ALL.map(TotalsColumn::name)).chain([QUANTILE_ERROR]).collect()
 }
 
 /// Returns the values of a row of the totals, durations in nanoseconds.

@@ -24,7 +24,7 @@ use rayon::prelude::*;
 
 use self::durations::count_durations;
 pub(crate) use self::labels::{LabelCell, label_cells, label_columns};
-pub(crate) use self::numbers::{NUMBER_COLUMNS, NameTotals};
+pub(crate) use self::numbers::{NameTotals, TotalsColumn};
 use self::pool::{TablePool, TaskTable};
 pub use self::table::{GrowingTotals, Totals};
 use self::unfinished::each_unfinished;

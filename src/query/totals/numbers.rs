@@ -30,9 +30,61 @@ pub(crate) struct NameTotals {
     pub(super) sketch: Sketch,
 }
 
-/// The columns of totals tables, in order: a contract with scripts.
-pub(crate) const NUMBER_COLUMNS: [&str; 13] =
-    ["count", "total", "self", "mean", "p50", "p99", "min", "max", "distinct", "deviation", "p90", "p95", "unfinished"];
+/// A number column of totals tables.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum TotalsColumn {
+    Count,
+    Total,
+    Own,
+    Mean,
+    Median,
+    P99,
+    Min,
+    Max,
+    Distinct,
+    Deviation,
+    P90,
+    P95,
+    Unfinished,
+}
+
+impl TotalsColumn {
+    /// All columns. Their order and names are a contract with scripts.
+    pub(crate) const ALL: [Self; 13] = [
+        Self::Count,
+        Self::Total,
+        Self::Own,
+        Self::Mean,
+        Self::Median,
+        Self::P99,
+        Self::Min,
+        Self::Max,
+        Self::Distinct,
+        Self::Deviation,
+        Self::P90,
+        Self::P95,
+        Self::Unfinished,
+    ];
+
+    #[must_use]
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Count => "count",
+            Self::Total => "total",
+            Self::Own => "self",
+            Self::Mean => "mean",
+            Self::Median => "p50",
+            Self::P99 => "p99",
+            Self::Min => "min",
+            Self::Max => "max",
+            Self::Distinct => "distinct",
+            Self::Deviation => "deviation",
+            Self::P90 => "p90",
+            Self::P95 => "p95",
+            Self::Unfinished => "unfinished",
+        }
+    }
+}
 
 impl NameTotals {
     /// Creates empty totals. `has_union` says whether the added sums give the union of the group.
@@ -85,32 +137,31 @@ impl NameTotals {
         self.sketch.error()
     }
 
-    /// Returns the numbers of [`NUMBER_COLUMNS`], in nanoseconds except for counts. `None` for quantiles that are not
-    /// counted yet, a deviation that overflows, and an unknown union time.
+    /// Returns the numbers of all columns, in nanoseconds except for counts. `None` for quantiles that are not counted
+    /// yet, a deviation that overflows, and an unknown union time.
     #[must_use]
-    pub(crate) fn numbers(&self) -> [Option<u128>; NUMBER_COLUMNS.len()] {
-        std::array::from_fn(|column| self.number(column))
+    pub(crate) fn numbers(&self) -> [Option<u128>; TotalsColumn::ALL.len()] {
+        TotalsColumn::ALL.map(|column| self.number(column))
     }
 
-    /// Returns the number of one of [`NUMBER_COLUMNS`].
+    /// Returns the number of a column.
     #[must_use]
-    pub(crate) fn number(&self, column: usize) -> Option<u128> {
+    pub(crate) fn number(&self, column: TotalsColumn) -> Option<u128> {
         let quantile = |part: f64| self.quantile_ns(part).map(u128::from);
         match column {
-            0 => Some(self.count.into()),
-            1 => Some(self.total_ns),
-            2 => Some(self.self_ns),
-            3 => Some(self.mean_ns().into()),
-            4 => quantile(0.5),
-            5 => quantile(0.99),
-            6 => Some(self.min_ns.into()),
-            7 => Some(self.max_ns.into()),
-            8 => self.union_ns(),
-            9 => self.deviation_ns().map(|ns| ns.round() as u128),
-            10 => quantile(0.9),
-            11 => quantile(0.95),
-            12 => Some(self.unfinished.into()),
-            _ => None,
+            TotalsColumn::Count => Some(self.count.into()),
+            TotalsColumn::Total => Some(self.total_ns),
+            TotalsColumn::Own => Some(self.self_ns),
+            TotalsColumn::Mean => Some(self.mean_ns().into()),
+            TotalsColumn::Median => quantile(0.5),
+            TotalsColumn::P99 => quantile(0.99),
+            TotalsColumn::Min => Some(self.min_ns.into()),
+            TotalsColumn::Max => Some(self.max_ns.into()),
+            TotalsColumn::Distinct => self.union_ns(),
+            TotalsColumn::Deviation => self.deviation_ns().map(|ns| ns.round() as u128),
+            TotalsColumn::P90 => quantile(0.9),
+            TotalsColumn::P95 => quantile(0.95),
+            TotalsColumn::Unfinished => Some(self.unfinished.into()),
         }
     }
 

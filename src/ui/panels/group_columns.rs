@@ -1,6 +1,7 @@
 //! The columns of the statistics table: the label of a group and its numbers.
 
 use super::table_column::TableColumn;
+use crate::query::totals::TotalsColumn;
 
 /// A number of a group; `None` while its durations are being counted, or if it is unknown.
 pub(super) type Number = Option<u128>;
@@ -44,23 +45,23 @@ impl GroupColumn {
         Self::Unfinished,
     ];
 
-    /// Returns the index of the column's number among the columns of the copied table.
-    pub(super) fn number(self) -> Option<usize> {
+    /// Returns the column's number in totals; `None` for a label and a share.
+    pub(super) fn number(self) -> Option<TotalsColumn> {
         match self {
             Self::Label | Self::Share => None,
-            Self::Count => Some(0),
-            Self::Total => Some(1),
-            Self::Own => Some(2),
-            Self::Mean => Some(3),
-            Self::Median => Some(4),
-            Self::P99 => Some(5),
-            Self::Min => Some(6),
-            Self::Max => Some(7),
-            Self::Distinct => Some(8),
-            Self::Deviation => Some(9),
-            Self::P90 => Some(10),
-            Self::P95 => Some(11),
-            Self::Unfinished => Some(12),
+            Self::Count => Some(TotalsColumn::Count),
+            Self::Total => Some(TotalsColumn::Total),
+            Self::Own => Some(TotalsColumn::Own),
+            Self::Mean => Some(TotalsColumn::Mean),
+            Self::Median => Some(TotalsColumn::Median),
+            Self::P99 => Some(TotalsColumn::P99),
+            Self::Min => Some(TotalsColumn::Min),
+            Self::Max => Some(TotalsColumn::Max),
+            Self::Distinct => Some(TotalsColumn::Distinct),
+            Self::Deviation => Some(TotalsColumn::Deviation),
+            Self::P90 => Some(TotalsColumn::P90),
+            Self::P95 => Some(TotalsColumn::P95),
+            Self::Unfinished => Some(TotalsColumn::Unfinished),
         }
     }
 

@@ -16,10 +16,10 @@ use crate::export::group_table::{compare_groups, group_values};
 use crate::export::values::TableValue;
 use crate::query::Snapshot;
 use crate::query::groups::{GroupBy, NameKey, SpanGroup};
-use crate::query::totals::{NUMBER_COLUMNS, NameTotals, Totals};
+use crate::query::totals::{NameTotals, Totals, TotalsColumn};
 
 /// Numbers of a group: counts, and durations in nanoseconds.
-const NUMBERS: usize = NUMBER_COLUMNS.len();
+const NUMBERS: usize = TotalsColumn::ALL.len();
 
 /// Lines between two checks for cancellation.
 const LINES_BETWEEN_CHECKS: usize = 1 << 14;
@@ -210,11 +210,12 @@ impl TableData for GroupLines {
 
 /// Adds the numbers of a group to sums. Quantiles and the like have none.
 fn add(sums: &mut [Number; NUMBERS], of: &NameTotals) {
-    /// The count, the total, the self time, the distinct time, and the unfinished spans.
-    const SUMMED: [usize; 5] = [0, 1, 2, 8, 12];
-    for number in SUMMED {
-        if let Some(value) = of.number(number) {
-            sums[number] = Some(sums[number].unwrap_or(0).saturating_add(value));
+    const SUMMED: [TotalsColumn; 5] =
+        [TotalsColumn::Count, TotalsColumn::Total, TotalsColumn::Own, TotalsColumn::Distinct, TotalsColumn::Unfinished];
+    for column in SUMMED {
+        if let Some(value) = of.number(column) {
+            let sum = &mut sums[column as usize];
+            *sum = Some(sum.unwrap_or(0).saturating_add(value));
         }
     }
 }
@@ -283,7 +284,7 @@ mod tests {
 
     #[test]
     fn groups_without_a_distinct_time_have_no_sum_of_it() {
-        let distinct = GroupColumn::Distinct.number().unwrap();
+        let distinct = TotalsColumn::Distinct as usize;
         for (by, expected) in [("name", Some(100_000)), ("process", None), ("thread", None), ("category", None)] {
             let lines = lines_of(TRACE, by);
             assert_eq!(lines.sums()[distinct], expected, "{by}");

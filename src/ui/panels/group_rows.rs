@@ -19,7 +19,7 @@ use crate::export::group_table::group_columns;
 use crate::export::values::{TableSource, TableValueWriter};
 use crate::query::group_choice::GroupChoice;
 use crate::query::groups::{GroupBy, SpanGroup};
-use crate::query::totals::Totals;
+use crate::query::totals::{Totals, TotalsColumn};
 use crate::scene::labels::shown;
 use crate::ui::command::{AppCommand, Command};
 
@@ -139,7 +139,7 @@ impl GroupRows {
         Some((lines, lines.all()[self.lines.row(row)?]))
     }
 
-    fn number(&self, row: u64, number: usize) -> Number {
+    fn number(&self, row: u64, number: TotalsColumn) -> Number {
         self.line(row).and_then(|(lines, line)| lines.numbers(line).number(number))
     }
 
@@ -150,17 +150,17 @@ impl GroupRows {
     }
 
     /// Returns the number that shares refer to: the sorted column if it has a sum, else the total.
-    fn shared(&self) -> usize {
+    fn shared(&self) -> TotalsColumn {
         let sorted =
             self.lines.sorted_by().map(|(column, _)| GroupColumn::ALL[column]).filter(|column| column.has_sum());
-        sorted.and_then(GroupColumn::number).unwrap_or(1)
+        sorted.and_then(GroupColumn::number).unwrap_or(TotalsColumn::Total)
     }
 
-    fn cell_of(&self, column: usize, number: impl Fn(usize) -> Number) -> TableCell<'_> {
+    fn cell_of(&self, column: usize, number: impl Fn(TotalsColumn) -> Number) -> TableCell<'_> {
         let shared = self.shared();
         let column = GroupColumn::ALL[column];
         let Some(value) = number(column.number().unwrap_or(shared)) else { return TableCell::Empty };
-        let whole = || self.lines.data().map_or(0, |lines| lines.sums()[shared].unwrap_or(0));
+        let whole = || self.lines.data().map_or(0, |lines| lines.sums()[shared as usize].unwrap_or(0));
         TableCell::Number(match column.number() {
             None => TableNumber::Share { part: value, whole: whole() },
             Some(_) if column.is_count() => TableNumber::Count(u64::try_from(value).unwrap_or(u64::MAX)),
@@ -221,8 +221,8 @@ impl Rows for GroupRows {
                 let is_split = self.by == GroupBy::default() && facts.has_category;
                 TableCell::Text(if is_split { format!("{counted} and categories") } else { counted }.into())
             }
-            GroupColumn::Share => self.cell_of(column, |number| facts.sums[number]),
-            sum if sum.has_sum() => self.cell_of(column, |number| facts.sums[number]),
+            GroupColumn::Share => self.cell_of(column, |number| facts.sums[number as usize]),
+            sum if sum.has_sum() => self.cell_of(column, |number| facts.sums[number as usize]),
             _ => TableCell::Empty,
         })
     }
