@@ -10,15 +10,39 @@ use crate::query::Snapshot;
 use crate::query::counters::CounterStats;
 use crate::scene::titles::{process_title, track_title};
 
-/// Columns before the numbers.
-pub(super) const NAME: usize = 0;
-pub(super) const PROCESS: usize = 1;
-/// The first of the numbers, and the only integer.
-pub(super) const SAMPLES: usize = 2;
-/// The column after the numbers.
-pub(super) const UNIT: usize = 10;
+/// A column of the table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum CounterColumn {
+    Name,
+    Process,
+    Samples,
+    Min,
+    Max,
+    Mean,
+    Change,
+    Rate,
+    First,
+    Last,
+    Unit,
+}
 
-pub(super) const COLUMNS: [TableColumn; 11] = [
+impl CounterColumn {
+    pub(super) const ALL: [Self; 11] = [
+        Self::Name,
+        Self::Process,
+        Self::Samples,
+        Self::Min,
+        Self::Max,
+        Self::Mean,
+        Self::Change,
+        Self::Rate,
+        Self::First,
+        Self::Last,
+        Self::Unit,
+    ];
+}
+
+pub(super) const COLUMNS: [TableColumn; CounterColumn::ALL.len()] = [
     TableColumn { title: "Counter", width: 160.0, is_number: false, is_sortable: true },
     TableColumn { title: "Process", width: 120.0, is_number: false, is_sortable: true },
     number("Samples"),
@@ -79,18 +103,18 @@ impl<'a> CounterLine<'a> {
     }
 
     /// Returns the number of a column; `None` for texts and unknown rates.
-    pub(super) fn number(self, column: usize) -> Option<f64> {
+    pub(super) fn number(self, column: CounterColumn) -> Option<f64> {
         let stats = self.stats;
-        match COLUMNS[column].title {
-            "Samples" => Some(stats.samples as f64),
-            "Min" => Some(stats.min),
-            "Max" => Some(stats.max),
-            "Mean" => Some(stats.mean),
-            "Change" => Some(stats.change()),
-            "Rate /s" => stats.rate(),
-            "First" => Some(stats.first),
-            "Last" => Some(stats.last),
-            _ => None,
+        match column {
+            CounterColumn::Name | CounterColumn::Process | CounterColumn::Unit => None,
+            CounterColumn::Samples => Some(stats.samples as f64),
+            CounterColumn::Min => Some(stats.min),
+            CounterColumn::Max => Some(stats.max),
+            CounterColumn::Mean => Some(stats.mean),
+            CounterColumn::Change => Some(stats.change()),
+            CounterColumn::Rate => stats.rate(),
+            CounterColumn::First => Some(stats.first),
+            CounterColumn::Last => Some(stats.last),
         }
     }
 }
@@ -106,15 +130,15 @@ impl TableData for CounterLines {
         let line = |row| self.line(row);
         let has_words = |row| sort.words.is_empty() || line(row).name().to_lowercase().contains(&sort.words);
         let mut rows = matching_rows(self.counters.len(), cancel, has_words)?;
-        match sort.column {
-            Some((NAME, ascending)) => sort_rows(&mut rows, ascending, cancel, |row| line(row).name(), Ord::cmp)?,
-            Some((PROCESS, ascending)) => sort_rows(&mut rows, ascending, cancel, |row| line(row).process(), Ord::cmp)?,
-            Some((UNIT, ascending)) => sort_rows(&mut rows, ascending, cancel, |row| line(row).unit(), Ord::cmp)?,
-            Some((column, ascending)) => {
+        let Some((column, ascending)) = sort.column else { return Ok((rows, ())) };
+        match CounterColumn::ALL[column] {
+            CounterColumn::Name => sort_rows(&mut rows, ascending, cancel, |row| line(row).name(), Ord::cmp)?,
+            CounterColumn::Process => sort_rows(&mut rows, ascending, cancel, |row| line(row).process(), Ord::cmp)?,
+            CounterColumn::Unit => sort_rows(&mut rows, ascending, cancel, |row| line(row).unit(), Ord::cmp)?,
+            number => {
                 let compare = |one: &_, other: &_| compare_numbers(*one, *other);
-                sort_rows(&mut rows, ascending, cancel, |row| line(row).number(column), compare)?;
+                sort_rows(&mut rows, ascending, cancel, |row| line(row).number(number), compare)?;
             }
-            None => {}
         }
         Ok((rows, ()))
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use egui::{RichText, Ui};
 
 use super::answer_state::{Exactness, show_counting, show_exactness, show_sorting};
-use super::counter_lines::{COLUMNS, CounterLine, CounterLines, NAME, PROCESS, SAMPLES, UNIT};
+use super::counter_lines::{COLUMNS, CounterColumn, CounterLine, CounterLines};
 use super::dock_panel::{DockPanel, PanelTools, PanelView};
 use super::number::TableNumber;
 use super::renewal::Renewal;
@@ -191,12 +191,14 @@ impl Rows for CounterRows {
     fn cell(&self, row: u64, column: usize) -> TableCell<'_> {
         let Some(line) = self.line(row) else { return TableCell::Empty };
         let text = |text: &str| TableCell::Text(shown(text).into_owned().into());
-        match column {
-            NAME => text(&line.name()),
-            PROCESS => text(&line.process()),
-            UNIT => text(line.unit()),
-            SAMPLES => TableCell::Number(TableNumber::Count(line.stats.samples)),
-            _ => line.number(column).map_or(TableCell::Empty, |value| TableCell::Number(TableNumber::Value(value))),
+        match CounterColumn::ALL[column] {
+            CounterColumn::Name => text(&line.name()),
+            CounterColumn::Process => text(&line.process()),
+            CounterColumn::Unit => text(line.unit()),
+            CounterColumn::Samples => TableCell::Number(TableNumber::Count(line.stats.samples)),
+            number => {
+                line.number(number).map_or(TableCell::Empty, |value| TableCell::Number(TableNumber::Value(value)))
+            }
         }
     }
 
