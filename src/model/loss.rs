@@ -122,7 +122,7 @@ losses! {
     /// A missing separator between records.
     MissingComma = Changed, "missing_comma", "A separator between records is missing; both records are shown.";
     /// A trace that ends inside a record or a container.
-    Truncated = Lost, "truncated", "The trace ends early, usually because recording was interrupted; what came before is shown.";
+    Truncated = Lost, "truncated", "The trace ends early, usually because recording was interrupted; everything before is shown.";
     /// An event of an unknown kind.
     UnknownPhase = Lost, "unknown_phase", "An event has a phase that Longspan does not know; it is not shown.";
     /// An event of a known kind that is not shown.
@@ -146,15 +146,15 @@ losses! {
     /// A trace in a known format that has no event.
     NoEvents = Lost, "no_events", "The trace is in a known format and contains no events.";
     /// Data beyond a limit that bounds memory, such as a record, a row of a table, or decompressed bytes.
-    OverLimit = Lost, "over_limit", "A record, a table or decompressed data exceed a limit that guards memory; what is beyond it is not shown.";
+    OverLimit = Lost, "over_limit", "A record, a table or decompressed data exceeds a memory limit; the rest is not shown.";
     /// A packet or an event of a kind that is not shown.
     IgnoredPacket = Information, "ignored_packet", "A packet or kernel event is of a kind that Longspan does not show; it is counted only.";
     /// Typed arguments without a descriptor.
-    IgnoredArguments = Lost, "ignored_arguments", "No descriptor in the trace tells what these typed arguments are; the event is shown without them.";
+    IgnoredArguments = Lost, "ignored_arguments", "The trace has no descriptor for these typed arguments; the event is shown without them.";
     /// A packet that depends on missing packets.
     MissingState = Lost, "missing_state", "A packet builds on earlier ones that the recorder lost; it cannot be read and is not shown.";
     /// A reference to a missing text.
-    MissingText = Lost, "missing_text", "A name or an argument refers to a text that the trace does not contain; it is shown without.";
+    MissingText = Lost, "missing_text", "A name or an argument refers to a text that the trace does not contain; it is shown without it.";
     /// A clock that cannot be converted to the trace's clock.
     UnknownClock = Changed, "unknown_clock", "No clock snapshot relates an event's clock to the trace's; it is shown at its own clock's time.";
     /// Events that have a duration but no time.

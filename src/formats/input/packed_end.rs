@@ -47,7 +47,7 @@ impl Damage {
     }
 
     fn reason(&self) -> String {
-        format!("The compressed data cannot be decompressed further: {}. What came before is shown.", self.error)
+        format!("The compressed data cannot be decompressed further: {}. Everything before is shown.", self.error)
     }
 }
 
