@@ -93,7 +93,7 @@ pub(super) fn report(losses: &[(PathBuf, Losses)], late: LateEvents) {
     }
     if late.count > 0 {
         let (events, most_ns) = (counted(late.count, "event"), late.most_ns);
-        say(format_args!("{events} came late, by at most {most_ns} ns; --delay waits longer for them"));
+        say(format_args!("{events} arrived up to {most_ns} ns late; --delay waits longer for them"));
     }
 }
 

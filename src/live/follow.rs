@@ -185,7 +185,7 @@ pub(crate) fn follow(options: &FollowOptions, say: &Say, viewer: &mut dyn Viewer
     let sources = following.files.sources(&sources_of(&options.inputs, &session), &session.left_out());
     let SessionCounts { rows, bytes, late } = session.counts();
     let mut losses = session.named_losses();
-    losses.push(("the picture".into(), following.live_store.own_losses()));
+    losses.push(("the display".into(), following.live_store.own_losses()));
     // For a source that ended far ahead of its snapshots, the rest is assumed to have as many rows per byte.
     let rows = (u128::from(rows) * u128::from(following.files.bytes().max(bytes)) / u128::from(bytes.max(1))) as u64;
     drop(session);

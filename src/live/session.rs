@@ -274,7 +274,7 @@ impl LiveSession {
         let has_new = !new.is_empty();
         for NewSource { name, sends_batches, read } in new {
             if self.sources.len() - self.continued >= SOURCES_MAX {
-                let text = format!("{}: was refused, since there were {SOURCES_MAX} sources already", name.display());
+                let text = format!("{}: was refused: the limit of {SOURCES_MAX} sources is reached", name.display());
                 (self.say)(SourceNote::lasting(text));
                 continue;
             }
@@ -369,7 +369,9 @@ impl LiveSession {
             if !self.own_clocks.iter().any(|&other| is_same(other)) {
                 self.own_clocks.push(position);
                 let path = self.sources[position].path.display();
-                let text = format!("{path}: its clock is not that of other sources; its rows come as they arrive");
+                let text = format!(
+                    "{path}: its clock differs from that of other sources; its rows are shown in order of arrival"
+                );
                 (self.say)(SourceNote::passing(text));
             }
         }

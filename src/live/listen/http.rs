@@ -270,7 +270,7 @@ impl HttpConnection {
         loop {
             let left = until.saturating_duration_since(Instant::now());
             if left.is_zero() {
-                return Err(NoRequest::Refused(408, "the request comes too slowly"));
+                return Err(NoRequest::Refused(408, "the request arrives too slowly"));
             }
             self.stream.set_read_timeout(Some(left.min(LOOK_EVERY).max(Duration::from_millis(1))))?;
             match self.stream.read(step) {
@@ -377,7 +377,7 @@ fn parsed(bytes: &[u8]) -> Result<Option<(RequestHead, usize)>, NoRequest> {
             match &*lower {
                 "gzip" => head.is_gzip = true,
                 "identity" | "" => {}
-                _ => return Err(NoRequest::Refused(415, "the body may be packed by gzip, and by nothing else")),
+                _ => return Err(NoRequest::Refused(415, "the only supported content encoding is gzip")),
             }
         } else if is_named("content-length") {
             let digits = value.bytes().all(|byte| byte.is_ascii_digit());

@@ -201,9 +201,7 @@ impl Server {
         match self.streams.append(encoding, body) {
             RequestOutcome::Kept => Ok(encoding),
             RequestOutcome::NotOtlp => Err(NoRequest::Refused(400, "the body is not a request to export traces")),
-            RequestOutcome::Busy => {
-                Err(NoRequest::Refused(429, "what came before is not put in order yet: send it again later"))
-            }
+            RequestOutcome::Busy => Err(NoRequest::Refused(429, "earlier data is not sorted yet: send it again later")),
             // Exporters send again after 503, but not after 500. This request may still be shown.
             RequestOutcome::Unconfirmed => {
                 Err(NoRequest::Refused(500, "received, but not known to be on disk: do not send it again"))

@@ -67,9 +67,9 @@ pub(crate) fn show(ui: &mut Ui, status: &LiveStatus, theme: &Theme) -> Option<Co
     if !status.follows || status.is_paused {
         button(ui, true, "Follow", "Keep the newest data at the right edge (Space)", LiveCommand::Follow);
     }
-    let hint = "The view stands still; new data is still received (Space)";
+    let hint = "Freezes the view; data is still being received (Space)";
     if status.is_paused {
-        button(ui, true, "Resume", "Show the data received meanwhile", LiveCommand::TogglePause);
+        button(ui, true, "Resume", "Show the data received since the pause", LiveCommand::TogglePause);
     } else {
         button(ui, true, "Pause", hint, LiveCommand::TogglePause);
     }
@@ -102,7 +102,7 @@ fn late_text(status: &LiveStatus) -> String {
 
 fn late_hint(status: &LiveStatus) -> String {
     let mut hint = format!(
-        "{} events came after later ones were shown, by at most {}. --delay waits longer for them.",
+        "{} events arrived after later ones were shown, up to {} late. Increase --delay to wait for them.",
         grouped_digits(status.late),
         duration_text(status.most_late_ns)
     );
@@ -148,7 +148,7 @@ mod tests {
         assert!(rate_text(&ahead).ends_with("  ·  7.0 MiB to be read"), "{}", rate_text(&ahead));
         assert_eq!(rate_text(&LiveStatus::default()), "0 events/s  ·  waiting");
         assert!(late_text(&status).starts_with("3 late, most of worker") && !late_text(&status).contains('\u{202e}'));
-        assert!(late_hint(&status).contains("by at most 1.5"), "{}", late_hint(&status));
+        assert!(late_hint(&status).contains("up to 1.5"), "{}", late_hint(&status));
         assert!(late_hint(&status).contains("2 spans and points are shown below"));
         assert_eq!(disk_text(&status), "5.0 MiB on disk, 3.0 GiB free");
         let in_memory = LiveStatus { disk_bytes: 0, free_bytes: None, ..status };
