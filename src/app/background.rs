@@ -13,9 +13,9 @@ pub(super) fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> Result<
 /// Runs work, and converts a panic to an error, so that it does not end the window.
 pub(super) fn guarded<T>(work: impl FnOnce() -> Result<T, TaskError>) -> Result<T, TaskError> {
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
-        let said = panic.downcast_ref::<&str>().map(ToString::to_string);
-        let said = said.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_default();
-        Err(TaskError::Failed(format!("Longspan itself failed here, which is a defect: {said}")))
+        let reason = panic.downcast_ref::<&str>().map(ToString::to_string);
+        let reason = reason.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_default();
+        Err(TaskError::Failed(format!("internal error, please report it: {reason}")))
     })
 }
 

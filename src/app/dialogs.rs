@@ -73,7 +73,7 @@ fn filters(purpose: Purpose) -> Vec<(&'static str, Vec<&'static str>)> {
         Purpose::Table(_) => {
             vec![("Comma-separated text", vec!["csv"]), ("JSON", vec!["json"]), ("JSON lines", vec!["jsonl"])]
         }
-        Purpose::Picture(_) | Purpose::WindowPicture => vec![("PNG picture", vec!["png"])],
+        Purpose::Picture(_) | Purpose::WindowPicture => vec![("PNG image", vec!["png"])],
     };
     filters.push(("All files", vec!["*"]));
     filters
@@ -116,6 +116,6 @@ mod tests {
         assert_eq!((perfetto[0], perfetto[1], perfetto.len()), ("Perfetto trace", "Longspan trace", 7));
         let compact = filters(Purpose::Export(ExportFormat::Native { compact: true }));
         assert_eq!(compact[0], ("Longspan trace", vec!["longspan"]));
-        assert_eq!(names(Purpose::WindowPicture), ["PNG picture", "All files"]);
+        assert_eq!(names(Purpose::WindowPicture), ["PNG image", "All files"]);
     }
 }

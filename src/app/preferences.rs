@@ -197,10 +197,10 @@ fn read<T: DeserializeOwned>(path: &Path) -> (Option<T>, Option<String>) {
         Err(error) => {
             let aside = path.with_extension("json.broken");
             let moved = match fs::rename(path, &aside) {
-                Ok(()) => format!("set aside as {}", aside.display()),
-                Err(error) => format!("cannot be set aside: {error}"),
+                Ok(()) => format!("renamed to {}", aside.display()),
+                Err(error) => format!("cannot be renamed: {error}"),
             };
-            (None, Some(format!("{}: not as it should be ({error}); {moved}", path.display())))
+            (None, Some(format!("{}: invalid ({error}); {moved}", path.display())))
         }
     }
 }

@@ -334,7 +334,7 @@ impl App {
         let Some(folders) = &self.options.folders else { return };
         if self.preferences != self.kept_preferences {
             if let Err(error) = folders.keep_changed_preferences(&self.kept_preferences, &self.preferences) {
-                self.tabs[self.shown_tab].note = format!("The preferences cannot be kept: {error}");
+                self.tabs[self.shown_tab].note = format!("The preferences could not be saved: {error}");
             }
             self.kept_preferences = self.preferences.clone();
         }

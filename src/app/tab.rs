@@ -204,7 +204,7 @@ impl Tab {
     }
 
     /// Shows the losses that closing would cause. Returns whether they were not shown already.
-    pub(super) fn must_tell_of_loss(&mut self) -> bool {
+    pub(super) fn warn_before_close(&mut self) -> bool {
         let has_rows = |trace: &OpenTrace| {
             let summary = trace.timeline.snapshot().summary();
             summary.spans + summary.instants + summary.counters + summary.samples > 0
@@ -212,8 +212,8 @@ impl Tab {
         let is_exporting = self.running.is_some() && self.export.is_some();
         let is_only_copy = self.has_only_copy && self.trace.as_ref().is_some_and(has_rows);
         let export = is_exporting.then_some("An export is being written: close again to stop it.");
-        let received =
-            is_only_copy.then_some("What was received is in no file: export it to keep it; close again to discard it.");
+        let received = is_only_copy
+            .then_some("The received data is not saved: export it to keep it, or close again to discard it.");
         let text = [export, received].into_iter().flatten().collect::<Vec<_>>().join("  ");
         if text.is_empty() || self.note.contains(&text) {
             return false;

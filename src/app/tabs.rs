@@ -107,7 +107,7 @@ impl App {
         if tab >= self.tabs.len() {
             return;
         }
-        if self.tabs[tab].must_tell_of_loss() {
+        if self.tabs[tab].warn_before_close() {
             self.show_tab(tab);
             return;
         }
@@ -123,13 +123,13 @@ impl App {
     /// Returns whether the window may close. If not, it shows the first tab that would lose something, and a second
     /// request closes the window.
     pub(crate) fn may_quit(&mut self) -> bool {
-        let has_loss: Vec<_> = self.tabs.iter_mut().map(Tab::must_tell_of_loss).collect();
+        let has_loss: Vec<_> = self.tabs.iter_mut().map(Tab::warn_before_close).collect();
         let Some(first) = has_loss.iter().position(|has_loss| *has_loss) else { return true };
         self.show_tab(first);
         match has_loss.iter().filter(|has_loss| **has_loss).count() - 1 {
             0 => {}
-            1 => self.add_note("Another tab would lose something too."),
-            others => self.add_note(&format!("{others} other tabs would lose something too.")),
+            1 => self.add_note("Another tab has unsaved data too."),
+            others => self.add_note(&format!("{others} other tabs have unsaved data too.")),
         }
         false
     }

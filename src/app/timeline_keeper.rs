@@ -113,7 +113,7 @@ impl TimelineKeeper {
                 // The trace may have been removed; its state is then not needed.
                 Err(error) if sources.files().iter().all(|file| file.path().exists()) => {
                     if let Ok(mut failed) = failed.lock() {
-                        *failed = Some(format!("Markers and the view cannot be kept: {error}"));
+                        *failed = Some(format!("Markers and the view could not be saved: {error}"));
                     }
                 }
                 Err(_) => {}

@@ -57,7 +57,7 @@ pub(crate) fn run(sources: Sources, options: AppOptions) -> Result<(), AppError>
             Err(error) => {
                 // This cannot be a match arm: on systems without single instances, it would be the only one.
                 let is_first = matches!(error, HandOverError::NoWindow);
-                if is_first { String::new() } else { format!("A window of its own: {error}") }
+                if is_first { String::new() } else { format!("Opened in a new window: {error}") }
             }
         },
         None => String::new(),
@@ -345,7 +345,7 @@ impl Shell {
     fn replace_device(&mut self, event_loop: &ActiveEventLoop) {
         let Some(mut lost) = self.window.take() else { return };
         let reason = lost.surface.gpu().lost().unwrap_or("no reason given");
-        self.app.set_note(format!("The graphics card was lost and found again: {reason}"));
+        self.app.set_note(format!("The GPU device was lost and re-created: {reason}"));
         drop(lost.surface);
         match new_surface(event_loop, &lost.window) {
             Ok(surface) => {

@@ -66,10 +66,10 @@ fn a_name_without_an_ending_gets_one_and_overwrites_no_file() {
     assert_eq!(names, ["c.json", "c.longspan", "table.csv"]);
     assert!(std::fs::read_to_string(folder.path().join("c.json")).unwrap().starts_with(['[', '{']));
     for (purpose, name, said) in [
-        (export, "c", "c.longspan: is there already"),
+        (export, "c", "c.longspan: already exists"),
         (export, "c.csv.gz", "c.csv.gz: only .json and .pb can be written compressed"),
-        (Purpose::Table(Panel::Statistics), "table", "table.csv: is there already"),
-        (Purpose::WindowPicture, "w.jpg", "w.jpg: Pictures are written as PNG"),
+        (Purpose::Table(Panel::Statistics), "table", "table.csv: already exists"),
+        (Purpose::WindowPicture, "w.jpg", "w.jpg: Images are written as PNG"),
     ] {
         let message = write(purpose, name).unwrap_or_default();
         assert!(message.contains(said), "{name}: {message}");

@@ -33,10 +33,10 @@ pub enum GpuError {
     #[error("the graphics driver {adapter} offers no way to show pixels in this window")]
     NoFormat { adapter: String },
     /// The GPU was lost while drawing.
-    #[error("the graphics card was lost: {reason}")]
+    #[error("the GPU device was lost: {reason}")]
     Lost { reason: String },
     /// The picture exceeds the texture limit of the GPU.
-    #[error("a picture of {width} x {height} pixels is larger than this driver's limit of {limit}")]
+    #[error("an image of {width} x {height} pixels is larger than this driver's limit of {limit}")]
     TooLarge { width: u32, height: u32, limit: u32 },
 }
 

@@ -31,8 +31,8 @@ impl Purpose {
             Self::Export(_) => "Export the sorted trace",
             Self::ExportSelected => "Export selection",
             Self::Table(_) => "Export the table",
-            Self::Picture(_) => "Save a picture of the timeline",
-            Self::WindowPicture => "Save a picture of the window",
+            Self::Picture(_) => "Save an image of the timeline",
+            Self::WindowPicture => "Save an image of the window",
         }
     }
 

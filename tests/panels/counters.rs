@@ -71,7 +71,7 @@ fn counters_have_their_range_their_mean_over_time_their_change_and_their_rate() 
     session.type_text("queue");
     session.until("one row", |session| session.harness.query_all_by_role(egui::Role::ListItem).count() == 1);
     session.click("Copy as command");
-    session.until("the note", |session| session.says("no option of it has the words of the filter field"));
+    session.until("the note", |session| session.says("it has no option for the filter field"));
 }
 
 #[test]

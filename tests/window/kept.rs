@@ -83,7 +83,7 @@ fn broken_preferences_are_set_aside_and_told_of() {
     fs::create_dir_all(session.folder.path().join("config/longspan")).expect("a folder");
     let path = session.file("config/longspan/preferences.json", broken);
     let window = rows::opened(&session, "two.json", TWO_SPANS, "omega");
-    window.until_said("set aside as ");
+    window.until_said("renamed to ");
     assert_eq!(fs::read_to_string(path.with_extension("json.broken")).expect("set aside"), broken);
     let (status, said) = window.close();
     assert_eq!((status, said.as_str()), (Some(0), ""));

@@ -79,7 +79,7 @@ fn the_kept_part_of_a_program_can_be_exported_after_its_end() {
     let script = r#"echo '['; for n in 1 2 3 4 5; do
         echo '{"ph":"X","pid":1,"tid":1,"name":"alpha","ts":'$n'000,"dur":900},'; done"#;
     let window = session.open(&["--keep", "1h", "--", "/bin/sh", "-c", script]);
-    window.until_said("export it to keep it for longer");
+    window.until_said("export it to save it");
     window.settled();
     window.key("ctrl+s");
     window.until_said("Export the sorted trace");

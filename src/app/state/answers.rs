@@ -40,7 +40,7 @@ fn show_names(tab: &mut Tab, named: &NamedTrace) {
     let (found, all) = (sum(|module| module.named), sum(|module| module.frames));
     if found < all {
         tab.set_passing_note(format!(
-            "{} of {} functions have names: Analyze > Symbols says which files lack them",
+            "{} of {} functions have names: Analyze > Symbols lists the files without symbols",
             grouped_digits(found),
             grouped_digits(all)
         ));
@@ -179,7 +179,7 @@ impl App {
                 let bytes = bytes_text(report.bytes);
                 let left_out = match report.samples_left_out {
                     0 => String::new(),
-                    count => format!("; {count} samples of further events are left out"),
+                    count => format!("; {count} samples of other events are left out"),
                 };
                 let unsorted = if is_partial { "; the rest was not sorted" } else { "" };
                 tab.note = format!("{events} in {bytes} written to {}{left_out}{unsorted}", path.display());
@@ -224,7 +224,7 @@ impl App {
                 let unread = unread_paths(&sources, &loaded.store.meta().losses);
                 let spool = follow.and_then(|mut follow| follow.spool.take()).filter(|_| !unread.is_empty());
                 if let Some(folder) = spool.and_then(|spool| spool.keep_only(&unread)) {
-                    tab.add_note(&format!("What cannot be read is left in {}", folder.display()));
+                    tab.add_note(&format!("Unreadable data is kept in {}", folder.display()));
                 }
                 let export = tab.export.take();
                 let opened_s = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());

@@ -46,7 +46,7 @@ impl App {
         let changed = trace.stamps.first_changed().map(|path| shown(&path.to_string_lossy()).into_owned());
         match &text {
             Ok(_) => {
-                let omits = "The copied command prints all rows: no option of it has the words of the filter field.";
+                let omits = "The copied command prints all rows: it has no option for the filter field.";
                 let changed = changed.map(|path| {
                     format!("{path} has changed since it was opened, and the command reads it as it is now.")
                 });

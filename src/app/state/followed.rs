@@ -198,11 +198,11 @@ impl App {
             Ok(end) => {
                 let FollowEnd { sources, spool, errors, unsorted, has_snapshot_only, .. } = *end;
                 if !errors.is_empty() {
-                    let text = format!("{}. What came before is shown.", errors.join(". "));
-                    tab.messages.push_back(TabMessage::for_tab("Not everything could be followed", text));
+                    let text = format!("{}. The data received before is shown.", errors.join(". "));
+                    tab.messages.push_back(TabMessage::for_tab("Some sources could not be followed", text));
                 }
                 if has_snapshot_only {
-                    tab.add_note("The last picture is all that was kept: export it to keep it for longer");
+                    tab.add_note("Only the last snapshot was kept: export it to save it");
                     self.keep_last_snapshot(at, unshown);
                     return;
                 }
@@ -212,7 +212,7 @@ impl App {
                     if !is_failed {
                         self.fail(
                             at,
-                            "Nothing was followed",
+                            "No data was received",
                             TaskError::Failed(format!("{name}: no data was received")),
                             true,
                         );
@@ -223,7 +223,8 @@ impl App {
                     let folder = spool.keep().unwrap_or_default();
                     tab.has_only_copy = false;
                     let text = format!("{why}. All received data is in {}", folder.display());
-                    tab.messages.push_back(TabMessage::for_tab("There is no room to sort what came", text));
+                    tab.messages
+                        .push_back(TabMessage::for_tab("Not enough disk space to sort the received data", text));
                     self.keep_last_snapshot(at, unshown);
                     return;
                 }

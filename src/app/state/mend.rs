@@ -51,7 +51,7 @@ impl App {
         }
         let sources = trace.sources.clone();
         self.load(LoadSource::Files(sources));
-        let note = "Files that stacks are unwound by were found; the trace is sorted again.";
+        let note = "Files for unwinding stacks were found; the trace is sorted again.";
         self.tab_mut().set_passing_note(note.to_owned());
         if let Some(trace) = &mut self.tab_mut().trace {
             (trace.growth, trace.has_other_stacks) = (Growth::Grows, false);

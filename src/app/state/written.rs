@@ -40,8 +40,8 @@ impl App {
                 self.export(ExportFormat::NATIVE, scope, &path)
             }
             Purpose::Table(panel) => self.write_table(panel, &path),
-            Purpose::Picture(size) => with_extension(path, "png", PICTURES).map(|path| self.draw(size, &path)),
-            Purpose::WindowPicture => with_extension(path, "png", PICTURES).map(|path| {
+            Purpose::Picture(size) => with_extension(path, "png", IMAGES).map(|path| self.draw(size, &path)),
+            Purpose::WindowPicture => with_extension(path, "png", IMAGES).map(|path| {
                 self.set_note(format!("Drawing {}...", file_name(&path)));
                 self.window_picture = Some(path);
             }),
@@ -146,7 +146,7 @@ impl App {
         tab.note.clear();
         match drawn {
             Ok(pixels) => tasks::write_picture(path, pixels, sources, &tab.wake),
-            Err(error) => tab.show_message(TabMessage::for_tab("The picture could not be drawn", error.to_string())),
+            Err(error) => tab.show_message(TabMessage::for_tab("The image could not be rendered", error.to_string())),
         }
     }
 
@@ -166,7 +166,7 @@ fn is_special(path: &Path) -> bool {
     std::fs::metadata(path).is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir())
 }
 
-const PICTURES: &str = "Pictures are written as PNG";
+const IMAGES: &str = "Images are written as PNG";
 
 /// Adds `ending` to a name without an extension.
 fn with_extension(path: PathBuf, ending: &str, format: &str) -> Result<PathBuf, String> {
@@ -185,7 +185,7 @@ fn with_extension(path: PathBuf, ending: &str, format: &str) -> Result<PathBuf, 
 /// Refuses to replace a file whose name was not typed: a dialog only asks about the typed name.
 fn check_free(typed: &Path, named: &Path) -> Result<(), String> {
     if typed != named && named.exists() {
-        return Err(format!("{}: is there already; give its whole name to replace it", named.display()));
+        return Err(format!("{}: already exists; type its full name to replace it", named.display()));
     }
     Ok(())
 }

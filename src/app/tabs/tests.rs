@@ -141,9 +141,9 @@ fn a_state_that_cannot_be_written_is_reported_once() {
     for _ in 0..2 {
         session.app.act(Command::Timeline(TimelineCommand::Bookmark(BookmarkCommand::Add)));
         (0..12).for_each(|_| session.frame(Vec::new()));
-        session.until("the note", |session| session.app.note().contains("cannot be kept"));
+        session.until("the note", |session| session.app.note().contains("could not be saved"));
     }
-    assert_eq!(session.app.note().matches("cannot be kept").count(), 1, "{}", session.app.note());
+    assert_eq!(session.app.note().matches("could not be saved").count(), 1, "{}", session.app.note());
 }
 
 #[test]
