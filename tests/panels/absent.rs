@@ -130,7 +130,7 @@ fn a_flame_graph_of_a_scope_without_spans_asks_for_a_wider_one() {
     let head = session.harness.get_by_label_contains("queue length").rect().center();
     session.click_with(head, Modifiers::COMMAND);
     session.until("the reason", |session| {
-        session.says("Nothing runs here: take more time or other tracks into the scope.")
+        session.says("Nothing runs here: extend the scope in time, or choose other tracks.")
     });
 }
 

@@ -57,7 +57,7 @@ fn a_function_without_samples_in_the_scope_asks_for_a_wider_one() {
     let mut session = Session::empty(SCREEN, 1.0);
     with_code(&mut session);
     session.until("the lines", |session| session.says("self 0, total 2"));
-    let reason = "The function has no samples here: take more time or other tracks into the scope.";
+    let reason = "The function has no samples here: extend the scope in time, or choose other tracks.";
     // A sample of another function, and no sample at all.
     crate::scope::click_head(&mut session, "Thread 7", crate::scope::CTRL);
     for filter in ["start>=3us", "start>=4us"] {

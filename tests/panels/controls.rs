@@ -42,7 +42,7 @@ const SCROLLED: [&str; 20] = [
     "On",
     "Off",
     "In a tab here",
-    "In a window of its own",
+    "In a new window",
     "Kept as it is",
     "Marked",
     "Add",

@@ -278,12 +278,12 @@ fn losses_stand_by_severity_and_the_badge_counts_what_is_lost() {
     assert!(session.says("Seen: \"process_uptime_seconds\" × 1."));
     let texts = session.node_texts();
     let place = |text: &str| texts.iter().position(|node| node.contains(text)).unwrap_or_else(|| panic!("{texts:?}"));
-    let headings = ["Data lost", "unknown phase", "Kept but changed", "overlap", "Information", "ignored metadata"];
+    let headings = ["Data lost", "unknown phase", "Shown with changes", "overlap", "Information", "ignored metadata"];
     assert!(headings.map(place).is_sorted(), "{texts:?}");
     // Without losses there is no warning, and an intact trace has no button.
     let mut session = shown(changed);
     session.click("Import issues");
-    session.until("the list", |session| session.says("Nothing is lost.") && session.says("Kept but changed"));
+    session.until("the list", |session| session.says("Nothing is lost.") && session.says("Shown with changes"));
     let session = shown(r#",{"ph":"X","name":"early","pid":1,"tid":7,"ts":10,"dur":10}"#);
     assert!(!session.node_texts().iter().any(|node| node.starts_with("Button") && node.contains("mport issue")));
 }

@@ -127,7 +127,7 @@ fn the_menu_of_a_bar_edits_the_paths_and_the_command_line_says_the_same() {
     let write = place(&session, 1, 0.1);
     click(&mut session, write, PointerButton::Secondary);
     session.click("Hide function");
-    session.until("no path", |session| session.says("All paths are left out. Back leads to the picture before."));
+    session.until("no path", |session| session.says("All paths are left out. Back returns to the previous view."));
     session.click("Back");
     bars(&mut session, 1);
     session.click("without request ×");

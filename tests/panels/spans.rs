@@ -105,7 +105,7 @@ fn the_list_is_of_the_scope_and_says_why_it_is_empty() {
     let names: Vec<_> = printed.lines().skip(1).filter_map(|line| line.split(',').nth(3)).collect();
     assert_eq!(names, ["request", "read"], "{line}");
     edit(&mut session, "nothing");
-    session.until("why", |session| session.says("Nothing here: take more time or other tracks into the scope."));
+    session.until("why", |session| session.says("Nothing here: extend the scope in time, or choose other tracks."));
 }
 
 #[test]

@@ -26,7 +26,7 @@ pub(super) const SKETCH_ERROR: &str = "to within 1/32";
 
 /// Shows the progress of a query.
 pub(super) fn show_counting(ui: &mut Ui, progress: &Progress, theme: &Theme) {
-    show_progress(ui, progress, "counting", theme).on_hover_text("Not all is counted yet; the numbers are so far");
+    show_progress(ui, progress, "counting", theme).on_hover_text("Counting continues; the numbers are partial");
 }
 
 /// Shows the progress of a background task, with a verb for it.
@@ -57,7 +57,7 @@ pub(super) fn show_stopped(ui: &mut Ui, stopped: &str, error: Option<&str>, them
 pub(super) fn show_folded(ui: &mut Ui, folded: u64, theme: &Theme) {
     if folded > 0 {
         let text = format!("{} cut", counted(folded, "path"));
-        let hint = "There are too many paths. Those that are cut count for their callers";
+        let hint = "Too many paths: the weight of the dropped ones counts for their callers";
         ui.label(RichText::new(text).color(theme.warning)).on_hover_text(hint);
     }
 }

@@ -190,7 +190,7 @@ impl CodePanel {
             return Some("Choose Show code in the menu of a function: of a table, a flame graph or a sample.");
         }
         if self.is_unsampled {
-            return Some("The function has no samples here: take more time or other tracks into the scope.");
+            return Some("The function has no samples here: extend the scope in time, or choose other tracks.");
         }
         let code = self.code.as_ref()?;
         match (self.side, &code.assembly) {

@@ -106,7 +106,7 @@ impl CountersPanel {
             return Some(if has_spans { derived } else { "The trace has no counters." });
         }
         if counters.count() == 0 {
-            return Some("No counter has a value here: take more time or other tracks into the scope.");
+            return Some("No counter has a value here: extend the scope in time, or choose other tracks.");
         }
         (self.rows.count() == 0).then_some("No counter matches.")
     }

@@ -14,14 +14,14 @@ use crate::ui::widgets::reading_order::on_screen;
 
 /// An example of each kind, and its meaning.
 const EXAMPLES: [(&str, &str); 8] = [
-    ("rate name:read", "rows of a name or any filter that start, for each second"),
+    ("rate name:read", "starts per second of the matching rows"),
     ("count dur>1ms", "rows that start in each column"),
     ("concurrency cat:io", "spans that are open at one time"),
-    ("busy cat:Running", "the share of time that spans are open; 100 % for each"),
+    ("busy cat:Running", "the share of time that spans are open; 100 % per open span"),
     ("max-duration", "the longest of the spans that start"),
     ("p99 name:read", "the duration that 99 % do not exceed; an estimate if there are many"),
     ("sum:arg.bytes name:read", "the sum of an argument; arg.a.b is a member of an object"),
-    ("sum:counter.rss", "the sum of the counters of a name; a filter takes processes"),
+    ("sum:counter.rss", "the sum of the counters of a name; a filter selects processes"),
 ];
 
 /// Why a track with a step width is not added.
@@ -101,9 +101,9 @@ impl DerivedPanel {
         });
         let scope = timeline.scope();
         let scope_text = if scope.range.is_some() || !scope.tracks.is_all() {
-            "Of the time and the tracks of the scope."
+            "Covers the time and tracks of the scope."
         } else {
-            "Of the whole trace; a scope of time and tracks narrows it."
+            "Covers the whole trace; a scope of time and tracks narrows it."
         };
         ui.label(RichText::new(scope_text).small().color(theme.weak_text));
         if let Some(error) = &self.error {

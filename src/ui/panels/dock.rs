@@ -68,9 +68,9 @@ impl PanelTools {
                 ui.close();
             }
         };
-        let same = "Copies the command line that gives the same";
+        let same = "Copies the equivalent command line";
         entry(self.has_command, "Copy as command", same, AppCommand::CopyCommandLine(panel));
-        let whole = "Writes the whole table as CSV or JSON, as the name ends";
+        let whole = "Writes the whole table as CSV or JSON, by file extension";
         entry(self.exports, "Export...", whole, AppCommand::Choose(Purpose::Table(panel)));
         let shown = "Copies the table as it is shown; it pastes into a spreadsheet";
         entry(self.copies, "Copy", shown, AppCommand::CopyPanel(panel));

@@ -14,7 +14,7 @@ use crate::ui::timeline::ruler_clock::RulerClock;
 pub(super) struct IssueCount {
     /// Events that are lost or shown in part.
     pub(super) lost: u64,
-    /// Events that are kept but changed.
+    /// Events that are shown with changes.
     changed: u64,
 }
 
@@ -37,9 +37,9 @@ impl IssueCount {
     pub(super) fn text(self) -> String {
         let Self { lost, changed } = self;
         match (lost, changed) {
-            (0, _) => format!("Nothing is lost; {} kept but changed", events(changed)),
+            (0, _) => format!("Nothing is lost; {} shown with changes", events(changed)),
             (_, 0) => format!("{} lost or shown in part", events(lost)),
-            _ => format!("{} lost or shown in part; {} kept but changed", events(lost), events(changed)),
+            _ => format!("{} lost or shown in part; {} shown with changes", events(lost), events(changed)),
         }
     }
 }
@@ -67,7 +67,7 @@ fn events(count: u64) -> String {
 fn heading(severity: Severity) -> &'static str {
     match severity {
         Severity::Lost => "Data lost",
-        Severity::Changed => "Kept but changed",
+        Severity::Changed => "Shown with changes",
         Severity::Information => "Information",
     }
 }
@@ -158,7 +158,7 @@ mod tests {
         kinds.into_iter().for_each(|loss| losses.add(loss, SourcePos::Offset(0)));
         let count = IssueCount::new(&losses, None);
         assert_eq!(count, IssueCount { lost: 1, changed: 1 });
-        assert_eq!(count.text(), "1 event lost or shown in part; 1 event kept but changed");
+        assert_eq!(count.text(), "1 event lost or shown in part; 1 event shown with changes");
         assert!(IssueCount::new(&losses, Some("other.json")).is_empty());
     }
 }

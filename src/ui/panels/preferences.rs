@@ -142,7 +142,7 @@ fn show_look(lines: &mut Lines, state: &UiState) {
         Command::Setting(SettingCommand::Colors(Colors { by, ..colors }))
     });
     let hues = [(Hues::Usual, "Usual"), (Hues::ColorBlind, "Colour-blind-safe")];
-    let why = "The colour-blind-safe palette has fewer colours, farther apart";
+    let why = "The colour-blind-safe palette has fewer, more distinct colours";
     lines.choose(("Colours", why), colors.hues, &hues, |hues| {
         Command::Setting(SettingCommand::Colors(Colors { hues, ..colors }))
     });
@@ -165,7 +165,7 @@ fn show_movement(lines: &mut Lines, navigation: Navigation) {
 fn show_imports(lines: &mut Lines, sizes: Sizes, second_start: SecondStart) {
     const MIB: u64 = 1 << 20;
     const GIB: u64 = 1 << 30;
-    let starts = [(SecondStart::Tab, "In a tab here"), (SecondStart::Window, "In a window of its own")];
+    let starts = [(SecondStart::Tab, "In a tab here"), (SecondStart::Window, "In a new window")];
     let why = "With a double click, or from the command line";
     let title = "A trace that is opened elsewhere";
     lines.choose((title, why), second_start, &starts, |chosen| Command::Setting(SettingCommand::SecondStart(chosen)));
@@ -174,7 +174,7 @@ fn show_imports(lines: &mut Lines, sizes: Sizes, second_start: SecondStart) {
         let value = DragValue::new(&mut units).suffix(suffix).range(least(unit)..=1 << 20).speed(1.0);
         ui.add(value).on_hover_text("Drag, or click to type").changed().then_some(units * unit)
     };
-    let why = "Shared by all that run; more makes loads of disordered traces faster";
+    let why = "Shared by concurrent imports; more speeds up disordered traces";
     lines.add("Import memory limit", why, |ui| {
         let memory_bytes = size(ui, sizes.memory_bytes, MIB, " MiB")?;
         Some(Command::Setting(SettingCommand::Sizes(Sizes { memory_bytes, ..sizes })))

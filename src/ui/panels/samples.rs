@@ -252,7 +252,7 @@ impl SamplesPanel {
             return Some("This trace has no samples. The flame graph and the statistics are of its spans.");
         }
         if answer.is_empty() {
-            return Some("No samples here: take more time or other tracks into the scope.");
+            return Some("No samples here: extend the scope in time, or choose other tracks.");
         }
         (self.rows.are_shown() && self.rows.is_empty()).then_some("No name matches.")
     }

@@ -142,9 +142,9 @@ impl SchedulingPanel {
         }
         if answer.scheduling.of(self.kind).is_empty() {
             return Some(match self.kind {
-                ScheduledKind::Cpus => "No CPU is in the scope: take the tracks of CPUs into it.",
+                ScheduledKind::Cpus => "No CPU is in the scope: add the tracks of CPUs to it.",
                 ScheduledKind::Threads | ScheduledKind::Processes => {
-                    "No thread has a state here: take more time or other threads into the scope."
+                    "No thread has a state here: extend the scope in time, or choose other tracks."
                 }
             });
         }

@@ -230,7 +230,7 @@ impl SpansPanel {
             }
             SpanOrder::Longest | SpanOrder::Time if summary.spans == 0 => "The trace has no spans.",
             SpanOrder::Events if is_whole => "The trace has no spans, instants or samples.",
-            _ => "Nothing here: take more time or other tracks into the scope.",
+            _ => "Nothing here: extend the scope in time, or choose other tracks.",
         }
     }
 }

@@ -71,8 +71,8 @@ impl Amounts {
             BarContent::Others { count, sum, .. } => {
                 let others = others_text(count);
                 let why = match count {
-                    Some(_) => "too narrow to be drawn",
-                    None => "too small to be told apart before all is counted, or too narrow to be drawn",
+                    Some(_) => "too narrow to draw",
+                    None => "too small to be separate until all is counted, or too narrow to draw",
                 };
                 format!("{others}, {why}\n{} ({})\nZoom in to see them", self.text(sum), share(sum))
             }

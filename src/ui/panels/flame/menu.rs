@@ -143,7 +143,7 @@ pub(super) fn edits_menu(ui: &mut Ui, history: &mut FlameHistory) {
             FlameEdit::UnnamedByModule => continue,
         };
         if ui.available_width() < 140.0 {
-            ui.label("\u{2026}").on_hover_text("More is edited; Back leads to the picture before");
+            ui.label("\u{2026}").on_hover_text("There are more edits; Back returns to the previous view");
             break;
         }
         if ui.small_button(text + " \u{d7}").on_hover_text("Takes this back").clicked() {

@@ -176,7 +176,7 @@ impl FlamePanel {
         show_folded(ui, folded, theme);
         if self.laid_out.is_cut() {
             let text = RichText::new("deeper levels need a zoom").color(theme.warning);
-            ui.label(text).on_hover_text("The picture is full: zoom to a bar to see all that is below it");
+            ui.label(text).on_hover_text("The graph is full: zoom to a bar to see all that is below it");
         }
         ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
             if ui.button("Close").clicked() {
@@ -215,7 +215,7 @@ impl FlamePanel {
             format!("bars within {} px", points_text(points))
         } else {
             let measure = self.history.current.view.measure;
-            format!("{} not told apart", share_text(measure.of(picture.others), measure.of(picture.whole)))
+            format!("{} in merged paths", share_text(measure.of(picture.others), measure.of(picture.whole)))
         };
         let hint = "Paths with a very small part count as others of the path above them, with their exact sum. \
                     All spans are counted in the background; then the picture is exact.";
@@ -240,9 +240,7 @@ impl FlamePanel {
 
     /// Shows the toolbar of the picture.
     fn show_tools(&mut self, ui: &mut Ui, snapshot: &Snapshot, theme: &Theme) {
-        for (is_back, text, hint) in
-            [(true, "Back", "The picture before this one"), (false, "Forward", "The picture after this one")]
-        {
+        for (is_back, text, hint) in [(true, "Back", "The previous view"), (false, "Forward", "The next view")] {
             let button = ui.add_enabled(self.history.can_step(is_back), Button::new(text).small());
             if button.on_hover_text(hint).clicked() {
                 self.history.step(is_back);
@@ -426,7 +424,7 @@ impl FlamePanel {
         if counted.is_empty() {
             return match (self.samples, summary.spans) {
                 (true, _) if is_whole => "This event has no samples.",
-                (true, _) => "No samples here: take more time or other tracks into the scope.",
+                (true, _) => "No samples here: extend the scope in time, or choose other tracks.",
                 (false, 0) if summary.samples > 0 => "The trace has no spans. Samples above adds up its samples.",
                 (false, 0) if summary.counters > 0 => {
                     "The trace has no spans. Analyze > Counters sums up its counters."
@@ -434,7 +432,7 @@ impl FlamePanel {
                 (false, 0) if summary.instants > 0 => "The trace has no spans. Analyze > Spans lists its instants.",
                 (false, 0) => "The trace has no spans.",
                 (false, _) if is_whole => "No span of the trace has a path.",
-                (false, _) => "Nothing runs here: take more time or other tracks into the scope.",
+                (false, _) => "Nothing runs here: extend the scope in time, or choose other tracks.",
             };
         }
         let view = &self.history.current.view;
@@ -446,8 +444,8 @@ impl FlamePanel {
             };
         }
         match view.shape {
-            FlameShape::Sandwich(_) => "The function is in no path here. Back leads to the picture before.",
-            FlameShape::TopDown | FlameShape::Inverted => "All paths are left out. Back leads to the picture before.",
+            FlameShape::Sandwich(_) => "The function is in no path here. Back returns to the previous view.",
+            FlameShape::TopDown | FlameShape::Inverted => "All paths are left out. Back returns to the previous view.",
         }
     }
 }
