@@ -161,8 +161,8 @@ pub(crate) const TABLE: &[CommandEntry] = &[
         Command::Panel(PanelCommand::NextPanel { forward: false })
     })
     .within("Panels"),
-    entry(Menu::View, "Panel in full height", &[], When::Trace, |_| Command::Panel(PanelCommand::ToggleFull))
-        .hint("Maximizes the panel; Esc restores it")
+    entry(Menu::View, "Maximize panel", &[], When::Trace, |_| Command::Panel(PanelCommand::ToggleFull))
+        .hint("Gives it the full height; Esc restores it")
         .within("Panels"),
     entry(Menu::View, "Colour by name", &[], When::Always, |state| {
         Command::Setting(SettingCommand::Colors(Colors { by: ColorBy::Name, ..state.settings.colors }))
@@ -333,9 +333,9 @@ pub(crate) const TABLE: &[CommandEntry] = &[
     })
     .hint("For a live trace: keep the newest data at the right edge, or hold the view still")
     .within("Live"),
-    entry(Menu::Go, "Pause the picture", &[], When::Live, |_| Command::App(AppCommand::Live(LiveCommand::TogglePause)))
+    entry(Menu::Go, "Pause the display", &[], When::Live, |_| Command::App(AppCommand::Live(LiveCommand::TogglePause)))
         .checked(|state| state.is_paused)
-        .hint("Data is still received")
+        .hint("Data is still being received")
         .within("Live"),
     entry(Menu::Go, "Stop following", &[], When::Live, |_| Command::App(AppCommand::Live(LiveCommand::Stop)))
         .hint("Ends the sources and sorts all received data")
@@ -416,12 +416,12 @@ pub(crate) const TABLE: &[CommandEntry] = &[
         .hint("Draws the two to eight counters of the scope in one row, with one scale for each unit")
         .within("Counters"),
     entry(Menu::Rows, "Stack counters", &[shift(Key::O)], When::Stackable, |_| counters(true))
-        .hint("Draws counters of one unit on top of each other")
+        .hint("Draws counters of one unit as a stack")
         .within("Counters"),
     entry(Menu::Rows, "Separate counters", &[alt(Key::O)], When::Separable, |_| {
         Command::Timeline(TimelineCommand::Rows(RowCommand::SeparateCounters(None)))
     })
-    .hint("Draws each in a row of its own again")
+    .hint("Draws each counter in its own row again")
     .within("Counters"),
     entry(Menu::Rows, "Show counters as values", &[], When::ScopeCounters, |_| counter_form(CounterForm::Value))
         .within("Counters"),
@@ -482,17 +482,17 @@ pub(crate) const GESTURES: &[(&str, &str)] = &[
     ("Shift + drag", "Select time and the tracks that it crosses: the scope"),
     ("Drag on the ruler, middle drag", "Select time on all tracks; a drag on an edge moves it"),
     ("Shift + drag across names", "Select their tracks"),
-    ("Ctrl + click on a name", "Take the tracks into the scope, or out of it"),
+    ("Ctrl + click on a name", "Add the tracks to the scope, or remove them"),
     ("Ctrl + drag", "Move the tracks of a file in time, where several are open"),
     ("Wheel", "Scroll the tracks, or zoom: see View > Navigation"),
     ("Ctrl + wheel, pinch", "Zoom at the pointer"),
     ("Shift + wheel", "Move in time"),
     ("Click, double click", "Select a span, fill the view with it"),
-    ("Right click", "What can be done with the span, the selected time, the track"),
+    ("Right click", "Context menu of the span, the selected time or the track"),
     ("W  S", "Zoom in and out at the pointer while held"),
     ("A  D", "Move in time while held"),
     ("Middle click on a tab", "Close it"),
-    ("Click on a name", "Fold or unfold; the right button does more"),
+    ("Click on a name", "Fold or unfold; right click for more"),
 ];
 
 /// Returns the name of a key.
