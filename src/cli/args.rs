@@ -198,7 +198,7 @@ fn flame(low: LowFlame) -> Result<CliCommand, CliError> {
         LowFlameFormat::Svg => FlameFormat::Svg,
         LowFlameFormat::Json => FlameFormat::Json,
         LowFlameFormat::Pprof if edits.inverted => {
-            let message = "--inverted is not for --format pprof: its tools invert a profile themselves";
+            let message = "--inverted cannot be combined with --format pprof: its tools invert a profile themselves";
             return Err(CliError::Usage(message.to_owned()));
         }
         LowFlameFormat::Pprof => {
@@ -229,7 +229,7 @@ fn symbols(low: LowSymbols) -> Result<CliCommand, CliError> {
 fn annotate(low: LowAnnotate) -> Result<CliCommand, CliError> {
     let LowAnnotate { trace: files, function, module, event, scope, common, .. } = low;
     if common.no_symbols {
-        let message = "--no-symbols is not for `annotate`: without names there is no function";
+        let message = "--no-symbols cannot be combined with `annotate`: without names there is no function";
         return Err(CliError::Usage(message.to_owned()));
     }
     let (files, function) = split_last(files, function, "FUNCTION")?;
@@ -263,7 +263,7 @@ fn row_format(format: LowRowFormat, cells: LowCells) -> Result<RowFormat, CliErr
 }
 
 fn csv_safe_is_for_csv() -> CliError {
-    CliError::Usage("--csv-safe is for --format csv: no spreadsheet looks for formulas in other formats".to_owned())
+    CliError::Usage("--csv-safe requires --format csv: no spreadsheet looks for formulas in other formats".to_owned())
 }
 
 /// Cells of a file keep their bytes; on a terminal, control characters are escaped.
@@ -487,10 +487,10 @@ fn export_format(low: &LowExport) -> Result<ExportFormat, CliError> {
         ExportFormat::Native { .. } if compact => Ok(ExportFormat::Native { compact }),
         ExportFormat::Parquet { .. } if by_process => Ok(ExportFormat::Parquet { by_process }),
         _ if by_process => {
-            Err(CliError::Usage("--by-process is for --format parquet: other formats are one file".to_owned()))
+            Err(CliError::Usage("--by-process requires --format parquet: other formats are one file".to_owned()))
         }
         _ if compact => {
-            Err(CliError::Usage("--compact is for --format native: other formats carry no store".to_owned()))
+            Err(CliError::Usage("--compact requires --format native: other formats carry no store".to_owned()))
         }
         ExportFormat::Csv { .. } => Ok(ExportFormat::Csv { cells: cells_of(cells, &to_write(output.clone())) }),
         _ if cells.csv_safe => Err(csv_safe_is_for_csv()),

@@ -72,10 +72,10 @@ pub(super) fn install() -> Result<(), CliError> {
     }
     to_stdout(|out| {
         let program = program.display().to_string();
-        writeln!(out, "Traces open with a double click now, by {}", escaped(&program))?;
-        Ok(without
-            .iter()
-            .try_for_each(|tool| writeln!(out, "{tool} is not installed; without it some desktops do not see it"))?)
+        writeln!(out, "A double click now opens traces with {}", escaped(&program))?;
+        Ok(without.iter().try_for_each(|tool| {
+            writeln!(out, "{tool} is not installed; some desktops need it to notice the change")
+        })?)
     })
 }
 

@@ -104,9 +104,9 @@ fn missing_text(picture: &FlamePicture, measure: Measure, missing: SampleSum) ->
     let percent = |part: SampleSum| measure.of(part) as f64 * 100.0 / measure.of(picture.whole).max(1) as f64;
     if picture.is_path_by_path {
         let most = percent(missing);
-        format!("small paths are [others], with their exact sum: no path lacks more than {most:.4} % of the whole")
+        format!("small paths are [others], with their exact sum: no path lacks more than {most:.4} % of the total")
     } else {
-        format!("{:.2} % of the whole is in small paths, which are [others]", percent(picture.others))
+        format!("{:.2} % of the total is in small paths, which are [others]", percent(picture.others))
     }
 }
 

@@ -161,7 +161,7 @@ impl Info {
         line("size", format!("{} bytes, {} as a sorted store", self.source_bytes, self.store_bytes))?;
         let load = &self.load;
         if load.cached {
-            line("load", format!("from the kept store; it took {:.3} s to make", load.seconds))?;
+            line("load", format!("from the cache; sorting took {:.3} s", load.seconds))?;
         } else {
             line("load", format!("{:.3} s, at most {} bytes held", load.seconds, load.peak_budget_bytes))?;
         }

@@ -46,7 +46,10 @@ pub(super) fn follow_args(low: LowFollow, sources: &Sources) -> Result<Option<Fo
     if let Some(option) = options.iter().find(|(_, given)| *given)
         && !follows
     {
-        return Err(CliError::Usage(format!("{} is for traces that still run: give --follow too", option.0)));
+        return Err(CliError::Usage(format!(
+            "{} requires --follow: it is for traces that are still written",
+            option.0
+        )));
     }
     let mut inputs = if follows { live_sources(sources)? } else { Vec::new() };
     inputs.extend((!command.is_empty()).then_some(LiveInput::Command(command)));

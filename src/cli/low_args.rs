@@ -160,7 +160,7 @@ pub(super) enum LowCommand {
     /// Write a sorted trace or a part of it to a file
     #[command(after_help = examples("export"))]
     Export(LowExport),
-    /// Draw a trace into a PNG file, the same picture as the window's
+    /// Draw a trace into a PNG file, the same image as in the window
     #[command(after_help = examples("render"))]
     Render(LowRender),
     /// Write a generated trace

@@ -41,7 +41,7 @@ pub(super) fn mistyped_key(filter: &Filter) -> Option<String> {
         let at = text.find([':', '=', '<', '>'])?;
         let (key, sign) = (&text[..at], &text[at..=at]);
         let meant = nearest(key, filter::keys())?;
-        Some(format!("`{key}{sign}` begins a name: did you mean `{meant}{sign}`?"))
+        Some(format!("unknown key `{key}`, so `{key}{sign}` is taken as part of a name: did you mean `{meant}{sign}`?"))
     })
 }
 

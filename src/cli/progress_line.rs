@@ -59,7 +59,7 @@ impl ProgressLine {
                     && let Some(pipes) = pipes.take()
                 {
                     let erase = if show == ShowProgress::Line { ERASE } else { "" };
-                    show_text(&format!("{erase}longspan: waiting for {pipes}: nothing has come through yet\n"));
+                    show_text(&format!("{erase}longspan: waiting for {pipes}: no data received yet\n"));
                 }
                 match show {
                     ShowProgress::Not => {}

@@ -86,7 +86,7 @@ pub(super) fn write(record: &Record, how: &Load) -> Result<(), CliError> {
     let (losses, SessionCounts { rows, late, .. }) = (session.named_losses(), session.counts());
     drop(session);
     let left_paths = spool.paths_of(&left_out);
-    left_paths.iter().for_each(|path| say(format_args!("{}: is not a trace, and is left there", path.display())));
+    left_paths.iter().for_each(|path| say(format_args!("{}: is not a trace; the file is kept", path.display())));
     if sources.files().is_empty() {
         report(&losses, late);
         return Err(nothing_recorded(last));
@@ -99,7 +99,7 @@ pub(super) fn write(record: &Record, how: &Load) -> Result<(), CliError> {
     match published {
         Ok((written, snapshot)) => {
             let unread = unread_paths(&sources, &snapshot.store().meta().losses);
-            unread.iter().for_each(|path| say(format_args!("{}: cannot be read, and is left there", path.display())));
+            unread.iter().for_each(|path| say(format_args!("{}: cannot be read; the file is kept", path.display())));
             spool.remove(&[left_paths, unread].concat());
             say_written(record, &written);
             if is_cut { Err(CliError::CutRecording) } else { Ok(()) }

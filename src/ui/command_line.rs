@@ -32,11 +32,11 @@ pub(crate) struct PanelCommandLine {
 /// Why no command has the result of a panel.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum NoCommandLine {
-    #[error("No command can read the trace, which is in no file: export it first.")]
+    #[error("The trace is not saved in a file, so no command can read it: export it first.")]
     NoFile,
-    #[error("No options of a command name exactly these tracks: take whole processes, threads or kinds of tracks.")]
+    #[error("These tracks cannot be expressed as options: select whole processes, threads or kinds of tracks.")]
     Tracks,
-    #[error("{path}: no option of a command moves a file that is given twice, or whose path is not Unicode.")]
+    #[error("{path}: --offset cannot name a file that is given twice, or whose path is not Unicode.")]
     Offset { path: String },
 }
 

@@ -145,7 +145,7 @@ fn paths_that_hardly_repeat_lack_no_more_than_is_said_and_nothing_if_all_are_cou
     }
     assert!(pruned.keys().all(|path| path.last().is_some_and(|name| name == "[others]") || exact.contains_key(path)));
     let (_, said) = tree(&["--inverted"]);
-    assert!(said.contains(" % of the whole is in small paths, which are [others]; --exact counts all spans"), "{said}");
+    assert!(said.contains(" % of the total is in small paths, which are [others]; --exact counts all spans"), "{said}");
     let svg = longspan(&[&cached[..], &["--format", "svg"]].concat()).done();
     assert!(svg.contains("small paths are [others]: no bar lacks more than 0."));
     let folded = longspan(&cached).done();

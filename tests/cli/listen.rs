@@ -161,7 +161,7 @@ fn a_hundred_connections_at_once_lose_nothing_and_one_who_is_slow_holds_up_nobod
     // All data is there, although the program is interrupted immediately.
     let (_, said) = listening.end();
     assert!(said.iter().any(|line| line.contains("20000 spans written")), "{said:?}");
-    let left = said.iter().find_map(|line| line.strip_suffix(": is not a trace, and is left there")).expect("said");
+    let left = said.iter().find_map(|line| line.strip_suffix(": is not a trace; the file is kept")).expect("said");
     let left = left.strip_prefix("longspan: ").expect("a path");
     assert_eq!(fs::read(left).expect("there"), b"plain text\n");
     let counts = longspan(&["stats", text(&out), "--no-cache", "--format", "jsonl"]).done();

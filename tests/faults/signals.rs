@@ -103,7 +103,7 @@ fn a_wait_for_a_pipe_says_so_and_ends_by_a_signal_without_a_trace() {
         let mut said = String::new();
         BufReader::new(child.stderr.as_mut().expect("a pipe")).read_line(&mut said).expect("text");
         let name = if source == "-" { "/dev/stdin" } else { source };
-        assert_eq!(said, format!("longspan: waiting for {name}: nothing has come through yet\n"));
+        assert_eq!(said, format!("longspan: waiting for {name}: no data received yet\n"));
         send(&child, signal);
         assert_eq!(child.wait().expect("a child").signal(), Some(signal.as_raw()));
         assert!(files(&cache).is_empty(), "{:?}", files(&cache));

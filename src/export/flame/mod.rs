@@ -84,10 +84,10 @@ impl<'a> FlameGraph<'a> {
     }
 }
 
-/// Describes paths that are cut, and their share of the whole if it is known.
+/// Describes paths that are cut, and their share of the total if it is known.
 fn folded_text(paths: u64, percent: Option<f64>) -> String {
     let cut = if paths == 1 { "path is cut" } else { "paths are cut" };
-    let share = percent.map(|percent| format!("; {percent:.2} % of the whole counts for shorter paths"));
+    let share = percent.map(|percent| format!("; {percent:.2} % of the total counts for shorter paths"));
     format!("{paths} {cut}, because there are too many{}", share.unwrap_or_default())
 }
 
@@ -98,7 +98,7 @@ mod tests {
     #[test]
     fn cut_paths_are_said_in_full_sentences() {
         assert_eq!(folded_text(1, None), "1 path is cut, because there are too many");
-        let text = "2 paths are cut, because there are too many; 3.00 % of the whole counts for shorter paths";
+        let text = "2 paths are cut, because there are too many; 3.00 % of the total counts for shorter paths";
         assert_eq!(folded_text(2, Some(3.0)), text);
     }
 }

@@ -66,7 +66,7 @@ fn the_data_of_a_source_that_cannot_be_read_is_left_beside_the_recording() {
         .map(|(path, bytes)| std::thread::spawn(move || fs::write(path, bytes).expect("written")));
     let answer = longspan(&["record", text(&first), text(&second), "-o", text(&out)]);
     writers.into_iter().for_each(|writer| writer.join().expect("written"));
-    let said = answer.stderr.lines().find_map(|line| line.strip_suffix(": cannot be read, and is left there"));
+    let said = answer.stderr.lines().find_map(|line| line.strip_suffix(": cannot be read; the file is kept"));
     let left = said.and_then(|line| line.strip_prefix("longspan: ")).unwrap_or_else(|| panic!("{}", answer.stderr));
     assert_eq!(fs::read(left).expect("there"), garbage);
     assert_eq!(spans_of(&out).lines().count(), 21);
