@@ -3,7 +3,7 @@
 
 use std::cmp::Ordering;
 
-use super::table_column::TableColumn;
+use super::table_column::{NUMBER_POINTS, TableColumn};
 use super::table_order::{TableData, TableSort, matching_rows, sort_rows};
 use crate::base::cancel::{Cancel, Cancelled};
 use crate::query::Snapshot;
@@ -43,22 +43,18 @@ impl CounterColumn {
 }
 
 pub(super) const COLUMNS: [TableColumn; CounterColumn::ALL.len()] = [
-    TableColumn { title: "Counter", width: 160.0, is_number: false, is_sortable: true },
-    TableColumn { title: "Process", width: 120.0, is_number: false, is_sortable: true },
-    number("Samples"),
-    number("Min"),
-    number("Max"),
-    number("Mean"),
-    number("Change"),
-    number("Rate /s"),
-    number("First"),
-    number("Last"),
-    TableColumn { title: "Unit", width: 60.0, is_number: false, is_sortable: true },
+    TableColumn::text("Counter", 160.0),
+    TableColumn::text("Process", 120.0),
+    TableColumn::number("Samples", NUMBER_POINTS),
+    TableColumn::number("Min", NUMBER_POINTS),
+    TableColumn::number("Max", NUMBER_POINTS),
+    TableColumn::number("Mean", NUMBER_POINTS),
+    TableColumn::number("Change", NUMBER_POINTS),
+    TableColumn::number("Rate /s", NUMBER_POINTS),
+    TableColumn::number("First", NUMBER_POINTS),
+    TableColumn::number("Last", NUMBER_POINTS),
+    TableColumn::text("Unit", 60.0),
 ];
-
-const fn number(title: &'static str) -> TableColumn {
-    TableColumn { title, width: 76.0, is_number: true, is_sortable: true }
-}
 
 /// The counters of a scope, in track order.
 #[derive(Debug)]

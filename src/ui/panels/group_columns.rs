@@ -1,6 +1,6 @@
 //! The columns of the statistics table: the label of a group and its numbers.
 
-use super::table_column::TableColumn;
+use super::table_column::{NUMBER_POINTS, TableColumn};
 use crate::query::totals::TotalsColumn;
 
 /// A number of a group; `None` while its durations are being counted, or if it is unknown.
@@ -79,34 +79,27 @@ impl GroupColumn {
     }
 }
 
-/// Width of a number column, enough for all leading digits.
-const NUMBER_POINTS: f32 = 76.0;
-
 /// Width of a label of two names.
 pub(super) const PAIR_POINTS: f32 = 260.0;
 
 /// The columns of the table of spans by name. Labels have space for some twenty letters.
 pub(super) const COLUMNS: [TableColumn; GroupColumn::ALL.len()] = [
-    TableColumn { title: "Name", width: 140.0, is_number: false, is_sortable: true },
-    number("Count"),
-    number("Total"),
-    TableColumn { width: 58.0, is_sortable: false, ..number("Share") },
-    number("Self"),
-    number("Mean"),
-    number("p50"),
-    number("p99"),
-    number("Min"),
-    number("Max"),
-    number("Distinct"),
-    number("Deviation"),
-    number("p90"),
-    number("p95"),
-    number("Unfinished"),
+    TableColumn::text("Name", 140.0),
+    TableColumn::number("Count", NUMBER_POINTS),
+    TableColumn::number("Total", NUMBER_POINTS),
+    TableColumn::number("Share", 58.0).unsortable(),
+    TableColumn::number("Self", NUMBER_POINTS),
+    TableColumn::number("Mean", NUMBER_POINTS),
+    TableColumn::number("p50", NUMBER_POINTS),
+    TableColumn::number("p99", NUMBER_POINTS),
+    TableColumn::number("Min", NUMBER_POINTS),
+    TableColumn::number("Max", NUMBER_POINTS),
+    TableColumn::number("Distinct", NUMBER_POINTS),
+    TableColumn::number("Deviation", NUMBER_POINTS),
+    TableColumn::number("p90", NUMBER_POINTS),
+    TableColumn::number("p95", NUMBER_POINTS),
+    TableColumn::number("Unfinished", NUMBER_POINTS),
 ];
 
 /// Column of the default sort order.
 pub(super) const FIRST_SORTED: usize = GroupColumn::Total as usize;
-
-const fn number(title: &'static str) -> TableColumn {
-    TableColumn { title, width: NUMBER_POINTS, is_number: true, is_sortable: true }
-}

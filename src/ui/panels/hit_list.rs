@@ -37,11 +37,11 @@ const START_POINTS: f32 = 120.0;
 
 /// The columns of a list in time order, which is paged and therefore cannot be sorted otherwise.
 const COLUMNS: [TableColumn; 5] = [
-    TableColumn { title: "Name", width: 140.0, is_number: false, is_sortable: false },
-    TableColumn { title: "Duration", width: 76.0, is_number: true, is_sortable: false },
-    TableColumn { title: "Start", width: START_POINTS, is_number: true, is_sortable: false },
-    TableColumn { title: "Track", width: 170.0, is_number: false, is_sortable: false },
-    TableColumn { title: "Process", width: 150.0, is_number: false, is_sortable: false },
+    TableColumn::text("Name", 140.0).unsortable(),
+    TableColumn::number("Duration", 76.0).unsortable(),
+    TableColumn::number("Start", START_POINTS).unsortable(),
+    TableColumn::text("Track", 170.0).unsortable(),
+    TableColumn::text("Process", 150.0).unsortable(),
 ];
 
 /// The source of the rows of a list.

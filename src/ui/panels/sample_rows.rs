@@ -11,7 +11,7 @@ use super::sample_lines::{
     BESIDE, NAME, OWN, OWN_SAMPLES, OWN_SHARE, SAMPLES, SUMS, SampleLines, TOTAL, TOTAL_SHARE, number_of,
 };
 use super::table::{Rows, TableCell, TreeRow};
-use super::table_column::TableColumn;
+use super::table_column::{NUMBER_POINTS, TableColumn};
 use super::table_order::{OrderedRows, OrderedTable, TableSort};
 use super::value_menu::PanelValue;
 use crate::base::cancel::Cancel;
@@ -34,19 +34,15 @@ pub(super) const FIRST_SORTED_CALLS: usize = TOTAL;
 /// Returns the columns; the first two depend on the grouping.
 const fn titled(name: &'static str, beside: &'static str) -> [TableColumn; 8] {
     [
-        TableColumn { title: name, width: 180.0, is_number: false, is_sortable: true },
-        TableColumn { title: beside, width: 110.0, is_number: false, is_sortable: true },
-        number("Self", 76.0),
-        TableColumn { is_sortable: false, ..number("Self share", 66.0) },
-        number("Total", 76.0),
-        TableColumn { is_sortable: false, ..number("Share", 58.0) },
-        number("Self samples", 84.0),
-        number("Samples", 70.0),
+        TableColumn::text(name, 180.0),
+        TableColumn::text(beside, 110.0),
+        TableColumn::number("Self", NUMBER_POINTS),
+        TableColumn::number("Self share", 66.0).unsortable(),
+        TableColumn::number("Total", NUMBER_POINTS),
+        TableColumn::number("Share", 58.0).unsortable(),
+        TableColumn::number("Self samples", 84.0),
+        TableColumn::number("Samples", 70.0),
     ]
-}
-
-const fn number(title: &'static str, width: f32) -> TableColumn {
-    TableColumn { title, width, is_number: true, is_sortable: true }
 }
 
 const BY_FUNCTION: [TableColumn; 8] = titled("Function", "Module");

@@ -31,9 +31,9 @@ const ON_CPU: Field = Field::Sorted(SchedulingColumn::Time(ThreadState::Running)
 
 /// The columns of the thread table, with their content.
 const THREADS: [(TableColumn, Field); 12] = [
-    (text("Thread", 150.0), Field::Sorted(SchedulingColumn::Name)),
-    (TableColumn { is_sortable: false, ..text("TID", 58.0) }, Field::Id),
-    (text("Process", 110.0), Field::Sorted(SchedulingColumn::Process)),
+    (TableColumn::text("Thread", 150.0), Field::Sorted(SchedulingColumn::Name)),
+    (TableColumn::text("TID", 58.0).unsortable(), Field::Id),
+    (TableColumn::text("Process", 110.0), Field::Sorted(SchedulingColumn::Process)),
     (time("On CPU"), ON_CPU),
     SHARE,
     (time("Runnable"), Field::Sorted(SchedulingColumn::Time(ThreadState::Runnable))),
@@ -46,8 +46,8 @@ const THREADS: [(TableColumn, Field); 12] = [
 ];
 
 const PROCESSES: [(TableColumn, Field); 11] = [
-    (text("Process", 150.0), Field::Sorted(SchedulingColumn::Name)),
-    (number_column("Threads", 60.0), Field::Sorted(SchedulingColumn::Threads)),
+    (TableColumn::text("Process", 150.0), Field::Sorted(SchedulingColumn::Name)),
+    (TableColumn::number("Threads", 60.0), Field::Sorted(SchedulingColumn::Threads)),
     (time("On CPU"), ON_CPU),
     SHARE,
     (time("Runnable"), Field::Sorted(SchedulingColumn::Time(ThreadState::Runnable))),
@@ -60,21 +60,20 @@ const PROCESSES: [(TableColumn, Field); 11] = [
 ];
 
 const CPUS: [(TableColumn, Field); 6] = [
-    (text("CPU", 120.0), Field::Sorted(SchedulingColumn::Name)),
+    (TableColumn::text("CPU", 120.0), Field::Sorted(SchedulingColumn::Name)),
     (time("Busy"), ON_CPU),
     SHARE,
-    (TableColumn { is_sortable: false, ..time("Idle") }, Field::Idle),
+    (time("Idle").unsortable(), Field::Idle),
     SLICES,
     LONGEST_RUN,
 ];
 
-const SHARE: (TableColumn, Field) =
-    (TableColumn { is_sortable: false, ..number_column("Utilisation", 74.0) }, Field::Share);
+const SHARE: (TableColumn, Field) = (TableColumn::number("Utilisation", 74.0).unsortable(), Field::Share);
 const SLEEPING: (TableColumn, Field) = (time("Sleeping"), Field::Sorted(SchedulingColumn::Time(ThreadState::Sleeping)));
 const UNINTERRUPTIBLE: (TableColumn, Field) =
-    (number_column("Uninterruptible", 98.0), Field::Sorted(SchedulingColumn::Time(ThreadState::Uninterruptible)));
+    (TableColumn::number("Uninterruptible", 98.0), Field::Sorted(SchedulingColumn::Time(ThreadState::Uninterruptible)));
 const OTHER: (TableColumn, Field) = (time("Other"), Field::Sorted(SchedulingColumn::Time(ThreadState::Other)));
-const SLICES: (TableColumn, Field) = (number_column("Slices", 62.0), Field::Sorted(SchedulingColumn::Slices));
+const SLICES: (TableColumn, Field) = (TableColumn::number("Slices", 62.0), Field::Sorted(SchedulingColumn::Slices));
 const LONGEST_RUN: (TableColumn, Field) = (time("Longest run"), Field::Sorted(SchedulingColumn::LongestRun));
 const LONGEST_WAIT: (TableColumn, Field) = (time("Longest wait"), Field::Sorted(SchedulingColumn::LongestWait));
 
@@ -82,16 +81,8 @@ const THREAD_COLUMNS: [TableColumn; THREADS.len()] = columns_of(&THREADS);
 const PROCESS_COLUMNS: [TableColumn; PROCESSES.len()] = columns_of(&PROCESSES);
 const CPU_COLUMNS: [TableColumn; CPUS.len()] = columns_of(&CPUS);
 
-const fn text(title: &'static str, width: f32) -> TableColumn {
-    TableColumn { title, width, is_number: false, is_sortable: true }
-}
-
-const fn number_column(title: &'static str, width: f32) -> TableColumn {
-    TableColumn { title, width, is_number: true, is_sortable: true }
-}
-
 const fn time(title: &'static str) -> TableColumn {
-    number_column(title, 82.0)
+    TableColumn::number(title, 82.0)
 }
 
 const fn columns_of<const N: usize>(fields: &[(TableColumn, Field); N]) -> [TableColumn; N] {

@@ -9,7 +9,7 @@ use super::answer_state::show_progress;
 use super::dock_panel::{DockPanel, PanelTools, PanelView};
 use super::number::TableNumber;
 use super::table::{Rows, TableCell, TableView};
-use super::table_column::TableColumn;
+use super::table_column::{NUMBER_POINTS, TableColumn};
 use crate::base::csv::Cells;
 use crate::export::symbol_table::SymbolTable;
 use crate::export::values::TableSource;
@@ -39,23 +39,15 @@ const FILE: usize = 6;
 const BUILD_ID: usize = 7;
 
 const COLUMNS: [TableColumn; 8] = [
-    text("File", 230.0),
-    text("Names", 96.0),
-    number("Samples"),
-    number("Frames"),
-    number("Named"),
-    text("Command", 260.0),
-    text("Found file", 230.0),
-    text("Build-id", 120.0),
+    TableColumn::text("File", 230.0),
+    TableColumn::text("Names", 96.0),
+    TableColumn::number("Samples", NUMBER_POINTS),
+    TableColumn::number("Frames", NUMBER_POINTS),
+    TableColumn::number("Named", NUMBER_POINTS),
+    TableColumn::text("Command", 260.0),
+    TableColumn::text("Found file", 230.0),
+    TableColumn::text("Build-id", 120.0),
 ];
-
-const fn text(title: &'static str, width: f32) -> TableColumn {
-    TableColumn { title, width, is_number: false, is_sortable: true }
-}
-
-const fn number(title: &'static str) -> TableColumn {
-    TableColumn { title, width: 76.0, is_number: true, is_sortable: true }
-}
 
 /// The modules of the trace, once symbols are resolved.
 #[derive(Debug)]

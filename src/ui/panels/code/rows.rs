@@ -39,11 +39,11 @@ const ASSEMBLY: [TableColumn; 7] = [
 ];
 
 const fn text(title: &'static str, width: f32) -> TableColumn {
-    TableColumn { title, width, is_number: false, is_sortable: false }
+    TableColumn::text(title, width).unsortable()
 }
 
 const fn number(title: &'static str, width: f32) -> TableColumn {
-    TableColumn { title, width, is_number: true, is_sortable: false }
+    TableColumn::number(title, width).unsortable()
 }
 
 /// Returns the columns of a side.

@@ -80,10 +80,10 @@ mod tests {
     use super::*;
 
     const COLUMNS: [TableColumn; 4] = [
-        TableColumn { title: "Name", width: 100.0, is_number: false, is_sortable: true },
-        TableColumn { title: "Total", width: 80.0, is_number: true, is_sortable: true },
-        TableColumn { title: "Track", width: 150.0, is_number: false, is_sortable: true },
-        TableColumn { title: "Count", width: 70.0, is_number: true, is_sortable: true },
+        TableColumn::text("Name", 100.0),
+        TableColumn::number("Total", 80.0),
+        TableColumn::text("Track", 150.0),
+        TableColumn::number("Count", 70.0),
     ];
 
     fn widths(layout: &TableLayout, chosen: [Option<f32>; 4], available: f32) -> Vec<f32> {

@@ -46,10 +46,7 @@ impl Rows for CountingRows {
     }
 }
 
-const COLUMNS: [TableColumn; 2] = [
-    TableColumn { title: "Name", width: 100.0, is_number: false, is_sortable: true },
-    TableColumn { title: "Total", width: 76.0, is_number: true, is_sortable: true },
-];
+const COLUMNS: [TableColumn; 2] = [TableColumn::text("Name", 100.0), TableColumn::number("Total", 76.0)];
 
 /// A screen of 400 x 300 points with a table.
 struct Screen {
