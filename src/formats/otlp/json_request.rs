@@ -143,9 +143,7 @@ impl JsonDecoder {
                     let pos = SourcePos::Offset(span.offset);
                     let Some(span) = span.parse::<JsonSpan<'_>>(&mut out.batch.batch.losses) else { continue };
                     self.span(&span, &resource, &scope, pos, out.batch);
-                    if self.layout.is_full(out.budget()) {
-                        self.layout.flush(out)?;
-                    }
+                    self.layout.flush_if_full(out)?;
                 }
             }
         }

@@ -174,8 +174,13 @@ impl Layout {
     }
 
     /// Returns whether buffered spans exceed their share of the budget.
-    pub(crate) fn is_full(&self, budget: &Budget) -> bool {
+    fn is_full(&self, budget: &Budget) -> bool {
         self.bytes as u64 > BudgetShare::OtlpSpans.bytes(budget)
+    }
+
+    /// Lays out all buffered spans if they exceed their share of the budget.
+    pub(crate) fn flush_if_full(&mut self, out: &mut Output<'_>) -> Result<(), ReadError> {
+        if self.is_full(out.budget()) { self.flush(out) } else { Ok(()) }
     }
 
     /// Lays out all buffered spans.

@@ -66,7 +66,7 @@ impl LineParser for LoggedRequests {
     }
 
     fn after_line(&mut self, out: &mut Output<'_>) -> Result<(), ReadError> {
-        if self.decoder.layout.is_full(out.budget()) { self.decoder.layout.flush(out) } else { Ok(()) }
+        self.decoder.layout.flush_if_full(out)
     }
 
     fn pause(&mut self, out: &mut Output<'_>) -> Result<(), ReadError> {

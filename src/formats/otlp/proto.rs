@@ -99,9 +99,7 @@ impl StreamReader for Protobuf {
                 batch.lose(Loss::Truncated, pos);
             }
             input.skip(taken)?;
-            if layout.is_full(&context.budget) {
-                layout.flush(&mut Output::new(&mut batch, &mut *sink, context))?;
-            }
+            layout.flush_if_full(&mut Output::new(&mut batch, &mut *sink, context))?;
         }
         if decoder.has_others && !decoder.has_spans {
             return Err(no_spans(path));

@@ -156,9 +156,7 @@ impl StreamReader for SizedRequests {
                 batch.lose(Loss::Truncated, pos);
             }
             input.skip(taken as u64)?;
-            if decoder.json.layout.is_full(&context.budget) {
-                decoder.json.layout.flush(&mut Output::new(&mut batch, &mut *sink, context))?;
-            }
+            decoder.json.layout.flush_if_full(&mut Output::new(&mut batch, &mut *sink, context))?;
         }
         if decoder.has_others_only() {
             return Err(no_spans(path));

@@ -281,9 +281,7 @@ impl SpanDecoder for Har {
             };
             self.requests += 1;
             take_entry(&entry, self.requests, service, pos, layout, out.batch);
-            if layout.is_full(out.budget()) {
-                layout.flush(out)?;
-            }
+            layout.flush_if_full(out)?;
         }
         Ok(true)
     }

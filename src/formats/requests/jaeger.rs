@@ -214,9 +214,7 @@ fn take_trace(
         let own = span.process.take().map(|process| ProcessTexts::new(process, pos, losses));
         let process = own.as_ref().or_else(|| processes.get(&span.process_id)).unwrap_or(&unknown);
         take_span(&span, process, pos, layout, out.batch);
-        if layout.is_full(out.budget()) {
-            layout.flush(out)?;
-        }
+        layout.flush_if_full(out)?;
     }
     Ok(())
 }

@@ -86,7 +86,7 @@ impl LineParser for NextJs {
     }
 
     fn after_line(&mut self, out: &mut Output<'_>) -> Result<(), ReadError> {
-        if self.layout.is_full(out.budget()) { self.layout.flush(out) } else { Ok(()) }
+        self.layout.flush_if_full(out)
     }
 
     fn finish(&mut self, out: &mut Output<'_>) -> Result<(), ReadError> {

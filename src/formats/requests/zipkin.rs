@@ -118,9 +118,7 @@ fn take_spans(
         let pos = SourcePos::Offset(element.offset);
         let Some(span) = element.parse::<ZipkinSpan<'_>>(&mut out.batch.batch.losses) else { continue };
         take_span(&span, pos, layout, out.batch);
-        if layout.is_full(out.budget()) {
-            layout.flush(out)?;
-        }
+        layout.flush_if_full(out)?;
     }
     Ok(())
 }
