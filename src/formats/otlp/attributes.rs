@@ -157,13 +157,6 @@ pub(super) fn write_link<'k, T: WriteJson>(
     json.push('}');
 }
 
-/// Writes a number; infinities and NaN become strings, since JSON has no literals for them.
-pub(super) fn write_double(value: f64, json: &mut String) {
-    use std::fmt::Write as _;
-    // Writing to memory cannot fail.
-    let _ = if value.is_finite() { write!(json, "{value:?}") } else { write!(json, "\"{value}\"") };
-}
-
 /// Returns the name of a span kind without its prefix; empty if it is unspecified.
 pub(super) fn kind_name(kind: u64) -> &'static str {
     match kind {

@@ -4,10 +4,10 @@
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
-use super::attributes::{WriteJson, write_double, write_link, write_list, write_object};
+use super::attributes::{WriteJson, write_link, write_list, write_object};
 use super::ids::{SPAN_BYTES, TRACE_BYTES, id_text};
 use crate::formats::json::lenient;
-use crate::formats::output::args::push_quoted;
+use crate::formats::output::args::{push_double, push_quoted};
 
 /// A request, whose spans are of type `S`.
 #[derive(Deserialize)]
@@ -249,7 +249,7 @@ impl WriteJson for JsonAnyValue<'_> {
             json.push_str(&number.to_string());
         } else if let Some(text) = self.double_value.or(self.int_value).map(RawValue::get) {
             match text.trim_matches('"').parse() {
-                Ok(number) => write_double(number, json),
+                Ok(number) => push_double(json, number),
                 Err(_) => push_quoted(json, text.trim_matches('"')),
             }
         } else if let Some(array) = &self.array_value {

@@ -2,7 +2,7 @@
 
 use super::attributes::{
     Attributes, SERVICE_NAME, ServiceTexts, SpanResource, SpanTexts, WriteJson, count_dropped, kind_name, status_name,
-    write_double, write_link, write_list, write_object,
+    write_link, write_list, write_object,
 };
 use super::fields::{
     any_value, array_value, event, key_value, kvlist, link, log_record, metric, resource, resource_spans, scope,
@@ -10,7 +10,7 @@ use super::fields::{
 };
 use super::ids::{SPAN_BYTES, TRACE_BYTES, hex};
 use super::layout::{Layout, Point, ServiceSpan, end_or_unfinished, span_id};
-use crate::formats::output::args::push_quoted;
+use crate::formats::output::args::{push_double, push_quoted};
 use crate::formats::output::batch::BatchBuilder;
 use crate::formats::protobuf::decode::{Fields, ProtoValue};
 use crate::model::{Loss, SourcePos};
@@ -45,7 +45,7 @@ impl WriteJson for ProtoAnyValue<'_> {
             Some((any_value::INT_VALUE, number)) => {
                 let _ = write!(json, "{}", number.signed()); // to memory
             }
-            Some((any_value::DOUBLE_VALUE, number)) => write_double(number.double(), json),
+            Some((any_value::DOUBLE_VALUE, number)) => push_double(json, number.double()),
             Some((any_value::ARRAY_VALUE, list)) if depth < DEPTH_MAX => {
                 let values = Fields::new(list.bytes()).filter(|field| field.number == array_value::VALUES);
                 write_list(values.map(|field| ProtoAnyValue { bytes: field.value.bytes(), depth }), json);

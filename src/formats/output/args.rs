@@ -109,6 +109,12 @@ impl SampleArgsWriter {
     }
 }
 
+/// Appends a number as JSON; infinities and NaN become strings, since JSON has no literals for them.
+pub(crate) fn push_double(json: &mut String, value: f64) {
+    // Writing to memory cannot fail.
+    let _ = if value.is_finite() { write!(json, "{value:?}") } else { write!(json, "\"{value}\"") };
+}
+
 /// Appends a text as a quoted JSON string.
 pub(crate) fn push_quoted(json: &mut String, text: &str) {
     json.push('"');

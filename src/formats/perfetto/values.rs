@@ -8,7 +8,7 @@ use super::fields::{debug_annotation, field_type, nested_type, nested_value};
 use super::schema::{DEPTH_MAX, Schema, SchemaField, TRACK_EVENT, UNKNOWN, lossy};
 use super::sequence::{InternedTexts, Location};
 use super::tracks::PerfettoTracks;
-use crate::formats::output::args::push_quoted;
+use crate::formats::output::args::{push_double, push_quoted};
 use crate::formats::protobuf::decode::{Fields, ProtoValue};
 use crate::formats::protobuf::numbers::FieldNumber;
 use crate::model::args::Detail;
@@ -158,7 +158,7 @@ impl ValueWriter<'_, '_> {
                 debug_annotation::BOOL_VALUE => self.json.push_str(if value.number() == 0 { "false" } else { "true" }),
                 debug_annotation::UINT_VALUE => self.display(value.number()),
                 debug_annotation::INT_VALUE => self.display(value.signed()),
-                debug_annotation::DOUBLE_VALUE => self.double(value.double()),
+                debug_annotation::DOUBLE_VALUE => push_double(self.json, value.double()),
                 debug_annotation::STRING_VALUE => push_quoted(self.json, &String::from_utf8_lossy(value.bytes())),
                 debug_annotation::POINTER_VALUE => {
                     let _ = write!(self.json, "\"{:#x}\"", value.number()); // to memory
@@ -229,7 +229,7 @@ impl ValueWriter<'_, '_> {
                     match (field.number, field.value) {
                         _ if self.json.len() > begins_at => {}
                         (nested_value::INT_VALUE, value) => self.display(value.signed()),
-                        (nested_value::DOUBLE_VALUE, value) => self.double(value.double()),
+                        (nested_value::DOUBLE_VALUE, value) => push_double(self.json, value.double()),
                         (nested_value::BOOL_VALUE, value) => {
                             self.json.push_str(if value.number() == 0 { "false" } else { "true" });
                         }
@@ -248,11 +248,6 @@ impl ValueWriter<'_, '_> {
 
     fn display(&mut self, value: impl std::fmt::Display) {
         let _ = write!(self.json, "{value}"); // to memory
-    }
-
-    fn double(&mut self, value: f64) {
-        // JSON has no literals for NaN and infinities.
-        let _ = if value.is_finite() { write!(self.json, "{value:?}") } else { write!(self.json, "\"{value}\"") };
     }
 
     /// Writes text as JSON if it is valid, else as a string.
