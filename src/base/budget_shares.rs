@@ -24,7 +24,7 @@ pub(crate) enum LoadPhase {
 pub(crate) enum BudgetShare {
     /// Parsed chunks in memory. Open runs of the merge count against the same half.
     ParsedChunks,
-    /// Open runs of the merge; further ones are spilled.
+    /// Open runs of the merge; more are spilled.
     OpenRuns,
     /// Chunks that are loaded before the merge takes them. One is always loaded, whatever its size.
     ChunksAhead,

@@ -12,7 +12,7 @@ pub(crate) const FREE_BYTES_MIN: u64 = 256 << 20;
 /// Number of written bytes between two checks.
 pub(crate) const CHECK_EVERY_BYTES: u64 = 16 << 20;
 
-/// Returns an error if the disk of a folder has too little free space for further writes.
+/// Returns an error if the disk of a folder has too little free space for more writes.
 pub(crate) fn check(folder: &Path) -> io::Result<()> {
     match files::free_bytes(folder) {
         Some(free) if free < FREE_BYTES_MIN => {

@@ -104,7 +104,7 @@ pub(crate) fn hold_faulting_threads() {
     unsafe { signal_hook::low_level::register(signal_hook::consts::SIGBUS, wait) }.ok();
 }
 
-/// Prefetches `bytes` into the CPU cache. It saves some hundred nanoseconds for each part of a map that was not read
+/// Prefetches `bytes` into the CPU cache. It saves a few hundred nanoseconds for each part of a map that was not read
 /// lately.
 pub(crate) fn prefetch(bytes: &[u8]) {
     #[cfg(target_arch = "x86_64")]

@@ -12,7 +12,7 @@ use super::cancel::Cancel;
 /// The work that the first signal cancels, instead of ending the program.
 static TO_STOP: OnceLock<ToStop> = OnceLock::new();
 
-/// Time in which further signals belong to the first one: `timeout` sends it to the program and to its process group,
+/// Time in which more signals belong to the first one: `timeout` sends it to the program and to its process group,
 /// and both signals arrive within milliseconds.
 #[cfg(unix)]
 const ONE_REQUEST: Duration = Duration::from_millis(500);

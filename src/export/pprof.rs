@@ -19,7 +19,7 @@ use crate::query::scope::Scope;
 /// The default level: profiles are small.
 const GZIP_LEVEL: u32 = 6;
 
-/// Limit for the value types of a profile, of which each sample has all. Samples of further events are not written.
+/// Limit for the value types of a profile, of which each sample has all. Samples of other events are not written.
 pub(crate) const PPROF_EVENTS_MAX: usize = 64;
 
 /// Samples with a common stack, thread and labels.

@@ -311,7 +311,7 @@ fn push_counter(
 /// Returns the upper and the lower edge of a lane on the canvas.
 fn lane_edges(view: &Viewport, row: &LaneRow) -> (f32, f32) {
     let y0 = view.y_on_canvas(row.top_px);
-    #[expect(clippy::cast_precision_loss, reason = "some ten pixels")]
+    #[expect(clippy::cast_precision_loss, reason = "about ten pixels")]
     let height = row.height_px as f32;
     (y0, y0 + height)
 }

@@ -10,7 +10,7 @@ use crate::scene::viewport::Viewport;
 use crate::tiles::TileOwner;
 use crate::tiles::summaries::TrackSummaries;
 
-/// Minimum width of a column. A strip is some ten pixels high, and forty strips fill a screen.
+/// Minimum width of a column. A strip is about ten pixels high, and forty strips fill a screen.
 const COLUMN_PX_MIN: u32 = 2;
 
 /// The position of a strip on the canvas.

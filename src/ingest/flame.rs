@@ -150,7 +150,7 @@ impl FlameChart {
         drawn.cut
     }
 
-    /// Returns the memory beside the chart itself.
+    /// Returns the memory in addition to the chart itself.
     pub(crate) fn memory_bytes(&self) -> usize {
         match self {
             Self::Empty | Self::One(..) => 0,

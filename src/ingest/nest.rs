@@ -54,7 +54,7 @@ pub struct Nester<'a> {
     summary: Summary,
 }
 
-/// The result of nesting, beside the rows it wrote.
+/// The result of nesting, in addition to the rows it wrote.
 pub struct Nested {
     /// Events that are lost or changed.
     pub(crate) losses: Losses,

@@ -12,7 +12,7 @@ use crate::model::{
 };
 use crate::store::flow::FlowPoint;
 
-/// Limit for open spans. A program has some thousand; more are counted as lost.
+/// Limit for open spans. A program has a few thousand; more are counted as lost.
 const OPEN_MAX: usize = 1 << 18;
 
 /// Limit for processes and threads with names.

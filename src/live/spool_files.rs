@@ -25,7 +25,7 @@ struct Shared {
     /// Limit for the bytes of all files.
     bytes_max: u64,
     bytes: AtomicU64,
-    /// Bytes written beside them, by snapshots.
+    /// Bytes of snapshots, which count too.
     beside: AtomicU64,
     /// Files with a byte, in order of creation, each with the index of its source.
     made: Mutex<Vec<(usize, PathBuf)>>,
@@ -146,7 +146,7 @@ impl SpoolFiles {
         })
     }
 
-    /// Counts bytes that are written beside the files.
+    /// Sets the bytes of the snapshots, which count too.
     pub(crate) fn set_beside(&self, bytes: u64) {
         self.0.beside.store(bytes, Ordering::Relaxed);
     }
@@ -270,7 +270,7 @@ fn removed_error() -> io::Error {
 
 /// Estimates the maximum size of a sorted trace by its rows and bytes; arguments are compressed.
 fn bytes_to_sort(rows: u64, bytes: u64) -> u64 {
-    /// Spans of generated traces take 8 bytes, and those of programs with a few short arguments some 16.
+    /// Spans of generated traces take 8 bytes, and those of programs with a few short arguments about 16.
     const ROW_BYTES: u64 = 32;
     if rows == 0 { bytes } else { rows.saturating_mul(ROW_BYTES).saturating_add(bytes / 4) }
 }

@@ -237,7 +237,7 @@ pub struct Lost<'a> {
 pub struct Losses(BTreeMap<(Option<Arc<str>>, Loss), LossEntry>);
 
 impl Losses {
-    /// Maximum number of (file, kind) entries; losses of further files are counted without a file.
+    /// Maximum number of (file, kind) entries; losses of other files are counted without a file.
     const ENTRIES_MAX: usize = 1 << 16;
 
     /// Maximum length of a stored file name or reason: the longest path of common systems.

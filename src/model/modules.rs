@@ -5,7 +5,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// Maximum number of modules of a trace; real traces have a few hundred. Frames of further modules remain unsymbolized.
+/// Maximum number of modules of a trace; real traces have a few hundred. Frames of other modules remain unsymbolized.
 pub(crate) const MODULES_MAX: usize = 1 << 14;
 
 /// The build-id of a file, usually 20 bytes.

@@ -224,7 +224,7 @@ impl SampleEvent {
 }
 
 impl SampleEvents {
-    /// Maximum number of events. Recorders have about ten; samples of further events share one row.
+    /// Maximum number of events. Recorders have about ten; samples of other events share one row.
     pub(crate) const MAX: usize = 1024;
 
     /// Creates a table from its rows.

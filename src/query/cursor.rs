@@ -281,7 +281,7 @@ impl<'a> LaneCursor<'a> {
 
     /// Returns the position and duration of the longest span between two positions.
     ///
-    /// Equivalent to `(from.row..to.row).max_by_key(dur)`, the first of equals.
+    /// Equivalent to `(from.row..to.row).max_by_key(dur)`, the first one on ties.
     pub(crate) fn longest(&mut self, from: LanePosition, to: LanePosition) -> Option<(LanePosition, u64)> {
         if from.row >= to.row {
             return None;

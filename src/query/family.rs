@@ -19,7 +19,7 @@ pub(crate) fn parent(snapshot: &Snapshot, row: RowIdx) -> Option<RowIdx> {
     ancestors(snapshot, info.track, depth, span.start_ns, span.end_ns()).pop()
 }
 
-/// Returns the longest span directly below a span, the first of equals.
+/// Returns the longest span directly below a span, the first one on ties.
 #[must_use]
 pub(crate) fn longest_child(snapshot: &Snapshot, row: RowIdx) -> Option<RowIdx> {
     longest_children(snapshot, row, 1).first().copied()

@@ -235,7 +235,7 @@ fn points_of(
     flows: &FxHashSet<u64>,
     cancel: &Cancel,
 ) -> Result<Vec<FlowRow>, Cancelled> {
-    /// Rows between two checks for cancellation: some 100 µs.
+    /// Rows between two checks for cancellation: about 100 µs.
     const ROWS_AT_ONCE: u64 = 4096;
     let info = snapshot.lane(lane);
     let mut cursor = LaneCursor::new(snapshot.store(), lane);

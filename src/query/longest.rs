@@ -31,10 +31,10 @@ use crate::store::ledger::LedgerNode;
 use crate::store::sums::NameSums;
 use crate::store::{LaneIdx, LaneKind, RowIdx};
 
-/// Extents whose rows are tested at once: some 1 ms.
+/// Extents whose rows are tested at once: about 1 ms.
 const EXTENTS_AT_ONCE: usize = 64;
 
-/// The spans of a scope, longest first. It can be kept between pages: it takes some 100 bytes per lane and per block
+/// The spans of a scope, longest first. It can be kept between pages: it takes about 100 bytes per lane and per block
 /// read.
 #[derive(Debug)]
 pub struct LongestSpans {
@@ -434,7 +434,7 @@ impl LongestSpans {
     }
 }
 
-/// Returns the longest of the masked rows of a block, the first of equals, and the mask of the rest.
+/// Returns the longest of the masked rows of a block, the first one on ties, and the mask of the rest.
 fn next_row(block: &Block<'_>, mask: u64, (lane, first_row): (LaneIdx, u64)) -> Option<(Hit, u64)> {
     let (mut starts, mut durs) = ([0; BLOCK_ROWS], [0; BLOCK_ROWS]);
     block.starts(&mut starts);

@@ -10,7 +10,7 @@ use crate::model::{NameIdx, Names, StackIdx, Stacks};
 /// Names and stacks that replace those of the store.
 #[derive(Debug, Default)]
 pub(crate) struct NameOverlay {
-    /// The names of the store, with resolved functions as the texts of frames, followed by further functions.
+    /// The names of the store, with resolved functions as the texts of frames, followed by more functions.
     pub(crate) names: Arc<Names>,
     pub(crate) stacks: Stacks,
     /// The replacement of each stack of the store.

@@ -1,6 +1,6 @@
 //! The longest span, or the range of a counter, for each bucket of a view: the input of a frame.
 //!
-//! Defined for spans as: for each bucket, among the spans that touch it, the longest, the first of equals. A span
+//! Defined for spans as: for each bucket, among the spans that touch it, the longest, the first one on ties. A span
 //! touches a bucket if it shares time with it or starts in it. Zoomed out, the lane's pyramid answers; closer, the
 //! forest; for buckets of few rows, a scan in order. All three give the same answer. Work is bounded by the number of
 //! buckets, for any number of rows.

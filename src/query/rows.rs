@@ -1,6 +1,6 @@
 //! Merges the rows of several lanes in time order, for listings and exports.
 //!
-//! Each lane keeps the position and start of its next row, some 50 bytes. Decoded blocks are cached for a bounded
+//! Each lane keeps the position and start of its next row, about 50 bytes. Decoded blocks are cached for a bounded
 //! number of lanes: a trace may have a million lanes, and 2 KiB for each would be gigabytes. Busy lanes keep their
 //! block. If more lanes are busy than the cache has room for, a block is decoded again for its next row.
 

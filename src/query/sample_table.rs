@@ -221,7 +221,7 @@ pub(crate) fn by_function(snapshot: &Snapshot, stacks: &[StackSum]) -> (Function
 }
 
 /// Groups the samples of sorted stacks by module, each represented by one of its functions. [`FunctionIdx::ROOT`]
-/// stands for samples without a stack.
+/// means samples without a stack.
 #[must_use]
 pub(crate) fn by_module(snapshot: &Snapshot, stacks: &[StackSum]) -> (Functions, Vec<GroupSums<FunctionIdx>>) {
     let mut first: FxHashMap<Option<usize>, FunctionIdx> = FxHashMap::default();

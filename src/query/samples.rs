@@ -189,7 +189,7 @@ impl SampleHistogram {
         total
     }
 
-    /// Groups the samples of an event by the text of their functions, whatever their module; `None` stands for samples
+    /// Groups the samples of an event by the text of their functions, whatever their module; `None` means samples
     /// without a stack. The largest self weight comes first, then the name.
     #[must_use]
     pub(crate) fn by_text<'s>(&self, snapshot: &'s Snapshot, event: usize) -> Vec<GroupSums<Option<&'s str>>> {

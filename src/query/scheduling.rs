@@ -17,7 +17,7 @@ use crate::base::cancel::{Cancel, Cancelled};
 use crate::base::progress::{Progress, Stage};
 use crate::model::{Id, ProcessIdx, TrackIdx, TrackKind, TrackSet};
 
-/// Tracks whose states are summed at once: with some ten state names each, their sums take 30 MB.
+/// Tracks whose states are summed at once: with about ten state names each, their sums take 30 MB.
 const TRACKS_AT_ONCE: usize = 1 << 14;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

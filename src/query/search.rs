@@ -34,11 +34,11 @@ use crate::store::block::BLOCK_ROWS;
 use crate::store::details::DetailReader;
 use crate::store::{LaneIdx, LaneKind, RowIdx};
 
-/// Extents that one thread scans at once: some 10 ms if none can be skipped.
+/// Extents that one thread scans at once: about 10 ms if none can be skipped.
 const EXTENTS_AT_ONCE: usize = 1024;
 
-/// Maximum number of extents per hit of a search without a scan. A page of a hundred hits then reads some 6,400
-/// extents, which takes some 20 ms.
+/// Maximum number of extents per hit of a search without a scan. A page of a hundred hits then reads about 6,400
+/// extents, which takes about 20 ms.
 const EXTENTS_PER_HIT: u64 = 64;
 
 /// A row that matches, sorted by start, then lane, then row.

@@ -237,7 +237,7 @@ impl Snapshot {
         })
     }
 
-    /// Maps a row of an earlier snapshot of the same trace. The end of a span may have come since. Returns `None` if
+    /// Maps a row of an earlier snapshot of the same trace. A span may have ended since. Returns `None` if
     /// the row cannot be found.
     #[must_use]
     pub(crate) fn row_since(&self, earlier: &Self, row: RowIdx) -> Option<RowIdx> {

@@ -194,7 +194,7 @@ impl CallPaths {
     }
 }
 
-/// Returns the call paths of the samples of `event` in `scope`; `None` stands for the default event.
+/// Returns the call paths of the samples of `event` in `scope`; `None` means the default event.
 ///
 /// # Errors
 /// Returns `Cancelled` if cancelled.

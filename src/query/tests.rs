@@ -56,7 +56,7 @@ fn rows_of(base: i64, steps: &[(u16, u16)], count: usize) -> Vec<Row> {
     (0..count).map(row).collect()
 }
 
-/// Returns, for each bucket, the longest of the spans that touch it, the first of equals.
+/// Returns, for each bucket, the longest of the spans that touch it, the first one on ties.
 fn scan(rows: &[Row], buckets: Buckets) -> Vec<Option<(u64, u64)>> {
     let answer = |bucket: i64| {
         let (start, end) = (i128::from(bucket) << buckets.width_log2, (i128::from(bucket) + 1) << buckets.width_log2);

@@ -71,7 +71,7 @@ pub(crate) struct Arrangement {
     pub(crate) counters: Vec<(TrackIdx, CounterForm)>,
     /// Counters that share a row.
     pub(crate) overlays: Vec<CounterOverlay>,
-    /// The groups that the user has made. Their saved form needs the number of tracks, so they are saved beside.
+    /// The groups that the user has made. Their saved form needs the number of tracks, so they are saved separately.
     #[serde(skip)]
     pub(crate) custom_groups: CustomGroups,
 }

@@ -514,7 +514,7 @@ impl RowLayout {
         let process = &mut self.sections[index];
         process.header_px = header_px;
         let shown_px = if process.folded { 0 } else { rows_px };
-        // Beyond 4 billion pixels, some 200 million lanes of one section, the last ones cannot be scrolled to.
+        // Beyond 4 billion pixels, about 200 million lanes of one section, the last ones cannot be scrolled to.
         u32::try_from(shown_px + u64::from(header_px)).unwrap_or(u32::MAX)
     }
 

@@ -71,7 +71,7 @@ pub(super) fn ticks_from(view: &Viewport, origin_ns: i64, digit_px: f64, is_sign
         let is_signed = is_signed || base_ns != 0;
         let (unit, ticks) = ticks(view, origin_ns, base_ns, step_ns, is_signed);
         let longest = ticks.iter().map(|tick| tick.label.chars().count()).max().unwrap_or(0);
-        #[expect(clippy::cast_precision_loss, reason = "labels have some ten characters")]
+        #[expect(clippy::cast_precision_loss, reason = "labels have about ten characters")]
         if longest as f64 * digit_px + GAP_DIGITS * digit_px <= step_px {
             let count = Some(Count { zero_ns: i128::from(origin_ns) + base_ns, unit, is_signed });
             return (base_ns, Ruler { ticks, step_ns, parts, count, ..Ruler::default() });

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::base::disk::Disk;
 
-/// Bytes buffered before a write: a billion spans take some ten thousand writes.
+/// Bytes buffered before a write: a billion spans take about ten thousand writes.
 const BUFFER_BYTES: usize = 1 << 20;
 
 /// The store file while it grows, with its write buffer.

@@ -13,7 +13,7 @@ use super::append::AppendFile;
 use super::lane::DetailRef;
 use super::verified::Verified;
 
-/// Uncompressed bytes per block: enough for zstd to find repeats, and decompressed in some 100 µs for a tooltip.
+/// Uncompressed bytes per block: enough for zstd to find repeats, and decompressed in about 100 µs for a tooltip.
 const BLOCK_BYTES: usize = 64 * 1024;
 
 /// Limit for the uncompressed bytes of a block: four times the largest record of a trace, because nested arguments are

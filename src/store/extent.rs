@@ -17,7 +17,7 @@ use super::iforest::{self, Aggregate};
 use super::signature::{self, NameSignature};
 use crate::model::NameIdx;
 
-/// Blocks in a full extent: 4,096 rows, some 32 KiB. The index of a lane of 10^8 rows then takes some 800 KiB.
+/// Blocks in a full extent: 4,096 rows, about 32 KiB. The index of a lane of 10^8 rows then takes about 800 KiB.
 pub(crate) const EXTENT_BLOCKS: usize = 64;
 
 /// Largest size of an extent; far below the limit of 32-bit offsets.
@@ -50,7 +50,7 @@ pub(crate) struct BlockEntry {
     pub(crate) offset: u32,
     /// Index of its first row, from the start of the extent.
     pub(crate) first_row: u32,
-    /// Start of its longest row, the first of equals. With it, most queries of a zoomed-out view need not unpack the
+    /// Start of its longest row, the first one on ties. With it, most queries of a zoomed-out view need not unpack the
     /// block.
     pub(crate) longest_start_ns: i64,
     pub(crate) longest_name: NameIdx,

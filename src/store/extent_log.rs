@@ -2,7 +2,7 @@
 //! entry, and each entry links to the previous one of its lane. Never reads the extents themselves.
 //!
 //! A trace may have millions of lanes with one small extent each. An entry takes 48 bytes; four vectors per lane took
-//! some 300.
+//! about 300.
 
 use std::io;
 
@@ -147,7 +147,7 @@ impl LaneLog<'_> {
         self.forest_with(is_counter, std::iter::empty())
     }
 
-    /// Builds the forest above the extents and further aggregates after them.
+    /// Builds the forest above the extents and other aggregates after them.
     pub(super) fn forest_with(&self, is_counter: bool, later: impl Iterator<Item = [u64; 2]>) -> Vec<u64> {
         if is_counter {
             let leaf = |[min, max]: [u64; 2]| MinMax { min: f64::from_bits(min), max: f64::from_bits(max) };

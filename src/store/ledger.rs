@@ -25,12 +25,12 @@ pub(crate) struct LedgerShape {
     /// Minimum number of spans for a ledger; a sweep over fewer is as fast. Traces with fewer than four spans per lane
     /// have none either.
     pub(crate) rows_min: u64,
-    /// Minimum number of spans of all tracks that start in a slice. A sweep of both edges takes some 20 ms.
+    /// Minimum number of spans of all tracks that start in a slice. A sweep of both edges takes about 20 ms.
     pub(crate) slice_rows: u64,
     /// Minimum number of spans of one track in a leaf of its tree. Tracks with fewer than two leaves have no tree.
     pub(crate) leaf_rows: u64,
     /// Child nodes summed by a node. With 4, all nodes take a third more than the leaves alone, and a range is covered
-    /// by some 20 nodes at a billion spans.
+    /// by about 20 nodes at a billion spans.
     pub(crate) fan_out: u32,
     /// Slices per leaf of the tree of sketches, a power of two. Sketches take a kilobyte per name, so one leaf covers
     /// some eight million spans.
@@ -46,7 +46,7 @@ impl Default for LedgerShape {
 /// The tables of a ledger; its nodes are in the body of the store.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct LedgerIndex {
-    /// Bounds of the slices: the first start, the start of each further slice, the last end.
+    /// Bounds of the slices: the first start, the start of each other slice, the last end.
     pub(crate) bounds_ns: Vec<i64>,
     pub(crate) fan_out: u32,
     /// The tree of all tracks first, then those of single tracks in track order.

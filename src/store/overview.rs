@@ -4,7 +4,7 @@
 //! answers the same query from a few contiguous kilobytes. Bucket widths are powers of two in absolute time. The
 //! buckets of a level are thus unions of lower ones, and align with the buckets of a view.
 //!
-//! Equivalent to: for each bucket, the longest of the spans that touch it, the first of equals.
+//! Equivalent to: for each bucket, the longest of the spans that touch it, the first one on ties.
 
 use bytemuck::{Pod, Zeroable};
 

@@ -16,14 +16,14 @@ use crate::model::TrackIdx;
 /// Size parameters of a path ledger.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct PathShape {
-    /// Minimum number of spans for a path ledger; a sweep over fewer takes some 20 ms. Traces with fewer than four
+    /// Minimum number of spans for a path ledger; a sweep over fewer takes about 20 ms. Traces with fewer than four
     /// spans per lane have none either.
     pub(crate) rows_min: u64,
-    /// Minimum number of spans of all tracks that start in a slice. A sweep of both edges takes some 20 ms.
+    /// Minimum number of spans of all tracks that start in a slice. A sweep of both edges takes about 20 ms.
     pub(crate) slice_rows: u64,
     /// Minimum number of spans of one track in a leaf of its tree. Tracks with fewer than two leaves have no tree.
     pub(crate) leaf_rows: u64,
-    /// The same minimum for pruned paths: a sweep of both edges takes some 20 ms. Smaller leaves have hardly a path to
+    /// The same minimum for pruned paths: a sweep of both edges takes about 20 ms. Smaller leaves have hardly a path to
     /// prune.
     pub(crate) pruned_leaf_rows: u64,
     /// Child nodes summed by a node.
@@ -32,7 +32,7 @@ pub(crate) struct PathShape {
     pub(crate) kilorow_bytes: u64,
     /// New paths that any track may add.
     pub(crate) track_paths: u64,
-    /// Minimum number of spans of a track per further new path; with fewer, its paths hardly repeat.
+    /// Minimum number of spans of a track per additional path; with fewer, its paths hardly repeat.
     pub(crate) rows_per_path: u64,
     /// Maximum number of paths of all tracks: as many as a flame graph shows.
     pub(crate) paths_max: usize,

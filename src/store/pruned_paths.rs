@@ -41,7 +41,7 @@ impl PruneShape {
     }
 
     /// Thresholds for a node above the leaves: a sixteenth of the whole for leaves and the level above, halved for each
-    /// further level.
+    /// more level.
     fn for_level(self, level: usize) -> Self {
         self.shared(1, 1 << level.saturating_sub(1).min(40))
     }

@@ -9,7 +9,7 @@ const MOMENTS_MAX: usize = 1 << 18;
 const EXTENT_MOMENTS_MAX: usize = 8;
 
 /// Divides the time of lanes into slices in which some `slice_rows` rows start. Returns the first start, the start of
-/// each further slice, and the last end. Rows of an extent are assumed to be spread evenly over its time.
+/// each other slice, and the last end. Rows of an extent are assumed to be spread evenly over its time.
 pub(crate) fn slice_bounds<'a, L: Iterator<Item = Lane<'a>>>(lanes: impl Fn() -> L, slice_rows: u64) -> Vec<i64> {
     let extent_count: usize = lanes().map(|lane| lane.extents().len()).sum();
     let per_extent = (MOMENTS_MAX / extent_count.max(1)).clamp(1, EXTENT_MOMENTS_MAX);

@@ -1,7 +1,7 @@
 //! Builds the trees of pruned paths of single tracks. Each leaf is a separate sweep over one track.
 //!
-//! The slices of all tracks are too short for leaves. If paths rarely repeat in some thousand spans of a track, nothing
-//! can be pruned, and a leaf would grow without end. Leaves of one track have many more spans.
+//! The slices of all tracks are too short for leaves. If paths rarely repeat in a few thousand spans of a track,
+//! nothing can be pruned, and a leaf would grow without end. Leaves of one track have many more spans.
 //!
 //! Memory is bounded: leaves are swept in groups that fit even if every span had its own path. A tree that does not fit
 //! ends with the last leaf that does.

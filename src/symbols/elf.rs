@@ -7,16 +7,16 @@ use super::code::assembly::InstructionSet;
 use super::file::InputFile;
 use crate::model::BuildId;
 
-/// Limit for the sections; `-ffunction-sections` makes some hundred thousand in object files, which are not sampled.
+/// Limit for the sections; `-ffunction-sections` makes a few hundred thousand in object files, which are not sampled.
 const SECTIONS_MAX: u64 = 1 << 16;
 
-/// Limit for the segments; real files have some ten.
+/// Limit for the segments; real files have about ten.
 const SEGMENTS_MAX: u64 = 1024;
 
 /// Limit for the notes searched for a build-id.
 const NOTES_BYTES_MAX: u64 = 64 << 10;
 
-/// Limit for the note sections and segments searched for a build-id; real files have some ten.
+/// Limit for the note sections and segments searched for a build-id; real files have about ten.
 const NOTES_MAX: usize = 64;
 
 const NOTE_SECTION: u32 = 7;

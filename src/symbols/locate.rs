@@ -125,7 +125,7 @@ impl Locator {
         self.traces.iter().map(|trace| Arc::clone(&trace.name)).collect()
     }
 
-    /// Limits the traces to those that recorded a module, by index; none stand for all.
+    /// Limits the traces to those that recorded a module, by index; empty means all.
     #[must_use]
     pub(super) fn with_recorders(&self, recorders: &[usize]) -> Self {
         Self { recorders: recorders.into(), ..self.clone() }

@@ -262,7 +262,7 @@ impl ModuleSearch {
         }
     }
 
-    /// Returns the file with the best tables, the first of equals.
+    /// Returns the file with the best tables, the first one on ties.
     pub(super) fn best(&self) -> Option<&MatchingFile> {
         self.files.iter().rev().max_by_key(|file| file.quality)
     }

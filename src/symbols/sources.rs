@@ -11,10 +11,10 @@ use super::file::{InputFile, OpenError, Roots};
 use super::locate::folder_problem;
 use super::paths::{real_folder, without_parents};
 
-/// Size limit of a source file; generated ones have some megabytes.
+/// Size limit of a source file; generated ones have a few megabytes.
 const FILE_BYTES_MAX: u64 = 16 << 20;
 
-/// Limit for the components of a path that are looked for in a folder; sources of packages have some ten.
+/// Limit for the components of a path that are looked for in a folder; sources of packages have about ten.
 const ENDS_MAX: usize = 32;
 
 /// A source folder, and the path prefix that it replaces.

@@ -14,7 +14,7 @@ const HEADER_BYTES: usize = 12;
 /// Filter id of LZMA2, and the size of its properties.
 const LZMA2: [u8; 2] = [0x21, 1];
 
-/// Flags of a block: presence of the compressed and uncompressed sizes, and the number of further filters.
+/// Flags of a block: presence of the compressed and uncompressed sizes, and the number of additional filters.
 const HAS_PACKED_SIZE: u8 = 0x40;
 const HAS_SIZE: u8 = 0x80;
 const MORE_FILTERS: u8 = 3;

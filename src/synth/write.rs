@@ -15,7 +15,7 @@ use crate::formats::native::write::{EncodedChunk, NativeWriter, WriteError};
 use crate::formats::perfetto::write::{PerfettoWriter, WrittenTrace};
 use crate::model::{Chunk, Event, EventKind, Losses, NameIdx, Stacks, TrackIdx};
 
-/// Chunks encoded at once, with as many more queued: some 64 MiB at 2 MiB each.
+/// Chunks encoded at once, with as many more queued: about 64 MiB at 2 MiB each.
 const CHUNKS_AT_ONCE: usize = 16;
 
 /// Writes the trace in the native format and returns `out`.

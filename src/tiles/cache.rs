@@ -17,7 +17,7 @@ use crate::store::lane::{LaneInfo, LaneKind};
 /// Binary logarithm of the buckets per tile: 256, so that a drag loads little and a full view needs few tiles.
 const TILE_LOG2: u32 = 8;
 
-/// Limit for the cached cells, some 64 MiB at 64 bytes each. A view of 54 lanes has at most some 200,000, and the
+/// Limit for the cached cells, about 64 MiB at 64 bytes each. A view of 54 lanes has at most about 200,000, and the
 /// prefetch of a zoom as many.
 const CELLS_KEPT: usize = 1 << 20;
 

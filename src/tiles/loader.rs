@@ -21,7 +21,7 @@ use crate::store::lane::LaneKind;
 /// are then exact at once.
 pub(crate) const FRAME_PATIENCE: Duration = Duration::from_millis(3);
 
-/// Queries that a worker runs between two checks for new requests: at some 40 us each, it sees new requests before a
+/// Queries that a worker runs between two checks for new requests: at about 40 us each, it sees new requests before a
 /// frame ends.
 const QUERIES_AT_ONCE: usize = 4;
 

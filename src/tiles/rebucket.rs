@@ -38,7 +38,7 @@ impl TileCell for Cell {
     }
 }
 
-/// Merges a narrow bucket into the wide bucket that contains it: the longer span wins, the first of equals.
+/// Merges a narrow bucket into the wide bucket that contains it: the longer span wins, the first one on ties.
 fn put(wide: &mut Vec<Cell>, cell: Cell) {
     let Some(last) = wide.last_mut() else { return wide.push(cell) };
     if last.end_bucket() <= cell.first_bucket {

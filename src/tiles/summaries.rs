@@ -24,7 +24,7 @@ use crate::scene::titles::track_title;
 use crate::store::iforest::{self, LongestNs};
 use crate::store::lane::{LaneIdx, LaneInfo, LaneKind};
 
-/// Minimum number of lanes for a precomputed summary; with fewer, a tile takes at most some 20 ms.
+/// Minimum number of lanes for a precomputed summary; with fewer, a tile takes at most about 20 ms.
 const PRECOMPUTED_LANES_MIN: usize = 512;
 
 /// Bits of a cell's row for the row in its lane; the rest is the index of the lane in the process.

@@ -88,7 +88,7 @@ impl TraceSummary {
             })
             .collect();
         let most = counts.iter().copied().max().unwrap_or(0).max(1);
-        #[expect(clippy::cast_precision_loss, reason = "a height of some ten pixels")]
+        #[expect(clippy::cast_precision_loss, reason = "a height of about ten pixels")]
         let part = |count: u32| (count as f32 / most as f32).sqrt();
         counts.into_iter().map(part).collect()
     }

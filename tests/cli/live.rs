@@ -309,7 +309,7 @@ fn a_recording_is_the_finished_file_sorted_and_leaves_nothing_beside_it() {
     assert_eq!((fs::read(&out).expect("there"), fs::read(&spool).expect("kept")), (whole, b"plain text\n".to_vec()));
     let (status, _, errors) = fed(&words, stream.as_bytes(), 10_000);
     assert!(status == Some(1) && errors.contains("an earlier recording left it there"), "{errors}");
-    // So is the file of any further source.
+    // So is the file of any other source.
     let second = folder.path().join("out.longspan.2.spool");
     fs::rename(&spool, &second).expect("renamed");
     let refused = longspan(&["record", text(&path), text(&path), "-o", text(&out)]).failed(1);

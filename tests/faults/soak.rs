@@ -95,7 +95,7 @@ fn a_recording_that_runs_for_long_holds_no_more_and_has_every_span() {
 fn a_ring_that_runs_for_long_holds_no_more_in_memory_and_on_disk() {
     let folder = folder();
     let out = folder.path().join("out.longspan");
-    // Trace time, in which some hundred thousand calls take ten seconds.
+    // Trace time, in which a few hundred thousand calls take ten seconds.
     let words = ["record", "-o", out.to_str().expect("text"), "--memory", MEMORY, "--keep", "200ms", "-"];
     let mut child = start(&words);
     let (spans, most_kib) = feed(&mut child);

@@ -182,7 +182,7 @@ fn the_menu_of_a_bar_copies_its_name_and_no_word_for_it() {
     assert!(!session.says("Copy key"), "{}", session.node_texts().join("\n"));
     session.click("Copy value");
     assert_eq!(copied(&session).as_deref(), Some("request"));
-    // A further right click, while the menu is open, shows it at the new position.
+    // Another right click, while the menu is open, shows it at the new position.
     for part in [0.25, 0.15] {
         let at = place(&session, 1, part);
         click(&mut session, at, PointerButton::Secondary);

@@ -37,7 +37,7 @@ const VIEWS: [View; 11] = [
 /// Tolerance per colour channel, for rounding in blending and at the edges of letters by different drivers.
 const LEVELS_MAX: u8 = 12;
 
-/// Maximum number of pixels per million beyond the tolerance. A line of text that moves by one pixel is some thousand.
+/// Maximum number of pixels per million beyond the tolerance. A line of text that moves by one pixel is a few thousand.
 const DIFFERENT_PPM_MAX: usize = 300;
 
 /// Environment variables that select other drivers or fonts than those of the reviewed images.

@@ -43,7 +43,7 @@ impl Namesakes {
         Some(self.ask(from, forward))
     }
 
-    /// Accepts an answer. Returns the row to go to, and the question of a further step.
+    /// Accepts an answer. Returns the row to go to, and the question of another step.
     pub(super) fn accept_answer(
         &mut self,
         found: Option<Hit>,

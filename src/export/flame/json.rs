@@ -1,5 +1,5 @@
 //! Writes JSON for scripts: one object with the nodes of the tree as a list. Nodes are not nested, because JSON parsers
-//! reject some hundred levels, and stacks are deeper.
+//! reject a few hundred levels, and stacks are deeper.
 
 use std::io::{self, Write};
 

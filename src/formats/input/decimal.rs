@@ -103,7 +103,7 @@ fn exact_nanos(text: &[u8], unit_log10: i64) -> Result<i64, NumberError> {
     i64::try_from(rounded_nanos(truncated_millionths(text, unit_log10)?)).map_err(|_| NumberError::OutOfRange)
 }
 
-/// Millionths of a nanosecond; further digits cannot change how a number is rounded.
+/// Millionths of a nanosecond; more digits cannot change how a number is rounded.
 const MILLIONTHS: i128 = 1_000_000;
 
 /// Rounds to nanoseconds, half away from zero.

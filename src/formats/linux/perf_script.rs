@@ -95,7 +95,7 @@ struct PerfScript {
     unnumbered: FxHashMap<Box<[u8]>, i64>,
 }
 
-/// Limit for named threads without ids; further ones share an id.
+/// Limit for named threads without ids; more share an id.
 const UNNUMBERED_MAX: usize = 1 << 16;
 
 #[derive(Debug)]

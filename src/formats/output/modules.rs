@@ -43,7 +43,7 @@ pub(crate) fn is_like_address(name: &[u8]) -> bool {
 #[derive(Debug, Default)]
 pub(crate) struct FrameModules {
     categories: FxHashMap<(Box<str>, Option<BuildId>), Arc<str>>,
-    /// Paths that have a module; further builds of one get a category with their build-id.
+    /// Paths that have a module; other builds of one get a category with their build-id.
     paths: FxHashSet<Box<str>>,
 }
 

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::fields::{debug_annotation, interned_data, interned_string, nested_type, nested_value, track_event};
 use crate::formats::protobuf::encode::{push_bytes, push_fixed64, push_message, push_number};
 
-/// Limit for interned argument names; further names are written inline, so that memory stays bounded.
+/// Limit for interned argument names; more names are written inline, so that memory stays bounded.
 const KEYS_MAX: usize = 1 << 16;
 
 /// Perfetto shows annotation keys with this prefix, so the writer strips it from keys that have it.

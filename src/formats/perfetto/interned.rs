@@ -74,7 +74,7 @@ pub(super) struct InternCharge<'r> {
 }
 
 impl<'r> InternCharge<'r> {
-    /// Bytes of an entry beside its row and its value: the overhead of an allocation.
+    /// Bytes of an entry in addition to its row and its value: the overhead of an allocation.
     const ENTRY_BYTES: usize = 32;
 
     pub(super) fn new(room: &'r mut InternRoom, bytes: &'r mut usize) -> Self {

@@ -13,7 +13,7 @@ use crate::formats::protobuf::decode::{Fields, ProtoValue};
 use crate::formats::protobuf::numbers::FieldNumber;
 use crate::model::Loss;
 
-/// Limit for events described in a trace. Kernels have some 2,000.
+/// Limit for events described in a trace. Kernels have about 2,000.
 const DESCRIBED_MAX: usize = 1 << 14;
 
 /// Limit for fields of a described event. The largest of Perfetto's has 28.

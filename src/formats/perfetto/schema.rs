@@ -17,7 +17,7 @@ pub(super) const TRACK_EVENT: &str = ".perfetto.protos.TrackEvent";
 /// Table of the types that Perfetto defines.
 const BUILT_IN: &str = include_str!("types.txt");
 
-/// Limit for fields and enum values, some 100 MiB; Chromium has some 3,000.
+/// Limit for fields and enum values, about 100 MiB; Chromium has about 3,000.
 const ROWS_MAX: usize = 1 << 20;
 
 /// Field numbers of messages, enums and extensions in a file.

@@ -9,7 +9,7 @@ use super::packet_fields::{trigger_name, trigger_names};
 use crate::formats::protobuf::decode::Fields;
 use crate::formats::protobuf::numbers::FieldNumber;
 
-/// Limit for names; a program has some 100,000 functions.
+/// Limit for names; a program has about 100,000 functions.
 const NAMES_MAX: usize = 1 << 20;
 
 /// Replacements of names, from the translation tables of the trace.

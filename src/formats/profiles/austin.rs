@@ -23,7 +23,7 @@ pub(crate) const FORMAT: Format = Format {
     opener: Opener::Trace(|source, _| Ok(open(source))),
 };
 
-/// Limit for threads; samples of further threads are counted as lost.
+/// Limit for threads; samples of more threads are counted as lost.
 const THREADS_MAX: usize = 1 << 16;
 
 /// Limit for frames of a stack. Python's own limit is a thousand by default.

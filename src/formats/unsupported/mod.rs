@@ -56,7 +56,7 @@ const DATABASE_BYTES: usize = 1 << 20;
 /// Returns the first matching format of the tables.
 fn find(tables: &'static [&'static [UnsupportedFormat]], head: &[u8]) -> Option<&'static UnsupportedFormat> {
     let outline = looks_like_json(head).then(|| Outline::from_head(head));
-    // Keys beside the events of Chrome JSON are metadata, which may have any names.
+    // Keys other than the events of Chrome JSON are metadata, which may have any names.
     let outline = outline.filter(|outline| !outline.has_all(&["traceEvents"]));
     let has_all = |keys: &[&str]| outline.as_ref().is_some_and(|outline| outline.has_all(keys));
     tables.iter().copied().flatten().find(|format| match format.sniff {

@@ -30,9 +30,9 @@ pub(super) struct SampleCharts<'a> {
     event_index: FxHashMap<Box<str>, EventIdx>,
     /// The event of the last sample.
     last_event: EventIdx,
-    /// Memory of the charts beside their entries.
+    /// Memory of the charts without their entries.
     held_bytes: usize,
-    /// The memory limit above which growing charts are spilled, and the destination of their further samples.
+    /// The memory limit above which growing charts are spilled, and the destination of their later samples.
     spill: Option<(usize, SampleSpill<'a>)>,
     /// Spans that a sample has ended; reused to save allocations.
     spans: Vec<FlameSpan>,

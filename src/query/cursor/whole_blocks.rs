@@ -62,7 +62,7 @@ impl LaneCursor<'_> {
         self.longest_of(BlockIdx { extent, block })
     }
 
-    /// Summarises the spans that touch `[from_ns, to_ns)`: the longest, the first of equals. `edge` caches the last
+    /// Summarises the spans that touch `[from_ns, to_ns)`: the longest, the first one on ties. `edge` caches the last
     /// block that starts before `from_ns`, and is set to the one before `to_ns`.
     ///
     /// The range has some rows of the block at the left edge, whole blocks, and some rows of the block at the right
@@ -160,7 +160,7 @@ impl LaneCursor<'_> {
         first_longest([first, whole, last], |row| row.span.dur_ns)
     }
 
-    /// Unpacks a block and returns the longest of some of its rows, the first of equals.
+    /// Unpacks a block and returns the longest of some of its rows, the first one on ties.
     fn longest_of_slots(&mut self, index: BlockIdx, slots: Range<usize>) -> Option<LongestRow> {
         let row = self.first_row(index)? + slots.start as u64;
         let from = LanePosition { extent: index.extent, block: index.block, slot: slots.start, row };
@@ -207,7 +207,7 @@ impl LaneCursor<'_> {
         Some(near)
     }
 
-    /// Returns the block of the longest span of the whole blocks `from..to`, the first of equals.
+    /// Returns the block of the longest span of the whole blocks `from..to`, the first one on ties.
     pub(super) fn longest_of_blocks(&mut self, from: BlockIdx, to: BlockIdx) -> Option<BlockIdx> {
         if from.extent == to.extent {
             return self.longest_within(from.extent, from.block, to.block).map(|(index, _)| index);
@@ -227,7 +227,7 @@ impl LaneCursor<'_> {
         first_longest([first, between, last], |&(_, dur_ns)| dur_ns).map(|(index, _)| index)
     }
 
-    /// Returns the block of the longest span of the blocks `from..to` of an extent, the first of equals, and its
+    /// Returns the block of the longest span of the blocks `from..to` of an extent, the first one on ties, and its
     /// duration.
     fn longest_within(&mut self, extent: usize, from: usize, to: usize) -> Option<(BlockIdx, u64)> {
         let extent_data = self.extent(extent)?;
@@ -276,7 +276,7 @@ impl LaneCursor<'_> {
     }
 }
 
-/// Returns the item with the longest duration, the first of equals.
+/// Returns the item with the longest duration, the first one on ties.
 pub(super) fn first_longest<T>(rows: [Option<T>; 3], dur_ns: impl Fn(&T) -> u64) -> Option<T> {
     rows.into_iter().flatten().reduce(|best, next| if dur_ns(&next) > dur_ns(&best) { next } else { best })
 }

@@ -15,7 +15,7 @@ const MODULE_BYTES_MAX: usize = 255;
 /// The text for others in exported files.
 const OTHERS_TEXT: &str = "[others]";
 
-/// Limit for the number of modules. Real traces have some hundred.
+/// Limit for the number of modules. Real traces have a few hundred.
 const MODULES_MAX: usize = 1 << 16;
 
 /// The module of unnamed frames without one.

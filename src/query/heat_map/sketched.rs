@@ -10,7 +10,7 @@ use crate::store::ledger::{Ledger, LedgerNode};
 /// Limit for the nodes read; a picture has several pixels per node.
 pub(super) const NODES_MAX: usize = 256;
 
-/// Limit for the bytes of nodes read, some 20 ms: nodes with many names are large.
+/// Limit for the bytes of nodes read, about 20 ms: nodes with many names are large.
 const NODE_BYTES_MAX: u64 = 32 << 20;
 
 /// Amount of work for a map from sketches; repeats exactly for the same query.

@@ -23,7 +23,7 @@ use crate::store::pruned_paths::{PruneShape, PrunedPaths};
 use crate::store::sums::Additive as _;
 use crate::store::sweep::{BlockFilter, EveryRow, PathSweep};
 
-/// Paths per task before they are merged into the whole: some 16 MiB.
+/// Paths per task before they are merged into the whole: about 16 MiB.
 const TASK_PATHS_MAX: usize = 1 << 17;
 
 /// Room above the limit for the sum over all sweeps, which is pruned only after the paths of a task are added. A task

@@ -18,7 +18,7 @@ use crate::store::block::BLOCK_ROWS;
 use crate::store::details::DetailReader;
 use crate::store::ledger::{Ledger, LedgerNode};
 
-/// Extents whose durations one thread counts at once: two million rows, some 40 ms. With fewer, most names have so few
+/// Extents whose durations one thread counts at once: two million rows, about 40 ms. With fewer, most names have so few
 /// spans in each part that their durations are stored one by one.
 const EXTENTS_AT_ONCE: usize = 512;
 

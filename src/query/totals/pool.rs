@@ -14,7 +14,7 @@ use crate::store::sums::{Additive as _, NameSums, SumTable};
 /// Time that each thread sums before its sums are shown.
 const SHOWN_EVERY: Duration = Duration::from_millis(100);
 
-/// Groups or names per thread before they are merged into the visible totals: some 4 MiB of either.
+/// Groups or names per thread before they are merged into the visible totals: about 4 MiB of either.
 pub(super) const GROUPS_MAX: usize = 1 << 15;
 
 /// The sums and sketches of one task.

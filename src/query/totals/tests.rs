@@ -1,4 +1,4 @@
-//! Totals against oracles: loops over all spans of a track for each span. Ledgers have slices of some 16 rows, so a
+//! Totals against oracles: loops over all spans of a track for each span. Ledgers have slices of about 16 rows, so a
 //! thousand spans make trees of many levels.
 
 use std::collections::BTreeMap;

@@ -226,7 +226,7 @@ fn the_oldest_extents_go_whole_and_what_is_shown_stays_until_nobody_shows_it() {
             assert_eq!(store.damaged_in_all(), 0);
         }
     }
-    // Some 3 of 14 MiB are retained; the preview delayed the holes.
+    // About 3 of 14 MiB are retained; the preview delayed the holes.
     let (now_bytes, written) = (disk_bytes(&on_disk), growing.file_bytes());
     assert!(written > 12 << 20 && now_bytes < written / 3, "{now_bytes} of {written}");
     assert!(now_bytes < growing.kept_bytes() + (4 << 20), "{now_bytes} for {}", growing.kept_bytes());

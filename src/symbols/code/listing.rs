@@ -222,7 +222,7 @@ impl ListedFunction<'_> {
         Ok(Ok((assembly, names)))
     }
 
-    /// Returns bounds and name of the compiled function with the most samples of the listed one, the first of equals.
+    /// Returns bounds and name of the compiled function with the most samples of the listed one, the first one on ties.
     fn most_sampled(&self, code: &ModuleCode) -> Result<Option<(Range<u64>, String)>, Cancelled> {
         let mut starts: KeyRows<u64> = KeyRows::new();
         let sums = self.samples.sums(self.cancel, |frame, is_innermost, rows| {

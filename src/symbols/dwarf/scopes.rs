@@ -9,7 +9,7 @@ use rustc_hash::FxHashMap;
 
 use super::sections::SectionReader;
 
-/// Bytes of a unit per recorded entry; real units have some 40. In a unit with less, later entries have no scope.
+/// Bytes of a unit per recorded entry; real units have about 40. In a unit with less, later entries have no scope.
 const BYTES_PER_ROW: usize = 16;
 
 const DEPTH_MAX: usize = 64;

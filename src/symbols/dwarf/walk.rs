@@ -13,7 +13,7 @@ use crate::base::demangle::without_suffix;
 use crate::symbols::fuel::Fuel;
 use crate::symbols::functions::FunctionTable;
 
-/// Limit for the functions at one address; compilers inline some ten deep.
+/// Limit for the functions at one address; compilers inline about ten deep.
 const INLINED_MAX: usize = 256;
 
 /// The functions and lines that some units have for wanted addresses.

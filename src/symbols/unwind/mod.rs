@@ -30,10 +30,10 @@ use crate::model::unwind::{
 };
 use crate::model::{Module, ModuleKind, SourceFile, Sources};
 
-/// Limit for the cached rules. Programs have some ten thousand return addresses.
+/// Limit for the cached rules. Programs have about ten thousand return addresses.
 const RULES_MAX: usize = 32 * 1024;
 
-/// Steps for the uncached rules of one trace; a rule takes some hundred.
+/// Steps for the uncached rules of one trace; a rule takes a few hundred.
 const STEPS_MAX: u64 = 1 << 30;
 
 /// The source of unwind tables: the same files that names come from.

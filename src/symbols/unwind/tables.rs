@@ -15,7 +15,7 @@ use crate::symbols::search::ModuleSearch;
 const EH_FRAME: &str = ".eh_frame";
 const DEBUG_FRAME: &str = ".debug_frame";
 
-/// Steps for one rule: functions of some megabytes take some thousand.
+/// Steps for one rule: functions of a few megabytes take a few thousand.
 const RULE_STEPS: u64 = 128 * 1024;
 
 /// Steps per byte while listing the entries of a table with their common parts.

@@ -387,7 +387,7 @@ impl DockPanel for SamplesPanel {
     }
 
     fn renew(&mut self) -> Option<Question> {
-        // The paths of the answer lack what has come since.
+        // The answer lacks rows received since.
         self.counted = None;
         self.renewal.request();
         None

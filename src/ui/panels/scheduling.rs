@@ -210,7 +210,7 @@ impl DockPanel for SchedulingPanel {
     }
 
     fn renew(&mut self) -> Option<Question> {
-        // The sums of the answer lack what has come since.
+        // The answer lacks rows received since.
         self.counted = None;
         self.renewal.request();
         None

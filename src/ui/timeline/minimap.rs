@@ -62,7 +62,7 @@ fn paint(timeline: &Timeline, ui: &Ui, rect: Rect, theme: &Theme, map: &Minimap)
     painter.rect_filled(rect, 0.0, theme.gutter);
     let (start_ns, end_ns) = (timeline.snapshot.start_ns(), timeline.snapshot.end_ns());
     if let Some(summary) = timeline.overlays.summary() {
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "some thousand columns")]
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a few thousand columns")]
         let count = (rect.width() / COLUMN_POINTS) as usize;
         let bottom = rect.bottom() - FREE_POINTS;
         let height = rect.height() - 2.0 * FREE_POINTS;

@@ -42,7 +42,7 @@ impl Overlays {
         self.ruler_origin = origin;
     }
 
-    /// Restores the saved bookmarks beside those of this window, and the origin of the ruler unless it was changed.
+    /// Adds the saved bookmarks to those of this window, and restores the origin of the ruler unless it was changed.
     pub(super) fn restore(&mut self, bookmarks: Bookmarks, ruler_origin: RulerOrigin) {
         self.bookmarks = Bookmarks::merged(bookmarks, &Bookmarks::default(), &self.bookmarks);
         self.ruler_origin = merged_value(ruler_origin, &RulerOrigin::default(), &self.ruler_origin);

@@ -256,7 +256,7 @@ impl SummaryTiles {
         for (group, owner) in folded {
             tiles.spans(owner, buckets, &mut cells);
             let y0 = view.y_on_canvas(group.top_px);
-            #[expect(clippy::cast_precision_loss, reason = "some ten pixels")]
+            #[expect(clippy::cast_precision_loss, reason = "about ten pixels")]
             let height = group.height_px as f32;
             let free = (height * FREE_PART).round();
             let band = SummaryBand { y0: y0 + free, y1: y0 + height - free, column_px: frame.column_px };

@@ -22,7 +22,7 @@ pub(super) fn track(timeline: &Timeline, layout: &TimelineLayout) -> Option<Rect
 #[expect(
     clippy::cast_precision_loss,
     clippy::cast_possible_truncation,
-    reason = "a part of a bar of some hundred points"
+    reason = "a part of a bar of a few hundred points"
 )]
 pub(super) fn show(timeline: &mut Timeline, ui: &Ui, layout: &TimelineLayout, theme: &Theme) {
     /// Minimum height of the handle, for any number of rows.

@@ -1,4 +1,4 @@
-//! Context menus that a further right click opens again at the new position.
+//! Context menus that another right click opens again at the new position.
 
 use egui::{Popup, Response};
 

@@ -104,7 +104,7 @@ fn a_window_under_x_closes_with_status_0_by_its_window_manager_too() {
             const REMOVE: u32 = 0;
             let undecorated = atom(&session, "_OB_WM_STATE_UNDECORATED");
             ask_manager(&session, window.id(), "_NET_WM_STATE", [REMOVE, undecorated, 0, 0, 0]);
-            // The button is at the right end of the bar, which is some 20 pixels high.
+            // The button is at the right end of the bar, which is about 20 pixels high.
             let button = window.until("a title bar", |window| {
                 let canvas = window.look().find(CANVAS).filter(|canvas| canvas.top > before + 10)?;
                 Some((canvas.right - 10, canvas.top - before - 11))

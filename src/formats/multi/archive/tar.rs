@@ -190,7 +190,7 @@ impl<R: Read> TarReader<R> {
         Some(claimed)
     }
 
-    /// Skips further blocks of the sparse map, which precede the content and are not part of its size.
+    /// Skips more blocks of the sparse map, which precede the content and are not part of its size.
     fn skip_maps(&mut self, header: &Header) -> Option<()> {
         /// Offset in a block of the flag for another block.
         const IS_EXTENDED: usize = 504;

@@ -20,7 +20,7 @@ pub(super) const OTHER_PATHS: &[u8] = b"(other paths)";
 /// Paths with less than one part in this many of the total are not followed.
 const SMALLEST_PART: u64 = 10_000;
 
-/// Limit for frames of all paths of a cost; further ones become other paths.
+/// Limit for frames of all paths of a cost; more become other paths.
 const FRAMES_MAX: usize = 1 << 20;
 
 /// Limit for rounds of following the calls that the round before has left. Recursion leaves a smaller part in each.

@@ -3,7 +3,7 @@
 use crate::formats::testing::{format_of, read};
 use crate::model::{Loss, Metadata};
 
-/// Returns the result of Jaeger's API with a span that has these further members, in a process with these tags.
+/// Returns the result of Jaeger's API with a span that has these additional members, in a process with these tags.
 fn result(members: &str, tags: &str) -> String {
     let span = format!(
         r#"{{"traceID":"t","spanID":"s","operationName":"op","startTime":1700000000000000,"duration":1,{members},"processID":"p"}}"#

@@ -21,7 +21,7 @@ use crate::ui::widgets::reading_order::on_screen;
 /// Minimum width of the labels, in points.
 pub(super) const NAME_POINTS: f32 = 92.0;
 
-/// Limit for the bytes of a value in the panel: a screen of text. Layout takes some 400 bytes of memory for each.
+/// Limit for the bytes of a value in the panel: a screen of text. Layout takes about 400 bytes of memory for each.
 const VALUE_BYTES_MAX: usize = 4096;
 
 /// Limit for the bytes of a label, which is cut at the end of its line.

@@ -467,7 +467,7 @@ impl DockPanel for FlamePanel {
     }
 
     fn renew(&mut self) -> Option<Question> {
-        // The paths of the answer lack what has come since.
+        // The answer lacks rows received since.
         self.counted = None;
         self.renewal.request();
         None

@@ -35,7 +35,7 @@ use crate::ui::questions::{HeatMapQuestion, Question, QuestionKind, SelectedScop
 use crate::ui::timeline::state::Timeline;
 use crate::ui::widgets::reading_order::on_screen;
 
-/// Maximum number of columns in view: beyond some hundred, cells are too narrow to click.
+/// Maximum number of columns in view: beyond a few hundred, cells are too narrow to click.
 const COLUMNS_MAX: f32 = 400.0;
 
 /// If counting takes longer, a moving view is counted again once it has been still for this many seconds.
