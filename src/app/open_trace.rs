@@ -158,7 +158,7 @@ impl OpenTrace {
     }
 
     /// Orders tracks by counts, if they are awaited. Returns the layout to compute in the background.
-    pub(super) fn take_ranks(&mut self, ranks: TrackRanks) -> Option<ArrangeJob> {
+    pub(super) fn set_ranks(&mut self, ranks: TrackRanks) -> Option<ArrangeJob> {
         self.ranks.apply(ranks, &mut self.timeline)
     }
 

@@ -216,25 +216,25 @@ impl Panels {
             PanelCommand::Ask(question) => self.ask(question, timeline.snapshot(), wake),
             PanelCommand::StopCounting => {
                 self.analysis.stop(QuestionKind::Totals);
-                self.set.statistics.stopped();
+                self.set.statistics.mark_stopped();
             }
             PanelCommand::StopPaths => {
                 self.analysis.stop(QuestionKind::Paths);
-                self.set.flame.stopped();
+                self.set.flame.mark_stopped();
             }
             PanelCommand::LocateSymbols(folder) => self.locate(&folder, timeline.snapshot(), wake),
             PanelCommand::StopNaming => {
                 self.analysis.stop(QuestionKind::Names);
-                self.set.symbols.stopped();
+                self.set.symbols.mark_stopped();
             }
             PanelCommand::StopSamples => {
                 self.analysis.stop(QuestionKind::Samples);
-                self.set.samples.stopped();
+                self.set.samples.mark_stopped();
             }
             PanelCommand::StopHeatMap => {
                 self.analysis.stop(QuestionKind::HeatMap);
                 self.analysis.stop(QuestionKind::HeatMapSketch);
-                self.set.heat_map.stopped();
+                self.set.heat_map.mark_stopped();
             }
             // The panel starts its query when it is shown.
             PanelCommand::HeatMapOf(name) => {
@@ -304,7 +304,7 @@ impl Panels {
     }
 
     /// Handles an answer, and returns a row to reveal.
-    pub(super) fn take_answer(
+    pub(super) fn handle_answer(
         &mut self,
         (id, kind): (TaskId, QuestionKind),
         answer: Result<Option<Answer>, TaskError>,
@@ -342,21 +342,21 @@ impl Panels {
                     self.analysis.stop(QuestionKind::Pixels);
                     timeline.set_hits(Some(&hits));
                 }
-                if let Some(question) = set.search.take_hits(hits) {
+                if let Some(question) = set.search.set_hits(hits) {
                     self.ask(question, timeline.snapshot(), wake);
                 }
             }
-            Answer::Page(HitsOf::Search, first, hits) => set.search.take_page(first, hits),
-            Answer::Page(HitsOf::Spans, first, hits) => set.spans.take_page(first, hits),
-            Answer::Spans(hits) => set.spans.take_hits(hits),
-            Answer::Longest(hits) => set.spans.take_longest(hits),
-            Answer::Counters(counters) => set.counters.take_counters(counters),
+            Answer::Page(HitsOf::Search, first, hits) => set.search.set_page(first, hits),
+            Answer::Page(HitsOf::Spans, first, hits) => set.spans.set_page(first, hits),
+            Answer::Spans(hits) => set.spans.set_hits(hits),
+            Answer::Longest(hits) => set.spans.set_longest(hits),
+            Answer::Counters(counters) => set.counters.set_counters(counters),
             Answer::OrderedCounters(ordered) => set.counters.set_ordered(ordered),
             Answer::HeatMap(map) => set.heat_map.set_map(map),
             Answer::HeatMapSketch(map) => set.heat_map.set_sketch(map),
             Answer::Scheduling(answer) => set.scheduling.set_answer(&answer, timeline.snapshot()),
-            Answer::NumberOf(row, number) => set.spans.take_number(row, number),
-            Answer::Neighbour(found) => return set.search.take_neighbour(found),
+            Answer::NumberOf(row, number) => set.spans.reveal_number(row, number),
+            Answer::Neighbour(found) => return set.search.set_neighbour(found),
             Answer::Namesake(found) => {
                 let (row, further) = self.namesakes.accept_answer(found, (timeline.selected(), timeline.snapshot()));
                 if let Some(question) = further {
@@ -368,12 +368,12 @@ impl Panels {
             Answer::Totals(lines) => {
                 // Partial totals that arrive later would replace these.
                 self.analysis.stop(QuestionKind::PartialTotals);
-                set.statistics.take_lines(lines);
+                set.statistics.set_complete_lines(lines);
             }
-            Answer::PartialTotals(lines) => set.statistics.take_partial_lines(lines),
+            Answer::PartialTotals(lines) => set.statistics.set_partial_lines(lines),
             Answer::OrderedGroups(ordered) => set.statistics.set_ordered(ordered),
             Answer::OrderedSamples(ordered) => set.samples.set_ordered(ordered),
-            Answer::Group(facts) => set.statistics.take_facts(facts),
+            Answer::Group(facts) => set.statistics.set_facts(facts),
             Answer::Samples(answer) => set.samples.set_answer(&answer, timeline.snapshot()),
             Answer::Sandwich(answer) => set.samples.set_sandwich(answer),
             Answer::Paths(answer) => set.flame.set_answer(&answer, timeline.snapshot()),

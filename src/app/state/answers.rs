@@ -128,7 +128,7 @@ impl App {
                 }
             }
             TabEvent::Ranked(ranks) => {
-                let job = tab.trace.as_mut().and_then(|trace| trace.take_ranks(ranks));
+                let job = tab.trace.as_mut().and_then(|trace| trace.set_ranks(ranks));
                 if let Some(job) = job {
                     tasks::arrange(job, &tab.wake);
                 }
@@ -141,7 +141,7 @@ impl App {
             TabEvent::Answered(id, kind, answer) => {
                 let Some(trace) = &mut tab.trace else { return };
                 let answer = answer.map(|answer| *answer);
-                let row = tab.panels.take_answer((id, kind), answer, &mut trace.timeline, &tab.wake);
+                let row = tab.panels.handle_answer((id, kind), answer, &mut trace.timeline, &tab.wake);
                 if let Some(named) = tab.panels.take_named() {
                     show_names(tab, &named);
                 } else if let Some(row) = row {

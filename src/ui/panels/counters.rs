@@ -55,7 +55,7 @@ impl Default for CountersPanel {
 }
 
 impl CountersPanel {
-    pub(crate) fn take_counters(&mut self, counters: Arc<CounterLines>) {
+    pub(crate) fn set_counters(&mut self, counters: Arc<CounterLines>) {
         self.renewal.end();
         self.rows.lines.set_data(counters);
     }

@@ -108,7 +108,7 @@ impl HitList {
     }
 
     /// Sets the loaded page, whose first row has the index `first`.
-    pub(super) fn take_page(&mut self, first: u64, hits: Vec<Hit>) {
+    pub(super) fn set_page(&mut self, first: u64, hits: Vec<Hit>) {
         self.page = (first, hits);
         (self.asked, self.is_outdated) = (None, false);
     }

@@ -118,7 +118,7 @@ impl SamplesPanel {
     }
 
     /// Notes that the query was cancelled, so that the panel offers it again.
-    pub(crate) fn stopped(&mut self) {
+    pub(crate) fn mark_stopped(&mut self) {
         self.is_stopped = true;
     }
 
@@ -396,7 +396,7 @@ impl DockPanel for SamplesPanel {
     fn fail(&mut self, kind: QuestionKind, message: &str) {
         match kind {
             QuestionKind::Samples => {
-                self.stopped();
+                self.mark_stopped();
                 self.error = (!message.is_empty()).then(|| message.to_owned());
             }
             QuestionKind::SampleOrder if !message.is_empty() => self.error = Some(message.to_owned()),

@@ -126,7 +126,7 @@ impl SearchPanel {
     }
 
     /// Sets the hits, and returns the query that waited for them.
-    pub(crate) fn take_hits(&mut self, hits: Hits) -> Option<Question> {
+    pub(crate) fn set_hits(&mut self, hits: Hits) -> Option<Question> {
         self.current = None;
         // The hits of a trace that has grown keep the scroll position.
         if self.hits.replace(hits).is_some() {
@@ -138,12 +138,12 @@ impl SearchPanel {
     }
 
     /// Sets the loaded page of the list, whose first hit has the index `first`.
-    pub(crate) fn take_page(&mut self, first: u64, hits: Vec<Hit>) {
-        self.list.take_page(first, hits);
+    pub(crate) fn set_page(&mut self, first: u64, hits: Vec<Hit>) {
+        self.list.set_page(first, hits);
     }
 
     /// Makes a hit current, and returns its row.
-    pub(crate) fn take_neighbour(&mut self, hit: Option<NeighbourHit>) -> Option<RowIdx> {
+    pub(crate) fn set_neighbour(&mut self, hit: Option<NeighbourHit>) -> Option<RowIdx> {
         let current = hit?;
         self.current = Some(current);
         self.list.reveal(current.number);

@@ -83,7 +83,7 @@ impl SpansPanel {
     }
 
     /// Sets the rows in time order; the scroll position stays if the trace has grown.
-    pub(crate) fn take_hits(&mut self, hits: Hits) {
+    pub(crate) fn set_hits(&mut self, hits: Hits) {
         self.renewal.end();
         if self.hits.replace(hits).is_some() {
             self.list.renew();
@@ -93,12 +93,12 @@ impl SpansPanel {
         }
     }
 
-    pub(crate) fn take_page(&mut self, first: u64, hits: Vec<Hit>) {
-        self.list.take_page(first, hits);
+    pub(crate) fn set_page(&mut self, first: u64, hits: Vec<Hit>) {
+        self.list.set_page(first, hits);
     }
 
     /// Sets the longest spans; the scroll position stays if the list is extended or the trace has grown.
-    pub(crate) fn take_longest(&mut self, hits: Arc<Vec<Hit>>) {
+    pub(crate) fn set_longest(&mut self, hits: Arc<Vec<Hit>>) {
         self.renewal.end();
         if self.longest.is_none() {
             self.list.restart();
@@ -108,7 +108,7 @@ impl SpansPanel {
     }
 
     /// Sets the index of the selected row, and scrolls to it.
-    pub(crate) fn take_number(&mut self, row: RowIdx, number: Option<u64>) {
+    pub(crate) fn reveal_number(&mut self, row: RowIdx, number: Option<u64>) {
         if let Some(number) = number.filter(|_| self.followed == Some(row)) {
             self.list.reveal(number);
         }

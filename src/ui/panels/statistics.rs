@@ -134,12 +134,12 @@ impl StatisticsPanel {
     }
 
     /// Notes that the query was cancelled, so that the panel offers it again.
-    pub(crate) fn stopped(&mut self) {
+    pub(crate) fn mark_stopped(&mut self) {
         self.is_stopped = true;
     }
 
     /// Sets the lines of complete totals, unless other keys are requested by now.
-    pub(crate) fn take_lines(&mut self, lines: Arc<GroupLines>) {
+    pub(crate) fn set_complete_lines(&mut self, lines: Arc<GroupLines>) {
         self.renewal.end();
         self.set_lines(lines);
     }
@@ -151,7 +151,7 @@ impl StatisticsPanel {
     }
 
     /// Sets the lines of partial totals.
-    pub(crate) fn take_partial_lines(&mut self, lines: Arc<GroupLines>) {
+    pub(crate) fn set_partial_lines(&mut self, lines: Arc<GroupLines>) {
         /// The pause after partial totals, as a multiple of the time that they took, so that counting goes on.
         const PAUSE_FACTOR: u32 = 4;
         let now = Instant::now();
@@ -179,7 +179,7 @@ impl StatisticsPanel {
     }
 
     /// Sets the facts about the selected group.
-    pub(crate) fn take_facts(&mut self, facts: Arc<GroupFacts>) {
+    pub(crate) fn set_facts(&mut self, facts: Arc<GroupFacts>) {
         self.facts = Some(facts);
     }
 
@@ -439,7 +439,7 @@ impl DockPanel for StatisticsPanel {
     fn fail(&mut self, kind: QuestionKind, message: &str) {
         match kind {
             QuestionKind::Totals => {
-                self.stopped();
+                self.mark_stopped();
                 self.error = (!message.is_empty()).then(|| message.to_owned());
             }
             QuestionKind::GroupOrder if !message.is_empty() => self.error = Some(message.to_owned()),

@@ -86,7 +86,7 @@ impl SymbolsPanel {
     }
 
     /// Notes that the resolution was cancelled, which the panel then states.
-    pub(crate) fn stopped(&mut self) {
+    pub(crate) fn mark_stopped(&mut self) {
         self.is_stopped = true;
     }
 

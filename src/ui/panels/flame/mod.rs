@@ -95,7 +95,7 @@ impl FlamePanel {
     }
 
     /// Notes that the query was cancelled, so that the panel offers it again.
-    pub(crate) fn stopped(&mut self) {
+    pub(crate) fn mark_stopped(&mut self) {
         self.is_stopped = true;
     }
 
@@ -475,7 +475,7 @@ impl DockPanel for FlamePanel {
 
     fn fail(&mut self, kind: QuestionKind, message: &str) {
         if kind == QuestionKind::Paths {
-            self.stopped();
+            self.mark_stopped();
             self.error = (!message.is_empty()).then(|| message.to_owned());
         }
     }

@@ -106,7 +106,7 @@ impl HeatMapPanel {
     }
 
     /// Notes that the query was cancelled, so that the panel offers it again.
-    pub(crate) fn stopped(&mut self) {
+    pub(crate) fn mark_stopped(&mut self) {
         self.is_stopped = true;
     }
 
