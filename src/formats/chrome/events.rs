@@ -114,14 +114,14 @@ impl<'a> ChromeEvents<'a> {
     }
 
     /// Adds the record at byte `offset` of the trace. Skips an object without members.
-    pub(super) fn take_record(&mut self, record: &ChromeRecord<'a>, offset: u64) {
+    pub(super) fn add_record(&mut self, record: &ChromeRecord<'a>, offset: u64) {
         let pos = SourcePos::Offset(offset);
         if record.is_empty {
             return;
         }
         if record.is_bare_sample() {
             self.recognised += 1;
-            return self.take_bare_sample(record, pos);
+            return self.add_bare_sample(record, pos);
         }
         *if record[RecordField::Ph].shape == Shape::String { &mut self.recognised } else { &mut self.unrecognised } +=
             1;
@@ -135,13 +135,13 @@ impl<'a> ChromeEvents<'a> {
             return self.losses.add_value(loss, LossValue::text(record[RecordField::Ph].text), pos);
         }
         if phase == Phase::Metadata {
-            return self.take_metadata(record, pos);
+            return self.add_metadata(record, pos);
         }
         let Ok(ts_ns) = nanos_from_micros(number_text(&record[RecordField::Ts])) else {
             return self.losses.add(Loss::BadTime, pos);
         };
         if phase == Phase::OldAsync(EventKind::AsyncStepInto) && is_thread_state(record) {
-            return self.take_state(record, pos, ts_ns);
+            return self.add_state(record, pos, ts_ns);
         }
         let name = match phase {
             Phase::OldAsync(EventKind::AsyncStepInto | EventKind::AsyncStepPast) => step_name(record),
@@ -151,20 +151,20 @@ impl<'a> ChromeEvents<'a> {
         let name = self.counted(name, pos);
         let spot = Spot { pos, ts_ns, name };
         match phase {
-            Phase::Span(kind) => self.take_span(record, spot, kind),
-            Phase::Instant => self.take_instant(record, spot),
-            Phase::Counter => self.take_counter(record, spot),
-            Phase::Async(kind) => self.take_async(record, spot, kind, false),
-            Phase::OldAsync(kind) => self.take_async(record, spot, kind, true),
-            Phase::Flow(kind) => self.take_flow(record, spot, kind),
-            Phase::Object(what) => self.take_object(record, spot, what),
-            Phase::Sample => self.take_sample(record, spot),
+            Phase::Span(kind) => self.add_span(record, spot, kind),
+            Phase::Instant => self.add_instant(record, spot),
+            Phase::Counter => self.add_counter(record, spot),
+            Phase::Async(kind) => self.add_async(record, spot, kind, false),
+            Phase::OldAsync(kind) => self.add_async(record, spot, kind, true),
+            Phase::Flow(kind) => self.add_flow(record, spot, kind),
+            Phase::Object(what) => self.add_object(record, spot, what),
+            Phase::Sample => self.add_sample(record, spot),
             Phase::Metadata | Phase::Ignored | Phase::Unknown => {}
         }
     }
 
-    fn take_span(&mut self, record: &ChromeRecord<'a>, spot: Spot, kind: EventKind) {
-        if kind == EventKind::Complete && self.take_run(record, spot) {
+    fn add_span(&mut self, record: &ChromeRecord<'a>, spot: Spot, kind: EventKind) {
+        if kind == EventKind::Complete && self.add_run(record, spot) {
             return;
         }
         let mut event = self.thread_event(record, spot, kind);
@@ -178,7 +178,7 @@ impl<'a> ChromeEvents<'a> {
         }
         self.chunk.events.push(event);
         if !record[RecordField::BindId].is_absent() && kind != EventKind::End {
-            self.take_bound_flow(record, &event);
+            self.add_bound_flow(record, &event);
         }
     }
 
@@ -204,7 +204,7 @@ impl<'a> ChromeEvents<'a> {
     }
 
     /// Adds a flow of version 2: the flags of a span say whether a flow leaves it, enters it, or both.
-    fn take_bound_flow(&mut self, record: &ChromeRecord<'a>, span: &Event) {
+    fn add_bound_flow(&mut self, record: &ChromeRecord<'a>, span: &Event) {
         let kind = match (is_set(&record[RecordField::FlowIn]), is_set(&record[RecordField::FlowOut])) {
             (false, false) => return,
             (false, true) => EventKind::FlowStart,
@@ -215,9 +215,9 @@ impl<'a> ChromeEvents<'a> {
         self.chunk.events.push(Event { kind, value, flags: EventFlags::BIND_ENCLOSING, detail: 0, ..*span });
     }
 
-    fn take_instant(&mut self, record: &ChromeRecord<'a>, spot: Spot) {
+    fn add_instant(&mut self, record: &ChromeRecord<'a>, spot: Spot) {
         // The samples of the profile are shown instead of the instant.
-        if record[RecordField::Name].is_text(b"CpuProfile") && self.take_profile(record, spot, ProfileRole::Whole) {
+        if record[RecordField::Name].is_text(b"CpuProfile") && self.add_profile(record, spot, ProfileRole::Whole) {
             return;
         }
         let nobody = JsonValue::default();
@@ -230,7 +230,7 @@ impl<'a> ChromeEvents<'a> {
         self.chunk.events.push(event);
     }
 
-    fn take_counter(&mut self, record: &ChromeRecord<'a>, spot: Spot) {
+    fn add_counter(&mut self, record: &ChromeRecord<'a>, spot: Spot) {
         let nobody = JsonValue::default();
         let id = if record[RecordField::Id].is_absent() {
             local_or_global(&record[RecordField::Id2]).0
@@ -259,7 +259,7 @@ impl<'a> ChromeEvents<'a> {
         }
     }
 
-    fn take_async(&mut self, record: &ChromeRecord<'a>, spot: Spot, kind: EventKind, by_name: bool) {
+    fn add_async(&mut self, record: &ChromeRecord<'a>, spot: Spot, kind: EventKind, by_name: bool) {
         let (id, is_local) = if record[RecordField::Id].is_absent() {
             local_or_global(&record[RecordField::Id2])
         } else {
@@ -287,7 +287,7 @@ impl<'a> ChromeEvents<'a> {
     }
 
     /// Adds a thread state with its duration. The name is the letters of the kernel, or another name.
-    fn take_state(&mut self, record: &ChromeRecord<'a>, pos: SourcePos, ts_ns: i64) {
+    fn add_state(&mut self, record: &ChromeRecord<'a>, pos: SourcePos, ts_ns: i64) {
         let words = match record[RecordField::Name].text {
             b"Running" => "Running",
             letters => TaskState::from_letters(letters).map_or("", TaskState::name),
@@ -312,7 +312,7 @@ impl<'a> ChromeEvents<'a> {
 
     /// Adds a run of a thread on a CPU, as exported by this program. Only the CPUs of several files have a process.
     /// Returns false for other records.
-    fn take_run(&mut self, record: &ChromeRecord<'a>, spot: Spot) -> bool {
+    fn add_run(&mut self, record: &ChromeRecord<'a>, spot: Spot) -> bool {
         let cpu = std::str::from_utf8(number_text(&record.rare(b"cpu"))).ok().and_then(|cpu| cpu.parse().ok());
         let Some(cpu) = cpu else { return false };
         let pid = &record[RecordField::Pid];
@@ -335,7 +335,7 @@ impl<'a> ChromeEvents<'a> {
         }
     }
 
-    fn take_flow(&mut self, record: &ChromeRecord<'a>, spot: Spot, kind: EventKind) {
+    fn add_flow(&mut self, record: &ChromeRecord<'a>, spot: Spot, kind: EventKind) {
         let id = if record[RecordField::Id].is_absent() {
             local_or_global(&record[RecordField::Id2]).0
         } else {
@@ -364,7 +364,7 @@ impl<'a> ChromeEvents<'a> {
     }
 
     /// Adds an event in the life of an object, with its snapshot. All objects of a process share one track.
-    fn take_object(&mut self, record: &ChromeRecord<'a>, spot: Spot, what: &str) {
+    fn add_object(&mut self, record: &ChromeRecord<'a>, spot: Spot, what: &str) {
         let (nobody, mut repairs) = (JsonValue::default(), Repairs::default());
         let has_args =
             record[RecordField::Args].shape == Shape::Object && !is_empty_object(record[RecordField::Args].text);
@@ -387,7 +387,7 @@ impl<'a> ChromeEvents<'a> {
         self.chunk.events.push(Event { track, detail, ..bare(spot, EventKind::Instant) });
     }
 
-    fn take_metadata(&mut self, record: &ChromeRecord<'a>, pos: SourcePos) {
+    fn add_metadata(&mut self, record: &ChromeRecord<'a>, pos: SourcePos) {
         let mut repairs = Repairs::default();
         let pid = id(&record[RecordField::Pid], &mut repairs);
         let thread = |repairs: &mut Repairs| {

@@ -269,14 +269,14 @@ impl<'a> Follower<'a> {
             match ticket {
                 Ticket::Failed(error) => return Err(error.into()),
                 Ticket::End(cut_at) => return self.end(cut_at),
-                Ticket::Unparsed(piece, _charge) => self.take_bytes(piece.bytes)?,
+                Ticket::Unparsed(piece, _charge) => self.read_bytes(piece.bytes)?,
                 Ticket::Parsed(parsed, _charge) => {
                     // A worker always replies unless it panicked, and the scope propagates a panic.
                     let Ok((piece, parsed)) = parsed.recv() else { continue };
                     if self.carry.is_empty() && self.position == piece.begins {
-                        self.take_parsed(piece, parsed)?;
+                        self.emit_parsed(piece, parsed)?;
                     } else {
-                        self.take_bytes(piece.bytes)?;
+                        self.read_bytes(piece.bytes)?;
                     }
                 }
             }
@@ -295,14 +295,14 @@ impl<'a> Follower<'a> {
             if splitter.is_live() && self.carry.len() < LIVE_CARRY_BYTES {
                 self.enough_bytes = 0;
             }
-            self.take_bytes(piece.bytes)?;
+            self.read_bytes(piece.bytes)?;
         }
         self.context.cancel.check().map_err(ReadError::from)?;
         self.end(splitter.cut_at())
     }
 
     /// Accepts a piece that was parsed from the true position.
-    fn take_parsed(&mut self, piece: ChromePiece, mut parsed: ParsedRecords) -> Result<(), Stop> {
+    fn emit_parsed(&mut self, piece: ChromePiece, mut parsed: ParsedRecords) -> Result<(), Stop> {
         let bytes = piece.bytes;
         if parsed.events.wants_frames
             && let Some(position) = self.position
@@ -313,11 +313,11 @@ impl<'a> Follower<'a> {
         self.offset += parsed.consumed as u64;
         // The channel may be closed or full.
         self.spare.try_send(bytes).ok();
-        self.take_records(parsed)?;
+        self.emit_records(parsed)?;
         if self.carry.is_empty() { Ok(()) } else { self.advance(false) }
     }
 
-    fn take_bytes(&mut self, bytes: Vec<u8>) -> Result<(), Stop> {
+    fn read_bytes(&mut self, bytes: Vec<u8>) -> Result<(), Stop> {
         if self.carry.is_empty() {
             self.carry = bytes;
         } else {
@@ -337,12 +337,12 @@ impl<'a> Follower<'a> {
                     parsed = parse(&self.carry, self.offset, position, at_end, Some(frames));
                 }
                 self.consume(parsed.consumed);
-                self.take_records(parsed)?;
+                self.emit_records(parsed)?;
             } else {
                 let mut losses = Losses::default();
                 let (taken, follows) = self.envelope.advance(&self.carry, self.offset, &mut losses)?;
                 self.consume(taken);
-                self.take_system_text(false)?;
+                self.parse_system_text(false)?;
                 if follows == Follows::Records {
                     self.position = Some(ArrayPosition::Between { comma_due: false });
                 }
@@ -361,7 +361,7 @@ impl<'a> Follower<'a> {
     }
 
     /// Reads the new text of the kernel trace, and ends the trace at the end of its string.
-    fn take_system_text(&mut self, is_cut: bool) -> Result<(), Stop> {
+    fn parse_system_text(&mut self, is_cut: bool) -> Result<(), Stop> {
         if let Some((text, offset)) = self.envelope.take_system_text() {
             let system = self.system.get_or_insert_with(|| SystemTrace::new(self.context));
             system.add_text(&text, offset);
@@ -391,7 +391,7 @@ impl<'a> Follower<'a> {
         Ok(table.get_or_init(StackFrames::default))
     }
 
-    fn take_records(&mut self, parsed: ParsedRecords) -> Result<(), Stop> {
+    fn emit_records(&mut self, parsed: ParsedRecords) -> Result<(), Stop> {
         let ParsedRecords { position, events, .. } = parsed;
         let ChromeBatch { mut batch, unowned, profiles, unresolved, recognised, unrecognised, .. } = events;
         self.unresolved.merge(&unresolved);
@@ -463,7 +463,7 @@ impl<'a> Follower<'a> {
     /// Parses the rest. Counts a truncation once, whatever indicates it.
     fn end(mut self, cut_at: Option<u64>) -> Result<(), Stop> {
         self.advance(true)?;
-        self.take_system_text(true)?;
+        self.parse_system_text(true)?;
         self.apply_profiles(0)?;
         self.profiles.finish();
         let samples = self.profiles.rest();

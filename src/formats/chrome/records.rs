@@ -117,7 +117,7 @@ impl RecordParser<'_> {
                 if comma_due {
                     self.lose(Loss::MissingComma);
                 }
-                self.events.take_record(&self.record, self.offset_here());
+                self.events.add_record(&self.record, self.offset_here());
                 self.pos = end;
                 Some(ArrayPosition::Between { comma_due: true })
             }

@@ -58,9 +58,9 @@ impl ThreadOwners {
 
 impl<'a> ChromeEvents<'a> {
     /// Adds an event of phase `P`.
-    pub(super) fn take_sample(&mut self, record: &ChromeRecord<'a>, spot: Spot) {
+    pub(super) fn add_sample(&mut self, record: &ChromeRecord<'a>, spot: Spot) {
         if let Some(role) = ProfileRole::from_name(record[RecordField::Name].text)
-            && self.take_profile(record, spot, role)
+            && self.add_profile(record, spot, role)
         {
             return;
         }
@@ -70,7 +70,7 @@ impl<'a> ChromeEvents<'a> {
     }
 
     /// Adds a V8 profile event; returns false if it contains no profile.
-    pub(super) fn take_profile(&mut self, record: &ChromeRecord<'a>, spot: Spot, role: ProfileRole) -> bool {
+    pub(super) fn add_profile(&mut self, record: &ChromeRecord<'a>, spot: Spot, role: ProfileRole) -> bool {
         let Spot { pos, ts_ns, .. } = spot;
         let data = member(&record[RecordField::Args], b"data");
         let has_profile = role != ProfileRole::Whole || member(&data, b"cpuProfile").shape == Shape::Object;
@@ -93,7 +93,7 @@ impl<'a> ChromeEvents<'a> {
     }
 
     /// Adds a record of `samples`, which has a thread id but no process id.
-    pub(super) fn take_bare_sample(&mut self, record: &ChromeRecord<'a>, pos: SourcePos) {
+    pub(super) fn add_bare_sample(&mut self, record: &ChromeRecord<'a>, pos: SourcePos) {
         let Ok(ts_ns) = nanos_from_micros(number_text(&record[RecordField::Ts])) else {
             return self.losses.add(Loss::BadTime, pos);
         };
