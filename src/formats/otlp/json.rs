@@ -98,7 +98,7 @@ impl LineParser for Requests {
         if line.bytes.trim_ascii().is_empty() {
             return;
         }
-        if self.decoder.take_text(line.bytes, line.pos(), batch).is_none() {
+        if self.decoder.decode_text(line.bytes, line.pos(), batch).is_none() {
             batch.lose(line_loss(&line), line.pos());
         }
     }
@@ -131,7 +131,7 @@ impl StreamReader for OneRequest {
         let path = source.path().to_owned();
         let document = Document::open(source, context)?;
         let (mut decoder, mut batch) = (JsonDecoder::default(), BatchBuilder::new(context.chunk_limits));
-        decoder.take_document(&document, &mut Output::new(&mut batch, &mut *sink, context))?;
+        decoder.decode_document(&document, &mut Output::new(&mut batch, &mut *sink, context))?;
         if decoder.has_others_only() {
             return Err(no_spans(path));
         }

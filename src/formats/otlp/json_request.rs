@@ -54,16 +54,16 @@ impl JsonDecoder {
     }
 
     /// Decodes the text of a request. Returns whether it has data of any kind; `None` if it is not a request.
-    pub(super) fn take_text(&mut self, text: &[u8], pos: SourcePos, batch: &mut BatchBuilder) -> Option<bool> {
+    pub(super) fn decode_text(&mut self, text: &[u8], pos: SourcePos, batch: &mut BatchBuilder) -> Option<bool> {
         if let Ok(request) = serde_json::from_slice::<Request<'_, JsonSpan<'_>>>(text) {
-            return Some(self.take_request(&request, pos, batch));
+            return Some(self.decode_request(&request, pos, batch));
         }
         let mut copy = String::new();
         let request: Request<'_, LoneSpan<'_>> = parse(text, &mut copy, pos, &mut batch.batch.losses)?;
-        Some(self.take_request(&request, pos, batch))
+        Some(self.decode_request(&request, pos, batch))
     }
 
-    fn take_request<'a, S: ParsedSpan<'a>>(
+    fn decode_request<'a, S: ParsedSpan<'a>>(
         &mut self,
         request: &Request<'_, S>,
         pos: SourcePos,
@@ -89,33 +89,38 @@ impl JsonDecoder {
         request.has_spans() || request.has_others()
     }
 
-    /// Like [`Self::take_text`] for a request of any size, span by span.
-    pub(super) fn take_document(&mut self, document: &Document, out: &mut Output<'_>) -> Result<(), ReadError> {
+    /// Like [`Self::decode_text`] for a request of any size, span by span.
+    pub(super) fn decode_document(&mut self, document: &Document, out: &mut Output<'_>) -> Result<(), ReadError> {
         let mut next = Some(document.whole());
         while let Some(extent) = next {
             if document.is_array(extent)? {
                 let mut requests = document.items(Some(extent));
                 while let Some(request) = requests.next()? {
-                    self.take_members(document, request, out)?;
+                    self.decode_members(document, request, out)?;
                 }
             } else {
-                self.take_members(document, extent, out)?;
+                self.decode_members(document, extent, out)?;
             }
             next = document.next_document()?;
         }
         Ok(())
     }
 
-    fn take_members(&mut self, document: &Document, object: JsonExtent, out: &mut Output<'_>) -> Result<(), ReadError> {
+    fn decode_members(
+        &mut self,
+        document: &Document,
+        object: JsonExtent,
+        out: &mut Output<'_>,
+    ) -> Result<(), ReadError> {
         let mut members = document.members(object);
         while let Some((key, value)) = members.next()? {
             match &*key {
-                b"resourceSpans" | b"resource_spans" | b"batches" => self.take_resources(document, value, out)?,
+                b"resourceSpans" | b"resource_spans" | b"batches" => self.decode_resources(document, value, out)?,
                 b"resourceMetrics" | b"resourceLogs" => self.has_others |= document.is_array(value)?,
                 b"trace" | b"result" => {
                     let [spans] = document.pick(value, ["resourceSpans"])?;
                     if let Some(spans) = spans {
-                        self.take_resources(document, spans, out)?;
+                        self.decode_resources(document, spans, out)?;
                     }
                 }
                 _ => {}
@@ -124,7 +129,12 @@ impl JsonDecoder {
         Ok(())
     }
 
-    fn take_resources(&mut self, document: &Document, all: JsonExtent, out: &mut Output<'_>) -> Result<(), ReadError> {
+    fn decode_resources(
+        &mut self,
+        document: &Document,
+        all: JsonExtent,
+        out: &mut Output<'_>,
+    ) -> Result<(), ReadError> {
         self.has_spans |= document.is_array(all)?;
         let mut resources = document.items(Some(all));
         while let Some(of_resource) = resources.next()? {

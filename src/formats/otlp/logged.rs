@@ -58,7 +58,7 @@ impl LineParser for LoggedRequests {
         };
         // A logger may write more after the request.
         let text = Scanner::new(text, 0).value(0).map_or(text, |value| value.text);
-        match self.decoder.take_text(text, line.pos(), batch) {
+        match self.decoder.decode_text(text, line.pos(), batch) {
             Some(true) => {}
             None if is_request(text) => batch.lose(line_loss(&TextLine { bytes: text, ..line }), line.pos()),
             _ => batch.lose(Loss::IgnoredMetadata, line.pos()),

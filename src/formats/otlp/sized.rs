@@ -202,7 +202,7 @@ impl SizedDecoder {
     fn request(&mut self, bytes: &[u8], is_whole: bool, pos: SourcePos, batch: &mut BatchBuilder) {
         // White space before the bracket is not skipped: a line break is the first byte of a protobuf request.
         let is_sound = if bytes.starts_with(b"{") {
-            self.json.take_text(bytes, pos, batch).is_some()
+            self.json.decode_text(bytes, pos, batch).is_some()
         } else {
             let (mut fields, mut resources) = (Fields::new(bytes), 0);
             for field in fields.by_ref().filter(|field| field.number == request::RESOURCE_SPANS) {

@@ -268,7 +268,7 @@ impl SpanDecoder for Har {
             charge.add(page.id.len() + 3 * size_of::<(String, u32)>(), element.offset)?;
             let title = if page.title.is_empty() { &page.id } else { &page.title };
             let service = layout.service(title, out.batch);
-            take_page(&page, title, service, pos, layout, out.batch);
+            add_page(&page, title, service, pos, layout, out.batch);
             services.insert(page.id, service);
         }
         let mut entries = document.elements(entries).with_used_keys(ENTRY_KEYS);
@@ -280,7 +280,7 @@ impl SpanDecoder for Har {
                 None => layout.service("requests", out.batch),
             };
             self.requests += 1;
-            take_entry(&entry, self.requests, service, pos, layout, out.batch);
+            add_entry(&entry, self.requests, service, pos, layout, out.batch);
             layout.flush_if_full(out)?;
         }
         Ok(true)
@@ -300,7 +300,7 @@ fn started_ns(started: Option<&RawValue>, pos: SourcePos, batch: &mut BatchBuild
 }
 
 /// Adds a page as a span up to its load event, with the content load event as an instant.
-fn take_page(
+fn add_page(
     page: &HarPage<'_>,
     title: &str,
     service: u32,
@@ -333,7 +333,7 @@ fn take_page(
 }
 
 /// Adds a request as a span with its phases as children.
-pub(super) fn take_entry(
+pub(super) fn add_entry(
     entry: &HarEntry<'_>,
     number: u64,
     service: u32,

@@ -28,7 +28,7 @@ pub(crate) const FORMAT: Format = Format {
     shows: &[DataKind::Spans, DataKind::Instants, DataKind::Flows, DataKind::Arguments],
     opener: Opener::Trace(|source, _| {
         if is_lines(&Outline::from_head(source.head())) {
-            return Ok(input::lines::open(source, SpanLines::new(take_line)));
+            return Ok(input::lines::open(source, SpanLines::new(decode_line)));
         }
         Ok(Reader::Stream(Box::new(SpanDocument { source: Some(source), decoder: Jaeger })))
     }),
@@ -180,7 +180,7 @@ impl SpanDecoder for Jaeger {
         if !document.is_array(extent)? {
             let [data, spans] = document.pick(extent, ["data", "spans"])?;
             if data.is_none() && spans.is_some() {
-                take_trace(document, extent, layout, out)?;
+                decode_trace(document, extent, layout, out)?;
                 return Ok(true);
             }
             traces = data;
@@ -188,13 +188,13 @@ impl SpanDecoder for Jaeger {
         let has_traces = traces.is_some();
         let mut traces = document.items(traces);
         while let Some(trace) = traces.next()? {
-            take_trace(document, trace, layout, out)?;
+            decode_trace(document, trace, layout, out)?;
         }
         Ok(has_traces)
     }
 }
 
-fn take_trace(
+fn decode_trace(
     document: &Document,
     trace: JsonExtent,
     layout: &mut Layout,
@@ -213,7 +213,7 @@ fn take_trace(
         let Some(mut span) = element.parse::<JaegerSpan<'_>>(losses) else { continue };
         let own = span.process.take().map(|process| ProcessTexts::new(process, pos, losses));
         let process = own.as_ref().or_else(|| processes.get(&span.process_id)).unwrap_or(&unknown);
-        take_span(&span, process, pos, layout, out.batch);
+        add_span(&span, process, pos, layout, out.batch);
         layout.flush_if_full(out)?;
     }
     Ok(())
@@ -246,7 +246,7 @@ fn process_table(
 }
 
 /// Decodes a line with a span and its process.
-fn take_line(line: &[u8], pos: SourcePos, layout: &mut Layout, batch: &mut BatchBuilder) -> Option<()> {
+fn decode_line(line: &[u8], pos: SourcePos, layout: &mut Layout, batch: &mut BatchBuilder) -> Option<()> {
     #[derive(Deserialize)]
     struct ElasticHit<'a> {
         #[serde(borrow, rename = "_source")]
@@ -258,11 +258,11 @@ fn take_line(line: &[u8], pos: SourcePos, layout: &mut Layout, batch: &mut Batch
     let text = hit.as_ref().map_or(line, |hit| hit.source.get().as_bytes());
     let mut span: JaegerSpan<'_> = parse(text, &mut span_copy, pos, losses)?;
     let process = ProcessTexts::new(span.process.take().unwrap_or_default(), pos, losses);
-    take_span(&span, &process, pos, layout, batch);
+    add_span(&span, &process, pos, layout, batch);
     Some(())
 }
 
-fn take_span(
+fn add_span(
     span: &JaegerSpan<'_>,
     process: &ProcessTexts,
     pos: SourcePos,

@@ -79,7 +79,7 @@ impl LineParser for NextJs {
             };
             let mut copy = String::new();
             match parse::<NextSpan<'_>>(value.text, &mut copy, pos, &mut batch.batch.losses) {
-                Some(span) => self.take_span(&span, pos, batch),
+                Some(span) => self.add_span(&span, pos, batch),
                 None => batch.lose(Loss::BadRecord, pos),
             }
         }
@@ -95,7 +95,7 @@ impl LineParser for NextJs {
 }
 
 impl NextJs {
-    fn take_span(&mut self, span: &NextSpan<'_>, pos: SourcePos, batch: &mut BatchBuilder) {
+    fn add_span(&mut self, span: &NextSpan<'_>, pos: SourcePos, batch: &mut BatchBuilder) {
         const UNIT: TimeUnit = TimeUnit::Microseconds;
         let offset_ns = *self.offset_ns.get_or_insert_with(|| {
             let epoch_ns = span.start_time.and_then(|start| TimeUnit::Milliseconds.nanos(start).ok());

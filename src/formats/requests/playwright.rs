@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::har::{HarEntry, take_entry};
+use super::har::{HarEntry, add_entry};
 use crate::formats::format::{DataKind, Format, Opener};
 use crate::formats::input::lines::{LineParser, Output, TextLine};
 use crate::formats::json::document::TimeUnit;
@@ -203,7 +203,7 @@ impl LineParser for Playwright {
                 let Some(Ok(entry)) = entry else { return batch.lose(Loss::BadRecord, pos) };
                 let service = self.layout.service("requests", batch);
                 self.requests += 1;
-                take_entry(&entry, self.requests, service, pos, &mut self.layout, batch);
+                add_entry(&entry, self.requests, service, pos, &mut self.layout, batch);
             }
             "frame-snapshot" | "screencast-frame" | "input" => {}
             // Errors of a test, for example, have no time.

@@ -29,7 +29,7 @@ pub(crate) const FORMAT: Format = Format {
         let first = source.head().trim_ascii_start();
         let first = first[..memchr::memchr(b'\n', first).unwrap_or(first.len())].trim_ascii();
         if outline.has_all(&["traceId"]) && first.ends_with(b"}") || has_array_lines(source.head()) {
-            return Ok(input::lines::open(source, SpanLines::new(take_line)));
+            return Ok(input::lines::open(source, SpanLines::new(decode_line)));
         }
         let is_nested = outline.has_all(&["[][].traceId"]) || has_empty_traces(source.head());
         let is_one = outline.has_all(&["traceId"]);
@@ -89,25 +89,25 @@ impl SpanDecoder for Zipkin {
         if self.is_one {
             let text = document.text(extent)?;
             let pos = extent.pos();
-            if take_line(&text, pos, layout, out.batch).is_none() {
+            if decode_line(&text, pos, layout, out.batch).is_none() {
                 out.batch.lose(Loss::BadRecord, pos);
             }
             return Ok(true);
         }
         let is_array = document.is_array(extent)?;
         if !self.is_nested {
-            take_spans(document, extent, layout, out)?;
+            decode_spans(document, extent, layout, out)?;
             return Ok(is_array);
         }
         let mut traces = document.items(Some(extent));
         while let Some(trace) = traces.next()? {
-            take_spans(document, trace, layout, out)?;
+            decode_spans(document, trace, layout, out)?;
         }
         Ok(is_array)
     }
 }
 
-fn take_spans(
+fn decode_spans(
     document: &Document,
     spans: JsonExtent,
     layout: &mut Layout,
@@ -117,33 +117,33 @@ fn take_spans(
     while let Some(element) = spans.next()? {
         let pos = SourcePos::Offset(element.offset);
         let Some(span) = element.parse::<ZipkinSpan<'_>>(&mut out.batch.batch.losses) else { continue };
-        take_span(&span, pos, layout, out.batch);
+        add_span(&span, pos, layout, out.batch);
         layout.flush_if_full(out)?;
     }
     Ok(())
 }
 
 /// Decodes a line with a span or an array of spans.
-fn take_line(line: &[u8], pos: SourcePos, layout: &mut Layout, batch: &mut BatchBuilder) -> Option<()> {
+fn decode_line(line: &[u8], pos: SourcePos, layout: &mut Layout, batch: &mut BatchBuilder) -> Option<()> {
     let mut copy = String::new();
     if line.starts_with(b"[") {
         let spans: Vec<&RawValue> = parse(line, &mut copy, pos, &mut batch.batch.losses)?;
         for span in spans {
             match serde_json::from_str(span.get()) {
-                Ok(span) => take_span(&span, pos, layout, batch),
+                Ok(span) => add_span(&span, pos, layout, batch),
                 Err(_) => batch.lose(Loss::BadRecord, pos),
             }
         }
     } else {
         let span = parse(line, &mut copy, pos, &mut batch.batch.losses)?;
-        take_span(&span, pos, layout, batch);
+        add_span(&span, pos, layout, batch);
     }
     Some(())
 }
 
 const UNIT: TimeUnit = TimeUnit::Microseconds;
 
-fn take_span(span: &ZipkinSpan<'_>, pos: SourcePos, layout: &mut Layout, batch: &mut BatchBuilder) {
+fn add_span(span: &ZipkinSpan<'_>, pos: SourcePos, layout: &mut Layout, batch: &mut BatchBuilder) {
     let halves = zipkin_v1::halves(span);
     if !halves.is_empty() {
         batch.batch.losses.add_many(Loss::BadRecord, pos, span.bad_count());
@@ -151,7 +151,7 @@ fn take_span(span: &ZipkinSpan<'_>, pos: SourcePos, layout: &mut Layout, batch: 
         let own_times = [span.timestamp, span.duration].into_iter().flatten();
         let bad_times = own_times.filter(|time| UNIT.nanos(time).is_err()).count();
         batch.batch.losses.add_many(Loss::BadNumber, pos, bad_times as u64);
-        return halves.iter().for_each(|half| take_half(span, half, pos, layout, batch));
+        return halves.iter().for_each(|half| add_half(span, half, pos, layout, batch));
     }
     let Some((start_ns, end_ns)) = times(span.timestamp, span.duration, UNIT, 0, pos, batch) else { return };
     batch.batch.losses.add_many(Loss::BadRecord, pos, span.bad_count());
@@ -163,10 +163,10 @@ fn take_span(span: &ZipkinSpan<'_>, pos: SourcePos, layout: &mut Layout, batch: 
         remote: span.remote_endpoint.as_ref().map(|remote| &*remote.service_name),
         is_shared: span.is_shared(),
     };
-    take_half(span, &half, pos, layout, batch);
+    add_half(span, &half, pos, layout, batch);
 }
 
-fn take_half(span: &ZipkinSpan<'_>, half: &Half<'_>, pos: SourcePos, layout: &mut Layout, batch: &mut BatchBuilder) {
+fn add_half(span: &ZipkinSpan<'_>, half: &Half<'_>, pos: SourcePos, layout: &mut Layout, batch: &mut BatchBuilder) {
     let service = half.service.filter(|name| !name.is_empty()).unwrap_or("unknown service");
     let service = layout.service(service, batch);
     let mut args = ArgsWriter::default();
