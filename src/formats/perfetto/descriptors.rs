@@ -138,7 +138,7 @@ impl Descriptors {
         while let Some(next) = packets.next(block)? {
             context.cancel.check()?;
             // Damage is counted by the main pass.
-            each_unpacked(&next, 0, is_description, &mut |packet, pos| described.take_packet(packet, pos));
+            each_unpacked(&next, 0, is_description, &mut |packet, pos| described.read_packet(packet, pos));
             block = next;
         }
         Ok(described)
@@ -148,16 +148,16 @@ impl Descriptors {
         self.by_uuid.get(&uuid)
     }
 
-    fn take_packet(&mut self, packet: &[u8], pos: SourcePos) {
+    fn read_packet(&mut self, packet: &[u8], pos: SourcePos) {
         for field in Fields::new(packet) {
             if let ProtoValue::Bytes(bytes) = field.value {
-                self.take_field(field.number, bytes, pos);
+                self.read_field(field.number, bytes, pos);
             }
         }
     }
 
     /// Handles a field of a packet if it is a descriptor.
-    pub(super) fn take_field(&mut self, number: FieldNumber, bytes: &[u8], pos: SourcePos) {
+    pub(super) fn read_field(&mut self, number: FieldNumber, bytes: &[u8], pos: SourcePos) {
         match number {
             trace_packet::PROCESS_TREE => self.process_tree(&LINUX_TREE, bytes, pos),
             trace_packet::GENERIC_KERNEL_PROCESS_TREE => self.process_tree(&GENERIC_TREE, bytes, pos),
@@ -167,7 +167,7 @@ impl Descriptors {
             trace_packet::TRACK_DESCRIPTOR => self.track(bytes, pos),
             trace_packet::TRANSLATION_TABLE => self.translate(bytes, pos),
             trace_packet::EXTENSION_DESCRIPTOR => {
-                Arc::make_mut(&mut self.schema).take_extension(bytes, pos, &mut self.losses);
+                Arc::make_mut(&mut self.schema).add_extension(bytes, pos, &mut self.losses);
             }
             _ => {}
         }

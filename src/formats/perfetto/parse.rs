@@ -196,7 +196,7 @@ impl PacketParser<'_> {
             if let Some((tag, value)) = fields.small() {
                 match u64::from(tag) {
                     SEQUENCE => self.packet.sequence = value.into(),
-                    FLAGS => self.take_flags(value.into()),
+                    FLAGS => self.add_flags(value.into()),
                     _ => self.packet_field(small_field(tag.into(), value.into())),
                 }
                 continue;
@@ -231,7 +231,7 @@ impl PacketParser<'_> {
             (trace_packet::INTERNED_DATA, ProtoValue::Bytes(bytes)) => {
                 self.more().interned = Some(Part::new(bytes, self.block));
             }
-            (trace_packet::SEQUENCE_FLAGS, value) => self.take_flags(value.number()),
+            (trace_packet::SEQUENCE_FLAGS, value) => self.add_flags(value.number()),
             (trace_packet::INCREMENTAL_STATE_CLEARED, value) => packet.is_cleared |= value.number() != 0,
             (trace_packet::PREVIOUS_PACKET_DROPPED, value) => packet.was_dropped = value.number() != 0,
             (trace_packet::TIMESTAMP_CLOCK_ID, value) => {
@@ -248,7 +248,7 @@ impl PacketParser<'_> {
         }
     }
 
-    fn take_flags(&mut self, flags: u64) {
+    fn add_flags(&mut self, flags: u64) {
         self.packet.is_cleared |= flags & sequence_flags::SEQ_INCREMENTAL_STATE_CLEARED != 0;
         self.packet.needs_state |= flags & sequence_flags::SEQ_NEEDS_INCREMENTAL_STATE != 0;
     }
@@ -286,7 +286,7 @@ impl PacketParser<'_> {
                 KIND => event.kind = u32::try_from(value).unwrap_or(u32::MAX),
                 TRACK => event.track = Some(value),
                 NAME => event.name_iid = value,
-                CATEGORY => event.take_category(value),
+                CATEGORY => event.add_category(value),
                 _ => self.event_field(small_field(tag, value)),
             }
         }
@@ -300,7 +300,7 @@ impl PacketParser<'_> {
         match field.number {
             track_event::TIMESTAMP_DELTA_US => later(&mut self.more().own_time, value.signed()),
             track_event::THREAD_TIME_DELTA_US => later(&mut self.more().own_thread_time, value.signed()),
-            track_event::CATEGORY_IIDS => value.numbers(false).for_each(|iid| event.take_category(iid)),
+            track_event::CATEGORY_IIDS => value.numbers(false).for_each(|iid| event.add_category(iid)),
             track_event::LEGACY_EVENT => self.more().legacy = Some(Part::new(value.bytes(), self.block)),
             track_event::TYPE => event.kind = u32::try_from(value.number()).unwrap_or(u32::MAX),
             track_event::NAME_IID => event.name_iid = value.number(),
@@ -345,7 +345,7 @@ impl PacketParser<'_> {
 }
 
 impl EventFields {
-    fn take_category(&mut self, iid: u64) {
+    fn add_category(&mut self, iid: u64) {
         self.category_iid = iid;
         self.categories += 1;
     }

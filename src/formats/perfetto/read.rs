@@ -144,7 +144,7 @@ fn decode(source: Source, context: &ReadContext, emit: EmitBatch<'_>) -> Result<
     };
     in_order((threads, ahead), next, parse, |parsed| -> Result<(), ReadError> {
         let (mut parsed, _charge) = parsed?;
-        decoder.take_block(&mut parsed, emit)?;
+        decoder.decode_block(&mut parsed, emit)?;
         // The queue may be full.
         spare.try_send((parsed.block, parsed.table)).ok();
         Ok(())
@@ -219,7 +219,7 @@ impl Decoder {
         }
     }
 
-    fn take_block(&mut self, parsed: &mut ParsedBlock, emit: EmitBatch<'_>) -> Result<(), ReadError> {
+    fn decode_block(&mut self, parsed: &mut ParsedBlock, emit: EmitBatch<'_>) -> Result<(), ReadError> {
         let mut bundles = std::mem::take(&mut parsed.bundles).into_iter().peekable();
         for (row, fields) in parsed.table.packets.iter().enumerate() {
             if Bundle::is_bundle(fields.kind) {
@@ -228,7 +228,7 @@ impl Decoder {
                     unpacked.unwrap_or_else(|| ParsedBundle::unpack(fields, &parsed.block, PACKET_BYTES_MAX));
                 self.bundle(unpacked, 1, emit)?;
             } else {
-                self.take_packet(fields, parsed.table.more(fields), &parsed.block, emit)?;
+                self.decode_packet(fields, parsed.table.more(fields), &parsed.block, emit)?;
             }
         }
         Ok(())
@@ -240,7 +240,7 @@ impl Decoder {
             let block = &unpacked.bundle.block;
             for fields in &unpacked.table.packets {
                 if !Bundle::is_bundle(fields.kind) {
-                    self.take_packet(fields, unpacked.table.more(fields), block, emit)?;
+                    self.decode_packet(fields, unpacked.table.more(fields), block, emit)?;
                 } else if depth < BUNDLES_MAX {
                     self.bundle(ParsedBundle::unpack(fields, block, PACKET_BYTES_MAX), depth + 1, emit)?;
                 } else {
@@ -256,7 +256,7 @@ impl Decoder {
     }
 
     /// Decodes a packet that is not a bundle. Emits the batch if it is full.
-    fn take_packet(
+    fn decode_packet(
         &mut self,
         fields: &PacketFields,
         more: &RareFields,

@@ -54,7 +54,7 @@ pub(super) struct SchemaField {
 impl Default for Schema {
     fn default() -> Self {
         let mut schema = Self { messages: FxHashMap::default(), enums: FxHashMap::default(), rows: 0 };
-        schema.take_built_in(BUILT_IN);
+        schema.add_built_in(BUILT_IN);
         schema
     }
 }
@@ -71,7 +71,7 @@ impl Schema {
     }
 
     /// Adds the types of a table in the format of `types.txt`; ignores other lines.
-    fn take_built_in(&mut self, table: &str) {
+    fn add_built_in(&mut self, table: &str) {
         let (mut fields, mut values) = (None, None);
         for line in table.lines() {
             let mut words = line.split(' ');
@@ -106,14 +106,14 @@ impl Schema {
     }
 
     /// Adds the descriptors of a packet. They override the built-in table.
-    pub(super) fn take_extension(&mut self, extension: &[u8], pos: SourcePos, losses: &mut Losses) {
+    pub(super) fn add_extension(&mut self, extension: &[u8], pos: SourcePos, losses: &mut Losses) {
         let sets = Fields::new(extension).filter(|field| field.number == extension_descriptor::EXTENSION_SET);
         let files = sets.flat_map(|set| Fields::new(set.value.bytes()));
         for file in files.filter(|field| field.number == file_descriptor_set::FILE) {
             let file = file.value.bytes();
             let package = text_field(file, file_descriptor::PACKAGE);
             let scope = if package.is_empty() { String::new() } else { format!(".{package}") };
-            let bad_fields = self.take_types(file, OF_FILE, &scope, 0);
+            let bad_fields = self.add_types(file, OF_FILE, &scope, 0);
             losses.add_many(Loss::BadRecord, pos, bad_fields);
         }
         if self.rows >= ROWS_MAX {
@@ -123,7 +123,7 @@ impl Schema {
 
     /// Adds the messages, enums and extensions of a file or message, given their field numbers. Returns the number of
     /// fields that could not be added.
-    fn take_types(
+    fn add_types(
         &mut self,
         bytes: &[u8],
         [messages, enums, extensions]: [FieldNumber; 3],
@@ -137,14 +137,14 @@ impl Schema {
             }
             let inner = field.value.bytes();
             if field.number == extensions {
-                let is_added = self.take_field(inner, &text_field(inner, field_descriptor::EXTENDEE));
+                let is_added = self.add_field(inner, &text_field(inner, field_descriptor::EXTENDEE));
                 bad_fields += u64::from(!is_added);
             } else if field.number == messages {
                 let name = format!("{scope}.{}", text_field(inner, message_descriptor::NAME));
                 for field in Fields::new(inner).filter(|field| field.number == message_descriptor::FIELD) {
-                    bad_fields += u64::from(!self.take_field(field.value.bytes(), &name));
+                    bad_fields += u64::from(!self.add_field(field.value.bytes(), &name));
                 }
-                bad_fields += self.take_types(inner, OF_MESSAGE, &name, depth + 1);
+                bad_fields += self.add_types(inner, OF_MESSAGE, &name, depth + 1);
             } else if field.number == enums {
                 let name = format!("{scope}.{}", text_field(inner, enum_descriptor::NAME));
                 let values = self.enums.entry(name.into()).or_default();
@@ -161,7 +161,7 @@ impl Schema {
     }
 
     /// Adds a field of a message. Returns false if its number is not that of a field.
-    fn take_field(&mut self, bytes: &[u8], message: &str) -> bool {
+    fn add_field(&mut self, bytes: &[u8], message: &str) -> bool {
         let (mut number, mut field) = (FieldNumber::NONE, SchemaField::default());
         for part in Fields::new(bytes) {
             match part.number {

@@ -87,7 +87,7 @@ impl PerfettoTracks {
             self.redescribed.forget();
             &mut self.redescribed
         };
-        descriptors.take_field(number, bytes, pos);
+        descriptors.read_field(number, bytes, pos);
         batch.batch.metadata.append(&mut descriptors.metadata);
         batch.batch.losses.merge(&std::mem::take(&mut descriptors.losses));
     }
