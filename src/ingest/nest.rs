@@ -126,7 +126,7 @@ impl<'a> Nester<'a> {
         while let Some(event) = events.next() {
             let blob = if event.detail == 0 { &[] } else { run.details.blob(event.detail) };
             if self.tied.ts_ns().is_some_and(|ts_ns| ts_ns != event.ts_ns) {
-                self.take_tied()?;
+                self.nest_tied()?;
             }
             let alone = events.peek().is_some_and(|next| next.ts_ns != event.ts_ns);
             if self.tied.ts_ns().is_none() && (alone || event.flags.has(EventFlags::PLACED)) {
@@ -143,7 +143,7 @@ impl<'a> Nester<'a> {
     pub(crate) fn preview(&mut self, sorted_to_ns: i64, last_ns: i64) -> io::Result<io::Result<Store>> {
         // Later rows start at `sorted_to_ns` or after it, so tied events before it are complete.
         if self.tied.ts_ns().is_some_and(|ts_ns| ts_ns < sorted_to_ns) {
-            self.take_tied()?;
+            self.nest_tied()?;
         }
         for position in 0..self.tracks.len() {
             self.end_known(self.tracks.at(position), sorted_to_ns.saturating_sub(1))?;
@@ -160,7 +160,7 @@ impl<'a> Nester<'a> {
     /// # Errors
     /// Returns any I/O error of a write of the store.
     pub fn finish(mut self) -> io::Result<Nested> {
-        self.take_tied()?;
+        self.nest_tied()?;
         self.tracks.sort_by_falling_track();
         for position in (0..self.tracks.len()).rev() {
             self.end_known(self.tracks.at(position), i64::MAX)?;

@@ -208,7 +208,7 @@ impl ReadingThread {
         let (mut is_deleted, mut failed) = (false, None);
         loop {
             if self.stop.is_cancelled() {
-                return self.take_rest(&mut file, pace);
+                return self.read_rest(&mut file, pace);
             }
             match file.read() {
                 Ok(block) if block.is_empty() => {}
@@ -249,7 +249,7 @@ impl ReadingThread {
             };
             (self.say)(SourceNote::lasting(format!("{name}: {news}")));
             failed = None;
-            if !self.take_held(&mut file, pace) || !self.begin_trace() {
+            if !self.send_held(&mut file, pace) || !self.begin_trace() {
                 return;
             }
             file = GrowingFile::new(new, true);
@@ -257,14 +257,14 @@ impl ReadingThread {
     }
 
     /// Sends the closing brackets that were held back. Returns false once the receiver is gone.
-    fn take_held(&mut self, file: &mut GrowingFile, pace: Pace) -> bool {
+    fn send_held(&mut self, file: &mut GrowingFile, pace: Pace) -> bool {
         let held = file.take_held();
         held.is_empty() || self.receive(held, pace)
     }
 
     /// Takes what a file has at a request to stop. If that is much, it is only spooled, because parsing takes longer,
     /// and the final sort parses it anyway.
-    fn take_rest(&mut self, file: &mut GrowingFile, pace: Pace) {
+    fn read_rest(&mut self, file: &mut GrowingFile, pace: Pace) {
         let end = file.end();
         // The session waits for this thread, though perhaps no byte of the file has been read yet.
         self.ends_itself.store(file.has_length, Ordering::Relaxed);

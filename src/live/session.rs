@@ -338,7 +338,7 @@ impl LiveSession {
         // Most of a thousand connections may have ended.
         let active = self.orderer.active().to_vec();
         for &position in &active {
-            has_worked |= self.take_fed(position);
+            has_worked |= self.receive_events(position);
         }
         if self.orderer.has_waiting() {
             self.orderer.tick(nanos(self.began.elapsed()));
@@ -378,7 +378,7 @@ impl LiveSession {
     }
 
     /// Queues the events of a source, as far as they fit.
-    fn take_fed(&mut self, position: usize) -> bool {
+    fn receive_events(&mut self, position: usize) -> bool {
         let now_ns = nanos(self.began.elapsed());
         let source = &mut self.sources[position];
         let mut has_worked = false;

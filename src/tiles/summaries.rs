@@ -235,7 +235,7 @@ impl LaneSummary {
             for (index, ranked) in (part * LANES..(part + 1) * LANES).map_while(|rank| self.ranked(rank)) {
                 cells.clear();
                 pixels::longest(snapshot, ranked.lane, buckets, &mut cells);
-                longest.take_lane(index, &cells);
+                longest.merge_lane(index, &cells);
             }
             Ok(longest)
         });
@@ -258,12 +258,12 @@ impl LaneSummary {
                 let levels = buckets.width_log2 - known_buckets.width_log2;
                 let wide = (0..levels).fold(known_cells.clone(), |cells, _| Cell::wider(cells.into_iter()));
                 let is_in_view = |cell: &Cell| cell.end_bucket() > buckets.first && cell.first_bucket < buckets.end();
-                longest.take_cells(wide.into_iter().filter(is_in_view));
+                longest.merge_cells(wide.into_iter().filter(is_in_view));
                 out.extend(longest.into_cells());
                 return ReadCount::default();
             }
-            longest.take_covered(*known_buckets, known_cells);
-            longest.take_empty(*known_buckets, known_cells);
+            longest.derive_covered(*known_buckets, known_cells);
+            longest.derive_empty(*known_buckets, known_cells);
             open = longest.open();
         }
         let mut count = ReadCount::default();
@@ -286,7 +286,7 @@ impl LaneSummary {
             }
             cells.clear();
             count = count.plus(pixels::longest(snapshot, ranked.lane, part, &mut cells));
-            longest.take_lane(index, &cells);
+            longest.merge_lane(index, &cells);
         }
         out.extend(longest.into_cells());
         count
@@ -308,13 +308,13 @@ impl Longest {
     }
 
     /// Merges the cells of the lane at an index of the process.
-    fn take_lane(&mut self, index: usize, cells: &[Cell]) {
+    fn merge_lane(&mut self, index: usize, cells: &[Cell]) {
         let of_lane = (index as u64) << ROW_BITS;
-        self.take_cells(cells.iter().map(|cell| Cell { row: of_lane | cell.row, ..*cell }));
+        self.merge_cells(cells.iter().map(|cell| Cell { row: of_lane | cell.row, ..*cell }));
     }
 
     /// Merges cells whose rows include their lanes.
-    fn take_cells(&mut self, cells: impl Iterator<Item = Cell>) {
+    fn merge_cells(&mut self, cells: impl Iterator<Item = Cell>) {
         for cell in cells {
             let first = cell.first_bucket.max(self.buckets.first);
             let end = cell.end_bucket().min(self.buckets.end());
@@ -323,7 +323,7 @@ impl Longest {
                 // Within a run, rows start only in the first bucket and, after its span, in the last.
                 let from_last = if bucket == cell.end_bucket() - 1 { cell.last_rows } else { RowCount::default() };
                 let rows = from_first.plus(from_last);
-                self.put(Cell {
+                self.merge_cell(Cell {
                     first_bucket: bucket,
                     bucket_count: 1,
                     first_rows: rows,
@@ -334,7 +334,7 @@ impl Longest {
         }
     }
 
-    fn put(&mut self, cell: Cell) {
+    fn merge_cell(&mut self, cell: Cell) {
         let index = usize::try_from(cell.first_bucket - self.buckets.first).unwrap_or(usize::MAX);
         let Some(best) = self.best.get_mut(index) else { return };
         match best {
@@ -349,12 +349,12 @@ impl Longest {
     }
 
     fn merge(&mut self, other: Self) {
-        other.best.into_iter().flatten().for_each(|cell| self.put(cell));
+        other.best.into_iter().flatten().for_each(|cell| self.merge_cell(cell));
     }
 
     /// Derives narrower buckets from wider cells: if one span fills a narrower bucket and is the longest of the wider
     /// one, none is longer.
-    fn take_covered(&mut self, wider_buckets: Buckets, wider: &[Cell]) {
+    fn derive_covered(&mut self, wider_buckets: Buckets, wider: &[Cell]) {
         let (from_ns, to_ns) = (self.buckets.start_ns(self.buckets.first), self.buckets.start_ns(self.buckets.end()));
         for cell in wider {
             let holds_from_ns = cell.start_ns.max(wider_buckets.start_ns(cell.first_bucket)).max(from_ns);
@@ -367,14 +367,14 @@ impl Longest {
                 let (start_ns, end_ns) = (self.buckets.start_ns(bucket), self.buckets.start_ns(bucket + 1));
                 if holds_from_ns <= start_ns && holds_to_ns >= end_ns {
                     let (first_rows, last_rows) = (RowCount::default(), RowCount::default());
-                    self.put(Cell { first_bucket: bucket, bucket_count: 1, first_rows, last_rows, ..*cell });
+                    self.merge_cell(Cell { first_bucket: bucket, bucket_count: 1, first_rows, last_rows, ..*cell });
                 }
             }
         }
     }
 
     /// Derives empty buckets from the gaps between wider cells.
-    fn take_empty(&mut self, wider_buckets: Buckets, wider: &[Cell]) {
+    fn derive_empty(&mut self, wider_buckets: Buckets, wider: &[Cell]) {
         let ends = wider.iter().map(Cell::end_bucket);
         let gaps = std::iter::once(wider_buckets.first)
             .chain(ends)

@@ -67,9 +67,9 @@ impl<'a> TiedEvents<'a> {
 
 impl<'a> Nester<'a> {
     /// Nests the collected events, track by track.
-    pub(super) fn take_tied(&mut self) -> io::Result<()> {
+    pub(super) fn nest_tied(&mut self) -> io::Result<()> {
         if let Some((spill, spilled)) = self.tied.take_spilled()? {
-            return self.take_spilled(spill, spilled);
+            return self.nest_spilled(spill, spilled);
         }
         self.tied.ts_ns = None;
         let mut tied = std::mem::take(&mut self.tied.events);
@@ -101,7 +101,7 @@ impl<'a> Nester<'a> {
     }
 
     /// Nests events that are sorted by track in the file.
-    fn take_spilled(&mut self, spill: TieSpill<'a>, spilled: TieSorter<'a>) -> io::Result<()> {
+    fn nest_spilled(&mut self, spill: TieSpill<'a>, spilled: TieSorter<'a>) -> io::Result<()> {
         let mut by_track = spilled.sorted()?;
         let mut next = by_track.next()?;
         while let Some(first) = next {
@@ -118,17 +118,17 @@ impl<'a> Nester<'a> {
                     events.iter().try_for_each(|tied| self.spilled_event(spill, tied))?;
                 }
                 None if has_end => {
-                    let rest = self.take_ends_first(spill, &of_track)?;
-                    self.take_longer_first(spill, &rest)?;
+                    let rest = self.nest_ends_first(spill, &of_track)?;
+                    self.nest_longest_first(spill, &rest)?;
                 }
-                None => self.take_longer_first(spill, &of_track)?,
+                None => self.nest_longest_first(spill, &of_track)?,
             }
         }
         Ok(())
     }
 
     /// Nests the events of a track that [`ties::order`] puts first, and returns the others.
-    fn take_ends_first(&mut self, spill: TieSpill<'a>, of_track: &TieSorter<'a>) -> io::Result<TieSorter<'a>> {
+    fn nest_ends_first(&mut self, spill: TieSpill<'a>, of_track: &TieSorter<'a>) -> io::Result<TieSorter<'a>> {
         let (mut ends, mut rest) = (EndsFirst::default(), TieSorter::in_order(spill));
         let mut events = of_track.in_arrival_order()?;
         while let Some(tied) = events.next()? {
@@ -142,7 +142,7 @@ impl<'a> Nester<'a> {
     }
 
     /// Nests events of a track, longer complete spans first, like [`ties::order`].
-    fn take_longer_first(&mut self, spill: TieSpill<'a>, of_track: &TieSorter<'a>) -> io::Result<()> {
+    fn nest_longest_first(&mut self, spill: TieSpill<'a>, of_track: &TieSorter<'a>) -> io::Result<()> {
         let mut by_length = TieSorter::by_key(spill, |tied| u64::MAX - ties::length(&tied.event));
         let mut events = of_track.in_arrival_order()?;
         while let Some(tied) = events.next()? {
