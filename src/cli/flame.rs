@@ -51,7 +51,7 @@ fn print_once(flame: &Flame, how: &Load) -> Result<(), CliError> {
     let measure = flame.view.measure;
     if !is_of_samples && tree.whole().is_empty() {
         say_no_spans(&snapshot, &flame.scope);
-    } else if !tree.whole().is_empty() && measure.of(picture.tree.nodes()[0].total) == 0 {
+    } else if !tree.whole().is_empty() && measure.amount(picture.tree.nodes()[0].total) == 0 {
         // A name that no function has is reported above.
         if !picture.tree.nodes()[0].total.is_empty() {
             say("the paths of this part take no time; --count counts them");
@@ -101,7 +101,7 @@ struct Paths {
 
 /// Describes what a picture lacks whose small paths were merged.
 fn missing_text(picture: &FlamePicture, measure: Measure, missing: SampleSum) -> String {
-    let percent = |part: SampleSum| measure.of(part) as f64 * 100.0 / measure.of(picture.whole).max(1) as f64;
+    let percent = |part: SampleSum| measure.amount(part) as f64 * 100.0 / measure.amount(picture.whole).max(1) as f64;
     if picture.is_path_by_path {
         let most = percent(missing);
         format!("small paths are [others], with their exact sum: no path lacks more than {most:.4} % of the total")

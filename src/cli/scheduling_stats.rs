@@ -36,7 +36,7 @@ pub(super) fn print(
     check(snapshot.store())?;
     if !scheduling.is_in_trace {
         say(format_args!("this trace has no scheduling data: record sched_switch with ftrace, perf sched or Perfetto"));
-    } else if scheduling.of(kind).is_empty() {
+    } else if scheduling.rows(kind).is_empty() {
         say_no_rows(scope_args);
     }
     let sorted_by = match kind {

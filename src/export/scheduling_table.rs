@@ -55,7 +55,7 @@ pub(crate) struct SchedulingTable {
 impl SchedulingTable {
     /// Iterates over the cells of each row, in column order.
     pub(crate) fn values(&self) -> impl Iterator<Item = Vec<TableValue<'_>>> + '_ {
-        let rows = self.scheduling.of(self.kind);
+        let rows = self.scheduling.rows(self.kind);
         self.order.iter().map(|&row| scheduled_values(&self.snapshot, &self.scheduling, &rows[row as usize]))
     }
 }

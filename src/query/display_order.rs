@@ -43,7 +43,7 @@ pub(super) fn display_order(store: &Store) -> Vec<TrackIdx> {
             | TrackKind::Counter
             | TrackKind::Cpu => 0,
         };
-        let above = threads.of(index);
+        let above = threads.thread_or_self(index);
         let track = &tables.tracks[above.index()];
         // The tracks of an async group are together where its first one appeared.
         let lead = lead_of(above);
@@ -132,7 +132,7 @@ impl ThreadsOfTracks {
 
     /// Returns the thread of a track with thread states or samples, and any other track itself.
     #[must_use]
-    pub(crate) fn of(&self, track: TrackIdx) -> TrackIdx {
+    pub(crate) fn thread_or_self(&self, track: TrackIdx) -> TrackIdx {
         self.by_track.get(track.index()).copied().unwrap_or(track)
     }
 }

@@ -71,7 +71,7 @@ impl FrameLines {
     }
 
     /// Returns the functions at the address of a frame, innermost first; empty for an unresolved frame.
-    pub(crate) fn of(&self, frame: NameIdx) -> &[FrameLine] {
+    pub(crate) fn lines(&self, frame: NameIdx) -> &[FrameLine] {
         self.frames.get(&frame).map_or(&[], |lines| lines)
     }
 }

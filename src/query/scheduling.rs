@@ -141,7 +141,7 @@ pub(crate) struct Scheduling {
 impl Scheduling {
     /// Returns the table of a kind of units.
     #[must_use]
-    pub(crate) fn of(&self, kind: ScheduledKind) -> &[ScheduledTime] {
+    pub(crate) fn rows(&self, kind: ScheduledKind) -> &[ScheduledTime] {
         match kind {
             ScheduledKind::Threads => &self.threads,
             ScheduledKind::Processes => &self.processes,
@@ -152,7 +152,7 @@ impl Scheduling {
     /// Sums some rows of a table, and takes the longest run and wait of any; `None` without rows.
     #[must_use]
     pub(crate) fn sum(&self, kind: ScheduledKind, rows: &[u32]) -> Option<ScheduledTime> {
-        let all = self.of(kind);
+        let all = self.rows(kind);
         let mut sum = ScheduledTime { threads: 0, ..ScheduledTime::new(all.first()?.unit) };
         rows.iter().for_each(|&row| sum.add_thread(&all[row as usize]));
         (!rows.is_empty()).then_some(sum)

@@ -54,7 +54,7 @@ pub(crate) fn order(
     filter: ScheduledFilter<'_>,
     cancel: &Cancel,
 ) -> Result<Vec<u32>, Cancelled> {
-    let rows = scheduling.of(kind);
+    let rows = scheduling.rows(kind);
     let mut order = Vec::with_capacity(rows.len());
     for (number, row) in (0u32..).zip(rows) {
         if (number as usize).is_multiple_of(ROWS_BETWEEN_CHECKS) {

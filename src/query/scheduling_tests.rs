@@ -169,7 +169,7 @@ fn times_are_those_of_a_loop_over_all_states_with_and_without_a_ledger() {
                 assert!(found.is_in_trace);
                 let what = format!("{threads} threads in {from_ns:?}..{to_ns:?}");
                 let of_threads: BTreeMap<u32, [u64; 8]> =
-                    found.of(ScheduledKind::Threads).iter().map(|row| (track(row), numbers(row))).collect();
+                    found.rows(ScheduledKind::Threads).iter().map(|row| (track(row), numbers(row))).collect();
                 let wanted = expected.iter().filter(|(track, _)| **track < threads);
                 let wanted: BTreeMap<_, _> = wanted.map(|(track, sums)| (*track, expected_numbers(sums))).collect();
                 assert_eq!(of_threads, wanted, "{what}");
@@ -182,7 +182,7 @@ fn times_are_those_of_a_loop_over_all_states_with_and_without_a_ledger() {
                     *count += 1;
                 }
                 let found_processes: BTreeMap<i64, ([u64; 8], u32)> = found
-                    .of(ScheduledKind::Processes)
+                    .rows(ScheduledKind::Processes)
                     .iter()
                     .map(|row| (process_id(snapshot, row), (numbers(row), row.threads)))
                     .collect();
@@ -192,7 +192,7 @@ fn times_are_those_of_a_loop_over_all_states_with_and_without_a_ledger() {
                     let sums = expected.get(&(2 * threads + cpus - 1 - slot)).cloned().unwrap_or_default();
                     expected_numbers(&sums)
                 });
-                let found_cpus: Vec<[u64; 8]> = found.of(ScheduledKind::Cpus).iter().map(numbers).collect();
+                let found_cpus: Vec<[u64; 8]> = found.rows(ScheduledKind::Cpus).iter().map(numbers).collect();
                 assert_eq!(found_cpus, slots.collect::<Vec<_>>(), "{what}");
             }
         }
@@ -218,13 +218,14 @@ fn process_id(snapshot: &Snapshot, row: &ScheduledTime) -> i64 {
 fn a_thread_is_in_scope_with_its_states_or_with_its_spans_and_rows_are_not_filtered() {
     let machine = Machine::new(6, 2, 20, 5);
     let snapshot = machine.snapshot(Some(SMALL));
-    let threads =
-        |scope: &Scope| -> Vec<u32> { asked(&snapshot, scope).of(ScheduledKind::Threads).iter().map(track).collect() };
+    let threads = |scope: &Scope| -> Vec<u32> {
+        asked(&snapshot, scope).rows(ScheduledKind::Threads).iter().map(track).collect()
+    };
     assert_eq!(threads(&Scope::default()), [0, 1, 2, 3, 4, 5]);
     // The states of 2, the spans of 4, a CPU.
     let scope = Scope::default().with_tracks(&[TrackIdx(2), TrackIdx(6 + 4), TrackIdx(13)]);
     assert_eq!(threads(&scope), [2, 4]);
-    assert_eq!(asked(&snapshot, &scope).of(ScheduledKind::Cpus).len(), 1);
+    assert_eq!(asked(&snapshot, &scope).rows(ScheduledKind::Cpus).len(), 1);
     let filter = |text: &str| Scope::from_matcher(Matcher::new(&snapshot, &Filter::parse(text).unwrap()));
     assert_eq!(threads(&filter("process:101")), [3, 4, 5]);
     assert_eq!(threads(&filter("dur>1h Sleeping")), threads(&Scope::default()));
@@ -233,14 +234,14 @@ fn a_thread_is_in_scope_with_its_states_or_with_its_spans_and_rows_are_not_filte
     assert!(threads(&nothing).is_empty() && asked(&snapshot, &nothing).is_in_trace);
     let before = Scope::from_range(None, Some(snapshot.start_ns()));
     let found = asked(&snapshot, &before);
-    assert_eq!((found.range_ns, threads(&before).len(), found.of(ScheduledKind::Cpus).len()), (0, 0, 2));
-    assert_eq!(found.utilisation(&found.of(ScheduledKind::Cpus)[0]), None);
+    assert_eq!((found.range_ns, threads(&before).len(), found.rows(ScheduledKind::Cpus).len()), (0, 0, 2));
+    assert_eq!(found.utilisation(&found.rows(ScheduledKind::Cpus)[0]), None);
 }
 
 #[test]
 fn a_trace_without_scheduling_has_none() {
     let found = asked(&Machine::new(0, 0, 0, 1).snapshot(None), &Scope::default());
-    assert!(!found.is_in_trace && found.of(ScheduledKind::Threads).is_empty());
+    assert!(!found.is_in_trace && found.rows(ScheduledKind::Threads).is_empty());
 }
 
 #[test]
@@ -252,7 +253,7 @@ fn orders_are_those_of_a_stable_sort_and_words_are_of_threads_and_processes() {
     let ordered = |kind, by, words| filtered(kind, by, ScheduledFilter { words, process: None });
     let running = SchedulingColumn::Time(ThreadState::Running);
     let by_time = ordered(ScheduledKind::Threads, (running, false), "");
-    let rows = found.of(ScheduledKind::Threads);
+    let rows = found.rows(ScheduledKind::Threads);
     let mut expected: Vec<u32> = (0..rows.len() as u32).collect();
     expected.sort_by_key(|&row| (u64::MAX - rows[row as usize].time_ns(ThreadState::Running), row));
     assert_eq!(by_time, expected);

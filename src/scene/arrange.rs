@@ -115,14 +115,14 @@ impl Arrangement {
     /// Returns the header of the outermost level above a track.
     #[must_use]
     pub(crate) fn header_above(&self, snapshot: &Snapshot, track: TrackIdx) -> GroupKind {
-        let section = self.custom_groups.of(track).map(|group| RowSection::Custom(group.id));
+        let section = self.custom_groups.group_of(track).map(|group| RowSection::Custom(group.id));
         section.unwrap_or_else(|| RowSection::Process(snapshot.track(track).process)).header()
     }
 
     /// Returns the header of the group of the trace that contains a track, unless it is in a group of the user.
     #[must_use]
     pub(crate) fn group_above(&self, snapshot: &Snapshot, track: TrackIdx) -> Option<GroupKind> {
-        let group = snapshot.group_of(track).filter(|_| self.custom_groups.of(track).is_none());
+        let group = snapshot.group_of(track).filter(|_| self.custom_groups.group_of(track).is_none());
         group.map(|group| GroupKind::Tracks(group.lead))
     }
 
@@ -347,7 +347,7 @@ pub(crate) fn tracks(snapshot: &Snapshot, arrangement: &Arrangement, ranks: Opti
                 continue;
             }
         }
-        let thread = threads.of(index);
+        let thread = threads.thread_or_self(index);
         let title = if thread == index { title } else { track_title(snapshot.track(thread)).0 };
         let rank = ranks.and_then(|ranks| ranks.get(index.index())).copied().unwrap_or(0);
         let candidate = Candidate { rank, ..candidate(snapshot, (index, thread), title, order) };

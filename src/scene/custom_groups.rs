@@ -85,7 +85,7 @@ impl CustomGroups {
 
     /// Returns the group that contains a track.
     #[must_use]
-    pub(crate) fn of(&self, track: TrackIdx) -> Option<&CustomGroup> {
+    pub(crate) fn group_of(&self, track: TrackIdx) -> Option<&CustomGroup> {
         self.0.iter().find(|group| group.tracks.contains(track))
     }
 
@@ -224,7 +224,7 @@ mod tests {
                     }
                 }
                 let found: BTreeMap<u32, CustomGroupId> =
-                    (0..30).filter_map(|track| Some((track, groups.of(TrackIdx(track))?.id))).collect();
+                    (0..30).filter_map(|track| Some((track, groups.group_of(TrackIdx(track))?.id))).collect();
                 prop_assert_eq!(&found, &of_track);
                 let listed: BTreeMap<u32, CustomGroupId> =
                     groups.by_track().into_iter().map(|(track, id)| (track.0, id)).collect();

@@ -73,7 +73,7 @@ impl FlameLayout {
         texts: Option<NamesOf<'_, '_>>,
         bars_max: usize,
     ) -> Self {
-        let weight = |node: FlameNodeIdx| measure.of(tree.node(node).total);
+        let weight = |node: FlameNodeIdx| measure.amount(tree.node(node).total);
         let whole = weight(root);
         let mut layout = Self { bars: Vec::new(), levels: vec![0], is_cut: false };
         if whole == 0 {
@@ -115,9 +115,9 @@ impl FlameLayout {
                     push(BarContent::Node(child), weight(child));
                 }
                 let left_out = children.len() - drawn_count;
-                if left_out > 0 && measure.of(others) as f64 * per_weight >= WIDTH_MIN {
+                if left_out > 0 && measure.amount(others) as f64 * per_weight >= WIDTH_MIN {
                     let count = (!has_others).then_some(left_out);
-                    push(BarContent::Others { parent: node, count, sum: others }, measure.of(others));
+                    push(BarContent::Others { parent: node, count, sum: others }, measure.amount(others));
                 }
             }
             first = end;

@@ -298,7 +298,7 @@ impl<'a> ShownNames<'a> {
     fn finish(mut self) -> (Arc<Names>, FrameLines) {
         let frames: Vec<NameIdx> = self.frames.frames.keys().copied().collect();
         for frame in frames {
-            let lines = self.lines.of(frame).iter().rev();
+            let lines = self.lines.lines(frame).iter().rev();
             let texts: Vec<&str> = lines.map(|line| self.names.get(line.function).text).collect();
             if !texts.is_empty() {
                 let text = texts.join(INLINED);

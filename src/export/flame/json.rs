@@ -13,7 +13,7 @@ pub(crate) fn write_json(graph: &FlameGraph<'_>, out: &mut dyn Write) -> io::Res
     json_text(out, event)?;
     out.write_all(b",\"unit\":")?;
     json_text(out, unit)?;
-    let (folded, missing) = (graph.picture.folded.paths, graph.measure.of(graph.missing));
+    let (folded, missing) = (graph.picture.folded.paths, graph.measure.amount(graph.missing));
     write!(
         out,
         ",\"of\":\"{things}\",\"inverted\":{is_inverted},\"folded\":{folded},\"missing\":{missing},\"nodes\":["

@@ -51,7 +51,7 @@ impl<'a> FlameGraph<'a> {
 
     /// Returns total and own weight of a node.
     fn weights(&self, node: &FlameNode) -> (u64, u64) {
-        (self.measure.of(node.total), self.measure.of(node.own))
+        (self.measure.amount(node.total), self.measure.amount(node.own))
     }
 
     /// Iterates over the names of a path, innermost first.
@@ -70,7 +70,7 @@ impl<'a> FlameGraph<'a> {
     /// Describes the weight of paths that are cut because there are too many; `None` without any.
     pub(crate) fn folded_text(&self) -> Option<String> {
         let FoldedPaths { paths, sum } = self.picture.folded;
-        let percent = self.measure.of(sum) as f64 * 100.0 / self.measure.of(self.picture.whole).max(1) as f64;
+        let percent = self.measure.amount(sum) as f64 * 100.0 / self.measure.amount(self.picture.whole).max(1) as f64;
         (paths > 0).then(|| folded_text(paths, (!sum.is_empty()).then_some(percent)))
     }
 

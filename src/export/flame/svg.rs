@@ -148,10 +148,10 @@ fn pruned(graph: &FlameGraph, scale: f64, whole: u64) -> String {
     if missing.is_empty() {
         String::new()
     } else if picture.is_path_by_path {
-        let lacks = measure.of(*missing) as f64 * scale;
+        let lacks = measure.amount(*missing) as f64 * scale;
         format!("small paths are [others]: no bar lacks more than {lacks:.2} pixels")
     } else {
-        let part = 100.0 * measure.of(picture.others) as f64 / whole.max(1) as f64;
+        let part = 100.0 * measure.amount(picture.others) as f64 / whole.max(1) as f64;
         format!("small paths, {part:.2} % of all, are [others]")
     }
 }

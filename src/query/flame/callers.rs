@@ -138,7 +138,7 @@ fn expand(
                 path.at = tree.node(path.at).parent;
             }
             let child = outward.push(node, function, total);
-            waiting.push((measure.of(total), Reverse(child), Reverse((first + start, first + end))));
+            waiting.push((measure.amount(total), Reverse(child), Reverse((first + start, first + end))));
         }
     }
     Ok(outward)

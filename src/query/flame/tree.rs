@@ -33,7 +33,7 @@ pub(crate) enum Measure {
 
 impl Measure {
     #[must_use]
-    pub(crate) fn of(self, sum: SampleSum) -> u64 {
+    pub(crate) fn amount(self, sum: SampleSum) -> u64 {
         match self {
             Self::Weight => sum.weight,
             Self::Count => sum.samples,
@@ -151,7 +151,7 @@ impl FlameTree {
         let mut order: Vec<_> = (1..self.nodes.len() as u32).map(FlameNodeIdx).collect();
         let key = |node: &FlameNodeIdx| {
             let FlameNode { parent, function, total, .. } = self.nodes[node.index()];
-            (parent, std::cmp::Reverse(measure.of(total)), function, *node)
+            (parent, std::cmp::Reverse(measure.amount(total)), function, *node)
         };
         order.sort_unstable_by_key(key);
         let mut first_child = vec![0_u32; self.nodes.len() + 1];

@@ -388,7 +388,7 @@ fn source_lines(snapshot: &Snapshot, row: RowIdx) -> Vec<String> {
         };
         format!("{function}{location}")
     };
-    overlay.lines.of(name).iter().map(line).collect()
+    overlay.lines.lines(name).iter().map(line).collect()
 }
 
 /// Returns whether a row is named by a frame: a bar of samples, or a sample with a stack.
@@ -428,7 +428,7 @@ fn function_names(snapshot: &Snapshot, stack: StackIdx) -> Vec<String> {
 
 /// Returns the innermost function at the address of a frame.
 fn innermost_function(snapshot: &Snapshot, row: RowIdx) -> Option<SampledFunction> {
-    let line = snapshot.overlay()?.lines.of(snapshot.row(row).name).first()?;
+    let line = snapshot.overlay()?.lines.lines(snapshot.row(row).name).first()?;
     let name = snapshot.names().get(line.function);
     let key = FunctionKey { name: name.text.into(), module: name.category.map(Into::into) };
     Some(SampledFunction { key, event: None })

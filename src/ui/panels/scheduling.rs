@@ -140,7 +140,7 @@ impl SchedulingPanel {
         if !answer.scheduling.is_in_trace {
             return Some("This trace has no scheduling data: record sched_switch with ftrace, perf sched or Perfetto.");
         }
-        if answer.scheduling.of(self.kind).is_empty() {
+        if answer.scheduling.rows(self.kind).is_empty() {
             return Some(match self.kind {
                 ScheduledKind::Cpus => "No CPU is in the scope: add the tracks of CPUs to it.",
                 ScheduledKind::Threads | ScheduledKind::Processes => {

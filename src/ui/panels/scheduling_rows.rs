@@ -168,7 +168,7 @@ impl SchedulingRows {
     fn row(&self, row: u64) -> Option<(&Snapshot, &SchedulingAnswer, &ScheduledTime)> {
         let (snapshot, answer) = self.shown()?;
         let number = *answer.order.get(usize::try_from(row).ok()?)?;
-        Some((snapshot, answer, &answer.scheduling.of(answer.kind)[number as usize]))
+        Some((snapshot, answer, &answer.scheduling.rows(answer.kind)[number as usize]))
     }
 
     fn cell_of<'s>(

@@ -73,7 +73,7 @@ impl Timeline {
                 choices.push(choice("Add selected tracks", CustomGroupCommand::AddScope(group), has_tracks));
                 choices.push(choice("Ungroup", CustomGroupCommand::Ungroup(group), true));
             }
-            GroupKind::Track(track) if self.tracks.arrangement().custom_groups.of(track).is_some() => {
+            GroupKind::Track(track) if self.tracks.arrangement().custom_groups.group_of(track).is_some() => {
                 choices.push(choice("Remove from the group", CustomGroupCommand::Leave(track), true));
             }
             GroupKind::Process(_) | GroupKind::Tracks(_) | GroupKind::Track(_) => {}

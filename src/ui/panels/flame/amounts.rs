@@ -65,8 +65,8 @@ impl Amounts {
         measure: Measure,
         (part, content): (FlamePart, BarContent),
     ) -> String {
-        let whole = measure.of(picture.whole);
-        let share = |sum: SampleSum| share_text(measure.of(sum), whole);
+        let whole = measure.amount(picture.whole);
+        let share = |sum: SampleSum| share_text(measure.amount(sum), whole);
         match content {
             BarContent::Others { count, sum, .. } => {
                 let others = others_text(count);

@@ -215,7 +215,7 @@ impl FlamePanel {
             format!("bars within {} px", points_text(points))
         } else {
             let measure = self.history.current.view.measure;
-            format!("{} in merged paths", share_text(measure.of(picture.others), measure.of(picture.whole)))
+            format!("{} in merged paths", share_text(measure.amount(picture.others), measure.amount(picture.whole)))
         };
         let hint = "Paths with a very small part count as others of the path above them, with their exact sum. \
                     All spans are counted in the background; then the picture is exact.";
@@ -293,7 +293,7 @@ impl FlamePanel {
             picture.tree.node(*picture.tree.children(FlameNodeIdx::ROOT).first()?).function
         } else {
             let sums = picture.tree.sums_by(picture.functions.len(), FunctionIdx::index);
-            picture.functions.all().max_by_key(|function| measure.of(sums[function.index()].own))?
+            picture.functions.all().max_by_key(|function| measure.amount(sums[function.index()].own))?
         };
         Some(picture.functions.key(snapshot, function))
     }
@@ -323,9 +323,9 @@ impl FlamePanel {
             return;
         };
         let measure = self.history.current.view.measure;
-        let whole = measure.of(answer.picture.whole);
+        let whole = measure.amount(answer.picture.whole);
         let functions = if found.functions == 1 { "function" } else { "functions" };
-        let share = share_text(measure.of(found.sum), whole);
+        let share = share_text(measure.amount(found.sum), whole);
         let text = format!("{share} in {} {functions}", grouped_digits(found.functions as u64));
         let hint = format!("{}: each path once", Amounts::new(&answer.paths).text(found.sum));
         ui.label(text).on_hover_text(hint);
@@ -369,7 +369,7 @@ impl FlamePanel {
         // Bars are sorted by the measure of the answer, until that of another one arrives.
         let measure = picture.measure;
         let amounts = Amounts::new(&answer.paths);
-        if measure.of(picture.tree.node(FlameNodeIdx::ROOT).total) == 0 {
+        if measure.amount(picture.tree.node(FlameNodeIdx::ROOT).total) == 0 {
             let absence = self.absence(picture.counted, &amounts, snapshot.summary(), view.scope().is_whole());
             ui.label(RichText::new(absence).color(theme.weak_text));
             return;
@@ -378,8 +378,8 @@ impl FlamePanel {
             let path = &self.history.current.roots[part as usize];
             tree_of(picture, part).map_or(FlameNodeIdx::ROOT, |tree| node_of(snapshot, picture, tree, path))
         });
-        let root = measure.of(picture.tree.node(roots[FlamePart::Tree as usize]).total);
-        let missing = measure.of(answer.paths.missing) as f64;
+        let root = measure.amount(picture.tree.node(roots[FlamePart::Tree as usize]).total);
+        let missing = measure.amount(answer.paths.missing) as f64;
         self.missing_points = Some(missing * f64::from(ui.available_width()) / root.max(1) as f64);
         let canvas = FlameCanvas {
             snapshot,

@@ -161,7 +161,7 @@ impl FlameCanvas<'_> {
             }
             (BarContent::Node(node), Some(tree)) => {
                 let function = tree.node(node).function;
-                let color = self.color(function, self.measure.of(tree.node(node).total));
+                let color = self.color(function, self.measure.amount(tree.node(node).total));
                 let name = shown_name(self.picture.functions.text(self.snapshot, function)).into_owned();
                 let is_dim = self.found.is_some_and(|found| !found.has(function));
                 let (fill, ink) = (color32(color), color32(color.text_on()));
@@ -195,7 +195,7 @@ impl FlameCanvas<'_> {
             (BarColor::Name, None) => self.palette.text_color(functions.text(self.snapshot, function)),
             (BarColor::Module, _) => self.palette.text_color(functions.module(function)),
             (BarColor::Share, _) => {
-                let whole = self.measure.of(self.picture.whole).max(1);
+                let whole = self.measure.amount(self.picture.whole).max(1);
                 let ramp = self.palette.durations();
                 // The square root, so that a tenth and a hundredth look different.
                 let part = (weight as f64 / whole as f64).clamp(0.0, 1.0).sqrt();
