@@ -63,7 +63,7 @@ pub(crate) fn watch(say: fn(String)) {
 
     // With any handler, the write returns an error.
     flag::register(SIGXFSZ, Arc::<AtomicBool>::default()).ok();
-    let is_ignored = ignored();
+    let is_ignored = ignored_signals();
     let ending = [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|&signal| !is_ignored(signal));
     // If the removal hangs, the second signal ends the program at once. Registered first: after the watcher, it might
     // see the watcher's change for the same signal.
@@ -133,7 +133,7 @@ pub(crate) fn watch(_: fn(String)) {}
 
 /// Returns which signals were ignored at the start, as with `nohup`; none if the system does not report it.
 #[cfg(unix)]
-fn ignored() -> impl Fn(i32) -> bool {
+fn ignored_signals() -> impl Fn(i32) -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0);

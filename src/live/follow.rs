@@ -285,7 +285,7 @@ impl Following {
         if live_store.is_full() {
             live_store.settle(session)?;
         }
-        self.files.set_beside(self.live_store.file_bytes());
+        self.files.set_snapshot_bytes(self.live_store.file_bytes());
         self.has_waited |= step == LiveStep::Waited;
         Ok((step, is_met))
     }

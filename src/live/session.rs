@@ -552,7 +552,7 @@ impl LiveSession {
     /// Returns the errors of sources that could not be read or recorded to their ends, with their paths.
     pub(crate) fn take_errors(&mut self) -> Vec<FeedError> {
         let mut errors: Vec<FeedError> = self.sources.iter_mut().flat_map(|source| source.errors.drain(..)).collect();
-        for (path, source) in self.spool.iter().flat_map(SpoolFiles::removed) {
+        for (path, source) in self.spool.iter().flat_map(SpoolFiles::removed_files) {
             if !errors.iter().any(|error| error.unwritten() == Some(&path)) {
                 errors.push(ArrivalError::Spool { path, source }.into());
             }

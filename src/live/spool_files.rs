@@ -26,7 +26,7 @@ struct Shared {
     bytes_max: u64,
     bytes: AtomicU64,
     /// Bytes of snapshots, which count too.
-    beside: AtomicU64,
+    snapshot_bytes: AtomicU64,
     /// Files with a byte, in order of creation, each with the index of its source.
     made: Mutex<Vec<(usize, PathBuf)>>,
 }
@@ -49,8 +49,8 @@ impl SpoolFiles {
     #[must_use]
     pub(crate) fn beside(output: &Path, bytes_max: u64) -> Self {
         let made = Mutex::default();
-        let (bytes, beside) = Default::default();
-        Self(Arc::new(Shared { output: output.to_owned(), bytes_max, bytes, beside, made }))
+        let (bytes, snapshot_bytes) = Default::default();
+        Self(Arc::new(Shared { output: output.to_owned(), bytes_max, bytes, snapshot_bytes, made }))
     }
 
     /// Prepares the file of a source, by its index in the recording; it is created with the first byte. Returns an
@@ -74,15 +74,15 @@ impl SpoolFiles {
     /// Returns the files with content.
     #[must_use]
     pub(crate) fn paths(&self) -> Vec<PathBuf> {
-        self.made().into_iter().map(|(_, path)| path).collect()
+        self.created_files().into_iter().map(|(_, path)| path).collect()
     }
 
-    fn made(&self) -> Vec<(usize, PathBuf)> {
+    fn created_files(&self) -> Vec<(usize, PathBuf)> {
         self.0.made.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Returns the files that were removed by others, each with an error that says so.
-    pub(super) fn removed(&self) -> Vec<(PathBuf, io::Error)> {
+    pub(super) fn removed_files(&self) -> Vec<(PathBuf, io::Error)> {
         let removed = self.paths().into_iter().filter(|path| !path.exists());
         removed.map(|path| (path, removed_error())).collect()
     }
@@ -91,7 +91,7 @@ impl SpoolFiles {
     /// first source come first, so that its processes keep their ids.
     #[must_use]
     pub(crate) fn sources(&self, inputs: &[SourceFile], without: &[usize]) -> Sources {
-        let mut made = self.made();
+        let mut made = self.created_files();
         made.retain(|(source, path)| !without.contains(source) && path.exists());
         made.sort_by_key(|(source, _)| *source);
         let named = made.iter().filter_map(|(source, _)| inputs.get(*source).cloned());
@@ -102,7 +102,7 @@ impl SpoolFiles {
 
     /// Returns the names and sources of the files, for recovery after the process was killed.
     pub(super) fn note(&self, rows: u64, inputs: &[SourceFile]) -> SpoolNote {
-        let mut made = self.made();
+        let mut made = self.created_files();
         made.sort_by_key(|(source, _)| *source);
         let named = made.iter().filter_map(|(source, path)| {
             let file = path.file_name()?.to_string_lossy().into_owned();
@@ -126,7 +126,7 @@ impl SpoolFiles {
     /// Returns the files of some sources.
     #[must_use]
     pub(crate) fn paths_of(&self, sources: &[usize]) -> Vec<PathBuf> {
-        self.made().into_iter().filter(|(source, _)| sources.contains(source)).map(|(_, path)| path).collect()
+        self.created_files().into_iter().filter(|(source, _)| sources.contains(source)).map(|(_, path)| path).collect()
     }
 
     /// Returns an error sentence if one of `folders` has not enough space for a store of `rows` rows, of which each
@@ -147,8 +147,8 @@ impl SpoolFiles {
     }
 
     /// Sets the bytes of the snapshots, which count too.
-    pub(crate) fn set_beside(&self, bytes: u64) {
-        self.0.beside.store(bytes, Ordering::Relaxed);
+    pub(crate) fn set_snapshot_bytes(&self, bytes: u64) {
+        self.0.snapshot_bytes.store(bytes, Ordering::Relaxed);
     }
 
     /// Removes the files once they are in the recording, except for some.
@@ -192,7 +192,7 @@ impl Shared {
 
     /// Counts bytes to write. Returns the number of them that fit within the limit.
     fn reserve(&self, len: usize) -> usize {
-        let used = self.bytes.fetch_add(len as u64, Ordering::Relaxed) + self.beside.load(Ordering::Relaxed);
+        let used = self.bytes.fetch_add(len as u64, Ordering::Relaxed) + self.snapshot_bytes.load(Ordering::Relaxed);
         let room = usize::try_from(self.bytes_max.saturating_sub(used)).unwrap_or(usize::MAX);
         self.bytes.fetch_sub(len.saturating_sub(room) as u64, Ordering::Relaxed);
         len.min(room)
@@ -358,7 +358,7 @@ mod tests {
         fs::remove_file(folder.path().join("out.spool")).unwrap();
         let (path, error) = first.write(b"more").unwrap_err();
         assert_eq!((path, error.kind()), (folder.path().join("out.spool"), io::ErrorKind::NotFound));
-        assert_eq!(files.removed().into_iter().map(|(path, _)| path).collect::<Vec<_>>(), files.paths()[..1]);
+        assert_eq!(files.removed_files().into_iter().map(|(path, _)| path).collect::<Vec<_>>(), files.paths()[..1]);
         let inputs = ["a", "b"].map(|path| SourceFile::new(path.into(), 0));
         assert_eq!(files.sources(&inputs, &[]).to_string(), "b");
     }
@@ -369,7 +369,7 @@ mod tests {
         let files = SpoolFiles::beside(&folder.path().join("out"), 100);
         let mut part = files.part(0).unwrap();
         part.write(&[0; 40]).unwrap();
-        files.set_beside(50);
+        files.set_snapshot_bytes(50);
         part.write(&[0; 8]).unwrap();
         // The part that fits is written.
         assert_eq!(part.write(&[0; 5]).unwrap_err().1.kind(), io::ErrorKind::QuotaExceeded);

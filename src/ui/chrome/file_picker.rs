@@ -31,7 +31,7 @@ pub(crate) struct Picker {
     /// Suggested name for a file to write.
     suggested_name: String,
     /// Names of the chosen files, to open together.
-    together: Vec<String>,
+    selected_names: Vec<String>,
     listing: Option<Result<FolderList, String>>,
     /// The list of the previous folder, whose sort order is kept.
     listed_before: Option<FolderList>,
@@ -51,7 +51,7 @@ impl Picker {
             folder,
             path_text: suggested_name.clone(),
             suggested_name,
-            together: Vec::new(),
+            selected_names: Vec::new(),
             listing: None,
             listed_before: None,
             pressed_text: None,
@@ -88,7 +88,7 @@ impl Picker {
         if let Some(Ok(before)) = self.listing.take() {
             self.listed_before = Some(before);
         }
-        self.together.clear();
+        self.selected_names.clear();
         (self.pressed_text, self.existing_text) = (None, None);
         // The name of a file to write is selected again, so that typing replaces it.
         self.was_shown &= self.purpose.reads();
@@ -172,7 +172,7 @@ impl Picker {
         if keys.rows != 0
             && let Some(name) = list.step(keys.rows)
         {
-            self.together = vec![name.to_owned()];
+            self.selected_names = vec![name.to_owned()];
             name.clone_into(&mut self.path_text);
         }
         list.speak(ui, now_s());
@@ -195,7 +195,7 @@ impl Picker {
         egui::Frame::canvas(ui.style()).fill(theme.canvas).inner_margin(6.0).show(ui, |ui| {
             ui.set_height(room(ui).y.min(LIST_HEIGHT));
             ui.take_available_width();
-            let (path_text, together) = (&self.path_text, &self.together);
+            let (path_text, selected_names) = (&self.path_text, &self.selected_names);
             match &mut self.listing {
                 None => {
                     ui.label(RichText::new("Reading the folder...").color(theme.weak_text));
@@ -204,7 +204,8 @@ impl Picker {
                     ui.label(RichText::new(shown(error)).color(theme.error));
                 }
                 Some(Ok(list)) => {
-                    let is_chosen = |name: &str| name == path_text || together.iter().any(|chosen| chosen == name);
+                    let is_chosen =
+                        |name: &str| name == path_text || selected_names.iter().any(|chosen| chosen == name);
                     clicked = list.show(ui, theme, now_s(), is_chosen);
                 }
             }
@@ -220,16 +221,16 @@ impl Picker {
         }
     }
 
-    /// Selects a file alone, or toggles it in a multiple selection if `beside`.
-    fn choose(&mut self, name: String, beside: bool) {
-        if !(beside && self.purpose == Purpose::Open) {
-            self.together = vec![name];
-        } else if self.together.contains(&name) {
-            self.together.retain(|chosen| *chosen != name);
+    /// Selects a file alone, or toggles it in a multiple selection if it `extends` that.
+    fn choose(&mut self, name: String, extends: bool) {
+        if !(extends && self.purpose == Purpose::Open) {
+            self.selected_names = vec![name];
+        } else if self.selected_names.contains(&name) {
+            self.selected_names.retain(|chosen| *chosen != name);
         } else {
-            self.together.push(name);
+            self.selected_names.push(name);
         }
-        self.path_text = match &self.together[..] {
+        self.path_text = match &self.selected_names[..] {
             [name] => name.clone(),
             names => quoted(names),
         };
@@ -243,8 +244,11 @@ impl Picker {
         if matches!(&self.listing, Some(Ok(list)) if list.is_folder(name)) {
             return self.enter(path);
         }
-        if self.purpose == Purpose::Open && self.together.len() > 1 && self.path_text == quoted(&self.together) {
-            let files = self.together.iter().map(|name| self.folder.join(name));
+        if self.purpose == Purpose::Open
+            && self.selected_names.len() > 1
+            && self.path_text == quoted(&self.selected_names)
+        {
+            let files = self.selected_names.iter().map(|name| self.folder.join(name));
             return Command::App(AppCommand::Open(Sources::unmoved(files)));
         }
         self.pressed_text = Some(name.to_owned());

@@ -54,7 +54,12 @@ impl<'m> DroppedFrames<'m> {
     /// Returns how many of the frames of a location to keep; `frames` are outermost first. `has_kept` becomes true at
     /// the first location of a stack without a frame to drop. Until then, a location that begins with such a frame is
     /// kept.
-    pub(super) fn kept(&mut self, frames: &[LocationFrame<'m>], has_kept: &mut bool, losses: &mut Losses) -> usize {
+    pub(super) fn kept_count(
+        &mut self,
+        frames: &[LocationFrame<'m>],
+        has_kept: &mut bool,
+        losses: &mut Losses,
+    ) -> usize {
         let is_dropped = |frame: &LocationFrame<'m>| match frame {
             LocationFrame::Name(name, _) => self.drops(name, losses),
             LocationFrame::Address(_) => false,
@@ -118,7 +123,7 @@ mod tests {
         for location in stack {
             let frames: Vec<&str> = location.split('+').collect();
             let named: Vec<_> = frames.iter().map(|name| LocationFrame::Name(name.as_bytes(), None)).collect();
-            let count = dropped.kept(&named, &mut has_kept, &mut losses);
+            let count = dropped.kept_count(&named, &mut has_kept, &mut losses);
             text.extend_from_slice(&frames[..count]);
             if count < frames.len() && has_kept {
                 break;
@@ -170,7 +175,7 @@ mod tests {
         for expressions in [["(", ""], ["a{1000}{1000}{1000}", ""], [&*long, ""], ["f", "["]] {
             let mut losses = Losses::default();
             let mut dropped = DroppedFrames::new(expressions.map(str::as_bytes), &mut losses);
-            assert_eq!(dropped.kept(&[LocationFrame::Name(b"f", None)], &mut true, &mut losses), 1);
+            assert_eq!(dropped.kept_count(&[LocationFrame::Name(b"f", None)], &mut true, &mut losses), 1);
             assert_eq!(losses.count(Loss::BadRecord), 1, "{}", &expressions[0][..1]);
         }
     }

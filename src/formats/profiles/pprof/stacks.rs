@@ -124,7 +124,7 @@ impl PprofStacks {
             if known_location.is_none() {
                 batch.lose(Loss::MissingText, pos);
             }
-            let kept_count = dropped.kept(&of_location, &mut has_kept, &mut batch.batch.losses);
+            let kept_count = dropped.kept_count(&of_location, &mut has_kept, &mut batch.batch.losses);
             let (is_cut, is_long) = (kept_count < of_location.len(), of_location.len() > 1);
             of_location.drain(..).take(kept_count).for_each(|each| frame = self.frame(frame, each));
             if is_long {
