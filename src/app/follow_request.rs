@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::live::arrivals::LiveInput;
 use crate::live::follow::source_of;
-use crate::live::live_store::KeptPart;
+use crate::live::live_store::Retention;
 use crate::live::row_filter::LiveFilter;
 use crate::model::{Sources, WeightUnit};
 
@@ -19,7 +19,7 @@ pub struct FollowRequest {
     /// Ends when this many bytes are on disk.
     pub(crate) disk_cap: u64,
     /// The retained part, if not everything.
-    pub(crate) kept: Option<KeptPart>,
+    pub(crate) kept: Option<Retention>,
     /// Unit of weights without one, for the final sort.
     pub(crate) weight_unit: Option<WeightUnit>,
 }

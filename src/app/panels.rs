@@ -26,7 +26,7 @@ use crate::ui::panels::dock::{Dock, DockHead};
 use crate::ui::panels::dock_panel::{DockPanel, PanelView};
 use crate::ui::panels::scope_bar::{SCOPE_BAR_POINTS, ScopeBar};
 use crate::ui::questions::{
-    Answer, CodeQuestion, CodeRequest, FoundNames, HitsOf, NameQuery, NamedTrace, Question, QuestionKind,
+    Answer, CodeQuestion, CodeRequest, HitsOf, NameQuery, NamedTrace, Question, QuestionKind, ResolvedNames,
 };
 use crate::ui::timeline::state::Timeline;
 use namesakes::Namesakes;
@@ -48,7 +48,7 @@ pub(super) struct Panels {
     /// How the names of the trace are resolved.
     name_query: Option<NameQuery>,
     /// The resolved names of the open trace.
-    found: Option<FoundNames>,
+    found: Option<ResolvedNames>,
 }
 
 impl Panels {

@@ -66,7 +66,7 @@ pub enum WindowEffect {
 /// The open windows over the timeline.
 #[derive(Debug, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a window of its own")]
-pub(super) struct ShownPanels {
+pub(super) struct OpenToolWindows {
     pub(super) losses: bool,
     pub(super) bookmarks: bool,
     pub(super) derived: bool,
@@ -76,7 +76,7 @@ pub(super) struct ShownPanels {
     pub(super) about: bool,
 }
 
-impl ShownPanels {
+impl OpenToolWindows {
     fn toggle(&mut self, window: ToolWindow) {
         let is_shown = match window {
             ToolWindow::Losses => &mut self.losses,
@@ -113,7 +113,7 @@ pub struct App {
     pub(super) tasks_started: u64,
     pub(super) picker: Option<Picker>,
     pub(super) palette: Option<CommandPalette>,
-    pub(super) shown: ShownPanels,
+    pub(super) shown: OpenToolWindows,
     pub(super) preferences: Preferences,
     /// The preferences as last saved, to find those that have changed.
     pub(super) kept_preferences: Preferences,
@@ -161,7 +161,7 @@ impl App {
             tasks_started: 0,
             picker: None,
             palette: None,
-            shown: ShownPanels::default(),
+            shown: OpenToolWindows::default(),
             preferences,
             kept_preferences,
             fonts,

@@ -21,7 +21,7 @@ use super::low_cache::{LowCacheAction, LowCacheClear};
 use super::low_choices::{
     LowColorBy, LowFlameFormat, LowFormat, LowHues, LowRowFormat, LowTheme, LowTrackKind, LowUnit,
 };
-use super::low_live::{LowKept, LowLive, LowTail, LowTailFormat};
+use super::low_live::{LowLive, LowRetention, LowTail, LowTailFormat};
 use super::low_scope::LowScope;
 use super::low_stats::LowStatsOf;
 use super::messages::say;
@@ -348,7 +348,7 @@ fn tail(low: LowTail) -> Result<TailArgs, CliError> {
 }
 
 fn record(low: LowRecord) -> Result<CliCommand, CliError> {
-    let LowRecord { live, recording: LowKept { output, until, disk_cap, keep }, memory, threads, progress } = low;
+    let LowRecord { live, recording: LowRetention { output, until, disk_cap, keep }, memory, threads, progress } = low;
     if output == Path::new("-") || is_stdout(&output) {
         let message = "-o -: a recording is kept in files beside OUT, so that OUT must be a file";
         return Err(CliError::Usage(message.to_owned()));

@@ -9,7 +9,7 @@ use super::low_live::{LowFollow, LowFollowLimits};
 use crate::ingest::spool::is_pipe;
 use crate::live::arrivals::LiveInput;
 use crate::live::listen::OTLP_PORT;
-use crate::live::live_store::KeptPart;
+use crate::live::live_store::Retention;
 use crate::live::row_filter::LiveFilter;
 use crate::model::{SourceFile, Sources, WeightUnit};
 use crate::query::filter::Filter;
@@ -26,7 +26,7 @@ pub(super) struct Follow {
     /// Limit for the bytes to record, if given.
     pub(crate) disk_cap: Option<u64>,
     /// The retained part of the trace, if not everything.
-    pub(crate) kept: Option<KeptPart>,
+    pub(crate) kept: Option<Retention>,
     /// Unit of weights without one.
     pub(crate) weight_unit: Option<WeightUnit>,
 }

@@ -10,7 +10,7 @@ use super::examples::examples;
 use super::flame_view::LowFlameEdits;
 use super::low_cache::LowCache;
 use super::low_choices::{LowColorBy, LowFlameFormat, LowFormat, LowHues, LowRowFormat, LowTheme, LowUnit};
-use super::low_live::{LowFollow, LowFollowLimits, LowKept, LowLive, LowTail};
+use super::low_live::{LowFollow, LowFollowLimits, LowLive, LowRetention, LowTail};
 use super::low_scope::LowScope;
 use super::low_stats::LowStatsOf;
 use super::units::SizeArg;
@@ -439,7 +439,7 @@ pub(super) struct LowRecord {
     #[command(flatten)]
     pub(crate) live: LowLive,
     #[command(flatten)]
-    pub(crate) recording: LowKept,
+    pub(crate) recording: LowRetention,
     /// Memory limit, such as 512MiB or 2G, at least 8MiB [default: 1GiB]
     #[arg(long, value_name = "BYTES", value_parser = bytes)]
     pub(crate) memory: Option<u64>,

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 
 use crate::base::units::{bytes, signed_time_ns};
-use crate::live::live_store::KeptPart;
+use crate::live::live_store::Retention;
 
 /// Sources that still run.
 #[derive(Debug, Args)]
@@ -49,7 +49,7 @@ pub(super) struct LowFollowLimits {
     pub(crate) disk_cap: Option<u64>,
     /// Keep only the last part of the trace, such as 30min or 20GB; older spans are deleted
     #[arg(long, value_name = "TIME|BYTES", value_parser = kept_part)]
-    pub(crate) keep: Option<KeptPart>,
+    pub(crate) keep: Option<Retention>,
     /// How long to wait for earlier spans; later ones are shown at once, and counted as late [default: 100ms]
     #[arg(long, value_name = "TIME", value_parser = delay)]
     pub(crate) delay: Option<u64>,
@@ -85,7 +85,7 @@ pub(super) struct LowTail {
 
 /// Where a recording is kept, and when it ends.
 #[derive(Debug, Args)]
-pub(super) struct LowKept {
+pub(super) struct LowRetention {
     /// The native trace to write; until it is complete, the received data is in .spool files beside it
     #[arg(short, long, value_name = "OUT")]
     pub(crate) output: PathBuf,
@@ -97,20 +97,20 @@ pub(super) struct LowKept {
     pub(crate) disk_cap: Option<u64>,
     /// Keep only the last part of the trace, such as 30min or 20GB; older spans are deleted
     #[arg(long, value_name = "TIME|BYTES", value_parser = kept_part)]
-    pub(crate) keep: Option<KeptPart>,
+    pub(crate) keep: Option<Retention>,
 }
 
 pub(super) fn delay(text: &str) -> Result<u64, String> {
     u64::try_from(signed_time_ns(text)?).map_err(|_| format!("expected a time of 0 or more, such as 100ms, not {text}"))
 }
 
-pub(super) fn kept_part(text: &str) -> Result<KeptPart, String> {
+pub(super) fn kept_part(text: &str) -> Result<Retention, String> {
     let expected = || format!("expected a time such as 30min, or bytes such as 20GB, not {text}");
     let ends_in_letters = text.trim_end_matches(|letter: char| letter.is_ascii_alphabetic()).len() < text.len();
     let time = signed_time_ns(text).ok().filter(|_| ends_in_letters).map(u64::try_from);
     match time {
-        Some(Ok(ns)) if ns > 0 => Ok(KeptPart::Time(ns)),
+        Some(Ok(ns)) if ns > 0 => Ok(Retention::Time(ns)),
         Some(_) => Err(expected()),
-        None => bytes(text).ok().filter(|bytes| *bytes > 0).map(KeptPart::Bytes).ok_or_else(expected),
+        None => bytes(text).ok().filter(|bytes| *bytes > 0).map(Retention::Bytes).ok_or_else(expected),
     }
 }

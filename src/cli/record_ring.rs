@@ -12,7 +12,7 @@ use crate::base::budget::Memory;
 use crate::base::cancel::Cancel;
 use crate::base::{files, signals};
 use crate::live::follow::{FollowCounts, FollowOptions, FollowUpdate, Viewer, follow};
-use crate::live::live_store::KeptPart;
+use crate::live::live_store::Retention;
 use crate::live::orderer::LateEvents;
 use crate::live::session::SessionCounts;
 use crate::query::Snapshot;
@@ -54,7 +54,7 @@ impl Viewer for LastSnapshot {
 }
 
 /// Records until all sources have ended, a signal arrives or a row matches, and then writes the retained part.
-pub(super) fn write(record: &Record, part: KeptPart, how: &Load) -> Result<(), CliError> {
+pub(super) fn write(record: &Record, part: Retention, how: &Load) -> Result<(), CliError> {
     check_output(record)?;
     let stop = Cancel::default();
     let output = record.output.clone();

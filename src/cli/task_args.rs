@@ -9,7 +9,7 @@ use super::units::SizeArg;
 use crate::base::budget::Memory;
 use crate::export::ExportFormat;
 use crate::live::arrivals::LiveInput;
-use crate::live::live_store::KeptPart;
+use crate::live::live_store::Retention;
 use crate::live::row_filter::LiveFilter;
 use crate::model::Sources;
 use crate::query::derived::DerivedTrack;
@@ -69,7 +69,7 @@ pub(super) struct Record {
     /// Limit for the bytes to record.
     pub(crate) disk_cap: u64,
     /// The retained part of the trace, if not everything.
-    pub(crate) keep: Option<KeptPart>,
+    pub(crate) keep: Option<Retention>,
     /// How long events wait for earlier ones, if given.
     pub(crate) delay: Option<Duration>,
 }

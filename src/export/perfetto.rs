@@ -39,7 +39,7 @@ pub(super) fn write(task: &Task<'_>, excerpt: &Excerpt, out: Out<'_>) -> Result<
     let has_tasks = has_tasks(task.tables) && excerpt.has_runs_of_states(snapshot);
     let trace = WrittenTrace { names: snapshot.names(), stacks: snapshot.stacks(), tracks: task.tables, has_tasks };
     let writer = PerfettoWriter::new(out, trace, start_ns)?;
-    let mut ordered = Ordered {
+    let mut ordered = OrderedWriter {
         writer,
         open: FxHashMap::default(),
         row_ends: FxHashMap::default(),
@@ -79,7 +79,7 @@ struct PendingEvent {
 }
 
 /// A span whose begin is written and whose end is not.
-struct Open {
+struct OpenSlice {
     end_ns: i64,
     depth: u16,
     /// Thread time at its end.
@@ -92,10 +92,10 @@ struct Open {
 type End = (i64, Reverse<u16>, u64, TrackIdx, Overlap);
 
 /// Writes begins and ends in time order.
-struct Ordered<'a, W> {
+struct OrderedWriter<'a, W> {
     writer: PerfettoWriter<'a, W>,
     /// By track and row beside it, outermost first.
-    open: FxHashMap<(TrackIdx, Overlap), Vec<Open>>,
+    open: FxHashMap<(TrackIdx, Overlap), Vec<OpenSlice>>,
     /// By track with overlaps: the ends on its rows.
     row_ends: FxHashMap<TrackIdx, RowEnds>,
     /// Number of rows in `open` at which those without open spans are dropped.
@@ -139,7 +139,7 @@ fn goes_last(pending: &PendingEvent) -> bool {
     }
 }
 
-impl<W: Write> Ordered<'_, W> {
+impl<W: Write> OrderedWriter<'_, W> {
     /// Writes the events of one time, and the ends up to it.
     fn write_pending(&mut self) -> Result<(), SinkError> {
         let mut pending = std::mem::take(&mut self.pending);
@@ -302,7 +302,7 @@ impl<W: Write> Ordered<'_, W> {
     }
 
     /// Returns the span of a depth that ends at a time.
-    fn ending_at(&mut self, track: TrackIdx, ts_ns: i64, depth: Option<u16>) -> Option<&mut Open> {
+    fn ending_at(&mut self, track: TrackIdx, ts_ns: i64, depth: Option<u16>) -> Option<&mut OpenSlice> {
         let depth = depth?;
         let row = self.open.get_mut(&(track, 0))?;
         // The spans of a row nest, so those that end at one time are adjacent.
@@ -325,7 +325,12 @@ impl<W: Write> Ordered<'_, W> {
     }
 
     /// Ends the innermost spans of a row while they are `over`.
-    fn end_from(&mut self, track: TrackIdx, overlap: Overlap, over: impl Fn(&Open) -> bool) -> std::io::Result<()> {
+    fn end_from(
+        &mut self,
+        track: TrackIdx,
+        overlap: Overlap,
+        over: impl Fn(&OpenSlice) -> bool,
+    ) -> std::io::Result<()> {
         let Some(row) = self.open.get_mut(&(track, overlap)) else { return Ok(()) };
         while row.last().is_some_and(&over) {
             let Some(open) = row.pop() else { break };
@@ -376,7 +381,7 @@ impl<W: Write> Ordered<'_, W> {
             self.newest_ns.insert(span.track, start_ns.max(end_ns.saturating_sub(1)));
         }
         self.last += 1;
-        let open = Open { end_ns, depth, thread_ns, flows: Vec::new(), event: *span };
+        let open = OpenSlice { end_ns, depth, thread_ns, flows: Vec::new(), event: *span };
         self.open.entry((span.track, overlap)).or_default().push(open);
         self.set_end(span.track, overlap, end_ns);
         if !is_unfinished {

@@ -20,7 +20,7 @@ const DETAIL_READERS: usize = 24;
 const TIED_ROWS_MAX: usize = 64 * 1024;
 
 /// A row, and whether it lies outside of the excerpt.
-type Marked = (SortedRow, bool);
+type RowWithOutside = (SortedRow, bool);
 
 /// An iteration over the rows of an excerpt.
 pub(crate) struct ExportRows<'a> {
@@ -65,7 +65,7 @@ impl<'a> ExportRows<'a> {
     }
 
     /// Collects the rows of one time, and sorts points between the spans around them.
-    fn tie(&mut self, first: Marked) {
+    fn tie(&mut self, first: RowWithOutside) {
         let mut next = Some(first);
         while let Some(row) = next {
             let (event, blob) = self.event(&row);
@@ -86,7 +86,7 @@ impl<'a> ExportRows<'a> {
         });
     }
 
-    fn next_row(&mut self) -> Option<Marked> {
+    fn next_row(&mut self) -> Option<RowWithOutside> {
         let is_outside_next = match (self.outside.peek(), self.rows.peek()) {
             (Some(outside), Some(row)) => outside.row.start_ns <= row.row.start_ns,
             (outside, _) => outside.is_some(),
@@ -104,7 +104,7 @@ impl<'a> ExportRows<'a> {
         outside_ns.into_iter().chain(row_ns).min()
     }
 
-    fn event(&mut self, (row, is_outside): &Marked) -> (Event, &[u8]) {
+    fn event(&mut self, (row, is_outside): &RowWithOutside) -> (Event, &[u8]) {
         let lane = self.snapshot.lane(row.index.lane);
         let mut event = event_of(row, lane.track, lane.depth);
         if event.kind == EventKind::Sample {

@@ -44,7 +44,7 @@ struct TooLarge {
 /// A chunk that was already taken out of the cache.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("chunk {chunk} was already taken from the cache")]
-struct TakenTwice {
+struct ChunkTakenTwice {
     chunk: usize,
 }
 
@@ -135,7 +135,7 @@ impl ChunkSource for ChunkCache {
                 Ok((chunk, _)) => Chunk { max_lateness_ns, ..chunk },
                 Err(error) => return Err(ReadError::Sink(Box::new(error))),
             },
-            CachedChunk::Taken => return Err(ReadError::Sink(Box::new(TakenTwice { chunk }))),
+            CachedChunk::Taken => return Err(ReadError::Sink(Box::new(ChunkTakenTwice { chunk }))),
         };
         match self.moved_by_ns[chunk] {
             0 => {}

@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 
 use super::lane_set::LaneSet;
-use super::open_span::{OpenSpan, Placed, Until};
+use super::open_span::{OpenSpan, Placement, Until};
 use super::steps;
 use crate::base::ends::EndTree;
 use crate::model::StrIdx;
@@ -97,14 +97,14 @@ impl<T> LaneIndex<T> {
         }
     }
 
-    pub(super) fn place_complete(&mut self, end_ns: i64) -> Option<Placed> {
+    pub(super) fn place_complete(&mut self, end_ns: i64) -> Option<Placement> {
         steps::add(STEPS_DOWN);
         let parent = self.ends.deepest(usize::MAX, end_ns);
         let first = u16::try_from(parent.map_or(0, |parent| parent + 1)).ok()?;
         let overlaps = self.used.last().is_some_and(|last| last >= first);
         let lane = self.used.first_free(first)?;
         self.add_complete(lane, end_ns);
-        Some(Placed { lane, overlaps })
+        Some(Placement { lane, overlaps })
     }
 
     pub(super) fn place_begin(&mut self, payload: T, closable: bool) -> Option<u16> {

@@ -11,7 +11,7 @@
 use smallvec::SmallVec;
 
 use super::lane_index::LaneIndex;
-use super::open_span::{OpenSpan, Placed, Until};
+use super::open_span::{OpenSpan, Placement, Until};
 use super::steps;
 use crate::model::StrIdx;
 
@@ -73,7 +73,7 @@ impl<T, const FEW: usize> OpenLanes<T, FEW> {
 
     /// Opens a complete span; `None` beyond the last lane.
     #[inline]
-    pub(crate) fn place_complete(&mut self, end_ns: i64) -> Option<Placed> {
+    pub(crate) fn place_complete(&mut self, end_ns: i64) -> Option<Placement> {
         // Fast path: the span is usually inside the innermost one, so it is appended.
         if self.index.is_none() && self.list.open.last().is_none_or(|open| open.contains(end_ns)) {
             return self.list.push_complete(end_ns);
@@ -82,7 +82,7 @@ impl<T, const FEW: usize> OpenLanes<T, FEW> {
     }
 
     #[inline(never)]
-    fn place_complete_anywhere(&mut self, end_ns: i64) -> Option<Placed> {
+    fn place_complete_anywhere(&mut self, end_ns: i64) -> Option<Placement> {
         match self.scan(|open| open.contains(end_ns)) {
             Scan::At(parent) => self.list.insert_below(Some(parent), end_ns),
             Scan::Nowhere => self.list.insert_below(None, end_ns),
@@ -264,15 +264,15 @@ impl<T> LaneList<T> {
 
     /// Appends a complete span, which the innermost span contains.
     #[inline]
-    fn push_complete(&mut self, end_ns: i64) -> Option<Placed> {
+    fn push_complete(&mut self, end_ns: i64) -> Option<Placement> {
         steps::add(1);
         let lane = self.open.last().map_or(Some(0), |last| last.lane.checked_add(1))?;
         self.open.push(OpenSpan::complete(lane, end_ns));
-        Some(Placed { lane, overlaps: false })
+        Some(Placement { lane, overlaps: false })
     }
 
     /// Inserts a complete span on the next free lane below the one at `parent`.
-    fn insert_below(&mut self, parent: Option<usize>, end_ns: i64) -> Option<Placed> {
+    fn insert_below(&mut self, parent: Option<usize>, end_ns: i64) -> Option<Placement> {
         let mut position = parent.map_or(0, |parent| parent + 1);
         let overlaps = position < self.open.len();
         let mut lane = match parent {
@@ -288,7 +288,7 @@ impl<T> LaneList<T> {
         let above = position.checked_sub(1).map(|above| &self.open[above]);
         self.ragged |= overlaps || above.is_some_and(|above| span.ends_after(above));
         self.open.insert(position, span);
-        Some(Placed { lane, overlaps })
+        Some(Placement { lane, overlaps })
     }
 }
 

@@ -21,7 +21,7 @@ pub(super) enum Until<T> {
 
 /// The result of placing a span.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Placed {
+pub(crate) struct Placement {
     pub(crate) lane: u16,
     /// Whether it overlaps an open span without nesting in it.
     pub(crate) overlaps: bool,

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use super::arrivals::{ArrivalError, LiveInput, Pace};
 use super::density::LiveDensity;
 use super::feed::FeedError;
-use super::live_store::{KeptPart, LiveStore, LiveStoreLimits};
+use super::live_store::{LiveStore, LiveStoreLimits, Retention};
 use super::orderer::LateEvents;
 use super::row_filter::LiveFilter;
 use super::session::{LiveSession, LiveStep, SessionCounts, SessionOptions};
@@ -56,7 +56,7 @@ pub(crate) struct FollowOptions {
     /// Limit for the bytes on disk.
     pub(crate) disk_cap: u64,
     /// The part to retain, in the live store only; `None` records everything.
-    pub(crate) kept: Option<KeptPart>,
+    pub(crate) kept: Option<Retention>,
 }
 
 /// The counts of a followed trace.

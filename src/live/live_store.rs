@@ -66,7 +66,7 @@ pub(crate) struct LateRows {
 
 /// The retained part of a running trace: its last nanoseconds, or its last bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum KeptPart {
+pub(crate) enum Retention {
     Time(u64),
     Bytes(u64),
 }
@@ -101,7 +101,7 @@ pub(crate) struct LiveStore {
     late: LateRows,
     /// Rows of more tracks than a trace can have.
     untracked: u64,
-    kept_part: Option<KeptPart>,
+    kept_part: Option<Retention>,
     /// Time and bytes of the last trim.
     trimmed: (i64, u64),
     /// Rows that the ring has dropped.
@@ -143,7 +143,7 @@ impl LiveStore {
     }
 
     /// Limits the store to its latest rows. Returns an error if the disk cannot punch holes.
-    pub(crate) fn keep_part(&mut self, part: KeptPart) -> io::Result<()> {
+    pub(crate) fn keep_part(&mut self, part: Retention) -> io::Result<()> {
         self.kept_part = Some(part);
         self.store.keep_ring()
     }
@@ -363,11 +363,11 @@ impl LiveStore {
         let (at_ns, at_bytes) = self.trimmed;
         let file_bytes = self.store.file_bytes();
         match self.kept_part {
-            Some(KeptPart::Time(ns)) if now_ns.saturating_sub_unsigned(ns / TRIM_STEPS) >= at_ns => {
+            Some(Retention::Time(ns)) if now_ns.saturating_sub_unsigned(ns / TRIM_STEPS) >= at_ns => {
                 self.trimmed = (now_ns, file_bytes);
                 self.drop_before(now_ns.saturating_sub_unsigned(ns))
             }
-            Some(KeptPart::Bytes(bytes)) if file_bytes >= at_bytes + bytes / TRIM_STEPS => {
+            Some(Retention::Bytes(bytes)) if file_bytes >= at_bytes + bytes / TRIM_STEPS => {
                 self.trimmed = (now_ns, file_bytes);
                 (0..CUTS_MAX).try_for_each(|_| match self.store.cut_for(bytes) {
                     Some(to_ns) => self.drop_before(to_ns),

@@ -172,7 +172,7 @@ pub(crate) struct SchedulingQuestion {
     /// The process of the threads; `None` for those of all.
     pub(crate) process: Option<ProcessIdx>,
     /// The scheduling of the scope if it is known, so that only sorting is left.
-    pub(crate) known: Option<KnownScheduling>,
+    pub(crate) known: Option<CachedScheduling>,
 }
 
 /// A shared result, which equals only itself.
@@ -194,7 +194,7 @@ impl<T> PartialEq for PtrEq<T> {
 impl<T> Eq for PtrEq<T> {}
 
 /// Scheduling that an earlier query has summed.
-pub(crate) type KnownScheduling = PtrEq<Scheduling>;
+pub(crate) type CachedScheduling = PtrEq<Scheduling>;
 
 /// A query for a sample table.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -204,7 +204,7 @@ pub(crate) struct SampleQuestion {
     pub(crate) event: Option<SampleEvent>,
     pub(crate) by: SampleBy,
     /// The paths of the scope if they are known, so that nothing is counted.
-    pub(crate) known: Option<KnownPaths>,
+    pub(crate) known: Option<CachedPaths>,
 }
 
 /// A query for a flame graph.
@@ -214,13 +214,13 @@ pub(crate) struct PathsQuestion {
     pub(crate) of: PathsOf,
     pub(crate) view: FlameView,
     /// The paths of the scope if they are known from another view, so that nothing is counted.
-    pub(crate) known: Option<KnownPaths>,
+    pub(crate) known: Option<CachedPaths>,
     /// Whether to count small paths that the ledger lacks, which may need a scan of all spans.
     pub(crate) is_exact: bool,
 }
 
 /// Call paths that an earlier query has counted.
-pub(crate) type KnownPaths = PtrEq<CallPaths>;
+pub(crate) type CachedPaths = PtrEq<CallPaths>;
 
 /// The source of call paths.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -251,11 +251,11 @@ pub(crate) struct CodeRequest {
 pub(crate) struct CodeQuestion {
     pub(crate) request: CodeRequest,
     pub(crate) query: NameQuery,
-    pub(crate) found: FoundNames,
+    pub(crate) found: ResolvedNames,
 }
 
 /// The resolved names of a trace's addresses.
-pub(crate) type FoundNames = PtrEq<TraceNames>;
+pub(crate) type ResolvedNames = PtrEq<TraceNames>;
 
 /// The kind of a query. A query replaces an earlier one of its kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -365,7 +365,7 @@ pub struct CodeAnswer {
 pub struct NamedTrace {
     /// Overlay with the names; `None` if no address is resolved.
     pub(crate) overlay: Option<Arc<NameOverlay>>,
-    pub(crate) found: FoundNames,
+    pub(crate) found: ResolvedNames,
     /// Modules, those with the most samples first.
     pub(crate) modules: Arc<Vec<ModuleReport>>,
     /// Whether the trace has stacks that would change with the files present now.

@@ -26,7 +26,7 @@ impl NaiveLanes {
     }
 
     /// Places a span on the first free lane below the deepest span that contains it.
-    fn place(&mut self, end_ns: Option<i64>, text: StrIdx, closable: bool) -> Option<Placed> {
+    fn place(&mut self, end_ns: Option<i64>, text: StrIdx, closable: bool) -> Option<Placement> {
         let contains = |open: &Naive| match (open.end_ns, end_ns) {
             (None, _) => true,
             (Some(_), None) => false,
@@ -40,7 +40,7 @@ impl NaiveLanes {
         let overlaps = last.is_some_and(|last| parent.is_none_or(|parent| last > parent));
         self.open.push(Naive { lane, end_ns, text, closable });
         self.open.sort_by_key(|open| open.lane);
-        Some(Placed { lane, overlaps })
+        Some(Placement { lane, overlaps })
     }
 
     fn innermost(&self, text: Option<StrIdx>) -> Option<u16> {
