@@ -22,6 +22,25 @@ const ROW_BYTES: usize = 8;
 const STEPS_MIN: u64 = 4 << 20;
 const STEPS_PER_BYTE: u64 = 64;
 
+/// The fields of the description of a function.
+mod function_field {
+    /// Offset of its entry from the first instruction.
+    pub(super) const ENTRY: usize = 0;
+    /// Offset of its name.
+    pub(super) const NAME: usize = 1;
+    /// Offset of the files by address.
+    pub(super) const FILES: usize = 5;
+    /// Offset of the lines by address.
+    pub(super) const LINES: usize = 6;
+    /// The number of its tables of values by address.
+    pub(super) const VALUE_TABLES: usize = 7;
+    /// The first file of its unit.
+    pub(super) const UNIT: usize = 8;
+}
+
+/// Position of the number of data tables in the last field before the tables: its upper byte.
+const DATA_TABLES_SHIFT: u32 = 24;
+
 /// Positions of the tables about inlined functions: of their index by address, and of their tree.
 const INLINED_VALUES: usize = 2;
 const INLINED_TREE: usize = 3;
@@ -123,12 +142,12 @@ impl GoLines {
     fn inlined(&self, function: usize, address: u64) -> Option<(String, u64)> {
         let inlined = self.inlined.as_ref()?;
         let tables = inlined.layout.tables_field;
-        // The counts of two kinds of tables, the second one in the last byte before them.
-        let (values, data) = (self.field(function, 7)? as usize, self.field(function, tables - 1)? >> 24);
+        let values = self.field(function, function_field::VALUE_TABLES)? as usize;
+        let data = self.field(function, tables - 1)? >> DATA_TABLES_SHIFT;
         if values <= INLINED_VALUES || data as usize <= INLINED_TREE {
             return None;
         }
-        let entry = self.text.checked_add(self.field(function, 0)?.into())?;
+        let entry = self.text.checked_add(self.field(function, function_field::ENTRY)?.into())?;
         let index = self.value(self.field(function, tables + INLINED_VALUES)?, entry, address)?;
         let tree = self.field(function, tables.checked_add(values)? + INLINED_TREE)?;
         let call = inlined.call(tree, u32::try_from(index).ok()?)?;
@@ -162,17 +181,17 @@ impl GoLines {
     }
 
     fn name(&self, function: usize) -> Option<&[u8]> {
-        let name = self.text_at(self.names_at, self.field(function, 1)?)?;
+        let name = self.text_at(self.names_at, self.field(function, function_field::NAME)?)?;
         (!name.is_empty()).then_some(name)
     }
 
     /// Returns file and line of an address in a function.
     fn line(&self, function: usize, address: u64) -> Option<(String, u32)> {
-        let entry = self.text.checked_add(self.field(function, 0)?.into())?;
-        let file = self.value(self.field(function, 5)?, entry, address)?;
-        let line = self.value(self.field(function, 6)?, entry, address)?;
+        let entry = self.text.checked_add(self.field(function, function_field::ENTRY)?.into())?;
+        let file = self.value(self.field(function, function_field::FILES)?, entry, address)?;
+        let line = self.value(self.field(function, function_field::LINES)?, entry, address)?;
         // The files of a unit are indices into a global table.
-        let row = u32::try_from(file).ok()?.checked_add(self.field(function, 8)?)?;
+        let row = u32::try_from(file).ok()?.checked_add(self.field(function, function_field::UNIT)?)?;
         let file = u32_at(&self.bytes, self.units_at.checked_add(row as usize * 4)?)?;
         let file = String::from_utf8_lossy(self.text_at(self.files_at, file)?).into_owned();
         Some((file, u32::try_from(line).ok()?))
