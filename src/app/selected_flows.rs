@@ -37,7 +37,7 @@ struct FoundFlows {
 }
 
 impl SelectedFlows {
-    /// Queries the flows of a row unless that was done. Returns those that are known.
+    /// Queries the flows of a row unless that was done. Returns the flows, once they are known.
     pub(super) fn look_up(
         &mut self,
         id: TaskId,

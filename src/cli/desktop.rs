@@ -94,7 +94,7 @@ pub(super) fn uninstall() -> Result<(), CliError> {
     to_stdout(|out| Ok(writeln!(out, "Longspan is no longer registered with the desktop")?))
 }
 
-/// Runs the desktop's tools that read the changed files. Returns those that are not installed.
+/// Runs the desktop's tools that read the changed files. Returns the names of the tools that are not installed.
 fn refresh(files: &InstalledFiles, installed: bool) -> Result<Vec<&'static str>, CliError> {
     let mut without = Vec::new();
     let ran =

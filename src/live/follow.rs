@@ -123,7 +123,7 @@ pub struct FollowEnd {
     pub(crate) sources: Sources,
     /// Keeps the files until they are sorted.
     pub(crate) spool: SpoolFolder,
-    /// Reasons why it is incomplete.
+    /// Errors that make the trace incomplete.
     pub(crate) errors: Vec<String>,
     /// Reasons why traces are neither shown nor recorded; the viewer has received them already.
     pub(crate) lost: Vec<String>,

@@ -16,13 +16,13 @@ use std::collections::{BinaryHeap, VecDeque};
 
 use super::steady_lag::SteadyLag;
 
-/// How far the times of a source may be before those of another, beyond the delay, if both have one clock.
+/// Maximum lag of a source, in addition to the delay, behind another with the same clock.
 const BEHIND_NS: u64 = 10_000_000_000;
 
-/// The same for sources whose lags are steady.
+/// The same maximum for a source whose lag is steady.
 const STEADILY_BEHIND_NS: u64 = 1_000_000_000;
 
-/// How long a source has to catch up, beyond the delay.
+/// Time in which a source must catch up, in addition to the delay.
 const CATCH_UP_NS: u64 = 2_000_000_000;
 
 /// The settings of an orderer. Times are nanoseconds of the caller's clock.

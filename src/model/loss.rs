@@ -189,7 +189,7 @@ losses! {
     LateRow = Lost, "late_row", "An event came so late that the running trace could not insert it; it is not shown. A longer --delay waits for it, and a recording without --keep has it.";
 }
 
-/// The losses of one kind in one file.
+/// The stored count of one kind in one file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct LossEntry {
     pub(crate) count: u64,
@@ -217,7 +217,7 @@ impl LossEntry {
     }
 }
 
-/// The losses of one kind in one file.
+/// A row of [`Losses::iter`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lost<'a> {
     /// Determines the name, the severity and the advice.

@@ -47,7 +47,7 @@ impl TrackMap {
         self.processes.get(&earlier).copied()
     }
 
-    /// Returns those of some earlier tracks that are left; `None` if there are none.
+    /// Returns the tracks of `earlier` that still exist; `None` if none does.
     #[must_use]
     pub(crate) fn tracks(&self, earlier: &TrackSet) -> Option<TrackSet> {
         if earlier.is_all() {

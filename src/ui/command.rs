@@ -217,7 +217,7 @@ pub(crate) enum BookmarkCommand {
     Remove(BookmarkId),
     /// Selects the range between the two bookmarks added or selected last.
     Measure,
-    /// Selects the range that ends at a bookmark, from the one before it in time.
+    /// Selects the range from the previous bookmark in time to this one.
     MeasureTo(BookmarkId),
     /// Goes to the next bookmark, or to the previous one if `false`.
     Next(bool),

@@ -145,7 +145,7 @@ fn leftovers_of_a_kill_are_removed_at_the_next_start_or_clear_and_files_in_use_s
             }
             if child.try_wait().expect("a child").is_none() {
                 send(&child, Signal::STOP);
-                // Not in the moment between the creation of a file and its lock.
+                // Excludes a file that is created but not locked yet.
                 let is_locked = |name: &String| File::open(place.join(name)).is_ok_and(|file| file.try_lock().is_err());
                 if leftovers(place).iter().any(is_locked) {
                     return child;

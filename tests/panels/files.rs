@@ -37,8 +37,9 @@ fn a_file_is_moved_in_time_by_what_is_typed_and_the_view_stays_where_it_was() {
         |session: &mut Session| session.harness.state_mut().timeline_mut().expect("a timeline").snapshot().end_ns();
     assert_eq!(end(&mut session), 1_000_000_000);
     move_other(&mut session, "+1.5ms");
-    session
-        .until("the files anew", |session| session.harness.state().shown_sources().files()[1].offset_ns == 1_500_000);
+    session.until("the files imported again", |session| {
+        session.harness.state().shown_sources().files()[1].offset_ns == 1_500_000
+    });
     assert_eq!(end(&mut session), 1_001_500_000);
     assert_eq!(session.harness.state().tab_count(), 1);
     session.until("the mark again", |session| session.says("Marker 1"));
@@ -69,7 +70,7 @@ fn several_files_that_were_opened_are_one_click_away_with_their_offsets() {
     session.give("Files and their clocks");
     session.until("the files", |session| session.says("Moved by: other.json"));
     move_other(&mut session, "-2s");
-    session.until("the files anew", |session| {
+    session.until("the files imported again", |session| {
         session.harness.state().shown_sources().files()[1].offset_ns == -2_000_000_000
     });
     let mut session = session.started_again(SCREEN);
@@ -118,7 +119,8 @@ fn a_drag_with_ctrl_moves_the_file_of_the_rows_under_the_hand_and_no_other() {
         (view.start_ns(), view.ns_per_px())
     };
     session.drag_with(from, from + vec2(100.0, 0.0), Modifiers::COMMAND);
-    session.until("the files anew", |session| session.harness.state().shown_sources().files()[1].offset_ns != 0);
+    session
+        .until("the files imported again", |session| session.harness.state().shown_sources().files()[1].offset_ns != 0);
     let files = session.harness.state().shown_sources();
     assert_eq!(files.files()[0].offset_ns, 0);
     let expected_ns = 100.0 * ns_per_px;
@@ -150,7 +152,8 @@ fn escape_lets_a_file_on_its_way_go_back_to_where_it_was() {
     assert!(session.harness.state().shown_sources().files().iter().all(|file| file.offset_ns == 0));
     // The next drag starts from scratch.
     session.drag_with(from, to, Modifiers::COMMAND);
-    session.until("the files anew", |session| session.harness.state().shown_sources().files()[1].offset_ns != 0);
+    session
+        .until("the files imported again", |session| session.harness.state().shown_sources().files()[1].offset_ns != 0);
 }
 
 #[test]
@@ -162,7 +165,8 @@ fn the_arrow_beside_an_offset_moves_its_file_as_far_as_the_hand() {
     let arrow = session.harness.get_by_label("Drag to move: other.json").rect().center();
     let ns_per_px = session.harness.state_mut().timeline_mut().expect("a timeline").view().ns_per_px();
     session.drag(arrow, arrow - vec2(50.0, 0.0));
-    session.until("the files anew", |session| session.harness.state().shown_sources().files()[1].offset_ns != 0);
+    session
+        .until("the files imported again", |session| session.harness.state().shown_sources().files()[1].offset_ns != 0);
     let moved_ns = session.harness.state().shown_sources().files()[1].offset_ns as f64;
     assert!((moved_ns + 50.0 * ns_per_px).abs() <= 2.0 * ns_per_px, "{moved_ns}");
     session.until("the field", |session| offsets(session).get(1).is_some_and(|text| text.starts_with('-')));

@@ -28,8 +28,8 @@ impl<'a> Index<RecordField> for ChromeRecord<'a> {
     }
 }
 
-/// Reads the record whose opening brace is at `start` and returns the position after its closing brace.
-/// Fills an existing record: it is 600 bytes, and moving it costs as much as filling it.
+/// Reads the record whose opening brace is at `start` into `record`, and returns the position after its closing brace.
+/// The record is reused because it has 600 bytes, and moving it costs as much as filling it.
 pub(super) fn read_record<'a>(
     record: &mut ChromeRecord<'a>,
     leads: &mut Leads,

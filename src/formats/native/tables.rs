@@ -32,7 +32,7 @@ pub struct TablesPatch {
     /// New and changed units of counters. Older readers ignore them and the groups, and older patches end before them.
     #[serde(deserialize_with = "texts_if_any")]
     pub(crate) units: Vec<(TrackIdx, Arc<str>)>,
-    /// New and changed groups of tracks. They came after the units.
+    /// New and changed groups of tracks. Added to the format after the units.
     #[serde(deserialize_with = "texts_if_any")]
     pub(crate) groups: Vec<(TrackIdx, Arc<str>)>,
 }

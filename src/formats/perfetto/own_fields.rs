@@ -8,7 +8,7 @@ use crate::formats::protobuf::numbers::proto_numbers;
 
 proto_numbers! {
     fields own_process_descriptor = "perfetto.protos.ProcessDescriptor" {
-        // 1 if `pid` only stands for a missing id: other readers need one.
+        // 1 if `pid` replaces a missing id, because other readers need one.
         HAS_NO_ID = 20_000,
     }
     fields own_thread_descriptor = "perfetto.protos.ThreadDescriptor" {

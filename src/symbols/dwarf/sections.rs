@@ -86,8 +86,8 @@ impl DebugInfo {
         self
     }
 
-    /// Adds a `.dwo` or `.dwp` file if it has one of these units. Returns those that it has. All files together stay
-    /// within `bytes_max`; of a file without these units, only the ids are read.
+    /// Adds a `.dwo` or `.dwp` file if it has one of these units. Returns the ids of its units among `ids`. All files
+    /// together stay within `bytes_max`; of a file without these units, only the ids are read.
     pub(in crate::symbols) fn add_split(&mut self, elf: &ElfFile, ids: &FxHashSet<u64>, bytes_max: u64) -> Vec<u64> {
         let added = self.split_with(elf, ids, bytes_max.saturating_sub(self.bytes));
         let Some((sections, bytes, new_ids)) = added else { return Vec::new() };
@@ -227,7 +227,7 @@ impl DebugSections {
         Some(dwarf)
     }
 
-    /// Returns those of some ids that are in the index of a package.
+    /// Returns the ids among `ids` that are in the index of a package.
     fn packed_ids(&self, ids: &FxHashSet<u64>) -> Vec<u64> {
         let pool = FuelPool::new(STEPS_MIN.saturating_add(ids.len() as u64 * STEPS_PER_ID));
         let fuel = Fuel::new(&pool);
@@ -236,7 +236,7 @@ impl DebugSections {
         ids.iter().copied().filter(|&id| index.find(id).is_some()).collect()
     }
 
-    /// Returns those of some ids that units of a `.dwo` file have.
+    /// Returns the ids among `ids` that units of a `.dwo` file have.
     fn unit_ids<'a, 'f>(
         &'a self,
         ids: &FxHashSet<u64>,

@@ -22,7 +22,7 @@ const UNREAD_BYTES_MANY: u64 = 4 << 20;
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct LiveStatus {
     pub(crate) rows_per_s: f64,
-    /// Age of the oldest row of the picture when it was built.
+    /// Age of the oldest row of the snapshot when it was built.
     pub(crate) behind: Option<Duration>,
     /// Bytes that are spooled but not parsed yet.
     pub(crate) unread_bytes: u64,

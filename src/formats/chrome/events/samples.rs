@@ -227,8 +227,8 @@ fn has_measure(record: &ChromeRecord<'_>) -> bool {
     [&b"event"[..], b"period"].iter().any(|key| !member(&record[RecordField::Args], key).is_absent())
 }
 
-/// Returns the arguments of a weight: its event, which is the name of the sample, and the period. A weight that is not
-/// a whole number, or beside a measure in the arguments, stays as it is.
+/// Returns the arguments of a weight: its event, which is the name of the sample, and the period. Returns a weight
+/// unchanged if it is not a whole number, or if the arguments have a measure.
 fn sample_measure<'a>(
     record: &ChromeRecord<'a>,
     weight: &JsonValue<'a>,
