@@ -139,7 +139,7 @@ impl AsyncTrees {
     ) -> Option<TrackIdx> {
         let tables = registry.tables();
         let Track { key: source, sort_index, .. } = &tables.tracks[event.track.index()];
-        let (sort_index, named_group) = (*sort_index, tables.groups.get(&event.track).cloned());
+        let (sort_index, named_group) = (*sort_index, tables.groups.get(event.track).cloned());
         let is_sibling = matches!(id, TreeId::Sibling(_));
         let is_named = (is_sibling || source.slot == TrackKey::SLOT_NAMED) && !source.name.is_empty();
         let name = if is_named { &*source.name } else { names.get(event.name).text };
@@ -153,7 +153,7 @@ impl AsyncTrees {
             group.free.push(Reverse(slot));
             return None;
         };
-        if let Some(group) = named_group.filter(|_| !registry.tables().groups.contains_key(&track)) {
+        if let Some(group) = named_group.filter(|_| registry.tables().groups.get(track).is_none()) {
             registry.apply(&Metadata::TrackGroup { key: key.clone(), group });
         }
         if sort_index != 0 {

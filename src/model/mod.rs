@@ -5,6 +5,7 @@ pub(crate) mod args;
 pub(crate) mod chunk;
 pub(crate) mod counter_unit;
 pub(crate) mod event;
+mod group_names;
 pub(crate) mod key_texts;
 pub(crate) mod loss;
 pub(crate) mod modules;

@@ -183,7 +183,7 @@ impl Registry {
         if count < self.tables.tracks.len() {
             self.tables.tracks.truncate(count);
             self.tables.units.retain(|track, _| track.index() < count);
-            self.tables.groups.retain(|track, _| track.index() < count);
+            self.tables.groups.truncate(TrackIdx(count as u32));
             self.track_index = HashTable::new();
         }
     }
@@ -300,7 +300,7 @@ impl Registry {
             Metadata::TrackGroup { key, group } => {
                 let group = self.track_names.share(group);
                 match self.find_track(key) {
-                    Some(track) => drop(self.tables.groups.insert(track, group)),
+                    Some(track) => self.tables.groups.insert(track, group),
                     None => drop(self.groups.insert(key.clone(), group)),
                 }
             }

@@ -8,6 +8,7 @@ use bytemuck::{Pod, Zeroable};
 use serde::{Deserialize, Serialize};
 
 use super::counter_unit::unit_in_name;
+use super::group_names::GroupNames;
 use super::key_texts::{IdText, KeyName};
 use super::modules::Module;
 use super::unwind::UnwoundModule;
@@ -292,7 +293,7 @@ pub struct TrackTables {
     /// Units of counters that the trace states; for all counters see [`Self::unit`].
     pub(crate) units: BTreeMap<TrackIdx, Arc<str>>,
     /// Names of the groups that the trace puts tracks into; see [`Self::group`].
-    pub(crate) groups: BTreeMap<TrackIdx, Arc<str>>,
+    pub(crate) groups: GroupNames<TrackIdx>,
 }
 
 impl TrackTables {
@@ -309,7 +310,7 @@ impl TrackTables {
     /// Returns the name of the group that the trace puts a track into. Only async tracks and counters have one.
     #[must_use]
     pub(crate) fn group(&self, track: TrackIdx) -> Option<&str> {
-        let group = self.groups.get(&track)?;
+        let group = self.groups.get(track)?;
         let kind = self.tracks.get(track.index())?.key.kind;
         matches!(kind, TrackKind::Async | TrackKind::Counter).then_some(group)
     }

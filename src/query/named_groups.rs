@@ -42,7 +42,7 @@ impl NamedGroups {
         let mut found =
             Self { of_track: vec![Member { group: ALONE, is_parent: false }; tables.tracks.len()], groups: Vec::new() };
         let mut numbers: FxHashMap<(ProcessIdx, &Id, &str), u32> = FxHashMap::default();
-        for &index in tables.groups.keys() {
+        for (index, _) in tables.groups.iter() {
             let Some(name) = tables.group(index) else { continue };
             let track = &tables.tracks[index.index()];
             let group = *numbers.entry((track.process, &track.key.tid, name)).or_insert_with(|| {

@@ -88,7 +88,7 @@ pub(super) fn described(tables: &TrackTables) -> Vec<Metadata> {
             metadata.push(Metadata::CounterUnit { key: track.key.clone(), unit: Arc::clone(unit) });
         }
     }
-    for (track, group) in &tables.groups {
+    for (track, group) in tables.groups.iter() {
         if let Some(track) = tables.tracks.get(track.index()) {
             metadata.push(Metadata::TrackGroup { key: track.key.clone(), group: Arc::clone(group) });
         }

@@ -94,8 +94,8 @@ impl TablesWritten {
                 open_patch(&mut patches, &mut text_bytes, unit.len()).units.push((track, Arc::clone(unit)));
             }
         }
-        for (&track, group) in &tracks.groups {
-            if self.tracks.groups.get(&track) != Some(group) {
+        for (track, group) in tracks.groups.iter() {
+            if self.tracks.groups.get(track) != Some(group) {
                 open_patch(&mut patches, &mut text_bytes, group.len()).groups.push((track, Arc::clone(group)));
             }
         }
@@ -185,7 +185,7 @@ impl TablesRead {
             tracks[row.index()] = track;
         }
         self.tracks.units.extend(patch.units);
-        self.tracks.groups.extend(patch.groups);
+        patch.groups.into_iter().for_each(|(track, group)| self.tracks.groups.insert(track, group));
         self.losses.merge(&patch.losses);
         Ok(())
     }
@@ -198,7 +198,7 @@ impl TablesRead {
         }
         let tracks = self.tracks.tracks.len();
         self.tracks.units.retain(|track, _| track.index() < tracks);
-        self.tracks.groups.retain(|track, _| track.index() < tracks);
+        self.tracks.groups.truncate(TrackIdx(bounded_row(tracks)));
         (self.names, self.tracks, self.losses)
     }
 }

@@ -28,7 +28,7 @@ impl<'a> WrittenGroups<'a> {
     pub(super) fn new(tables: &'a TrackTables) -> Self {
         let mut found = Self::default();
         let mut known: FxHashMap<(ProcessIdx, &Id, &str), u32> = FxHashMap::default();
-        for &row in tables.groups.keys() {
+        for (row, _) in tables.groups.iter() {
             let Some((name, track)) = nested_track(tables, row) else { continue };
             let number = *known.entry((track.process, &track.key.tid, name)).or_insert_with(|| {
                 found.all.push(WrittenGroup { name, first: track, rank: track.sort_index });

@@ -1,0 +1,107 @@
+//! Names that many members share, such as those of groups of tracks. A name is stored once, and a member has its
+//! number.
+
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
+
+/// The names of members, in order of members.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(crate) struct GroupNames<M> {
+    names: Vec<Arc<str>>,
+    /// Members with the numbers of their names.
+    members: Vec<(M, u32)>,
+    /// The numbers of names that were added. Names that were read from a file are added again as needed.
+    #[serde(skip)]
+    numbers: FxHashMap<Arc<str>, u32>,
+}
+
+/// Numbers depend on the order in which names were added, which does not count.
+impl<M: Copy + Ord> PartialEq for GroupNames<M> {
+    fn eq(&self, other: &Self) -> bool {
+        self.iter().eq(other.iter())
+    }
+}
+
+impl<M: Copy + Ord> Eq for GroupNames<M> {}
+
+impl<M: Copy + Ord> GroupNames<M> {
+    /// Sets the name of a member. Faster for members in ascending order.
+    pub(crate) fn insert(&mut self, member: M, name: Arc<str>) {
+        let names = &mut self.names;
+        let number = *self.numbers.entry(name).or_insert_with_key(|name| {
+            names.push(Arc::clone(name));
+            names.len() as u32 - 1 // names are no more than tracks
+        });
+        match self.position(member) {
+            Ok(position) => self.members[position].1 = number,
+            Err(position) => self.members.insert(position, (member, number)),
+        }
+    }
+
+    /// Removes the members from `end` on.
+    pub(crate) fn truncate(&mut self, end: M) {
+        self.members.truncate(self.members.partition_point(|&(member, _)| member < end));
+    }
+
+    #[must_use]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.members.is_empty()
+    }
+
+    /// Returns the name of a member.
+    #[must_use]
+    pub(crate) fn get(&self, member: M) -> Option<&Arc<str>> {
+        self.names.get(self.members[self.position(member).ok()?].1 as usize)
+    }
+
+    /// Returns the named members with their names.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (M, &Arc<str>)> {
+        self.members.iter().filter_map(|&(member, number)| Some((member, self.names.get(number as usize)?)))
+    }
+
+    fn position(&self, member: M) -> Result<usize, usize> {
+        match self.members.last() {
+            Some(&(last, _)) if last < member => Err(self.members.len()),
+            _ => self.members.binary_search_by_key(&member, |&(member, _)| member),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn names_are_those_of_a_map_also_when_read_back(
+            rows in prop::collection::vec((0u32..30, 0u8..4), 0..60),
+            end in 0u32..31,
+        ) {
+            let (mut names, mut map) = (GroupNames::default(), BTreeMap::new());
+            for (member, name) in rows {
+                let name: Arc<str> = format!("group {name}").into();
+                names.insert(member, Arc::clone(&name));
+                map.insert(member, name);
+            }
+            names.truncate(end);
+            map.retain(|&member, _| member < end);
+            let bytes = postcard::to_stdvec(&names).unwrap();
+            let mut back: GroupNames<u32> = postcard::from_bytes(&bytes).unwrap();
+            prop_assert_eq!(&back, &names);
+            for names in [&names, &back] {
+                prop_assert!(names.iter().eq(map.iter().map(|(&member, name)| (member, name))));
+                prop_assert!((0..31).all(|member| names.get(member) == map.get(&member)));
+                prop_assert_eq!(names.is_empty(), map.is_empty());
+            }
+            // A name that was read is added again.
+            back.insert(40, "group 1".into());
+            prop_assert_eq!(back.get(40).map(|name| &**name), Some("group 1"));
+        }
+    }
+}
