@@ -1,8 +1,8 @@
 //! Text of `perf script`. Each event is a line `comm pid/tid [cpu] time: period event: fields`, then the stack,
-//! innermost frame first, and an empty line. An event without fields is a sample, and so is one with a stack. Scheduler
-//! events also become scheduling, system calls spans, others instants. Names stay as `perf` prints them; unresolved
-//! addresses are named after their file, as in `[libc.so.6]`. Lines without times are placed a millisecond apart, which
-//! is reported as a loss. Branches, registers and instructions are ignored.
+//! innermost frame first, and an empty line. An event with a stack is a sample, and so is one without fields, except of
+//! a system call. Scheduler events also become scheduling, system calls spans, others instants. Names stay as `perf`
+//! prints them; unresolved addresses are named after their file, as in `[libc.so.6]`. Lines without times are placed a
+//! millisecond apart, which is reported as a loss. Branches, registers and instructions are ignored.
 
 mod header;
 
@@ -11,6 +11,7 @@ use rustc_hash::FxHashMap;
 use self::header::{HeaderForm, ScriptHeader, is_task_line};
 use super::event_text::{KernelText, TextEvent};
 use super::perf_fields::{event_of_fields, is_hardware_event, is_machine_line, sampled_fields};
+use super::syscalls::SystemCall;
 use crate::formats::format::{DataKind, Format, Opener};
 use crate::formats::input::lines::{LineParser, Output, TextLine, head_lines};
 use crate::formats::input::source::Source;
@@ -271,6 +272,9 @@ impl PerfScript {
             }
             ts_ns = UNTIMED_NS;
         }
+        if ts_ns < 0 && !self.is_delta {
+            return batch.lose(Loss::BadTime, line.pos());
+        }
         if self.is_delta || self.is_untimed() {
             self.now_ns = self.now_ns.saturating_add(ts_ns);
             ts_ns = self.now_ns;
@@ -286,7 +290,8 @@ impl PerfScript {
         let frame = script_frame(frame).filter(|_| frame.ends_with(b")"));
         let is_data =
             || field_text.contains(&b'|') || field_text.iter().all(|byte| byte.is_ascii_hexdigit() || *byte == b' ');
-        let is_sample = fields.is_empty()
+        // A system call without arguments has no fields either.
+        let is_sample = fields.is_empty() && SystemCall::from_tracepoint(event).is_none()
             || is_hardware_event(event) && (frame.is_some() || is_data())
             || field_text.is_empty() && frame.is_some();
         let field_text = if is_sample { field_text } else { b"" };

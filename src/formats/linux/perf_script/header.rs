@@ -73,7 +73,7 @@ impl<'a> ScriptHeader<'a> {
             let before = &line[..colon];
             let (before, time) = before.split_at(memchr::memrchr(b' ', before).map_or(0, |space| space + 1));
             memchr::memchr(b'.', time)?;
-            let ts_ns = time[0].is_ascii_digit().then(|| nanos_from_seconds(time).ok())??;
+            let ts_ns = time[0].is_ascii_digit().then(|| nanos_from_seconds(time).ok().or(negative_ns(time)))??;
             let (before, cpu) = split_cpu(before.trim_ascii_end());
             let ids = task_ids(before).or_else(|| task_ids(without_misc(before)?));
             let (comm, pid, tid) = match (ids, with_ids) {
@@ -116,6 +116,17 @@ impl<'a> ScriptHeader<'a> {
         let (comm, pid, tid) = ids.map_or((before, None, None), |(comm, pid, tid)| (comm, pid, Some(tid)));
         Self { comm: comm.trim_ascii(), pid, tid, cpu, ts_ns: 0, period, event: b"", fields: b"" }
     }
+}
+
+/// Parses a negative time since the previous event, which `--deltatime` prints as a number of 64 bits without a sign:
+/// `18446744073.709544`.
+fn negative_ns(time: &[u8]) -> Option<i64> {
+    const NANOS: u64 = 1_000_000_000;
+    let point = memchr::memchr(b'.', time)?;
+    let seconds = u64::try_from(parsed::<i64>(&time[..point])?).ok()?;
+    let rest = nanos_from_seconds(&[b"0", &time[point..]].concat()).ok()?.unsigned_abs();
+    let ns = seconds.checked_mul(NANOS)?.checked_add(rest)?.cast_signed();
+    (ns < 0).then_some(ns)
 }
 
 /// Splits off `[000]`. Thread names may end with a bracket or with a number in brackets, but not with three digits.

@@ -408,3 +408,35 @@ fn ids_that_begin_a_line_are_ids() {
     assert_eq!(found, [(14_507_463_829_000, Id::Number(22053)), (14_507_463_830_000, Id::Number(22053))]);
     assert_eq!(reading.lost(), []);
 }
+
+#[test]
+fn system_calls_without_arguments_are_spans() {
+    let reading = read(
+        "  sh  2029 [000]    10.000100:  syscalls:sys_enter_getpid: \n  sh  2029 [000]    10.000101:  syscalls:sys_exit_getpid: 0x7ed\n\
+         \x20 sh  2029 [000]    10.000200:  syscalls:sys_enter_vfork: \n\t55 vfork+0x1 (/lib/libc.so)\n\n\
+         \x20 sh  2029 [000]    10.009300:  syscalls:sys_exit_vfork: 0x7ee\n",
+    );
+    let found: Vec<_> = reading.events.iter().map(|event| (event.ts_ns / 1000, event.kind, &*event.name)).collect();
+    let (begin, end, sample) = (EventKind::Begin, EventKind::End, EventKind::Sample);
+    let expected = [
+        (10_000_100, begin, "getpid"),
+        (10_000_101, end, "getpid"),
+        (10_000_200, begin, "vfork"),
+        (10_000_200, sample, ""),
+        (10_009_300, end, "vfork"),
+    ];
+    assert_eq!((found, reading.lost()), (expected.to_vec(), vec![]));
+}
+
+#[test]
+fn negative_distances_between_events_go_back_in_time() {
+    let line = |time: &str| format!("    perf  43 [000] {time}: syscalls:sys_enter_ioctl: fd: 0x1\n");
+    let text = [line("    0.000000"), line("    0.003975"), line("18446744073.709544"), line("    0.000010")].concat();
+    let reading = read(&text);
+    let begins = reading.events.iter().filter(|event| event.kind == EventKind::Begin);
+    let mut times: Vec<i64> = begins.map(|event| event.ts_ns).collect();
+    times.sort_unstable();
+    assert_eq!((times, reading.lost()), (vec![0, 3_967_384, 3_975_000, 3_977_384], vec![]));
+    let sorted = [line("    1.000000"), line("18446744073.709544"), line("    2.000000")].concat();
+    assert_eq!(read(&sorted).lost(), [(Loss::BadTime, 1)], "no distances");
+}
