@@ -6,9 +6,9 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 
 use super::fields::{
-    child_ordering, counter_descriptor, counter_type, counter_unit, process_descriptor, process_ordering, process_tree,
-    process_tree_process, process_tree_thread, sibling_merge_behavior, system_info, thread_descriptor, thread_ordering,
-    trace_packet, track_descriptor, utsname,
+    child_ordering, chrome_process_descriptor, chrome_process_type, counter_descriptor, counter_type, counter_unit,
+    process_descriptor, process_ordering, process_tree, process_tree_process, process_tree_thread,
+    sibling_merge_behavior, system_info, thread_descriptor, thread_ordering, trace_packet, track_descriptor, utsname,
 };
 use super::limits::has_room;
 use super::own_fields::{own_process_descriptor, own_thread_descriptor};
@@ -96,6 +96,14 @@ pub(super) struct CounterDescriptor {
     pub(super) is_thread_time: bool,
     pub(super) is_incremental: bool,
     pub(super) multiplier: i64,
+}
+
+/// The track that describes a process.
+#[derive(Debug, Clone, Copy)]
+struct DescribedProcess {
+    uuid: u64,
+    /// Type of a process of Chromium; empty if unknown.
+    chrome_type: &'static str,
 }
 
 /// Fields of the messages of a process tree.
@@ -208,7 +216,8 @@ impl Descriptors {
                     descriptor.name = self.text(field.value.bytes(), pos);
                 }
                 track_descriptor::PROCESS => {
-                    descriptor.process = self.process(field.value.bytes(), Some(uuid), pos);
+                    let described = DescribedProcess { uuid, chrome_type: chrome_type(bytes) };
+                    descriptor.process = self.process(field.value.bytes(), Some(described), pos);
                 }
                 track_descriptor::THREAD => descriptor.thread = self.thread(field.value.bytes(), pos),
                 track_descriptor::PARENT_UUID => descriptor.parent = Some(field.value.number()),
@@ -289,9 +298,9 @@ impl Descriptors {
         }
     }
 
-    /// Parses a process descriptor; `uuid` is the track that contains it, if any.
-    fn process(&mut self, bytes: &[u8], uuid: Option<u64>, pos: SourcePos) -> Option<Id> {
-        let (mut pid, mut name, mut command) = (None, Box::default(), &b""[..]);
+    /// Parses a process descriptor, with the track that contains it, if any.
+    fn process(&mut self, bytes: &[u8], track: Option<DescribedProcess>, pos: SourcePos) -> Option<Id> {
+        let (mut pid, mut name, mut command) = (None, &b""[..], &b""[..]);
         let mut labels: Vec<Box<str>> = Vec::new();
         let (mut sort_index, mut start_ns, mut has_id) = (None, None, true);
         for field in Fields::new(bytes) {
@@ -300,22 +309,28 @@ impl Descriptors {
                 process_descriptor::PID => pid = Some(field.value.signed()),
                 process_descriptor::CMDLINE if command.is_empty() => command = field.value.bytes(),
                 process_descriptor::LEGACY_SORT_INDEX => sort_index = Some(field.value.signed()),
-                process_descriptor::PROCESS_NAME => name = self.text(field.value.bytes(), pos),
+                process_descriptor::PROCESS_NAME => name = field.value.bytes(),
                 own_process_descriptor::HAS_NO_ID => has_id = field.value.number() == 0,
                 process_descriptor::PROCESS_LABELS => labels.push(self.text(field.value.bytes(), pos)),
                 _ => {}
             }
         }
         let pid: i64 = pid?;
+        let is_named = !name.is_empty() && name != command && !is_chrome_command(name);
         // A command line that is not shown may be of any length.
-        let name: Box<str> = if name.is_empty() { self.text(command, pos) } else { name };
-        if let Some(uuid) = uuid.filter(|_| !has_id) {
-            self.pids.add_missing(pid, uuid);
-        }
-        let pid = match uuid {
-            Some(uuid) => self.pids.described(pid, uuid, &name, start_ns),
+        let mut name = self.text(if name.is_empty() { command } else { name }, pos);
+        let pid = match track {
+            Some(DescribedProcess { uuid, .. }) => {
+                if !has_id {
+                    self.pids.add_missing(pid, uuid);
+                }
+                self.pids.described(pid, uuid, &name, start_ns)
+            }
             None => self.pids.id(pid),
         };
+        if let Some(track) = track {
+            self.choose_name(&track, &mut name, is_named);
+        }
         if !name.is_empty() {
             self.metadata.push(Metadata::ProcessName { pid: pid.clone(), name });
         }
@@ -326,6 +341,20 @@ impl Descriptors {
             self.metadata.push(Metadata::ProcessSortIndex { pid: pid.clone(), sort_index });
         }
         Some(pid)
+    }
+
+    /// Replaces a command line by the name of its type of process, or clears it if the process has another name
+    /// already. Chromium describes a process from several threads, with its name or its command line.
+    fn choose_name(&mut self, track: &DescribedProcess, name: &mut Box<str>, is_named: bool) {
+        let &DescribedProcess { uuid, chrome_type } = track;
+        if is_named || !chrome_type.is_empty() {
+            self.pids.add_name(uuid);
+            if !is_named {
+                *name = chrome_type.into();
+            }
+        } else if self.pids.has_name(uuid) {
+            *name = Box::default();
+        }
     }
 
     fn thread(&mut self, bytes: &[u8], pos: SourcePos) -> Option<(Id, i64)> {
@@ -419,6 +448,29 @@ impl Descriptors {
 
     fn text(&mut self, bytes: &[u8], pos: SourcePos) -> Box<str> {
         label(bytes, pos, &mut self.losses)
+    }
+}
+
+/// Returns whether a name is the command line of a child process of Chromium.
+fn is_chrome_command(name: &[u8]) -> bool {
+    memchr::memmem::find(name, b" --type=").is_some()
+}
+
+/// Returns the name of the type of a process of Chromium, from its track descriptor; empty if it has none.
+fn chrome_type(bytes: &[u8]) -> &'static str {
+    let last = |bytes, number| Fields::new(bytes).filter(|field| field.number == number).last();
+    let number = last(bytes, track_descriptor::CHROME_PROCESS)
+        .and_then(|process| last(process.value.bytes(), chrome_process_descriptor::PROCESS_TYPE));
+    match number.map_or(0, |number| number.value.number()) {
+        chrome_process_type::PROCESS_BROWSER => "Browser",
+        chrome_process_type::PROCESS_RENDERER => "Renderer",
+        chrome_process_type::PROCESS_UTILITY => "Utility",
+        chrome_process_type::PROCESS_ZYGOTE => "Zygote",
+        chrome_process_type::PROCESS_SANDBOX_HELPER => "SandboxHelper",
+        chrome_process_type::PROCESS_GPU => "Gpu",
+        chrome_process_type::PROCESS_PPAPI_PLUGIN => "PpapiPlugin",
+        chrome_process_type::PROCESS_PPAPI_BROKER => "PpapiBroker",
+        _ => "",
     }
 }
 

@@ -250,6 +250,7 @@ proto_numbers! {
         PROCESS = 3,
         THREAD = 4,
         PARENT_UUID = 5,
+        CHROME_PROCESS = 6,
         COUNTER = 8,
         STATIC_NAME = 10,
         CHILD_ORDERING = 11,
@@ -297,6 +298,19 @@ proto_numbers! {
         PROCESS_NAME = 6,
         START_TIMESTAMP_NS = 7,
         PROCESS_LABELS = 8,
+    }
+    values chrome_process_type = "perfetto.protos.ProcessDescriptor.ChromeProcessType" {
+        PROCESS_BROWSER = 1,
+        PROCESS_RENDERER = 2,
+        PROCESS_UTILITY = 3,
+        PROCESS_ZYGOTE = 4,
+        PROCESS_SANDBOX_HELPER = 5,
+        PROCESS_GPU = 6,
+        PROCESS_PPAPI_PLUGIN = 7,
+        PROCESS_PPAPI_BROKER = 8,
+    }
+    fields chrome_process_descriptor = "perfetto.protos.ChromeProcessDescriptor" {
+        PROCESS_TYPE = 1,
     }
     fields thread_descriptor = "perfetto.protos.ThreadDescriptor" {
         PID = 1,

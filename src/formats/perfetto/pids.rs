@@ -13,6 +13,8 @@ const PIDS_MAX: usize = 1 << 20;
 pub(super) struct Pids {
     by_number: FxHashMap<i64, PidOwner>,
     by_uuid: FxHashMap<u64, Id>,
+    /// Tracks whose process has a name that is not its command line.
+    named: FxHashSet<u64>,
     /// Numbers of threads that have no id.
     missing_tids: FxHashSet<i64>,
 }
@@ -58,6 +60,18 @@ impl Pids {
         if self.missing_tids.len() < PIDS_MAX {
             self.missing_tids.insert(tid);
         }
+    }
+
+    /// Marks the process of a track as named by more than its command line.
+    pub(super) fn add_name(&mut self, uuid: u64) {
+        if self.named.len() < PIDS_MAX {
+            self.named.insert(uuid);
+        }
+    }
+
+    /// Returns whether the process of a track is named by more than its command line.
+    pub(super) fn has_name(&self, uuid: u64) -> bool {
+        self.named.contains(&uuid)
     }
 
     /// Returns the process that a track descriptor describes.

@@ -503,3 +503,32 @@ fn recorded_data_that_is_not_read_is_a_loss_with_its_name() {
         assert_eq!(alone.lost(), [(Loss::UnreadPacket, 1)], "{name}");
     }
 }
+
+#[test]
+fn a_command_line_names_a_process_only_without_another_name() {
+    let described = |name: &str, chrome_type: u64| {
+        let process = message().number(1, 5).bytes(2, "/usr/lib/chromium --type=x").bytes(6, name);
+        let chrome = message().number(1, chrome_type);
+        message().number(10, 1).message(60, message().number(1, 10).message(3, process).message(6, chrome))
+    };
+    let command = "/usr/lib/chromium --type=x";
+    for (order, expected) in [
+        (&[("", 0), ("GPU Process", 6), ("", 0)][..], "GPU Process"),
+        (&[("GPU Process", 6), (command, 0)], "GPU Process"),
+        (&[(command, 0), ("", 2), (command, 0)], "Renderer"),
+        (&[("", 0), (command, 0)], command),
+        (&[("a", 0), ("b", 0)], "b"),
+    ] {
+        // An event before its descriptor is resolved by another pass.
+        for early in [None, Some(event(1, 3, 11, "a"))] {
+            let packets = order.iter().map(|&(name, chrome_type)| described(name, chrome_type));
+            let last = [super::encode::thread(11, 5, 6, "t"), event(2, 3, 11, "a")];
+            let reading = read(early.into_iter().chain(packets).chain(last));
+            let mut names = reading.metadata.iter().filter_map(|metadata| match metadata {
+                Metadata::ProcessName { name, .. } => Some(&**name),
+                _ => None,
+            });
+            assert_eq!(names.next_back(), Some(expected), "{order:?}");
+        }
+    }
+}
