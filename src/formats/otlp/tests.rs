@@ -375,7 +375,7 @@ fn spans_of_console_exporters_are_read() {
     assert!(go.events[0].args.contains(r#""a":"b""#), "{}", go.events[0].args);
     let node = read(&corpus("console_node"));
     assert_eq!(node.short(), [(1_704_164_645_678_000_000, 23_456_780, "main"), (1_704_164_645_680_000_000, 0, "e")]);
-    assert!(node.events[0].args.ends_with(r#""key":"it's","deep":"[Object]","long":"ab"}"#), "{}", node.events[0].args);
+    assert!(node.events[0].args.contains(r#""key":"it's","deep":"[Object]","long":"ab""#), "{}", node.events[0].args);
     assert_eq!((go.lost(), node.lost()), (vec![], vec![(Loss::RecorderLost, 1)]), "an object too deep to print");
     for (reading, service) in [(&python, "unknown_service"), (&go, "svc"), (&node, "unknown_service:node")] {
         let is = |told: &Metadata| matches!(told, Metadata::ProcessName { name, .. } if **name == *service);

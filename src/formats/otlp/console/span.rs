@@ -4,7 +4,9 @@ use serde_json::{Map, Value, json};
 
 use super::inspect;
 use crate::base::time::epoch_nanos;
-use crate::formats::otlp::attributes::{Attributes, SpanTexts, WriteJson, kind_name};
+use crate::formats::otlp::attributes::{
+    Attributes, SERVICE_NAME, ServiceTexts, SpanResource, SpanTexts, WriteJson, kind_name,
+};
 use crate::formats::otlp::layout::{Layout, Point, ServiceSpan, end_or_unfinished, span_id};
 use crate::formats::output::batch::BatchBuilder;
 use crate::model::{Loss, SourcePos};
@@ -22,7 +24,8 @@ pub(super) struct ConsoleSpan {
     id: String,
     parent: Option<String>,
     name: String,
-    service: Option<String>,
+    /// Attributes of the resource as keys and JSON values.
+    resource: Vec<(String, Value)>,
     start_ns: i64,
     /// `None` if it could not be read.
     end_ns: Option<i64>,
@@ -62,11 +65,6 @@ fn members(value: Option<&Value>) -> Vec<(String, Value)> {
         }
         _ => Vec::new(),
     }
-}
-
-fn service(members: &[(String, Value)]) -> Option<String> {
-    let named = members.iter().find(|(key, _)| key == "service.name")?;
-    named.1.as_str().map(str::to_owned)
 }
 
 /// Returns the end of a span; `None` if it could not be read.
@@ -149,7 +147,7 @@ impl ConsoleSpan {
             id: text_at(value, "/context/span_id").trim_start_matches("0x").to_owned(),
             parent: value.get("parent_id").and_then(Value::as_str).map(|id| id.trim_start_matches("0x").to_owned()),
             name: text_at(value, "/name"),
-            service: service(&members(resource)),
+            resource: members(resource),
             start_ns: epoch_nanos(value.get("start_time")?.as_str()?)?,
             end_ns: end_time(value.get("end_time")),
             kind: kind.strip_prefix("SpanKind.").unwrap_or(&kind).to_owned(),
@@ -176,7 +174,7 @@ impl ConsoleSpan {
             id: text_at(value, "/SpanContext/SpanID"),
             parent: Some(text_at(value, "/Parent/SpanID")),
             name: text_at(value, "/Name"),
-            service: service(&members(value.get("Resource"))),
+            resource: members(value.get("Resource")),
             start_ns: epoch_nanos(value.get("StartTime")?.as_str()?)?,
             end_ns: end_time(value.get("EndTime")),
             kind: kind_name(value.get("SpanKind").and_then(Value::as_u64).unwrap_or(0)).to_owned(),
@@ -212,7 +210,7 @@ impl ConsoleSpan {
             id: text_at(value, "/id"),
             parent,
             name: text_at(value, "/name"),
-            service: service(&members(value.pointer("/resource/attributes"))),
+            resource: members(value.pointer("/resource/attributes")),
             start_ns,
             end_ns: Some(start_ns.saturating_add(nanos_from_micros_at("duration")?)),
             kind: kind_name(value.get("kind").and_then(Value::as_u64).unwrap_or(0).saturating_add(KINDS_BEGIN_AT))
@@ -230,9 +228,9 @@ impl ConsoleSpan {
     }
 
     pub(super) fn push(self, pos: SourcePos, layout: &mut Layout, batch: &mut BatchBuilder) {
-        let service = layout.service(self.service.as_deref().unwrap_or("unknown service"), batch);
         let parent = self.parent.filter(|parent| parent.bytes().any(|byte| byte != b'0'));
         let mut attributes = Attributes::default();
+        let SpanResource { service, attributes: resource } = service_of(&self.resource, &mut attributes, layout, batch);
         attributes.begin_span(&SpanTexts {
             scope: &self.scope,
             kind: &self.kind,
@@ -269,11 +267,32 @@ impl ConsoleSpan {
             service,
             name: self.name.as_bytes().into(),
             args,
-            resource: None,
+            resource,
             points,
             pos,
         });
     }
+}
+
+/// Adds the service of a resource, and writes its other attributes for its spans.
+fn service_of(
+    resource: &[(String, Value)],
+    attributes: &mut Attributes,
+    layout: &mut Layout,
+    batch: &mut BatchBuilder,
+) -> SpanResource {
+    let mut texts = ServiceTexts::default();
+    attributes.begin();
+    for (key, value) in resource {
+        let key = key.as_bytes();
+        if let (Some(named), Some(text)) = (texts.get_mut(key), value.as_str()) {
+            text.clone_into(named);
+        }
+        if key != SERVICE_NAME {
+            attributes.value(key, value);
+        }
+    }
+    texts.add(&attributes.finish(), layout, batch)
 }
 
 impl WriteJson for Value {

@@ -1,7 +1,7 @@
 //! Tests of spans between other output of a program, as exporters print them.
 
 use crate::formats::testing::{format_of, read};
-use crate::model::{EventFlags, Loss};
+use crate::model::{EventFlags, Loss, Metadata};
 
 /// Returns a span that Node.js prints, with these attributes and events.
 fn node(attributes: &str, events: &str) -> String {
@@ -116,4 +116,40 @@ fn a_span_whose_end_cannot_be_read_is_unfinished_and_counted() {
         let reading = read(&text);
         assert_eq!((reading.events[0].flags, reading.lost()), (flags, lost), "{text}");
     }
+}
+
+#[test]
+fn the_attributes_of_a_resource_are_those_of_its_spans() {
+    let python = python().replacen("\"links\"", "\"resource\": {\"attributes\": {RESOURCE}},\n    \"links\"", 1);
+    let python = |resource: &str| python.replace("RESOURCE", resource);
+    let node = |resource: &str| node("", "[]").replace("attributes: {} }", &format!("attributes: {{ {resource} }} }}"));
+    let go = |resource: &str| {
+        let pairs = resource.split(", ").map(|pair| {
+            let (key, value) = pair.split_once(": ").expect("a pair");
+            format!("{{\"Key\":{key},\"Value\":{{\"Type\":\"STRING\",\"Value\":{value}}}}}")
+        });
+        format!(
+            "{{\"Name\":\"g\",\"SpanContext\":{{\"TraceID\":\"01\",\"SpanID\":\"02\"}},\
+             \"StartTime\":\"2026-11-25T16:48:10.8Z\",\"EndTime\":\"2026-11-25T16:48:10.9Z\",\"Resource\":[{}]}}\n",
+            pairs.collect::<Vec<_>>().join(",")
+        )
+    };
+    let resource =
+        |host: &str| format!(r#""service.name": "shop é", "host.name": "{host}", "service.instance.id": "i""#);
+    for text in [python(&resource("h")), node(&resource("h")), go(&resource("h"))] {
+        let reading = read(&text);
+        let args = &reading.events[0].args;
+        assert!(args.ends_with(r#","resource":{"host.name":"h","service.instance.id":"i"}}"#), "{args}");
+        assert!(
+            reading.metadata.iter().any(|metadata| matches!(metadata,
+            Metadata::ProcessName { name, .. } if name.starts_with("shop é"))),
+            "{:?}",
+            reading.metadata
+        );
+        assert_eq!(reading.lost(), []);
+    }
+    // Another resource does not inherit these.
+    let reading = read(&[python(&resource("h")), python(&resource("g")), python(r#""service.name": "b""#)].concat());
+    let hosts = reading.events.iter().map(|event| event.args.contains("\"g\"") || event.args.contains("\"resource\""));
+    assert_eq!(hosts.collect::<Vec<_>>(), [true, true, false]);
 }
