@@ -84,13 +84,26 @@ struct CostFunction {
 }
 
 impl CallGraph {
-    /// Sets the number of kinds of cost. Earlier functions have cost zero.
-    pub(super) fn set_events(&mut self, events: usize) {
+    /// Sets the number of kinds of cost, which may only grow. Earlier functions have cost zero for the new ones.
+    /// Returns the bytes of memory added.
+    pub(super) fn set_events(&mut self, events: usize) -> usize {
+        let added = events.saturating_sub(self.events);
+        // A file may have many parts with the same events.
+        if added == 0 {
+            return 0;
+        }
         self.events = events;
+        let mut rows = 0;
         for CostFunction { self_costs, incoming, calls, .. } in &mut self.functions {
             let costs = calls.iter_mut().map(|(_, costs)| costs);
-            costs.chain([self_costs, incoming]).for_each(|costs| *costs = vec![0; events].into());
+            for costs in costs.chain([self_costs, incoming]) {
+                let mut grown = std::mem::take(costs).into_vec();
+                grown.resize(events, 0);
+                *costs = grown.into();
+                rows += 1;
+            }
         }
+        rows * added * size_of::<u64>()
     }
 
     /// Returns the row of a function, and the bytes of memory added if it is new; `None` if there are too many.

@@ -29,9 +29,13 @@ const LINE_BYTES_MAX: usize = 1 << 20;
 /// Lines between checks for cancellation.
 const LINES_PER_CHECK: u64 = 4096;
 
+/// Beginning of the line that Xdebug writes before each profile of a file that it appends to.
+const SEPARATOR: &[u8] = b"==== NEW PROFILING FILE ====";
+
 /// Returns whether the heading lists the events, or names the format.
 fn looks_like_callgrind(head: &[u8]) -> bool {
-    let mut lines = head_lines(head).map(<[u8]>::trim_ascii_end).peekable();
+    let lines = head_lines(head).map(<[u8]>::trim_ascii_end);
+    let mut lines = lines.skip_while(|line| line.is_empty() || line.starts_with(SEPARATOR)).peekable();
     if lines.peek().is_some_and(|line| *line == b"# callgrind format") {
         return true;
     }
@@ -120,6 +124,8 @@ struct CallgrindParser<'c> {
     memory: ProfileMemory<'c>,
     graph: CallGraph,
     events: Vec<CostEvent>,
+    /// Event of each cost column of the current part; `None` if there are too many.
+    columns: Vec<Option<usize>>,
     /// Long names of events, by event.
     long_names: FxHashMap<Box<[u8]>, Box<[u8]>>,
     /// Number of position columns in a cost line.
@@ -149,6 +155,7 @@ impl<'c> CallgrindParser<'c> {
             memory,
             graph: CallGraph::default(),
             events: Vec::new(),
+            columns: Vec::new(),
             long_names: FxHashMap::default(),
             positions: 1,
             files: NumberedNames::default(),
@@ -166,13 +173,16 @@ impl<'c> CallgrindParser<'c> {
         let Some(&first) = text.first() else { return Ok(()) };
         match first {
             b'#' => Ok(()),
+            // Its numbers of names and its events are its own.
+            b'=' if text.starts_with(SEPARATOR) => {
+                (self.files, self.functions) = Default::default();
+                (self.current, self.called, self.called_file) = (None, None, None);
+                Ok(())
+            }
             b'0'..=b'9' | b'+' | b'-' | b'*' => self.costs(text, line, batch),
             _ => match text.iter().position(|byte| matches!(byte, b'=' | b':')) {
                 Some(at) if text[at] == b'=' => self.assign(&text[..at], &text[at + 1..], line, batch),
-                Some(at) => {
-                    self.heading(&text[..at], text[at + 1..].trim_ascii());
-                    Ok(())
-                }
+                Some(at) => self.heading(&text[..at], text[at + 1..].trim_ascii(), line.offset),
                 None => {
                     batch.lose(line.loss(), line.pos());
                     Ok(())
@@ -181,17 +191,23 @@ impl<'c> CallgrindParser<'c> {
         }
     }
 
-    fn heading(&mut self, key: &[u8], value: &[u8]) {
+    fn heading(&mut self, key: &[u8], value: &[u8], offset: u64) -> Result<(), ReadError> {
         let words = || value.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
         match key {
-            // Repeated in files with several parts.
-            b"events" if self.events.is_empty() => {
-                let event = |word: &[u8]| {
-                    let long = self.long_names.get(word).map(|long| String::from_utf8_lossy(long)).unwrap_or_default();
-                    CostEvent::from_names(&String::from_utf8_lossy(word), &long)
-                };
-                self.events = words().take(EVENTS_MAX).map(event).collect();
-                self.graph.set_events(self.events.len());
+            // Each part of a file lists its events, usually the same.
+            b"events" => {
+                self.columns.clear();
+                for word in words().take(EVENTS_MAX) {
+                    let name = String::from_utf8_lossy(word);
+                    let column = self.events.iter().position(|event| *event.name == *name);
+                    let column = column.or_else(|| (self.events.len() < EVENTS_MAX).then_some(self.events.len()));
+                    if column == Some(self.events.len()) {
+                        let long = self.long_names.get(word).map(|long| String::from_utf8_lossy(long));
+                        self.events.push(CostEvent::from_names(&name, &long.unwrap_or_default()));
+                    }
+                    self.columns.push(column);
+                }
+                self.memory.add(self.graph.set_events(self.events.len()), offset)?;
             }
             // The long name of an event precedes it: `event: curB : currently allocated Bytes`.
             b"event" if self.long_names.len() < EVENTS_MAX => {
@@ -202,6 +218,7 @@ impl<'c> CallgrindParser<'c> {
             b"positions" => self.positions = words().count().clamp(1, 4),
             _ => {}
         }
+        Ok(())
     }
 
     /// Handles a line such as `fn=(3) name`.
@@ -271,7 +288,7 @@ impl<'c> CallgrindParser<'c> {
             return Ok(());
         }
         let words = || text.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
-        if !line.has_end && words().count() < self.positions + self.events.len() {
+        if !line.has_end && words().count() < self.positions + self.columns.len() {
             batch.lose(Loss::Truncated, line.pos());
             return Ok(());
         }
@@ -283,8 +300,9 @@ impl<'c> CallgrindParser<'c> {
             self.memory.add(self.graph.call(current, called), line.offset)?;
         }
         let costs = words().skip(self.positions);
-        for (event, cost) in costs.take(self.events.len()).enumerate() {
-            let Some(cost) = std::str::from_utf8(cost).ok().and_then(|cost| cost.parse::<u64>().ok()) else {
+        for (&event, cost) in self.columns.iter().zip(costs) {
+            let cost = std::str::from_utf8(cost).ok().and_then(|cost| cost.parse::<u64>().ok());
+            let Some((event, cost)) = event.zip(cost) else {
                 batch.lose(Loss::BadNumber, line.pos());
                 continue;
             };

@@ -233,3 +233,32 @@ fn a_whole_last_line_without_a_line_break_has_its_costs() {
     assert_eq!(stacks(&cut, "a"), [("f".to_owned(), 7)]);
     assert_eq!(cut.lost(), [(Loss::Truncated, 1)]);
 }
+
+#[test]
+fn each_part_of_a_file_has_its_own_events() {
+    let reading = read(
+        "version: 1\ncreator: c\npart: 1\nevents: Ir\nfl=(1) a.c\nfn=(1) main\n1 30\n\
+         part: 2\nevents: Dr Ir\nfl=(1)\nfn=(1)\n1 5 12\ncfn=(2) f\ncalls=1 1\n1 4 9\nfn=(2)\n2 4 9\n",
+    );
+    let costs = |costs: [(&str, u64); 2]| costs.map(|(stack, cost)| (stack.to_owned(), cost)).to_vec();
+    assert_eq!(stacks(&reading, "Ir"), costs([("main (a.c)", 42), ("main (a.c);f (a.c)", 9)]));
+    assert_eq!(stacks(&reading, "Dr"), costs([("main (a.c)", 5), ("main (a.c);f (a.c)", 4)]));
+    assert_eq!(reading.lost(), []);
+    let many: Vec<String> = (0..20).map(|number| format!("events: a{number} b{number}\nfn=f\n1 1 1\n")).collect();
+    assert_eq!(read(&format!("version: 1\n{}", many.concat())).lost(), [(Loss::BadNumber, 8)], "of 40 events");
+}
+
+#[test]
+fn profiles_that_xdebug_appends_to_a_file_are_summed() {
+    let profile = |functions: &str| {
+        format!(
+            "\n==== NEW PROFILING FILE ==============================================\nversion: 1\ncreator: xdebug\n\
+             events: Time_(10ns)\n\n{functions}"
+        )
+    };
+    let text = profile("fl=(1) a.php\nfn=(1) f\n1 5\n") + &profile("fl=(1) a.php\nfn=(1) g\n1 7\nfn=(2) f\n1 2\n");
+    assert_eq!(format_of(text.as_bytes()), Some("Callgrind profile"));
+    let reading = read(&text);
+    let expected = [("f (a.php)".to_owned(), 70), ("g (a.php)".to_owned(), 70)];
+    assert_eq!((stacks(&reading, "Time_(10ns)"), reading.lost()), (expected.to_vec(), vec![]));
+}
