@@ -140,7 +140,7 @@ impl<'a> FtraceRecord<'a> {
             }
             let time = word.strip_suffix(b":")?;
             let ts_ns = if time.contains(&b'.') { nanos_from_seconds(time) } else { nanos_from_nanos(time) }.ok()?;
-            Some(Self { task: without_buffer(task), tid, tgid, cpu, ts_ns, event: rest })
+            Some(Self { task: without_buffer(task), tid, tgid, cpu, ts_ns, event: without_distance(rest) })
         })
     }
 
@@ -166,7 +166,8 @@ impl<'a> FtraceRecord<'a> {
                 return None;
             }
             let (task, tid, tgid) = task(owner.trim_ascii_end())?;
-            Some(Self { task: without_buffer(task), tid, tgid, cpu, ts_ns, event: line[colon + 1..].trim_ascii() })
+            let event = without_distance(line[colon + 1..].trim_ascii());
+            Some(Self { task: without_buffer(task), tid, tgid, cpu, ts_ns, event })
         })
     }
 
@@ -215,6 +216,15 @@ fn without_buffer(task: &[u8]) -> &[u8] {
         Some(colon) if !task[..colon].contains(&b' ') => task[colon + 1..].trim_ascii_start(),
         _ => task,
     }
+}
+
+/// Strips the time since the previous event, which `trace-cmd report --ts-diff` prints: `(+100)   sched_waking: ..`.
+fn without_distance(event: &[u8]) -> &[u8] {
+    let after = event.strip_prefix(b"(+").and_then(|inside| {
+        let digits = inside.iter().take_while(|byte| byte.is_ascii_digit() || **byte == b'.').count();
+        inside[digits..].strip_prefix(b")")
+    });
+    after.map_or(event, <[u8]>::trim_ascii_start)
 }
 
 /// Parses a stack line: ` => function`, `=> function+0x1/0x2 <addr>`, `=> function (addr)`, or ` => file[+0x1] <addr>`

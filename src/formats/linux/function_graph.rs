@@ -54,9 +54,9 @@ impl<'a> GraphLine<'a> {
         let mut rest = line.trim_ascii();
         let mut ts_ns = None;
         if let Some((before, after)) = cell(rest)
-            && before.contains(&b'.')
+            && (before.contains(&b'.') || before.ends_with(b"us"))
         {
-            // Relative times of the latency format are in microseconds.
+            // Relative times of the latency format are in microseconds, with or without decimals.
             let time = match before.strip_suffix(b"us") {
                 Some(micros) => nanos_from_micros(micros.trim_ascii_end()),
                 None => nanos_from_seconds(before),

@@ -356,6 +356,22 @@ fn lines_of_the_latency_format_are_those_of_the_usual_one() {
 }
 
 #[test]
+fn the_distances_that_trace_cmd_prints_are_not_part_of_the_event() {
+    let reading = read(
+        "cpus=2\n   bash-100   [000]   100.000001:          sys_enter_read:       fd: 0x3\n\
+         \x20  bash-100   [000]   100.000101: (+100)   sys_exit_read:        0x5\n\
+         \x20  bash-100   [000]   100.000301: (+200.5)   my_event: (+1) a=1\n",
+    );
+    let expected = [
+        (100_000_001_000, EventKind::Begin, "read"),
+        (100_000_101_000, EventKind::End, "read"),
+        (100_000_301_000, EventKind::Instant, "my_event"),
+    ];
+    assert_eq!((threads(&reading), reading.lost()), (expected.to_vec(), vec![]));
+    assert_eq!(reading.events[2].args, r#"{"fields":"(+1) a=1","cpu":0}"#);
+}
+
+#[test]
 fn stacks_below_events_are_samples_of_their_threads() {
     let reading = read(
         "# tracer: nop\n#\n            bash-7   [001] ..... 1.000001: my_event: a=1\n            bash-7   [001] ..... 1.000002: <stack trace>\n\

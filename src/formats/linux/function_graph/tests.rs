@@ -332,3 +332,18 @@ fn lines_that_are_cut_or_damaged_cost_themselves_only() {
         assert_eq!(GraphLine::from_line(line.as_bytes()), None, "{line}");
     }
 }
+
+#[test]
+fn relative_times_are_whole_microseconds_in_the_latency_format() {
+    // As the kernel's documentation has it.
+    let reading = read(
+        "# tracer: irqsoff\n#   REL TIME      CPU  TASK/PID       ||||     DURATION                  FUNCTION CALLS\n\
+         \x20       0 us |   0)   bash-1507    |  d... |   0.000 us    |  _raw_spin_lock_irqsave();\n\
+         \x20       1 us |   0)   bash-1507    |  d..2 |               |    set_track() {\n\
+         \x20       2 us |   0)   bash-1507    |  d..2 |   0.100 us    |      save();\n\
+         \x20    3750 us |   0)   bash-1507    |  d..1 | 3749.500 us   |    }\n",
+    );
+    let found: Vec<_> = reading.events.iter().map(|event| (event.ts_ns, event.value, &*event.name)).collect();
+    let expected = [(0, 0, "_raw_spin_lock_irqsave"), (1000, 3_749_500, "set_track"), (2000, 100, "save")];
+    assert_eq!((found, reading.lost()), (expected.to_vec(), vec![]));
+}
