@@ -76,8 +76,9 @@ pub(crate) struct Ftrace {
     has_trace: bool,
     /// Whether the page contains a trace in another format.
     has_viewer_data: bool,
-    /// Whether the current part of the page has had an event. Other parts contain process lists or JSON.
+    /// Whether the current part of the page has had an event. Other parts contain process lists.
     has_record: bool,
+    json: JsonParts,
     /// The event whose stack lines follow.
     stack: Option<StackOwner>,
     /// Frames of its stack, innermost first.
@@ -99,6 +100,55 @@ struct StackOwner {
     ts_ns: i64,
     tid: i64,
     pos: SourcePos,
+}
+
+/// Parts of a page that are JSON, which are counted and not read.
+#[derive(Debug, Default)]
+struct JsonParts {
+    /// Whether any has events.
+    has_any: bool,
+    current: PagePart,
+    /// Whether the page also has events as text.
+    has_records: bool,
+}
+
+/// Message about a part of a page that is JSON.
+const JSON_PART: &str =
+    "A part of the page is a trace as JSON, which is not read in a page; open the JSON that the page was made from.";
+
+/// The current part of a page.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum PagePart {
+    #[default]
+    Text,
+    /// JSON without events so far.
+    Json,
+    /// JSON with events, which is counted.
+    Events,
+}
+
+impl JsonParts {
+    /// Counts a part at its first line with events. Parts without are notes: systrace writes clocks and its settings.
+    fn line(&mut self, line: TextLine<'_>, batch: &mut BatchBuilder) {
+        if self.current == PagePart::Events {
+            return;
+        }
+        if !has_events(line.bytes) {
+            self.current = PagePart::Json;
+            return batch.lose(Loss::IgnoredMetadata, line.pos());
+        }
+        (self.has_any, self.current) = (true, PagePart::Events);
+        batch.batch.losses.add_because(JSON_PART, Loss::BadRecord, line.pos());
+    }
+}
+
+/// Returns whether JSON text has an event that is neither a clock nor metadata.
+fn has_events(json: &[u8]) -> bool {
+    let phase = |at: usize| {
+        let value = json[at + b"\"ph\"".len()..].trim_ascii_start().strip_prefix(b":")?.trim_ascii_start();
+        value.strip_prefix(b"\"")?.first()
+    };
+    memchr::memmem::find_iter(json, b"\"ph\"").filter_map(phase).any(|phase| !matches!(phase, b'c' | b'M'))
 }
 
 /// Position in an HTML page.
@@ -255,25 +305,7 @@ fn without_flags(word: &[u8]) -> &[u8] {
 
 impl LineParser for Ftrace {
     fn line(&mut self, line: TextLine<'_>, batch: &mut BatchBuilder) {
-        let mut bytes = line.bytes;
-        if self.page != Page::None {
-            let has = |text: &str| memchr::memmem::find(bytes, text.as_bytes()).is_some();
-            match self.page {
-                Page::Outside if has("<script") && has("trace-data") || has("linuxPerfData = \"") => {
-                    (self.page, self.has_trace, self.has_record) = (Page::Inside, true, false);
-                    return;
-                }
-                Page::Inside if has("</script>") || bytes.trim_ascii().starts_with(b"\";") => self.page = Page::Outside,
-                _ => {}
-            }
-            if self.page == Page::Outside {
-                // The trace in such pages is JSON, often compressed.
-                self.has_viewer_data |= has("<script id=\"viewer-data\"");
-                return;
-            }
-            // Older pages contain the trace as a string in a script.
-            bytes = bytes.strip_suffix(b"\\n\\").unwrap_or(bytes);
-        }
+        let Some(bytes) = self.trace_text(line, batch) else { return };
         if let Some(lost) = lost_events(bytes) {
             return batch.batch.losses.add_many(Loss::RecorderLost, line.pos(), lost);
         }
@@ -300,7 +332,7 @@ impl LineParser for Ftrace {
             let is_other = self.page == Page::Inside && !self.has_record;
             return batch.lose(if is_other { Loss::IgnoredMetadata } else { line.loss() }, line.pos());
         };
-        self.has_record = true;
+        (self.has_record, self.json.has_records) = (true, true);
         if let Some(tgid) = record.tgid {
             self.kernel.scheduler.learn_process(batch, record.tid, tgid);
         }
@@ -328,8 +360,8 @@ impl LineParser for Ftrace {
     fn refusal(&self) -> Option<&'static str> {
         match self.page {
             Page::None => None,
-            _ if self.has_trace => None,
-            _ if self.has_viewer_data => {
+            _ if self.has_trace && (self.json.has_records || !self.json.has_any) => None,
+            _ if self.has_viewer_data || self.json.has_any => {
                 Some("a page (HTML) of a trace viewer such as trace2html: open the JSON that it was made from")
             }
             _ => Some("an HTML page without a trace"),
@@ -345,6 +377,33 @@ impl LineParser for Ftrace {
 }
 
 impl Ftrace {
+    /// Returns the text of a line, which in a page must be inside of trace data that is text.
+    fn trace_text<'a>(&mut self, line: TextLine<'a>, batch: &mut BatchBuilder) -> Option<&'a [u8]> {
+        let bytes = line.bytes;
+        let has = |text: &str| memchr::memmem::find(bytes, text.as_bytes()).is_some();
+        match self.page {
+            Page::None => return Some(bytes),
+            Page::Outside if has("<script") && has("trace-data") || has("linuxPerfData = \"") => {
+                (self.page, self.has_trace, self.has_record) = (Page::Inside, true, false);
+                self.json.current = PagePart::Text;
+                return None;
+            }
+            Page::Inside if has("</script>") || bytes.trim_ascii().starts_with(b"\";") => self.page = Page::Outside,
+            _ => {}
+        }
+        if self.page == Page::Outside {
+            // The trace in such pages is JSON, often compressed.
+            self.has_viewer_data |= has("<script id=\"viewer-data\"");
+            return None;
+        }
+        if self.json.current != PagePart::Text || !self.has_record && looks_like_json(bytes) {
+            self.json.line(line, batch);
+            return None;
+        }
+        // Older pages contain the trace as a string in a script.
+        Some(bytes.strip_suffix(b"\\n\\").unwrap_or(bytes))
+    }
+
     /// Adds a called function as an instant. Functions may be named like tracepoints and system calls.
     fn function_call(&mut self, event: &TextEvent<'_>, batch: &mut BatchBuilder) {
         self.kernel.name_task(batch, event);
