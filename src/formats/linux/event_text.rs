@@ -1,9 +1,10 @@
 //! Kernel events as text, shared by `ftrace` and `perf script`: `name: key=value key=value`. Scheduler events become
-//! CPU and state tracks, CPU frequency and idle events counters, system calls and graph functions spans. Markers become
-//! the events that they describe. All other events are instants on their thread.
+//! CPU and state tracks, CPU frequency and idle events counters. System calls, graph functions, interrupts and work
+//! items become spans, markers the events that they describe. All other events are instants on their thread.
 
 use super::binder::{Binder, BinderEvent, BinderThread, BinderTransaction};
 use super::function_calls::{FunctionCalls, FunctionMoment, FunctionSpan, GraphOwner};
+use super::kernel_pairs::{KernelPair, KernelPairs, PairEvent, PairLabel, label, pair_from_name};
 use super::scheduler::{BlockedReason, Scheduler, SchedulerTask, Switch, TaskState};
 use super::syscalls::{CallThread, SystemCall, ThreadCalls, end_of_current};
 use super::thread_table::{TaskName, ThreadTable, push_kernel_name, short_name};
@@ -38,6 +39,7 @@ pub(crate) struct KernelText {
     binder: Binder,
     calls: ThreadCalls,
     functions: FunctionCalls,
+    pairs: KernelPairs,
     /// Last known names of threads.
     named: ThreadTable<TaskName>,
 }
@@ -116,6 +118,7 @@ impl KernelText {
             // The transaction or its return has the same information.
             b"binder_command" => {}
             b"funcgraph_entry" | b"funcgraph_exit" => self.function(batch, event),
+            _ if self.pair(batch, event) => {}
             _ => self.other(batch, event),
         }
     }
@@ -161,6 +164,7 @@ impl KernelText {
     pub(crate) fn finish(&mut self, batch: &mut BatchBuilder) {
         let mut functions = std::mem::take(&mut self.functions);
         functions.finish(batch, |owner| self.function_track(owner));
+        self.pairs.finish(batch);
         self.scheduler.finish(batch, SourcePos::Offset(0));
     }
 
@@ -198,6 +202,26 @@ impl KernelText {
         batch.push(end_of_current(ts_ns, track));
     }
 
+    /// Adds an event that starts or ends a span. Returns false if it is an instant.
+    fn pair(&mut self, batch: &mut BatchBuilder, event: &TextEvent<'_>) -> bool {
+        let Some((pair, is_begin)) = pair_from_name(event.name) else { return false };
+        let &TextEvent { ts_ns, cpu, name, fields, pos, .. } = event;
+        let thread = self.thread(event.tid);
+        let paired = PairEvent { ts_ns, cpu, thread: &thread, name, pos };
+        if !is_begin {
+            let result = value(fields, b"ret").map(String::from_utf8_lossy);
+            return self.pairs.end(batch, pair, &paired, result.as_deref());
+        }
+        let Some(label) = label_from_fields(pair, fields) else { return false };
+        self.args.clear();
+        self.args.text("fields", fields);
+        if let Some(cpu) = cpu {
+            self.args.number("cpu", cpu);
+        }
+        self.pairs.begin(batch, pair, &paired, (label, self.args.finish()));
+        true
+    }
+
     fn other(&mut self, batch: &mut BatchBuilder, event: &TextEvent<'_>) {
         let &TextEvent { ts_ns, tid, cpu, name, fields, pos, .. } = event;
         let track = batch.track_with(&self.thread(tid));
@@ -221,6 +245,21 @@ impl KernelText {
         let detail = batch.batch.chunk.details.push(&detail);
         batch.push(Event { detail, ..shown });
     }
+}
+
+/// Returns the name of the span that an event starts.
+fn label_from_fields(pair: &KernelPair, fields: &[u8]) -> Option<String> {
+    let what = match pair.label {
+        // The last field, which may contain spaces.
+        PairLabel::Irq => find_key(fields, b"name")?.1,
+        PairLabel::Softirq => {
+            let action = &fields[memchr::memmem::find(fields, b"[action=")? + b"[action=".len()..];
+            action.strip_suffix(b"]").unwrap_or(action)
+        }
+        PairLabel::Function => &fields[memchr::memmem::find(fields, b"function ")? + b"function ".len()..],
+        PairLabel::Fixed(_) => b"",
+    };
+    Some(label(pair, &String::from_utf8_lossy(what.trim_ascii())))
 }
 
 /// Returns the number after ` key=`.

@@ -13,6 +13,7 @@ use super::kernel_names::NamePart::{
 };
 use super::kernel_names::{KernelEvent, NamePart, last};
 use super::limits::has_room;
+use crate::formats::linux::kernel_pairs::SOFTIRQS;
 use crate::formats::output::batch::bare;
 use crate::formats::protobuf::decode::ProtoValue;
 use crate::formats::protobuf::numbers::FieldNumber;
@@ -48,20 +49,6 @@ const IRQ_TRACK: &[NamePart] = &[Text("Irq Cpu "), Cpu];
 const SOFTIRQ_TRACK: &[NamePart] = &[Text("SoftIrq Cpu "), Cpu];
 const NAPI_TRACK: &[NamePart] = &[Text("Napi Gro Cpu "), Cpu];
 const UFS_TRACK: &[NamePart] = &[Text("io.ufs.command.tag["), ThreeDigits(ufs_command_event::TAG), Text("]")];
-
-/// Softirqs of Linux, by number.
-pub(super) const SOFTIRQS: &[(u64, &str)] = &[
-    (0, "HI"),
-    (1, "TIMER"),
-    (2, "NET_TX"),
-    (3, "NET_RX"),
-    (4, "BLOCK"),
-    (5, "IRQ_POLL"),
-    (6, "TASKLET"),
-    (7, "SCHED"),
-    (8, "HRTIMER"),
-    (9, "RCU"),
-];
 
 /// SCSI commands of UFS storage.
 const SCSI: &[(u64, &str)] = &[

@@ -8,7 +8,6 @@ use rustc_hash::FxHashMap;
 
 use super::ftrace::KernelEventBuilder;
 use super::kernel_names::{last, numbers_in};
-use super::kernel_spans::SOFTIRQS;
 use super::kernel_state::DiskTotals;
 use super::limits::has_room;
 use super::packet_events::{known, number_in, text_in};
@@ -16,6 +15,7 @@ use super::statistics_fields::{
     buddy_info, cpu_idle_state, cpu_idle_state_entry, cpu_times, device_frequency, disk_stat, interrupt_count,
     pressure, pressure_resource, slab_info, sys_stats, sys_stats_memory, thermal_zone,
 };
+use crate::formats::linux::kernel_pairs::SOFTIRQS;
 use crate::formats::protobuf::decode::{Fields, ProtoValue};
 use crate::formats::protobuf::numbers::FieldNumber;
 use crate::model::Loss;

@@ -13,6 +13,9 @@ use super::wire::{Attr, PerfBytes, PerfSample, attr_type, kind};
 use rustc_hash::FxHashMap;
 
 use crate::formats::ReadContext;
+use crate::formats::linux::kernel_pairs::{
+    KernelPair, KernelPairs, PairEvent, PairLabel, SOFTIRQS, label, pair_from_name,
+};
 use crate::formats::linux::scheduler::{Scheduler, SchedulerTask, Switch, TaskState};
 use crate::formats::linux::syscalls::{CallThread, SystemCall, ThreadCalls, end_of_current};
 use crate::formats::output::args::ArgsWriter;
@@ -45,6 +48,7 @@ pub(super) struct PerfEventBuilder {
     frame_names: (u32, FxHashMap<(usize, u64), NameIdx>),
     scheduler: Scheduler,
     calls: ThreadCalls,
+    pairs: KernelPairs,
     lost: LostRecords,
     args: ArgsWriter,
     raw_stacks: RawStacks,
@@ -67,6 +71,7 @@ impl PerfEventBuilder {
     /// Ends the scheduler states, adds the modules to the metadata, and counts lost records, at the end of the trace.
     pub(super) fn finish(&mut self, batch: &mut BatchBuilder) {
         self.lost.finish(batch);
+        self.pairs.finish(batch);
         self.scheduler.finish(batch, SourcePos::Offset(0));
         let unwound = self.raw_stacks.modules().into_iter();
         batch.batch.metadata.extend(unwound.map(|module| Metadata::Unwound { module: Box::new(module) }));
@@ -212,27 +217,7 @@ impl PerfEventBuilder {
         }
         let tracepoint = header.tracepoints.get(attr.config).filter(|_| is_tracepoint);
         if is_tracepoint && !is_scheduling {
-            self.args.clear();
-            match tracepoint.map(|tracepoint| tracepoint.write(sample.raw, &mut self.args)) {
-                None => batch.lose(Loss::IgnoredArguments, pos),
-                Some(None) => batch.lose(Loss::BadRecord, pos),
-                Some(Some(())) => {}
-            }
-            let detail = finish_args(&mut self.args, sample.period, sample.cpu, batch);
-            let name = attr.name.as_bytes();
-            let call = SystemCall::from_tracepoint(name).or_else(|| {
-                // The number is the first field, after the 8 bytes common to all tracepoints.
-                let number = PerfBytes(sample.raw.get(8..)?).u64()?;
-                SystemCall::from_number(name, number.cast_signed(), &header.machine)
-            });
-            let thread = CallThread { ts_ns, tid: sample.tid, track };
-            let event = match &call {
-                Some(call) => self.calls.event(batch, thread, call, pos),
-                None => Some(bare(ts_ns, EventKind::Instant, track, batch.name(name, None, pos))),
-            };
-            if let Some(event) = event {
-                batch.push(Event { detail, ..event });
-            }
+            self.tracepoint(header, attr, (ts_ns, track), &sample, pos, batch);
         }
         if !is_tracepoint || has_stack {
             begin_args(&mut self.args, attr);
@@ -246,6 +231,50 @@ impl PerfEventBuilder {
             batch.push_sample(ts_ns, track, stack, detail);
         }
         Some(())
+    }
+
+    /// Adds the event of a tracepoint: a part of a system call, of an interrupt or of a work item, or an instant.
+    fn tracepoint(
+        &mut self,
+        header: &PerfHeader,
+        attr: &Attr,
+        (ts_ns, track): (i64, TrackIdx),
+        sample: &PerfSample<'_>,
+        pos: SourcePos,
+        batch: &mut BatchBuilder,
+    ) {
+        self.args.clear();
+        match header.tracepoints.get(attr.config).map(|tracepoint| tracepoint.write(sample.raw, &mut self.args)) {
+            None => batch.lose(Loss::IgnoredArguments, pos),
+            Some(None) => batch.lose(Loss::BadRecord, pos),
+            Some(Some(())) => {}
+        }
+        let name = attr.name.as_bytes();
+        if let Some((pair, is_begin)) = pair_from_name(name) {
+            let thread = thread_key(sample.pid, sample.tid);
+            let event = PairEvent { ts_ns, cpu: sample.cpu, thread: &thread, name, pos };
+            if !is_begin && self.pairs.end(batch, pair, &event, None) {
+                return;
+            }
+            if let Some(label) = label_from_args(pair, &self.args.json).filter(|_| is_begin) {
+                write_period(&mut self.args, sample.period, sample.cpu);
+                return self.pairs.begin(batch, pair, &event, (label, self.args.finish()));
+            }
+        }
+        let detail = finish_args(&mut self.args, sample.period, sample.cpu, batch);
+        let call = SystemCall::from_tracepoint(name).or_else(|| {
+            // The number is the first field, after the 8 bytes common to all tracepoints.
+            let number = PerfBytes(sample.raw.get(8..)?).u64()?;
+            SystemCall::from_number(name, number.cast_signed(), &header.machine)
+        });
+        let thread = CallThread { ts_ns, tid: sample.tid, track };
+        let event = match &call {
+            Some(call) => self.calls.event(batch, thread, call, pos),
+            None => Some(bare(ts_ns, EventKind::Instant, track, batch.name(name, None, pos))),
+        };
+        if let Some(event) = event {
+            batch.push(Event { detail, ..event });
+        }
     }
 
     /// Returns the stack of a sample. Unwinds the user stack if it was recorded as bytes.
@@ -375,13 +404,32 @@ fn begin_args(args: &mut ArgsWriter, attr: &Attr) {
     }
 }
 
+/// Returns the name of the span that a tracepoint starts, from its arguments without the closing brace.
+fn label_from_args(pair: &KernelPair, args: &str) -> Option<String> {
+    let fields: serde_json::Value = serde_json::from_str(&format!("{args}}}")).ok()?;
+    let what = match pair.label {
+        PairLabel::Irq => fields.get("name")?.as_str()?,
+        PairLabel::Softirq => {
+            let vector = fields.get("vec")?.as_u64()?;
+            SOFTIRQS.iter().find(|(number, _)| *number == vector)?.1
+        }
+        PairLabel::Function => fields.get("function")?.as_str()?,
+        PairLabel::Fixed(text) => text,
+    };
+    Some(label(pair, what))
+}
+
 /// Adds the last arguments, and returns the index for [`Event::detail`].
 fn finish_args(args: &mut ArgsWriter, period: Option<u64>, cpu: Option<u64>, batch: &mut BatchBuilder) -> u32 {
+    write_period(args, period, cpu);
+    batch.batch.chunk.details.push(&Detail { args_json: args.finish(), ..Detail::default() })
+}
+
+fn write_period(args: &mut ArgsWriter, period: Option<u64>, cpu: Option<u64>) {
     if let Some(period) = period {
         args.number("period", period);
     }
     if let Some(cpu) = cpu {
         args.number("cpu", cpu);
     }
-    batch.batch.chunk.details.push(&Detail { args_json: args.finish(), ..Detail::default() })
 }

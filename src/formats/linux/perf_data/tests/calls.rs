@@ -1,14 +1,17 @@
-//! System calls of generated files: entries and exits of which one is missing, and records that are not in order.
+//! System calls and interrupts of generated files: entries and exits of which one is missing, and records that are not
+//! in order.
 
 use super::*;
 
 /// Tracepoints by the id of their event, which is their position plus 1.
-const TRACEPOINTS: [(&str, &str); 5] = [
+const TRACEPOINTS: [(&str, &str); 7] = [
     ("syscalls", "sys_enter_read"),
     ("syscalls", "sys_exit_read"),
     ("syscalls", "sys_enter_openat"),
     ("raw_syscalls", "sys_enter"),
     ("raw_syscalls", "sys_exit"),
+    ("irq_vectors", "local_timer_entry"),
+    ("irq_vectors", "local_timer_exit"),
 ];
 
 /// Builds a file in pipe mode with these tracepoints: attributes, then records.
@@ -16,7 +19,7 @@ fn calls(records: &[Vec<u8>]) -> Vec<u8> {
     let points: Vec<_> = (1..).zip(TRACEPOINTS).map(|(id, (group, name))| (group, name, id, "long id")).collect();
     // Id, address, thread, time, raw data.
     let fields = 1 << 16 | 0b111 | 1 << 10;
-    let attrs = (1..=5).map(|id| attr(2, id, fields, Some(id)));
+    let attrs = (1..=TRACEPOINTS.len() as u64).map(|id| attr(2, id, fields, Some(id)));
     let records: Vec<_> = attrs.chain([tracing_data(&points)]).chain(records.iter().cloned()).collect();
     [&b"PERFILE2"[..], &16u64.to_le_bytes(), &records.concat()].concat()
 }
@@ -67,6 +70,28 @@ fn calls_without_exits_last_until_the_next_call_and_exits_without_entries_are_in
         (60, INSTANT, "read", r#"{"id":8}"#),
     ];
     assert_eq!((shown(&reading), reading.lost()), (expected.to_vec(), vec![]));
+}
+
+#[test]
+fn interrupts_are_spans_and_those_without_their_other_half_instants() {
+    let thread = (7, 8);
+    let reading = read_bytes(&calls(&[
+        call("irq_vectors:local_timer_exit", thread, 10, 1),
+        call("irq_vectors:local_timer_entry", thread, 20, 2),
+        call("irq_vectors:local_timer_entry", thread, 30, 3),
+        call("irq_vectors:local_timer_exit", thread, 35, 4),
+        call("irq_vectors:local_timer_entry", thread, 40, 5),
+    ]))
+    .expect("a capture");
+    let (entry, exit) = ("irq_vectors:local_timer_entry", "irq_vectors:local_timer_exit");
+    let expected = [
+        (10, INSTANT, exit, r#"{"id":1}"#),
+        (20, INSTANT, entry, r#"{"id":2}"#),
+        (30, EventKind::Complete, "IRQ (LocalTimer)", r#"{"id":3}"#),
+        (40, INSTANT, entry, r#"{"id":5}"#),
+    ];
+    assert_eq!((shown(&reading), reading.lost()), (expected.to_vec(), vec![]));
+    assert_eq!(reading.events[2].value, 5);
 }
 
 #[test]

@@ -1,0 +1,298 @@
+//! Pairs of kernel events that start and end a span, in text and in `perf.data`: interrupts, softirqs and work. Names
+//! and tracks are those of Perfetto. A span is added at its end. An event without its partner is an instant on its
+//! thread, since recordings often have one of the two only.
+
+use rustc_hash::FxHashMap;
+
+use crate::formats::output::args::push_quoted;
+use crate::formats::output::batch::{BatchBuilder, bare};
+use crate::model::args::Detail;
+use crate::model::{Event, EventKind, Id, SourcePos, TrackKey, TrackKind};
+
+/// Limit for starts that wait for their ends: one per CPU, or per thread that works.
+const OPEN_MAX: usize = 1 << 16;
+
+/// Softirqs of Linux, by number.
+pub(crate) const SOFTIRQS: &[(u64, &str)] = &[
+    (0, "HI"),
+    (1, "TIMER"),
+    (2, "NET_TX"),
+    (3, "NET_RX"),
+    (4, "BLOCK"),
+    (5, "IRQ_POLL"),
+    (6, "TASKLET"),
+    (7, "SCHED"),
+    (8, "HRTIMER"),
+    (9, "RCU"),
+];
+
+/// A pair of events.
+#[derive(Debug)]
+pub(crate) struct KernelPair {
+    /// Group of the events, as `perf` prints it.
+    group: &'static [u8],
+    begin: &'static [u8],
+    end: &'static [u8],
+    pub(crate) label: PairLabel,
+    category: &'static str,
+    /// Name of its track of a CPU, before the number; empty if its spans are on their threads.
+    track: &'static str,
+}
+
+/// The name of a span.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum PairLabel {
+    /// The name of the handler of an interrupt.
+    Irq,
+    /// The kind of softirq.
+    Softirq,
+    /// The function of a work item.
+    Function,
+    Fixed(&'static str),
+}
+
+const PAIRS: &[KernelPair] = &[
+    KernelPair {
+        group: b"irq",
+        begin: b"irq_handler_entry",
+        end: b"irq_handler_exit",
+        label: PairLabel::Irq,
+        category: "irq",
+        track: "Irq Cpu ",
+    },
+    KernelPair {
+        group: b"irq",
+        begin: b"softirq_entry",
+        end: b"softirq_exit",
+        label: PairLabel::Softirq,
+        category: "irq",
+        track: "SoftIrq Cpu ",
+    },
+    KernelPair {
+        group: b"irq_vectors",
+        begin: b"local_timer_entry",
+        end: b"local_timer_exit",
+        label: PairLabel::Fixed("IRQ (LocalTimer)"),
+        category: "irq",
+        track: "Irq Cpu ",
+    },
+    KernelPair {
+        group: b"workqueue",
+        begin: b"workqueue_execute_start",
+        end: b"workqueue_execute_end",
+        label: PairLabel::Function,
+        category: "workqueue",
+        track: "",
+    },
+];
+
+/// Returns the pair of an event, with or without its group, and whether the event is the start.
+pub(crate) fn pair_from_name(name: &[u8]) -> Option<(&'static KernelPair, bool)> {
+    PAIRS.iter().find_map(|pair| {
+        let grouped = name.strip_prefix(pair.group).and_then(|rest| rest.strip_prefix(b":"));
+        match grouped.unwrap_or(name) {
+            event if event == pair.begin => Some((pair, true)),
+            event if event == pair.end => Some((pair, false)),
+            _ => None,
+        }
+    })
+}
+
+/// Returns the name of a span from the name of its handler, softirq or function.
+pub(crate) fn label(pair: &KernelPair, what: &str) -> String {
+    match pair.label {
+        PairLabel::Irq => format!("IRQ ({what})"),
+        PairLabel::Softirq | PairLabel::Function => what.to_owned(),
+        PairLabel::Fixed(text) => text.to_owned(),
+    }
+}
+
+/// An event of a pair.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct PairEvent<'a> {
+    pub(crate) ts_ns: i64,
+    pub(crate) cpu: Option<u64>,
+    pub(crate) thread: &'a TrackKey,
+    /// Name of the event, for an instant.
+    pub(crate) name: &'a [u8],
+    pub(crate) pos: SourcePos,
+}
+
+/// The start of a span.
+#[derive(Debug)]
+struct OpenPair {
+    ts_ns: i64,
+    label: String,
+    thread: TrackKey,
+    name: Box<[u8]>,
+    args_json: String,
+    pos: SourcePos,
+}
+
+/// The starts that wait for their ends, by pair and track.
+#[derive(Debug, Default)]
+pub(crate) struct KernelPairs(FxHashMap<(&'static [u8], TrackKey), OpenPair>);
+
+impl KernelPairs {
+    /// Keeps the start of a span with its arguments. An earlier start without an end becomes an instant: neither
+    /// handlers of a CPU nor work items of a thread nest.
+    pub(crate) fn begin(
+        &mut self,
+        batch: &mut BatchBuilder,
+        pair: &'static KernelPair,
+        event: &PairEvent<'_>,
+        (label, args_json): (String, &str),
+    ) {
+        let open = OpenPair {
+            ts_ns: event.ts_ns,
+            label,
+            thread: event.thread.clone(),
+            name: event.name.into(),
+            args_json: args_json.to_owned(),
+            pos: event.pos,
+        };
+        let key = (pair.begin, track(pair, event));
+        if self.0.len() >= OPEN_MAX && !self.0.contains_key(&key) {
+            return open.push_instant(batch);
+        }
+        if let Some(previous) = self.0.insert(key, open) {
+            previous.push_instant(batch);
+        }
+    }
+
+    /// Adds the span that an event ends, with its result if it has one. Returns false if its start is missing.
+    pub(crate) fn end(
+        &mut self,
+        batch: &mut BatchBuilder,
+        pair: &'static KernelPair,
+        event: &PairEvent<'_>,
+        result: Option<&str>,
+    ) -> bool {
+        let key = (pair.begin, track(pair, event));
+        let Some(mut open) = self.0.remove(&key) else { return false };
+        let Ok(dur_ns) = u64::try_from(event.ts_ns.saturating_sub(open.ts_ns)) else {
+            open.push_instant(batch);
+            return false;
+        };
+        if let Some(result) = result {
+            open.args_json.truncate(open.args_json.len().saturating_sub(1));
+            open.args_json.push_str(if open.args_json.is_empty() { "{\"ret\":" } else { ",\"ret\":" });
+            push_quoted(&mut open.args_json, result);
+            open.args_json.push('}');
+        }
+        let (track, detail) = (batch.track_with(&key.1), open.detail(batch));
+        let name = batch.name(open.label.as_bytes(), Some(pair.category.as_bytes()), open.pos);
+        batch.push(Event { value: dur_ns, detail, ..bare(open.ts_ns, EventKind::Complete, track, name) });
+        true
+    }
+
+    /// Adds the starts without an end, at the end of the trace.
+    pub(crate) fn finish(&mut self, batch: &mut BatchBuilder) {
+        let mut open: Vec<OpenPair> = std::mem::take(&mut self.0).into_values().collect();
+        open.sort_by(|a, b| (a.ts_ns, &a.name, a.pos).cmp(&(b.ts_ns, &b.name, b.pos)));
+        open.iter().for_each(|open| open.push_instant(batch));
+    }
+}
+
+impl OpenPair {
+    fn detail(&self, batch: &mut BatchBuilder) -> u32 {
+        batch.batch.chunk.details.push(&Detail { args_json: &self.args_json, ..Detail::default() })
+    }
+
+    /// Adds the event as an instant on its thread, like any other kernel event.
+    fn push_instant(&self, batch: &mut BatchBuilder) {
+        let (track, detail) = (batch.track_with(&self.thread), self.detail(batch));
+        let name = batch.name(&self.name, None, self.pos);
+        batch.push(Event { detail, ..bare(self.ts_ns, EventKind::Instant, track, name) });
+    }
+}
+
+/// Returns the track of a span: that of its CPU, or its thread.
+fn track(pair: &KernelPair, event: &PairEvent<'_>) -> TrackKey {
+    match event.cpu.filter(|_| !pair.track.is_empty()) {
+        Some(cpu) => {
+            let name = format!("{}{cpu}", pair.track).into();
+            TrackKey { kind: TrackKind::Async, pid: Id::None, tid: Id::None, name, slot: TrackKey::SLOT_ALONE }
+        }
+        None => event.thread.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::formats::testing::{Reading, read};
+    use crate::model::{EventKind, Id};
+
+    /// Returns start and duration in microseconds, kind, name, track and arguments.
+    fn shown(reading: &Reading) -> Vec<(i64, u64, EventKind, &str, String, &str)> {
+        let track = |event: &crate::formats::testing::Seen| match &event.track.tid {
+            Id::None => event.track.name.to_string(),
+            tid => tid.to_string(),
+        };
+        let events = reading.events.iter();
+        let mut shown: Vec<_> = events
+            .map(|event| {
+                let (start_us, dur_us) = (event.ts_ns / 1000 % 1000, event.value / 1000);
+                (start_us, dur_us, event.kind, &*event.name, track(event), &*event.args)
+            })
+            .collect();
+        shown.sort_by_key(|event| event.0);
+        shown
+    }
+
+    #[test]
+    fn interrupts_softirqs_and_work_are_spans_in_text_of_each_tracer() {
+        let events = [
+            (1, "irq", "irq_handler_entry: irq=5 name=eth0 rx"),
+            (3, "irq", "irq_handler_exit: irq=5 ret=handled"),
+            (4, "irq", "softirq_entry: vec=1 [action=TIMER]"),
+            (6, "irq", "softirq_exit: vec=1 [action=TIMER]"),
+            (7, "workqueue", "workqueue_execute_start: work struct 0000000012: function foo"),
+            (9, "workqueue", "workqueue_execute_end: work struct 0000000012: function foo"),
+        ];
+        let ftrace = events.map(|(us, _, event)| format!("   bash-7     [003] .....   5.{us:06}: {event}\n")).concat();
+        let script =
+            events.map(|(us, group, event)| format!("bash  7/7  [003]  5.{us:06}: {group}:{event}\n")).concat();
+        let complete = EventKind::Complete;
+        let expected = [
+            (
+                1,
+                2,
+                complete,
+                "IRQ (eth0 rx)",
+                "Irq Cpu 3",
+                r#"{"fields":"irq=5 name=eth0 rx","cpu":3,"ret":"handled"}"#,
+            ),
+            (4, 2, complete, "TIMER", "SoftIrq Cpu 3", r#"{"fields":"vec=1 [action=TIMER]","cpu":3}"#),
+            (7, 2, complete, "foo", "7", r#"{"fields":"work struct 0000000012: function foo","cpu":3}"#),
+        ];
+        let expected = expected.map(|(us, dur, kind, name, track, args)| (us, dur, kind, name, track.to_owned(), args));
+        for text in ["# tracer: nop\n".to_owned() + &ftrace, script] {
+            let reading = read(&text);
+            assert_eq!((shown(&reading), reading.lost()), (expected.to_vec(), vec![]), "{text}");
+        }
+    }
+
+    #[test]
+    fn an_event_without_its_partner_is_an_instant_on_its_thread() {
+        let reading = read(
+            "# tracer: nop\n\
+             a-7 [003] ..... 5.000001: irq_handler_exit: irq=5 ret=handled\n\
+             a-7 [003] ..... 5.000002: softirq_entry: vec=1 [action=TIMER]\n\
+             a-7 [003] ..... 5.000003: softirq_entry: vec=9 [action=RCU]\n\
+             a-7 [004] ..... 5.000004: softirq_exit: vec=9 [action=RCU]\n\
+             a-7 [003] ..... 5.000005: irq_handler_entry: irq=5\n",
+        );
+        let found: Vec<_> =
+            shown(&reading).into_iter().map(|(us, _, kind, name, track, _)| (us, kind, name, track)).collect();
+        let instant = |us, name| (us, EventKind::Instant, name, "7".to_owned());
+        let expected = [
+            instant(1, "irq_handler_exit"),
+            instant(2, "softirq_entry"),
+            instant(3, "softirq_entry"),
+            instant(4, "softirq_exit"),
+            instant(5, "irq_handler_entry"),
+        ];
+        assert_eq!((found, reading.lost()), (expected.to_vec(), vec![]));
+    }
+}
