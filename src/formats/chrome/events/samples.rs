@@ -92,7 +92,7 @@ impl<'a> ChromeEvents<'a> {
         true
     }
 
-    /// Adds a record of `samples`, which has a thread id but no process id.
+    /// Adds a record of `samples`, which has a thread id, and rarely a process id, as of Hermes.
     pub(super) fn add_bare_sample(&mut self, record: &ChromeRecord<'a>, pos: SourcePos) {
         let Ok(ts_ns) = nanos_from_micros(number_text(&record[RecordField::Ts])) else {
             return self.losses.add(Loss::BadTime, pos);
@@ -100,7 +100,8 @@ impl<'a> ChromeEvents<'a> {
         let name = self.tables.name(&record[RecordField::Name], &record[RecordField::Cat]);
         let name = self.counted(name, pos);
         let stack = self.record_stack(record, pos, false);
-        let track = self.thread_of_any_process(record, pos);
+        let has_process = !record[RecordField::Pid].is_absent();
+        let track = if has_process { self.thread(record, pos) } else { self.thread_of_any_process(record, pos) };
         let event = self.event(record, Spot { pos, ts_ns, name }, EventKind::Sample);
         self.push_event(Event { value: u64::from(stack.0), track, ..event });
     }

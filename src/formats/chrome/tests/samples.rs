@@ -168,6 +168,17 @@ fn the_array_of_samples_finds_its_threads_among_those_of_the_events() {
 }
 
 #[test]
+fn a_record_of_the_array_of_samples_with_a_process_is_in_it() {
+    let reading = read(&format!(
+        r#"{{"traceEvents":[{{"name":"s","ph":"X","ts":7,"dur":1,"pid":2,"tid":"0"}}],
+        "samples":[{{"cpu":"-1","name":"","ts":"5","pid":1,"tid":"0","weight":"1","sf":2}}],"stackFrames":{FRAMES}}}"#
+    ));
+    let found: Vec<_> =
+        samples(&reading).into_iter().map(|(ts_ns, key, _, stack, _)| (ts_ns, key.pid.clone(), stack)).collect();
+    assert_eq!(found, [(5000, Id::Number(1), "main;parse".to_owned())]);
+}
+
+#[test]
 fn which_process_a_sample_is_of_does_not_depend_on_where_batches_begin() {
     let text = r#"[{"tid":2,"ts":1,"sf":1},{"ph":"X","pid":7,"tid":2,"ts":2,"dur":1},{"tid":2,"ts":3,"sf":1},
         {"ph":"X","pid":8,"tid":2,"ts":4,"dur":1},{"tid":2,"ts":5,"sf":1},{"ph":"i","pid":9,"tid":3,"ts":6},
