@@ -315,6 +315,11 @@ impl Losses {
         }
     }
 
+    /// Removes the losses of a kind that turn out to be none.
+    pub(crate) fn remove(&mut self, loss: Loss) {
+        self.0.retain(|(_, kind), _| *kind != loss);
+    }
+
     /// Adds a message to losses of a kind that have none.
     pub(crate) fn explain(&mut self, loss: Loss, reason: &str) {
         for ((_, kind), entry) in &mut self.0 {

@@ -1,6 +1,6 @@
 //! Parses the syntax around the event array: its brackets, or the object with `traceEvents` or `samples` as a key.
 //! Other keys are skipped in constant memory. Several documents may follow each other, as from runs that append to one
-//! file.
+//! file. Events may also stand alone, usually one per line.
 
 use super::wire::member;
 use crate::formats::input::source::excerpt;
@@ -35,6 +35,8 @@ pub(super) struct Envelope {
     /// Whether this must be a trace: the array is the document or has the key `traceEvents`. The key `samples` alone is
     /// ambiguous.
     is_certain: bool,
+    /// Whether events stand alone, without an array and without commas.
+    is_bare: bool,
     /// Whether there is a table of stack frames.
     has_frames: bool,
     /// Text of the kernel trace that is not taken yet, with its offset.
@@ -84,10 +86,21 @@ impl Envelope {
             is_object: false,
             array_found: false,
             is_certain: false,
+            is_bare: false,
             has_frames: false,
             system_text: None,
             keys: Vec::new(),
         }
+    }
+
+    /// Creates the envelope of events that stand alone; the first of them follows.
+    pub(super) fn bare() -> Self {
+        Self { stage: EnvelopeStage::Closed, array_found: true, is_certain: true, is_bare: true, ..Self::new() }
+    }
+
+    /// Returns whether events stand alone.
+    pub(super) fn is_bare(&self) -> bool {
+        self.is_bare
     }
 
     /// Takes the text of the kernel trace since the last call, with its offset.
@@ -302,6 +315,19 @@ impl Envelope {
             self.keys.push(format!("{}{note}", String::from_utf8_lossy(shown).escape_debug()));
         }
     }
+}
+
+/// Returns whether the document is no envelope but an event, with another object after it.
+pub(super) fn begins_bare(head: &[u8]) -> bool {
+    let mut scanner = Scanner::new(head, 0);
+    let Ok(first) = scanner.value(0) else { return false };
+    let is_event = first.shape == Shape::Object
+        && member(&first, b"ph").shape == Shape::String
+        && member(&first, b"traceEvents").is_absent();
+    if matches!(scanner.peek(), Ok(b',')) {
+        scanner.pos += 1;
+    }
+    is_event && matches!(scanner.peek(), Ok(b'{'))
 }
 
 /// Returns the length of a string up to its closing quote or the end of the bytes, and the next stage.

@@ -11,7 +11,7 @@ use std::thread;
 use crossbeam_channel::{Receiver, Sender, bounded, unbounded};
 use rustc_hash::FxHashMap;
 
-use super::envelope::{Envelope, Follows, NotATrace};
+use super::envelope::{Envelope, Follows, NotATrace, begins_bare};
 use super::events::{ChromeBatch, UnownedThread};
 use super::frames::StackFrames;
 use super::records::{ArrayPosition, ParsedRecords, RECORD_BYTES_MAX, parse};
@@ -83,7 +83,11 @@ impl StreamReader for ChromeJson {
         }
         let splitter = Splitter::new(source, self.piece_bytes, spares);
         let frames = FrameLookup { path: &path, table: &frames };
-        let follower = Follower::new(sink, context, spare, frames);
+        let mut follower = Follower::new(sink, context, spare, frames);
+        if begins_bare(&head) {
+            (follower.envelope, follower.position) =
+                (Envelope::bare(), Some(ArrayPosition::Between { comma_due: false }));
+        }
         let read = if is_small {
             follower.parse_all(splitter)
         } else {
@@ -394,6 +398,9 @@ impl<'a> Follower<'a> {
     fn emit_records(&mut self, parsed: ParsedRecords) -> Result<(), Stop> {
         let ParsedRecords { position, events, .. } = parsed;
         let ChromeBatch { mut batch, unowned, profiles, unresolved, recognised, unrecognised, .. } = events;
+        if self.envelope.is_bare() {
+            batch.losses.remove(Loss::MissingComma);
+        }
         self.unresolved.merge(&unresolved);
         self.recognised += recognised;
         self.unrecognised += unrecognised;

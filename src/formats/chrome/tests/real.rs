@@ -116,3 +116,25 @@ fn threads_of_pyspy_stay_apart() {
     let tids: std::collections::BTreeSet<_> = reading.events.iter().map(|event| event.track.tid.clone()).collect();
     assert_eq!(tids.len(), 4);
 }
+
+#[test]
+fn events_without_an_array_are_read_one_after_the_other() {
+    let event = |number: usize| format!(r#"{{"name":"a{number}","ph":"X","ts":{number},"dur":5,"pid":1,"tid":1}}"#);
+    let lines: Vec<String> = (0..9).map(event).collect();
+    let array = read(&format!("[{}]", lines.join(",")));
+    for separator in ["\n", "", ",\r\n"] {
+        let text = lines.join(separator) + "\n";
+        let reading = read(&text);
+        assert_eq!((&reading.events, reading.lost()), (&array.events, vec![]), "{separator:?}");
+        for piece_bytes in (1..=text.len()).step_by(13) {
+            assert_eq!(read_in_pieces(text.as_bytes(), piece_bytes).expect("a trace"), reading, "{piece_bytes}");
+        }
+    }
+    let cut = lines.join("\n");
+    let reading = read(&cut[..cut.len() - 5]);
+    assert_eq!((reading.events.len(), reading.lost()), (8, vec![(Loss::Truncated, 1)]));
+    // A damaged line costs its own event, and other objects are no events.
+    let reading = read(&format!("{}\n{{\"name\" nonsense\n{}\n{{\"x\":1}}\n{}\n", lines[0], lines[1], lines[2]));
+    assert_eq!(reading.names(), ["a0", "a1", "a2"]);
+    assert!(read_bytes(lines[0].as_bytes()).is_err(), "an object may be anything");
+}
