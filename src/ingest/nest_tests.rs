@@ -437,6 +437,14 @@ fn a_sorted_capture_keeps_its_lanes_and_one_that_contradicts_itself_loses_nothin
 }
 
 #[test]
+fn spans_that_may_overlap_are_placed_like_others_and_not_counted() {
+    let spans = [complete(0, 5, 1), complete(3, 9, 2), complete(4, 1, 3), complete(4, 20, 4)];
+    let may_overlap = spans.map(|span| Event { flags: EventFlags::MAY_OVERLAP, ..span });
+    let ((expected, counted), (seen, nested)) = (spans_of(spans.to_vec()), spans_of(may_overlap.to_vec()));
+    assert_eq!((seen, counted.losses.count(Loss::Overlap), nested.losses.total()), (expected, 2, 0));
+}
+
+#[test]
 fn events_on_derived_tracks_are_counted_and_not_shown() {
     let result = nest(vec![complete(5, 3, 4)], &Details::default(), TrackKind::Samples);
     assert_eq!(result.spans(), []);

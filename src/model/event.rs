@@ -58,6 +58,8 @@ impl EventFlags {
     pub const UNFINISHED: Self = Self(1);
     /// A flow that binds to its enclosing span and not to the next span of its thread.
     pub(crate) const BIND_ENCLOSING: Self = Self(2);
+    /// A span of a kind whose spans may overlap those of their thread without nesting. The bit is that of flows.
+    pub(crate) const MAY_OVERLAP: Self = Self(2);
     /// `depth` is set: the event comes from a sorted trace, and is not nested again.
     pub(crate) const PLACED: Self = Self(4);
     /// An end without a name, which closes the innermost span.

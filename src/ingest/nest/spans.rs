@@ -24,17 +24,14 @@ impl Nester<'_> {
             return Ok(());
         }
         let (row, end_ns) = self.complete_row_of(event, blob)?;
-        self.complete_row(event.track, row, end_ns)
-    }
-
-    fn complete_row(&mut self, track: TrackIdx, row: Row, end_ns: i64) -> io::Result<()> {
+        let track = event.track;
         let state = self.track(track);
         state.open.close_ended(row.start_ns);
         let Some(placed) = state.open.place_complete(end_ns) else {
             self.lose(Loss::DeepNesting, track, row.start_ns);
             return Ok(());
         };
-        if placed.overlaps {
+        if placed.overlaps && !event.flags.has(EventFlags::MAY_OVERLAP) {
             self.lose(Loss::Overlap, track, row.start_ns);
         }
         self.push_span(track, placed.lane, row, end_ns)?;

@@ -311,7 +311,10 @@ impl<'d> FirefoxEventBuilder<'d, '_> {
             event.name = self.batch.name(name.as_bytes(), category, pos);
             match kind {
                 EventKind::Complete => match end_ns.map(|end_ns| end_ns.checked_sub(ts_ns)) {
-                    Some(Some(dur_ns)) if dur_ns >= 0 => event.value = dur_ns.unsigned_abs(),
+                    // Markers of a thread are of many kinds, such as requests and timers.
+                    Some(Some(dur_ns)) if dur_ns >= 0 => {
+                        (event.value, event.flags) = (dur_ns.unsigned_abs(), EventFlags::MAY_OVERLAP);
+                    }
                     Some(_) => self.batch.lose(Loss::NegativeDuration, pos),
                     None => event.flags = EventFlags::UNFINISHED,
                 },

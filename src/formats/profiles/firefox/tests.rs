@@ -78,6 +78,7 @@ fn the_gecko_form_has_its_samples_and_markers_and_processes_start_when_they_did(
     ];
     assert_eq!(markers, expected);
     let reflow = &reading.events[0];
+    assert!(reflow.flags.has(EventFlags::MAY_OVERLAP), "markers of a thread are of many kinds");
     assert_eq!((reflow.value, &*reflow.args), (1_500_000, r#"{"type":"x","n":[1,2]}"#));
     assert_eq!(reading.lost(), [(Loss::BadTime, 1), (Loss::MissingText, 1)]);
 }
