@@ -27,6 +27,13 @@ pub(crate) const FORMAT: Format = Format {
     sniff: looks_like_jaeger,
     shows: &[DataKind::Spans, DataKind::Instants, DataKind::Flows, DataKind::Arguments],
     opener: Opener::Trace(|source, _| {
+        if let Some(error) =
+            empty_result(source.head()).and_then(|result| result.errors.first().map(|error| error.msg.clone()))
+        {
+            let (path, expected) = (source.path().to_owned(), "a trace of Jaeger".to_owned());
+            let found = format!("an answer of its API without one: {}", error.escape_debug());
+            return Err(ReadError::Malformed { path, offset: 0, expected, found });
+        }
         if is_lines(&Outline::from_head(source.head())) {
             return Ok(input::lines::open(source, SpanLines::new(decode_line)));
         }
@@ -48,23 +55,33 @@ fn looks_like_jaeger(head: &[u8]) -> bool {
             || outline.has_all(&["spans[].operationName"])
             || outline.has_all(&["[].spans[].operationName"])
             || is_lines(&outline)
-            || is_empty_result(head)
+            || empty_result(head).is_some()
     }
 }
 
-/// Returns whether this is a response of the API without traces, which has no error either.
-fn is_empty_result(head: &[u8]) -> bool {
-    #[derive(Deserialize)]
-    #[serde(deny_unknown_fields)]
-    #[expect(dead_code, reason = "their presence tells the API from other tools")]
-    struct EmptyResult {
-        data: [(); 0],
-        total: u64,
-        limit: u64,
-        offset: u64,
-        errors: Option<[(); 0]>,
-    }
-    whole_object::<EmptyResult>(head).is_some()
+/// A response of the API without traces.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(dead_code, reason = "their presence tells the API from other tools")]
+struct EmptyResult {
+    data: Option<[(); 0]>,
+    total: u64,
+    limit: u64,
+    offset: u64,
+    #[serde(default)]
+    errors: LenientList<ApiError>,
+}
+
+/// An error of the API, such as `trace not found`.
+#[derive(Deserialize)]
+struct ApiError {
+    #[serde(default, deserialize_with = "text")]
+    msg: String,
+}
+
+/// Parses a response of the API without traces, with or without an error.
+fn empty_result(head: &[u8]) -> Option<EmptyResult> {
+    whole_object::<EmptyResult>(head).filter(|result| result.errors.bad_count == 0)
 }
 
 struct Jaeger;

@@ -1,6 +1,6 @@
 //! Tests of the arguments of Jaeger's spans, and of its empty results.
 
-use crate::formats::testing::{format_of, read};
+use crate::formats::testing::{format_of, read, read_bytes};
 use crate::model::{Loss, Metadata};
 
 /// Returns the result of Jaeger's API with a span that has these additional members, in a process with these tags.
@@ -71,8 +71,12 @@ fn a_result_without_traces_is_a_trace_without_events() {
         let reading = read(&text);
         assert_eq!((reading.events.len(), reading.lost()), (0, vec![]), "{text}");
     }
-    let error = result("[]", r#"[{"code":404,"msg":"trace not found"}]"#);
-    for other in [error, result(r#"["service"]"#, "null"), r#"{"data":[]}"#.to_owned()] {
+    for data in ["[]", "null"] {
+        let answer = result(data, r#"[{"code":404,"msg":"trace not found"}]"#);
+        let error = read_bytes(answer.as_bytes()).expect_err("no trace").to_string();
+        assert!(error.contains("an answer of its API without one: trace not found"), "{error}");
+    }
+    for other in [result(r#"["service"]"#, "null"), r#"{"data":[]}"#.to_owned()] {
         assert_ne!(format_of(other.as_bytes()), Some("Jaeger"), "{other}");
     }
 }
