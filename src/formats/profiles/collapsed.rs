@@ -1,12 +1,13 @@
 //! Collapsed stacks, the input of flame graph tools: a line per stack, `outer;inner;innermost weight`. There are no
 //! times and no units. Each stack is a sample with the weight of its lines, in samples or in the unit that the user
 //! sets. Stacks with a common prefix are drawn together, in order of first appearance. Lines with two weights, as
-//! written by `difffolded.pl`, become two rows: before and after.
+//! written by `difffolded.pl`, become two rows: before and after. Such lines have each stack once, unlike the stacks of
+//! threads with numbers at the ends of their names.
 //!
 //! If any weight has decimals, as for tools that write milliseconds, all weights are shown in millionths. Decimals that
 //! the unit of the user cannot hold are cut off and counted as a loss.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::frames::FrameTable;
 use super::weighed::WeighedRow;
@@ -79,7 +80,12 @@ fn open(source: Source, unit: Option<WeightUnit>, no_names: Names) -> Reader {
     let is_difference = {
         let is_stack = |line: &&[u8]| !is_blank(line) && split(line).is_some();
         let mut lines = head_lines(source.head()).filter(is_stack).peekable();
-        lines.peek().is_some() && lines.all(is_pair)
+        let mut stacks = FxHashSet::default();
+        let mut is_new = |line| {
+            let stack = split(line).and_then(|(stack, _)| split(stack));
+            stack.is_some_and(|(stack, _)| stacks.insert(stack))
+        };
+        lines.peek().is_some() && lines.all(|line| is_pair(line) && is_new(line))
     };
     let names = no_names.limited(FRAMES_MAX);
     let parser = Collapsed { names, unit, is_difference, ..Collapsed::default() };

@@ -213,6 +213,8 @@ fn lines_with_two_weights_are_before_and_after() {
         own.map(|seen| (seen.stack.join(";"), SampleMeasure::from_args(&seen.args).weight)).collect::<Vec<_>>()
     };
     assert_eq!((of("before"), of("after")), (lines(&[("a;b", 10), ("a;c d", 5)]), lines(&[("a;b", 12), ("a;c d", 3)])));
+    // Each stack of a difference is there once, unlike those of threads with numbers.
+    assert_eq!(seen("m;Worker 1 5\nm;Worker 2 3\n"), lines(&[("m;Worker 1", 5), ("m;Worker 2", 3)]));
     // A line with one weight makes the other numbers parts of names.
     assert_eq!(seen("a;b 10 12\na;c 3\n"), lines(&[("a;b 10", 12), ("a;c", 3)]));
 }
