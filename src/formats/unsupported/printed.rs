@@ -163,11 +163,28 @@ pub(super) const PRINTED: &[UnsupportedFormat] = &[
         advice: "open the perf.data that it was made from, or what `perf script` prints",
     },
     UnsupportedFormat {
+        sniff: Head(is_record_dump),
+        found: "a dump of perf's records (perf script -D)",
+        advice: "open the perf.data that it was made from, or what `perf script` prints without -D",
+    },
+    UnsupportedFormat {
         sniff: Head(|head| has_line(head, b" Summary of events:")),
         found: "a summary of `perf trace`",
         advice: "it contains sums without times; `perf trace -o trace.txt PROGRAM` without `-s` prints each call",
     },
 ];
+
+/// Returns whether this is a dump of the records of a perf.data, each under a line `0x108@perf.data [0x50]: event: 69`
+/// or `0x108 [0x50]: event: 69`, often after its time.
+fn is_record_dump(head: &[u8]) -> bool {
+    let mut lines = head_lines(head).map(<[u8]>::trim_ascii).filter(|line| !line.is_empty());
+    let first = lines.next().unwrap_or_default();
+    let has = |line: &[u8], text: &[u8]| memchr::memmem::find(line, text).is_some();
+    has(first, b"0x")
+        && has(first, b" [0x")
+        && has(first, b"]: event: ")
+        && lines.take(3).any(|line| has(line, b"raw event: size"))
+}
 
 /// Returns whether this is what `perf sched map` prints: the first line names a task by a letter and a digit.
 fn is_sched_map(head: &[u8]) -> bool {

@@ -93,6 +93,7 @@ const REFUSED: &[(&[u8], &str)] = &[
     (b" Percent |\tSource code & Disassembly of fib for cpu-clock:ppp (75 samples)\n---\n", "perf.data"),
     (b"\n ---\n  Task                  |   Runtime ms  | Switches | Avg delay ms    |\n", "perf.data"),
     (b"  *A0        1085.873315 secs A0 => migration/0:18\n  *B0        1085.873328 secs B0 => pip:2\n", "perf.data"),
+    (b"\n0x108@perf.data [0x50]: event: 69\n.\n. ... raw event: size 80 bytes\n.  0000:  45 00\n", "without -D"),
     (b"\n Summary of events:\n\n fib (4983), 92 events, 30.7%\n", "perf trace"),
     (b"MOJ\x03\x01", "mojo2austin"),
     (b"v 10500 3\nX /usr/bin/ls\nI 1000 5f5e\n", "heaptrack_print -F"),
