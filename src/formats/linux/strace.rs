@@ -210,6 +210,7 @@ impl Strace {
             name: name.into(),
             args: args.into(),
             pos,
+            inner_end_ns: ts_ns,
         };
         match record.what {
             StraceEvent::Call { name, args, result, dur_ns } => {
@@ -224,7 +225,7 @@ impl Strace {
             StraceEvent::Resumed { name, args, result, dur_ns } => {
                 let call = self.resumed(batch, tid, name, args);
                 // Otherwise the thread was in the call when the recording started, or when the thread was created.
-                let dur_ns = call.as_ref().and_then(|call| dur_ns.or_else(|| ts_ns.checked_sub(call.start_ns)));
+                let dur_ns = call.as_ref().and_then(|call| call.dur_ns(dur_ns, ts_ns));
                 let call = call.unwrap_or_else(|| begun(name, args));
                 self.last_call = Some(LastCall { tid, start_ns: call.start_ns, pos, is_shown });
                 self.call(batch, &call.complete(tid, dur_ns, Some(result), pos));
@@ -286,7 +287,11 @@ impl Strace {
         match call.dur_ns {
             Some(dur_ns) if dur_ns >= 0 => {
                 event.value = dur_ns.unsigned_abs();
-                self.clock.call_ended(call.start_ns.saturating_add(dur_ns));
+                let end_ns = call.start_ns.saturating_add(dur_ns);
+                self.clock.call_ended(end_ns);
+                if let Some(outer) = self.waiting.get_mut(&call.tid).and_then(|calls| calls.last_mut()) {
+                    outer.inner_end_ns = outer.inner_end_ns.max(end_ns);
+                }
             }
             Some(_) => batch.lose(Loss::NegativeDuration, call.pos),
             None => event.kind = EventKind::Instant,

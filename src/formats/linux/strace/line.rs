@@ -178,9 +178,20 @@ impl<'a> StraceEvent<'a> {
         if !name.first().is_some_and(|first| first.is_ascii_alphanumeric() || b"_.".contains(first))
             || !name.iter().all(is_of_name)
         {
-            return Self::Unknown;
+            // `strace` prints a call that it cannot read, because its thread was killed, as `????(`.
+            return if name == b"????" { Self::Begun { name, args } } else { Self::Unknown };
         }
         Self::Begun { name, args }
+    }
+
+    /// Parses the name of a call which may be one of C++, with its parameters: `operator new(unsigned long)(5)`. Other
+    /// lines are as for [`Self::begun`].
+    fn begun_with_parameters(text: &'a [u8]) -> Self {
+        let narrow = Self::begun(text);
+        match narrow {
+            Self::Begun { args, .. } if !ends_in_parameters(args) => narrow,
+            _ => demangled_call(text).map_or(narrow, |(name, args)| Self::Begun { name, args }),
+        }
     }
 
     pub(super) fn from_text(rest: &'a [u8]) -> Self {
@@ -196,7 +207,7 @@ impl<'a> StraceEvent<'a> {
         if rest.starts_with(b"--- ") || rest.starts_with(b"+++ ") {
             return Self::Note(note(rest));
         }
-        let Self::Begun { name, args: rest } = Self::begun(rest) else { return Self::Unknown };
+        let Self::Begun { name, args: rest } = Self::begun_with_parameters(rest) else { return Self::Unknown };
         match CallRest::from_text(rest) {
             CallRest::Done { args, result, dur_ns } => Self::Call { name, args, result, dur_ns },
             CallRest::Unfinished { args } => Self::Begun { name, args },
@@ -204,6 +215,65 @@ impl<'a> StraceEvent<'a> {
             CallRest::Cut { args, is_by_message } => Self::Cut { name, args, is_resumed: false, is_by_message },
         }
     }
+}
+
+/// Returns whether the first bracket of a call contains parameters of its name. `args` is the text after the bracket.
+/// Nothing but a result follows the bracket of arguments.
+fn ends_in_parameters(args: &[u8]) -> bool {
+    // Most lines of `strace` have no second bracket.
+    if memchr::memchr(b'(', args).is_none() {
+        return false;
+    }
+    let mut depth = 1;
+    for (at, byte) in args.iter().enumerate() {
+        match byte {
+            b'(' => depth += 1,
+            b')' => depth -= 1,
+            b'"' | b'\'' => return false,
+            _ => {}
+        }
+        if depth == 0 {
+            return !matches!(args[at + 1..].trim_ascii_start().first(), None | Some(b'=' | b'<'));
+        }
+    }
+    false
+}
+
+/// Splits a call of `ltrace -C` into its name and the text after the bracket of its arguments. This is the last bracket
+/// before the result that is in no other one. Returns `None` if the line is no such call.
+fn demangled_call(text: &[u8]) -> Option<(&[u8], &[u8])> {
+    let (mut depth, mut open) = (0_usize, None);
+    for (at, byte) in text.iter().enumerate() {
+        match byte {
+            b'(' => {
+                if depth == 0 {
+                    open = Some(at);
+                }
+                depth += 1;
+            }
+            b')' => depth = depth.checked_sub(1)?,
+            // Names have no strings, so these are in the arguments.
+            b'"' | b'\'' => break,
+            b' ' if depth == 0 && text[at + 1..].trim_ascii_start().starts_with(b"= ") => break,
+            _ => {}
+        }
+    }
+    let (name, rest) = text.split_at(open?);
+    let rest = &rest[1..];
+    let is_first = |first: &u8| first.is_ascii_alphanumeric() || b"_.(~".contains(first);
+    // Text of other programs has spaces in front of its brackets, or before the first of them.
+    let is_name = name.first().is_some_and(is_first)
+        && !name.ends_with(b" ")
+        && (name.contains(&b')') || !name.contains(&b' '))
+        && name.iter().all(|byte| !byte.is_ascii_control());
+    let is_call = match CallRest::from_text(rest) {
+        CallRest::Done { .. } => {
+            memchr::memmem::rfind(rest, b" = ").is_some_and(|equals| rest[..equals].trim_ascii_end().ends_with(b")"))
+        }
+        CallRest::Unfinished { .. } => true,
+        _ => false,
+    };
+    (is_name && is_call).then_some((name, rest))
 }
 
 /// A line after the opening bracket of a call, or after `resumed>`.

@@ -7,6 +7,7 @@ use crate::formats::testing::{data, read, read_bytes, read_path};
 use crate::model::{EventFlags, Id};
 
 mod cut_lines;
+mod libraries;
 mod threads;
 
 #[test]
@@ -206,16 +207,6 @@ fn stacks_below_calls_are_samples_at_their_starts() {
 }
 
 #[test]
-fn calls_of_libraries_as_ltrace_names_them_are_calls() {
-    let reading = read(
-        "7 1795166531.000001 libfoo.so->bar(32) = 0x5 <0.000003>\n7 1795166531.000002 malloc@libc.so.6(32) = 0x5 <0.000003>\n\
-         7 1795166531.000004 exit@SYS(0 <no return ...>\n7 1795166531.000005 +++ exited (status 0) +++\n",
-    );
-    assert_eq!(reading.names(), ["libfoo.so->bar", "malloc@libc.so.6", "exit@SYS", "exited (status 0)"]);
-    assert_eq!(reading.lost(), [(Loss::UnmatchedBegin, 1)]);
-}
-
-#[test]
 fn calls_that_perf_trace_prints_are_spans_from_the_times_before_them() {
     let reading = read(
         "         ? (         ): my prog/7  ... [continued]: execve())                                           = 0\n                                       _start (/lib/ld.so)\n\
@@ -253,6 +244,14 @@ fn a_call_that_a_new_process_cuts_on_the_terminal_is_resumed() {
     assert_eq!((clone.value, &clone.track.tid), (1_000_000_000, &Id::Number(8)));
     assert_eq!(clone.args, r#"{"args":"child_stack=NULL, flags=SIGCHLD, tidptr=0x7","ret":"9"}"#);
     assert_eq!(reading.lost(), []);
-    let library = read("7 1795166531.000001 w->f(1 <unfinished ...>\n7 1795166531.000003 <... f resumed> ) = 3\n");
-    assert_eq!((library.names(), library.lost()), (vec!["w->f"], vec![]));
+}
+
+#[test]
+fn a_call_that_is_killed_before_it_can_be_read_is_shown_as_strace_prints_it() {
+    let reading = read(
+        "7 1795166531.000001 ????( <unfinished ...>\n7 1795166531.000003 <... ???? resumed>) = ?\n\
+         7 1795166531.000004 +++ killed by SIGKILL +++\n",
+    );
+    assert_eq!((reading.names(), reading.lost()), (vec!["????", "killed by SIGKILL"], vec![]));
+    assert_eq!((reading.events[0].kind, reading.events[0].value), (EventKind::Complete, 2_000));
 }

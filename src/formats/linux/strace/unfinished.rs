@@ -27,9 +27,19 @@ pub(super) struct UnfinishedCall {
     pub(super) name: Box<[u8]>,
     pub(super) args: Box<[u8]>,
     pub(super) pos: SourcePos,
+    /// End of the last call that nests in it, or its start.
+    pub(super) inner_end_ns: i64,
 }
 
 impl UnfinishedCall {
+    /// Returns the duration of a call that a line resumes. The duration that `ltrace` prints may exclude the calls that
+    /// nest in it; then the call lasts until the line.
+    pub(super) fn dur_ns(&self, printed_ns: Option<i64>, line_ns: i64) -> Option<i64> {
+        let holds_inner = |&dur_ns: &i64| self.start_ns.saturating_add(dur_ns) >= self.inner_end_ns;
+        let line_ns = line_ns.max(self.inner_end_ns);
+        printed_ns.filter(holds_inner).or_else(|| line_ns.checked_sub(self.start_ns))
+    }
+
     /// Returns the call with its end in a thread, which is usually that of its start.
     pub(super) fn complete<'a>(
         &'a self,
@@ -155,7 +165,10 @@ impl Strace {
     }
 }
 
-/// Returns whether a call is resumed under this name: `ltrace` omits the library of `library->function`.
+/// Returns whether a call is resumed under this name: `ltrace` omits the library of `library->function` and of
+/// `function@library`.
 fn is_name_of(begun: &[u8], resumed: &[u8]) -> bool {
-    begun.strip_suffix(resumed).is_some_and(|before| before.is_empty() || before.ends_with(b"->"))
+    let is_function =
+        |name: &[u8]| name.strip_prefix(resumed).is_some_and(|after| after.is_empty() || after.starts_with(b"@"));
+    is_function(begun) || memchr::memmem::find(begun, b"->").is_some_and(|arrow| is_function(&begun[arrow + 2..]))
 }
