@@ -202,6 +202,9 @@ impl Strace {
         let main_calls = self.waiting.get(&MAIN_TID).into_iter().flatten().map(|call| &*call.name);
         let tid = self.threads.tid(record, main_calls, batch, pos);
         self.threads.name(tid, record.comm, batch, pos);
+        if record.clock == StraceClock::Machine {
+            self.end_at_next_call(batch, tid, ts_ns, &record.what);
+        }
         let is_shown = record.what != StraceEvent::Skipped;
         self.last_call = Some(LastCall { tid, start_ns: ts_ns, pos, is_shown });
         let begun = |name: &[u8], args: &[u8]| UnfinishedCall {
@@ -214,7 +217,7 @@ impl Strace {
         };
         match record.what {
             StraceEvent::Call { name, args, result, dur_ns } => {
-                let (start_ns, result) = (ts_ns, Some(result));
+                let (start_ns, result) = (ts_ns, (!result.is_empty()).then_some(result));
                 self.call(batch, &CompleteCall { tid, end_tid: tid, start_ns, dur_ns, name, args, result, pos });
             }
             StraceEvent::Begun { name, args } => self.wait(batch, tid, begun(name, args)),

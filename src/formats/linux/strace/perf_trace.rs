@@ -116,6 +116,12 @@ fn event(call: &[u8], dur_ns: Option<i64>) -> StraceEvent<'_> {
     }
     match StraceEvent::from_text(call) {
         StraceEvent::Call { name, args, result, .. } => StraceEvent::Call { name, args, result, dur_ns },
+        // A call whose result `perf trace` does not know, such as `getppid() =`.
+        StraceEvent::Cut { name, args, .. }
+            if let Some(args) = args.strip_suffix(b"=").and_then(|args| args.trim_ascii_end().strip_suffix(b")")) =>
+        {
+            StraceEvent::Call { name, args: args.trim_ascii_end(), result: b"", dur_ns }
+        }
         StraceEvent::Cut { .. } if !call.ends_with(b")") => StraceEvent::Unknown,
         // Page faults and tracepoints.
         _ if !call.is_empty() => StraceEvent::Note(call),
@@ -186,5 +192,30 @@ mod tests {
         );
         let tids: Vec<_> = reading.events.iter().map(|event| event.track.tid.clone()).collect();
         assert_eq!((tids, reading.lost()), ([12, 13, 14].map(Id::Number).to_vec(), vec![]));
+    }
+
+    #[test]
+    fn a_call_without_an_end_lasts_until_the_next_of_its_thread() {
+        let reading = read(
+            "    10.865 (         ): sh/9 rt_sigreturn()                                     ...\n\
+             \x20   10.870 ( 0.001 ms): sh/8 close(fd: 3)                                   = 0\n\
+             \x20   10.880 ( 0.000 ms): sh/9 minfault [f+0x1] => 0x5 (d.)\n\
+             \x20   10.921 ( 0.013 ms): sh/9 wait4(upid: -1)                                = 5\n\
+             \x20   11.000 ( 0.010 ms): sh/9 getppid()                                      = \n\
+             \x20   12.000 (         ): sh/9 rt_sigreturn()                                 ...\n\
+             \x20   12.500 ( 1.500 ms): sh/9  ... [continued]: pause())                     = 0\n",
+        );
+        let calls = reading.events.iter().filter(|event| event.track.tid == Id::Number(9));
+        let found: Vec<_> = calls.map(|event| (event.ts_ns / 1000, event.value / 1000, &*event.name)).collect();
+        let expected = [
+            (10_865, 56, "rt_sigreturn"),
+            (10_880, 0, "minfault [f+0x1] => 0x5 (d.)"),
+            (10_921, 13, "wait4"),
+            (11_000, 10, "getppid"),
+            (12_000, 500, "rt_sigreturn"),
+            (12_500, 0, "pause"),
+        ];
+        assert_eq!((found, reading.lost()), (expected.to_vec(), vec![]));
+        assert_eq!(reading.events.iter().find(|event| event.name == "getppid").expect("a call").args, "");
     }
 }

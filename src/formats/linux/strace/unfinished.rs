@@ -3,7 +3,7 @@
 
 use smallvec::SmallVec;
 
-use super::line::CallRest;
+use super::line::{CallRest, StraceEvent};
 use super::{CompleteCall, LastCall, Strace};
 use crate::formats::output::batch::BatchBuilder;
 use crate::model::{Event, EventFlags, Loss, SourcePos};
@@ -115,6 +115,33 @@ impl Strace {
         }
         call.add_args(args, batch);
         Some(call)
+    }
+
+    /// Ends the unfinished calls of a thread at its next call, for a tracer of system calls. A thread is in one of
+    /// these at a time, so the ends were not recorded: `rt_sigreturn` has none.
+    pub(super) fn end_at_next_call(
+        &mut self,
+        batch: &mut BatchBuilder,
+        tid: i64,
+        next_ns: i64,
+        next: &StraceEvent<'_>,
+    ) {
+        let Some(calls) = self.waiting.get(&tid) else { return };
+        let is_next = match next {
+            StraceEvent::Call { .. } | StraceEvent::Begun { .. } => true,
+            StraceEvent::Resumed { name, .. } => !calls.iter().any(|call| is_name_of(&call.name, name)),
+            _ => false,
+        };
+        if !is_next {
+            return;
+        }
+        for call in self.waiting.remove(&tid).unwrap_or_default() {
+            self.waiting_args_bytes -= call.args.len();
+            match next_ns.checked_sub(call.start_ns).filter(|&dur_ns| dur_ns >= 0) {
+                Some(dur_ns) => self.call(batch, &call.complete(tid, Some(dur_ns), None, call.pos)),
+                None => self.endless(batch, &call),
+            }
+        }
     }
 
     /// Moves the `execve` of a thread to the first thread of its process, whose id the thread has from now on.
