@@ -52,6 +52,12 @@ const SCRIPT_END: &[u8] = b"</script>";
 /// Limit for the part of the page with its title and the start of the build.
 const HEAD_BYTES_MAX: u64 = 1 << 16;
 
+/// Names of the counters.
+const ACTIVE: &str = "Active";
+const WAITING: &str = "Waiting";
+const INACTIVE: &str = "Inactive";
+const USAGE: &str = "CPU usage";
+
 /// The only process.
 const BUILD: Id = Id::Number(1);
 
@@ -72,6 +78,8 @@ impl StreamReader for TimingsPage {
         let head = PageHead::from_text(&document.text(JsonExtent { start: whole.start, end: head_end })?);
         let name = label(head.name.as_bytes(), SourcePos::Offset(whole.start), &mut batch.batch.losses);
         batch.batch.metadata.push(Metadata::ProcessName { pid: BUILD, name });
+        let below_workers = |name| Metadata::TrackSortIndex { key: counter_key(name), sort_index: i64::from(u32::MAX) };
+        batch.batch.metadata.extend([ACTIVE, WAITING, INACTIVE, USAGE].map(below_workers));
         let mut layout = UnitLayout { start_ns: head.start_ns, ..UnitLayout::default() };
         let mut out = Output::new(&mut batch, sink, context);
         each(&document, units_at, &mut out, |element, batch| {
@@ -98,7 +106,7 @@ impl StreamReader for TimingsPage {
         if let Some(start) = document.find(CPU_USAGE, units_at)? {
             each(&document, start, &mut out, |element, batch| {
                 if let Some((t, usage)) = element.parse::<(&RawValue, &RawValue)>(&mut batch.batch.losses) {
-                    layout.add_count(("CPU usage", "%"), Some(t), Some(usage), element.offset, batch);
+                    layout.add_count((USAGE, "%"), Some(t), Some(usage), element.offset, batch);
                 }
             })?;
         }
@@ -285,7 +293,7 @@ impl UnitLayout {
 
     /// Adds the numbers of units at a time.
     fn add_counts(&mut self, point: &ConcurrencyPoint<'_>, offset: u64, batch: &mut BatchBuilder) {
-        let counts = [("Active", point.active), ("Waiting", point.waiting), ("Inactive", point.inactive)];
+        let counts = [(ACTIVE, point.active), (WAITING, point.waiting), (INACTIVE, point.inactive)];
         for (name, count) in counts {
             self.add_count((name, "units"), point.t, count, offset, batch);
         }
@@ -308,10 +316,13 @@ impl UnitLayout {
         let Some(count) = count.and_then(|count| count.get().trim_matches('"').parse::<f64>().ok()) else {
             return batch.lose(Loss::BadCounter, pos);
         };
-        let key = TrackKey { kind: TrackKind::Counter, pid: BUILD, tid: Id::None, name: name.into(), slot: 0 };
-        let track = batch.counter_track(&key, unit);
+        let track = batch.counter_track(&counter_key(name), unit);
         batch.push(Event { value: count.to_bits(), ..bare(ts_ns, EventKind::Counter, track, NameIdx::EMPTY) });
     }
+}
+
+fn counter_key(name: &str) -> TrackKey {
+    TrackKey { kind: TrackKind::Counter, pid: BUILD, tid: Id::None, name: name.into(), slot: 0 }
 }
 
 fn row_id(row: usize) -> Id {

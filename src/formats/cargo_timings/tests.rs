@@ -53,6 +53,11 @@ fn a_real_page_has_its_units_parts_flows_and_counters() {
     assert_eq!(names, [("Active", "units"), ("Waiting", "units"), ("Inactive", "units"), ("CPU usage", "%")].into());
     let process = |said: &Metadata| matches!(said, Metadata::ProcessName { name, .. } if &**name == "demo 0.1.0");
     assert!(reading.metadata.iter().any(process));
+    let is_below = |said: &Metadata| {
+        let workers = 2;
+        matches!(said, Metadata::TrackSortIndex { key, sort_index } if &*key.name == "Active" && *sort_index > workers)
+    };
+    assert!(reading.metadata.iter().any(is_below));
     assert_eq!(reading.lost(), []);
 }
 
