@@ -9,18 +9,18 @@ use super::named_groups::NamedGroups;
 use crate::model::{Id, ProcessIdx, Track, TrackIdx, TrackKind, TrackTables};
 use crate::store::Store;
 
+/// Returns the tracks with rows, in order of first appearance.
+pub(super) fn shown_tracks(store: &Store) -> Vec<TrackIdx> {
+    let all = (0..store.meta().tracks.tracks.len()).map(|track| TrackIdx(track as u32));
+    all.filter(|&track| !store.lanes_of(track).is_empty()).collect()
+}
+
 /// Sorts tracks by the order that the trace gives. Among unordered tracks, the kind decides, so that a process's
 /// counters are together above its threads; the order of first appearance decides last. A named group is in the place
 /// of its first track, with the track of its own name at its top.
-pub(super) fn display_order(store: &Store) -> Vec<TrackIdx> {
-    let tables = &store.meta().tracks;
-    let mut order: Vec<TrackIdx> = (0..tables.tracks.len())
-        .map(|track| TrackIdx(track as u32))
-        .filter(|&track| !store.lanes_of(track).is_empty())
-        .collect();
+pub(super) fn display_order(tables: &TrackTables, mut order: Vec<TrackIdx>, named: &NamedGroups) -> Vec<TrackIdx> {
     let threads = ThreadsOfTracks::new(&tables.tracks);
     let leads = async_leads(&tables.tracks);
-    let named = NamedGroups::new(tables, &order);
     let lead_of = |index: TrackIdx| leads.get(index.index()).copied();
     let slot_of = |track: &Track| match track.key.kind {
         TrackKind::Async | TrackKind::Cpu => track.key.slot,

@@ -7,8 +7,9 @@ use crate::model::{Losses, NameIdx, Names, ProcessIdx, StackIdx, Stacks, Track, 
 use crate::store::{LaneIdx, LaneInfo, LaneKind, RowIdx, Span, Store, Summary};
 
 use super::cursor::LaneCursor;
-use super::display_order::{display_order, tracks_of_process};
+use super::display_order::{display_order, shown_tracks, tracks_of_process};
 use super::drawn_unit::{DrawnUnit, DrawnUnits};
+use super::named_groups::NamedGroups;
 use super::overlay::NameOverlay;
 use super::track_groups::{TrackGroup, TrackGroups};
 
@@ -42,8 +43,10 @@ impl Snapshot {
     /// Creates a snapshot without resolved symbol names; sorts the tracks for display.
     #[must_use]
     pub fn new(store: Arc<Store>) -> Self {
-        let display_order = Arc::new(display_order(&store));
-        let groups = Arc::new(TrackGroups::new(&store.meta().tracks, &display_order));
+        let (tables, shown) = (&store.meta().tracks, shown_tracks(&store));
+        let named = NamedGroups::new(tables, &shown);
+        let display_order = Arc::new(display_order(tables, shown, &named));
+        let groups = Arc::new(TrackGroups::new(tables, &display_order, &named));
         let tracks = &store.meta().tracks.tracks;
         let has_states = tracks.iter().any(|track| track.key.kind == TrackKind::State);
         let drawn_units = Arc::default();

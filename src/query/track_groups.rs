@@ -50,11 +50,10 @@ pub(crate) struct TrackGroups {
 const ALONE: u32 = u32::MAX;
 
 impl TrackGroups {
-    /// Groups the display order, in which the tracks of a process are adjacent.
+    /// Groups the display order, in which the tracks of a process and those of a named group are adjacent.
     #[must_use]
-    pub(crate) fn new(tables: &TrackTables, order: &[TrackIdx]) -> Self {
+    pub(super) fn new(tables: &TrackTables, order: &[TrackIdx], named: &NamedGroups) -> Self {
         let mut groups = Self::default();
-        let named = NamedGroups::new(tables, order);
         let track = |index: TrackIdx| &tables.tracks[index.index()];
         let is_all = order.windows(2).all(|pair| track(pair[0]).key.kind == track(pair[1]).key.kind);
         let are_together = |one: TrackIdx, next: TrackIdx| match (named.of(one), named.of(next)) {
@@ -121,6 +120,10 @@ mod tests {
         TrackTables { processes, tracks: tracks.iter().map(track).collect(), ..TrackTables::default() }
     }
 
+    fn groups_of(tables: &TrackTables, order: &[TrackIdx]) -> TrackGroups {
+        TrackGroups::new(tables, order, &NamedGroups::new(tables, order))
+    }
+
     #[test]
     fn alike_tracks_of_a_process_are_a_group_and_those_of_another_are_another() {
         use TrackKind::{Async, Counter, Cpu, Thread};
@@ -149,7 +152,7 @@ mod tests {
         // The second of the last timers appeared first.
         let mut order: Vec<_> = (0..20).map(TrackIdx).collect();
         order.swap(8, 9);
-        let groups = TrackGroups::new(&tables, &order);
+        let groups = groups_of(&tables, &order);
         let found: Vec<_> = groups.all().iter().map(|group| (group.lead.0, group.tracks)).collect();
         assert_eq!(found, [(3, 4), (8, 4), (16, 4)]);
         let of: Vec<_> = order.iter().map(|&track| groups.of(track).map(|group| group.lead.0)).collect();
@@ -166,23 +169,23 @@ mod tests {
     fn a_group_of_many_tracks_begins_folded() {
         let counters = tables(&[(TrackKind::Counter, 0, "n"); 4]);
         let order: Vec<_> = (0..4).map(TrackIdx).collect();
-        let groups = TrackGroups::new(&counters, &order);
+        let groups = groups_of(&counters, &order);
         let kind = Some(TrackKind::Counter);
         let expected = TrackGroup { lead: TrackIdx(0), tracks: 4, kind, is_named: false, is_all: true };
         assert_eq!(groups.all(), [expected]);
         assert!(!groups.all()[0].starts_folded());
         let many = tables(&[(TrackKind::Async, 0, "n"); 9]);
         let order: Vec<_> = (0..9).map(TrackIdx).collect();
-        assert!(TrackGroups::new(&many, &order).all()[0].starts_folded());
+        assert!(groups_of(&many, &order).all()[0].starts_folded());
         // Counters alone would leave the window blank; with a thread, they start folded.
         let mut kinds = vec![(TrackKind::Counter, 0, "n"); 9];
         let alone = tables(&kinds);
-        assert!(!TrackGroups::new(&alone, &order).all()[0].starts_folded());
+        assert!(!groups_of(&alone, &order).all()[0].starts_folded());
         kinds.push((TrackKind::Thread, 0, "t"));
         let beside = tables(&kinds);
         let all: Vec<_> = (0..10).map(TrackIdx).collect();
-        assert!(TrackGroups::new(&beside, &all).all()[0].starts_folded());
-        let none = TrackGroups::new(&many, &[]);
+        assert!(groups_of(&beside, &all).all()[0].starts_folded());
+        let none = groups_of(&many, &[]);
         assert!(none.all().is_empty() && none.of(TrackIdx(3)).is_none());
     }
 }
