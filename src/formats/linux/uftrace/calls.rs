@@ -14,8 +14,9 @@ use crate::formats::{BatchSink, ReadContext, ReadError};
 use crate::model::args::Detail;
 use crate::model::{Event, EventFlags, EventKind, Loss, NameIdx, SourcePos, TrackIdx};
 
-/// Limit for the values of a record; uftrace has a buffer of 1 KiB for them.
-const VALUE_BYTES_MAX: usize = 64 << 10;
+/// Limit for the values of a record; uftrace has a buffer of 1 KiB for them. It also bounds the search for the next
+/// record in a damaged file.
+const VALUE_BYTES_MAX: usize = 4 << 10;
 
 /// Records between checks for cancellation.
 const RECORDS_PER_CHECK: u32 = 1 << 16;
