@@ -254,7 +254,7 @@ fn demangled_call(text: &[u8]) -> Option<(&[u8], &[u8])> {
             b')' => depth = depth.checked_sub(1)?,
             // Names have no strings, so these are in the arguments.
             b'"' | b'\'' => break,
-            b' ' if depth == 0 && text[at + 1..].trim_ascii_start().starts_with(b"= ") => break,
+            b' ' if depth == 0 && text[at + 1..].starts_with(b"= ") => break,
             _ => {}
         }
     }
@@ -265,7 +265,9 @@ fn demangled_call(text: &[u8]) -> Option<(&[u8], &[u8])> {
     let is_name = name.first().is_some_and(is_first)
         && !name.ends_with(b" ")
         && (name.contains(&b')') || !name.contains(&b' '))
-        && name.iter().all(|byte| !byte.is_ascii_control());
+        && name.iter().all(|byte| !byte.is_ascii_control())
+        // A descriptor with its path, or a comment, is an argument.
+        && !name.windows(2).any(|pair| matches!(pair, b"</" | b"/*"));
     let is_call = match CallRest::from_text(rest) {
         CallRest::Done { .. } => {
             memchr::memmem::rfind(rest, b" = ").is_some_and(|equals| rest[..equals].trim_ascii_end().ends_with(b")"))

@@ -255,3 +255,19 @@ fn a_call_that_is_killed_before_it_can_be_read_is_shown_as_strace_prints_it() {
     assert_eq!((reading.names(), reading.lost()), (vec!["????", "killed by SIGKILL"], vec![]));
     assert_eq!((reading.events[0].kind, reading.events[0].value), (EventKind::Complete, 2_000));
 }
+
+#[test]
+fn brackets_in_paths_and_comments_do_not_end_the_name_of_a_call() {
+    let reading = read(
+        "7 1795166531.000001 close(3</tmp/a)b(c>) = 0 <0.000003>\n\
+         7 1795166531.000101 prctl(PR_SET_NAME, f(x) /* a) b( */) = 0 <0.000003>\n",
+    );
+    assert!(reading.names().iter().all(|name| ["close", "prctl", ""].contains(name)), "{:?}", reading.names());
+}
+
+#[test]
+fn a_line_of_spaces_takes_one_pass() {
+    // A pass from each of the spaces would take minutes.
+    let line = format!("7 1795166531.000002 a{}b\n", " ".repeat(1_000_000));
+    assert!(read(&format!("7 1795166531.000001 close(3) = 0 <0.000003>\n{line}")).names().contains(&"close"));
+}
