@@ -12,6 +12,9 @@ use crate::model::{Event, EventKind, Id, SourcePos, TrackKey, TrackKind};
 /// Limit for starts that wait for their ends: one per CPU, or per thread that works.
 const OPEN_MAX: usize = 1 << 16;
 
+/// Limit for the bytes of these starts, whose arguments may be long in a damaged trace.
+const OPEN_BYTES_MAX: usize = 16 << 20;
+
 /// Softirqs of Linux, by number.
 pub(crate) const SOFTIRQS: &[(u64, &str)] = &[
     (0, "HI"),
@@ -131,7 +134,11 @@ struct OpenPair {
 
 /// The starts that wait for their ends, by pair and track.
 #[derive(Debug, Default)]
-pub(crate) struct KernelPairs(FxHashMap<(&'static [u8], TrackKey), OpenPair>);
+pub(crate) struct KernelPairs {
+    open: FxHashMap<(&'static [u8], TrackKey), OpenPair>,
+    /// Bytes of the starts.
+    bytes: usize,
+}
 
 impl KernelPairs {
     /// Keeps the start of a span with its arguments. An earlier start without an end becomes an instant: neither
@@ -152,12 +159,14 @@ impl KernelPairs {
             pos: event.pos,
         };
         let key = (pair.begin, track(pair, event));
-        if self.0.len() >= OPEN_MAX && !self.0.contains_key(&key) {
-            return open.push_instant(batch);
-        }
-        if let Some(previous) = self.0.insert(key, open) {
+        if let Some(previous) = self.remove(&key) {
             previous.push_instant(batch);
         }
+        if self.open.len() >= OPEN_MAX || self.bytes + open.bytes() > OPEN_BYTES_MAX {
+            return open.push_instant(batch);
+        }
+        self.bytes += open.bytes();
+        self.open.insert(key, open);
     }
 
     /// Adds the span that an event ends, with its result if it has one. Returns false if its start is missing.
@@ -169,7 +178,7 @@ impl KernelPairs {
         result: Option<&str>,
     ) -> bool {
         let key = (pair.begin, track(pair, event));
-        let Some(mut open) = self.0.remove(&key) else { return false };
+        let Some(mut open) = self.remove(&key) else { return false };
         let Ok(dur_ns) = u64::try_from(event.ts_ns.saturating_sub(open.ts_ns)) else {
             open.push_instant(batch);
             return false;
@@ -186,15 +195,25 @@ impl KernelPairs {
         true
     }
 
+    fn remove(&mut self, key: &(&'static [u8], TrackKey)) -> Option<OpenPair> {
+        let open = self.open.remove(key)?;
+        self.bytes -= open.bytes();
+        Some(open)
+    }
+
     /// Adds the starts without an end, at the end of the trace.
     pub(crate) fn finish(&mut self, batch: &mut BatchBuilder) {
-        let mut open: Vec<OpenPair> = std::mem::take(&mut self.0).into_values().collect();
+        let mut open: Vec<OpenPair> = std::mem::take(self).open.into_values().collect();
         open.sort_by(|a, b| (a.ts_ns, &a.name, a.pos).cmp(&(b.ts_ns, &b.name, b.pos)));
         open.iter().for_each(|open| open.push_instant(batch));
     }
 }
 
 impl OpenPair {
+    fn bytes(&self) -> usize {
+        size_of::<Self>() + self.label.len() + self.name.len() + self.args_json.len()
+    }
+
     fn detail(&self, batch: &mut BatchBuilder) -> u32 {
         batch.batch.chunk.details.push(&Detail { args_json: &self.args_json, ..Detail::default() })
     }
@@ -220,8 +239,9 @@ fn track(pair: &KernelPair, event: &PairEvent<'_>) -> TrackKey {
 
 #[cfg(test)]
 mod tests {
+    use super::*;
+    use crate::formats::ChunkLimits;
     use crate::formats::testing::{Reading, read};
-    use crate::model::{EventKind, Id};
 
     /// Returns start and duration in microseconds, kind, name, track and arguments.
     fn shown(reading: &Reading) -> Vec<(i64, u64, EventKind, &str, String, &str)> {
@@ -294,5 +314,24 @@ mod tests {
             instant(5, "irq_handler_entry"),
         ];
         assert_eq!((found, reading.lost()), (expected.to_vec(), vec![]));
+    }
+
+    #[test]
+    fn few_bytes_wait_however_long_arguments_are_and_all_starts_are_kept() {
+        let (mut batch, mut pairs) = (BatchBuilder::new(ChunkLimits::default()), KernelPairs::default());
+        let thread = TrackKey::thread(Id::Number(1), Id::Number(1));
+        let long = format!("{{\"name\":\"{}\"}}", "x".repeat(1 << 20));
+        for cpu in 0..50 {
+            let pos = SourcePos::Offset(cpu);
+            let event = PairEvent { ts_ns: 5, cpu: Some(cpu), thread: &thread, name: b"irq_handler_entry", pos };
+            // The second start on a CPU replaces the first.
+            for _ in 0..2 {
+                pairs.begin(&mut batch, &PAIRS[0], &event, ("IRQ (x)".to_owned(), &long));
+            }
+            assert!(pairs.bytes <= OPEN_BYTES_MAX, "{} bytes", pairs.bytes);
+        }
+        assert_eq!(pairs.open.len(), 15);
+        pairs.finish(&mut batch);
+        assert_eq!((batch.batch.chunk.events.len(), pairs.bytes), (100, 0));
     }
 }
