@@ -16,6 +16,8 @@ mod value;
 
 use std::borrow::Cow;
 
+use rustc_hash::FxHashMap;
+
 use self::clock::{DayClock, WrittenTime};
 use self::functions::{LoadedFiles, function_side};
 use self::line::{EventLine, without_colours};
@@ -169,9 +171,11 @@ impl Babeltrace {
         let name = batch.name(kernel::span_name(&begin).as_bytes(), None, begin.pos);
         self.args.clear();
         write_fields(&begin.fields, &mut self.args);
+        // The first of several fields of one name counts.
+        let known: FxHashMap<&str, &str> = begin.fields.0.iter().rev().map(|(key, json)| (&**key, &**json)).collect();
         for (key, json) in &event.line.payload.0 {
-            match begin.fields.json(key) {
-                Some(same) if same == &**json => {}
+            match known.get(&**key) {
+                Some(same) if *same == &**json => {}
                 // The field has another value at the end.
                 Some(_) => write_json("exit.", key, json, &mut self.args),
                 None => write_json("", key, json, &mut self.args),

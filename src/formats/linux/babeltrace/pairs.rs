@@ -23,7 +23,7 @@ const SUFFIXES: [(&str, &str); 8] = [
 ];
 
 /// Begins of one name without any end, after which events of this name are instants.
-const UNPAIRED_MAX: usize = 256;
+const UNPAIRED_MAX: usize = 1 << 12;
 
 /// Limit for the bytes of begins that wait; programs nest far fewer.
 const WAITING_BYTES_MAX: usize = 16 << 20;
@@ -236,7 +236,7 @@ mod tests {
     #[test]
     fn names_without_any_end_stop_waiting() {
         let mut pairs = Pairs::default();
-        let waits = (0..1000).filter(|&at| pairs.begin(begin("log", 1, at)).is_none()).count();
+        let waits = (0..10_000).filter(|&at| pairs.begin(begin("log", 1, at)).is_none()).count();
         assert_eq!(waits, UNPAIRED_MAX);
         assert!(pairs.finish().iter().all(|(_, had_ends)| !had_ends));
     }
