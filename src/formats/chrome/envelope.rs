@@ -317,7 +317,7 @@ impl Envelope {
     }
 }
 
-/// Returns whether the document is no envelope but an event, with another object after it.
+/// Returns whether the document is no envelope but an event, with nothing or another object after it.
 pub(super) fn begins_bare(head: &[u8]) -> bool {
     let mut scanner = Scanner::new(head, 0);
     let Ok(first) = scanner.value(0) else { return false };
@@ -327,7 +327,7 @@ pub(super) fn begins_bare(head: &[u8]) -> bool {
     if matches!(scanner.peek(), Ok(b',')) {
         scanner.pos += 1;
     }
-    is_event && matches!(scanner.peek(), Ok(b'{'))
+    is_event && scanner.peek().map_or(true, |byte| byte == b'{')
 }
 
 /// Returns the length of a string up to its closing quote or the end of the bytes, and the next stage.
