@@ -212,7 +212,7 @@ impl UnitLayout {
                 batch.lose(Loss::BadNumber, pos);
                 continue;
             };
-            let is_rounded = to_ns > end_ns && to_ns - ROUNDING_NS <= end_ns;
+            let is_rounded = to_ns > end_ns && to_ns.saturating_sub(ROUNDING_NS) <= end_ns;
             let to_ns = if is_rounded { end_ns } else { to_ns };
             let from_ns = if is_rounded { from_ns.min(end_ns) } else { from_ns };
             if from_ns < to_ns {
