@@ -64,11 +64,17 @@ fn describe(path: &Path, bytes: &mut Vec<u8>) -> io::Result<()> {
         bytes.extend(files::stamps(metadata).into_iter().chain([u64::from(VERSION)]).flat_map(u64::to_le_bytes));
     };
     add(resolved.as_os_str(), &metadata);
-    if metadata.is_dir() {
-        let mut entries = fs::read_dir(&resolved)?.collect::<io::Result<Vec<_>>>()?;
+    // The recording of uftrace that its file `info` opens is the folder around it.
+    let around = || {
+        let folder = resolved.parent().filter(|_| resolved.file_name() == Some(OsStr::new("info")))?;
+        folder.join("task.txt").is_file().then_some(folder)
+    };
+    if let Some(folder) = if metadata.is_dir() { Some(&*resolved) } else { around() } {
+        let mut entries = fs::read_dir(folder)?.collect::<io::Result<Vec<_>>>()?;
         entries.sort_by_key(fs::DirEntry::file_name);
         for entry in entries {
-            add(&entry.file_name(), &entry.metadata()?);
+            // That of a link's target, if there is one.
+            add(&entry.file_name(), &fs::metadata(entry.path()).or_else(|_| entry.metadata())?);
         }
     }
     Ok(())

@@ -47,11 +47,12 @@ enum ValueFormat {
 }
 
 impl ValueSpecs {
-    /// Parses `arg1/s,arg2/d32`. Returns `None` if a value has an unknown type, so that the length is not known.
-    pub(super) fn parse(text: &[u8]) -> Option<Self> {
+    /// Parses `arg1/s,arg2/d32`; values without a length have that of a machine word. Returns `None` if a value has an
+    /// unknown type, so that the length is not known.
+    pub(super) fn parse(text: &[u8], word_bytes: usize) -> Option<Self> {
         let text = std::str::from_utf8(text).ok()?;
         let specs = text.split(',').map(str::trim).filter(|spec| !spec.is_empty());
-        let specs: Vec<ValueSpec> = specs.map(ValueSpec::parse).collect::<Option<_>>()?;
+        let specs: Vec<ValueSpec> = specs.map(|spec| ValueSpec::parse(spec, word_bytes)).collect::<Option<_>>()?;
         (!specs.is_empty()).then_some(Self(specs))
     }
 
@@ -68,7 +69,7 @@ impl ValueSpecs {
 }
 
 impl ValueSpec {
-    fn parse(spec: &str) -> Option<Self> {
+    fn parse(spec: &str, word_bytes: usize) -> Option<Self> {
         // The place of a value, in a register or on the stack, is not needed.
         let (spec, _) = spec.split_once('%').unwrap_or((spec, ""));
         let (name, suffix) = spec.split_once('/').unwrap_or((spec, ""));
@@ -78,20 +79,21 @@ impl ValueSpec {
         }
         let mut suffix_chars = suffix.chars();
         let usual = if is_float { ValueFormat::Float } else { ValueFormat::Signed };
+        let usual_bytes = if is_float { size_of::<f64>() } else { word_bytes };
         let (format, bytes) = match suffix_chars.next() {
-            None => (usual, 8),
+            None => (usual, usual_bytes),
             Some(digit) if digit.is_ascii_digit() => {
                 suffix_chars = suffix.chars();
-                (usual, 8)
+                (usual, usual_bytes)
             }
-            Some('d' | 'i') => (ValueFormat::Signed, 8),
-            Some('u') => (ValueFormat::Unsigned, 8),
-            Some('x' | 'p' | 'o') => (ValueFormat::Hex, 8),
+            Some('d' | 'i') => (ValueFormat::Signed, word_bytes),
+            Some('u') => (ValueFormat::Unsigned, word_bytes),
+            Some('x' | 'p' | 'o') => (ValueFormat::Hex, word_bytes),
             Some('c') => (ValueFormat::Character, 1),
-            Some('f') => (ValueFormat::Float, 8),
+            Some('f') => (ValueFormat::Float, size_of::<f64>()),
             Some('s' | 'S') => (ValueFormat::Text, 0),
             // The name of the type follows.
-            Some('e') => return Some(Self { name: name.into(), format: ValueFormat::Signed, bytes: 8 }),
+            Some('e') => return Some(Self { name: name.into(), format: ValueFormat::Signed, bytes: word_bytes }),
             Some('t') => {
                 let (bytes, _) = suffix[1..].split_once(':').unwrap_or((&suffix[1..], ""));
                 let bytes = bytes.parse().ok()?;

@@ -69,7 +69,7 @@ impl<'a, 'f> CallReader<'a, 'f> {
         let mut records = 0u32;
         loop {
             let pos = SourcePos::Offset(self.input.offset());
-            let bytes = self.input.peek(RECORD_BYTES)?;
+            let bytes = self.input.peek(2 * RECORD_BYTES)?;
             if bytes.is_empty() {
                 return Ok(());
             }
@@ -77,11 +77,17 @@ impl<'a, 'f> CallReader<'a, 'f> {
                 batch.lose(Loss::Truncated, pos);
                 return Ok(());
             }
-            let record = Record::parse(bytes);
-            if let Some(record) = record.filter(|record| self.last.is_none_or(|last| record.ts_ns >= last.ts_ns)) {
+            let fits = |record: &Record| self.last.is_none_or(|last| record.ts_ns >= last.ts_ns);
+            let record = Record::parse(bytes).filter(fits);
+            let next = bytes.get(RECORD_BYTES..).and_then(Record::parse);
+            if let Some(record) = record {
                 self.input.skip(RECORD_BYTES as u64)?;
-                self.add(&record, pos, batch)?;
-                self.last = Some(record);
+                if has_damaged_time(&record, next.filter(fits)) {
+                    batch.lose(Loss::BadTime, pos);
+                } else {
+                    self.add(&record, pos, batch)?;
+                    self.last = Some(record);
+                }
             } else {
                 batch.lose(Loss::BadRecord, pos);
                 self.skip_damage()?;
@@ -99,6 +105,7 @@ impl<'a, 'f> CallReader<'a, 'f> {
         let mut steps = 0u32;
         loop {
             self.input.skip(RECORD_ALIGNMENT as u64)?;
+            let last = self.last;
             let bytes = self.input.peek(2 * RECORD_BYTES)?;
             if bytes.len() < RECORD_BYTES {
                 let rest = bytes.len() as u64;
@@ -106,10 +113,7 @@ impl<'a, 'f> CallReader<'a, 'f> {
                 return Ok(());
             }
             if let Some(first) = Record::parse(bytes)
-                && self.last.is_none_or(|last| first.ts_ns >= last.ts_ns)
-                && (first.has_values
-                    || bytes.len() < 2 * RECORD_BYTES
-                    || Record::parse(&bytes[RECORD_BYTES..]).is_some_and(|second| second.may_follow(&first)))
+                && may_resume(last, &first, &bytes[RECORD_BYTES..])
             {
                 // Depths of what is lost are unknown.
                 self.last = None;
@@ -240,7 +244,8 @@ impl<'a, 'f> CallReader<'a, 'f> {
         }
         if record.has_values {
             const LEN_BYTES: usize = 2;
-            let bytes = self.input.peek(LEN_BYTES + usize::from(u16::MAX))?;
+            let len = self.input.peek(LEN_BYTES)?.first_chunk().map_or(0, |len| u16::from_le_bytes(*len));
+            let bytes = self.input.peek(LEN_BYTES + usize::from(len))?;
             let mut values = Values(bytes);
             let len = values.bytes(LEN_BYTES).and_then(|len| Some(u16::from_le_bytes(*len.first_chunk()?)));
             let Some(data) = len.and_then(|len| values.bytes(len.into())) else {
@@ -277,6 +282,21 @@ fn add_numbers(data: &[u8], fields: &[&str], args: &mut ArgsWriter) {
     }
 }
 
+/// Returns whether a record after damage is one, by the bytes after it. The time before the damage may be wrong.
+fn may_resume(last: Option<Record>, record: &Record, after: &[u8]) -> bool {
+    let is_later = last.is_none_or(|last| record.ts_ns >= last.ts_ns);
+    match Record::parse(after) {
+        _ if record.has_values || after.len() < RECORD_BYTES => is_later,
+        next => next.is_some_and(|next| next.may_follow(record)),
+    }
+}
+
+/// Returns whether the time of a record is damaged: beyond all times, or later than that of the next record, which fits
+/// the records before both.
+fn has_damaged_time(record: &Record, next: Option<Record>) -> bool {
+    i64::try_from(record.ts_ns).is_err() || !record.has_values && next.is_some_and(|next| next.ts_ns < record.ts_ns)
+}
+
 fn end(ts_ns: i64, track: TrackIdx) -> Event {
     Event { flags: EventFlags::UNNAMED, ..bare(ts_ns, EventKind::End, track, NameIdx::EMPTY) }
 }
@@ -296,6 +316,6 @@ fn unknown_len(bytes: &[u8], record: &Record) -> usize {
     let lens = || (RECORD_ALIGNMENT..=bytes.len()).step_by(RECORD_ALIGNMENT);
     let nested = lens().find(|&len| may_end(bytes, len, |next| next.may_follow(record)));
     let any = || lens().find(|&len| may_end(bytes, len, |next| next.ts_ns >= record.ts_ns));
-    let is_last = bytes.len() < VALUE_BYTES_MAX;
+    let is_last = bytes.len() < VALUE_BYTES_MAX + RECORD_BYTES;
     nested.or_else(any).unwrap_or(if is_last { bytes.len() } else { 0 })
 }

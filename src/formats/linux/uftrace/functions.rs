@@ -28,6 +28,9 @@ const FUNCTIONS_MAX: usize = 1 << 16;
 /// Limit for the symbols in memory; when it is exceeded, they are read again as needed.
 const SYMBOL_BYTES_MAX: usize = 64 << 20;
 
+/// Bytes of the types of a function's values, as far as they are bounded by lines of some ten values.
+const SPEC_BYTES: usize = 1 << 10;
+
 /// Limit for the list of events that programs define.
 const EVENT_BYTES_MAX: u64 = 1 << 20;
 
@@ -75,6 +78,7 @@ struct SymbolTable {
     rows: Vec<(u64, u32, u32)>,
     texts: Vec<u8>,
     specs: FxHashMap<u64, Arc<CallSpecs>>,
+    is_over_limit: bool,
 }
 
 impl SymbolTable {
@@ -88,7 +92,14 @@ impl SymbolTable {
     }
 
     fn bytes(&self) -> usize {
-        self.rows.len() * size_of::<(u64, u32, u32)>() + self.texts.len()
+        let specs = self.specs.len() * SPEC_BYTES;
+        self.rows.len() * size_of::<(u64, u32, u32)>() + self.texts.len() + specs
+    }
+
+    /// Returns whether another line may be added.
+    fn has_room(&mut self) -> bool {
+        self.is_over_limit |= self.bytes() >= SYMBOL_BYTES_MAX;
+        !self.is_over_limit
     }
 }
 
@@ -209,9 +220,12 @@ impl<'a> FunctionNames<'a> {
             read_lines(&file, |line| _ = add_symbol(line.bytes, &mut table), batch, context)?;
             let types = file.with_extension("dbg");
             if types.is_file() {
-                let mut address = None;
-                read_lines(&types, |line| add_specs(line.bytes, &mut address, &mut table), batch, context)?;
+                let (mut address, word_bytes) = (None, self.info.word_bytes);
+                read_lines(&types, |line| add_specs(line.bytes, word_bytes, &mut address, &mut table), batch, context)?;
             }
+        }
+        if table.is_over_limit {
+            batch.lose(Loss::OverLimit, SourcePos::Offset(0));
         }
         table.rows.sort_by_key(|&(address, ..)| address);
         if self.symbol_bytes > SYMBOL_BYTES_MAX {
@@ -258,7 +272,7 @@ fn user_events(folder: &Path) -> FxHashMap<u64, Box<str>> {
     names
 }
 
-/// Passes each line of a text file to `add`. A missing file is counted.
+/// Passes each line of a text file to `add`. A missing or unreadable file is counted.
 fn read_lines(
     path: &Path,
     mut add: impl FnMut(TextLine<'_>),
@@ -268,9 +282,15 @@ fn read_lines(
     let source = match Source::open(path, context) {
         Ok(source) => source,
         Err(ReadError::Empty { .. }) => return Ok(()),
-        Err(ReadError::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => {
+        Err(error @ (ReadError::Io { .. } | ReadError::NotAFile { .. } | ReadError::Malformed { .. })) => {
+            let reason = match error {
+                ReadError::Io { source, .. } if source.kind() == std::io::ErrorKind::NotFound => {
+                    "is missing".to_owned()
+                }
+                error => format!("cannot be read ({error})"),
+            };
             let name = path.file_name().unwrap_or_default().to_string_lossy();
-            let reason = format!("{name} is missing, so functions are shown by their addresses");
+            let reason = format!("{name} {reason}, so functions are shown by their addresses");
             batch.batch.losses.add_because(&reason, Loss::MissingText, SourcePos::Offset(0));
             return Ok(());
         }
@@ -313,6 +333,9 @@ fn mapping(line: &[u8]) -> Option<Mapping> {
 
 /// Adds the symbol of a line `address type name`.
 fn add_symbol(line: &[u8], table: &mut SymbolTable) -> Option<()> {
+    if !table.has_room() {
+        return None;
+    }
     let (address, rest) = line.split_at_checked(memchr::memchr(b' ', line)?)?;
     let address = u64::from_str_radix(std::str::from_utf8(address).ok()?, 16).ok()?;
     let name = rest.get(3..).filter(|name| !name.is_empty())?;
@@ -323,17 +346,22 @@ fn add_symbol(line: &[u8], table: &mut SymbolTable) -> Option<()> {
 }
 
 /// Adds the specifications of a line after that of its function.
-fn add_specs(line: &[u8], address: &mut Option<u64>, table: &mut SymbolTable) {
+fn add_specs(line: &[u8], word_bytes: usize, address: &mut Option<u64>, table: &mut SymbolTable) {
     if let Some(function) = line.strip_prefix(b"F: ") {
         let digits = std::str::from_utf8(function).ok().and_then(|text| text.split(' ').next());
         *address = digits.and_then(|digits| u64::from_str_radix(digits, 16).ok());
         return;
     }
     let (Some(address), Some(specs)) = (*address, line.get(4..)) else { return };
-    let entry = || CallSpecs::default().into();
-    match &line[..4] {
-        b"A: @" => Arc::make_mut(table.specs.entry(address).or_insert_with(entry)).arguments = ValueSpecs::parse(specs),
-        b"R: @" => Arc::make_mut(table.specs.entry(address).or_insert_with(entry)).returned = ValueSpecs::parse(specs),
-        _ => {}
+    if !table.has_room() {
+        return;
     }
+    let is_returned = match &line[..4] {
+        b"A: @" => false,
+        b"R: @" => true,
+        _ => return,
+    };
+    let function = table.specs.entry(address).or_insert_with(|| CallSpecs::default().into());
+    let CallSpecs { arguments, returned } = Arc::make_mut(function);
+    *(if is_returned { returned } else { arguments }) = ValueSpecs::parse(specs, word_bytes);
 }

@@ -17,6 +17,7 @@ pub(super) struct Info {
     /// Values by the name of a function.
     pub(super) specs_by_name: FxHashMap<Box<[u8]>, CallSpecs>,
     pub(super) has_relative_symbols: bool,
+    pub(super) word_bytes: usize,
 }
 
 impl Info {
@@ -24,7 +25,8 @@ impl Info {
     pub(super) fn read(source: Source, header: Header) -> Result<Self, ReadError> {
         let mut input = ByteReader::new(source);
         input.skip(header.bytes.into())?;
-        let mut info = Self { has_relative_symbols: header.has_relative_symbols, ..Self::default() };
+        let Header { has_relative_symbols, word_bytes, .. } = header;
+        let mut info = Self { has_relative_symbols, word_bytes, ..Self::default() };
         info.add_lines(input.peek(TEXT_BYTES_MAX)?);
         Ok(info)
     }
@@ -43,7 +45,7 @@ impl Info {
                 let specs = self.specs_by_name.entry(function[..at].into()).or_default();
                 let list = if is_return { &mut specs.returned } else { &mut specs.arguments };
                 if list.is_none() {
-                    *list = ValueSpecs::parse(&function[at + 1..]);
+                    *list = ValueSpecs::parse(&function[at + 1..], self.word_bytes);
                 }
             }
         }

@@ -51,8 +51,9 @@ pub(crate) const FORMAT: Format = Format {
 pub(crate) fn info_file(folder: &Path) -> Option<PathBuf> {
     let path = folder.join(INFO);
     let mut head = [0; wire::MAGIC.len()];
-    let file = fs::File::open(&path).ok().filter(|file| file.metadata().is_ok_and(|metadata| metadata.is_file()))?;
-    io::Read::read_exact(&mut &file, &mut head).ok()?;
+    // Opening a pipe would wait for its other end.
+    fs::metadata(&path).ok().filter(fs::Metadata::is_file)?;
+    io::Read::read_exact(&mut fs::File::open(&path).ok()?, &mut head).ok()?;
     wire::is_info(&head).then_some(path)
 }
 
@@ -130,8 +131,8 @@ impl StreamReader for Uftrace {
             let path = self.folder.join(&*file.name);
             let open = || Ok::<_, ReadError>(ByteReader::new(Source::open(&path, context)?));
             match file.kind {
-                // A thread that calls no traced function has an empty file.
-                DataFileKind::Thread(_) | DataFileKind::Switches(_) if file.bytes == 0 => {}
+                // Such as that of a thread that calls no traced function.
+                _ if file.bytes == 0 => {}
                 DataFileKind::Thread(tid) => {
                     let mut calls = CallReader::new(open()?, (number, tid), &mut functions, context);
                     calls.read(&mut batch, &mut named)?;
@@ -171,8 +172,10 @@ fn data_files(folder: &Path) -> Result<Vec<DataFile>, ReadError> {
         let name = entry.file_name();
         let Some(name) = name.to_str() else { continue };
         let Some(kind) = DataFileKind::from_name(name) else { continue };
-        let metadata = fs::metadata(entry.path()).map_err(io_error)?;
-        if metadata.is_file() {
+        // A link may lead nowhere.
+        if let Ok(metadata) = fs::metadata(entry.path())
+            && metadata.is_file()
+        {
             files.push(DataFile { name: name.into(), kind, bytes: metadata.len() });
         }
     }

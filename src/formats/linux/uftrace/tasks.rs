@@ -21,7 +21,10 @@ pub(super) const FILE: &str = "task.txt";
 const LINE_BYTES_MAX: usize = 64 << 10;
 
 /// Limit for processes that are each forked by the next.
-const ANCESTORS_MAX: usize = 1 << 10;
+const ANCESTORS_MAX: usize = 1 << 6;
+
+/// Limit for sessions, libraries and processes, of a few hundred bytes each; recordings have some thousands.
+const ROWS_MAX: usize = 1 << 20;
 
 /// A program that runs: a session of uftrace.
 #[derive(Debug)]
@@ -61,13 +64,19 @@ pub(super) struct Tasks {
 impl Tasks {
     /// Reads the file. Damaged lines are counted in the batch.
     pub(super) fn read(folder: &Path, batch: &mut BatchBuilder, context: &ReadContext) -> Result<Self, ReadError> {
-        let mut tasks = Self::default();
+        let (mut tasks, mut rows) = (Self::default(), 0);
         let mut lines = LineReader::new(Source::open(&folder.join(FILE), context)?, LINE_BYTES_MAX);
         while let Some(line) = lines.next(batch)? {
-            if !line.bytes.is_empty() && tasks.add_line(line.bytes).is_none() {
-                let (loss, pos) = (line.loss(), line.pos());
+            if line.bytes.is_empty() {
+                continue;
+            }
+            let (loss, pos) = (line.loss(), line.pos());
+            if rows >= ROWS_MAX {
+                batch.lose(Loss::OverLimit, pos);
+            } else if tasks.add_line(line.bytes).is_none() {
                 batch.lose(loss, pos);
             }
+            rows += 1;
         }
         tasks.starts.values_mut().for_each(|starts| starts.sort_by_key(|&(ts_ns, _)| ts_ns));
         Ok(tasks)

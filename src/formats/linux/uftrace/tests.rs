@@ -347,6 +347,64 @@ fn damage_and_lost_records_are_counted_with_their_file_and_cost_no_others() {
 }
 
 #[test]
+fn a_damaged_time_costs_its_record_only() {
+    for damaged in [1 << 54, 1 << 63] {
+        let mut records = Records::default();
+        for k in 0..100 {
+            let wrong = if k == 10 { damaged } else { 0 };
+            records = records.add(ENTRY, 1000 + 10 * k + wrong, 0, address(k % 10));
+            records = records.add(EXIT, 1005 + 10 * k, 0, address(k % 10));
+        }
+        let reading = read(folder(&[("1.dat", &records.bytes)]).path());
+        assert_eq!(spans(&reading, 1).len(), 99, "{damaged:#x}");
+        assert_eq!(reading.lost(), [(Loss::UnmatchedEnd, 1), (Loss::BadTime, 1)]);
+    }
+}
+
+#[test]
+fn odd_files_beside_the_calls_cost_their_own_names_only() {
+    let records = Records::default().add(ENTRY, 10, 0, address(1)).add(EXIT, 20, 0, address(1));
+    let folder = folder(&[("1.dat", &records.bytes), ("kernel-cpu0.dat", b""), ("extern.dat", b"")]);
+    fs::remove_file(folder.path().join("prog.sym")).expect("removed");
+    fs::create_dir(folder.path().join("prog.sym")).expect("created");
+    #[cfg(unix)]
+    std::os::unix::fs::symlink("nowhere", folder.path().join("77.dat")).expect("linked");
+    let reading = read(folder.path());
+    assert_eq!(spans(&reading, 1), [(10, Some(20), 0, "prog+0x1010".to_owned())]);
+    assert_eq!(reading.lost(), [(Loss::MissingText, 1)]);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_pipe_in_place_of_the_file_is_not_opened() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let made = std::process::Command::new("mkfifo").arg(folder.path().join("info")).status();
+    assert!(made.expect("started").success());
+    assert!(matches!(read_path(folder.path()), Err(ReadError::NotAFile { .. })));
+}
+
+#[test]
+fn a_table_of_symbols_beyond_the_limit_is_cut_and_counted() {
+    let records = Records::default().add(ENTRY, 10, 0, address(1)).add(EXIT, 20, 0, address(1));
+    let line = format!("0000000000001010 T {}\n", "n".repeat(60_000));
+    let symbols = line.repeat(1200);
+    let reading = read(folder(&[("1.dat", &records.bytes), ("prog.sym", symbols.as_bytes())]).path());
+    assert_eq!(spans(&reading, 1).len(), 1);
+    assert_eq!(reading.losses.count(Loss::OverLimit), 1);
+}
+
+#[test]
+fn untyped_values_of_32_bit_programs_have_four_bytes() {
+    let mut info = info("argspec:lines=1\nargauto:f1@arg1,arg2/u,arg3/s\n");
+    info[15] = 1;
+    let values = [&(-5i32).to_le_bytes()[..], &7u32.to_le_bytes(), &[2, 0, b'a', b'b']].concat();
+    let records = Records::default().with(ENTRY, 10, 0, address(1), &values).add(EXIT, 20, 0, address(1));
+    let reading = read(folder(&[("info", &info), ("1.dat", &records.bytes)]).path());
+    assert_eq!(reading.events[0].args, r#"{"arg1":-5,"arg2":7,"arg3":"ab"}"#);
+    assert_eq!(reading.lost(), []);
+}
+
+#[test]
 fn events_have_names_and_numbers() {
     let mut numbers = vec![24, 0];
     [300u64, 200, 100].iter().for_each(|number| numbers.extend(number.to_le_bytes()));

@@ -12,6 +12,9 @@ const HEADER_BYTES: usize = 32;
 
 const LITTLE_ENDIAN: u8 = 1;
 
+/// Class of 32-bit programs, as in ELF.
+const CLASS_32_BIT: u8 = 1;
+
 /// Bits of the mask of features.
 mod feature {
     /// Symbols have addresses relative to the start of their file in memory.
@@ -30,6 +33,8 @@ pub(super) struct Header {
     /// Length of the header, at which the text of `info` starts.
     pub(super) bytes: u16,
     pub(super) has_relative_symbols: bool,
+    /// Length of a machine word of the programs, which untyped values have.
+    pub(super) word_bytes: usize,
 }
 
 /// Returns whether this is the start of a file `info`.
@@ -42,7 +47,8 @@ pub(super) fn header(head: &[u8]) -> Result<Header, (u64, &'static str, String)>
     let Some(bytes) = head.first_chunk::<HEADER_BYTES>() else {
         return Err((head.len() as u64, "a header of 40 bytes", "the end of the file".to_owned()));
     };
-    let [_, _, _, _, _, _, _, _, v0, v1, v2, v3, s0, s1, byte_order, _, f0, f1, f2, f3, f4, f5, f6, f7, ..] = *bytes;
+    let [_, _, _, _, _, _, _, _, v0, v1, v2, v3, s0, s1, byte_order, class, f0, f1, f2, f3, f4, f5, f6, f7, ..] =
+        *bytes;
     if byte_order != LITTLE_ENDIAN {
         return Err((14, "the byte order of a little-endian machine", format!("byte order {byte_order}")));
     }
@@ -52,7 +58,8 @@ pub(super) fn header(head: &[u8]) -> Result<Header, (u64, &'static str, String)>
     }
     let features = u64::from_le_bytes([f0, f1, f2, f3, f4, f5, f6, f7]);
     let has_relative_symbols = features & feature::RELATIVE_SYMBOLS != 0;
-    Ok(Header { bytes: u16::from_le_bytes([s0, s1]), has_relative_symbols })
+    let word_bytes = if class == CLASS_32_BIT { size_of::<u32>() } else { size_of::<u64>() };
+    Ok(Header { bytes: u16::from_le_bytes([s0, s1]), has_relative_symbols, word_bytes })
 }
 
 /// The kind of a record.
