@@ -10,80 +10,77 @@ pub(super) type Number = Option<u128>;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum GroupColumn {
     Label,
-    Count,
-    Total,
+    /// Share of a group in the sum of a number.
     Share,
-    Own,
-    Mean,
-    Median,
-    P99,
-    Min,
-    Max,
-    Distinct,
-    Deviation,
-    P90,
-    P95,
-    Unfinished,
+    Number(TotalsColumn),
 }
 
 impl GroupColumn {
-    pub(super) const ALL: [Self; 15] = [
-        Self::Label,
-        Self::Count,
-        Self::Total,
-        Self::Share,
-        Self::Own,
-        Self::Mean,
-        Self::Median,
-        Self::P99,
-        Self::Min,
-        Self::Max,
-        Self::Distinct,
-        Self::Deviation,
-        Self::P90,
-        Self::P95,
-        Self::Unfinished,
-    ];
+    pub(super) const TOTAL: Self = Self::Number(TotalsColumn::Total);
+
+    /// Numbers before the share, which follows the total.
+    const BEFORE_SHARE: usize = TotalsColumn::Total as usize + 1;
+
+    /// Returns the column at an index.
+    pub(super) fn at(index: usize) -> Self {
+        match index.checked_sub(1) {
+            None => Self::Label,
+            Some(Self::BEFORE_SHARE) => Self::Share,
+            Some(number) => Self::Number(TotalsColumn::ALL[number - usize::from(number > Self::BEFORE_SHARE)]),
+        }
+    }
+
+    /// Returns the index of the column.
+    pub(super) const fn index(self) -> usize {
+        match self {
+            Self::Label => 0,
+            Self::Share => 1 + Self::BEFORE_SHARE,
+            Self::Number(number) => {
+                let number = number as usize;
+                if number < Self::BEFORE_SHARE { 1 + number } else { 2 + number }
+            }
+        }
+    }
 
     /// Returns the column's number in totals; `None` for a label and a share.
     pub(super) fn number(self) -> Option<TotalsColumn> {
         match self {
             Self::Label | Self::Share => None,
-            Self::Count => Some(TotalsColumn::Count),
-            Self::Total => Some(TotalsColumn::Total),
-            Self::Own => Some(TotalsColumn::Own),
-            Self::Mean => Some(TotalsColumn::Mean),
-            Self::Median => Some(TotalsColumn::Median),
-            Self::P99 => Some(TotalsColumn::P99),
-            Self::Min => Some(TotalsColumn::Min),
-            Self::Max => Some(TotalsColumn::Max),
-            Self::Distinct => Some(TotalsColumn::Distinct),
-            Self::Deviation => Some(TotalsColumn::Deviation),
-            Self::P90 => Some(TotalsColumn::P90),
-            Self::P95 => Some(TotalsColumn::P95),
-            Self::Unfinished => Some(TotalsColumn::Unfinished),
+            Self::Number(number) => Some(number),
         }
     }
 
     pub(super) fn is_quantile(self) -> bool {
-        matches!(self, Self::Median | Self::P90 | Self::P95 | Self::P99)
+        QUANTILES.iter().any(|&(number, _)| self == Self::Number(number))
     }
 
     pub(super) fn is_count(self) -> bool {
-        matches!(self, Self::Count | Self::Unfinished)
+        matches!(self, Self::Number(TotalsColumn::Count | TotalsColumn::Unfinished))
     }
 
     /// Returns whether the numbers of all groups have a meaningful sum.
     pub(super) fn has_sum(self) -> bool {
-        matches!(self, Self::Count | Self::Total | Self::Own | Self::Distinct | Self::Unfinished)
+        self.number().is_some_and(|number| SUMMED.contains(&number))
     }
 }
+
+/// The numbers whose sum over groups has a meaning.
+pub(super) const SUMMED: [TotalsColumn; 5] =
+    [TotalsColumn::Count, TotalsColumn::Total, TotalsColumn::Own, TotalsColumn::Distinct, TotalsColumn::Unfinished];
+
+/// The quantiles with their titles when they come from sketches.
+pub(super) const QUANTILES: [(TotalsColumn, &str); 4] = [
+    (TotalsColumn::Median, "~p50"),
+    (TotalsColumn::P99, "~p99"),
+    (TotalsColumn::P90, "~p90"),
+    (TotalsColumn::P95, "~p95"),
+];
 
 /// Width of a label of two names.
 pub(super) const PAIR_POINTS: f32 = 260.0;
 
 /// The columns of the table of spans by name. Labels have space for some twenty letters.
-pub(super) const COLUMNS: [TableColumn; GroupColumn::ALL.len()] = [
+pub(super) const COLUMNS: [TableColumn; 2 + TotalsColumn::ALL.len()] = [
     TableColumn::text("Name", 140.0),
     TableColumn::number("Count", NUMBER_POINTS),
     TableColumn::number("Total", NUMBER_POINTS),
@@ -102,4 +99,22 @@ pub(super) const COLUMNS: [TableColumn; GroupColumn::ALL.len()] = [
 ];
 
 /// Column of the default sort order.
-pub(super) const FIRST_SORTED: usize = GroupColumn::Total as usize;
+pub(super) const FIRST_SORTED: usize = GroupColumn::TOTAL.index();
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_index_is_that_of_its_column_and_has_its_title() {
+        for index in 0..COLUMNS.len() {
+            assert_eq!(GroupColumn::at(index).index(), index);
+        }
+        let title = |column: GroupColumn| COLUMNS[column.index()].title;
+        let titles = [GroupColumn::Label, GroupColumn::Share, GroupColumn::TOTAL].map(title);
+        assert_eq!(titles, ["Name", "Share", "Total"]);
+        for number in TotalsColumn::ALL {
+            assert_eq!(title(GroupColumn::Number(number)).to_lowercase(), number.name());
+        }
+    }
+}

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::elided::LABEL_SEPARATOR;
-use super::group_columns::{GroupColumn, Number};
+use super::group_columns::{GroupColumn, Number, SUMMED};
 use super::group_label::{category_label, group_label};
 use super::table_order::{TableData, TableSort, matching_rows, sort_rows};
 use crate::base::cancel::{Cancel, Cancelled};
@@ -168,9 +168,9 @@ impl TableData for GroupLines {
     fn order(&self, sort: &TableSort, cancel: &Cancel) -> Result<(Vec<u32>, GroupTableFacts), Cancelled> {
         let has_words = |line| sort.words.is_empty() || self.text(line).to_lowercase().contains(&sort.words);
         let mut rows = matching_rows(self.lines.len(), cancel, |row| has_words(self.lines[row]))?;
-        let number = |column: usize, line| self.numbers(line).number(GroupColumn::ALL[column].number()?);
+        let number = |column: usize, line| self.numbers(line).number(GroupColumn::at(column).number()?);
         match sort.column {
-            Some((column, ascending)) if GroupColumn::ALL[column] == GroupColumn::Label => {
+            Some((column, ascending)) if GroupColumn::at(column) == GroupColumn::Label => {
                 let key = |row: usize| {
                     let line = self.lines[row];
                     (self.label(line).0, if line.has_category { self.category(line) } else { "" })
@@ -210,8 +210,6 @@ impl TableData for GroupLines {
 
 /// Adds the numbers of a group to sums. Quantiles and the like have none.
 fn add(sums: &mut [Number; NUMBERS], of: &NameTotals) {
-    const SUMMED: [TotalsColumn; 5] =
-        [TotalsColumn::Count, TotalsColumn::Total, TotalsColumn::Own, TotalsColumn::Distinct, TotalsColumn::Unfinished];
     for column in SUMMED {
         if let Some(value) = of.number(column) {
             let sum = &mut sums[column as usize];
@@ -236,7 +234,7 @@ mod tests {
     }
 
     fn ordered(lines: &Arc<GroupLines>, column: GroupColumn, ascending: bool, words: &str) -> OrderedRows<GroupLines> {
-        let sort = TableSort { column: Some((column as usize, ascending)), words: words.to_owned() };
+        let sort = TableSort { column: Some((column.index(), ascending)), words: words.to_owned() };
         OrderedRows::new(Arc::clone(lines), sort, &Cancel::default()).unwrap()
     }
 
@@ -254,10 +252,10 @@ mod tests {
     #[test]
     fn lines_are_sorted_by_number_or_label_and_ambiguous_names_have_their_category() {
         let lines = lines_of(TRACE, "name");
-        assert_eq!(texts(&ordered(&lines, GroupColumn::Total, false, "")), ["b  ·  net", "a", "b  ·  io", "c"]);
+        assert_eq!(texts(&ordered(&lines, GroupColumn::TOTAL, false, "")), ["b  ·  net", "a", "b  ·  io", "c"]);
         assert_eq!(lines.sums()[..3], [4, 100_000, 100_000].map(Some));
         // Equal ones are sorted by label.
-        let by_total = ordered(&lines, GroupColumn::Total, true, "");
+        let by_total = ordered(&lines, GroupColumn::TOTAL, true, "");
         assert_eq!(texts(&by_total), ["b  ·  io", "c", "a", "b  ·  net"]);
         assert_eq!((by_total.facts.sums, by_total.facts.largest), (*lines.sums(), 50_000));
         assert_eq!(texts(&ordered(&lines, GroupColumn::Label, true, "")), ["a", "b  ·  io", "b  ·  net", "c"]);
@@ -271,14 +269,14 @@ mod tests {
     #[test]
     fn words_match_names_and_their_categories_and_sums_are_of_the_matching_lines() {
         let lines = lines_of(TRACE, "name");
-        let io = ordered(&lines, GroupColumn::Total, false, "io");
+        let io = ordered(&lines, GroupColumn::TOTAL, false, "io");
         assert_eq!(texts(&io), ["b  ·  io"], "a category counts only where it is shown");
         assert!(io.facts.has_words_in_category);
         assert_eq!((io.facts.sums[..2].to_vec(), io.facts.has_category), (vec![Some(1), Some(10_000)], false));
-        let both = ordered(&lines, GroupColumn::Count, true, "b");
+        let both = ordered(&lines, GroupColumn::Number(TotalsColumn::Count), true, "b");
         assert!(!both.facts.has_words_in_category);
         assert_eq!((both.facts.sums[..2].to_vec(), both.facts.has_category), (vec![Some(2), Some(60_000)], true));
-        let none = ordered(&lines, GroupColumn::Total, false, "x");
+        let none = ordered(&lines, GroupColumn::TOTAL, false, "x");
         assert_eq!((none.rows.len(), none.facts.largest), (0, 0));
     }
 
@@ -288,7 +286,7 @@ mod tests {
         for (by, expected) in [("name", Some(100_000)), ("process", None), ("thread", None), ("category", None)] {
             let lines = lines_of(TRACE, by);
             assert_eq!(lines.sums()[distinct], expected, "{by}");
-            assert_eq!(ordered(&lines, GroupColumn::Total, false, "").facts.sums[distinct], expected, "{by}");
+            assert_eq!(ordered(&lines, GroupColumn::TOTAL, false, "").facts.sums[distinct], expected, "{by}");
         }
     }
 

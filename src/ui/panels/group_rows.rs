@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::answer_state::SKETCH_ERROR;
 use super::elided::tip;
-use super::group_columns::{COLUMNS, GroupColumn, Number, PAIR_POINTS};
+use super::group_columns::{COLUMNS, GroupColumn, Number, PAIR_POINTS, QUANTILES};
 use super::group_label::group_word;
 use super::group_lines::{GroupLine, GroupLines};
 use super::number::{self, TableNumber};
@@ -113,16 +113,15 @@ impl GroupRows {
     #[must_use]
     pub(super) fn columns(&self) -> [TableColumn; COLUMNS.len()] {
         let mut columns = COLUMNS;
-        let label = &mut columns[GroupColumn::Label as usize];
+        let label = &mut columns[GroupColumn::Label.index()];
         label.title = group_word(&self.by).title;
         if self.by.is_pair() {
             label.width = PAIR_POINTS;
         }
         if self.has_sketched() {
-            columns[GroupColumn::Median as usize].title = "~p50";
-            columns[GroupColumn::P99 as usize].title = "~p99";
-            columns[GroupColumn::P90 as usize].title = "~p90";
-            columns[GroupColumn::P95 as usize].title = "~p95";
+            for (quantile, title) in QUANTILES {
+                columns[GroupColumn::Number(quantile).index()].title = title;
+            }
         }
         columns
     }
@@ -151,14 +150,14 @@ impl GroupRows {
 
     /// Returns the number that shares refer to: the sorted column if it has a sum, else the total.
     fn shared(&self) -> TotalsColumn {
-        let sorted =
-            self.lines.sorted_by().map(|(column, _)| GroupColumn::ALL[column]).filter(|column| column.has_sum());
+        let sorted = self.lines.sorted_by().map(|(column, _)| GroupColumn::at(column));
+        let sorted = sorted.filter(|column| column.has_sum());
         sorted.and_then(GroupColumn::number).unwrap_or(TotalsColumn::Total)
     }
 
     fn cell_of(&self, column: usize, number: impl Fn(TotalsColumn) -> Number) -> TableCell<'_> {
         let shared = self.shared();
-        let column = GroupColumn::ALL[column];
+        let column = GroupColumn::at(column);
         let Some(value) = number(column.number().unwrap_or(shared)) else { return TableCell::Empty };
         let whole = || self.lines.data().map_or(0, |lines| lines.sums()[shared as usize].unwrap_or(0));
         TableCell::Number(match column.number() {
@@ -176,7 +175,7 @@ impl Rows for GroupRows {
 
     fn cell(&self, row: u64, column: usize) -> TableCell<'_> {
         let Some((lines, line)) = self.line(row) else { return TableCell::Empty };
-        match GroupColumn::ALL[column] {
+        match GroupColumn::at(column) {
             GroupColumn::Label => TableCell::Text(shown(&lines.text(line)).into_owned().into()),
             _ => self.cell_of(column, |number| lines.numbers(line).number(number)),
         }
@@ -190,11 +189,11 @@ impl Rows for GroupRows {
         let Some((lines, line)) = self.line(row) else { return PanelValue::default() };
         let (label, _) = lines.label(line);
         let filter = self.choice(line.group).and_then(|choice| choice.filter(lines.snapshot()));
-        let number = GroupColumn::ALL[column].number().and_then(|number| self.number(row, number));
-        match (GroupColumn::ALL[column], self.cell(row, column)) {
+        let number = GroupColumn::at(column).number().and_then(|number| self.number(row, number));
+        match (GroupColumn::at(column), self.cell(row, column)) {
             (GroupColumn::Label, _) if self.by == GroupBy::default() => PanelValue::from_name(&label, line.group.name),
             (GroupColumn::Label, _) => PanelValue { filter, ..PanelValue::new(label) },
-            (GroupColumn::Min | GroupColumn::Max, TableCell::Number(shown)) => {
+            (GroupColumn::Number(TotalsColumn::Min | TotalsColumn::Max), TableCell::Number(shown)) => {
                 let filter = filter.map(|filter| format!("dur={}ns {filter}", number.unwrap_or(0)));
                 PanelValue { filter, ..PanelValue::new(shown.copied()) }
             }
@@ -209,13 +208,13 @@ impl Rows for GroupRows {
 
     fn bar(&self, row: u64, column: usize) -> Option<f64> {
         self.lines.sorted_by().filter(|(sorted, _)| *sorted == column)?;
-        let number = GroupColumn::ALL[column].number()?;
+        let number = GroupColumn::at(column).number()?;
         Some(number::fraction(self.number(row, number)?, self.lines.facts()?.largest))
     }
 
     fn total(&self, column: usize) -> Option<TableCell<'_>> {
         let facts = self.lines.facts().filter(|_| self.count() > 0)?;
-        Some(match GroupColumn::ALL[column] {
+        Some(match GroupColumn::at(column) {
             GroupColumn::Label => {
                 let counted = group_word(&self.by).counted(self.count());
                 let is_split = self.by == GroupBy::default() && facts.has_category;
@@ -223,19 +222,19 @@ impl Rows for GroupRows {
             }
             GroupColumn::Share => self.cell_of(column, |number| facts.sums[number as usize]),
             sum if sum.has_sum() => self.cell_of(column, |number| facts.sums[number as usize]),
-            _ => TableCell::Empty,
+            GroupColumn::Number(_) => TableCell::Empty,
         })
     }
 
     fn more(&self, row: u64, column: usize) -> Option<String> {
         let (lines, line) = self.line(row)?;
         if let (true, TableCell::Number(number)) =
-            (line.is_sketched && GroupColumn::ALL[column].is_quantile(), self.cell(row, column))
+            (line.is_sketched && GroupColumn::at(column).is_quantile(), self.cell(row, column))
         {
             return Some(format!("{}\n{SKETCH_ERROR}", number.exact()));
         }
         let (label, more) = lines.label(line);
-        let has_more = GroupColumn::ALL[column] == GroupColumn::Label && !more.is_empty();
+        let has_more = GroupColumn::at(column) == GroupColumn::Label && !more.is_empty();
         has_more.then(|| format!("{}\n{}", tip(&label), tip(&more)))
     }
 
