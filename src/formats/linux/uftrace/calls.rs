@@ -30,7 +30,7 @@ pub(super) struct CallReader<'a, 'f> {
     /// Number of the thread's track, and its id.
     thread: (usize, i64),
     /// Programs that its process runs, and the position of the one that runs now.
-    sessions: Vec<SessionStart>,
+    sessions: &'f [SessionStart],
     session: usize,
     /// Depths of the functions that are open, outermost first.
     open: Vec<u16>,

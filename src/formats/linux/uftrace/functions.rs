@@ -1,8 +1,6 @@
 //! Names the functions at addresses, by the mappings and the symbols that uftrace saves beside its data. Each program
 //! has a file of mappings, and each file in memory one of symbols, and possibly one with the types of their values.
 
-use std::fs::File;
-use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -31,8 +29,11 @@ const SYMBOL_BYTES_MAX: usize = 64 << 20;
 /// Bytes of the types of a function's values, as far as they are bounded by lines of some ten values.
 const SPEC_BYTES: usize = 1 << 10;
 
-/// Limit for the list of events that programs define.
-const EVENT_BYTES_MAX: u64 = 1 << 20;
+/// Limit for the files that a program has in memory; those of real ones are some hundred.
+const MAPPINGS_MAX: usize = 1 << 16;
+
+/// Limit for the events that programs define.
+const EVENTS_MAX: usize = 1 << 16;
 
 /// The functions of a recording.
 pub(super) struct FunctionNames<'a> {
@@ -104,9 +105,15 @@ impl SymbolTable {
 }
 
 impl<'a> FunctionNames<'a> {
-    pub(super) fn new(folder: PathBuf, tasks: &'a Tasks, info: Info) -> Self {
-        Self {
-            events: user_events(&folder),
+    /// Creates the table with the events that programs define.
+    pub(super) fn new(
+        (folder, info): (PathBuf, Info),
+        tasks: &'a Tasks,
+        batch: &mut BatchBuilder,
+        context: &ReadContext,
+    ) -> Result<Self, ReadError> {
+        Ok(Self {
+            events: user_events(&folder, batch, context)?,
             folder,
             tasks,
             info,
@@ -116,7 +123,7 @@ impl<'a> FunctionNames<'a> {
             modules: FrameModules::default(),
             functions: FxHashMap::default(),
             names_number: 0,
-        }
+        })
     }
 
     /// Returns the function at an address of a session. Reads the files that it needs, and counts missing ones.
@@ -188,7 +195,13 @@ impl<'a> FunctionNames<'a> {
         let Session { id, libraries, .. } = self.tasks.session_of(session);
         let mut mappings = Vec::new();
         let path = self.folder.join(format!("sid-{id}.map"));
-        let add = |line: TextLine<'_>| mappings.extend(mapping(line.bytes));
+        let add = |line: TextLine<'_>| {
+            let mapping = mapping(line.bytes)?;
+            if mappings.len() < MAPPINGS_MAX {
+                mappings.push(mapping);
+            }
+            Some(())
+        };
         read_lines(&path, add, batch, context)?;
         // The end of a library is not recorded, so the next file ends it.
         mappings.extend(libraries.iter().map(|library| Mapping {
@@ -217,7 +230,7 @@ impl<'a> FunctionNames<'a> {
         // The kernel's own object has no file, and no symbols.
         if !name.is_empty() && !name.starts_with('[') {
             let file = self.symbol_file((&key.0, key.1.as_ref()), &name, batch, context)?;
-            read_lines(&file, |line| _ = add_symbol(line.bytes, &mut table), batch, context)?;
+            read_lines(&file, |line| add_symbol(line.bytes, &mut table), batch, context)?;
             let types = file.with_extension("dbg");
             if types.is_file() {
                 let (mut address, word_bytes) = (None, self.info.word_bytes);
@@ -257,25 +270,31 @@ impl<'a> FunctionNames<'a> {
 }
 
 /// Reads the names of the events of the programs, from lines `EVENT: id provider:name`. The file is rare.
-fn user_events(folder: &Path) -> FxHashMap<u64, Box<str>> {
-    let mut names = FxHashMap::default();
-    let Ok(file) = File::open(folder.join("events.txt")) else { return names };
-    let mut text = String::new();
-    if file.take(EVENT_BYTES_MAX).read_to_string(&mut text).is_ok() {
-        for line in text.lines() {
-            let Some((id, name)) = line.strip_prefix("EVENT: ").and_then(|line| line.split_once(' ')) else { continue };
-            if let Ok(id) = id.parse() {
-                names.insert(id, name.into());
+fn user_events(
+    folder: &Path,
+    batch: &mut BatchBuilder,
+    context: &ReadContext,
+) -> Result<FxHashMap<u64, Box<str>>, ReadError> {
+    let (path, mut names) = (folder.join("events.txt"), FxHashMap::default());
+    if path.is_file() {
+        let add = |line: TextLine<'_>| {
+            let line = std::str::from_utf8(line.bytes).ok()?;
+            let (id, name) = line.strip_prefix("EVENT: ")?.split_once(' ')?;
+            if names.len() < EVENTS_MAX {
+                names.insert(id.parse().ok()?, name.into());
             }
-        }
+            Some(())
+        };
+        read_lines(&path, add, batch, context)?;
     }
-    names
+    Ok(names)
 }
 
-/// Passes each line of a text file to `add`. A missing or unreadable file is counted.
+/// Passes each line of a text file to `add`, which ignores comments and the like. A missing or unreadable file is
+/// counted.
 fn read_lines(
     path: &Path,
-    mut add: impl FnMut(TextLine<'_>),
+    mut add: impl FnMut(TextLine<'_>) -> Option<()>,
     batch: &mut BatchBuilder,
     context: &ReadContext,
 ) -> Result<(), ReadError> {
@@ -346,22 +365,23 @@ fn add_symbol(line: &[u8], table: &mut SymbolTable) -> Option<()> {
 }
 
 /// Adds the specifications of a line after that of its function.
-fn add_specs(line: &[u8], word_bytes: usize, address: &mut Option<u64>, table: &mut SymbolTable) {
-    if let Some(function) = line.strip_prefix(b"F: ") {
-        let digits = std::str::from_utf8(function).ok().and_then(|text| text.split(' ').next());
-        *address = digits.and_then(|digits| u64::from_str_radix(digits, 16).ok());
-        return;
+fn add_specs(line: &[u8], word_bytes: usize, function: &mut Option<u64>, table: &mut SymbolTable) -> Option<()> {
+    if let Some(line) = line.strip_prefix(b"F: ") {
+        let digits = std::str::from_utf8(line).ok().and_then(|text| text.split(' ').next());
+        *function = digits.and_then(|digits| u64::from_str_radix(digits, 16).ok());
+        return Some(());
     }
-    let (Some(address), Some(specs)) = (*address, line.get(4..)) else { return };
-    if !table.has_room() {
-        return;
-    }
-    let is_returned = match &line[..4] {
+    let (address, (kind, specs)) = ((*function)?, line.split_first_chunk()?);
+    let is_returned = match kind {
         b"A: @" => false,
         b"R: @" => true,
-        _ => return,
+        _ => return None,
     };
+    if !table.has_room() {
+        return None;
+    }
     let function = table.specs.entry(address).or_insert_with(|| CallSpecs::default().into());
     let CallSpecs { arguments, returned } = Arc::make_mut(function);
     *(if is_returned { returned } else { arguments }) = ValueSpecs::parse(specs, word_bytes);
+    Some(())
 }

@@ -123,8 +123,8 @@ impl StreamReader for Uftrace {
         let tasks = Tasks::read(&self.folder, &mut batch, context)?;
         let mut scheduler = Scheduler::default();
         tasks.add_names(&mut batch, &mut scheduler);
+        let mut functions = FunctionNames::new((self.folder.clone(), info), &tasks, &mut batch, context)?;
         batch.flush(sink)?;
-        let mut functions = FunctionNames::new(self.folder.clone(), &tasks, info);
         for (number, file) in files.iter().enumerate() {
             context.cancel.check()?;
             let mut named = in_file(sink, &file.name);

@@ -1,9 +1,9 @@
-//! The threads of a recording, and the programs that their processes run: the file `task.txt`. A process that is
-//! forked runs the program of its parent until it starts another one.
+//! The threads of a recording, and the programs that their processes run: the file `task.txt`, in order of time. A
+//! process that is forked runs the program of its parent until it starts another one.
 
 use std::path::Path;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::formats::input::decimal::nanos_from_seconds;
 use crate::formats::input::lines::LineReader;
@@ -19,9 +19,6 @@ pub(super) const FILE: &str = "task.txt";
 
 /// Limit for a line, which has a path.
 const LINE_BYTES_MAX: usize = 64 << 10;
-
-/// Limit for processes that are each forked by the next.
-const ANCESTORS_MAX: usize = 1 << 6;
 
 /// Limit for sessions, libraries and processes, of a few hundred bytes each; recordings have some thousands.
 const ROWS_MAX: usize = 1 << 20;
@@ -57,8 +54,7 @@ pub(super) struct Tasks {
     process_of: FxHashMap<i64, i64>,
     /// By process, in order of time.
     starts: FxHashMap<i64, Vec<SessionStart>>,
-    /// Parent and start of each process that was forked.
-    forks: FxHashMap<i64, (i64, i64)>,
+    forked: FxHashSet<i64>,
 }
 
 impl Tasks {
@@ -90,9 +86,12 @@ impl Tasks {
                 self.process_of.insert(number("tid")?, number("pid")?);
             }
             b"FORK " => {
-                let pid = number("pid")?;
+                let (pid, parent, forked_ns) = (number("pid")?, number("ppid")?, ts_ns()?);
                 self.process_of.insert(pid, pid);
-                self.forks.insert(pid, (number("ppid")?, ts_ns()?));
+                self.forked.insert(pid);
+                if let Some(&(_, session)) = self.sessions_of(parent).last() {
+                    self.starts.entry(pid).or_default().push((forked_ns, session));
+                }
             }
             b"SESS " => {
                 let program = field(line, "exename").unwrap_or_default().into();
@@ -142,31 +141,18 @@ impl Tasks {
 
     /// Returns whether a process was forked, and so starts within the calls of its parent.
     pub(super) fn is_forked(&self, pid: i64) -> bool {
-        self.forks.contains_key(&pid)
+        self.forked.contains(&pid)
     }
 
-    /// Returns the sessions of a process in order of time, with that of its parent before its own.
-    pub(super) fn sessions_of(&self, pid: i64) -> Vec<SessionStart> {
-        let own = self.starts.get(&pid).map_or(&[][..], |starts| starts);
-        let mut sessions = own.to_vec();
-        let mut child = pid;
-        for _ in 0..ANCESTORS_MAX {
-            let Some(&(parent, forked_ns)) = self.forks.get(&child) else { break };
-            let starts = self.starts.get(&parent).map_or(&[][..], |starts| starts);
-            let before = starts.partition_point(|&(ts_ns, _)| ts_ns <= forked_ns);
-            if let Some(&(_, session)) = before.checked_sub(1).map(|last| &starts[last]) {
-                sessions.insert(0, (i64::MIN, session));
-                break;
-            }
-            child = parent;
-        }
-        sessions
+    /// Returns the sessions of a process in order of time. That of its parent is the first.
+    pub(super) fn sessions_of(&self, pid: i64) -> &[SessionStart] {
+        self.starts.get(&pid).map_or(&[], |starts| starts)
     }
 
     /// Returns the name of the last program of a thread's process; empty if it is unknown.
     pub(super) fn program(&self, tid: i64) -> &[u8] {
-        let last = self.sessions_of(self.process(tid)).pop();
-        last.map_or(&[], |(_, session)| file_name(&self.session_of(session).program))
+        let last = self.sessions_of(self.process(tid)).last();
+        last.map_or(&[], |&(_, session)| file_name(&self.session_of(session).program))
     }
 
     /// Adds the names of all processes, which are those of their last programs.

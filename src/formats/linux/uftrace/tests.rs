@@ -332,6 +332,18 @@ fn a_forked_process_runs_the_program_of_its_parent_and_its_first_exits_are_no_lo
 }
 
 #[test]
+fn a_process_runs_the_program_of_its_first_ancestor_however_many_forks_are_between() {
+    let mut tasks = "SESS timestamp=0.000000005 pid=1 sid=ab12 exename=\"/srv/a b/prog\"\n".to_owned();
+    tasks.extend((2..=3000).map(|pid| format!("FORK timestamp=0.000000020 pid={pid} ppid={}\n", pid - 1)));
+    let records = Records::default().add(ENTRY, 30, 0, address(1)).add(EXIT, 40, 0, address(1));
+    let reading = read(folder(&[("task.txt", tasks.as_bytes()), ("3000.dat", &records.bytes)]).path());
+    assert_eq!(reading.names()[0], "f1");
+    let is_named =
+        |said: &Metadata| matches!(said, Metadata::ProcessName { pid: Id::Number(3000), name } if &**name == "prog");
+    assert!(reading.metadata.iter().any(is_named));
+}
+
+#[test]
 fn damage_and_lost_records_are_counted_with_their_file_and_cost_no_others() {
     let mut records = Records::default().add(ENTRY, 10, 0, address(0)).add(LOST, 15, 0, 5);
     records.bytes.extend([0xffu8; 40]);
@@ -381,6 +393,12 @@ fn a_pipe_in_place_of_the_file_is_not_opened() {
     let made = std::process::Command::new("mkfifo").arg(folder.path().join("info")).status();
     assert!(made.expect("started").success());
     assert!(matches!(read_path(folder.path()), Err(ReadError::NotAFile { .. })));
+    // Nor in place of a file that is rarely there.
+    let records = Records::default().add(EVENT, 12, 0, 1_000_000);
+    let folder = self::folder(&[("1.dat", &records.bytes)]);
+    let made = std::process::Command::new("mkfifo").arg(folder.path().join("events.txt")).status();
+    assert!(made.expect("started").success());
+    assert_eq!(read(folder.path()).names(), ["event 1000000"]);
 }
 
 #[test]
