@@ -179,6 +179,17 @@ fn pairs_are_spans_and_events_that_only_look_like_pairs_are_instants() {
 }
 
 #[test]
+fn the_fields_of_a_pair_are_merged_in_one_pass() {
+    // A pass for each of them would take tens of seconds.
+    let fields = |value: u32| (0..60_000).map(|key| format!("k{key:05} = {value}")).collect::<Vec<_>>().join(", ");
+    let events =
+        [(1, format!("x_entry {{ id = 1, {} }}", fields(2))), (2, format!("x_exit {{ id = 1, {} }}", fields(2)))];
+    let reading = read(&kernel(&events.each_ref().map(|(ns, event)| (*ns, &**event))));
+    assert_eq!(of_kind(&reading, EventKind::Complete).len(), 1);
+    assert_eq!(reading.lost(), []);
+}
+
+#[test]
 fn rows_are_threads_processes_or_cpus_of_hosts() {
     let reading = read(
         "[00:00:01.000000000] one e1: { cpu_id = 2 }, { x = 1 }\n\
