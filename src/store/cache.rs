@@ -294,6 +294,20 @@ mod tests {
     }
 
     #[test]
+    fn a_folder_with_a_changed_file_has_another_key_also_when_a_file_of_a_recording_opens_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let [info, calls] = ["info", "1.dat"].map(|name| folder.path().join(name));
+        let others = [("info", "Ftrace!"), ("task.txt", "TASK"), ("1.dat", "calls")];
+        others.iter().for_each(|(name, text)| fs::write(folder.path().join(name), text).unwrap());
+        let keys = || [folder.path(), &info].map(|path| CacheKey::from_sources(&Sources::from(path)).unwrap());
+        let before = keys();
+        assert_eq!(keys(), before);
+        fs::write(&calls, "call").unwrap();
+        let [of_folder, of_info] = keys();
+        assert!(of_folder != before[0] && of_info != before[1]);
+    }
+
+    #[test]
     fn files_in_another_order_or_moved_otherwise_are_another_capture() {
         let folder = tempfile::tempdir().unwrap();
         let [a, b] = ["a", "b"].map(|name| folder.path().join(name));
