@@ -104,6 +104,14 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_folder_that_is_a_trace_counts_as_a_file() {
+        let data = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data");
+        let paths = ["uftrace", "people", "ugly.json"].map(|name| data.join(name));
+        let chosen = Chosen::new(paths.to_vec());
+        assert_eq!((chosen.files, chosen.folders), (vec![paths[0].clone(), paths[2].clone()], vec![paths[1].clone()]));
+    }
+
+    #[test]
     fn a_pasted_line_is_an_absolute_path_or_a_file_url() {
         for (line, path) in [
             ("/a/b c.json", "/a/b c.json"),

@@ -76,6 +76,15 @@ fn a_typed_folder_is_gone_into_and_a_typed_file_is_opened() {
 }
 
 #[test]
+fn a_folder_that_is_a_trace_is_opened_and_not_gone_into() {
+    let (mut session, _) = picking();
+    session.type_text(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/uftrace"));
+    session.press(Modifiers::NONE, Key::Enter);
+    session.until("the trace", |session| opened(session, "uftrace"));
+    assert!(session.says("calls"), "the name of the program");
+}
+
+#[test]
 fn heads_sort_by_size_and_back_and_another_folder_keeps_the_order() {
     let (mut session, _) = picking();
     assert_eq!(files(&session), ["big.json", "capture.json"]);
