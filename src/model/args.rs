@@ -4,7 +4,11 @@
 //! costs a copy; building a tree costs an allocation per value. Text also preserves numbers that no `f64` can
 //! represent.
 
+mod merge;
+
 use serde::{Deserialize, Serialize};
+
+use merge::merge_objects;
 
 /// The optional fields of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -100,20 +104,6 @@ impl<'a> Detail<'a> {
     #[must_use]
     pub(crate) fn is_empty(&self) -> bool {
         *self == Self::default()
-    }
-}
-
-/// Merges two JSON objects into one; members of `ended` win. If only one text is an object, returns that; if neither
-/// is, returns `begun`.
-fn merge_objects(begun: &str, ended: &str) -> String {
-    type Object = serde_json::Map<String, serde_json::Value>;
-    match (serde_json::from_str::<Object>(begun), serde_json::from_str::<Object>(ended)) {
-        (Ok(mut merged), Ok(ended)) => {
-            merged.extend(ended);
-            serde_json::Value::Object(merged).to_string()
-        }
-        (Err(_), Ok(_)) => ended.to_owned(),
-        _ => begun.to_owned(),
     }
 }
 
