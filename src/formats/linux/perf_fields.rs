@@ -46,7 +46,7 @@ pub(super) fn is_machine_line(line: &[u8]) -> bool {
 
 /// Returns whether a word is a branch `from/to/P/-/-/0`, where P or M means predicted or mispredicted.
 fn is_branch(word: &[u8]) -> bool {
-    [&b"/P/"[..], b"/M/", b"/-/"].iter().any(|mark| memchr::memmem::find(word, mark).is_some())
+    word.windows(3).any(|part| matches!(part, b"/P/" | b"/M/" | b"/-/"))
 }
 
 /// Splits the fields of a sample into its own fields and its frame `address symbol (file)`. Cuts off branch targets and
@@ -54,8 +54,11 @@ fn is_branch(word: &[u8]) -> bool {
 pub(super) fn sampled_fields(fields: &[u8]) -> (&[u8], &[u8]) {
     let cut = |text: &[u8], mark: &[u8]| memchr::memmem::find(text, mark).unwrap_or(text.len());
     let mut text = &fields[..cut(fields, b" => ")];
-    for mark in [&b" insn: "[..], b" ilen: ", b" ABI:", b"\t IPC: "] {
-        text = &text[..cut(text, mark)];
+    // Most tracepoints have no colon, and a search for a byte needs no preparation.
+    if text.contains(&b':') {
+        for mark in [&b" insn: "[..], b" ilen: ", b" ABI:", b"\t IPC: "] {
+            text = &text[..cut(text, mark)];
+        }
     }
     let branch = words(text).find(|&(_, word)| is_branch(word) && !word.starts_with(b"("));
     text = branch.map_or(text, |(at, _)| &text[..at]).trim_ascii_end();

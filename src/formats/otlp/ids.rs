@@ -2,7 +2,6 @@
 //! write base64.
 
 use std::borrow::Cow;
-use std::fmt::Write as _;
 
 /// Bytes of a trace id.
 pub(super) const TRACE_BYTES: usize = 16;
@@ -12,10 +11,8 @@ pub(super) const SPAN_BYTES: usize = 8;
 
 /// Formats bytes as hexadecimal digits.
 pub(super) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::new(), |mut hex, byte| {
-        let _ = write!(hex, "{byte:02x}"); // to memory
-        hex
-    })
+    const DIGITS: [char; 16] = ['0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'a', 'b', 'c', 'd', 'e', 'f'];
+    bytes.iter().flat_map(|byte| [byte >> 4, byte & 0xf]).map(|digit| DIGITS[usize::from(digit)]).collect()
 }
 
 /// Normalises an id to lower-case hexadecimal; returns it unchanged if it is neither hexadecimal nor base64 of `bytes`
@@ -23,12 +20,15 @@ pub(super) fn hex(bytes: &[u8]) -> String {
 ///
 /// The lengths differ: 32 and 24 letters for a trace id, 16 and 12 for a span id.
 pub(super) fn id_text(text: &str, bytes: usize) -> Cow<'_, str> {
-    let hex_letters = 2 * bytes;
-    let is_hex = text.len() == hex_letters && text.bytes().all(|letter| letter.is_ascii_hexdigit());
-    if is_hex && text.bytes().any(|letter| letter.is_ascii_uppercase()) {
-        return Cow::Owned(text.to_ascii_lowercase());
+    let (hex_letters, base64_letters) = (2 * bytes, bytes.div_ceil(3) * 4);
+    if text.len() == hex_letters && text.bytes().all(|letter| letter.is_ascii_hexdigit()) {
+        let has_upper_case = text.bytes().any(|letter| letter.is_ascii_uppercase());
+        return if has_upper_case { Cow::Owned(text.to_ascii_lowercase()) } else { Cow::Borrowed(text) };
     }
-    match from_base64(text).filter(|decoded| decoded.len() == bytes && text.len() == bytes.div_ceil(3) * 4) {
+    if text.len() != base64_letters {
+        return Cow::Borrowed(text);
+    }
+    match from_base64(text).filter(|decoded| decoded.len() == bytes) {
         Some(decoded) => Cow::Owned(hex(&decoded)),
         None => Cow::Borrowed(text),
     }

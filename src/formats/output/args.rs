@@ -1,5 +1,6 @@
 //! Builds the arguments of an event as a JSON object, for readers that assemble them from fields.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use crate::model::args::Detail;
@@ -33,7 +34,7 @@ impl ArgsWriter {
         self.json.push(if self.json.is_empty() { '{' } else { ',' });
         self.json.push('"');
         self.json.push_str(prefix);
-        push_escaped(&mut self.json, &String::from_utf8_lossy(key));
+        push_escaped(&mut self.json, &lossy_text(key));
         self.json.push_str("\":");
     }
 
@@ -64,7 +65,7 @@ impl ArgsWriter {
     /// Adds a text; invalid UTF-8 becomes replacement characters.
     pub(crate) fn text(&mut self, key: &str, value: &[u8]) {
         self.key("", key.as_bytes());
-        push_quoted(&mut self.json, &String::from_utf8_lossy(value));
+        push_quoted(&mut self.json, &lossy_text(value));
     }
 
     pub(crate) fn signed(&mut self, key: &str, value: i64) {
@@ -107,6 +108,12 @@ impl SampleArgsWriter {
         self.args.number("period", weight);
         self.args.finish()
     }
+}
+
+/// Converts bytes to text, with replacement characters for invalid UTF-8. Most texts are valid, and checking them as a
+/// whole takes a third of the time of [`String::from_utf8_lossy`].
+pub(crate) fn lossy_text(bytes: &[u8]) -> Cow<'_, str> {
+    std::str::from_utf8(bytes).map_or_else(|_| String::from_utf8_lossy(bytes), Cow::Borrowed)
 }
 
 /// Appends a number as JSON; infinities and NaN become strings, since JSON has no literals for them.

@@ -2,6 +2,7 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::args::lossy_text;
 use super::paired_ends::PairedEnds;
 use super::row_index::{bounded_row, next_row};
 use crate::formats::{BatchSink, ChunkLimits, ReadContext, ReadError};
@@ -261,8 +262,13 @@ impl BatchBuilder {
 
     /// Emits the sorted batch unless it is empty, before waiting for a live stream.
     pub(crate) fn flush_if_any(&mut self, sink: &mut dyn BatchSink) -> Result<(), ReadError> {
+        if self.is_empty() { Ok(()) } else { self.flush(sink) }
+    }
+
+    /// Returns whether the batch has nothing to emit.
+    pub(crate) fn is_empty(&self) -> bool {
         let Batch { chunk, metadata, losses, .. } = &self.batch;
-        if chunk.events.is_empty() && metadata.is_empty() && losses.is_empty() { Ok(()) } else { self.flush(sink) }
+        chunk.events.is_empty() && metadata.is_empty() && losses.is_empty()
     }
 
     /// Sorts the batch, emits it, and starts the next.
@@ -320,7 +326,7 @@ pub(crate) fn label(bytes: &[u8], pos: SourcePos, losses: &mut Losses) -> Box<st
 }
 
 fn text_within(bytes: &[u8], bytes_max: usize, pos: SourcePos, losses: &mut Losses) -> Box<str> {
-    let text = String::from_utf8_lossy(bytes);
+    let text = lossy_text(bytes);
     if matches!(text, std::borrow::Cow::Owned(_)) {
         losses.add(Loss::BadUtf8, pos);
     }

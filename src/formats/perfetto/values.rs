@@ -8,7 +8,7 @@ use super::fields::{debug_annotation, field_type, nested_type, nested_value};
 use super::schema::{DEPTH_MAX, Schema, SchemaField, TRACK_EVENT, UNKNOWN, lossy};
 use super::sequence::{InternedTexts, Location};
 use super::tracks::PerfettoTracks;
-use crate::formats::output::args::{push_double, push_quoted};
+use crate::formats::output::args::{lossy_text, push_double, push_quoted};
 use crate::formats::protobuf::decode::{Fields, ProtoValue};
 use crate::formats::protobuf::numbers::FieldNumber;
 use crate::model::args::Detail;
@@ -32,9 +32,9 @@ pub(super) fn write_location(json: &mut String, location: &Location) {
 
 pub(super) fn push_location_members(json: &mut String, location: &Location) {
     json.push_str("\"file_name\":");
-    push_quoted(json, &String::from_utf8_lossy(&location.file));
+    push_quoted(json, &lossy_text(&location.file));
     json.push_str(",\"function_name\":");
-    push_quoted(json, &String::from_utf8_lossy(&location.function));
+    push_quoted(json, &lossy_text(&location.function));
     let _ = write!(json, ",\"line_number\":{}", location.line); // to memory
 }
 
@@ -105,7 +105,7 @@ impl ValueWriter<'_, '_> {
                 _ => {}
             }
         }
-        let type_name = String::from_utf8_lossy(type_name);
+        let type_name = lossy_text(type_name);
         // Descriptor names have a leading dot, which annotations may omit.
         let type_name = if type_name.starts_with('.') { type_name } else { format!(".{type_name}").into() };
         let schema = tracks.schema_with_type(&type_name);
@@ -149,7 +149,7 @@ impl ValueWriter<'_, '_> {
                     if is_entry {
                         let key =
                             annotation_name(value.bytes(), self.shared.texts, self.shared.pos, self.shared.losses);
-                        push_quoted(self.json, &String::from_utf8_lossy(key));
+                        push_quoted(self.json, &lossy_text(key));
                         self.json.push(':');
                     }
                     self.annotation(value.bytes(), depth + 1);
@@ -159,7 +159,7 @@ impl ValueWriter<'_, '_> {
                 debug_annotation::UINT_VALUE => self.display(value.number()),
                 debug_annotation::INT_VALUE => self.display(value.signed()),
                 debug_annotation::DOUBLE_VALUE => push_double(self.json, value.double()),
-                debug_annotation::STRING_VALUE => push_quoted(self.json, &String::from_utf8_lossy(value.bytes())),
+                debug_annotation::STRING_VALUE => push_quoted(self.json, &lossy_text(value.bytes())),
                 debug_annotation::POINTER_VALUE => {
                     let _ = write!(self.json, "\"{:#x}\"", value.number()); // to memory
                 }
@@ -167,7 +167,7 @@ impl ValueWriter<'_, '_> {
                 debug_annotation::LEGACY_JSON_VALUE => self.raw_json(value.bytes()),
                 debug_annotation::STRING_VALUE_IID => {
                     if let Some(text) = self.shared.texts.argument_values.get(value.number()) {
-                        push_quoted(self.json, &String::from_utf8_lossy(text));
+                        push_quoted(self.json, &lossy_text(text));
                     } else {
                         self.lose(Loss::MissingText);
                         self.json.push_str("null");
@@ -208,7 +208,7 @@ impl ValueWriter<'_, '_> {
                     if position > 0 {
                         self.json.push(',');
                     }
-                    push_quoted(self.json, &String::from_utf8_lossy(key));
+                    push_quoted(self.json, &lossy_text(key));
                     self.json.push(':');
                     self.nested(value, depth + 1);
                 }
@@ -234,7 +234,7 @@ impl ValueWriter<'_, '_> {
                             self.json.push_str(if value.number() == 0 { "false" } else { "true" });
                         }
                         (nested_value::STRING_VALUE, ProtoValue::Bytes(text)) => {
-                            push_quoted(self.json, &String::from_utf8_lossy(text));
+                            push_quoted(self.json, &lossy_text(text));
                         }
                         _ => {}
                     }
@@ -252,7 +252,7 @@ impl ValueWriter<'_, '_> {
 
     /// Writes text as JSON if it is valid, else as a string.
     fn raw_json(&mut self, bytes: &[u8]) {
-        let text = String::from_utf8_lossy(bytes);
+        let text = lossy_text(bytes);
         if serde_json::from_str::<serde::de::IgnoredAny>(&text).is_ok() {
             self.json.push_str(text.trim());
         } else {
