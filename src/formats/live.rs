@@ -6,6 +6,7 @@ use super::format::{Format, Opener};
 use super::input::decompress::Compression;
 use super::input::source::{HEAD_BYTES, LONG_HEAD_BYTES, Source, excerpt, is_text};
 use super::json::sniff::has_chrome_events;
+use super::linux::perf_data::{self, is_pipe_mode};
 use super::reader::{ReadContext, Reader, StreamReader};
 use super::sniff::format_of;
 use super::unsupported::is_compressed;
@@ -39,6 +40,8 @@ const LIVE: &[LiveFormat] = &[
     LiveFormat { format: super::linux::strace::FORMAT, key: ArrivalKey::End },
     LiveFormat { format: super::linux::ftrace::FORMAT, key: ArrivalKey::End },
     LiveFormat { format: super::linux::perf_script::FORMAT, key: ArrivalKey::End },
+    LiveFormat { format: perf_data::FORMAT, key: ArrivalKey::End },
+    LiveFormat { format: super::perfetto::FORMAT, key: ArrivalKey::End },
 ];
 
 /// Number of bytes that suffice to detect a binary format.
@@ -74,7 +77,7 @@ pub(crate) enum NotLive {
 /// Returns the advice for a format that is read as a whole.
 fn instead_of(format: &str) -> &'static str {
     match format {
-        "perf.data" => "pipe it through `perf script -i -`, or write it to a file, and open that when it is finished",
+        "perf.data" => "record with `perf record -o -` into a pipe, or open the file when it is finished",
         _ => "write it to a file, and open that when it is finished",
     }
 }
@@ -110,7 +113,8 @@ pub(crate) fn recognise_live(head: &[u8], state: StreamState) -> Option<Result<&
     match format {
         Some(format) => {
             let live = LIVE.iter().find(|live| live.format.name == format.name);
-            Some(live.ok_or(NotLive::Whole { format: format.name }))
+            let is_file = format.name == perf_data::FORMAT.name && !is_pipe_mode(head);
+            Some(live.filter(|_| !is_file).ok_or(NotLive::Whole { format: format.name }))
         }
         None if is_full => Some(Err(NotLive::Unrecognised { found: excerpt(head) })),
         None => None,
@@ -209,7 +213,9 @@ mod tests {
             Some(Err(why)) => why.to_string(),
             other => panic!("{other:?}"),
         };
-        assert!(said.contains("`perf script -i -`"), "{said}");
+        assert!(said.contains("`perf record -o -`"), "{said}");
+        let pipe = [&b"PERFILE2"[..], &[16], &[0; 90]].concat();
+        assert_eq!(name(&pipe, Quiet), Some(Ok("perf.data")));
         let profile = br#"{"nodes":[{"id":1,"callFrame":{"functionName":"a"}}]}"#;
         assert_eq!(name(profile, Ended), Some(Err(NotLive::Whole { format: "V8 CPU profile" })));
     }

@@ -2,6 +2,7 @@
 //! file.
 
 mod awaited_file;
+mod binary_recordings;
 mod files;
 mod import_issues;
 mod overwritten_end;

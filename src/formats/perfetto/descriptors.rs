@@ -205,8 +205,7 @@ impl Descriptors {
     }
 
     fn track(&mut self, bytes: &[u8], pos: SourcePos) {
-        let uuid = Fields::new(bytes).filter(|field| field.number == track_descriptor::UUID).last();
-        let uuid = uuid.map_or(0, |field| field.value.number());
+        let uuid = track_uuid(bytes);
         let mut descriptor = Descriptor::default();
         let mut counter = None;
         let (mut merging, mut merge_key) = (0, Box::default());
@@ -518,6 +517,12 @@ pub(super) fn thread(bytes: &[u8]) -> Option<PerfettoThread<'_>> {
         descriptor.pid = descriptor.tid;
     }
     has_tid.then_some(descriptor)
+}
+
+/// Returns the uuid that a track descriptor describes, 0 without one.
+pub(super) fn track_uuid(bytes: &[u8]) -> u64 {
+    let uuid = Fields::new(bytes).filter(|field| field.number == track_descriptor::UUID).last();
+    uuid.map_or(0, |field| field.value.number())
 }
 
 /// Returns the default thread for the following events of a sequence, from a thread descriptor or a thread track

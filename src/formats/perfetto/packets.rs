@@ -112,13 +112,15 @@ impl Packets {
         loop {
             let next = peek_next(&self.buffer[self.start..]);
             if let NextPacket::Packet { head, len } = next
-                && (self.start + head + len < self.buffer.len() || self.at_end)
+                && (self.start + head + len < self.buffer.len() || self.at_end || self.source.is_live())
                 && block.packets.len() < BLOCK_PACKETS_MAX
             {
                 let body = self.start + head;
                 let follows = self.buffer.get(body + len).copied();
                 let bytes = &self.buffer[body..body + len];
-                if follows.is_none_or(|tag| tag == PACKET_TAG) || is_whole(bytes) {
+                // The byte after the last packet of a live stream may not arrive for a long time.
+                let is_followed = follows.map_or(self.at_end, |tag| tag == PACKET_TAG);
+                if is_followed || is_whole(bytes) {
                     // The read-ahead is far below 4 GiB.
                     block.packets.push((self.start as u32, Part::new(bytes, &self.buffer)));
                     self.start = body + len;
@@ -184,7 +186,7 @@ impl Packets {
             self.buffer.resize(filled + block_bytes, 0);
             let len = self.source.fill(&mut self.buffer[filled..])?;
             self.buffer.truncate(filled + len);
-            self.at_end = len < block_bytes;
+            self.at_end = len == 0 || len < block_bytes && !self.source.is_live();
         }
         Ok(self.buffer.len() >= need)
     }

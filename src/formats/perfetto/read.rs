@@ -28,7 +28,7 @@ use super::profile::{PerfettoSample, streamed};
 use super::sequence::Sequence;
 use super::sniff::looks_like_perfetto;
 use super::system_counters::is_system_counters;
-use super::tracks::{PerfettoTracks, SecondPass};
+use super::tracks::{LaterDescriptors, PerfettoTracks, SecondPass};
 use crate::base::budget_shares::BudgetShare;
 use crate::base::cancel::Cancelled;
 use crate::base::progress::Progress;
@@ -119,8 +119,14 @@ fn read_on_thread(
 
 /// Decodes a trace and emits unsorted batches in order.
 fn decode(source: Source, context: &ReadContext, emit: EmitBatch<'_>) -> Result<(), ReadError> {
-    let quietly = ReadContext { progress: Progress::default(), ..context.clone() };
-    let mut decoder = Decoder::new(SecondPass { path: source.path().into(), context: quietly });
+    let is_live = source.is_live();
+    let later = if is_live {
+        LaterDescriptors::Unknown
+    } else {
+        let quietly = ReadContext { progress: Progress::default(), ..context.clone() };
+        LaterDescriptors::Unread(SecondPass { path: source.path().into(), context: quietly })
+    };
+    let mut decoder = Decoder::new(later, context);
     let mut packets = Packets::new(source);
     let affordable = BudgetShare::PerfettoBlocks.bytes(&context.budget) / BLOCK_MEMORY_BYTES;
     let threads = context.threads;
@@ -145,6 +151,9 @@ fn decode(source: Source, context: &ReadContext, emit: EmitBatch<'_>) -> Result<
     in_order((threads, ahead), next, parse, |parsed| -> Result<(), ReadError> {
         let (mut parsed, _charge) = parsed?;
         decoder.decode_block(&mut parsed, emit)?;
+        if is_live {
+            decoder.emit_if_any(emit)?;
+        }
         // The queue may be full.
         spare.try_send((parsed.block, parsed.table)).ok();
         Ok(())
@@ -201,20 +210,20 @@ struct Decoder {
 }
 
 impl Decoder {
-    fn new(second_pass: SecondPass) -> Self {
+    fn new(later: LaterDescriptors, context: &ReadContext) -> Self {
         Self {
             sequences: Sequences::default(),
-            intern_room: InternRoom::new(&second_pass.context.budget),
+            intern_room: InternRoom::new(&context.budget),
             clocks: Clocks::default(),
             kernel: Kernel::default(),
             modules: FrameModules::default(),
-            v8_profiles: Profiles::new(second_pass.context.chunk_limits),
-            v8_bytes_max: BudgetShare::V8Profiles.bytes(&second_pass.context.budget),
+            v8_profiles: Profiles::new(context.chunk_limits),
+            v8_bytes_max: BudgetShare::V8Profiles.bytes(&context.budget),
             batch: BatchBuilder::with_shared_names(ChunkLimits {
-                batch_events: second_pass.context.chunk_limits.batch_events.or(Some(BATCH_EVENTS)),
-                ..second_pass.context.chunk_limits
+                batch_events: context.chunk_limits.batch_events.or(Some(BATCH_EVENTS)),
+                ..context.chunk_limits
             }),
-            tracks: PerfettoTracks::new(second_pass),
+            tracks: PerfettoTracks::new(later),
             args: ArgsWriter::default(),
         }
     }
@@ -232,6 +241,11 @@ impl Decoder {
             }
         }
         Ok(())
+    }
+
+    /// Emits the events so far, of a live trace whose next packets may not arrive for a long time.
+    fn emit_if_any(&mut self, emit: EmitBatch<'_>) -> Result<(), ReadError> {
+        if self.batch.is_empty() { Ok(()) } else { emit(take_batch(&mut self.batch, &mut self.tracks)) }
     }
 
     /// Decodes the packets of a bundle that is nested in `depth` - 1 other bundles.

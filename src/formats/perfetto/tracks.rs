@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::descriptors::{CounterDescriptor, Descriptor, Descriptors, PARENTS_MAX};
+use super::descriptors::{CounterDescriptor, Descriptor, Descriptors, PARENTS_MAX, track_uuid};
 use super::fields::trace_packet;
 use super::pids::Pids;
 use super::schema::Schema;
@@ -27,11 +27,12 @@ pub(super) struct TrackNumber(pub(super) usize);
 #[derive(Debug, Default)]
 pub(super) struct PerfettoTracks {
     described: Descriptors,
-    /// The second pass over all descriptors; `None` once it has run.
-    second_pass: Option<SecondPass>,
+    later: LaterDescriptors,
+    /// Tracks of a live trace that had events before any descriptor.
+    undescribed: FxHashSet<u64>,
     /// Error of the second pass.
     failed: Option<ReadError>,
-    /// Scratch for descriptors after the second pass, which has read them already: only names and losses are used.
+    /// Scratch for descriptors once all are known, since the second pass has read them already: only names and losses are used.
     redescribed: Descriptors,
     keys: Vec<TrackKey>,
     numbers: FxHashMap<TrackKey, TrackNumber>,
@@ -57,6 +58,18 @@ struct Owner {
     tid: Id,
 }
 
+/// Descriptors after the current packet.
+#[derive(Debug, Default)]
+pub(super) enum LaterDescriptors {
+    /// Known: all have been collected.
+    #[default]
+    Known,
+    /// A second pass collects them once a packet needs one.
+    Unread(SecondPass),
+    /// Not written yet, in a live trace. The events before a descriptor are on a track without a process.
+    Unknown,
+}
+
 /// A trace that may be read again.
 #[derive(Debug)]
 pub(super) struct SecondPass {
@@ -72,14 +85,20 @@ impl SecondPass {
 }
 
 impl PerfettoTracks {
-    pub(super) fn new(second_pass: SecondPass) -> Self {
-        Self { second_pass: Some(second_pass), ..Self::default() }
+    pub(super) fn new(later: LaterDescriptors) -> Self {
+        Self { later, ..Self::default() }
+    }
+
+    /// Returns whether the descriptors of the current packet must be collected.
+    #[inline]
+    fn collects(&self) -> bool {
+        !matches!(self.later, LaterDescriptors::Known)
     }
 
     /// Handles a field of a packet that may be a descriptor, and adds names and losses to the batch.
     #[inline(never)]
     pub(super) fn describe(&mut self, number: FieldNumber, bytes: &[u8], pos: SourcePos, batch: &mut BatchBuilder) {
-        let descriptors = if self.second_pass.is_some() {
+        let descriptors = if self.collects() {
             &mut self.described
         } else if matches!(number, trace_packet::EXTENSION_DESCRIPTOR | trace_packet::TRANSLATION_TABLE) {
             return;
@@ -90,11 +109,16 @@ impl PerfettoTracks {
         descriptors.read_field(number, bytes, pos);
         batch.batch.metadata.append(&mut descriptors.metadata);
         batch.batch.losses.merge(&std::mem::take(&mut descriptors.losses));
+        if number == trace_packet::TRACK_DESCRIPTOR {
+            self.redirect(bytes);
+        }
     }
 
     /// Returns the descriptors of the whole trace; runs the second pass on the first call.
     pub(super) fn all_described(&mut self) -> &Descriptors {
-        if let Some(second_pass) = self.second_pass.take() {
+        if matches!(self.later, LaterDescriptors::Unread(_))
+            && let LaterDescriptors::Unread(second_pass) = std::mem::take(&mut self.later)
+        {
             match second_pass.collect() {
                 Ok(described) => {
                     let described = std::mem::replace(&mut self.described, described);
@@ -112,9 +136,29 @@ impl PerfettoTracks {
         if self.failed.is_some() { self.failed.take() } else { None }
     }
 
+    /// Remembers that a live trace may still describe a track.
+    fn expect_descriptor(&mut self, uuid: u64) {
+        if matches!(self.later, LaterDescriptors::Unknown) && self.described.get(uuid).is_none() {
+            self.undescribed.insert(uuid);
+        }
+    }
+
+    /// Forgets the track of a uuid that had events before its descriptor, so that the next events get the right one.
+    fn redirect(&mut self, descriptor: &[u8]) {
+        if self.undescribed.is_empty() {
+            return;
+        }
+        let uuid = track_uuid(descriptor);
+        if self.undescribed.remove(&uuid) {
+            self.spans_of.remove(&uuid);
+            self.states_of.remove(&uuid);
+            self.counters_of.remove(&uuid);
+        }
+    }
+
     /// Returns the descriptor of a uuid, from anywhere in the trace.
     pub(super) fn descriptor(&mut self, uuid: u64) -> Option<&Descriptor> {
-        if self.second_pass.is_some() && !self.described.has_all_parents(uuid) {
+        if self.collects() && !self.described.has_all_parents(uuid) {
             self.all_described();
         }
         self.described.get(uuid)
@@ -122,7 +166,7 @@ impl PerfettoTracks {
 
     /// Returns the argument types; those of the given fields include later descriptors of the trace.
     pub(super) fn schema_for(&mut self, numbers: &[FieldNumber]) -> Arc<Schema> {
-        if self.second_pass.is_some() && !numbers.iter().all(|&number| self.described.schema.knows(number)) {
+        if self.collects() && !numbers.iter().all(|&number| self.described.schema.knows(number)) {
             self.all_described();
         }
         Arc::clone(&self.described.schema)
@@ -130,7 +174,7 @@ impl PerfettoTracks {
 
     /// Returns the message types; the one of this name includes later descriptors of the trace.
     pub(super) fn schema_with_type(&mut self, name: &str) -> Arc<Schema> {
-        if self.second_pass.is_some() && !self.described.schema.knows_type(name) {
+        if self.collects() && !self.described.schema.knows_type(name) {
             self.all_described();
         }
         Arc::clone(&self.described.schema)
@@ -195,7 +239,7 @@ impl PerfettoTracks {
     }
 
     fn pids_now(&self) -> &Pids {
-        if self.second_pass.is_some() { &self.described.pids } else { &self.redescribed.pids }
+        if self.collects() { &self.described.pids } else { &self.redescribed.pids }
     }
 
     pub(super) fn process(&mut self, pid: Id) -> TrackNumber {
@@ -245,6 +289,7 @@ impl PerfettoTracks {
             }
         };
         self.spans_of.insert(uuid, track);
+        self.expect_descriptor(uuid);
         track
     }
 
@@ -261,6 +306,7 @@ impl PerfettoTracks {
         let key = self.unlike(TrackKey { kind, pid, tid, name: name.into(), slot });
         let track = self.number(key);
         self.states_of.insert(uuid, track);
+        self.expect_descriptor(uuid);
         track
     }
 
@@ -283,6 +329,7 @@ impl PerfettoTracks {
         });
         let counter = (self.counter_number(key, &descriptor.unit), counted);
         self.counters_of.insert(uuid, counter);
+        self.expect_descriptor(uuid);
         counter
     }
 

@@ -246,6 +246,12 @@ pub(super) fn begins(head: &[u8]) -> bool {
     head.starts_with(MAGIC) || is_big_endian(head)
 }
 
+/// Returns whether a recording was written to a pipe. The header of one in a file is completed at its end.
+pub(crate) fn is_pipe_mode(head: &[u8]) -> bool {
+    let header_bytes = head.strip_prefix(MAGIC).and_then(|rest| PerfBytes(rest).u64());
+    header_bytes == Some(PIPE_HEADER_BYTES)
+}
+
 /// Returns whether the magic is byte-swapped.
 pub(super) fn is_big_endian(head: &[u8]) -> bool {
     head.get(..8).is_some_and(|magic| magic.iter().rev().eq(MAGIC.iter()))

@@ -23,7 +23,7 @@ pub(crate) mod read;
 mod rounds;
 mod wire;
 
-pub(crate) use header::THREADED;
+pub(crate) use header::{THREADED, is_pipe_mode};
 pub(crate) use read::FORMAT;
 
 #[cfg(test)]

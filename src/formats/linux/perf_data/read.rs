@@ -108,6 +108,7 @@ impl PerfParser<'_> {
             if count.is_multiple_of(RECORDS_PER_CHECK) {
                 self.context.cancel.check()?;
             }
+            self.flush_before_wait(input, RECORD_HEADER_BYTES)?;
             let offset = input.offset();
             let pos = SourcePos::Offset(offset);
             let head = input.peek(RECORD_HEADER_BYTES)?;
@@ -130,6 +131,7 @@ impl PerfParser<'_> {
                 }
                 continue;
             };
+            self.flush_before_wait(input, len)?;
             let record = input.peek(len)?;
             if record.len() < len {
                 self.batch.lose(Loss::Truncated, pos);
@@ -147,6 +149,11 @@ impl PerfParser<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Emits the events before a live stream waits for the next `len` bytes.
+    fn flush_before_wait(&mut self, input: &ByteReader, len: usize) -> Result<(), ReadError> {
+        if input.would_wait(len) { self.batch.flush_if_any(self.sink) } else { Ok(()) }
     }
 
     /// Counts a record at the end of the compressed ones of which only a part is there.
