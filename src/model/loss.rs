@@ -251,8 +251,11 @@ impl Losses {
     }
 
     /// Adds `count` losses, the first of them at `pos`.
+    #[inline]
     pub(crate) fn add_many(&mut self, loss: Loss, pos: SourcePos, count: u64) {
-        self.count_in(None, loss, &LossEntry::new(pos, count));
+        if count > 0 {
+            self.count_in(None, loss, &LossEntry::new(pos, count));
+        }
     }
 
     /// Adds a loss of a value that was not understood.

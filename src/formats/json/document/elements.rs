@@ -27,6 +27,8 @@ const BALANCED_WITHIN_BYTES: usize = 64 << 10;
 pub(crate) struct Elements<'d> {
     window: Window<'d>,
     has_begun: bool,
+    /// Whether the array has ended, or the value is none. A column that a table lacks is asked for each row.
+    has_ended: bool,
     /// Length of the current element, which is still at the front of the window.
     lent: usize,
     /// First byte of elements to search for after damage.
@@ -85,7 +87,7 @@ enum Reach {
 impl<'d> Elements<'d> {
     pub(super) fn new(window: Window<'d>) -> Self {
         let (repaired, abridged) = (String::new(), Vec::new());
-        Self { window, has_begun: false, lent: 0, sought: None, repaired, used_keys: &[], abridged }
+        Self { window, has_begun: false, has_ended: false, lent: 0, sought: None, repaired, used_keys: &[], abridged }
     }
 
     /// Reads only the members with these keys, at any depth, of an element beyond the limit.
@@ -95,6 +97,9 @@ impl<'d> Elements<'d> {
 
     /// Returns the next value of the array.
     pub(crate) fn next(&mut self) -> Result<Option<Element<'_>>, ReadError> {
+        if self.has_ended {
+            return Ok(None);
+        }
         self.window.advance(std::mem::take(&mut self.lent));
         if let Some(first) = self.sought.take() {
             self.seek(first)?;
@@ -104,14 +109,19 @@ impl<'d> Elements<'d> {
                 // An unmatched closing brace follows damage that is already counted.
                 (Some(b'['), false) | (Some(b',' | b'}'), true) => self.window.advance(1),
                 (None, _) => {
+                    self.has_ended = true;
                     self.window.note_end(false);
                     return Ok(None);
                 }
                 (Some(b']'), true) => {
+                    self.has_ended = true;
                     self.window.note_closed(self.window.offset() + 1);
                     return Ok(None);
                 }
-                (_, false) => return Ok(None),
+                (_, false) => {
+                    self.has_ended = true;
+                    return Ok(None);
+                }
                 (Some(first), true) => break first,
             }
             self.has_begun = true;

@@ -60,7 +60,11 @@ impl Skim {
                         return Some(position + 1);
                     }
                 }
-                (SkimState::Between, _) => {}
+                (SkimState::Between, _) if self.open.is_empty() => {}
+                (SkimState::Between, _) => {
+                    position += plain_len(&bytes[position..]);
+                    continue;
+                }
             }
             position += 1;
         }
@@ -84,6 +88,16 @@ impl Skim {
             self.open.truncate(innermost);
         }
     }
+}
+
+/// Returns the number of bytes before the next quote or bracket. Tests 16 bytes at a time: most of a profile is numbers.
+fn plain_len(bytes: &[u8]) -> usize {
+    // The bit of lower-case letters turns square brackets into braces.
+    let is_mark = |&byte: &u8| byte == b'"' || matches!(byte | 0x20, b'{' | b'}');
+    let (blocks, _) = bytes.as_chunks::<16>();
+    let has_mark = |block: &[u8; 16]| block.iter().fold(false, |found, byte| found | is_mark(byte));
+    let plain = 16 * blocks.iter().take_while(|block| !has_mark(block)).count();
+    bytes[plain..].iter().position(is_mark).map_or(bytes.len(), |at| plain + at)
 }
 
 #[cfg(test)]
@@ -128,6 +142,17 @@ mod tests {
                 found
             });
             prop_assert_eq!(found, Some(expected));
+        }
+    }
+
+    #[test]
+    fn marks_are_found_at_each_position_of_a_block() {
+        for digits in 0..40 {
+            let number = "1".repeat(digits);
+            for value in ["[]", "{}", "\"]\"", "[{},[]]"] {
+                let text = format!("[{number},{value},{number}]");
+                assert_eq!(end_of(&format!("{text}]")), Some(text.len()), "{text}");
+            }
         }
     }
 
