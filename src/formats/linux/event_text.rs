@@ -275,18 +275,23 @@ fn value<'a>(fields: &'a [u8], key: &[u8]) -> Option<&'a [u8]> {
 
 /// Returns the position of a key and the text after its `=`.
 fn find_key<'a>(fields: &'a [u8], key: &[u8]) -> Option<(usize, &'a [u8])> {
-    memchr::memmem::find_iter(fields, key).find_map(|at| {
-        let begins = at == 0 || fields[at - 1] == b' ';
-        let rest = fields[at + key.len()..].strip_prefix(b"=")?;
-        begins.then_some((at, rest))
+    positions_of(fields, key).next()
+}
+
+/// Iterates over the positions of a key, with the text after its `=`. Looks at each `=`, since a search for the key
+/// takes longer to prepare than these short texts to scan.
+fn positions_of<'a>(fields: &'a [u8], key: &[u8]) -> impl Iterator<Item = (usize, &'a [u8])> {
+    memchr::memchr_iter(b'=', fields).filter_map(move |equals| {
+        let before = fields[..equals].strip_suffix(key)?;
+        (before.is_empty() || before.ends_with(b" ")).then(|| (before.len(), &fields[equals + 1..]))
     })
 }
 
 /// Returns a name, which may contain spaces and `=`: the text between its key and the next key.
 fn name_before<'a>(fields: &'a [u8], key: &[u8], next: &[u8]) -> Option<&'a [u8]> {
     let (_, rest) = find_key(fields, key)?;
-    let end = memchr::memmem::find(rest, &[b" ", next, b"="].concat())?;
-    Some(&rest[..end])
+    let (next_at, _) = positions_of(rest, next).find(|&(at, _)| at > 0)?;
+    Some(&rest[..next_at - 1])
 }
 
 fn binder_from_fields(name: &[u8], fields: &[u8]) -> Option<BinderEvent> {

@@ -239,10 +239,12 @@ impl<'a> FtraceRecord<'a> {
     /// Returns whether this is a line of the function tracer: `function <-caller`, where recent kernels add arguments.
     fn is_function_call(&self) -> bool {
         let name_end = self.event.iter().position(|byte| matches!(byte, b':' | b'(' | b' '));
-        let is_tracepoint = name_end.is_some_and(|end| self.event[end] == b':');
+        if name_end.is_some_and(|end| self.event[end] == b':') {
+            return false; // a tracepoint
+        }
         let caller = memchr::memmem::rfind(self.event, b" <-").map(|at| &self.event[at + 3..]);
         // The arguments of a call end with a bracket, and may contain an arrow.
-        !is_tracepoint && caller.is_some_and(|caller| !caller.is_empty() && !caller.ends_with(b")"))
+        caller.is_some_and(|caller| !caller.is_empty() && !caller.ends_with(b")"))
     }
 }
 
