@@ -1,0 +1,270 @@
+//! Answers one query of a panel from the trace.
+
+use std::sync::Arc;
+
+use crate::app::namesake::namesake;
+use crate::base::cancel::{Cancel, Cancelled};
+use crate::base::progress::Progress;
+use crate::model::SourceFile;
+use crate::model::unwind::UnwindFiles as _;
+use crate::query::Snapshot;
+use crate::query::counters::counters;
+use crate::query::flame::{FlamePicture, FlameView};
+use crate::query::group_choice::GroupChoice;
+use crate::query::groups::GroupBy;
+use crate::query::heat_map::{HeatMap, coarse_heat_map, heat_map};
+use crate::query::longest::longest;
+use crate::query::over_time::over_time;
+use crate::query::sample_table::SampleTable;
+use crate::query::samples::SampleHistogram;
+use crate::query::scheduling::scheduling;
+use crate::query::scheduling_order::{ScheduledFilter, order};
+use crate::query::scope::Scope;
+use crate::query::search::{Hit, Hits, search};
+use crate::query::stacks::{self, CallPaths};
+use crate::query::totals::{GrowingTotals, add_up};
+use crate::store::lane::RowIdx;
+use crate::symbols::cache::NameCache;
+use crate::symbols::code::choice::{NoFunction, choose};
+use crate::symbols::code::listing::list;
+use crate::symbols::code::samples::CodeSamples;
+use crate::symbols::locate::{Locator, folder_problem};
+use crate::symbols::lookup::{TraceFrames, look_up, overlay};
+use crate::symbols::report::report;
+use crate::symbols::sources::SourceFolders;
+use crate::symbols::unwind::SymbolUnwinding;
+use crate::ui::panels::counter_lines::CounterLines;
+use crate::ui::panels::group_lines::GroupLines;
+use crate::ui::panels::table_order::{OrderedRows, TableData, TableSort};
+use crate::ui::questions::{
+    Answer, CodeAnswer, CodeQuestion, FlameAnswer, GroupFacts, HeatMapQuestion, NameQuery, NamedTrace, NeighbourHit,
+    PathsOf, PathsQuestion, PtrEq, Question, SampleQuestion, SchedulingAnswer, SchedulingQuestion, SelectedScope,
+};
+
+/// Number of longest spans listed for a group.
+const LONGEST_COUNT: usize = 100;
+
+/// Number of time columns for the spans of a group: as many bars as fit in a panel.
+const TIME_PARTS: usize = 120;
+
+/// The input of a query, and its connection to the window.
+pub(super) struct QueryContext<'a> {
+    pub(super) snapshot: &'a Snapshot,
+    /// The answer of an earlier query, for a query of a part of it.
+    pub(super) hits: Option<&'a Hits>,
+    /// The partial totals that a query counts or reads.
+    pub(super) growing: Option<&'a GrowingTotals>,
+    pub(super) cancel: &'a Cancel,
+    pub(super) progress: &'a Progress,
+}
+
+impl QueryContext<'_> {
+    /// Answers a query; `None` if the earlier answer that it needs is missing.
+    pub(super) fn answer(&self, question: Question) -> Result<Option<Answer>, Cancelled> {
+        Ok(match question {
+            Question::Search(text, scope) => Some(Answer::Hits(self.search(&text, &scope)?)),
+            Question::Spans { scope, with_instants } => Some(Answer::Spans(self.spans(&scope, with_instants)?)),
+            Question::Longest(scope, count) => Some(Answer::Longest(Arc::new(self.longest(&scope, count)?))),
+            Question::Page(of, first, count) => self.hits.map(|hits| Answer::Page(of, first, hits.page(first, count))),
+            Question::NumberOf(row) => self.hits.map(|hits| Answer::NumberOf(row, number_of(hits, row, self.snapshot))),
+            Question::Neighbour { forward, from } => {
+                self.hits.map(|hits| Answer::Neighbour(neighbour(hits, from, forward)))
+            }
+            Question::Namesake { from, forward } => {
+                Some(Answer::Namesake(namesake(self.snapshot, from, forward, self.cancel)?))
+            }
+            Question::Counters(scope) => Some(Answer::Counters(Arc::new(self.counters(&scope)?))),
+            Question::Scheduling(question) => Some(Answer::Scheduling(Arc::new(self.scheduling(*question)?))),
+            Question::HeatMap(question) => Some(Answer::HeatMap(Arc::new(self.heat_map(&question)?))),
+            Question::HeatMapSketch(question) => {
+                self.heat_map_sketch(&question)?.map(|map| Answer::HeatMapSketch(Arc::new(map)))
+            }
+            Question::Totals(scope, by) => Some(Answer::Totals(Arc::new(self.totals(&scope, by)?))),
+            Question::PartialTotals => self.partial_totals()?.map(|lines| Answer::PartialTotals(Arc::new(lines))),
+            Question::Group(group, scope) => Some(Answer::Group(Arc::new(self.group(group, &scope)?))),
+            Question::OrderGroups(lines, sort) => Some(Answer::OrderedGroups(self.ordered(lines, sort)?)),
+            Question::OrderSamples(lines, sort) => Some(Answer::OrderedSamples(self.ordered(lines, sort)?)),
+            Question::OrderCounters(lines, sort) => Some(Answer::OrderedCounters(self.ordered(lines, sort)?)),
+            Question::Samples(question) => Some(Answer::Samples(Arc::new(self.samples(*question)?))),
+            Question::Sandwich(question) => Some(Answer::Sandwich(Arc::new(self.flame(&question)?))),
+            Question::Paths(question) => Some(Answer::Paths(Arc::new(self.flame(&question)?))),
+            Question::Code(question) => Some(Answer::Code(Arc::new(self.code(&question)?))),
+            Question::Names(query) => Some(Answer::Names(Arc::new(self.names(&query)?))),
+        })
+    }
+
+    /// Compiles a scope without a filter in addition to its own.
+    fn scope(&self, selected: &SelectedScope) -> Scope {
+        selected.with_filter(self.snapshot, "")
+    }
+
+    fn search(&self, text: &str, selected: &SelectedScope) -> Result<Hits, Cancelled> {
+        // Everything that is highlighted is counted.
+        let scope = Scope { with_charts: true, ..selected.with_filter(self.snapshot, text) };
+        search(self.snapshot, &scope, self.cancel, self.progress)
+    }
+
+    fn spans(&self, selected: &SelectedScope, with_instants: bool) -> Result<Hits, Cancelled> {
+        let scope = self.scope(selected);
+        let scope = if with_instants { scope } else { scope.spans() };
+        search(self.snapshot, &scope, self.cancel, self.progress)
+    }
+
+    fn longest(&self, selected: &SelectedScope, count: usize) -> Result<Vec<Hit>, Cancelled> {
+        longest(self.snapshot, &self.scope(selected), count, self.cancel)
+    }
+
+    fn counters(&self, selected: &SelectedScope) -> Result<CounterLines, Cancelled> {
+        let counters = counters(self.snapshot, &self.scope(selected), self.cancel, self.progress)?;
+        Ok(CounterLines::new(self.snapshot, counters))
+    }
+
+    /// Sums scheduled time unless it is known, and sorts one table of it.
+    fn scheduling(&self, question: SchedulingQuestion) -> Result<SchedulingAnswer, Cancelled> {
+        let SchedulingQuestion { scope, kind, sorted_by, words, process, known } = question;
+        let scheduling = match known {
+            Some(known) => known.0,
+            None => Arc::new(scheduling(self.snapshot, &self.scope(&scope), self.cancel, self.progress)?),
+        };
+        let filter = ScheduledFilter { words: &words, process };
+        let order = Arc::new(order(self.snapshot, &scheduling, kind, sorted_by, filter, self.cancel)?);
+        let sum = scheduling.sum(kind, &order);
+        Ok(SchedulingAnswer { scheduling, kind, sorted_by, order, sum })
+    }
+
+    fn heat_map(&self, question: &HeatMapQuestion) -> Result<HeatMap, Cancelled> {
+        let scope = question.scope.with_filter(self.snapshot, &question.filter);
+        heat_map(self.snapshot, &scope, question.axis, self.cancel, self.progress)
+    }
+
+    fn heat_map_sketch(&self, question: &HeatMapQuestion) -> Result<Option<HeatMap>, Cancelled> {
+        let scope = question.scope.with_filter(self.snapshot, &question.filter);
+        coarse_heat_map(self.snapshot, &scope, question.axis, self.cancel)
+    }
+
+    /// Counts totals, which other queries read meanwhile.
+    fn totals(&self, selected: &SelectedScope, by: GroupBy) -> Result<GroupLines, Cancelled> {
+        let own = GrowingTotals::grouped(by);
+        let growing = self.growing.unwrap_or(&own);
+        add_up(self.snapshot, &self.scope(selected), growing, self.cancel, self.progress)?;
+        GroupLines::new(Arc::new(growing.so_far()), self.snapshot, self.cancel)
+    }
+
+    /// Returns the totals that a running query has counted so far.
+    fn partial_totals(&self) -> Result<Option<GroupLines>, Cancelled> {
+        let lines = |growing: &GrowingTotals| GroupLines::new(Arc::new(growing.so_far()), self.snapshot, self.cancel);
+        self.growing.map(lines).transpose()
+    }
+
+    fn group(&self, group: GroupChoice, selected: &SelectedScope) -> Result<GroupFacts, Cancelled> {
+        let snapshot = self.snapshot;
+        let scope = group.narrow(snapshot, self.scope(selected).spans());
+        let range = selected.range.unwrap_or((snapshot.start_ns(), snapshot.end_ns()));
+        Ok(GroupFacts {
+            group,
+            range,
+            longest: longest(snapshot, &scope, LONGEST_COUNT, self.cancel)?,
+            over_time: over_time(snapshot, &scope, range, TIME_PARTS, self.cancel)?,
+        })
+    }
+
+    /// Filters and sorts the rows of a table.
+    fn ordered<D: TableData>(&self, lines: PtrEq<D>, sort: TableSort) -> Result<Arc<OrderedRows<D>>, Cancelled> {
+        Ok(Arc::new(OrderedRows::new(lines.0, sort, self.cancel)?))
+    }
+
+    fn samples(&self, question: SampleQuestion) -> Result<SampleTable, Cancelled> {
+        let SampleQuestion { scope, event, by, known } = question;
+        let (of, view) = (PathsOf::Samples(event), FlameView::default());
+        let paths = self.call_paths(&PathsQuestion { scope, of, view, known, is_exact: false })?;
+        SampleTable::new(self.snapshot, paths, by, self.cancel)
+    }
+
+    /// Counts the paths unless they are known, and builds their view.
+    fn flame(&self, question: &PathsQuestion) -> Result<FlameAnswer, Cancelled> {
+        let paths = self.call_paths(question)?;
+        let picture = Arc::new(FlamePicture::new(self.snapshot, &paths.tree, &question.view, self.cancel)?);
+        Ok(FlameAnswer { paths, picture })
+    }
+
+    /// Counts the paths unless they are known.
+    fn call_paths(&self, question: &PathsQuestion) -> Result<Arc<CallPaths>, Cancelled> {
+        if let Some(known) = &question.known {
+            return Ok(Arc::clone(&known.0));
+        }
+        let (snapshot, cancel, progress) = (self.snapshot, self.cancel, self.progress);
+        let scope = self.scope(&question.scope);
+        let paths = match &question.of {
+            PathsOf::Samples(event) => stacks::from_samples(snapshot, &scope, event.as_ref(), cancel, progress)?,
+            PathsOf::Spans if question.is_exact => stacks::exact_spans(snapshot, &scope, cancel, progress)?,
+            PathsOf::Spans => stacks::from_spans(snapshot, &scope, cancel, progress)?,
+        };
+        Ok(Arc::new(paths))
+    }
+
+    /// Lists the code of a function with the samples of its event.
+    fn code(&self, question: &CodeQuestion) -> Result<CodeAnswer, Cancelled> {
+        let CodeQuestion { request, query, found } = question;
+        let (snapshot, key) = (self.snapshot, &request.function.key);
+        let function = match choose(snapshot, &found.0, &key.name, key.module.as_deref()) {
+            Ok(function) => function,
+            Err(reason) => return Ok(CodeAnswer { code: Err(reason) }),
+        };
+        let histogram = SampleHistogram::count(snapshot, &self.scope(&request.scope), self.cancel, self.progress)?;
+        let event = match &request.function.event {
+            Some(wanted) => histogram.events().iter().position(|event| event == wanted),
+            None => histogram.default_event(snapshot),
+        };
+        let Some(event) = event else {
+            return Ok(CodeAnswer { code: Err(NoFunction::Unsampled) });
+        };
+        let paths = || query.sources.files().iter().map(SourceFile::path);
+        let locator = Locator::for_traces(paths(), &query.folders);
+        let folders = SourceFolders::for_traces(paths(), &query.folders, request.source_maps.clone());
+        let frames = TraceFrames::from_snapshot(snapshot);
+        let samples = CodeSamples { snapshot, frames: &frames, found: &found.0, histogram: &histogram, event };
+        let code = list(samples, &function, (&locator, &folders), query.bytes_max, self.cancel)?;
+        let code = if code.sums.total.samples > 0 { Ok(Arc::new(code)) } else { Err(NoFunction::Unsampled) };
+        Ok(CodeAnswer { code })
+    }
+
+    /// Resolves the names of all addresses of a trace.
+    fn names(&self, query: &NameQuery) -> Result<NamedTrace, Cancelled> {
+        let (snapshot, cancel, progress) = (self.snapshot, self.cancel, self.progress);
+        let paths = || query.sources.files().iter().map(SourceFile::path);
+        let cache = query.cache.as_deref().map(NameCache::in_folder);
+        let locator = Locator::for_traces(paths(), &query.folders).with_cache(cache);
+        let frames = TraceFrames::from_snapshot(snapshot);
+        let found = look_up(snapshot, &frames, &locator, query.bytes_max, cancel, progress)?;
+        let overlay = overlay(snapshot, &frames, &found, cancel)?.map(Arc::new);
+        let traces: Vec<_> = paths().collect();
+        let modules = report(snapshot, &frames, &found, &traces, cancel, progress)?;
+        let missing_folder = query.folders.iter().find_map(|folder| Some((folder.clone(), folder_problem(folder)?)));
+        let unwinding = SymbolUnwinding { folders: query.folders.clone(), has_system: true };
+        let has_other_stacks = query.compares_stacks && !unwinding.are_same(&query.sources, &snapshot.tracks().unwound);
+        let located = query.folders.first().filter(|_| query.compares_stacks && !has_other_stacks);
+        let unused_folder = located.filter(|folder| !found.uses_folder(folder)).cloned();
+        let (found, modules) = (PtrEq(Arc::new(found)), Arc::new(modules));
+        Ok(NamedTrace { overlay, found, modules, has_other_stacks, missing_folder, unused_folder })
+    }
+}
+
+/// Returns the index of a row among the hits, if it is one.
+fn number_of(hits: &Hits, row: RowIdx, snapshot: &Snapshot) -> Option<u64> {
+    let start_ns = snapshot.row(row).start_ns;
+    let mut tied = (0u64..).zip(hits.from(start_ns).take_while(|hit| hit.start_ns == start_ns));
+    let before = tied.find(|(_, hit)| hit.row == row).map(|(before, _)| before);
+    before.map(|before| hits.rank(start_ns) + before)
+}
+
+/// Returns the next hit after or before a position, or else the first one from the other end.
+fn neighbour(hits: &Hits, (ts_ns, row): (i64, Option<RowIdx>), forward: bool) -> Option<NeighbourHit> {
+    let hit = if forward { hits.next(ts_ns, row) } else { hits.previous(ts_ns, row) };
+    let further = || if forward { hits.from(i64::MIN).next() } else { hits.previous(i64::MAX, None) };
+    let has_wrapped = hit.is_none();
+    hit.or_else(further).map(|hit| {
+        let before = hits.rank(hit.start_ns);
+        let tied = hits.from(hit.start_ns).take_while(|other| *other < hit).count() as u64;
+        NeighbourHit { number: before + tied, hit, wrapped: has_wrapped.then_some(forward) }
+    })
+}
