@@ -1,5 +1,7 @@
 //! Shows the application's state: the menu, the timeline, the panels and the dialogs over them.
 
+mod windows;
+
 use std::sync::Arc;
 
 use egui::{RichText, Ui};
@@ -10,22 +12,17 @@ use super::state::{App, Effect, WindowEffect};
 use super::tasks;
 use crate::scene::labels::{shorten_middle, shown};
 use crate::scene::palette::Colors;
-use crate::ui::chrome::command_palette::Outcome;
 use crate::ui::chrome::menu_bar;
 use crate::ui::chrome::status_bar;
 use crate::ui::chrome::status_bar::StatusLine;
 use crate::ui::chrome::tab_bar;
-use crate::ui::chrome::{message, progress, welcome};
+use crate::ui::chrome::welcome;
 use crate::ui::command::{AppCommand, COPY_BYTES_MAX, Command, TimelineCommand};
 use crate::ui::command_table::{MenuList, ShownSettings, UiState};
-use crate::ui::keys::{is_behind_another, keep_for_field, pressed};
+use crate::ui::keys::{keep_for_field, pressed};
 use crate::ui::panels::PanelContext;
-use crate::ui::panels::losses;
-use crate::ui::panels::preferences;
 use crate::ui::panels::scope_bar::show_named;
-use crate::ui::panels::{about, bookmarks, keys};
 use crate::ui::recent::RecentTrace;
-use crate::ui::settings::Sizes;
 use crate::ui::timeline::named_scopes::NamedScope;
 use crate::ui::timeline::state::Timeline;
 use crate::ui::widgets::field;
@@ -61,8 +58,23 @@ impl App {
         keep_for_field(ui, &state);
         self.close_window_by_key(ui);
         commands.extend(pressed(ui, &state));
+        self.show_menu_bar(ui, frame, &state, &mut commands);
+        if self.tabs.len() > 1 {
+            self.show_tab_bar(ui, frame, &mut commands);
+        }
+        self.show_status_bar(ui, frame, &mut commands);
+        self.start_trace_work(ui.ctx());
+        self.show_panels(ui, frame, &mut commands);
+        let central = egui::CentralPanel::no_frame().show(ui, |ui| self.show_central(ui, &mut commands));
+        self.show_windows(ui, &state, central.response.rect.bottom(), &mut commands);
+        self.show_palette(ui, &state, &mut commands);
+        self.open_dropped(ui);
+        self.end_frame(ui, commands)
+    }
+
+    fn show_menu_bar(&self, ui: &mut Ui, frame: egui::Frame, state: &UiState, commands: &mut Vec<Command>) {
         egui::Panel::top("menu").frame(frame.inner_margin(egui::Margin::symmetric(6, 3))).show(ui, |ui| {
-            commands.extend(menu_bar::show(ui, &state, |ui, list| match list {
+            commands.extend(menu_bar::show(ui, state, |ui, list| match list {
                 MenuList::Recent => recent_menu(ui, self.preferences.recent.traces()),
                 MenuList::SavedScopes => {
                     let timeline = self.tab().trace.as_ref().map(|trace| &trace.timeline);
@@ -70,21 +82,23 @@ impl App {
                 }
             }));
         });
-        if self.tabs.len() > 1 {
-            let frame = frame.inner_margin(egui::Margin::symmetric(6, 1));
-            egui::Panel::top("tabs").exact_size(tab_bar::HEIGHT).frame(frame).show(ui, |ui| {
-                commands.extend(tab_bar::show(ui, &self.tab_titles(), &self.theme).map(Command::Tab));
-            });
-            if self.tabs.iter().any(|tab| tab.running.is_some()) {
-                // Often enough for the progress bars of other tabs.
-                ui.ctx().request_repaint_after(std::time::Duration::from_millis(500));
-            }
+    }
+
+    fn show_tab_bar(&self, ui: &mut Ui, frame: egui::Frame, commands: &mut Vec<Command>) {
+        let frame = frame.inner_margin(egui::Margin::symmetric(6, 1));
+        egui::Panel::top("tabs").exact_size(tab_bar::HEIGHT).frame(frame).show(ui, |ui| {
+            commands.extend(tab_bar::show(ui, &self.tab_titles(), &self.theme).map(Command::Tab));
+        });
+        if self.tabs.iter().any(|tab| tab.running.is_some()) {
+            // Often enough for the progress bars of other tabs.
+            ui.ctx().request_repaint_after(std::time::Duration::from_millis(500));
         }
-        let cells = self.cells();
-        let Self { tabs, shown_tab, theme, .. } = self;
-        let (tab, theme) = (&mut tabs[*shown_tab], &*theme);
-        let bar = frame.inner_margin(egui::Margin::symmetric(10, 0));
-        egui::Panel::bottom("status").exact_size(STATUS_POINTS).frame(bar).show(ui, |ui| {
+    }
+
+    fn show_status_bar(&self, ui: &mut Ui, frame: egui::Frame, commands: &mut Vec<Command>) {
+        let tab = self.tab();
+        let frame = frame.inner_margin(egui::Margin::symmetric(10, 0));
+        egui::Panel::bottom("status").exact_size(STATUS_POINTS).frame(frame).show(ui, |ui| {
             let timeline = tab.trace.as_ref().map(|trace| &trace.timeline);
             let live = tab.live_status();
             let of_order = tab.trace.as_ref().and_then(OpenTrace::order_note).filter(|_| tab.note.is_empty());
@@ -96,60 +110,57 @@ impl App {
                 interruption: timeline.and_then(Timeline::interruption),
                 live: live.as_ref(),
             };
-            commands.extend(status_bar::show(ui, timeline.map(Timeline::snapshot), status, theme));
+            commands.extend(status_bar::show(ui, timeline.map(Timeline::snapshot), status, &self.theme));
         });
-        if let Some(trace) = &mut tab.trace {
-            trace.look_up_selected(&tab.wake);
-            trace.make_derived(&self.options.load, &tab.wake);
-            if let Some(job) = trace.rank_tracks(tab.panels.is_searching(), &tab.wake) {
-                tasks::arrange(job, &tab.wake);
-            }
-            if trace.ranks.is_running() {
-                ui.ctx().request_repaint_after(std::time::Duration::from_millis(100));
-            }
-            tab.panels.set_source_folders(&self.preferences.source_folders);
-            let (tables, dock_points) = (&self.preferences.tables, self.preferences.dock_points);
-            let context = PanelContext { theme, cells, tables, dock_points };
-            let shown = (&trace.timeline, trace.details.as_ref());
-            commands.extend(tab.panels.show(ui, frame, shown, context));
+    }
+
+    /// Starts the background work of the trace that has become due since the last frame.
+    fn start_trace_work(&mut self, ctx: &egui::Context) {
+        let tab = &mut self.tabs[self.shown_tab];
+        let Some(trace) = &mut tab.trace else { return };
+        trace.look_up_selected(&tab.wake);
+        trace.make_derived(&self.options.load, &tab.wake);
+        if let Some(job) = trace.rank_tracks(tab.panels.is_searching(), &tab.wake) {
+            tasks::arrange(job, &tab.wake);
         }
-        let central = egui::CentralPanel::no_frame().show(ui, |ui| {
-            if let Some(trace) = tab.trace.as_mut().filter(|_| !tab.panels.is_full()) {
-                commands.extend(trace.timeline.show(ui, theme));
-                tab.panels.attend(&trace.timeline, &tab.wake);
-                return;
-            }
-            ui.painter().rect_filled(ui.max_rect(), 0.0, theme.canvas);
-            if tab.follow.is_some() {
-                let waiting = format!("Waiting for the first events of {}", tab.title());
-                // The note may say why no event comes, and is cut off in the status bar.
-                let lines = [&waiting, &tab.note].map(|line| shown(line));
-                let text = lines.join("\n\n");
-                ui.centered_and_justified(|ui| ui.label(RichText::new(text.trim_end()).color(theme.weak_text)));
-            } else if tab.running.is_none() && tab.trace.is_none() && !tab.awaits_trace {
-                commands.extend(welcome::show(
-                    ui,
-                    self.preferences.recent.traces(),
-                    &self.cut_short.offered,
-                    self.takes_drops,
-                    theme,
-                ));
-            }
-        });
-        let central_bottom = central.response.rect.bottom();
-        self.show_windows(ui, &state, central_bottom, &mut commands);
-        if let Some(palette) = &mut self.palette {
-            match palette.show(ui, &state, &self.theme) {
-                Outcome::Open => {}
-                Outcome::Closed => self.palette = None,
-                Outcome::Given(command) => {
-                    self.palette = None;
-                    commands.push(command);
-                }
-            }
+        if trace.ranks.is_running() {
+            ctx.request_repaint_after(std::time::Duration::from_millis(100));
         }
-        self.open_dropped(ui);
-        self.end_frame(ui, commands)
+    }
+
+    /// Shows the search bar and the panels of the dock.
+    fn show_panels(&mut self, ui: &mut Ui, frame: egui::Frame, commands: &mut Vec<Command>) {
+        let cells = self.cells();
+        let Self { tabs, shown_tab, theme, preferences, .. } = self;
+        let tab = &mut tabs[*shown_tab];
+        let Some(trace) = &tab.trace else { return };
+        tab.panels.set_source_folders(&preferences.source_folders);
+        let (tables, dock_points) = (&preferences.tables, preferences.dock_points);
+        let context = PanelContext { theme, cells, tables, dock_points };
+        let shown = (&trace.timeline, trace.details.as_ref());
+        commands.extend(tab.panels.show(ui, frame, shown, context));
+    }
+
+    /// Shows the timeline, or the welcome page without a trace.
+    fn show_central(&mut self, ui: &mut Ui, commands: &mut Vec<Command>) {
+        let theme = &self.theme;
+        let tab = &mut self.tabs[self.shown_tab];
+        if let Some(trace) = tab.trace.as_mut().filter(|_| !tab.panels.is_full()) {
+            commands.extend(trace.timeline.show(ui, theme));
+            tab.panels.attend(&trace.timeline, &tab.wake);
+            return;
+        }
+        ui.painter().rect_filled(ui.max_rect(), 0.0, theme.canvas);
+        if tab.follow.is_some() {
+            let waiting = format!("Waiting for the first events of {}", tab.title());
+            // The note may say why no event comes, and is cut off in the status bar.
+            let lines = [&waiting, &tab.note].map(|line| shown(line));
+            let text = lines.join("\n\n");
+            ui.centered_and_justified(|ui| ui.label(RichText::new(text.trim_end()).color(theme.weak_text)));
+        } else if tab.running.is_none() && tab.trace.is_none() && !tab.awaits_trace {
+            let recent = self.preferences.recent.traces();
+            commands.extend(welcome::show(ui, recent, &self.cut_short.offered, self.takes_drops, theme));
+        }
     }
 
     /// Runs the commands of a frame, and saves changes. Returns the effects for the window.
@@ -186,81 +197,6 @@ impl App {
             ui.ctx().request_repaint_after_secs(wait_s as f32);
         }
         effects
-    }
-
-    /// Handles Escape: it leaves a text field, then closes a window, restores the timeline, and clears the selection.
-    fn close_window_by_key(&mut self, ui: &Ui) {
-        let is_behind_a_dialog = self.picker.is_some() || self.palette.is_some() || !self.tab().messages.is_empty();
-        let is_behind = is_behind_a_dialog || is_behind_another(ui);
-        if is_behind || ui.ctx().text_edit_focused() || !ui.input(|input| input.key_pressed(egui::Key::Escape)) {
-            return;
-        }
-        if self.shown.close_window() || self.tab_mut().panels.leave_full() {
-            ui.input_mut(|input| input.consume_key(egui::Modifiers::NONE, egui::Key::Escape));
-        }
-    }
-
-    /// Shows the windows and dialogs. The progress of a task is above `central_bottom`, the end of the timeline.
-    fn show_windows(&mut self, ui: &mut Ui, state: &UiState, central_bottom: f32, commands: &mut Vec<Command>) {
-        /// Gap between the progress of a task and the edge of the timeline.
-        const GAP: egui::Vec2 = egui::vec2(-20.0, -16.0);
-        let ctx = ui.ctx().clone();
-        let theme = &self.theme;
-        let tab = &mut self.tabs[self.shown_tab];
-        if let Some(running) = &tab.running {
-            // Beside the picture if there is one, else in the middle.
-            let (align, offset) = match &tab.trace {
-                Some(_) => {
-                    let below = ctx.content_rect().bottom() - central_bottom;
-                    // A maximised panel leaves no timeline.
-                    let below = if tab.panels.is_full() { STATUS_POINTS } else { below };
-                    (egui::Align2::RIGHT_BOTTOM, GAP - egui::vec2(0.0, below))
-                }
-                None => (egui::Align2::CENTER_CENTER, egui::Vec2::ZERO),
-            };
-            let window = egui::Window::new("Progress").title_bar(false).resizable(false).anchor(align, offset);
-            window.show(&ctx, |ui| commands.extend(progress::show(ui, &running.title, &running.progress, theme)));
-            // Ten times a second is enough for a progress bar.
-            ctx.request_repaint_after(std::time::Duration::from_millis(100));
-        }
-        if let Some(trace) = &tab.trace {
-            let snapshot = trace.timeline.snapshot();
-            in_the_middle("Import issues", &ctx).open(&mut self.shown.losses).default_width(460.0).show(&ctx, |ui| {
-                commands.extend(losses::list(ui, snapshot.losses(), trace.timeline.clock(), theme));
-            });
-        }
-        if let Some(trace) = &tab.trace {
-            in_the_middle("Markers", &ctx).open(&mut self.shown.bookmarks).default_width(460.0).show(&ctx, |ui| {
-                commands.extend(bookmarks::show(ui, &trace.timeline, theme));
-            });
-        }
-        if let Some(trace) = &tab.trace {
-            in_the_middle("Derived tracks", &ctx).open(&mut self.shown.derived).default_width(460.0).show(&ctx, |ui| {
-                commands.extend(tab.derived.show(ui, &trace.timeline, theme));
-            });
-        }
-        if let Some(trace) = tab.trace.as_ref().filter(|trace| trace.sources.files().len() > 1) {
-            in_the_middle("Files", &ctx).open(&mut self.shown.sources).default_width(600.0).show(&ctx, |ui| {
-                commands.extend(tab.sources.show(ui, &trace.sources, &trace.timeline, theme));
-            });
-        }
-        let sizes = Sizes { memory_bytes: self.preferences.memory_bytes, cache_bytes: self.preferences.cache_bytes };
-        let chosen = (self.preferences.second_start, self.preferences.csv_safe);
-        in_the_middle("Preferences", &ctx).open(&mut self.shown.preferences).resizable(false).show(&ctx, |ui| {
-            commands.extend(preferences::show(ui, state, sizes, chosen, &self.preferences.source_folders, theme));
-        });
-        in_the_middle("Keys", &ctx).open(&mut self.shown.keys).resizable(false).show(&ctx, |ui| {
-            keys::show(ui, theme);
-        });
-        in_the_middle("About Longspan", &ctx).open(&mut self.shown.about).resizable(false).show(&ctx, |ui| {
-            commands.extend(about::show(ui, &self.adapter, theme));
-        });
-        if let Some(picker) = &mut self.picker {
-            commands.extend(picker.show(ui, theme));
-        }
-        if let Some(message) = tab.messages.front() {
-            commands.extend(message::show(ui, message.title, &message.text, theme));
-        }
     }
 
     /// Opens dropped files, and shows a hint while they hover.
@@ -331,16 +267,6 @@ impl App {
             has_utc: timeline.is_some_and(|timeline| timeline.snapshot().utc_offset_ns().is_some()),
         }
     }
-}
-
-/// Creates a window in the middle, until the user drags it away.
-fn in_the_middle(title: &'static str, ctx: &egui::Context) -> egui::Window<'static> {
-    let middle = ctx.content_rect().center();
-    let heading = egui::RichText::new(title).size(15.0).strong();
-    let window = egui::Window::new(heading).id(egui::Id::unique(("window", title)));
-    // Higher than its initial height, so that its content scrolls only at the edge of the screen.
-    let window = window.default_height(ctx.content_rect().height());
-    window.pivot(egui::Align2::CENTER_CENTER).default_pos(middle).collapsible(false)
 }
 
 /// Shows the menu of saved scopes, if there are any.

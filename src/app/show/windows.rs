@@ -1,0 +1,128 @@
+//! Shows the windows and dialogs above the timeline and the panels.
+
+use egui::Ui;
+
+use super::STATUS_POINTS;
+use crate::app::state::App;
+use crate::ui::chrome::command_palette::Outcome;
+use crate::ui::chrome::{message, progress};
+use crate::ui::command::Command;
+use crate::ui::command_table::UiState;
+use crate::ui::keys::is_behind_another;
+use crate::ui::panels::{about, bookmarks, keys, losses, preferences};
+use crate::ui::settings::Sizes;
+
+impl App {
+    /// Handles Escape: it leaves a text field, then closes a window, restores the timeline, and clears the selection.
+    pub(super) fn close_window_by_key(&mut self, ui: &Ui) {
+        let is_behind_a_dialog = self.picker.is_some() || self.palette.is_some() || !self.tab().messages.is_empty();
+        let is_behind = is_behind_a_dialog || is_behind_another(ui);
+        if is_behind || ui.ctx().text_edit_focused() || !ui.input(|input| input.key_pressed(egui::Key::Escape)) {
+            return;
+        }
+        if self.shown.close_window() || self.tab_mut().panels.leave_full() {
+            ui.input_mut(|input| input.consume_key(egui::Modifiers::NONE, egui::Key::Escape));
+        }
+    }
+
+    /// Shows the windows and dialogs. The progress of a task is above `central_bottom`, the end of the timeline.
+    pub(super) fn show_windows(
+        &mut self,
+        ui: &mut Ui,
+        state: &UiState,
+        central_bottom: f32,
+        commands: &mut Vec<Command>,
+    ) {
+        self.show_progress(ui.ctx(), central_bottom, commands);
+        self.show_trace_windows(ui.ctx(), commands);
+        self.show_app_windows(ui.ctx(), state, commands);
+        if let Some(picker) = &mut self.picker {
+            commands.extend(picker.show(ui, &self.theme));
+        }
+        if let Some(message) = self.tabs[self.shown_tab].messages.front() {
+            commands.extend(message::show(ui, message.title, &message.text, &self.theme));
+        }
+    }
+
+    /// Shows the progress of the running task: beside the picture if there is one, else in the middle.
+    fn show_progress(&self, ctx: &egui::Context, central_bottom: f32, commands: &mut Vec<Command>) {
+        /// Gap between the progress of a task and the edge of the timeline.
+        const GAP: egui::Vec2 = egui::vec2(-20.0, -16.0);
+        let tab = self.tab();
+        let Some(running) = &tab.running else { return };
+        let (align, offset) = match &tab.trace {
+            Some(_) => {
+                let below = ctx.content_rect().bottom() - central_bottom;
+                // A maximised panel leaves no timeline.
+                let below = if tab.panels.is_full() { STATUS_POINTS } else { below };
+                (egui::Align2::RIGHT_BOTTOM, GAP - egui::vec2(0.0, below))
+            }
+            None => (egui::Align2::CENTER_CENTER, egui::Vec2::ZERO),
+        };
+        let window = egui::Window::new("Progress").title_bar(false).resizable(false).anchor(align, offset);
+        window.show(ctx, |ui| commands.extend(progress::show(ui, &running.title, &running.progress, &self.theme)));
+        // Ten times a second is enough for a progress bar.
+        ctx.request_repaint_after(std::time::Duration::from_millis(100));
+    }
+
+    /// Shows the windows about the trace of the tab.
+    fn show_trace_windows(&mut self, ctx: &egui::Context, commands: &mut Vec<Command>) {
+        let Self { tabs, shown_tab, shown, theme, .. } = self;
+        let tab = &mut tabs[*shown_tab];
+        let Some(trace) = &tab.trace else { return };
+        let timeline = &trace.timeline;
+        in_the_middle("Import issues", ctx).open(&mut shown.losses).default_width(460.0).show(ctx, |ui| {
+            commands.extend(losses::list(ui, timeline.snapshot().losses(), timeline.clock(), theme));
+        });
+        in_the_middle("Markers", ctx).open(&mut shown.bookmarks).default_width(460.0).show(ctx, |ui| {
+            commands.extend(bookmarks::show(ui, timeline, theme));
+        });
+        in_the_middle("Derived tracks", ctx).open(&mut shown.derived).default_width(460.0).show(ctx, |ui| {
+            commands.extend(tab.derived.show(ui, timeline, theme));
+        });
+        if trace.sources.files().len() > 1 {
+            in_the_middle("Files", ctx).open(&mut shown.sources).default_width(600.0).show(ctx, |ui| {
+                commands.extend(tab.sources.show(ui, &trace.sources, timeline, theme));
+            });
+        }
+    }
+
+    /// Shows the windows that need no trace.
+    fn show_app_windows(&mut self, ctx: &egui::Context, state: &UiState, commands: &mut Vec<Command>) {
+        let Self { preferences: chosen, shown, theme, .. } = self;
+        let sizes = Sizes { memory_bytes: chosen.memory_bytes, cache_bytes: chosen.cache_bytes };
+        let toggles = (chosen.second_start, chosen.csv_safe);
+        in_the_middle("Preferences", ctx).open(&mut shown.preferences).resizable(false).show(ctx, |ui| {
+            commands.extend(preferences::show(ui, state, sizes, toggles, &chosen.source_folders, theme));
+        });
+        in_the_middle("Keys", ctx).open(&mut shown.keys).resizable(false).show(ctx, |ui| {
+            keys::show(ui, theme);
+        });
+        in_the_middle("About Longspan", ctx).open(&mut shown.about).resizable(false).show(ctx, |ui| {
+            commands.extend(about::show(ui, &self.adapter, theme));
+        });
+    }
+
+    /// Shows the command palette, if it is open.
+    pub(super) fn show_palette(&mut self, ui: &mut Ui, state: &UiState, commands: &mut Vec<Command>) {
+        let Some(palette) = &mut self.palette else { return };
+        match palette.show(ui, state, &self.theme) {
+            Outcome::Open => {}
+            Outcome::Closed => self.palette = None,
+            Outcome::Given(command) => {
+                self.palette = None;
+                commands.push(command);
+            }
+        }
+    }
+}
+
+/// Creates a window in the middle, until the user drags it away.
+fn in_the_middle(title: &'static str, ctx: &egui::Context) -> egui::Window<'static> {
+    let middle = ctx.content_rect().center();
+    let heading = egui::RichText::new(title).size(15.0).strong();
+    let window = egui::Window::new(heading).id(egui::Id::unique(("window", title)));
+    // Higher than its initial height, so that its content scrolls only at the edge of the screen.
+    let window = window.default_height(ctx.content_rect().height());
+    window.pivot(egui::Align2::CENTER_CENTER).default_pos(middle).collapsible(false)
+}
