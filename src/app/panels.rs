@@ -16,6 +16,7 @@ use crate::base::csv::Cells;
 use crate::export::values::TableSource;
 use crate::model::Sources;
 use crate::query::Snapshot;
+use crate::query::search::Hits;
 use crate::store::lane::RowIdx;
 use crate::ui::command::{Command, PanelCommand};
 use crate::ui::command_line::PanelCommandLine;
@@ -68,9 +69,7 @@ impl Panels {
         (self.named, self.found) = (None, None);
         for panel in Panel::ALL {
             let question = ask(self.set.get_mut(panel));
-            if let Some(question) = question.filter(|_| self.dock.is_open(panel)) {
-                self.ask(question, snapshot, wake);
-            }
+            self.ask_if_any(question.filter(|_| self.dock.is_open(panel)), snapshot, wake);
         }
     }
 
@@ -151,9 +150,7 @@ impl Panels {
     pub(super) fn attend(&mut self, timeline: &Timeline, wake: &TabWake) {
         // A closed search takes the scope when it is opened again.
         let question = if self.is_searching() { self.set.search.set_scope(timeline.scope()) } else { None };
-        if let Some(question) = question {
-            self.ask(question, timeline.snapshot(), wake);
-        }
+        self.ask_if_any(question, timeline.snapshot(), wake);
         if self.namesakes.leave(timeline.selected()) {
             self.analysis.stop(QuestionKind::Namesake);
         }
@@ -178,65 +175,27 @@ impl Panels {
 
     pub(super) fn act(&mut self, command: PanelCommand, timeline: &mut Timeline, wake: &TabWake) {
         match command {
-            PanelCommand::Search => {
-                self.dock.open(Panel::Search);
-                if let Some(question) = self.set.search.reopen() {
-                    self.ask(question, timeline.snapshot(), wake);
-                }
-            }
-            PanelCommand::SearchFor(text) => {
-                self.dock.open(Panel::Search);
-                let question = self.set.search.set_text(text);
-                self.search(question, timeline, wake);
-            }
-            PanelCommand::Highlight(text) => {
-                self.dock.open_behind(Panel::Search, &self.open_tabs);
-                let question = self.set.search.highlight(text);
-                self.search(question, timeline, wake);
-            }
+            PanelCommand::Toggle(panel) => self.dock.toggle(panel, &self.open_tabs),
+            PanelCommand::Show(panel) => self.dock.open(panel),
             PanelCommand::NextPanel { forward } => self.dock.step(&self.open_tabs, forward),
             PanelCommand::ToggleFull => self.dock.toggle_full(),
-            PanelCommand::StopSearch => self.stop_search(timeline),
-            PanelCommand::CloseSearch => {
-                self.dock.close(Panel::Search);
-                self.set.search.close();
-                self.stop_search(timeline);
-            }
-            PanelCommand::GoToHit { forward } => {
-                if let Some(question) = self.set.search.neighbour(forward, search_start(timeline)) {
-                    self.ask(question, timeline.snapshot(), wake);
+            PanelCommand::SumUpScope => {
+                let panel = timeline.summing_panel();
+                self.dock.open(panel);
+                if panel == Panel::Spans {
+                    self.set.spans.list_instants();
                 }
             }
-            PanelCommand::GoToNamesake { forward } => {
-                let question = timeline.selected().and_then(|row| self.namesakes.step(row, forward));
-                if let Some(question) = question {
-                    self.ask(question, timeline.snapshot(), wake);
-                }
+            PanelCommand::StatisticsOf(name) => {
+                self.dock.open(Panel::Statistics);
+                let question = self.set.statistics.choose(name);
+                self.ask_if_any(question, timeline.snapshot(), wake);
             }
-            PanelCommand::Ask(question) => self.ask(question, timeline.snapshot(), wake),
-            PanelCommand::StopCounting => {
-                self.analysis.stop(QuestionKind::Totals);
-                self.set.statistics.mark_stopped();
+            // The panels of the next four commands start their queries when they are shown.
+            PanelCommand::StatisticsBy(by) => {
+                self.dock.open(Panel::Statistics);
+                self.set.statistics.group_by(by);
             }
-            PanelCommand::StopPaths => {
-                self.analysis.stop(QuestionKind::Paths);
-                self.set.flame.mark_stopped();
-            }
-            PanelCommand::LocateSymbols(folder) => self.locate(&folder, timeline.snapshot(), wake),
-            PanelCommand::StopNaming => {
-                self.analysis.stop(QuestionKind::Names);
-                self.set.symbols.mark_stopped();
-            }
-            PanelCommand::StopSamples => {
-                self.analysis.stop(QuestionKind::Samples);
-                self.set.samples.mark_stopped();
-            }
-            PanelCommand::StopHeatMap => {
-                self.analysis.stop(QuestionKind::HeatMap);
-                self.analysis.stop(QuestionKind::HeatMapSketch);
-                self.set.heat_map.mark_stopped();
-            }
-            // The panel starts its query when it is shown.
             PanelCommand::HeatMapOf(name) => {
                 self.dock.open(Panel::HeatMap);
                 self.set.heat_map.choose(timeline.snapshot().names().get(name).text);
@@ -249,27 +208,35 @@ impl Panels {
                 self.dock.open(Panel::Code);
                 self.set.code.show_function(*function);
             }
+            PanelCommand::Search => {
+                self.dock.open(Panel::Search);
+                let question = self.set.search.reopen();
+                self.ask_if_any(question, timeline.snapshot(), wake);
+            }
+            PanelCommand::SearchFor(text) => {
+                self.dock.open(Panel::Search);
+                let question = self.set.search.set_text(text);
+                self.search(question, timeline, wake);
+            }
+            PanelCommand::Highlight(text) => {
+                self.dock.open_behind(Panel::Search, &self.open_tabs);
+                let question = self.set.search.highlight(text);
+                self.search(question, timeline, wake);
+            }
+            PanelCommand::GoToHit { forward } => {
+                let question = self.set.search.neighbour(forward, search_start(timeline));
+                self.ask_if_any(question, timeline.snapshot(), wake);
+            }
+            PanelCommand::StopSearch => self.stop_search(timeline),
+            PanelCommand::CloseSearch => self.close_search(timeline),
+            PanelCommand::GoToNamesake { forward } => {
+                let question = timeline.selected().and_then(|row| self.namesakes.step(row, forward));
+                self.ask_if_any(question, timeline.snapshot(), wake);
+            }
+            PanelCommand::Ask(question) => self.ask(question, timeline.snapshot(), wake),
+            PanelCommand::StopQuery(panel) => self.stop_query(panel),
             PanelCommand::AskCode(request) => self.ask_code(*request, timeline.snapshot(), wake),
-            PanelCommand::Toggle(panel) => self.dock.toggle(panel, &self.open_tabs),
-            PanelCommand::Show(panel) => self.dock.open(panel),
-            PanelCommand::SumUpScope => {
-                let panel = timeline.summing_panel();
-                self.dock.open(panel);
-                if panel == Panel::Spans {
-                    self.set.spans.list_instants();
-                }
-            }
-            PanelCommand::StatisticsOf(name) => {
-                self.dock.open(Panel::Statistics);
-                if let Some(question) = self.set.statistics.choose(name) {
-                    self.ask(question, timeline.snapshot(), wake);
-                }
-            }
-            // The panel starts its query when it is shown.
-            PanelCommand::StatisticsBy(by) => {
-                self.dock.open(Panel::Statistics);
-                self.set.statistics.group_by(by);
-            }
+            PanelCommand::LocateSymbols(folder) => self.locate(&folder, timeline.snapshot(), wake),
         }
     }
 
@@ -317,35 +284,13 @@ impl Panels {
         let answer = match answer {
             Ok(answer) => answer?,
             Err(error) => {
-                let message = match error {
-                    TaskError::Cancelled => String::new(),
-                    TaskError::Failed(message) | TaskError::Damaged(message) => message,
-                };
-                Panel::ALL.into_iter().for_each(|panel| self.set.get_mut(panel).fail(kind, &message));
-                if kind == QuestionKind::Namesake {
-                    self.namesakes.fail(&message);
-                }
-                if kind == QuestionKind::Pixels {
-                    // A failed query is not repeated.
-                    timeline.set_hits(None);
-                }
+                self.fail(kind, error, timeline);
                 return None;
             }
         };
         let set = &mut self.set;
         match answer {
-            Answer::Hits(hits) => {
-                if set.search.hits().is_some() || timeline.has_outdated_matches() {
-                    timeline.repeat_hits(&hits);
-                } else {
-                    // The matches of an earlier search must not appear among these.
-                    self.analysis.stop(QuestionKind::Pixels);
-                    timeline.set_hits(Some(&hits));
-                }
-                if let Some(question) = set.search.set_hits(hits) {
-                    self.ask(question, timeline.snapshot(), wake);
-                }
-            }
+            Answer::Hits(hits) => self.show_hits(hits, timeline, wake),
             Answer::Page(HitsOf::Search, first, hits) => set.search.set_page(first, hits),
             Answer::Page(HitsOf::Spans, first, hits) => set.spans.set_page(first, hits),
             Answer::Spans(hits) => set.spans.set_hits(hits),
@@ -359,9 +304,7 @@ impl Panels {
             Answer::Neighbour(found) => return set.search.set_neighbour(found),
             Answer::Namesake(found) => {
                 let (row, further) = self.namesakes.accept_answer(found, (timeline.selected(), timeline.snapshot()));
-                if let Some(question) = further {
-                    self.ask(question, timeline.snapshot(), wake);
-                }
+                self.ask_if_any(further, timeline.snapshot(), wake);
                 return row;
             }
             Answer::Pixels(filtered) => timeline.set_matching(&filtered),
@@ -381,6 +324,35 @@ impl Panels {
             Answer::Names(named) => self.named = Some(named),
         }
         None
+    }
+
+    /// Passes the error of a query to the panels.
+    fn fail(&mut self, kind: QuestionKind, error: TaskError, timeline: &mut Timeline) {
+        let message = match error {
+            TaskError::Cancelled => String::new(),
+            TaskError::Failed(message) | TaskError::Damaged(message) => message,
+        };
+        Panel::ALL.into_iter().for_each(|panel| self.set.get_mut(panel).fail(kind, &message));
+        if kind == QuestionKind::Namesake {
+            self.namesakes.fail(&message);
+        }
+        if kind == QuestionKind::Pixels {
+            // A failed query is not repeated.
+            timeline.set_hits(None);
+        }
+    }
+
+    /// Shows the hits of a search in its panel and on the timeline.
+    fn show_hits(&mut self, hits: Hits, timeline: &mut Timeline, wake: &TabWake) {
+        if self.set.search.hits().is_some() || timeline.has_outdated_matches() {
+            timeline.repeat_hits(&hits);
+        } else {
+            // The matches of an earlier search must not appear among these.
+            self.analysis.stop(QuestionKind::Pixels);
+            timeline.set_hits(Some(&hits));
+        }
+        let question = self.set.search.set_hits(hits);
+        self.ask_if_any(question, timeline.snapshot(), wake);
     }
 
     /// Returns the folders that are searched for the names of a trace; none if it has no addresses.
@@ -460,11 +432,30 @@ impl Panels {
         }
     }
 
+    fn close_search(&mut self, timeline: &mut Timeline) {
+        self.dock.close(Panel::Search);
+        self.set.search.close();
+        self.stop_search(timeline);
+    }
+
     fn stop_search(&mut self, timeline: &mut Timeline) {
         for kind in [QuestionKind::Search, QuestionKind::Page, QuestionKind::Neighbour, QuestionKind::Pixels] {
             self.analysis.stop(kind);
         }
         timeline.set_hits(None);
+    }
+
+    /// Cancels the query of a panel, which keeps its partial results.
+    fn stop_query(&mut self, panel: Panel) {
+        for kind in self.set.get_mut(panel).stop() {
+            self.analysis.stop(*kind);
+        }
+    }
+
+    fn ask_if_any(&mut self, question: Option<Question>, snapshot: &Snapshot, wake: &TabWake) {
+        if let Some(question) = question {
+            self.ask(question, snapshot, wake);
+        }
     }
 
     fn ask(&mut self, question: Question, snapshot: &Snapshot, wake: &TabWake) {

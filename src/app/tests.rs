@@ -332,7 +332,7 @@ fn stopped_counting_is_shown_as_incomplete_and_can_be_resumed() {
     let mut session = Session::new();
     session.app.show_trace(snapshot(NESTED), "nested".into(), false);
     session.chord(egui::Key::T);
-    session.app.act(Command::Panel(PanelCommand::StopCounting));
+    session.app.act(Command::Panel(PanelCommand::StopQuery(Panel::Statistics)));
     session.until("that it is stopped", |session| session.shows("stopped: not all spans are counted"));
     assert!(session.click_text("Count all"));
     session.until("the table", |session| session.shows("read") && !session.shows("stopped: not all spans are counted"));

@@ -364,22 +364,16 @@ pub(crate) enum PanelCommand {
     CloseSearch,
     /// Runs a query that takes longer than a frame.
     Ask(Question),
+    /// Cancels the query of a panel, which keeps its partial results.
+    StopQuery(Panel),
     /// Shows the next tab of the dock, or the previous one if `false`.
     NextPanel {
         forward: bool,
     },
     /// Maximises the panel, or restores the timeline.
     ToggleFull,
-    /// Cancels the statistics query and keeps the partial totals.
-    StopCounting,
     /// Opens the heat map of the spans of this name.
     HeatMapOf(NameIdx),
-    /// Cancels the heat map query.
-    StopHeatMap,
-    /// Cancels the call path query.
-    StopPaths,
-    /// Cancels the sample table query.
-    StopSamples,
     /// Opens the flame graph of samples with a function between its callers and callees.
     Callers(Box<SampledFunction>),
     /// Opens the code of a function with its samples.
@@ -388,8 +382,6 @@ pub(crate) enum PanelCommand {
     AskCode(Box<CodeRequest>),
     /// Resolves function names again, with this folder searched first.
     LocateSymbols(PathBuf),
-    /// Cancels symbol resolution; functions keep their addresses.
-    StopNaming,
 }
 
 /// A floating window that shows state and runs no queries.

@@ -91,6 +91,11 @@ pub(crate) trait DockPanel {
         self.forget()
     }
 
+    /// Keeps partial results. Returns the kinds of queries that are to be cancelled.
+    fn stop(&mut self) -> &'static [QuestionKind] {
+        &[]
+    }
+
     /// Handles a query without an answer, of any panel. The message is empty if the query was cancelled.
     fn fail(&mut self, _kind: QuestionKind, _message: &str) {}
 }

@@ -117,11 +117,6 @@ impl SamplesPanel {
         self.sandwich.set_answer(answer);
     }
 
-    /// Notes that the query was cancelled, so that the panel offers it again.
-    pub(crate) fn mark_stopped(&mut self) {
-        self.is_stopped = true;
-    }
-
     fn choose(&mut self, function: FunctionKey, commands: &mut Vec<Command>) {
         commands.push(Command::Panel(PanelCommand::Highlight(name_word(&function.name))));
         self.rows.chosen = Some(function.clone());
@@ -187,7 +182,7 @@ impl SamplesPanel {
         if let Some(progress) = progress {
             show_counting(ui, progress, theme);
             if ui.button("Stop").clicked() {
-                commands.push(Command::Panel(PanelCommand::StopSamples));
+                commands.push(Command::Panel(PanelCommand::StopQuery(Panel::Samples)));
             }
         } else if self.is_stopped {
             show_stopped(ui, "stopped: not counted", self.error.as_deref(), theme);
@@ -393,10 +388,15 @@ impl DockPanel for SamplesPanel {
         None
     }
 
+    fn stop(&mut self) -> &'static [QuestionKind] {
+        self.is_stopped = true;
+        &[QuestionKind::Samples]
+    }
+
     fn fail(&mut self, kind: QuestionKind, message: &str) {
         match kind {
             QuestionKind::Samples => {
-                self.mark_stopped();
+                self.is_stopped = true;
                 self.error = (!message.is_empty()).then(|| message.to_owned());
             }
             QuestionKind::SampleOrder if !message.is_empty() => self.error = Some(message.to_owned()),

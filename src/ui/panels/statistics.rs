@@ -133,11 +133,6 @@ impl StatisticsPanel {
         }
     }
 
-    /// Notes that the query was cancelled, so that the panel offers it again.
-    pub(crate) fn mark_stopped(&mut self) {
-        self.is_stopped = true;
-    }
-
     /// Sets the lines of complete totals, unless other keys are requested by now.
     pub(crate) fn set_complete_lines(&mut self, lines: Arc<GroupLines>) {
         self.renewal.end();
@@ -297,7 +292,7 @@ impl StatisticsPanel {
         if let Some(progress) = progress {
             show_counting(ui, progress, theme);
             if ui.button("Stop").clicked() {
-                commands.push(Command::Panel(PanelCommand::StopCounting));
+                commands.push(Command::Panel(PanelCommand::StopQuery(Panel::Statistics)));
             }
         } else if self.is_stopped {
             show_stopped(ui, "stopped: not all spans are counted", self.error.as_deref(), theme);
@@ -436,10 +431,15 @@ impl DockPanel for StatisticsPanel {
         None
     }
 
+    fn stop(&mut self) -> &'static [QuestionKind] {
+        self.is_stopped = true;
+        &[QuestionKind::Totals]
+    }
+
     fn fail(&mut self, kind: QuestionKind, message: &str) {
         match kind {
             QuestionKind::Totals => {
-                self.mark_stopped();
+                self.is_stopped = true;
                 self.error = (!message.is_empty()).then(|| message.to_owned());
             }
             QuestionKind::GroupOrder if !message.is_empty() => self.error = Some(message.to_owned()),

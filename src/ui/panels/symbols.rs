@@ -85,11 +85,6 @@ impl SymbolsPanel {
         (self.modules, self.is_stopped) = (Some(Arc::clone(&named.modules)), false);
     }
 
-    /// Notes that the resolution was cancelled, which the panel then states.
-    pub(crate) fn mark_stopped(&mut self) {
-        self.is_stopped = true;
-    }
-
     fn show_head(&mut self, ui: &mut Ui, view: &PanelView<'_>) -> Vec<Command> {
         let theme = view.context.theme;
         let mut commands = Vec::new();
@@ -98,7 +93,7 @@ impl SymbolsPanel {
             if let Some(progress) = (view.progress)(QuestionKind::Names) {
                 show_progress(ui, progress, "looking up names", theme);
                 if ui.button("Stop").clicked() {
-                    commands.push(Command::Panel(PanelCommand::StopNaming));
+                    commands.push(Command::Panel(PanelCommand::StopQuery(Panel::Symbols)));
                 }
             }
             let response = field::add(ui, &mut self.folder, |field| {
@@ -181,6 +176,11 @@ impl DockPanel for SymbolsPanel {
         (self.modules, self.error, self.is_stopped) = (None, None, false);
         self.rows = ModuleRows { sorted_by: self.rows.sorted_by, ..ModuleRows::default() };
         None
+    }
+
+    fn stop(&mut self) -> &'static [QuestionKind] {
+        self.is_stopped = true;
+        &[QuestionKind::Names]
     }
 
     fn fail(&mut self, kind: QuestionKind, message: &str) {

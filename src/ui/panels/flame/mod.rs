@@ -94,11 +94,6 @@ impl FlamePanel {
         self.search(snapshot);
     }
 
-    /// Notes that the query was cancelled, so that the panel offers it again.
-    pub(crate) fn mark_stopped(&mut self) {
-        self.is_stopped = true;
-    }
-
     /// Shows a function of samples between its callers and callees, in all paths.
     pub(crate) fn show_sandwich(&mut self, function: SampledFunction) {
         (self.samples, self.event) = (true, function.event);
@@ -194,7 +189,7 @@ impl FlamePanel {
         if let Some(progress) = progress {
             show_counting(ui, progress, theme);
             if ui.button("Stop").clicked() {
-                commands.push(Command::Panel(PanelCommand::StopPaths));
+                commands.push(Command::Panel(PanelCommand::StopQuery(Panel::Flame)));
             }
         } else if self.is_stopped {
             let is_pruned = self.question.as_ref().is_some_and(|question| question.is_exact);
@@ -473,9 +468,14 @@ impl DockPanel for FlamePanel {
         None
     }
 
+    fn stop(&mut self) -> &'static [QuestionKind] {
+        self.is_stopped = true;
+        &[QuestionKind::Paths]
+    }
+
     fn fail(&mut self, kind: QuestionKind, message: &str) {
         if kind == QuestionKind::Paths {
-            self.mark_stopped();
+            self.is_stopped = true;
             self.error = (!message.is_empty()).then(|| message.to_owned());
         }
     }

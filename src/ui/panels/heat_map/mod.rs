@@ -105,11 +105,6 @@ impl HeatMapPanel {
         }
     }
 
-    /// Notes that the query was cancelled, so that the panel offers it again.
-    pub(crate) fn mark_stopped(&mut self) {
-        self.is_stopped = true;
-    }
-
     /// Returns the scope of the map's spans: while cells are the scope, the scope that they were selected from.
     fn scope_of_map(&mut self, scope: &SelectedScope) -> SelectedScope {
         if self.selected.as_ref().is_some_and(|selected| selected.scope != *scope) {
@@ -165,7 +160,7 @@ impl HeatMapPanel {
         if let Some(progress) = progress {
             show_counting(ui, progress, theme);
             if ui.button("Stop").clicked() {
-                commands.push(Command::Panel(PanelCommand::StopHeatMap));
+                commands.push(Command::Panel(PanelCommand::StopQuery(Panel::HeatMap)));
             }
         } else if self.is_stopped {
             ui.label(RichText::new("stopped: not every span is counted").color(theme.warning));
@@ -390,6 +385,11 @@ impl DockPanel for HeatMapPanel {
     fn renew(&mut self) -> Option<Question> {
         (self.question, self.pending_question, self.error) = (None, None, None);
         None
+    }
+
+    fn stop(&mut self) -> &'static [QuestionKind] {
+        self.is_stopped = true;
+        &[QuestionKind::HeatMap, QuestionKind::HeatMapSketch]
     }
 
     fn fail(&mut self, kind: QuestionKind, message: &str) {
