@@ -10,10 +10,10 @@ use super::chunk_cache::ChunkCache;
 use super::import_store::{ImportError, import_store};
 use super::ledger_budget::with_ledger;
 use super::load::{LoadError, LoadOptions, LoadReport, Loaded};
-use super::merge::{MergeContext, MergeError, merge, true_heads};
-use super::nest::Nester;
+use super::merge::{MergeContext, MergeError, MergeStats, merge, true_heads};
+use super::nest::{Nested, Nester};
 use super::previews::{PreviewSink, Previews};
-use super::rows::write_behind;
+use super::rows::{RowSink, write_behind};
 use super::spill::SpillFile;
 use super::spool::SpooledInput;
 use super::store_target::{StoreFile, StoreTarget};
@@ -141,19 +141,32 @@ struct MergeInput {
     store: Option<Box<dyn StoreParts>>,
 }
 
+/// The load of a trace into a new store.
+struct StoreLoad<'a, 'p> {
+    sources: &'a Sources,
+    target: &'a mut StoreTarget,
+    context: &'a ReadContext,
+    previews: Previews<'p>,
+    spill: Arc<SpillFile>,
+    source_bytes: u64,
+    started: Instant,
+}
+
+/// The counts of merged and nested events.
+struct Merged {
+    merge: MergeStats,
+    nested: Nested,
+    events: u64,
+}
+
 fn load(
     sources: &Sources,
     target: &mut StoreTarget,
     context: &ReadContext,
-    mut previews: Previews<'_>,
+    previews: Previews<'_>,
     started: Instant,
 ) -> Result<Store, LoadError> {
-    let mut source_bytes = 0;
-    for position in 0..sources.files().len() {
-        let path = sources.path_to_read(position);
-        let io_error = |source| ReadError::Io { path: path.into(), offset: 0, source };
-        source_bytes += files::content_bytes(path).map_err(io_error)?;
-    }
+    let source_bytes = content_bytes(sources)?;
     let text_spill = Arc::new(target.text_spill(BudgetShare::Names.bytes(&context.budget)));
     let context = &ReadContext { text_spill: Some(text_spill), ..context.clone() };
     let reader = formats::multi::files::open(sources, context)?;
@@ -161,73 +174,186 @@ fn load(
     let spill = Arc::new(target.spill().map_err(|error| target.write_error(error))?);
     let mut input = read(reader, source_bytes, &spill, context).map_err(|error| read_error(error, target))?;
     target.notes.append(&mut input.notes);
-
+    let mut load = StoreLoad { sources, target, context, previews, spill, source_bytes, started };
     if let Some(parts) = input.store.take() {
-        let chunks = input.source.heads().len() as u64;
-        let end_ns = last_ns(input.source.heads());
-        let load = LoadStats { chunks, ..LoadStats::default() };
-        let summary = Summary { end_ns, source_bytes, load, ..Summary::default() };
+        if load.import(&*parts, &input, &store_file)? {
+            return publish(load.target, store_file, &load.previews);
+        }
+        let note =
+            format!("The sorted store in {sources} is damaged or of another version: its events were sorted again.");
+        load.target.notes.push(note);
+        store_file = load.start()?;
+    }
+    load.sort(input, store_file)
+}
+
+/// Returns the size of all files of a trace.
+fn content_bytes(sources: &Sources) -> Result<u64, ReadError> {
+    let mut bytes = 0;
+    for position in 0..sources.files().len() {
+        let path = sources.path_to_read(position);
+        let io_error = |source| ReadError::Io { path: path.into(), offset: 0, source };
+        bytes += files::content_bytes(path).map_err(io_error)?;
+    }
+    Ok(bytes)
+}
+
+impl StoreLoad<'_, '_> {
+    /// Starts an empty store.
+    fn start(&mut self) -> Result<StoreFile, LoadError> {
+        self.target.start().map_err(|error| self.target.write_error(error))
+    }
+
+    /// Imports the sorted store of a native file into `store_file`. Returns whether the file has an intact one.
+    fn import(
+        &mut self,
+        parts: &dyn StoreParts,
+        input: &MergeInput,
+        store_file: &StoreFile,
+    ) -> Result<bool, LoadError> {
+        let heads = input.source.heads();
+        let load = LoadStats { chunks: heads.len() as u64, ..LoadStats::default() };
+        let source_bytes = self.source_bytes;
         let meta = Meta {
             names: Arc::clone(&input.names),
             stacks: Arc::clone(&input.stacks),
             tracks: input.registry.tables().clone(),
             losses: input.losses.clone(),
-            summary,
+            summary: Summary { end_ns: last_ns(heads), source_bytes, load, ..Summary::default() },
         };
-        match import_store(&*parts, meta, &store_file, context, &mut previews, started) {
-            Ok(()) => return publish(target, store_file, &previews),
-            Err(ImportError::NoStore(_)) => {}
-            Err(ImportError::Write(source)) => return Err(target.write_error(source)),
-            Err(ImportError::Read(error)) => return Err(read_error(error, target)),
-            Err(ImportError::Cancelled(cancelled)) => return Err(cancelled.into()),
+        match import_store(parts, meta, store_file, self.context, &mut self.previews, self.started) {
+            Ok(()) => Ok(true),
+            Err(ImportError::NoStore(_)) => Ok(false),
+            Err(ImportError::Write(source)) => Err(self.target.write_error(source)),
+            Err(ImportError::Read(error)) => Err(read_error(error, self.target)),
+            Err(ImportError::Cancelled(cancelled)) => Err(cancelled.into()),
         }
-        let note =
-            format!("The sorted store in {sources} is damaged or of another version: its events were sorted again.");
-        target.notes.push(note);
-        store_file = target.start().map_err(|error| target.write_error(error))?;
     }
-    input.registry.drop_metadata();
-    let trace_tracks = input.registry.tables().tracks.len();
-    let mut heads = input.source.heads().to_vec();
-    let mut corrected = false;
-    loop {
-        input.registry.truncate_tracks(trace_tracks);
-        let merged = sort_into(&mut input, &heads, &store_file, &spill, context, &mut previews);
-        match merged {
-            Ok(Sorted { writer, mut meta, all_lost }) => {
-                if let Some(lost) = all_lost {
-                    formats::native::batches::check_chunks(sources.path_to_read(0), &lost, context)?;
+
+    /// Sorts all events into a store, and publishes it. Wrong headers of chunks need a second sort.
+    fn sort(mut self, mut input: MergeInput, mut store_file: StoreFile) -> Result<Store, LoadError> {
+        input.registry.drop_metadata();
+        let trace_tracks = input.registry.tables().tracks.len();
+        let mut heads = input.source.heads().to_vec();
+        let mut corrected = false;
+        loop {
+            input.registry.truncate_tracks(trace_tracks);
+            match self.sort_into(&mut input, &heads, &store_file) {
+                Ok(sorted) => return self.finish(sorted, input, store_file),
+                Err(MergeError::HeaderLied { chunk }) if corrected => {
+                    return Err(LoadError::Changing { sources: self.sources.to_string(), chunk });
                 }
-                meta.tracks = std::mem::take(&mut input.registry).into_tables();
-                context.progress.begin(Stage::Publishing, 0);
-                meta.summary.source_bytes = source_bytes;
-                meta.summary.load.seconds = started.elapsed().as_secs_f64();
-                // Free the tables before the store builds its own: a million threads or names take hundreds of
-                // megabytes.
-                drop(input);
-                let show = |store: &Arc<Store>| previews.send_sorted(store);
-                let finish = |ledger: Option<&LedgerContext<'_>>| writer.finish_with_ledger(meta, ledger, show);
-                with_ledger(context, started, store_file.has_ledgers, finish)
-                    .map_err(|error| target.write_error(error))?;
-                context.cancel.check()?;
-                return publish(target, store_file, &previews);
+                Err(MergeError::HeaderLied { .. }) => {
+                    // Rare and possibly malicious. An additional pass over all chunks sorts every event correctly.
+                    heads = true_heads(&*input.source, &self.context.cancel, &mut input.losses)?;
+                    corrected = true;
+                    store_file = self.start()?;
+                }
+                Err(MergeError::TooManyChunks { chunks }) => {
+                    return Err(LoadError::TooManyChunks { sources: self.sources.to_string(), chunks });
+                }
+                Err(MergeError::Sink(error) | MergeError::Spill(error)) => return Err(self.target.write_error(error)),
+                Err(MergeError::Read(error)) => return Err(read_error(error, self.target)),
+                Err(MergeError::Cancelled(cancelled)) => return Err(cancelled.into()),
             }
-            Err(MergeError::HeaderLied { chunk }) if corrected => {
-                return Err(LoadError::Changing { sources: sources.to_string(), chunk });
-            }
-            Err(MergeError::HeaderLied { .. }) => {
-                // Rare and possibly malicious. An additional pass over all chunks sorts every event correctly.
-                heads = true_heads(&*input.source, &context.cancel, &mut input.losses)?;
-                corrected = true;
-                store_file = target.start().map_err(|error| target.write_error(error))?;
-            }
-            Err(MergeError::TooManyChunks { chunks }) => {
-                return Err(LoadError::TooManyChunks { sources: sources.to_string(), chunks });
-            }
-            Err(MergeError::Sink(error) | MergeError::Spill(error)) => return Err(target.write_error(error)),
-            Err(MergeError::Read(error)) => return Err(read_error(error, target)),
-            Err(MergeError::Cancelled(cancelled)) => return Err(cancelled.into()),
         }
+    }
+
+    /// Sorts and nests all events into `store_file`; its tables are still to be written.
+    fn sort_into(
+        &mut self,
+        input: &mut MergeInput,
+        heads: &[formats::ChunkHead],
+        store_file: &StoreFile,
+    ) -> Result<Sorted, MergeError<io::Error>> {
+        let budget = &self.context.budget;
+        self.context.progress.begin(Stage::Sorting, heads.iter().map(|head| u64::from(head.events)).sum());
+        let held_bytes = usize::try_from(BudgetShare::StoreRows.bytes(budget)).unwrap_or(usize::MAX);
+        let mut writer = store_file.writer(held_bytes).map_err(MergeError::Sink)?;
+        let (merged, written) =
+            write_behind(&mut writer, self.context.threads, |rows| self.merge_into(rows, input, heads));
+        // If writing failed, the nesting only reports that it did; this error has the cause.
+        written.map_err(MergeError::Sink)?;
+        let Merged { merge, nested, events } = merged?;
+        let mut losses = input.losses.clone();
+        losses.merge(&merge.losses);
+        losses.merge(&nested.losses);
+        if heads.is_empty() && losses.count(Loss::NoEvents) == 0 {
+            losses.add(Loss::NoEvents, SourcePos::Offset(0));
+        }
+        let mut summary = nested.summary;
+        summary.late_events = merge.late_events;
+        summary.max_lateness_ns = merge.max_lateness_ns;
+        summary.load = LoadStats {
+            seconds: 0.0,
+            peak_budget_bytes: budget.peak_bytes(),
+            chunks: heads.len() as u64,
+            chunks_open_max: merge.open_max,
+            head_moves: merge.head_moves,
+            spilled_bytes: self.spill.bytes(),
+        };
+        let (names, stacks) = (Arc::clone(&input.names), Arc::clone(&input.stacks));
+        let meta = Meta { names, stacks, tracks: TrackTables::default(), losses, summary };
+        let all_lost = (events == 0 && !heads.is_empty()).then_some(merge.losses);
+        Ok(Sorted { writer, meta, all_lost })
+    }
+
+    /// Merges and nests all events into `rows`, reports progress and sends previews.
+    fn merge_into(
+        &mut self,
+        rows: RowSink<'_>,
+        input: &mut MergeInput,
+        heads: &[formats::ChunkHead],
+    ) -> Result<Merged, MergeError<io::Error>> {
+        /// Number of events between progress reports.
+        const REPORT_EVENTS: u64 = 1 << 16;
+        let Self { context, spill, previews, .. } = self;
+        let ReadContext { cancel, budget, progress, threads, .. } = &**context;
+        let merge_context = MergeContext { cancel, budget, spill, threads: *threads };
+        let MergeInput { source, names, stacks, registry, .. } = input;
+        let waiting_bytes = BudgetShare::WaitingEvents.bytes(budget);
+        let mut nester = Nester::new(rows, names, stacks, registry).spilling(spill, waiting_bytes);
+        let last_ns = last_ns(heads);
+        let (mut events, mut unreported) = (0, 0);
+        let merge = merge(&**source, heads, &merge_context, |run| {
+            unreported += run.events.len() as u64;
+            events += run.events.len() as u64;
+            if unreported >= REPORT_EVENTS {
+                progress.advance(unreported);
+                progress.add_events(unreported);
+                unreported = 0;
+                if previews.are_due()
+                    && let Some(first) = run.events.first()
+                {
+                    previews.send(|| nester.preview(first.ts_ns, last_ns))?;
+                }
+            }
+            nester.add_run(run)
+        })?;
+        let nested = nester.finish().map_err(MergeError::Sink)?;
+        progress.advance(unreported);
+        Ok(Merged { merge, nested, events })
+    }
+
+    /// Writes the tables and ledgers of a sorted store, and publishes it.
+    fn finish(self, sorted: Sorted, mut input: MergeInput, store_file: StoreFile) -> Result<Store, LoadError> {
+        let Self { sources, target, context, mut previews, .. } = self;
+        let Sorted { writer, mut meta, all_lost } = sorted;
+        if let Some(lost) = all_lost {
+            formats::native::batches::check_chunks(sources.path_to_read(0), &lost, context)?;
+        }
+        meta.tracks = std::mem::take(&mut input.registry).into_tables();
+        context.progress.begin(Stage::Publishing, 0);
+        meta.summary.source_bytes = self.source_bytes;
+        meta.summary.load.seconds = self.started.elapsed().as_secs_f64();
+        // Free the tables before the store builds its own: a million threads or names take hundreds of megabytes.
+        drop(input);
+        let show = |store: &Arc<Store>| previews.send_sorted(store);
+        let finish = |ledger: Option<&LedgerContext<'_>>| writer.finish_with_ledger(meta, ledger, show);
+        with_ledger(context, self.started, store_file.has_ledgers, finish)
+            .map_err(|error| target.write_error(error))?;
+        context.cancel.check()?;
+        publish(target, store_file, &previews)
     }
 }
 
@@ -290,75 +416,6 @@ fn count_over_limit(over_limit: u64, losses: &mut Losses) {
 /// Returns the latest start of an event, from the headers of chunks.
 fn last_ns(heads: &[formats::ChunkHead]) -> i64 {
     heads.iter().map(|head| head.max_ts_ns).max().unwrap_or(i64::MIN)
-}
-
-/// Sorts and nests all events into `store_file`; its tables are still to be written.
-fn sort_into(
-    input: &mut MergeInput,
-    heads: &[formats::ChunkHead],
-    store_file: &StoreFile,
-    spill: &SpillFile,
-    context: &ReadContext,
-    previews: &mut Previews<'_>,
-) -> Result<Sorted, MergeError<io::Error>> {
-    /// Number of events between progress reports.
-    const REPORT_EVENTS: u64 = 1 << 16;
-    let events: u64 = heads.iter().map(|head| u64::from(head.events)).sum();
-    let last_ns = last_ns(heads);
-    context.progress.begin(Stage::Sorting, events);
-    let held_bytes = usize::try_from(BudgetShare::StoreRows.bytes(&context.budget)).unwrap_or(usize::MAX);
-    let mut writer = store_file.writer(held_bytes).map_err(MergeError::Sink)?;
-    let merge_context =
-        MergeContext { cancel: &context.cancel, budget: &context.budget, spill, threads: context.threads };
-    let mut merged_events = 0;
-    let (sorted, written) = write_behind(&mut writer, context.threads, |rows| -> Result<_, MergeError<io::Error>> {
-        let MergeInput { source, names, stacks, registry, .. } = input;
-        let waiting_bytes = BudgetShare::WaitingEvents.bytes(&context.budget);
-        let mut nester = Nester::new(rows, names, stacks, registry).spilling(spill, waiting_bytes);
-        let mut unreported = 0;
-        let stats = merge(&**source, heads, &merge_context, |run| {
-            unreported += run.events.len() as u64;
-            merged_events += run.events.len() as u64;
-            if unreported >= REPORT_EVENTS {
-                context.progress.advance(unreported);
-                context.progress.add_events(unreported);
-                unreported = 0;
-                if previews.are_due()
-                    && let Some(first) = run.events.first()
-                {
-                    previews.send(|| nester.preview(first.ts_ns, last_ns))?;
-                }
-            }
-            nester.add_run(run)
-        })?;
-        let nested = nester.finish().map_err(MergeError::Sink)?;
-        context.progress.advance(unreported);
-        Ok((stats, nested))
-    });
-    // If writing failed, the nesting only reports that it did; this error has the cause.
-    written.map_err(MergeError::Sink)?;
-    let (stats, nested) = sorted?;
-    let mut losses = input.losses.clone();
-    losses.merge(&stats.losses);
-    losses.merge(&nested.losses);
-    if heads.is_empty() && losses.count(Loss::NoEvents) == 0 {
-        losses.add(Loss::NoEvents, SourcePos::Offset(0));
-    }
-    let mut summary = nested.summary;
-    summary.late_events = stats.late_events;
-    summary.max_lateness_ns = stats.max_lateness_ns;
-    summary.load = LoadStats {
-        seconds: 0.0,
-        peak_budget_bytes: context.budget.peak_bytes(),
-        chunks: heads.len() as u64,
-        chunks_open_max: stats.open_max,
-        head_moves: stats.head_moves,
-        spilled_bytes: spill.bytes(),
-    };
-    let (names, stacks) = (Arc::clone(&input.names), Arc::clone(&input.stacks));
-    let meta = Meta { names, stacks, tracks: TrackTables::default(), losses, summary };
-    let all_lost = (merged_events == 0 && !heads.is_empty()).then_some(stats.losses);
-    Ok(Sorted { writer, meta, all_lost })
 }
 
 #[cfg(test)]
