@@ -83,35 +83,17 @@ pub(super) fn build(
     plan.give_trees(&mut tracks, names, shape);
 
     let mut progress = LedgerProgress::begin(context.progress, LedgerPart::Names, slices);
-    let tracks_per_task = tracks.len().div_ceil(TASKS).min(TRACKS_PER_TASK);
     let mut whole = TreeBuilder::new(None, shape.fan_out);
     let mut sketches: Option<TreeBuilder<ByName<Sketch>>> =
         plan.has_sketches.then(|| TreeBuilder::new(None, shape.fan_out));
-    let tables: Mutex<Vec<TaskTables>> = Mutex::default();
+    let sweeps =
+        BandSweeps { store, bounds_ns: &bounds_ns, names, has_sketches: plan.has_sketches, spare: Mutex::default() };
     for first in (0..slices).step_by(plan.band_slices) {
         if context.cancel.is_cancelled() {
             return Ok(None);
         }
         let band = first..(first + plan.band_slices).min(slices);
-        let band_sums: Vec<Mutex<SumTable>> = band.clone().map(|_| Mutex::new(SumTable::new(names))).collect();
-        // Packing fails only for a node of 4 GiB, and there are not that many names.
-        tracks
-            .par_chunks_mut(tracks_per_task)
-            .try_for_each(|tracks| -> Result<(), postcard::Error> {
-                let spare = tables.lock().ok().and_then(|mut tables| tables.pop());
-                let mut task_tables = spare.unwrap_or_else(|| TaskTables {
-                    sums: SumTable::new(names),
-                    sketches: plan.has_sketches.then(SketchTable::default),
-                });
-                for track in tracks {
-                    track.sweep(store, &bounds_ns, band.clone(), &mut task_tables, &band_sums)?;
-                }
-                if let Ok(mut tables) = tables.lock() {
-                    tables.push(task_tables);
-                }
-                Ok(())
-            })
-            .map_err(io::Error::other)?;
+        let band_sums = sweeps.sum_band(&mut tracks, &band)?;
         for (slice, sums) in band.clone().zip(band_sums) {
             let sums = sums.into_inner().map(|mut table| table.drain()).unwrap_or_default();
             whole.add_slice(&sums, slice).map_err(io::Error::other)?;
@@ -120,10 +102,7 @@ pub(super) fn build(
         if let Some(sketches) = &mut sketches
             && (band.end.is_multiple_of(shape.sketch_slices) || band.end == slices)
         {
-            for table in tables.lock().iter_mut().flat_map(|tables| tables.iter_mut()) {
-                let counted = table.sketches.as_mut().map(SketchTable::drain).unwrap_or_default();
-                merge_sorted(&mut sketches.leaf, &counted);
-            }
+            sweeps.drain_sketches(&mut sketches.leaf);
             sketches.close_leaf(band.end).map_err(io::Error::other)?;
             sketches.write(out)?;
         }
@@ -132,6 +111,7 @@ pub(super) fn build(
         }
         progress.advance(band.len());
     }
+    drop(sweeps);
     let mut trees = vec![finish(whole, slices, out)?];
     for tree in tracks.into_iter().filter_map(|track| track.tree) {
         trees.push(finish(*tree, slices, out)?);
@@ -151,6 +131,51 @@ struct TaskTables {
     sums: SumTable,
     /// Distributions of durations since the last leaf of sketches; `None` if sketches do not fit.
     sketches: Option<SketchTable>,
+}
+
+/// Sweeps the tracks of a store, a band of slices at a time.
+struct BandSweeps<'a> {
+    store: &'a Store,
+    bounds_ns: &'a [i64],
+    names: usize,
+    has_sketches: bool,
+    /// The tables of ended tasks.
+    spare: Mutex<Vec<TaskTables>>,
+}
+
+impl BandSweeps<'_> {
+    /// Adds a band to the trees of single tracks. Returns the sums of all tracks, for each slice.
+    fn sum_band(&self, tracks: &mut [TrackBuild], band: &Range<usize>) -> io::Result<Vec<Mutex<SumTable>>> {
+        let sums: Vec<_> = band.clone().map(|_| Mutex::new(SumTable::new(self.names))).collect();
+        let tracks_per_task = tracks.len().div_ceil(TASKS).min(TRACKS_PER_TASK);
+        let sweep = |tracks: &mut [TrackBuild]| -> Result<(), postcard::Error> {
+            let spare = self.spare.lock().ok().and_then(|mut spare| spare.pop());
+            let mut tables = spare.unwrap_or_else(|| self.task_tables());
+            for track in tracks {
+                track.sweep(self.store, self.bounds_ns, band.clone(), &mut tables, &sums)?;
+            }
+            if let Ok(mut spare) = self.spare.lock() {
+                spare.push(tables);
+            }
+            Ok(())
+        };
+        // Packing fails only for a node of 4 GiB, and there are not that many names.
+        tracks.par_chunks_mut(tracks_per_task).try_for_each(sweep).map_err(io::Error::other)?;
+        Ok(sums)
+    }
+
+    fn task_tables(&self) -> TaskTables {
+        let sketches = self.has_sketches.then(SketchTable::default);
+        TaskTables { sums: SumTable::new(self.names), sketches }
+    }
+
+    /// Moves the sketches of all tasks to `leaf`.
+    fn drain_sketches(&self, leaf: &mut ByName<Sketch>) {
+        for table in self.spare.lock().iter_mut().flat_map(|tables| tables.iter_mut()) {
+            let counted = table.sketches.as_mut().map(SketchTable::drain).unwrap_or_default();
+            merge_sorted(leaf, &counted);
+        }
+    }
 }
 
 /// Counts the spans of events, and the lanes that have them.

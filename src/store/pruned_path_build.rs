@@ -36,73 +36,23 @@ pub(super) fn build(
     bounds_ns: &[i64],
     out: &mut AppendFile,
 ) -> io::Result<Option<PathLedgerIndex>> {
-    let shape = &context.paths;
-    let mut tracks = tracks_of(store);
-    let have_trees = have_trees(store, &tracks, shape.pruned_leaf_rows);
-    let mut leaves: Vec<Option<TrackLeaves>> = tracks
-        .iter()
-        .zip(have_trees)
-        .map(|(track, has_tree)| has_tree.then(|| TrackLeaves::new(track.track, track.lanes.clone())))
-        .collect();
-    let slices = bounds_ns.len() - 1;
-    let mut progress = LedgerProgress::begin(context.progress, LedgerPart::Paths, slices);
-    let mut whole: BoundedTree<PrunedPaths> = BoundedTree::new(None, shape.fan_out, 1, shape.kilorow_bytes);
-    let (band_tables, slice_tables) = (PathTables::new(plan.band_paths_max), PathTables::new(usize::MAX));
-    let numbers: Vec<usize> = (0..slices).collect();
-    let mut swept_band: Option<SweptBand<'_>> = None;
-    // The paths of a band are merged, mostly on one thread, while the next band is swept.
-    for band in numbers.chunks(plan.band_slices).map(Some).chain([None]) {
-        if context.cancel.is_cancelled() {
-            return Ok(None);
-        }
-        let before = swept_band.take();
-        let (swept, sums) = rayon::join(
-            || band.map(|band| sweep_tracks(store, &tracks, (bounds_ns, band), &band_tables)),
-            || before.as_ref().map(|band| band.sum_slices(plan.slices_at_once, &slice_tables, shape)),
-        );
-        for sums in sums.into_iter().flatten() {
-            let Some(SliceSums { slice, paths, rows }) = sums else { return Ok(None) };
-            whole.add_slice(&paths, rows, slice).map_err(io::Error::other)?;
-        }
-        whole.nodes.write(out)?;
-        if whole.growing_items() > plan.growing_max {
-            return Ok(None);
-        }
-        progress.advance(before.map_or(0, |band| band.slices.len()));
-        let (Some(band), Some(swept)) = (band, swept) else { break };
-        let mut bands: Vec<BandPaths> = Vec::with_capacity(swept.len());
-        for ((track, leaves), swept) in tracks.iter_mut().zip(&mut leaves).zip(swept) {
-            match swept {
-                SweptTrack::Paths(swept) => {
-                    count_starts(track, leaves.as_mut(), &swept, shape.pruned_leaf_rows);
-                    bands.push(swept);
-                }
-                SweptTrack::Rejected => track.swept_from = band.first().copied(),
-                SweptTrack::Empty => {}
-            }
-        }
-        swept_band = Some(SweptBand { slices: band, tracks: bands });
-    }
-    // Leaves of single tracks use the memory of the bands.
-    drop((band_tables, slice_tables));
+    let build = PrunedPathBuild { store, context, plan, bounds_ns };
+    let (shape, slices) = (&context.paths, build.slices());
+    let mut tracks = build.tracks();
+    let Some(whole) = build.sum_bands(&mut tracks, out)? else { return Ok(None) };
     // A ledger saves little if most spans are left to sweeps.
-    let summed: u64 = tracks.iter().map(|track| track.rows).sum();
+    let summed: u64 = tracks.iter().map(|track| track.paths.rows).sum();
     if summed < span_rows(store).0 / 8 {
         return Ok(None);
     }
     let mut trees: Vec<_> = whole.finish(slices, out)?.into_iter().collect();
-    for (track, leaves) in tracks.iter().zip(&mut leaves) {
-        if let Some(leaves) = leaves {
-            leaves.finish(track.swept_from.unwrap_or(slices));
-        }
-    }
-    let swept_from = tracks.iter().filter_map(|track| {
-        let slice = track.swept_from.filter(|&slice| slice < slices)?;
+    let swept_from = tracks.iter().filter_map(|PrunedTrack { paths, .. }| {
+        let slice = paths.swept_from.filter(|&slice| slice < slices)?;
         // Slices fit 32 bits, because leaves are numbered by them.
-        Some((track.track, slice as u32))
+        Some((paths.track, slice as u32))
     });
     let swept_from = swept_from.collect();
-    let leaves: Vec<TrackLeaves> = leaves.into_iter().flatten().collect();
+    let leaves: Vec<TrackLeaves> = tracks.into_iter().filter_map(|track| track.finish(slices)).collect();
     let Some(track_trees) = track_path_trees::build(store, context, plan, (&leaves, bounds_ns), out)? else {
         return Ok(None);
     };
@@ -114,14 +64,119 @@ pub(super) fn build(
     Ok(Some(PathLedgerIndex { paths: Vec::new(), swept_from, trees }))
 }
 
-/// Counts the spans of a track that start in a band, and adds its slices to the leaves of its own tree.
-fn count_starts(track: &mut TrackPaths, mut leaves: Option<&mut TrackLeaves>, band: &BandPaths, leaf_rows: u64) {
-    for (slice, sums) in &band.slices {
-        let rows = starts(sums);
-        track.rows += rows;
-        if let Some(leaves) = &mut leaves {
-            leaves.add_slice(*slice, rows, leaf_rows);
+/// The input of a ledger of pruned histograms.
+struct PrunedPathBuild<'a> {
+    store: &'a Store,
+    context: &'a LedgerContext<'a>,
+    plan: &'a PathMemoryPlan,
+    bounds_ns: &'a [i64],
+}
+
+/// A track, and the leaves of its own tree, if it gets one.
+struct PrunedTrack {
+    paths: TrackPaths,
+    leaves: Option<TrackLeaves>,
+}
+
+impl PrunedPathBuild<'_> {
+    fn slices(&self) -> usize {
+        self.bounds_ns.len() - 1
+    }
+
+    fn tracks(&self) -> Vec<PrunedTrack> {
+        let tracks = tracks_of(self.store);
+        let have_trees = have_trees(self.store, &tracks, self.context.paths.pruned_leaf_rows);
+        let tracks = tracks.into_iter().zip(have_trees).map(|(paths, has_tree)| {
+            let leaves = has_tree.then(|| TrackLeaves::new(paths.track, paths.lanes.clone()));
+            PrunedTrack { paths, leaves }
+        });
+        tracks.collect()
+    }
+
+    /// Sums the paths of all tracks, and counts the leaves of single ones. Returns `None` if the sums do not fit, or if
+    /// cancelled.
+    fn sum_bands(
+        &self,
+        tracks: &mut [PrunedTrack],
+        out: &mut AppendFile,
+    ) -> io::Result<Option<BoundedTree<PrunedPaths>>> {
+        let Self { context, plan, .. } = *self;
+        let shape = &context.paths;
+        let mut progress = LedgerProgress::begin(context.progress, LedgerPart::Paths, self.slices());
+        let mut whole: BoundedTree<PrunedPaths> = BoundedTree::new(None, shape.fan_out, 1, shape.kilorow_bytes);
+        // They are dropped at the end, because leaves of single tracks use the memory of the bands.
+        let (band_tables, slice_tables) = (PathTables::new(plan.band_paths_max), PathTables::new(usize::MAX));
+        let numbers: Vec<usize> = (0..self.slices()).collect();
+        let mut swept_band: Option<SweptBand<'_>> = None;
+        // The paths of a band are merged, mostly on one thread, while the next band is swept.
+        for band in numbers.chunks(plan.band_slices).map(Some).chain([None]) {
+            if context.cancel.is_cancelled() {
+                return Ok(None);
+            }
+            let before = swept_band.take();
+            let (swept, sums) = rayon::join(
+                || band.map(|band| self.sweep_tracks(tracks, band, &band_tables)),
+                || before.as_ref().map(|band| band.sum_slices(plan.slices_at_once, &slice_tables, shape)),
+            );
+            for sums in sums.into_iter().flatten() {
+                let Some(SliceSums { slice, paths, rows }) = sums else { return Ok(None) };
+                whole.add_slice(&paths, rows, slice).map_err(io::Error::other)?;
+            }
+            whole.nodes.write(out)?;
+            if whole.growing_items() > plan.growing_max {
+                return Ok(None);
+            }
+            progress.advance(before.map_or(0, |band| band.slices.len()));
+            let (Some(band), Some(swept)) = (band, swept) else { break };
+            let swept = tracks.iter_mut().zip(swept);
+            let bands = swept.filter_map(|(track, swept)| track.accept(swept, band, shape.pruned_leaf_rows));
+            swept_band = Some(SweptBand { slices: band, tracks: bands.collect() });
         }
+        Ok(Some(whole))
+    }
+
+    fn sweep_tracks(&self, tracks: &[PrunedTrack], band: &[usize], tables: &PathTables) -> Vec<SweptTrack> {
+        let sweep = |track: &PrunedTrack| match track.paths.sweep(self.store, self.bounds_ns, band, tables) {
+            None => SweptTrack::Empty,
+            Some(paths) => checked(paths).map_or(SweptTrack::Rejected, SweptTrack::Paths),
+        };
+        tracks.par_iter().with_max_len(TRACKS_PER_TASK).map(sweep).collect()
+    }
+}
+
+impl PrunedTrack {
+    /// Counts a swept band and returns its paths. A rejected band ends the nodes of the track.
+    fn accept(&mut self, swept: SweptTrack, band: &[usize], leaf_rows: u64) -> Option<BandPaths> {
+        match swept {
+            SweptTrack::Paths(swept) => {
+                self.count_starts(&swept, leaf_rows);
+                Some(swept)
+            }
+            SweptTrack::Rejected => {
+                self.paths.swept_from = band.first().copied();
+                None
+            }
+            SweptTrack::Empty => None,
+        }
+    }
+
+    /// Counts the spans that start in a band, and adds its slices to the leaves of the track's own tree.
+    fn count_starts(&mut self, band: &BandPaths, leaf_rows: u64) {
+        for (slice, sums) in &band.slices {
+            let rows = starts(sums);
+            self.paths.rows += rows;
+            if let Some(leaves) = &mut self.leaves {
+                leaves.add_slice(*slice, rows, leaf_rows);
+            }
+        }
+    }
+
+    /// Ends the leaves at the last slice with nodes.
+    fn finish(mut self, slices: usize) -> Option<TrackLeaves> {
+        if let Some(leaves) = &mut self.leaves {
+            leaves.finish(self.paths.swept_from.unwrap_or(slices));
+        }
+        self.leaves
     }
 }
 
@@ -170,19 +225,6 @@ enum SweptTrack {
     Paths(BandPaths),
     /// There are too many paths, or sums that do not add up.
     Rejected,
-}
-
-fn sweep_tracks(
-    store: &Store,
-    tracks: &[TrackPaths],
-    (bounds_ns, band): (&[i64], &[usize]),
-    tables: &PathTables,
-) -> Vec<SweptTrack> {
-    let sweep = |track: &TrackPaths| match track.sweep(store, bounds_ns, band, tables) {
-        None => SweptTrack::Empty,
-        Some(paths) => checked(paths).map_or(SweptTrack::Rejected, SweptTrack::Paths),
-    };
-    tracks.par_iter().with_max_len(TRACKS_PER_TASK).map(sweep).collect()
 }
 
 impl SweptBand<'_> {
