@@ -79,7 +79,22 @@ pub struct TimelineFrame {
 }
 
 /// The rectangles and names of a lane, and its ranges.
-type DrawnParts = (Vec<Rect>, Vec<Label>, Vec<(f64, f64)>);
+#[derive(Default)]
+struct DrawnParts {
+    rects: Vec<Rect>,
+    labels: Vec<Label>,
+    ranges: Vec<(f64, f64)>,
+}
+
+/// The inputs to the lanes of a picture.
+struct Picture<'a> {
+    tracks: &'a dyn LaneTracks,
+    names: &'a Names,
+    view: &'a Viewport,
+    tiles: &'a Tiles,
+    buckets: Buckets,
+    options: FrameOptions<'a>,
+}
 
 /// A lane with its edges on the canvas and its columns.
 struct DrawnLane {
@@ -125,66 +140,14 @@ pub fn build(
     tiles: &Tiles,
     options: FrameOptions<'_>,
 ) -> TimelineFrame {
-    let buckets = view.buckets();
-    let rows = layout.lanes_in_view(view);
-    let gap_px = options.scale.round().max(1.0);
-    let lanes: Vec<DrawnLane> = rows
-        .par_iter()
-        .map(|row| {
-            let (y0, y1) = lane_edges(view, row);
-            let mut packer = ColumnPacker::new(view, buckets, tiles.span_count(TileOwner::Lane(row.lane), buckets));
-            if row.kind != LaneKind::Counter {
-                tiles.each_span(TileOwner::Lane(row.lane), buckets, |cell| packer.push_cell(cell));
-            }
-            DrawnLane { lane: row.lane, kind: row.kind, y0, y1: y1 - gap_px, columns: packer.finish() }
-        })
-        .collect();
+    let picture = Picture { tracks, names, view, tiles, buckets: view.buckets(), options };
+    let lanes = layout.lanes_in_view(view).par_iter().map(|row| picture.pack(row)).collect();
     let (column_px, lanes) = within_budget(lanes, options);
     let mut frame =
         TimelineFrame { column_px, read: tiles.read(), pending: tiles.pending(), ..TimelineFrame::default() };
     push_unknown(&mut frame, view, &lanes, tiles.unknown());
-    let drawn: Vec<DrawnParts> = lanes
-        .par_iter()
-        .map(|lane| {
-            let (mut rects, mut labels, mut ranges) = (Vec::new(), Vec::new(), Vec::new());
-            let palette = options.palette;
-            let runs = lane.columns.runs(palette);
-            let of_track = color_of_track(tracks, lane.lane, palette);
-            let track = tracks.track(lane.lane);
-            let is_of_states = tracks.is_of_states(lane.lane) && palette.by() == ColorBy::Name;
-            let drawing = Drawing { names, lane, track, of_track, is_of_states, options };
-            match lane.kind {
-                LaneKind::Counter => {
-                    let overlaid = options.overlaid.iter().find(|row| row.lead == lane.lane);
-                    ranges = if let Some(row) = overlaid {
-                        let look = (palette, options.scale);
-                        push_overlaid(&mut rects, (tiles, buckets), view, row, (lane.y0, lane.y1), look)
-                    } else {
-                        let color = palette.text_color(tracks.track_name(lane.lane));
-                        let form = CounterForm::for_track(track, options.counters);
-                        let range = push_counter(&mut rects, tiles, buckets, view, (lane, form), color, options.scale);
-                        range.into_iter().collect()
-                    };
-                }
-                LaneKind::Instants | LaneKind::Samples => {
-                    drawing.push_instants(&mut rects, &runs);
-                }
-                LaneKind::Spans => drawing.push_spans(&mut rects, &mut labels, view, &runs),
-                LaneKind::Flows => {}
-            }
-            if let Some(filtered) = options.filtered {
-                let matching = filtered.runs(view, lane.lane, column_px, palette);
-                let drawing = Drawing { options: FrameOptions { filtered: None, ..options }, ..drawing };
-                match lane.kind {
-                    LaneKind::Counter | LaneKind::Flows => {}
-                    LaneKind::Spans => drawing.push_spans(&mut rects, &mut labels, view, &matching),
-                    LaneKind::Instants | LaneKind::Samples => drawing.push_instants(&mut rects, &matching),
-                }
-            }
-            (rects, labels, ranges)
-        })
-        .collect();
-    for (lane, (rects, labels, ranges)) in lanes.iter().zip(drawn) {
+    let drawn: Vec<DrawnParts> = lanes.par_iter().map(|lane| picture.draw(lane, column_px)).collect();
+    for (lane, DrawnParts { rects, labels, ranges }) in lanes.iter().zip(drawn) {
         frame.rects.extend(rects);
         frame.labels.extend(labels);
         if !ranges.is_empty() {
@@ -192,6 +155,82 @@ pub fn build(
         }
     }
     frame
+}
+
+impl Picture<'_> {
+    /// Packs the spans of a lane into columns.
+    fn pack(&self, row: &LaneRow) -> DrawnLane {
+        let (tiles, owner) = (self.tiles, TileOwner::Lane(row.lane));
+        let (y0, y1) = lane_edges(self.view, row);
+        let gap_px = self.options.scale.round().max(1.0);
+        let mut packer = ColumnPacker::new(self.view, self.buckets, tiles.span_count(owner, self.buckets));
+        if row.kind != LaneKind::Counter {
+            tiles.each_span(owner, self.buckets, |cell| packer.push_cell(cell));
+        }
+        DrawnLane { lane: row.lane, kind: row.kind, y0, y1: y1 - gap_px, columns: packer.finish() }
+    }
+
+    /// Draws a lane, and the matches of the filter over it.
+    fn draw(&self, lane: &DrawnLane, column_px: u32) -> DrawnParts {
+        let Self { tracks, names, view, options, .. } = *self;
+        let palette = options.palette;
+        let mut parts = DrawnParts::default();
+        let runs = lane.columns.runs(palette);
+        let of_track = color_of_track(tracks, lane.lane, palette);
+        let track = tracks.track(lane.lane);
+        let is_of_states = tracks.is_of_states(lane.lane) && palette.by() == ColorBy::Name;
+        let drawing = Drawing { names, lane, track, of_track, is_of_states, options };
+        match lane.kind {
+            LaneKind::Counter => parts.ranges = self.push_counters(&mut parts.rects, lane, track),
+            LaneKind::Instants | LaneKind::Samples => drawing.push_instants(&mut parts.rects, &runs),
+            LaneKind::Spans => drawing.push_spans(&mut parts, view, &runs),
+            LaneKind::Flows => {}
+        }
+        if let Some(filtered) = options.filtered {
+            let matching = filtered.runs(view, lane.lane, column_px, palette);
+            let drawing = Drawing { options: FrameOptions { filtered: None, ..options }, ..drawing };
+            match lane.kind {
+                LaneKind::Counter | LaneKind::Flows => {}
+                LaneKind::Spans => drawing.push_spans(&mut parts, view, &matching),
+                LaneKind::Instants | LaneKind::Samples => drawing.push_instants(&mut parts.rects, &matching),
+            }
+        }
+        parts
+    }
+
+    /// Adds the rectangles of a counter, or of all counters of its row. Returns their ranges.
+    fn push_counters(&self, rects: &mut Vec<Rect>, lane: &DrawnLane, track: TrackIdx) -> Vec<(f64, f64)> {
+        let options = self.options;
+        if let Some(row) = options.overlaid.iter().find(|row| row.lead == lane.lane) {
+            let look = (options.palette, options.scale);
+            return push_overlaid(rects, (self.tiles, self.buckets), self.view, row, (lane.y0, lane.y1), look);
+        }
+        let form = CounterForm::for_track(track, options.counters);
+        self.push_counter(rects, lane, form).into_iter().collect()
+    }
+
+    /// Adds the rectangles of a counter. Returns the visible range of its changes or rates, if it is drawn in one of
+    /// these forms.
+    fn push_counter(&self, rects: &mut Vec<Rect>, lane: &DrawnLane, form: CounterForm) -> Option<(f64, f64)> {
+        let (buckets, pixels_per_point) = (self.buckets, self.options.scale);
+        let mut cells = Vec::new();
+        self.tiles.counter(TileOwner::Lane(lane.lane), buckets, &mut cells);
+        let range = (form != CounterForm::Value).then(|| {
+            cells = form.cells(&cells);
+            range_in(&cells, buckets).unwrap_or_default()
+        });
+        let (min, max) = range.or_else(|| self.tiles.counter_range(TileOwner::Lane(lane.lane))).unwrap_or_default();
+        let scale = counters::Scale::for_values(min, max);
+        let band = counters::CounterBand {
+            y0: lane.y0 + (2.0 * pixels_per_point).round(),
+            y1: lane.y1,
+            color: self.options.palette.text_color(self.tracks.track_name(lane.lane)),
+            line_px: pixels_per_point.round().max(1.0),
+            fill_opacity: counters::CounterBand::FAINT,
+        };
+        counters::rects(self.view, buckets, &cells, scale, &band, rects);
+        range
+    }
 }
 
 /// Returns the colour of a lane's track, for colouring by track.
@@ -230,13 +269,13 @@ impl Drawing<'_> {
         Colored { full, shown }
     }
 
-    fn push_spans(&self, rects: &mut Vec<Rect>, labels: &mut Vec<Label>, view: &Viewport, runs: &[ColumnRun]) {
+    fn push_spans(&self, parts: &mut DrawnParts, view: &Viewport, runs: &[ColumnRun]) {
         /// Space between a span's edge and its name.
         const LABEL_PADDING: f32 = 4.0;
         let (y0, y1) = (self.lane.y0, self.lane.y1);
         for run in runs {
             let Colored { full, shown } = self.color_of(run);
-            rects.push(rect(run, y0, y1, shown));
+            parts.rects.push(rect(run, y0, y1, shown));
             // A dimmed span gets no name, because that of a match may be drawn over it.
             if shown != full {
                 continue;
@@ -244,7 +283,7 @@ impl Drawing<'_> {
             let padding_px = f64::from(LABEL_PADDING * self.options.scale);
             let Some((x0, x1)) = labels::text_room(view, run, padding_px) else { continue };
             #[expect(clippy::cast_possible_truncation, reason = "pixels on the canvas are exact in an f32")]
-            labels.push(Label {
+            parts.labels.push(Label {
                 x0: x0 as f32,
                 x1: x1 as f32,
                 y: f32::midpoint(y0, y1),
@@ -276,36 +315,6 @@ fn push_unknown(frame: &mut TimelineFrame, view: &Viewport, lanes: &[DrawnLane],
             frame.rects.push(Rect { x0, y0: lane.y0, x1, y1: lane.y1, color: VEIL, style: RectStyle::PLAIN });
         }
     }
-}
-
-/// Adds the rectangles of a counter. Returns the visible range of its changes or rates, if it is drawn in one of these
-/// forms.
-fn push_counter(
-    rects: &mut Vec<Rect>,
-    tiles: &Tiles,
-    buckets: Buckets,
-    view: &Viewport,
-    (lane, form): (&DrawnLane, CounterForm),
-    color: Rgba,
-    pixels_per_point: f32,
-) -> Option<(f64, f64)> {
-    let mut cells = Vec::new();
-    tiles.counter(TileOwner::Lane(lane.lane), buckets, &mut cells);
-    let range = (form != CounterForm::Value).then(|| {
-        cells = form.cells(&cells);
-        range_in(&cells, buckets).unwrap_or_default()
-    });
-    let (min, max) = range.or_else(|| tiles.counter_range(TileOwner::Lane(lane.lane))).unwrap_or_default();
-    let scale = counters::Scale::for_values(min, max);
-    let band = counters::CounterBand {
-        y0: lane.y0 + (2.0 * pixels_per_point).round(),
-        y1: lane.y1,
-        color,
-        line_px: pixels_per_point.round().max(1.0),
-        fill_opacity: counters::CounterBand::FAINT,
-    };
-    counters::rects(view, buckets, &cells, scale, &band, rects);
-    range
 }
 
 /// Returns the upper and the lower edge of a lane on the canvas.
